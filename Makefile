@@ -1,0 +1,124 @@
+# What a contributor runs. It needs Go, git and make; the linters are Go
+# modules too, pinned here, and `make check` installs them into .bin/.
+
+.SHELLFLAGS := -euc
+.DEFAULT_GOAL := help
+
+GOLANGCI_LINT_VERSION := v2.15.0
+GOFUMPT_VERSION := v0.12.0
+
+BIN := $(CURDIR)/.bin
+TIDY := $(BIN)/tidy
+
+# The race detector needs cgo, which Go turns off where it finds no C compiler.
+# Such a machine still runs every test, and says what it left out; CI insists
+# on the detector (.ci/run).
+RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+
+# Narrow a run down: make test TESTFLAGS='-run TestFIFO -v'.
+TESTFLAGS ?=
+# make bench BENCH=Acquire COUNT=8, the count that benchstat wants.
+BENCH ?= .
+COUNT ?= 1
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+
+.PHONY: test
+test: ## Vet and test every module: race detector, shuffled, runnable examples included
+	@[ -n "$(RACE)" ] || echo 'make test: no C compiler, so this run is WITHOUT the race detector' >&2
+	go vet work
+	go test $(RACE) -shuffle=on $(TESTFLAGS) work
+
+.PHONY: check
+check: fmt-check lint tidy-check arch ## Everything CI asks for beside the tests: format, linters, go.mod files, floors
+
+.PHONY: fmt
+fmt: $(BIN)/gofumpt ## Format every file with gofumpt
+	$(BIN)/gofumpt -w .
+
+.PHONY: fmt-check
+fmt-check: $(BIN)/gofumpt
+	@echo gofumpt -l .
+	@unformatted="$$($(BIN)/gofumpt -l .)"; \
+	if [ -n "$$unformatted" ]; then \
+		printf 'make check: not formatted (make fmt repairs it):\n%s\n' "$$unformatted" >&2; exit 1; \
+	fi
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## Run golangci-lint over every module
+	@status=0; \
+	for dir in $$(go list -m -f '{{.Dir}}'); do \
+		echo "golangci-lint run .$${dir#$(CURDIR)}/..."; \
+		(cd "$$dir" && $(BIN)/golangci-lint run --allow-serial-runners ./...) || status=1; \
+	done; \
+	exit $$status
+
+.PHONY: tidy
+tidy: ## Tidy the go.mod of every module
+	@$(call tidy_modules,)
+
+.PHONY: tidy-check
+tidy-check:
+	@$(call tidy_modules,-diff)
+
+.PHONY: arch
+arch: ## Check that imports go strictly down the floors
+	go test -count=1 ./internal/arch
+
+.PHONY: bench
+bench: ## Run the benchmarks, peers and ours (BENCH=regexp COUNT=n)
+	cd benchmarks && go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+
+.PHONY: cover
+cover: ## Test the core and print its coverage by function
+	go test -coverpkg=./... -coverprofile=coverage.out ./...
+	go tool cover -func=coverage.out
+
+# A plain `go mod tidy` does not read go.work, so it cannot find a module of
+# this repository that another one requires while no tag is published. It is
+# given a copy of go.mod in which each such module is replaced by its folder.
+# $(1) is -diff to compare only; without it the copies are put in place.
+define tidy_modules
+mkdir -p $(TIDY); \
+go list -m -f '{{.Path}}={{.Dir}}' >$(TIDY)/modules; \
+status=0; \
+while IFS='=' read -r path dir; do \
+	echo "go mod tidy $(1) ($$path)"; \
+	rm -f $(TIDY)/go.mod $(TIDY)/go.sum; \
+	cp "$$dir/go.mod" $(TIDY)/go.mod; \
+	if [ -f "$$dir/go.sum" ]; then cp "$$dir/go.sum" $(TIDY)/go.sum; fi; \
+	for other in $$(grep -v "^$$path=" $(TIDY)/modules); do \
+		go mod edit -replace="$$other" $(TIDY)/go.mod; \
+	done; \
+	(cd "$$dir" && GOWORK=off go mod tidy $(1) -modfile=$(TIDY)/go.mod) || status=1; \
+	if [ -z "$(1)" ]; then \
+		for other in $$(cut -d= -f1 $(TIDY)/modules); do \
+			go mod edit -dropreplace="$$other" $(TIDY)/go.mod; \
+		done; \
+		cp $(TIDY)/go.mod "$$dir/go.mod"; \
+		if [ -f $(TIDY)/go.sum ]; then cp $(TIDY)/go.sum "$$dir/go.sum"; fi; \
+	fi; \
+done <$(TIDY)/modules; \
+exit $$status
+endef
+
+# Tools are installed when they are missing, of another version than the one
+# pinned above, or built by another Go than the one in use (golangci-lint
+# refuses code newer than the Go that built it).
+define install_tool
+@tool=$(BIN)/$(1); \
+if ! { go version -m $$tool | grep -qE '$(2)[[:space:]]+$(3)([[:space:]]|$$)' && \
+	go version $$tool | grep -qF "$$(go env GOVERSION)"; } 2>/dev/null; then \
+	echo "installing $(1) $(3)"; \
+	GOBIN=$(BIN) go install $(4)@$(3); \
+fi
+endef
+
+.PHONY: $(BIN)/gofumpt $(BIN)/golangci-lint
+$(BIN)/gofumpt:
+	$(call install_tool,gofumpt,mvdan.cc/gofumpt,$(GOFUMPT_VERSION),mvdan.cc/gofumpt)
+
+$(BIN)/golangci-lint:
+	$(call install_tool,golangci-lint,github.com/golangci/golangci-lint/v2,$(GOLANGCI_LINT_VERSION),github.com/golangci/golangci-lint/v2/cmd/golangci-lint)

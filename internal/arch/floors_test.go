@@ -1,0 +1,86 @@
+package arch
+
+// module is the core's path; every pattern below that names a package of ours
+// is relative to it.
+const module = "github.com/headrace/headrace"
+
+// place puts the packages that match a pattern on a floor. A pattern is a
+// package, or a package and everything below it when it ends in "/...". The
+// root package is "".
+type place struct {
+	pattern string
+	floor   int
+}
+
+// arrow is an import of one package, or of several, by others.
+type arrow struct{ from, to string }
+
+// house is the one table of floors: a package imports packages of lower floors
+// and no others. The first pattern that matches wins.
+var house = []place{
+	{"internal/...", 0},
+	{"event", 0},
+
+	{"throttle", 1},
+	{"throttle/storetest", 1},
+	{"retry", 1},
+	{"journal", 1},
+	{"journal/journaltest", 1},
+	{"providertest", 1},
+
+	{"adaptive", 2},
+
+	{"presets", 3},
+	{"presets/dialect", 3},
+
+	{"registry", 4},
+
+	{"node", 5},
+	{"httpclient", 5},
+
+	{"flow", 6},
+	{"flow/flowtest", 6},
+	{"executor", 6},
+	{"examples/...", 6},
+
+	{"", 7},
+}
+
+// level lists the only arrows that may stay on their floor: a conformance
+// suite knows what it tests, and an example what it shows.
+var level = []arrow{
+	{"internal/...", "internal/..."},
+	{"event", "internal/..."},
+	{"throttle/storetest", "throttle"},
+	{"journal/journaltest", "journal"},
+	{"presets", "presets/dialect"},
+	{"flow/flowtest", "flow"},
+	{"examples/...", "flow"},
+	{"examples/...", "executor"},
+	{"examples/...", "examples/..."},
+}
+
+// leaves import nothing of ours, whatever their floor would allow.
+var leaves = []string{"providertest"}
+
+// dependencies are the packages of others that the core may import; one more
+// needs a decision in docs/adr. Of OpenTelemetry it is the API, never the SDK.
+var dependencies = []string{
+	"code.dny.dev/ssrf/...",
+	"github.com/cenkalti/backoff/v5/...",
+	"github.com/dunglas/httpsfv/...",
+	"github.com/jonboulle/clockwork/...",
+	"go.opentelemetry.io/otel",
+	"go.opentelemetry.io/otel/attribute/...",
+	"go.opentelemetry.io/otel/codes/...",
+	"go.opentelemetry.io/otel/metric/...",
+	"go.opentelemetry.io/otel/trace/...",
+	"golang.org/x/sync/...",
+}
+
+// testDependencies are what tests may import besides.
+var testDependencies = []string{
+	"github.com/stretchr/testify/...",
+	"go.uber.org/goleak/...",
+	"pgregory.net/rapid/...",
+}
