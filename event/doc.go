@@ -1,0 +1,28 @@
+// Package event is how headrace tells what it is doing: one [Event], one
+// [Observer], and the few pieces that bring the one to the other.
+//
+// Limiters, nodes and flows emit; nothing prints and nothing is logged unless
+// an observer is given. One is given to a limiter when it is made, or to
+// everything that runs under a context:
+//
+//	ctx = event.With(ctx, event.Slog(logger))
+//
+// [Tee] hands an event to several observers. [Slog] writes events to a
+// structured log. [NewBuffer] stands in front of an observer that may be slow,
+// so that the work never waits for it: events that do not fit are dropped and
+// counted.
+//
+// # Rules for observers
+//
+// Observe is called on the goroutine that does the work, outside of every
+// lock, and from many goroutines at once. It must be safe for that and return
+// at once. An observer that panics is not allowed to take the work down: the
+// panic is recovered and forgotten, so an observer that wants to hear of its
+// own panics recovers them itself.
+//
+// # Rules for emitters
+//
+// Make an event with [New], which sets Index to [NoIndex]; send it with [Send]
+// or [Emit] and never by calling Observe, because those two survive a nil
+// observer and a panicking one; hold no lock while sending.
+package event

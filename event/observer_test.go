@@ -1,0 +1,89 @@
+package event_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/event"
+)
+
+// journal notes who was told what, in order; not safe for concurrent use.
+type journal []string
+
+func (j *journal) as(name string) event.Observer {
+	return event.Func(func(e event.Event) { *j = append(*j, name+":"+e.Source) })
+}
+
+func panicking() event.Observer {
+	return event.Func(func(event.Event) { panic("observer") })
+}
+
+func of(source string) event.Event { return event.Event{Source: source} }
+
+func TestSendSurvivesAnyObserver(t *testing.T) {
+	var j journal
+	assert.NotPanics(t, func() {
+		event.Send(nil, of("a"))
+		event.Send(event.Func(nil), of("b"))
+		event.Send(panicking(), of("c"))
+		event.Send((*event.Buffer)(nil), of("d"))
+		event.Send(j.as("x"), of("e"))
+	})
+	assert.Equal(t, journal{"x:e"}, j)
+}
+
+func TestNilFuncDoesNothing(t *testing.T) {
+	assert.NotPanics(t, func() { event.Func(nil).Observe(of("a")) })
+}
+
+func TestTeeOfNobodyIsNil(t *testing.T) {
+	for name, o := range map[string]event.Observer{
+		"none":     event.Tee(),
+		"nil":      event.Tee(nil, nil),
+		"nil func": event.Tee(event.Func(nil)),
+		"nested":   event.Tee(event.Tee(nil), event.Tee()),
+	} {
+		assert.True(t, o == nil, name) // an interface that holds a nil pointer would not do
+	}
+}
+
+func TestTeeTellsEachInTurn(t *testing.T) {
+	var j journal
+	inner := event.Tee(j.as("b"), nil, j.as("c"))
+	o := event.Tee(nil, j.as("a"), inner, event.Func(nil), j.as("d"))
+	o.Observe(of("1"))
+	assert.Equal(t, journal{"a:1", "b:1", "c:1", "d:1"}, j)
+}
+
+func TestTeeTellsTwiceWhoIsGivenTwice(t *testing.T) {
+	var j journal
+	o := j.as("a")
+	event.Tee(o, o).Observe(of("1"))
+	assert.Equal(t, journal{"a:1", "a:1"}, j)
+}
+
+func TestTeePanicStopsNobody(t *testing.T) {
+	var j journal
+	o := event.Tee(panicking(), j.as("a"), panicking(), j.as("b"))
+	require.NotPanics(t, func() { o.Observe(of("1")) })
+	assert.Equal(t, journal{"a:1", "b:1"}, j)
+	assert.NotPanics(t, func() { event.Tee(panicking()).Observe(of("1")) }, "a single observer is guarded too")
+}
+
+func TestTeeKeepsItsOwnList(t *testing.T) {
+	var j journal
+	list := []event.Observer{j.as("a"), j.as("b")}
+	o := event.Tee(list...)
+	list[0] = j.as("x")
+	o.Observe(of("1"))
+	assert.Equal(t, journal{"a:1", "b:1"}, j)
+}
+
+// Observers end up as map keys, and a slice behind the interface would panic.
+func TestTeeIsComparable(t *testing.T) {
+	var j journal
+	o := event.Tee(j.as("a"), j.as("b"))
+	assert.NotPanics(t, func() { assert.True(t, map[event.Observer]bool{o: true}[o]) })
+}

@@ -1,0 +1,125 @@
+package event
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// message is the same for all records: what varies is in attributes.
+const message = "headrace event"
+
+// SlogOption changes what [Slog] does.
+type SlogOption func(*slogObserver)
+
+// WithLevel chooses the level of each event in place of [DefaultLevel], which
+// f may call for the events that it leaves alone. f must be safe for
+// concurrent use; nil changes nothing.
+func WithLevel(f func(e Event) slog.Level) SlogOption {
+	return func(s *slogObserver) {
+		if f != nil {
+			s.level = f
+		}
+	}
+}
+
+// Slog returns an observer that writes one record an event to l; a nil l
+// discards. The message is always "headrace event"; the record has the event's
+// time, or the present if the event has none, and these attributes, each only
+// where the event has it: kind, source, index, key, attempt, wait, from and to
+// (both or none), reason, err. The attribute err holds the error itself, so
+// that a ReplaceAttr function sees it.
+//
+// It is as fast and as safe for concurrent use as the handler of l: put a
+// handler that may block behind [NewBuffer].
+func Slog(l *slog.Logger, opts ...SlogOption) Observer {
+	s := &slogObserver{handler: slog.DiscardHandler, level: DefaultLevel}
+	if l != nil {
+		s.handler = l.Handler()
+	}
+	for _, opt := range opts {
+		if opt != nil {
+			opt(s)
+		}
+	}
+	return s
+}
+
+type slogObserver struct {
+	handler slog.Handler
+	level   func(Event) slog.Level
+}
+
+func (s *slogObserver) Observe(e Event) {
+	ctx, level := context.Background(), s.level(e)
+	if !s.handler.Enabled(ctx, level) {
+		return
+	}
+	at := e.Time
+	if at.IsZero() {
+		at = time.Now()
+	}
+	r := slog.NewRecord(at, level, message, 0)
+	r.AddAttrs(attrs(e)...)
+	_ = s.handler.Handle(ctx, r) // there is nobody to tell
+}
+
+// attrs leaves out what the event does not have.
+func attrs(e Event) []slog.Attr {
+	as := make([]slog.Attr, 0, 10)
+	as = append(as, slog.String("kind", string(e.Kind)))
+	if e.Source != "" {
+		as = append(as, slog.String("source", e.Source))
+	}
+	if e.Index >= 0 {
+		as = append(as, slog.Int64("index", e.Index))
+	}
+	if e.Key != "" {
+		as = append(as, slog.String("key", e.Key))
+	}
+	if e.Attempt != 0 {
+		as = append(as, slog.Int("attempt", e.Attempt))
+	}
+	if e.Wait != 0 {
+		as = append(as, slog.Duration("wait", e.Wait))
+	}
+	if e.From != 0 || e.To != 0 {
+		as = append(as, slog.Float64("from", e.From), slog.Float64("to", e.To))
+	}
+	if e.Reason != "" {
+		as = append(as, slog.String("reason", e.Reason))
+	}
+	if e.Err != nil {
+		as = append(as, slog.Any("err", e.Err))
+	}
+	return as
+}
+
+// DefaultLevel returns the level at which [Slog] writes e:
+//
+//   - Error: a limiter closed, which somebody has to look after;
+//   - Warn: a cut, an item that failed or was abandoned, a node or flow that
+//     ended with an error;
+//   - Info: a hit (there is one for every refused call, and headrace deals with
+//     it), a recovery, a node or flow that ended well, and kinds that this
+//     version does not know;
+//   - Debug: starts, steps, items done and items retried.
+func DefaultLevel(e Event) slog.Level {
+	switch e.Kind {
+	case LimiterClosed:
+		return slog.LevelError
+	case LimiterCut, ItemFailed, ItemAbandoned:
+		return slog.LevelWarn
+	case NodeFinished, FlowFinished:
+		if e.Err != nil {
+			return slog.LevelWarn
+		}
+		return slog.LevelInfo
+	case LimiterHit, LimiterRecovery:
+		return slog.LevelInfo
+	case NodeStarted, FlowStarted, FlowStep, ItemDone, ItemRetry:
+		return slog.LevelDebug
+	default:
+		return slog.LevelInfo
+	}
+}
