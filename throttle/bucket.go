@@ -1,0 +1,79 @@
+package throttle
+
+import (
+	"math"
+	"time"
+)
+
+// bucketMeter is a token bucket in its virtual-scheduling form, known as the
+// generic cell rate algorithm (ITU-T I.371): instead of a level it keeps the
+// instant at which the bucket will be full again. Nothing is refilled step by
+// step, so no rounding error builds up; and instants are added as whole
+// nanoseconds, so that a bucket which takes years to fill still counts single
+// units, and what wait returned is exactly when they fit.
+type bucketMeter struct {
+	perUnit float64 // nanoseconds that one unit takes to refill
+	burst   int64
+	full    instant // when the bucket is full again; in the past: it is full
+	frac    float64 // the part of full below a nanosecond, 0 <= frac < 1
+	lows    []low   // oldest first, missing ever more
+}
+
+func newBucketMeter(w Window) *bucketMeter {
+	return &bucketMeter{perUnit: 1e9 / w.rate, burst: w.max, lows: make([]low, 0, maxLows)}
+}
+
+// missing is how many nanoseconds of refilling the bucket is away from full.
+func (m *bucketMeter) missing(now instant) float64 {
+	if m.full < now {
+		return 0
+	}
+	return float64(m.full-now) + m.frac
+}
+
+func (m *bucketMeter) wait(now instant, n int64) time.Duration {
+	if m.full < now {
+		return 0
+	}
+	spare := float64(m.burst-n) * m.perUnit // so long before it is full, n units fit
+	whole := math.Floor(spare)
+	wait := m.full - time.Duration(whole) - now
+	if m.frac > spare-whole {
+		wait++
+	}
+	return max(0, wait)
+}
+
+func (m *bucketMeter) take(now instant, n int64) {
+	m.note(now)
+	m.add(now, float64(n)*m.perUnit)
+}
+
+// add has the bucket miss ns more, but never less than nothing.
+func (m *bucketMeter) add(now instant, ns float64) {
+	if m.full < now {
+		m.full, m.frac = now, 0
+	}
+	const most = float64(longestFill)
+	ns = min(max(-most, ns), most) + m.frac
+	whole := math.Floor(ns)
+	m.full, m.frac = m.full+time.Duration(whole), ns-whole
+	if m.full > now+longestFill {
+		m.full, m.frac = now+longestFill, 0
+	}
+}
+
+func (m *bucketMeter) spent(now instant) int64 {
+	return int64(math.Ceil(m.missing(now) / m.perUnit))
+}
+
+// copyFrom keeps the units that were left, up to the new burst; a debt stays a debt.
+func (m *bucketMeter) copyFrom(now instant, from *bucketMeter) {
+	from.note(now)
+	scale := m.perUnit / from.perUnit
+	for _, l := range from.lows {
+		m.lows = append(m.lows, low{l.at, l.missing * scale})
+	}
+	m.add(now, float64(m.burst-from.burst)*m.perUnit+from.missing(now)*scale)
+	m.note(now)
+}

@@ -1,0 +1,80 @@
+package throttle
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// Update runs f, unless nil, under the limiter's lock and then looks at the
+// queue again. It is how a law that has heard something new takes effect at
+// once. f must not call the limiter.
+func (l *Limiter) Update(f func(now time.Time)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.nowLocked()
+	if f != nil {
+		f(l.clock.At(now))
+	}
+	l.pumpLocked(now)
+}
+
+// SetLimits changes the limits in place, in either direction: calls in flight
+// go on, what was admitted lately still counts, and those who wait are looked
+// at again at once: those whose cost can no longer fit fail with a *CostError.
+// Invalid limits are refused and change nothing.
+//
+// A sliding window keeps the history of the window that it replaces, as far
+// back as that one remembered; a bucket keeps the units that were left, up to
+// the new burst. A window of a unit that was not limited before begins empty.
+func (l *Limiter) SetLimits(lim Limits) error {
+	if err := lim.Validate(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.nowLocked()
+	gauges := make([]gauge, 0, len(lim.Windows))
+	for i, w := range lim.Windows {
+		g := newGauge(w, l.seq)
+		g.inherit(now, l.gauges, i)
+		gauges = append(gauges, g)
+	}
+	l.limit, l.gauges = lim.Concurrency, gauges
+	for w := l.queue.head; w != nil; {
+		next := w.next
+		if err := l.refusalLocked(now, w.cost); err != nil {
+			l.serveLocked(now, w, err)
+		}
+		w = next
+	}
+	l.pumpLocked(now)
+	return nil
+}
+
+// Limits returns the limits in force.
+func (l *Limiter) Limits() Limits {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	lim := Limits{Concurrency: l.limit}
+	for _, g := range l.gauges {
+		lim.Windows = append(lim.Windows, g.Window)
+	}
+	return lim
+}
+
+// SetConcurrency changes the most calls in flight, 0 for unbounded, and
+// nothing else. Calls above a lowered bound finish undisturbed; nobody new
+// goes until their number is below it. A negative n is refused.
+func (l *Limiter) SetConcurrency(n int) error {
+	p := invalid.Problems{Owner: "throttle"}
+	checkConcurrency(n, &p)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.limit = n
+	l.pumpLocked(l.nowLocked())
+	return nil
+}

@@ -1,0 +1,22 @@
+// Package throttle enforces the limits of one resource in one process:
+// exactly, first in first out, and cheaply.
+//
+// Limits are a concurrency bound and any number of windows. A Limiter takes a
+// slot and a share of every window at one instant or not at all, hands out a
+// Permit, and can be resized while people wait. It knows nothing of retries,
+// of providers or of adapting: package adaptive builds on it through Governor.
+//
+//	lim, err := throttle.New(throttle.Limits{
+//		Concurrency: 8,
+//		Windows: []throttle.Window{
+//			throttle.Sliding(500, time.Minute),
+//			throttle.Sliding(200_000, time.Minute).Of(throttle.Tokens),
+//		},
+//	})
+//	...
+//	p, err := lim.Acquire(ctx, throttle.Cost{Tokens: 900})
+//	if err != nil {
+//		return err // ctx ended, or the cost can never fit: nothing was taken
+//	}
+//	defer p.Release()
+package throttle

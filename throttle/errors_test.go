@@ -1,0 +1,46 @@
+package throttle_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+func TestErrors(t *testing.T) {
+	limited := &throttle.LimitedError{Limiter: "a", RetryAfter: 1500 * time.Millisecond}
+	forever := &throttle.LimitedError{Limiter: "a", RetryAfter: throttle.Forever}
+	bad := &throttle.CostError{Limiter: "a", Unit: throttle.Points, Amount: -3, Max: throttle.MaxAmount}
+	large := &throttle.CostError{Limiter: "a", Amount: 9, Max: 5, Window: throttle.Sliding(5, time.Second)}
+	for _, e := range []error{limited, forever} {
+		assert.ErrorIs(t, e, throttle.ErrLimited)
+		assert.NotErrorIs(t, e, throttle.ErrCost)
+	}
+	for _, e := range []error{bad, large} {
+		assert.ErrorIs(t, e, throttle.ErrCost)
+		assert.NotErrorIs(t, e, throttle.ErrLimited)
+	}
+	assert.EqualError(t, limited, `throttle: limiter "a": limited, retry after 1.5s`)
+	assert.EqualError(t, forever, `throttle: limiter "a": limited until a call ends`)
+	assert.EqualError(t, bad, `throttle: limiter "a": a cost of -3 points is not between 0 and 1099511627776`)
+	assert.EqualError(t, large,
+		`throttle: limiter "a": a cost of 9 requests never fits the window of 5 requests per 1s: split the call or raise the limit`)
+}
+
+func TestNames(t *testing.T) {
+	assert.Equal(t, "requests", throttle.Requests.String())
+	assert.Equal(t, "tokens", throttle.Tokens.String())
+	assert.Equal(t, "input tokens", throttle.InputTokens.String())
+	assert.Equal(t, "output tokens", throttle.OutputTokens.String())
+	assert.Equal(t, "points", throttle.Points.String())
+	assert.Equal(t, "Unit(5)", throttle.Units.String())
+
+	w := throttle.Bucket(2.5, 10).Of(throttle.Tokens)
+	assert.Equal(t, "bucket of 10 tokens, 2.5 per second", w.String())
+	assert.Equal(t, throttle.Tokens, w.Unit())
+	assert.Equal(t, int64(10), w.Max())
+	assert.Equal(t, "100 requests per 1m0s", throttle.Sliding(100, time.Minute).String())
+	assert.Equal(t, "window without an algorithm", throttle.Window{}.String())
+}

@@ -1,0 +1,137 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// A cost that can never be admitted fails at once instead of waiting forever.
+func ExampleCostError() {
+	lim, _ := throttle.New(throttle.Limits{
+		Windows: []throttle.Window{throttle.Sliding(1000, time.Minute).Of(throttle.Tokens)},
+	}, throttle.WithName("chat"))
+	_, err := lim.Acquire(context.Background(), throttle.Cost{Tokens: 1500})
+	fmt.Println(errors.Is(err, throttle.ErrCost), errors.Is(err, throttle.ErrLimited))
+	if cost, ok := errors.AsType[*throttle.CostError](err); ok {
+		fmt.Println(cost.Limiter, cost.Unit, cost.Amount, "of", cost.Max)
+	}
+	// Output:
+	// true false
+	// chat tokens 1500 of 1000
+}
+
+// A law may have to hear that a call which it was told of was never sent.
+func ExamplePermit_CancelThen() {
+	lim, _ := throttle.New(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}})
+	p, _ := lim.TryAcquire(throttle.Cost{})
+	unsent := func(_ time.Time, s throttle.Sent) { fmt.Println("call", s.Seq, "was not sent") }
+	fmt.Println(p.CancelThen(unsent))
+	fmt.Println(p.CancelThen(unsent)) // it has ended
+	fmt.Println(lim.Allow(throttle.Cost{}))
+	// Output:
+	// call 1 was not sent
+	// true
+	// false
+	// true
+}
+
+// Reopen does not forget: what was sent before Close still counts.
+func ExampleLimiter_Reopen() {
+	lim, _ := throttle.New(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(2, time.Hour)}})
+	fmt.Println(lim.Allow(throttle.Cost{}))
+	lim.Close(errors.New("maintenance"))
+	fmt.Println(lim.Allow(throttle.Cost{}), lim.Stats().Closed)
+	lim.Reopen()
+	fmt.Println(lim.Allow(throttle.Cost{}), lim.Allow(throttle.Cost{}))
+	// Output:
+	// true
+	// false maintenance
+	// true false
+}
+
+// The answer of a call closes the limiter for a while, before anybody else is
+// admitted.
+func ExampleLimiter_CloseLocked() {
+	clock := clockwork.NewFakeClock()
+	lim, _ := throttle.New(throttle.Limits{}, throttle.WithClock(clock))
+	p, _ := lim.TryAcquire(throttle.Cost{})
+	p.End(throttle.Cost{}, func(now time.Time, _ throttle.Sent) {
+		lim.CloseLocked(now.Add(time.Hour), errors.New("come back in an hour"))
+	})
+	_, err := lim.TryAcquire(throttle.Cost{})
+	fmt.Println(err)
+	clock.Advance(time.Hour)
+	_, err = lim.TryAcquire(throttle.Cost{})
+	fmt.Println(err)
+	// Output:
+	// come back in an hour
+	// <nil>
+}
+
+// Who waits for the end of a pause goes as soon as it is called off.
+func ExampleLimiter_Resume() {
+	lim, _ := throttle.New(throttle.Limits{})
+	lim.PauseUntil(time.Now().Add(time.Hour))
+	fmt.Println(lim.Allow(throttle.Cost{}))
+	lim.Resume()
+	fmt.Println(lim.Wait(context.Background(), throttle.Cost{}), lim.Stats().PausedUntil.IsZero())
+	// Output:
+	// false
+	// <nil> true
+}
+
+// An array can be indexed by unit.
+func ExampleUnit() {
+	var left [throttle.Units]int64
+	left[throttle.Tokens] = 900
+	for u := range throttle.Units {
+		fmt.Println(u, left[u])
+	}
+	// Output:
+	// requests 0
+	// tokens 900
+	// input tokens 0
+	// output tokens 0
+	// points 0
+}
+
+// Points are whatever a provider weighs: an image costs four here.
+func ExampleUnit_points() {
+	lim, _ := throttle.New(throttle.Limits{
+		Windows: []throttle.Window{throttle.Sliding(10, time.Hour).Of(throttle.Points)},
+	})
+	image := throttle.Cost{Points: 4}
+	fmt.Println(lim.Allow(image), lim.Allow(image), lim.Allow(image))
+	fmt.Println(lim.Allow(throttle.Cost{}), "because text costs no points")
+	// Output:
+	// true true false
+	// true because text costs no points
+}
+
+// Max is the most that one call may cost: split what is larger.
+func ExampleWindow_Max() {
+	window := throttle.Bucket(10, 400).Of(throttle.Tokens)
+	for tokens := int64(1000); tokens > 0; {
+		part := min(tokens, window.Max())
+		fmt.Println(part, window.Unit())
+		tokens -= part
+	}
+	// Output:
+	// 400 tokens
+	// 400 tokens
+	// 200 tokens
+}
+
+func ExampleWindow_String() {
+	fmt.Println(throttle.Sliding(100, time.Second))
+	fmt.Println(throttle.Bucket(2.5, 10).Of(throttle.Tokens))
+	// Output:
+	// 100 requests per 1s
+	// bucket of 10 tokens, 2.5 per second
+}

@@ -1,0 +1,82 @@
+package throttle
+
+import "time"
+
+// instant is a point in time as the duration since the limiter was made.
+type instant = time.Duration
+
+// meter is the running state of one window: pure, the time is an argument that never steps back.
+type meter interface {
+	// wait returns how long until n units fit, 0 for now. n is between 1 and the window's Max.
+	wait(now instant, n int64) time.Duration
+	// take charges n units at now, whether they fit or not.
+	take(now instant, n int64)
+	// giveBack returns n of the units that were taken at the instant at.
+	giveBack(now, at instant, n int64)
+	// spent is how many units count against the window now.
+	spent(now instant) int64
+}
+
+// gauge is a window with its meter.
+type gauge struct {
+	Window
+	meter meter
+	since int64 // calls with a Seq up to this were not charged and have nothing to get back
+}
+
+func newGauge(w Window, since int64) gauge {
+	if w.algorithm == tokenBucket {
+		return gauge{w, newBucketMeter(w), since}
+	}
+	return gauge{w, newSlidingMeter(w), since}
+}
+
+// inherit carries the history of the old windows over to g, the i-th of the
+// new ones, from the one that resembles it most: of several alike from the one
+// that looks back farthest, then from the one in the same place. Without one
+// that counts the same unit g begins empty.
+func (g *gauge) inherit(now instant, old []gauge, i int) {
+	var best *gauge
+	score := 0
+	for j := range old {
+		s := g.likeness(old[j].Window)
+		if s > score || s > 0 && s == score && (old[j].per > best.per || old[j].per == best.per && i == j) {
+			best, score = &old[j], s
+		}
+	}
+	if best == nil {
+		return
+	}
+	switch m := g.meter.(type) {
+	case *slidingMeter:
+		if from, ok := best.meter.(*slidingMeter); ok {
+			m.copyFrom(now, from)
+			g.since = best.since
+			return
+		}
+	case *bucketMeter:
+		if from, ok := best.meter.(*bucketMeter); ok {
+			m.copyFrom(now, from)
+			g.since = best.since
+			return
+		}
+	}
+	if n := min(best.meter.spent(now), g.max); n > 0 {
+		g.meter.take(now, n)
+	}
+}
+
+func (g *gauge) likeness(w Window) int {
+	switch {
+	case g.unit != w.unit:
+		return 0
+	case g.algorithm != w.algorithm:
+		return 1
+	case g.per != w.per, g.algorithm == tokenBucket && g.rate != w.rate && g.max != w.max:
+		return 2
+	case g.rate != w.rate, g.max != w.max:
+		return 3
+	default:
+		return 4
+	}
+}

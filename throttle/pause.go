@@ -1,0 +1,63 @@
+package throttle
+
+import (
+	"errors"
+	"time"
+)
+
+// PauseUntil lets nobody go before t. It only ever lengthens a pause, so that
+// of several callers the latest t holds.
+func (l *Limiter) PauseUntil(t time.Time) {
+	l.Update(func(time.Time) { l.paused = max(l.paused, l.clock.Until(t)) })
+}
+
+// Resume ends the pause of PauseUntil.
+func (l *Limiter) Resume() {
+	l.Update(func(time.Time) { l.paused = 0 })
+}
+
+// closing is a limiter that refuses everybody.
+type closing struct {
+	cause error   // nil: it is open
+	until instant // it is open again from then on
+}
+
+// reason is why nobody is admitted now, if that is so.
+func (c *closing) reason(now instant) error {
+	if c.cause != nil && now >= c.until {
+		*c = closing{}
+	}
+	return c.cause
+}
+
+// Close refuses everybody who waits and everybody who comes, with cause or,
+// if that is nil, an error that says the limiter is closed. Calls in flight
+// end as usual. It holds until Reopen.
+func (l *Limiter) Close(cause error) {
+	l.Update(func(time.Time) { l.CloseLocked(time.Time{}, cause) })
+}
+
+// CloseLocked is Close for a function that the limiter runs under its lock,
+// one given to Update or End: nobody is admitted between the two. It holds
+// until t or, if that is zero, until Reopen. Of several reasons the one that
+// holds longest counts, the first of those that hold equally long.
+func (l *Limiter) CloseLocked(t time.Time, cause error) {
+	until := Forever
+	if !t.IsZero() {
+		until = l.clock.Until(t)
+	}
+	if l.closed.reason(l.last) != nil && l.closed.until >= until {
+		return
+	}
+	if cause == nil {
+		cause = errClosed
+	}
+	l.closed = closing{cause, until}
+}
+
+// Reopen ends Close. The limits, their history and a pause are as they were.
+func (l *Limiter) Reopen() {
+	l.Update(func(time.Time) { l.closed = closing{} })
+}
+
+var errClosed = errors.New("throttle: limiter closed")
