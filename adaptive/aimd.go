@@ -1,0 +1,232 @@
+package adaptive
+
+import (
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/throttle"
+)
+
+// AIMD is the classic law on concurrency, additive increase and
+// multiplicative decrease (Chiu and Jain, 1989): a refusal cuts the number of
+// calls in flight by a factor, at most once per epoch, and a run of successes
+// raises it again. The zero AIMD uses the defaults of its fields.
+//
+// An epoch lasts from one cut to the next: a refusal of a call that was sent
+// before the last cut only moves the gate. In the same way only calls sent
+// after the last change count as successes, so that the window grows at most
+// once per round trip.
+type AIMD struct {
+	Initial           int     // calls in flight at the start; default 5
+	Min               int     // the least that a cut leaves; default 1
+	Max               int     // the most that recovery reaches; default 20, and never above 2^30
+	Backoff           float64 // what a cut multiplies by, between 0 and 1; default 0.5
+	RecoveryThreshold int     // successes before the window grows; default 10
+	RecoveryFactor    float64 // what growth multiplies by, always by at least one call; default 1.2
+}
+
+const (
+	mildBackoff  = 0.9 // for Overloaded: it is the service that is full, not our share
+	firstBackoff = 500 * time.Millisecond
+	maxBackoff   = 30 * time.Second
+	longestGate  = 31 * 24 * time.Hour // nobody means more than a month
+	widest       = 1 << 30             // an unbounded Max: a float64 holds it exactly, an int on every platform
+	upwardJitter = 0.1                 // the gate opens up to a tenth later, so that processes do not return as one
+)
+
+// FieldError is one field of a configuration that cannot be used. Constructors
+// join one for each problem; errors.As finds the first.
+// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
+type FieldError = invalid.FieldError
+
+// WithDefaults returns the law with its zero fields set to their defaults.
+func (a AIMD) WithDefaults() AIMD {
+	or := func(n, def int) int {
+		if n == 0 {
+			return def
+		}
+		return n
+	}
+	orFloat := func(x, def float64) float64 {
+		if x == 0 {
+			return def
+		}
+		return x
+	}
+	a.Min, a.Max = or(a.Min, 1), min(or(a.Max, 20), widest)
+	a.Initial = or(a.Initial, min(max(5, a.Min), a.Max))
+	a.RecoveryThreshold = or(a.RecoveryThreshold, 10)
+	a.Backoff, a.RecoveryFactor = orFloat(a.Backoff, 0.5), orFloat(a.RecoveryFactor, 1.2)
+	return a
+}
+
+// Validate reports every problem at once, each as a *FieldError.
+func (a AIMD) Validate() error {
+	a = a.WithDefaults()
+	p := invalid.Problems{Owner: "adaptive: AIMD"}
+	if a.Min < 1 {
+		p.Addf("Min", "%d is below 1", a.Min)
+	}
+	switch {
+	case a.Max < a.Min: // no Initial would do
+		p.Addf("Max", "%d is below Min, which is %d", a.Max, a.Min)
+	case a.Initial < a.Min || a.Initial > a.Max:
+		p.Addf("Initial", "%d is not between Min %d and Max %d", a.Initial, a.Min, a.Max)
+	}
+	if !(a.Backoff > 0 && a.Backoff < 1) {
+		p.Addf("Backoff", "%g is not between 0 and 1", a.Backoff)
+	}
+	if a.RecoveryThreshold < 1 {
+		p.Addf("RecoveryThreshold", "%d is below 1", a.RecoveryThreshold)
+	}
+	if !(a.RecoveryFactor >= 1) || math.IsInf(a.RecoveryFactor, 1) {
+		p.Addf("RecoveryFactor", "%g is not a finite factor of at least 1", a.RecoveryFactor)
+	}
+	return p.Err()
+}
+
+// Start implements Law.
+func (a AIMD) Start(_ time.Time, seed uint64) (State, error) {
+	if err := a.Validate(); err != nil {
+		return nil, err
+	}
+	a = a.WithDefaults()
+	return &aimd{
+		AIMD: a, window: float64(a.Initial),
+		jitter: rand.New(rand.NewPCG(seed, 0)), //nolint:gosec // jitter, not a secret
+	}, nil
+}
+
+// epoch is the moment of a change: calls sent after it belong to what follows.
+type epoch struct {
+	at  time.Time
+	seq int64 // the last call sent before the change, for those sent at the same instant
+}
+
+// before goes by the time: the numbers of calls sent before a Reset are
+// unknown to the new state, and a call of another limiter has none here.
+func (e epoch) before(s throttle.Sent) bool {
+	if s.At.Equal(e.at) {
+		return s.Seq > e.seq
+	}
+	return s.At.After(e.at)
+}
+
+// aimd is the state of one limiter.
+type aimd struct {
+	AIMD
+	window   float64 // a float, so that factors close to 1 add up
+	acks     int     // successes since the last change
+	cut      epoch   // the last cut
+	change   epoch   // the last cut or growth
+	sent     int64   // the last call's sequence number
+	streak   int     // epochs with a refusal, without a success in between
+	reopened reopening
+	jitter   *rand.Rand
+	bound    string
+	hits     int64
+	cuts     int64
+	raises   int64
+}
+
+// Admit implements throttle.Governor.
+func (a *aimd) Admit(now time.Time, _ throttle.Cost, inFlight int) time.Duration {
+	if wait := a.reopened.shut(now); wait > 0 {
+		a.bound = boundGate
+		return wait
+	}
+	if inFlight >= int(a.window) {
+		a.bound = "the learnt concurrency"
+		return throttle.Forever
+	}
+	if wait := a.reopened.pace(now); wait > 0 {
+		a.bound = "the gate that opens step by step"
+		return wait
+	}
+	a.bound = ""
+	return 0
+}
+
+// Slack implements throttle.Governor.
+func (a *aimd) Slack(time.Time) { a.bound = "" }
+
+// OnSend implements throttle.Governor.
+func (a *aimd) OnSend(now time.Time, s throttle.Sent) {
+	a.sent = s.Seq
+	a.reopened.sent(now, a.window)
+}
+
+// OnResult implements State.
+func (a *aimd) OnResult(now time.Time, s throttle.Sent, _ int, f Feedback) {
+	switch f.Verdict {
+	case OK:
+		a.reopened.answered(now.Sub(s.At))
+		a.succeed(now, s)
+	case Hit:
+		a.refuse(now, s, f.RetryAfter, a.Backoff)
+	case Overloaded:
+		a.refuse(now, s, f.RetryAfter, mildBackoff)
+	case Unclassified, Transient, Terminal, Unsent:
+	}
+}
+
+// OnSignal implements State.
+func (a *aimd) OnSignal(now time.Time, h *RateLimitHit) {
+	a.cutOnce(now, throttle.Sent{At: h.SentAt}, a.Backoff)
+}
+
+// View implements State.
+func (a *aimd) View() View {
+	return View{
+		Concurrency: int(a.window), GateUntil: a.reopened.at, Bound: a.bound,
+		Hits: a.hits, Cuts: a.cuts, Recoveries: a.raises,
+	}
+}
+
+func (a *aimd) succeed(now time.Time, s throttle.Sent) {
+	if !a.change.before(s) {
+		return
+	}
+	a.streak = 0
+	if a.acks++; a.acks < a.RecoveryThreshold {
+		return
+	}
+	a.acks = 0
+	if a.window >= float64(a.Max) {
+		return
+	}
+	a.window = min(float64(a.Max), max(a.window+1, a.window*a.RecoveryFactor))
+	a.change = epoch{now, a.sent}
+	a.raises++
+}
+
+func (a *aimd) refuse(now time.Time, s throttle.Sent, retryAfter time.Duration, factor float64) {
+	a.hits++
+	if a.cutOnce(now, s, factor) {
+		a.streak++
+	}
+	if retryAfter <= 0 {
+		retryAfter = min(maxBackoff, firstBackoff<<min(max(a.streak-1, 0), 16))
+	}
+	later := 1 + upwardJitter*a.jitter.Float64()
+	a.reopened.closeUntil(now, now.Add(time.Duration(float64(min(retryAfter, longestGate))*later)))
+}
+
+// cutOnce lowers the window for the first refusal of an epoch, which it
+// reports, and so begins the next.
+func (a *aimd) cutOnce(now time.Time, s throttle.Sent, factor float64) bool {
+	if !a.cut.before(s) {
+		return false
+	}
+	a.acks = 0
+	a.cut = epoch{now, a.sent}
+	a.change = a.cut
+	lower := max(float64(a.Min), a.window*factor)
+	if lower < a.window {
+		a.window = lower
+		a.cuts++
+	}
+	return true
+}

@@ -1,0 +1,153 @@
+package adaptive
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// Do makes one call through the limiter: it waits for a permit, runs fn, ends
+// the permit and tells the law how it went. Its error is fn's, but for these:
+//
+//   - A refusal for rate (Hit, Overloaded) is not an error yet: the call gives
+//     up its slot, waits at the gate with its place in the queue and runs fn
+//     again. After Config.MaxWait the error is a *RateLimitHit; when ctx ends
+//     during the wait, it matches both the cause of ctx and the *RateLimitHit.
+//   - A provider that asks for more than ten minutes closes the limiter for
+//     that long: this call and all that wait or follow fail with its *RateLimitHit.
+//   - A used-up quota closes the limiter: this call and all that wait or
+//     follow fail with ErrQuotaExhausted until Reset.
+//   - A cost that can never fit fails with a *throttle.CostError, unsent.
+//
+// Calls nest: the first Do on the same limiter inside fn takes the permit
+// over, so a bound of two is two however deep the calls go; a cost of its own
+// replaces the one that was reserved when it ends. A panic of fn ends the
+// permit and goes on.
+func (l *Limiter) Do(ctx context.Context, c throttle.Cost, fn func(context.Context) error) error {
+	var wait retryWait
+	for {
+		again, err := l.attempt(ctx, c, fn, &wait)
+		if !again {
+			return err
+		}
+	}
+}
+
+// retryWait is what a refused call remembers until it goes again.
+type retryWait struct {
+	hit   *RateLimitHit // the last refusal; nil before the first
+	since time.Time     // the first refusal
+	place int64         // the sequence number of the first admission, which may be an enclosing call's
+}
+
+// attempt makes the call once; again means that it was refused and waits on.
+func (l *Limiter) attempt(ctx context.Context, c throttle.Cost, fn func(context.Context) error, wait *retryWait) (again bool, err error) {
+	permit, err := l.admit(ctx, c, wait)
+	if err != nil {
+		return false, err
+	}
+	k := &call{Context: ctx, limiter: l, permit: permit, outer: callOf(ctx)}
+	k.reported.Used = c // of a permit that was taken over, another cost is reserved
+	returned := false
+	defer func() {
+		if !returned && k.handed.CompareAndSwap(false, true) {
+			l.end(permit, Feedback{Used: k.feedback().Used})
+		}
+	}()
+	err = fn(k) //nolint:contextcheck // k is ctx
+	returned = true
+
+	f := k.judge(err)
+	r := l.finish(k, f)
+	l.tell(ctx, r, f)
+	switch {
+	case f.Verdict == Terminal:
+		return false, l.exhausted(f.Err)
+	case !f.Verdict.refused() || !r.ended:
+		return false, err
+	}
+	return l.refused(f, r, wait)
+}
+
+// admit gets the permit for an attempt: from an enclosing call on the same
+// limiter, from the queue, or from the call's earlier place in it.
+func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (throttle.Permit, error) {
+	hit, place := wait.hit, int64(0)
+	if hit == nil {
+		var p throttle.Permit
+		var ok bool
+		if p, place, ok = l.takeOver(ctx, c); ok {
+			return p, nil
+		}
+		wait.place = place
+	}
+	ctx, done := untilIntakeEnds(ctx)
+	defer done()
+	switch {
+	case hit == nil && place != 0:
+		return l.throttle.Reacquire(ctx, c, place)
+	case hit == nil:
+		return l.throttle.Acquire(ctx, c)
+	}
+	left := l.cfg.MaxWait - l.clock.Now().Sub(wait.since)
+	if left <= 0 && ctx.Err() == nil { // Reacquire tells of a ctx that has ended
+		return throttle.Permit{}, hit
+	}
+	waiting, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := l.clock.AfterFunc(left, func() { cancel(hit) })
+	defer timer.Stop()
+	p, err := l.throttle.Reacquire(waiting, c, wait.place)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w while waiting to go again: %w", context.Cause(ctx), hit)
+	}
+	return p, err
+}
+
+// finish ends the call's permit and tells the law, unless a call inside has
+// taken the permit over: that one has told about its own answers, and only
+// what it cannot have seen is news. An abandoned call has nothing to end and
+// nothing to say.
+func (l *Limiter) finish(k *call, f Feedback) result {
+	if k.abandoned.Load() {
+		return result{}
+	}
+	if k.handed.CompareAndSwap(false, true) {
+		return l.end(k.permit, f)
+	}
+	if !f.Verdict.refused() && f.Verdict != Terminal {
+		return result{}
+	}
+	k.mu.Lock()
+	sent := k.sent
+	k.mu.Unlock()
+	var r result
+	l.throttle.Update(func(now time.Time) { r = l.result(now, sent, f) })
+	return r
+}
+
+// refused decides whether the call waits on, and with what it ends if not.
+func (l *Limiter) refused(f Feedback, r result, wait *retryWait) (again bool, err error) {
+	hit := newHit(l.cfg.Name, f, r.sent.At)
+	hit.spent = true // seen from outside Do it is final
+	if wait.hit == nil {
+		wait.since = r.now
+		if wait.place == 0 {
+			wait.place = r.sent.Seq
+		}
+	}
+	wait.hit = hit
+	if f.tooLong() {
+		return false, hit
+	}
+	return true, nil
+}
+
+func (l *Limiter) exhausted(err error) error {
+	if err == nil {
+		return fmt.Errorf("%w: limiter %q", ErrQuotaExhausted, l.cfg.Name)
+	}
+	return fmt.Errorf("%w: limiter %q: %w", ErrQuotaExhausted, l.cfg.Name, err)
+}

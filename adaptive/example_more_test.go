@@ -1,0 +1,189 @@
+package adaptive_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// The end of the intake stops who waits to be admitted. A call that is running,
+// and paid for, goes on.
+func ExampleWithIntake() {
+	lim, _ := adaptive.New(adaptive.Config{})
+	intake, stop := context.WithCancelCause(context.Background())
+	ctx := adaptive.WithIntake(context.Background(), intake)
+
+	err := lim.Do(ctx, throttle.Cost{}, func(ctx context.Context) error {
+		stop(errors.New("shutting down"))
+		fmt.Println("the running call:", ctx.Err())
+		return nil
+	})
+	fmt.Println(err)
+	fmt.Println(lim.Do(ctx, throttle.Cost{}, func(context.Context) error { return nil }))
+	// Output:
+	// the running call: <nil>
+	// <nil>
+	// shutting down
+}
+
+// A long call can ask whether its run is being stopped.
+func ExampleIntake() {
+	intake, stop := context.WithCancel(context.Background())
+	defer stop()
+	ctx := adaptive.WithIntake(context.Background(), intake)
+	for page := 1; ; page++ {
+		if in, ok := adaptive.Intake(ctx); ok && in.Err() != nil {
+			fmt.Println("no page", page, "because of", in.Err())
+			return
+		}
+		fmt.Println("page", page)
+		stop() // somebody pressed Ctrl-C
+	}
+	// Output:
+	// page 1
+	// no page 2 because of context canceled
+}
+
+// A quota that was used up is filled again by people, who then say so.
+func ExampleLimiter_Reset() {
+	lim, _ := adaptive.New(adaptive.Config{Name: "openai"})
+	ctx := context.Background()
+	err := lim.Do(ctx, throttle.Cost{}, func(context.Context) error { return errors.New("insufficient_quota") })
+	fmt.Println(errors.Is(err, adaptive.ErrQuotaExhausted))
+
+	fmt.Println(lim.Reset())
+	fmt.Println(lim.Do(ctx, throttle.Cost{}, func(context.Context) error { return nil }))
+	// Output:
+	// true
+	// <nil>
+	// <nil>
+}
+
+// A call that may not wait for long gets the refusal as its error.
+func ExampleConfig_maxWait() {
+	lim, _ := adaptive.New(adaptive.Config{Name: "search", MaxWait: time.Millisecond})
+	sent := 0
+	err := lim.Do(context.Background(), throttle.Cost{}, func(context.Context) error {
+		sent++
+		return &adaptive.RateLimitHit{RetryAfter: time.Minute, Source: "status 429"}
+	})
+	var hit *adaptive.RateLimitHit
+	fmt.Println(errors.As(err, &hit), hit.Scope, hit.RetryAfter, hit.Source)
+	fmt.Println("sent:", sent)
+	// Output:
+	// true search 1m0s status 429
+	// sent: 1
+}
+
+// Frugal is AIMD that also listens to what the responses say is left.
+type Frugal struct{ adaptive.AIMD }
+
+// Start implements adaptive.Law.
+func (l Frugal) Start(now time.Time, seed uint64) (adaptive.State, error) {
+	state, err := l.AIMD.Start(now, seed)
+	return &frugal{State: state}, err
+}
+
+type frugal struct {
+	adaptive.State
+	next time.Time // when requests are there again
+}
+
+func (s *frugal) Admit(now time.Time, c throttle.Cost, inFlight int) time.Duration {
+	return max(s.State.Admit(now, c, inFlight), s.next.Sub(now))
+}
+
+func (s *frugal) OnResult(now time.Time, sent throttle.Sent, inFlight int, f adaptive.Feedback) {
+	s.State.OnResult(now, sent, inFlight, f)
+	if m := f.Meters[throttle.Requests]; m.Known && m.Remaining == 0 {
+		s.next = now.Add(m.Reset)
+	}
+}
+
+// A meter is what a response's headers say about one unit. Report hands it to
+// the law, which may act before there is any refusal.
+func ExampleMeter() {
+	lim, _ := adaptive.New(adaptive.Config{Name: "openai", Law: Frugal{}})
+	for _, remaining := range []int64{1, 0} { // X-Ratelimit-Remaining-Requests
+		err := lim.Do(context.Background(), throttle.Cost{}, func(ctx context.Context) error {
+			var f adaptive.Feedback // without a verdict: the detectors judge the error
+			f.Meters[throttle.Requests] = adaptive.Meter{Known: true, Limit: 500, Remaining: remaining, Reset: time.Hour}
+			adaptive.Report(ctx, f)
+			return nil
+		})
+		fmt.Println(err, lim.View().Hits, lim.Throttle().Allow(throttle.Cost{}))
+	}
+	// Output:
+	// <nil> 0 true
+	// <nil> 0 false
+}
+
+// A service that is full as a whole is waited for like a limit of one's own.
+func ExampleVerdict_overloaded() {
+	lim, _ := adaptive.New(adaptive.Config{Detector: func(err error) adaptive.Feedback {
+		if err.Error() == "the model is warming up" {
+			return adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: time.Millisecond}
+		}
+		return adaptive.Feedback{}
+	}})
+	sent := 0
+	err := lim.Do(context.Background(), throttle.Cost{}, func(context.Context) error {
+		if sent++; sent == 1 {
+			return errors.New("the model is warming up")
+		}
+		return nil
+	})
+	fmt.Println(err, "sent:", sent, "refusals:", lim.View().Hits)
+	// Output: <nil> sent: 2 refusals: 1
+}
+
+// A call that never reached the wire takes nothing from the windows.
+func ExampleVerdict_unsent() {
+	lim, _ := adaptive.New(adaptive.Config{
+		Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}},
+	})
+	errCached := errors.New("the answer is in the cache")
+	err := lim.Do(context.Background(), throttle.Cost{}, func(ctx context.Context) error {
+		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+		return errCached
+	})
+	fmt.Println(err)
+	fmt.Println(lim.Throttle().Allow(throttle.Cost{}), lim.Throttle().Allow(throttle.Cost{}))
+	// Output:
+	// the answer is in the cache
+	// true false
+}
+
+// apiError is what the errors of most SDKs look like.
+type apiError int
+
+func (e apiError) Error() string   { return fmt.Sprint("status ", int(e)) }
+func (e apiError) StatusCode() int { return int(e) }
+
+// Without a detector of one's own, Classify tells what the default one makes
+// of an error.
+func ExampleClassify() {
+	for _, err := range []error{
+		apiError(429),
+		apiError(529),
+		apiError(503),
+		apiError(400),
+		fmt.Errorf("page 3: %w", &adaptive.RateLimitHit{}),
+		errors.New("insufficient_quota"),
+		errors.New("no such file"),
+	} {
+		fmt.Printf("%v: %v\n", err, adaptive.Classify(nil, err).Verdict)
+	}
+	// Output:
+	// status 429: hit
+	// status 529: overloaded
+	// status 503: transient
+	// status 400: ok
+	// page 3: adaptive: rate limit hit: hit
+	// insufficient_quota: terminal
+	// no such file: unclassified
+}

@@ -1,0 +1,39 @@
+package adaptive
+
+import (
+	"fmt"
+	"time"
+)
+
+// Explain says in one sentence what the limiter does and what holds it back.
+func (l *Limiter) Explain() string {
+	s, v := l.throttle.Stats(), l.View()
+	doing := fmt.Sprintf("%d in flight", s.InFlight)
+	if most := narrower(v.Concurrency, l.throttle.Limits().Concurrency); most > 0 {
+		doing += fmt.Sprintf(" of %d", most)
+	}
+	doing += fmt.Sprintf(", %d waiting", s.Waiting)
+	now := l.clock.Now()
+	switch {
+	case s.Closed != nil:
+		return doing + ": closed, " + s.Closed.Error()
+	case s.PausedUntil.After(now):
+		return doing + ": paused for another " + s.PausedUntil.Sub(now).Round(time.Millisecond).String()
+	case v.GateUntil.After(now):
+		return doing + ": the gate opens in " + v.GateUntil.Sub(now).Round(time.Millisecond).String()
+	case s.Waiting == 0:
+		return doing + ": nothing holds it back"
+	case v.Bound != "":
+		return doing + ": held back by " + v.Bound
+	default:
+		return doing + ": held back by its own limits"
+	}
+}
+
+// narrower is the smaller of two bounds, of which 0 means none.
+func narrower(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

@@ -1,0 +1,85 @@
+package adaptive
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrQuotaExhausted is the error of every call on a key whose quota or balance
+// is used up: of the call that found out and, unsent, of all that follow.
+var ErrQuotaExhausted = errors.New("adaptive: quota exhausted")
+
+// RateLimitHit says that a provider refused a call for rate. User code may
+// return one, wrapped or not, to have the call sent again once the limiter
+// allows it. It is an item's final error only when waiting was given up.
+type RateLimitHit struct {
+	Kind       Kind
+	RetryAfter time.Duration // what the provider asked for; 0: it did not say
+	Scope      string        // the key that was refused, by default the limiter's name
+	Source     string        // who said so, such as "status 429"
+	SentAt     time.Time     // when the refused call was admitted
+	Cause      error         // the provider's error, if there is one
+
+	spent bool // a limiter has waited on it and given up: nobody waits for it again
+}
+
+// Error says which key refused what, and how long it asked to wait.
+func (h *RateLimitHit) Error() string {
+	var b strings.Builder
+	b.WriteString("adaptive: rate limit hit")
+	if h.Scope != "" {
+		fmt.Fprintf(&b, " on %q", h.Scope)
+	}
+	if h.Kind != UnknownKind {
+		fmt.Fprintf(&b, " (%s)", h.Kind)
+	}
+	if h.RetryAfter > 0 {
+		fmt.Fprintf(&b, ", retry after %s", h.RetryAfter)
+	}
+	cause := h.Cause
+	if own, ok := cause.(*RateLimitHit); ok && own != nil { //nolint:errorlint // the same said by user code
+		cause = own.Cause
+	}
+	if cause != nil {
+		fmt.Fprintf(&b, ": %v", cause)
+	}
+	return b.String()
+}
+
+// Unwrap returns Cause.
+func (h *RateLimitHit) Unwrap() error { return h.Cause }
+
+// newHit describes the refusal f of a call that was admitted at sentAt.
+func newHit(scope string, f Feedback, sentAt time.Time) *RateLimitHit {
+	h := &RateLimitHit{
+		Kind: f.Kind, RetryAfter: f.RetryAfter, Scope: scope,
+		Source: f.Source, SentAt: sentAt, Cause: f.Err,
+	}
+	if own := hitIn(f.Err); own != nil && own.Scope != "" {
+		h.Scope = own.Scope
+	}
+	return h
+}
+
+// hitIn returns the outermost hit in err, or nil.
+func hitIn(err error) (found *RateLimitHit) {
+	walk(err, func(e error) {
+		if h, ok := e.(*RateLimitHit); ok && found == nil { //nolint:errorlint // walk visits each error by itself
+			found = h
+		}
+	})
+	return found
+}
+
+// decided reports whether a limiter has said its last word in err: it gave up
+// waiting on a hit, or found the quota used up.
+func decided(err error) bool {
+	if h := hitIn(err); h != nil && h.spent {
+		return true
+	}
+	closed := false
+	walk(err, func(e error) { closed = closed || e == ErrQuotaExhausted }) //nolint:errorlint // walk visits each error by itself
+	return closed
+}

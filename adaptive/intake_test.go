@@ -1,0 +1,153 @@
+package adaptive_test
+
+import (
+	"context"
+	"io"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+)
+
+// withIntake returns a context with an intake that ends after d, because of io.EOF.
+func withIntake(t *testing.T, d time.Duration) context.Context {
+	t.Helper()
+	in, cancel := context.WithTimeoutCause(t.Context(), d, io.EOF)
+	t.Cleanup(cancel)
+	return adaptive.WithIntake(t.Context(), in)
+}
+
+func TestTheEndOfTheIntakeStopsWaitingOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, capped(1))
+		ctx := withIntake(t, time.Second)
+		in, has := adaptive.Intake(ctx)
+		assert.True(t, has)
+		assert.NotEqual(t, ctx, in)
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			assert.NoError(t, do(ctx, l, func(ctx context.Context) error {
+				time.Sleep(time.Minute)
+				return ctx.Err()
+			}))
+		})
+		synctest.Wait()
+		began := time.Now()
+		assert.ErrorIs(t, do(ctx, l, ok(0)), io.EOF)
+		assert.Equal(t, time.Second, time.Since(began))
+		wg.Wait()
+	})
+}
+
+func TestTheEndOfTheIntakeEndsTheWaitOfARefusedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, takes := range map[string]time.Duration{"while it waits": 0, "before it is refused": time.Hour} {
+			calls := 0
+			err := do(withIntake(t, time.Second), limiter(t, capped(1)), func(context.Context) error {
+				calls++
+				time.Sleep(takes)
+				return &adaptive.RateLimitHit{RetryAfter: time.Minute}
+			})
+			var hit *adaptive.RateLimitHit
+			require.ErrorIs(t, err, io.EOF, name)
+			require.ErrorAs(t, err, &hit, name)
+			assert.Equal(t, 1, calls, name)
+		}
+	})
+}
+
+// A call with a deadline of its own inside a run with an intake: the first of
+// the two ends the wait.
+func TestAnEarlierEndOfTheContextCountsAsWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, tc := range []struct {
+			intake, own, want time.Duration
+			err               error
+		}{
+			{time.Hour, time.Second, time.Second, context.DeadlineExceeded},
+			{time.Second, time.Hour, time.Second, io.EOF},
+			{0, time.Hour, 0, io.EOF},
+		} {
+			queued, gated := limiter(t, capped(1)), limiter(t, capped(1))
+			holding, release := context.WithCancel(t.Context())
+			go func() {
+				_ = do(holding, queued, func(ctx context.Context) error {
+					<-ctx.Done()
+					return nil
+				})
+			}()
+			synctest.Wait()
+			for name, l := range map[string]*adaptive.Limiter{"queued": queued, "refused": gated} {
+				ctx, cancel := context.WithTimeout(withIntake(t, tc.intake), tc.own)
+				began := time.Now()
+				fn, _ := refusedOnce(10 * time.Minute)
+				assert.ErrorIs(t, do(ctx, l, fn), tc.err, name)
+				assert.Equal(t, tc.want, time.Since(began), name)
+				cancel()
+			}
+			release()
+		}
+	})
+}
+
+func TestAfterTheEndOfTheIntakeNobodyIsAdmitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := withIntake(t, 0)
+		require.NoError(t, assertNotCalled(ctx, t, limiter(t, capped(1)), io.EOF))
+		bounded, cancel := context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		require.NoError(t, assertNotCalled(bounded, t, limiter(t, capped(1)), io.EOF))
+	})
+}
+
+// A run's intake would otherwise collect something of every item.
+func TestAWaitLeavesNothingOnTheIntake(t *testing.T) {
+	in := &counting{Context: t.Context(), done: make(chan struct{})}
+	ctx, cancel := context.WithTimeout(adaptive.WithIntake(t.Context(), in), time.Hour)
+	defer cancel()
+	require.NoError(t, do(ctx, limiter(t, capped(1)), ok(0)))
+	assert.Equal(t, []int{1, 0}, []int{in.registered, in.live})
+}
+
+// counting is a context that knows what hangs on it, by the method that context.AfterFunc looks for.
+type counting struct {
+	context.Context //nolint:containedctx // it is one
+
+	done             chan struct{}
+	registered, live int
+}
+
+func (c *counting) Done() <-chan struct{} { return c.done }
+
+func (c *counting) AfterFunc(func()) (stop func() bool) {
+	c.registered++
+	c.live++
+	return func() bool {
+		c.live--
+		return true
+	}
+}
+
+// A call that is running goes on, and so do the calls inside that need no admission.
+func TestAHandOverNeedsNoIntake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, capped(1))
+		require.NoError(t, do(withIntake(t, time.Second), l, func(ctx context.Context) error {
+			time.Sleep(time.Minute)
+			require.NoError(t, do(ctx, l, ok(0)))
+			assert.ErrorIs(t, do(ctx, l, ok(0)), io.EOF, "this one would have to wait")
+			return nil
+		}))
+	})
+}
+
+func TestWithoutAnIntakeItIsTheContext(t *testing.T) {
+	in, has := adaptive.Intake(t.Context())
+	assert.Equal(t, t.Context(), in)
+	assert.False(t, has)
+}

@@ -1,0 +1,41 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// Law is the configuration of a control law: immutable, so that any number of
+// limiters can share it.
+type Law interface {
+	// Start validates the configuration and returns the state of one limiter.
+	// seed makes whatever the law draws at random repeatable.
+	Start(now time.Time, seed uint64) (State, error)
+}
+
+// State is the pure machine of one limiter. Every method gets the time, none
+// reads a clock, and a simulator drives it exactly as the limiter does. The
+// limiter calls it under its lock, never concurrently.
+type State interface {
+	throttle.Governor
+	// OnResult tells how a call ended. inFlight counts the calls still out.
+	OnResult(now time.Time, s throttle.Sent, inFlight int, f Feedback)
+	// OnSignal tells of a hit on a limiter further in. It may only cut the
+	// window, and only once per epoch: a hit whose SentAt is not after the
+	// last cut changes nothing.
+	OnSignal(now time.Time, h *RateLimitHit)
+	// View shows what the law holds at the moment.
+	View() View
+}
+
+// View is a snapshot of what a law has learnt.
+type View struct {
+	Concurrency int                     // the most calls in flight; 0: unbounded
+	Pace        [throttle.Units]float64 // units per second; 0: not learnt
+	GateUntil   time.Time               // nobody goes before; zero or in the past: the gate is open
+	Bound       string                  // what held back the caller who was asked last; empty: nothing
+	Hits        int64                   // refusals heard of, Overloaded included
+	Cuts        int64                   // times the window was lowered
+	Recoveries  int64                   // times it was raised again
+}

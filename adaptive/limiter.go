@@ -1,0 +1,137 @@
+package adaptive
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/throttle"
+)
+
+const (
+	defaultMaxWait = 15 * time.Minute
+	// maxRetryAfter is the longest wait on a provider's word that a call sits
+	// out; beyond it the caller is told instead.
+	maxRetryAfter = 10 * time.Minute
+)
+
+// Config describes a limiter. The zero Config has no limits of its own and
+// adapts its concurrency with AIMD.
+type Config struct {
+	Name     string          // in errors and events; default "limiter"
+	Limits   throttle.Limits // hard caps that are never learnt away
+	Law      Law             // nil: AIMD that begins at Limits.Concurrency, if that is set, and never stays below it for good
+	Detector Detector        // asked before DefaultDetector; nil: only that one
+	MaxWait  time.Duration   // how long a refused call may wait to go again; 0: 15 minutes
+}
+
+// Limiter is a throttle.Limiter that learns from refusals. All methods are
+// safe for concurrent use.
+type Limiter struct {
+	cfg      Config
+	throttle *throttle.Limiter
+	governor *governor
+	clock    clock.Clock
+	observer event.Observer
+	seed     uint64
+}
+
+// Option is a setting of New.
+type Option func(*Limiter)
+
+// WithClock replaces the real clock, for tests with virtual time; nil keeps the real one.
+func WithClock(c clockwork.Clock) Option { return func(l *Limiter) { l.clock = clock.New(c) } }
+
+// WithObserver sends the limiter's events to o, besides the observer in the
+// context of each call.
+func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observer = o } }
+
+// WithSeed makes what the law draws at random repeatable. The default is 1.
+func WithSeed(seed uint64) Option { return func(l *Limiter) { l.seed = seed } }
+
+// New returns a limiter. All problems of c are joined in one error, each a *FieldError.
+func New(c Config, opts ...Option) (*Limiter, error) {
+	if c.Name == "" {
+		c.Name = "limiter"
+	}
+	p := invalid.Problems{Owner: "adaptive: " + c.Name}
+	if c.MaxWait < 0 {
+		p.Addf("MaxWait", "%s is negative: use 0 for the default of %s", c.MaxWait, defaultMaxWait)
+	}
+	if c.MaxWait == 0 {
+		c.MaxWait = defaultMaxWait
+	}
+	if c.Law == nil {
+		c.Law = lawFor(c.Limits)
+	}
+	l := &Limiter{cfg: c, clock: clock.New(nil), seed: 1}
+	for _, o := range opts {
+		o(l)
+	}
+	state, err := c.Law.Start(l.clock.Now(), l.seed)
+	p.AddPart("Law", err)
+	p.AddPart("Limits", c.Limits.Validate())
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	l.governor = &governor{State: state}
+	l.throttle, err = throttle.New(c.Limits, throttle.WithName(c.Name),
+		throttle.WithClock(l.clock.Underlying()), throttle.WithGovernor(l.governor))
+	return l, err
+}
+
+// lawFor is the law of a limiter that was not given one. A concurrency that was
+// given is meant: the law begins there, and cuts from there.
+func lawFor(lim throttle.Limits) Law {
+	n := lim.Concurrency
+	return AIMD{Initial: n, Max: max(AIMD{}.WithDefaults().Max, n)}
+}
+
+// Name returns the limiter's name.
+func (l *Limiter) Name() string { return l.cfg.Name }
+
+// Throttle returns the limiter underneath, for changing limits in place and for its statistics.
+func (l *Limiter) Throttle() *throttle.Limiter { return l.throttle }
+
+// View returns what the law holds at the moment.
+func (l *Limiter) View() View {
+	var v View
+	l.throttle.Update(func(time.Time) { v = l.governor.View() })
+	return v
+}
+
+// Reset starts the law and the statistics anew and reopens a limiter that a
+// used-up quota had closed. The history of the windows and the gate survive,
+// and so does a closing for as long as the provider asked.
+func (l *Limiter) Reset() error {
+	state, err := l.cfg.Law.Start(l.clock.Now(), l.seed)
+	if err != nil {
+		return err
+	}
+	l.throttle.Update(func(time.Time) { l.governor.replace(state) })
+	if errors.Is(l.throttle.Stats().Closed, ErrQuotaExhausted) {
+		l.throttle.Reopen()
+	}
+	l.throttle.Reset()
+	return nil
+}
+
+// Learn tells the law about a call that did not pass through this limiter:
+// one that was sent at sentAt, before the limiter was there. A hit is
+// signalled to the enclosing limiters as if the call had been admitted here.
+func (l *Limiter) Learn(ctx context.Context, sentAt time.Time, f Feedback) {
+	var r result
+	l.throttle.Update(func(now time.Time) {
+		r = l.result(now, throttle.Sent{At: sentAt}, f)
+	})
+	l.tell(ctx, r, f)
+}
+
+// Classify returns what the limiter makes of err: the verdict of its own
+// detector or, if that does not know it, of DefaultDetector.
+func (l *Limiter) Classify(err error) Feedback { return Classify(l.cfg.Detector, err) }

@@ -1,0 +1,101 @@
+package adaptive
+
+import (
+	"context"
+	"time"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/throttle"
+)
+
+// result is what came of telling the law how a call went. It is filled in
+// under the limiter's lock and told to observers after it.
+type result struct {
+	ended         bool // false: the permit had been ended by somebody else
+	now           time.Time
+	sent          throttle.Sent
+	before, after View
+}
+
+// end ends p with f and lets the law hear it.
+func (l *Limiter) end(p throttle.Permit, f Feedback) result {
+	var r result
+	hear := func(now time.Time, s throttle.Sent) { r = l.result(now, s, f) }
+	if f.Verdict == Unsent {
+		p.CancelThen(hear)
+	} else {
+		p.End(f.Used, hear)
+	}
+	return r
+}
+
+// result lets the law hear f. It runs under the limiter's lock.
+func (l *Limiter) result(now time.Time, s throttle.Sent, f Feedback) result {
+	before := l.governor.View()
+	l.governor.OnResult(now, s, l.throttle.InFlightLocked(), f)
+	switch {
+	case f.Verdict == Terminal:
+		l.throttle.CloseLocked(time.Time{}, l.exhausted(f.Err))
+	case f.tooLong(): // for everybody, for longer than anybody waits on the provider's word
+		hit := newHit(l.cfg.Name, f, s.At)
+		hit.spent = true
+		until := now.Add(min(f.RetryAfter, longestGate))
+		if gate := l.governor.View().GateUntil; gate.After(until) {
+			until = gate // else the next caller would wait for the rest
+		}
+		l.throttle.CloseLocked(until, hit)
+	}
+	return result{ended: true, now: now, sent: s, before: before, after: l.governor.View()}
+}
+
+// tell emits what r shows and signals a hit to the enclosing limiters.
+func (l *Limiter) tell(ctx context.Context, r result, f Feedback) {
+	if !r.ended {
+		return
+	}
+	if f.Verdict.refused() {
+		l.emit(ctx, event.Event{
+			Time: r.now, Kind: event.LimiterHit, Wait: max(0, r.after.GateUntil.Sub(r.now)),
+			Reason: f.Verdict.String() + " (" + f.Kind.String() + ")", Err: f.Err,
+		})
+		if f.Verdict == Hit {
+			l.signal(ctx, newHit(l.cfg.Name, f, r.sent.At))
+		}
+	}
+	switch {
+	case f.Verdict == Terminal:
+		l.emit(ctx, event.Event{Time: r.now, Kind: event.LimiterClosed, Reason: "quota exhausted", Err: f.Err})
+	case f.tooLong():
+		l.emit(ctx, event.Event{
+			Time: r.now, Kind: event.LimiterClosed, Wait: f.RetryAfter,
+			Reason: "the provider asks for more than " + maxRetryAfter.String(), Err: f.Err,
+		})
+	}
+	if f.Verdict.refused() {
+		l.emitChange(ctx, r.now, r.before, r.after, "refused, limit on: ", f.Kind.String())
+	} else {
+		l.emitChange(ctx, r.now, r.before, r.after, "calls succeed", "")
+	}
+}
+
+// emitChange tells of a change from before to after, if there is one. The
+// reason comes in two parts because only then it is needed.
+func (l *Limiter) emitChange(ctx context.Context, now time.Time, before, after View, reason, detail string) {
+	e := event.Event{Time: now, From: float64(before.Concurrency), To: float64(after.Concurrency)}
+	switch {
+	case after.Cuts > before.Cuts:
+		e.Kind, e.Wait = event.LimiterCut, max(0, after.GateUntil.Sub(now))
+	case after.Recoveries > before.Recoveries:
+		e.Kind = event.LimiterRecovery
+	default:
+		return
+	}
+	e.Reason = reason + detail
+	l.emit(ctx, e)
+}
+
+func (l *Limiter) emit(ctx context.Context, e event.Event) {
+	e.Source, e.Index = l.cfg.Name, event.NoIndex
+	event.Send(l.observer, e)
+	event.Send(event.From(ctx), e)
+}
