@@ -1,0 +1,62 @@
+package providertest
+
+import (
+	"net/http"
+	"slices"
+	"time"
+)
+
+// book is where a server writes its ledger. It is not safe for concurrent use.
+type book struct {
+	counts   Counts
+	arrivals []Arrival
+}
+
+// open enters an arrival and returns its number. An arrival that was neither
+// admitted nor refused is done: end will not be called for it.
+func (b *book) open(a Arrival) int64 {
+	b.counts.Arrivals++
+	switch {
+	case a.Admitted:
+		b.counts.Admitted++
+		b.counts.InFlight++
+		b.counts.PeakInFlight = max(b.counts.PeakInFlight, b.counts.InFlight)
+	case a.Refused != NotRefused:
+		b.counts.Refused++
+	case a.Faulted:
+		b.counts.Faulted++
+	default:
+		b.counts.Invalid++
+	}
+	a.Seq = int64(b.counts.Arrivals)
+	a.InFlight = b.counts.InFlight
+	b.arrivals = append(b.arrivals, a)
+	return a.Seq
+}
+
+// end notes how an admitted or refused request was answered; 0 means not at all.
+// Only the first end of an arrival counts. It reports whether a call in flight
+// ended by it.
+func (b *book) end(seq int64, status int, now time.Time) bool {
+	a := &b.arrivals[seq-1]
+	if !a.Done.IsZero() {
+		return false
+	}
+	a.Done, a.Status = now, status
+	if !a.Admitted {
+		return false
+	}
+	b.counts.InFlight--
+	if status == http.StatusOK {
+		b.counts.Served++
+	} else {
+		a.Aborted = true
+		b.counts.Aborted++
+	}
+	return true
+}
+
+// snapshot copies the book.
+func (b *book) snapshot() Ledger {
+	return Ledger{Counts: b.counts, arrivals: slices.Clone(b.arrivals)}
+}

@@ -1,0 +1,70 @@
+package providertest
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// fields lists the fields that an error of New or SetLimits names.
+func fields(err error) (names []string) {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range many.Unwrap() {
+			names = append(names, fields(e)...)
+		}
+	} else if one, ok := errors.AsType[*ConfigError](err); ok {
+		names = append(names, one.Field)
+	}
+	return names
+}
+
+func TestNewNamesEveryProblem(t *testing.T) {
+	_, err := New(Config{
+		Limits: Limits{
+			Concurrency: -1,
+			Rate:        TokenBucket{Max: -1, Burst: -1},
+			Window:      FixedWindow{Per: -1},
+		},
+		RetryAfter:     99,
+		Latency:        LogNormal{Median: -1, Sigma: math.NaN(), Max: -1},
+		RefusalLatency: -1,
+	})
+	require.Equal(t, []string{
+		"Limits.Concurrency",
+		"Limits.Rate.Max", "Limits.Rate.Per", "Limits.Rate.Burst",
+		"Limits.Window.Max", "Limits.Window.Per",
+		"RetryAfter",
+		"Latency.Median", "Latency.Sigma", "Latency.Max",
+		"RefusalLatency",
+	}, fields(err))
+	require.ErrorContains(t, err, "providertest: Limits.Concurrency: must not be negative")
+}
+
+func TestConfigBounds(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		config Config
+		want   []string
+	}{
+		{"zero", Config{}, nil},
+		{"a million per second", Config{Limits: Limits{Rate: TokenBucket{Max: 1e6, Per: time.Second}}}, nil},
+		{"more than a million", Config{Limits: Limits{Rate: TokenBucket{Max: 1e6 + 1, Per: time.Second}}}, []string{"Limits.Rate.Max"}},
+		{"shorter than a microsecond", Config{Limits: Limits{Rate: TokenBucket{Max: 1, Per: 999}}}, []string{"Limits.Rate.Max"}},
+		{"refills too slowly", Config{Limits: Limits{Rate: TokenBucket{Max: 1, Per: longest, Burst: 2}}}, []string{"Limits.Rate.Burst"}},
+		{"huge burst", Config{Limits: Limits{Rate: TokenBucket{Max: 1, Per: time.Second, Burst: math.MaxInt}}}, []string{"Limits.Rate.Burst"}},
+		{"burst alone", Config{Limits: Limits{Rate: TokenBucket{Burst: 1}}}, []string{"Limits.Rate.Max", "Limits.Rate.Per"}},
+		{"endless window", Config{Limits: Limits{Window: FixedWindow{Max: 1, Per: longest + 1}}}, []string{"Limits.Window.Per"}},
+		{"fixed", Config{Latency: Fixed(-1)}, []string{"Latency"}},
+		{"uniform", Config{Latency: Uniform{Min: -1, Max: -2}}, []string{"Latency.Min", "Latency.Max"}},
+		{"a pointer", Config{Latency: &Uniform{Min: 2, Max: 1}}, []string{"Latency.Max"}},
+		{"a nil pointer", Config{Latency: (*LogNormal)(nil)}, []string{"Latency"}},
+		{"one's own latency", Config{Latency: backwards{}}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			require.Equal(t, c.want, fields(c.config.validate()))
+		})
+	}
+}

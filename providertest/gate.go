@@ -1,0 +1,119 @@
+package providertest
+
+import "time"
+
+// gate is the whole of the hidden limits: a pure machine that takes the time as
+// an argument. It is not safe for concurrent use.
+type gate struct {
+	limits        Limits
+	refusalsCount bool
+	origin        time.Time
+	bucket        bucket // in use when limits.Rate is set
+	window        window // in use when limits.Window is set
+	inFlight      int
+}
+
+// newGate returns a gate whose limits are valid, with nothing spent.
+func newGate(limits Limits, refusalsCount bool, now time.Time) *gate {
+	g := &gate{refusalsCount: refusalsCount, origin: now}
+	g.setLimits(limits, now)
+	return g
+}
+
+func (g *gate) hasRate() bool   { return g.limits.Rate != TokenBucket{} }
+func (g *gate) hasWindow() bool { return g.limits.Window != FixedWindow{} }
+
+// setLimits puts new limits in place. Calls in flight stay, a bucket keeps its
+// level and a window its count; a limit that was not there before starts unspent.
+func (g *gate) setLimits(limits Limits, now time.Time) {
+	hadRate, hadWindow := g.hasRate(), g.hasWindow()
+	g.advance(now)
+	g.limits = limits
+	if g.hasRate() {
+		if hadRate {
+			g.bucket.resize(limits.Rate)
+		} else {
+			g.bucket = newBucket(limits.Rate, now)
+		}
+	}
+	if g.hasWindow() {
+		if hadWindow {
+			g.window.resize(limits.Window, now)
+		} else {
+			g.window = newWindow(limits.Window, g.origin, now)
+		}
+	}
+}
+
+// advance brings the limits in use up to now.
+func (g *gate) advance(now time.Time) {
+	if g.hasRate() {
+		g.bucket.advance(now)
+	}
+	if g.hasWindow() {
+		g.window.advance(now)
+	}
+}
+
+// arrive judges one request. An admitted one is in flight until leave.
+func (g *gate) arrive(now time.Time) Refusal {
+	refusal, _ := g.judge(now)
+	if refusal == NotRefused {
+		g.inFlight++
+	} else if !g.refusalsCount {
+		return refusal
+	}
+	if g.hasRate() {
+		g.bucket.spend()
+	}
+	if g.hasWindow() {
+		g.window.spend()
+	}
+	return refusal
+}
+
+// leave ends one admitted call.
+func (g *gate) leave() { g.inFlight-- }
+
+// judge tells whether a request would be refused at now, by which limit and for
+// how long. The limit with the longest wait speaks. Concurrency, whose wait
+// nobody knows, speaks only when it is alone.
+func (g *gate) judge(now time.Time) (refusal Refusal, wait time.Duration) {
+	g.advance(now)
+	if g.limits.Concurrency > 0 && g.inFlight >= g.limits.Concurrency {
+		refusal = RefusedConcurrency
+	}
+	if g.hasRate() {
+		if d := g.bucket.wait(); d > wait {
+			refusal, wait = RefusedRate, d
+		}
+	}
+	if g.hasWindow() {
+		if d := g.window.wait(now); d > wait {
+			refusal, wait = RefusedWindow, d
+		}
+	}
+	return refusal, wait
+}
+
+// quota is what the rate-limit headers tell of one limit, in requests.
+type quota struct {
+	limit, remaining int
+	reset            time.Duration // to a full refill
+}
+
+// quota describes the tighter of the rate and the window at now; ok is false
+// when neither is in use.
+func (g *gate) quota(now time.Time) (q quota, ok bool) {
+	g.advance(now)
+	if g.hasRate() {
+		q, ok = g.bucket.quota(), true
+	}
+	if g.hasWindow() {
+		w := g.window.quota(now)
+		if !ok || w.remaining < q.remaining || (w.remaining == q.remaining && w.reset > q.reset) {
+			q, ok = w, true
+		}
+	}
+	return q, ok
+}

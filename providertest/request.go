@@ -1,0 +1,92 @@
+package providertest
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"net/http"
+	"unicode/utf8"
+)
+
+// Request is one well-formed call, as Reply and Fault see it.
+type Request struct {
+	// Key names the item that the client works on: the header Idempotency-Key
+	// or, failing that, X-Client-Request-Id. It is empty without either. All
+	// attempts at one item should carry the same key.
+	Key string
+	// Model is the model asked for; any name is served.
+	Model string
+	// Messages is the conversation, never empty.
+	Messages []Message
+	// MaxTokens bounds the reply, in tokens; 0 means that the request sets no
+	// bound.
+	MaxTokens int
+	// PromptTokens is what the server charges for the messages: a token for
+	// every four characters begun, and four for each message.
+	PromptTokens int
+	// Header is a copy of the request's header.
+	Header http.Header
+}
+
+// Message is one turn of a conversation.
+type Message struct {
+	Role    string // "system", "user", "assistant", ...
+	Content string // the text; the text parts joined where it came in parts
+}
+
+// maxBody bounds a request's body, in bytes.
+const maxBody = 4 << 20
+
+// readRequest routes, reads and parses one HTTP request. The request it returns
+// has its Key and Header also when there is a failure.
+func readRequest(w http.ResponseWriter, r *http.Request) (Request, *failure) {
+	req := Request{
+		Key:    cmp.Or(r.Header.Get("Idempotency-Key"), r.Header.Get("X-Client-Request-Id")),
+		Header: r.Header.Clone(),
+	}
+	if r.URL.Path != chatPath {
+		return req, unknownRoute(r)
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return req, wrongMethod(r)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return req, bodyTooLarge(tooLarge.Limit)
+	case err != nil:
+		return req, invalid("", "The request body could not be read.")
+	}
+	bad := parseChat(body, &req)
+	return req, bad
+}
+
+// textTokens estimates the tokens of a text: one for every four characters begun.
+func textTokens(text string) int { return (utf8.RuneCountInString(text) + 3) / 4 }
+
+// promptTokens estimates the tokens of a conversation.
+func promptTokens(messages []Message) int {
+	n := 0
+	for _, m := range messages {
+		n += 4 + textTokens(m.Content)
+	}
+	return n
+}
+
+// cutTokens returns text, cut to at most n tokens, and whether it had to be cut;
+// n = 0 cuts nothing.
+func cutTokens(text string, n int) (string, bool) {
+	if n == 0 || textTokens(text) <= n {
+		return text, false
+	}
+	runes := 0
+	for i := range text {
+		if runes == 4*n {
+			return text[:i], true
+		}
+		runes++
+	}
+	return text, false
+}
