@@ -1,0 +1,72 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// attempts runs f through the limiter until it succeeds or the retry policy,
+// which counts for this item alone, has no more. Between two attempts nothing
+// is held, and no second one begins once the intake has ended. f gets the
+// number of the attempt.
+func (s *settings) attempts(ctx context.Context, index int64, c throttle.Cost, f func(ctx context.Context, n int) error) error {
+	var schedule *retry.Schedule
+	var last error
+	for n := 1; ; n++ {
+		if stopped := ended(ctx); stopped != nil && last != nil {
+			return fmt.Errorf("%w before another attempt after: %w", stopped, last)
+		}
+		last = s.once(ctx, c, func(ctx context.Context) error { return f(ctx, n) })
+		if last == nil || s.policy == nil || final(last) || s.answered(last) {
+			return last
+		}
+		if schedule == nil {
+			schedule = s.policy.Start()
+		}
+		delay, again := schedule.Next(last)
+		if !again {
+			return last
+		}
+		if o := event.From(ctx); o != nil && ended(ctx) == nil {
+			e := event.New(time.Now(), event.ItemRetry, s.name)
+			e.Index, e.Attempt, e.Wait, e.Err = index, n, delay, last
+			event.Send(o, e)
+		}
+		sleep(ctx, delay)
+	}
+}
+
+// answered reports whether err is an answer to the call, such as a 400, that
+// another attempt would get again. A Retryable of the policy's own knows better.
+func (s *settings) answered(err error) bool {
+	return s.policy.Retryable == nil && adaptive.Classify(s.config.Detector, err).Verdict == adaptive.OK
+}
+
+// ended returns why nothing new may begin under ctx, or nil.
+func ended(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if intake, ok := adaptive.Intake(ctx); ok && intake.Err() != nil {
+		return context.Cause(intake)
+	}
+	return nil
+}
+
+// sleep waits for d, or until nothing new may begin under ctx.
+func sleep(ctx context.Context, d time.Duration) {
+	intake, _ := adaptive.Intake(ctx)
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	case <-intake.Done():
+	}
+}

@@ -1,0 +1,269 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Batch is a node that works on many items: one after the other, or with
+// WithParallel on a fixed number of workers. Its settings are chained after
+// the constructor and frozen by the first run. It may run any number of times
+// and in several places at once; its limiter is the same in all of them.
+type Batch[S, In, Out any] struct {
+	settings
+
+	handler   BatchHandler[S, In, Out]
+	window    int
+	unordered bool
+	onError   Policy
+	grace     time.Duration
+	key       func(In) string
+	cost      func(In) throttle.Cost
+	used      func(In, Out) throttle.Cost
+	fallback  func(context.Context, In, error) (Out, error)
+
+	placeholder func(In) Out
+}
+
+// defaultGrace is how long running items may go on when a run is stopped.
+const defaultGrace = 10 * time.Second
+
+// NewBatch returns a batch whose code is the type h.
+func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S, In, Out] {
+	b := &Batch[S, In, Out]{grace: defaultGrace}
+	b.init(name)
+	b.parallel = 1
+	if invalid.Nil(h) {
+		b.setup.Addf("handler", "it is nil")
+		return b
+	}
+	b.handler = h
+	checkOptional[S, In, Out](h, &b.setup)
+	if h, ok := h.(Keyer[In]); ok {
+		b.key = h.Key
+	}
+	if h, ok := h.(Coster[In]); ok {
+		b.cost = h.Cost
+	}
+	if h, ok := h.(Settler[In, Out]); ok {
+		b.used = h.Used
+	}
+	if h, ok := h.(Fallbacker[In, Out]); ok {
+		b.fallback = h.Fallback
+	}
+	if h, ok := h.(Placeholder[In, Out]); ok {
+		b.placeholder = h.Unfinished
+	}
+	return b
+}
+
+// BatchFunc returns a batch whose code is three functions: prep gives the
+// items, exec works on one of them, post gets the results. A nil post goes on
+// if every item is done.
+func BatchFunc[S, In, Out any](
+	name string,
+	prep func(context.Context, S) (iter.Seq2[In, error], error),
+	exec func(context.Context, In) (Out, error),
+	post func(context.Context, S, *Report[In, Out]) (Action, error),
+) *Batch[S, In, Out] {
+	b := NewBatch[S, In, Out](name, &funcs[S, In, Out]{prep, exec, post})
+	if prep == nil {
+		b.setup.Addf("prep", "the function is nil")
+	}
+	if exec == nil {
+		b.setup.Addf("exec", "the function is nil")
+	}
+	return b
+}
+
+// Map returns a batch without shared state, for All and Stream. As a node of a
+// flow it has no items.
+func Map[In, Out any](name string, f func(ctx context.Context, in In) (Out, error)) *Batch[None, In, Out] {
+	prep := func(context.Context, None) (iter.Seq2[In, error], error) { return Slice[In](nil), nil }
+	return BatchFunc(name, prep, f, nil)
+}
+
+// Name returns the batch's name.
+func (b *Batch[S, In, Out]) Name() string { return b.name }
+
+// Handler returns the handler that the batch was made of, for tools that look inside nodes.
+func (b *Batch[S, In, Out]) Handler() any { return b.handler }
+
+// Validate joins all problems of the settings and of the handler, each a
+// *FieldError. Run, All and Stream begin with it.
+func (b *Batch[S, In, Out]) Validate() error {
+	return b.validate(func(p *invalid.Problems) {
+		if h, ok := b.handler.(Validator); ok {
+			p.Add(validated(h))
+		}
+		if b.cost == nil && b.used == nil {
+			b.checkCosts(p)
+		}
+		if b.window != 0 && b.window < b.parallel {
+			p.Addf("WithWindow", "%d is below the %d of WithParallel: workers could not all work", b.window, b.parallel)
+		}
+		for _, inner := range limitersOf(b.handler) {
+			if inner != nil && inner == b.shared {
+				p.Addf("WithLimiter", "a node inside uses the limiter %q too: the batch would wait for itself; "+
+					"give the batch limits of its own", inner.Name())
+			}
+		}
+	})
+}
+
+// Limiter returns the batch's limiter, built if it has not been needed yet; nil
+// for a batch without limits that has met no refusal.
+func (b *Batch[S, In, Out]) Limiter() (*adaptive.Limiter, error) { return b.limiter() }
+
+// Limiters returns the limiters that the batch, and what runs inside it,
+// shares with others.
+func (b *Batch[S, In, Out]) Limiters() []*adaptive.Limiter {
+	return append(b.limiters(), limitersOf(b.handler)...)
+}
+
+func limitersOf(x any) []*adaptive.Limiter {
+	defer func() { _ = recover() }() // it may be user code
+	if l, ok := x.(interface{ Limiters() []*adaptive.Limiter }); ok {
+		return l.Limiters()
+	}
+	return nil
+}
+
+// ResetLimiter starts the batch's own limiter anew between runs: the law and
+// the statistics; what was sent still counts. A shared one is refused with
+// ErrSharedLimiter.
+func (b *Batch[S, In, Out]) ResetLimiter() error { return b.resetLimiter() }
+
+// Run implements Node: it prepares the items, works on them and hands the
+// report to Post, also when the run was stopped. A run that was stopped by ctx
+// or by the failure policy fails with a *BatchError even if Post does not.
+func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err error) {
+	if err := b.setup.Use(b.Validate); err != nil {
+		return Next, err
+	}
+	finished := b.started(ctx)
+	defer func() { finished(err) }()
+	defer caught(&err)
+	seq, err := b.handler.Prep(ctx, s)
+	if err != nil {
+		return Next, fmt.Errorf("prep: %w", err)
+	}
+	r, err := b.collect(ctx, pulled(seq), 0)
+	if err != nil {
+		return Next, err
+	}
+	action, err = b.handler.Post(ctx, s, r)
+	if err == nil && r.stopped != nil {
+		err = r.Err()
+	}
+	return action, err
+}
+
+// All works on items and returns one Out for each, in their order. If any
+// item is not done the error is a *BatchError, and its Out is the zero Out.
+// Prep and Post are not called.
+func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, err error) {
+	if err := b.setup.Use(b.Validate); err != nil {
+		return nil, err
+	}
+	finished := b.started(ctx)
+	defer func() { finished(err) }()
+	r, err := b.collect(ctx, pulled(Slice(items)), len(items))
+	if err != nil {
+		return nil, err
+	}
+	for i := len(r.results); i < len(items); i++ {
+		r.results = append(r.results, b.unfinished(Result[In, Out]{Index: int64(i), In: items[i], Err: r.stopped}))
+	}
+	if r.Counts().Done == int64(len(items)) {
+		r.stopped = nil // it was stopped after the last item: nothing is missing
+	}
+	return r.Values(), r.Err()
+}
+
+// collect works on src, of which about expected items will come.
+func (b *Batch[S, In, Out]) collect(ctx context.Context, src source[In], expected int) (*Report[In, Out], error) {
+	report := &Report[In, Out]{node: b.name, results: make([]Result[In, Out], 0, expected)}
+	r, err := b.launch(ctx, src, report)
+	if err != nil {
+		return nil, err
+	}
+	r.wait()
+	report.stopped = r.close()
+	return report, nil
+}
+
+// unfinished is res with the value that stands for none: the zero Out if the
+// handler's Unfinished panics.
+func (b *Batch[S, In, Out]) unfinished(res Result[In, Out]) Result[In, Out] {
+	none, err := b.standIn(res.In)
+	if res.Out = none; res.Err == nil {
+		res.Err = err
+	}
+	return res
+}
+
+func (b *Batch[S, In, Out]) standIn(in In) (none Out, err error) {
+	defer caught(&err)
+	if b.placeholder == nil {
+		return none, nil
+	}
+	return b.placeholder(in), nil
+}
+
+// Stream works on seq and yields results as they come: in the order of the
+// input, as far ahead as WithWindow allows, or as they finish with Unordered.
+// A failed item is a Result with its Err. The error beside it is that of the
+// run: it comes last, after the items that were left pending, and says why
+// the run ended early. Leaving the loop stops the run at once and leaks
+// nothing. Prep and Post are not called.
+func (b *Batch[S, In, Out]) Stream(ctx context.Context, seq iter.Seq2[In, error]) iter.Seq2[Result[In, Out], error] {
+	return func(yield func(Result[In, Out], error) bool) {
+		err := b.stream(ctx, seq, func(r Result[In, Out]) bool { return yield(r, nil) })
+		if err != nil {
+			yield(Result[In, Out]{}, err)
+		}
+	}
+}
+
+// stream returns the error of the run; nil also if yield wanted no more.
+func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error], yield func(Result[In, Out]) bool) error {
+	if err := b.setup.Use(b.Validate); err != nil {
+		return err
+	}
+	window := b.window
+	if window == 0 {
+		window = 4 * b.parallel
+	}
+	finished := b.started(ctx)
+	line := newLine[In, Out](window, b.unordered)
+	r, err := b.launch(ctx, pulled(seq), line)
+	if err != nil {
+		finished(err)
+		return err
+	}
+	left := true // the loop was left, by break or by a panic of its body
+	defer func() {
+		if left {
+			r.kill(errLeft)
+			r.wait()
+			finished(r.close())
+		}
+	}()
+	if !line.deliver(r.over, yield) {
+		return nil
+	}
+	left = false
+	stopped := r.close()
+	finished(stopped)
+	if !line.rest(yield) || stopped == nil {
+		return nil
+	}
+	return fmt.Errorf("node %q: stopped: %w", b.name, stopped)
+}

@@ -1,0 +1,140 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// WithParallel has n workers work on items at the same time. The default is
+// 1: one item after the other.
+func (b *Batch[S, In, Out]) WithParallel(n int) *Batch[S, In, Out] {
+	b.setup.Change("WithParallel", func() {
+		if n < 1 {
+			b.setup.Addf("WithParallel", "%d is below 1", n)
+			return
+		}
+		b.parallel = n
+	})
+	return b
+}
+
+// WithLimits gives the batch a limiter of its own with these hard caps, built
+// on first use. Within them it adapts: without WithLaw it begins with as many
+// calls in flight as WithParallel and the limits allow, and cuts when the
+// provider refuses. A window of tokens needs WithCost or WithUsed.
+func (b *Batch[S, In, Out]) WithLimits(l throttle.Limits) *Batch[S, In, Out] {
+	b.setLimits(l)
+	return b
+}
+
+// WithLimiter has the batch share l. It excludes WithLimits and WithLaw.
+func (b *Batch[S, In, Out]) WithLimiter(l *adaptive.Limiter) *Batch[S, In, Out] {
+	b.setLimiter(l)
+	return b
+}
+
+// WithLaw gives the batch a limiter of its own that adapts by l.
+func (b *Batch[S, In, Out]) WithLaw(l adaptive.Law) *Batch[S, In, Out] {
+	b.setLaw(l)
+	return b
+}
+
+// WithDetector sets what tells a refusal for rate from other errors, before the default detector.
+func (b *Batch[S, In, Out]) WithDetector(d adaptive.Detector) *Batch[S, In, Out] {
+	b.setDetector(d)
+	return b
+}
+
+// WithRetry repeats a failed attempt by p; every item counts for itself.
+// Without it there is one attempt. Waiting out a refusal for rate is not an
+// attempt. An answer such as a 400, a panic, a used-up quota and a cost that
+// never fits are not tried again, whatever p says; the first of them unless p
+// has a Retryable.
+func (b *Batch[S, In, Out]) WithRetry(p retry.Policy) *Batch[S, In, Out] {
+	b.setRetry(p)
+	return b
+}
+
+// WithFallback replaces the result of an item whose attempts have all failed
+// with err. It is not asked about an item that the input failed to produce,
+// and not once the run is being stopped.
+func (b *Batch[S, In, Out]) WithFallback(f func(ctx context.Context, in In, err error) (Out, error)) *Batch[S, In, Out] {
+	b.setFunc("WithFallback", f == nil, func() { b.fallback = f })
+	return b
+}
+
+// WithOnError sets when failed items stop the run. The default is Collect. A
+// run that is stopped lets running items finish: see WithGrace.
+func (b *Batch[S, In, Out]) WithOnError(p Policy) *Batch[S, In, Out] {
+	b.setup.Change("WithOnError", func() { b.onError = p })
+	return b
+}
+
+// WithItemTimeout bounds each attempt at an item, counted from its admission.
+// An Exec that does not return within a second of it is left behind: its slot
+// is given back, its worker replaced, and its item fails with a *HungError,
+// which is not retried.
+func (b *Batch[S, In, Out]) WithItemTimeout(d time.Duration) *Batch[S, In, Out] {
+	b.setTimeout("WithItemTimeout", d)
+	return b
+}
+
+// WithGrace sets how long running items may go on when the run is stopped,
+// before their context ends. The default is 10 seconds; 0 ends it at once.
+func (b *Batch[S, In, Out]) WithGrace(d time.Duration) *Batch[S, In, Out] {
+	b.setup.Change("WithGrace", func() {
+		if d < 0 {
+			b.setup.Addf("WithGrace", "%s is negative", d)
+			return
+		}
+		b.grace = d
+	})
+	return b
+}
+
+// WithWindow sets how many items Stream may be ahead of the one that is
+// yielded. The default is four times WithParallel.
+func (b *Batch[S, In, Out]) WithWindow(n int) *Batch[S, In, Out] {
+	b.setup.Change("WithWindow", func() {
+		if n < 1 {
+			b.setup.Addf("WithWindow", "%d is below 1", n)
+			return
+		}
+		b.window = n
+	})
+	return b
+}
+
+// Unordered has Stream yield results as they finish.
+func (b *Batch[S, In, Out]) Unordered() *Batch[S, In, Out] {
+	b.setup.Change("Unordered", func() { b.unordered = true })
+	return b
+}
+
+// Propagate signals the batch's rate limit hits to the batch that encloses it.
+func (b *Batch[S, In, Out]) Propagate() *Batch[S, In, Out] {
+	b.setPropagate()
+	return b
+}
+
+// WithKey names items by their content, in results and events.
+func (b *Batch[S, In, Out]) WithKey(f func(in In) string) *Batch[S, In, Out] {
+	b.setFunc("WithKey", f == nil, func() { b.key = f })
+	return b
+}
+
+// WithCost says what an item costs, to reserve it. Without it an item costs one request.
+func (b *Batch[S, In, Out]) WithCost(f func(in In) throttle.Cost) *Batch[S, In, Out] {
+	b.setFunc("WithCost", f == nil, func() { b.cost = f })
+	return b
+}
+
+// WithUsed says what an item that is done really cost, to correct the reservation.
+func (b *Batch[S, In, Out]) WithUsed(f func(in In, out Out) throttle.Cost) *Batch[S, In, Out] {
+	b.setFunc("WithUsed", f == nil, func() { b.used = f })
+	return b
+}

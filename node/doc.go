@@ -1,0 +1,25 @@
+// Package node holds the steps that flows are made of.
+//
+// A Step is one function over the shared state S. A Batch works on many items:
+// Prep lists them, Exec works on one and never sees S, Post puts the results
+// into S. Map is a batch without state, for a function over a list.
+//
+//	embed := node.Map("embed", func(ctx context.Context, text string) ([]float32, error) {
+//		return client.Embed(ctx, text)
+//	}).WithParallel(32).WithRetry(retry.Policy{})
+//	vectors, err := embed.All(ctx, texts)
+//
+// Whatever a node is told by a provider about rate, it waits out: a refused
+// item gives its slot back, goes again, and neither fails nor uses up a
+// retry. That holds without any setting; WithLimits and WithLaw say more
+// about how to send, WithLimiter shares one limiter between nodes.
+//
+// What users trip over:
+//
+//   - An SDK that retries by itself hides refusals from the limiter: turn that
+//     off (WithMaxRetries(0) in the OpenAI and Anthropic SDKs).
+//   - In Stream the error beside a result is that of the whole run; the error
+//     of one item is in its Result.
+//   - Settings are frozen by the first run. A later change is an error of the
+//     next run.
+package node

@@ -1,0 +1,88 @@
+package node
+
+import (
+	"context"
+	"iter"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// BatchHandler is the code of a batch, as a type for reuse. BatchFunc takes
+// the same three parts as functions.
+//
+// A handler may also have any of the methods of Keyer, Coster, Settler,
+// Fallbacker, Placeholder and Validator. One that is spelt or typed almost like them is
+// reported by Validate and Run, because it would otherwise never be called.
+//
+// Type inference errors are easier to read with this line beside the handler:
+//
+//	var _ node.BatchHandler[*State, In, Out] = (*Handler)(nil)
+type BatchHandler[S, In, Out any] interface {
+	// Prep returns the items, which may be produced while they are worked on
+	// and may be endless. An error in the sequence is the failure of one item.
+	Prep(ctx context.Context, s S) (iter.Seq2[In, error], error)
+	// Exec works on one item. It never sees S, so parallel items share
+	// nothing by accident. It should return when ctx ends.
+	Exec(ctx context.Context, in In) (Out, error)
+	// Post gets all results once no item is running, also those of a run that
+	// was stopped, and puts them into s. Return r.Err() to fail on any failed
+	// item. ctx is the one of Run: it has ended if that is what stopped the run.
+	Post(ctx context.Context, s S, r *Report[In, Out]) (Action, error)
+}
+
+type (
+	// Keyer names an item by its content, for results and events.
+	Keyer[In any] interface{ Key(in In) string }
+	// Coster estimates what an item costs, to reserve it.
+	Coster[In any] interface{ Cost(in In) throttle.Cost }
+	// Settler says what an item really cost, to correct the reservation.
+	Settler[In, Out any] interface {
+		Used(in In, out Out) throttle.Cost
+	}
+	// Fallbacker replaces the result of an item whose attempts have all failed.
+	Fallbacker[In, Out any] interface {
+		Fallback(ctx context.Context, in In, err error) (Out, error)
+	}
+	// Placeholder gives the value that stands for an item without a result, in
+	// Values and All, where the zero Out would pass for one.
+	Placeholder[In, Out any] interface {
+		Unfinished(in In) Out
+	}
+	// Validator checks the handler's own configuration before the first run.
+	Validator interface{ Validate() error }
+)
+
+// validated asks v, whose panic is a problem like any other.
+func validated(v Validator) (err error) {
+	defer caught(&err)
+	return v.Validate()
+}
+
+// Defaults can be embedded in a handler to get a Post that goes on if every
+// item is done, and fails with their errors otherwise.
+type Defaults[S, In, Out any] struct{}
+
+// Post returns Next and r.Err().
+func (Defaults[S, In, Out]) Post(_ context.Context, _ S, r *Report[In, Out]) (Action, error) {
+	return Next, r.Err()
+}
+
+// funcs makes a handler of three functions.
+type funcs[S, In, Out any] struct {
+	prep func(context.Context, S) (iter.Seq2[In, error], error)
+	exec func(context.Context, In) (Out, error)
+	post func(context.Context, S, *Report[In, Out]) (Action, error)
+}
+
+func (f *funcs[S, In, Out]) Prep(ctx context.Context, s S) (iter.Seq2[In, error], error) {
+	return f.prep(ctx, s)
+}
+
+func (f *funcs[S, In, Out]) Exec(ctx context.Context, in In) (Out, error) { return f.exec(ctx, in) }
+
+func (f *funcs[S, In, Out]) Post(ctx context.Context, s S, r *Report[In, Out]) (Action, error) {
+	if f.post == nil {
+		return Next, r.Err()
+	}
+	return f.post(ctx, s, r)
+}

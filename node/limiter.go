@@ -1,0 +1,70 @@
+package node
+
+import "github.com/headrace/headrace/adaptive"
+
+// limiter returns the node's limiter, building its own on first use. It is
+// nil for a node that has no limits, no law and no refusal yet.
+func (s *settings) limiter() (*adaptive.Limiter, error) {
+	if s.shared != nil {
+		return s.shared, nil
+	}
+	if l := s.own.Load(); l != nil || !s.limited {
+		return l, nil
+	}
+	return s.build()
+}
+
+// build makes the node's own limiter, once.
+func (s *settings) build() (*adaptive.Limiter, error) {
+	s.building.Lock()
+	defer s.building.Unlock()
+	if l := s.own.Load(); l != nil {
+		return l, nil
+	}
+	config := s.config
+	if config.Law == nil {
+		config.Law = lawFor(s.parallel, config.Limits.Concurrency)
+	}
+	l, err := adaptive.New(config)
+	if err == nil {
+		s.own.Store(l)
+	}
+	return l, err
+}
+
+// resetLimiter starts the node's own limiter anew, in place.
+func (s *settings) resetLimiter() error {
+	if s.shared != nil {
+		return ErrSharedLimiter
+	}
+	if l := s.own.Load(); l != nil {
+		return l.Reset()
+	}
+	return nil
+}
+
+// limiters is the limiter that the node shares with others or, since its
+// Limiter method may have handed it out, has built; if any.
+func (s *settings) limiters() []*adaptive.Limiter {
+	if s.shared != nil {
+		return []*adaptive.Limiter{s.shared}
+	}
+	if l := s.own.Load(); l != nil {
+		return []*adaptive.Limiter{l}
+	}
+	return nil
+}
+
+// lawFor is the law of a node that was not given one. It begins with as many
+// calls in flight as the node has workers or its limits allow, because that is
+// what was asked for, and cuts from there.
+func lawFor(workers, concurrency int) adaptive.Law {
+	begin := max(workers, concurrency)
+	switch {
+	case workers > 1 && concurrency > 0:
+		begin = min(workers, concurrency)
+	case begin <= 1 && concurrency == 0:
+		begin = 0 // a step, or one worker in each of many runs: the law's own default
+	}
+	return adaptive.AIMD{Initial: begin, Max: max(adaptive.AIMD{}.WithDefaults().Max, workers, concurrency)}
+}

@@ -1,0 +1,180 @@
+package node
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// line brings results from the workers to one consumer, in the order of the
+// input or as they finish. It is bounded: an item begins only when the line
+// has room for its result.
+type line[In, Out any] struct {
+	unordered bool
+	room      chan struct{} // holds one for each item that has begun and was not delivered
+	ready     chan struct{} // holds one when the consumer should look
+
+	mu      sync.Mutex // guards everything below
+	slots   []slot[In, Out]
+	running map[int64]Result[In, Out] // by index; only if unordered, else they are in their slots
+	ended   int64                     // items
+	next    int64                     // the position that is delivered next
+	closed  bool
+}
+
+type slot[In, Out any] struct {
+	res   Result[In, Out]
+	state slotState
+}
+
+type slotState uint8
+
+const (
+	vacant slotState = iota
+	running
+	ready
+)
+
+func newLine[In, Out any](window int, unordered bool) *line[In, Out] {
+	return &line[In, Out]{
+		unordered: unordered,
+		room:      make(chan struct{}, window),
+		ready:     make(chan struct{}, 1),
+		slots:     make([]slot[In, Out], window),
+		running:   map[int64]Result[In, Out]{},
+	}
+}
+
+func (l *line[In, Out]) reserve(ctx context.Context) bool {
+	select {
+	case l.room <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (l *line[In, Out]) unreserve() { <-l.room }
+
+func (l *line[In, Out]) begin(res Result[In, Out]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.closed:
+	case l.unordered:
+		l.running[res.Index] = res
+	default:
+		*l.at(res.Index) = slot[In, Out]{res: res, state: running}
+	}
+}
+
+func (l *line[In, Out]) end(res Result[In, Out]) bool {
+	if !l.place(res) {
+		return false
+	}
+	select {
+	case l.ready <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// place puts res where it will be delivered; false if it comes too late.
+func (l *line[In, Out]) place(res Result[In, Out]) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	position := res.Index
+	if l.unordered {
+		position = l.ended
+		delete(l.running, res.Index)
+	}
+	l.ended++
+	*l.at(position) = slot[In, Out]{res: res, state: ready}
+	return true
+}
+
+func (l *line[In, Out]) at(position int64) *slot[In, Out] {
+	return &l.slots[position%int64(len(l.slots))]
+}
+
+// deliver yields results until over is closed; false if yield wants no more.
+func (l *line[In, Out]) deliver(over <-chan struct{}, yield func(Result[In, Out]) bool) bool {
+	for {
+		select {
+		case <-l.ready:
+		case <-over:
+			return l.flush(yield)
+		}
+		if !l.flush(yield) {
+			return false
+		}
+	}
+}
+
+func (l *line[In, Out]) flush(yield func(Result[In, Out]) bool) bool {
+	for {
+		res, ok := l.pop()
+		if !ok {
+			return true
+		}
+		<-l.room
+		if !yield(res) {
+			return false
+		}
+	}
+}
+
+func (l *line[In, Out]) pop() (Result[In, Out], bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.at(l.next)
+	if s.state != ready {
+		return Result[In, Out]{}, false
+	}
+	res := s.res
+	*s = slot[In, Out]{}
+	l.next++
+	return res, true
+}
+
+// close ends the line: what is still running is pending for good.
+func (l *line[In, Out]) close(stopped error) (unfinished []Result[In, Out]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for i, res := range l.running {
+		res.Err = stopped
+		l.running[i] = res
+		unfinished = append(unfinished, res)
+	}
+	for i := range l.slots {
+		if s := &l.slots[i]; s.state == running {
+			s.res.Err = stopped
+			unfinished = append(unfinished, s.res)
+		}
+	}
+	return unfinished
+}
+
+// rest yields what is left in a closed line: the items that were left behind,
+// and the results behind them.
+func (l *line[In, Out]) rest(yield func(Result[In, Out]) bool) bool {
+	left := slices.Collect(maps.Values(l.running))
+	for i := range l.slots {
+		if l.slots[i].state != vacant {
+			left = append(left, l.slots[i].res)
+		}
+	}
+	slices.SortFunc(left, func(a, b Result[In, Out]) int { return cmp.Compare(a.Index, b.Index) })
+	for _, res := range left {
+		if !yield(res) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,236 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+)
+
+// patience is how long code is given to return after its context has ended,
+// before it is left behind.
+const patience = time.Second
+
+var errLeft = errors.New("node: the loop over the results was left")
+
+// outlet takes the results of a run. begin is called in the order of the
+// input, end in any order; both come from several goroutines.
+type outlet[In, Out any] interface {
+	begin(res Result[In, Out])
+	// end reports whether res came in time.
+	end(res Result[In, Out]) bool
+	// close makes pending for good, because of stopped, what has begun and not
+	// ended, and returns it.
+	close(stopped error) (unfinished []Result[In, Out])
+}
+
+// roomy is an outlet that lets only so many items begin ahead of what was delivered.
+type roomy interface {
+	// reserve waits for room; false if ctx ended first.
+	reserve(ctx context.Context) bool
+	// unreserve returns room for which there was no item.
+	unreserve()
+}
+
+// run is one run of a batch. It is stopped in two stages: first the intake
+// ends and nothing new begins; after the grace period the items' context ends
+// as well. What does not return then is left behind.
+type run[S, In, Out any] struct {
+	b        *Batch[S, In, Out]
+	src      source[In]
+	out      outlet[In, Out]
+	observer event.Observer
+
+	ctx    context.Context         //nolint:containedctx // of the items, for as long as the run
+	intake context.Context         //nolint:containedctx // of new items, for as long as the run
+	stop   context.CancelCauseFunc // ends the intake
+	kill   context.CancelCauseFunc // ends the items, and with them the intake
+
+	failed  atomic.Int64  // items
+	pending atomic.Int64  // items
+	over    chan struct{} // closed when no worker is left, or none is waited for any more
+	closing sync.Once     // of over
+
+	mu      sync.Mutex // guards everything below
+	closed  bool
+	workers map[*worker[In, Out]]struct{}
+	undo    []func() bool // takes back what hangs on contexts and timers
+}
+
+// launch starts the workers of a run.
+func (b *Batch[S, In, Out]) launch(ctx context.Context, src source[In], out outlet[In, Out]) (*run[S, In, Out], error) {
+	lim, err := b.limiter()
+	if err != nil {
+		return nil, errors.Join(err, src.stop())
+	}
+	r := &run[S, In, Out]{
+		b: b, src: src, out: out, observer: event.From(ctx),
+		over: make(chan struct{}), workers: map[*worker[In, Out]]struct{}{},
+	}
+	outer, nested := adaptive.Intake(ctx)
+	if !nested {
+		ctx = context.WithoutCancel(ctx) // the grace period outlives the caller's context
+	}
+	r.intake, r.stop = context.WithCancelCause(outer) // which ends it in the same moment
+	ctx, kill := context.WithCancelCause(ctx)
+	r.kill = func(cause error) {
+		r.stop(cause)
+		kill(cause)
+	}
+	r.ctx = adaptive.WithIntake(adaptive.Enclose(ctx, lim, b.propagate), r.intake)
+	r.mu.Lock() // until all are there: a worker that finds nothing to do may otherwise be the last to leave
+	defer r.mu.Unlock()
+	r.undo = []func() bool{
+		context.AfterFunc(r.intake, func() { r.after(b.grace, func() { r.kill(context.Cause(r.intake)) }) }), //nolint:contextcheck // it is of the run
+		context.AfterFunc(ctx, func() {
+			r.stop(context.Cause(ctx)) // a context that was given an end of its own, inside an item of another run
+			r.after(patience, r.end)
+		}),
+	}
+	for range b.parallel {
+		r.hireLocked(nil)
+	}
+	return r, nil
+}
+
+// after has f called after d; it does nothing in a run that is over by then.
+func (r *run[S, In, Out]) after(d time.Duration, f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.undo = append(r.undo, time.AfterFunc(d, f).Stop)
+	}
+}
+
+func (r *run[S, In, Out]) end() { r.closing.Do(func() { close(r.over) }) }
+
+// wait returns when no worker is left that is worth waiting for.
+func (r *run[S, In, Out]) wait() { <-r.over }
+
+// close releases what the run holds, leaves behind who still works, and
+// returns why the run was stopped, if it was: by the failure policy, or before
+// the end of its input.
+func (r *run[S, In, Out]) close() error {
+	r.mu.Lock()
+	left := r.workers
+	r.workers = map[*worker[In, Out]]struct{}{}
+	undo := r.undo
+	r.closed = true
+	r.mu.Unlock()
+
+	var stopped error
+	cut := len(left) > 0 || r.pending.Load() > 0 || !r.src.exhausted()
+	if r.intake.Err() != nil && (cut || r.failed.Load() > r.b.onError.allows()) {
+		stopped = context.Cause(r.intake)
+	}
+	for _, f := range undo {
+		f()
+	}
+	r.kill(context.Canceled)
+	for w := range left {
+		if a, lost := w.lose(); lost && a.number != 0 {
+			t := a.task
+			r.conclude(&t.res, a.giveUp())
+			r.finish(t)
+		}
+	}
+	for _, res := range r.out.close(stopped) {
+		r.tell(event.ItemAbandoned, task[In, Out]{res: res})
+	}
+	if err := r.src.stop(); err != nil && stopped == nil {
+		stopped = inputError(err)
+	}
+	return stopped
+}
+
+// take takes an item for a worker. A panic of the input stops the run.
+func (r *run[S, In, Out]) take() (it item[In], ok bool) {
+	var err error
+	defer func() {
+		if err != nil {
+			r.stop(inputError(err))
+			ok = false
+		}
+	}()
+	defer caught(&err)
+	if r.ctx.Err() != nil {
+		r.stop(context.Cause(r.ctx))
+	}
+	room, bounded := r.out.(roomy)
+	if bounded && !room.reserve(r.intake) {
+		return it, false
+	}
+	it, ok = r.src.take(r.intake, func(it item[In]) {
+		r.out.begin(r.b.unfinished(Result[In, Out]{Index: it.index, In: it.in}))
+	})
+	if bounded && !ok {
+		room.unreserve()
+	}
+	return it, ok
+}
+
+func inputError(err error) error { return fmt.Errorf("the input failed: %w", err) }
+
+// finish hands on what became of an item, unless the run is over.
+func (r *run[S, In, Out]) finish(t task[In, Out]) {
+	if !r.out.end(t.res) {
+		return
+	}
+	switch t.res.State {
+	case Failed:
+		if n, most := r.failed.Add(1), r.b.onError.allows(); n > most {
+			r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: t.res.Err, of: r.out, index: t.res.Index})
+		}
+		r.tell(event.ItemFailed, t)
+	case Pending:
+		r.pending.Add(1)
+		r.tell(event.ItemAbandoned, t)
+	case Done, Resumed:
+		r.tell(event.ItemDone, t)
+	}
+}
+
+// tell sends the event of an item's end.
+func (r *run[S, In, Out]) tell(kind event.Kind, t task[In, Out]) {
+	if r.observer == nil {
+		return
+	}
+	e := event.New(time.Now(), kind, r.b.name)
+	e.Index, e.Key, e.Attempt, e.Err = t.res.Index, t.res.Key, t.res.Attempts, t.res.Err
+	if !t.began.IsZero() {
+		e.Wait = e.Time.Sub(t.began)
+	}
+	event.Send(r.observer, e)
+}
+
+// stamp is the present for an observer; without one nobody pays for it.
+func (r *run[S, In, Out]) stamp() time.Time {
+	if r.observer == nil {
+		return time.Time{}
+	}
+	return time.Now()
+}
+
+// conclude sets the state that err leaves an item in: what the stop of the
+// run cut short is pending, not failed.
+func (r *run[S, In, Out]) conclude(res *Result[In, Out], err error) {
+	if res.Err = err; err == nil {
+		res.State = Done
+		return
+	}
+	*res, res.State = r.b.unfinished(*res), Failed // a fallback that fails may return a value all the same
+	if r.intake.Err() != nil && cutShort(err, context.Cause(r.intake)) {
+		res.State = Pending
+	}
+}
+
+// cutShort reports whether err is that of code which was stopped because of cause.
+func cutShort(err, cause error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	return errors.Is(err, context.Canceled) || errors.Is(err, cause)
+}

@@ -1,0 +1,75 @@
+package node
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// Slice makes a sequence of items of a slice.
+func Slice[In any](items []In) iter.Seq2[In, error] {
+	return func(yield func(In, error) bool) {
+		for _, in := range items {
+			if !yield(in, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Seq makes a sequence of items of one that cannot fail.
+func Seq[In any](seq iter.Seq[In]) iter.Seq2[In, error] {
+	return func(yield func(In, error) bool) {
+		for in := range seq {
+			if !yield(in, nil) {
+				return
+			}
+		}
+	}
+}
+
+// InputError is a line of input that could not be read as an item.
+type InputError struct {
+	Line int64 // from 1
+	Err  error
+}
+
+// Error names the line.
+func (e *InputError) Error() string { return fmt.Sprintf("node: input line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns Err.
+func (e *InputError) Unwrap() error { return e.Err }
+
+// JSONL reads one JSON value a line from r, of any length; empty lines are
+// skipped. A line that is no In fails as an item of its own, with an
+// *InputError, and the lines after it are read; an error of r ends the
+// sequence with an *InputError.
+func JSONL[In any](r io.Reader) iter.Seq2[In, error] {
+	return func(yield func(In, error) bool) {
+		lines := bufio.NewReader(r)
+		for n := int64(1); ; n++ {
+			line, err := lines.ReadBytes('\n')
+			if text := bytes.TrimSpace(line); len(text) > 0 && (err == nil || err == io.EOF) {
+				var in In
+				problem := json.Unmarshal(text, &in)
+				if problem != nil {
+					problem = &InputError{Line: n, Err: problem}
+				}
+				if !yield(in, problem) {
+					return
+				}
+			}
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				var none In
+				yield(none, &InputError{Line: n, Err: err})
+				return
+			}
+		}
+	}
+}

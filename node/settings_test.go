@@ -1,0 +1,396 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
+)
+
+type batch = *node.Batch[node.None, int, int]
+
+func TestInvalidSettingsAreNamed(t *testing.T) {
+	lim := newLimiter(t, adaptive.Config{Name: "shared"})
+	detector := func(error) adaptive.Feedback { return adaptive.Feedback{} }
+	var nilLaw *brokenLaw
+	for name, tc := range map[string]struct {
+		set    func(b batch)
+		fields []string
+	}{
+		"none":                 {func(batch) {}, nil},
+		"parallel":             {func(b batch) { b.WithParallel(0) }, []string{"WithParallel"}},
+		"negative parallel":    {func(b batch) { b.WithParallel(-3) }, []string{"WithParallel"}},
+		"window":               {func(b batch) { b.WithWindow(0) }, []string{"WithWindow"}},
+		"negative window":      {func(b batch) { b.WithWindow(-1) }, []string{"WithWindow"}},
+		"window and parallel":  {func(b batch) { b.WithWindow(3).WithParallel(4) }, []string{"WithWindow"}},
+		"window as parallel":   {func(b batch) { b.WithWindow(4).WithParallel(4) }, nil},
+		"grace":                {func(b batch) { b.WithGrace(-1) }, []string{"WithGrace"}},
+		"item timeout":         {func(b batch) { b.WithItemTimeout(0) }, []string{"WithItemTimeout"}},
+		"limits":               {func(b batch) { b.WithLimits(concurrency(-1)) }, []string{"Concurrency"}},
+		"window of the limits": {func(b batch) { b.WithLimits(throttle.Limits{Windows: make([]throttle.Window, 1)}) }, []string{"Windows[0]"}},
+		"law":                  {func(b batch) { b.WithLaw(adaptive.AIMD{Backoff: 2}) }, []string{"Backoff"}},
+		"nil law":              {func(b batch) { b.WithLaw(nil) }, []string{"WithLaw"}},
+		"law of a nil pointer": {func(b batch) { b.WithLaw(nilLaw) }, []string{"WithLaw"}},
+		"nil limiter":          {func(b batch) { b.WithLimiter(nil) }, []string{"WithLimiter"}},
+		"limiter and limits":   {func(b batch) { b.WithLimiter(lim).WithLimits(concurrency(1)) }, []string{"WithLimiter"}},
+		"limits and limiter":   {func(b batch) { b.WithLimits(concurrency(1)).WithLimiter(lim) }, []string{"WithLimiter"}},
+		"limiter and law":      {func(b batch) { b.WithLimiter(lim).WithLaw(adaptive.AIMD{}) }, []string{"WithLimiter"}},
+		"limiter and detector": {func(b batch) { b.WithLimiter(lim).WithDetector(detector) }, []string{"WithDetector"}},
+		"limiter and both": {
+			func(b batch) { b.WithLimiter(lim).WithDetector(detector).WithLimits(concurrency(1)) },
+			[]string{"WithLimiter", "WithDetector"},
+		},
+		"limits and detector": {func(b batch) { b.WithLimits(concurrency(1)).WithDetector(detector) }, nil},
+		"nil detector":        {func(b batch) { b.WithDetector(nil) }, []string{"WithDetector"}},
+		"retry": {
+			func(b batch) { b.WithRetry(retry.Policy{MaxAttempts: -1, Initial: -1}) },
+			[]string{"MaxAttempts", "Initial"},
+		},
+		"nil functions": {
+			func(b batch) { b.WithKey(nil).WithCost(nil).WithUsed(nil).WithFallback(nil) },
+			[]string{"WithKey", "WithCost", "WithUsed", "WithFallback"},
+		},
+		"everything": {
+			func(b batch) {
+				b.WithParallel(0).WithWindow(-1).WithGrace(-1).WithItemTimeout(-1).WithLimits(concurrency(-1)).
+					WithLaw(nil).WithDetector(nil).WithRetry(retry.Policy{MaxAttempts: -1}).WithKey(nil)
+			},
+			[]string{
+				"WithParallel", "WithWindow", "WithGrace", "WithItemTimeout", "Concurrency",
+				"WithLaw", "WithDetector", "MaxAttempts", "WithKey",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := node.Map("m", func(_ context.Context, i int) (int, error) {
+				if tc.fields != nil {
+					t.Error("Exec was called")
+				}
+				return i, nil
+			})
+			tc.set(b)
+			assertProblems(t, b.Validate(), tc.fields...)
+			_, err := b.All(t.Context(), numbers(3))
+			assertProblems(t, err, tc.fields...)
+			_, err = b.Run(t.Context(), node.None{})
+			assertProblems(t, err, tc.fields...)
+		})
+	}
+}
+
+type brokenLaw struct{}
+
+func (*brokenLaw) Start(time.Time, uint64) (adaptive.State, error) { return nil, errors.New("broken") }
+
+func TestProblemsNameTheNodeAndTheSetting(t *testing.T) {
+	err := node.Map("m", same).WithParallel(-2).WithLimits(concurrency(-1)).WithLaw(&brokenLaw{}).Validate()
+	for _, want := range []string{
+		`node "m": WithParallel: -2 is below 1`,
+		`node "m": WithLimits: throttle: Concurrency: -1 is negative`,
+		`node "m": WithLaw: `,
+	} {
+		assert.ErrorContains(t, err, want)
+	}
+	assert.ErrorContains(t, err, "broken")
+}
+
+func TestNilParts(t *testing.T) {
+	prep, exec := feed(1), same
+	assertProblems(t, node.BatchFunc[*state, int, int]("b", nil, exec, nil).Validate(), "prep")
+	assertProblems(t, node.BatchFunc[*state, int, int]("b", prep, nil, nil).Validate(), "exec")
+	assertProblems(t, node.BatchFunc[*state, int, int]("", nil, nil, nil).Validate(), "name", "prep", "exec")
+	assertProblems(t, node.Map[int, int]("m", nil).Validate(), "exec")
+	assertProblems(t, node.Map("", same).Validate(), "name")
+	var typed *validated
+	for _, b := range []*node.Batch[*state, int, int]{
+		node.NewBatch[*state, int, int]("b", nil),
+		node.NewBatch[*state, int, int]("b", typed),
+	} {
+		assertProblems(t, b.Validate(), "handler")
+		_, err := b.Run(t.Context(), &state{})
+		assertProblems(t, err, "handler")
+		_, err = b.All(t.Context(), []int{1})
+		assertProblems(t, err, "handler")
+		assert.Nil(t, b.Handler())
+		assert.Empty(t, b.Limiters())
+	}
+}
+
+func TestSettingsAreFrozenByTheFirstRun(t *testing.T) {
+	for name, tc := range map[string]struct {
+		set   func(b batch)
+		field string
+	}{
+		"parallel":  {func(b batch) { b.WithParallel(2) }, "WithParallel"},
+		"window":    {func(b batch) { b.WithWindow(9) }, "WithWindow"},
+		"grace":     {func(b batch) { b.WithGrace(1) }, "WithGrace"},
+		"timeout":   {func(b batch) { b.WithItemTimeout(time.Hour) }, "WithItemTimeout"},
+		"limits":    {func(b batch) { b.WithLimits(concurrency(1)) }, "WithLimits"},
+		"limiter":   {func(b batch) { b.WithLimiter(newLimiter(t, adaptive.Config{})) }, "WithLimiter"},
+		"law":       {func(b batch) { b.WithLaw(adaptive.AIMD{}) }, "WithLaw"},
+		"detector":  {func(b batch) { b.WithDetector(adaptive.DefaultDetector) }, "WithDetector"},
+		"retry":     {func(b batch) { b.WithRetry(retry.Policy{}) }, "WithRetry"},
+		"fallback":  {func(b batch) { b.WithFallback(func(context.Context, int, error) (int, error) { return 0, nil }) }, "WithFallback"},
+		"on error":  {func(b batch) { b.WithOnError(node.FailFast()) }, "WithOnError"},
+		"unordered": {func(b batch) { b.Unordered() }, "Unordered"},
+		"propagate": {func(b batch) { b.Propagate() }, "Propagate"},
+		"key":       {func(b batch) { b.WithKey(func(int) string { return "" }) }, "WithKey"},
+		"cost":      {func(b batch) { b.WithCost(func(int) throttle.Cost { return throttle.Cost{} }) }, "WithCost"},
+		"used":      {func(b batch) { b.WithUsed(func(int, int) throttle.Cost { return throttle.Cost{} }) }, "WithUsed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := node.Map("m", same)
+			require.NoError(t, b.Validate(), "validating freezes nothing")
+			tc.set(b)
+			_, err := b.All(t.Context(), numbers(2))
+			require.NoError(t, err)
+			tc.set(b)
+			for range 2 {
+				_, err = b.All(t.Context(), numbers(2))
+				assertProblems(t, err, tc.field)
+				assert.ErrorContains(t, err, "first run")
+			}
+			for _, err := range b.Stream(t.Context(), feedNever(t)) {
+				assertProblems(t, err, tc.field)
+			}
+		})
+	}
+}
+
+// A late change is an error of the runs that follow, and no race with those
+// that are under way.
+func TestChangeDuringARun(t *testing.T) {
+	b := node.Map("m", same).WithParallel(3).WithLimits(concurrency(2))
+	var running sync.WaitGroup
+	for _, err := range b.Stream(t.Context(), node.Slice(numbers(200))) {
+		require.NoError(t, err, "the run goes on")
+		running.Go(func() { b.WithParallel(9).WithLimits(concurrency(9)).WithFallback(nil) })
+	}
+	running.Wait()
+	_, err := b.All(t.Context(), numbers(1))
+	assert.ErrorContains(t, err, "WithFallback")
+}
+
+// What was asked for once cannot be built differently later on.
+func TestLimiterIsNotBuiltTwice(t *testing.T) {
+	b := node.Map("m", same).WithLimits(concurrency(2))
+	_, err := b.Limiter()
+	require.NoError(t, err)
+	b.WithLimits(concurrency(3)).WithLaw(adaptive.AIMD{}).WithDetector(adaptive.DefaultDetector).WithParallel(4)
+	_, err = b.All(t.Context(), numbers(2))
+	assertProblems(t, err, "WithLimits", "WithLaw", "WithDetector")
+}
+
+func TestLimiterOfInvalidSettings(t *testing.T) {
+	_, err := node.Map("m", same).WithLimits(concurrency(-1)).Limiter()
+	assertProblems(t, err, "Concurrency")
+}
+
+func TestConcurrentFirstRunsOfABadNode(t *testing.T) {
+	for range 200 { // it is a matter of who comes when
+		b := node.Map("m", same).WithParallel(0)
+		var running sync.WaitGroup
+		for range 8 {
+			running.Go(func() {
+				_, err := b.All(t.Context(), numbers(2))
+				assertProblems(t, err, "WithParallel")
+			})
+		}
+		running.Wait()
+	}
+}
+
+// validated is a handler with a configuration of its own.
+type validated struct {
+	handler
+	problem error
+	asked   int
+}
+
+func (v *validated) Validate() error {
+	v.asked++
+	return v.problem
+}
+
+func TestHandlerIsValidated(t *testing.T) {
+	good := &validated{}
+	b := node.NewBatch[*state, int, int]("b", good)
+	for range 3 {
+		_, err := b.Run(t.Context(), &state{})
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 1, good.asked, "once")
+
+	bad := node.NewBatch[*state, int, int]("b", &validated{problem: errBoom}).WithParallel(0)
+	_, err := bad.Run(t.Context(), &state{})
+	require.ErrorIs(t, err, errBoom)
+	assertProblems(t, err, "WithParallel")
+}
+
+type panicking struct{ handler }
+
+func (*panicking) Validate() error { panic("validate") }
+
+func TestPanicOfValidateIsAProblem(t *testing.T) {
+	b := node.NewBatch[*state, int, int]("b", &panicking{})
+	require.ErrorAs(t, b.Validate(), new(*node.PanicError))
+	_, err := b.Run(t.Context(), &state{})
+	assert.ErrorAs(t, err, new(*node.PanicError))
+}
+
+// enclosing is a handler with nodes inside, as a batch of flows has them.
+type enclosing struct {
+	handler
+	limiters []*adaptive.Limiter
+}
+
+func (e *enclosing) Limiters() []*adaptive.Limiter { return e.limiters }
+
+func TestBatchMayNotShareALimiterWithANodeInside(t *testing.T) {
+	shared := newLimiter(t, adaptive.Config{Name: "provider"})
+	other := newLimiter(t, adaptive.Config{Name: "other"})
+	inside := node.NewBatch[*state, int, int]("inside", &enclosing{limiters: []*adaptive.Limiter{other, shared}})
+	assert.Equal(t, []*adaptive.Limiter{other, shared}, inside.Limiters())
+
+	b := node.NewBatch[*state, int, int]("b", &enclosing{limiters: inside.Limiters()}).WithLimiter(shared)
+	assertProblems(t, b.Validate(), "WithLimiter")
+	assert.ErrorContains(t, b.Validate(), `the limiter "provider"`)
+	assert.Equal(t, []*adaptive.Limiter{shared, other, shared}, b.Limiters())
+
+	fine := newLimiter(t, adaptive.Config{Name: "fine"})
+	assert.NoError(t, node.NewBatch[*state, int, int]("b", &enclosing{limiters: inside.Limiters()}).WithLimiter(fine).Validate())
+	assert.NoError(t, node.NewBatch[*state, int, int]("b", &enclosing{limiters: []*adaptive.Limiter{nil}}).Validate())
+}
+
+// withAll has every optional method.
+type withAll struct{ handler }
+
+func (*withAll) Key(int) string              { return "key" }
+func (*withAll) Cost(int) throttle.Cost      { return throttle.Cost{Tokens: 5} }
+func (*withAll) Used(_, _ int) throttle.Cost { return throttle.Cost{Tokens: 3} }
+func (*withAll) Exec(_ context.Context, i int) (int, error) {
+	if i == 2 {
+		return 0, errBoom
+	}
+	return i, nil
+}
+func (*withAll) Fallback(context.Context, int, error) (int, error) { return -1, nil }
+func (*withAll) Post(_ context.Context, s *state, r *node.Report[int, int]) (node.Action, error) {
+	s.report = r
+	return node.Next, nil
+}
+
+func TestOptionalMethodsAreUsed(t *testing.T) {
+	b := node.NewBatch[*state, int, int]("b", &withAll{}).WithLimits(tokens(10))
+	s := &state{}
+	_, err := b.Run(t.Context(), s)
+	require.NoError(t, err)
+	assert.Equal(t, []node.Result[int, int]{
+		{Index: 0, Key: "key", In: 1, Out: 1, Attempts: 1, State: node.Done},
+		{Index: 1, Key: "key", In: 2, Out: -1, Attempts: 1, State: node.Done},
+	}, results(s.report))
+	lim, err := b.Limiter()
+	require.NoError(t, err)
+	assert.Equal(t, int64(2), left(t, lim), "3 were used and 5 reserved")
+}
+
+func TestSettingGoesBeforeTheMethod(t *testing.T) {
+	b := node.NewBatch[*state, int, int]("b", &withAll{}).
+		WithKey(func(int) string { return "setting" }).
+		WithFallback(func(context.Context, int, error) (int, error) { return -2, nil })
+	s := &state{}
+	_, err := b.Run(t.Context(), s)
+	require.NoError(t, err)
+	assert.Equal(t, "setting", results(s.report)[0].Key)
+	assert.Equal(t, []int{1, -2}, s.report.Values())
+}
+
+// valued is a handler by value.
+type valued struct {
+	node.Defaults[*state, int, int]
+}
+
+func (valued) Prep(context.Context, *state) (iter.Seq2[int, error], error) { return nil, nil }
+func (valued) Exec(_ context.Context, i int) (int, error)                  { return i, nil }
+
+type (
+	wrongKey      struct{ valued }
+	wrongCost     struct{ valued }
+	wrongUsed     struct{ valued }
+	wrongFallback struct{ valued }
+	wrongValidate struct{ valued }
+	csot          struct{ valued }
+	keys          struct{ valued }
+	fallBack      struct{ valued }
+	userd         struct{ valued }
+	validates     struct{ valued }
+	onPointer     struct{ valued }
+	ordinary      struct{ valued } //nolint:recvcheck // both kinds are looked at
+)
+
+func (wrongKey) Key() string                                       { return "" }
+func (wrongCost) Cost(int) int                                     { return 0 }
+func (wrongUsed) Used(int) throttle.Cost                           { return throttle.Cost{} }
+func (wrongFallback) Fallback(context.Context, int) (int, error)   { return 0, nil }
+func (wrongValidate) Validate(context.Context) error               { return nil }
+func (csot) Csot(int) throttle.Cost                                { return throttle.Cost{} }
+func (keys) Keys(int) string                                       { return "" }
+func (fallBack) FallBack(context.Context, int, error) (int, error) { return 0, nil }
+func (userd) Userd(int, int) throttle.Cost                         { return throttle.Cost{} }
+func (validates) Valdiates() error                                 { return nil }
+func (*onPointer) Key(int) string                                  { return "" }
+func (*onPointer) Kye(int) string                                  { return "" }
+func (ordinary) Close() error                                      { return nil }
+func (ordinary) Flush() error                                      { return nil }
+func (ordinary) Invalidate()                                       {}
+func (ordinary) User(int) string                                   { return "" }
+func (ordinary) Keys() []string                                    { return nil }
+func (ordinary) Get(int) string                                    { return "" }
+func (ordinary) Hex(int) string                                    { return "" }
+func (ordinary) Costs() throttle.Cost                              { return throttle.Cost{} }
+func (ordinary) Rollback(context.Context, int, error) error        { return nil }
+func (ordinary) String() string                                    { return "" }
+func (*ordinary) Price(int) throttle.Cost                          { return throttle.Cost{} }
+func (*ordinary) Charge(int) throttle.Cost                         { return throttle.Cost{} }
+
+func TestOptionalMethodsThatWouldNeverBeCalled(t *testing.T) {
+	for _, tc := range []struct {
+		handler node.BatchHandler[*state, int, int]
+		fields  []string
+		text    string
+	}{
+		{wrongKey{}, []string{"Key"}, "func() string, which is never called: it has to be func(int) string"},
+		{&wrongKey{}, []string{"Key"}, "never called"},
+		{wrongCost{}, []string{"Cost"}, "it has to be func(int) throttle.Cost"},
+		{wrongUsed{}, []string{"Used"}, "it has to be func(int, int) throttle.Cost"},
+		{wrongFallback{}, []string{"Fallback"}, "it has to be func(context.Context, int, error) (int, error)"},
+		{wrongValidate{}, []string{"Validate"}, "it has to be func() error"},
+		{csot{}, []string{"Csot"}, "did you mean Cost?"},
+		{keys{}, []string{"Keys"}, "did you mean Key?"},
+		{&fallBack{}, []string{"FallBack"}, "did you mean Fallback?"},
+		{userd{}, []string{"Userd"}, "did you mean Used?"},
+		{validates{}, []string{"Valdiates"}, "did you mean Validate?"},
+		{onPointer{}, []string{"Key", "Kye"}, "it belongs to the pointer, so pass a *node_test.onPointer"},
+		{&onPointer{}, []string{"Kye"}, "did you mean Key?"},
+		{valued{}, nil, ""},
+		{ordinary{}, nil, ""},
+		{&ordinary{}, nil, ""},
+		{&withAll{}, nil, ""},
+	} {
+		err := node.NewBatch("b", tc.handler).Validate()
+		assertProblems(t, err, tc.fields...)
+		if tc.fields != nil {
+			assert.ErrorContains(t, err, tc.text)
+		}
+	}
+}
