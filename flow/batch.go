@@ -1,0 +1,115 @@
+package flow
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/node"
+)
+
+// Batch returns a batch whose items are flows: it runs n once for every T
+// that prep gives, one after the other or in parallel, with limits and a law
+// of its own that count running instances.
+//
+// T is the instance's parameters and its result in one. Every attempt works on
+// a fresh copy of T, so instances share nothing by accident and a retry starts
+// clean; what n leaves in the copy is the item's result. The copy is an
+// assignment: a T that holds maps, slices or pointers which n changes should
+// have a method Clone() T, which is used instead.
+//
+// post gets the results and puts them into s; nil goes on if every instance
+// is done. The value of an instance that is not done is T as prep gave it. A batch may not share a limiter with a node inside: it would wait
+// for itself.
+func Batch[S, T any](
+	name string,
+	prep func(context.Context, S) (iter.Seq2[T, error], error),
+	n node.Node[*T],
+	post func(context.Context, S, *node.Report[T, T]) (node.Action, error),
+) *node.Batch[S, T, T] {
+	h := &instances[S, T]{name: name, prep: prep, inner: n, post: post}
+	h.batch = node.NewBatch[S, T, T](name, h)
+	return h.batch
+}
+
+// instances is the handler of a batch of flows.
+type instances[S, T any] struct {
+	name  string
+	batch *node.Batch[S, T, T]
+	prep  func(context.Context, S) (iter.Seq2[T, error], error)
+	inner node.Node[*T]
+	post  func(context.Context, S, *node.Report[T, T]) (node.Action, error)
+}
+
+// Prep implements node.BatchHandler.
+func (h *instances[S, T]) Prep(ctx context.Context, s S) (iter.Seq2[T, error], error) {
+	return h.prep(ctx, s)
+}
+
+// Exec implements node.BatchHandler: one attempt at one instance.
+func (h *instances[S, T]) Exec(ctx context.Context, in T) (T, error) {
+	t := copyOf(in)
+	_, err := h.inner.Run(ctx, &t)
+	return t, err
+}
+
+func copyOf[T any](t T) T {
+	type cloner interface{ Clone() T }
+	if c, ok := any(t).(cloner); ok { // also if T is a pointer type
+		return c.Clone()
+	}
+	if c, ok := any(&t).(cloner); ok {
+		return c.Clone()
+	}
+	return t
+}
+
+// Unfinished implements node.Placeholder: an instance that is not done keeps
+// its parameters, so that putting the values into the state loses none.
+func (h *instances[S, T]) Unfinished(in T) T { return in }
+
+// Post implements node.BatchHandler.
+func (h *instances[S, T]) Post(ctx context.Context, s S, r *node.Report[T, T]) (node.Action, error) {
+	if h.post == nil {
+		return node.Next, r.Err()
+	}
+	return h.post(ctx, s, r)
+}
+
+// Validate implements node.Validator. If the batch is inside itself, what
+// else is inside is left to the flow that it is part of.
+func (h *instances[S, T]) Validate() error {
+	p := invalid.Problems{Owner: fmt.Sprintf("node %q", h.name)}
+	if h.prep == nil {
+		p.Addf("prep", "the function is nil")
+	}
+	switch {
+	case invalid.Nil(h.inner):
+		p.Addf("n", "the node is nil")
+	case !recursive(h):
+		p.Add(validate(h.inner))
+	case slices.ContainsFunc(h.batch.Limiters(), func(l *adaptive.Limiter) bool {
+		return slices.Contains(limiters(h.inner), l)
+	}):
+		p.Addf("WithLimiter", "the batch is inside itself and would wait for itself: give it limits of its own")
+	}
+	return p.Err()
+}
+
+// Limiters returns the limiters that the nodes inside share with others, none
+// if the batch is inside itself: then whoever asks goes on by himself.
+func (h *instances[S, T]) Limiters() []*adaptive.Limiter {
+	if recursive(h) {
+		return nil
+	}
+	return limiters(h.inner)
+}
+
+// contents implements container.
+func (h *instances[S, T]) contents() (any, []any) { return h, []any{h.inner} }
+
+// draw implements container.
+func (h *instances[S, T]) draw(d *diagram) { d.node(h.inner) }

@@ -1,0 +1,79 @@
+package flow
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/node"
+)
+
+// FieldError is one part of a flow that cannot be used. Validate and Run join
+// one for each problem; errors.As finds the first.
+// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
+type FieldError = invalid.FieldError
+
+// StepError says in which node of which flow a run failed, or before which
+// node it was stopped.
+type StepError struct {
+	Flow string
+	Node string
+	Step int   // from 1
+	Err  error // the node's, or the cause of the context's end
+}
+
+// Error gives the path and the node's error.
+func (e *StepError) Error() string { return fmt.Sprintf("flow %q: node %q: %v", e.Flow, e.Node, e.Err) }
+
+// Unwrap returns Err.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// ActionError says that a node returned an action that none of its edges names.
+type ActionError struct {
+	Flow   string
+	Node   string
+	Action node.Action
+	Known  []node.Action // what its edges name, in the order they were added
+}
+
+// Error lists the known actions.
+func (e *ActionError) Error() string {
+	known := make([]string, len(e.Known))
+	for i, a := range e.Known {
+		known[i] = quoted(a)
+	}
+	return fmt.Sprintf("flow %q: node %q returned the action %s, known are %s: add an edge with On, or End",
+		e.Flow, e.Node, quoted(e.Action), strings.Join(known, ", "))
+}
+
+func quoted(a node.Action) string {
+	if a == node.Next {
+		return "Next"
+	}
+	return strconv.Quote(string(a))
+}
+
+// StepsError says that a run was longer than WithMaxSteps allows.
+type StepsError struct {
+	Flow string
+	Max  int
+	Node string // the node that would have been next
+}
+
+// Error names the bound and the remedy.
+func (e *StepsError) Error() string {
+	return fmt.Sprintf("flow %q: more than %d steps, next would be node %q: is a loop without an end? raise WithMaxSteps if not",
+		e.Flow, e.Max, e.Node)
+}
+
+// NestingError says that a flow contains itself, and went deeper than anything that is meant.
+type NestingError struct {
+	Flow  string
+	Depth int
+}
+
+// Error names the depth.
+func (e *NestingError) Error() string {
+	return fmt.Sprintf("flow %q: runs nested %d deep: a flow inside itself needs an action that ends it", e.Flow, e.Depth)
+}

@@ -1,0 +1,156 @@
+package flow_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/node"
+)
+
+// api refuses the first call of each of some users.
+type api struct {
+	mu      sync.Mutex // guards everything below
+	refused map[int]bool
+	refuse  int // users below it
+	next    int // whoever comes next, so many times
+}
+
+// call takes a second, also to be refused.
+func (a *api) call(_ context.Context, u *user) error {
+	time.Sleep(time.Second)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next > 0 {
+		a.next--
+		return &adaptive.RateLimitHit{RetryAfter: time.Second}
+	}
+	if u.ID < a.refuse && !a.refused[u.ID] {
+		a.refused[u.ID] = true
+		return &adaptive.RateLimitHit{RetryAfter: time.Second}
+	}
+	u.Notes += "called"
+	return nil
+}
+
+// wide is a law that starts with all it may have.
+func wide(n int) adaptive.AIMD { return adaptive.AIMD{Initial: n, Max: n} }
+
+func TestHitsOfANodeInsideCutTheBatchOncePerEpoch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{refuse: 8, refused: map[int]bool{}}
+		call := node.Do("call", a.call).WithLaw(wide(8)).Propagate()
+		var r *node.Report[user, user]
+		b := flow.Batch("users", of[*trail](users(8)...), flow.New("user", note("before")).Then(call), keep[*trail](&r)).
+			WithParallel(8).WithLaw(wide(8))
+
+		_, err := flow.Run(t.Context(), b, nil) // eight calls go at once and are refused
+		require.NoError(t, err)
+		requireAllCalled(t, r)
+		require.Equal(t, []int64{8, 1}, []int64{view(t, call).Hits, view(t, call).Cuts})
+		require.Equal(t, []int64{0, 1, 4}, []int64{view(t, b).Hits, view(t, b).Cuts, int64(view(t, b).Concurrency)})
+
+		a.next = 4 // the next epoch: the four that may now go at once, whoever they are
+		report, err := flow.Run(t.Context(), b, nil)
+		require.NoError(t, err)
+		requireAllCalled(t, r)
+		require.Equal(t, flow.LimiterReport{Cuts: 1}, report.Limiters["users"])
+		require.Equal(t, []int64{0, 2, 2}, []int64{view(t, b).Hits, view(t, b).Cuts, int64(view(t, b).Concurrency)})
+	})
+}
+
+func TestOnlyPropagateLetsHitsGoUp(t *testing.T) {
+	for name, tc := range map[string]struct {
+		set  func(*node.Step[*user])
+		cuts int64
+	}{
+		"a law, Propagate":    {func(n *node.Step[*user]) { n.WithLaw(wide(8)).Propagate() }, 1},
+		"a law":               {func(n *node.Step[*user]) { n.WithLaw(wide(8)) }, 0},
+		"nothing, Propagate":  {func(n *node.Step[*user]) { n.Propagate() }, 1},
+		"nothing of the kind": {func(*node.Step[*user]) {}, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{refuse: 8, refused: map[int]bool{}}
+			call := node.Do("call", a.call)
+			tc.set(call)
+			var r *node.Report[user, user]
+			b := flow.Batch("users", of[*trail](users(8)...), flow.New("user", call), keep[*trail](&r)).
+				WithParallel(8).WithLaw(wide(8))
+			_, err := b.Run(t.Context(), nil)
+			require.NoError(t, err, name)
+			requireAllCalled(t, r)
+			require.Equal(t, int64(8), view(t, call).Hits, name)
+			require.Equal(t, tc.cuts, view(t, b).Cuts, name)
+			require.Equal(t, 8>>tc.cuts, view(t, b).Concurrency, name)
+		})
+	}
+}
+
+func requireAllCalled(t *testing.T, r *node.Report[user, user]) {
+	t.Helper()
+	require.Equal(t, node.Counts{Total: 8, Done: 8}, r.Counts())
+	for res := range r.All() {
+		require.Equal(t, "called", res.Out.Notes[len(res.Out.Notes)-6:])
+		require.Equal(t, 1, res.Attempts, "a hit is no attempt of the instance")
+	}
+}
+
+func TestHitsGoUpAsFarAsBatchesPropagate(t *testing.T) {
+	for _, middlePropagates := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{refuse: 2, refused: map[int]bool{}}
+			call := node.Do("call", a.call).Propagate()
+			middle := flow.Batch("middle", of[*user](users(4)...), flow.New("inner", call), nil).
+				WithParallel(4).WithLaw(wide(4))
+			if middlePropagates {
+				middle.Propagate()
+			}
+			outer := flow.Batch("outer", of[*trail](users(1)...), flow.New("user", middle), nil).
+				WithParallel(8).WithLaw(wide(8))
+
+			var mu sync.Mutex // guards cuts
+			var cuts []string
+			report, err := flow.Run(t.Context(), outer, nil, flow.WithObserver(event.Func(func(e event.Event) {
+				if e.Kind == event.LimiterCut {
+					mu.Lock()
+					defer mu.Unlock()
+					cuts = append(cuts, e.Source)
+				}
+			})))
+			require.NoError(t, err)
+			require.Equal(t, []int{2, 1}, []int{view(t, middle).Concurrency, int(view(t, middle).Cuts)})
+			want := []string{"call", "middle"}
+			if middlePropagates {
+				want = append(want, "outer")
+				require.Equal(t, []int{4, 1}, []int{view(t, outer).Concurrency, int(view(t, outer).Cuts)})
+			} else {
+				require.Equal(t, []int{8, 0}, []int{view(t, outer).Concurrency, int(view(t, outer).Cuts)})
+			}
+			require.ElementsMatch(t, want, cuts)
+			require.Equal(t, flow.NodeReport{Runs: 1, Done: 4}, report.Nodes["middle"])
+			require.Equal(t, flow.NodeReport{Runs: 1, Done: 1}, report.Nodes["outer"])
+		})
+	}
+}
+
+func TestABatchThatGivesUpTellsItsHit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		call := node.Do("call", func(context.Context, *user) error {
+			return &adaptive.RateLimitHit{RetryAfter: time.Hour} // beyond what is waited for
+		}).WithLaw(wide(8)).Propagate()
+		b := flow.Batch("users", of[*trail](users(1)...), flow.New("user", call), nil).WithLaw(wide(8))
+		_, err := b.Run(t.Context(), nil)
+		var hit *adaptive.RateLimitHit
+		require.ErrorAs(t, err, &hit)
+		require.Equal(t, "call", hit.Scope)
+		require.Equal(t, time.Hour, hit.RetryAfter)
+		require.Equal(t, int64(1), view(t, b).Cuts)
+	})
+}

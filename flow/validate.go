@@ -1,0 +1,132 @@
+package flow
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/node"
+)
+
+// Validate joins all problems of the graph and of its nodes, each a
+// *FieldError: nil and unreachable nodes, two edges for one action, and loops
+// that no action leaves. Run begins with it.
+func (f *Flow[S]) Validate() error { return validate(f) }
+
+// validate joins the problems of x and of what is inside.
+func validate(x any) error {
+	var p invalid.Problems
+	visit(x, map[any]bool{}, func(x any) {
+		switch x := x.(type) {
+		case interface{ checkGraph() error }:
+			p.Add(x.checkGraph())
+		case node.Validator:
+			p.Add(x.Validate())
+		}
+	})
+	return p.Err()
+}
+
+// Limiters returns the limiters that the flow's nodes share with others.
+func (f *Flow[S]) Limiters() []*adaptive.Limiter { return limiters(f) }
+
+// limiters returns the limiters that x, and what is inside, share with others.
+func limiters(x any) []*adaptive.Limiter {
+	var all []*adaptive.Limiter
+	visit(x, map[any]bool{}, func(x any) {
+		_, isFlow := x.(interface{ checkGraph() error })
+		if n, ok := x.(interface{ Limiters() []*adaptive.Limiter }); ok && !isFlow {
+			all = append(all, n.Limiters()...)
+		}
+	})
+	return all
+}
+
+// checkGraph joins the problems of the graph itself.
+func (f *Flow[S]) checkGraph() error {
+	p := invalid.Problems{Owner: f.setup.Owner()}
+	p.Add(f.setup.Err())
+	if f.first != nil {
+		f.checkReach(&p)
+		f.checkEnds(&p)
+	}
+	return p.Err()
+}
+
+// contents implements container.
+func (f *Flow[S]) contents() (any, []any) {
+	var nodes []any
+	for _, n := range f.nodes() {
+		nodes = append(nodes, n)
+	}
+	return f, nodes
+}
+
+// nodes lists the nodes that can be reached, first come first.
+func (f *Flow[S]) nodes() []node.Node[S] {
+	if f.first == nil {
+		return nil
+	}
+	reached := []node.Node[S]{f.first}
+	for i := 0; i < len(reached); i++ {
+		for _, e := range f.edges {
+			if e.from == reached[i] && e.to != nil && !slices.Contains(reached, e.to) {
+				reached = append(reached, e.to)
+			}
+		}
+	}
+	return reached
+}
+
+func (f *Flow[S]) checkReach(p *invalid.Problems) {
+	reached := f.nodes()
+	var named []node.Node[S]
+	for _, e := range f.edges {
+		if !slices.Contains(reached, e.from) && !slices.Contains(named, e.from) {
+			named = append(named, e.from)
+			p.Addf("node "+strconv.Quote(e.from.Name()), "no edge leads to it from %q, where the flow begins", f.first.Name())
+		}
+	}
+}
+
+// checkEnds reports the nodes from which no path leads to an end of the flow.
+func (f *Flow[S]) checkEnds(p *invalid.Problems) {
+	reached := f.nodes()
+	var ending []node.Node[S]
+	for _, n := range reached {
+		if len(f.actions(n)) == 0 {
+			ending = append(ending, n)
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, e := range f.edges {
+			if !slices.Contains(ending, e.from) && (e.to == nil || slices.Contains(ending, e.to)) {
+				ending = append(ending, e.from)
+				grown = true
+			}
+		}
+	}
+	var endless []string
+	for _, n := range reached {
+		if !slices.Contains(ending, n) {
+			endless = append(endless, strconv.Quote(n.Name()))
+		}
+	}
+	if len(endless) > 0 {
+		p.Addf("loop", "no action leads out of %s: add an edge with On, or End", strings.Join(endless, ", "))
+	}
+}
+
+// actions lists what n's edges name.
+func (f *Flow[S]) actions(n node.Node[S]) []node.Action {
+	var named []node.Action
+	for _, e := range f.edges {
+		if e.from == n {
+			named = append(named, e.action)
+		}
+	}
+	return named
+}

@@ -1,0 +1,154 @@
+package flow_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/node"
+)
+
+func TestARunIsNoLongerThanItsBound(t *testing.T) {
+	for _, most := range []int{0, 1, 7} { // 0: the default
+		a, runs := step("a", "again"), 10_000
+		f := flow.New("f", a).On(a, "again", a).End(a, "enough")
+		if most > 0 {
+			f.WithMaxSteps(most)
+			runs = most
+		}
+		names, _, err := follow(t, f)
+		var long *flow.StepsError
+		require.ErrorAs(t, err, &long)
+		require.Equal(t, &flow.StepsError{Flow: "f", Max: runs, Node: "a"}, long)
+		require.Len(t, names, runs)
+	}
+}
+
+func TestTheBoundItselfMayBeReached(t *testing.T) {
+	f := flow.New("f", step("a")).Then(step("b")).Then(step("c"))
+	requireTrail(t, f.WithMaxSteps(3), node.Next, "a", "b", "c")
+
+	f = flow.New("f", step("a")).Then(step("b")).Then(step("c")).WithMaxSteps(2)
+	names, _, err := follow(t, f)
+	require.EqualError(t, err, `flow "f": more than 2 steps, next would be node "c": `+
+		`is a loop without an end? raise WithMaxSteps if not`)
+	require.Equal(t, []string{"a", "b"}, names)
+}
+
+func TestEveryRunAndEveryFlowCountsItsOwnSteps(t *testing.T) {
+	inner := flow.New("inner", step("a")).Then(step("b")).WithMaxSteps(2)
+	f := flow.New("f", inner).Then(step("c")).WithMaxSteps(2)
+	for range 3 {
+		requireTrail(t, f, node.Next, "a", "b", "c")
+	}
+}
+
+func TestAnErrorTellsItsPath(t *testing.T) {
+	inner := flow.New("inner", step("a")).Then(failing("b", errBoom))
+	f := flow.New("outer", step("begin")).Then(step("go")).Then(inner).Then(step("never"))
+	names, _, err := follow(t, f)
+	require.Equal(t, []string{"begin", "go", "a"}, names)
+	require.EqualError(t, err, `flow "outer": node "inner": flow "inner": node "b": boom`)
+	require.ErrorIs(t, err, errBoom)
+
+	var at *flow.StepError
+	require.ErrorAs(t, err, &at)
+	require.Equal(t, []any{"outer", "inner", 3}, []any{at.Flow, at.Node, at.Step})
+	require.ErrorAs(t, at.Err, &at)
+	require.Equal(t, []any{"inner", "b", 2, errBoom}, []any{at.Flow, at.Node, at.Step, at.Err})
+}
+
+// custom is a node type of the user's own.
+type custom struct {
+	name string
+	run  func(ctx context.Context) (node.Action, error)
+}
+
+func (c *custom) Name() string { return c.name }
+
+func (c *custom) Run(ctx context.Context, _ *trail) (node.Action, error) { return c.run(ctx) }
+
+func TestAPanicOfANodeIsItsError(t *testing.T) {
+	for name, n := range map[string]node.Node[*trail]{
+		"step":   node.Do("p", func(context.Context, *trail) error { panic(errBoom) }),
+		"custom": &custom{"p", func(context.Context) (node.Action, error) { panic(errBoom) }},
+	} {
+		_, _, err := follow(t, flow.New("f", step("a")).Then(n))
+		var panicked *node.PanicError
+		require.ErrorAs(t, err, &panicked, name)
+		require.Equal(t, errBoom, panicked.Value)
+		require.Contains(t, string(panicked.Stack), "walk_test.go", name)
+		require.ErrorIs(t, err, errBoom, name)
+		var at *flow.StepError
+		require.ErrorAs(t, err, &at, name)
+		require.Equal(t, "p", at.Node)
+	}
+}
+
+func TestNoNodeBeginsAfterTheEndOfTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	f := flow.New("f", step("a")).
+		Then(&custom{"b", func(context.Context) (node.Action, error) { cancel(errBoom); return node.Next, nil }}).
+		Then(step("c"))
+	s, steps := &trail{}, 0
+	o := event.Func(func(e event.Event) {
+		if e.Kind == event.FlowStep {
+			steps++
+		}
+	})
+	_, err := f.Run(event.With(ctx, o), s)
+	require.Equal(t, []string{"a"}, s.names)
+	require.EqualError(t, err, `flow "f": node "c": boom`)
+	require.ErrorIs(t, err, errBoom)
+	require.Equal(t, 2, steps, "c was not a step")
+
+	_, err = f.Run(ctx, s)
+	require.ErrorIs(t, err, errBoom)
+	require.Equal(t, []string{"a"}, s.names)
+}
+
+func TestWhatTheFlowTells(t *testing.T) {
+	type told struct {
+		kind          event.Kind
+		source, key   string
+		step          int
+		action, error string
+	}
+	var all []told
+	o := event.Func(func(e event.Event) {
+		if e.Kind == event.NodeStarted || e.Kind == event.NodeFinished {
+			return
+		}
+		x := told{kind: e.Kind, source: e.Source, key: e.Key, step: e.Attempt, action: e.Reason}
+		if e.Err != nil {
+			x.error = e.Err.Error()
+		}
+		all = append(all, x)
+	})
+	b := failing("b", errBoom)
+	inner := flow.New("inner", step("a", "x"))
+	f := flow.New("outer", inner).On(inner, "x", b)
+	_, err := f.Run(event.With(t.Context(), o), &trail{})
+	require.Error(t, err)
+	require.Equal(t, []told{
+		{kind: event.FlowStarted, source: "outer"},
+		{kind: event.FlowStarted, source: "inner"},
+		{kind: event.FlowStep, source: "inner", key: "a", step: 1, action: "x"},
+		{kind: event.FlowFinished, source: "inner", action: "x"},
+		{kind: event.FlowStep, source: "outer", key: "inner", step: 1, action: "x"},
+		{kind: event.FlowStep, source: "outer", key: "b", step: 2, error: "boom"},
+		{kind: event.FlowFinished, source: "outer", error: `flow "outer": node "b": boom`},
+	}, all)
+}
+
+func TestAnErrorBesideAnActionWins(t *testing.T) {
+	a := &custom{"a", func(context.Context) (node.Action, error) { return "x", errors.New("no") }}
+	names, action, err := follow(t, flow.New("f", a).On(a, "x", step("b")))
+	require.Error(t, err)
+	require.Equal(t, node.Next, action)
+	require.Empty(t, names)
+}
