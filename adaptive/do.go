@@ -22,9 +22,10 @@ import (
 //   - A cost that can never fit fails with a *throttle.CostError, unsent.
 //
 // Calls nest: the first Do on the same limiter inside fn takes the permit
-// over, so a bound of two is two however deep the calls go; a cost of its own
-// replaces the one that was reserved when it ends. A panic of fn ends the
-// permit and goes on.
+// over, so a bound of two is two however deep the calls go. A smaller cost of
+// its own replaces the one that was reserved when it ends; for a larger one it
+// gives the permit back and waits at its place in the queue. A panic of fn ends
+// the permit and goes on.
 func (l *Limiter) Do(ctx context.Context, c throttle.Cost, fn func(context.Context) error) error {
 	var wait retryWait
 	for {
@@ -74,11 +75,10 @@ func (l *Limiter) attempt(ctx context.Context, c throttle.Cost, fn func(context.
 // admit gets the permit for an attempt: from an enclosing call on the same
 // limiter, from the queue, or from the call's earlier place in it.
 func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (throttle.Permit, error) {
-	hit, place := wait.hit, int64(0)
+	hit := wait.hit
 	if hit == nil {
-		var p throttle.Permit
-		var ok bool
-		if p, place, ok = l.takeOver(ctx, c); ok {
+		p, place, ok := l.takeOver(ctx, c)
+		if ok {
 			return p, nil
 		}
 		wait.place = place
@@ -86,8 +86,8 @@ func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (
 	ctx, done := untilIntakeEnds(ctx)
 	defer done()
 	switch {
-	case hit == nil && place != 0:
-		return l.throttle.Reacquire(ctx, c, place)
+	case hit == nil && wait.place != 0:
+		return l.throttle.Reacquire(ctx, c, wait.place)
 	case hit == nil:
 		return l.throttle.Acquire(ctx, c)
 	}

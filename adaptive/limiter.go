@@ -25,7 +25,7 @@ const (
 type Config struct {
 	Name     string          // in errors and events; default "limiter"
 	Limits   throttle.Limits // hard caps that are never learnt away
-	Law      Law             // nil: AIMD that begins at Limits.Concurrency, if that is set, and never stays below it for good
+	Law      Law             // nil: AIMD{}, but beginning at Limits.Concurrency, and with at least that Max, if it is set
 	Detector Detector        // asked before DefaultDetector; nil: only that one
 	MaxWait  time.Duration   // how long a refused call may wait to go again; 0: 15 minutes
 }
@@ -88,7 +88,7 @@ func New(c Config, opts ...Option) (*Limiter, error) {
 // lawFor is the law of a limiter that was not given one. A concurrency that was
 // given is meant: the law begins there, and cuts from there.
 func lawFor(lim throttle.Limits) Law {
-	n := lim.Concurrency
+	n := max(0, lim.Concurrency) // a negative one is reported as what it is
 	return AIMD{Initial: n, Max: max(AIMD{}.WithDefaults().Max, n)}
 }
 

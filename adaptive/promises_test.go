@@ -251,3 +251,8 @@ func TestTheGateOfBeforeAResetIsNamed(t *testing.T) {
 		assert.Equal(t, "the gate after a refusal", l.View().Bound)
 	})
 }
+
+func TestABadConcurrencyIsOneProblem(t *testing.T) {
+	_, err := adaptive.New(adaptive.Config{Name: "api", Limits: throttle.Limits{Concurrency: -1}})
+	require.EqualError(t, err, "adaptive: api: Limits: throttle: Concurrency: -1 is negative: use 0 for unbounded, or at least 1")
+}

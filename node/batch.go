@@ -166,8 +166,9 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 }
 
 // All works on items and returns one Out for each, in their order. If any
-// item is not done the error is a *BatchError, and its Out is the zero Out.
-// Prep and Post are not called.
+// item is not done the error is a *BatchError, and its Out is the zero Out or
+// what the handler's Unfinished returns. When ctx ends nothing new begins, and
+// running items may finish: see WithGrace. Prep and Post are not called.
 func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, err error) {
 	if err := b.setup.Use(b.Validate); err != nil {
 		return nil, err
@@ -202,19 +203,16 @@ func (b *Batch[S, In, Out]) collect(ctx context.Context, src source[In], expecte
 // unfinished is res with the value that stands for none: the zero Out if the
 // handler's Unfinished panics.
 func (b *Batch[S, In, Out]) unfinished(res Result[In, Out]) Result[In, Out] {
-	none, err := b.standIn(res.In)
-	if res.Out = none; res.Err == nil {
-		res.Err = err
-	}
+	res.Out = b.standIn(res.In)
 	return res
 }
 
-func (b *Batch[S, In, Out]) standIn(in In) (none Out, err error) {
-	defer caught(&err)
-	if b.placeholder == nil {
-		return none, nil
+func (b *Batch[S, In, Out]) standIn(in In) (none Out) {
+	defer func() { _ = recover() }()
+	if b.placeholder != nil {
+		none = b.placeholder(in)
 	}
-	return b.placeholder(in), nil
+	return none
 }
 
 // Stream works on seq and yields results as they come: in the order of the

@@ -466,16 +466,15 @@ func ExampleBatch_Validate() {
 // the rest is pending.
 func ExampleBatch_WithGrace() {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := node.Map("call", func(context.Context, int) (string, error) {
+	m := node.Map("call", func(ctx context.Context, _ int) (string, error) {
 		cancel()
-		time.Sleep(10 * time.Millisecond) // it is not interrupted
-		return "finished", nil
+		return fmt.Sprint("interrupted: ", ctx.Err() != nil), nil
 	}).WithGrace(time.Minute)
 	out, err := m.All(ctx, []int{1, 2, 3})
 	fmt.Printf("%q\n", out)
 	fmt.Println(err)
 	// Output:
-	// ["finished" "" ""]
+	// ["interrupted: false" "" ""]
 	// node "call": 0 of 3 items failed, 2 pending, 1 done, stopped: context canceled
 }
 

@@ -22,7 +22,7 @@ func (s *settings) build() (*adaptive.Limiter, error) {
 		return l, nil
 	}
 	config := s.config
-	if config.Law == nil {
+	if config.Law == nil && s.parallel > 1 {
 		config.Law = lawFor(s.parallel, config.Limits.Concurrency)
 	}
 	l, err := adaptive.New(config)
@@ -55,16 +55,13 @@ func (s *settings) limiters() []*adaptive.Limiter {
 	return nil
 }
 
-// lawFor is the law of a node that was not given one. It begins with as many
-// calls in flight as the node has workers or its limits allow, because that is
-// what was asked for, and cuts from there.
+// lawFor is the law of a node with workers that was not given one. It begins
+// with as many calls in flight as there are workers, because that is what was
+// asked for, within the concurrency, 0 for unbounded; and cuts from there.
 func lawFor(workers, concurrency int) adaptive.Law {
-	begin := max(workers, concurrency)
-	switch {
-	case workers > 1 && concurrency > 0:
-		begin = min(workers, concurrency)
-	case begin <= 1 && concurrency == 0:
-		begin = 0 // a step, or one worker in each of many runs: the law's own default
+	law := adaptive.AIMD{Initial: workers, Max: max(adaptive.AIMD{}.WithDefaults().Max, workers, concurrency)}
+	if concurrency > 0 {
+		law.Initial = min(workers, concurrency)
 	}
-	return adaptive.AIMD{Initial: begin, Max: max(adaptive.AIMD{}.WithDefaults().Max, workers, concurrency)}
+	return law
 }

@@ -135,3 +135,14 @@ func ExampleWindow_String() {
 	// 100 requests per 1s
 	// bucket of 10 tokens, 2.5 per second
 }
+
+// A call that can never pass is found out before anybody waits for it.
+func ExampleLimiter_Check() {
+	lim, _ := throttle.New(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(2, time.Minute)}})
+	lim.Allow(throttle.Cost{Requests: 2})
+	fmt.Println(lim.Check(throttle.Cost{Requests: 2})) // not now, but later
+	fmt.Println(errors.Is(lim.Check(throttle.Cost{Requests: 3}), throttle.ErrCost))
+	// Output:
+	// <nil>
+	// true
+}
