@@ -25,6 +25,30 @@ const (
 	// says that the quota or the money is gone, or that everybody has to wait
 	// for longer than makes sense: then Wait is for how long. Err is what it said.
 	LimiterClosed Kind = "limiter.closed"
+
+	// LimiterReopened: a closing or a pause was ended by hand.
+	LimiterReopened Kind = "limiter.reopened"
+
+	// LimiterPaused: nobody is admitted for Wait.
+	LimiterPaused Kind = "limiter.paused"
+
+	// LimiterChanged: somebody set other limits; Reason gives them.
+	LimiterChanged Kind = "limiter.changed"
+
+	// LimiterWaited: a call that had to wait was served after Wait, with Err
+	// if it was turned away.
+	LimiterWaited Kind = "limiter.waited"
+)
+
+// What circuit breakers tell. Source is the breaker's name; Err is the failure
+// that opened the breaker, or nil.
+const (
+	// BreakerOpened: the breaker refuses every call for Wait.
+	BreakerOpened Kind = "breaker.opened"
+	// BreakerHalfOpen: the breaker lets the first probe through. Wait is not used.
+	BreakerHalfOpen Kind = "breaker.half-open"
+	// BreakerClosed: the breaker lets every call through again. Wait is not used.
+	BreakerClosed Kind = "breaker.closed"
 )
 
 // What nodes tell. Source is the node's name.
@@ -80,7 +104,7 @@ type Event struct {
 	Time time.Time
 	// Kind says what happened.
 	Kind Kind
-	// Source is the name of the limiter, node or flow that tells.
+	// Source is the name of the limiter, breaker, node or flow that tells.
 	Source string
 	// Index is the position of the item, from 0, or NoIndex. Mind that the
 	// zero Event has Index 0, which is an item: use New.

@@ -98,24 +98,24 @@ func attrs(e Event) []slog.Attr {
 // DefaultLevel returns the level at which [Slog] writes e:
 //
 //   - Error: a limiter closed, which somebody has to look after;
-//   - Warn: a cut, an item that failed or was abandoned, a node or flow that
-//     ended with an error;
+//   - Warn: a cut, a breaker that opened, an item that failed or was abandoned,
+//     a node or flow that ended with an error;
 //   - Info: a hit (there is one for every refused call, and headrace deals with
-//     it), a recovery, a node or flow that ended well, and kinds that this
-//     version does not know;
+//     it), a recovery, a breaker that is half-open or closed, a node or flow
+//     that ended well, and kinds that this version does not know;
 //   - Debug: starts, steps, items done and items retried.
 func DefaultLevel(e Event) slog.Level {
 	switch e.Kind {
 	case LimiterClosed:
 		return slog.LevelError
-	case LimiterCut, ItemFailed, ItemAbandoned:
+	case LimiterCut, BreakerOpened, ItemFailed, ItemAbandoned:
 		return slog.LevelWarn
 	case NodeFinished, FlowFinished:
 		if e.Err != nil {
 			return slog.LevelWarn
 		}
 		return slog.LevelInfo
-	case LimiterHit, LimiterRecovery:
+	case LimiterHit, LimiterRecovery, BreakerHalfOpen, BreakerClosed:
 		return slog.LevelInfo
 	case NodeStarted, FlowStarted, FlowStep, ItemDone, ItemRetry:
 		return slog.LevelDebug

@@ -24,6 +24,7 @@ var house = []place{
 	{"throttle", 1},
 	{"throttle/storetest", 1},
 	{"retry", 1},
+	{"breaker", 1},
 	{"journal", 1},
 	{"journal/journaltest", 1},
 	{"providertest", 1},

@@ -1,0 +1,122 @@
+package breaker
+
+import (
+	"math"
+	"time"
+)
+
+// instant is a time since the breaker was made.
+type instant = time.Duration
+
+// machine is the breaker without lock and clock. A call is admitted in a
+// phase, and only a call of the present phase has a say when it ends.
+type machine struct {
+	maxFailures, wantSuccesses, maxProbes int
+	minOpen, maxOpen                      time.Duration
+
+	state     State
+	phase     uint64 // counts the changes of state
+	failures  int    // in a row, while closed
+	successes int    // of probes, while half-open
+	probes    int    // under way, while half-open
+	open      time.Duration
+	until     instant // the end of open
+}
+
+func newMachine(c Config) machine {
+	return machine{
+		maxFailures: c.Failures, wantSuccesses: c.Successes, maxProbes: c.Probes,
+		minOpen: c.Open, maxOpen: c.MaxOpen,
+	}
+}
+
+// at is the state that a call at now would meet: a breaker whose time is up
+// stays open in its books until somebody comes to probe.
+func (m *machine) at(now instant) State {
+	if m.state == Open && now >= m.until {
+		return HalfOpen
+	}
+	return m.state
+}
+
+// admit lets a call through, into the phase that it leaves behind, or says how
+// long to wait.
+func (m *machine) admit(now instant) (wait time.Duration) {
+	if wait = m.wait(now); wait > 0 {
+		return wait
+	}
+	if m.state == Open {
+		m.enter(HalfOpen)
+	}
+	if m.state == HalfOpen {
+		m.probes++
+	}
+	return 0
+}
+
+// wait is what a call at now would be told: 0 if it may go.
+func (m *machine) wait(now instant) time.Duration {
+	switch {
+	case m.at(now) == Open:
+		return m.until - now
+	case m.state == HalfOpen && m.probes >= m.maxProbes:
+		return max(1, m.minOpen/10)
+	default:
+		return 0
+	}
+}
+
+// end counts a call that was admitted in phase; false if that phase is over.
+func (m *machine) end(now instant, phase uint64, o Outcome) bool {
+	if phase != m.phase {
+		return false
+	}
+	if m.state == HalfOpen {
+		m.endProbe(now, o)
+		return true
+	}
+	switch o {
+	case Success:
+		m.failures = 0
+	case Failure:
+		if m.failures++; m.failures >= m.maxFailures {
+			m.trip(now, m.minOpen)
+		}
+	case Undecided:
+	}
+	return true
+}
+
+func (m *machine) endProbe(now instant, o Outcome) {
+	m.probes--
+	switch o {
+	case Success:
+		if m.successes++; m.successes >= m.wantSuccesses {
+			m.enter(Closed)
+		}
+	case Failure:
+		longer := m.maxOpen
+		if m.open < m.maxOpen/2 {
+			longer = 2 * m.open
+		}
+		m.trip(now, longer)
+	case Undecided:
+	}
+}
+
+// reset closes the breaker; calls under way have no say any more.
+func (m *machine) reset() { m.enter(Closed) }
+
+func (m *machine) trip(now instant, d time.Duration) {
+	m.enter(Open)
+	m.open, m.until = d, now+d
+	if m.until < now { // it overflowed: for ever
+		m.until = math.MaxInt64
+	}
+}
+
+func (m *machine) enter(s State) {
+	m.state = s
+	m.phase++
+	m.failures, m.successes, m.probes = 0, 0, 0
+}

@@ -1,0 +1,114 @@
+package breaker
+
+import (
+	"context"
+
+	"github.com/headrace/headrace/event"
+)
+
+// Ticket is the leave to make one call. It is a value: copies are the same
+// ticket. End it exactly once with Success, Failure, Cancel or End, each of
+// which reports whether it did; the first of them wins and every later one
+// does nothing. The zero Ticket is nobody's and ending it does nothing. Safe
+// for concurrent use.
+//
+// A ticket that is never ended keeps its place. If it was a probe the breaker
+// stays half-open, and with Probes of those refuses everybody until Reset: give
+// every call a deadline, and defer Cancel where a way out could be missed.
+type Ticket struct {
+	b    *Breaker
+	slot uint32
+	gen  uint64
+}
+
+// record is a call under way. Its generation makes an ended ticket, and a copy
+// of it, harmless when the record is used again.
+type record struct {
+	gen      uint64
+	phase    uint64 // in which it was admitted
+	observer event.Observer
+}
+
+// Success ends the ticket of a call that was answered as it should be.
+func (t Ticket) Success() bool { return t.end(Success, nil) }
+
+// Failure ends the ticket of a call that failed because the other side did.
+// cause is what an OpenError tells of it; it may be nil.
+func (t Ticket) Failure(cause error) bool { return t.end(Failure, cause) }
+
+// Cancel ends the ticket of a call that was never made, or that says nothing
+// about the other side. A probe gives its place back.
+func (t Ticket) Cancel() bool { return t.end(Undecided, nil) }
+
+// End ends the ticket of a call that ran under ctx and ended with err, as Do
+// does: nil is a success, an error under a cancelled context says nothing, and
+// of any other Config.Classify decides.
+func (t Ticket) End(ctx context.Context, err error) bool {
+	if t.b == nil {
+		return false
+	}
+	return t.end(t.b.outcome(ctx, err), err)
+}
+
+func (t Ticket) end(o Outcome, cause error) bool {
+	b := t.b
+	if b == nil {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.endLocked(t, o, cause)
+}
+
+func (b *Breaker) endLocked(t Ticket, o Outcome, cause error) bool {
+	r := &b.records[t.slot]
+	if r.gen != t.gen {
+		return false
+	}
+	phase, observer := r.phase, r.observer
+	r.gen++
+	r.observer = nil
+	b.free = append(b.free, t.slot)
+	b.countLocked(phase, o, cause, observer)
+	b.tellLocked()
+	return true
+}
+
+func (b *Breaker) countLocked(phase uint64, o Outcome, cause error, observer event.Observer) {
+	now, before := b.nowLocked(), b.machine.state
+	if !b.machine.end(now, phase, o) {
+		return
+	}
+	switch {
+	case o == Failure:
+		b.cause = cause
+	case b.machine.state == Closed && b.machine.failures == 0:
+		b.cause = nil
+	}
+	if b.machine.state == before {
+		return
+	}
+	switch {
+	case b.machine.state == Closed:
+		b.addNewsLocked(now, observer, "the probes succeeded")
+	case before == HalfOpen:
+		b.stats.Opened++
+		b.addNewsLocked(now, observer, "a probe failed")
+	default:
+		b.stats.Opened++
+		b.addNewsLocked(now, observer, "too many failures in a row")
+	}
+}
+
+func (b *Breaker) ticketLocked(o event.Observer) Ticket {
+	var slot uint32
+	if n := len(b.free); n > 0 {
+		slot, b.free = b.free[n-1], b.free[:n-1]
+	} else {
+		slot = uint32(len(b.records)) //nolint:gosec // one record per call in flight: far below 2^32
+		b.records = append(b.records, record{})
+	}
+	r := &b.records[slot]
+	r.phase, r.observer = b.machine.phase, o
+	return Ticket{b, slot, r.gen}
+}

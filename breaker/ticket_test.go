@@ -1,0 +1,92 @@
+package breaker_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/headrace/headrace/breaker"
+)
+
+func TestFirstEndWins(t *testing.T) {
+	ends := map[string]func(breaker.Ticket) bool{
+		"Success": breaker.Ticket.Success,
+		"Failure": func(k breaker.Ticket) bool { return k.Failure(errDown) },
+		"Cancel":  breaker.Ticket.Cancel,
+		"End":     func(k breaker.Ticket) bool { return k.End(context.Background(), errDown) },
+	}
+	for first, end := range ends {
+		b, _ := newBreaker(t, breaker.Config{})
+		ticket := allow(t, b)
+		again := ticket
+		assert.True(t, end(ticket), first)
+		after := b.Stats()
+		for second, end := range ends {
+			assert.False(t, end(again), "%s after %s", second, first)
+			assert.Equal(t, after, b.Stats(), "%s after %s", second, first)
+		}
+		next := allow(t, b) // on the same record
+		assert.False(t, ticket.Failure(errDown))
+		assert.Equal(t, 1, b.Stats().InFlight)
+		assert.True(t, next.Cancel())
+		assert.Zero(t, b.Stats().InFlight)
+
+		assert.False(t, end(breaker.Ticket{}), "the zero ticket")
+	}
+}
+
+func TestTicketsCountAsTheyEnd(t *testing.T) {
+	b, _ := newBreaker(t, breaker.Config{Failures: 2})
+	first, second, third := allow(t, b), allow(t, b), allow(t, b)
+	second.Failure(nil)
+	assert.Equal(t, 1, b.Stats().Failures)
+	third.Cancel()
+	assert.Equal(t, 1, b.Stats().Failures)
+	first.End(t.Context(), errDown)
+	assert.Equal(t, breaker.Open, b.State())
+	assert.Equal(t, errDown, b.Stats().Cause)
+}
+
+// A transport may learn how a call went long after it was admitted.
+func TestSlowCallsOfAnotherTime(t *testing.T) {
+	b, clock := newBreaker(t, breaker.Config{Failures: 1})
+	slow, slower := allow(t, b), allow(t, b)
+	_ = do(t, b, errDown)
+	clock.Advance(b.Stats().RetryAfter)
+	probe := allow(t, b)
+	before := b.Stats()
+
+	assert.True(t, slow.Success())
+	assert.True(t, slower.Failure(errors.New("late")))
+	before.InFlight -= 2
+	assert.Equal(t, before, b.Stats(), "no state, no probe, no cause")
+	assert.True(t, probe.Success())
+	assert.Equal(t, 1, b.Stats().Successes)
+}
+
+func TestNothingIsAllocated(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector allocates")
+	}
+	ctx := t.Context()
+	b, err := breaker.New(breaker.Config{Failures: 1 << 30})
+	assert.NoError(t, err)
+	probing, _ := halfOpen(t, breaker.Config{Successes: 1 << 30})
+	calls := 0
+	var answer error
+	succeed := func(context.Context) error { calls++; return answer }
+	for name, f := range map[string]func(){
+		"Do":             func() { _ = b.Do(ctx, succeed) },
+		"Do, closure":    func() { _ = b.Do(ctx, func(context.Context) error { calls++; return nil }) },
+		"Do, probe":      func() { _ = probing.Do(ctx, succeed) },
+		"Allow, Success": func() { k, _ := b.Allow(ctx); k.Success() },
+		"Allow, Failure": func() { k, _ := b.Allow(ctx); k.Failure(errDown) },
+		"Allow, Cancel":  func() { k, _ := b.Allow(ctx); k.Cancel() },
+		"Allow, End":     func() { k, _ := b.Allow(ctx); k.End(ctx, nil) },
+		"State, Stats":   func() { _, _ = b.State(), b.Stats() },
+	} {
+		assert.Zero(t, testing.AllocsPerRun(1000, f), name)
+	}
+}
