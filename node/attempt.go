@@ -19,8 +19,10 @@ func (s *settings) attempts(ctx context.Context, index int64, c throttle.Cost, f
 	var schedule *retry.Schedule
 	var last error
 	for n := 1; ; n++ {
-		if stopped := ended(ctx); stopped != nil && last != nil {
-			return fmt.Errorf("%w before another attempt after: %w", stopped, last)
+		if last != nil {
+			if stopped := ended(ctx); stopped != nil {
+				return fmt.Errorf("%w before another attempt after: %w", stopped, last)
+			}
 		}
 		last = s.once(ctx, c, func(ctx context.Context) error { return f(ctx, n) })
 		if last == nil || s.policy == nil || final(last) || s.answered(last) {

@@ -154,8 +154,8 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 	if err != nil {
 		return Next, fmt.Errorf("prep: %w", err)
 	}
-	r, err := b.collect(ctx, pulled(seq), 0)
-	if err != nil {
+	r := b.report(0)
+	if err := b.collect(ctx, pulled(seq, r.begin), r); err != nil {
 		return Next, err
 	}
 	action, err = b.handler.Post(ctx, s, r)
@@ -175,38 +175,38 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	}
 	finished := b.started(ctx)
 	defer func() { finished(err) }()
-	r, err := b.collect(ctx, pulled(Slice(items)), len(items))
-	if err != nil {
+	r := b.report(len(items))
+	if err := b.collect(ctx, &list[In]{begin: r.begin, items: items}, r); err != nil {
 		return nil, err
 	}
-	for i := len(r.results); i < len(items); i++ {
-		r.results = append(r.results, b.unfinished(Result[In, Out]{Index: int64(i), In: items[i], Err: r.stopped}))
+	for i := len(r.results.ins); i < len(items); i++ {
+		r.results.add(items[i])
+		r.results.set(&Result[In, Out]{Index: int64(i), Out: b.standIn(items[i]), Err: r.stopped})
 	}
 	if r.Counts().Done == int64(len(items)) {
 		r.stopped = nil // it was stopped after the last item: nothing is missing
 	}
-	return r.Values(), r.Err()
+	return r.results.outs, r.Err()
 }
 
-// collect works on src, of which about expected items will come.
-func (b *Batch[S, In, Out]) collect(ctx context.Context, src source[In], expected int) (*Report[In, Out], error) {
-	report := &Report[In, Out]{node: b.name, results: make([]Result[In, Out], 0, expected)}
+// report returns an empty report with space for expected items.
+func (b *Batch[S, In, Out]) report(expected int) *Report[In, Out] {
+	return &Report[In, Out]{node: b.name, results: newResults[In, Out](b.key != nil, expected)}
+}
+
+// collect works on src until the report is complete.
+func (b *Batch[S, In, Out]) collect(ctx context.Context, src source[In], report *Report[In, Out]) error {
 	r, err := b.launch(ctx, src, report)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.wait()
 	report.stopped = r.close()
-	return report, nil
+	return nil
 }
 
-// unfinished is res with the value that stands for none: the zero Out if the
-// handler's Unfinished panics.
-func (b *Batch[S, In, Out]) unfinished(res Result[In, Out]) Result[In, Out] {
-	res.Out = b.standIn(res.In)
-	return res
-}
-
+// standIn is the value that stands for none: the zero Out if the handler's
+// Unfinished panics.
 func (b *Batch[S, In, Out]) standIn(in In) (none Out) {
 	defer func() { _ = recover() }()
 	if b.placeholder != nil {
@@ -241,7 +241,7 @@ func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error]
 	}
 	finished := b.started(ctx)
 	line := newLine[In, Out](window, b.unordered)
-	r, err := b.launch(ctx, pulled(seq), line)
+	r, err := b.launch(ctx, pulled(seq, line.begin), line)
 	if err != nil {
 		finished(err)
 		return err

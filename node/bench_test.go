@@ -4,9 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/node"
-	"github.com/headrace/headrace/retry"
 )
 
 // upTo gives n items without a slice of them.
@@ -27,10 +25,7 @@ func BenchmarkItem(b *testing.B) {
 		make func() batch
 	}{
 		{"bare", func() batch { return node.Map("m", same) }},
-		{"limited", func() batch {
-			return node.Map("m", same).WithLimits(concurrency(16)).
-				WithLaw(adaptive.AIMD{Initial: 16}).WithRetry(retry.Policy{})
-		}},
+		{"limited", guarded},
 	} {
 		b.Run(bm.name+"/all", func(b *testing.B) {
 			m := bm.make().WithParallel(16)
@@ -59,6 +54,23 @@ func BenchmarkItem(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// One operation is a batch of 10,000 items that do nothing, on 16 workers, as
+// in the module benchmarks, which has the peers beside it.
+func BenchmarkBatch(b *testing.B) {
+	items := numbers(10_000)
+	for name, m := range map[string]batch{"bare": node.Map("m", same), "limited": guarded()} {
+		b.Run(name, func(b *testing.B) {
+			m.WithParallel(16)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := m.All(b.Context(), items); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

@@ -215,6 +215,36 @@ func TestHungItemThatFailsAtLastIsNotRetried(t *testing.T) {
 	}
 }
 
+// No detector is asked about it either: whatever it says, the item is not sent again.
+func TestHungItemThatFailsAtLastIsNotSentAgain(t *testing.T) {
+	for _, limited := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			release := make(chan struct{})
+			var calls tally
+			m := node.Map("m", func(ctx context.Context, i int) (int, error) {
+				calls.add(i)
+				switch i {
+				case 0:
+					<-release
+					return 0, errBoom
+				case 1:
+					close(release)
+				}
+				return i, work(ctx, 900*time.Millisecond)
+			}).WithItemTimeout(time.Second).WithDetector(func(error) adaptive.Feedback {
+				return adaptive.Feedback{Verdict: adaptive.Hit}
+			})
+			if limited {
+				m.WithLimits(concurrency(1))
+			}
+			_, err := m.All(t.Context(), numbers(5))
+			require.ErrorAs(t, err, new(*node.HungError))
+			assert.Equal(t, 1, calls.of(0))
+			assert.Equal(t, 5, calls.sum())
+		})
+	}
+}
+
 func TestItemTimeoutStartsWithTheAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

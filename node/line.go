@@ -47,30 +47,24 @@ func newLine[In, Out any](window int, unordered bool) *line[In, Out] {
 	}
 }
 
-func (l *line[In, Out]) reserve(ctx context.Context) bool {
-	select {
-	case l.room <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
+func (l *line[In, Out]) reserve(ctx context.Context) bool { return enter(ctx, l.room) }
 
 func (l *line[In, Out]) unreserve() { <-l.room }
 
-func (l *line[In, Out]) begin(res Result[In, Out]) {
+func (l *line[In, Out]) begin(it item[In]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	res := Result[In, Out]{Index: it.index, In: it.in}
 	switch {
 	case l.closed:
 	case l.unordered:
-		l.running[res.Index] = res
+		l.running[it.index] = res
 	default:
-		*l.at(res.Index) = slot[In, Out]{res: res, state: running}
+		*l.at(it.index) = slot[In, Out]{res: res, state: running}
 	}
 }
 
-func (l *line[In, Out]) end(res Result[In, Out]) bool {
+func (l *line[In, Out]) end(res *Result[In, Out]) bool {
 	if !l.place(res) {
 		return false
 	}
@@ -82,7 +76,7 @@ func (l *line[In, Out]) end(res Result[In, Out]) bool {
 }
 
 // place puts res where it will be delivered; false if it comes too late.
-func (l *line[In, Out]) place(res Result[In, Out]) bool {
+func (l *line[In, Out]) place(res *Result[In, Out]) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -94,7 +88,7 @@ func (l *line[In, Out]) place(res Result[In, Out]) bool {
 		delete(l.running, res.Index)
 	}
 	l.ended++
-	*l.at(position) = slot[In, Out]{res: res, state: ready}
+	*l.at(position) = slot[In, Out]{res: *res, state: ready}
 	return true
 }
 
@@ -143,22 +137,18 @@ func (l *line[In, Out]) pop() (Result[In, Out], bool) {
 }
 
 // close ends the line: what is still running is pending for good.
-func (l *line[In, Out]) close(stopped error) (unfinished []Result[In, Out]) {
+func (l *line[In, Out]) close(conclude func(Result[In, Out]) Result[In, Out]) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.closed = true
+	l.mu.Unlock() // from here on nobody else comes
 	for i, res := range l.running {
-		res.Err = stopped
-		l.running[i] = res
-		unfinished = append(unfinished, res)
+		l.running[i] = conclude(res)
 	}
 	for i := range l.slots {
 		if s := &l.slots[i]; s.state == running {
-			s.res.Err = stopped
-			unfinished = append(unfinished, s.res)
+			s.res = conclude(s.res)
 		}
 	}
-	return unfinished
 }
 
 // rest yields what is left in a closed line: the items that were left behind,

@@ -68,13 +68,13 @@ func (s *settings) unlimited(ctx context.Context, f func(context.Context) error)
 }
 
 // judged reports whether err is not for a detector, which goes by the text if
-// there is nothing else: a panic is no answer, and each item of a batch inside
-// has been judged there.
+// there is nothing else: a panic is no answer, each item of a batch inside
+// has been judged there, and an attempt that was left behind is over.
 func judged(err error) bool {
 	if err == nil {
 		return false
 	}
 	var panicked *PanicError
 	var batch *BatchError
-	return errors.As(err, &panicked) || errors.As(err, &batch)
+	return errors.As(err, &panicked) || errors.As(err, &batch) || errors.Is(err, errAbandoned)
 }

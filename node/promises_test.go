@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -183,4 +184,83 @@ func TestABatchStoppedFromOutsideKeepsItsFailures(t *testing.T) {
 		require.ErrorIs(t, innerErr, errOwn)
 		require.ErrorIs(t, innerErr, errBoom, "and what stopped it")
 	})
+}
+
+// A report's values belong to whoever asked for them.
+func TestValuesAreACopy(t *testing.T) {
+	s := &state{}
+	_, err := node.BatchFunc("b", feed(1, 2), same, keep).Run(t.Context(), s)
+	require.NoError(t, err)
+	s.report.Values()[0] = 7
+	assert.Equal(t, []int{1, 2}, s.report.Values())
+}
+
+// stuck hangs in the key of its second item.
+type stuck struct {
+	keeps
+	release chan struct{}
+}
+
+func (s stuck) Key(i int) string {
+	if i == 2 {
+		<-s.release
+	}
+	return "key"
+}
+
+func TestUnfinishedStandsForWhatWasLeftBehind(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			release := make(chan struct{})
+			b := node.NewBatch[*state, int, int]("b", stuck{release: release}).WithGrace(0)
+			time.AfterFunc(time.Second, func() { cancel(errBoom) })
+			if stream {
+				var out []int
+				for r, err := range b.Stream(ctx, node.Slice([]int{1, 2, 3})) {
+					if err == nil {
+						out = append(out, r.Out)
+					}
+				}
+				assert.Equal(t, []int{10, 2}, out)
+			} else {
+				out, err := b.All(ctx, []int{1, 2, 3})
+				require.ErrorIs(t, err, errBoom)
+				assert.Equal(t, []int{10, 2, 3}, out)
+			}
+			close(release)
+		})
+	}
+}
+
+// Neither the item that was stopped on its way to Exec nor those behind it begin.
+func TestNothingBeginsAfterACancelInTheKey(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var events log
+	m := node.Map("m", same).WithKey(func(i int) string {
+		if i == 1 {
+			cancel()
+		}
+		return ""
+	})
+	out, err := m.All(event.With(ctx, &events), []int{0, 1, 2})
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Equal(t, []int{0, 0, 0}, out)
+	assert.Equal(t, []string{"done 0 1", "abandoned 1 0"}, events.items())
+}
+
+// A stop that comes during the last item cuts nothing short.
+func TestAllThatIsStoppedAtItsEndIsNotStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := node.Map("m", func(_ context.Context, i int) (int, error) {
+		if i == 0 {
+			return 0, errBoom
+		}
+		cancel()
+		return i, nil
+	}).All(ctx, []int{0, 1})
+	var failed *node.BatchError
+	require.ErrorAs(t, err, &failed)
+	assert.NoError(t, failed.Stopped)
+	assert.Equal(t, node.Counts{Total: 2, Done: 1, Failed: 1}, failed.Counts)
 }

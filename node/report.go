@@ -1,8 +1,8 @@
 package node
 
 import (
-	"fmt"
 	"iter"
+	"slices"
 	"sync"
 )
 
@@ -22,7 +22,7 @@ type Report[In, Out any] struct {
 
 	mu      sync.Mutex // guards everything below
 	closed  bool
-	results []Result[In, Out]
+	results results[In, Out]
 	stopped error // what ended the run early
 }
 
@@ -43,8 +43,8 @@ func (r *Report[In, Out]) Pending() iter.Seq[Result[In, Out]] {
 
 func (r *Report[In, Out]) where(wanted func(State) bool) iter.Seq[Result[In, Out]] {
 	return func(yield func(Result[In, Out]) bool) {
-		for i := range r.results {
-			if wanted(r.results[i].State) && !yield(r.results[i]) {
+		for i := range r.results.fates {
+			if wanted(r.results.fates[i].state) && !yield(r.results.at(i)) {
 				return
 			}
 		}
@@ -55,18 +55,14 @@ func (r *Report[In, Out]) where(wanted func(State) bool) iter.Seq[Result[In, Out
 // is not done has the zero Out there, or what the handler's Unfinished returns:
 // look at Err before you take them for results.
 func (r *Report[In, Out]) Values() []Out {
-	values := make([]Out, len(r.results))
-	for i := range r.results {
-		values[i] = r.results[i].Out
-	}
-	return values
+	return slices.Clone(r.results.outs)
 }
 
 // Counts counts the items by state.
 func (r *Report[In, Out]) Counts() Counts {
-	c := Counts{Total: int64(len(r.results))}
-	for i := range r.results {
-		switch r.results[i].State {
+	c := Counts{Total: int64(len(r.results.fates))}
+	for _, f := range r.results.fates {
+		switch f.state {
 		case Done:
 			c.Done++
 		case Failed:
@@ -96,95 +92,34 @@ func (r *Report[In, Out]) Err() error {
 }
 
 // begin notes that an item was taken; its index is the next.
-func (r *Report[In, Out]) begin(res Result[In, Out]) {
+func (r *Report[In, Out]) begin(it item[In]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
-		r.results = append(r.results, res)
+		r.results.add(it.in)
 	}
 }
 
 // end notes what became of it; false if that comes too late.
-func (r *Report[In, Out]) end(res Result[In, Out]) bool {
+func (r *Report[In, Out]) end(res *Result[In, Out]) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return false
 	}
-	r.results[res.Index] = res
+	r.results.set(res)
 	return true
 }
 
 // close ends the report: what comes later, from code that hung, is too late.
-func (r *Report[In, Out]) close(stopped error) (unfinished []Result[In, Out]) {
+func (r *Report[In, Out]) close(conclude func(Result[In, Out]) Result[In, Out]) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.closed = true
-	for i := range r.results {
-		if res := &r.results[i]; res.State == Pending && res.Err == nil {
-			res.Err = stopped
-			unfinished = append(unfinished, *res)
+	r.mu.Unlock() // from here on nobody else changes anything
+	for i := range r.results.fates {
+		if !r.results.fates[i].ended {
+			res := conclude(r.results.at(i))
+			r.results.set(&res)
 		}
 	}
-	return unfinished
 }
-
-// maxFirst is how many failures a BatchError carries.
-const maxFirst = 10
-
-// BatchError says that a batch has items that are not done.
-type BatchError struct {
-	Node    string // the batch's name
-	Counts  Counts
-	First   []error // the first failures in the order of the input, at most ten
-	Stopped error   // why the run ended before the end of its input; nil if it did not
-
-	of any // the report
-}
-
-// Error gives the counts, the reason for stopping and the first failure.
-func (e *BatchError) Error() string {
-	text := fmt.Sprintf("node %q: %d of %d items failed", e.Node, e.Counts.Failed, e.Counts.Total)
-	if e.Counts.Pending > 0 {
-		text += fmt.Sprintf(", %d pending, %d done", e.Counts.Pending, e.Counts.Done)
-	}
-	if e.Stopped != nil {
-		text += fmt.Sprintf(", stopped: %v", e.Stopped)
-	}
-	if len(e.First) > 0 && !e.stoppedBy(e.First[0]) { // else it was told just before
-		text += fmt.Sprintf("; first: %v", e.First[0])
-	}
-	return text
-}
-
-// Unwrap returns First and Stopped, so that errors.Is and errors.As look into
-// all of them, and into none twice: batches nest, and so would the doubling.
-func (e *BatchError) Unwrap() []error {
-	if e.Stopped == nil {
-		return e.First
-	}
-	inside := []error{e.Stopped}
-	for _, err := range e.First {
-		if !e.stoppedBy(err) {
-			inside = append(inside, err)
-		}
-	}
-	return inside
-}
-
-// stoppedBy reports whether err, one of First, is the failure that stopped the run.
-func (e *BatchError) stoppedBy(err error) bool {
-	last, stopped := e.Stopped.(*TooManyFailuresError) //nolint:errorlint // the reason itself, and that of this run
-	item, ok := err.(*itemError)                       //nolint:errorlint // made by Err
-	return stopped && ok && last.of == e.of && last.index == item.index
-}
-
-// itemError names the item that an error is of.
-type itemError struct {
-	index int64
-	err   error
-}
-
-func (e *itemError) Error() string { return fmt.Sprintf("item %d: %v", e.index, e.err) }
-
-func (e *itemError) Unwrap() error { return e.err }

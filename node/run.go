@@ -12,21 +12,17 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// patience is how long code is given to return after its context has ended,
-// before it is left behind.
-const patience = time.Second
-
 var errLeft = errors.New("node: the loop over the results was left")
 
 // outlet takes the results of a run. begin is called in the order of the
 // input, end in any order; both come from several goroutines.
 type outlet[In, Out any] interface {
-	begin(res Result[In, Out])
+	begin(it item[In])
 	// end reports whether res came in time.
-	end(res Result[In, Out]) bool
-	// close makes pending for good, because of stopped, what has begun and not
-	// ended, and returns it.
-	close(stopped error) (unfinished []Result[In, Out])
+	end(res *Result[In, Out]) bool
+	// close makes what has begun and not ended into what conclude makes of it;
+	// what comes later is too late.
+	close(conclude func(Result[In, Out]) Result[In, Out])
 }
 
 // roomy is an outlet that lets only so many items begin ahead of what was delivered.
@@ -44,6 +40,7 @@ type run[S, In, Out any] struct {
 	b        *Batch[S, In, Out]
 	src      source[In]
 	out      outlet[In, Out]
+	room     roomy // out, if it is one, or nil
 	observer event.Observer
 
 	ctx    context.Context         //nolint:containedctx // of the items, for as long as the run
@@ -72,6 +69,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, src source[In], out outl
 		b: b, src: src, out: out, observer: event.From(ctx),
 		over: make(chan struct{}), workers: map[*worker[In, Out]]struct{}{},
 	}
+	r.room, _ = out.(roomy)
 	outer, nested := adaptive.Intake(ctx)
 	if !nested {
 		ctx = context.WithoutCancel(ctx) // the grace period outlives the caller's context
@@ -133,15 +131,16 @@ func (r *run[S, In, Out]) close() error {
 	}
 	r.kill(context.Canceled)
 	for w := range left {
-		if a, lost := w.lose(); lost && a.number != 0 {
-			t := a.task
-			r.conclude(&t.res, a.giveUp())
-			r.finish(t)
+		if w.lose() > idle {
+			t := w.task
+			r.finish(&t, w.giveUp())
 		}
 	}
-	for _, res := range r.out.close(stopped) {
-		r.tell(event.ItemAbandoned, task[In, Out]{res: res})
-	}
+	r.out.close(func(res Result[In, Out]) Result[In, Out] {
+		res.Out, res.Err = r.b.standIn(res.In), stopped
+		r.tell(event.ItemAbandoned, &task[In, Out]{res: res})
+		return res
+	})
 	if err := r.src.stop(); err != nil && stopped == nil {
 		stopped = inputError(err)
 	}
@@ -149,42 +148,35 @@ func (r *run[S, In, Out]) close() error {
 }
 
 // take takes an item for a worker. A panic of the input stops the run.
-func (r *run[S, In, Out]) take() (it item[In], ok bool) {
-	var err error
-	defer func() {
-		if err != nil {
-			r.stop(inputError(err))
-			ok = false
-		}
-	}()
-	defer caught(&err)
+func (r *run[S, In, Out]) take() (item[In], bool) {
 	if r.ctx.Err() != nil {
 		r.stop(context.Cause(r.ctx))
 	}
-	room, bounded := r.out.(roomy)
-	if bounded && !room.reserve(r.intake) {
-		return it, false
+	if r.room != nil && !r.room.reserve(r.intake) {
+		return item[In]{}, false
 	}
-	it, ok = r.src.take(r.intake, func(it item[In]) {
-		r.out.begin(r.b.unfinished(Result[In, Out]{Index: it.index, In: it.in}))
-	})
-	if bounded && !ok {
-		room.unreserve()
+	it, ok, err := r.src.take(r.intake)
+	if err != nil {
+		r.stop(inputError(err))
+	}
+	if r.room != nil && !ok {
+		r.room.unreserve()
 	}
 	return it, ok
 }
 
 func inputError(err error) error { return fmt.Errorf("the input failed: %w", err) }
 
-// finish hands on what became of an item, unless the run is over.
-func (r *run[S, In, Out]) finish(t task[In, Out]) {
-	if !r.out.end(t.res) {
+// finish hands on what err makes of an item, unless the run is over.
+func (r *run[S, In, Out]) finish(t *task[In, Out], err error) {
+	r.conclude(&t.res, err)
+	if !r.out.end(&t.res) {
 		return
 	}
 	switch t.res.State {
 	case Failed:
 		if n, most := r.failed.Add(1), r.b.onError.allows(); n > most {
-			r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: t.res.Err, of: r.out, index: t.res.Index})
+			r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: err, of: r.out, index: t.res.Index})
 		}
 		r.tell(event.ItemFailed, t)
 	case Pending:
@@ -196,7 +188,7 @@ func (r *run[S, In, Out]) finish(t task[In, Out]) {
 }
 
 // tell sends the event of an item's end.
-func (r *run[S, In, Out]) tell(kind event.Kind, t task[In, Out]) {
+func (r *run[S, In, Out]) tell(kind event.Kind, t *task[In, Out]) {
 	if r.observer == nil {
 		return
 	}
@@ -223,7 +215,7 @@ func (r *run[S, In, Out]) conclude(res *Result[In, Out], err error) {
 		res.State = Done
 		return
 	}
-	*res, res.State = r.b.unfinished(*res), Failed // a fallback that fails may return a value all the same
+	res.Out, res.State = r.b.standIn(res.In), Failed // a fallback that fails may return a value all the same
 	if r.intake.Err() != nil && cutShort(err, context.Cause(r.intake)) {
 		res.State = Pending
 	}

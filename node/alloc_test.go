@@ -1,0 +1,61 @@
+package node_test
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/retry"
+)
+
+// A run allocates for its workers and, once, for its results. An item of its
+// own allocates nothing, or the limiter's record of its call.
+func TestAllocationsOfAnItem(t *testing.T) {
+	const items = 10_000
+	in := numbers(items)
+	all := func(m batch) { _, _ = m.All(t.Context(), in) }
+	stream := func(m batch) {
+		for _, err := range m.Stream(t.Context(), node.Slice(in)) {
+			require.NoError(t, err)
+		}
+	}
+	for name, tc := range map[string]struct {
+		batch batch
+		run   func(batch)
+		most  float64
+	}{
+		"all":       {node.Map("m", same), all, 0},
+		"stream":    {node.Map("m", same), stream, 0},
+		"unordered": {node.Map("m", same).Unordered(), stream, 0},
+		"limited":   {guarded(), all, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.batch.WithParallel(16)
+			const ofTheRun = items / 10
+			got := testing.AllocsPerRun(2, func() { tc.run(tc.batch) })
+			assert.LessOrEqual(t, got, items*tc.most+ofTheRun)
+		})
+	}
+}
+
+// What All keeps of an item is its In, its Out and what became of it, here 8,
+// 8 and 16 bytes; a limit of half as much again leaves room for the run.
+func TestBytesOfAnItem(t *testing.T) {
+	const items, most = 10_000, 48
+	m, in := node.Map("m", same).WithParallel(16), numbers(items)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := m.All(t.Context(), in)
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(items*most))
+}
+
+// guarded is a batch with everything on.
+func guarded() batch {
+	return node.Map("m", same).WithLimits(concurrency(16)).WithLaw(adaptive.AIMD{Initial: 16}).WithRetry(retry.Policy{})
+}

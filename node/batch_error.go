@@ -1,0 +1,63 @@
+package node
+
+import "fmt"
+
+// maxFirst is how many failures a BatchError carries.
+const maxFirst = 10
+
+// BatchError says that a batch has items that are not done.
+type BatchError struct {
+	Node    string // the batch's name
+	Counts  Counts
+	First   []error // the first failures in the order of the input, at most ten
+	Stopped error   // why the run ended before the end of its input; nil if it did not
+
+	of any // the report
+}
+
+// Error gives the counts, the reason for stopping and the first failure.
+func (e *BatchError) Error() string {
+	text := fmt.Sprintf("node %q: %d of %d items failed", e.Node, e.Counts.Failed, e.Counts.Total)
+	if e.Counts.Pending > 0 {
+		text += fmt.Sprintf(", %d pending, %d done", e.Counts.Pending, e.Counts.Done)
+	}
+	if e.Stopped != nil {
+		text += fmt.Sprintf(", stopped: %v", e.Stopped)
+	}
+	if len(e.First) > 0 && !e.stoppedBy(e.First[0]) { // else it was told just before
+		text += fmt.Sprintf("; first: %v", e.First[0])
+	}
+	return text
+}
+
+// Unwrap returns First and Stopped, so that errors.Is and errors.As look into
+// all of them, and into none twice: batches nest, and so would the doubling.
+func (e *BatchError) Unwrap() []error {
+	if e.Stopped == nil {
+		return e.First
+	}
+	inside := []error{e.Stopped}
+	for _, err := range e.First {
+		if !e.stoppedBy(err) {
+			inside = append(inside, err)
+		}
+	}
+	return inside
+}
+
+// stoppedBy reports whether err, one of First, is the failure that stopped the run.
+func (e *BatchError) stoppedBy(err error) bool {
+	last, stopped := e.Stopped.(*TooManyFailuresError) //nolint:errorlint // the reason itself, and that of this run
+	item, ok := err.(*itemError)                       //nolint:errorlint // made by Err
+	return stopped && ok && last.of == e.of && last.index == item.index
+}
+
+// itemError names the item that an error is of.
+type itemError struct {
+	index int64
+	err   error
+}
+
+func (e *itemError) Error() string { return fmt.Sprintf("item %d: %v", e.index, e.err) }
+
+func (e *itemError) Unwrap() error { return e.err }

@@ -1,0 +1,108 @@
+package node
+
+import (
+	"context"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// task is one item that a worker has to deal with.
+type task[In, Out any] struct {
+	res   Result[In, Out]
+	began time.Time // zero if there is no observer
+	err   error     // the input failed to produce the item
+	hung  error     // another worker was left behind with it
+}
+
+// next gives w the next item; false if there is none.
+func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
+	it, ok := r.take()
+	if ok {
+		w.busy, w.task = true, task[In, Out]{res: Result[In, Out]{Index: it.index, In: it.in}, began: r.stamp(), err: it.err}
+	}
+	return ok
+}
+
+// handle sees to it that the task of w gets a result; false if w is lost.
+func (r *run[S, In, Out]) handle(w *worker[In, Out]) bool {
+	err := r.do(w)
+	if w.isLost() {
+		return false
+	}
+	w.busy = false
+	r.finish(&w.task, err)
+	return true
+}
+
+// do works on the task of w. A panic of the user's code is the item's error.
+func (r *run[S, In, Out]) do(w *worker[In, Out]) (err error) {
+	defer caught(&err)
+	b, t := r.b, &w.task
+	if t.err != nil {
+		return t.err
+	}
+	if err = t.hung; err == nil {
+		err = r.try(w)
+	}
+	if err != nil && b.fallback != nil && r.intake.Err() == nil && !w.isLost() {
+		t.res.Out, err = b.fallback(r.ctx, t.res.In, err)
+	}
+	return err
+}
+
+func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
+	var cost throttle.Cost
+	res := &w.task.res
+	if r.b.key != nil {
+		res.Key = r.b.key(res.In)
+	}
+	if r.b.cost != nil {
+		cost = r.b.cost(res.In)
+	}
+	if stopped := ended(r.ctx); stopped != nil {
+		return stopped
+	}
+	return r.b.attempts(r.ctx, res.Index, cost, func(ctx context.Context, n int) error {
+		res.Attempts = n
+		return r.exec(ctx, w)
+	})
+}
+
+// exec makes one attempt at an item.
+func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err error) {
+	res, bounded := &w.task.res, ctx
+	if r.b.timeout > 0 {
+		var cancel context.CancelFunc
+		bounded, cancel = r.b.withTimeout(ctx)
+		defer cancel()
+	}
+	w.ctx, w.admitted = bounded, ctx != r.ctx // a limiter's call has a context of its own; else ctx may lie in a call further out
+	attempt, ok := w.begin()
+	if !ok {
+		return errAbandoned
+	}
+	var out Out
+	defer func() {
+		switch {
+		case !w.end(attempt):
+			err = errAbandoned
+		case err == nil:
+			res.Out = out
+		}
+	}()
+	defer caught(&err)
+	if r.b.timeout > 0 {
+		unwatch := context.AfterFunc(bounded, func() { r.watch(w, attempt) })
+		defer unwatch()
+	}
+	out, err = r.b.handler.Exec(bounded, res.In)
+	if err != nil {
+		return namedTimeout(bounded, err)
+	}
+	if r.b.used != nil && w.admitted {
+		adaptive.Use(ctx, r.b.used(res.In, out))
+	}
+	return nil
+}
