@@ -10,6 +10,7 @@ import (
 // and keeps the gate of the state that was there before.
 type governor struct {
 	State
+	throttle *throttle.Limiter
 	gate  reopening
 	holds bool // the gate held back the caller who was asked about last
 }
@@ -35,6 +36,11 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 		g.gate.sent(now, float64(max(1, g.State.View().Concurrency)))
 	}
 	g.State.OnSend(now, s)
+}
+
+// OnUnsent implements throttle.Governor.
+func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
+	g.OnResult(now, s, g.throttle.InFlightLocked(), Feedback{Verdict: Unsent})
 }
 
 // View implements State.

@@ -18,8 +18,12 @@ type Law interface {
 // reads a clock, and a simulator drives it exactly as the limiter does. The
 // limiter calls it under its lock, never concurrently.
 type State interface {
-	throttle.Governor
+	// Admit, Slack and OnSend are those of throttle.Governor.
+	Admit(now time.Time, c throttle.Cost, inFlight int) (wait time.Duration)
+	Slack(now time.Time)
+	OnSend(now time.Time, s throttle.Sent)
 	// OnResult tells how a call ended. inFlight counts the calls still out.
+	// The verdict Unsent undoes OnSend.
 	OnResult(now time.Time, s throttle.Sent, inFlight int, f Feedback)
 	// OnSignal tells of a hit on a limiter further in. It may only cut the
 	// window, and only once per epoch: a hit whose SentAt is not after the

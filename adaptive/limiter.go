@@ -82,6 +82,7 @@ func New(c Config, opts ...Option) (*Limiter, error) {
 	l.governor = &governor{State: state}
 	l.throttle, err = throttle.New(c.Limits, throttle.WithName(c.Name),
 		throttle.WithClock(l.clock.Underlying()), throttle.WithGovernor(l.governor))
+	l.governor.throttle = l.throttle
 	return l, err
 }
 

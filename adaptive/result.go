@@ -20,11 +20,10 @@ type result struct {
 // end ends p with f and lets the law hear it.
 func (l *Limiter) end(p throttle.Permit, f Feedback) result {
 	var r result
-	hear := func(now time.Time, s throttle.Sent) { r = l.result(now, s, f) }
-	if f.Verdict == Unsent {
-		p.CancelThen(hear)
+	if f.Verdict == Unsent { // the law hears of it through OnUnsent
+		p.CancelThen(func(now time.Time, s throttle.Sent) { r = result{ended: true, now: now, sent: s} })
 	} else {
-		p.End(f.Used, hear)
+		p.End(f.Used, func(now time.Time, s throttle.Sent) { r = l.result(now, s, f) })
 	}
 	return r
 }

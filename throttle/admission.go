@@ -2,92 +2,116 @@ package throttle
 
 import "time"
 
-// waitLocked is how long c, at the head of the queue, has to wait: for the
-// gate, for every window, for a slot and, when all of these let it go, for
-// the governor.
-func (l *Limiter) waitLocked(now instant, c Cost) time.Duration {
-	wait := max(0, l.paused-now)
-	for i := range l.gauges {
-		g := &l.gauges[i]
-		if n := c.Of(g.unit); n > 0 {
-			wait = max(wait, g.meter.wait(now, n))
-		}
-	}
-	if wait == 0 && l.limit > 0 && l.inFlight >= l.limit {
-		wait = Forever
-	}
-	if l.governor == nil {
-		return wait
-	}
-	if wait > 0 {
-		l.governor.Slack(l.clock.At(now))
-		return wait
-	}
-	return max(0, l.governor.Admit(l.clock.At(now), c, l.inFlight))
+// hold is what keeps a call from going now.
+type hold struct {
+	wait  time.Duration // 0: nothing
+	kind  BoundKind
+	gauge int // if it is a window
 }
 
-// chargeLocked takes c from every window and notes the admission.
-func (l *Limiter) chargeLocked(now instant, c Cost) Sent {
+// later is the one of the two that lasts longer.
+func (h *hold) later(wait time.Duration, kind BoundKind, gauge int) {
+	if wait > h.wait {
+		*h = hold{wait, kind, gauge}
+	}
+}
+
+// boundLocked is h for those outside.
+func (l *Limiter) boundLocked(h hold) Bound {
+	b := Bound{Kind: h.kind, Wait: h.wait}
+	if h.kind == BoundByWindow {
+		b.Window = l.gauges[h.gauge].Window
+	}
+	return b
+}
+
+// holdLocked is what holds n back at the head of the queue: the limits or,
+// when these let it go, the governor. Buckets are asked as of the earlier
+// instant from; credited is the instant from which they let it go.
+func (l *Limiter) holdLocked(now, from instant, n *load) (h hold, credited instant) {
+	h, credited = l.limitsHoldLocked(now, from, &n.of)
+	if l.governor != nil {
+		h = l.governedLocked(now, n.cost, h)
+	}
+	return h, credited
+}
+
+// governedLocked asks the governor about a call that the limits hold back by h, if at all.
+func (l *Limiter) governedLocked(now instant, c Cost, h hold) hold {
+	if h.wait > 0 {
+		l.governor.Slack(l.clock.At(now))
+	} else {
+		h.later(l.governor.Admit(l.clock.At(now), c, l.inFlight), BoundByGovernor, 0)
+	}
+	return h
+}
+
+// limitsHoldLocked is what the pause, a window, the slots or the store hold back.
+func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts) (h hold, credited instant) {
+	h.later(l.paused-now, BoundByPause, 0)
+	credited = from
 	for i := range l.gauges {
 		g := &l.gauges[i]
-		if n := c.Of(g.unit); n > 0 {
+		n := a[g.unit]
+		if n == 0 {
+			continue
+		}
+		if g.algorithm != tokenBucket {
+			h.later(g.meter.wait(now, n), BoundByWindow, i)
+			continue
+		}
+		fits := from + g.meter.wait(from, n)
+		h.later(fits-now, BoundByWindow, i)
+		credited = max(credited, fits)
+	}
+	if h.wait == 0 && l.limit > 0 && l.inFlight >= l.limit {
+		h = hold{wait: Forever, kind: BoundByConcurrency}
+	}
+	if l.shared != nil && h.wait == 0 {
+		h = l.shared.hold(now)
+	}
+	return h, credited
+}
+
+// chargeLocked takes a from every window and counts the admission.
+func (l *Limiter) chargeLocked(now, credited instant, a *amounts) {
+	for i := range l.gauges {
+		g := &l.gauges[i]
+		n := a[g.unit]
+		if n == 0 {
+			continue
+		}
+		if g.algorithm == tokenBucket {
+			g.meter.take(credited, n)
+		} else {
 			g.meter.take(now, n)
 		}
 	}
 	l.seq++
-	l.total = l.total.plus(c)
-	s := Sent{Seq: l.seq, At: l.clock.At(now), InFlight: l.inFlight, Cost: c, Total: l.total}
-	if l.governor != nil {
-		l.governor.OnSend(s.At, s)
-	}
+	l.total.add(a)
+	l.charged = credited
 	l.stats.Admitted++
-	return s
 }
 
-func (l *Limiter) admitLocked(now instant, c Cost, keeps bool) Permit {
-	s := l.chargeLocked(now, c)
+// admitLocked lets n go. The permit is the zero Permit if it is not wanted.
+func (l *Limiter) admitLocked(now, credited instant, n *load, keeps bool) (p Permit) {
+	l.chargeLocked(now, credited, &n.of)
 	if !keeps {
-		return Permit{}
-	}
-	return l.permitLocked(s)
-}
-
-// pumpLocked serves the queue from its head for as long as there is capacity.
-func (l *Limiter) pumpLocked(now instant) {
-	for w := l.queue.head; w != nil; w = l.queue.head {
-		err := l.refusalLocked(now, w.cost)
-		if err == nil {
-			if wait := l.waitLocked(now, w.cost); wait > 0 {
-				l.wakeLocked(wait)
-				return
-			}
-			w.permit = l.admitLocked(now, w.cost, w.keeps)
+		if l.governor != nil {
+			var noted admission
+			l.noteLocked(&noted, now, credited, n.cost)
+			l.governor.OnSend(l.clock.At(now), l.sent(&noted))
 		}
-		l.serveLocked(now, w, err)
+		return p
 	}
+	r, p := l.recordLocked()
+	l.noteLocked(&r.admission, now, credited, n.cost)
+	l.inFlight++
 	if l.governor != nil {
-		l.governor.Slack(l.clock.At(now))
+		l.governor.OnSend(l.clock.At(now), l.sent(&r.admission))
 	}
-}
-
-// serveLocked takes w out of the queue and lets its caller go on, with the permit in w or with err.
-func (l *Limiter) serveLocked(now instant, w *waiter, err error) {
-	w.err = err
-	l.queue.remove(w)
-	l.stats.addWait(now - w.since)
-	w.ready <- struct{}{}
-}
-
-// wakeLocked sets the one timer, which is for the head of the queue. A timer
-// that fires for a head that is gone finds a queue that needs nothing.
-func (l *Limiter) wakeLocked(wait time.Duration) {
-	switch {
-	case wait == Forever && l.timer != nil:
-		l.timer.Stop()
-	case wait == Forever:
-	case l.timer == nil:
-		l.timer = l.clock.AfterFunc(wait, func() { l.Update(nil) })
-	default:
-		l.timer.Reset(wait)
+	if l.shared != nil {
+		l.shared.asking++
 	}
+	return p
 }

@@ -14,13 +14,14 @@ import (
 type bucketMeter struct {
 	perUnit float64 // nanoseconds that one unit takes to refill
 	burst   int64
+	guard   time.Duration
 	full    instant // when the bucket is full again; in the past: it is full
 	frac    float64 // the part of full below a nanosecond, 0 <= frac < 1
 	lows    []low   // oldest first, missing ever more
 }
 
-func newBucketMeter(w Window) *bucketMeter {
-	return &bucketMeter{perUnit: 1e9 / w.rate, burst: w.max, lows: make([]low, 0, maxLows)}
+func newBucketMeter(w Window, guard time.Duration) *bucketMeter {
+	return &bucketMeter{perUnit: 1e9 / w.rate, burst: w.max, guard: guard, full: -guard, lows: make([]low, 0, maxLows)}
 }
 
 // missing is how many nanoseconds of refilling the bucket is away from full.
@@ -32,12 +33,12 @@ func (m *bucketMeter) missing(now instant) float64 {
 }
 
 func (m *bucketMeter) wait(now instant, n int64) time.Duration {
-	if m.full < now {
+	if m.full+m.guard < now {
 		return 0
 	}
 	spare := float64(m.burst-n) * m.perUnit // so long before it is full, n units fit
 	whole := math.Floor(spare)
-	wait := m.full - time.Duration(whole) - now
+	wait := m.full + m.guard - time.Duration(whole) - now
 	if m.frac > spare-whole {
 		wait++
 	}
@@ -55,9 +56,17 @@ func (m *bucketMeter) add(now instant, ns float64) {
 		m.full, m.frac = now, 0
 	}
 	const most = float64(longestFill)
-	ns = min(max(-most, ns), most) + m.frac
-	whole := math.Floor(ns)
-	m.full, m.frac = m.full+time.Duration(whole), ns-whole
+	if ns > most {
+		ns = most
+	} else if ns < -most {
+		ns = -most
+	}
+	ns += m.frac
+	whole := time.Duration(ns)
+	m.full, m.frac = m.full+whole, ns-float64(whole)
+	if m.frac < 0 {
+		m.full, m.frac = m.full-1, m.frac+1
+	}
 	if m.full > now+longestFill {
 		m.full, m.frac = now+longestFill, 0
 	}
@@ -67,13 +76,22 @@ func (m *bucketMeter) spent(now instant) int64 {
 	return int64(math.Ceil(m.missing(now) / m.perUnit))
 }
 
-// copyFrom keeps the units that were left, up to the new burst; a debt stays a debt.
-func (m *bucketMeter) copyFrom(now instant, from *bucketMeter) {
+// follow keeps the units that were left, up to the new burst; a debt stays a debt.
+func (m *bucketMeter) follow(now instant, old meter) bool {
+	from, ok := old.(*bucketMeter)
+	if !ok {
+		return false
+	}
 	from.note(now)
 	scale := m.perUnit / from.perUnit
 	for _, l := range from.lows {
 		m.lows = append(m.lows, low{l.at, l.missing * scale})
 	}
-	m.add(now, float64(m.burst-from.burst)*m.perUnit+from.missing(now)*scale)
+	missing := float64(m.burst-from.burst)*m.perUnit + from.missing(now)*scale
+	m.add(now, missing)
 	m.note(now)
+	if missing < 0 { // what overflowed is lost to those who took at this very instant, too
+		m.lows[len(m.lows)-1].at++
+	}
+	return true
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func bucketOf(perSecond float64, burst int64) *bucketMeter {
-	return newBucketMeter(Bucket(perSecond, burst))
+	return newBucketMeter(Bucket(perSecond, burst), 0)
 }
 
 func TestBucketWait(t *testing.T) {
@@ -277,15 +277,15 @@ func TestBucketCopyFrom(t *testing.T) {
 	} {
 		from := bucketOf(1, 10)
 		from.take(0, 6)
-		m := newBucketMeter(tc.to)
-		m.copyFrom(0, from)
+		m := newBucketMeter(tc.to, 0)
+		m.follow(0, from)
 		assert.Equal(t, tc.to.max-tc.left, m.spent(0), tc.name)
 	}
 
 	from := bucketOf(1, 10)
 	from.take(0, 25)
 	m := bucketOf(5, 5)
-	m.copyFrom(0, from)
+	m.follow(0, from)
 	assert.Equal(t, 16*time.Second/5, m.wait(0, 1), "a debt of 15 units stays one")
 	m.giveBack(0, 0, 25)
 	assert.Zero(t, m.wait(0, 5))
@@ -294,7 +294,7 @@ func TestBucketCopyFrom(t *testing.T) {
 	from = bucketOf(1, 10)
 	from.take(0, 1)
 	m = bucketOf(1, 12)
-	m.copyFrom(second/2, from)
+	m.follow(second/2, from)
 	m.giveBack(second/2, 0, 1)
 	assert.Equal(t, 2*time.Second, m.wait(second/2, 12), "the 2 units that it grew by, not 1.5 or 2.5")
 
@@ -303,7 +303,7 @@ func TestBucketCopyFrom(t *testing.T) {
 	from.take(0, 4)
 	from.take(1, 4)
 	m = bucketOf(1, 10)
-	m.copyFrom(1, from)
+	m.follow(1, from)
 	m.take(2, 2)
 	m.giveBack(2, 0, 4)
 	assert.Equal(t, int64(6), m.spent(2))
@@ -312,7 +312,7 @@ func TestBucketCopyFrom(t *testing.T) {
 	from = bucketOf(1, 10)
 	from.take(0, 6)
 	m = bucketOf(1, 3)
-	m.copyFrom(0, from)
+	m.follow(0, from)
 	m.take(1, 3)
 	m.giveBack(1, 0, 6)
 	assert.Equal(t, int64(3), m.spent(1))

@@ -1,8 +1,10 @@
 package throttle
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -31,31 +33,50 @@ func (l *Limiter) SetLimits(lim Limits) error {
 	if err := lim.Validate(); err != nil {
 		return err
 	}
+	l.setLimits(lim)
+	l.tell(event.LimiterChanged, 0, fmt.Sprint(lim), nil)
+	return nil
+}
+
+func (l *Limiter) setLimits(lim Limits) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.nowLocked()
-	gauges := make([]gauge, 0, len(lim.Windows))
-	for i, w := range lim.Windows {
-		g := newGauge(w, l.seq)
-		g.inherit(now, l.gauges, i)
-		gauges = append(gauges, g)
+	old := l.gauges
+	l.fitLocked(lim)
+	for i := range l.gauges {
+		l.gauges[i].inherit(now, old, i)
 	}
-	l.limit, l.gauges = lim.Concurrency, gauges
+	l.charged = now
 	for w := l.queue.head; w != nil; {
 		next := w.next
-		if err := l.refusalLocked(now, w.cost); err != nil {
+		if err := l.refusalLocked(now, &w.load.of); err != nil {
 			l.serveLocked(now, w, err)
 		}
 		w = next
 	}
 	l.pumpLocked(now)
-	return nil
+}
+
+// fitLocked gives the limiter windows without a history.
+func (l *Limiter) fitLocked(lim Limits) {
+	f := frame{l.clock.At(0), l.guard}
+	l.limit, l.gauges = lim.Concurrency, make([]gauge, len(lim.Windows))
+	l.most = [Units]uint64{MaxAmount, MaxAmount, MaxAmount, MaxAmount, MaxAmount}
+	for i, w := range lim.Windows {
+		l.gauges[i] = f.gauge(w, l.seq)
+		l.most[w.unit] = min(l.most[w.unit], uint64(w.max)) //nolint:gosec // it is positive
+	}
 }
 
 // Limits returns the limits in force.
 func (l *Limiter) Limits() Limits {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.limitsLocked()
+}
+
+func (l *Limiter) limitsLocked() Limits {
 	lim := Limits{Concurrency: l.limit}
 	for _, g := range l.gauges {
 		lim.Windows = append(lim.Windows, g.Window)
@@ -72,9 +93,7 @@ func (l *Limiter) SetConcurrency(n int) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.limit = n
-	l.pumpLocked(l.nowLocked())
+	l.Update(func(time.Time) { l.limit = n })
+	l.tell(event.LimiterChanged, 0, fmt.Sprint(l.Limits()), nil)
 	return nil
 }

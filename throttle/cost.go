@@ -17,37 +17,11 @@ type Cost struct {
 // Of returns the amount of u, with the defaults of the fields applied. An
 // unknown unit costs nothing.
 func (c Cost) Of(u Unit) int64 {
-	switch u {
-	case Requests:
-		if c.Requests == 0 {
-			return 1
-		}
-		return c.Requests
-	case Tokens:
-		if c.Tokens == 0 {
-			return c.Input + c.Output
-		}
-		return c.Tokens
-	case InputTokens:
-		return c.Input
-	case OutputTokens:
-		return c.Output
-	case Points:
-		return c.Points
-	case Units:
+	if u < Units {
+		a := c.amounts()
+		return a[u]
 	}
 	return 0
-}
-
-// plus adds d with its defaults applied, so that a running sum of zero costs counts requests.
-func (c Cost) plus(d Cost) Cost {
-	return Cost{
-		Requests: c.Requests + d.Of(Requests),
-		Tokens:   c.Tokens + d.Of(Tokens),
-		Input:    c.Input + d.Input,
-		Output:   c.Output + d.Output,
-		Points:   c.Points + d.Points,
-	}
 }
 
 // clamped limits every amount to 0..MaxAmount: what a call really used is
@@ -55,4 +29,54 @@ func (c Cost) plus(d Cost) Cost {
 func (c Cost) clamped() Cost {
 	clamp := func(n int64) int64 { return min(max(n, 0), MaxAmount) }
 	return Cost{clamp(c.Requests), clamp(c.Tokens), clamp(c.Input), clamp(c.Output), clamp(c.Points)}
+}
+
+// load is what one call weighs: its cost as given, and by unit.
+type load struct {
+	cost Cost
+	of   amounts
+}
+
+func (n *load) set(c Cost) {
+	n.cost = c
+	n.of.set(c)
+}
+
+// amounts is a Cost with its defaults applied, by unit.
+type amounts [Units]int64
+
+func (c Cost) amounts() (a amounts) {
+	a.set(c)
+	return a
+}
+
+// set fills a in place: an array that is built and then copied has the
+// processor wait for its own stores.
+func (a *amounts) set(c Cost) {
+	a[Requests], a[Tokens], a[InputTokens], a[OutputTokens], a[Points] = c.Requests, c.Tokens, c.Input, c.Output, c.Points
+	if c.Requests == 0 {
+		a[Requests] = 1
+	}
+	if c.Tokens == 0 {
+		a[Tokens] = c.Input + c.Output
+	}
+}
+
+func (a *amounts) cost() Cost {
+	return Cost{a[Requests], a[Tokens], a[InputTokens], a[OutputTokens], a[Points]}
+}
+
+func (a *amounts) add(b *amounts) {
+	a[0] += b[0]
+	a[1] += b[1]
+	a[2] += b[2]
+	a[3] += b[3]
+	a[4] += b[4]
+}
+
+// within reports whether no amount is negative or above that of most. A
+// negative one is a very large one when it is read without a sign.
+func (a *amounts) within(most *[Units]uint64) bool {
+	return uint64(a[0]) <= most[0] && uint64(a[1]) <= most[1] && uint64(a[2]) <= most[2] && //nolint:gosec // see above
+		uint64(a[3]) <= most[3] && uint64(a[4]) <= most[4] //nolint:gosec // see above
 }

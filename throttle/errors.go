@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -19,18 +20,22 @@ type LimitedError struct {
 	// RetryAfter is the earliest time that is worth another try; Forever
 	// when time alone does not help and a call in flight has to end first.
 	RetryAfter time.Duration
+	Bound      Bound // what holds it back
 }
 
-// Error names the limiter and the wait.
+// Error names the limiter, what binds, and the wait.
 func (e *LimitedError) Error() string {
 	if e.RetryAfter == Forever {
-		return fmt.Sprintf("throttle: limiter %q: limited until a call ends", e.Limiter)
+		return fmt.Sprintf("throttle: limiter %q: limited by %s until a call ends", e.Limiter, e.Bound.name())
 	}
-	return fmt.Sprintf("throttle: limiter %q: limited, retry after %s", e.Limiter, e.RetryAfter)
+	return fmt.Sprintf("throttle: limiter %q: limited by %s, retry after %s", e.Limiter, e.Bound.name(), e.RetryAfter)
 }
 
 // Is reports whether target is ErrLimited.
 func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
+
+// RateLimited tells a circuit breaker that this is no failure.
+func (e *LimitedError) RateLimited() bool { return true }
 
 // CostError says that a call can never be admitted under the present limits:
 // an amount is negative, above MaxAmount, or above a window's maximum.
@@ -53,3 +58,26 @@ func (e *CostError) Error() string {
 
 // Is reports whether target is ErrCost.
 func (e *CostError) Is(target error) bool { return target == ErrCost }
+
+// DeadlineError says that a call was not queued, because its context ends
+// before the earliest possible admission. It matches ErrLimited and
+// context.DeadlineExceeded.
+type DeadlineError struct {
+	Limiter string
+	Wait    time.Duration // until the earliest possible admission
+	Left    time.Duration // until the context's deadline
+}
+
+// Error gives both durations.
+func (e *DeadlineError) Error() string {
+	return fmt.Sprintf("throttle: limiter %q: the earliest admission is in %s, but the context ends in %s", e.Limiter, e.Wait, e.Left)
+}
+
+// Is reports whether target is ErrLimited.
+func (e *DeadlineError) Is(target error) bool { return target == ErrLimited }
+
+// RateLimited tells a circuit breaker that this is no failure.
+func (e *DeadlineError) RateLimited() bool { return true }
+
+// Unwrap returns context.DeadlineExceeded.
+func (e *DeadlineError) Unwrap() error { return context.DeadlineExceeded }

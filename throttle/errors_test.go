@@ -10,8 +10,10 @@ import (
 )
 
 func TestErrors(t *testing.T) {
-	limited := &throttle.LimitedError{Limiter: "a", RetryAfter: 1500 * time.Millisecond}
-	forever := &throttle.LimitedError{Limiter: "a", RetryAfter: throttle.Forever}
+	limited := &throttle.LimitedError{Limiter: "a", RetryAfter: 1500 * time.Millisecond, Bound: throttle.Bound{
+		Kind: throttle.BoundByWindow, Window: throttle.Sliding(10, time.Minute).Of(throttle.Tokens), Wait: 1500 * time.Millisecond,
+	}}
+	forever := &throttle.LimitedError{Limiter: "a", RetryAfter: throttle.Forever, Bound: throttle.Bound{Kind: throttle.BoundByConcurrency}}
 	bad := &throttle.CostError{Limiter: "a", Unit: throttle.Points, Amount: -3, Max: throttle.MaxAmount}
 	large := &throttle.CostError{Limiter: "a", Amount: 9, Max: 5, Window: throttle.Sliding(5, time.Second)}
 	for _, e := range []error{limited, forever} {
@@ -22,11 +24,11 @@ func TestErrors(t *testing.T) {
 		assert.ErrorIs(t, e, throttle.ErrCost)
 		assert.NotErrorIs(t, e, throttle.ErrLimited)
 	}
-	assert.EqualError(t, limited, `throttle: limiter "a": limited, retry after 1.5s`)
-	assert.EqualError(t, forever, `throttle: limiter "a": limited until a call ends`)
+	assert.EqualError(t, limited, `throttle: limiter "a": limited by 10 tokens/min, retry after 1.5s`)
+	assert.EqualError(t, forever, `throttle: limiter "a": limited by the concurrency until a call ends`)
 	assert.EqualError(t, bad, `throttle: limiter "a": a cost of -3 points is not between 0 and 1099511627776`)
 	assert.EqualError(t, large,
-		`throttle: limiter "a": a cost of 9 requests never fits the window of 5 requests per 1s: split the call or raise the limit`)
+		`throttle: limiter "a": a cost of 9 requests never fits the window of 5/s: split the call or raise the limit`)
 }
 
 func TestNames(t *testing.T) {
@@ -38,9 +40,8 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, "Unit(5)", throttle.Units.String())
 
 	w := throttle.Bucket(2.5, 10).Of(throttle.Tokens)
-	assert.Equal(t, "bucket of 10 tokens, 2.5 per second", w.String())
+	assert.Equal(t, "bucket 2.5 tokens/s burst 10", w.String())
 	assert.Equal(t, throttle.Tokens, w.Unit())
 	assert.Equal(t, int64(10), w.Max())
-	assert.Equal(t, "100 requests per 1m0s", throttle.Sliding(100, time.Minute).String())
-	assert.Equal(t, "window without an algorithm", throttle.Window{}.String())
+	assert.Equal(t, "100/min", throttle.Sliding(100, time.Minute).String())
 }

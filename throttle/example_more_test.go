@@ -132,8 +132,8 @@ func ExampleWindow_String() {
 	fmt.Println(throttle.Sliding(100, time.Second))
 	fmt.Println(throttle.Bucket(2.5, 10).Of(throttle.Tokens))
 	// Output:
-	// 100 requests per 1s
-	// bucket of 10 tokens, 2.5 per second
+	// 100/s
+	// bucket 2.5 tokens/s burst 10
 }
 
 // A call that can never pass is found out before anybody waits for it.

@@ -94,7 +94,7 @@ func ExampleLimiter_TryAcquire() {
 	fmt.Println(err)
 	// Output:
 	// <nil>
-	// throttle: limiter "search": limited, retry after 40s
+	// throttle: limiter "search": limited by 1/min, retry after 40s
 	// <nil>
 }
 
@@ -151,11 +151,11 @@ func ExampleWindow_Of() {
 	_, err := lim.TryAcquire(throttle.Cost{Input: 25_000, Output: 9_000})
 	fmt.Println(err)
 	// Output:
-	// 500 requests per 1m0s
-	// 30000 tokens per 1m0s
-	// bucket of 8000 output tokens, 100 per second
-	// 50 points per 24h0m0s
-	// throttle: limiter "chat": a cost of 34000 tokens never fits the window of 30000 tokens per 1m0s: split the call or raise the limit
+	// 500/min
+	// 30000 tokens/min
+	// bucket 100 output tokens/s burst 8000
+	// 50 points/day
+	// throttle: limiter "chat": a cost of 34000 tokens never fits the window of 30000 tokens/min: split the call or raise the limit
 }
 
 func ExampleCost_Of() {
@@ -225,7 +225,7 @@ func ExampleLimiter_SetConcurrency() {
 	_, err = lim.TryAcquire(throttle.Cost{})
 	fmt.Println(err)
 	// Output:
-	// throttle: limiter "": limited until a call ends
+	// throttle: limiter "": limited by the concurrency until a call ends
 	// <nil>
 }
 
@@ -240,7 +240,7 @@ func ExampleLimiter_PauseUntil() {
 	lim.Resume() // ends it
 	fmt.Println(lim.Allow(throttle.Cost{}))
 	// Output:
-	// throttle: limiter "": limited, retry after 30s
+	// throttle: limiter "": limited by a pause, retry after 30s
 	// true
 }
 
@@ -281,8 +281,9 @@ func (g *gentle) Admit(_ time.Time, _ throttle.Cost, inFlight int) time.Duration
 	return 0
 }
 
-func (g *gentle) Slack(time.Time)                 {}
-func (g *gentle) OnSend(time.Time, throttle.Sent) {}
+func (g *gentle) Slack(time.Time)                   {}
+func (g *gentle) OnSend(time.Time, throttle.Sent)   {}
+func (g *gentle) OnUnsent(time.Time, throttle.Sent) {}
 
 func ExampleGovernor() {
 	law := &gentle{}
@@ -298,7 +299,7 @@ func ExampleGovernor() {
 	}
 	fmt.Println(err, lim.Stats().InFlight)
 	// Output:
-	// throttle: limiter "": limited until a call ends
+	// throttle: limiter "": limited by the control law until a call ends
 	// <nil> 51
 }
 

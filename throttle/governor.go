@@ -33,4 +33,7 @@ type Governor interface {
 	Slack(now time.Time)
 	// OnSend tells of an admission.
 	OnSend(now time.Time, s Sent)
+	// OnUnsent undoes OnSend for a call that was never sent after all: its
+	// permit was cancelled, or a Store refused it.
+	OnUnsent(now time.Time, s Sent)
 }

@@ -15,11 +15,12 @@ import (
 
 // law records what a limiter tells it and answers with what it is told to.
 type law struct {
-	mu    sync.Mutex // guards everything below; a test looks without the limiter's lock
-	wait  func(now time.Time) time.Duration
-	asked []throttle.Cost
-	slack int
-	sent  []throttle.Sent
+	mu     sync.Mutex // guards everything below; a test looks without the limiter's lock
+	wait   func(now time.Time) time.Duration
+	asked  []throttle.Cost
+	slack  int
+	sent   []throttle.Sent
+	undone []throttle.Sent
 }
 
 func (g *law) Admit(now time.Time, c throttle.Cost, _ int) time.Duration {
@@ -42,6 +43,12 @@ func (g *law) OnSend(_ time.Time, s throttle.Sent) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.sent = append(g.sent, s)
+}
+
+func (g *law) OnUnsent(_ time.Time, s throttle.Sent) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.undone = append(g.undone, s)
 }
 
 // always has the law answer d.

@@ -56,19 +56,26 @@ func TestTryAcquireSaysHowLong(t *testing.T) {
 	p, err := l.TryAcquire(throttle.Cost{Tokens: 10})
 	require.NoError(t, err)
 	for _, tc := range []struct {
-		cost throttle.Cost
-		want time.Duration
+		cost  throttle.Cost
+		want  time.Duration
+		bound throttle.Window
 	}{
-		{throttle.Cost{}, time.Minute},
-		{throttle.Cost{Tokens: 1}, 2 * time.Minute},
+		{throttle.Cost{}, time.Minute, throttle.Sliding(1, time.Minute)},
+		{throttle.Cost{Tokens: 1}, 2 * time.Minute, throttle.Sliding(10, 2*time.Minute).Of(throttle.Tokens)},
 	} {
 		q, err := l.TryAcquire(tc.cost)
 		assert.Equal(t, throttle.Permit{}, q)
-		assert.Equal(t, &throttle.LimitedError{Limiter: "x", RetryAfter: tc.want}, err, "the longest of the waits")
+		assert.Equal(t, &throttle.LimitedError{
+			Limiter: "x", RetryAfter: tc.want,
+			Bound: throttle.Bound{Kind: throttle.BoundByWindow, Window: tc.bound, Wait: tc.want},
+		}, err, "the longest of the waits")
 	}
 	fake.Advance(2 * time.Minute)
 	_, err = l.TryAcquire(throttle.Cost{})
-	assert.Equal(t, &throttle.LimitedError{Limiter: "x", RetryAfter: throttle.Forever}, err, "only a call that ends helps")
+	assert.Equal(t, &throttle.LimitedError{
+		Limiter: "x", RetryAfter: throttle.Forever,
+		Bound: throttle.Bound{Kind: throttle.BoundByConcurrency, Wait: throttle.Forever},
+	}, err, "only a call that ends helps")
 	p.Release()
 	_, err = l.TryAcquire(throttle.Cost{Tokens: 11})
 	assert.ErrorIs(t, err, throttle.ErrCost)
@@ -124,6 +131,7 @@ func TestStats(t *testing.T) {
 		assert.Equal(t, throttle.Stats{
 			InFlight: 1, Waiting: 1, Admitted: 2, Refused: 1, Abandoned: 1,
 			Waits: 1, Waited: 2 * time.Second, LongestWait: 2 * time.Second,
+			Bound: throttle.Bound{Kind: throttle.BoundByConcurrency, Wait: throttle.Forever},
 		}, l.Stats())
 		a.permit.Release()
 		synctest.Wait()

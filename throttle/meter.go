@@ -15,6 +15,8 @@ type meter interface {
 	giveBack(now, at instant, n int64)
 	// spent is how many units count against the window now.
 	spent(now instant) int64
+	// follow takes over the history of a meter that remembers in the same way; false if old does not.
+	follow(now instant, old meter) bool
 }
 
 // gauge is a window with its meter.
@@ -24,11 +26,24 @@ type gauge struct {
 	since int64 // calls with a Seq up to this were not charged and have nothing to get back
 }
 
-func newGauge(w Window, since int64) gauge {
-	if w.algorithm == tokenBucket {
-		return gauge{w, newBucketMeter(w), since}
+// frame is what the windows of one limiter have in common.
+type frame struct {
+	base  time.Time     // the instant 0
+	guard time.Duration // by how much two calls may come closer on their way
+}
+
+func (f frame) gauge(w Window, since int64) gauge {
+	g := gauge{Window: w, since: since}
+	switch w.algorithm {
+	case slidingLog:
+		g.meter = newSlidingMeter(w, f.guard)
+	case tokenBucket:
+		g.meter = newBucketMeter(w, f.guard)
+	case calendar:
+		g.meter = newFixedMeter(w, f.base, f.guard)
+	case noAlgorithm: // refused by Validate
 	}
-	return gauge{w, newSlidingMeter(w), since}
+	return g
 }
 
 // inherit carries the history of the old windows over to g, the i-th of the
@@ -47,19 +62,9 @@ func (g *gauge) inherit(now instant, old []gauge, i int) {
 	if best == nil {
 		return
 	}
-	switch m := g.meter.(type) {
-	case *slidingMeter:
-		if from, ok := best.meter.(*slidingMeter); ok {
-			m.copyFrom(now, from)
-			g.since = best.since
-			return
-		}
-	case *bucketMeter:
-		if from, ok := best.meter.(*bucketMeter); ok {
-			m.copyFrom(now, from)
-			g.since = best.since
-			return
-		}
+	if g.meter.follow(now, best.meter) {
+		g.since = best.since
+		return
 	}
 	if n := min(best.meter.spent(now), g.max); n > 0 {
 		g.meter.take(now, n)

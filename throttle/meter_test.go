@@ -33,11 +33,11 @@ func TestInherit(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			var old []gauge
 			for i, w := range tc.old {
-				g := newGauge(w, 0)
+				g := frame{}.gauge(w, 0)
 				g.meter.take(0, int64(i)+1) // so that each is told by what it spent
 				old = append(old, g)
 			}
-			g := newGauge(tc.new, 9)
+			g := frame{}.gauge(tc.new, 9)
 			g.inherit(0, old, tc.i)
 			left := tc.new.max - g.meter.spent(0)
 			switch {
@@ -55,18 +55,18 @@ func TestInherit(t *testing.T) {
 }
 
 func TestInheritFromAnotherAlgorithm(t *testing.T) {
-	s := newGauge(Sliding(100, time.Minute), 0)
+	s := frame{}.gauge(Sliding(100, time.Minute), 0)
 	s.meter.take(0, 70)
-	b := newGauge(Bucket(1, 10), 3)
+	b := frame{}.gauge(Bucket(1, 10), 3)
 	b.inherit(second, []gauge{s}, 0)
 	assert.Equal(t, int64(10), b.meter.spent(second), "no more than the new maximum")
 	assert.Equal(t, int64(3), b.since, "a lump: earlier calls have nothing to get back")
 
-	b = newGauge(Bucket(1, 100), 3)
+	b = frame{}.gauge(Bucket(1, 100), 3)
 	b.inherit(second, []gauge{s}, 0)
 	assert.Equal(t, int64(70), b.meter.spent(second))
 
-	n := newGauge(Sliding(80, time.Minute), 3)
+	n := frame{}.gauge(Sliding(80, time.Minute), 3)
 	n.inherit(2*second, []gauge{b}, 0)
 	assert.Equal(t, int64(69), n.meter.spent(2*second))
 }

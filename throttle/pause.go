@@ -3,17 +3,21 @@ package throttle
 import (
 	"errors"
 	"time"
+
+	"github.com/headrace/headrace/event"
 )
 
 // PauseUntil lets nobody go before t. It only ever lengthens a pause, so that
 // of several callers the latest t holds.
 func (l *Limiter) PauseUntil(t time.Time) {
 	l.Update(func(time.Time) { l.paused = max(l.paused, l.clock.Until(t)) })
+	l.tell(event.LimiterPaused, l.clock.Until(t)-l.clock.Elapsed(), "", nil)
 }
 
 // Resume ends the pause of PauseUntil.
 func (l *Limiter) Resume() {
 	l.Update(func(time.Time) { l.paused = 0 })
+	l.tell(event.LimiterReopened, 0, "the pause was ended", nil)
 }
 
 // closing is a limiter that refuses everybody.
@@ -35,6 +39,7 @@ func (c *closing) reason(now instant) error {
 // end as usual. It holds until Reopen.
 func (l *Limiter) Close(cause error) {
 	l.Update(func(time.Time) { l.CloseLocked(time.Time{}, cause) })
+	l.tell(event.LimiterClosed, 0, "", cause)
 }
 
 // CloseLocked is Close for a function that the limiter runs under its lock,
@@ -58,6 +63,7 @@ func (l *Limiter) CloseLocked(t time.Time, cause error) {
 // Reopen ends Close. The limits, their history and a pause are as they were.
 func (l *Limiter) Reopen() {
 	l.Update(func(time.Time) { l.closed = closing{} })
+	l.tell(event.LimiterReopened, 0, "", nil)
 }
 
 var errClosed = errors.New("throttle: limiter closed")

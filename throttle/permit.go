@@ -12,13 +12,6 @@ type Permit struct {
 	gen  uint64
 }
 
-// record is a call in flight. Its generation makes an ended permit, and a
-// copy of it, harmless when the record is used again.
-type record struct {
-	gen  uint64
-	sent Sent
-}
-
 // ending says what becomes of the cost that was reserved.
 type ending uint8
 
@@ -64,7 +57,7 @@ func (p Permit) Sent() (Sent, bool) {
 	p.l.mu.Lock()
 	defer p.l.mu.Unlock()
 	r := &p.l.records[p.slot]
-	return r.sent, r.gen == p.gen
+	return p.l.sent(&r.admission), r.gen == p.gen
 }
 
 func (p Permit) end(how ending, actual Cost, f func(now time.Time, s Sent)) bool {
@@ -72,56 +65,59 @@ func (p Permit) end(how ending, actual Cost, f func(now time.Time, s Sent)) bool
 	if l == nil {
 		return false
 	}
+	ticket, ended := l.end(p, how, actual.clamped(), f)
+	if ticket != nil {
+		l.shared.end(*ticket, how, actual.clamped())
+	}
+	return ended
+}
+
+// end is Permit.end within this process; the ticket is what has to end in the store.
+func (l *Limiter) end(p Permit, how ending, actual Cost, f func(now time.Time, s Sent)) (*Ticket, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	r := &l.records[p.slot]
-	if r.gen != p.gen {
-		return false
+	if l.records[p.slot].gen != p.gen {
+		return nil, false
 	}
-	r.gen++
-	l.inFlight--
-	l.free = append(l.free, p.slot)
+	r, ticket := l.freeLocked(p.slot)
 	if how == asReserved && f == nil && l.queue.head == nil && l.governor == nil {
-		return true
+		return ticket, true
 	}
 	now := l.nowLocked()
-	if how != asReserved {
-		l.settleLocked(now, r.sent, how, actual.clamped())
-	}
+	l.settleLocked(now, &r.admission, how, actual)
 	if f != nil {
-		f(l.clock.At(now), r.sent)
+		f(l.clock.At(now), l.sent(&r.admission))
 	}
 	l.pumpLocked(now)
-	return true
+	return ticket, true
 }
 
-func (l *Limiter) settleLocked(now instant, s Sent, how ending, actual Cost) {
-	at := l.clock.Until(s.At)
+// settleLocked corrects the windows to what a call really cost.
+func (l *Limiter) settleLocked(now instant, a *admission, how ending, actual Cost) {
+	if how == asReserved {
+		return
+	}
+	var used amounts
+	if how == asUsed {
+		used.set(actual)
+	}
+	var reserved amounts
+	reserved.set(a.cost)
 	for i := range l.gauges {
 		g := &l.gauges[i]
-		used := int64(0)
-		if how == asUsed {
-			used = actual.Of(g.unit)
+		taken := a.at
+		if g.algorithm == tokenBucket {
+			taken = a.credited
 		}
-		switch reserved := s.Cost.Of(g.unit); {
-		case used < reserved && s.Seq > g.since:
-			g.meter.giveBack(now, at, reserved-used)
-		case used > reserved:
-			g.meter.take(now, used-reserved)
+		switch less := reserved[g.unit] - used[g.unit]; {
+		case less > 0 && a.seq > g.since:
+			g.meter.giveBack(now, taken, less)
+		case less < 0:
+			g.meter.take(now, -less)
 		}
 	}
-}
-
-func (l *Limiter) permitLocked(s Sent) Permit {
-	var slot uint32
-	if n := len(l.free); n > 0 {
-		slot, l.free = l.free[n-1], l.free[:n-1]
-	} else {
-		slot = uint32(len(l.records)) //nolint:gosec // one record per call in flight: far below 2^32
-		l.records = append(l.records, record{})
+	l.charged = now
+	if how == neverSent && l.governor != nil {
+		l.governor.OnUnsent(l.clock.At(now), l.sent(a))
 	}
-	l.inFlight++
-	r := &l.records[slot]
-	r.sent = s
-	return Permit{l, slot, r.gen}
 }

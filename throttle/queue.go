@@ -1,6 +1,9 @@
 package throttle
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // lastPlace is the place of a waiter that was never admitted before.
 const lastPlace int64 = math.MaxInt64
@@ -10,9 +13,10 @@ const lastPlace int64 = math.MaxInt64
 type waiter struct {
 	next, prev *waiter
 	place      int64 // waiters queue by place, then in the order of arrival
-	cost       Cost
+	load       load
 	since      instant
-	keeps      bool // wants a permit; otherwise the cost is taken for good
+	waited     time.Duration // once it is served
+	keeps      bool          // wants a permit; otherwise the cost is taken for good
 	queued     bool
 	permit     Permit
 	err        error

@@ -19,6 +19,13 @@ const maxLows = 16
 // lower tells nothing any more.
 func (m *bucketMeter) note(now instant) {
 	l := low{now, m.missing(now)}
+	if n := len(m.lows); n > 0 {
+		l.at = max(now, m.lows[n-1].at)
+	}
+	if l.missing == 0 {
+		m.lows = append(m.lows[:0], l)
+		return
+	}
 	for len(m.lows) > 0 && m.lows[len(m.lows)-1].missing >= l.missing {
 		m.lows = m.lows[:len(m.lows)-1]
 	}

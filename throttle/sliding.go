@@ -27,8 +27,8 @@ type slidingMeter struct {
 	sum  int64
 }
 
-func newSlidingMeter(w Window) *slidingMeter {
-	m := &slidingMeter{max: w.max, per: w.per, slot: 1}
+func newSlidingMeter(w Window, guard time.Duration) *slidingMeter {
+	m := &slidingMeter{max: w.max, per: w.per + guard, slot: 1}
 	if w.max > maxStamps {
 		m.slot = max(1, w.per/maxStamps)
 	}
@@ -134,8 +134,12 @@ func (m *slidingMeter) spent(now instant) int64 {
 	return m.sum
 }
 
-// copyFrom takes over the other's history, as far back as either of them looks.
-func (m *slidingMeter) copyFrom(now instant, from *slidingMeter) {
+// follow takes over the other's history, as far back as either of them looks.
+func (m *slidingMeter) follow(now instant, old meter) bool {
+	from, ok := old.(*slidingMeter)
+	if !ok {
+		return false
+	}
 	from.expire(now)
 	for i := range from.len {
 		s := *from.at(i)
@@ -143,4 +147,5 @@ func (m *slidingMeter) copyFrom(now instant, from *slidingMeter) {
 		m.push(s)
 	}
 	m.expire(now)
+	return true
 }

@@ -12,7 +12,7 @@ import (
 const second = time.Second
 
 func slidingOf(maximum int64, per time.Duration) *slidingMeter {
-	return newSlidingMeter(Sliding(maximum, per))
+	return newSlidingMeter(Sliding(maximum, per), 0)
 }
 
 func TestSlidingWait(t *testing.T) {
@@ -228,16 +228,16 @@ func TestSlidingCopyFrom(t *testing.T) {
 		{"what the old one forgot stays forgotten", Sliding(10, 300*time.Millisecond), Sliding(10, second), 800 * time.Millisecond},
 		{"to quantised", Sliding(10, second), Sliding(5000, 1024*time.Millisecond), 824 * time.Millisecond},
 	} {
-		from := newSlidingMeter(tc.from)
+		from := newSlidingMeter(tc.from, 0)
 		from.take(0, 3)
 		from.take(100*time.Millisecond, 2)
 		from.take(300*time.Millisecond, 4)
-		to := newSlidingMeter(tc.to)
-		to.copyFrom(500*time.Millisecond, from)
+		to := newSlidingMeter(tc.to, 0)
+		to.follow(500*time.Millisecond, from)
 		assert.Equal(t, tc.wait, to.wait(500*time.Millisecond, tc.to.max), tc.name)
 	}
 	m := slidingOf(10, second)
-	m.copyFrom(299*time.Millisecond, func() *slidingMeter {
+	m.follow(299*time.Millisecond, func() *slidingMeter {
 		from := slidingOf(10, 300*time.Millisecond)
 		from.take(0, 3)
 		from.take(100, 2)
@@ -249,7 +249,7 @@ func TestSlidingCopyFrom(t *testing.T) {
 	old.take(0, 3)
 	old.take(100*time.Millisecond, 2)
 	m = slidingOf(10, second)
-	m.copyFrom(300*time.Millisecond, old)
+	m.follow(300*time.Millisecond, old)
 	assert.Equal(t, int64(2), m.spent(300*time.Millisecond), "what the old one forgot stays forgotten")
 
 	// The stamps of a quantised window may lie ahead; what comes next joins
@@ -257,7 +257,7 @@ func TestSlidingCopyFrom(t *testing.T) {
 	from := slidingOf(5000, 1024*time.Millisecond)
 	from.take(time.Millisecond+1, 1)
 	m = slidingOf(2, 1024*time.Millisecond)
-	m.copyFrom(time.Millisecond+1, from)
+	m.follow(time.Millisecond+1, from)
 	m.take(time.Millisecond+2, 1)
 	assert.Equal(t, 1024*time.Millisecond, m.wait(2*time.Millisecond, 1))
 	m.giveBack(2*time.Millisecond, time.Millisecond+2, 1)

@@ -7,13 +7,17 @@ type Stats struct {
 	InFlight    int           // permits that have not ended
 	Waiting     int           // callers in the queue
 	Admitted    int64         // calls that were let go
-	Refused     int64         // Allow and TryAcquire that found no room
+	Refused     int64         // calls that found no room and did not wait, or could not in time
 	Abandoned   int64         // waits that the caller's context ended
 	Waits       int64         // waits that were served, by a permit or an error
 	Waited      time.Duration // their sum
 	LongestWait time.Duration
+	StoreErrors int64     // ends of calls, and renewals of their slots, that the Store did not hear of
 	PausedUntil time.Time // zero when there is no pause
 	Closed      error     // why nobody is admitted; nil while the limiter is open
+	// Bound is what binds now: what holds back the head of the queue or, if
+	// nobody waits, what would hold back a call of one request.
+	Bound Bound
 }
 
 func (s *Stats) addWait(d time.Duration) {
@@ -32,6 +36,16 @@ func (l *Limiter) Stats() Stats {
 	if l.paused > now {
 		s.PausedUntil = l.clock.At(l.paused)
 	}
+	var n load
+	n.set(Cost{})
+	if head := l.queue.head; head != nil {
+		n = head.load
+	}
+	h, _ := l.limitsHoldLocked(now, now, &n.of)
+	if h.wait == 0 && l.governor != nil {
+		h = l.governedLocked(now, n.cost, h)
+	}
+	s.Bound = l.boundLocked(h)
 	return s
 }
 

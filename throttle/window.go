@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"fmt"
 	"math"
 	"time"
 
@@ -14,17 +13,19 @@ const (
 	noAlgorithm algorithm = iota
 	slidingLog
 	tokenBucket
+	calendar
 )
 
-// Window allows at most so many units per time. Make one with Sliding or
-// Bucket; the zero Window is refused by Validate. A Window is a description:
-// comparable, immutable and safe to share.
+// Window allows at most so many units per time. Make one with Sliding, Bucket
+// or Fixed, or read it with UnmarshalText; the zero Window is refused by
+// Validate. A Window is a description, immutable and safe to share.
 type Window struct {
 	algorithm algorithm
 	unit      Unit
 	max       int64
-	per       time.Duration // slidingLog
+	per       time.Duration // slidingLog, calendar
 	rate      float64       // tokenBucket: units per second
+	anchor    time.Time     // calendar: when some period begins
 }
 
 // Sliding never admits more than max units in any interval of length per,
@@ -41,6 +42,22 @@ func Bucket(perSecond float64, burst int64) Window {
 	return Window{algorithm: tokenBucket, max: burst, rate: perSecond}
 }
 
+// Fixed admits at most max units in each period of a calendar, as quotas do
+// that are reset at midnight: one period begins at anchor, the others lie
+// before and after it, per long each. A per of whole days means days in the
+// location of the anchor, which are 23 or 25 hours long when its clocks
+// change. The zero anchor means the days and hours of UTC, and weeks that
+// begin on a Monday.
+//
+// Over the end of a period up to twice max can go. The calendar is read when
+// the limiter is made: setting the system's clock later does not move it.
+func Fixed(max int64, per time.Duration, anchor time.Time) Window {
+	if anchor.IsZero() {
+		anchor = monday(time.UTC)
+	}
+	return Window{algorithm: calendar, max: max, per: per, anchor: anchor.Round(0)}
+}
+
 // Of returns the window counting u instead of requests.
 func (w Window) Of(u Unit) Window {
 	w.unit = u
@@ -53,17 +70,9 @@ func (w Window) Unit() Unit { return w.unit }
 // Max returns the most that one call may cost: the window's maximum, or the bucket's burst.
 func (w Window) Max() int64 { return w.max }
 
-// String describes the window, such as "100 requests per 1s" or "bucket of 10 tokens, 2.5 per second".
-func (w Window) String() string {
-	switch w.algorithm {
-	case slidingLog:
-		return fmt.Sprintf("%d %s per %s", w.max, w.unit, w.per)
-	case tokenBucket:
-		return fmt.Sprintf("bucket of %d %s, %g per second", w.max, w.unit, w.rate)
-	case noAlgorithm:
-	}
-	return "window without an algorithm"
-}
+// String writes the window as ParseLimits reads it, such as "5/s" or
+// "bucket 150 tokens/min burst 10".
+func (w Window) String() string { return w.text() }
 
 // longestFill bounds burst/rate so that an instant computed from it fits a time.Duration.
 const longestFill = 100 * 365 * 24 * time.Hour
@@ -71,14 +80,17 @@ const longestFill = 100 * 365 * 24 * time.Hour
 func (w Window) check(field string, p *invalid.Problems) {
 	switch w.algorithm {
 	case noAlgorithm:
-		p.Addf(field, "the window is empty: make it with Sliding or Bucket")
+		p.Addf(field, "the window is empty: make it with Sliding, Bucket or Fixed")
 		return
-	case slidingLog:
+	case slidingLog, calendar:
 		if w.per <= 0 {
 			p.Addf(field+".Per", "%s is not a positive duration", w.per)
 		}
 		if w.per > longestFill {
 			p.Addf(field+".Per", "%s is longer than a century", w.per)
+		}
+		if y := w.anchor.Year(); w.algorithm == calendar && (y < 1900 || y > 2200) {
+			p.Addf(field+".Anchor", "the year %d is not between 1900 and 2200", y)
 		}
 	case tokenBucket:
 		switch {

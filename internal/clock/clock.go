@@ -49,5 +49,8 @@ func (c *Clock) AfterFunc(d time.Duration, f func()) clockwork.Timer {
 	return c.clock.AfterFunc(d, f)
 }
 
+// Real reports whether it is the real clock, by which contexts end.
+func (c *Clock) Real() bool { return c.real }
+
 // Underlying returns the clock that was wrapped, for handing it on.
 func (c *Clock) Underlying() clockwork.Clock { return c.clock }

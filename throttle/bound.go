@@ -1,0 +1,60 @@
+package throttle
+
+import (
+	"fmt"
+	"time"
+)
+
+// BoundKind is a sort of thing that holds a call back.
+type BoundKind uint8
+
+const (
+	// NotBound means that nothing does.
+	NotBound BoundKind = iota
+	// BoundByWindow means a window of the Limits.
+	BoundByWindow
+	// BoundByConcurrency means the concurrency of the Limits.
+	BoundByConcurrency
+	// BoundByPause means PauseUntil or, in a Store, a cooldown.
+	BoundByPause
+	// BoundByGovernor means the control law.
+	BoundByGovernor
+	// BoundByStore means limits that are shared through a Store.
+	BoundByStore
+)
+
+// Bound says what holds a call back, and for how long.
+type Bound struct {
+	Kind   BoundKind
+	Window Window        // if it is a window
+	Wait   time.Duration // as of the moment it was asked for; Forever if only an event helps
+}
+
+// name is what binds.
+func (b Bound) name() string {
+	switch b.Kind {
+	case BoundByWindow:
+		return b.Window.String()
+	case BoundByConcurrency:
+		return "the concurrency"
+	case BoundByPause:
+		return "a pause"
+	case BoundByGovernor:
+		return "the control law"
+	case BoundByStore:
+		return "the store"
+	case NotBound:
+	}
+	return "nothing"
+}
+
+// String says what binds and for how long, such as "100/s for another 40ms".
+func (b Bound) String() string {
+	switch {
+	case b.Kind == NotBound:
+		return b.name()
+	case b.Wait == Forever:
+		return b.name() + " until a call ends"
+	}
+	return fmt.Sprintf("%s for another %s", b.name(), b.Wait)
+}

@@ -1,0 +1,139 @@
+package throttle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func at(t *testing.T, zone, text string) time.Time {
+	t.Helper()
+	loc, err := time.LoadLocation(zone)
+	require.NoError(t, err)
+	p, err := time.ParseInLocation("2006-01-02 15:04:05", text, loc)
+	require.NoError(t, err)
+	return p
+}
+
+func TestPeriod(t *testing.T) {
+	const la = "America/Los_Angeles"
+	for name, tc := range map[string]struct {
+		per                    time.Duration
+		zone                   string
+		anchor, t, begin, next string
+	}{
+		"an hour":                  {time.Hour, "UTC", "2026-01-01 00:00:00", "2026-05-05 12:34:56", "2026-05-05 12:00:00", "2026-05-05 13:00:00"},
+		"its first moment":         {time.Hour, "UTC", "2026-01-01 00:00:00", "2026-05-05 12:00:00", "2026-05-05 12:00:00", "2026-05-05 13:00:00"},
+		"before the anchor":        {time.Hour, "UTC", "2026-01-01 00:30:00", "2025-12-31 23:29:59", "2025-12-31 22:30:00", "2025-12-31 23:30:00"},
+		"exactly before":           {time.Hour, "UTC", "2026-01-01 00:30:00", "2025-12-31 23:30:00", "2025-12-31 23:30:00", "2026-01-01 00:30:00"},
+		"seven minutes":            {7 * time.Minute, "UTC", "2026-01-01 00:00:00", "2026-01-01 01:00:00", "2026-01-01 00:56:00", "2026-01-01 01:03:00"},
+		"a day":                    {day, "UTC", "2026-01-01 00:00:00", "2026-07-01 23:59:59", "2026-07-01 00:00:00", "2026-07-02 00:00:00"},
+		"a day from half past six": {day, "UTC", "2026-01-01 06:30:00", "2026-07-01 06:29:59", "2026-06-30 06:30:00", "2026-07-01 06:30:00"},
+		"a week":                   {7 * day, "UTC", "1970-01-05 00:00:00", "2026-11-21 10:00:00", "2026-11-16 00:00:00", "2026-11-23 00:00:00"},
+		"a week before the anchor": {7 * day, "UTC", "2026-11-16 00:00:00", "2026-11-15 23:59:59", "2026-11-09 00:00:00", "2026-11-16 00:00:00"},
+		"a day of 23 hours":        {day, la, "2026-01-01 00:00:00", "2026-03-08 20:00:00", "2026-03-08 00:00:00", "2026-03-09 00:00:00"},
+		"a day of 25 hours":        {day, la, "2026-01-01 00:00:00", "2026-11-01 20:00:00", "2026-11-01 00:00:00", "2026-11-02 00:00:00"},
+		"across a change":          {2 * day, la, "2026-01-01 00:00:00", "2026-03-09 12:00:00", "2026-03-08 00:00:00", "2026-03-10 00:00:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := Fixed(1, tc.per, at(t, tc.zone, tc.anchor))
+			begin, next := w.period(at(t, tc.zone, tc.t).UTC())
+			assert.Equal(t, at(t, tc.zone, tc.begin).Unix(), begin.Unix())
+			assert.Equal(t, at(t, tc.zone, tc.next).Unix(), next.Unix())
+		})
+	}
+}
+
+// A place that left out a day, as Samoa did the 30th of December 2011.
+func TestADayThatWasLeftOut(t *testing.T) {
+	w := Fixed(1, day, at(t, "Pacific/Apia", "2011-01-01 00:00:00"))
+	moment := at(t, "Pacific/Apia", "2011-12-28 12:00:00")
+	var before time.Time
+	for range 120 {
+		begin, end := w.period(moment)
+		require.False(t, begin.After(moment))
+		require.True(t, end.After(moment))
+		require.False(t, begin.Before(before), "periods follow each other")
+		before, moment = begin, moment.Add(time.Hour)
+	}
+}
+
+func fixedOf(t *testing.T, maximum int64, guard time.Duration) *fixedMeter {
+	t.Helper()
+	return newFixedMeter(Fixed(maximum, time.Hour, time.Time{}), at(t, "UTC", "2026-01-01 10:15:00"), guard)
+}
+
+func TestFixedMeter(t *testing.T) {
+	m := fixedOf(t, 10, 0)
+	assert.Zero(t, m.wait(0, 10))
+	m.take(0, 7)
+	assert.Zero(t, m.wait(time.Minute, 3))
+	assert.Equal(t, 44*time.Minute, m.wait(time.Minute, 4), "until the clock strikes")
+	m.take(44*time.Minute, 3)
+	assert.Equal(t, int64(10), m.spent(45*time.Minute-1))
+	assert.Equal(t, time.Duration(1), m.wait(45*time.Minute-1, 1))
+	assert.Zero(t, m.spent(45*time.Minute), "all of it at once")
+	assert.Zero(t, m.wait(45*time.Minute, 10))
+	m.take(45*time.Minute, 15)
+	assert.Equal(t, int64(15), m.spent(46*time.Minute), "a debt belongs to its period")
+	assert.Zero(t, m.wait(5*time.Hour, 10))
+	assert.Equal(t, 5*time.Hour-15*time.Minute, m.begin, "periods that nobody asked about are left out")
+}
+
+func TestFixedMeterGivesBackToThePresentPeriodOnly(t *testing.T) {
+	m := fixedOf(t, 10, 0)
+	m.take(10*time.Minute, 6)
+	m.giveBack(20*time.Minute, 10*time.Minute, 4)
+	assert.Equal(t, int64(2), m.spent(20*time.Minute))
+	m.giveBack(20*time.Minute, 10*time.Minute, 4)
+	assert.Zero(t, m.spent(20*time.Minute), "never below nothing")
+	m.take(30*time.Minute, 5)
+	m.take(50*time.Minute, 5)
+	m.giveBack(50*time.Minute, 30*time.Minute, 5)
+	assert.Equal(t, int64(5), m.spent(50*time.Minute))
+}
+
+// What goes within the guard before the end may arrive after it.
+func TestFixedMeterWithGuard(t *testing.T) {
+	const guard = time.Minute
+	end := 45 * time.Minute
+	m := fixedOf(t, 10, guard)
+	m.take(end-guard-1, 2)
+	m.take(end-guard, 3)
+	m.take(end-1, 4)
+	assert.Equal(t, int64(9), m.spent(end-1))
+	assert.Equal(t, time.Duration(1), m.wait(end-1, 3))
+	assert.Equal(t, time.Hour+1, m.wait(end-1, 4), "the late ones count in the next period")
+	m.giveBack(end-1, end-guard-1, 1)
+	assert.Equal(t, int64(7), m.late, "that one was in time")
+	m.giveBack(end-1, end-1, 1)
+	assert.Equal(t, int64(6), m.late)
+	assert.Equal(t, int64(6), m.spent(end))
+	m.giveBack(end, end-1, 2)
+	assert.Equal(t, int64(4), m.spent(end), "given back after the end")
+	m.giveBack(end, end-guard-1, 4)
+	assert.Equal(t, int64(4), m.spent(end), "what was in time is no longer there")
+	assert.Zero(t, m.spent(end+time.Hour))
+
+	m = fixedOf(t, 10, guard)
+	m.take(end-1, 4)
+	assert.Zero(t, m.spent(end+time.Hour), "too long ago to be late")
+}
+
+func TestFixedMeterFollows(t *testing.T) {
+	old, m := fixedOf(t, 10, time.Minute), fixedOf(t, 5, time.Minute)
+	old.take(0, 3)
+	old.take(45*time.Minute-1, 4)
+	require.True(t, m.follow(45*time.Minute-1, old))
+	assert.Equal(t, int64(7), m.spent(45*time.Minute-1), "more than it allows itself")
+	assert.Equal(t, int64(4), m.spent(45*time.Minute))
+	assert.False(t, m.follow(0, slidingOf(1, time.Second)))
+	assert.False(t, slidingOf(1, time.Second).follow(0, m))
+	assert.False(t, bucketOf(1, 1).follow(0, m))
+
+	later := fixedOf(t, 5, 0)
+	require.True(t, later.follow(46*time.Minute, fixedOf(t, 5, 0)))
+	assert.Zero(t, later.spent(46*time.Minute))
+}

@@ -1,0 +1,119 @@
+package throttle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// crowd has n callers wait on a limiter whose timers never fire: the test
+// looks at the queue instead, as late as it likes.
+func crowd(t *testing.T, n int, lim Limits) (l *Limiter, fake *clockwork.FakeClock) {
+	t.Helper()
+	fake = clockwork.NewFakeClock()
+	l, err := New(lim, WithClock(stuck{fake}))
+	require.NoError(t, err)
+	for range n {
+		join(t, l)
+	}
+	return l, fake
+}
+
+// join has another caller wait, unless it can go at once.
+func join(t *testing.T, l *Limiter) *waiter {
+	t.Helper()
+	w, _, err := l.enter(t.Context(), Cost{}, lastPlace, false)
+	require.NoError(t, err)
+	return w
+}
+
+type stuck struct{ *clockwork.FakeClock }
+
+func (stuck) AfterFunc(time.Duration, func()) clockwork.Timer {
+	return clockwork.NewFakeClock().AfterFunc(time.Hour, func() {})
+}
+
+func admittedAfter(l *Limiter, fake *clockwork.FakeClock, d time.Duration) int64 {
+	before := l.Stats().Admitted
+	fake.Advance(d)
+	l.Update(nil)
+	return l.Stats().Admitted - before
+}
+
+// 20,000 calls a second, one at a time, stay 20,000 on a timer that can only
+// fire once in a millisecond.
+func TestTheHeadKeepsCreditWhileItsTimerIsLate(t *testing.T) {
+	l, fake := crowd(t, 500, Limits{Windows: []Window{Bucket(20_000, 1)}})
+	require.Equal(t, int64(1), l.Stats().Admitted)
+	for range 10 {
+		assert.Equal(t, int64(20), admittedAfter(l, fake, time.Millisecond))
+	}
+	assert.Equal(t, int64(10), admittedAfter(l, fake, 500*time.Microsecond))
+}
+
+// A process that stood still for long does not make up for it.
+func TestTheCreditIsBounded(t *testing.T) {
+	l, fake := crowd(t, 500, Limits{Windows: []Window{Bucket(20_000, 1)}})
+	assert.Equal(t, int64(1+200), admittedAfter(l, fake, time.Minute), "10 ms of it")
+}
+
+// Credit is for those who were there: a newcomer was not.
+func TestTheCreditBeginsWithTheArrival(t *testing.T) {
+	l, fake := crowd(t, 2, Limits{Windows: []Window{Bucket(20_000, 1)}})
+	fake.Advance(time.Millisecond - 50*time.Microsecond)
+	assert.Nil(t, join(t, l), "the late head went first, and the bucket was full again")
+	assert.Equal(t, int64(2+1), l.Stats().Admitted)
+	fake.Advance(50*time.Microsecond - 1)
+	assert.False(t, l.Allow(Cost{}), "it refills from the newcomer on")
+	fake.Advance(1)
+	assert.True(t, l.Allow(Cost{}))
+}
+
+// Only lateness is credited: not the time that the head waited for a slot.
+func TestNoCreditWhileSomethingElseBinds(t *testing.T) {
+	l, fake := crowd(t, 1, Limits{Concurrency: 1, Windows: []Window{Bucket(1000, 2)}})
+	p, err := l.TryAcquire(Cost{})
+	require.NoError(t, err)
+	for range 5 {
+		join(t, l)
+	}
+	require.Zero(t, admittedAfter(l, fake, time.Millisecond), "the bucket would do, but there is no slot")
+	fake.Advance(time.Second)
+	p.Release()
+	assert.Equal(t, int64(2+2), l.Stats().Admitted, "the burst, and no more")
+}
+
+// A sliding window is exact by the time of the admission, however late.
+func TestASlidingWindowGivesNoCredit(t *testing.T) {
+	l, fake := crowd(t, 100, Limits{Windows: []Window{Sliding(1, 50*time.Microsecond)}})
+	for range 5 {
+		assert.Equal(t, int64(1), admittedAfter(l, fake, time.Millisecond))
+	}
+}
+
+// With both, each keeps its own time.
+func TestCreditBesideASlidingWindow(t *testing.T) {
+	l, fake := crowd(t, 100, Limits{Windows: []Window{Bucket(20_000, 1), Sliding(10, time.Second)}})
+	assert.Equal(t, int64(9), admittedAfter(l, fake, time.Millisecond))
+	assert.Zero(t, admittedAfter(l, fake, time.Second-time.Millisecond-1))
+	assert.Equal(t, int64(1), admittedAfter(l, fake, 1), "the credit is gone, since the window held it back")
+}
+
+// A newcomer first serves those whose timer should have fired.
+func TestANewcomerServesALateHeadFirst(t *testing.T) {
+	l, fake := crowd(t, 3, Limits{Windows: []Window{Bucket(1000, 1)}})
+	fake.Advance(time.Millisecond)
+	_, err := l.TryAcquire(Cost{})
+	var limited *LimitedError
+	require.ErrorAs(t, err, &limited)
+	assert.Equal(t, time.Millisecond, limited.RetryAfter)
+	assert.Equal(t, int64(2), l.Stats().Admitted)
+	fake.Advance(time.Millisecond)
+	assert.False(t, l.Allow(Cost{}))
+	assert.Equal(t, int64(3), l.Stats().Admitted)
+	fake.Advance(time.Millisecond)
+	assert.True(t, l.Allow(Cost{}))
+}

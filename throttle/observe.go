@@ -1,0 +1,18 @@
+package throttle
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/event"
+)
+
+// tell sends an event of this limiter to its observer. It is never called with
+// the lock held.
+func (l *Limiter) tell(kind event.Kind, wait time.Duration, reason string, err error) {
+	if l.observer == nil {
+		return
+	}
+	e := event.New(l.clock.Now(), kind, l.name)
+	e.Wait, e.Reason, e.Err = wait, reason, err
+	event.Send(l.observer, e)
+}

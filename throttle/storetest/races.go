@@ -1,0 +1,119 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+const racers = 32
+
+// race has many callers Take the same at the same time, each so often, on all
+// handles, and enters what they got into the books.
+func (w *watch) race(times int, demands ...demand) (admitted int) {
+	w.Helper()
+	list := demandsOf(demands)
+	var mu sync.Mutex
+	var grants []throttle.Grant
+	var wg sync.WaitGroup
+	t0 := w.now()
+	for range racers {
+		s := w.store()
+		wg.Go(func() {
+			for range times {
+				g, err := s.Take(w.Context(), list, forGood)
+				switch {
+				case err != nil:
+					w.Errorf("Take: %v", err)
+				case g.Wait == 0:
+					mu.Lock()
+					grants = append(grants, g)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	w.check(len(grants) == 0 || t0 <= grants[0].Ticket.At, "a ticket is older than the call")
+	slices.SortFunc(grants, func(a, b throttle.Grant) int {
+		return cmp.Or(cmp.Compare(a.Ticket.At, b.Ticket.At), cmp.Compare(a.Ticket.Token, b.Ticket.Token))
+	})
+	for _, g := range grants {
+		w.admit(g, forGood, demands)
+	}
+	return len(grants)
+}
+
+// testRaceWindows: however many ask at once, exactly as many go as may.
+func testRaceWindows(w *watch) {
+	a := demand{key: "a", limits: requests(sliding, 60, 2*long)}
+	b := demand{"b", requests(bucket, 81, long), throttle.Cost{Requests: 3}}
+	c := demand{key: "c", limits: requests(fixed, 40, 2*long)}
+	for _, demands := range [][]demand{{a, b}, {b, a}, {c, a}, {c}, {a}} {
+		w.race(4, demands...)
+		w.take(0, demands...) // nothing that fits was left over
+		for _, d := range demands {
+			w.peek(d)
+		}
+	}
+}
+
+// testRaceSlots: there are never more who have a slot than there are slots.
+func testRaceSlots(w *watch) {
+	const most = 5
+	a := demand{key: "a", limits: slots(most)}
+	b := demand{key: "b", limits: slots(most + 2)}
+	var inside, got atomic.Int64
+	var wg sync.WaitGroup
+	for i := range racers {
+		s := w.store()
+		list := demandsOf([]demand{a, b})
+		if i%2 == 0 {
+			slices.Reverse(list)
+		}
+		wg.Go(func() {
+			for range 20 {
+				g, err := s.Take(w.Context(), list, forGood)
+				if err == nil && g.Wait == 0 {
+					if n := inside.Add(1); n > most {
+						w.Errorf("%d have one of %d slots", n, most)
+					}
+					got.Add(1)
+					inside.Add(-1)
+					err = s.End(w.Context(), g.Ticket, nil)
+				}
+				if err != nil {
+					w.Errorf("a slot, taken or ended: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	w.check(got.Load() >= most, "of %d tries %d had a slot", racers*20, got.Load())
+	w.check(w.race(1, a, b) == most, "not all slots are free after a race")
+}
+
+// testManyKeys: keys do not get in each other's way.
+func testManyKeys(w *watch) {
+	const keys = 150
+	var demands []demand
+	for i := range keys {
+		demands = append(demands, demand{key: fmt.Sprintf("user %d: {äöü}\n", i), limits: requests(sliding, 1+int64(i%2), long)})
+	}
+	for range 2 {
+		for _, d := range demands {
+			w.take(0, d)
+		}
+		for i := 0; i < keys; i += 10 {
+			w.take(0, demands[i:i+10]...)
+		}
+		for i := 0; i < keys; i += 10 {
+			w.take(0, demands[i])
+		}
+		w.s.Pass(long)
+	}
+}

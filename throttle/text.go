@@ -1,0 +1,120 @@
+package throttle
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+const unlimited = "unlimited"
+
+// String writes l as ParseLimits reads it, such as "5/s, 300/min, 8 concurrent":
+// reading it gives limits that allow exactly the same. The zero Limits are
+// "unlimited". Limits that Validate refuses give a text that is refused.
+func (l Limits) String() string {
+	var parts []string
+	for _, w := range l.Windows {
+		parts = append(parts, w.String())
+	}
+	if l.Concurrency != 0 {
+		parts = append(parts, strconv.Itoa(l.Concurrency)+" concurrent")
+	}
+	if parts == nil {
+		return unlimited
+	}
+	return strings.Join(parts, ", ")
+}
+
+// MarshalText is String for limits that Validate accepts. The others are
+// refused with its errors, and so is a Fixed window in a time zone that
+// time.LoadLocation does not know by its name, unless its clocks never change.
+func (l Limits) MarshalText() ([]byte, error) {
+	p := invalid.Problems{Owner: "throttle"}
+	p.Add(l.Validate())
+	for i, w := range l.Windows {
+		w.checkZone("Windows["+strconv.Itoa(i)+"]", &p)
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	return []byte(l.String()), nil
+}
+
+// UnmarshalText is ParseLimits. An error leaves l as it was.
+func (l *Limits) UnmarshalText(text []byte) error {
+	parsed, err := ParseLimits(string(text))
+	if err == nil {
+		*l = parsed
+	}
+	return err
+}
+
+func (w Window) text() string {
+	unit := ""
+	if w.unit != Requests {
+		unit = " " + w.unit.String()
+	}
+	amount := strconv.FormatInt(w.max, 10)
+	switch w.algorithm {
+	case slidingLog:
+		return amount + unit + "/" + formatPeriod(w.per)
+	case tokenBucket:
+		rate, per := formatRate(w.rate)
+		return "bucket " + rate + unit + "/" + per + " burst " + amount
+	case calendar:
+		return "fixed " + amount + unit + "/" + formatPeriod(w.per) + "@" + w.formatAnchor()
+	case noAlgorithm:
+	}
+	return "window without an algorithm"
+}
+
+// MarshalText writes w as ParseLimits reads it, such as "300 tokens/min", and
+// refuses what Limits.MarshalText refuses. The zero Window is an empty text.
+func (w Window) MarshalText() ([]byte, error) {
+	if w == (Window{}) {
+		return []byte{}, nil
+	}
+	p := invalid.Problems{Owner: "throttle"}
+	w.check("Window", &p)
+	w.checkZone("Window", &p)
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	return []byte(w.String()), nil
+}
+
+// UnmarshalText reads one window as ParseLimits does. An empty text is the zero
+// Window. An error leaves w as it was.
+func (w *Window) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*w = Window{}
+		return nil
+	}
+	var r reading
+	if !r.fits(string(text)) {
+		return r.errs[0]
+	}
+	p := newParser(string(text), 0)
+	first := p.tok
+	parsed, concurrency := p.limit()
+	if concurrency != 0 {
+		p.fail(first, "a concurrency is not a window: read it as Limits")
+	}
+	if p.err != nil {
+		return p.err
+	}
+	problems := invalid.Problems{Owner: "throttle"}
+	parsed.check("Window", &problems)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	*w = parsed
+	return nil
+}
+
+func (w Window) checkZone(field string, p *invalid.Problems) {
+	if w.algorithm == calendar && !hasNamedZone(w.anchor) {
+		p.Addf(field+".Anchor", "the time zone %q has no text form: time.LoadLocation does not know it", w.anchor.Location())
+	}
+}
