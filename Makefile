@@ -17,9 +17,12 @@ RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 # Narrow a run down: make test TESTFLAGS='-run TestFIFO -v'.
 TESTFLAGS ?=
-# make bench BENCH=Acquire COUNT=8, the count that benchstat wants.
+# Narrow a run down: make bench BENCH=Allow COUNT=3. It then prints its page
+# and leaves docs/benchmarks.md alone; BENCHFLAGS='-raw file' keeps the output
+# for benchstat.
 BENCH ?= .
-COUNT ?= 1
+COUNT ?= 10
+BENCHFLAGS ?=
 
 .PHONY: help
 help: ## List the targets
@@ -68,8 +71,8 @@ arch: ## Check that imports go strictly down the floors
 	go test -count=1 ./internal/arch
 
 .PHONY: bench
-bench: ## Run the benchmarks, peers and ours (BENCH=regexp COUNT=n)
-	cd benchmarks && go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./...
+bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md (BENCH=regexp COUNT=n)
+	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -o ../docs/benchmarks.md $(BENCHFLAGS)
 
 .PHONY: cover
 cover: ## Test the core and print its coverage by function

@@ -1,0 +1,98 @@
+package report
+
+// A Section is a table of the page: one operation, or one family of them that
+// differ in a parameter.
+type Section struct {
+	Title, Text string
+	Op          string   // without parameters
+	Unit        string   // what is compared
+	Reference   string   // the contender that the others are divided by; none shows the figures
+	Extra       []string // units to show as they are
+}
+
+// Sections are the tables of the page.
+func Sections() []Section {
+	const ns, bytes, allocs = "ns/op", "B/op", "allocs/op"
+	timed := func(title, op, text string) Section {
+		return Section{Title: title, Op: op, Text: text, Unit: ns, Reference: "x-time-rate"}
+	}
+	withMemory := func(s Section) Section {
+		s.Extra = []string{bytes, allocs}
+		return s
+	}
+	return []Section{
+		withMemory(timed("Allow", "Allow", "One admission by one window that has room. headrace is a Bucket, the algorithm of x-time-rate; "+
+			"headrace-sliding is an exact Sliding window, headrace-quantised one above 1,024 entries. sethvargo-limiter and throttled look a key up.")),
+		timed("Allow in many goroutines", "AllowParallel", "All goroutines share one limiter."),
+		withMemory(timed("Three windows", "ThreeWindows", "headrace asks all windows at one instant and takes from all or none. x-time-rate is three Allows, "+
+			"which keep what the first took when the third refuses; x-time-rate-reserve gives it back.")),
+		timed("Three windows in many goroutines", "ThreeWindowsParallel", ""),
+		withMemory(timed("TryAcquire and Release", "TryAcquire", "A slot and a window together, and the slot given back. x-time-rate is an Allow, "+
+			"without a slot; x-sync-semaphore, channel and the bulkhead of failsafe-go are a slot without a window or a clock, as is headrace-slot-only.")),
+		timed("TryAcquire and Release in many goroutines", "TryAcquireParallel", ""),
+		withMemory(timed("Acquire without a wait", "Acquire", "The call that would block, when there is room. x-time-rate is Wait; of the peers each is a window or a slot, headrace is both.")),
+		{
+			Title: "Blocked: a turn of the slot", Op: "Blocked", Unit: "ns/turn", Reference: "x-sync-semaphore",
+			Text: "One slot, and so many goroutines that wait for it: a release, and the next has it. headrace-window has a window to ask as well.",
+		},
+		{Title: "Blocked: allocations", Op: "Blocked", Unit: "allocs/turn", Text: "For one turn."},
+		{
+			Title: "Cancelled waits", Op: "Cancel", Unit: "ns/cancel", Reference: "x-time-rate",
+			Text: "So many wait, and all are cancelled at once: the time until all have returned, for each of them. channel is what the runtime needs for it.",
+		},
+		{
+			Title: "Memory of a waiter", Op: "WaiterMemory", Unit: "B/waiter",
+			Text: "Bytes of heap that one of 10,000 waiters needs beside its goroutine. channel is what the runtime needs to block.",
+		},
+		{
+			Title: "Keys", Op: "Keys", Unit: ns, Reference: "x-time-rate",
+			Text: "One admission by the limiter of a random key. headrace, x-time-rate and failsafe-go are limiters in a map behind a read-write lock; the others have keys of their own.",
+		},
+		{Title: "Memory of a key", Op: "Keys", Unit: "B/key", Text: "Bytes of heap for a key and its limiter, without the string. sethvargo-limiter drops keys that nobody uses; the others keep them."},
+		{
+			Title: "Changing the rate", Op: "Resize", Unit: ns, Reference: "x-time-rate",
+			Text: "One SetLimits. x-time-rate leaves those alone who wait already (see Lowering); headrace looks at its queue again.",
+		},
+		{
+			Title: "Batch", Op: "Batch", Unit: "ns/item", Reference: "errgroup", Extra: []string{"B/item", "allocs/item"},
+			Text: "10,000 items that do nothing, sixteen at once, without limits, results in order.",
+		},
+		{
+			Title: "Guarded batch", Op: "BatchGuarded", Unit: "ns/item", Reference: "failsafe-go", Extra: []string{"B/item", "allocs/item"},
+			Text: "The same with limits that never bind and retries: headrace with a window, a law and a retry policy; failsafe-go with retry and bulkhead " +
+				"in an errgroup, failsafe-go-limited with a rate limiter too.",
+		},
+		{
+			Title: "Streamed items", Op: "Stream", Unit: "ns/item", Reference: "errgroup", Extra: []string{"peak-MB"},
+			Text: "1,000,000 items, sixteen at once, results counted and dropped, in a process of its own; its peak resident memory (VmHWM) in MB of 10^6 bytes. " +
+				"headrace, rill and conc-stream keep the order, errgroup does not. loop is the process without a batch.",
+		},
+		{
+			Title: "Overshoot", Op: "Overshoot", Unit: "in-worst-second",
+			Text: "A limit of 100 per second. One asks once, pauses and then asks for all there is: the most that were admitted in any one second. " +
+				"A Bucket and a Fixed window allow it, as the peers do: only Sliding is exact. sethvargo-limiter reads the system's clock past synctest and was measured by it.",
+		},
+		{
+			Title: "Cancel storm", Op: "CancelStorm", Unit: "delay-ms",
+			Text: "At 10 per second 20 wait and are cancelled, in a random order, 50 ms before the next admission. Whoever comes then ideally waits 50 ms; the worst of 20 orders. " +
+				"uber-ratelimit cannot be cancelled; sethvargo-limiter and throttled do not wait.",
+		},
+		{
+			Title: "Lowering", Op: "Lowered", Unit: "admitted",
+			Text: "500 wait at 1,000 per second, which becomes 10 per second: how many go in the next 500 ms, ideally 5. failsafe-go and uber-ratelimit cannot be changed.",
+		},
+		{
+			Title: "Raising", Op: "Raised", Unit: "admitted",
+			Text: "200 wait at 10 per second, which becomes 1,000 per second: how many go in the next 100 ms, ideally 100.",
+		},
+		{
+			Title: "Resizing slots: calls begun after lowering", Op: "SlotsResized", Unit: "after-lowering",
+			Text: "1,000 calls of 100 ms want 64 slots, which become 4: how many begin in the next 100 ms, ideally 4. " +
+				"A semaphore has no size to change: one holds the difference, and queues for it like everybody.",
+		},
+		{
+			Title: "Resizing slots: calls begun at once after raising", Op: "SlotsResized", Unit: "after-raising",
+			Text: "The 4 become 64 again: ideally 60.",
+		},
+	}
+}

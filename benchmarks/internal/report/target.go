@@ -1,0 +1,123 @@
+package report
+
+import "fmt"
+
+// A Target is a bound on one figure, or on its ratio to another.
+type Target struct {
+	Claim   string
+	Figure  Key
+	Against Key // the zero Key for the figure itself
+	Most    float64
+	// Always has the worst pass judged instead of the median: for what is
+	// counted, not timed.
+	Always bool
+}
+
+// Status says whether a target is met.
+type Status uint8
+
+const (
+	// Unmeasured has no figures.
+	Unmeasured Status = iota
+	// Met is within the bound.
+	Met
+	// Missed is above it.
+	Missed
+)
+
+// String returns the status in lower case.
+func (s Status) String() string {
+	switch s {
+	case Met:
+		return "met"
+	case Missed:
+		return "**missed**"
+	default:
+		return "not measured"
+	}
+}
+
+// Judge compares the figures of the passes with the target.
+func (t Target) Judge(passes []Pass) (Status, Summary) {
+	var s Summary
+	if t.Against == (Key{}) {
+		s = Summarize(Values(passes, t.Figure))
+	} else {
+		s = Summarize(Ratios(passes, t.Figure, t.Against))
+	}
+	judged := s.Median
+	if t.Always {
+		judged = s.Max
+	}
+	switch {
+	case s.N == 0:
+		return Unmeasured, s
+	case judged <= t.Most:
+		return Met, s
+	default:
+		return Missed, s
+	}
+}
+
+// Bound is the target in figures: "<= 0.6 x-time-rate".
+func (t Target) Bound() string {
+	if t.Against == (Key{}) {
+		return fmt.Sprintf("<= %s %s", short(t.Most), t.Figure.Unit)
+	}
+	return fmt.Sprintf("<= %sx %s", short(t.Most), t.Against.Contender)
+}
+
+// Targets are what headrace has set itself to reach in one process.
+func Targets() []Target {
+	const ns, allocs = "ns/op", "allocs/op"
+	ratio := func(claim, op, ours, unit, peer string, most float64) Target {
+		return Target{Claim: claim, Figure: Key{op, ours, unit}, Against: Key{op, peer, unit}, Most: most}
+	}
+	none := func(claim, op, unit string) Target {
+		return Target{Claim: claim, Figure: Key{op, "headrace", unit}, Always: true}
+	}
+	return []Target{
+		ratio("Allow", "Allow", "headrace", ns, "x-time-rate", 0.6),
+		ratio("Allow, exact sliding window", "Allow", "headrace-sliding", ns, "x-time-rate", 0.6),
+		ratio("TryAcquire + Release with a slot and a window, beside Allow", "TryAcquire", "headrace", ns, "x-time-rate", 1.2),
+		ratio("three atomic windows, beside three Allows", "ThreeWindows", "headrace", ns, "x-time-rate", 0.35),
+		ratio("three atomic sliding windows, beside three Allows", "ThreeWindows", "headrace-sliding", ns, "x-time-rate", 0.35),
+		none("Allow allocates nothing", "Allow", allocs),
+		none("TryAcquire allocates nothing", "TryAcquire", allocs),
+		none("Acquire allocates nothing", "Acquire", allocs),
+		none("Acquire with 16 waiters allocates nothing", "Blocked/waiters=16", "allocs/turn"),
+		none("Acquire with 10,000 waiters allocates nothing", "Blocked/waiters=10000", "allocs/turn"),
+		{
+			Claim:  "a Sliding window of 100 per second admits 100 in the worst second",
+			Figure: Key{"Overshoot", "headrace", "in-worst-second"}, Most: 100, Always: true,
+		},
+		{
+			Claim:  "a Fixed window of 100 per second admits 100 in the worst period of its calendar",
+			Figure: Key{"Overshoot", "headrace-fixed", "in-worst-period"}, Most: 100, Always: true,
+		},
+		{
+			Claim:  "the next admission after 20 waiters were cancelled, to the ideal time (Bucket)",
+			Figure: Key{"CancelStorm", "headrace", "x-ideal"}, Most: 1.05, Always: true,
+		},
+		{
+			Claim:  "the next admission after 20 waiters were cancelled, to the ideal time (Sliding)",
+			Figure: Key{"CancelStorm", "headrace-sliding", "x-ideal"}, Most: 1.05, Always: true,
+		},
+		{
+			Claim:  "admitted after lowering 1,000 per second to 10, to the ideal number (Bucket)",
+			Figure: Key{"Lowered", "headrace", "x-ideal"}, Most: 1.2, Always: true,
+		},
+		{
+			Claim:  "admitted after lowering 1,000 per second to 10, above what the history allows (Sliding)",
+			Figure: Key{"LoweredHistory", "headrace-sliding", "excess"}, Most: 0, Always: true,
+		},
+		ratio("an item of a batch without limits", "Batch", "headrace", "ns/item", "errgroup", 0.95),
+		{Claim: "memory for an item of a batch", Figure: Key{"Batch", "headrace", "B/item"}, Most: 64},
+		{Claim: "allocations for an item of a batch", Figure: Key{"Batch", "headrace", "allocs/item"}, Most: 1},
+		ratio("an item with limiter, law and retry, beside retry and bulkhead", "BatchGuarded", "headrace", "ns/item", "failsafe-go", 0.75),
+		{
+			Claim:  "peak resident memory of 1,000,000 streamed items",
+			Figure: Key{"Stream", "headrace", "peak-MB"}, Most: 32, Always: true,
+		},
+	}
+}

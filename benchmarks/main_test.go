@@ -1,0 +1,15 @@
+package benchmarks
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv(streamEnv); name != "" {
+		os.Exit(streamChild(name))
+	}
+	goleak.VerifyTestMain(m)
+}
