@@ -17,7 +17,7 @@ func (l *Limiter) Allow(c Cost) bool {
 		return err == nil
 	}
 	var n load
-	n.set(c)
+	n.set(&c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.nowLocked()
@@ -41,7 +41,7 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 
 func (l *Limiter) tryAcquire(c Cost) (Permit, error) {
 	var n load
-	n.set(c)
+	n.set(&c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.nowLocked()
@@ -134,7 +134,7 @@ func (l *Limiter) await(ctx context.Context, c Cost, place int64, keeps bool) (P
 // enter admits c at once or returns the waiter that stands in the queue for it.
 func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*waiter, Permit, error) {
 	var n load
-	n.set(c)
+	n.set(&c)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.nowLocked()

@@ -96,22 +96,32 @@ func (l *Limiter) chargeLocked(now, credited instant, a *amounts) {
 // admitLocked lets n go. The permit is the zero Permit if it is not wanted.
 func (l *Limiter) admitLocked(now, credited instant, n *load, keeps bool) (p Permit) {
 	l.chargeLocked(now, credited, &n.of)
-	if !keeps {
-		if l.governor != nil {
-			var noted admission
-			l.noteLocked(&noted, now, credited, n.cost)
-			l.governor.OnSend(l.clock.At(now), l.sent(&noted))
-		}
-		return p
+	if keeps {
+		return l.keepLocked(now, credited, n)
 	}
+	if l.governor != nil {
+		var a admission
+		l.noteLocked(&a, now, credited, n)
+		l.tellSentLocked(&a)
+	}
+	return p
+}
+
+// keepLocked makes the permit of a call that was charged.
+func (l *Limiter) keepLocked(now, credited instant, n *load) Permit {
 	r, p := l.recordLocked()
-	l.noteLocked(&r.admission, now, credited, n.cost)
+	l.noteLocked(&r.admission, now, credited, n)
 	l.inFlight++
 	if l.governor != nil {
-		l.governor.OnSend(l.clock.At(now), l.sent(&r.admission))
+		l.tellSentLocked(&r.admission)
 	}
 	if l.shared != nil {
 		l.shared.asking++
 	}
 	return p
+}
+
+func (l *Limiter) tellSentLocked(a *admission) {
+	s := l.sent(a)
+	l.governor.OnSend(s.At, s)
 }

@@ -17,11 +17,12 @@ type bucketMeter struct {
 	guard   time.Duration
 	full    instant // when the bucket is full again; in the past: it is full
 	frac    float64 // the part of full below a nanosecond, 0 <= frac < 1
-	lows    []low   // oldest first, missing ever more
+	brim    instant // of what was taken before, nothing can be given back any more: the bucket was full
+	lows    []low   // since then, oldest first, missing ever more
 }
 
 func newBucketMeter(w Window, guard time.Duration) *bucketMeter {
-	return &bucketMeter{perUnit: 1e9 / w.rate, burst: w.max, guard: guard, full: -guard, lows: make([]low, 0, maxLows)}
+	return &bucketMeter{perUnit: 1e9 / w.rate, burst: w.max, guard: guard, full: -guard, brim: -guard}
 }
 
 // missing is how many nanoseconds of refilling the bucket is away from full.
@@ -77,21 +78,22 @@ func (m *bucketMeter) spent(now instant) int64 {
 }
 
 // follow keeps the units that were left, up to the new burst; a debt stays a debt.
-func (m *bucketMeter) follow(now instant, old meter) bool {
+func (m *bucketMeter) follow(now instant, old meter) succession {
 	from, ok := old.(*bucketMeter)
 	if !ok {
-		return false
+		return unlike
 	}
 	from.note(now)
 	scale := m.perUnit / from.perUnit
+	m.brim = from.brim
 	for _, l := range from.lows {
 		m.lows = append(m.lows, low{l.at, l.missing * scale})
 	}
 	missing := float64(m.burst-from.burst)*m.perUnit + from.missing(now)*scale
 	m.add(now, missing)
 	m.note(now)
-	if missing < 0 { // what overflowed is lost to those who took at this very instant, too
-		m.lows[len(m.lows)-1].at++
+	if missing < 0 {
+		return overflowed
 	}
-	return true
+	return followed
 }

@@ -37,22 +37,26 @@ type load struct {
 	of   amounts
 }
 
-func (n *load) set(c Cost) {
-	n.cost = c
+func (n *load) set(c *Cost) {
+	n.cost.set(c)
 	n.of.set(c)
+}
+
+// set copies field by field: what was just stored in words and is then copied
+// in larger pieces has the processor wait for its own stores.
+func (c *Cost) set(from *Cost) {
+	c.Requests, c.Tokens, c.Input, c.Output, c.Points = from.Requests, from.Tokens, from.Input, from.Output, from.Points
 }
 
 // amounts is a Cost with its defaults applied, by unit.
 type amounts [Units]int64
 
 func (c Cost) amounts() (a amounts) {
-	a.set(c)
+	a.set(&c)
 	return a
 }
 
-// set fills a in place: an array that is built and then copied has the
-// processor wait for its own stores.
-func (a *amounts) set(c Cost) {
+func (a *amounts) set(c *Cost) {
 	a[Requests], a[Tokens], a[InputTokens], a[OutputTokens], a[Points] = c.Requests, c.Tokens, c.Input, c.Output, c.Points
 	if c.Requests == 0 {
 		a[Requests] = 1

@@ -74,13 +74,13 @@ func (m *fixedMeter) spent(now instant) int64 {
 }
 
 // follow takes over what was spent in the other's period.
-func (m *fixedMeter) follow(now instant, old meter) bool {
+func (m *fixedMeter) follow(now instant, old meter) succession {
 	from, ok := old.(*fixedMeter)
 	if !ok {
-		return false
+		return unlike
 	}
 	from.roll(now)
 	m.roll(now)
 	m.sum, m.late = from.sum, from.late
-	return true
+	return followed
 }

@@ -15,9 +15,18 @@ type meter interface {
 	giveBack(now, at instant, n int64)
 	// spent is how many units count against the window now.
 	spent(now instant) int64
-	// follow takes over the history of a meter that remembers in the same way; false if old does not.
-	follow(now instant, old meter) bool
+	// follow takes over the history of a meter that remembers in the same way.
+	follow(now instant, old meter) succession
 }
+
+// succession is what becomes of a meter's history.
+type succession uint8
+
+const (
+	unlike     succession = iota // the two remember in different ways
+	followed                     // it goes on
+	overflowed                   // it goes on, but of what was taken so far nothing can be given back any more
+)
 
 // gauge is a window with its meter.
 type gauge struct {
@@ -62,9 +71,13 @@ func (g *gauge) inherit(now instant, old []gauge, i int) {
 	if best == nil {
 		return
 	}
-	if g.meter.follow(now, best.meter) {
+	switch g.meter.follow(now, best.meter) {
+	case followed:
 		g.since = best.since
 		return
+	case overflowed:
+		return
+	case unlike:
 	}
 	if n := min(best.meter.spent(now), g.max); n > 0 {
 		g.meter.take(now, n)

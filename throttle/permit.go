@@ -99,10 +99,10 @@ func (l *Limiter) settleLocked(now instant, a *admission, how ending, actual Cos
 	}
 	var used amounts
 	if how == asUsed {
-		used.set(actual)
+		used.set(&actual)
 	}
 	var reserved amounts
-	reserved.set(a.cost)
+	reserved.set(&a.cost)
 	for i := range l.gauges {
 		g := &l.gauges[i]
 		taken := a.at

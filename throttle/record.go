@@ -22,9 +22,10 @@ func (l *Limiter) sent(a *admission) Sent {
 	return Sent{Seq: a.seq, At: l.clock.At(a.at), InFlight: a.inFlight, Cost: a.cost, Total: a.total.cost()}
 }
 
-// noteLocked fills a in place, as amounts.set does.
-func (l *Limiter) noteLocked(a *admission, now, credited instant, c Cost) {
-	a.seq, a.at, a.credited, a.inFlight, a.cost = l.seq, now, credited, l.inFlight, c
+// noteLocked fills a in place, as load.set does.
+func (l *Limiter) noteLocked(a *admission, now, credited instant, n *load) {
+	a.seq, a.at, a.credited, a.inFlight = l.seq, now, credited, l.inFlight
+	a.cost.set(&n.cost)
 	a.total = amounts{}
 	a.total.add(&l.total)
 }

@@ -16,16 +16,16 @@ type low struct {
 const maxLows = 16
 
 // note remembers how much is missing before a take. An older low that was not
-// lower tells nothing any more.
+// lower tells nothing any more, and if nothing is missing no low does.
 func (m *bucketMeter) note(now instant) {
-	l := low{now, m.missing(now)}
-	if n := len(m.lows); n > 0 {
-		l.at = max(now, m.lows[n-1].at)
-	}
-	if l.missing == 0 {
-		m.lows = append(m.lows[:0], l)
+	if m.full < now {
+		m.brim, m.lows = max(m.brim, now), m.lows[:0]
 		return
 	}
+	if m.lows == nil {
+		m.lows = make([]low, 0, maxLows)
+	}
+	l := low{now, m.missing(now)}
 	for len(m.lows) > 0 && m.lows[len(m.lows)-1].missing >= l.missing {
 		m.lows = m.lows[:len(m.lows)-1]
 	}
@@ -53,6 +53,9 @@ func (m *bucketMeter) mergeLows() {
 // have overflowed, and what overflows is lost. Takes at one instant only ever
 // raise what is missing, so those need no order.
 func (m *bucketMeter) giveBack(now, at instant, n int64) {
+	if at < m.brim {
+		return
+	}
 	ns := float64(n) * m.perUnit
 	i := 0
 	for i < len(m.lows) && m.lows[i].at <= at {

@@ -126,7 +126,7 @@ func (s *shared) retreat(p Permit, grant Grant, place *int64) (w *waiter) {
 	if place != nil {
 		*place = min(*place, r.seq)
 		var n load
-		n.set(r.cost)
+		n.set(&r.cost)
 		w = l.queueLocked(now, n, *place, true, false, 0)
 	} else {
 		l.stats.Refused++

@@ -10,6 +10,10 @@ import (
 // Beyond it, stamps are rounded up to the end of a sub-slot of per/maxStamps.
 const maxStamps = 1024
 
+// fewStamps is how many a window has room for before it is used more: many
+// keys are hardly used.
+const fewStamps = 4
+
 type stamp struct {
 	at instant
 	n  int64
@@ -32,8 +36,7 @@ func newSlidingMeter(w Window, guard time.Duration) *slidingMeter {
 	if w.max > maxStamps {
 		m.slot = max(1, w.per/maxStamps)
 	}
-	size := 1 << bits.Len64(uint64(min(w.max, 64)-1)) //nolint:gosec // max is at least 1; the smallest power of two that holds them
-	m.ring = make([]stamp, size)
+	m.ring = make([]stamp, 1<<bits.Len64(uint64(min(w.max, fewStamps)-1))) //nolint:gosec // max is at least 1
 	return m
 }
 
@@ -135,10 +138,10 @@ func (m *slidingMeter) spent(now instant) int64 {
 }
 
 // follow takes over the other's history, as far back as either of them looks.
-func (m *slidingMeter) follow(now instant, old meter) bool {
+func (m *slidingMeter) follow(now instant, old meter) succession {
 	from, ok := old.(*slidingMeter)
 	if !ok {
-		return false
+		return unlike
 	}
 	from.expire(now)
 	for i := range from.len {
@@ -147,5 +150,5 @@ func (m *slidingMeter) follow(now instant, old meter) bool {
 		m.push(s)
 	}
 	m.expire(now)
-	return true
+	return followed
 }

@@ -105,7 +105,7 @@ func TestSlidingMemory(t *testing.T) {
 		}
 	})
 	t.Run("a ring begins small", func(t *testing.T) {
-		for maximum, want := range map[int64]int{1: 1, 2: 2, 3: 4, 64: 64, 65: 64, MaxAmount: 64} {
+		for maximum, want := range map[int64]int{1: 1, 2: 2, 3: 4, 4: 4, 5: 4, MaxAmount: 4} {
 			assert.Len(t, slidingOf(maximum, second).ring, want, "max %d", maximum)
 		}
 	})

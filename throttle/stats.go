@@ -37,7 +37,7 @@ func (l *Limiter) Stats() Stats {
 		s.PausedUntil = l.clock.At(l.paused)
 	}
 	var n load
-	n.set(Cost{})
+	n.set(&Cost{})
 	if head := l.queue.head; head != nil {
 		n = head.load
 	}
