@@ -23,6 +23,7 @@ TESTFLAGS ?=
 BENCH ?= .
 COUNT ?= 10
 BENCHFLAGS ?=
+FUZZTIME ?= 20s
 
 .PHONY: help
 help: ## List the targets
@@ -69,6 +70,21 @@ tidy-check:
 .PHONY: arch
 arch: ## Check that imports go strictly down the floors
 	go test -count=1 ./internal/arch
+
+.PHONY: verify
+verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long property tests, every fuzz target (about an hour)
+	go test ./throttle -run TestNoWindowIsEverExceeded -calls 100000000 -seeds 1000 -timeout 0
+	go test ./throttle ./breaker ./internal/oracle ./node ./adaptive -skip TestNoWindowIsEverExceeded -rapid.checks 20000 -timeout 0
+	$(MAKE) fuzz FUZZTIME=5m
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (20s)
+	@for pkg in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
 
 .PHONY: bench
 bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md (BENCH=regexp COUNT=n)

@@ -38,14 +38,14 @@ type load struct {
 }
 
 func (n *load) set(c *Cost) {
-	n.cost.set(c)
+	copyCost(&n.cost, c)
 	n.of.set(c)
 }
 
-// set copies field by field: what was just stored in words and is then copied
-// in larger pieces has the processor wait for its own stores.
-func (c *Cost) set(from *Cost) {
-	c.Requests, c.Tokens, c.Input, c.Output, c.Points = from.Requests, from.Tokens, from.Input, from.Output, from.Points
+// copyCost goes field by field: what was just stored in words and is then
+// copied in larger pieces has the processor wait for its own stores.
+func copyCost(to, from *Cost) {
+	to.Requests, to.Tokens, to.Input, to.Output, to.Points = from.Requests, from.Tokens, from.Input, from.Output, from.Points
 }
 
 // amounts is a Cost with its defaults applied, by unit.
