@@ -25,6 +25,8 @@ func TestNothingIsAllocated(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	l := newLimiter(t, threeWindows())
+	full := newLimiter(t, windows(throttle.Sliding(1, time.Hour)))
+	full.Allow(throttle.Cost{})
 	ctx, c := t.Context(), throttle.Cost{Tokens: 900, Points: 2}
 	for name, f := range map[string]func(){
 		"Allow": func() { l.Allow(c) },
@@ -40,7 +42,8 @@ func TestNothingIsAllocated(t *testing.T) {
 			p, _ := l.Acquire(ctx, c)
 			p.Cancel()
 		},
-		"Wait": func() { _ = l.Wait(ctx, c) },
+		"Wait":          func() { _ = l.Wait(ctx, c) },
+		"Allow refused": func() { full.Allow(c) },
 	} {
 		assert.Zero(t, testing.AllocsPerRun(1000, f), name)
 	}

@@ -111,3 +111,9 @@ func New(lim Limits, opts ...Option) (*Limiter, error) {
 
 // Name returns the name given by WithName.
 func (l *Limiter) Name() string { return l.name }
+
+// nowLocked never steps back, whatever an injected clock does.
+func (l *Limiter) nowLocked() instant {
+	l.last = max(l.last, l.clock.Elapsed())
+	return l.last
+}

@@ -50,20 +50,29 @@ func (s *shared) hold(now instant) hold {
 }
 
 // ask has the store decide about an admitted call. If it refuses, grant.Wait
-// is positive and nothing else has happened yet.
-func (s *shared) ask(ctx context.Context, p Permit) (Grant, error) {
+// is positive and nothing else has happened yet. A panic of its code undoes
+// the admission and goes on.
+func (s *shared) ask(ctx context.Context, p Permit) (grant Grant, err error) {
 	l := s.limiter
 	l.mu.Lock()
 	cost, lim := l.records[p.slot].cost, l.limitsLocked()
 	l.mu.Unlock()
-	return s.store.Take(ctx, []Demand{{Key: l.name, Limits: lim, Cost: cost}}, leaseTime)
+	returned := false
+	defer func() {
+		if !returned {
+			_, _ = s.settle(ctx, p, Grant{}, errors.ErrUnsupported)
+		}
+	}()
+	grant, err = s.store.Take(ctx, []Demand{{Key: l.name, Limits: lim, Cost: cost}}, leaseTime)
+	returned = true
+	return grant, err
 }
 
 // acquire returns p when the store admits its call too.
 func (s *shared) acquire(ctx context.Context, p Permit, place int64) (Permit, error) {
 	for {
 		grant, err := s.ask(ctx, p)
-		if err != nil || grant.Wait == 0 {
+		if err != nil || grant.Wait <= 0 {
 			return s.settle(ctx, p, grant, err)
 		}
 		w := s.retreat(p, grant, &place)
@@ -77,7 +86,7 @@ func (s *shared) acquire(ctx context.Context, p Permit, place int64) (Permit, er
 func (s *shared) try(p Permit) (got Permit, err error) {
 	s.briefly(func(ctx context.Context) {
 		var grant Grant
-		if grant, err = s.ask(ctx, p); err != nil || grant.Wait == 0 {
+		if grant, err = s.ask(ctx, p); err != nil || grant.Wait <= 0 {
 			got, err = s.settle(ctx, p, grant, err)
 			return
 		}
@@ -118,7 +127,7 @@ func (s *shared) retreat(p Permit, grant Grant, place *int64) (w *waiter) {
 	now := l.nowLocked()
 	s.asking--
 	s.most = 1
-	if until := now + grant.Wait; until > s.until {
+	if until := now + min(grant.Wait, longestFill); until > s.until {
 		s.until, s.why = until, grant.Bound.Kind
 	}
 	r := &l.records[p.slot]
@@ -144,8 +153,8 @@ func (l *Limiter) undoLocked(now instant, p Permit) {
 
 // end ends in the store what has ended here.
 func (s *shared) end(t Ticket, how ending, actual Cost) {
-	leased := t.Demands[0].Limits.Concurrency > 0
-	if !leased && (how == asReserved || how == asUsed && actual.amounts() == t.Demands[0].Cost.amounts()) {
+	asTaken := how == asReserved || how == asUsed && len(t.Demands) == 1 && actual.amounts() == t.Demands[0].Cost.amounts()
+	if asTaken && !t.Leased() {
 		return // the store has it on its books as it is
 	}
 	var err error
@@ -202,7 +211,7 @@ func (s *shared) leases() (tickets []Ticket) {
 	s.limiter.mu.Lock()
 	defer s.limiter.mu.Unlock()
 	for i := range s.limiter.records {
-		if t := s.limiter.records[i].ticket; t != nil {
+		if t := s.limiter.records[i].ticket; t != nil && t.Leased() {
 			tickets = append(tickets, *t)
 		}
 	}

@@ -325,6 +325,48 @@ func TestAStoreThatHangs(t *testing.T) {
 	})
 }
 
+// A store may return nonsense, and its code may panic.
+func TestAStoreThatMisbehaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		odd := &wayward{MemoryStore: throttle.NewMemoryStore(nil), wait: throttle.Forever}
+		l := sharing(t, odd, throttle.Limits{Concurrency: 1})
+		c := spawn(l, throttle.Cost{}, 0)
+		sleep(time.Hour)
+		assert.False(t, c.finished(), "it is to wait for ever")
+		assert.Equal(t, 1, odd.asked)
+		c.cancel(nil)
+
+		odd = &wayward{MemoryStore: throttle.NewMemoryStore(nil), wait: -1}
+		l = sharing(t, odd, throttle.Limits{Concurrency: 1})
+		p, err := l.Acquire(t.Context(), throttle.Cost{})
+		require.NoError(t, err, "no wait is no wait")
+		p.Release()
+
+		odd.panics = true
+		assert.PanicsWithValue(t, "a store of somebody's", func() { _, _ = l.Acquire(t.Context(), throttle.Cost{}) })
+		assert.PanicsWithValue(t, "a store of somebody's", func() { l.Allow(throttle.Cost{}) })
+		odd.panics = false
+		assert.True(t, l.Allow(throttle.Cost{}), "nothing was left behind")
+		assert.Zero(t, l.Stats().InFlight)
+	})
+}
+
+// wayward is a store that answers what it likes.
+type wayward struct {
+	*throttle.MemoryStore
+	wait   time.Duration
+	panics bool
+	asked  int
+}
+
+func (o *wayward) Take(context.Context, []throttle.Demand, time.Duration) (throttle.Grant, error) {
+	o.asked++
+	if o.panics {
+		panic("a store of somebody's")
+	}
+	return throttle.Grant{Wait: o.wait}, nil
+}
+
 // A caller that gives up while it waits to ask again leaves nothing behind.
 func TestGivingUpBetweenTwoAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -138,7 +138,11 @@ func (x *trial) run(calls int) {
 		x.lim.Update(nil)
 		x.collect()
 	}
-	require.NoError(x.t, x.judge.Verdict().Err())
+	v := x.judge.Verdict()
+	require.NoError(x.t, v.Err())
+	for _, rule := range v.Tallies {
+		require.GreaterOrEqual(x.t, 2*rule.Judged, calls, rule.Rule)
+	}
 	s := x.lim.Stats()
 	require.Zero(x.t, s.InFlight+s.Waiting, "a permit or a waiter leaked")
 	require.Equal(x.t, int64(x.calls), s.Admitted)
