@@ -13,7 +13,10 @@ const maxLateness = 10 * time.Millisecond
 
 // pumpLocked serves the queue from its head for as long as there is capacity.
 func (l *Limiter) pumpLocked(now instant) {
-	from := max(min(l.due, now), now-maxLateness, l.charged)
+	from := now
+	if l.guard == 0 {
+		from = max(min(l.due, now), now-maxLateness, l.charged)
+	}
 	for w := l.queue.head; w != nil; w = l.queue.head {
 		err := l.refusalLocked(now, &w.load.of)
 		if err == nil {

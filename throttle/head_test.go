@@ -11,10 +11,10 @@ import (
 
 // crowd has n callers wait on a limiter whose timers never fire: the test
 // looks at the queue instead, as late as it likes.
-func crowd(t *testing.T, n int, lim Limits) (l *Limiter, fake *clockwork.FakeClock) {
+func crowd(t *testing.T, n int, lim Limits, opts ...Option) (l *Limiter, fake *clockwork.FakeClock) {
 	t.Helper()
 	fake = clockwork.NewFakeClock()
-	l, err := New(lim, WithClock(stuck{fake}))
+	l, err := New(lim, append(opts, WithClock(stuck{fake}))...)
 	require.NoError(t, err)
 	for range n {
 		join(t, l)
@@ -58,6 +58,14 @@ func TestTheHeadKeepsCreditWhileItsTimerIsLate(t *testing.T) {
 func TestTheCreditIsBounded(t *testing.T) {
 	l, fake := crowd(t, 500, Limits{Windows: []Window{Bucket(20_000, 1)}})
 	assert.Equal(t, int64(1+200), admittedAfter(l, fake, time.Minute), "10 ms of it")
+}
+
+// A guard is for those who are counted by another's clock: every bit of credit would count there.
+func TestNoCreditUnderAGuard(t *testing.T) {
+	l, fake := crowd(t, 500, Limits{Windows: []Window{Bucket(20_000, 1)}}, WithGuard(50*time.Microsecond))
+	assert.Equal(t, int64(1), admittedAfter(l, fake, time.Millisecond))
+	assert.Zero(t, admittedAfter(l, fake, 100*time.Microsecond-1))
+	assert.Equal(t, int64(1), admittedAfter(l, fake, 1))
 }
 
 // Credit is for those who were there: a newcomer was not.

@@ -57,8 +57,9 @@ func WithClock(c clockwork.Clock) Option { return func(l *Limiter) { l.clock = c
 // own clock: two calls may come closer to each other on their way by the
 // jitter of the transit, so that a window which is exact here is exceeded
 // there. Choose d as large as that jitter; the default is 0, and a negative
-// one is refused. A bucket counts as if it refilled d later, a calendar has
-// what goes in the last d of a period count in the next one too.
+// one is refused. A bucket counts as if it refilled d later and gives no credit
+// for late timers, a calendar has what goes in the last d of a period count in
+// the next one too.
 func WithGuard(d time.Duration) Option { return func(l *Limiter) { l.guard = d } }
 
 // WithGovernor adds a control law that is asked after all Limits admit; nil adds none.

@@ -38,6 +38,10 @@ func Sliding(max int64, per time.Duration) Window {
 // Bucket refills at perSecond units and holds at most burst of them: after a
 // pause burst units go at once, and never more than burst + perSecond*t in t
 // seconds. It begins full.
+//
+// While callers wait in a queue, t may be 10 ms longer: what refilled while
+// the queue's timer was late is not lost, or a fast bucket with a small burst
+// would run at the pace of the timer. WithGuard takes this credit away.
 func Bucket(perSecond float64, burst int64) Window {
 	return Window{algorithm: tokenBucket, max: burst, rate: perSecond}
 }
