@@ -56,11 +56,11 @@ func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts) (h hold, credi
 		if n == 0 {
 			continue
 		}
-		if g.algorithm != tokenBucket {
+		if g.bucket == nil {
 			h.later(g.meter.wait(now, n), BoundByWindow, i)
 			continue
 		}
-		fits := from + g.meter.wait(from, n)
+		fits := from + g.bucket.wait(from, n)
 		h.later(fits-now, BoundByWindow, i)
 		credited = max(credited, fits)
 	}
@@ -81,8 +81,8 @@ func (l *Limiter) chargeLocked(now, credited instant, a *amounts) {
 		if n == 0 {
 			continue
 		}
-		if g.algorithm == tokenBucket {
-			g.meter.take(credited, n)
+		if g.bucket != nil {
+			g.bucket.take(credited, n)
 		} else {
 			g.meter.take(now, n)
 		}

@@ -31,8 +31,9 @@ const (
 // gauge is a window with its meter.
 type gauge struct {
 	Window
-	meter meter
-	since int64 // calls with a Seq up to this were not charged and have nothing to get back
+	meter  meter
+	bucket *bucketMeter // the meter, if it is one: only buckets give credit
+	since  int64        // calls with a Seq up to this were not charged and have nothing to get back
 }
 
 // frame is what the windows of one limiter have in common.
@@ -47,7 +48,8 @@ func (f frame) gauge(w Window, since int64) gauge {
 	case slidingLog:
 		g.meter = newSlidingMeter(w, f.guard)
 	case tokenBucket:
-		g.meter = newBucketMeter(w, f.guard)
+		g.bucket = newBucketMeter(w, f.guard)
+		g.meter = g.bucket
 	case calendar:
 		g.meter = newFixedMeter(w, f.base, f.guard)
 	case noAlgorithm: // refused by Validate

@@ -22,16 +22,16 @@ const (
 )
 
 // Release ends the permit; the call cost what was reserved.
-func (p Permit) Release() { p.end(asReserved, Cost{}, nil) }
+func (p Permit) Release() { p.end(asReserved, nil, nil) }
 
 // Settle ends the permit and corrects the windows to what the call really
 // cost: what was reserved too much is given back to the interval that it was
 // taken from, what was reserved too little is charged now, even if a window
 // goes below zero. Amounts outside 0..MaxAmount are clamped.
-func (p Permit) Settle(actual Cost) { p.end(asUsed, actual, nil) }
+func (p Permit) Settle(actual Cost) { p.end(asUsed, &actual, nil) }
 
 // Cancel ends the permit of a call that was never sent: all that was reserved is given back.
-func (p Permit) Cancel() { p.end(neverSent, Cost{}, nil) }
+func (p Permit) Cancel() { p.end(neverSent, nil, nil) }
 
 // End ends the permit like Settle, or like Release if actual is the zero
 // Cost, and reports whether it did: false if the permit had ended before.
@@ -39,15 +39,14 @@ func (p Permit) Cancel() { p.end(neverSent, Cost{}, nil) }
 // admitted, so that a law can hear how the call went; it must not call the
 // limiter.
 func (p Permit) End(actual Cost, f func(now time.Time, s Sent)) bool {
-	how := asUsed
 	if actual == (Cost{}) {
-		how = asReserved
+		return p.end(asReserved, nil, f)
 	}
-	return p.end(how, actual, f)
+	return p.end(asUsed, &actual, f)
 }
 
 // CancelThen is Cancel with the f of End.
-func (p Permit) CancelThen(f func(now time.Time, s Sent)) bool { return p.end(neverSent, Cost{}, f) }
+func (p Permit) CancelThen(f func(now time.Time, s Sent)) bool { return p.end(neverSent, nil, f) }
 
 // Sent returns what was noted at the admission; false if the permit has ended.
 func (p Permit) Sent() (Sent, bool) {
@@ -60,20 +59,26 @@ func (p Permit) Sent() (Sent, bool) {
 	return p.l.sent(&r.admission), r.gen == p.gen
 }
 
-func (p Permit) end(how ending, actual Cost, f func(now time.Time, s Sent)) bool {
+// end ends the permit; there is an actual cost only if how is asUsed.
+func (p Permit) end(how ending, actual *Cost, f func(now time.Time, s Sent)) bool {
 	l := p.l
 	if l == nil {
 		return false
 	}
-	ticket, ended := l.end(p, how, actual.clamped(), f)
+	var used load
+	if actual != nil {
+		c := actual.clamped()
+		used.set(&c)
+	}
+	ticket, ended := l.end(p, how, &used, f)
 	if ticket != nil {
-		l.shared.end(*ticket, how, actual.clamped())
+		l.shared.end(*ticket, how, used.cost)
 	}
 	return ended
 }
 
 // end is Permit.end within this process; the ticket is what has to end in the store.
-func (l *Limiter) end(p Permit, how ending, actual Cost, f func(now time.Time, s Sent)) (*Ticket, bool) {
+func (l *Limiter) end(p Permit, how ending, used *load, f func(now time.Time, s Sent)) (*Ticket, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.records[p.slot].gen != p.gen {
@@ -84,7 +89,7 @@ func (l *Limiter) end(p Permit, how ending, actual Cost, f func(now time.Time, s
 		return ticket, true
 	}
 	now := l.nowLocked()
-	l.settleLocked(now, &r.admission, how, actual)
+	l.settleLocked(now, &r.admission, how, &used.of)
 	if f != nil {
 		f(l.clock.At(now), l.sent(&r.admission))
 	}
@@ -92,21 +97,17 @@ func (l *Limiter) end(p Permit, how ending, actual Cost, f func(now time.Time, s
 	return ticket, true
 }
 
-// settleLocked corrects the windows to what a call really cost.
-func (l *Limiter) settleLocked(now instant, a *admission, how ending, actual Cost) {
+// settleLocked corrects the windows to what a call really cost: nothing if it was never sent.
+func (l *Limiter) settleLocked(now instant, a *admission, how ending, used *amounts) {
 	if how == asReserved {
 		return
-	}
-	var used amounts
-	if how == asUsed {
-		used.set(&actual)
 	}
 	var reserved amounts
 	reserved.set(&a.cost)
 	for i := range l.gauges {
 		g := &l.gauges[i]
 		taken := a.at
-		if g.algorithm == tokenBucket {
+		if g.bucket != nil {
 			taken = a.credited
 		}
 		switch less := reserved[g.unit] - used[g.unit]; {

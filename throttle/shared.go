@@ -147,7 +147,7 @@ func (s *shared) retreat(p Permit, grant Grant, place *int64) (w *waiter) {
 // undoLocked takes an admission back.
 func (l *Limiter) undoLocked(now instant, p Permit) {
 	r, _ := l.freeLocked(p.slot)
-	l.settleLocked(now, &r.admission, neverSent, Cost{})
+	l.settleLocked(now, &r.admission, neverSent, &amounts{})
 	l.stats.Admitted--
 }
 
