@@ -34,6 +34,7 @@ test: ## Vet and test every module: race detector, shuffled, runnable examples i
 	@[ -n "$(RACE)" ] || echo 'make test: no C compiler, so this run is WITHOUT the race detector' >&2
 	go vet work
 	go test $(RACE) -shuffle=on $(TESTFLAGS) work
+	go test ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
 
 .PHONY: check
 check: fmt-check lint tidy-check arch ## Everything CI asks for beside the tests: format, linters, go.mod files, floors

@@ -21,7 +21,7 @@ func threeWindows() throttle.Limits {
 }
 
 func TestNothingIsAllocated(t *testing.T) {
-	if raceDetector {
+	if throttle.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
 	l := newLimiter(t, threeWindows())
@@ -50,7 +50,7 @@ func TestNothingIsAllocated(t *testing.T) {
 }
 
 func TestNothingIsAllocatedByGivingUp(t *testing.T) {
-	if raceDetector {
+	if throttle.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
 	l := newLimiter(t, throttle.Limits{Concurrency: 1})
@@ -66,7 +66,7 @@ func TestNothingIsAllocatedByGivingUp(t *testing.T) {
 }
 
 func TestNothingIsAllocatedByWaiting(t *testing.T) {
-	if raceDetector {
+	if throttle.RaceDetector {
 		t.Skip("the race detector allocates")
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -34,6 +34,14 @@ func TestBucketWait(t *testing.T) {
 	odd.take(0, 2)
 	assert.Equal(t, time.Duration(333_333_334), odd.wait(0, 1), "a part of a nanosecond is rounded up")
 	assert.Equal(t, time.Duration(666_666_667), odd.wait(0, 2))
+	assert.Equal(t, int64(1), odd.spent(666_666_666), "so is what is missing")
+	assert.Zero(t, odd.spent(666_666_667))
+
+	odd = bucketOf(3, 3)
+	odd.take(0, 3)
+	odd.giveBack(0, 0, 1)
+	assert.Equal(t, instant(666_666_666), odd.full, "as if two had been taken")
+	assert.InDelta(t, 2.0/3, odd.frac, 1e-6)
 
 	assert.Zero(t, m.wait(time.Hour, 5))
 	m.take(time.Hour, 5)
@@ -110,6 +118,14 @@ func TestBucketGiveBack(t *testing.T) {
 	}
 }
 
+// A guard delays the refilling; it does not keep from giving back.
+func TestBucketGiveBackWithGuard(t *testing.T) {
+	m := newBucketMeter(Bucket(1, 10), time.Second)
+	m.take(0, 10)
+	m.giveBack(0, 0, 10)
+	assert.Zero(t, m.wait(time.Second, 10))
+}
+
 // What was given back is as if it had never been taken: a bucket replayed
 // without it holds as much, or more where the meter has merged its lows.
 func TestBucketGiveBackAgainstReplay(t *testing.T) {
@@ -119,7 +135,7 @@ func TestBucketGiveBackAgainstReplay(t *testing.T) {
 			n  int64
 		}
 		const perUnit, burst = int64(time.Second), 10
-		m, now := bucketOf(1, burst), instant(0)
+		m, now := bucketOf(1, burst), rapid.SampledFrom([]instant{0, 1}).Draw(t, "start")
 		var log []taken
 		most := rapid.SampledFrom([]int{5, 14, 100}).Draw(t, "most")
 		for range rapid.IntRange(1, 80).Draw(t, "ops") {

@@ -49,6 +49,7 @@ func TestCostThatCannotBe(t *testing.T) {
 		{throttle.Cost{Requests: throttle.MaxAmount + 1}, bad(throttle.Requests, throttle.MaxAmount+1)},
 		{throttle.Cost{Input: math.MaxInt64, Output: 1}, bad(throttle.Tokens, math.MinInt64)},
 		{throttle.Cost{Output: 6}, &throttle.CostError{Limiter: "x", Unit: throttle.OutputTokens, Amount: 6, Max: 5, Window: small}},
+		{throttle.Cost{Output: 5, Points: 4}, &throttle.CostError{Limiter: "x", Unit: throttle.Points, Amount: 4, Max: 3, Window: bucket}}, // the other just fits
 		{throttle.Cost{Points: 4}, &throttle.CostError{Limiter: "x", Unit: throttle.Points, Amount: 4, Max: 3, Window: bucket}},
 	} {
 		_, err := l.Acquire(t.Context(), tc.cost)

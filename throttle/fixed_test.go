@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -50,13 +51,15 @@ func TestPeriod(t *testing.T) {
 func TestADayThatWasLeftOut(t *testing.T) {
 	w := Fixed(1, day, at(t, "Pacific/Apia", "2011-01-01 00:00:00"))
 	moment := at(t, "Pacific/Apia", "2011-12-28 12:00:00")
-	var before time.Time
+	last, next := w.period(moment)
 	for range 120 {
 		begin, end := w.period(moment)
 		require.False(t, begin.After(moment))
 		require.True(t, end.After(moment))
-		require.False(t, begin.Before(before), "periods follow each other")
-		before, moment = begin, moment.Add(time.Hour)
+		if !begin.Equal(last) {
+			require.Equal(t, next, begin, "periods follow each other")
+		}
+		last, next, moment = begin, end, moment.Add(time.Hour)
 	}
 }
 
@@ -76,6 +79,10 @@ func TestFixedMeter(t *testing.T) {
 	assert.Equal(t, time.Duration(1), m.wait(45*time.Minute-1, 1))
 	assert.Zero(t, m.spent(45*time.Minute), "all of it at once")
 	assert.Zero(t, m.wait(45*time.Minute, 10))
+	stale := fixedOf(t, 10, 0)
+	stale.take(0, 7)
+	stale.take(45*time.Minute, 2) // a debt, that nobody asked about before
+	assert.Equal(t, int64(2), stale.spent(46*time.Minute))
 	m.take(45*time.Minute, 15)
 	assert.Equal(t, int64(15), m.spent(46*time.Minute), "a debt belongs to its period")
 	assert.Zero(t, m.wait(5*time.Hour, 10))
@@ -113,13 +120,31 @@ func TestFixedMeterWithGuard(t *testing.T) {
 	assert.Equal(t, int64(6), m.spent(end))
 	m.giveBack(end, end-1, 2)
 	assert.Equal(t, int64(4), m.spent(end), "given back after the end")
-	m.giveBack(end, end-guard-1, 4)
-	assert.Equal(t, int64(4), m.spent(end), "what was in time is no longer there")
+	m.giveBack(end, end-guard, 1)
+	assert.Equal(t, int64(3), m.spent(end), "also the first of the late ones")
+	m.giveBack(end, end-guard-1, 3)
+	assert.Equal(t, int64(3), m.spent(end), "what was in time is no longer there")
 	assert.Zero(t, m.spent(end+time.Hour))
 
 	m = fixedOf(t, 10, guard)
 	m.take(end-1, 4)
 	assert.Zero(t, m.spent(end+time.Hour), "too long ago to be late")
+}
+
+// A limiter reckons its calendar from the clock at the time that it was made.
+func TestFixedWindowOfALimiter(t *testing.T) {
+	fake := clockwork.NewFakeClockAt(at(t, "UTC", "2026-01-01 10:15:00"))
+	l, err := New(Limits{Windows: []Window{Fixed(1, time.Hour, time.Time{})}}, WithClock(fake))
+	require.NoError(t, err)
+	for range 3 {
+		require.True(t, l.Allow(Cost{}))
+		fake.Advance(time.Minute)
+		_, err = l.TryAcquire(Cost{})
+		var limited *LimitedError
+		require.ErrorAs(t, err, &limited)
+		assert.Equal(t, fake.Now().Truncate(time.Hour).Add(time.Hour), fake.Now().Add(limited.RetryAfter))
+		fake.Advance(limited.RetryAfter)
+	}
 }
 
 func TestFixedMeterFollows(t *testing.T) {
@@ -134,6 +159,8 @@ func TestFixedMeterFollows(t *testing.T) {
 	assert.Equal(t, unlike, bucketOf(1, 1).follow(0, m))
 
 	later := fixedOf(t, 5, 0)
-	require.Equal(t, followed, later.follow(46*time.Minute, fixedOf(t, 5, 0)))
+	stale := fixedOf(t, 5, 0)
+	stale.take(0, 3)
+	require.Equal(t, followed, later.follow(46*time.Minute, stale))
 	assert.Zero(t, later.spent(46*time.Minute))
 }

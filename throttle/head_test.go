@@ -25,7 +25,12 @@ func crowd(t *testing.T, n int, lim Limits, opts ...Option) (l *Limiter, fake *c
 // join has another caller wait, unless it can go at once.
 func join(t *testing.T, l *Limiter) *waiter {
 	t.Helper()
-	w, _, err := l.enter(t.Context(), Cost{}, lastPlace, false)
+	return joinWith(t, l, Cost{})
+}
+
+func joinWith(t *testing.T, l *Limiter, c Cost) *waiter {
+	t.Helper()
+	w, _, err := l.enter(t.Context(), c, lastPlace, false)
 	require.NoError(t, err)
 	return w
 }
@@ -108,6 +113,67 @@ func TestCreditBesideASlidingWindow(t *testing.T) {
 	assert.Equal(t, int64(9), admittedAfter(l, fake, time.Millisecond))
 	assert.Zero(t, admittedAfter(l, fake, time.Second-time.Millisecond-1))
 	assert.Equal(t, int64(1), admittedAfter(l, fake, 1), "the credit is gone, since the window held it back")
+}
+
+// Whoever the slower of two buckets held back had no use for the faster one
+// before: that one is credited from then on only.
+func TestCreditOfTheFasterOfTwoBuckets(t *testing.T) {
+	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(20_000, 1), Bucket(250, 1).Of(Points)}})
+	for range 3 {
+		joinWith(t, l, Cost{Points: 1})
+	}
+	for range 300 {
+		join(t, l)
+	}
+	require.Equal(t, int64(1), l.Stats().Admitted)
+	assert.Equal(t, int64(2+4*20), admittedAfter(l, fake, 12*time.Millisecond), "two after 4 and 8 ms, then 4 ms of 20,000 a second")
+}
+
+// What comes back to a bucket late was not there before: it is no credit.
+func TestNoCreditForWhatComesBack(t *testing.T) {
+	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(1000, 10)}})
+	p, err := l.TryAcquire(Cost{Requests: 10})
+	require.NoError(t, err)
+	for range 30 {
+		join(t, l)
+	}
+	fake.Advance(5 * time.Millisecond)
+	p.Cancel()
+	assert.Equal(t, int64(1+10), l.Stats().Admitted, "the burst, and no more")
+}
+
+// A bucket that was not there before has no credit for that time.
+func TestNoCreditFromBeforeAChange(t *testing.T) {
+	l, fake := crowd(t, 50, Limits{Windows: []Window{Sliding(1, time.Millisecond)}})
+	fake.Advance(5 * time.Millisecond)
+	require.NoError(t, l.SetLimits(Limits{Windows: []Window{Bucket(20_000, 1)}}))
+	assert.Equal(t, int64(1+1), l.Stats().Admitted)
+}
+
+// A call that was credited is given back as of then: what the bucket held
+// before the next one was full, and all of it would have overflowed.
+func TestACreditedCallGivesBackAsOfItsCredit(t *testing.T) {
+	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(1000, 1)}})
+	require.True(t, l.Allow(Cost{}))
+	first, _, err := l.enter(t.Context(), Cost{}, lastPlace, true)
+	require.NoError(t, err)
+	join(t, l)
+	require.Equal(t, int64(2), admittedAfter(l, fake, 2*time.Millisecond), "as of 1 and 2 ms")
+	first.permit.Cancel()
+	assert.False(t, l.Allow(Cost{}))
+	fake.Advance(time.Millisecond)
+	assert.True(t, l.Allow(Cost{}))
+}
+
+// The bound holds behind a call that the bucket does not count, too.
+func TestTheCreditIsBoundedBehindOthers(t *testing.T) {
+	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(20_000, 1).Of(Points)}})
+	l.PauseUntil(fake.Now().Add(time.Second))
+	join(t, l)
+	for range 500 {
+		joinWith(t, l, Cost{Points: 1})
+	}
+	assert.Equal(t, int64(1+1+200), admittedAfter(l, fake, time.Minute), "10 ms of it")
 }
 
 // A newcomer first serves those whose timer should have fired.

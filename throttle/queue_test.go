@@ -119,6 +119,7 @@ func TestCheapRequestStaysBehindAnExpensiveHead(t *testing.T) {
 		var limited *throttle.LimitedError
 		require.ErrorAs(t, err, &limited)
 		assert.Equal(t, time.Duration(1), limited.RetryAfter, "the head's wait")
+		assert.Equal(t, int64(2), l.Stats().Refused, "each of them is a refusal")
 		sleep(1)
 		assert.Equal(t, []int{0, 1, 2}, order(head, cheap, free))
 	})

@@ -1,5 +1,6 @@
 //go:build race
 
-package throttle_test
+package throttle
 
-const raceDetector = true
+// RaceDetector is for the tests of both packages.
+const RaceDetector = true

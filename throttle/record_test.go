@@ -37,5 +37,6 @@ func TestRecordsAndWaitersAreUsedAgain(t *testing.T) {
 		q.get()
 	}
 	assert.Nil(t, q.spare)
+	assert.Zero(t, q.spares)
 	assert.NotNil(t, q.get().ready)
 }

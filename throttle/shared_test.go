@@ -25,6 +25,7 @@ type watched struct {
 	busy    int
 	ended   []any // what End was told: nil, []Cost, or "cancel"
 	renewed int
+	leases  int // of the last renewal
 	latency time.Duration
 	failure error
 	dead    bool // renewals do not get through
@@ -88,6 +89,7 @@ func (w *watched) Cancel(ctx context.Context, t throttle.Ticket) error {
 func (w *watched) Renew(ctx context.Context, tickets []throttle.Ticket, lease time.Duration) ([]throttle.Ticket, error) {
 	w.mu.Lock()
 	w.renewed++
+	w.leases = len(tickets)
 	dead := w.dead
 	w.mu.Unlock()
 	if dead {
@@ -216,6 +218,8 @@ func TestTheEndOfAPermitEndsInTheStore(t *testing.T) {
 		assert.True(t, l.Allow(tokens(100)))
 		assert.Equal(t, 0, l.Stats().InFlight)
 		require.NoError(t, other.SetConcurrency(1))
+		fresh := sharing(t, s, throttle.Limits{Concurrency: 1})
+		require.NoError(t, fresh.Wait(t.Context(), throttle.Cost{}))
 		p, err = other.Acquire(t.Context(), throttle.Cost{Tokens: 0})
 		require.NoError(t, err, "Allow and Wait leave no lease behind")
 		p.Release()
@@ -251,6 +255,23 @@ func TestTwoLimitersShareSlots(t *testing.T) {
 		assert.Greater(t, renewed, 300)
 		sleep(time.Hour)
 		assert.LessOrEqual(t, s.renewed, renewed+2, "nothing is left to renew")
+	})
+}
+
+// What has ended is not renewed, also while others are in flight.
+func TestOnlyCallsInFlightAreRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		l := sharing(t, s, throttle.Limits{Concurrency: 3})
+		calls := spawnN(l, 3)
+		sleep(10 * time.Second)
+		assert.Equal(t, 3, s.leases)
+		calls[1].permit.Release()
+		calls[2].permit.Release()
+		sleep(10 * time.Second)
+		assert.Equal(t, 1, s.leases)
+		calls[0].permit.Release()
+		sleep(time.Minute)
 	})
 }
 

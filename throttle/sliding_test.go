@@ -252,6 +252,14 @@ func TestSlidingCopyFrom(t *testing.T) {
 	m.follow(300*time.Millisecond, old)
 	assert.Equal(t, int64(2), m.spent(300*time.Millisecond), "what the old one forgot stays forgotten")
 
+	// Stamps are found again under the rounding of the new window.
+	exact := slidingOf(10, second)
+	exact.take(time.Millisecond+1, 3)
+	m = slidingOf(5000, 1024*time.Millisecond)
+	m.follow(2*time.Millisecond, exact)
+	m.giveBack(2*time.Millisecond, time.Millisecond+1, 3)
+	assert.Zero(t, m.spent(2*time.Millisecond))
+
 	// The stamps of a quantised window may lie ahead; what comes next joins
 	// them and leaves late rather than early.
 	from := slidingOf(5000, 1024*time.Millisecond)
