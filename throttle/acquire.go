@@ -58,16 +58,26 @@ func (l *Limiter) tryLocked(now instant, n *load) (hold, error) {
 		return hold{}, err
 	}
 	l.catchUpLocked(now)
-	if head := l.queue.head; head != nil {
-		h, _ := l.holdLocked(now, now, &head.load)
+	if l.queue.head != nil {
 		l.stats.Refused++
-		return h, nil
+		return l.headHoldLocked(now), nil
 	}
-	h, _ := l.holdLocked(now, now, n)
+	h, _ := l.holdLocked(now, now, n, nil)
 	if h.wait > 0 {
 		l.stats.Refused++
 	}
 	return h, nil
+}
+
+// headHoldLocked is what holds back the head of the queue. It is served first
+// if nothing does any more, because a governor has changed its mind.
+func (l *Limiter) headHoldLocked(now instant) (h hold) {
+	head := l.queue.head
+	if h, _ = l.holdLocked(now, now, &head.load, head); h.wait == 0 {
+		l.pumpLocked(now)
+		h = hold{wait: 1, kind: BoundByGovernor} // whoever stood behind it was here first, too
+	}
+	return h
 }
 
 // Check returns why c would be turned away at once, however long it waited: a
@@ -109,9 +119,12 @@ func (l *Limiter) Reacquire(ctx context.Context, c Cost, seq int64) (Permit, err
 }
 
 func (l *Limiter) acquire(ctx context.Context, c Cost, place int64, keeps bool) (Permit, error) {
-	p, err := l.await(ctx, c, place, keeps)
-	if l.shared == nil || err != nil {
-		return p, err
+	p, waited, err := l.await(ctx, c, place, keeps)
+	if l.shared != nil && err == nil {
+		p, waited, err = l.shared.acquire(ctx, p, place, waited)
 	}
-	return l.shared.acquire(ctx, p, place)
+	if waited > 0 {
+		l.tellWaited(p, waited, err)
+	}
+	return p, err
 }

@@ -27,9 +27,10 @@ func (l *Limiter) boundLocked(h hold) Bound {
 
 // holdLocked is what holds n back at the head of the queue: the limits or,
 // when these let it go, the governor. Buckets are asked as of the earlier
-// instant from; credited is the instant from which they let it go.
-func (l *Limiter) holdLocked(now, from instant, n *load) (h hold, credited instant) {
-	h, credited = l.limitsHoldLocked(now, from, &n.of)
+// instant from; credited is the instant from which they let it go. w is who
+// would have to ask the Store, nil for one who does so out of turn.
+func (l *Limiter) holdLocked(now, from instant, n *load, w *waiter) (h hold, credited instant) {
+	h, credited = l.limitsHoldLocked(now, from, &n.of, w)
 	if l.governor != nil {
 		h = l.governedLocked(now, n.cost, h)
 	}
@@ -47,7 +48,7 @@ func (l *Limiter) governedLocked(now instant, c Cost, h hold) hold {
 }
 
 // limitsHoldLocked is what the pause, a window, the slots or the store hold back.
-func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts) (h hold, credited instant) {
+func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts, w *waiter) (h hold, credited instant) {
 	h.later(l.paused-now, BoundByPause, 0)
 	credited = from
 	for i := range l.gauges {
@@ -67,8 +68,8 @@ func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts) (h hold, credi
 	if h.wait == 0 && l.limit > 0 && l.inFlight >= l.limit {
 		h = hold{wait: Forever, kind: BoundByConcurrency}
 	}
-	if l.shared != nil && h.wait == 0 {
-		h = l.shared.hold(now)
+	if l.shared != nil && h.wait == 0 && w != nil {
+		h = l.shared.hold(now, w)
 	}
 	return h, credited
 }

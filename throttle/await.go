@@ -3,18 +3,16 @@ package throttle
 import (
 	"context"
 	"time"
-
-	"github.com/headrace/headrace/event"
 )
 
 // await is acquire within this process.
-func (l *Limiter) await(ctx context.Context, c Cost, place int64, keeps bool) (Permit, error) {
+func (l *Limiter) await(ctx context.Context, c Cost, place int64, keeps bool) (p Permit, waited time.Duration, err error) {
 	if ctx.Err() != nil {
-		return Permit{}, context.Cause(ctx)
+		return Permit{}, 0, context.Cause(ctx)
 	}
 	w, p, err := l.enter(ctx, c, place, keeps)
 	if w == nil {
-		return p, err
+		return p, 0, err
 	}
 	return l.stand(ctx, w)
 }
@@ -33,7 +31,7 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 	leads := l.queue.head == nil || place < l.queue.head.place
 	wait := Forever
 	if leads {
-		h, _ := l.holdLocked(now, now, &n)
+		h, _ := l.holdLocked(now, now, &n, &l.newcomer)
 		if wait = h.wait; wait == 0 {
 			return nil, l.admitLocked(now, now, &n, keeps), nil
 		}
@@ -56,21 +54,20 @@ func (l *Limiter) queueLocked(now instant, n load, place int64, keeps, leads boo
 }
 
 // stand waits until w is served, or ctx ends.
-func (l *Limiter) stand(ctx context.Context, w *waiter) (Permit, error) {
+func (l *Limiter) stand(ctx context.Context, w *waiter) (p Permit, waited time.Duration, err error) {
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
 		if l.leave(w) {
-			return Permit{}, context.Cause(ctx)
+			return Permit{}, 0, context.Cause(ctx)
 		}
 		<-w.ready // it was served in the same moment
 	}
-	p, err, waited := w.permit, w.err, w.waited
+	p, waited, err = w.permit, w.waited, w.err
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.queue.put(w)
-	l.mu.Unlock()
-	l.tell(event.LimiterWaited, waited, "", err)
-	return p, err
+	return p, waited, err
 }
 
 // leave takes w out of the queue; false if it has been served.

@@ -37,6 +37,11 @@ func TestBucketWait(t *testing.T) {
 	assert.Equal(t, int64(1), odd.spent(666_666_666), "so is what is missing")
 	assert.Zero(t, odd.spent(666_666_667))
 
+	odd = bucketOf(3, 2)
+	odd.take(0, 1)
+	odd.take(333_333_333, 1)
+	assert.InDelta(t, 2.0/3, odd.frac, 1e-6, "also when hardly anything is missing")
+
 	odd = bucketOf(3, 3)
 	odd.take(0, 3)
 	odd.giveBack(0, 0, 1)
@@ -313,6 +318,14 @@ func TestBucketCopyFrom(t *testing.T) {
 	m.follow(second/2, from)
 	m.giveBack(second/2, 0, 1)
 	assert.Equal(t, 2*time.Second, m.wait(second/2, 12), "the 2 units that it grew by, not 1.5 or 2.5")
+
+	// So does what was taken before it was full.
+	from = bucketOf(1, 10)
+	from.take(0, 5)
+	m = bucketOf(1, 20)
+	m.follow(20*time.Second, from)
+	m.giveBack(20*time.Second, 0, 5)
+	assert.Equal(t, int64(10), m.spent(20*time.Second))
 
 	// At another rate, units are given back, not time.
 	from = bucketOf(10, 10)

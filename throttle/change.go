@@ -30,7 +30,10 @@ func (l *Limiter) Update(f func(now time.Time)) {
 // back as that one remembered; a bucket keeps the units that were left, up to
 // the new burst. A window of a unit that was not limited before begins empty.
 func (l *Limiter) SetLimits(lim Limits) error {
-	if err := lim.Validate(); err != nil {
+	p := invalid.Problems{Owner: "throttle"}
+	p.Add(lim.Validate())
+	l.checkGuard(lim, &p)
+	if err := p.Err(); err != nil {
 		return err
 	}
 	l.setLimits(lim)
@@ -48,6 +51,7 @@ func (l *Limiter) setLimits(lim Limits) {
 		l.gauges[i].inherit(now, old, i)
 	}
 	l.charged = now
+	l.newsLocked()
 	for w := l.queue.head; w != nil; {
 		next := w.next
 		if err := l.refusalLocked(now, &w.load.of); err != nil {
@@ -93,7 +97,10 @@ func (l *Limiter) SetConcurrency(n int) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	l.Update(func(time.Time) { l.limit = n })
+	l.Update(func(time.Time) {
+		l.limit = n
+		l.newsLocked()
+	})
 	l.tell(event.LimiterChanged, 0, fmt.Sprint(l.Limits()), nil)
 	return nil
 }

@@ -50,6 +50,7 @@ func TestCostThatCannotBe(t *testing.T) {
 		{throttle.Cost{Input: math.MaxInt64, Output: 1}, bad(throttle.Tokens, math.MinInt64)},
 		{throttle.Cost{Output: 6}, &throttle.CostError{Limiter: "x", Unit: throttle.OutputTokens, Amount: 6, Max: 5, Window: small}},
 		{throttle.Cost{Output: 5, Points: 4}, &throttle.CostError{Limiter: "x", Unit: throttle.Points, Amount: 4, Max: 3, Window: bucket}}, // the other just fits
+		{throttle.Cost{Requests: throttle.MaxAmount, Points: 4}, &throttle.CostError{Limiter: "x", Unit: throttle.Points, Amount: 4, Max: 3, Window: bucket}},
 		{throttle.Cost{Points: 4}, &throttle.CostError{Limiter: "x", Unit: throttle.Points, Amount: 4, Max: 3, Window: bucket}},
 	} {
 		_, err := l.Acquire(t.Context(), tc.cost)
@@ -60,4 +61,27 @@ func TestCostThatCannotBe(t *testing.T) {
 		assert.False(t, l.Allow(tc.cost))
 	}
 	assert.True(t, l.Allow(throttle.Cost{Requests: throttle.MaxAmount, Output: 5, Points: 3}), "nothing was taken, and this just fits")
+}
+
+// Each window is asked about its own unit only.
+func TestCostThatCannotBeByUnit(t *testing.T) {
+	costs := [throttle.Units]func(n int64) throttle.Cost{
+		func(n int64) throttle.Cost { return throttle.Cost{Requests: n} },
+		func(n int64) throttle.Cost { return throttle.Cost{Tokens: n} },
+		func(n int64) throttle.Cost { return throttle.Cost{Tokens: 1, Input: n} },
+		func(n int64) throttle.Cost { return throttle.Cost{Tokens: 1, Output: n} },
+		func(n int64) throttle.Cost { return throttle.Cost{Points: n} },
+	}
+	for u := range throttle.Units {
+		w := throttle.Sliding(5, time.Second).Of(u)
+		l := newLimiter(t, windows(w))
+		for v, cost := range costs {
+			if throttle.Unit(v) == u {
+				assert.Equal(t, &throttle.CostError{Unit: u, Amount: 6, Max: 5, Window: w}, l.Check(cost(6)))
+				assert.NoError(t, l.Check(cost(5)))
+			} else {
+				assert.NoError(t, l.Check(cost(6)), "%s are not limited", throttle.Unit(v))
+			}
+		}
+	}
 }

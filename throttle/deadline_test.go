@@ -42,6 +42,27 @@ func TestADeadlineBeforeTheEarliestAdmissionFailsAtOnce(t *testing.T) {
 	})
 }
 
+// Only a deadline before the admission is too early, and only what the call
+// itself takes counts: not the debt of a window that it does not use.
+func TestADeadlineThatMayBeMet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, windows(throttle.Sliding(1, time.Second), throttle.Sliding(10, time.Hour).Of(throttle.Tokens)))
+		p, err := l.TryAcquire(tokens(10))
+		require.NoError(t, err)
+		p.Settle(tokens(20))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second+1)
+		defer cancel()
+		require.NoError(t, l.Wait(ctx, throttle.Cost{}))
+
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		err = l.Wait(ctx, throttle.Cost{})
+		assert.NotErrorAs(t, err, new(*throttle.DeadlineError), "the two come at one instant: whichever is seen first")
+		assert.Equal(t, time.Second, time.Since(begin))
+	})
+}
+
 // A pause counts; a slot or a law may come free at any moment.
 func TestWhatADeadlineIsMeasuredAgainst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

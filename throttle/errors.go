@@ -56,6 +56,9 @@ func (e *CostError) Error() string {
 		e.Limiter, e.Amount, e.Unit, e.Window)
 }
 
+// RateLimited tells a circuit breaker that this is no failure: nothing was sent.
+func (e *CostError) RateLimited() bool { return true }
+
 // Is reports whether target is ErrCost.
 func (e *CostError) Is(target error) bool { return target == ErrCost }
 

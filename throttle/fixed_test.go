@@ -81,8 +81,8 @@ func TestFixedMeter(t *testing.T) {
 	assert.Zero(t, m.wait(45*time.Minute, 10))
 	stale := fixedOf(t, 10, 0)
 	stale.take(0, 7)
-	stale.take(45*time.Minute, 2) // a debt, that nobody asked about before
-	assert.Equal(t, int64(2), stale.spent(46*time.Minute))
+	stale.take(5*time.Hour, 2) // a debt, before anybody asked about its period
+	assert.Equal(t, int64(2), stale.spent(5*time.Hour))
 	m.take(45*time.Minute, 15)
 	assert.Equal(t, int64(15), m.spent(46*time.Minute), "a debt belongs to its period")
 	assert.Zero(t, m.wait(5*time.Hour, 10))
@@ -125,6 +125,13 @@ func TestFixedMeterWithGuard(t *testing.T) {
 	m.giveBack(end, end-guard-1, 3)
 	assert.Equal(t, int64(3), m.spent(end), "what was in time is no longer there")
 	assert.Zero(t, m.spent(end+time.Hour))
+
+	m = fixedOf(t, 10, guard)
+	m.take(end-guard, 3)
+	m.giveBack(end-1, end-guard, 1)
+	assert.Equal(t, int64(2), m.late, "the first of the late ones")
+	m.giveBack(end-1, end-guard, 2)
+	assert.Zero(t, m.late)
 
 	m = fixedOf(t, 10, guard)
 	m.take(end-1, 4)

@@ -129,7 +129,8 @@ func TestCreditOfTheFasterOfTwoBuckets(t *testing.T) {
 	assert.Equal(t, int64(2+4*20), admittedAfter(l, fake, 12*time.Millisecond), "two after 4 and 8 ms, then 4 ms of 20,000 a second")
 }
 
-// What comes back to a bucket late was not there before: it is no credit.
+// What comes back to a bucket late was not there before: those whose timer was
+// late are served first, and nobody is credited for the rest.
 func TestNoCreditForWhatComesBack(t *testing.T) {
 	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(1000, 10)}})
 	p, err := l.TryAcquire(Cost{Requests: 10})
@@ -139,7 +140,7 @@ func TestNoCreditForWhatComesBack(t *testing.T) {
 	}
 	fake.Advance(5 * time.Millisecond)
 	p.Cancel()
-	assert.Equal(t, int64(1+10), l.Stats().Admitted, "the burst, and no more")
+	assert.Equal(t, int64(1+5+9), l.Stats().Admitted, "one for each of 5 ms, and the burst but for what overflowed")
 }
 
 // A bucket that was not there before has no credit for that time.
@@ -163,6 +164,18 @@ func TestACreditedCallGivesBackAsOfItsCredit(t *testing.T) {
 	assert.False(t, l.Allow(Cost{}))
 	fake.Advance(time.Millisecond)
 	assert.True(t, l.Allow(Cost{}))
+}
+
+// Nobody is credited for the time before those ahead went.
+func TestNoCreditFromBeforeThoseAhead(t *testing.T) {
+	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(20_000, 1).Of(Tokens), Bucket(250, 1).Of(Points)}})
+	for range 3 {
+		joinWith(t, l, Cost{Points: 1})
+	}
+	for range 300 {
+		joinWith(t, l, Cost{Tokens: 1})
+	}
+	assert.Equal(t, int64(2+1+4*20), admittedAfter(l, fake, 12*time.Millisecond), "two after 4 and 8 ms, then 4 ms of 20,000 a second")
 }
 
 // The bound holds behind a call that the bucket does not count, too.
@@ -190,4 +203,31 @@ func TestANewcomerServesALateHeadFirst(t *testing.T) {
 	assert.Equal(t, int64(3), l.Stats().Admitted)
 	fake.Advance(time.Millisecond)
 	assert.True(t, l.Allow(Cost{}))
+}
+
+// A call that ends while the timer is late does not cost those who wait their credit.
+func TestTheEndOfACallDoesNotCostTheCredit(t *testing.T) {
+	for name, end := range map[string]func(Permit){
+		"released": Permit.Release,
+		"settled":  func(p Permit) { p.Settle(Cost{Tokens: 5}) },
+		"observed": func(p Permit) { p.End(Cost{Tokens: 1}, func(time.Time, Sent) {}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(1000, 20), Sliding(1000, time.Hour).Of(Tokens)}})
+			var open []Permit
+			for range 20 {
+				p, err := l.TryAcquire(Cost{Tokens: 10})
+				require.NoError(t, err)
+				open = append(open, p)
+			}
+			for range 200 {
+				join(t, l)
+			}
+			for i, p := range open {
+				fake.Advance(5 * time.Millisecond)
+				end(p)
+				require.Equal(t, int64(20+5*(i+1)), l.Stats().Admitted)
+			}
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -34,6 +35,7 @@ type Limiter struct {
 	paused   instant // nobody goes before it
 	closed   closing // nobody goes at all
 	queue    queue
+	newcomer waiter          // stands for one who has not asked the Store yet; never changed
 	timer    clockwork.Timer // for the head only
 	due      instant         // when the timer should fire
 	charged  instant         // buckets were last charged as of then
@@ -72,13 +74,16 @@ func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observe
 // WithStore shares the limits through s with every limiter of the same name
 // that uses it, in this process or another. A call is admitted here first and
 // then by the store; if the store refuses, it is undone here and waits in its
-// old place. All calls in flight hold a lease of 30 s on their slot, renewed
-// every 10 s, so that the slots of a process that died become free.
+// old place, with those behind it. Several may be asking at a time; which of
+// these goes first is the store's to say. All calls in flight hold a lease of
+// 30 s on their slot, renewed every 10 s, so that the slots of a process that
+// died become free.
 //
 // Each admission is then a call of the store, and so is each end of a permit
-// that has a slot or settles; TryAcquire, Allow and the ends of permits give
-// it at most 2 s. An error of the store is that of the call, and nothing was
-// taken. The limiter needs a name, which is the key in the store. nil shares nothing.
+// that has a slot or settles. The store is given 5 s for it. An error of the
+// store is that of the call, and nothing was taken; an end that it does not
+// hear of is counted in Stats. The limiter needs a name, which is the key in
+// the store, and cannot have a guard. nil shares nothing.
 func WithStore(s Store) Option {
 	return func(l *Limiter) {
 		l.shared = nil
@@ -97,9 +102,7 @@ func New(lim Limits, opts ...Option) (*Limiter, error) {
 	}
 	p := invalid.Problems{Owner: "throttle"}
 	p.Add(lim.Validate())
-	if l.guard < 0 {
-		p.Addf("Guard", "%s is negative: use the jitter of the transit, or 0", l.guard)
-	}
+	l.checkGuard(lim, &p)
 	if l.shared != nil && l.name == "" {
 		p.Addf("Name", "is empty: with a Store the limiter needs one, it is the key")
 	}
@@ -112,6 +115,22 @@ func New(lim Limits, opts ...Option) (*Limiter, error) {
 
 // Name returns the name given by WithName.
 func (l *Limiter) Name() string { return l.name }
+
+func (l *Limiter) checkGuard(lim Limits, p *invalid.Problems) {
+	switch {
+	case l.guard < 0:
+		p.Addf("Guard", "%s is negative: use the jitter of the transit, or 0", l.guard)
+	case l.guard > longestFill:
+		p.Addf("Guard", "%s is longer than a century", l.guard)
+	case l.guard > 0 && l.shared != nil:
+		p.Addf("Guard", "%s cannot be kept with a Store, which counts by its own clock: state lower limits", l.guard)
+	}
+	for i, w := range lim.Windows {
+		if w.algorithm == calendar && w.per > 0 && l.guard >= w.per {
+			p.Addf(fmt.Sprintf("Windows[%d].Per", i), "%s is not longer than the guard of %s", w.per, l.guard)
+		}
+	}
+}
 
 // nowLocked never steps back, whatever an injected clock does.
 func (l *Limiter) nowLocked() instant {

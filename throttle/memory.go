@@ -19,7 +19,9 @@ const slotPoll = 25 * time.Millisecond
 // MemoryStore is a Store in the memory of this process: for one that limits
 // many keys, for a service that others ask, and for tests. It is as exact as a
 // Limiter. A key that holds no history, no lease and no cooldown any more is
-// forgotten, so that many keys do not stay for ever. Who waits for a slot is
+// forgotten, so that many keys do not stay for ever: it begins anew, with full
+// buckets, under whatever limits come next, and a debit that comes after it was
+// forgotten is charged under the limits of the ticket. Who waits for a slot is
 // told to ask again in 25 ms, or sooner if a lease lapses before.
 //
 // Its methods never block but for each other, so that a context matters only
@@ -126,6 +128,9 @@ func (s *MemoryStore) Cancel(ctx context.Context, t Ticket) error {
 func (s *MemoryStore) end(ctx context.Context, t Ticket, used func(i int, reserved *amounts) amounts) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if t.ID == "" {
+		return nil // nothing was taken
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

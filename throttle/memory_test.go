@@ -323,3 +323,25 @@ func BenchmarkMemoryStoreTake(b *testing.B) {
 		}
 	})
 }
+
+// What holds no slot needs no lease, whatever was asked for.
+func TestMemoryStoreKeepsNoLeaseWithoutASlot(t *testing.T) {
+	s, clock, take := memoryStore(t)
+	g := take(time.Hour, user(1, Sliding(2, time.Second)))
+	assert.Empty(t, s.leases)
+	require.NoError(t, s.Cancel(t.Context(), g.Ticket))
+	take(0, user(2, Fixed(1, time.Hour, clock.Now())))
+	clock.Advance(time.Minute)
+	assert.Equal(t, 59*time.Minute, take(0, user(2, Fixed(1, time.Hour, clock.Now().Add(-time.Minute)))).Wait, "a calendar is exact")
+}
+
+// The shortest of waits is one.
+func TestMemoryStoreOneNanosecond(t *testing.T) {
+	s, clock, take := memoryStore(t)
+	require.NoError(t, s.Cooldown(t.Context(), "user 1", 1))
+	assert.Equal(t, time.Duration(1), take(0, user(1, Sliding(1, time.Second))).Wait)
+	clock.Advance(1)
+	assert.Zero(t, take(0, user(1, Sliding(1, time.Second))).Wait)
+	clock.Advance(time.Second - 1)
+	assert.Equal(t, time.Duration(1), take(0, user(1, Sliding(1, time.Second))).Wait)
+}

@@ -23,6 +23,8 @@ func TestInherit(t *testing.T) {
 		{"the same period", []Window{Sliding(5, second), Sliding(100, minute)}, Sliding(50, minute), 0, 1},
 		{"no period alike: the one that looks back farthest", []Window{Sliding(5, second), Sliding(100, minute), Sliding(9, 2*second)}, Sliding(50, 3*second), 0, 1},
 		{"the same algorithm before another", []Window{Bucket(5, 5), Sliding(100, minute)}, Sliding(50, second), 0, 1},
+		{"also before one that looks back farther", []Window{Fixed(100, time.Hour, time.Time{}), Sliding(5, second)}, Sliding(50, minute), 0, 1},
+		{"several of another algorithm, by their place", []Window{Bucket(5, 5), Bucket(7, 9)}, Sliding(50, second), 1, 1},
 		{"another algorithm before nothing", []Window{Bucket(5, 5)}, Sliding(50, second), 0, 0},
 		{"buckets by their rate", []Window{Bucket(10, 20), Bucket(2, 1000)}, Bucket(2, 500), 0, 1},
 		{"buckets by their burst", []Window{Bucket(10, 20), Bucket(2, 1000)}, Bucket(1, 1000), 0, 1},

@@ -16,3 +16,19 @@ func (l *Limiter) tell(kind event.Kind, wait time.Duration, reason string, err e
 	e.Wait, e.Reason, e.Err = wait, reason, err
 	event.Send(l.observer, e)
 }
+
+// tellWaited tells of a wait that is over. An observer that ends the goroutine
+// takes nothing along.
+func (l *Limiter) tellWaited(p Permit, waited time.Duration, err error) {
+	if l.observer == nil {
+		return
+	}
+	told := false
+	defer func() {
+		if !told {
+			p.Cancel()
+		}
+	}()
+	l.tell(event.LimiterWaited, waited, "", err)
+	told = true
+}

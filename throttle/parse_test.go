@@ -112,6 +112,7 @@ func TestParseLimits(t *testing.T) {
 		{"bucket 10/s", bucketOf(10, 10), "bucket 10/s burst 10"},
 		{"bucket 90/min", bucketOf(1.5, 2), "bucket 90/min burst 2"},
 		{"bucket 1/h", bucketOf(1./3600, 1), "bucket 1/h burst 1"},
+		{"bucket 31/min burst 10", bucketOf(31./60, 10), ""}, // 31./60*60 is not 31
 		{"bucket 100/day burst 1", bucketOf(100./86400, 1), ""},
 		{"bucket 100/week burst 7", bucketOf(100./604800, 7), ""},
 		{"bucket 10/15min burst 3", bucketOf(10./900, 3), "bucket 40/h burst 3"},
@@ -262,6 +263,7 @@ func TestParseLimitsRefuses(t *testing.T) {
 		{"fixed 5/day@Europe/Atlantis", "Europe/Atlantis", 12, zone("Europe/Atlantis")},
 		{"fixed 5/day@ ../zone ", "../zone", 13, zone("../zone")},
 		{"fixed 5/day@2026-01-01", "2026-01-01", 12, stampHelp},
+		{"fixed 5/day@20260101", "20260101", 12, stampHelp},
 		{"fixed 5/day@2026-13-01T00:00:00Z", "2026-13-01T00:00:00Z", 12, stampHelp},
 		{"fixed 5/day@2026-01-01T00:00:00Z[UTC", "2026-01-01T00:00:00Z[UTC", 12, "the ] after the time zone is missing"},
 		{"fixed 5/day@2026-01-01T00:00:00Z[Mars]", "2026-01-01T00:00:00Z[Mars]", 12, zone("Mars")},

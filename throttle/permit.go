@@ -70,31 +70,37 @@ func (p Permit) end(how ending, actual *Cost, f func(now time.Time, s Sent)) boo
 		c := actual.clamped()
 		used.set(&c)
 	}
-	ticket, ended := l.end(p, how, &used, f)
-	if ticket != nil {
-		l.shared.end(*ticket, how, used.cost)
+	if l.shared != nil {
+		var claimed bool
+		if p, claimed = l.shared.end(p, how, used.cost); !claimed {
+			return false
+		}
 	}
-	return ended
+	return l.end(p, how, &used.of, f)
 }
 
-// end is Permit.end within this process; the ticket is what has to end in the store.
-func (l *Limiter) end(p Permit, how ending, used *load, f func(now time.Time, s Sent)) (*Ticket, bool) {
+// end is Permit.end within this process.
+func (l *Limiter) end(p Permit, how ending, used *amounts, f func(now time.Time, s Sent)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.records[p.slot].gen != p.gen {
-		return nil, false
+		return false
 	}
-	r, ticket := l.freeLocked(p.slot)
 	if how == asReserved && f == nil && l.queue.head == nil && l.governor == nil {
-		return ticket, true
+		l.freeLocked(p.slot)
+		return true
 	}
 	now := l.nowLocked()
-	l.settleLocked(now, &r.admission, how, &used.of)
-	if f != nil {
-		f(l.clock.At(now), l.sent(&r.admission))
+	l.catchUpLocked(now)
+	r := l.freeLocked(p.slot)
+	l.settleLocked(now, &r.admission, how, used)
+	if f == nil {
+		l.pumpLocked(now)
+		return true
 	}
-	l.pumpLocked(now)
-	return ticket, true
+	defer l.pumpLocked(now) // also if f panics
+	f(l.clock.At(now), l.sent(&r.admission))
+	return true
 }
 
 // settleLocked corrects the windows to what a call really cost: nothing if it was never sent.
@@ -115,9 +121,13 @@ func (l *Limiter) settleLocked(now instant, a *admission, how ending, used *amou
 			g.meter.giveBack(now, taken, less)
 		case less < 0:
 			g.meter.take(now, -less)
+		default:
+			continue
+		}
+		if g.bucket != nil {
+			l.charged = now
 		}
 	}
-	l.charged = now
 	if how == neverSent && l.governor != nil {
 		l.governor.OnUnsent(l.clock.At(now), l.sent(a))
 	}

@@ -44,12 +44,11 @@ func (l *Limiter) recordLocked() (*record, Permit) {
 }
 
 // freeLocked ends what recordLocked began. The record may be read until the lock is given up.
-func (l *Limiter) freeLocked(slot uint32) (r *record, ticket *Ticket) {
-	r = &l.records[slot]
-	ticket = r.ticket
+func (l *Limiter) freeLocked(slot uint32) *record {
+	r := &l.records[slot]
 	r.gen++
 	r.ticket = nil
 	l.inFlight--
 	l.free = append(l.free, slot)
-	return r, ticket
+	return r
 }

@@ -40,7 +40,7 @@ func (l *Limiter) tooLateLocked(ctx context.Context, now instant, a *amounts) er
 	wait := l.paused - now
 	for i := range l.gauges {
 		g := &l.gauges[i]
-		if n := a[g.unit]; n > 0 && (g.unit == Requests || l.inFlight == 0) {
+		if n := a[g.unit]; n > 0 && (l.inFlight == 0 || g.unit == Requests && l.shared == nil) {
 			wait = max(wait, g.meter.wait(now, n))
 		}
 	}

@@ -7,12 +7,10 @@ import (
 	"time"
 )
 
-const (
-	// leaseTime is how long a slot stays taken after its process died.
-	leaseTime = 30 * time.Second
-	// storeTimeout bounds what has no context of its own: TryAcquire, and the end of a permit.
-	storeTimeout = 2 * time.Second
-)
+// storeTimeout is how long a Store is given to answer.
+const storeTimeout = 5 * time.Second
+
+var errStoreSlow = errors.New("no answer within " + storeTimeout.String())
 
 // shared is a limiter's side of a Store. A call is admitted here first, which
 // costs the store nothing, and then there; refused, it is undone here and goes
@@ -23,61 +21,53 @@ type shared struct {
 	briefly func(func(context.Context)) // runs what has no context of its own
 
 	// guarded by the limiter's lock
-	until  instant // nobody asks before: the store said how long to wait
-	why    BoundKind
 	asking int
-	most   int // who may ask at once: one after a refusal, and one more with each success
+	most   int   // who may ask at once: one after a refusal, and one more with each success
+	news   int64 // counts what may turn a refusal into a success: units and slots given back, new limits
 	renews bool
 }
 
 func newShared(l *Limiter, s Store) *shared {
-	return &shared{limiter: l, store: s, most: 1, briefly: func(f func(context.Context)) {
-		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-		defer cancel()
-		f(ctx)
-	}}
+	return &shared{limiter: l, store: s, most: 1, briefly: func(f func(context.Context)) { f(context.Background()) }}
 }
 
-// hold is what keeps a call from asking.
-func (s *shared) hold(now instant) hold {
+// hold is what keeps w from asking.
+func (s *shared) hold(now instant, w *waiter) hold {
 	switch {
-	case s.until > now:
-		return hold{wait: s.until - now, kind: BoundByStore}
+	case w.after > now && (w.news == s.news || w.why == BoundByPause):
+		return hold{wait: w.after - now, kind: BoundByStore}
 	case s.asking >= s.most:
 		return hold{wait: Forever, kind: BoundByStore}
 	}
 	return hold{}
 }
 
-// ask has the store decide about an admitted call. If it refuses, grant.Wait
-// is positive and nothing else has happened yet. A panic of its code undoes
-// the admission and goes on.
-func (s *shared) ask(ctx context.Context, p Permit) (grant Grant, err error) {
-	l := s.limiter
-	l.mu.Lock()
-	cost, lim := l.records[p.slot].cost, l.limitsLocked()
-	l.mu.Unlock()
-	returned := false
-	defer func() {
-		if !returned {
-			_, _ = s.settle(ctx, p, Grant{}, errors.ErrUnsupported)
-		}
-	}()
-	grant, err = s.store.Take(ctx, []Demand{{Key: l.name, Limits: lim, Cost: cost}}, leaseTime)
-	returned = true
-	return grant, err
+// newsLocked has those whom the Store refused ask again.
+func (l *Limiter) newsLocked() {
+	if l.shared != nil {
+		l.shared.news++
+	}
 }
 
 // acquire returns p when the store admits its call too.
-func (s *shared) acquire(ctx context.Context, p Permit, place int64) (Permit, error) {
+func (s *shared) acquire(ctx context.Context, p Permit, place int64, waited time.Duration) (Permit, time.Duration, error) {
 	for {
-		grant, err := s.ask(ctx, p)
-		if err != nil || grant.Wait <= 0 {
-			return s.settle(ctx, p, grant, err)
+		r, err := s.ask(ctx, p)
+		if err != nil {
+			return Permit{}, waited, err
 		}
-		w := s.retreat(p, grant, &place)
-		if p, err = s.limiter.stand(ctx, w); err != nil {
-			return Permit{}, err
+		if r == nil {
+			s.limiter.countWait(waited)
+			return p, waited, nil
+		}
+		w, err := s.retreat(ctx, p, r, &place)
+		if err != nil {
+			return Permit{}, waited, err
+		}
+		var more time.Duration
+		p, more, err = s.limiter.stand(ctx, w)
+		if waited += more; err != nil {
+			return Permit{}, waited, err
 		}
 	}
 }
@@ -85,135 +75,153 @@ func (s *shared) acquire(ctx context.Context, p Permit, place int64) (Permit, er
 // try is acquire for a call that does not wait.
 func (s *shared) try(p Permit) (got Permit, err error) {
 	s.briefly(func(ctx context.Context) {
-		var grant Grant
-		if grant, err = s.ask(ctx, p); err != nil || grant.Wait <= 0 {
-			got, err = s.settle(ctx, p, grant, err)
+		var r *refusal
+		if r, err = s.ask(ctx, p); err != nil || r == nil {
+			got = p
 			return
 		}
-		s.retreat(p, grant, nil)
-		err = &LimitedError{Limiter: s.limiter.name, RetryAfter: grant.Wait, Bound: grant.Bound}
+		s.turnAway(p)
+		err = &LimitedError{Limiter: s.limiter.name, RetryAfter: r.wait, Bound: r.bound}
 	})
-	return got, err
-}
-
-// settle ends the asking, unless the store has refused.
-func (s *shared) settle(ctx context.Context, p Permit, grant Grant, err error) (Permit, error) {
-	l := s.limiter
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s.asking--
-	now := l.nowLocked()
-	if err == nil {
-		s.most++
-		l.records[p.slot].ticket = &grant.Ticket
-		s.renewLaterLocked()
-		l.pumpLocked(now)
-		return p, nil
-	}
-	l.undoLocked(now, p)
-	l.pumpLocked(now)
-	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) || errors.Is(err, ErrCost) {
+	if err != nil {
 		return Permit{}, err
 	}
-	return Permit{}, fmt.Errorf("throttle: limiter %q: its store: %w", l.name, err)
+	return got, nil
 }
 
-// retreat undoes an admission that the store refused and, if there is a place
-// for it, puts the call back into the queue. Nobody asks again before the wait is over.
-func (s *shared) retreat(p Permit, grant Grant, place *int64) (w *waiter) {
+// refusal is a store's no, or one of our own that came up while it was asked.
+type refusal struct {
+	wait  time.Duration
+	bound Bound
+	news  int64 // when the store was asked
+	own   bool
+}
+
+// ask has the store decide about an admitted call. With an error, or a panic
+// of its code, the admission has been undone; with a refusal not yet.
+func (s *shared) ask(ctx context.Context, p Permit) (no *refusal, err error) {
+	l := s.limiter
+	l.mu.Lock()
+	cost, lim, news := l.records[p.slot].cost, l.limitsLocked(), s.news
+	l.mu.Unlock()
+	answered := false
+	defer func() {
+		if !answered {
+			s.undo(p)
+		}
+	}()
+	asking, cancel := context.WithTimeoutCause(ctx, storeTimeout, errStoreSlow)
+	defer cancel()
+	grant, err := s.store.Take(asking, []Demand{{Key: l.name, Limits: lim, Cost: cost}}, leaseTime)
+	switch {
+	case err != nil && (ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) || errors.Is(err, ErrCost)):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("throttle: limiter %q: its store: %w", l.name, err)
+	case grant.Wait > 0:
+		answered = true
+		return &refusal{wait: grant.Wait, bound: grant.Bound, news: news}, nil
+	}
+	no, err = s.keep(p, &grant)
+	if no != nil || err != nil { // a pause or a closing has come up meanwhile
+		if s.store.Cancel(asking, grant.Ticket) != nil {
+			s.failed()
+		}
+	}
+	answered = err == nil
+	return no, err
+}
+
+// keep has the permit hold what the store granted, if that is still wanted.
+func (s *shared) keep(p Permit, grant *Grant) (*refusal, error) {
 	l := s.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.nowLocked()
-	s.asking--
-	s.most = 1
-	if until := now + min(grant.Wait, longestFill); until > s.until {
-		s.until, s.why = until, grant.Bound.Kind
+	if err := l.closed.reason(now); err != nil {
+		return nil, err
 	}
-	r := &l.records[p.slot]
-	l.undoLocked(now, p)
-	if place != nil {
-		*place = min(*place, r.seq)
-		var n load
-		n.set(&r.cost)
-		w = l.queueLocked(now, n, *place, true, false, 0)
-	} else {
-		l.stats.Refused++
+	if l.paused > now {
+		wait := l.paused - now
+		return &refusal{wait: wait, bound: Bound{Kind: BoundByPause, Wait: wait}, own: true}, nil
+	}
+	s.asking--
+	s.most++
+	l.records[p.slot].ticket = &grant.Ticket
+	if grant.Ticket.Leased() {
+		s.renewLaterLocked()
 	}
 	l.pumpLocked(now)
-	return w
+	return nil, nil
+}
+
+// retreat undoes an admission that the store refused and puts the call back
+// into the queue. It asks again when the wait is over, or when there is news.
+func (s *shared) retreat(ctx context.Context, p Permit, no *refusal, place *int64) (*waiter, error) {
+	l := s.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.nowLocked()
+	defer l.pumpLocked(now)
+	r := s.undoLocked(now, p)
+	if err := s.tooLateLocked(ctx, now, no); err != nil {
+		return nil, err
+	}
+	*place = min(*place, r.seq)
+	var n load
+	n.set(&r.cost)
+	w := l.queueLocked(now, n, *place, true, false, 0)
+	if !no.own {
+		w.after, w.why, w.news = now+min(no.wait, longestFill), no.bound.Kind, no.news
+		s.most = 1
+	}
+	return w, nil
+}
+
+// tooLateLocked is the error of a ctx that ends before the store lets anybody
+// go. Slots, and what calls elsewhere may give back, can be had at any time.
+func (s *shared) tooLateLocked(ctx context.Context, now instant, no *refusal) error {
+	l := s.limiter
+	deadline, ok := ctx.Deadline()
+	sure := no.bound.Kind == BoundByPause || no.bound.Kind == BoundByWindow && no.bound.Window.unit == Requests
+	if !ok || !sure || no.own || !l.clock.Real() || l.clock.Until(deadline)-now >= no.wait {
+		return nil
+	}
+	l.stats.Refused++
+	return &DeadlineError{Limiter: l.name, Wait: no.wait, Left: l.clock.Until(deadline) - now}
+}
+
+func (s *shared) turnAway(p Permit) {
+	s.undo(p)
+	l := s.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stats.Refused++
+}
+
+func (s *shared) undo(p Permit) {
+	l := s.limiter
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.nowLocked()
+	s.undoLocked(now, p)
+	l.pumpLocked(now)
 }
 
 // undoLocked takes an admission back.
-func (l *Limiter) undoLocked(now instant, p Permit) {
-	r, _ := l.freeLocked(p.slot)
+func (s *shared) undoLocked(now instant, p Permit) *record {
+	l := s.limiter
+	s.asking--
+	r := l.freeLocked(p.slot)
 	l.settleLocked(now, &r.admission, neverSent, &amounts{})
-	l.stats.Admitted--
+	l.stats.Admitted = max(0, l.stats.Admitted-1) // Reset may have come in between
+	return r
 }
 
-// end ends in the store what has ended here.
-func (s *shared) end(t Ticket, how ending, actual Cost) {
-	asTaken := how == asReserved || how == asUsed && len(t.Demands) == 1 && actual.amounts() == t.Demands[0].Cost.amounts()
-	if asTaken && !t.Leased() {
-		return // the store has it on its books as it is
-	}
-	var err error
-	s.briefly(func(ctx context.Context) {
-		switch how {
-		case asReserved:
-			err = s.store.End(ctx, t, nil)
-		case asUsed:
-			err = s.store.End(ctx, t, []Cost{actual})
-		case neverSent:
-			err = s.store.Cancel(ctx, t)
-		}
-	})
+// failed counts what the store did not hear of.
+func (s *shared) failed() {
 	l := s.limiter
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err != nil {
-		l.stats.StoreErrors++
-	}
-	if how != asReserved || s.why == BoundByConcurrency {
-		s.until = 0 // what was given back may be enough
-	}
-	l.pumpLocked(l.nowLocked())
-}
-
-// renewLaterLocked has the leases renewed for as long as there are any.
-func (s *shared) renewLaterLocked() {
-	l := s.limiter
-	if !s.renews && l.limit > 0 && l.inFlight > 0 {
-		s.renews = true
-		l.clock.AfterFunc(leaseTime/3, s.renew)
-	}
-}
-
-func (s *shared) renew() {
-	tickets := s.leases()
-	var err error
-	if len(tickets) > 0 {
-		s.briefly(func(ctx context.Context) {
-			_, err = s.store.Renew(ctx, tickets, leaseTime) // a lost one is not missed before its call ends
-		})
-	}
-	l := s.limiter
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err != nil {
-		l.stats.StoreErrors++
-	}
-	s.renews = false
-	s.renewLaterLocked()
-}
-
-func (s *shared) leases() (tickets []Ticket) {
-	s.limiter.mu.Lock()
-	defer s.limiter.mu.Unlock()
-	for i := range s.limiter.records {
-		if t := s.limiter.records[i].ticket; t != nil && t.Leased() {
-			tickets = append(tickets, *t)
-		}
-	}
-	return tickets
+	l.stats.StoreErrors++
 }

@@ -124,11 +124,10 @@ func TestTwoLimitersShareAWindow(t *testing.T) {
 		_, err = b.TryAcquire(throttle.Cost{})
 		assert.Equal(t, &throttle.LimitedError{
 			Limiter: "shared", RetryAfter: 59 * time.Second,
-			Bound: throttle.Bound{Kind: throttle.BoundByStore, Wait: 59 * time.Second},
-		}, err, "the store has said how long: it is not asked again")
-		assert.Equal(t, throttle.Bound{Kind: throttle.BoundByStore, Wait: 59 * time.Second}, b.Stats().Bound)
+			Bound: throttle.Bound{Kind: throttle.BoundByWindow, Window: lim.Windows[0], Wait: 59 * time.Second},
+		}, err, "what binds there")
 		p.Release()
-		assert.Equal(t, 4, s.asked)
+		assert.Equal(t, 5, s.asked)
 		assert.Empty(t, s.ended, "what was reserved stays: nothing to tell the store")
 
 		begin := time.Now()
@@ -160,6 +159,7 @@ func TestWhatTheStoreRefusesIsUndone(t *testing.T) {
 		sleep(59 * time.Second)
 		require.True(t, large.finished() && small.finished())
 		assert.Equal(t, []int{0, 1}, order(large, small))
+		assert.Equal(t, throttle.Cost{Requests: 4}, large.sent.Cost, "asked again for what it costs")
 		assert.Equal(t, int64(2), l.Stats().Admitted)
 		assert.Equal(t, 4, s.asked, "one refusal for the two of them")
 		large.permit.Release()
@@ -226,6 +226,21 @@ func TestTheEndOfAPermitEndsInTheStore(t *testing.T) {
 	})
 }
 
+// Without a slot, the store hears of an end only if it changes its books.
+func TestAnEndThatChangesNothingIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		l := sharing(t, s, windows(throttle.Sliding(100, time.Minute).Of(throttle.Tokens)))
+		for _, actual := range []throttle.Cost{tokens(40), {Requests: 1, Tokens: 40}, tokens(10), tokens(50)} {
+			p, err := l.TryAcquire(tokens(40))
+			require.NoError(t, err)
+			p.Settle(actual)
+			sleep(time.Minute)
+		}
+		assert.Equal(t, []any{[]throttle.Cost{tokens(10)}, []throttle.Cost{tokens(50)}}, s.ended)
+	})
+}
+
 // Slots of all processes together; who waits asks again, and at once when the
 // slot was its own process's.
 func TestTwoLimitersShareSlots(t *testing.T) {
@@ -264,14 +279,59 @@ func TestOnlyCallsInFlightAreRenewed(t *testing.T) {
 		s := newWatched()
 		l := sharing(t, s, throttle.Limits{Concurrency: 3})
 		calls := spawnN(l, 3)
-		sleep(10 * time.Second)
+		sleep(10*time.Second - 1)
+		assert.Zero(t, s.renewed)
+		sleep(1)
 		assert.Equal(t, 3, s.leases)
 		calls[1].permit.Release()
 		calls[2].permit.Release()
 		sleep(10 * time.Second)
 		assert.Equal(t, 1, s.leases)
+		assert.Equal(t, 2, s.renewed, "all of them at once")
 		calls[0].permit.Release()
 		sleep(time.Minute)
+		assert.Equal(t, 2, s.renewed, "none is left")
+	})
+}
+
+// A single slot is renewed too, and what holds no slot is not.
+func TestOnlySlotsAreRenewed(t *testing.T) {
+	for concurrency, want := range map[int]int{0: 0, 1: 6} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newWatched()
+			p, err := sharing(t, s, throttle.Limits{Concurrency: concurrency}).TryAcquire(throttle.Cost{})
+			require.NoError(t, err)
+			sleep(time.Minute)
+			assert.Equal(t, want, s.renewed, "concurrency %d", concurrency)
+			p.Release()
+			sleep(time.Minute)
+		})
+	}
+}
+
+// What is given back to a window of the store may be enough for the one who
+// waits for it; what ends as reserved gives nothing back.
+func TestWhatComesBackIsAskedForAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		lim := windows(throttle.Sliding(10, time.Minute).Of(throttle.Tokens))
+		require.True(t, sharing(t, s, lim).Allow(tokens(4)))
+		l := sharing(t, s, lim)
+		first, err := l.TryAcquire(tokens(1))
+		require.NoError(t, err)
+		second, err := l.TryAcquire(tokens(3))
+		require.NoError(t, err)
+		waiting := spawn(l, tokens(5), 0)
+		asked := s.asked
+		first.Release()
+		synctest.Wait()
+		assert.Equal(t, asked, s.asked)
+		assert.False(t, waiting.finished())
+		second.Cancel()
+		synctest.Wait()
+		require.True(t, waiting.finished())
+		assert.Zero(t, waiting.after)
+		waiting.permit.Release()
 	})
 }
 
@@ -281,13 +341,15 @@ func TestTheSlotsOfADeadProcessBecomeFree(t *testing.T) {
 		shared := throttle.NewMemoryStore(nil)
 		dying := &watched{Store: shared, dead: true}
 		lim := throttle.Limits{Concurrency: 1}
-		p, err := sharing(t, dying, lim).TryAcquire(throttle.Cost{})
+		dead := sharing(t, dying, lim)
+		p, err := dead.TryAcquire(throttle.Cost{})
 		require.NoError(t, err)
 		l := sharing(t, shared, lim)
 		begin := time.Now()
 		q, err := l.Acquire(t.Context(), throttle.Cost{})
 		require.NoError(t, err)
 		assert.Equal(t, 30*time.Second, time.Since(begin))
+		assert.GreaterOrEqual(t, dead.Stats().StoreErrors, int64(2), "renewals that did not get through")
 		p.Release() // it was not dead after all, but the lease was lost
 		assert.False(t, l.Allow(throttle.Cost{}), "somebody else has the slot")
 		q.Release()
@@ -327,7 +389,7 @@ func TestAStoreThatHangs(t *testing.T) {
 		l := sharing(t, s, throttle.Limits{Concurrency: 1})
 		gone := errors.New("the caller has gone")
 		c := spawn(l, throttle.Cost{}, 0)
-		sleep(time.Minute)
+		sleep(time.Second)
 		waiting := spawn(l, throttle.Cost{}, 0)
 		c.cancel(gone)
 		synctest.Wait()
@@ -338,8 +400,17 @@ func TestAStoreThatHangs(t *testing.T) {
 		assert.Equal(t, gone, waiting.err)
 		begin := time.Now()
 		_, err := l.TryAcquire(throttle.Cost{})
-		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, 2*time.Second, time.Since(begin))
+		assert.EqualError(t, err, `throttle: limiter "shared": its store: no answer within 5s`)
+		assert.Equal(t, 5*time.Second, time.Since(begin))
+		stuck := spawn(l, throttle.Cost{}, 0)
+		next := spawn(l, throttle.Cost{}, 0)
+		synctest.Wait()
+		s.set(func() { s.latency = 0 })
+		sleep(5 * time.Second)
+		assert.Error(t, stuck.err, "one answer that is lost fails one call")
+		require.True(t, next.finished())
+		require.NoError(t, next.err)
+		next.permit.Release()
 		assert.Equal(t, 0, l.Stats().InFlight)
 		s.set(func() { s.latency = 0 })
 		assert.True(t, l.Allow(throttle.Cost{}))
@@ -377,11 +448,21 @@ type wayward struct {
 	*throttle.MemoryStore
 	wait   time.Duration
 	panics bool
+	ends   bool // only what has no error to return panics, and Take works
 	asked  int
 }
 
-func (o *wayward) Take(context.Context, []throttle.Demand, time.Duration) (throttle.Grant, error) {
+func (o *wayward) End(context.Context, throttle.Ticket, []throttle.Cost) error { panic("an end") }
+
+func (o *wayward) Renew(context.Context, []throttle.Ticket, time.Duration) ([]throttle.Ticket, error) {
+	panic("a renewal")
+}
+
+func (o *wayward) Take(ctx context.Context, demands []throttle.Demand, lease time.Duration) (throttle.Grant, error) {
 	o.asked++
+	if o.ends {
+		return o.MemoryStore.Take(ctx, demands, lease)
+	}
 	if o.panics {
 		panic("a store of somebody's")
 	}

@@ -38,10 +38,11 @@ func (l *Limiter) Stats() Stats {
 	}
 	var n load
 	n.set(&Cost{})
+	first := &l.newcomer
 	if head := l.queue.head; head != nil {
-		n = head.load
+		n, first = head.load, head
 	}
-	h, _ := l.limitsHoldLocked(now, now, &n.of)
+	h, _ := l.limitsHoldLocked(now, now, &n.of, first)
 	if h.wait == 0 && l.governor != nil {
 		h = l.governedLocked(now, n.cost, h)
 	}
@@ -60,4 +61,14 @@ func (l *Limiter) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stats = Stats{}
+}
+
+// countWait counts a wait that may have been one for the store, in several parts.
+func (l *Limiter) countWait(d time.Duration) {
+	if d == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stats.addWait(d)
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -60,90 +61,146 @@ type book struct {
 	// refunds says that a bucket has to give everything back that it may: no
 	// other call stood between.
 	refunds bool
+	// vague windows are not for the oracle: it has to know at which instant they
+	// became longer or shorter, and that they were never taken away.
+	vague [throttle.Units]bool
 }
 
-// wait is how long until n units fit into the window i, if nothing else happens.
-func (b *book) wait(i int, now, n int64, v view) int64 {
-	w := b.limits.windows[i]
+// wait is how long until n units fit into the window w, if nothing else happens.
+func (b *book) wait(w spec, now, n int64, v view) int64 {
 	switch {
 	case n == 0:
 		return 0
 	case w.algorithm == bucket:
-		return max(0, b.missing(i, now, v)-(w.max-n)*int64(w.per))
+		over := b.missing(w.unit, now, v) - (w.max-n)*int64(w.per)
+		return max(0, ceil(over, w.rate)+w.grain(v))
 	case w.algorithm == fixed:
-		if b.sum(i, now, v)+n <= w.max {
+		sum, until := b.period(w.unit, now, v)
+		if sum+n <= w.max {
 			return 0
 		}
-		return (b.period(w, now)+1)*int64(w.per) - b.sinceAnchor(now)
+		return until - now
+	}
+	return b.slides(w, now, n, v)
+}
+
+// ceil is a/b, rounded up.
+func ceil(a, b int64) int64 {
+	q := a / b
+	if q*b < a {
+		q++
+	}
+	return q
+}
+
+// slides is wait for a sliding window.
+func (b *book) slides(w spec, now, n int64, v view) int64 {
+	events, since := b.remembered(w.unit, v)
+	per := int64(w.per) + w.grain(v)
+	sum := func(t int64) (sum int64) {
+		for _, e := range events {
+			if at := e.at.in(v); at > since && t-at < per {
+				sum += e.left[w.unit]
+			}
+		}
+		return sum
 	}
 	ends := []int64{now}
-	for _, e := range b.events {
-		if end := e.at.in(v) + int64(w.per); end > now {
+	for _, e := range events {
+		if end := e.at.in(v) + per; end > now {
 			ends = append(ends, end)
 		}
 	}
 	slices.Sort(ends)
 	for _, t := range ends {
-		if b.sum(i, t, v)+n <= w.max {
+		if sum(t)+n <= w.max {
 			return t - now
 		}
 	}
 	return int64(throttle.Forever)
 }
 
-// sum is what a sliding or a fixed window holds at now.
-func (b *book) sum(i int, now int64, v view) (n int64) {
-	w := b.limits.windows[i]
-	for _, e := range b.events {
-		at := e.at.in(v)
-		if w.algorithm == sliding && now-at < int64(w.per) || w.algorithm == fixed && b.period(w, at) == b.period(w, now) {
-			n += e.left[w.unit]
+// remembered is what may count in the sliding window of u: events since the key
+// has one, and not what was forgotten before the window became longer.
+func (b *book) remembered(u throttle.Unit, v view) (events []event, since int64) {
+	w, ok := b.first.of(u)
+	from, since := 0, int64(math.MinInt64)
+	for i, e := range b.events {
+		if e.to == nil {
+			continue
 		}
+		if ok {
+			since = max(since, e.at.in(!v)-int64(w.per)-w.grain(v))
+		} else {
+			from = i
+		}
+		w, ok = e.to.of(u)
 	}
-	return n
+	return b.events[from:], since
 }
 
-// missing is how much time the bucket needs to be full.
-func (b *book) missing(i int, now int64, v view) (missing int64) {
-	w := b.first.windows[i]
-	last, burst := int64(0), w.max
+// period is what the fixed window of u holds at now, and until when. Of a
+// period that was made shorter or longer, what it held counts until the new one ends.
+func (b *book) period(u throttle.Unit, now int64, v view) (sum, until int64) {
+	w, ok := b.first.of(u)
+	until = math.MinInt64
+	roll := func(t int64) {
+		if ok && t >= until {
+			sum, until = 0, w.ends(b.epoch, t)
+		}
+	}
+	for _, e := range b.events {
+		if e.to == nil {
+			roll(e.at.in(v))
+			sum += e.left[u]
+			continue
+		}
+		to, has := e.to.of(u)
+		if !ok {
+			sum = 0
+		}
+		if has && to.per != w.per {
+			roll(e.at.in(!v)) // the other way: it may have ended before, or not
+			until = to.ends(b.epoch, e.at.in(v))
+		}
+		w, ok = to, has
+	}
+	roll(now)
+	return sum, until
+}
+
+// missing is what the bucket of u lacks to be full, a unit counted as its per.
+func (b *book) missing(u throttle.Unit, now int64, v view) (missing int64) {
+	w, ok := b.first.of(u)
+	last := int64(0)
 	for _, e := range b.events {
 		at := min(e.at.in(v), now) // what happens right now is not over yet
-		missing, last = max(0, missing-max(0, at-last)), max(at, last)
-		n := e.left[w.unit]
+		missing, last = max(0, missing-max(0, at-last)*w.rate), max(at, last)
+		n := e.left[u]
 		if v == strict && !b.refunds {
-			n = e.reserved[w.unit]
+			n = e.reserved[u]
 		}
 		missing += n * int64(w.per)
 		if e.to == nil {
 			continue
 		}
-		to := e.to.windows[i].max
-		if missing > 0 || v == strict { // else it may have been forgotten, and begin full
-			missing = max(0, missing+(to-burst)*int64(w.per))
+		to, has := e.to.of(u)
+		switch {
+		case !ok:
+			missing = 0
+		case missing > 0 || v == strict: // else it may have been forgotten, and begin full
+			missing = max(0, missing+(to.max-w.max)*int64(w.per))
 		}
-		burst = to
+		w, ok = to, has
 	}
-	return max(0, missing-max(0, now-last))
-}
-
-func (b *book) sinceAnchor(t int64) int64 { return int64(b.epoch.Sub(anchor())) + t }
-
-// period numbers the periods of the calendar.
-func (b *book) period(w spec, t int64) int64 {
-	since, per := b.sinceAnchor(t), int64(w.per)
-	k := since / per
-	if since < k*per {
-		k--
-	}
-	return k
+	return max(0, missing-max(0, now-last)*w.rate)
 }
 
 // ready is from when on cost fits, as of now.
 func (b *book) ready(now int64, cost throttle.Cost, v view) int64 {
 	at := max(now, b.cooled.in(v))
-	for i, w := range b.limits.windows {
-		at = max(at, now+b.wait(i, now, cost.Of(w.unit), v))
+	for _, w := range b.limits.windows {
+		at = max(at, now+b.wait(w, now, cost.Of(w.unit), v))
 	}
 	return at
 }
@@ -174,9 +231,15 @@ func (b *book) under(l limits, at span) *book {
 	c.limits = l
 	c.events = append(slices.Clone(b.events), event{at: at, to: &l})
 	c.log = slices.Clone(b.log)
-	for i, w := range l.windows {
-		to := w.rule(b.epoch)
-		c.enter(at.lo, oracle.Entry{Kind: oracle.Resize, Of: i, To: &to})
+	for i, w := range b.first.windows {
+		to, ok := l.of(w.unit)
+		was, _ := b.limits.of(w.unit)
+		if !ok || was.per != to.per && at.lo < at.hi {
+			c.vague[w.unit] = true
+			continue
+		}
+		rule := to.rule(b.epoch)
+		c.enter(at.lo, oracle.Entry{Kind: oracle.Resize, Of: i, To: &rule})
 	}
 	return &c
 }
@@ -232,7 +295,7 @@ func (b *book) verdict() error {
 				log[j] = oracle.Entry{At: e.At, Kind: oracle.Debit}
 			}
 		}
-		if resized && w.algorithm == bucket {
+		if b.vague[w.unit] || resized && w.algorithm == bucket {
 			continue // the oracle does not know that a full bucket may be forgotten
 		}
 		errs = append(errs, oracle.Judge(log, w.rule(b.epoch)).Err())

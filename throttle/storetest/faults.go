@@ -153,7 +153,7 @@ func testClockSteps(w *watch) {
 		w.Skip("the clock of this store cannot be stepped: Subject.StepClock is nil")
 	}
 	const back = 10 * long
-	a := demand{key: "a", limits: limits{concurrency: 1, windows: []spec{{sliding, throttle.Requests, 3, long}}}}
+	a := demand{key: "a", limits: limits{concurrency: 1, windows: []spec{newSpec(sliding, throttle.Requests, 3, long)}}}
 	b := demand{key: "b", limits: requests(bucket, 2, short)}
 	w.s.Pass(back)
 	t := w.take(2*long, a, b).Ticket

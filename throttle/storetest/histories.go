@@ -28,9 +28,9 @@ func testHistories(w *watch) {
 	for i := range n {
 		h := history{watch: w, rand: rand.New(rand.NewPCG(uint64(i), 3))} //nolint:gosec // the same every time, and small
 		h.keys = []demand{
-			{key: "a", limits: limits{2, []spec{{sliding, throttle.Requests, 3, short}, {sliding, throttle.Tokens, 20, 3 * short}}}},
-			{key: "b", limits: limits{0, []spec{{bucket, throttle.Points, 6, 20 * time.Millisecond}}}},
-			{key: "c", limits: limits{3, []spec{{fixed, throttle.Requests, 5, 150 * time.Millisecond}, {bucket, throttle.Tokens, 30, time.Millisecond}}}},
+			{key: "a", limits: limits{2, []spec{newSpec(sliding, throttle.Requests, 3, short), newSpec(sliding, throttle.Tokens, 20, 3*short)}}},
+			{key: "b", limits: limits{0, []spec{newSpec(bucket, throttle.Points, 6, 20*time.Millisecond)}}},
+			{key: "c", limits: limits{3, []spec{newSpec(fixed, throttle.Requests, 5, 150*time.Millisecond), newSpec(bucket, throttle.Tokens, 30, time.Millisecond)}}},
 		}
 		for range 80 {
 			h.step()

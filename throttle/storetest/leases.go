@@ -28,7 +28,7 @@ func testSlots(w *watch) {
 // testLapse: a lease that nobody renews frees its slot, and who held it comes
 // too late to change anything.
 func testLapse(w *watch) {
-	d := demand{key: "a", limits: limits{concurrency: 1, windows: []spec{{sliding, throttle.Tokens, 10, 20 * long}}}}
+	d := demand{key: "a", limits: limits{concurrency: 1, windows: []spec{newSpec(sliding, throttle.Tokens, 10, 20*long)}}}
 	d.cost.Tokens = 3
 	other := demand{key: "b", limits: slots(1)}
 	late := w.take(short, d, other).Ticket
@@ -94,7 +94,7 @@ func testFencing(w *watch) {
 
 // testHandOver: a ticket is as good in other hands.
 func testHandOver(w *watch) {
-	d := demand{"a", limits{concurrency: 1, windows: []spec{{sliding, throttle.Tokens, 10, long}}}, throttle.Cost{Tokens: 8}}
+	d := demand{"a", limits{concurrency: 1, windows: []spec{newSpec(sliding, throttle.Tokens, 10, long)}}, throttle.Cost{Tokens: 8}}
 	for range 2 {
 		t := w.take(long, d).Ticket
 		w.now() // the next handle
@@ -110,7 +110,7 @@ func testHandOver(w *watch) {
 
 // testEndOnce: of several who end a lease at once one does, and frees one slot.
 func testEndOnce(w *watch) {
-	d := demand{"a", limits{concurrency: 2, windows: []spec{{sliding, throttle.Tokens, 10, 2 * long}}}, throttle.Cost{Tokens: 2}}
+	d := demand{"a", limits{concurrency: 2, windows: []spec{newSpec(sliding, throttle.Tokens, 10, 2*long)}}, throttle.Cost{Tokens: 2}}
 	first, second := w.take(forGood, d).Ticket, w.take(forGood, d).Ticket
 	t0 := w.now()
 	var ended atomic.Int64

@@ -250,7 +250,7 @@ func mutants() map[string]func(w workshop) {
 		"has a calendar that begins with the first call": func(w workshop) {
 			w.demanding(func(d *throttle.Demand) {
 				eachWindow(d, func(x throttle.Window) throttle.Window {
-					if x == (spec{fixed, x.Unit(), x.Max(), short}).window() {
+					if x == newSpec(fixed, x.Unit(), x.Max(), short).window() {
 						return throttle.Sliding(x.Max(), short).Of(x.Unit())
 					}
 					return x
@@ -260,7 +260,7 @@ func mutants() map[string]func(w workshop) {
 		"mistakes a bucket for a window": func(w workshop) {
 			w.demanding(func(d *throttle.Demand) {
 				eachWindow(d, func(x throttle.Window) throttle.Window {
-					if x == (spec{bucket, x.Unit(), x.Max(), 40 * time.Millisecond}).window() {
+					if x == newSpec(bucket, x.Unit(), x.Max(), 40*time.Millisecond).window() {
 						return throttle.Sliding(x.Max(), time.Duration(x.Max())*40*time.Millisecond).Of(x.Unit())
 					}
 					return x
@@ -579,7 +579,7 @@ func lastCooldown(w workshop) {
 func wider(x throttle.Window, by int64) throttle.Window {
 	for _, per := range []time.Duration{short, long, 2 * long, 150 * time.Millisecond} {
 		for _, a := range []algorithm{sliding, fixed} {
-			if s := (spec{a, x.Unit(), x.Max(), per}); s.window() == x {
+			if s := newSpec(a, x.Unit(), x.Max(), per); s.window() == x {
 				s.max += by
 				return s.window()
 			}

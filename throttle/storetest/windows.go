@@ -29,11 +29,11 @@ func testWindows(w *watch) {
 		{"sliding", requests(sliding, 3, short), throttle.Cost{}},
 		{"bucket", requests(bucket, 3, 40*time.Millisecond), throttle.Cost{}},
 		{"fixed", requests(fixed, 3, short), throttle.Cost{}},
-		{"tokens", limits{windows: []spec{{sliding, throttle.Tokens, 70, short}}}, throttle.Cost{Input: 20, Output: 11}},
+		{"tokens", limits{windows: []spec{newSpec(sliding, throttle.Tokens, 70, short)}}, throttle.Cost{Input: 20, Output: 11}},
 		{"several", limits{windows: []spec{
-			{sliding, throttle.Requests, 3, short},
-			{bucket, throttle.Points, 10, 10 * time.Millisecond},
-			{fixed, throttle.InputTokens, 20, 2 * short},
+			newSpec(sliding, throttle.Requests, 3, short),
+			newSpec(bucket, throttle.Points, 10, 10*time.Millisecond),
+			newSpec(fixed, throttle.InputTokens, 20, 2*short),
 		}}, throttle.Cost{Points: 4, Input: 5}},
 	} {
 		for range 4 {
@@ -73,7 +73,7 @@ func testAtomicity(w *watch) {
 
 // testPeek: however often it is asked, a Peek takes nothing.
 func testPeek(w *watch) {
-	a := demand{key: "a", limits: limits{concurrency: 2, windows: []spec{{sliding, throttle.Requests, 2, long}}}}
+	a := demand{key: "a", limits: limits{concurrency: 2, windows: []spec{newSpec(sliding, throttle.Requests, 2, long)}}}
 	b := demand{"b", requests(bucket, 3, short), throttle.Cost{Requests: 2}}
 	for range 5 {
 		w.peek(a, b)
@@ -89,7 +89,7 @@ func testPeek(w *watch) {
 	w.peek(a, b)
 	// Nor does it change limits.
 	wide := a
-	wide.limits = limits{concurrency: 5, windows: []spec{{sliding, throttle.Requests, 5, long}}}
+	wide.limits = limits{concurrency: 5, windows: []spec{newSpec(sliding, throttle.Requests, 5, long)}}
 	w.peek(wide)
 	w.take(forGood, a)
 	c := level("c")
@@ -105,7 +105,7 @@ func testPeek(w *watch) {
 // less. The other window has the store remember the key while the bucket is full.
 func level(key string) demand {
 	return demand{key, limits{windows: []spec{
-		{bucket, throttle.Requests, 4, long}, {sliding, throttle.Points, 4, 4 * long},
+		newSpec(bucket, throttle.Requests, 4, long), newSpec(sliding, throttle.Points, 4, 4*long),
 	}}, throttle.Cost{Points: 1}}
 }
 
@@ -113,9 +113,9 @@ func level(key string) demand {
 // used besides is charged, and a call that was never sent costs nothing.
 func testSettle(w *watch) {
 	for name, lim := range map[string]limits{
-		"sliding": {windows: []spec{{sliding, throttle.Tokens, 10, long}}},
-		"bucket":  {windows: []spec{{bucket, throttle.Tokens, 10, short}}},
-		"fixed":   {windows: []spec{{fixed, throttle.Tokens, 10, long}}},
+		"sliding": {windows: []spec{newSpec(sliding, throttle.Tokens, 10, long)}},
+		"bucket":  {windows: []spec{newSpec(bucket, throttle.Tokens, 10, short)}},
+		"fixed":   {windows: []spec{newSpec(fixed, throttle.Tokens, 10, long)}},
 	} {
 		of := func(n int64) demand { return demand{name, lim, throttle.Cost{Tokens: n}} }
 		w.take(0, of(1))

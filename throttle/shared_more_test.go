@@ -1,0 +1,274 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/throttle"
+)
+
+// A refusal is for the call that was refused, for nobody else.
+func TestALargeCallThatIsRefusedHoldsNobodyBackOnceItIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		lim := windows(throttle.Sliding(100, time.Hour))
+		require.True(t, sharing(t, s, lim).Allow(throttle.Cost{Requests: 20}))
+		l := sharing(t, s, lim)
+		assert.False(t, l.Allow(throttle.Cost{Requests: 90}))
+		assert.True(t, l.Allow(throttle.Cost{}), "who does not wait is not in the way")
+		large := spawn(l, throttle.Cost{Requests: 90}, 0)
+		small := spawn(l, throttle.Cost{}, 0)
+		assert.False(t, small.finished())
+		large.cancel(nil)
+		synctest.Wait()
+		require.True(t, small.finished())
+		assert.NoError(t, small.err)
+		small.permit.Release()
+	})
+}
+
+func TestManyTriesAskAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		s.latency = time.Millisecond
+		l := sharing(t, s, windows(throttle.Sliding(1000, time.Second)))
+		admitted := make(chan bool, 64)
+		for range 64 {
+			go func() { admitted <- l.Allow(throttle.Cost{}) }()
+		}
+		for range 64 {
+			assert.True(t, <-admitted)
+		}
+	})
+}
+
+// New limits are for those who wait, too.
+func TestNewLimitsWakeThoseWhomTheStoreRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		l := sharing(t, s, windows(throttle.Sliding(2, time.Hour)))
+		require.True(t, sharing(t, s, windows(throttle.Sliding(2, time.Hour))).Allow(throttle.Cost{Requests: 2}))
+		c := spawn(l, throttle.Cost{}, 0)
+		sleep(time.Minute)
+		require.False(t, c.finished())
+		require.NoError(t, l.SetLimits(windows(throttle.Sliding(3, time.Hour))))
+		synctest.Wait()
+		require.True(t, c.finished())
+		assert.Equal(t, time.Minute, c.after)
+		c.permit.Release()
+	})
+}
+
+// What is given back while a refusal is on its way makes it void.
+func TestARefusalThatWasOvertakenByNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &lateAnswers{Store: throttle.NewMemoryStore(nil)}
+		l := sharing(t, s, windows(throttle.Sliding(1, time.Hour)))
+		other := sharing(t, s, windows(throttle.Sliding(1, time.Hour)))
+		p, err := other.TryAcquire(throttle.Cost{})
+		require.NoError(t, err)
+		q := spawn(l, throttle.Cost{}, 0) // refused, but does not know yet
+		require.NoError(t, l.SetLimits(windows(throttle.Sliding(1, time.Hour), throttle.Sliding(5, time.Hour))))
+		p.Cancel()
+		sleep(2 * time.Millisecond)
+		require.True(t, q.finished())
+		assert.Equal(t, 2*time.Millisecond, q.after, "it asked again at once")
+		q.permit.Release()
+	})
+}
+
+// lateAnswers decides at once and tells a millisecond later.
+type lateAnswers struct{ throttle.Store }
+
+func (s *lateAnswers) Take(ctx context.Context, demands []throttle.Demand, lease time.Duration) (throttle.Grant, error) {
+	g, err := s.Store.Take(ctx, demands, lease)
+	<-time.NewTimer(time.Millisecond).C
+	return g, err
+}
+
+// A slot is free in the store before it is free here: whoever gets it asks once.
+func TestASlotIsHandedOverWithoutARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		s.latency = time.Millisecond
+		l := sharing(t, s, throttle.Limits{Concurrency: 1})
+		begin := time.Now()
+		done := make(chan error)
+		for range 50 {
+			go func() {
+				p, err := l.Acquire(t.Context(), throttle.Cost{})
+				p.Release()
+				done <- err
+			}()
+		}
+		for range 50 {
+			require.NoError(t, <-done)
+		}
+		assert.Zero(t, s.refused)
+		assert.Equal(t, 50*time.Millisecond, time.Since(begin))
+	})
+}
+
+// A pause or a closing that comes while the store is asked holds for that call.
+func TestAPauseWhileTheStoreIsAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		s.latency = time.Second
+		l := sharing(t, s, throttle.Limits{Concurrency: 1})
+		c := spawn(l, throttle.Cost{}, 0)
+		l.PauseUntil(time.Now().Add(time.Minute))
+		sleep(time.Second)
+		assert.False(t, c.finished())
+		sleep(10 * time.Second)
+		l.Resume()
+		sleep(time.Second)
+		require.True(t, c.finished())
+		assert.Equal(t, 12*time.Second, c.after)
+		c.permit.Release()
+
+		over := errors.New("over")
+		c = spawn(l, throttle.Cost{}, 0)
+		l.Close(over)
+		sleep(time.Second)
+		require.True(t, c.finished())
+		assert.Equal(t, over, c.err)
+		_, err := l.TryAcquire(throttle.Cost{})
+		assert.Equal(t, over, err)
+		l.Reopen()
+		c = spawn(l, throttle.Cost{}, 0)
+		sleep(time.Second)
+		require.True(t, c.finished())
+		require.NoError(t, c.err, "no lease was left behind")
+		c.permit.Release()
+		assert.Zero(t, l.Stats().InFlight)
+	})
+}
+
+// Slots are renewed for as long as calls hold them, whatever the limits are now.
+func TestLeasesOutliveAChangeOfLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		a, b := sharing(t, s, throttle.Limits{Concurrency: 1}), sharing(t, s, throttle.Limits{Concurrency: 1})
+		p, err := a.TryAcquire(throttle.Cost{})
+		require.NoError(t, err)
+		require.NoError(t, a.SetConcurrency(0))
+		sleep(15 * time.Second)
+		require.NoError(t, a.SetConcurrency(1))
+		sleep(time.Minute)
+		assert.False(t, b.Allow(throttle.Cost{}), "the call is still running")
+		p.Release()
+		assert.True(t, b.Allow(throttle.Cost{}))
+	})
+}
+
+// One call that waits is one wait, however often the store was asked.
+func TestOneWaitIsCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		var waits []time.Duration
+		a := sharing(t, s, throttle.Limits{Concurrency: 1})
+		b := sharing(t, s, throttle.Limits{Concurrency: 1}, throttle.WithObserver(event.Func(func(e event.Event) { waits = append(waits, e.Wait) })))
+		p, err := a.TryAcquire(throttle.Cost{})
+		require.NoError(t, err)
+		c := spawn(b, throttle.Cost{}, 0)
+		sleep(time.Minute)
+		p.Release()
+		sleep(time.Second)
+		require.True(t, c.finished())
+		assert.Greater(t, s.asked, 1000)
+		stats := b.Stats()
+		assert.Equal(t, int64(1), stats.Waits)
+		assert.Equal(t, []time.Duration{stats.LongestWait}, waits)
+		assert.GreaterOrEqual(t, stats.LongestWait, time.Minute)
+		b.Reset()
+		c.permit.Release()
+	})
+}
+
+// The store's wait counts for a deadline, where it is sure.
+func TestADeadlineBeforeTheStoresWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newWatched()
+		lim := throttle.Limits{Concurrency: 1, Windows: []throttle.Window{throttle.Sliding(1, time.Minute)}}
+		other := sharing(t, s, lim)
+		p, err := other.TryAcquire(throttle.Cost{})
+		require.NoError(t, err)
+		l := sharing(t, s, lim)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begin := time.Now()
+		_, err = l.Acquire(ctx, throttle.Cost{})
+		assert.Equal(t, &throttle.DeadlineError{Limiter: "shared", Wait: time.Minute, Left: time.Second}, err)
+		assert.Equal(t, begin, time.Now())
+		assert.Zero(t, l.Stats().Waiting)
+		sleep(time.Minute)
+		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		time.AfterFunc(5*time.Second, p.Release)
+		q, err := l.Acquire(ctx, throttle.Cost{})
+		require.NoError(t, err, "a slot may come free at any time")
+		q.Release()
+	})
+}
+
+// The code of others may panic or end its goroutine; nobody else is left behind.
+func TestPanicsAroundAPermit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, throttle.Limits{Concurrency: 1})
+		p, err := l.TryAcquire(throttle.Cost{})
+		require.NoError(t, err)
+		next := spawn(l, throttle.Cost{}, 0)
+		assert.Panics(t, func() { p.End(throttle.Cost{}, func(time.Time, throttle.Sent) { panic("a law of somebody's") }) })
+		synctest.Wait()
+		require.True(t, next.finished(), "the queue is served all the same")
+
+		exiting := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithObserver(event.Func(func(event.Event) { runtime.Goexit() })))
+		p, err = exiting.TryAcquire(throttle.Cost{})
+		require.NoError(t, err)
+		go func() { _, _ = exiting.Acquire(t.Context(), throttle.Cost{}) }()
+		sleep(time.Second)
+		p.Release()
+		synctest.Wait()
+		assert.Zero(t, exiting.Stats().InFlight, "the permit went with the goroutine")
+
+		s := &wayward{MemoryStore: throttle.NewMemoryStore(nil), ends: true}
+		shared := sharing(t, s, throttle.Limits{Concurrency: 1})
+		q, err := shared.TryAcquire(throttle.Cost{})
+		require.NoError(t, err)
+		sleep(time.Minute) // its renewals panic
+		assert.NotPanics(t, q.Release)
+		assert.Equal(t, int64(6+1), shared.Stats().StoreErrors)
+		assert.Zero(t, shared.Stats().InFlight)
+		next.permit.Release()
+	})
+}
+
+func TestGuardsThatCannotBeKept(t *testing.T) {
+	for _, tc := range []struct {
+		guard time.Duration
+		lim   throttle.Limits
+		store bool
+		want  string
+	}{
+		{1<<63 - 1, windows(throttle.Sliding(1, time.Second)), false, "throttle: Guard: 2562047h47m16.854775807s is longer than a century"},
+		{time.Second, windows(throttle.Fixed(1, time.Second, time.Time{})), false, "throttle: Windows[0].Per: 1s is not longer than the guard of 1s"},
+		{1, windows(throttle.Sliding(1, time.Second)), true, "throttle: Guard: 1ns cannot be kept with a Store, which counts by its own clock: state lower limits"},
+	} {
+		opts := []throttle.Option{throttle.WithName("x"), throttle.WithGuard(tc.guard)}
+		if tc.store {
+			opts = append(opts, throttle.WithStore(newWatched()))
+		}
+		_, err := throttle.New(tc.lim, opts...)
+		assert.EqualError(t, err, tc.want)
+	}
+	l := newLimiter(t, throttle.Limits{}, throttle.WithGuard(time.Second))
+	assert.Error(t, l.SetLimits(windows(throttle.Fixed(1, time.Second, time.Time{}))))
+}
