@@ -19,9 +19,10 @@ type call struct {
 	abandoned atomic.Bool
 	outer     *call
 
-	mu       sync.Mutex // guards reported, sent
-	reported Feedback
-	sent     throttle.Sent // what was noted of the permit, once it was taken over
+	mu   sync.Mutex    // guards used, told, sent
+	used throttle.Cost // what the call says it cost
+	told *Feedback     // the last Report; nil: none
+	sent throttle.Sent // what was noted of the permit, once it was taken over
 }
 
 type callKey struct{}
@@ -67,7 +68,7 @@ func (l *Limiter) takeOver(ctx context.Context, cost throttle.Cost) (p throttle.
 			continue
 		}
 		if !covered {
-			l.end(c.permit, Feedback{Verdict: Unsent})
+			l.end(c.permit, Feedback{Verdict: Unsent}, false)
 			return throttle.Permit{}, sent.Seq, false
 		}
 		return c.permit, 0, true
@@ -92,7 +93,7 @@ func Use(ctx context.Context, actual throttle.Cost) {
 	if c := callOf(ctx); c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.reported.Used = actual
+		c.used = actual
 	}
 }
 
@@ -106,10 +107,10 @@ func Report(ctx context.Context, f Feedback) {
 	if c := callOf(ctx); c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if f.Used == (throttle.Cost{}) {
-			f.Used = c.reported.Used
+		if f.Used != (throttle.Cost{}) {
+			c.used = f.Used
 		}
-		c.reported = f
+		c.told = &f
 	}
 }
 
@@ -124,13 +125,28 @@ func Abandon(ctx context.Context) bool {
 		return false
 	}
 	c.abandoned.Store(true)
-	return c.limiter.end(c.permit, Feedback{Verdict: Transient}).ended
+	return c.limiter.end(c.permit, Feedback{Verdict: Transient}, false).ended
 }
 
-func (c *call) feedback() Feedback {
+// Judge returns what the limiter will make of err if the innermost call in ctx
+// ends with it: what the call has reported, completed by the limiter's
+// detectors. Outside of any call it is what DefaultDetector says.
+func Judge(ctx context.Context, err error) Feedback {
+	if c := callOf(ctx); c != nil {
+		return c.judge(err)
+	}
+	return Classify(nil, err)
+}
+
+// feedback is what the call itself has reported.
+func (c *call) feedback() (f Feedback) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.reported
+	if c.told != nil {
+		f = *c.told
+	}
+	f.Used = c.used
+	return f
 }
 
 // judge is what the call itself has reported, completed by what the limiter's

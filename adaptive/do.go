@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 //     up its slot, waits at the gate with its place in the queue and runs fn
 //     again. After Config.MaxWait the error is a *RateLimitHit; when ctx ends
 //     during the wait, it matches both the cause of ctx and the *RateLimitHit.
+//   - A deadline of ctx, or of its intake, that is before the earliest possible
+//     admission is a *throttle.DeadlineError at once. While waiting to go again
+//     it matches the *RateLimitHit too.
 //   - A provider that asks for more than ten minutes closes the limiter for
 //     that long: this call and all that wait or follow fail with its *RateLimitHit.
 //   - A used-up quota closes the limiter: this call and all that wait or
@@ -50,18 +54,18 @@ func (l *Limiter) attempt(ctx context.Context, c throttle.Cost, fn func(context.
 		return false, err
 	}
 	k := &call{Context: ctx, limiter: l, permit: permit, outer: callOf(ctx)}
-	k.reported.Used = c // of a permit that was taken over, another cost is reserved
+	k.used = c // of a permit that was taken over, another cost is reserved
 	returned := false
 	defer func() {
 		if !returned && k.handed.CompareAndSwap(false, true) {
-			l.end(permit, Feedback{Used: k.feedback().Used})
+			l.end(permit, Feedback{Used: k.feedback().Used}, false)
 		}
 	}()
 	err = fn(k) //nolint:contextcheck // k is ctx
 	returned = true
 
 	f := k.judge(err)
-	r := l.finish(k, f)
+	r := l.finish(ctx, k, f)
 	l.tell(ctx, r, f)
 	switch {
 	case f.Verdict == Terminal:
@@ -100,8 +104,12 @@ func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (
 	timer := l.clock.AfterFunc(left, func() { cancel(hit) })
 	defer timer.Stop()
 	p, err := l.throttle.Reacquire(waiting, c, wait.place)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
 		err = fmt.Errorf("%w while waiting to go again: %w", context.Cause(ctx), hit)
+	case errors.As(err, new(*throttle.DeadlineError)):
+		err = fmt.Errorf("%w, after: %w", err, hit)
 	}
 	return p, err
 }
@@ -110,12 +118,12 @@ func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (
 // taken the permit over: that one has told about its own answers, and only
 // what it cannot have seen is news. An abandoned call has nothing to end and
 // nothing to say.
-func (l *Limiter) finish(k *call, f Feedback) result {
+func (l *Limiter) finish(ctx context.Context, k *call, f Feedback) result {
 	if k.abandoned.Load() {
 		return result{}
 	}
 	if k.handed.CompareAndSwap(false, true) {
-		return l.end(k.permit, f)
+		return l.end(k.permit, f, l.observed(ctx))
 	}
 	if !f.Verdict.refused() && f.Verdict != Terminal {
 		return result{}
@@ -124,7 +132,8 @@ func (l *Limiter) finish(k *call, f Feedback) result {
 	sent := k.sent
 	k.mu.Unlock()
 	var r result
-	l.throttle.Update(func(now time.Time) { r = l.result(now, sent, f) })
+	observed := l.observed(ctx)
+	l.throttle.Update(func(now time.Time) { r = l.result(now, sent, f, observed) })
 	return r
 }
 

@@ -114,7 +114,7 @@ func TestAnObserverMayPanic(t *testing.T) {
 		rude := event.Func(func(event.Event) { panic("observer") })
 		l := limiter(t, capped(8), adaptive.WithObserver(rude))
 		burst(event.With(event.With(t.Context(), rude), &seen), t, l, 2)
-		assert.Equal(t, []event.Kind{event.LimiterHit, event.LimiterCut, event.LimiterHit}, seen.kinds())
+		assert.ElementsMatch(t, []event.Kind{event.LimiterHit, event.LimiterCut, event.LimiterHit}, seen.kinds(), "two calls tell at the same time")
 		assert.Zero(t, l.Throttle().Stats().InFlight)
 	})
 }

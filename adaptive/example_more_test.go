@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -186,4 +187,24 @@ func ExampleClassify() {
 	// page 3: adaptive: rate limit hit: hit
 	// insufficient_quota: terminal
 	// no such file: unclassified
+}
+
+// What counts calls beside the limiter, such as a circuit breaker, asks for the
+// limiter's own word.
+func ExampleJudge() {
+	lim, err := adaptive.New(adaptive.Config{Name: "api", Detector: func(err error) adaptive.Feedback {
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return adaptive.Feedback{Verdict: adaptive.Transient}
+		}
+		return adaptive.Feedback{}
+	}})
+	if err != nil {
+		panic(err)
+	}
+	_ = lim.Do(context.Background(), throttle.Cost{}, func(ctx context.Context) error {
+		err := fmt.Errorf("reading the answer: %w", io.ErrUnexpectedEOF)
+		fmt.Println(adaptive.Judge(ctx, err).Verdict)
+		return err
+	})
+	// Output: transient
 }

@@ -3,6 +3,8 @@ package adaptive
 import (
 	"fmt"
 	"time"
+
+	"github.com/headrace/headrace/throttle"
 )
 
 // Explain says in one sentence what the limiter does and what holds it back.
@@ -21,13 +23,21 @@ func (l *Limiter) Explain() string {
 		return doing + ": paused for another " + s.PausedUntil.Sub(now).Round(time.Millisecond).String()
 	case v.GateUntil.After(now):
 		return doing + ": the gate opens in " + v.GateUntil.Sub(now).Round(time.Millisecond).String()
-	case s.Waiting == 0:
+	case s.Waiting == 0, s.Bound.Kind == throttle.NotBound:
 		return doing + ": nothing holds it back"
-	case v.Bound != "":
+	case v.Bound != "" && s.Bound.Kind == throttle.BoundByGovernor:
 		return doing + ": held back by " + v.Bound
 	default:
-		return doing + ": held back by its own limits"
+		return doing + ": held back by " + rounded(s.Bound).String()
 	}
+}
+
+// rounded is b with a wait for people to read, never shorter than it is.
+func rounded(b throttle.Bound) throttle.Bound {
+	if b.Wait < throttle.Forever-time.Millisecond {
+		b.Wait = (b.Wait + time.Millisecond - 1).Truncate(time.Millisecond)
+	}
+	return b
 }
 
 // narrower is the smaller of two bounds, of which 0 means none.

@@ -11,8 +11,8 @@ import (
 type governor struct {
 	State
 	throttle *throttle.Limiter
-	gate  reopening
-	holds bool // the gate held back the caller who was asked about last
+	gate     reopening
+	holds    bool // the gate held back the caller who was asked about last
 }
 
 // replace puts state in the place of the one so far.

@@ -1,15 +1,23 @@
 package adaptive
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 )
 
 // ErrQuotaExhausted is the error of every call on a key whose quota or balance
-// is used up: of the call that found out and, unsent, of all that follow.
-var ErrQuotaExhausted = errors.New("adaptive: quota exhausted")
+// is used up: of the call that found out and, unsent, of all that follow. It
+// has the method RateLimited of a RateLimitHit, because who has no money left
+// says nothing about whether the provider works.
+var ErrQuotaExhausted error = quotaError{}
+
+type quotaError struct{}
+
+func (quotaError) Error() string { return "adaptive: quota exhausted" }
+
+// RateLimited tells a circuit breaker that this is no failure.
+func (quotaError) RateLimited() bool { return true }
 
 // RateLimitHit says that a provider refused a call for rate. User code may
 // return one, wrapped or not, to have the call sent again once the limiter
@@ -47,6 +55,9 @@ func (h *RateLimitHit) Error() string {
 	}
 	return b.String()
 }
+
+// RateLimited tells a circuit breaker that this is no failure.
+func (h *RateLimitHit) RateLimited() bool { return true }
 
 // Unwrap returns Cause.
 func (h *RateLimitHit) Unwrap() error { return h.Cause }

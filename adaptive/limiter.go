@@ -127,8 +127,9 @@ func (l *Limiter) Reset() error {
 // signalled to the enclosing limiters as if the call had been admitted here.
 func (l *Limiter) Learn(ctx context.Context, sentAt time.Time, f Feedback) {
 	var r result
+	observed := l.observed(ctx)
 	l.throttle.Update(func(now time.Time) {
-		r = l.result(now, throttle.Sent{At: sentAt}, f)
+		r = l.result(now, throttle.Sent{At: sentAt}, f, observed)
 	})
 	l.tell(ctx, r, f)
 }

@@ -180,7 +180,7 @@ func TestExplain(t *testing.T) {
 		l = limiter(t, c)
 		call(l, ok(0))
 		call(l, ok(0))
-		assert.Equal(t, "0 in flight of 1, 1 waiting: held back by its own limits", l.Explain())
+		assert.Equal(t, "0 in flight of 1, 1 waiting: held back by 1/s for another 1s", l.Explain())
 		wg.Wait()
 
 		assert.Equal(t, "0 in flight, 0 waiting: nothing holds it back", limiter(t, adaptive.Config{Law: unbounded{}}).Explain())

@@ -14,23 +14,31 @@ type result struct {
 	ended         bool // false: the permit had been ended by somebody else
 	now           time.Time
 	sent          throttle.Sent
-	before, after View
+	before, after View // if somebody observes
+}
+
+// observed reports whether anybody is told what changes by a call under ctx.
+func (l *Limiter) observed(ctx context.Context) bool {
+	return l.observer != nil || event.From(ctx) != nil
 }
 
 // end ends p with f and lets the law hear it.
-func (l *Limiter) end(p throttle.Permit, f Feedback) result {
+func (l *Limiter) end(p throttle.Permit, f Feedback, observed bool) result {
 	var r result
 	if f.Verdict == Unsent { // the law hears of it through OnUnsent
 		p.CancelThen(func(now time.Time, s throttle.Sent) { r = result{ended: true, now: now, sent: s} })
 	} else {
-		p.End(f.Used, func(now time.Time, s throttle.Sent) { r = l.result(now, s, f) })
+		p.End(f.Used, func(now time.Time, s throttle.Sent) { r = l.result(now, s, f, observed) })
 	}
 	return r
 }
 
 // result lets the law hear f. It runs under the limiter's lock.
-func (l *Limiter) result(now time.Time, s throttle.Sent, f Feedback) result {
-	before := l.governor.View()
+func (l *Limiter) result(now time.Time, s throttle.Sent, f Feedback, observed bool) result {
+	r := result{ended: true, now: now, sent: s}
+	if observed {
+		r.before = l.governor.View()
+	}
 	l.governor.OnResult(now, s, l.throttle.InFlightLocked(), f)
 	switch {
 	case f.Verdict == Terminal:
@@ -44,7 +52,10 @@ func (l *Limiter) result(now time.Time, s throttle.Sent, f Feedback) result {
 		}
 		l.throttle.CloseLocked(until, hit)
 	}
-	return result{ended: true, now: now, sent: s, before: before, after: l.governor.View()}
+	if observed {
+		r.after = l.governor.View()
+	}
+	return r
 }
 
 // tell emits what r shows and signals a hit to the enclosing limiters.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -14,18 +15,24 @@ import (
 // attempts runs f through the limiter until it succeeds or the retry policy,
 // which counts for this item alone, has no more. Between two attempts nothing
 // is held, and no second one begins once the intake has ended. f gets the
-// number of the attempt.
-func (s *settings) attempts(ctx context.Context, index int64, c throttle.Cost, f func(ctx context.Context, n int) error) error {
+// number of the attempt, not counting those that a breaker refused, and its ticket.
+func (s *settings) attempts(
+	ctx context.Context, index int64, c throttle.Cost, f func(ctx context.Context, n int, t breaker.Ticket) error,
+) error {
 	var schedule *retry.Schedule
 	var last error
-	for n := 1; ; n++ {
+	for n := 0; ; {
 		if last != nil {
 			if stopped := ended(ctx); stopped != nil {
 				return fmt.Errorf("%w before another attempt after: %w", stopped, last)
 			}
 		}
-		last = s.once(ctx, c, func(ctx context.Context) error { return f(ctx, n) })
-		if last == nil || s.policy == nil || final(last) || s.answered(last) {
+		next := n + 1
+		last = s.once(ctx, c, func(ctx context.Context, t breaker.Ticket) error {
+			n = next
+			return f(ctx, n, t)
+		})
+		if last == nil || s.policy == nil || final(last) || tooLate(ctx, last) || s.answered(last) {
 			return last
 		}
 		if schedule == nil {
@@ -34,6 +41,9 @@ func (s *settings) attempts(ctx context.Context, index int64, c throttle.Cost, f
 		delay, again := schedule.Next(last)
 		if !again {
 			return last
+		}
+		if open := openIn(last); open != nil {
+			delay += open.RetryAfter // those who waited for the probe do not all become it
 		}
 		if o := event.From(ctx); o != nil && ended(ctx) == nil {
 			e := event.New(time.Now(), event.ItemRetry, s.name)
@@ -47,7 +57,7 @@ func (s *settings) attempts(ctx context.Context, index int64, c throttle.Cost, f
 // answered reports whether err is an answer to the call, such as a 400, that
 // another attempt would get again. A Retryable of the policy's own knows better.
 func (s *settings) answered(err error) bool {
-	return s.policy.Retryable == nil && adaptive.Classify(s.config.Detector, err).Verdict == adaptive.OK
+	return s.policy.Retryable == nil && openIn(err) == nil && adaptive.Classify(s.config.Detector, err).Verdict == adaptive.OK
 }
 
 // ended returns why nothing new may begin under ctx, or nil.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -34,6 +35,30 @@ func (b *Batch[S, In, Out]) WithLimits(l throttle.Limits) *Batch[S, In, Out] {
 // WithLimiter has the batch share l. It excludes WithLimits and WithLaw.
 func (b *Batch[S, In, Out]) WithLimiter(l *adaptive.Limiter) *Batch[S, In, Out] {
 	b.setLimiter(l)
+	return b
+}
+
+// WithBreaker has every attempt ask br, once the limiter has admitted it. What
+// an open breaker refuses was never sent: the admission is undone, and the
+// item's error is the *breaker.OpenError, with the time that is left. For a
+// retry policy that is an attempt, although one that Result.Attempts does not
+// count; the next follows after the policy's delay and the time left, also if
+// that is more than the policy's Max.
+//
+// An attempt counts by what the batch's detectors say of its error: an answer
+// such as a 400 is a success; a failure that another attempt may cure, such as
+// a 500, is a failure; and a refusal for rate, an overloaded service that says
+// when to come back, and a used-up quota are undecided. What they do not know
+// is for breaker.Config.Classify, which by default takes it for a failure. A
+// panic is a failure, and so is an attempt that runs into WithItemTimeout, at
+// the latest when it is left behind; what the stop of the run cuts short is
+// undecided, and so is a batch inside, whose items have been judged there.
+//
+// A breaker may be shared by nodes that call the same service, but not by two
+// of which one runs inside the other: half-open, it would refuse the inner one
+// because of the outer one.
+func (b *Batch[S, In, Out]) WithBreaker(br *breaker.Breaker) *Batch[S, In, Out] {
+	b.setBreaker(br)
 	return b
 }
 

@@ -7,6 +7,9 @@ import (
 	"iter"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -52,6 +55,48 @@ func ExampleStep_WithTimeout() {
 	_, err := fetch.Run(context.Background(), &Review{})
 	fmt.Println(err, "after", calls, "attempts")
 	// Output: <nil> after 2 attempts
+}
+
+// Two failures in a row open the breaker; the third item is not even sent. With
+// WithRetry it would go again after the time that is left.
+func ExampleBatch_WithBreaker() {
+	api, err := breaker.New(breaker.Config{Name: "api", Failures: 2}, breaker.WithClock(clockwork.NewFakeClock()))
+	if err != nil {
+		panic(err)
+	}
+	fetch := node.Map("fetch", func(context.Context, string) (string, error) {
+		return "", errors.New("connection refused")
+	}).WithBreaker(api)
+	for res, err := range fetch.Stream(context.Background(), node.Slice([]string{"a", "b", "c"})) {
+		if err != nil {
+			panic(err)
+		}
+		if open, ok := errors.AsType[*breaker.OpenError](res.Err); ok {
+			fmt.Println(res.In, "was not sent, attempts:", res.Attempts, "time left:", open.RetryAfter)
+			continue
+		}
+		fmt.Println(res.In, res.Err)
+	}
+	// Output:
+	// a connection refused
+	// b connection refused
+	// c was not sent, attempts: 0 time left: 10s
+}
+
+// A step without a retry policy fails with the breaker's refusal.
+func ExampleStep_WithBreaker() {
+	api, err := breaker.New(breaker.Config{Name: "api", Failures: 1}, breaker.WithClock(clockwork.NewFakeClock()))
+	if err != nil {
+		panic(err)
+	}
+	ask := node.Do("ask", func(context.Context, *Review) error { return errors.New("no answer") }).WithBreaker(api)
+	for range 2 {
+		_, err := ask.Run(context.Background(), &Review{})
+		fmt.Println(err)
+	}
+	// Output:
+	// no answer
+	// breaker: "api": open, retry after 10s; it opened because of: no answer
 }
 
 // Prompts is a handler that says more about its items.

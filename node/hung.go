@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -29,5 +30,11 @@ func (w *worker[In, Out]) giveUp() error {
 	if w.admitted {
 		adaptive.Abandon(w.ctx)
 	}
-	return &HungError{After: patience, Cause: context.Cause(w.ctx)}
+	hung := &HungError{After: patience, Cause: context.Cause(w.ctx)}
+	if errors.Is(w.ctx.Err(), context.DeadlineExceeded) {
+		w.ticket.Failure(hung)
+	} else {
+		w.ticket.Cancel() // it was the run that did not wait
+	}
+	return hung
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -46,7 +47,7 @@ func (r *run[S, In, Out]) do(w *worker[In, Out]) (err error) {
 	if err = t.hung; err == nil {
 		err = r.try(w)
 	}
-	if err != nil && b.fallback != nil && r.intake.Err() == nil && !w.isLost() {
+	if err != nil && b.fallback != nil && r.intake.Err() == nil && !tooLate(r.ctx, err) && !w.isLost() {
 		t.res.Out, err = b.fallback(r.ctx, t.res.In, err)
 	}
 	return err
@@ -64,23 +65,31 @@ func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
 	if stopped := ended(r.ctx); stopped != nil {
 		return stopped
 	}
-	return r.b.attempts(r.ctx, res.Index, cost, func(ctx context.Context, n int) error {
+	w.said = nil
+	err := r.b.attempts(r.ctx, res.Index, cost, func(ctx context.Context, n int, t breaker.Ticket) error {
 		res.Attempts = n
-		return r.exec(ctx, w)
+		w.said = r.exec(ctx, w, t)
+		return w.said
 	})
+	if late := lateIn(err); late != nil && late != lateIn(w.said) { // it was not Exec that asked a limiter
+		r.stop(&lateError{err})
+	}
+	return err
 }
 
 // exec makes one attempt at an item.
-func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err error) {
+func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breaker.Ticket) (err error) {
 	res, bounded := &w.task.res, ctx
 	if r.b.timeout > 0 {
 		var cancel context.CancelFunc
 		bounded, cancel = r.b.withTimeout(ctx)
 		defer cancel()
 	}
+	w.ticket = t
 	w.ctx, w.admitted = bounded, ctx != r.ctx // a limiter's call has a context of its own; else ctx may lie in a call further out
 	attempt, ok := w.begin()
 	if !ok {
+		t.Cancel()
 		return errAbandoned
 	}
 	var out Out

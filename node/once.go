@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/throttle"
 )
 
 // once makes one attempt.
-func (s *settings) once(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
+func (s *settings) once(ctx context.Context, c throttle.Cost, f func(context.Context, breaker.Ticket) error) error {
 	lim, err := s.limiter()
 	if err != nil {
 		return err
@@ -27,13 +28,17 @@ func (s *settings) once(ctx context.Context, c throttle.Cost, f func(context.Con
 	}
 	err = lim.Do(ctx, c, func(ctx context.Context) error {
 		refusal = nil // it is sent again
-		err := f(ctx)
-		if judged(err) {
+		judge := func(err error) adaptive.Feedback { return adaptive.Judge(ctx, err) }
+		sent, err := s.guarded(ctx, judge, f)
+		switch {
+		case !sent:
+			adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+		case judged(err):
 			adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
 		}
 		return err
 	})
-	if err != nil && refusal != nil && ended(ctx) != nil {
+	if err != nil && refusal != nil && (ended(ctx) != nil || lateIn(err) != nil) {
 		return fmt.Errorf("%w while waiting to go again: %w", err, refusal)
 	}
 	return err
@@ -43,18 +48,19 @@ func (s *settings) once(ctx context.Context, c throttle.Cost, f func(context.Con
 // the node makes one, so that the item waits it out and goes again like any
 // other, and a quota that is used up stops the others. The limiter is nil if
 // err stands.
-func (s *settings) unlimited(ctx context.Context, f func(context.Context) error) (lim *adaptive.Limiter, refusal, err error) {
-	sent := time.Now()
-	err = f(ctx)
-	if err == nil || judged(err) {
+func (s *settings) unlimited(ctx context.Context, f func(context.Context, breaker.Ticket) error) (lim *adaptive.Limiter, refusal, err error) {
+	began := time.Now()
+	judge := func(err error) adaptive.Feedback { return adaptive.Classify(s.config.Detector, err) }
+	sent, err := s.guarded(ctx, judge, f)
+	if err == nil || !sent || judged(err) {
 		return nil, nil, err
 	}
-	verdict := adaptive.Classify(s.config.Detector, err)
+	verdict := judge(err)
 	switch verdict.Verdict {
 	case adaptive.Hit, adaptive.Overloaded:
 		refusal = &adaptive.RateLimitHit{
 			Kind: verdict.Kind, RetryAfter: verdict.RetryAfter, Scope: s.name,
-			Source: verdict.Source, SentAt: sent, Cause: err,
+			Source: verdict.Source, SentAt: began, Cause: err,
 		}
 	case adaptive.Terminal:
 	default:
@@ -63,7 +69,7 @@ func (s *settings) unlimited(ctx context.Context, f func(context.Context) error)
 	if lim, err = s.build(); err != nil {
 		return nil, nil, err
 	}
-	lim.Learn(adaptive.Enclose(ctx, lim, s.propagate), sent, verdict)
+	lim.Learn(adaptive.Enclose(ctx, lim, s.propagate), began, verdict)
 	return lim, refusal, nil
 }
 

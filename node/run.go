@@ -57,6 +57,7 @@ type run[S, In, Out any] struct {
 	closed  bool
 	workers map[*worker[In, Out]]struct{}
 	undo    []func() bool // takes back what hangs on contexts and timers
+	late    error         // of the first item that the deadline left pending while others went on
 }
 
 // launch starts the workers of a run.
@@ -84,7 +85,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, src source[In], out outl
 	r.mu.Lock() // until all are there: a worker that finds nothing to do may otherwise be the last to leave
 	defer r.mu.Unlock()
 	r.undo = []func() bool{
-		context.AfterFunc(r.intake, func() { r.after(b.grace, func() { r.kill(context.Cause(r.intake)) }) }), //nolint:contextcheck // it is of the run
+		context.AfterFunc(r.intake, func() { r.leaveTime(outer, nested) }), //nolint:contextcheck // it is of the run
 		context.AfterFunc(ctx, func() {
 			r.stop(context.Cause(ctx)) // a context that was given an end of its own, inside an item of another run
 			r.after(patience, r.end)
@@ -96,12 +97,34 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, src source[In], out outl
 	return r, nil
 }
 
+// leaveTime begins the grace period of the items that are running. In a run
+// that was stopped before its deadline that is when outer, which has the
+// deadline, ends; if outer is the intake of a run that was itself stopped so,
+// it is for that run to end what is in it.
+func (r *run[S, In, Out]) leaveTime(outer context.Context, nested bool) {
+	grace := func() {
+		if !nested || !early(outer) {
+			r.after(r.b.grace, func() { r.kill(context.Cause(r.intake)) })
+		}
+	}
+	if outer.Err() != nil || !early(r.intake) { //nolint:contextcheck // it is of the run
+		grace()
+		return
+	}
+	r.hang(func() func() bool { return context.AfterFunc(outer, grace) })
+}
+
 // after has f called after d; it does nothing in a run that is over by then.
 func (r *run[S, In, Out]) after(d time.Duration, f func()) {
+	r.hang(func() func() bool { return time.AfterFunc(d, f).Stop })
+}
+
+// hang hangs something on a context or a timer, and notes what takes it back.
+func (r *run[S, In, Out]) hang(up func() (undo func() bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
-		r.undo = append(r.undo, time.AfterFunc(d, f).Stop)
+		r.undo = append(r.undo, up())
 	}
 }
 
@@ -119,9 +142,9 @@ func (r *run[S, In, Out]) close() error {
 	r.workers = map[*worker[In, Out]]struct{}{}
 	undo := r.undo
 	r.closed = true
+	stopped := r.late
 	r.mu.Unlock()
 
-	var stopped error
 	cut := len(left) > 0 || r.pending.Load() > 0 || !r.src.exhausted()
 	if r.intake.Err() != nil && (cut || r.failed.Load() > r.b.onError.allows()) {
 		stopped = context.Cause(r.intake)
@@ -181,9 +204,19 @@ func (r *run[S, In, Out]) finish(t *task[In, Out], err error) {
 		r.tell(event.ItemFailed, t)
 	case Pending:
 		r.pending.Add(1)
+		r.missed(err)
 		r.tell(event.ItemAbandoned, t)
 	case Done, Resumed:
 		r.tell(event.ItemDone, t)
+	}
+}
+
+// missed notes why an item is pending in a run that goes on.
+func (r *run[S, In, Out]) missed(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.late == nil && r.intake.Err() == nil {
+		r.late = err
 	}
 }
 
@@ -209,14 +242,14 @@ func (r *run[S, In, Out]) stamp() time.Time {
 }
 
 // conclude sets the state that err leaves an item in: what the stop of the
-// run cut short is pending, not failed.
+// run cut short, or its deadline leaves no time for, is pending, not failed.
 func (r *run[S, In, Out]) conclude(res *Result[In, Out], err error) {
 	if res.Err = err; err == nil {
 		res.State = Done
 		return
 	}
 	res.Out, res.State = r.b.standIn(res.In), Failed // a fallback that fails may return a value all the same
-	if r.intake.Err() != nil && cutShort(err, context.Cause(r.intake)) {
+	if r.intake.Err() != nil && cutShort(err, context.Cause(r.intake)) || tooLate(r.ctx, err) {
 		res.State = Pending
 	}
 }

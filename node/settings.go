@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -26,6 +27,7 @@ type settings struct {
 	limited   bool            // the node has limits or a law of its own
 	detected  bool            // the node has a detector of its own
 	shared    *adaptive.Limiter
+	breaker   *breaker.Breaker // nil: none
 	policy    *retry.Policy
 	timeout   time.Duration
 	propagate bool
@@ -89,6 +91,16 @@ func (s *settings) setLimiter(l *adaptive.Limiter) {
 			return
 		}
 		s.shared = l
+	})
+}
+
+func (s *settings) setBreaker(b *breaker.Breaker) {
+	s.setup.Change("WithBreaker", func() {
+		if b == nil {
+			s.setup.Addf("WithBreaker", "the breaker is nil: leave the setting out")
+			return
+		}
+		s.breaker = b
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -42,6 +43,7 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		"nil law":              {func(b batch) { b.WithLaw(nil) }, []string{"WithLaw"}},
 		"law of a nil pointer": {func(b batch) { b.WithLaw(nilLaw) }, []string{"WithLaw"}},
 		"nil limiter":          {func(b batch) { b.WithLimiter(nil) }, []string{"WithLimiter"}},
+		"nil breaker":          {func(b batch) { b.WithBreaker(nil) }, []string{"WithBreaker"}},
 		"limiter and limits":   {func(b batch) { b.WithLimiter(lim).WithLimits(concurrency(1)) }, []string{"WithLimiter"}},
 		"limits and limiter":   {func(b batch) { b.WithLimits(concurrency(1)).WithLimiter(lim) }, []string{"WithLimiter"}},
 		"limiter and law":      {func(b batch) { b.WithLimiter(lim).WithLaw(adaptive.AIMD{}) }, []string{"WithLimiter"}},
@@ -137,6 +139,7 @@ func TestSettingsAreFrozenByTheFirstRun(t *testing.T) {
 		"timeout":   {func(b batch) { b.WithItemTimeout(time.Hour) }, "WithItemTimeout"},
 		"limits":    {func(b batch) { b.WithLimits(concurrency(1)) }, "WithLimits"},
 		"limiter":   {func(b batch) { b.WithLimiter(newLimiter(t, adaptive.Config{})) }, "WithLimiter"},
+		"breaker":   {func(b batch) { b.WithBreaker(newBreaker(t, breaker.Config{})) }, "WithBreaker"},
 		"law":       {func(b batch) { b.WithLaw(adaptive.AIMD{}) }, "WithLaw"},
 		"detector":  {func(b batch) { b.WithDetector(adaptive.DefaultDetector) }, "WithDetector"},
 		"retry":     {func(b batch) { b.WithRetry(retry.Policy{}) }, "WithRetry"},

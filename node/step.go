@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/retry"
@@ -49,6 +50,10 @@ func (n *Step[S]) WithLimits(l throttle.Limits) *Step[S] { n.setLimits(l); retur
 
 // WithLimiter has the step share l. It excludes WithLimits and WithLaw.
 func (n *Step[S]) WithLimiter(l *adaptive.Limiter) *Step[S] { n.setLimiter(l); return n }
+
+// WithBreaker puts breaker b between the step's limiter and its function; see
+// the one of Batch.
+func (n *Step[S]) WithBreaker(b *breaker.Breaker) *Step[S] { n.setBreaker(b); return n }
 
 // WithLaw gives the step a limiter of its own that adapts by l.
 func (n *Step[S]) WithLaw(l adaptive.Law) *Step[S] { n.setLaw(l); return n }
@@ -124,12 +129,12 @@ func (n *Step[S]) run(ctx context.Context, s S) (action Action, err error) {
 	if n.cost != nil {
 		c = n.cost(s)
 	}
-	err = n.attempts(ctx, event.NoIndex, c, func(ctx context.Context, _ int) error {
+	err = n.attempts(ctx, event.NoIndex, c, func(ctx context.Context, _ int, _ breaker.Ticket) error {
 		var err error
 		action, err = n.call(ctx, s)
 		return err
 	})
-	if err != nil && n.fallback != nil && ended(ctx) == nil {
+	if err != nil && n.fallback != nil && ended(ctx) == nil && !tooLate(ctx, err) {
 		return n.fallback(ctx, s, err)
 	}
 	return action, err

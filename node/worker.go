@@ -3,6 +3,8 @@ package node
 import (
 	"context"
 	"sync/atomic"
+
+	"github.com/headrace/headrace/breaker"
 )
 
 // worker is one goroutine of a run, as it is seen by those who may have to go
@@ -16,6 +18,8 @@ type worker[In, Out any] struct {
 	task     task[In, Out]
 	ctx      context.Context //nolint:containedctx // of the attempt, for whoever has to give up on it
 	admitted bool            // by the node's limiter, which has to hear of the attempt's end
+	ticket   breaker.Ticket  // of the attempt
+	said     error           // by Exec, at the end of the last attempt
 }
 
 const (
