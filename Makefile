@@ -35,6 +35,7 @@ test: ## Vet and test every module: race detector, shuffled, runnable examples i
 	go vet work
 	go test $(RACE) -shuffle=on $(TESTFLAGS) work
 	go test ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
+	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./node ./event
 
 .PHONY: check
 check: fmt-check lint tidy-check arch ## Everything CI asks for beside the tests: format, linters, go.mod files, floors

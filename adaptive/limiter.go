@@ -102,7 +102,7 @@ func (l *Limiter) Throttle() *throttle.Limiter { return l.throttle }
 // View returns what the law holds at the moment.
 func (l *Limiter) View() View {
 	var v View
-	l.throttle.Update(func(time.Time) { v = l.governor.View() })
+	l.throttle.Look(func(time.Time) { v = l.governor.View() })
 	return v
 }
 

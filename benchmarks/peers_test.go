@@ -30,8 +30,9 @@ func windows(all ...throttle.Window) throttle.Limits { return throttle.Limits{Wi
 
 func bucket() throttle.Window { return throttle.Bucket(plenty, plentyBurst) }
 
-// exact is a sliding window small enough to be kept exactly.
-func exact() throttle.Window { return throttle.Sliding(1_000, time.Microsecond) }
+// exact is a sliding window small enough to be kept exactly, and long enough
+// to hold hundreds of stamps while nobody is refused.
+func exact() throttle.Window { return throttle.Sliding(1_000, 25*time.Microsecond) }
 
 // quantised is a sliding window that is too large for that.
 func quantised() throttle.Window { return throttle.Sliding(plenty, time.Second) }

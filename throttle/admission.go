@@ -19,8 +19,11 @@ func (h *hold) later(wait time.Duration, kind BoundKind, gauge int) {
 // boundLocked is h for those outside.
 func (l *Limiter) boundLocked(h hold) Bound {
 	b := Bound{Kind: h.kind, Wait: h.wait}
-	if h.kind == BoundByWindow {
+	switch head := l.queue.head; {
+	case h.kind == BoundByWindow:
 		b.Window = l.gauges[h.gauge].Window
+	case h.kind == BoundByStore && head != nil:
+		b.Window = head.why.Window
 	}
 	return b
 }

@@ -26,7 +26,7 @@ const (
 // Bound says what holds a call back, and for how long.
 type Bound struct {
 	Kind   BoundKind
-	Window Window        // if it is a window
+	Window Window        // if it is a window, also one that binds in the Store
 	Wait   time.Duration // as of the moment it was asked for; Forever if only an event helps
 }
 
@@ -42,7 +42,10 @@ func (b Bound) name() string {
 	case BoundByGovernor:
 		return "the control law"
 	case BoundByStore:
-		return "the store"
+		if b.Window == (Window{}) {
+			return "the store"
+		}
+		return b.Window.String() + " in the store"
 	case NotBound:
 	}
 	return "nothing"

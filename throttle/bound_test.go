@@ -16,6 +16,7 @@ func TestBoundString(t *testing.T) {
 		"nothing":                             {},
 		"100/s for another 40ms":              {Kind: throttle.BoundByWindow, Window: throttle.Sliding(100, time.Second), Wait: 40 * time.Millisecond},
 		"the concurrency until a call ends":   {Kind: throttle.BoundByConcurrency, Wait: throttle.Forever},
+		"20/s in the store for another 1s":    {Kind: throttle.BoundByStore, Window: throttle.Sliding(20, time.Second), Wait: time.Second},
 		"a pause for another 1s":              {Kind: throttle.BoundByPause, Wait: time.Second},
 		"the control law for another 1s":      {Kind: throttle.BoundByGovernor, Wait: time.Second},
 		"the store for another 1s":            {Kind: throttle.BoundByStore, Wait: time.Second},

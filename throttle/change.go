@@ -21,6 +21,14 @@ func (l *Limiter) Update(f func(now time.Time)) {
 	l.pumpLocked(now)
 }
 
+// Look runs f under the limiter's lock, for reading what is guarded by it; the
+// queue is left alone. f must not call the limiter.
+func (l *Limiter) Look(f func(now time.Time)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f(l.clock.At(l.nowLocked()))
+}
+
 // SetLimits changes the limits in place, in either direction: calls in flight
 // go on, what was admitted lately still counts, and those who wait are looked
 // at again at once: those whose cost can no longer fit fail with a *CostError.

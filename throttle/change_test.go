@@ -219,6 +219,32 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// Of several reasons to be closed for some time the longest counts, and the first of those alike.
+func TestTheLongestClosingCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, throttle.Limits{})
+		begin := time.Now()
+		a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
+		for _, closing := range []struct {
+			until time.Duration
+			cause error
+			want  error
+		}{
+			{time.Second, a, a},
+			{2 * time.Second, b, b},
+			{time.Second, c, b},
+			{2 * time.Second, c, b},
+		} {
+			l.Update(func(time.Time) { l.CloseLocked(begin.Add(closing.until), closing.cause) })
+			assert.Equal(t, closing.want, l.Stats().Closed)
+		}
+		sleep(2*time.Second - 1)
+		assert.Equal(t, b, l.Check(throttle.Cost{}))
+		sleep(1)
+		assert.NoError(t, l.Check(throttle.Cost{}))
+	})
+}
+
 func TestReopenKeepsHistoryAndPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, windows(throttle.Sliding(2, time.Minute)))

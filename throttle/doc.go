@@ -1,10 +1,13 @@
-// Package throttle enforces the limits of one resource in one process:
-// exactly, first in first out, and cheaply.
+// Package throttle enforces the limits of one resource: exactly, first in
+// first out, and cheaply; in one process or, through a Store, in several.
 //
 // Limits are a concurrency bound and any number of windows. A Limiter takes a
 // slot and a share of every window at one instant or not at all, hands out a
 // Permit, and can be resized while people wait. It knows nothing of retries,
 // of providers or of adapting: package adaptive builds on it through Governor.
+//
+// Limits can be written in Go, or as text for ParseLimits:
+// "500/min, 200000 tokens/min, 8 concurrent".
 //
 //	lim, err := throttle.New(throttle.Limits{
 //		Concurrency: 8,

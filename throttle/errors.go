@@ -25,10 +25,14 @@ type LimitedError struct {
 
 // Error names the limiter, what binds, and the wait.
 func (e *LimitedError) Error() string {
-	if e.RetryAfter == Forever {
-		return fmt.Sprintf("throttle: limiter %q: limited by %s until a call ends", e.Limiter, e.Bound.name())
+	by := ""
+	if e.Bound.Kind != NotBound {
+		by = " by " + e.Bound.name()
 	}
-	return fmt.Sprintf("throttle: limiter %q: limited by %s, retry after %s", e.Limiter, e.Bound.name(), e.RetryAfter)
+	if e.RetryAfter == Forever {
+		return fmt.Sprintf("throttle: limiter %q: limited%s until a call ends", e.Limiter, by)
+	}
+	return fmt.Sprintf("throttle: limiter %q: limited%s, retry after %s", e.Limiter, by, e.RetryAfter)
 }
 
 // Is reports whether target is ErrLimited.

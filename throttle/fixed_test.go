@@ -49,17 +49,19 @@ func TestPeriod(t *testing.T) {
 
 // A place that left out a day, as Samoa did the 30th of December 2011.
 func TestADayThatWasLeftOut(t *testing.T) {
-	w := Fixed(1, day, at(t, "Pacific/Apia", "2011-01-01 00:00:00"))
-	moment := at(t, "Pacific/Apia", "2011-12-28 12:00:00")
-	last, next := w.period(moment)
-	for range 120 {
-		begin, end := w.period(moment)
-		require.False(t, begin.After(moment))
-		require.True(t, end.After(moment))
-		if !begin.Equal(last) {
-			require.Equal(t, next, begin, "periods follow each other")
+	for _, per := range []time.Duration{day, 2 * day, 7 * day} {
+		w := Fixed(1, per, at(t, "Pacific/Apia", "2011-01-01 00:00:00"))
+		moment := at(t, "Pacific/Apia", "2011-12-20 12:00:00")
+		last, next := w.period(moment)
+		for range 400 {
+			begin, end := w.period(moment)
+			require.False(t, begin.After(moment))
+			require.True(t, end.After(moment))
+			if !begin.Equal(last) {
+				require.Equal(t, next, begin, "periods follow each other")
+			}
+			last, next, moment = begin, end, moment.Add(time.Hour)
 		}
-		last, next, moment = begin, end, moment.Add(time.Hour)
 	}
 }
 
@@ -170,4 +172,8 @@ func TestFixedMeterFollows(t *testing.T) {
 	stale.take(0, 3)
 	require.Equal(t, followed, later.follow(46*time.Minute, stale))
 	assert.Zero(t, later.spent(46*time.Minute))
+	stale.take(46*time.Minute, 2)
+	later = fixedOf(t, 5, 0)
+	require.Equal(t, followed, later.follow(46*time.Minute, stale))
+	assert.Equal(t, int64(2), later.spent(46*time.Minute), "also in a later period than the first")
 }

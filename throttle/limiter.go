@@ -83,7 +83,8 @@ func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observe
 // that has a slot or settles. The store is given 5 s for it. An error of the
 // store is that of the call, and nothing was taken; an end that it does not
 // hear of is counted in Stats. The limiter needs a name, which is the key in
-// the store, and cannot have a guard. nil shares nothing.
+// the store, and cannot have a guard. A pause is this process's own; for a pause
+// of all there is Store.Cooldown. nil shares nothing.
 func WithStore(s Store) Option {
 	return func(l *Limiter) {
 		l.shared = nil

@@ -19,7 +19,7 @@ type waiter struct {
 	keeps      bool          // wants a permit; otherwise the cost is taken for good
 	queued     bool
 	after      instant // nobody asks the Store for it before, because of
-	why        BoundKind
+	why        Bound
 	news       int64 // unless there has been any since
 	permit     Permit
 	err        error

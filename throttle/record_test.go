@@ -29,6 +29,14 @@ func TestRecordsAndWaitersAreUsedAgain(t *testing.T) {
 	assert.Len(t, l.free, 5)
 
 	var q queue
+	a, b := &waiter{ready: make(chan struct{}, 1), permit: Permit{l: l}}, &waiter{err: assert.AnError}
+	q.put(a)
+	q.put(b)
+	assert.Same(t, b, q.get())
+	assert.Equal(t, &waiter{}, b, "nothing of its last call is left")
+	ready := a.ready
+	assert.Same(t, a, q.get())
+	assert.Equal(t, &waiter{ready: ready}, a)
 	for range 2 * maxSpares {
 		q.put(&waiter{})
 	}

@@ -34,7 +34,7 @@ func newShared(l *Limiter, s Store) *shared {
 // hold is what keeps w from asking.
 func (s *shared) hold(now instant, w *waiter) hold {
 	switch {
-	case w.after > now && (w.news == s.news || w.why == BoundByPause):
+	case w.after > now && (w.news == s.news || w.why.Kind == BoundByPause):
 		return hold{wait: w.after - now, kind: BoundByStore}
 	case s.asking >= s.most:
 		return hold{wait: Forever, kind: BoundByStore}
@@ -172,7 +172,7 @@ func (s *shared) retreat(ctx context.Context, p Permit, no *refusal, place *int6
 	n.set(&r.cost)
 	w := l.queueLocked(now, n, *place, true, false, 0)
 	if !no.own {
-		w.after, w.why, w.news = now+min(no.wait, longestFill), no.bound.Kind, no.news
+		w.after, w.why, w.news = now+min(no.wait, longestFill), no.bound, no.news
 		s.most = 1
 	}
 	return w, nil

@@ -131,6 +131,9 @@ func TestTwoLimitersShareAWindow(t *testing.T) {
 		assert.Empty(t, s.ended, "what was reserved stays: nothing to tell the store")
 
 		begin := time.Now()
+		time.AfterFunc(time.Second, func() {
+			assert.Equal(t, throttle.Bound{Kind: throttle.BoundByStore, Window: lim.Windows[0], Wait: 58 * time.Second}, b.Stats().Bound)
+		})
 		require.NoError(t, b.Wait(t.Context(), throttle.Cost{}))
 		assert.Equal(t, 59*time.Second, time.Since(begin))
 		assert.Equal(t, throttle.Stats{Admitted: 2, Refused: 2, Waits: 1, Waited: 59 * time.Second, LongestWait: 59 * time.Second}, b.Stats())

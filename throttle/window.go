@@ -41,7 +41,8 @@ func Sliding(max int64, per time.Duration) Window {
 //
 // While callers wait in a queue, t may be 10 ms longer: what refilled while
 // the queue's timer was late is not lost, or a fast bucket with a small burst
-// would run at the pace of the timer. WithGuard takes this credit away.
+// would run at the pace of the timer. WithGuard takes this credit away, and a
+// Store gives none: a fast bucket needs a burst there.
 func Bucket(perSecond float64, burst int64) Window {
 	return Window{algorithm: tokenBucket, max: burst, rate: perSecond}
 }
