@@ -104,9 +104,10 @@ func (l *Limiter) Wait(ctx context.Context, c Cost) error {
 // *CostError, a ctx whose deadline is before the earliest possible admission
 // with a *DeadlineError, anything on a closed limiter with the reason given to
 // Close. The earliest admission is reckoned from the windows and the pause, as
-// if nobody were ahead; a window of another unit than requests does not count
-// while calls are in flight, since they may give some back. With an injected
-// clock the deadline, which is in real time, is only met by waiting for it.
+// if nobody were ahead and nobody called Cancel; a window of another unit than
+// requests does not count while calls are in flight, since they may settle for
+// less. With a Store its word counts in the same way. With an injected clock
+// the deadline, which is in real time, is only met by waiting for it.
 func (l *Limiter) Acquire(ctx context.Context, c Cost) (Permit, error) {
 	return l.acquire(ctx, c, lastPlace, true)
 }
