@@ -8,11 +8,29 @@ import (
 // permit to end. With a concurrency bound a slot has to be free at this
 // instant, but none is held. A cost that can never be admitted is false too.
 func (l *Limiter) Allow(c Cost) bool {
-	if l.shared != nil {
+	switch {
+	case l.shared != nil:
 		p, err := l.TryAcquire(c)
 		p.Release()
 		return err == nil
+	case l.governor != nil:
+		return l.allowGoverned(c)
 	}
+	var a amounts
+	a.set(&c)
+	l.mu.Lock()
+	now := l.nowLocked()
+	h, err := l.roomLocked(now, &a)
+	ok := h.wait == 0 && err == nil
+	if ok {
+		l.chargeLocked(now, now, &a)
+	}
+	l.mu.Unlock()
+	return ok
+}
+
+// allowGoverned gives up the lock also if the governor, which is the user's, panics.
+func (l *Limiter) allowGoverned(c Cost) bool {
 	var n load
 	n.set(&c)
 	l.mu.Lock()
@@ -54,15 +72,32 @@ func (l *Limiter) tryAcquire(c Cost) (Permit, error) {
 
 // tryLocked is what holds back a newcomer; others who wait are served first.
 func (l *Limiter) tryLocked(now instant, n *load) (hold, error) {
-	if err := l.refusalLocked(now, &n.of); err != nil {
-		return hold{}, err
+	h, err := l.roomLocked(now, &n.of)
+	if l.governor == nil || err != nil || l.queue.head != nil {
+		return h, err
 	}
-	l.catchUpLocked(now)
-	if l.queue.head != nil {
+	limited := h.wait > 0
+	if h = l.governedLocked(now, n.cost, h); h.wait > 0 && !limited {
 		l.stats.Refused++
-		return l.headHoldLocked(now), nil
 	}
-	h, _ := l.holdLocked(now, now, n, nil)
+	return h, nil
+}
+
+// roomLocked is tryLocked but for the governor's say about the newcomer.
+func (l *Limiter) roomLocked(now instant, a *amounts) (h hold, err error) {
+	if l.closed.cause != nil || !a.within(&l.most) {
+		if err := l.refusalLocked(now, a); err != nil {
+			return hold{}, err
+		}
+	}
+	if l.queue.head != nil {
+		l.catchUpLocked(now)
+	}
+	if l.queue.head != nil {
+		h = l.headHoldLocked(now)
+	} else {
+		h, _ = l.limitsHoldLocked(now, now, a, nil)
+	}
 	if h.wait > 0 {
 		l.stats.Refused++
 	}

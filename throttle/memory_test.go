@@ -109,6 +109,30 @@ func TestMemoryStoreSettlesForgottenKeys(t *testing.T) {
 	}
 }
 
+// A key that was forgotten begins anew: its bucket is full, whatever is stated next.
+func TestMemoryStoreForgottenKeysBeginAnew(t *testing.T) {
+	_, clock, take := memoryStore(t)
+	require.Zero(t, take(0, user(1, Bucket(1, 1))).Wait)
+	clock.Advance(time.Second)
+	take(0, Demand{Key: "free"})
+	for range 5 {
+		assert.Zero(t, take(0, user(1, Bucket(1, 5))).Wait)
+	}
+	assert.Equal(t, time.Second, take(0, user(1, Bucket(1, 5))).Wait)
+}
+
+func TestMemoryStoreEndsNothingByDoingNothing(t *testing.T) {
+	s, _, take := memoryStore(t)
+	d := user(1, Sliding(1, time.Second))
+	slot := Demand{Key: "slot", Limits: Limits{Concurrency: 1}}
+	none := Ticket{Demands: []Demand{d, slot}}
+	require.NoError(t, s.End(t.Context(), none, []Cost{{Requests: 5}, {}}))
+	require.NoError(t, s.Cancel(t.Context(), none))
+	require.NoError(t, s.End(t.Context(), Ticket{Demands: []Demand{d}}, []Cost{{Requests: 5}}))
+	assert.Empty(t, s.keys)
+	assert.Zero(t, take(time.Second, d, slot).Wait)
+}
+
 // A window gives nothing back to a call that it did not charge.
 func TestMemoryStoreNewWindowsOweNothingToOldCalls(t *testing.T) {
 	for _, w := range []Window{Sliding(10, time.Second).Of(Tokens), Bucket(10, 10).Of(Tokens), Fixed(10, time.Second, time.Time{}).Of(Tokens)} {
@@ -344,4 +368,12 @@ func TestMemoryStoreOneNanosecond(t *testing.T) {
 	assert.Zero(t, take(0, user(1, Sliding(1, time.Second))).Wait)
 	clock.Advance(time.Second - 1)
 	assert.Equal(t, time.Duration(1), take(0, user(1, Sliding(1, time.Second))).Wait)
+}
+
+// A demand without limits leaves those behind it as they are.
+func TestMemoryStoreDemandWithoutLimits(t *testing.T) {
+	_, _, take := memoryStore(t)
+	free := Demand{Key: "free"}
+	require.Zero(t, take(0, free, user(1, Sliding(1, time.Second))).Wait)
+	assert.Equal(t, time.Second, take(0, free, user(1, Sliding(1, time.Second))).Wait)
 }
