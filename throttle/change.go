@@ -36,7 +36,8 @@ func (l *Limiter) Look(f func(now time.Time)) {
 //
 // A sliding window keeps the history of the window that it replaces, as far
 // back as that one remembered; a bucket keeps the units that were left, up to
-// the new burst. A window of a unit that was not limited before begins empty.
+// the new burst; a calendar what was taken in the present period, until the
+// new one's present period ends. A window of a unit that was not limited before begins empty.
 func (l *Limiter) SetLimits(lim Limits) error {
 	p := invalid.Problems{Owner: "throttle"}
 	p.Add(lim.Validate())

@@ -62,6 +62,66 @@ func testRaceWindows(w *watch) {
 	}
 }
 
+// testRaceEnds: of many that settle at once, each counts. What a bucket gets
+// back depends on what else was taken; what it is owed does not.
+func testRaceEnds(w *watch) {
+	const tickets = 3 * racers
+	for name, a := range map[string]algorithm{"sliding": sliding, "bucket": bucket, "fixed": fixed} {
+		of := func(n int64) demand {
+			return demand{name, limits{windows: []spec{newSpec(a, throttle.Tokens, 10*tickets, forGood)}}, throttle.Cost{Tokens: n}}
+		}
+		var open []throttle.Ticket
+		for range tickets {
+			open = append(open, w.take(0, of(5)).Ticket)
+		}
+		used := func(i int) int64 { return []int64{2, 9, 0}[i%3] }
+		if a == bucket {
+			used = func(i int) int64 { return []int64{6, 9, 8}[i%3] }
+		}
+		w.raceEnds(open, used)
+		left := int64(10 * tickets)
+		for i := range open {
+			left -= used(i)
+		}
+		w.take(0, of(left+1))
+		w.take(0, of(left))
+		w.take(0, of(1))
+	}
+}
+
+// raceEnds has many callers end the tickets at the same time, by Cancel if
+// nothing was used, and enters that into the books.
+func (w *watch) raceEnds(open []throttle.Ticket, used func(i int) int64) {
+	w.Helper()
+	t0 := w.now()
+	begin := make(chan struct{})
+	var wg sync.WaitGroup
+	for i, t := range open {
+		s := w.store()
+		wg.Go(func() {
+			<-begin
+			var err error
+			if n := used(i); n > 0 {
+				err = s.End(w.Context(), t, []throttle.Cost{{Tokens: n}})
+			} else {
+				err = s.Cancel(w.Context(), t)
+			}
+			if err != nil {
+				w.Errorf("the end of a ticket: %v", err)
+			}
+		})
+	}
+	close(begin)
+	wg.Wait()
+	at := span{t0, w.now()}
+	for i, t := range open {
+		w.ended(at, t, nil, func(int) (a [throttle.Units]int64) {
+			a[throttle.Tokens] = used(i)
+			return a
+		})
+	}
+}
+
 // testRaceSlots: there are never more who have a slot than there are slots.
 func testRaceSlots(w *watch) {
 	const most = 5

@@ -17,14 +17,17 @@ type Subject struct {
 	// if there is none. Everything is then tested across two handles.
 	Peer func() throttle.Store
 	// StepClock sets the store's clock forward by d, or back if d is negative;
-	// nil if it cannot be set. What needs it is skipped then.
+	// nil if it cannot be set. What needs it is skipped then: history of more
+	// than some seconds, days on which clocks change, and clocks that step.
 	StepClock func(d time.Duration)
 	// Epoch is the moment that Ticket.At counts from, by which the calendar of
 	// Fixed windows is judged. The zero Time means the Unix epoch.
 	Epoch time.Time
 	// Late is by how much a window of at most a second may let a call go later
-	// than it has to, because instants are rounded: 0 for an exact store. Too
-	// early is always wrong.
+	// than it has to, because instants are rounded: 0 for an exact store. That
+	// is besides what every store may: per/1024 for a sliding window with a max
+	// above 1,024, and a microsecond for a bucket whose units do not refill in a
+	// whole number of nanoseconds. Too early is always wrong.
 	Late time.Duration
 	// Histories is how many random histories are played; 0 means 4.
 	Histories int
@@ -60,10 +63,18 @@ func cases() []testCase {
 		{"Unlimited", testUnlimited},
 		{"Windows", testWindows},
 		{"Histories", testHistories},
+		{"LargeAmounts", testLargeAmounts},
+		{"LargeWindows", testLargeWindows},
+		{"Rates", testRates},
+		{"Anchors", testAnchors},
+		{"Daylight", testDaylight},
+		{"LongHistory", testLongHistory},
 		{"Atomicity", testAtomicity},
 		{"Peek", testPeek},
 		{"Settle", testSettle},
 		{"LimitsChange", testLimitsChange},
+		{"PeriodsChange", testPeriodsChange},
+		{"WindowsChange", testWindowsChange},
 		{"Cooldown", testCooldown},
 		{"ManyKeys", testManyKeys},
 		{"Slots", testSlots},
@@ -74,6 +85,7 @@ func cases() []testCase {
 		{"EndOnce", testEndOnce},
 		{"EndedContext", testEndedContext},
 		{"RaceWindows", testRaceWindows},
+		{"RaceEnds", testRaceEnds},
 		{"RaceSlots", testRaceSlots},
 		{"CancelStorm", testCancelStorm},
 		{"ClockSteps", testClockSteps},

@@ -13,13 +13,29 @@ const (
 	forGood = time.Hour
 )
 
-// testUnlimited: a key without limits never makes anybody wait.
+// testUnlimited: a key without limits never makes anybody wait, and to end what
+// was not taken does nothing.
 func testUnlimited(w *watch) {
 	for range 20 {
 		w.check(w.take(0, demand{key: "free"}).Wait == 0, "an unlimited key makes wait")
 	}
 	w.must(w.store().End(w.Context(), throttle.Ticket{}, nil), "End of no ticket")
 	w.must(w.store().Cancel(w.Context(), throttle.Ticket{}), "Cancel of no ticket")
+	// Nor does one that has demands, as that of a grant that says to wait may have.
+	for name, lim := range map[string]limits{
+		"window": requests(sliding, 6, long),
+		"slot":   {concurrency: 1, windows: []spec{newSpec(bucket, throttle.Requests, 6, long)}},
+	} {
+		d := demand{key: name, limits: lim, cost: throttle.Cost{Requests: 2}}
+		for range 2 {
+			none := throttle.Ticket{Demands: demandsOf([]demand{d})}
+			w.must(w.store().End(w.Context(), none, nil), "End of a ticket without an ID")
+			w.must(w.store().End(w.Context(), none, []throttle.Cost{{Requests: 5}}), "End of a ticket without an ID")
+			w.must(w.store().Cancel(w.Context(), none), "Cancel of a ticket without an ID")
+			w.end(w.take(forGood, d).Ticket, nil)
+		}
+		w.drain(2, forGood, d)
+	}
 }
 
 // testWindows: each sort of window lets its max go and no more, and again as
@@ -37,13 +53,20 @@ func testWindows(w *watch) {
 		}}, throttle.Cost{Points: 4, Input: 5}},
 	} {
 		for range 4 {
-			wait := w.drain(5, 0, d)
-			w.peek(d)
-			w.s.Pass(wait / 2)
-			w.s.Pass(max(0, w.take(0, d).Wait-1))
-			w.s.Pass(w.take(0, d).Wait)
+			w.cycle(5, d)
 		}
 	}
+}
+
+// cycle takes until it has to wait, but at most n times, and then asks halfway,
+// just before the end and at the end.
+func (w *watch) cycle(n int, d demand) {
+	w.Helper()
+	wait := w.drain(n, 0, d)
+	w.peek(d)
+	w.s.Pass(wait / 2)
+	w.s.Pass(max(0, w.take(0, d).Wait-1))
+	w.s.Pass(w.take(0, d).Wait)
 }
 
 // testAtomicity: whichever demand cannot be met, the others lose nothing.
@@ -147,36 +170,6 @@ func testSettleSeveral(w *watch) {
 	a.cost.Requests, b.cost.Requests = 1, 1
 	w.drain(8, 0, a)
 	w.drain(2, 0, b)
-}
-
-// testLimitsChange: the last limits hold, whoever stated them, and history is kept.
-func testLimitsChange(w *watch) {
-	for name, lim := range map[string]limits{
-		"sliding": requests(sliding, 4, long),
-		"bucket":  requests(bucket, 4, short),
-		"fixed":   requests(fixed, 4, long),
-	} {
-		d := demand{key: name, limits: lim}
-		w.drain(3, 0, d)
-		d.limits = lim.withMax(2) // lowered: nothing goes
-		w.drain(2, 0, d)
-		d.limits = lim.withMax(6) // raised: what was taken still counts
-		w.drain(5, 0, d)
-		w.s.Pass(long)
-		d.limits = lim.withMax(1)
-		w.drain(3, 0, d)
-		w.s.Pass(long)
-		d.limits = lim
-		w.drain(6, 0, d)
-	}
-	d := demand{key: "slots", limits: slots(1)}
-	first := w.take(forGood, d)
-	d.limits = slots(3)
-	w.drain(3, forGood, d)
-	d.limits = slots(2)
-	w.take(forGood, d)
-	w.end(first.Ticket, nil)
-	w.take(forGood, d)
 }
 
 // testCooldown: nobody takes before the longest of all cooldowns is over.
