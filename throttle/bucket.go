@@ -51,11 +51,8 @@ func (m *bucketMeter) take(now instant, n int64) {
 	m.add(now, float64(n)*m.perUnit)
 }
 
-// add has the bucket miss ns more, but never less than nothing.
+// add has the bucket, noted now, miss ns more, but never less than nothing.
 func (m *bucketMeter) add(now instant, ns float64) {
-	if m.full < now {
-		m.full, m.frac = now, 0
-	}
 	const most = float64(longestFill)
 	if ns > most {
 		ns = most
@@ -90,6 +87,7 @@ func (m *bucketMeter) follow(now instant, old meter) succession {
 		m.lows = append(m.lows, low{l.at, l.missing * scale})
 	}
 	missing := float64(m.burst-from.burst)*m.perUnit + from.missing(now)*scale
+	m.full = now
 	m.add(now, missing)
 	m.note(now)
 	if missing < 0 {

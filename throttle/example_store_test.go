@@ -54,8 +54,7 @@ func ExampleDeadlineError() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_, err := lim.Acquire(ctx, throttle.Cost{})
-	var late *throttle.DeadlineError
-	if errors.As(err, &late) {
+	if late, ok := errors.AsType[*throttle.DeadlineError](err); ok {
 		fmt.Println("try again in", late.Wait.Round(time.Hour))
 	}
 	fmt.Println(errors.Is(err, context.DeadlineExceeded))

@@ -20,6 +20,7 @@ const maxLows = 16
 func (m *bucketMeter) note(now instant) {
 	if m.full < now {
 		m.brim, m.lows = max(m.brim, now), m.lows[:0]
+		m.full, m.frac = now, 0
 		return
 	}
 	if m.lows == nil {
