@@ -38,9 +38,9 @@ func (m *bucketMeter) wait(now instant, n int64) time.Duration {
 		return 0
 	}
 	spare := float64(m.burst-n) * m.perUnit // so long before it is full, n units fit
-	whole := math.Floor(spare)
-	wait := m.full + m.guard - time.Duration(whole) - now
-	if m.frac > spare-whole {
+	whole := time.Duration(spare)
+	wait := m.full + m.guard - whole - now
+	if m.frac > spare-float64(whole) {
 		wait++
 	}
 	return max(0, wait)
