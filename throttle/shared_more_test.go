@@ -112,7 +112,7 @@ func TestASlotIsHandedOverWithoutARefusal(t *testing.T) {
 		for range 50 {
 			require.NoError(t, <-done)
 		}
-		assert.Zero(t, s.refused)
+		assert.Zero(t, s.seen().refused)
 		assert.Equal(t, 50*time.Millisecond, time.Since(begin))
 	})
 }
@@ -183,7 +183,7 @@ func TestOneWaitIsCountedOnce(t *testing.T) {
 		p.Release()
 		sleep(time.Second)
 		require.True(t, c.finished())
-		assert.Greater(t, s.asked, 1000)
+		assert.Greater(t, s.seen().asked, 1000)
 		stats := b.Stats()
 		assert.Equal(t, int64(1), stats.Waits)
 		assert.Equal(t, []time.Duration{stats.LongestWait}, waits)

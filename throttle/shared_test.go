@@ -18,17 +18,28 @@ import (
 type watched struct {
 	throttle.Store
 
-	mu      sync.Mutex // guards everything below
-	asked   int
-	refused int
-	busiest int // Takes at once
+	mu sync.Mutex // guards everything below
+	tally
 	busy    int
-	ended   []any // what End was told: nil, []Cost, or "cancel"
-	renewed int
-	leases  int // of the last renewal
 	latency time.Duration
 	failure error
 	dead    bool // renewals do not get through
+}
+
+// tally is what a watched store has seen.
+type tally struct {
+	asked   int
+	refused int
+	busiest int   // Takes at once
+	ended   []any // what End was told: nil, []Cost, or "cancel"
+	renewed int
+	leases  int // of the last renewal
+}
+
+func (w *watched) seen() tally {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.tally
 }
 
 func newWatched() *watched { return &watched{Store: throttle.NewMemoryStore(nil)} }
@@ -127,8 +138,8 @@ func TestTwoLimitersShareAWindow(t *testing.T) {
 			Bound: throttle.Bound{Kind: throttle.BoundByWindow, Window: lim.Windows[0], Wait: 59 * time.Second},
 		}, err, "what binds there")
 		p.Release()
-		assert.Equal(t, 5, s.asked)
-		assert.Empty(t, s.ended, "what was reserved stays: nothing to tell the store")
+		assert.Equal(t, 5, s.seen().asked)
+		assert.Empty(t, s.seen().ended, "what was reserved stays: nothing to tell the store")
 
 		begin := time.Now()
 		time.AfterFunc(time.Second, func() {
@@ -164,7 +175,7 @@ func TestWhatTheStoreRefusesIsUndone(t *testing.T) {
 		assert.Equal(t, []int{0, 1}, order(large, small))
 		assert.Equal(t, throttle.Cost{Requests: 4}, large.sent.Cost, "asked again for what it costs")
 		assert.Equal(t, int64(2), l.Stats().Admitted)
-		assert.Equal(t, 4, s.asked, "one refusal for the two of them")
+		assert.Equal(t, 4, s.seen().asked, "one refusal for the two of them")
 		large.permit.Release()
 		small.permit.Release()
 		assert.Len(t, g.undone, 1)
@@ -184,11 +195,11 @@ func TestACrowdDoesNotStormTheStore(t *testing.T) {
 		calls := spawnN(l, 90)
 		sleep(500 * time.Millisecond)
 		assert.Equal(t, int64(10), l.Stats().Admitted)
-		assert.LessOrEqual(t, s.refused, 11, "as many as had succeeded, and one")
+		assert.LessOrEqual(t, s.seen().refused, 11, "as many as had succeeded, and one")
 		sleep(2 * time.Second)
 		assert.Equal(t, int64(90), l.Stats().Admitted)
-		assert.LessOrEqual(t, s.refused, 11)
-		assert.Greater(t, s.busiest, 16)
+		assert.LessOrEqual(t, s.seen().refused, 11)
+		assert.Greater(t, s.seen().busiest, 16)
 		for _, c := range calls {
 			c.permit.Release()
 		}
@@ -210,7 +221,7 @@ func TestTheEndOfAPermitEndsInTheStore(t *testing.T) {
 		end(throttle.Permit.Release)
 		end(func(p throttle.Permit) { p.Settle(tokens(10)) })
 		end(throttle.Permit.Cancel)
-		assert.Equal(t, []any{[]throttle.Cost(nil), []throttle.Cost{tokens(10)}, "cancel"}, s.ended)
+		assert.Equal(t, []any{[]throttle.Cost(nil), []throttle.Cost{tokens(10)}, "cancel"}, s.seen().ended)
 		_, err := other.TryAcquire(tokens(51))
 		assert.ErrorIs(t, err, throttle.ErrLimited)
 		sleep(time.Minute)
@@ -240,7 +251,7 @@ func TestAnEndThatChangesNothingIsNotTold(t *testing.T) {
 			p.Settle(actual)
 			sleep(time.Minute)
 		}
-		assert.Equal(t, []any{[]throttle.Cost{tokens(10)}, []throttle.Cost{tokens(50)}}, s.ended)
+		assert.Equal(t, []any{[]throttle.Cost{tokens(10)}, []throttle.Cost{tokens(50)}}, s.seen().ended)
 	})
 }
 
@@ -269,10 +280,10 @@ func TestTwoLimitersShareSlots(t *testing.T) {
 		require.True(t, again.finished())
 		again.permit.Release()
 		waiting.permit.Release()
-		renewed := s.renewed
+		renewed := s.seen().renewed
 		assert.Greater(t, renewed, 300)
 		sleep(time.Hour)
-		assert.LessOrEqual(t, s.renewed, renewed+2, "nothing is left to renew")
+		assert.LessOrEqual(t, s.seen().renewed, renewed+2, "nothing is left to renew")
 	})
 }
 
@@ -283,17 +294,17 @@ func TestOnlyCallsInFlightAreRenewed(t *testing.T) {
 		l := sharing(t, s, throttle.Limits{Concurrency: 3})
 		calls := spawnN(l, 3)
 		sleep(10*time.Second - 1)
-		assert.Zero(t, s.renewed)
+		assert.Zero(t, s.seen().renewed)
 		sleep(1)
-		assert.Equal(t, 3, s.leases)
+		assert.Equal(t, 3, s.seen().leases)
 		calls[1].permit.Release()
 		calls[2].permit.Release()
 		sleep(10 * time.Second)
-		assert.Equal(t, 1, s.leases)
-		assert.Equal(t, 2, s.renewed, "all of them at once")
+		assert.Equal(t, 1, s.seen().leases)
+		assert.Equal(t, 2, s.seen().renewed, "all of them at once")
 		calls[0].permit.Release()
 		sleep(time.Minute)
-		assert.Equal(t, 2, s.renewed, "none is left")
+		assert.Equal(t, 2, s.seen().renewed, "none is left")
 	})
 }
 
@@ -305,7 +316,7 @@ func TestOnlySlotsAreRenewed(t *testing.T) {
 			p, err := sharing(t, s, throttle.Limits{Concurrency: concurrency}).TryAcquire(throttle.Cost{})
 			require.NoError(t, err)
 			sleep(time.Minute)
-			assert.Equal(t, want, s.renewed, "concurrency %d", concurrency)
+			assert.Equal(t, want, s.seen().renewed, "concurrency %d", concurrency)
 			p.Release()
 			sleep(time.Minute)
 		})
@@ -325,10 +336,10 @@ func TestWhatComesBackIsAskedForAtOnce(t *testing.T) {
 		second, err := l.TryAcquire(tokens(3))
 		require.NoError(t, err)
 		waiting := spawn(l, tokens(5), 0)
-		asked := s.asked
+		asked := s.seen().asked
 		first.Release()
 		synctest.Wait()
-		assert.Equal(t, asked, s.asked)
+		assert.Equal(t, asked, s.seen().asked)
 		assert.False(t, waiting.finished())
 		second.Cancel()
 		synctest.Wait()
