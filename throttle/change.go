@@ -55,6 +55,13 @@ func (l *Limiter) setLimits(lim Limits) {
 	defer l.mu.Unlock()
 	now := l.nowLocked()
 	old := l.gauges
+	for i := range old {
+		if b := old[i].bucket; b != nil { // a larger burst would make credit of what is still out
+			b.note(now)
+			b.add(now, float64(l.lent))
+		}
+	}
+	l.lent = 0
 	l.fitLocked(lim)
 	for i := range l.gauges {
 		l.gauges[i].inherit(now, old, i)

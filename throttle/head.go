@@ -26,6 +26,7 @@ func (l *Limiter) pumpLocked(now instant) {
 				return
 			}
 			from = credited
+			l.lent = max(l.lent, now-credited)
 			w.permit = l.admitLocked(now, credited, &w.load, w.keeps)
 		}
 		l.serveLocked(now, w, err)

@@ -231,3 +231,15 @@ func TestTheEndOfACallDoesNotCostTheCredit(t *testing.T) {
 		})
 	}
 }
+
+// Credit is given once: new limits begin with what was really left. With a
+// larger burst it would otherwise stay out for good, and more would follow.
+func TestCreditIsPaidBackWhenTheLimitsChange(t *testing.T) {
+	l, fake := crowd(t, 50, Limits{Windows: []Window{Bucket(1000, 1)}})
+	require.Equal(t, int64(5), admittedAfter(l, fake, 5*time.Millisecond), "the first of them was 4 ms late")
+	require.NoError(t, l.SetLimits(Limits{Windows: []Window{Bucket(1000, 1)}}))
+	assert.Zero(t, admittedAfter(l, fake, 5*time.Millisecond-1))
+	assert.Equal(t, int64(1), admittedAfter(l, fake, 1))
+	require.NoError(t, l.SetLimits(Limits{Windows: []Window{Bucket(1000, 1)}}))
+	assert.Equal(t, int64(1), admittedAfter(l, fake, time.Millisecond), "it is paid back once")
+}

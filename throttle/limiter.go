@@ -39,6 +39,7 @@ type Limiter struct {
 	timer    clockwork.Timer // for the head only
 	due      instant         // when the timer should fire
 	charged  instant         // buckets were last charged as of then
+	lent     time.Duration   // the longest credit since the limits were set
 	records  []record
 	free     []uint32
 	seq      int64
