@@ -61,11 +61,14 @@ func (l *Limiter) setLimits(lim Limits) {
 			b.add(now, float64(l.lent))
 		}
 	}
-	l.lent = 0
 	l.fitLocked(lim)
 	for i := range l.gauges {
 		l.gauges[i].inherit(now, old, i)
+		if l.lent > 0 && l.gauges[i].bucket != nil {
+			l.gauges[i].since = l.seq // what they took was partly credit: it cannot be given back any more
+		}
 	}
+	l.lent = 0
 	l.charged = now
 	l.newsLocked()
 	for w := l.queue.head; w != nil; {
