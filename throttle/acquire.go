@@ -1,8 +1,6 @@
 package throttle
 
-import (
-	"context"
-)
+import "context"
 
 // Allow reports whether c is admitted now, and takes it for good: there is no
 // permit to end. With a concurrency bound a slot has to be free at this

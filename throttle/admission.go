@@ -93,7 +93,6 @@ func (l *Limiter) chargeLocked(now, credited instant, a *amounts) {
 	}
 	l.seq++
 	l.total.add(a)
-	l.charged = credited
 	l.stats.Admitted++
 }
 

@@ -51,7 +51,8 @@ func (m *bucketMeter) take(now instant, n int64) {
 	m.add(now, float64(n)*m.perUnit)
 }
 
-// add has the bucket, noted now, miss ns more, but never less than nothing.
+// add has the bucket miss ns more, or less. Whoever takes has noted now before:
+// a full bucket begins to miss from now on.
 func (m *bucketMeter) add(now instant, ns float64) {
 	const most = float64(longestFill)
 	if ns > most {

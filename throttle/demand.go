@@ -30,7 +30,7 @@ func ValidateTake(demands []Demand, lease time.Duration) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	return impossible(demands)
+	return unmet(demands)
 }
 
 // ValidateDemands is ValidateTake for a Peek.
@@ -39,7 +39,7 @@ func ValidateDemands(demands []Demand) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	return impossible(demands)
+	return unmet(demands)
 }
 
 // ValidateEnd is what a Store has to say of the arguments of an End.
@@ -143,19 +143,12 @@ func leased(demands []Demand) bool {
 	return false
 }
 
-// impossible is why one of the demands can never be met. The limiter that it names is the key.
-func impossible(demands []Demand) error {
+// unmet is why one of the demands can never be met. The limiter that it names is the key.
+func unmet(demands []Demand) error {
 	for _, d := range demands {
 		a := d.Cost.amounts()
-		for u := range Units {
-			if a[u] < 0 || a[u] > MaxAmount {
-				return &CostError{Limiter: d.Key, Unit: u, Amount: a[u], Max: MaxAmount}
-			}
-		}
-		for _, w := range d.Limits.Windows {
-			if n := a[w.unit]; n > w.max {
-				return &CostError{Limiter: d.Key, Unit: w.unit, Amount: n, Max: w.max, Window: w}
-			}
+		if err := impossible(d.Key, &a, d.Limits.Windows); err != nil {
+			return err
 		}
 	}
 	return nil

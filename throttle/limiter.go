@@ -38,7 +38,7 @@ type Limiter struct {
 	newcomer waiter          // stands for one who has not asked the Store yet; never changed
 	timer    clockwork.Timer // for the head only
 	due      instant         // when the timer should fire
-	charged  instant         // buckets were last charged as of then
+	charged  instant         // a bucket was last debited or given back to, or changed
 	lent     time.Duration   // the longest credit since the limits were set
 	records  []record
 	free     []uint32

@@ -95,12 +95,7 @@ func (s *MemoryStore) settleLocked(now instant, t Ticket, d Demand, reserved *am
 	k := s.keyLocked(now, d) // a key forgotten by now can still be debited
 	for i := range k.gauges {
 		g := &k.gauges[i]
-		switch less := reserved[g.unit] - used[g.unit]; {
-		case less > 0 && t.Token > g.since:
-			g.meter.giveBack(now, instant(t.At), less)
-		case less < 0:
-			g.meter.take(now, -less)
-		}
+		g.settle(now, t.Token, instant(t.At), reserved[g.unit]-used[g.unit])
 	}
 }
 

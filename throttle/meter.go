@@ -36,6 +36,20 @@ type gauge struct {
 	since  int64        // calls with a Seq up to this were not charged and have nothing to get back
 }
 
+// settle gives back less of the units that the call seq took at an instant, or
+// charges them if less is negative. It reports whether the meter has changed.
+func (g *gauge) settle(now instant, seq int64, taken instant, less int64) bool {
+	switch {
+	case less > 0 && seq > g.since:
+		g.meter.giveBack(now, taken, less)
+	case less < 0:
+		g.meter.take(now, -less)
+	default:
+		return false
+	}
+	return true
+}
+
 // frame is what the windows of one limiter have in common.
 type frame struct {
 	base  time.Time     // the instant 0

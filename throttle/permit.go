@@ -116,15 +116,7 @@ func (l *Limiter) settleLocked(now instant, a *admission, how ending, used *amou
 		if g.bucket != nil {
 			taken = a.credited
 		}
-		switch less := reserved[g.unit] - used[g.unit]; {
-		case less > 0 && a.seq > g.since:
-			g.meter.giveBack(now, taken, less)
-		case less < 0:
-			g.meter.take(now, -less)
-		default:
-			continue
-		}
-		if g.bucket != nil {
+		if g.settle(now, a.seq, taken, reserved[g.unit]-used[g.unit]) && g.bucket != nil {
 			l.charged = now
 		}
 	}

@@ -12,19 +12,19 @@ func (l *Limiter) refusalLocked(now instant, a *amounts) error {
 	if a.within(&l.most) {
 		return nil
 	}
-	return l.costErrorLocked(a)
+	return impossible(l.name, a, l.limitsLocked().Windows)
 }
 
-// costErrorLocked says which amount can never be admitted.
-func (l *Limiter) costErrorLocked(a *amounts) error {
+// impossible is why a can never be admitted by all of the windows, or nil.
+func impossible(name string, a *amounts, windows []Window) error {
 	for u := range Units {
 		if a[u] < 0 || a[u] > MaxAmount {
-			return &CostError{Limiter: l.name, Unit: u, Amount: a[u], Max: MaxAmount}
+			return &CostError{Limiter: name, Unit: u, Amount: a[u], Max: MaxAmount}
 		}
 	}
-	for i := range l.gauges {
-		if g := &l.gauges[i]; a[g.unit] > g.max {
-			return &CostError{Limiter: l.name, Unit: g.unit, Amount: a[g.unit], Max: g.max, Window: g.Window}
+	for _, w := range windows {
+		if a[w.unit] > w.max {
+			return &CostError{Limiter: name, Unit: w.unit, Amount: a[w.unit], Max: w.max, Window: w}
 		}
 	}
 	return nil
