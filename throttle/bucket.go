@@ -17,6 +17,7 @@ type bucketMeter struct {
 	guard   time.Duration
 	full    instant // when the bucket is full again; in the past: it is full
 	frac    float64 // the part of full below a nanosecond, 0 <= frac < 1
+	taken   instant // when somebody took last
 	brim    instant // of what was taken before, nothing can be given back any more: the bucket was full
 	lows    []low   // since then, oldest first, missing ever more
 }
@@ -49,6 +50,7 @@ func (m *bucketMeter) wait(now instant, n int64) time.Duration {
 func (m *bucketMeter) take(now instant, n int64) {
 	m.note(now)
 	m.add(now, float64(n)*m.perUnit)
+	m.taken = now
 }
 
 // add has the bucket miss ns more, or less. Whoever takes has noted now before:
@@ -76,6 +78,9 @@ func (m *bucketMeter) spent(now instant) int64 {
 }
 
 // follow keeps the units that were left, up to the new burst; a debt stays a debt.
+// A smaller burst has less missing at once. A low at the instant of a take is
+// one from before it (see giveBack), so this one would not count: then nothing
+// can be given back any more.
 func (m *bucketMeter) follow(now instant, old meter) succession {
 	from, ok := old.(*bucketMeter)
 	if !ok {
@@ -83,7 +88,7 @@ func (m *bucketMeter) follow(now instant, old meter) succession {
 	}
 	from.note(now)
 	scale := m.perUnit / from.perUnit
-	m.brim = from.brim
+	m.brim, m.taken = from.brim, from.taken
 	for _, l := range from.lows {
 		m.lows = append(m.lows, low{l.at, l.missing * scale})
 	}
@@ -91,7 +96,7 @@ func (m *bucketMeter) follow(now instant, old meter) succession {
 	m.full = now
 	m.add(now, missing)
 	m.note(now)
-	if missing < 0 {
+	if missing < 0 || m.burst < from.burst && m.taken == now {
 		return overflowed
 	}
 	return followed

@@ -87,6 +87,11 @@ func TestBucketGiveBack(t *testing.T) {
 			5 * s, 4,
 		},
 		{
+			"a low after a higher one is what counts",
+			[]op{{at: s, take: 10}, {at: 2 * s, take: 1}, {at: 5 * s, take: 1}, {at: 5 * s, back: 10, of: s}},
+			5 * s, 9,
+		},
+		{
 			"the second give-back finds what the first left",
 			[]op{
 				{at: 0, take: 4},
@@ -217,6 +222,29 @@ func TestBucketMergesLows(t *testing.T) {
 	}
 }
 
+// Only one low is lost, and the pair may be anywhere.
+func TestBucketMergesThePairThatDiffersLeast(t *testing.T) {
+	for name, tc := range map[string]struct{ lows, want []low }{
+		"the first two":                      {[]low{{1, 10}, {2, 11}, {3, 20}, {4, 40}}, []low{{2, 10}, {3, 20}, {4, 40}}},
+		"two in between":                     {[]low{{1, 10}, {2, 20}, {3, 21}, {4, 40}}, []low{{1, 10}, {3, 20}, {4, 40}}},
+		"the last two":                       {[]low{{1, 10}, {2, 20}, {3, 40}, {4, 41}}, []low{{1, 10}, {2, 20}, {4, 40}}},
+		"by ratio, not by what lies between": {[]low{{1, 10}, {2, 15}, {3, 100}, {4, 110}}, []low{{1, 10}, {2, 15}, {4, 100}}},
+		"nothing was missing at the first":   {[]low{{1, 0}, {2, 10}, {3, 20}}, []low{{1, 0}, {3, 10}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := bucketMeter{lows: tc.lows}
+			m.mergeLows()
+			assert.Equal(t, tc.want, m.lows)
+		})
+	}
+
+	m := bucketOf(1, 100)
+	for i := range 3 * maxLows {
+		m.take(instant(i+1), 1)
+		require.Len(t, m.lows, min(i, maxLows), "it was full before the first take")
+	}
+}
+
 // After exactly the wait that was returned the cost fits, and a nanosecond
 // earlier it does not, for every rate and burst that validation lets through.
 func TestBucketNeverSticks(t *testing.T) {
@@ -280,8 +308,10 @@ func TestBucketCentury(t *testing.T) {
 		m.take(0, MaxAmount) // debts without end
 		assert.Equal(t, longestFill, m.wait(0, 1), "no debt lasts longer, and nothing overflows")
 	}
-	m.giveBack(0, 0, MaxAmount)
-	assert.Zero(t, m.wait(0, 1))
+	for range 2 { // more than the debt that was kept
+		m.giveBack(0, 0, MaxAmount)
+		assert.Zero(t, m.wait(0, 1))
+	}
 }
 
 func TestBucketCopyFrom(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -93,6 +94,48 @@ func TestSetLimitsGivesNothingBackThatWasNotTaken(t *testing.T) {
 				sleep(time.Second)
 				assert.False(t, l.Allow(throttle.Cost{Tokens: 1}))
 			})
+		})
+	}
+}
+
+// A smaller burst overflows, and what overflows cannot be given back. At the
+// instant of a take nobody can say how much of it that is.
+func TestSetLimitsGivesNothingBackThatOverflowed(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		gap    time.Duration // between what was taken and the change
+		bursts []int64       // one after the other, at first 10
+		later  bool          // the one after the change is given back
+		left   int64
+	}{
+		{"a larger burst", 0, []int64{12}, false, 4},
+		{"the same", 0, []int64{10}, false, 4},
+		{"a smaller one, a moment later", 1, []int64{4}, false, 2},
+		{"a smaller one", 0, []int64{4}, false, 0},
+		{"a larger one in between", 0, []int64{12, 4}, false, 0},
+		{"a smaller one in between", 0, []int64{4, 12}, false, 0},
+		{"what was taken after the change", 0, []int64{4}, true, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			fake := clockwork.NewFakeClock()
+			bucket := func(burst int64) throttle.Limits { return windows(throttle.Bucket(1, burst).Of(throttle.Tokens)) }
+			l := newLimiter(t, bucket(10), throttle.WithClock(fake))
+			fake.Advance(time.Second)
+			p, err := l.TryAcquire(tokens(4))
+			require.NoError(t, err)
+			require.True(t, l.Allow(tokens(4)))
+			fake.Advance(tc.gap)
+			for _, burst := range tc.bursts {
+				require.NoError(t, l.SetLimits(bucket(burst)))
+			}
+			after, err := l.TryAcquire(tokens(2))
+			require.NoError(t, err, "2 were left")
+			if tc.later {
+				p = after
+			}
+			p.Cancel()
+			assert.False(t, l.Allow(tokens(tc.left+1)))
+			assert.True(t, tc.left == 0 || l.Allow(tokens(tc.left)))
 		})
 	}
 }
@@ -272,5 +315,23 @@ func TestUpdate(t *testing.T) {
 		assert.Equal(t, time.Now(), at)
 		assert.Equal(t, 1, n)
 		l.Update(nil)
+	})
+}
+
+func TestLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &law{}
+		g.always(throttle.Forever)
+		l := newLimiter(t, throttle.Limits{}, governed(g))
+		head := spawn(l, throttle.Cost{}, 0)
+		g.always(0)
+		var at time.Time
+		l.Look(func(now time.Time) { at = now })
+		synctest.Wait()
+		assert.Equal(t, time.Now(), at)
+		assert.False(t, head.finished(), "the queue is left alone")
+		l.Update(nil)
+		synctest.Wait()
+		assert.True(t, head.finished())
 	})
 }

@@ -1,6 +1,7 @@
 package throttle
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -34,6 +35,9 @@ func TestPeriod(t *testing.T) {
 		"a day from half past six": {day, "UTC", "2026-01-01 06:30:00", "2026-07-01 06:29:59", "2026-06-30 06:30:00", "2026-07-01 06:30:00"},
 		"a week":                   {7 * day, "UTC", "1970-01-05 00:00:00", "2026-11-21 10:00:00", "2026-11-16 00:00:00", "2026-11-23 00:00:00"},
 		"a week before the anchor": {7 * day, "UTC", "2026-11-16 00:00:00", "2026-11-15 23:59:59", "2026-11-09 00:00:00", "2026-11-16 00:00:00"},
+		"a week from half past 6":  {7 * day, "UTC", "2026-01-05 06:30:00", "2026-07-06 06:29:59", "2026-06-29 06:30:00", "2026-07-06 06:30:00"},
+		"400 days before anchor":   {400 * day, "UTC", "2026-01-01 00:00:00", "2025-12-31 23:59:59", "2024-11-27 00:00:00", "2026-01-01 00:00:00"},
+		"the last of 400 days":     {400 * day, "UTC", "2026-01-01 00:00:00", "2027-02-04 23:59:59", "2026-01-01 00:00:00", "2027-02-05 00:00:00"},
 		"a day of 23 hours":        {day, la, "2026-01-01 00:00:00", "2026-03-08 20:00:00", "2026-03-08 00:00:00", "2026-03-09 00:00:00"},
 		"a day of 25 hours":        {day, la, "2026-01-01 00:00:00", "2026-11-01 20:00:00", "2026-11-01 00:00:00", "2026-11-02 00:00:00"},
 		"across a change":          {2 * day, la, "2026-01-01 00:00:00", "2026-03-09 12:00:00", "2026-03-08 00:00:00", "2026-03-10 00:00:00"},
@@ -47,20 +51,30 @@ func TestPeriod(t *testing.T) {
 	}
 }
 
-// A place that left out a day, as Samoa did the 30th of December 2011.
+// A place that left out a day, as Samoa did the 30th of December 2011, or a
+// midnight, as Brazil did each spring. A period of three days was to begin then.
 func TestADayThatWasLeftOut(t *testing.T) {
-	for _, per := range []time.Duration{day, 2 * day, 7 * day} {
-		w := Fixed(1, per, at(t, "Pacific/Apia", "2011-01-01 00:00:00"))
-		moment := at(t, "Pacific/Apia", "2011-12-20 12:00:00")
-		last, next := w.period(moment)
-		for range 400 {
-			begin, end := w.period(moment)
-			require.False(t, begin.After(moment))
-			require.True(t, end.After(moment))
-			if !begin.Equal(last) {
-				require.Equal(t, next, begin, "periods follow each other")
-			}
-			last, next, moment = begin, end, moment.Add(time.Hour)
+	for name, tc := range map[string]struct{ zone, anchor, from string }{
+		"a day":      {"Pacific/Apia", "2011-01-01 00:00:00", "2011-12-20 12:00:00"},
+		"a midnight": {"America/Sao_Paulo", "2018-01-02 00:00:00", "2018-10-25 12:30:00"},
+	} {
+		for _, per := range []time.Duration{day, 2 * day, 3 * day, 7 * day} {
+			t.Run(fmt.Sprint(name, " ", per), func(t *testing.T) {
+				w := Fixed(1, per, at(t, tc.zone, tc.anchor))
+				moment := at(t, tc.zone, tc.from)
+				last, next := w.period(moment)
+				for range 400 {
+					begin, end := w.period(moment)
+					require.False(t, begin.After(moment))
+					require.True(t, end.After(moment))
+					if begin.Equal(last) {
+						require.Equal(t, next, end)
+					} else {
+						require.Equal(t, next, begin, "periods follow each other")
+					}
+					last, next, moment = begin, end, moment.Add(time.Hour)
+				}
+			})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -257,4 +258,45 @@ func TestEventsAskAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whoever does not wait is refused once, by the limits or by the law.
+func TestRefusedByTheGovernor(t *testing.T) {
+	g, fake := &law{}, clockwork.NewFakeClock()
+	l := newLimiter(t, windows(throttle.Sliding(2, time.Hour)), governed(g), throttle.WithClock(fake))
+	refused := func(n int64) {
+		t.Helper()
+		assert.Equal(t, n, l.Stats().Refused)
+	}
+	require.True(t, l.Allow(throttle.Cost{}))
+	refused(0)
+	g.always(1)
+	assert.False(t, l.Allow(throttle.Cost{}), "a nanosecond is a wait")
+	refused(1)
+	_, err := l.TryAcquire(throttle.Cost{})
+	require.ErrorIs(t, err, throttle.ErrLimited)
+	refused(2)
+	g.always(0)
+	require.True(t, l.Allow(throttle.Cost{}))
+	refused(2)
+	fake.Advance(time.Hour - 1)
+	assert.False(t, l.Allow(throttle.Cost{}), "the window")
+	refused(3)
+}
+
+// A law that lets the head go without saying so is found out by the next to come.
+func TestANewcomerFindsThatTheHeadMayGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &law{}
+		g.always(throttle.Forever)
+		l := newLimiter(t, throttle.Limits{}, governed(g))
+		head := spawn(l, throttle.Cost{}, 0)
+		g.always(0)
+		_, err := l.TryAcquire(throttle.Cost{})
+		var limited *throttle.LimitedError
+		require.ErrorAs(t, err, &limited)
+		assert.Equal(t, time.Duration(1), limited.RetryAfter, "the head was here first")
+		synctest.Wait()
+		assert.True(t, head.finished())
+	})
 }

@@ -243,3 +243,35 @@ func TestCreditIsPaidBackWhenTheLimitsChange(t *testing.T) {
 	require.NoError(t, l.SetLimits(Limits{Windows: []Window{Bucket(1000, 1)}}))
 	assert.Equal(t, int64(1), admittedAfter(l, fake, time.Millisecond), "it is paid back once")
 }
+
+// A change of the limits does not keep a call from giving back what it took,
+// unless part of that was credit, which the change has paid back already.
+func TestGivingBackAfterAChange(t *testing.T) {
+	bucket, sliding := Bucket(1000, 5), Sliding(5, time.Hour)
+	for _, tc := range []struct {
+		name   string
+		w      Window
+		credit bool
+		spent  int64
+	}{
+		{"a bucket", bucket, false, 0},
+		{"a bucket, with credit", bucket, true, 5 + 8},
+		{"a sliding window", sliding, false, 0},
+		{"a sliding window, with credit beside it", sliding, true, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			lim := Limits{Windows: []Window{tc.w.Of(Tokens), Bucket(1000, 2)}}
+			l, fake := crowd(t, 0, lim)
+			if tc.credit {
+				require.True(t, l.Allow(Cost{Requests: 2}))
+				join(t, l)
+				require.Equal(t, int64(1), admittedAfter(l, fake, 9*time.Millisecond), "8 ms late")
+			}
+			p, err := l.TryAcquire(Cost{Tokens: 5})
+			require.NoError(t, err)
+			require.NoError(t, l.SetLimits(lim))
+			p.Cancel()
+			assert.Equal(t, tc.spent, l.gauges[0].meter.spent(l.last))
+		})
+	}
+}

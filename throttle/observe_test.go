@@ -29,11 +29,12 @@ func TestObserver(t *testing.T) {
 			assert.Equal(t, []event.Event{e}, heard)
 			heard = nil
 		}
-		require.True(t, l.Allow(throttle.Cost{}))
+		require.NoError(t, l.Wait(t.Context(), throttle.Cost{}))
 		assert.Empty(t, heard, "who goes at once is not told of")
+		sleep(time.Second - 1)
 		require.NoError(t, l.Wait(t.Context(), throttle.Cost{}))
 		require.Equal(t, time.Second, time.Since(begin))
-		expect(event.LimiterWaited, time.Second, "", nil)
+		expect(event.LimiterWaited, 1, "", nil)
 		require.NoError(t, l.SetLimits(windows(throttle.Sliding(2, time.Minute))))
 		expect(event.LimiterChanged, 0, "2/min", nil)
 		require.NoError(t, l.SetConcurrency(3))

@@ -150,6 +150,7 @@ type model struct {
 	windows     []*oracle
 	seq         int64
 	total       throttle.Cost
+	vague       bool // the limiter may be stricter
 }
 
 func (m *model) limits() throttle.Limits {
@@ -195,7 +196,7 @@ func (m *model) exact(now time.Duration) bool {
 			return false
 		}
 	}
-	return true
+	return !m.vague
 }
 
 // admit returns what the limiter should note of the admission but for the
