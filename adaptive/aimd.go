@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/throttle"
 )
@@ -129,6 +130,7 @@ type aimd struct {
 	hits     int64
 	cuts     int64
 	raises   int64
+	decided  Decisions
 }
 
 // Admit implements throttle.Governor.
@@ -181,7 +183,7 @@ func (a *aimd) OnSignal(now time.Time, h *RateLimitHit) {
 func (a *aimd) View() View {
 	return View{
 		Concurrency: int(a.window), GateUntil: a.reopened.at, Bound: a.bound,
-		Hits: a.hits, Cuts: a.cuts, Recoveries: a.raises,
+		Hits: a.hits, Cuts: a.cuts, Recoveries: a.raises, Decisions: a.decided,
 	}
 }
 
@@ -197,9 +199,11 @@ func (a *aimd) succeed(now time.Time, s throttle.Sent) {
 	if a.window >= float64(a.Max) {
 		return
 	}
+	before := int(a.window)
 	a.window = min(float64(a.Max), max(a.window+1, a.window*a.RecoveryFactor))
 	a.change = epoch{now, a.sent}
 	a.raises++
+	a.decided.add(Decision{At: now, Kind: event.LimiterRecovery, From: float64(before), To: float64(int(a.window))})
 }
 
 func (a *aimd) refuse(now time.Time, s throttle.Sent, retryAfter time.Duration, factor float64) {
@@ -225,6 +229,7 @@ func (a *aimd) cutOnce(now time.Time, s throttle.Sent, factor float64) bool {
 	a.change = a.cut
 	lower := max(float64(a.Min), a.window*factor)
 	if lower < a.window {
+		a.decided.add(Decision{At: now, Kind: event.LimiterCut, From: float64(int(a.window)), To: float64(int(lower))})
 		a.window = lower
 		a.cuts++
 	}

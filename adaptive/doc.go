@@ -13,6 +13,7 @@
 //		return client.Complete(ctx, prompt)
 //	})
 //
-// Laws are pure machines that get the time as an argument: AIMD here, and
-// anything that implements Law and State.
+// Laws are pure machines that get the time as an argument: Measured, the
+// default, which finds what the provider allows; AIMD, the classic; and
+// anything that implements Law and State. docs/adaptive.md shows them at work.
 package adaptive

@@ -245,14 +245,14 @@ func ExampleLimiter_Explain() {
 	lim.Learn(context.Background(), time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal, Err: errors.New("no credit")})
 	fmt.Println(lim.Explain())
 	// Output:
-	// 0 in flight of 5, 0 waiting: nothing holds it back
-	// 0 in flight of 5, 0 waiting: closed, adaptive: quota exhausted: limiter "openai": no credit
+	// 0 in flight of 4, 0 waiting: nothing holds it back
+	// 0 in flight of 4, 0 waiting: closed, adaptive: quota exhausted: limiter "openai": no credit
 }
 
 // An observer is told what the law learns. It may ask the limiter back.
 func ExampleWithObserver() {
 	var lim *adaptive.Limiter
-	lim, _ = adaptive.New(adaptive.Config{Name: "openai"}, adaptive.WithObserver(event.Func(func(e event.Event) {
+	lim, _ = adaptive.New(adaptive.Config{Name: "openai", Law: adaptive.AIMD{}}, adaptive.WithObserver(event.Func(func(e event.Event) {
 		fmt.Println(e.Kind, e.Source, lim.View().Concurrency)
 	})))
 	lim.Learn(context.Background(), time.Now(), adaptive.Feedback{Verdict: adaptive.Hit})

@@ -25,11 +25,22 @@ func (l *Limiter) Explain() string {
 		return doing + ": the gate opens in " + v.GateUntil.Sub(now).Round(time.Millisecond).String()
 	case s.Waiting == 0, s.Bound.Kind == throttle.NotBound:
 		return doing + ": nothing holds it back"
-	case v.Bound != "" && s.Bound.Kind == throttle.BoundByGovernor:
-		return doing + ": held back by " + v.Bound
+	case s.Bound.Kind == throttle.BoundByGovernor && l.explained(now) != "":
+		return doing + ": held back by " + l.explained(now)
 	default:
 		return doing + ": held back by " + rounded(s.Bound).String()
 	}
+}
+
+// explained is what the law says for itself.
+func (l *Limiter) explained(now time.Time) (why string) {
+	l.throttle.Look(func(time.Time) {
+		why = l.governor.View().Bound
+		if x, ok := l.governor.State.(Explainer); ok {
+			why = x.Explain(now)
+		}
+	})
+	return why
 }
 
 // rounded is b with a wait for people to read, never shorter than it is.

@@ -12,13 +12,14 @@ type governor struct {
 	State
 	throttle *throttle.Limiter
 	gate     reopening
-	holds    bool // the gate held back the caller who was asked about last
+	holds    bool  // the gate held back the caller who was asked about last
+	told     int64 // decisions of the state that observers have heard of
 }
 
 // replace puts state in the place of the one so far.
 func (g *governor) replace(state State) {
 	g.gate = reopening{at: g.View().GateUntil, guess: longestGuess}
-	g.State = state
+	g.State, g.told = state, 0
 }
 
 // Admit implements throttle.Governor.

@@ -33,6 +33,26 @@ type State interface {
 	View() View
 }
 
+// Explainer is a State that can say in a few words what holds back those who
+// wait, and what changes next: "the learnt rate of 9.8 requests/s, next in
+// 40ms". Without it there is View.Bound.
+type Explainer interface {
+	Explain(now time.Time) string
+}
+
+// Saver is a State that can be saved for a later run. Both laws that ship are.
+type Saver interface {
+	// Save returns what was learnt, for Restore: JSON, with nothing secret in it.
+	Save(now time.Time) ([]byte, error)
+}
+
+// Restorer is a Law whose states are Savers.
+type Restorer interface {
+	// Restore is Start for a run that goes on with what an earlier one saved.
+	// What another law has saved is a *SavedError.
+	Restore(now time.Time, seed uint64, saved []byte) (State, error)
+}
+
 // View is a snapshot of what a law has learnt.
 type View struct {
 	Concurrency int                     // the most calls in flight; 0: unbounded
@@ -42,4 +62,5 @@ type View struct {
 	Hits        int64                   // refusals heard of, Overloaded included
 	Cuts        int64                   // times the window was lowered
 	Recoveries  int64                   // times it was raised again
+	Decisions   Decisions               // the last few things that it decided
 }

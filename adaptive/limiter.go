@@ -3,6 +3,7 @@ package adaptive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -21,11 +22,11 @@ const (
 )
 
 // Config describes a limiter. The zero Config has no limits of its own and
-// adapts its concurrency with AIMD.
+// finds the provider's with Measured.
 type Config struct {
 	Name     string          // in errors and events; default "limiter"
 	Limits   throttle.Limits // hard caps that are never learnt away
-	Law      Law             // nil: AIMD{}, but beginning at Limits.Concurrency, and with at least that Max, if it is set
+	Law      Law             // nil: Measured{}, but beginning at Limits.Concurrency, and with at least that Max, if it is set
 	Detector Detector        // asked before DefaultDetector; nil: only that one
 	MaxWait  time.Duration   // how long a refused call may wait to go again; 0: 15 minutes
 }
@@ -87,10 +88,10 @@ func New(c Config, opts ...Option) (*Limiter, error) {
 }
 
 // lawFor is the law of a limiter that was not given one. A concurrency that was
-// given is meant: the law begins there, and cuts from there.
+// given is meant: the law begins there.
 func lawFor(lim throttle.Limits) Law {
 	n := max(0, lim.Concurrency) // a negative one is reported as what it is
-	return AIMD{Initial: n, Max: max(AIMD{}.WithDefaults().Max, n)}
+	return Measured{Initial: n, Max: max(defaultMax, n)}
 }
 
 // Name returns the limiter's name.
@@ -119,6 +120,36 @@ func (l *Limiter) Reset() error {
 		l.throttle.Reopen()
 	}
 	l.throttle.Reset()
+	return nil
+}
+
+// Save returns what the law has learnt, for Restore in a later run. It is
+// JSON, with nothing secret in it. The error is errors.ErrUnsupported for a
+// law that cannot be saved.
+func (l *Limiter) Save() (saved []byte, err error) {
+	err = fmt.Errorf("adaptive: saving what %T learnt: %w", l.cfg.Law, errors.ErrUnsupported)
+	l.throttle.Look(func(now time.Time) {
+		if s, ok := l.governor.State.(Saver); ok {
+			saved, err = s.Save(now)
+		}
+	})
+	return saved, err
+}
+
+// Restore has the law go on with what an earlier run saved, in the place of
+// all that it has learnt in this one. The history of the windows and the gate
+// survive. What cannot be restored is a *SavedError, and changes nothing; the
+// error is errors.ErrUnsupported for a law that cannot be restored.
+func (l *Limiter) Restore(saved []byte) error {
+	law, ok := l.cfg.Law.(Restorer)
+	if !ok {
+		return fmt.Errorf("adaptive: restoring what %T learnt: %w", l.cfg.Law, errors.ErrUnsupported)
+	}
+	state, err := law.Restore(l.clock.Now(), l.seed, saved)
+	if err != nil {
+		return err
+	}
+	l.throttle.Update(func(time.Time) { l.governor.replace(state) })
 	return nil
 }
 

@@ -192,7 +192,7 @@ func TestNamesAreNoRefusals(t *testing.T) {
 func TestALimiterWithoutALawBeginsAtItsConcurrency(t *testing.T) {
 	assert.Equal(t, 100, limiter(t, adaptive.Config{Limits: throttle.Limits{Concurrency: 100}}).View().Concurrency)
 	assert.Equal(t, 2, limiter(t, adaptive.Config{Limits: throttle.Limits{Concurrency: 2}}).View().Concurrency)
-	assert.Equal(t, 5, limiter(t, adaptive.Config{}).View().Concurrency)
+	assert.Equal(t, 4, limiter(t, adaptive.Config{}).View().Concurrency)
 }
 
 // A call inside that is turned away leaves the enclosing call what it has.

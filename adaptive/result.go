@@ -11,10 +11,11 @@ import (
 // result is what came of telling the law how a call went. It is filled in
 // under the limiter's lock and told to observers after it.
 type result struct {
-	ended         bool // false: the permit had been ended by somebody else
-	now           time.Time
-	sent          throttle.Sent
-	before, after View // if somebody observes
+	ended  bool // false: the permit had been ended by somebody else
+	now    time.Time
+	sent   throttle.Sent
+	before int64 // decisions by then, if somebody observes
+	after  View  // likewise
 }
 
 // observed reports whether anybody is told what changes by a call under ctx.
@@ -37,7 +38,7 @@ func (l *Limiter) end(p throttle.Permit, f Feedback, observed bool) result {
 func (l *Limiter) result(now time.Time, s throttle.Sent, f Feedback, observed bool) result {
 	r := result{ended: true, now: now, sent: s}
 	if observed {
-		r.before = l.governor.View()
+		r.before = l.governor.told
 	}
 	l.governor.OnResult(now, s, l.throttle.InFlightLocked(), f)
 	switch {
@@ -54,6 +55,7 @@ func (l *Limiter) result(now time.Time, s throttle.Sent, f Feedback, observed bo
 	}
 	if observed {
 		r.after = l.governor.View()
+		l.governor.told = r.after.Decisions.Count
 	}
 	return r
 }
@@ -82,26 +84,26 @@ func (l *Limiter) tell(ctx context.Context, r result, f Feedback) {
 		})
 	}
 	if f.Verdict.refused() {
-		l.emitChange(ctx, r.now, r.before, r.after, "refused, limit on: ", f.Kind.String())
+		l.emitDecisions(ctx, r.before, &r.after, "refused, limit on: ", f.Kind.String())
 	} else {
-		l.emitChange(ctx, r.now, r.before, r.after, "calls succeed", "")
+		l.emitDecisions(ctx, r.before, &r.after, "calls succeed", "")
 	}
 }
 
-// emitChange tells of a change from before to after, if there is one. The
-// reason comes in two parts because only then it is needed.
-func (l *Limiter) emitChange(ctx context.Context, now time.Time, before, after View, reason, detail string) {
-	e := event.Event{Time: now, From: float64(before.Concurrency), To: float64(after.Concurrency)}
-	switch {
-	case after.Cuts > before.Cuts:
-		e.Kind, e.Wait = event.LimiterCut, max(0, after.GateUntil.Sub(now))
-	case after.Recoveries > before.Recoveries:
-		e.Kind = event.LimiterRecovery
-	default:
-		return
+// emitDecisions tells of what the law has decided since its decision before. A
+// decision without a reason of its own was made for the one given here, in two
+// parts because only then it is needed.
+func (l *Limiter) emitDecisions(ctx context.Context, before int64, after *View, reason, detail string) {
+	for d := range after.Decisions.Since(before) {
+		e := event.Event{Time: d.At, Kind: d.Kind, From: d.From, To: d.To, Wait: d.Wait, Reason: d.Reason}
+		if e.Reason == "" {
+			e.Reason = reason + detail
+		}
+		if e.Kind == event.LimiterCut {
+			e.Wait = max(0, after.GateUntil.Sub(d.At))
+		}
+		l.emit(ctx, e)
 	}
-	e.Reason = reason + detail
-	l.emit(ctx, e)
 }
 
 func (l *Limiter) emit(ctx context.Context, e event.Event) {

@@ -54,12 +54,13 @@ func (l *Limiter) signal(ctx context.Context, h *RateLimitHit) {
 }
 
 func (l *Limiter) hear(ctx context.Context, h *RateLimitHit) {
-	var now time.Time
-	var before, after View
-	l.throttle.Update(func(t time.Time) {
-		now, before = t, l.governor.View()
-		l.governor.OnSignal(t, h)
+	var before int64
+	var after View
+	l.throttle.Update(func(now time.Time) {
+		before = l.governor.told
+		l.governor.OnSignal(now, h)
 		after = l.governor.View()
+		l.governor.told = after.Decisions.Count
 	})
-	l.emitChange(ctx, now, before, after, "a hit below, on ", h.Scope)
+	l.emitDecisions(ctx, before, &after, "a hit below, on ", h.Scope)
 }

@@ -21,6 +21,16 @@ const (
 	// LimiterCut. Wait is not used.
 	LimiterRecovery Kind = "limiter.recovery"
 
+	// LimiterGate: the law lets nobody go for Wait, because of a refusal.
+	LimiterGate Kind = "limiter.gate"
+
+	// LimiterProbe: the law sends, or allows, more than it knows to be taken,
+	// to find out more. From and To are what it tries, as in LimiterCut.
+	LimiterProbe Kind = "limiter.probe"
+
+	// LimiterVerdict: what the law takes a refusal for, in Reason.
+	LimiterVerdict Kind = "limiter.verdict"
+
 	// LimiterClosed: the limiter admits nobody any more, because the provider
 	// says that the quota or the money is gone, or that everybody has to wait
 	// for longer than makes sense: then Wait is for how long. Err is what it said.

@@ -59,7 +59,7 @@ func (s *settings) limiters() []*adaptive.Limiter {
 // with as many calls in flight as there are workers, because that is what was
 // asked for, within the concurrency, 0 for unbounded; and cuts from there.
 func lawFor(workers, concurrency int) adaptive.Law {
-	law := adaptive.AIMD{Initial: workers, Max: max(adaptive.AIMD{}.WithDefaults().Max, workers, concurrency)}
+	law := adaptive.Measured{Initial: workers, Max: max(adaptive.Measured{}.WithDefaults().Max, workers, concurrency)}
 	if concurrency > 0 {
 		law.Initial = min(workers, concurrency)
 	}

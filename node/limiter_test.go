@@ -298,7 +298,7 @@ func TestResetLimiter(t *testing.T) {
 		require.NoError(t, err)
 		assert.Same(t, lim, again, "it is never replaced")
 		assert.Zero(t, lim.View().Cuts, "the law is new")
-		assert.Equal(t, 5, lim.View().Concurrency)
+		assert.Equal(t, 4, lim.View().Concurrency)
 		assert.Zero(t, lim.Throttle().Stats().Admitted, "and so are the statistics")
 		assert.True(t, lim.Throttle().Allow(throttle.Cost{Requests: 2}))
 		assert.False(t, lim.Throttle().Allow(throttle.Cost{}), "but what was sent still counts")

@@ -75,6 +75,14 @@ func (w Window) Unit() Unit { return w.unit }
 // Max returns the most that one call may cost: the window's maximum, or the bucket's burst.
 func (w Window) Max() int64 { return w.max }
 
+// Rate returns how many units per second the window lets through in the long run.
+func (w Window) Rate() float64 {
+	if w.algorithm == tokenBucket {
+		return w.rate
+	}
+	return float64(w.max) / w.per.Seconds()
+}
+
 // String writes the window as ParseLimits reads it, such as "5/s" or
 // "bucket 150 tokens/min burst 10".
 func (w Window) String() string { return w.text() }

@@ -76,8 +76,8 @@ func pipeline(c *client, s *story) (*flow.Flow[*Digest], *node.Batch[*Section, P
 	).
 		WithParallel(4).
 		WithKey(func(p Passage) string { return p.Key }).
-		WithLaw(adaptive.AIMD{Initial: 16, Max: 32}). // in all sections together: the limiter belongs to the node
-		WithRetry(retry.Policy{}).                    // for failures; refusals for rate are waited out without it
+		WithLaw(adaptive.Measured{Initial: 16, Max: 32}). // in all sections together: the limiter belongs to the node
+		WithRetry(retry.Policy{}).                        // for failures; refusals for rate are waited out without it
 		WithItemTimeout(time.Minute).
 		Propagate() // a refusal is news for the batch of sections too
 

@@ -1,0 +1,211 @@
+package adaptive
+
+import (
+	"math"
+	"time"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/learn"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Measured is the law that finds what the provider really allows. It measures
+// the rate between two refusals instead of halving, bounds the calls in flight
+// only where refusals show a cap on them, and reads what headers tell. The zero
+// Measured uses the defaults of its fields. docs/adaptive.md says how it works.
+type Measured struct {
+	Initial       int             // calls in flight at the start; default 4, or Max if that is less
+	Max           int             // the most calls in flight, whatever is learnt; default 200, and never above 2^30
+	Prior         throttle.Limits // where learning starts, such as a preset's limits; it moves both ways from there
+	IgnoreHeaders bool            // learn from refusals only
+
+	without learn.Rules
+}
+
+const (
+	defaultInitial = 4
+	defaultMax     = 200
+)
+
+// WithDefaults returns the law with its zero fields set to their defaults. A
+// Concurrency of the Prior is where the calls in flight start.
+func (m Measured) WithDefaults() Measured {
+	if m.Max == 0 {
+		m.Max = defaultMax
+	}
+	m.Max = min(m.Max, widest)
+	if m.Initial == 0 {
+		m.Initial = min(max(defaultInitial, m.Prior.Concurrency), m.Max)
+	}
+	return m
+}
+
+// Validate reports every problem at once, each as a *FieldError.
+func (m Measured) Validate() error {
+	m = m.WithDefaults()
+	p := invalid.Problems{Owner: "adaptive: Measured"}
+	if m.Max < 1 {
+		p.Addf("Max", "%d is below 1", m.Max)
+	} else if m.Initial < 1 || m.Initial > m.Max {
+		p.Addf("Initial", "%d is not between 1 and Max, which is %d", m.Initial, m.Max)
+	}
+	p.AddPart("Prior", m.Prior.Validate())
+	return p.Err()
+}
+
+// Without returns the law without some of its rules. It is for the project's
+// simulator, which shows what each is worth; rules cannot be named outside.
+func (m Measured) Without(rules learn.Rules) Measured {
+	m.without = rules
+	return m
+}
+
+// Start implements Law.
+func (m Measured) Start(now time.Time, seed uint64) (State, error) {
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	return m.start(now, seed, learn.Saved{}), nil
+}
+
+func (m Measured) start(now time.Time, seed uint64, saved learn.Saved) *measured {
+	m = m.WithDefaults()
+	s := &measured{base: now}
+	s.machine = learn.New(learn.Config{
+		Initial: float64(m.Initial), Max: float64(m.Max), Blind: m.IgnoreHeaders,
+		CallRate: lowest(m.Prior, throttle.Requests), TokenRate: lowest(m.Prior, throttle.Tokens),
+		Saved: saved, Seed: seed, Off: m.without, Decide: s.decide,
+	})
+	return s
+}
+
+// lowest is the rate per second of the window of u that allows the least, 0 if there is none.
+func lowest(lim throttle.Limits, u throttle.Unit) (rate float64) {
+	for _, w := range lim.Windows {
+		if r := w.Rate(); w.Unit() == u && (rate == 0 || r < rate) {
+			rate = r
+		}
+	}
+	return rate
+}
+
+// measured is the state of one limiter: it puts the machine's seconds and
+// amounts into the terms of the limiter.
+type measured struct {
+	machine *learn.Machine
+	base    time.Time
+	hits    int64
+	cuts    int64
+	raises  int64
+	decided Decisions
+}
+
+func (s *measured) seconds(t time.Time) float64 { return t.Sub(s.base).Seconds() }
+
+func (s *measured) time(seconds float64) time.Time { return s.base.Add(duration(seconds)) }
+
+// duration rounds up, so that who waits so long has waited long enough.
+func duration(seconds float64) time.Duration {
+	if seconds >= longestGate.Seconds() {
+		return throttle.Forever
+	}
+	return time.Duration(math.Ceil(seconds * float64(time.Second)))
+}
+
+func callOut(s *measured, x *throttle.Sent) learn.Call {
+	return learn.Call{
+		Seq: x.Seq, At: s.seconds(x.At), Others: x.InFlight,
+		Tokens: float64(x.Cost.Of(throttle.Tokens)), Total: float64(x.Total.Tokens),
+	}
+}
+
+// Admit implements throttle.Governor.
+func (s *measured) Admit(now time.Time, c throttle.Cost, inFlight int) time.Duration {
+	return duration(s.machine.Wait(s.seconds(now), float64(c.Of(throttle.Tokens)), inFlight))
+}
+
+// Slack implements throttle.Governor.
+func (s *measured) Slack(now time.Time) { s.machine.Slack(s.seconds(now)) }
+
+// OnSend implements throttle.Governor.
+func (s *measured) OnSend(_ time.Time, x throttle.Sent) { s.machine.Sent(callOut(s, &x)) }
+
+// OnResult implements State.
+func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feedback) {
+	c := callOut(s, &x)
+	calls, tokens := told(&f.Meters[throttle.Requests]), told(&f.Meters[throttle.Tokens])
+	switch f.Verdict {
+	case OK:
+		used := c.Tokens
+		if f.Used != (throttle.Cost{}) {
+			used = float64(f.Used.Of(throttle.Tokens))
+		}
+		s.machine.Answered(s.seconds(now), c, learn.Answer{Used: used, InFlight: inFlight, Calls: calls, Tokens: tokens})
+	case Hit, Overloaded:
+		s.hits++
+		if f.tooLong() {
+			s.machine.Unsent(c)
+			s.machine.Closed(s.seconds(now), min(f.RetryAfter, longestGate).Seconds())
+			return
+		}
+		s.machine.Refused(s.seconds(now), c, learn.Refusal{
+			Asked: f.RetryAfter.Seconds(), Cap: f.Kind == KindConcurrency, Mild: f.Verdict == Overloaded, Calls: calls, Tokens: tokens,
+		})
+	case Unsent:
+		s.machine.Unsent(c)
+	case Unclassified, Transient, Terminal:
+	}
+}
+
+func told(m *Meter) learn.Told {
+	return learn.Told{
+		Known: m.Known, Limit: float64(m.Limit), Remaining: float64(max(0, m.Remaining)), Reset: max(0, m.Reset.Seconds()),
+	}
+}
+
+// OnSignal implements State.
+func (s *measured) OnSignal(now time.Time, h *RateLimitHit) {
+	s.machine.Signal(s.seconds(now), s.seconds(h.SentAt))
+}
+
+// View implements State.
+func (s *measured) View() View {
+	v := View{
+		Concurrency: s.machine.InFlight(), Bound: boundNames[s.machine.Bound()], GateUntil: s.time(s.machine.Door.Until),
+		Hits: s.hits, Cuts: s.cuts, Recoveries: s.raises, Decisions: s.decided,
+	}
+	if s.machine.Calls.On {
+		v.Pace[throttle.Requests] = s.machine.Calls.Pace()
+	}
+	if s.machine.Tokens.On {
+		v.Pace[throttle.Tokens] = s.machine.Tokens.Pace()
+	}
+	return v
+}
+
+var (
+	boundNames = [...]string{
+		learn.Free: "", learn.ByGate: boundGate, learn.ByProbe: "a probe that has not been answered yet",
+		learn.ByFlight: "the learnt concurrency", learn.ByCalls: "the learnt rate of requests",
+		learn.ByTokens: "the learnt rate of tokens", learn.ByHeaders: "what the provider's headers say is left",
+	}
+	kindsOf = [...]event.Kind{ //nolint:gochecknoglobals // a table
+		learn.Cut: event.LimiterCut, learn.Grow: event.LimiterRecovery, learn.Gate: event.LimiterGate,
+		learn.Probe: event.LimiterProbe, learn.Verdict: event.LimiterVerdict,
+	}
+)
+
+// decide notes what the machine has decided.
+func (s *measured) decide(d learn.Decision) {
+	switch d.Kind {
+	case learn.Cut:
+		s.cuts++
+	case learn.Grow:
+		s.raises++
+	case learn.Gate, learn.Probe, learn.Verdict:
+	}
+	s.decided.add(Decision{
+		At: s.time(d.At), Kind: kindsOf[d.Kind], From: d.From, To: d.To, Wait: duration(d.Wait), Reason: d.Reason(),
+	})
+}

@@ -1,0 +1,58 @@
+package adaptive
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/headrace/headrace/internal/learn"
+)
+
+// Explain implements Explainer.
+func (s *measured) Explain(time.Time) string {
+	m := s.machine
+	switch m.Bound() {
+	case learn.ByCalls:
+		return "the learnt rate of " + paced(&m.Calls, "requests")
+	case learn.ByTokens:
+		return "the learnt rate of " + paced(&m.Tokens, "tokens")
+	case learn.ByFlight:
+		return s.explainFlight()
+	case learn.Free, learn.ByGate, learn.ByProbe, learn.ByHeaders:
+	}
+	return boundNames[m.Bound()]
+}
+
+func (s *measured) explainFlight() string {
+	f := &s.machine.Flight
+	switch next := f.Next(); {
+	case f.Starting():
+		return fmt.Sprintf("a start with %d calls in flight, one more for each answer", s.machine.InFlight())
+	case f.Claimed && !math.IsInf(next, 1):
+		return fmt.Sprintf("a cap of %d calls in flight that refusals have shown, tried again in %s", s.machine.InFlight(), rough(next))
+	default:
+		return fmt.Sprintf("the learnt concurrency of %d", s.machine.InFlight())
+	}
+}
+
+// paced describes a pacer: what it lets through and when it tries more.
+func paced(p *learn.Pacer, unit string) string {
+	rate := fmt.Sprintf("%.3g %s/s", p.Pace(), unit)
+	switch next := p.Next(); {
+	case p.Rising():
+		return rate + ", rising fast: the limit has risen"
+	case next > 0:
+		return rate + ", more is tried in " + rough(next)
+	default:
+		return rate + ", rising until it is refused"
+	}
+}
+
+// rough is seconds for people to read.
+func rough(seconds float64) string {
+	d := duration(seconds)
+	if d >= time.Second {
+		return d.Round(time.Second).String()
+	}
+	return d.Round(time.Millisecond).String()
+}

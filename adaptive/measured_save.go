@@ -1,0 +1,37 @@
+package adaptive
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/headrace/headrace/internal/learn"
+)
+
+// savedMeasured is what Measured keeps of a run.
+type savedMeasured struct {
+	Law     string `json:"law"` // "measured"
+	Version int    `json:"version"`
+	learn.Saved
+}
+
+const (
+	lawMeasured     = "measured"
+	measuredVersion = 1
+)
+
+// Save implements Saver.
+func (s *measured) Save(time.Time) ([]byte, error) {
+	return json.Marshal(savedMeasured{lawMeasured, measuredVersion, s.machine.Save()})
+}
+
+// Restore implements Restorer. What was learnt takes the place of the Prior.
+func (m Measured) Restore(now time.Time, seed uint64, saved []byte) (State, error) {
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	var s savedMeasured
+	if err := unmarshalSaved(saved, lawMeasured, &s.Law, &s); err != nil {
+		return nil, err
+	}
+	return m.start(now, seed, s.Saved), nil
+}

@@ -1,0 +1,46 @@
+package learn
+
+// Answer is what came of a call that was taken.
+type Answer struct {
+	Used          float64 // tokens
+	InFlight      int     // calls still out
+	Calls, Tokens Told    // what the headers say
+}
+
+// Answered says that a call was taken.
+func (m *Machine) Answered(now float64, c Call, a Answer) {
+	if m.Door.Opens(c.At) {
+		m.opened(c.At)
+	}
+	m.trip += 0.1 * (now - c.At - m.trip)
+	if m.tally.Counts(c) {
+		m.tally.Answered(c, a.Used)
+		m.Tokens.Return(c.Tokens - a.Used)
+	}
+	m.quota.Observe(now, c, 1, a.Calls, a.Tokens, &m.tally)
+	if m.after(c) {
+		before := m.InFlight()
+		if m.Flight.Answered(c.Others, a.InFlight, m.needed()) {
+			m.note(Decision{At: now, Kind: Grow, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyRose})
+		}
+		m.claim.Taken(c.Others)
+	}
+}
+
+// opened: a call that left at the moment left found the door open.
+func (m *Machine) opened(left float64) {
+	m.Door.Opened(left)
+	counts := m.Calls.On && !m.Flight.Claimed && !m.quota.Known() && !m.off.Has(SpanRule)
+	rate := m.spans.Opened(left, m.tally.calls, float64(m.hits), counts)
+	if rate == 0 {
+		return
+	}
+	if rate < m.Calls.Pace() {
+		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
+		share := rate / m.Calls.Rate
+		m.Calls.Set(rate, Cycle(rate))
+		m.Tokens.Set(m.Tokens.Rate*share, Cycle(rate))
+	}
+	m.Calls.SetSpan(m.spans.Window)
+	m.Tokens.SetSpan(m.spans.Window)
+}

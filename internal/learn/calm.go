@@ -1,0 +1,31 @@
+package learn
+
+import "math"
+
+// Calm stretches the cycles of a limit that stays where it is: each probe for
+// more ends in a refusal, and a limit that marks agree about needs few.
+type Calm struct {
+	stretch float64
+	agreed  int // marks in a row
+}
+
+const (
+	calmTolerance = 0.04
+	calmAfter     = 2 // marks that agree before the first longer cycle
+	calmStep      = 1.3
+	calmMost      = 2
+)
+
+// Marked compares a measured rate with the one that was known; 0: none was.
+func (c *Calm) Marked(measured, known float64) {
+	if known > 0 && math.Abs(measured/known-1) < calmTolerance {
+		if c.agreed++; c.agreed > calmAfter {
+			c.stretch = min(calmMost, c.stretch*calmStep)
+		}
+		return
+	}
+	c.stretch, c.agreed = 1, 0
+}
+
+// Cycle is how long the pace takes from one probe to the next at a rate.
+func (c *Calm) Cycle(rate float64) float64 { return c.stretch * Cycle(rate) }

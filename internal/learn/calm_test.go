@@ -1,0 +1,26 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestCalmStretchesTheCyclesOfALimitThatStays(t *testing.T) {
+	type mark struct{ measured, known, stretch float64 }
+	for name, marks := range map[string][]mark{
+		"agreement":        {{10, 10, 1}, {10, 10, 1}, {10, 10, 1.3}, {10, 10, 1.69}, {10, 10, 2}, {10, 10, 2}},
+		"within 4 percent": {{10.3, 10, 1}, {9.7, 10, 1}, {10.3, 10, 1.3}},
+		"beyond":           {{10.5, 10, 1}, {9.5, 10, 1}, {10.5, 10, 1}, {9.5, 10, 1}},
+		"a change":         {{10, 10, 1}, {10, 10, 1}, {10, 10, 1.3}, {5, 10, 1}, {5, 5, 1}, {5, 5, 1}, {5, 5, 1.3}},
+		"the first mark":   {{10, 0, 1}, {10, 10, 1}, {10, 10, 1}, {10, 10, 1.3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Calm{stretch: 1}
+			for i, m := range marks {
+				c.Marked(m.measured, m.known)
+				assert.InDelta(t, m.stretch*Cycle(10), c.Cycle(10), 1e-9, "mark %d", i)
+			}
+		})
+	}
+}

@@ -1,0 +1,147 @@
+package learn
+
+import "math"
+
+// Claim weighs whether refusals that do not say why are a cap on the calls in
+// flight. A cap refuses at one level, which is hardly ever taken, and a cut to
+// below it ends the refusals. A rate refuses at any level, goes on after the cut,
+// and most of all refuses calls that follow closely on others.
+type Claim struct {
+	at     float64 // when it was made
+	sent   float64 // calls since then
+	epochs float64 // with a refusal
+	level  float64 // where it was claimed
+	hits   float64 // refusals by then
+	again  float64 // cuts that did not help, less those that did
+	share  float64 // of calls refused, of late
+	close  float64 // refusals close behind other calls, less half of the others
+	times  [256]float64
+	newest int64
+
+	shared bool    // calls are taken at the level that refuses, too
+	alone  bool    // none is
+	same   float64 // epochs refused at about the same level, without a claim
+	sameAt float64
+	levels Levels  // taken since the last cut
+	alien  float64 // refusals of late that were none of ours
+}
+
+const (
+	sameLevel   = 0.05
+	sameEpochs  = 3
+	evidence    = 30   // calls taken, before a level says anything
+	aboveShare  = 0.02 // of these, above the level of a cap
+	atShare     = 0.25 // and at it
+	sharedTaken = 5
+	sharedShare = 0.1
+	trialSends  = 300
+	tooMany     = 0.05 // epochs a call: more than a cap refuses
+	noisy       = 0.08
+
+	soonTrips   = 2 // round trips after a cut in which it should have helped
+	soonWeight  = 2
+	soonMost    = 6
+	closeCalls  = 3   // calls back to which the distance is taken
+	closeShare  = 0.3 // of the usual distance
+	closeMost   = 3
+	aliens      = 6
+	claimMemory = 800 // calls
+	hoverSoon   = 10
+	hoverNoise  = 0.015 // of the calls, refused although the bound has fallen
+	hoverFall   = 0.4   // of the level of the claim
+	alienDecay  = 0.1   // for each call
+)
+
+// Sent notes a call.
+func (c *Claim) Sent(x Call) {
+	c.sent++
+	c.share -= c.share / claimMemory
+	c.times[x.Seq&255] = x.At
+	c.newest = x.Seq
+	c.alien = max(0, c.alien-alienDecay)
+}
+
+// Taken notes that a call was taken that left with so many others in flight.
+func (c *Claim) Taken(others int) { c.levels.Add(others) }
+
+// Refused notes the first refusal of an epoch, at a level of calls in flight.
+func (c *Claim) Refused(level int, hinted bool) {
+	n := float64(level)
+	taken, at, above := c.levels.Count(level)
+	like := !hinted && n >= 2 && taken >= evidence && above <= aboveShare*taken && at <= atShare*taken
+	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
+	switch {
+	case !like:
+		c.same = 0
+	case c.same > 0 && near:
+		c.same++
+	default:
+		c.same = 1
+	}
+	c.sameAt = n
+	c.shared = taken >= sharedTaken && at > sharedShare*taken
+	c.alone = taken >= evidence && at == 0
+	c.levels = Levels{}
+}
+
+// Repeated reports whether refusals keep coming at one level.
+func (c *Claim) Repeated() bool { return c.same >= sameEpochs }
+
+// Begin claims a cap at the level of the call x; hits were refused so far.
+func (c *Claim) Begin(x Call, hits float64) {
+	c.at, c.sent, c.epochs, c.level, c.hits = x.At, 0, 0, float64(x.Others), hits
+	c.again, c.close = 0, 0
+}
+
+// Holds weighs a further refusal of a claimed cap, of the call x; mark is when
+// the one before left, and trip how long a call takes.
+func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
+	c.epochs++
+	c.share += 1.0 / claimMemory
+	if x.At-mark < soonTrips*trip {
+		c.again++
+	} else {
+		c.again = max(0, c.again-soonWeight)
+	}
+	c.weighDistance(x)
+	if hovers > 0 {
+		return c.again < hoverSoon && c.close < closeMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
+	}
+	falls := c.sent < trialSends && 0.9*float64(x.Others) < 0.7*c.level
+	return !c.isRate() && (c.epochs < 3 || !falls && c.epochs <= tooMany*c.sent)
+}
+
+func (c *Claim) weighDistance(x Call) {
+	if c.sent <= 8 || c.newest-x.Seq >= int64(len(c.times))-closeCalls {
+		return
+	}
+	usual := (x.At - c.at) / c.sent
+	if x.At-c.times[(x.Seq-closeCalls)&255] < closeShare*closeCalls*usual {
+		c.close++
+	} else {
+		c.close = max(0, c.close-0.5)
+	}
+}
+
+// isRate reports whether what speaks against a cap speaks for a rate.
+func (c *Claim) isRate() bool { return c.again >= soonMost || c.close >= closeMost }
+
+// Noise is the share of calls refused under a claim that does not hold, if it
+// is small enough to be noise.
+func (c *Claim) Noise(hits float64) (share float64, ok bool) {
+	share = (hits - c.hits) / c.sent
+	return share, share < noisy && !c.isRate()
+}
+
+// Alien notes a refusal that is none of ours, and reports whether these keep
+// coming, so that they are after all.
+func (c *Claim) Alien() bool {
+	if c.alien++; c.alien <= aliens {
+		return false
+	}
+	c.alien = 0
+	return true
+}
+
+// Forget drops what speaks for a cap.
+func (c *Claim) Forget() { c.same = 0 }

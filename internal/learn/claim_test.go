@@ -1,0 +1,214 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func (c *Claim) taken(n, others int) {
+	for range n {
+		c.Taken(others)
+	}
+}
+
+func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
+	for _, c := range []struct {
+		name                string
+		levels              []int
+		hinted              bool
+		below, at, above    int // calls taken before each refusal
+		want, shared, alone bool
+	}{
+		{"a cap", []int{10, 10, 10}, false, 100, 0, 0, true, false, true},
+		{"about one level", []int{10, 11, 10}, false, 100, 0, 0, true, false, true},
+		{"not often enough", []int{10, 10}, false, 100, 0, 0, false, false, true},
+		{"here and there", []int{10, 20, 10}, false, 100, 0, 0, false, false, true},
+		{"with a Retry-After", []int{10, 10, 10}, true, 100, 0, 0, false, false, true},
+		{"of calls alone", []int{1, 1, 1}, false, 100, 0, 0, false, false, true},
+		{"on little evidence", []int{10, 10, 10}, false, 29, 0, 0, false, false, false},
+		{"as much is taken there", []int{10, 10, 10}, false, 70, 30, 0, false, true, false},
+		{"some is taken there", []int{10, 10, 10}, false, 80, 20, 0, true, true, false},
+		{"more is taken above", []int{10, 10, 10}, false, 97, 0, 3, false, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var k Claim
+			for _, level := range c.levels {
+				k.taken(c.below, 0)
+				k.taken(c.at, level)
+				k.taken(c.above, level+5)
+				k.Refused(level, c.hinted)
+			}
+			assert.Equal(t, c.want, k.Repeated())
+			assert.Equal(t, c.shared, k.shared)
+			assert.Equal(t, c.alone, k.alone)
+			k.Forget()
+			assert.False(t, k.Repeated())
+		})
+	}
+}
+
+func TestARefusalUnlikeACapBeginsAnew(t *testing.T) {
+	var k Claim
+	for _, hinted := range []bool{false, false, true, false, false} {
+		k.taken(100, 5)
+		k.Refused(10, hinted)
+		assert.False(t, k.Repeated())
+	}
+	k.taken(100, 5)
+	k.Refused(10, false)
+	assert.True(t, k.Repeated())
+}
+
+// claimedAtTen is a claim of a cap of 10 and the last of n calls a second apart.
+func claimedAtTen(n int) (*Claim, Call) {
+	k, x := &Claim{}, Call{Others: 10}
+	k.Begin(x, 100)
+	for range n {
+		x.Seq++
+		x.At++
+		k.Sent(x)
+	}
+	return k, x
+}
+
+func TestClaimHolds(t *testing.T) {
+	const trip = 1
+	for _, c := range []struct {
+		name   string
+		sent   int
+		others int
+		ages   []float64 // seconds since the cut before, of each refusal
+		want   bool
+	}{
+		{"refusals now and then", 200, 10, []float64{9, 9, 9, 9, 9}, true},
+		{"soon after five cuts", 200, 10, []float64{1, 1, 1, 1, 1}, true},
+		{"soon after six: the cuts do not help", 200, 10, []float64{1, 1, 1, 1, 1, 1}, false},
+		{"a cut that helps weighs twice", 200, 10, []float64{1, 1, 1, 1, 1, 9, 1, 1}, true},
+		{"no more than twice", 200, 10, []float64{1, 1, 1, 1, 1, 9, 1, 1, 1}, false},
+		{"two round trips are not soon", 200, 10, []float64{2, 2, 2, 2, 2, 2}, true},
+		{"as many as a cap refuses", 60, 10, []float64{9, 9, 9}, true},
+		{"more than a cap refuses", 59, 10, []float64{9, 9, 9}, false},
+		{"two say nothing", 10, 10, []float64{9, 9}, true},
+		{"the level falls", 299, 7, []float64{9, 9, 9}, false},
+		{"a little", 299, 8, []float64{9, 9, 9}, true},
+		{"after the trial", 300, 7, []float64{9, 9, 9}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k, x := claimedAtTen(c.sent)
+			x.Others = c.others
+			holds := true
+			for _, age := range c.ages {
+				assert.True(t, holds)
+				holds = k.Holds(x, x.At-age, trip, 0)
+			}
+			assert.Equal(t, c.want, holds)
+		})
+	}
+}
+
+func TestRefusalsCloseBehindOtherCallsAreARate(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		gap  float64 // seconds between the calls before each refusal; usually 1
+		sent int
+		want bool
+	}{
+		{"close", 0.2, 200, false},
+		{"not so close", 0.5, 200, true},
+		{"as usual", 1, 200, true},
+		{"no usual distance yet", 0.2, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k, x := claimedAtTen(c.sent)
+			holds := true
+			for range 3 {
+				if c.sent == 0 {
+					k.sent = 0
+				}
+				for range closeCalls + 1 {
+					x.Seq++
+					x.At += c.gap
+					k.Sent(x)
+				}
+				k.epochs = 0 // how many there are is another matter
+				holds = k.Holds(x, x.At-9, 1, 0)
+			}
+			assert.Equal(t, c.want, holds)
+		})
+	}
+}
+
+func TestAClaimThatHoversHoldsUntilItIsNoise(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		refusals int
+		age      float64
+		hovers   float64
+		want     bool
+	}{
+		{"few refusals, however low", 11, 9, 2, true},
+		{"many, far below the claim", 13, 9, 4, false},
+		{"many, not so far below", 13, 9, 4.1, true},
+		{"again and again", 9, 1, 8, true},
+		{"too often", 10, 1, 8, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k, x := claimedAtTen(200)
+			holds := true
+			for range c.refusals {
+				holds = k.Holds(x, x.At-c.age, 1, c.hovers)
+			}
+			assert.Equal(t, c.want, holds)
+		})
+	}
+}
+
+func TestNoiseShareOfAClaim(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		hits  float64 // 100 were before the claim, and 100 calls since
+		again int
+		share float64
+		ok    bool
+	}{
+		{"small enough", 107, 0, 0.07, true},
+		{"too large", 108, 0, 0.08, false},
+		{"it is a rate", 107, 6, 0.07, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k, x := claimedAtTen(100)
+			for range c.again {
+				k.Holds(x, x.At, 1, 0)
+			}
+			share, ok := k.Noise(c.hits)
+			assert.InDelta(t, c.share, share, 1e-9)
+			assert.Equal(t, c.ok, ok)
+		})
+	}
+}
+
+func TestAliensThatKeepComingAreNone(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		calls int // between two of them
+		want  int // which is one too many; 0: none
+	}{{"one after the other", 0, 7}, {"with calls between", 4, 10}, {"now and then", 10, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			var k Claim
+			first := 0
+			for i := 1; i <= 50 && first == 0; i++ {
+				if k.Alien() {
+					first = i
+				}
+				for range c.calls {
+					k.Sent(Call{})
+				}
+			}
+			assert.Equal(t, c.want, first)
+			if first > 0 {
+				assert.False(t, k.Alien(), "counted anew")
+			}
+		})
+	}
+}

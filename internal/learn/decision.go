@@ -1,0 +1,74 @@
+package learn
+
+// Decision is one thing that the machine decided.
+type Decision struct {
+	At       float64
+	Kind     Kind
+	Of       Value
+	From, To float64
+	Wait     float64 // seconds until calls may go on
+	Why      Why
+}
+
+// Kind is what kind of decision.
+type Kind uint8
+
+// What can be decided.
+const (
+	Cut Kind = iota
+	Grow
+	Gate
+	Probe
+	Verdict
+)
+
+// Value is what was changed.
+type Value uint8
+
+// What can be changed.
+const (
+	OfFlight Value = iota
+	OfCalls
+	OfTokens
+)
+
+// Why is the reason of a decision.
+type Why uint8
+
+// The reasons.
+const (
+	WhyRate Why = iota
+	WhyCap
+	WhyNoise
+	WhyForeign
+	WhyWindow
+	WhyStillShut
+	WhyOverload
+	WhySignal
+	WhyRose
+	WhyMore
+	WhyKnock
+)
+
+var reasons = [...]string{ //nolint:gochecknoglobals // a table
+	WhyRate:      "requests per second: what got through between two refusals is the rate",
+	WhyCap:       "refusals without a reason come at one number of calls in flight: taken for a cap",
+	WhyNoise:     "requests per second: refusals come at any pace: taken for noise",
+	WhyForeign:   "a refusal that does not look like those for rate: taken for none of ours",
+	WhyWindow:    "requests per second: what a window lets through from one opening to the next is the rate",
+	WhyStillShut: "nothing has got through since the last refusal: knocks with one call",
+	WhyOverload:  "the service as a whole is full",
+	WhySignal:    "", // whoever signals says why
+	WhyRose:      "more is taken than was measured: the limit has risen",
+	WhyMore:      "tries more than was measured",
+	WhyKnock:     "one call tries whether the provider is open again",
+}
+
+// Reason is the reason in words.
+func (d *Decision) Reason() string { return reasons[d.Why] }
+
+func (m *Machine) note(d Decision) {
+	if m.decide != nil {
+		m.decide(d)
+	}
+}

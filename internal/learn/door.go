@@ -1,0 +1,159 @@
+package learn
+
+import "math"
+
+// Door is what is known about when the provider is shut: the gate that holds
+// everybody back after a refusal, and how to find out that it is open again.
+type Door struct {
+	Until float64 // nobody goes before
+
+	trip    float64 // smoothed time until a refusal is heard
+	left    float64 // when the call left that was refused last
+	refused int     // epochs in a row in which nothing got through
+	foreign int     // refusals in a row that say nothing about our share
+	full    int     // epochs in a row in which the service as a whole was full
+	probing bool    // one call goes, and all wait for what becomes of it
+	knock   float64 // when it left; 0: not yet
+	truths  [2]Truth
+	truth   int // which of them judged the last Retry-After
+	turns   Turns
+	off     Rules
+}
+
+const (
+	firstTrip  = 0.2  // seconds
+	heardBy    = 2.5  // refusal round trips until a probe would have been refused
+	exact      = 1.5  // seconds: a Retry-After up to here is a fraction rounded up
+	latest     = 0.1  // seconds that jitter adds to a Retry-After; it never takes any away
+	knockShare = 0.02 // of the learnt rate may go into knocking
+)
+
+func newDoor(off Rules) Door { return Door{trip: firstTrip, left: math.Inf(-1), off: off} }
+
+// Stuck reports whether it has been so for a while, which is no time for growth.
+func (d *Door) Stuck() bool { return d.refused >= 2 }
+
+// Shut reports whether nothing has got through since the last refusal but one.
+func (d *Door) Shut() bool { return d.refused > 0 }
+
+func (d *Door) tested() bool { return d.probing || d.truths[d.truth].Testing }
+
+// Probing is how long a call has to wait for what becomes of a probe. found is
+// when the probe left that seems to have got through, 0 if none has.
+func (d *Door) Probing(now float64) (wait, found float64) {
+	if !d.tested() || d.knock == 0 {
+		return 0, 0
+	}
+	if heard := d.knock + heardBy*d.trip; now < heard {
+		return heard - now, 0
+	}
+	return 0, d.knock
+}
+
+// Sent notes that a call left, and reports whether it is a probe.
+func (d *Door) Sent(now float64) (probe bool) {
+	probe = d.knock == 0 && d.tested()
+	if probe {
+		d.knock = now
+	}
+	return probe
+}
+
+// Hears is how long it takes until the refusal of a probe would have been heard.
+func (d *Door) Hears() float64 { return heardBy * d.trip }
+
+// Heard notes that a refusal took so long to be heard.
+func (d *Door) Heard(took float64) { d.trip += 0.2 * (took - d.trip) }
+
+// Refused notes the first refusal of an epoch, of a call that left at the moment left.
+func (d *Door) Refused(left float64) { d.left, d.knock = left, 0 }
+
+// wait moves the gate back, never forward.
+func (d *Door) wait(until float64) { d.Until = max(d.Until, until) }
+
+// Obey waits for what a refusal asked that did get in the way of a rate.
+func (d *Door) Obey(now, asked, rate, luck float64) {
+	later := luck * min(0.1*asked, latest)
+	if d.off.Has(TruthRule) {
+		d.wait(now + asked + later)
+		return
+	}
+	d.truths[d.truth].Testing = false
+	d.truth = 0
+	if asked > exact {
+		d.truth = 1
+	}
+	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, 1.5*d.trip) + later)
+}
+
+// Settled notes that an epoch has begun in which something got through.
+func (d *Door) Settled() { d.refused = 0 }
+
+// Still waits because nothing has got through since the last refusal. asked is
+// what the refusal asks for, if hinted; reset when the headers say that there is quota
+// again, 0 unknown; rate the learnt rate; luck is between 0 and 1.
+func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64) {
+	d.refused++
+	if hinted {
+		if d.off.Has(TruthRule) {
+			d.wait(now + asked)
+		} else {
+			d.wait(now + d.truths[d.truth].Again(asked))
+		}
+	}
+	n := float64(d.refused)
+	switch {
+	case reset > 0 && d.refused > 1: // a window that has not turned yet
+		d.wait(now + min(60, reset*math.Pow(2, min(4, n-2)*luck)))
+	case !hinted:
+		most := max(1, min(60, 1/(knockShare*max(rate, leastRate))))
+		d.wait(now + min(most, 0.25*math.Pow(2, n-1))*(1+0.25*luck))
+		if turn := d.turns.Next(now, d.refused); turn > 0 && !d.off.Has(TurnsRule) {
+			d.wait(turn)
+		}
+	case d.refused > 2: // the Retry-After keeps being too short
+		d.wait(now + asked + luck*min(8, 0.5*math.Pow(2, n-2)))
+	}
+	d.probing = d.refused > 1
+}
+
+// Foreign waits, if they go on, for refusals that say nothing about our share.
+func (d *Door) Foreign(now, luck float64) {
+	if d.foreign++; d.foreign > 1 {
+		d.wait(now + min(8, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+0.25*luck))
+	}
+}
+
+// Overloaded waits because the service as a whole is full: as long as it asks,
+// else twice as long each time.
+func (d *Door) Overloaded(now, asked, luck float64, again bool) {
+	if again {
+		d.full++
+	}
+	if asked == 0 {
+		asked = min(30, 0.5*math.Pow(2, float64(max(0, d.full-1))))
+	}
+	d.wait(now + asked*(1+0.1*luck))
+}
+
+// Closed waits for as long as it was asked for, though no call will wait so long.
+func (d *Door) Closed(now, asked, luck float64) { d.wait(now + asked*(1+0.1*luck)) }
+
+// Pause waits after a refusal that did not say for how long: about a call, and
+// not before the refusals that are under way have been heard.
+func (d *Door) Pause(now, rate float64) {
+	d.wait(now + max(1.5*d.trip, min(5, 1/max(rate, 0.05))))
+}
+
+// Opened notes that a call which left at the moment left was not refused.
+func (d *Door) Opened(left float64) {
+	if d.refused >= 2 {
+		d.turns.Opened(left, left-d.left)
+	}
+	d.truths[d.truth].Opened(left)
+	d.probing, d.refused, d.foreign, d.full, d.knock = false, 0, 0, 0, 0
+}
+
+// Opens reports whether a call that left at the moment left can tell that the
+// door is open: it left after the one that was refused last.
+func (d *Door) Opens(left float64) bool { return left > d.left }

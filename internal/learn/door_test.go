@@ -1,0 +1,205 @@
+package learn
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestDoorObeys(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked, rate, luck float64
+		off               Rules
+		want              float64
+	}{
+		"as asked":                 {asked: 10, want: 10},
+		"and a little later":       {asked: 10, luck: 1, want: 10.1},
+		"a tenth of a short one":   {asked: 0.5, luck: 1, want: 0.55},
+		"until others are heard":   {asked: 0.1, want: 0.3},
+		"without the rule, as is":  {asked: 0.1, off: TruthRule, want: 0.1},
+		"likewise a little later":  {asked: 10, luck: 0.5, off: TruthRule, want: 10.05},
+		"never earlier than asked": {asked: 10, rate: 1e6, want: 10},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDoor(c.off)
+			d.Obey(100, c.asked, c.rate, c.luck)
+			assert.InDelta(t, 100+c.want, d.Until, 1e-9)
+			d.Obey(100, 0.01, 0, 0)
+			assert.InDelta(t, 100+c.want, max(d.Until, 100.3*min(1, c.want)), 1e-9, "never forward")
+		})
+	}
+}
+
+func TestDoorWeighsShortAndLongWaitsApart(t *testing.T) {
+	for name, c := range map[string]struct{ lie, asked, want float64 }{
+		"long ones lie":          {10, 10, 1.5 * 1.03 * 10},
+		"short ones do not":      {10, 1.5, 1.5},
+		"short ones lie":         {1, 1, 1.5 * 1.03},
+		"long ones do not":       {1, 1.6, 1.6},
+		"the bound is inclusive": {1.5, 1, 1.5 * 1.03},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDoor(0)
+			d.Obey(100, c.lie, 0, 0)
+			d.Still(100+c.lie, c.lie, true, 0, 0, 0)
+			d.Opened(100 + 2*c.lie)
+			d.Obey(1000, c.asked, 0, 0)
+			assert.InDelta(t, 1000+c.want, d.Until, 1e-9)
+		})
+	}
+}
+
+func TestDoorStillShutWaitsLongerEachTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked, reset, rate, luck float64
+		want                     []float64 // since the refusal
+	}{
+		"doubles":             {rate: 1, want: []float64{0.25, 0.5, 1, 2, 4, 8, 16, 32, 50, 50}},
+		"at most a minute":    {want: []float64{0.25, 0.5, 1, 2, 4, 8, 16, 32, 60, 60}},
+		"two percent of rate": {rate: 10, want: []float64{0.25, 0.5, 1, 2, 4, 5, 5}},
+		"a second at least":   {rate: 1000, want: []float64{0.25, 0.5, 1, 1}},
+		"jitter":              {rate: 1000, luck: 1, want: []float64{0.3125, 0.625, 1.25, 1.25}},
+		"as asked":            {asked: 3, want: []float64{3, 3, 3, 3}},
+		"asked too little":    {asked: 3, luck: 1, want: []float64{3, 3, 4, 5, 7, 11, 11}},
+		"until the reset":     {reset: 7, want: []float64{0.25, 7, 7, 7}},
+		"which slips":         {reset: 7, luck: 1, want: []float64{0.3125, 7, 14, 28, 56, 60}},
+		"the longer of them":  {asked: 3, reset: 7, want: []float64{3, 7}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDoor(TruthRule)
+			for i, want := range c.want {
+				now := 1000 * float64(i+1)
+				d.Still(now, c.asked, c.asked > 0, c.reset, c.rate, c.luck)
+				assert.InDelta(t, now+want, d.Until, 1e-9, "refusal %d", i+1)
+			}
+		})
+	}
+}
+
+func TestDoorProbesWithOneCall(t *testing.T) {
+	d := newDoor(0)
+	d.Still(10, 0, false, 0, 0, 0)
+	assert.True(t, d.Shut())
+	assert.False(t, d.Stuck())
+	assert.False(t, d.Sent(11), "the first time, all may go")
+	wait, found := d.Probing(11)
+	assert.Zero(t, wait+found)
+
+	d.Still(12, 0, false, 0, 0, 0)
+	assert.True(t, d.Stuck())
+	wait, found = d.Probing(13)
+	assert.Zero(t, wait+found, "none has left yet")
+	assert.True(t, d.Sent(13))
+	assert.False(t, d.Sent(13.1), "one")
+	wait, found = d.Probing(13.2)
+	assert.InDelta(t, 0.3, wait, 1e-9)
+	assert.Zero(t, found)
+	wait, found = d.Probing(13.5)
+	assert.Zero(t, wait)
+	assert.Equal(t, 13.0, found, "its refusal would have been heard")
+
+	d.Refused(13)
+	assert.True(t, d.Sent(14), "another one")
+	d.Opened(14)
+	assert.False(t, d.Shut())
+	assert.False(t, d.Sent(15))
+	wait, found = d.Probing(15)
+	assert.Zero(t, wait+found)
+}
+
+func TestDoorHearsAsLateAsRefusalsCome(t *testing.T) {
+	d := newDoor(0)
+	assert.InDelta(t, 2.5*0.2, d.Hears(), 1e-9)
+	d.Heard(1.2)
+	assert.InDelta(t, 2.5*0.4, d.Hears(), 1e-9)
+	for range 100 {
+		d.Heard(1.2)
+	}
+	assert.InDelta(t, 2.5*1.2, d.Hears(), 1e-6)
+}
+
+func TestDoorProbesWhetherItOpensEarly(t *testing.T) {
+	d := newDoor(0)
+	d.Obey(100, 10, 1, 0)
+	assert.False(t, d.Sent(110))
+	d.Opened(110)
+	d.Obey(200, 10, 1, 0)
+	assert.InDelta(t, 205, d.Until, 1e-9)
+	assert.True(t, d.Sent(205), "at half the time goes one")
+	d.Refused(205)
+	d.Still(205.2, 5, true, 0, 1, 0)
+	assert.InDelta(t, 210.2, d.Until, 1e-9)
+	assert.False(t, d.Sent(211))
+}
+
+func TestDoorIsOpenForWhatLeftAfterTheRefused(t *testing.T) {
+	d := newDoor(0)
+	assert.True(t, d.Opens(0), "nothing was refused yet")
+	d.Refused(10)
+	assert.False(t, d.Opens(9))
+	assert.False(t, d.Opens(10))
+	assert.True(t, d.Opens(10.01))
+}
+
+func TestDoorSettlesWhenSomethingGotThrough(t *testing.T) {
+	d := newDoor(0)
+	d.Still(10, 0, false, 0, 0, 0)
+	d.Still(20, 0, false, 0, 0, 0)
+	d.Settled()
+	assert.False(t, d.Shut())
+	d.Still(30, 0, false, 0, 0, 0)
+	assert.InDelta(t, 30.25, d.Until, 1e-9, "from the beginning")
+}
+
+// TestDoorWaits are the waits that say nothing of a rate, one a step, each a
+// hundred seconds after the one before.
+func TestDoorWaits(t *testing.T) {
+	foreign := func(d *Door, now, luck float64) { d.Foreign(now, luck) }
+	full := func(d *Door, now, luck float64) { d.Overloaded(now, 0, luck, true) }
+	inf := math.Inf(1)
+	for name, c := range map[string]struct {
+		refused func(d *Door, now, luck float64)
+		luck    float64
+		want    []float64
+	}{
+		"foreign":           {foreign, 0, []float64{-inf, 0.4, 0.8, 1.6, 3.2, 6.4, 8, 8}},
+		"foreign, jitter":   {foreign, 1, []float64{-inf, 0.5, 1}},
+		"full":              {full, 0, []float64{0.5, 1, 2, 4, 8, 16, 30, 30}},
+		"full, jitter":      {full, 1, []float64{0.55, 1.1}},
+		"full, one epoch":   {func(d *Door, now, l float64) { d.Overloaded(now, 0, l, false) }, 0, []float64{0.5, 0.5, 0.5}},
+		"full, as asked":    {func(d *Door, now, l float64) { d.Overloaded(now, 7, l, true) }, 1, []float64{7.7, 7.7}},
+		"closed":            {func(d *Door, now, l float64) { d.Closed(now, 40, l) }, 0.5, []float64{42, 42}},
+		"pause, a call":     {func(d *Door, now, _ float64) { d.Pause(now, 0.5) }, 0, []float64{2}},
+		"pause, five":       {func(d *Door, now, _ float64) { d.Pause(now, 0) }, 0, []float64{5}},
+		"pause, until told": {func(d *Door, now, _ float64) { d.Pause(now, 1000) }, 0, []float64{0.3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDoor(0)
+			for range 2 {
+				for i, want := range c.want {
+					now := 100 * float64(i+1)
+					d.Until = -inf
+					c.refused(&d, now, c.luck)
+					assert.InDelta(t, max(-1e9, now+want), max(-1e9, d.Until), 1e-9, "refusal %d", i+1)
+				}
+				d.Opened(1000) // and all begins anew
+			}
+		})
+	}
+}
+
+func TestDoorLearnsTheMinute(t *testing.T) {
+	for off, want := range map[Rules]float64{0: 245.05, TurnsRule: 190.5} {
+		d := newDoor(off)
+		for _, opens := range []float64{65, 125, 185} {
+			d.Still(opens-20, 0, false, 0, 0, 0)
+			d.Still(opens-10, 0, false, 0, 0, 0)
+			d.Refused(opens - 0.1)
+			d.Opened(opens)
+		}
+		d.Still(189, 0, false, 0, 0, 0)
+		d.Still(190, 0, false, 0, 0, 0)
+		assert.InDelta(t, want, d.Until, 1e-9)
+	}
+}

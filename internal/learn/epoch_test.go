@@ -1,0 +1,28 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A refusal may take no time at all. It is one of a new epoch all the same if
+// its call left after the cut, or calls would go round for ever at one instant.
+func TestCallsOfOneInstantGoByTheirNumber(t *testing.T) {
+	m := New(Config{Initial: 4, Max: 100})
+	cuts := 0
+	m.decide = func(d Decision) {
+		if d.Kind == Cut {
+			cuts++
+		}
+	}
+	for seq := int64(1); seq <= 2; seq++ {
+		m.Sent(Call{Seq: seq, At: 1, Others: int(seq) + 4})
+	}
+	m.Refused(1, Call{Seq: 1, At: 1, Others: 5}, Refusal{Cap: true})
+	m.Refused(1, Call{Seq: 2, At: 1, Others: 6}, Refusal{Cap: true})
+	assert.Equal(t, 1, cuts, "it had left by the cut")
+	m.Sent(Call{Seq: 3, At: 1, Others: 5})
+	m.Refused(1, Call{Seq: 3, At: 1, Others: 5}, Refusal{Cap: true})
+	assert.Equal(t, 2, cuts)
+}

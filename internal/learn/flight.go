@@ -1,0 +1,181 @@
+package learn
+
+import "math"
+
+// Flight bounds the calls in flight. It starts slowly and doubles each round
+// trip until the first refusal; then it either follows the pace, by Little's
+// law, or holds a cap on concurrency that refusals have shown.
+type Flight struct {
+	Max     float64
+	Claimed bool // a cap on concurrency is believed in
+	Binding bool
+
+	bound  float64
+	mode   mode
+	level  float64 // the cap, of a claim
+	active float64
+	cycle  float64
+	at     float64
+	highs  [4]float64 // levels refused of late
+	high   int
+	top    float64 // where it began to hover
+}
+
+type mode uint8
+
+const (
+	slowStart mode = iota
+	steady
+	climbing // a call above every level refused of late was taken
+	hovering // where a small share is refused: others take from the same cap
+)
+
+// NewFlight returns a bound that starts at initial and never goes above most.
+func NewFlight(initial, most float64) Flight {
+	return Flight{bound: initial, Max: most}
+}
+
+// Tick brings the bound up to now.
+func (f *Flight) Tick(now float64, open bool) {
+	if f.Binding && open {
+		f.active += now - f.at
+	}
+	f.at = now
+}
+
+// Bound is how many calls may be in flight. needed is what the pace takes.
+func (f *Flight) Bound(needed float64) int {
+	b := f.bound
+	if f.mode == steady {
+		hold, grow := 0.4*f.cycle, 0.5*f.cycle
+		if f.active < hold {
+			b = f.bound + (f.level-f.bound)*f.active/hold
+		} else {
+			z := (f.active - hold) / grow
+			b = f.level + max(z, 0.05*f.level*z*z*z)
+		}
+		if !f.Claimed {
+			b = max(b, needed)
+		}
+	}
+	return int(max(1, min(f.Max, math.Floor(b+rounding))))
+}
+
+// Starting reports whether no refusal has ended the slow start yet.
+func (f *Flight) Starting() bool { return f.mode == slowStart }
+
+// Answered says that a call was taken that left when others were in flight;
+// inFlight are still out. It reports whether that shows that a cap has risen.
+func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
+	busy := 2*(inFlight+1) >= int(f.bound) // else more would not be used
+	switch {
+	case f.mode == steady:
+		top := f.level
+		for _, h := range f.highs {
+			top = max(top, h)
+		}
+		if rose = float64(others) >= top+1 && f.Binding; rose {
+			f.bound = float64(f.Bound(needed))
+			f.mode = climbing
+		}
+	case busy:
+		f.bound = min(f.Max, f.bound+gains[f.mode])
+	}
+	return rose
+}
+
+// gains are the calls that each answer adds to the bound.
+var gains = [...]float64{slowStart: 1, climbing: 0.5, hovering: hoverGain} //nolint:gochecknoglobals // a table
+
+// Cap claims a cap of n calls.
+func (f *Flight) Cap(n, rtt float64) {
+	n = max(1, n)
+	stable := f.mode != steady || math.Abs(n-f.level) <= 1 && f.level > 0
+	f.mode, f.level, f.bound = steady, n, n
+	if !stable {
+		f.bound = max(1, 0.9*n)
+	}
+	f.active = 0
+	f.cycle = Cycle(n / max(rtt, 0.05))
+	f.highs[f.high%len(f.highs)] = n
+	f.high++
+}
+
+// Hover cuts the bound by a step, and lets it grow so that one such step comes
+// for every so many calls.
+func (f *Flight) Hover(n float64) {
+	if f.mode != hovering {
+		f.mode, f.bound, f.top = hovering, max(1, n), n
+	} else {
+		f.bound = max(1, (1-hoverCut)*f.bound)
+	}
+	f.level = f.bound
+}
+
+const (
+	hoverGain = 0.003 // calls, for each that is taken
+	hoverCut  = 0.12  // of the bound, for each refusal
+)
+
+// Follow has the bound follow the pace.
+func (f *Flight) Follow(cycle, needed float64) {
+	if f.mode != steady {
+		f.bound = float64(f.Bound(needed))
+		f.level, f.active, f.cycle, f.mode = f.bound, 0, cycle, steady
+	}
+	if f.level < needed {
+		f.bound, f.level, f.active = min(f.Max, needed), min(f.Max, needed), 0
+	}
+}
+
+// Restart begins a slow start at n at least.
+func (f *Flight) Restart(n float64) {
+	f.mode, f.Claimed = slowStart, false
+	f.bound = max(f.bound, n)
+}
+
+// Signal cuts the bound to a share of what it is, because of something that is
+// no measurement. It grows back to it within a cycle.
+func (f *Flight) Signal(share, now float64) {
+	f.mode, f.level, f.bound = steady, now, max(1, share*now)
+	f.active = 0
+	if f.cycle == 0 {
+		f.cycle = Cycle(1)
+	}
+}
+
+// Wait is how long until the bound is above n by itself.
+func (f *Flight) Wait(n int, needed float64) float64 {
+	if f.mode != steady || !f.Binding || float64(n+1) > f.Max {
+		return math.Inf(1)
+	}
+	want, hold, grow := float64(n+1), 0.4*f.cycle, 0.5*f.cycle
+	var at float64
+	if want <= f.level && f.level > f.bound {
+		at = hold * (want - f.bound) / (f.level - f.bound)
+	} else {
+		z := min(want-f.level, math.Cbrt((want-f.level)/(0.05*f.level)))
+		at = hold + grow*max(0, z)
+	}
+	return max(1e-3, at-f.active)
+}
+
+// Level is the level of the last cut.
+func (f *Flight) Level() float64 { return f.level }
+
+// Next is how many seconds of activity it takes until more are allowed than
+// were at the last cut; +Inf while that is not known.
+func (f *Flight) Next() float64 {
+	if f.mode != steady {
+		return math.Inf(1)
+	}
+	return max(0, 0.4*f.cycle-f.active)
+}
+
+// Hovers is where the bound hovers, 0 if it does not.
+func (f *Flight) Hovers() float64 {
+	if f.mode != hovering {
+		return 0
+	}
+	return f.bound
+}

@@ -1,0 +1,74 @@
+package learn
+
+// History tells how much had been sent, and not been refused, by a past
+// moment. It keeps what it needs for that at a resolution that falls with age:
+// each level holds the same number of points, twice as far apart as those of
+// the level below. So it takes the same few kilobytes for an hour as for a second.
+type History struct {
+	levels [historyLevels]historyLevel
+}
+
+const (
+	historyLevels = 16
+	historyPoints = 32
+	historyStep   = 0.01 // seconds between the points of the finest level
+)
+
+type historyLevel struct {
+	next   int // where the next point goes
+	points [historyPoints]Point
+}
+
+// Point is what had been sent at a moment, less what was refused.
+type Point struct {
+	At     float64
+	Calls  float64
+	Tokens float64
+	Given  float64 // tokens reserved and not used, ever
+}
+
+// Add notes p, which is not older than what was added before.
+func (h *History) Add(p Point) {
+	step := historyStep
+	for i := range h.levels {
+		l := &h.levels[i]
+		newest := &l.points[(l.next+historyPoints-1)%historyPoints]
+		if newest.Calls > 0 && p.At-newest.At < step {
+			return // and so for every coarser level
+		}
+		l.points[l.next] = p
+		l.next = (l.next + 1) % historyPoints
+		step *= 2
+	}
+}
+
+// Since is what came between the moment from and last. Between two points it is
+// taken to have gone evenly.
+func (h *History) Since(from float64, last Point) Point {
+	for i := range h.levels {
+		l := &h.levels[i]
+		after := last
+		for k := 1; k <= historyPoints; k++ {
+			p := &l.points[(l.next+historyPoints-k)%historyPoints]
+			if p.Calls == 0 {
+				if i == historyLevels-1 || k == 1 || l.points[l.next].Calls == 0 {
+					return last // all there ever was
+				}
+				break
+			}
+			if p.At <= from {
+				share := 1.0
+				if after.At > p.At {
+					share = (from - p.At) / (after.At - p.At)
+				}
+				return Point{
+					Calls:  last.Calls - p.Calls - share*(after.Calls-p.Calls),
+					Tokens: last.Tokens - p.Tokens - share*(after.Tokens-p.Tokens),
+					Given:  last.Given - p.Given - share*(after.Given-p.Given),
+				}
+			}
+			after = *p
+		}
+	}
+	return last
+}

@@ -1,0 +1,23 @@
+package learn
+
+// Levels counts the calls that were taken by how many others were in flight.
+type Levels struct {
+	count [256]uint32
+}
+
+// Add notes a call.
+func (l *Levels) Add(n int) { l.count[min(max(n, 0), len(l.count)-1)]++ }
+
+// Count is how many calls were noted, how many at n or above, and how many above.
+func (l *Levels) Count(n int) (all, atOrAbove, above float64) {
+	for i, c := range l.count {
+		all += float64(c)
+		if i >= n {
+			atOrAbove += float64(c)
+		}
+		if i > n {
+			above += float64(c)
+		}
+	}
+	return all, atOrAbove, above
+}

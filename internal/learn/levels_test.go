@@ -1,0 +1,27 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestLevelsCount(t *testing.T) {
+	var l Levels
+	for _, n := range []int{-1, 0, 2, 3, 3, 255, 256, 1000} {
+		l.Add(n)
+	}
+	for n, want := range map[int][2]float64{
+		0:   {8, 6}, // below 0 counts as 0
+		1:   {6, 6},
+		2:   {6, 5},
+		3:   {5, 3},
+		4:   {3, 3},
+		255: {3, 0}, // above the last level counts as the last
+		256: {0, 0},
+	} {
+		all, atOrAbove, above := l.Count(n)
+		assert.Equal(t, 8.0, all)
+		assert.Equal(t, want, [2]float64{atOrAbove, above}, "level %d", n)
+	}
+}

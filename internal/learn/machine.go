@@ -1,0 +1,218 @@
+package learn
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// Machine is the law for one limiter. It is not safe for concurrent use.
+type Machine struct {
+	Flight Flight
+	Calls  Pacer
+	Tokens Pacer
+	Door   Door
+
+	quota  Quota
+	tally  Tally
+	claim  Claim
+	noise  Noise
+	calm   Calm
+	spans  Spans
+	rate   Rate // what the refusal that is judged measures
+	labels int  // refusals that said for how long
+	hits   int64
+	cut    float64 // when the last epoch began
+	cutBy  int64   // the last call sent by then
+	knows  bool    // a refusal has marked the provider's bucket as empty
+	trip   float64 // smoothed time of a call that was taken, seconds
+	unit   float64 // tokens of the call that was asked about last
+	slack  bool    // nobody has waited since the last tick
+	bound  Bound
+	off    Rules
+	luck   *rand.Rand
+	decide func(Decision)
+}
+
+// Config is what a machine begins with.
+type Config struct {
+	Initial, Max float64        // calls in flight
+	Blind        bool           // headers are ignored
+	CallRate     float64        // calls per second that are known of; 0: none
+	TokenRate    float64        // likewise tokens
+	Seed         uint64         // of jitter
+	Off          Rules          // left out, to see what they are worth
+	Saved        Saved          // what another machine has learnt
+	Decide       func(Decision) // hears of every decision; nil: nobody does
+}
+
+// New returns a machine whose time begins at 0.
+func New(c Config) *Machine {
+	m := &Machine{
+		Flight: NewFlight(c.Initial, c.Max),
+		trip:   1, cut: math.Inf(-1), off: c.Off, decide: c.Decide,
+		luck: rand.New(rand.NewPCG(c.Seed, 0)), //nolint:gosec // jitter, not a secret
+	}
+	m.Door = newDoor(c.Off)
+	m.calm = Calm{stretch: 1}
+	m.quota.Blind, m.quota.off = c.Blind, c.Off
+	m.Calls.off, m.Tokens.off = c.Off, c.Off
+	if c.CallRate > 0 {
+		m.Calls.Expect(c.CallRate, Cycle(c.CallRate))
+	}
+	if c.TokenRate > 0 {
+		m.Tokens.Expect(c.TokenRate, Cycle(max(c.CallRate, 1)))
+	}
+	m.restore(&c.Saved)
+	return m
+}
+
+// Call is one call that was let go.
+type Call struct {
+	Seq    int64   // running number
+	At     float64 // when it left
+	Others int     // in flight at that moment
+	Tokens float64 // reserved
+	Total  float64 // tokens reserved by then, its own included
+}
+
+// after reports whether the call left after the last epoch began. Calls of that
+// very instant go by their number: a refusal may take no time at all.
+func (m *Machine) after(c Call) bool {
+	return c.At > m.cut || c.At == m.cut && c.Seq > m.cutBy
+}
+
+// Bound is what holds calls back.
+type Bound uint8
+
+// What a machine can be bound by.
+const (
+	Free Bound = iota
+	ByGate
+	ByProbe
+	ByFlight
+	ByCalls
+	ByTokens
+	ByHeaders
+)
+
+// needed is how many calls in flight the pace takes, by Little's law, and as many again.
+func (m *Machine) needed() float64 {
+	if !m.Calls.On || m.off.Has(FollowRule) {
+		return 0
+	}
+	return 2*m.Calls.Pace()*m.trip + 2
+}
+
+// InFlight is how many calls may be in flight.
+func (m *Machine) InFlight() int { return m.Flight.Bound(m.needed()) }
+
+// Bound is what held back the call that was asked about last.
+func (m *Machine) Bound() Bound { return m.bound }
+
+// tick brings everything up to now.
+func (m *Machine) tick(now float64, slack bool) {
+	open := now >= m.Door.Until
+	idle := m.slack && !m.Door.Shut() // since the last tick
+	grow := open && !m.Door.Stuck()
+	m.slack = slack
+	m.Flight.Tick(now, grow)
+	m.pace(now, &m.Calls, OfCalls, 1, open, grow, idle)
+	m.pace(now, &m.Tokens, OfTokens, m.unit, open, grow, idle)
+}
+
+// pace brings a pacer up to now and tells when it begins to try more.
+func (m *Machine) pace(now float64, p *Pacer, of Value, unit float64, open, grow, idle bool) {
+	before, rising := p.Next(), p.Rising()
+	p.Tick(now, open, grow, idle, unit)
+	switch {
+	case !p.On || m.decide == nil:
+	case p.Rising() && !rising:
+		m.note(Decision{At: now, Kind: Grow, Of: of, From: p.Rate, To: p.Pace(), Why: WhyRose})
+	case before > 0 && p.Next() == 0:
+		m.note(Decision{At: now, Kind: Probe, Of: of, From: p.Rate, To: p.Pace(), Why: WhyMore})
+	}
+}
+
+// binding says which of the bounds that are probed for growth it was, if any.
+func (m *Machine) binding(flight, calls bool) {
+	m.Flight.Binding, m.Calls.Binding, m.Tokens.Binding = flight, calls, false
+}
+
+// Wait is how long until a call of so many tokens may go: 0 now, +Inf when
+// only an answer helps. inFlight calls are out.
+func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
+	m.unit = tokens
+	m.tick(now, false)
+	m.bound = ByGate
+	if now < m.Door.Until {
+		return m.Door.Until - now
+	}
+	if wait, found := m.Door.Probing(now); wait > 0 {
+		m.bound = ByProbe
+		return wait
+	} else if found > 0 {
+		m.opened(found)
+	}
+	needed := m.needed()
+	if inFlight >= m.Flight.Bound(needed) {
+		m.binding(true, false)
+		m.bound = ByFlight
+		return m.Flight.Wait(inFlight, needed)
+	}
+	return m.paceWait(now, tokens)
+}
+
+// paceWait is how long the headers and the pace hold a call back.
+func (m *Machine) paceWait(now, tokens float64) (wait float64) {
+	m.bound = Free
+	q := m.quota.wait(now, tokens, &m.tally)
+	if q.wait > 0 {
+		m.binding(false, false)
+		m.bound, wait = ByHeaders, q.wait
+	}
+	if d := m.Calls.Wait(1); d > 0 && !q.callsLeft {
+		m.binding(false, true)
+		m.bound, wait = ByCalls, max(wait, d)
+	}
+	if d := m.Tokens.Wait(tokens); tokens > 0 && d > 0 && !q.tokensLeft {
+		m.Flight.Binding, m.Tokens.Binding = false, true
+		if wait == 0 {
+			m.Calls.Binding = false
+		}
+		if d > wait {
+			m.bound, wait = ByTokens, d
+		}
+	}
+	return wait
+}
+
+// Slack says that nobody waits: no time for growth.
+func (m *Machine) Slack(now float64) {
+	m.binding(false, false)
+	m.tick(now, true)
+}
+
+// Sent says that a call has left.
+func (m *Machine) Sent(c Call) {
+	if m.Door.Sent(c.At) {
+		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.Hears(), Why: WhyKnock})
+	}
+	m.claim.Sent(c)
+	m.noise.Sent()
+	m.Calls.Take(1)
+	m.Tokens.Take(c.Tokens)
+	m.tally.Sent(c)
+	m.quota.Sent(c)
+	m.spans.Sent(c.At)
+}
+
+// Unsent says that a call was not sent after all.
+func (m *Machine) Unsent(c Call) {
+	if !m.tally.Counts(c) {
+		return
+	}
+	m.Calls.Return(1)
+	m.Tokens.Return(c.Tokens)
+	m.tally.Refused(c)
+	m.quota.Refused(c)
+}

@@ -1,0 +1,402 @@
+package learn
+
+import (
+	"math"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// machineRun sends calls of 100 tokens through a machine, and notes what it decides.
+type machineRun struct {
+	*Machine
+	decided []Decision
+	last    Call
+}
+
+func runMachine(c Config) *machineRun {
+	r := &machineRun{}
+	c.Decide = func(d Decision) { r.decided = append(r.decided, d) }
+	if c.Max == 0 {
+		c.Initial, c.Max = 10, 100
+	}
+	r.Machine = New(c)
+	return r
+}
+
+func (r *machineRun) send(at float64) Call {
+	r.last = Call{Seq: r.last.Seq + 1, At: at, Others: 5, Tokens: 100, Total: r.last.Total + 100}
+	r.Sent(r.last)
+	return r.last
+}
+
+// sendMany sends ten a second, from a tenth on until the moment until.
+func (r *machineRun) sendMany(until float64) (calls []Call) {
+	for i := 1; float64(i)/10 <= until; i++ {
+		calls = append(calls, r.send(float64(i)/10))
+	}
+	return calls
+}
+
+// cutOnce has sent 20 calls and has the last of them refused at 2.1.
+func cutOnce(c Config, refusal Refusal) *machineRun {
+	r := runMachine(c)
+	for _, call := range r.sendMany(2)[:19] {
+		r.Answered(call.At+0.1, call, Answer{Used: 100, InFlight: 5})
+	}
+	r.Wait(2.1, 100, 5)
+	r.Refused(2.1, r.last, refusal)
+	return r
+}
+
+func (r *machineRun) count(k Kind) (n int) {
+	for i := range r.decided {
+		if r.decided[i].Kind == k {
+			n++
+		}
+	}
+	return n
+}
+
+func TestOneEpochOneCut(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		off  Rules
+		at   float64 // when the last of three refused calls left
+		want int
+	}{
+		{"all left before the first was heard", 0, 1.9, 1},
+		{"at the moment of the cut", 0, 2.1, 1},
+		{"one left after the cut", 0, 9, 2},
+		{"left out", EpochRule, 1.9, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := runMachine(Config{Off: c.off})
+			calls := r.sendMany(2)
+			r.Refused(2.1, calls[5], Refusal{Asked: 1})
+			r.Refused(2.2, calls[10], Refusal{Asked: 1})
+			last := calls[19]
+			last.At = c.at
+			r.Refused(c.at+2, last, Refusal{Asked: 1})
+			assert.Equal(t, c.want, r.count(Cut))
+		})
+	}
+}
+
+func TestARefusalMeasuresTheRate(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 1})
+	assert.InDelta(t, 9.5, r.Calls.Rate, 0.6)
+	assert.InDelta(t, 950, r.Tokens.Rate, 60)
+	require.Len(t, r.decided, 1)
+	d := r.decided[0]
+	d.From = 0 // no pace was known
+	assert.Equal(t, Decision{At: 2.1, Of: OfCalls, To: r.Calls.Pace(), Why: WhyRate}, d)
+}
+
+func TestTheGateIsForEverybody(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		asked float64
+		off   Rules
+		until float64
+		bound Bound
+	}{
+		{"as long as it asks", 3, 0, 5.1, ByGate},
+		{"else about a call", 0, 0, 2.4, ByGate},
+		{"left out", 3, GateRule, 2.1, ByCalls},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := cutOnce(Config{Off: c.off | TrialRule}, Refusal{Asked: c.asked})
+			for _, inFlight := range []int{0, 5} {
+				wait := r.Wait(2.1, 1, inFlight)
+				assert.Equal(t, c.bound, r.Bound())
+				assert.InDelta(t, c.until-2.1, wait, 0.12)
+			}
+			until := max(2.1, r.Door.Until)
+			r.Wait(until+0.001, 1, 0)
+			assert.NotEqual(t, ByGate, r.Bound())
+			assert.Zero(t, r.Wait(until+1, 1, 0))
+		})
+	}
+}
+
+func TestStillShutKnocksWithOneProbe(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 1})
+	rate := r.Calls.Rate
+	for _, at := range []float64{5, 20} {
+		r.Refused(at+0.1, r.send(at), Refusal{Asked: 1})
+	}
+	assert.Equal(t, 2, r.count(Gate))
+	assert.Equal(t, WhyStillShut, r.decided[len(r.decided)-1].Why)
+	assert.Equal(t, 1, r.count(Cut), "no new measurement")
+	assert.InDelta(t, rate, r.Calls.Rate, 0)
+
+	assert.Zero(t, r.Wait(60, 1, 0))
+	probe := r.send(60)
+	assert.Equal(t, 1, r.count(Probe))
+	assert.Positive(t, r.Wait(60.1, 1, 0))
+	assert.Equal(t, ByProbe, r.Bound(), "all wait for what becomes of it")
+
+	for name, hear := range map[string]func(*machineRun) float64{
+		"taken": func(r *machineRun) float64 {
+			r.Answered(60.2, probe, Answer{Used: 100})
+			return 60.2
+		},
+		"not refused in time": func(r *machineRun) float64 { return 60 + r.Door.Hears() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := *r.Machine
+			at := hear(&machineRun{Machine: &m})
+			m.Wait(at, 1, 0)
+			assert.NotEqual(t, ByProbe, m.Bound())
+			assert.False(t, m.Door.Shut())
+		})
+	}
+}
+
+func TestATerminalRetryAfterTeachesNothing(t *testing.T) {
+	for name, r := range map[string]*machineRun{
+		"nothing is known": runMachine(Config{}),
+		"a rate is":        cutOnce(Config{}, Refusal{Asked: 1}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, bound, decided := r.Save(), r.InFlight(), len(r.decided)
+			r.Closed(10, 3600)
+			assert.Equal(t, before, r.Save())
+			assert.Equal(t, bound, r.InFlight())
+			assert.Len(t, r.decided, decided)
+			assert.GreaterOrEqual(t, r.Wait(10, 1, 0), 3600.0)
+			assert.Equal(t, ByGate, r.Bound())
+		})
+	}
+}
+
+func TestAnOverloadCutsByATenth(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		rate, want float64
+	}{{"no rate is known, and none is learnt", 0, 0}, {"one is", 10, 0.9 * 9.7}} {
+		t.Run(c.name, func(t *testing.T) {
+			r := runMachine(Config{Initial: 50, Max: 100, CallRate: c.rate})
+			calls := r.sendMany(1)
+			r.Refused(1.1, calls[3], Refusal{Mild: true, Asked: 2})
+			r.Refused(1.2, calls[4], Refusal{Mild: true, Asked: 2})
+			assert.Equal(t, 45, r.InFlight(), "once an epoch")
+			assert.InDelta(t, c.want, r.Calls.Rate, 1e-9)
+			assert.Equal(t, c.rate > 0, r.Calls.On)
+			assert.GreaterOrEqual(t, r.Wait(1.2, 1, 0), 2.0)
+			assert.Equal(t, []Decision{{At: 1.1, Of: OfFlight, From: 50, To: 45, Why: WhyOverload}}, r.decided)
+			r.Refused(9.1, r.send(9), Refusal{Mild: true})
+			assert.Equal(t, 40, r.InFlight())
+		})
+	}
+}
+
+func TestASignalCutsOnce(t *testing.T) {
+	r := runMachine(Config{Initial: 40, Max: 100, CallRate: 1})
+	r.Signal(2, 1)
+	r.Signal(3, 1.5)
+	r.Signal(3, 2)
+	assert.Equal(t, 20, r.InFlight())
+	assert.Equal(t, []Decision{{At: 2, Of: OfFlight, From: 40, To: 20, Why: WhySignal}}, r.decided)
+	assert.InDelta(t, 1, r.Calls.Rate, 0, "no rate is learnt")
+	r.Signal(4, 2.5)
+	assert.Equal(t, 10, r.InFlight(), "a new epoch")
+}
+
+func TestCallsFromBeforeTheMachineBegan(t *testing.T) {
+	early := Call{Seq: 50, At: -1, Others: 3, Tokens: 100, Total: 5000}
+	for name, hear := range map[string]func(*Machine){
+		"unsent":   func(m *Machine) { m.Unsent(early) },
+		"answered": func(m *Machine) { m.Answered(1, early, Answer{Used: 10}) },
+		"refused":  func(m *Machine) { m.account(1, early, &Refusal{}) },
+	} {
+		for _, begun := range []bool{true, false} {
+			t.Run(name, func(t *testing.T) {
+				m := New(Config{Initial: 10, Max: 100, CallRate: 1, TokenRate: 100})
+				if begun {
+					m.Sent(Call{Seq: 100, At: 0.5, Tokens: 100, Total: 10000})
+				}
+				calls, tokens, refusals := m.Calls, m.Tokens, m.quota.refusals
+				hear(m)
+				assert.Equal(t, calls, m.Calls, "they were not charged here")
+				assert.Equal(t, tokens, m.Tokens)
+				assert.Equal(t, refusals, m.quota.refusals)
+			})
+		}
+	}
+}
+
+func TestUnsentUndoes(t *testing.T) {
+	r := runMachine(Config{CallRate: 1, TokenRate: 1000})
+	r.Answered(0.1, r.send(0), Answer{Used: 100, Calls: told(60, 5, 30)})
+	require.Zero(t, r.Wait(10, 100, 0))
+	calls, tokens := r.Calls, r.Tokens
+	sent := r.tally.calls
+	for range 20 {
+		r.Unsent(r.send(10))
+	}
+	assert.Equal(t, calls, r.Calls)
+	assert.Equal(t, tokens, r.Tokens)
+	assert.InDelta(t, sent, r.tally.calls, 0)
+	assert.Zero(t, r.Wait(10, 100, 0), "nor do the headers count them")
+	r.send(10)
+	assert.Positive(t, r.Wait(10, 100, 0))
+}
+
+func TestSavedGoesOn(t *testing.T) {
+	all := Saved{
+		InFlight: 12, Claimed: true, Calls: 5, Tokens: 500, CallRest: 7, TokenRest: 70, Trip: 3, Refusal: 0.4,
+		PerCall: 90, Noise: 0.02, Window: 60, Short: 0.5, Long: 2,
+	}
+	m := New(Config{Initial: 1, Max: 100, Saved: all})
+	assert.Equal(t, all, m.Save())
+	assert.Equal(t, 12, m.InFlight())
+	assert.InDelta(t, 5*margin, m.Calls.Pace(), 1e-9)
+	assert.Equal(t, Saved{Trip: 1, Refusal: firstTrip}, New(Config{Initial: 1, Max: 9}).Save(), "nothing was learnt")
+
+	learnt := cutOnce(Config{}, Refusal{Asked: 1}).Save()
+	assert.Positive(t, learnt.Calls)
+	assert.Equal(t, learnt, New(Config{Initial: 1, Max: 100, Saved: learnt}).Save())
+}
+
+func TestNonsenseInSavedIsBounded(t *testing.T) {
+	filled := func(v float64) Saved {
+		return Saved{
+			InFlight: v, Claimed: true, Calls: v, Tokens: v, CallRest: v, TokenRest: v, Trip: v, Refusal: v,
+			PerCall: v, Noise: v, Window: v, Short: v, Long: v,
+		}
+	}
+	for _, v := range []float64{-1, -1e300, 1e-300, 1e12, 1e300} {
+		m := New(Config{Initial: 10, Max: 100, Saved: filled(v)})
+		s := m.Save()
+		assert.LessOrEqual(t, s.InFlight, 100.0, "%v", v)
+		assert.LessOrEqual(t, s.Trip, 600.0)
+		assert.Positive(t, s.Trip)
+		assert.LessOrEqual(t, s.Refusal, 60.0)
+		assert.Positive(t, s.Refusal)
+		assert.LessOrEqual(t, s.Noise, mostNoise)
+		assert.LessOrEqual(t, s.Window, 86400.0)
+		assert.LessOrEqual(t, max(s.Short, s.Long), float64(longestLie))
+		for _, least := range []float64{s.CallRest, s.TokenRest, s.PerCall, s.Noise, s.Window, s.Short, s.Long} {
+			assert.GreaterOrEqual(t, least, 0.0, "%v", v)
+		}
+		assert.LessOrEqual(t, s.CallRest, 60*max(s.Calls, leastRate))
+		assert.LessOrEqual(t, m.InFlight(), 100)
+		assert.GreaterOrEqual(t, m.InFlight(), 1)
+		wait := m.Wait(1, 1, 0)
+		assert.False(t, math.IsNaN(wait) || wait < 0 || wait > 1.1/leastRate, "%v: %v", v, wait)
+	}
+}
+
+func TestDecisionsGiveTheirReasons(t *testing.T) {
+	seen := map[string]bool{}
+	for why := range Why(len(reasons)) {
+		d := Decision{Why: why}
+		if why == WhySignal {
+			assert.Empty(t, d.Reason(), "whoever signals says why")
+			continue
+		}
+		assert.NotEmpty(t, d.Reason())
+		assert.False(t, seen[d.Reason()], "one of its own")
+		seen[d.Reason()] = true
+	}
+}
+
+func TestTheFirstRefusalWithoutALabelIsTakenForACap(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		off     Rules
+		refusal Refusal
+		claimed bool
+	}{
+		{"no label", 0, Refusal{}, true},
+		{"a Retry-After", 0, Refusal{Asked: 1}, false},
+		{"it names the cap", 0, Refusal{Asked: 1, Cap: true}, true},
+		{"left out", TrialRule, Refusal{}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := cutOnce(Config{Off: c.off}, c.refusal)
+			assert.Equal(t, c.claimed, r.Flight.Claimed)
+			assert.Equal(t, !c.claimed, r.Calls.On)
+			if c.claimed {
+				assert.Equal(t, 5, r.InFlight())
+			}
+		})
+	}
+	blind := cutOnce(Config{Blind: true}, Refusal{Asked: 1, Cap: true})
+	assert.False(t, blind.Flight.Claimed, "headers are ignored")
+}
+
+func TestWhatHoldsBack(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		rate     float64
+		tokens   float64
+		inFlight int
+		sent     int
+		want     Bound
+	}{
+		{"nothing", 1, 1000, 0, 0, Free},
+		{"calls in flight", 0, 0, 10, 0, ByFlight},
+		{"calls", 1, 1e6, 0, 5, ByCalls},
+		{"tokens", 100, 10, 0, 5, ByTokens},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := runMachine(Config{CallRate: c.rate, TokenRate: c.tokens})
+			r.Wait(1000, 100, 0)
+			for range c.sent {
+				r.send(1000)
+			}
+			wait := r.Wait(1000, 100, c.inFlight)
+			assert.Equal(t, c.want, r.Bound())
+			assert.Equal(t, c.want != Free, wait > 0)
+		})
+	}
+}
+
+func TestAMachineIsSmall(t *testing.T) {
+	assert.LessOrEqual(t, unsafe.Sizeof(Machine{}), uintptr(64<<10))
+}
+
+func TestNoCallAllocates(t *testing.T) {
+	n := 0
+	m := New(Config{Initial: 10, Max: 100, Decide: func(Decision) { n++ }})
+	c := Call{Others: 5, Tokens: 100}
+	step := func(hear func(now float64)) func() {
+		return func() {
+			c.Seq++
+			c.At++
+			c.Total += 100
+			m.Wait(c.At, 100, 3)
+			m.Sent(c)
+			hear(c.At + 0.5)
+			m.Slack(c.At + 0.6)
+		}
+	}
+	for name, f := range map[string]func(now float64){
+		"answered": func(now float64) {
+			m.Answered(now, c, Answer{Used: 50, Calls: told(60, 50, 10), Tokens: told(6000, 500, 60)})
+		},
+		"refused":  func(now float64) { m.Refused(now, c, Refusal{Asked: 0.1}) },
+		"no label": func(now float64) { m.Refused(now, c, Refusal{}) },
+		"overload": func(now float64) { m.Refused(now, c, Refusal{Mild: true}) },
+		"unsent":   func(float64) { m.Unsent(c) },
+		"signal":   func(now float64) { m.Signal(now, c.At) },
+		"closed":   func(now float64) { m.Closed(now, 1) },
+		"saved":    func(float64) { m.Save() },
+	} {
+		assert.Zero(t, testing.AllocsPerRun(100, step(f)), name)
+	}
+	assert.Positive(t, n)
+}
+
+func TestASavedBurstIsBoundedByItsRate(t *testing.T) {
+	for _, c := range []struct{ rest, want float64 }{{1e9, 60}, {-5, 0}, {7, 7}} {
+		s := New(Config{Initial: 1, Max: 9, Saved: Saved{Calls: 1, Tokens: 1, CallRest: c.rest, TokenRest: c.rest}}).Save()
+		assert.InDelta(t, c.want, s.CallRest, 0)
+		assert.InDelta(t, c.want, s.TokenRest, 0)
+	}
+}

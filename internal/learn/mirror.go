@@ -1,0 +1,196 @@
+package learn
+
+import "math"
+
+// Told is what one answer said about a unit: in units and seconds.
+type Told struct {
+	Known            bool
+	Limit, Remaining float64
+	Reset            float64 // until Remaining is back at Limit
+}
+
+// Mirror estimates what the provider has left of one unit, from what its
+// answers say and what we have sent since. It knows two kinds of provider: one that
+// refills all the time, and one that counts in windows and says when these turn.
+type Mirror struct {
+	Known bool
+	Seq   int64 // of the call whose answer is the newest
+
+	at       float64 // when it left
+	left     float64 // then, with it taken
+	limit    float64
+	full     float64 // what is left at most
+	refill   float64 // units per second
+	holds    bool    // the limit is what the bucket holds
+	refilled bool    // and the rate has been seen
+	lost     float64 // what a full bucket could not take since the call Seq
+	lostAt   int64   // the last call sent by then
+	others   Others
+	turn     Turn
+	made     float64 // our own use since the call Seq that a turn has made up for
+	last     float64 // when the last call left
+}
+
+const (
+	resolution = 0.999 // of Remaining, which is rounded down
+	coarse     = 0.5   // of Limit, which is rounded to a whole number
+	perMinute  = 60
+	spare      = 2 // calls' worth that are left for whoever else comes
+)
+
+// Sent notes a call.
+func (m *Mirror) Sent(now float64) { m.last = now }
+
+// Observe takes in what the answer to the call seq told, which left at the
+// moment at. own is what we have used since the call m.Seq, this one included;
+// taken is its own part of it, 0 if it was refused.
+func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
+	m.turn.Observe(at, t.Reset)
+	m.limit, m.Seq = t.Limit, seq
+	m.learnRefill(&t, taken)
+	m.full = min(t.Limit, max(1, t.Remaining+t.Reset*m.refill))
+	if seq > m.lostAt {
+		m.lost = 0
+	}
+	if !m.Known || m.turn.Windowed() {
+		m.Known, m.at, m.left, m.made = true, at, t.Remaining, 0
+		m.others.Begin(at, t.Remaining)
+		return
+	}
+	left := m.left + m.net()*(at-m.at) - own
+	spilt := left - (m.full - taken) // it was full before the call
+	left = min(max(left-max(0, spilt), t.Remaining), t.Remaining+resolution)
+	m.at, m.left = at, left
+	m.others.Observe(at, left, own, m.refill, spilt > 0)
+}
+
+// learnRefill learns the rate at which the bucket refills, in units per second.
+// The limit is either what the bucket holds, which shows when it is seen full,
+// or what may go in a minute.
+func (m *Mirror) learnRefill(t *Told, taken float64) {
+	m.holds = m.holds || t.Remaining+taken >= t.Limit-1
+	missing := t.Limit - t.Remaining
+	switch {
+	case !m.holds:
+		m.refill = max(0.5*t.Limit, t.Limit-coarse) / perMinute
+		if t.Reset > 0 && missing > 0 {
+			m.refill = min(m.refill, missing/t.Reset)
+		}
+	case t.Reset <= 0 || missing < 3*max(1, taken):
+		if m.refill == 0 {
+			m.refill = t.Limit / perMinute
+		}
+	case m.Known && m.refilled:
+		m.refill += 0.2 * ((missing-coarse)/t.Reset - m.refill)
+	default:
+		m.refill, m.refilled = (missing-coarse)/t.Reset, true
+	}
+}
+
+// net is what comes in for us.
+func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate) }
+
+// Wait is how long until n may go, and whether most of what the bucket holds is
+// left. own is what we have used since the call m.Seq; newest is the last call.
+func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
+	if m.turn.Windowed() {
+		return m.windowWait(now, n, own), true
+	}
+	left := m.left + m.net()*(now-m.at) - own - m.lost
+	if over := left - m.full; over > 0 {
+		m.lost, m.lostAt, left = m.lost+over, newest, m.full
+	}
+	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
+	if left >= need {
+		return 0, left >= plenty*m.full
+	}
+	return (need - left) / m.net(), false
+}
+
+// windowWait spreads what is left of a window over what is left of its time.
+func (m *Mirror) windowWait(now, n, own float64) float64 {
+	if m.turn.Pass(now) { // nothing has been told of the new window yet
+		m.at, m.left, m.made = now, m.limit, own
+	}
+	left := m.left - (own - m.made)
+	if left < n {
+		return m.turn.At - now + turnDelay
+	}
+	return max(0, m.last+n*(m.turn.At-now)/left-now)
+}
+
+// Others estimates what others take from the same bucket.
+type Others struct {
+	Rate float64 // units per second
+
+	at, left, own float64 // of the span that is measured
+	spilt         bool    // a full bucket spills, which looks like what others take
+}
+
+const othersSpan = 5 // seconds
+
+// Begin begins a span with so much left.
+func (o *Others) Begin(at, left float64) { o.at, o.left, o.own, o.spilt = at, left, 0, false }
+
+// Observe takes in what was left at a moment, after we had used own more.
+func (o *Others) Observe(at, left, own, refill float64, spilt bool) {
+	o.own += own
+	o.spilt = o.spilt || spilt
+	span := at - o.at
+	if span < othersSpan {
+		return
+	}
+	rate := max(0, o.left+refill*span-left-o.own-1) / span
+	if o.spilt {
+		rate = min(rate, o.Rate, max(0, refill-o.own/span))
+	}
+	o.Rate += 0.5 * (rate - o.Rate)
+	o.Begin(at, left)
+}
+
+// Turn tells a window from a bucket, and knows when it turns. The moment of a
+// window's reset stands still; that of a bucket moves along with what is sent.
+type Turn struct {
+	At float64
+
+	span  float64
+	votes int
+	at    float64 // of the observation that the next is compared with
+	reset float64 // the moment it gave
+}
+
+const (
+	enoughVotes = 3
+	mostVotes   = 6
+	turnDelay   = 0.01 // seconds
+)
+
+// Windowed reports whether it is a window.
+func (t *Turn) Windowed() bool { return t.votes >= enoughVotes }
+
+// Observe takes in that at a moment the reset was so many seconds away.
+func (t *Turn) Observe(at, reset float64) {
+	t.At = at + reset
+	t.span = max(reset, 0.98*t.span)
+	dt := at - t.at
+	switch shift := t.At - t.reset; {
+	case t.at == 0 || dt > 30: // too long ago to compare with
+	case dt < 0.5:
+		return
+	case reset > 0 && math.Abs(shift) <= 0.1*dt:
+		t.votes = min(mostVotes, t.votes+1)
+	case reset == 0 || shift < 5*dt: // and not a turn
+		t.votes = max(-mostVotes, t.votes-1)
+	}
+	t.at, t.reset = at, t.At
+}
+
+// Pass goes on to the window of now, and reports whether it is a new one.
+func (t *Turn) Pass(now float64) bool {
+	if now < t.At {
+		return false
+	}
+	span := max(t.span, 0.1)
+	t.At += span * (1 + math.Floor((now-t.At)/span))
+	return true
+}

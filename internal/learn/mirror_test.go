@@ -1,0 +1,213 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func told(limit, remaining, reset float64) Told {
+	return Told{Known: true, Limit: limit, Remaining: remaining, Reset: reset}
+}
+
+func TestMirrorLearnsTheRefill(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		told  []Told
+		taken float64
+		want  float64 // per second
+	}{
+		{"a limit per minute, of which the bucket holds little", []Told{told(600, 9, 1)}, 1, 599.5 / 60},
+		{"slower than that, by the reset", []Told{told(60, 10, 100)}, 1, 0.5},
+		{"a small limit is rounded", []Told{told(3, 0, 0)}, 1, 2.5 / 60},
+		{"a limit that the bucket holds: by the reset", []Told{told(100, 99, 0.5), told(100, 90, 4.75)}, 1, 2},
+		{"smoothed once it was seen", []Told{told(100, 99, 0.5), told(100, 90, 4.75), told(100, 90, 2.375)}, 1, 2.4},
+		{"too little is missing to tell", []Told{told(120, 119, 9)}, 1, 2},
+		{"seen full by a refused call", []Told{told(120, 119, 0), told(120, 110, 9.5)}, 0, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var m Mirror
+			for i, told := range c.told {
+				m.Observe(int64(i+1), 1+0.1*float64(i), 1, c.taken, told)
+			}
+			assert.InDelta(t, c.want, m.refill, 1e-9)
+		})
+	}
+}
+
+// bucket holds 100, of which so many are left, and refills by 2 a second.
+func bucket(left float64) *Mirror {
+	var m Mirror
+	m.Observe(1, 1, 1, 1, told(100, 99, 0.5))
+	m.Known = false
+	m.Observe(2, 1, 100-left, 1, told(100, left, (100-left-coarse)/2))
+	return &m
+}
+
+func TestMirrorWaitsForTheBucket(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		left, now, n, own float64
+		wait              float64
+		plentiful         bool
+	}{
+		{"two calls' worth are spared", 2, 1, 1, 0, 0.5, false},
+		{"enough", 3, 1, 1, 0, 0, false},
+		{"sent since", 3, 1, 1, 4, 2, false},
+		{"refilled since", 3, 3, 1, 4, 0, false},
+		{"plenty", 80, 1, 1, 0, 0, true},
+		{"no longer", 80, 1, 1, 10, 0, false},
+		{"less is spared of a large part of the bucket", 40, 1, 60, 0, 19.88, false},
+		{"nothing of all it holds", 90, 1, 100, 0, 5, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			wait, plentiful := bucket(c.left).Wait(c.now, c.n, c.own, 2)
+			assert.InDelta(t, c.wait, wait, 0.01)
+			assert.Equal(t, c.plentiful, plentiful)
+		})
+	}
+}
+
+func TestALimitPerMinuteIsNotWhatTheBucketHolds(t *testing.T) {
+	var m Mirror
+	m.Observe(1, 1, 1, 1, told(600, 9, 0.1)) // it holds 10
+	_, plentiful := m.Wait(1, 1, 0, 1)
+	assert.True(t, plentiful)
+	m.Wait(100, 1, 0, 1)
+	wait, _ := m.Wait(100, 1, 100, 1)
+	assert.InDelta(t, 9.3, wait, 0.3, "no more than 10 have come in, and 3 are needed")
+}
+
+func TestWhatAFullBucketCouldNotTakeIsLost(t *testing.T) {
+	m := bucket(90)
+	wait, _ := m.Wait(50, 1, 0, 2)
+	assert.Zero(t, wait)
+	wait, _ = m.Wait(50, 1, 100, 102)
+	assert.InDelta(t, 1.5, wait, 0.3, "the bucket was full at 50, not over")
+	m.Observe(103, 50, 101, 1, told(100, 50, 24.75))
+	wait, _ = m.Wait(50, 1, 0, 103)
+	assert.Zero(t, wait, "a newer answer knows better")
+}
+
+// remaining is rounded down: several answers tell more than each.
+func TestRemainingIsRoundedDown(t *testing.T) {
+	m := bucket(50)
+	m.Observe(3, 1.4, 1, 1, told(100, 49, 25.25))
+	assert.InDelta(t, 49.8, m.left, 0.01, "50 + 0.8 - 1")
+	m.Observe(4, 1.4, 1, 1, told(100, 40, 29.75))
+	assert.InDelta(t, 40.999, m.left, 1e-9, "no more than was told")
+	m.Observe(5, 1.4, 1, 1, told(100, 60, 19.75))
+	assert.InDelta(t, 60, m.left, 1e-9, "and no less")
+}
+
+func TestTurnTellsAWindowFromABucket(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		resets []float64 // one a step
+		step   float64
+		want   bool
+	}{
+		{"the reset stands still", []float64{59, 58, 57, 56}, 1, true},
+		{"three in all are not enough", []float64{59, 58, 57}, 1, false},
+		{"nearly", []float64{59, 58.05, 57.1, 56.15}, 1, true},
+		{"it moves along", []float64{5, 5, 5, 5, 5, 5}, 1, false},
+		{"too close together", []float64{59, 58.6, 58.2, 57.8}, 0.4, true},
+		{"too far apart", []float64{200, 165, 130, 95}, 35, false},
+		{"a turn is no vote", []float64{3, 2, 1, 60, 59}, 1, true},
+		{"a bucket that is full", []float64{0, 0, 0, 0}, 1, false},
+		{"a bucket again", []float64{59, 58, 57, 56, 57, 58}, 1, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var turn Turn
+			for i, reset := range c.resets {
+				turn.Observe(1+float64(i)*c.step, reset)
+			}
+			if c.name == "too close together" { // every other one counts
+				assert.False(t, turn.Windowed())
+				return
+			}
+			assert.Equal(t, c.want, turn.Windowed())
+		})
+	}
+}
+
+func TestTurnPass(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		now, at  float64
+		isPassed bool
+	}{
+		{"the same window", 69.9, 70, false},
+		{"the next", 70, 130, true},
+		{"one of those after", 200, 250, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var turn Turn
+			turn.Observe(10, 60)
+			assert.Equal(t, c.isPassed, turn.Pass(c.now))
+			assert.InDelta(t, c.at, turn.At, 1e-9)
+		})
+	}
+}
+
+// window has 10 of 100 left at 4, and turns at 60.
+func window() *Mirror {
+	var m Mirror
+	for s := range 4 {
+		m.Observe(int64(s+1), float64(s+1), 1, 1, told(100, float64(13-s), float64(59-s)))
+	}
+	m.Sent(4)
+	return &m
+}
+
+func TestAWindowIsSpreadOverItsTime(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		now, n, own  float64
+		sent, waited float64
+	}{
+		{"evenly", 4, 1, 0, 4, 5.6},
+		{"some time has gone", 6, 1, 0, 4, 3.4},
+		{"less is left", 4, 1, 5, 4, 11.2},
+		{"a larger one", 4, 2, 0, 4, 11.2},
+		{"long since", 30, 1, 0, 4, 0},
+		{"nothing is left: until it turns", 4, 1, 10, 4, 56.01},
+		{"the next one is full", 60, 1, 50, 60, 0.56},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := window()
+			m.Sent(c.sent)
+			wait, plentiful := m.Wait(c.now, c.n, c.own, 4)
+			assert.InDelta(t, c.waited, wait, 0.03)
+			assert.True(t, plentiful, "the headers alone decide")
+		})
+	}
+}
+
+func TestOthersTakeFromTheSameBucket(t *testing.T) {
+	for _, c := range []struct {
+		name                          string
+		span, left, own, refill, want float64
+		spilt                         bool
+	}{
+		{"what we did not take", 5, 90, 5, 2, 1.4, false},
+		{"nobody", 5, 105, 5, 2, 0, false},
+		{"never less than nobody", 5, 150, 5, 2, 0, false},
+		{"too short to tell", 4.9, 50, 5, 2, 0, false},
+		{"a full bucket spills", 5, 90, 5, 2, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var o Others
+			o.Begin(0, 100)
+			o.Observe(c.span, c.left, c.own, c.refill, c.spilt)
+			assert.InDelta(t, c.want, o.Rate, 1e-9)
+		})
+	}
+	m := bucket(1)
+	m.others.Rate = 1
+	wait, _ := m.Wait(1, 1, 0, 2)
+	assert.InDelta(t, 2, wait, 0.01, "half of the refill is ours")
+	m.others.Rate = 5
+	wait, _ = m.Wait(1, 1, 0, 2)
+	assert.InDelta(t, 10, wait, 0.01, "and a tenth at least")
+}

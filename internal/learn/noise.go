@@ -1,0 +1,98 @@
+package learn
+
+// Noise looks for refusals that do not become fewer when the pace falls. A limit
+// explains two or three cuts in a row: the pace is below it then, and the next
+// refusal comes only above the rate that was measured. Noise goes on at any pace.
+type Noise struct {
+	Share float64 // of all calls that are refused for nothing; 0: none is known
+
+	before      float64 // the pace before the first unexplained cut
+	sent        float64
+	unexplained float64
+	leak        float64 // refusals put down to noise of late
+	exceeded    float64 // times there were too many for that
+	need        float64
+}
+
+// Opinion is what to do about a refusal.
+type Opinion uint8
+
+// The opinions.
+const (
+	Believe Opinion = iota // it says something about the rate
+	Ignore                 // it is noise
+	Restore                // it and those before it were
+)
+
+const (
+	explained = 0.985 // of the rate believed: the provider's bucket was empty
+	mostNoise = 0.08
+	memory    = 500 // calls
+
+	noiseApart      = 12  // calls between two refusals, at least, on average
+	noiseFall       = 0.9 // of the rate before: what the pace has fallen to meanwhile
+	explainedWeight = 2.3
+	leakBucket      = 4
+)
+
+// Know says that so large a share of calls is refused for nothing.
+func (n *Noise) Know(share float64) { n.Share = share }
+
+// Sent notes a call.
+func (n *Noise) Sent() {
+	n.sent++
+	n.Share -= n.Share / memory
+	n.leak = max(0, n.leak-2.5*n.Share-0.01)
+	n.exceeded = max(0, n.exceeded-0.0025)
+}
+
+// Refused judges the first refusal of an epoch: measured is the rate there,
+// believed that of the pacer, pace what was being sent.
+func (n *Noise) Refused(measured, believed, pace float64) Opinion {
+	if n.Share > 0 && measured >= explained*believed {
+		return n.expected(0, explainedWeight) // it may be the limit, and may be noise just as well
+	}
+	if measured >= explained*believed {
+		if n.unexplained--; n.unexplained < 0 || believed >= n.before {
+			n.unexplained = 0
+		}
+		return Believe
+	}
+	if n.Share > 0 {
+		return n.Expected()
+	}
+	if n.unexplained == 0 {
+		n.before, n.sent = believed, 0
+	}
+	n.unexplained++
+	need := max(n.need, leakBucket)
+	if n.unexplained >= need && n.sent >= noiseApart*(n.unexplained-1) && pace < noiseFall*n.before {
+		n.Share, n.leak = min(mostNoise, n.unexplained/n.sent), 0
+		n.unexplained = 0
+		return Restore
+	}
+	return Believe
+}
+
+// Before is the rate that the noise had begun to eat.
+func (n *Noise) Before() float64 { return n.before }
+
+// Expected is whether one more refusal is within the known share. If there are
+// too many, again and again, it was no noise.
+func (n *Noise) Expected() Opinion { return n.expected(1, 1) }
+
+func (n *Noise) expected(share, weight float64) Opinion {
+	if n.Share == 0 {
+		return Believe
+	}
+	n.Share = min(mostNoise, n.Share+share/memory)
+	if n.leak += weight; n.leak < leakBucket {
+		return Ignore
+	}
+	n.leak, n.unexplained = 0, 0
+	if n.exceeded++; n.exceeded >= 4 {
+		n.Share, n.exceeded = 0, 0
+		n.need = min(16, max(n.need, leakBucket)*1.5)
+	}
+	return Believe
+}

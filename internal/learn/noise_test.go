@@ -1,0 +1,155 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// noiseAfter sends so many calls before each refusal, of a pace that falls to
+// the share of 100 a second, and measures the share measured of what is
+// believed. It returns the last opinion.
+func noiseAfter(n *Noise, refusals, calls int, fallen, measured float64) (last Opinion) {
+	for i := range refusals {
+		for range calls {
+			n.Sent()
+		}
+		believed := 100.0
+		if i > 0 {
+			believed *= fallen
+		}
+		last = n.Refused(measured*believed, believed, believed)
+	}
+	return last
+}
+
+func TestNoiseIsWhatNoPacePrevents(t *testing.T) {
+	for name, c := range map[string]struct {
+		refusals, calls  int
+		fallen, measured float64
+		want             Opinion
+		share            float64
+	}{
+		"a limit explains three":     {3, 20, 0.8, 0.9, Believe, 0},
+		"not four":                   {4, 20, 0.8, 0.9, Restore, 4.0 / 60},
+		"no more than eight percent": {4, 12, 0.8, 0.9, Restore, 0.08},
+		"too many for noise":         {4, 11, 0.8, 0.9, Believe, 0},
+		"the pace has not fallen":    {4, 20, 0.9, 0.9, Believe, 0},
+		"at the rate believed":       {9, 20, 0.8, 0.985, Believe, 0},
+		"just below":                 {4, 20, 0.8, 0.984, Restore, 4.0 / 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var n Noise
+			assert.Equal(t, c.want, noiseAfter(&n, c.refusals, c.calls, c.fallen, c.measured))
+			assert.InDelta(t, c.share, n.Share, 1e-9)
+			if c.want == Restore {
+				assert.InDelta(t, 100, n.Before(), 1e-9, "the rate before the first of them")
+			}
+		})
+	}
+}
+
+func TestNoiseLessWhatTheRateExplains(t *testing.T) {
+	var n Noise
+	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9))
+	assert.Equal(t, Believe, n.Refused(80, 80, 80))
+	assert.Equal(t, Believe, n.Refused(72, 80, 80), "three again")
+	for range 20 {
+		n.Sent()
+	}
+	assert.Equal(t, Restore, n.Refused(72, 80, 80))
+
+	n = Noise{}
+	noiseAfter(&n, 3, 20, 0.8, 0.9)
+	n.Refused(100, 100, 100) // back where it was: all of them were explained
+	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9))
+}
+
+func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
+	t.Run("nothing is known", func(t *testing.T) {
+		var n Noise
+		assert.Equal(t, Believe, n.Expected())
+	})
+	for name, c := range map[string]struct {
+		measured float64
+		want     []Opinion
+	}{
+		"below the rate":   {90, []Opinion{Ignore, Ignore, Ignore, Believe, Ignore}},
+		"at the rate":      {100, []Opinion{Ignore, Believe, Ignore}},
+		"hardly below it":  {98.5, []Opinion{Ignore, Believe, Ignore}},
+		"a little further": {98.4, []Opinion{Ignore, Ignore, Ignore, Believe, Ignore}},
+	} {
+		t.Run(name+", all at once", func(t *testing.T) {
+			var n Noise
+			n.Know(0.05)
+			for i, want := range c.want {
+				assert.Equal(t, want, n.Refused(c.measured, 100, 100), "refusal %d", i)
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		calls int
+		want  Opinion
+	}{"at its share": {20, Ignore}, "twice as often as it may": {4, Believe}} {
+		t.Run(name, func(t *testing.T) {
+			var n Noise
+			n.Know(0.05)
+			worst := Ignore
+			for range 15 {
+				for range c.calls {
+					n.Sent()
+				}
+				if n.Expected() == Believe {
+					worst = Believe
+				}
+			}
+			assert.Equal(t, c.want, worst)
+		})
+	}
+}
+
+func TestNoiseShareFollowsWhatComes(t *testing.T) {
+	var n Noise
+	n.Know(0.05)
+	for range 500 {
+		n.Sent()
+	}
+	assert.InDelta(t, 0.05/2.718, n.Share, 1e-3, "it ends")
+	before := n.Share
+	n.Expected()
+	assert.InDelta(t, before+1.0/500, n.Share, 1e-9, "it goes on")
+	for range 1000 {
+		n.Share = max(n.Share, 0.079)
+		n.Expected()
+		assert.LessOrEqual(t, n.Share, 0.08)
+	}
+}
+
+func TestNoiseThatIsTooMuchWasNone(t *testing.T) {
+	var n Noise
+	n.Know(0.05)
+	for i := range 16 {
+		assert.Positive(t, n.Share, "refusal %d", i)
+		n.Expected()
+	}
+	assert.Zero(t, n.Share, "four times too many")
+	assert.Equal(t, Believe, noiseAfter(&n, 5, 20, 0.8, 0.9), "it takes more now")
+	for range 20 {
+		n.Sent()
+	}
+	assert.Equal(t, Restore, n.Refused(72, 80, 80))
+}
+
+func TestNoiseForgivesWhatIsLongAgo(t *testing.T) {
+	var n Noise
+	n.Know(0.05)
+	for range 8 {
+		for range 4 {
+			n.Expected()
+		}
+		for range 400 {
+			n.Sent()
+		}
+	}
+	assert.Positive(t, n.Share)
+}

@@ -1,0 +1,212 @@
+package learn
+
+import "math"
+
+// Pacer spaces what is sent of one unit: at the rate that was measured, a
+// little above it after a while, and much above it once the limit is known to have
+// risen. Amounts are in the unit, rates in units per second.
+type Pacer struct {
+	On   bool
+	Rate float64 // measured at the last mark
+
+	active float64 // time since then in which the pacer was what held back
+	cycle  float64
+	level  float64 // what may go at once
+	at     float64 // as of when
+	model  float64 // the provider's bucket, if its rate were Rate and it was empty at the mark
+	fast   float64 // the pace, while it grows exponentially; else 0
+	marks  int
+	burst  float64 // how much more than the rate the provider takes after a pause
+	rested bool    // the demand has paused since the last mark
+	span   float64 // of the window in which the provider counts; 0: none is known
+
+	Binding bool
+
+	rest Rest
+	off  Rules
+}
+
+const (
+	margin    = 0.97 // of the measured rate, just after a mark
+	ownBurst  = 0.02 // seconds of the pace, that go at once after a late timer
+	deepest   = 0.7  // the most that a mark with few calls cuts
+	riseProof = 0.06 // of a cycle's calls above the model: the limit must have risen
+	fastGrow  = 0.10 // per second
+	firstGrow = 0.25 // per second, until the second mark
+	leastRate = 1e-3
+	windowed  = 0.2 // the most growth, where calls are counted in windows
+	tokenDeep = 2   // calls' tokens that may go at once: calls and tokens take turns in binding
+)
+
+// Cycle is how long the pace takes from one probe to the next.
+func Cycle(rate float64) float64 {
+	rate = max(rate, leastRate)
+	if rate >= 1 {
+		return max(20, 63*math.Pow(rate, -0.3))
+	}
+	return min(600, 63*math.Pow(rate, -0.7))
+}
+
+// deep is what may go at once.
+func (p *Pacer) deep(unit float64) float64 {
+	if unit > 1 {
+		return tokenDeep * unit
+	}
+	return unit
+}
+
+// Expect begins with a rate that is known from elsewhere.
+func (p *Pacer) Expect(rate, cycle float64) {
+	p.begin(rate, cycle)
+	p.On, p.marks = true, 1
+}
+
+// Pace is what may be sent in a second; 0 while nothing has been measured.
+func (p *Pacer) Pace() float64 {
+	if !p.On {
+		return 0
+	}
+	if p.fast > 0 {
+		return p.fast
+	}
+	flat := 0.15 * p.cycle
+	if p.active < flat {
+		return p.Rate * (margin + (1-margin)*p.active/flat)
+	}
+	z := (p.active - flat) / (0.40 * p.cycle)
+	grown := 0.03 * z * z * z
+	if p.span > 0 { // room in a window is no proof of a risen limit
+		grown = min(grown, windowed)
+	}
+	return p.Rate * (1 + grown)
+}
+
+// Grown reports whether the pace is far from what was measured.
+func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > 1.4*p.Rate) }
+
+// Tick brings the pacer up to now. open is whether the gate is; idle that
+// nobody waits; unit what one call costs.
+func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
+	dt := now - p.at
+	p.at = now
+	if !p.On || dt <= 0 {
+		return
+	}
+	p.model += p.Rate * dt
+	if top := max(2*p.Rate, 10*unit) + p.burst; p.model > top {
+		p.model = top
+		p.rested = p.rested || idle && dt > 2
+	}
+	if !open {
+		return
+	}
+	pace := p.Pace()
+	if idle && !p.off.Has(RestRule) {
+		if most := p.rest.Idle(dt); p.level < most {
+			p.level = min(most, p.level+dt*pace)
+		}
+		p.rest.Saved(p.level)
+	} else {
+		p.rest.Busy(now, p.Rate)
+	}
+	if deep := p.deep(unit) + pace*ownBurst; p.level < deep { // what was given back may lie above
+		p.level = min(deep, p.level+dt*pace)
+	}
+	if !p.Binding || !grow {
+		return
+	}
+	p.active += dt
+	switch {
+	case p.fast > 0 && p.marks == 1:
+		p.fast *= math.Exp(firstGrow * dt)
+	case p.fast > 0:
+		p.fast *= math.Exp(fastGrow * dt)
+	case !p.off.Has(FastRule) && p.model < -(3*unit+riseProof*p.Rate*max(p.cycle, 3*p.span)):
+		p.fast = pace
+	}
+}
+
+const rounding = 1e-9
+
+// Wait is how long until n may go.
+func (p *Pacer) Wait(n float64) float64 {
+	if !p.On || p.level >= n-rounding {
+		return 0
+	}
+	return (n - p.level) / p.Pace()
+}
+
+// Take charges n.
+func (p *Pacer) Take(n float64) {
+	p.level -= n
+	p.model -= n
+}
+
+// Return gives back what Take charged.
+func (p *Pacer) Return(n float64) {
+	p.level += n
+	p.model += n
+}
+
+// Refund corrects the model only: what was refused did not cost the provider's bucket.
+func (p *Pacer) Refund(n float64) { p.model += n }
+
+// Cut begins a cycle at the rate that was measured. few says that it was measured
+// on a handful of calls.
+func (p *Pacer) Cut(measured, cycle float64, few bool) {
+	first := !p.On
+	if p.On {
+		old := p.Pace()
+		p.rest.Refused(p.at, p.Rate)
+		if p.rested { // what came in during the pause is not known
+			measured = max(measured, p.Rate)
+		}
+		measured = min(measured, old)
+		if few {
+			measured = max(measured, deepest*old)
+		}
+		if p.rested && p.model < -3 {
+			p.burst -= p.model
+		}
+		p.burst *= 0.98
+	}
+	p.marks++
+	p.begin(measured, cycle)
+	p.On, p.level, p.rested = true, 0, false
+	if first && !p.off.Has(FirstRule) { // a burst has been measured with the rate: the next mark comes soon
+		p.fast = p.Rate * margin
+	}
+}
+
+// Set begins a cycle at a rate that was learnt without a refusal.
+func (p *Pacer) Set(rate, cycle float64) {
+	if !p.On {
+		return
+	}
+	p.begin(rate, cycle)
+	p.marks++
+}
+
+func (p *Pacer) begin(rate, cycle float64) {
+	p.Rate, p.cycle = max(rate, leastRate), cycle
+	p.active, p.fast, p.model = 0, 0, 0
+}
+
+// Sober ends fast growth that proved nothing.
+func (p *Pacer) Sober() {
+	if p.fast > 0 {
+		p.fast, p.active = 0, 0.15*p.cycle
+	}
+}
+
+// SetCycle changes how long the cycle takes that has just begun.
+func (p *Pacer) SetCycle(cycle float64) { p.cycle = cycle }
+
+// SetSpan tells the length of the window in which the provider counts.
+func (p *Pacer) SetSpan(span float64) { p.span = span }
+
+// Next is how many seconds of activity it takes until more is sent than was measured.
+func (p *Pacer) Next() float64 { return max(0, 0.15*p.cycle-p.active) }
+
+// Rising reports whether the pace grows fast.
+func (p *Pacer) Rising() bool { return p.fast > 0 }

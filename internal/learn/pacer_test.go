@@ -1,0 +1,225 @@
+package learn
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+const pacerCycle = 100
+
+func expectTen() *Pacer {
+	p := &Pacer{}
+	p.Expect(10, pacerCycle)
+	p.Binding = true
+	return p
+}
+
+func TestCycleIsShorterForAHigherRate(t *testing.T) {
+	for _, c := range []struct{ rate, want float64 }{{0, 600}, {0.01, 600}, {1, 63}, {10, 31.6}, {1e6, 20}} {
+		assert.InDelta(t, c.want, Cycle(c.rate), 0.1, "%v", c.rate)
+	}
+}
+
+func TestPacerGrowsAlongItsCurve(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		seconds         int
+		open, grow, own bool
+		span, want      float64
+	}{
+		{"just after a mark", 0, true, true, true, 0, 9.7},
+		{"halfway to the rate", 7, true, true, true, 0, 9.84},
+		{"at the rate", 15, true, true, true, 0, 10},
+		{"a first probe", 55, true, true, true, 0, 10.3},
+		{"cubic", 95, true, true, true, 0, 12.4},
+		{"less in a window", 95, true, true, true, 60, 12},
+		{"not while something else holds back", 95, true, true, false, 0, 9.7},
+		{"not while the gate is shut", 95, false, true, true, 0, 9.7},
+		{"not while stuck", 95, true, false, true, 0, 9.7},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := expectTen()
+			p.Binding = c.own
+			p.SetSpan(c.span)
+			for s := 1; s <= c.seconds; s++ {
+				p.Tick(float64(s), c.open, c.grow, false, 1)
+			}
+			assert.InDelta(t, c.want, p.Pace(), 1e-9)
+			assert.InDelta(t, 1/c.want, expectAt(p).Wait(1), 1e-9)
+		})
+	}
+}
+
+// expectAt is p with nothing to go at once.
+func expectAt(p *Pacer) *Pacer {
+	q := *p
+	q.Take(q.level)
+	return &q
+}
+
+func TestPacerCut(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		measured float64
+		few      bool
+		rested   bool
+		want     float64
+	}{
+		{"what was measured", 4, false, false, 4},
+		{"never up", 50, false, false, 9.7},
+		{"never to nothing", 0, false, false, leastRate},
+		{"on a few calls, no more than by a third", 1, true, false, 0.7 * 9.7},
+		{"on a few calls, little", 9, true, false, 9},
+		{"after a pause nothing is known to have fallen", 4, false, true, 9.7},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := expectTen()
+			if c.rested {
+				p.Binding = false
+				p.Tick(5, true, true, true, 1)
+			}
+			p.Tick(6, true, true, false, 1)
+			p.Binding = false
+			p.active = 0
+			p.Cut(c.measured, pacerCycle, c.few)
+			assert.InDelta(t, c.want, p.Rate, 1e-9)
+			assert.InDelta(t, margin*c.want, p.Pace(), 1e-9)
+			assert.InDelta(t, 1/(margin*c.want), p.Wait(1), 1e-6, "nothing goes at once")
+			assert.False(t, p.Rising())
+		})
+	}
+}
+
+func TestPacerIsOffUntilItKnowsARate(t *testing.T) {
+	p := &Pacer{}
+	p.Set(5, pacerCycle)
+	p.Tick(1, true, true, false, 1)
+	p.Take(100)
+	assert.Zero(t, p.Wait(1))
+	assert.False(t, p.On)
+}
+
+func TestFirstMarkGrowsFastUntilTheSecond(t *testing.T) {
+	p := &Pacer{Binding: true}
+	p.Cut(10, pacerCycle, false)
+	assert.True(t, p.Rising())
+	p.Tick(2, true, true, false, 1)
+	assert.InDelta(t, 9.7*math.Exp(2*firstGrow), p.Pace(), 1e-9)
+	p.Tick(3, true, false, false, 1)
+	p.Tick(4, false, true, false, 1)
+	assert.InDelta(t, 9.7*math.Exp(2*firstGrow), p.Pace(), 1e-9, "not while stuck or shut")
+	p.Cut(12, pacerCycle, false)
+	assert.False(t, p.Rising())
+	assert.InDelta(t, 0.97*12, p.Pace(), 1e-9)
+
+	p = &Pacer{off: FirstRule}
+	p.Cut(10, pacerCycle, false)
+	assert.False(t, p.Rising())
+}
+
+func TestFastGrowthTakesAProof(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		took, back, span float64
+		binding, want    bool
+		off              Rules
+	}{
+		{"far more than the model holds", 75, 0, 0, true, true, 0},
+		{"a little more", 70, 0, 0, true, false, 0},
+		{"it was refused", 75, 10, 0, true, false, 0},
+		{"something else holds back", 75, 0, 0, false, false, 0},
+		{"room in a window", 75, 0, 60, true, false, 0},
+		{"more than room in a window", 125, 0, 60, true, true, 0},
+		{"left out", 75, 0, 0, true, false, FastRule},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := expectTen()
+			p.off, p.Binding = c.off, c.binding
+			p.Cut(9.7, pacerCycle, false)
+			p.Rate = 10
+			p.SetSpan(c.span)
+			p.Take(c.took)
+			p.Refund(c.back)
+			p.Tick(1, true, true, false, 1) // 10 come in; the proof is 63, or 111
+			pace := p.Pace()
+			assert.Equal(t, c.want, p.Rising())
+			assert.Equal(t, c.want, p.Grown())
+			p.Tick(3, true, true, false, 1)
+			if !c.want {
+				assert.Less(t, p.Pace(), 10.0)
+				return
+			}
+			assert.InDelta(t, pace*math.Exp(2*fastGrow), p.Pace(), 1e-9)
+			p.Sober()
+			assert.False(t, p.Rising())
+			assert.InDelta(t, 10, p.Pace(), 1e-9, "back to the rate")
+		})
+	}
+}
+
+func TestWhatGoesAtOnceAfterAPauseGrowsUntilItIsRefused(t *testing.T) {
+	pauses := func(off Rules, cutAfter int) (got []float64) {
+		p := expectTen()
+		p.off, p.Binding = off, false
+		now := 0.0
+		for i := range 6 {
+			for range 30 {
+				now++
+				p.Tick(now, true, true, true, 1)
+			}
+			p.Tick(now+0.01, true, true, false, 1)
+			got = append(got, p.level)
+			p.Take(p.level)
+			if i+1 == cutAfter {
+				p.Cut(10, pacerCycle, false)
+			}
+		}
+		return got
+	}
+	assert.InDeltaSlice(t, []float64{1.2, 1.2, 5, 12.5, 23.75, 40.6}, pauses(0, 0), 0.1)
+	assert.InDeltaSlice(t, []float64{1.2, 1.2, 5, 10, 10, 10.5}, pauses(0, 3), 0.2)
+	assert.InDeltaSlice(t, []float64{1.2, 1.2, 1.2, 1.2, 1.2, 1.2}, pauses(RestRule, 0), 0.1)
+}
+
+func TestAShortPauseIsNone(t *testing.T) {
+	p := expectTen()
+	p.rest.burst = 50
+	p.Tick(1.5, true, true, true, 1)
+	p.Tick(1.6, true, true, false, 1)
+	assert.InDelta(t, 1.2, p.level, 0.1)
+}
+
+func TestRefundsMayLieAboveTheDepth(t *testing.T) {
+	p := expectTen()
+	p.Tick(10, true, true, false, 1)
+	assert.Positive(t, p.Wait(2), "one goes at once")
+	p.Return(4)
+	p.Tick(20, true, true, false, 1)
+	assert.Zero(t, p.Wait(5), "kept")
+	assert.Positive(t, p.Wait(6), "and no more")
+
+	p.Take(p.level)
+	p.Refund(4)
+	assert.Positive(t, p.Wait(1), "a refusal gives nothing back to the pace")
+}
+
+func TestDepthOfTokensIsTwoCalls(t *testing.T) {
+	p := expectTen()
+	p.Tick(1000, true, true, false, 100)
+	assert.Zero(t, p.Wait(200))
+	assert.Positive(t, p.Wait(201))
+	p.Take(200)
+	p.Tick(2000, false, true, false, 100)
+	assert.Positive(t, p.Wait(100), "nothing comes in while the gate is shut")
+}
+
+func TestPacerNextIsTheTimeUntilMoreIsSent(t *testing.T) {
+	p := expectTen()
+	assert.InDelta(t, 15, p.Next(), 1e-9)
+	p.Tick(10, true, true, false, 1)
+	assert.InDelta(t, 5, p.Next(), 1e-9)
+	p.Tick(50, true, true, false, 1)
+	assert.Zero(t, p.Next())
+}

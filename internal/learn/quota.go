@@ -1,0 +1,72 @@
+package learn
+
+// Quota is what the headers say is left, of calls and of tokens.
+type Quota struct {
+	Blind  bool
+	Calls  Mirror
+	Tokens Mirror
+
+	last     Call
+	total    float64 // tokens reserved by the call Tokens.Seq
+	refusals Refusals
+	off      Rules
+}
+
+// plenty is the share of a full bucket above which the headers alone decide:
+// a pace that lets so much build up is too low.
+const plenty = 0.75
+
+// Sent notes a call.
+func (q *Quota) Sent(c Call) {
+	q.last = c
+	q.Calls.Sent(c.At)
+	q.Tokens.Sent(c.At)
+}
+
+// Refused notes that a call used up nothing.
+func (q *Quota) Refused(c Call) { q.refusals.Add(c.Seq, c.Tokens) }
+
+// Observe takes in what the answer to c told. taken is 0 for a refusal, else 1.
+func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, t *Tally) {
+	if q.Blind {
+		return
+	}
+	if calls.Known && c.Seq > q.Calls.Seq {
+		gone, _ := q.refusals.Between(q.Calls.Seq, c.Seq)
+		q.Calls.Observe(c.Seq, c.At, float64(c.Seq-q.Calls.Seq)-gone, taken, calls)
+	}
+	if tokens.Known && c.Seq > q.Tokens.Seq {
+		_, gone := q.refusals.Between(q.Tokens.Seq, c.Seq)
+		back := max(0, t.GivenBack(q.Tokens.at, now)-t.GivenBack(c.At, now))
+		q.Tokens.Observe(c.Seq, c.At, c.Total-q.total-gone-back, taken*c.Tokens, tokens)
+		q.total = c.Total
+	}
+}
+
+// Known reports whether any header has told anything.
+func (q *Quota) Known() bool { return q.Calls.Known || q.Tokens.Known }
+
+type quotaWait struct {
+	wait                  float64
+	callsLeft, tokensLeft bool // most of them
+}
+
+func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
+	if q.off.Has(MirrorRule) {
+		return w
+	}
+	if q.Calls.Known {
+		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
+		w.wait, w.callsLeft = q.Calls.Wait(now, 1, float64(q.last.Seq-q.Calls.Seq)-gone, q.last.Seq)
+	}
+	if q.Tokens.Known {
+		_, gone := q.refusals.Between(q.Tokens.Seq, q.last.Seq)
+		own := q.last.Total - q.total - gone - t.GivenBack(q.Tokens.at, now)
+		d, left := q.Tokens.Wait(now, tokens, own, q.last.Seq)
+		w.wait, w.tokensLeft = max(w.wait, d), left
+	}
+	if q.off.Has(PlentyRule) {
+		w.callsLeft, w.tokensLeft = false, false
+	}
+	return w
+}

@@ -1,0 +1,105 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// quotaRun sends calls of 100 tokens, all at 1. The answer to the first says
+// that 5 calls of 60 a minute are left, and 500 tokens of 6000.
+type quotaRun struct {
+	Quota
+	t   Tally
+	seq int64
+}
+
+func (q *quotaRun) send(n int) (c Call) {
+	for range n {
+		q.seq++
+		c = Call{Seq: q.seq, At: 1, Tokens: 100, Total: 100 * float64(q.seq)}
+		q.t.Sent(c)
+		q.Sent(c)
+	}
+	return c
+}
+
+func (q *quotaRun) told(c Call, calls, tokens Told) {
+	q.Observe(1, c, 1, calls, tokens, &q.t)
+}
+
+var (
+	fiveCalls  = told(60, 5, 1)
+	fiveTokens = told(6000, 500, 1)
+)
+
+func TestQuotaCountsWhatWasSentSince(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		calls, tokens Told
+		sent, refused int
+		used          float64 // tokens, by the first of those sent
+		off           Rules
+		blind         bool
+		want          float64
+	}{
+		{"two spare calls are left", fiveCalls, Told{}, 2, 0, 100, 0, false, 0},
+		{"one is", fiveCalls, Told{}, 3, 0, 100, 0, false, 1.008},
+		{"refused calls used up nothing", fiveCalls, Told{}, 3, 1, 100, 0, false, 0},
+		{"tokens for two are left", Told{}, fiveTokens, 2, 0, 100, 0, false, 0},
+		{"for one", Told{}, fiveTokens, 3, 0, 100, 0, false, 1},
+		{"refused tokens were not used up", Told{}, fiveTokens, 3, 1, 100, 0, false, 0},
+		{"what was not used is given back", Told{}, fiveTokens, 3, 0, 50, 0, false, 0.5},
+		{"the longer of both", fiveCalls, fiveTokens, 3, 0, 50, 0, false, 1.008},
+		{"nothing told", Told{}, Told{}, 50, 0, 100, 0, false, 0},
+		{"blind", fiveCalls, fiveTokens, 50, 0, 100, 0, true, 0},
+		{"left out", fiveCalls, fiveTokens, 50, 0, 100, MirrorRule, false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := &quotaRun{}
+			q.Blind, q.off = c.blind, c.off
+			q.told(q.send(1), c.calls, c.tokens)
+			last := q.send(c.sent)
+			for i := range c.refused {
+				last.Seq -= int64(i)
+				q.t.Refused(last)
+				q.Refused(last)
+			}
+			q.t.Answered(Call{Tokens: 100}, c.used)
+			q.t.history.Add(Point{At: 1.5, Calls: q.t.calls, Tokens: q.t.tokens, Given: q.t.given})
+			got := q.wait(1, 100, &q.t)
+			assert.InDelta(t, c.want, got.wait, 0.01)
+			assert.Equal(t, !c.blind && (c.calls.Known || c.tokens.Known), q.Known())
+		})
+	}
+}
+
+func TestAnAnswerToAnEarlierCallTellsNothingNew(t *testing.T) {
+	q := &quotaRun{}
+	first, second := q.send(1), q.send(1)
+	q.told(second, told(60, 0, 6), told(6000, 0, 6))
+	before := q.wait(1, 100, &q.t)
+	assert.Positive(t, before.wait)
+	q.told(first, told(60, 50, 6), told(6000, 5000, 6))
+	assert.Equal(t, before, q.wait(1, 100, &q.t))
+}
+
+func TestPlentyIsSaidOfEachUnit(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		calls, tokens Told
+		off           Rules
+		want          quotaWait
+	}{
+		{"of calls", told(60, 59, 1), told(6000, 3000, 30), 0, quotaWait{callsLeft: true}},
+		{"of tokens", told(60, 30, 30), told(6000, 5900, 1), 0, quotaWait{tokensLeft: true}},
+		{"left out", told(60, 59, 1), told(6000, 5900, 1), PlentyRule, quotaWait{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := &quotaRun{}
+			q.off = c.off
+			q.told(q.send(1), c.calls, c.tokens)
+			assert.Equal(t, c.want, q.wait(1, 100, &q.t))
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package learn
+
+// Refusal is what a refusal said.
+type Refusal struct {
+	Asked  float64 // Retry-After in seconds, if Hinted
+	Cap    bool    // it names the calls in flight
+	Mild   bool    // the service as a whole is full
+	Calls  Told
+	Tokens Told
+}
+
+func (r *Refusal) hinted() bool { return r.Asked > 0 }
+
+// told reports whether it came with any meters.
+func (r *Refusal) told() bool { return r.Calls.Known || r.Tokens.Known }
+
+// left reports whether its meters say that so many tokens would have fitted.
+func (r *Refusal) left(tokens float64) bool {
+	return r.told() && (!r.Calls.Known || r.Calls.Remaining >= 1) &&
+		(!r.Tokens.Known || r.Tokens.Remaining >= tokens)
+}
+
+// reset is when the meter that is used up will be whole again, 0 if none is.
+func (r *Refusal) reset() (seconds float64) {
+	if r.Calls.Known && r.Calls.Remaining < 1 {
+		seconds = r.Calls.Reset
+	}
+	if r.Tokens.Known && r.Tokens.Remaining < 100 {
+		seconds = max(seconds, r.Tokens.Reset)
+	}
+	return seconds
+}
+
+// Refused says that a call was refused.
+func (m *Machine) Refused(now float64, c Call, r Refusal) {
+	if m.quota.Blind {
+		r.Cap, r.Calls, r.Tokens = false, Told{}, Told{}
+	}
+	m.account(now, c, &r)
+	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
+	if r.Mild {
+		m.overloaded(now, c, &r)
+		return
+	}
+	if !m.after(c) && !m.off.Has(EpochRule) {
+		return // the last cut has answered it
+	}
+	m.Door.Refused(c.At)
+	m.spans.Shut(c.At)
+	if m.knows && !r.Cap && !m.tally.GotThrough(c, now-2*m.Door.trip) {
+		m.still(now, c, &r)
+		return
+	}
+	m.Door.Settled()
+	if r.hinted() && !m.off.Has(GateRule) {
+		m.Door.Obey(now, r.Asked, m.Calls.Rate, m.luck.Float64())
+	}
+	switch m.verdict(now, c, &r) {
+	case isCap:
+		m.cutFlight(now, c)
+	case isRate:
+		m.cutPace(now, c, &r)
+	case isNothing:
+	}
+}
+
+// account takes back what the call did not use.
+func (m *Machine) account(now float64, c Call, r *Refusal) {
+	m.hits++
+	if r.hinted() {
+		m.labels++
+	}
+	if !m.tally.Counts(c) {
+		return
+	}
+	m.Door.Heard(now - c.At)
+	m.tally.Refused(c)
+	m.quota.Refused(c)
+	m.Calls.Refund(1)
+	m.Tokens.Return(c.Tokens)
+}
+
+// Closed says that the provider asks for so long a wait that no call sits it
+// out. That measures no rate.
+func (m *Machine) Closed(now float64, asked float64) {
+	m.hits++
+	m.Door.Closed(now, asked, m.luck.Float64())
+}
+
+// mild is what an overload cuts by: it is the service that is full, not our share.
+const mild = 0.9
+
+// overloaded waits, and cuts mildly, once an epoch. No rate is learnt from it.
+func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
+	fresh := m.after(c)
+	m.Door.Overloaded(now, r.Asked, m.luck.Float64(), fresh)
+	if !fresh {
+		return
+	}
+	before := m.InFlight()
+	m.Flight.Signal(mild, float64(before))
+	m.Calls.Set(mild*m.Calls.Pace(), m.cycle())
+	m.Tokens.Set(mild*m.Tokens.Pace(), m.cycle())
+	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
+	m.begin(now, c)
+}
+
+// signalled is what a hit further in cuts the calls in flight by.
+const signalled = 0.5
+
+// Signal says that a call which left at the moment left was refused further in.
+// It cuts the calls in flight, once an epoch.
+func (m *Machine) Signal(now, left float64) {
+	if left <= m.cut {
+		return
+	}
+	m.cut, m.cutBy = now, m.tally.last.Seq
+	before := m.InFlight()
+	m.Flight.Signal(signalled, float64(before))
+	if after := m.InFlight(); after < before {
+		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(after), Why: WhySignal})
+	}
+}
+
+// still: nothing at all has got through since the last cut. That is a shut
+// door and no new measurement: rate and mark stay.
+func (m *Machine) still(now float64, c Call, r *Refusal) {
+	m.Calls.Sober()
+	m.Tokens.Sober()
+	if !m.off.Has(GateRule) {
+		m.Door.Still(now, r.Asked, r.hinted(), r.reset(), m.Calls.Rate, m.luck.Float64())
+	}
+	if float64(c.Others) < 0.5*m.Flight.level && m.Flight.mode != hovering { // drained to half, and still shut: no cap of ours
+		m.Flight.Claimed = false
+		m.claim.Forget()
+	}
+	m.cut, m.cutBy = now, m.tally.last.Seq
+	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
+}

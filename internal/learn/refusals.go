@@ -1,0 +1,43 @@
+package learn
+
+// Refusals remembers the calls that were refused lately, because they have
+// used up nothing of what the provider has left.
+type Refusals struct {
+	next int
+	ring [64]refusal
+}
+
+type refusal struct {
+	seq    int64
+	tokens float64
+}
+
+// Add notes that a call was refused.
+func (r *Refusals) Add(seq int64, tokens float64) {
+	r.ring[r.next] = refusal{seq, tokens}
+	r.next = (r.next + 1) % len(r.ring)
+}
+
+// outOfOrder is how many refusals may be heard before that of an earlier call.
+const outOfOrder = 16
+
+// Between is how many calls after the call a, up to and with b, were refused,
+// and their tokens.
+func (r *Refusals) Between(a, b int64) (calls, tokens float64) {
+	older := 0
+	for i := range r.ring {
+		e := &r.ring[(r.next+len(r.ring)-1-i)%len(r.ring)]
+		switch {
+		case e.seq == 0:
+			return calls, tokens
+		case e.seq <= a:
+			if older++; older > outOfOrder {
+				return calls, tokens
+			}
+		case e.seq <= b:
+			calls++
+			tokens += e.tokens
+		}
+	}
+	return calls, tokens
+}

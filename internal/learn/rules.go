@@ -1,0 +1,47 @@
+package learn
+
+import "iter"
+
+// Rules are rules of the law, to be left out one at a time, so that a
+// simulation shows what each is worth.
+type Rules uint32
+
+// The rules that can be left out.
+const (
+	EpochRule   Rules = 1 << iota // one cut per epoch
+	GateRule                      // a refusal holds everybody back
+	MeasureRule                   // the rate is measured; without it: halved
+	TruthRule                     // a Retry-After is not always true
+	FastRule                      // exponential growth after a proof
+	FirstRule                     // fast growth until the second mark
+	CalmRule                      // longer cycles while marks agree
+	SpanRule                      // from one opening of a window to the next
+	TurnsRule                     // windows turn on the minute
+	TrialRule                     // the first refusal without a label is taken for a cap
+	NoiseRule                     // refusals that no pace prevents
+	ForeignRule                   // a refusal without the label that others have is not ours
+	MirrorRule                    // headers pace
+	PlentyRule                    // plenty left by the headers overrules the pace
+	RestRule                      // a burst after a pause of the demand
+	FollowRule                    // the bound in flight follows the pace
+	lastRule
+)
+
+var ruleNames = [...]string{
+	"epoch", "gate", "measure", "truth", "fast", "first", "calm", "span", "turns",
+	"trial", "noise", "foreign", "mirror", "plenty", "rest", "follow",
+}
+
+// Has reports whether r is among them.
+func (s Rules) Has(r Rules) bool { return s&r != 0 }
+
+// AllRules yields every rule by its name.
+func AllRules() iter.Seq2[string, Rules] {
+	return func(yield func(string, Rules) bool) {
+		for i, name := range ruleNames {
+			if !yield(name, 1<<i) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package learn
+
+// Saved is what a machine keeps for another run.
+type Saved struct {
+	InFlight  float64 `json:"in_flight,omitempty"`  // the bound
+	Claimed   bool    `json:"claimed,omitempty"`    // it is a cap
+	Calls     float64 `json:"calls,omitempty"`      // per second; 0: not learnt
+	Tokens    float64 `json:"tokens,omitempty"`     // likewise
+	CallRest  float64 `json:"call_rest,omitempty"`  // calls that may go at once after a pause
+	TokenRest float64 `json:"token_rest,omitempty"` // likewise
+	Trip      float64 `json:"trip,omitempty"`       // seconds of a call
+	Refusal   float64 `json:"refusal,omitempty"`    // seconds of a refusal
+	PerCall   float64 `json:"per_call,omitempty"`   // tokens
+	Noise     float64 `json:"noise,omitempty"`      // share of calls
+	Window    float64 `json:"window,omitempty"`     // seconds
+	Short     float64 `json:"short,omitempty"`      // what a Retry-After of a second is to be multiplied by; 0: 1
+	Long      float64 `json:"long,omitempty"`       // likewise a longer one
+}
+
+// Save returns what was learnt.
+func (m *Machine) Save() Saved {
+	s := Saved{
+		Claimed: m.Flight.Claimed, Trip: m.trip, Refusal: m.Door.trip, PerCall: m.tally.perCall,
+		Noise: m.noise.Share, Window: m.spans.Window,
+		Short: m.Door.truths[0].factor, Long: m.Door.truths[1].factor,
+	}
+	if m.knows {
+		s.InFlight = m.Flight.level
+	}
+	if m.Calls.On {
+		s.Calls, s.CallRest = m.Calls.Rate, m.Calls.rest.burst
+	}
+	if m.Tokens.On {
+		s.Tokens, s.TokenRest = m.Tokens.Rate, m.Tokens.rest.burst
+	}
+	return s
+}
+
+// restore goes on with what another machine has learnt. Nonsense in it is brought within bounds.
+func (m *Machine) restore(s *Saved) {
+	if s.Calls > 0 {
+		m.Calls.Expect(s.Calls, Cycle(s.Calls))
+		m.Calls.rest.burst = min(max(0, s.CallRest), 60*s.Calls)
+	}
+	if s.Tokens > 0 {
+		m.Tokens.Expect(s.Tokens, Cycle(max(s.Calls, leastRate)))
+		m.Tokens.rest.burst = min(max(0, s.TokenRest), 60*s.Tokens)
+	}
+	if s.Trip > 0 {
+		m.trip = min(s.Trip, 600)
+	}
+	if s.Refusal > 0 {
+		m.Door.trip = min(s.Refusal, 60)
+	}
+	m.tally.perCall = max(0, s.PerCall)
+	m.noise.Share = min(max(0, s.Noise), mostNoise)
+	m.spans.Window = min(max(0, s.Window), 86400)
+	m.Calls.SetSpan(m.spans.Window)
+	m.Tokens.SetSpan(m.spans.Window)
+	m.Door.truths[0].factor = min(max(0, s.Short), longestLie)
+	m.Door.truths[1].factor = min(max(0, s.Long), longestLie)
+	if s.InFlight >= 1 {
+		m.knows = true
+		m.Flight.Cap(min(s.InFlight, m.Flight.Max), m.trip)
+		m.Flight.Claimed = s.Claimed
+	}
+}

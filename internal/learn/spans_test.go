@@ -1,0 +1,69 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestSpansMeasureAWindow(t *testing.T) {
+	for name, c := range map[string]struct {
+		shut, opened float64
+		calls, hits  float64
+		no           bool // it cannot be a window
+		rate, window float64
+	}{
+		"a minute":                {shut: 30, opened: 70, calls: 120, rate: 2, window: 60},
+		"refusals cost quota":     {shut: 30, opened: 70, calls: 120, hits: 60, rate: 3, window: 60},
+		"at most as much again":   {shut: 30, opened: 70, calls: 120, hits: 600, rate: 4, window: 60},
+		"not if it cannot be one": {shut: 30, opened: 70, calls: 120, no: true},
+		"a handful":               {shut: 30, opened: 70, calls: 9},
+		"just enough":             {shut: 30, opened: 70, calls: 10, rate: 10.0 / 60, window: 60},
+		"shut for a moment":       {shut: 18.5, opened: 20, calls: 120},
+		"shut long enough":        {shut: 18, opened: 20, calls: 120, rate: 12, window: 10},
+		"a small share of it":     {shut: 60, opened: 70, calls: 120},
+		"a fifth of it":           {shut: 58, opened: 70, calls: 120, rate: 2, window: 60},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s Spans
+			s.Sent(10)
+			s.Sent(11) // the first one begins the span
+			s.Shut(c.shut)
+			s.Shut(c.shut + 1) // and the first refused one ends what was open
+			assert.InDelta(t, c.rate, s.Opened(c.opened, c.calls, c.hits, !c.no), 1e-9)
+			assert.InDelta(t, c.window, s.Window, 1e-9)
+			assert.Zero(t, s.Opened(c.opened+50, 1000, 0, true), "it is open already")
+		})
+	}
+}
+
+func TestSpansGoFromOpeningToOpening(t *testing.T) {
+	var s Spans
+	s.Sent(10)
+	s.Shut(30)
+	s.Opened(70, 120, 6, true)
+	s.Sent(75)
+	s.Shut(100)
+	assert.InDelta(t, (60+3)/50.0, s.Opened(120, 180, 9, true), 1e-9, "what came since the last opening")
+	assert.InDelta(t, 50, s.Window, 1e-9)
+}
+
+func TestSpansGoOnOverAShortClosure(t *testing.T) {
+	for name, c := range map[string]struct{ first, calls, rate float64 }{
+		"goes on":          {first: 60, calls: 200, rate: 2},
+		"until it is long": {first: 131, calls: 200, rate: 100.0 / 29},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s Spans
+			s.Sent(10)
+			s.Shut(c.first - 1)
+			assert.Zero(t, s.Opened(c.first, 100, 0, true))
+			end := 110.0
+			if c.first > end {
+				end = 160
+			}
+			s.Shut(end - 25)
+			assert.InDelta(t, c.rate, s.Opened(end, c.calls, 0, true), 1e-9)
+		})
+	}
+}

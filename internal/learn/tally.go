@@ -1,0 +1,132 @@
+package learn
+
+// Tally counts what was sent, and what of it was refused, and measures the
+// rate between two marks. A mark is a refused call: the provider's bucket was empty
+// when it came. What was admitted from one mark to the next is what came into
+// the bucket in between, and its rate is the limit.
+type Tally struct {
+	last    Call    // the newest
+	calls   float64 // sent, less what was refused
+	tokens  float64
+	mark    Call
+	refused float64 // since the mark, the one that is measured included
+	lost    float64 // their tokens
+	given   float64 // tokens reserved and not used, ever
+	givenBy float64 // by the mark
+	history History
+	perCall float64 // tokens that a call really takes, smoothed
+	begun   bool
+	base    int64 // the last call before it began
+}
+
+// Rate is what was measured.
+type Rate struct {
+	Calls, Tokens float64 // per second
+	Span          float64 // seconds since the mark
+	Few           bool    // on a handful of calls
+}
+
+const (
+	handful  = 10 // calls, below which the one that was refused matters
+	lately   = 5  // seconds, when the bucket may have run over earlier
+	cautious = 0.95
+	shortest = 0.5 // seconds, from the beginning to the first mark
+	leanest  = 0.7 // of the tokens that so many calls take
+)
+
+// Sent notes a call.
+func (t *Tally) Sent(c Call) {
+	if !t.begun { // a limiter that was used before begins at another number
+		t.begun = true
+		t.base = c.Seq - 1
+		t.mark = Call{Seq: t.base, Total: c.Total - c.Tokens}
+	}
+	t.last = c
+	t.calls++
+	t.tokens += c.Tokens
+	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Given: t.given})
+}
+
+// Counts reports whether the call was sent since the tally began, which is not
+// so of calls that were on their way before.
+func (t *Tally) Counts(c Call) bool { return t.begun && c.Seq > t.base }
+
+// Answered notes what a call really used.
+func (t *Tally) Answered(c Call, used float64) {
+	t.perCall += 0.05 * (used - t.perCall)
+	t.given += c.Tokens - used
+}
+
+// Refused notes that a call was refused.
+func (t *Tally) Refused(c Call) {
+	t.calls--
+	t.tokens -= c.Tokens
+	if c.Seq > t.mark.Seq {
+		t.refused++
+		t.lost += c.Tokens
+	}
+}
+
+// Mark begins anew at a refused call.
+func (t *Tally) Mark(c Call) {
+	t.mark = c
+	t.refused, t.lost, t.givenBy = 0, 0, t.given
+}
+
+// GotThrough reports whether anything that was sent between the mark and the
+// refused call c was taken: its refusal would have been heard by the moment heard.
+func (t *Tally) GotThrough(c Call, heard float64) bool {
+	young := t.history.Since(heard, Point{At: t.last.At, Calls: t.calls}).Calls
+	young = max(0, young-float64(t.last.Seq-c.Seq))
+	return float64(c.Seq-t.mark.Seq-1)-(t.refused-1)-young >= 0.5
+}
+
+// Measure is the rate from the mark to the refused call c. first says that
+// there was no mark before: the bucket may have been full. grown that the pace
+// was far from the rate that was known: the bucket may have run over. window
+// is the length of the provider's window, 0 if none is known.
+func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
+	span := c.At - t.mark.At
+	if first {
+		span = max(span, shortest)
+	}
+	calls := max(1, float64(c.Seq-t.mark.Seq-1)-(t.refused-1))
+	gross := c.Total - c.Tokens - t.mark.Total
+	tokens := max(0, gross-(t.lost-c.Tokens)-(t.given-t.givenBy))
+	r := Rate{Calls: calls / span, Tokens: tokens / span, Span: span, Few: calls < handful}
+	if r.Few { // one token of doubt
+		r.Calls, r.Tokens = (calls+1)/span, (tokens+c.Tokens)/span
+	} else { // refusals may have cost quota, too; too high corrects itself at the next mark, too low does not
+		more := 1 + min(1, (t.refused-1)/calls)
+		r.Calls, r.Tokens = r.Calls*more, r.Tokens*more
+	}
+	switch {
+	case window > 0: // it was full when it refused, whatever the pace had been before
+		if got := t.since(c, window).Calls / window; got > r.Calls {
+			r.Tokens *= got / max(r.Calls, leastRate)
+			r.Calls, r.Few = got, false
+		}
+	case first || grown:
+		lately := min(lately, span)
+		got := t.since(c, lately)
+		if gross > 0 && tokens > 0 {
+			got.Tokens *= min(1, tokens/gross)
+		}
+		r.Calls = max(r.Calls, cautious*got.Calls/lately)
+		r.Tokens = max(r.Tokens, cautious*got.Tokens/lately)
+	}
+	r.Tokens = max(r.Tokens, leanest*r.Calls*t.perCall)
+	return r
+}
+
+// since is what was admitted in the seconds before c left.
+func (t *Tally) since(c Call, seconds float64) Point {
+	now := Point{At: c.At, Calls: t.calls - float64(t.last.Seq-c.Seq), Tokens: t.tokens - (t.last.Total - c.Total)}
+	return t.history.Since(c.At-seconds, now)
+}
+
+// GivenBack is how many tokens were reserved for calls that have ended since
+// the moment from, and not used by them.
+func (t *Tally) GivenBack(from, now float64) float64 {
+	return t.history.Since(from, Point{At: now, Given: t.given}).Given
+}

@@ -1,0 +1,240 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// tallied sends calls with a tally, of 100 tokens each.
+type tallied struct {
+	Tally
+	sent []Call
+}
+
+// send sends so many calls, the first of them step seconds after the last one.
+func (s *tallied) send(calls int, step float64) (last Call) {
+	for range calls {
+		n := len(s.sent)
+		c := Call{Seq: 1, Tokens: 100, Total: 100, At: step}
+		if n > 0 {
+			c = Call{Seq: int64(n + 1), Tokens: 100, Total: 100 * float64(n+1), At: s.sent[n-1].At + step}
+		}
+		s.sent = append(s.sent, c)
+		s.Sent(c)
+	}
+	return s.sent[len(s.sent)-1]
+}
+
+// refuse refuses the calls with these numbers.
+func (s *tallied) refuse(seqs ...int) {
+	for _, seq := range seqs {
+		s.Refused(s.sent[seq-1])
+	}
+}
+
+// marked has sent 100 calls in 10 seconds, the last of which was refused.
+func marked() *tallied {
+	s := &tallied{}
+	c := s.send(100, 0.1)
+	s.refuse(100)
+	s.Mark(c)
+	return s
+}
+
+func TestTallyMeasuresFromMarkToMark(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls        int
+		step         float64
+		refused      []int // besides the last one
+		unused       float64
+		wantC, wantT float64
+		wantF        bool
+	}{
+		"what got through":       {calls: 101, step: 0.1, wantC: 100 / 10.1, wantT: 10000 / 10.1},
+		"refusals before a mark": {calls: 101, step: 0.1, refused: []int{50, 60}, wantC: 100 / 10.1, wantT: 10000 / 10.1},
+		"refusals cost, too":     {calls: 101, step: 0.1, refused: []int{110, 120}, wantC: 100 / 10.1, wantT: 10000 / 10.1},
+		"at most as much again":  {calls: 22, step: 1, refused: []int{105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 115}, wantC: 20.0 / 22, wantT: 2000.0 / 22},
+		"tokens given back":      {calls: 101, step: 0.1, unused: 2500, wantC: 100 / 10.1, wantT: 7500 / 10.1},
+		"more than there were":   {calls: 101, step: 0.1, unused: 1e6, wantC: 100 / 10.1, wantT: 0},
+		"on a handful":           {calls: 10, step: 1, wantC: 1, wantT: 100, wantF: true},
+		"no handful":             {calls: 11, step: 1, wantC: 10.0 / 11, wantT: 1000.0 / 11},
+		"refusals only":          {calls: 3, step: 1, refused: []int{101, 102}, wantC: 2.0 / 3, wantT: 100.0 / 3, wantF: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := marked()
+			last := s.send(c.calls, c.step)
+			s.refuse(c.refused...)
+			s.Refused(last)
+			s.given += c.unused
+			r := s.Measure(last, false, false, 0)
+			assert.InDelta(t, c.wantC, r.Calls, 1e-9)
+			assert.InDelta(t, c.wantT, r.Tokens, 1e-6)
+			assert.InDelta(t, float64(c.calls)*c.step, r.Span, 1e-9)
+			assert.Equal(t, c.wantF, r.Few)
+		})
+	}
+}
+
+func TestTallyBeginsAnewAtAMark(t *testing.T) {
+	s := marked()
+	s.Answered(s.sent[0], 40) // 60 given back before the mark
+	s.send(50, 0.1)
+	s.refuse(110, 120, 150)
+	s.Mark(s.sent[149])
+	last := s.send(41, 0.1)
+	s.Refused(last)
+	r := s.Measure(last, false, false, 0)
+	assert.InDelta(t, 40/4.1, r.Calls, 1e-9)
+	assert.InDelta(t, 4000/4.1, r.Tokens, 1e-6)
+}
+
+func TestTallyTakesTheLastSecondsIfTheBucketMayHaveRunOver(t *testing.T) {
+	for name, c := range map[string]struct {
+		first, grown bool
+		want         float64
+	}{
+		"the first mark": {first: true, want: 0.95 * 10},
+		"a grown pace":   {grown: true, want: 0.95 * 10},
+		"neither":        {want: 69.0 / 25},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &tallied{}
+			s.send(20, 1)
+			last := s.send(50, 0.1)
+			s.Refused(last)
+			s.mark.At = 0 // as New begins
+			r := s.Measure(last, c.first, c.grown, 0)
+			assert.InDelta(t, c.want, r.Calls, 0.21, "the refused call is one of fifty")
+			assert.InDelta(t, 100*c.want, r.Tokens, 21)
+		})
+	}
+	t.Run("never less than the average", func(t *testing.T) {
+		s := &tallied{}
+		s.send(50, 0.1)
+		last := s.send(20, 1)
+		s.Refused(last)
+		assert.InDelta(t, 69.0/25, s.Measure(last, true, false, 0).Calls, 1e-9)
+	})
+	t.Run("half a second at least", func(t *testing.T) {
+		s := &tallied{}
+		last := s.send(21, 0.001)
+		s.Refused(last)
+		r := s.Measure(last, true, false, 0)
+		assert.Equal(t, 0.5, r.Span)
+		assert.InDelta(t, 40, r.Calls, 1e-9)
+	})
+}
+
+func TestTallyTakesTheWindowThatIsKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		window, calls, tokens float64
+	}{
+		"it was full":  {10, 10, 1000},
+		"a longer one": {40, (99 + 30*35/40.0) / 40, 100 * (99 + 30*35/40.0) / 40},
+		"none":         {0, 134.0 / 50, 13400.0 / 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := marked()
+			s.send(35, 40.0/35)
+			last := s.send(100, 0.1)
+			s.Refused(last)
+			r := s.Measure(last, false, false, c.window)
+			assert.InDelta(t, c.calls, r.Calls, 0.11)
+			assert.InDelta(t, c.tokens, r.Tokens, 11)
+		})
+	}
+	t.Run("is no handful", func(t *testing.T) {
+		s := marked()
+		last := s.send(5, 0.5)
+		s.Refused(last)
+		r := s.Measure(last, false, false, 5)
+		assert.False(t, r.Few)
+		assert.InDelta(t, (24+4)/5.0, r.Calls, 0.21)
+	})
+	t.Run("was full whatever came before", func(t *testing.T) {
+		s := marked()
+		s.send(100, 0.1)
+		last := s.send(20, 1)
+		s.Refused(last)
+		assert.InDelta(t, 119/30.0, s.Measure(last, false, false, 20).Calls, 1e-9, "never less than the average")
+	})
+}
+
+func TestTallyTokensFollowTheCallsAtLeast(t *testing.T) {
+	s := marked()
+	for range 500 {
+		s.Answered(Call{Tokens: 300}, 300) // larger ones had been under way
+	}
+	last := s.send(101, 0.1)
+	s.Refused(last)
+	assert.InDelta(t, 0.7*300*100/10.1, s.Measure(last, false, false, 0).Tokens, 1e-3)
+}
+
+func TestTallyKnowsWhetherAnythingGotThrough(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls   int // since the mark, a second apart, the last of them judged
+		refused []int
+		heard   float64 // seconds before the last one left, from which nothing has been heard
+		want    bool
+	}{
+		"nothing was sent":      {calls: 1, refused: []int{101}},
+		"one was taken":         {calls: 2, refused: []int{102}, want: true},
+		"all were refused":      {calls: 3, refused: []int{101, 102, 103}},
+		"one of them not":       {calls: 4, refused: []int{101, 103, 104}, want: true},
+		"an older one has been": {calls: 4, refused: []int{104}, heard: 1.5, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := marked()
+			last := s.send(c.calls, 1)
+			s.refuse(c.refused...)
+			assert.Equal(t, c.want, s.GotThrough(last, last.At-c.heard))
+		})
+	}
+	t.Run("it may not be heard yet", func(t *testing.T) {
+		s := &tallied{}
+		last := s.send(2, 1)
+		s.Refused(last)
+		assert.False(t, s.GotThrough(last, 0.9))
+		assert.True(t, s.GotThrough(last, 1.1))
+		s.send(3, 0.1)
+		assert.False(t, s.GotThrough(last, 0.9), "whatever was sent later")
+	})
+}
+
+func TestTallyIgnoresLaterCalls(t *testing.T) {
+	s := marked()
+	c := s.send(101, 0.1)
+	s.Refused(c)
+	s.send(500, 0.001) // before the refusal is heard
+	assert.InDelta(t, 100/10.1, s.Measure(c, false, true, 0).Calls, 1e-9)
+	assert.InDelta(t, 10000/10.1, s.Measure(c, false, false, 0).Tokens, 1e-6)
+}
+
+func TestTallyBeginsAtAnyNumber(t *testing.T) {
+	var tally Tally
+	old := Call{Seq: 1000, At: 1, Tokens: 100, Total: 5e6}
+	assert.False(t, tally.Counts(old))
+	for i := range int64(21) {
+		tally.Sent(Call{Seq: 1001 + i, At: 2 + float64(i), Tokens: 100, Total: 5e6 + 100*float64(i+1)})
+	}
+	last := tally.last
+	assert.False(t, tally.Counts(old), "it was under way before")
+	assert.True(t, tally.Counts(Call{Seq: 1001}))
+	tally.Refused(last)
+	r := tally.Measure(last, false, false, 0)
+	assert.InDelta(t, 20.0/22, r.Calls, 1e-9)
+	assert.InDelta(t, 2000.0/22, r.Tokens, 1e-6)
+}
+
+func TestTallyGivesBack(t *testing.T) {
+	s := &tallied{}
+	s.send(10, 1)
+	s.Answered(s.sent[0], 30)
+	s.send(10, 1)
+	s.Answered(s.sent[1], 60)
+	s.Answered(s.sent[2], 150) // more than was reserved
+	assert.InDelta(t, 60, s.GivenBack(0, 20), 1e-9)
+	assert.InDelta(t, -10, s.GivenBack(15, 20), 1e-9)
+	assert.InDelta(t, 60, s.GivenBack(10, 20), 1e-9)
+}

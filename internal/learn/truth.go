@@ -1,0 +1,75 @@
+package learn
+
+import "math"
+
+// Truth learns by how much a Retry-After is to be multiplied before it is
+// true. One that is too short shows by itself, since the door is still shut; one
+// that is too long does only if somebody knocks early now and then.
+type Truth struct {
+	factor  float64 // 0: 1
+	obeyed  int     // closures since the last test
+	every   int     // closures from test to test
+	Testing bool    // the door is being tried at half the time
+
+	shutAt, asked float64 // of this closure
+	again         int     // refusals after its wait
+}
+
+const (
+	worthATest = 4  // calls that the wait costs
+	rarest     = 64 // closures between tests
+	longestLie = 8
+)
+
+func (t *Truth) mul() float64 {
+	if t.factor == 0 {
+		return 1
+	}
+	return t.factor
+}
+
+// Shut says how long to wait after the first refusal of a closure. rate is what
+// could be sent meanwhile, least what it takes to be heard.
+func (t *Truth) Shut(now, asked, rate, least float64) float64 {
+	t.shutAt, t.asked, t.again = now, asked, 0
+	wait := asked * t.mul()
+	if t.mul() > 1.1 {
+		wait *= 1.03
+	}
+	t.every = max(t.every, 2)
+	t.obeyed++
+	t.Testing = wait*rate >= worthATest && wait > 2*least && t.obeyed >= t.every
+	if t.Testing {
+		t.obeyed = 0
+		wait /= 2
+	}
+	return max(least, wait)
+}
+
+// Again says how long to wait after a further refusal.
+func (t *Truth) Again(asked float64) float64 {
+	switch {
+	case t.Testing:
+		t.Testing = false
+		t.every = min(rarest, 2*t.every)
+		return asked * t.mul()
+	case t.mul() < 1:
+		t.factor, t.obeyed, t.every = min(1, 2*t.mul()), 0, min(rarest, 2*t.every)
+	default:
+		t.again++
+	}
+	return asked * max(1, t.mul())
+}
+
+// Opened says that a call which left at sent was not refused.
+func (t *Truth) Opened(sent float64) {
+	switch {
+	case t.Testing:
+		t.Testing, t.every, t.obeyed = false, 1, 0
+		t.factor = max(0.01, t.mul()/2)
+	case t.again > 0 && t.asked > 0:
+		took := math.Min(longestLie, math.Max(1, (sent-t.shutAt)/t.asked))
+		t.factor = t.mul() + 0.5*(took-t.mul())
+		t.again, t.obeyed, t.every = 0, 0, 3
+	}
+}

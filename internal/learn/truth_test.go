@@ -1,0 +1,118 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestTruthObeysAtFirst(t *testing.T) {
+	for name, c := range map[string]struct{ asked, least, want float64 }{
+		"as asked":       {10, 1, 10},
+		"least":          {0.1, 0.3, 0.3},
+		"a long closure": {600, 1, 600},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tr Truth
+			assert.InDelta(t, c.want, tr.Shut(5, c.asked, 100, c.least), 1e-9)
+			assert.InDelta(t, c.asked, tr.Again(c.asked), 1e-9)
+		})
+	}
+}
+
+func TestTruthLearnsThatItIsTooShort(t *testing.T) {
+	for name, c := range map[string]struct{ opened, want float64 }{
+		"twice as long":        {120, 1.5},
+		"eight times":          {180, 4.5},
+		"never more than that": {1000, 4.5},
+		"sooner than asked":    {105, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tr Truth
+			tr.Shut(100, 10, 0, 0.1)
+			tr.Again(10)
+			tr.Opened(c.opened)
+			late := 1.0
+			if c.want > 1.1 {
+				late = 1.03 // so that it is not refused by a hair
+			}
+			assert.InDelta(t, 10*c.want*late, tr.Shut(200, 10, 0, 0.1), 1e-9)
+			assert.InDelta(t, 10*c.want, tr.Again(10), 1e-9)
+		})
+	}
+	t.Run("only if it was refused after the wait", func(t *testing.T) {
+		var tr Truth
+		tr.Shut(100, 10, 0, 0.1)
+		tr.Opened(180) // the demand may have paused
+		assert.InDelta(t, 10, tr.Shut(200, 10, 0, 0.1), 1e-9)
+	})
+	t.Run("each closure by itself", func(t *testing.T) {
+		var tr Truth
+		tr.Shut(100, 10, 0, 0.1)
+		tr.Again(10)
+		tr.Shut(200, 10, 0, 0.1)
+		tr.Opened(280)
+		assert.InDelta(t, 10, tr.Shut(300, 10, 0, 0.1), 1e-9)
+	})
+}
+
+// truthTests is in which of the closures the door is tried early; opens says what comes of it.
+func truthTests(tr *Truth, closures int, rate, least float64, opens bool) (tests []int) {
+	for i := 1; i <= closures; i++ {
+		now := 100 * float64(i)
+		tr.Shut(now, 10, rate, least)
+		if tr.Testing {
+			tests = append(tests, i)
+			if !opens {
+				tr.Again(10)
+			}
+		}
+		tr.Opened(now + 10)
+	}
+	return tests
+}
+
+func TestTruthTriesEarlyNowAndThen(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate, least float64
+		want        []int
+	}{
+		"rarer each time it was true": {1, 1, []int{2, 6, 14, 30, 62, 126, 190, 254}},
+		"worth four calls":            {0.4, 1, []int{2, 6, 14, 30, 62, 126, 190, 254}},
+		"not worth it":                {0.39, 1, nil},
+		"too short to halve":          {1, 5, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, truthTests(&Truth{}, 254, c.rate, c.least, false))
+		})
+	}
+}
+
+func TestTruthHalvesWhatIsTooLong(t *testing.T) {
+	var tr Truth
+	for i, want := range []float64{10, 5, 5, 2.5, 2.5, 1.25} { // every other closure is a test
+		assert.InDelta(t, want, tr.Shut(float64(100*i), 10, 10, 0.1), 1e-9, "closure %d", i)
+		tr.Opened(float64(100*i) + 11)
+		assert.False(t, tr.Testing)
+	}
+}
+
+func TestTruthNeverFallsToNothing(t *testing.T) {
+	var tr Truth
+	truthTests(&tr, 100, 1e6, 1e-9, true)
+	assert.InDelta(t, 0.1, tr.Shut(1e5, 10, 0, 0), 1e-9)
+}
+
+func TestTruthTakesBackAHalvedFactor(t *testing.T) {
+	var tr Truth
+	truthTests(&tr, 4, 10, 0.1, true) // a quarter
+	assert.InDelta(t, 2.5, tr.Shut(1000, 10, 0, 0.1), 1e-9)
+	assert.InDelta(t, 10, tr.Again(10), 1e-9, "refused too early: as asked, at least")
+	tr.Opened(1020)
+	assert.InDelta(t, 5, tr.Shut(2000, 10, 0, 0.1), 1e-9)
+	tr.Again(10)
+	tr.Shut(3000, 10, 0, 0.1)
+	tr.Again(10)
+	tr.Opened(3500)
+	assert.InDelta(t, 0.5*(1+8)*10*1.03, tr.Shut(4000, 10, 0, 0.1), 1e-9, "true again, and then too short")
+}

@@ -1,0 +1,96 @@
+package learn
+
+// verdict is what a refusal is taken for.
+type verdict uint8
+
+const (
+	isNothing verdict = iota // of ours
+	isRate
+	isCap
+)
+
+// verdict judges the first refusal of an epoch. A rate is the default: to take
+// a cap for a rate costs a few percent, the converse starves. The first refusal
+// without a label is taken for a cap all the same, because that is soon refuted.
+func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
+	m.claim.Refused(c.Others, r.hinted())
+	isACap := r.Cap
+	if !r.Cap && !r.hinted() {
+		switch {
+		case m.Flight.Claimed:
+			if isACap = m.claim.Holds(c, m.tally.mark.At, m.trip, m.Flight.Hovers()); isACap {
+				break
+			}
+			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(NoiseRule) {
+				m.noise.Know(share)
+				m.claim.Forget()
+				m.Flight.Restart(m.claim.level)
+				m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
+				return isNothing
+			}
+		case r.told():
+		case m.claim.Repeated():
+			isACap = true
+		case !m.knows && !m.Calls.On && c.Others >= 2 && !m.off.Has(TrialRule):
+			isACap = true
+		}
+		if !isACap && !m.Flight.Claimed && m.foreign(c, r) {
+			if isACap = r.told() && c.Others >= 2 && m.claim.Alien(); !isACap {
+				m.Door.Foreign(now, m.luck.Float64())
+				m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
+				return isNothing
+			}
+		}
+	}
+	if isACap && !m.Flight.Claimed {
+		m.claimed(now, c)
+	}
+	m.Flight.Claimed = isACap
+	m.rate = m.tally.Measure(c, !m.knows, m.Calls.Grown() || m.Tokens.Grown(), m.spans.Window)
+	if isACap {
+		return isCap
+	}
+	if m.knows && m.isNoise(now, c, r) {
+		return isNothing
+	}
+	return isRate
+}
+
+// foreign: refusals of the rate look different here, so this one is not ours
+// to answer with the pace.
+func (m *Machine) foreign(c Call, r *Refusal) bool {
+	return !m.off.Has(ForeignRule) && (m.labels > 0 || r.left(c.Tokens))
+}
+
+// claimed: from here on the calls in flight are bounded, and the pace stands by.
+func (m *Machine) claimed(now float64, c Call) {
+	m.claim.Begin(c, float64(m.hits))
+	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: WhyCap})
+	if m.Calls.On {
+		m.Calls.Set(1.2*m.Calls.Pace(), m.cycle())
+		m.Tokens.Set(1.2*m.Tokens.Pace(), m.cycle())
+	}
+}
+
+// isNoise lets refusals pass that no pace would have prevented.
+func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
+	if r.hinted() || m.off.Has(NoiseRule) {
+		return false
+	}
+	var opinion Opinion
+	if m.Calls.On {
+		opinion = m.noise.Refused(m.rate.Calls, m.Calls.Rate, m.Calls.Pace())
+	} else {
+		opinion = m.noise.Expected()
+	}
+	switch opinion {
+	case Believe:
+		return false
+	case Restore:
+		m.note(Decision{At: now, Kind: Grow, Of: OfCalls, From: m.Calls.Pace(), To: m.noise.Before(), Why: WhyNoise})
+		m.Calls.Set(m.noise.Before(), m.cycle())
+		m.begin(now, c)
+	case Ignore:
+	}
+	return true
+}
