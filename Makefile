@@ -24,6 +24,19 @@ BENCH ?= .
 COUNT ?= 10
 BENCHFLAGS ?=
 FUZZTIME ?= 20s
+# GOODPUTFLAGS='-scenario cap -measured 30s' narrows a run down; it then prints
+# its page and leaves docs/goodput.md alone, as one of fewer than 5 SEEDS does.
+SEEDS ?= 5
+GOODPUTFLAGS ?=
+# N random providers from number OFFSET on; take ones that nobody tuned with.
+# make simulate ABLATE=1 leaves out each rule of the law in turn, and
+# SIMFLAGS='-only blind -show 5' is any other flag (SIMFLAGS=-help).
+OFFSET ?= 0
+N ?= 500
+ABLATE ?=
+SIMFLAGS ?=
+# The scenarios that docs/adaptive.md shows.
+PICTURES ?= rate /2 x2,cap /2 x2,fixed minute
 
 .PHONY: help
 help: ## List the targets
@@ -36,6 +49,7 @@ test: ## Vet and test every module: race detector, shuffled, runnable examples i
 	go test $(RACE) -shuffle=on $(TESTFLAGS) work
 	go test ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
 	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./node ./event
+	go test -count=1 ./benchmarks/goodput
 
 .PHONY: check
 check: fmt-check lint tidy-check arch ## Everything CI asks for beside the tests: format, linters, go.mod files, floors
@@ -91,6 +105,19 @@ fuzz: ## Run every fuzz target for FUZZTIME (20s)
 .PHONY: bench
 bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md (BENCH=regexp COUNT=n)
 	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -o ../docs/benchmarks.md $(BENCHFLAGS)
+
+.PHONY: goodput
+goodput: ## Measure over real HTTP what clients get of a limit, peers and ours, and write docs/goodput.md (SEEDS=5; on an idle machine)
+	cd benchmarks && go run ./goodput/cmd/goodput -seeds $(SEEDS) -o ../docs/goodput.md $(GOODPUTFLAGS)
+
+.PHONY: simulate
+simulate: ## Play the control laws, ours and others, against simulated providers (OFFSET=n N=500 ABLATE=1)
+	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) $(if $(ABLATE),-ablate) $(SIMFLAGS)
+
+.PHONY: pictures
+pictures: ## Draw docs/adaptive/*.svg and put the figures into docs/adaptive.md (OFFSET=n N=500)
+	go run ./internal/simulate/cmd/simulate -chart docs/adaptive -only 'headrace blind' -scenario '$(PICTURES)'
+	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) -into docs/adaptive.md $(SIMFLAGS)
 
 .PHONY: cover
 cover: ## Test the core and print its coverage by function

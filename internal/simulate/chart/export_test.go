@@ -1,0 +1,4 @@
+package chart
+
+// FileName is fileName.
+var FileName = fileName

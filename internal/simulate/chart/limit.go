@@ -1,0 +1,77 @@
+package chart
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/internal/simulate/provider"
+	"github.com/headrace/headrace/internal/simulate/scenario"
+)
+
+// Step is a limit from a moment on.
+type Step struct {
+	At    time.Duration
+	Limit float64
+}
+
+// rates are the calls per second that the provider of s admits in the long run,
+// from each of its changes on. Limits on tokens are not among them.
+func rates(s *scenario.Scenario) []Step {
+	p := &s.Provider
+	bucket, minute := p.Requests.PerMinute/60, float64(p.Minute)/60
+	log := 0.0
+	if p.Log.Max > 0 {
+		log = float64(p.Log.Max) / p.Log.Per.Seconds()
+	}
+	return steps(s, func(c provider.Change) float64 {
+		if c.Factor > 0 {
+			bucket *= c.Factor
+			minute *= c.Factor
+		}
+		return lowest(bucket, minute, log)
+	})
+}
+
+// caps are the calls that may be in flight.
+func caps(s *scenario.Scenario) []Step {
+	most, overload := float64(s.Provider.Cap), float64(s.Provider.Overload)
+	return steps(s, func(c provider.Change) float64 {
+		if c.Cap > 0 {
+			most = float64(c.Cap)
+		}
+		return lowest(most, overload)
+	})
+}
+
+// little are the calls per second that so many in flight come to: by Little's
+// law, as many as are in flight over how long each of them is. Beyond a knee
+// more in flight only take longer.
+func little(caps []Step, s *scenario.Scenario) []Step {
+	trip := (s.Latency + 2*s.Net).Seconds()
+	all := make([]Step, len(caps))
+	for i, c := range caps {
+		all[i] = Step{c.At, lowest(c.Limit, float64(s.Provider.Knee)) / trip}
+	}
+	return all
+}
+
+// steps has after tell the limit after each change of s, the first of which
+// changes nothing.
+func steps(s *scenario.Scenario, after func(provider.Change) float64) (all []Step) {
+	for _, c := range append([]provider.Change{{}}, s.Changes...) {
+		limit := after(c)
+		if limit > 0 && (len(all) == 0 || all[len(all)-1].Limit != limit) {
+			all = append(all, Step{c.At, limit})
+		}
+	}
+	return all
+}
+
+// lowest is the lowest of those that are there.
+func lowest(limits ...float64) (l float64) {
+	for _, x := range limits {
+		if x > 0 && (l == 0 || x < l) {
+			l = x
+		}
+	}
+	return l
+}

@@ -1,0 +1,56 @@
+package client
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/internal/simulate/provider"
+)
+
+// Forever is the wait that only an answer ends.
+const Forever = provider.Forever
+
+// Policy decides for one process when calls may go. Time is that of the world
+// and never steps back.
+type Policy interface {
+	// Admit is asked about the call at the head of the line, with how many are
+	// on the wire: 0 sends it, after a positive wait or the next answer it is
+	// asked again.
+	Admit(now time.Duration, c *Call, inFlight int) (wait time.Duration)
+	// Slack tells that nobody waits.
+	Slack(now time.Duration)
+	// Sent tells that Admit was followed.
+	Sent(now time.Duration, c *Call)
+	// Answered tells the answer and how many calls are still on the wire. A
+	// refused call that is kept goes to the end of the line after backoff;
+	// otherwise it is first in line at once.
+	Answered(now time.Duration, c *Call, inFlight int, a *provider.Answer) (backoff time.Duration, keep bool)
+}
+
+// Gauge is what a policy shows of itself in a trace.
+type Gauge struct {
+	Window    float64 // calls in flight
+	Pace      float64 // calls per second; 0: none
+	TokenPace float64 // tokens per second; 0: none
+	Bound     string  // what held back the call that was asked about last
+}
+
+// Gauged is a Policy that has something to show.
+type Gauged interface{ Gauge() Gauge }
+
+// Seat is what a policy is told when its process starts. A policy that is to
+// mean anything keeps its hands off Provider.
+type Seat struct {
+	Start     time.Duration
+	Seed      uint64
+	Pool      int                // workers of policies with a fixed pool
+	Processes int                // how many there will be in this world
+	Provider  *provider.Provider // for the omniscient
+}
+
+// Contender is a kind of policy.
+type Contender struct {
+	Name       string
+	Headers    bool // the provider sends headers in its worlds
+	Omniscient bool // it sees the provider, hears every change, and its calls arrive at once unless there is a cap
+	New        func(Seat) (Policy, error)
+}

@@ -1,0 +1,185 @@
+package client
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/internal/simulate/provider"
+	"github.com/headrace/headrace/internal/simulate/world"
+)
+
+// process is one client of the provider.
+type process struct {
+	run    *run
+	policy Policy
+	demand world.Chance // what the items are like: the same for every policy
+	net    world.Chance // how long refusals take
+
+	joined   bool
+	inFlight int // on the wire
+	kept     int // sitting out a backoff
+	line     line
+	fresh    *Call // the next item when nobody is in line
+	spare    []*Call
+	seq      int64
+	total    int64
+	due      time.Duration // when the head of the line is asked about again
+	armed    time.Duration // the earliest wake in the queue, which may come before that
+	got      Result
+}
+
+const (
+	// most is how many calls one process can have on the wire: it runs out of
+	// sockets, and the simulator does not run away with a policy that lets everything go.
+	most = 5000
+	// tick is the shortest wait: a timer is no finer.
+	tick = time.Microsecond
+)
+
+func newProcess(r *run, seed, stream uint64) *process {
+	p := &process{run: r, demand: world.NewChance(seed, stream), net: world.NewChance(seed, stream+1), due: Forever, armed: Forever}
+	p.draw()
+	return p
+}
+
+// draw takes the next item of the demand.
+func (p *process) draw() {
+	if n := len(p.spare); n > 0 {
+		p.fresh, p.spare = p.spare[n-1], p.spare[:n-1]
+	} else {
+		p.fresh = &Call{}
+	}
+	p.fresh.draw(p.demand, &p.run.Setting)
+	p.got.Drawn++
+}
+
+// pump sends from the head of the line until the policy has it wait.
+func (p *process) pump(now time.Duration) {
+	p.due = Forever
+	if p.run.ebb(now) {
+		p.policy.Slack(now)
+		return
+	}
+	for p.inFlight < most {
+		c := p.fresh
+		if p.line.len > 0 {
+			c = p.line.first()
+		}
+		if wait := p.policy.Admit(now, c, p.inFlight); wait > 0 {
+			p.arm(now, wait)
+			return
+		}
+		if p.line.len > 0 {
+			p.line.pop()
+		} else {
+			p.draw()
+		}
+		p.send(now, c)
+	}
+}
+
+// arm sees to it that the head is asked about again in time. A wake that is in
+// the queue already is used if it comes early enough, and armed anew then.
+func (p *process) arm(now, wait time.Duration) {
+	if wait >= Forever-now {
+		return
+	}
+	p.due = now + max(wait, tick)
+	if p.due < p.armed {
+		p.armed = p.due
+		p.run.queue.At(p.due, event{what: wake, process: p})
+	}
+}
+
+func (p *process) wake(now time.Duration) {
+	if now < p.armed {
+		return
+	}
+	p.armed = Forever
+	switch {
+	case p.due <= now:
+		p.pump(now)
+	case p.due < Forever:
+		p.armed = p.due
+		p.run.queue.At(p.due, event{what: wake, process: p})
+	}
+}
+
+func (p *process) send(now time.Duration, c *Call) {
+	p.seq++
+	p.total += c.Reserved
+	c.Seq, c.SentAt, c.Others, c.Total = p.seq, now, p.inFlight, p.total
+	c.window = windowOf(now)
+	p.inFlight++
+	p.got.of(c.window).Attempts++
+	p.policy.Sent(now, c)
+	if p.run.Net == 0 {
+		p.arrive(now, c)
+		return
+	}
+	p.run.queue.At(now+p.run.Net, event{what: arrive, process: p, call: c})
+}
+
+func (p *process) arrive(now time.Duration, c *Call) {
+	var cause provider.Cause
+	c.answer, cause = p.run.provider.Arrive(now, c.Reserved)
+	tally := p.got.of(c.window)
+	switch cause {
+	case provider.None:
+		tally.Admitted++
+		latency := stretch(c.latency, p.run.provider.Strain())
+		p.run.queue.At(now+latency, event{what: depart, process: p, call: c})
+		return
+	case provider.Unlucky:
+		tally.Unlucky++
+	case provider.Limited:
+	}
+	tally.Refused++
+	late := stretch(p.run.Refusal, p.net.LogNormal(1, refusalSpread))
+	p.run.queue.At(now+late, event{what: refusal, process: p, call: c})
+}
+
+func (p *process) depart(now time.Duration, c *Call) {
+	p.run.provider.Depart(now, c.Reserved, c.Used)
+	p.run.queue.At(now+p.run.Net, event{what: answer, process: p, call: c})
+}
+
+func (p *process) answer(now time.Duration, c *Call) {
+	p.inFlight--
+	p.got.Done++
+	p.policy.Answered(now, c, p.inFlight, &c.answer)
+	p.spare = append(p.spare, c)
+	p.heard(now)
+}
+
+func (p *process) refusal(now time.Duration, c *Call) {
+	p.inFlight--
+	c.Refusals++
+	if backoff, keep := p.policy.Answered(now, c, p.inFlight, &c.answer); keep {
+		p.kept++
+		p.run.queue.At(now+backoff, event{what: again, process: p, call: c})
+	} else {
+		p.line.pushFront(c)
+	}
+	p.heard(now)
+}
+
+// heard lets calls go after an answer; the omniscient hear those of the others too.
+func (p *process) heard(now time.Duration) {
+	if p.run.omniscient {
+		p.run.pumpAll(now)
+		return
+	}
+	p.pump(now)
+}
+
+func (p *process) again(now time.Duration, c *Call) {
+	p.kept--
+	p.line.pushBack(c)
+	p.pump(now)
+}
+
+func (p *process) result() Result {
+	r := p.got
+	r.Left = p.inFlight + p.kept + p.line.len + 1 // the fresh one
+	return r
+}

@@ -1,0 +1,184 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/internal/simulate/provider"
+	"github.com/headrace/headrace/internal/simulate/world"
+)
+
+// Setting is the world of a run, but for its policy.
+type Setting struct {
+	Provider  provider.Config
+	Changes   []provider.Change // in the order of their times
+	Latency   time.Duration     // mean, of an admitted call at the provider
+	Net       time.Duration     // one way
+	Refusal   time.Duration     // mean, from the arrival of a refused call to its answer
+	Tokens    bool              // calls differ in tokens, and last accordingly
+	Processes int               // they join 20 s apart
+	Pool      int               // workers of policies with a fixed pool
+	OnOff     time.Duration     // demand lasts so long and pauses as long; 0: it never pauses
+}
+
+// Sample is what one process is doing at a moment.
+type Sample struct {
+	At       time.Duration
+	Process  int
+	InFlight int
+	Result   Result
+	Gauge    Gauge
+}
+
+// Watch looks at a run.
+type Watch struct {
+	Every time.Duration
+	See   func(Sample)
+}
+
+// joining is how far apart processes join.
+const joining = 20 * time.Second
+
+// The streams of chance in one world.
+const (
+	luckStream = iota
+	joinStream
+	firstStream // two for each process
+)
+
+// event is something that happens to a process, or to all of them if there is none.
+type event struct {
+	what    what
+	process *process
+	call    *Call
+}
+
+type what uint8
+
+const (
+	join    what = iota // the process starts
+	wake                // a wait of the head of its line is over
+	arrive              // the call reaches the provider
+	depart              // the provider is done with it
+	answer              // the process hears of it
+	refusal             // or of its refusal
+	again               // a kept call has sat out its backoff
+	turn                // the limits change
+	tide                // demand comes or goes
+	glance              // a watcher looks
+)
+
+// run is one world.
+type run struct {
+	Setting
+	queue      world.Queue[event]
+	provider   *provider.Provider
+	processes  []*process
+	turned     int // changes so far
+	omniscient bool
+	watch      Watch
+}
+
+// Run plays the world of s with contender c from seed and returns what each
+// process got. Equal arguments give equal results. watch may be zero.
+func Run(s Setting, c Contender, seed uint64, watch Watch) ([]Result, error) {
+	r := &run{Setting: s, omniscient: c.Omniscient, watch: watch}
+	config := s.Provider
+	config.Headers = c.Headers
+	r.provider = provider.New(config, world.NewChance(seed, luckStream).Rand)
+	if c.Omniscient && config.Cap == 0 {
+		r.Net = 0
+	}
+	starts := world.NewChance(seed, joinStream)
+	for i := range max(1, s.Processes) {
+		start := time.Duration(i)*joining + stretch(time.Second, starts.Float64())
+		p := newProcess(r, seed, firstStream+2*uint64(i))
+		var err error
+		p.policy, err = c.New(Seat{
+			Start: start, Seed: seed*1_000_003 + uint64(i), Pool: s.Pool,
+			Processes: max(1, s.Processes), Provider: r.provider,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("client: process %d of %q: %w", i, c.Name, err)
+		}
+		r.processes = append(r.processes, p)
+		r.queue.At(start, event{what: join, process: p})
+	}
+	r.arrange()
+	const last = WarmUp + Measured - 1 // what would begin at the end is not of this run
+	for e, ok := r.queue.Next(last); ok; e, ok = r.queue.Next(last) {
+		r.happen(e)
+	}
+	results := make([]Result, len(r.processes))
+	for i, p := range r.processes {
+		results[i] = p.result()
+	}
+	return results, nil
+}
+
+// arrange puts what is known beforehand into the queue.
+func (r *run) arrange() {
+	for _, c := range r.Changes {
+		r.queue.At(c.At, event{what: turn})
+	}
+	if r.OnOff > 0 {
+		r.queue.At(r.OnOff, event{what: tide})
+	}
+	if r.watch.Every > 0 {
+		r.queue.At(0, event{what: glance})
+	}
+}
+
+func (r *run) happen(e event) {
+	now := r.queue.Now()
+	switch e.what {
+	case join:
+		e.process.joined = true
+		e.process.pump(now)
+	case wake:
+		e.process.wake(now)
+	case arrive:
+		e.process.arrive(now, e.call)
+	case depart:
+		e.process.depart(now, e.call)
+	case answer:
+		e.process.answer(now, e.call)
+	case refusal:
+		e.process.refusal(now, e.call)
+	case again:
+		e.process.again(now, e.call)
+	case turn:
+		r.provider.Apply(now, r.Changes[r.turned])
+		r.turned++
+		if r.omniscient {
+			r.pumpAll(now)
+		}
+	case tide:
+		r.pumpAll(now)
+		r.queue.At(now+r.OnOff, event{what: tide})
+	case glance:
+		r.look(now)
+		r.queue.At(now+r.watch.Every, event{what: glance})
+	}
+}
+
+// ebb reports whether demand pauses.
+func (r *run) ebb(now time.Duration) bool { return r.OnOff > 0 && now/r.OnOff%2 == 1 }
+
+func (r *run) pumpAll(now time.Duration) {
+	for _, p := range r.processes {
+		if p.joined {
+			p.pump(now)
+		}
+	}
+}
+
+func (r *run) look(now time.Duration) {
+	for i, p := range r.processes {
+		s := Sample{At: now, Process: i, InFlight: p.inFlight, Result: p.result()}
+		if g, ok := p.policy.(Gauged); ok {
+			s.Gauge = g.Gauge()
+		}
+		r.watch.See(s)
+	}
+}

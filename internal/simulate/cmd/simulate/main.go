@@ -1,0 +1,103 @@
+// Command simulate plays control laws against providers with hidden limits, in
+// virtual time, and prints what they got as tables of Markdown. It is what
+// make simulate calls.
+package main
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"runtime/pprof"
+	"time"
+
+	"github.com/headrace/headrace/internal/simulate/report"
+)
+
+const help = `simulate: our control laws, and those of others, against providers with hidden limits.
+
+Twenty minutes of virtual time are measured after two of warm-up. Goodput is
+what the provider admitted, in percent of an oracle that sees its limits; 429s
+are in percent of the attempts, without those that a noisy provider refuses at
+random. Equal flags print equal tables. A cell with "!" misses its target.
+
+  simulate                                   everything: the twelve, beyond, cold start, 500 random providers
+  simulate -only headrace -n 0               our laws in the scenarios with a name
+  simulate -scenario random -offset 70000 -show 10
+                                             500 random providers, and the worst of them
+  simulate -scenario '#70123' -only headers  one of those again
+  simulate -scenario flap -trace 5s          what a run looks like, as tab-separated values
+  simulate -scenario flap -only blind -chart pictures
+                                             the same as a picture, an SVG of panels over time
+  simulate -ablate                           the default law without each of its rules
+
+Flags:
+`
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "simulate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdout, stderr io.Writer) (err error) {
+	var p report.Plan
+	flags := flag.NewFlagSet("simulate", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		fmt.Fprint(stderr, help)
+		flags.PrintDefaults()
+	}
+	flags.IntVar(&p.Seeds, "seeds", 10, "worlds of each scenario with a name")
+	flags.IntVar(&p.Offset, "offset", 0, "the first random provider; take one that nobody tuned with")
+	flags.IntVar(&p.N, "n", 500, "how many random providers")
+	flags.StringVar(&p.Only, "only", "", "only `policies` whose name contains one of these, separated by commas")
+	flags.StringVar(&p.Scenario, "scenario", "", "only `scenarios` whose name contains one of these, separated by commas; random stands for the random providers, #n for one of them")
+	flags.BoolVar(&p.ColdOnly, "cold", false, "only the cold start, the first two minutes")
+	flags.BoolVar(&p.Ablate, "ablate", false, "the default law without each of its rules")
+	flags.IntVar(&p.Show, "show", 0, "print so many of the worst random providers")
+	flags.BoolVar(&p.Plain, "rows", false, "aligned lines instead of Markdown")
+	trace := flags.Duration("trace", 0, "no tables: what the runs look like, a line each so often")
+	pictures := flags.String("chart", "", "no tables: draw the runs, an SVG each into this `folder`")
+	page := flags.String("into", "", "put the tables into this `page` of Markdown, between its comments for them")
+	profile := flags.String("cpuprofile", "", "write a CPU profile to this `file`")
+	if err := flags.Parse(args); err != nil {
+		if err == flag.ErrHelp { //nolint:errorlint // Parse returns it as it is
+			return nil
+		}
+		return err
+	}
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // a profile
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	debug.SetGCPercent(400) // worlds are small and many
+	out := bufio.NewWriter(stdout)
+	defer func() {
+		if e := out.Flush(); err == nil {
+			err = e
+		}
+	}()
+	if *trace > 0 {
+		return p.Trace(out, *trace)
+	}
+	if *pictures != "" {
+		return draw(&p, *pictures, out)
+	}
+	began := time.Now()
+	if err := tables(&p, *page, out); err != nil {
+		return err
+	}
+	fmt.Fprintf(stderr, "simulate: took %s\n", time.Since(began).Round(100*time.Millisecond))
+	return nil
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/headrace/headrace/internal/simulate/client"
+	"github.com/headrace/headrace/internal/simulate/rival"
+	"github.com/headrace/headrace/internal/simulate/scenario"
+)
+
+// Grid is every contender in every scenario.
+type Grid struct {
+	Scenarios  []scenario.Scenario
+	Contenders []client.Contender
+	cells      []Figures // by scenario, then contender
+}
+
+// Play plays seeds worlds, from seed 1 on, of each scenario with each
+// contender and with the oracle.
+func Play(scenarios []scenario.Scenario, contenders []client.Contender, seeds int) (*Grid, error) {
+	g := &Grid{Scenarios: scenarios, Contenders: contenders}
+	g.cells = make([]Figures, len(scenarios)*len(contenders))
+	worlds := make([][]Figures, len(scenarios)*seeds) // by contender
+	problems := make([]error, len(worlds))
+	parallel(len(worlds), func(i int) {
+		s := &scenarios[i/seeds]
+		worlds[i], problems[i] = play(s, contenders, uint64(i%seeds)+1) //nolint:gosec // not negative
+	})
+	for i := range g.cells {
+		s, c := i/len(contenders), i%len(contenders)
+		var all []Figures
+		for _, w := range worlds[s*seeds : (s+1)*seeds] {
+			if c < len(w) {
+				all = append(all, w[c])
+			}
+		}
+		g.cells[i] = mean(all)
+	}
+	return g, errors.Join(problems...)
+}
+
+// play plays one seed of one scenario with everybody.
+func play(s *scenario.Scenario, contenders []client.Contender, seed uint64) ([]Figures, error) {
+	best, err := client.Run(s.Setting, rival.Oracle(), seed, client.Watch{})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Figures, len(contenders))
+	for i, c := range contenders {
+		run, err := client.Run(s.Setting, c, seed, client.Watch{})
+		if err != nil {
+			return nil, fmt.Errorf("report: %s: %w", s.Name, err)
+		}
+		all[i] = figures(run, best)
+	}
+	return all, nil
+}
+
+// At returns the figures of a contender in a scenario, both by index.
+func (g *Grid) At(s, c int) Figures { return g.cells[s*len(g.Contenders)+c] }
+
+// Of returns the figures of a contender in every scenario.
+func (g *Grid) Of(c int) []Figures {
+	all := make([]Figures, len(g.Scenarios))
+	for s := range all {
+		all[s] = g.At(s, c)
+	}
+	return all
+}

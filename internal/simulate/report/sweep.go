@@ -1,0 +1,97 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/headrace/headrace/internal/simulate/scenario"
+)
+
+// Randoms returns n random scenarios from offset on.
+func Randoms(offset, n int) []scenario.Scenario {
+	all := make([]scenario.Scenario, n)
+	for i := range all {
+		all[i] = scenario.Random(offset + i)
+	}
+	return all
+}
+
+// spread is one contender's figures, sorted.
+type spread struct{ goodputs, refusals, jains []float64 }
+
+func spreadOf(g *Grid, c int) (s spread) {
+	for i, f := range g.Of(c) {
+		s.goodputs = append(s.goodputs, f.Goodput)
+		s.refusals = append(s.refusals, f.Refused)
+		if g.Scenarios[i].Shared() {
+			s.jains = append(s.jains, f.Jain)
+		}
+	}
+	slices.Sort(s.goodputs)
+	slices.Sort(s.refusals)
+	slices.Sort(s.jains)
+	return s
+}
+
+func (s *spread) goodput(p float64) float64 { return quantile(s.goodputs, p) }
+func (s *spread) refused(p float64) float64 { return quantile(s.refusals, p) }
+func (s *spread) jain(p float64) float64    { return quantile(s.jains, p) }
+
+func quantile(sorted []float64, p float64) float64 {
+	if len(sorted) == 0 {
+		return 1
+	}
+	return sorted[min(len(sorted)-1, int(p*float64(len(sorted))))]
+}
+
+// Spread is the table of what many scenarios come to.
+func (g *Grid) Spread() Table {
+	t := Table{Head: []string{
+		"policy", "goodput min", "p5", "p25", "median", "429 % median", "p75", "p95", "max", "Jain p5", "median",
+	}}
+	for c, contender := range g.Contenders {
+		s := spreadOf(g, c)
+		row := []string{contender.Name}
+		for _, p := range []float64{0, 0.05, 0.25, 0.5} {
+			row = append(row, fmt.Sprintf("%.1f", s.goodput(p)))
+		}
+		for _, p := range []float64{0.5, 0.75, 0.95, 1} {
+			row = append(row, share(s.refused(p)))
+		}
+		for _, p := range []float64{0.05, 0.5} {
+			row = append(row, fmt.Sprintf("%.2f", s.jain(p)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// Worst is the table of the k scenarios with the least goodput, and of the k
+// with the most refusals, for each contender.
+func (g *Grid) Worst(k int) Table {
+	t := Table{Head: []string{"policy", "worst by", "goodput", "429 %", "Jain", "scenario", "which is"}}
+	for c, contender := range g.Contenders {
+		for _, by := range []struct {
+			name string
+			of   func(Figures) float64
+		}{
+			{"goodput", func(f Figures) float64 { return f.Goodput }},
+			{"429s", func(f Figures) float64 { return -f.Refused }},
+		} {
+			order := make([]int, len(g.Scenarios))
+			for i := range order {
+				order[i] = i
+			}
+			slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(by.of(g.At(a, c)), by.of(g.At(b, c))) })
+			for _, s := range order[:min(k, len(order))] {
+				f := g.At(s, c)
+				t.Rows = append(t.Rows, []string{
+					contender.Name, by.name, fmt.Sprintf("%.1f", f.Goodput), share(f.Refused), fmt.Sprintf("%.2f", f.Jain),
+					g.Scenarios[s].Name, g.Scenarios[s].About,
+				})
+			}
+		}
+	}
+	return t
+}

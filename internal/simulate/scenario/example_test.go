@@ -1,0 +1,19 @@
+package scenario_test
+
+import (
+	"fmt"
+
+	"github.com/headrace/headrace/internal/simulate/scenario"
+)
+
+func ExampleTwelve() {
+	s := scenario.Twelve()[10]
+	fmt.Printf("%s: %s\n", s.Name, s.About)
+	// Output: 4 share cap: four processes share a cap of 20
+}
+
+func ExampleRandom() {
+	s := scenario.Random(68)
+	fmt.Printf("%s: %s\n", s.Name, s.About)
+	// Output: #68: rpm 0.73/s burst 14 x2 Retry-After absent, latency 0.6 s, refusal 0.35 s, net 69 ms, 2 processes
+}

@@ -1,0 +1,85 @@
+package scenario_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/internal/simulate/client"
+	"github.com/headrace/headrace/internal/simulate/provider"
+	"github.com/headrace/headrace/internal/simulate/scenario"
+)
+
+func TestTheNamed(t *testing.T) {
+	assert.Len(t, scenario.Twelve(), 12)
+	names := map[string]bool{}
+	for _, s := range append(scenario.Twelve(), scenario.Beyond()...) {
+		assert.False(t, names[s.Name], "%s is there twice", s.Name)
+		names[s.Name] = true
+		check(t, s)
+	}
+}
+
+// check is what the world relies on.
+func check(t assert.TestingT, s scenario.Scenario) {
+	assert.NotEmpty(t, s.About)
+	assert.True(t, s.Latency > 0 && s.Net > 0 && s.Refusal > 0 && s.Processes > 0 && s.Pool > 0, "%+v", s)
+	assert.Equal(t, s.Tokens, s.Provider.Tokens.PerMinute > 0, s.Name)
+	assert.False(t, s.Provider.Headers, "whether there are headers is the contender's affair")
+	assert.True(t, slices.IsSortedFunc(s.Changes, func(a, b provider.Change) int { return int(a.At - b.At) }))
+	for _, c := range s.Changes {
+		assert.True(t, c.At > client.WarmUp && c.At < client.WarmUp+client.Measured)
+		assert.True(t, c.Factor > 0 || c.Cap > 0)
+	}
+}
+
+func TestRandom(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		i := rapid.IntRange(0, 1e6).Draw(t, "i")
+		s := scenario.Random(i)
+		check(t, s)
+		assert.Equal(t, s, scenario.Random(i))
+		assert.True(t, s.Latency >= 300*time.Millisecond && s.Latency < 15*time.Second)
+		rate := s.Provider.Requests.PerMinute/60 + float64(s.Provider.Minute)/60
+		if s.Tokens {
+			rate /= 1.3
+		}
+		if len(s.Changes) > 0 {
+			rate *= max(1, s.Changes[0].Factor)
+		}
+		if s.Provider.Cap == 0 {
+			most := max(120, 10./60*4*s.Latency.Seconds()) // a window has at least ten
+			assert.True(t, rate > 0 && rate*s.Latency.Seconds() <= most+1e-6, s.About)
+		} else {
+			assert.True(t, s.Provider.Cap >= 2*s.Processes && s.Provider.Cap <= 100)
+		}
+	})
+}
+
+// All kinds turn up, in the shares that Random promises.
+func TestRandomShares(t *testing.T) {
+	const n = 6000
+	var caps, tokens, minutes, counting, shared, changing int
+	count := func(c *int, yes bool) {
+		if yes {
+			*c++
+		}
+	}
+	for i := range n {
+		s := scenario.Random(i)
+		count(&caps, s.Provider.Cap > 0)
+		count(&tokens, s.Tokens)
+		count(&minutes, s.Provider.Minute > 0)
+		count(&counting, s.Provider.RefusalsCount)
+		count(&shared, s.Shared())
+		count(&changing, s.Provider.Cap == 0 && len(s.Changes) > 0)
+	}
+	for _, kind := range []int{caps, tokens, minutes, counting} {
+		assert.InDelta(t, n/6, kind, n*0.02)
+	}
+	assert.InDelta(t, n*2/5, shared, n*0.03)
+	assert.InDelta(t, n*5/18, changing, n*0.03)
+}
