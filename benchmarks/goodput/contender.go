@@ -1,0 +1,37 @@
+package goodput
+
+import (
+	"context"
+
+	"github.com/headrace/headrace/internal/simulate/client"
+)
+
+// Contender is a way to call a provider.
+type Contender struct {
+	Name    string
+	About   string
+	Headers bool // its servers send rate-limit headers
+	Workers int  // of each process
+	// Start makes the client of one process.
+	Start func(w *wire, seed uint64) (Caller, error)
+	// Simulated is the same in the simulator; nil if it cannot be had there.
+	Simulated *client.Contender
+}
+
+// Caller makes one call and returns when it was served, or with the error that
+// a refused call ends with for want of patience. It is called by all workers.
+type Caller func(ctx context.Context) error
+
+const (
+	// most is the ceiling of what adapts, in calls in flight.
+	most = 64
+	// adaptiveWorkers are enough that somebody always waits.
+	adaptiveWorkers = most + 8
+	// poolWorkers is what a fixed pool has.
+	poolWorkers = 32
+)
+
+// Contenders returns those of the page.
+func Contenders() []Contender {
+	return []Contender{headrace("headrace blind", true), headrace("headrace headers", false), retryPool(), adaptiveRetry()}
+}

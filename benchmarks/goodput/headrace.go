@@ -1,0 +1,58 @@
+package goodput
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/simulate/law"
+	"github.com/headrace/headrace/throttle"
+)
+
+// headrace is our limiter with the law that ships, told no limit. Blind it
+// hears refusals and Retry-After only.
+func headrace(name string, blind bool) Contender {
+	measured := adaptive.Measured{Max: most, IgnoreHeaders: blind}
+	about := "adaptive.Limiter with adaptive.Measured"
+	if !blind {
+		about += ", told what the rate-limit headers say"
+	}
+	simulated := law.Drive(name, measured, !blind)
+	return Contender{
+		Name: name, About: about, Headers: !blind, Workers: adaptiveWorkers, Simulated: &simulated,
+		Start: func(w *wire, seed uint64) (Caller, error) {
+			limiter, err := adaptive.New(adaptive.Config{Name: name, Law: measured}, adaptive.WithSeed(seed))
+			if err != nil {
+				return nil, err
+			}
+			return func(ctx context.Context) error {
+				return limiter.Do(ctx, throttle.Cost{Requests: 1}, w.call)
+			}, nil
+		},
+	}
+}
+
+// call makes one attempt and reports what the answer's headers say.
+func (w *wire) call(ctx context.Context) error {
+	request, err := w.request(ctx)
+	if err != nil {
+		return err
+	}
+	answer, err := whole{w.transport}.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	adaptive.Report(ctx, adaptive.Feedback{Meters: meters(answer.Header)})
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	var body struct {
+		Error struct {
+			Type string `json:"type"`
+		} `json:"error"`
+	}
+	_ = json.NewDecoder(answer.Body).Decode(&body) // without a type it is still a refusal
+	return &statusError{StatusCode: answer.StatusCode, Type: body.Error.Type, Response: answer}
+}

@@ -1,0 +1,139 @@
+package goodput
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Write writes r as a page of Markdown.
+func (r *Result) Write(w io.Writer, date time.Time) error {
+	var page bytes.Buffer
+	t := r.plan.Times
+	fmt.Fprintf(&page, `# Goodput over real HTTP
+
+Written by `+"`make goodput`"+` and not by hand: %s, %s.
+
+How much of what a provider allows does a client get, if nobody tells it the limit? Each contender calls a server of its
+own (`+"`providertest`"+`, HTTP on the loopback) that has the same limits and, for the same seed, the same latencies. The
+server's ledger is what counts.
+
+`, date.Format(time.DateOnly), machine())
+	r.table(&page)
+	r.fairness(&page)
+	r.agreements(&page)
+	fmt.Fprintf(&page, `
+## How it was measured
+
+- A run is %s of warm-up, which does not count, and %s that do. %d seeds; a cell is their mean and the 95 %% interval of
+  it (Student). Demand never ends, and a refused call goes again until it is served.
+- Goodput is the calls that the provider admitted, in percent of what a client could have got that knows the limits and
+  when they change: rate times time, or the cap divided by the mean latency of the run. A full bucket at the beginning
+  of the measured time is a little more than that.
+- 429s are the refusals in percent of all requests.
+- Calls last 250 ms on average, log-normal with a deviation of 0.6 of the logarithm. Refusals come at once.
+`, t.WarmUp, t.Measured, r.plan.Seeds)
+	r.simulator(&page)
+	r.conditions(&page)
+	r.cast(&page)
+	_, err := w.Write(page.Bytes())
+	return err
+}
+
+func goodputOf(f Figures) float64 { return f.Goodput }
+func refusedOf(f Figures) float64 { return f.Refused }
+func jainOf(f Figures) float64    { return f.Jain }
+
+func (r *Result) table(w *bytes.Buffer) {
+	head := []string{"scenario", "contender", "goodput, %", "simulator", "agree", "429s, %", "simulator"}
+	row(w, head)
+	row(w, []string{"---", "---", "---:", "---:", "---", "---:", "---:"})
+	last := ""
+	for _, c := range r.cells {
+		name := ""
+		if c.scenario.Name != last {
+			last, name = c.scenario.Name, c.scenario.Name
+		}
+		ours, simulated := pick(c.real, goodputOf), pick(c.simulated, goodputOf)
+		verdict, _ := agreement(ours, simulated)
+		row(w, []string{
+			name, c.contender.Name, ours.String(), simulated.String(), verdict,
+			pick(c.real, refusedOf).String(), pick(c.simulated, refusedOf).String(),
+		})
+	}
+}
+
+func (r *Result) fairness(w *bytes.Buffer) {
+	var lines []string
+	for _, c := range r.cells {
+		if c.scenario.processes() > 1 {
+			lines = append(lines, fmt.Sprintf("%s %.2f", c.contender.Name, pick(c.real, jainOf).mean))
+		}
+	}
+	if len(lines) > 0 {
+		fmt.Fprintf(w, "\nFairness between processes that share a limit (Jain's index, 1 is even): %s.\n", strings.Join(lines, ", "))
+	}
+}
+
+// agreements counts the cells that the simulator agrees with.
+func (r *Result) agreements(w *bytes.Buffer) {
+	judged, agreed := 0, 0
+	for _, c := range r.cells {
+		verdict, ok := agreement(pick(c.real, goodputOf), pick(c.simulated, goodputOf))
+		if verdict == "" {
+			continue
+		}
+		judged++
+		if ok {
+			agreed++
+		}
+	}
+	if judged > 0 {
+		fmt.Fprintf(w, "\nThe simulator agrees in %d of %d cells: its mean is within %d points of goodput or within the 95 %% "+
+			"interval of the real runs. \"Agree\" says by how many points it is above.\n", agreed, judged, closeEnough)
+	}
+}
+
+func (r *Result) simulator(w *bytes.Buffer) {
+	if r.plan.Simulated == 0 {
+		return
+	}
+	fmt.Fprintf(w, `- The simulator (`+"`make simulate`"+`) plays the same provider for the same time with the same law in virtual time, %d
+  seeds. It has no model of failsafe-go's adaptive limiter. A window of 5 s is made of a bucket there that is filled
+  whenever the window turns.
+`, r.plan.Simulated)
+}
+
+// conditions says whether the machine had time for it.
+func (r *Result) conditions(w *bytes.Buffer) {
+	if len(r.loads) == 0 {
+		return
+	}
+	load := r.busiest()
+	if !load.Known {
+		fmt.Fprint(w, "- How busy the machine was is not known: the system does not tell.\n")
+		return
+	}
+	fmt.Fprintf(w, "- The machine was %.0f %% busy, this process took %.0f %% (of all cores, the busiest of %d batches); one timer in "+
+		"a hundred fired more than %s late, the worst %s.", load.Busy, load.Own, len(r.loads), tenths(load.Late), tenths(load.Latest))
+	if load.Busy > tooBusy {
+		fmt.Fprintf(w, " **That is more than %d %%: latencies are distorted, and figures may be.**", tooBusy)
+	}
+	fmt.Fprint(w, "\n")
+}
+
+// cast describes scenarios and contenders.
+func (r *Result) cast(w *bytes.Buffer) {
+	fmt.Fprint(w, "\n## Scenarios\n\n")
+	for _, s := range Scenarios() {
+		fmt.Fprintf(w, "- %s: %s\n", s.Name, s.About)
+	}
+	fmt.Fprint(w, "\n## Contenders\n\n")
+	for _, c := range Contenders() {
+		fmt.Fprintf(w, "- %s: %s; %d workers\n", c.Name, c.About, c.Workers)
+	}
+}
+
+func row(w *bytes.Buffer, cells []string) { fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")) }
