@@ -80,3 +80,13 @@ func TestSetConcurrencyRefusesANegativeNumber(t *testing.T) {
 	require.EqualError(t, l.SetConcurrency(-1), "throttle: Concurrency: -1 is negative: use 0 for unbounded, or at least 1")
 	assert.Equal(t, 3, l.Limits().Concurrency)
 }
+
+func TestTheRateOfAWindow(t *testing.T) {
+	for want, w := range map[float64]throttle.Window{
+		10:  throttle.Sliding(600, time.Minute),
+		2.5: throttle.Bucket(2.5, 40),
+		0.5: throttle.Fixed(1800, time.Hour, time.Time{}).Of(throttle.Tokens),
+	} {
+		assert.InDelta(t, want, w.Rate(), 1e-12)
+	}
+}
