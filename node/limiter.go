@@ -57,7 +57,7 @@ func (s *settings) limiters() []*adaptive.Limiter {
 
 // lawFor is the law of a node with workers that was not given one. It begins
 // with as many calls in flight as there are workers, because that is what was
-// asked for, within the concurrency, 0 for unbounded; and cuts from there.
+// asked for, within the concurrency, 0 for unbounded.
 func lawFor(workers, concurrency int) adaptive.Law {
 	law := adaptive.Measured{Initial: workers, Max: max(adaptive.Measured{}.WithDefaults().Max, workers, concurrency)}
 	if concurrency > 0 {

@@ -86,6 +86,14 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, 1.5*d.trip) + later)
 }
 
+// Echo waits for what a further refusal of the same epoch asked, unless it is
+// being tried whether the door opens sooner.
+func (d *Door) Echo(now, asked float64) {
+	if t := &d.truths[d.truth]; !t.Testing {
+		d.wait(now + asked*t.mul())
+	}
+}
+
 // Settled notes that an epoch has begun in which something got through.
 func (d *Door) Settled() { d.refused = 0 }
 

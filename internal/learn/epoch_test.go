@@ -26,3 +26,27 @@ func TestCallsOfOneInstantGoByTheirNumber(t *testing.T) {
 	m.Refused(1, Call{Seq: 3, At: 1, Others: 5}, Refusal{Cap: true})
 	assert.Equal(t, 2, cuts)
 }
+
+// A refusal of a call that had left before the cut moves only the gate, and
+// that for everybody.
+func TestAnEchoMovesOnlyTheGate(t *testing.T) {
+	m := New(Config{Initial: 4, Max: 100})
+	cuts := 0
+	m.decide = func(d Decision) {
+		if d.Kind == Cut {
+			cuts++
+		}
+	}
+	for seq := int64(1); seq <= 3; seq++ {
+		m.Sent(Call{Seq: seq, At: float64(seq), Others: 1})
+	}
+	m.Refused(4, Call{Seq: 1, At: 1, Others: 1}, Refusal{Asked: 2})
+	gate, pace := m.Door.Until, m.Calls.Pace()
+	m.Refused(5, Call{Seq: 2, At: 2, Others: 1}, Refusal{Asked: 30})
+	assert.Equal(t, 1, cuts)
+	assert.InDelta(t, pace, m.Calls.Pace(), 0)
+	assert.Greater(t, m.Door.Until, gate)
+	assert.InDelta(t, 35, m.Door.Until, 1e-9, "it is a lower bound for all")
+	m.Refused(5, Call{Seq: 3, At: 3, Others: 1}, Refusal{})
+	assert.InDelta(t, 35, m.Door.Until, 1e-9, "and never comes forward")
+}

@@ -18,7 +18,6 @@ type Flight struct {
 	at     float64
 	highs  [4]float64 // levels refused of late
 	high   int
-	top    float64 // where it began to hover
 }
 
 type mode uint8
@@ -105,7 +104,7 @@ func (f *Flight) Cap(n, rtt float64) {
 // for every so many calls.
 func (f *Flight) Hover(n float64) {
 	if f.mode != hovering {
-		f.mode, f.bound, f.top = hovering, max(1, n), n
+		f.mode, f.bound = hovering, max(1, n)
 	} else {
 		f.bound = max(1, (1-hoverCut)*f.bound)
 	}

@@ -42,8 +42,11 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		m.overloaded(now, c, &r)
 		return
 	}
-	if !m.after(c) && !m.off.Has(EpochRule) {
-		return // the last cut has answered it
+	if !m.after(c) && !m.off.Has(EpochRule) { // the last cut has answered it
+		if r.hinted() && !m.off.Has(GateRule) {
+			m.Door.Echo(now, r.Asked)
+		}
+		return
 	}
 	m.Door.Refused(c.At)
 	m.spans.Shut(c.At)

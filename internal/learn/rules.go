@@ -24,7 +24,6 @@ const (
 	PlentyRule                    // plenty left by the headers overrules the pace
 	RestRule                      // a burst after a pause of the demand
 	FollowRule                    // the bound in flight follows the pace
-	lastRule
 )
 
 var ruleNames = [...]string{
