@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"bytes"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -14,10 +15,30 @@ import (
 // full. It is not registered with IANA.
 const statusOverloaded = 529
 
+// Answer is a provider's answer as far as an error carries it.
+type Answer struct {
+	Status int         // of HTTP
+	Header http.Header // nil: the error has none
+	Body   []byte      // as the SDK kept it, whole or its error object alone; nil: it kept none
+}
+
+// AnswerIn finds the provider's answer in the tree of err, from the outside in:
+// the status by a method StatusCode or HTTPStatusCode, by a field of either
+// name or by a field Response; the header in that field; the body by a method
+// RawJSON, as the OpenAI and Anthropic SDKs have it, or by a field Body. ok is
+// false if no error has a status. Foreign errors whose methods panic are
+// survived.
+func AnswerIn(err error) (found Answer, ok bool) {
+	var a answer
+	walk(err, a.read)
+	return Answer{Status: a.status, Header: a.header, Body: a.body}, a.status != 0
+}
+
 // answer is what the errors of one tree tell about the provider's answer.
 type answer struct {
 	status int
 	header http.Header
+	body   []byte
 	codes  []string // error codes and types, lower case
 	text   string   // of the error that had the status, lower case
 }
@@ -25,6 +46,36 @@ type answer struct {
 func (a *answer) read(err error) {
 	a.readMethods(err)
 	a.readFields(err)
+	a.readBody(err)
+}
+
+// readBody keeps the first body that is not empty.
+func (a *answer) readBody(err error) {
+	defer survive()
+	if a.body != nil {
+		return
+	}
+	if e, ok := err.(interface{ RawJSON() string }); ok { //nolint:errorlint // walk visits each error by itself
+		a.keep([]byte(e.RawJSON()))
+		return
+	}
+	v := reflect.Indirect(reflect.ValueOf(err))
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	switch f := v.FieldByName("Body"); {
+	case !f.IsValid():
+	case f.Kind() == reflect.String:
+		a.keep([]byte(f.String()))
+	case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Uint8:
+		a.keep(bytes.Clone(f.Bytes()))
+	}
+}
+
+func (a *answer) keep(body []byte) {
+	if len(body) > 0 {
+		a.body = body
+	}
 }
 
 func (a *answer) readMethods(err error) {

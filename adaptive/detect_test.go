@@ -253,3 +253,55 @@ type several struct{ err error }
 
 func (e several) Error() string   { return "two" }
 func (e several) Unwrap() []error { return []error{nil, e.err} }
+
+type rawError struct {
+	statusError
+	raw string
+}
+
+func (e rawError) RawJSON() string { return e.raw }
+
+type bodyError struct {
+	StatusCode int
+	Body       []byte
+}
+
+func (e *bodyError) Error() string { return "body" }
+
+type textBodyError struct {
+	responseError
+	Body string
+}
+
+type panickingBody struct{ statusError }
+
+func (panickingBody) RawJSON() string { panic("raw") }
+
+func TestAnswerIn(t *testing.T) {
+	header := http.Header{"Retry-After": {"7"}}
+	for _, tc := range []struct {
+		name string
+		err  error
+		want adaptive.Answer
+		ok   bool
+	}{
+		{"nothing", io.EOF, adaptive.Answer{}, false},
+		{"no error", nil, adaptive.Answer{}, false},
+		{"a status", statusError(429), adaptive.Answer{Status: 429}, true},
+		{"status and header", answered(429, "Retry-After", "7"), adaptive.Answer{Status: 429, Header: header}, true},
+		{"raw JSON", rawError{429, "{}"}, adaptive.Answer{Status: 429, Body: []byte("{}")}, true},
+		{"raw JSON inside", fmt.Errorf("%w: %w", answered(429, "Retry-After", "7"), rawError{500, "{}"}), adaptive.Answer{Status: 429, Header: header, Body: []byte("{}")}, true},
+		{"a body of bytes", &bodyError{429, []byte("x")}, adaptive.Answer{Status: 429, Body: []byte("x")}, true},
+		{"a body of text", textBodyError{answered(429, "Retry-After", "7"), "x"}, adaptive.Answer{Status: 429, Header: header, Body: []byte("x")}, true},
+		{"an empty body", fmt.Errorf("%w: %w", rawError{429, ""}, &bodyError{500, []byte("x")}), adaptive.Answer{Status: 429, Body: []byte("x")}, true},
+		{"the first body", fmt.Errorf("%w: %w", rawError{429, "a"}, &bodyError{500, []byte("b")}), adaptive.Answer{Status: 429, Body: []byte("a")}, true},
+		{"a panic", panickingBody{429}, adaptive.Answer{Status: 429}, true},
+		{"typed nil", (*bodyError)(nil), adaptive.Answer{}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got, ok := adaptive.AnswerIn(tc.err)
+			assert.Equal(t, tc.want, got)
+			assert.Equal(t, tc.ok, ok)
+		})
+	}
+}
