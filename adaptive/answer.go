@@ -55,7 +55,7 @@ func (a *answer) readBody(err error) {
 	if a.body != nil {
 		return
 	}
-	if e, ok := err.(interface{ RawJSON() string }); ok { //nolint:errorlint // walk visits each error by itself
+	if e, ok := err.(interface{ RawJSON() string }); ok {
 		a.keep([]byte(e.RawJSON()))
 		return
 	}

@@ -273,9 +273,9 @@ type textBodyError struct {
 	Body string
 }
 
-type panickingBody struct{ statusError }
+type panickingBodyError struct{ statusError }
 
-func (panickingBody) RawJSON() string { panic("raw") }
+func (panickingBodyError) RawJSON() string { panic("raw") }
 
 func TestAnswerIn(t *testing.T) {
 	header := http.Header{"Retry-After": {"7"}}
@@ -295,7 +295,7 @@ func TestAnswerIn(t *testing.T) {
 		{"a body of text", textBodyError{answered(429, "Retry-After", "7"), "x"}, adaptive.Answer{Status: 429, Header: header, Body: []byte("x")}, true},
 		{"an empty body", fmt.Errorf("%w: %w", rawError{429, ""}, &bodyError{500, []byte("x")}), adaptive.Answer{Status: 429, Body: []byte("x")}, true},
 		{"the first body", fmt.Errorf("%w: %w", rawError{429, "a"}, &bodyError{500, []byte("b")}), adaptive.Answer{Status: 429, Body: []byte("a")}, true},
-		{"a panic", panickingBody{429}, adaptive.Answer{Status: 429}, true},
+		{"a panic", panickingBodyError{429}, adaptive.Answer{Status: 429}, true},
 		{"typed nil", (*bodyError)(nil), adaptive.Answer{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
