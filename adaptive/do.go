@@ -95,7 +95,7 @@ func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (
 	case hit == nil:
 		return l.throttle.Acquire(ctx, c)
 	}
-	left := l.cfg.MaxWait - l.clock.Now().Sub(wait.since)
+	left := l.cfg.Load().MaxWait - l.clock.Now().Sub(wait.since)
 	if left <= 0 && ctx.Err() == nil { // Reacquire tells of a ctx that has ended
 		return throttle.Permit{}, hit
 	}
@@ -139,7 +139,7 @@ func (l *Limiter) finish(ctx context.Context, k *call, f Feedback) result {
 
 // refused decides whether the call waits on, and with what it ends if not.
 func (l *Limiter) refused(f Feedback, r result, wait *retryWait) (again bool, err error) {
-	hit := newHit(l.cfg.Name, f, r.sent.At)
+	hit := newHit(l.name, f, r.sent.At)
 	hit.spent = true // seen from outside Do it is final
 	if wait.hit == nil {
 		wait.since = r.now
@@ -156,7 +156,7 @@ func (l *Limiter) refused(f Feedback, r result, wait *retryWait) (again bool, er
 
 func (l *Limiter) exhausted(err error) error {
 	if err == nil {
-		return fmt.Errorf("%w: limiter %q", ErrQuotaExhausted, l.cfg.Name)
+		return fmt.Errorf("%w: limiter %q", ErrQuotaExhausted, l.name)
 	}
-	return fmt.Errorf("%w: limiter %q: %w", ErrQuotaExhausted, l.cfg.Name, err)
+	return fmt.Errorf("%w: limiter %q: %w", ErrQuotaExhausted, l.name, err)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -34,12 +36,15 @@ type Config struct {
 // Limiter is a throttle.Limiter that learns from refusals. All methods are
 // safe for concurrent use.
 type Limiter struct {
-	cfg      Config
+	name     string
+	cfg      atomic.Pointer[Config] // what it points to is never changed
 	throttle *throttle.Limiter
 	governor *governor
 	clock    clock.Clock
 	observer event.Observer
 	seed     uint64
+
+	changing sync.Mutex // held by whoever changes the law or relies on which one runs, before the throttle's lock
 }
 
 // Option is a setting of New.
@@ -60,26 +65,15 @@ func New(c Config, opts ...Option) (*Limiter, error) {
 	if c.Name == "" {
 		c.Name = "limiter"
 	}
-	p := invalid.Problems{Owner: "adaptive: " + c.Name}
-	if c.MaxWait < 0 {
-		p.Addf("MaxWait", "%s is negative: use 0 for the default of %s", c.MaxWait, defaultMaxWait)
-	}
-	if c.MaxWait == 0 {
-		c.MaxWait = defaultMaxWait
-	}
-	if c.Law == nil {
-		c.Law = lawFor(c.Limits)
-	}
-	l := &Limiter{cfg: c, clock: clock.New(nil), seed: 1}
+	l := &Limiter{name: c.Name, clock: clock.New(nil), seed: 1}
 	for _, o := range opts {
 		o(l)
 	}
-	state, err := c.Law.Start(l.clock.Now(), l.seed)
-	p.AddPart("Law", err)
-	p.AddPart("Limits", c.Limits.Validate())
-	if err := p.Err(); err != nil {
+	state, err := l.start(&c, &invalid.Problems{Owner: "adaptive: " + c.Name})
+	if err != nil {
 		return nil, err
 	}
+	l.cfg.Store(&c)
 	l.governor = &governor{State: state}
 	l.throttle, err = throttle.New(c.Limits, throttle.WithName(c.Name),
 		throttle.WithClock(l.clock.Underlying()), throttle.WithGovernor(l.governor))
@@ -87,15 +81,36 @@ func New(c Config, opts ...Option) (*Limiter, error) {
 	return l, err
 }
 
+// start fills in the defaults of c, adds its problems to p and returns the first state of its law.
+func (l *Limiter) start(c *Config, p *invalid.Problems) (State, error) {
+	if c.MaxWait < 0 {
+		p.Addf("MaxWait", "%s is negative: use 0 for the default of %s", c.MaxWait, defaultMaxWait)
+	}
+	if c.MaxWait == 0 {
+		c.MaxWait = defaultMaxWait
+	}
+	state, err := c.law().Start(l.clock.Now(), l.seed)
+	p.AddPart("Law", err)
+	p.AddPart("Limits", c.Limits.Validate())
+	return state, p.Err()
+}
+
+func (c *Config) law() Law {
+	if c.Law != nil {
+		return c.Law
+	}
+	return lawFor(c.Limits)
+}
+
 // lawFor is the law of a limiter that was not given one. A concurrency that was
 // given is meant: the law begins there.
-func lawFor(lim throttle.Limits) Law {
+func lawFor(lim throttle.Limits) Measured {
 	n := max(0, lim.Concurrency) // a negative one is reported as what it is
 	return Measured{Initial: n, Max: max(defaultMax, n)}
 }
 
 // Name returns the limiter's name.
-func (l *Limiter) Name() string { return l.cfg.Name }
+func (l *Limiter) Name() string { return l.name }
 
 // Throttle returns the limiter underneath, for changing limits in place and for its statistics.
 func (l *Limiter) Throttle() *throttle.Limiter { return l.throttle }
@@ -111,7 +126,9 @@ func (l *Limiter) View() View {
 // used-up quota had closed. The history of the windows and the gate survive,
 // and so does a closing for as long as the provider asked.
 func (l *Limiter) Reset() error {
-	state, err := l.cfg.Law.Start(l.clock.Now(), l.seed)
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	state, err := l.cfg.Load().law().Start(l.clock.Now(), l.seed)
 	if err != nil {
 		return err
 	}
@@ -127,7 +144,9 @@ func (l *Limiter) Reset() error {
 // JSON, with nothing secret in it. The error is errors.ErrUnsupported for a
 // law that cannot be saved.
 func (l *Limiter) Save() (saved []byte, err error) {
-	err = fmt.Errorf("adaptive: saving what %T learnt: %w", l.cfg.Law, errors.ErrUnsupported)
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	err = fmt.Errorf("adaptive: saving what %T learnt: %w", l.cfg.Load().law(), errors.ErrUnsupported)
 	l.throttle.Look(func(now time.Time) {
 		if s, ok := l.governor.State.(Saver); ok {
 			saved, err = s.Save(now)
@@ -141,11 +160,14 @@ func (l *Limiter) Save() (saved []byte, err error) {
 // survive. What cannot be restored is a *SavedError, and changes nothing; the
 // error is errors.ErrUnsupported for a law that cannot be restored.
 func (l *Limiter) Restore(saved []byte) error {
-	law, ok := l.cfg.Law.(Restorer)
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	law := l.cfg.Load().law()
+	r, ok := law.(Restorer)
 	if !ok {
-		return fmt.Errorf("adaptive: restoring what %T learnt: %w", l.cfg.Law, errors.ErrUnsupported)
+		return fmt.Errorf("adaptive: restoring what %T learnt: %w", law, errors.ErrUnsupported)
 	}
-	state, err := law.Restore(l.clock.Now(), l.seed, saved)
+	state, err := r.Restore(l.clock.Now(), l.seed, saved)
 	if err != nil {
 		return err
 	}
@@ -167,4 +189,4 @@ func (l *Limiter) Learn(ctx context.Context, sentAt time.Time, f Feedback) {
 
 // Classify returns what the limiter makes of err: the verdict of its own
 // detector or, if that does not know it, of DefaultDetector.
-func (l *Limiter) Classify(err error) Feedback { return Classify(l.cfg.Detector, err) }
+func (l *Limiter) Classify(err error) Feedback { return Classify(l.cfg.Load().Detector, err) }

@@ -45,7 +45,7 @@ func (l *Limiter) result(now time.Time, s throttle.Sent, f Feedback, observed bo
 	case f.Verdict == Terminal:
 		l.throttle.CloseLocked(time.Time{}, l.exhausted(f.Err))
 	case f.tooLong(): // for everybody, for longer than anybody waits on the provider's word
-		hit := newHit(l.cfg.Name, f, s.At)
+		hit := newHit(l.name, f, s.At)
 		hit.spent = true
 		until := now.Add(min(f.RetryAfter, longestGate))
 		if gate := l.governor.View().GateUntil; gate.After(until) {
@@ -71,7 +71,7 @@ func (l *Limiter) tell(ctx context.Context, r result, f Feedback) {
 			Reason: f.Verdict.String() + " (" + f.Kind.String() + ")", Err: f.Err,
 		})
 		if f.Verdict == Hit {
-			l.signal(ctx, newHit(l.cfg.Name, f, r.sent.At))
+			l.signal(ctx, newHit(l.name, f, r.sent.At))
 		}
 	}
 	switch {
@@ -107,7 +107,7 @@ func (l *Limiter) emitDecisions(ctx context.Context, before int64, after *View, 
 }
 
 func (l *Limiter) emit(ctx context.Context, e event.Event) {
-	e.Source, e.Index = l.cfg.Name, event.NoIndex
+	e.Source, e.Index = l.name, event.NoIndex
 	event.Send(l.observer, e)
 	event.Send(event.From(ctx), e)
 }
