@@ -1,0 +1,175 @@
+package dialect
+
+import (
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// answer is one answer in the course of being read.
+type answer struct {
+	now     time.Time
+	status  int // of HTTP; of the error in the body, where HTTP says 200
+	header  http.Header
+	doc     document
+	reading reading
+}
+
+// newAnswer reads the body, which Auto needs to know who speaks.
+func newAnswer(now time.Time, status int, h http.Header, body []byte) (a answer) {
+	a.now, a.status, a.header = now, status, h
+	a.doc.read(body, status >= http.StatusBadRequest)
+	if name, _, _ := strings.Cut(first(h, "X-Amzn-Errortype"), ":"); name != "" {
+		a.doc.code([]byte(name))
+	}
+	if a.doc.header != nil {
+		maps.Copy(a.doc.header, h)
+		a.header = a.doc.header
+	}
+	if a.doc.failed && status < http.StatusBadRequest {
+		a.status = a.statusWithin()
+	}
+	return a
+}
+
+// statusWithin is the status that the error in an answer with 200 names.
+func (a *answer) statusWithin() int {
+	for _, c := range a.doc.codes {
+		if n, err := strconv.Atoi(c); err == nil && n >= http.StatusBadRequest && n <= 599 {
+			return n
+		}
+	}
+	return a.status
+}
+
+// refused reports whether the answer says no.
+func (a *answer) refused() bool { return a.status >= http.StatusBadRequest || a.doc.failed }
+
+// judge makes the feedback of a in the words of s.
+func (a *answer) judge(s *speaker) (f adaptive.Feedback) {
+	a.measure(s)
+	f.Meters = a.reading.meters
+	switch {
+	case a.status < http.StatusOK && !a.doc.failed || a.status > 599:
+		return f // not an answer of HTTP, or not the last one
+	case !a.refused():
+		f.Verdict = adaptive.OK
+		f.Used = clampCost(s.used(a))
+		return f
+	}
+	r := s.rule(a)
+	f.Verdict, f.Source = r.verdict, a.source()
+	if again, told := a.shouldRetry(); told && f.Verdict != adaptive.Terminal {
+		switch {
+		case !again:
+			f.Verdict = adaptive.OK
+		case f.Verdict == adaptive.OK:
+			f.Verdict = adaptive.Transient
+		}
+	}
+	if f.Verdict == adaptive.OK {
+		if a.status < http.StatusBadRequest { // a mistake, told with status 200, that was worked on
+			f.Used = clampCost(s.used(a))
+		}
+		return f
+	}
+	f.RetryAfter = a.wait(s, r)
+	if f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded {
+		f.SlowDown = r.slow || a.tooSteep()
+	}
+	if f.Verdict == adaptive.Hit {
+		f.Kind = a.kind(r)
+	}
+	return f
+}
+
+// measure reads all gauges of s.
+func (a *answer) measure(s *speaker) {
+	gauges := s.gauges
+	if gauges == nil {
+		gauges = tables.gauges
+		a.reading.readRateLimit(a.header)
+	}
+	for i := range gauges {
+		if l, ok := gauges[i].read(a.header, a.now); ok {
+			a.reading.note(l)
+		}
+	}
+	if m := a.doc.cost.meter(); m.Known {
+		a.reading.meters[throttle.Points] = m
+	}
+}
+
+// wait is how long the provider wants us to wait: by the header that is for
+// that, by the body, by the reset of what is used up, in words, at last by rule.
+func (a *answer) wait(s *speaker, r *rule) time.Duration {
+	if d, ok := retry.RetryAfter(a.header, a.now); ok {
+		return clamp(d)
+	}
+	if d, ok := wait(first(a.header, "Retry-After"), a.now); ok {
+		return d
+	}
+	if a.doc.retryKnown {
+		return a.doc.retry
+	}
+	if d := a.doc.cost.wait(); d > 0 {
+		return d
+	}
+	for _, name := range s.waits {
+		if d, ok := wait(first(a.header, name), a.now); ok {
+			return d
+		}
+	}
+	if a.reading.wait > 0 {
+		return a.reading.wait
+	}
+	if d, ok := waitIn(a.doc.message); ok {
+		return d
+	}
+	return r.wait
+}
+
+// kind is which limit refused: by rule, by what the body says, at last by what is used up.
+func (a *answer) kind(r *rule) adaptive.Kind {
+	if r.kind != adaptive.UnknownKind {
+		return r.kind
+	}
+	if k := a.kindSaid(); k != adaptive.UnknownKind {
+		return k
+	}
+	return a.reading.kind
+}
+
+// source is the status with the first code that says more. What is no plain
+// word is left out, because sources end up in logs.
+func (a *answer) source() string {
+	text := "status " + strconv.Itoa(a.status)
+	for _, c := range a.doc.codes {
+		if _, err := strconv.Atoi(c); err != nil && c != "error" && word(c) {
+			return text + " " + c
+		}
+	}
+	return text
+}
+
+func word(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !letter(c) && (c < '0' || c > '9') && c != '_' && c != '-' && c != '.' {
+			return false
+		}
+	}
+	return len(s) <= 64
+}
+
+func clampCost(c throttle.Cost) throttle.Cost {
+	return throttle.Cost{
+		Requests: bounded(c.Requests), Tokens: bounded(c.Tokens), Input: bounded(c.Input),
+		Output: bounded(c.Output), Points: bounded(c.Points),
+	}
+}

@@ -1,0 +1,48 @@
+package dialect
+
+import (
+	"net/http"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// anthropic follows https://platform.claude.com/docs/en/api/rate-limits, read
+// in 2026. Its resets are when a bucket is full again, and what is left of
+// tokens is rounded to thousands.
+func anthropic() speaker {
+	return speaker{
+		name:  Anthropic,
+		hosts: []string{"anthropic.com"},
+		marks: []string{"Anthropic-Organization-Id", "Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Tokens-Limit"},
+		shape: func(d *document) bool { return d.shape.all(hasTypeError) },
+		gauges: []gauge{
+			anthropicGauge(throttle.Requests, "Ratelimit-Requests"),
+			anthropicGauge(throttle.Tokens, "Ratelimit-Tokens"), // whichever limit is the tightest now
+			anthropicGauge(throttle.InputTokens, "Ratelimit-Input-Tokens"),
+			anthropicGauge(throttle.OutputTokens, "Ratelimit-Output-Tokens"),
+			anthropicGauge(throttle.InputTokens, "Fast-Input-Tokens"),
+			anthropicGauge(throttle.OutputTokens, "Fast-Output-Tokens"),
+			// Not the Priority Tier: what finds it empty goes to the standard tier.
+		},
+		rules: []rule{
+			{ // the customer's own spend limit
+				status: statuses(http.StatusBadRequest, tooMany), text: "you have reached your specified", verdict: adaptive.Terminal,
+			},
+			{code: "billing_error", verdict: adaptive.Terminal},
+			{code: "overloaded_error", verdict: adaptive.Overloaded}, // also within a stream
+			{status: statuses(tooMany), text: "acceleration|usage increase rate", verdict: adaptive.Hit, slow: true},
+			{code: "enforced_spend_limit_reached", verdict: adaptive.Terminal}, // its type is rate_limit_error
+			{code: "rate_limit_error", verdict: adaptive.Hit},
+			{code: "api_error timeout_error", verdict: adaptive.Transient},
+		},
+		used: func(a *answer) throttle.Cost { return a.doc.usage.uncached() },
+	}
+}
+
+func anthropicGauge(unit throttle.Unit, name string) gauge {
+	return gauge{
+		unit: unit, limit: "Anthropic-" + name + "-Limit",
+		remaining: "Anthropic-" + name + "-Remaining", reset: "Anthropic-" + name + "-Reset",
+	}
+}

@@ -1,0 +1,68 @@
+package dialect
+
+import (
+	"net/http"
+	"strings"
+)
+
+// speaker finds out who has answered. Header fields go before the shape of the
+// body, which people imitate; among either the first in the order of the
+// tables wins, which has those that nobody imitates first and OpenAI last. Who
+// is not recognised is read as Generic.
+func (a *answer) speaker() *speaker {
+	for _, s := range tables.speakers {
+		if s.marked(a.header) {
+			return s
+		}
+	}
+	for _, s := range tables.speakers {
+		if s.shape != nil && s.shape(&a.doc) {
+			return s
+		}
+	}
+	return tables.byName[Generic]
+}
+
+// marked reports whether h has a field that only s sends.
+func (s *speaker) marked(h http.Header) bool {
+	for _, m := range s.marks {
+		if _, ok := h[m]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// whose says by path who is asked, where the host is a gateway.
+func whose(path string) Name {
+	switch {
+	case strings.HasSuffix(path, "/v1/messages"), strings.HasSuffix(path, "/v1/messages/count_tokens"):
+		return Anthropic
+	case strings.Contains(path, "/openai/deployments/"):
+		return Azure
+	case strings.Contains(path, ":generateContent"), strings.Contains(path, ":streamGenerateContent"),
+		strings.Contains(path, ":embedContent"), strings.Contains(path, ":batchEmbedContents"):
+		return Gemini
+	case strings.HasPrefix(path, "/model/") && (strings.Contains(path, "/converse") || strings.Contains(path, "/invoke")):
+		return Bedrock
+	}
+	return Generic
+}
+
+// asked is whom a request of the dialect Auto is for.
+func asked(r *http.Request) Name {
+	if r == nil {
+		return Generic
+	}
+	host := r.Host
+	if r.URL != nil && r.URL.Host != "" {
+		host = r.URL.Host
+	}
+	if n := ByHost(host); n != Auto {
+		return n
+	}
+	if r.URL == nil {
+		return Generic
+	}
+	return whose(r.URL.Path)
+}

@@ -1,0 +1,121 @@
+package dialect
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/headrace/headrace/adaptive"
+)
+
+// The statuses that the tables name most, and two that are not registered with IANA.
+const (
+	forbidden   = http.StatusForbidden
+	tooMany     = http.StatusTooManyRequests
+	unavailable = http.StatusServiceUnavailable
+
+	statusCapacity   = 498 // Groq: the flex tier is full
+	statusOverloaded = 529 // Anthropic and others: the whole service is full
+)
+
+// statuses keeps the tables short.
+func statuses(s ...int) []int { return s }
+
+// common returns the rules that hold wherever a provider says nothing else:
+// RFC 9110, the problem types of draft-ietf-httpapi-ratelimit-headers, and the
+// codes that those who imitate OpenAI have taken over.
+func common() []rule {
+	return []rule{
+		{code: "abnormal-usage-detected", verdict: adaptive.OK},
+		{code: "temporary-reduced-capacity", verdict: adaptive.Overloaded},
+		{
+			code: "insufficient_quota credit_balance_exhausted organization_spend_limit_exceeded project_spend_limit_exceeded " +
+				"organization_usage_limit_exceeded billing_hard_limit_reached enforced_spend_limit_reached",
+			verdict: adaptive.Terminal,
+		},
+		{status: statuses(http.StatusPaymentRequired), verdict: adaptive.Terminal},
+		{status: statuses(tooMany), text: "request too large", verdict: adaptive.OK},
+		{status: statuses(tooMany), when: largerThanLimit, verdict: adaptive.OK},
+		{status: statuses(tooMany), verdict: adaptive.Hit},
+		{status: statuses(statusOverloaded), verdict: adaptive.Overloaded},
+		{status: statuses(unavailable), when: (*answer).tooSteep, verdict: adaptive.Overloaded},
+		{
+			status: statuses(unavailable), verdict: adaptive.Overloaded,
+			when: func(a *answer) bool { return a.header.Get("Retry-After") != "" || a.header.Get("Retry-After-Ms") != "" },
+		},
+		{status: statuses(http.StatusRequestTimeout), verdict: adaptive.Transient},
+		{verdict: adaptive.Transient, when: func(a *answer) bool { return a.status >= http.StatusInternalServerError }},
+		{verdict: adaptive.OK},
+	}
+}
+
+// largerThanLimit reports whether the message says that more was requested
+// than the limit is: "Limit 30000, Requested 30601".
+func largerThanLimit(a *answer) bool {
+	limit, okLimit := numberAfter(a.doc.message, "limit ")
+	requested, okRequested := numberAfter(a.doc.message, "requested ")
+	return okLimit && okRequested && requested > limit
+}
+
+func numberAfter(text, lead string) (int64, bool) {
+	for {
+		_, rest, found := strings.Cut(text, lead)
+		if !found {
+			return 0, false
+		}
+		digits := 0
+		for digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '9' {
+			digits++
+		}
+		if n, ok := whole(rest[:digits]); ok {
+			return n, true
+		}
+		text = rest
+	}
+}
+
+// tooSteep reports whether the provider says that the calls came in a ramp too
+// steep, which is OpenAI's use of "slow down". With status 429 the words alone
+// are what many say of any limit.
+func (a *answer) tooSteep() bool {
+	return a.hasCode("slow_down") || a.status == unavailable && a.says("slow down")
+}
+
+// kindSaid is which limit the body names: by the type of the error, as OpenAI
+// does, or in words. "Too many requests" is the name of the status and no word.
+func (a *answer) kindSaid() adaptive.Kind {
+	for _, c := range a.doc.codes {
+		switch c {
+		case "requests":
+			return adaptive.KindRequests
+		case "tokens":
+			return adaptive.KindTokens
+		case "concurrency":
+			return adaptive.KindConcurrency
+		}
+	}
+	switch {
+	case a.doc.quota.kind != adaptive.UnknownKind:
+		return a.doc.quota.kind
+	case a.says("concurren|in flight|in-flight"):
+		return adaptive.KindConcurrency
+	case a.says("tokens per|tokens / min|token rate limit|(tpm)|(tpd)|too many tokens|input tokens|output tokens"):
+		return adaptive.KindTokens
+	case a.says("requests per|requests / min|call rate limit|(rpm)|(rpd)|request rate"):
+		return adaptive.KindRequests
+	}
+	return adaptive.UnknownKind
+}
+
+// shouldRetry is what the header x-should-retry says, by which the official
+// SDKs go before any rule.
+func (a *answer) shouldRetry() (again, told bool) {
+	for _, name := range [...]string{"X-Should-Retry", "Stripe-Should-Retry"} {
+		switch strings.ToLower(strings.TrimSpace(first(a.header, name))) {
+		case "true":
+			return true, true
+		case "false":
+			return false, true
+		}
+	}
+	return false, false
+}

@@ -1,0 +1,80 @@
+package dialect
+
+import "github.com/headrace/headrace/throttle"
+
+// speaker is what is known of one dialect. It is data: the readers are the
+// same for all.
+type speaker struct {
+	name   Name
+	hosts  []string // whose subdomains count too; or patterns, see path.Match
+	marks  []string // header fields that only this one sends
+	shape  func(*document) bool
+	gauges []gauge  // nil: the RateLimit and X-RateLimit fields
+	waits  []string // fields that tell a wait when a call was refused
+	rules  []rule   // that go before the common ones
+
+	used   func(*answer) throttle.Cost // by a call that was answered
+	charge func(*request) throttle.Cost
+}
+
+// rule returns the rule that judges a, which says no.
+func (s *speaker) rule(a *answer) *rule {
+	for _, rules := range [...][]rule{s.rules, tables.common} {
+		for i := range rules {
+			if rules[i].fits(a) {
+				return &rules[i]
+			}
+		}
+	}
+	return &tables.common[len(tables.common)-1]
+}
+
+// tables holds all that is constant. The speakers stand in the order in which
+// Auto tries them: who has a language of his own before those whom others imitate.
+var tables = newTables() //nolint:gochecknoglobals // tables
+
+type allTables struct {
+	speakers []*speaker
+	byName   map[Name]*speaker
+	common   []rule
+	gauges   []gauge
+}
+
+func newTables() *allTables {
+	t := &allTables{common: common(), gauges: plainGauges(), byName: map[Name]*speaker{}}
+	for _, group := range [][]speaker{{anthropic(), azure(), gemini()}, inference(), services(), {openAI()}, standard()} {
+		for i := range group {
+			s := &group[i]
+			if s.used == nil {
+				s.used = tokensUsed
+			}
+			if s.charge == nil {
+				s.charge = chargeSum
+			}
+			t.speakers = append(t.speakers, s)
+			t.byName[s.name] = s
+		}
+	}
+	return t
+}
+
+func tokensUsed(a *answer) throttle.Cost { return a.doc.usage.tokens() }
+
+// plainGauges are the fields of those who follow a standard, a draft, or custom.
+func plainGauges() []gauge {
+	return append([]gauge{
+		{limit: "Ratelimit-Limit", remaining: "Ratelimit-Remaining", reset: "Ratelimit-Reset"},
+		{limit: "X-Ratelimit-Limit", remaining: "X-Ratelimit-Remaining", reset: "X-Ratelimit-Reset"},
+		{limit: "X-Rate-Limit-Limit", remaining: "X-Rate-Limit-Remaining", reset: "X-Rate-Limit-Reset"},
+	}, openAIGauges()...)
+}
+
+// standard are the dialects that are not one provider's.
+func standard() []speaker {
+	return []speaker{
+		{name: IETF, marks: []string{"Ratelimit", "Ratelimit-Policy", "Ratelimit-Limit"}, shape: func(d *document) bool {
+			return d.shape.all(hasProblemType)
+		}},
+		{name: Generic},
+	}
+}
