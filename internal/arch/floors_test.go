@@ -19,6 +19,7 @@ type arrow struct{ from, to string }
 // and no others. The first pattern that matches wins.
 var house = []place{
 	{"internal/simulate/...", 3},
+	{"internal/presetgen", 4},
 	{"internal/...", 0},
 	{"event", 0},
 

@@ -1,0 +1,74 @@
+package presets
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// MaxAge is how old a preset may be before WarnStale speaks: a year.
+const MaxAge = 365 * 24 * time.Hour
+
+// Precision is how exactly a date is known.
+type Precision uint8
+
+// How exactly a date can be known.
+const (
+	ByDay   Precision = iota // 2026-07-15
+	ByMonth                  // 2026-07
+	ByYear                   // 2026
+)
+
+func (p Precision) layout() string {
+	return [...]string{ByDay: time.DateOnly, ByMonth: "2006-01", ByYear: "2006"}[min(p, ByYear)]
+}
+
+func parseDate(s string) (t time.Time, p Precision, ok bool) {
+	for p := range ByYear + 1 {
+		if t, err := time.Parse(p.layout(), s); err == nil {
+			return t, p, true
+		}
+	}
+	return time.Time{}, 0, false
+}
+
+// Date writes AsOf as exactly as it is known: 2026-07-15, 2026-07 or 2026. It
+// is empty for a profile without a date.
+func (p Profile) Date() string {
+	if p.AsOf.IsZero() {
+		return ""
+	}
+	return p.AsOf.Format(p.Precision.layout())
+}
+
+// Age returns how long before now the source said so, at most: a date that is
+// known by its year counts from January. It is 0 for a profile without a date.
+func (p Profile) Age(now time.Time) time.Duration {
+	if p.AsOf.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(p.AsOf))
+}
+
+// Stale tells whether the profile is older than MaxAge.
+func (p Profile) Stale(now time.Time) bool { return p.Age(now) > MaxAge }
+
+//nolint:gochecknoglobals // WarnStale promises one line a process
+var warned sync.Map // of ID
+
+// WarnStale logs one line if the profile is older than MaxAge, and reports
+// whether it did: once per process and ID, however many limiters are made of
+// it. Whoever makes one calls it with the logger it was given; with a nil
+// logger it does nothing. Safe for concurrent use.
+func (p Profile) WarnStale(log *slog.Logger, now time.Time) bool {
+	if log == nil || !p.Stale(now) {
+		return false
+	}
+	if _, again := warned.LoadOrStore(p.ID, nil); again {
+		return false
+	}
+	log.Warn("presets: the numbers are older than a year: compare them with what the provider says now",
+		slog.String("preset", string(p.ID)), slog.String("as_of", p.Date()), slog.Bool("estimated", p.Estimated),
+		slog.Int("days", int(p.Age(now)/(24*time.Hour))), slog.String("source", p.Source.URL))
+	return true
+}

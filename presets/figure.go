@@ -1,0 +1,124 @@
+package presets
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+const (
+	day = 24 * time.Hour
+	// month is the longest there is: who keeps to it keeps to every calendar month.
+	month = 31 * day
+
+	billion  = 1_000_000_000
+	trillion = 1000 * billion
+)
+
+// figure is what a number of a row means, and up to where it can be believed.
+type figure struct {
+	key    string
+	most   int64
+	unit   throttle.Unit
+	per    time.Duration // 0: no window
+	points string        // what one of the Points is
+}
+
+// figures are in the order in which a profile lists its windows.
+//
+//nolint:gochecknoglobals // a table
+var figures = [...]figure{
+	{key: "min_interval_s", most: 86_400},
+	{key: "rps", most: 1_000_000, per: time.Second},
+	{key: "per_10s", most: 10_000_000, per: 10 * time.Second},
+	{key: "rpm", most: 10_000_000, per: time.Minute},
+	{key: "per_5min", most: 50_000_000, per: 5 * time.Minute},
+	{key: "rph", most: 100_000_000, per: time.Hour},
+	{key: "rpd", most: billion, per: day},
+	{key: "per_month", most: 10 * billion, per: month},
+	{key: "tpm", most: 10 * billion, unit: throttle.Tokens, per: time.Minute},
+	{key: "tpd", most: trillion, unit: throttle.Tokens, per: day},
+	{key: "itpm", most: 10 * billion, unit: throttle.InputTokens, per: time.Minute},
+	{key: "uncached_itpm", most: 10 * billion, unit: throttle.InputTokens, per: time.Minute},
+	{key: "otpm", most: 10 * billion, unit: throttle.OutputTokens, per: time.Minute},
+	{key: "points_per_s", most: 10_000_000, unit: throttle.Points, per: time.Second, points: "points"},
+	{key: "points_per_min", most: 100_000_000, unit: throttle.Points, per: time.Minute, points: "points"},
+	{key: "ipm", most: 1_000_000, unit: throttle.Points, per: time.Minute, points: "images"},
+	{key: "inputs_per_min", most: 100_000_000, unit: throttle.Points, per: time.Minute, points: "inputs"},
+	{key: "audio_s_per_hour", most: billion, unit: throttle.Points, per: time.Hour, points: "seconds of audio"},
+	{key: "audio_s_per_day", most: 10 * billion, unit: throttle.Points, per: day, points: "seconds of audio"},
+	{key: "concurrency", most: 100_000},
+	{key: "burst", most: 10_000_000},
+	{key: string(BatchQueueTokens), most: trillion},
+	{key: string(BatchQueueRequests), most: billion},
+	{key: string(RPMPer1kTPM), most: 1_000_000},
+}
+
+func findFigure(key string) (f figure, ok bool) {
+	for _, f := range figures {
+		if f.key == key {
+			return f, true
+		}
+	}
+	return figure{}, false
+}
+
+// inputOnly is what a row's counts says when its tpm leaves output out.
+const inputOnly = "input tokens"
+
+// limits turns the numbers of a row into the parts of a profile.
+//
+// A window is Sliding whenever nothing tells when its period begins: whatever
+// clock the provider goes by, no period of his then sees more than its Max. A
+// reset tells it for days, and they are Fixed. A burst makes the shortest window
+// of requests, or else of points, a Bucket.
+func (c *checker) limits(r *row, p *Profile) {
+	reset, fixed := c.reset(r)
+	burst, bursting := r.numbers["burst"]
+	for _, f := range figures {
+		n, given := r.numbers[f.key]
+		if !given {
+			continue
+		}
+		w := throttle.Sliding(n, f.per)
+		switch {
+		case f.key == "min_interval_s":
+			w = throttle.Sliding(1, time.Duration(n)*time.Second)
+		case f.per == 0:
+			other(p, f.key, n)
+			continue
+		case f.per == day && fixed:
+			w = throttle.Fixed(n, day, reset)
+		case bursting && (f.unit == throttle.Requests || f.unit == throttle.Points):
+			w, bursting = throttle.Bucket(float64(n)/f.per.Seconds(), burst), false
+		}
+		unit := f.unit
+		if f.key == "tpm" && r.texts["counts"] == inputOnly {
+			unit = throttle.InputTokens
+		}
+		if f.points != "" && p.Points != "" && p.Points != f.points {
+			c.add(r, f.key, "the row counts %s already: there is one kind of points, so make two rows", p.Points)
+		}
+		if f.points != "" {
+			p.Points = f.points
+		}
+		p.Limits.Windows = append(p.Limits.Windows, w.Of(unit))
+	}
+	if bursting {
+		c.add(r, "burst", "there is no rate that it could be the burst of: add rps or rpm")
+	}
+}
+
+// other takes over a number that is no window.
+func other(p *Profile, key string, n int64) {
+	switch key {
+	case "concurrency":
+		p.Limits.Concurrency = int(n)
+	case "burst":
+	default:
+		if p.Extra == nil {
+			p.Extra = map[Fact]int64{}
+		}
+		p.Extra[Fact(key)] = n
+	}
+}

@@ -1,0 +1,240 @@
+package presets_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/throttle"
+)
+
+func lookup(t *testing.T, name string) presets.Profile {
+	t.Helper()
+	p, err := presets.Lookup(name)
+	require.NoError(t, err)
+	return p
+}
+
+func TestPriorIsPaceAndNotQuota(t *testing.T) {
+	for name, want := range map[string]string{
+		"openai/tier1/gpt-4o-mini":           "500/min, 200000 tokens/min",
+		"gemini/free/gemini-3.6-flash":       "5/min, 250000 input tokens/min",
+		"github/authenticated/rest":          "5000/h",
+		"cohere/trial/embed":                 "2000 points/min",
+		"groq/free/whisper-large-v3":         "20/min, 7200 points/h",
+		"shopify/standard/rest-admin":        "bucket 2/s burst 40",
+		"generic/conservative":               "20/min, 2 concurrent",
+		"aws-bedrock/default/bedrock-mantle": "unlimited",
+	} {
+		assert.Equal(t, want, lookup(t, name).Prior().String(), "%s", name)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	for id, p := range presets.All() {
+		c := p.Config()
+		_, err := adaptive.New(c)
+		require.NoError(t, err, "%s", id)
+		law, ok := c.Law.(adaptive.Measured)
+		require.True(t, ok)
+		assert.Equal(t, p.Prior(), law.Prior)
+		assert.Equal(t, string(id), c.Name)
+		require.NotNil(t, c.Detector)
+		if p.Hard {
+			assert.Equal(t, p.Limits, c.Limits, "%s", id)
+		} else {
+			assert.Equal(t, throttle.Limits{}, c.Limits, "%s", id)
+		}
+		if n := p.Limits.Concurrency; n > 0 {
+			assert.Equal(t, n, law.WithDefaults().Initial, "%s", id)
+		} else {
+			assert.Equal(t, 4, law.WithDefaults().Initial, "%s", id)
+		}
+		assert.Equal(t, max(200, p.Limits.Concurrency), law.WithDefaults().Max, "%s", id)
+	}
+	_, err := adaptive.New(presets.Profile{ID: "a/b"}.Config())
+	require.NoError(t, err, "one that no table has seen")
+}
+
+func TestHardAreTheRulesOfPoliteness(t *testing.T) {
+	for id, p := range presets.All() {
+		hard := p.Provider == "generic" || p.Provider == "arxiv" || p.Provider == "osm-nominatim" || p.Provider == "sec-edgar"
+		assert.Equal(t, hard, p.Hard, "%s", id)
+	}
+	assert.True(t, lookup(t, "arxiv/any").Hard, "a tier of hard rows is hard")
+}
+
+func TestConcurrencyIsRateTimesLatency(t *testing.T) {
+	profile := func(l throttle.Limits) presets.Profile { return presets.Profile{ID: "a/b", Limits: l} }
+	of := func(w ...throttle.Window) presets.Profile { return profile(throttle.Limits{Windows: w}) }
+	perMinute := throttle.Sliding(600, time.Minute)
+	for _, tc := range []struct {
+		name    string
+		p       presets.Profile
+		latency time.Duration
+		want    int
+	}{
+		{"10/s x 2 s", of(perMinute), 2 * time.Second, 20},
+		{"rounded up", of(perMinute), 2001 * time.Millisecond, 21},
+		{"no dust", of(throttle.Sliding(100, time.Second)), 50 * time.Millisecond, 5},
+		{"no dust above", of(throttle.Sliding(100, time.Minute)), 4200 * time.Millisecond, 7},
+		{"the lowest rate, wherever it stands", of(throttle.Sliding(1, time.Second), perMinute), 5 * time.Second, 5},
+		{"at least one", of(perMinute), 0, 1},
+		{"of a negative latency too", of(perMinute), -time.Hour, 1},
+		{"the lowest rate", of(perMinute, throttle.Sliding(1, time.Second)), 5 * time.Second, 5},
+		{"a quota is no rate", of(perMinute, throttle.Sliding(10, 24*time.Hour)), 2 * time.Second, 20},
+		{"tokens are no requests", of(perMinute, throttle.Sliding(1, time.Minute).Of(throttle.Tokens)), 2 * time.Second, 20},
+		{"its own bound", profile(throttle.Limits{Concurrency: 3, Windows: []throttle.Window{perMinute}}), time.Minute, 3},
+		{"no rate", profile(throttle.Limits{Concurrency: 3}), time.Minute, 3},
+		{"nothing", profile(throttle.Limits{}), time.Minute, 0},
+		{"no overflow", of(throttle.Sliding(1<<40, time.Millisecond)), 1e6 * time.Hour, math.MaxInt32},
+	} {
+		assert.Equal(t, tc.want, tc.p.Concurrency(tc.latency), tc.name)
+	}
+}
+
+func TestScaled(t *testing.T) {
+	p, err := lookup(t, "openai/tier1/gpt-4o-mini").Scaled(0.29)
+	require.NoError(t, err)
+	assert.Equal(t, "145/min, 2900/day, 58000 tokens/min", p.Limits.String())
+	assert.EqualValues(t, 2_000_000, p.Extra[presets.BatchQueueTokens])
+	assert.EqualValues(t, 500, lookup(t, "openai/tier1/gpt-4o-mini").Limits.Windows[0].Max(), "a copy")
+
+	p, err = lookup(t, "gemini/free/gemini-3.6-flash").Scaled(1.0 / 3)
+	require.NoError(t, err)
+	assert.Equal(t, "1/min, fixed 6/day@America/Los_Angeles, 83333 input tokens/min", p.Limits.String())
+
+	p, err = lookup(t, "shopify/standard/rest-admin").Scaled(0.5)
+	require.NoError(t, err)
+	assert.Equal(t, "bucket 1/s burst 20", p.Limits.String())
+
+	p, err = lookup(t, "arxiv/any").Scaled(0.01)
+	require.NoError(t, err)
+	assert.Equal(t, "1/3s, 1/min, 1 concurrent", p.Limits.String(), "1 is the least")
+
+	for _, share := range []float64{0, -1, 1.0001, 80, math.NaN(), math.Inf(1)} {
+		_, err := p.Scaled(share)
+		var field *throttle.FieldError
+		require.ErrorAs(t, err, &field)
+		assert.Equal(t, "Scaled", field.Field)
+	}
+	odd := presets.Profile{ID: "a/b", Limits: throttle.Limits{Windows: []throttle.Window{{}}}}
+	_, err = odd.Scaled(0.5)
+	require.ErrorContains(t, err, "presets: a/b: Limits.Windows[0]: ")
+}
+
+func TestScaledProperties(t *testing.T) {
+	var all []presets.Profile
+	for _, p := range presets.All() {
+		all = append(all, p)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		p := rapid.SampledFrom(all).Draw(t, "preset")
+		if rapid.Bool().Draw(t, "own") {
+			w := throttle.Fixed(rapid.Int64Range(1, throttle.MaxAmount).Draw(t, "max"), time.Duration(rapid.Int64Range(1, 1e15).Draw(t, "per")), time.Time{})
+			p.Limits.Windows = []throttle.Window{w.Of(throttle.Unit(rapid.IntRange(0, 4).Draw(t, "unit")))}
+		}
+		share := rapid.Float64Range(1e-6, 1).Draw(t, "share")
+		q, err := p.Scaled(share)
+		require.NoError(t, err)
+		require.NoError(t, q.Limits.Validate())
+		require.Len(t, q.Limits.Windows, len(p.Limits.Windows))
+		within := func(n, of int64) {
+			exact := share * float64(of)
+			assert.LessOrEqual(t, float64(n), math.Max(1, exact*(1+1e-12)))
+			assert.Greater(t, float64(n), exact*(1-1e-12)-1)
+			assert.GreaterOrEqual(t, n, int64(1))
+		}
+		for i, w := range q.Limits.Windows {
+			was := p.Limits.Windows[i]
+			within(w.Max(), was.Max())
+			assert.Equal(t, was.Unit(), w.Unit())
+			if !strings.HasPrefix(w.String(), "bucket") {
+				assert.InEpsilon(t, float64(was.Max())/was.Rate(), float64(w.Max())/w.Rate(), 1e-9)
+				assert.Equal(t, strings.SplitN(was.String(), "/", 2)[1], strings.SplitN(w.String(), "/", 2)[1])
+			} else {
+				assert.InEpsilon(t, was.Rate()*share, w.Rate(), 1e-12)
+			}
+		}
+		if n := p.Limits.Concurrency; n > 0 {
+			within(int64(q.Limits.Concurrency), int64(n))
+		}
+		whole, err := p.Scaled(1)
+		require.NoError(t, err)
+		assert.Equal(t, p.Limits.String(), whole.Limits.String())
+	})
+}
+
+func TestDatesAndAge(t *testing.T) {
+	at := func(s string) time.Time {
+		d, err := time.Parse(time.DateOnly, s)
+		require.NoError(t, err)
+		return d
+	}
+	for _, tc := range []struct {
+		name, date string
+		precision  presets.Precision
+		asOf       string
+	}{
+		{"openai/tier1/gpt-4o-mini", "2026-09-24", presets.ByDay, "2026-09-24"},
+		{"openai/tier1/gpt-5.5", "2026-07", presets.ByMonth, "2026-07-01"},
+		{"ncbi-eutils/no-key/all", "2025", presets.ByYear, "2025-01-01"},
+	} {
+		p := lookup(t, tc.name)
+		assert.Equal(t, tc.date, p.Date())
+		assert.Equal(t, tc.precision, p.Precision)
+		assert.Equal(t, at(tc.asOf), p.AsOf)
+		assert.False(t, p.Stale(p.AsOf.Add(presets.MaxAge)))
+		assert.True(t, p.Stale(p.AsOf.Add(presets.MaxAge+1)))
+		assert.Equal(t, time.Hour, p.Age(p.AsOf.Add(time.Hour)))
+		assert.Zero(t, p.Age(p.AsOf.Add(-time.Hour)), "a clock that is behind")
+	}
+}
+
+func TestWarnStaleSpeaksOnceAProcessAndPreset(t *testing.T) {
+	var out bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&out, nil))
+	p := lookup(t, "ncbi-eutils/api-key/all")
+	p.ID = presets.ID(fmt.Sprintf("run/%d", time.Now().UnixNano())) // go test -count is one process
+	old := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+	assert.False(t, p.WarnStale(nil, old), "nobody listens, so it is not said yet")
+	assert.False(t, p.WarnStale(log, p.AsOf.Add(presets.MaxAge)), "it is not stale")
+	var said sync.Map
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			if p.WarnStale(log, old) {
+				said.Store(i, true)
+			}
+		})
+	}
+	wg.Wait()
+	n := 0
+	said.Range(func(any, any) bool { n++; return true })
+	assert.Equal(t, 1, n)
+	assert.Equal(t, 1, strings.Count(out.String(), "\n"))
+	for _, want := range []string{"level=WARN", "preset=run/", "as_of=2025", "estimated=true", "days=689", "source=\"https://support.nlm.nih.gov"} {
+		assert.Contains(t, out.String(), want)
+	}
+	p.ID += "x"
+	assert.True(t, p.WarnStale(log, old), "another preset has its own line")
+}
+
+func TestErrorsOfLookupCanBeTold(t *testing.T) {
+	_, err := presets.ID("nobody/x").Profile()
+	_, unknown := errors.AsType[*presets.UnknownError](err)
+	assert.True(t, unknown)
+}
