@@ -1,0 +1,405 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/throttle"
+)
+
+func TestRegisterOfATakenName(t *testing.T) {
+	r := newRegistry(t, text(t, "ols: 4/s"))
+	_, err := r.Register("bioportal", adaptive.Config{Name: "something else"})
+	require.NoError(t, err)
+	assert.Equal(t, "bioportal", r.Get("bioportal").Name())
+	for _, name := range []string{"ols", "OLS", " Bioportal\n"} {
+		l, err := r.Register(name, config(t, "1/s"))
+		assert.Nil(t, l)
+		assert.ErrorIs(t, err, registry.ErrExists)
+		var exists *registry.ExistsError
+		require.ErrorAs(t, err, &exists)
+		assert.Equal(t, strings.ToLower(strings.TrimSpace(name)), exists.Name)
+		assert.ErrorContains(t, err, "Replace changes its limiter in place")
+	}
+	assert.Equal(t, "4/s", r.Get("ols").Throttle().Limits().String())
+}
+
+func TestNamesThatAreRefused(t *testing.T) {
+	r := newRegistry(t, registry.Config{})
+	for name, problem := range map[string]string{
+		"": "the name is empty", "  ": "the name is empty", "a\x00b": "cannot be printed",
+		"Default": "Config.Default", "crawl/*": "Hosts in the Config", strings.Repeat("x", 300): "longer than 256 bytes",
+	} {
+		for about, give := range map[string]func(string, adaptive.Config) (*adaptive.Limiter, error){
+			"Register": r.Register, "GetOrCreate": r.GetOrCreate, "Replace": r.Replace,
+		} {
+			_, err := give(name, adaptive.Config{})
+			assert.ErrorContains(t, err, problem, about)
+			assert.ErrorAs(t, err, new(*registry.FieldError))
+		}
+	}
+	assert.Empty(t, r.Names())
+}
+
+// A configuration that cannot be used leaves the name free.
+func TestAConfigurationThatCannotBeUsed(t *testing.T) {
+	r := newRegistry(t, registry.Config{})
+	bad := adaptive.Config{MaxWait: -1}
+	for about, give := range map[string]func(string, adaptive.Config) (*adaptive.Limiter, error){
+		"Register": r.Register, "GetOrCreate": r.GetOrCreate, "Replace": r.Replace,
+	} {
+		l, err := give("ols", bad)
+		assert.Nil(t, l, about)
+		assert.ErrorContains(t, err, "adaptive: ols: MaxWait: -1ns is negative", about)
+		assert.False(t, r.Exists("ols"), about)
+	}
+	l, err := r.Register("ols", config(t, "1/s"))
+	require.NoError(t, err)
+	_, err = r.Replace("ols", bad)
+	require.Error(t, err)
+	assert.Equal(t, "1/s", l.Throttle().Limits().String())
+
+	r = newRegistry(t, text(t, "ols: 4/s"))
+	_, err = r.Replace("ols", bad) // before it was made
+	require.Error(t, err)
+	assert.Equal(t, "4/s", r.Get("ols").Throttle().Limits().String())
+}
+
+func TestReplaceOfWhatWasNotMadeYet(t *testing.T) {
+	r := newRegistry(t, text(t, "ols: 4/s"))
+	l, err := r.Replace("ols", config(t, "5/s"))
+	require.NoError(t, err)
+	assert.Same(t, l, r.Get("ols"))
+	assert.Equal(t, "5/s", l.Throttle().Limits().String())
+	l, err = r.Replace("bioportal", config(t, "6/s"))
+	require.NoError(t, err)
+	assert.Same(t, l, r.Get("bioportal"))
+}
+
+// A law of a preset's configuration has its Name, which is not the registry's.
+func TestReplaceIgnoresTheNameOfTheConfiguration(t *testing.T) {
+	r := newRegistry(t, registry.Config{})
+	l := r.For("ols", "")
+	_, err := r.Replace("ols", adaptive.Config{Name: "openai/tier1"})
+	require.NoError(t, err)
+	assert.Equal(t, "ols", l.Name())
+}
+
+func TestRemoveLeavesTheLimiterToItsUsers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRegistry(t, text(t, "default: 9/s; ols: 1/s"))
+		l := r.Get("ols")
+		require.NoError(t, do(t.Context(), l, func(context.Context) error { return nil }))
+		var wg sync.WaitGroup
+		wg.Go(func() { assert.NoError(t, do(t.Context(), l, func(context.Context) error { return nil })) })
+		synctest.Wait()
+		assert.True(t, r.Remove(" OLS"))
+		assert.False(t, r.Remove("ols"))
+		assert.Nil(t, r.Get("ols"))
+		next := r.For("ols", "")
+		assert.NotSame(t, l, next)
+		assert.Equal(t, "9/s", next.Throttle().Limits().String(), "the configuration is gone, too")
+		wg.Wait()
+		assert.Equal(t, int64(2), l.Throttle().Stats().Admitted)
+	})
+}
+
+func TestReset(t *testing.T) {
+	r := newRegistry(t, text(t, "ols: 4/s; bioportal: 2/s"))
+	quota := adaptive.Feedback{Verdict: adaptive.Terminal}
+	for _, l := range r.All() {
+		l.Learn(t.Context(), time.Now(), quota)
+	}
+	require.NoError(t, r.Reset("OLS"))
+	assert.NoError(t, r.Get("ols").Throttle().Stats().Closed)
+	assert.ErrorIs(t, r.Get("bioportal").Throttle().Stats().Closed, adaptive.ErrQuotaExhausted)
+	require.NoError(t, r.ResetAll())
+	assert.NoError(t, r.Get("bioportal").Throttle().Stats().Closed)
+
+	err := r.Reset("biportal")
+	assert.EqualError(t, err, `registry: no limiter is named "biportal": did you mean bioportal?`)
+	var unknown *registry.UnknownError
+	require.ErrorAs(t, err, &unknown)
+	assert.Equal(t, []string{"bioportal"}, unknown.Near)
+	_, err = r.Register("abioportal", adaptive.Config{})
+	require.NoError(t, err)
+	assert.ErrorContains(t, r.Reset("bioportall"), "did you mean bioportal or abioportal?", "the nearest first")
+	assert.EqualError(t, r.Reset("zzzzzz"), `registry: no limiter is named "zzzzzz": Names lists them all`)
+}
+
+func TestResetAllNamesWhatFailed(t *testing.T) {
+	r := newRegistry(t, text(t, "ols: 1/s"))
+	var starts atomic.Int64
+	for _, name := range []string{"a", "b"} {
+		_, err := r.Register(name, adaptive.Config{Law: startLaw(func() error {
+			if starts.Add(1) > 2 {
+				return errors.New("no more")
+			}
+			return nil
+		})})
+		require.NoError(t, err)
+	}
+	assert.EqualError(t, r.ResetAll(), "registry: a: no more\nregistry: b: no more")
+}
+
+// startLaw is a law whose Start does something.
+type startLaw func() error
+
+func (l startLaw) Start(now time.Time, seed uint64) (adaptive.State, error) {
+	if err := l(); err != nil {
+		return nil, err
+	}
+	return adaptive.AIMD{}.Start(now, seed)
+}
+
+func TestPrewarmMakesWhatIsConfigured(t *testing.T) {
+	r := newRegistry(t, text(t, "default: 1/s; ols: 4/s; bioportal: 2/s"))
+	require.NoError(t, r.Prewarm())
+	assert.Equal(t, []string{"bioportal", "ols"}, r.Names(), "no limiter of a template")
+	for _, k := range r.Stats().Keys {
+		assert.NotNil(t, r.Get(k.Name))
+	}
+}
+
+// A key that takes long to make holds up nobody but those who ask for it. There
+// is no bubble around it: a mutex that is waited for does not let virtual time go on.
+func TestMakingOneKeyNeverBlocksAnother(t *testing.T) {
+	r := newRegistry(t, text(t, "default: 1/s; ols: 1/s"))
+	release, making := make(chan struct{}), make(chan struct{})
+	var started atomic.Int64
+	slow := adaptive.Config{Law: startLaw(func() error {
+		if started.Add(1) == 1 {
+			close(making)
+		}
+		<-release
+		return nil
+	})}
+	var wg sync.WaitGroup
+	got := make([]*adaptive.Limiter, 12)
+	wg.Go(func() { got[0], _ = r.GetOrCreate("slow", slow) })
+	<-making
+	for i := range got[1:] {
+		wg.Go(func() {
+			switch i % 3 {
+			case 0:
+				got[1+i], _ = r.GetOrCreate("SLOW", slow)
+			case 1:
+				got[1+i] = r.Get("slow")
+			default:
+				got[1+i] = r.For("slow", "host")
+			}
+		})
+	}
+	assert.True(t, r.Exists("slow"))
+	assert.NotNil(t, r.Get("ols"))
+	assert.NotNil(t, r.For("other", ""))
+	_, err := r.Register("third", adaptive.Config{})
+	require.NoError(t, err)
+	_, err = r.Register("slow", adaptive.Config{})
+	require.ErrorIs(t, err, registry.ErrExists)
+	assert.Equal(t, []string{"ols", "other", "slow", "third"}, r.Names())
+	assert.Equal(t, 4, r.Stats().Total.Keys)
+	require.NoError(t, r.ResetAll())
+	assert.True(t, r.Remove("third"))
+	close(release)
+	wg.Wait()
+	assert.Equal(t, int64(1), started.Load(), "it is made once")
+	for _, l := range got {
+		assert.Same(t, r.Get("slow"), l)
+	}
+}
+
+// Whoever waits for a configuration that turns out bad takes his own.
+func TestTheBadConfigurationOfAnother(t *testing.T) {
+	for about, give := range map[string]func(*registry.Registry, adaptive.Config) (*adaptive.Limiter, error){
+		"GetOrCreate": func(r *registry.Registry, c adaptive.Config) (*adaptive.Limiter, error) {
+			return r.GetOrCreate("ols", c)
+		},
+		"Replace": func(r *registry.Registry, c adaptive.Config) (*adaptive.Limiter, error) { return r.Replace("ols", c) },
+		"For":     func(r *registry.Registry, _ adaptive.Config) (*adaptive.Limiter, error) { return r.For("ols", ""), nil },
+	} {
+		t.Run(about, func(t *testing.T) {
+			r := newRegistry(t, text(t, "default: 4/s"))
+			release, making := make(chan struct{}), make(chan struct{})
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				_, err := r.Register("ols", adaptive.Config{Law: startLaw(func() error {
+					close(making)
+					<-release
+					return errors.New("bad")
+				})})
+				assert.ErrorContains(t, err, "bad")
+			})
+			<-making
+			for range 4 {
+				wg.Go(func() {
+					l, err := give(r, config(t, "4/s"))
+					assert.NoError(t, err)
+					assert.Equal(t, "4/s", l.Throttle().Limits().String())
+					assert.Same(t, l, r.Get("ols"))
+				})
+			}
+			runtime.Gosched() // most of them wait by now
+			close(release)
+			wg.Wait()
+		})
+	}
+}
+
+// What could not be made takes nobody's place with it.
+func TestABadConfigurationThatWasRemovedMeanwhile(t *testing.T) {
+	r := newRegistry(t, registry.Config{})
+	release, making := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, err := r.Register("ols", adaptive.Config{Law: startLaw(func() error {
+			close(making)
+			<-release
+			return errors.New("bad")
+		})})
+		assert.ErrorContains(t, err, "bad")
+	})
+	<-making
+	assert.True(t, r.Remove("ols"))
+	l, err := r.Register("ols", adaptive.Config{})
+	require.NoError(t, err)
+	close(release)
+	wg.Wait()
+	assert.Same(t, l, r.Get("ols"))
+}
+
+func TestOfManyWhoCreateOneKeyOneDoes(t *testing.T) {
+	const workers, keys = 4, 3000
+	r := newRegistry(t, text(t, "default: 1/s"))
+	var got [workers][keys]*adaptive.Limiter
+	var wg sync.WaitGroup
+	for i := range workers {
+		wg.Go(func() {
+			for k := range keys { // they run abreast, and meet at many of them
+				got[i][k] = r.For(strconv.Itoa(k), "")
+			}
+		})
+	}
+	wg.Wait()
+	for i := range workers {
+		require.True(t, got[i] == got[0], "two limiters of one name")
+	}
+}
+
+// Under the race detector: everything at once, on few keys.
+func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
+	r := newRegistry(t, text(t, "default: 1000/s; a: 1000/s"))
+	names := []string{"a", "b", "c/x", "c"}
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for n := range 40 {
+				name := names[(i+n)%len(names)]
+				switch n % 9 {
+				case 0:
+					_, _ = r.Register(name, adaptive.Config{})
+				case 1:
+					_, err := r.Replace(name, adaptive.Config{Limits: throttle.Limits{Concurrency: 1 + n}})
+					assert.NoError(t, err)
+				case 2:
+					r.Remove(name)
+				case 3:
+					_ = r.Reset(name)
+					assert.NoError(t, r.ResetAll())
+				case 4:
+					for got, l := range r.All() {
+						assert.Equal(t, got, l.Name())
+					}
+				case 5:
+					assert.GreaterOrEqual(t, r.Stats().Total.Keys, len(r.Stats().Blocking(0)))
+				case 6:
+					assert.NoError(t, r.Prewarm())
+					_, _ = r.Names(), r.Exists(name)
+				case 7:
+					_, err := r.GetOrCreate(name, adaptive.Config{})
+					assert.NoError(t, err)
+				default:
+					assert.NoError(t, do(t.Context(), r.For("c", "x"), func(context.Context) error { return nil }))
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRegistry(t, text(t, "slow: 1/s; fast: 100/s; idle: 1/s; cap: 1 concurrent; dead: 1/s"))
+		assert.Equal(t, 5, r.Stats().Total.Keys)
+		r.Get("dead").Learn(t.Context(), time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal})
+		var wg sync.WaitGroup
+		call := func(name string, n int, d time.Duration) {
+			for range n {
+				wg.Go(func() {
+					assert.NoError(t, do(t.Context(), r.Get(name), func(context.Context) error {
+						time.Sleep(d)
+						return nil
+					}))
+				})
+			}
+		}
+		call("slow", 3, 0)
+		call("fast", 50, 0)
+		call("cap", 2, time.Minute)
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		s := r.Stats()
+		blocking := s.Blocking(math.MaxInt)
+		require.Len(t, blocking, 2)
+		assert.Equal(t, "slow", blocking[0].Name, "one waits on each, and this one has had waits before")
+		assert.Equal(t, throttle.BoundByWindow, blocking[0].Bound.Kind)
+		assert.Equal(t, "cap", blocking[1].Name)
+		assert.Equal(t, throttle.BoundByConcurrency, blocking[1].Bound.Kind)
+		assert.GreaterOrEqual(t, s.Total.Waits, int64(1), "and those of no time")
+		s.Total.Waits = 0
+		assert.Equal(t, registry.Total{
+			Keys: 5, Closed: 1, InFlight: 1, Waiting: 2, Admitted: 53, Waited: time.Second, LongestWait: time.Second,
+		}, s.Total)
+		wg.Wait()
+		s = r.Stats()
+		assert.Equal(t, []string{"cap"}, namesOf(s.Blocking(1)))
+		assert.Equal(t, []string{"cap", "slow"}, namesOf(s.Blocking(9)))
+		assert.Empty(t, s.Blocking(-1))
+		assert.Equal(t, []string{"cap", "dead", "fast", "idle", "slow"}, namesOf(s.Keys))
+
+		r.Get("fast").Learn(t.Context(), time.Now(), adaptive.Feedback{Verdict: adaptive.Hit})
+		assert.Equal(t, int64(1), r.Stats().Total.Hits)
+	})
+}
+
+func TestBlockingPutsThoseFirstWhoHoldUpMostNow(t *testing.T) {
+	key := func(name string, waiting int, waited time.Duration) registry.KeyStats {
+		return registry.KeyStats{Name: name, Stats: throttle.Stats{Waiting: waiting, Waited: waited}}
+	}
+	s := registry.Stats{Keys: []registry.KeyStats{
+		key("idle", 0, 0), key("past", 0, time.Hour), key("few", 1, time.Second), key("many", 9, 0), key("earlier", 1, time.Minute),
+	}}
+	assert.Equal(t, []string{"many", "earlier", "few", "past"}, namesOf(s.Blocking(9)))
+	assert.Equal(t, "idle", s.Keys[0].Name, "it is a copy")
+}
+
+func namesOf(keys []registry.KeyStats) (names []string) {
+	for _, k := range keys {
+		names = append(names, k.Name)
+	}
+	return names
+}

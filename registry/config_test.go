@@ -1,0 +1,198 @@
+package registry_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/throttle"
+)
+
+func TestParse(t *testing.T) {
+	c, err := registry.Parse(`Default: 1/s; ols: 4/s; bioportal: 2/s, 100/min; "http://localhost:8080": unlimited; ncbi/eutils: 3 concurrent`)
+	require.NoError(t, err)
+	service := func(s string) registry.Service { return registry.Service{Spec: registry.Spec{Limits: limits(t, s)}} }
+	assert.Equal(t, registry.Config{
+		Default: registry.Spec{Limits: limits(t, "1/s")},
+		Services: map[string]registry.Service{
+			"ols": service("4/s"), "bioportal": service("2/s, 100/min"), "http://localhost:8080": service("unlimited"),
+			"ncbi/eutils": service("3 concurrent"),
+		},
+	}, c)
+	assert.Equal(t, "3 concurrent", newRegistry(t, c).For("ncbi", "eutils").Throttle().Limits().String())
+}
+
+func TestParseReportsEveryProblem(t *testing.T) {
+	for text, want := range map[string]string{
+		"ols: 4/sek; bioportal: x/min": `throttle: limits: "sek" at offset 7: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m
+throttle: limits: "x" at offset 23: it does not begin a limit: write one such as 5/s, bucket 10/s burst 20, fixed 10000/day@UTC or 8 concurrent`,
+		"ols: 4/s; OLS: 5/s": `registry: services.ols: the name "ols" comes twice: case and space around it do not matter, so leave one out`,
+		"default: unlimited; Default: 5/s; DEFAULT: unlimited": `registry: default: the name "default" comes twice: case and space around it do not matter, so leave one out`,
+		`a/*: 4/s; "": 5/s`: `registry: services[""]: the name is empty: write one such as "openai"
+registry: services["a/*"]: the name is that of a template: set Hosts in the Config, or name the host`,
+	} {
+		_, err := registry.Parse(text)
+		assert.EqualError(t, err, want, text)
+	}
+}
+
+func TestSpecs(t *testing.T) {
+	profile, err := presets.Lookup("openai/tier1/gpt-4o-mini")
+	require.NoError(t, err)
+	half, err := profile.Scaled(0.5)
+	require.NoError(t, err)
+	const id = "OpenAI/tier1/gpt-4o-mini"
+	four := throttle.Sliding(4, time.Second)
+	for about, tc := range map[string]struct {
+		spec        registry.Spec
+		limits      throttle.Limits
+		concurrency int // that the law begins with
+	}{
+		"nothing":                      {registry.Spec{}, throttle.Limits{}, 4},
+		"limits":                       {registry.Spec{Limits: limits(t, "4/s, 9 concurrent")}, limits(t, "4/s, 9 concurrent"), 9},
+		"a concurrency":                {registry.Spec{Limits: limits(t, "4/s"), Concurrency: 9}, limits(t, "4/s, 9 concurrent"), 9},
+		"the same twice":               {registry.Spec{Limits: limits(t, "9 concurrent"), Concurrency: 9}, limits(t, "9 concurrent"), 9},
+		"a preset is where it starts":  {registry.Spec{Preset: id}, throttle.Limits{}, 4},
+		"with caps":                    {registry.Spec{Preset: id, Limits: limits(t, "4/s"), Concurrency: 2}, limits(t, "4/s, 2 concurrent"), 2},
+		"beyond the usual":             {registry.Spec{Preset: id, Concurrency: 500, Law: registry.Measured}, limits(t, "500 concurrent"), 500},
+		"aimd keeps the preset":        {registry.Spec{Preset: id, Law: registry.AIMD}, profile.Limits, 5},
+		"aimd within a concurrency":    {registry.Spec{Law: registry.AIMD, Concurrency: 3}, limits(t, "3 concurrent"), 3},
+		"fixed keeps the preset":       {registry.Spec{Preset: id, Law: registry.Fixed, Concurrency: 8}, throttle.Limits{Concurrency: 8, Windows: profile.Limits.Windows}, 8},
+		"fixed keeps a share":          {registry.Spec{Preset: id, Share: 0.5, Law: registry.Fixed}, half.Limits, 1 << 30},
+		"fixed keeps a share and more": {registry.Spec{Preset: id, Share: 0.5, Law: registry.Fixed, Limits: limits(t, "4/s")}, throttle.Limits{Windows: append([]throttle.Window{four}, half.Limits.Windows...)}, 1 << 30},
+	} {
+		t.Run(about, func(t *testing.T) {
+			r := newRegistry(t, registry.Config{Services: map[string]registry.Service{"x": {Spec: tc.spec}}})
+			assert.Equal(t, tc.limits, r.Get("x").Throttle().Limits())
+			assert.Equal(t, tc.concurrency, r.Get("x").View().Concurrency)
+		})
+	}
+}
+
+func TestTheLawFixedLearnsNothing(t *testing.T) {
+	r := newRegistry(t, registry.Config{Services: map[string]registry.Service{
+		"x": {Spec: registry.Spec{Law: registry.Fixed, Limits: limits(t, "9/s, 6 concurrent")}},
+	}})
+	l := r.Get("x")
+	l.Learn(t.Context(), time.Now(), adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Minute})
+	v := l.View()
+	assert.Equal(t, 6, v.Concurrency)
+	assert.True(t, v.GateUntil.After(time.Now()), "but it waits")
+}
+
+func TestMaxWaitIsThatOfTheSpec(t *testing.T) {
+	r := newRegistry(t, registry.Config{Default: registry.Spec{MaxWait: time.Nanosecond}})
+	err := r.For("x", "").Do(t.Context(), throttle.Cost{}, refused)
+	assert.ErrorAs(t, err, new(*adaptive.RateLimitHit))
+}
+
+// The gist of a provider's own words reaches the law, by the dialect of the entry or of its preset.
+func TestTheDialectJudges(t *testing.T) {
+	for about, spec := range map[string]registry.Spec{
+		"named":         {Dialect: "Gemini"},
+		"of the preset": {Preset: preset(t, dialect.Gemini)},
+		"before that":   {Preset: preset(t, dialect.OpenAI), Dialect: dialect.Gemini},
+	} {
+		l := newRegistry(t, registry.Config{Default: spec}).For("x", "")
+		assert.Equal(t, 34*time.Second, l.Classify(geminiError{}).RetryAfter, about)
+	}
+	l := newRegistry(t, registry.Config{}).For("x", "")
+	assert.Zero(t, l.Classify(geminiError{}).RetryAfter)
+}
+
+// preset is the name of one that speaks a dialect.
+func preset(t *testing.T, d dialect.Name) presets.ID {
+	t.Helper()
+	for id, p := range presets.All() {
+		if p.Dialect == d && p.Kind == presets.KindLimits {
+			return id
+		}
+	}
+	t.Fatal("no preset speaks", d)
+	return ""
+}
+
+// geminiError is a refusal that tells the wait in its body only.
+type geminiError struct{}
+
+func (geminiError) Error() string   { return "refused" }
+func (geminiError) StatusCode() int { return http.StatusTooManyRequests }
+
+func (geminiError) RawJSON() string {
+	return `{"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "details": [
+		{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "34s"}]}}`
+}
+
+func TestEachPresetMakesALimiter(t *testing.T) {
+	for id, p := range presets.All() {
+		if p.Kind == presets.KindUnavailable {
+			continue
+		}
+		for _, law := range []registry.Law{"", registry.AIMD, registry.Fixed} {
+			if law == registry.Fixed && p.Limits.Concurrency == 0 && p.Limits.Windows == nil {
+				continue
+			}
+			r, err := registry.New(registry.Config{Default: registry.Spec{Preset: id, Law: law, Share: 0.3}})
+			if assert.NoError(t, err, "%s %s", id, law) {
+				assert.NotNil(t, r.For("x", ""))
+			}
+		}
+	}
+}
+
+func TestValidateReportsEveryProblem(t *testing.T) {
+	_, preset := presets.Lookup("openai/teir1")
+	require.ErrorContains(t, preset, "did you mean openai/tier1")
+	_, speaks := dialect.ByName("opnai")
+	require.ErrorContains(t, speaks, "did you mean")
+	c := registry.Config{
+		Default: registry.Spec{Law: "mesured", Concurrency: -1},
+		Services: map[string]registry.Service{
+			"OpenAI": {Spec: registry.Spec{Preset: "openai/teir1", Dialect: "opnai"}},
+			"openai": {Spec: registry.Spec{Share: 0.5, MaxWait: -1}, Hosts: map[string]registry.Spec{
+				"*": {}, "*.": {}, "": {}, "a.org": {Limits: limits(t, "2 concurrent"), Concurrency: 3},
+				"A.org.": {Preset: "openai/tier1", Share: 80},
+			}},
+			"default": {Spec: registry.Spec{Law: registry.Fixed, Limits: throttle.Limits{Windows: []throttle.Window{{}}}}},
+			"fixed":   {Spec: registry.Spec{Law: registry.Fixed}},
+		},
+	}
+	err := c.Validate()
+	require.Error(t, err)
+	var got []string
+	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+		field, ok := errors.AsType[*registry.FieldError](e)
+		require.True(t, ok, "%v", e)
+		assert.Equal(t, "registry", field.Owner)
+		got = append(got, field.Field+": "+field.Problem)
+	}
+	assert.Equal(t, []string{
+		`default.concurrency: -1 is negative: use 0 for unbounded, or at least 1`,
+		`default.law: "mesured" is no law: did you mean measured?`,
+		`services.OpenAI.preset: ` + preset.Error(),
+		`services.OpenAI.dialect: ` + speaks.Error(),
+		`services.default: the name is that of the template: set Config.Default, or take another name`,
+		`services.default.limits: throttle: Windows[0]: the window is empty: make it with Sliding, Bucket or Fixed`,
+		`services.fixed.law: fixed has nothing to keep: add limits, a concurrency, or a preset that has limits`,
+		`services.openai: the name "openai" comes twice: case and space around it do not matter, so leave one out`,
+		`services.openai.max_wait: -1ns is negative: write how long a refused call may wait, such as 15m`,
+		`services.openai.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
+		`services.openai.hosts[""]: the host is empty: name it as a URL does, or write * for all others`,
+		`services.openai.hosts["*."]: the name "openai/*" comes twice: case and space around it do not matter, so leave one out`,
+		`services.openai.hosts["A.org."].share: presets: openai/tier1: Scaled: 80 is not a share: it is above 0 and at most 1, such as 0.8`,
+		`services.openai.hosts["a.org"]: the name "openai/a.org" comes twice: case and space around it do not matter, so leave one out`,
+		`services.openai.hosts["a.org"].concurrency: 3 is not the 2 of the limits: leave one out`,
+	}, got)
+	assert.ErrorAs(t, err, new(*presets.UnknownError))
+
+	_, newErr := registry.New(c)
+	assert.EqualError(t, newErr, err.Error())
+}

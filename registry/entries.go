@@ -1,0 +1,57 @@
+package registry
+
+import (
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/headrace/headrace/adaptive"
+)
+
+// entry is one limiter, or template, that a Config describes.
+type entry struct {
+	key           string
+	service, host string // host is empty for the service itself
+	config        adaptive.Config
+}
+
+// entries yields all that c describes, in order, and puts what is wrong into ps.
+func (c Config) entries(ps *problems) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		if !yield(entry{key: defaultName, config: c.Default.compile([]string{"default"}, ps)}) {
+			return
+		}
+		taken := map[string]bool{}
+		for _, name := range slices.Sorted(maps.Keys(c.Services)) {
+			at, service := []string{"services", name}, c.Services[name]
+			key := keyOf(name)
+			claim(taken, key, at, ps)
+			if !yield(entry{key: key, service: key, config: service.compile(at, ps)}) {
+				return
+			}
+			for _, name := range slices.Sorted(maps.Keys(service.Hosts)) {
+				spec, at := service.Hosts[name], below(at, "hosts", name)
+				host := hostOf(name)
+				if host == "" {
+					ps.addf(at, "the host is empty: name it as a URL does, or write * for all others")
+				} else if host != anyHost || taken[join(key, host)] {
+					claim(taken, join(key, host), at, ps)
+				}
+				taken[join(key, host)] = true
+				if !yield(entry{key: join(key, host), service: key, host: host, config: spec.compile(at, ps)}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// claim finds out what is wrong with a key, or that there are two of it.
+func claim(taken map[string]bool, key string, at []string, ps *problems) {
+	if problem := nameProblem(key); problem != "" && !taken[key] {
+		ps.addf(at, "%s", problem)
+	} else if taken[key] {
+		ps.addf(at, "the name %q comes twice: case and space around it do not matter, so leave one out", clip(key))
+	}
+	taken[key] = true
+}

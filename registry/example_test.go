@@ -1,0 +1,106 @@
+package registry_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Whoever names a quota gets its one limiter.
+func Example() {
+	config, err := registry.Parse("default: 1/s; ols: 4/s; bioportal: 2/s, 100/min")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reg, err := registry.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	terms := node.Map("terms", func(_ context.Context, id string) (string, error) { return "term " + id, nil }).
+		WithLimiter(reg.Get("ols"))
+	found, err := terms.All(context.Background(), []string{"a", "b"})
+	fmt.Println(found, err)
+
+	err = reg.Get("OLS").Do(context.Background(), throttle.Cost{}, func(context.Context) error { return nil })
+	fmt.Println(err)
+	fmt.Println("calls on ols:", reg.Get("ols").Throttle().Stats().Admitted)
+	// Output:
+	// [term a term b] <nil>
+	// <nil>
+	// calls on ols: 3
+}
+
+// A host falls back to its service, and a service to the default, which is a template.
+func ExampleRegistry_For() {
+	reg, _ := registry.New(registry.Config{
+		Default: registry.Spec{Limits: throttle.Limits{Concurrency: 1}},
+		Services: map[string]registry.Service{
+			"openai": {
+				Spec:  registry.Spec{Limits: throttle.Limits{Concurrency: 8}},
+				Hosts: map[string]registry.Spec{"eu.api.openai.com": {Limits: throttle.Limits{Concurrency: 4}}},
+			},
+			"crawl": {Hosts: map[string]registry.Spec{"*": {Limits: throttle.Limits{Concurrency: 2}}}},
+		},
+	})
+	for _, of := range [][2]string{
+		{"openai", "api.openai.com"}, {"openai", "eu.api.openai.com"}, {"crawl", "example.org"}, {"ols", "www.ebi.ac.uk"},
+	} {
+		l := reg.For(of[0], of[1])
+		fmt.Println(of[0], of[1], "->", l.Name()+":", l.Throttle().Limits())
+	}
+	// Output:
+	// openai api.openai.com -> openai: 8 concurrent
+	// openai eu.api.openai.com -> openai/eu.api.openai.com: 4 concurrent
+	// crawl example.org -> crawl/example.org: 2 concurrent
+	// ols www.ebi.ac.uk -> ols: 1 concurrent
+}
+
+// A taken name is an error, and Replace changes the limiter that everybody has.
+func ExampleRegistry_Replace() {
+	reg, _ := registry.New(registry.Config{})
+	l, err := reg.Register("ols", adaptive.Config{Limits: throttle.Limits{Concurrency: 2}})
+	fmt.Println(l.Throttle().Limits(), err)
+
+	other := adaptive.Config{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(5, time.Second)}}}
+	_, err = reg.Register("ols", other)
+	fmt.Println(errors.Is(err, registry.ErrExists))
+	_, err = reg.Replace("ols", other)
+	fmt.Println(l.Throttle().Limits(), err)
+	// Output:
+	// 2 concurrent <nil>
+	// true
+	// 5/s <nil>
+}
+
+// An error says where it is and what may have been meant.
+func ExampleParseJSON() {
+	_, err := registry.ParseJSON([]byte(`{
+  "services": {
+    "ols": {"limts": "4/s"},
+    "bioportal": {"law": "mesured", "concurrency": "8"}
+  }
+}`))
+	fmt.Println(err)
+	// Output:
+	// registry: line 3:13: services.ols.limts: the key is unknown: did you mean limits?
+	// registry: line 4:26: services.bioportal.law: "mesured" is no law: did you mean measured?
+	// registry: line 4:52: services.bioportal.concurrency: "8" is a text: write a whole number, without quotation marks
+}
+
+// The worst of all keys, for a page that an operator looks at.
+func ExampleStats_Blocking() {
+	reg, _ := registry.New(registry.Config{})
+	l := reg.For("ols", "")
+	_ = l.Do(context.Background(), throttle.Cost{}, func(context.Context) error { return nil })
+	s := reg.Stats()
+	fmt.Println(s.Total.Admitted, "admitted,", len(s.Blocking(3)), "keys hold callers back")
+	// Output: 1 admitted, 0 keys hold callers back
+}

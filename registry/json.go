@@ -1,0 +1,141 @@
+package registry
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+type kind uint8
+
+const (
+	null kind = iota
+	boolean
+	number
+	text
+	array
+	object
+)
+
+var kindNames = [...]string{"null", "a yes or no", "a number", "a text", "a list", "an object"}
+
+func (k kind) String() string { return kindNames[k] }
+
+// node is a value of a JSON document with its place.
+type node struct {
+	kind   kind
+	at     int    // where it begins
+	text   string // of a text, number or boolean
+	fields []field
+}
+
+// field is a key of an object with its value.
+type field struct {
+	key   string
+	at    int
+	value *node
+}
+
+// find returns the place of the value that keys lead to, or of the last one on
+// the way that is there.
+func (n *node) find(keys []string) (at int) {
+	at = n.at
+	for _, key := range keys {
+		i := slices.IndexFunc(n.fields, func(f field) bool { return f.key == key })
+		if i < 0 {
+			return at
+		}
+		n = n.fields[i].value
+		at = n.at
+	}
+	return at
+}
+
+// deepest is how many objects may lie in each other: more than any
+// configuration needs, and few enough for the stack.
+const deepest = 64
+
+var errTooDeep = errors.New("the objects lie too deep in each other")
+
+// treeReader makes a tree of a JSON document. encoding/json would not tell where
+// its values are.
+type treeReader struct {
+	data []byte
+	*json.Decoder
+}
+
+// readTree returns the tree, or an error with its offset.
+func readTree(data []byte) (root *node, at int, err error) {
+	err = json.Unmarshal(data, new(json.RawMessage)) // it tells better than the decoder what is no JSON
+	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at = int(s.Offset) - 1
+		if at+1 == len(data) && strings.HasPrefix(s.Error(), "unexpected end") {
+			at++
+			err = fmt.Errorf("%w: a closing bracket or quotation mark is missing", err)
+		}
+		return nil, max(0, at), err
+	}
+	r := treeReader{data, json.NewDecoder(bytes.NewReader(data))}
+	r.UseNumber()
+	root, err = r.value(0)
+	return root, int(r.InputOffset()), err
+}
+
+// begin is where the next token begins.
+func (r *treeReader) begin() int {
+	at := int(r.InputOffset())
+	for at < len(r.data) && bytes.IndexByte([]byte(" \t\r\n,:"), r.data[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+func (r *treeReader) value(depth int) (*node, error) {
+	n := &node{at: r.begin()}
+	token, err := r.Token()
+	if err != nil {
+		return nil, err
+	}
+	switch x := token.(type) {
+	case json.Delim:
+		n.kind = array
+		if x == '{' {
+			n.kind = object
+		}
+		if depth == deepest {
+			return nil, errTooDeep
+		}
+		return n, r.inside(n, depth)
+	case string:
+		n.kind, n.text = text, x
+	case json.Number:
+		n.kind, n.text = number, x.String()
+	case bool:
+		n.kind = boolean
+	}
+	return n, nil
+}
+
+// inside reads what lies in n, and the bracket that closes it.
+func (r *treeReader) inside(n *node, depth int) error {
+	for r.More() {
+		f := field{at: r.begin()}
+		if n.kind == object {
+			token, err := r.Token()
+			if err != nil {
+				return err
+			}
+			f.key, _ = token.(string) // the decoder takes nothing else here
+		}
+		var err error
+		if f.value, err = r.value(depth + 1); err != nil {
+			return err
+		}
+		n.fields = append(n.fields, f)
+	}
+	_, err := r.Token()
+	return err
+}

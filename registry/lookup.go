@@ -1,0 +1,94 @@
+package registry
+
+import (
+	"iter"
+
+	"github.com/headrace/headrace/adaptive"
+)
+
+// Get returns the limiter of that name, or nil if nobody has configured,
+// registered or created it. One that is configured is made at its first Get.
+func (r *Registry) Get(name string) *adaptive.Limiter {
+	s := r.find(keyOf(name))
+	if s == nil {
+		return nil
+	}
+	l, _ := r.limiter(s) // nil with an error, which whoever registered it gets
+	return l
+}
+
+// For returns the limiter for the calls of a service to a host, and is never
+// nil. It is the first of these that there is:
+//
+//  1. the host's own, named "service/host": configured in Service.Hosts or
+//     registered under that name;
+//  2. one made of the entry "*" in Service.Hosts, for this host alone;
+//  3. the service's, named "service", which all of its other hosts share;
+//  4. one made of Config.Default and named like the service: each service that
+//     nobody has configured gets one for all of its hosts.
+//
+// The default is thus a template: services that nobody has configured do not
+// share a limiter. Without a service the host is taken for one, and without
+// either the limiter is "default". What was made is found by its name from then
+// on. It stays until Remove: who calls any number of hosts should remove those
+// that he has done with.
+//
+// Host is what a URL names, with its port if it has one. Case, space around, and
+// the last dot of a host do not matter.
+func (r *Registry) For(service, host string) *adaptive.Limiter {
+	service, host = keyOf(service), hostOf(host)
+	if service == "" {
+		service, host = host, ""
+	}
+	if service == "" {
+		service = defaultName
+	}
+	for {
+		if l, err := r.limiter(r.route(service, host)); err == nil {
+			return l
+		} // what somebody registered a moment ago cannot be used, and is gone
+	}
+}
+
+// route finds the slot that For describes, or makes one of a template.
+func (r *Registry) route(service, host string) *slot {
+	key, template := service, r.template
+	if host != "" {
+		own := join(service, host)
+		if s := r.find(own); s != nil {
+			return s
+		}
+		if c, ok := r.hosts[service]; ok {
+			key, template = own, c
+		}
+	}
+	s, _ := r.claim(key, template)
+	return s
+}
+
+// Exists reports whether Get has a limiter of that name.
+func (r *Registry) Exists(name string) bool { return r.find(keyOf(name)) != nil }
+
+// Names returns all names in order: of the limiters that were made, and of
+// those that are configured.
+func (r *Registry) Names() []string {
+	all := r.sorted()
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.key
+	}
+	return names
+}
+
+// All yields the limiters in the order of their names, as Names would return
+// them now, and makes those that nobody has asked for yet. One that is removed
+// on the way may still come.
+func (r *Registry) All() iter.Seq2[string, *adaptive.Limiter] {
+	return func(yield func(string, *adaptive.Limiter) bool) {
+		for _, s := range r.sorted() {
+			if l, err := r.limiter(s); err == nil && !yield(s.key, l) {
+				return
+			}
+		}
+	}
+}

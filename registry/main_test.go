@@ -1,0 +1,79 @@
+package registry_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/oracle"
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/throttle"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newRegistry(t *testing.T, c registry.Config, opts ...registry.Option) *registry.Registry {
+	t.Helper()
+	r, err := registry.New(c, opts...)
+	require.NoError(t, err)
+	return r
+}
+
+// text is a configuration in its shortest form.
+func text(t *testing.T, s string) registry.Config {
+	t.Helper()
+	c, err := registry.Parse(s)
+	require.NoError(t, err)
+	return c
+}
+
+func limits(t *testing.T, s string) throttle.Limits {
+	t.Helper()
+	l, err := throttle.ParseLimits(s)
+	require.NoError(t, err)
+	return l
+}
+
+func config(t *testing.T, s string) adaptive.Config {
+	t.Helper()
+	return adaptive.Config{Limits: limits(t, s)}
+}
+
+func do(ctx context.Context, l *adaptive.Limiter, fn func(context.Context) error) error {
+	return l.Do(ctx, throttle.Cost{}, fn)
+}
+
+// judge keeps the log of who was admitted, and has the oracle judge it.
+type judge struct {
+	began time.Time
+	mu    sync.Mutex // guards auditor, calls
+	*oracle.Auditor
+	calls int
+}
+
+func newJudge(rules ...oracle.Rule) *judge {
+	return &judge{began: time.Now(), Auditor: oracle.NewAuditor(rules...)}
+}
+
+// admitted notes a call; ended is to be called when it returns.
+func (j *judge) admitted() (ended func()) {
+	n := j.add(oracle.Entry{Weights: oracle.Weights{1}})
+	return func() { j.add(oracle.Entry{Kind: oracle.End, Of: n}) }
+}
+
+func (j *judge) add(e oracle.Entry) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if e.Kind == oracle.Admission {
+		j.calls++
+	}
+	e.At = time.Since(j.began)
+	return j.Add(e)
+}
+
+func refused(context.Context) error { return &adaptive.RateLimitHit{RetryAfter: time.Minute} }

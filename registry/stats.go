@@ -1,0 +1,85 @@
+package registry
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// Stats is a snapshot of all limiters. Each is read at an instant of its own.
+type Stats struct {
+	Total Total
+	Keys  []KeyStats // in the order of their names; one that was not made yet is zero
+}
+
+// KeyStats is the snapshot of one limiter.
+type KeyStats struct {
+	Name string
+	throttle.Stats
+	Hits int64 // refusals by the provider, since the limiter was made or reset
+	Cuts int64 // times the law lowered its window
+}
+
+// Total is the sum over all limiters.
+type Total struct {
+	Keys        int // how many there are
+	Closed      int // that admit nobody: a quota is used up, or somebody closed them
+	InFlight    int
+	Waiting     int
+	Admitted    int64
+	Refused     int64
+	Abandoned   int64
+	Waits       int64
+	Waited      time.Duration
+	LongestWait time.Duration // the longest of all
+	StoreErrors int64
+	Hits        int64
+	Cuts        int64
+}
+
+// Stats returns a snapshot. It makes no limiter.
+func (r *Registry) Stats() Stats {
+	var s Stats
+	for _, of := range r.sorted() {
+		k := KeyStats{Name: of.key}
+		if l := of.limiter.Load(); l != nil {
+			v := l.View()
+			k.Stats, k.Hits, k.Cuts = l.Throttle().Stats(), v.Hits, v.Cuts
+		}
+		s.Keys = append(s.Keys, k)
+		s.Total.add(&k)
+	}
+	return s
+}
+
+func (t *Total) add(k *KeyStats) {
+	t.Keys++
+	if k.Closed != nil {
+		t.Closed++
+	}
+	t.InFlight += k.InFlight
+	t.Waiting += k.Waiting
+	t.Admitted += k.Admitted
+	t.Refused += k.Refused
+	t.Abandoned += k.Abandoned
+	t.Waits += k.Waits
+	t.Waited += k.Waited
+	t.LongestWait = max(t.LongestWait, k.LongestWait)
+	t.StoreErrors += k.StoreErrors
+	t.Hits += k.Hits
+	t.Cuts += k.Cuts
+}
+
+// Blocking returns the limiters that hold callers back, at most n of them, the
+// worst first: those with the most callers waiting now and, among equals, those
+// that made callers wait longest in sum. Bound says what it is that holds back.
+// One that nobody has waited for is not among them.
+func (s Stats) Blocking(n int) []KeyStats {
+	blocking := slices.DeleteFunc(slices.Clone(s.Keys), func(k KeyStats) bool { return k.Waiting == 0 && k.Waited == 0 })
+	slices.SortStableFunc(blocking, func(a, b KeyStats) int {
+		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(b.Waited, a.Waited))
+	})
+	return blocking[:min(max(0, n), len(blocking))]
+}
