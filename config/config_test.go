@@ -1,0 +1,198 @@
+package config_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/config"
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/throttle"
+)
+
+func limits(t *testing.T, s string) throttle.Limits {
+	t.Helper()
+	l, err := throttle.ParseLimits(s)
+	require.NoError(t, err)
+	return l
+}
+
+func TestLoad(t *testing.T) {
+	c, err := config.Load("testdata/example.yaml")
+	require.NoError(t, err)
+	assert.Equal(t, registry.Config{
+		Default: registry.Spec{Limits: limits(t, "1/s"), MaxWait: 5 * time.Minute},
+		Services: map[string]registry.Service{
+			"openai":    {Spec: registry.Spec{Preset: "openai/tier1", Share: 0.5}},
+			"ols":       {Spec: registry.Spec{Limits: limits(t, "4/s, 8 concurrent"), Law: registry.Fixed, MaxWait: time.Hour}},
+			"bioportal": {Spec: registry.Spec{Limits: limits(t, "2/s, 100/min"), Law: registry.Fixed, MaxWait: time.Hour}},
+			"crawl": {Spec: registry.Spec{Concurrency: 20}, Hosts: map[string]registry.Spec{
+				"*":           {Limits: limits(t, "30/min"), Concurrency: 1},
+				"example.org": {Limits: limits(t, "fixed 10000/day@UTC")},
+			}},
+		},
+	}, c)
+	_, err = registry.New(c)
+	require.NoError(t, err)
+	text, err := os.ReadFile("testdata/example.yaml")
+	require.NoError(t, err)
+	assert.True(t, accepts(t, compiled(t), string(text)))
+}
+
+// What the loader takes the schema takes, and what it refuses the schema
+// refuses, but for what no schema can know.
+func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
+	s := compiled(t)
+	in := func(lines ...string) string { return "services:\n  ols:\n    " + strings.Join(lines, "\n    ") + "\n" }
+	for text, want := range map[string]string{
+		// Accepted by both.
+		"{}": "",
+		`{"services": {"ols": {"limits": "4/s"}}}`: "",
+		in("limits: 4/s"):                          "",
+		in("{}"):                                   "",
+		in("concurrency: 0x10"):                    "",
+		in("concurrency: 8.0"):                     "",
+		in("max_wait: 1h30m"):                      "",
+		in("law: fixed", "limits: 4/s"):            "",
+		in("law: fixed", "preset: generic/scraping-polite", "share: 0.5"): "",
+		in("dialect: OpenAI"):                                "",
+		in("hosts: {'*': {limits: 1/s}, default: {}}"):       "",
+		in("limits: &l 4/s", "hosts: {a.org: {limits: *l}}"): "",
+		"$schema: x\ndefault: {law: aimd}":                   "",
+		// Refused by both.
+		"":                                      "1:1: the file is empty: write services with their limits, or {} for none",
+		"# only a comment\n":                    "1:1: the file is empty: write services with their limits, or {} for none",
+		"[1, 2]":                                `1:1: it is a list: write an object such as {"limits": "4/s"}`,
+		"servces: {}":                           "1:1: servces: the key is unknown: did you mean services?",
+		"services: 3":                           "1:11: services: it is a number: write an object with a key for each",
+		in("limts: 4/s"):                        "3:5: services.ols.limts: the key is unknown: did you mean limits?",
+		in("law: fixed", "limits: 4/sek"):       `4:13: services.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		in("limits: 4"):                         `3:13: services.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
+		in("limits:"):                           `3:12: services.ols.limits: there is no value: write limits, such as "4/s, 8 concurrent", or leave the key out`,
+		in("law: mesured"):                      `3:10: services.ols.law: "mesured" is no law: did you mean measured?`,
+		in("law: fixed"):                        `3:10: services.ols.law: fixed has nothing to keep: add limits, a concurrency, or a preset that has limits`,
+		in("law: fixed", "concurrency: 0"):      `3:10: services.ols.law: fixed has nothing to keep: add limits, a concurrency, or a preset that has limits`,
+		in("law: true"):                         `3:10: services.ols.law: it is a yes or no: write a text`,
+		in("concurrency: eight"):                `3:18: services.ols.concurrency: "eight" is a text: write a whole number, without quotation marks`,
+		in("concurrency: -1"):                   `3:18: services.ols.concurrency: -1 is negative: use 0 for unbounded, or at least 1`,
+		in("concurrency: 1.5"):                  `3:18: services.ols.concurrency: 1.5 is no whole number of at most 2147483647`,
+		in("concurrency: .inf"):                 `3:18: services.ols.concurrency: ".inf" is a text: write a whole number, without quotation marks`,
+		in("max_wait: 90"):                      `3:15: services.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
+		in("max_wait: 1 hour"):                  `3:15: services.ols.max_wait: "1 hour" is no duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
+		in("max_wait: -1s"):                     `3:15: services.ols.max_wait: -1s is negative: write how long a refused call may wait, such as 15m`,
+		in("max_wait: 0s"):                      `3:15: services.ols.max_wait: "0s" would be the default: leave the key out, or write 1ns for no wait at all`,
+		in("share: 0.5"):                        `3:12: services.ols.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
+		in("preset: openai/tier1", "share: 50"): `4:12: services.ols.share: presets: openai/tier1: Scaled: 50 is not a share: it is above 0 and at most 1, such as 0.8`,
+		in("preset: openai/tier1", "share: 0"):  `4:12: services.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
+		in("dialect: opnai"):                    `3:14: services.ols.dialect: dialect: "opnai" is unknown: did you mean "openai"?`,
+		in("hosts:", "  a.org: {hosts: {}}"):    `4:15: services.ols.hosts["a.org"].hosts: the key is unknown: the keys here are concurrency, dialect, law, limits, max_wait, preset, share`,
+		"services: {Default: {}}":               `1:21: services.Default: the name is that of the template: set Config.Default, or take another name`,
+		"services: {a/*: {}}":                   `1:17: services["a/*"]: the name is that of a template: set Hosts in the Config, or name the host`,
+		"services: {'': {}}":                    `1:16: services[""]: the name is empty: write one such as "openai"`,
+		in("limits: 4/s", "limits: 5/s"):        `4:5: services.ols.limits: the key comes twice: leave one out`,
+		"services: {ols: [}":                    `1:18: it is no YAML: `,
+		"a: &a [*a]":                            `1:4: the entries lie too deep in each other, or an alias contains itself`,
+		"? [a]\n: 1":                            "1:3: a key is a text here: write the name of a setting or a service",
+		in("<<: 3"):                             "3:9: a merge key takes a mapping, or a list of them, such as <<: *common",
+		// What no schema knows.
+		"loader: " + in("preset: nope/nope"):                      `3:13: services.ols.preset: presets: unknown preset "nope/nope": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
+		"loader: " + in("limits: 0/s"):                            `3:13: services.ols.limits: throttle: Windows[0].Max: 0 is not between 1 and 1099511627776`,
+		"loader: " + in("limits: 3 concurrent", "concurrency: 4"): `4:18: services.ols.concurrency: 4 is not the 3 of the limits: leave one out`,
+		"loader: services: {OLS: {}, ols: {}}":                    `1:26: services.ols: the name "ols" comes twice: case and space around it do not matter, so leave one out`,
+		"loader: {}\n---\n{}":                                     `2:1: a second document begins: put all of the configuration into one`,
+		"loader: " + in("limits: !mine 4/s"):                      "3:13: the tag !mine means nothing here: take it away",
+	} {
+		text, loaderOnly := strings.CutPrefix(text, "loader: ")
+		_, err := config.Parse([]byte(text))
+		if want == "" {
+			assert.NoError(t, err, text)
+		} else if assert.Error(t, err, text) {
+			assert.True(t, strings.HasPrefix(err.Error(), "registry: line "+want), "%s\nwant %s\ngot  %s", text, want, err)
+			assert.ErrorAs(t, err, new(*registry.ParseError))
+		}
+		assert.Equal(t, want == "" || loaderOnly, accepts(t, s, text), "the schema, of:\n%s", text)
+	}
+}
+
+func TestMergeKeys(t *testing.T) {
+	c, err := config.Parse([]byte(`
+default: &a {limits: 1/s, law: fixed, concurrency: 1}
+services:
+  one: &b {<<: *a, limits: 2/s}
+  two: {<<: [*b, *a], concurrency: 3}
+  three: {<<: [*a, *b]}
+`))
+	require.NoError(t, err)
+	spec := func(s string, n int) registry.Service {
+		return registry.Service{Spec: registry.Spec{Limits: limits(t, s), Law: registry.Fixed, Concurrency: n}}
+	}
+	assert.Equal(t, map[string]registry.Service{"one": spec("2/s", 1), "two": spec("2/s", 3), "three": spec("1/s", 1)}, c.Services)
+
+	_, err = config.Parse([]byte("default: &a {law: aimed}\nservices: {x: {<<: *a}}"))
+	assert.EqualError(t, err, `registry: line 1:19: default.law: "aimed" is no law: did you mean aimd?
+registry: line 1:19: services.x.law: "aimed" is no law: did you mean aimd?`)
+}
+
+func TestAliasesDoNotExplode(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("a: &a0 [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]\n")
+	for _, n := range "123456789" {
+		b.WriteString(string(n) + ": &a" + string(n) + " [" + strings.Repeat("*a"+string(n-1)+", ", 9) + "*a" + string(n-1) + "]\n")
+	}
+	_, err := config.Parse([]byte(b.String()))
+	require.Error(t, err)
+	_, err = config.Parse([]byte("a: &a {<<: *a}"))
+	require.Error(t, err)
+}
+
+func TestLoadNamesTheFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "limits.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("services:\n  ols: {limts: 4/s, law: x}\n"), 0o600))
+	_, err := config.Load(file)
+	assert.EqualError(t, err, "registry: "+file+":2:9: services.ols.limts: the key is unknown: did you mean limits?\n"+
+		"registry: "+file+`:2:26: services.ols.law: "x" is no law: write measured, aimd, fixed`)
+	at, ok := errors.AsType[*registry.ParseError](err)
+	require.True(t, ok)
+	assert.Equal(t, file, at.File)
+
+	for missing, hint := range map[string]string{
+		"limits.yml": "did you mean " + file + "?", "Limit.yaml": "did you mean " + file + "?",
+		"zzz": "in " + dir + " there is limits.yaml", "no/limits.yaml": "the folder is not there either",
+	} {
+		_, err := config.Load(filepath.Join(dir, missing))
+		assert.ErrorIs(t, err, fs.ErrNotExist)
+		assert.ErrorContains(t, err, hint)
+	}
+	_, err = config.Load(filepath.Join(t.TempDir(), "x.yaml"))
+	assert.ErrorContains(t, err, "there is no YAML file in")
+	_, err = config.Load(dir)
+	assert.ErrorContains(t, err, "config: ")
+}
+
+// Whatever stands there, there is no panic, and an error has a place.
+func FuzzParse(f *testing.F) {
+	f.Add("default: &a {limits: 1/s}\nservices: {x: {<<: *a, share: 1}, y: *a}")
+	f.Add("a: &a [*a]")
+	f.Add("? {<<: [a]}\n: !!int x\n---\n")
+	f.Add("!!float 1: .nan\n\t- %TAG")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := config.Parse([]byte(text))
+		if err == nil {
+			_, err := registry.New(c)
+			require.NoError(t, err)
+			return
+		}
+		at, ok := errors.AsType[*registry.ParseError](err)
+		require.True(t, ok, "%T %v", err, err)
+		require.Positive(t, at.Line)
+		require.Positive(t, at.Column)
+	})
+}

@@ -1,0 +1,40 @@
+package config_test
+
+import (
+	"fmt"
+
+	"github.com/headrace/headrace/config"
+	"github.com/headrace/headrace/registry"
+)
+
+// A file becomes a registry.
+func ExampleLoad() {
+	c, err := config.Load("testdata/example.yaml")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reg, err := registry.New(c)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(reg.Names())
+	fmt.Println(reg.For("crawl", "www.example.net").Throttle().Limits())
+	// Output:
+	// [bioportal crawl crawl/example.org ols openai]
+	// 30/min, 1 concurrent
+}
+
+// A misspelt key is told with its place, and what may have been meant.
+func ExampleParse() {
+	_, err := config.Parse([]byte(`services:
+  ols:
+    limts: 4/s
+    law: mesured
+`))
+	fmt.Println(err)
+	// Output:
+	// registry: line 3:5: services.ols.limts: the key is unknown: did you mean limits?
+	// registry: line 4:10: services.ols.law: "mesured" is no law: did you mean measured?
+}
