@@ -150,7 +150,7 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 			return
 		}
 		s.machine.Refused(s.seconds(now), c, learn.Refusal{
-			Asked: f.RetryAfter.Seconds(), Cap: f.Kind == KindConcurrency, Mild: f.Verdict == Overloaded, Calls: calls, Tokens: tokens,
+			Asked: f.RetryAfter.Seconds(), Cap: f.Kind == KindConcurrency, Mild: f.Verdict == Overloaded, Slow: f.SlowDown, Calls: calls, Tokens: tokens,
 		})
 	case Unsent:
 		s.machine.Unsent(c)

@@ -20,7 +20,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.quota.Observe(now, c, 1, a.Calls, a.Tokens, &m.tally)
 	if m.after(c) {
 		before := m.InFlight()
-		if m.Flight.Answered(c.Others, a.InFlight, m.needed()) {
+		if now >= m.slowBy && m.Flight.Answered(c.Others, a.InFlight, m.needed()) {
 			m.note(Decision{At: now, Kind: Grow, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyRose})
 		}
 		m.claim.Taken(c.Others)
@@ -30,6 +30,12 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 // opened: a call that left at the moment left found the door open.
 func (m *Machine) opened(left float64) {
 	m.Door.Opened(left)
+	m.span(left)
+}
+
+// span ends what is measured of a window: the first call that it took when it
+// opened again left at the moment left.
+func (m *Machine) span(left float64) {
 	counts := m.Calls.On && !m.Flight.Claimed && !m.quota.Known() && !m.off.Has(SpanRule)
 	rate := m.spans.Opened(left, m.tally.calls, float64(m.hits), counts)
 	if rate == 0 {
@@ -37,6 +43,7 @@ func (m *Machine) opened(left float64) {
 	}
 	if rate < m.Calls.Pace() {
 		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
+		m.noise.Forget()
 		share := rate / m.Calls.Rate
 		m.Calls.Set(rate, Cycle(rate))
 		m.Tokens.Set(m.Tokens.Rate*share, Cycle(rate))

@@ -27,5 +27,8 @@ func (c *Calm) Marked(measured, known float64) {
 	c.stretch, c.agreed = 1, 0
 }
 
+// Agreed reports whether marks agree.
+func (c *Calm) Agreed() bool { return c.agreed >= calmAfter }
+
 // Cycle is how long the pace takes from one probe to the next at a rate.
 func (c *Calm) Cycle(rate float64) float64 { return c.stretch * Cycle(rate) }

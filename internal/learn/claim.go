@@ -5,7 +5,7 @@ import "math"
 // Claim weighs whether refusals that do not say why are a cap on the calls in
 // flight. A cap refuses at one level, which is hardly ever taken, and a cut to
 // below it ends the refusals. A rate refuses at any level, goes on after the cut,
-// and most of all refuses calls that follow closely on others.
+// and refuses most where calls crowd. Noise refuses even a call that is alone.
 type Claim struct {
 	at     float64 // when it was made
 	sent   float64 // calls since then
@@ -14,9 +14,9 @@ type Claim struct {
 	hits   float64 // refusals by then
 	again  float64 // cuts that did not help, less those that did
 	share  float64 // of calls refused, of late
-	close  float64 // refusals close behind other calls, less half of the others
-	times  [256]float64
-	newest int64
+	lonely float64 // refusals of late with no other call in flight
+	crowd  Crowd
+	crowds float64 // refusals where calls crowd, less some of the others
 
 	shared bool    // calls are taken at the level that refuses, too
 	alone  bool    // none is
@@ -24,6 +24,7 @@ type Claim struct {
 	sameAt float64
 	levels Levels  // taken since the last cut
 	alien  float64 // refusals of late that were none of ours
+	off    Rules
 }
 
 const (
@@ -41,25 +42,31 @@ const (
 	soonTrips   = 2 // round trips after a cut in which it should have helped
 	soonWeight  = 2
 	soonMost    = 6
-	closeCalls  = 3   // calls back to which the distance is taken
-	closeShare  = 0.3 // of the usual distance
-	closeMost   = 3
+	crowdRank   = 0.05
+	crowdDecay  = 0.7 // for each refusal elsewhere
+	crowdMost   = 4
+	lonelyMost  = 1.5
+	lonelyDecay = 0.02 // for each call
 	aliens      = 6
+	alienDecay  = 0.1 // for each call
 	claimMemory = 800 // calls
+	claimYoung  = 100 // the same at first
 	hoverSoon   = 10
-	hoverNoise  = 0.015 // of the calls, refused although the bound has fallen
-	hoverFall   = 0.4   // of the level of the claim
-	alienDecay  = 0.1   // for each call
+	hoverNoise  = 0.0135 // of the calls, refused although the bound has fallen
+	hoverFall   = 0.5    // of the level of the claim
 )
 
 // Sent notes a call.
 func (c *Claim) Sent(x Call) {
 	c.sent++
-	c.share -= c.share / claimMemory
-	c.times[x.Seq&255] = x.At
-	c.newest = x.Seq
+	c.share -= c.share / c.memory()
+	c.crowd.Sent(x)
+	c.lonely = max(0, c.lonely-lonelyDecay)
 	c.alien = max(0, c.alien-alienDecay)
 }
+
+// memory is over how many calls the share of refusals is taken.
+func (c *Claim) memory() float64 { return min(claimMemory, max(claimYoung, c.sent)) }
 
 // Taken notes that a call was taken that left with so many others in flight.
 func (c *Claim) Taken(others int) { c.levels.Add(others) }
@@ -90,41 +97,56 @@ func (c *Claim) Repeated() bool { return c.same >= sameEpochs }
 // Begin claims a cap at the level of the call x; hits were refused so far.
 func (c *Claim) Begin(x Call, hits float64) {
 	c.at, c.sent, c.epochs, c.level, c.hits = x.At, 0, 0, float64(x.Others), hits
-	c.again, c.close = 0, 0
+	c.again, c.lonely, c.crowds = 0, 0, 0
 }
 
 // Holds weighs a further refusal of a claimed cap, of the call x; mark is when
-// the one before left, and trip how long a call takes.
+// the one before left, trip how long a call takes, and hovers where the bound
+// hovers, 0 if it does not.
 func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 	c.epochs++
-	c.share += 1.0 / claimMemory
+	c.share += 1 / c.memory()
 	if x.At-mark < soonTrips*trip {
 		c.again++
 	} else {
 		c.again = max(0, c.again-soonWeight)
 	}
-	c.weighDistance(x)
+	if c.wasLonely(x) {
+		return false
+	}
 	if hovers > 0 {
-		return c.again < hoverSoon && c.close < closeMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
+		c.weighCrowd(x)
+		return c.again < hoverSoon && c.crowds < crowdMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
 	}
 	falls := c.sent < trialSends && 0.9*float64(x.Others) < 0.7*c.level
 	return !c.isRate() && (c.epochs < 3 || !falls && c.epochs <= tooMany*c.sent)
 }
 
-func (c *Claim) weighDistance(x Call) {
-	if c.sent <= 8 || c.newest-x.Seq >= int64(len(c.times))-closeCalls {
-		return
+// wasLonely reports whether calls with no other in flight keep being refused,
+// which no cap on our calls does.
+func (c *Claim) wasLonely(x Call) bool {
+	if x.Others > 0 || c.off.Has(LonelyRule) {
+		return false
 	}
-	usual := (x.At - c.at) / c.sent
-	if x.At-c.times[(x.Seq-closeCalls)&255] < closeShare*closeCalls*usual {
-		c.close++
-	} else {
-		c.close = max(0, c.close-0.5)
+	if c.lonely++; c.lonely < lonelyMost {
+		return false
+	}
+	c.lonely = 0
+	return true
+}
+
+func (c *Claim) weighCrowd(x Call) {
+	switch rank, ok := c.crowd.Rank(x); {
+	case !ok || c.off.Has(CrowdRule):
+	case rank <= crowdRank:
+		c.crowds++
+	default:
+		c.crowds = max(0, c.crowds-crowdDecay)
 	}
 }
 
 // isRate reports whether what speaks against a cap speaks for a rate.
-func (c *Claim) isRate() bool { return c.again >= soonMost || c.close >= closeMost }
+func (c *Claim) isRate() bool { return c.again >= soonMost || c.crowds >= crowdMost }
 
 // Noise is the share of calls refused under a claim that does not hold, if it
 // is small enough to be noise.

@@ -107,34 +107,73 @@ func TestClaimHolds(t *testing.T) {
 	}
 }
 
-func TestRefusalsCloseBehindOtherCallsAreARate(t *testing.T) {
+// Calls come a second apart and, before each refusal, five of them closer.
+func TestRefusalsWhereCallsCrowdAreARate(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		gap  float64 // seconds between the calls before each refusal; usually 1
-		sent int
-		want bool
+		name     string
+		gap      float64
+		refusals int
+		hovers   float64
+		want     bool
 	}{
-		{"close", 0.2, 200, false},
-		{"not so close", 0.5, 200, true},
-		{"as usual", 1, 200, true},
-		{"no usual distance yet", 0.2, 0, true},
+		{"four where calls crowd", 0.2, 4, 8, false},
+		{"three", 0.2, 3, 8, true},
+		{"as far apart as ever", 1, 20, 8, true},
+		{"of a bound that does not hover", 0.2, 4, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			k, x := claimedAtTen(c.sent)
+			k, x := claimedAtTen(200)
 			holds := true
-			for range 3 {
-				if c.sent == 0 {
-					k.sent = 0
-				}
-				for range closeCalls + 1 {
+			for range c.refusals {
+				for i := range 55 {
 					x.Seq++
-					x.At += c.gap
+					x.At++
+					if i >= 50 {
+						x.At += c.gap - 1
+					}
 					k.Sent(x)
 				}
 				k.epochs = 0 // how many there are is another matter
-				holds = k.Holds(x, x.At-9, 1, 0)
+				holds = k.Holds(x, x.At-9, 1, c.hovers)
 			}
 			assert.Equal(t, c.want, holds)
+		})
+	}
+}
+
+func TestARefusalElsewhereWeighsAgainstThoseWhereCallsCrowd(t *testing.T) {
+	k, x := claimedAtTen(200)
+	k.crowds = 3.9
+	k.weighCrowd(x)
+	assert.InDelta(t, 3.9-crowdDecay, k.crowds, 1e-9)
+	k.weighCrowd(Call{Seq: 1})
+	assert.InDelta(t, 3.9-crowdDecay, k.crowds, 1e-9, "too long ago to tell")
+}
+
+func TestNoCapRefusesACallThatIsAlone(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		others  int
+		between int // calls from one refusal to the next
+		want    bool
+	}{
+		{"twice", 0, 24, false},
+		{"long ago", 0, 26, true},
+		{"with another one", 1, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			k, x := claimedAtTen(400)
+			x.Others = c.others
+			assert.True(t, k.Holds(x, x.At-9, 1, 5))
+			for range c.between {
+				x.Seq++
+				x.At++
+				k.Sent(x)
+			}
+			assert.Equal(t, c.want, k.Holds(x, x.At-9, 1, 5))
+			if !c.want {
+				assert.True(t, k.Holds(x, x.At-9, 1, 5), "counted anew")
+			}
 		})
 	}
 }
@@ -147,9 +186,9 @@ func TestAClaimThatHoversHoldsUntilItIsNoise(t *testing.T) {
 		hovers   float64
 		want     bool
 	}{
-		{"few refusals, however low", 11, 9, 2, true},
-		{"many, far below the claim", 13, 9, 4, false},
-		{"many, not so far below", 13, 9, 4.1, true},
+		{"few refusals, however low", 2, 9, 2, true},
+		{"many, far below the claim", 3, 9, 5, false},
+		{"many, not so far below", 3, 9, 5.1, true},
 		{"again and again", 9, 1, 8, true},
 		{"too often", 10, 1, 8, false},
 	} {
@@ -161,6 +200,22 @@ func TestAClaimThatHoversHoldsUntilItIsNoise(t *testing.T) {
 			}
 			assert.Equal(t, c.want, holds)
 		})
+	}
+}
+
+// The share is right from the beginning, although it is taken over many calls later.
+func TestTheShareOfRefusalsDoesNotStartSlowly(t *testing.T) {
+	k, x := claimedAtTen(0)
+	for range 20 {
+		for range 50 {
+			x.Seq++
+			x.At++
+			k.Sent(x)
+		}
+		k.Holds(x, x.At-9, 1, 5)
+		if x.Seq >= 100 {
+			assert.InDelta(t, 0.02, k.share, 0.006, "after %d calls", x.Seq)
+		}
 	}
 }
 

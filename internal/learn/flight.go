@@ -18,6 +18,8 @@ type Flight struct {
 	at     float64
 	highs  [4]float64 // levels refused of late
 	high   int
+	origin float64 // where it began to hover
+	off    Rules
 }
 
 type mode uint8
@@ -78,13 +80,26 @@ func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
 			f.mode = climbing
 		}
 	case busy:
-		f.bound = min(f.Max, f.bound+gains[f.mode])
+		f.bound = min(f.Max, f.bound+f.gain())
 	}
 	return rose
 }
 
-// gains are the calls that each answer adds to the bound.
-var gains = [...]float64{slowStart: 1, climbing: 0.5, hovering: hoverGain} //nolint:gochecknoglobals // a table
+// gain is the calls that an answer adds to the bound. A bound that hovers grows
+// as much in a round trip, whatever it is: those who share a cap so get even parts.
+func (f *Flight) gain() float64 {
+	switch f.mode {
+	case slowStart:
+		return 1
+	case hovering:
+		if f.off.Has(EvenRule) {
+			return hoverGain
+		}
+		return hoverGain * max(hoverLeast, hoverShare*f.origin) / f.bound
+	case steady, climbing:
+	}
+	return 0.5
+}
 
 // Cap claims a cap of n calls.
 func (f *Flight) Cap(n, rtt float64) {
@@ -104,7 +119,7 @@ func (f *Flight) Cap(n, rtt float64) {
 // for every so many calls.
 func (f *Flight) Hover(n float64) {
 	if f.mode != hovering {
-		f.mode, f.bound = hovering, max(1, n)
+		f.mode, f.bound, f.origin = hovering, max(1, n), n
 	} else {
 		f.bound = max(1, (1-hoverCut)*f.bound)
 	}
@@ -112,8 +127,10 @@ func (f *Flight) Hover(n float64) {
 }
 
 const (
-	hoverGain = 0.003 // calls, for each that is taken
-	hoverCut  = 0.12  // of the bound, for each refusal
+	hoverGain  = 0.003 // calls in a round trip, for each call in flight of these:
+	hoverLeast = 5
+	hoverShare = 0.7  // of where it began
+	hoverCut   = 0.12 // of the bound, for each refusal
 )
 
 // Follow has the bound follow the pace.

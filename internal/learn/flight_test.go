@@ -162,18 +162,40 @@ func TestHovers(t *testing.T) {
 	f.Hover(30)
 	assert.InDelta(t, 17.6, f.Hovers(), 1e-9, "then a step down, whatever the level")
 	assert.Equal(t, 17, f.Bound(100))
-	for range 200 {
-		f.Answered(0, 17, 0)
-	}
-	assert.InDelta(t, 18.2, f.Hovers(), 1e-9)
-	for range 200 {
-		f.Answered(0, 3, 0)
-	}
-	assert.InDelta(t, 18.2, f.Hovers(), 1e-9, "not when they are not used")
+	f.Answered(0, 17, 0)
+	assert.InDelta(t, 17.6+0.003*14/17.6, f.Hovers(), 1e-9, "by the share of 20 for each round trip")
+	f.Answered(0, 3, 0)
+	assert.InDelta(t, 17.6+0.003*14/17.6, f.Hovers(), 1e-9, "not when they are not used")
 	for range 2000 {
 		f.Answered(0, 17, 0)
 	}
 	assert.InDelta(t, 21, f.Hovers(), 1e-9, "up to the most")
+}
+
+// Two that share a cap and are cut alike come to even parts, also when one
+// began far above the other; without the rule they stay as far apart as they were.
+func TestBoundsThatHoverGetEven(t *testing.T) {
+	for _, c := range []struct {
+		off  Rules
+		even bool
+	}{{0, true}, {EvenRule, false}} {
+		a, b := NewFlight(2, 100), NewFlight(6, 100)
+		a.off, b.off = c.off, c.off
+		a.Hover(2)
+		b.Hover(6)
+		for range 30 {
+			for a.Hovers()+b.Hovers() < 9 {
+				for _, f := range []*Flight{&a, &b} { // a round trip: an answer for each call
+					for n := f.Hovers(); n > 0; n-- {
+						f.Answered(0, f.Bound(0), 0)
+					}
+				}
+			}
+			a.Hover(1)
+			b.Hover(1)
+		}
+		assert.Equal(t, c.even, b.Hovers()/a.Hovers() < 1.3, "%.1f and %.1f", a.Hovers(), b.Hovers())
+	}
 }
 
 func TestSignalIsMadeGoodWithinACycle(t *testing.T) {

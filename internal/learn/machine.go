@@ -12,25 +12,27 @@ type Machine struct {
 	Tokens Pacer
 	Door   Door
 
-	quota  Quota
-	tally  Tally
-	claim  Claim
-	noise  Noise
-	calm   Calm
-	spans  Spans
-	rate   Rate // what the refusal that is judged measures
-	labels int  // refusals that said for how long
-	hits   int64
-	cut    float64 // when the last epoch began
-	cutBy  int64   // the last call sent by then
-	knows  bool    // a refusal has marked the provider's bucket as empty
-	trip   float64 // smoothed time of a call that was taken, seconds
-	unit   float64 // tokens of the call that was asked about last
-	slack  bool    // nobody has waited since the last tick
-	bound  Bound
-	off    Rules
-	luck   *rand.Rand
-	decide func(Decision)
+	quota   Quota
+	tally   Tally
+	claim   Claim
+	noise   Noise
+	calm    Calm
+	spans   Spans
+	rate    Rate // what the refusal that is judged measures
+	labels  int  // refusals that said for how long
+	hits    int64
+	cut     float64 // when the last epoch began
+	cutBy   int64   // the last call sent by then
+	resumed float64 // when the first call left after that; 0: none has
+	slowBy  float64 // no growth before
+	knows   bool    // a refusal has marked the provider's bucket as empty
+	trip    float64 // smoothed time of a call that was taken, seconds
+	unit    float64 // tokens of the call that was asked about last
+	slack   bool    // nobody has waited since the last tick
+	bound   Bound
+	off     Rules
+	luck    *rand.Rand
+	decide  func(Decision)
 }
 
 // Config is what a machine begins with.
@@ -56,6 +58,7 @@ func New(c Config) *Machine {
 	m.calm = Calm{stretch: 1}
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
+	m.claim.off, m.Flight.off = c.Off, c.Off
 	if c.CallRate > 0 {
 		m.Calls.Expect(c.CallRate, Cycle(c.CallRate))
 	}
@@ -113,7 +116,7 @@ func (m *Machine) Bound() Bound { return m.bound }
 func (m *Machine) tick(now float64, slack bool) {
 	open := now >= m.Door.Until
 	idle := m.slack && !m.Door.Shut() // since the last tick
-	grow := open && !m.Door.Stuck()
+	grow := open && !m.Door.Stuck() && now >= m.slowBy
 	m.slack = slack
 	m.Flight.Tick(now, grow)
 	m.pace(now, &m.Calls, OfCalls, 1, open, grow, idle)
@@ -196,6 +199,9 @@ func (m *Machine) Slack(now float64) {
 func (m *Machine) Sent(c Call) {
 	if m.Door.Sent(c.At) {
 		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.Hears(), Why: WhyKnock})
+	}
+	if m.resumed == 0 && c.At > m.cut {
+		m.resumed = c.At
 	}
 	m.claim.Sent(c)
 	m.noise.Sent()

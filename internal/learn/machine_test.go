@@ -400,3 +400,57 @@ func TestASavedBurstIsBoundedByItsRate(t *testing.T) {
 		assert.InDelta(t, c.want, s.TokenRest, 0)
 	}
 }
+
+// A window of 20 calls opens at 60. The first call that it lets in is followed by
+// one too many, whose refusal is heard before the answer to the first.
+func TestARefusalMayBeHeardBeforeTheAnswerThatOpensTheDoor(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 58})
+	r.Wait(60.1, 100, 0)
+	first := r.send(60.1)
+	for i := range 8 {
+		r.send(60.1 + float64(i+1)/100)
+	}
+	last := r.send(60.2)
+	r.Refused(60.3, last, Refusal{Asked: 1})
+	assert.InDelta(t, 60, r.spans.Window, 0.2, "from the first call of the first window to the first of the next")
+	assert.Greater(t, r.Calls.Rate, 0.3)
+	r.Answered(62, first, Answer{Used: 100})
+	assert.InDelta(t, 60, r.spans.Window, 0.2)
+}
+
+func TestSlowDownStopsGrowthForAQuarterOfAnHour(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		slow  bool
+		after float64
+		want  bool // it grows
+	}{
+		{"a refusal like any other", false, 100, true},
+		{"asked to slow down", true, 100, false},
+		{"almost a quarter of an hour ago", true, 890, false},
+		{"a quarter of an hour ago", true, 1100, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := cutOnce(Config{}, Refusal{Asked: 1, Slow: c.slow})
+			r.Refused(4, r.send(3.5), Refusal{Asked: 1, Slow: c.slow})
+			at := r.Calls.Pace()
+			for now := 5.0; now < c.after; now += 0.05 {
+				if r.Wait(now, 100, 1) == 0 {
+					call := r.send(now)
+					r.Answered(now, call, Answer{Used: 100, InFlight: 1})
+				}
+			}
+			assert.Equal(t, c.want, r.Calls.Pace() > 1.02*at, "%.2f, was %.2f", r.Calls.Pace(), at)
+		})
+	}
+}
+
+// What a window explains is no noise, however far the pace had fallen before.
+func TestAWindowThatIsMeasuredExplainsWhatWasRefused(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 1})
+	r.noise.unexplained = 3
+	r.spans = Spans{begin: 1, shut: 20}
+	r.Calls.Set(100, 20)
+	r.opened(61)
+	assert.Zero(t, r.noise.unexplained)
+}

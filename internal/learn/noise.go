@@ -74,6 +74,9 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	return Believe
 }
 
+// Forget drops what could not be explained, because it is now.
+func (n *Noise) Forget() { n.unexplained = 0 }
+
 // Before is the rate that the noise had begun to eat.
 func (n *Noise) Before() float64 { return n.before }
 

@@ -61,6 +61,11 @@ func TestNoiseLessWhatTheRateExplains(t *testing.T) {
 
 	n = Noise{}
 	noiseAfter(&n, 3, 20, 0.8, 0.9)
+	n.Forget()
+	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9), "they have been explained since")
+
+	n = Noise{}
+	noiseAfter(&n, 3, 20, 0.8, 0.9)
 	n.Refused(100, 100, 100) // back where it was: all of them were explained
 	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9))
 }

@@ -21,6 +21,7 @@ type Pacer struct {
 	span   float64 // of the window in which the provider counts; 0: none is known
 
 	Binding bool
+	Agreed  bool // marks agree about the rate
 
 	rest Rest
 	off  Rules
@@ -30,8 +31,9 @@ const (
 	margin    = 0.97 // of the measured rate, just after a mark
 	ownBurst  = 0.02 // seconds of the pace, that go at once after a late timer
 	deepest   = 0.7  // the most that a mark with few calls cuts
-	riseProof = 0.06 // of a cycle's calls above the model: the limit must have risen
-	fastGrow  = 0.10 // per second
+	riseProof = 0.05 // of a cycle's calls above the model: the limit must have risen
+	riseSure  = 0.03 // the same, of a rate that marks agree about
+	fastGrow  = 0.20 // per second
 	firstGrow = 0.25 // per second, until the second mark
 	leastRate = 1e-3
 	windowed  = 0.2 // the most growth, where calls are counted in windows
@@ -121,9 +123,16 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast *= math.Exp(firstGrow * dt)
 	case p.fast > 0:
 		p.fast *= math.Exp(fastGrow * dt)
-	case !p.off.Has(FastRule) && p.model < -(3*unit+riseProof*p.Rate*max(p.cycle, 3*p.span)):
+	case !p.off.Has(FastRule) && p.model < -(3*unit+p.proof()*p.Rate*max(p.cycle, 3*p.span)):
 		p.fast = pace
 	}
+}
+
+func (p *Pacer) proof() float64 {
+	if p.Agreed {
+		return riseSure
+	}
+	return riseProof
 }
 
 const rounding = 1e-9

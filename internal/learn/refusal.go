@@ -5,6 +5,7 @@ type Refusal struct {
 	Asked  float64 // Retry-After in seconds, if Hinted
 	Cap    bool    // it names the calls in flight
 	Mild   bool    // the service as a whole is full
+	Slow   bool    // calls have become more too fast
 	Calls  Told
 	Tokens Told
 }
@@ -37,6 +38,9 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		r.Cap, r.Calls, r.Tokens = false, Told{}, Told{}
 	}
 	m.account(now, c, &r)
+	if r.Slow {
+		m.slowBy = now + slowFor
+	}
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
 	if r.Mild {
 		m.overloaded(now, c, &r)
@@ -49,11 +53,15 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		return
 	}
 	m.Door.Refused(c.At)
-	m.spans.Shut(c.At)
 	if m.knows && !r.Cap && !m.tally.GotThrough(c, now-2*m.Door.trip) {
+		m.spans.Shut(c.At)
 		m.still(now, c, &r)
 		return
 	}
+	if m.resumed > 0 { // the door had opened for others, whose answers are on their way
+		m.span(m.resumed)
+	}
+	m.spans.Shut(c.At)
 	m.Door.Settled()
 	if r.hinted() && !m.off.Has(GateRule) {
 		m.Door.Obey(now, r.Asked, m.Calls.Rate, m.luck.Float64())
@@ -82,6 +90,10 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.Calls.Refund(1)
 	m.Tokens.Return(c.Tokens)
 }
+
+// slowFor is for how long a provider wants no growth that calls a ramp too
+// steep, in seconds. Source: OpenAI's guide to rate limits, 2026-07.
+const slowFor = 15 * 60
 
 // Closed says that the provider asks for so long a wait that no call sits it
 // out. That measures no rate.

@@ -24,11 +24,15 @@ const (
 	PlentyRule                    // plenty left by the headers overrules the pace
 	RestRule                      // a burst after a pause of the demand
 	FollowRule                    // the bound in flight follows the pace
+	CrowdRule                     // refusals where calls crowd speak against a cap
+	LonelyRule                    // refusals of calls that are alone speak against a cap
+	EvenRule                      // those who share a cap grow alike
 )
 
 var ruleNames = [...]string{
 	"epoch", "gate", "measure", "truth", "fast", "first", "calm", "span", "turns",
 	"trial", "noise", "foreign", "mirror", "plenty", "rest", "follow",
+	"crowd", "lonely", "even",
 }
 
 // Has reports whether r is among them.

@@ -1,0 +1,52 @@
+package learn
+
+// Crowd tells whether a refusal came where calls crowd. A limit on the rate
+// refuses there; a cap on the calls in flight, and chance, refuse anywhere.
+type Crowd struct {
+	times  [256]float64 // when the last calls left, by their numbers
+	newest int64
+	oldest int64 // 0: none
+}
+
+const crowdLeast = 40 // calls to compare with
+
+// Sent notes a call.
+func (c *Crowd) Sent(x Call) {
+	if c.oldest == 0 {
+		c.oldest = x.Seq
+	}
+	c.times[x.Seq%int64(len(c.times))] = x.At
+	c.newest = x.Seq
+	c.oldest = max(c.oldest, x.Seq-int64(len(c.times))+1)
+}
+
+// Rank is the share of the calls of late that had less room before them than
+// the call x: the time in which the last 4, 16 and 64 calls left, whichever
+// ranks lowest. Half of those with as much room count. ok is false if there are
+// too few to tell.
+func (c *Crowd) Rank(x Call) (rank float64, ok bool) {
+	rank = 1
+	for back := int64(4); back <= 64; back *= 4 {
+		first := c.oldest + back
+		if x.Seq < first || c.newest-first < crowdLeast {
+			break
+		}
+		room, less := c.room(x.Seq, back), 0.0
+		for seq := first; seq <= c.newest; seq++ {
+			switch r := c.room(seq, back); {
+			case r < room:
+				less++
+			case r == room:
+				less += 0.5
+			}
+		}
+		rank, ok = min(rank, less/float64(c.newest-first+1)), true
+	}
+	return rank, ok
+}
+
+// room is how long before the call seq the call so many before it left.
+func (c *Crowd) room(seq, back int64) float64 {
+	n := int64(len(c.times))
+	return c.times[seq%n] - c.times[(seq-back)%n]
+}
