@@ -18,7 +18,8 @@ import (
 // An epoch lasts from one cut to the next: a refusal of a call that was sent
 // before the last cut only moves the gate. In the same way only calls sent
 // after the last change count as successes, so that the window grows at most
-// once per round trip.
+// once per round trip. For 15 minutes after a refusal with Feedback.SlowDown
+// no success counts.
 type AIMD struct {
 	Initial           int     // calls in flight at the start; default 5
 	Min               int     // the least that a cut leaves; default 1
@@ -34,6 +35,7 @@ const (
 	maxBackoff   = 30 * time.Second
 	longestGate  = 31 * 24 * time.Hour // nobody means more than a month
 	widest       = 1 << 30             // an unbounded Max: a float64 holds it exactly, an int on every platform
+	slowDownFor  = 15 * time.Minute    // how long nothing grows after a ramp too steep: OpenAI's advice
 	upwardJitter = 0.1                 // the gate opens up to a tenth later, so that processes do not return as one
 )
 
@@ -118,12 +120,13 @@ func (e epoch) before(s throttle.Sent) bool {
 // aimd is the state of one limiter.
 type aimd struct {
 	AIMD
-	window   float64 // a float, so that factors close to 1 add up
-	acks     int     // successes since the last change
-	cut      epoch   // the last cut
-	change   epoch   // the last cut or growth
-	sent     int64   // the last call's sequence number
-	streak   int     // epochs with a refusal, without a success in between
+	window   float64   // a float, so that factors close to 1 add up
+	acks     int       // successes since the last change
+	cut      epoch     // the last cut
+	change   epoch     // the last cut or growth
+	sent     int64     // the last call's sequence number
+	streak   int       // epochs with a refusal, without a success in between
+	frozen   time.Time // nothing grows before
 	reopened reopening
 	jitter   *rand.Rand
 	bound    string
@@ -167,9 +170,9 @@ func (a *aimd) OnResult(now time.Time, s throttle.Sent, _ int, f Feedback) {
 		a.reopened.answered(now.Sub(s.At))
 		a.succeed(now, s)
 	case Hit:
-		a.refuse(now, s, f.RetryAfter, a.Backoff)
+		a.refuse(now, s, &f, a.Backoff)
 	case Overloaded:
-		a.refuse(now, s, f.RetryAfter, mildBackoff)
+		a.refuse(now, s, &f, mildBackoff)
 	case Unclassified, Transient, Terminal, Unsent:
 	}
 }
@@ -192,6 +195,9 @@ func (a *aimd) succeed(now time.Time, s throttle.Sent) {
 		return
 	}
 	a.streak = 0
+	if now.Before(a.frozen) {
+		return
+	}
 	if a.acks++; a.acks < a.RecoveryThreshold {
 		return
 	}
@@ -206,11 +212,15 @@ func (a *aimd) succeed(now time.Time, s throttle.Sent) {
 	a.decided.add(Decision{At: now, Kind: event.LimiterRecovery, From: float64(before), To: float64(int(a.window))})
 }
 
-func (a *aimd) refuse(now time.Time, s throttle.Sent, retryAfter time.Duration, factor float64) {
+func (a *aimd) refuse(now time.Time, s throttle.Sent, f *Feedback, factor float64) {
 	a.hits++
 	if a.cutOnce(now, s, factor) {
 		a.streak++
 	}
+	if f.SlowDown {
+		a.frozen = now.Add(slowDownFor)
+	}
+	retryAfter := f.RetryAfter
 	if retryAfter <= 0 {
 		retryAfter = min(maxBackoff, firstBackoff<<min(max(a.streak-1, 0), 16))
 	}

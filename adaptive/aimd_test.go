@@ -248,6 +248,42 @@ func TestVerdictsThatTeachNothing(t *testing.T) {
 	}
 }
 
+// After a ramp too steep nothing grows for a quarter of an hour, and what was
+// answered meanwhile does not count.
+func TestSlowDownFreezesGrowth(t *testing.T) {
+	steep := func(v adaptive.Verdict) adaptive.Feedback { return adaptive.Feedback{Verdict: v, SlowDown: true} }
+	for _, tc := range []struct {
+		name  string
+		hit   adaptive.Feedback
+		after time.Duration // from the refusal to the answers
+		want  int           // of 8
+	}{
+		{"any other hit", of(adaptive.Hit), time.Minute, 5},
+		{"a hit", steep(adaptive.Hit), time.Minute, 4},
+		{"to the last moment", steep(adaptive.Hit), 15*time.Minute - 1, 4},
+		{"and no longer", steep(adaptive.Hit), 15 * time.Minute, 5},
+		{"overloaded", steep(adaptive.Overloaded), 15*time.Minute - 1, 7},
+		{"overloaded, and no longer", steep(adaptive.Overloaded), 15 * time.Minute, 8},
+		{"only of refusals", steep(adaptive.Transient), 0, 9},
+	} {
+		m := start(t, adaptive.AIMD{Initial: 8, RecoveryThreshold: 2})
+		m.trip(1, rtt, tc.hit)
+		sent := m.after(time.Nanosecond).send(2)
+		m.after(tc.after-time.Nanosecond).answer(of(adaptive.OK), sent...)
+		assert.Equal(t, tc.want, m.window(), tc.name)
+	}
+	m := start(t, adaptive.AIMD{Initial: 8, RecoveryThreshold: 2})
+	late := m.send(2)
+	m.after(rtt).answer(steep(adaptive.Hit), late[0])
+	m.after(time.Minute).answer(steep(adaptive.Hit), late[1])
+	m.after(15*time.Minute-1-rtt).trip(2, rtt, of(adaptive.OK))
+	assert.Equal(t, 4, m.window(), "one that only moves the gate begins it anew")
+	m.trip(1, 1, of(adaptive.OK))
+	assert.Equal(t, 4, m.window(), "one success short")
+	m.trip(1, 1, of(adaptive.OK))
+	assert.Equal(t, 5, m.window())
+}
+
 func TestASignalCutsOncePerEpochAndLeavesTheGate(t *testing.T) {
 	m := start(t, adaptive.AIMD{Initial: 8})
 	sent := m.now.Add(time.Second)

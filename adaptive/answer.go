@@ -1,13 +1,15 @@
 package adaptive
 
 import (
-	"bytes"
+	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/internal/quota"
 	"github.com/headrace/headrace/retry"
 )
 
@@ -19,19 +21,29 @@ const statusOverloaded = 529
 type Answer struct {
 	Status int         // of HTTP
 	Header http.Header // nil: the error has none
-	Body   []byte      // as the SDK kept it, whole or its error object alone; nil: it kept none
+	Body   []byte      // as the SDK kept it, whole or its error object alone; else JSON made of what it kept
 }
 
-// AnswerIn finds the provider's answer in the tree of err, from the outside in:
-// the status by a method StatusCode or HTTPStatusCode, by a field of either
-// name or by a field Response; the header in that field; the body by a method
-// RawJSON, as the OpenAI and Anthropic SDKs have it, or by a field Body. ok is
-// false if no error has a status. Foreign errors whose methods panic are
-// survived.
+// AnswerIn finds the provider's answer in the tree of err, from the outside in.
+// The errors of the SDKs of OpenAI, Anthropic, Google, AWS, Azure and Cohere
+// and of most others have one.
+//
+//   - The status: a method StatusCode or HTTPStatusCode, a field of either name,
+//     a field Response or RawResponse, or, beside a field Message, a number from
+//     400 to 599 in a field Code. The outermost counts.
+//   - The header: of the response, or a field Header.
+//   - The body: a method RawJSON or a field Body. If there is none it is put
+//     together: an object with the code, type, status, message and details that
+//     are in fields of these names, or in methods ErrorCode and ErrorMessage. Without
+//     a message it has the error's text.
+//
+// An error inside that has another status tells of another answer: nothing is
+// taken from it. ok is false if no error has a status. Foreign errors whose
+// methods panic are survived.
 func AnswerIn(err error) (found Answer, ok bool) {
 	var a answer
 	walk(err, a.read)
-	return Answer{Status: a.status, Header: a.header, Body: a.body}, a.status != 0
+	return Answer{Status: a.status, Header: a.header, Body: a.whole()}, a.status != 0
 }
 
 // answer is what the errors of one tree tell about the provider's answer.
@@ -39,95 +51,92 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	words  words
 	codes  []string // error codes and types, lower case
 	text   string   // of the error that had the status, lower case
 }
 
+// words is what stands in for a body.
+type words struct {
+	Code    any `json:"code,omitempty"`
+	Type    any `json:"type,omitempty"`
+	Status  any `json:"status,omitempty"`
+	Message any `json:"message,omitempty"`
+	Details any `json:"details,omitempty"`
+}
+
 func (a *answer) read(err error) {
-	a.readMethods(err)
-	a.readFields(err)
-	a.readBody(err)
-}
-
-// readBody keeps the first body that is not empty.
-func (a *answer) readBody(err error) {
-	defer survive()
-	if a.body != nil {
-		return
-	}
-	if e, ok := err.(interface{ RawJSON() string }); ok {
-		a.keep([]byte(e.RawJSON()))
-		return
-	}
-	v := reflect.Indirect(reflect.ValueOf(err))
-	if v.Kind() != reflect.Struct {
-		return
-	}
-	switch f := v.FieldByName("Body"); {
-	case !f.IsValid():
-	case f.Kind() == reflect.String:
-		a.keep([]byte(f.String()))
-	case f.Kind() == reflect.Slice && f.Type().Elem().Kind() == reflect.Uint8:
-		a.keep(bytes.Clone(f.Bytes()))
-	}
-}
-
-func (a *answer) keep(body []byte) {
-	if len(body) > 0 {
-		a.body = body
-	}
-}
-
-func (a *answer) readMethods(err error) {
-	defer survive()
-	switch e := err.(type) { //nolint:errorlint // walk visits each error by itself
-	case interface{ StatusCode() int }:
-		a.note(err, e.StatusCode())
-	case interface{ HTTPStatusCode() int }:
-		a.note(err, e.HTTPStatusCode())
-	}
-}
-
-func (a *answer) readFields(err error) {
-	defer survive()
-	v := reflect.Indirect(reflect.ValueOf(err))
-	if v.Kind() != reflect.Struct {
-		return
-	}
-	for _, name := range []string{"Code", "Type"} {
-		if f := v.FieldByName(name); f.IsValid() {
-			a.noteCode(f)
-		}
-	}
-	for _, name := range []string{"StatusCode", "HTTPStatusCode"} {
-		if f := v.FieldByName(name); f.IsValid() && f.CanInt() {
-			a.note(err, int(f.Int()))
-		}
-	}
-	if f := v.FieldByName("Response"); f.IsValid() && f.CanInterface() {
-		if r, ok := reflect.TypeAssert[*http.Response](f); ok && r != nil { //nolint:bodyclose // its body is not ours
-			a.note(err, r.StatusCode)
-			if a.header == nil {
-				a.header = r.Header
-			}
-		}
-	}
-}
-
-// note keeps the first status that is one of HTTP: other protocols number their answers too.
-func (a *answer) note(err error, status int) {
-	if a.status == 0 && status >= 100 && status <= 599 {
+	status, header := statusIn(err)
+	switch {
+	case a.status == 0 && status != 0:
 		a.status, a.text = status, textOf(err)
+	case a.status == 0, status != 0 && status != a.status:
+		return
 	}
+	if a.header == nil {
+		a.header = header
+	}
+	if a.body == nil {
+		a.body = bodyIn(err)
+	}
+	a.listen(err)
 }
 
-func (a *answer) noteCode(f reflect.Value) {
+// listen takes over the words of err.
+func (a *answer) listen(err error) {
+	defer survive()
+	if e, ok := err.(interface{ ErrorCode() string }); ok {
+		a.note(&a.words.Code, reflect.ValueOf(e.ErrorCode()))
+	}
+	if e, ok := err.(interface{ ErrorMessage() string }); ok {
+		keep(&a.words.Message, reflect.ValueOf(e.ErrorMessage()))
+	}
+	v := structOf(err)
+	if !v.IsValid() {
+		return
+	}
+	a.note(&a.words.Code, v.FieldByName("Code"))
+	a.note(&a.words.Code, v.FieldByName("ErrorCode"))
+	a.note(&a.words.Type, v.FieldByName("Type"))
+	keep(&a.words.Status, v.FieldByName("Status"))
+	keep(&a.words.Message, v.FieldByName("Message"))
+	keep(&a.words.Details, v.FieldByName("Details"))
+}
+
+// note keeps what names the error.
+func (a *answer) note(word *any, f reflect.Value) {
+	keep(word, f)
 	if f.Kind() == reflect.Interface || f.Kind() == reflect.Pointer {
 		f = f.Elem()
 	}
 	if f.Kind() == reflect.String {
 		a.codes = append(a.codes, strings.ToLower(f.String()))
 	}
+}
+
+// keep takes the first that says anything.
+func keep(word *any, f reflect.Value) {
+	if *word == nil && f.IsValid() && !f.IsZero() {
+		*word = f.Interface()
+	}
+}
+
+// whole returns the body, or what can stand in for it.
+func (a *answer) whole() (body []byte) {
+	defer survive()
+	if a.body != nil {
+		return a.body
+	}
+	keep(&a.words.Message, reflect.ValueOf(a.text))
+	if a.words == (words{}) {
+		return nil
+	}
+	body, err := json.Marshal(a.words)
+	if err != nil { // the rest can be written in JSON
+		a.words.Details = nil
+		body, _ = json.Marshal(a.words)
+	}
+	return body
 }
 
 func (a *answer) judge() Feedback {
@@ -160,21 +169,18 @@ func (a *answer) judge() Feedback {
 			f.Verdict = Transient
 		}
 	}
+	f.Final = f.Verdict.refused() && strings.EqualFold(a.header.Get("X-Should-Retry"), "false")
 	return f
 }
 
-// exhausted reports whether the answer names a quota or a balance that is used
-// up. Codes: OpenAI's and Anthropic's error references, read in 2026.
+// exhausted reports whether the answer names a quota or a balance that is used up.
 func (a *answer) exhausted() bool {
-	for _, c := range a.codes {
-		switch c {
-		case "insufficient_quota", "credit_balance_exhausted", "organization_spend_limit_exceeded",
-			"project_spend_limit_exceeded", "organization_usage_limit_exceeded", "billing_hard_limit_reached",
-			"enforced_spend_limit_reached":
+	for code := range strings.FieldsSeq(quota.Codes) {
+		if slices.Contains(a.codes, code) || strings.Contains(a.text, code) {
 			return true
 		}
 	}
-	return strings.Contains(a.text, "insufficient_quota") || strings.Contains(a.text, "enforced_spend_limit_reached")
+	return false
 }
 
 func (a *answer) kind() Kind {

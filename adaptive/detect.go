@@ -5,13 +5,12 @@ import (
 )
 
 // DefaultDetector judges errors by what their tree carries: a RateLimitHit of
-// ours; else an HTTP status, as a method StatusCode() or HTTPStatusCode(), a
-// field of either name, or a field Response *http.Response (the errors of the
-// OpenAI and Anthropic SDKs have StatusCode and Response), together with its
-// error code and headers; at last, for an error that has none of these, the
-// text of what it wraps innermost, unless that is a typed error of the standard
-// library or of this module, whose texts hold names. The outermost word counts. An error that says nothing about rate gives
-// a Feedback without a verdict. Foreign errors whose methods panic are survived.
+// ours; else the answer that AnswerIn finds, by its status, error code and
+// headers; at last, for an error that has none of these, the text of what it
+// wraps innermost, unless that is a typed error of the standard library or of
+// this module, whose texts hold names. The outermost word counts. An error
+// that says nothing about rate gives a Feedback without a verdict. Foreign
+// errors whose methods panic are survived.
 func DefaultDetector(err error) Feedback {
 	if err == nil {
 		return Feedback{Verdict: OK}

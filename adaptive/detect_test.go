@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/textproto"
 	"testing"
 	"time"
 
@@ -171,6 +172,9 @@ func TestDefaultDetector(t *testing.T) {
 		{"context", context.DeadlineExceeded, adaptive.Feedback{}},
 		{"no status at all", statusError(0), adaptive.Feedback{}},
 		{"the status of another protocol", statusError(1008), adaptive.Feedback{}},
+		{"a number", &numbered{Code: 429, Message: "no", Header: http.Header{"Retry-After": {"7"}}}, with(hit, 0, 7*time.Second)},
+		{"the code of another answer", errors.Join(statusError(429), &sdkError{StatusCode: 400, Code: quota}), hit},
+		{"the code of the same answer", errors.Join(statusError(429), &sdkError{StatusCode: 429, Code: quota}), judged(adaptive.Terminal, 429)},
 		{"misleading fields", misleading{StatusCode: "429", Response: "429", Code: 429}, adaptive.Feedback{}},
 
 		{"typed nil with fields", (*sdkError)(nil), adaptive.Feedback{}},
@@ -190,6 +194,22 @@ func TestDefaultDetector(t *testing.T) {
 		})
 	}
 	assert.Equal(t, adaptive.Feedback{Verdict: adaptive.OK}, adaptive.DefaultDetector(nil))
+}
+
+// What is returned is the caller's, not the error's.
+func TestAnswerInCopiesTheBody(t *testing.T) {
+	e := &bodyError{429, []byte("body")}
+	got, _ := adaptive.AnswerIn(e)
+	got.Body[0] = 'x'
+	assert.Equal(t, "body", string(e.Body))
+}
+
+func TestTheDefaultDetectorHearsWhatIsFinal(t *testing.T) {
+	for _, status := range []int{429, 529, 503} {
+		assert.False(t, adaptive.DefaultDetector(answered(status, "Retry-After", "1")).Final)
+		assert.True(t, adaptive.DefaultDetector(answered(status, "Retry-After", "1", "X-Should-Retry", "False")).Final)
+	}
+	assert.False(t, adaptive.DefaultDetector(answered(500, "X-Should-Retry", "false")).Final)
 }
 
 func TestRetryAfterAsADate(t *testing.T) {
@@ -273,6 +293,44 @@ type textBodyError struct {
 	Body string
 }
 
+// rawBodyError has the answer's words twice.
+type rawBodyError struct {
+	Body []byte
+}
+
+func (e *rawBodyError) Error() string   { return "raw" }
+func (e *rawBodyError) StatusCode() int { return 429 }
+func (e *rawBodyError) RawJSON() string { return "{}" }
+
+// numbered has the fields of Google's errors.
+type numbered struct {
+	Code            int
+	Message, Status string
+	Details         any
+	Header          http.Header
+}
+
+func (e *numbered) Error() string { return "numbered" }
+
+type numberedStatusError struct{ numbered }
+
+func (numberedStatusError) StatusCode() int { return 503 }
+
+type panickingJSON struct{}
+
+func (panickingJSON) MarshalJSON() ([]byte, error) { panic("json") }
+
+// labelled is a user's own error, which says nothing of the answer.
+type labelled struct {
+	error
+	Code, Message, Body string
+	Header              http.Header
+}
+
+func (e *labelled) Unwrap() error { return e.error }
+
+func words(message string) []byte { return []byte(`{"message":"` + message + `"}`) }
+
 type panickingBodyError struct{ statusError }
 
 func (panickingBodyError) RawJSON() string { panic("raw") }
@@ -287,15 +345,27 @@ func TestAnswerIn(t *testing.T) {
 	}{
 		{"nothing", io.EOF, adaptive.Answer{}, false},
 		{"no error", nil, adaptive.Answer{}, false},
-		{"a status", statusError(429), adaptive.Answer{Status: 429}, true},
-		{"status and header", answered(429, "Retry-After", "7"), adaptive.Answer{Status: 429, Header: header}, true},
+		{"a status", statusError(429), adaptive.Answer{Status: 429, Body: words("answer 429")}, true},
+		{"status and header", answered(429, "Retry-After", "7"), adaptive.Answer{Status: 429, Header: header, Body: words("response")}, true},
+		{"a number", &numbered{Code: 429, Message: "no", Header: header}, adaptive.Answer{Status: 429, Header: header, Body: []byte(`{"code":429,"message":"no"}`)}, true},
+		{"details", &numbered{Code: 503, Message: "no", Status: "UNAVAILABLE", Details: []any{1}}, adaptive.Answer{Status: 503, Body: []byte(`{"code":503,"status":"UNAVAILABLE","message":"no","details":[1]}`)}, true},
+		{"details that are no JSON", &numbered{Code: 503, Message: "no", Details: func() {}}, adaptive.Answer{Status: 503, Body: []byte(`{"code":503,"message":"no"}`)}, true},
+		{"details that panic", &numbered{Code: 503, Message: "no", Details: panickingJSON{}}, adaptive.Answer{Status: 503}, true},
+		{"a number of another protocol", &numbered{Code: 1008, Message: "no"}, adaptive.Answer{}, false},
+		{"a success", &numbered{Code: 250, Message: "no"}, adaptive.Answer{}, false},
+		{"mail", &textproto.Error{Code: 450, Msg: "mailbox busy"}, adaptive.Answer{}, false},
+		{"the field goes before the response", &sdkError{StatusCode: 429, Response: &http.Response{StatusCode: http.StatusOK}}, adaptive.Answer{Status: 429, Body: words("sdk: ")}, true},
+		{"the method goes before the number", &numberedStatusError{numbered{Code: 400, Message: "no"}}, adaptive.Answer{Status: 503, Body: []byte(`{"code":400,"message":"no"}`)}, true},
 		{"raw JSON", rawError{429, "{}"}, adaptive.Answer{Status: 429, Body: []byte("{}")}, true},
-		{"raw JSON inside", fmt.Errorf("%w: %w", answered(429, "Retry-After", "7"), rawError{500, "{}"}), adaptive.Answer{Status: 429, Header: header, Body: []byte("{}")}, true},
+		{"raw JSON inside", fmt.Errorf("%w: %w", answered(429, "Retry-After", "7"), rawError{429, "{}"}), adaptive.Answer{Status: 429, Header: header, Body: []byte("{}")}, true},
+		{"raw JSON first", &rawBodyError{Body: []byte("x")}, adaptive.Answer{Status: 429, Body: []byte("{}")}, true},
+		{"another answer's", errors.Join(statusError(429), &bodyError{400, []byte("x")}, answered(400, "Retry-After", "7")), adaptive.Answer{Status: 429, Body: words("answer 429")}, true},
+		{"what wraps the answer", &labelled{Code: "mine", Message: "mine", Body: "mine", Header: header, error: statusError(429)}, adaptive.Answer{Status: 429, Body: words("answer 429")}, true},
 		{"a body of bytes", &bodyError{429, []byte("x")}, adaptive.Answer{Status: 429, Body: []byte("x")}, true},
 		{"a body of text", textBodyError{answered(429, "Retry-After", "7"), "x"}, adaptive.Answer{Status: 429, Header: header, Body: []byte("x")}, true},
-		{"an empty body", fmt.Errorf("%w: %w", rawError{429, ""}, &bodyError{500, []byte("x")}), adaptive.Answer{Status: 429, Body: []byte("x")}, true},
-		{"the first body", fmt.Errorf("%w: %w", rawError{429, "a"}, &bodyError{500, []byte("b")}), adaptive.Answer{Status: 429, Body: []byte("a")}, true},
-		{"a panic", panickingBodyError{429}, adaptive.Answer{Status: 429}, true},
+		{"an empty body", fmt.Errorf("%w: %w", rawError{429, ""}, &bodyError{429, []byte("x")}), adaptive.Answer{Status: 429, Body: []byte("x")}, true},
+		{"the first body", fmt.Errorf("%w: %w", rawError{429, "a"}, &bodyError{429, []byte("b")}), adaptive.Answer{Status: 429, Body: []byte("a")}, true},
+		{"a panic", panickingBodyError{429}, adaptive.Answer{Status: 429, Body: words("answer 429")}, true},
 		{"typed nil", (*bodyError)(nil), adaptive.Answer{}, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

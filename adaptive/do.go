@@ -16,6 +16,7 @@ import (
 //     up its slot, waits at the gate with its place in the queue and runs fn
 //     again. After Config.MaxWait the error is a *RateLimitHit; when ctx ends
 //     during the wait, it matches both the cause of ctx and the *RateLimitHit.
+//     One that is Feedback.Final is not sent again: the error is fn's.
 //   - A deadline of ctx, or of its intake, that is before the earliest possible
 //     admission is a *throttle.DeadlineError at once. While waiting to go again
 //     it matches the *RateLimitHit too.
@@ -70,7 +71,7 @@ func (l *Limiter) attempt(ctx context.Context, c throttle.Cost, fn func(context.
 	switch {
 	case f.Verdict == Terminal:
 		return false, l.exhausted(f.Err)
-	case !f.Verdict.refused() || !r.ended:
+	case !f.Verdict.refused() || f.Final || !r.ended:
 		return false, err
 	}
 	return l.refused(f, r, wait)
@@ -125,8 +126,8 @@ func (l *Limiter) finish(ctx context.Context, k *call, f Feedback) result {
 	if k.handed.CompareAndSwap(false, true) {
 		return l.end(k.permit, f, l.observed(ctx))
 	}
-	if !f.Verdict.refused() && f.Verdict != Terminal {
-		return result{}
+	if f.Final || !f.Verdict.refused() && f.Verdict != Terminal {
+		return result{} // what is final passed through the call inside
 	}
 	k.mu.Lock()
 	sent := k.sent

@@ -68,6 +68,65 @@ func TestAHitGoesAgainAfterRetryAfter(t *testing.T) {
 	})
 }
 
+// The item fails with its own error, everybody else waits at the gate.
+func TestAFinalRefusalIsHeardButNotSentAgain(t *testing.T) {
+	for _, v := range []adaptive.Verdict{adaptive.Hit, adaptive.Overloaded} {
+		synctest.Test(t, func(t *testing.T) {
+			for _, law := range []adaptive.Law{adaptive.AIMD{Initial: 8}, adaptive.Measured{Initial: 8}} {
+				l := limiter(t, adaptive.Config{Law: law, Detector: func(error) adaptive.Feedback {
+					return adaptive.Feedback{Verdict: v, RetryAfter: 30 * time.Second, Final: true}
+				}})
+				began, calls := time.Now(), 0
+				assert.Equal(t, io.EOF, do(t.Context(), l, func(context.Context) error { calls++; return io.EOF }))
+				assert.Equal(t, 1, calls)
+				assert.Equal(t, began, time.Now())
+				assert.Equal(t, int64(1), l.View().Hits)
+				if _, simple := law.(adaptive.AIMD); simple { // Measured makes less of one refusal
+					assert.Less(t, l.View().Concurrency, 8)
+				}
+				require.NoError(t, do(t.Context(), l, ok(0)))
+				assertJittered(t, 30*time.Second, time.Since(began))
+			}
+		})
+	}
+}
+
+// A call around the one that was refused passes the error on: it is heard once.
+func TestAFinalRefusalInsideIsHeardOnce(t *testing.T) {
+	l := limiter(t, adaptive.Config{Law: adaptive.AIMD{Initial: 8}})
+	final := answered(429, "X-Should-Retry", "false")
+	assert.Equal(t, final, do(t.Context(), l, func(ctx context.Context) error {
+		return do(ctx, l, func(context.Context) error { return final })
+	}))
+	assert.Equal(t, int64(1), l.View().Hits)
+	assert.Equal(t, 4, l.View().Concurrency)
+	assert.Zero(t, l.Throttle().Stats().InFlight)
+}
+
+// Many final refusals shrink the window, where OK would let it grow.
+func TestFinalRefusalsDoNotGrowTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, adaptive.Config{Law: adaptive.AIMD{}})
+		final := answered(429, "X-Should-Retry", "false", "Retry-After", "30")
+		began := time.Now()
+		for range 20 {
+			assert.Equal(t, final, do(t.Context(), l, func(context.Context) error { return final }))
+		}
+		assert.Equal(t, 1, l.View().Concurrency)
+		assert.GreaterOrEqual(t, time.Since(began), 19*30*time.Second)
+	})
+}
+
+// For longer than anybody waits the limiter closes for the others.
+func TestAFinalRefusalForLongClosesTheLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limiter(t, adaptive.Config{})
+		final := answered(429, "X-Should-Retry", "false", "Retry-After", "3600")
+		assert.Equal(t, final, do(t.Context(), l, func(context.Context) error { return final }))
+		require.ErrorAs(t, do(t.Context(), l, ok(0)), new(*adaptive.RateLimitHit))
+	})
+}
+
 func TestOverloadedGoesAgainToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls, began := 0, time.Now()

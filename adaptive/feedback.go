@@ -19,7 +19,8 @@ type Feedback struct {
 	Verdict    Verdict
 	Kind       Kind                  // which limit refused; for Hit
 	RetryAfter time.Duration         // the wait that the provider asked for; 0: it did not say
-	SlowDown   bool                  // the calls came in a ramp too steep: the law does not grow for 15 minutes
+	SlowDown   bool                  // of a refusal: the calls came in a ramp too steep, and the law does not grow for 15 minutes
+	Final      bool                  // of a refusal: the law and the gate hear it, but the call is not sent again and fails with its own error
 	Meters     [throttle.Units]Meter // indexed by throttle.Unit
 	Used       throttle.Cost         // what the call really cost; zero: as reserved
 	Source     string                // who says so, such as "status 429"

@@ -35,27 +35,33 @@ func (l *Limiter) Reconfigure(c Config) error {
 	if c.Name != "" && c.Name != l.name {
 		p.Addf("Name", "%q is another than %q: leave it empty, or make another limiter", c.Name, l.name)
 	}
+	if err := l.change(&c, &p); err != nil {
+		return err
+	}
+	event.Send(l.observer, event.Event{
+		Time: l.clock.Now(), Kind: event.LimiterChanged, Source: l.name, Index: event.NoIndex, Reason: fmt.Sprint(c.Limits),
+	})
+	return nil
+}
+
+func (l *Limiter) change(c *Config, p *invalid.Problems) error {
 	l.changing.Lock()
 	defer l.changing.Unlock()
-	state, err := l.start(&c, &p)
+	state, err := l.start(c, p)
 	if err != nil {
 		return err
 	}
-	if l.cfg.Load().sameLaw(&c) {
+	if l.cfg.Load().sameLaw(c) {
 		err = l.throttle.SetLimits(c.Limits)
 	} else {
 		l.throttle.Update(func(time.Time) { l.governor.State = standstill{l.governor.State} })
 		err = l.throttle.SetLimits(c.Limits) // they are valid
 		l.throttle.Update(func(time.Time) { l.governor.replace(state) })
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		l.cfg.Store(c)
 	}
-	l.cfg.Store(&c)
-	event.Send(l.observer, event.Event{
-		Time: l.clock.Now(), Kind: event.LimiterChanged, Source: l.name, Index: event.NoIndex, Reason: fmt.Sprint(c.Limits),
-	})
-	return nil
+	return err
 }
 
 // sameLaw reports whether a law that runs by c can go on under d.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -347,6 +349,23 @@ adaptive: api: Limits: throttle: Concurrency: -1 is negative: use 0 for unbounde
 	assert.Equal(t, "api", told[0].Source)
 }
 
+func TestReconfigureTellsOutsideOfEveryLock(t *testing.T) {
+	var l *adaptive.Limiter
+	told := 0
+	l = limiter(t, capped(2), adaptive.WithObserver(event.Func(func(event.Event) {
+		saved, err := l.Save()
+		assert.NoError(t, err)
+		assert.NoError(t, l.Restore(saved))
+		assert.NoError(t, l.Reset())
+		if told++; told == 1 {
+			assert.NoError(t, l.Reconfigure(capped(4)))
+		}
+	})))
+	require.NoError(t, l.Reconfigure(capped(3)))
+	assert.Equal(t, 2, told)
+	assert.Equal(t, 4, l.View().Concurrency)
+}
+
 func TestReconfigureLeavesAClosedLimiterClosed(t *testing.T) {
 	l := limiter(t, capped(2))
 	l.Learn(t.Context(), time.Now(), of(adaptive.Terminal))
@@ -372,6 +391,104 @@ func TestReconfigureIsSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// Under the race detector: changes of everything, among calls that nest, give up and are refused. Nothing leaks.
+func TestReconfigureAmongEverythingElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		window := throttle.Sliding(50, 10*time.Millisecond)
+		configs := []adaptive.Config{
+			{Limits: throttle.Limits{Concurrency: 8, Windows: []throttle.Window{window}}},
+			{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(5000, 10), window.Of(throttle.Tokens)}}, Law: adaptive.AIMD{}},
+			{Limits: throttle.Limits{Concurrency: 400}, Law: adaptive.AIMD{Initial: 2, Min: 2, Max: 2}},
+			{Law: adaptive.Measured{Initial: 3, Max: 10}},
+			{},
+		}
+		l := limiter(t, configs[0], adaptive.WithObserver(event.Func(func(event.Event) {})))
+		ctx, cancel := context.WithCancel(t.Context())
+		var calls, others sync.WaitGroup
+		for i := range 24 {
+			calls.Go(func() {
+				for n := range 50 {
+					ctx, giveUp := context.WithTimeout(t.Context(), []time.Duration{time.Hour, time.Millisecond}[n%5/4])
+					err := l.Do(ctx, throttle.Cost{Tokens: int64(n % 20)}, func(ctx context.Context) error {
+						if n%7 == 0 {
+							return l.Do(ctx, throttle.Cost{Tokens: int64(i)}, ok(time.Millisecond))
+						}
+						return ok(time.Duration(n) * 10 * time.Microsecond)(ctx)
+					})
+					giveUp()
+					assert.True(t, err == nil || errors.Is(err, context.DeadlineExceeded), "%v", err)
+				}
+			})
+		}
+		meanwhile := func(every time.Duration, do func(n int)) {
+			others.Go(func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					do(n)
+					time.Sleep(every)
+				}
+			})
+		}
+		meanwhile(300*time.Microsecond, func(n int) { assert.NoError(t, l.Reconfigure(configs[n%len(configs)])) })
+		meanwhile(400*time.Microsecond, func(n int) { assert.NoError(t, l.Reconfigure(configs[n*3%len(configs)])) })
+		meanwhile(time.Millisecond, func(int) { assert.NoError(t, l.Reset()) })
+		meanwhile(800*time.Microsecond, func(n int) { assert.NoError(t, l.Throttle().SetConcurrency(n%20)) })
+		meanwhile(700*time.Microsecond, func(int) {
+			saved, err := l.Save()
+			assert.NoError(t, err)
+			if err := l.Restore(saved); err != nil { // it may be another law by now
+				assert.ErrorAs(t, err, new(*adaptive.SavedError))
+			}
+		})
+		meanwhile(500*time.Microsecond, func(int) {
+			_ = l.Explain() + fmt.Sprint(l.View(), l.Throttle().Stats())
+			l.Learn(ctx, time.Now(), of(adaptive.OK))
+			if p, err := l.Throttle().TryAcquire(throttle.Cost{}); err == nil {
+				p.Cancel()
+			}
+		})
+		calls.Wait()
+		cancel()
+		others.Wait()
+		s := l.Throttle().Stats()
+		assert.Zero(t, s.InFlight+s.Waiting)
+		require.NoError(t, l.Reconfigure(adaptive.Config{}))
+		assert.NoError(t, do(t.Context(), l, ok(0)))
+	})
+}
+
+// restoring is a law that somebody tries to replace while it restores.
+type restoring struct {
+	adaptive.AIMD
+	meanwhile func()
+}
+
+func (r *restoring) Restore(now time.Time, seed uint64, saved []byte) (adaptive.State, error) {
+	r.meanwhile()
+	return r.AIMD.Restore(now, seed, saved)
+}
+
+func TestReconfigureAndRestoreTakeTurns(t *testing.T) {
+	law := &restoring{AIMD: adaptive.AIMD{Initial: 3, Max: 3}}
+	l := limiter(t, adaptive.Config{Law: law})
+	saved, err := l.Save()
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	var changed atomic.Bool
+	law.meanwhile = func() {
+		wg.Go(func() {
+			assert.NoError(t, l.Reconfigure(adaptive.Config{Law: adaptive.AIMD{Initial: 7}}))
+			changed.Store(true)
+		})
+		for range 1000 {
+			runtime.Gosched() // were there no turns, it would be done by now
+		}
+		assert.False(t, changed.Load())
+	}
+	require.NoError(t, l.Restore(saved))
+	wg.Wait()
+	assert.Equal(t, 7, l.View().Concurrency)
 }
 
 // However changes and resets overlap, the law that runs in the end is that of the configuration.

@@ -1,12 +1,14 @@
 package presets
 
 import (
-	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/headrace/headrace/internal/near"
 	"github.com/headrace/headrace/presets/dialect"
 )
 
@@ -14,66 +16,67 @@ import (
 // would give thousands.
 const mostProblems = 50
 
-// checker collects what is wrong with a table.
+// checker makes profiles and collects what is wrong with them.
 type checker struct {
-	data []byte // nil: the table was made in code
-	errs []error
-	ids  map[ID]int // the rows that have them
+	text   string    // of the file; empty: the table is made in code
+	latest time.Time // that a date can be; zero: any
+	errs   []*RowError
+
+	ids      map[ID]int // the rows that have them
+	places   []place
+	dialects []dialect.Name
+	zones    map[string]*time.Location // nil: unknown
 }
 
-func (c *checker) err() error { return errors.Join(c.errs...) }
+// err joins the problems in the order of their lines.
+func (c *checker) err() error {
+	slices.SortStableFunc(c.errs, func(a, b *RowError) int { return cmp.Compare(a.Line, b.Line) })
+	errs := make([]error, len(c.errs))
+	for i, e := range c.errs {
+		errs[i] = e
+	}
+	return errors.Join(errs...)
+}
+
+func (c *checker) full() bool { return len(c.errs) >= mostProblems }
 
 func (c *checker) addAt(at int, r *row, field, format string, args ...any) {
-	if len(c.errs) >= mostProblems {
+	if r != nil {
+		r.bad = true
+	}
+	if c.full() {
 		return
 	}
 	e := &RowError{Field: field, Problem: fmt.Sprintf(format, args...)}
-	if c.data != nil {
-		before := c.data[:min(at, len(c.data))]
-		e.Line = bytes.Count(before, []byte{'\n'}) + 1
-		e.Column = len(before) - bytes.LastIndexByte(before, '\n')
+	if c.text != "" {
+		before := c.text[:min(at, len(c.text))]
+		e.Line = strings.Count(before, "\n") + 1
+		e.Column = len(before) - strings.LastIndexByte(before, '\n')
 	}
 	if r != nil {
-		e.Row, e.ID = r.number, r.id
-		r.bad = true
+		e.Row, e.ID = r.number, r.ID
 	}
 	c.errs = append(c.errs, e)
 }
 
 // add puts the problem where the field is, or the row if it has none.
 func (c *checker) add(r *row, field, format string, args ...any) {
-	at, ok := r.places[field]
-	if !ok {
-		at = r.at
+	at := r.at
+	if i := slices.IndexFunc(r.places, func(p place) bool { return p.key == field }); i >= 0 {
+		at = r.places[i].at
 	}
 	c.addAt(at, r, field, format, args...)
 }
 
-func (c *checker) unknown(at int, r *row, key string, known []string) {
+func (c *checker) unknown(at int, r *row, key string, known func() []string) {
+	if c.full() {
+		return
+	}
 	hint := "leave it out"
-	if near := nearest(key, 1, known, spelling); len(near) > 0 {
-		hint = "did you mean " + near[0] + "?"
+	if meant := near.Names(key, known(), 1); len(meant) > 0 {
+		hint = "did you mean " + meant[0] + "?"
 	}
 	c.addAt(at, r, key, "there is no such field: %s", hint)
-}
-
-// rows makes profiles of what was read.
-func (c *checker) rows(f file) []Profile {
-	var profiles []Profile
-	for _, r := range f.rows {
-		p := Profile{
-			ID: r.id, Provider: r.texts["provider"], Tier: r.texts["tier"], Model: r.texts["model"],
-			Kind: Kind(r.texts["kind"]), Dialect: dialect.Name(r.texts["dialect"]), Confidence: Confidence(r.texts["confidence"]),
-			Scope: r.texts["scope"], Pool: r.texts["pool"], Counts: r.texts["counts"], Status: r.texts["status"], Notes: r.texts["notes"],
-			Main: r.flags["main"], Common: r.flags["common"], Hard: r.flags["hard"],
-			Algorithm: joined(r.texts["algorithm"], r.texts["window"]),
-		}
-		c.limits(r, &p)
-		c.identity(r, &p)
-		c.provenance(r, &p, f)
-		profiles = append(profiles, p)
-	}
-	return profiles
 }
 
 // joined leaves out what is empty.
@@ -81,14 +84,19 @@ func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "; ")
 }
 
-// profile checks one that was made in code.
-func (c *checker) profile(number int, p *Profile) {
-	r := &row{number: number, id: p.ID}
-	c.identity(r, p)
-	if err := p.Limits.Validate(); err != nil {
+// profile checks and completes one that was made in code.
+func (c *checker) profile(number int, p Profile) *Profile {
+	p = p.clone()
+	r := &row{Profile: &p, number: number}
+	c.identity(r)
+	if err := r.Limits.Validate(); err != nil {
 		c.add(r, "Limits", "%s", err)
 	}
-	if p.Confidence != "" && p.Confidence.trust() < 0 {
-		c.confidence(r, p.Confidence)
+	if c.isAhead(r.AsOf) {
+		c.add(r, "AsOf", "%s has not come yet", r.Date())
 	}
+	if r.Confidence != "" {
+		c.confidence(r)
+	}
+	return r.Profile
 }

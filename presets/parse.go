@@ -3,6 +3,7 @@ package presets
 import (
 	"encoding/json"
 	"errors"
+	"time"
 )
 
 // Parse reads a table from JSON, in the form of facts.json:
@@ -27,115 +28,97 @@ import (
 // of bounds, dates, sources, time zones, ids that are repeated or do not name
 // the row.
 func Parse(data []byte) (*Table, error) {
-	c := checker{data: data}
-	if f, ok := c.read(); ok {
-		rows := c.rows(f)
-		if err := c.err(); err == nil {
-			return build(rows), nil
-		}
-	}
-	return nil, c.err()
-}
-
-// file is what was read, before anything is looked up.
-type file struct {
-	compiled string
-	sources  map[string]Source
-	rows     []*row
-}
-
-// row is one preset as it was written.
-type row struct {
-	number  int // from 1
-	at      int // offset
-	id      ID
-	bad     bool // it has problems already
-	texts   map[string]string
-	flags   map[string]bool
-	numbers map[string]int64
-	places  map[string]int // offsets of the values
-}
-
-// read takes the JSON apart. ok is false if that cannot be done.
-func (c *checker) read() (f file, ok bool) {
-	if err := json.Unmarshal(c.data, new(json.RawMessage)); err != nil {
-		at := len(c.data)
+	c := checker{text: string(data), latest: latest(time.Now())}
+	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {
+		at := len(data)
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			at = max(0, int(syntax.Offset)-1)
 		}
 		c.addAt(at, nil, "", "it is not JSON: %s", err)
-		return f, false
+		return nil, c.err()
 	}
-	f.sources = map[string]Source{}
-	ok = c.object(skipSpace(c.data, 0), nil, "", func(key string, v []byte, at int) {
+	return c.table()
+}
+
+// table makes one of the text, which is valid JSON.
+func (c *checker) table() (*Table, error) {
+	f := c.read()
+	var rows []*Profile
+	if f.presets > 0 {
+		c.array(f.presets, "presets", func(at int) { rows = append(rows, c.row(len(rows)+1, at, &f)) })
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return build(rows), nil
+}
+
+// file is what there is to know before a row is read.
+type file struct {
+	compiled time.Time // zero: it does not say
+	sources  map[string]Source
+	presets  int // where they begin; 0: there are none
+}
+
+// read takes the text apart.
+func (c *checker) read() file {
+	f := file{sources: map[string]Source{}}
+	c.object(skipSpace(c.text, 0), "", func(key, v string, at int) {
 		switch key {
 		case "schema":
-			if string(v) != "1" {
-				c.addAt(at, nil, key, "%s is not a version that is understood: write 1", clip(string(v)))
+			if v != "1" {
+				c.addAt(at, nil, key, "%s is not a version that is understood: write 1", clip(v))
 			}
 		case "compiled":
-			f.compiled, _ = c.text(v, at, nil, key)
-			if _, _, ok := parseDate(f.compiled); !ok {
-				c.addAt(at, nil, key, "%q is not a date such as 2026-11-20", clip(f.compiled))
+			var ok bool
+			text := c.unquoted(v, at, nil, key)
+			if f.compiled, _, ok = parseDate(text); !ok {
+				c.addAt(at, nil, key, "%q is not a date such as 2026-11-20", clip(text))
+			} else if c.isAhead(f.compiled) {
+				c.addAt(at, nil, key, "%s has not come yet", text)
 			}
 		case "sources":
-			c.object(at, nil, key, func(name string, _ []byte, at int) { f.sources[name] = c.source(name, at) })
+			c.object(at, key, func(name, _ string, at int) { f.sources[name] = c.source(name, at) })
 		case "presets":
-			c.array(at, key, func(at int) { f.rows = append(f.rows, c.row(len(f.rows)+1, at)) })
+			f.presets = at
 		default:
-			c.unknown(at, nil, key, []string{"schema", "compiled", "sources", "presets"})
+			c.unknown(at, nil, key, func() []string { return []string{"schema", "compiled", "sources", "presets"} })
 		}
 	})
-	return f, ok
+	return f
 }
 
 func (c *checker) source(name string, at int) (s Source) {
 	field := "sources." + name
-	c.object(at, nil, field, func(key string, v []byte, at int) {
+	c.object(at, field, func(key, v string, at int) {
 		switch key {
 		case "title":
-			s.Title, _ = c.text(v, at, nil, field+".title")
+			s.Title = c.unquoted(v, at, nil, field+".title")
 		case "url":
-			s.URL, _ = c.text(v, at, nil, field+".url")
+			s.URL = c.unquoted(v, at, nil, field+".url")
 		default:
-			c.unknown(at, nil, key, []string{"title", "url"})
+			c.unknown(at, nil, key, func() []string { return []string{"title", "url"} })
 		}
 	})
 	c.sourceIsSane(s, at, field)
 	return s
 }
 
-// row reads one; every key is a text, a flag or a figure.
-func (c *checker) row(number, at int) *row {
-	r := &row{
-		number: number, at: at, texts: map[string]string{}, flags: map[string]bool{},
-		numbers: map[string]int64{}, places: map[string]int{},
+// row reads and completes one.
+func (c *checker) row(number, at int, f *file) *Profile {
+	r := &row{Profile: &Profile{}, number: number, at: at, places: c.places[:0]}
+	if c.text[at] != '{' {
+		c.addAt(at, r, "", "it is not an object in braces")
 	}
-	members(c.data, at, func(key string, from, to int) { // for the messages about what stands before it
-		if v := c.data[from:to]; key == "id" && v[0] == '"' {
-			r.id = ID(unquote(v))
-		}
-	})
-	c.object(at, r, "", func(key string, v []byte, at int) {
-		r.places[key] = at
-		switch kindOfField(key) {
-		case textField:
-			if s, ok := c.text(v, at, r, key); ok {
-				r.texts[key] = s
-			}
-		case flagField:
-			if string(v) != "true" && string(v) != "false" {
-				c.addAt(at, r, key, "%s is neither true nor false", clip(string(v)))
-			}
-			r.flags[key] = string(v) == "true"
-		case numberField:
-			if n, ok := c.whole(v, at, r, key); ok {
-				r.numbers[key] = n
-			}
-		case noField:
-			c.unknown(at, r, key, fieldNames())
-		}
-	})
-	r.id = ID(r.texts["id"])
-	return r
+	before := len(c.errs)
+	members(c.text, at, func(key string, from, to int) { c.set(r, key, c.text[from:to], from) })
+	for _, e := range c.errs[before:] {
+		e.ID = r.ID // also in those about what stands before it
+	}
+	c.places = r.places // for the next one
+	r.Algorithm = joined(r.Algorithm, r.window)
+	c.limits(r)
+	c.identity(r)
+	c.provenance(r, f)
+	return r.Profile
 }

@@ -17,11 +17,11 @@ type Profile struct {
 	Tier     string
 	Model    string // as the provider spells it; empty: all models of the tier
 
-	Kind   Kind
-	Limits throttle.Limits // zero unless Kind is KindLimits
-	Points string          // what one of the Points in Limits is, such as "images"; empty: there are none
-	Extra  map[Fact]int64  // limits that are no windows
-	Hard   bool            // a rule to keep, not a limit to find: nobody refuses, so nothing would be learnt
+	Kind       Kind
+	Limits     throttle.Limits // zero unless Kind is KindLimits
+	PointsUnit string          // what one of the Points in Limits is, such as "images"; empty: there are none
+	Extra      map[Fact]int64  // limits that are no windows
+	Hard       bool            // a rule to keep, not a limit to find: nobody refuses, so nothing would be learnt
 
 	Dialect dialect.Name // how the provider reports limits; default dialect.Auto
 
@@ -38,8 +38,8 @@ type Profile struct {
 	Status    string // such as "superseded"; empty: in force
 	Notes     string
 
-	Main   bool // counts for provider/tier
-	Common bool // has a constant, though it is not Main
+	Main     bool // counts for provider/tier
+	Constant bool // has a constant in this package, as those have that are Main
 }
 
 // Kind tells whether a profile has limits.

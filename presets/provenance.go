@@ -1,52 +1,51 @@
 package presets
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/headrace/headrace/internal/near"
 )
 
-func (c *checker) confidence(r *row, have Confidence) {
-	c.add(r, "confidence", "%q is not high, medium, low or convention", clip(string(have)))
+func (c *checker) confidence(r *row) {
+	if r.Confidence.trust() < 0 {
+		c.add(r, "confidence", "%q is not high, medium, low or convention", clip(string(r.Confidence)))
+	}
 }
 
 // provenance checks where a row comes from, and when.
-func (c *checker) provenance(r *row, p *Profile, f file) {
-	source, known := f.sources[r.texts["source"]]
+func (c *checker) provenance(r *row, f *file) {
+	source, known := f.sources[r.source]
 	if !known {
 		hint := "name one of the file's sources"
-		names := make([]string, 0, len(f.sources))
-		for name := range f.sources {
-			names = append(names, name)
+		if meant := near.Names(r.source, slices.Sorted(maps.Keys(f.sources)), 1); len(meant) > 0 {
+			hint = "did you mean " + meant[0] + "?"
 		}
-		slices.Sort(names)
-		if near := nearest(r.texts["source"], 1, names, spelling); len(near) > 0 {
-			hint = "did you mean " + near[0] + "?"
-		}
-		c.add(r, "source", "%q is not a source: %s", clip(r.texts["source"]), hint)
+		c.add(r, "source", "%q is not a source: %s", clip(r.source), hint)
 	}
-	page, _, _ := strings.Cut(p.Model, ":") // what follows is one limit of several on the model's page
-	p.Source = Source{Title: source.Title, URL: strings.ReplaceAll(source.URL, "<model>", url.PathEscape(page))}
+	page, _, _ := strings.Cut(r.Model, ":") // what follows is one limit of several on the model's page
+	r.Source = Source{Title: source.Title, URL: strings.ReplaceAll(source.URL, "<model>", url.PathEscape(page))}
 
 	var ok bool
-	p.AsOf, p.Precision, ok = parseDate(r.texts["as_of"])
-	compiled, _, _ := parseDate(f.compiled)
+	r.AsOf, r.Precision, ok = parseDate(r.asOf)
 	switch {
 	case !ok:
-		c.add(r, "as_of", "%q is not a date: write 2026-11-20, 2026-11 or 2026, as exactly as it is known", clip(r.texts["as_of"]))
-	case p.AsOf.Year() < 2015:
-		c.add(r, "as_of", "%s is too long ago to be right", r.texts["as_of"])
-	case f.compiled != "" && p.AsOf.After(compiled.Add(day-time.Nanosecond)):
-		c.add(r, "as_of", "%s is after the file was compiled, %s: set compiled anew", r.texts["as_of"], f.compiled)
+		c.add(r, "as_of", "%q is not a date: write 2026-11-20, 2026-11 or 2026, as exactly as it is known", clip(r.asOf))
+	case r.AsOf.Year() < 2015:
+		c.add(r, "as_of", "%s is too long ago to be right", r.asOf)
+	case !f.compiled.IsZero() && !r.AsOf.Before(f.compiled.Add(day)):
+		c.add(r, "as_of", "%s is after the file was compiled, %s: set compiled anew", r.asOf, f.compiled.Format(time.DateOnly))
+	case c.isAhead(r.AsOf):
+		c.add(r, "as_of", "%s has not come yet", r.asOf)
 	}
-	if dated, given := r.texts["dated"]; given && dated != "estimated" {
-		c.add(r, "dated", `%q is not understood: write "estimated", or leave it out`, clip(dated))
+	if r.dated != "" && r.dated != "estimated" {
+		c.add(r, "dated", `%q is not understood: write "estimated", or leave it out`, clip(r.dated))
 	}
-	p.Estimated = r.texts["dated"] == "estimated"
-	if p.Confidence.trust() < 0 {
-		c.confidence(r, p.Confidence)
-	}
+	r.Estimated = r.dated == "estimated"
+	c.confidence(r)
 }
 
 func (c *checker) sourceIsSane(s Source, at int, field string) {

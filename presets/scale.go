@@ -1,10 +1,7 @@
 package presets
 
 import (
-	"fmt"
-	"math"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/throttle"
@@ -26,39 +23,14 @@ func (p Profile) Scaled(share float64) (Profile, error) {
 		return Profile{}, problems.Err()
 	}
 	p = p.clone()
-	if p.Limits.Concurrency > 0 {
-		p.Limits.Concurrency = int(part(int64(p.Limits.Concurrency), share))
-	}
+	// Rounded as a window is.
+	p.Limits.Concurrency = int(throttle.Sliding(int64(p.Limits.Concurrency), time.Second).Scaled(share).Max())
 	for i, w := range p.Limits.Windows {
-		scaled, err := scaleWindow(w, share)
-		if err != nil {
-			problems.AddPart(fmt.Sprintf("Limits.Windows[%d]", i), err)
-			continue
-		}
-		p.Limits.Windows[i] = scaled
+		p.Limits.Windows[i] = w.Scaled(share)
 	}
+	problems.AddPart("Limits", p.Limits.Validate())
 	if err := problems.Err(); err != nil {
 		return Profile{}, err
 	}
 	return p, nil
-}
-
-// part is share of n, rounded down; a hair above, so that 0.29 of 1000 is 290.
-func part(n int64, share float64) int64 {
-	return min(n, max(1, int64(math.Floor(float64(n)*share*(1+0x1p-50)))))
-}
-
-// scaleWindow goes over the text of a window, which alone tells its algorithm,
-// period and anchor.
-func scaleWindow(w throttle.Window, share float64) (throttle.Window, error) {
-	n := part(w.Max(), share)
-	text := w.String()
-	if strings.HasPrefix(text, "bucket ") {
-		return throttle.Bucket(w.Rate()*share, n).Of(w.Unit()), nil
-	}
-	// "500/min" or "fixed 500 tokens/day@UTC": the first number is the Max.
-	text = strings.Replace(text, strconv.FormatInt(w.Max(), 10), strconv.FormatInt(n, 10), 1)
-	var scaled throttle.Window
-	err := scaled.UnmarshalText([]byte(text))
-	return scaled, err
 }

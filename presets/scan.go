@@ -1,82 +1,82 @@
 package presets
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"unicode/utf8"
 )
 
-// What is here takes valid JSON apart by its offsets, which encoding/json tells
-// only of a document's tokens, and at a price that a program would pay when it
-// starts.
+// What is here takes valid JSON apart by its offsets, for problems have a place,
+// and as parts of one text, for a program pays for the table when it starts:
+// encoding/json would tell no place and copy every key and value.
 
 // object calls each for the members of the object at an offset, in order, with
 // the value and its offset.
-func (c *checker) object(at int, r *row, field string, each func(key string, v []byte, at int)) bool {
-	if c.data[at] != '{' {
-		c.addAt(at, r, field, "it is not an object in braces")
-		return false
+func (c *checker) object(at int, field string, each func(key, v string, at int)) {
+	if c.text[at] != '{' {
+		c.addAt(at, nil, field, "it is not an object in braces")
+		return
 	}
 	seen := map[string]bool{}
-	members(c.data, at, func(key string, from, to int) {
+	members(c.text, at, func(key string, from, to int) {
 		if seen[key] {
-			c.addAt(from, r, key, "it is given twice: leave one out")
+			c.addAt(from, nil, key, twice)
 			return
 		}
 		seen[key] = true
-		each(key, c.data[from:to], from)
+		each(key, c.text[from:to], from)
 	})
-	return true
 }
+
+const twice = "it is given twice: leave one out"
 
 // array calls each with the offsets of what is in the list at an offset.
 func (c *checker) array(at int, field string, each func(at int)) {
-	if c.data[at] != '[' {
+	if c.text[at] != '[' {
 		c.addAt(at, nil, field, "it is not a list in brackets")
 		return
 	}
-	members(c.data, at, func(_ string, from, _ int) { each(from) })
+	members(c.text, at, func(_ string, from, _ int) { each(from) })
 }
 
 // members calls each for what is in the object or list that begins at i: its
 // key, if it has one, and where the value begins and ends. Of anything else
 // there are none.
-func members(data []byte, i int, each func(key string, from, to int)) {
-	object := data[i] == '{'
-	if !object && data[i] != '[' {
+func members(text string, i int, each func(key string, from, to int)) {
+	object := text[i] == '{'
+	if !object && text[i] != '[' {
 		return
 	}
-	for i = skipSpace(data, i+1); data[i] != '}' && data[i] != ']'; i = skipSpace(data, i) {
-		if data[i] == ',' {
-			i = skipSpace(data, i+1)
+	for i = skipSpace(text, i+1); text[i] != '}' && text[i] != ']'; i = skipSpace(text, i) {
+		if text[i] == ',' {
+			i = skipSpace(text, i+1)
 		}
 		key := ""
 		if object {
-			end := skipValue(data, i)
-			key = unquote(data[i:end])
-			i = skipSpace(data, skipSpace(data, end)+1) // the colon
+			end := skipValue(text, i)
+			key = unquote(text[i:end])
+			i = skipSpace(text, skipSpace(text, end)+1) // the colon
 		}
-		end := skipValue(data, i)
+		end := skipValue(text, i)
 		each(key, i, end)
 		i = end
 	}
 }
 
-func skipSpace(data []byte, i int) int {
-	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
+func skipSpace(text string, i int) int {
+	for i < len(text) && (text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r') {
 		i++
 	}
 	return i
 }
 
 // skipValue returns where the value that begins at i ends.
-func skipValue(data []byte, i int) int {
-	for depth := 0; i < len(data); {
-		switch data[i] {
+func skipValue(text string, i int) int {
+	for depth := 0; i < len(text); {
+		switch text[i] {
 		case '"':
-			for i++; data[i] != '"'; i++ {
-				if data[i] == '\\' {
+			for i++; text[i] != '"'; i++ {
+				if text[i] == '\\' {
 					i++
 				}
 			}
@@ -93,7 +93,7 @@ func skipValue(data []byte, i int) int {
 			if depth > 0 {
 				continue
 			}
-			for i < len(data) && strings.IndexByte(" \n\t\r,:]}", data[i]) < 0 {
+			for i < len(text) && strings.IndexByte(" \n\t\r,:]}", text[i]) < 0 {
 				i++
 			}
 		}
@@ -105,11 +105,11 @@ func skipValue(data []byte, i int) int {
 }
 
 // unquote reads a JSON text.
-func unquote(v []byte) string {
-	if bytes.IndexByte(v, '\\') < 0 && utf8.Valid(v) {
-		return string(v[1 : len(v)-1])
+func unquote(v string) string {
+	if strings.IndexByte(v, '\\') < 0 && utf8.ValidString(v) {
+		return v[1 : len(v)-1]
 	}
 	var s string
-	_ = json.Unmarshal(v, &s) // which is valid
+	_ = json.Unmarshal([]byte(v), &s) // which is valid
 	return s
 }

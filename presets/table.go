@@ -6,26 +6,25 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/headrace/headrace/internal/near"
 )
 
 // Table is a set of presets. It never changes and is safe for concurrent use.
 // The zero Table is empty.
 type Table struct {
-	rows    []Profile      // sorted by ID
-	byName  map[string]int // lower case
-	tiers   map[ID]Profile // those that are not rows
-	tierIDs []ID           // sorted
+	rows []*Profile // sorted by ID
 }
 
 // New returns a table of profiles made in code. Each needs an ID and, unless its
 // Kind says otherwise, Limits; the rest has defaults. All problems are joined,
 // each a *RowError.
 func New(profiles ...Profile) (*Table, error) {
-	c := checker{}
-	rows := make([]Profile, len(profiles))
+	c := checker{latest: latest(time.Now())}
+	rows := make([]*Profile, len(profiles))
 	for i, p := range profiles {
-		rows[i] = p.clone()
-		c.profile(i+1, &rows[i])
+		rows[i] = c.profile(i+1, p)
 	}
 	if err := c.err(); err != nil {
 		return nil, err
@@ -34,43 +33,26 @@ func New(profiles ...Profile) (*Table, error) {
 }
 
 // build takes over rows, which are valid and have different IDs.
-func build(rows []Profile) *Table {
-	slices.SortFunc(rows, func(a, b Profile) int { return cmp.Compare(a.ID, b.ID) })
-	t := &Table{rows: rows, byName: map[string]int{}, tiers: map[ID]Profile{}}
-	for i, p := range rows {
-		// A model whose name has a slash is also found under that whole name.
-		t.byName[strings.ToLower(p.Provider+"/"+p.Tier+"/"+p.Model)] = i
-	}
-	for i, p := range rows {
-		t.byName[string(p.ID)] = i
-	}
-	members := map[ID][]Profile{}
-	for _, p := range rows {
-		id := ID(p.Provider + "/" + p.Tier)
-		members[id] = append(members[id], p)
-	}
-	for id, of := range members {
-		if _, isRow := t.byName[string(id)]; isRow {
-			continue
-		}
-		if p, ok := tier(id, of); ok {
-			t.tiers[id] = p
-		}
-	}
-	t.tierIDs = slices.Sorted(maps.Keys(t.tiers))
-	return t
+func build(rows []*Profile) *Table {
+	slices.SortFunc(rows, func(a, b *Profile) int { return cmp.Compare(a.ID, b.ID) })
+	return &Table{rows}
 }
 
-// With returns the table with the rows of others laid over it, in their order:
-// a row with an ID that is there already takes its place, and tiers are
-// reckoned anew.
+// With returns the table with the rows of others laid over it, in their order: a
+// row with an ID that is there already takes its place, and is Main and has a
+// Constant if the old one was or had. Tiers are reckoned anew.
 func (t *Table) With(others ...*Table) *Table {
-	rows := map[ID]Profile{}
+	rows := map[ID]*Profile{}
 	for _, from := range append([]*Table{t}, others...) {
 		if from == nil {
 			continue
 		}
 		for _, p := range from.rows {
+			if old := rows[p.ID]; old != nil {
+				own := *p
+				own.Main, own.Constant = p.Main || old.Main, p.Constant || old.Constant
+				p = &own
+			}
 			rows[p.ID] = p
 		}
 	}
@@ -88,13 +70,34 @@ func (t *Table) With(others ...*Table) *Table {
 // a permission.
 func (t *Table) Lookup(name string) (Profile, error) {
 	key := strings.ToLower(strings.TrimSpace(name))
-	if i, ok := t.byName[key]; ok {
+	i, ok := slices.BinarySearchFunc(t.rows, ID(key), func(p *Profile, id ID) int { return cmp.Compare(p.ID, id) })
+	if ok {
 		return t.rows[i].clone(), t.rows[i].err()
 	}
-	if p, ok := t.tiers[ID(key)]; ok {
-		return p.clone(), p.err()
+	provider, rest, _ := strings.Cut(key, "/")
+	level, model, named := strings.Cut(rest, "/")
+	of := t.of(provider, level)
+	for _, p := range of { // a model whose name has a slash is also found under that whole name
+		if strings.EqualFold(p.Model, model) {
+			return p.clone(), p.err()
+		}
+	}
+	if !named {
+		if p, ok := tier(ID(key), of); ok {
+			return p, p.err()
+		}
 	}
 	return Profile{}, &UnknownError{Name: name, Near: t.near(key)}
+}
+
+// of returns the rows of a tier.
+func (t *Table) of(provider, tier string) (rows []*Profile) {
+	for _, p := range t.rows {
+		if p.Provider == provider && p.Tier == tier {
+			rows = append(rows, p)
+		}
+	}
+	return rows
 }
 
 func (p Profile) err() error {
@@ -108,20 +111,27 @@ func (p Profile) err() error {
 // or else what is spelt alike, tiers first.
 func (t *Table) near(name string) []ID {
 	const most = 5
-	var ids []ID
+	var short, long, of []ID
+	for id := range t.Tiers() {
+		short = append(short, id)
+	}
 	for _, p := range t.rows {
-		if p.Provider+"/"+p.Tier == name && len(ids) < most {
-			ids = append(ids, p.ID)
+		to := &long
+		if p.Model == "" {
+			to = &short
+		}
+		*to = append(*to, p.ID)
+		if p.Provider+"/"+p.Tier == name {
+			of = append(of, p.ID)
 		}
 	}
-	if ids != nil {
-		return ids
+	if of != nil {
+		return of[:min(most, len(of))]
 	}
-	ids = slices.Clone(t.tierIDs)
-	for _, p := range t.rows {
-		ids = append(ids, p.ID)
+	if meant := near.Names(name, short, most); meant != nil && strings.Count(name, "/") < 2 {
+		return meant
 	}
-	return nearest(name, most, ids, idDistance)
+	return near.Names(name, slices.Concat(short, long), most)
 }
 
 // All yields the rows, sorted by ID; KindInfo and KindUnavailable too.
@@ -139,8 +149,16 @@ func (t *Table) All() iter.Seq2[ID, Profile] {
 // sorted by ID.
 func (t *Table) Tiers() iter.Seq2[ID, Profile] {
 	return func(yield func(ID, Profile) bool) {
-		for _, id := range t.tierIDs {
-			if !yield(id, t.tiers[id].clone()) {
+		tiers := map[ID][]*Profile{}
+		for _, p := range t.rows {
+			id := ID(p.Provider + "/" + p.Tier)
+			tiers[id] = append(tiers[id], p)
+		}
+		for _, p := range t.rows {
+			delete(tiers, p.ID)
+		}
+		for _, id := range slices.Sorted(maps.Keys(tiers)) {
+			if p, ok := tier(id, tiers[id]); ok && !yield(id, p) {
 				return
 			}
 		}

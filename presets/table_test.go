@@ -2,6 +2,7 @@ package presets_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -266,6 +267,9 @@ func TestNew(t *testing.T) {
 	assert.Empty(t, p.Date())
 	assert.False(t, p.Stale(time.Now()), "nobody knows")
 
+	p, err = presets.GenericConservative.Profile()
+	require.NoError(t, err)
+	assert.Equal(t, dialect.Auto, p.Dialect, "nobody in particular")
 	p, err = table.Lookup("openai/ours")
 	require.NoError(t, err)
 	assert.Equal(t, dialect.GitHub, p.Dialect, "what was given, as it is spelt there")
@@ -308,6 +312,22 @@ func TestWith(t *testing.T) {
 	assert.Equal(t, []int64{500}, amounts(p.Limits, throttle.Requests, time.Minute), "the default is what it was")
 	assert.Contains(t, table.Providers(), "acme")
 
+	silent, err := presets.New(presets.Profile{ID: "openai/tier1/gpt-5", Limits: main}, presets.Profile{ID: "openai/tier1/gpt-4.1", Limits: main})
+	require.NoError(t, err)
+	table = presets.Default().With(silent)
+	p, err = table.Lookup("openai/tier1")
+	require.NoError(t, err)
+	assert.Equal(t, []int64{7}, amounts(p.Limits, throttle.Requests, time.Minute), "a row of a tier stays one")
+	p, err = table.With(silent).Lookup("openai/tier1/gpt-5")
+	require.NoError(t, err)
+	assert.True(t, p.Main)
+	p, err = table.Lookup("openai/tier1/gpt-4.1")
+	require.NoError(t, err)
+	assert.True(t, p.Constant)
+	p, err = silent.Lookup("openai/tier1/gpt-5")
+	require.NoError(t, err)
+	assert.False(t, p.Main, "the user's table is what it was")
+
 	_, err = new(presets.Table).Lookup("x")
 	assert.EqualError(t, err, `presets: unknown preset "x": names are provider/tier/model or provider/tier; docs/presets.md and All list them`)
 }
@@ -320,17 +340,29 @@ func TestUnavailableComesWithAnError(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
-	for name, want := range map[string][]presets.ID{
-		"openai/teir1":         {"openai/tier1", "openai/tier2", "openai/tier3", "openai/tier4", "openai/tier5"},
-		"openai":               {"openai/free", "openai/tier1", "openai/tier2", "openai/tier3", "openai/tier4"},
-		"gpt-4o-mini":          {"openai/tier1/gpt-4o-mini", "openai/tier2/gpt-4o-mini", "openai/tier3/gpt-4o-mini", "openai/tier4/gpt-4o-mini", "openai/tier5/gpt-4o-mini"},
-		"opnai/gpt-4o-mini":    {"openai/tier1/gpt-4o-mini", "openai/tier2/gpt-4o-mini", "openai/tier3/gpt-4o-mini", "openai/tier4/gpt-4o-mini", "openai/tier5/gpt-4o-mini"},
-		"generic/consevrative": {"generic/conservative"},
+	tiers := "openai/tier1 openai/tier2 openai/tier3 openai/tier4 openai/tier5"
+	minis := strings.ReplaceAll(tiers, " ", "/gpt-4o-mini ") + "/gpt-4o-mini"
+	for name, want := range map[string]string{
+		"openai/teir1":         "openai/tier1 azure-openai/tier1 openai/tier2 openai/tier3 openai/tier4",
+		"openai/tier9":         tiers,
+		"openai":               "openai/free openai/tier1 openai/tier2 openai/tier3 openai/tier4",
+		"gpt-4o-mini":          minis,
+		"opnai/gpt-4o-mini":    minis,
+		"generic/consevrative": "generic/conservative generic/flow-conservative",
+		"azure/tier1":          "azure-openai/tier1",
+		"bedrock":              "aws-bedrock/default",
+		"aws/default":          "aws-bedrock/default",
+		"google/free":          "gemini/free",
+		"hf/free":              "huggingface/free",
+		"scraping/moderate":    "generic/scraping-moderate",
+		"flow/conservative":    "generic/flow-conservative",
+		"conservative":         "generic/conservative generic/flow-conservative",
+		"groq/fere":            "groq/free",
 	} {
 		_, err := presets.Lookup(name)
 		var unknown *presets.UnknownError
 		require.ErrorAs(t, err, &unknown, "%s", name)
-		assert.Equal(t, want, unknown.Near, "%s", name)
+		assert.Equal(t, strings.Fields(want), strings.Fields(strings.Trim(fmt.Sprint(unknown.Near), "[]")), "%s", name)
 	}
 	_, err := presets.Lookup(strings.Repeat("openai/", 100))
 	assert.Less(t, len(err.Error()), 250)
@@ -339,4 +371,40 @@ func TestNear(t *testing.T) {
 	assert.Empty(t, unknown.Near)
 	_, err = presets.Lookup("openai/tier1/gpt-4o-mini-")
 	assert.ErrorContains(t, err, `presets: unknown preset "openai/tier1/gpt-4o-mini-": did you mean openai/tier1/gpt-4o-mini or `)
+}
+
+func TestATierIsAsOldAsUnsureAndAsHardAsItsWorstRow(t *testing.T) {
+	per := func(n int64) throttle.Limits {
+		return throttle.Limits{Windows: []throttle.Window{throttle.Sliding(n, time.Minute)}}
+	}
+	old := presets.Profile{
+		ID: "a/b/old", Main: true, Constant: true, Limits: per(9), Hard: true, Confidence: presets.High,
+		AsOf: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), Source: presets.Source{Title: "old"}, PointsUnit: "images",
+	}
+	young := old
+	young.ID, young.Model, young.Limits, young.Hard, young.PointsUnit = "a/b/young", "young", per(8), false, "inputs"
+	young.AsOf, young.Source.Title, young.Confidence = old.AsOf.AddDate(1, 0, 0), "young", presets.Low
+	unsure := young
+	unsure.ID, unsure.Model, unsure.AsOf, unsure.Confidence, unsure.Source.Title = "a/b/unsure", "unsure", old.AsOf, presets.Medium, "unsure"
+	for _, rows := range [][]presets.Profile{{old, young}, {young, old}, {old, young, unsure}} {
+		for _, prefix := range []string{"a", "z"} { // whichever comes first in the table
+			rows := slices.Clone(rows)
+			rows[0].ID, rows[0].Model = presets.ID("a/b/"+prefix), prefix
+			table, err := presets.New(rows...)
+			require.NoError(t, err)
+			p, err := table.Lookup("a/b")
+			require.NoError(t, err)
+			assert.Equal(t, "8/min", p.Limits.String())
+			assert.True(t, p.Hard)
+			assert.False(t, p.Constant)
+			assert.Equal(t, old.AsOf, p.AsOf)
+			assert.Equal(t, presets.Low, p.Confidence)
+			assert.Equal(t, "points", p.PointsUnit, "of several kinds")
+			if len(rows) == 3 {
+				assert.Equal(t, "unsure", p.Source.Title, "the one to be doubted first")
+			} else {
+				assert.Equal(t, "old", p.Source.Title)
+			}
+		}
+	}
 }

@@ -10,18 +10,18 @@ import (
 
 // tier makes one profile of a tier's rows. ok is false if none of them is Main
 // and some have limits: there is no telling which of those would hold.
-func tier(id ID, rows []Profile) (p Profile, ok bool) {
-	use := slices.DeleteFunc(slices.Clone(rows), func(p Profile) bool { return p.Kind != KindLimits || !p.Main })
-	info := slices.DeleteFunc(slices.Clone(rows), func(p Profile) bool { return p.Kind != KindInfo })
+func tier(id ID, rows []*Profile) (p Profile, ok bool) {
+	use := slices.DeleteFunc(slices.Clone(rows), func(p *Profile) bool { return p.Kind != KindLimits || !p.Main })
+	info := slices.DeleteFunc(slices.Clone(rows), func(p *Profile) bool { return p.Kind != KindInfo })
 	switch {
 	case len(use) > 0:
-	case len(info) == len(rows):
+	case len(info) > 0 && len(info) == len(rows):
 		use = info
 	default:
 		return Profile{}, false
 	}
 	p = slices.MinFunc(use, older).clone()
-	p.ID, p.Model, p.Common = id, "", false
+	p.ID, p.Model, p.Constant = id, "", false
 	if len(use) == 1 {
 		return p, true
 	}
@@ -33,14 +33,14 @@ func tier(id ID, rows []Profile) (p Profile, ok bool) {
 }
 
 // older sorts by date, and by trust within a date.
-func older(a, b Profile) int {
+func older(a, b *Profile) int {
 	if c := a.AsOf.Compare(b.AsOf); c != 0 {
 		return c
 	}
 	return a.Confidence.trust() - b.Confidence.trust()
 }
 
-func notes(rows []Profile) string {
+func notes(rows []*Profile) string {
 	var names, said []string
 	for _, p := range rows {
 		names = append(names, p.Model)
@@ -53,7 +53,7 @@ func notes(rows []Profile) string {
 }
 
 // merge takes over what is tighter in q.
-func merge(p *Profile, q Profile) {
+func merge(p, q *Profile) {
 	if n := q.Limits.Concurrency; n > 0 && (p.Limits.Concurrency == 0 || n < p.Limits.Concurrency) {
 		p.Limits.Concurrency = n
 	}
@@ -85,10 +85,10 @@ func merge(p *Profile, q Profile) {
 			*text.mine = ""
 		}
 	}
-	if p.Points == "" {
-		p.Points = q.Points
-	} else if q.Points != "" && q.Points != p.Points {
-		p.Points = "points"
+	if p.PointsUnit == "" {
+		p.PointsUnit = q.PointsUnit
+	} else if q.PointsUnit != "" && q.PointsUnit != p.PointsUnit {
+		p.PointsUnit = "points"
 	}
 }
 

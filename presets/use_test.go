@@ -132,7 +132,7 @@ func TestScaled(t *testing.T) {
 	}
 	odd := presets.Profile{ID: "a/b", Limits: throttle.Limits{Windows: []throttle.Window{{}}}}
 	_, err = odd.Scaled(0.5)
-	require.ErrorContains(t, err, "presets: a/b: Limits.Windows[0]: ")
+	require.ErrorContains(t, err, "presets: a/b: Limits: throttle: Windows[0]: the window is empty")
 }
 
 func TestScaledProperties(t *testing.T) {

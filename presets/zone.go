@@ -8,16 +8,22 @@ import (
 // reset reads when the days of a row begin: "midnight UTC", "midnight
 // America/Los_Angeles". ok is false if the row does not say.
 func (c *checker) reset(r *row) (anchor time.Time, ok bool) {
-	text, given := r.texts["reset"]
-	if !given {
+	if r.reset == "" {
 		return time.Time{}, false
 	}
-	name, understood := strings.CutPrefix(text, "midnight ")
+	name, understood := strings.CutPrefix(r.reset, "midnight ")
 	if !understood || name == "" || name == "Local" {
-		c.add(r, "reset", `%q is not understood: write "midnight UTC" or midnight and an IANA time zone`, clip(text))
+		c.add(r, "reset", `%q is not understood: write "midnight UTC" or midnight and an IANA time zone`, clip(r.reset))
 		return time.Time{}, false
 	}
-	loc := zone(name, time.LoadLocation)
+	loc, seen := c.zones[name] // the system keeps them in files
+	if !seen {
+		if c.zones == nil {
+			c.zones = map[string]*time.Location{}
+		}
+		loc = zone(name, time.LoadLocation)
+		c.zones[name] = loc
+	}
 	if loc == nil {
 		c.add(r, "reset", "the time zone %q is unknown: write an IANA name such as America/Los_Angeles; "+
 			"where a machine has no such database, import time/tzdata", clip(name))

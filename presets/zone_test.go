@@ -2,6 +2,7 @@ package presets
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,46 +24,21 @@ func TestTheTableNeedsNoZoneDatabase(t *testing.T) {
 	assert.Equal(t, w.String(), string(text))
 
 	assert.Nil(t, zone("Asia/Tokyo", none))
-	for _, r := range mustRead(t).rows {
-		if reset, ok := r.texts["reset"]; ok {
-			assert.Contains(t, []string{"midnight America/Los_Angeles", "midnight UTC"}, reset, "%s: give zone an offset for it", r.id)
+	for _, p := range Default().rows {
+		for _, w := range p.Limits.Windows {
+			_, anchor, fixed := strings.Cut(w.String(), "@")
+			assert.True(t, !fixed || anchor == "America/Los_Angeles" || anchor == "UTC", "%s: give zone an offset for %s", p.ID, anchor)
 		}
 	}
 }
 
-func mustRead(t *testing.T) file {
-	t.Helper()
-	c := checker{data: facts}
-	f, ok := c.read()
-	require.True(t, ok)
-	require.NoError(t, c.err())
-	return f
-}
-
 // Every source is read by somebody or kept on purpose, and every row has one.
 func TestEverySourceHasAnAddressButTheConvention(t *testing.T) {
-	for name, s := range mustRead(t).sources {
+	c := checker{text: facts}
+	read := c.read()
+	require.NoError(t, c.err())
+	for name, s := range read.sources {
 		assert.NotEmpty(t, s.Title)
 		assert.Equal(t, name == "conv", s.URL == "", "%s", name)
-	}
-}
-
-func TestEdits(t *testing.T) {
-	for _, tc := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0},
-		{"", "abc", 3},
-		{"abc", "", 3},
-		{"abc", "abc", 0},
-		{"abc", "abd", 1},
-		{"abc", "ac", 1},
-		{"ac", "abc", 1},
-		{"tier1", "teir1", 1},
-		{"kitten", "sitting", 3},
-	} {
-		assert.Equal(t, tc.want, edits(tc.a, tc.b), "%s %s", tc.a, tc.b)
-		assert.Equal(t, tc.want, edits(tc.b, tc.a), "%s %s", tc.b, tc.a)
 	}
 }

@@ -69,6 +69,20 @@ func (w Window) Of(u Unit) Window {
 	return w
 }
 
+// Scaled returns the window with a share of its Max, such as 0.8, and of a
+// bucket's rate. The Max is rounded down, but 1 is the least; unit, period and
+// calendar stay. A share that is not above 0 and at most 1 gives the zero Window,
+// which Validate refuses.
+func (w Window) Scaled(share float64) Window {
+	if !(share > 0 && share <= 1) {
+		return Window{}
+	}
+	// A hair above, so that 0.29 of 100 is 29.
+	w.max = min(w.max, max(1, int64(float64(w.max)*share*(1+0x1p-50))))
+	w.rate *= share
+	return w
+}
+
 // Unit returns what the window counts.
 func (w Window) Unit() Unit { return w.unit }
 

@@ -12,14 +12,14 @@ import (
 )
 
 // constants writes one for every tier, every row of a tier's own, and every row
-// that is marked main or common.
+// that is marked main or constant.
 func constants(t *presets.Table) ([]byte, error) {
 	var ids []presets.ID
 	for id := range t.Tiers() {
 		ids = append(ids, id)
 	}
 	for id, p := range t.All() {
-		if p.Main || p.Common || strings.Count(string(id), "/") == 1 {
+		if p.Main || p.Constant || strings.Count(string(id), "/") == 1 {
 			ids = append(ids, id)
 		}
 	}

@@ -103,7 +103,7 @@ func TestConstant(t *testing.T) {
 
 func TestShortNumbersAreReadAsTheLongOnes(t *testing.T) {
 	for _, p := range presets.All() {
-		if p.Points != "" && p.Points != "points" || p.Kind != presets.KindLimits {
+		if p.PointsUnit != "" && p.PointsUnit != "points" || p.Kind != presets.KindLimits {
 			continue
 		}
 		read, err := throttle.ParseLimits(limits(p))

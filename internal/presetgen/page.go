@@ -52,7 +52,7 @@ Profiles made in Go do the same through ` + "`presets.New`" + `.
 | burst | how many may go at once: makes the shortest window of requests a bucket |
 | batch_queue_tokens, batch_queue_requests, rpm_per_1k_tpm | kept as facts, for they are no windows |
 | reset | when a day begins, such as "midnight America/Los_Angeles" |
-| main, common, hard | counts for the tier; has a constant; is a rule to keep |
+| main, constant, hard | counts for the tier; has a constant though it does not; is a rule to keep |
 | kind | "info": no numbers are published; "unavailable": refused at once |
 | dialect | how limits are reported, if not as the provider does |
 | scope, pool | whom the provider counts together, in words; rows of one pool draw on one quota |
@@ -126,8 +126,8 @@ func limits(p presets.Profile) string {
 	case presets.KindLimits:
 	}
 	text := zeros.ReplaceAllStringFunc(p.Limits.String(), short)
-	if p.Points != "" && p.Points != "points" {
-		text = strings.ReplaceAll(text, "points", p.Points)
+	if p.PointsUnit != "" && p.PointsUnit != "points" {
+		text = strings.ReplaceAll(text, "points", p.PointsUnit)
 	}
 	return text
 }

@@ -65,13 +65,8 @@ func (a *answer) judge(s *speaker) (f adaptive.Feedback) {
 	}
 	r := s.rule(a)
 	f.Verdict, f.Source = r.verdict, a.source()
-	if again, told := a.shouldRetry(); told && f.Verdict != adaptive.Terminal {
-		switch {
-		case !again:
-			f.Verdict = adaptive.OK
-		case f.Verdict == adaptive.OK:
-			f.Verdict = adaptive.Transient
-		}
+	if again, told := a.shouldRetry(); told {
+		f.Verdict, f.Final = obey(again, f.Verdict)
 	}
 	if f.Verdict == adaptive.OK {
 		if a.status < http.StatusBadRequest { // a mistake, told with status 200, that was worked on
@@ -89,21 +84,38 @@ func (a *answer) judge(s *speaker) (f adaptive.Feedback) {
 	return f
 }
 
-// measure reads all gauges of s.
-func (a *answer) measure(s *speaker) {
-	gauges := s.gauges
-	if gauges == nil {
-		gauges = tables.gauges
-		a.reading.readRateLimit(a.header)
+// obey is what a verdict becomes when the answer says in so many words whether
+// to send again. Of money nobody knows better.
+func obey(again bool, v adaptive.Verdict) (_ adaptive.Verdict, final bool) {
+	switch {
+	case again && v == adaptive.OK:
+		return adaptive.Transient, false
+	case !again && v == adaptive.Transient:
+		return adaptive.OK, false
 	}
-	for i := range gauges {
-		if l, ok := gauges[i].read(a.header, a.now); ok {
-			a.reading.note(l)
-		}
+	return v, !again && (v == adaptive.Hit || v == adaptive.Overloaded)
+}
+
+// measure reads the gauges of s. Where they say nothing it reads the plain
+// ones: a gateway may have put its own into the answer.
+func (a *answer) measure(s *speaker) {
+	if !a.readGauges(s.gauges) {
+		a.reading.readRateLimit(a.header)
+		a.readGauges(tables.gauges)
 	}
 	if m := a.doc.cost.meter(); m.Known {
 		a.reading.meters[throttle.Points] = m
 	}
+}
+
+func (a *answer) readGauges(gauges []gauge) (told bool) {
+	for i := range gauges {
+		if l, ok := gauges[i].read(a.header, a.now); ok {
+			a.reading.note(l)
+			told = true
+		}
+	}
+	return told
 }
 
 // wait is how long the provider wants us to wait: by the header that is for

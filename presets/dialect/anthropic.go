@@ -27,10 +27,10 @@ func anthropic() speaker {
 		},
 		rules: []rule{
 			{ // the customer's own spend limit
-				status: statuses(http.StatusBadRequest, tooMany), text: "you have reached your specified", verdict: adaptive.Terminal,
+				status: statuses(http.StatusBadRequest, tooMany), verdict: adaptive.Terminal,
+				when: func(a *answer) bool { return a.begins("you have reached your specified") },
 			},
 			{code: "billing_error", verdict: adaptive.Terminal},
-			{code: "overloaded_error", verdict: adaptive.Overloaded}, // also within a stream
 			{status: statuses(tooMany), text: "acceleration|usage increase rate", verdict: adaptive.Hit, slow: true},
 			{code: "enforced_spend_limit_reached", verdict: adaptive.Terminal}, // its type is rate_limit_error
 			{code: "rate_limit_error", verdict: adaptive.Hit},

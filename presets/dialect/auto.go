@@ -6,7 +6,7 @@ import (
 )
 
 // speaker finds out who has answered. Header fields go before the shape of the
-// body, which people imitate; among either the first in the order of the
+// body, which people imitate. What any gateway sends is no mark. Among either the first in the order of the
 // tables wins, which has those that nobody imitates first and OpenAI last. Who
 // is not recognised is read as Generic.
 func (a *answer) speaker() *speaker {
@@ -23,7 +23,7 @@ func (a *answer) speaker() *speaker {
 	return tables.byName[Generic]
 }
 
-// marked reports whether h has a field that only s sends.
+// marked reports whether h has a field by which s is known.
 func (s *speaker) marked(h http.Header) bool {
 	for _, m := range s.marks {
 		if _, ok := h[m]; ok {

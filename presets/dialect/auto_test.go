@@ -23,8 +23,10 @@ func TestAutoRecognisesWhoSpeaks(t *testing.T) {
 	}{
 		{"anthropic by field", 400, "anthropic-organization-id: a", `{"message":"You have reached your specified API usage limits"}`, terminal, 0, 0},
 		{"anthropic by body", 400, "", `{"type":"error","error":{"message":"You have reached your specified workspace API usage limits"}}`, terminal, 0, 0},
-		{"azure by field", 503, "apim-request-id: a", "", overloaded, 0, 0},
-		{"azure goes before openai", 503, "x-ms-region: West\nx-ratelimit-limit-requests: 5", "", overloaded, 0, 0},
+		{"azure by field", 503, "azureml-model-session: a", "", overloaded, 0, 0},
+		{"azure goes before openai", 503, "x-rate-limit-reset-tokens: 5\nx-ratelimit-limit-requests: 5", "", overloaded, 0, 5 * time.Second},
+		{"azure's front door is anybody's", 503, "apim-request-id: a\nx-ms-region: West", "", transient, 0, 0},
+		{"that of amazon too", 503, "x-amzn-requestid: a", "", transient, 0, 0},
 		{"openai by field", 429, "openai-processing-ms: 5", `{"error":{"message":"Limit 5, Requested 6"}}`, ok, 0, 0},
 		{"openai by body", 503, "", `{"error":{"message":"The engine is overloaded","type":"a","param":null,"code":null}}`, overloaded, 0, 0},
 		{"groq by field", 498, "x-groq-region: us", `{"error":{"code":"capacity_exceeded","param":null}}`, overloaded, 0, 0},
@@ -33,7 +35,12 @@ func TestAutoRecognisesWhoSpeaks(t *testing.T) {
 		{"mistral by field", 503, "x-ratelimit-limit-req-minute: 5", "", overloaded, 0, 0},
 		{"mistral by body", 503, "", `{"object":"error","message":"full","type":"x","param":null,"code":"1"}`, overloaded, 0, 0},
 		{"notion by body", 503, "", `{"object":"error","status":503,"code":"service_unavailable"}`, overloaded, 0, 0},
-		{"bedrock by field", 424, "x-amzn-errortype: ModelErrorException", "", transient, 0, 0},
+		{"bedrock by the exception", 424, "x-amzn-errortype: ModelErrorException", "", transient, 0, 0},
+		{"bedrock by a plain one", 503, "x-amzn-errortype: ServiceUnavailableException", "", overloaded, 0, 0},
+		{"another exception of amazon", 503, "x-amzn-errortype: InternalFailure", "", transient, 0, 0},
+		{"anthropic's event, with a space", 200, "", "event: error\ndata: {\"type\": \"error\", \"error\": {\"type\": \"overloaded_error\", \"message\": \"Overloaded\"}}\n\n", overloaded, 0, 0},
+		{"anthropic's event by its shape", 200, "", "data: {\"type\": \"error\", \"error\": {\"type\": \"rate_limit_error\"}}\n\n", hit, 0, 0},
+		{"overloaded, as anybody says it after anthropic", 200, "", "data: {\"error\": {\"type\": \"overloaded_error\"}}\n\n", overloaded, 0, 0},
 		{"bedrock by body", 424, "", `{"__type":"x"}`, transient, 0, 0},
 		{"openrouter by body", 502, "", `{"error":{"code":502,"message":"x","metadata":{"provider_name":"y"}}}`, overloaded, 0, 0},
 		{"deepseek by field", 429, "x-ds-trace-id: 5", "", hit, adaptive.KindConcurrency, 0},
@@ -56,6 +63,22 @@ func TestAutoRecognisesWhoSpeaks(t *testing.T) {
 	}
 }
 
+// Who stands in front of an API does not hide what it says.
+func TestAutoBehindAGateway(t *testing.T) {
+	for _, mark := range []string{"", "X-Amzn-Requestid", "X-Amzn-Errortype", "Apim-Request-Id", "X-Github-Request-Id", "X-Repo-Commit", "X-Ms-Region", "X-Api-Pool", "X-Shopid"} {
+		for _, fields := range []string{"X-RateLimit-Limit: 100\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 30", "RateLimit: \"a\";r=0;t=30\nRateLimit-Policy: \"a\";q=100;w=60"} {
+			h := headerOf(fields)
+			if mark != "" {
+				h.Set(mark, "TooManyRequestsException")
+			}
+			f := dialect.Auto.Read(arrival(), 429, h, nil)
+			assert.Equal(t, hit, f.Verdict, "%s %s", mark, fields)
+			assert.Equal(t, 30*time.Second, f.RetryAfter, "%s %s", mark, fields)
+			assert.Equal(t, left(0, 100, 30*time.Second), f.Meters[throttle.Requests], "%s %s", mark, fields)
+		}
+	}
+}
+
 func TestAutoEstimatesByHostAndPath(t *testing.T) {
 	body := []byte(`{"messages":[{"content":"eight by"}],"prompt":"","max_tokens":100,"n":2}`)
 	sum, larger := int64(202), int64(100)
@@ -67,6 +90,9 @@ func TestAutoEstimatesByHostAndPath(t *testing.T) {
 		"https://gateway.example/openai/deployments/m/chat/completions":             sum,
 		"https://generativelanguage.googleapis.com/v1beta/models/m:generateContent": 2,
 		"https://gateway.example/v1beta/models/m:streamGenerateContent":             2,
+		"https://gateway.example/v1beta/models/m:generateContent":                   2,
+		"https://gateway.example/v1beta/models/m:embedContent":                      2,
+		"https://gateway.example/v1beta/models/m:batchEmbedContents":                2,
 	} {
 		assert.Equal(t, want, dialect.Auto.Estimate(request("POST", url), body).Of(throttle.Tokens), url)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/quota"
 )
 
 // The statuses that the tables name most, and two that are not registered with IANA.
@@ -25,13 +26,10 @@ func statuses(s ...int) []int { return s }
 // codes that those who imitate OpenAI have taken over.
 func common() []rule {
 	return []rule{
-		{code: "abnormal-usage-detected", verdict: adaptive.OK},
+		{code: "abnormal-usage-detected", verdict: adaptive.Terminal}, // a person has to look at it
 		{code: "temporary-reduced-capacity", verdict: adaptive.Overloaded},
-		{
-			code: "insufficient_quota credit_balance_exhausted organization_spend_limit_exceeded project_spend_limit_exceeded " +
-				"organization_usage_limit_exceeded billing_hard_limit_reached enforced_spend_limit_reached",
-			verdict: adaptive.Terminal,
-		},
+		{code: quota.Codes, verdict: adaptive.Terminal},
+		{code: "overloaded_error", verdict: adaptive.Overloaded}, // Anthropic's, also within a stream
 		{status: statuses(http.StatusPaymentRequired), verdict: adaptive.Terminal},
 		{status: statuses(tooMany), text: "request too large", verdict: adaptive.OK},
 		{status: statuses(tooMany), when: largerThanLimit, verdict: adaptive.OK},
@@ -77,7 +75,7 @@ func numberAfter(text, lead string) (int64, bool) {
 // steep, which is OpenAI's use of "slow down". With status 429 the words alone
 // are what many say of any limit.
 func (a *answer) tooSteep() bool {
-	return a.hasCode("slow_down") || a.status == unavailable && a.says("slow down")
+	return has(&a.doc, "slow_down") || a.status == unavailable && a.says("slow down")
 }
 
 // kindSaid is which limit the body names: by the type of the error, as OpenAI

@@ -9,7 +9,8 @@ import (
 
 // Detector returns a detector for adaptive.Config that reads the answers in
 // errors by d; nil is Auto. What adaptive.AnswerIn finds in the error is read:
-// of the official SDKs of OpenAI and Anthropic that is everything. An error
+// of the official SDKs of OpenAI and Anthropic that is everything. Dates in it
+// are counted from now by the real clock, whatever the limiter's is. An error
 // without an answer, and one that holds a *adaptive.RateLimitHit of the user's
 // own, is not judged, which leaves it to the next detector.
 func Detector(d Dialect) adaptive.Detector {
@@ -25,25 +26,7 @@ func Detector(d Dialect) adaptive.Detector {
 			return adaptive.Feedback{}
 		}
 		f := d.Read(time.Now(), a.Status, a.Header, a.Body)
-		if len(a.Body) == 0 {
-			complete(&f, adaptive.DefaultDetector(err))
-		}
 		f.Err = err
 		return f
-	}
-}
-
-// complete takes over what another detector has learnt from the fields and the
-// text of an error that keeps no body.
-func complete(f *adaptive.Feedback, other adaptive.Feedback) {
-	if f.Verdict != adaptive.Hit {
-		return
-	}
-	if other.Verdict == adaptive.Terminal || other.Verdict == adaptive.OK {
-		f.Verdict = other.Verdict
-		f.Kind, f.SlowDown = adaptive.UnknownKind, false
-	}
-	if f.Verdict == adaptive.Hit && f.Kind == adaptive.UnknownKind {
-		f.Kind = other.Kind
 	}
 }

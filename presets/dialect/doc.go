@@ -26,7 +26,10 @@
 //   - Overloaded: the service as a whole is full.
 //   - Transient: another attempt may cure it.
 //   - OK: everything else, which is final for this item: a success, a bad request,
-//     a request that is larger than the whole limit, x-should-retry: false.
+//     a request that is larger than the whole limit.
+//
+// A Hit or Overloaded with x-should-retry: false is Final: the limiter hears
+// it, and the item fails. Anything else that says so is OK.
 //
 // The wait is what Retry-After-Ms or Retry-After say; else what the body says
 // (google.rpc.RetryInfo); else when the limit that is used up is back; else what

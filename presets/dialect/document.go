@@ -21,6 +21,7 @@ const (
 // the same words differently, so they count wherever they stand in an error.
 type document struct {
 	failed  bool     // it has an error
+	stream  bool     // it is server-sent events
 	codes   []string // codes, types, statuses and reasons, in lower case; of a URI what follows the "#"
 	message string   // all texts, in lower case
 	shape   shape
@@ -63,6 +64,7 @@ func (d *document) read(body []byte, refused bool) {
 	}
 	body = pastComments(body)
 	if bytes.HasPrefix(body, []byte("data:")) || bytes.HasPrefix(body, []byte("event:")) || bytes.HasPrefix(body, []byte("id:")) {
+		d.stream = true
 		d.readEvents(body)
 		return
 	}
@@ -93,7 +95,7 @@ func (d *document) readEvents(body []byte) {
 		if !ok || !bytes.Contains(data, []byte(`"error"`)) && !bytes.Contains(data, []byte(`"usage`)) {
 			continue
 		}
-		inner := bytes.Contains(data, []byte(`"type":"error"`))
+		inner := bytes.Contains(data, []byte(`"type":"error"`)) || bytes.Contains(data, []byte(`"type": "error"`))
 		d.failed = d.failed || inner
 		d.walk(&scanner{b: data[:min(len(data), mostBody)]}, inner, 0)
 	}

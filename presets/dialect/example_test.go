@@ -52,7 +52,7 @@ func ExampleDetector() {
 func ExampleByName() {
 	_, err := dialect.ByName("opneai")
 	fmt.Println(err)
-	// Output: dialect: "opneai" is unknown: did you mean "openai"?
+	// Output: dialect: "opneai" is unknown: did you mean "openai" or "azure-openai"?
 }
 
 func ExampleByHost() {

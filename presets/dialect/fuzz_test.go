@@ -58,9 +58,10 @@ func check(t *testing.T, by dialect.Name, status int, f adaptive.Feedback) {
 	case adaptive.Unclassified:
 		sane = sane && (status < 200 || status > 599)
 	case adaptive.OK:
-		sane = sane && f.RetryAfter == 0 && f.Kind == 0 && !f.SlowDown
+		sane = sane && f.RetryAfter == 0 && f.Kind == 0 && !f.SlowDown && !f.Final
 	case adaptive.Hit, adaptive.Overloaded, adaptive.Transient, adaptive.Terminal:
 		sane = sane && f.Used == (throttle.Cost{}) && strings.HasPrefix(f.Source, "status ") && len(f.Source) < 80
+		sane = sane && (!f.Final || f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded)
 	default:
 		sane = false
 	}

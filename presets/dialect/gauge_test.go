@@ -1,6 +1,7 @@
 package dialect_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -58,7 +59,11 @@ func TestMeters(t *testing.T) {
 				"x-ratelimit-limit-tokens-cache-adjusted-prompt: 50\nx-ratelimit-remaining-tokens-cache-adjusted-prompt: 40",
 			meters{throttle.InputTokens: left(40, 50, 0)},
 		},
-		{"bedrock has none", dialect.Bedrock, "x-ratelimit-limit: 60\nx-ratelimit-remaining: 6", meters{}},
+		{"a gateway's, where the provider says nothing", dialect.Bedrock, "x-ratelimit-limit: 60\nx-ratelimit-remaining: 6", meters{left(6, 60, 0)}},
+		{"likewise, of the IETF", dialect.OpenAI, "RateLimit: \"a\";r=5;t=3\nRateLimit-Policy: \"a\";q=10", meters{left(5, 10, 3*time.Second)}},
+		{"but not where it speaks", dialect.OpenAI, "x-ratelimit-limit-requests: 60\nx-ratelimit-remaining-requests: 6\nx-ratelimit-limit: 9\nx-ratelimit-remaining: 1", meters{left(6, 60, 0)}},
+		{"a field as long as any that is read", dialect.Generic, "RateLimit: \"a\";r=5;t=3;x=\"" + strings.Repeat("x", 4<<10-len(`"a";r=5;t=3;x=""`)) + "\"\nRateLimit-Policy: \"a\";q=10", meters{left(5, 10, 3*time.Second)}},
+		{"a longer one", dialect.Generic, "RateLimit: \"a\";r=5;t=3;x=\"" + strings.Repeat("x", 4<<10-len(`"a";r=5;t=3;x=""`)+1) + "\"\nRateLimit-Policy: \"a\";q=10", meters{}},
 		{"like openai", dialect.XAI, "x-ratelimit-limit-tokens: 60\nx-ratelimit-remaining-tokens: 6", meters{throttle.Tokens: left(6, 60, 0)}},
 		{"per second", dialect.NCBI, "X-RateLimit-Limit: 10\nX-RateLimit-Remaining: 7", meters{left(7, 10, 0)}},
 		{"limits and an interval tell nothing of what is left", dialect.Crossref, "x-rate-limit-limit: 5\nx-rate-limit-interval: 1s", meters{}},

@@ -1,7 +1,6 @@
 package dialect
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ func gemini() speaker {
 		name:  Gemini,
 		hosts: []string{"generativelanguage.googleapis.com", "aiplatform.googleapis.com", "*-aiplatform.googleapis.com"},
 		shape: func(d *document) bool {
-			return d.shape.all(hasRPCDetails) || d.shape.all(hasUsageMetadata) || d.shape.all(hasStatusNumber) && (has(d, "resource_exhausted") || has(d, "unavailable"))
+			return d.shape.all(hasRPCDetails) || d.shape.all(hasUsageMetadata) || d.shape.all(hasStatusNumber) && has(d, "resource_exhausted unavailable")
 		},
 		rules: []rule{
 			{status: statuses(tooMany), when: noQuota, verdict: adaptive.OK}, // the model is not for this tier
@@ -39,8 +38,6 @@ func gemini() speaker {
 		charge: chargeInput,
 	}
 }
-
-func has(d *document, code string) bool { return slices.Contains(d.codes, code) }
 
 // noQuota reports whether the quota is 0, and not just what is left of it.
 func noQuota(a *answer) bool {

@@ -107,23 +107,27 @@ func groq() speaker {
 }
 
 func bedrock() speaker {
+	const (
+		throttled = "throttlingexception"
+		noQuota   = "servicequotaexceededexception"
+		full      = "serviceunavailableexception"
+		failed    = "modelnotreadyexception modeltimeoutexception internalserverexception modelstreamerrorexception modelerrorexception"
+	)
 	return speaker{
-		name:   Bedrock,
-		hosts:  []string{"bedrock*.amazonaws.com"},
-		marks:  []string{"X-Amzn-Errortype", "X-Amzn-Requestid", "X-Amzn-Bedrock-Input-Token-Count"},
-		shape:  func(d *document) bool { return d.shape.all(hasAWSType) },
-		gauges: []gauge{},
+		name:  Bedrock,
+		hosts: []string{"bedrock*.amazonaws.com"},
+		marks: []string{"X-Amzn-Bedrock-Input-Token-Count"},
+		shape: func(d *document) bool {
+			return d.shape.all(hasAWSType) || has(d, throttled+" "+noQuota+" "+full+" "+failed)
+		},
 		rules: []rule{
-			{code: "throttlingexception", verdict: adaptive.Hit, kind: adaptive.KindRequests, when: func(a *answer) bool {
+			{code: throttled, verdict: adaptive.Hit, kind: adaptive.KindRequests, when: func(a *answer) bool {
 				return a.says("too many requests")
 			}},
-			{code: "throttlingexception", verdict: adaptive.Hit},
-			{code: "servicequotaexceededexception", verdict: adaptive.Terminal},
-			{code: "serviceunavailableexception", verdict: adaptive.Overloaded},
-			{
-				code:    "modelnotreadyexception modeltimeoutexception internalserverexception modelstreamerrorexception modelerrorexception",
-				verdict: adaptive.Transient,
-			},
+			{code: throttled, verdict: adaptive.Hit},
+			{code: noQuota, verdict: adaptive.Terminal},
+			{code: full, verdict: adaptive.Overloaded},
+			{code: failed, verdict: adaptive.Transient},
 			{status: statuses(http.StatusFailedDependency), verdict: adaptive.Transient},
 			{status: statuses(unavailable), verdict: adaptive.Overloaded},
 		},

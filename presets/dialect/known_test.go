@@ -50,6 +50,7 @@ type known struct {
 	kind    adaptive.Kind
 	after   time.Duration
 	slow    bool
+	final   bool // refused, and not to be sent again
 	meters  meters
 	used    throttle.Cost
 }
@@ -126,7 +127,7 @@ func answers() []known {
 			body: `{"error":{"message":"Rate limit reached for gpt-4.1 on tokens per min (TPM): Limit 30000, Used 0, Requested 37313.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`,
 		},
 		{
-			name: "openai, asked not to retry", by: dialect.OpenAI, status: 429, verdict: adaptive.OK,
+			name: "openai, asked not to retry", by: dialect.OpenAI, status: 429, verdict: adaptive.Hit, kind: adaptive.KindRequests, final: true,
 			header: "x-should-retry: false",
 			body:   `{"error":{"message":"Rate limit reached.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`,
 		},
@@ -685,6 +686,7 @@ func (k known) differences(d dialect.Dialect) (all []string) {
 		differ("kind", k.kind, f.Kind)
 	}
 	differ("slow down", k.slow, f.SlowDown)
+	differ("final", k.final, f.Final)
 	for u := range throttle.Units {
 		differ("meter of "+u.String(), k.meters[u], f.Meters[u])
 		if k.used != (throttle.Cost{}) {
@@ -703,6 +705,7 @@ func TestKnownAnswersTellDifferences(t *testing.T) {
 		for column, change := range map[string]func(*known){
 			"verdict":     func(k *known) { k.verdict = adaptive.Unsent },
 			"slow":        func(k *known) { k.slow = !k.slow },
+			"final":       func(k *known) { k.final = !k.final },
 			"a limit":     func(k *known) { k.meters[throttle.Requests].Limit++ },
 			"a remainder": func(k *known) { k.meters[throttle.Tokens].Remaining++ },
 			"a reset":     func(k *known) { k.meters[throttle.InputTokens].Reset++ },

@@ -1,12 +1,13 @@
 package dialect
 
 import (
-	"cmp"
 	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/headrace/headrace/internal/near"
 )
 
 // ByName returns the dialect of that name; case does not matter. The error is
@@ -16,7 +17,7 @@ func ByName(name string) (Name, error) {
 	if want == Auto || tables.byName[want] != nil {
 		return want, nil
 	}
-	return "", &UnknownError{Name: name, Near: near(string(want))}
+	return "", &UnknownError{Name: name, Near: near.Names(string(want), Names(), 3)}
 }
 
 // ByHost returns the dialect that a host speaks, with a port or without:
@@ -63,62 +64,11 @@ type UnknownError struct {
 // Error names the dialects that may have been meant, or the one that needs no name.
 func (e *UnknownError) Error() string {
 	if len(e.Near) == 0 {
-		return fmt.Sprintf("dialect: %q is unknown: %q finds out from the answers who speaks", e.Name, Auto)
+		return fmt.Sprintf("dialect: %.80q is unknown: %q finds out from the answers who speaks", e.Name, Auto)
 	}
 	quoted := make([]string, len(e.Near))
 	for i, n := range e.Near {
 		quoted[i] = strconv.Quote(string(n))
 	}
-	return fmt.Sprintf("dialect: %q is unknown: did you mean %s?", e.Name, strings.Join(quoted, " or "))
-}
-
-const mostNear = 3
-
-// near returns the names that one may have meant: those that have it in them,
-// or it in theirs, and those that a few letters make of it.
-func near(name string) []Name {
-	type scored struct {
-		name  Name
-		score int
-	}
-	var found []scored
-	for _, n := range Names() {
-		d := edits(name, string(n))
-		if len(name) > 2 && (strings.Contains(string(n), name) || strings.Contains(name, string(n))) {
-			d = 0
-		}
-		if d <= max(1, len(n)/3) {
-			found = append(found, scored{n, d})
-		}
-	}
-	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(a.score, b.score) })
-	var names []Name
-	for _, f := range found[:min(mostNear, len(found))] {
-		names = append(names, f.name)
-	}
-	return names
-}
-
-// edits is how many letters have to be added, left out or changed to make a of b.
-func edits(a, b string) int {
-	if len(a) > 2*len(b)+2 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, corner+1)
-		}
-	}
-	return row[len(b)]
+	return fmt.Sprintf("dialect: %.80q is unknown: did you mean %s?", e.Name, strings.Join(quoted, " or "))
 }

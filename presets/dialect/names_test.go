@@ -2,6 +2,7 @@ package dialect_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -17,9 +18,11 @@ func TestByName(t *testing.T) {
 		assert.Equal(t, n, got)
 	}
 	assert.True(t, slices.IsSorted(dialect.Names()))
+	long := strings.Repeat("x", 1<<16)
 	for name, want := range map[string]string{
-		"open-ai":    `dialect: "open-ai" is unknown: did you mean "openai"?`,
-		"claude":     `dialect: "claude" is unknown: "auto" finds out from the answers who speaks`,
+		"open-ai":    `dialect: "open-ai" is unknown: did you mean "openai" or "azure-openai"?`,
+		"qwertyuiop": `dialect: "qwertyuiop" is unknown: "auto" finds out from the answers who speaks`,
+		long:         `dialect: "` + long[:80] + `" is unknown: "auto" finds out from the answers who speaks`,
 		"azure":      `dialect: "azure" is unknown: did you mean "azure-openai"?`,
 		"":           `dialect: "" is unknown: "auto" finds out from the answers who speaks`,
 		"openai/gpt": `dialect: "openai/gpt" is unknown: did you mean "openai"?`,

@@ -46,7 +46,7 @@ func azure() speaker {
 	return speaker{
 		name:  Azure,
 		hosts: []string{"openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"},
-		marks: []string{"Apim-Request-Id", "Azureml-Model-Session", "X-Ms-Region", "X-Rate-Limit-Reset-Tokens"},
+		marks: []string{"Azureml-Model-Session", "X-Rate-Limit-Reset-Tokens"},
 		gauges: append(openAIGauges()[:2], gauge{ // a spelling that 429s have been seen with
 			unit: throttle.Tokens, limit: "X-Ratelimit-Limit-Tokens",
 			remaining: "X-Ratelimit-Remaining-Tokens", reset: "X-Rate-Limit-Reset-Tokens",

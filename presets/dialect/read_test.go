@@ -48,7 +48,7 @@ func TestVerdicts(t *testing.T) {
 		{dialect.Generic, 503, "", `{"message":"Slow down"}`, overloaded},
 		{dialect.Generic, 429, "", `{"message":"Limit 5, Requested 6"}`, ok},
 		{dialect.Generic, 503, "", `{"type":"https:\/\/iana.org\/assignments\/http-problem-types#temporary-reduced-capacity"}`, overloaded},
-		{dialect.Generic, 429, "", `{"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected"}`, ok},
+		{dialect.Generic, 429, "", `{"type":"https://iana.org/assignments/http-problem-types#abnormal-usage-detected"}`, terminal},
 		{dialect.Generic, 403, "", `{"error":{"code":"billing_hard_limit_reached"}}`, terminal},
 		{dialect.Generic, 429, "", `{"errors":[{"type":"insufficient_quota"}]}`, terminal},
 		{dialect.Generic, 200, "", `{"choices":[{"error":{"code":429}}]}`, ok},
@@ -59,16 +59,27 @@ func TestVerdicts(t *testing.T) {
 
 		// The header goes before the rules, but not before the money.
 		{dialect.Generic, 400, "X-Should-Retry: true", "", transient},
-		{dialect.Generic, 429, "X-Should-Retry: FALSE", "", ok},
+		{dialect.Generic, 429, "X-Should-Retry: FALSE", "", hit},
+		{dialect.Generic, 500, "X-Should-Retry: false", "", ok},
+		{dialect.Generic, 413, "X-Should-Retry: false", "", ok},
 		{dialect.Generic, 429, "X-Should-Retry: maybe", "", hit},
 		{dialect.Generic, 429, "X-Should-Retry: true", "", hit},
 		{dialect.Generic, 402, "X-Should-Retry: false", "", terminal},
 		{dialect.Generic, 402, "X-Should-Retry: true", "", terminal},
-		{dialect.Generic, 503, "X-Should-Retry: false\nRetry-After: 1", "", ok},
+		{dialect.Generic, 503, "X-Should-Retry: false\nRetry-After: 1", "", overloaded},
 		{dialect.Generic, 200, "X-Should-Retry: true", "", ok},
 		{dialect.Stripe, 409, "Stripe-Should-Retry: true", "", transient},
 
+		// With status 200 only a stream closes the key.
+		{dialect.Generic, 200, "", `[{"label":"a"},{"error":"insufficient_quota"}]`, ok},
+		{dialect.Anthropic, 200, "", `{"error":{"type":"billing_error"}}`, ok},
+		{dialect.Generic, 200, "", `{"error":{"code":402}}`, terminal},
+		{dialect.Generic, 200, "", "data: {\"error\":{\"code\":\"insufficient_quota\"}}\n", terminal},
+		{dialect.Generic, 400, "", `{"error":"insufficient_quota"}`, terminal},
+
 		// One provider's own.
+		{dialect.Anthropic, 400, "", `{"type":"error","error":{"message":"prompt: 'You have reached your specified API usage limits' is too long"}}`, ok},
+		{dialect.Anthropic, 400, "", `{"details":"x","message":"You have reached your specified API usage limits"}`, terminal},
 		{dialect.OpenAI, 503, "", "", transient},
 		{dialect.OpenAI, 413, "", `{"error":{"message":"Request too large"}}`, ok},
 		{dialect.OpenAI, 429, "", `{"error":{"message":"Limit 30000, Requested 30000."}}`, hit},
@@ -119,8 +130,8 @@ func TestVerdicts(t *testing.T) {
 		{dialect.Wikimedia, 200, "", `{"error":{"code":"ratelimited"}}`, hit},
 		{dialect.Wikimedia, 403, "", "Please set a user-agent", ok},
 		{dialect.NCBI, 400, "", `{"error":"API rate limit exceeded","count":"11"}`, hit},
-		{dialect.Nominatim, 403, "", "", ok},
-		{dialect.Nominatim, 429, "", "", ok},
+		{dialect.Nominatim, 403, "", "", terminal},
+		{dialect.Nominatim, 429, "", "", terminal},
 		{"elvish", 429, "", "", hit},
 	} {
 		f := tc.by.Read(arrival(), tc.status, headerOf(tc.header), []byte(tc.body))
@@ -144,7 +155,32 @@ func TestSlowDown(t *testing.T) {
 	assert.True(t, spend.SlowDown)
 	assert.Equal(t, time.Minute, spend.RetryAfter)
 	refused := http.Header{"X-Should-Retry": {"false"}}
-	assert.False(t, dialect.Azure.Read(arrival(), 503, refused, []byte(`{"message":"Slow down"}`)).SlowDown)
+	assert.True(t, dialect.Azure.Read(arrival(), 503, refused, []byte(`{"message":"Slow down"}`)).SlowDown)
+}
+
+// Who is refused and told not to come back is refused all the same.
+func TestFinal(t *testing.T) {
+	for _, tc := range []struct {
+		status int
+		header string
+		final  bool
+	}{
+		{429, "", false},
+		{429, "X-Should-Retry: true", false},
+		{429, "X-Should-Retry: false", true},
+		{529, "X-Should-Retry: false", true},
+		{402, "X-Should-Retry: false", false},
+		{500, "X-Should-Retry: false", false},
+		{400, "X-Should-Retry: false", false},
+	} {
+		f := dialect.Generic.Read(arrival(), tc.status, headerOf(tc.header+"\nRetry-After: 30"), []byte(`{"error":{"type":"tokens"}}`))
+		assert.Equal(t, tc.final, f.Final, "%d %s", tc.status, tc.header)
+		if tc.final {
+			assert.Equal(t, 30*time.Second, f.RetryAfter)
+		}
+	}
+	f := dialect.Generic.Read(arrival(), 429, headerOf("X-Should-Retry: false"), []byte(`{"error":{"type":"tokens"}}`))
+	assert.Equal(t, adaptive.KindTokens, f.Kind)
 }
 
 func TestKinds(t *testing.T) {
@@ -169,6 +205,10 @@ func TestKinds(t *testing.T) {
 	assert.Equal(t, adaptive.KindRequests, f.Kind, "what is back last")
 	assert.Equal(t, time.Minute, f.RetryAfter, "then all is back")
 	assert.Equal(t, adaptive.KindTokens, dialect.OpenAI.Read(arrival(), 429, empty, []byte(`{"type":"tokens"}`)).Kind, "the body knows")
+	empty = headerOf("x-ratelimit-remaining-requests: 0\nx-ratelimit-reset-requests: 5s\nx-ratelimit-remaining-tokens: 0\nx-ratelimit-reset-tokens: 1m0s")
+	f = dialect.OpenAI.Read(arrival(), 429, empty, nil)
+	assert.Equal(t, adaptive.KindTokens, f.Kind, "what is back last, if it is read last")
+	assert.Equal(t, time.Minute, f.RetryAfter)
 	assert.Zero(t, dialect.OpenAI.Read(arrival(), 503, headerOf("Retry-After: 1"), []byte(`{"type":"tokens"}`)).Kind, "nobody's limit")
 }
 

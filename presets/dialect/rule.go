@@ -1,6 +1,7 @@
 package dialect
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +11,9 @@ import (
 
 // rule judges one kind of answer. All that it names must hold; of code and
 // text one is enough. The first rule that fits wins: a provider's own come
-// first, then those that all have in common.
+// first, then those that all have in common. A key is closed only by what the
+// provider says itself: in an answer with status 200 that is an event of a
+// stream, while an object called error may be somebody's data.
 type rule struct {
 	status []int              // any of these; none: any answer that says no
 	code   string             // words, in lower case: one is a code of the answer
@@ -28,20 +31,28 @@ func (r *rule) fits(a *answer) bool {
 	if len(r.status) > 0 && !slices.Contains(r.status, a.status) || len(r.status) == 0 && !a.refused() {
 		return false
 	}
-	if (r.code != "" || r.text != "") && !a.hasCode(r.code) && !a.says(r.text) {
+	if r.verdict == adaptive.Terminal && a.status < http.StatusBadRequest && !a.doc.stream {
+		return false
+	}
+	if (r.code != "" || r.text != "") && !has(&a.doc, r.code) && !a.says(r.text) {
 		return false
 	}
 	return r.when == nil || r.when(a)
 }
 
-// hasCode reports whether one of the words is a code of the answer.
-func (a *answer) hasCode(words string) bool {
+// has reports whether one of the words is a code of the answer.
+func has(d *document, words string) bool {
 	for word := range strings.FieldsSeq(words) {
-		if slices.Contains(a.doc.codes, word) {
+		if slices.Contains(d.codes, word) {
 			return true
 		}
 	}
 	return false
+}
+
+// begins reports whether one of the texts begins with the phrase.
+func (a *answer) begins(phrase string) bool {
+	return strings.Contains("\n"+a.doc.message, "\n"+phrase)
 }
 
 // says reports whether the message has one of the phrases.

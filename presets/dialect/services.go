@@ -36,7 +36,7 @@ func services() []speaker {
 		},
 		{
 			name: Crossref, hosts: []string{"crossref.org"},
-			marks: []string{"X-Rate-Limit-Interval", "X-Concurrency-Limit", "X-Api-Pool"},
+			marks: []string{"X-Rate-Limit-Interval", "X-Api-Pool"},
 			waits: []string{"X-Rate-Limit-Interval"},
 		},
 		{
@@ -50,7 +50,7 @@ func services() []speaker {
 		},
 		{ // a person has to look at it: the policy was not kept
 			name: Nominatim, hosts: []string{"nominatim.openstreetmap.org"},
-			rules: []rule{{status: statuses(forbidden, tooMany), verdict: adaptive.OK}},
+			rules: []rule{{status: statuses(forbidden, tooMany), verdict: adaptive.Terminal}},
 		},
 	}
 }
@@ -105,7 +105,7 @@ func shopify() speaker {
 	return speaker{
 		name:   Shopify,
 		hosts:  []string{"myshopify.com"},
-		marks:  []string{"X-Shopify-Shop-Api-Call-Limit", "X-Shopid"},
+		marks:  []string{"X-Shopify-Shop-Api-Call-Limit"},
 		shape:  func(d *document) bool { return d.cost.known || d.shape.all(hasExtensions) && has(d, "throttled") },
 		gauges: []gauge{{unit: throttle.Requests, share: "X-Shopify-Shop-Api-Call-Limit"}},
 		rules:  []rule{{status: statuses(http.StatusOK, tooMany), code: "throttled", verdict: adaptive.Hit}},

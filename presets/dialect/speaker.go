@@ -7,9 +7,9 @@ import "github.com/headrace/headrace/throttle"
 type speaker struct {
 	name   Name
 	hosts  []string // whose subdomains count too; or patterns, see path.Match
-	marks  []string // header fields that only this one sends
+	marks  []string // header fields by which it is known: none that gateways add to the answers of others
 	shape  func(*document) bool
-	gauges []gauge  // nil: the RateLimit and X-RateLimit fields
+	gauges []gauge  // of its own; where they say nothing the RateLimit and X-RateLimit fields are read
 	waits  []string // fields that tell a wait when a call was refused
 	rules  []rule   // that go before the common ones
 
