@@ -11,7 +11,8 @@ import (
 
 // Load reads a file with Parse. The problems bear its path. For a file that is
 // not there the error says which ones are; it matches fs.ErrNotExist.
-func Load(path string) (registry.Config, error) {
+// Of the options it heeds registry.WithPresets.
+func Load(path string, opts ...registry.Option) (registry.Config, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the caller names the file
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -19,7 +20,7 @@ func Load(path string) (registry.Config, error) {
 	case err != nil:
 		return registry.Config{}, fmt.Errorf("config: %w", err)
 	}
-	return parse(path, data)
+	return parse(path, data, opts)
 }
 
 // Parse reads a configuration from YAML, of which JSON is a part. Keys that are
@@ -27,15 +28,18 @@ func Load(path string) (registry.Config, error) {
 // they are how an entry takes over what another says.
 //
 // All problems are joined, each a *registry.ParseError with the line, the column
-// and the way to the value. After 20 no more is told.
-func Parse(data []byte) (registry.Config, error) { return parse("", data) }
+// and the way to the value. After 20 no more is told. Of the options it heeds
+// registry.WithPresets.
+func Parse(data []byte, opts ...registry.Option) (registry.Config, error) {
+	return parse("", data, opts)
+}
 
-func parse(file string, data []byte) (registry.Config, error) {
+func parse(file string, data []byte, opts []registry.Option) (registry.Config, error) {
 	doc, err := read(data)
 	if err != nil {
 		return registry.Config{}, locate(err, file, nil)
 	}
-	c, err := registry.ParseJSON(doc.json)
+	c, err := registry.ParseJSON(doc.json, opts...)
 	if err != nil {
 		return registry.Config{}, locate(err, file, doc.places)
 	}

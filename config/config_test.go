@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/config"
+	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -33,8 +35,8 @@ func TestLoad(t *testing.T) {
 			"openai":    {Spec: registry.Spec{Preset: "openai/tier1", Share: 0.5}},
 			"ols":       {Spec: registry.Spec{Limits: limits(t, "4/s, 8 concurrent"), Law: registry.Fixed, MaxWait: time.Hour}},
 			"bioportal": {Spec: registry.Spec{Limits: limits(t, "2/s, 100/min"), Law: registry.Fixed, MaxWait: time.Hour}},
-			"crawl": {Spec: registry.Spec{Concurrency: 20}, Hosts: map[string]registry.Spec{
-				"*":           {Limits: limits(t, "30/min"), Concurrency: 1},
+			"crawl": {Spec: registry.Spec{Limits: limits(t, "20 concurrent")}, Hosts: map[string]registry.Spec{
+				"*":           {Limits: limits(t, "30/min, 1 concurrent")},
 				"example.org": {Limits: limits(t, "fixed 10000/day@UTC")},
 			}},
 		},
@@ -57,8 +59,7 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 		`{"services": {"ols": {"limits": "4/s"}}}`: "",
 		in("limits: 4/s"):                          "",
 		in("{}"):                                   "",
-		in("concurrency: 0x10"):                    "",
-		in("concurrency: 8.0"):                     "",
+		in("preset: openai/tier1", "share: 1"):     "",
 		in("max_wait: 1h30m"):                      "",
 		in("law: fixed", "limits: 4/s"):            "",
 		in("law: fixed", "preset: generic/scraping-polite", "share: 0.5"): "",
@@ -67,47 +68,44 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 		in("limits: &l 4/s", "hosts: {a.org: {limits: *l}}"): "",
 		"$schema: x\ndefault: {law: aimd}":                   "",
 		// Refused by both.
-		"":                                      "1:1: the file is empty: write services with their limits, or {} for none",
-		"# only a comment\n":                    "1:1: the file is empty: write services with their limits, or {} for none",
-		"[1, 2]":                                `1:1: it is a list: write an object such as {"limits": "4/s"}`,
-		"servces: {}":                           "1:1: servces: the key is unknown: did you mean services?",
-		"services: 3":                           "1:11: services: it is a number: write an object with a key for each",
-		in("limts: 4/s"):                        "3:5: services.ols.limts: the key is unknown: did you mean limits?",
-		in("law: fixed", "limits: 4/sek"):       `4:13: services.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
-		in("limits: 4"):                         `3:13: services.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
-		in("limits:"):                           `3:12: services.ols.limits: there is no value: write limits, such as "4/s, 8 concurrent", or leave the key out`,
-		in("law: mesured"):                      `3:10: services.ols.law: "mesured" is no law: did you mean measured?`,
-		in("law: fixed"):                        `3:10: services.ols.law: fixed has nothing to keep: add limits, a concurrency, or a preset that has limits`,
-		in("law: fixed", "concurrency: 0"):      `3:10: services.ols.law: fixed has nothing to keep: add limits, a concurrency, or a preset that has limits`,
-		in("law: true"):                         `3:10: services.ols.law: it is a yes or no: write a text`,
-		in("concurrency: eight"):                `3:18: services.ols.concurrency: "eight" is a text: write a whole number, without quotation marks`,
-		in("concurrency: -1"):                   `3:18: services.ols.concurrency: -1 is negative: use 0 for unbounded, or at least 1`,
-		in("concurrency: 1.5"):                  `3:18: services.ols.concurrency: 1.5 is no whole number of at most 2147483647`,
-		in("concurrency: .inf"):                 `3:18: services.ols.concurrency: ".inf" is a text: write a whole number, without quotation marks`,
-		in("max_wait: 90"):                      `3:15: services.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
-		in("max_wait: 1 hour"):                  `3:15: services.ols.max_wait: "1 hour" is no duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
-		in("max_wait: -1s"):                     `3:15: services.ols.max_wait: -1s is negative: write how long a refused call may wait, such as 15m`,
-		in("max_wait: 0s"):                      `3:15: services.ols.max_wait: "0s" would be the default: leave the key out, or write 1ns for no wait at all`,
-		in("share: 0.5"):                        `3:12: services.ols.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
-		in("preset: openai/tier1", "share: 50"): `4:12: services.ols.share: presets: openai/tier1: Scaled: 50 is not a share: it is above 0 and at most 1, such as 0.8`,
-		in("preset: openai/tier1", "share: 0"):  `4:12: services.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
-		in("dialect: opnai"):                    `3:14: services.ols.dialect: dialect: "opnai" is unknown: did you mean "openai"?`,
-		in("hosts:", "  a.org: {hosts: {}}"):    `4:15: services.ols.hosts["a.org"].hosts: the key is unknown: the keys here are concurrency, dialect, law, limits, max_wait, preset, share`,
-		"services: {Default: {}}":               `1:21: services.Default: the name is that of the template: set Config.Default, or take another name`,
-		"services: {a/*: {}}":                   `1:17: services["a/*"]: the name is that of a template: set Hosts in the Config, or name the host`,
-		"services: {'': {}}":                    `1:16: services[""]: the name is empty: write one such as "openai"`,
-		in("limits: 4/s", "limits: 5/s"):        `4:5: services.ols.limits: the key comes twice: leave one out`,
-		"services: {ols: [}":                    `1:18: it is no YAML: `,
-		"a: &a [*a]":                            `1:4: the entries lie too deep in each other, or an alias contains itself`,
-		"? [a]\n: 1":                            "1:3: a key is a text here: write the name of a setting or a service",
-		in("<<: 3"):                             "3:9: a merge key takes a mapping, or a list of them, such as <<: *common",
+		"":                                "1:1: the file is empty: write services with their limits, or {} for none",
+		"# only a comment\n":              "1:1: the file is empty: write services with their limits, or {} for none",
+		"[1, 2]":                          `1:1: it is a list: write an object such as {"limits": "4/s"}`,
+		"servces: {}":                     "1:1: servces: the key is unknown: did you mean services?",
+		"services: 3":                     "1:11: services: it is a number: write an object with a key for each",
+		in("limts: 4/s"):                  "3:5: services.ols.limts: the key is unknown: did you mean limits?",
+		in("law: fixed", "limits: 4/sek"): `4:13: services.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		in("limits: 4"):                   `3:13: services.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
+		in("limits:"):                     `3:12: services.ols.limits: there is no value: write limits, such as "4/s, 8 concurrent", or leave the key out`,
+		in("law: mesured"):                `3:10: services.ols.law: "mesured" is no law: did you mean measured?`,
+		in("law: fixed"):                  `3:10: services.ols.law: fixed has nothing to keep: add limits, or a preset that has limits`,
+		in("law: true"):                   `3:10: services.ols.law: it is a yes or no: write a text`,
+		in("preset: openai/tier1", "share: half"): `4:12: services.ols.share: "half" is a text: write a number, without quotation marks`,
+		in("preset: openai/tier1", "share: .inf"): `4:12: services.ols.share: ".inf" is a text: write a number, without quotation marks`,
+		in("max_wait: 90"):                        `3:15: services.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
+		in("max_wait: 1 hour"):                    `3:15: services.ols.max_wait: "1 hour" is no duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
+		in("max_wait: -1s"):                       `3:15: services.ols.max_wait: -1s is negative: write how long a refused call may wait, such as 15m`,
+		in("max_wait: 0s"):                        `3:15: services.ols.max_wait: "0s" would be the default: leave the key out, or write 1ns for no wait at all`,
+		in("share: 0.5"):                          `3:12: services.ols.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
+		in("preset: openai/tier1", "share: 50"):   `4:12: services.ols.share: presets: openai/tier1: Scaled: 50 is not a share: it is above 0 and at most 1, such as 0.8`,
+		in("preset: openai/tier1", "share: 0"):    `4:12: services.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
+		in("dialect: opnai"):                      `3:14: services.ols.dialect: dialect: "opnai" is unknown: did you mean "openai"`,
+		in("hosts:", "  a.org: {hosts: {}}"):      `4:15: services.ols.hosts["a.org"].hosts: the key is unknown: the keys here are dialect, law, limits, max_wait, preset, share`,
+		"services: {Default: {}}":                 `1:21: services.Default: the name is that of the template: set Config.Default, or take another name`,
+		"services: {a/*: {}}":                     `1:17: services["a/*"]: the name is that of a template: set Hosts in the Config, or name the host`,
+		"services: {'': {}}":                      `1:16: services[""]: the name is empty: write one such as "openai"`,
+		in("limits: 4/s", "limits: 5/s"):          `4:5: services.ols.limits: the key comes twice: leave one out`,
+		"services: {ols: [}":                      `1:18: it is no YAML: `,
+		"a: &a [*a]":                              `1:4: the entries lie too deep in each other, or an alias contains itself`,
+		"? [a]\n: 1":                              "1:3: a key is a text here: write the name of a setting or a service",
+		in("<<: 3"):                               "3:9: a merge key takes a mapping, or a list of them, such as <<: *common",
 		// What no schema knows.
-		"loader: " + in("preset: nope/nope"):                      `3:13: services.ols.preset: presets: unknown preset "nope/nope": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
-		"loader: " + in("limits: 0/s"):                            `3:13: services.ols.limits: throttle: Windows[0].Max: 0 is not between 1 and 1099511627776`,
-		"loader: " + in("limits: 3 concurrent", "concurrency: 4"): `4:18: services.ols.concurrency: 4 is not the 3 of the limits: leave one out`,
-		"loader: services: {OLS: {}, ols: {}}":                    `1:26: services.ols: the name "ols" comes twice: case and space around it do not matter, so leave one out`,
-		"loader: {}\n---\n{}":                                     `2:1: a second document begins: put all of the configuration into one`,
-		"loader: " + in("limits: !mine 4/s"):                      "3:13: the tag !mine means nothing here: take it away",
+		"loader: " + in("preset: nope/nope"):             `3:13: services.ols.preset: presets: unknown preset "nope/nope": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
+		"loader: " + in("limits: 0/s"):                   `3:13: services.ols.limits: throttle: Windows[0].Max: 0 is not between 1 and 1099511627776`,
+		"loader: " + in("limits: 2000000000 concurrent"): `3:13: services.ols.limits: 2000000000 concurrent is more than any law takes: write at most 1073741824, or leave it out for unbounded`,
+		"loader: services: {OLS: {}, ols: {}}":           `1:26: services.ols: the name "ols" comes twice: case and space around it do not matter, so leave one out`,
+		"loader: {}\n---\n{}":                            `2:1: a second document begins: put all of the configuration into one`,
+		"loader: " + in("limits: !mine 4/s"):             "3:13: the tag !mine means nothing here: take it away",
 	} {
 		text, loaderOnly := strings.CutPrefix(text, "loader: ")
 		_, err := config.Parse([]byte(text))
@@ -123,21 +121,36 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 
 func TestMergeKeys(t *testing.T) {
 	c, err := config.Parse([]byte(`
-default: &a {limits: 1/s, law: fixed, concurrency: 1}
+default: &a {limits: 1/s, law: fixed, max_wait: 1s}
 services:
   one: &b {<<: *a, limits: 2/s}
-  two: {<<: [*b, *a], concurrency: 3}
+  two: {<<: [*b, *a], max_wait: 3s}
   three: {<<: [*a, *b]}
 `))
 	require.NoError(t, err)
-	spec := func(s string, n int) registry.Service {
-		return registry.Service{Spec: registry.Spec{Limits: limits(t, s), Law: registry.Fixed, Concurrency: n}}
+	spec := func(s string, wait time.Duration) registry.Service {
+		return registry.Service{Spec: registry.Spec{Limits: limits(t, s), Law: registry.Fixed, MaxWait: wait}}
 	}
-	assert.Equal(t, map[string]registry.Service{"one": spec("2/s", 1), "two": spec("2/s", 3), "three": spec("1/s", 1)}, c.Services)
+	assert.Equal(t, map[string]registry.Service{"one": spec("2/s", time.Second), "two": spec("2/s", 3*time.Second), "three": spec("1/s", time.Second)}, c.Services)
 
 	_, err = config.Parse([]byte("default: &a {law: aimed}\nservices: {x: {<<: *a}}"))
 	assert.EqualError(t, err, `registry: line 1:19: default.law: "aimed" is no law: did you mean aimd?
 registry: line 1:19: services.x.law: "aimed" is no law: did you mean aimd?`)
+}
+
+func TestPresetsOfOnesOwn(t *testing.T) {
+	mine, err := presets.New(presets.Profile{ID: "mine/free", Limits: limits(t, "7/min")})
+	require.NoError(t, err)
+	const text = "services: {x: {preset: mine/free, law: fixed}}"
+	_, err = config.Parse([]byte(text))
+	assert.ErrorAs(t, err, new(*presets.UnknownError))
+	file := filepath.Join(t.TempDir(), "x.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	c, err := config.Load(file, registry.WithPresets(mine))
+	require.NoError(t, err)
+	r, err := registry.New(c)
+	require.NoError(t, err)
+	assert.Equal(t, "7/min", r.Get("x").Throttle().Limits().String())
 }
 
 func TestAliasesDoNotExplode(t *testing.T) {
@@ -150,6 +163,25 @@ func TestAliasesDoNotExplode(t *testing.T) {
 	require.Error(t, err)
 	_, err = config.Parse([]byte("a: &a {<<: *a}"))
 	require.Error(t, err)
+
+	b.Reset()
+	b.WriteString("a: &a {")
+	for i := range 2000 {
+		fmt.Fprintf(&b, "k%d: 1, ", i)
+	}
+	b.WriteString("}\nb: {<<: [" + strings.Repeat("*a, ", 100) + "]}\n")
+	_, err = config.Parse([]byte(b.String()))
+	require.ErrorContains(t, err, "the aliases make the configuration larger than 100000 values")
+
+	for _, merged := range []string{"{x: 1, y: 2, z: 3}", "{}"} {
+		b.Reset()
+		b.WriteString("a: &a0 " + merged + "\n")
+		for i := range 12 {
+			fmt.Fprintf(&b, "k%d: &a%d {<<: [%s*a%d]}\n", i, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
+		}
+		_, err = config.Parse([]byte(b.String()))
+		require.ErrorContains(t, err, "the aliases make the configuration larger than 100000 values", merged)
+	}
 }
 
 func TestLoadNamesTheFile(t *testing.T) {
@@ -181,13 +213,15 @@ func TestLoadNamesTheFile(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	f.Add("default: &a {limits: 1/s}\nservices: {x: {<<: *a, share: 1}, y: *a}")
 	f.Add("a: &a [*a]")
+	f.Add("services: {x: {limits: 2000000000 concurrent}, y: {preset: openai/tier1, law: fixed}}")
 	f.Add("? {<<: [a]}\n: !!int x\n---\n")
 	f.Add("!!float 1: .nan\n\t- %TAG")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := config.Parse([]byte(text))
 		if err == nil {
-			_, err := registry.New(c)
+			r, err := registry.New(c)
 			require.NoError(t, err)
+			require.NoError(t, r.Prewarm())
 			return
 		}
 		at, ok := errors.AsType[*registry.ParseError](err)

@@ -7,9 +7,12 @@ type pair struct{ key, value *yaml.Node }
 
 // merged lists what n holds, with what its merge keys take over: what n says
 // itself goes before that, and an earlier mapping before a later one.
-func merged(n *yaml.Node, depth int) ([]pair, error) {
-	if depth > deepest {
+func (d *document) merged(n *yaml.Node, depth int) ([]pair, error) {
+	switch d.taken++; {
+	case depth > deepest:
 		return nil, problemAt(placeOf(n), "the merge keys lie too deep in each other, or a mapping merges itself")
+	case d.taken > largest:
+		return nil, problemAt(placeOf(n), tooLarge, largest)
 	}
 	var own, taken []pair
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -29,11 +32,12 @@ func merged(n *yaml.Node, depth int) ([]pair, error) {
 			if m = resolve(m); m.Kind != yaml.MappingNode {
 				return nil, problemAt(placeOf(m), "a merge key takes a mapping, or a list of them, such as <<: *common")
 			}
-			pairs, err := merged(m, depth+1)
+			pairs, err := d.merged(m, depth+1)
 			if err != nil {
 				return nil, err
 			}
 			taken = append(taken, pairs...)
+			d.taken += len(pairs)
 		}
 	}
 	known := map[string]bool{}

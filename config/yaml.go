@@ -23,11 +23,14 @@ type place struct{ line, column int }
 type document struct {
 	json   []byte
 	places []place
+	taken  int // mappings that were gone through for their keys, and keys that were merged
 }
 
 const (
 	deepest = 50      // levels: a configuration has five, and an alias may contain itself
-	largest = 100_000 // lines of JSON: an alias of aliases of aliases can become endless
+	largest = 100_000 // lines of JSON, and merged keys: an alias of aliases of aliases can become endless
+
+	tooLarge = "the aliases make the configuration larger than %d values"
 )
 
 // read makes JSON of the one document in data.
@@ -84,7 +87,7 @@ func (d *document) value(n *yaml.Node, depth int) error {
 	case depth > deepest:
 		return problemAt(placeOf(n), "the entries lie too deep in each other, or an alias contains itself")
 	case len(d.places) > largest:
-		return problemAt(placeOf(n), "the aliases make the configuration larger than %d values", largest)
+		return problemAt(placeOf(n), tooLarge, largest)
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -109,7 +112,7 @@ func (d *document) value(n *yaml.Node, depth int) error {
 }
 
 func (d *document) mapping(n *yaml.Node, depth int) error {
-	pairs, err := merged(n, depth)
+	pairs, err := d.merged(n, depth)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package registry
 import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/near"
 )
 
 // Register makes a limiter of c under a name that is free. Its Name is the
@@ -55,24 +56,15 @@ func (r *Registry) Replace(name string, c adaptive.Config) (*adaptive.Limiter, e
 }
 
 func (r *Registry) replace(s *slot, mine bool, c adaptive.Config) (*adaptive.Limiter, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.gone {
-		return nil, errGone
+	l, made, err := r.orMake(s, c, mine)
+	if err != nil || made {
+		return l, err
 	}
-	if l := s.limiter.Load(); l != nil {
-		c.Name = ""
-		if err := l.Reconfigure(c); err != nil {
-			return nil, err
-		}
-		return l, nil
+	c.Name = "" // an observer hears of it: no lock is held
+	if err := l.Reconfigure(c); err != nil {
+		return nil, err
 	}
-	l, err := r.makeLocked(s, c)
-	if err != nil && mine {
-		s.gone = true
-		r.drop(s)
-	}
-	return l, err
+	return l, nil
 }
 
 // Remove takes the limiter of that name, or its configuration, out of the
@@ -95,7 +87,7 @@ func (r *Registry) Reset(name string) error {
 	key := keyOf(name)
 	s := r.find(key)
 	if s == nil {
-		return &UnknownError{Name: name, Near: near(key, r.Names())}
+		return &UnknownError{Name: name, Near: near.Names(key, r.Names(), mostNear)}
 	}
 	return s.reset()
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -223,6 +224,44 @@ func TestMakingOneKeyNeverBlocksAnother(t *testing.T) {
 	}
 }
 
+// A law that panics is its user's to deal with, and leaves the name free.
+func TestALawThatPanics(t *testing.T) {
+	bad := adaptive.Config{Law: startLaw(func() error { panic("law") })}
+	r := newRegistry(t, text(t, "b: 4/s"))
+	for about, give := range map[string]func(string, adaptive.Config) (*adaptive.Limiter, error){
+		"Register": r.Register, "GetOrCreate": r.GetOrCreate, "Replace": r.Replace,
+	} {
+		assert.PanicsWithValue(t, "law", func() { _, _ = give("a", bad) }, about)
+		assert.False(t, r.Exists("a"), about)
+	}
+	assert.Panics(t, func() { _, _ = r.Replace("b", bad) })
+	assert.Equal(t, "4/s", r.Get("b").Throttle().Limits().String(), "what is configured stays")
+	assert.Panics(t, func() { _, _ = r.Replace("b", bad) })
+	assert.Equal(t, "4/s", r.Get("b").Throttle().Limits().String())
+	_, err := r.Replace("b", config(t, "5/s"))
+	assert.NoError(t, err)
+}
+
+// Whoever hears of a change may change more, or ask.
+func TestAnObserverMayUseTheRegistry(t *testing.T) {
+	var r *registry.Registry
+	again := true
+	r = newRegistry(t, text(t, "a: 1/s"), registry.WithObserver(event.Func(func(event.Event) {
+		assert.NoError(t, r.Reset("a"))
+		assert.Equal(t, 1, r.Stats().Total.Keys)
+		if again {
+			again = false
+			_, err := r.Replace("a", config(t, "3/s"))
+			assert.NoError(t, err)
+		}
+	})))
+	l := r.Get("a")
+	_, err := r.Replace("a", config(t, "2/s"))
+	require.NoError(t, err)
+	assert.Same(t, l, r.Get("a"))
+	assert.Equal(t, "3/s", l.Throttle().Limits().String())
+}
+
 // Whoever waits for a configuration that turns out bad takes his own.
 func TestTheBadConfigurationOfAnother(t *testing.T) {
 	for about, give := range map[string]func(*registry.Registry, adaptive.Config) (*adaptive.Limiter, error){
@@ -311,10 +350,13 @@ func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 				name := names[(i+n)%len(names)]
 				switch n % 9 {
 				case 0:
-					_, _ = r.Register(name, adaptive.Config{})
+					_, _ = r.Register(name, adaptive.Config{MaxWait: time.Duration(i%3 - 1)}) // some cannot be used
 				case 1:
-					_, err := r.Replace(name, adaptive.Config{Limits: throttle.Limits{Concurrency: 1 + n}})
+					law := []adaptive.Law{nil, adaptive.AIMD{}}[i%2]
+					_, err := r.Replace(name, adaptive.Config{Law: law, Limits: throttle.Limits{Concurrency: 1 + n}})
 					assert.NoError(t, err)
+					_, err = r.Replace(name, adaptive.Config{MaxWait: -1})
+					assert.Error(t, err)
 				case 2:
 					r.Remove(name)
 				case 3:
@@ -327,12 +369,15 @@ func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 				case 5:
 					assert.GreaterOrEqual(t, r.Stats().Total.Keys, len(r.Stats().Blocking(0)))
 				case 6:
-					assert.NoError(t, r.Prewarm())
+					if err := r.Prewarm(); err != nil {
+						assert.ErrorContains(t, err, "MaxWait", "what another has just registered")
+					}
 					_, _ = r.Names(), r.Exists(name)
 				case 7:
 					_, err := r.GetOrCreate(name, adaptive.Config{})
 					assert.NoError(t, err)
 				default:
+					assert.NotNil(t, r.For(name, ""))
 					assert.NoError(t, do(t.Context(), r.For("c", "x"), func(context.Context) error { return nil }))
 				}
 			}
@@ -376,6 +421,7 @@ func TestStats(t *testing.T) {
 		}, s.Total)
 		wg.Wait()
 		s = r.Stats()
+		assert.Equal(t, time.Minute, s.Total.LongestWait, "of all, not in sum")
 		assert.Equal(t, []string{"cap"}, namesOf(s.Blocking(1)))
 		assert.Equal(t, []string{"cap", "slow"}, namesOf(s.Blocking(9)))
 		assert.Empty(t, s.Blocking(-1))

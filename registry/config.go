@@ -13,9 +13,13 @@ import (
 type Config struct {
 	Default  Spec               `config:"default" doc:"The template for each service that is not configured."`
 	Services map[string]Service `config:"services" doc:"The services, by name. Case and space around a name do not matter."`
+
+	presets *presets.Table // of WithPresets; nil: presets.Default()
 }
 
 // Service is one limiter for all hosts of a service, and more for some of them.
+// If it has Hosts and its own Spec is zero, the other hosts have the template
+// Config.Default, as if the service were not configured.
 type Service struct {
 	Spec `config:",inline"`
 	// Hosts have limiters of their own, "service/host". Nothing is taken over from
@@ -27,17 +31,16 @@ type Service struct {
 // the law Measured.
 type Spec struct {
 	// Preset is where the law starts. With the laws AIMD and Fixed, and if the preset
-	// is a rule to keep, its limits are hard caps as well.
+	// is a rule to keep, its limits are hard caps besides Limits.
 	Preset presets.ID `config:"preset" doc:"The provider's published limits to start with, such as openai/tier1 or openai/tier1/gpt-4o-mini." pattern:"^[^/\\s][^/]*(/[^/]+)*$"`
 	// Share is the part of the preset's limits that this limiter may use, above 0 and
 	// at most 1, as in 0.5 for each of two processes; default 1.
 	Share float64 `config:"share" doc:"The part of the preset's limits that this limiter may use; 1 if it is left out." above:"0" most:"1"`
-	// Limits are hard caps, which are never learnt away.
+	// Limits are hard caps, which are never learnt away. Their Concurrency is also
+	// where the law starts.
 	Limits throttle.Limits `config:"limits" doc:"Hard caps, which are never learnt away, such as 4/s, 200k tokens/min, 8 concurrent."`
 	// Law is how the limiter adapts; default Measured.
 	Law Law `config:"law" doc:"How the limiter adapts: measured finds the provider's limits, aimd cuts the calls in flight by half and adds to them again, fixed keeps the limits and waits after a refusal. measured if it is left out." enum:"measured,aimd,fixed"`
-	// Concurrency is the most calls in flight; 0: unbounded, or what Limits say.
-	Concurrency int `config:"concurrency" doc:"The most calls in flight; 0 or left out: unbounded." least:"0"`
 	// MaxWait is how long a refused call may wait to go again; default 15 minutes.
 	MaxWait time.Duration `config:"max_wait" doc:"How long a refused call may wait to go again, such as 90s or 1h30m; 15m if it is left out."`
 	// Dialect is how the provider reports limits; default the preset's, or none.
@@ -58,10 +61,12 @@ func laws() []string { return []string{string(Measured), string(AIMD), string(Fi
 
 // Validate reports every problem at once, each as a *FieldError that gives the
 // way to the field in the spelling of the text forms, such as services.ols.law.
-func (c Config) Validate() error {
+// Of the options it heeds WithPresets.
+func (c Config) Validate(opts ...Option) error {
+	with(opts).give(&c)
 	var ps problems
 	for range c.entries(&ps) {
-		continue
+		continue // each puts its problems into ps
 	}
 	return ps.err()
 }

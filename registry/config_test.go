@@ -3,6 +3,7 @@ package registry_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,12 +33,18 @@ func TestParse(t *testing.T) {
 
 func TestParseReportsEveryProblem(t *testing.T) {
 	for text, want := range map[string]string{
-		"ols: 4/sek; bioportal: x/min": `throttle: limits: "sek" at offset 7: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m
-throttle: limits: "x" at offset 23: it does not begin a limit: write one such as 5/s, bucket 10/s burst 20, fixed 10000/day@UTC or 8 concurrent`,
-		"ols: 4/s; OLS: 5/s": `registry: services.ols: the name "ols" comes twice: case and space around it do not matter, so leave one out`,
-		"default: unlimited; Default: 5/s; DEFAULT: unlimited": `registry: default: the name "default" comes twice: case and space around it do not matter, so leave one out`,
-		`a/*: 4/s; "": 5/s`: `registry: services[""]: the name is empty: write one such as "openai"
-registry: services["a/*"]: the name is that of a template: set Hosts in the Config, or name the host`,
+		"ols: 4/sek;\n bioportal: x/min": `registry: line 1:8: services.ols.limits: "sek": it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m
+registry: line 2:13: services.bioportal.limits: "x": it does not begin a limit: write one such as 5/s, bucket 10/s burst 20, fixed 10000/day@UTC or 8 concurrent`,
+		`default: 4/sek`:             `registry: line 1:12: default.limits: "sek": it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		`a: 1/s; " b;:": 1/s; x`:     `registry: line 1:22: "x": a key and a colon are missing, as in "ols: 5/s"; write a comma between the limits of one key, and quote a key that holds a comma`,
+		`x`:                          `registry: line 1:1: "x": a key and a colon are missing, as in "ols: 5/s"; write a comma between the limits of one key, and quote a key that holds a comma`,
+		"a: 1/s; ols: 0/s; b: 1/s":   `registry: line 1:9: services.ols.limits: throttle: ["ols"].Windows[0].Max: 0 is not between 1 and 1099511627776`,
+		"ols: 4/s\nbioportal : 2/s":  `registry: line 2:1: services.ols.limits: "bioportal": another key begins here: write a semicolon before it`,
+		"a: 1/s; 'b': 1/s; 'B': 1/s": `registry: line 1:9: services["'b'"]: the name "'b'" comes twice: case and space around it do not matter, so leave one out`,
+		"ols: 4/s; OLS: 5/s":         `registry: line 1:1: services.ols: the name "ols" comes twice: case and space around it do not matter, so leave one out`,
+		"default: unlimited; Default: 5/s; DEFAULT: unlimited": `registry: line 1:35: default: the name "default" comes twice: case and space around it do not matter, so leave one out`,
+		`a/*: 4/s; "": 5/s`: `registry: line 1:1: services["a/*"]: the name is that of a template: set Hosts in the Config, or name the host
+registry: line 1:11: services[""]: the name is empty: write one such as "openai"`,
 	} {
 		_, err := registry.Parse(text)
 		assert.EqualError(t, err, want, text)
@@ -58,14 +65,12 @@ func TestSpecs(t *testing.T) {
 	}{
 		"nothing":                      {registry.Spec{}, throttle.Limits{}, 4},
 		"limits":                       {registry.Spec{Limits: limits(t, "4/s, 9 concurrent")}, limits(t, "4/s, 9 concurrent"), 9},
-		"a concurrency":                {registry.Spec{Limits: limits(t, "4/s"), Concurrency: 9}, limits(t, "4/s, 9 concurrent"), 9},
-		"the same twice":               {registry.Spec{Limits: limits(t, "9 concurrent"), Concurrency: 9}, limits(t, "9 concurrent"), 9},
 		"a preset is where it starts":  {registry.Spec{Preset: id}, throttle.Limits{}, 4},
-		"with caps":                    {registry.Spec{Preset: id, Limits: limits(t, "4/s"), Concurrency: 2}, limits(t, "4/s, 2 concurrent"), 2},
-		"beyond the usual":             {registry.Spec{Preset: id, Concurrency: 500, Law: registry.Measured}, limits(t, "500 concurrent"), 500},
+		"with caps":                    {registry.Spec{Preset: id, Limits: limits(t, "4/s, 2 concurrent")}, limits(t, "4/s, 2 concurrent"), 2},
+		"beyond the usual":             {registry.Spec{Preset: id, Limits: limits(t, "500 concurrent"), Law: registry.Measured}, limits(t, "500 concurrent"), 500},
 		"aimd keeps the preset":        {registry.Spec{Preset: id, Law: registry.AIMD}, profile.Limits, 5},
-		"aimd within a concurrency":    {registry.Spec{Law: registry.AIMD, Concurrency: 3}, limits(t, "3 concurrent"), 3},
-		"fixed keeps the preset":       {registry.Spec{Preset: id, Law: registry.Fixed, Concurrency: 8}, throttle.Limits{Concurrency: 8, Windows: profile.Limits.Windows}, 8},
+		"aimd within a concurrency":    {registry.Spec{Law: registry.AIMD, Limits: limits(t, "3 concurrent")}, limits(t, "3 concurrent"), 3},
+		"fixed keeps the preset":       {registry.Spec{Preset: id, Law: registry.Fixed, Limits: limits(t, "8 concurrent")}, throttle.Limits{Concurrency: 8, Windows: profile.Limits.Windows}, 8},
 		"fixed keeps a share":          {registry.Spec{Preset: id, Share: 0.5, Law: registry.Fixed}, half.Limits, 1 << 30},
 		"fixed keeps a share and more": {registry.Spec{Preset: id, Share: 0.5, Law: registry.Fixed, Limits: limits(t, "4/s")}, throttle.Limits{Windows: append([]throttle.Window{four}, half.Limits.Windows...)}, 1 << 30},
 	} {
@@ -154,11 +159,11 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 	_, speaks := dialect.ByName("opnai")
 	require.ErrorContains(t, speaks, "did you mean")
 	c := registry.Config{
-		Default: registry.Spec{Law: "mesured", Concurrency: -1},
+		Default: registry.Spec{Law: "mesured", Limits: throttle.Limits{Concurrency: -1}},
 		Services: map[string]registry.Service{
 			"OpenAI": {Spec: registry.Spec{Preset: "openai/teir1", Dialect: "opnai"}},
 			"openai": {Spec: registry.Spec{Share: 0.5, MaxWait: -1}, Hosts: map[string]registry.Spec{
-				"*": {}, "*.": {}, "": {}, "a.org": {Limits: limits(t, "2 concurrent"), Concurrency: 3},
+				"*": {}, "*.": {}, "": {}, "a.org": {Limits: limits(t, "2000000000 concurrent")},
 				"A.org.": {Preset: "openai/tier1", Share: 80},
 			}},
 			"default": {Spec: registry.Spec{Law: registry.Fixed, Limits: throttle.Limits{Windows: []throttle.Window{{}}}}},
@@ -175,13 +180,13 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 		got = append(got, field.Field+": "+field.Problem)
 	}
 	assert.Equal(t, []string{
-		`default.concurrency: -1 is negative: use 0 for unbounded, or at least 1`,
+		`default.limits: throttle: Concurrency: -1 is negative: use 0 for unbounded, or at least 1`,
 		`default.law: "mesured" is no law: did you mean measured?`,
 		`services.OpenAI.preset: ` + preset.Error(),
 		`services.OpenAI.dialect: ` + speaks.Error(),
 		`services.default: the name is that of the template: set Config.Default, or take another name`,
 		`services.default.limits: throttle: Windows[0]: the window is empty: make it with Sliding, Bucket or Fixed`,
-		`services.fixed.law: fixed has nothing to keep: add limits, a concurrency, or a preset that has limits`,
+		`services.fixed.law: fixed has nothing to keep: add limits, or a preset that has limits`,
 		`services.openai: the name "openai" comes twice: case and space around it do not matter, so leave one out`,
 		`services.openai.max_wait: -1ns is negative: write how long a refused call may wait, such as 15m`,
 		`services.openai.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
@@ -189,10 +194,30 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 		`services.openai.hosts["*."]: the name "openai/*" comes twice: case and space around it do not matter, so leave one out`,
 		`services.openai.hosts["A.org."].share: presets: openai/tier1: Scaled: 80 is not a share: it is above 0 and at most 1, such as 0.8`,
 		`services.openai.hosts["a.org"]: the name "openai/a.org" comes twice: case and space around it do not matter, so leave one out`,
-		`services.openai.hosts["a.org"].concurrency: 3 is not the 2 of the limits: leave one out`,
+		`services.openai.hosts["a.org"].limits: 2000000000 concurrent is more than any law takes: write at most 1073741824, or leave it out for unbounded`,
 	}, got)
 	assert.ErrorAs(t, err, new(*presets.UnknownError))
 
 	_, newErr := registry.New(c)
 	assert.EqualError(t, newErr, err.Error())
+}
+
+// Whatever stands there, there is no panic, and an error has a place in the text.
+func FuzzParse(f *testing.F) {
+	f.Add("default: 1/s; ols: 4/s, 2 concurrent; \"a;b\": 2/s\nc: 3/s")
+	f.Add("'a': 0/s; x; \"")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := registry.Parse(text)
+		if err == nil {
+			require.NoError(t, newRegistry(t, c).Prewarm())
+			return
+		}
+		lines := strings.Split(text, "\n")
+		for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
+			at, ok := errors.AsType[*registry.ParseError](e)
+			require.True(t, ok, "%T", e)
+			require.True(t, at.Line >= 1 && at.Line <= len(lines), "%v", at)
+			require.True(t, at.Column >= 1 && at.Column <= len(lines[at.Line-1])+1, "%v", at)
+		}
+	})
 }

@@ -1,13 +1,13 @@
 package registry
 
 import (
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/internal/near"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -25,6 +25,9 @@ func decode(root *node, c *Config, ps *problems) {
 type decoder struct{ ps *problems }
 
 func (d decoder) value(n *node, keys []string, v reflect.Value) {
+	if len(d.ps.list) >= mostProblems { // they come in the order of the text
+		return
+	}
 	switch x := v.Addr().Interface().(type) {
 	case *throttle.Limits:
 		if d.is(n, text, keys, `limits, such as "4/s, 8 concurrent"`) {
@@ -44,10 +47,6 @@ func (d decoder) value(n *node, keys []string, v reflect.Value) {
 			if n.text == "" {
 				d.ps.addf(keys, "the text is empty: leave the key out")
 			}
-		}
-	case reflect.Int:
-		if d.is(n, number, keys, "a whole number") {
-			d.integer(n, keys, v)
 		}
 	case reflect.Float64:
 		if d.is(n, number, keys, "a number") {
@@ -95,15 +94,6 @@ func (d decoder) duration(n *node, keys []string, to *time.Duration) {
 	}
 }
 
-func (d decoder) integer(n *node, keys []string, v reflect.Value) {
-	f, err := strconv.ParseFloat(n.text, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
-		d.ps.addf(keys, "%s is no whole number of at most %d", clip(n.text), math.MaxInt32)
-		return
-	}
-	v.SetInt(int64(f))
-}
-
 // entries fills a map.
 func (d decoder) entries(n *node, keys []string, v reflect.Value) {
 	m := reflect.MakeMap(v.Type())
@@ -130,6 +120,8 @@ func (d decoder) fields(n *node, keys []string, v reflect.Value) {
 		at := below(keys, f.key)
 		x, ok := known[f.key]
 		switch {
+		case len(d.ps.list) >= mostProblems:
+			return
 		case !ok:
 			d.unknown(f, at, known)
 		case seen[f.key]:
@@ -148,9 +140,10 @@ func (d decoder) fields(n *node, keys []string, v reflect.Value) {
 func fieldsOf(v reflect.Value, known map[string]reflect.Value) {
 	for i := range v.NumField() {
 		key, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("config"), ",")
-		if option == "inline" {
+		switch {
+		case option == "inline":
 			fieldsOf(v.Field(i), known)
-		} else {
+		case key != "":
 			known[key] = v.Field(i)
 		}
 	}
@@ -162,7 +155,8 @@ func (d decoder) unknown(f field, keys []string, known map[string]reflect.Value)
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	d.ps.addAt(f.at, keys, "the key is unknown: %s", didYouMean(near(f.key, names), "the keys here are "+strings.Join(names, ", ")))
+	d.ps.addAt(f.at, keys, "the key is unknown: %s",
+		didYouMean(near.Names(f.key, names, mostNear), "the keys here are "+strings.Join(names, ", ")))
 }
 
 func (d decoder) twice(f field, keys []string) {

@@ -6,7 +6,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 )
 
-var processWide = sync.OnceValue(empty) //nolint:gochecknoglobals // one for the process is what it is for
+var processWide = sync.OnceValue(func() *Registry { return with(nil) }) //nolint:gochecknoglobals // one for the process is what it is for
 
 // Default returns the registry of this process. It begins empty, and what nobody
 // has configured finds its limits by itself. A library should take a *Registry

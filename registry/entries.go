@@ -3,9 +3,11 @@ package registry
 import (
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/presets"
 )
 
 // entry is one limiter, or template, that a Config describes.
@@ -13,12 +15,17 @@ type entry struct {
 	key           string
 	service, host string // host is empty for the service itself
 	config        adaptive.Config
+	profile       presets.Profile // of its preset; empty: none
 }
 
 // entries yields all that c describes, in order, and puts what is wrong into ps.
 func (c Config) entries(ps *problems) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
-		if !yield(entry{key: defaultName, config: c.Default.compile([]string{"default"}, ps)}) {
+		put := func(x entry, s *Spec, at []string) bool {
+			x.config, x.profile = s.compile(at, c.presets, ps)
+			return yield(x)
+		}
+		if !put(entry{key: defaultName}, &c.Default, []string{"default"}) {
 			return
 		}
 		taken := map[string]bool{}
@@ -26,7 +33,8 @@ func (c Config) entries(ps *problems) iter.Seq[entry] {
 			at, service := []string{"services", name}, c.Services[name]
 			key := keyOf(name)
 			claim(taken, key, at, ps)
-			if !yield(entry{key: key, service: key, config: service.compile(at, ps)}) {
+			hostsOnly := len(service.Hosts) > 0 && reflect.ValueOf(service.Spec).IsZero()
+			if !hostsOnly && !put(entry{key: key, service: key}, &service.Spec, at) {
 				return
 			}
 			for _, name := range slices.Sorted(maps.Keys(service.Hosts)) {
@@ -38,7 +46,7 @@ func (c Config) entries(ps *problems) iter.Seq[entry] {
 					claim(taken, join(key, host), at, ps)
 				}
 				taken[join(key, host)] = true
-				if !yield(entry{key: join(key, host), service: key, host: host, config: spec.compile(at, ps)}) {
+				if !put(entry{key: join(key, host), service: key, host: host}, &spec, at) {
 					return
 				}
 			}

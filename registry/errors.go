@@ -42,6 +42,9 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("registry: no limiter is named %q: %s", clip(e.Name), didYouMean(e.Near, "Names lists them all"))
 }
 
+// mostNear is how many names a question offers.
+const mostNear = 2
+
 // didYouMean is a question, or the other hint if there is nothing to ask about.
 func didYouMean(candidates []string, otherwise string) string {
 	if len(candidates) == 0 {

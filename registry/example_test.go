@@ -85,14 +85,14 @@ func ExampleParseJSON() {
 	_, err := registry.ParseJSON([]byte(`{
   "services": {
     "ols": {"limts": "4/s"},
-    "bioportal": {"law": "mesured", "concurrency": "8"}
+    "bioportal": {"law": "mesured", "max_wait": 90}
   }
 }`))
 	fmt.Println(err)
 	// Output:
 	// registry: line 3:13: services.ols.limts: the key is unknown: did you mean limits?
 	// registry: line 4:26: services.bioportal.law: "mesured" is no law: did you mean measured?
-	// registry: line 4:52: services.bioportal.concurrency: "8" is a text: write a whole number, without quotation marks
+	// registry: line 4:49: services.bioportal.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks
 }
 
 // The worst of all keys, for a page that an operator looks at.

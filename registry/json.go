@@ -58,7 +58,10 @@ func (n *node) find(keys []string) (at int) {
 // configuration needs, and few enough for the stack.
 const deepest = 64
 
-var errTooDeep = errors.New("the objects lie too deep in each other")
+var (
+	errTooDeep = errors.New("the objects lie too deep in each other")
+	errEmpty   = errors.New("the text is empty: write services with their limits, or {} for none")
+)
 
 // treeReader makes a tree of a JSON document. encoding/json would not tell where
 // its values are.
@@ -69,6 +72,9 @@ type treeReader struct {
 
 // readTree returns the tree, or an error with its offset.
 func readTree(data []byte) (root *node, at int, err error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, 0, errEmpty
+	}
 	err = json.Unmarshal(data, new(json.RawMessage)) // it tells better than the decoder what is no JSON
 	if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = int(s.Offset) - 1

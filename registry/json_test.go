@@ -23,7 +23,7 @@ func TestParseJSON(t *testing.T) {
 		"default": {"limits": "1/s"},
 		"services": {
 			"openai": {"preset": "openai/tier1", "share": 0.5, "max_wait": "5m", "dialect": "openai"},
-			"ols": {"limits": "4/s, 8 concurrent", "law": "fixed", "concurrency": 8.0, "hosts": {"*": {"limits": "1/s"}, "a.org": {}}}
+			"ols": {"limits": "4/s, 8 concurrent", "law": "fixed", "hosts": {"*": {"limits": "1/s"}, "a.org": {}}}
 		}
 	}`))
 	require.NoError(t, err)
@@ -32,7 +32,7 @@ func TestParseJSON(t *testing.T) {
 		Services: map[string]registry.Service{
 			"openai": {Spec: registry.Spec{Preset: "openai/tier1", Share: 0.5, MaxWait: 5 * time.Minute, Dialect: "openai"}},
 			"ols": {
-				Spec:  registry.Spec{Limits: limits(t, "4/s, 8 concurrent"), Law: registry.Fixed, Concurrency: 8},
+				Spec:  registry.Spec{Limits: limits(t, "4/s, 8 concurrent"), Law: registry.Fixed},
 				Hosts: map[string]registry.Spec{"*": {Limits: limits(t, "1/s")}, "a.org": {}},
 			},
 		},
@@ -47,7 +47,8 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 	require.ErrorContains(t, unknown, "did you mean openai/tier1")
 	in := func(s string) string { return "{\"services\": {\"ols\": {\n  " + s + "\n}}}" }
 	for text, want := range map[string]string{
-		``:                                 `line 1:1: unexpected end of JSON input: a closing bracket or quotation mark is missing`,
+		``:                                 `line 1:1: the text is empty: write services with their limits, or {} for none`,
+		" \n":                              `line 1:1: the text is empty: write services with their limits, or {} for none`,
 		`{"services": {`:                   `line 1:15: unexpected end of JSON input: a closing bracket or quotation mark is missing`,
 		"{\n  default: {}}":                `line 2:3: invalid character 'd' looking for beginning of object key string`,
 		`{} {}`:                            `line 1:4: invalid character '{' after top-level value`,
@@ -61,17 +62,14 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 		`{"default": {"law": "aimd", "law": "aimd"}}`:  `line 1:29: default.law: the key comes twice: leave one out`,
 		`{"services": {"": {}}}`:                       `line 1:19: services[""]: the name is empty: write one such as "openai"`,
 		in(`"limts": "4/s"`):                           `line 2:3: services.ols.limts: the key is unknown: did you mean limits?`,
-		in(`"hosts": {"x": {"hosts": {}}}`):            `line 2:19: services.ols.hosts.x.hosts: the key is unknown: the keys here are concurrency, dialect, law, limits, max_wait, preset, share`,
+		in(`"hosts": {"x": {"hosts": {}}}`):            `line 2:19: services.ols.hosts.x.hosts: the key is unknown: the keys here are dialect, law, limits, max_wait, preset, share`,
 		in(`"limits": 4`):                              `line 2:13: services.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
 		in(`"limits": "4/sek"`):                        `line 2:13: services.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in(`"limits": "-4/s"`):                         `line 2:13: services.ols.limits: throttle: Windows[0].Max: -4 is not between 1 and 1099511627776`,
 		in(`"law": "aimed"`):                           `line 2:10: services.ols.law: "aimed" is no law: did you mean aimd?`,
 		in(`"law": ""`):                                `line 2:10: services.ols.law: the text is empty: leave the key out`,
 		in(`"law": true`):                              `line 2:10: services.ols.law: it is a yes or no: write a text`,
-		in(`"concurrency": "8"`):                       `line 2:18: services.ols.concurrency: "8" is a text: write a whole number, without quotation marks`,
-		in(`"concurrency": 1.5`):                       `line 2:18: services.ols.concurrency: 1.5 is no whole number of at most 2147483647`,
-		in(`"concurrency": 1e300`):                     `line 2:18: services.ols.concurrency: 1e300 is no whole number of at most 2147483647`,
-		in(`"concurrency": -3`):                        `line 2:18: services.ols.concurrency: -3 is negative: use 0 for unbounded, or at least 1`,
+		in(`"share": "0.5"`):                           `line 2:12: services.ols.share: "0.5" is a text: write a number, without quotation marks`,
 		in(`"max_wait": 90`):                           `line 2:15: services.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
 		in(`"max_wait": "90"`):                         `line 2:15: services.ols.max_wait: "90" is no duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
 		in(`"max_wait": "0s"`):                         `line 2:15: services.ols.max_wait: "0s" would be the default: leave the key out, or write 1ns for no wait at all`,
@@ -125,13 +123,16 @@ func TestParseJSONOfDeepNesting(t *testing.T) {
 // Whatever stands there, there is no panic, and an error has a place in the text.
 func FuzzParseJSON(f *testing.F) {
 	f.Add(`{"default": {"limits": "1/s"}, "services": {"a": {"share": 1, "max_wait": "1s", "hosts": {"*": {}}}}}`)
-	f.Add(`{"services": {"a": {"law": "fixed", "preset": "x", "concurrency": 3}}}`)
+	f.Add(`{"services": {"a": {"law": "fixed", "preset": "x", "limits": "3 concurrent"}}}`)
+	f.Add(`{"default": {"law": "fixed", "limits": "2000000000 concurrent"}, "services": {"a": {"preset": "openai/tier1"}}}`)
 	f.Add("{\"a\u00e9\": [1, {}, \"\\u0000\"], \n}")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := registry.ParseJSON([]byte(text))
 		if err == nil {
-			_, err := registry.New(c)
+			r, err := registry.New(c)
 			require.NoError(t, err)
+			require.NoError(t, r.Prewarm())
+			require.NotNil(t, r.For("any", "host"))
 			require.True(t, json.Valid([]byte(text)))
 			return
 		}
@@ -167,7 +168,7 @@ func TestPlacesAreExact(t *testing.T) {
 		for i := range rapid.IntRange(0, 3).Draw(t, "before") {
 			put(fmt.Sprintf(`"ü%d"`, i), ":", "{", `"limits"`, ":", `"4/s"`, "}", ",")
 		}
-		put(`"bad"`, ":", "{", `"concurrency"`, ":")
+		put(`"bad"`, ":", "{", `"share"`, ":")
 		b.WriteString(space())
 		before := b.String()
 		put(`-1`)

@@ -50,6 +50,21 @@ func checked(name string) (string, error) {
 	return key, p.Err()
 }
 
+// tidy is a key that may come from anywhere, such as a URL: it can be printed,
+// and is not long.
+func tidy(key string) string {
+	key = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, key)
+	if len(key) > longestName {
+		key = strings.ToValidUTF8(key[:longestName], "")
+	}
+	return key
+}
+
 // clip keeps a hostile text out of a log.
 func clip(s string) string {
 	const most = 80

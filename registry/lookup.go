@@ -13,7 +13,7 @@ func (r *Registry) Get(name string) *adaptive.Limiter {
 	if s == nil {
 		return nil
 	}
-	l, _ := r.limiter(s) // nil with an error, which whoever registered it gets
+	l, _ := r.limiter(s) // nil if it is being registered with what cannot be used: that caller gets the error
 	return l
 }
 
@@ -23,20 +23,22 @@ func (r *Registry) Get(name string) *adaptive.Limiter {
 //  1. the host's own, named "service/host": configured in Service.Hosts or
 //     registered under that name;
 //  2. one made of the entry "*" in Service.Hosts, for this host alone;
-//  3. the service's, named "service", which all of its other hosts share;
+//  3. the service's, named "service", which all of its other hosts share; a
+//     configured service that has Hosts and nothing else has none;
 //  4. one made of Config.Default and named like the service: each service that
-//     nobody has configured gets one for all of its hosts.
+//     nobody has configured gets one for all of its other hosts.
 //
 // The default is thus a template: services that nobody has configured do not
 // share a limiter. Without a service the host is taken for one, and without
 // either the limiter is "default". What was made is found by its name from then
-// on. It stays until Remove: who calls any number of hosts should remove those
-// that he has done with.
+// on. It stays until Remove, and with the law Measured a limiter takes about 27 kB:
+// who calls any number of hosts should remove those that he has done with.
 //
 // Host is what a URL names, with its port if it has one. Case, space around, and
-// the last dot of a host do not matter.
+// the last dot of a host do not matter. Of a service and a host 256 bytes each
+// count, and � stands for what cannot be printed.
 func (r *Registry) For(service, host string) *adaptive.Limiter {
-	service, host = keyOf(service), hostOf(host)
+	service, host = tidy(keyOf(service)), tidy(hostOf(host))
 	if service == "" {
 		service, host = host, ""
 	}
@@ -46,7 +48,7 @@ func (r *Registry) For(service, host string) *adaptive.Limiter {
 	for {
 		if l, err := r.limiter(r.route(service, host)); err == nil {
 			return l
-		} // what somebody registered a moment ago cannot be used, and is gone
+		} // what somebody registered a moment ago cannot be used, and is gone; the templates can
 	}
 }
 

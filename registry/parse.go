@@ -1,10 +1,10 @@
 package registry
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // ParseJSON reads a configuration from JSON. Its keys are those of Config:
@@ -22,12 +22,13 @@ import (
 // may stand beside default.
 //
 // All problems, those of Validate included, are joined, each a *ParseError with
-// the line, the column and the way to the value. After 20 no more is told.
-func ParseJSON(data []byte) (Config, error) {
+// the line, the column and the way to the value. After 20 no more is told. Of the
+// options it heeds WithPresets.
+func ParseJSON(data []byte, opts ...Option) (Config, error) {
 	root, at, err := readTree(data)
 	if err != nil {
 		e := &ParseError{Problem: err.Error(), Err: err}
-		e.Line, e.Column = place(data, at)
+		e.Line, e.Column = place(string(data), at)
 		return Config{}, e
 	}
 	var (
@@ -35,37 +36,48 @@ func ParseJSON(data []byte) (Config, error) {
 		ps problems
 	)
 	decode(root, &c, &ps)
+	with(opts).give(&c)
 	typed := len(ps.list)
-	for range c.entries(&ps) {
-		continue
-	}
-	return c, ps.placed(data, root, typed)
+	ps.validate(c)
+	ps.find(root, typed)
+	return c, ps.told(string(data))
 }
 
 const mostProblems = 20
 
-// placed is for a configuration that was read. What Validate says about a value
-// that could not be read is left out; decoded is how many problems came before.
-func (ps *problems) placed(data []byte, root *node, decoded int) error {
-	unread := ps.list[:decoded]
-	var found []*ParseError
+// validate adds what is wrong with c, until it is far more than will be told.
+func (ps *problems) validate(c Config) {
+	const enough = 10 * mostProblems
+	for range c.entries(ps) {
+		if len(ps.list) > enough {
+			return
+		}
+	}
+}
+
+// find gives each problem its place. What Validate says about a value that could
+// not be read is left out; decoded is how many problems came before.
+func (ps *problems) find(root *node, decoded int) {
+	var found []problem
 	for i, p := range ps.list {
-		if i >= decoded && slices.ContainsFunc(unread, func(q problem) bool { return concerns(q.keys, &p) }) {
+		if i >= decoded && slices.ContainsFunc(ps.list[:decoded], func(q problem) bool { return concerns(q.keys, &p) }) {
 			continue
 		}
-		e := &ParseError{Keys: p.keys, Problem: p.text, Err: p.err}
-		at := root.find(p.keys)
-		if p.at > 0 {
-			at = p.at
+		if p.at == 0 {
+			p.at = root.find(p.keys)
 		}
-		e.Line, e.Column = place(data, at)
-		found = append(found, e)
+		found = append(found, p)
 	}
-	slices.SortStableFunc(found, func(a, b *ParseError) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	ps.list = found
+}
+
+// told is the first problems, in the order of the text.
+func (ps *problems) told(text string) error {
+	slices.SortStableFunc(ps.list, func(a, b problem) int { return cmp.Compare(a.at, b.at) })
 	var errs []error
-	for _, e := range found[:min(len(found), mostProblems)] {
+	for _, p := range ps.list[:min(len(ps.list), mostProblems)] {
+		e := &ParseError{Keys: p.keys, Problem: p.text, Err: p.err}
+		e.Line, e.Column = place(text, p.at)
 		errs = append(errs, e)
 	}
 	return errors.Join(errs...)
@@ -80,7 +92,7 @@ func concerns(keys []string, p *problem) bool {
 }
 
 // place is the line and the column of an offset, both from 1.
-func place(data []byte, at int) (line, column int) {
-	before := data[:min(at, len(data))]
-	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
+func place(text string, at int) (line, column int) {
+	before := text[:min(at, len(text))]
+	return 1 + strings.Count(before, "\n"), len(before) - strings.LastIndexByte(before, '\n')
 }

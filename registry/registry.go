@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/jonboulle/clockwork"
@@ -8,12 +9,15 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/presets"
 )
 
 // Registry is a set of named limiters. All methods are safe for concurrent use,
 // and what one key does never makes another wait.
 type Registry struct {
-	options  []adaptive.Option
+	clock    clockwork.Clock            // nil: the real one
+	observer event.Observer             // nil: none
+	presets  *presets.Table             // nil: that of the Config
 	template adaptive.Config            // of a service that is not configured
 	hosts    map[string]adaptive.Config // by service: of a host that is not configured
 
@@ -26,24 +30,31 @@ type Option func(*Registry)
 
 // WithClock gives every limiter c in place of the real clock; nil keeps the real one.
 func WithClock(c clockwork.Clock) Option {
-	return func(r *Registry) { r.options = append(r.options, adaptive.WithClock(c)) }
+	return func(r *Registry) { r.clock = c }
 }
 
 // WithObserver sends the events of every limiter to o. Their Source is the name.
-func WithObserver(o event.Observer) Option {
-	return func(r *Registry) { r.options = append(r.options, adaptive.WithObserver(o)) }
-}
+// New tells it which presets are older than a year, with event.LimiterStalePreset:
+// each once in a process, whoever uses it.
+func WithObserver(o event.Observer) Option { return func(r *Registry) { r.observer = o } }
+
+// WithPresets looks presets up in t in place of presets.Default(), for who has
+// made rows of his own: presets.Default().With(mine). Nil keeps that. ParseJSON
+// and package config take it too, and what they return remembers it.
+func WithPresets(t *presets.Table) Option { return func(r *Registry) { r.presets = t } }
 
 // New returns a registry that knows the limiters of c. They are made when they
 // are asked for; Prewarm makes all of them. The problems of c are those of
 // Validate.
 func New(c Config, opts ...Option) (*Registry, error) {
-	r := empty()
-	for _, o := range opts {
-		o(r)
-	}
+	r := with(opts)
+	r.give(&c)
 	var ps problems
-	for x := range c.entries(&ps) {
+	known := slices.Collect(c.entries(&ps))
+	if err := ps.err(); err != nil {
+		return nil, err
+	}
+	for _, x := range known {
 		switch {
 		case x.key == defaultName:
 			r.template = x.config
@@ -53,14 +64,26 @@ func New(c Config, opts ...Option) (*Registry, error) {
 			r.slots[x.key] = &slot{key: x.key, config: x.config}
 		}
 	}
-	if err := ps.err(); err != nil {
-		return nil, err
+	for _, x := range known {
+		r.tellStale(x.key, &x.profile)
 	}
 	return r, nil
 }
 
-func empty() *Registry {
-	return &Registry{hosts: map[string]adaptive.Config{}, slots: map[string]*slot{}}
+// with is an empty registry.
+func with(opts []Option) *Registry {
+	r := &Registry{hosts: map[string]adaptive.Config{}, slots: map[string]*slot{}}
+	for _, o := range opts {
+		o(r)
+	}
+	return r
+}
+
+// give has c use the presets of an option.
+func (r *Registry) give(c *Config) {
+	if r.presets != nil {
+		c.presets = r.presets
+	}
 }
 
 // Prewarm makes every limiter that is known and not yet made, so that no first
@@ -68,8 +91,9 @@ func empty() *Registry {
 func (r *Registry) Prewarm() error {
 	p := invalid.Problems{Owner: owner}
 	for _, s := range r.sorted() {
-		_, err := r.limiter(s)
-		p.AddPart(s.key, err)
+		if _, err := r.limiter(s); err != errGone { //nolint:errorlint // it is not wrapped
+			p.AddPart(s.key, err)
+		}
 	}
 	return p.Err()
 }

@@ -17,9 +17,10 @@ type slot struct {
 	key     string
 	limiter atomic.Pointer[adaptive.Limiter] // nil: not made yet
 
-	mu     sync.Mutex      // held while the limiter is made or changed, before the registry's lock; guards the rest
-	config adaptive.Config // what the limiter will be made of
-	gone   bool            // it could not be made, and the slot is out of the registry
+	config adaptive.Config // what the limiter will be made of; never changed
+
+	mu   sync.Mutex // held while the limiter is made, before the registry's lock; guards gone
+	gone bool       // it could not be made, and the slot is out of the registry
 }
 
 var errGone = errors.New("registry: the configuration that came first could not be used")
@@ -58,36 +59,36 @@ func (r *Registry) drop(s *slot) {
 // limiter returns that of s, and makes it if need be. A slot that cannot have
 // one leaves the registry.
 func (r *Registry) limiter(s *slot) (*adaptive.Limiter, error) {
+	l, _, err := r.orMake(s, s.config, true)
+	return l, err
+}
+
+// orMake returns the limiter of s, or makes it of c. If it cannot be made and
+// must, the slot leaves the registry; also if the user's law panics.
+func (r *Registry) orMake(s *slot, c adaptive.Config, must bool) (l *adaptive.Limiter, made bool, err error) {
 	if l := s.limiter.Load(); l != nil {
-		return l, nil
+		return l, false, nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l := s.limiter.Load(); l != nil || s.gone {
-		return l, s.errGoneLocked()
+	switch l := s.limiter.Load(); {
+	case l != nil:
+		return l, false, nil
+	case s.gone:
+		return nil, false, errGone
 	}
-	l, err := r.makeLocked(s, s.config)
-	if err != nil {
-		s.gone = true
-		r.drop(s)
-	}
-	return l, err
-}
-
-func (s *slot) errGoneLocked() error {
-	if s.gone {
-		return errGone
-	}
-	return nil
-}
-
-func (r *Registry) makeLocked(s *slot, c adaptive.Config) (*adaptive.Limiter, error) {
+	defer func() {
+		if must && s.limiter.Load() == nil {
+			s.gone = true
+			r.drop(s)
+		}
+	}()
 	c.Name = s.key
-	l, err := adaptive.New(c, r.options...)
+	l, err = adaptive.New(c, adaptive.WithClock(r.clock), adaptive.WithObserver(r.observer))
 	if err == nil {
 		s.limiter.Store(l)
 	}
-	return l, err
+	return l, true, err
 }
 
 // sorted is what the registry knows at the moment, by key.

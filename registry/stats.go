@@ -18,8 +18,8 @@ type Stats struct {
 type KeyStats struct {
 	Name string
 	throttle.Stats
-	Hits int64 // refusals by the provider, since the limiter was made or reset
-	Cuts int64 // times the law lowered its window
+	Hits int64 // refusals by the provider that the law has heard of: a Reset or a Replace by another law begins anew
+	Cuts int64 // times the law lowered its window, likewise
 }
 
 // Total is the sum over all limiters.

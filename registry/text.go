@@ -1,8 +1,12 @@
 package registry
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/headrace/headrace/throttle"
 )
@@ -11,16 +15,18 @@ import (
 //
 //	default: 1/s; ols: 4/s; bioportal: 2/s, 100/min; "ncbi/eutils.ncbi.nlm.nih.gov": 3/s
 //
-// The key default is Config.Default, one with a slash a host of its own. Problems
-// of the text are those of ParseKeyedLimits, with offsets; those of names are
-// *FieldErrors. All are joined.
+// The key default is Config.Default, one with a slash a host of its own. All
+// problems are joined, each a *ParseError with the line, the column and the way to
+// the value; its Err is what throttle says, with the offset.
 func Parse(text string) (Config, error) {
+	var ps problems
+	entries := entriesIn(text)
 	keyed, err := throttle.ParseKeyedLimits(text)
 	if err != nil {
-		return Config{}, err
+		ps.addText(text, entries, err)
+		return Config{}, ps.told(text)
 	}
 	c, templates := Config{Services: map[string]Service{}}, 0
-	var ps problems
 	for _, name := range slices.Sorted(maps.Keys(keyed)) {
 		spec := Spec{Limits: keyed[name]}
 		if keyOf(name) != defaultName {
@@ -32,11 +38,79 @@ func Parse(text string) (Config, error) {
 			ps.addf([]string{defaultName}, "the name %q comes twice: case and space around it do not matter, so leave one out", defaultName)
 		}
 	}
-	for range c.entries(&ps) {
-		continue
-	}
-	if err := ps.err(); err != nil {
-		return Config{}, err
+	ps.validate(c)
+	if len(ps.list) > 0 {
+		for i, p := range ps.list {
+			for _, x := range entries {
+				if len(x.keys) <= len(p.keys) && slices.Equal(x.keys, p.keys[:len(x.keys)]) {
+					ps.list[i].at = x.at // of several the last
+				}
+			}
+		}
+		return Config{}, ps.told(text)
 	}
 	return c, nil
+}
+
+// entryText is where the entry of a key begins in a text.
+type entryText struct {
+	keys []string // the way to it in a Config
+	at   int
+}
+
+// entriesIn finds the entries of a text, also where it cannot be read.
+func entriesIn(text string) (found []entryText) {
+	for at := 0; at < len(text); at++ {
+		rest := strings.TrimLeft(text[at:], " \t\r\n")
+		at = len(text) - len(rest)
+		end := strings.IndexAny(rest, ",;:\"")
+		if end < 0 {
+			end = len(rest)
+		}
+		key := strings.TrimSpace(rest[:end])
+		if quoted, err := strconv.QuotedPrefix(rest); err == nil && quoted[0] == '"' {
+			end = len(quoted)
+			key, _ = strconv.Unquote(quoted)
+		}
+		keys := []string{"services", key}
+		if keyOf(key) == defaultName {
+			keys = []string{defaultName}
+		}
+		found = append(found, entryText{keys, at})
+		next := strings.IndexByte(rest[end:], ';')
+		if next < 0 {
+			return found
+		}
+		at += end + next
+	}
+	return found
+}
+
+// addText records what throttle says about a text, each problem under its key.
+func (ps *problems) addText(text string, entries []entryText, err error) {
+	joined, _ := err.(interface{ Unwrap() []error }) // as ParseKeyedLimits says
+	for _, err := range joined.Unwrap() {
+		p := problem{text: err.Error(), err: err}
+		if e, ok := errors.AsType[*throttle.ParseError](err); ok {
+			p.at = e.Offset
+			p.text = fmt.Sprintf("%q: %s", clip(e.Text), e.Problem)
+			if after := strings.TrimPrefix(text[e.Offset:], e.Text); e.Text != "" && strings.HasPrefix(strings.TrimLeft(after, " \t"), ":") {
+				p.text = fmt.Sprintf("%q: another key begins here: write a semicolon before it", clip(e.Text))
+			}
+			for _, x := range entries {
+				if x.at == e.Offset {
+					p.keys = nil // it is the key that cannot be read
+				} else if x.at < e.Offset {
+					p.keys = below(x.keys, "limits")
+				}
+			}
+		} else if field, ok := errors.AsType[*FieldError](err); ok {
+			for _, x := range entries {
+				if strings.HasPrefix(field.Field, "["+strconv.Quote(x.keys[len(x.keys)-1])+"].") {
+					p.keys, p.at = below(x.keys, "limits"), x.at
+				}
+			}
+		}
+		ps.list = append(ps.list, p)
+	}
 }

@@ -44,7 +44,6 @@ func entry(schema object) object {
 	schema["then"] = object{"anyOf": []object{
 		{"required": []string{"preset"}},
 		{"required": []string{"limits"}},
-		{"required": []string{"concurrency"}, "properties": object{"concurrency": object{"minimum": 1}}},
 	}}
 	return schema
 }
@@ -61,6 +60,9 @@ func addFields(t reflect.Type, properties object) {
 		key, option, _ := strings.Cut(f.Tag.Get("config"), ",")
 		if option == "inline" {
 			addFields(f.Type, properties)
+			continue
+		}
+		if key == "" {
 			continue
 		}
 		property := valueOf(f.Type)
@@ -90,8 +92,6 @@ func valueOf(t reflect.Type) object {
 			names["not"] = object{"pattern": `^\s*` + anyCase("default") + `\s*$|/\*\s*$`}
 		}
 		return object{"type": "object", "additionalProperties": valueOf(t.Elem()), "propertyNames": names}
-	case reflect.Int:
-		return object{"type": "integer", "maximum": int64(1<<31 - 1)}
 	case reflect.Float64:
 		return object{"type": "number"}
 	default:
@@ -101,7 +101,7 @@ func valueOf(t reflect.Type) object {
 
 // describe adds what the tags say.
 func describe(property object, tag reflect.StructTag) {
-	for name, as := range map[string]string{"least": "minimum", "above": "exclusiveMinimum", "most": "maximum"} {
+	for name, as := range map[string]string{"above": "exclusiveMinimum", "most": "maximum"} {
 		if n, err := strconv.ParseFloat(tag.Get(name), 64); err == nil {
 			property[as] = n
 		}
