@@ -48,6 +48,11 @@ const (
 	// LimiterWaited: a call that had to wait was served after Wait, with Err
 	// if it was turned away.
 	LimiterWaited Kind = "limiter.waited"
+
+	// LimiterStalePreset: the limiter starts from a preset that is older than a
+	// year, which is told once in a process. Source is the name of the node or of
+	// the registry's entry, Key the preset's ID, and Reason says how old it is and where to look.
+	LimiterStalePreset Kind = "limiter.stale_preset"
 )
 
 // What circuit breakers tell. Source is the breaker's name; Err is the failure

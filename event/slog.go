@@ -98,7 +98,7 @@ func attrs(e Event) []slog.Attr {
 // DefaultLevel returns the level at which [Slog] writes e:
 //
 //   - Error: a limiter closed, which somebody has to look after;
-//   - Warn: a cut, a breaker that opened, an item that failed or was abandoned,
+//   - Warn: a cut, a preset that is out of date, a breaker that opened, an item that failed or was abandoned,
 //     a node or flow that ended with an error;
 //   - Info: a hit (there is one for every refused call, and headrace deals with
 //     it), a recovery, a breaker that is half-open or closed, a node or flow
@@ -108,7 +108,7 @@ func DefaultLevel(e Event) slog.Level {
 	switch e.Kind {
 	case LimiterClosed:
 		return slog.LevelError
-	case LimiterCut, BreakerOpened, ItemFailed, ItemAbandoned:
+	case LimiterCut, LimiterStalePreset, BreakerOpened, ItemFailed, ItemAbandoned:
 		return slog.LevelWarn
 	case NodeFinished, FlowFinished:
 		if e.Err != nil {

@@ -55,6 +55,7 @@ func TestSlogLevels(t *testing.T) {
 		{event.LimiterCut, nil, slog.LevelWarn},
 		{event.LimiterRecovery, nil, slog.LevelInfo},
 		{event.LimiterClosed, failed, slog.LevelError},
+		{event.LimiterStalePreset, nil, slog.LevelWarn},
 		{event.BreakerOpened, failed, slog.LevelWarn},
 		{event.BreakerHalfOpen, failed, slog.LevelInfo},
 		{event.BreakerClosed, nil, slog.LevelInfo},

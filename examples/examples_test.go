@@ -12,7 +12,7 @@ import (
 )
 
 func TestExamples(t *testing.T) {
-	for _, name := range []string{"map", "handler", "batchofflows", "branches", "stream", "detector", "sharedlimiter"} {
+	for _, name := range []string{"map", "handler", "batchofflows", "branches", "stream", "detector", "sharedlimiter", "registry"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			want, err := os.ReadFile(filepath.Join("testdata", name+".txt"))

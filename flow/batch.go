@@ -13,7 +13,8 @@ import (
 
 // Batch returns a batch whose items are flows: it runs n once for every T
 // that prep gives, one after the other or in parallel, with limits and a law
-// of its own that count running instances.
+// of its own that count running instances; presets.FlowModerate and its like
+// are for WithPreset of such a batch.
 //
 // T is the instance's parameters and its result in one. Every attempt works on
 // a fresh copy of T, so instances share nothing by accident and a retry starts
@@ -22,8 +23,10 @@ import (
 // have a method Clone() T, which is used instead.
 //
 // post gets the results and puts them into s; nil goes on if every instance
-// is done. The value of an instance that is not done is T as prep gave it. A batch may not share a limiter with a node inside: it would wait
-// for itself.
+// is done. The value of an instance that is not done is T as prep gave it.
+//
+// A batch may not have the limiter of a node inside, whichever way both came by
+// it: it would wait for itself. Validate and Run refuse it.
 func Batch[S, T any](
 	name string,
 	prep func(context.Context, S) (iter.Seq2[T, error], error),

@@ -54,10 +54,15 @@ func (s *settings) attempts(
 	}
 }
 
-// answered reports whether err is an answer to the call, such as a 400, that
-// another attempt would get again. A Retryable of the policy's own knows better.
+// answered reports whether err is an answer to the call, such as a 400 or a
+// refusal that is final, that another attempt would get again. A Retryable of
+// the policy's own knows better.
 func (s *settings) answered(err error) bool {
-	return s.policy.Retryable == nil && openIn(err) == nil && adaptive.Classify(s.config.Detector, err).Verdict == adaptive.OK
+	if s.policy.Retryable != nil || openIn(err) != nil {
+		return false
+	}
+	f := adaptive.Classify(s.config.Detector, err)
+	return f.Verdict == adaptive.OK || f.Final
 }
 
 // ended returns why nothing new may begin under ctx, or nil.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -108,8 +109,9 @@ func (b *Batch[S, In, Out]) Validate() error {
 		if b.window != 0 && b.window < b.parallel {
 			p.Addf("WithWindow", "%d is below the %d of WithParallel: workers could not all work", b.window, b.parallel)
 		}
+		own := b.limiters() // a limiter of its own may have been handed out by Limiter
 		for _, inner := range limitersOf(b.handler) {
-			if inner != nil && inner == b.shared {
+			if inner != nil && slices.Contains(own, inner) {
 				p.Addf("WithLimiter", "a node inside uses the limiter %q too: the batch would wait for itself; "+
 					"give the batch limits of its own", inner.Name())
 			}

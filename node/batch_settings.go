@@ -6,6 +6,8 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -32,7 +34,42 @@ func (b *Batch[S, In, Out]) WithLimits(l throttle.Limits) *Batch[S, In, Out] {
 	return b
 }
 
-// WithLimiter has the batch share l. It excludes WithLimits and WithLaw.
+// WithPreset gives the batch a limiter of its own that starts from what the
+// provider documents, presets.OpenAITier1 for example, and knows the provider's
+// dialect. It is for this batch alone: nodes that draw on one quota share one
+// limiter, with WithLimiter and a registry.
+//
+//   - The preset is where the law Measured starts; refusals and headers move it
+//     both ways. It begins with as many calls in flight as WithParallel, the
+//     preset and WithLimits allow. Without WithCost its tokens do not hold calls
+//     back until the provider says so.
+//   - A preset marked Hard is a cap, like WithLimits. WithLimits are caps in any
+//     case; with both, both hold.
+//   - WithLaw goes before the preset's law. A Measured without a Prior starts from
+//     the preset all the same. Any other law, such as AIMD, has nowhere to start
+//     from, so the preset's limits, long quotas included, are caps around it.
+//
+// A preset that is unknown, or that allows nothing, is an error of Validate: a
+// *presets.UnknownError or a *presets.UnavailableError. One that is older than a
+// year is told once in a process, as an event.LimiterStalePreset. It excludes
+// WithLimiter.
+func (b *Batch[S, In, Out]) WithPreset(id presets.ID) *Batch[S, In, Out] {
+	b.setPreset(id)
+	return b
+}
+
+// WithDialect sets how the provider speaks about its limits, in the place of
+// the preset's dialect if there is one. The dialect reads the answer that an
+// error carries; see adaptive.AnswerIn. A detector of WithDetector is asked
+// before it, and the default detector after it. A dialect.Name that is none is
+// an error of Validate. It excludes WithLimiter, whose limiter has its own.
+func (b *Batch[S, In, Out]) WithDialect(d dialect.Dialect) *Batch[S, In, Out] {
+	b.setDialect(d)
+	return b
+}
+
+// WithLimiter has the batch share l. It excludes WithLimits, WithLaw, WithPreset,
+// WithDialect and WithDetector, which l has for itself.
 func (b *Batch[S, In, Out]) WithLimiter(l *adaptive.Limiter) *Batch[S, In, Out] {
 	b.setLimiter(l)
 	return b
@@ -68,7 +105,8 @@ func (b *Batch[S, In, Out]) WithLaw(l adaptive.Law) *Batch[S, In, Out] {
 	return b
 }
 
-// WithDetector sets what tells a refusal for rate from other errors, before the default detector.
+// WithDetector sets what tells a refusal for rate from other errors. It is
+// asked first, then the dialect of WithDialect or WithPreset, at last the default detector.
 func (b *Batch[S, In, Out]) WithDetector(d adaptive.Detector) *Batch[S, In, Out] {
 	b.setDetector(d)
 	return b

@@ -5,12 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/jonboulle/clockwork"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -243,4 +248,54 @@ func ExampleReport_Pending() {
 	// 1 better pending context canceled
 	// 1 done, 0 failed
 	// true
+}
+
+// A preset is where a limiter starts. Limits of one's own are caps beside it.
+func ExampleBatch_WithPreset() {
+	m := node.Map("score", score).WithParallel(8).
+		WithPreset(presets.GenericModerate). // a rule to keep: 60 a minute, 5 at once
+		WithLimits(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(2, time.Second)}})
+	lim, err := m.Limiter()
+	fmt.Println(lim.Throttle().Limits(), err)
+
+	err = node.Map("score", score).WithPreset("openai/teir1").Validate()
+	if unknown, ok := errors.AsType[*presets.UnknownError](err); ok {
+		fmt.Println(unknown.Name, "may have meant", unknown.Near[0])
+	}
+	// Output:
+	// 2/s, 60/min, 5 concurrent <nil>
+	// openai/teir1 may have meant openai/tier1
+}
+
+// calm is the dialect of a server that says "enhance your calm" with a status of its own.
+type calm struct{}
+
+func (calm) Name() string { return "calm" }
+
+func (calm) Read(now time.Time, status int, h http.Header, body []byte) adaptive.Feedback {
+	f := dialect.Generic.Read(now, status, h, body)
+	if seconds, err := strconv.Atoi(h.Get("X-Calm")); status == 420 && err == nil {
+		f.Verdict, f.RetryAfter = adaptive.Hit, time.Duration(seconds)*time.Second
+	}
+	return f
+}
+
+func (calm) Estimate(r *http.Request, body []byte) throttle.Cost {
+	return dialect.Generic.Estimate(r, body)
+}
+
+// A dialect of one's own falls back on one that there is. It reads the answers
+// that errors carry.
+func ExampleBatch_WithDialect() {
+	m := node.Map("score", score).WithLimits(throttle.Limits{Concurrency: 2}).WithDialect(calm{})
+	lim, err := m.Limiter()
+	if err != nil {
+		panic(err)
+	}
+	f := lim.Classify(told(420, "enhance your calm", "X-Calm", "3"))
+	fmt.Println(f.Verdict, f.RetryAfter)
+	fmt.Println(lim.Classify(told(429, "", "Retry-After", "5")).RetryAfter)
+	// Output:
+	// hit 3s
+	// 5s
 }

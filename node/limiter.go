@@ -8,11 +8,14 @@ func (s *settings) limiter() (*adaptive.Limiter, error) {
 	if s.shared != nil {
 		return s.shared, nil
 	}
-	if l := s.own.Load(); l != nil || !s.limited {
+	if l := s.own.Load(); l != nil || !s.limits() {
 		return l, nil
 	}
 	return s.build()
 }
+
+// limits reports whether the node has a limiter of its own from the start.
+func (s *settings) limits() bool { return s.limited || s.known.preset }
 
 // build makes the node's own limiter, once.
 func (s *settings) build() (*adaptive.Limiter, error) {
@@ -21,11 +24,7 @@ func (s *settings) build() (*adaptive.Limiter, error) {
 	if l := s.own.Load(); l != nil {
 		return l, nil
 	}
-	config := s.config
-	if config.Law == nil && s.parallel > 1 {
-		config.Law = lawFor(s.parallel, config.Limits.Concurrency)
-	}
-	l, err := adaptive.New(config)
+	l, err := adaptive.New(s.ownConfig())
 	if err == nil {
 		s.own.Store(l)
 	}
@@ -53,15 +52,4 @@ func (s *settings) limiters() []*adaptive.Limiter {
 		return []*adaptive.Limiter{l}
 	}
 	return nil
-}
-
-// lawFor is the law of a node with workers that was not given one. It begins
-// with as many calls in flight as there are workers, because that is what was
-// asked for, within the concurrency, 0 for unbounded.
-func lawFor(workers, concurrency int) adaptive.Law {
-	law := adaptive.Measured{Initial: workers, Max: max(adaptive.Measured{}.WithDefaults().Max, workers, concurrency)}
-	if concurrency > 0 {
-		law.Initial = min(workers, concurrency)
-	}
-	return law
 }

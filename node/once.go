@@ -23,7 +23,7 @@ func (s *settings) once(ctx context.Context, c throttle.Cost, f func(context.Con
 			return err
 		}
 	}
-	if s.shared == nil && !s.limited { // it was not there when the run began
+	if s.shared == nil && !s.limits() { // it was not there when the run began
 		ctx = adaptive.Enclose(ctx, lim, s.propagate)
 	}
 	err = lim.Do(ctx, c, func(ctx context.Context) error {
@@ -66,10 +66,14 @@ func (s *settings) unlimited(ctx context.Context, f func(context.Context, breake
 	default:
 		return nil, nil, err
 	}
-	if lim, err = s.build(); err != nil {
-		return nil, nil, err
+	lim, failed := s.build()
+	if failed != nil {
+		return nil, nil, failed
 	}
 	lim.Learn(adaptive.Enclose(ctx, lim, s.propagate), began, verdict)
+	if verdict.Final {
+		return nil, nil, err
+	}
 	return lim, refusal, nil
 }
 

@@ -42,6 +42,37 @@ func TestRetriesAreCountedForEachItem(t *testing.T) {
 	})
 }
 
+// Neither the limiter nor the policy sends again what is final, but the others wait.
+func TestAFinalRefusalIsNotTriedAgain(t *testing.T) {
+	final := func(err error) adaptive.Feedback {
+		if errors.Is(err, errBoom) {
+			return adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Minute, Final: true}
+		}
+		return adaptive.Feedback{}
+	}
+	for _, limits := range []int{0, 5} {
+		synctest.Test(t, func(t *testing.T) {
+			var calls tally
+			m := node.Map("m", func(_ context.Context, i int) (int, error) {
+				if calls.add(i); i == 0 {
+					return 0, errBoom
+				}
+				return i, nil
+			}).WithRetry(thrice).WithDetector(final)
+			if limits > 0 {
+				m = m.WithLimits(throttle.Limits{Concurrency: limits})
+			}
+			began := time.Now()
+			got, err := m.All(t.Context(), numbers(2))
+			require.ErrorIs(t, err, errBoom)
+			require.NotErrorAs(t, err, new(*adaptive.RateLimitHit))
+			assert.Equal(t, 2, calls.sum())
+			assert.Equal(t, []int{0, 1}, got)
+			assert.GreaterOrEqual(t, time.Since(began), time.Minute)
+		})
+	}
+}
+
 func TestWithoutRetryThereIsOneAttempt(t *testing.T) {
 	var calls tally
 	m := node.Map("m", func(_ context.Context, i int) (int, error) { calls.add(i); return 0, errBoom })

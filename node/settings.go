@@ -23,9 +23,9 @@ type FieldError = invalid.FieldError
 type settings struct {
 	setup     invalid.Setup
 	name      string
-	config    adaptive.Config // of the node's own limiter
+	config    adaptive.Config // of the node's own limiter, as far as it was said; see ownConfig
 	limited   bool            // the node has limits or a law of its own
-	detected  bool            // the node has a detector of its own
+	known     known
 	shared    *adaptive.Limiter
 	breaker   *breaker.Breaker // nil: none
 	policy    *retry.Policy
@@ -104,16 +104,6 @@ func (s *settings) setBreaker(b *breaker.Breaker) {
 	})
 }
 
-func (s *settings) setDetector(d adaptive.Detector) {
-	s.setOwn("WithDetector", func() {
-		if d == nil {
-			s.setup.Addf("WithDetector", "the function is nil: leave the setting out")
-			return
-		}
-		s.config.Detector, s.detected = d, true
-	})
-}
-
 func (s *settings) setRetry(p retry.Policy) {
 	s.setup.Change("WithRetry", func() { s.policy = &p })
 }
@@ -133,9 +123,13 @@ func (s *settings) setPropagate() { s.setup.Change("Propagate", func() { s.propa
 // checkCosts is for a node that does not say what a call costs: then every
 // window that counts something else than requests would never bind.
 func (s *settings) checkCosts(p *invalid.Problems) {
-	for _, w := range s.config.Limits.Windows {
+	for i, w := range s.ownConfig().Limits.Windows {
+		setting := "WithLimits"
+		if i >= len(s.config.Limits.Windows) {
+			setting = "WithPreset"
+		}
 		if w.Unit() != throttle.Requests {
-			p.Addf("WithLimits", "the window of %s counts nothing unless WithCost says what a call costs", w)
+			p.Addf(setting, "the window of %s counts nothing unless WithCost says what a call costs", w)
 		}
 	}
 }
@@ -147,15 +141,30 @@ func (s *settings) validate(more func(p *invalid.Problems)) error {
 	p.AddPart("WithLimits", s.config.Limits.Validate())
 	_, err := adaptive.New(adaptive.Config{Name: s.name, Law: s.config.Law})
 	p.AddPart("WithLaw", err)
-	if s.shared != nil && s.limited {
-		p.Addf("WithLimiter", "it excludes WithLimits and WithLaw: the limiter has its own")
-	}
-	if s.shared != nil && s.detected {
-		p.Addf("WithDetector", "the limiter of WithLimiter has its own detector: give it to adaptive.Config")
+	p.AddPart("WithPreset", s.known.presetErr)
+	p.AddPart("WithDialect", s.known.dialectErr)
+	if s.shared != nil {
+		s.checkShared(&p)
 	}
 	if s.policy != nil {
 		p.AddPart("WithRetry", s.policy.Validate())
 	}
 	more(&p)
 	return p.Err()
+}
+
+// checkShared is for a node with a limiter that it did not make.
+func (s *settings) checkShared(p *invalid.Problems) {
+	if s.limited {
+		p.Addf("WithLimiter", "it excludes WithLimits and WithLaw: the limiter has its own")
+	}
+	if s.known.preset {
+		p.Addf("WithPreset", "the limiter of WithLimiter has its own: make it of the preset's Profile.Config, or of registry.Spec.Preset")
+	}
+	if s.known.dialect != nil {
+		p.Addf("WithDialect", "the limiter of WithLimiter has its own: give dialect.Detector to adaptive.Config, or set registry.Spec.Dialect")
+	}
+	if s.known.detector != nil {
+		p.Addf("WithDetector", "the limiter of WithLimiter has its own detector: give it to adaptive.Config")
+	}
 }

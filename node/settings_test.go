@@ -14,6 +14,8 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -142,6 +144,8 @@ func TestSettingsAreFrozenByTheFirstRun(t *testing.T) {
 		"breaker":   {func(b batch) { b.WithBreaker(newBreaker(t, breaker.Config{})) }, "WithBreaker"},
 		"law":       {func(b batch) { b.WithLaw(adaptive.AIMD{}) }, "WithLaw"},
 		"detector":  {func(b batch) { b.WithDetector(adaptive.DefaultDetector) }, "WithDetector"},
+		"preset":    {func(b batch) { b.WithPreset(presets.OpenAITier1) }, "WithPreset"},
+		"dialect":   {func(b batch) { b.WithDialect(dialect.OpenAI) }, "WithDialect"},
 		"retry":     {func(b batch) { b.WithRetry(retry.Policy{}) }, "WithRetry"},
 		"fallback":  {func(b batch) { b.WithFallback(func(context.Context, int, error) (int, error) { return 0, nil }) }, "WithFallback"},
 		"on error":  {func(b batch) { b.WithOnError(node.FailFast()) }, "WithOnError"},
@@ -189,9 +193,10 @@ func TestLimiterIsNotBuiltTwice(t *testing.T) {
 	b := node.Map("m", same).WithLimits(concurrency(2))
 	_, err := b.Limiter()
 	require.NoError(t, err)
-	b.WithLimits(concurrency(3)).WithLaw(adaptive.AIMD{}).WithDetector(adaptive.DefaultDetector).WithParallel(4)
+	b.WithLimits(concurrency(3)).WithLaw(adaptive.AIMD{}).WithDetector(adaptive.DefaultDetector).WithParallel(4).
+		WithPreset(presets.OpenAITier1).WithDialect(dialect.OpenAI)
 	_, err = b.All(t.Context(), numbers(2))
-	assertProblems(t, err, "WithLimits", "WithLaw", "WithDetector")
+	assertProblems(t, err, "WithLimits", "WithLaw", "WithDetector", "WithPreset", "WithDialect")
 }
 
 func TestLimiterOfInvalidSettings(t *testing.T) {
@@ -273,6 +278,18 @@ func TestBatchMayNotShareALimiterWithANodeInside(t *testing.T) {
 	fine := newLimiter(t, adaptive.Config{Name: "fine"})
 	assert.NoError(t, node.NewBatch[*state, int, int]("b", &enclosing{limiters: inside.Limiters()}).WithLimiter(fine).Validate())
 	assert.NoError(t, node.NewBatch[*state, int, int]("b", &enclosing{limiters: []*adaptive.Limiter{nil}}).Validate())
+}
+
+// The batch's own limiter can be handed to a node inside, which comes to the same.
+func TestBatchMayNotGiveItsOwnLimiterToANodeInside(t *testing.T) {
+	h := &enclosing{}
+	b := node.NewBatch[*state, int, int]("b", h).WithLimits(concurrency(1))
+	own, err := b.Limiter()
+	require.NoError(t, err)
+	require.NoError(t, b.Validate())
+	h.limiters = []*adaptive.Limiter{own}
+	assertProblems(t, b.Validate(), "WithLimiter")
+	assert.ErrorContains(t, b.Validate(), `the limiter "b"`)
 }
 
 // withAll has every optional method.

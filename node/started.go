@@ -14,6 +14,7 @@ func (s *settings) started(ctx context.Context) (finished func(err error)) {
 		return func(error) {}
 	}
 	began := time.Now()
+	s.tellStale(o, began)
 	event.Send(o, event.New(began, event.NodeStarted, s.name))
 	return func(err error) {
 		e := event.New(time.Now(), event.NodeFinished, s.name)

@@ -8,6 +8,8 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -48,7 +50,16 @@ func (n *Step[S]) Name() string { return n.name }
 // on first use. A window of tokens needs WithCost.
 func (n *Step[S]) WithLimits(l throttle.Limits) *Step[S] { n.setLimits(l); return n }
 
-// WithLimiter has the step share l. It excludes WithLimits and WithLaw.
+// WithPreset gives the step a limiter of its own that starts from what the
+// provider documents; see the one of Batch. It begins with as many calls in
+// flight as the preset and WithLimits say, or with 4.
+func (n *Step[S]) WithPreset(id presets.ID) *Step[S] { n.setPreset(id); return n }
+
+// WithDialect sets how the provider speaks about its limits; see the one of Batch.
+func (n *Step[S]) WithDialect(d dialect.Dialect) *Step[S] { n.setDialect(d); return n }
+
+// WithLimiter has the step share l. It excludes WithLimits, WithLaw, WithPreset,
+// WithDialect and WithDetector, which l has for itself.
 func (n *Step[S]) WithLimiter(l *adaptive.Limiter) *Step[S] { n.setLimiter(l); return n }
 
 // WithBreaker puts breaker b between the step's limiter and its function; see
@@ -58,7 +69,8 @@ func (n *Step[S]) WithBreaker(b *breaker.Breaker) *Step[S] { n.setBreaker(b); re
 // WithLaw gives the step a limiter of its own that adapts by l.
 func (n *Step[S]) WithLaw(l adaptive.Law) *Step[S] { n.setLaw(l); return n }
 
-// WithDetector sets what tells a refusal for rate from other errors, before the default detector.
+// WithDetector sets what tells a refusal for rate from other errors. It is
+// asked first, then the dialect of WithDialect or WithPreset, at last the default detector.
 func (n *Step[S]) WithDetector(d adaptive.Detector) *Step[S] { n.setDetector(d); return n }
 
 // WithRetry repeats a failed attempt by p. Without it there is one attempt.
