@@ -94,13 +94,18 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	$(MAKE) fuzz FUZZTIME=5m
 
 .PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME (20s)
-	@for pkg in $$(go list ./...); do \
+fuzz: ## Run every fuzz target of every module for FUZZTIME (20s)
+	@for pkg in $$(go list work); do \
 		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 			echo "$$pkg $$target"; \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \
 	done
+
+.PHONY: generate
+generate: ## Write what is generated: constants and table of the presets, the JSON Schema of config
+	go generate ./presets
+	cd config && go generate .
 
 .PHONY: bench
 bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md (BENCH=regexp COUNT=n)
