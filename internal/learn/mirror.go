@@ -35,7 +35,8 @@ const (
 	resolution = 0.999 // of Remaining, which is rounded down
 	coarse     = 0.5   // of Limit, which is rounded to a whole number
 	perMinute  = 60
-	spare      = 2 // calls' worth that are left for whoever else comes
+	spare      = 2   // calls' worth that are left for whoever else comes
+	quick      = 0.3 // seconds: what a bucket that fills so fast holds is gone before it can be used
 )
 
 // Sent notes a call.
@@ -91,7 +92,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether most of what the bucket holds is
-// left. own is what we have used since the call m.Seq; newest is the last call.
+// left, of one that holds enough for that to mean something. own is what we have used since the call m.Seq; newest is the last call.
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		return m.windowWait(now, n, own), true
@@ -102,7 +103,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	}
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	if left >= need {
-		return 0, left >= plenty*m.full
+		return 0, left >= plenty*m.full && m.full >= quick*m.refill
 	}
 	return (need - left) / m.net(), false
 }

@@ -68,6 +68,21 @@ func TestMirrorWaitsForTheBucket(t *testing.T) {
 	}
 }
 
+// A bucket that fills within the time of a call is full whenever an answer
+// tells of it, also where others take all that comes in.
+func TestPlentyMeansNothingOfABucketThatFillsAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		refill float64 // per second, of a bucket of 100
+		want   bool
+	}{{2, true}, {330, true}, {340, false}} {
+		m := bucket(80)
+		m.refill = c.refill
+		wait, plentiful := m.Wait(1, 1, 0, 2)
+		assert.Zero(t, wait)
+		assert.Equal(t, c.want, plentiful, "%v a second", c.refill)
+	}
+}
+
 func TestALimitPerMinuteIsNotWhatTheBucketHolds(t *testing.T) {
 	var m Mirror
 	m.Observe(1, 1, 1, 1, told(600, 9, 0.1)) // it holds 10
