@@ -146,7 +146,7 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 		s.hits++
 		if f.tooLong() {
 			s.machine.Unsent(c)
-			s.machine.Closed(s.seconds(now), min(f.RetryAfter, longestGate).Seconds())
+			s.machine.Closed(s.seconds(now), min(f.RetryAfter, longestGate).Seconds(), f.SlowDown)
 			return
 		}
 		s.machine.Refused(s.seconds(now), c, learn.Refusal{

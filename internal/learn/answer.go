@@ -30,20 +30,20 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 // opened: a call that left at the moment left found the door open.
 func (m *Machine) opened(left float64) {
 	m.Door.Opened(left)
-	m.span(left)
+	m.span(left, m.tally.calls)
 }
 
 // span ends what is measured of a window: the first call that it took when it
-// opened again left at the moment left.
-func (m *Machine) span(left float64) {
+// opened again left at the moment left, when so many calls had been admitted.
+func (m *Machine) span(left, calls float64) {
 	counts := m.Calls.On && !m.Flight.Claimed && !m.quota.Known() && !m.off.Has(SpanRule)
-	rate := m.spans.Opened(left, m.tally.calls, float64(m.hits), counts)
+	rate := m.spans.Opened(left, calls, float64(m.hits), counts)
 	if rate == 0 {
 		return
 	}
+	m.noise.Forget()
 	if rate < m.Calls.Pace() {
 		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
-		m.noise.Forget()
 		share := rate / m.Calls.Rate
 		m.Calls.Set(rate, Cycle(rate))
 		m.Tokens.Set(m.Tokens.Rate*share, Cycle(rate))

@@ -97,7 +97,7 @@ func (c *Claim) Repeated() bool { return c.same >= sameEpochs }
 // Begin claims a cap at the level of the call x; hits were refused so far.
 func (c *Claim) Begin(x Call, hits float64) {
 	c.at, c.sent, c.epochs, c.level, c.hits = x.At, 0, 0, float64(x.Others), hits
-	c.again, c.lonely, c.crowds = 0, 0, 0
+	c.again, c.share, c.lonely, c.crowds = 0, 0, 0, 0
 }
 
 // Holds weighs a further refusal of a claimed cap, of the call x; mark is when
@@ -123,7 +123,7 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 }
 
 // wasLonely reports whether calls with no other in flight keep being refused,
-// which no cap on our calls does.
+// which no cap does unless others fill it.
 func (c *Claim) wasLonely(x Call) bool {
 	if x.Others > 0 || c.off.Has(LonelyRule) {
 		return false

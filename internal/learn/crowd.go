@@ -3,21 +3,24 @@ package learn
 // Crowd tells whether a refusal came where calls crowd. A limit on the rate
 // refuses there; a cap on the calls in flight, and chance, refuse anywhere.
 type Crowd struct {
-	times  [256]float64 // when the last calls left, by their numbers
+	times  [crowdCalls]float64 // when the last calls left, by their numbers
 	newest int64
 	oldest int64 // 0: none
 }
 
-const crowdLeast = 40 // calls to compare with
+const (
+	crowdCalls = 256 // a power of two
+	crowdLeast = 40  // calls to compare with
+)
 
 // Sent notes a call.
 func (c *Crowd) Sent(x Call) {
 	if c.oldest == 0 {
 		c.oldest = x.Seq
 	}
-	c.times[x.Seq%int64(len(c.times))] = x.At
+	c.times[x.Seq&(crowdCalls-1)] = x.At
 	c.newest = x.Seq
-	c.oldest = max(c.oldest, x.Seq-int64(len(c.times))+1)
+	c.oldest = max(c.oldest, x.Seq-crowdCalls+1)
 }
 
 // Rank is the share of the calls of late that had less room before them than
@@ -47,6 +50,5 @@ func (c *Crowd) Rank(x Call) (rank float64, ok bool) {
 
 // room is how long before the call seq the call so many before it left.
 func (c *Crowd) room(seq, back int64) float64 {
-	n := int64(len(c.times))
-	return c.times[seq%n] - c.times[(seq-back)%n]
+	return c.times[seq&(crowdCalls-1)] - c.times[(seq-back)&(crowdCalls-1)]
 }

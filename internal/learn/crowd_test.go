@@ -52,7 +52,7 @@ func TestRankOfACall(t *testing.T) {
 // Rank against a reading of its definition from the whole list of calls.
 func TestRankIsTheLowestOfThreeDistances(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		gaps := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0.25, 0.5, 1, 2, 8}), 1, 600).Draw(t, "gaps")
+		gaps := rapid.SliceOfN(rapid.SampledFrom([]float64{0, 0.25, 0.5, 1, 2, 8}), 110, 600).Draw(t, "gaps")
 		var k Crowd
 		last := sendGaps(&k, gaps...)
 		at := make([]float64, len(gaps)+1)

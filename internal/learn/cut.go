@@ -6,7 +6,7 @@ func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
 func (m *Machine) begin(now float64, c Call) {
 	m.cut, m.cutBy, m.knows = now, m.tally.last.Seq, true
 	m.tally.Mark(c)
-	m.resumed = 0
+	m.resumed = Point{}
 }
 
 // cutFlight answers a cap.
@@ -32,7 +32,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
-	m.Calls.Agreed, m.Tokens.Agreed = m.calm.Agreed(), m.calm.Agreed()
+	m.Calls.Agreed = m.calm.Agreed()
 	if c.Tokens > 0 {
 		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)
 	}

@@ -95,7 +95,7 @@ func (f *Flight) gain() float64 {
 		if f.off.Has(EvenRule) {
 			return hoverGain
 		}
-		return hoverGain * max(hoverLeast, hoverShare*f.origin) / f.bound
+		return hoverGain * max(hoverLeast, hoverShare*max(f.origin, f.bound)) / f.bound
 	case steady, climbing:
 	}
 	return 0.5

@@ -23,7 +23,7 @@ type Machine struct {
 	hits    int64
 	cut     float64 // when the last epoch began
 	cutBy   int64   // the last call sent by then
-	resumed float64 // when the first call left after that; 0: none has
+	resumed Point   // when the first call left after that, and what had been admitted by then; zero: none has
 	slowBy  float64 // no growth before
 	knows   bool    // a refusal has marked the provider's bucket as empty
 	trip    float64 // smoothed time of a call that was taken, seconds
@@ -160,7 +160,7 @@ func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 	if inFlight >= m.Flight.Bound(needed) {
 		m.binding(true, false)
 		m.bound = ByFlight
-		return m.Flight.Wait(inFlight, needed)
+		return max(m.Flight.Wait(inFlight, needed), m.slowBy-now)
 	}
 	return m.paceWait(now, tokens)
 }
@@ -200,8 +200,8 @@ func (m *Machine) Sent(c Call) {
 	if m.Door.Sent(c.At) {
 		m.note(Decision{At: c.At, Kind: Probe, Of: OfFlight, From: 0, To: 1, Wait: m.Door.Hears(), Why: WhyKnock})
 	}
-	if m.resumed == 0 && c.At > m.cut {
-		m.resumed = c.At
+	if m.resumed.At == 0 && c.At > m.cut {
+		m.resumed = Point{At: c.At, Calls: m.tally.calls}
 	}
 	m.claim.Sent(c)
 	m.noise.Sent()

@@ -163,7 +163,7 @@ func TestATerminalRetryAfterTeachesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before, bound, decided := r.Save(), r.InFlight(), len(r.decided)
-			r.Closed(10, 3600)
+			r.Closed(10, 3600, false)
 			assert.Equal(t, before, r.Save())
 			assert.Equal(t, bound, r.InFlight())
 			assert.Len(t, r.decided, decided)
@@ -385,7 +385,7 @@ func TestNoCallAllocates(t *testing.T) {
 		"overload": func(now float64) { m.Refused(now, c, Refusal{Mild: true}) },
 		"unsent":   func(float64) { m.Unsent(c) },
 		"signal":   func(now float64) { m.Signal(now, c.At) },
-		"closed":   func(now float64) { m.Closed(now, 1) },
+		"closed":   func(now float64) { m.Closed(now, 1, true) },
 		"saved":    func(float64) { m.Save() },
 	} {
 		assert.Zero(t, testing.AllocsPerRun(100, step(f)), name)
@@ -416,6 +416,36 @@ func TestARefusalMayBeHeardBeforeTheAnswerThatOpensTheDoor(t *testing.T) {
 	assert.Greater(t, r.Calls.Rate, 0.3)
 	r.Answered(62, first, Answer{Used: 100})
 	assert.InDelta(t, 60, r.spans.Window, 0.2)
+}
+
+// A knock that was refused is not the call that found the door open.
+func TestARefusedKnockEndsNoClosure(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 28})
+	r.Wait(31, 100, 0)
+	r.Refused(31.1, r.send(31), Refusal{Asked: 31}) // still shut
+	r.Wait(62.2, 100, 0)
+	for i := range 9 {
+		r.send(62.2 + float64(i)/100)
+	}
+	r.Refused(62.4, r.send(62.3), Refusal{Asked: 1})
+	assert.InDelta(t, 62.1, r.spans.Window, 0.2)
+	assert.InDelta(t, 19/62.1, r.Calls.Rate, 0.1, "not counting what was sent after the opening")
+}
+
+func TestSlowDownWithATerminalWaitCountsToo(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 1})
+	r.Closed(3, 3600, true)
+	assert.InDelta(t, 3+slowFor, r.slowBy, 1e-9)
+}
+
+// The bound does not grow meanwhile, so there is nothing to wake up for.
+func TestNobodyWakesUpWhileGrowthIsStopped(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 1, Cap: true})
+	r.Wait(3.5, 100, r.InFlight())
+	r.Refused(3.6, r.send(3.5), Refusal{Asked: 1, Cap: true, Slow: true})
+	now := 10.0
+	assert.GreaterOrEqual(t, r.Wait(now, 100, r.InFlight()), 3.6+slowFor-now)
+	assert.Equal(t, ByFlight, r.Bound())
 }
 
 func TestSlowDownStopsGrowthForAQuarterOfAnHour(t *testing.T) {

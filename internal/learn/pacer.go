@@ -199,6 +199,7 @@ func (p *Pacer) Set(rate, cycle float64) {
 func (p *Pacer) begin(rate, cycle float64) {
 	p.Rate, p.cycle = max(rate, leastRate), cycle
 	p.active, p.fast, p.model = 0, 0, 0
+	p.Agreed = false
 }
 
 // Sober ends fast growth that proved nothing.

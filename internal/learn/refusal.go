@@ -58,8 +58,8 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		m.still(now, c, &r)
 		return
 	}
-	if m.resumed > 0 { // the door had opened for others, whose answers are on their way
-		m.span(m.resumed)
+	if m.resumed.At > m.spans.shut { // the door had opened for others, whose answers are on their way
+		m.span(m.resumed.At, m.resumed.Calls)
 	}
 	m.spans.Shut(c.At)
 	m.Door.Settled()
@@ -97,8 +97,11 @@ const slowFor = 15 * 60
 
 // Closed says that the provider asks for so long a wait that no call sits it
 // out. That measures no rate.
-func (m *Machine) Closed(now float64, asked float64) {
+func (m *Machine) Closed(now, asked float64, slow bool) {
 	m.hits++
+	if slow {
+		m.slowBy = now + slowFor
+	}
 	m.Door.Closed(now, asked, m.luck.Float64())
 }
 
@@ -149,6 +152,6 @@ func (m *Machine) still(now float64, c Call, r *Refusal) {
 		m.Flight.Claimed = false
 		m.claim.Forget()
 	}
-	m.cut, m.cutBy = now, m.tally.last.Seq
+	m.cut, m.cutBy, m.resumed = now, m.tally.last.Seq, Point{}
 	m.note(Decision{At: now, Kind: Gate, Wait: m.Door.Until - now, Why: WhyStillShut})
 }
