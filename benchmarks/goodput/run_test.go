@@ -2,6 +2,7 @@ package goodput
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,11 +12,13 @@ import (
 )
 
 // What the ledger says adds up over real HTTP too, whoever calls. How much it
-// is depends on the machine, so that only what cannot be exceeded is compared.
+// is depends on the machine, so that only what cannot be exceeded is compared,
+// and a machine that is busy may get nothing at all through for some of them.
 // All run at once, for they mostly wait.
 func TestTheAccounts(t *testing.T) {
 	times := Times{WarmUp: time.Second, Measured: time.Second}
 	var runs sync.WaitGroup
+	var admitted atomic.Int64
 	for _, s := range Scenarios() {
 		for _, c := range Contenders() {
 			runs.Go(func() {
@@ -25,10 +28,12 @@ func TestTheAccounts(t *testing.T) {
 					return
 				}
 				audit(t, &s, times, ledger, begin, about)
+				admitted.Add(int64(ledger.Admitted))
 			})
 		}
 	}
 	runs.Wait()
+	assert.Positive(t, admitted.Load())
 }
 
 func audit(t *testing.T, s *Scenario, times Times, ledger providertest.Ledger, begin time.Time, about string) {
@@ -41,7 +46,6 @@ func audit(t *testing.T, s *Scenario, times Times, ledger providertest.Ledger, b
 	late := count(ledger, begin.Add(times.end()), begin.Add(time.Hour), s.processes())
 	assert.Equal(t, ledger.Admitted, cold.admitted+got.admitted+late.admitted, about)
 	assert.Equal(t, ledger.Refused, cold.refused+got.refused+late.refused, about)
-	assert.Positive(t, cold.admitted, about)
 	sum := 0
 	for _, n := range got.by {
 		sum += n
