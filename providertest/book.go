@@ -1,7 +1,6 @@
 package providertest
 
 import (
-	"net/http"
 	"slices"
 	"time"
 )
@@ -10,6 +9,7 @@ import (
 type book struct {
 	counts   Counts
 	arrivals []Arrival
+	attempts map[string]int // by key
 }
 
 // open enters an arrival and returns its number. An arrival that was neither
@@ -29,15 +29,22 @@ func (b *book) open(a Arrival) int64 {
 		b.counts.Invalid++
 	}
 	a.Seq = int64(b.counts.Arrivals)
+	if a.Key != "" {
+		if b.attempts == nil {
+			b.attempts = make(map[string]int)
+		}
+		b.attempts[a.Key]++
+		a.Attempt = b.attempts[a.Key]
+	}
 	a.InFlight = b.counts.InFlight
 	b.arrivals = append(b.arrivals, a)
 	return a.Seq
 }
 
-// end notes how an admitted or refused request was answered; 0 means not at all.
-// Only the first end of an arrival counts. It reports whether a call in flight
-// ended by it.
-func (b *book) end(seq int64, status int, now time.Time) bool {
+// end notes how an admitted or refused request was answered; status 0 means not
+// at all, and whole that it got a proper answer to its end. Only the first end of
+// an arrival counts. It reports whether a call in flight ended by it.
+func (b *book) end(seq int64, status int, whole bool, used Tokens, now time.Time) bool {
 	a := &b.arrivals[seq-1]
 	if !a.Done.IsZero() {
 		return false
@@ -47,7 +54,8 @@ func (b *book) end(seq int64, status int, now time.Time) bool {
 		return false
 	}
 	b.counts.InFlight--
-	if status == http.StatusOK {
+	a.Used = used
+	if whole {
 		b.counts.Served++
 	} else {
 		a.Aborted = true

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 )
 
-// chatPath is the one route: OpenAI's chat completions.
-const chatPath = "/v1/chat/completions"
+// chatRoute is OpenAI's chat completions.
+func chatRoute() route {
+	return route{path: "/v1/chat/completions", parse: parseChat, answer: chatAnswer, events: chatEvents}
+}
 
 // chatRequest is what the route reads of a request; it ignores all else.
 type chatRequest struct {
@@ -18,6 +19,9 @@ type chatRequest struct {
 	MaxTokens           *int          `json:"max_tokens"`
 	MaxCompletionTokens *int          `json:"max_completion_tokens"` // the newer name, preferred
 	Stream              bool          `json:"stream"`
+	StreamOptions       struct {
+		IncludeUsage bool `json:"include_usage"`
+	} `json:"stream_options"`
 }
 
 type chatMessage struct {
@@ -52,13 +56,8 @@ func (t *chatText) UnmarshalJSON(data []byte) error {
 // parseChat fills req from a request's body.
 func parseChat(body []byte, req *Request) *failure {
 	var in chatRequest
-	err := json.Unmarshal(body, &in)
-	var mistyped *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &mistyped):
-		return invalid(mistyped.Field, fmt.Sprintf("Invalid type for '%s': a JSON %s.", mistyped.Field, mistyped.Value))
-	case err != nil:
-		return invalid("", "We could not parse the JSON body of your request: "+err.Error())
+	if bad := decode(body, &in); bad != nil {
+		return bad
 	}
 	limit := in.MaxTokens
 	if in.MaxCompletionTokens != nil {
@@ -71,67 +70,32 @@ func parseChat(body []byte, req *Request) *failure {
 		return invalid("messages", "You must provide at least one message.")
 	case limit != nil && *limit < 1:
 		return invalid("max_tokens", "max_tokens must be at least 1.")
-	case in.Stream:
-		return invalid("stream", "This server does not stream.")
 	}
-	req.Model = in.Model
+	req.Model, req.Stream, req.usage = in.Model, in.Stream, in.StreamOptions.IncludeUsage
 	if limit != nil {
 		req.MaxTokens = *limit
 	}
-	for _, m := range in.Messages {
-		req.Messages = append(req.Messages, Message{Role: m.Role, Content: string(m.Content)})
-	}
-	req.PromptTokens = promptTokens(req.Messages)
+	req.setMessages(in.Messages)
 	return nil
 }
 
-// chatAnswer is the body of an answer that is not streamed.
-type chatAnswer struct {
-	ID      string       `json:"id"`
-	Object  string       `json:"object"`
-	Created int64        `json:"created"` // Unix seconds
-	Model   string       `json:"model"`
-	Choices []chatChoice `json:"choices"`
-	Usage   chatUsage    `json:"usage"`
-}
-
-type chatChoice struct {
-	Index        int       `json:"index"`
-	Message      chatReply `json:"message"`
-	Logprobs     *struct{} `json:"logprobs"`
-	FinishReason string    `json:"finish_reason"`
-}
-
-type chatReply struct {
-	Role    string  `json:"role"`
-	Content string  `json:"content"`
-	Refusal *string `json:"refusal"`
-}
-
-type chatUsage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
-	TotalTokens      int `json:"total_tokens"`
-}
-
-// newChatAnswer wraps a reply to req, the server's seq-th arrival.
-func newChatAnswer(req Request, reply string, seq int64, now time.Time) chatAnswer {
-	finish := "stop"
-	reply, cut := cutTokens(reply, req.MaxTokens)
-	if cut {
-		finish = "length"
+// setMessages adds a conversation and charges for all there is of it.
+func (r *Request) setMessages(messages []chatMessage) {
+	for _, m := range messages {
+		r.Messages = append(r.Messages, Message{Role: m.Role, Content: string(m.Content)})
 	}
-	completion := textTokens(reply)
-	return chatAnswer{
-		ID:      fmt.Sprintf("chatcmpl-%012d", seq),
-		Object:  "chat.completion",
-		Created: now.Unix(),
-		Model:   req.Model,
-		Choices: []chatChoice{{Message: chatReply{Role: "assistant", Content: reply}, FinishReason: finish}},
-		Usage: chatUsage{
-			PromptTokens:     req.PromptTokens,
-			CompletionTokens: completion,
-			TotalTokens:      req.PromptTokens + completion,
-		},
+	r.PromptTokens = promptTokens(r.Messages)
+}
+
+// decode reads a JSON body of any route.
+func decode(body []byte, into any) *failure {
+	err := json.Unmarshal(body, into)
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mistyped):
+		return invalid(mistyped.Field, fmt.Sprintf("Invalid type for '%s': a JSON %s.", mistyped.Field, mistyped.Value))
+	case err != nil:
+		return invalid("", "We could not parse the JSON body of your request: "+err.Error())
 	}
+	return nil
 }

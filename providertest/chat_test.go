@@ -62,7 +62,7 @@ func TestChatRequestIsUnderstood(t *testing.T) {
 			require.Equal(t, http.StatusOK, send(t, s.Transport(), base, "k", c.body).status)
 			require.Equal(t, "application/json", got.Header.Get("Content-Type"))
 			got.Header = nil
-			c.want.Key, c.want.Model = "k", "m"
+			c.want.Key, c.want.Path, c.want.Model = "k", "/v1/chat/completions", "m"
 			require.Equal(t, c.want, got)
 		})
 	}
@@ -143,12 +143,12 @@ func TestMalformedRequests(t *testing.T) {
 		{"odd content", "POST", path, `{"model":"m","messages":[{"content":7}]}`, 400, "", "", "string or a list"},
 		{"odd bound", "POST", path, `{"model":"m","messages":[{}],"max_tokens":1.5}`, 400, "max_tokens", "", "'max_tokens': a JSON number 1.5"},
 		{"no tokens", "POST", path, `{"model":"m","messages":[{}],"max_tokens":0}`, 400, "max_tokens", "", "at least 1"},
-		{"streamed", "POST", path, `{"model":"m","messages":[{}],"stream":true}`, 400, "stream", "", "stream"},
+		{"odd stream", "POST", path, `{"model":"m","messages":[{}],"stream":1}`, 400, "stream", "", "'stream': a JSON number"},
 		{"deep", "POST", path, strings.Repeat("[", 1<<20), 400, "", "", "parse"},
 		{"largest", "POST", path, `{"model":"` + strings.Repeat("m", 4<<20-12) + `"}`, 400, "messages", "", "message"},
 		{"too large", "POST", path, `{"model":"` + strings.Repeat("m", 4<<20-11) + `"}`, 413, "", "request_too_large", "4194304 bytes"},
 		{"method", "GET", path, "", 405, "", "method_not_supported", "GET"},
-		{"route", "POST", "/v1/embeddings", hello, 404, "", "unknown_url", "POST /v1/embeddings"},
+		{"route", "POST", "/v1/completions", hello, 404, "", "unknown_url", "POST /v1/completions"},
 		{"root", "GET", "", "", 404, "", "unknown_url", "Invalid URL"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

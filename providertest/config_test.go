@@ -27,7 +27,11 @@ func TestNewNamesEveryProblem(t *testing.T) {
 			Concurrency: -1,
 			Rate:        TokenBucket{Max: -1, Burst: -1},
 			Window:      FixedWindow{Per: -1},
+
+			InputTokens: TokenBucket{Max: 1},
 		},
+		Dialect:        Generic + 1,
+		Pace:           -1,
 		RetryAfter:     99,
 		Latency:        LogNormal{Median: -1, Sigma: math.NaN(), Max: -1},
 		RefusalLatency: -1,
@@ -36,8 +40,11 @@ func TestNewNamesEveryProblem(t *testing.T) {
 		"Limits.Concurrency",
 		"Limits.Rate.Max", "Limits.Rate.Per", "Limits.Rate.Burst",
 		"Limits.Window.Max", "Limits.Window.Per",
+		"Limits.InputTokens.Per",
 		"RetryAfter",
+		"Dialect",
 		"Latency.Median", "Latency.Sigma", "Latency.Max",
+		"Pace",
 		"RefusalLatency",
 	}, fields(err))
 	require.ErrorContains(t, err, "providertest: Limits.Concurrency: must not be negative")
@@ -55,6 +62,8 @@ func TestConfigBounds(t *testing.T) {
 		{"shorter than a microsecond", Config{Limits: Limits{Rate: TokenBucket{Max: 1, Per: 999}}}, []string{"Limits.Rate.Max"}},
 		{"refills too slowly", Config{Limits: Limits{Rate: TokenBucket{Max: 1, Per: longest, Burst: 2}}}, []string{"Limits.Rate.Burst"}},
 		{"huge burst", Config{Limits: Limits{Rate: TokenBucket{Max: 1, Per: time.Second, Burst: math.MaxInt}}}, []string{"Limits.Rate.Burst"}},
+		{"tokens", Config{Limits: Limits{Tokens: TokenBucket{Burst: 1}}}, []string{"Limits.Tokens.Max", "Limits.Tokens.Per"}},
+		{"output", Config{Limits: Limits{OutputTokens: TokenBucket{Max: 1, Per: 999}}}, []string{"Limits.OutputTokens.Max"}},
 		{"burst alone", Config{Limits: Limits{Rate: TokenBucket{Burst: 1}}}, []string{"Limits.Rate.Max", "Limits.Rate.Per"}},
 		{"endless window", Config{Limits: Limits{Window: FixedWindow{Max: 1, Per: longest + 1}}}, []string{"Limits.Window.Per"}},
 		{"fixed", Config{Latency: Fixed(-1)}, []string{"Latency"}},

@@ -2,17 +2,21 @@
 // real HTTP, enforces limits that its clients cannot see, and writes down
 // everything that happened to every request.
 //
-// A [Server] answers OpenAI's POST /v1/chat/completions. [Limits] say what it
-// allows: calls in flight, a token bucket, a fixed window, each optional. A
-// request over a limit gets a 429 in OpenAI's shape, with as much or as little
-// advice as [Config] grants ([RetryAfter], rate-limit headers). An admitted one
-// takes as long as its [Latency] says and is answered by [Config.Reply].
-// [Config.Fault] scripts everything else that goes wrong: 500, 503, 529, money
-// gone.
+// A [Server] answers POST requests to OpenAI's /v1/chat/completions and
+// /v1/embeddings and to Anthropic's /v1/messages; chats and messages are streamed
+// on request. [Limits] say what it allows: calls in flight, a token bucket of
+// requests, a fixed window, tokens of the prompt, of the answer or of both, each
+// optional. A request over a limit gets a 429 in the [Dialect] of the route or of
+// any other provider, with as much or as little advice as [Config] grants
+// ([RetryAfter], rate-limit headers). An admitted one takes as long as its
+// [Latency] says and is answered by [Config.Reply]. [Config.Fault] scripts
+// everything else that goes wrong: 500, 503, 529, money gone, a header that is
+// slow or lies, an answer that breaks off or stalls.
 //
-// Afterwards the [Ledger] tells what the server saw: each [Arrival], the
-// [Counts], the peak of calls in flight, and, joined with the keys a client
-// meant to send, an [Audit] of the items it lost or did twice.
+// Afterwards the [Ledger] tells what the server saw: each [Arrival] with its
+// attempt and its tokens, the [Counts], the peak of calls in flight, and, joined
+// with the keys a client meant to send, an [Audit] of the items it lost or did
+// twice.
 //
 // # Two ways in
 //

@@ -6,16 +6,43 @@ import (
 	"net/http"
 )
 
-// failure is an error body in OpenAI's shape, with its status.
+// cause is why a request failed. It says the same in every dialect.
+type cause uint8
+
+const (
+	badRequest      cause = iota
+	tooManyRequests       // over Limits.Rate or Limits.Window
+	tooManyTokens         // over a limit on tokens
+	tooManyInFlight       // over Limits.Concurrency
+	tooLarge              // over what a limit on tokens ever holds
+	moneyGone             // no retry will cure it
+	overloaded            // the provider as a whole is full
+	serverFault
+)
+
+// status is what OpenAI sends.
+func (c cause) status() int {
+	switch c {
+	case tooManyRequests, tooManyTokens, tooManyInFlight, tooLarge, moneyGone:
+		return http.StatusTooManyRequests
+	case overloaded:
+		return http.StatusServiceUnavailable
+	case serverFault:
+		return http.StatusInternalServerError
+	case badRequest:
+	}
+	return http.StatusBadRequest
+}
+
+// failure is an error, worded as OpenAI does. Other dialects word it anew.
 type failure struct {
 	status  int
+	cause   cause
 	kind    string // error.type
 	code    string // error.code; null when empty
 	param   string // error.param; null when empty
 	message string
 }
-
-func (f *failure) write(w http.ResponseWriter) { writeJSON(w, f.status, f) }
 
 // MarshalJSON writes {"error": {...}}.
 func (f *failure) MarshalJSON() ([]byte, error) {
@@ -65,7 +92,7 @@ func bodyTooLarge(limit int64) *failure {
 // serverError is the failure of a server that is closed or whose Reply, Fault or
 // Latency panicked.
 func serverError(status int, message string) *failure {
-	return &failure{status: status, kind: "server_error", message: message}
+	return &failure{status: status, cause: serverFault, kind: "server_error", message: message}
 }
 
 // errClosed is the answer of a server that is closed.
@@ -83,14 +110,13 @@ func guard[T any](name string, f func() T) (v T, bad *failure) {
 	return f(), nil
 }
 
-// writeJSON writes the whole answer at once. A write error means that the client
-// is gone; there is nobody left to tell.
-func writeJSON(w http.ResponseWriter, status int, body any) {
-	data, err := json.Marshal(body)
+const jsonType = "application/json"
+
+// encode returns v as JSON. All that the server sends can be encoded.
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
 	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"error":{"message":"unencodable answer"}}`)
+		return []byte(`{"error":{"message":"unencodable answer"}}`)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(data)
+	return data
 }

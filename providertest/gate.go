@@ -10,6 +10,7 @@ type gate struct {
 	origin        time.Time
 	bucket        bucket // in use when limits.Rate is set
 	window        window // in use when limits.Window is set
+	pool          pool
 	inFlight      int
 }
 
@@ -29,6 +30,7 @@ func (g *gate) setLimits(limits Limits, now time.Time) {
 	hadRate, hadWindow := g.hasRate(), g.hasWindow()
 	g.advance(now)
 	g.limits = limits
+	g.pool.setLimits(limits, now)
 	if g.hasRate() {
 		if hadRate {
 			g.bucket.resize(limits.Rate)
@@ -53,13 +55,16 @@ func (g *gate) advance(now time.Time) {
 	if g.hasWindow() {
 		g.window.advance(now)
 	}
+	g.pool.advance(now)
 }
 
-// arrive judges one request. An admitted one is in flight until leave.
-func (g *gate) arrive(now time.Time) Refusal {
-	refusal, _ := g.judge(now)
+// arrive judges one request that reserves cost. An admitted one is in flight
+// until leave, and holds what it reserved until settle.
+func (g *gate) arrive(now time.Time, cost Tokens) Refusal {
+	refusal, _ := g.judge(now, cost)
 	if refusal == NotRefused {
 		g.inFlight++
+		g.pool.move(Tokens{}, cost)
 	} else if !g.refusalsCount {
 		return refusal
 	}
@@ -75,11 +80,21 @@ func (g *gate) arrive(now time.Time) Refusal {
 // leave ends one admitted call.
 func (g *gate) leave() { g.inFlight-- }
 
+// settle replaces what an admitted call reserved by what it used.
+func (g *gate) settle(now time.Time, reserved, used Tokens) {
+	g.advance(now)
+	g.pool.move(reserved, used)
+}
+
 // judge tells whether a request would be refused at now, by which limit and for
 // how long. The limit with the longest wait speaks. Concurrency, whose wait
-// nobody knows, speaks only when it is alone.
-func (g *gate) judge(now time.Time) (refusal Refusal, wait time.Duration) {
+// nobody knows, speaks only when it is alone. No wait helps a request that is
+// larger than a limit on tokens.
+func (g *gate) judge(now time.Time, cost Tokens) (refusal Refusal, wait time.Duration) {
 	g.advance(now)
+	if !g.pool.fits(cost) {
+		return RefusedTooLarge, 0
+	}
 	if g.limits.Concurrency > 0 && g.inFlight >= g.limits.Concurrency {
 		refusal = RefusedConcurrency
 	}
@@ -93,10 +108,13 @@ func (g *gate) judge(now time.Time) (refusal Refusal, wait time.Duration) {
 			refusal, wait = RefusedWindow, d
 		}
 	}
+	if r, d := g.pool.wait(cost); d > wait {
+		refusal, wait = r, d
+	}
 	return refusal, wait
 }
 
-// quota is what the rate-limit headers tell of one limit, in requests.
+// quota is what the rate-limit headers tell of one limit, in requests or tokens.
 type quota struct {
 	limit, remaining int
 	reset            time.Duration // to a full refill

@@ -32,8 +32,8 @@ func TestGateKeepsItsPromises(t *testing.T) {
 				g.setLimits(limits, at(now)) // to what they are: nothing may change
 			}
 			allowed := admissible(limits, admitted, now, inFlight)
-			refusal, wait := g.judge(at(now))
-			got := g.arrive(at(now))
+			refusal, wait := g.judge(at(now), Tokens{})
+			got := g.arrive(at(now), Tokens{})
 			require.Equal(t, refusal, got, "judging is not taking")
 			switch {
 			case got == NotRefused:

@@ -1,10 +1,6 @@
 package providertest
 
-import (
-	"fmt"
-	"net/http"
-	"time"
-)
+import "net/http"
 
 // Handler returns the provider as an http.Handler, to be mounted in a server of
 // one's own. It shares limits and ledger with URL. See [Server.Close] for what
@@ -13,106 +9,88 @@ func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // serve handles one request from its first byte to its last.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	req, bad := readRequest(w, r)
+	req, to, bad := s.readRequest(w, r)
+	s.handle(w, r, req, to, bad)
+}
+
+// handle answers a request that has been read.
+func (s *Server) handle(w http.ResponseWriter, r *http.Request, req Request, to route, bad *failure) {
+	c := &call{server: s, w: w, r: r, req: req, route: to, speech: s.config.Dialect.speech(req.Path)}
 	if !s.enter() {
-		errClosed().write(w)
+		c.fail(errClosed())
 		return
 	}
 	defer s.wg.Done()
 	if bad != nil {
-		s.note(Arrival{Key: req.Key, Status: bad.status})
-		bad.write(w)
+		s.note(Arrival{Key: req.Key, Path: req.Path, Status: bad.status})
+		c.fail(bad)
 		return
 	}
-	if s.config.Fault != nil && s.faulted(w, req) {
+	if s.config.Fault != nil && c.faulted() {
 		return
 	}
-	seq, nth, refusal := s.arrive(req)
-	defer s.end(seq, 0) // whatever has not ended by then was given up
-	if refusal == NotRefused {
-		s.answer(w, r, req, seq, nth)
-	} else {
-		s.refuse(w, r, req, seq, refusal)
-	}
+	c.judged()
+}
+
+// call is one request on its way through the server.
+type call struct {
+	server *Server
+	w      http.ResponseWriter
+	r      *http.Request
+	req    Request
+	route  route
+	speech speech
+	fault  *Fault // one that spoils the answer; nil for none
+	seq    int64  // in the ledger, once the limits have judged
 }
 
 // faulted asks Config.Fault and reports whether that answered the request.
-func (s *Server) faulted(w http.ResponseWriter, req Request) bool {
-	fault, bad := guard("Fault", func() *Fault { return s.config.Fault(req) })
-	arrival := Arrival{Key: req.Key, Model: req.Model, PromptTokens: req.PromptTokens, Faulted: true}
+func (c *call) faulted() bool {
+	fault, bad := guard("Fault", func() *Fault { return c.server.config.Fault(c.req) })
+	arrival := Arrival{
+		Key: c.req.Key, Path: c.req.Path, Model: c.req.Model, PromptTokens: c.req.PromptTokens, Faulted: true,
+	}
 	switch {
 	case bad != nil:
 		arrival.Status = bad.status
-		s.note(arrival)
-		bad.write(w)
-	case fault != nil:
-		arrival.Status = fault.status()
-		s.note(arrival)
-		fault.write(w)
-	default:
+		c.server.note(arrival)
+		c.fail(bad)
+		return true
+	case fault == nil:
 		return false
 	}
+	c.fault = fault
+	if fault.Admit {
+		return false
+	}
+	f := fault.failure(c.speech)
+	if fault.Break != BreakHeader {
+		arrival.Status = f.status
+	}
+	c.server.note(arrival)
+	if !c.server.sleep(c.r, fault.Delay) {
+		return true
+	}
+	body := []byte(fault.Body)
+	if len(body) == 0 && f.status >= http.StatusBadRequest {
+		body = encode(c.speech.failure(f, 0))
+	}
+	contentType := jsonType
+	if f.status >= http.StatusBadRequest {
+		contentType = c.speech.errorType
+	}
+	c.send(f.status, contentType, body)
 	return true
 }
 
-// answer serves the nth admitted call.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, req Request, seq int64, nth uint64) {
-	latency, bad := guard("Latency", func() time.Duration { return draw(s.config.Latency, s.config.Seed, nth) })
-	if bad == nil && !s.pause(w, r, seq, latency) {
-		return
-	}
-	var reply string
-	if bad == nil {
-		reply, bad = guard("Reply", func() string { return s.config.Reply(req) })
-	}
-	switch {
-	case bad != nil:
-		s.end(seq, bad.status)
-		bad.write(w)
-	case r.Context().Err() == nil:
-		advice := s.end(seq, http.StatusOK)
-		s.setHeaders(w.Header(), advice, seq)
-		writeJSON(w, http.StatusOK, newChatAnswer(req, reply, seq, time.Now()))
-	}
-}
-
-// refuse answers a request that a limit turned away.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, req Request, seq int64, refusal Refusal) {
-	if !s.pause(w, r, seq, s.config.RefusalLatency) {
-		return
-	}
-	advice := s.end(seq, http.StatusTooManyRequests)
-	s.setHeaders(w.Header(), advice, seq)
-	if refusal != RefusedConcurrency {
-		advice.setRetryAfter(w.Header(), s.config.RetryAfter)
-	}
-	tooMany(refusal, req.Model).write(w)
-}
-
-// pause waits for d. It reports false when there is nothing more to do: the
-// client went away, or the server was closed and said so.
-func (s *Server) pause(w http.ResponseWriter, r *http.Request, seq int64, d time.Duration) bool {
-	if d <= 0 {
-		return true
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-r.Context().Done():
-		return false
-	case <-s.closing:
-		s.end(seq, http.StatusServiceUnavailable)
-		errClosed().write(w)
-		return false
-	}
-}
-
-// setHeaders adds what answers and refusals have in common.
-func (s *Server) setHeaders(h http.Header, a advice, seq int64) {
-	h.Set("X-Request-Id", fmt.Sprintf("req_%012d", seq))
-	if s.config.Headers {
-		a.setQuota(h)
+// judged lets the limits judge the call and answers accordingly.
+func (c *call) judged() {
+	seq, nth, refusal := c.server.arrive(c.req, c.speech.reserved(c.req))
+	c.seq = seq
+	defer c.end(0, 0, false) // whatever has not ended by then was given up
+	if refusal == NotRefused {
+		c.answer(nth)
+	} else {
+		c.refuse(refusal)
 	}
 }

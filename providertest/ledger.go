@@ -14,11 +14,22 @@ type Arrival struct {
 	// Done is when its answer was ready to write, or the request was given up;
 	// zero while it is in progress.
 	Done time.Time
-	// Key, Model and PromptTokens are the request's; see [Request]. A malformed
-	// request has only its Key.
+	// Key, Path, Model and PromptTokens are the request's; see [Request]. A
+	// malformed request has only its Path and the Key of its header.
 	Key          string
+	Path         string
 	Model        string
 	PromptTokens int
+	// Attempt counts the arrivals with the same Key, from 1; 0 without a key.
+	Attempt int
+	// Reserved is what the limits on tokens took at its arrival, or would have
+	// taken of one that was refused: Input is the prompt and Output the
+	// request's MaxTokens. Total is the larger of the two for OpenAI, Groq and
+	// where no other is named, their sum for Azure, Anthropic and Mistral, and
+	// the prompt alone for Gemini.
+	Reserved Tokens
+	// Used is what they took in the end, of an admitted call that is done.
+	Used Tokens
 	// Status is the HTTP status of the answer; 0 while there is none, and for
 	// ever if the client went away first.
 	Status int
@@ -32,7 +43,8 @@ type Arrival struct {
 	// itself included if it was admitted.
 	InFlight int
 	// Aborted says that it was admitted but not served: its client went away,
-	// the server was closed (Status 503), or Reply or Latency panicked (500).
+	// the server was closed (Status 503), Reply or Latency panicked (500), or
+	// its Fault broke off the answer (200, or 0 before the header).
 	Aborted bool
 }
 
@@ -49,7 +61,7 @@ type Counts struct {
 	Admitted int // let in by the limits
 	Refused  int // answered 429 by the limits
 	Faulted  int // answered by Config.Fault
-	Invalid  int // malformed: 400, 404, 405 or 413
+	Invalid  int // malformed: 400, 404, 405 or 413; or Config.Key panicked: 500
 	Served   int // admitted and answered in full
 	Aborted  int // admitted and never served
 	InFlight int // admitted and not yet done

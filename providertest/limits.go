@@ -11,7 +11,14 @@ import (
 // The rate-limit headers describe the tighter of Rate and Window: the one with
 // fewer requests remaining, then the one that takes longer to refill. The limit
 // is a bucket's Burst or a window's Max; the reset is the time to a full refill.
+// Limits on tokens have headers of their own where the dialect has them.
 // Concurrency is in no header.
+//
+// Limits on tokens take at a request's arrival what it might use, and settle to
+// what it did use when it is done: a call that used less gives back, one that
+// used more leaves a debt of up to a full bucket. What is reserved depends on
+// the route and the [Dialect]; see [Arrival.Reserved]. A call that is not served
+// is charged its prompt and what was streamed of its answer.
 type Limits struct {
 	// Concurrency is how many admitted calls may be in flight.
 	Concurrency int
@@ -19,6 +26,12 @@ type Limits struct {
 	Rate TokenBucket
 	// Window refills all at once.
 	Window FixedWindow
+	// Tokens, InputTokens and OutputTokens count tokens instead of requests:
+	// Max per Per, Burst in a full bucket. A request that reserves more than
+	// Burst is refused for ever. OpenAI has the first, Anthropic the others.
+	Tokens       TokenBucket
+	InputTokens  TokenBucket
+	OutputTokens TokenBucket
 }
 
 // TokenBucket admits Burst requests at once and Max per Per in the long run. It
@@ -48,26 +61,29 @@ const longest = 366 * 24 * time.Hour
 func (l Limits) validate() error {
 	return errors.Join(
 		notNegative("Limits.Concurrency", l.Concurrency),
-		l.Rate.validate(),
+		l.Rate.validate("Limits.Rate"),
 		l.Window.validate(),
+		l.Tokens.validate("Limits.Tokens"),
+		l.InputTokens.validate("Limits.InputTokens"),
+		l.OutputTokens.validate("Limits.OutputTokens"),
 	)
 }
 
-func (t TokenBucket) validate() error {
+func (t TokenBucket) validate(field string) error {
 	if t == (TokenBucket{}) {
 		return nil
 	}
 	sound := errors.Join(
-		validateRate("Limits.Rate", t.Max, t.Per),
-		notNegative("Limits.Rate.Burst", t.Burst),
+		validateRate(field, t.Max, t.Per),
+		notNegative(field+".Burst", t.Burst),
 	)
 	switch {
 	case sound != nil:
 		return sound
 	case time.Duration(t.Max) > t.Per/time.Microsecond:
-		return &ConfigError{Field: "Limits.Rate.Max", Problem: "must not exceed one request per microsecond"}
+		return &ConfigError{Field: field + ".Max", Problem: "must not exceed one per microsecond"}
 	case time.Duration(t.burst()) > longest/t.interval():
-		return &ConfigError{Field: "Limits.Rate.Burst", Problem: "must refill within 366 days"}
+		return &ConfigError{Field: field + ".Burst", Problem: "must refill within 366 days"}
 	}
 	return nil
 }

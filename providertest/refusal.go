@@ -8,18 +8,24 @@ import (
 )
 
 // Refusal is the limit that refused a request. Where several would, it is the
-// one with the longest wait; RefusedConcurrency only when the others had room.
+// one with the longest wait; RefusedConcurrency only when the others had room,
+// and RefusedTooLarge before all, since no wait helps.
 type Refusal uint8
 
 // The limits that refuse.
 const (
-	NotRefused         Refusal = iota
-	RefusedRate                // Limits.Rate had no request left
-	RefusedWindow              // Limits.Window was used up
-	RefusedConcurrency         // Limits.Concurrency calls were in flight
+	NotRefused          Refusal = iota
+	RefusedRate                 // Limits.Rate had no request left
+	RefusedWindow               // Limits.Window was used up
+	RefusedConcurrency          // Limits.Concurrency calls were in flight
+	RefusedTokens               // Limits.Tokens had too few left
+	RefusedInputTokens          // Limits.InputTokens had too few left
+	RefusedOutputTokens         // Limits.OutputTokens had too few left
+	RefusedTooLarge             // a limit on tokens holds too few even when it is full
 )
 
-// String returns "none", "rate", "window" or "concurrency".
+// String returns "none", "rate", "window", "concurrency", "tokens", "input
+// tokens", "output tokens" or "too large".
 func (r Refusal) String() string {
 	switch r {
 	case NotRefused:
@@ -30,6 +36,14 @@ func (r Refusal) String() string {
 		return "window"
 	case RefusedConcurrency:
 		return "concurrency"
+	case RefusedTokens:
+		return "tokens"
+	case RefusedInputTokens:
+		return "input tokens"
+	case RefusedOutputTokens:
+		return "output tokens"
+	case RefusedTooLarge:
+		return "too large"
 	}
 	return "Refusal(" + strconv.Itoa(int(r)) + ")"
 }
@@ -59,30 +73,16 @@ func (r RetryAfter) validate() error {
 
 // advice is what the server may tell about its limits, true at one instant.
 type advice struct {
-	wait     time.Duration // until rate and window admit a request
+	at       time.Time
+	wait     time.Duration // until rate, window and tokens admit the same request
+	charged  Tokens        // what the request reserved or, when it is done, used
 	quota    quota
 	hasQuota bool
+	tokens   [tokenLimits]quota // of each limit on tokens; its limit is 0 where there is none
 }
 
-// setQuota adds the rate-limit headers.
-func (a advice) setQuota(h http.Header) {
-	if !a.hasQuota {
-		return
-	}
-	h.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(a.quota.limit))
-	h.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(a.quota.remaining))
-	h.Set("X-Ratelimit-Reset-Requests", (time.Duration(ceil(a.quota.reset, time.Millisecond)) * time.Millisecond).String())
-}
-
-// setRetryAfter adds the wait in the form that the configuration asks for.
-func (a advice) setRetryAfter(h http.Header, form RetryAfter) {
-	if form == RetryAfterMillis {
-		h.Set("Retry-After-Ms", strconv.FormatInt(ceil(a.wait, time.Millisecond), 10))
-	}
-	if form != NoRetryAfter {
-		h.Set("Retry-After", strconv.FormatInt(ceil(a.wait, time.Second), 10))
-	}
-}
+// knowsWait reports whether a wait would help, and is known.
+func (r Refusal) knowsWait() bool { return r != RefusedConcurrency && r != RefusedTooLarge }
 
 // ceil returns d in whole units, rounded up.
 func ceil(d, unit time.Duration) int64 { return int64((d + unit - 1) / unit) }
@@ -90,12 +90,19 @@ func ceil(d, unit time.Duration) int64 { return int64((d + unit - 1) / unit) }
 // tooMany is the body of a refusal. Its text gives away no number: the limits
 // are hidden, and advice belongs in headers.
 func tooMany(refusal Refusal, model string) *failure {
-	f := &failure{status: http.StatusTooManyRequests, kind: "requests", code: "rate_limit_exceeded"}
-	if refusal == RefusedConcurrency {
-		f.kind = "concurrency"
+	f := &failure{status: http.StatusTooManyRequests, cause: tooManyRequests, kind: "requests", code: "rate_limit_exceeded"}
+	switch refusal {
+	case RefusedConcurrency:
+		f.cause, f.kind = tooManyInFlight, "concurrency"
 		f.message = fmt.Sprintf("Too many concurrent requests for %s. Wait until one of them has finished.", model)
-		return f
+	case RefusedTokens, RefusedInputTokens, RefusedOutputTokens:
+		f.cause, f.kind = tooManyTokens, "tokens"
+		f.message = fmt.Sprintf("Rate limit reached for %s on %s. Please try again later.", model, refusal)
+	case RefusedTooLarge:
+		f.cause, f.kind = tooLarge, "tokens"
+		f.message = fmt.Sprintf("Request too large for %s on tokens. It must be reduced in order to run.", model)
+	case NotRefused, RefusedRate, RefusedWindow:
+		f.message = fmt.Sprintf("Rate limit reached for %s on requests. Please try again later.", model)
 	}
-	f.message = fmt.Sprintf("Rate limit reached for %s on requests. Please try again later.", model)
 	return f
 }

@@ -132,7 +132,9 @@ func TestConcurrencyRefusalKnowsNoWait(t *testing.T) {
 func TestRefusalNames(t *testing.T) {
 	for want, r := range map[string]providertest.Refusal{
 		"none": providertest.NotRefused, "rate": providertest.RefusedRate, "window": providertest.RefusedWindow,
-		"concurrency": providertest.RefusedConcurrency, "Refusal(9)": 9,
+		"concurrency": providertest.RefusedConcurrency, "tokens": providertest.RefusedTokens,
+		"input tokens": providertest.RefusedInputTokens, "output tokens": providertest.RefusedOutputTokens,
+		"too large": providertest.RefusedTooLarge, "Refusal(9)": 9,
 	} {
 		require.Equal(t, want, r.String())
 	}

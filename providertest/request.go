@@ -11,21 +11,32 @@ import (
 // Request is one well-formed call, as Reply and Fault see it.
 type Request struct {
 	// Key names the item that the client works on: the header Idempotency-Key
-	// or, failing that, X-Client-Request-Id. It is empty without either. All
-	// attempts at one item should carry the same key.
+	// or, failing that, X-Client-Request-Id; or what [Config.KeyOf] says. It is
+	// empty without any. All attempts at one item should carry the same key.
 	Key string
+	// Path is the route, such as "/v1/chat/completions".
+	Path string
 	// Model is the model asked for; any name is served.
 	Model string
-	// Messages is the conversation, never empty.
+	// Messages is the conversation, never empty. Anthropic's system prompt is
+	// its first message. For embeddings each input is a message with the role
+	// "input".
 	Messages []Message
 	// MaxTokens bounds the reply, in tokens; 0 means that the request sets no
 	// bound.
 	MaxTokens int
 	// PromptTokens is what the server charges for the messages: a token for
-	// every four characters begun, and four for each message.
+	// every four characters begun, and four for each message that is no input
+	// of an embedding.
 	PromptTokens int
+	// Stream says that the answer is to come as server-sent events.
+	Stream bool
 	// Header is a copy of the request's header.
 	Header http.Header
+
+	usage      bool // of a chat that is streamed: tell the usage at its end
+	dimensions int  // of embeddings
+	base64     bool // of embeddings
 }
 
 // Message is one turn of a conversation.
@@ -39,28 +50,33 @@ const maxBody = 4 << 20
 
 // readRequest routes, reads and parses one HTTP request. The request it returns
 // has its Key and Header also when there is a failure.
-func readRequest(w http.ResponseWriter, r *http.Request) (Request, *failure) {
+func (s *Server) readRequest(w http.ResponseWriter, r *http.Request) (Request, route, *failure) {
 	req := Request{
 		Key:    cmp.Or(r.Header.Get("Idempotency-Key"), r.Header.Get("X-Client-Request-Id")),
+		Path:   r.URL.Path,
 		Header: r.Header.Clone(),
 	}
-	if r.URL.Path != chatPath {
-		return req, unknownRoute(r)
+	to, ok := routeOf(r.URL.Path)
+	if !ok {
+		return req, to, unknownRoute(r)
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		return req, wrongMethod(r)
+		return req, to, wrongMethod(r)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return req, bodyTooLarge(tooLarge.Limit)
+		return req, to, bodyTooLarge(tooLarge.Limit)
 	case err != nil:
-		return req, invalid("", "The request body could not be read.")
+		return req, to, invalid("", "The request body could not be read.")
 	}
-	bad := parseChat(body, &req)
-	return req, bad
+	bad := to.parse(body, &req)
+	if bad == nil && s.config.KeyOf != nil {
+		req.Key, bad = guard("KeyOf", func() string { return s.config.KeyOf(req) })
+	}
+	return req, to, bad
 }
 
 // textTokens estimates the tokens of a text: one for every four characters begun.

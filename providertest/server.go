@@ -92,7 +92,7 @@ func (s *Server) SetLimits(limits Limits) error {
 }
 
 // Ledger returns a copy of everything that has arrived so far. The server keeps
-// every arrival, about 200 bytes and its key, until it is itself dropped. A
+// every arrival, about 300 bytes and its key, until it is itself dropped. A
 // client that hangs up is noticed a little later: Close first for the last word.
 func (s *Server) Ledger() Ledger {
 	s.mu.Lock()

@@ -1,7 +1,6 @@
 package providertest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,11 @@ import (
 // whatever host it names, in the caller's goroutine and without a socket. Limits
 // and ledger are those of URL. A request whose context ends fails with the
 // context's cause. It does not interrupt a request body that blocks.
+//
+// A stream, and every answer of a server with Config.Fault, is written in a
+// goroutine of its own, which ends with the answer, when its body is closed, or
+// with the server. An answer that breaks off fails with
+// [io.ErrUnexpectedEOF].
 func (s *Server) Transport() http.RoundTripper { return transport{server: s} }
 
 type transport struct{ server *Server }
@@ -32,7 +36,8 @@ func (t transport) RoundTrip(out *http.Request) (*http.Response, error) {
 	if t.server.isClosed() {
 		return nil, fmt.Errorf("providertest: %w", http.ErrServerClosed)
 	}
-	in := out.Clone(ctx)
+	inner, cancel := context.WithCancel(ctx)
+	in := out.Clone(inner)
 	in.RequestURI = out.URL.RequestURI()
 	if in.Header == nil {
 		in.Header = http.Header{}
@@ -40,37 +45,24 @@ func (t transport) RoundTrip(out *http.Request) (*http.Response, error) {
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
-	rec := &recorder{header: http.Header{}}
-	t.server.serve(rec, in)
-	if rec.status == 0 { // nothing written: the client is gone
+	rec := newRecorder(cancel, func() error { return context.Cause(ctx) })
+	req, to, bad := t.server.readRequest(rec, in)
+	run := func() {
+		defer cancel()
+		rec.record(func() { t.server.handle(rec, in, req, to, bad) })
+	}
+	if req.Stream || t.server.config.Fault != nil {
+		go run()
+		<-rec.sent
+	} else {
+		run()
+	}
+	res := rec.response(out)
+	switch {
+	case res != nil:
+		return res, nil
+	case ctx.Err() != nil: // nothing written: the client is gone
 		return nil, context.Cause(ctx)
 	}
-	return rec.response(out), nil
-}
-
-// recorder is a ResponseWriter that keeps the answer.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(status int) { r.status = status }
-
-func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
-
-func (r *recorder) response(req *http.Request) *http.Response {
-	return &http.Response{
-		Status:        fmt.Sprintf("%d %s", r.status, http.StatusText(r.status)),
-		StatusCode:    r.status,
-		Proto:         "HTTP/1.1",
-		ProtoMajor:    1,
-		ProtoMinor:    1,
-		Header:        r.header,
-		Body:          io.NopCloser(&r.body),
-		ContentLength: int64(r.body.Len()),
-		Request:       req,
-	}
+	return nil, fmt.Errorf("providertest: connection cut before the header: %w", io.ErrUnexpectedEOF)
 }
