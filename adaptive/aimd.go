@@ -7,6 +7,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/learn"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -33,10 +34,10 @@ const (
 	mildBackoff  = 0.9 // for Overloaded: it is the service that is full, not our share
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = 30 * time.Second
-	longestGate  = 31 * 24 * time.Hour // nobody means more than a month
-	widest       = 1 << 30             // an unbounded Max: a float64 holds it exactly, an int on every platform
-	slowDownFor  = 15 * time.Minute    // how long nothing grows after a ramp too steep: OpenAI's advice
-	upwardJitter = 0.1                 // the gate opens up to a tenth later, so that processes do not return as one
+	longestGate  = 31 * 24 * time.Hour         // nobody means more than a month
+	widest       = 1 << 30                     // an unbounded Max: a float64 holds it exactly, an int on every platform
+	slowDownFor  = learn.SlowFor * time.Second // how long nothing grows after a ramp too steep
+	upwardJitter = 0.1                         // the gate opens up to a tenth later, so that processes do not return as one
 )
 
 // FieldError is one field of a configuration that cannot be used. Constructors

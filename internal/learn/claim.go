@@ -7,8 +7,7 @@ import "math"
 // below it ends the refusals. A rate refuses at any level, goes on after the cut,
 // and refuses most where calls crowd. Noise refuses even a call that is alone.
 type Claim struct {
-	at     float64 // when it was made
-	sent   float64 // calls since then
+	sent   float64 // calls since it was made
 	epochs float64 // with a refusal
 	level  float64 // where it was claimed
 	hits   float64 // refusals by then
@@ -96,7 +95,7 @@ func (c *Claim) Repeated() bool { return c.same >= sameEpochs }
 
 // Begin claims a cap at the level of the call x; hits were refused so far.
 func (c *Claim) Begin(x Call, hits float64) {
-	c.at, c.sent, c.epochs, c.level, c.hits = x.At, 0, 0, float64(x.Others), hits
+	c.sent, c.epochs, c.level, c.hits = 0, 0, float64(x.Others), hits
 	c.again, c.share, c.lonely, c.crowds = 0, 0, 0, 0
 }
 

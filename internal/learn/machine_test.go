@@ -435,7 +435,7 @@ func TestARefusedKnockEndsNoClosure(t *testing.T) {
 func TestSlowDownWithATerminalWaitCountsToo(t *testing.T) {
 	r := cutOnce(Config{}, Refusal{Asked: 1})
 	r.Closed(3, 3600, true)
-	assert.InDelta(t, 3+slowFor, r.slowBy, 1e-9)
+	assert.InDelta(t, 3+SlowFor, r.slowBy, 1e-9)
 }
 
 // The bound does not grow meanwhile, so there is nothing to wake up for.
@@ -444,7 +444,7 @@ func TestNobodyWakesUpWhileGrowthIsStopped(t *testing.T) {
 	r.Wait(3.5, 100, r.InFlight())
 	r.Refused(3.6, r.send(3.5), Refusal{Asked: 1, Cap: true, Slow: true})
 	now := 10.0
-	assert.GreaterOrEqual(t, r.Wait(now, 100, r.InFlight()), 3.6+slowFor-now)
+	assert.GreaterOrEqual(t, r.Wait(now, 100, r.InFlight()), 3.6+SlowFor-now)
 	assert.Equal(t, ByFlight, r.Bound())
 }
 
@@ -483,4 +483,59 @@ func TestAWindowThatIsMeasuredExplainsWhatWasRefused(t *testing.T) {
 	r.Calls.Set(100, 20)
 	r.opened(61)
 	assert.Zero(t, r.noise.unexplained)
+}
+
+// What speaks against a claim, and how a bound hovers, is left out with the rest.
+func TestEveryPieceIsToldWhatIsLeftOut(t *testing.T) {
+	for _, rule := range AllRules() {
+		m := New(Config{Initial: 1, Max: 2, Off: rule})
+		for _, off := range []Rules{m.off, m.Door.off, m.quota.off, m.Calls.off, m.Tokens.off, m.claim.off, m.Flight.off} {
+			assert.Equal(t, rule, off)
+		}
+	}
+}
+
+func TestAClaimWithoutTheRules(t *testing.T) {
+	k, x := claimedAtTen(400)
+	k.off, x.Others = LonelyRule|CrowdRule, 0
+	for range 5 {
+		assert.True(t, k.Holds(x, x.At-9, 1, 9))
+	}
+	k.crowds = 1
+	k.weighCrowd(x)
+	assert.InDelta(t, 1, k.crowds, 1e-9)
+}
+
+// Marks within 4 % agree, until there is another rate.
+func TestMarksThatAgreeMakeARiseCheaperToProve(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 1})
+	now := 2.1
+	mark := func() {
+		pace := r.Calls.Pace()
+		for range 100 {
+			now += margin / pace
+			r.Wait(now, 100, 0)
+			r.send(now)
+		}
+		r.Refused(now, r.last, Refusal{Asked: 0.1})
+	}
+	mark()
+	assert.False(t, r.Calls.Agreed)
+	for range 3 {
+		mark()
+	}
+	assert.True(t, r.Calls.Agreed)
+	r.Calls.Set(3, 20)
+	assert.False(t, r.Calls.Agreed, "about another rate")
+}
+
+func TestTheBoundInFlightDoesNotGrowEither(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		r := cutOnce(Config{}, Refusal{Asked: 1, Slow: slow})
+		r.Flight.Hover(10)
+		before := r.Flight.Hovers()
+		call := r.send(5)
+		r.Answered(6, call, Answer{Used: 100, InFlight: 9})
+		assert.Equal(t, slow, r.Flight.Hovers() == before)
+	}
 }

@@ -39,7 +39,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	}
 	m.account(now, c, &r)
 	if r.Slow {
-		m.slowBy = now + slowFor
+		m.slowBy = now + SlowFor
 	}
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
 	if r.Mild {
@@ -91,16 +91,16 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 	m.Tokens.Return(c.Tokens)
 }
 
-// slowFor is for how long a provider wants no growth that calls a ramp too
+// SlowFor is for how long a provider wants no growth that calls a ramp too
 // steep, in seconds. Source: OpenAI's guide to rate limits, 2026-07.
-const slowFor = 15 * 60
+const SlowFor = 15 * 60
 
 // Closed says that the provider asks for so long a wait that no call sits it
 // out. That measures no rate.
 func (m *Machine) Closed(now, asked float64, slow bool) {
 	m.hits++
 	if slow {
-		m.slowBy = now + slowFor
+		m.slowBy = now + SlowFor
 	}
 	m.Door.Closed(now, asked, m.luck.Float64())
 }
