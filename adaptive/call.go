@@ -25,6 +25,12 @@ type call struct {
 	sent throttle.Sent // what was noted of the permit, once it was taken over
 }
 
+func (l *Limiter) newCall(ctx context.Context, c throttle.Cost, p throttle.Permit) *call {
+	k := &call{Context: ctx, limiter: l, permit: p, outer: callOf(ctx)}
+	k.used = c // of a permit that was taken over, another cost is reserved
+	return k
+}
+
 type callKey struct{}
 
 // Value makes the call findable by callOf.
@@ -105,13 +111,17 @@ func Use(ctx context.Context, actual throttle.Cost) {
 // to tell of a refusal.
 func Report(ctx context.Context, f Feedback) {
 	if c := callOf(ctx); c != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if f.Used != (throttle.Cost{}) {
-			c.used = f.Used
-		}
-		c.told = &f
+		c.report(f)
 	}
+}
+
+func (c *call) report(f Feedback) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.Used != (throttle.Cost{}) {
+		c.used = f.Used
+	}
+	c.told = &f
 }
 
 // Abandon gives the permit of the call in ctx back before the call has

@@ -54,8 +54,7 @@ func (l *Limiter) attempt(ctx context.Context, c throttle.Cost, fn func(context.
 	if err != nil {
 		return false, err
 	}
-	k := &call{Context: ctx, limiter: l, permit: permit, outer: callOf(ctx)}
-	k.used = c // of a permit that was taken over, another cost is reserved
+	k := l.newCall(ctx, c, permit)
 	returned := false
 	defer func() {
 		if !returned && k.handed.CompareAndSwap(false, true) {
@@ -64,10 +63,14 @@ func (l *Limiter) attempt(ctx context.Context, c throttle.Cost, fn func(context.
 	}()
 	err = fn(k) //nolint:contextcheck // k is ctx
 	returned = true
+	return l.conclude(k, err, wait)
+}
 
+// conclude ends the attempt k, which came to err.
+func (l *Limiter) conclude(k *call, err error, wait *retryWait) (again bool, _ error) {
 	f := k.judge(err)
-	r := l.finish(ctx, k, f)
-	l.tell(ctx, r, f)
+	r := l.finish(k.Context, k, f)
+	l.tell(k.Context, r, f)
 	switch {
 	case f.Verdict == Terminal:
 		return false, l.exhausted(f.Err)

@@ -119,7 +119,7 @@ type Event struct {
 	Time time.Time
 	// Kind says what happened.
 	Kind Kind
-	// Source is the name of the limiter, breaker, node or flow that tells.
+	// Source is the name of the limiter, breaker, node, flow or service that tells.
 	Source string
 	// Index is the position of the item, from 0, or NoIndex. Mind that the
 	// zero Event has Index 0, which is an item: use New.
@@ -137,6 +137,8 @@ type Event struct {
 	Reason string
 	// Err is the error that goes with it, or nil.
 	Err error
+	// Request is what a NetRequest tells besides, and nil for every other kind.
+	Request *Request
 }
 
 // New returns an event that concerns no item: Index is [NoIndex].

@@ -28,7 +28,8 @@ func WithLevel(f func(e Event) slog.Level) SlogOption {
 // time, or the present if the event has none, and these attributes, each only
 // where the event has it: kind, source, index, key, attempt, wait, from and to
 // (both or none), reason, err. The attribute err holds the error itself, so
-// that a ReplaceAttr function sees it.
+// that a ReplaceAttr function sees it. A [NetRequest] has these too: id, run, host,
+// method, url, proto, status, first_byte, waited, where it has them, and sent, received, cached, reused.
 //
 // It is as fast and as safe for concurrent use as the handler of l: put a
 // handler that may block behind [NewBuffer].
@@ -92,6 +93,9 @@ func attrs(e Event) []slog.Attr {
 	if e.Err != nil {
 		as = append(as, slog.Any("err", e.Err))
 	}
+	if e.Request != nil {
+		as = e.Request.attrs(as)
+	}
 	return as
 }
 
@@ -99,11 +103,11 @@ func attrs(e Event) []slog.Attr {
 //
 //   - Error: a limiter closed, which somebody has to look after;
 //   - Warn: a cut, a preset that is out of date, a breaker that opened, an item that failed or was abandoned,
-//     a node or flow that ended with an error;
+//     a node, flow or request that ended with an error;
 //   - Info: a hit (there is one for every refused call, and headrace deals with
 //     it), a recovery, a breaker that is half-open or closed, a node or flow
 //     that ended well, and kinds that this version does not know;
-//   - Debug: starts, steps, items done and items retried.
+//   - Debug: starts, steps, items done and items retried, requests that ended without an error.
 func DefaultLevel(e Event) slog.Level {
 	switch e.Kind {
 	case LimiterClosed:
@@ -115,6 +119,11 @@ func DefaultLevel(e Event) slog.Level {
 			return slog.LevelWarn
 		}
 		return slog.LevelInfo
+	case NetRequest:
+		if e.Err != nil {
+			return slog.LevelWarn
+		}
+		return slog.LevelDebug
 	case LimiterHit, LimiterRecovery, BreakerHalfOpen, BreakerClosed:
 		return slog.LevelInfo
 	case NodeStarted, FlowStarted, FlowStep, ItemDone, ItemRetry:
