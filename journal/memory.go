@@ -1,0 +1,277 @@
+package journal
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Memory is a Journal for as long as the process lives: for tests, and for runs
+// that follow each other in one process.
+type Memory struct {
+	mu     sync.Mutex // guards everything below
+	closed bool
+	parts  map[Part]*part
+	laws   map[string]Law
+}
+
+type part struct {
+	version string
+	mark    string
+	changed time.Time
+	records map[item]*Record
+}
+
+// item is a Key within its part.
+type item struct {
+	content    string
+	occurrence int64
+}
+
+// NewMemory returns an empty one.
+func NewMemory() *Memory {
+	return &Memory{parts: map[Part]*part{}, laws: map[string]Law{}}
+}
+
+// Open implements Journal.
+func (m *Memory) Open(ctx context.Context, p Part, version string, at time.Time) (Progress, error) {
+	if err := p.Validate(); err != nil {
+		return Progress{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usableLocked(ctx); err != nil {
+		return Progress{}, err
+	}
+	known, ok := m.parts[p]
+	switch {
+	case !ok:
+		known = &part{version: version, changed: at.Truncate(time.Microsecond), records: map[item]*Record{}}
+		m.parts[p] = known
+	case known.version != version:
+		return Progress{}, &VersionError{Part: p, Recorded: known.version, Wanted: version}
+	}
+	return known.progress(), nil
+}
+
+func (p *part) progress() Progress {
+	at := Progress{Mark: p.mark}
+	for _, r := range p.records {
+		switch r.State {
+		case Pending:
+			at.Pending++
+		case Done:
+			at.Done++
+		case Failed:
+			at.Failed++
+		case Unknown:
+		}
+	}
+	return at
+}
+
+// Begin implements Journal.
+func (m *Memory) Begin(ctx context.Context, k Key, at time.Time, retry bool) (Record, error) {
+	if err := k.Validate(); err != nil {
+		return Record{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p, err := m.openLocked(ctx, k.Part)
+	if err != nil {
+		return Record{}, err
+	}
+	at = at.Truncate(time.Microsecond)
+	name := item{k.Content, k.Occurrence}
+	r, ok := p.records[name]
+	if !ok {
+		p.records[name] = &Record{Key: k, State: Pending, Begun: at}
+		p.changed = latest(p.changed, at)
+		return Record{Key: k}, nil
+	}
+	was := r.copy()
+	if r.State == Failed && retry {
+		*r = Record{Key: k, State: Pending, Attempts: r.Attempts, Begun: at}
+		p.changed = latest(p.changed, at)
+	}
+	return was, nil
+}
+
+// Finish implements Journal.
+func (m *Memory) Finish(ctx context.Context, p Part, mark string, records ...Record) (refused []Record, err error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	for i := range records {
+		if err := records[i].Validate(p); err != nil {
+			return nil, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of, err := m.openLocked(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	for i := range records {
+		r := &records[i]
+		known, ok := of.records[item{r.Key.Content, r.Key.Occurrence}]
+		switch {
+		case !ok:
+			refused = append(refused, Record{Key: r.Key})
+		case known.State != Pending:
+			refused = append(refused, known.copy())
+		default:
+			begun := known.Begun
+			*known = r.copy()
+			known.Begun, known.Ended = begun, r.Ended.Truncate(time.Microsecond)
+			of.changed = latest(of.changed, known.Ended)
+		}
+	}
+	if mark != "" {
+		of.mark = mark
+	}
+	return refused, nil
+}
+
+// All implements Journal. It yields the records of the moment at which the loop begins.
+func (m *Memory) All(ctx context.Context, p Part) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		records, err := m.recordsOf(ctx, p)
+		if err != nil {
+			yield(Record{}, err)
+			return
+		}
+		for _, r := range records {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Memory) recordsOf(ctx context.Context, p Part) (all []Record, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usableLocked(ctx); err != nil {
+		return nil, err
+	}
+	for at, of := range m.parts {
+		if at.Run != p.Run || p.Node != "" && at.Node != p.Node {
+			continue
+		}
+		for _, r := range of.records {
+			all = append(all, r.copy())
+		}
+	}
+	return all, nil
+}
+
+// SaveLaw implements LawKeeper.
+func (m *Memory) SaveLaw(ctx context.Context, limiter string, saved Law) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usableLocked(ctx); err != nil {
+		return err
+	}
+	m.laws[limiter] = Law{State: bytes.Clone(saved.State), At: saved.At.Truncate(time.Microsecond)}
+	return nil
+}
+
+// LoadLaw implements LawKeeper.
+func (m *Memory) LoadLaw(ctx context.Context, limiter string) (Law, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usableLocked(ctx); err != nil {
+		return Law{}, err
+	}
+	l := m.laws[limiter]
+	l.State = bytes.Clone(l.State)
+	return l, nil
+}
+
+// Runs implements Retainer.
+func (m *Memory) Runs(ctx context.Context) iter.Seq2[Run, error] {
+	return func(yield func(Run, error) bool) {
+		changed, err := m.changes(ctx)
+		if err != nil {
+			yield(Run{}, err)
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(changed)) {
+			if !yield(Run{Name: name, Changed: changed[name]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Memory) changes(ctx context.Context) (map[string]time.Time, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usableLocked(ctx); err != nil {
+		return nil, err
+	}
+	changed := map[string]time.Time{}
+	for p, of := range m.parts {
+		changed[p.Run] = latest(changed[p.Run], of.changed)
+	}
+	return changed, nil
+}
+
+// Forget implements Retainer.
+func (m *Memory) Forget(ctx context.Context, run string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usableLocked(ctx); err != nil {
+		return err
+	}
+	maps.DeleteFunc(m.parts, func(p Part, _ *part) bool { return p.Run == run })
+	return nil
+}
+
+// Close implements Journal, and lets the memory go.
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed, m.parts, m.laws = true, nil, nil
+	return nil
+}
+
+func (m *Memory) usableLocked(ctx context.Context) error {
+	if m.closed {
+		return ErrClosed
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (m *Memory) openLocked(ctx context.Context, p Part) (*part, error) {
+	if err := m.usableLocked(ctx); err != nil {
+		return nil, err
+	}
+	of, ok := m.parts[p]
+	if !ok {
+		return nil, ErrNotOpen
+	}
+	return of, nil
+}
+
+func (r *Record) copy() Record {
+	c := *r
+	c.Value = bytes.Clone(r.Value)
+	return c
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,124 @@
+package journal
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// MaxName is how long the texts of a Key may be, in bytes.
+const MaxName = 1 << 10
+
+// FieldError names a field of a Part, Key or Record that cannot be used.
+// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
+type FieldError = invalid.FieldError
+
+// Part is the share of one node in one run.
+type Part struct {
+	Run  string // it may span any number of processes
+	Node string
+}
+
+// Key names an item of a Part by its content and not by its position, so that
+// the input may grow, or come in another order, from one process to the next.
+type Key struct {
+	Part
+
+	// Content is the item's own key, or a hash of the item.
+	Content string
+	// Occurrence tells items of the same content apart, from 0.
+	Occurrence int64
+}
+
+// State is how far an item has come. From Unknown it goes to Pending, from there
+// to Done or Failed, and from Failed back to Pending when it is tried again. Done is for good.
+type State uint8
+
+// The states.
+const (
+	Unknown State = iota // there is no record
+	Pending              // begun: somebody works on it, or died while at it
+	Done
+	Failed
+)
+
+var stateNames = [...]string{"unknown", "pending", "done", "failed"}
+
+// String returns the state in lower case.
+func (s State) String() string {
+	if int(s) >= len(stateNames) {
+		return fmt.Sprintf("State(%d)", uint8(s))
+	}
+	return stateNames[s]
+}
+
+// Record is what a journal knows of an item.
+type Record struct {
+	Key      Key
+	State    State
+	Value    []byte    // the result of a Done item, as its run has encoded it
+	Err      string    // why a Failed item failed
+	Attempts int       // in all processes so far
+	Begun    time.Time // for the last time
+	Ended    time.Time // zero while it is Pending
+}
+
+// Progress is how far a Part has come.
+type Progress struct {
+	Pending, Done, Failed int64
+	// Mark is the last one that Finish was given: how far the output of the run
+	// had been written by then.
+	Mark string
+}
+
+// Total is how many records there are.
+func (p Progress) Total() int64 { return p.Pending + p.Done + p.Failed }
+
+// Validate returns everything that keeps p from being used, each problem as a *FieldError, or nil.
+func (p Part) Validate() error {
+	problems := invalid.Problems{Owner: "journal"}
+	checkName(&problems, "Run", p.Run)
+	checkName(&problems, "Node", p.Node)
+	return problems.Err()
+}
+
+// Validate returns everything that keeps k from being used, each problem as a *FieldError, or nil.
+func (k Key) Validate() error {
+	problems := invalid.Problems{Owner: "journal"}
+	problems.Add(k.Part.Validate())
+	checkName(&problems, "Content", k.Content)
+	if k.Occurrence < 0 {
+		problems.Addf("Occurrence", "%d is negative; want 0 for the first item of this content", k.Occurrence)
+	}
+	return problems.Err()
+}
+
+// Validate returns everything that keeps Finish from taking r as a record of p, each problem as a *FieldError, or nil.
+func (r *Record) Validate(p Part) error {
+	problems := invalid.Problems{Owner: "journal"}
+	problems.Add(r.Key.Validate())
+	if r.Key.Part != p {
+		problems.Addf("Key", "it is of run %q, node %q; want %q, %q, as all records of one Finish", r.Key.Run, r.Key.Node, p.Run, p.Node)
+	}
+	if r.State != Done && r.State != Failed {
+		problems.Addf("State", "%s; want done or failed", r.State)
+	}
+	if r.Attempts < 0 {
+		problems.Addf("Attempts", "%d is negative", r.Attempts)
+	}
+	return problems.Err()
+}
+
+func checkName(problems *invalid.Problems, field, name string) {
+	switch {
+	case name == "":
+		problems.Addf(field, "it is empty; every record needs one")
+	case len(name) > MaxName:
+		problems.Addf(field, "%d bytes; at most %d can be kept, so hash what is longer", len(name), MaxName)
+	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
+		problems.Addf(field, "%q is no text in UTF-8 without NUL; hash it, or encode it as hex", name[:min(len(name), 32)])
+	}
+}
