@@ -6,13 +6,24 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/occurrence"
+	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 )
 
 // RunOption is a setting of Run.
 type RunOption func(*runSettings)
 
-type runSettings struct{ observer event.Observer }
+type runSettings struct {
+	observer event.Observer
+	run      string
+}
+
+// WithRun names the run for the journals of batches inside: a later process that
+// runs the same under the same name goes on where this one has come to. See node.Batch.WithJournal.
+func WithRun(name string) RunOption {
+	return func(r *runSettings) { r.run = name }
+}
 
 // WithObserver sends everything that happens during the run to o: steps,
 // items, hits, cuts. It must be safe for concurrent use and return at once.
@@ -34,7 +45,10 @@ func Run[S any](ctx context.Context, n node.Node[S], s S, opts ...RunOption) (*R
 	}
 	t := newTally(n.Name())
 	began := time.Now()
-	ctx = event.With(ctx, event.Tee(t, set.observer))
+	ctx = occurrence.With(event.With(ctx, event.Tee(t, set.observer)))
+	if set.run != "" {
+		ctx = journal.WithRun(ctx, set.run)
+	}
 	if ctx.Err() != nil {
 		return t.report(node.Next, time.Since(began)), context.Cause(ctx)
 	}

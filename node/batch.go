@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -30,6 +31,12 @@ type Batch[S, In, Out any] struct {
 	fallback  func(context.Context, In, error) (Out, error)
 
 	placeholder func(In) Out
+
+	journal     journal.Journal // nil: there is none
+	version     string
+	retryFailed bool
+	dedup       bool
+	sink        Sink[In, Out] // nil: there is none
 }
 
 // defaultGrace is how long running items may go on when a run is stopped.
@@ -106,6 +113,7 @@ func (b *Batch[S, In, Out]) Validate() error {
 		if b.cost == nil && b.used == nil {
 			b.checkCosts(p)
 		}
+		b.checkJournal(p)
 		if b.window != 0 && b.window < b.parallel {
 			p.Addf("WithWindow", "%d is below the %d of WithParallel: workers could not all work", b.window, b.parallel)
 		}
@@ -156,8 +164,11 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 	if err != nil {
 		return Next, fmt.Errorf("prep: %w", err)
 	}
-	r := b.report(0)
-	if err := b.collect(ctx, pulled(seq, r.begin), r); err != nil {
+	r := b.report(newResults[In, Out](b.key != nil, 0))
+	if b.sink != nil {
+		r = b.report(newSummary[In, Out]())
+	}
+	if err := b.collect(ctx, pulled(seq), r); err != nil {
 		return Next, err
 	}
 	action, err = b.handler.Post(ctx, s, r)
@@ -177,33 +188,34 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	}
 	finished := b.started(ctx)
 	defer func() { finished(err) }()
-	r := b.report(len(items))
-	if err := b.collect(ctx, &list[In]{begin: r.begin, items: items}, r); err != nil {
+	all := newResults[In, Out](b.key != nil, len(items))
+	r := b.report(all)
+	if err := b.collect(ctx, listed(items), r); err != nil {
 		return nil, err
 	}
-	for i := len(r.results.ins); i < len(items); i++ {
-		r.results.add(items[i])
-		r.results.set(&Result[In, Out]{Index: int64(i), Out: b.standIn(items[i]), Err: r.stopped})
+	for i := len(all.ins); i < len(items); i++ {
+		all.add(item[In]{index: int64(i), in: items[i]})
+		all.set(&Result[In, Out]{Index: int64(i), Out: b.standIn(items[i]), Err: r.stopped})
 	}
-	if r.Counts().Done == int64(len(items)) {
+	if c := r.Counts(); c.Done+c.Resumed == int64(len(items)) {
 		r.stopped = nil // it was stopped after the last item: nothing is missing
 	}
-	return r.results.outs, r.Err()
+	return all.outs, r.Err()
 }
 
-// report returns an empty report with space for expected items.
-func (b *Batch[S, In, Out]) report(expected int) *Report[In, Out] {
-	return &Report[In, Out]{node: b.name, results: newResults[In, Out](b.key != nil, expected)}
+func (b *Batch[S, In, Out]) report(k keeper[In, Out]) *Report[In, Out] {
+	return &Report[In, Out]{node: b.name, results: k}
 }
 
 // collect works on src until the report is complete.
-func (b *Batch[S, In, Out]) collect(ctx context.Context, src source[In], report *Report[In, Out]) error {
-	r, err := b.launch(ctx, src, report)
+func (b *Batch[S, In, Out]) collect(ctx context.Context, open opener[In], report *Report[In, Out]) error {
+	r, err := b.launch(ctx, open, report)
 	if err != nil {
 		return err
 	}
 	r.wait()
 	report.stopped = r.close()
+	report.leftover = r.leftover()
 	return nil
 }
 
@@ -243,7 +255,7 @@ func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error]
 	}
 	finished := b.started(ctx)
 	line := newLine[In, Out](window, b.unordered)
-	r, err := b.launch(ctx, pulled(seq, line.begin), line)
+	r, err := b.launch(ctx, pulled(seq), line)
 	if err != nil {
 		finished(err)
 		return err

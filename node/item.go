@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -13,15 +14,21 @@ import (
 type task[In, Out any] struct {
 	res   Result[In, Out]
 	began time.Time // zero if there is no observer
-	err   error     // the input failed to produce the item
-	hung  error     // another worker was left behind with it
+	key   journal.Key
+	err   error // the input failed to produce the item
+	hung  error // another worker was left behind with it
+
+	earlier  int  // attempts, of earlier runs
+	recorded bool // the journal has it as it is
 }
 
 // next gives w the next item; false if there is none.
 func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
 	it, ok := r.take()
 	if ok {
-		w.busy, w.task = true, task[In, Out]{res: Result[In, Out]{Index: it.index, In: it.in}, began: r.stamp(), err: it.err}
+		w.busy, w.task = true, task[In, Out]{
+			res: Result[In, Out]{Index: it.index, In: it.in}, began: r.stamp(), key: it.key, err: it.err,
+		}
 	}
 	return ok
 }
@@ -45,6 +52,11 @@ func (r *run[S, In, Out]) do(w *worker[In, Out]) (err error) {
 		return t.err
 	}
 	if err = t.hung; err == nil {
+		if r.resume != nil {
+			if done, err := r.recall(t); done {
+				return err
+			}
+		}
 		err = r.try(w)
 	}
 	if err != nil && b.fallback != nil && r.intake.Err() == nil && !tooLate(r.ctx, err) && !w.isLost() {
@@ -65,8 +77,8 @@ func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
 	if stopped := ended(r.ctx); stopped != nil {
 		return stopped
 	}
-	w.said = nil
-	err := r.b.attempts(r.ctx, res.Index, cost, func(ctx context.Context, n int, t breaker.Ticket) error {
+	w.said, w.around = nil, r.inside(&w.task)
+	err := r.b.attempts(w.around, res.Index, cost, func(ctx context.Context, n int, t breaker.Ticket) error {
 		res.Attempts = n
 		w.said = r.exec(ctx, w, t)
 		return w.said
@@ -86,7 +98,7 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breake
 		defer cancel()
 	}
 	w.ticket = t
-	w.ctx, w.admitted = bounded, ctx != r.ctx // a limiter's call has a context of its own; else ctx may lie in a call further out
+	w.ctx, w.admitted = bounded, ctx != w.around // a limiter's call has a context of its own; else ctx may lie in a call further out
 	attempt, ok := w.begin()
 	if !ok {
 		t.Cancel()

@@ -2,7 +2,6 @@ package node
 
 import (
 	"iter"
-	"slices"
 	"sync"
 )
 
@@ -15,6 +14,19 @@ type Counts struct {
 	Resumed int64
 }
 
+func (c *Counts) count(s State) {
+	switch s {
+	case Done:
+		c.Done++
+	case Failed:
+		c.Failed++
+	case Pending:
+		c.Pending++
+	case Resumed:
+		c.Resumed++
+	}
+}
+
 // Report is what became of the items of one run, in the order of the input.
 // It is complete, and safe for concurrent reading, once Post or All has it.
 type Report[In, Out any] struct {
@@ -22,29 +34,27 @@ type Report[In, Out any] struct {
 
 	mu      sync.Mutex // guards everything below
 	closed  bool
-	results results[In, Out]
+	results keeper[In, Out]
 	stopped error // what ended the run early
+
+	leftover int64
 }
 
-// All yields every item that was taken from the input.
-func (r *Report[In, Out]) All() iter.Seq[Result[In, Out]] {
-	return r.where(func(State) bool { return true })
-}
+// All yields every item that was taken from the input; in a run with a sink,
+// the failures that are kept.
+func (r *Report[In, Out]) All() iter.Seq[Result[In, Out]] { return r.results.all() }
 
-// Failed yields the items that failed.
-func (r *Report[In, Out]) Failed() iter.Seq[Result[In, Out]] {
-	return r.where(func(s State) bool { return s == Failed })
-}
+// Failed yields the items that failed; in a run with a sink, the first 100 of them.
+func (r *Report[In, Out]) Failed() iter.Seq[Result[In, Out]] { return r.where(Failed) }
 
-// Pending yields the items that the end of the run left unfinished.
-func (r *Report[In, Out]) Pending() iter.Seq[Result[In, Out]] {
-	return r.where(func(s State) bool { return s == Pending })
-}
+// Pending yields the items that the end of the run left unfinished; in a run
+// with a sink, none: Counts has their number.
+func (r *Report[In, Out]) Pending() iter.Seq[Result[In, Out]] { return r.where(Pending) }
 
-func (r *Report[In, Out]) where(wanted func(State) bool) iter.Seq[Result[In, Out]] {
+func (r *Report[In, Out]) where(wanted State) iter.Seq[Result[In, Out]] {
 	return func(yield func(Result[In, Out]) bool) {
-		for i := range r.results.fates {
-			if wanted(r.results.fates[i].state) && !yield(r.results.at(i)) {
+		for res := range r.results.all() {
+			if res.State == wanted && !yield(res) {
 				return
 			}
 		}
@@ -53,28 +63,15 @@ func (r *Report[In, Out]) where(wanted func(State) bool) iter.Seq[Result[In, Out
 
 // Values returns one Out for each item, in the order of the input. An item that
 // is not done has the zero Out there, or what the handler's Unfinished returns:
-// look at Err before you take them for results.
-func (r *Report[In, Out]) Values() []Out {
-	return slices.Clone(r.results.outs)
-}
+// look at Err before you take them for results. In a run with a sink there are none.
+func (r *Report[In, Out]) Values() []Out { return r.results.values() }
 
 // Counts counts the items by state.
-func (r *Report[In, Out]) Counts() Counts {
-	c := Counts{Total: int64(len(r.results.fates))}
-	for _, f := range r.results.fates {
-		switch f.state {
-		case Done:
-			c.Done++
-		case Failed:
-			c.Failed++
-		case Pending:
-			c.Pending++
-		case Resumed:
-			c.Resumed++
-		}
-	}
-	return c
-}
+func (r *Report[In, Out]) Counts() Counts { return r.results.counts() }
+
+// Leftover is how many records the journal has of earlier runs that no item of this one was
+// found for. If the input was read to its end, it has changed since, or WithKey has. It is 0 without a journal.
+func (r *Report[In, Out]) Leftover() int64 { return r.leftover }
 
 // Err returns nil if every item of the input is done, or else a *BatchError.
 func (r *Report[In, Out]) Err() error {
@@ -96,7 +93,7 @@ func (r *Report[In, Out]) begin(it item[In]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
-		r.results.add(it.in)
+		r.results.add(it)
 	}
 }
 
@@ -116,10 +113,8 @@ func (r *Report[In, Out]) close(conclude func(Result[In, Out]) Result[In, Out]) 
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock() // from here on nobody else changes anything
-	for i := range r.results.fates {
-		if !r.results.fates[i].ended {
-			res := conclude(r.results.at(i))
-			r.results.set(&res)
-		}
+	for res := range r.results.unended() {
+		res = conclude(res)
+		r.results.set(&res)
 	}
 }

@@ -1,5 +1,10 @@
 package node
 
+import (
+	"iter"
+	"slices"
+)
+
 // results is the results of the items of one run, by index. They are kept in
 // columns, because most items have neither a key nor an error.
 type results[In, Out any] struct {
@@ -18,8 +23,8 @@ type fate struct {
 }
 
 // newResults has space for expected items.
-func newResults[In, Out any](keyed bool, expected int) results[In, Out] {
-	r := results[In, Out]{
+func newResults[In, Out any](keyed bool, expected int) *results[In, Out] {
+	r := &results[In, Out]{
 		ins:   make([]In, 0, expected),
 		outs:  make([]Out, 0, expected),
 		fates: make([]fate, 0, expected),
@@ -32,9 +37,9 @@ func newResults[In, Out any](keyed bool, expected int) results[In, Out] {
 }
 
 // add makes room for the result of the next item.
-func (r *results[In, Out]) add(in In) {
+func (r *results[In, Out]) add(it item[In]) {
 	var none Out
-	r.ins = append(r.ins, in)
+	r.ins = append(r.ins, it.in)
 	r.outs = append(r.outs, none)
 	r.fates = append(r.fates, fate{})
 	if r.keys != nil {
@@ -64,3 +69,33 @@ func (r *results[In, Out]) at(i int) Result[In, Out] {
 	}
 	return res
 }
+
+func (r *results[In, Out]) all() iter.Seq[Result[In, Out]] {
+	return func(yield func(Result[In, Out]) bool) {
+		for i := range r.fates {
+			if !yield(r.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+func (r *results[In, Out]) unended() iter.Seq[Result[In, Out]] {
+	return func(yield func(Result[In, Out]) bool) {
+		for i := range r.fates {
+			if !r.fates[i].ended && !yield(r.at(i)) {
+				return
+			}
+		}
+	}
+}
+
+func (r *results[In, Out]) counts() Counts {
+	c := Counts{Total: int64(len(r.fates))}
+	for _, f := range r.fates {
+		c.count(f.state)
+	}
+	return c
+}
+
+func (r *results[In, Out]) values() []Out { return slices.Clone(r.outs) }

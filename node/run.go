@@ -40,7 +40,9 @@ type run[S, In, Out any] struct {
 	b        *Batch[S, In, Out]
 	src      source[In]
 	out      outlet[In, Out]
-	room     roomy // out, if it is one, or nil
+	room     roomy                  // out, if it is one, or nil
+	resume   *resume[In]            // nil: there is no journal
+	commit   *committer[S, In, Out] // nil: there is neither a journal nor a sink
 	observer event.Observer
 
 	ctx    context.Context         //nolint:containedctx // of the items, for as long as the run
@@ -61,15 +63,29 @@ type run[S, In, Out any] struct {
 }
 
 // launch starts the workers of a run.
-func (b *Batch[S, In, Out]) launch(ctx context.Context, src source[In], out outlet[In, Out]) (*run[S, In, Out], error) {
+func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out outlet[In, Out]) (*run[S, In, Out], error) {
 	lim, err := b.limiter()
 	if err != nil {
-		return nil, errors.Join(err, src.stop())
+		return nil, err
 	}
 	r := &run[S, In, Out]{
-		b: b, src: src, out: out, observer: event.From(ctx),
+		b: b, out: out, observer: event.From(ctx),
 		over: make(chan struct{}), workers: map[*worker[In, Out]]struct{}{},
 	}
+	if r.resume, err = b.openJournal(ctx); err != nil {
+		return nil, err
+	}
+	if r.resume != nil {
+		if err := r.resume.warm(ctx, lim); err != nil {
+			r.resume.close()
+			return nil, &JournalError{Node: b.name, Op: "open", Err: err}
+		}
+	}
+	if r.commit, err = r.commits(ctx); err != nil {
+		r.resume.close()
+		return nil, err
+	}
+	r.src = open(r.begin)
 	r.room, _ = out.(roomy)
 	outer, nested := adaptive.Intake(ctx)
 	if !nested {
@@ -91,10 +107,22 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, src source[In], out outl
 			r.after(patience, r.end)
 		}),
 	}
+	if r.commit != nil {
+		go r.commit.run()
+	}
 	for range b.parallel {
 		r.hireLocked(nil)
 	}
 	return r, nil
+}
+
+// begin is told of each item before anybody has it.
+func (r *run[S, In, Out]) begin(it item[In]) item[In] {
+	if r.resume != nil {
+		it = r.resume.name(it)
+	}
+	r.out.begin(it)
+	return it
 }
 
 // leaveTime begins the grace period of the items that are running. In a run
@@ -137,6 +165,9 @@ func (r *run[S, In, Out]) wait() { <-r.over }
 // returns why the run was stopped, if it was: by the failure policy, or before
 // the end of its input.
 func (r *run[S, In, Out]) close() error {
+	if r.commit != nil {
+		r.commit.wait()
+	}
 	r.mu.Lock()
 	left := r.workers
 	r.workers = map[*worker[In, Out]]struct{}{}
@@ -149,6 +180,9 @@ func (r *run[S, In, Out]) close() error {
 	if r.intake.Err() != nil && (cut || r.failed.Load() > r.b.onError.allows()) {
 		stopped = context.Cause(r.intake)
 	}
+	if r.commit != nil && r.commit.failure() != nil {
+		stopped = r.commit.failure()
+	}
 	for _, f := range undo {
 		f()
 	}
@@ -156,7 +190,8 @@ func (r *run[S, In, Out]) close() error {
 	for w := range left {
 		if w.lose() > idle {
 			t := w.task
-			r.finish(&t, w.giveUp())
+			r.conclude(&t.res, w.giveUp())
+			r.settle(&t)
 		}
 	}
 	r.out.close(func(res Result[In, Out]) Result[In, Out] {
@@ -164,6 +199,7 @@ func (r *run[S, In, Out]) close() error {
 		r.tell(event.ItemAbandoned, &task[In, Out]{res: res})
 		return res
 	})
+	r.resume.close()
 	if err := r.src.stop(); err != nil && stopped == nil {
 		stopped = inputError(err)
 	}
@@ -193,18 +229,32 @@ func inputError(err error) error { return fmt.Errorf("the input failed: %w", err
 // finish hands on what err makes of an item, unless the run is over.
 func (r *run[S, In, Out]) finish(t *task[In, Out], err error) {
 	r.conclude(&t.res, err)
+	if t.recorded && t.res.State == Done {
+		t.res.State = Resumed
+	}
+	if r.commit != nil && r.commit.wants(t) && r.commit.put(t) {
+		return
+	}
+	r.settle(t)
+}
+
+// settle hands on what became of an item, unless the run is over.
+func (r *run[S, In, Out]) settle(t *task[In, Out]) {
+	if r.resume != nil {
+		r.resume.settled(t.key)
+	}
 	if !r.out.end(&t.res) {
 		return
 	}
 	switch t.res.State {
 	case Failed:
 		if n, most := r.failed.Add(1), r.b.onError.allows(); n > most {
-			r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: err, of: r.out, index: t.res.Index})
+			r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: t.res.Err, of: r.out, index: t.res.Index})
 		}
 		r.tell(event.ItemFailed, t)
 	case Pending:
 		r.pending.Add(1)
-		r.missed(err)
+		r.missed(t.res.Err)
 		r.tell(event.ItemAbandoned, t)
 	case Done, Resumed:
 		r.tell(event.ItemDone, t)
@@ -249,9 +299,17 @@ func (r *run[S, In, Out]) conclude(res *Result[In, Out], err error) {
 		return
 	}
 	res.Out, res.State = r.b.standIn(res.In), Failed // a fallback that fails may return a value all the same
-	if r.intake.Err() != nil && cutShort(err, context.Cause(r.intake)) || tooLate(r.ctx, err) {
+	if r.intake.Err() != nil && cutShort(err, context.Cause(r.intake)) || tooLate(r.ctx, err) || unrecorded(err) {
 		res.State = Pending
 	}
+}
+
+// unrecorded reports whether a journal, here or further in, has failed: what
+// became of the item is not known to it.
+func unrecorded(err error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	_, yes = errors.AsType[*JournalError](err)
+	return yes
 }
 
 // cutShort reports whether err is that of code which was stopped because of cause.

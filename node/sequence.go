@@ -10,7 +10,7 @@ import (
 // turn is a channel and no mutex, because the iterator is user code that may
 // block: a worker that waits for it can still be stopped.
 type sequence[In any] struct {
-	begin   func(item[In])
+	begin   func(item[In]) item[In]
 	turn    chan struct{} // holds one while somebody has it
 	next    func() (In, error, bool)
 	end     func()
@@ -20,11 +20,15 @@ type sequence[In any] struct {
 	stopped atomic.Bool
 }
 
-// pulled makes a source of seq; nil has no items.
-func pulled[In any](seq iter.Seq2[In, error], begin func(item[In])) source[In] {
+// pulled opens seq; nil has no items.
+func pulled[In any](seq iter.Seq2[In, error]) opener[In] {
 	if seq == nil {
 		seq = Slice[In](nil)
 	}
+	return func(begin func(item[In]) item[In]) source[In] { return pull(seq, begin) }
+}
+
+func pull[In any](seq iter.Seq2[In, error], begin func(item[In]) item[In]) *sequence[In] {
 	next, end := iter.Pull2(func(yield func(In, error) bool) {
 		var panicked error
 		defer func() {
@@ -56,7 +60,7 @@ func (s *sequence[In]) take(ctx context.Context) (it item[In], ok bool, err erro
 	}
 	it.index = s.index
 	s.index++
-	s.begin(it)
+	it = s.begin(it)
 	return it, true, nil
 }
 

@@ -3,14 +3,21 @@ package node
 import (
 	"context"
 	"sync"
+
+	"github.com/headrace/headrace/journal"
 )
 
 // item is one piece of work, taken from the input.
 type item[In any] struct {
 	index int64
 	in    In
-	err   error // the input failed to produce it
+	key   journal.Key // without a journal, none
+	err   error       // the input failed to produce it
 }
+
+// opener makes the source of a run. begin is called with each item, in the
+// order of the input, before anybody has it, and returns it completed.
+type opener[In any] func(begin func(item[In]) item[In]) source[In]
 
 // source gives the workers their items. An item's index is given out, and the
 // outlet of the run hears of its begin, in the order of the input.
@@ -24,9 +31,14 @@ type source[In any] interface {
 	exhausted() bool
 }
 
+// listed opens items that are all there.
+func listed[In any](items []In) opener[In] {
+	return func(begin func(item[In]) item[In]) source[In] { return &list[In]{begin: begin, items: items} }
+}
+
 // list is a source of items that are all there.
 type list[In any] struct {
-	begin func(item[In])
+	begin func(item[In]) item[In]
 
 	mu    sync.Mutex // guards items, index
 	items []In       // those that are left
@@ -42,7 +54,7 @@ func (l *list[In]) take(ctx context.Context) (it item[In], ok bool, _ error) {
 	it = item[In]{index: l.index, in: l.items[0]}
 	l.items = l.items[1:]
 	l.index++
-	l.begin(it)
+	it = l.begin(it)
 	return it, true, nil
 }
 

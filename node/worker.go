@@ -17,6 +17,7 @@ type worker[In, Out any] struct {
 	busy     bool         // it has a task
 	task     task[In, Out]
 	ctx      context.Context //nolint:containedctx // of the attempt, for whoever has to give up on it
+	around   context.Context //nolint:containedctx // of the item, for as long as that
 	admitted bool            // by the node's limiter, which has to hear of the attempt's end
 	ticket   breaker.Ticket  // of the attempt
 	said     error           // by Exec, at the end of the last attempt
@@ -67,7 +68,11 @@ func (r *run[S, In, Out]) leave(w *worker[In, Out]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.workers, w)
-	if len(r.workers) == 0 {
+	switch {
+	case len(r.workers) > 0:
+	case r.commit != nil:
+		r.commit.finish()
+	default:
 		r.end()
 	}
 }
