@@ -1,0 +1,76 @@
+// Package replay decides who may be sent again: by what became of an attempt,
+// by the method, and by whether the body can be had a second time. It neither
+// waits nor sends, and knows no clock.
+package replay
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+)
+
+// StatusOverloaded is what Anthropic and others answer when the service is full. IANA does not know it.
+const StatusOverloaded = 529
+
+// Outcome is what became of an attempt.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Final   Outcome = iota // an answer, or an error that would only come again
+	Unsent                 // nothing reached the other side
+	Refused                // the other side says that it has done nothing
+	Failed                 // the other side may have done it
+)
+
+// OfStatus judges an answer. told says whether it tells, in a form that can be
+// read, how long to wait: that makes a refusal of a 503.
+func OfStatus(status int, told bool) Outcome {
+	switch {
+	case status == http.StatusTooManyRequests, status == StatusOverloaded,
+		status == http.StatusServiceUnavailable && told:
+		return Refused
+	case status == http.StatusRequestTimeout, status >= http.StatusInternalServerError:
+		return Failed
+	default:
+		return Final
+	}
+}
+
+// OfError judges an attempt without an answer. unsent says that there was, for
+// sure, no connection to send it on. A certificate that is not trusted will not
+// be a moment later, and who cancels wants no other attempt.
+func OfError(err error, unsent bool) Outcome {
+	switch {
+	case errors.As(err, new(*tls.CertificateVerificationError)), errors.Is(err, context.Canceled):
+		return Final
+	case unsent:
+		return Unsent
+	default:
+		return Failed
+	}
+}
+
+// Allows reports whether a request with this outcome may be sent again
+// without the risk of doing it twice.
+func (o Outcome) Allows(req *http.Request) bool {
+	switch o {
+	case Unsent, Refused:
+		return true
+	case Failed:
+		return Idempotent(req)
+	default:
+		return false
+	}
+}
+
+// Idempotent goes by RFC 9110, section 9.2.2, and by the fields that net/http
+// knows too. Methods are compared as they are: RFC 9110 has them in capitals.
+func Idempotent(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return true
+	}
+	return req.Header.Get("Idempotency-Key") != "" || req.Header.Get("X-Idempotency-Key") != ""
+}
