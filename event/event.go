@@ -139,6 +139,8 @@ type Event struct {
 	Err error
 	// Request is what a NetRequest tells besides, and nil for every other kind.
 	Request *Request
+	// Download is what a DownloadFetch tells besides, and nil for every other kind.
+	Download *Download
 }
 
 // New returns an event that concerns no item: Index is [NoIndex].

@@ -31,8 +31,8 @@ type Request struct {
 	Status int
 	// Proto is the version of the answer, such as "HTTP/2.0".
 	Proto string
-	// FirstByte is the time from the call to the first byte of the last answer, waits
-	// included, or 0 if there was none.
+	// FirstByte is the time from the call until the header of the last answer was
+	// there, waits included, or 0 if there was none.
 	FirstByte time.Duration
 	// Waited is the time from the call until the request was let go to the wire for
 	// the first time: what limiters and caches took.

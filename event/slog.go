@@ -29,7 +29,8 @@ func WithLevel(f func(e Event) slog.Level) SlogOption {
 // where the event has it: kind, source, index, key, attempt, wait, from and to
 // (both or none), reason, err. The attribute err holds the error itself, so
 // that a ReplaceAttr function sees it. A [NetRequest] has these too: id, run, host,
-// method, url, proto, status, first_byte, waited, where it has them, and sent, received, cached, reused.
+// method, url, proto, status, first_byte, waited, where it has them, and sent, received, cached, reused. A
+// [DownloadFetch] has target, requests, checksum, where it has them, and bytes, resumed.
 //
 // It is as fast and as safe for concurrent use as the handler of l: put a
 // handler that may block behind [NewBuffer].
@@ -96,6 +97,9 @@ func attrs(e Event) []slog.Attr {
 	if e.Request != nil {
 		as = e.Request.attrs(as)
 	}
+	if e.Download != nil {
+		as = e.Download.attrs(as)
+	}
 	return as
 }
 
@@ -103,9 +107,9 @@ func attrs(e Event) []slog.Attr {
 //
 //   - Error: a limiter closed, which somebody has to look after;
 //   - Warn: a cut, a preset that is out of date, a breaker that opened, an item that failed or was abandoned,
-//     a node, flow or request that ended with an error;
+//     a node, flow, request or download that ended with an error;
 //   - Info: a hit (there is one for every refused call, and headrace deals with
-//     it), a recovery, a breaker that is half-open or closed, a node or flow
+//     it), a recovery, a breaker that is half-open or closed, a node, flow or download
 //     that ended well, and kinds that this version does not know;
 //   - Debug: starts, steps, items done and items retried, requests that ended without an error.
 func DefaultLevel(e Event) slog.Level {
@@ -114,7 +118,7 @@ func DefaultLevel(e Event) slog.Level {
 		return slog.LevelError
 	case LimiterCut, LimiterStalePreset, BreakerOpened, ItemFailed, ItemAbandoned:
 		return slog.LevelWarn
-	case NodeFinished, FlowFinished:
+	case NodeFinished, FlowFinished, DownloadFetch:
 		if e.Err != nil {
 			return slog.LevelWarn
 		}
