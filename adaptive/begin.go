@@ -3,6 +3,7 @@ package adaptive
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/throttle"
 )
@@ -26,6 +27,8 @@ type Call struct {
 	limiter *Limiter
 	cost    throttle.Cost
 	wait    retryWait            // of Admit, and of the End that counts
+	first   call                 // the first attempt: most calls make no other
+	begun   bool                 // it has been made
 	attempt atomic.Pointer[call] // nil: none is in progress
 }
 
@@ -43,9 +46,37 @@ func (c *Call) Admit(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := c.limiter.newCall(ctx, c.cost, permit)
+	k := &c.first
+	if c.begun {
+		k = new(call) // who has the context of an earlier attempt may still look at it
+	}
+	c.begun = true
+	k.begin(ctx, c.limiter, c.cost, permit)
 	c.attempt.Store(k)
 	return k, nil
+}
+
+// Heard has the law hear at once what an answer says is left, while the call
+// goes on: at the end of a long stream it would be old. It reports whether the law
+// has heard it. If so, leave Meters out of the Feedback of End; if not, because the law
+// is no Listener or no attempt is in progress, nothing has happened.
+func (c *Call) Heard(meters [throttle.Units]Meter) bool {
+	k := c.attempt.Load()
+	if k == nil || k.handed.Load() {
+		return false
+	}
+	sent, live := k.permit.Sent()
+	if !live {
+		return false
+	}
+	heard := false
+	c.limiter.throttle.Update(func(now time.Time) {
+		var l Listener
+		if l, heard = c.limiter.governor.State.(Listener); heard {
+			l.OnMeters(now, sent, meters)
+		}
+	})
+	return heard
 }
 
 // End ends the attempt: the permit is given back and the law hears f, as if it

@@ -49,3 +49,49 @@ func TestEndOfACallThatFoundTheQuotaUsedUp(t *testing.T) {
 	_, err = l.Begin(throttle.Cost{}).Admit(t.Context())
 	assert.ErrorIs(t, err, adaptive.ErrQuotaExhausted)
 }
+
+// What a header says is left holds for others while the call goes on.
+func TestHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var meters [throttle.Units]adaptive.Meter
+		meters[throttle.Requests] = adaptive.Meter{Known: true, Limit: 10, Remaining: 0, Reset: 10 * time.Second}
+		l := limiter(t, adaptive.Config{})
+		long := l.Begin(throttle.Cost{})
+		assert.False(t, long.Heard(meters), "nothing is in progress")
+		ctx, err := long.Admit(t.Context())
+		require.NoError(t, err)
+		require.True(t, long.Heard(meters))
+		began := time.Now()
+		other := l.Begin(throttle.Cost{})
+		_, err = other.Admit(t.Context())
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, time.Since(began), 500*time.Millisecond)
+		assert.NoError(t, do(ctx, l, ok(0)), "takes the permit over")
+		assert.False(t, long.Heard(meters), "the permit is gone")
+		_, _ = long.End(adaptive.Feedback{Verdict: adaptive.OK})
+		_, _ = other.End(adaptive.Feedback{Verdict: adaptive.OK})
+		assert.False(t, other.Heard(meters), "it is over")
+
+		deaf := limiter(t, adaptive.Config{Law: adaptive.AIMD{}}).Begin(throttle.Cost{})
+		_, err = deaf.Admit(t.Context())
+		require.NoError(t, err)
+		assert.False(t, deaf.Heard(meters), "the law does not listen")
+		_, _ = deaf.End(adaptive.Feedback{Verdict: adaptive.OK})
+	})
+}
+
+// Who has kept the context of an earlier attempt does not reach into the next one.
+func TestAttemptsHaveTheirOwnContext(t *testing.T) {
+	l := limiter(t, capped(1))
+	c := l.Begin(throttle.Cost{})
+	first, err := c.Admit(t.Context())
+	require.NoError(t, err)
+	again, _ := c.End(adaptive.Feedback{Verdict: adaptive.Overloaded})
+	require.True(t, again)
+	second, err := c.Admit(t.Context())
+	require.NoError(t, err)
+	assert.NotSame(t, first, second)
+	assert.False(t, adaptive.Abandon(first))
+	assert.Equal(t, 1, l.Throttle().Stats().InFlight)
+	assert.True(t, adaptive.Abandon(second))
+}

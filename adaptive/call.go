@@ -26,9 +26,14 @@ type call struct {
 }
 
 func (l *Limiter) newCall(ctx context.Context, c throttle.Cost, p throttle.Permit) *call {
-	k := &call{Context: ctx, limiter: l, permit: p, outer: callOf(ctx)}
-	k.used = c // of a permit that was taken over, another cost is reserved
+	k := new(call)
+	k.begin(ctx, l, c, p)
 	return k
+}
+
+func (c *call) begin(ctx context.Context, l *Limiter, cost throttle.Cost, p throttle.Permit) {
+	c.Context, c.limiter, c.permit, c.outer = ctx, l, p, callOf(ctx)
+	c.used = cost // of a permit that was taken over, another cost is reserved
 }
 
 type callKey struct{}

@@ -208,3 +208,21 @@ func ExampleJudge() {
 	})
 	// Output: transient
 }
+
+// The header of a long answer is old news when the answer ends.
+func ExampleCall_Heard() {
+	lim, _ := adaptive.New(adaptive.Config{})
+	call := lim.Begin(throttle.Cost{})
+	if _, err := call.Admit(context.Background()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	var meters [throttle.Units]adaptive.Meter
+	meters[throttle.Requests] = adaptive.Meter{Known: true, Limit: 500, Remaining: 499, Reset: 120 * time.Millisecond}
+	fmt.Println(call.Heard(meters))
+	_, err := call.End(adaptive.Feedback{Verdict: adaptive.OK}) // when the answer has been read
+	fmt.Println(err)
+	// Output:
+	// true
+	// <nil>
+}

@@ -40,6 +40,12 @@ type Explainer interface {
 	Explain(now time.Time) string
 }
 
+// Listener is a State that can be told what a header says is left before the
+// call has ended, as Call.Heard does. What it hears then does not come again with OnResult.
+type Listener interface {
+	OnMeters(now time.Time, s throttle.Sent, m [throttle.Units]Meter)
+}
+
 // Saver is a State that can be saved for a later run. Both laws that ship are.
 type Saver interface {
 	// Save returns what was learnt, for Restore: JSON, with nothing secret in it.

@@ -158,6 +158,11 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 	}
 }
 
+// OnMeters implements Listener.
+func (s *measured) OnMeters(now time.Time, x throttle.Sent, m [throttle.Units]Meter) {
+	s.machine.Heard(s.seconds(now), callOut(s, &x), told(&m[throttle.Requests]), told(&m[throttle.Tokens]))
+}
+
 func told(m *Meter) learn.Told {
 	return learn.Told{
 		Known: m.Known, Limit: float64(m.Limit), Remaining: float64(max(0, m.Remaining)), Reset: max(0, m.Reset.Seconds()),

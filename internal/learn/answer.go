@@ -27,6 +27,11 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	}
 }
 
+// Heard says what the header of a call tells that was taken and goes on.
+func (m *Machine) Heard(now float64, c Call, calls, tokens Told) {
+	m.quota.Observe(now, c, 1, calls, tokens, &m.tally)
+}
+
 // opened: a call that left at the moment left found the door open.
 func (m *Machine) opened(left float64) {
 	m.Door.Opened(left)
