@@ -35,7 +35,7 @@ func TestTheLinterKnowsEveryPlace(t *testing.T) {
 	for _, p := range house {
 		files := strings.Replace(p.pattern, "/...", "/**", 1) + "/*.go"
 		files = "${config-path}/" + strings.TrimPrefix(files, "/")
-		assert.Contains(t, string(config), `"`+files+`"`, "depguard has no rule for %s", name(p.pattern))
+		assert.True(t, strings.Contains(string(config), `"`+files+`"`), "depguard has no rule for %s", name(p.pattern))
 	}
 }
 

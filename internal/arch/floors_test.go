@@ -27,6 +27,7 @@ var house = []place{
 	{"throttle/storetest", 1},
 	{"retry", 1},
 	{"breaker", 1},
+	{"telemetry", 1},
 	{"journal", 1},
 	{"journal/journaltest", 1},
 	{"providertest", 1},
@@ -39,7 +40,7 @@ var house = []place{
 	{"registry", 4},
 
 	{"node", 5},
-	{"httpclient", 5},
+	{"httpclient/...", 5},
 
 	{"flow", 6},
 	{"flow/flowtest", 6},
@@ -58,6 +59,7 @@ var level = []arrow{
 	{"throttle/storetest", "throttle"},
 	{"journal/journaltest", "journal"},
 	{"presets", "presets/dialect"},
+	{"httpclient/...", "httpclient/..."},
 	{"flow/flowtest", "flow"},
 	{"examples/...", "flow"},
 	{"examples/...", "executor"},

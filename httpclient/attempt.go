@@ -1,0 +1,165 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/breaker"
+)
+
+// attempt is one request on its way through the wire. net/http may send it twice all the same, when a connection that
+// it takes from the pool turns out to be dead.
+type attempt struct {
+	call   *call
+	req    *http.Request // as it is sent; its context is the attempt's
+	cancel context.CancelCauseFunc
+	scope  scope
+	trace  httptrace.ClientTrace
+
+	step    atomic.Int32
+	conns   atomic.Int32  // how many it was given
+	fresh   atomic.Int32  // how many of those were new
+	until   time.Duration // when the whole of it is late
+	sent    atomic.Int64  // when it was written, since the client was made; 0: not yet
+	reading atomic.Int64  // since when a read of the answer's body waits; 0: none does
+
+	over   atomic.Bool
+	late   atomic.Pointer[Error] // why its body was given up while nobody read it
+	ticket breaker.Ticket
+	body   body
+}
+
+var errOver = errors.New("httpclient: the attempt is over")
+
+func newAttempt(c *call, req *http.Request) *attempt {
+	a := &c.first
+	if !c.taken.CompareAndSwap(false, true) {
+		a = new(attempt)
+	}
+	now := c.client.watch.now()
+	c.waited.CompareAndSwap(0, int64(now-c.begun))
+	a.call = c
+	a.scope = scope{req.Context(), c, a}
+	a.trace = httptrace.ClientTrace{TLSHandshakeStart: a.onTLS, GotConn: a.onConn, WroteRequest: a.onSent}
+	ctx, cancel := context.WithCancelCause(httptrace.WithClientTrace(&a.scope, &a.trace))
+	a.cancel = cancel
+	if c.client.config.Sign != nil {
+		a.req = req.Clone(ctx) //nolint:contextcheck // it stands on the request's, through the scope
+	} else {
+		a.req = req.WithContext(ctx) //nolint:contextcheck // it stands on the request's, through the scope
+	}
+	c.client.watch.add(a, now)
+	return a
+}
+
+// send puts the attempt on the wire.
+func (a *attempt) send() (*http.Response, error) {
+	a.call.attempts.Add(1)
+	a.call.reused.Store(false)
+	a.call.last.Store(a)
+	if stop := a.freeUpload(); stop != nil {
+		defer stop() // the answer may come before all is sent, and the rest is still read
+	}
+	return a.call.client.transport.RoundTrip(a.req)
+}
+
+// reach notes how far the attempt has come. It never goes back: a connection that was asked for may still be dialled
+// while the attempt has got another.
+func (a *attempt) reach(s step) {
+	for {
+		old := a.step.Load()
+		if int32(s) <= old || a.step.CompareAndSwap(old, int32(s)) {
+			return
+		}
+	}
+}
+
+func (a *attempt) phase() Phase { return step(a.step.Load()).phase() }
+
+func (a *attempt) onTLS() { a.reach(stepTLS) }
+
+func (a *attempt) onConn(info httptrace.GotConnInfo) {
+	if !info.Reused && a.fresh.Add(1) > maxFresh {
+		a.cancel(&resentError{maxFresh})
+		return
+	}
+	if a.conns.Add(1) > 1 { // net/http sends it again by itself
+		a.call.attempts.Add(1)
+	}
+	a.call.reused.Store(info.Reused)
+	a.sent.Store(0)
+	a.step.Store(int32(stepSend))
+}
+
+func (a *attempt) onSent(info httptrace.WroteRequestInfo) {
+	if info.Err == nil {
+		a.sent.Store(int64(a.call.client.watch.now()))
+		a.reach(stepHeader)
+	}
+}
+
+// maxFresh is on how many new connections net/http may send a request before it is stopped. Over HTTP/2 it goes on
+// for ever against a server that resets each stream with PROTOCOL_ERROR: 892 times in 20 s, as the corpus saw.
+const maxFresh = 3
+
+type resentError struct{ times int }
+
+func (e *resentError) Error() string {
+	return fmt.Sprintf("net/http sent it on %d new connections, and each was refused", e.times)
+}
+
+// fail makes the error of the attempt and ends it.
+func (a *attempt) fail(err error) *Error {
+	failed := a.failure(err)
+	a.end(failed)
+	return failed
+}
+
+func (a *attempt) failure(err error) *Error {
+	phase, cause := a.phase(), context.Cause(a.req.Context())
+	var code Code
+	switch {
+	case cause == nil, errors.Is(cause, errOver):
+		code = classify(phase, err)
+	case isA[*expiredError](cause), isA[*resentError](cause), errors.Is(cause, ErrClosed):
+		err, code = cause, classify(phase, cause)
+	default:
+		err, code = ended(a.req.Context()), CodeCanceled
+	}
+	if code != CodeCanceled && a.call.client.conns.isClosed() && !errors.Is(err, ErrClosed) {
+		err = errors.Join(ErrClosed, err)
+	}
+	return a.call.fail(code, phase, err, a.req)
+}
+
+// end gives back what the attempt holds, and reports whether nobody has before. A nil err means that the answer came
+// and was read or left.
+func (a *attempt) end(err error) bool {
+	if !a.over.CompareAndSwap(false, true) {
+		return false
+	}
+	a.call.client.watch.remove(a)
+	a.call.phase.Store(a.step.Load())
+	a.endTicket(err)
+	a.cancel(errOver)
+	return true
+}
+
+// expire ends the attempt from the goroutine of the timer. Who waits for it hears of that by the context; a body that
+// nobody reads or closes is ended here.
+func (a *attempt) expire(why *expiredError) {
+	a.cancel(why)
+	if a.phase() != PhaseBody {
+		return
+	}
+	failed := a.failure(why)
+	if a.end(failed) {
+		a.late.Store(failed)
+		a.call.endLate()
+	}
+}

@@ -1,0 +1,102 @@
+package httpclient
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Bearer returns a function for Config.Sign that adds "Authorization: Bearer"
+// and the secret to each attempt, in place of what is there. It signs for every host; see [OnlyTo].
+func Bearer(s Secret) func(*http.Request) error { return signHeader("Authorization", "Bearer ", s) }
+
+// HeaderAuth returns a function for Config.Sign that puts the secret into a
+// header, such as X-Api-Key, in place of what is there. It signs for every host; see [OnlyTo].
+func HeaderAuth(name string, s Secret) func(*http.Request) error { return signHeader(name, "", s) }
+
+func signHeader(name, prefix string, s Secret) func(*http.Request) error {
+	return func(r *http.Request) error {
+		if !isToken(name) {
+			return fmt.Errorf("httpclient: %q is no name of a header", token(name))
+		}
+		value, err := s.Reveal()
+		if err != nil {
+			return err
+		}
+		if problem := headerProblem(value); problem != "" {
+			return errors.New("httpclient: the secret " + problem)
+		}
+		if r.Header == nil {
+			r.Header = http.Header{}
+		}
+		r.Header.Set(name, prefix+value)
+		remember(r.Context(), value)
+		return nil
+	}
+}
+
+// OnlyTo returns sign for Config.Sign, but for requests to another scheme, host or port
+// than those of the URL base, which go unsigned. Such are redirects that something follows,
+// and what something in Config.Wrap asks of another service. The path of base does not count.
+// If base is no URL with a host, every request fails.
+func OnlyTo(base string, sign func(*http.Request) error) func(*http.Request) error {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return func(*http.Request) error { // without base, which may hold a password
+			return errors.New("httpclient: OnlyTo: base is no URL with a host, such as https://api.example.com")
+		}
+	}
+	allowed := origin(u)
+	return func(r *http.Request) error {
+		if origin(r.URL) != allowed {
+			return nil
+		}
+		return sign(r)
+	}
+}
+
+// origin is the one spelling of where u leads.
+func origin(u *url.URL) string {
+	scheme, port := strings.ToLower(u.Scheme), u.Port()
+	if port == "" {
+		switch scheme {
+		case "https":
+			port = "443"
+		case "http":
+			port = "80"
+		}
+	}
+	return scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + "|" + port
+}
+
+// isToken reports whether s can be the name of a header or a method, as RFC 9110 has it.
+func isToken(s string) bool { return s != "" && !strings.ContainsFunc(s, notOfToken) }
+
+func notOfToken(r rune) bool {
+	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}
+
+// token is what an error shows of a name that is none: what comes after the name may be the secret.
+func token(s string) string {
+	if i := strings.IndexFunc(s, notOfToken); i >= 0 {
+		return s[:i] + "..."
+	}
+	return s
+}
+
+// headerProblem says why a value cannot be sent in a header, without it.
+func headerProblem(value string) string {
+	switch {
+	case value == "":
+		return "is empty"
+	case strings.TrimSpace(value) != value:
+		return "begins or ends with white space, such as a line break"
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		return "has a control character in it, such as a line break"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,53 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+const statusOverloaded = 529 // not registered with IANA, used by Anthropic
+
+// admit asks the breaker.
+func (a *attempt) admit() error {
+	b := a.call.client.config.Breaker
+	if b == nil {
+		return nil
+	}
+	ticket, err := b.Allow(a.req.Context())
+	a.ticket = ticket
+	return err
+}
+
+// judge ends the ticket of an answer whose status says enough.
+func (a *attempt) judge(resp *http.Response) {
+	if a.call.client.config.Breaker == nil {
+		return
+	}
+	switch s := resp.StatusCode; {
+	case s == http.StatusTooManyRequests, s == statusOverloaded,
+		s == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
+		a.ticket.Cancel()
+	case s >= http.StatusInternalServerError:
+		a.ticket.Failure(fmt.Errorf("status %d", s))
+	}
+}
+
+// endTicket ends the ticket if judge has not.
+func (a *attempt) endTicket(err error) {
+	if a.call.client.config.Breaker == nil {
+		return
+	}
+	failed, ok := errors.AsType[*Error](err)
+	switch {
+	case err == nil:
+		a.ticket.Success()
+	case !ok, failed.Code == CodeUnsent, failed.Code == CodeRedirect, failed.Code == CodeBodyLimit:
+		a.ticket.Cancel() // this side's own doing
+	case failed.Code == CodeCanceled && !errors.Is(err, context.DeadlineExceeded):
+		a.ticket.Cancel()
+	default:
+		a.ticket.Failure(err)
+	}
+}

@@ -1,0 +1,159 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/event"
+)
+
+// call is one request that the client was asked for: any number of attempts, and one event. What attempts write is
+// atomic: hooks run late, and a round tripper in Config.Wrap may have several under way.
+//
+// All that a request needs lies in it, so that it is one allocation.
+type call struct {
+	client *Client
+	req    *http.Request // the caller's
+	hop    *hop          // nil but in FollowAudited
+	id     string
+	ids    [1]string     // what a header holds
+	begun  time.Duration // as all times here: since the client was made
+
+	attempts  atomic.Int64
+	waited    atomic.Int64 // until the first attempt
+	firstByte atomic.Int64 // of the last answer
+	reused    atomic.Bool
+	phase     atomic.Int32 // of the last attempt when it ended
+	upload    atomic.Int64 // what was read of a body of unknown length
+	received  atomic.Int64
+	ended     atomic.Bool
+
+	last     atomic.Pointer[attempt] // the last one that was begun
+	answered atomic.Bool             // the caller has an answer; status and proto are set before
+	status   int
+	proto    string
+
+	scope scope // for Config.Wrap
+	first attempt
+	taken atomic.Bool // the first one
+	body  callBody
+}
+
+func newCall(client *Client, req *http.Request) *call {
+	c := &call{client: client, req: req, begun: client.watch.now()}
+	if c.id = req.Header.Get(correlationHeader); c.id == "" {
+		c.id = client.ids.next()
+	}
+	if client.gate != nil {
+		c.joinHop()
+	}
+	return c
+}
+
+func (c *call) elapsed() time.Duration { return c.client.watch.now() - c.begun }
+
+// outgoing is the request that goes through Config.Wrap.
+func (c *call) outgoing() *http.Request {
+	c.scope = scope{Context: c.req.Context(), call: c}
+	req := c.req.WithContext(&c.scope)
+	c.dress(req)
+	c.boundUpload(req)
+	return req
+}
+
+// fail makes the error of the call. req is what was sent, if it was.
+func (c *call) fail(code Code, phase Phase, cause error, req *http.Request) *Error {
+	secrets := secretsOf(c.req)
+	if req != nil {
+		secrets = append(secrets, secretsOf(req)...)
+	}
+	code, secrets = c.hop.fail(code, cause, secrets)
+	return &Error{
+		Code: code, Service: c.service(), ID: c.id, Host: c.req.URL.Host, Method: method(c.req), URL: c.url(),
+		Phase: phase, Elapsed: c.elapsed(), Attempt: int(c.attempts.Load()),
+		cause: scrub(cause, secrets),
+	}
+}
+
+// typed returns err if an *Error is in its tree, and makes one of what something in Config.Wrap returned.
+func (c *call) typed(err error) error {
+	if isA[*Error](err) {
+		return err
+	}
+	ctx := c.req.Context()
+	switch {
+	case ctx.Err() != nil:
+		return c.fail(CodeCanceled, c.lastPhase(), ended(ctx), nil)
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return c.fail(CodeCanceled, c.lastPhase(), err, nil)
+	case c.attempts.Load() == 0:
+		return c.fail(CodeUnsent, PhasePrepare, err, nil)
+	default:
+		return c.fail(CodeUnknown, c.lastPhase(), err, nil)
+	}
+}
+
+// ended says why ctx did: its cause, which need not be what errors.Is looks for.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ctx.Err()) {
+		return cause
+	}
+	return errors.Join(ctx.Err(), cause)
+}
+
+func (c *call) lastPhase() Phase { return step(c.phase.Load()).phase() }
+
+// end tells the observers, once.
+func (c *call) end(err error) {
+	if !c.ended.CompareAndSwap(false, true) {
+		return
+	}
+	own, theirs := c.client.config.Observer, event.From(c.req.Context())
+	if own == nil && theirs == nil {
+		return
+	}
+	e := event.New(time.Now(), event.NetRequest, c.service())
+	e.Attempt, e.Wait, e.Err = int(c.attempts.Load()), c.elapsed(), err
+	e.Request = &event.Request{
+		ID: c.id, Run: c.client.config.RunID,
+		Host: c.req.URL.Host, Method: method(c.req), URL: c.url(),
+		FirstByte: time.Duration(c.firstByte.Load()), Waited: time.Duration(c.waited.Load()),
+		Sent: max(c.req.ContentLength, c.upload.Load()), Received: c.received.Load(),
+		Reused: c.reused.Load(),
+	}
+	if c.answered.Load() {
+		e.Request.Status, e.Request.Proto = c.status, c.proto
+		e.Request.Cached = c.attempts.Load() == 0
+	}
+	event.Send(own, e)
+	event.Send(theirs, e)
+}
+
+// endLate ends the call if the caller has an answer whose body was given up, and not one of another attempt.
+func (c *call) endLate() {
+	a := c.last.Load()
+	if a == nil || !c.answered.Load() {
+		return
+	}
+	if late := a.late.Load(); late != nil {
+		c.end(late)
+	}
+}
+
+func (c *call) service() string {
+	if s := c.client.config.Service; s != "" {
+		return s
+	}
+	return c.req.URL.Host
+}
+
+func method(req *http.Request) string {
+	if req.Method == "" {
+		return http.MethodGet
+	}
+	return req.Method
+}

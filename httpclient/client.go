@@ -1,0 +1,95 @@
+package httpclient
+
+import (
+	"net/http"
+	"net/url"
+)
+
+// Client is one long-lived client of one service. All methods are safe for concurrent use.
+type Client struct {
+	config    Config
+	conns     *connections
+	watch     *watch
+	ids       *ids
+	agent     []string // as headers hold it, and so
+	run       []string
+	transport *http.Transport
+	gate      *gate // nil: none
+	standard  *http.Client
+}
+
+// New returns a client that has no connection yet. All problems of c are joined in one error, each a *FieldError.
+// Close the client when it is no longer used.
+func New(c Config) (*Client, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	client := &Client{
+		config: c, conns: newConnections(), watch: newWatch(c.Timeouts), ids: newIDs(),
+		agent: []string{c.UserAgent}, run: []string{c.RunID},
+	}
+	client.transport = newTransport(c, client.conns)
+	if client.config.Gate != nil {
+		client.gate = newGate(*client.config.Gate, client.config.Proxies)
+	}
+	trip, err := client.config.stack(&inner{client})
+	if err != nil {
+		return nil, err
+	}
+	client.standard = &http.Client{
+		Transport:     &outer{client, trip},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return client, nil
+}
+
+// Standard returns the client as an *http.Client, for SDKs. It is the same one at each call; change nothing in it,
+// and above all leave its Timeout unset, which would count the time in limiters.
+//
+// Its errors are a *url.Error around the *Error. The text of a *url.Error has the request's URL as it is: add a key
+// that belongs into the query with Config.Sign, where net/http does not see it.
+func (c *Client) Standard() *http.Client { return c.standard }
+
+// Do sends req and returns the answer, whatever its status. Every error has an *Error in its tree. A body that fails
+// while it is read fails with an *Error too. Do waits as long as Config.Wrap does and then at most Timeouts.Call;
+// close the body of the answer.
+func (c *Client) Do(req *http.Request) (*http.Response, error) {
+	resp, err := c.standard.Do(req)
+	if err == nil {
+		return resp, nil
+	}
+	if outside, ok := err.(*url.Error); ok { //nolint:errorlint // the one that http.Client puts around, and no other
+		err = outside.Err
+	}
+	if isA[*Error](err) {
+		return nil, err
+	}
+	return nil, c.foreign(req, err)
+}
+
+// foreign is for what http.Client itself refuses: a request that is none, before anything is sent, or a redirect to
+// no URL, after.
+func (c *Client) foreign(req *http.Request, err error) *Error {
+	shown := req
+	if req.URL == nil {
+		shown = req.Clone(req.Context())
+		shown.URL = &url.URL{}
+	}
+	call := newCall(c, shown)
+	if says(err, "Location header") {
+		return call.fail(CodeRedirect, PhaseBody, nil, nil) // the text has the whole target
+	}
+	return call.fail(CodeUnsent, PhasePrepare, err, nil)
+}
+
+// Close closes every connection. Requests that are under way fail, and so do later ones, with an *Error that has
+// ErrClosed in its tree. A request that waits in Config.Wrap goes on waiting there, and fails then. Close waits for
+// nobody and may be called again.
+func (c *Client) Close() {
+	c.conns.closeAll()
+	for _, a := range c.watch.all() {
+		a.cancel(ErrClosed)
+	}
+	c.transport.CloseIdleConnections()
+}

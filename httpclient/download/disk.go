@@ -1,0 +1,71 @@
+package download
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"syscall"
+)
+
+// disk is what is asked of the operating system. Tests let each call fail.
+type disk interface {
+	lstat(name string) (fs.FileInfo, error)
+	lock(name string) (file, error) // opens or makes it; ErrBusy
+	unlock(f file, name string, remove bool) error
+	open(name string, perm fs.FileMode) (file, error) // or makes it
+	rename(from, to string) error
+	remove(name string) error
+	syncDir(name string) error
+}
+
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	Chmod(mode fs.FileMode) error
+	Stat() (fs.FileInfo, error)
+	Sync() error
+	Truncate(size int64) error
+}
+
+type realDisk struct{}
+
+func (realDisk) lstat(name string) (fs.FileInfo, error) { return os.Lstat(name) }
+func (realDisk) rename(from, to string) error           { return os.Rename(from, to) }
+func (realDisk) remove(name string) error               { return os.Remove(name) }
+
+func (realDisk) open(name string, perm fs.FileMode) (file, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|noFollow, perm) //nolint:gosec // the caller's choice
+	if err != nil {
+		return nil, err // and not a file that is a nil pointer
+	}
+	return f, nil
+}
+
+func (realDisk) lock(name string) (file, error) {
+	f, err := lockFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (realDisk) unlock(f file, name string, remove bool) error { return unlockFile(f, name, remove) }
+
+// syncDir makes a rename last. Windows has nothing like it, and some file systems do not do it.
+func (realDisk) syncDir(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(name) //nolint:gosec // the caller's choice
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}

@@ -1,0 +1,40 @@
+package download
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+const noFollow = 0
+
+const errSharingViolation = syscall.Errno(32)
+
+// lockFile opens or makes name and lets nobody else open it until it is closed or the process ends.
+func lockFile(name string) (*os.File, error) {
+	path, err := syscall.UTF16PtrFromString(name)
+	if err != nil {
+		return nil, &os.PathError{Op: "lock", Path: name, Err: err}
+	}
+	h, err := syscall.CreateFile(path, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if errors.Is(err, errSharingViolation) {
+		return nil, ErrBusy
+	}
+	if err != nil {
+		return nil, &os.PathError{Op: "lock", Path: name, Err: err}
+	}
+	return os.NewFile(uintptr(h), name), nil
+}
+
+// unlockFile closes first: nobody can remove it before. If the next one has it already it stays.
+func unlockFile(f file, name string, remove bool) error {
+	err := f.Close()
+	if !remove {
+		return err
+	}
+	if gone := os.Remove(name); gone != nil && !errors.Is(gone, errSharingViolation) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}

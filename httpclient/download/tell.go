@@ -1,0 +1,25 @@
+package download
+
+import (
+	"path/filepath"
+
+	"github.com/headrace/headrace/event"
+)
+
+// tell is the one event of a call. The request's observers hear of it after the option's.
+func (s *session) tell(r Result, err error) {
+	if s.observer == nil && s.theirs == nil {
+		return
+	}
+	e := event.New(s.clock.Now(), event.DownloadFetch, s.req.URL.Host)
+	e.Attempt, e.Wait, e.Err = r.Attempts, s.clock.Elapsed()-s.begun, err
+	e.Download = &event.Download{
+		Target: filepath.Base(s.target), Requests: r.Requests,
+		Bytes: r.Bytes, Resumed: r.Resumed,
+	}
+	if err == nil {
+		e.Download.Checksum = r.Checksum
+	}
+	event.Send(s.observer, e)
+	event.Send(s.theirs, e)
+}

@@ -1,0 +1,186 @@
+package httpclient
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/presets/dialect"
+)
+
+// Caller is what can be called with a payload: an [Endpoint] over HTTP, or a [FuncEndpoint].
+// All methods are safe for concurrent use.
+type Caller interface {
+	// Name is the caller's in answers and errors.
+	Name() string
+	// Call makes one call. The Answer is never nil; that of a failed call has as much as there was.
+	Call(ctx context.Context, payload any) (*Answer, error)
+	// Close ends the caller: later calls fail with ErrClosed. It may be called again.
+	Close() error
+}
+
+var (
+	_ Caller = (*Endpoint)(nil)
+	_ Caller = (*FuncEndpoint)(nil)
+)
+
+// Endpoint is one operation of a service, such as the chat completions of a
+// provider: payload in, answer out. Make it with [NewEndpoint], and keep it.
+// All methods are safe for concurrent use.
+type Endpoint struct {
+	target *target // a pointer, so that no printing of the endpoint shows headers
+	client *Client
+	owned  bool
+	closed atomic.Bool
+}
+
+type target struct {
+	name, method string
+	url          *url.URL
+	header       http.Header
+	auth         string // the header that the secret goes into; "": none
+	contentType  string
+	keys         bool
+	limit        int64
+	check        func(any) error
+	dialect      dialect.Dialect
+}
+
+// NewEndpoint returns an endpoint that has no connection yet. All problems of c
+// are joined in one error, each a *FieldError. Close the endpoint when it is no longer used.
+func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	base, _ := parseBase(c.BaseURL)
+	to, err := join(base, c.Path)
+	if err != nil { // Validate has seen that it can be
+		return nil, err
+	}
+	speaks, err := dialectOf(c.Provider, base.Host)
+	if err != nil {
+		return nil, err
+	}
+	c.Name = cmp.Or(c.Name, c.Provider, base.Host)
+	e := &Endpoint{client: c.Client, target: &target{
+		name: c.Name, method: cmp.Or(c.Method, http.MethodPost), url: to, header: http.Header{},
+		auth: c.authName(), contentType: c.contentType(), keys: c.IdempotencyKeys, check: c.CheckPayload, dialect: speaks,
+	}}
+	for name, value := range c.Headers {
+		e.target.header.Set(name, value)
+	}
+	if e.client == nil {
+		if e.client, err = New(c.client(base)); err != nil {
+			return nil, err
+		}
+		e.owned = true
+	}
+	e.target.limit = e.client.config.MaxRequest
+	return e, nil
+}
+
+// Name returns the endpoint's name.
+func (e *Endpoint) Name() string { return e.target.name }
+
+// Dialect tells how the provider speaks about its limits: by EndpointConfig.Provider, or by the host.
+// It estimates what a call costs, and reads what an Answer says.
+func (e *Endpoint) Dialect() dialect.Dialect { return e.target.dialect }
+
+// String returns name, method and URL, without anything secret.
+func (e *Endpoint) String() string {
+	return e.target.name + ": " + e.target.method + " " + redactURL(e.target.url)
+}
+
+// Call sends the payload and reads the answer to its end. It waits as long as
+// Config.Wrap does, and then at most EndpointConfig.Timeout for each attempt; ctx ends all of it.
+//
+// A payload is sent as it is if it is a string, []byte, json.RawMessage or
+// io.Reader, which is read to its end first; nil is no body. Anything else is sent as JSON, if that is
+// the content type. It must not change before Call returns.
+//
+// Every error has an *Error in its tree. A status that is not 2xx is one with
+// CodeStatus; a payload that cannot be sent is one with CodeUnsent, and so is a *[PanicError]
+// of the payload's code or of CheckPayload. The Answer is never nil. In the header and body of a status from 300 on the
+// secret is replaced where the other side repeats it.
+func (e *Endpoint) Call(ctx context.Context, payload any) (*Answer, error) {
+	begun, t := time.Now(), e.target
+	a := &Answer{Endpoint: t.name, Method: t.method, URL: redactURL(t.url)}
+	err := e.call(ctx, payload, a, begun)
+	a.Elapsed = time.Since(begun)
+	return a, err
+}
+
+func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.Time) error {
+	t := e.target
+	unsent := func(cause error) error {
+		return &Error{
+			Code: CodeUnsent, Service: cmp.Or(e.client.config.Service, t.name), Host: t.url.Host, Method: t.method, URL: a.URL,
+			Phase: PhasePrepare, Elapsed: time.Since(begun), cause: cause,
+		}
+	}
+	if e.closed.Load() {
+		return unsent(ErrClosed)
+	}
+	var err error
+	if a.Payload, err = prepare(payload, t.contentType, t.limit, t.check); err != nil {
+		return unsent(err)
+	}
+	var sent sentSecrets
+	req, err := t.request(context.WithValue(ctx, sentKey{}, &sent), a.Payload)
+	if err != nil {
+		return unsent(err)
+	}
+	a.RequestHeader = redactHeader(req.Header)
+	if t.auth != "" {
+		a.RequestHeader.Set(t.auth, redacted)
+	}
+	resp, err := e.client.Do(req)
+	a.learn(resp, err) //nolint:contextcheck // the answer's request has it
+	if err != nil {
+		return err
+	}
+	if err = CheckStatus(resp); err != nil { //nolint:contextcheck // as above
+		sent.hide(err)
+		a.learn(nil, err) //nolint:contextcheck // as above
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // it was read, or reading it has failed
+	a.Body, err = io.ReadAll(resp.Body)
+	return err
+}
+
+func (t *target) request(ctx context.Context, body []byte) (*http.Request, error) {
+	var from io.Reader = http.NoBody
+	if body != nil {
+		from = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, t.method, t.url.String(), from)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(req.Header, t.header.Clone())
+	if body != nil {
+		req.Header.Set("Content-Type", t.contentType)
+	}
+	if t.keys {
+		req.Header.Set("Idempotency-Key", rand.Text())
+	}
+	return req, nil
+}
+
+// Close closes the endpoint's client, unless it was given one: calls that are under way fail then.
+// The error is always nil.
+func (e *Endpoint) Close() error {
+	e.closed.Store(true)
+	if e.owned {
+		e.client.Close()
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package httpclient_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/httpclient"
+)
+
+// greeter answers whoever has the right key.
+func greeter() *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer right" && r.Header.Get("X-Api-Key") != "right" {
+			http.Error(w, "the key is wrong", http.StatusUnauthorized)
+			return
+		}
+		var ask struct{ Name string }
+		_ = json.NewDecoder(r.Body).Decode(&ask)
+		_, _ = fmt.Fprintf(w, `{"text": "%s: hello, %s"}`, r.URL.Path, ask.Name)
+	}))
+}
+
+// An endpoint from code.
+func ExampleNewEndpoint() {
+	server := greeter()
+	defer server.Close()
+
+	greet, err := httpclient.NewEndpoint(httpclient.EndpointConfig{
+		Name:    "greeter",
+		BaseURL: server.URL + "/v1",
+		Path:    "/greetings",
+		Secret:  httpclient.NewSecret("right"), // better: httpclient.SecretFromEnv("GREETER_API_KEY")
+		Timeout: 30 * time.Second,
+		CheckPayload: func(payload any) error {
+			if payload.(map[string]string)["name"] == "" {
+				return errors.New("no name")
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer greet.Close() //nolint:errcheck // it is always nil
+
+	answer, err := greet.Call(context.Background(), map[string]string{"name": "you"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var said struct{ Text string }
+	if err := answer.Decode(&said); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(answer.Method, answer.StatusCode, said.Text)
+	fmt.Println(answer.RequestHeader)
+
+	_, err = greet.Call(context.Background(), map[string]string{})
+	fmt.Println(errors.Is(err, httpclient.CodeUnsent))
+	// Output:
+	// POST 200 /v1/greetings: hello, you
+	// map[Authorization:[REDACTED] Content-Type:[application/json]]
+	// true
+}
+
+// An endpoint from a file. What no file can say is added in code.
+func ExampleEndpointConfigFromMap() {
+	server := greeter()
+	defer server.Close()
+	_ = os.Setenv("GREETER_API_KEY", "right")
+	defer func() { _ = os.Unsetenv("GREETER_API_KEY") }()
+
+	read := func(text string) (c httpclient.EndpointConfig, err error) {
+		var m map[string]any
+		if err := json.Unmarshal([]byte(text), &m); err != nil {
+			return c, err
+		}
+		return httpclient.EndpointConfigFromMap(m)
+	}
+	_, err := read(`{"name": "greeter", "base_url": "http://localhost", "secret_evn": "GREETER_API_KEY", "timeout": 30}`)
+	fmt.Println(err)
+
+	config, err := read(`{
+		"name": "greeter", "base_url": "` + server.URL + `", "path": "greetings",
+		"auth": "header", "auth_header": "X-Api-Key", "secret_env": "GREETER_API_KEY",
+		"timeout": "30s", "retries": 2
+	}`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	config.Config.UserAgent = "example/1.0"
+	greet, err := httpclient.NewEndpoint(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer greet.Close() //nolint:errcheck // it is always nil
+	answer, err := greet.Call(context.Background(), `{"name": "you"}`)
+	fmt.Println(string(answer.Body), err)
+	fmt.Println(config.Secret)
+	// Output:
+	// httpclient.Endpoint "greeter": secret_evn: the key is unknown: did you mean secret_env or secret?
+	// httpclient.Endpoint "greeter": timeout: it is a number; want a text with units, such as "30s" or "1m30s"
+	// {"text": "/greetings: hello, you"} <nil>
+	// REDACTED
+}
+
+// A function of an SDK in place of HTTP; both are a Caller.
+func ExampleNewFuncEndpoint() {
+	upper, err := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "upper", Timeout: time.Minute},
+		func(_ context.Context, text string) (string, error) {
+			if text == "" {
+				panic("nothing to do")
+			}
+			return strings.ToUpper(text), nil
+		})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var c httpclient.Caller = upper
+	defer c.Close() //nolint:errcheck // it is always nil
+
+	answer, err := c.Call(context.Background(), "hello")
+	fmt.Println(answer.Value, err)
+
+	_, err = c.Call(context.Background(), "")
+	panicked, ok := errors.AsType[*httpclient.PanicError](err)
+	fmt.Println(ok, panicked.Value)
+	// Output:
+	// HELLO <nil>
+	// true nothing to do
+}
+
+// A secret is seen by nobody who does not ask for it.
+func ExampleSecret() {
+	s := httpclient.NewSecret("sk-123")
+	fmt.Printf("%v %+v %x %#v\n", s, struct{ key httpclient.Secret }{s}.key, s, s)
+	text, err := json.Marshal(map[string]httpclient.Secret{"key": s})
+	fmt.Println(string(text), err)
+	value, err := s.Reveal()
+	fmt.Println(len(value), err)
+	// Output:
+	// REDACTED REDACTED REDACTED httpclient.Secret(REDACTED)
+	// {"key":"REDACTED"} <nil>
+	// 6 <nil>
+}
+
+// Credentials for one service, in a client that an SDK uses for whatever it likes.
+func ExampleOnlyTo() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, "%q", r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+	key := httpclient.NewSecret("k")
+	for _, base := range []string{server.URL, "https://api.example.com"} {
+		client, err := httpclient.New(httpclient.Config{Sign: httpclient.OnlyTo(base, httpclient.Bearer(key))})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		resp, err := client.Standard().Get(server.URL)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		fmt.Println(string(body), err)
+		client.Close()
+	}
+	// Output:
+	// "Bearer k" <nil>
+	// "" <nil>
+}

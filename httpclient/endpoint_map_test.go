@@ -1,0 +1,178 @@
+package httpclient_test
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/httpclient"
+)
+
+func TestEndpointConfigFromMap(t *testing.T) {
+	t.Setenv(variable, "k")
+	var m map[string]any
+	require.NoError(t, json.Unmarshal([]byte(`{
+		"name": "chat", "provider": "openai", "base_url": "https://h/v1", "path": "/chat", "method": "PUT",
+		"content_type": "application/x+json", "auth": "header", "auth_header": "X-Key", "secret_env": "HEADRACE_TEST_SECRET",
+		"headers": {"X-Team": "search"}, "idempotency_keys": true, "timeout": "1m30s", "retries": 2, "max_response": 1000
+	}`), &m))
+	c, err := httpclient.EndpointConfigFromMap(m)
+	require.NoError(t, err)
+	secret, err := c.Secret.Reveal()
+	require.NoError(t, err)
+	assert.Equal(t, "k", secret)
+	c.Secret = httpclient.Secret{}
+	assert.Equal(t, httpclient.EndpointConfig{
+		Name: "chat", Provider: "openai", BaseURL: "https://h/v1", Path: "/chat", Method: "PUT",
+		ContentType: "application/x+json", Auth: httpclient.AuthHeader, AuthHeader: "X-Key",
+		Headers: map[string]string{"X-Team": "search"}, IdempotencyKeys: true, Timeout: 90 * time.Second, Retries: 2, MaxResponse: 1000,
+	}, c)
+
+	// What other decoders make of the same.
+	for _, retries := range []any{2, int64(2), uint64(2), 2.0, json.Number("2")} {
+		c, err = httpclient.EndpointConfigFromMap(map[string]any{
+			"base_url": "https://h", "secret": "k", "retries": retries, "timeout": time.Second, "headers": map[string]string{"A": "b"},
+		})
+		require.NoError(t, err, "%T", retries)
+		assert.Equal(t, 2, c.Retries)
+		assert.Equal(t, time.Second, c.Timeout)
+		assert.Equal(t, map[string]string{"A": "b"}, c.Headers)
+		assert.True(t, c.Secret.Equal(httpclient.NewSecret("k")))
+	}
+}
+
+func TestEndpointConfigFromMapProblems(t *testing.T) {
+	t.Setenv(variable, canary)
+	for _, tc := range []struct {
+		key   string
+		value any
+		also  map[string]any
+		field string // default key
+		text  string
+	}{
+		{key: "base_ulr", value: canary, text: "the key is unknown: did you mean base_url?"},
+		{key: "secret_nev", value: canary, text: "the key is unknown: did you mean secret_env"},
+		{key: "zzzzzzzz", value: 1, text: "the key is unknown: want name, provider, base_url, "},
+		{key: "Name", value: "x", text: "the key is unknown: did you mean name?"},
+		{key: "base_url", value: nil, text: "it is empty; want a text"},
+		{key: "base_url", value: 7, text: "it is a number; want a text"},
+		{key: "base_url", value: "", text: "the text is empty"},
+		{key: "base_url", value: "ftp://" + canary, text: "its scheme is neither"},
+		{key: "path", value: "../x", text: "has a segment of dots"},
+		{key: "path", value: []any{"a"}, text: "it is a list"},
+		{key: "provider", value: "antropic", text: "did you mean anthropic"},
+		{key: "method", value: "get", text: "upper case"},
+		{key: "method", value: json.Number("1"), text: "it is a number"},
+		{key: "content_type", value: ";", text: "no media type"},
+		{key: "auth", value: "berer", also: map[string]any{"secret": "k123"}, text: "did you mean bearer?"},
+		{key: "auth", value: true, text: "it is true or false; want a text"},
+		{key: "auth", value: "bearer", field: "secret_env", text: "is missing, and Auth"},
+		{key: "auth_header", value: "a b", also: map[string]any{"secret": canary}, text: "no name of a header"},
+		{key: "auth", value: "Bearer " + canary, also: map[string]any{"secret": "k123"}, text: "is unknown; did you mean bearer?"},
+		{key: "auth_header", value: "X-Key: " + canary, also: map[string]any{"secret": "k123"}, text: `"X-Key..." is no name`},
+		{key: "headers", value: map[string]any{"X-Key: " + canary: ""}, text: "the text is empty"},
+		{key: "headers", value: map[string]any{"X-Key: " + canary: "b"}, text: `"X-Key..." is no name`},
+		{key: "secret", value: 12345678, text: "it is a number; want a text"},
+		{key: "secret", value: canary + "\n", text: "white space"},
+		{key: "secret", value: canary, also: map[string]any{"secret_env": variable}, text: "contradicts secret_env"},
+		{key: "secret_env", value: "HEADRACE_NO_SUCH", text: `"HEADRACE_NO_SUCH" is not set`},
+		{key: "secret_env", value: "sk-" + canary, text: "the name of a variable is wanted"},
+		{key: "secret_env", value: []any{canary}, text: "it is a list; want a text"},
+		{key: "headers", value: "X-A: " + canary, text: "it is a text; want an object"},
+		{key: "headers", value: map[int]string{1: "a"}, text: "it is an object; want an object of texts"},
+		{key: "headers", value: map[string]any{"X-Version": time.Time{}}, text: `"X-Version": it is a time.Time; want a text, in quotation marks`},
+		{key: "headers", value: map[string]any{"X-B": 1, "X-A": nil}, text: `"X-A": it is empty; want a text, in quotation marks; "X-B": it is a number`},
+		{key: "headers", value: map[string]any{"X-A": ""}, text: `the text is empty`},
+		{key: "headers", value: map[string]any{"X-A": canary + "\n"}, field: "headers[X-A]", text: "white space"},
+		{key: "headers", value: map[string]any{"authorization": "Basic " + canary}, also: map[string]any{"secret": "k123"}, field: "headers[authorization]", text: "is where Auth puts"},
+		{key: "idempotency_keys", value: "yes", text: "it is a text; want true or false"},
+		{key: "timeout", value: 30, text: `it is a number; want a text with units, such as "30s"`},
+		{key: "timeout", value: "30", text: `"30" is no duration`},
+		{key: "timeout", value: "-30s", text: "is not positive"},
+		{key: "timeout", value: "0s", text: "is not positive"},
+		{key: "retries", value: "3", text: "it is a text; want a whole number"},
+		{key: "retries", value: 1.5, text: "it is a number; want a whole number"},
+		{key: "retries", value: json.Number("1.5"), text: "it is a number; want a whole number"},
+		{key: "retries", value: -1, text: "want at least 1"},
+		{key: "retries", value: 1 << 40, text: "is too much"},
+		{key: "retries", value: nil, text: "it is empty"},
+		{key: "retries", value: time.Second, text: "want a whole number"},
+		{key: "max_response", value: uint64(1 << 63), text: "want a whole number"},
+		{key: "max_response", value: 1e300, text: "want a whole number"},
+		{key: "max_response", value: -5, text: "want at least 1"},
+	} {
+		t.Run(tc.key, func(t *testing.T) {
+			m := map[string]any{"name": "chat", "base_url": "https://h"}
+			maps.Copy(m, tc.also)
+			m[tc.key] = tc.value
+			c, err := httpclient.EndpointConfigFromMap(m)
+			assert.Zero(t, c.BaseURL)
+			var field *httpclient.FieldError
+			require.ErrorAs(t, err, &field, "%v", tc)
+			if tc.field == "" {
+				tc.field = tc.key
+			}
+			assert.Equal(t, `httpclient.Endpoint "chat"`, field.Owner)
+			assert.Equal(t, tc.field, field.Field)
+			assert.Contains(t, field.Problem, tc.text)
+			joined, is := err.(interface{ Unwrap() []error })
+			require.True(t, is)
+			assert.Len(t, joined.Unwrap(), 1, "one problem and no more: %v", err)
+			noTrace(t, err.Error())
+		})
+	}
+}
+
+func TestEndpointConfigFromMapJoinsAllProblems(t *testing.T) {
+	_, err := httpclient.EndpointConfigFromMap(map[string]any{
+		"nam": "x", "path": 1, "timeout": 30, "method": "get", "headers": map[string]any{"a b": "c"}, "retries": -1, "auth": "header",
+	})
+	assert.EqualError(t, err, `httpclient.Endpoint: nam: the key is unknown: did you mean name?
+httpclient.Endpoint: path: it is a number; want a text, in quotation marks
+httpclient.Endpoint: timeout: it is a number; want a text with units, such as "30s" or "1m30s"
+httpclient.Endpoint: base_url: is missing; want such as https://api.example.com/v1
+httpclient.Endpoint: method: "get" is no method of HTTP; want such as POST, in upper case
+httpclient.Endpoint: secret_env: is missing, and Auth is "header"; set one, or Auth to "none"
+httpclient.Endpoint: auth_header: is missing, and Auth is "header"; want the name of a header, such as X-Api-Key
+httpclient.Endpoint: headers: "a..." is no name of a header
+httpclient.Endpoint: retries: -1; want at least 1, or 0 for none`)
+}
+
+// Whatever is in a map, there is an error that names the key, or a config that works; never a panic.
+func TestEndpointConfigFromMapProperty(t *testing.T) {
+	keys := []string{
+		"name", "provider", "base_url", "path", "method", "content_type", "auth", "auth_header", "secret", "secret_env",
+		"headers", "idempotency_keys", "timeout", "retries", "max_response", "other",
+	}
+	value := rapid.OneOf(
+		rapid.Just[any](nil), rapid.Map(rapid.Bool(), toAny), rapid.Map(rapid.Int(), toAny), rapid.Map(rapid.Float64(), toAny),
+		rapid.Map(rapid.String(), toAny), rapid.Map(rapid.SampledFrom([]string{"bearer", "header", "https://h/x", "a", "30s", "POST", variable}), toAny),
+		rapid.Map(rapid.MapOf(rapid.String(), rapid.String()), toAny), rapid.Map(rapid.SliceOf(rapid.Int()), toAny),
+	)
+	t.Setenv(variable, "k")
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.MapOf(rapid.SampledFrom(keys), value).Draw(t, "map")
+		c, err := httpclient.EndpointConfigFromMap(m)
+		if err == nil {
+			e, err := httpclient.NewEndpoint(c)
+			require.NoError(t, err)
+			require.NoError(t, e.Close())
+			return
+		}
+		for _, one := range err.(interface{ Unwrap() []error }).Unwrap() {
+			field, ok := one.(*httpclient.FieldError) //nolint:errorlint // each by itself
+			require.True(t, ok, "%T", one)
+			key, _, _ := strings.Cut(field.Field, "[")
+			require.True(t, slices.Contains(keys, key), field.Field)
+		}
+	})
+}
+
+func toAny[T any](x T) any { return x }

@@ -1,0 +1,20 @@
+package httpclient
+
+import (
+	"context"
+	"net"
+)
+
+// InMemory makes every connection of c a pipe to a function that serves it, which works inside of testing/synctest.
+// Call it before the first request.
+func (c *Client) InMemory(serve func(net.Conn)) {
+	c.transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		attemptOf(ctx).reach(stepConnect)
+		near, far := net.Pipe()
+		go func() {
+			defer func() { _ = far.Close() }()
+			serve(far)
+		}()
+		return c.conns.keep(near)
+	}
+}

@@ -1,0 +1,196 @@
+package httpclient
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"code.dny.dev/ssrf"
+)
+
+const (
+	schemeHTTP  = "http"
+	schemeHTTPS = "https"
+
+	portHTTP  = 80
+	portHTTPS = 443
+
+	maxHost  = 253 // RFC 1035, section 2.3.4, as text
+	maxLabel = 63
+)
+
+// gate is a Gate that is ready to judge. It is not changed any more.
+type gate struct {
+	Gate
+	guard   *ssrf.Guardian
+	proxies map[string]bool // host:port of Config.Proxies, which are dialled unjudged
+}
+
+// newGate makes the gate. g must be valid.
+func newGate(g Gate, proxies map[string]*url.URL) *gate {
+	g.Schemes, g.Ports = slices.Clone(g.Schemes), slices.Clone(g.Ports)
+	g.Allow, g.Deny = slices.Clone(g.Allow), slices.Clone(g.Deny)
+	if len(g.Schemes) == 0 {
+		g.Schemes = []string{schemeHTTPS}
+	}
+	ports := g.Ports
+	if len(ports) == 0 {
+		ports = []uint16{portHTTP, portHTTPS} // the URL has been judged by its scheme
+	}
+	var v4, v6 []netip.Prefix
+	for _, prefix := range g.AllowPrefixes {
+		if prefix.Addr().Is4() {
+			v4 = append(v4, prefix)
+		} else {
+			v6 = append(v6, prefix)
+		}
+	}
+	azure := netip.PrefixFrom(netip.AddrFrom4([4]byte{168, 63, 129, 16}), 32)
+	return &gate{
+		Gate:    g,
+		proxies: proxyAddresses(proxies),
+		guard: ssrf.New(ssrf.WithPorts(ports...), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...),
+			ssrf.WithDeniedV4Prefixes(azure)),
+	}
+}
+
+// refused is the error of a call that the gate refuses, or nil.
+func (c *call) refused() error {
+	if c.client.gate == nil {
+		return nil
+	}
+	if err := c.client.gate.checkRequest(c.req); err != nil {
+		return c.fail(CodeUnsent, PhasePrepare, err, nil)
+	}
+	return nil
+}
+
+// judged asks the gate again: Config.Wrap and Config.Sign may have changed the request.
+func (a *attempt) judged() error {
+	if a.call.client.gate == nil {
+		return nil
+	}
+	if h := a.call.hop; h != nil {
+		h.sent(a.req)
+	}
+	return a.call.client.gate.checkRequest(a.req)
+}
+
+// checkRequest judges the Host of req too: a proxy goes by that.
+func (g *gate) checkRequest(req *http.Request) error {
+	if err := g.check(req.URL); err != nil {
+		return err
+	}
+	if req.Host == "" || req.Host == req.URL.Host {
+		return nil
+	}
+	asked := *req.URL
+	asked.Host = req.Host
+	return g.check(&asked)
+}
+
+func (g *gate) check(u *url.URL) error {
+	if rule, remedy := g.judge(u); rule != "" {
+		return &GateError{Target: shown(u), Rule: rule, Remedy: remedy}
+	}
+	return nil
+}
+
+// judge names the rule that refuses u, or none.
+func (g *gate) judge(u *url.URL) (Rule, string) {
+	host, ip, ok := parseHost(u)
+	switch {
+	case !slices.Contains(g.Schemes, u.Scheme):
+		return RuleScheme, "use one of " + strings.Join(g.Schemes, ", ") + ", or add it to Gate.Schemes"
+	case u.User != nil:
+		return RuleUserinfo, "leave it out of the URL; Config.Sign adds credentials"
+	case !ok:
+		return RuleHost, "write the host as a name in ASCII (xn--...), as four decimal numbers, or as an IPv6 address in brackets without zone"
+	case matches(g.Deny, host):
+		return RuleDenied, "Gate.Deny has it"
+	case len(g.Allow) > 0 && !matches(g.Allow, host):
+		return RuleNotAllowed, "add the host to Gate.Allow"
+	case !ip.IsValid() && local(host) && len(g.Allow) == 0:
+		return RuleLocalName, "add the host to Gate.Allow if a name of the local network is meant"
+	}
+	port, ok := portOf(u)
+	switch {
+	case !ok || !g.allowsPort(u.Scheme, port):
+		return RulePort, "leave the port out, or add it to Gate.Ports"
+	case ip.IsValid() && g.guard.SafeAddr(ip) != nil:
+		return RuleAddress, notPublic
+	case g.proxies[net.JoinHostPort(host, strconv.Itoa(int(port)))]:
+		return RuleProxy, "a proxy is no host to ask"
+	}
+	return "", ""
+}
+
+func (g *gate) allowsPort(scheme string, port uint16) bool {
+	if len(g.Ports) == 0 {
+		return port == defaultPort(scheme)
+	}
+	return slices.Contains(g.Ports, port)
+}
+
+// parseHost returns the host of u as it is compared, lower case and without
+// a dot at the end. ip is valid if it is an address. ok is false for what could
+// be read as another host by somebody else.
+func parseHost(u *url.URL) (host string, ip netip.Addr, ok bool) {
+	if u.Opaque != "" || len(u.Hostname()) > maxHost+1 || strings.ContainsFunc(u.Host, notASCII) {
+		return "", ip, false
+	}
+	if strings.HasPrefix(u.Host, "[") {
+		ip, err := netip.ParseAddr(u.Hostname())
+		return ip.String(), ip, err == nil && ip.Is6() && ip.Zone() == ""
+	}
+	host = strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	last := ""
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "" || len(label) > maxLabel || strings.ContainsFunc(label, notInName) {
+			return "", ip, false
+		}
+		last = label
+	}
+	if numeric(last) { // the URL standard reads such a host as IPv4 in whatever notation
+		ip, err := netip.ParseAddr(host)
+		return host, ip, err == nil
+	}
+	return host, ip, true
+}
+
+// notASCII is judged before the case is changed: the lower case of some letters is ASCII.
+func notASCII(r rune) bool { return r > unicode.MaxASCII }
+
+func notInName(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
+}
+
+func numeric(label string) bool {
+	digits, base := label, 10
+	if hex, ok := strings.CutPrefix(label, "0x"); ok {
+		digits, base = hex, 16
+	}
+	for _, r := range digits {
+		if (r < '0' || r > '9') && (base == 10 || r < 'a' || r > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+func matches(patterns []string, host string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		return host == pattern || strings.HasPrefix(pattern, ".") && strings.HasSuffix(host, pattern)
+	})
+}
+
+// local is for names that are reserved for local networks: RFC 6761, RFC 6762,
+// RFC 8375, and .internal by ICANN's decision of 2024.
+func local(host string) bool {
+	return !strings.Contains(host, ".") || matches([]string{".localhost", ".local", ".internal", ".home.arpa", "home.arpa"}, host)
+}

@@ -1,0 +1,62 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
+
+// dial is how connections of a client are made. With a gate, each address is judged
+// when its socket is there and before it connects, except for the proxies': those are the user's own.
+func (c Config) dial(dialer *net.Dialer, conns *connections) dialFunc {
+	open := dialWith(dialer, conns)
+	if c.Gate == nil {
+		return open
+	}
+	g := newGate(*c.Gate, c.Proxies)
+	judged := *dialer
+	judged.Control = g.control
+	guarded := dialWith(&judged, conns)
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if g.proxies[address] {
+			return open(ctx, network, address)
+		}
+		return guarded(ctx, network, address)
+	}
+}
+
+// control is for net.Dialer.
+func (g *gate) control(network, address string, conn syscall.RawConn) error {
+	err := g.guard.Safe(network, address, conn)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ssrf.ErrProhibitedPort):
+		return &GateError{Target: address, Rule: RulePort, Remedy: "add the port to Gate.Ports"}
+	default:
+		return &GateError{Target: address, Rule: RuleAddress, Remedy: notPublic}
+	}
+}
+
+// proxyAddresses is what net/http dials for proxies.
+func proxyAddresses(proxies map[string]*url.URL) map[string]bool {
+	found := make(map[string]bool, len(proxies))
+	for _, proxy := range proxies {
+		port := proxy.Port()
+		if port == "" {
+			port = map[string]string{schemeHTTP: "80", schemeHTTPS: "443"}[proxy.Scheme]
+		}
+		if port == "" {
+			port = "1080" // socks5
+		}
+		found[net.JoinHostPort(strings.ToLower(proxy.Hostname()), port)] = true
+	}
+	return found
+}

@@ -1,0 +1,68 @@
+package httpclient
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Rule names what a [GateError] was refused by. The set may grow.
+type Rule string
+
+// The rules of a [Gate].
+const (
+	RuleScheme     Rule = "scheme"     // not in Gate.Schemes
+	RuleUserinfo   Rule = "userinfo"   // the URL has a user or a password
+	RuleHost       Rule = "host"       // there is none, or it can be read in two ways
+	RuleDenied     Rule = "denied"     // in Gate.Deny
+	RuleNotAllowed Rule = "notallowed" // not in Gate.Allow
+	RuleLocalName  Rule = "localname"  // a name of the local network
+	RulePort       Rule = "port"       // not in Gate.Ports
+	RuleAddress    Rule = "address"    // not public and not in Gate.AllowPrefixes, as written or as the name resolves
+	RuleProxy      Rule = "proxy"      // one of Config.Proxies
+)
+
+// The rules of [Client.FollowAudited].
+const (
+	RuleHops      Rule = "hops"      // more redirects than Follow.MaxHops
+	RuleLoop      Rule = "loop"      // back to a request that was answered by a redirect
+	RuleLocation  Rule = "location"  // there is none, or several, or it is no URL
+	RuleDowngrade Rule = "downgrade" // from https to http
+	RuleBody      Rule = "body"      // it would have to be sent again, and cannot, or not to there
+	RuleSecret    Rule = "secret"    // to another origin, with a credential of the request in the URL
+	RuleWrap      Rule = "wrap"      // something in Config.Wrap changed where a hop to another origin goes
+)
+
+const notPublic = "not a public address; add it to Gate.AllowPrefixes if it is meant"
+
+// GateError says which rule refused to go to a URL. It is the cause of an
+// [Error] with CodeUnsent, or with CodeRedirect where a redirect led there.
+type GateError struct {
+	Target string // the URL without userinfo, fragment and values of the query, or the address that was dialled; may be empty
+	Rule   Rule
+	Remedy string
+}
+
+// Error says what was refused, why, and what to do.
+func (e *GateError) Error() string {
+	if e.Target == "" {
+		return fmt.Sprintf("httpclient: refused by the rule %q: %s", e.Rule, e.Remedy)
+	}
+	return fmt.Sprintf("httpclient: %s is refused by the rule %q: %s", e.Target, e.Rule, e.Remedy)
+}
+
+// without returns the error with no secret in its target.
+func (e *GateError) without(secrets []string) *GateError {
+	clean := *e
+	clean.Target = scrubText(e.Target, secrets)
+	return &clean
+}
+
+// shown is the URL for errors and trails: it may be the other side's, so it is bounded.
+func shown(u *url.URL) string {
+	text := redactURL(u)
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "..."
+	}
+	return text
+}

@@ -1,0 +1,158 @@
+package httpclient
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	defaultMaxHops = 10 // as net/http
+
+	// maxLocation is what RFC 9110, section 4.1, asks everybody to take.
+	maxLocation = 8000
+	// minCarried is how long a credential is at least that is looked for in a Location.
+	minCarried = 8
+)
+
+func portOf(u *url.URL) (port uint16, ok bool) {
+	if u.Port() == "" {
+		return defaultPort(u.Scheme), true
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return uint16(n), err == nil
+}
+
+func defaultPort(scheme string) uint16 {
+	if scheme == schemeHTTP {
+		return portHTTP
+	}
+	return portHTTPS
+}
+
+// walk is where a chain of redirects is, without a request or a clock.
+type walk struct {
+	first   string // the origin, whom credentials belong to
+	method  string
+	at      *url.URL
+	body    bool // a body is sent
+	foreign bool // it has been at another origin, and is bare for the rest of the way
+	left    int
+	seen    []visit
+}
+
+// visit is a request as far as an answer can depend on it.
+type visit struct {
+	method, url string
+	foreign     bool
+}
+
+func newWalk(method string, u *url.URL, body bool, hops int) *walk {
+	w := &walk{first: origin(u), method: method, at: u, body: body, left: hops}
+	w.seen = []visit{w.here()}
+	return w
+}
+
+func (w *walk) here() visit {
+	bare := *w.at
+	bare.Fragment, bare.RawFragment = "", ""
+	return visit{w.method, bare.String(), w.foreign}
+}
+
+// answer is what a redirect says, and what is known of the request that got it.
+type answer struct {
+	status    int
+	locations []string
+	secrets   []string // what must not be in a URL of another origin
+	replays   bool     // the body can be had again
+	others    bool     // Follow.BodyToOthers
+}
+
+// follow goes one step, or says why not.
+func (w *walk) follow(a answer) *GateError {
+	next, refused := w.target(a.locations)
+	if refused != nil {
+		return refused
+	}
+	refuse := func(rule Rule, remedy string) *GateError {
+		return &GateError{Target: shown(next), Rule: rule, Remedy: remedy}
+	}
+	if w.left == 0 {
+		return refuse(RuleHops, "raise Follow.MaxHops if that many are meant")
+	}
+	if w.at.Scheme == schemeHTTPS && next.Scheme == schemeHTTP {
+		return refuse(RuleDowngrade, "ask the other side to redirect to https")
+	}
+	w.left--
+	w.foreign = w.foreign || origin(next) != w.first
+	w.rewrite(a.status)
+	w.at = next
+	switch {
+	case w.foreign && carries(next, a.secrets):
+		return refuse(RuleSecret, "ask the new address directly, with credentials of its own")
+	case w.body && !a.replays:
+		return refuse(RuleBody, "set Request.GetBody, so that the body can be sent again")
+	case w.body && w.foreign && !a.others:
+		return refuse(RuleBody, "set Follow.BodyToOthers if other origins may have the body")
+	case slices.Contains(w.seen, w.here()):
+		return refuse(RuleLoop, "ask the other side; it redirects in a circle")
+	}
+	w.seen = append(w.seen, w.here())
+	return nil
+}
+
+func (w *walk) target(locations []string) (*url.URL, *GateError) {
+	if len(locations) != 1 || locations[0] == "" || len(locations[0]) > maxLocation {
+		return nil, &GateError{Rule: RuleLocation, Remedy: "want one Location of at most 8000 bytes in an answer that redirects"}
+	}
+	next, err := w.at.Parse(locations[0])
+	if err != nil {
+		return nil, &GateError{Rule: RuleLocation, Remedy: "the Location is no URL"} // whose error has the text
+	}
+	return next, nil
+}
+
+// rewrite does what RFC 9110, section 15.4, says of the method.
+func (w *walk) rewrite(status int) {
+	switch {
+	case status == http.StatusSeeOther && w.method == http.MethodHead:
+		w.body = false
+	case status == http.StatusSeeOther,
+		(status == http.StatusMovedPermanently || status == http.StatusFound) && w.method == http.MethodPost:
+		w.method, w.body = http.MethodGet, false
+	}
+}
+
+// carries reports whether u has one of the secrets in it, escaped or not.
+func carries(u *url.URL, secrets []string) bool {
+	text := u.String()
+	plain, err := url.QueryUnescape(text)
+	return slices.ContainsFunc(secrets, func(secret string) bool {
+		return len(secret) >= minCarried && (strings.Contains(text, secret) || err == nil && strings.Contains(plain, secret))
+	})
+}
+
+// bare returns what another origin may see of h.
+func bare(h http.Header) http.Header {
+	kept := make(http.Header, len(h))
+	for name, values := range h {
+		switch name {
+		case "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Language", "Content-Type",
+			"If-Range", "Range", "User-Agent", correlationHeader, runHeader:
+			kept[name] = values
+		}
+	}
+	return kept
+}
+
+// withoutBody drops what describes a body that is not sent any more.
+func withoutBody(h http.Header) {
+	for _, name := range []string{
+		"Content-Digest", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length", "Content-Location",
+		"Content-Md5", "Content-Range", "Content-Type", "Digest", "Expect", "Repr-Digest", "Trailer", "Transfer-Encoding",
+	} {
+		h.Del(name)
+	}
+}

@@ -1,0 +1,39 @@
+package httpclient
+
+import "context"
+
+type (
+	callKey    struct{}
+	attemptKey struct{}
+)
+
+// scope is the context of a call, or of an attempt. It has both values, so that one is enough, and passes everything
+// else on, so that package context recognises what it stands on and starts no goroutine to watch that.
+type scope struct {
+	context.Context //nolint:containedctx // it is one
+
+	call    *call
+	attempt *attempt // nil for that of a call
+}
+
+func (s *scope) Value(key any) any {
+	switch key.(type) {
+	case callKey:
+		return s.call
+	case attemptKey:
+		if s.attempt != nil {
+			return s.attempt
+		}
+	}
+	return s.Context.Value(key)
+}
+
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+func attemptOf(ctx context.Context) *attempt {
+	a, _ := ctx.Value(attemptKey{}).(*attempt)
+	return a
+}

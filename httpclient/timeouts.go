@@ -1,0 +1,79 @@
+package httpclient
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// The defaults of Timeouts. They are chosen by judgement: connections are made within seconds or not at all, and a
+// language model may think for minutes before its first byte. The official SDK of OpenAI gives a call 10 min too.
+const (
+	defaultConnect  = 10 * time.Second
+	defaultTLS      = 10 * time.Second
+	defaultHeader   = 5 * time.Minute
+	defaultBodyIdle = 2 * time.Minute
+	defaultCall     = 10 * time.Minute
+)
+
+// Timeouts bounds each phase of an attempt. The zero value means the defaults.
+type Timeouts struct {
+	// Connect is for looking the host up and connecting to it, all its addresses together. 0 means 10 s.
+	Connect time.Duration
+	// TLS is for the handshake. 0 means 10 s.
+	TLS time.Duration
+	// Header is from when the request was sent until the answer's header is there. 0 means 5 min.
+	Header time.Duration
+	// BodyIdle is how long reading from a body may wait for the next piece; the time between two reads does not
+	// count. 0 means 2 min.
+	BodyIdle time.Duration
+	// Call is for the whole of an attempt: waiting for a connection, all of the above, and until the body is read and
+	// closed, with the caller's own time between the reads. It begins after Config.Wrap. 0 means 10 min.
+	Call time.Duration
+	// NoCall sets no bound to the whole of an attempt, for streams without end.
+	NoCall bool
+}
+
+func (t Timeouts) validate(problems *invalid.Problems) {
+	for _, one := range []struct {
+		field     string
+		d, normal time.Duration
+	}{
+		{"Timeouts.Connect", t.Connect, defaultConnect},
+		{"Timeouts.TLS", t.TLS, defaultTLS},
+		{"Timeouts.Header", t.Header, defaultHeader},
+		{"Timeouts.BodyIdle", t.BodyIdle, defaultBodyIdle},
+		{"Timeouts.Call", t.Call, defaultCall},
+	} {
+		if one.d < 0 {
+			problems.Addf(one.field, "%v; want a positive duration, or 0 for %v", one.d, one.normal)
+		}
+	}
+	if t.NoCall && t.Call != 0 {
+		problems.Addf("Timeouts.NoCall", "contradicts Timeouts.Call, %v; leave one of them out", t.Call)
+	}
+}
+
+func (t Timeouts) withDefaults() Timeouts {
+	t.Connect = cmp.Or(t.Connect, defaultConnect)
+	t.TLS = cmp.Or(t.TLS, defaultTLS)
+	t.Header = cmp.Or(t.Header, defaultHeader)
+	t.BodyIdle = cmp.Or(t.BodyIdle, defaultBodyIdle)
+	if !t.NoCall {
+		t.Call = cmp.Or(t.Call, defaultCall)
+	}
+	return t
+}
+
+// expiredError is why an attempt was ended by its own timer.
+type expiredError struct {
+	setting string
+	after   time.Duration
+}
+
+func (e *expiredError) Error() string        { return fmt.Sprintf("%s, %v, is over", e.setting, e.after) }
+func (e *expiredError) Timeout() bool        { return true }
+func (e *expiredError) Is(target error) bool { return target == context.DeadlineExceeded }

@@ -1,0 +1,115 @@
+package telemetry_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/metric/noop"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/telemetry"
+)
+
+func TestNewMakesTheInstruments(t *testing.T) {
+	r, _ := record(t, telemetry.Config{})
+	const sizes = "[0 256 1024 4096 16384 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07 6.7108864e+07]"
+	assert.Equal(t, map[string]string{
+		"http.client.request.duration":   "s: Duration of HTTP client requests. [0.005 0.01 0.025 0.05 0.075 0.1 0.25 0.5 0.75 1 2.5 5 7.5 10]",
+		"http.client.request.body.size":  "By: Size of HTTP client request bodies. " + sizes,
+		"http.client.response.body.size": "By: Size of HTTP client response bodies. " + sizes,
+		"headrace.http.client.wait":      "s: Time that requests waited before they were sent. [0 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30 60 300 900]",
+		"headrace.http.client.attempts":  "{attempt}: Attempts that requests took on the wire. [0 1 2 3 5 10 20]",
+		"headrace.http.client.cached":    "{request}: Requests that were answered by a cache.",
+		"headrace.download.duration":     "s: Duration of downloads. [0.1 0.25 0.5 1 2.5 5 10 30 60 300 900 3600]",
+		"headrace.download.size":         "By: Size of what downloads fetched. [0 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07 6.7108864e+07 2.68435456e+08 1.073741824e+09 4.294967296e+09 1.7179869184e+10]",
+		"headrace.limiter.hits":          "{hit}: Calls that the provider refused for rate.",
+		"headrace.limiter.cuts":          "{cut}: Times that a limiter lowered what it allows.",
+	}, r.made)
+	assert.Equal(t, "github.com/headrace/headrace/telemetry https://opentelemetry.io/schemas/1.43.0", r.scope)
+}
+
+func TestNewJoinsItsProblems(t *testing.T) {
+	r := &recorder{made: map[string]string{}, refuse: map[string]bool{"http.client.request.duration": true, "headrace.limiter.cuts": true}}
+	_, err := telemetry.New(telemetry.Config{MeterProvider: r, MaxNames: -1})
+	require.EqualError(t, err, "telemetry: MaxNames: -1; want at least 1, or 0 for 100\n"+
+		"telemetry: http.client.request.duration: no such instrument\n"+
+		"telemetry: headrace.limiter.cuts: no such instrument")
+	var field *telemetry.FieldError
+	require.True(t, errors.As(err, &field))
+	assert.Equal(t, "MaxNames", field.Field)
+
+	_, err = telemetry.New(telemetry.Config{MeterProvider: (*recorder)(nil), MaxNames: -1})
+	require.EqualError(t, err, "telemetry: MaxNames: -1; want at least 1, or 0 for 100\n"+
+		"telemetry: MeterProvider: a nil *telemetry_test.recorder; leave it out for the global provider")
+}
+
+func TestNewTakesTheGlobalProvider(t *testing.T) {
+	o, err := telemetry.New(telemetry.Config{})
+	require.NoError(t, err)
+	o.Observe(request(nil)) // to nobody
+}
+
+func TestObserveLeavesTheRest(t *testing.T) {
+	r, o := record(t, telemetry.Config{})
+	for _, kind := range []event.Kind{event.LimiterRecovery, event.BreakerOpened, event.ItemDone, event.FlowFinished, "of a later version"} {
+		o.Observe(event.New(time.Now(), kind, "x"))
+	}
+	o.Observe(event.New(time.Now(), event.NetRequest, "x")) // of an emitter that leaves Request out
+	assert.Empty(t, r.taken())
+}
+
+func TestObserveCountsHitsAndCuts(t *testing.T) {
+	r, o := record(t, telemetry.Config{MaxNames: 1})
+	for _, name := range []string{"openai", "other", "openai", "another"} {
+		o.Observe(event.New(time.Now(), event.LimiterHit, name))
+	}
+	o.Observe(event.New(time.Now(), event.LimiterCut, "openai"))
+	assert.Equal(t, []string{
+		"headrace.limiter.cuts=1 headrace.limiter.name=openai",
+		"headrace.limiter.hits=1 headrace.limiter.name=_OTHER",
+		"headrace.limiter.hits=1 headrace.limiter.name=_OTHER",
+		"headrace.limiter.hits=1 headrace.limiter.name=openai",
+		"headrace.limiter.hits=1 headrace.limiter.name=openai",
+	}, r.taken())
+}
+
+func TestObserveFromManyGoroutines(t *testing.T) {
+	const each = 50
+	r, o := record(t, telemetry.Config{MaxNames: 3})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i := range each {
+				o.Observe(request(func(e *event.Event) { e.Request.Host = string(rune('a' + i%10)) }))
+			}
+		})
+	}
+	wg.Wait()
+	kept := map[string]int{}
+	for _, line := range r.taken() {
+		if address, ok := attributeOf(line, "server.address"); ok {
+			kept[address]++
+		}
+	}
+	assert.Len(t, kept, 4, "three hosts and the rest")
+	assert.Equal(t, 4*each*5/10*7, kept["_OTHER"], "five instruments for each request")
+}
+
+// A request with attributes that were seen before makes none, and nothing else either.
+func TestObserveAllocatesNothing(t *testing.T) {
+	o, err := telemetry.New(telemetry.Config{MeterProvider: noop.NewMeterProvider()})
+	require.NoError(t, err)
+	for _, e := range []event.Event{
+		request(nil),
+		request(func(e *event.Event) { e.Request.Status = 429 }),
+		request(func(e *event.Event) { e.Attempt, e.Request.Cached = 0, true }),
+		event.New(time.Now(), event.LimiterHit, "openai"),
+	} {
+		o.Observe(e)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { o.Observe(e) }), e.Kind)
+	}
+}
