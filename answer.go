@@ -1,0 +1,103 @@
+package headrace
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+)
+
+// mostAnswer is how much of a response is held back to be judged: what is
+// longer is passed on while it is read. 64 KiB.
+const mostAnswer = 64 << 10
+
+// answered judges a response as far as it is known without holding it back:
+// errors and short JSON by their body, others by their header until the body ends.
+func (x *exchange) answered(resp *http.Response) {
+	now, body := time.Now(), resp.Body
+	f := &x.reply.feedback
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols: // the body is a connection, which may live for ever
+		f.Verdict = adaptive.OK
+		return
+	case body == nil || body == http.NoBody || x.method() == http.MethodHead ||
+		resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified:
+		*f = x.t.dialect.Read(now, resp.StatusCode, resp.Header, nil)
+	case resp.StatusCode >= http.StatusBadRequest || resp.ContentLength == 0 || short(resp): // HTTP/2 has an empty body of its own
+		k := keep(body, resp.ContentLength)
+		resp.Body = k
+		x.judge(resp, k, now)
+	case resp.ContentLength < 0 && plain(resp.Header) && kindOf(resp.Header) == document:
+		k, whole := hold(body)
+		resp.Body = k
+		x.judge(resp, k, now)
+		if !whole && f.Verdict == adaptive.OK {
+			x.follow(resp, now)
+			return
+		}
+	default:
+		x.follow(resp, now)
+		return
+	}
+	x.finishUp(f)
+}
+
+// judge has the dialect read what was kept of a response.
+func (x *exchange) judge(resp *http.Response, k *kept, now time.Time) {
+	f := &x.reply.feedback
+	*f = x.t.dialect.Read(now, resp.StatusCode, resp.Header, text(resp.Header, k.head))
+	if k.err != nil && f.Verdict == adaptive.OK {
+		f.Verdict, f.Err = x.broke(), k.err
+	}
+}
+
+// broke is the verdict on a body that has failed. A caller who has had enough
+// says nothing about the provider.
+func (x *exchange) broke() adaptive.Verdict {
+	if x.req.Context().Err() != nil {
+		return adaptive.Unclassified
+	}
+	return adaptive.Transient
+}
+
+// finishUp completes what the dialect has said.
+func (x *exchange) finishUp(f *adaptive.Feedback) {
+	x.charge(f)
+	if f.Err == nil && f.Source != "" {
+		f.Err = x.fail(errors.New(f.Source))
+	}
+	if !f.Final && !x.payload.Replayable() {
+		f.Final = f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded
+	}
+}
+
+// kind is what a body is.
+type kind uint8
+
+const (
+	unread   kind = iota // nothing that a dialect knows
+	document             // JSON that is one value
+	values               // JSON that may be several
+	stream               // server-sent events
+)
+
+func kindOf(h http.Header) kind {
+	name, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	name = strings.ToLower(strings.TrimSpace(name))
+	switch {
+	case name == "text/event-stream":
+		return stream
+	case name == "application/json", name == "text/json", strings.HasSuffix(name, "+json") && !strings.HasSuffix(name, "stream+json"):
+		return document
+	case strings.Contains(name, "json"):
+		return values
+	}
+	return unread
+}
+
+// short reports whether the response is JSON that is about to be there.
+func short(resp *http.Response) bool {
+	return resp.ContentLength > 0 && resp.ContentLength <= mostAnswer && kindOf(resp.Header) == document
+}

@@ -1,0 +1,231 @@
+package headrace_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/throttle"
+)
+
+const (
+	refusal = `{"type":"error","error":{"type":"rate_limit_error","message":"a \"{\" too much"}}`
+	money   = `{"error":{"type":"insufficient_quota","code":"insufficient_quota","message":"no money"}}`
+)
+
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, err := io.WriteString(z, text)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	return b.String()
+}
+
+// What comes with status 200 may be a refusal all the same, whether or not it
+// says how long it is.
+func TestARefusalWithStatus200(t *testing.T) {
+	for name, length := range map[string]int64{"of known length": int64(len(refusal)), "of unknown length": -1} {
+		for rest, more := range map[string]string{"alone": "", "before more": " {}"} {
+			t.Run(name+", "+rest, func(t *testing.T) {
+				l, b := limiter(t)
+				closed := &closer{Reader: io.MultiReader(strings.NewReader(refusal), strings.NewReader(more))}
+				base := tripper(func(*http.Request) (*http.Response, error) {
+					if len(b.ended()) > 0 {
+						return answer(http.StatusOK, "", `{"fine":1}`), nil
+					}
+					r := answer(http.StatusOK, "", refusal)
+					if r.ContentLength = length; length > 0 {
+						r.ContentLength += int64(len(more))
+					}
+					r.Body = closed
+					return r, nil
+				})
+				c := &http.Client{Transport: headrace.Transport(base, presets.AnthropicTier1, headrace.WithLimiter(l))}
+				assert.Equal(t, `{"fine":1}`, read(t, post(t, c, secretURL, `{}`))) //nolint:bodyclose // read does
+				assert.Equal(t, []adaptive.Verdict{adaptive.Hit, adaptive.OK}, b.verdicts())
+				assert.True(t, closed.closed.Load())
+			})
+		}
+	}
+}
+
+// Only one JSON object is worth waiting for: what may be a stream is passed on
+// as it comes, and so is what is long.
+func TestWhatIsNotHeldBack(t *testing.T) {
+	long := `{"data":"` + strings.Repeat("x", 64<<10) + `"`
+	for name, c := range map[string]struct{ kind, first, rest string }{
+		"events":                {"text/event-stream", "data: {}\n\n", "data: {}\n\n"},
+		"lines":                 {"application/x-ndjson", `{"a":1`, "}\n"},
+		"lines, said to be one": {"application/json", "{\"a\":1}\n", "{\"a\":2}\n"},
+		"a list":                {"application/json", "\n [", `{"a":1}]`},
+		"a text":                {"application/json", `"a`, `"`},
+		"a long one":            {"application/json", long, "}"},
+		"another kind":          {"audio/mpeg", "{", "}"},
+		"compressed":            {"application/json", "{", "}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, b := limiter(t)
+			heard := make(chan struct{})
+			url, client := serve(t, l, presets.OpenAITier1, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", c.kind)
+				if name == "compressed" {
+					w.Header().Set("Content-Encoding", "br")
+				}
+				_, _ = io.WriteString(w, c.first)
+				w.(http.Flusher).Flush()
+				select {
+				case <-heard:
+				case <-r.Context().Done():
+				}
+				_, _ = io.WriteString(w, c.rest)
+			})
+			resp := post(t, client, url, `{}`)
+			defer resp.Body.Close()
+			first := make([]byte, len(c.first))
+			_, err := io.ReadFull(resp.Body, first)
+			require.NoError(t, err)
+			assert.Empty(t, b.ended())
+			close(heard)
+			assert.Equal(t, c.first+c.rest, string(first)+read(t, resp))
+			assert.Equal(t, []adaptive.Verdict{adaptive.OK}, b.verdicts())
+		})
+	}
+}
+
+// Who asks for gzip gets gzip, and what it says is understood.
+func TestErrorsInGzip(t *testing.T) {
+	for name, c := range map[string]struct {
+		status       int
+		coding, body string
+		want         adaptive.Verdict
+	}{
+		"429":            {429, "gzip", zipped(t, money), adaptive.Terminal},
+		"429, X-Gzip":    {429, "X-Gzip", zipped(t, money), adaptive.Terminal},
+		"400":            {400, "gzip", zipped(t, strings.Replace(money, "insufficient_quota", "billing_error", 2)), adaptive.Terminal},
+		"200":            {200, "gzip", zipped(t, refusal), adaptive.Hit},
+		"429, cut":       {429, "gzip", zipped(t, money)[:40], adaptive.Hit},
+		"429, not gzip":  {429, "gzip", money, adaptive.Hit},
+		"429, another":   {429, "br", zipped(t, money), adaptive.Hit},
+		"429, a bomb":    {429, "gzip", zipped(t, `{"a":"`+strings.Repeat("x", 1<<20)+`","error":`+money+"}"), adaptive.Hit},
+		"429, not coded": {429, "identity", money, adaptive.Terminal},
+		"200, another":   {200, "br", zipped(t, money), adaptive.OK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, b := limiter(t)
+			base := tripper(func(*http.Request) (*http.Response, error) {
+				r := answer(c.status, "Content-Encoding: "+c.coding, c.body)
+				r.Header.Set("X-Should-Retry", "false")
+				return r, nil
+			})
+			p := presets.OpenAITier1
+			if c.status < 429 {
+				p = presets.AnthropicTier1
+			}
+			resp := post(t, &http.Client{Transport: headrace.Transport(base, p, headrace.WithLimiter(l))}, secretURL, `{}`) //nolint:bodyclose // read does
+			assert.Equal(t, c.body, read(t, resp), "as it came")
+			assert.Equal(t, []adaptive.Verdict{c.want}, b.verdicts())
+		})
+	}
+}
+
+// A body that breaks off while it is held back breaks off for the caller too.
+func TestABodyThatBreaksWhileItIsHeldBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		method string
+		cancel bool
+		want   []adaptive.Verdict
+	}{
+		"POST":      {http.MethodPost, false, []adaptive.Verdict{adaptive.Transient}},
+		"PUT":       {http.MethodPut, false, []adaptive.Verdict{adaptive.Transient, adaptive.Transient, adaptive.Transient}},
+		"cancelled": {http.MethodPut, true, []adaptive.Verdict{adaptive.Unclassified}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, b := limiter(t)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				broken := errors.New("broken")
+				base := tripper(func(*http.Request) (*http.Response, error) {
+					r := answer(http.StatusOK, "", "")
+					r.ContentLength = -1
+					r.Body = io.NopCloser(io.MultiReader(strings.NewReader(`{"half`), failing(func() error {
+						if c.cancel {
+							cancel()
+						}
+						return broken
+					})))
+					return r, nil
+				})
+				req, err := http.NewRequestWithContext(ctx, c.method, secretURL, http.NoBody)
+				require.NoError(t, err)
+				resp, err := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l)).RoundTrip(req)
+				require.NoError(t, err)
+				defer resp.Body.Close()
+				text, err := io.ReadAll(resp.Body)
+				assert.Equal(t, `{"half`, string(text))
+				assert.ErrorIs(t, err, broken)
+				assert.Equal(t, c.want, b.verdicts())
+			})
+		})
+	}
+}
+
+// failing is a reader that fails.
+type failing func() error
+
+func (f failing) Read([]byte) (int, error) { return 0, f() }
+
+// listener is a law that hears headers early.
+type listener struct {
+	*book
+
+	heard [][throttle.Units]adaptive.Meter
+}
+
+func (l *listener) Start(time.Time, uint64) (adaptive.State, error) { return l, nil }
+
+func (l *listener) OnMeters(_ time.Time, _ throttle.Sent, m [throttle.Units]adaptive.Meter) {
+	l.heard = append(l.heard, m)
+}
+
+// What the header of a stream says is left is told when it comes, and once.
+func TestTheHeaderOfAStreamIsHeardAtOnce(t *testing.T) {
+	_, b := limiter(t)
+	law := &listener{book: b}
+	l, err := adaptive.New(adaptive.Config{Law: law})
+	require.NoError(t, err)
+	deaf, quiet := limiter(t)
+	base := tripper(func(*http.Request) (*http.Response, error) {
+		r := answer(http.StatusOK, "X-Ratelimit-Remaining-Requests: 7", "data: {}\n\n")
+		r.Header.Set("X-Ratelimit-Limit-Requests", "9")
+		r.Header.Set("Content-Type", "text/event-stream")
+		return r, nil
+	})
+	for _, l := range []*adaptive.Limiter{l, deaf} {
+		c := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))}
+		resp := post(t, c, secretURL, `{}`) //nolint:bodyclose // read does
+		if l != deaf {
+			require.Len(t, law.heard, 1)
+			assert.Equal(t, adaptive.Meter{Known: true, Limit: 9, Remaining: 7}, law.heard[0][throttle.Requests])
+		}
+		read(t, resp)
+	}
+	assert.Len(t, law.heard, 1)
+	assert.Zero(t, b.ended()[0].Meters, "it was told")
+	assert.True(t, quiet.ended()[0].Meters[throttle.Requests].Known, "a law that does not listen hears it at the end")
+}

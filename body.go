@@ -1,0 +1,121 @@
+package headrace
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+)
+
+// body is the body of a response in the caller's hands. Whatever comes first,
+// its end, an error, Close or the end of the context, ends the call.
+type body struct {
+	io.ReadCloser
+
+	ending *ending
+}
+
+// ending is what ends a call.
+type ending struct {
+	exchange *exchange
+	status   int
+	header   http.Header // a copy
+	came     time.Time   // when it was there
+	heard    bool        // the law has heard what it says is left
+	ignore   func() bool // stops listening to the context
+
+	mu   sync.Mutex // guards done and scan
+	done bool
+	scan *scan // nil: the body is of a kind that tells nothing
+}
+
+// follow puts a body into resp that ends the call. What the header says is left
+// is told at once: at the end of a stream it would be old.
+func (x *exchange) follow(resp *http.Response, now time.Time) {
+	e := &ending{exchange: x, status: resp.StatusCode, header: resp.Header.Clone(), came: now}
+	f := x.t.dialect.Read(now, e.status, e.header, nil)
+	for i := range f.Meters {
+		if f.Meters[i].Known {
+			e.heard = x.call.Heard(f.Meters)
+			break
+		}
+	}
+	if what := kindOf(resp.Header); what != unread && plain(resp.Header) {
+		e.scan = &scan{stream: what == stream}
+	}
+	b := &body{ReadCloser: resp.Body, ending: e}
+	ctx := x.req.Context()
+	e.mu.Lock() // the context may end just now
+	e.ignore = context.AfterFunc(ctx, func() { e.end(context.Cause(ctx), false) })
+	e.mu.Unlock()
+	resp.Body = b
+	x.reply.open = true
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (n int, err error) {
+	n, err = b.ReadCloser.Read(p)
+	b.ending.saw(p[:max(0, min(n, len(p)))])
+	if err != nil {
+		b.end(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	err := b.ReadCloser.Close()
+	b.end(nil)
+	return err
+}
+
+func (b *body) end(err error) {
+	b.ending.end(err, err == io.EOF) //nolint:errorlint // readers return it as it is
+}
+
+// saw looks at what passes by.
+func (e *ending) saw(p []byte) {
+	if e.scan == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.scan.write(p)
+}
+
+// end ends the call, the first time. err is nil if the body was closed.
+func (e *ending) end(err error, whole bool) {
+	f, first := e.feedback(err, whole)
+	if !first {
+		return
+	}
+	e.ignore()
+	f.Final = f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded // the caller has it
+	_, _ = e.exchange.call.End(f)
+}
+
+// feedback is what the call taught, the first time.
+func (e *ending) feedback(err error, whole bool) (f adaptive.Feedback, first bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.done {
+		return f, false
+	}
+	e.done = true
+	var text []byte
+	if e.scan != nil {
+		text = e.scan.told(whole)
+	}
+	f = e.exchange.t.dialect.Read(e.came, e.status, e.header, text)
+	if e.heard {
+		clear(f.Meters[:])
+	}
+	if err != nil && !whole && f.Verdict == adaptive.OK {
+		f.Err, f.Verdict = err, e.exchange.broke()
+	}
+	e.exchange.finishUp(&f)
+	return f, true
+}

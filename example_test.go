@@ -1,0 +1,96 @@
+package headrace_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/providertest"
+	"github.com/headrace/headrace/throttle"
+)
+
+// The first request is refused. The caller does not notice.
+func ExampleTransport() {
+	refusals := 1
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if refusals--; refusals >= 0 {
+			w.Header().Set("Retry-After-Ms", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}))
+	defer provider.Close()
+
+	client := &http.Client{Transport: headrace.Transport(nil, presets.OpenAITier1)}
+	defer client.CloseIdleConnections()
+	resp, err := client.Post(provider.URL, "application/json", strings.NewReader(`{"model":"gpt-4o-mini"}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	fmt.Println(resp.Status)
+	// Output: 200 OK
+}
+
+// A stream is passed on while it comes. It holds its place with the limiter until it is closed.
+func ExampleTransport_stream() {
+	provider, err := providertest.New(providertest.Config{Reply: func(providertest.Request) string { return "down to the mill" }})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer provider.Close()
+
+	client := &http.Client{Transport: headrace.Transport(provider.Transport(), presets.AnthropicStart)}
+	resp, err := client.Post("https://api.anthropic.com/v1/messages", "application/json", strings.NewReader(
+		`{"model":"claude-sonnet-5","max_tokens":40,"stream":true,"messages":[{"role":"user","content":"Where to?"}]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if _, text, ok := strings.Cut(lines.Text(), `"delta":{"text":`); ok {
+			text, _, _ = strings.Cut(text, ",")
+			fmt.Println(text)
+		}
+	}
+	// Output:
+	// "down "
+	// "to "
+	// "the "
+	// "mill"
+}
+
+// A limiter of one's own holds for every request, here with a cap that is never learnt away.
+func ExampleWithLimiter() {
+	provider, err := providertest.New(providertest.Config{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer provider.Close()
+	limiter, err := adaptive.New(adaptive.Config{Name: "mine", Limits: throttle.Limits{Concurrency: 2}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	client := &http.Client{Transport: headrace.Transport(provider.Transport(), presets.OpenAITier1, headrace.WithLimiter(limiter))}
+	for range 3 {
+		resp, err := client.Post("https://api.openai.com/v1/embeddings", "application/json",
+			strings.NewReader(`{"model":"text-embedding-3-small","input":"a mill"}`))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		resp.Body.Close()
+	}
+	fmt.Println(limiter.Throttle().Stats().Admitted)
+	// Output: 3
+}

@@ -1,0 +1,146 @@
+package headrace
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/retry"
+)
+
+// transport is what Transport returns.
+type transport struct {
+	base     http.RoundTripper
+	preset   presets.ID // empty: none
+	routes   routes
+	dialect  dialect.Dialect
+	observer event.Observer
+	maxWait  time.Duration // 0: the limiter's own
+	retry    retry.Policy
+	problems invalid.Problems // of the options and the preset: the error of every request
+	told     sync.Once        // that the SDK retries by itself
+	scratch  sync.Pool        // of *scratch, for request bodies that are looked at
+}
+
+// Transport returns a round tripper that sends by base, nil for http.DefaultTransport, and keeps to what the provider
+// allows. The preset p is where it starts; an empty one leaves everything to be found out. A preset that does not
+// exist, and an option that cannot be used, is the error of every request.
+//
+// Each request waits for a permit of an adaptive limiter, under its own context. The limiter comes from the default
+// registry, so that all transports of a process share it: one for each service, host and pool of models. The model that
+// the request names is looked up in the tier of p, as presets.Table.ForModel does; one that has no row there has the
+// limiter of p itself. A limiter that the registry knows as "service/host" or "service", such as "openai", goes before
+// these. Requests with different API keys share a limiter too: for a second account use WithRegistry or WithLimiter. A
+// preset that is older than a year is told once in a process to who observes, as event.LimiterStalePreset.
+//
+// The tokens that a request will cost are estimated from its body, and settled to the usage in the response, that of a
+// stream included, which is not held back. The permit ends when the response's body is read to its end, fails or is
+// closed, or when the request's context ends. A body that is never closed holds its permit until then: give such
+// requests a context that ends. A connection that switches protocols holds none.
+//
+// An error, and a JSON object of up to 64 KiB with any status, is read before it is returned, because it may be a
+// refusal. Of compressed bodies that base has not decompressed, because the caller asked for them, errors and short
+// answers in gzip are understood; the usage in others is not, and what was estimated stands.
+//
+// What comes back:
+//
+//   - A refusal for rate, or because the service is full (429, 529, 503 with Retry-After, and what else the dialect
+//     knows, with status 200 too) is sent again when the limiter lets it, whatever the method, if the body can be had
+//     again: there is none, the request has GetBody, it is at most 1 MiB and its length is known, or nobody has read of
+//     it. When waiting is given up, by WithMaxWait, the context, or a provider that wants more than ten minutes, the
+//     last response is returned as it came.
+//   - A connection that could not be made, and, for idempotent methods and requests with an Idempotency-Key, any other
+//     error, 408 and 5xx, is tried again by WithRetry. One that could not be made costs nothing; what net/http has sent
+//     twice by itself costs twice.
+//   - A used-up quota is returned as it came and closes the limiter. What follows fails unsent with an error that
+//     matches adaptive.ErrQuotaExhausted, until Reset.
+//   - Every other response and error is the base's. Errors of the limiter tell the URL without its user information and
+//     query, and match the cause of the context where that ended the wait.
+//
+// A wait takes from the deadline of the context and from http.Client.Timeout: leave that unset. Timeouts of the base
+// are of an attempt, and no wait takes from them. SDKs that retry by themselves have to stop it (WithMaxRetries(0));
+// one that does not is told once, see SDKRetries. Do not put httpclient.Retry around it, or within: it retries itself.
+//
+// The round tripper is safe for concurrent use, never changes a request, and passes CloseIdleConnections on to base.
+func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundTripper {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	t := &transport{base: base, preset: p, problems: invalid.Problems{Owner: "headrace.Transport"}}
+	for _, o := range opts {
+		o(t)
+	}
+	t.routes.init(t)
+	if t.dialect == nil {
+		t.dialect = cmp.Or(t.routes.profile.Dialect, dialect.Auto)
+	}
+	return t
+}
+
+// CloseIdleConnections is called by http.Client.CloseIdleConnections.
+func (t *transport) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	x, err := t.prepare(req)
+	if err != nil {
+		x.payload.Close()
+		if req.Body != nil {
+			_ = req.Body.Close() // also where it was not looked at
+		}
+		return nil, err
+	}
+	return x.run()
+}
+
+// prepare finds out what req will cost and who lets it go. The exchange has a
+// body to close also if there is an error.
+func (t *transport) prepare(req *http.Request) (*exchange, error) {
+	x := &exchange{t: t, req: req}
+	if err := t.problems.Err(); err != nil {
+		return x, err
+	}
+	if req.URL == nil {
+		return x, errors.New("headrace: the request has no URL")
+	}
+	t.noticeRetries(req)
+	if err := t.weigh(req, &x.payload); err != nil {
+		err = x.fail(err)
+		return x, err
+	}
+	var err error
+	if x.limiter, err = t.limiter(req, x.payload.model); err != nil {
+		err = x.fail(err)
+	}
+	return x, err
+}
+
+// redacted is u without what may be secret in it.
+func redacted(u *url.URL) string {
+	clean := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return clean.String()
+}
+
+// fail says of which request err is.
+func (x *exchange) fail(err error) error {
+	return fmt.Errorf("headrace: %s %s: %w", x.method(), redacted(x.req.URL), err)
+}
+
+func (x *exchange) method() string {
+	if x.req.Method == "" {
+		return http.MethodGet
+	}
+	return x.req.Method
+}

@@ -1,0 +1,277 @@
+package headrace_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/retry"
+)
+
+const secretURL = "https://user:canary@api.openai.com/v1/chat/completions?key=canary"
+
+// A refused request goes again, however often, with its body, after the gate.
+func TestARefusalIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, b := limiter(t)
+		var bodies []string
+		base := tripper(func(r *http.Request) (*http.Response, error) {
+			text, _ := io.ReadAll(r.Body)
+			r.Body.Close()
+			if bodies = append(bodies, string(text)); len(bodies) < 5 {
+				return answer(http.StatusTooManyRequests, "Retry-After: 7", `{}`), nil
+			}
+			return answer(http.StatusOK, "", `{}`), nil
+		})
+		c := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))}
+		began := time.Now()
+		resp := post(t, c, secretURL, `{"model":"m"}`)
+		assert.Equal(t, http.StatusOK, resp.StatusCode)
+		assert.Equal(t, "{}", read(t, resp))
+		assert.Equal(t, []string{`{"model":"m"}`, `{"model":"m"}`, `{"model":"m"}`, `{"model":"m"}`, `{"model":"m"}`}, bodies)
+		assert.Equal(t, 28*time.Second, time.Since(began))
+		assert.Len(t, b.ended(), 5)
+	})
+}
+
+// When waiting is given up the caller gets what the provider has said.
+func TestWhatIsGivenUpIsReturnedAsItCame(t *testing.T) {
+	for name, c := range map[string]struct {
+		header  string
+		opts    []headrace.Option
+		timeout time.Duration
+		stream  bool // the body cannot be had again
+		sent    int
+	}{
+		"MaxWait":                 {header: "Retry-After: 7", opts: []headrace.Option{headrace.WithMaxWait(20 * time.Second)}, sent: 3},
+		"deadline":                {header: "Retry-After: 7", timeout: 10 * time.Second, sent: 2},
+		"more than ten minutes":   {header: "Retry-After: 3600", sent: 1},
+		"the body was a stream":   {header: "Retry-After: 1", stream: true, sent: 1},
+		"x-should-retry says not": {header: "X-Should-Retry: false", sent: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, b := limiter(t)
+				base := tripper(func(r *http.Request) (*http.Response, error) {
+					_, _ = io.Copy(io.Discard, r.Body)
+					r.Body.Close()
+					return answer(http.StatusTooManyRequests, c.header, `{"error":{"message":"no"}}`), nil
+				})
+				tr := headrace.Transport(base, presets.OpenAITier1, append(c.opts, headrace.WithLimiter(l))...)
+				ctx, cancel := context.WithCancel(t.Context())
+				if c.timeout > 0 {
+					ctx, cancel = context.WithTimeout(t.Context(), c.timeout)
+				}
+				defer cancel()
+				var in io.Reader = strings.NewReader(`{}`)
+				if c.stream {
+					in = io.MultiReader(in)
+				}
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, secretURL, in)
+				require.NoError(t, err)
+				resp, err := tr.RoundTrip(req)
+				require.NoError(t, err)
+				assert.Equal(t, http.StatusTooManyRequests, resp.StatusCode)
+				assert.Equal(t, `{"error":{"message":"no"}}`, read(t, resp))
+				assert.Len(t, b.ended(), c.sent)
+			})
+		})
+	}
+}
+
+func TestAUsedUpQuotaClosesTheKey(t *testing.T) {
+	l, _ := limiter(t)
+	sent := 0
+	base := tripper(func(r *http.Request) (*http.Response, error) {
+		sent++
+		r.Body.Close()
+		return answer(http.StatusTooManyRequests, "", `{"error":{"code":"insufficient_quota"}}`), nil
+	})
+	tr := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))
+	for range 3 {
+		body := &closer{Reader: strings.NewReader(`{}`)}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, body)
+		require.NoError(t, err)
+		resp, err := tr.RoundTrip(req)
+		if err == nil {
+			assert.Contains(t, read(t, resp), "insufficient_quota")
+		} else {
+			assert.ErrorIs(t, err, adaptive.ErrQuotaExhausted)
+			assert.NotContains(t, err.Error(), "canary")
+		}
+		assert.True(t, body.closed.Load())
+	}
+	assert.Equal(t, 1, sent)
+}
+
+type closer struct {
+	io.Reader
+	closed atomic.Bool
+}
+
+func (c *closer) Close() error { c.closed.Store(true); return nil }
+
+// What was no refusal is tried again only where that can do no harm.
+func TestRetries(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, header string
+		status         int
+		opts           []headrace.Option
+		after          string // how long to wait, in milliseconds
+		stream         bool   // the body cannot be had again
+		sent           int
+	}{
+		"GET 500":                 {method: http.MethodGet, status: 500, sent: 3},
+		"PUT 408":                 {method: http.MethodPut, status: 408, sent: 3},
+		"POST 500":                {method: http.MethodPost, status: 500, sent: 1},
+		"POST, keyed":             {method: http.MethodPost, header: "Idempotency-Key", status: 502, sent: 3},
+		"off":                     {method: http.MethodGet, status: 500, sent: 1, opts: []headrace.Option{headrace.WithRetry(retry.Policy{MaxAttempts: 1})}},
+		"GET 500, in a long time": {method: http.MethodGet, status: 500, after: "61000", sent: 1},
+		"PUT, a stream":           {method: http.MethodPut, status: 500, stream: true, sent: 1},
+		"GET 404":                 {method: http.MethodGet, status: 404, sent: 1},
+		"GET, broken":             {method: http.MethodGet, sent: 3},
+		"POST, broken":            {method: http.MethodPost, sent: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, b := limiter(t)
+				broken := errors.New("broken")
+				base := tripper(func(r *http.Request) (*http.Response, error) {
+					if c.status == 0 {
+						return nil, broken
+					}
+					_, _ = io.Copy(io.Discard, r.Body)
+					resp := answer(c.status, "", `{}`)
+					resp.Request = r
+					if c.after != "" {
+						resp.Header.Set("Retry-After-Ms", c.after)
+					}
+					return resp, nil
+				})
+				tr := headrace.Transport(base, presets.OpenAITier1, append(c.opts, headrace.WithLimiter(l))...)
+				req, err := http.NewRequestWithContext(t.Context(), c.method, secretURL, http.NoBody)
+				require.NoError(t, err)
+				if c.stream {
+					req.Body, req.ContentLength = io.NopCloser(strings.NewReader("{}")), -1
+				}
+				if c.header != "" {
+					req.Header.Set(c.header, "k")
+				}
+				resp, err := tr.RoundTrip(req)
+				if c.status == 0 {
+					assert.ErrorIs(t, err, broken)
+				} else {
+					require.NoError(t, err)
+					assert.Equal(t, c.status, resp.StatusCode)
+					assert.Same(t, req, resp.Request, "the caller's own")
+					assert.Equal(t, "{}", read(t, resp))
+				}
+				assert.Len(t, b.ended(), c.sent)
+			})
+		})
+	}
+}
+
+// Limiters are shared by pool, and what the registry was told goes first.
+func TestLimitersByPool(t *testing.T) {
+	base := tripper(func(r *http.Request) (*http.Response, error) {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return answer(http.StatusOK, "", `{}`), nil
+	})
+	reg, err := registry.New(registry.Config{})
+	require.NoError(t, err)
+	c := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithRegistry(reg))}
+	for _, model := range []string{"gpt-4o-mini", "gpt-4o-mini", "unheard-of", "unknown"} {
+		read(t, post(t, c, "https://API.openai.com:443/v1/chat/completions", `{"messages":[{"model":"x"}],"model":"`+model+`"}`)) //nolint:bodyclose // read does
+	}
+	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1/gpt-4o-mini"}, reg.Names())
+
+	config, err := registry.Parse("openai: 100/s")
+	require.NoError(t, err)
+	reg, err = registry.New(config)
+	require.NoError(t, err)
+	c = &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithRegistry(reg))}
+	read(t, post(t, c, "https://api.openai.com/v1/chat/completions", `{"model":"gpt-4o-mini"}`)) //nolint:bodyclose // read does
+	assert.Equal(t, []string{"openai"}, reg.Names())
+}
+
+func TestMistakesAreTheErrorOfEveryRequest(t *testing.T) {
+	tr := headrace.Transport(nil, "opnai/tier1", headrace.WithMaxWait(-1), headrace.WithLimiter(nil))
+	body := &closer{Reader: strings.NewReader(`{}`)}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, body)
+	require.NoError(t, err)
+	_, err = tr.RoundTrip(req) //nolint:bodyclose // there is none
+	assert.ErrorContains(t, err, "opnai/tier1")
+	assert.ErrorContains(t, err, "WithMaxWait")
+	assert.ErrorContains(t, err, "WithLimiter")
+	assert.True(t, body.closed.Load())
+}
+
+func TestRetriesOfTheSDKAreToldOnce(t *testing.T) {
+	var told []event.Kind
+	o := event.Func(func(e event.Event) { told = append(told, e.Kind) })
+	l, _ := limiter(t)
+	base := tripper(func(*http.Request) (*http.Response, error) { return answer(http.StatusOK, "", `{}`), nil })
+	tr := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l), headrace.WithObserver(o))
+	for _, n := range []string{"0", "1", "2"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, secretURL, http.NoBody)
+		require.NoError(t, err)
+		req.Header.Set("X-Stainless-Retry-Count", n)
+		resp, err := tr.RoundTrip(req)
+		require.NoError(t, err)
+		read(t, resp)
+	}
+	assert.Equal(t, []event.Kind{headrace.SDKRetries}, told)
+}
+
+// What an attempt came to is forgotten when the next one has begun.
+func TestAnErrorAfterARefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, b := limiter(t)
+		broken := errors.New("broken")
+		tr := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+			if len(b.ended()) > 0 {
+				return nil, broken
+			}
+			return answer(http.StatusTooManyRequests, "", `{}`), nil
+		}), presets.OpenAITier1, headrace.WithLimiter(l))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, http.NoBody)
+		require.NoError(t, err)
+		resp, err := tr.RoundTrip(req) //nolint:bodyclose // there is none
+		assert.Nil(t, resp)
+		assert.ErrorIs(t, err, broken)
+	})
+}
+
+// Who waits to go again when the quota is used up hears of that, and not of the refusal.
+func TestAQuotaThatIsUsedUpMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := limiter(t)
+		tr := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+			return answer(http.StatusTooManyRequests, "Retry-After: 60", `{}`), nil
+		}), presets.OpenAITier1, headrace.WithLimiter(l))
+		time.AfterFunc(time.Second, func() {
+			l.Learn(context.Background(), time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal})
+		})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, http.NoBody)
+		require.NoError(t, err)
+		_, err = tr.RoundTrip(req) //nolint:bodyclose // there is none
+		assert.ErrorIs(t, err, adaptive.ErrQuotaExhausted)
+	})
+}
