@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+// hidden is a provider that has a bucket of requests and two of tokens, and
+// tells none. A request takes its tokens at its arrival, as many as it might
+// use, and what it did not use is given back with the answer.
+func hidden(s settings) providertest.Config {
+	c := providertest.Config{
+		Limits: providertest.Limits{
+			Rate:         providertest.TokenBucket{Max: s.rpm, Per: time.Minute, Burst: max(1, s.rpm/60)},
+			InputTokens:  providertest.TokenBucket{Max: s.itpm, Per: time.Minute, Burst: max(500, s.itpm/30)},
+			OutputTokens: providertest.TokenBucket{Max: s.otpm, Per: time.Minute, Burst: max(500, s.otpm/30)},
+		},
+		RetryAfter: providertest.RetryAfterMillis,
+		Latency:    providertest.LogNormal{Median: 300 * time.Millisecond, Sigma: 0.4},
+		Pace:       5 * time.Millisecond,
+		Seed:       1,
+	}
+	if s.faults {
+		c.Fault = badDay()
+	}
+	return c
+}
+
+// badDay spoils one of ten calls, each the first time that it comes.
+func badDay() func(providertest.Request) *providertest.Fault {
+	var seen sync.Map // by key
+	return func(r providertest.Request) *providertest.Fault {
+		n, err := strconv.Atoi(strings.TrimPrefix(r.Key, keyPrefix))
+		if _, again := seen.LoadOrStore(r.Key, true); again || err != nil {
+			return nil
+		}
+		switch n % 40 {
+		case 10:
+			return providertest.Overloaded()
+		case 20:
+			return &providertest.Fault{Status: 500}
+		case 30:
+			return &providertest.Fault{Admit: true, Break: providertest.BreakHeader}
+		case 35: // of a stream: an error between two events
+			return &providertest.Fault{Admit: true, Break: providertest.BreakError}
+		}
+		return nil
+	}
+}
