@@ -11,5 +11,8 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(streamEnv); name != "" {
 		os.Exit(streamChild(name))
 	}
+	if os.Getenv(serverEnv) != "" {
+		os.Exit(serverChild(os.Stdin, os.Stdout))
+	}
 	goleak.VerifyTestMain(m)
 }

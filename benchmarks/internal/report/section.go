@@ -68,6 +68,14 @@ func Sections() []Section {
 				"headrace, rill and conc-stream keep the order, errgroup does not. loop is the process without a batch.",
 		},
 		{
+			Title: "A request", Op: "Request", Unit: ns, Reference: "net-http",
+			Text: "A small chat is posted over loopback to a server in another process, and its answer read: HTTP/1.1, and HTTP/2 with TLS. " +
+				"net-http is an http.Client with a Transport of its own. transport is headrace.Transport around the same with limits that never bind; " +
+				"httpclient-transport is both together; httpclient-observed has an observer, which does nothing. " +
+				"retryablehttp retries, and has no limits and no timeouts; otelhttp has its spans and metrics turned off.",
+		},
+		{Title: "A request: allocations", Op: "Request", Unit: allocs, Text: "In the client's process, those of net/http included."},
+		{
 			Title: "Overshoot", Op: "Overshoot", Unit: "in-worst-second",
 			Text: "A limit of 100 per second. One asks once, pauses and then asks for all there is: the most that were admitted in any one second. " +
 				"A Bucket and a Fixed window allow it, as the peers do: only Sliding is exact. sethvargo-limiter reads the system's clock past synctest and was measured by it.",

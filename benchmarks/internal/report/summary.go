@@ -46,6 +46,18 @@ func Ratios(passes []Pass, a, b Key) (figures []float64) {
 	return figures
 }
 
+// Differences are what a is more than b within each pass that has both.
+func Differences(passes []Pass, a, b Key) (figures []float64) {
+	for _, p := range passes {
+		v, ok := p[a]
+		w, ok2 := p[b]
+		if ok && ok2 {
+			figures = append(figures, v-w)
+		}
+	}
+	return figures
+}
+
 // String is the median with the spread, if there is one: "0.45 (0.41..0.52)".
 func (s Summary) String() string {
 	if s.N == 0 {

@@ -2,12 +2,14 @@ package report
 
 import "fmt"
 
-// A Target is a bound on one figure, or on its ratio to another.
+// A Target is a bound on one figure, or on its ratio to another or what it is more than that.
 type Target struct {
 	Claim   string
 	Figure  Key
 	Against Key // the zero Key for the figure itself
 	Most    float64
+	// More bounds what Figure is more than Against, in place of their ratio.
+	More bool
 	// Always has the worst pass judged instead of the median: for what is
 	// counted, not timed.
 	Always bool
@@ -40,9 +42,12 @@ func (s Status) String() string {
 // Judge compares the figures of the passes with the target.
 func (t Target) Judge(passes []Pass) (Status, Summary) {
 	var s Summary
-	if t.Against == (Key{}) {
+	switch {
+	case t.Against == (Key{}):
 		s = Summarize(Values(passes, t.Figure))
-	} else {
+	case t.More:
+		s = Summarize(Differences(passes, t.Figure, t.Against))
+	default:
 		s = Summarize(Ratios(passes, t.Figure, t.Against))
 	}
 	judged := s.Median
@@ -61,10 +66,14 @@ func (t Target) Judge(passes []Pass) (Status, Summary) {
 
 // Bound is the target in figures: "<= 0.6 x-time-rate".
 func (t Target) Bound() string {
-	if t.Against == (Key{}) {
+	switch {
+	case t.Against == (Key{}):
 		return fmt.Sprintf("<= %s %s", short(t.Most), t.Figure.Unit)
+	case t.More:
+		return fmt.Sprintf("<= %s + %s %s", t.Against.Contender, short(t.Most), t.Figure.Unit)
+	default:
+		return fmt.Sprintf("<= %sx %s", short(t.Most), t.Against.Contender)
 	}
-	return fmt.Sprintf("<= %sx %s", short(t.Most), t.Against.Contender)
 }
 
 // Targets are what headrace has set itself to reach in one process.
@@ -75,6 +84,11 @@ func Targets() []Target {
 	}
 	none := func(claim, op, unit string) Target {
 		return Target{Claim: claim, Figure: Key{op, "headrace", unit}, Always: true}
+	}
+	more := func(claim, op, ours, unit, peer string, most float64) Target {
+		t := ratio(claim, op, ours, unit, peer, most)
+		t.More, t.Always = true, true
+		return t
 	}
 	return []Target{
 		ratio("Allow", "Allow", "headrace", ns, "x-time-rate", 0.6),
@@ -119,5 +133,13 @@ func Targets() []Target {
 			Claim:  "peak resident memory of 1,000,000 streamed items",
 			Figure: Key{"Stream", "headrace", "peak-MB"}, Most: 32, Always: true,
 		},
+		ratio("a request by httpclient, HTTP/1.1", "Request/http1", "httpclient", ns, "net-http", 1.15),
+		ratio("a request by httpclient, HTTP/2", "Request/http2", "httpclient", ns, "net-http", 1.15),
+		ratio("a request by headrace.Transport, HTTP/1.1", "Request/http1", "transport", ns, "net-http", 1.15),
+		ratio("a request by headrace.Transport, HTTP/2", "Request/http2", "transport", ns, "net-http", 1.15),
+		more("allocations for a request by httpclient, HTTP/1.1", "Request/http1", "httpclient", allocs, "net-http", 20),
+		more("allocations for a request by httpclient, HTTP/2", "Request/http2", "httpclient", allocs, "net-http", 20),
+		more("allocations for a request by headrace.Transport, HTTP/1.1", "Request/http1", "transport", allocs, "net-http", 20),
+		more("allocations for a request by headrace.Transport, HTTP/2", "Request/http2", "transport", allocs, "net-http", 20),
 	}
 }

@@ -28,6 +28,10 @@ func TestJudge(t *testing.T) {
 		"nothing allowed, one seen":    {Target{Figure: ours, Always: true}, passes(0, 1, 1, 1, 0, 1), Missed},
 		"the ratio, not the figure":    {Target{Figure: ours, Against: peer, Most: 0.6}, passes(50, 100), Met},
 		"the ratio is above":           {Target{Figure: ours, Against: peer, Most: 0.6}, passes(61, 100), Missed},
+		"the difference is the bound":  {Target{Figure: ours, Against: peer, Most: 20, More: true}, passes(80, 60), Met},
+		"the difference is above":      {Target{Figure: ours, Against: peer, Most: 20, More: true}, passes(81, 60), Missed},
+		"less than the peer":           {Target{Figure: ours, Against: peer, Most: 20, More: true}, passes(1, 0), Met},
+		"the peer was not measured":    {Target{Figure: ours, Against: peer, Most: 20, More: true}, []Pass{{ours: 1}}, Unmeasured},
 		"the median forgives one pass": {Target{Figure: ours, Against: peer, Most: 0.6}, passes(50, 100, 90, 100, 55, 100), Met},
 		"the worst pass does not":      {Target{Figure: ours, Against: peer, Most: 0.6, Always: true}, passes(50, 100, 90, 100, 55, 100), Missed},
 	} {
@@ -40,6 +44,9 @@ func TestJudge(t *testing.T) {
 
 func TestBound(t *testing.T) {
 	assert.Equal(t, "<= 32 peak-MB", Target{Figure: Key{"Stream", "headrace", "peak-MB"}, Most: 32}.Bound())
+	assert.Equal(t, "<= net-http + 20 allocs/op", Target{
+		Figure: Key{"Request/http1", "httpclient", "allocs/op"}, Against: Key{"Request/http1", "net-http", "allocs/op"}, Most: 20, More: true,
+	}.Bound())
 	assert.Equal(t, "<= 0.35x x-time-rate", Target{
 		Figure: Key{"ThreeWindows", "headrace", "ns/op"}, Against: Key{"ThreeWindows", "x-time-rate", "ns/op"}, Most: 0.35,
 	}.Bound())
