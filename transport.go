@@ -68,6 +68,10 @@ type transport struct {
 // A wait takes from the deadline of the context and from http.Client.Timeout: leave that unset. Timeouts of the base
 // are of an attempt, and no wait takes from them. SDKs that retry by themselves have to stop it (WithMaxRetries(0));
 // one that does not is told once, see SDKRetries. Do not put httpclient.Retry around it, or within: it retries itself.
+// The Anthropic SDK gives each call that is not streamed ten minutes, waits included: WithRequestTimeout gives it more.
+//
+// An http.Client follows redirects above its transport, and takes headers such as X-Api-Key to other hosts. Only
+// a client that does not follow keeps them: httpclient.Config.FailOnRedirect.
 //
 // The round tripper is safe for concurrent use, never changes a request, and passes CloseIdleConnections on to base.
 func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundTripper {
