@@ -1,0 +1,150 @@
+package sqlitestore
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/headrace/headrace/journal"
+)
+
+// begunMost is how many beginnings may wait to be written before Begin waits for that.
+const begunMost = 1024
+
+// beginnings are the records that became Pending here and are not in the file
+// yet. They need not be durable, so no Begin waits for the disk: they are
+// written with whatever is committed next.
+type beginnings struct {
+	mu    sync.Mutex // guards all below
+	of    map[item]*beginning
+	order []item // the keys of it, as they came
+	// commits counts the transactions that took some out. Who has read the file before such a
+	// commit, and looks in here after it, would see a beginning nowhere.
+	commits int
+}
+
+// item is a record's name in the file.
+type item struct {
+	part       int64
+	content    string
+	occurrence int64
+}
+
+type beginning struct {
+	at       int64 // in microseconds
+	again    bool  // the record was Failed
+	attempts int   // before
+	written  bool  // in the transaction that is open; guarded by beginnings.mu
+}
+
+func newBeginnings() *beginnings { return &beginnings{of: map[item]*beginning{}} }
+
+func (b *beginnings) waiting() bool { return b.size() > 0 }
+
+func (b *beginnings) size() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.of)
+}
+
+func (b *beginnings) committed() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.commits
+}
+
+// add notes the beginning of an item that the file knew as was, after so many
+// commits, and returns what it really was. It is not ok when there was another commit since.
+func (b *beginnings) add(i item, was journal.Record, at int64, retry bool, commits int) (_ journal.Record, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.commits != commits {
+		return was, false
+	}
+	known := b.of[i]
+	failed := was.State == journal.Failed
+	switch {
+	case known != nil && (was.State == journal.Unknown || failed && known.again):
+		return journal.Record{Key: was.Key, State: journal.Pending, Attempts: known.attempts, Begun: timeOf(known.at)}, true
+	case was.State == journal.Unknown, failed && retry:
+		b.of[i] = &beginning{at: at, again: failed, attempts: was.Attempts}
+		b.order = append(b.order, i)
+	}
+	return was, true
+}
+
+// Another process may have come further with the item: then nothing happens.
+const (
+	insertBegun = `INSERT INTO records (part, content, occurrence, state, attempts, begun)
+		VALUES (?, ?, ?, 1, 0, ?) ON CONFLICT DO NOTHING`
+	beginAgain = `UPDATE records SET state = 1, begun = ?, ended = NULL, error = NULL, value = NULL
+		WHERE part = ? AND content = ? AND occurrence = ? AND state = 3`
+)
+
+// write implements lazy.
+func (b *beginnings) write(t *tx) error {
+	b.mu.Lock()
+	items := slices.DeleteFunc(slices.Clone(b.order), func(i item) bool { return b.of[i].written })
+	b.mu.Unlock()
+	for _, i := range items {
+		if one := b.take(i); one != nil {
+			if err := t.begin(i, one); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// take returns the beginning of i if it is yet to be written, which is up to the caller now.
+func (b *beginnings) take(i item) *beginning {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	one := b.of[i]
+	if one == nil || one.written {
+		return nil
+	}
+	one.written = true
+	return one
+}
+
+// begin makes the record Pending, unless its part has been forgotten since.
+func (t *tx) begin(i item, one *beginning) error {
+	lives, err := t.partLives(i.part)
+	if err != nil || !lives {
+		return err
+	}
+	var n int64
+	if one.again {
+		n, err = t.exec(beginAgain, one.at, i.part, i.content, i.occurrence)
+	} else {
+		n, err = t.exec(insertBegun, i.part, i.content, i.occurrence, one.at)
+	}
+	if err != nil || n == 0 {
+		return err
+	}
+	c := t.parts.change(i.part)
+	c.pending++
+	if one.again {
+		c.failed--
+	}
+	c.at(one.at)
+	return nil
+}
+
+// ended implements lazy.
+func (b *beginnings) ended(committed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := len(b.order)
+	b.order = slices.DeleteFunc(b.order, func(i item) bool {
+		gone := committed && b.of[i].written
+		b.of[i].written = false
+		if gone {
+			delete(b.of, i)
+		}
+		return gone
+	})
+	if len(b.order) < n {
+		b.commits++
+	}
+}

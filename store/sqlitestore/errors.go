@@ -1,0 +1,118 @@
+package sqlitestore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"modernc.org/sqlite"
+)
+
+// What is wrong with a file, as errors.Is finds it in a [FileError]. Each text
+// says what can be done about it.
+var (
+	// ErrFull says that nothing was kept. The file can be used on as soon as there is room.
+	ErrFull = errors.New("there is no room left for it: make room on the disk, and run again")
+	// ErrReadOnly is for a file, or its folder, that may not be written.
+	ErrReadOnly = errors.New("it cannot be written: the file and its folder (for the files -wal and -shm next to it) have to be writable for this user")
+	// ErrLocked says that somebody else did not let go of the file for as long as WithBusyTimeout says.
+	ErrLocked = errors.New("somebody else keeps it locked: look which process has it open, such as a shell or a backup within a transaction")
+	// ErrGone says that the file was deleted or replaced while it was open. Nothing is kept any more.
+	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew")
+	// ErrForeign is for a file that is no database, or the one of another application.
+	ErrForeign = errors.New("the file is not one of headrace: give another path")
+	// ErrDamaged is for a database that cannot be read correctly any more.
+	ErrDamaged = errors.New("the file is damaged: save what sqlite3's .recover finds, and begin with a new file")
+	// ErrUnusable is what else the file system or SQLite may refuse.
+	ErrUnusable = errors.New("it cannot be used: it has to be a file in a folder that exists, on a local disk, not on a network share")
+)
+
+// FileError says what is wrong with which file.
+type FileError struct {
+	Path   string
+	Reason error // one of those above
+	Err    error // what SQLite or the operating system said; may be nil
+}
+
+// Error names the file, the remedy, and what was said.
+func (e *FileError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("sqlitestore: %s: %v", e.Path, e.Reason)
+	}
+	return fmt.Sprintf("sqlitestore: %s: %v (%v)", e.Path, e.Reason, e.Err)
+}
+
+// Unwrap returns the reason, and what was said.
+func (e *FileError) Unwrap() []error { return []error{e.Reason, e.Err} }
+
+// NewerError is a file that was written by a later release than this one. It is left as it is.
+type NewerError struct {
+	Path         string
+	Found, Known int // versions of the schema
+}
+
+// Error names the file, the versions and the remedy.
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("sqlitestore: %s: its schema has version %d, and this release knows up to %d: use a later release, or another file",
+		e.Path, e.Found, e.Known)
+}
+
+// SQLite's result codes, https://www.sqlite.org/rescode.html.
+const (
+	codeBusy     = 5
+	codeLocked   = 6
+	codeReadOnly = 8
+	codeCorrupt  = 11
+	codeFull     = 13
+	codeCantOpen = 14
+	codeNotADB   = 26
+
+	codeReadOnlyMoved = 8 | 4<<8 // SQLITE_READONLY_DBMOVED
+)
+
+// codeOf returns the extended code of an error of SQLite, or 0.
+func codeOf(err error) int {
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code()
+	}
+	return 0
+}
+
+func busy(err error) bool {
+	code := codeOf(err) & 0xff
+	return code == codeBusy || code == codeLocked
+}
+
+// explain finds the reason for an error of SQLite or of the operating system.
+func (f *file) explain(err error) error {
+	if err == nil || errors.As(err, new(*FileError)) || errors.As(err, new(*NewerError)) {
+		return err
+	}
+	reason := ErrUnusable
+	switch code := codeOf(err); {
+	case f.gone() || code == codeReadOnlyMoved:
+		reason = ErrGone
+	case busy(err):
+		reason = ErrLocked
+	case code&0xff == codeFull:
+		reason = ErrFull
+	case code&0xff == codeReadOnly, code&0xff == codeCantOpen, errors.Is(err, fs.ErrPermission):
+		reason = ErrReadOnly
+	case code&0xff == codeCorrupt:
+		reason = ErrDamaged
+	case code&0xff == codeNotADB:
+		reason = ErrForeign
+	}
+	return &FileError{Path: f.path, Reason: reason, Err: err}
+}
+
+// gone reports whether the path leads to another file than the one that was opened.
+// SQLite would go on writing to a file that nobody can open any more.
+func (f *file) gone() bool {
+	if f.info == nil {
+		return false
+	}
+	now, err := os.Stat(f.path)
+	return errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(now, f.info)
+}

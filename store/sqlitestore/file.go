@@ -1,0 +1,162 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver: SQLite in Go, without cgo
+
+	"github.com/headrace/headrace/journal"
+)
+
+const (
+	// readers is how many connections read at a time. A read takes microseconds.
+	readers = 4
+	// walLimit is to what the file -wal is cut back after a burst, in bytes.
+	walLimit = 16 << 20
+)
+
+// file is a database of headrace: one connection that writes, and some that read.
+type file struct {
+	ctx      context.Context //nolint:containedctx // one that never ends: each access is short
+	path     string          // absolute: it holds when the process changes its folder
+	info     os.FileInfo
+	patience time.Duration
+
+	writing *sql.DB
+	conn    *sql.Conn // the only one of writing
+	reading *sql.DB
+}
+
+// openFile opens the database at path, makes it if there is none, and brings its schema up to date.
+func openFile(path string, options []Option) (_ *file, err error) {
+	var set settings
+	for _, option := range options {
+		option(&set)
+	}
+	if err := check(path, &set); err != nil {
+		return nil, err
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, fmt.Errorf("sqlitestore: %w", err)
+	}
+	f := &file{ctx: context.Background(), path: path, patience: set.busyTimeout}
+	if f.info, err = touch(path); err != nil {
+		return nil, f.explain(err)
+	}
+	if err := f.connect(); err != nil {
+		err = f.explain(err) // while the path still leads there
+		_ = f.close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func check(path string, set *settings) error {
+	field, problem := "", ""
+	switch {
+	case path == "":
+		field, problem = "path", "it is empty; give the path of a file"
+	case path == ":memory:" || strings.HasPrefix(path, "file:"):
+		field, problem = "path", fmt.Sprintf("%q is no path of a file; for a journal in memory there is journal.NewMemory", path)
+	case strings.ContainsRune(path, 0):
+		field, problem = "path", "it holds a NUL"
+	case set.busyTimeout < 0:
+		field, problem = "WithBusyTimeout", fmt.Sprintf("%v is negative; want how long to wait for others, or 0 for %v", set.busyTimeout, DefaultBusyTimeout)
+	}
+	if set.busyTimeout == 0 {
+		set.busyTimeout = DefaultBusyTimeout
+	}
+	if problem == "" {
+		return nil
+	}
+	return &journal.FieldError{Owner: "sqlitestore", Field: field, Problem: problem}
+}
+
+// touch makes the file unless it is there. Results are nobody else's business, so
+// it is for this user alone; SQLite gives the files next to it the same mode.
+func touch(path string) (os.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's own path
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("it is a folder")
+	}
+	return info, errors.Join(err, f.Close())
+}
+
+func (f *file) connect() (err error) {
+	// The writer has no busy_timeout of its own: see patiently.
+	if f.writing, err = f.pool(1, "busy_timeout(0)", "foreign_keys(1)", fmt.Sprintf("journal_size_limit(%d)", walLimit)); err != nil {
+		return err
+	}
+	if err := f.patiently(func() (err error) {
+		f.conn, err = f.writing.Conn(f.ctx)
+		return err
+	}); err != nil {
+		return err
+	}
+	if err := f.migrate(migrations); err != nil {
+		return err
+	}
+	f.reading, err = f.pool(readers, fmt.Sprintf("busy_timeout(%d)", f.patience.Milliseconds()), "query_only(1)")
+	return err
+}
+
+// pool has connections with these pragmas. It never makes a file: one that is gone stays gone.
+func (f *file) pool(most int, pragmas ...string) (*sql.DB, error) {
+	path := filepath.ToSlash(f.path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // of Windows: /C:/folder/file
+	}
+	query := url.Values{"mode": {"rw"}, "_txlock": {"immediate"}, "_pragma": pragmas}
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(most)
+	db.SetMaxIdleConns(most)
+	return db, nil
+}
+
+// patiently tries again while somebody else has locked the file. SQLite's own
+// busy handler waits longer and longer, so that whoever came last wins; here all who
+// wait ask equally often.
+func (f *file) patiently(try func() error) error {
+	for deadline := time.Now().Add(f.patience); ; pause(time.Millisecond) {
+		if err := try(); !busy(err) || !time.Now().Before(deadline) {
+			return err
+		}
+	}
+}
+
+// pause waits for about d, never in step with other processes.
+func pause(d time.Duration) {
+	timer := time.NewTimer(d/2 + rand.N(d)) //nolint:gosec // no secret
+	<-timer.C
+}
+
+// close closes what is open. The last one of all processes to do so folds -wal into the file.
+func (f *file) close() error {
+	var errs []error
+	if f.reading != nil {
+		errs = append(errs, f.reading.Close())
+	}
+	if f.conn != nil {
+		errs = append(errs, f.conn.Close())
+	}
+	if f.writing != nil {
+		errs = append(errs, f.writing.Close())
+	}
+	return f.explain(errors.Join(errs...))
+}

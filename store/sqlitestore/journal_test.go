@@ -1,0 +1,21 @@
+package sqlitestore_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/headrace/headrace/journal"
+	"github.com/headrace/headrace/journal/journaltest"
+	"github.com/headrace/headrace/store/sqlitestore"
+)
+
+func TestJournal(t *testing.T) {
+	journaltest.Test(t, func(t *testing.T) journaltest.Storage {
+		t.Helper()
+		path := filepath.Join(t.TempDir(), "journal.db")
+		return journaltest.Storage{
+			Open:    func() (journal.Journal, error) { return sqlitestore.OpenJournal(path) },
+			Lasting: true,
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package sqlitestore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/headrace/headrace/journal"
+)
+
+// pageSize is how many records All holds in memory. It reads page by page, so that
+// however slow the loop is, it holds up nobody who writes.
+const pageSize = 32
+
+const (
+	listParts = `SELECT id, node FROM parts WHERE run = ? AND (node = ? OR ? = '') ORDER BY id`
+	listPage  = `SELECT content, occurrence, state, attempts, begun, ended, error, value FROM records
+		WHERE part = ? AND (content, occurrence) > (?, ?) ORDER BY content, occurrence LIMIT ?`
+)
+
+// All implements journal.Journal. Records that are added during the loop may be missing from it.
+func (j *Journal) All(ctx context.Context, p journal.Part) iter.Seq2[journal.Record, error] {
+	return func(yield func(journal.Record, error) bool) {
+		parts, err := j.parts(ctx, p)
+		if err != nil {
+			yield(journal.Record{}, err)
+			return
+		}
+		for _, part := range parts {
+			after := journal.Record{Key: journal.Key{Part: journal.Part{Run: p.Run, Node: part.node}, Occurrence: -1}}
+			for full := true; full; {
+				page, err := j.page(ctx, part.id, after.Key)
+				if err != nil {
+					yield(journal.Record{}, err)
+					return
+				}
+				for _, after = range page {
+					if !yield(after, nil) {
+						return
+					}
+				}
+				full = len(page) == pageSize
+			}
+		}
+	}
+}
+
+type partName struct {
+	id   int64
+	node string
+}
+
+func (j *Journal) parts(ctx context.Context, p journal.Part) (parts []partName, err error) {
+	if err := j.writer.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer j.writer.leave()
+	if err := j.written(ctx); err != nil {
+		return nil, err
+	}
+	err = j.query(func(scan func(...any) error) error {
+		var one partName
+		err := scan(&one.id, &one.node)
+		parts = append(parts, one)
+		return err
+	}, listParts, p.Run, p.Node, p.Node)
+	return parts, err
+}
+
+func (j *Journal) page(ctx context.Context, part int64, after journal.Key) (page []journal.Record, err error) {
+	if err := j.writer.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer j.writer.leave()
+	err = j.query(func(scan func(...any) error) error {
+		var c columns
+		k := after
+		err := scan(append([]any{&k.Content, &k.Occurrence}, c.into()...)...)
+		page = append(page, c.record(k))
+		return err
+	}, listPage, part, after.Content, after.Occurrence, pageSize)
+	return page, err
+}
+
+// written has the file know what was begun here.
+func (j *Journal) written(ctx context.Context) error {
+	if !j.begun.waiting() {
+		return nil
+	}
+	return j.writer.commit(ctx, nothing)
+}
+
+// query calls row for each row. It has no context: what it reads is little.
+func (j *Journal) query(row func(scan func(...any) error) error, query string, args ...any) error {
+	rows, err := j.file.reading.QueryContext(j.file.ctx, query, args...)
+	if err != nil {
+		return j.file.explain(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		if err := row(rows.Scan); err != nil {
+			return j.file.explain(err)
+		}
+	}
+	return j.file.explain(rows.Err())
+}

@@ -1,0 +1,114 @@
+package sqlitestore
+
+import (
+	"context"
+	"iter"
+
+	"github.com/headrace/headrace/journal"
+)
+
+// forgetAtOnce is how many records a transaction deletes, and how many pages it
+// gives back to the disk: a few milliseconds, between which others write.
+const forgetAtOnce = 500
+
+// Runs implements journal.Retainer.
+func (j *Journal) Runs(ctx context.Context) iter.Seq2[journal.Run, error] {
+	return func(yield func(journal.Run, error) bool) {
+		runs, err := j.runs(ctx)
+		if err != nil {
+			yield(journal.Run{}, err)
+			return
+		}
+		for _, run := range runs {
+			if !yield(run, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (j *Journal) runs(ctx context.Context) (runs []journal.Run, err error) {
+	if err := j.writer.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer j.writer.leave()
+	if err := j.written(ctx); err != nil {
+		return nil, err
+	}
+	err = j.query(func(scan func(...any) error) error {
+		var run journal.Run
+		var changed int64
+		err := scan(&run.Name, &changed)
+		run.Changed = timeOf(changed)
+		runs = append(runs, run)
+		return err
+	}, `SELECT run, max(changed) FROM parts WHERE run IS NOT NULL GROUP BY run ORDER BY run`)
+	return runs, err
+}
+
+// Forget implements journal.Retainer. The run is gone at once, also for other
+// processes. Then its records are deleted, a few at a time so that nobody has to wait,
+// and the file shrinks. If that is cut short, the next Forget of any run goes on with it.
+func (j *Journal) Forget(ctx context.Context, run string) error {
+	if err := j.change(ctx, func(t *tx) error {
+		if err := j.settle(t); err != nil {
+			return err
+		}
+		_, err := t.exec(`UPDATE parts SET run = NULL, node = NULL WHERE run = ?`, run)
+		return err
+	}); err != nil {
+		return err
+	}
+	for more := true; more; {
+		if err := j.change(ctx, func(t *tx) (err error) {
+			more, err = t.sweep()
+			return err
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change is a commit between which and the next one the journal may be closed.
+func (j *Journal) change(ctx context.Context, do func(*tx) error) error {
+	if err := j.writer.enter(ctx); err != nil {
+		return err
+	}
+	defer j.writer.leave()
+	return j.writer.commit(ctx, do)
+}
+
+// sweep deletes some records of what was forgotten, or gives back some room.
+func (t *tx) sweep() (more bool, err error) {
+	var part int64
+	forgotten, err := t.row([]any{&part}, `SELECT id FROM parts WHERE run IS NULL LIMIT 1`)
+	if err != nil {
+		return false, err
+	}
+	if !forgotten {
+		return t.shrink()
+	}
+	n, err := t.exec(`DELETE FROM records WHERE id IN (SELECT id FROM records WHERE part = ? LIMIT ?)`, part, forgetAtOnce)
+	if err != nil || n == forgetAtOnce {
+		return true, err
+	}
+	_, err = t.exec(`DELETE FROM parts WHERE id = ?`, part)
+	return true, err
+}
+
+func (t *tx) shrink() (more bool, err error) {
+	var free int64
+	if _, err := t.row([]any{&free}, `PRAGMA freelist_count`); err != nil || free == 0 {
+		return false, err
+	}
+	// An argument of a pragma cannot be bound.
+	if _, err := t.exec(`PRAGMA incremental_vacuum(500)`); err != nil {
+		return false, err
+	}
+	left := free
+	if _, err := t.row([]any{&left}, `PRAGMA freelist_count`); err != nil {
+		return false, err
+	}
+	return left > 0 && left < free, nil
+}

@@ -1,0 +1,133 @@
+package sqlitestore
+
+import "fmt"
+
+// applicationID marks the file as one of headrace, https://www.sqlite.org/pragma.html#pragma_application_id.
+const applicationID = 0x68726163 // "hrac"
+
+// migrations[i] takes the schema from version i to i+1. One that was released is never changed.
+var migrations = []string{ //nolint:gochecknoglobals // a constant but for its type
+	// A part whose run is NULL was forgotten, and its records are being deleted.
+	// AUTOINCREMENT: the id of a part is never that of another one, also after it was deleted.
+	// pending, done and failed count the records.
+	// Texts that may be anything are blobs; so is what a limiter has learnt.
+	// Times are microseconds since 1970.
+	`CREATE TABLE parts (
+		id      INTEGER PRIMARY KEY AUTOINCREMENT,
+		run     TEXT,
+		node    TEXT,
+		version BLOB NOT NULL,
+		mark    BLOB,
+		pending INTEGER NOT NULL DEFAULT 0,
+		done    INTEGER NOT NULL DEFAULT 0,
+		failed  INTEGER NOT NULL DEFAULT 0,
+		changed INTEGER NOT NULL,
+		UNIQUE (run, node)
+	) STRICT;
+	CREATE TABLE records (
+		id         INTEGER PRIMARY KEY,
+		part       INTEGER NOT NULL REFERENCES parts,
+		content    TEXT NOT NULL,
+		occurrence INTEGER NOT NULL,
+		state      INTEGER NOT NULL CHECK (state IN (1, 2, 3)),
+		attempts   INTEGER NOT NULL,
+		begun      INTEGER NOT NULL,
+		ended      INTEGER,
+		error      BLOB,
+		value      BLOB,
+		UNIQUE (part, content, occurrence)
+	) STRICT;
+	CREATE TABLE laws (
+		limiter BLOB PRIMARY KEY,
+		state   BLOB,
+		at      INTEGER NOT NULL
+	) STRICT, WITHOUT ROWID;`,
+}
+
+// migrate brings the file to the latest version: all of the way, or not at all.
+func (f *file) migrate(steps []string) error {
+	if err := f.patiently(func() error { return f.inspect(len(steps)) }); err != nil {
+		return err
+	}
+	if err := f.patiently(f.useWAL); err != nil {
+		return err
+	}
+	if err := f.patiently(func() error { return f.exec("BEGIN IMMEDIATE") }); err != nil {
+		return err
+	}
+	err := f.step(steps)
+	if err == nil {
+		err = f.exec("COMMIT")
+	}
+	if err != nil {
+		_ = f.exec("ROLLBACK")
+	}
+	return err
+}
+
+// step runs within a transaction, in which nobody else changes the version.
+func (f *file) step(steps []string) error {
+	if err := f.inspect(len(steps)); err != nil {
+		return err
+	}
+	version, err := f.number("PRAGMA user_version")
+	if err != nil || version == len(steps) {
+		return err
+	}
+	for i, step := range steps[version:] {
+		if err := f.exec(step); err != nil {
+			return fmt.Errorf("migration to version %d: %w", version+i+1, err)
+		}
+	}
+	return f.exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(steps)))
+}
+
+// inspect looks at a file before anything in it is changed.
+func (f *file) inspect(known int) error {
+	id, err := f.number("PRAGMA application_id")
+	if err != nil {
+		return err
+	}
+	version, err := f.number("PRAGMA user_version")
+	if err != nil {
+		return err
+	}
+	tables, err := f.number("SELECT count(*) FROM sqlite_schema")
+	switch {
+	case err != nil:
+		return err
+	case id == 0 && version == 0 && tables == 0: // new
+		return nil
+	case id != applicationID:
+		return &FileError{Path: f.path, Reason: ErrForeign, Err: fmt.Errorf("application id %#x, %d tables and indexes", id, tables)}
+	case version > known:
+		return &NewerError{Path: f.path, Found: version, Known: known}
+	}
+	return nil
+}
+
+// useWAL lets reading and writing go on at once. The pragma of auto_vacuum does
+// something only in a file that is still empty, and before the one of journal_mode.
+func (f *file) useWAL() error {
+	if err := f.exec("PRAGMA auto_vacuum = incremental"); err != nil {
+		return err
+	}
+	var mode string
+	if err := f.conn.QueryRowContext(f.ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("the file system has no shared memory for a write-ahead log: journal mode %s", mode)
+	}
+	return f.exec("PRAGMA synchronous = full")
+}
+
+func (f *file) exec(statements string) error {
+	_, err := f.conn.ExecContext(f.ctx, statements)
+	return err
+}
+
+func (f *file) number(query string) (n int, err error) {
+	err = f.conn.QueryRowContext(f.ctx, query).Scan(&n)
+	return n, err
+}
