@@ -14,7 +14,7 @@ const (
 type Download struct {
 	// Target is the name of the file, without its folder.
 	Target string
-	// Requests holds the Request.ID of the requests, in their order. It is empty if
+	// Requests holds the Request.ID of the last 100 requests, in their order. It is empty if
 	// the client tells no [NetRequest].
 	Requests []string
 	// Bytes is how long the file is, or how much of it is there after a failure.

@@ -76,7 +76,8 @@ const (
 	NodeFinished Kind = "node.finished"
 
 	// ItemDone: an item has its result. Attempt counts the attempts that were
-	// made, Wait is how long the item took, waits between attempts included.
+	// made, Wait is how long the item took, waits between attempts included. Reason is
+	// "resumed" if the result is that of an earlier run, from the journal.
 	ItemDone Kind = "item.done"
 
 	// ItemFailed: an item failed for good with Err. Attempt and Wait are as in
@@ -91,6 +92,10 @@ const (
 	// is pending and not failed: a resumed run does it again. Wait is how long
 	// it had been under way.
 	ItemAbandoned Kind = "item.abandoned"
+
+	// JournalLeftover: the journal has records of the node that no item of the
+	// run was found for, so the input has changed. Reason says how many. It is told once, at the end of the run.
+	JournalLeftover Kind = "journal.leftover"
 )
 
 // What flows tell. Source is the flow's name.
@@ -141,6 +146,8 @@ type Event struct {
 	Request *Request
 	// Download is what a DownloadFetch tells besides, and nil for every other kind.
 	Download *Download
+	// Progress is what a FlowProgress tells besides, and nil for every other kind.
+	Progress *Progress
 }
 
 // New returns an event that concerns no item: Index is [NoIndex].

@@ -8,9 +8,11 @@ import (
 // What clients of HTTP tell. Source is the service.
 const (
 	// NetRequest: a request ended: its body was read to the end or closed, or it
-	// failed. Attempt is how often it went to the wire, Wait how long it took from
-	// the call to the end of the body, Err why it failed, and Event.Request the
-	// rest. A status is no error. There is one for each request that a client was asked for.
+	// failed. Attempt is how many attempts were begun, those that found no
+	// connection and those that net/http made by itself included. Wait is how long
+	// it took from the call to the end of the body, limiters included; Request.Waited is
+	// the time in those. Err is why it failed, and Event.Request the rest. A status is no
+	// error. There is one for each request that a client was asked for.
 	NetRequest Kind = "net.request"
 )
 

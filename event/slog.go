@@ -30,7 +30,8 @@ func WithLevel(f func(e Event) slog.Level) SlogOption {
 // (both or none), reason, err. The attribute err holds the error itself, so
 // that a ReplaceAttr function sees it. A [NetRequest] has these too: id, run, host,
 // method, url, proto, status, first_byte, waited, where it has them, and sent, received, cached, reused. A
-// [DownloadFetch] has target, requests, checksum, where it has them, and bytes, resumed.
+// [DownloadFetch] has target, requests, checksum, where it has them, and bytes, resumed. A
+// [FlowProgress] has final, pending, done, resumed, failed, retries, rate, and total and eta if they are known.
 //
 // It is as fast and as safe for concurrent use as the handler of l: put a
 // handler that may block behind [NewBuffer].
@@ -100,6 +101,9 @@ func attrs(e Event) []slog.Attr {
 	if e.Download != nil {
 		as = e.Download.attrs(as)
 	}
+	if e.Progress != nil {
+		as = e.Progress.attrs(as)
+	}
 	return as
 }
 
@@ -110,8 +114,8 @@ func attrs(e Event) []slog.Attr {
 //     a node, flow, request or download that ended with an error;
 //   - Info: a hit (there is one for every refused call, and headrace deals with
 //     it), a recovery, a breaker that is half-open or closed, a node, flow or download
-//     that ended well, and kinds that this version does not know;
-//   - Debug: starts, steps, items done and items retried, requests that ended without an error.
+//     that ended well, the progress of a run, and kinds that this version does not know;
+//   - Debug: starts, steps, items done, resumed and retried, requests that ended without an error.
 func DefaultLevel(e Event) slog.Level {
 	switch e.Kind {
 	case LimiterClosed:
@@ -128,9 +132,9 @@ func DefaultLevel(e Event) slog.Level {
 			return slog.LevelWarn
 		}
 		return slog.LevelDebug
-	case LimiterHit, LimiterRecovery, BreakerHalfOpen, BreakerClosed:
+	case LimiterHit, LimiterRecovery, BreakerHalfOpen, BreakerClosed, FlowProgress:
 		return slog.LevelInfo
-	case NodeStarted, FlowStarted, FlowStep, ItemDone, ItemRetry:
+	case NodeStarted, NodeInput, FlowStarted, FlowStep, ItemDone, ItemResumed, ItemRetry:
 		return slog.LevelDebug
 	default:
 		return slog.LevelInfo

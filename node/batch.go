@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -37,6 +38,8 @@ type Batch[S, In, Out any] struct {
 	retryFailed bool
 	dedup       bool
 	sink        Sink[In, Out] // nil: there is none
+	sinking     chan struct{} // holds one while the sink of runs at once writes
+	writing     atomic.Bool   // a run has the sink, of those that can go on
 }
 
 // defaultGrace is how long running items may go on when a run is stopped.
@@ -44,7 +47,7 @@ const defaultGrace = 10 * time.Second
 
 // NewBatch returns a batch whose code is the type h.
 func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S, In, Out] {
-	b := &Batch[S, In, Out]{grace: defaultGrace}
+	b := &Batch[S, In, Out]{grace: defaultGrace, sinking: make(chan struct{}, 1)}
 	b.init(name)
 	b.parallel = 1
 	if invalid.Nil(h) {
@@ -197,7 +200,7 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 		all.add(item[In]{index: int64(i), in: items[i]})
 		all.set(&Result[In, Out]{Index: int64(i), Out: b.standIn(items[i]), Err: r.stopped})
 	}
-	if c := r.Counts(); c.Done+c.Resumed == int64(len(items)) {
+	if c := r.Counts(); c.Done+c.Resumed == int64(len(items)) && !unrecorded(r.stopped) {
 		r.stopped = nil // it was stopped after the last item: nothing is missing
 	}
 	return all.outs, r.Err()
@@ -215,7 +218,9 @@ func (b *Batch[S, In, Out]) collect(ctx context.Context, open opener[In], report
 	}
 	r.wait()
 	report.stopped = r.close()
-	report.leftover = r.leftover()
+	if r.resume != nil {
+		report.leftover = r.resume.left
+	}
 	return nil
 }
 

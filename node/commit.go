@@ -2,8 +2,6 @@ package node
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -18,33 +16,42 @@ const (
 	commitMost = 64
 	// commitPatience is how long a run that is over waits for its last results to be durable.
 	commitPatience = 10 * time.Second
-	// rewriting is the mark of an output that is behind the records.
-	rewriting = "!"
 )
 
-// errHung is why items are pending that had a result when the run ended.
-var errHung = fmt.Errorf("it has not returned within %v of the end of the run", commitPatience)
+// errSlow is why items are pending that had a result when the run ended.
+var errSlow = fmt.Errorf("it has not returned within %v of the end of the run", commitPatience)
 
 // committer makes results durable and hands them on after that, in groups: the
 // lines to the sink, the records to the journal, the results to the outlet.
 type committer[S, In, Out any] struct {
-	r       *run[S, In, Out]
-	sink    Sink[In, Out]          // nil: there is none
-	resumer ResumableSink[In, Out] // sink, if it is one
-	rewrite bool                   // the output is behind the records, and resumed results are for it too
-	queue   chan task[In, Out]
-	ctx     context.Context //nolint:containedctx // for as long as the run, and then for commitPatience
-	cancel  context.CancelFunc
+	r      *run[S, In, Out]
+	out    output[In, Out]
+	queue  chan task[In, Out]
+	ctx    context.Context //nolint:containedctx // for as long as the run, and then for commitPatience
+	cancel context.CancelFunc
 
-	last sync.Once
-	over chan struct{} // closed when nothing more is put
-	done chan struct{} // closed when all is committed
+	ending  sync.Once
+	over    chan struct{} // closed when nothing more is put
+	done    chan struct{} // closed when all is committed
+	settled bool          // every item has been put that is to be; read once over is closed
 
-	saved time.Time // when the law was saved last
+	group []task[In, Out] // that is being committed; only for the committer's goroutine
+	buf   []task[In, Out] // under group
+	saved time.Time       // when the law was saved last
+	cold  bool            // saving it has failed
 
+	in         atomic.Int32                 // whose code is at work
 	journalErr atomic.Pointer[JournalError] // what ended recording
 	sinkErr    atomic.Pointer[SinkError]    // what ended writing
 }
+
+// Whose code is at work in the committer.
+const (
+	inNone int32 = iota
+	inSink
+	inJournal
+	inLaw
+)
 
 // commits returns what makes the results of r durable; nil if nobody asks for that.
 func (r *run[S, In, Out]) commits(ctx context.Context) (*committer[S, In, Out], error) {
@@ -52,54 +59,36 @@ func (r *run[S, In, Out]) commits(ctx context.Context) (*committer[S, In, Out], 
 		return nil, nil
 	}
 	c := &committer[S, In, Out]{
-		r: r, sink: r.b.sink, queue: make(chan task[In, Out], 2*commitMost),
+		r: r, queue: make(chan task[In, Out], 2*commitMost), buf: make([]task[In, Out], 0, commitMost),
 		over: make(chan struct{}), done: make(chan struct{}), saved: time.Now(),
 	}
-	c.resumer, _ = c.sink.(ResumableSink[In, Out])
 	if err := c.prepare(ctx); err != nil {
+		c.out.close()
 		return nil, err
 	}
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // wait calls it
 	return c, nil
 }
 
-// prepare has the output go on where the records end.
-func (c *committer[S, In, Out]) prepare(ctx context.Context) error {
-	mark, recorded := "", int64(0)
-	if c.r.resume != nil {
-		mark, recorded = c.r.resume.progress.Mark, c.r.resume.progress.Done+c.r.resume.progress.Failed
-	}
-	c.rewrite = mark == rewriting || mark == "" && recorded > 0
-	if c.resumer == nil {
-		return nil
-	}
-	if c.rewrite {
-		mark = ""
-	}
-	ok, err := c.resumer.Resume(ctx, mark)
-	if err == nil && !ok {
-		c.rewrite = true
-		ok, err = c.resumer.Resume(ctx, "")
-	}
-	if err == nil && !ok {
-		err = errors.New("it cannot begin anew")
-	}
-	if err != nil {
-		return &SinkError{Node: c.r.b.name, Err: err}
-	}
-	return nil
-}
-
-// wants reports whether t is to be committed. A failure that was never sent is
-// not: the next run has another chance.
+// wants reports whether t is to be committed. A failure that no provider has
+// worked on is not: the next run has another chance.
 func (c *committer[S, In, Out]) wants(t *task[In, Out]) bool {
 	switch t.res.State {
 	case Done:
 		return true
 	case Resumed:
-		return c.rewrite && c.sink != nil
+		return c.out.rewrite && t.entry.first
 	case Failed:
-		return !t.recorded && (t.res.Attempts > 0 || c.r.resume == nil) || t.recorded && c.rewrite && c.sink != nil
+		switch e := t.entry; {
+		case c.r.resume == nil:
+			return true
+		case e == nil:
+			return false
+		case e.recorded:
+			return c.out.rewrite && e.first
+		default:
+			return e.sent && !c.r.b.refused(t.res.Err)
+		}
 	default:
 		return false
 	}
@@ -111,110 +100,129 @@ func (c *committer[S, In, Out]) put(t *task[In, Out]) bool {
 	case c.queue <- *t:
 		return true
 	case <-c.done:
-		return false
+	case <-c.ctx.Done():
 	}
+	return false
 }
 
-// run commits until nothing more is put.
+// run commits until nothing more is put. It goes on in another goroutine if
+// user code ends this one.
 func (c *committer[S, In, Out]) run() {
-	defer c.r.end()
-	defer close(c.done)
-	group := make([]task[In, Out], 0, commitMost)
-	for {
-		select {
-		case t := <-c.queue:
-			group = append(group[:0], t)
-		case <-c.over:
-			for group = c.gather(group[:0]); len(group) > 0; group = c.gather(group[:0]) {
-				c.commit(group)
-			}
-			c.complete()
-			c.saveLaw()
+	returned := false
+	defer func() {
+		if returned {
+			c.out.close()
+			close(c.done)
+			c.r.end()
 			return
 		}
-		group = c.gather(group)
-		c.commit(group)
-		clear(group)
-	}
-}
-
-// gather adds what is there to group.
-func (c *committer[S, In, Out]) gather(group []task[In, Out]) []task[In, Out] {
-	for len(group) < commitMost {
+		c.exited()
+		go c.run()
+	}()
+	c.commit() // what the one before has left
+	for open := true; open; c.commit() {
 		select {
 		case t := <-c.queue:
-			group = append(group, t)
-		default:
-			return group
+			c.gather(t)
+		case <-c.over:
+			open = c.gather()
 		}
 	}
-	return group
+	c.complete()
+	c.saveLaw()
+	returned = true
 }
 
-func (c *committer[S, In, Out]) finish() { c.last.Do(func() { close(c.over) }) }
+// exited notes that user code has called runtime.Goexit.
+func (c *committer[S, In, Out]) exited() {
+	switch c.in.Swap(inNone) {
+	case inSink:
+		c.sinkFailed(errGoexit)
+	case inJournal:
+		c.journalFailed("finish", errGoexit)
+	case inLaw:
+		c.cold = true
+	}
+}
+
+// call runs user code. If that calls runtime.Goexit, in is left as it is for exited.
+func (c *committer[S, In, Out]) call(whose int32, f func() error) error {
+	c.in.Store(whose)
+	err := func() (err error) {
+		defer caught(&err)
+		return f()
+	}()
+	c.in.Store(inNone)
+	return err
+}
+
+// gather makes a group of first and what else is there; false if that is nothing.
+func (c *committer[S, In, Out]) gather(first ...task[In, Out]) bool {
+	clear(c.buf[:cap(c.buf)])
+	c.group = c.buf[:copy(c.buf[:len(first)], first)]
+	for len(c.group) < commitMost {
+		select {
+		case t := <-c.queue:
+			c.group = append(c.group, t)
+		default:
+			return len(c.group) > 0
+		}
+	}
+	return true
+}
+
+// finish is for when nothing more will be put; settled says that no item is under way.
+func (c *committer[S, In, Out]) finish(settled bool) {
+	c.ending.Do(func() {
+		c.settled = settled
+		close(c.over)
+	})
+}
 
 // wait waits, but not for ever, until everything is committed. What hangs in the
 // sink or the journal is left behind.
 func (c *committer[S, In, Out]) wait() {
-	c.finish()
+	c.finish(false)
 	patience := time.NewTimer(commitPatience)
 	defer patience.Stop()
 	select {
 	case <-c.done:
 	case <-patience.C:
-		c.journalErr.CompareAndSwap(nil, &JournalError{Node: c.r.b.name, Op: "finish", Err: errHung})
+		if c.in.Load() == inSink {
+			c.sinkFailed(errSlow)
+		} else {
+			c.journalFailed("finish", errSlow)
+		}
 	}
 	c.cancel()
 }
 
-// commit makes group durable and hands it on. Without its record an item is
-// pending; a sink that has failed is passed over, for the next run writes everything again.
-func (c *committer[S, In, Out]) commit(group []task[In, Out]) {
-	mark := c.output(group)
-	if c.sink != nil && (c.rewrite || c.sinkErr.Load() != nil) {
-		mark = rewriting
+// commit makes the group durable and hands it on. Without its record, or without a
+// journal its line, an item is pending.
+func (c *committer[S, In, Out]) commit() {
+	if len(c.group) == 0 {
+		return
 	}
-	c.record(group, mark)
-	failed := c.journalErr.Load()
-	for i := range group {
-		t := &group[i]
-		if failed != nil && !t.recorded {
-			t.res.Out, t.res.State, t.res.Err = c.r.b.standIn(t.res.In), Pending, failed
+	mark := c.write(c.group)
+	c.record(c.group, mark)
+	for len(c.group) > 0 {
+		t := &c.group[0]
+		c.group = c.group[1:]
+		if !c.kept(t) {
+			c.r.lose(t, c.failure())
 		}
 		c.r.settle(t)
 	}
-	if time.Since(c.saved) > saveEvery {
+	if time.Since(c.saved) >= saveEvery {
 		c.saveLaw()
 	}
 }
 
-// output gives group to the sink, unless that has failed, and returns the mark of its end.
-func (c *committer[S, In, Out]) output(group []task[In, Out]) (mark string) {
-	if c.sink == nil || c.sinkErr.Load() != nil {
-		return ""
+func (c *committer[S, In, Out]) kept(t *task[In, Out]) bool {
+	if c.r.resume == nil {
+		return c.sinkErr.Load() == nil
 	}
-	mark, err := c.write(group)
-	if err != nil {
-		failed := &SinkError{Node: c.r.b.name, Err: err}
-		c.sinkErr.Store(failed)
-		c.r.stop(failed)
-	}
-	return mark
-}
-
-func (c *committer[S, In, Out]) write(group []task[In, Out]) (mark string, err error) {
-	defer caught(&err)
-	results := make([]Result[In, Out], len(group))
-	for i := range group {
-		results[i] = group[i].res
-	}
-	if err := c.sink.Write(c.ctx, results); err != nil {
-		return "", err
-	}
-	if c.resumer == nil {
-		return "", nil
-	}
-	return c.resumer.Sync(c.ctx)
+	return t.entry.recorded
 }
 
 // record has the journal keep what group has come to, unless it has failed.
@@ -222,71 +230,61 @@ func (c *committer[S, In, Out]) record(group []task[In, Out], mark string) {
 	if c.r.resume == nil || c.journalErr.Load() != nil {
 		return
 	}
-	if op, err := c.finishRecords(group, mark); err != nil {
-		c.journalErr.Store(&JournalError{Node: c.r.b.name, Op: op, Err: err})
+	records := make([]journal.Record, 0, len(group))
+	for i := range group {
+		if t := &group[i]; !t.entry.recorded {
+			records = append(records, c.r.resume.record(t.entry, t.res.State, t.res.Err, t.res.Attempts))
+		}
+	}
+	if len(records) == 0 {
+		return
+	}
+	refused, err := c.finishRecords(c.ctx, mark, records...)
+	if err == nil {
+		err = c.takeAll(group, refused)
+	}
+	if err != nil {
+		c.journalFailed("finish", err)
+	}
+}
+
+func (c *committer[S, In, Out]) finishRecords(ctx context.Context, mark string, records ...journal.Record) (refused []journal.Record, err error) {
+	err = c.call(inJournal, func() (err error) {
+		refused, err = c.r.resume.journal.Finish(ctx, c.r.resume.part, mark, records...)
+		return err
+	})
+	return refused, err
+}
+
+// takeAll has the group end as it is recorded now.
+func (c *committer[S, In, Out]) takeAll(group []task[In, Out], refused []journal.Record) error {
+	for _, known := range refused {
+		for i := range group {
+			t := &group[i]
+			if t.entry.recorded || c.r.resume.keyOf(t.entry) != known.Key {
+				continue
+			}
+			if err := t.take(known); err != nil {
+				return err
+			}
+			t.entry.recorded = true
+		}
+	}
+	for i := range group {
+		group[i].entry.recorded = true
+	}
+	return nil
+}
+
+func (c *committer[S, In, Out]) journalFailed(op string, err error) {
+	if c.journalErr.CompareAndSwap(nil, &JournalError{Node: c.r.b.name, Op: op, Err: err}) {
 		c.r.stop(c.journalErr.Load())
 	}
 }
 
-func (c *committer[S, In, Out]) finishRecords(group []task[In, Out], mark string) (op string, err error) {
-	defer caught(&err)
-	records := make([]journal.Record, 0, len(group))
-	at := make(map[journal.Key]*task[In, Out], len(group))
-	for i := range group {
-		t := &group[i]
-		if t.recorded {
-			continue
-		}
-		rec := t.record()
-		if t.res.State == Done {
-			if rec.Value, err = json.Marshal(t.res.Out); err != nil {
-				return "encode", fmt.Errorf("item %d: %w", t.res.Index, err)
-			}
-		}
-		records = append(records, rec)
-		at[t.key] = t
-	}
-	if len(records) == 0 && mark == "" {
-		return "", nil
-	}
-	refused, err := c.r.resume.journal.Finish(c.ctx, c.r.resume.part, mark, records...)
-	if err != nil {
-		return "finish", err
-	}
-	for _, known := range refused {
-		if t := at[known.Key]; t != nil {
-			if err := t.take(known); err != nil {
-				return "finish", err
-			}
-		}
-	}
-	for _, t := range at {
-		t.recorded = true
-	}
-	return "", nil
-}
-
-// take has t end as somebody else recorded it first.
-func (t *task[In, Out]) take(known journal.Record) error {
-	switch known.State {
-	case journal.Done:
-		var out Out
-		if err := json.Unmarshal(known.Value, &out); err != nil {
-			return err
-		}
-		t.res.Out, t.res.State, t.res.Err = out, Resumed, nil
-		return nil
-	case journal.Failed:
-		return nil
-	default:
-		return fmt.Errorf("the record of %q is gone: was the run forgotten while it went on?", known.Key.Content)
-	}
-}
-
-// complete is for the end of the run: an output that has everything again gets its mark.
-func (c *committer[S, In, Out]) complete() {
-	if c.rewrite && c.resumer != nil && c.failure() == nil && c.r.src.exhausted() && c.r.pending.Load() == 0 {
-		c.record(nil, c.output(nil))
+func (c *committer[S, In, Out]) sinkFailed(err error) {
+	if c.sinkErr.CompareAndSwap(nil, &SinkError{Node: c.r.b.name, Err: err}) {
+		c.r.stop(c.sinkErr.Load())
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
-	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -14,12 +13,10 @@ import (
 type task[In, Out any] struct {
 	res   Result[In, Out]
 	began time.Time // zero if there is no observer
-	key   journal.Key
-	err   error // the input failed to produce the item
-	hung  error // another worker was left behind with it
-
-	earlier  int  // attempts, of earlier runs
-	recorded bool // the journal has it as it is
+	entry *entry    // nil without a journal
+	err   error     // the input failed to produce the item
+	hung  error     // another worker was left behind with it
+	ruled bool      // the failure policy has counted it
 }
 
 // next gives w the next item; false if there is none.
@@ -27,7 +24,7 @@ func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
 	it, ok := r.take()
 	if ok {
 		w.busy, w.task = true, task[In, Out]{
-			res: Result[In, Out]{Index: it.index, In: it.in}, began: r.stamp(), key: it.key, err: it.err,
+			res: Result[In, Out]{Index: it.index, In: it.in}, began: r.stamp(), entry: it.entry, err: it.err,
 		}
 	}
 	return ok
@@ -52,6 +49,9 @@ func (r *run[S, In, Out]) do(w *worker[In, Out]) (err error) {
 		return t.err
 	}
 	if err = t.hung; err == nil {
+		if b.key != nil {
+			t.res.Key = b.key(t.res.In)
+		}
 		if r.resume != nil {
 			if done, err := r.recall(t); done {
 				return err
@@ -60,24 +60,28 @@ func (r *run[S, In, Out]) do(w *worker[In, Out]) (err error) {
 		err = r.try(w)
 	}
 	if err != nil && b.fallback != nil && r.intake.Err() == nil && !tooLate(r.ctx, err) && !w.isLost() {
-		t.res.Out, err = b.fallback(r.ctx, t.res.In, err)
+		t.res.Out, err = r.replaced(t, err)
 	}
 	return err
+}
+
+// replaced is what the fallback makes of t, which has failed with err.
+func (r *run[S, In, Out]) replaced(t *task[In, Out], err error) (Out, error) {
+	ctx, end := r.resume.inside(r.ctx, t.entry)
+	defer end()
+	return r.b.fallback(ctx, t.res.In, err)
 }
 
 func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
 	var cost throttle.Cost
 	res := &w.task.res
-	if r.b.key != nil {
-		res.Key = r.b.key(res.In)
-	}
 	if r.b.cost != nil {
 		cost = r.b.cost(res.In)
 	}
 	if stopped := ended(r.ctx); stopped != nil {
 		return stopped
 	}
-	w.said, w.around = nil, r.inside(&w.task)
+	w.said, w.around = nil, r.ctx
 	err := r.b.attempts(w.around, res.Index, cost, func(ctx context.Context, n int, t breaker.Ticket) error {
 		res.Attempts = n
 		w.said = r.exec(ctx, w, t)
@@ -96,6 +100,11 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breake
 		var cancel context.CancelFunc
 		bounded, cancel = r.b.withTimeout(ctx)
 		defer cancel()
+	}
+	if r.resume != nil {
+		var end func()
+		bounded, end = r.resume.inside(bounded, w.task.entry)
+		defer end()
 	}
 	w.ticket = t
 	w.ctx, w.admitted = bounded, ctx != w.around // a limiter's call has a context of its own; else ctx may lie in a call further out

@@ -31,7 +31,8 @@ func (e *SinkError) Error() string { return fmt.Sprintf("node %q: the sink: %v",
 // Unwrap returns Err.
 func (e *SinkError) Unwrap() error { return e.Err }
 
-// RecordedError is the error of an item that failed in an earlier run, and was not tried again: see RetryFailed.
+// RecordedError is the error of an item that failed in an earlier run, or as another of
+// the same content under Dedup, and was not tried again: see RetryFailed.
 type RecordedError struct {
 	Text     string // of the error that it failed with
 	Attempts int    // so far
@@ -39,7 +40,7 @@ type RecordedError struct {
 
 // Error says what the item failed with.
 func (e *RecordedError) Error() string {
-	return fmt.Sprintf("failed in an earlier run, after %d attempts: %s", e.Attempts, e.Text)
+	return fmt.Sprintf("it failed before, after %d attempts: %s", e.Attempts, e.Text)
 }
 
 // errorText is the text of err; a panic in user code has none.

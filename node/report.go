@@ -70,7 +70,8 @@ func (r *Report[In, Out]) Values() []Out { return r.results.values() }
 func (r *Report[In, Out]) Counts() Counts { return r.results.counts() }
 
 // Leftover is how many records the journal has of earlier runs that no item of this one was
-// found for. If the input was read to its end, it has changed since, or WithKey has. It is 0 without a journal.
+// found for: the input has changed since, or WithKey has. In a loop of a flow, the records of rounds to
+// come are among them. It is 0 without a journal, and in a run that was stopped.
 func (r *Report[In, Out]) Leftover() int64 { return r.leftover }
 
 // Err returns nil if every item of the input is done, or else a *BatchError.

@@ -2,16 +2,12 @@ package node
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/journal"
 )
@@ -19,16 +15,15 @@ import (
 // resume is what a run has of the runs before it.
 type resume[In any] struct {
 	journal  journal.Journal
+	name     string // the batch's
 	part     journal.Part
 	progress journal.Progress // when the run began
 	opened   time.Time
 	retry    bool
 	key      func(In) string
-	counter  *occurrence.Counter // nil: Dedup
-	matched  atomic.Int64        // records of earlier runs that an item was found for
-
-	mu    sync.Mutex                    // guards calls
-	calls map[journal.Key]chan struct{} // only for Dedup: closed when what the item came to is recorded
+	known    *occurrence.Part
+	turns    *occurrence.Turns // nil unless Dedup
+	left     int64             // records that no item was found for, once the run is over
 }
 
 // openJournal looks where the runs before this one have come to; nil without a journal.
@@ -37,177 +32,102 @@ func (b *Batch[S, In, Out]) openJournal(ctx context.Context) (*resume[In], error
 		return nil, nil
 	}
 	r := &resume[In]{
-		journal: b.journal, opened: time.Now().Truncate(time.Microsecond), retry: b.retryFailed, key: b.key,
+		journal: b.journal, name: b.name, opened: time.Now(), retry: b.retryFailed, key: b.key,
 		part: journal.Part{Run: journal.RunFrom(ctx), Node: occurrence.Path(ctx, b.name)},
 	}
-	var err error
-	if r.progress, err = b.journal.Open(ctx, r.part, b.version, r.opened); err != nil {
+	if err := r.open(ctx, b.version); err != nil {
 		return nil, &JournalError{Node: b.name, Op: "open", Err: err}
 	}
-	if b.dedup {
-		r.calls = map[journal.Key]chan struct{}{}
-		return r, nil
-	}
-	r.counter, err = occurrence.Open(ctx, r.part.Run+"\x00"+r.part.Node)
+	var err error
+	r.known, err = occurrence.Open(ctx, occurrence.Name(r.part), r.progress.Total(), b.dedup)
 	if err != nil {
-		return nil, &JournalError{Node: b.name, Op: "open", Err: fmt.Errorf("run %q: %w: items of both would be "+
-			"taken for each other; give the batch around it a journal too, or each its own run", r.part.Run, err)}
+		return nil, &JournalError{Node: b.name, Op: "open", Err: fmt.Errorf("%w: items of both would be "+
+			"taken for each other; give the batch around it a journal too, or each its own run", err)}
+	}
+	if b.dedup {
+		r.turns = r.known.Turns()
 	}
 	return r, nil
 }
 
-func (r *resume[In]) close() {
-	if r != nil && r.counter != nil {
-		r.counter.Close()
+func (r *resume[In]) open(ctx context.Context, version string) (err error) {
+	defer caught(&err)
+	r.progress, err = r.journal.Open(ctx, r.part, version, r.opened)
+	return err
+}
+
+// close ends the run's part in the journal. whole says that every item of the
+// input was looked for: o is told at the end of the scope what is left then.
+func (r *resume[In]) close(o event.Observer, whole bool) {
+	if r == nil {
+		return
+	}
+	if r.turns != nil {
+		r.turns.Close()
+	}
+	var last func()
+	if whole {
+		if r.left = r.known.Left(); r.left > 0 {
+			last = func() { r.tellLeft(o) }
+		}
+	}
+	r.known.Close(last)
+}
+
+func (r *resume[In]) tellLeft(o event.Observer) {
+	if n := r.known.Left(); n > 0 {
+		e := event.New(time.Now(), event.JournalLeftover, r.name)
+		e.Reason = fmt.Sprintf("the journal has %d records of run %q, node %q, that no item was found for: "+
+			"the input has changed, or what WithKey returns", n, r.part.Run, r.part.Node)
+		event.Send(o, e)
 	}
 }
 
-// leftover is how many records of earlier runs no item was found for.
-func (r *run[S, In, Out]) leftover() int64 {
-	if r.resume == nil || !r.src.exhausted() {
-		return 0
+// identify makes the entry by which it is known. It is called in the order of the input.
+func (r *resume[In]) identify(it item[In]) item[In] {
+	if it.err != nil {
+		return it
 	}
-	return max(0, r.resume.progress.Total()-r.resume.matched.Load())
-}
-
-// name gives it the key by which it is known. It is called in the order of the input.
-func (r *resume[In]) name(it item[In]) item[In] {
-	if it.err == nil {
-		it.key, it.err = r.keyOf(it.in)
+	e, err := r.entryOf(it.in)
+	if it.err = err; err == nil {
+		it.entry = e
 	}
 	return it
 }
 
-func (r *resume[In]) keyOf(in In) (k journal.Key, err error) {
+func (r *resume[In]) entryOf(in In) (e *entry, err error) {
 	defer caught(&err)
-	k.Part = r.part
-	if r.key != nil {
-		k.Content = r.key(in)
-	} else {
+	e = &entry{first: true}
+	if r.key == nil {
 		text, err := json.Marshal(in)
 		if err != nil {
-			return k, fmt.Errorf("the item has no JSON to know it by: use WithKey: %w", err)
+			return nil, fmt.Errorf("the item has no JSON to know it by: use WithKey: %w", err)
 		}
-		k.Content = shortOf(text)
+		e.content = occurrence.Of(string(text)).String()
+	} else if e.content = r.key(in); e.content == "" {
+		return nil, errNoKey
 	}
-	if r.counter != nil {
-		k.Occurrence = r.counter.Next(k.Content)
+	if r.keyOf(e).Validate() != nil { // it is too long, or no text
+		e.content = occurrence.Of(e.content).String()
 	}
-	return k, nil
+	if r.turns == nil {
+		e.occurrence = r.known.Next(e.content)
+	}
+	return e, nil
 }
 
-// recall finds out what t has come to before; done says that this is the end
-// of it, with err as its outcome.
-func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
-	if err := r.resume.alone(r.ctx, t.key); err != nil {
-		return true, err
-	}
-	was, err := r.resume.journal.Begin(r.ctx, t.key, time.Now(), r.resume.retry)
-	if err != nil {
-		return true, r.journalFailed("begin", err)
-	}
-	t.earlier = was.Attempts
-	if was.State != journal.Unknown && was.Begun.Before(r.resume.opened) {
-		r.resume.matched.Add(1)
-	}
-	switch {
-	case was.State == journal.Done:
-		if err := json.Unmarshal(was.Value, &t.res.Out); err != nil {
-			return true, r.journalFailed("decode", fmt.Errorf("what is recorded of %q is no %T: "+
-				"give WithVersion when the type changes: %w", t.key.Content, t.res.Out, err))
-		}
-		t.res.Attempts, t.recorded = was.Attempts, true
-		return true, nil
-	case was.State == journal.Failed && !r.resume.retry:
-		t.res.Attempts, t.recorded = was.Attempts, true
-		return true, &RecordedError{Text: was.Err, Attempts: was.Attempts}
-	default:
-		return false, nil
-	}
+var errNoKey = errors.New("WithKey has no key for the item, and a journal needs one")
+
+// keyOf is the key of e.
+func (r *resume[In]) keyOf(e *entry) journal.Key {
+	return journal.Key{Part: r.part, Content: e.content, Occurrence: e.occurrence}
 }
 
-// journalFailed stops the run. Its items are pending.
-func (r *run[S, In, Out]) journalFailed(op string, err error) error {
-	if r.ctx.Err() != nil && errors.Is(err, r.ctx.Err()) {
-		return context.Cause(r.ctx)
+// inside is the context of an attempt at t. What is recorded of a batch that
+// runs inside belongs to this item, and to no other.
+func (r *resume[In]) inside(ctx context.Context, e *entry) (inner context.Context, end func()) {
+	if r == nil || e == nil {
+		return ctx, func() {}
 	}
-	failed := &JournalError{Node: r.b.name, Op: op, Err: err}
-	r.stop(failed)
-	return failed
-}
-
-// alone waits, for Dedup, until nobody else works on an item of this content.
-func (r *resume[In]) alone(ctx context.Context, k journal.Key) error {
-	if r.calls == nil {
-		return nil
-	}
-	for {
-		r.mu.Lock()
-		busy, ok := r.calls[k]
-		if !ok {
-			r.calls[k] = make(chan struct{})
-		}
-		r.mu.Unlock()
-		if !ok {
-			return nil
-		}
-		if err := waitFor(ctx, busy); err != nil {
-			return err
-		}
-	}
-}
-
-// waitFor waits until over is closed, or nothing new may begin under ctx.
-func waitFor(ctx context.Context, over <-chan struct{}) error {
-	intake, _ := adaptive.Intake(ctx)
-	select {
-	case <-over:
-		return nil
-	case <-ctx.Done():
-	case <-intake.Done():
-	}
-	return ended(ctx)
-}
-
-// settled lets those go on that wait for k.
-func (r *resume[In]) settled(k journal.Key) {
-	if r.calls == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if busy, ok := r.calls[k]; ok {
-		close(busy)
-		delete(r.calls, k)
-	}
-}
-
-// inside is the context of t. What is recorded of a batch that runs inside the
-// item belongs to this item, and to no other.
-func (r *run[S, In, Out]) inside(t *task[In, Out]) context.Context {
-	if r.resume == nil {
-		return r.ctx
-	}
-	content := t.key.Content
-	if len(content) > 2*len(short{}) { // parts have names of bounded length
-		content = shortOf([]byte(content))
-	}
-	return occurrence.Inside(r.ctx, fmt.Sprintf("%s[%s#%d]", t.key.Node, content, t.key.Occurrence))
-}
-
-// short is enough of a SHA-256 that by accident no two are the same.
-type short [16]byte
-
-func shortOf(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:len(short{})])
-}
-
-// record is what t has come to, for the journal, but for its value.
-func (t *task[In, Out]) record() journal.Record {
-	rec := journal.Record{Key: t.key, State: journal.Done, Attempts: t.earlier + t.res.Attempts, Ended: time.Now()}
-	if t.res.State == Failed {
-		rec.State, rec.Err = journal.Failed, errorText(t.res.Err)
-	}
-	return rec
+	return occurrence.Inside(ctx, occurrence.Item(r.part.Node, e.content, e.occurrence))
 }

@@ -77,12 +77,12 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	}
 	if r.resume != nil {
 		if err := r.resume.warm(ctx, lim); err != nil {
-			r.resume.close()
+			r.resume.close(nil, false)
 			return nil, &JournalError{Node: b.name, Op: "open", Err: err}
 		}
 	}
 	if r.commit, err = r.commits(ctx); err != nil {
-		r.resume.close()
+		r.resume.close(nil, false)
 		return nil, err
 	}
 	r.src = open(r.begin)
@@ -118,10 +118,10 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 
 // begin is told of each item before anybody has it.
 func (r *run[S, In, Out]) begin(it item[In]) item[In] {
+	r.out.begin(it) // first: whatever becomes of it, it has its place
 	if r.resume != nil {
-		it = r.resume.name(it)
+		it = r.resume.identify(it)
 	}
-	r.out.begin(it)
 	return it
 }
 
@@ -180,6 +180,7 @@ func (r *run[S, In, Out]) close() error {
 	if r.intake.Err() != nil && (cut || r.failed.Load() > r.b.onError.allows()) {
 		stopped = context.Cause(r.intake)
 	}
+	whole := !cut && r.intake.Err() == nil
 	if r.commit != nil && r.commit.failure() != nil {
 		stopped = r.commit.failure()
 	}
@@ -190,7 +191,10 @@ func (r *run[S, In, Out]) close() error {
 	for w := range left {
 		if w.lose() > idle {
 			t := w.task
-			r.conclude(&t.res, w.giveUp())
+			r.conclude(&t, w.giveUp())
+			if r.commit != nil && r.commit.wants(&t) {
+				r.lose(&t, t.res.Err) // nobody is there to record it
+			}
 			r.settle(&t)
 		}
 	}
@@ -199,7 +203,7 @@ func (r *run[S, In, Out]) close() error {
 		r.tell(event.ItemAbandoned, &task[In, Out]{res: res})
 		return res
 	})
-	r.resume.close()
+	r.resume.close(r.observer, whole)
 	if err := r.src.stop(); err != nil && stopped == nil {
 		stopped = inputError(err)
 	}
@@ -228,29 +232,53 @@ func inputError(err error) error { return fmt.Errorf("the input failed: %w", err
 
 // finish hands on what err makes of an item, unless the run is over.
 func (r *run[S, In, Out]) finish(t *task[In, Out], err error) {
-	r.conclude(&t.res, err)
-	if t.recorded && t.res.State == Done {
-		t.res.State = Resumed
-	}
-	if r.commit != nil && r.commit.wants(t) && r.commit.put(t) {
+	r.conclude(t, err)
+	if r.commit == nil || !r.commit.wants(t) {
+		r.settle(t)
 		return
 	}
-	r.settle(t)
+	if t.res.State == Done && r.resume != nil && !r.keep(t) {
+		return
+	}
+	if t.res.State == Failed {
+		r.rule(t) // now, for more calls may begin before it is recorded
+	}
+	if !r.commit.put(t) {
+		r.lose(t, errLate)
+		r.settle(t)
+	}
+}
+
+// errLate is of a result that came when the run was over.
+var errLate = errors.New("node: the run had ended")
+
+// lose makes t, whose result could not be made durable, pending.
+func (r *run[S, In, Out]) lose(t *task[In, Out], err error) {
+	t.res.Out, t.res.State, t.res.Err = r.b.standIn(t.res.In), Pending, err
+}
+
+// rule counts t, which has failed, for the failure policy.
+func (r *run[S, In, Out]) rule(t *task[In, Out]) {
+	if t.ruled {
+		return
+	}
+	t.ruled = true
+	if n, most := r.failed.Add(1), r.b.onError.allows(); n > most {
+		r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: t.res.Err, of: r.out, index: t.res.Index})
+	}
 }
 
 // settle hands on what became of an item, unless the run is over.
 func (r *run[S, In, Out]) settle(t *task[In, Out]) {
-	if r.resume != nil {
-		r.resume.settled(t.key)
+	if t.entry != nil && t.entry.turn {
+		r.resume.turns.Give(t.entry.content)
 	}
 	if !r.out.end(&t.res) {
 		return
 	}
 	switch t.res.State {
 	case Failed:
-		if n, most := r.failed.Add(1), r.b.onError.allows(); n > most {
-			r.stop(&TooManyFailuresError{Failures: n, Allowed: most, Last: t.res.Err, of: r.out, index: t.res.Index})
-		}
+		r.rule(t)
 		r.tell(event.ItemFailed, t)
 	case Pending:
 		r.pending.Add(1)
@@ -277,6 +305,9 @@ func (r *run[S, In, Out]) tell(kind event.Kind, t *task[In, Out]) {
 	}
 	e := event.New(time.Now(), kind, r.b.name)
 	e.Index, e.Key, e.Attempt, e.Err = t.res.Index, t.res.Key, t.res.Attempts, t.res.Err
+	if t.res.State == Resumed {
+		e.Reason = "resumed"
+	}
 	if !t.began.IsZero() {
 		e.Wait = e.Time.Sub(t.began)
 	}
@@ -293,9 +324,16 @@ func (r *run[S, In, Out]) stamp() time.Time {
 
 // conclude sets the state that err leaves an item in: what the stop of the
 // run cut short, or its deadline leaves no time for, is pending, not failed.
-func (r *run[S, In, Out]) conclude(res *Result[In, Out], err error) {
+func (r *run[S, In, Out]) conclude(t *task[In, Out], err error) {
+	res := &t.res
+	if e := t.entry; e != nil {
+		e.sent = res.Attempts > 0
+		res.Attempts += e.earlier
+	}
 	if res.Err = err; err == nil {
-		res.State = Done
+		if res.State = Done; t.entry != nil && t.entry.recorded {
+			res.State = Resumed
+		}
 		return
 	}
 	res.Out, res.State = r.b.standIn(res.In), Failed // a fallback that fails may return a value all the same
@@ -304,12 +342,11 @@ func (r *run[S, In, Out]) conclude(res *Result[In, Out], err error) {
 	}
 }
 
-// unrecorded reports whether a journal, here or further in, has failed: what
-// became of the item is not known to it.
+// unrecorded reports whether a journal or a sink, here or further in, has
+// failed: what became of the item is not known there.
 func unrecorded(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
-	_, yes = errors.AsType[*JournalError](err)
-	return yes
+	return errors.As(err, new(*JournalError)) || errors.As(err, new(*SinkError))
 }
 
 // cutShort reports whether err is that of code which was stopped because of cause.

@@ -6,7 +6,7 @@ import "context"
 type Sink[In, Out any] interface {
 	// Write takes results that are Done or Failed, each once, as they finish. One
 	// goroutine calls it at a time. Results that were Done by an earlier run
-	// come as Resumed, where what was written of them is lost. An error stops the run.
+	// come as Resumed, where what was written of them is lost. They may be kept. An error stops the run.
 	Write(ctx context.Context, results []Result[In, Out]) error
 }
 
@@ -22,9 +22,9 @@ type ResumableSink[In, Out any] interface {
 	Sync(ctx context.Context) (mark string, err error)
 }
 
-// SinkFunc makes a Sink of a function that is called with each result. It
-// gets every result at least once: one that was taken when the process died is
-// handed to it again by the run that goes on.
+// SinkFunc makes a Sink of a function that is called with each result. With a journal it
+// gets every result at least once: those that it had when the process died, and
+// that were not recorded, come again from the run that goes on; after an error, all of them.
 func SinkFunc[In, Out any](f func(ctx context.Context, r Result[In, Out]) error) Sink[In, Out] {
 	return sinkFunc[In, Out](f)
 }

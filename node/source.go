@@ -3,16 +3,14 @@ package node
 import (
 	"context"
 	"sync"
-
-	"github.com/headrace/headrace/journal"
 )
 
 // item is one piece of work, taken from the input.
 type item[In any] struct {
 	index int64
 	in    In
-	key   journal.Key // without a journal, none
-	err   error       // the input failed to produce it
+	entry *entry // nil without a journal
+	err   error  // the input failed to produce it
 }
 
 // opener makes the source of a run. begin is called with each item, in the

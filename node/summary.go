@@ -48,8 +48,8 @@ func (s *summary[In, Out]) set(res *Result[In, Out]) {
 
 func (s *summary[In, Out]) all() iter.Seq[Result[In, Out]] {
 	return func(yield func(Result[In, Out]) bool) {
-		slices.SortFunc(s.failed, func(a, b Result[In, Out]) int { return cmp.Compare(a.Index, b.Index) })
-		for _, res := range s.failed {
+		byIndex := func(a, b Result[In, Out]) int { return cmp.Compare(a.Index, b.Index) }
+		for _, res := range slices.SortedFunc(slices.Values(s.failed), byIndex) { // several may read at once
 			if !yield(res) {
 				return
 			}

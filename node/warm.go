@@ -18,7 +18,8 @@ const (
 
 // warm has lim, unless it has been used or is nil, go on with what it had learnt
 // when an earlier process saved it. What another law has saved is left alone.
-func (r *resume[In]) warm(ctx context.Context, lim *adaptive.Limiter) error {
+func (r *resume[In]) warm(ctx context.Context, lim *adaptive.Limiter) (err error) {
+	defer caught(&err)
 	keeper, ok := r.journal.(journal.LawKeeper)
 	if !ok || lim == nil || lim.Throttle().Stats().Admitted > 0 {
 		return nil
@@ -27,10 +28,10 @@ func (r *resume[In]) warm(ctx context.Context, lim *adaptive.Limiter) error {
 	if err != nil {
 		return err
 	}
-	if len(saved.State) == 0 || r.opened.Sub(saved.At) > warmFor {
+	if len(saved.State) == 0 || r.opened.Sub(saved.At) >= warmFor {
 		return nil
 	}
-	if err := lim.Restore(saved.State); err != nil && !errors.As(err, new(*adaptive.SavedError)) {
+	if err := lim.Restore(saved.State); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.As(err, new(*adaptive.SavedError)) {
 		return err
 	}
 	return nil
@@ -40,7 +41,7 @@ func (r *resume[In]) warm(ctx context.Context, lim *adaptive.Limiter) error {
 // costs a cold start, so that is no reason to stop the run.
 func (c *committer[S, In, Out]) saveLaw() {
 	c.saved = time.Now()
-	if c.r.resume == nil || c.journalErr.Load() != nil {
+	if c.cold || c.r.resume == nil || c.journalErr.Load() != nil {
 		return
 	}
 	keeper, ok := c.r.resume.journal.(journal.LawKeeper)
@@ -48,7 +49,12 @@ func (c *committer[S, In, Out]) saveLaw() {
 	if !ok || lim == nil || err != nil {
 		return
 	}
-	if state, err := lim.Save(); err == nil {
-		_ = keeper.SaveLaw(c.ctx, lim.Name(), journal.Law{State: state, At: c.saved})
-	}
+	err = c.call(inLaw, func() error {
+		state, err := lim.Save()
+		if err != nil {
+			return err
+		}
+		return keeper.SaveLaw(c.ctx, lim.Name(), journal.Law{State: state, At: c.saved})
+	})
+	c.cold = errors.Is(err, errors.ErrUnsupported)
 }

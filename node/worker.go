@@ -71,7 +71,7 @@ func (r *run[S, In, Out]) leave(w *worker[In, Out]) {
 	switch {
 	case len(r.workers) > 0:
 	case r.commit != nil:
-		r.commit.finish()
+		r.commit.finish(true)
 	default:
 		r.end()
 	}

@@ -1,36 +1,34 @@
-// Package occurrence tells items of the same content apart, in the order in
-// which a run meets them, so that the next process that goes on with the run
-// gives them the same numbers.
+// Package occurrence is what the runs of one process know of each other: it
+// tells items of the same content apart, in the order in which they are met, so
+// that the next process that goes on with them gives them the same numbers.
 package occurrence
 
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
 	"sync"
 )
 
-// Book is the counts of one run of one process.
+// Book has the parts of one scope: of a run of a flow, of an attempt at an
+// item, or, where there is neither, of a single run.
 type Book struct {
-	mu    sync.Mutex // guards parts
-	parts map[string]*Counter
+	mu    sync.Mutex // guards parts, and busy and last of each
+	parts map[Name]*Part
 }
 
-// Counter counts the occurrences in one part of a run. Next belongs to one
-// goroutine at a time.
-type Counter struct {
-	book *Book
-	busy bool // guarded by the book's lock
-	// A content is kept as 16 bytes of its SHA-256: by accident no two are the same.
-	seen map[[16]byte]int64
-}
+// Name is that of a part.
+type Name struct{ Run, Node string }
 
 // BusyError is a part that is counted twice at once, where the order, and with
 // it the numbers, would be another in each process.
-type BusyError struct{ Part string }
+type BusyError struct{ Name Name }
 
 // Error names the part.
 func (e *BusyError) Error() string {
-	return e.Part + " is at work twice at the same time"
+	return fmt.Sprintf("node %q of run %q is at work twice at the same time", e.Name.Node, e.Name.Run)
 }
 
 type (
@@ -38,55 +36,24 @@ type (
 	pathKey struct{}
 )
 
+func newBook() *Book { return &Book{parts: map[Name]*Part{}} }
+
 // With returns a context whose runs count together: a batch that runs twice
-// under it, as in a loop, counts on.
-func With(ctx context.Context) context.Context {
+// under it, as in a loop, counts on. Call end after the last. Inside of another
+// scope there is nothing to do.
+func With(ctx context.Context) (scoped context.Context, end func()) {
 	if _, ok := ctx.Value(bookKey{}).(*Book); ok {
-		return ctx
+		return ctx, func() {}
 	}
-	return context.WithValue(ctx, bookKey{}, &Book{parts: map[string]*Counter{}})
+	b := newBook()
+	return context.WithValue(ctx, bookKey{}, b), b.end
 }
 
-// Open returns the counter of part under ctx, or a new one if ctx is not of
-// With. Close it before the part is opened again.
-func Open(ctx context.Context, part string) (*Counter, error) {
-	b, ok := ctx.Value(bookKey{}).(*Book)
-	if !ok {
-		b = &Book{parts: map[string]*Counter{}}
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c := b.parts[part]
-	if c == nil {
-		c = &Counter{book: b, seen: map[[16]byte]int64{}}
-		b.parts[part] = c
-	}
-	if c.busy {
-		return nil, &BusyError{part}
-	}
-	c.busy = true
-	return c, nil
-}
-
-// Next returns how often content was there before.
-func (c *Counter) Next(content string) int64 {
-	sum := sha256.Sum256([]byte(content))
-	short := [16]byte(sum[:16])
-	n := c.seen[short]
-	c.seen[short] = n + 1
-	return n
-}
-
-// Close lets the part be opened again.
-func (c *Counter) Close() {
-	c.book.mu.Lock()
-	defer c.book.mu.Unlock()
-	c.busy = false
-}
-
-// Inside returns the context of an item, which goes before the names of what runs inside.
-func Inside(ctx context.Context, item string) context.Context {
-	return context.WithValue(ctx, pathKey{}, item)
+// Inside returns the context of an attempt at an item, with a scope of its own:
+// another attempt meets the same again. The item goes before the names of what runs inside.
+func Inside(ctx context.Context, item string) (inner context.Context, end func()) {
+	b := newBook()
+	return context.WithValue(context.WithValue(ctx, bookKey{}, b), pathKey{}, item), b.end
 }
 
 // Path is name with the item that ctx is inside of, if any, before it.
@@ -96,3 +63,40 @@ func Path(ctx context.Context, name string) string {
 	}
 	return name
 }
+
+// Item names an item for Inside, by a name that stays short however deep it lies.
+func Item(node, content string, occurrence int64) string {
+	if len(content) > 2*len(Short{}) || strings.ContainsAny(content, "[]#/") { // which would be taken for parts of the path
+		content = Of(content).String()
+	}
+	const most = 256
+	if item := fmt.Sprintf("%s[%s#%d]", node, content, occurrence); len(item) <= most {
+		return item
+	}
+	return fmt.Sprintf("%s[%s#%d]", Of(node), content, occurrence)
+}
+
+// end tells what is left to tell.
+func (b *Book) end() {
+	b.mu.Lock()
+	parts := b.parts
+	b.parts = map[Name]*Part{}
+	b.mu.Unlock()
+	for _, p := range parts {
+		if p.last != nil {
+			p.last()
+		}
+	}
+}
+
+// Short is enough of a SHA-256 that by accident no two are the same.
+type Short [16]byte
+
+// Of returns that of content.
+func Of(content string) Short {
+	sum := sha256.Sum256([]byte(content))
+	return Short(sum[:16])
+}
+
+// String returns it as hex.
+func (s Short) String() string { return hex.EncodeToString(s[:]) }

@@ -1,0 +1,178 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/journal"
+)
+
+// entry is what the journal and an item have to do with each other.
+type entry struct {
+	content    string
+	occurrence int64
+
+	earlier  int    // attempts, of earlier runs
+	first    bool   // no item before it in this run was of the same key
+	turn     bool   // at its content, for Dedup
+	recorded bool   // the journal has it as it is
+	sent     bool   // there were attempts in this run
+	value    []byte // of what is done, for the journal
+}
+
+// recall finds out what t has come to before; done says that this is the end
+// of it, with err as its outcome.
+func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
+	was, err := r.resume.look(r.ctx, t.entry)
+	if err != nil {
+		return true, r.journalFailed("begin", err)
+	}
+	t.entry.earlier = was.Attempts
+	switch was.State {
+	case journal.Done:
+		if err := decode(was.Value, &t.res.Out); err != nil {
+			return true, r.journalFailed("decode", fmt.Errorf("what is recorded of %q is no %T: "+
+				"give WithVersion when the type changes: %w", t.entry.content, t.res.Out, err))
+		}
+		t.entry.recorded = true
+		return true, nil
+	case journal.Failed:
+		if !r.resume.retry || !t.entry.first {
+			t.entry.recorded = true
+			return true, &RecordedError{Text: was.Err, Attempts: was.Attempts}
+		}
+	case journal.Unknown, journal.Pending:
+	}
+	return false, nil
+}
+
+// look asks the journal for e, for Dedup once nobody else works on an item of
+// the same content.
+func (r *resume[In]) look(ctx context.Context, e *entry) (was journal.Record, err error) {
+	defer caught(&err)
+	if r.turns != nil {
+		if err := r.turn(ctx, e); err != nil {
+			return was, err
+		}
+	}
+	if was, err = r.journal.Begin(ctx, r.keyOf(e), time.Now(), r.retry && e.first); err != nil {
+		return was, err
+	}
+	if was.State != journal.Unknown && e.first {
+		r.known.Found()
+	}
+	return was, nil
+}
+
+// turn waits for e's turn at its content. With no records from before nobody
+// asks who is the first.
+func (r *resume[In]) turn(ctx context.Context, e *entry) error {
+	for {
+		busy := r.turns.Take(e.content)
+		if busy == nil {
+			e.turn = true
+			break
+		}
+		if err := waitFor(ctx, busy); err != nil {
+			return err
+		}
+	}
+	if r.known.Earlier() > 0 || r.retry {
+		e.first = r.known.Next(e.content) == 0
+	}
+	return nil
+}
+
+// waitFor waits until over is closed, or nothing new may begin under ctx.
+func waitFor(ctx context.Context, over <-chan struct{}) error {
+	intake, _ := adaptive.Intake(ctx)
+	select {
+	case <-over:
+	case <-ctx.Done():
+	case <-intake.Done():
+	}
+	return ended(ctx)
+}
+
+// journalFailed stops the run. Its items are pending.
+func (r *run[S, In, Out]) journalFailed(op string, err error) error {
+	if stopped := ended(r.ctx); stopped != nil && cutShort(err, stopped) {
+		return stopped
+	}
+	failed := &JournalError{Node: r.b.name, Op: op, Err: err}
+	r.stop(failed)
+	return failed
+}
+
+// keep makes what the journal keeps of t, which is done. If there is no such
+// thing t is pending, and false is returned.
+func (r *run[S, In, Out]) keep(t *task[In, Out]) (ok bool) {
+	err := errGoexit // unless encode returns
+	defer func() {
+		if ok = err == nil; !ok {
+			r.lose(t, r.journalFailed("encode", fmt.Errorf("the result of item %d has no JSON: %w", t.res.Index, err)))
+			r.settle(t)
+		}
+	}()
+	t.entry.value, err = encode(t.res.Out)
+	return ok
+}
+
+// refused reports whether err says that the provider did not work on the call,
+// for its rate, its load or a quota that is used up.
+func (s *settings) refused(err error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	if errors.Is(err, adaptive.ErrQuotaExhausted) || errors.As(err, new(*adaptive.RateLimitHit)) {
+		return true
+	}
+	switch adaptive.Classify(s.config.Detector, err).Verdict {
+	case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal, adaptive.Unsent:
+		return true
+	case adaptive.Unclassified, adaptive.OK, adaptive.Transient:
+	}
+	return false
+}
+
+// record is what t has come to, for the journal.
+func (r *resume[In]) record(e *entry, state State, err error, attempts int) journal.Record {
+	rec := journal.Record{Key: r.keyOf(e), State: journal.Done, Value: e.value, Attempts: attempts, Ended: time.Now()}
+	if state == Failed {
+		rec.State, rec.Value, rec.Err = journal.Failed, nil, errorText(err)
+	}
+	return rec
+}
+
+// take has t end as somebody else has recorded it first.
+func (t *task[In, Out]) take(known journal.Record) error {
+	switch known.State {
+	case journal.Done:
+		var out Out
+		if err := decode(known.Value, &out); err != nil {
+			return err
+		}
+		t.res.Out, t.res.State, t.res.Err = out, Resumed, nil
+	case journal.Failed:
+		var none Out
+		t.res.Out, t.res.State = none, Failed
+		t.res.Err = &RecordedError{Text: known.Err, Attempts: known.Attempts}
+	default:
+		return fmt.Errorf("the record of %q is gone: was the run forgotten while it went on?", known.Key.Content)
+	}
+	t.res.Attempts = known.Attempts
+	return nil
+}
+
+// Encoding and decoding is user code as well.
+func encode(v any) (text []byte, err error) {
+	defer caught(&err)
+	return json.Marshal(v)
+}
+
+func decode(text []byte, to any) (err error) {
+	defer caught(&err)
+	return json.Unmarshal(text, to)
+}
