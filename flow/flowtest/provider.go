@@ -1,0 +1,180 @@
+package flowtest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// Provider stands for a service: Call is a function for Exec, and as an
+// http.RoundTripper it answers the requests of a client or an SDK.
+//
+// A call is answered by the first of these that has something to say: the steps
+// For its key, the step At its number, the limits, and at last what was set with
+// Otherwise, OtherwiseFunc or Behind, or else OK. A script is put together before the first
+// call. A step that cannot be played is a mistake in the test: the method that
+// is given it panics with a *FieldError.
+type Provider struct {
+	record   *Record
+	name     string
+	at       map[int]Step
+	keys     map[string][]Step
+	limits   []limit
+	inFlight int // 0: any number
+	rule     func(Call) Step
+	behind   http.RoundTripper
+
+	// Guarded by the record's lock.
+	seq      int
+	attempts map[string]int
+	ended    map[string]time.Duration // the last call about a key
+	played   map[int]bool
+	admitted []time.Duration // the starts of the calls that were not refused
+	open     []int           // of them, those that had not ended when it was asked last, as places in the record
+}
+
+// limit is a window of a hidden limit.
+type limit struct {
+	most int
+	per  time.Duration
+}
+
+// FieldError is a part of a script that cannot be used.
+// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
+type FieldError = invalid.FieldError
+
+// NewProvider returns a provider that answers its first calls with steps, in
+// the order in which they arrive, and then with OK. The name is that in the timeline; no two
+// providers of a Record have the same.
+func (r *Record) NewProvider(name string, steps ...Step) *Provider {
+	p := &Provider{
+		record: r, name: name, at: map[int]Step{}, keys: map[string][]Step{},
+		attempts: map[string]int{}, ended: map[string]time.Duration{}, played: map[int]bool{},
+	}
+	r.mu.Lock()
+	taken := slices.ContainsFunc(r.providers, func(o *Provider) bool { return o.name == name })
+	r.providers = append(r.providers, p)
+	r.mu.Unlock()
+	p.must(func(problems *invalid.Problems) {
+		switch {
+		case name == "":
+			problems.Addf("name", "it is empty: the timeline needs one")
+		case taken:
+			problems.Addf("name", "there is a provider of that name already")
+		}
+	})
+	return p.At(1, steps...)
+}
+
+// At answers the n-th call, counted from 1 over all keys, with the first of steps,
+// the next call with the second, and so on.
+func (p *Provider) At(n int, steps ...Step) *Provider {
+	p.must(func(problems *invalid.Problems) {
+		if n < 1 {
+			problems.Addf("At", "%d is below 1, which is the first call", n)
+		}
+		for i, s := range steps {
+			where := fmt.Sprintf("At(%d)", n+i)
+			if _, taken := p.at[n+i]; taken {
+				problems.Addf(where, "that call has a step already")
+			}
+			s.check(problems, where)
+			p.at[n+i] = s
+		}
+	})
+	return p
+}
+
+// For answers the calls about key with steps, one after the other, and then like others.
+// It may be used again to add more.
+func (p *Provider) For(key string, steps ...Step) *Provider {
+	p.must(func(problems *invalid.Problems) {
+		for _, s := range steps {
+			s.check(problems, fmt.Sprintf("For(%q)", key))
+		}
+		p.keys[key] = append(p.keys[key], steps...)
+	})
+	return p
+}
+
+// Limit refuses a call that would be more than most in any span of that length,
+// saying exactly when there is room. Calls that were refused do not count.
+func (p *Provider) Limit(most int, per time.Duration) *Provider {
+	p.must(func(problems *invalid.Problems) {
+		if most < 1 || per <= 0 {
+			problems.Addf("Limit", "%d in %s is no limit: both have to be positive", most, per)
+		}
+		p.limits = append(p.limits, limit{most, per})
+	})
+	return p
+}
+
+// LimitInFlight refuses a call while most others are under way. Nobody knows how
+// long that will be, so such a refusal does not say.
+func (p *Provider) LimitInFlight(most int) *Provider {
+	p.must(func(problems *invalid.Problems) {
+		if most < 1 {
+			problems.Addf("LimitInFlight", "%d is below 1", most)
+		}
+		p.inFlight = most
+	})
+	return p
+}
+
+// Otherwise answers all calls that nothing else has a step for with s.
+func (p *Provider) Otherwise(s Step) *Provider {
+	p.must(func(problems *invalid.Problems) { s.check(problems, "Otherwise") })
+	p.rule = func(Call) Step { return s }
+	return p
+}
+
+// OtherwiseFunc answers all calls that nothing else has a step for with what
+// rule says. It is told of a call as it is at its start, one call after the other.
+func (p *Provider) OtherwiseFunc(rule func(Call) Step) *Provider {
+	p.must(func(problems *invalid.Problems) {
+		if rule == nil {
+			problems.Addf("OtherwiseFunc", "the function is nil")
+		}
+	})
+	p.rule = func(c Call) Step {
+		s := rule(c)
+		p.must(func(problems *invalid.Problems) { s.check(problems, "OtherwiseFunc") })
+		return s
+	}
+	return p
+}
+
+// must panics with what f finds.
+func (p *Provider) must(f func(*invalid.Problems)) {
+	problems := invalid.Problems{Owner: fmt.Sprintf("flowtest: provider %q", p.name)}
+	f(&problems)
+	if err := problems.Err(); err != nil {
+		panic(err)
+	}
+}
+
+// Calls returns the calls so far, in the order of their arrival.
+func (p *Provider) Calls() Calls {
+	return p.record.Calls().Where(func(c Call) bool { return c.Provider == p.name })
+}
+
+// Call makes a call about key. It returns the answer; a *StatusError; the error
+// of FailWith; or, if ctx ends first, its cause. It is an Exec for items that are strings.
+func (p *Provider) Call(ctx context.Context, key string) (answer string, err error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	a := p.record.arrive(p, key)
+	outcome, status := Panicked, 0
+	defer func() { p.record.end(a, outcome, status, err) }()
+	if err = a.run(ctx); err != nil {
+		outcome = Canceled
+		return "", err
+	}
+	outcome, status = a.step.outcome()
+	return a.step.answer(key)
+}
