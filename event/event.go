@@ -76,8 +76,7 @@ const (
 	NodeFinished Kind = "node.finished"
 
 	// ItemDone: an item has its result. Attempt counts the attempts that were
-	// made, Wait is how long the item took, waits between attempts included. Reason is
-	// "resumed" if the result is that of an earlier run, from the journal.
+	// made, Wait is how long the item took, waits between attempts included.
 	ItemDone Kind = "item.done"
 
 	// ItemFailed: an item failed for good with Err. Attempt and Wait are as in

@@ -12,8 +12,13 @@ import (
 // a flow as a box around its own, a batch of flows as a box around one
 // instance. Any other node is drawn alone, and so is a flow inside itself,
 // with a double frame. The same node always gives the same text.
-func Mermaid[S any](n node.Node[S]) string {
+//
+// It says no more than names and actions, unless ShowLimits or ShowCounts ask for it.
+func Mermaid[S any](n node.Node[S], opts ...DrawOption) string {
 	d := &diagram{indent: 1, open: map[any]bool{}}
+	for _, o := range opts {
+		o(d)
+	}
 	d.node(n)
 	return "flowchart TD\n" + d.text.String()
 }
@@ -24,6 +29,9 @@ type diagram struct {
 	indent int
 	ids    int
 	open   map[any]bool // the containers that are being drawn: one may contain itself
+
+	limits bool    // show them
+	counts *Report // show those; nil: none
 }
 
 func (d *diagram) linef(format string, args ...any) {
@@ -52,7 +60,7 @@ func (d *diagram) node(x any) string {
 	}
 	c, ok := containerOf(x)
 	if !ok {
-		d.linef("%s[%s]", id, label(name))
+		d.linef("%s[%s]", id, d.details(name, x))
 		return id
 	}
 	self, _ := c.contents()
@@ -62,7 +70,7 @@ func (d *diagram) node(x any) string {
 	}
 	d.open[self] = true
 	defer delete(d.open, self)
-	d.linef("subgraph %s[%s]", id, label(name))
+	d.linef("subgraph %s[%s]", id, d.details(name, x))
 	d.indent++
 	c.draw(d)
 	d.indent--
@@ -96,13 +104,4 @@ func (f *Flow[S]) draw(d *diagram) {
 			d.linef("%s -->|%s| %s", from, label(string(e.action)), to)
 		}
 	}
-}
-
-// label quotes a name for Mermaid, which has entities of its own in place of
-// backslashes. A backtick would begin Markdown.
-func label(name string) string {
-	return `"` + strings.NewReplacer(
-		"#", "#35;", `"`, "#quot;", "&", "#amp;", "<", "#lt;", ">", "#gt;", "`", "#96;",
-		"\r\n", "<br/>", "\n", "<br/>", "\r", "<br/>",
-	).Replace(name) + `"`
 }

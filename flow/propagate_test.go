@@ -154,3 +154,68 @@ func TestABatchThatGivesUpTellsItsHit(t *testing.T) {
 		require.Equal(t, int64(1), view(t, b).Cuts)
 	})
 }
+
+// Four levels: a node in a flow, a batch of flows, a batch of those, and a flow
+// around them. A burst of refusals is one cut for each limiter on the way up, whichever
+// of them share a key with another level, and the next burst is one more.
+func TestABurstCutsEveryLimiterOfFourLevelsOnce(t *testing.T) {
+	for _, sharing := range []string{"own keys", "the node shares with another node", "the node has that of a sibling batch"} {
+		synctest.Test(t, func(t *testing.T) {
+			a := &api{refuse: 8, refused: map[int]bool{}}
+			key, err := adaptive.New(adaptive.Config{Name: "key", Law: wide(8)})
+			require.NoError(t, err)
+			call := node.Do("call", a.call).Propagate()
+			if sharing == "own keys" {
+				call.WithLaw(wide(8))
+			} else {
+				call.WithLimiter(key)
+			}
+			instance := flow.New("instance", call)
+			if sharing == "the node shares with another node" {
+				instance.Then(node.Do("again", func(context.Context, *user) error { return nil }).WithLimiter(key))
+			}
+			middle := flow.Batch("middle", of[*user](users(8)...), instance, nil).
+				WithParallel(8).WithLaw(wide(8)).Propagate()
+			outer := flow.Batch("outer", of[*trail](users(1)...), flow.New("user", middle), nil).
+				WithParallel(4).WithLaw(wide(4)).Propagate()
+			parent := flow.New("parent", outer)
+			if sharing == "the node has that of a sibling batch" {
+				parent.Then(flow.Batch("sibling", of[*trail](users(1)...), note("x"), nil).WithLimiter(key))
+			}
+			top := flow.Batch("top", of[*trail](&trail{}), onItems(parent), nil).WithParallel(4).WithLaw(wide(4))
+
+			for epoch := int64(1); epoch <= 2; epoch++ {
+				if epoch == 2 {
+					a.next = 4 // whoever goes next, all at once
+				}
+				report, err := flow.Run(t.Context(), top, &trail{})
+				require.NoError(t, err, sharing)
+				for _, n := range []limiting{call, middle, outer, top} {
+					l, err := n.Limiter()
+					require.NoError(t, err)
+					require.Equal(t, int64(1), report.Limiters[l.Name()].Cuts, "%s: %s in epoch %d", sharing, l.Name(), epoch)
+				}
+				require.Equal(t, flow.NodeReport{Runs: 1, Done: 8}, report.Nodes["middle"], sharing)
+				require.Equal(t, flow.NodeReport{Runs: 1, Done: 1}, report.Nodes["top"], sharing)
+			}
+			require.Equal(t, []int{2, 1, 1}, []int{
+				view(t, middle).Concurrency, view(t, outer).Concurrency, view(t, top).Concurrency,
+			}, sharing)
+		})
+	}
+}
+
+type limiting interface {
+	Limiter() (*adaptive.Limiter, error)
+}
+
+// onItems runs a flow over *trail on the items of a batch of them.
+func onItems(f *flow.Flow[*trail]) node.Node[**trail] {
+	return &deref{f}
+}
+
+type deref struct{ inner *flow.Flow[*trail] }
+
+func (d *deref) Name() string { return d.inner.Name() }
+
+func (d *deref) Run(ctx context.Context, s **trail) (node.Action, error) { return d.inner.Run(ctx, *s) }

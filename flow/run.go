@@ -2,8 +2,10 @@ package flow
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/occurrence"
@@ -17,7 +19,24 @@ type RunOption func(*runSettings)
 type runSettings struct {
 	observer event.Observer
 	run      string
+	viewers  []*viewer
+	series   bool
+	limiters []*adaptive.Limiter
 }
+
+func (r *runSettings) validate(p *invalid.Problems) {
+	for _, v := range r.viewers {
+		if v.every < 0 {
+			p.Addf("WithProgress", "%s is negative: use 0 for %s", v.every, defaultProgress)
+		}
+	}
+	if slices.Contains(r.limiters, nil) {
+		p.Addf("WithLimiters", "a limiter is nil")
+	}
+}
+
+// watches reports whether somebody looks at the run before its end.
+func (r *runSettings) watches() bool { return len(r.viewers) > 0 || r.series }
 
 // WithRun names the run for the journals of batches inside: a later process that
 // runs the same under the same name goes on where this one has come to. See node.Batch.WithJournal.
@@ -43,15 +62,34 @@ func Run[S any](ctx context.Context, n node.Node[S], s S, opts ...RunOption) (*R
 	for _, o := range opts {
 		o(&set)
 	}
-	t := newTally(n.Name())
+	if set.validate(&p); p.Err() != nil {
+		return &Report{}, p.Err()
+	}
 	began := time.Now()
-	ctx = occurrence.With(event.With(ctx, event.Tee(t, set.observer)))
+	t := newTally(n.Name(), began, set.watches())
+	ctx, end := occurrence.With(event.With(ctx, event.Tee(t, set.observer)))
+	defer end()
 	if set.run != "" {
 		ctx = journal.WithRun(ctx, set.run)
 	}
 	if ctx.Err() != nil {
 		return t.report(node.Next, time.Since(began)), context.Cause(ctx)
 	}
-	action, err := runNode(ctx, n, s)
-	return t.report(action, time.Since(began)), err
+	var (
+		w       = watched(n, t, event.From(ctx), &set)
+		action  node.Action
+		elapsed time.Duration
+		series  *Series
+	)
+	err := func() (err error) {
+		defer func() { // also after runtime.Goexit in a node
+			elapsed = time.Since(began)
+			series = w.end(elapsed)
+		}()
+		action, err = runNode(ctx, n, s)
+		return err
+	}()
+	report := t.report(action, elapsed)
+	report.Series = series
+	return report, err
 }

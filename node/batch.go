@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/throttle"
@@ -191,6 +192,11 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	}
 	finished := b.started(ctx)
 	defer func() { finished(err) }()
+	if o := event.From(ctx); o != nil {
+		e := event.New(time.Now(), event.NodeInput, b.name)
+		e.To = float64(len(items))
+		event.Send(o, e)
+	}
 	all := newResults[In, Out](b.key != nil, len(items))
 	r := b.report(all)
 	if err := b.collect(ctx, listed(items), r); err != nil {

@@ -67,27 +67,27 @@ func TestWhatIsDoneIsNotCalledAgain(t *testing.T) {
 
 func TestAResumedResult(t *testing.T) {
 	j := journal.NewMemory()
-	var reasons []string
+	var kinds []event.Kind
 	key := func(i int) string { return fmt.Sprint("item ", i) }
 	for range 2 {
 		b := node.BatchFunc("b", feed(4), same, keep).WithJournal(j).WithKey(key)
 		s := &state{}
 		ctx := event.With(t.Context(), event.Func(func(e event.Event) {
-			if e.Kind == event.ItemDone {
-				reasons = append(reasons, e.Reason)
+			if e.Kind == event.ItemDone || e.Kind == event.ItemResumed {
+				kinds = append(kinds, e.Kind)
 			}
 		}))
 		_, err := b.Run(ctx, s)
 		require.NoError(t, err)
 		require.NoError(t, s.report.Err())
 		want := node.Result[int, int]{Key: "item 4", In: 4, Out: 4, Attempts: 1, State: node.Done}
-		if len(reasons) == 2 {
+		if len(kinds) == 2 {
 			want.State = node.Resumed
 			assert.Equal(t, node.Counts{Total: 1, Resumed: 1}, s.report.Counts())
 		}
 		assert.Equal(t, []node.Result[int, int]{want}, results(s.report))
 	}
-	assert.Equal(t, []string{"", "resumed"}, reasons)
+	assert.Equal(t, []event.Kind{event.ItemDone, event.ItemResumed}, kinds)
 }
 
 func TestFailuresAreKeptUntilTheyAreToBeRetried(t *testing.T) {

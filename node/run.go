@@ -44,6 +44,7 @@ type run[S, In, Out any] struct {
 	resume   *resume[In]            // nil: there is no journal
 	commit   *committer[S, In, Out] // nil: there is neither a journal nor a sink
 	observer event.Observer
+	begun    []*atomic.Int64 // items, for those who watch
 
 	ctx    context.Context         //nolint:containedctx // of the items, for as long as the run
 	intake context.Context         //nolint:containedctx // of new items, for as long as the run
@@ -85,6 +86,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		r.resume.close(nil, false)
 		return nil, err
 	}
+	r.begun = event.ItemCounters(r.observer, b.name)
 	r.src = open(r.begin)
 	r.room, _ = out.(roomy)
 	outer, nested := adaptive.Intake(ctx)
@@ -119,6 +121,9 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 // begin is told of each item before anybody has it.
 func (r *run[S, In, Out]) begin(it item[In]) item[In] {
 	r.out.begin(it) // first: whatever becomes of it, it has its place
+	for _, n := range r.begun {
+		n.Add(1)
+	}
 	if r.resume != nil {
 		it = r.resume.identify(it)
 	}
@@ -284,8 +289,10 @@ func (r *run[S, In, Out]) settle(t *task[In, Out]) {
 		r.pending.Add(1)
 		r.missed(t.res.Err)
 		r.tell(event.ItemAbandoned, t)
-	case Done, Resumed:
+	case Done:
 		r.tell(event.ItemDone, t)
+	case Resumed:
+		r.tell(event.ItemResumed, t)
 	}
 }
 
@@ -305,9 +312,6 @@ func (r *run[S, In, Out]) tell(kind event.Kind, t *task[In, Out]) {
 	}
 	e := event.New(time.Now(), kind, r.b.name)
 	e.Index, e.Key, e.Attempt, e.Err = t.res.Index, t.res.Key, t.res.Attempts, t.res.Err
-	if t.res.State == Resumed {
-		e.Reason = "resumed"
-	}
 	if !t.began.IsZero() {
 		e.Wait = e.Time.Sub(t.began)
 	}

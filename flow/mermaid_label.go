@@ -1,0 +1,172 @@
+package flow
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/throttle"
+)
+
+// DrawOption is a setting of Mermaid.
+type DrawOption func(*diagram)
+
+// ShowLimits says of each node what holds its calls back: the preset that it
+// starts from, its hard caps, its law, or the limiter that it shares with its caps.
+// No limiter is built for it: it goes by the settings of the nodes.
+func ShowLimits() DrawOption { return func(d *diagram) { d.limits = true } }
+
+// ShowCounts says of each node what came to pass in the run that r is of, by its
+// name: the items of a batch, the runs of a step, and what its limiter met. What
+// did not happen is left out. A nil r shows nothing.
+func ShowCounts(r *Report) DrawOption { return func(d *diagram) { d.counts = r } }
+
+// limited is a node that tells what its limiter is, or will be, made of: its own
+// configuration, or the limiter that it shares.
+type limited interface {
+	LimiterConfig() (own *adaptive.Config, preset presets.ID, shared *adaptive.Limiter)
+}
+
+// details is the label of a node.
+func (d *diagram) details(name string, x any) string {
+	n, named := x.(interface{ Name() string })
+	if _, isFlow := x.(interface{ checkGraph() error }); isFlow || !named {
+		return label(name)
+	}
+	own, preset, shared := configOf(x)
+	lines, limiter, prefix := []string{name}, n.Name(), ""
+	if shared != nil {
+		limiter, prefix = shared.Name(), "limiter "+shared.Name()+": "
+	}
+	if d.limits {
+		lines = append(lines, limitsLine(own, preset, shared)...)
+	}
+	if d.counts != nil {
+		_, isBatch := x.(interface{ Handler() any })
+		lines = append(lines, nodeLine(d.counts.Nodes[n.Name()], isBatch)...)
+		lines = append(lines, limiterLine(d.counts.Limiters[limiter], prefix)...)
+	}
+	return label(strings.Join(lines, "\n"))
+}
+
+func configOf(x any) (own *adaptive.Config, preset presets.ID, shared *adaptive.Limiter) {
+	defer func() { _ = recover() }() // it may be user code
+	if l, ok := x.(limited); ok {
+		return l.LimiterConfig()
+	}
+	return nil, "", nil
+}
+
+func limitsLine(own *adaptive.Config, preset presets.ID, shared *adaptive.Limiter) (lines []string) {
+	if shared != nil {
+		return []string{joined(": ", "limiter "+shared.Name(), caps(shared.Throttle().Limits()))}
+	}
+	if own == nil {
+		return nil
+	}
+	if preset != "" {
+		lines = append(lines, "preset "+string(preset))
+	}
+	if caps := caps(own.Limits); caps != "" {
+		lines = append(lines, caps)
+	}
+	return append(lines, "law "+lawName(own.Law))
+}
+
+// caps is the text of limits, empty if there are none.
+func caps(l throttle.Limits) string {
+	if l.Concurrency == 0 && len(l.Windows) == 0 {
+		return ""
+	}
+	return l.String()
+}
+
+// lawName is the name of the law's type; nil is the default.
+func lawName(l adaptive.Law) string {
+	if l == nil {
+		l = adaptive.Measured{}
+	}
+	name := fmt.Sprintf("%T", l)
+	return name[strings.LastIndex(name, ".")+1:]
+}
+
+func nodeLine(n NodeReport, isBatch bool) []string {
+	if n == (NodeReport{}) {
+		return nil
+	}
+	if !isBatch {
+		return []string{joined(", ", counted(n.Runs, "run"), some(n.Failures, "failed"), times(n.Retries, "retry", "retries"))}
+	}
+	return []string{joined(", ", fmt.Sprintf("%d done", n.Done), some(n.Resumed, "resumed"), some(n.Failed, "failed"),
+		some(n.Abandoned, "abandoned"), times(n.Retries, "retry", "retries"))}
+}
+
+func limiterLine(l LimiterReport, prefix string) []string {
+	closed := ""
+	if l.Closed {
+		closed = "closed"
+	}
+	line := joined(", ", times(l.Hits, "refusal", "refusals"), times(l.Cuts, "cut", "cuts"), closed)
+	if line == "" {
+		return nil
+	}
+	return []string{prefix + line}
+}
+
+func counted(n int64, one string) string { return fmt.Sprint(n, " ", plural(n, one, one+"s")) }
+
+func some(n int64, what string) string { return times(n, what, what) }
+
+func times(n int64, one, many string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n, " ", plural(n, one, many))
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// joined leaves out what is empty.
+func joined(sep string, parts ...string) string {
+	var kept []string
+	for _, p := range parts {
+		if p != "" {
+			kept = append(kept, p)
+		}
+	}
+	return strings.Join(kept, sep)
+}
+
+// label quotes a name for Mermaid, which has entities of its own in place of
+// backslashes. A backtick would begin Markdown, two percent signs a comment or a directive, and a
+// label that begins like a list is taken for one. An empty one is no label.
+func label(name string) string {
+	text := strings.NewReplacer(
+		"#", "#35;", `"`, "#quot;", "&", "#amp;", "<", "#lt;", ">", "#gt;", "`", "#96;", "%%", "#37;#37;",
+		"\r\n", "<br/>", "\n", "<br/>", "\r", "<br/>",
+	).Replace(name)
+	text = strings.Map(printable, strings.ToValidUTF8(text, "\uFFFD"))
+	if list := regexp.MustCompile(`^\s*(\d+[.)]|[-+*])\s`).FindStringSubmatchIndex(text); list != nil {
+		mark := list[3] - 1
+		text = fmt.Sprintf("%s#%d;%s", text[:mark], text[mark], text[mark+1:])
+	}
+	if strings.TrimSpace(text) == "" {
+		text = "#160;"
+	}
+	return `"` + text + `"`
+}
+
+// printable puts spaces in the place of what ends a line for some, or is not to be seen.
+func printable(r rune) rune {
+	if r < ' ' || r == '\u007f' || r == '\u0085' || r == '\u2028' || r == '\u2029' {
+		return ' '
+	}
+	return r
+}

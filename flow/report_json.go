@@ -1,0 +1,91 @@
+package flow
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/headrace/headrace/node"
+)
+
+// reportJSON is the JSON of a Report.
+type reportJSON struct {
+	Action   node.Action              `json:"action"`
+	Last     string                   `json:"last"`
+	Elapsed  float64                  `json:"elapsed_s"`
+	Steps    int64                    `json:"steps"`
+	Nodes    map[string]NodeReport    `json:"nodes"`
+	Limiters map[string]LimiterReport `json:"limiters"`
+	Series   *Series                  `json:"series,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (r Report) MarshalJSON() ([]byte, error) {
+	return json.Marshal(reportJSON{r.Action, r.Last, r.Elapsed.Seconds(), r.Steps, r.Nodes, r.Limiters, r.Series})
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Names that it does not know are passed over.
+func (r *Report) UnmarshalJSON(data []byte) error {
+	var j reportJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	*r = Report{j.Action, j.Last, duration(j.Elapsed), j.Steps, j.Nodes, j.Limiters, j.Series}
+	return nil
+}
+
+// seriesJSON is the JSON of a Series.
+type seriesJSON struct {
+	Interval float64                  `json:"interval_s"`
+	At       []float64                `json:"at_s"`
+	Nodes    map[string]NodeSeries    `json:"nodes"`
+	Limiters map[string]LimiterSeries `json:"limiters"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s Series) MarshalJSON() ([]byte, error) {
+	at := make([]float64, len(s.At))
+	for i, d := range s.At {
+		at[i] = d.Seconds()
+	}
+	return json.Marshal(seriesJSON{s.Interval.Seconds(), at, s.Nodes, s.Limiters})
+}
+
+// UnmarshalJSON implements json.Unmarshaler. A column that is not as long as At is an error.
+func (s *Series) UnmarshalJSON(data []byte) error {
+	var j seriesJSON
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	for name, n := range j.Nodes {
+		if err := sameLength("node", name, len(j.At), len(n.Done), len(n.Failed)); err != nil {
+			return err
+		}
+	}
+	for name, l := range j.Limiters {
+		if err := sameLength("limiter", name, len(j.At), len(l.Limit), len(l.InFlight), len(l.Waiting),
+			len(l.Pace), len(l.Rate), len(l.Hits)); err != nil {
+			return err
+		}
+	}
+	*s = Series{Interval: duration(j.Interval), At: make([]time.Duration, len(j.At)), Nodes: j.Nodes, Limiters: j.Limiters}
+	for i, seconds := range j.At {
+		s.At[i] = duration(seconds)
+	}
+	return nil
+}
+
+func sameLength(what, name string, want int, columns ...int) error {
+	for _, n := range columns {
+		if n != want {
+			return fmt.Errorf("flow: series: %s %q: a column of %d points beside %d in at_s", what, name, n, want)
+		}
+	}
+	return nil
+}
+
+// duration is exact for what was made of a duration of less than 100 days.
+func duration(seconds float64) time.Duration {
+	return time.Duration(math.Round(seconds * float64(time.Second)))
+}

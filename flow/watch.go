@@ -1,0 +1,239 @@
+package flow
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/throttle"
+)
+
+// watch looks at a run from time to time, from one goroutine.
+type watch struct {
+	node     any // what is run
+	tally    *tally
+	observer event.Observer
+	viewers  []*viewer
+	recorder *recorder // nil: no series
+	more     []*adaptive.Limiter
+
+	outline *outline
+	speeds  map[string]*speed
+	all     *speed                      // of the run as a whole
+	calls   map[*adaptive.Limiter]int64 // that were let go before the run began
+
+	stop chan time.Duration // how long the run took
+	gone chan struct{}
+}
+
+// watched begins to look at the run of node n; nil if nobody wants that.
+func watched(n any, t *tally, o event.Observer, set *runSettings) *watch {
+	if !set.watches() {
+		return nil
+	}
+	w := &watch{
+		node: n, tally: t, observer: o, viewers: set.viewers, more: set.limiters,
+		outline: outlined(n), speeds: map[string]*speed{}, calls: map[*adaptive.Limiter]int64{},
+		stop: make(chan time.Duration), gone: make(chan struct{}),
+	}
+	for _, l := range w.limiters() {
+		w.calls[l] = l.Throttle().Stats().Admitted
+	}
+	if set.series {
+		w.recorder = newRecorder()
+	}
+	for _, v := range w.viewers {
+		v.start()
+	}
+	go w.run()
+	return w
+}
+
+// end shows the last snapshot of a run that took so long, and returns the series.
+func (w *watch) end(elapsed time.Duration) *Series {
+	if w == nil {
+		return nil
+	}
+	w.stop <- elapsed
+	<-w.gone
+	for _, v := range w.viewers {
+		v.end()
+	}
+	if w.recorder == nil {
+		return nil
+	}
+	return w.recorder.series()
+}
+
+func (w *watch) run() {
+	defer close(w.gone)
+	w.look(0, false)
+	next := seriesEvery
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		due := next
+		for _, v := range w.viewers {
+			due = min(due, v.next)
+		}
+		timer.Reset(due - time.Since(w.tally.began))
+		select {
+		case elapsed := <-w.stop:
+			w.look(elapsed, true)
+			return
+		case <-timer.C:
+		}
+		now := time.Since(w.tally.began)
+		w.look(now, false)
+		next = after(next, seriesEvery, now)
+	}
+}
+
+// look takes a snapshot and hands it to those who want one now.
+func (w *watch) look(now time.Duration, final bool) {
+	p := w.snapshot(now, final)
+	if w.recorder != nil {
+		w.recorder.record(p)
+	}
+	told := false
+	for _, v := range w.viewers {
+		if now < v.next && !final {
+			continue
+		}
+		v.next = after(v.next, v.every, now)
+		if !told {
+			told = true
+			e := event.New(p.Time, event.FlowProgress, p.Name)
+			e.Wait, e.Progress = p.Elapsed, p
+			event.Send(w.observer, e)
+		}
+		v.offer(p)
+	}
+}
+
+func (w *watch) snapshot(now time.Duration, final bool) *Progress {
+	nodes, met := w.tally.look()
+	p := &Progress{Time: w.tally.began.Add(now), Name: w.tally.flow, Elapsed: now, Final: final}
+	known := true
+	for i := range nodes {
+		n := &nodes[i]
+		np := NodeProgress{Name: n.name, Running: n.started - n.Runs, Runs: n.Runs, Failures: n.Failures, Items: n.items()}
+		if w.speeds[n.name] == nil {
+			w.speeds[n.name] = newSpeed(n.first)
+		}
+		w.speeds[n.name].judge(now, &np.Items)
+		p.Nodes = append(p.Nodes, np)
+		if !w.outline.counts(n.name) {
+			continue
+		}
+		if w.all == nil {
+			w.all = newSpeed(n.first)
+		}
+		hasItems := w.outline.nodes[n.name].batch || np.Ended()+np.Pending+n.told > 0
+		known = known && (np.Total > 0 || n.told > 0 || !hasItems)
+		add(&p.Items, &np.Items)
+	}
+	if !known {
+		p.Items.Total = 0
+	}
+	if w.all != nil {
+		w.all.judge(now, &p.Items)
+	}
+	slices.SortStableFunc(p.Nodes, func(a, b NodeProgress) int { return cmp.Compare(w.order(a.Name), w.order(b.Name)) })
+	p.Limiters = w.lookAtLimiters(met)
+	return p
+}
+
+// order is the place of a node among the others.
+func (w *watch) order(name string) int {
+	if at, known := w.outline.nodes[name]; known {
+		return at.order
+	}
+	return len(w.outline.names)
+}
+
+// judge puts rate and ETA into i, which is what is known at that time. What was
+// resumed took no time and says nothing about the rest.
+func (s *speed) judge(at time.Duration, i *Items) {
+	count := i.Done + i.Failed
+	i.Rate = s.rate(at, count)
+	if i.Total > 0 {
+		i.ETA = s.eta(at, count, i.Total-i.Ended())
+	}
+	s.observe(at, count)
+}
+
+func add(sum, i *Items) {
+	sum.Total += i.Total
+	sum.Pending += i.Pending
+	sum.Done += i.Done
+	sum.Resumed += i.Resumed
+	sum.Failed += i.Failed
+	sum.Abandoned += i.Abandoned
+	sum.Retries += i.Retries
+}
+
+// limiters lists those of the nodes, as far as they have been built, and those
+// that were named, each once.
+func (w *watch) limiters() (all []*adaptive.Limiter) {
+	seen := map[*adaptive.Limiter]bool{nil: true}
+	for _, l := range slices.Concat(limitersIn(w.node), w.more) {
+		if !seen[l] {
+			seen[l] = true
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+func limitersIn(n any) []*adaptive.Limiter {
+	defer func() { _ = recover() }() // a node's Limiters may be user code
+	return limiters(n)
+}
+
+// lookAtLimiters looks at those that can be looked at, and adds those that are
+// only known by their events.
+func (w *watch) lookAtLimiters(met map[string]LimiterReport) (all []LimiterProgress) {
+	known := map[string]bool{}
+	for _, l := range w.limiters() {
+		known[l.Name()] = true
+		p := inspect(l, met[l.Name()])
+		p.Calls = max(0, p.Calls-w.calls[l])
+		all = append(all, p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(met)) {
+		if m := met[name]; !known[name] {
+			all = append(all, LimiterProgress{Name: name, Hits: m.Hits, Cuts: m.Cuts, Closed: m.Closed})
+		}
+	}
+	return all
+}
+
+func inspect(l *adaptive.Limiter, met LimiterReport) LimiterProgress {
+	s, v := l.Throttle().Stats(), l.View()
+	p := LimiterProgress{
+		Name: l.Name(), Live: true, Limit: narrower(v.Concurrency, l.Throttle().Limits().Concurrency),
+		InFlight: s.InFlight, Waiting: s.Waiting, Calls: s.Admitted,
+		Hits: met.Hits, Cuts: met.Cuts, Closed: met.Closed, Why: l.Explain(),
+	}
+	for u, pace := range v.Pace {
+		if pace > 0 {
+			if p.Pace == nil {
+				p.Pace = map[string]float64{}
+			}
+			p.Pace[throttle.Unit(u).String()] = pace
+		}
+	}
+	return p
+}
+
+// narrower is the smaller of two bounds, of which 0 means none.
+func narrower(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
