@@ -21,7 +21,7 @@ func TestAllocations(t *testing.T) {
 	run := func(rt http.RoundTripper) float64 {
 		return testing.AllocsPerRun(200, func() { chat(t, rt) })
 	}
-	assert.LessOrEqual(t, run(tr)-run(chatBase()), 15.0)
+	assert.LessOrEqual(t, run(tr)-run(chatBase()), 12.0)
 }
 
 // chat makes one small call.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/replay"
 )
 
 // mostAnswer is how much of a response is held back to be judged: what is
@@ -15,9 +16,9 @@ const mostAnswer = 64 << 10
 
 // answered judges a response as far as it is known without holding it back:
 // errors and short JSON by their body, others by their header until the body ends.
-func (x *exchange) answered(resp *http.Response) {
+func (x *exchange) answered(r *reply) {
+	resp, f := r.resp, &r.feedback
 	now, body := time.Now(), resp.Body
-	f := &x.reply.feedback
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols: // the body is a connection, which may live for ever
 		f.Verdict = adaptive.OK
@@ -28,25 +29,35 @@ func (x *exchange) answered(resp *http.Response) {
 	case resp.StatusCode >= http.StatusBadRequest || resp.ContentLength == 0 || short(resp): // HTTP/2 has an empty body of its own
 		k := keep(body, resp.ContentLength)
 		resp.Body = k
-		x.judge(resp, k, now)
+		x.judge(r, k, now)
 	case resp.ContentLength < 0 && plain(resp.Header) && kindOf(resp.Header) == document:
 		k, whole := hold(body)
 		resp.Body = k
-		x.judge(resp, k, now)
+		x.judge(r, k, now)
 		if !whole && f.Verdict == adaptive.OK {
-			x.follow(resp, now)
+			x.follow(r, now)
 			return
 		}
 	default:
-		x.follow(resp, now)
+		x.follow(r, now)
 		return
+	}
+	if f.Verdict == adaptive.Overloaded && !x.mayResend(resp, f) {
+		f.Final = true
 	}
 	x.finishUp(f)
 }
 
+// mayResend reports whether a provider that is full is asked once more: it has
+// to say so in a way that means that nothing was done, or twice has to be as good as once.
+func (x *exchange) mayResend(resp *http.Response, f *adaptive.Feedback) bool {
+	told := f.RetryAfter > 0 || first(resp.Header, "Retry-After") != "" || f.SlowDown
+	return replay.OfStatus(resp.StatusCode, told) != replay.Failed || replay.Idempotent(x.req)
+}
+
 // judge has the dialect read what was kept of a response.
-func (x *exchange) judge(resp *http.Response, k *kept, now time.Time) {
-	f := &x.reply.feedback
+func (x *exchange) judge(r *reply, k *kept, now time.Time) {
+	resp, f := r.resp, &r.feedback
 	*f = x.t.dialect.Read(now, resp.StatusCode, resp.Header, text(resp.Header, k.head))
 	if k.err != nil && f.Verdict == adaptive.OK {
 		f.Verdict, f.Err = x.broke(), k.err
@@ -84,7 +95,11 @@ const (
 )
 
 func kindOf(h http.Header) kind {
-	name, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	name := first(h, "Content-Type")
+	if name == "application/json" { // as almost always
+		return document
+	}
+	name, _, _ = strings.Cut(name, ";")
 	name = strings.ToLower(strings.TrimSpace(name))
 	switch {
 	case name == "text/event-stream":
@@ -95,6 +110,14 @@ func kindOf(h http.Header) kind {
 		return values
 	}
 	return unread
+}
+
+// first is the first value of a field whose name is in canonical form.
+func first(h http.Header, name string) string {
+	if v := h[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
 }
 
 // short reports whether the response is JSON that is about to be there.

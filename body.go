@@ -34,7 +34,8 @@ type ending struct {
 
 // follow puts a body into resp that ends the call. What the header says is left
 // is told at once: at the end of a stream it would be old.
-func (x *exchange) follow(resp *http.Response, now time.Time) {
+func (x *exchange) follow(r *reply, now time.Time) {
+	resp := r.resp
 	e := &ending{exchange: x, status: resp.StatusCode, header: resp.Header.Clone(), came: now}
 	f := x.t.dialect.Read(now, e.status, e.header, nil)
 	for i := range f.Meters {
@@ -52,7 +53,7 @@ func (x *exchange) follow(resp *http.Response, now time.Time) {
 	e.ignore = context.AfterFunc(ctx, func() { e.end(context.Cause(ctx), false) })
 	e.mu.Unlock()
 	resp.Body = b
-	x.reply.open = true
+	r.open = true
 }
 
 // Read implements io.Reader.

@@ -3,6 +3,7 @@ package headrace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -23,8 +24,7 @@ type exchange struct {
 	payload payload
 	limiter *adaptive.Limiter
 	call    *adaptive.Call
-	wire    wire  // of the attempt in progress
-	reply   reply // of the last attempt
+	wire    wire // of the attempt in progress
 }
 
 // reply is what came of one attempt.
@@ -33,6 +33,7 @@ type reply struct {
 	err      error
 	feedback adaptive.Feedback
 	unsent   bool // for sure
+	refused  bool // by the base, which wanted no connection for it and never will
 	open     bool // the body will end the call
 }
 
@@ -44,14 +45,14 @@ func (x *exchange) run() (*http.Response, error) {
 	defer func() { done() }()
 	x.call = x.limiter.Begin(x.payload.cost)
 	var schedule *retry.Schedule
-	r, refused := &x.reply, false
+	var r reply
+	refused := false
 	for {
 		attempt, err := x.call.Admit(waiting)
 		if err != nil {
-			return x.turnedAway(err)
+			return x.turnedAway(&r, err)
 		}
-		x.reply = reply{}
-		x.attempt(attempt)
+		x.attempt(attempt, &r)
 		if r.open {
 			return r.resp, nil
 		}
@@ -62,12 +63,12 @@ func (x *exchange) run() (*http.Response, error) {
 				waiting, done = x.untilMaxWait(ctx) //nolint:fatcontext // once
 			}
 			refused = true
-		case x.mayRepeat():
+		case x.mayRepeat(&r):
 			if schedule == nil {
 				schedule = x.t.retry.Start()
 			}
-			if !x.pause(ctx, schedule) {
-				return r.resp, r.err
+			if again, err := x.pause(ctx, schedule, &r); !again {
+				return x.givenUp(&r, err)
 			}
 			x.call = x.limiter.Begin(x.payload.cost)
 		default:
@@ -97,16 +98,32 @@ func (x *exchange) untilMaxWait(ctx context.Context) (context.Context, func()) {
 }
 
 // turnedAway is what a request ends with that the limiter does not let go: what
-// the attempt before came to, if there was one, unless the quota is gone since.
-func (x *exchange) turnedAway(err error) (*http.Response, error) {
-	if x.reply.resp == nil && x.reply.err == nil || errors.Is(err, adaptive.ErrQuotaExhausted) {
-		return nil, x.fail(err)
+// the attempt before came to, if there was one, unless the quota is gone since or
+// the request was cancelled. A deadline takes nothing away from who has an answer.
+func (x *exchange) turnedAway(r *reply, err error) (*http.Response, error) {
+	if r.resp == nil && r.err == nil || errors.Is(err, adaptive.ErrQuotaExhausted) ||
+		errors.Is(x.req.Context().Err(), context.Canceled) {
+		return x.givenUp(r, err)
 	}
-	return x.reply.resp, x.reply.err
+	return r.resp, r.err
 }
 
-// attempt sends the request once.
-func (x *exchange) attempt(ctx context.Context) {
+// givenUp ends with err, in place of what the last attempt came to, if there is one.
+func (x *exchange) givenUp(r *reply, err error) (*http.Response, error) {
+	if err == nil {
+		return r.resp, r.err
+	}
+	if r.resp != nil && r.resp.Body != nil {
+		_ = r.resp.Body.Close() // nobody gets it
+	}
+	return nil, x.fail(err)
+}
+
+// attempt sends the request once. What came of the one before it is forgotten.
+func (x *exchange) attempt(ctx context.Context, r *reply) {
+	if r.resp != nil || r.err != nil {
+		*r = reply{}
+	}
 	returned := false
 	defer func() {
 		if !returned { // the base has panicked
@@ -114,7 +131,6 @@ func (x *exchange) attempt(ctx context.Context) {
 		}
 	}()
 	out := x.req.WithContext(x.wire.trace(ctx))
-	r := &x.reply
 	if r.err = x.payload.Next(out); r.err != nil {
 		r.unsent = true
 		r.feedback = adaptive.Feedback{Verdict: adaptive.Unsent, Err: r.err}
@@ -122,20 +138,22 @@ func (x *exchange) attempt(ctx context.Context) {
 		return
 	}
 	resp, err := x.t.base.RoundTrip(out) //nolint:bodyclose // it is the caller's
+	x.t.learn(&x.wire)
 	if err != nil {
-		x.failed(err)
+		x.failed(r, err)
 	} else {
 		resp.Request = x.req
 		r.resp = resp
-		x.answered(resp) //nolint:contextcheck // it goes by the request's
+		x.answered(r) //nolint:contextcheck // it goes by the request's
 	}
 	returned = true
 }
 
 // failed judges an attempt without an answer.
-func (x *exchange) failed(err error) {
-	r := &x.reply
-	r.err, r.unsent, r.feedback.Err = err, x.wire.unsent(), err
+func (x *exchange) failed(r *reply, err error) {
+	r.err, r.feedback.Err = err, err
+	r.refused = x.t.tells.Load() && x.wire.asked.Load() == 0
+	r.unsent = r.refused || x.wire.unsent()
 	switch {
 	case r.unsent:
 		r.feedback.Verdict = adaptive.Unsent
@@ -161,34 +179,34 @@ func (x *exchange) charge(f *adaptive.Feedback) {
 }
 
 // mayRepeat reports whether what has failed can be sent again without harm.
-func (x *exchange) mayRepeat() bool {
-	r := &x.reply
+func (x *exchange) mayRepeat(r *reply) bool {
 	if !x.payload.Replayable() || x.req.Context().Err() != nil {
 		return false
 	}
 	if r.err != nil {
-		return replay.OfError(r.err, r.unsent).Allows(x.req)
+		return !r.refused && replay.OfError(r.err, r.unsent).Allows(x.req)
 	}
 	return r.feedback.Verdict == adaptive.Transient && r.feedback.RetryAfter <= longestPause && replay.Failed.Allows(x.req)
 }
 
-// pause waits until a failed request may be tried again; false if it may not.
-func (x *exchange) pause(ctx context.Context, s *retry.Schedule) bool {
-	r := &x.reply
+// pause waits until a failed request may be tried again; false if it may not, or
+// could not before its deadline. The error is that the context has ended meanwhile.
+func (x *exchange) pause(ctx context.Context, s *retry.Schedule, r *reply) (again bool, _ error) {
 	err := r.err
 	if err == nil {
 		err = errors.New("status " + strconv.Itoa(r.resp.StatusCode))
 	}
 	delay, again := s.Next(err)
-	if !again {
-		return false
+	delay = max(delay, r.feedback.RetryAfter)
+	if deadline, set := ctx.Deadline(); !again || set && delay >= time.Until(deadline) {
+		return false, nil
 	}
-	timer := time.NewTimer(max(delay, r.feedback.RetryAfter))
+	timer := time.NewTimer(delay)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
+		return false, fmt.Errorf("%w while waiting to try again: %w", context.Cause(ctx), err)
 	case <-timer.C:
-		return true
+		return true, nil
 	}
 }

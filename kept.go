@@ -88,10 +88,14 @@ func (k *kept) fill(body io.ReadCloser, done func([]byte) bool) {
 // release lets go of the connection of a response that is not wanted for now. It
 // can still be returned later, as much of it as was kept.
 func release(resp *http.Response) {
-	if resp == nil {
+	if resp == nil || resp.Body == nil {
 		return
 	}
-	if k, ok := resp.Body.(*kept); ok && k.rest != nil {
+	k, ok := resp.Body.(*kept)
+	switch {
+	case !ok: // there is nothing in it
+		_ = resp.Body.Close()
+	case k.rest != nil:
 		_ = k.rest.Close()
 		k.rest, k.err = nil, io.ErrUnexpectedEOF
 	}
@@ -99,7 +103,7 @@ func release(resp *http.Response) {
 
 // plain reports whether a body is not compressed.
 func plain(h http.Header) bool {
-	coding := h.Get("Content-Encoding")
+	coding := first(h, "Content-Encoding")
 	return coding == "" || strings.EqualFold(coding, "identity")
 }
 
@@ -109,7 +113,7 @@ func text(h http.Header, head []byte) []byte {
 	if plain(h) {
 		return head
 	}
-	if coding := h.Get("Content-Encoding"); !strings.EqualFold(coding, "gzip") && !strings.EqualFold(coding, "x-gzip") {
+	if coding := first(h, "Content-Encoding"); !strings.EqualFold(coding, "gzip") && !strings.EqualFold(coding, "x-gzip") {
 		return nil
 	}
 	z, err := gzip.NewReader(bytes.NewReader(head))

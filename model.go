@@ -8,9 +8,9 @@ import (
 // longestModel bounds what is taken for the name of a model.
 const longestModel = 128
 
-// modelOf is the model that a request names: in its body or, as with Gemini
-// and Bedrock, in its path. It is empty if there is none.
-func modelOf(path string, body []byte) string {
+// modelOf is the model that a request names, as it is spelt there: in its body or, as with
+// Gemini and Bedrock, in its path. It is empty if there is none.
+func modelOf(path string, body []byte) []byte {
 	if m := memberOf(body, `"model"`); m != nil {
 		return clip(m)
 	}
@@ -19,19 +19,28 @@ func modelOf(path string, body []byte) string {
 		var segment string
 		segment, rest, _ = strings.Cut(rest, "/")
 		if segment == "models" || segment == "model" || segment == "deployments" {
-			name, _, _ := strings.Cut(rest, "/")
-			name, _, _ = strings.Cut(name, ":")
-			return clip([]byte(name))
+			return clip([]byte(modelIn(rest)))
 		}
 	}
-	return ""
+	return nil
 }
 
-func clip(name []byte) string {
-	if len(name) > longestModel {
-		return ""
+// modelIn is the name that a path goes on with, without the method behind it. An
+// ARN has both a slash and colons of its own.
+func modelIn(path string) string {
+	if i := strings.LastIndexByte(path, '/'); i > 0 && strings.HasPrefix(path, "arn:") {
+		return path[:i]
 	}
-	return strings.ToLower(string(name))
+	name, _, _ := strings.Cut(path, "/")
+	name, _, _ = strings.Cut(name, ":")
+	return name
+}
+
+func clip(name []byte) []byte {
+	if len(name) > longestModel {
+		return nil
+	}
+	return name
 }
 
 // memberOf returns the text that the outermost object of a JSON body has under

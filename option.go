@@ -63,11 +63,12 @@ func WithDialect(d dialect.Dialect) Option {
 }
 
 // WithObserver tells o what the limiter does with the requests of this
-// transport, and SDKRetries.
+// transport, and SDKRetries. One that the context of a request, or the registry, has too is told by both.
 func WithObserver(o event.Observer) Option { return func(t *transport) { t.observer = o } }
 
-// WithMaxWait bounds how long a request that was refused may wait to go again,
-// from its first refusal; the limiter's own bound, 15 minutes if nothing else was said, holds too.
+// WithMaxWait bounds how long a request of this transport that was refused may wait to go again,
+// from its first refusal. The limiter's own bound, which all who share it have, holds too: 15 minutes, or what
+// adaptive.Config.MaxWait says in the registry or of the limiter of WithLimiter.
 func WithMaxWait(d time.Duration) Option {
 	return func(t *transport) {
 		if d <= 0 {

@@ -10,15 +10,18 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// mostPayload is how much of a request's body is looked at: 1 MiB.
-const mostPayload = replay.MaxKept
+// mostPayload is how much of a request's body is looked at: 1 MiB, and of
+// mostScanned, 64 MiB, the outermost members, which SDKs may write in any order.
+const (
+	mostPayload = replay.MaxKept
+	mostScanned = 64 << 20
+)
 
 // payload is the body of a request, with what was read in it.
 type payload struct {
 	replay.Body
 
-	cost  throttle.Cost
-	model string
+	cost throttle.Cost
 }
 
 // scratch is what a body is read into. It goes back to a pool.
@@ -26,51 +29,74 @@ type scratch struct {
 	bytes.Buffer
 
 	limit io.LimitedReader
+	chunk []byte // of what is behind
 }
 
-// weigh fills in p. What it reads of the body is read from another copy, or kept.
-func (t *transport) weigh(req *http.Request, p *payload) (err error) {
-	if p.Body, err = replay.Of(req); err != nil {
+// weigh finds out what the request will cost and who lets it go. What it reads of
+// the body is read from another copy, or kept.
+func (x *exchange) weigh() (err error) {
+	p := &x.payload
+	if p.Body, err = replay.Of(x.req); err != nil {
 		return err
 	}
 	switch kept := p.Kept(); {
 	case kept != nil:
-		t.estimate(req, kept, p)
-	case req.GetBody != nil && req.Body != nil && req.Body != http.NoBody:
-		t.peek(req, p)
+		return x.look(kept)
+	case x.req.GetBody != nil && x.req.Body != nil && x.req.Body != http.NoBody:
+		return x.peek()
 	default:
-		t.estimate(req, nil, p)
+		return x.look(nil)
 	}
-	return nil
 }
 
 // peek reads a copy of the body, unless it is a file or a form.
-func (t *transport) peek(req *http.Request, p *payload) {
-	if kind := req.Header.Get("Content-Type"); kind != "" && !strings.Contains(kind, "json") {
-		t.estimate(req, nil, p)
-		return
+func (x *exchange) peek() error {
+	if kind := first(x.req.Header, "Content-Type"); kind != "" && !strings.Contains(kind, "json") {
+		return x.look(nil)
 	}
-	again, err := req.GetBody()
+	again, err := x.req.GetBody()
 	if err != nil { // whoever sends it again will see
-		t.estimate(req, nil, p)
-		return
+		return x.look(nil)
 	}
 	defer again.Close()
-	b, ok := t.scratch.Get().(*scratch)
+	b, ok := x.t.scratch.Get().(*scratch)
 	if !ok {
 		b = new(scratch)
 	}
-	defer t.scratch.Put(b)
+	defer x.t.scratch.Put(b)
 	b.Reset()
 	b.limit = io.LimitedReader{R: again, N: mostPayload}
 	_, _ = b.ReadFrom(&b.limit) // half a body is enough for an estimate
 	b.limit.R = nil
-	t.estimate(req, b.Bytes(), p)
+	if b.Len() < mostPayload || !bytes.HasPrefix(bytes.TrimLeft(b.Bytes(), " \t\r\n\ufeff"), []byte("{")) {
+		return x.look(b.Bytes())
+	}
+	return x.look(b.readTail(again))
 }
 
-func (t *transport) estimate(req *http.Request, body []byte, p *payload) {
-	p.cost = t.dialect.Estimate(req, body)
-	if t.routes.fixed == nil {
-		p.model = modelOf(req.URL.Path, body)
+// readTail reads on behind the head of an object, and returns as much of it as matters.
+func (b *scratch) readTail(from io.Reader) []byte {
+	if b.chunk == nil {
+		b.chunk = make([]byte, 32<<10)
 	}
+	var t tail
+	t.write(b.Bytes())
+	t.behind = true
+	for read := int64(mostPayload); !t.over && read < mostScanned; {
+		n, err := from.Read(b.chunk)
+		t.write(b.chunk[:n])
+		if read += int64(n); err != nil {
+			break
+		}
+	}
+	return t.join(&b.Buffer)
+}
+
+// look keeps nothing of body.
+func (x *exchange) look(body []byte) (err error) {
+	x.payload.cost = x.t.dialect.Estimate(x.req, body)
+	if x.limiter = x.t.routes.fixed; x.limiter == nil {
+		x.limiter, err = x.t.limiter(x.req, modelOf(x.req.URL.Path, body))
+	}
+	return err
 }

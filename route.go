@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -27,9 +28,16 @@ type routes struct {
 	adjust   func(*adaptive.Config)
 
 	mu    sync.RWMutex // guards known
-	known map[route]*adaptive.Limiter
+	known map[route]found
 }
 
+// found is what the registry has said, and of which generation that was.
+type found struct {
+	limiter    *adaptive.Limiter
+	generation uint64
+}
+
+// route is a host and a model, as the request spells it.
 type route struct{ host, model string }
 
 // init fills in what the options have left open.
@@ -45,25 +53,21 @@ func (r *routes) init(t *transport) {
 		r.profile, err = r.table.Lookup(string(t.preset))
 		t.problems.AddPart("preset", err)
 	}
-	r.known = map[route]*adaptive.Limiter{}
-	r.adjust = func(c *adaptive.Config) {
-		c.Detector, c.MaxWait = dialect.Detector(t.dialect), t.maxWait
-	}
+	r.known = map[route]found{}
+	r.adjust = func(c *adaptive.Config) { c.Detector = dialect.Detector(t.dialect) } // all who share it have it
 }
 
-func (t *transport) limiter(req *http.Request, model string) (*adaptive.Limiter, error) {
-	r := &t.routes
-	if r.fixed != nil {
-		return r.fixed, nil
-	}
-	to := route{hostOf(req), model}
+func (t *transport) limiter(req *http.Request, model []byte) (*adaptive.Limiter, error) {
+	r, host := &t.routes, hostOf(req.URL)
 	r.mu.RLock()
-	l := r.known[to]
+	f := r.known[route{host, string(model)}] // which allocates nothing
 	r.mu.RUnlock()
-	if l != nil {
-		return l, nil
+	generation := r.registry.Generation()
+	if f.limiter != nil && f.generation == generation {
+		return f.limiter, nil
 	}
-	l, made, err := r.find(to)
+	to := route{host, string(model)}
+	l, made, err := r.find(route{host, strings.ToLower(to.model)})
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +76,10 @@ func (t *transport) limiter(req *http.Request, model string) (*adaptive.Limiter,
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.known) >= mostRoutes {
+	if _, again := r.known[to]; !again && len(r.known) >= mostRoutes {
 		clear(r.known) // the registry knows them still
 	}
-	r.known[to] = l
+	r.known[to] = found{l, generation}
 	return l, nil
 }
 
@@ -89,15 +93,12 @@ func (r *routes) find(to route) (*adaptive.Limiter, presets.Profile, error) {
 	if own, ok := r.table.ForModel(p.Provider, p.Tier, to.model); ok {
 		p = own
 	}
-	service := p.Provider + "/" + to.host
-	for _, name := range [...]string{service, p.Provider} {
-		if l := r.registry.Get(name); l != nil {
-			return l, presets.Profile{}, nil
-		}
+	if l := r.registry.Lookup(p.Provider, to.host); l != nil {
+		return l, presets.Profile{}, nil
 	}
 	c := p.Config()
 	r.adjust(&c)
-	l, err := r.registry.GetOrCreate(service+"/"+strings.TrimPrefix(p.Pool, p.Provider+"/"), c)
+	l, err := r.registry.GetOrCreate(p.Provider+"/"+to.host+"/"+strings.TrimPrefix(p.Pool, p.Provider+"/"), c)
 	return l, p, err
 }
 
@@ -115,14 +116,18 @@ func (t *transport) tellStale(req *http.Request, limiter string, p *presets.Prof
 	event.Send(to, e)
 }
 
-// hostOf is the one spelling of a request's host, without the port that goes without saying.
-func hostOf(req *http.Request) string {
-	host := strings.ToLower(req.URL.Host)
-	switch req.URL.Scheme {
+// hostOf is the one spelling of a host: in lower case, without the dot of the
+// root, and without the port that goes without saying.
+func hostOf(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	switch u.Scheme {
 	case "https":
 		host = strings.TrimSuffix(host, ":443")
 	case "http":
 		host = strings.TrimSuffix(host, ":80")
+	}
+	if i := strings.LastIndex(host, ".:"); i >= 0 {
+		return host[:i] + host[i+1:]
 	}
 	return strings.TrimSuffix(host, ".")
 }

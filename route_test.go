@@ -5,12 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
@@ -55,6 +57,155 @@ func TestVersionsOfAModelShareALimiter(t *testing.T) {
 		read(t, post(t, c, secretURL, `{"model":"`+model+`"}`)) //nolint:bodyclose // read does
 	}
 	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1/gpt-4o"}, reg.Names())
+}
+
+// What stands before the name of a model in a request is not part of it.
+func TestModelsWithAPrefix(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := emptyRegistry(t)
+		c := &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))}
+		const host = "https://h"
+		for _, r := range []struct{ path, model string }{
+			{"/", `"models/gpt-4o"`},
+			{"/", `"ft:gpt-4o-2024-08-06:acme::1"`},
+			{"/v1beta/models/gpt-4o:generateContent", "null"},
+			{"/openai/deployments/gpt-4o/chat/completions", "null"},
+			{"/model/arn%3Aaws%3Abedrock%3Aeu-west-1%3A%3Afoundation-model%2Fgpt-4o/converse", "null"},
+		} {
+			read(t, post(t, c, host+r.path, `{"model":`+r.model+`}`)) //nolint:bodyclose // read does
+		}
+		assert.Equal(t, []string{"openai/h/tier1/gpt-4o"}, reg.Names())
+	})
+}
+
+// However a URL spells a host, it is one.
+func TestSpellingsOfAHost(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://API.OpenAI.com":       "api.openai.com",
+		"https://api.openai.com.":      "api.openai.com",
+		"https://api.openai.com:443":   "api.openai.com",
+		"https://api.openai.com.:443":  "api.openai.com",
+		"https://api.openai.com.:8443": "api.openai.com:8443",
+		"http://api.openai.com.:80":    "api.openai.com",
+		"http://api.openai.com:443":    "api.openai.com:443",
+		"https://[::1]:443":            "[::1]",
+		"https://[::1]:8443":           "[::1]:8443",
+	} {
+		reg := emptyRegistry(t)
+		c := &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))}
+		read(t, post(t, c, url, `{}`)) //nolint:bodyclose // read does
+		assert.Equal(t, []string{"openai/" + want + "/tier1"}, reg.Names(), url)
+	}
+}
+
+// What the registry was told goes before the preset: of the host first, then of all hosts, then of the service.
+func TestTheRegistryIsAskedFirst(t *testing.T) {
+	config := func(hosts ...string) registry.Config {
+		c, err := registry.Parse("openai: 100/s")
+		require.NoError(t, err)
+		own := map[string]registry.Spec{}
+		for _, h := range hosts {
+			own[h] = registry.Spec{Limits: c.Services["openai"].Limits}
+		}
+		c.Services["openai"] = registry.Service{Spec: c.Services["openai"].Spec, Hosts: own}
+		return c
+	}
+	bare := config("*")
+	bare.Services["openai"] = registry.Service{Hosts: bare.Services["openai"].Hosts}
+	for name, tc := range map[string]struct {
+		config registry.Config
+		want   string
+	}{
+		"the service":           {config(), "openai"},
+		"all hosts":             {config("*"), "openai/h"},
+		"all hosts, no service": {bare, "openai/h"},
+		"the host":              {config("h"), "openai/h"},
+		"another host":          {config("g"), "openai"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reg, err := registry.New(tc.config)
+			require.NoError(t, err)
+			read(t, post(t, &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))}, "https://h", `{"model":"gpt-4o"}`)) //nolint:bodyclose // read does
+			for name, l := range reg.All() {
+				assert.Equal(t, name == tc.want, l.Throttle().Stats().Admitted > 0, name)
+			}
+			assert.True(t, reg.Exists(tc.want))
+		})
+	}
+}
+
+// What comes into the registry, or goes, while the transport is in use is seen.
+func TestTheRegistryChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := emptyRegistry(t)
+		c := &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))}
+		admitted := func(name string) int64 { return reg.Get(name).Throttle().Stats().Admitted }
+		send := func() {
+			for range 2 {
+				read(t, post(t, c, "https://h", `{"model":"gpt-4o"}`)) //nolint:bodyclose // read does
+			}
+		}
+		send()
+		assert.EqualValues(t, 2, admitted("openai/h/tier1/gpt-4o"))
+		_, err := reg.Register("openai", adaptive.Config{})
+		require.NoError(t, err)
+		send()
+		assert.EqualValues(t, 2, admitted("openai"))
+		first, err := reg.Register("openai/h", adaptive.Config{})
+		require.NoError(t, err)
+		send()
+		assert.EqualValues(t, 2, admitted("openai/h"))
+		reg.Remove("openai/h")
+		_, err = reg.Register("openai/h", adaptive.Config{})
+		require.NoError(t, err)
+		send()
+		assert.NotSame(t, first, reg.Get("openai/h"))
+		assert.EqualValues(t, 2, admitted("openai/h"))
+		assert.EqualValues(t, 2, admitted("openai/h/tier1/gpt-4o"))
+	})
+}
+
+// What is remembered is bounded, though hosts and models come from callers.
+func TestRoutesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(emptyRegistry(t)))
+		c := &http.Client{Transport: rt}
+		for i := range 1100 {
+			read(t, post(t, c, "https://h", `{"model":"m`+strconv.Itoa(i)+`"}`)) //nolint:bodyclose // read does
+		}
+		assert.LessOrEqual(t, headrace.Routes(rt), 1024)
+		assert.Positive(t, headrace.Routes(rt))
+	})
+}
+
+// The bound of one transport is not that of others on the same limiter.
+func TestMaxWaitIsOfOneTransport(t *testing.T) {
+	for _, hasty := range []bool{true, false} { // who comes first makes the limiter
+		synctest.Test(t, func(t *testing.T) {
+			reg := emptyRegistry(t)
+			refused := 0
+			base := tripper(func(*http.Request) (*http.Response, error) {
+				if refused++; refused%4 != 0 {
+					return answer(http.StatusTooManyRequests, "Retry-After: 60", `{}`), nil
+				}
+				return answer(http.StatusOK, "", `{}`), nil
+			})
+			send := func(opts ...headrace.Option) int {
+				refused = 0
+				rt := headrace.Transport(base, presets.OpenAITier1, append(opts, headrace.WithRegistry(reg))...)
+				resp := post(t, &http.Client{Transport: rt}, "https://h", "")
+				read(t, resp)
+				return resp.StatusCode
+			}
+			first := []headrace.Option{headrace.WithMaxWait(10 * time.Second)}
+			if hasty {
+				assert.Equal(t, http.StatusTooManyRequests, send(first...))
+			}
+			assert.Equal(t, http.StatusOK, send())
+			assert.Equal(t, http.StatusTooManyRequests, send(first...))
+			assert.Equal(t, http.StatusOK, send())
+		})
+	}
 }
 
 func TestPresetsOfOnesOwn(t *testing.T) {

@@ -2,11 +2,13 @@ package headrace
 
 import (
 	"cmp"
+	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/event"
@@ -27,6 +29,7 @@ type transport struct {
 	retry    retry.Policy
 	problems invalid.Problems // of the options and the preset: the error of every request
 	told     sync.Once        // that the SDK retries by itself
+	tells    atomic.Bool      // the base lets us see its connections
 	scratch  sync.Pool        // of *scratch, for request bodies that are looked at
 }
 
@@ -37,33 +40,42 @@ type transport struct {
 // Each request waits for a permit of an adaptive limiter, under its own context. The limiter comes from the default
 // registry, so that all transports of a process share it: one for each service, host and pool of models. The model that
 // the request names is looked up in the tier of p, as presets.Table.ForModel does; one that has no row there has the
-// limiter of p itself. A limiter that the registry knows as "service/host" or "service", such as "openai", goes before
-// these. Requests with different API keys share a limiter too: for a second account use WithRegistry or WithLimiter. A
-// preset that is older than a year is told once in a process to who observes, as event.LimiterStalePreset.
+// limiter of p itself. So two presets of a service have two limiters on one host. What the registry was told of the
+// service goes before these, as registry.Registry.Lookup finds it: "service/host", the host "*", or "service", such as
+// "openai". What is registered or removed later is seen. Without a preset each host has a limiter, as
+// registry.Registry.For makes it, which stays: remove those of hosts that are done with. Requests with different API
+// keys share a limiter too: for a second account use WithRegistry or WithLimiter. A preset that is older than a year is
+// told once in a process to who observes, as event.LimiterStalePreset.
 //
-// The tokens that a request will cost are estimated from its body, and settled to the usage in the response, that of a
-// stream included, which is not held back. The permit ends when the response's body is read to its end, fails or is
-// closed, or when the request's context ends. A body that is never closed holds its permit until then: give such
-// requests a context that ends. A connection that switches protocols holds none.
+// The tokens that a request will cost are estimated from its body, the first 1 MiB of it and what stands outermost
+// behind that, and settled to the usage in the response, that of a stream included, which is not held back. The permit
+// ends when the response's body is read to its end, fails or is closed, or when the request's context ends. A body that
+// is never closed holds its permit until then: give such requests a context that ends. A connection that switches
+// protocols holds none.
 //
 // An error, and a JSON object of up to 64 KiB with any status, is read before it is returned, because it may be a
-// refusal. Of compressed bodies that base has not decompressed, because the caller asked for them, errors and short
-// answers in gzip are understood; the usage in others is not, and what was estimated stands.
+// refusal. With status 200 it is one only if it is about nothing else: an error beside an id, a name, a status, "done"
+// or rows is data. Of compressed bodies that base has not decompressed, because the caller asked for them, errors in
+// gzip are understood, and short answers in gzip that tell their length; the usage in others is not, and what was
+// estimated stands. Nothing bounds a body: see httpclient.Config.
 //
 // What comes back:
 //
 //   - A refusal for rate, or because the service is full (429, 529, 503 with Retry-After, and what else the dialect
 //     knows, with status 200 too) is sent again when the limiter lets it, whatever the method, if the body can be had
 //     again: there is none, the request has GetBody, it is at most 1 MiB and its length is known, or nobody has read of
-//     it. When waiting is given up, by WithMaxWait, the context, or a provider that wants more than ten minutes, the
-//     last response is returned as it came.
+//     it. A 503 that says nothing of waiting may have been worked on: that is sent again for idempotent methods only.
+//     When waiting is given up, by WithMaxWait, a provider that wants more than ten minutes, or the deadline of the
+//     context, the last response is returned as it came. Who cancels during a wait gets an error that matches the
+//     cause and the refusal.
 //   - A connection that could not be made, and, for idempotent methods and requests with an Idempotency-Key, any other
 //     error, 408 and 5xx, is tried again by WithRetry. One that could not be made costs nothing; what net/http has sent
-//     twice by itself costs twice.
+//     twice by itself costs two requests. What net/http will not send, such as another scheme or a header that cannot
+//     be, is final at once and costs nothing.
 //   - A used-up quota is returned as it came and closes the limiter. What follows fails unsent with an error that
 //     matches adaptive.ErrQuotaExhausted, until Reset.
 //   - Every other response and error is the base's. Errors of the limiter tell the URL without its user information and
-//     query, and match the cause of the context where that ended the wait.
+//     query, match the cause of the context where that ended the wait, and are a Timeout for a deadline.
 //
 // A wait takes from the deadline of the context and from http.Client.Timeout: leave that unset. Timeouts of the base
 // are of an attempt, and no wait takes from them. SDKs that retry by themselves have to stop it (WithMaxRetries(0));
@@ -79,8 +91,15 @@ func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundT
 		base = http.DefaultTransport
 	}
 	t := &transport{base: base, preset: p, problems: invalid.Problems{Owner: "headrace.Transport"}}
-	for _, o := range opts {
+	for i, o := range opts {
+		if o == nil {
+			t.problems.Addf("opts["+strconv.Itoa(i)+"]", "nil: leave it out")
+			continue
+		}
 		o(t)
+	}
+	if _, ok := base.(*http.Transport); ok {
+		t.tells.Store(true)
 	}
 	t.routes.init(t)
 	if t.dialect == nil {
@@ -120,12 +139,8 @@ func (t *transport) prepare(req *http.Request) (*exchange, error) {
 		return x, errors.New("headrace: the request has no URL")
 	}
 	t.noticeRetries(req)
-	if err := t.weigh(req, &x.payload); err != nil {
-		err = x.fail(err)
-		return x, err
-	}
-	var err error
-	if x.limiter, err = t.limiter(req, x.payload.model); err != nil {
+	err := x.weigh()
+	if err != nil {
 		err = x.fail(err)
 	}
 	return x, err
@@ -137,9 +152,28 @@ func redacted(u *url.URL) string {
 	return clean.String()
 }
 
+// failure is an error of ours, with the request that it is of.
+type failure struct {
+	method, url string
+	err         error
+}
+
+func (f *failure) Error() string { return "headrace: " + f.method + " " + f.url + ": " + f.err.Error() }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// Timeout is asked by url.Error, which looks no deeper.
+func (f *failure) Timeout() bool {
+	t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](f.err)
+	return ok && t.Timeout() || errors.Is(f.err, context.DeadlineExceeded)
+}
+
 // fail says of which request err is.
 func (x *exchange) fail(err error) error {
-	return fmt.Errorf("headrace: %s %s: %w", x.method(), redacted(x.req.URL), err)
+	return &failure{x.method(), redacted(x.req.URL), err}
 }
 
 func (x *exchange) method() string {

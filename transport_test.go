@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -212,7 +213,7 @@ func TestLimitersByPool(t *testing.T) {
 }
 
 func TestMistakesAreTheErrorOfEveryRequest(t *testing.T) {
-	tr := headrace.Transport(nil, "opnai/tier1", headrace.WithMaxWait(-1), headrace.WithLimiter(nil))
+	tr := headrace.Transport(nil, "opnai/tier1", headrace.WithMaxWait(-1), nil, headrace.WithLimiter(nil))
 	body := &closer{Reader: strings.NewReader(`{}`)}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, body)
 	require.NoError(t, err)
@@ -220,24 +221,49 @@ func TestMistakesAreTheErrorOfEveryRequest(t *testing.T) {
 	assert.ErrorContains(t, err, "opnai/tier1")
 	assert.ErrorContains(t, err, "WithMaxWait")
 	assert.ErrorContains(t, err, "WithLimiter")
+	assert.ErrorContains(t, err, "opts[1]: nil")
 	assert.True(t, body.closed.Load())
 }
 
+// The first retry of an SDK that anybody observes is told, and no other; a first attempt is none.
 func TestRetriesOfTheSDKAreToldOnce(t *testing.T) {
-	var told []event.Kind
-	o := event.Func(func(e event.Event) { told = append(told, e.Kind) })
-	l, _ := limiter(t)
-	base := tripper(func(*http.Request) (*http.Response, error) { return answer(http.StatusOK, "", `{}`), nil })
-	tr := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l), headrace.WithObserver(o))
-	for _, n := range []string{"0", "1", "2"} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, secretURL, http.NoBody)
-		require.NoError(t, err)
-		req.Header.Set("X-Stainless-Retry-Count", n)
-		resp, err := tr.RoundTrip(req)
-		require.NoError(t, err)
-		read(t, resp)
+	for name, c := range map[string]struct {
+		counts string // in brackets: observed by the context
+		opts   bool   // observed by the transport
+		want   int
+	}{
+		"first attempts":  {"0 0", true, 0},
+		"without a word":  {"- -", true, 0},
+		"retries":         {"0 1 2", true, 1},
+		"in the context":  {"1 [0] [1] [2]", false, 1},
+		"nobody observes": {"1 2", false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []event.Kind
+			o := event.Func(func(e event.Event) { told = append(told, e.Kind) })
+			l, _ := limiter(t)
+			opts := []headrace.Option{headrace.WithLimiter(l)}
+			if c.opts {
+				opts = append(opts, headrace.WithObserver(o))
+			}
+			tr := headrace.Transport(fine(), presets.OpenAITier1, opts...)
+			for n := range strings.FieldsSeq(c.counts) {
+				ctx := t.Context()
+				if strings.HasPrefix(n, "[") {
+					ctx = event.With(ctx, o)
+				}
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, secretURL, http.NoBody)
+				require.NoError(t, err)
+				if n = strings.Trim(n, "[]"); n != "-" {
+					req.Header.Set("X-Stainless-Retry-Count", n)
+				}
+				resp, err := tr.RoundTrip(req)
+				require.NoError(t, err)
+				read(t, resp)
+			}
+			assert.Equal(t, slices.Repeat([]event.Kind{headrace.SDKRetries}, c.want), append([]event.Kind{}, told...))
+		})
 	}
-	assert.Equal(t, []event.Kind{headrace.SDKRetries}, told)
 }
 
 // What an attempt came to is forgotten when the next one has begun.

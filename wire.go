@@ -32,4 +32,11 @@ func (w *wire) trace(ctx context.Context) context.Context {
 // tripper that tells nothing may have sent it.
 func (w *wire) unsent() bool { return w.asked.Load() > 0 && w.got.Load() == 0 }
 
+// learn notes that the base lets us see its connections, as net/http does.
+func (t *transport) learn(w *wire) {
+	if !t.tells.Load() && w.asked.Load() > 0 {
+		t.tells.Store(true)
+	}
+}
+
 func (w *wire) attempts() int64 { return w.got.Load() }

@@ -90,6 +90,6 @@ func (c *Call) End(f Feedback) (again bool, err error) {
 	if k == nil {
 		return false, nil
 	}
-	k.report(f)
-	return c.limiter.conclude(k, f.Err, &c.wait)
+	k.last(&f)
+	return c.limiter.conclude(k, &f, f.Err, &c.wait)
 }

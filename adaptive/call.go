@@ -79,7 +79,7 @@ func (l *Limiter) takeOver(ctx context.Context, cost throttle.Cost) (p throttle.
 			continue
 		}
 		if !covered {
-			l.end(c.permit, Feedback{Verdict: Unsent}, false)
+			l.end(c.permit, &Feedback{Verdict: Unsent}, false)
 			return throttle.Permit{}, sent.Seq, false
 		}
 		return c.permit, 0, true
@@ -140,7 +140,7 @@ func Abandon(ctx context.Context) bool {
 		return false
 	}
 	c.abandoned.Store(true)
-	return c.limiter.end(c.permit, Feedback{Verdict: Transient}, false).ended
+	return c.limiter.end(c.permit, &Feedback{Verdict: Transient}, false).ended
 }
 
 // Judge returns what the limiter will make of err if the innermost call in ctx
@@ -148,9 +148,21 @@ func Abandon(ctx context.Context) bool {
 // detectors. Outside of any call it is what DefaultDetector says.
 func Judge(ctx context.Context, err error) Feedback {
 	if c := callOf(ctx); c != nil {
-		return c.judge(err)
+		f := c.feedback()
+		c.judge(&f, err)
+		return f
 	}
 	return Classify(nil, err)
+}
+
+// last takes f for the last word of the call, in place of any Report.
+func (c *call) last(f *Feedback) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.Used != (throttle.Cost{}) {
+		c.used = f.Used
+	}
+	f.Used = c.used
 }
 
 // feedback is what the call itself has reported.
@@ -164,13 +176,12 @@ func (c *call) feedback() (f Feedback) {
 	return f
 }
 
-// judge is what the call itself has reported, completed by what the limiter's
+// judge completes what the call itself has reported by what the limiter's
 // detectors make of its error.
-func (c *call) judge(err error) Feedback {
-	f := c.feedback()
+func (c *call) judge(f *Feedback, err error) {
 	if f.Verdict == Unclassified {
-		told := f
-		f = c.limiter.Classify(err)
+		told := *f
+		*f = c.limiter.Classify(err)
 		f.Used, f.Meters = told.Used, told.Meters
 		if told.RetryAfter > 0 {
 			f.RetryAfter = told.RetryAfter
@@ -179,5 +190,4 @@ func (c *call) judge(err error) Feedback {
 	if f.Err == nil {
 		f.Err = err
 	}
-	return f
 }

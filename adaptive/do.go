@@ -58,26 +58,27 @@ func (l *Limiter) attempt(ctx context.Context, c throttle.Cost, fn func(context.
 	returned := false
 	defer func() {
 		if !returned && k.handed.CompareAndSwap(false, true) {
-			l.end(permit, Feedback{Used: k.feedback().Used}, false)
+			l.end(permit, &Feedback{Used: k.feedback().Used}, false)
 		}
 	}()
 	err = fn(k) //nolint:contextcheck // k is ctx
 	returned = true
-	return l.conclude(k, err, wait)
+	f := k.feedback()
+	return l.conclude(k, &f, err, wait)
 }
 
-// conclude ends the attempt k, which came to err.
-func (l *Limiter) conclude(k *call, err error, wait *retryWait) (again bool, _ error) {
-	f := k.judge(err)
+// conclude ends the attempt k, which came to err and has taught f.
+func (l *Limiter) conclude(k *call, f *Feedback, err error, wait *retryWait) (again bool, _ error) {
+	k.judge(f, err)
 	r := l.finish(k.Context, k, f)
-	l.tell(k.Context, r, f)
+	l.tell(k.Context, &r, f)
 	switch {
 	case f.Verdict == Terminal:
 		return false, l.exhausted(f.Err)
 	case !f.Verdict.refused() || f.Final || !r.ended:
 		return false, err
 	}
-	return l.refused(f, r, wait)
+	return l.refused(f, &r, wait)
 }
 
 // admit gets the permit for an attempt: from an enclosing call on the same
@@ -122,27 +123,26 @@ func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (
 // taken the permit over: that one has told about its own answers, and only
 // what it cannot have seen is news. An abandoned call has nothing to end and
 // nothing to say.
-func (l *Limiter) finish(ctx context.Context, k *call, f Feedback) result {
+func (l *Limiter) finish(ctx context.Context, k *call, f *Feedback) (r result) {
 	if k.abandoned.Load() {
-		return result{}
+		return r
 	}
 	if k.handed.CompareAndSwap(false, true) {
 		return l.end(k.permit, f, l.observed(ctx))
 	}
 	if f.Final || !f.Verdict.refused() && f.Verdict != Terminal {
-		return result{} // what is final passed through the call inside
+		return r // what is final passed through the call inside
 	}
 	k.mu.Lock()
 	sent := k.sent
 	k.mu.Unlock()
-	var r result
 	observed := l.observed(ctx)
-	l.throttle.Update(func(now time.Time) { r = l.result(now, sent, f, observed) })
+	l.throttle.Update(func(now time.Time) { l.result(&r, now, &sent, f, observed) })
 	return r
 }
 
 // refused decides whether the call waits on, and with what it ends if not.
-func (l *Limiter) refused(f Feedback, r result, wait *retryWait) (again bool, err error) {
+func (l *Limiter) refused(f *Feedback, r *result, wait *retryWait) (again bool, err error) {
 	hit := newHit(l.name, f, r.sent.At)
 	hit.spent = true // seen from outside Do it is final
 	if wait.hit == nil {

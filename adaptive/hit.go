@@ -63,7 +63,7 @@ func (h *RateLimitHit) RateLimited() bool { return true }
 func (h *RateLimitHit) Unwrap() error { return h.Cause }
 
 // newHit describes the refusal f of a call that was admitted at sentAt.
-func newHit(scope string, f Feedback, sentAt time.Time) *RateLimitHit {
+func newHit(scope string, f *Feedback, sentAt time.Time) *RateLimitHit {
 	h := &RateLimitHit{
 		Kind: f.Kind, RetryAfter: f.RetryAfter, Scope: scope,
 		Source: f.Source, SentAt: sentAt, Cause: f.Err,

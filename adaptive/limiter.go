@@ -182,9 +182,9 @@ func (l *Limiter) Learn(ctx context.Context, sentAt time.Time, f Feedback) {
 	var r result
 	observed := l.observed(ctx)
 	l.throttle.Update(func(now time.Time) {
-		r = l.result(now, throttle.Sent{At: sentAt}, f, observed)
+		l.result(&r, now, &throttle.Sent{At: sentAt}, &f, observed)
 	})
-	l.tell(ctx, r, f)
+	l.tell(ctx, &r, &f)
 }
 
 // Classify returns what the limiter makes of err: the verdict of its own

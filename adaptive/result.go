@@ -15,7 +15,7 @@ type result struct {
 	now    time.Time
 	sent   throttle.Sent
 	before int64 // decisions by then, if somebody observes
-	after  View  // likewise
+	after  *View // nil: nobody does, or there is nothing to tell
 }
 
 // observed reports whether anybody is told what changes by a call under ctx.
@@ -24,23 +24,22 @@ func (l *Limiter) observed(ctx context.Context) bool {
 }
 
 // end ends p with f and lets the law hear it.
-func (l *Limiter) end(p throttle.Permit, f Feedback, observed bool) result {
-	var r result
+func (l *Limiter) end(p throttle.Permit, f *Feedback, observed bool) (r result) {
 	if f.Verdict == Unsent { // the law hears of it through OnUnsent
 		p.CancelThen(func(now time.Time, s throttle.Sent) { r = result{ended: true, now: now, sent: s} })
 	} else {
-		p.End(f.Used, func(now time.Time, s throttle.Sent) { r = l.result(now, s, f, observed) })
+		p.End(f.Used, func(now time.Time, s throttle.Sent) { l.result(&r, now, &s, f, observed) })
 	}
 	return r
 }
 
-// result lets the law hear f. It runs under the limiter's lock.
-func (l *Limiter) result(now time.Time, s throttle.Sent, f Feedback, observed bool) result {
-	r := result{ended: true, now: now, sent: s}
+// result lets the law hear f, and fills in r. It runs under the limiter's lock.
+func (l *Limiter) result(r *result, now time.Time, s *throttle.Sent, f *Feedback, observed bool) {
+	r.ended, r.now, r.sent = true, now, *s
 	if observed {
 		r.before = l.governor.told
 	}
-	l.governor.OnResult(now, s, l.throttle.InFlightLocked(), f)
+	l.governor.OnResult(now, *s, l.throttle.InFlightLocked(), *f)
 	switch {
 	case f.Verdict == Terminal:
 		l.throttle.CloseLocked(time.Time{}, l.exhausted(f.Err))
@@ -54,15 +53,23 @@ func (l *Limiter) result(now time.Time, s throttle.Sent, f Feedback, observed bo
 		l.throttle.CloseLocked(until, hit)
 	}
 	if observed {
-		r.after = l.governor.View()
-		l.governor.told = r.after.Decisions.Count
+		after := l.governor.View()
+		if l.governor.told = after.Decisions.Count; l.governor.told != r.before || f.Verdict.refused() || f.Verdict == Terminal {
+			news := after // which few calls have
+			r.after = &news
+		}
 	}
-	return r
 }
 
 // tell emits what r shows and signals a hit to the enclosing limiters.
-func (l *Limiter) tell(ctx context.Context, r result, f Feedback) {
-	if !r.ended {
+func (l *Limiter) tell(ctx context.Context, r *result, f *Feedback) {
+	switch {
+	case !r.ended:
+		return
+	case r.after == nil:
+		if f.Verdict == Hit {
+			l.signal(ctx, newHit(l.name, f, r.sent.At))
+		}
 		return
 	}
 	if f.Verdict.refused() {
@@ -84,9 +91,9 @@ func (l *Limiter) tell(ctx context.Context, r result, f Feedback) {
 		})
 	}
 	if f.Verdict.refused() {
-		l.emitDecisions(ctx, r.before, &r.after, "refused, limit on: ", f.Kind.String())
+		l.emitDecisions(ctx, r.before, r.after, "refused, limit on: ", f.Kind.String())
 	} else {
-		l.emitDecisions(ctx, r.before, &r.after, "calls succeed", "")
+		l.emitDecisions(ctx, r.before, r.after, "calls succeed", "")
 	}
 }
 

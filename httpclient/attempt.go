@@ -30,8 +30,12 @@ type attempt struct {
 
 	over   atomic.Bool
 	late   atomic.Pointer[Error] // why its body was given up while nobody read it
+	own    atomic.Pointer[ownError]
 	ticket breaker.Ticket
 	body   body
+
+	conn     atomic.Pointer[connection] // the last one that it was given
+	greeting atomic.Pointer[connection] // the last one on which a proxy is asked
 }
 
 var errOver = errors.New("httpclient: the attempt is over")
@@ -60,11 +64,8 @@ func newAttempt(c *call, req *http.Request) *attempt {
 // send puts the attempt on the wire.
 func (a *attempt) send() (*http.Response, error) {
 	a.call.attempts.Add(1)
-	a.call.reused.Store(false)
 	a.call.last.Store(a)
-	if stop := a.freeUpload(); stop != nil {
-		defer stop() // the answer may come before all is sent, and the rest is still read
-	}
+	a.freeUpload()
 	return a.call.client.transport.RoundTrip(a.req)
 }
 
@@ -81,18 +82,30 @@ func (a *attempt) reach(s step) {
 
 func (a *attempt) phase() Phase { return step(a.step.Load()).phase() }
 
-func (a *attempt) onTLS() { a.reach(stepTLS) }
+func (a *attempt) onTLS() {
+	if conn := a.greeting.Load(); conn != nil {
+		if conn.proxyTLS.CompareAndSwap(true, false) {
+			return // with the proxy, which is a part of connecting
+		}
+		conn.greeted()
+	}
+	a.reach(stepTLS)
+}
 
 func (a *attempt) onConn(info httptrace.GotConnInfo) {
 	if !info.Reused && a.fresh.Add(1) > maxFresh {
 		a.cancel(&resentError{maxFresh})
 		return
 	}
+	if conn := connectionOf(info.Conn); conn != nil {
+		conn.greeted()
+		a.conn.Store(conn)
+	}
+	a.call.wired.Add(1)
 	if a.conns.Add(1) > 1 { // net/http sends it again by itself
 		a.call.attempts.Add(1)
 	}
 	a.call.reused.Store(info.Reused)
-	a.sent.Store(0)
 	a.step.Store(int32(stepSend))
 }
 
@@ -109,6 +122,9 @@ const maxFresh = 3
 
 type resentError struct{ times int }
 
+// Redact returns e, which holds no secret.
+func (e *resentError) Redact([]string) error { return e }
+
 func (e *resentError) Error() string {
 	return fmt.Sprintf("net/http sent it on %d new connections, and each was refused", e.times)
 }
@@ -123,7 +139,10 @@ func (a *attempt) fail(err error) *Error {
 func (a *attempt) failure(err error) *Error {
 	phase, cause := a.phase(), context.Cause(a.req.Context())
 	var code Code
+	own := a.ownFault(err)
 	switch {
+	case own != nil && a.scope.Err() == nil && (cause == nil || errors.Is(cause, errOver)):
+		code, err = own.code, own.err
 	case cause == nil, errors.Is(cause, errOver):
 		code = classify(phase, err)
 	case isA[*expiredError](cause), isA[*resentError](cause), errors.Is(cause, ErrClosed):

@@ -13,13 +13,17 @@ import (
 func Bearer(s Secret) func(*http.Request) error { return signHeader("Authorization", "Bearer ", s) }
 
 // HeaderAuth returns a function for Config.Sign that puts the secret into a
-// header, such as X-Api-Key, in place of what is there. It signs for every host; see [OnlyTo].
+// header, such as X-Api-Key, in place of what is there. It signs for every host; see [OnlyTo]. A header that net/http or
+// the client sets, such as Host or Content-Type, fails every request.
 func HeaderAuth(name string, s Secret) func(*http.Request) error { return signHeader(name, "", s) }
 
 func signHeader(name, prefix string, s Secret) func(*http.Request) error {
 	return func(r *http.Request) error {
 		if !isToken(name) {
 			return fmt.Errorf("httpclient: %q is no name of a header", token(name))
+		}
+		if problem := secretHeaderProblem(name); problem != "" {
+			return fmt.Errorf("httpclient: %q %s", name, problem)
 		}
 		value, err := s.Reveal()
 		if err != nil {
@@ -32,7 +36,7 @@ func signHeader(name, prefix string, s Secret) func(*http.Request) error {
 			r.Header = http.Header{}
 		}
 		r.Header.Set(name, prefix+value)
-		remember(r.Context(), value)
+		remember(r.Context(), name, value)
 		return nil
 	}
 }
@@ -68,35 +72,5 @@ func origin(u *url.URL) string {
 			port = "80"
 		}
 	}
-	return scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") + "|" + port
-}
-
-// isToken reports whether s can be the name of a header or a method, as RFC 9110 has it.
-func isToken(s string) bool { return s != "" && !strings.ContainsFunc(s, notOfToken) }
-
-func notOfToken(r rune) bool {
-	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
-	return !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
-}
-
-// token is what an error shows of a name that is none: what comes after the name may be the secret.
-func token(s string) string {
-	if i := strings.IndexFunc(s, notOfToken); i >= 0 {
-		return s[:i] + "..."
-	}
-	return s
-}
-
-// headerProblem says why a value cannot be sent in a header, without it.
-func headerProblem(value string) string {
-	switch {
-	case value == "":
-		return "is empty"
-	case strings.TrimSpace(value) != value:
-		return "begins or ends with white space, such as a line break"
-	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
-		return "has a control character in it, such as a line break"
-	default:
-		return ""
-	}
+	return scheme + "://" + canonicalHost(u.Hostname()) + "|" + port
 }

@@ -29,6 +29,8 @@ func TestSigners(t *testing.T) {
 		{name: "no header", sign: httpclient.HeaderAuth("x y", key), err: `"x..." is no name of a header`},
 		{name: "a whole line", sign: httpclient.HeaderAuth("X-Key: "+canary, key), err: `"X-Key..." is no name of a header`},
 		{name: "no name", sign: httpclient.HeaderAuth("", key), err: `"" is no name of a header`},
+		{name: "a header of net/http", sign: httpclient.HeaderAuth("host", key), err: `"host" is no header for a secret`},
+		{name: "a header that errors show", sign: httpclient.HeaderAuth("X-Correlation-Id", key), err: "is no header for a secret"},
 		{name: "broken", sign: httpclient.Bearer(httpclient.SecretFunc(func() (string, error) { return "", broken })), err: "no vault"},
 		{name: "line break at its end", sign: httpclient.Bearer(httpclient.NewSecret(canary + "\n")), err: "begins or ends with white space"},
 		{name: "line break inside", sign: httpclient.Bearer(httpclient.NewSecret(canary + "\r\nX: y")), err: "control character"},

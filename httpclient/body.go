@@ -59,7 +59,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the attempt. It waits for a small rest if that lets the connection be used again.
+// Close ends the attempt. It waits for a small rest, up to a second, if that lets the connection be used again.
 func (b *body) Close() error {
 	if b.refused && b.mu.TryLock() { // whoever reads it meanwhile wants it ended at once
 		if b.failed == nil && !b.a.over.Load() {

@@ -17,7 +17,7 @@ func (a *attempt) admit() error {
 	}
 	ticket, err := b.Allow(a.req.Context())
 	a.ticket = ticket
-	return err
+	return unsent(err)
 }
 
 // judge ends the ticket of an answer whose status says enough.
@@ -43,7 +43,8 @@ func (a *attempt) endTicket(err error) {
 	switch {
 	case err == nil:
 		a.ticket.Success()
-	case !ok, failed.Code == CodeUnsent, failed.Code == CodeRedirect, failed.Code == CodeBodyLimit:
+	case !ok, failed.Code == CodeUnsent, failed.Code == CodeRedirect, failed.Code == CodeBodyLimit,
+		failed.Code == CodeUpload:
 		a.ticket.Cancel() // this side's own doing
 	case failed.Code == CodeCanceled && !errors.Is(err, context.DeadlineExceeded):
 		a.ticket.Cancel()

@@ -22,7 +22,8 @@ type call struct {
 	ids    [1]string     // what a header holds
 	begun  time.Duration // as all times here: since the client was made
 
-	attempts  atomic.Int64
+	attempts  atomic.Int64 // that were begun, and those of net/http's own
+	wired     atomic.Int64 // of those, what got a connection
 	waited    atomic.Int64 // until the first attempt
 	firstByte atomic.Int64 // of the last answer
 	reused    atomic.Bool
@@ -60,21 +61,21 @@ func (c *call) outgoing() *http.Request {
 	c.scope = scope{Context: c.req.Context(), call: c}
 	req := c.req.WithContext(&c.scope)
 	c.dress(req)
-	c.boundUpload(req)
 	return req
+}
+
+// known is the caller's request, with the call in its context, for an answer that has no body to find it by.
+func (c *call) known() *http.Request {
+	return c.req.WithContext(&scope{Context: c.req.Context(), call: c})
 }
 
 // fail makes the error of the call. req is what was sent, if it was.
 func (c *call) fail(code Code, phase Phase, cause error, req *http.Request) *Error {
-	secrets := secretsOf(c.req)
-	if req != nil {
-		secrets = append(secrets, secretsOf(req)...)
-	}
-	code, secrets = c.hop.fail(code, cause, secrets)
+	code, secrets := c.hop.fail(code, cause, c.secrets(req))
 	return &Error{
 		Code: code, Service: c.service(), ID: c.id, Host: c.req.URL.Host, Method: method(c.req), URL: c.url(),
 		Phase: phase, Elapsed: c.elapsed(), Attempt: int(c.attempts.Load()),
-		cause: scrub(cause, secrets),
+		cause: scrub(cause, inOrder(secrets)), waited: time.Duration(c.waited.Load()),
 	}
 }
 
@@ -127,7 +128,7 @@ func (c *call) end(err error) {
 	}
 	if c.answered.Load() {
 		e.Request.Status, e.Request.Proto = c.status, c.proto
-		e.Request.Cached = c.attempts.Load() == 0
+		e.Request.Cached = c.wired.Load() == 0
 	}
 	event.Send(own, e)
 	event.Send(theirs, e)

@@ -121,9 +121,8 @@ func isProtocol(err error) bool {
 		return true
 	}
 	return says(err,
-		"malformed", "invalid byte in chunk", "chunked", "chunk length", "Content-Length", "Transfer-Encoding", "transfer encoding",
-		"server response headers exceeded", "response header list", "too many 1xx", "connection error: ", "http2: frame too large",
-		"http2: invalid", "server replied with more than declared", "unexpected SETTINGS", "http2: Transport received unsolicited")
+		"malformed", "chunk length", "Content-Length", "transfer encoding", "server response headers exceeded",
+		"response header list", "too many 1xx", "connection error: ", "http2: frame too large")
 }
 
 func isBroken(err error) bool {
@@ -132,8 +131,7 @@ func isBroken(err error) bool {
 		return true
 	}
 	return says(err,
-		"server closed idle connection", "http2: server sent GOAWAY", "graceful shutdown GOAWAY", "http2: client connection",
-		"http2: client conn", "unexpected EOF", "connection reset by peer", "broken pipe", "readLoopPeekFailLocked")
+		"server closed idle connection", "GOAWAY", "http2: client conn", "unexpected EOF", "connection reset by peer", "broken pipe", "readLoopPeekFailLocked")
 }
 
 func says(err error, words ...string) bool {

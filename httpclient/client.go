@@ -26,7 +26,7 @@ func New(c Config) (*Client, error) {
 	}
 	c = c.withDefaults()
 	client := &Client{
-		config: c, conns: newConnections(), watch: newWatch(c.Timeouts), ids: newIDs(),
+		config: c, conns: newConnections(c.Timeouts.BodyIdle), watch: newWatch(c.Timeouts), ids: newIDs(),
 		agent: []string{c.UserAgent}, run: []string{c.RunID},
 	}
 	client.transport = newTransport(c, client.conns)
@@ -68,19 +68,14 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	return nil, c.foreign(req, err)
 }
 
-// foreign is for what http.Client itself refuses: a request that is none, before anything is sent, or a redirect to
-// no URL, after.
+// foreign is for what http.Client itself refuses: a request that is none, before anything is sent.
 func (c *Client) foreign(req *http.Request, err error) *Error {
 	shown := req
 	if req.URL == nil {
 		shown = req.Clone(req.Context())
 		shown.URL = &url.URL{}
 	}
-	call := newCall(c, shown)
-	if says(err, "Location header") {
-		return call.fail(CodeRedirect, PhaseBody, nil, nil) // the text has the whole target
-	}
-	return call.fail(CodeUnsent, PhasePrepare, err, nil)
+	return newCall(c, shown).fail(CodeUnsent, PhasePrepare, err, nil)
 }
 
 // Close closes every connection. Requests that are under way fail, and so do later ones, with an *Error that has

@@ -118,9 +118,16 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 
 func TestRedirectToNoURL(t *testing.T) {
 	address := listen(t, says("HTTP/1.1 302 Found\r\nLocation: http://%zz?canary\r\nContent-Length: 0\r\n\r\n"))
-	err := get(t, newClient(t, nil), "http://"+address)
-	assert.Equal(t, httpclient.CodeRedirect, failure(t, err).Code)
+	var told requests
+	err := get(t, newClient(t, func(c *httpclient.Config) { c.Observer = &told }), "http://"+address)
+	failed := failure(t, err)
+	assert.Equal(t, httpclient.CodeRedirect, failed.Code)
+	assert.Equal(t, http.StatusFound, failed.StatusCode)
+	assert.Equal(t, 1, failed.Attempt)
 	assert.NotContains(t, err.Error(), "canary")
+	assert.Same(t, failed, told.one(t).Err)
+	assert.Equal(t, failed.ID, told.one(t).Request.ID)
+	assert.Equal(t, http.StatusFound, told.one(t).Request.Status)
 }
 
 func TestLimitsOfBodies(t *testing.T) {

@@ -13,9 +13,9 @@ type Code string //nolint:errname // what errors.Is compares with, and no error 
 const (
 	// CodeDNS: the name of the host was not found, or not in time.
 	CodeDNS Code = "E_NET_DNS"
-	// CodeConnect: no connection could be made. Nothing was sent.
+	// CodeConnect: no connection could be made, or the proxy made none. Nothing was sent.
 	CodeConnect Code = "E_NET_CONNECT"
-	// CodeConnectTimeout: no connection was made in time. Nothing was sent.
+	// CodeConnectTimeout: no connection was made in time, a proxy's part included. Nothing was sent.
 	CodeConnectTimeout Code = "E_NET_CONNECT_TIMEOUT"
 	// CodeTLS: the handshake failed or took too long, or TLS ended the connection later.
 	CodeTLS Code = "E_TLS"
@@ -30,6 +30,9 @@ const (
 	// CodeRedirect: a redirect that is not followed, see Config.FailOnRedirect and Client.FollowAudited, or whose
 	// target is no URL.
 	CodeRedirect Code = "E_NET_REDIRECT"
+	// CodeUpload: the body of the request could not be read, or was not as long as its ContentLength. A part of it may
+	// have been sent.
+	CodeUpload Code = "E_UPLOAD"
 	// CodeBodyLimit: a body is longer than Config allows.
 	CodeBodyLimit Code = "E_BODY_LIMIT"
 	// CodeStatus: the status is not 2xx. Only CheckStatus makes it.

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/headrace/headrace/breaker"
@@ -50,7 +49,9 @@ type Config struct {
 	RootCAs *x509.CertPool
 
 	// Proxies gives hosts a proxy: the key is a host name without port, in lower case, the value a URL with the
-	// scheme http, https, socks5 or socks5h. Hosts that are not there have none: the environment is not looked at.
+	// scheme http, https, socks5 or socks5h. Hosts that are not there have none: the environment is not looked at. A
+	// dot at the end of a request's host does not count; a host that is not ASCII is refused. What a proxy is asked
+	// before the request, TLS with it included, is a part of connecting.
 	Proxies map[string]*url.URL
 
 	// Resolver looks names up; nil means the system's.
@@ -67,8 +68,8 @@ type Config struct {
 	// text for the client and a count, unless it comes with one in that header.
 	NoIDs bool
 
-	// MaxRequest is how long the body of a request may be, in bytes. A longer one is not sent if its length is known,
-	// and broken off if not. 0 means 64 MiB.
+	// MaxRequest is how long the body of a request may be, in bytes, also after Wrap and Sign. A longer one is not sent
+	// if its length is known, and broken off if not. 0 means 64 MiB.
 	MaxRequest int64
 
 	// MaxResponse is how long the body of an answer may be, in bytes after decompression. Reading more is an error
@@ -126,78 +127,6 @@ type Pool struct {
 	MaxPerHost int
 	// Idle is how long an idle connection is kept. 0 means 90 s.
 	Idle time.Duration
-}
-
-// Validate returns everything that is wrong with c, joined, each problem as a [*FieldError] that names its field, or
-// nil.
-func (c Config) Validate() error {
-	problems := invalid.Problems{Owner: "httpclient"}
-	c.Timeouts.validate(&problems)
-	if c.Gate != nil {
-		c.Gate.validate(&problems)
-	}
-	c.validateNumbers(&problems)
-	c.validateTexts(&problems)
-	for _, host := range slices.Sorted(maps.Keys(c.Proxies)) {
-		c.validateProxy(host, &problems)
-	}
-	if slices.ContainsFunc(c.Wrap, func(f func(http.RoundTripper) http.RoundTripper) bool { return f == nil }) {
-		problems.Addf("Wrap", "has a nil function; leave it out")
-	}
-	return problems.Err()
-}
-
-func (c Config) validateNumbers(problems *invalid.Problems) {
-	for _, one := range []struct {
-		field     string
-		n, normal int64
-	}{
-		{"Pool.MaxIdle", int64(c.Pool.MaxIdle), defaultMaxIdle},
-		{"Pool.MaxIdlePerHost", int64(c.Pool.MaxIdlePerHost), defaultMaxIdlePerHost},
-		{"MaxRequest", c.MaxRequest, defaultMaxBody},
-		{"MaxResponse", c.MaxResponse, defaultMaxBody},
-		{"MaxHeader", c.MaxHeader, defaultMaxHeader},
-	} {
-		if one.n < 0 {
-			problems.Addf(one.field, "%d; want at least 1, or 0 for %d", one.n, one.normal)
-		}
-	}
-	if c.Pool.MaxPerHost < 0 {
-		problems.Addf("Pool.MaxPerHost", "%d; want at least 1, or 0 for no bound", c.Pool.MaxPerHost)
-	}
-	if c.Pool.MaxIdle > 0 && c.Pool.MaxIdlePerHost > c.Pool.MaxIdle {
-		problems.Addf("Pool.MaxIdlePerHost", "%d is more than Pool.MaxIdle, %d", c.Pool.MaxIdlePerHost, c.Pool.MaxIdle)
-	}
-	if c.Pool.Idle < 0 {
-		problems.Addf("Pool.Idle", "%v; want a positive duration, or 0 for %v", c.Pool.Idle, defaultIdle)
-	}
-}
-
-func (c Config) validateTexts(problems *invalid.Problems) {
-	for _, one := range []struct{ field, text string }{{"UserAgent", c.UserAgent}, {"RunID", c.RunID}} {
-		if strings.ContainsFunc(one.text, func(r rune) bool { return r < ' ' || r > '~' }) {
-			problems.Addf(one.field, "%q cannot be sent in a header; use printable ASCII", one.text)
-		}
-	}
-}
-
-func (c Config) validateProxy(host string, problems *invalid.Problems) {
-	field, proxy := "Proxies["+host+"]", c.Proxies[host]
-	if host == "" || host != strings.ToLower(host) || strings.ContainsAny(host, "/@[] ") {
-		problems.Addf(field, "the key is no host name; want one in lower case, without port")
-	}
-	if proxy == nil {
-		problems.Addf(field, "nil; leave the host out if it has no proxy")
-		return
-	}
-	switch proxy.Scheme {
-	case "http", "https", "socks5", "socks5h":
-	default:
-		problems.Addf(field, "scheme %q; want http, https, socks5 or socks5h", proxy.Scheme)
-	}
-	if proxy.Hostname() == "" {
-		problems.Addf(field, "has no host; want such as http://proxy:3128")
-	}
 }
 
 // withDefaults returns a copy of c with its zero fields filled in. c must be valid.

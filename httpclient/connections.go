@@ -2,10 +2,11 @@ package httpclient
 
 import (
 	"context"
-	"io"
+	"crypto/tls"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // connections knows every connection that is open: http.Transport closes idle ones only, and over HTTP/2 none that had
@@ -14,14 +15,15 @@ type connections struct {
 	closed  atomic.Bool
 	closing context.Context //nolint:containedctx // ends when closed does, for those who dial meanwhile
 	stop    context.CancelFunc
+	idle    time.Duration // how long a write may wait
 
 	mu   sync.Mutex // guards open; closed is set under it
 	open map[*connection]struct{}
 }
 
-func newConnections() *connections {
+func newConnections(idle time.Duration) *connections {
 	closing, stop := context.WithCancel(context.Background())
-	return &connections{closing: closing, stop: stop, open: make(map[*connection]struct{})}
+	return &connections{closing: closing, stop: stop, idle: idle, open: make(map[*connection]struct{})}
 }
 
 func (cs *connections) isClosed() bool { return cs.closed.Load() }
@@ -34,7 +36,7 @@ func (cs *connections) begin(ctx context.Context) (context.Context, func()) {
 }
 
 // keep takes conn over, or closes it if everything is closed.
-func (cs *connections) keep(conn net.Conn) (net.Conn, error) {
+func (cs *connections) keep(conn net.Conn) (*connection, error) {
 	c := &connection{Conn: conn, of: cs}
 	cs.mu.Lock()
 	closed := cs.isClosed()
@@ -73,10 +75,51 @@ func (cs *connections) forget(c *connection) {
 type connection struct {
 	net.Conn
 	of *connections
+
+	greeting atomic.Bool // a proxy is being asked, under a deadline
+	proxyTLS atomic.Bool // and its handshake is yet to come
+	bounded  atomic.Bool // somebody set a deadline for writing
 }
 
-// ReadFrom lets net/http hand a file to the kernel, as it does with the *net.TCPConn inside.
-func (c *connection) ReadFrom(r io.Reader) (int64, error) { return io.Copy(c.Conn, r) }
+// Write bounds what nobody else does: over HTTP/1.1 net/http sends for as long as it takes. HTTP/2 sets a deadline.
+func (c *connection) Write(p []byte) (int, error) {
+	if !c.bounded.Load() {
+		_ = c.Conn.SetWriteDeadline(time.Now().Add(c.of.idle)) // one that cannot have one is broken, which shows
+	}
+	return c.Conn.Write(p)
+}
+
+// unbounded leaves the connection to the caller.
+func (c *connection) unbounded() {
+	_ = c.Conn.SetWriteDeadline(time.Time{})
+	c.bounded.Store(true)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *connection) SetWriteDeadline(t time.Time) error {
+	c.bounded.Store(!t.IsZero())
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline implements net.Conn.
+func (c *connection) SetDeadline(t time.Time) error {
+	c.bounded.Store(!t.IsZero())
+	return c.Conn.SetDeadline(t)
+}
+
+// connectionOf is what conn is inside of TLS, or nil.
+func connectionOf(conn net.Conn) *connection {
+	for {
+		switch c := conn.(type) {
+		case *connection:
+			return c
+		case *tls.Conn:
+			conn = c.NetConn()
+		default:
+			return nil
+		}
+	}
+}
 
 func (c *connection) Close() error {
 	c.of.forget(c)

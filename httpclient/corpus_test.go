@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -160,20 +161,6 @@ func TestCorpusCall(t *testing.T) {
 		f.change = call
 		t.Run(f.name, f.runInMemory)
 	}
-	t.Run("a body that is never ready", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			c := newClient(t, call)
-			c.InMemory(stalls(""))
-			body, _ := io.Pipe()
-			resp, err := c.Do(request(t, "POST", "http://h.example", body))
-			if err == nil {
-				resp.Body.Close()
-			}
-			assert.Equal(t, httpclient.CodeHeaderTimeout, failure(t, err).Code)
-			assert.Equal(t, httpclient.PhaseSend, failure(t, err).Phase)
-			assert.Equal(t, 9*time.Second, failure(t, err).Elapsed)
-		})
-	})
 }
 
 func TestCorpusDNS(t *testing.T) {
@@ -231,6 +218,11 @@ func TestCorpusOverHTTP2(t *testing.T) {
 	cert, trusted := goodCertificate(t)
 	config := &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}}
 	answer := func(f func(c net.Conn, stream uint32)) func(net.Conn) { return over(config, h2(f)) }
+	goAway := func(code byte) fault { // the stream is not among those that are still served
+		return fault{name: fmt.Sprintf("GOAWAY %d at once", code), serve: answer(func(c net.Conn, _ uint32) {
+			frame(c, h2GoAway, 0, 0, []byte{0, 0, 0, 0, 0, 0, 0, code})
+		}), code: httpclient.CodeRead, phase: httpclient.PhaseHeader}
+	}
 	header := func(c net.Conn, stream uint32, fields ...string) {
 		frame(c, h2Headers, endHeaders, stream, status200(fields...))
 	}
@@ -249,6 +241,10 @@ func TestCorpusOverHTTP2(t *testing.T) {
 			frame(c, h2GoAway, 0, 0, []byte{0, 0, 0, byte(s), 0, 0, 0, 2})
 			_ = c.Close()
 		}), code: httpclient.CodeRead, phase: httpclient.PhaseHeader},
+		goAway(1),
+		goAway(2),
+		goAway(11),
+		goAway(13),
 		{
 			name: "garbage", serve: answer(func(c net.Conn, _ uint32) { _, _ = io.WriteString(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }),
 			code: httpclient.CodeProtocol, phase: httpclient.PhaseHeader,

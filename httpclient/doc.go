@@ -34,5 +34,5 @@
 // # Bodies
 //
 // Close the body of every answer, as with any http.Client. Closing the body of a status from 300 on reads what is
-// left of a small one first, so that the connection can be used again.
+// left of a small one first, for up to a second, so that the connection can be used again.
 package httpclient

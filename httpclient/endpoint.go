@@ -45,7 +45,6 @@ type target struct {
 	name, method string
 	url          *url.URL
 	header       http.Header
-	auth         string // the header that the secret goes into; "": none
 	contentType  string
 	keys         bool
 	limit        int64
@@ -71,7 +70,7 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	c.Name = cmp.Or(c.Name, c.Provider, base.Host)
 	e := &Endpoint{client: c.Client, target: &target{
 		name: c.Name, method: cmp.Or(c.Method, http.MethodPost), url: to, header: http.Header{},
-		auth: c.authName(), contentType: c.contentType(), keys: c.IdempotencyKeys, check: c.CheckPayload, dialect: speaks,
+		contentType: c.contentType(), keys: c.IdempotencyKeys, check: c.CheckPayload, dialect: speaks,
 	}}
 	for name, value := range c.Headers {
 		e.target.header.Set(name, value)
@@ -138,16 +137,13 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 		return unsent(err)
 	}
 	a.RequestHeader = redactHeader(req.Header)
-	if t.auth != "" {
-		a.RequestHeader.Set(t.auth, redacted)
-	}
 	resp, err := e.client.Do(req)
+	sent.show(a.RequestHeader)
 	a.learn(resp, err) //nolint:contextcheck // the answer's request has it
 	if err != nil {
 		return err
 	}
-	if err = CheckStatus(resp); err != nil { //nolint:contextcheck // as above
-		sent.hide(err)
+	if err = sent.check(resp); err != nil { //nolint:contextcheck // as above
 		a.learn(nil, err) //nolint:contextcheck // as above
 		return err
 	}

@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ type Answer struct {
 
 	Method        string      // of HTTP; empty for a function, as the next three
 	URL           string      // without the values of its query
-	RequestHeader http.Header // what the endpoint set, without the values that may be secret
+	RequestHeader http.Header // what the endpoint set and signed with, without the values that may be secret
 	Payload       []byte      // what was sent, or was to be
 
 	StatusCode int         // of HTTP; 0: there is none
@@ -24,8 +25,8 @@ type Answer struct {
 	Body       []byte      // decompressed, at most MaxResponse; 64 KiB if the status is not 2xx
 	Value      any         // what the function of a FuncEndpoint returned
 
-	Attempts int           // how often it was sent; 0: never
-	Waited   time.Duration // until the first attempt, in limiters above all
+	Attempts int           // how many attempts were begun; 0: none
+	Waited   time.Duration // until the first attempt, in limiters above all; 0: there was none
 	Elapsed  time.Duration // of the whole call, waits and all attempts
 }
 
@@ -60,7 +61,7 @@ func (a *Answer) Decode(v any) error {
 func (a *Answer) learn(resp *http.Response, err error) {
 	if failed, ok := errors.AsType[*Error](err); ok {
 		a.ID, a.Attempts, a.StatusCode = failed.ID, failed.Attempt, failed.StatusCode
-		a.Header, a.Body = failed.Header, failed.Body
+		a.Header, a.Body, a.Waited = failed.Header, failed.Body, cmp.Or(failed.waited, a.Waited)
 	}
 	if resp == nil {
 		return

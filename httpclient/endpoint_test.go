@@ -29,6 +29,7 @@ import (
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/providertest"
+	"github.com/headrace/headrace/retry"
 )
 
 func endpoint(t *testing.T, c httpclient.EndpointConfig) *httpclient.Endpoint {
@@ -299,6 +300,7 @@ func TestEndpointFailures(t *testing.T) {
 	assert.ErrorIs(t, err, httpclient.CodeConnect)
 	assert.Zero(t, a.StatusCode)
 	assert.Equal(t, 1, a.Attempts)
+	assert.Positive(t, a.Waited)
 	assert.Equal(t, "p", string(a.Payload))
 	assert.Equal(t, []string{"REDACTED"}, a.RequestHeader["Authorization"])
 	assert.Equal(t, failure(t, err).ID, a.ID)
@@ -360,10 +362,44 @@ func TestEndpointRotatesKeys(t *testing.T) {
 
 	broken := errors.New("no vault")
 	e = endpoint(t, httpclient.EndpointConfig{BaseURL: s.URL, Secret: httpclient.SecretFunc(func() (string, error) { return "", broken })})
-	_, err = e.Call(t.Context(), "p")
+	a, err = e.Call(t.Context(), "p")
 	assert.ErrorIs(t, err, broken)
 	assert.ErrorIs(t, err, httpclient.CodeUnsent)
+	assert.NotContains(t, a.RequestHeader, "Authorization", "there was none")
 	assert.Len(t, got, 2)
+}
+
+// A secret at the border of what is kept, whole, in parts, or moved there by others that got shorter, and in any spelling.
+func TestEndpointHidesBeforeItCuts(t *testing.T) {
+	const kept = 64 << 10
+	key := `sk/` + canary + `"<&`
+	var body string
+	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, body)
+	})
+	e := endpoint(t, httpclient.EndpointConfig{BaseURL: s.URL, Secret: httpclient.NewSecret(key)})
+	asJSON, err := json.Marshal(key)
+	require.NoError(t, err)
+	for _, spelt := range []string{key, strings.Trim(string(asJSON), `"`), strings.Trim(strconv.Quote(key), `"`), url.QueryEscape(key), strings.ReplaceAll(key, "/", `\/`)} {
+		for _, before := range []int{0, 10, kept - 30, kept - 10, kept - 1, kept, kept + 1, kept + 20, kept + 60} {
+			for _, others := range []int{0, 3, 100} {
+				front := strings.Repeat(spelt, min(others, before/len(spelt)))
+				body = front + strings.Repeat("x", before-len(front)) + spelt + "end"
+				a, err := e.Call(t.Context(), nil)
+				require.ErrorIs(t, err, httpclient.CodeStatus)
+				assert.LessOrEqual(t, len(a.Body), kept)
+				assert.NotContains(t, string(a.Body), "sk", "%s at %d after %d", spelt, before, others)
+				if before < 100 {
+					assert.True(t, strings.HasSuffix(string(a.Body), "REDACTEDend"), "%s", a.Body)
+				}
+			}
+		}
+	}
+	body = strings.Repeat("x", kept+1000)
+	a, err := e.Call(t.Context(), nil)
+	require.Error(t, err)
+	assert.InDelta(t, kept, len(a.Body), 1000)
 }
 
 func TestEndpointDoesNotRetryUnasked(t *testing.T) {
@@ -387,7 +423,7 @@ func TestEndpointSignsForItsOwnHostOnly(t *testing.T) {
 	to, err := url.Parse(other.URL)
 	require.NoError(t, err)
 	var divert atomic.Bool
-	e := endpoint(t, httpclient.EndpointConfig{
+	config := httpclient.EndpointConfig{
 		BaseURL: mine.URL, Secret: httpclient.NewSecret("k"),
 		Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{func(next http.RoundTripper) http.RoundTripper {
 			return tripper(func(r *http.Request) (*http.Response, error) {
@@ -399,12 +435,17 @@ func TestEndpointSignsForItsOwnHostOnly(t *testing.T) {
 				return next.RoundTrip(r)
 			})
 		}}},
-	})
-	for diverted, want := range map[bool]string{false: "auth:Bearer k", true: "auth:"} {
-		divert.Store(diverted)
-		a, err := e.Call(t.Context(), nil)
-		require.NoError(t, err)
-		assert.Equal(t, want, string(a.Body))
+	}
+	for header, value := range map[string]string{"": "Bearer k", "authorization": "k"} {
+		config.AuthHeader = header
+		e := endpoint(t, config)
+		for diverted, want := range map[bool]string{false: "auth:" + value, true: "auth:"} {
+			divert.Store(diverted)
+			a, err := e.Call(t.Context(), nil)
+			require.NoError(t, err)
+			assert.Equal(t, want, string(a.Body))
+			assert.Equal(t, !diverted, a.RequestHeader.Get("Authorization") == "REDACTED", "it tells what was sent")
+		}
 	}
 }
 
@@ -427,6 +468,7 @@ func TestEndpointsShareAClient(t *testing.T) {
 	a, err := second.Call(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Equal(t, "PUT/bBearer k", string(a.Body))
+	assert.Equal(t, "REDACTED", a.RequestHeader.Get("Authorization"), "the client's signature too")
 	assert.Equal(t, "PUT", a.Method)
 }
 
@@ -571,6 +613,7 @@ func TestEndpointConfigProblems(t *testing.T) {
 	type config = httpclient.EndpointConfig
 	key := httpclient.NewSecret(canary)
 	client := newClient(t, nil)
+	strict := gated(t, &httpclient.Gate{Deny: []string{"h.example"}}, nil)
 	for _, tc := range []struct {
 		name   string
 		config config
@@ -584,6 +627,11 @@ func TestEndpointConfigProblems(t *testing.T) {
 		{"another scheme", config{BaseURL: "ftp://h"}, "BaseURL", "its scheme is neither"},
 		{"no host", config{BaseURL: "http:///v1"}, "BaseURL", "has no host"},
 		{"a port alone", config{BaseURL: "http://:80/v1"}, "BaseURL", "has no host"},
+		{"a port too high", config{BaseURL: "http://127.0.0.1:99999"}, "BaseURL", "its port is none"},
+		{"no port", config{BaseURL: "http://h:0"}, "BaseURL", "its port is none"},
+		{"refused by the gate", config{BaseURL: "http://h.example", Config: httpclient.Config{Gate: &httpclient.Gate{}}}, "BaseURL", `is refused by the rule "scheme"`},
+		{"refused by the client's gate", config{BaseURL: "https://h.example", Client: strict}, "BaseURL", `is refused by the rule "denied"`},
+		{"a gate that is none", config{Config: httpclient.Config{Gate: &httpclient.Gate{Ports: []uint16{0}}}}, "Gate.Ports", "is no port"},
 		{"a user", config{BaseURL: "http://u:" + canary + "@h"}, "BaseURL", "has a user"},
 		{"a fragment", config{BaseURL: "http://h#x"}, "BaseURL", "has a fragment"},
 		{"an empty fragment", config{BaseURL: "http://h#"}, "BaseURL", "has a fragment"},
@@ -601,6 +649,7 @@ func TestEndpointConfigProblems(t *testing.T) {
 		{"provider misspelt", config{Provider: "opnai"}, "Provider", "did you mean openai"},
 		{"provider unknown", config{Provider: "zzzzzzzzzz"}, "Provider", "is no provider of the presets; want"},
 		{"lower case", config{Method: "post"}, "Method", "upper case"},
+		{"a method of proxies", config{Method: "CONNECT"}, "Method", "is for proxies"},
 		{"no method", config{Method: "GET /"}, "Method", "no method of HTTP"},
 		{"content type", config{ContentType: "json;;"}, "ContentType", "no media type"},
 		{"auth unknown", config{Auth: "baerer", Secret: key}, "Auth", "did you mean bearer?"},
@@ -610,6 +659,10 @@ func TestEndpointConfigProblems(t *testing.T) {
 		{"header without", config{Auth: "header", AuthHeader: "X-Key"}, "Secret", "is missing"},
 		{"header without a name", config{Auth: "header", Secret: key}, "AuthHeader", "is missing"},
 		{"header with a bad name", config{AuthHeader: "x y", Secret: key}, "AuthHeader", "no name of a header"},
+		{"header of net/http", config{AuthHeader: "content-length", Secret: key}, "AuthHeader", "no header for a secret"},
+		{"header of the endpoint", config{AuthHeader: "Content-Type", Secret: key}, "AuthHeader", "no header for a secret"},
+		{"header of the connection", config{AuthHeader: "Proxy-Authorization", Secret: key}, "AuthHeader", "no header for a secret"},
+		{"header that is shown", config{AuthHeader: "Accept", Secret: key}, "AuthHeader", "no header for a secret"},
 		{"bearer, and a name", config{Auth: "bearer", AuthHeader: "x", Secret: key}, "AuthHeader", "contradicts Auth"},
 		{"variable not set", config{Secret: httpclient.SecretFromEnv("HEADRACE_NO_SUCH")}, "Secret", `the environment variable "HEADRACE_NO_SUCH" is not set`},
 		{"secret with a line break", config{Secret: httpclient.NewSecret(canary + "\n")}, "Secret", "it begins or ends with white space"},
@@ -624,6 +677,9 @@ func TestEndpointConfigProblems(t *testing.T) {
 		{"content type twice", config{Headers: map[string]string{"Content-type": "x"}}, "Headers[Content-type]", "ContentType"},
 		{"one key for all", config{Headers: map[string]string{"Idempotency-Key": "x"}}, "Headers[Idempotency-Key]", "IdempotencyKeys"},
 		{"length", config{Headers: map[string]string{"content-length": "1"}}, "Headers[content-length]", "net/http"},
+		{"one id for all", config{Headers: map[string]string{"x-correlation-id": "1"}}, "Headers[x-correlation-id]", "the same for all calls"},
+		{"a run", config{Headers: map[string]string{"X-Run-Id": "1"}}, "Headers[X-Run-Id]", "Config.RunID"},
+		{"of the connection", config{Headers: map[string]string{"Upgrade": "h2c"}}, "Headers[Upgrade]", "is for the connection"},
 		{"host", config{Headers: map[string]string{"host": "h"}}, "Headers[host]", "net/http"},
 		{"negative timeout", config{Timeout: -1}, "Timeout", "want a positive duration"},
 		{"negative retries", config{Retries: -1}, "Retries", "want at least 1"},
@@ -636,6 +692,7 @@ func TestEndpointConfigProblems(t *testing.T) {
 		{"client and config", config{Client: client, Config: httpclient.Config{NoIDs: true}}, "Config", "contradicts Client"},
 		{"client and secret", config{Client: client, Secret: key}, "Secret", "contradicts Client"},
 		{"client and auth", config{Client: client, Auth: "bearer"}, "Auth", "contradicts Client"},
+		{"client and header", config{Client: client, AuthHeader: "X-Api-Key"}, "AuthHeader", "contradicts Client"},
 		{"client and timeout", config{Client: client, Timeout: 1}, "Timeout", "contradicts Client"},
 		{"client and retries", config{Client: client, Retries: 1}, "Retries", "contradicts Client"},
 		{"client and limit", config{Client: client, MaxResponse: 1}, "MaxResponse", "contradicts Client"},
@@ -668,6 +725,12 @@ httpclient.Endpoint "chat": Timeout: -1ns; want a positive duration, or 0 for th
 		func(http.RoundTripper) http.RoundTripper { return nil },
 	}}})
 	assert.ErrorContains(t, err, "Wrap[0]")
+	again := httpclient.Retry(retry.Policy{MaxAttempts: 2})
+	_, err = httpclient.NewEndpoint(config{BaseURL: "http://h", Retries: 1, Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{again}}})
+	assert.ErrorContains(t, err, "is a second Retry")
+	e, err := httpclient.NewEndpoint(config{BaseURL: "http://h", Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{again}}})
+	require.NoError(t, err)
+	require.NoError(t, e.Close())
 }
 
 func TestAnswerDecode(t *testing.T) {

@@ -22,6 +22,8 @@ func parseBase(text string) (base *url.URL, problem string) {
 		return nil, "its scheme is neither https nor http; " + want
 	case u.Hostname() == "":
 		return nil, "has no host; " + want
+	case port(u) == 0:
+		return nil, "its port is none; want 1 to 65535, or leave it out"
 	case u.User != nil:
 		return nil, "has a user in it; put that into Secret, with AuthHeader \"Authorization\""
 	case u.Fragment != "" || strings.Contains(text, "#"):
@@ -69,4 +71,13 @@ func join(base *url.URL, path string) (*url.URL, error) {
 // unescaped reports whether there is something in text that no URL has in it as it is.
 func unescaped(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+// port is 0 if it is none.
+func port(u *url.URL) uint16 {
+	n, ok := portOf(u)
+	if !ok {
+		return 0
+	}
+	return n
 }

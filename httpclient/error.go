@@ -30,7 +30,8 @@ type Error struct {
 	Header     http.Header `json:"-"` // of the answer, for CodeStatus; may hold secrets of the other side
 	Body       []byte      `json:"-"` // its first 64 KiB, for CodeStatus; may hold what was sent
 
-	cause error
+	cause  error
+	waited time.Duration // until the first attempt
 }
 
 // Error says what failed, where and after how long, in one line.
@@ -40,7 +41,9 @@ func (e *Error) Error() string {
 	if e.StatusCode != 0 {
 		fmt.Fprintf(&b, ": status %d", e.StatusCode)
 	}
-	fmt.Fprintf(&b, " (phase %s, attempt %d, after %s)", e.Phase, e.Attempt, e.Elapsed.Round(time.Microsecond))
+	if e.Attempt > 0 || e.Elapsed > 0 { // otherwise it is of an answer that another client got
+		fmt.Fprintf(&b, " (phase %s, attempt %d, after %s)", e.Phase, e.Attempt, e.Elapsed.Round(time.Microsecond))
+	}
 	if e.cause != nil {
 		fmt.Fprintf(&b, ": %v", e.cause)
 	}

@@ -141,6 +141,25 @@ func TestEventOfACachedAnswer(t *testing.T) {
 	assert.Equal(t, int64(4), e.Request.Received)
 }
 
+// A cache may answer for a server that cannot be reached: the attempt counts, and nothing went to the wire.
+func TestEventOfAnAnswerKeptForAServerThatIsDown(t *testing.T) {
+	var told requests
+	c := newClient(t, func(c *httpclient.Config) {
+		c.Observer = &told
+		c.Cache = func(next http.RoundTripper) http.RoundTripper {
+			return tripper(func(r *http.Request) (*http.Response, error) {
+				if resp, err := next.RoundTrip(r); err == nil {
+					return resp, nil
+				}
+				return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("kept"))}, nil
+			})
+		}
+	})
+	assert.Equal(t, "kept", do(t, c, request(t, "GET", "http://127.0.0.1:1", nil)))
+	assert.True(t, told.one(t).Request.Cached)
+	assert.Equal(t, 1, told.one(t).Attempt)
+}
+
 // Two attempts of a round tripper above the wire are one event, and so are two of net/http itself.
 func TestEventCountsEveryAttempt(t *testing.T) {
 	t.Run("of a round tripper", func(t *testing.T) {

@@ -3,6 +3,7 @@ package httpclient
 import (
 	"context"
 	"net"
+	"time"
 )
 
 // InMemory makes every connection of c a pipe to a function that serves it, which works inside of testing/synctest.
@@ -15,6 +16,11 @@ func (c *Client) InMemory(serve func(net.Conn)) {
 			defer func() { _ = far.Close() }()
 			serve(far)
 		}()
-		return c.conns.keep(near)
+		conn, err := c.conns.keep(near)
+		if err != nil {
+			return nil, err
+		}
+		attemptOf(ctx).greet(conn, time.Now().Add(c.config.Timeouts.Connect))
+		return conn, nil
 	}
 }

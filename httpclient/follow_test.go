@@ -189,6 +189,33 @@ func TestFollowCarriesNoCredentialsAway(t *testing.T) {
 	}
 }
 
+// Trailers go where the body goes, and not to other origins, nor back from there.
+func TestFollowSendsNoTrailersAway(t *testing.T) {
+	var atA, atB seen
+	routesA, routesB := map[string]string{}, map[string]string{}
+	a, b := script(t, &atA, http.StatusTemporaryRedirect, routesA), script(t, &atB, http.StatusTemporaryRedirect, routesB)
+	routesA["/start"], routesB["/there"] = b.URL+"/there", a.URL+"/back"
+	c := gated(t, gateTo(t, a.URL, b.URL), func(c *httpclient.Config) {
+		c.Wrap = []func(http.RoundTripper) http.RoundTripper{func(next http.RoundTripper) http.RoundTripper {
+			return tripper(func(r *http.Request) (*http.Response, error) {
+				r = r.Clone(r.Context())
+				r.Trailer = http.Header{"X-Wrapped": {canary}}
+				return next.RoundTrip(r)
+			})
+		}}
+	})
+	req := request(t, "POST", a.URL+"/start", strings.NewReader("text"))
+	req.ContentLength = -1 // only a body in chunks has trailers
+	_, _, err := follow(t, c, req, httpclient.Follow{BodyToOthers: true})
+	require.NoError(t, err)
+	require.Len(t, atA.all, 2)
+	require.Len(t, atB.all, 1)
+	assert.Equal(t, canary, atA.all[0].Trailer.Get("X-Wrapped"))
+	assert.Equal(t, []string{"text", "text"}, append(atA.got[1:], atB.got...))
+	assert.Empty(t, atB.all[0].Trailer)
+	assert.Empty(t, atA.all[1].Trailer, "bare on the way back")
+}
+
 // A server that sends on what it was given.
 func TestFollowRepeatsNoSecret(t *testing.T) {
 	secret := canary + "-bearer"

@@ -72,9 +72,28 @@ func (g Gate) validate(problems *invalid.Problems) {
 			}
 		}
 	}
+	usable := true
 	for _, prefix := range g.AllowPrefixes {
 		if !prefix.IsValid() || prefix.Addr().Is4In6() {
 			problems.Addf("Gate.AllowPrefixes", "%v; want such as 10.1.0.0/16 or fd00::/8", prefix)
+			usable = false
+		}
+	}
+	if usable {
+		g.validateAllow(problems)
+	}
+}
+
+// validateAllow finds hosts that can never pass.
+func (g Gate) validateAllow(problems *invalid.Problems) {
+	guard := newGate(g, nil).guard
+	for _, host := range g.Allow {
+		ip, err := netip.ParseAddr(host)
+		switch {
+		case matches(g.Deny, host):
+			problems.Addf("Gate.Allow", "%q is in Gate.Deny too, which wins; leave it out of one of them", host)
+		case err == nil && validPattern(host) && guard.SafeAddr(ip) != nil:
+			problems.Addf("Gate.Allow", "%q is %s", host, notPublic)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"code.dny.dev/ssrf"
 )
@@ -16,12 +15,6 @@ import (
 const (
 	schemeHTTP  = "http"
 	schemeHTTPS = "https"
-
-	portHTTP  = 80
-	portHTTPS = 443
-
-	maxHost  = 253 // RFC 1035, section 2.3.4, as text
-	maxLabel = 63
 )
 
 // gate is a Gate that is ready to judge. It is not changed any more.
@@ -57,28 +50,6 @@ func newGate(g Gate, proxies map[string]*url.URL) *gate {
 		guard: ssrf.New(ssrf.WithPorts(ports...), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...),
 			ssrf.WithDeniedV4Prefixes(azure)),
 	}
-}
-
-// refused is the error of a call that the gate refuses, or nil.
-func (c *call) refused() error {
-	if c.client.gate == nil {
-		return nil
-	}
-	if err := c.client.gate.checkRequest(c.req); err != nil {
-		return c.fail(CodeUnsent, PhasePrepare, err, nil)
-	}
-	return nil
-}
-
-// judged asks the gate again: Config.Wrap and Config.Sign may have changed the request.
-func (a *attempt) judged() error {
-	if a.call.client.gate == nil {
-		return nil
-	}
-	if h := a.call.hop; h != nil {
-		h.sent(a.req)
-	}
-	return a.call.client.gate.checkRequest(a.req)
 }
 
 // checkRequest judges the Host of req too: a proxy goes by that.
@@ -135,52 +106,6 @@ func (g *gate) allowsPort(scheme string, port uint16) bool {
 		return port == defaultPort(scheme)
 	}
 	return slices.Contains(g.Ports, port)
-}
-
-// parseHost returns the host of u as it is compared, lower case and without
-// a dot at the end. ip is valid if it is an address. ok is false for what could
-// be read as another host by somebody else.
-func parseHost(u *url.URL) (host string, ip netip.Addr, ok bool) {
-	if u.Opaque != "" || len(u.Hostname()) > maxHost+1 || strings.ContainsFunc(u.Host, notASCII) {
-		return "", ip, false
-	}
-	if strings.HasPrefix(u.Host, "[") {
-		ip, err := netip.ParseAddr(u.Hostname())
-		return ip.String(), ip, err == nil && ip.Is6() && ip.Zone() == ""
-	}
-	host = strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	last := ""
-	for label := range strings.SplitSeq(host, ".") {
-		if label == "" || len(label) > maxLabel || strings.ContainsFunc(label, notInName) {
-			return "", ip, false
-		}
-		last = label
-	}
-	if numeric(last) { // the URL standard reads such a host as IPv4 in whatever notation
-		ip, err := netip.ParseAddr(host)
-		return host, ip, err == nil
-	}
-	return host, ip, true
-}
-
-// notASCII is judged before the case is changed: the lower case of some letters is ASCII.
-func notASCII(r rune) bool { return r > unicode.MaxASCII }
-
-func notInName(r rune) bool {
-	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-' && r != '_'
-}
-
-func numeric(label string) bool {
-	digits, base := label, 10
-	if hex, ok := strings.CutPrefix(label, "0x"); ok {
-		digits, base = hex, 16
-	}
-	for _, r := range digits {
-		if (r < '0' || r > '9') && (base == 10 || r < 'a' || r > 'f') {
-			return false
-		}
-	}
-	return true
 }
 
 func matches(patterns []string, host string) bool {

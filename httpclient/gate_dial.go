@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net"
 	"net/url"
-	"strings"
 	"syscall"
 
 	"code.dny.dev/ssrf"
@@ -25,7 +24,7 @@ func (c Config) dial(dialer *net.Dialer, conns *connections) dialFunc {
 	judged.Control = g.control
 	guarded := dialWith(&judged, conns)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if g.proxies[address] {
+		if g.proxies[canonicalAddress(address)] {
 			return open(ctx, network, address)
 		}
 		return guarded(ctx, network, address)
@@ -56,7 +55,7 @@ func proxyAddresses(proxies map[string]*url.URL) map[string]bool {
 		if port == "" {
 			port = "1080" // socks5
 		}
-		found[net.JoinHostPort(strings.ToLower(proxy.Hostname()), port)] = true
+		found[net.JoinHostPort(canonicalHost(proxy.Hostname()), port)] = true
 	}
 	return found
 }

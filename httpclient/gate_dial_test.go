@@ -143,3 +143,23 @@ func TestGateWithAProxy(t *testing.T) {
 	c = gated(t, gate, func(c *httpclient.Config) { c.Proxies = map[string]*url.URL{"api.example.com": u} })
 	assert.Equal(t, httpclient.RuleProxy, ruleOf(t, get(t, c, proxy.URL)))
 }
+
+// A proxy is the same one with a dot at its end and in capitals, and so is a host.
+func TestGateKnowsAProxyByAnyName(t *testing.T) {
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "proxy for "+r.URL.Host) })
+	_, port, err := net.SplitHostPort(proxy.Listener.Addr().String())
+	require.NoError(t, err)
+	gate := &httpclient.Gate{Schemes: []string{"http"}, Ports: append(gateTo(t, proxy.URL).Ports, 80), Allow: []string{"localhost", "api.example.com"}}
+	for _, name := range []string{"localhost", "localhost.", "LOCALHOST"} {
+		c := gated(t, gate, func(c *httpclient.Config) {
+			c.Proxies = map[string]*url.URL{"api.example.com": {Scheme: "http", Host: name + ":" + port}}
+			c.Resolver = resolver(t, "127.0.0.1")
+		})
+		for _, asked := range []string{"localhost", "localhost.", "LOCALHOST", "LOCALHOST."} {
+			assert.Equal(t, httpclient.RuleProxy, ruleOf(t, get(t, c, "http://"+asked+":"+port)), "%s as %s", name, asked)
+		}
+		for _, host := range []string{"api.example.com", "API.example.com."} {
+			assert.Equal(t, "proxy for "+host, do(t, c, request(t, "GET", "http://"+host+"/", nil)), "which is dialled unjudged")
+		}
+	}
+}

@@ -38,7 +38,7 @@ func TestGate(t *testing.T) {
 	both := httpclient.Gate{Schemes: []string{"http", "https"}}
 	ports := httpclient.Gate{Ports: []uint16{443, 8443}}
 	listed := httpclient.Gate{
-		Allow: []string{"api.example.com", ".cdn.example.com", "vault", "8.8.8.8", "2606:4700::1", "10.0.0.1"},
+		Allow: []string{"api.example.com", ".cdn.example.com", "vault", "8.8.8.8", "2606:4700::1"},
 		Deny:  []string{"bad.cdn.example.com", ".evil.cdn.example.com"},
 	}
 	denies := httpclient.Gate{Deny: []string{"example.com", "xn--mnchen-3ya.example", "8.8.8.8", "2606:4700::1"}}
@@ -230,7 +230,6 @@ func TestGate(t *testing.T) {
 		{listed, "https://8.8.8.8/", passes},
 		{listed, "https://8.8.4.4/", httpclient.RuleNotAllowed},
 		{listed, "https://[2606:4700:0:0::1]/", passes},
-		{listed, "https://10.0.0.1/", httpclient.RuleAddress}, // being listed makes nothing public
 		{denies, "https://example.com/", httpclient.RuleDenied},
 		{denies, "https://EXAMPLE.com./", httpclient.RuleDenied},
 		{denies, "https://sub.example.com/", passes},
@@ -295,6 +294,34 @@ func TestGateValidate(t *testing.T) {
 	assert.Error(t, bad.Check(&url.URL{Scheme: "https", Host: "h.example"}))
 	_, err = httpclient.New(httpclient.Config{Gate: &bad})
 	assert.ErrorContains(t, err, "Gate.Ports")
+}
+
+// What is allowed and can never pass is a mistake.
+func TestGateContradictions(t *testing.T) {
+	inside := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	for _, tc := range []struct {
+		gate httpclient.Gate
+		says string // "": nothing
+	}{
+		{httpclient.Gate{Allow: []string{"a.example"}, Deny: []string{"a.example"}}, `"a.example" is in Gate.Deny too`},
+		{httpclient.Gate{Allow: []string{"a.b.example"}, Deny: []string{".example"}}, `"a.b.example" is in Gate.Deny too`},
+		{httpclient.Gate{Allow: []string{".b.example"}, Deny: []string{".example"}}, `".b.example" is in Gate.Deny too`},
+		{httpclient.Gate{Allow: []string{"8.8.8.8"}, Deny: []string{"8.8.8.8"}}, `"8.8.8.8" is in Gate.Deny too`},
+		{httpclient.Gate{Allow: []string{".example"}, Deny: []string{".b.example", "example"}}, ""},
+		{httpclient.Gate{Allow: []string{"10.0.0.1"}}, `"10.0.0.1" is not a public address`},
+		{httpclient.Gate{Allow: []string{"::1"}, AllowPrefixes: inside}, `"::1" is not a public address`},
+		{httpclient.Gate{Allow: []string{"10.0.0.1"}, AllowPrefixes: inside}, ""},
+	} {
+		err := tc.gate.Validate()
+		if tc.says == "" {
+			assert.NoError(t, err)
+			continue
+		}
+		var field *httpclient.FieldError
+		require.ErrorAs(t, err, &field, "%+v", tc.gate)
+		assert.Equal(t, "Gate.Allow", field.Field)
+		assert.Contains(t, field.Problem, tc.says)
+	}
 }
 
 // outside is the judge of addresses that the gate does not use.

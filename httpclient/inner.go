@@ -14,11 +14,27 @@ func (i *inner) RoundTrip(req *http.Request) (*http.Response, error) {
 		c = newCall(i.client, req)
 		c.ended.Store(true) // no call of the user's, no event
 	}
-	return newAttempt(c, req).run() //nolint:contextcheck // the attempt's request has the context
+	resp, err := newAttempt(c, req).run() //nolint:contextcheck // the attempt's request has the context
+	if resp != nil {
+		resp.Request = req // and not the one that was signed
+	}
+	return resp, err
 }
 
 // run goes through everything, and ends the attempt unless there is a body to read.
 func (a *attempt) run() (*http.Response, error) {
+	panicked := true
+	defer func() {
+		if panicked { // in Config.Sign, the breaker or Request.GetBody; the call catches it
+			a.end(errOver)
+		}
+	}()
+	resp, err := a.exchange()
+	panicked = false
+	return resp, err
+}
+
+func (a *attempt) exchange() (*http.Response, error) {
 	if err := a.prepare(); err != nil {
 		closeBody(a.req)
 		return nil, a.fail(err)
@@ -34,9 +50,15 @@ func (a *attempt) run() (*http.Response, error) {
 	}
 	a.call.firstByte.Store(int64(a.call.elapsed()))
 	a.judge(resp)
-	if resp.StatusCode == http.StatusSwitchingProtocols || resp.Body == http.NoBody {
-		a.end(nil) // net/http is done with it; what follows a 101 is the caller's
-	} else {
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		if conn := a.conn.Load(); conn != nil {
+			conn.unbounded() // what follows is the caller's
+		}
+		a.end(nil)
+	case resp.Body == http.NoBody:
+		a.end(nil) // net/http is done with it
+	default:
 		resp.Body = a.bounded(resp)
 	}
 	return resp, nil
@@ -51,22 +73,28 @@ func (a *attempt) prepare() error {
 		return err
 	}
 	if a.call.hop.isForeign() {
-		return a.strip()
-	}
-	sign := a.call.client.config.Sign
-	if sign == nil {
-		return a.judged()
-	}
-	signed := false
-	defer func() {
-		if !signed { // it panicked, which the call catches
-			a.end(errOver)
+		if err := a.strip(); err != nil {
+			return err
 		}
-	}()
-	err := sign(a.req)
-	signed = true
-	if err != nil {
+	} else if sign := a.call.client.config.Sign; sign != nil {
+		if err := sign(a.req); err != nil {
+			return unsent(err)
+		}
+	}
+	return a.sendable()
+}
+
+// sendable judges the request as it goes to the wire: Config.Wrap and Config.Sign may have changed it.
+func (a *attempt) sendable() error {
+	if err := a.judged(); err != nil {
 		return err
 	}
-	return a.judged()
+	if err := writable(a.req); err != nil {
+		return err
+	}
+	if err := a.call.tooLong(a.req); err != nil {
+		return err
+	}
+	a.boundUpload()
+	return nil
 }

@@ -2,6 +2,7 @@ package httpclient
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net/http"
@@ -205,6 +206,8 @@ func TestClassifyTheRest(t *testing.T) {
 		{PhaseHeader, streamError{Code: h2InadequateSecurity}, CodeTLS},
 		{PhaseHeader, streamError{Code: h2Protocol}, CodeProtocol},
 		{PhaseHeader, streamError{Code: 7}, CodeRead},
+		{PhaseHeader, tls.AlertError(40), CodeTLS},
+		{PhaseHeader, tls.RecordHeaderError{Msg: "no TLS"}, CodeTLS},
 		{PhasePrepare, ErrClosed, CodeUnsent},
 		{PhaseConnect, ErrClosed, CodeUnsent},
 		{PhaseTLS, ErrClosed, CodeUnsent},
@@ -247,7 +250,7 @@ func TestTransportSettings(t *testing.T) {
 		config Config
 		http2  bool
 	}{{Config{}, true}, {Config{NoHTTP2: true}, false}} {
-		tr := newTransport(tc.config.withDefaults(), newConnections())
+		tr := newTransport(tc.config.withDefaults(), newConnections(time.Minute))
 		assert.Equal(t, tc.http2, tr.Protocols.HTTP2())
 		assert.True(t, tr.Protocols.HTTP1())
 		assert.Equal(t, tc.http2, tr.ForceAttemptHTTP2)

@@ -2,7 +2,6 @@ package httpclient
 
 import (
 	"errors"
-	"io"
 	"net/http"
 )
 
@@ -26,7 +25,7 @@ func (o *outer) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, o.refuse(c, err)
 	}
-	if err := c.uploadTooLong(); err != nil {
+	if err := c.tooLong(c.req); err != nil {
 		closeBody(req)
 		return nil, o.refuse(c, c.fail(CodeBodyLimit, PhasePrepare, err, nil))
 	}
@@ -36,17 +35,17 @@ func (o *outer) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	c.status, c.proto = resp.StatusCode, resp.Proto
 	c.answered.Store(true)
-	if o.client.config.FailOnRedirect && c.hop == nil && redirects(resp) {
+	if c.hop == nil && redirects(resp) && (o.client.config.FailOnRedirect || leadsNowhere(c.req, resp)) {
 		_ = resp.Body.Close() // nobody reads it
 		failed := c.fail(CodeRedirect, PhaseBody, nil, nil)
 		failed.StatusCode = resp.StatusCode
 		return nil, o.refuse(c, failed)
 	}
+	resp.Request = c.req // and not the one with the credentials
 	switch {
-	case resp.StatusCode == http.StatusSwitchingProtocols:
-		c.end(nil) // what follows is no body, and has to stay an io.Writer
-	case resp.Body == nil || resp.Body == http.NoBody:
-		c.end(nil)
+	case resp.StatusCode == http.StatusSwitchingProtocols, resp.Body == nil, resp.Body == http.NoBody:
+		resp.Request = c.known()
+		c.end(nil) // what follows a 101 is no body, and has to stay an io.Writer
 	default:
 		c.body = callBody{resp.Body, c}
 		resp.Body = &c.body
@@ -60,7 +59,6 @@ func (o *outer) send(c *call) (resp *http.Response, err error) {
 	if _, direct := o.next.(*inner); direct { // nobody in between sees the request, so one copy of it is enough
 		a := newAttempt(c, c.req)
 		c.dress(a.req)
-		c.boundUpload(a.req)
 		return a.run()
 	}
 	return checked(o.next.RoundTrip(c.outgoing()))
@@ -84,31 +82,14 @@ func redirects(resp *http.Response) bool {
 	}
 }
 
+// leadsNowhere is for what http.Client would make an error of, which nobody could tell whose it is.
+func leadsNowhere(req *http.Request, resp *http.Response) bool {
+	_, err := req.URL.Parse(resp.Header.Get("Location"))
+	return err != nil
+}
+
 func closeBody(req *http.Request) {
 	if req.Body != nil {
 		_ = req.Body.Close() // a RoundTripper has to, and cannot report it
 	}
-}
-
-// callBody ends the call when its body ends, wherever that came from.
-type callBody struct {
-	io.ReadCloser
-	call *call
-}
-
-func (b *callBody) Read(p []byte) (int, error) {
-	n, err := b.call.receive(b.ReadCloser.Read(p))
-	switch {
-	case err == io.EOF: //nolint:errorlint // the bare one is the end; an *Error may have it for its cause
-		b.call.end(nil)
-	case err != nil:
-		b.call.end(err)
-	}
-	return n, err
-}
-
-func (b *callBody) Close() error {
-	err := b.ReadCloser.Close()
-	b.call.end(nil)
-	return err
 }

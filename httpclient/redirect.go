@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 const (
@@ -13,24 +11,7 @@ const (
 
 	// maxLocation is what RFC 9110, section 4.1, asks everybody to take.
 	maxLocation = 8000
-	// minCarried is how long a credential is at least that is looked for in a Location.
-	minCarried = 8
 )
-
-func portOf(u *url.URL) (port uint16, ok bool) {
-	if u.Port() == "" {
-		return defaultPort(u.Scheme), true
-	}
-	n, err := strconv.ParseUint(u.Port(), 10, 16)
-	return uint16(n), err == nil
-}
-
-func defaultPort(scheme string) uint16 {
-	if scheme == schemeHTTP {
-		return portHTTP
-	}
-	return portHTTPS
-}
 
 // walk is where a chain of redirects is, without a request or a clock.
 type walk struct {
@@ -122,37 +103,5 @@ func (w *walk) rewrite(status int) {
 	case status == http.StatusSeeOther,
 		(status == http.StatusMovedPermanently || status == http.StatusFound) && w.method == http.MethodPost:
 		w.method, w.body = http.MethodGet, false
-	}
-}
-
-// carries reports whether u has one of the secrets in it, escaped or not.
-func carries(u *url.URL, secrets []string) bool {
-	text := u.String()
-	plain, err := url.QueryUnescape(text)
-	return slices.ContainsFunc(secrets, func(secret string) bool {
-		return len(secret) >= minCarried && (strings.Contains(text, secret) || err == nil && strings.Contains(plain, secret))
-	})
-}
-
-// bare returns what another origin may see of h.
-func bare(h http.Header) http.Header {
-	kept := make(http.Header, len(h))
-	for name, values := range h {
-		switch name {
-		case "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Language", "Content-Type",
-			"If-Range", "Range", "User-Agent", correlationHeader, runHeader:
-			kept[name] = values
-		}
-	}
-	return kept
-}
-
-// withoutBody drops what describes a body that is not sent any more.
-func withoutBody(h http.Header) {
-	for _, name := range []string{
-		"Content-Digest", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length", "Content-Location",
-		"Content-Md5", "Content-Range", "Content-Type", "Digest", "Expect", "Repr-Digest", "Trailer", "Transfer-Encoding",
-	} {
-		h.Del(name)
 	}
 }

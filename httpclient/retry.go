@@ -47,8 +47,8 @@ const (
 // Before a wait up to 64 KiB of the answer are read, so that the connection can be used
 // again; if the wait is broken off, what is longer ends with io.ErrUnexpectedEOF.
 //
-// An error of the breaker, of Config.Sign, of the context, or of a limit of
-// the Config is final. A p or an option that cannot be used is an error of New; with another client, of every
+// An error of the breaker, of Config.Sign, of the request's own body, of the context, or of a limit of
+// the Config is final, and so is a proxy's refusal with 4xx, but 408 and 429. A p or an option that cannot be used is an error of New; with another client, of every
 // request. The round tripper is safe for concurrent use, changes no request, and works with any http.Client.
 func Retry(p retry.Policy, opts ...RetryOption) func(next http.RoundTripper) http.RoundTripper {
 	r := retrier{policy: p, maxWait: defaultRetryMaxWait, maxAfter: defaultRetryAfter}

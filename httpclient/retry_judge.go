@@ -75,7 +75,10 @@ func outcomeOfError(err error) replay.Outcome {
 	if !ok {
 		return replay.OfError(err, neverDialled(err))
 	}
-	if slices.Contains([]Code{CodeCanceled, CodeUnsent, CodeBodyLimit, CodeRedirect, CodeStatus}, failed.Code) {
+	if slices.Contains([]Code{CodeCanceled, CodeUnsent, CodeUpload, CodeBodyLimit, CodeRedirect, CodeStatus}, failed.Code) {
+		return replay.Final
+	}
+	if p, ok := errors.AsType[*proxyError](err); ok && p.final() {
 		return replay.Final
 	}
 	if failed.Phase == PhasePrepare || errors.Is(err, ErrClosed) || isA[*resentError](err) { // net/http has resent that one itself

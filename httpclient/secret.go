@@ -10,8 +10,8 @@ import (
 )
 
 // Secret is a credential that is never printed and never marshalled: fmt with
-// any verb, log/slog, JSON, gob and whatever else asks for text get
-// "REDACTED", or nothing where there is no secret. That holds for structs that have one in an
+// any verb, log/slog, JSON and whatever else asks for text get
+// "REDACTED", or nothing where there is no secret; gob refuses it. That holds for structs that have one in an
 // unexported field too, where fmt shows the address of a function.
 //
 // The zero Secret is none. A Secret is safe for concurrent use if its source is. Secrets
@@ -94,7 +94,7 @@ func (s Secret) Format(f fmt.State, verb rune) {
 	_, _ = f.Write([]byte(text)) // fmt keeps the error
 }
 
-// MarshalText is what JSON, gob, XML and YAML get. There is no way back.
+// MarshalText is what JSON, XML and YAML get. There is no way back.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // LogValue is what log/slog gets.

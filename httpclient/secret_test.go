@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"testing"
 
@@ -35,7 +36,7 @@ func shows(t *testing.T, x any) string {
 	asXML, _ := xml.Marshal(x)
 	all.Write(asJSON)
 	all.Write(asXML)
-	_ = gob.NewEncoder(&all).Encode(x)
+	_ = gob.NewEncoder(&all).Encode(x) // which refuses a secret
 	slog.New(slog.NewJSONHandler(&all, nil)).Info("m", "x", x)
 	slog.New(slog.NewTextHandler(&all, nil)).Info("m", "x", x)
 	assert.ObjectsAreEqual(x, nil)
@@ -116,6 +117,7 @@ func TestSecretText(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, `{"s":"REDACTED","m":{"a":"REDACTED"}}`, string(text))
 	assert.Error(t, json.Unmarshal(text, &document{}), "what was marshalled is not taken for a secret")
+	assert.ErrorContains(t, gob.NewEncoder(io.Discard).Encode(document{S: s}), "no exported fields", "gob has no text to get")
 	assert.True(t, none.IsZero())
 	assert.True(t, httpclient.Secret{}.IsZero())
 	_, err = none.Reveal()

@@ -10,7 +10,10 @@ const maxKept = 64 << 10
 
 // CheckStatus returns nil if the status of resp is 2xx. Otherwise it reads up to 64 KiB of the body, closes it and
 // returns an *Error with CodeStatus, the header and that body. resp need not be from a Client.
-func CheckStatus(resp *http.Response) error {
+func CheckStatus(resp *http.Response) error { return checkStatus(resp, maxKept) }
+
+// checkStatus is CheckStatus that keeps most bytes of the body.
+func checkStatus(resp *http.Response, most int) error {
 	if resp.StatusCode >= http.StatusOK && resp.StatusCode < http.StatusMultipleChoices {
 		return nil
 	}
@@ -22,7 +25,7 @@ func CheckStatus(resp *http.Response) error {
 	}
 	failed.StatusCode, failed.Header = resp.StatusCode, resp.Header
 	if resp.Body != nil {
-		failed.Body, _ = io.ReadAll(io.LimitReader(resp.Body, maxKept)) // the status is the error
+		failed.Body, _ = io.ReadAll(io.LimitReader(resp.Body, int64(most))) // the status is the error
 		_ = resp.Body.Close()
 	}
 	return failed

@@ -21,19 +21,22 @@ const (
 
 // Timeouts bounds each phase of an attempt. The zero value means the defaults.
 type Timeouts struct {
-	// Connect is for looking the host up and connecting to it, all its addresses together. 0 means 10 s.
+	// Connect is for looking the host up and connecting to it, all its addresses together, and for what a proxy is
+	// asked before the request. 0 means 10 s.
 	Connect time.Duration
 	// TLS is for the handshake. 0 means 10 s.
 	TLS time.Duration
 	// Header is from when the request was sent until the answer's header is there. 0 means 5 min.
 	Header time.Duration
-	// BodyIdle is how long reading from a body may wait for the next piece; the time between two reads does not
-	// count. 0 means 2 min.
+	// BodyIdle is how long reading from a body may wait for the next piece, and over HTTP/1.1 sending one until it is
+	// taken; the time between two pieces does not count. Over HTTP/2 a connection that takes nothing for 15 s is given
+	// up, but a server that just leaves the stream's window shut is bound by Call alone. 0 means 2 min.
 	BodyIdle time.Duration
 	// Call is for the whole of an attempt: waiting for a connection, all of the above, and until the body is read and
 	// closed, with the caller's own time between the reads. It begins after Config.Wrap. 0 means 10 min.
 	Call time.Duration
-	// NoCall sets no bound to the whole of an attempt, for streams without end.
+	// NoCall sets no bound to the whole of an attempt, for streams without end. Then nothing bounds how long reading
+	// the request's own body may take.
 	NoCall bool
 }
 

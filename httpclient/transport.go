@@ -5,8 +5,6 @@ import (
 	"crypto/tls"
 	"net"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 )
 
@@ -27,6 +25,7 @@ func newTransport(c Config, conns *connections) *http.Transport {
 	return &http.Transport{
 		Proxy:                  c.proxy,
 		DialContext:            c.dial(dialer, conns),
+		OnProxyConnectResponse: refusedByProxy,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.RootCAs},
 		TLSHandshakeTimeout:    c.Timeouts.TLS,
 		ExpectContinueTimeout:  time.Second,
@@ -44,23 +43,27 @@ func newTransport(c Config, conns *connections) *http.Transport {
 	}
 }
 
-func (c Config) proxy(req *http.Request) (*url.URL, error) {
-	return c.Proxies[strings.ToLower(req.URL.Hostname())], nil
-}
-
 // dialWith tells the attempt that it dials: it costs less than the hooks of httptrace, which need a context and a
 // function each.
 func dialWith(d *net.Dialer, conns *connections) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if a := attemptOf(ctx); a != nil {
+		a, until := attemptOf(ctx), time.Now().Add(d.Timeout)
+		if a != nil {
 			a.reach(stepConnect)
 		}
 		ctx, done := conns.begin(ctx) // net/http goes on dialling for whoever comes next, also after the request is over
 		defer done()
-		conn, err := d.DialContext(ctx, network, address)
+		raw, err := d.DialContext(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return conns.keep(conn)
+		conn, err := conns.keep(raw)
+		if err != nil {
+			return nil, err
+		}
+		if a != nil {
+			a.greet(conn, until)
+		}
+		return conn, nil
 	}
 }

@@ -1,10 +1,13 @@
 package httpclient
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
+	"strings"
 	"sync/atomic"
 )
 
@@ -18,24 +21,32 @@ func (e *tooLongError) Error() string {
 	return fmt.Sprintf("the body is longer than Config.%s, %d bytes; raise it if that is meant", e.field, e.limit)
 }
 
-// uploadTooLong judges a body of known length by that, since net/http sends no more.
-func (c *call) uploadTooLong() error {
-	if limit := c.client.config.MaxRequest; c.req.Body != nil && c.req.ContentLength > limit {
+// tooLong judges the body of req by its length, if that is known: net/http sends no more.
+func (c *call) tooLong(req *http.Request) error {
+	if limit := c.client.config.MaxRequest; req.Body != nil && req.ContentLength > limit {
 		return &tooLongError{"MaxRequest", limit}
 	}
 	return nil
 }
 
-// boundUpload holds the body of req, if its length is unknown, to Config.MaxRequest.
-func (c *call) boundUpload(req *http.Request) {
-	if req.Body == nil || req.Body == http.NoBody || req.ContentLength > 0 {
+// boundUpload holds the body to its limit, and makes it one that can be closed at any time. What is in memory neither
+// waits nor fails; net/http knows it, and sends it with the header.
+func (a *attempt) boundUpload() {
+	req := a.req
+	if req.Body == nil || req.Body == http.NoBody || inMemory(req) {
 		return
 	}
-	limit := c.client.config.MaxRequest
-	tooLong := &tooLongError{"MaxRequest", limit}
+	length := req.ContentLength
+	if length == 0 {
+		length = -1 // as net/http has it
+	}
 	bound := func(body io.ReadCloser) io.ReadCloser {
-		c.upload.Store(0)
-		return &boundBody{ReadCloser: body, left: limit, tooLong: tooLong, count: c}
+		a.call.upload.Store(0)
+		b := &boundBody{ReadCloser: body, a: a, length: length, left: a.call.client.config.MaxRequest}
+		if length >= 0 {
+			b.left = length
+		}
+		return b
 	}
 	req.Body = bound(req.Body)
 	if again := req.GetBody; again != nil {
@@ -49,13 +60,31 @@ func (c *call) boundUpload(req *http.Request) {
 	}
 }
 
+// inMemory reports whether the body of req is all there, and as long as it says.
+func inMemory(req *http.Request) bool {
+	var body any = req.Body
+	if t := reflect.TypeOf(body); t.PkgPath() == "io" && strings.HasPrefix(t.Name(), "nopCloser") {
+		body = reflect.ValueOf(body).Field(0).Interface()
+	}
+	switch r := body.(type) {
+	case *bytes.Reader:
+		return int64(r.Len()) == req.ContentLength
+	case *bytes.Buffer:
+		return int64(r.Len()) == req.ContentLength
+	case *strings.Reader:
+		return int64(r.Len()) == req.ContentLength
+	default:
+		return false
+	}
+}
+
 // boundBody reads at most left bytes, and one more to see that there are more.
 type boundBody struct {
 	io.ReadCloser
-	left    int64
-	tooLong *tooLongError
-	count   *call
-	closed  atomic.Bool
+	a      *attempt
+	length int64 // as declared; -1: not
+	left   int64
+	closed atomic.Bool
 }
 
 // Close is safe at any time, and more than once.
@@ -66,27 +95,45 @@ func (b *boundBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// freeUpload closes a body that nobody knows the end of when the attempt is over before it: over HTTP/1.1 net/http
-// waits for the read that is under way, without any bound.
-func (a *attempt) freeUpload() (stop func() bool) {
-	b, streams := a.req.Body.(*boundBody)
-	if !streams {
-		return nil
+// freeUpload closes the body when the attempt is given up: over HTTP/1.1 net/http waits for the read that is under
+// way, without any bound. When the attempt just ends the rest may still be read: the answer came before all was sent.
+func (a *attempt) freeUpload() {
+	b, bound := a.req.Body.(*boundBody)
+	if !bound {
+		return
 	}
-	return context.AfterFunc(a.req.Context(), func() { _ = b.Close() })
+	ctx := a.req.Context()
+	context.AfterFunc(ctx, func() {
+		if context.Cause(ctx) != errOver { //nolint:errorlint // the bare one
+			_ = b.Close()
+		}
+	})
 }
 
 func (b *boundBody) Read(p []byte) (int, error) {
 	if b.left < 0 {
-		return 0, b.tooLong
+		return 0, b.over()
 	}
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
 	}
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
-		n, err = n-1, b.tooLong
+		n, err = n-1, b.over()
 	}
-	b.count.upload.Add(int64(n))
+	b.a.call.upload.Add(int64(n))
+	if err == io.EOF && b.length >= 0 && b.left > 0 { //nolint:errorlint // the bare one is the end
+		err = fmt.Errorf("the body is %d bytes shorter than Request.ContentLength, %d: %w", b.left, b.length, io.ErrUnexpectedEOF)
+	}
+	if err != nil && err != io.EOF && !b.closed.Load() && !isA[*tooLongError](err) { //nolint:errorlint // as above
+		b.a.own.CompareAndSwap(nil, &ownError{CodeUpload, err})
+	}
 	return n, err
+}
+
+func (b *boundBody) over() error {
+	if b.length < 0 {
+		return &tooLongError{"MaxRequest", b.a.call.client.config.MaxRequest}
+	}
+	return fmt.Errorf("the body is longer than Request.ContentLength, %d", b.length)
 }

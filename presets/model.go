@@ -7,20 +7,49 @@ import "strings"
 // "@", such as gpt-4o-2024-08-06, claude-haiku-4-5-20251001 or command-a-03-2025, or
 // "latest". Dots may be written as dashes, and a row such as claude-sonnet-4.x
 // stands for all of its versions. Case does not matter. The longest name wins.
+// What stands before a name is left out where there is no row with it: of models/gemini-2.5-flash,
+// of publishers/google/models/..., and of an ARN. OpenAI's ft:gpt-4o-2024-08-06:... draws on the quota of what it was tuned from.
 //
 // ok is false if there is no such row, and for one of KindUnavailable.
 func (t *Table) ForModel(provider, tier, model string) (p Profile, ok bool) {
 	rows := t.of(strings.ToLower(provider), strings.ToLower(tier))
-	for name := strings.ToLower(model); name != ""; name = unversioned(name) {
+	spelt := strings.ToLower(model)
+	row := rowOf(rows, spelt)
+	if name := bare(spelt); row == nil && name != spelt {
+		row = rowOf(rows, name)
+	}
+	if row == nil {
+		return Profile{}, false
+	}
+	return row.clone(), row.err() == nil
+}
+
+func rowOf(rows []*Profile, name string) *Profile {
+	for ; name != ""; name = unversioned(name) {
 		for _, same := range [...]func(row, name string) bool{exactly, dashed, family} {
 			for _, row := range rows {
 				if row.Model != "" && same(strings.ToLower(row.Model), name) {
-					return row.clone(), row.err() == nil
+					return row
 				}
 			}
 		}
 	}
-	return Profile{}, false
+	return nil
+}
+
+// bare is name without what says where it is from.
+func bare(name string) string {
+	if tuned, ok := strings.CutPrefix(name, "ft:"); ok {
+		name, _, _ = strings.Cut(tuned, ":")
+		return name
+	}
+	if strings.HasPrefix(name, "arn:") {
+		return name[strings.LastIndexByte(name, '/')+1:]
+	}
+	if i := strings.Index("/"+name, "/models/"); i >= 0 {
+		return name[i+len("models/"):]
+	}
+	return name
 }
 
 // ForModel is Default().ForModel.

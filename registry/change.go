@@ -77,7 +77,10 @@ func (r *Registry) Remove(name string) bool {
 	defer r.mu.Unlock()
 	key := keyOf(name)
 	_, ok := r.slots[key]
-	delete(r.slots, key)
+	if ok {
+		delete(r.slots, key)
+		r.changes.Add(1)
+	}
 	return ok
 }
 

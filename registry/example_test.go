@@ -63,6 +63,27 @@ func ExampleRegistry_For() {
 	// ols www.ebi.ac.uk -> ols: 1 concurrent
 }
 
+// What nobody has said anything about is not found, and For makes it.
+func ExampleRegistry_Lookup() {
+	config, err := registry.Parse("openai: 10/s")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reg, err := registry.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(reg.Lookup("openai", "api.openai.com").Name())
+	fmt.Println(reg.Lookup("mistral", "api.mistral.ai") == nil, reg.Generation())
+	fmt.Println(reg.For("mistral", "api.mistral.ai").Name(), reg.Generation())
+	// Output:
+	// openai
+	// true 0
+	// mistral 1
+}
+
 // A taken name is an error, and Replace changes the limiter that everybody has.
 func ExampleRegistry_Replace() {
 	reg, _ := registry.New(registry.Config{})

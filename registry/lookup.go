@@ -52,20 +52,52 @@ func (r *Registry) For(service, host string) *adaptive.Limiter {
 	}
 }
 
+// Lookup is For without its last step: it returns nil where nobody has
+// configured or registered the service, nor the host for it. Without a service or a host there is nothing to find.
+func (r *Registry) Lookup(service, host string) *adaptive.Limiter {
+	service, host = tidy(keyOf(service)), tidy(hostOf(host))
+	if service == "" || host == "" {
+		return nil
+	}
+	for {
+		s := r.known(service, host)
+		if s == nil {
+			return nil
+		}
+		if l, err := r.limiter(s); err == nil {
+			return l
+		} // as in For
+	}
+}
+
+// Generation counts the limiters that came and went: while it is the same,
+// what For, Lookup and Get have returned is what they would return again. Ask
+// for it before them. What Replace and Reset do to a limiter in its place does not count.
+func (r *Registry) Generation() uint64 { return r.changes.Load() }
+
 // route finds the slot that For describes, or makes one of a template.
 func (r *Registry) route(service, host string) *slot {
-	key, template := service, r.template
 	if host != "" {
-		own := join(service, host)
-		if s := r.find(own); s != nil {
+		if s := r.known(service, host); s != nil {
 			return s
 		}
-		if c, ok := r.hosts[service]; ok {
-			key, template = own, c
-		}
 	}
-	s, _ := r.claim(key, template)
+	s, _ := r.claim(service, r.template)
 	return s
+}
+
+// known finds the slot of a host, or makes it of the template of its service, or
+// finds that of the service; or nil.
+func (r *Registry) known(service, host string) *slot {
+	own := join(service, host)
+	if s := r.find(own); s != nil {
+		return s
+	}
+	if c, ok := r.hosts[service]; ok {
+		s, _ := r.claim(own, c)
+		return s
+	}
+	return r.find(service)
 }
 
 // Exists reports whether Get has a limiter of that name.

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
@@ -129,4 +130,60 @@ func TestTheDefaultRegistryIsOne(t *testing.T) {
 	_, err = registry.Replace(name, config(t, "2/s"))
 	require.NoError(t, err)
 	assert.Equal(t, "2/s", l.Throttle().Limits().String())
+}
+
+// Lookup finds what somebody has said something about, and nothing else.
+func TestLookup(t *testing.T) {
+	c := text(t, "openai: 5/s; mistral: 4/s")
+	c.Services["slack"] = registry.Service{Hosts: map[string]registry.Spec{"*": {Limits: limits(t, "3/s")}}}
+	r := newRegistry(t, c)
+	_, err := r.Register("mistral/eu.mistral.ai", adaptive.Config{})
+	require.NoError(t, err)
+	for _, tc := range []struct{ service, host, want string }{
+		{"openai", "api.openai.com", "openai"},
+		{" OpenAI", "API.openai.com.", "openai"},
+		{"mistral", "eu.mistral.ai", "mistral/eu.mistral.ai"},
+		{"mistral", "us.mistral.ai", "mistral"},
+		{"slack", "a.slack.com", "slack/a.slack.com"},
+		{"slack", "b.slack.com", "slack/b.slack.com"},
+		{"cohere", "api.cohere.com", ""},
+		{"", "api.cohere.com", ""},
+		{"openai", "", ""},
+	} {
+		l := r.Lookup(tc.service, tc.host)
+		if tc.want == "" {
+			assert.Nil(t, l, "%+v", tc)
+			continue
+		}
+		require.NotNil(t, l, "%+v", tc)
+		assert.Equal(t, tc.want, l.Name())
+		assert.Same(t, l, r.For(tc.service, tc.host))
+	}
+	assert.False(t, r.Exists("cohere"), "it makes none of the default")
+}
+
+// While the generation is the same, so is what is found.
+func TestGeneration(t *testing.T) {
+	r := newRegistry(t, text(t, "openai: 5/s"))
+	last := r.Generation()
+	for i, step := range []struct {
+		do    func()
+		moves bool
+	}{
+		{func() { r.Get("openai") }, false},
+		{func() { r.For("mistral", "a") }, true},
+		{func() { r.For("mistral", "b") }, false},
+		{func() { _, _ = r.Register("x", adaptive.Config{}) }, true},
+		{func() { _, _ = r.Register("x", adaptive.Config{}) }, false},
+		{func() { _, _ = r.GetOrCreate("y", adaptive.Config{}) }, true},
+		{func() { _, _ = r.Replace("y", adaptive.Config{MaxWait: time.Hour}) }, false},
+		{func() { _ = r.Reset("y") }, false},
+		{func() { r.Remove("y") }, true},
+		{func() { r.Remove("y") }, false},
+		{func() { _, _ = r.Register("z", adaptive.Config{MaxWait: -1}) }, true}, // it came and went
+	} {
+		step.do()
+		assert.Equal(t, step.moves, r.Generation() != last, "step %d", i)
+		last = r.Generation()
+	}
 }

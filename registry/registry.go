@@ -3,6 +3,7 @@ package registry
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jonboulle/clockwork"
 
@@ -21,8 +22,9 @@ type Registry struct {
 	template adaptive.Config            // of a service that is not configured
 	hosts    map[string]adaptive.Config // by service: of a host that is not configured
 
-	mu    sync.RWMutex // guards slots; nothing of the user's runs under it
-	slots map[string]*slot
+	mu      sync.RWMutex // guards slots; nothing of the user's runs under it
+	slots   map[string]*slot
+	changes atomic.Uint64 // of slots, written under mu
 }
 
 // Option is a setting of New.

@@ -44,6 +44,7 @@ func (r *Registry) claim(key string, c adaptive.Config) (s *slot, mine bool) {
 	}
 	s = &slot{key: key, config: c}
 	r.slots[key] = s
+	r.changes.Add(1)
 	return s, true
 }
 
@@ -53,6 +54,7 @@ func (r *Registry) drop(s *slot) {
 	defer r.mu.Unlock()
 	if r.slots[s.key] == s {
 		delete(r.slots, s.key)
+		r.changes.Add(1)
 	}
 }
 

@@ -10,33 +10,30 @@
 // [Observer] is an event.Observer like any other: event.With puts it into a context,
 // event.Tee beside another, and it may be given to clients, limiters and flows together.
 //
-// # Requests that went to the wire
+// # Requests
 //
-// These follow version 1.43.0 of the semantic conventions for clients of HTTP. They are
-// recorded once for each request of a client with at least one attempt, when it ends,
-// retries included.
+// One measurement for each request of a client, when it ends, however often it was sent:
 //
-//	http.client.request.duration    s    from when Config.Wrap let it go to the end of the body
-//	http.client.request.body.size   By   as far as it was declared or read
-//	http.client.response.body.size  By   as far as it was read; only if there was an answer
+//	headrace.http.client.wait                s          before the first attempt, or until it was given up
+//	headrace.http.client.attempts            {attempt}  how often it went to the wire; the count of requests too
+//	headrace.http.client.cached              {request}  a counter: answered without the wire, and without a wait
+//	headrace.http.client.duration            s          from the first attempt to the end of the body
+//	headrace.http.client.first_byte          s          from the first attempt to the header of the last answer
+//	headrace.http.client.request.body.size   By         as far as it was declared or read
+//	headrace.http.client.response.body.size  By         as far as it was read, after decompression
 //
-// The duration leaves out the wait in limiters, which is ours and not the server's. The
-// size of an answer is the one after decompression: what was on the wire is not known.
-//
-// # Requests that were asked for
-//
-// These are ours, and count every request, one that a cache answered and one that was refused
-// unsent included.
-//
-//	headrace.http.client.wait      s          before it was let go, or given up
-//	headrace.http.client.attempts  {attempt}  how often it went to the wire; the count of requests too
-//	headrace.http.client.cached    {request}  a counter: answered without the wire, and without a wait
+// The last four only if there was an attempt, and first_byte and the answer's size only if there was an answer. Duration and
+// first_byte leave out the wait before the first attempt. What lies between attempts, such as a Retry-After that was kept to, is in
+// them: a 429 that was sent again shows in attempts and in headrace.limiter.hits.
 //
 // # Attributes of requests
 //
+// They follow version 1.43.0 of the semantic conventions for clients of HTTP, but for the first.
+//
+//	headrace.service           httpclient.Config.Service, if it is set; _OTHER beyond Config.MaxNames
 //	http.request.method        of RFC 9110, PATCH and QUERY, else _OTHER
-//	server.address             the host, or _OTHER beyond Config.MaxNames
-//	server.port                the one in the URL, or that of its scheme
+//	server.address             the host in lower case, or _OTHER beyond Config.MaxNames
+//	server.port                the one in the URL, or that of its scheme; of _OTHER that of the scheme
 //	http.response.status_code  if there was an answer
 //	network.protocol.version   1.0, 1.1, 2 or 3, if there was an answer; network.protocol.name is http, and so left out
 //	error.type                 if it failed: see below
@@ -59,9 +56,12 @@
 //
 // Both have headrace.limiter.name.
 //
-// # What it is not
+// # Attempts and spans
 //
-// There are no spans: an event comes when its request is over, and without a context. Put
-// otelhttp.NewTransport into httpclient.Config.Wrap, innermost, for a span of each attempt. For the same
-// reason no measurement has an exemplar. Nothing holds a URL, an id or any text of an error.
+// http.client.request.duration and the other names of the conventions are for one attempt each, as a span is, and a request
+// tells of itself only as a whole. They are otelhttp's: put otelhttp.NewTransport last into httpclient.Config.Wrap, below a limiter and
+// whatever sends again, for a span and the conventions' metrics of each attempt. No name is recorded twice.
+//
+// An event comes when its request is over, and without a context, so no measurement here has an exemplar. Nothing holds
+// a URL, an id or any text of an error.
 package telemetry

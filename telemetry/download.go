@@ -15,7 +15,7 @@ import (
 type downloads struct {
 	duration metric.Float64Histogram
 	size     metric.Int64Histogram
-	hosts    *memory[string, string]
+	hosts    *memory[string, string] // by themselves
 	labels   *memory[download, *labels]
 }
 
@@ -26,7 +26,7 @@ func newDownloads(m *maker, maxNames int) *downloads {
 			0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600),
 		size: m.numbers("headrace.download.size", "By", "Size of what downloads fetched.",
 			0, 64<<10, 256<<10, 1<<20, 4<<20, 16<<20, 64<<20, 256<<20, 1<<30, 4<<30, 16<<30),
-		hosts:  newMemory(maxNames, hostname),
+		hosts:  newMemory(maxNames, func(host string) string { return host }),
 		labels: newMemory(maxLabels, download.labels),
 	}
 }
@@ -35,12 +35,12 @@ func (d *downloads) observe(e event.Event) {
 	if e.Download == nil {
 		return
 	}
-	host, kept := d.hosts.get(e.Source)
+	host, kept := d.hosts.kept(hostname(e.Source))
 	if !kept {
 		host = other
 	}
 	ctx := context.Background()
-	l, _ := d.labels.get(download{host, errorType(e.Err)})
+	l := d.labels.get(download{host, errorType(e.Err)})
 	d.duration.Record(ctx, e.Wait.Seconds(), l.record...)
 	d.size.Record(ctx, max(0, e.Download.Bytes-e.Download.Resumed), l.record...)
 }

@@ -22,8 +22,7 @@ func newLabels(attrs ...attribute.KeyValue) *labels {
 	return &labels{record: []metric.RecordOption{set}, add: []metric.AddOption{set}}
 }
 
-// memory keeps what was made for the first keys it meets, and makes the rest
-// anew each time: keys come from outside.
+// memory keeps what was made for the first keys it meets: keys come from outside.
 type memory[K comparable, V any] struct {
 	most  int
 	make  func(K) V
@@ -35,26 +34,31 @@ func newMemory[K comparable, V any](most int, f func(K) V) *memory[K, V] {
 	return &memory[K, V]{most: most, make: f, known: map[K]V{}}
 }
 
-// get says too whether the value of k is a kept one.
-func (m *memory[K, V]) get(k K) (v V, kept bool) {
+// get makes the value of k anew each time if there is no room for it.
+func (m *memory[K, V]) get(k K) V {
+	if v, ok := m.kept(k); ok {
+		return v
+	}
+	return m.make(k)
+}
+
+// kept is get without the values that there is no room for.
+func (m *memory[K, V]) kept(k K) (v V, ok bool) {
 	m.mu.RLock()
-	v, kept = m.known[k]
+	v, ok = m.known[k]
 	full := len(m.known) >= m.most
 	m.mu.RUnlock()
-	if kept {
-		return v, true
+	if ok || full {
+		return v, ok
 	}
 	made := m.make(k)
-	if full {
-		return made, false
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if v, kept = m.known[k]; kept {
+	if v, ok = m.known[k]; ok {
 		return v, true // somebody was quicker
 	}
 	if len(m.known) >= m.most {
-		return made, false
+		return v, false
 	}
 	m.known[k] = made
 	return made, true

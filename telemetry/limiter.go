@@ -30,7 +30,7 @@ func limiterLabels(name string) *labels {
 }
 
 func (l *limiters) observe(e event.Event) {
-	to, kept := l.names.get(e.Source)
+	to, kept := l.names.kept(e.Source)
 	if !kept {
 		to = l.unknown
 	}

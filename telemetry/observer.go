@@ -28,7 +28,7 @@ type Config struct {
 	// passes everything on to the provider that otel.SetMeterProvider is given, now or later.
 	MeterProvider metric.MeterProvider
 
-	// MaxNames is how many hosts with their ports are told apart, and how many
+	// MaxNames is how many hosts with their ports are told apart, how many services, and how many
 	// limiters. All that are met later are one, _OTHER. 0 means 100, chosen by judgement.
 	MaxNames int
 }

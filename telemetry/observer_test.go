@@ -16,27 +16,29 @@ import (
 
 func TestNewMakesTheInstruments(t *testing.T) {
 	r, _ := record(t, telemetry.Config{})
+	const times = "[0.005 0.01 0.025 0.05 0.075 0.1 0.25 0.5 0.75 1 2.5 5 7.5 10 30 60 300 900]"
 	const sizes = "[0 256 1024 4096 16384 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07 6.7108864e+07]"
 	assert.Equal(t, map[string]string{
-		"http.client.request.duration":   "s: Duration of HTTP client requests. [0.005 0.01 0.025 0.05 0.075 0.1 0.25 0.5 0.75 1 2.5 5 7.5 10]",
-		"http.client.request.body.size":  "By: Size of HTTP client request bodies. " + sizes,
-		"http.client.response.body.size": "By: Size of HTTP client response bodies. " + sizes,
-		"headrace.http.client.wait":      "s: Time that requests waited before they were sent. [0 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30 60 300 900]",
-		"headrace.http.client.attempts":  "{attempt}: Attempts that requests took on the wire. [0 1 2 3 5 10 20]",
-		"headrace.http.client.cached":    "{request}: Requests that were answered by a cache.",
-		"headrace.download.duration":     "s: Duration of downloads. [0.1 0.25 0.5 1 2.5 5 10 30 60 300 900 3600]",
-		"headrace.download.size":         "By: Size of what downloads fetched. [0 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07 6.7108864e+07 2.68435456e+08 1.073741824e+09 4.294967296e+09 1.7179869184e+10]",
-		"headrace.limiter.hits":          "{hit}: Calls that the provider refused for rate.",
-		"headrace.limiter.cuts":          "{cut}: Times that a limiter lowered what it allows.",
+		"headrace.http.client.duration":           "s: Duration of requests from their first attempt on, with resends. " + times,
+		"headrace.http.client.first_byte":         "s: Time from the first attempt to the header of the answer. " + times,
+		"headrace.http.client.request.body.size":  "By: Size of request bodies. " + sizes,
+		"headrace.http.client.response.body.size": "By: Size of response bodies, decompressed. " + sizes,
+		"headrace.http.client.wait":               "s: Time that requests waited before they were sent. [0 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30 60 300 900]",
+		"headrace.http.client.attempts":           "{attempt}: Attempts that requests took on the wire. [0 1 2 3 5 10 20]",
+		"headrace.http.client.cached":             "{request}: Requests that were answered by a cache.",
+		"headrace.download.duration":              "s: Duration of downloads. [0.1 0.25 0.5 1 2.5 5 10 30 60 300 900 3600]",
+		"headrace.download.size":                  "By: Size of what downloads fetched. [0 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07 6.7108864e+07 2.68435456e+08 1.073741824e+09 4.294967296e+09 1.7179869184e+10]",
+		"headrace.limiter.hits":                   "{hit}: Calls that the provider refused for rate.",
+		"headrace.limiter.cuts":                   "{cut}: Times that a limiter lowered what it allows.",
 	}, r.made)
 	assert.Equal(t, "github.com/headrace/headrace/telemetry https://opentelemetry.io/schemas/1.43.0", r.scope)
 }
 
 func TestNewJoinsItsProblems(t *testing.T) {
-	r := &recorder{made: map[string]string{}, refuse: map[string]bool{"http.client.request.duration": true, "headrace.limiter.cuts": true}}
+	r := &recorder{made: map[string]string{}, refuse: map[string]bool{"headrace.http.client.duration": true, "headrace.limiter.cuts": true}}
 	_, err := telemetry.New(telemetry.Config{MeterProvider: r, MaxNames: -1})
 	require.EqualError(t, err, "telemetry: MaxNames: -1; want at least 1, or 0 for 100\n"+
-		"telemetry: http.client.request.duration: no such instrument\n"+
+		"telemetry: headrace.http.client.duration: no such instrument\n"+
 		"telemetry: headrace.limiter.cuts: no such instrument")
 	var field *telemetry.FieldError
 	require.True(t, errors.As(err, &field))
@@ -96,7 +98,7 @@ func TestObserveFromManyGoroutines(t *testing.T) {
 		}
 	}
 	assert.Len(t, kept, 4, "three hosts and the rest")
-	assert.Equal(t, 4*each*5/10*7, kept["_OTHER"], "five instruments for each request")
+	assert.Equal(t, 4*each*6/10*7, kept["_OTHER"], "six instruments for each request")
 }
 
 // A request with attributes that were seen before makes none, and nothing else either.
@@ -109,6 +111,20 @@ func TestObserveAllocatesNothing(t *testing.T) {
 		request(func(e *event.Event) { e.Attempt, e.Request.Cached = 0, true }),
 		event.New(time.Now(), event.LimiterHit, "openai"),
 	} {
+		o.Observe(e)
+		assert.Zero(t, testing.AllocsPerRun(100, func() { o.Observe(e) }), e.Kind)
+	}
+}
+
+// A host that there is no room for costs nothing more than one that there is.
+func TestHostsBeyondTheMostAllocateNothing(t *testing.T) {
+	o, err := telemetry.New(telemetry.Config{MeterProvider: noop.NewMeterProvider(), MaxNames: 1})
+	require.NoError(t, err)
+	o.Observe(request(nil))
+	beyond := request(func(e *event.Event) { e.Request.Host, e.Source = "other.example.com", "other" })
+	download := event.New(time.Now(), event.DownloadFetch, "other.example.com")
+	download.Download = &event.Download{Bytes: 1}
+	for _, e := range []event.Event{beyond, download, event.New(time.Now(), event.LimiterHit, "other")} {
 		o.Observe(e)
 		assert.Zero(t, testing.AllocsPerRun(100, func() { o.Observe(e) }), e.Kind)
 	}

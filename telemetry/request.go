@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -20,34 +19,33 @@ const maxLabels = 2000
 
 // requests are the instruments for event.NetRequest.
 type requests struct {
-	duration       metric.Float64Histogram
-	sent, received metric.Int64Histogram
-	wait           metric.Float64Histogram
-	attempts       metric.Int64Histogram
-	cached         metric.Int64Counter
-	origins        *memory[origin, *server]
-	unknown        *server
-	labels         *memory[request, *labels]
+	duration, firstByte, wait metric.Float64Histogram
+	sent, received, attempts  metric.Int64Histogram
+	cached                    metric.Int64Counter
+
+	servers  *servers
+	services *memory[string, string] // by themselves
+	labels   *memory[request, *labels]
 }
 
-// newRequests has the boundaries of the duration from the conventions. Those of
-// ours are chosen by judgement: sizes in powers of four, waits up to the 15
-// minutes that a limiter waits at most.
+// newRequests has boundaries that are chosen by judgement: those of times are the ones that the
+// conventions have for http.client.request.duration, and go on to the 15 minutes that a limiter waits at most; sizes are powers of four.
 func newRequests(m *maker, maxNames int) *requests {
 	sizes := []float64{0, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20}
+	times := []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300, 900}
 	return &requests{
-		duration: m.seconds("http.client.request.duration", "Duration of HTTP client requests.",
-			0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10),
-		sent:     m.numbers("http.client.request.body.size", "By", "Size of HTTP client request bodies.", sizes...),
-		received: m.numbers("http.client.response.body.size", "By", "Size of HTTP client response bodies.", sizes...),
+		duration:  m.seconds("headrace.http.client.duration", "Duration of requests from their first attempt on, with resends.", times...),
+		firstByte: m.seconds("headrace.http.client.first_byte", "Time from the first attempt to the header of the answer.", times...),
+		sent:      m.numbers("headrace.http.client.request.body.size", "By", "Size of request bodies.", sizes...),
+		received:  m.numbers("headrace.http.client.response.body.size", "By", "Size of response bodies, decompressed.", sizes...),
 		wait: m.seconds("headrace.http.client.wait", "Time that requests waited before they were sent.",
 			0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900),
 		attempts: m.numbers("headrace.http.client.attempts", "{attempt}", "Attempts that requests took on the wire.",
 			0, 1, 2, 3, 5, 10, 20),
-		cached:  m.counter("headrace.http.client.cached", "{request}", "Requests that were answered by a cache."),
-		origins: newMemory(maxNames, newServer),
-		unknown: &server{attrs: []attribute.KeyValue{attribute.String("server.address", other)}},
-		labels:  newMemory(maxLabels, request.labels),
+		cached:   m.counter("headrace.http.client.cached", "{request}", "Requests that were answered by a cache."),
+		servers:  newServers(maxNames),
+		services: newMemory(maxNames, func(name string) string { return name }),
+		labels:   newMemory(maxLabels, request.labels),
 	}
 }
 
@@ -56,7 +54,7 @@ func (r *requests) observe(e event.Event) {
 		return
 	}
 	ctx, q := context.Background(), e.Request
-	l, _ := r.labels.get(r.of(e))
+	l := r.labels.get(r.of(e))
 	r.attempts.Record(ctx, int64(e.Attempt), l.record...)
 	if q.Cached {
 		r.cached.Add(ctx, 1, l.add...)
@@ -70,6 +68,7 @@ func (r *requests) observe(e event.Event) {
 	r.duration.Record(ctx, max(0, e.Wait-q.Waited).Seconds(), l.record...)
 	r.sent.Record(ctx, q.Sent, l.record...)
 	if q.Status != 0 {
+		r.firstByte.Record(ctx, max(0, q.FirstByte-q.Waited).Seconds(), l.record...)
 		r.received.Record(ctx, q.Received, l.record...)
 	}
 }
@@ -77,16 +76,26 @@ func (r *requests) observe(e event.Event) {
 // of is what e has for attributes, every part of which has few values.
 func (r *requests) of(e event.Event) request {
 	q := e.Request
-	to, kept := r.origins.get(origin{q.Host, strings.HasPrefix(q.URL, "https:")})
-	if !kept {
-		to = r.unknown
+	to := r.servers.of(q.Host, strings.HasPrefix(q.URL, "https:"))
+	return request{to, r.service(e), knownMethod(q.Method), q.Status, version(q.Proto), errorType(e.Err)}
+}
+
+// service is empty where a client was given no name for it, and says the host.
+func (r *requests) service(e event.Event) string {
+	if e.Source == e.Request.Host {
+		return ""
 	}
-	return request{to, knownMethod(q.Method), q.Status, version(q.Proto), errorType(e.Err)}
+	name, kept := r.services.kept(e.Source)
+	if !kept {
+		return other
+	}
+	return name
 }
 
 // request is what requests with the same attributes have in common.
 type request struct {
 	server  *server
+	service string // or empty
 	method  string
 	status  int
 	version string // or empty
@@ -94,8 +103,11 @@ type request struct {
 }
 
 func (r request) labels() *labels {
-	attrs := append(make([]attribute.KeyValue, 0, 6), r.server.attrs...)
+	attrs := append(make([]attribute.KeyValue, 0, 7), r.server.attrs...)
 	attrs = append(attrs, attribute.String("http.request.method", r.method))
+	if r.service != "" {
+		attrs = append(attrs, attribute.String("headrace.service", r.service))
+	}
 	if r.status != 0 {
 		attrs = append(attrs, attribute.Int("http.response.status_code", r.status))
 	}
@@ -109,29 +121,6 @@ func (r request) labels() *labels {
 		attrs = append(attrs, attribute.String("error.type", strconv.Itoa(r.status)))
 	}
 	return newLabels(attrs...)
-}
-
-type (
-	// origin is whom a request is for.
-	origin struct {
-		host   string // with the port, if one was given
-		secure bool
-	}
-	// server is the same as attributes.
-	server struct{ attrs []attribute.KeyValue }
-)
-
-func newServer(o origin) *server {
-	u := url.URL{Host: o.host}
-	s := &server{attrs: []attribute.KeyValue{attribute.String("server.address", hostname(o.host))}}
-	port, err := strconv.Atoi(u.Port())
-	if err != nil {
-		if port = 80; o.secure {
-			port = 443
-		}
-	}
-	s.attrs = append(s.attrs, attribute.Int("server.port", port))
-	return s
 }
 
 // knownMethod spells as net/http does, for which methods are case-sensitive.

@@ -41,13 +41,14 @@ func attributeOf(line, key string) (value string, ok bool) {
 func TestRequest(t *testing.T) {
 	r, o := record(t, telemetry.Config{})
 	o.Observe(request(nil))
-	const with = " http.request.method=POST http.response.status_code=200 network.protocol.version=1.1 server.address=api.example.com server.port=443"
+	const with = " headrace.service=service http.request.method=POST http.response.status_code=200 network.protocol.version=1.1 server.address=api.example.com server.port=443"
 	assert.Equal(t, []string{
 		"headrace.http.client.attempts=2" + with,
+		"headrace.http.client.duration=2" + with,
+		"headrace.http.client.first_byte=1" + with,
+		"headrace.http.client.request.body.size=5" + with,
+		"headrace.http.client.response.body.size=7" + with,
 		"headrace.http.client.wait=1" + with,
-		"http.client.request.body.size=5" + with,
-		"http.client.request.duration=2" + with,
-		"http.client.response.body.size=7" + with,
 	}, r.taken())
 }
 
@@ -74,15 +75,15 @@ func TestRequestWithoutAnAnswer(t *testing.T) {
 				e.Err, e.Request.Status, e.Request.Proto, e.Request.Received = io.EOF, 0, "", 0
 			},
 			[]string{
-				"headrace.http.client.attempts=2", "headrace.http.client.wait=1",
-				"http.client.request.body.size=5", "http.client.request.duration=2",
+				"headrace.http.client.attempts=2", "headrace.http.client.duration=2",
+				"headrace.http.client.request.body.size=5", "headrace.http.client.wait=1",
 			},
 		},
 		"a clock that went back": {
-			func(e *event.Event) { e.Wait = 0 },
+			func(e *event.Event) { e.Wait, e.Request.FirstByte = 0, 0 },
 			[]string{
-				"headrace.http.client.attempts=2", "headrace.http.client.wait=1", "http.client.request.body.size=5",
-				"http.client.request.duration=0", "http.client.response.body.size=7",
+				"headrace.http.client.attempts=2", "headrace.http.client.duration=0", "headrace.http.client.first_byte=0",
+				"headrace.http.client.request.body.size=5", "headrace.http.client.response.body.size=7", "headrace.http.client.wait=1",
 			},
 		},
 	} {
@@ -122,6 +123,10 @@ func TestRequestAttributes(t *testing.T) {
 		{"without TLS", func(e *event.Event) { e.Request.URL = "http://h/" }, "server.port", "80"},
 		{"hosts have no case", func(e *event.Event) { e.Request.Host = "API.Example.com" }, "server.address", "api.example.com"},
 		{"IPv6", func(e *event.Event) { e.Request.Host = "[::1]:80" }, "server.address", "::1"},
+		{"a service", func(*event.Event) {}, "headrace.service", "service"},
+		{"no service but the host", func(e *event.Event) { e.Source = e.Request.Host }, "headrace.service", none},
+		{"the port of the scheme", func(e *event.Event) { e.Request.Host = "h:443" }, "server.port", "443"},
+		{"a port without a number", func(e *event.Event) { e.Request.Host = "h:" }, "server.port", "443"},
 		{"no status", func(e *event.Event) { e.Request.Status = 0 }, "http.response.status_code", none},
 		{"no error", func(e *event.Event) { e.Request.Status = 399 }, "error.type", none},
 		{"a status is one", func(e *event.Event) { e.Request.Status = 400 }, "error.type", "400"},
@@ -154,9 +159,33 @@ func TestHostsBeyondTheMost(t *testing.T) {
 	}
 	assert.Equal(t, "a 443", to("a", "https://a"))
 	assert.Equal(t, "a 80", to("a", "http://a"))
-	assert.Equal(t, "_OTHER ", to("b", "https://b"))
-	assert.Equal(t, "_OTHER ", to("b", "https://b"))
+	assert.Equal(t, "a 443", to("A:443", "https://A:443"), "one host, spelled otherwise")
+	assert.Equal(t, "a 80", to("a:80", "http://a:80"))
+	assert.Equal(t, "_OTHER 443", to("b", "https://b"))
+	assert.Equal(t, "_OTHER 443", to("b:8443", "https://b:8443"))
+	assert.Equal(t, "_OTHER 80", to("b", "http://b"))
 	assert.Equal(t, "a 443", to("a", "https://a"))
+}
+
+// The first spelling does not take the room of another host.
+func TestSpellingsAreOneHost(t *testing.T) {
+	r, o := record(t, telemetry.Config{MaxNames: 2})
+	for _, host := range []string{"Example.com", "example.com", "example.com:443", "other.example.com"} {
+		o.Observe(request(func(e *event.Event) { e.Request.Host = host }))
+	}
+	for _, line := range r.taken() {
+		address, _ := attributeOf(line, "server.address")
+		assert.Contains(t, []string{"example.com", "other.example.com"}, address)
+	}
+}
+
+func TestServicesBeyondTheMost(t *testing.T) {
+	r, o := record(t, telemetry.Config{MaxNames: 1})
+	for _, c := range []struct{ name, want string }{{"a", "a"}, {"b", "_OTHER"}, {"a", "a"}} {
+		o.Observe(request(func(e *event.Event) { e.Source = c.name }))
+		got, _ := attributeOf(r.taken()[0], "headrace.service")
+		assert.Equal(t, c.want, got)
+	}
 }
 
 // More combinations than are kept are all told right.

@@ -150,9 +150,10 @@ func TestRequestsOfAClient(t *testing.T) {
 		counts map[string]uint64
 		sum    float64 // negative: it was timed
 	}{
-		{"http.client.request.duration", map[string]uint64{ok: 2, missing: 1, brewed: 1, second: 1, refused: 1}, -1},
-		{"http.client.request.body.size", map[string]uint64{ok: 2, missing: 1, brewed: 1, second: 1, refused: 1}, 5 + 3 + 2 + 1 + 7 + 4},
-		{"http.client.response.body.size", map[string]uint64{ok: 2, missing: 1, brewed: 1, second: 1}, 5 + 3 + 2 + 1 + 7},
+		{"headrace.http.client.duration", map[string]uint64{ok: 2, missing: 1, brewed: 1, second: 1, refused: 1}, -1},
+		{"headrace.http.client.first_byte", map[string]uint64{ok: 2, missing: 1, brewed: 1, second: 1}, -1},
+		{"headrace.http.client.request.body.size", map[string]uint64{ok: 2, missing: 1, brewed: 1, second: 1, refused: 1}, 5 + 3 + 2 + 1 + 7 + 4},
+		{"headrace.http.client.response.body.size", map[string]uint64{ok: 2, missing: 1, brewed: 1, second: 1}, 5 + 3 + 2 + 1 + 7},
 		{"headrace.http.client.wait", map[string]uint64{ok: 2, missing: 1, brewed: 1, second: 1, refused: 1, canceled: 1}, -1},
 		{"headrace.http.client.attempts", map[string]uint64{ok: 3, missing: 1, brewed: 1, second: 1, refused: 1, canceled: 1}, 6},
 		{"headrace.http.client.cached", map[string]uint64{ok: 1}, 0},
@@ -177,6 +178,6 @@ func TestRequestOfAContext(t *testing.T) {
 
 	c := newCollector(t)
 	require.NoError(t, post(event.With(t.Context(), c), client, "POST", server.URL, "1"))
-	counts, _ := series(t, only(t, c.scopes(t)), "http.client.request.duration")
+	counts, _ := series(t, only(t, c.scopes(t)), "headrace.http.client.duration")
 	assert.Len(t, counts, 1)
 }

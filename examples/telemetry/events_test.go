@@ -79,8 +79,8 @@ func TestWhatArrives(t *testing.T) {
 	well := to
 	well.Status, well.Proto, well.Sent = 200, "HTTP/2.0", 300
 	first, second, cached := well, well, well
-	first.Waited, first.Received = 250*time.Millisecond, 1000
-	second.Waited, second.Received = 20*time.Second, 5000
+	first.Waited, first.FirstByte, first.Received = 250*time.Millisecond, 300*time.Millisecond, 1000
+	second.Waited, second.FirstByte, second.Received = 20*time.Second, 23*time.Second, 5000
 	cached.Cached, cached.Received = true, 1000
 	broken := to
 	broken.Sent = 300
@@ -96,7 +96,7 @@ func TestWhatArrives(t *testing.T) {
 	c.Observe(fetched)
 
 	server := []attribute.KeyValue{
-		attribute.String("http.request.method", "POST"), attribute.String("server.address", "api.example.com"), attribute.Int("server.port", 443),
+		attribute.String("headrace.service", "openai"), attribute.String("http.request.method", "POST"), attribute.String("server.address", "api.example.com"), attribute.Int("server.port", 443),
 	}
 	ok := append([]attribute.KeyValue{
 		attribute.Int("http.response.status_code", 200), attribute.String("network.protocol.version", "2"),
@@ -105,7 +105,7 @@ func TestWhatArrives(t *testing.T) {
 	files := attribute.String("server.address", "files.example.com")
 	limiter := attribute.NewSet(attribute.String("headrace.limiter.name", "openai/api.example.com"))
 
-	durations := []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
+	times := []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300, 900}
 	waits := []float64{0, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900}
 	attempts := []float64{0, 1, 2, 3, 5, 10, 20}
 	sizes := []float64{0, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864}
@@ -113,15 +113,19 @@ func TestWhatArrives(t *testing.T) {
 		Scope: instrumentation.Scope{Name: "github.com/headrace/headrace/telemetry", SchemaURL: "https://opentelemetry.io/schemas/1.43.0"},
 		Metrics: []metricdata.Metrics{
 			{
-				Name: "http.client.request.duration", Unit: "s", Description: "Duration of HTTP client requests.",
-				Data: histogram(point(durations, at(15, 8, 11), 0.75, 4.0, 4.75, ok...), point(durations, at(15, 13), 8.0, 8.0, 8.0, failed...)),
+				Name: "headrace.http.client.duration", Unit: "s", Description: "Duration of requests from their first attempt on, with resends.",
+				Data: histogram(point(times, at(19, 8, 11), 0.75, 4.0, 4.75, ok...), point(times, at(19, 13), 8.0, 8.0, 8.0, failed...)),
 			},
 			{
-				Name: "http.client.request.body.size", Unit: "By", Description: "Size of HTTP client request bodies.",
+				Name: "headrace.http.client.first_byte", Unit: "s", Description: "Time from the first attempt to the header of the answer.",
+				Data: histogram(point(times, at(19, 3, 11), 0.05, 3.0, 3.05, ok...)),
+			},
+			{
+				Name: "headrace.http.client.request.body.size", Unit: "By", Description: "Size of request bodies.",
 				Data: histogram(point[int64](sizes, at(12, 2, 2), 300, 300, 600, ok...), point[int64](sizes, at(12, 2), 300, 300, 300, failed...)),
 			},
 			{
-				Name: "http.client.response.body.size", Unit: "By", Description: "Size of HTTP client response bodies.",
+				Name: "headrace.http.client.response.body.size", Unit: "By", Description: "Size of response bodies, decompressed.",
 				Data: histogram(point[int64](sizes, at(12, 2, 4), 1000, 5000, 6000, ok...)),
 			},
 			{

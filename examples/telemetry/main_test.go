@@ -19,16 +19,17 @@ var varies = regexp.MustCompile(`(server\.port=|127\.0\.0\.1:)\d+|( s +\d+ +)\d+
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &out))
-	const ok = " http.request.method=POST http.response.status_code=200 network.protocol.version=1.1 server.address=127.0.0.1 server.port=N"
+	const ok = " headrace.service=openai http.request.method=POST http.response.status_code=200 network.protocol.version=1.1 server.address=127.0.0.1 server.port=N"
 	var got []string
 	for line := range strings.Lines(varies.ReplaceAllString(out.String(), "${1}${2}${3}N")) {
 		got = append(got, strings.Join(strings.Fields(line), " "))
 	}
 	assert.ElementsMatch(t, []string{
 		"INSTRUMENT UNIT COUNT SUM ATTRIBUTES",
-		"http.client.request.duration s 50 N" + ok,
-		"http.client.request.body.size By 50 4200" + ok,
-		"http.client.response.body.size By 50 N" + ok,
+		"headrace.http.client.duration s 50 N" + ok,
+		"headrace.http.client.first_byte s 50 N" + ok,
+		"headrace.http.client.request.body.size By 50 4200" + ok,
+		"headrace.http.client.response.body.size By 50 N" + ok,
 		"headrace.http.client.wait s 50 N" + ok,
 		"headrace.http.client.attempts {attempt} 50 52" + ok,
 		"headrace.limiter.hits {hit} 2 headrace.limiter.name=127.0.0.1:N",

@@ -16,6 +16,7 @@ type ask struct {
 	from      int64 // 0: everything
 	validator validator
 	total     int64 // of that version; -1: not known
+	encoded   bool  // a Content-Encoding is part of the file
 }
 
 // verdict is what to do with an answer.
@@ -39,8 +40,9 @@ type answer struct {
 func judge(resp *http.Response, asked ask) (answer, error) {
 	switch resp.StatusCode {
 	case http.StatusOK:
-		if isEncoded(resp.Header) {
-			return answer{}, fmt.Errorf("the body has the Content-Encoding %.64q, though identity was asked for", resp.Header.Get("Content-Encoding"))
+		if !asked.encoded && isEncoded(resp.Header) {
+			return answer{}, fmt.Errorf("the body has the Content-Encoding %.64q, though identity was asked for; WithEncoded stores it as it comes",
+				resp.Header.Get("Content-Encoding"))
 		}
 		return answer{takeAll, resp.ContentLength, resp.ContentLength, validatorOf(resp.Header)}, nil
 	case http.StatusPartialContent:
@@ -69,7 +71,7 @@ func judgeRange(resp *http.Response, asked ask) answer {
 	if resp.ContentLength >= 0 && resp.ContentLength != length {
 		return answer{}
 	}
-	if isEncoded(resp.Header) || isMultipart(resp.Header) || !asked.validator.repeatedBy(resp.Header) {
+	if !asked.encoded && isEncoded(resp.Header) || isMultipart(resp.Header) || !asked.validator.repeatedBy(resp.Header) {
 		return answer{}
 	}
 	return answer{takeRest, length, r.total, asked.validator}

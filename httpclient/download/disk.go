@@ -2,6 +2,7 @@ package download
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -15,6 +16,7 @@ type disk interface {
 	lock(name string) (file, error) // opens or makes it; ErrBusy
 	unlock(f file, name string, remove bool) error
 	open(name string, perm fs.FileMode) (file, error) // or makes it
+	unseal(name string) error                         // lets the owner read and write it
 	rename(from, to string) error
 	remove(name string) error
 	syncDir(name string) error
@@ -41,6 +43,27 @@ func (realDisk) open(name string, perm fs.FileMode) (file, error) {
 	if err != nil {
 		return nil, err // and not a file that is a nil pointer
 	}
+	return alone(f)
+}
+
+func (realDisk) unseal(name string) error {
+	f, err := os.OpenFile(name, os.O_RDONLY|noFollow, 0) //nolint:gosec // the caller's choice
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Chmod(0o600), f.Close())
+}
+
+// alone refuses a file that has another name too, which somebody else may have given
+// it in a shared folder: writing it would write theirs.
+func alone(f *os.File) (file, error) {
+	info, err := f.Stat()
+	if err == nil && linksOf(info) > 1 {
+		err = fmt.Errorf("%s is a hard link to another file; remove it", f.Name())
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
 	return f, nil
 }
 
@@ -49,7 +72,7 @@ func (realDisk) lock(name string) (file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return alone(f)
 }
 
 func (realDisk) unlock(f file, name string, remove bool) error { return unlockFile(f, name, remove) }

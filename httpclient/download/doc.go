@@ -1,11 +1,11 @@
 // Package download fetches a file by HTTP, so that the file is there whole or not at all.
 //
-//	client, err := httpclient.New(httpclient.Config{MaxResponse: 20 << 30})
+//	client, err := httpclient.New(httpclient.Config{MaxResponse: 20 << 30, Gate: &httpclient.Gate{}})
 //	if err != nil {
 //		return err
 //	}
 //	defer client.Close()
-//	result, err := download.Fetch(ctx, client, "https://example.com/model.bin", "model.bin",
+//	result, err := download.Fetch(ctx, client.Following(httpclient.Follow{}), "https://example.com/model.bin", "model.bin",
 //		download.WithChecksum("sha256:..."))
 //
 // # What is promised
@@ -26,6 +26,11 @@
 // last byte that is there is asked for again and compared, so that a file that is there
 // whole is answered like any other. Whatever does not fit makes the download start anew.
 //
+// # Redirects
+//
+// Many sites redirect a download to another host. An [httpclient.Client] by itself follows nothing, and the download fails and says so;
+// [httpclient.Client.Following] goes from hop to hop through Config.Gate, and takes no credential to another origin.
+//
 // # Limits of the client
 //
 // [httpclient.Config] bounds each body to 64 MiB and each attempt to 10 minutes unless it says otherwise: give downloads a
@@ -37,7 +42,7 @@
 // # Files
 //
 // Beside "name" there are ".name.part", the bytes, and ".name.part.json", the version that they
-// belong to and the lock. Both are gone after a success, and after a failure that leaves
+// belong to and the lock; a name of more than 200 bytes is its SHA-256 there. Both are gone after a success, and after a failure that leaves
 // nothing to go on from. Of two calls with one target at a time, in one process or
 // several, the second fails with [ErrBusy]; on Solaris, AIX and in WebAssembly keeping
 // them apart is up to the caller.

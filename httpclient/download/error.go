@@ -33,8 +33,8 @@ const (
 type Error struct {
 	Target string // as it was given
 	Step   Step
-	// Kept is how many bytes a later call need not fetch again. With 0 the call left nothing behind; what an
-	// earlier one did is still there if Step is StepOpen.
+	// Kept is how many bytes a later call need not fetch again. With 0 there are none. What an earlier call has left is still
+	// there if Step is StepOpen, or if it was of another URL and nothing came in its place.
 	Kept int64
 
 	cause   error

@@ -4,11 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"github.com/headrace/headrace/httpclient"
 )
+
+// follow is the remedy for a redirect.
+const follow = "to go where it leads, set httpclient.Config.Gate and download with Client.Following(httpclient.Follow{})"
 
 func (s *session) fail(step Step, err error) *Error {
 	return &Error{Target: s.target, Step: step, cause: err}
@@ -32,17 +33,26 @@ func (s *session) typed(err error) *Error {
 
 // refused is for requests without an answer.
 func (s *session) refused(err error) *Error {
-	failed := s.fail(StepRequest, s.hush(err))
+	cause := s.hush(err)
+	if _, plain := s.client.(*httpclient.Client); plain && errors.Is(err, httpclient.CodeRedirect) {
+		cause = fmt.Errorf("%w; %s", cause, follow)
+	}
+	failed := s.fail(StepRequest, cause)
 	failed.again = worthAnother(err)
 	return failed
 }
 
 // rejected is for answers that are not the file.
 func (s *session) rejected(err error) *Error {
-	failed := s.fail(StepAnswer, err)
-	if status := statusError(err); status != nil {
-		failed.again = isPassing(status.StatusCode)
+	status := statusError(err)
+	if status == nil {
+		return s.fail(StepAnswer, err)
 	}
+	if isRedirect(status.StatusCode) {
+		err = fmt.Errorf("%w; %s", err, follow)
+	}
+	failed := s.fail(StepAnswer, err)
+	failed.again = isPassing(status.StatusCode)
 	return failed
 }
 
@@ -68,6 +78,15 @@ func worthAnother(err error) bool {
 	return true
 }
 
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	default:
+		return false
+	}
+}
+
 func isPassing(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -86,58 +105,3 @@ func statusError(err error) (found *httpclient.Error) {
 	}
 	return found
 }
-
-// hush takes the URL off what an *http.Client says, and everything if it
-// repeats a secret all the same; errors.Is sees the causes. An *httpclient.Error has none.
-func (s *session) hush(err error) error {
-	if outside, ok := err.(*url.Error); ok { //nolint:errorlint // the one that http.Client puts around, and no other
-		err = outside.Err
-	}
-	if _, ok := errors.AsType[*httpclient.Error](err); ok {
-		return err
-	}
-	text := err.Error()
-	if strings.Contains(text, "Location") { // and its value, which may be signed
-		return &hushedError{is: func(target error) bool { return errors.Is(err, target) }}
-	}
-	for _, secret := range secretsOf(s.req) {
-		if strings.Contains(text, secret) {
-			return &hushedError{is: func(target error) bool { return errors.Is(err, target) }}
-		}
-	}
-	return err
-}
-
-func secretsOf(req *http.Request) []string {
-	const shortest = 4 // what is shorter is no secret
-	var all []string
-	add := func(values ...string) {
-		for _, v := range values {
-			if len(v) >= shortest {
-				all = append(all, v)
-			}
-		}
-	}
-	for _, values := range req.Header {
-		add(values...)
-		for _, v := range values {
-			_, token, _ := strings.Cut(v, " ") // "Bearer x"
-			add(token)
-		}
-	}
-	add(req.URL.RawQuery)
-	for _, values := range req.URL.Query() {
-		add(values...)
-	}
-	if u := req.URL.User; u != nil {
-		password, _ := u.Password()
-		add(u.Username(), password)
-	}
-	return all
-}
-
-// hushedError hides its origin in a function, where no printing finds it.
-type hushedError struct{ is func(target error) bool }
-
-func (*hushedError) Error() string          { return "the request failed, with a text that repeats a secret" }
-func (e *hushedError) Is(target error) bool { return e.is(target) }

@@ -13,13 +13,15 @@ import (
 // that every constructor of this module reports; find it with errors.As.
 type FieldError = invalid.FieldError
 
-// Doer sends a request. An [httpclient.Client] and an *http.Client do.
+// Doer sends a request. An [httpclient.Client] does, which follows no redirects, an [httpclient.Follower], which follows them through
+// a gate, and an *http.Client, which follows them anywhere.
 type Doer interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
 var (
 	_ Doer = (*httpclient.Client)(nil)
+	_ Doer = httpclient.Follower{}
 	_ Doer = (*http.Client)(nil)
 )
 
@@ -34,7 +36,8 @@ type Result struct {
 	Checksum string
 	// Attempts is how many requests were made.
 	Attempts int
-	// Requests holds the ids of the event.NetRequest that they were told as; only an httpclient.Client tells them.
+	// Requests holds the ids of the event.NetRequest that they were told as, of the last 100; only an httpclient.Client tells them. A
+	// redirect that was followed has one too.
 	Requests []string
 }
 
@@ -45,7 +48,7 @@ type Result struct {
 //
 // When ctx ends Fetch does too, and what has come is kept for a later call. Fetch is safe for concurrent use.
 func Fetch(ctx context.Context, client Doer, url, target string, opts ...Option) (Result, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody) //nolint:gosec // where from is the caller's choice
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {                                                               // whose text has the URL, with what is secret in it
 		return Result{}, &FieldError{Owner: owner, Field: "url", Problem: "cannot be parsed; want such as https://host/path"}
 	}

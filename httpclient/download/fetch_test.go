@@ -282,10 +282,11 @@ func TestTheContextEndsTheWait(t *testing.T) {
 func TestSlowDownloadsAreKeptToo(t *testing.T) {
 	clock := clockwork.NewFakeClock()
 	d := newMemDisk()
-	c := &config{disk: d, target: "f", sum: sha256Sum(), syncSize: defaultSyncSize, resource: "r"}
+	c := &config{disk: d, target: "f", sum: sha256Sum(), syncSize: defaultSyncSize, resource: "r", mode: defaultMode}
 	WithClock(clock)(c)
 	p, err := openPart(c)
 	require.NoError(t, err)
+	require.NoError(t, p.resume(t.Context(), func() {}))
 	require.NoError(t, p.begin(`"a"`, 100))
 	for _, tc := range []struct {
 		after time.Duration

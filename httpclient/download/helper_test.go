@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/retry"
 )
 
@@ -100,4 +102,15 @@ func (s *honest) Do(req *http.Request) (*http.Response, error) {
 	}
 	s.sent += n
 	return respond(req, status, h, len(rest), breaking(rest, n)), nil
+}
+
+func requestEvent(id int) event.Event {
+	e := event.New(at(1), event.NetRequest, "h")
+	e.Request = &event.Request{ID: strconv.Itoa(id)}
+	return e
+}
+
+// stamped is a line of a state with its checksum.
+func stamped(line string) []byte {
+	return fmt.Appendf(nil, "%08x %s", crc32.ChecksumIEEE([]byte(strings.TrimSuffix(line, "\n"))), line)
 }

@@ -3,7 +3,7 @@
 package download
 
 import (
-	"errors"
+	"io/fs"
 	"os"
 )
 
@@ -14,10 +14,5 @@ func lockFile(name string) (*os.File, error) {
 	return os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's choice
 }
 
-func unlockFile(f file, name string, remove bool) error {
-	var err error
-	if remove {
-		err = os.Remove(name)
-	}
-	return errors.Join(err, f.Close())
-}
+// linksOf does not know.
+func linksOf(fs.FileInfo) uint64 { return 1 }

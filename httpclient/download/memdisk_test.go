@@ -135,7 +135,19 @@ func (d *memDisk) open(name string, perm fs.FileMode) (file, error) {
 	if err := d.call("open"); err != nil {
 		return nil, err
 	}
-	return &memFile{d, d.make(name, perm)}, nil
+	n := d.make(name, perm)
+	if n.mode&0o600 != 0o600 {
+		return nil, fs.ErrPermission
+	}
+	return &memFile{d, n}, nil
+}
+
+func (d *memDisk) unseal(name string) error {
+	if err := d.call("unseal"); err != nil {
+		return err
+	}
+	d.names[name].mode = 0o600
+	return nil
 }
 
 func (d *memDisk) rename(from, to string) error {

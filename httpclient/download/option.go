@@ -3,56 +3,25 @@ package download
 import (
 	"hash"
 	"io/fs"
-	"net/http"
-	"path/filepath"
 	"time"
 
 	"github.com/jonboulle/clockwork"
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/clock"
-	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/retry"
 )
 
 const owner = "download"
 
-// The defaults, chosen by judgement: an outage of a minute is bridged; what a
-// killed process loses is fetched again within seconds; syncing costs little beside writing.
-const (
-	defaultAttempts = 8
-	defaultMode     = fs.FileMode(0o644)
-	defaultReport   = 500 * time.Millisecond
-	defaultSyncSize = 16 << 20
-	defaultSyncTime = 2 * time.Second
-)
-
 // Option changes how one file is fetched.
 type Option func(*config)
-
-type config struct {
-	problems invalid.Problems
-
-	retry    retry.Policy
-	resource string
-	maxBytes int64
-	mode     fs.FileMode
-	modeSet  bool
-	sum      checksum
-	report   func(Progress)
-	every    time.Duration
-	observer event.Observer
-	clock    clock.Clock
-
-	disk     disk
-	syncSize int64
-	target   string
-}
 
 // WithRetry bounds the attempts that end without any progress; an attempt that adds
 // to what can be kept lets the policy begin anew. p.Retryable and p.Except see the *Error. Without this
 // option it is 8 attempts within about a minute, with the delays of retry.Policy. A Retry-After
-// that is longer than the delay is kept to, up to 10 minutes.
+// that is longer than the delay is kept to, up to 10 minutes; a longer one ends the download. An answer that ends before the file does
+// and brings less than 1 MiB waits as a failed one does.
 func WithRetry(p retry.Policy) Option {
 	return func(c *config) { c.retry = p }
 }
@@ -108,6 +77,10 @@ func WithMode(mode fs.FileMode) Option {
 	}
 }
 
+// WithEncoded stores the body as it is sent also if it has a Content-Encoding, such as a file in gzip of a server that
+// calls it an encoding. Otherwise that is an error, for identity is what is asked for.
+func WithEncoded() Option { return func(c *config) { c.encoded = true } }
+
 // WithIdentity says what is fetched, in place of the URL, for URLs that differ each
 // time, such as signed ones: a download goes on only if an earlier call had the same identity. It is stored as a hash.
 func WithIdentity(name string) Option {
@@ -119,7 +92,7 @@ func WithIdentity(name string) Option {
 	}
 }
 
-// WithProgress calls f while bytes come, at most once in every (0 means 500
+// WithProgress calls f while bytes come, and while those of an earlier call are read again, at most once in every (0 means 500
 // ms), and once at the end of a success. f is called on the goroutine of the
 // download, which waits for it. If it panics it is not called again and the download goes on.
 func WithProgress(f func(Progress), every time.Duration) Option {
@@ -139,49 +112,3 @@ func WithObserver(o event.Observer) Option { return func(c *config) { c.observer
 
 // WithClock measures and waits by another clock, in tests. Nil means the real one.
 func WithClock(cl clockwork.Clock) Option { return func(c *config) { c.clock = clock.New(cl) } }
-
-func configure(client Doer, req *http.Request, target string, opts []Option) (*config, error) {
-	c := &config{
-		problems: invalid.Problems{Owner: owner}, retry: retry.Policy{MaxAttempts: defaultAttempts},
-		mode: defaultMode, sum: sha256Sum(), clock: clock.New(nil), disk: realDisk{}, syncSize: defaultSyncSize,
-		target: target,
-	}
-	for _, opt := range opts {
-		if opt != nil {
-			opt(c)
-		}
-	}
-	if invalid.Nil(client) {
-		c.problems.Addf("client", "nil; want an *httpclient.Client or an *http.Client")
-	}
-	switch filepath.Base(target) {
-	case ".", "..", string(filepath.Separator):
-		c.problems.Addf("target", "%q; want the name of a file", target)
-	}
-	if target != "" && target[len(target)-1] == filepath.Separator {
-		c.problems.Addf("target", "%q is a folder; want the name of a file", target)
-	}
-	c.problems.AddPart("WithRetry", c.retry.Validate())
-	c.checkRequest(req)
-	return c, c.problems.Err()
-}
-
-func (c *config) checkRequest(req *http.Request) {
-	if req == nil || req.URL == nil {
-		c.problems.Addf("req", "has no URL")
-		return
-	}
-	if req.Method != "" && req.Method != http.MethodGet || req.Body != nil && req.Body != http.NoBody {
-		c.problems.Addf("req", "method %q, or a body; want GET without a body", req.Method)
-	}
-	for _, name := range []string{"Range", "If-Range"} {
-		if req.Header.Get(name) != "" {
-			c.problems.Addf("req", "has the header %s, which a download sets by itself; leave it out", name)
-		}
-	}
-	if c.resource == "" {
-		u := *req.URL
-		u.User, u.Fragment, u.RawFragment = nil, "", ""
-		c.resource = u.String()
-	}
-}

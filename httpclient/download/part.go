@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
-	"path/filepath"
 	"time"
 )
 
@@ -19,6 +17,7 @@ type part struct {
 	closed bool // file is
 	mode   fs.FileMode
 	exact  bool // mode is that of the target to be replaced
+	found  bool // file was there, with the permissions that another call wanted
 
 	hash      hash.Hash // of the first have bytes
 	have      int64     // bytes that are there
@@ -35,14 +34,7 @@ type part struct {
 	syncedAt time.Duration
 }
 
-func statePath(target string) string { return partPath(target) + ".json" }
-
-func partPath(target string) string {
-	folder, base := filepath.Split(target)
-	return folder + "." + base + ".part"
-}
-
-// openPart takes the lock and what an earlier call has left.
+// openPart takes the lock and opens what an earlier call has left.
 func openPart(c *config) (*part, error) {
 	p := &part{config: c, name: partPath(c.target), mode: c.mode, hash: c.sum.new(), resource: hashOf(c.resource), total: -1}
 	if err := p.lookAtTarget(); err != nil {
@@ -56,8 +48,6 @@ func openPart(c *config) (*part, error) {
 	if err = p.open(); err != nil {
 		return nil, errors.Join(err, p.close(p.vouched.Kept == 0))
 	}
-	p.resume()
-	p.syncedAt = c.clock.Elapsed()
 	return p, nil
 }
 
@@ -86,12 +76,7 @@ func (p *part) open() error {
 	if p.exact {
 		mode = 0o600 // until it is published
 	}
-	f, err := p.config.disk.open(p.name, mode)
-	if errors.Is(err, fs.ErrPermission) { // it was about to be published as a file that is only read
-		if err = p.config.disk.remove(p.name); err == nil {
-			f, err = p.config.disk.open(p.name, mode)
-		}
-	}
+	f, err := p.openOrMake(mode)
 	if err != nil {
 		return err
 	}
@@ -109,33 +94,27 @@ func (p *part) open() error {
 	return nil
 }
 
-// readState returns what nobody knows, not even that it is nothing, if the state cannot be read.
-func (p *part) readState() state {
-	text, err := io.ReadAll(io.NewSectionReader(p.lock, 0, maxState))
-	if err != nil {
-		return unknown
+// openOrMake frees a part that was about to be published as a file that is only read.
+func (p *part) openOrMake(mode fs.FileMode) (file, error) {
+	d := p.config.disk
+	info, err := d.lstat(p.name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	return decode(text)
-}
-
-// resume takes over what the state vouches for, if it is about the same
-// thing. A part that cannot be read is no worse than none.
-func (p *part) resume() {
-	s := p.vouched
-	if s.Resource != p.resource || s.Validator == "" || s.Kept < 1 {
-		return
+	p.found = err == nil
+	f, err := d.open(p.name, mode)
+	if !p.found || !info.Mode().IsRegular() {
+		return f, err
 	}
-	if n, err := io.Copy(p.hash, io.NewSectionReader(p.file, 0, s.Kept)); err != nil || n != s.Kept {
-		return
+	for _, free := range []func(string) error{d.unseal, d.remove} {
+		if !errors.Is(err, fs.ErrPermission) {
+			break
+		}
+		if free(p.name) == nil {
+			f, err = d.open(p.name, mode)
+		}
 	}
-	var last [1]byte
-	if _, err := p.file.ReadAt(last[:], s.Kept-1); err != nil {
-		return
-	}
-	if p.file.Truncate(s.Kept) != nil { // what comes after was never vouched for
-		return
-	}
-	p.have, p.synced, p.last, p.validator, p.total = s.Kept, s.Kept, last[0], s.Validator, s.Total
+	return f, err
 }
 
 // resumable reports whether a later request can go on from what is there. One
@@ -163,90 +142,6 @@ func (p *part) begin(v validator, total int64) error {
 	return nil
 }
 
-func (p *part) write(b []byte) error {
-	if len(b) == 0 {
-		return nil
-	}
-	if _, err := p.file.WriteAt(b, p.have); err != nil {
-		return err
-	}
-	_, _ = p.hash.Write(b) // never fails
-	p.have += int64(len(b))
-	p.last = b[len(b)-1]
-	if p.have-p.synced < p.config.syncSize && p.config.clock.Elapsed()-p.syncedAt < defaultSyncTime {
-		return nil
-	}
-	return p.keep()
-}
-
-// keep makes what is there last, if a later call can use it.
-func (p *part) keep() error {
-	if !p.resumable() || p.vouched.Kept == p.have {
-		return nil
-	}
-	if err := p.sync(); err != nil {
-		return err
-	}
-	err := p.vouch(state{Resource: p.resource, Validator: p.validator, Kept: p.have, Total: p.total})
-	p.syncedAt = p.config.clock.Elapsed()
-	if err != nil || p.named {
-		return err
-	}
-	p.named = true // both files are new: their names have to last too
-	return p.config.disk.syncDir(filepath.Dir(p.config.target))
-}
-
-// sync is tried once: after a failure the kernel may drop what it could not
-// write, and a second sync then succeeds.
-func (p *part) sync() error {
-	if p.unsure != nil {
-		return p.unsure
-	}
-	if p.synced == p.have && p.have > 0 {
-		return nil
-	}
-	if p.unsure = p.file.Sync(); p.unsure == nil {
-		p.synced = p.have
-	}
-	return p.unsure
-}
-
-// vouch overwrites the state in place, which needs no room on a full disk.
-func (p *part) vouch(s state) error {
-	p.vouched = unknown // it may be torn
-	if _, err := p.lock.WriteAt(s.encode(), 0); err != nil {
-		return err
-	}
-	if err := p.lock.Sync(); err != nil {
-		return err
-	}
-	p.vouched = s
-	return nil
-}
-
-// publish makes the part the target.
-func (p *part) publish() error {
-	if p.exact {
-		if err := p.file.Chmod(p.mode); err != nil {
-			return err
-		}
-	}
-	if err := p.sync(); err != nil {
-		return err
-	}
-	p.closed = true
-	if err := p.file.Close(); err != nil {
-		return err
-	}
-	if err := p.config.disk.rename(p.name, p.config.target); err != nil {
-		return err
-	}
-	p.name = "" // it is the target now
-	err := p.config.disk.syncDir(filepath.Dir(p.config.target))
-	_ = p.close(true) // a state that stays vouches for nothing
-	return err
-}
-
 // leave keeps what a later call can use, unless it is spoilt, and says how much that is.
 func (p *part) leave(spoilt bool) (kept int64, err error) {
 	if p.lock == nil { // published
@@ -259,7 +154,7 @@ func (p *part) leave(spoilt bool) (kept int64, err error) {
 	if p.vouched.Resource == p.resource {
 		kept = p.vouched.Kept
 	}
-	return kept, errors.Join(err, p.close(p.vouched.Kept <= 0)) // what is left of another resource stays
+	return kept, errors.Join(err, p.close(p.vouched.Kept <= 0)) // what vouches for another resource stays
 }
 
 // close ends the lock, and removes both files if nothing is kept. It does nothing the second time.

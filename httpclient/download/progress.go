@@ -4,7 +4,8 @@ import "time"
 
 // Progress is how far a download has come.
 type Progress struct {
-	// Bytes is how many bytes of the file are there. It falls when the download has to start anew.
+	// Bytes is how many bytes of the file are there. It falls when the download has to start anew. While those of an
+	// earlier call are read again it is how many were.
 	Bytes int64
 	// Total is how long the file is, or -1 if the server does not say.
 	Total int64

@@ -21,21 +21,22 @@ type answer struct {
 	reading reading
 }
 
-// newAnswer reads the body, which Auto needs to know who speaks.
-func newAnswer(now time.Time, status int, h http.Header, body []byte) (a answer) {
-	a.now, a.status, a.header = now, status, h
-	a.doc.read(body, status >= http.StatusBadRequest)
-	if name, _, _ := strings.Cut(first(h, "X-Amzn-Errortype"), ":"); name != "" {
+// read reads the body, which Auto needs to know who speaks.
+func (a *answer) read(body []byte) {
+	a.doc.read(body, a.status >= http.StatusBadRequest)
+	if a.status < http.StatusBadRequest {
+		a.doc.pardon()
+	}
+	if name, _, _ := strings.Cut(first(a.header, "X-Amzn-Errortype"), ":"); name != "" {
 		a.doc.code([]byte(name))
 	}
 	if a.doc.header != nil {
-		maps.Copy(a.doc.header, h)
+		maps.Copy(a.doc.header, a.header)
 		a.header = a.doc.header
 	}
-	if a.doc.failed && status < http.StatusBadRequest {
+	if a.doc.failed && a.status < http.StatusBadRequest {
 		a.status = a.statusWithin()
 	}
-	return a
 }
 
 // statusWithin is the status that the error in an answer with 200 names.
@@ -51,17 +52,17 @@ func (a *answer) statusWithin() int {
 // refused reports whether the answer says no.
 func (a *answer) refused() bool { return a.status >= http.StatusBadRequest || a.doc.failed }
 
-// judge makes the feedback of a in the words of s.
-func (a *answer) judge(s *speaker) (f adaptive.Feedback) {
+// judge fills in f in the words of s.
+func (a *answer) judge(s *speaker, f *adaptive.Feedback) {
 	a.measure(s)
 	f.Meters = a.reading.meters
 	switch {
 	case a.status < http.StatusOK && !a.doc.failed || a.status > 599:
-		return f // not an answer of HTTP, or not the last one
+		return // not an answer of HTTP, or not the last one
 	case !a.refused():
 		f.Verdict = adaptive.OK
 		f.Used = clampCost(s.used(a))
-		return f
+		return
 	}
 	r := s.rule(a)
 	f.Verdict, f.Source = r.verdict, a.source()
@@ -72,7 +73,7 @@ func (a *answer) judge(s *speaker) (f adaptive.Feedback) {
 		if a.status < http.StatusBadRequest { // a mistake, told with status 200, that was worked on
 			f.Used = clampCost(s.used(a))
 		}
-		return f
+		return
 	}
 	f.RetryAfter = a.wait(s, r)
 	if f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded {
@@ -81,7 +82,6 @@ func (a *answer) judge(s *speaker) (f adaptive.Feedback) {
 	if f.Verdict == adaptive.Hit {
 		f.Kind = a.kind(r)
 	}
-	return f
 }
 
 // obey is what a verdict becomes when the answer says in so many words whether

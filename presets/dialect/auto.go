@@ -10,10 +10,11 @@ import (
 // tables wins, which has those that nobody imitates first and OpenAI last. Who
 // is not recognised is read as Generic.
 func (a *answer) speaker() *speaker {
-	for _, s := range tables.speakers {
-		if s.marked(a.header) {
-			return s
-		}
+	if place, ok := tables.marks.first(a.header); ok {
+		return tables.speakers[place]
+	}
+	if a.doc.blank() {
+		return tables.byName[Generic]
 	}
 	for _, s := range tables.speakers {
 		if s.shape != nil && s.shape(&a.doc) {
@@ -23,14 +24,9 @@ func (a *answer) speaker() *speaker {
 	return tables.byName[Generic]
 }
 
-// marked reports whether h has a field by which s is known.
-func (s *speaker) marked(h http.Header) bool {
-	for _, m := range s.marks {
-		if _, ok := h[m]; ok {
-			return true
-		}
-	}
-	return false
+// blank reports whether a body has nothing by which any shape could know it.
+func (d *document) blank() bool {
+	return d.shape == 0 && !d.failed && len(d.codes) == 0 && !d.cost.known
 }
 
 // whose says by path who is asked, where the host is a gateway.

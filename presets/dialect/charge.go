@@ -23,26 +23,26 @@ func (e *request) all() int64 {
 }
 
 // chargeSum is for limits that count the prompt and the most that may come back.
-func chargeSum(e *request) throttle.Cost { return throttle.Cost{Input: e.input(), Output: e.all()} }
+func chargeSum(e request) throttle.Cost { return throttle.Cost{Input: e.input(), Output: e.all()} }
 
 // chargeLarger is OpenAI's way: the larger of max_tokens and the estimate of the prompt.
-func chargeLarger(e *request) throttle.Cost {
+func chargeLarger(e request) throttle.Cost {
 	return throttle.Cost{Tokens: max(e.input(), e.output), Input: e.input(), Output: e.all()}
 }
 
 // chargeBestOf is Azure's way: the prompt and max_tokens as often as best_of says.
-func chargeBestOf(e *request) throttle.Cost {
+func chargeBestOf(e request) throttle.Cost {
 	return throttle.Cost{Tokens: e.input() + e.all(), Input: e.input(), Output: e.all()}
 }
 
 // chargeInput is Gemini's way: its limits on tokens count the prompt alone.
-func chargeInput(e *request) throttle.Cost {
+func chargeInput(e request) throttle.Cost {
 	return throttle.Cost{Tokens: e.input(), Input: e.input(), Output: e.all()}
 }
 
 // chargeReserved is Bedrock's way: max_tokens is reserved at the start, the
 // model's most where there is none.
-func chargeReserved(e *request) throttle.Cost {
+func chargeReserved(e request) throttle.Cost {
 	if e.prompt && e.output == 0 {
 		e.output = reservedOutput
 	}
@@ -50,14 +50,14 @@ func chargeReserved(e *request) throttle.Cost {
 }
 
 // chargeInputs is Cohere's way: for embeddings the texts are counted, as points.
-func chargeInputs(e *request) throttle.Cost {
+func chargeInputs(e request) throttle.Cost {
 	c := chargeSum(e)
 	c.Points = e.inputs
 	return c
 }
 
 // chargePoints is GitHub's way: a read is one point, a write five.
-func chargePoints(e *request) throttle.Cost {
+func chargePoints(e request) throttle.Cost {
 	if e.writes {
 		return throttle.Cost{Points: 5}
 	}

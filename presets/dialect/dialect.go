@@ -78,12 +78,18 @@ const (
 func (n Name) Name() string { return string(n) }
 
 // Read implements Dialect. A name that is none of this package reads as Generic does.
-func (n Name) Read(now time.Time, status int, h http.Header, body []byte) adaptive.Feedback {
-	a := newAnswer(now, status, h, body)
-	if n == Auto {
-		return a.judge(a.speaker())
+func (n Name) Read(now time.Time, status int, h http.Header, body []byte) (f adaptive.Feedback) {
+	a := &answer{now: now, status: status, header: h}
+	a.read(body)
+	s := tables.byName[n]
+	switch {
+	case n == Auto:
+		s = a.speaker()
+	case s == nil:
+		s = tables.byName[Generic]
 	}
-	return a.judge(n.speaker())
+	a.judge(s, &f)
+	return f
 }
 
 // Estimate implements Dialect. Without a tokenizer a text is a quarter as many
@@ -95,7 +101,7 @@ func (n Name) Estimate(r *http.Request, body []byte) throttle.Cost {
 		n = asked(r)
 	}
 	e := newRequest(r, body)
-	c := n.speaker().charge(&e)
+	c := n.speaker().charge(e)
 	c.Requests = 1
 	if e.images {
 		c.Points = e.answers()

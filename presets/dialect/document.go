@@ -21,6 +21,8 @@ const (
 // the same words differently, so they count wherever they stand in an error.
 type document struct {
 	failed  bool     // it has an error
+	record  bool     // of which something is told besides: see beside
+	top     int      // the depth of its members; 0: they do not matter
 	stream  bool     // it is server-sent events
 	codes   []string // codes, types, statuses and reasons, in lower case; of a URI what follows the "#"
 	message string   // all texts, in lower case
@@ -72,7 +74,11 @@ func (d *document) read(body []byte, refused bool) {
 		d.readTail(body)
 		return
 	}
-	d.walk(&scanner{b: body}, refused, 0)
+	s := scanner{b: body}
+	if d.top = 1; s.peek() == '[' {
+		d.top = 2
+	}
+	d.walk(&s, refused, 0)
 }
 
 // pastComments skips blank lines and lines that begin with a colon: a provider

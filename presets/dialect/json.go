@@ -130,7 +130,11 @@ func (s *scanner) amount() int64 {
 		s.skip()
 		return 0
 	}
-	f, err := strconv.ParseFloat(string(s.scalar()), 64)
+	number := s.scalar()
+	if n, ok := digits(number); ok {
+		return n
+	}
+	f, err := strconv.ParseFloat(string(number), 64)
 	switch {
 	case !(f >= 0): // NaN too
 		return 0

@@ -19,9 +19,11 @@ func (d *document) walk(s *scanner, inside bool, depth int) {
 			d.member(s, s.key(), inside, depth+1)
 		}
 	case '[':
-		for s.open('['); s.next(']'); {
+		n := 0
+		for s.open('['); s.next(']'); n++ {
 			d.walk(s, inside, depth+1)
 		}
+		d.record = d.record || n > 1 && depth == 0 && d.top > 0
 	case '"':
 		if t := s.text(); inside {
 			d.say(t)
@@ -33,6 +35,9 @@ func (d *document) walk(s *scanner, inside bool, depth int) {
 
 // member takes the value of a key.
 func (d *document) member(s *scanner, key []byte, inside bool, depth int) {
+	if depth == d.top && !inside {
+		d.beside(s, key)
+	}
 	switch string(key) {
 	case "error", "errors":
 		d.readError(s, depth)
@@ -53,6 +58,8 @@ func (d *document) member(s *scanner, key []byte, inside bool, depth int) {
 			if string(s.text()) == "error" {
 				d.failed = true
 				d.shape |= hasObjectError
+			} else if depth == d.top {
+				d.record = true
 			}
 			return
 		}

@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,21 +27,10 @@ func ByHost(host string) Name {
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.Contains(host[i:], "]") {
 		host = strings.TrimSuffix(host[:i], ".")
 	}
-	for _, s := range tables.speakers {
-		if slices.ContainsFunc(s.hosts, func(h string) bool { return isHost(host, h) }) {
-			return s.name
-		}
+	if s := tables.hosts.of(host); s != nil {
+		return s.name
 	}
 	return Auto
-}
-
-func isHost(host, pattern string) bool {
-	if strings.Contains(pattern, "*") {
-		ok, err := path.Match(pattern, host)
-		return ok && err == nil
-	}
-	above, ok := strings.CutSuffix(host, pattern)
-	return ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
 // Names returns all dialects in alphabetical order.

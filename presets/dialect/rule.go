@@ -42,6 +42,9 @@ func (r *rule) fits(a *answer) bool {
 
 // has reports whether one of the words is a code of the answer.
 func has(d *document, words string) bool {
+	if len(d.codes) == 0 {
+		return false
+	}
 	for word := range strings.FieldsSeq(words) {
 		if slices.Contains(d.codes, word) {
 			return true

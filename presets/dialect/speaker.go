@@ -14,7 +14,7 @@ type speaker struct {
 	rules  []rule   // that go before the common ones
 
 	used   func(*answer) throttle.Cost // by a call that was answered
-	charge func(*request) throttle.Cost
+	charge func(request) throttle.Cost
 }
 
 // rule returns the rule that judges a, which says no.
@@ -36,12 +36,15 @@ var tables = newTables() //nolint:gochecknoglobals // tables
 type allTables struct {
 	speakers []*speaker
 	byName   map[Name]*speaker
+	marks    marks
+	hosts    hosts
 	common   []rule
 	gauges   []gauge
 }
 
 func newTables() *allTables {
 	t := &allTables{common: common(), gauges: plainGauges(), byName: map[Name]*speaker{}}
+	t.marks.place, t.hosts.domains = map[string]int{}, map[string]*speaker{}
 	for _, group := range [][]speaker{{anthropic(), azure(), gemini()}, inference(), services(), {openAI()}, standard()} {
 		for i := range group {
 			s := &group[i]
@@ -51,6 +54,8 @@ func newTables() *allTables {
 			if s.charge == nil {
 				s.charge = chargeSum
 			}
+			t.marks.add(s, len(t.speakers))
+			t.hosts.add(s)
 			t.speakers = append(t.speakers, s)
 			t.byName[s.name] = s
 		}

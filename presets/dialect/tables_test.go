@@ -1,11 +1,16 @@
 package dialect
 
 import (
+	"net/http"
 	"net/textproto"
+	"path"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
 
 	"github.com/headrace/headrace/adaptive"
 )
@@ -50,6 +55,83 @@ func TestTablesAreWrittenAsTheyAreLookedUp(t *testing.T) {
 		field(Generic, g.limit, g.remaining, g.reset)
 	}
 	rules(Generic, tables.common)
+}
+
+// What is looked up in an index is what a walk through the tables in their order finds.
+func TestMarksAreThoseOfTheFirstInTheTables(t *testing.T) {
+	all := []string{"", "Date", "Content-Type", "X-Nobody-Knows-It", strings.Repeat("X", 100)}
+	for _, s := range tables.speakers {
+		all = append(all, s.marks...)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		h := http.Header{}
+		for _, field := range rapid.SliceOfN(rapid.SampledFrom(all), 0, 6).Draw(t, "fields") {
+			h[field] = nil
+		}
+		want := slices.IndexFunc(tables.speakers, func(s *speaker) bool {
+			return slices.ContainsFunc(s.marks, func(m string) bool { _, ok := h[m]; return ok })
+		})
+		place, ok := tables.marks.first(h)
+		if ok != (want >= 0) || ok && place != want {
+			t.Fatalf("%v: %d, %v; want %d", h, place, ok, want)
+		}
+	})
+}
+
+func TestHostsAreThoseOfTheTables(t *testing.T) {
+	labels := []string{"", "api", "eu", "bedrock", "bedrock-runtime", "us-east-1"}
+	for _, s := range tables.speakers {
+		for _, h := range s.hosts {
+			labels = append(labels, h, strings.TrimLeft(h, "*-"))
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		separator := rapid.SampledFrom([]string{".", "-", ""}).Draw(t, "separator")
+		host := strings.Join(rapid.SliceOfN(rapid.SampledFrom(labels), 1, 3).Draw(t, "labels"), separator)
+		var want *speaker
+		for _, s := range tables.speakers {
+			if want == nil && slices.ContainsFunc(s.hosts, func(h string) bool { return isHost(host, h) }) {
+				want = s
+			}
+		}
+		got := tables.hosts.of(host)
+		if (got == nil) != (want == nil) || got != nil && !slices.ContainsFunc(got.hosts, func(h string) bool { return isHost(host, h) }) {
+			t.Fatalf("%q: %v, want %v", host, got, want)
+		}
+	})
+}
+
+// isHost is the slow way.
+func isHost(host, pattern string) bool {
+	if strings.Contains(pattern, "*") {
+		ok, err := path.Match(pattern, host)
+		return ok && err == nil
+	}
+	above, ok := strings.CutSuffix(host, pattern)
+	return ok && (above == "" || strings.HasSuffix(above, "."))
+}
+
+// Nobody is known by a body that says nothing of limits: no shape is asked then.
+func TestNoShapeIsThatOfABlankBody(t *testing.T) {
+	var d document
+	assert.True(t, d.blank())
+	d.read([]byte(`{"id":"a","object":"chat.completion","choices":[{"message":{"content":"x"}}],"usage":{"prompt_tokens":3}}`), false)
+	assert.True(t, d.blank())
+	for _, s := range tables.speakers {
+		assert.False(t, s.shape != nil && s.shape(&d), "%s", s.name)
+	}
+}
+
+func TestDigitsAreWhatEverybodyReads(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := rapid.StringMatching(`[0-9]{0,14}[.e+-]?[0-9]?`).Draw(t, "v")
+		n, err := strconv.ParseInt(v, 10, 64)
+		got, ok := digits(v)
+		plain := err == nil && strings.Trim(v, "0123456789") == "" && len(v) <= 12
+		if ok != plain || ok && got != n {
+			t.Fatalf("%q: %d, %v; want %d, %v", v, got, ok, n, plain)
+		}
+	})
 }
 
 func TestEveryNameHasATable(t *testing.T) {

@@ -27,6 +27,9 @@ const (
 // is false of what is no amount: "-1", which means unknown, and what is larger
 // than any limit.
 func whole(v string) (n int64, ok bool) {
+	if n, ok = digits(v); ok || v == "" {
+		return n, ok
+	}
 	if i := strings.IndexAny(v, ",;"); i >= 0 {
 		v = v[:i]
 	}
@@ -37,6 +40,22 @@ func whole(v string) (n int64, ok bool) {
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < 0 || n > throttle.MaxAmount || v[0] == '+' {
 		return 0, false
+	}
+	return n, true
+}
+
+// digits reads what almost every amount is: a few digits and nothing else. The
+// twelve that it takes are below throttle.MaxAmount.
+func digits[T string | []byte](v T) (n int64, ok bool) {
+	if len(v) == 0 || len(v) > 12 {
+		return 0, false
+	}
+	for i := range len(v) {
+		c := v[i]
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(c-'0')
 	}
 	return n, true
 }

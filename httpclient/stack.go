@@ -3,7 +3,6 @@ package httpclient
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 
 // stack puts Wrap and Cache around trip.
 func (c Config) stack(trip http.RoundTripper) (http.RoundTripper, error) {
-	problems := invalid.Problems{Owner: "httpclient"}
+	problems, retries := invalid.Problems{Owner: "httpclient"}, 0
 	put := func(field string, wrap func(http.RoundTripper) http.RoundTripper) {
 		around := wrap(trip)
 		if invalid.Nil(around) {
@@ -21,6 +20,9 @@ func (c Config) stack(trip http.RoundTripper) (http.RoundTripper, error) {
 		}
 		if r, ok := around.(*retrier); ok {
 			problems.Add(r.problems.Err())
+			if retries++; retries == 2 {
+				problems.Addf(field, "is a second Retry, that of EndpointConfig.Retries counted: their attempts would multiply; leave one out")
+			}
 		}
 		trip = around
 	}
@@ -49,21 +51,4 @@ func checked(resp *http.Response, err error) (*http.Response, error) {
 		resp.Body = http.NoBody
 	}
 	return resp, nil
-}
-
-// receive counts what was read of an answer's body, holds one that did not
-// come from the wire to Config.MaxResponse, and gives an error its type.
-func (c *call) receive(n int, err error) (int, error) {
-	limit := c.client.config.MaxResponse
-	if over := c.received.Add(int64(n)) - limit; over > 0 {
-		c.received.Add(-over)
-		n, err = n-int(over), &tooLongError{"MaxResponse", limit}
-	}
-	if err == nil || err == io.EOF || isA[*Error](err) { //nolint:errorlint // the bare EOF is the end
-		return n, err
-	}
-	if ctx := c.req.Context(); ctx.Err() != nil {
-		return n, c.fail(CodeCanceled, PhaseBody, ended(ctx), nil)
-	}
-	return n, c.fail(classify(PhaseBody, err), PhaseBody, err, nil)
 }

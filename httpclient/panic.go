@@ -15,6 +15,11 @@ type PanicError struct {
 // Error gives the value; Stack is left to whoever wants it.
 func (e *PanicError) Error() string { return fmt.Sprintf("httpclient: panic: %v", e.Value) }
 
+// Redact returns a copy whose value is its text, without the secrets.
+func (e *PanicError) Redact(secrets []string) error {
+	return &PanicError{Value: scrubText(fmt.Sprint(e.Value), secrets), Stack: e.Stack}
+}
+
 // Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)

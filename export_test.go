@@ -1,0 +1,14 @@
+package headrace
+
+import "net/http"
+
+// Routes is how many routes a Transport remembers.
+func Routes(rt http.RoundTripper) int {
+	t, ok := rt.(*transport)
+	if !ok {
+		return 0
+	}
+	t.routes.mu.RLock()
+	defer t.routes.mu.RUnlock()
+	return len(t.routes.known)
+}

@@ -1,0 +1,17 @@
+//go:build !windows
+
+package download
+
+import (
+	"errors"
+	"os"
+)
+
+// unlockFile removes first: afterwards the file may be somebody else's.
+func unlockFile(f file, name string, remove bool) error {
+	var err error
+	if remove {
+		err = os.Remove(name)
+	}
+	return errors.Join(err, f.Close())
+}

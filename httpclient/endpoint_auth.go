@@ -1,0 +1,81 @@
+package httpclient
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// Auth is how an [Endpoint] sends its Secret.
+type Auth string
+
+// The ways to send a secret.
+const (
+	AuthBearer Auth = "bearer" // Authorization: Bearer ...
+	AuthHeader Auth = "header" // in the header that EndpointConfig.AuthHeader names
+	AuthNone   Auth = "none"
+)
+
+// validateAuth returns the value of the secret if it can be had by now.
+func (c EndpointConfig) validateAuth(p *invalid.Problems) string {
+	var value string
+	if c.Secret.steady {
+		var err error
+		if value, err = c.Secret.Reveal(); err != nil {
+			p.Addf("Secret", "%s", strings.TrimPrefix(err.Error(), "httpclient: "))
+		} else if problem := headerProblem(value); problem != "" {
+			p.Addf("Secret", "it %s", problem)
+		}
+	}
+	auth := c.auth()
+	switch auth {
+	case AuthBearer, AuthHeader:
+		if c.Secret.IsZero() && c.Client == nil {
+			p.Addf("Secret", "is missing, and Auth is %q; set one, or Auth to %q", auth, AuthNone)
+		}
+	case AuthNone:
+		if !c.Secret.IsZero() {
+			p.Addf("Auth", "%q contradicts Secret; leave one of them out", auth)
+		}
+	default:
+		all := []Auth{AuthBearer, AuthHeader, AuthNone}
+		p.Addf("Auth", "is unknown; %s", meant(string(auth), all)) // not shown: it may be "Bearer ..."
+	}
+	switch {
+	case auth == AuthHeader && c.AuthHeader == "":
+		p.Addf("AuthHeader", "is missing, and Auth is %q; want the name of a header, such as X-Api-Key", auth)
+	case auth == AuthHeader && !isToken(c.AuthHeader):
+		p.Addf("AuthHeader", "%q is no name of a header; want such as X-Api-Key", token(c.AuthHeader))
+	case auth == AuthHeader && secretHeaderProblem(c.AuthHeader) != "":
+		p.Addf("AuthHeader", "%q %s", c.AuthHeader, secretHeaderProblem(c.AuthHeader))
+	case auth != AuthHeader && c.AuthHeader != "":
+		p.Addf("AuthHeader", "contradicts Auth, %q; leave one of them out", auth)
+	}
+	return value
+}
+
+func (c EndpointConfig) auth() Auth {
+	switch {
+	case c.Auth != "":
+		return c.Auth
+	case c.AuthHeader != "":
+		return AuthHeader
+	case c.Secret.IsZero():
+		return AuthNone
+	default:
+		return AuthBearer
+	}
+}
+
+// authName is the header that the secret goes into, or "".
+func (c EndpointConfig) authName() string {
+	switch c.auth() {
+	case AuthBearer:
+		return "Authorization"
+	case AuthHeader:
+		return http.CanonicalHeaderKey(c.AuthHeader)
+	case AuthNone:
+	}
+	return ""
+}

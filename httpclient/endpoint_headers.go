@@ -1,0 +1,40 @@
+package httpclient
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+func (c EndpointConfig) validateHeaders(p *invalid.Problems, secret string) {
+	seen := map[string]string{}
+	auth := c.authName()
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		field, canonical, value := fmt.Sprintf("Headers[%s]", name), http.CanonicalHeaderKey(name), c.Headers[name]
+		switch {
+		case !isToken(name):
+			p.Addf("Headers", "%q is no name of a header", token(name))
+			continue
+		case seen[canonical] != "":
+			p.Addf(field, "is %s again; leave one out", seen[canonical])
+		case canonical == auth:
+			p.Addf(field, "is where Auth puts the Secret; leave one of them out")
+		case reserved(name) != "":
+			p.Addf(field, "%s", reserved(name))
+		}
+		seen[canonical] = name
+		if problem := headerProblem(value); problem != "" && value != "" {
+			p.Addf(field, "the value %s", problem)
+		}
+		if len(secret) >= minSecret && strings.Contains(value, secret) {
+			p.Addf(field, "has the Secret in it, which Auth sends; leave it out here")
+		}
+	}
+	if len(secret) >= minSecret && strings.Contains(c.BaseURL+c.Path, secret) {
+		p.Addf("BaseURL", "it or Path has the Secret in it, which Auth sends; leave it out here")
+	}
+}

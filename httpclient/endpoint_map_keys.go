@@ -1,0 +1,113 @@
+package httpclient
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// endpointKey is one key of a map.
+type endpointKey struct {
+	name, field string
+	read        func(c *EndpointConfig, v any) (problem string)
+}
+
+func endpointKeys() []endpointKey {
+	return []endpointKey{
+		textKey("name", "Name", func(c *EndpointConfig) *string { return &c.Name }),
+		textKey("provider", "Provider", func(c *EndpointConfig) *string { return &c.Provider }),
+		textKey("base_url", "BaseURL", func(c *EndpointConfig) *string { return &c.BaseURL }),
+		textKey("path", "Path", func(c *EndpointConfig) *string { return &c.Path }),
+		textKey("method", "Method", func(c *EndpointConfig) *string { return &c.Method }),
+		textKey("content_type", "ContentType", func(c *EndpointConfig) *string { return &c.ContentType }),
+		textKey("auth", "Auth", func(c *EndpointConfig) *string { return (*string)(&c.Auth) }),
+		textKey("auth_header", "AuthHeader", func(c *EndpointConfig) *string { return &c.AuthHeader }),
+		{"secret", "Secret", func(c *EndpointConfig, v any) string { return readSecret(c, v, NewSecret) }},
+		{"secret_env", "Secret", func(c *EndpointConfig, v any) string { return readSecret(c, v, SecretFromEnv) }},
+		{"headers", "Headers", readHeaders},
+		{"idempotency_keys", "IdempotencyKeys", readKeys},
+		{"timeout", "Timeout", readTimeout},
+		numberKey("retries", "Retries", 1<<16, func(c *EndpointConfig, n int64) { c.Retries = int(n) }),
+		numberKey("max_response", "MaxResponse", math.MaxInt64, func(c *EndpointConfig, n int64) { c.MaxResponse = n }),
+	}
+}
+
+func textKey(name, field string, of func(*EndpointConfig) *string) endpointKey {
+	return endpointKey{name, field, func(c *EndpointConfig, v any) (problem string) {
+		*of(c), problem = text(v)
+		return problem
+	}}
+}
+
+func numberKey(name, field string, most int64, set func(*EndpointConfig, int64)) endpointKey {
+	return endpointKey{name, field, func(c *EndpointConfig, v any) string {
+		n, ok := integer(v)
+		if !ok {
+			return fmt.Sprintf("it is %s; want a whole number", kind(v))
+		}
+		if n > most {
+			return fmt.Sprintf("%d is too much; want at most %d", n, most)
+		}
+		set(c, n)
+		return ""
+	}}
+}
+
+func readSecret(c *EndpointConfig, v any, of func(string) Secret) string {
+	s, problem := text(v)
+	if problem == "" {
+		c.Secret = of(s)
+	}
+	return problem
+}
+
+func readHeaders(c *EndpointConfig, v any) string {
+	m := reflect.ValueOf(v)
+	if m.Kind() != reflect.Map || m.Type().Key().Kind() != reflect.String {
+		return fmt.Sprintf("it is %s; want an object of texts, such as {\"X-Team\": \"search\"}", kind(v))
+	}
+	headers := map[string]string{}
+	var problems []string
+	for at := m.MapRange(); at.Next(); {
+		value, problem := text(at.Value().Interface())
+		if problem != "" {
+			problems = append(problems, fmt.Sprintf("%.80q: %s", token(at.Key().String()), problem))
+		}
+		headers[at.Key().String()] = value
+	}
+	c.Headers = headers
+	slices.Sort(problems)
+	return strings.Join(problems, "; ")
+}
+
+func readKeys(c *EndpointConfig, v any) string {
+	on, ok := v.(bool)
+	if !ok {
+		return fmt.Sprintf("it is %s; want true or false", kind(v))
+	}
+	c.IdempotencyKeys = on
+	return ""
+}
+
+func readTimeout(c *EndpointConfig, v any) string {
+	const want = `want a text with units, such as "30s" or "1m30s"`
+	if d, ok := v.(time.Duration); ok {
+		v = d.String()
+	}
+	s, ok := v.(string)
+	if !ok {
+		return fmt.Sprintf("it is %s; %s", kind(v), want)
+	}
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return fmt.Sprintf("%.80q is no duration; %s", s, want)
+	case d <= 0:
+		return fmt.Sprintf("%.80q is not positive; %s", s, want)
+	}
+	c.Timeout = d
+	return ""
+}

@@ -1,0 +1,116 @@
+package httpclient
+
+import (
+	"cmp"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// Validate returns everything that is wrong with c, joined, each problem as a
+// [*FieldError] that names its field, or nil. A Secret of an environment variable is read. No problem shows a secret.
+func (c EndpointConfig) Validate() error {
+	owner := "httpclient.Endpoint"
+	if c.Name != "" {
+		owner += fmt.Sprintf(" %q", c.Name)
+	}
+	p := invalid.Problems{Owner: owner}
+	c.validateURL(&p)
+	if _, err := dialectOf(c.Provider, ""); err != nil {
+		p.Addf("Provider", "%v", err)
+	}
+	switch {
+	case c.Method == http.MethodConnect:
+		p.Addf("Method", "CONNECT is for proxies, which Config.Proxies names; want such as POST")
+	case !isToken(cmp.Or(c.Method, http.MethodPost)), strings.ToUpper(c.Method) != c.Method:
+		p.Addf("Method", "%q is no method of HTTP; want such as POST, in upper case", c.Method)
+	}
+	if _, _, err := mime.ParseMediaType(c.contentType()); err != nil {
+		p.Addf("ContentType", "%q is no media type; want such as application/json", c.ContentType)
+	}
+	secret := c.validateAuth(&p)
+	c.validateHeaders(&p, secret)
+	c.validateClient(&p)
+	return p.Err()
+}
+
+func (c EndpointConfig) validateURL(p *invalid.Problems) {
+	base, problem := parseBase(c.BaseURL)
+	if problem == "" {
+		problem = c.refused(base)
+	}
+	if problem != "" {
+		p.Addf("BaseURL", "%s", problem)
+	}
+	if problem := pathProblem(c.Path); problem != "" {
+		p.Addf("Path", "%s", problem)
+	}
+}
+
+func (c EndpointConfig) validateClient(p *invalid.Problems) {
+	if c.Timeout < 0 {
+		p.Addf("Timeout", "%v; want a positive duration, or 0 for that of Config", c.Timeout)
+	}
+	if c.Retries < 0 {
+		p.Addf("Retries", "%d; want at least 1, or 0 for none", c.Retries)
+	}
+	if c.MaxResponse < 0 {
+		p.Addf("MaxResponse", "%d; want at least 1, or 0 for that of Config", c.MaxResponse)
+	}
+	if c.Client != nil {
+		for _, one := range []struct {
+			field string
+			set   bool
+		}{
+			{"Config", !reflect.ValueOf(c.Config).IsZero()},
+			{"Secret", !c.Secret.IsZero()},
+			{"Auth", c.Auth != "" && c.Auth != AuthNone},
+			{"AuthHeader", c.AuthHeader != ""},
+			{"Timeout", c.Timeout > 0},
+			{"Retries", c.Retries > 0},
+			{"MaxResponse", c.MaxResponse > 0},
+		} {
+			if one.set {
+				p.Addf(one.field, "contradicts Client, which has its own; leave one of them out")
+			}
+		}
+		return
+	}
+	if c.Timeout > 0 && c.Config.Timeouts.Call != 0 {
+		p.Addf("Timeout", "contradicts Config.Timeouts.Call; leave one of them out")
+	}
+	if c.Timeout > 0 && c.Config.Timeouts.NoCall {
+		p.Addf("Timeout", "contradicts Config.Timeouts.NoCall; leave one of them out")
+	}
+	if c.MaxResponse > 0 && c.Config.MaxResponse != 0 {
+		p.Addf("MaxResponse", "contradicts Config.MaxResponse; leave one of them out")
+	}
+	if c.Config.Sign != nil && !c.Secret.IsZero() {
+		p.Addf("Secret", "contradicts Config.Sign; leave one of them out")
+	}
+	p.AddPart("Config", c.Config.Validate())
+}
+
+// refused says which rule of the gate keeps every call from base, or "".
+func (c EndpointConfig) refused(base *url.URL) string {
+	var g *gate
+	switch {
+	case c.Client != nil:
+		g = c.Client.gate
+	case c.Config.Gate != nil && c.Config.Validate() == nil:
+		g = newGate(*c.Config.Gate, c.Config.Proxies)
+	}
+	if g == nil {
+		return ""
+	}
+	rule, remedy := g.judge(base)
+	if rule == "" {
+		return ""
+	}
+	return fmt.Sprintf("is refused by the rule %q of the gate: %s", rule, remedy)
+}

@@ -1,0 +1,19 @@
+package httpclient
+
+import (
+	"net"
+	"strings"
+)
+
+// canonicalHost is the one spelling of a host, as names are looked up and compared: lower case, no dot at the
+// end. It takes no port and no brackets.
+func canonicalHost(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
+
+// canonicalAddress is host:port with the host as canonicalHost has it. What is no address stays as it is.
+func canonicalAddress(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	return net.JoinHostPort(canonicalHost(host), port)
+}

@@ -1,0 +1,87 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+var errProxyOfWhom = errors.New("httpclient: Config.Proxies needs the host in ASCII, as in xn--bcher-kva.example")
+
+// proxy is for http.Transport.
+func (c Config) proxy(req *http.Request) (*url.URL, error) {
+	if len(c.Proxies) == 0 {
+		return nil, nil //nolint:nilnil // how http.Transport wants it
+	}
+	host := req.URL.Hostname()
+	if strings.ContainsFunc(host, notASCII) { // it would go by the proxy that it has in its other spelling
+		return nil, errProxyOfWhom
+	}
+	return c.Proxies[canonicalHost(host)], nil
+}
+
+func (c Config) validateProxy(host string, problems *invalid.Problems) {
+	field, proxy := "Proxies["+host+"]", c.Proxies[host]
+	if strings.HasPrefix(host, ".") || !validPattern(host) {
+		problems.Addf(field, "the key is no host name; want one in lower case and in ASCII (xn--...), without port, pattern or a dot at its end")
+	}
+	if proxy == nil {
+		problems.Addf(field, "nil; leave the host out if it has no proxy")
+		return
+	}
+	switch proxy.Scheme {
+	case "http", "https", "socks5", "socks5h":
+	default:
+		problems.Addf(field, "scheme %q; want http, https, socks5 or socks5h", proxy.Scheme)
+	}
+	if proxy.Hostname() == "" {
+		problems.Addf(field, "has no host; want such as http://proxy:3128")
+	}
+}
+
+// greet holds what a proxy is asked on conn, if anything, to Timeouts.Connect: net/http gives it a minute, or no bound.
+func (a *attempt) greet(conn *connection, until time.Time) {
+	proxy, err := a.call.client.config.proxy(a.req)
+	if err != nil || proxy == nil || proxy.Scheme == schemeHTTP && a.req.URL.Scheme == schemeHTTP {
+		return
+	}
+	conn.greeting.Store(true)
+	conn.proxyTLS.Store(proxy.Scheme == schemeHTTPS)
+	_ = conn.SetDeadline(until) // one that cannot have one is broken, which shows
+	a.greeting.Store(conn)
+}
+
+// greeted takes the bound away.
+func (c *connection) greeted() {
+	if c.greeting.CompareAndSwap(true, false) {
+		_ = c.SetDeadline(time.Time{})
+	}
+}
+
+// proxyError is a CONNECT that was refused, without the proxy's words.
+type proxyError struct{ status int }
+
+func (e *proxyError) Error() string {
+	return fmt.Sprintf("the proxy refused to connect: status %d", e.status)
+}
+
+// Redact returns e, which holds no secret.
+func (e *proxyError) Redact([]string) error { return e }
+
+// final reports whether it would refuse again.
+func (e *proxyError) final() bool {
+	return e.status/100 == 4 && e.status != http.StatusRequestTimeout && e.status != http.StatusTooManyRequests
+}
+
+func refusedByProxy(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {
+	if resp.StatusCode == http.StatusOK {
+		return nil
+	}
+	return &proxyError{resp.StatusCode}
+}

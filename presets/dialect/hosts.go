@@ -1,0 +1,54 @@
+package dialect
+
+import (
+	"path"
+	"strings"
+)
+
+// hosts finds the speaker of a host. It is asked for every request of a gateway,
+// so that most hosts cost no more than a look at each of their domains.
+type hosts struct {
+	domains  map[string]*speaker
+	longest  int // of the domains
+	patterns []hostPattern
+}
+
+// hostPattern is one of path.Match.
+type hostPattern struct {
+	text, end string // the end is behind the last star
+	speaker   *speaker
+}
+
+func (t *hosts) add(s *speaker) {
+	for _, h := range s.hosts {
+		if star := strings.LastIndexByte(h, '*'); star >= 0 {
+			t.patterns = append(t.patterns, hostPattern{h, h[star+1:], s})
+			continue
+		}
+		t.domains[h] = s
+		t.longest = max(t.longest, len(h))
+	}
+}
+
+// of returns the speaker of a host in lower case, nil if nobody knows it. The
+// tables name no host twice, which a test sees to, so that their order does not matter.
+func (t *hosts) of(host string) *speaker {
+	for domain, more := host, true; more; _, domain, more = strings.Cut(domain, ".") {
+		if len(domain) > t.longest {
+			continue
+		}
+		if s := t.domains[domain]; s != nil {
+			return s
+		}
+	}
+	for i := range t.patterns {
+		p := &t.patterns[i]
+		if !strings.HasSuffix(host, p.end) {
+			continue
+		}
+		if ok, err := path.Match(p.text, host); ok && err == nil {
+			return p.speaker
+		}
+	}
+	return nil
+}
