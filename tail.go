@@ -30,12 +30,28 @@ type tail struct {
 
 // write looks at the next bytes.
 func (t *tail) write(p []byte) {
-	for _, c := range p {
-		if t.over {
-			return
+	for len(p) > 0 && !t.over {
+		p = p[t.idle(p):]
+		if len(p) > 0 {
+			t.step(p[0])
+			p = p[1:]
 		}
-		t.step(c)
 	}
+}
+
+// idle is how much of p is in the middle of a text that is nested: an image, mostly.
+func (t *tail) idle(p []byte) int {
+	if !t.quote || t.slash || t.depth < 2 {
+		return 0
+	}
+	end := bytes.IndexByte(p, '"')
+	if end < 0 {
+		end = len(p)
+	}
+	if escape := bytes.IndexByte(p[:end], '\\'); escape >= 0 {
+		return escape
+	}
+	return end
 }
 
 func (t *tail) step(c byte) {

@@ -2,25 +2,19 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync/atomic"
-	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/stretchr/testify/require"
+	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/examples/internal/sdktest"
 	"github.com/headrace/headrace/presets"
-	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/retry"
 )
 
 const (
@@ -35,271 +29,109 @@ const (
 	broken = "event: error\ndata: " + `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}` + "\n\n"
 )
 
-// outcome is what a caller of the SDK gets.
-type outcome struct {
-	Text   string // the decoded answer or, of a stream, what each event says, with bars between
-	Tokens int64
-	Err    string // see kind
-	Status int    // of an *anthropic.Error
-	Type   string // likewise
-	Calls  int    // that the provider saw
-}
-
-// TestConformance has each answer of a provider read by the SDK with a bare
-// http.Client and with a Transport. What is expected was written by hand.
+// What a caller of the SDK gets is the same with a Transport, but for refusals.
+// Here is what only Anthropic answers so; the rest of the table is in sdktest.
 func TestConformance(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		answer func(n int, w http.ResponseWriter, r *http.Request) // to the nth request
-		stream bool
-		limit  time.Duration // of the caller's patience; below 0: it has none from the beginning
-		bare   outcome
-		ours   *outcome // nil: the same
-	}{
-		{name: "200", answer: always(200, hello), bare: outcome{Text: "hello", Tokens: 4, Calls: 1}},
-		{name: "400", answer: refuse(400, "invalid_request_error"), bare: outcome{Err: "api", Status: 400, Type: "invalid_request_error", Calls: 1}},
-		{name: "401", answer: refuse(401, "authentication_error"), bare: outcome{Err: "api", Status: 401, Type: "authentication_error", Calls: 1}},
-		{name: "404", answer: refuse(404, "not_found_error"), bare: outcome{Err: "api", Status: 404, Type: "not_found_error", Calls: 1}},
-		{name: "408", answer: refuse(408, "timeout_error"), bare: outcome{Err: "api", Status: 408, Type: "timeout_error", Calls: 1}},
-		{name: "409", answer: refuse(409, "conflict_error"), bare: outcome{Err: "api", Status: 409, Type: "conflict_error", Calls: 1}},
-		{name: "413", answer: refuse(413, "request_too_large"), bare: outcome{Err: "api", Status: 413, Type: "request_too_large", Calls: 1}},
-		{name: "422", answer: refuse(422, "unprocessable_error"), bare: outcome{Err: "api", Status: 422, Type: "unprocessable_error", Calls: 1}},
-		{name: "500", answer: refuse(500, "api_error"), bare: outcome{Err: "api", Status: 500, Type: "api_error", Calls: 1}},
+	s := suite()
+	s.Conformance(t, []sdktest.Case{
 		{
-			name: "429 with Retry-After", answer: once(refuse(429, "rate_limit_error", "Retry-After", "2"), always(200, hello)),
-			bare: outcome{Err: "api", Status: 429, Type: "rate_limit_error", Calls: 1},
-			ours: &outcome{Text: "hello", Tokens: 4, Calls: 2},
+			Name: "429 without Retry-After, of a stream", Stream: true,
+			Answer: sdktest.Once(s.Refuse(429), sdktest.Events(start, hel, lo, usage, stop)),
+			Bare:   sdktest.Outcome{Err: "api", Status: 429, Code: "rate_limit_error", Calls: 1},
+			Ours:   &sdktest.Outcome{Text: "|hel|lo||", Tokens: 4, Calls: 2},
 		},
 		{
-			name: "429 without it, of a stream", stream: true, answer: once(refuse(429, "rate_limit_error"), events(start, hel, lo, usage, stop)),
-			bare: outcome{Err: "api", Status: 429, Type: "rate_limit_error", Calls: 1},
-			ours: &outcome{Text: "|hel|lo||", Tokens: 4, Calls: 2},
+			Name: "429 quota exhausted", Answer: sdktest.Always(429, refusal("billing_error")),
+			Bare: sdktest.Outcome{Err: "api", Status: 429, Code: "billing_error", Calls: 1},
 		},
 		{
-			name: "429 for longer than anybody waits", answer: refuse(429, "rate_limit_error", "Retry-After", "86400"),
-			bare: outcome{Err: "api", Status: 429, Type: "rate_limit_error", Calls: 1},
-		},
-		{name: "429 quota exhausted", answer: refuse(429, "billing_error"), bare: outcome{Err: "api", Status: 429, Type: "billing_error", Calls: 1}},
-		{name: "400 quota exhausted", answer: always(400, spent), bare: outcome{Err: "api", Status: 400, Type: "invalid_request_error", Calls: 1}},
-		{
-			name: "503 with Retry-After", answer: once(refuse(503, "overloaded_error", "Retry-After", "1"), always(200, hello)),
-			bare: outcome{Err: "api", Status: 503, Type: "overloaded_error", Calls: 1},
-			ours: &outcome{Text: "hello", Tokens: 4, Calls: 2},
+			Name: "400 quota exhausted", Answer: s.Spent,
+			Bare: sdktest.Outcome{Err: "api", Status: 400, Code: "invalid_request_error", Calls: 1},
 		},
 		{
-			name: "529", answer: once(refuse(529, "overloaded_error"), always(200, hello)),
-			bare: outcome{Err: "api", Status: 529, Type: "overloaded_error", Calls: 1},
-			ours: &outcome{Text: "hello", Tokens: 4, Calls: 2},
+			Name: "a stream", Stream: true, Answer: sdktest.Events(start, ping, hel, lo, usage, stop),
+			Bare: sdktest.Outcome{Text: "|hel|lo||", Tokens: 4, Calls: 1},
 		},
-		{name: "an error that is no JSON", answer: always(500, "<html>oops</html>"), bare: outcome{Err: "api", Status: 500, Calls: 1}},
-		{name: "cut before the header", answer: cut(""), bare: outcome{Err: "EOF", Calls: 1}},
-		{name: "cut in the body", answer: cut(hello[:40]), bare: outcome{Err: "unexpected EOF", Calls: 1}},
-		{name: "malformed JSON", answer: always(200, hello[:40]), bare: outcome{Err: "json", Calls: 1}},
-		{name: "a stream", stream: true, answer: events(start, ping, hel, lo, usage, stop), bare: outcome{Text: "|hel|lo||", Tokens: 4, Calls: 1}},
-		{name: "an error in a stream", stream: true, answer: events(hel, broken), bare: outcome{Text: "hel", Err: "api", Status: 200, Type: "overloaded_error", Calls: 1}},
-		{name: "a stream that is cut", stream: true, answer: cut(hel + lo[:20]), bare: outcome{Text: "hel", Err: "unexpected EOF", Calls: 1}},
-		{name: "a slow header", answer: hang, limit: time.Minute, bare: outcome{Err: "deadline", Calls: 1}},
-		{name: "a slow stream", stream: true, answer: trickle, limit: time.Minute, bare: outcome{Text: "hel", Err: "deadline", Calls: 1}},
-		{name: "cancelled", answer: always(200, hello), limit: -1, bare: outcome{Err: "cancelled"}},
-		{name: "a redirect", answer: once(redirect("/elsewhere"), always(200, hello)), bare: outcome{Text: "hello", Tokens: 4, Calls: 2}},
-		{name: "a redirect to another host", answer: once(redirect("http://elsewhere.test/"), always(200, hello)), bare: outcome{Text: "hello", Tokens: 4, Calls: 2}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			if tc.ours == nil {
-				tc.ours = &tc.bare
-			}
-			bare, bareErr := caller(t, tc.answer, tc.stream, tc.limit, func(base http.RoundTripper) http.RoundTripper { return base })
-			ours, oursErr := caller(t, tc.answer, tc.stream, tc.limit, under)
-			require.Equal(t, tc.bare, bare, "without Transport: %v", bareErr)
-			require.Equal(t, *tc.ours, ours, "with Transport: %v", oursErr)
-			if tc.ours == &tc.bare && bareErr != nil {
-				require.Equal(t, bareErr.Error(), oursErr.Error())
-				require.IsType(t, bareErr, oursErr)
-			}
-		})
-	}
-}
-
-// under is a Transport with limiters of its own.
-func under(base http.RoundTripper) http.RoundTripper {
-	limiters, err := registry.New(registry.Config{})
-	if err != nil {
-		panic(err)
-	}
-	return headrace.Transport(base, presets.AnthropicStart, headrace.WithRegistry(limiters))
-}
-
-// caller asks once, in a bubble.
-func caller(t *testing.T, answer func(int, http.ResponseWriter, *http.Request), stream bool, limit time.Duration,
-	over func(http.RoundTripper) http.RoundTripper,
-) (o outcome, err error) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		var calls atomic.Int64
-		base := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			n := int(calls.Add(1))
-			w.Header().Set("X-Case", "conformance")
-			answer(n, w, r)
-		}))
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		switch {
-		case limit < 0:
-			cancel()
-		case limit > 0:
-			ctx, cancel = context.WithTimeout(ctx, limit)
-			defer cancel()
-		}
-		o, err = ask(ctx, newClient(over(base), local("http://provider.test")...), stream)
-		o.Calls = int(calls.Load())
-		if api, ok := errors.AsType[*anthropic.Error](err); ok && o.Status >= 400 { // what callers look at
-			require.Equal(t, "conformance", api.Response.Header.Get("X-Case"))
-			body, err := io.ReadAll(api.Response.Body)
-			require.NoError(t, err)
-			require.Contains(t, string(body), api.RawJSON())
-			require.NotNil(t, api.Request)
-		}
+		{
+			Name: "an error in a stream", Stream: true, Answer: sdktest.Events(hel, broken),
+			Bare: sdktest.Outcome{Text: "hel", Err: "api", Status: 200, Code: "overloaded_error", Calls: 1},
+		},
+		{
+			Name: "a redirect to another host", Answer: sdktest.Once(sdktest.Redirect("http://elsewhere.test/"), sdktest.Always(200, hello)),
+			Bare: sdktest.Outcome{Text: "hello", Tokens: 4, Calls: 2},
+		},
 	})
-	return o, err
 }
 
-func ask(ctx context.Context, client anthropic.Client, stream bool) (o outcome, err error) {
-	p := &program{settings: settings{model: "claude-haiku-4-5"}}
-	if !stream {
-		answer, err := client.Messages.New(ctx, p.message("hello?"))
-		o.judge(err)
-		if err == nil {
-			o.Text, o.Tokens = answer.Content[0].Text, answer.Usage.InputTokens+answer.Usage.OutputTokens
-		}
-		return o, err
-	}
-	s := client.Messages.NewStreaming(ctx, p.message("hello?"))
-	defer func() { _ = s.Close() }()
-	var said []string
-	for s.Next() {
-		e := s.Current()
-		said = append(said, e.Delta.Text)
-		o.Tokens += e.Message.Usage.InputTokens + e.Usage.OutputTokens
-	}
-	o.Text = strings.Join(said, "|")
-	o.judge(s.Err())
-	return o, s.Err()
-}
-
-// judge names the kind of an error as a caller would find it out.
-func (o *outcome) judge(err error) {
-	var (
-		api    *anthropic.Error
-		syntax *json.SyntaxError
-	)
-	switch {
-	case err == nil:
-	case errors.As(err, &api):
-		o.Err, o.Status, o.Type = "api", api.StatusCode, string(api.Type())
-	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF) && strings.Contains(err.Error(), "json"):
-		o.Err = "json"
-	case errors.Is(err, context.DeadlineExceeded):
-		o.Err = "deadline"
-	case errors.Is(err, context.Canceled):
-		o.Err = "cancelled"
-	case errors.Is(err, syscall.ECONNRESET):
-		o.Err = "reset"
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		o.Err = "unexpected EOF"
-	case errors.Is(err, io.EOF):
-		o.Err = "EOF"
-	default:
-		o.Err = err.Error()
+func suite() sdktest.Suite {
+	return sdktest.Suite{
+		Service: "anthropic",
+		Under: func(base http.RoundTripper) http.RoundTripper {
+			return headrace.Transport(base, presets.AnthropicStart, headrace.WithRegistry(sdktest.Limiters(nil)))
+		},
+		Watched: func(base http.RoundTripper, o event.Observer) http.RoundTripper {
+			return headrace.Transport(base, presets.AnthropicStart, headrace.WithRegistry(sdktest.Limiters(o)),
+				headrace.WithObserver(o), headrace.WithRetry(retry.Policy{MaxAttempts: 1}))
+		},
+		Program: func(transport http.RoundTripper, url string) sdktest.Call {
+			return call(newClient(transport, local(url)...))
+		},
+		Client: func(by *http.Client, url string) sdktest.Call {
+			return call(anthropic.NewClient(append(canary(url), option.WithHTTPClient(by), option.WithMaxRetries(0))...))
+		},
+		Careless: func(by *http.Client, url string) sdktest.Call {
+			return call(anthropic.NewClient(append(canary(url), option.WithHTTPClient(by))...))
+		},
+		API:   apiError,
+		Kind:  func(error) string { return "" },
+		Hello: hello,
+		Hel:   hel,
+		Codes: map[int]string{
+			400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error", 408: "timeout_error",
+			409: "conflict_error", 413: "request_too_large", 422: "unprocessable_error", 429: "rate_limit_error",
+			500: "api_error", 503: "overloaded_error", 529: "overloaded_error",
+		},
+		Refusal: refusal,
+		Spent:   sdktest.Always(400, spent),
 	}
 }
 
-type answering = func(int, http.ResponseWriter, *http.Request)
-
-func always(status int, body string) answering {
-	return func(_ int, w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}
+func refusal(kind string) string {
+	return `{"type":"error","error":{"type":"` + kind + `","message":"No."}}`
 }
 
-func refuse(status int, kind string, header ...string) answering {
-	return func(n int, w http.ResponseWriter, r *http.Request) {
-		for i := 0; i+1 < len(header); i += 2 {
-			w.Header().Set(header[i], header[i+1])
-		}
-		always(status, `{"type":"error","error":{"type":"`+kind+`","message":"No."}}`)(n, w, r)
-	}
+func canary(url string) []option.RequestOption {
+	return append(local(url), option.WithAPIKey(sdktest.Canary))
 }
 
-// once answers the first request and then otherwise.
-func once(first, then answering) answering {
-	return func(n int, w http.ResponseWriter, r *http.Request) {
-		if n == 1 {
-			first(n, w, r)
-			return
-		}
-		then(n, w, r)
-	}
-}
-
-func events(all ...string) answering {
-	return func(_ int, w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for _, e := range all {
-			_, _ = io.WriteString(w, e)
-			_ = http.NewResponseController(w).Flush()
-		}
-	}
-}
-
-// cut ends the connection after some of the body; without any, before the header.
-func cut(body string) answering {
-	return func(_ int, w http.ResponseWriter, _ *http.Request) {
-		if body != "" {
-			w.Header().Set("Content-Type", "application/json")
-			w.Header().Set("Content-Length", "1000")
-			_, _ = io.WriteString(w, body)
-			_ = http.NewResponseController(w).Flush()
-		}
-		panic(http.ErrAbortHandler)
-	}
-}
-
-func hang(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
-
-func trickle(n int, w http.ResponseWriter, r *http.Request) {
-	events(hel)(n, w, r)
-	<-r.Context().Done()
-}
-
-func redirect(to string) answering {
-	return func(_ int, w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
-	}
-}
-
-// A reset needs a true socket.
-func TestConformanceOfAReset(t *testing.T) {
-	for _, over := range []func(http.RoundTripper) http.RoundTripper{
-		func(base http.RoundTripper) http.RoundTripper { return base }, under,
-	} {
-		var calls atomic.Int64
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			calls.Add(1)
-			conn, _, err := http.NewResponseController(w).Hijack()
-			if err == nil {
-				_ = conn.(*net.TCPConn).SetLinger(0)
-				_ = conn.Close()
+// call asks for a message.
+func call(client anthropic.Client) sdktest.Call {
+	params := message("claude-haiku-4-5", "hello?")
+	return func(ctx context.Context, stream bool) (string, int64, error) {
+		if !stream {
+			answer, err := client.Messages.New(ctx, params)
+			if err != nil {
+				return "", 0, err
 			}
-		}))
-		base := &http.Transport{}
-		o, err := ask(t.Context(), newClient(over(base), local(server.URL)...), false)
-		base.CloseIdleConnections()
-		server.Close()
-		o.Calls = int(calls.Load())
-		require.Equal(t, outcome{Err: "reset", Calls: 1}, o, err)
+			return answer.Content[0].Text, answer.Usage.InputTokens + answer.Usage.OutputTokens, nil
+		}
+		s := client.Messages.NewStreaming(ctx, params)
+		defer func() { _ = s.Close() }()
+		var said []string
+		var tokens int64
+		for s.Next() {
+			e := s.Current()
+			said = append(said, e.Delta.Text)
+			tokens += e.Message.Usage.InputTokens + e.Usage.OutputTokens
+		}
+		return strings.Join(said, "|"), tokens, s.Err()
 	}
+}
+
+func apiError(err error) *sdktest.API {
+	api, ok := errors.AsType[*anthropic.Error](err)
+	if !ok {
+		return nil
+	}
+	return &sdktest.API{Status: api.StatusCode, Code: string(api.Type()), Raw: api.RawJSON(), Request: api.Request, Response: api.Response}
 }

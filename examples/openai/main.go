@@ -15,50 +15,42 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
-	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/signal"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/examples/internal/questions"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/registry"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	context.AfterFunc(ctx, stop) // a second interrupt does not wait for running calls
-	if err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "openai:", err)
-		os.Exit(1)
-	}
-}
+func main() { questions.Main("openai", run) }
 
 func run(ctx context.Context, args []string, getenv func(string) string, out, progress io.Writer) error {
 	s, err := parse(args, progress)
 	if err != nil {
 		return err
 	}
-	p := &program{settings: s, limiters: registry.Default(), out: out, progress: progress}
+	r := &questions.Run{Settings: s.Settings, Limiters: registry.Default(), Out: out, Progress: progress}
 	if s.real {
 		key := getenv("OPENAI_API_KEY")
 		if key == "" {
 			return errors.New("--real needs OPENAI_API_KEY to be set; without --real a provider in this process answers")
 		}
-		return p.work(ctx, newClient(headrace.Transport(nil, presets.OpenAITier1), option.WithAPIKey(key)))
+		client := newClient(headrace.Transport(nil, presets.OpenAITier1), option.WithAPIKey(key))
+		return r.Do(ctx, asker{s, client}.ask)
 	}
-	if p.provider, err = providertest.New(hidden(s)); err != nil {
+	if r.Provider, err = providertest.New(hidden(s)); err != nil {
 		return err
 	}
-	defer p.provider.Close()
-	base := p.provider.Client().Transport
-	return p.work(ctx, newClient(headrace.Transport(base, presets.OpenAITier1), local(p.provider.URL())...))
+	defer r.Provider.Close()
+	base := r.Provider.Client().Transport
+	client := newClient(headrace.Transport(base, presets.OpenAITier1), local(r.Provider.URL())...)
+	return r.Do(ctx, asker{s, client}.ask)
 }
 
 // newClient is what a program needs to know of headrace: where the SDK's
@@ -76,53 +68,57 @@ func local(url string) []option.RequestOption {
 	return []option.RequestOption{option.WithBaseURL(url + "/v1"), option.WithAPIKey("none")}
 }
 
-// settings are the flags.
-type settings struct {
-	calls, parallel                  int
-	stream, embeddings, faults, real bool
-	model                            string
-	rpm, tpm                         int
+// asker asks by the SDK, which knows nothing of limits.
+type asker struct {
+	settings
+
+	client openai.Client
 }
 
-func parse(args []string, usage io.Writer) (s settings, err error) {
-	flags := flag.NewFlagSet("openai", flag.ContinueOnError)
-	flags.SetOutput(usage)
-	flags.IntVar(&s.calls, "calls", 200, "how many `calls` to make")
-	flags.IntVar(&s.parallel, "parallel", 32, "how many `goroutines` make them; the limiter decides how many calls are in flight")
-	flags.BoolVar(&s.stream, "stream", false, "have the answers streamed")
-	flags.BoolVar(&s.embeddings, "embeddings", false, "ask for embeddings in place of chats")
-	flags.StringVar(&s.model, "model", "", "the `model`; default gpt-5.6-luna, or text-embedding-3-small")
-	flags.IntVar(&s.rpm, "rpm", 420, "what the provider allows and does not say, in `requests` a minute")
-	flags.IntVar(&s.tpm, "tpm", 60_000, "the same in `tokens` a minute")
-	flags.BoolVar(&s.faults, "faults", false, "the provider is overloaded at times, fails, and breaks off answers")
-	flags.BoolVar(&s.real, "real", false, "call the real service with OPENAI_API_KEY, which costs money;\n-rpm, -tpm and -faults mean nothing then")
-	flags.Usage = func() {
-		fmt.Fprintln(usage, `Usage: openai [flags]
-
-Asks questions by the official OpenAI SDK through headrace.Transport. Nobody
-tells the limiter what the provider allows: it starts with what OpenAI grants to
-tier 1 and finds the rest. The figures go to standard output, the progress to
-standard error.
-
-  openai                  half a minute, with a few refusals that no caller sees
-  openai -rpm 100         a little over two minutes, to see how many are refused after the first
-  openai -stream -faults  what else can go wrong
-
-Flags:`)
-		flags.PrintDefaults()
-	}
-	if err := flags.Parse(args); err != nil {
-		return s, err
-	}
+func (a asker) ask(ctx context.Context, q questions.Question) (questions.Answer, error) {
+	key := option.WithHeader("Idempotency-Key", q.Key)
 	switch {
-	case s.calls < 1 || s.parallel < 1 || s.rpm < 1 || s.tpm < 1:
-		return s, errors.New("-calls, -parallel, -rpm and -tpm must be at least 1")
-	case s.stream && s.embeddings:
-		return s, errors.New("-stream and -embeddings exclude each other: embeddings are not streamed")
-	case s.model == "" && s.embeddings:
-		s.model = openai.EmbeddingModelTextEmbedding3Small
-	case s.model == "":
-		s.model = openai.ChatModelGPT5_6Luna
+	case a.embeddings:
+		return a.embed(ctx, q.Text, key)
+	case a.Stream:
+		return a.streamed(ctx, q.Text, key)
 	}
-	return s, nil
+	answer, err := a.client.Chat.Completions.New(ctx, chat(a.model, q.Text), key)
+	if err != nil {
+		return questions.Answer{}, err
+	}
+	return questions.Answer{Tokens: answer.Usage.TotalTokens}, nil
+}
+
+func chat(model, question string) openai.ChatCompletionNewParams {
+	return openai.ChatCompletionNewParams{
+		Model:               model,
+		Messages:            []openai.ChatCompletionMessageParamUnion{openai.UserMessage(question)},
+		MaxCompletionTokens: openai.Int(questions.MaxTokens),
+	}
+}
+
+func (a asker) embed(ctx context.Context, text string, key option.RequestOption) (questions.Answer, error) {
+	answer, err := a.client.Embeddings.New(ctx, openai.EmbeddingNewParams{
+		Model: a.model,
+		Input: openai.EmbeddingNewParamsInputUnion{OfString: openai.String(text)},
+	}, key)
+	if err != nil {
+		return questions.Answer{}, err
+	}
+	return questions.Answer{Tokens: answer.Usage.TotalTokens}, nil
+}
+
+// streamed reads an answer as it comes.
+func (a asker) streamed(ctx context.Context, question string, key option.RequestOption) (answer questions.Answer, err error) {
+	params := chat(a.model, question)
+	params.StreamOptions.IncludeUsage = openai.Bool(true) // else the tokens are guessed
+	stream := a.client.Chat.Completions.NewStreaming(ctx, params, key)
+	defer func() { _ = stream.Close() }()
+	begun := stream.Err() == nil
+	for stream.Next() {
+		answer.Tokens += stream.Current().Usage.TotalTokens
+	}
+	answer.Broken = begun && stream.Err() != nil
+	return answer, stream.Err()
 }

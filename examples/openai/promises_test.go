@@ -1,183 +1,21 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
-	"time"
-
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/httpclient"
-	"github.com/headrace/headrace/presets"
-	"github.com/headrace/headrace/registry"
-	"github.com/headrace/headrace/retry"
 )
 
-// watched is a Transport with limiters of its own that tells o everything.
-func watched(t *testing.T, base http.RoundTripper, o event.Observer) http.RoundTripper {
-	t.Helper()
-	limiters, err := registry.New(registry.Config{}, registry.WithObserver(o))
-	require.NoError(t, err)
-	return headrace.Transport(base, presets.OpenAITier1, headrace.WithRegistry(limiters), headrace.WithObserver(o),
-		headrace.WithRetry(retry.Policy{MaxAttempts: 1}))
-}
-
 // A client that was left to retry by itself is told once.
-func TestSDKRetriesAreNoticed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		base := listen(t, handler(refuse(500, "server_error")))
-		var told []event.Event
-		o := event.Func(func(e event.Event) {
-			if e.Kind == headrace.SDKRetries {
-				told = append(told, e)
-			}
-		})
-		client := openai.NewClient(append(local("http://provider.test"),
-			option.WithHTTPClient(&http.Client{Transport: watched(t, base, o)}))...)
-		for range 2 {
-			_, err := ask(t.Context(), client, false)
-			require.Error(t, err)
-		}
-		require.Len(t, told, 1)
-		require.Equal(t, "provider.test", told[0].Source)
-		require.Contains(t, told[0].Reason, "WithMaxRetries(0)")
-	})
-}
+func TestSDKRetriesAreNoticed(t *testing.T) { suite().RetriesAreNoticed(t, headrace.SDKRetries) }
 
 // What the limiter itself says comes through the SDK.
-func TestErrorsOfTheLimiter(t *testing.T) {
-	t.Run("quota", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			client := newClient(under(listen(t, handler(refuse(429, "insufficient_quota")))), local("http://provider.test")...)
-			first, err := ask(t.Context(), client, false)
-			require.Equal(t, outcome{Err: "api", Status: 429, Code: "insufficient_quota"}, first, err)
-			_, err = ask(t.Context(), client, false)
-			require.ErrorIs(t, err, adaptive.ErrQuotaExhausted)
-			var api *openai.Error
-			require.NotErrorAs(t, err, &api, "it was not sent")
-		})
-	})
-	t.Run("a wait that is longer than the deadline", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			client := newClient(under(listen(t, handler(refuse(429, "rate_limit_exceeded", "Retry-After", "3600")))), local("http://provider.test")...)
-			_, err := ask(t.Context(), client, false)
-			require.Error(t, err)
-			began := time.Now()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			_, err = ask(ctx, client, false)
-			var hit *adaptive.RateLimitHit
-			require.ErrorAs(t, err, &hit)
-			require.Equal(t, time.Hour, hit.RetryAfter)
-			require.Zero(t, time.Since(began), "it is told at once")
-		})
-	})
-}
+func TestErrorsOfTheLimiter(t *testing.T) { suite().LimiterErrors(t) }
 
-func handler(answer answering) http.Handler {
-	var mu sync.Mutex
-	n := 0
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		mu.Lock()
-		n++
-		nth := n
-		mu.Unlock()
-		answer(nth, w, r)
-	})
-}
-
-// A redirect takes no key along to another host, whoever follows it. With
-// httpclient nobody does, and the error says where it would have gone.
-func TestRedirectKeepsTheKey(t *testing.T) {
-	var strayed atomic.Int64
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))
-	defer elsewhere.Close()
-	provider := httptest.NewServer(handler(redirect(elsewhere.URL)))
-	defer provider.Close()
-	safe, err := httpclient.New(httpclient.Config{
-		Service: "openai", FailOnRedirect: true,
-		Wrap: []func(http.RoundTripper) http.RoundTripper{under},
-	})
-	require.NoError(t, err)
-	defer safe.Close()
-	_, err = ask(t.Context(), openai.NewClient(append(local(provider.URL),
-		option.WithHTTPClient(safe.Standard()), option.WithMaxRetries(0))...), false)
-	require.ErrorIs(t, err, httpclient.CodeRedirect)
-	require.Zero(t, strayed.Load())
-}
+// A redirect takes no key along to another host, whoever follows it: net/http
+// strips Authorization, and this SDK stops. With httpclient nobody follows, and
+// the error says so.
+func TestRedirectKeepsTheKey(t *testing.T) { suite().RedirectIsNotFollowed(t) }
 
 // The key is in nothing that is told, logged, printed or returned.
-func TestTheKeyIsNeverTold(t *testing.T) {
-	for name, answer := range map[string]answering{
-		"refused":     once(refuse(429, "rate_limit_exceeded", "Retry-After-Ms", "1"), always(200, hello)),
-		"no money":    refuse(429, "insufficient_quota"),
-		"failed":      refuse(500, "server_error"),
-		"wrong key":   refuse(401, "invalid_api_key"),
-		"cut":         cut(hello[:40]),
-		"no answer":   cut(""),
-		"redirected":  redirect("http://localhost:1/"),
-		"wrong JSON":  always(200, "{"),
-		"answered":    always(200, hello),
-		"no such tcp": nil,
-	} {
-		t.Run(name, func(t *testing.T) {
-			var told bytes.Buffer
-			o := event.Slog(slog.New(slog.NewTextHandler(&locked{w: &told}, &slog.HandlerOptions{Level: slog.LevelDebug - 8})))
-			server := httptest.NewServer(handler(answer))
-			if answer == nil {
-				server.Close()
-			}
-			defer server.Close()
-			base := &http.Transport{}
-			defer base.CloseIdleConnections()
-			safe, err := httpclient.New(httpclient.Config{
-				FailOnRedirect: true, Observer: o,
-				Wrap: []func(http.RoundTripper) http.RoundTripper{
-					func(next http.RoundTripper) http.RoundTripper { return watched(t, next, o) },
-				},
-			})
-			require.NoError(t, err)
-			defer safe.Close()
-			for _, by := range []*http.Client{{Transport: watched(t, base, o)}, safe.Standard()} {
-				client := openai.NewClient(
-					option.WithBaseURL(server.URL+"/v1"), option.WithAPIKey(canary), option.WithHTTPClient(by), option.WithMaxRetries(0))
-				for _, stream := range []bool{false, true} {
-					_, err := ask(event.With(t.Context(), o), client, stream)
-					for ; err != nil; err = errors.Unwrap(err) {
-						fmt.Fprintf(&told, "%v %+v %q\n", err, err, err)
-					}
-				}
-			}
-			require.NotEmpty(t, told.String())
-			require.NotContains(t, told.String(), canary)
-		})
-	}
-}
-
-// locked is a writer for many.
-type locked struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *locked) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
-}
+func TestTheKeyIsNeverTold(t *testing.T) { suite().KeyIsNeverTold(t) }

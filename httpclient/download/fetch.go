@@ -49,7 +49,7 @@ type Result struct {
 // When ctx ends Fetch does too, and what has come is kept for a later call. Fetch is safe for concurrent use.
 func Fetch(ctx context.Context, client Doer, url, target string, opts ...Option) (Result, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {                                                               // whose text has the URL, with what is secret in it
+	if err != nil { // whose text has the URL, with what is secret in it
 		return Result{}, &FieldError{Owner: owner, Field: "url", Problem: "cannot be parsed; want such as https://host/path"}
 	}
 	return Do(client, req, target, opts...)

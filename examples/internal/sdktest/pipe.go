@@ -1,4 +1,4 @@
-package main
+package sdktest
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 )
 
 // pipes is a network within the process: in a synctest bubble, time passes while
@@ -16,11 +17,11 @@ type pipes struct {
 	once   sync.Once
 }
 
-// listen serves h, and returns what dials it, whatever the address, until the test ends.
-func listen(t *testing.T, h http.Handler) *http.Transport {
+// Listen serves h, and returns what dials it, whatever the address, until the test ends.
+func Listen(t *testing.T, h http.Handler) *http.Transport {
 	t.Helper()
 	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: h}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(p) })
 	base := &http.Transport{DialContext: p.dial}

@@ -1,4 +1,4 @@
-package main
+package questions
 
 import (
 	"strconv"
@@ -9,24 +9,27 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-// hidden is a provider that has a bucket of requests and one of tokens, and
-// tells neither. A request takes its tokens at its arrival, as many as it
-// might use, and what it did not use is given back with the answer.
-func hidden(s settings) providertest.Config {
+// Provider is one that does not tell its limits: a bucket of requests, and those
+// of tokens that are given. A request takes its tokens at its arrival, as many as
+// it might use, and what it did not use is given back with the answer.
+func (s *Settings) Provider(limits providertest.Limits) providertest.Config {
+	limits.Rate = providertest.TokenBucket{Max: s.RPM, Per: time.Minute, Burst: max(1, s.RPM/60)}
 	c := providertest.Config{
-		Limits: providertest.Limits{
-			Rate:   providertest.TokenBucket{Max: s.rpm, Per: time.Minute, Burst: max(1, s.rpm/60)},
-			Tokens: providertest.TokenBucket{Max: s.tpm, Per: time.Minute, Burst: max(500, s.tpm/30)},
-		},
+		Limits:     limits,
 		RetryAfter: providertest.RetryAfterMillis,
 		Latency:    providertest.LogNormal{Median: 300 * time.Millisecond, Sigma: 0.4},
 		Pace:       5 * time.Millisecond,
 		Seed:       1,
 	}
-	if s.faults {
+	if s.Faults {
 		c.Fault = badDay()
 	}
 	return c
+}
+
+// Tokens is a bucket of so many tokens a minute.
+func Tokens(perMinute int) providertest.TokenBucket {
+	return providertest.TokenBucket{Max: perMinute, Per: time.Minute, Burst: max(500, perMinute/30)}
 }
 
 // badDay spoils one of ten calls, each the first time that it comes.
