@@ -267,14 +267,14 @@ func TestALongRequest(t *testing.T) {
 	image := strings.Repeat("A", 3<<20)
 	body := `{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,` + image + `"}}]}],"model":"gpt-4o","max_tokens":4321}`
 	reg := emptyRegistry(t)
-	rt := headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))
+	rt := headrace.Transport(fine(), presets.OpenAITier5, headrace.WithRegistry(reg))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, strings.NewReader(body))
 	require.NoError(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := rt.RoundTrip(req)
 	require.NoError(t, err)
 	read(t, resp)
-	assert.Equal(t, []string{"openai/api.openai.com/tier1/gpt-4o"}, reg.Names())
+	assert.Equal(t, []string{"openai/api.openai.com/tier5/gpt-4o"}, reg.Names())
 
 	l, b := limiter(t)
 	rt = headrace.Transport(fine(), presets.OpenAITier1, headrace.WithLimiter(l))
