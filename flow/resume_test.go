@@ -21,9 +21,10 @@ type rounds struct {
 	outs        []int
 }
 
-func looping(j journal.Journal, exec func(context.Context, int) (int, error)) *flow.Flow[*rounds] {
+func looping(j journal.Journal, exec func() int) *flow.Flow[*rounds] {
 	b := node.BatchFunc("b",
-		func(context.Context, *rounds) (iter.Seq2[int, error], error) { return node.Slice([]int{7}), nil }, exec,
+		func(context.Context, *rounds) (iter.Seq2[int, error], error) { return node.Slice([]int{7}), nil },
+		func(context.Context, int) (int, error) { return exec(), nil },
 		func(_ context.Context, s *rounds, r *node.Report[int, int]) (node.Action, error) {
 			s.outs = append(s.outs, r.Values()...)
 			if s.got++; s.got < s.wanted {
@@ -37,7 +38,7 @@ func looping(j journal.Journal, exec func(context.Context, int) (int, error)) *f
 // A loop counts on from round to round, and the next process with it.
 func TestALoopIsResumed(t *testing.T) {
 	j, calls := journal.NewMemory(), 0
-	exec := func(context.Context, int) (int, error) { calls++; return calls, nil }
+	exec := func() int { calls++; return calls }
 	var told []string
 	o := event.Func(func(e event.Event) {
 		if e.Kind == event.JournalLeftover {

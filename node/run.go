@@ -77,7 +77,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		return nil, err
 	}
 	if r.resume != nil {
-		if err := r.resume.warm(ctx, lim); err != nil {
+		if lim, err = r.resume.warm(ctx, lim, b.build); err != nil {
 			r.resume.close(nil, false)
 			return nil, &JournalError{Node: b.name, Op: "open", Err: err}
 		}

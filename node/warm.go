@@ -16,25 +16,36 @@ const (
 	saveEvery = time.Minute
 )
 
-// warm has lim, unless it has been used or is nil, go on with what it had learnt
-// when an earlier process saved it. What another law has saved is left alone.
-func (r *resume[In]) warm(ctx context.Context, lim *adaptive.Limiter) (err error) {
+// warm has lim, unless it has been used, go on with what it had learnt when an
+// earlier process saved it. What another law has saved is left alone. A lim of nil is
+// one that is built at the first refusal, or here if an earlier process had it.
+func (r *resume[In]) warm(ctx context.Context, lim *adaptive.Limiter, build func() (*adaptive.Limiter, error)) (_ *adaptive.Limiter, err error) {
 	defer caught(&err)
 	keeper, ok := r.journal.(journal.LawKeeper)
-	if !ok || lim == nil || lim.Throttle().Stats().Admitted > 0 {
-		return nil
+	name := r.name
+	if lim != nil {
+		name = lim.Name()
+		ok = ok && lim.Throttle().Stats().Admitted == 0
 	}
-	saved, err := keeper.LoadLaw(ctx, lim.Name())
+	if !ok {
+		return lim, nil
+	}
+	saved, err := keeper.LoadLaw(ctx, name)
 	if err != nil {
-		return err
+		return lim, err
 	}
 	if len(saved.State) == 0 || r.opened.Sub(saved.At) >= warmFor {
-		return nil
+		return lim, nil
+	}
+	if lim == nil {
+		if lim, err = build(); err != nil {
+			return nil, err
+		}
 	}
 	if err := lim.Restore(saved.State); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.As(err, new(*adaptive.SavedError)) {
-		return err
+		return lim, err
 	}
-	return nil
+	return lim, nil
 }
 
 // saveLaw keeps what the limiter has learnt, if the journal does that. To lose it

@@ -59,6 +59,41 @@ func TestWhatTheLimiterHasLearntIsKeptForAnHour(t *testing.T) {
 	}
 }
 
+// A node without limits has a limiter from its first refusal on, and the process
+// that goes on has it from the start.
+func TestALimiterThatARefusalHasMadeIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newFaulty(nil)
+		refuse := true
+		process := func(items ...int) *adaptive.Limiter {
+			m := node.Map("m", func(_ context.Context, i int) (int, error) {
+				if refuse {
+					refuse = false
+					return 0, hit(time.Second)
+				}
+				return i, nil
+			}).WithJournal(j)
+			_, err := m.All(t.Context(), items)
+			require.NoError(t, err)
+			lim, err := m.Limiter()
+			require.NoError(t, err)
+			return lim
+		}
+		first := process(0)
+		require.NotNil(t, first)
+		state, err := first.Save()
+		require.NoError(t, err)
+		second := process(0) // nothing to call
+		require.NotNil(t, second)
+		restored, err := second.Save()
+		require.NoError(t, err)
+		assert.JSONEq(t, string(state), string(restored))
+
+		time.Sleep(time.Hour)
+		assert.Nil(t, process(0), "what is too old makes none")
+	})
+}
+
 func TestALimiterInUseIsLeftAlone(t *testing.T) {
 	j := newFaulty(nil)
 	lim := newLimiter(t, adaptive.Config{Name: "shared", Law: aimd})
