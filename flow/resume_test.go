@@ -63,7 +63,7 @@ func TestALoopIsResumed(t *testing.T) {
 func ExampleWithRun() {
 	j := journal.NewMemory() // store/sqlitestore keeps one in a file
 	calls := 0
-	f := looping(j, func(context.Context, int) (int, error) { calls++; return 10 * calls, nil })
+	f := looping(j, func() int { calls++; return 10 * calls })
 	for _, run := range []string{"november", "november", "december"} {
 		s := &rounds{wanted: 2}
 		_, err := flow.Run(context.Background(), f, s, flow.WithRun(run))
