@@ -60,10 +60,10 @@ func New(c Config) *Machine {
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
 	m.claim.off, m.Flight.off = c.Off, c.Off
 	if c.CallRate > 0 {
-		m.Calls.Expect(c.CallRate, Cycle(c.CallRate))
+		m.Calls.Expect(c.CallRate, Cycle(c.CallRate), true)
 	}
 	if c.TokenRate > 0 {
-		m.Tokens.Expect(c.TokenRate, Cycle(max(c.CallRate, 1)))
+		m.Tokens.Expect(c.TokenRate, Cycle(max(c.CallRate, 1)), true)
 	}
 	m.restore(&c.Saved)
 	return m

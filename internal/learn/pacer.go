@@ -12,6 +12,7 @@ type Pacer struct {
 	active float64 // time since then in which the pacer was what held back
 	cycle  float64
 	level  float64 // what may go at once
+	unused bool    // nothing has been sent, so the first may go at once, whatever its size
 	at     float64 // as of when
 	model  float64 // the provider's bucket, if its rate were Rate and it was empty at the mark
 	fast   float64 // the pace, while it grows exponentially; else 0
@@ -57,10 +58,11 @@ func (p *Pacer) deep(unit float64) float64 {
 	return unit
 }
 
-// Expect begins with a rate that is known from elsewhere.
-func (p *Pacer) Expect(rate, cycle float64) {
+// Expect begins with a rate that is known from elsewhere. The provider's bucket
+// is taken to be unused, as at the start, or to have been drawn on by others.
+func (p *Pacer) Expect(rate, cycle float64, unused bool) {
 	p.begin(rate, cycle)
-	p.On, p.marks = true, 1
+	p.On, p.marks, p.unused = true, 1, unused
 }
 
 // Pace is what may be sent in a second; 0 while nothing has been measured.
@@ -139,7 +141,7 @@ const rounding = 1e-9
 
 // Wait is how long until n may go.
 func (p *Pacer) Wait(n float64) float64 {
-	if !p.On || p.level >= n-rounding {
+	if !p.On || p.unused || p.level >= n-rounding {
 		return 0
 	}
 	return (n - p.level) / p.Pace()
@@ -147,6 +149,9 @@ func (p *Pacer) Wait(n float64) float64 {
 
 // Take charges n.
 func (p *Pacer) Take(n float64) {
+	if p.unused && n > 0 {
+		p.level, p.unused = max(p.level, n), false
+	}
 	p.level -= n
 	p.model -= n
 }
@@ -181,7 +186,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	}
 	p.marks++
 	p.begin(measured, cycle)
-	p.On, p.level, p.rested = true, 0, false
+	p.On, p.unused, p.level, p.rested = true, false, 0, false
 	if first && !p.off.Has(FirstRule) { // a burst has been measured with the rate: the next mark comes soon
 		p.fast = p.Rate * margin
 	}

@@ -11,7 +11,7 @@ const pacerCycle = 100
 
 func expectTen() *Pacer {
 	p := &Pacer{}
-	p.Expect(10, pacerCycle)
+	p.Expect(10, pacerCycle, false)
 	p.Binding = true
 	return p
 }
@@ -20,6 +20,25 @@ func TestCycleIsShorterForAHigherRate(t *testing.T) {
 	for _, c := range []struct{ rate, want float64 }{{0, 600}, {0.01, 600}, {1, 63}, {10, 31.6}, {1e6, 20}} {
 		assert.InDelta(t, c.want, Cycle(c.rate), 0.1, "%v", c.rate)
 	}
+}
+
+func TestTheFirstOfAnUnusedPacerWaitsForNobody(t *testing.T) {
+	var used, p Pacer
+	used.Expect(10, pacerCycle, false)
+	assert.InDelta(t, 4/margin, used.Wait(40), 1e-9)
+
+	p.Expect(10, pacerCycle, true)
+	p.Take(0)
+	assert.Zero(t, p.Wait(40))
+	p.Take(40)
+	assert.InDelta(t, 4/margin, p.Wait(40), 1e-9, "the second pays for itself, not for the first too")
+}
+
+func TestACutEndsWhatWasUnused(t *testing.T) {
+	var p Pacer
+	p.Expect(10, pacerCycle, true)
+	p.Cut(10, pacerCycle, false)
+	assert.Positive(t, p.Wait(1))
 }
 
 func TestPacerGrowsAlongItsCurve(t *testing.T) {

@@ -39,11 +39,11 @@ func (m *Machine) Save() Saved {
 // restore goes on with what another machine has learnt. Nonsense in it is brought within bounds.
 func (m *Machine) restore(s *Saved) {
 	if s.Calls > 0 {
-		m.Calls.Expect(s.Calls, Cycle(s.Calls))
+		m.Calls.Expect(s.Calls, Cycle(s.Calls), false)
 		m.Calls.rest.burst = min(max(0, s.CallRest), 60*s.Calls)
 	}
 	if s.Tokens > 0 {
-		m.Tokens.Expect(s.Tokens, Cycle(max(s.Calls, leastRate)))
+		m.Tokens.Expect(s.Tokens, Cycle(max(s.Calls, leastRate)), false)
 		m.Tokens.rest.burst = min(max(0, s.TokenRest), 60*s.Tokens)
 	}
 	if s.Trip > 0 {
