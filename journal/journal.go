@@ -51,37 +51,3 @@ type Law struct {
 	State []byte
 	At    time.Time // when it was saved
 }
-
-// Retainer is a Journal that can forget. Both that ship are.
-type Retainer interface {
-	// Runs yields every run, in the order of their names.
-	Runs(ctx context.Context) iter.Seq2[Run, error]
-	// Forget deletes everything about that run. One that is not known is no error.
-	Forget(ctx context.Context, run string) error
-}
-
-// Run is what a Retainer says of a run.
-type Run struct {
-	Name    string
-	Changed time.Time // when a record of it was begun or finished last, or when it was opened
-}
-
-// ForgetBefore deletes the runs of r that have not changed since t, and returns
-// their names.
-func ForgetBefore(ctx context.Context, r Retainer, t time.Time) (forgotten []string, err error) {
-	var old []string
-	for run, err := range r.Runs(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		if run.Changed.Before(t) {
-			old = append(old, run.Name)
-		}
-	}
-	for i, name := range old {
-		if err := r.Forget(ctx, name); err != nil {
-			return old[:i], err
-		}
-	}
-	return old, nil
-}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"iter"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -22,6 +20,7 @@ type Memory struct {
 type part struct {
 	version string
 	mark    string
+	opened  time.Time // for the first time
 	changed time.Time
 	records map[item]*Record
 }
@@ -47,14 +46,16 @@ func (m *Memory) Open(ctx context.Context, p Part, version string, at time.Time)
 	if err := m.usableLocked(ctx); err != nil {
 		return Progress{}, err
 	}
+	at = at.Truncate(time.Microsecond)
 	known, ok := m.parts[p]
 	switch {
 	case !ok:
-		known = &part{version: version, changed: at.Truncate(time.Microsecond), records: map[item]*Record{}}
+		known = &part{version: version, opened: at, records: map[item]*Record{}}
 		m.parts[p] = known
 	case known.version != version:
 		return Progress{}, &VersionError{Part: p, Recorded: known.version, Wanted: version}
 	}
+	known.changed = latest(known.changed, at)
 	return known.progress(), nil
 }
 
@@ -192,46 +193,6 @@ func (m *Memory) LoadLaw(ctx context.Context, limiter string) (Law, error) {
 	l := m.laws[limiter]
 	l.State = bytes.Clone(l.State)
 	return l, nil
-}
-
-// Runs implements Retainer.
-func (m *Memory) Runs(ctx context.Context) iter.Seq2[Run, error] {
-	return func(yield func(Run, error) bool) {
-		changed, err := m.changes(ctx)
-		if err != nil {
-			yield(Run{}, err)
-			return
-		}
-		for _, name := range slices.Sorted(maps.Keys(changed)) {
-			if !yield(Run{Name: name, Changed: changed[name]}, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (m *Memory) changes(ctx context.Context) (map[string]time.Time, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usableLocked(ctx); err != nil {
-		return nil, err
-	}
-	changed := map[string]time.Time{}
-	for p, of := range m.parts {
-		changed[p.Run] = latest(changed[p.Run], of.changed)
-	}
-	return changed, nil
-}
-
-// Forget implements Retainer.
-func (m *Memory) Forget(ctx context.Context, run string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.usableLocked(ctx); err != nil {
-		return err
-	}
-	maps.DeleteFunc(m.parts, func(p Part, _ *part) bool { return p.Run == run })
-	return nil
 }
 
 // Close implements Journal, and lets the memory go.

@@ -49,6 +49,14 @@ var mutants = map[string]mutant{
 	"the version is not compared": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, _ string, at time.Time) (journal.Progress, error) {
 		return m.Open(ctx, p, "v1", at)
 	}},
+	"who opens a run again does not use it": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, version string, at time.Time) (journal.Progress, error) {
+		for run, err := range m.Runs(ctx) {
+			if err == nil && run.Name == p.Run && run.Opened.Before(at) {
+				at = run.Opened
+			}
+		}
+		return m.Open(ctx, p, version, at)
+	}},
 	"a failed item is always tried again": {begin: func(m *journal.Memory, ctx context.Context, k journal.Key, at time.Time, _ bool) (journal.Record, error) {
 		return m.Begin(ctx, k, at, true)
 	}},

@@ -3,10 +3,8 @@ package journaltest
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/headrace/headrace/journal"
 )
@@ -141,55 +139,5 @@ func all(t *testing.T, s *subject) {
 	}
 	if got := s.progress(j, part); got != (journal.Progress{Pending: 290, Done: 10}) {
 		t.Errorf("progress %+v", got)
-	}
-}
-
-func forgetting(t *testing.T, s *subject) {
-	t.Helper()
-	j := s.open()
-	r, ok := j.(journal.Retainer)
-	if !ok {
-		t.Skip("it is no journal.Retainer")
-	}
-	for i, run := range []string{"b", "a", "c"} {
-		at := epoch.Add(time.Duration(i) * time.Hour)
-		for _, node := range []string{"1", "2"} {
-			p := journal.Part{Run: run, Node: node}
-			if _, err := j.Open(s.Context(), p, "v1", at); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := j.Begin(s.Context(), journal.Key{Part: p, Content: "x"}, at.Add(time.Minute), false); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	list := func() (names []string) {
-		for run, err := range r.Runs(s.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			names = append(names, run.Name+" "+run.Changed.UTC().Format("15:04"))
-		}
-		return names
-	}
-	if got := list(); !slices.Equal(got, []string{"a 13:01", "b 12:01", "c 14:01"}) {
-		t.Errorf("runs %q", got)
-	}
-	if err := r.Forget(s.Context(), "none"); err != nil {
-		t.Error(err)
-	}
-	gone, err := journal.ForgetBefore(s.Context(), r, epoch.Add(2*time.Hour+time.Minute))
-	if err != nil || !slices.Equal(gone, []string{"a", "b"}) {
-		t.Errorf("forgot %q, %v", gone, err)
-	}
-	if got := list(); !slices.Equal(got, []string{"c 14:01"}) {
-		t.Errorf("runs %q", got)
-	}
-	p := journal.Part{Run: "b", Node: "1"}
-	if got, err := j.Open(s.Context(), p, "another version", epoch); err != nil || got != (journal.Progress{}) {
-		t.Errorf("a forgotten part: %+v, %v", got, err)
-	}
-	if r := s.begin(j, journal.Key{Part: p, Content: "x"}, false); r.State != journal.Unknown {
-		t.Errorf("a forgotten record: %+v", r)
 	}
 }

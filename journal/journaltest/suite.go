@@ -33,6 +33,7 @@ func Test(t *testing.T, storage func(t *testing.T) Storage) {
 		{"OneFinishWins", oneFinishWins},
 		{"All", all},
 		{"Laws", laws},
+		{"Runs", runs},
 		{"Forgetting", forgetting},
 		{"RandomHistory", randomHistory},
 		{"ContextsAndClosing", contextsAndClosing},

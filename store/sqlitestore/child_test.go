@@ -107,7 +107,8 @@ func verify(t *testing.T, path string, contents []string) {
 	assert.Equal(t, "0", text(`SELECT count(*) FROM pragma_foreign_key_check`))
 	assert.Equal(t, "0", text(`SELECT count(*) FROM parts WHERE pending <> (SELECT count(*) FROM records WHERE part = parts.id AND state = 1)
 		OR done <> (SELECT count(*) FROM records WHERE part = parts.id AND state = 2)
-		OR failed <> (SELECT count(*) FROM records WHERE part = parts.id AND state = 3)`), "the counts of a part are wrong")
+		OR failed <> (SELECT count(*) FROM records WHERE part = parts.id AND state = 3)
+		OR bytes <> (SELECT coalesce(sum(length(value)), 0) FROM records WHERE part = parts.id AND state = 2)`), "the sums of a part are wrong")
 	for _, content := range contents {
 		assert.Equal(t, content, text(`SELECT coalesce(max(value), 'nothing') FROM records WHERE content = ? AND state = 2`, content))
 	}

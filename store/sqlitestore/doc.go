@@ -28,6 +28,15 @@
 // a local disk: locks on network shares do not hold. Next to it are -wal and -shm while it is open;
 // whoever copies the file copies these too, or uses the backup command of sqlite3.
 //
+// # Retention
+//
+// A run stays in the file until it is forgotten. [Journal.Runs] lists the runs, with their age, counts and size, and
+// [Journal.Forget] deletes one; journal.ForgetBefore deletes what nobody has used for a while:
+//
+//	forgotten, err := journal.ForgetBefore(ctx, j, time.Now().AddDate(0, 0, -30))
+//
+// The file shrinks by as much, so there is nothing to vacuum. A run that is at work is in use, and is not to be forgotten.
+//
 // # Trouble
 //
 // A file that is full, locked, deleted, damaged, read-only or not of headrace is a

@@ -51,3 +51,41 @@ func Example() {
 	// unknown: ""
 	// done: "\"short\""
 }
+
+// What a job does once a day. The file shrinks.
+func ExampleJournal_Runs() {
+	dir, err := os.MkdirTemp("", "headrace")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	j, err := sqlitestore.OpenJournal(filepath.Join(dir, "journal.db"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = j.Close() }()
+	ctx, now := context.Background(), time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	for run, days := range map[string]int{"september": 60, "november": 3} {
+		at, part := now.AddDate(0, 0, -days), journal.Part{Run: run, Node: "summarise"}
+		key := journal.Key{Part: part, Content: "article 7"}
+		_, _ = j.Open(ctx, part, "prompt 1", at)
+		_, _ = j.Begin(ctx, key, at, false)
+		_, _ = j.Finish(ctx, part, "", journal.Record{Key: key, State: journal.Done, Value: []byte(`"short"`), Attempts: 1, Ended: at})
+	}
+
+	for run, err := range j.Runs(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Printf("%s: %.0f days old, %d of %d done, %d bytes\n", run.Name, now.Sub(run.Changed).Hours()/24, run.Done, run.Total(), run.Bytes)
+	}
+	forgotten, err := journal.ForgetBefore(ctx, j, now.AddDate(0, 0, -30))
+	fmt.Println("forgotten:", forgotten, err)
+	// Output:
+	// november: 3 days old, 1 of 1 done, 7 bytes
+	// september: 60 days old, 1 of 1 done, 7 bytes
+	// forgotten: [september] <nil>
+}

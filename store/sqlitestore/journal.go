@@ -51,7 +51,7 @@ func OpenJournal(path string, options ...Option) (*Journal, error) {
 
 const (
 	readPart   = `SELECT id, version, mark, pending, done, failed FROM parts WHERE run = ? AND node = ?`
-	insertPart = `INSERT INTO parts (run, node, version, changed) VALUES (?, ?, ?, ?)`
+	insertPart = `INSERT INTO parts (run, node, version, opened, changed) VALUES (?, ?, ?, ?, ?)`
 )
 
 // Open implements journal.Journal.
@@ -76,10 +76,13 @@ func (j *Journal) Open(ctx context.Context, p journal.Part, version string, at t
 			return err
 		}
 		if !found {
-			_, err = t.exec(insertPart, p.Run, p.Node, []byte(version), at.UnixMicro())
+			_, err = t.exec(insertPart, p.Run, p.Node, []byte(version), at.UnixMicro(), at.UnixMicro())
 			return err
 		}
 		recorded, progress.Mark = string(itsVersion), string(mark)
+		if recorded == version {
+			t.parts.change(id).at(at.UnixMicro())
+		}
 		return nil
 	})
 	switch {
@@ -212,6 +215,7 @@ func (j *Journal) finish(t *tx, part int64, mark string, records []journal.Recor
 		c.pending--
 		if r.State == journal.Done {
 			c.done++
+			c.bytes += int64(len(r.Value))
 		} else {
 			c.failed++
 		}

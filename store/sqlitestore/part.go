@@ -9,7 +9,7 @@ import (
 const (
 	findPart   = `SELECT id FROM parts WHERE run = ? AND node = ?`
 	partLives  = `SELECT id FROM parts WHERE id = ? AND run IS NOT NULL`
-	changePart = `UPDATE parts SET pending = pending + ?, done = done + ?, failed = failed + ?,
+	changePart = `UPDATE parts SET pending = pending + ?, done = done + ?, failed = failed + ?, bytes = bytes + ?,
 		changed = max(changed, coalesce(?, changed)), mark = coalesce(?, mark) WHERE id = ?`
 )
 
@@ -21,11 +21,12 @@ type parts struct {
 	changes map[int64]*change
 }
 
-// change is what happened to a part: by how much its counts differ, and more.
+// change is what happened to a part: by how much its sums differ, and more.
 type change struct {
-	pending, done, failed int64
-	latest                sql.NullInt64
-	mark                  string
+	pending, done, failed, bytes int64
+
+	latest sql.NullInt64
+	mark   string
 }
 
 func newParts() parts {
@@ -79,7 +80,7 @@ func (t *tx) partLives(id int64) (lives bool, err error) {
 // settle writes the rows of the parts. Who reads or removes them calls it first, and so does the commit.
 func (t *tx) settle() error {
 	for id, c := range t.parts.changes {
-		if _, err := t.exec(changePart, c.pending, c.done, c.failed, c.latest, blob(c.mark), id); err != nil {
+		if _, err := t.exec(changePart, c.pending, c.done, c.failed, c.bytes, c.latest, blob(c.mark), id); err != nil {
 			return err
 		}
 	}

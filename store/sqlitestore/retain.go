@@ -11,7 +11,10 @@ import (
 // gives back to the disk: a few milliseconds, between which others write.
 const forgetAtOnce = 500
 
-// Runs implements journal.Retainer.
+const listRuns = `SELECT run, min(opened), max(changed), sum(pending), sum(done), sum(failed), sum(bytes)
+	FROM parts WHERE run IS NOT NULL GROUP BY run ORDER BY run`
+
+// Runs implements journal.Retainer. It reads no records, however many there are.
 func (j *Journal) Runs(ctx context.Context) iter.Seq2[journal.Run, error] {
 	return func(yield func(journal.Run, error) bool) {
 		runs, err := j.runs(ctx)
@@ -37,12 +40,12 @@ func (j *Journal) runs(ctx context.Context) (runs []journal.Run, err error) {
 	}
 	err = j.query(func(scan func(...any) error) error {
 		var run journal.Run
-		var changed int64
-		err := scan(&run.Name, &changed)
-		run.Changed = timeOf(changed)
+		var opened, changed int64
+		err := scan(&run.Name, &opened, &changed, &run.Pending, &run.Done, &run.Failed, &run.Bytes)
+		run.Opened, run.Changed = timeOf(opened), timeOf(changed)
 		runs = append(runs, run)
 		return err
-	}, `SELECT run, max(changed) FROM parts WHERE run IS NOT NULL GROUP BY run ORDER BY run`)
+	}, listRuns)
 	return runs, err
 }
 

@@ -9,7 +9,7 @@ const applicationID = 0x68726163 // "hrac"
 var migrations = []string{ //nolint:gochecknoglobals // a constant but for its type
 	// A part whose run is NULL was forgotten, and its records are being deleted.
 	// AUTOINCREMENT: the id of a part is never that of another one, also after it was deleted.
-	// pending, done and failed count the records.
+	// pending, done and failed count the records, and bytes those of the values of what is done.
 	// Texts that may be anything are blobs; so is what a limiter has learnt.
 	// Times are microseconds since 1970.
 	`CREATE TABLE parts (
@@ -21,6 +21,8 @@ var migrations = []string{ //nolint:gochecknoglobals // a constant but for its t
 		pending INTEGER NOT NULL DEFAULT 0,
 		done    INTEGER NOT NULL DEFAULT 0,
 		failed  INTEGER NOT NULL DEFAULT 0,
+		bytes   INTEGER NOT NULL DEFAULT 0,
+		opened  INTEGER NOT NULL,
 		changed INTEGER NOT NULL,
 		UNIQUE (run, node)
 	) STRICT;
@@ -46,7 +48,7 @@ var migrations = []string{ //nolint:gochecknoglobals // a constant but for its t
 
 // migrate brings the file to the latest version: all of the way, or not at all.
 func (f *file) migrate(steps []string) error {
-	if err := f.patiently(func() error { return f.inspect(len(steps)) }); err != nil {
+	if err := f.patiently(func() error { _, err := f.inspect(len(steps)); return err }); err != nil {
 		return err
 	}
 	if err := f.patiently(f.useWAL); err != nil {
@@ -67,10 +69,7 @@ func (f *file) migrate(steps []string) error {
 
 // step runs within a transaction, in which nobody else changes the version.
 func (f *file) step(steps []string) error {
-	if err := f.inspect(len(steps)); err != nil {
-		return err
-	}
-	version, err := f.number("PRAGMA user_version")
+	version, err := f.inspect(len(steps))
 	if err != nil || version == len(steps) {
 		return err
 	}
@@ -82,28 +81,25 @@ func (f *file) step(steps []string) error {
 	return f.exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(steps)))
 }
 
-// inspect looks at a file before anything in it is changed.
-func (f *file) inspect(known int) error {
-	id, err := f.number("PRAGMA application_id")
-	if err != nil {
-		return err
-	}
-	version, err := f.number("PRAGMA user_version")
-	if err != nil {
-		return err
-	}
-	tables, err := f.number("SELECT count(*) FROM sqlite_schema")
+// One statement sees one state of the file, with and without a write-ahead log, whoever makes it meanwhile.
+const readHeader = `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+	FROM pragma_application_id, pragma_user_version`
+
+// inspect looks at a file before anything in it is changed, and returns the version of its schema.
+func (f *file) inspect(known int) (version int, err error) {
+	var id, tables int
+	err = f.conn.QueryRowContext(f.ctx, readHeader).Scan(&id, &version, &tables)
 	switch {
 	case err != nil:
-		return err
+		return 0, err
 	case id == 0 && version == 0 && tables == 0: // new
-		return nil
+		return 0, nil
 	case id != applicationID:
-		return &FileError{Path: f.path, Reason: ErrForeign, Err: fmt.Errorf("application id %#x, %d tables and indexes", id, tables)}
+		return 0, &FileError{Path: f.path, Reason: ErrForeign, Err: fmt.Errorf("application id %#x, %d tables and indexes", id, tables)}
 	case version > known:
-		return &NewerError{Path: f.path, Found: version, Known: known}
+		return 0, &NewerError{Path: f.path, Found: version, Known: known}
 	}
-	return nil
+	return version, nil
 }
 
 // useWAL lets reading and writing go on at once. The pragma of auto_vacuum does
@@ -125,9 +121,4 @@ func (f *file) useWAL() error {
 func (f *file) exec(statements string) error {
 	_, err := f.conn.ExecContext(f.ctx, statements)
 	return err
-}
-
-func (f *file) number(query string) (n int, err error) {
-	err = f.conn.QueryRowContext(f.ctx, query).Scan(&n)
-	return n, err
 }

@@ -1,0 +1,69 @@
+package journal
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+)
+
+// Runs implements Retainer.
+func (m *Memory) Runs(ctx context.Context) iter.Seq2[Run, error] {
+	return func(yield func(Run, error) bool) {
+		runs, err := m.runs(ctx)
+		if err != nil {
+			yield(Run{}, err)
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(runs)) {
+			if !yield(*runs[name], nil) {
+				return
+			}
+		}
+	}
+}
+
+func (m *Memory) runs(ctx context.Context) (map[string]*Run, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usableLocked(ctx); err != nil {
+		return nil, err
+	}
+	runs := map[string]*Run{}
+	for p, of := range m.parts {
+		run := runs[p.Run]
+		if run == nil {
+			run = &Run{Name: p.Run, Opened: of.opened}
+			runs[p.Run] = run
+		}
+		of.addTo(run)
+	}
+	return runs, nil
+}
+
+func (p *part) addTo(run *Run) {
+	if p.opened.Before(run.Opened) {
+		run.Opened = p.opened
+	}
+	run.Changed = latest(run.Changed, p.changed)
+	at := p.progress()
+	run.Pending += at.Pending
+	run.Done += at.Done
+	run.Failed += at.Failed
+	for _, r := range p.records {
+		if r.State == Done {
+			run.Bytes += int64(len(r.Value))
+		}
+	}
+}
+
+// Forget implements Retainer.
+func (m *Memory) Forget(ctx context.Context, run string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usableLocked(ctx); err != nil {
+		return err
+	}
+	maps.DeleteFunc(m.parts, func(p Part, _ *part) bool { return p.Run == run })
+	return nil
+}
