@@ -12,7 +12,7 @@ import (
 
 // mostAnswer is how much of a response is held back to be judged: what is
 // longer is passed on while it is read. 64 KiB.
-const mostAnswer = 64 << 10
+const mostAnswer = replay.MaxAnswer
 
 // answered judges a response as far as it is known without holding it back:
 // errors and short JSON by their body, others by their header until the body ends.
@@ -27,14 +27,14 @@ func (x *exchange) answered(r *reply) {
 		resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified:
 		*f = x.t.dialect.Read(now, resp.StatusCode, resp.Header, nil)
 	case resp.StatusCode >= http.StatusBadRequest || resp.ContentLength == 0 || short(resp): // HTTP/2 has an empty body of its own
-		k := keep(body, resp.ContentLength)
+		k := replay.Keep(body, resp.ContentLength)
 		resp.Body = k
 		x.judge(r, k, now)
 	case resp.ContentLength < 0 && plain(resp.Header) && kindOf(resp.Header) == document:
-		k, whole := hold(body)
+		k := hold(body)
 		resp.Body = k
 		x.judge(r, k, now)
-		if !whole && f.Verdict == adaptive.OK {
+		if !k.Whole() && f.Verdict == adaptive.OK {
 			x.follow(r, now)
 			return
 		}
@@ -56,11 +56,14 @@ func (x *exchange) mayResend(resp *http.Response, f *adaptive.Feedback) bool {
 }
 
 // judge has the dialect read what was kept of a response.
-func (x *exchange) judge(r *reply, k *kept, now time.Time) {
+func (x *exchange) judge(r *reply, k *replay.Answer, now time.Time) {
 	resp, f := r.resp, &r.feedback
-	*f = x.t.dialect.Read(now, resp.StatusCode, resp.Header, text(resp.Header, k.head))
-	if k.err != nil && f.Verdict == adaptive.OK {
-		f.Verdict, f.Err = x.broke(), k.err
+	said := text(resp.Header, k.Head())
+	*f = x.t.dialect.Read(now, resp.StatusCode, resp.Header, said)
+	x.model.told(said)
+	x.model.saw(said)
+	if k.Err() != nil && f.Verdict == adaptive.OK {
+		f.Verdict, f.Err = x.broke(), k.Err()
 	}
 }
 

@@ -49,8 +49,8 @@ func (x *exchange) follow(r *reply, now time.Time) {
 	}
 	b := &body{ReadCloser: resp.Body, ending: e}
 	ctx := x.req.Context()
-	e.mu.Lock() // the context may end just now
-	e.ignore = context.AfterFunc(ctx, func() { e.end(context.Cause(ctx), false) })
+	e.mu.Lock()                                                                    // the context may end just now
+	e.ignore = context.AfterFunc(ctx, func() { e.end(context.Cause(ctx), false) }) //nolint:contextcheck // the request has it
 	e.mu.Unlock()
 	resp.Body = b
 	r.open = true
@@ -85,6 +85,7 @@ func (e *ending) saw(p []byte) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.scan.write(p)
+	e.exchange.model.saw(p)
 }
 
 // end ends the call, the first time. err is nil if the body was closed.
@@ -96,6 +97,7 @@ func (e *ending) end(err error, whole bool) {
 	e.ignore()
 	f.Final = f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded // the caller has it
 	_, _ = e.exchange.call.End(f)
+	e.exchange.model.finish(e.status, f.Err)
 }
 
 // feedback is what the call taught, the first time.
@@ -109,6 +111,7 @@ func (e *ending) feedback(err error, whole bool) (f adaptive.Feedback, first boo
 	var text []byte
 	if e.scan != nil {
 		text = e.scan.told(whole)
+		e.exchange.model.told(text)
 	}
 	f = e.exchange.t.dialect.Read(e.came, e.status, e.header, text)
 	if e.heard {

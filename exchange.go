@@ -25,6 +25,9 @@ type exchange struct {
 	limiter *adaptive.Limiter
 	call    *adaptive.Call
 	wire    wire // of the attempt in progress
+
+	model *modelCall // nil: nobody traces it
+	open  bool       // the body will end the call
 }
 
 // reply is what came of one attempt.
@@ -38,9 +41,8 @@ type reply struct {
 }
 
 // run sends the request until it is answered for good.
-func (x *exchange) run() (*http.Response, error) {
+func (x *exchange) run(ctx context.Context) (*http.Response, error) {
 	defer x.payload.Close()
-	ctx := x.observed()
 	waiting, done := ctx, func() {}
 	defer func() { done() }()
 	x.call = x.limiter.Begin(x.payload.cost)
@@ -50,10 +52,10 @@ func (x *exchange) run() (*http.Response, error) {
 	for {
 		attempt, err := x.call.Admit(waiting)
 		if err != nil {
-			return x.turnedAway(&r, err)
+			return x.turnedAway(&r, err) //nolint:contextcheck // the request has it
 		}
 		x.attempt(attempt, &r)
-		if r.open {
+		if x.open = r.open; x.open {
 			return r.resp, nil
 		}
 		again, _ := x.call.End(r.feedback)
@@ -68,7 +70,7 @@ func (x *exchange) run() (*http.Response, error) {
 				schedule = x.t.retry.Start()
 			}
 			if again, err := x.pause(ctx, schedule, &r); !again {
-				return x.givenUp(&r, err)
+				return x.givenUp(&r, err) //nolint:contextcheck // as above
 			}
 			x.call = x.limiter.Begin(x.payload.cost)
 		default:
@@ -130,6 +132,7 @@ func (x *exchange) attempt(ctx context.Context, r *reply) {
 			_, _ = x.call.End(adaptive.Feedback{Verdict: adaptive.Transient})
 		}
 	}()
+	x.model.attempt()
 	out := x.req.WithContext(x.wire.trace(ctx))
 	if r.err = x.payload.Next(out); r.err != nil {
 		r.unsent = true

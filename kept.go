@@ -6,83 +6,16 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/headrace/headrace/internal/replay"
 )
-
-// kept is a body of which the beginning has been read, and is given to the
-// caller as if nothing had been.
-type kept struct {
-	head []byte
-	read int           // of head, by the caller
-	rest io.ReadCloser // what follows; nil: nothing, and the body is closed
-	err  error         // with which it ended behind head, but for io.EOF
-}
-
-// Read implements io.Reader.
-func (k *kept) Read(p []byte) (int, error) {
-	n := copy(p, k.head[k.read:])
-	k.read += n
-	switch {
-	case n > 0 || len(p) == 0:
-		return n, nil
-	case k.rest != nil:
-		return k.rest.Read(p)
-	case k.err != nil:
-		return 0, k.err
-	}
-	return 0, io.EOF
-}
-
-// Close closes what is left of the body.
-func (k *kept) Close() error {
-	if k.rest == nil {
-		return nil
-	}
-	return k.rest.Close()
-}
-
-// keep reads up to mostAnswer of body and closes it if that was all. length is
-// how long it says that it is, negative if it does not.
-func keep(body io.ReadCloser, length int64) *kept {
-	size := int64(bytes.MinRead)
-	if length >= 0 {
-		size = min(length, mostAnswer) + 1 // for the end to be seen
-	}
-	k := &kept{head: make([]byte, 0, size)}
-	k.fill(body, func([]byte) bool { return false })
-	return k
-}
 
 // hold reads body until the object that it begins with is there. What begins
 // with anything else is passed on at once: a list may be a stream of its
-// elements, as Gemini's is. whole means that there is no more.
-func hold(body io.ReadCloser) (k *kept, whole bool) {
-	k = &kept{head: make([]byte, 0, bytes.MinRead)}
+// elements, as Gemini's is.
+func hold(body io.ReadCloser) *replay.Answer {
 	var o outline
-	k.fill(body, o.done)
-	return k, k.rest == nil
-}
-
-// fill reads until done has seen enough, and closes what has ended.
-func (k *kept) fill(body io.ReadCloser, done func([]byte) bool) {
-	for len(k.head) < mostAnswer {
-		if len(k.head) == cap(k.head) {
-			k.head = append(k.head, 0)[:len(k.head)]
-		}
-		n, err := body.Read(k.head[len(k.head):min(cap(k.head), mostAnswer)])
-		fresh := k.head[len(k.head) : len(k.head)+n]
-		k.head = k.head[:len(k.head)+n]
-		if err != nil {
-			_ = body.Close() // it has ended
-			if err != io.EOF {
-				k.err = err
-			}
-			return
-		}
-		if done(fresh) {
-			break
-		}
-	}
-	k.rest = body
+	return replay.KeepUntil(body, o.done)
 }
 
 // release lets go of the connection of a response that is not wanted for now. It
@@ -91,13 +24,10 @@ func release(resp *http.Response) {
 	if resp == nil || resp.Body == nil {
 		return
 	}
-	k, ok := resp.Body.(*kept)
-	switch {
-	case !ok: // there is nothing in it
-		_ = resp.Body.Close()
-	case k.rest != nil:
-		_ = k.rest.Close()
-		k.rest, k.err = nil, io.ErrUnexpectedEOF
+	if kept, ok := resp.Body.(*replay.Answer); ok {
+		kept.Release()
+	} else {
+		_ = resp.Body.Close() // there is nothing in it
 	}
 }
 

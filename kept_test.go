@@ -1,9 +1,7 @@
 package headrace
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -46,54 +44,17 @@ func TestOutlineOfWhatIsNoObject(t *testing.T) {
 	assert.True(t, o.done([]byte(`]}`)))
 }
 
-// A kept body reads as if nothing had been read of it.
-func TestKept(t *testing.T) {
-	long := strings.Repeat("x", mostAnswer+10)
-	for name, c := range map[string]struct {
-		text string
-		how  func(io.ReadCloser) *kept
-		rest bool
-	}{
-		"empty":              {"", func(b io.ReadCloser) *kept { return keep(b, -1) }, false},
-		"short":              {"abc", func(b io.ReadCloser) *kept { return keep(b, 3) }, false},
-		"of unknown length":  {"abc", func(b io.ReadCloser) *kept { return keep(b, -1) }, false},
-		"longer than said":   {"abcdef", func(b io.ReadCloser) *kept { return keep(b, 1) }, false},
-		"as long as is kept": {long[:mostAnswer], func(b io.ReadCloser) *kept { return keep(b, -1) }, true},
-		"longer than that":   {long, func(b io.ReadCloser) *kept { return keep(b, int64(len(long))) }, true},
-		"held":               {`{"a":1}`, func(b io.ReadCloser) *kept { k, _ := hold(b); return k }, true},
-		"held, more":         {`{"a":1}{}`, func(b io.ReadCloser) *kept { k, _ := hold(b); return k }, true},
-		"held, half":         {`{"a":1`, func(b io.ReadCloser) *kept { k, _ := hold(b); return k }, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, by := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.DataErrReader, iotest.HalfReader} {
-				from := &source{Reader: by(strings.NewReader(c.text))}
-				k := c.how(from)
-				assert.NoError(t, iotest.TestReader(k, []byte(c.text)))
-				assert.NoError(t, k.Close())
-				assert.True(t, from.closed)
-			}
-			k := c.how(io.NopCloser(strings.NewReader(c.text)))
-			assert.Equal(t, c.rest, k.rest != nil)
-		})
-	}
-	broken := errors.New("broken")
-	k := keep(io.NopCloser(io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(broken))), 5)
-	text, err := io.ReadAll(k)
-	assert.Equal(t, "ab", string(text))
-	assert.Equal(t, broken, err)
-}
-
-type source struct {
-	io.Reader
-
-	closed bool
-}
-
-func (s *source) Close() error { s.closed = true; return nil }
-
-// An object that does not end is passed on.
+// An object that does not end is passed on, and so is what follows one.
 func TestHeldBodiesAreBounded(t *testing.T) {
-	k, whole := hold(io.NopCloser(io.MultiReader(strings.NewReader(`{"`), bytes.NewReader(make([]byte, 1<<20)))))
-	assert.False(t, whole)
-	assert.Len(t, k.head, mostAnswer)
+	for text, whole := range map[string]bool{
+		`{"a":1}`: false, `{"a":1}{}`: false, `{"a":1`: true, "": true, "[": false,
+		`{"` + strings.Repeat("x", 1<<20): false,
+	} {
+		k := hold(io.NopCloser(iotest.OneByteReader(strings.NewReader(text))))
+		assert.Equal(t, whole, k.Whole(), text[:min(len(text), 10)])
+		assert.LessOrEqual(t, len(k.Head()), mostAnswer)
+		all, err := io.ReadAll(k)
+		assert.NoError(t, err)
+		assert.Equal(t, text, string(all))
+	}
 }

@@ -66,8 +66,8 @@ type transport struct {
 //     again: there is none, the request has GetBody, it is at most 1 MiB and its length is known, or nobody has read of
 //     it. A 503 that says nothing of waiting may have been worked on: that is sent again for idempotent methods only.
 //     When waiting is given up, by WithMaxWait, a provider that wants more than ten minutes, or the deadline of the
-//     context, the last response is returned as it came. Who cancels during a wait gets an error that matches the
-//     cause and the refusal.
+//     context, the last response is returned as it came. Who cancels during a wait gets an error that matches
+//     context.Canceled, the cause and the refusal.
 //   - A connection that could not be made, and, for idempotent methods and requests with an Idempotency-Key, any other
 //     error, 408 and 5xx, is tried again by WithRetry. One that could not be made costs nothing; what net/http has sent
 //     twice by itself costs two requests. What net/http will not send, such as another scheme or a header that cannot
@@ -125,7 +125,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	return x.run()
+	if x.model != nil {
+		return x.traced()
+	}
+	return x.run(x.observed())
 }
 
 // prepare finds out what req will cost and who lets it go. The exchange has a
@@ -156,11 +159,15 @@ func redacted(u *url.URL) string {
 type failure struct {
 	method, url string
 	err         error
+	ended       error // what the request's context says, if that is why: its cause may be another error
 }
 
 func (f *failure) Error() string { return "headrace: " + f.method + " " + f.url + ": " + f.err.Error() }
 
 func (f *failure) Unwrap() error { return f.err }
+
+// Is finds context.Canceled, and context.DeadlineExceeded, beside the cause.
+func (f *failure) Is(target error) bool { return f.ended != nil && target == f.ended }
 
 // Timeout is asked by url.Error, which looks no deeper.
 func (f *failure) Timeout() bool {
@@ -168,12 +175,16 @@ func (f *failure) Timeout() bool {
 		error
 		Timeout() bool
 	}](f.err)
-	return ok && t.Timeout() || errors.Is(f.err, context.DeadlineExceeded)
+	return ok && t.Timeout() || errors.Is(f, context.DeadlineExceeded)
 }
 
 // fail says of which request err is.
 func (x *exchange) fail(err error) error {
-	return &failure{x.method(), redacted(x.req.URL), err}
+	failed := &failure{method: x.method(), url: redacted(x.req.URL), err: err}
+	if ctx := x.req.Context(); errors.Is(err, context.Cause(ctx)) {
+		failed.ended = ctx.Err()
+	}
+	return failed
 }
 
 func (x *exchange) method() string {

@@ -143,7 +143,7 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 	if err != nil {
 		return err
 	}
-	if err = sent.check(resp); err != nil { //nolint:contextcheck // as above
+	if err = sent.check(resp); err != nil {
 		a.learn(nil, err) //nolint:contextcheck // as above
 		return err
 	}

@@ -72,3 +72,19 @@ func (e *Error) Timeout() bool {
 		return timedOut(e.cause)
 	}
 }
+
+// Final reports whether the same request would only fail again, or nobody wants another attempt: it was cancelled,
+// refused on this side or redirected, its own body failed, a body was too long, the proxy refused with 4xx (but 408 and
+// 429), or the client is closed; so is what has an answer, whose status tells. Retry and headrace.Transport go by it.
+// When it is false, a method that is not idempotent may still do harm twice: see Retry.
+func (e *Error) Final() bool {
+	switch e.Code {
+	case CodeCanceled, CodeUnsent, CodeUpload, CodeBodyLimit, CodeRedirect, CodeStatus:
+		return true
+	default:
+	}
+	if p, ok := errors.AsType[*proxyError](e.cause); ok && p.final() {
+		return true
+	}
+	return e.Phase == PhasePrepare || errors.Is(e.cause, ErrClosed) || isA[*resentError](e.cause) // net/http has resent that one itself
+}

@@ -45,10 +45,13 @@ const (
 // came. That is so at once if the wait would not end before the context's deadline, if the answer
 // wants more than [RetryMaxRetryAfter], or if it were more than [RetryMaxWait] since the first refusal.
 // Before a wait up to 64 KiB of the answer are read, so that the connection can be used
-// again; if the wait is broken off, what is longer ends with io.ErrUnexpectedEOF.
+// again; if GetBody fails after it, what is longer ends with io.ErrUnexpectedEOF.
 //
-// An error of the breaker, of Config.Sign, of the request's own body, of the context, or of a limit of
-// the Config is final, and so is a proxy's refusal with 4xx, but 408 and 429. A p or an option that cannot be used is an error of New; with another client, of every
+// Who cancels during a wait gets an *Error with CodeCanceled, as headrace.Transport does it: it matches
+// context.Canceled, the cause of the context and what the last attempt failed with. Of an answer it has
+// StatusCode, Header and the first 64 KiB of the Body, and it matches CodeStatus.
+//
+// What [Error.Final] says is final. A p or an option that cannot be used is an error of New; with another client, of every
 // request. The round tripper is safe for concurrent use, changes no request, and works with any http.Client.
 func Retry(p retry.Policy, opts ...RetryOption) func(next http.RoundTripper) http.RoundTripper {
 	r := retrier{policy: p, maxWait: defaultRetryMaxWait, maxAfter: defaultRetryAfter}
@@ -116,9 +119,13 @@ func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		if resp != nil {
 			resp.Request = req
 		}
-		wait, again := x.judge(resp, err) //nolint:contextcheck // it goes by the request's
-		if !again || !pause(req.Context(), resp, wait) {
+		wait, again := x.judge(resp, err)
+		if !again {
 			return resp, err
+		}
+		release(resp)
+		if !pause(req.Context(), wait) {
+			return x.brokenOff(resp, err) //nolint:contextcheck // as above
 		}
 		out = req.WithContext(req.Context())
 		if body.Next(out) != nil { // GetBody has failed: there is no other attempt
@@ -134,13 +141,17 @@ func (r *retrier) CloseIdleConnections() {
 	}
 }
 
-// pause lets go of the connection and waits; false if the context ends before.
-func pause(ctx context.Context, resp *http.Response, d time.Duration) bool {
+// release lets go of the connection of an answer, which may still be returned.
+func release(resp *http.Response) {
 	if resp != nil && resp.Body != nil {
-		kept := replay.Keep(resp.Body)
+		kept := replay.Keep(resp.Body, resp.ContentLength)
 		kept.Release()
 		resp.Body = kept
 	}
+}
+
+// pause waits; false if the context ends before.
+func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

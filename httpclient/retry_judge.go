@@ -1,12 +1,13 @@
 package httpclient
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/headrace/headrace/internal/replay"
@@ -75,13 +76,7 @@ func outcomeOfError(err error) replay.Outcome {
 	if !ok {
 		return replay.OfError(err, neverDialled(err))
 	}
-	if slices.Contains([]Code{CodeCanceled, CodeUnsent, CodeUpload, CodeBodyLimit, CodeRedirect, CodeStatus}, failed.Code) {
-		return replay.Final
-	}
-	if p, ok := errors.AsType[*proxyError](err); ok && p.final() {
-		return replay.Final
-	}
-	if failed.Phase == PhasePrepare || errors.Is(err, ErrClosed) || isA[*resentError](err) { // net/http has resent that one itself
+	if errors.Is(err, ErrClosed) {
 		return replay.Final
 	}
 	return replay.OfError(err, failed.Phase == PhaseConnect || failed.Phase == PhaseTLS) // a phase never goes back, so nothing was sent
@@ -100,5 +95,34 @@ func reason(resp *http.Response, err error) error {
 	}
 	failed := fromOutside(resp)
 	failed.StatusCode, failed.Header = resp.StatusCode, resp.Header
+	return failed
+}
+
+// brokenOff ends a request whose wait was broken off. A deadline takes nothing away from who has an answer.
+func (x *resend) brokenOff(resp *http.Response, err error) (*http.Response, error) {
+	if !errors.Is(x.req.Context().Err(), context.Canceled) {
+		return resp, err
+	}
+	return nil, x.cancelled(resp, err)
+}
+
+// cancelled is the error of a request that was cancelled while it waited for another
+// attempt, after what the last one came to.
+func (x *resend) cancelled(resp *http.Response, err error) error {
+	why := reason(resp, err)
+	cause := fmt.Errorf("%w while waiting to try again: %w", ended(x.req.Context()), why)
+	var failed *Error
+	if c := callOf(x.req.Context()); c != nil {
+		failed = c.fail(CodeCanceled, c.lastPhase(), cause, nil)
+	} else {
+		failed = fromRequest(x.req)
+		failed.Code, failed.cause = CodeCanceled, cause
+	}
+	if resp != nil {
+		failed.StatusCode, failed.Header = resp.StatusCode, resp.Header
+		if kept, ok := resp.Body.(*replay.Answer); ok {
+			failed.Body = kept.Head()
+		}
+	}
 	return failed
 }

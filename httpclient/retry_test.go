@@ -320,56 +320,95 @@ func TestRetrySpreadsRetryAfter(t *testing.T) {
 	})
 }
 
+// Who cancels gets the cause and what was refused; a deadline that is too soon takes nothing away.
 func TestRetryEndsWithTheContext(t *testing.T) {
 	long := strings.Repeat("x", 100<<10)
+	refused := play{status: 429, header: "Retry-After: 20", body: "slow down"}
+	refusedAtLength := play{status: 429, header: "Retry-After: 20", body: long}
 	for name, tc := range map[string]struct {
 		play     play
 		deadline bool
-		cut      bool // the body ends early
+		cause    error
 	}{
-		"an answer":                     {play{status: 429, header: "Retry-After: 20", body: "slow down"}, false, false},
-		"a long one":                    {play{status: 429, header: "Retry-After: 20", body: long}, false, true},
-		"an error":                      {play{err: io.EOF}, false, false},
-		"a deadline that is too soon":   {play{status: 429, header: "Retry-After: 20", body: long}, true, false},
-		"too soon for an error as well": {play{err: io.EOF}, true, false},
+		"an answer":                     {refused, false, nil},
+		"a long one":                    {refusedAtLength, false, nil},
+		"an answer, for a reason":       {refused, false, errors.New("no longer wanted")},
+		"an error":                      {play{err: io.EOF}, false, nil},
+		"an error of this package":      {play{err: failed(httpclient.CodeRead, httpclient.PhaseHeader)}, false, nil},
+		"a deadline that is too soon":   {refusedAtLength, true, nil},
+		"too soon for an error as well": {play{err: io.EOF}, true, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			begun := time.Now()
-			ctx, cancel := context.WithCancel(t.Context())
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
 			if tc.deadline {
-				ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
-			}
-			defer cancel()
-			if !tc.deadline {
-				time.AfterFunc(500*time.Millisecond, cancel)
+				bounded, end := context.WithTimeout(ctx, 500*time.Millisecond)
+				defer end()
+				ctx = bounded
+			} else {
+				time.AfterFunc(500*time.Millisecond, func() { cancel(tc.cause) })
 			}
 			f := &fake{plays: []play{tc.play}}
 			req := request(t, "GET", "http://h.example", nil).WithContext(ctx)
 			resp, err := httpclient.Retry(exact(3))(f).RoundTrip(req)
 			assert.Len(t, f.sent, 1, name)
-			if took := time.Since(begun); tc.deadline {
-				assert.Zero(t, took, name)
-			} else {
-				assert.Equal(t, 500*time.Millisecond, took, name)
-			}
-			if tc.play.err != nil {
-				assert.Same(t, tc.play.err, err, name)
+			if tc.deadline {
+				assert.Zero(t, time.Since(begun), name)
+				assert.Equal(t, tc.play.err, err, name)
+				if err == nil {
+					body, err := io.ReadAll(resp.Body)
+					require.NoError(t, err)
+					assert.Equal(t, tc.play.body, string(body), name)
+					resp.Body.Close()
+				}
 				return
 			}
-			require.NoError(t, err, name)
-			assert.Equal(t, 429, resp.StatusCode, name)
-			body, err := io.ReadAll(resp.Body)
-			if tc.cut {
-				assert.ErrorIs(t, err, io.ErrUnexpectedEOF, name)
-				assert.Len(t, body, 64<<10, name)
-			} else {
-				assert.NoError(t, err, name)
-				assert.Equal(t, tc.play.body, string(body), name)
+			assert.Nil(t, resp, name)
+			assert.Equal(t, 500*time.Millisecond, time.Since(begun), name)
+			require.ErrorIs(t, err, context.Canceled, name)
+			assert.ErrorIs(t, err, httpclient.CodeCanceled, name)
+			if tc.cause != nil {
+				assert.ErrorIs(t, err, tc.cause, name)
 			}
-			require.NoError(t, resp.Body.Close())
+			failed, ok := errors.AsType[*httpclient.Error](err)
+			require.True(t, ok, name)
+			assert.Equal(t, "h.example", failed.Host, name)
+			if tc.play.err != nil {
+				assert.ErrorIs(t, err, tc.play.err, name)
+				return
+			}
+			assert.ErrorIs(t, err, httpclient.CodeStatus, name)
+			assert.Equal(t, 429, failed.StatusCode, name)
+			assert.Equal(t, "20", failed.Header.Get("Retry-After"), name)
+			assert.Equal(t, tc.play.body[:min(len(tc.play.body), 64<<10)], string(failed.Body), name)
 			assert.Equal(t, int64(1), f.bodies[0].closed.Load(), name)
 		})
 	}
+}
+
+// Inside a Client it is the call's own error, and holds no secret.
+func TestRetryThatIsCancelledInAClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(t, func(c *httpclient.Config) {
+			c.Wrap = []func(http.RoundTripper) http.RoundTripper{httpclient.Retry(exact(3))}
+		})
+		c.InMemory(says("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 20\r\nContent-Length: 4\r\n\r\nslow"))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errors.New("enough of " + canary)) })
+		req := request(t, "GET", "http://h.example/?key="+canary, nil).WithContext(ctx)
+		_, err := c.Do(req) //nolint:bodyclose // there is none
+		require.ErrorIs(t, err, context.Canceled)
+		assert.ErrorIs(t, err, httpclient.CodeStatus)
+		assert.NotContains(t, err.Error(), canary)
+		failed, ok := errors.AsType[*httpclient.Error](err)
+		require.True(t, ok)
+		assert.Equal(t, httpclient.CodeCanceled, failed.Code)
+		assert.NotEmpty(t, failed.ID)
+		assert.Equal(t, 1, failed.Attempt)
+		assert.Equal(t, 429, failed.StatusCode)
+		assert.Equal(t, "slow", string(failed.Body))
+	})
 }
 
 func TestRetryWithAContextThatIsOver(t *testing.T) {

@@ -33,8 +33,15 @@ func checkStatus(resp *http.Response, most int) error {
 
 // fromOutside knows what the answer tells of its request.
 func fromOutside(resp *http.Response) *Error {
-	failed := &Error{Code: CodeStatus, Phase: PhaseBody}
-	if req := resp.Request; req != nil && req.URL != nil {
+	failed := fromRequest(resp.Request)
+	failed.Code, failed.Phase = CodeStatus, PhaseBody
+	return failed
+}
+
+// fromRequest is an error of req, which another client may have sent, or nobody knows.
+func fromRequest(req *http.Request) *Error {
+	failed := &Error{}
+	if req != nil && req.URL != nil {
 		failed.Service, failed.Host = req.URL.Host, req.URL.Host
 		failed.Method, failed.URL = method(req), redactURL(req.URL)
 		if c := callOf(req.Context()); c != nil {

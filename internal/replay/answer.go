@@ -5,62 +5,98 @@ import (
 	"io"
 )
 
-// MaxAnswer is how much of an answer is kept while its request is sent again:
-// 64 KiB. It is also how much is read so that the connection can be used again.
+// MaxAnswer is how much of an answer is kept, so that it can be judged, and while its
+// request is sent again: 64 KiB. It is also how much is read so that the connection can be used again.
 const MaxAnswer = 64 << 10
 
 // Answer is the body of a response of which the beginning has been read, and
 // that reads as if nothing had been.
 type Answer struct {
 	head []byte
-	io.Reader
-	rest io.ReadCloser // nil: all is in head, and it is closed
-	err  error
+	read int           // of head, by the caller
+	rest io.ReadCloser // what follows; nil: nothing, and the body is closed
+	err  error         // with which it ended behind head, but for io.EOF
 }
 
-// Keep reads up to MaxAnswer of body, and closes it if that was all.
-func Keep(body io.ReadCloser) *Answer {
-	a := &Answer{}
-	var err error
-	a.head, err = io.ReadAll(io.LimitReader(body, MaxAnswer))
-	a.Reader = bytes.NewReader(a.head)
-	if err == nil && len(a.head) == MaxAnswer {
-		a.Reader, a.rest = io.MultiReader(a.Reader, body), body
-		return a
+// Keep reads up to MaxAnswer of body, and closes it if that was all. length is
+// how long it says that it is, negative if it does not.
+func Keep(body io.ReadCloser, length int64) *Answer {
+	size := int64(bytes.MinRead)
+	if length >= 0 {
+		size = min(length, MaxAnswer) + 1 // for the end to be seen
 	}
-	_ = body.Close() // it was read to its end
-	if a.err = err; err != nil {
-		a.Reader = io.MultiReader(a.Reader, broken{err})
-	}
+	a := &Answer{head: make([]byte, 0, size)}
+	a.fill(body, func([]byte) bool { return false })
 	return a
+}
+
+// KeepUntil is Keep that stops when done, which is given all that is read, has seen enough.
+func KeepUntil(body io.ReadCloser, done func(fresh []byte) bool) *Answer {
+	a := &Answer{head: make([]byte, 0, bytes.MinRead)}
+	a.fill(body, done)
+	return a
+}
+
+// fill reads until done has seen enough, and closes what has ended.
+func (a *Answer) fill(body io.ReadCloser, done func([]byte) bool) {
+	for len(a.head) < MaxAnswer {
+		if len(a.head) == cap(a.head) {
+			a.head = append(a.head, 0)[:len(a.head)]
+		}
+		n, err := body.Read(a.head[len(a.head):min(cap(a.head), MaxAnswer)])
+		fresh := a.head[len(a.head) : len(a.head)+n]
+		a.head = a.head[:len(a.head)+n]
+		if err != nil {
+			_ = body.Close() // it has ended
+			if err != io.EOF {
+				a.err = err
+			}
+			return
+		}
+		if done(fresh) {
+			break
+		}
+	}
+	a.rest = body
 }
 
 // Head is what was read. Change nothing in it.
 func (a *Answer) Head() []byte { return a.head }
 
+// Whole reports whether there is no more than the Head.
+func (a *Answer) Whole() bool { return a.rest == nil }
+
 // Err is what the body ended with within its Head, but for io.EOF.
 func (a *Answer) Err() error { return a.err }
 
 // Release lets go of the connection. What is read afterwards is the Head, and
-// then io.ErrUnexpectedEOF if that was not all. Nothing may have been read before.
+// then io.ErrUnexpectedEOF if that was not all.
 func (a *Answer) Release() {
-	if a.rest == nil {
-		return
+	if a.rest != nil {
+		_ = a.rest.Close() // it is given up
+		a.rest, a.err = nil, io.ErrUnexpectedEOF
 	}
-	_ = a.rest.Close() // it is given up
-	a.Reader, a.rest = io.MultiReader(bytes.NewReader(a.head), broken{io.ErrUnexpectedEOF}), nil
 }
 
-// Close implements io.Closer.
+// Read implements io.Reader.
+func (a *Answer) Read(p []byte) (int, error) {
+	n := copy(p, a.head[a.read:])
+	a.read += n
+	switch {
+	case n > 0 || len(p) == 0:
+		return n, nil
+	case a.rest != nil:
+		return a.rest.Read(p)
+	case a.err != nil:
+		return 0, a.err
+	}
+	return 0, io.EOF
+}
+
+// Close closes what is left of the body.
 func (a *Answer) Close() error {
 	if a.rest == nil {
 		return nil
 	}
 	return a.rest.Close()
 }
-
-// broken is a reader that has failed.
-type broken struct{ err error }
-
-// Read implements io.Reader.
-func (b broken) Read([]byte) (int, error) { return 0, b.err }

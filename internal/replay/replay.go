@@ -40,10 +40,14 @@ func OfStatus(status int, told bool) Outcome {
 
 // OfError judges an attempt without an answer. unsent says that there was, for
 // sure, no connection to send it on. A certificate that is not trusted will not
-// be a moment later, and who cancels wants no other attempt.
+// be a moment later, who cancels wants no other attempt, and an error with a method Final knows itself.
 func OfError(err error, unsent bool) Outcome {
+	known, ok := errors.AsType[interface {
+		error
+		Final() bool
+	}](err)
 	switch {
-	case errors.As(err, new(*tls.CertificateVerificationError)), errors.Is(err, context.Canceled):
+	case ok && known.Final(), errors.As(err, new(*tls.CertificateVerificationError)), errors.Is(err, context.Canceled):
 		return Final
 	case unsent:
 		return Unsent

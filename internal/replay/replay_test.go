@@ -97,10 +97,21 @@ func TestOfError(t *testing.T) {
 		{fmt.Errorf("x: %w", certificate), true, replay.Final},
 		{certificate, false, replay.Final},
 		{errors.New("something new"), false, replay.Failed},
+		{fmt.Errorf("x: %w", knowing(true)), false, replay.Final},
+		{knowing(true), true, replay.Final},
+		{knowing(false), false, replay.Failed},
+		{knowing(false), true, replay.Unsent},
+		{fmt.Errorf("%w: %w", knowing(false), certificate), true, replay.Final},
 	} {
 		assert.Equal(t, tc.want, replay.OfError(tc.err, tc.unsent), "%+v", tc)
 	}
 }
+
+// knowing is an error that knows whether it is final.
+type knowing bool
+
+func (k knowing) Error() string { return "it knows" }
+func (k knowing) Final() bool   { return bool(k) }
 
 func TestAllows(t *testing.T) {
 	get, post := &http.Request{Method: http.MethodGet}, &http.Request{Method: http.MethodPost}

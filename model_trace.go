@@ -1,0 +1,146 @@
+package headrace
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/presets/dialect"
+)
+
+// mostBegun is how much of the beginning of a stream is kept to find the model
+// in it: 4 KiB, where providers name it in the first event.
+const mostBegun = 4 << 10
+
+// modelCall is a request that names a model, for those who trace such.
+type modelCall struct {
+	tracers *event.Tracers
+	began   time.Time
+	end     func(event.Event)
+
+	mu       sync.Mutex // guards everything below: a body may end on any goroutine
+	about    event.Model
+	attempts int
+	begun    []byte // of the answer
+}
+
+// traceModel begins to follow the request if somebody wants to know and it names a model.
+func (x *exchange) traceModel(body []byte) {
+	if x.req.Method != http.MethodPost {
+		return
+	}
+	theirs := event.From(x.req.Context())
+	if event.TracersOf(theirs, event.ModelStarted) == nil && event.TracersOf(x.t.observer, event.ModelStarted) == nil {
+		return // as almost always: a Tee allocates
+	}
+	name := modelOf(x.req.URL.Path, body)
+	if len(name) == 0 {
+		return
+	}
+	provider := x.t.routes.profile.Provider
+	if d, ok := x.t.dialect.(dialect.Name); provider == "" && ok && d != dialect.Auto {
+		provider = string(d)
+	}
+	to := event.TracersOf(event.Tee(theirs, x.t.observer), event.ModelStarted)
+	x.model = &modelCall{tracers: to, about: event.Model{
+		Provider: provider, Host: x.req.URL.Host, Secure: x.req.URL.Scheme == "https", Path: x.req.URL.Path, Asked: string(name),
+	}}
+}
+
+// traced runs the exchange with what follows it.
+func (x *exchange) traced() (resp *http.Response, err error) {
+	m := x.model
+	m.began = time.Now()
+	e := event.New(m.began, event.ModelStarted, m.about.Host)
+	asked := m.about
+	e.Model = &asked
+	ctx, end := m.tracers.Begin(x.observed(), e)
+	m.end = end
+	returned := false
+	defer func() {
+		switch {
+		case !returned:
+			m.finish(0, errPanic)
+		case !x.open:
+			m.finish(statusOf(resp), err)
+		}
+	}()
+	resp, err = x.run(ctx)
+	returned = true
+	return resp, err
+}
+
+func statusOf(resp *http.Response) int {
+	if resp == nil {
+		return 0
+	}
+	return resp.StatusCode
+}
+
+// errPanic is of a base that has panicked, or called runtime.Goexit.
+var errPanic = errors.New("headrace: the base did not return")
+
+// attempt notes that the request goes to the wire.
+func (m *modelCall) attempt() {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.attempts++
+	m.begun = nil
+	m.about.Answered, m.about.Input, m.about.Output = "", 0, 0
+}
+
+// saw looks at what passes by of an answer, for the name of the model.
+func (m *modelCall) saw(p []byte) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if room := mostBegun - len(m.begun); room > 0 {
+		m.begun = append(m.begun, p[:min(room, len(p))]...)
+	}
+}
+
+// told takes in what an answer, or what was found in it, tells of its usage.
+func (m *modelCall) told(text []byte) {
+	if m == nil {
+		return
+	}
+	in, out := dialect.Usage(text)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.about.Input, m.about.Output = in, out
+}
+
+// finish tells of the end, which comes once.
+func (m *modelCall) finish(status int, err error) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	m.about.Status, m.about.Answered = status, string(answeredBy(m.begun))
+	about, attempts := m.about, m.attempts
+	m.mu.Unlock()
+	e := event.New(time.Now(), event.ModelFinished, about.Host)
+	e.Attempt, e.Wait, e.Err, e.Model = attempts, e.Time.Sub(m.began), err, &about
+	m.end(e)
+}
+
+// answeredBy is the model that the beginning of an answer names, as JSON or in events of it.
+// Within a text the quotes of a key would be escaped.
+func answeredBy(begun []byte) []byte {
+	for _, key := range []string{`"model"`, `"modelVersion"`} {
+		if _, rest, ok := bytes.Cut(begun, []byte(key)); ok {
+			if rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")); ok {
+				return clip(textIn(bytes.TrimLeft(rest, " \t\r\n")))
+			}
+		}
+	}
+	return nil
+}
