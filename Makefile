@@ -89,9 +89,13 @@ arch: ## Check that imports go strictly down the floors
 	go test -count=1 ./internal/arch
 
 .PHONY: verify
-verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long property tests, every fuzz target (about an hour)
+verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long property tests, 75 kills, flat memory, every fuzz target (over an hour)
 	go test ./throttle -run TestNoWindowIsEverExceeded -calls 100000000 -seeds 1000 -timeout 0
 	go test ./throttle ./breaker ./internal/oracle ./node ./adaptive -skip TestNoWindowIsEverExceeded -rapid.checks 20000 -timeout 0
+	go test ./store/sqlitestore -count=1 -run '^TestManyOpenANewFileAtOnce$$' -first-opens 300
+	go test ./store/sqlitestore ./node -run '^$$' -bench '^Benchmark(Items|Journal)$$'
+	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -seed $$seed -v; done
+	go test ./benchmarks -count=1 -run '^TestMemoryIsFlat$$' -memory -v -timeout 0
 	$(MAKE) fuzz FUZZTIME=5m
 
 .PHONY: fuzz

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -28,6 +29,8 @@ func TestAllocations(t *testing.T) {
 		{"Do makes the call's context", t.Context(), nothing, 1},
 		{"each nested Do makes one more", t.Context(), nested, 2},
 		{"Use", t.Context(), used, 1},
+		{"with an observer of events", event.With(t.Context(), event.Func(func(event.Event) {})), nothing, 1},
+		{"with an observer of calls", event.With(t.Context(), &countedCalls{}), nothing, 1},
 		{"with an intake", adaptive.WithIntake(t.Context(), in), nothing, 1},
 	} {
 		assert.InDelta(t, tc.want, testing.AllocsPerRun(100, func() {
@@ -39,3 +42,11 @@ func TestAllocations(t *testing.T) {
 		p.Release()
 	}))
 }
+
+type countedCalls struct {
+	event.Func
+
+	n int
+}
+
+func (c *countedCalls) ObserveCall(event.Call) { c.n++ }

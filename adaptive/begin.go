@@ -52,6 +52,7 @@ func (c *Call) Admit(ctx context.Context) (context.Context, error) {
 	}
 	c.begun = true
 	k.begin(ctx, c.limiter, c.cost, permit)
+	k.queued = c.wait.queued
 	c.attempt.Store(k)
 	return k, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/throttle"
 )
@@ -17,7 +18,7 @@ type call struct {
 	permit    throttle.Permit
 	handed    atomic.Bool // the permit was taken over by a call inside, or ended by this one
 	abandoned atomic.Bool
-	outer     *call
+	queued    time.Duration // how long it waited to be admitted; negative: nobody wants to know
 
 	mu   sync.Mutex    // guards used, told, sent
 	used throttle.Cost // what the call says it cost
@@ -32,7 +33,7 @@ func (l *Limiter) newCall(ctx context.Context, c throttle.Cost, p throttle.Permi
 }
 
 func (c *call) begin(ctx context.Context, l *Limiter, cost throttle.Cost, p throttle.Permit) {
-	c.Context, c.limiter, c.permit, c.outer = ctx, l, p, callOf(ctx)
+	c.Context, c.limiter, c.permit = ctx, l, p
 	c.used = cost // of a permit that was taken over, another cost is reserved
 }
 
@@ -59,7 +60,7 @@ func callOf(ctx context.Context) *call {
 // A call that costs more than was reserved gets the enclosing call's place in
 // the queue instead: that one's permit is given back, unsent.
 func (l *Limiter) takeOver(ctx context.Context, cost throttle.Cost) (p throttle.Permit, place int64, ok bool) {
-	for c := callOf(ctx); c != nil; c = c.outer {
+	for c := callOf(ctx); c != nil; c = callOf(c.Context) { //nolint:contextcheck // outwards
 		if c.limiter != l || c.handed.Load() {
 			continue
 		}
@@ -79,7 +80,9 @@ func (l *Limiter) takeOver(ctx context.Context, cost throttle.Cost) (p throttle.
 			continue
 		}
 		if !covered {
-			l.end(c.permit, &Feedback{Verdict: Unsent}, false)
+			f := Feedback{Verdict: Unsent}
+			r := l.end(c.permit, &f, false)
+			l.tellCall(c, &r, &f)
 			return throttle.Permit{}, sent.Seq, false
 		}
 		return c.permit, 0, true
@@ -140,7 +143,10 @@ func Abandon(ctx context.Context) bool {
 		return false
 	}
 	c.abandoned.Store(true)
-	return c.limiter.end(c.permit, &Feedback{Verdict: Transient}, false).ended
+	f := Feedback{Verdict: Transient}
+	r := c.limiter.end(c.permit, &f, false)
+	c.limiter.tellCall(c, &r, &f)
+	return r.ended
 }
 
 // Judge returns what the limiter will make of err if the innermost call in ctx

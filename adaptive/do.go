@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -46,6 +47,9 @@ type retryWait struct {
 	hit   *RateLimitHit // the last refusal; nil before the first
 	since time.Time     // the first refusal
 	place int64         // the sequence number of the first admission, which may be an enclosing call's
+
+	observed bool          // somebody is told what changes by the call
+	queued   time.Duration // how long this attempt waited to be admitted; negative: nobody wants to know
 }
 
 // attempt makes the call once; again means that it was refused and waits on.
@@ -55,10 +59,13 @@ func (l *Limiter) attempt(ctx context.Context, c throttle.Cost, fn func(context.
 		return false, err
 	}
 	k := l.newCall(ctx, c, permit)
+	k.queued = wait.queued
 	returned := false
 	defer func() {
 		if !returned && k.handed.CompareAndSwap(false, true) {
-			l.end(permit, &Feedback{Used: k.feedback().Used}, false)
+			f := Feedback{Used: k.feedback().Used}
+			r := l.end(permit, &f, false)
+			l.tellCall(k, &r, &f)
 		}
 	}()
 	err = fn(k) //nolint:contextcheck // k is ctx
@@ -70,7 +77,7 @@ func (l *Limiter) attempt(ctx context.Context, c throttle.Cost, fn func(context.
 // conclude ends the attempt k, which came to err and has taught f.
 func (l *Limiter) conclude(k *call, f *Feedback, err error, wait *retryWait) (again bool, _ error) {
 	k.judge(f, err)
-	r := l.finish(k.Context, k, f)
+	r := l.finish(k, f, wait.observed)
 	l.tell(k.Context, &r, f)
 	switch {
 	case f.Verdict == Terminal:
@@ -81,9 +88,24 @@ func (l *Limiter) conclude(k *call, f *Feedback, err error, wait *retryWait) (ag
 	return l.refused(f, &r, wait)
 }
 
-// admit gets the permit for an attempt: from an enclosing call on the same
-// limiter, from the queue, or from the call's earlier place in it.
+// admit is enter, for those who want to know how long that takes.
 func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (throttle.Permit, error) {
+	o := event.From(ctx)
+	wait.observed, wait.queued = o != nil || l.observer != nil, -1
+	if !l.calls && !event.WantsCalls(o) {
+		return l.enter(ctx, c, wait)
+	}
+	asked := l.clock.Now()
+	p, err := l.enter(ctx, c, wait)
+	if wait.queued = max(0, l.clock.Now().Sub(asked)); err != nil {
+		l.sendCall(ctx, event.Call{Queued: wait.queued, Outcome: event.Unadmitted})
+	}
+	return p, err
+}
+
+// enter gets the permit for an attempt: from an enclosing call on the same
+// limiter, from the queue, or from the call's earlier place in it.
+func (l *Limiter) enter(ctx context.Context, c throttle.Cost, wait *retryWait) (throttle.Permit, error) {
 	hit := wait.hit
 	if hit == nil {
 		p, place, ok := l.takeOver(ctx, c)
@@ -123,12 +145,14 @@ func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (
 // taken the permit over: that one has told about its own answers, and only
 // what it cannot have seen is news. An abandoned call has nothing to end and
 // nothing to say.
-func (l *Limiter) finish(ctx context.Context, k *call, f *Feedback) (r result) {
+func (l *Limiter) finish(k *call, f *Feedback, observed bool) (r result) {
 	if k.abandoned.Load() {
 		return r
 	}
 	if k.handed.CompareAndSwap(false, true) {
-		return l.end(k.permit, f, l.observed(ctx))
+		r = l.end(k.permit, f, observed)
+		l.tellCall(k, &r, f)
+		return r
 	}
 	if f.Final || !f.Verdict.refused() && f.Verdict != Terminal {
 		return r // what is final passed through the call inside
@@ -136,7 +160,6 @@ func (l *Limiter) finish(ctx context.Context, k *call, f *Feedback) (r result) {
 	k.mu.Lock()
 	sent := k.sent
 	k.mu.Unlock()
-	observed := l.observed(ctx)
 	l.throttle.Update(func(now time.Time) { l.result(&r, now, &sent, f, observed) })
 	return r
 }

@@ -57,7 +57,7 @@ func TestEventsReachTheLimitersObserverAndThatOfTheContext(t *testing.T) {
 
 		gate := l.View().GateUntil.Sub(began)
 		want := []event.Event{
-			{Time: began, Kind: event.LimiterHit, Wait: gate, Reason: "hit (tokens)", Err: refusal},
+			{Time: began, Kind: event.LimiterHit, Wait: gate, Key: "tokens", Reason: "hit (tokens)", Err: refusal},
 			{Time: began, Kind: event.LimiterCut, Wait: gate, From: 8, To: 4, Reason: "refused, limit on: tokens"},
 			{Time: began.Add(gate), Kind: event.LimiterRecovery, From: 4, To: 5, Reason: "calls succeed"},
 			{Time: began.Add(gate + time.Second/4), Kind: event.LimiterClosed, Reason: "quota exhausted", Err: quota},

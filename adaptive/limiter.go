@@ -42,6 +42,7 @@ type Limiter struct {
 	governor *governor
 	clock    clock.Clock
 	observer event.Observer
+	calls    bool // observer wants to know of each call
 	seed     uint64
 
 	changing sync.Mutex // held by whoever changes the law or relies on which one runs, before the throttle's lock
@@ -69,6 +70,7 @@ func New(c Config, opts ...Option) (*Limiter, error) {
 	for _, o := range opts {
 		o(l)
 	}
+	l.calls = event.WantsCalls(l.observer)
 	state, err := l.start(&c, &invalid.Problems{Owner: "adaptive: " + c.Name})
 	if err != nil {
 		return nil, err

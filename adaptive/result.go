@@ -75,7 +75,7 @@ func (l *Limiter) tell(ctx context.Context, r *result, f *Feedback) {
 	if f.Verdict.refused() {
 		l.emit(ctx, event.Event{
 			Time: r.now, Kind: event.LimiterHit, Wait: max(0, r.after.GateUntil.Sub(r.now)),
-			Reason: f.Verdict.String() + " (" + f.Kind.String() + ")", Err: f.Err,
+			Key: f.refusedBy(), Reason: f.Verdict.String() + " (" + f.Kind.String() + ")", Err: f.Err,
 		})
 		if f.Verdict == Hit {
 			l.signal(ctx, newHit(l.name, f, r.sent.At))
@@ -115,6 +115,29 @@ func (l *Limiter) emitDecisions(ctx context.Context, before int64, after *View, 
 
 func (l *Limiter) emit(ctx context.Context, e event.Event) {
 	e.Source, e.Index = l.name, event.NoIndex
-	event.Send(l.observer, e)
-	event.Send(event.From(ctx), e)
+	event.Tell(ctx, l.observer, e)
+	event.Emit(ctx, e)
+}
+
+// tellCall tells of the end r of k, to those who want to know of each call.
+func (l *Limiter) tellCall(k *call, r *result, f *Feedback) {
+	if r.ended && k.queued >= 0 {
+		l.sendCall(k.Context, event.Call{
+			Queued: k.queued, Took: max(0, r.now.Sub(r.sent.At)), Outcome: f.Verdict.String(),
+		})
+	}
+}
+
+func (l *Limiter) sendCall(ctx context.Context, c event.Call) {
+	c.Limiter = l.name
+	event.SendCall(l.observer, c)
+	event.SendCall(event.From(ctx), c)
+}
+
+// refusedBy names the limit that refused, for events.
+func (f *Feedback) refusedBy() string {
+	if f.Verdict == Overloaded {
+		return Overloaded.String()
+	}
+	return f.Kind.String()
 }

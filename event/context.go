@@ -22,6 +22,10 @@ func From(ctx context.Context) Observer {
 	return o
 }
 
-// Emit tells the observers of ctx about e; see [Send]. It does not look at
-// whether ctx is done: the end of a run is an event too.
-func Emit(ctx context.Context, e Event) { Send(From(ctx), e) }
+// Emit tells the observers of ctx about e, and those who trace that it happened under
+// ctx; see [Tell]. It does not look at whether ctx is done: the end of a run is an event too.
+func Emit(ctx context.Context, e Event) {
+	if o := From(ctx); o != nil {
+		Tell(ctx, o, e)
+	}
+}

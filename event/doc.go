@@ -12,6 +12,11 @@
 // so that the work never waits for it: events that do not fit are dropped and
 // counted.
 //
+// An observer that is more than that says so by its type: a [Tracer] follows flows,
+// nodes, items and attempts from their begin to their end, an [ItemCounter] counts what has
+// begun, a [CallObserver] is told of each call through a limiter. What nobody asks for costs nothing.
+// [NewBuffer] hides these: give a tracer without one.
+//
 // # Rules for observers
 //
 // Observe is called on the goroutine that does the work, outside of every
@@ -23,6 +28,6 @@
 // # Rules for emitters
 //
 // Make an event with [New], which sets Index to [NoIndex]; send it with [Send]
-// or [Emit] and never by calling Observe, because those two survive a nil
+// [Tell] or [Emit] and never by calling Observe, because those survive a nil
 // observer and a panicking one; hold no lock while sending.
 package event

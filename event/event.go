@@ -8,7 +8,9 @@ type Kind string
 // What limiters tell. Source is the limiter's name.
 const (
 	// LimiterHit: the provider refused a call for rate. Wait is how long until
-	// calls may go on (zero if the provider did not say), Err is the refusal.
+	// calls may go on (zero if the provider did not say), Err is the refusal. Key says
+	// which limit it was: "requests", "tokens", "concurrency" or "unknown", or "overloaded" if the
+	// service as a whole is full.
 	// A burst of calls gives one hit each, and at most one cut.
 	LimiterHit Kind = "limiter.hit"
 
@@ -46,7 +48,8 @@ const (
 	LimiterChanged Kind = "limiter.changed"
 
 	// LimiterWaited: a call that had to wait was served after Wait, with Err
-	// if it was turned away.
+	// if it was turned away. A throttle.Limiter tells it; those of adaptive, where there is
+	// one for each call, tell a CallObserver and nobody else.
 	LimiterWaited Kind = "limiter.waited"
 
 	// LimiterStalePreset: the limiter starts from a preset that is older than a
@@ -97,7 +100,8 @@ const (
 	JournalLeftover Kind = "journal.leftover"
 )
 
-// What flows tell. Source is the flow's name.
+// What flows tell. Source is the flow's name. Index is that of the instance of the
+// innermost flow.Batch around it, or NoIndex.
 const (
 	// FlowStarted: a run of the flow began.
 	FlowStarted Kind = "flow.started"
@@ -123,13 +127,13 @@ type Event struct {
 	Time time.Time
 	// Kind says what happened.
 	Kind Kind
-	// Source is the name of the limiter, breaker, node, flow or service that tells.
+	// Source is the name of the limiter, breaker, node, flow, executor or service that tells.
 	Source string
 	// Index is the position of the item, from 0, or NoIndex. Mind that the
 	// zero Event has Index 0, which is an item: use New.
 	Index int64
-	// Key is the item's content key, or in a FlowStep the node's name; may be
-	// empty. It must never be a secret.
+	// Key is the item's content key, in a FlowStep the node's name, in a LimiterHit the
+	// limit; may be empty. It must never be a secret.
 	Key string
 	// Attempt counts attempts from 1, the first included; 0 where there is none.
 	Attempt int
@@ -147,6 +151,10 @@ type Event struct {
 	Download *Download
 	// Progress is what a FlowProgress tells besides, and nil for every other kind.
 	Progress *Progress
+	// Task is what the events of tasks tell besides, and nil for every other kind.
+	Task *Task
+	// Model is what a ModelStarted and a ModelFinished tell besides, and nil for every other kind.
+	Model *Model
 }
 
 // New returns an event that concerns no item: Index is [NoIndex].

@@ -31,7 +31,8 @@ func WithLevel(f func(e Event) slog.Level) SlogOption {
 // that a ReplaceAttr function sees it. A [NetRequest] has these too: id, run, host,
 // method, url, proto, status, first_byte, waited, where it has them, and sent, received, cached, reused. A
 // [DownloadFetch] has target, requests, checksum, where it has them, and bytes, resumed. A
-// [FlowProgress] has final, pending, done, resumed, failed, retries, rate, and total and eta if they are known.
+// [FlowProgress] has final, pending, done, resumed, failed, retries, rate, and total and eta if they are known. The events of
+// tasks have task, queue and running, and queued, waited and called, where they have them.
 //
 // It is as fast and as safe for concurrent use as the handler of l: put a
 // handler that may block behind [NewBuffer].
@@ -104,23 +105,26 @@ func attrs(e Event) []slog.Attr {
 	if e.Progress != nil {
 		as = e.Progress.attrs(as)
 	}
+	if e.Task != nil {
+		as = e.Task.attrs(as)
+	}
 	return as
 }
 
 // DefaultLevel returns the level at which [Slog] writes e:
 //
 //   - Error: a limiter closed, which somebody has to look after;
-//   - Warn: a cut, a preset that is out of date, a breaker that opened, an item that failed or was abandoned,
+//   - Warn: a cut, a preset that is out of date, a breaker that opened, an item that failed or was abandoned, a task that failed,
 //     a node, flow, request or download that ended with an error;
 //   - Info: a hit (there is one for every refused call, and headrace deals with
 //     it), a recovery, a breaker that is half-open or closed, a node, flow or download
 //     that ended well, the progress of a run, and kinds that this version does not know;
-//   - Debug: starts, steps, items done, resumed and retried, requests that ended without an error.
+//   - Debug: starts, steps, items done, resumed and retried, tasks that did not fail, requests that ended without an error.
 func DefaultLevel(e Event) slog.Level {
 	switch e.Kind {
 	case LimiterClosed:
 		return slog.LevelError
-	case LimiterCut, LimiterStalePreset, BreakerOpened, ItemFailed, ItemAbandoned:
+	case LimiterCut, LimiterStalePreset, BreakerOpened, ItemFailed, ItemAbandoned, TaskFailed:
 		return slog.LevelWarn
 	case NodeFinished, FlowFinished, DownloadFetch:
 		if e.Err != nil {
@@ -134,7 +138,8 @@ func DefaultLevel(e Event) slog.Level {
 		return slog.LevelDebug
 	case LimiterHit, LimiterRecovery, BreakerHalfOpen, BreakerClosed, FlowProgress:
 		return slog.LevelInfo
-	case NodeStarted, NodeInput, FlowStarted, FlowStep, ItemDone, ItemResumed, ItemRetry:
+	case NodeStarted, NodeInput, FlowStarted, FlowStep, ItemDone, ItemResumed, ItemRetry,
+		TaskQueued, TaskStarted, TaskRetry, TaskCompleted, TaskCancelled:
 		return slog.LevelDebug
 	default:
 		return slog.LevelInfo

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/node"
 )
@@ -52,10 +53,15 @@ func (h *instances[S, T]) Prep(ctx context.Context, s S) (iter.Seq2[T, error], e
 	return h.prep(ctx, s)
 }
 
-// Exec implements node.BatchHandler: one attempt at one instance.
+// Exec implements node.BatchHandler.
 func (h *instances[S, T]) Exec(ctx context.Context, in T) (T, error) {
+	return h.ExecItem(ctx, event.NoIndex, in)
+}
+
+// ExecItem is asked in place of Exec: one attempt at one instance.
+func (h *instances[S, T]) ExecItem(ctx context.Context, index int64, in T) (T, error) {
 	t := copyOf(in)
-	_, err := h.inner.Run(ctx, &t)
+	_, err := h.inner.Run(inInstance(ctx, index), &t)
 	return t, err
 }
 

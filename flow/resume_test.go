@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/retry"
 )
 
 // rounds is a loop whose batch gets the same item in each round.
@@ -58,6 +59,66 @@ func TestALoopIsResumed(t *testing.T) {
 	assert.Equal(t, []int{1}, run("a", 1))
 	require.Len(t, told, 1)
 	assert.Contains(t, told[0], `2 records of run "a"`)
+}
+
+// Another attempt at what is around a batch pays for nothing twice, and a round that follows counts on.
+func TestAnotherAttemptMeetsTheSameItems(t *testing.T) {
+	for _, around := range []string{"step", "batch of flows", "step in a step"} {
+		t.Run(around, func(t *testing.T) {
+			j, calls, fails := journal.NewMemory(), 0, 0
+			var inner node.Node[*rounds] = looping(j, func() int { calls++; return calls })
+			again := retry.Policy{MaxAttempts: 3, Initial: 1, Max: 1}
+			retried := func(n node.Node[*rounds], times int) node.Node[*rounds] {
+				tries := 0
+				return node.Do("try", func(ctx context.Context, s *rounds) error {
+					s.got, s.outs = 0, nil
+					_, err := n.Run(ctx, s)
+					if tries++; err == nil && tries%times != 0 {
+						err = errBoom
+					}
+					return err
+				}).WithRetry(again)
+			}
+			one := &rounds{wanted: 2}
+			switch around {
+			case "step":
+				inner = retried(inner, 3)
+			case "step in a step":
+				inner = retried(retried(inner, 2), 2)
+			default:
+				flaky := node.Do("flaky", func(context.Context, *rounds) error {
+					if fails++; fails%3 != 0 {
+						return errBoom
+					}
+					return nil
+				})
+				part := flow.New("part", inner).Then(flaky)
+				inner = flow.Batch("parts",
+					func(context.Context, *rounds) (iter.Seq2[rounds, error], error) {
+						return node.Slice([]rounds{{wanted: 2}}), nil
+					}, node.Node[*rounds](part), func(_ context.Context, s *rounds, r *node.Report[rounds, rounds]) (node.Action, error) {
+						s.outs = r.Values()[0].outs
+						return node.Next, r.Err()
+					}).WithRetry(again)
+			}
+			var outs [][]int
+			twice := node.Do("note", func(context.Context, *rounds) error { outs = append(outs, one.outs); return nil })
+			back := node.Func("back", func(context.Context, *rounds) (node.Action, error) {
+				if len(outs) < 2 {
+					return "again", nil
+				}
+				return node.Next, nil
+			})
+			f := flow.New("f", inner).Then(twice).Then(back).On(back, "again", inner).End(back, node.Next)
+			for range 2 { // and so does the next process
+				fails, outs, one.got = 0, nil, 0
+				_, err := flow.Run(t.Context(), f, one, flow.WithRun("a"))
+				require.NoError(t, err)
+				assert.Equal(t, [][]int{{1, 2}, {3, 4}}, outs)
+				assert.Equal(t, 4, calls)
+			}
+		})
+	}
 }
 
 func ExampleWithRun() {

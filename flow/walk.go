@@ -2,6 +2,7 @@ package flow
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"time"
 
@@ -12,24 +13,34 @@ import (
 // Run implements node.Node: it goes through the graph on s until a node has
 // no successor, and returns that node's action. A node's error ends the run
 // as a *StepError; so does the end of ctx, before the next node begins.
-func (f *Flow[S]) Run(ctx context.Context, s S) (node.Action, error) {
+func (f *Flow[S]) Run(ctx context.Context, s S) (action node.Action, err error) {
 	if err := f.setup.Use(f.Validate); err != nil {
 		return node.Next, err
 	}
-	ctx, err := f.nest(ctx)
+	ctx, err = f.nest(ctx)
 	if err != nil {
 		return node.Next, err
 	}
-	o, began := event.From(ctx), time.Now()
-	event.Send(o, event.New(began, event.FlowStarted, f.name))
-	action, err := f.walk(ctx, s, o)
-	e := event.New(time.Now(), event.FlowFinished, f.name)
-	e.Wait, e.Reason, e.Err = e.Time.Sub(began), string(action), err
+	o, began, index := event.From(ctx), time.Now(), indexOf(ctx)
+	e := event.New(began, event.FlowStarted, f.name)
+	e.Index = index
 	event.Send(o, e)
+	ctx, end := event.Trace(ctx, e)
+	err = errGoexit // unless it returns
+	defer func() {
+		e := event.New(time.Now(), event.FlowFinished, f.name)
+		e.Index, e.Wait, e.Reason, e.Err = index, e.Time.Sub(began), string(action), err
+		end(e)
+		event.Send(o, e)
+	}()
+	action, err = f.walk(ctx, s, o, index)
 	return action, err
 }
 
-func (f *Flow[S]) walk(ctx context.Context, s S, o event.Observer) (node.Action, error) {
+// errGoexit is of a flow in which a node has ended the goroutine.
+var errGoexit = errors.New("flow: a node has called runtime.Goexit")
+
+func (f *Flow[S]) walk(ctx context.Context, s S, o event.Observer, index int64) (node.Action, error) {
 	n := f.first
 	for step := 1; ; step++ {
 		if step > f.maxSteps {
@@ -42,8 +53,8 @@ func (f *Flow[S]) walk(ctx context.Context, s S, o event.Observer) (node.Action,
 		action, err := runNode(ctx, n, s)
 		if o != nil {
 			e := event.New(time.Now(), event.FlowStep, f.name)
-			e.Key, e.Attempt, e.Wait, e.Reason, e.Err = n.Name(), step, e.Time.Sub(began), string(action), err
-			event.Send(o, e)
+			e.Index, e.Key, e.Attempt, e.Wait, e.Reason, e.Err = index, n.Name(), step, e.Time.Sub(began), string(action), err
+			event.Tell(ctx, o, e)
 		}
 		if err != nil {
 			return node.Next, &StepError{Flow: f.name, Node: n.Name(), Step: step, Err: err}
@@ -58,12 +69,37 @@ func (f *Flow[S]) walk(ctx context.Context, s S, o event.Observer) (node.Action,
 
 // runNode runs one node. A node of the user's own may panic.
 func runNode[S any](ctx context.Context, n node.Node[S], s S) (action node.Action, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &node.PanicError{Value: p, Stack: debug.Stack()}
-		}
-	}()
+	defer caught(&err)
+	if _, tells := any(n).(interface{ ResetLimiter() error }); !tells {
+		return runOwn(ctx, n, s)
+	}
 	return n.Run(ctx, s)
+}
+
+// runOwn runs a flow, or a node of the user's own, which does not tell who traces of itself.
+func runOwn[S any](ctx context.Context, n node.Node[S], s S) (action node.Action, err error) {
+	to := event.TracersOf(event.From(ctx), event.NodeStarted)
+	if _, isFlow := containerOf(n); to == nil || isFlow {
+		return n.Run(ctx, s)
+	}
+	name, began := n.Name(), time.Now()
+	e := event.New(began, event.NodeStarted, name)
+	ctx, end := to.Begin(ctx, e)
+	err = errGoexit // unless it returns or panics
+	defer func() {
+		e := event.New(time.Now(), event.NodeFinished, name)
+		e.Wait, e.Err = e.Time.Sub(began), err
+		end(e)
+	}()
+	defer caught(&err)
+	return n.Run(ctx, s)
+}
+
+// caught turns a panic into the error at err. It has to be deferred itself.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = &node.PanicError{Value: p, Stack: debug.Stack()}
+	}
 }
 
 // follow returns n's successor, nil at the end of the flow.

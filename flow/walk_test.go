@@ -3,6 +3,9 @@ package flow_test
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -143,6 +146,35 @@ func TestWhatTheFlowTells(t *testing.T) {
 		{kind: event.FlowStep, source: "outer", key: "b", step: 2, error: "boom"},
 		{kind: event.FlowFinished, source: "outer", error: `flow "outer": node "b": boom`},
 	}, all)
+}
+
+// What flows tell has the index of the innermost instance that they are, or are inside of.
+func TestFlowsTellWhichInstanceTheyAre(t *testing.T) {
+	var mu sync.Mutex
+	told := map[string][]int64{}
+	o := event.Func(func(e event.Event) {
+		if strings.HasPrefix(string(e.Kind), "flow.") {
+			mu.Lock()
+			defer mu.Unlock()
+			told[e.Source+" "+string(e.Kind)] = append(told[e.Source+" "+string(e.Kind)], e.Index)
+		}
+	})
+	word := flow.Batch("words", of[*user](users(2)...), flow.New("word", note("c")), nil)
+	part := flow.New("part", word)
+	f := flow.New("all", flow.Batch("users", of[*trail](users(3)...), flow.New("user", note("a")).Then(part), nil).WithParallel(3))
+	_, err := f.Run(event.With(t.Context(), o), &trail{})
+	require.NoError(t, err)
+	for source, want := range map[string][]int64{
+		"all": {event.NoIndex}, "user": {0, 1, 2}, "part": {0, 1, 2}, "word": {0, 0, 0, 1, 1, 1},
+	} {
+		for _, kind := range []event.Kind{event.FlowStarted, event.FlowStep, event.FlowFinished} {
+			got := told[source+" "+string(kind)]
+			if source == "user" && kind == event.FlowStep {
+				got = slices.Compact(slices.Sorted(slices.Values(got))) // of two nodes
+			}
+			require.ElementsMatch(t, want, got, "%s %s", source, kind)
+		}
+	}
 }
 
 func TestAnErrorBesideAnActionWins(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 )
@@ -32,6 +33,7 @@ func TestAllocationsOfAnItem(t *testing.T) {
 		"stream":    {node.Map("m", same), stream, 0},
 		"unordered": {node.Map("m", same).Unordered(), stream, 0},
 		"limited":   {guarded(), all, 1},
+		"observed":  {guarded(), func(m batch) { _, _ = m.All(event.With(t.Context(), deaf{}), in) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.batch.WithParallel(16)
@@ -41,6 +43,11 @@ func TestAllocationsOfAnItem(t *testing.T) {
 		})
 	}
 }
+
+// deaf observes, and follows nothing: neither spans nor calls.
+type deaf struct{}
+
+func (deaf) Observe(event.Event) {}
 
 // What All keeps of an item is its In, its Out and what became of it, here 8,
 // 8 and 16 bytes; a limit of half as much again leaves room for the run.

@@ -8,30 +8,39 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
-// attempts runs f through the limiter until it succeeds or the retry policy,
+// attempter makes the attempts at an item. It is no function alone, which a
+// pool would have made anew for each item.
+type attempter struct {
+	// f gets the number of the attempt, not counting those that a breaker refused, and its ticket.
+	f func(ctx context.Context, n int, t breaker.Ticket) error
+	n int // attempts so far
+}
+
+func (a *attempter) attempt(ctx context.Context, n int, t breaker.Ticket) error {
+	a.n = n
+	return a.f(ctx, n, t)
+}
+
+// attempts runs a through the limiter until it succeeds or the retry policy,
 // which counts for this item alone, has no more. Between two attempts nothing
-// is held, and no second one begins once the intake has ended. f gets the
-// number of the attempt, not counting those that a breaker refused, and its ticket.
+// is held, and no second one begins once the intake has ended.
 func (s *settings) attempts(
-	ctx context.Context, index int64, c throttle.Cost, f func(ctx context.Context, n int, t breaker.Ticket) error,
+	ctx context.Context, index int64, c throttle.Cost, a *attempter,
 ) error {
 	var schedule *retry.Schedule
 	var last error
-	for n := 0; ; {
+	for a.n = 0; ; {
 		if last != nil {
 			if stopped := ended(ctx); stopped != nil {
 				return fmt.Errorf("%w before another attempt after: %w", stopped, last)
 			}
 		}
-		next := n + 1
-		last = s.once(ctx, c, func(ctx context.Context, t breaker.Ticket) error {
-			n = next
-			return f(ctx, n, t)
-		})
+		last = s.once(ctx, c, a, a.n+1)
 		if last == nil || s.policy == nil || final(last) || tooLate(ctx, last) || s.answered(last) {
 			return last
 		}
@@ -47,11 +56,22 @@ func (s *settings) attempts(
 		}
 		if o := event.From(ctx); o != nil && ended(ctx) == nil {
 			e := event.New(time.Now(), event.ItemRetry, s.name)
-			e.Index, e.Attempt, e.Wait, e.Err = index, n, delay, last
-			event.Send(o, e)
+			e.Index, e.Attempt, e.Wait, e.Err = index, a.n, delay, last
+			event.Tell(ctx, o, e)
 		}
 		sleep(ctx, delay)
 	}
+}
+
+// scoped is ctx for an attempt that another may follow: batches with a journal inside meet the same
+// items in each, and none is paid for twice. keep is for the last.
+func (s *settings) scoped(ctx context.Context) (attempt context.Context, keep func()) {
+	if s.policy != nil {
+		if attempt, keep = occurrence.Attempt(ctx); keep != nil {
+			return attempt, keep
+		}
+	}
+	return ctx, func() {}
 }
 
 // answered reports whether err is an answer to the call, such as a 400 or a

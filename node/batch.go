@@ -23,6 +23,7 @@ type Batch[S, In, Out any] struct {
 	settings
 
 	handler   BatchHandler[S, In, Out]
+	exec      func(ctx context.Context, index int64, in In) (Out, error) // the handler's
 	window    int
 	unordered bool
 	onError   Policy
@@ -56,6 +57,10 @@ func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S,
 		return b
 	}
 	b.handler = h
+	b.exec = func(ctx context.Context, _ int64, in In) (Out, error) { return h.Exec(ctx, in) }
+	if h, ok := h.(indexed[In, Out]); ok {
+		b.exec = h.ExecItem
+	}
 	checkOptional[S, In, Out](h, &b.setup)
 	if h, ok := h.(Keyer[In]); ok {
 		b.key = h.Key
@@ -161,7 +166,7 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 	if err := b.setup.Use(b.Validate); err != nil {
 		return Next, err
 	}
-	finished := b.started(ctx)
+	ctx, finished := b.started(ctx)
 	defer func() { finished(err) }()
 	defer caught(&err)
 	seq, err := b.handler.Prep(ctx, s)
@@ -190,7 +195,7 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	if err := b.setup.Use(b.Validate); err != nil {
 		return nil, err
 	}
-	finished := b.started(ctx)
+	ctx, finished := b.started(ctx)
 	defer func() { finished(err) }()
 	if o := event.From(ctx); o != nil {
 		e := event.New(time.Now(), event.NodeInput, b.name)
@@ -264,7 +269,7 @@ func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error]
 	if window == 0 {
 		window = 4 * b.parallel
 	}
-	finished := b.started(ctx)
+	ctx, finished := b.started(ctx)
 	line := newLine[In, Out](window, b.unordered)
 	r, err := b.launch(ctx, pulled(seq), line)
 	if err != nil {

@@ -52,6 +52,11 @@ type (
 	Validator interface{ Validate() error }
 )
 
+// indexed is a handler of this module that wants to know which item it works on: flow.Batch.
+type indexed[In, Out any] interface {
+	ExecItem(ctx context.Context, index int64, in In) (Out, error)
+}
+
 // validated asks v, whose panic is a problem like any other.
 func validated(v Validator) (err error) {
 	defer caught(&err)

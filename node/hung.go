@@ -36,5 +36,6 @@ func (w *worker[In, Out]) giveUp() error {
 	} else {
 		w.ticket.Cancel() // it was the run that did not wait
 	}
+	w.told(hung)
 	return hung
 }

@@ -17,6 +17,16 @@ type task[In, Out any] struct {
 	err   error     // the input failed to produce the item
 	hung  error     // another worker was left behind with it
 	ruled bool      // the failure policy has counted it
+
+	ctx context.Context //nolint:containedctx // for the item, where it is traced; nil: that of the run
+}
+
+// context is the one to work on t under.
+func (r *run[S, In, Out]) context(t *task[In, Out]) context.Context {
+	if t.ctx != nil {
+		return t.ctx
+	}
+	return r.ctx
 }
 
 // next gives w the next item; false if there is none.
@@ -25,6 +35,7 @@ func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
 	if ok {
 		w.busy, w.task = true, task[In, Out]{
 			res: Result[In, Out]{Index: it.index, In: it.in}, began: r.stamp(), entry: it.entry, err: it.err,
+			ctx: r.traces.begin(r.ctx, r.b.name, it.index),
 		}
 	}
 	return ok
@@ -67,7 +78,7 @@ func (r *run[S, In, Out]) do(w *worker[In, Out]) (err error) {
 
 // replaced is what the fallback makes of t, which has failed with err.
 func (r *run[S, In, Out]) replaced(t *task[In, Out], err error) (Out, error) {
-	ctx, end := r.resume.inside(r.ctx, t.entry)
+	ctx, end := r.resume.inside(r.context(t), t.entry)
 	defer end()
 	return r.b.fallback(ctx, t.res.In, err)
 }
@@ -81,12 +92,11 @@ func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
 	if stopped := ended(r.ctx); stopped != nil {
 		return stopped
 	}
-	w.said, w.around = nil, r.ctx
-	err := r.b.attempts(w.around, res.Index, cost, func(ctx context.Context, n int, t breaker.Ticket) error {
-		res.Attempts = n
-		w.said = r.exec(ctx, w, t)
-		return w.said
-	})
+	w.said, w.around, w.keep = nil, r.context(&w.task), nil
+	err := r.b.attempts(w.around, res.Index, cost, &w.attempter)
+	if w.keep != nil && !w.isLost() {
+		w.keep()
+	}
 	if late := lateIn(err); late != nil && late != lateIn(w.said) { // it was not Exec that asked a limiter
 		r.stop(&lateError{err})
 	}
@@ -105,29 +115,41 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breake
 		var end func()
 		bounded, end = r.resume.inside(bounded, w.task.entry)
 		defer end()
+	} else {
+		bounded, w.keep = r.b.scoped(bounded)
 	}
+	bounded, w.traced = r.b.tracedAttempt(bounded, r.attempts, res.Index, res.Attempts)
 	w.ticket = t
 	w.ctx, w.admitted = bounded, ctx != w.around // a limiter's call has a context of its own; else ctx may lie in a call further out
 	attempt, ok := w.begin()
 	if !ok {
 		t.Cancel()
+		w.told(errAbandoned)
 		return errAbandoned
 	}
 	var out Out
+	returned := false
 	defer func() {
+		told := err
+		if !returned && err == nil {
+			told = errGoexit
+		}
 		switch {
 		case !w.end(attempt):
 			err = errAbandoned
+			return // whoever left the worker behind has told
 		case err == nil:
 			res.Out = out
 		}
+		w.told(told)
 	}()
 	defer caught(&err)
 	if r.b.timeout > 0 {
 		unwatch := context.AfterFunc(bounded, func() { r.watch(w, attempt) })
 		defer unwatch()
 	}
-	out, err = r.b.handler.Exec(bounded, res.In)
+	out, err = r.b.exec(bounded, res.Index, res.In)
+	returned = true
 	if err != nil {
 		return namedTimeout(bounded, err)
 	}

@@ -19,8 +19,9 @@ import (
 //     not: the next run has another chance. What WithFallback returns is a result like any other.
 //   - An item is known by WithKey, or else by its JSON; one that has neither fails. Items with
 //     the same content are told apart by their order, which takes about 40 bytes of memory for
-//     each content. In a loop of a flow the batch counts on from round to round; a
-//     batch inside the items of one with a journal counts anew in each attempt.
+//     each content. In a loop of a flow the batch counts on from round to round. Another attempt
+//     at a step or an item around it, by WithRetry, meets the same items again: what is done is
+//     Resumed, and what failed is called again only with RetryFailed.
 //   - Results are kept as JSON: what that leaves out of Out is not resumed, and an Out
 //     that has none stops the run.
 //   - Give WithVersion whenever other code or another prompt gives other results.

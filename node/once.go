@@ -11,15 +11,33 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// once makes one attempt.
-func (s *settings) once(ctx context.Context, c throttle.Cost, f func(context.Context, breaker.Ticket) error) error {
+// once makes one attempt, in the node's pool if it has one.
+func (s *settings) once(ctx context.Context, c throttle.Cost, a *attempter, n int) error {
+	if s.pool == nil {
+		return s.onceHere(ctx, c, a, n)
+	}
+	lim, err := s.limiter()
+	if err != nil {
+		return err
+	}
+	return s.pool.Run(ctx, c, func(ctx context.Context) (err error) {
+		defer caught(&err) // as a panic of this node
+		if lim != nil {
+			return s.onceHere(ctx, c, a, n)
+		}
+		return s.sendOnce(ctx, a, n) // refusals are for the limiter of the pool
+	})
+}
+
+// onceHere makes one attempt.
+func (s *settings) onceHere(ctx context.Context, c throttle.Cost, a *attempter, n int) error {
 	lim, err := s.limiter()
 	if err != nil {
 		return err
 	}
 	var refusal error
 	if lim == nil {
-		if lim, refusal, err = s.unlimited(ctx, f); lim == nil {
+		if lim, refusal, err = s.unlimited(ctx, a, n); lim == nil {
 			return err
 		}
 	}
@@ -28,18 +46,23 @@ func (s *settings) once(ctx context.Context, c throttle.Cost, f func(context.Con
 	}
 	err = lim.Do(ctx, c, func(ctx context.Context) error {
 		refusal = nil // it is sent again
-		judge := func(err error) adaptive.Feedback { return adaptive.Judge(ctx, err) }
-		sent, err := s.guarded(ctx, judge, f)
-		switch {
-		case !sent:
-			adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
-		case judged(err):
-			adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
-		}
-		return err
+		return s.sendOnce(ctx, a, n)
 	})
 	if err != nil && refusal != nil && (ended(ctx) != nil || lateIn(err) != nil) {
 		return fmt.Errorf("%w while waiting to go again: %w", err, refusal)
+	}
+	return err
+}
+
+// sendOnce makes the attempt itself, inside of a limiter's call.
+func (s *settings) sendOnce(ctx context.Context, a *attempter, n int) error {
+	judge := func(err error) adaptive.Feedback { return adaptive.Judge(ctx, err) }
+	sent, err := s.guarded(ctx, judge, func(ctx context.Context, t breaker.Ticket) error { return a.attempt(ctx, n, t) })
+	switch {
+	case !sent:
+		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+	case judged(err):
+		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
 	}
 	return err
 }
@@ -48,10 +71,10 @@ func (s *settings) once(ctx context.Context, c throttle.Cost, f func(context.Con
 // the node makes one, so that the item waits it out and goes again like any
 // other, and a quota that is used up stops the others. The limiter is nil if
 // err stands.
-func (s *settings) unlimited(ctx context.Context, f func(context.Context, breaker.Ticket) error) (lim *adaptive.Limiter, refusal, err error) {
+func (s *settings) unlimited(ctx context.Context, a *attempter, n int) (lim *adaptive.Limiter, refusal, err error) {
 	began := time.Now()
 	judge := func(err error) adaptive.Feedback { return adaptive.Classify(s.config.Detector, err) }
-	sent, err := s.guarded(ctx, judge, f)
+	sent, err := s.guarded(ctx, judge, func(ctx context.Context, t breaker.Ticket) error { return a.attempt(ctx, n, t) })
 	if err == nil || !sent || judged(err) {
 		return nil, nil, err
 	}

@@ -45,6 +45,8 @@ type run[S, In, Out any] struct {
 	commit   *committer[S, In, Out] // nil: there is neither a journal nor a sink
 	observer event.Observer
 	begun    []*atomic.Int64 // items, for those who watch
+	traces   *traces         // nil: nobody traces items
+	attempts *event.Tracers
 
 	ctx    context.Context         //nolint:containedctx // of the items, for as long as the run
 	intake context.Context         //nolint:containedctx // of new items, for as long as the run
@@ -87,6 +89,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		return nil, err
 	}
 	r.begun = event.ItemCounters(r.observer, b.name)
+	ctx, r.traces, r.attempts = traced(ctx, r.observer)
 	r.src = open(r.begin)
 	r.room, _ = out.(roomy)
 	outer, nested := adaptive.Intake(ctx)
@@ -208,6 +211,7 @@ func (r *run[S, In, Out]) close() error {
 		r.tell(event.ItemAbandoned, &task[In, Out]{res: res})
 		return res
 	})
+	r.traces.close(r.b.name)
 	r.resume.close(r.observer, whole)
 	if err := r.src.stop(); err != nil && stopped == nil {
 		stopped = inputError(err)
@@ -315,6 +319,7 @@ func (r *run[S, In, Out]) tell(kind event.Kind, t *task[In, Out]) {
 	if !t.began.IsZero() {
 		e.Wait = e.Time.Sub(t.began)
 	}
+	r.traces.end(e)
 	event.Send(r.observer, e)
 }
 

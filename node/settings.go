@@ -28,6 +28,7 @@ type settings struct {
 	known     known
 	shared    *adaptive.Limiter
 	breaker   *breaker.Breaker // nil: none
+	pool      Pool             // nil: whoever runs the node makes the calls
 	policy    *retry.Policy
 	timeout   time.Duration
 	propagate bool
@@ -145,6 +146,9 @@ func (s *settings) validate(more func(p *invalid.Problems)) error {
 	p.AddPart("WithDialect", s.known.dialectErr)
 	if s.shared != nil {
 		s.checkShared(&p)
+	}
+	if s.pool != nil && s.shared == nil && !s.limits() && s.config.Detector != nil {
+		p.Addf("WithExecutor", "it excludes WithDetector and WithDialect without limits of the node's own: the executor has its own")
 	}
 	if s.policy != nil {
 		p.AddPart("WithRetry", s.policy.Validate())

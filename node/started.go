@@ -7,18 +7,22 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// started sends the event of a run's begin, and returns what sends that of its end.
-func (s *settings) started(ctx context.Context) (finished func(err error)) {
+// started tells of a run's begin, and returns the context to run under and what tells
+// of its end.
+func (s *settings) started(ctx context.Context) (inner context.Context, finished func(err error)) {
 	o := event.From(ctx)
 	if o == nil {
-		return func(error) {}
+		return ctx, func(error) {}
 	}
 	began := time.Now()
 	s.tellStale(o, began)
-	event.Send(o, event.New(began, event.NodeStarted, s.name))
-	return func(err error) {
+	e := event.New(began, event.NodeStarted, s.name)
+	event.Send(o, e)
+	inner, end := event.Trace(ctx, e)
+	return inner, func(err error) {
 		e := event.New(time.Now(), event.NodeFinished, s.name)
 		e.Wait, e.Err = e.Time.Sub(began), err
+		end(e)
 		event.Send(o, e)
 	}
 }

@@ -118,7 +118,7 @@ func (n *Step[S]) Limiters() []*adaptive.Limiter { return n.limiters() }
 func (n *Step[S]) ResetLimiter() error { return n.resetLimiter() }
 
 // Run implements Node. A panic of the function is its error, a *PanicError.
-func (n *Step[S]) Run(ctx context.Context, s S) (Action, error) {
+func (n *Step[S]) Run(ctx context.Context, s S) (action Action, err error) {
 	if err := n.setup.Use(n.Validate); err != nil {
 		return Next, err
 	}
@@ -129,9 +129,10 @@ func (n *Step[S]) Run(ctx context.Context, s S) (Action, error) {
 	if ctx.Err() != nil {
 		return Next, context.Cause(ctx)
 	}
-	finished := n.started(ctx)
-	action, err := n.run(adaptive.Enclose(ctx, lim, n.propagate), s)
-	finished(err)
+	ctx, finished := n.started(ctx)
+	err = errGoexit // unless it returns
+	defer func() { finished(err) }()
+	action, err = n.run(adaptive.Enclose(ctx, lim, n.propagate), s)
 	return action, err
 }
 
@@ -141,11 +142,19 @@ func (n *Step[S]) run(ctx context.Context, s S) (action Action, err error) {
 	if n.cost != nil {
 		c = n.cost(s)
 	}
-	err = n.attempts(ctx, event.NoIndex, c, func(ctx context.Context, _ int, _ breaker.Ticket) error {
-		var err error
+	traced := event.TracersOf(event.From(ctx), event.AttemptStarted)
+	keep := func() {}
+	err = n.attempts(ctx, event.NoIndex, c, &attempter{f: func(ctx context.Context, attempt int, _ breaker.Ticket) (err error) {
+		ctx, keep = n.scoped(ctx)
+		ctx, ended := n.tracedAttempt(ctx, traced, event.NoIndex, attempt)
+		if ended != nil {
+			err = errGoexit // unless it returns
+			defer func() { ended(err) }()
+		}
 		action, err = n.call(ctx, s)
 		return err
-	})
+	}})
+	keep()
 	if err != nil && n.fallback != nil && ended(ctx) == nil && !tooLate(ctx, err) {
 		return n.fallback(ctx, s, err)
 	}

@@ -12,15 +12,25 @@ import (
 // behind in an attempt may read them: it changes none from there on. What a
 // lost worker still does changes nothing.
 type worker[In, Out any] struct {
-	state    atomic.Int64 // idle, lost, or the number of the attempt that it is in
-	attempts int64        // so far
-	busy     bool         // it has a task
-	task     task[In, Out]
-	ctx      context.Context //nolint:containedctx // of the attempt, for whoever has to give up on it
-	around   context.Context //nolint:containedctx // of the item, for as long as that
-	admitted bool            // by the node's limiter, which has to hear of the attempt's end
-	ticket   breaker.Ticket  // of the attempt
-	said     error           // by Exec, at the end of the last attempt
+	state     atomic.Int64 // idle, lost, or the number of the attempt that it is in
+	attempts  int64        // so far
+	attempter attempter    // of its own for as long as it works
+	busy      bool         // it has a task
+	task      task[In, Out]
+	ctx       context.Context //nolint:containedctx // of the attempt, for whoever has to give up on it
+	around    context.Context //nolint:containedctx // of the item, for as long as that
+	admitted  bool            // by the node's limiter, which has to hear of the attempt's end
+	ticket    breaker.Ticket  // of the attempt
+	said      error           // by Exec, at the end of the last attempt
+	keep      func()          // what the last attempt has counted of the batches inside, for the journal
+	traced    func(err error) // tells of the attempt's end; nil: nobody traces it
+}
+
+// told tells of the end of the attempt, whoever it is that knows of it.
+func (w *worker[In, Out]) told(err error) {
+	if w.traced != nil {
+		w.traced(err)
+	}
 }
 
 const (
@@ -48,6 +58,11 @@ func (w *worker[In, Out]) isLost() bool { return w.state.Load() == lost }
 // hireLocked starts a worker, with first as its first task unless that is nil.
 func (r *run[S, In, Out]) hireLocked(first *task[In, Out]) {
 	w := &worker[In, Out]{}
+	w.attempter.f = func(ctx context.Context, n int, t breaker.Ticket) error {
+		w.task.res.Attempts = n
+		w.said = r.exec(ctx, w, t)
+		return w.said
+	}
 	if first != nil {
 		w.busy, w.task = true, *first
 	}

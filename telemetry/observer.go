@@ -1,8 +1,11 @@
 package telemetry
 
 import (
+	"context"
+
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
@@ -22,27 +25,41 @@ const (
 // It is one type in all packages, with the fields Owner, Field and Problem, all strings.
 type FieldError = invalid.FieldError
 
-// Config says where measurements go. The zero value is ready to use.
+// Config says where measurements and spans go. The zero value is ready to use.
 type Config struct {
 	// MeterProvider makes the instruments. Nil means otel.GetMeterProvider(), which
 	// passes everything on to the provider that otel.SetMeterProvider is given, now or later.
 	MeterProvider metric.MeterProvider
 
-	// MaxNames is how many hosts with their ports are told apart, how many services, and how many
-	// limiters. All that are met later are one, _OTHER. 0 means 100, chosen by judgement.
+	// TracerProvider makes the spans. Nil means otel.GetTracerProvider(), which passes
+	// everything on to the provider that otel.SetTracerProvider is given, now or later.
+	TracerProvider trace.TracerProvider
+
+	// Spans says what is a span: flows, nodes and model calls by default.
+	Spans Spans
+
+	// MaxNames is how many hosts with their ports are told apart, how many services, how many
+	// limiters, flows, nodes and models. All that are met later are one, _OTHER. 0 means 100, chosen by judgement.
 	MaxNames int
 }
 
-// Observer is an event.Observer that records metrics. It has no end: measurements
-// go to the provider, which is the one to be shut down. All methods are safe for
-// concurrent use.
+// Observer is an event.Observer that records metrics, and an event.Tracer that
+// makes spans. It has no end: measurements and spans go to the providers, which are what is to be
+// shut down. All methods are safe for concurrent use.
 type Observer struct {
 	requests  *requests
 	downloads *downloads
 	limiters  *limiters
+	gauges    *gauges
+	nodes     *nodes
+	models    *models
+	spans     *spans
 }
 
-var _ event.Observer = (*Observer)(nil)
+var (
+	_ event.Tracer       = (*Observer)(nil)
+	_ event.CallObserver = (*Observer)(nil)
+)
 
 // New makes the instruments. All problems are joined in one error: those of c
 // as a [*FieldError], and those that the provider has with an instrument.
@@ -53,6 +70,14 @@ func New(c Config) (*Observer, error) {
 	}
 	if c.MaxNames == 0 {
 		c.MaxNames = defaultMaxNames
+	}
+	c.Spans.validate(&problems)
+	switch {
+	case c.TracerProvider == nil:
+		c.TracerProvider = otel.GetTracerProvider()
+	case invalid.Nil(c.TracerProvider):
+		problems.Addf("TracerProvider", "a nil %T; leave it out for the global provider", c.TracerProvider)
+		return nil, problems.Err()
 	}
 	switch {
 	case c.MeterProvider == nil:
@@ -66,6 +91,10 @@ func New(c Config) (*Observer, error) {
 		requests:  newRequests(&m, c.MaxNames),
 		downloads: newDownloads(&m, c.MaxNames),
 		limiters:  newLimiters(&m, c.MaxNames),
+		gauges:    newGauges(&m, c.MaxNames),
+		nodes:     newNodes(&m, c.MaxNames),
+		models:    newModels(&m, c.MaxNames),
+		spans:     &spans{Spans: c.Spans, tracer: c.TracerProvider.Tracer(scope, trace.WithSchemaURL(schema))},
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err
@@ -83,7 +112,34 @@ func (o *Observer) Observe(e event.Event) {
 		o.downloads.observe(e)
 	case event.LimiterHit, event.LimiterCut:
 		o.limiters.observe(e)
+	case event.FlowProgress:
+		o.gauges.progress(e)
+	case event.ItemDone, event.ItemResumed, event.ItemFailed, event.ItemAbandoned, event.ItemRetry, event.NodeFinished, event.FlowFinished:
+		o.nodes.observe(e)
 	default: // of no interest, or of a later version
+	}
+}
+
+// ObserveCall implements event.CallObserver.
+func (o *Observer) ObserveCall(c event.Call) { o.limiters.call(c) }
+
+// Traces implements event.Tracer.
+func (o *Observer) Traces(kind event.Kind) bool {
+	return kind == event.ModelStarted || o.spans.wants(kind) // a model call is a metric too
+}
+
+// Trace implements event.Tracer.
+func (o *Observer) Trace(ctx context.Context, begin event.Event) (context.Context, func(event.Event)) {
+	if begin.Kind == event.ModelStarted {
+		return o.model(ctx, begin)
+	}
+	return o.spans.begin(ctx, begin)
+}
+
+// Note implements event.Tracer.
+func (o *Observer) Note(ctx context.Context, e event.Event) {
+	if !o.spans.Off {
+		note(trace.SpanFromContext(ctx), e)
 	}
 }
 
@@ -109,6 +165,18 @@ func (m *maker) seconds(name, description string, bounds ...float64) metric.Floa
 func (m *maker) numbers(name, unit, description string, bounds ...float64) metric.Int64Histogram {
 	i, err := m.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(description),
 		metric.WithExplicitBucketBoundaries(bounds...))
+	m.problems.AddPart(name, err)
+	return i
+}
+
+func (m *maker) upDown(name, unit, description string) metric.Int64ObservableUpDownCounter {
+	i, err := m.meter.Int64ObservableUpDownCounter(name, metric.WithUnit(unit), metric.WithDescription(description))
+	m.problems.AddPart(name, err)
+	return i
+}
+
+func (m *maker) gauge(name, unit, description string) metric.Float64ObservableGauge {
+	i, err := m.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(description))
 	m.problems.AddPart(name, err)
 	return i
 }

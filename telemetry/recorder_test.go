@@ -27,6 +27,8 @@ type recorder struct {
 	scope string
 	lines []string
 	made  map[string]string // unit, description and boundaries by name
+
+	callback metric.Callback // under mu; nil: none
 }
 
 func record(tb testing.TB, c telemetry.Config) (*recorder, *telemetry.Observer) {
@@ -107,6 +109,76 @@ func (m *meter) Int64Histogram(name string, opts ...metric.Int64HistogramOption)
 func (m *meter) Float64Histogram(name string, opts ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
 	c := metric.NewFloat64HistogramConfig(opts...)
 	return &seconds{r: m.r, name: name}, m.r.make(name, fmt.Sprintf("%s: %s %v", c.Unit(), c.Description(), c.ExplicitBucketBoundaries()))
+}
+
+func (m *meter) Int64ObservableUpDownCounter(name string, opts ...metric.Int64ObservableUpDownCounterOption) (metric.Int64ObservableUpDownCounter, error) {
+	c := metric.NewInt64ObservableUpDownCounterConfig(opts...)
+	return &upDown{name: name}, m.r.make(name, fmt.Sprintf("%s: %s", c.Unit(), c.Description()))
+}
+
+func (m *meter) Float64ObservableGauge(name string, opts ...metric.Float64ObservableGaugeOption) (metric.Float64ObservableGauge, error) {
+	c := metric.NewFloat64ObservableGaugeConfig(opts...)
+	return &gauge{name: name}, m.r.make(name, fmt.Sprintf("%s: %s", c.Unit(), c.Description()))
+}
+
+type (
+	upDown struct {
+		noop.Int64ObservableUpDownCounter
+		name string
+	}
+	gauge struct {
+		noop.Float64ObservableGauge
+		name string
+	}
+)
+
+// RegisterCallback keeps the callback until it is unregistered.
+func (m *meter) RegisterCallback(f metric.Callback, of ...metric.Observable) (metric.Registration, error) {
+	m.r.mu.Lock()
+	defer m.r.mu.Unlock()
+	if len(of) != 4 || m.r.callback != nil {
+		return nil, errors.New("registered wrongly, or twice")
+	}
+	m.r.callback = f
+	return &registration{r: m.r}, nil
+}
+
+type registration struct {
+	noop.Registration
+	r *recorder
+}
+
+func (r *registration) Unregister() error {
+	r.r.mu.Lock()
+	defer r.r.mu.Unlock()
+	r.r.callback = nil
+	return nil
+}
+
+// looked gives what the callback observes, sorted; nil if there is none.
+func (r *recorder) looked(t *testing.T) []string {
+	t.Helper()
+	r.mu.Lock()
+	f := r.callback
+	r.mu.Unlock()
+	if f == nil {
+		return nil
+	}
+	require.NoError(t, f(t.Context(), &looker{r: r}))
+	return r.taken()
+}
+
+type looker struct {
+	noop.Observer
+	r *recorder
+}
+
+func (l *looker) ObserveInt64(i metric.Int64Observable, v int64, opts ...metric.ObserveOption) {
+	l.r.told(i.(*upDown).name, v, metric.NewObserveConfig(opts).Attributes())
+}
+
+func (l *looker) ObserveFloat64(i metric.Float64Observable, v float64, opts ...metric.ObserveOption) {
+	l.r.told(i.(*gauge).name, v, metric.NewObserveConfig(opts).Attributes())
 }
 
 func (c *counter) Add(_ context.Context, n int64, opts ...metric.AddOption) {

@@ -36,17 +36,7 @@ func (l *Limiter) Stats() Stats {
 	if l.paused > now {
 		s.PausedUntil = l.clock.At(l.paused)
 	}
-	var n load
-	n.set(&Cost{})
-	first := &l.newcomer
-	if head := l.queue.head; head != nil {
-		n, first = head.load, head
-	}
-	h, _ := l.limitsHoldLocked(now, now, &n.of, first)
-	if h.wait == 0 && l.governor != nil {
-		h = l.governedLocked(now, n.cost, h)
-	}
-	s.Bound = l.boundLocked(h)
+	s.Bound = l.boundForLocked(now, Cost{})
 	return s
 }
 

@@ -70,10 +70,19 @@ func (r *Record) Retries(node string) Events {
 }
 
 // Steps returns the names of the nodes that the flow of that name went through. The instances of a
-// batch of flows are mixed as they ran: see Notef for what belongs to which.
+// batch of flows are mixed as they ran: see StepsOf.
 func (r *Record) Steps(flow string) []string {
-	var nodes []string
-	for _, e := range r.Events().Of(flow).Kinds(event.FlowStep) {
+	return steps(r.Events().Of(flow))
+}
+
+// StepsOf is Steps for instance number index of a batch of flows, from 0, as flow.Batch got them.
+// What ran again, for WithRetry or in another batch around, is there again.
+func (r *Record) StepsOf(flow string, index int64) []string {
+	return steps(r.Events().Of(flow).where(func(e Event) bool { return e.Index == index }))
+}
+
+func steps(of Events) (nodes []string) {
+	for _, e := range of.Kinds(event.FlowStep) {
 		nodes = append(nodes, e.Key)
 	}
 	return nodes

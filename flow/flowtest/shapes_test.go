@@ -12,13 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/flow/flowtest"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
 
-// The flows of examples/batchofflows, branches and stream, with providers in
+// A batch of flows, branches and a stream, as in the examples, with providers in
 // the place of their stubs.
 
 type account struct {
@@ -66,6 +67,11 @@ func TestABatchOfFlows(t *testing.T) {
 		assert.Len(t, rec.Cuts("posts"), 1)
 		assert.Len(t, rec.Cuts("users"), 1, "it went up")
 		assert.ElementsMatch(t, []string{"posts", "posts", "posts", "score", "score", "score"}, rec.Steps("user"))
+		for i := range int64(3) {
+			assert.Equal(t, []string{"posts", "score"}, rec.StepsOf("user", i))
+		}
+		assert.Empty(t, rec.StepsOf("user", event.NoIndex))
+		assert.Contains(t, rec.String(), "flow user 2: step 2 score")
 		assert.Equal(t, []string{"b2"}, api.Calls().With(flowtest.Refused).Keys(), "the third by key, whoever was first")
 	})
 }

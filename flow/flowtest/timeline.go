@@ -57,7 +57,7 @@ func eventLine(e Event) line {
 	kind, what, _ := strings.Cut(string(e.Kind), ".")
 	var b strings.Builder
 	b.WriteString(kind + " " + e.Source)
-	if kind == "item" && e.Index != event.NoIndex {
+	if (kind == "item" || kind == "flow") && e.Index != event.NoIndex {
 		fmt.Fprintf(&b, " %d", e.Index)
 	}
 	b.WriteString(": ")

@@ -27,13 +27,13 @@ var house = []place{
 	{"throttle/storetest", 1},
 	{"retry", 1},
 	{"breaker", 1},
-	{"telemetry", 1},
 	{"journal", 1},
 	{"journal/journaltest", 1},
 	{"providertest", 1},
 
 	{"adaptive", 2},
 
+	{"telemetry", 3},
 	{"presets", 3},
 	{"presets/dialect", 3},
 
@@ -86,6 +86,7 @@ var dependencies = []string{
 
 // testDependencies are what tests may import besides.
 var testDependencies = []string{
+	"github.com/anishathalye/porcupine/...",
 	"github.com/stretchr/testify/...",
 	"go.uber.org/goleak/...",
 	"pgregory.net/rapid/...",

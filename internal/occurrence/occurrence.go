@@ -15,6 +15,7 @@ import (
 // Book has the parts of one scope: of a run of a flow, of an attempt at an
 // item, or, where there is neither, of a single run.
 type Book struct {
+	outer *Book      // nil, or the one that an attempt goes on from
 	mu    sync.Mutex // guards parts, and busy and last of each
 	parts map[Name]*Part
 }

@@ -7,11 +7,12 @@ import (
 
 // Part is what a scope knows of one node of a run. It is safe for concurrent use.
 type Part struct {
-	name Name
-	book *Book
-	lone bool   // there is no scope around the run
-	busy bool   // guarded by the book's lock
-	last func() // guarded by the book's lock
+	name  Name
+	book  *Book
+	outer *Part  // nil, or the part that an attempt goes on from
+	lone  bool   // there is no scope around the run
+	busy  bool   // guarded by the book's lock
+	last  func() // guarded by the book's lock
 
 	mu      sync.Mutex // guards everything below
 	seen    map[Short]int64
@@ -29,11 +30,25 @@ func Open(ctx context.Context, name Name, earlier int64, shared bool) (*Part, er
 	if !scoped {
 		b = newBook()
 	}
+	return b.open(name, earlier, shared, !scoped)
+}
+
+func (b *Book) open(name Name, earlier int64, shared, lone bool) (_ *Part, err error) {
+	var outer *Part
+	if b.outer != nil {
+		if outer, err = b.outer.open(name, earlier, shared, false); err != nil {
+			return nil, err
+		}
+		earlier = outer.earlier
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	p := b.parts[name]
 	if p == nil {
-		p = &Part{name: name, book: b, lone: !scoped, earlier: earlier, seen: map[Short]int64{}, turns: map[string]*turn{}}
+		p = &Part{
+			name: name, book: b, outer: outer, lone: lone, earlier: earlier,
+			seen: map[Short]int64{}, turns: map[string]*turn{},
+		}
 		b.parts[name] = p
 	}
 	if p.busy && !shared {
@@ -47,8 +62,13 @@ func Open(ctx context.Context, name Name, earlier int64, shared bool) (*Part, er
 // unless another run goes on with it.
 func (p *Part) Close(last func()) {
 	p.book.mu.Lock()
-	p.busy, p.last = false, last
+	if p.busy = false; p.outer == nil {
+		p.last = last
+	}
 	p.book.mu.Unlock()
+	if p.outer != nil {
+		p.outer.Close(last)
+	}
 	if p.lone {
 		p.book.end()
 	}
@@ -61,7 +81,17 @@ func (p *Part) Next(content string) int64 {
 	defer p.mu.Unlock()
 	n := p.seen[of]
 	p.seen[of] = n + 1
-	return n
+	return n + p.outer.times(of)
+}
+
+// times is how often content was there so far.
+func (p *Part) times(content Short) int64 {
+	if p == nil {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen[content] + p.outer.times(content)
 }
 
 // Earlier is how many records there were when the scope began.
@@ -75,15 +105,29 @@ func (p *Part) Found() {
 }
 
 // Left is how many of them have none yet.
-func (p *Part) Left() int64 {
+func (p *Part) Left() int64 { return max(0, p.earlier-p.matched()) } // another process may have added some meanwhile
+
+func (p *Part) matched() int64 {
+	if p == nil {
+		return 0
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(0, p.earlier-p.found) // another process may have added some meanwhile
+	return p.found + p.outer.matched()
+}
+
+// root is the part that what does not depend on attempts is kept of.
+func (p *Part) root() *Part {
+	for p.outer != nil {
+		p = p.outer
+	}
+	return p
 }
 
 // Output is the last of SetOutput: where the output of the run before in this
 // scope has ended, if it is to be gone on with.
 func (p *Part) Output() string {
+	p = p.root()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.output
@@ -91,6 +135,7 @@ func (p *Part) Output() string {
 
 // SetOutput sets it.
 func (p *Part) SetOutput(mark string) {
+	p = p.root()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.output = mark

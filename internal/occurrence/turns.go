@@ -13,7 +13,7 @@ type turn struct {
 }
 
 // Turns returns those of another run.
-func (p *Part) Turns() *Turns { return &Turns{part: p} }
+func (p *Part) Turns() *Turns { return &Turns{part: p.root()} }
 
 // Take takes the turn at content, or returns what to wait for before it is
 // tried again. After Close there is no turn and nothing to wait for.

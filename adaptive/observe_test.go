@@ -1,0 +1,136 @@
+package adaptive_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/throttle"
+)
+
+// calls keeps each call that it is told of.
+type calls struct {
+	event.Func
+
+	mu  sync.Mutex // guards all
+	all []event.Call
+}
+
+func (c *calls) ObserveCall(call event.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all = append(c.all, call)
+}
+
+func sleeping(d time.Duration, err error) func(context.Context) error {
+	return func(context.Context) error {
+		time.Sleep(d)
+		return err
+	}
+}
+
+// Each admission is told once, with how long it was waited for and what came of it.
+func TestObserverOfCalls(t *testing.T) {
+	one := throttle.Limits{Concurrency: 1}
+	for name, c := range map[string]struct {
+		run  func(ctx context.Context, l *adaptive.Limiter)
+		want []event.Call
+	}{
+		"calls, one after the other": {func(ctx context.Context, l *adaptive.Limiter) {
+			var wg sync.WaitGroup
+			for range 2 {
+				wg.Go(func() { _ = l.Do(ctx, throttle.Cost{}, sleeping(time.Second, nil)) })
+			}
+			wg.Wait()
+		}, []event.Call{{Took: time.Second, Outcome: "ok"}, {Queued: time.Second, Took: time.Second, Outcome: "ok"}}},
+		"a failure": {func(ctx context.Context, l *adaptive.Limiter) {
+			_ = l.Do(ctx, throttle.Cost{}, sleeping(time.Minute, statusError(500)))
+		}, []event.Call{{Took: time.Minute, Outcome: "transient"}}},
+		"a refusal, and again": {func(ctx context.Context, l *adaptive.Limiter) {
+			n := 0
+			_ = l.Do(ctx, throttle.Cost{}, func(context.Context) error {
+				if n++; n == 1 {
+					return &adaptive.RateLimitHit{RetryAfter: 5 * time.Second, Kind: adaptive.KindRequests}
+				}
+				return nil
+			})
+		}, []event.Call{{Outcome: "hit"}, {Queued: 5 * time.Second, Outcome: "ok"}}},
+		"a deadline that comes before": {func(ctx context.Context, l *adaptive.Limiter) {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			_ = l.Do(ctx, throttle.Cost{}, sleeping(2*time.Second, nil))
+			_ = l.Do(ctx, throttle.Cost{}, sleeping(0, nil))
+		}, []event.Call{{Took: 2 * time.Second, Outcome: "ok"}, {Outcome: event.Unadmitted}}},
+		"cancelled while it waits": {func(ctx context.Context, l *adaptive.Limiter) {
+			p, err := l.Throttle().Acquire(ctx, throttle.Cost{})
+			require.NoError(t, err)
+			defer p.Release()
+			ctx, cancel := context.WithCancelCause(ctx)
+			time.AfterFunc(3*time.Second, func() { cancel(errors.New("enough")) })
+			_ = l.Do(ctx, throttle.Cost{}, sleeping(0, nil))
+		}, []event.Call{{Queued: 3 * time.Second, Outcome: event.Unadmitted}}},
+		"a permit that is taken over": {func(ctx context.Context, l *adaptive.Limiter) {
+			_ = l.Do(ctx, throttle.Cost{}, func(ctx context.Context) error {
+				time.Sleep(time.Second)
+				return l.Do(ctx, throttle.Cost{}, sleeping(time.Second, nil))
+			})
+		}, []event.Call{{Took: 2 * time.Second, Outcome: "ok"}}},
+		"a permit that was too small": {func(ctx context.Context, l *adaptive.Limiter) {
+			_ = l.Do(ctx, throttle.Cost{Tokens: 1}, func(ctx context.Context) error {
+				return l.Do(ctx, throttle.Cost{Tokens: 2}, sleeping(time.Second, nil))
+			})
+		}, []event.Call{{Outcome: "unsent"}, {Took: time.Second, Outcome: "ok"}}},
+		"a panic": {func(ctx context.Context, l *adaptive.Limiter) {
+			defer func() { _ = recover() }()
+			_ = l.Do(ctx, throttle.Cost{}, func(context.Context) error { panic("fn") })
+		}, []event.Call{{Outcome: "unclassified"}}},
+		"abandoned": {func(ctx context.Context, l *adaptive.Limiter) {
+			_ = l.Do(ctx, throttle.Cost{}, func(ctx context.Context) error {
+				time.Sleep(time.Second)
+				adaptive.Abandon(ctx)
+				time.Sleep(time.Second)
+				return nil
+			})
+		}, []event.Call{{Took: time.Second, Outcome: "transient"}}},
+		"in parts": {func(ctx context.Context, l *adaptive.Limiter) {
+			c := l.Begin(throttle.Cost{})
+			_, err := c.Admit(ctx)
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+			_, _ = c.End(adaptive.Feedback{Verdict: adaptive.OK})
+			_, _ = c.End(adaptive.Feedback{Verdict: adaptive.OK})
+		}, []event.Call{{Took: time.Second, Outcome: "ok"}}},
+	} {
+		for _, by := range []string{"the context", "the limiter"} {
+			t.Run(name+", observed by "+by, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c, to := c, &calls{}
+					ctx, opts := t.Context(), []adaptive.Option{}
+					if by == "the context" {
+						ctx = event.With(ctx, event.Tee(event.Func(func(event.Event) {}), to))
+					} else {
+						opts = append(opts, adaptive.WithObserver(to))
+					}
+					l, err := adaptive.New(adaptive.Config{Name: "l", Limits: one, Law: adaptive.AIMD{Initial: 1}}, opts...)
+					require.NoError(t, err)
+					c.run(ctx, l)
+					for i := range c.want {
+						c.want[i].Limiter = "l"
+					}
+					for i := range to.all { // what a gate adds to Retry-After is drawn at random
+						to.all[i].Queued = to.all[i].Queued.Truncate(time.Second)
+					}
+					assert.Equal(t, c.want, to.all)
+				})
+			})
+		}
+	}
+}

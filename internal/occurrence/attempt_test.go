@@ -1,0 +1,91 @@
+package occurrence_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/internal/occurrence"
+)
+
+func TestWithoutAScopeAnAttemptIsNothing(t *testing.T) {
+	ctx, keep := occurrence.Attempt(t.Context())
+	assert.Equal(t, t.Context(), ctx)
+	assert.Nil(t, keep)
+}
+
+func TestAnAttemptIsOfItsScope(t *testing.T) {
+	ctx, end := occurrence.With(t.Context())
+	p, err := occurrence.Open(ctx, name("a"), 5, false)
+	require.NoError(t, err)
+	p.Found()
+	p.SetOutput("before")
+	p.Close(nil)
+	attempt, keep := occurrence.Attempt(ctx)
+	p, err = occurrence.Open(attempt, name("a"), 9, false)
+	require.NoError(t, err)
+	_, err = occurrence.Open(ctx, name("a"), 9, false)
+	require.ErrorAs(t, err, new(*occurrence.BusyError), "an attempt that hangs is still at work")
+	assert.Equal(t, int64(5), p.Earlier(), "when the scope began")
+	assert.Equal(t, "before", p.Output())
+	p.SetOutput("after")
+	p.Found()
+	assert.Equal(t, int64(3), p.Left())
+	left := int64(-1)
+	p.Close(func() { left = p.Left() })
+
+	shared, err := occurrence.Open(ctx, name("a"), 9, true)
+	require.NoError(t, err)
+	assert.Equal(t, "after", shared.Output(), "what is written stays written")
+	assert.Equal(t, int64(4), shared.Left())
+	keep()
+	keep()
+	assert.Equal(t, int64(3), shared.Left())
+	require.Nil(t, shared.Turns().Take("x"))
+	assert.NotNil(t, p.Turns().Take("x"), "the turns are those of all")
+	end()
+	assert.Equal(t, int64(3), left)
+}
+
+// However attempts are nested, each counts as if those that were not kept had not been.
+func TestAttemptsProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		type layer struct {
+			ctx    context.Context //nolint:containedctx // each layer has its own
+			keep   func()
+			counts map[string]int64
+		}
+		ctx, end := occurrence.With(context.Background())
+		defer end()
+		layers := []layer{{ctx: ctx, counts: map[string]int64{}}}
+		for range rapid.IntRange(0, 30).Draw(t, "steps") {
+			top := &layers[len(layers)-1]
+			switch rapid.SampledFrom([]string{"count", "attempt", "keep", "drop"}).Draw(t, "step") {
+			case "count":
+				p, err := occurrence.Open(top.ctx, name("a"), 0, false)
+				require.NoError(t, err)
+				content := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "content")
+				require.Equal(t, top.counts[content], p.Next(content))
+				top.counts[content]++
+				p.Close(nil)
+			case "attempt":
+				next := layer{counts: map[string]int64{"x": top.counts["x"], "y": top.counts["y"]}}
+				next.ctx, next.keep = occurrence.Attempt(top.ctx)
+				layers = append(layers, next)
+			case "keep":
+				if len(layers) > 1 {
+					top.keep()
+					layers[len(layers)-2].counts = top.counts
+					layers = layers[:len(layers)-1]
+				}
+			case "drop":
+				if len(layers) > 1 {
+					layers = layers[:len(layers)-1]
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,39 @@
+package node
+
+import (
+	"context"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// Pool is workers that nodes share with each other and with whatever else
+// runs on them. *executor.Executor is one.
+type Pool interface {
+	// Run has f run by one of the pool's workers, at this cost, and returns when f
+	// has: its error is that of f, or why f was not run. The context that f gets ends
+	// with ctx. Inside of an f of the same pool it must not wait for
+	// a worker for ever, since all of them may be waiting like this.
+	Run(ctx context.Context, c throttle.Cost, f func(context.Context) error) error
+}
+
+func (s *settings) setPool(p Pool) {
+	s.setup.Change("WithExecutor", func() {
+		if p == nil {
+			s.setup.Addf("WithExecutor", "the executor is nil: leave the setting out")
+			return
+		}
+		s.pool = p
+	})
+}
+
+// WithExecutor has every attempt run by p, such as an *executor.Executor, which
+// other batches and services share: in its queue, within its concurrency and its
+// limits. WithParallel is how many items of this batch are there at the same time at most; limits of the
+// batch's own hold too. A batch inside of a call of the same executor uses the slot of that call.
+func (b *Batch[S, In, Out]) WithExecutor(p Pool) *Batch[S, In, Out] {
+	b.setPool(p)
+	return b
+}
+
+// WithExecutor has every attempt run by p; see the one of Batch.
+func (n *Step[S]) WithExecutor(p Pool) *Step[S] { n.setPool(p); return n }

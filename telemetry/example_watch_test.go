@@ -1,0 +1,39 @@
+package telemetry_test
+
+import (
+	"context"
+	"fmt"
+
+	"go.opentelemetry.io/otel/metric/noop"
+	nooptrace "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/telemetry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// With providers of the SDK in place of these, each item is a span, and what
+// the limiter does is a metric for as long as it is watched.
+func ExampleObserver_Watch() {
+	observer, err := telemetry.New(telemetry.Config{
+		MeterProvider: noop.NewMeterProvider(), TracerProvider: nooptrace.NewTracerProvider(),
+		Spans: telemetry.Spans{Items: true},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	limiter, err := adaptive.New(adaptive.Config{Name: "api", Limits: throttle.Limits{Concurrency: 4}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	stop := observer.Watch(limiter)
+	defer stop()
+
+	double := node.Map("double", func(_ context.Context, i int) (int, error) { return 2 * i, nil }).WithLimiter(limiter)
+	fmt.Println(double.All(event.With(context.Background(), observer), []int{1, 2, 3}))
+	// Output: [2 4 6] <nil>
+}

@@ -1,0 +1,184 @@
+package telemetry
+
+import (
+	"context"
+	"sync"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/throttle"
+)
+
+// gauges are the instruments for what limiters do at the moment. They are
+// looked at when the reader collects, and only while there is a limiter to look at.
+type gauges struct {
+	limit, inFlight, waiting metric.Int64ObservableUpDownCounter
+	pace                     metric.Float64ObservableGauge
+	meter                    metric.Meter
+	names                    *memory[string, string] // by themselves
+
+	changing     sync.Mutex          // guards registration; never held by collect, which the SDK calls under a lock of its own
+	registration metric.Registration // nil: there is nothing to look at
+
+	mu      sync.Mutex // guards watched, told
+	watched map[*adaptive.Limiter]int
+	told    map[string]told // by the name of the limiter
+}
+
+// told is what a run has told of a limiter.
+type told struct {
+	run string
+	event.LimiterProgress
+}
+
+func newGauges(m *maker, maxNames int) *gauges {
+	return &gauges{
+		limit:    m.upDown("headrace.limiter.limit", "{call}", "Calls that may be in flight."),
+		inFlight: m.upDown("headrace.limiter.in_flight", "{call}", "Calls that are in flight."),
+		waiting:  m.upDown("headrace.limiter.waiting", "{call}", "Calls that wait to be admitted."),
+		pace:     m.gauge("headrace.limiter.pace", "{unit}/s", "What the law has learnt that the provider takes."),
+		meter:    m.meter, names: newMemory(maxNames, itself),
+		watched: map[*adaptive.Limiter]int{}, told: map[string]told{},
+	}
+}
+
+// Watch has metrics tell what limiters do, each time that they are collected, until stop is
+// called. Those of the nodes of a flow that runs with flow.WithProgress are told without it, as of their
+// last event.FlowProgress; Watch is for others, and for a look that is not that old. Nils are left out, and
+// a limiter that is watched twice is told once. stop may be called any number of times.
+func (o *Observer) Watch(limiters ...*adaptive.Limiter) (stop func()) {
+	g := o.gauges
+	g.change(func() {
+		for _, l := range limiters {
+			if l != nil {
+				g.watched[l]++
+			}
+		}
+	})
+	return sync.OnceFunc(func() {
+		g.change(func() {
+			for _, l := range limiters {
+				if g.watched[l]--; g.watched[l] <= 0 {
+					delete(g.watched, l)
+				}
+			}
+		})
+	})
+}
+
+// progress keeps what a run tells of limiters until it tells more, or ends.
+func (g *gauges) progress(e event.Event) {
+	p := e.Progress
+	if p == nil {
+		return
+	}
+	g.change(func() {
+		for name, of := range g.told {
+			if of.run == p.Name {
+				delete(g.told, name)
+			}
+		}
+		for _, l := range p.Limiters {
+			if l.Live && !p.Final {
+				g.told[l.Name] = told{p.Name, l}
+			}
+		}
+	})
+}
+
+// change changes what there is to look at.
+func (g *gauges) change(f func()) {
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	g.mu.Lock()
+	f()
+	empty := len(g.watched)+len(g.told) == 0
+	g.mu.Unlock()
+	var err error
+	switch {
+	case empty && g.registration != nil:
+		err = g.registration.Unregister()
+		g.registration = nil
+	case !empty && g.registration == nil:
+		g.registration, err = g.meter.RegisterCallback(g.collect, g.limit, g.inFlight, g.waiting, g.pace)
+	}
+	if err != nil {
+		otel.Handle(err) // nobody else is there to be told
+	}
+}
+
+// collect adds up limiters of one name.
+func (g *gauges) collect(_ context.Context, to metric.Observer) error {
+	for name, l := range g.look() {
+		set := metric.WithAttributeSet(attribute.NewSet(attribute.String("headrace.limiter.name", name)))
+		if l.Limit > 0 {
+			to.ObserveInt64(g.limit, int64(l.Limit), set)
+		}
+		to.ObserveInt64(g.inFlight, int64(l.InFlight), set)
+		to.ObserveInt64(g.waiting, int64(l.Waiting), set)
+		for unit, pace := range l.Pace {
+			to.ObserveFloat64(g.pace, pace, metric.WithAttributes(
+				attribute.String("headrace.limiter.name", name), attribute.String("headrace.unit", unit)))
+		}
+	}
+	return nil
+}
+
+func (g *gauges) look() map[string]*event.LimiterProgress {
+	g.mu.Lock()
+	var watched []*adaptive.Limiter
+	live := map[string]bool{}
+	for l := range g.watched {
+		watched = append(watched, l)
+		live[l.Name()] = true
+	}
+	var all []event.LimiterProgress
+	for name, of := range g.told {
+		if !live[name] {
+			all = append(all, of.LimiterProgress)
+		}
+	}
+	g.mu.Unlock()
+	for _, l := range watched {
+		all = append(all, inspect(l))
+	}
+	sums := map[string]*event.LimiterProgress{}
+	for _, l := range all {
+		name := l.Name
+		if _, kept := g.names.kept(name); !kept {
+			name = other
+		}
+		sum := sums[name]
+		if sum == nil {
+			sum = &event.LimiterProgress{Pace: map[string]float64{}}
+			sums[name] = sum
+		}
+		sum.Limit += l.Limit
+		sum.InFlight += l.InFlight
+		sum.Waiting += l.Waiting
+		for unit, pace := range l.Pace {
+			sum.Pace[unit] += pace
+		}
+	}
+	return sums
+}
+
+func inspect(l *adaptive.Limiter) event.LimiterProgress {
+	s, v := l.Throttle().Stats(), l.View()
+	p := event.LimiterProgress{
+		Name: l.Name(), Limit: v.Concurrency, InFlight: s.InFlight, Waiting: s.Waiting, Pace: map[string]float64{},
+	}
+	if most := l.Throttle().Limits().Concurrency; most > 0 && (p.Limit == 0 || most < p.Limit) {
+		p.Limit = most
+	}
+	for u, pace := range v.Pace {
+		if pace > 0 {
+			p.Pace[throttle.Unit(u).String()] = pace
+		}
+	}
+	return p
+}
