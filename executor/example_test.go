@@ -1,0 +1,138 @@
+package executor_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/headrace/headrace/executor"
+	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/throttle"
+)
+
+func Example() {
+	ctx := context.Background()
+	x, err := executor.New(executor.Config{
+		Requests: executor.Rate{N: 500, Per: time.Minute},
+		Tokens:   executor.Rate{N: 200_000, Per: time.Minute},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = x.Close() }()
+	t, err := executor.Submit(ctx, x, func(context.Context) (string, error) { return "hi", nil },
+		executor.WithCost(throttle.Cost{Tokens: 900}))
+	if err != nil {
+		panic(err)
+	}
+	answer, err := t.Wait(ctx)
+	fmt.Println(answer, err, t.State(), t.Info().Attempts)
+	// Output: hi <nil> completed 1
+}
+
+func ExampleTrySubmit() {
+	ctx := context.Background()
+	x, _ := executor.New(executor.Config{Queue: 1})
+	defer func() { _ = x.Close() }()
+	x.Pause() // nobody takes anything out
+	call := func(context.Context) (int, error) { return 1, nil }
+	_, err := executor.TrySubmit(ctx, x, call)
+	fmt.Println(err)
+	_, err = executor.TrySubmit(ctx, x, call)
+	var full *executor.QueueFullError
+	fmt.Println(errors.As(err, &full), full.Depth)
+	// Output:
+	// <nil>
+	// true 1
+}
+
+func ExampleMap() {
+	ctx := context.Background()
+	x, _ := executor.New(executor.Config{Concurrency: 4})
+	defer func() { _ = x.Close() }()
+	squares, err := executor.Map(ctx, x, []int{1, 2, 3}, func(_ context.Context, i int) (int, error) { return i * i, nil })
+	fmt.Println(squares, err)
+	// Output: [1 4 9] <nil>
+}
+
+func ExampleSubmitAll() {
+	ctx := context.Background()
+	x, _ := executor.New(executor.Config{})
+	defer func() { _ = x.Close() }()
+	words := slices.Values([]string{"a", "bc"})
+	for t, err := range executor.SubmitAll(ctx, x, words, func(_ context.Context, w string) (int, error) { return len(w), nil }) {
+		if err != nil {
+			panic(err)
+		}
+		n, _ := t.Wait(ctx)
+		fmt.Println(t.ID(), n)
+	}
+	// Output:
+	// executor-1 1
+	// executor-2 2
+}
+
+func ExampleExecutor_Subscribe() {
+	ctx := context.Background()
+	x, _ := executor.New(executor.Config{})
+	changes := x.Subscribe(0)
+	t, _ := executor.Submit(ctx, x, func(context.Context) (int, error) { return 0, errors.New("no") })
+	_, _ = t.Wait(ctx)
+	_ = x.Close()
+	for c := range changes.C() {
+		fmt.Println(c.Task, c.From, "->", c.To)
+	}
+	// Output:
+	// executor-1 pending -> queued
+	// executor-1 queued -> processing
+	// executor-1 processing -> calling
+	// executor-1 calling -> failed
+}
+
+func ExampleExecutor_Stop() {
+	x, _ := executor.New(executor.Config{})
+	_, _ = executor.Submit(context.Background(), x, func(context.Context) (int, error) { return 1, nil })
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // then what is left is cancelled
+	defer cancel()
+	fmt.Println(x.Stop(ctx), x.Stats().Tasks[executor.Completed])
+	fmt.Println(x.Start())
+	// Output:
+	// <nil> 1
+	// executor: stopped
+}
+
+// A batch and a service share the workers and the limits of one executor.
+func ExampleExecutor_Run() {
+	ctx := context.Background()
+	x, _ := executor.New(executor.Config{Concurrency: 2})
+	defer func() { _ = x.Close() }()
+	lengths := node.Map("lengths", func(_ context.Context, s string) (int, error) { return len(s), nil }).
+		WithParallel(8).WithExecutor(x)
+	out, err := lengths.All(ctx, []string{"a", "bc", "def"})
+	fmt.Println(out, err, x.Stats().Tasks[executor.Completed])
+	// Output: [1 2 3] <nil> 3
+}
+
+func ExampleModel() {
+	ctx := context.Background()
+	echo, _ := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "echo"}, func(_ context.Context, s string) (string, error) {
+		return s + "!", nil
+	})
+	x, _ := executor.New(executor.Config{Tokens: executor.Rate{N: 10_000, Per: time.Minute}})
+	defer func() { _ = x.Close() }()
+	m, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: echo})
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = m.Close() }()
+	t, err := m.Complete(ctx, "hi", throttle.Cost{Tokens: 20})
+	if err != nil {
+		panic(err)
+	}
+	a, err := t.Wait(ctx)
+	fmt.Println(a.Value, err, t.Info().Request.Endpoint)
+	// Output: hi! <nil> echo
+}

@@ -1,0 +1,286 @@
+package executor
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"sync/atomic"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/clock"
+)
+
+// phase is how far the executor is in its own life. It only grows.
+type phase uint8
+
+const (
+	fresh    phase = iota // no worker has been started
+	running               // the workers work
+	draining              // nothing is taken in any more
+	closing               // what is there is given up
+)
+
+// Executor works on tasks: a bounded queue in front of a fixed number of
+// workers. Make one with New. All methods are safe for concurrent use.
+type Executor struct {
+	name    string
+	config  Config
+	limiter *adaptive.Limiter
+	limited atomic.Bool // calls pass through the limiter
+	clock   clock.Clock
+	subs    fanout
+	ended   [states]atomic.Int64 // tasks, by terminal state
+
+	mu          sync.Mutex // guards everything below, and the place of each task
+	work        sync.Cond  // workers that have nothing to do wait on it
+	queue       queue
+	room        list        // tasks that wait for room, in the order in which they came
+	returning   []*returner // tasks between two attempts that wait for a slot
+	others      list        // tasks that left the queue for somebody who is no worker, and have not ended
+	busy        int         // tasks that a worker has, or was left behind with
+	cursor      *record     // where the next look through the queue begins
+	seq         int64       // of the last task
+	phase       phase
+	paused      bool
+	concurrency int // slots
+	slots       int // in use
+	idle        int // workers that wait on work
+	workers     map[*worker]struct{}
+	left        int           // goroutines that were left behind
+	missing     int           // workers that were not replaced, because too many were left behind
+	dozing      bool          // the watch waits on wake
+	wake        chan struct{} // holds one when the watch should look again
+	over        chan struct{} // closed when no worker is left that is waited for
+	watched     chan struct{} // closed when the watch has ended
+	settled     chan struct{} // closed when nothing is queued or worked on; nil if nobody waits for that
+	cut         error         // why tasks were cut short; nil if none were
+}
+
+// New returns an executor. It starts at the first Submit, or by Start. All
+// problems of c are joined in one error, each a *FieldError. Close it when it
+// is no longer used.
+func New(c Config) (*Executor, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.filled()
+	x := &Executor{
+		name: c.Name, config: c, limiter: c.Limiter, clock: clock.New(c.Clock),
+		concurrency: c.Concurrency, workers: map[*worker]struct{}{},
+		wake: make(chan struct{}, 1), over: make(chan struct{}), watched: make(chan struct{}),
+	}
+	x.work.L = &x.mu
+	x.limited.Store(c.limits())
+	if x.limiter == nil {
+		var err error
+		x.limiter, err = adaptive.New(c.limiter(), adaptive.WithClock(c.Clock), adaptive.WithObserver(c.Observer))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// Name returns the name given by Config.Name.
+func (x *Executor) Name() string { return x.name }
+
+// Limiter returns the limiter that the calls pass through: Config.Limiter, or
+// the executor's own. One without any limits is asked only from the first
+// refusal on.
+func (x *Executor) Limiter() *adaptive.Limiter { return x.limiter }
+
+// Start starts the workers, which the first Submit does otherwise. Started
+// again it does nothing; once it was stopped the error is ErrStopped. To
+// fill the queue before anything is called, Pause first.
+func (x *Executor) Start() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.startLocked()
+}
+
+func (x *Executor) startLocked() error {
+	switch x.phase {
+	case fresh:
+		x.phase = running
+		for range x.config.Workers {
+			x.hireLocked()
+		}
+		go x.watch()
+	case running:
+	case draining, closing:
+		return ErrStopped
+	}
+	return nil
+}
+
+// Stop takes in nothing more, has all tasks worked on that are there, and
+// returns when the last has ended. What Submit waits for room with fails with
+// ErrStopped. If ctx ends before, the tasks that are left are cancelled with
+// ErrStopped, as by Close, and the error is context.Cause(ctx). A paused
+// executor works on nothing more until Resume.
+//
+// It may be called several times, and every call waits. A call must not
+// stop its own executor: it would wait for itself until ctx ends.
+func (x *Executor) Stop(ctx context.Context) error {
+	x.drain()
+	select {
+	case <-x.watched:
+		return x.cutBy()
+	case <-ctx.Done():
+	}
+	x.giveUp(context.Cause(ctx))
+	<-x.watched
+	return x.cutBy()
+}
+
+// Close is Stop without patience: queued tasks and those that are worked on
+// are cancelled with ErrStopped. It returns when all tasks have ended. A call
+// that ignores the end of its context is left behind after about a second.
+// The error is always nil.
+func (x *Executor) Close() error {
+	x.drain()
+	x.giveUp(ErrStopped)
+	<-x.watched
+	return nil
+}
+
+func (x *Executor) cutBy() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.cut
+}
+
+// drain ends the intake.
+func (x *Executor) drain() {
+	if x.drained() {
+		x.tell(event.ExecutorStopping, func(*event.Event) {})
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.work.Broadcast()
+	x.pokeLocked()
+}
+
+func (x *Executor) drained() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.phase >= draining {
+		return false
+	}
+	if x.phase == fresh {
+		close(x.watched)
+	}
+	x.phase = draining
+	for t := x.room.head; t != nil; {
+		next := t.next
+		if !x.insideLocked(t.ctx) { // a call that is under way goes on to its end
+			x.room.remove(t)
+			t.where = nowhere
+			close(t.ready)
+		}
+		t = next
+	}
+	x.settleLocked()
+	return true
+}
+
+// giveUp cancels everything that is there.
+func (x *Executor) giveUp(cause error) {
+	queued, active := x.close(cause)
+	for _, t := range active {
+		t.giveUp(ErrStopped)
+	}
+	for _, t := range queued {
+		x.conclude(t, Cancelled, ErrStopped)
+		x.settle(t)
+	}
+}
+
+// close has nothing begun any more, and returns what has been waiting and what is worked on.
+func (x *Executor) close(cause error) (queued, active []*record) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.phase = closing
+	if x.cut == nil && x.queue.len+x.activeLocked() > 0 {
+		x.cut = cause
+	}
+	for t := range x.tasksLocked() {
+		active = append(active, t)
+	}
+	for t := x.room.head; t != nil; t = x.room.head {
+		x.room.remove(t)
+		t.where = nowhere
+		close(t.ready)
+	}
+	for t := x.queue.head(); t != nil; t = x.queue.head() {
+		x.takeLocked(t)
+		queued = append(queued, t)
+	}
+	x.work.Broadcast()
+	x.pokeLocked()
+	x.overLocked()
+	return queued, active
+}
+
+// Join waits until nothing is queued or worked on, and leaves the executor
+// running. Tasks that are submitted meanwhile are waited for too. When ctx
+// ends first the error is context.Cause(ctx).
+func (x *Executor) Join(ctx context.Context) error {
+	for {
+		settled := x.unsettled()
+		if settled == nil {
+			return nil
+		}
+		select {
+		case <-settled:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (x *Executor) unsettled() <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.idleLocked() {
+		return nil
+	}
+	if x.settled == nil {
+		x.settled = make(chan struct{})
+	}
+	return x.settled
+}
+
+// settleLocked tells those who wait in Join.
+func (x *Executor) settleLocked() {
+	if x.settled != nil && x.idleLocked() {
+		close(x.settled)
+		x.settled = nil
+	}
+}
+
+// Done returns a channel that is closed when the executor has stopped.
+func (x *Executor) Done() <-chan struct{} { return x.watched }
+
+// activeLocked is how many tasks have left the queue and not ended.
+func (x *Executor) activeLocked() int { return x.busy + x.others.len }
+
+// idleLocked reports whether there is nothing to do, and nothing to come.
+func (x *Executor) idleLocked() bool { return x.queue.len+x.room.len+x.activeLocked() == 0 }
+
+// tasksLocked yields the tasks that are worked on.
+func (x *Executor) tasksLocked() iter.Seq[*record] {
+	return func(yield func(*record) bool) {
+		for w := range x.workers {
+			if w.task != nil && !yield(w.task) {
+				return
+			}
+		}
+		for t := x.others.head; t != nil; t = t.next {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}

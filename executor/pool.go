@@ -1,0 +1,40 @@
+package executor
+
+import (
+	"context"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Run has f run by a worker, as a task with this cost, and returns when it has
+// ended: through the queue, the concurrency, the limits and the breaker, but
+// without Config.Retry. It is how a node runs on an executor; see
+// node.Batch.WithExecutor. The error is that of the task.
+//
+// f is not running any more when Run returns, unless it was left behind
+// (*HungError). When the intake of ctx ends (adaptive.WithIntake), a
+// task that has not begun is given up. Inside of a call of the same executor f
+// runs in the slot of that call if no worker is free: nothing waits for itself.
+func (x *Executor) Run(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
+	intake, has := adaptive.Intake(ctx) //nolint:contextcheck // it is of ctx
+	if !has {
+		intake = nil
+	} else if intake.Err() != nil {
+		return context.Cause(intake)
+	}
+	t := &Task[struct{}]{do: func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) }}
+	t.job, t.single, t.cost = t, true, c
+	if err := x.submit(ctx, &t.record, nil, true); err != nil {
+		return err
+	}
+	for {
+		err := t.wait(context.WithoutCancel(ctx), intake) // its own context is ctx: when that ends, so does the task
+		if err == nil {
+			break
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}

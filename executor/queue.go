@@ -1,0 +1,119 @@
+package executor
+
+import "slices"
+
+// place is where a task is, as its executor sees it.
+type place uint8
+
+const (
+	nowhere place = iota
+	inRoom        // it waits for room
+	inQueue
+	taken // somebody works on it, or it has ended
+)
+
+// list is a FIFO of tasks, which are linked themselves: it costs no memory,
+// and a task in the middle leaves at once.
+type list struct {
+	head, tail *record
+	len        int
+}
+
+func (l *list) push(t *record) {
+	t.prev, t.next = l.tail, nil
+	if l.tail == nil {
+		l.head = t
+	} else {
+		l.tail.next = t
+	}
+	l.tail = t
+	l.len++
+}
+
+func (l *list) remove(t *record) {
+	if t.prev == nil {
+		l.head = t.next
+	} else {
+		t.prev.next = t.next
+	}
+	if t.next == nil {
+		l.tail = t.prev
+	} else {
+		t.next.prev = t.prev
+	}
+	t.prev, t.next = nil, nil
+	l.len--
+}
+
+// level is the tasks of one priority, the first that came first.
+type level struct {
+	priority int
+	tasks    list
+}
+
+// queue gives out tasks by priority, the highest first, and by the order in
+// which they came within one. It is a list for each priority rather than a
+// heap: most have one or two, and then every operation costs the same
+// however long the queue is.
+type queue struct {
+	levels []*level // the highest priority first; none is empty but perhaps the only one
+	len    int
+}
+
+// find is where the level of a priority is, or belongs.
+func (q *queue) find(priority int) (i int, found bool) {
+	if len(q.levels) > 0 && q.levels[0].priority == priority {
+		return 0, true
+	}
+	return slices.BinarySearchFunc(q.levels, priority, func(l *level, p int) int {
+		switch {
+		case l.priority > p:
+			return -1
+		case l.priority < p:
+			return 1
+		}
+		return 0
+	})
+}
+
+func (q *queue) push(t *record) {
+	i, found := q.find(t.priority)
+	switch {
+	case found:
+	case len(q.levels) == 1 && q.len == 0:
+		i, q.levels[0].priority = 0, t.priority
+	default:
+		q.levels = slices.Insert(q.levels, i, &level{priority: t.priority})
+	}
+	q.levels[i].tasks.push(t)
+	q.len++
+}
+
+// head is the task that goes next; nil if there is none.
+func (q *queue) head() *record {
+	if q.len == 0 {
+		return nil
+	}
+	return q.levels[0].tasks.head
+}
+
+func (q *queue) remove(t *record) {
+	i, _ := q.find(t.priority)
+	q.levels[i].tasks.remove(t)
+	q.len--
+	if q.levels[i].tasks.len == 0 && len(q.levels) > 1 {
+		q.levels = slices.Delete(q.levels, i, i+1)
+	}
+}
+
+// after is the task that goes after t; nil if t is the last.
+func (q *queue) after(t *record) *record {
+	if t.next != nil {
+		return t.next
+	}
+	i, _ := q.find(t.priority)
+	if i+1 < len(q.levels) {
+		return q.levels[i+1].tasks.head
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package executor
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// Stats is a snapshot of an executor.
+type Stats struct {
+	Submitted int64           `json:"submitted"` // tasks so far
+	Tasks     map[State]int64 `json:"tasks"`     // by state; of those that have ended, since New
+	Queue     int             `json:"queue"`     // tasks in the queue
+	Room      int             `json:"room"`      // places that are left in it
+	Running   int             `json:"running"`   // tasks that a worker has
+	Slots     int             `json:"slots"`     // in use, of Concurrency
+	Oldest    time.Duration   `json:"oldest_ns"` // for how long the head of the queue has been in it
+	Left      int             `json:"left"`      // goroutines that were left behind and have not come back
+	Paused    bool            `json:"paused"`
+	Stopped   bool            `json:"stopped"` // nothing is taken in any more
+
+	Concurrency int                  `json:"concurrency"`
+	Workers     int                  `json:"workers"`
+	Windows     []throttle.WindowUse `json:"windows,omitempty"` // what is left of each window of the limits
+	Limiter     throttle.Stats       `json:"-"`
+}
+
+// Stats returns a snapshot. The counts of tasks that have ended and the others are not of
+// exactly the same moment.
+func (x *Executor) Stats() Stats {
+	s := x.snapshot()
+	s.Limiter = x.limiter.Throttle().Stats()
+	s.Windows = x.limiter.Throttle().Windows()
+	return s
+}
+
+func (x *Executor) snapshot() Stats {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := Stats{
+		Submitted: x.seq, Queue: x.queue.len, Room: x.config.Queue - x.queue.len, Slots: x.slots,
+		Left: x.left, Paused: x.paused, Stopped: x.phase >= draining,
+		Concurrency: x.concurrency, Workers: x.config.Workers,
+	}
+	s.Tasks = map[State]int64{Pending: int64(x.room.len), Queued: int64(x.queue.len)}
+	for t := range x.tasksLocked() {
+		if t.by != nil {
+			s.Running++
+		}
+		if state := t.state(); !state.Terminal() {
+			s.Tasks[state]++
+		}
+	}
+	for _, state := range [...]State{Completed, Failed, Cancelled} {
+		s.Tasks[state] = x.ended[state].Load()
+	}
+	if head := x.queue.head(); head != nil {
+		s.Oldest = x.clock.Elapsed() - head.life.last // it does not change in the queue
+	}
+	return s
+}

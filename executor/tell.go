@@ -1,0 +1,77 @@
+package executor
+
+import (
+	"github.com/headrace/headrace/event"
+)
+
+// tell sends an event of the executor. It is never called with a lock held.
+func (x *Executor) tell(kind event.Kind, fill func(e *event.Event)) {
+	if x.config.Observer == nil {
+		return
+	}
+	e := event.New(x.clock.Now(), kind, x.name)
+	e.Task = x.load()
+	fill(&e)
+	event.Send(x.config.Observer, e)
+}
+
+func (x *Executor) tellStopped() {
+	x.subs.end()
+	x.tell(event.ExecutorStopped, func(e *event.Event) { e.Err = x.cutBy() })
+}
+
+// load is how much there is to do.
+func (x *Executor) load() *event.Task {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return &event.Task{Queue: x.queue.len, Running: x.busy}
+}
+
+// tellTask sends an event of a task, to the executor's observer and to those of the task's context.
+func (x *Executor) tellTask(t *record, kind event.Kind, fill func(e *event.Event)) {
+	if !t.observed {
+		return
+	}
+	theirs := event.From(t.ctx)
+	e := event.New(x.clock.Now(), kind, x.name)
+	e.Task = x.load()
+	t.describe(&e)
+	if fill != nil {
+		fill(&e)
+	}
+	event.Send(x.config.Observer, e)
+	event.Send(theirs, e)
+}
+
+func (t *record) describe(e *event.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	l, now := &t.life, t.x.clock.Until(e.Time)
+	e.Index, e.Key, e.Attempt = t.seq-1, t.id(), t.attempts
+	e.Task.Task, e.Task.Priority = t.seq, t.priority
+	e.Task.Queued, e.Task.Waited, e.Task.Called = l.in(Queued, now), l.in(Processing, now), l.in(Calling, now)
+	switch e.Kind {
+	case event.TaskQueued:
+		e.Wait = l.spent[Pending]
+	case event.TaskStarted:
+		e.Wait = l.spent[Queued]
+	default:
+		e.Wait = l.last - l.first[Pending]
+	}
+}
+
+// tellEnd tells what became of t.
+func (x *Executor) tellEnd(t *record, to State, err error) {
+	if !t.observed {
+		return
+	}
+	kind := event.TaskCancelled
+	switch to {
+	case Completed:
+		kind = event.TaskCompleted
+	case Failed:
+		kind = event.TaskFailed
+	case Pending, Queued, Processing, Calling, Cancelled:
+	}
+	x.tellTask(t, kind, func(e *event.Event) { e.Err = err })
+}

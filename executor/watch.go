@@ -1,0 +1,193 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+)
+
+const (
+	// look is how often the watch looks at what is there.
+	look = 250 * time.Millisecond
+	// looks is for how many of them a call may go on after the end of its context.
+	looks = 4
+	// patience is how long that is at least.
+	patience = looks * look
+	// many is how many queued tasks are looked at in one go.
+	many = 1 << 14
+)
+
+// watch is the one goroutine besides the workers. It ends queued tasks whose
+// context is over, and leaves workers behind whose call does not return. The
+// time is the real one also with an injected clock, since contexts end by it.
+func (x *Executor) watch() {
+	defer func() {
+		for _, t := range x.hung(0) { // worked on by whoever waits for it, inside of a call that was left behind
+			x.giveUpOn(t)
+			x.settle(t)
+		}
+		x.tellStopped()
+		close(x.watched)
+	}()
+	for {
+		if x.doze() {
+			select {
+			case <-x.over:
+				return
+			case <-x.wake:
+			}
+			continue
+		}
+		timer := time.NewTimer(look)
+		select {
+		case <-x.over:
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		x.sweep()
+		x.abandon()
+	}
+}
+
+// doze reports whether there is nothing to look at.
+func (x *Executor) doze() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.dozing = x.queue.len+x.activeLocked() == 0
+	return x.dozing
+}
+
+// pokeLocked wakes the watch.
+func (x *Executor) pokeLocked() {
+	x.dozing = false
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// sweep ends queued tasks whose context or deadline is over. A queue of more
+// than 16,384 tasks is looked through in turns.
+func (x *Executor) sweep() {
+	for _, t := range x.expired(many) {
+		x.concludeExpired(t)
+	}
+}
+
+func (x *Executor) concludeExpired(t *record) {
+	cause := t.expired()
+	x.conclude(t, givenUp(cause), cause)
+	x.settle(t)
+}
+
+func (x *Executor) expired(most int) (found []*record) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	t := x.cursor
+	if t == nil {
+		t = x.queue.head()
+	}
+	for ; t != nil && most > 0; most-- {
+		next := x.queue.after(t)
+		if t.expired() != nil {
+			x.takeLocked(t)
+			found = append(found, t)
+		}
+		t = next
+	}
+	x.cursor = t
+	return found
+}
+
+// abandon gives up on the tasks whose call has not returned for a while after
+// their context ended.
+func (x *Executor) abandon() {
+	for _, t := range x.hung(looks) {
+		x.giveUpOn(t)
+		x.settle(t)
+	}
+}
+
+// hung returns the tasks that have been overdue for more than that many looks, and leaves
+// their workers behind. Not more of these are replaced than there are workers, so
+// that calls which never return cannot fill the memory: from then on the
+// executor has fewer, until some come back.
+func (x *Executor) hung(most uint8) (lost []*record) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for t := range x.tasksLocked() {
+		switch {
+		case !t.overdue():
+			t.late = 0
+			continue
+		case t.late < most:
+			t.late++
+			continue
+		}
+		lost = append(lost, t)
+		if w := t.by; w != nil && !w.lost {
+			x.loseLocked(w)
+		}
+	}
+	x.wakeLocked()
+	return lost
+}
+
+// loseLocked leaves w behind.
+func (x *Executor) loseLocked(w *worker) {
+	w.lost = true
+	delete(x.workers, w)
+	x.freeLocked(w)
+	switch x.left++; {
+	case x.phase == closing:
+	case x.left > x.config.Workers:
+		x.missing++
+	default:
+		x.hireLocked()
+	}
+	x.overLocked()
+}
+
+// goneLocked is for a worker that was left behind and has come back.
+func (x *Executor) goneLocked() {
+	x.left--
+	if x.missing > 0 {
+		x.missing--
+		if x.phase != closing {
+			x.hireLocked()
+		}
+		x.overLocked()
+	}
+}
+
+// overdue reports whether a task that is worked on should have returned.
+func (t *record) overdue() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.scope.of != nil && !t.life.state.Terminal() && t.scope.Err() != nil
+}
+
+// giveUpOn gives back what the call of t holds, and ends the task in its place.
+func (x *Executor) giveUpOn(t *record) {
+	t.mu.Lock()
+	ctx, a := &t.scope, attempt{}
+	if t.course != nil {
+		a = t.course.attempt
+	}
+	t.mu.Unlock()
+	hung := &HungError{After: patience, Cause: context.Cause(ctx)}
+	if !x.conclude(t, givenUp(hung.Cause), hung) {
+		return
+	}
+	if a.admitted {
+		adaptive.Abandon(a.ctx)
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		a.ticket.Failure(hung)
+	} else {
+		a.ticket.Cancel() // it was this side that did not wait
+	}
+}
