@@ -1,98 +1,123 @@
-// Batch of flows: one flow for every user, many at the same time.
+// Batch of flows: a flow of several steps for every item, many at the same time.
 //
-// flow.Batch runs a flow for every item. Each instance has a User of its own:
-// what its nodes leave there is the item's result, and a retry would begin
-// with a fresh copy. The node inside has a limiter for the API; Propagate has
-// its refusals also slow down the batch, whose AIMD law counts instances: there
-// is no point in starting users whose calls would only queue.
+// flow.Batch runs a flow once for every ticket. Each instance works on a Ticket
+// of its own: Prep fills in its parameters, and what the steps leave there is
+// its result. A retry begins at the first step with a fresh copy, so that
+// nothing of the failed attempt is left over.
 //
 //	go run ./examples/batchofflows
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
 )
 
-// State is what the outer flow works on.
+const inbox = `The wheel stands still!
+What does a sack of flour cost?
+WIN A FREE MILL
+Your gate is stuck!`
+
+// State is what the flow around the batch works on.
 type State struct {
-	IDs   []int
-	Users []User
+	Inbox   string
+	Tickets []Ticket
 }
 
-// User is what one instance works on.
-type User struct {
-	ID    int
-	Posts []string
-	Score int
+// Ticket is what one instance works on: its parameters and its result in one.
+type Ticket struct {
+	Text  string
+	Steps []string
+	Reply string
 }
 
-// fetch stands for a call of an API, which refuses the third one.
-func fetch() func(context.Context, string) (string, error) {
-	var calls atomic.Int64
-	return func(_ context.Context, post string) (string, error) {
-		if calls.Add(1) == 3 {
-			return "", &adaptive.RateLimitHit{RetryAfter: 50 * time.Millisecond}
-		}
-		return post + " text", nil
+// Clone is there because Ticket has a slice: an assignment would share it.
+func (t Ticket) Clone() Ticket {
+	t.Steps = slices.Clone(t.Steps)
+	return t
+}
+
+const (
+	urgent node.Action = "urgent"
+	spam   node.Action = "spam"
+)
+
+// classify stands for a call of a model, as the other steps do.
+func classify(_ context.Context, t *Ticket) (node.Action, error) {
+	t.Steps = append(t.Steps, "classify")
+	switch {
+	case strings.HasSuffix(t.Text, "!"):
+		return urgent, nil
+	case t.Text == strings.ToUpper(t.Text):
+		return spam, nil
+	default:
+		return node.Next, nil
 	}
 }
 
-// names lists the posts of one user.
-func names(_ context.Context, u *User) (iter.Seq2[string, error], error) {
-	return func(yield func(string, error) bool) {
-		for i := range u.ID {
-			if !yield(fmt.Sprintf("user %d post %d", u.ID, i), nil) {
-				return
-			}
-		}
-	}, nil
+// helpers calls somebody, and the first time nobody answers.
+type helpers struct{ calls atomic.Int64 }
+
+func (h *helpers) call(_ context.Context, t *Ticket) error {
+	t.Steps = append(t.Steps, "call")
+	if h.calls.Add(1) == 1 {
+		return errors.New("nobody answers")
+	}
+	return nil
+}
+
+func answer(_ context.Context, t *Ticket) error {
+	t.Steps = append(t.Steps, "answer")
+	t.Reply = "About: " + t.Text
+	return nil
 }
 
 func main() {
-	posts := node.BatchFunc("posts", names, fetch(),
-		func(_ context.Context, u *User, r *node.Report[string, string]) (node.Action, error) {
-			u.Posts = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(4).WithLaw(adaptive.AIMD{Initial: 8, Max: 16}).Propagate()
-	score := node.Do("score", func(_ context.Context, u *User) error {
-		u.Score = 10 * len(u.Posts)
-		return nil
-	})
+	classifying, calling, answering := node.Func("classify", classify), node.Do("call", new(helpers).call), node.Do("answer", answer)
+	ticket := flow.New("ticket", classifying).Then(answering).
+		On(classifying, urgent, calling).On(calling, node.Next, answering).
+		End(classifying, spam)
 
-	users := flow.Batch("users",
-		func(_ context.Context, s *State) (iter.Seq2[User, error], error) {
-			return func(yield func(User, error) bool) {
-				for _, id := range s.IDs {
-					if !yield(User{ID: id}, nil) {
+	tickets := flow.Batch("tickets",
+		func(_ context.Context, s *State) (iter.Seq2[Ticket, error], error) {
+			return func(yield func(Ticket, error) bool) {
+				for line := range strings.SplitSeq(s.Inbox, "\n") {
+					if !yield(Ticket{Text: line}, nil) {
 						return
 					}
 				}
 			}, nil
 		},
-		flow.New("user", posts).Then(score),
-		func(_ context.Context, s *State, r *node.Report[User, User]) (node.Action, error) {
-			s.Users = r.Values()
+		ticket,
+		func(_ context.Context, s *State, r *node.Report[Ticket, Ticket]) (node.Action, error) {
+			s.Tickets = r.Values() // in the order of the inbox
 			return node.Next, r.Err()
-		}).WithParallel(10).WithLaw(adaptive.AIMD{Initial: 8, Max: 10})
+		}).
+		WithParallel(3).                                   // instances at a time
+		WithLimits(throttle.Limits{Concurrency: 2}).       // of which so many may run: limits count instances here
+		WithRetry(retry.Policy{Initial: time.Millisecond}) // of the whole instance
 
-	s := &State{IDs: []int{1, 2, 3, 4}}
-	report, err := flow.Run(context.Background(), users, s)
+	s := &State{Inbox: inbox}
+	report, err := flow.Run(context.Background(), tickets, s)
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	for _, u := range s.Users {
-		fmt.Println("user", u.ID, "score", u.Score, u.Posts[u.ID-1])
+	for _, t := range s.Tickets {
+		fmt.Printf("%q %s %q\n", t.Text, t.Steps, t.Reply)
 	}
-	fmt.Println("API:", report.Limiters["posts"].Hits, "refusal,", report.Limiters["posts"].Cuts, "cut")
-	fmt.Println("users:", report.Limiters["users"].Cuts, "cut,", report.Nodes["users"].Done, "done,", report.Nodes["users"].Failed, "failed")
+	n := report.Nodes["tickets"]
+	fmt.Println(n.Done, "done,", n.Retries, "retry,", report.Steps, "steps in all")
 }

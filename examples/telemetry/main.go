@@ -1,9 +1,9 @@
-// Telemetry: the requests of a client as OpenTelemetry metrics.
+// Telemetry: a flow as an OpenTelemetry trace, and as metrics.
 //
-// The program sends 50 chats to a provider on the loopback, which refuses two
-// of them once, and prints what the SDK of OpenTelemetry has collected. A real
-// program has an exporter where this one has a ManualReader; all else stays as
-// it is.
+// The program puts six questions to a provider on the loopback, which refuses
+// one of them once, and prints the trace that the SDK of OpenTelemetry has
+// collected as a tree, and the metrics as a table. A real program has exporters where this
+// one has an InMemoryExporter and a ManualReader; all else stays as it is.
 //
 //	go run ./examples/telemetry
 package main
@@ -13,17 +13,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
 
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/telemetry"
@@ -31,8 +37,8 @@ import (
 )
 
 const (
-	chats = 50
-	chat  = `{"model":"gpt-4o-mini","messages":[{"role":"user","content":"What is a headrace?"}]}`
+	questions = 6
+	chat      = `{"model":"gpt-4o-mini","messages":[{"role":"user","content":"What is a headrace?"}]}`
 )
 
 func main() {
@@ -43,30 +49,33 @@ func main() {
 }
 
 func run(ctx context.Context, out io.Writer) (err error) {
-	reader := metric.NewManualReader()
-	provider := metric.NewMeterProvider(metric.WithReader(reader))
-	defer func() { err = errors.Join(err, provider.Shutdown(ctx)) }()
+	reader, exporter := metric.NewManualReader(), tracetest.NewInMemoryExporter()
+	meters := metric.NewMeterProvider(metric.WithReader(reader))
+	tracers := trace.NewTracerProvider(trace.WithSyncer(exporter))
+	defer func() { err = errors.Join(err, meters.Shutdown(ctx), tracers.Shutdown(ctx)) }()
 
-	observer, err := telemetry.New(telemetry.Config{MeterProvider: provider})
+	observer, err := telemetry.New(telemetry.Config{
+		MeterProvider: meters, TracerProvider: tracers, Spans: telemetry.Spans{Items: true, Attempts: true},
+	})
 	if err != nil {
 		return err
 	}
-	server, err := refusing(20, 40)
+	server, err := refusing(3)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	client, err := newClient(observer)
+	client, err := newClient(otelhttp.WithMeterProvider(meters), otelhttp.WithTracerProvider(tracers))
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 
-	for range chats {
-		if err := send(ctx, client, server.URL()+"/v1/chat/completions"); err != nil {
-			return err
-		}
+	f := newFlow(func(ctx context.Context) error { return send(ctx, client, server.URL()+"/v1/chat/completions") })
+	if _, err := flow.Run(ctx, f, &state{}, flow.WithObserver(observer)); err != nil {
+		return err
 	}
+	printTree(out, exporter.GetSpans())
 	var collected metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &collected); err != nil {
 		return err
@@ -74,20 +83,44 @@ func run(ctx context.Context, out io.Writer) (err error) {
 	return printTable(out, collected)
 }
 
-// newClient has one observer for the client and for the limiters.
-func newClient(observer *telemetry.Observer) (*httpclient.Client, error) {
+type state struct{ answered int }
+
+// newFlow asks the questions one after the other, and counts the answers.
+func newFlow(ask func(context.Context) error) *flow.Flow[*state] {
+	asking := node.BatchFunc("ask",
+		func(context.Context, *state) (iter.Seq2[int, error], error) {
+			return node.Slice(make([]int, questions)), nil
+		},
+		func(ctx context.Context, _ int) (int, error) { return 1, ask(ctx) },
+		func(_ context.Context, s *state, r *node.Report[int, int]) (node.Action, error) {
+			s.answered = len(r.Values())
+			return node.Next, r.Err()
+		})
+	counting := node.Do("count", func(_ context.Context, s *state) error {
+		if s.answered != questions {
+			return fmt.Errorf("%d of %d questions were answered", s.answered, questions)
+		}
+		return nil
+	})
+	return flow.New("interview", asking).Then(counting)
+}
+
+// newClient has otelhttp last, so that each attempt on the wire is a span.
+func newClient(opts ...otelhttp.Option) (*httpclient.Client, error) {
 	limits, err := registry.New(registry.Config{
 		Default: registry.Spec{Limits: throttle.Limits{Concurrency: 8}, Law: registry.Fixed},
-	}, registry.WithObserver(observer))
+	})
 	if err != nil {
 		return nil, err
 	}
 	return httpclient.New(httpclient.Config{
-		Service:  "openai",
-		Observer: observer,
-		Wrap: []func(http.RoundTripper) http.RoundTripper{func(next http.RoundTripper) http.RoundTripper {
-			return headrace.Transport(next, "", headrace.WithRegistry(limits))
-		}},
+		Service: "openai",
+		Wrap: []func(http.RoundTripper) http.RoundTripper{
+			func(next http.RoundTripper) http.RoundTripper {
+				return headrace.Transport(next, "", headrace.WithRegistry(limits))
+			},
+			func(next http.RoundTripper) http.RoundTripper { return otelhttp.NewTransport(next, opts...) },
+		},
 	})
 }
 

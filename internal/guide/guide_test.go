@@ -1,0 +1,124 @@
+package guide
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// root is the repository, seen from this folder.
+const root = "../.."
+
+// pages are the guides by their names, and the README, whose code is kept true
+// by tests of its own.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	names, err := filepath.Glob(root + "/docs/*.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	all := map[string]string{}
+	for _, name := range append(names, root+"/README.md") {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		all[strings.TrimPrefix(filepath.ToSlash(name), root+"/")] = string(text)
+	}
+	return all
+}
+
+func TestTheCodeOfTheGuidesIsTested(t *testing.T) {
+	for page, text := range pages(t) {
+		for _, b := range blocks(text) {
+			if b.from == "" {
+				assert.False(t, b.lang == "go" && page != "README.md",
+					"%s:%d: no line <!-- from: FILE --> before the block says which tested file it is a piece of", page, b.line)
+				continue
+			}
+			source, err := os.ReadFile(filepath.Join(root, b.from))
+			if assert.NoError(t, err, "%s:%d", page, b.line) {
+				assert.NoError(t, quoted(strings.Split(string(source), "\n"), b.lines), "%s:%d is not %s any more", page, b.line, b.from)
+			}
+		}
+	}
+}
+
+func TestProgramsToRunAreThere(t *testing.T) {
+	command := regexp.MustCompile(`(?:cd (\S+) && )?go run (\./[\w./-]+|\.)`)
+	seen := 0
+	for page, text := range pages(t) {
+		for _, found := range command.FindAllStringSubmatch(text, -1) {
+			if found[1] == "" && found[2] == "." {
+				continue // goes on in a folder that was named before
+			}
+			seen++
+			assert.FileExists(t, filepath.Join(root, found[1], found[2], "main.go"), "%s says %q", page, found[0])
+		}
+	}
+	assert.GreaterOrEqual(t, seen, 11)
+}
+
+func TestEveryExampleIsInTheIndex(t *testing.T) {
+	index := pages(t)["docs/README.md"]
+	programs, err := filepath.Glob(root + "/examples/*/main.go")
+	require.NoError(t, err)
+	for _, program := range programs {
+		folder := filepath.Base(filepath.Dir(program))
+		assert.True(t, strings.Contains(index, "(../examples/"+folder+")"), "docs/README.md does not lead to examples/%s", folder)
+	}
+	for page := range pages(t) {
+		if name := path.Base(page); name != "README.md" {
+			assert.True(t, strings.Contains(index, "("+name), "docs/README.md does not lead to %s", name)
+		}
+	}
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]*?)(?:#([^)\s]*))?\)`)
+	all := pages(t)
+	for page, text := range all {
+		for _, found := range link.FindAllStringSubmatch(prose(text), -1) {
+			to, anchor := found[1], found[2]
+			if strings.Contains(to, ":") {
+				continue // of another site
+			}
+			target := page
+			if to != "" {
+				target = path.Join(path.Dir(page), to)
+				_, err := os.Stat(filepath.Join(root, target))
+				assert.NoError(t, err, "%s: %s", page, found[0])
+			}
+			if other, ok := all[target]; ok && anchor != "" {
+				assert.Contains(t, anchors(other), anchor, "%s: %s", page, found[0])
+			}
+		}
+	}
+}
+
+// anchors are the names that GitHub gives to the headings of a page.
+func anchors(page string) (all []string) {
+	for line := range strings.Lines(prose(page)) {
+		if heading, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " "); ok && line[0] == '#' {
+			all = append(all, strings.Map(func(r rune) rune {
+				switch {
+				case r == ' ':
+					return '-'
+				case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r):
+					return unicode.ToLower(r)
+				default:
+					return -1
+				}
+			}, strings.TrimSpace(heading)))
+		}
+	}
+	return all
+}
+
+func TestAnchors(t *testing.T) {
+	require.Equal(t, []string{"when-its-done-is-it", "b"}, anchors("# When it's done, is it?\n\ntext # no\n```sh\n# no\n```\n## B\n"))
+}
