@@ -1,0 +1,64 @@
+package console
+
+import "fmt"
+
+// Mode is how progress is shown. It is a [flag.Value] by way of flag.TextVar.
+type Mode uint8
+
+// The modes.
+const (
+	// Auto, the default, is TTY on a terminal, else Plain. It is Plain as well
+	// where CI is set in the environment (and neither "false" nor "0"), where TERM is
+	// "dumb" or not set, and on a Windows console that knows no escape sequences.
+	Auto Mode = iota
+	// TTY redraws a few lines in place, at most ten times a second.
+	TTY
+	// Plain prints lines without escape sequences, for logs: see WithInterval.
+	Plain
+	// JSON prints a snapshot a line: see docs/console.md.
+	JSON
+	// Off shows nothing.
+	Off
+)
+
+var modeNames = [...]string{Auto: "auto", TTY: "tty", Plain: "plain", JSON: "json", Off: "off"}
+
+// String returns auto, tty, plain, json or off.
+func (m Mode) String() string {
+	if int(m) < len(modeNames) {
+		return modeNames[m]
+	}
+	return fmt.Sprintf("Mode(%d)", uint8(m))
+}
+
+// ParseMode is the inverse of String.
+func ParseMode(s string) (Mode, error) {
+	for m, name := range modeNames {
+		if s == name {
+			return Mode(m), nil
+		}
+	}
+	return Auto, &ModeError{Text: s}
+}
+
+// ModeError is a text that names no mode.
+type ModeError struct{ Text string }
+
+// Error lists the modes.
+func (e *ModeError) Error() string {
+	return fmt.Sprintf("console: %q is no mode: use auto, tty, plain, json or off", e.Text)
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (m Mode) MarshalText() ([]byte, error) {
+	if int(m) >= len(modeNames) {
+		return nil, &ModeError{Text: m.String()}
+	}
+	return []byte(m.String()), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (m *Mode) UnmarshalText(text []byte) (err error) {
+	*m, err = ParseMode(string(text))
+	return err
+}
