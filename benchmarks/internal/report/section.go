@@ -58,6 +58,11 @@ func Sections() []Section {
 			Text: "10,000 items that do nothing, sixteen at once, without limits, results in order.",
 		},
 		{
+			Title: "Executor", Op: "Executor", Unit: "ns/item", Reference: "channel-pool", Extra: []string{"B/item", "allocs/item"},
+			Text: "10,000 calls that do nothing, handed in one by one to sixteen workers behind a queue of 1,000, and then waited for. " +
+				"channel-pool is the worker pool that people write by hand: a channel of jobs, and a channel for each result.",
+		},
+		{
 			Title: "Guarded batch", Op: "BatchGuarded", Unit: "ns/item", Reference: "failsafe-go", Extra: []string{"B/item", "allocs/item"},
 			Text: "The same with limits that never bind and retries: headrace with a window, a law and a retry policy; failsafe-go with retry and bulkhead " +
 				"in an errgroup, failsafe-go-limited with a rate limiter too.",

@@ -129,6 +129,7 @@ func Targets() []Target {
 		{Claim: "memory for an item of a batch", Figure: Key{"Batch", "headrace", "B/item"}, Most: 64},
 		{Claim: "allocations for an item of a batch", Figure: Key{"Batch", "headrace", "allocs/item"}, Most: 1},
 		ratio("an item with limiter, law and retry, beside retry and bulkhead", "BatchGuarded", "headrace", "ns/item", "failsafe-go", 0.75),
+		ratio("a call through an executor, beside a worker pool of channels", "Executor", "headrace", "ns/item", "channel-pool", 2),
 		{
 			Claim:  "peak resident memory of 1,000,000 streamed items",
 			Figure: Key{"Stream", "headrace", "peak-MB"}, Most: 32, Always: true,

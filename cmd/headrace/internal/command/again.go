@@ -1,0 +1,48 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+)
+
+// again is the command line that goes on, as a shell reads it: without --fresh, and
+// without what may be secret in a --header.
+func again(args []string) []string {
+	var words []string
+	for i := 0; i < len(args); i++ {
+		name, value, given := strings.Cut(args[i], "=")
+		switch {
+		case name == "--fresh" || name == "--no-fresh":
+		case name == "--header" && given:
+			words = append(words, "--header="+quoted(withoutSecret(value)))
+		case name == "--header" && i+1 < len(args):
+			i++
+			words = append(words, name, quoted(withoutSecret(args[i])))
+		default:
+			words = append(words, quoted(args[i]))
+		}
+	}
+	return words
+}
+
+func withoutSecret(header string) string {
+	switch name, _, ok := strings.Cut(header, ":"); {
+	case !ok:
+		return "..."
+	case settings.Secretive(name):
+		return name + ": ..."
+	}
+	return header
+}
+
+// quoted is word as a shell takes it for one.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=./:,@+%", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

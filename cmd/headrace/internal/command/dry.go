@@ -1,0 +1,68 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/run"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/throttle"
+)
+
+// dry tells what a run would come to, and sends nothing.
+func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
+	scan, err := j.Scan(ctx)
+	if err != nil {
+		return err
+	}
+	if scan == nil {
+		return &run.UsageError{Err: fmt.Errorf("--dry-run: %s can be read only once: name a file", j.Requests)}
+	}
+	good := scan.Lines - scan.Bad
+	fmt.Fprintf(p.Stdout, "requests:  %d, and %d that cannot be sent\n", good, scan.Bad)
+	if len(scan.Models) > 0 {
+		fmt.Fprintf(p.Stdout, "models:    %s\n", strings.Join(scan.Models, ", "))
+	}
+	fmt.Fprintf(p.Stdout, "tokens:    %d, of them %d in the prompts (estimated)\n", scan.Cost.Tokens, scan.Cost.Input)
+	fmt.Fprintf(p.Stdout, "to:        %s\n", j.Base.Redacted())
+	limits := j.Spec.Limits
+	if j.Spec.Preset != "" {
+		row, err := presets.Lookup(string(j.Spec.Preset))
+		if err != nil {
+			return &run.UsageError{Err: err}
+		}
+		fmt.Fprintf(p.Stdout, "preset:    %s, of %s\n", row.ID, row.Date())
+		limits.Windows = append(limits.Windows, row.Limits.Windows...)
+	}
+	if len(limits.Windows) > 0 {
+		fmt.Fprintf(p.Stdout, "limits:    %s\n", limits)
+	}
+	took, by := longest(limits, scan.Cost)
+	if took == 0 {
+		fmt.Fprintln(p.Stdout, "time:      not known: no limit per time is given (--preset, --rpm, --limit)")
+	} else {
+		fmt.Fprintf(p.Stdout, "time:      at least %s, because of %s\n", took.Round(time.Second), by)
+	}
+	fmt.Fprintf(p.Stdout, "results:   %s\n", j.Out)
+	if scan.Bad > 0 {
+		return errFailed
+	}
+	return nil
+}
+
+// longest is how long cost takes at the limits, and which of them it is.
+func longest(l throttle.Limits, cost throttle.Cost) (took time.Duration, by throttle.Window) {
+	for _, w := range l.Windows {
+		n := cost.Of(w.Unit())
+		if n <= w.Max() {
+			continue
+		}
+		d := time.Duration(float64(n) / w.Rate() * float64(time.Second))
+		if d > took {
+			took, by = d, w
+		}
+	}
+	return took, by
+}

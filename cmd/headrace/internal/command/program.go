@@ -1,0 +1,139 @@
+// Package command is the command line: what can be given, and how it ends.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/run"
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+)
+
+// The exit statuses.
+const (
+	OK        = 0
+	Failed    = 1
+	Usage     = 2
+	Interrupt = 130
+)
+
+// Program is one process.
+type Program struct {
+	Args           []string
+	Getenv         func(string) string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+
+	mu     sync.Mutex    // guards everything below
+	resume string        // the command that goes on; empty: nothing is under way
+	grace  func() string // what is waited for
+}
+
+// commands are what can be called.
+type commands struct {
+	Config kong.ConfigFlag `placeholder:"FILE" env:"HEADRACE_CONFIG" help:"Take flags from a YAML file: names without the dashes."`
+
+	Run        runCommand        `cmd:"" help:"Do a file of requests at full legal speed."`
+	Demo       demoCommand       `cmd:"" help:"Show a run against a provider on this machine, without a key."`
+	Provider   providerCommand   `cmd:"" help:"Be a provider for tests, with limits that nobody sees."`
+	Presets    presetsCommand    `cmd:"" help:"Show what is known of the limits of providers."`
+	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in a shell."`
+	Version    versionCommand    `cmd:"" help:"Print the version."`
+}
+
+const description = `headrace does a file of requests to a rate-limited API, as fast as the provider allows: it finds the limit, waits where it is refused, and goes on where it was stopped.
+
+Every flag can be given in the environment too (HEADRACE_RPM for --rpm), or in the file of --config. The command line goes before the environment, that before the file, and the file before what a preset says.`
+
+const exits = `Exit status:
+  0    all is done
+  1    some requests failed, or the run had to stop
+  2    something is wrong with the command or its files; nothing was sent
+  130  interrupted by Ctrl-C; the same command goes on`
+
+// exited is how kong asks to end, after --help.
+type exited int
+
+// Main parses, runs, and returns the exit status.
+func (p *Program) Main(ctx context.Context) (status int) {
+	defer func() {
+		if code, ok := recover().(exited); ok {
+			status = int(code)
+		}
+	}()
+	var c commands
+	parser, err := kong.New(&c,
+		kong.Name("headrace"), kong.Description(description+"\n\n"+exits), kong.Writers(p.Stdout, p.Stderr), kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80, NoExpandSubcommands: true}),
+		kong.DefaultEnvars("HEADRACE"), kong.ValueFormatter(func(v *kong.Value) string { return v.Help }), kong.Configuration(p.loadYAML), kong.ShortUsageOnError(),
+		kong.ExplicitGroups([]kong.Group{
+			{Key: "files", Title: "Files:"},
+			{Key: "provider", Title: "Provider:"},
+			{Key: "limits", Title: "Limits (hard caps; within them the pace is found):"},
+			{Key: "failures", Title: "Failures:"},
+			{Key: "display", Title: "Display:"},
+		}),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p),
+	)
+	if err != nil {
+		fmt.Fprintln(p.Stderr, "headrace:", err)
+		return Usage
+	}
+	args := p.Args
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return p.fail(&run.UsageError{Err: fmt.Errorf("%w (headrace --help tells more)", err)})
+	}
+	return p.fail(parsed.Run())
+}
+
+// fail says what went wrong, and returns the exit status.
+func (p *Program) fail(err error) int {
+	switch {
+	case err == nil:
+		return OK
+	case errors.Is(err, errFailed):
+		return Failed
+	}
+	status := Failed
+	if errors.As(err, new(*run.UsageError)) || errors.As(err, new(*settings.Error)) {
+		status = Usage
+	}
+	if errors.Is(err, run.ErrInterrupted) {
+		return Interrupt
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintln(p.Stderr, "headrace:", line)
+	}
+	return status
+}
+
+// errFailed ends a run that has said all there is to say.
+var errFailed = errors.New("failed")
+
+// Interrupted is called at the first Ctrl-C.
+func (p *Program) Interrupted() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.grace != nil {
+		fmt.Fprintln(p.Stderr, p.grace())
+	}
+}
+
+// Abandoned is called at the second, before the process ends.
+func (p *Program) Abandoned() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.resume != "" {
+		fmt.Fprintln(p.Stderr, p.resume)
+	}
+}

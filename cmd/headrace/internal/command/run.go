@@ -1,0 +1,235 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/display"
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/cmd/headrace/internal/run"
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+)
+
+type runCommand struct {
+	settings.Flags `embed:""`
+}
+
+// Help is what --help says behind the list of flags.
+func (*runCommand) Help() string {
+	return `Each line is a request of OpenAI's Batch form, or of Anthropic's with --format anthropic. Results and failures are written as they finish, each once, however often the process is stopped or killed; running the same command again goes on.
+
+Examples:
+  headrace run requests.jsonl
+  headrace run requests.jsonl --preset openai/tier1
+  headrace run requests.jsonl --base-url http://localhost:8000/v1
+  headrace run requests.jsonl --limit "50/s, 200k tokens/min"
+  headrace run requests.jsonl --retry-failed
+  headrace run requests.jsonl --dry-run --preset openai/tier1
+  zcat all.jsonl.gz | headrace run - --out - | jq .custom_id
+
+` + exits
+}
+
+// Run is called by kong.
+func (c *runCommand) Run(ctx context.Context, p *Program) error {
+	s, err := settings.Resolve(c.Flags, p.Getenv)
+	if err != nil {
+		return err
+	}
+	if err := writable(s.Report); err != nil {
+		return err
+	}
+	shown := display.New(s.Progress, p.Stderr)
+	defer func() { _ = shown.Close() }()
+	j := &run.Job{
+		Run: s, Stdin: p.Stdin, Stdout: p.Stdout, Display: shown, Log: logger(s, shown.Writer()), Agent: "headrace/" + version(),
+	}
+	if s.DryRun {
+		return c.dry(ctx, p, j)
+	}
+	p.begin(s, true)
+	scan, err := j.Scan(ctx)
+	if err != nil {
+		return p.interrupted(err, s)
+	}
+	if scan != nil {
+		fmt.Fprintf(shown.Writer(), "%s to %s\n", plural(scan.Lines, "request"), s.Base.Host)
+	}
+	outcome, err := j.Do(ctx)
+	return p.close(shown.Writer(), s, outcome, err)
+}
+
+// writable looks whether a report can be written, before hours of work.
+func writable(path string) error {
+	if path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the user names it, for whoever may read the folder
+	if err != nil {
+		return &run.UsageError{Err: fmt.Errorf("the report cannot be written: %w", err)}
+	}
+	return f.Close()
+}
+
+func logger(s *settings.Run, to io.Writer) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(s.LogLevel)) // kong has checked it
+	options := &slog.HandlerOptions{Level: level}
+	if s.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
+}
+
+// begin notes what to say when a signal comes.
+func (p *Program) begin(s *settings.Run, scanning bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resume = p.goOn(s)
+	if scanning {
+		p.grace = func() string {
+			return fmt.Sprintf("headrace: stopping; calls in flight may finish for %s, Ctrl-C again does not wait", s.Grace)
+		}
+	}
+}
+
+// interrupted says how to go on after a signal.
+func (p *Program) interrupted(err error, s *settings.Run) error {
+	if errors.Is(err, run.ErrInterrupted) {
+		fmt.Fprintln(p.Stderr, p.goOn(s))
+	}
+	return err
+}
+
+// close tells the outcome and returns how the process ends.
+func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error) error {
+	if errors.As(err, new(*run.UsageError)) {
+		return err
+	}
+	fmt.Fprintln(to, summary(o))
+	if reportErr := writeReport(s, o, err); reportErr != nil {
+		err = errors.Join(err, reportErr)
+	}
+	left := o.Waiting > 0 || err != nil
+	if o.Done+o.Resumed > 0 && s.Out != "-" {
+		fmt.Fprintln(to, "results:  "+s.Out)
+	}
+	if o.Failed > 0 {
+		fmt.Fprintln(to, "failures: "+s.Errors)
+	}
+	if why := o.WhyWaiting(); why != nil && err == nil {
+		fmt.Fprintf(to, "%s left, for example because of this: %v\n", plural(o.Waiting, "request"), why)
+	}
+	if err != nil && !errors.Is(err, run.ErrInterrupted) {
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			fmt.Fprintln(to, "headrace:", line)
+		}
+	}
+	switch {
+	case left:
+		fmt.Fprintln(to, p.goOn(s))
+	case o.Failed > 0 && s.Journal != "":
+		fmt.Fprintln(to, "--retry-failed tries the failures again")
+	}
+	switch {
+	case errors.Is(err, run.ErrInterrupted):
+		return err
+	case left || o.Failed > 0 || o.Changed > 0:
+		return errFailed
+	}
+	return nil
+}
+
+func summary(o *run.Outcome) string {
+	parts := []string{fmt.Sprintf("%d done", o.Done)}
+	if o.Resumed > 0 {
+		parts = append(parts, fmt.Sprintf("%d done before", o.Resumed))
+	}
+	parts = append(parts, fmt.Sprintf("%d failed", o.Failed))
+	if o.Waiting > 0 {
+		parts = append(parts, fmt.Sprintf("%d left", o.Waiting))
+	}
+	text := fmt.Sprintf("%s: %s, in %s", plural(o.Total, "request"), strings.Join(parts, ", "), o.Elapsed.Round(time.Second/10))
+	if s := o.Elapsed.Seconds(); o.Done > 0 && s >= 1 {
+		text += fmt.Sprintf(" (%.1f/s)", float64(o.Done)/s)
+	}
+	return text
+}
+
+func plural(n int64, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// goOn is the command that goes on.
+func (p *Program) goOn(s *settings.Run) string {
+	if s.Journal == "" {
+		return "nothing was recorded: running it again begins anew (--journal FILE records)"
+	}
+	text := "go on with: headrace " + strings.Join(again(p.Args), " ")
+	if s.Requests == requests.Stdin {
+		text += "   (with the same requests on standard input)"
+	}
+	return text
+}
+
+type report struct {
+	Version  string           `json:"version"`
+	Requests string           `json:"requests"`
+	Results  string           `json:"results"`
+	Failures string           `json:"failures"`
+	Journal  string           `json:"journal,omitempty"`
+	BaseURL  string           `json:"base_url"`
+	Counts   map[string]int64 `json:"counts"`
+	Elapsed  float64          `json:"elapsed_s"`
+	Rate     float64          `json:"rate"` // done per second
+	Stopped  string           `json:"stopped,omitempty"`
+	Reason   string           `json:"reason,omitempty"`
+	Run      json.RawMessage  `json:"run,omitempty"`
+}
+
+func writeReport(s *settings.Run, o *run.Outcome, err error) error {
+	if s.Report == "" {
+		return nil
+	}
+	r := report{
+		Version: version(), Requests: s.Requests, Results: s.Out, Failures: s.Errors, Journal: s.Journal, BaseURL: s.Base.Redacted(),
+		Counts: map[string]int64{
+			"total": o.Total, "done": o.Done, "resumed": o.Resumed, "failed": o.Failed, "left": o.Waiting, "changed": o.Changed,
+		},
+		Elapsed: o.Elapsed.Seconds(),
+	}
+	if r.Elapsed > 0 {
+		r.Rate = float64(o.Done) / r.Elapsed
+	}
+	if err != nil {
+		r.Stopped = err.Error()
+	}
+	if stop := (*run.StopError)(nil); errors.As(err, &stop) {
+		r.Reason = string(stop.Reason)
+	}
+	if o.Flow != nil {
+		text, encodeErr := json.Marshal(o.Flow)
+		if encodeErr != nil {
+			return encodeErr
+		}
+		r.Run = text
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.Report, append(text, '\n'), 0o644); err != nil { //nolint:gosec // for whoever may read the folder
+		return fmt.Errorf("the report cannot be written: %w", err)
+	}
+	return nil
+}

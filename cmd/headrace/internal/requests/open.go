@@ -1,0 +1,56 @@
+package requests
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Stdin is the path of standard input.
+const Stdin = "-"
+
+// Open opens a file of requests, one that is packed by gzip if its name ends in .gz, or
+// standard input for "-".
+func Open(path string, stdin io.Reader) (io.ReadCloser, error) {
+	if path == Stdin {
+		return io.NopCloser(stdin), nil
+	}
+	file, err := os.Open(path) //nolint:gosec // the user names it
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		_ = file.Close()
+		return nil, fmt.Errorf("%s is a folder: name a file, or - for standard input", path)
+	}
+	if !strings.HasSuffix(path, ".gz") {
+		return file, nil
+	}
+	unpacked, err := gzip.NewReader(bufio.NewReader(file))
+	if err != nil {
+		_ = file.Close()
+		return nil, fmt.Errorf("%s ends in .gz and is not packed by gzip: %w", path, err)
+	}
+	return &packed{unpacked, file}, nil
+}
+
+// Rereadable reports whether the file at path can be read twice, as a scan needs it.
+func Rereadable(path string) bool {
+	if path == Stdin {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+type packed struct {
+	*gzip.Reader
+
+	file *os.File
+}
+
+func (p *packed) Close() error { return errors.Join(p.Reader.Close(), p.file.Close()) }

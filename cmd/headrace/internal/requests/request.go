@@ -1,0 +1,130 @@
+// Package requests reads files of requests: a line of JSON for each, in the form
+// of OpenAI's Batch input or of Anthropic's Message Batches.
+package requests
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Format is what a line looks like.
+type Format string
+
+// The formats.
+const (
+	OpenAI    Format = "openai"    // {"custom_id","method","url","body"}
+	Anthropic Format = "anthropic" // {"custom_id","params"}
+)
+
+// messages is where the params of Anthropic's form go.
+const messages = "/v1/messages"
+
+// Request is one line.
+type Request struct {
+	Line int64  // from 1
+	ID   string // its custom_id; of one that has none, a hash of the line
+	URL  string // below the base URL, or as a whole
+	Body string // JSON, as it stands in the line
+	Bad  string // why it cannot be sent; empty: it can
+
+	Alias string // what a journal knows it by, where that is not its ID
+}
+
+// Key is what a journal knows it by. No custom_id of a request that can be sent is like that of
+// a bad one.
+func (r *Request) Key() string {
+	switch {
+	case r.Alias != "":
+		return "!" + r.Alias
+	case r.Bad != "":
+		return "!" + r.ID + "-" + r.Hash()
+	}
+	return "=" + r.ID
+}
+
+// Hash tells requests of one custom_id apart that ask for different things.
+func (r *Request) Hash() string {
+	sum := sha256.Sum256([]byte(r.URL + "\n" + r.Body))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Model is what the body asks for; empty if it does not say.
+func (r *Request) Model() string {
+	var body struct {
+		Model string `json:"model"`
+	}
+	_ = json.Unmarshal([]byte(r.Body), &body) // it was read once already
+	return body.Model
+}
+
+// maxID is how long a custom_id may be, in bytes: it has to fit into a journal.
+const maxID = 512
+
+// parse reads one line. What is wrong with it is in Bad.
+func parse(text []byte, n int64, f Format) Request {
+	var line struct {
+		ID     *string         `json:"custom_id"`
+		Method *string         `json:"method"`
+		URL    string          `json:"url"`
+		Body   json.RawMessage `json:"body"`
+		Params json.RawMessage `json:"params"`
+	}
+	if err := json.Unmarshal(text, &line); err != nil {
+		return bad(text, n, "it is no request: %v", err)
+	}
+	if line.ID == nil || *line.ID == "" {
+		return bad(text, n, "custom_id is missing: results are found by it")
+	}
+	if len(*line.ID) > maxID {
+		return bad(text, n, "custom_id has %d bytes: the most is %d", len(*line.ID), maxID)
+	}
+	if f == Anthropic {
+		line.URL, line.Body = messages, line.Params
+	}
+	r := Request{Line: n, ID: *line.ID, URL: line.URL, Body: string(bytes.TrimSpace(line.Body))}
+	switch name := bodyName(f); {
+	case line.Method != nil && *line.Method != http.MethodPost:
+		r.Bad = fmt.Sprintf("method is %q: only POST can be sent", *line.Method)
+	case f == OpenAI && len(line.Body) == 0 && len(line.Params) > 0:
+		r.Bad = "body is missing, but params is there: use --format anthropic"
+	case r.URL == "":
+		r.Bad = `url is missing, such as "/v1/chat/completions"`
+	case !strings.HasPrefix(r.URL, "/") && !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://"):
+		r.Bad = fmt.Sprintf("url %q has to begin with / or https://", r.URL)
+	case r.Body == "" || r.Body == "null":
+		r.Bad = name + " is missing"
+	case r.Body[0] != '{':
+		r.Bad = name + " is no JSON object"
+	case streams(line.Body):
+		r.Bad = name + ` says "stream": true: a file of results has no use for a stream, leave it out`
+	}
+	return r
+}
+
+func bodyName(f Format) string {
+	if f == Anthropic {
+		return "params"
+	}
+	return "body"
+}
+
+func streams(body []byte) bool {
+	var asked struct {
+		Stream bool `json:"stream"`
+	}
+	return json.Unmarshal(body, &asked) == nil && asked.Stream
+}
+
+// bad is a line that is known by its text alone.
+func bad(text []byte, n int64, format string, args ...any) Request {
+	sum := sha256.Sum256(text)
+	return Request{Line: n, ID: badID + hex.EncodeToString(sum[:8]), Bad: fmt.Sprintf(format, args...)}
+}
+
+// badID begins the name of a line without a custom_id.
+const badID = "line-"

@@ -1,0 +1,167 @@
+package requests_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/presets/dialect"
+)
+
+// Repeated ids are found whatever part of them is in memory: the oracle is a map.
+func TestRepeatedIDs(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ids := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"}), 0, 60).Draw(t, "ids")
+		got, err := requests.Twice(ids, rapid.IntRange(1, 20).Draw(t, "most"))
+		require.NoError(t, err)
+		want, first := map[int64]int64{}, map[string]int64{}
+		for i, id := range ids {
+			if at, is := first[id]; is {
+				want[int64(i+1)] = at
+			} else {
+				first[id] = int64(i + 1)
+			}
+		}
+		require.Equal(t, want, got)
+	})
+}
+
+// drawn is a line of a file with what has to come of it.
+type drawn struct {
+	text string
+	id   string // empty: it is bad
+	skip bool
+}
+
+func drawLine(t *rapid.T) drawn {
+	id := rapid.StringMatching(`[a-d]{1,2}`).Draw(t, "id")
+	long := strings.Repeat("x", rapid.SampledFrom([]int{0, 3, 70_000}).Draw(t, "long"))
+	return rapid.SampledFrom([]drawn{
+		{text: `{"custom_id":"` + id + `","method":"POST","url":"/v1/x","body":{"n":"` + long + `"}}`, id: id},
+		{text: `{"custom_id":"` + id + `","url":"/v1/x","body": {} }  ` + "\r", id: id},
+		{text: "  \t\r", skip: true},
+		{text: "", skip: true},
+		{text: "{" + long},
+		{text: `[]`},
+		{text: `{"custom_id":7}`},
+		{text: `{"custom_id":"","url":"/v1/x","body":{}}`},
+		{text: `{"custom_id":"` + id + `","url":"v1/x","body":{}}`},
+		{text: `{"custom_id":"` + id + `","url":"/v1/x","body":[]}`},
+		{text: `{"custom_id":"` + id + `","url":"/v1/x","body":null}`},
+		{text: "\x00\xff" + long},
+	}).Draw(t, "line")
+}
+
+// Whatever a file holds: each line that is not empty comes once, with its number, good or bad, and the
+// scan and the reading agree.
+func TestReading(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		lines := rapid.SliceOfN(rapid.Custom(drawLine), 0, 12).Draw(t, "lines")
+		texts := make([]string, 0, len(lines))
+		for _, l := range lines {
+			texts = append(texts, l.text)
+		}
+		text := strings.Join(texts, "\n") + rapid.SampledFrom([]string{"", "\n"}).Draw(t, "end")
+		scan, err := requests.Of(context.Background(), strings.NewReader(text), requests.OpenAI, dialect.OpenAI)
+		require.NoError(t, err)
+
+		var got []requests.Request
+		for q, err := range scan.Mark(requests.Read(iotest.HalfReader(strings.NewReader(text)), requests.OpenAI)) {
+			require.NoError(t, err)
+			got = append(got, q)
+		}
+		seen, i, bad := map[string]bool{}, 0, int64(0)
+		keys := map[string]bool{}
+		for n, l := range lines {
+			if l.skip {
+				continue
+			}
+			require.Greater(t, len(got), i)
+			q := got[i]
+			i++
+			require.Equal(t, int64(n+1), q.Line)
+			require.Equal(t, l.id == "" || seen[l.id], q.Bad != "", "%q: %s", l.text, q.Bad)
+			if q.Bad != "" {
+				bad++
+			} else {
+				require.Equal(t, l.id, q.ID)
+				require.True(t, json.Valid([]byte(q.Body)))
+				require.False(t, keys[q.Key()])
+				keys[q.Key()] = true
+			}
+			seen[l.id] = true
+		}
+		require.Len(t, got, i)
+		require.Equal(t, int64(i), scan.Lines)
+		require.Equal(t, bad, scan.Bad)
+		require.True(t, slices.IsSortedFunc(scan.Problems, func(a, b requests.Problem) int { return int(a.Line - b.Line) }))
+	})
+}
+
+func TestABrokenFile(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	r := io.MultiReader(strings.NewReader(`{"custom_id":"a","url":"/v1/x","body":{}}`+"\n{"), iotest.ErrReader(broken))
+	n := 0
+	for q, err := range requests.Read(r, requests.OpenAI) {
+		if n++; n == 1 {
+			require.NoError(t, err)
+			assert.Equal(t, "a", q.ID)
+			continue
+		}
+		var ended *requests.Error
+		require.ErrorAs(t, err, &ended)
+		require.ErrorIs(t, err, broken)
+		assert.Equal(t, int64(2), ended.Line)
+	}
+	assert.Equal(t, 2, n)
+}
+
+func TestALineThatIsTooLong(t *testing.T) {
+	t.Parallel()
+	text := io.MultiReader(bytes.NewReader(bytes.Repeat([]byte("x"), 64<<20+5)), strings.NewReader("\n"+`{"custom_id":"a","url":"/v1/x","body":{}}`))
+	var got []string
+	for q, err := range requests.Read(text, requests.OpenAI) {
+		require.NoError(t, err)
+		got = append(got, fmt.Sprint(q.Line, " ", q.Bad))
+	}
+	assert.Equal(t, []string{"1 it is longer than 64 MiB", "2 "}, got)
+}
+
+func TestTheScanTellsModelsAndTokens(t *testing.T) {
+	t.Parallel()
+	text := `{"custom_id":"a","url":"/v1/chat/completions","body":{"model":"m2","max_tokens":10,"messages":[{"role":"user","content":"12345678"}]}}
+{"custom_id":"b","url":"/v1/chat/completions","body":{"model":"m1","messages":[]}}
+{"custom_id":"c","url":"/v1/chat/completions","body":{"model":"m2","messages":[]}}`
+	scan, err := requests.Of(t.Context(), strings.NewReader(text), requests.OpenAI, dialect.OpenAI)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"m1", "m2"}, scan.Models)
+	assert.Equal(t, int64(3), scan.Cost.Requests)
+	assert.Positive(t, scan.Cost.Tokens)
+	assert.Empty(t, scan.Problems)
+}
+
+// A hash tells bodies and URLs apart, and nothing else.
+func TestHash(t *testing.T) {
+	t.Parallel()
+	a := requests.Request{Line: 1, ID: "a", URL: "/x", Body: "{}"}
+	b := requests.Request{Line: 2, ID: "b", URL: "/x", Body: "{}"}
+	assert.Equal(t, a.Hash(), b.Hash())
+	assert.NotEqual(t, a.Key(), b.Key())
+	b.Body = `{"a":1}`
+	assert.NotEqual(t, a.Hash(), b.Hash())
+}

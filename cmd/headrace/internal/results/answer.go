@@ -1,0 +1,95 @@
+// Package results writes what requests have come to: answers into one file, failures into
+// another, as lines of JSON in the form of OpenAI's Batch output.
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/headrace/headrace/node"
+)
+
+// Answer is what a provider has answered. The journal keeps it as JSON.
+type Answer struct {
+	Status    int    `json:"status"`
+	RequestID string `json:"request_id,omitempty"`
+	Body      string `json:"body"` // JSON in one line. It is kept as a text, so that its bytes stay as they came
+	Of        string `json:"of"`   // the hash of the request
+}
+
+// Compact is body as JSON in one line. What is no JSON becomes a text.
+func Compact(body []byte) string {
+	var line bytes.Buffer
+	if err := json.Compact(&line, body); err == nil && line.Len() > 0 {
+		return line.String()
+	}
+	return encode(strings.ToValidUTF8(string(body), "\uFFFD"))
+}
+
+// Codes of failures without an answer. With one it is the status, such as status_400.
+const (
+	BadLine  = "bad_line"
+	Network  = "network"
+	Internal = "internal"
+)
+
+// RequestError is why a request has no result. It has the shape of the errors of
+// SDKs, so that the limiter's detectors find the answer in it.
+type RequestError struct {
+	Code       string      `json:"code"`
+	Message    string      `json:"message"`
+	Line       int64       `json:"line,omitempty"` // of a bad one
+	StatusCode int         `json:"status,omitempty"`
+	RequestID  string      `json:"request_id,omitempty"`
+	Text       string      `json:"body,omitempty"` // JSON in one line
+	Of         string      `json:"of,omitempty"`   // the hash of the request
+	Header     http.Header `json:"-"`
+	Body       []byte      `json:"-"`
+}
+
+// Error leaves the body out: a log is no place for it.
+func (f *RequestError) Error() string {
+	if f.Line > 0 {
+		return fmt.Sprintf("line %d: %s", f.Line, f.Message)
+	}
+	return f.Message
+}
+
+// RecordedError is a RequestError whose text is all of it: of an error a journal keeps the text.
+type RecordedError struct{ *RequestError }
+
+// Error returns JSON.
+func (r *RecordedError) Error() string { return encode(r.RequestError) }
+
+// Unwrap returns the failure.
+func (r *RecordedError) Unwrap() error { return r.RequestError }
+
+// FailureOf finds the failure in the error of an item, of this run or of an earlier one.
+func FailureOf(err error) *RequestError {
+	if f := (*RequestError)(nil); errors.As(err, &f) {
+		return f
+	}
+	if known := (*node.RecordedError)(nil); errors.As(err, &known) {
+		var f RequestError
+		if json.Unmarshal([]byte(known.Text), &f) == nil {
+			return &f
+		}
+		return &RequestError{Code: Internal, Message: known.Text}
+	}
+	return &RequestError{Code: Internal, Message: fmt.Sprint(err)}
+}
+
+// encode is v as JSON in one line, without the escapes that are for HTML.
+func encode(v any) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return `"` + err.Error() + `"` // no type of this package does that
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

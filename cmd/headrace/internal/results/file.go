@@ -1,0 +1,105 @@
+package results
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+)
+
+// position is the end of what was written to a file, and the line there.
+type position struct {
+	end  int64  // in bytes
+	last int64  // length of the last line
+	sum  uint32 // of the last line
+}
+
+const positionFormat = "%d-%d-%08x"
+
+func (p position) String() string { return fmt.Sprintf(positionFormat, p.end, p.last, p.sum) }
+
+func positionOf(text string) (p position, ok bool) {
+	_, err := fmt.Sscanf(text, positionFormat, &p.end, &p.last, &p.sum)
+	return p, err == nil && p.String() == text && p.last >= 0 && p.end >= p.last
+}
+
+// file is one that is appended to, and cut where an earlier process had come to.
+type file struct {
+	path  string
+	f     *os.File
+	out   *bufio.Writer
+	at    position
+	dirty bool // there is something that is not on disk
+}
+
+// openFile opens path for reading and writing, and changes nothing in it. No other
+// process may have it open so.
+func openFile(path string) (*file, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644) //nolint:gosec // results are for whoever may read the folder
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s is being written by another process: wait for it, or give another --out", path), f.Close())
+	}
+	return &file{path: path, f: f, out: bufio.NewWriterSize(f, 1<<16)}, nil
+}
+
+// has reports whether the file has the line of at there.
+func (f *file) has(at position) (bool, error) {
+	info, err := f.f.Stat()
+	if err != nil || info.Size() < at.end {
+		return false, err
+	}
+	sum := crc32.NewIEEE()
+	if _, err := io.Copy(sum, io.NewSectionReader(f.f, at.end-at.last, at.last)); err != nil {
+		return false, err
+	}
+	return sum.Sum32() == at.sum, nil
+}
+
+// goOn cuts the file behind at.
+func (f *file) goOn(at position) error {
+	if err := f.f.Truncate(at.end); err != nil {
+		return err
+	}
+	_, err := f.f.Seek(at.end, io.SeekStart)
+	f.out.Reset(f.f)
+	f.at, f.dirty = at, true
+	return err
+}
+
+func (f *file) write(line []byte) error {
+	if _, err := f.out.Write(line); err != nil {
+		return err
+	}
+	n := int64(len(line))
+	f.at = position{end: f.at.end + n, last: n, sum: crc32.ChecksumIEEE(line)}
+	f.dirty = true
+	return nil
+}
+
+func (f *file) sync() error {
+	if !f.dirty {
+		return nil
+	}
+	if err := f.out.Flush(); err != nil {
+		return err
+	}
+	if err := f.f.Sync(); err != nil {
+		return err
+	}
+	f.dirty = false
+	return nil
+}
+
+func (f *file) close() error {
+	if f == nil || f.f == nil {
+		return nil
+	}
+	err := errors.Join(f.out.Flush(), f.f.Close())
+	f.f = nil
+	return err
+}

@@ -1,0 +1,82 @@
+package results
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Lines writes results one after the other, from the beginning: for what cannot be cut, such as
+// a pipe, and for results in the order of the requests.
+type Lines struct {
+	out, errs io.Writer
+	files     []*os.File
+}
+
+// Stdout is the path of standard output.
+const Stdout = "-"
+
+// OpenLines opens both, and changes nothing in them yet. Out may be "-", which is stdout.
+func OpenLines(out, errs string, stdout io.Writer) (*Lines, error) {
+	l := &Lines{out: stdout}
+	if out != Stdout {
+		f, err := open(out)
+		if err != nil {
+			return nil, fmt.Errorf("the results cannot be written: %w", err)
+		}
+		l.out, l.files = f, append(l.files, f)
+	}
+	f, err := open(errs)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the failures cannot be written: %w", err), l.Close())
+	}
+	l.errs, l.files = f, append(l.files, f)
+	return l, nil
+}
+
+func open(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.OpenFile(path, os.O_WRONLY, 0) //nolint:gosec // the user names it
+	}
+	f, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return f.f, nil
+}
+
+// Begin empties what can be emptied.
+func (l *Lines) Begin() error {
+	for _, f := range l.files {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			if err := f.Truncate(0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Write writes one result.
+func (l *Lines) Write(r *Result) error {
+	text, failed := lineOf(r)
+	to, name := l.out, "results"
+	if failed {
+		to, name = l.errs, "failures"
+	}
+	if _, err := to.Write(text); err != nil {
+		return fmt.Errorf("the %s cannot be written: %w", name, err)
+	}
+	return nil
+}
+
+// Close closes both. A file without a line does not stay.
+func (l *Lines) Close() error {
+	var err error
+	for _, f := range l.files {
+		err = errors.Join(err, f.Close())
+		removeEmpty(f.Name())
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/throttle"
+)
+
+// caller makes the call of one request. The batch around it owns limits, waiting and
+// trying again; the client below knows nothing of them.
+type caller struct {
+	*settings.Run
+
+	client  *httpclient.Client
+	secrets [][]byte // that no answer may repeat
+	guard   guard
+	stop    context.CancelCauseFunc // of the run
+}
+
+// cost is what the provider will charge for q, as far as can be told.
+func (c *caller) cost(q requests.Request) throttle.Cost {
+	if q.Bad != "" {
+		return throttle.Cost{}
+	}
+	return c.Dialect.Estimate(nil, []byte(q.Body))
+}
+
+// call sends q. What has to be told of a failure in another process is in a *results.RecordedError.
+func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, error) {
+	if q.Bad == "" {
+		q.Bad = c.foreign(q.URL)
+	}
+	if q.Bad != "" {
+		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+		if c.Strict {
+			return c.end(&StopError{BadLine, fmt.Sprintf("line %d: %s", q.Line, q.Bad)})
+		}
+		return fail(&results.RequestError{Code: results.BadLine, Message: q.Bad, Line: q.Line})
+	}
+	req, err := c.request(ctx, &q)
+	if err != nil {
+		return fail(&results.RequestError{Code: results.BadLine, Message: "url is none", Line: q.Line, Of: q.Hash()})
+	}
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return c.broken(ctx, &q, err)
+	}
+	body, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	if err != nil {
+		return c.broken(ctx, &q, err)
+	}
+	c.guard.reached()
+	return c.judge(ctx, &q, resp, body)
+}
+
+func fail(f *results.RequestError) (results.Answer, error) {
+	return results.Answer{}, &results.RecordedError{RequestError: f}
+}
+
+// end stops the run. The request is pending then.
+func (c *caller) end(why *StopError) (results.Answer, error) {
+	c.stop(why)
+	return results.Answer{}, why
+}
+
+// request is q for net/http.
+func (c *caller) request(ctx context.Context, q *requests.Request) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.target(q.URL), strings.NewReader(q.Body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	// The same in all processes: a service that heeds it does nothing twice, whatever was killed when.
+	req.Header.Set("Idempotency-Key", "headrace-"+q.Hash()+"-"+short(q.ID))
+	maps.Copy(req.Header, c.Headers)
+	return req, nil
+}
+
+// target is where a line's URL is: a path goes below the base, whose last part it may repeat, as "/v1"
+// in the files of OpenAI.
+func (c *caller) target(path string) string {
+	if !strings.HasPrefix(path, "/") {
+		return path
+	}
+	u := *c.Base
+	base := strings.TrimRight(u.Path, "/")
+	path, query, _ := strings.Cut(path, "?")
+	if last := base[strings.LastIndexByte(base, '/')+1:]; last != "" && strings.HasPrefix(path, "/"+last+"/") {
+		path = path[len(last)+1:]
+	} else if strings.HasSuffix(base, "/openai") && strings.HasPrefix(path, "/v1/") {
+		path = path[len("/v1"):] // Gemini's and others' path of compatibility stands for it
+	}
+	u.Path, u.RawPath = base+path, ""
+	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
+	return u.String()
+}
+
+// foreign says why a line's own URL may not be asked: the key is for one host.
+func (c *caller) foreign(path string) string {
+	if strings.HasPrefix(path, "/") {
+		return ""
+	}
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != c.Base.Scheme || !strings.EqualFold(u.Host, c.Base.Host) {
+		return "url leads to another host than --base-url, " + c.Base.Host + ": give the path alone"
+	}
+	return ""
+}
+
+// broken is a call without an answer.
+func (c *caller) broken(ctx context.Context, q *requests.Request, err error) (results.Answer, error) {
+	if ctx.Err() != nil {
+		return results.Answer{}, err
+	}
+	text := c.scrub([]byte(err.Error()))
+	failure := &results.RequestError{Code: results.Network, Message: string(text), Of: q.Hash()}
+	for _, code := range []httpclient.Code{httpclient.CodeDNS, httpclient.CodeConnect, httpclient.CodeConnectTimeout, httpclient.CodeTLS} {
+		if !errors.Is(err, code) {
+			continue
+		}
+		pause, stop := c.guard.lost(time.Now(), errors.New(string(text)))
+		if stop != nil {
+			return c.end(stop)
+		}
+		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: pause, Source: "no connection"})
+		return fail(failure)
+	}
+	adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
+	return fail(failure)
+}
+
+// judge makes an answer a result, a failure, or the end of the run.
+func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Response, body []byte) (results.Answer, error) {
+	f := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, body)
+	f.Used = c.used(q, f.Used)
+	body = c.scrub(body)
+	id := requestID(resp.Header)
+	failure := &results.RequestError{
+		Code: fmt.Sprintf("status_%d", resp.StatusCode), Message: message(resp.StatusCode, body), StatusCode: resp.StatusCode,
+		RequestID: id, Text: results.Compact(body), Of: q.Hash(), Header: resp.Header, Body: body,
+	}
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized:
+		f.Verdict = adaptive.OK // the limiter has nothing to learn of it
+		adaptive.Report(ctx, f)
+		return c.end(&StopError{WrongKey, c.wrongKey(failure.Message)})
+	case f.Verdict == adaptive.Terminal, resp.StatusCode == http.StatusPaymentRequired:
+		f.Verdict = adaptive.OK
+		adaptive.Report(ctx, f)
+		return c.end(&StopError{Quota, "the quota or the money of the account is used up: " + failure.Message})
+	}
+	adaptive.Report(ctx, f)
+	refused := f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded || f.Verdict == adaptive.Transient
+	if resp.StatusCode/100 != 2 || refused {
+		return fail(failure)
+	}
+	return results.Answer{Status: resp.StatusCode, RequestID: id, Body: failure.Text, Of: q.Hash()}, nil
+}
+
+// used completes what an answer tells of its cost with what it does not.
+func (c *caller) used(q *requests.Request, told throttle.Cost) throttle.Cost {
+	if told == (throttle.Cost{}) {
+		return told
+	}
+	told.Requests = 1
+	if told.Points == 0 {
+		told.Points = c.cost(*q).Points
+	}
+	return told
+}
+
+func (c *caller) wrongKey(says string) string {
+	if c.KeyName == "" {
+		return fmt.Sprintf("%s wants a key (401): %s. Name the environment variable that has it by --api-key-env", c.Base.Host, says)
+	}
+	return fmt.Sprintf("%s does not take the key in %s (401): %s", c.Base.Host, c.KeyName, says)
+}
+
+// scrub takes the secrets out of what the other side has said.
+func (c *caller) scrub(text []byte) []byte {
+	for _, s := range c.secrets {
+		text = bytes.ReplaceAll(text, s, []byte("REDACTED"))
+	}
+	return text
+}

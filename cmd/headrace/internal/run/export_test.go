@@ -1,0 +1,33 @@
+package run
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+)
+
+// Target is where a line's url leads below base.
+func Target(base, path string) (target, foreign string, err error) {
+	u, err := url.Parse(base)
+	if err != nil {
+		return "", "", err
+	}
+	c := &caller{Run: &settings.Run{Base: u}}
+	return c.target(path), c.foreign(path), nil
+}
+
+// Guard is a guard with a host.
+type Guard struct{ guard }
+
+// NewGuard returns one.
+func NewGuard(maxWait time.Duration) *Guard { return &Guard{guard{host: "h", maxWait: maxWait}} }
+
+// Lost notes a call that reached nobody.
+func (g *Guard) Lost(now time.Time, err error) (time.Duration, *StopError) { return g.lost(now, err) }
+
+// Reached notes an answer.
+func (g *Guard) Reached() { g.reached() }
+
+// Message is what a body says.
+func Message(status int, body string) string { return message(status, []byte(body)) }

@@ -1,0 +1,85 @@
+package run_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/run"
+)
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	for _, tc := range [][3]string{
+		{"https://h/v1", "/v1/chat/completions", "https://h/v1/chat/completions"},
+		{"https://h/v1/", "/v1/chat/completions", "https://h/v1/chat/completions"},
+		{"https://h", "/v1/chat/completions", "https://h/v1/chat/completions"},
+		{"https://h/", "/chat", "https://h/chat"},
+		{"https://h/openai/v1", "/v1/chat", "https://h/openai/v1/chat"},
+		{"https://h/v1beta/openai", "/v1/chat", "https://h/v1beta/openai/chat"},
+		{"https://h/v1", "/v10/chat", "https://h/v1/v10/chat"},
+		{"https://h/v1?api-version=2", "/v1/chat", "https://h/v1/chat?api-version=2"},
+		{"https://h/v1?api-version=2", "/v1/chat?x=1", "https://h/v1/chat?api-version=2&x=1"},
+		{"https://h/v1", "https://h/v2/chat", "https://h/v2/chat"},
+	} {
+		got, foreign, err := run.Target(tc[0], tc[1])
+		require.NoError(t, err)
+		assert.Equal(t, tc[2], got)
+		assert.Empty(t, foreign)
+	}
+	for _, other := range []string{"https://other/v1", "http://h/v1", "https://h:8443/v1", "https://h@other/", "https://\x00"} {
+		_, foreign, err := run.Target("https://h/v1", other)
+		require.NoError(t, err)
+		assert.Contains(t, foreign, "another host", other)
+	}
+}
+
+func TestNobodyWasEverThere(t *testing.T) {
+	t.Parallel()
+	g, now, refused := run.NewGuard(time.Hour), time.Unix(0, 0), errors.New("refused")
+	for range 2 {
+		pause, stop := g.Lost(now, refused)
+		require.Nil(t, stop)
+		assert.Equal(t, 500*time.Millisecond, pause, "calls that fail together are one failure")
+	}
+	_, stop := g.Lost(now, refused)
+	require.NotNil(t, stop)
+	assert.Equal(t, run.Unreachable, stop.Reason)
+	assert.ErrorContains(t, stop, "h cannot be reached: refused. Look at --base-url")
+}
+
+func TestAHostThatGoesAway(t *testing.T) {
+	t.Parallel()
+	g, now, refused := run.NewGuard(3*time.Minute), time.Unix(0, 0), errors.New("refused")
+	g.Reached()
+	var pauses []time.Duration
+	for now.Before(time.Unix(170, 0)) {
+		pause, stop := g.Lost(now, refused)
+		require.Nil(t, stop)
+		pauses = append(pauses, pause)
+		now = now.Add(pause)
+	}
+	assert.Equal(t, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second}, pauses[:7])
+	g.Reached()
+	now = now.Add(time.Hour)
+	pause, stop := g.Lost(now, refused)
+	require.Nil(t, stop, "it was there in between")
+	assert.Equal(t, 500*time.Millisecond, pause)
+	_, stop = g.Lost(now.Add(3*time.Minute), refused)
+	assert.ErrorContains(t, stop, "could not be reached any more for 3m0s")
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"error":{"message":"a\n  b"}}`: "a b", `{"error":"c"}`: "c", `{"message":"d"}`: "d", `{"detail":"e"}`: "e",
+		`<html>`: "status 418 I'm a teapot", ``: "status 418 I'm a teapot", `{"error":{"code":1}}`: "status 418 I'm a teapot",
+	} {
+		assert.Equal(t, want, run.Message(418, body))
+	}
+	assert.Len(t, run.Message(400, `{"message":"`+strings.Repeat("x", 1000)+`"}`), 303)
+}

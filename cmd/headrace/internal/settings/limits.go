@@ -1,0 +1,64 @@
+package settings
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// service is the limiter's name in the registry, and so in events and in the journal.
+const service = "provider"
+
+// limits joins all caps.
+func (r *Run) limits(p *problems) {
+	caps := &r.Spec.Limits
+	for _, n := range []struct {
+		flag string
+		n    int64
+	}{{"--rpm", r.RPM}, {"--tpm", r.TPM}, {"--concurrency", int64(r.Concurrency)}} {
+		if n.n < 0 {
+			p.addf(n.flag, "%d is negative: leave it out for no cap", n.n)
+		}
+	}
+	for _, text := range r.Limit {
+		l, err := throttle.ParseLimits(text)
+		if err != nil {
+			p.addf("--limit", "%v", err)
+			continue
+		}
+		caps.Windows = append(caps.Windows, l.Windows...)
+		caps.Concurrency = least(caps.Concurrency, l.Concurrency)
+	}
+	if r.RPM > 0 {
+		caps.Windows = append(caps.Windows, throttle.Sliding(r.RPM, time.Minute))
+	}
+	if r.TPM > 0 {
+		caps.Windows = append(caps.Windows, throttle.Sliding(r.TPM, time.Minute).Of(throttle.Tokens))
+	}
+	caps.Concurrency = least(caps.Concurrency, max(0, r.Concurrency))
+	r.Spec.Law, r.Spec.MaxWait = registry.Law(r.Law), r.MaxWait
+	if len(p.all) > 0 {
+		return
+	}
+	if err := r.registry().Validate(); err != nil {
+		p.addf("--limit, --law or --preset", "%v", err)
+	}
+}
+
+func least(a, b int) int {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+func (r *Run) registry() registry.Config {
+	return registry.Config{Services: map[string]registry.Service{service: {Spec: r.Spec}}}
+}
+
+// Limiters returns the registry with the one limiter of the run, and its name there.
+func (r *Run) Limiters() (*registry.Registry, string, error) {
+	reg, err := registry.New(r.registry())
+	return reg, service, err
+}

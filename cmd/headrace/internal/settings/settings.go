@@ -1,0 +1,243 @@
+package settings
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/registry"
+)
+
+// Run is what `headrace run` is to do.
+type Run struct {
+	Flags
+
+	Lines   requests.Format
+	Base    *url.URL
+	Key     httpclient.Secret // zero: none is sent
+	KeyName string            // the environment variable
+	Auth    string            // the header of the key; empty: Authorization
+	Headers http.Header
+	Dialect dialect.Dialect
+	Spec    registry.Spec // of the limiter
+}
+
+// Error is something wrong with a flag. Whoever gave it has to change it: nothing was sent.
+type Error struct {
+	Flag    string // such as --rpm
+	Problem string // what is wrong and what would be right
+}
+
+// Error names the flag.
+func (e *Error) Error() string { return e.Flag + ": " + e.Problem }
+
+type problems struct{ all []error }
+
+func (p *problems) addf(flag, format string, args ...any) {
+	p.all = append(p.all, &Error{flag, fmt.Sprintf(format, args...)})
+}
+
+// Resolve says what f means. All that is wrong is joined, each an *Error.
+func Resolve(f Flags, getenv func(string) string) (*Run, error) {
+	r, p := &Run{Flags: f, Headers: http.Header{}}, &problems{}
+	r.files(p)
+	name := r.provider(p)
+	r.headers(p)
+	r.key(p, name, getenv)
+	r.limits(p)
+	r.bounds(p)
+	return r, errors.Join(p.all...)
+}
+
+// files gives each file its default.
+func (r *Run) files(p *problems) {
+	stem := r.Requests
+	if stem == requests.Stdin {
+		stem = "headrace"
+	}
+	stem = strings.TrimSuffix(strings.TrimSuffix(stem, ".gz"), ".jsonl")
+	r.Out = cmp.Or(r.Out, stem+".results.jsonl")
+	r.Errors = cmp.Or(r.Errors, stem+".errors.jsonl")
+	if r.Journal == "" && r.Out != "-" && Regular(r.Out) {
+		r.Journal = r.Out + ".journal"
+	}
+	places := map[string]string{}
+	for _, at := range []struct{ flag, path string }{
+		{"REQUESTS", r.Requests}, {"--out", r.Out}, {"--errors", r.Errors}, {"--journal", r.Journal}, {"--report", r.Report},
+	} {
+		if at.path == "" || at.path == "-" {
+			continue
+		}
+		path, err := filepath.Abs(at.path)
+		if err != nil {
+			path = at.path
+		}
+		if other, taken := places[path]; taken && Regular(path) {
+			p.addf(at.flag, "%s is that of %s too: each needs a file of its own", at.path, other)
+		}
+		places[path] = at.flag
+	}
+	if r.Errors == "-" {
+		p.addf("--errors", "only --out can go to standard output")
+	}
+	if r.Journal == "" {
+		if r.RetryFailed {
+			p.addf("--retry-failed", "nobody knows what has failed: give --journal")
+		}
+	} else if r.RetryFailed && r.Fresh {
+		p.addf("--retry-failed", "--fresh forgets what has failed: give one of them")
+	}
+}
+
+// Regular reports whether path is a file that can be cut and gone on with, or none yet.
+func Regular(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || info.Mode().IsRegular()
+}
+
+// provider finds out whose service it is, and where.
+func (r *Run) provider(p *problems) (name string) {
+	switch r.Format {
+	case "", string(requests.OpenAI), string(requests.Anthropic):
+	default:
+		p.addf("--format", "%q is none: openai or anthropic", r.Format)
+	}
+	r.Lines = requests.Format(r.Format)
+	if r.Preset != "" {
+		profile, err := presets.Lookup(r.Preset)
+		if err != nil {
+			p.addf("--preset", "%v", err)
+		} else {
+			name, r.Dialect = profile.Provider, profile.Dialect
+			r.Spec.Preset = presets.ID(r.Preset)
+		}
+	}
+	r.Lines = cmp.Or(r.Lines, map[string]requests.Format{"anthropic": requests.Anthropic}[name], requests.OpenAI)
+	if r.BaseURL == "" {
+		name = cmp.Or(name, string(r.Lines))
+		own, known := providers(name)
+		if !known || own.base == "" {
+			p.addf("--base-url", "is missing: nobody knows where the service of %s is for you", name)
+			return name
+		}
+		r.BaseURL = own.base
+	}
+	u, err := url.Parse(r.BaseURL)
+	switch {
+	case err != nil:
+		p.addf("--base-url", "it is no URL") // what it says may hold a key
+		return name
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		p.addf("--base-url", "it has to begin with https:// or http:// and a host")
+		return name
+	case u.User != nil:
+		p.addf("--base-url", "it holds a name or a password: give the key by --api-key-env")
+	}
+	for key := range u.Query() {
+		if Secretive(key) {
+			p.addf("--base-url", "its query has %q: give the key by --api-key-env", key)
+		}
+	}
+	r.Base = u
+	spoken := dialect.ByHost(u.Host)
+	if name == "" && spoken != dialect.Auto {
+		name = string(spoken)
+	}
+	if r.Dialect == nil || r.Dialect == dialect.Name("") {
+		if r.Dialect = spoken; spoken == dialect.Auto && r.Lines == requests.Anthropic {
+			r.Dialect = dialect.Anthropic
+		}
+	}
+	r.Spec.Dialect, _ = r.Dialect.(dialect.Name)
+	return cmp.Or(name, map[requests.Format]string{requests.Anthropic: "anthropic"}[r.Lines])
+}
+
+// headers reads those that were given.
+func (r *Run) headers(p *problems) {
+	for _, h := range r.Header {
+		name, value, ok := strings.Cut(h, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || strings.ContainsAny(name, " \t\r\n") || strings.ContainsAny(value, "\r\n") {
+			p.addf("--header", "one of them is not \"Name: value\"") // it may hold a key
+			continue
+		}
+		r.Headers.Add(name, value)
+	}
+}
+
+// key finds the key. It goes unasked to the provider's own host and nowhere else.
+func (r *Run) key(p *problems, name string, getenv func(string) string) {
+	own, known := providers(name)
+	r.Auth = own.auth
+	for k, v := range own.header {
+		if r.Headers.Get(k) == "" {
+			r.Headers.Set(k, v)
+		}
+	}
+	if r.KeyName = r.APIKeyEnv; r.KeyName == "" && known && r.Base != nil && own.at(name, r.Base) && !r.credentials() {
+		r.KeyName = own.env
+	}
+	if r.KeyName == "" {
+		return
+	}
+	if strings.ContainsAny(r.KeyName, " =-:/") {
+		p.addf("--api-key-env", "it is the name of an environment variable, such as %s, and not the key itself", cmp.Or(own.env, "OPENAI_API_KEY"))
+		return
+	}
+	value := strings.TrimSpace(getenv(r.KeyName))
+	if value == "" && !r.DryRun {
+		p.addf("--api-key-env", "the environment variable %s is not set: set it to the key, or name another", r.KeyName)
+	}
+	r.Key = httpclient.NewSecret(value)
+}
+
+// credentials reports whether a header brings a key already.
+func (r *Run) credentials() bool {
+	for name := range r.Headers {
+		if Secretive(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Secretive reports whether a header or a field of that name is likely to hold a secret.
+func Secretive(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range []string{"auth", "key", "token", "secret", "cookie", "password", "signature"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return name == "sig"
+}
+
+func (r *Run) bounds(p *problems) {
+	if r.MaxAttempts < 1 {
+		p.addf("--max-attempts", "%d is below 1: 1 tries nothing again", r.MaxAttempts)
+	}
+	for _, d := range []struct {
+		flag string
+		d    time.Duration
+	}{{"--max-wait", r.MaxWait}, {"--timeout", r.Timeout}} {
+		if d.d <= 0 {
+			p.addf(d.flag, "%v is not positive", d.d)
+		}
+	}
+	if r.Grace < 0 {
+		p.addf("--grace", "%v is negative", r.Grace)
+	}
+	if r.MaxFailures != nil && *r.MaxFailures < 0 {
+		p.addf("--max-failures", "%d is negative: 0 stops at the first", *r.MaxFailures)
+	}
+}

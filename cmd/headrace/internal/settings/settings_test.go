@@ -1,0 +1,127 @@
+package settings_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/presets/dialect"
+)
+
+// usual are the flags that have a default.
+func usual() settings.Flags {
+	return settings.Flags{Requests: "r.jsonl", MaxAttempts: 3, MaxWait: time.Minute, Timeout: time.Minute}
+}
+
+func env(pairs ...string) func(string) string {
+	return func(name string) string {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1]
+			}
+		}
+		return ""
+	}
+}
+
+func TestProviders(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		set     func(f *settings.Flags)
+		base    string
+		key     string
+		format  requests.Format
+		dialect dialect.Name
+	}{
+		"nothing":        {func(*settings.Flags) {}, "https://api.openai.com/v1", "OPENAI_API_KEY", requests.OpenAI, dialect.OpenAI},
+		"format":         {func(f *settings.Flags) { f.Format = "anthropic" }, "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", requests.Anthropic, dialect.Anthropic},
+		"preset":         {func(f *settings.Flags) { f.Preset = "anthropic/tier1" }, "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", requests.Anthropic, dialect.Anthropic},
+		"another preset": {func(f *settings.Flags) { f.Preset = "groq/free" }, "https://api.groq.com/openai/v1", "GROQ_API_KEY", requests.OpenAI, dialect.Groq},
+		"known host":     {func(f *settings.Flags) { f.BaseURL = "https://api.mistral.ai/v1" }, "https://api.mistral.ai/v1", "MISTRAL_API_KEY", requests.OpenAI, dialect.Mistral},
+		"unknown host":   {func(f *settings.Flags) { f.BaseURL = "http://localhost:8000" }, "http://localhost:8000", "", requests.OpenAI, dialect.Auto},
+		"a gateway":      {func(f *settings.Flags) { f.Preset, f.BaseURL = "openai/tier1", "https://gate.example/v1" }, "https://gate.example/v1", "", requests.OpenAI, dialect.OpenAI},
+		"its key":        {func(f *settings.Flags) { f.BaseURL, f.APIKeyEnv = "https://gate.example", "MINE" }, "https://gate.example", "MINE", requests.OpenAI, dialect.Auto},
+		"a header":       {func(f *settings.Flags) { f.Header = []string{"Authorization: Bearer x"} }, "https://api.openai.com/v1", "", requests.OpenAI, dialect.OpenAI},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := usual()
+			tc.set(&f)
+			r, err := settings.Resolve(f, func(string) string { return "secret" })
+			require.NoError(t, err)
+			assert.Equal(t, tc.base, r.Base.String())
+			assert.Equal(t, tc.key, r.KeyName)
+			assert.Equal(t, tc.key == "", r.Key.IsZero())
+			assert.Equal(t, tc.format, r.Lines)
+			assert.Equal(t, tc.dialect, r.Dialect)
+		})
+	}
+}
+
+func TestProblemsNameTheirFlag(t *testing.T) {
+	t.Parallel()
+	f := settings.Flags{
+		Requests: "r.jsonl", Out: "r.jsonl", Errors: "-", Format: "csv", Preset: "openai/tier9", BaseURL: "https://u:secret@h/v1?api_key=secret",
+		APIKeyEnv: "sk-secret", Header: []string{"secret"}, RPM: -1, TPM: -1, Concurrency: -1, Limit: []string{"often"}, Grace: -1,
+		MaxFailures: new(int64(-1)), RetryFailed: true, Fresh: true,
+	}
+	_, err := settings.Resolve(f, env())
+	for _, flag := range []string{
+		"--out", "--errors", "--format", "--preset", "--base-url", "--api-key-env", "--header", "--rpm", "--tpm", "--concurrency", "--limit",
+		"--grace", "--max-attempts", "--max-wait", "--timeout", "--max-failures", "--retry-failed",
+	} {
+		require.ErrorContains(t, err, flag+": ")
+	}
+	assert.NotContains(t, err.Error(), "secret")
+
+	f = usual()
+	f.Law = "fixed"
+	_, err = settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+	require.ErrorContains(t, err, "fixed has nothing to keep")
+	f = usual()
+	_, err = settings.Resolve(f, env("OPENAI_API_KEY", " "))
+	require.ErrorContains(t, err, "OPENAI_API_KEY is not set")
+	f.DryRun = true
+	_, err = settings.Resolve(f, env())
+	require.NoError(t, err)
+	f.BaseURL = "localhost:8000"
+	_, err = settings.Resolve(f, env())
+	require.ErrorContains(t, err, "has to begin with https://")
+}
+
+func TestAllCapsHold(t *testing.T) {
+	t.Parallel()
+	f := usual()
+	f.RPM, f.TPM, f.Concurrency, f.Limit = 100, 5000, 9, []string{"2/s, 7 concurrent", "8 concurrent"}
+	r, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+	require.NoError(t, err)
+	assert.Equal(t, "2/s, 100/min, 5000 tokens/min, 7 concurrent", r.Spec.Limits.String())
+	reg, name, err := r.Limiters()
+	require.NoError(t, err)
+	assert.Equal(t, r.Spec.Limits, reg.Get(name).Throttle().Limits())
+}
+
+func TestNamesOfFiles(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string][3]string{
+		"a/r.jsonl":    {"a/r.results.jsonl", "a/r.errors.jsonl", "a/r.results.jsonl.journal"},
+		"a/r.jsonl.gz": {"a/r.results.jsonl", "a/r.errors.jsonl", "a/r.results.jsonl.journal"},
+		"r.txt":        {"r.txt.results.jsonl", "r.txt.errors.jsonl", "r.txt.results.jsonl.journal"},
+		"-":            {"headrace.results.jsonl", "headrace.errors.jsonl", "headrace.results.jsonl.journal"},
+	} {
+		f := usual()
+		f.Requests = in
+		r, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+		require.NoError(t, err)
+		assert.Equal(t, want, [3]string{r.Out, r.Errors, r.Journal})
+	}
+	f := usual()
+	f.Out = "-"
+	r, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+	require.NoError(t, err)
+	assert.Empty(t, r.Journal)
+}

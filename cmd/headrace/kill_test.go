@@ -1,0 +1,190 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+var (
+	killsFlag  = flag.Int("kills", 5, "how often the process is killed")
+	killLines  = flag.Int("lines", 150, "how many requests it does")
+	killRate   = flag.Int("rate", 0, "what the provider allows, in requests a second, without saying so; 0: everything")
+	killSeed   = flag.Uint64("seed", 7, "what the kills are drawn from")
+	memoryMost = flag.Int("memory", 0, "how many lines the peak memory is compared for, with that for 10,000; 0: it is not")
+)
+
+// A run that is killed again and again ends with one line for each request. The long version is
+//
+//	go test -run TestKilled -timeout 20m -kills 3 -lines 20000 -rate 50
+func TestKilledAgainAndAgain(t *testing.T) {
+	draw := rand.New(rand.NewPCG(*killSeed, 0))
+	faults := rand.New(rand.NewPCG(*killSeed, 1))
+	lock := make(chan struct{}, 1)
+	c := providertest.Config{
+		Latency: providertest.LogNormal{Median: 20 * time.Millisecond, Sigma: 0.4}, Seed: *killSeed,
+		Fault: func(providertest.Request) *providertest.Fault {
+			lock <- struct{}{}
+			defer func() { <-lock }()
+			if faults.Float64() < 0.02 {
+				return &providertest.Fault{Status: 500}
+			}
+			return nil
+		},
+	}
+	if *killRate > 0 {
+		c.Latency = providertest.LogNormal{Median: 300 * time.Millisecond, Sigma: 0.4}
+		c.Limits.Rate = providertest.TokenBucket{Max: *killRate, Per: time.Second}
+	}
+	p := newPlace(t, c)
+	p.requests(*killLines)
+	args := []string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1", "--max-attempts", "6"}
+	var alive [][2]time.Time
+	for k := range *killsFlag {
+		at := *killLines*(k+1)/(*killsFlag+1) + draw.IntN(max(1, *killLines/20))
+		cmd := p.command(args...)
+		require.NoError(t, cmd.Start())
+		began := time.Now()
+		require.Eventually(t, func() bool { return p.provider.Counts().Served >= at }, 15*time.Minute, time.Millisecond)
+		require.NoError(t, cmd.Process.Kill())
+		require.ErrorContains(t, cmd.Wait(), "killed")
+		alive = append(alive, [2]time.Time{began, time.Now()})
+		t.Logf("kill %d at %d of %d answers", k+1, at, *killLines)
+	}
+	began := time.Now()
+	cmd := p.command(args...)
+	var status int
+	var errs string
+	if *killRate > 0 { // it may take long
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+		defer cancel()
+		stop := context.AfterFunc(ctx, func() { _ = cmd.Process.Kill() })
+		defer stop()
+	}
+	status, _, errs = p.end(cmd, cmd.Run)
+	alive = append(alive, [2]time.Time{began, time.Now()})
+	require.Zero(t, status, errs)
+
+	all := p.lines("r.results.jsonl")
+	assert.Len(t, all, *killLines)
+	assert.Equal(t, *killLines, unique(all))
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+	ledger := p.provider.Ledger()
+	t.Logf("%d arrivals, %d served, %d faults, %d refused (%.2f %%)", ledger.Arrivals, ledger.Served, ledger.Faulted, ledger.Refused,
+		100*float64(ledger.Refused)/float64(ledger.Arrivals))
+	goodput(t, ledger, alive)
+}
+
+// goodput is what was served against what was allowed, in the lives after the first minute of the first.
+func goodput(t *testing.T, l providertest.Ledger, alive [][2]time.Time) {
+	t.Helper()
+	if *killRate == 0 {
+		return
+	}
+	served, could := 0, 0.0
+	first := alive[0][0].Add(time.Minute)
+	for _, life := range alive {
+		if life[0].Before(first) {
+			life[0] = first
+		}
+		part := l.Between(life[0], life[1])
+		served += part.Served
+		could += life[1].Sub(life[0]).Seconds() * float64(*killRate)
+		t.Logf("life of %s: %d served, %.1f %%, %d refused", life[1].Sub(life[0]).Round(time.Second), part.Served,
+			100*float64(part.Served)/(life[1].Sub(life[0]).Seconds()*float64(*killRate)), part.Refused)
+	}
+	t.Logf("goodput after the first minute: %.2f %%", 100*float64(served)/could)
+	assert.GreaterOrEqual(t, float64(served)/could, 0.97)
+	assert.LessOrEqual(t, float64(l.Refused)/float64(l.Arrivals), 0.015)
+}
+
+// The peak of memory, for 10,000 lines and for -memory lines.
+func TestMemoryIsFlat(t *testing.T) {
+	if *memoryMost == 0 {
+		t.Skip("needs -memory 1000000, some minutes, and a build without the race detector")
+	}
+	p := newPlace(t, providertest.Config{})
+	peak := func(n int, stdin bool) int {
+		name := fmt.Sprintf("r%d.jsonl", n)
+		f, err := os.Create(p.path(name))
+		require.NoError(t, err)
+		for i := range n {
+			_, err := f.WriteString(request(i))
+			require.NoError(t, err)
+		}
+		_, err = f.Seek(0, io.SeekStart)
+		require.NoError(t, err)
+		defer func() { _ = f.Close() }()
+		args := []string{"run", name, "--base-url", p.provider.URL() + "/v1", "--fresh", "--concurrency", "32"}
+		if stdin {
+			args[1] = "-"
+		}
+		cmd := p.command(args...)
+		if stdin {
+			cmd.Stdin = f
+		}
+		most := 0
+		status, _, errs := p.end(cmd, func() error {
+			require.NoError(t, cmd.Start())
+			over := make(chan error, 1)
+			go func() { over <- cmd.Wait() }()
+			for {
+				select {
+				case err := <-over:
+					return err
+				case <-time.After(20 * time.Millisecond):
+					most = max(most, peakOf(cmd.Process.Pid))
+				}
+			}
+		})
+		require.Zero(t, status, errs)
+		return most
+	}
+	for _, stdin := range []bool{false, true} {
+		small := peak(10_000, stdin)
+		large := peak(*memoryMost, stdin)
+		t.Logf("standard input %v: %d kB for 10,000 lines, %d kB for %d", stdin, small, large, *memoryMost)
+		assert.LessOrEqual(t, float64(large), 1.1*float64(small))
+	}
+}
+
+// What a killed process may leave: lines in the results that nothing is recorded of.
+func TestKilledBeforeItsFirstRecord(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(time.Hour)})
+	p.requests(3)
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	require.NoError(t, cmd.Start())
+	eventually(t, func() bool { return p.provider.Counts().InFlight == 3 })
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait()
+	p.write("r.results.jsonl", `{"half a li`)
+	other := newPlace(t, providertest.Config{})
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", other.provider.URL()+"/v1")
+	require.Zero(t, status, errs)
+	assert.Equal(t, 3, unique(p.lines("r.results.jsonl")))
+}
+
+// peakOf reads VmHWM of a process, in kB; 0 if it is over.
+func peakOf(pid int) (kB int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	_, _ = fmt.Sscan(rest, &kB)
+	return kB
+}

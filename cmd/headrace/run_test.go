@@ -1,0 +1,239 @@
+package main
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+func TestTheLinesOfResults(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Reply: func(providertest.Request) string { return "a<b>" }})
+	p.requests(1)
+	status, _, errs := p.run("--report", "report.json")
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "1 request: 1 done, 0 failed")
+	created := p.read("r.results.jsonl")
+	i := strings.Index(created, `"created":`) + len(`"created":`)
+	created = created[i : i+strings.IndexByte(created[i:], ',')]
+	assert.Equal(t, `{"id":"req_41587fc0d6aa77e73680d212","custom_id":"r0","response":{"status_code":200,"request_id":"req_000000000001",`+
+		`"body":{"id":"chatcmpl-000000000001","object":"chat.completion","created":`+created+`,"model":"m","choices":[{"index":0,`+
+		`"message":{"role":"assistant","content":"a\u003cb\u003e","refusal":null},"logprobs":null,"finish_reason":"stop"}],`+
+		`"usage":{"prompt_tokens":8,"completion_tokens":1,"total_tokens":9}}},"error":null}`+"\n", p.read("r.results.jsonl"))
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+
+	var report struct {
+		Counts map[string]int `json:"counts"`
+		Run    json.RawMessage
+	}
+	require.NoError(t, json.Unmarshal([]byte(p.read("report.json")), &report))
+	assert.Equal(t, map[string]int{"total": 1, "done": 1, "resumed": 0, "failed": 0, "left": 0, "changed": 0}, report.Counts)
+	assert.NotEmpty(t, report.Run)
+
+	first := p.read("r.results.jsonl")
+	require.NoError(t, os.Remove(p.path("r.results.jsonl")))
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+	assert.Equal(t, first, p.read("r.results.jsonl"), "written again from the journal, byte for byte")
+	assert.Equal(t, 1, p.provider.Counts().Arrivals)
+}
+
+func TestAnthropic(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", `{"custom_id":"a","params":{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi there."}]}}`+"\n")
+	status, _, errs := p.run("--format", "anthropic")
+	require.Zero(t, status, errs)
+	assert.Contains(t, p.read("r.results.jsonl"), `"type":"message"`)
+
+	status, _, _ = p.run("--out", "other.jsonl", "--errors", "e.jsonl")
+	require.Equal(t, 1, status)
+	assert.Contains(t, p.read("e.jsonl"), "use --format anthropic")
+}
+
+// What is wrong with lines is told with their number, and the good ones are done.
+func TestBadLines(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", "\xef\xbb\xbf"+request(0)+"nonsense\n\n{}\n"+request(1)+request(0)+
+		`{"custom_id":"x","url":"https://evil.example/v1/chat/completions","body":{}}`+"\n"+
+		`{"custom_id":"y","method":"GET","url":"/v1/models","body":{}}`+"\n"+
+		`{"custom_id":"z","url":"/v1/chat/completions"}`+"\n"+
+		`{"custom_id":"s","url":"/v1/chat/completions","body":{"stream":true}}`+"\n"+strings.TrimSuffix(request(2), "\n"))
+	status, _, errs := p.run("--strict")
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "6 of 10 lines cannot be sent, and --strict wants all: nothing was sent")
+	assert.Zero(t, p.provider.Counts().Arrivals)
+
+	for range 2 {
+		status, _, errs = p.run()
+		require.Equal(t, 1, status, errs)
+		assert.Contains(t, errs, "r.jsonl:2: it is no request")
+		assert.Contains(t, errs, "r.jsonl:6: custom_id is that of line 1")
+		assert.Equal(t, 3, unique(p.lines("r.results.jsonl")))
+		told := map[int]string{}
+		for _, l := range p.lines("r.errors.jsonl") {
+			assert.Equal(t, "bad_line", l.Error.Code)
+			told[l.Error.Line] = l.Error.Message
+		}
+		require.Len(t, p.lines("r.errors.jsonl"), 7)
+		for n, want := range map[int]string{
+			2: "it is no request", 4: "custom_id is missing", 6: "that of line 1", 7: "another host", 8: "only POST", 9: "body is missing", 10: "stream",
+		} {
+			assert.Contains(t, told[n], want)
+		}
+	}
+	assert.Equal(t, 3, p.provider.Counts().Arrivals)
+}
+
+func TestFailuresAndTryingThemAgain(t *testing.T) {
+	t.Parallel()
+	broken := make(chan struct{})
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		select {
+		case <-broken:
+			return nil
+		default:
+		}
+		switch {
+		case strings.Contains(r.Messages[0].Content, ">1<"):
+			return &providertest.Fault{Status: 400, Body: "{\"error\": {\n\"message\": \"too <long>\"}}"}
+		case strings.Contains(r.Messages[0].Content, ">2<"):
+			return &providertest.Fault{Status: 500}
+		}
+		return nil
+	}})
+	p.requests(5)
+	for range 2 { // the second finds them recorded
+		status, _, errs := p.run("--max-attempts", "2")
+		require.Equal(t, 1, status, errs)
+		assert.Contains(t, errs, "--retry-failed tries the failures again")
+		assert.Len(t, p.lines("r.results.jsonl"), 3)
+		failed := map[string]line{}
+		for _, l := range p.lines("r.errors.jsonl") {
+			failed[l.CustomID] = l
+		}
+		require.Len(t, failed, 2)
+		assert.Equal(t, `{"error":{"message":"too <long>"}}`, string(failed["r1"].Response.Body))
+		assert.Equal(t, "too <long>", failed["r1"].Error.Message)
+		assert.Equal(t, 500, failed["r2"].Response.StatusCode)
+		assert.Equal(t, 3+1+2, p.provider.Counts().Arrivals)
+	}
+	before := p.lines("r.errors.jsonl")
+	require.NoError(t, os.Remove(p.path("r.errors.jsonl")))
+	status, _, _ := p.run()
+	require.Equal(t, 1, status)
+	assert.ElementsMatch(t, before, p.lines("r.errors.jsonl"), "written again, bodies and all")
+
+	close(broken)
+	status, _, errs := p.run("--retry-failed")
+	require.Zero(t, status, errs)
+	assert.Len(t, p.lines("r.results.jsonl"), 5)
+	assert.Equal(t, 5, unique(p.lines("r.results.jsonl")))
+	assert.NoFileExists(t, p.path("r.errors.jsonl"), "what succeeds later is no failure any more")
+	assert.Equal(t, 3+1+2+2, p.provider.Counts().Arrivals)
+}
+
+func TestOrdered(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Uniform{Max: 30 * time.Millisecond}})
+	p.requests(60)
+	for range 2 {
+		status, _, errs := p.run("--ordered")
+		require.Zero(t, status, errs)
+		all := p.lines("r.results.jsonl")
+		require.Len(t, all, 60)
+		for i, l := range all {
+			assert.Contains(t, request(i), `"`+l.CustomID+`"`)
+		}
+	}
+	assert.Equal(t, 60, p.provider.Counts().Arrivals)
+}
+
+func TestStandardInputAndOutput(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	cmd := p.command("run", "-", "--out", "-", "--api-key-env", "KEY", "--base-url", p.provider.URL())
+	cmd.Stdin = strings.NewReader(request(0) + "nonsense\n" + request(1))
+	status, out, errs := p.end(cmd, cmd.Run)
+	require.Equal(t, 1, status, errs)
+	assert.Equal(t, 2, unique(parse(t, out)))
+	assert.Len(t, p.lines("headrace.errors.jsonl"), 1)
+
+	// Into a file, a repeated line is done once, and one that differs is told.
+	cmd = p.command("run", "-", "--out", "o.jsonl", "--concurrency", "1", "--api-key-env", "KEY", "--base-url", p.provider.URL())
+	cmd.Stdin = strings.NewReader(request(0) + request(0) + strings.Replace(request(0), "Tell", "Sing", 1))
+	status, _, errs = p.end(cmd, cmd.Run)
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, `-:3: custom_id "r0" was done for another request`)
+	assert.Len(t, p.lines("o.jsonl"), 1)
+}
+
+func TestGzip(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	f, err := os.Create(p.path("r.jsonl.gz"))
+	require.NoError(t, err)
+	w := gzip.NewWriter(f)
+	_, err = w.Write([]byte(request(0) + request(1)))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
+	status, _, errs := p.do("run", "r.jsonl.gz", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1")
+	require.Zero(t, status, errs)
+	assert.Len(t, p.lines("r.results.jsonl"), 2)
+
+	p.write("broken.jsonl.gz", p.read("r.jsonl.gz")[:40])
+	status, _, errs = p.do("run", "broken.jsonl.gz", "--api-key-env", "KEY", "--base-url", p.provider.URL())
+	assert.Equal(t, 2, status)
+	assert.Contains(t, errs, "unexpected EOF")
+}
+
+// A request under the custom_id of another one does not pass for it.
+func TestAChangedRequest(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(3)
+	status, _, errs := p.run()
+	require.Zero(t, status, errs)
+	p.write("r.jsonl", request(0)+strings.Replace(request(1), "Tell", "Sing", 1)+request(2))
+	status, _, errs = p.run()
+	require.Equal(t, 1, status)
+	assert.Contains(t, errs, `r.jsonl:2: custom_id "r1" was done for another request, whose result stays`)
+	assert.Equal(t, 3, p.provider.Counts().Arrivals)
+
+	status, _, errs = p.run("--header", "X-Variant: b")
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "were made with other settings")
+
+	status, _, errs = p.run("--fresh")
+	require.Zero(t, status, errs)
+	assert.Equal(t, 6, p.provider.Counts().Arrivals)
+	assert.Len(t, p.lines("r.results.jsonl"), 3)
+}
+
+func TestDryRun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(100)
+	status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--rpm", "10", "--preset", "openai/tier1")
+	require.Zero(t, status, errs)
+	assert.Contains(t, out, "requests:  100, and 0 that cannot be sent")
+	assert.Contains(t, out, "time:      at least 10m0s, because of 10/min")
+	assert.NoFileExists(t, p.path("r.results.jsonl"))
+	assert.NoFileExists(t, p.path("r.results.jsonl.journal"))
+
+	// A tier's row is that of the model that all requests name.
+	p.write("r.jsonl", strings.ReplaceAll(p.read("r.jsonl"), `"model":"m"`, `"model":"gpt-4o-mini-2024-07-18"`))
+	_, out, _ = p.do("run", "r.jsonl", "--dry-run", "--preset", "openai/tier1")
+	assert.Contains(t, out, "preset:    openai/tier1/gpt-4o-mini, ")
+	assert.Contains(t, out, "models:    gpt-4o-mini-2024-07-18")
+}

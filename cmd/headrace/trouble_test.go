@@ -1,0 +1,289 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+func TestAWrongKeyEndsTheRun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: 401, Body: `{"error":{"message":"no such key: ` + r.Header.Get("Authorization") + `"}}`}
+	}})
+	p.requests(1000)
+	status, _, errs := p.run()
+	require.Equal(t, 1, status)
+	assert.Contains(t, errs, "does not take the key in KEY (401): no such key: Bearer REDACTED")
+	assert.Contains(t, errs, "1000 left")
+	assert.Less(t, p.provider.Counts().Arrivals, 50)
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+}
+
+// Neither in an error that says the key again, nor in a result.
+func TestTheKeyIsNowhere(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		return &providertest.Fault{
+			Status: map[bool]int{true: 400, false: 200}[strings.Contains(r.Messages[0].Content, ">1<")],
+			Body:   `{"echo":"` + r.Header.Get("Authorization") + ` ` + r.Header.Get("X-My-Token") + `"}`,
+		}
+	}})
+	p.requests(2)
+	status, _, errs := p.run("--header", "X-My-Token: "+canary+"-2", "--report", "report.json")
+	require.Equal(t, 1, status)
+	assert.Contains(t, p.read("r.results.jsonl"), "Bearer REDACTED")
+	assert.Contains(t, p.read("r.errors.jsonl"), "Bearer REDACTED")
+	assert.NotContains(t, errs, canary)
+}
+
+func TestTheKeyGoesToItsOwnHostOnly(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	p.env = []string{"OPENAI_API_KEY=" + canary}
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	require.Zero(t, status, errs)
+	status, _, errs = p.do("run", "r.jsonl", "--api-key-env", canary)
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "--api-key-env")
+	p.env = nil
+	status, _, errs = p.do("run", "r.jsonl")
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "OPENAI_API_KEY is not set")
+}
+
+func TestADeadHost(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(100)
+	began := time.Now()
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", "http://127.0.0.1:1/v1")
+	require.Equal(t, 1, status)
+	assert.Contains(t, errs, "127.0.0.1:1 cannot be reached")
+	assert.Contains(t, errs, "100 left")
+	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
+	assert.Less(t, time.Since(began), 30*time.Second)
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+
+	// Nothing is done yet, so that another URL needs no --fresh.
+	status, _, errs = p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	require.Zero(t, status, errs)
+}
+
+func TestAUsedUpQuotaLeavesTheRest(t *testing.T) {
+	t.Parallel()
+	money := make(chan struct{})
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		select {
+		case <-money:
+			return nil
+		default:
+			if strings.Contains(r.Messages[0].Content, ">0<") {
+				return nil
+			}
+			return providertest.QuotaExhausted()
+		}
+	}})
+	p.requests(100)
+	status, _, errs := p.run("--concurrency", "1")
+	require.Equal(t, 1, status)
+	assert.Contains(t, errs, "the quota or the money of the account is used up")
+	assert.Contains(t, errs, "100 requests: 1 done, 0 failed, 99 left")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+	close(money)
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+	assert.Equal(t, 100, unique(p.lines("r.results.jsonl")))
+}
+
+func TestMaxFailures(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault { return &providertest.Fault{Status: 404} }})
+	p.requests(500)
+	status, _, errs := p.run("--max-failures", "3", "--concurrency", "2")
+	require.Equal(t, 1, status)
+	assert.Contains(t, errs, "stopped after 4 failures, as --max-failures says")
+	assert.Less(t, p.provider.Counts().Arrivals, 20)
+}
+
+// A refused line waits, and does not fail for it.
+func TestGivingUpToWait(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: 429}
+	}})
+	p.requests(3)
+	status, _, errs := p.run("--max-wait", "300ms", "--max-attempts", "1")
+	require.Equal(t, 1, status)
+	assert.Contains(t, errs, "3 requests: 0 done, 0 failed, 3 left")
+	assert.Contains(t, errs, "3 requests left, for example because of this: ")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+}
+
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	for want, args := range map[string][]string{
+		"is a directory":                       {"--out", "."},
+		"no such file":                         {"--out", "nowhere/o.jsonl"},
+		"the journal cannot be used":           {"--journal", "nowhere/j"},
+		"the report cannot be written":         {"--report", "nowhere/r.json"},
+		"is that of REQUESTS too":              {"--out", "r.jsonl"},
+		"is that of --out too":                 {"--out", "o.jsonl", "--errors", "./o.jsonl"},
+		"only --out can go to standard output": {"--errors", "-"},
+	} {
+		status, _, errs := p.run(args...)
+		require.Equal(t, 2, status, errs)
+		assert.Contains(t, errs, want)
+	}
+	status, _, errs := p.do("run", "none.jsonl", "--base-url", p.provider.URL())
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "no such file")
+
+	p.write("r.results.jsonl", "mine\n")
+	status, _, errs = p.run()
+	require.Equal(t, 2, status)
+	assert.Contains(t, errs, "--fresh overwrites it")
+	assert.Equal(t, "mine\n", p.read("r.results.jsonl"))
+	assert.Zero(t, p.provider.Counts().Arrivals)
+}
+
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /dev/full and ulimit")
+	}
+	p := newPlace(t, providertest.Config{})
+	p.requests(200)
+	status, _, errs := p.run("--out", "/dev/full", "--journal", "j")
+	require.Equal(t, 1, status)
+	assert.Contains(t, errs, "no space left on device")
+
+	// A file that may not grow: the journal, or the results.
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	shell := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 100; exec "$0" "$@"`)
+	shell.Args = append(shell.Args, cmd.Args...)
+	shell.Dir, shell.Env = cmd.Dir, cmd.Env
+	status, _, errs = p.end(shell, shell.Run)
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
+
+	status, _, errs = p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	require.Zero(t, status, errs)
+	assert.Equal(t, 200, unique(p.lines("r.results.jsonl")))
+	assert.Len(t, p.lines("r.results.jsonl"), 200)
+}
+
+func TestAClosedPipe(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(500)
+	cmd := p.command("run", "r.jsonl", "--out", "-", "--base-url", p.provider.URL()+"/v1")
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	cmd.Stdout = write
+	status, _, errs := p.end(cmd, func() error {
+		require.NoError(t, cmd.Start())
+		_ = write.Close()
+		_, err := bufio.NewReader(read).ReadString('\n')
+		require.NoError(t, err)
+		_ = read.Close()
+		return cmd.Wait()
+	})
+	assert.Equal(t, 1, status)
+	assert.Contains(t, errs, "nobody reads the results any more")
+	assert.Less(t, p.provider.Counts().Served, 500)
+}
+
+// started starts a run, and waits until it has sent something.
+func (p *place) started(args ...string) (*exec.Cmd, func() error) {
+	p.t.Helper()
+	cmd := p.command(append([]string{"run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1"}, args...)...)
+	return cmd, func() error {
+		require.NoError(p.t, cmd.Start())
+		eventually(p.t, func() bool { return p.provider.Counts().Served > 5 })
+		return nil
+	}
+}
+
+func TestCtrlC(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(50 * time.Millisecond)})
+	p.requests(3000)
+	cmd, start := p.started("--header", "Cookie: "+canary, "--concurrency", "4")
+	status, _, errs := p.end(cmd, func() error {
+		_ = start()
+		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+		return cmd.Wait()
+	})
+	require.Equal(t, 130, status, errs)
+	assert.Contains(t, errs, "calls in flight may finish for 10s")
+	assert.Contains(t, errs, "--header 'Cookie: ...' --concurrency 4")
+	assert.Len(t, p.lines("r.results.jsonl"), p.provider.Counts().Served, "what was in flight has finished")
+}
+
+func TestASecondCtrlC(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(time.Minute)})
+	p.requests(3)
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--grace", "1m")
+	status, _, errs := p.end(cmd, func() error {
+		require.NoError(t, cmd.Start())
+		eventually(t, func() bool { return p.provider.Counts().InFlight == 3 })
+		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+		time.Sleep(300 * time.Millisecond) // two at once are one
+		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+		return cmd.Wait()
+	})
+	require.Equal(t, 130, status, errs)
+	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
+}
+
+// Standard input that never ends is no reason to stay.
+func TestCtrlCWhileNobodyTypes(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	cmd := p.command("run", "-", "--out", "o.jsonl", "--base-url", p.provider.URL())
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	status, _, errs := p.end(cmd, func() error {
+		require.NoError(t, cmd.Start())
+		_, err := in.Write([]byte(request(0)))
+		require.NoError(t, err)
+		eventually(t, func() bool { return len(p.lines("o.jsonl")) == 1 })
+		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
+		return cmd.Wait()
+	})
+	assert.Equal(t, 130, status, errs)
+}
+
+func TestTwoProcessesOnOneFile(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(20 * time.Millisecond)})
+	p.requests(2000)
+	cmd, start := p.started()
+	p.end(cmd, func() error {
+		_ = start()
+		for _, more := range [][]string{{}, {"--fresh"}, {"--fresh", "--ordered"}} {
+			status, _, errs := p.run(more...)
+			assert.Equal(t, 2, status)
+			assert.Contains(t, errs, "is being written by another process")
+		}
+		require.NoError(t, cmd.Process.Kill())
+		return cmd.Wait()
+	})
+}
