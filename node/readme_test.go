@@ -26,7 +26,8 @@ func TestReadmeCompiles(t *testing.T) {
 	ours, err := os.ReadFile("readme_test.go")
 	require.NoError(t, err)
 	code := strings.ReplaceAll(string(ours), "\n\t", "\n")
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(readme), -1)
+	unmarked := regexp.MustCompile("(?s)<!-- from: \\S+ -->\n```go\n.*?```").ReplaceAll(readme, nil) // internal/guide has the others
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(unmarked), -1)
 	require.Len(t, blocks, 4)
 	for _, b := range blocks[1:] { // the first is for examples/openai, which has the SDK
 		for line := range strings.Lines(b[1]) {
