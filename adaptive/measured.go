@@ -150,7 +150,7 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 			return
 		}
 		s.machine.Refused(s.seconds(now), c, learn.Refusal{
-			Asked: f.RetryAfter.Seconds(), Cap: f.Kind == KindConcurrency, Mild: f.Verdict == Overloaded, Slow: f.SlowDown, Calls: calls, Tokens: tokens,
+			Asked: f.RetryAfter.Seconds(), Names: limitsOf[f.Kind], Mild: f.Verdict == Overloaded, Slow: f.SlowDown, Calls: calls, Tokens: tokens,
 		})
 	case Unsent:
 		s.machine.Unsent(c)
@@ -161,6 +161,10 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 // OnMeters implements Listener.
 func (s *measured) OnMeters(now time.Time, x throttle.Sent, m [throttle.Units]Meter) {
 	s.machine.Heard(s.seconds(now), callOut(s, &x), told(&m[throttle.Requests]), told(&m[throttle.Tokens]))
+}
+
+var limitsOf = [...]learn.Limit{ //nolint:gochecknoglobals // a table
+	UnknownKind: learn.Unnamed, KindRequests: learn.CallLimit, KindTokens: learn.TokenLimit, KindConcurrency: learn.FlightLimit,
 }
 
 func told(m *Meter) learn.Told {

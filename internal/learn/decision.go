@@ -38,7 +38,9 @@ type Why uint8
 // The reasons.
 const (
 	WhyRate Why = iota
+	WhyTokens
 	WhyCap
+	WhyMisnamed
 	WhyNoise
 	WhyForeign
 	WhyWindow
@@ -50,9 +52,11 @@ const (
 	WhyKnock
 )
 
-var reasons = [...]string{ //nolint:gochecknoglobals // a table
+var reasons = [...]string{ //nolint:gochecknoglobals,gosec // a table, of no secrets
 	WhyRate:      "requests per second: what got through between two refusals is the rate",
+	WhyTokens:    "tokens per second: what got through between two refusals is the rate",
 	WhyCap:       "refusals without a reason come at one number of calls in flight: taken for a cap",
+	WhyMisnamed:  "refusals that name a rate keep coming at one number of calls in flight: taken for a cap",
 	WhyNoise:     "requests per second: refusals come at any pace: taken for noise",
 	WhyForeign:   "a refusal that does not look like those for rate: taken for none of ours",
 	WhyWindow:    "requests per second: what a window lets through from one opening to the next is the rate",

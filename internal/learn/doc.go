@@ -11,6 +11,7 @@
 //   - [Mirror] estimates what the headers say is left.
 //   - [Tally] measures the rate between two refusals.
 //   - [Claim] weighs whether a refusal without a label is a cap on concurrency.
+//   - [Label] weighs whether refusals that name a rate are those of a cap all the same.
 //   - [Noise] finds refusals that no pace prevents.
 //
 // A machine takes a few kilobytes, whatever it has seen, and no call to it allocates.

@@ -19,11 +19,11 @@ func TestCallsOfOneInstantGoByTheirNumber(t *testing.T) {
 	for seq := int64(1); seq <= 2; seq++ {
 		m.Sent(Call{Seq: seq, At: 1, Others: int(seq) + 4})
 	}
-	m.Refused(1, Call{Seq: 1, At: 1, Others: 5}, Refusal{Cap: true})
-	m.Refused(1, Call{Seq: 2, At: 1, Others: 6}, Refusal{Cap: true})
+	m.Refused(1, Call{Seq: 1, At: 1, Others: 5}, Refusal{Names: FlightLimit})
+	m.Refused(1, Call{Seq: 2, At: 1, Others: 6}, Refusal{Names: FlightLimit})
 	assert.Equal(t, 1, cuts, "it had left by the cut")
 	m.Sent(Call{Seq: 3, At: 1, Others: 5})
-	m.Refused(1, Call{Seq: 3, At: 1, Others: 5}, Refusal{Cap: true})
+	m.Refused(1, Call{Seq: 3, At: 1, Others: 5}, Refusal{Names: FlightLimit})
 	assert.Equal(t, 2, cuts)
 }
 

@@ -15,6 +15,7 @@ type Machine struct {
 	quota   Quota
 	tally   Tally
 	claim   Claim
+	label   Label
 	noise   Noise
 	calm    Calm
 	spans   Spans

@@ -314,7 +314,7 @@ func TestTheFirstRefusalWithoutALabelIsTakenForACap(t *testing.T) {
 	}{
 		{"no label", 0, Refusal{}, true},
 		{"a Retry-After", 0, Refusal{Asked: 1}, false},
-		{"it names the cap", 0, Refusal{Asked: 1, Cap: true}, true},
+		{"it names the cap", 0, Refusal{Asked: 1, Names: FlightLimit}, true},
 		{"left out", TrialRule, Refusal{}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -326,8 +326,186 @@ func TestTheFirstRefusalWithoutALabelIsTakenForACap(t *testing.T) {
 			}
 		})
 	}
-	blind := cutOnce(Config{Blind: true}, Refusal{Asked: 1, Cap: true})
-	assert.False(t, blind.Flight.Claimed, "headers are ignored")
+	full := Told{Known: true, Limit: 60, Remaining: 30}
+	told := cutOnce(Config{Blind: true}, Refusal{Names: FlightLimit, Calls: full})
+	assert.True(t, told.Flight.Claimed, "what a refusal names is no header")
+	assert.False(t, told.quota.Known(), "what it tells beside it is")
+}
+
+func TestARefusalThatNamesARate(t *testing.T) {
+	full, empty := Told{Known: true, Limit: 60, Remaining: 30}, Told{Known: true, Limit: 60}
+	manyTokens := Told{Known: true, Limit: 6000, Remaining: 100}
+	for _, c := range []struct {
+		name    string
+		off     Rules
+		refusal Refusal
+		want    verdict
+	}{
+		{"of calls", 0, Refusal{Names: CallLimit}, isRate},
+		{"of tokens", 0, Refusal{Names: TokenLimit}, isRate},
+		{"with a Retry-After", 0, Refusal{Names: CallLimit, Asked: 1}, isRate},
+		{"left out", NameRule, Refusal{Names: CallLimit}, isCap},
+		{"that is used up", 0, Refusal{Names: CallLimit, Calls: empty, Tokens: manyTokens}, isRate},
+		{"that no meter tells of", 0, Refusal{Names: CallLimit, Tokens: manyTokens}, isRate},
+		{"with calls left", 0, Refusal{Names: CallLimit, Calls: full}, isNothing},
+		{"with too few tokens left", 0, Refusal{Names: TokenLimit, Calls: full, Tokens: Told{Known: true, Limit: 6000, Remaining: 99}}, isRate},
+		{"with tokens left", 0, Refusal{Names: TokenLimit, Tokens: manyTokens}, isNothing},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := cutOnce(Config{Off: c.off}, c.refusal)
+			assert.Equal(t, c.want == isCap, r.Flight.Claimed)
+			assert.Equal(t, c.want == isRate, r.Calls.On)
+			assert.Equal(t, c.want == isRate && c.refusal.Names != CallLimit, r.Tokens.On)
+		})
+	}
+	others := cutOnce(Config{}, Refusal{Asked: 1})
+	others.Answered(8.1, others.send(8), Answer{Used: 100, InFlight: 5})
+	others.Refused(9.1, others.send(9), Refusal{Names: CallLimit})
+	assert.Equal(t, WhyForeign, others.decided[len(others.decided)-1].Why, "unlike those of the rate")
+}
+
+func TestANamedRateMarksItsOwnPace(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		off           Rules
+		names         Limit
+		calls, tokens bool
+		of            Value
+		why           Why
+	}{
+		{"neither", 0, Unnamed, true, true, OfCalls, WhyRate},
+		{"calls", 0, CallLimit, true, false, OfCalls, WhyRate},
+		{"tokens", 0, TokenLimit, false, true, OfTokens, WhyTokens},
+		{"left out", NameRule, TokenLimit, true, true, OfCalls, WhyRate},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := cutOnce(Config{}, Refusal{Asked: 1})
+			r.off = c.off
+			r.Tokens.fast, r.Calls.fast = 0, 0
+			calls, tokens := r.Calls.Rate, r.Tokens.Rate
+			for range 19 {
+				call := r.send(r.last.At + 1)
+				r.Answered(call.At+0.1, call, Answer{Used: 100, InFlight: 5})
+			}
+			call := r.send(r.last.At + 1)
+			r.Wait(call.At, 100, 5)
+			from := map[Value]float64{OfCalls: r.Calls.Pace(), OfTokens: r.Tokens.Pace()}[c.of]
+			r.Refused(call.At+0.1, call, Refusal{Asked: 1, Names: c.names})
+			assert.Equal(t, c.calls, r.Calls.Rate < calls, "%v", r.Calls.Rate)
+			assert.Equal(t, c.tokens, r.Tokens.Rate < tokens, "%v", r.Tokens.Rate)
+			d := r.decided[len(r.decided)-1]
+			to := map[Value]float64{OfCalls: r.Calls.Pace(), OfTokens: r.Tokens.Pace()}[c.of]
+			assert.Equal(t, Decision{At: call.At + 0.1, Of: c.of, From: from, To: to, Why: c.why}, d)
+		})
+	}
+}
+
+func TestALimitOnTokensThatNobodyCounts(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 1})
+	before, tokens := r.Calls.Rate, r.Tokens.Rate
+	for range 20 {
+		call := r.send(r.last.At + 1)
+		r.Answered(call.At+0.1, call, Answer{Used: 100, InFlight: 5})
+	}
+	call := r.send(r.last.At + 1)
+	call.Tokens = 0
+	r.Refused(call.At+0.1, call, Refusal{Names: TokenLimit, Asked: 1})
+	assert.Less(t, r.Calls.Rate, before)
+	assert.InDelta(t, tokens, r.Tokens.Rate, 0)
+}
+
+func TestWhatRefusesIsWhatTheMeterSaysToo(t *testing.T) {
+	meter := func(left float64) Told { return Told{Known: true, Limit: 6000, Remaining: left} }
+	for _, c := range []struct {
+		refusal Refusal
+		want    bool
+	}{
+		{Refusal{}, false},
+		{Refusal{Names: FlightLimit}, false},
+		{Refusal{Names: CallLimit}, true},
+		{Refusal{Names: CallLimit, Calls: meter(0), Tokens: meter(6000)}, true},
+		{Refusal{Names: CallLimit, Calls: meter(1)}, false},
+		{Refusal{Names: TokenLimit}, true},
+		{Refusal{Names: TokenLimit, Calls: meter(60), Tokens: meter(99)}, true},
+		{Refusal{Names: TokenLimit, Tokens: meter(100)}, false},
+	} {
+		assert.Equal(t, c.want, c.refusal.aRate(100), "%+v", c.refusal)
+	}
+}
+
+// Refusals that name a rate say nothing about those that name nothing.
+func TestNamesCountForNoClaim(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 1})
+	for range 4 {
+		for range 40 {
+			call := r.send(r.last.At + 0.5)
+			call.Others = 3
+			r.Answered(call.At+0.2, call, Answer{Used: 100, InFlight: 3})
+		}
+		call := r.send(r.last.At + 0.5)
+		r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
+		assert.False(t, r.claim.Repeated())
+	}
+}
+
+// How many calls the tokens let through is no measure of the limit on calls.
+func TestTokensAreNoNoiseOfCalls(t *testing.T) {
+	for names, want := range map[Limit]float64{CallLimit: 1, TokenLimit: 0} {
+		r := cutOnce(Config{}, Refusal{Names: names})
+		r.Calls.Rate, r.Calls.fast = 1000, 0
+		r.rate = Rate{Calls: 1}
+		r.isNoise(3, r.last, &Refusal{Names: names})
+		assert.InDelta(t, want, r.noise.unexplained, 0)
+	}
+}
+
+// A claim ends with the first refusal that names a rate, whoever made it.
+func TestANameRefutesAClaim(t *testing.T) {
+	for name, r := range map[string]*machineRun{
+		"of an unlabelled refusal": cutOnce(Config{}, Refusal{}),
+		"of an earlier run":        runMachine(Config{Saved: Saved{InFlight: 6, Claimed: true, Calls: 10}}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.True(t, r.Flight.Claimed)
+			for range 20 {
+				call := r.send(r.last.At + 1)
+				r.Answered(call.At+0.1, call, Answer{Used: 100, InFlight: 5})
+			}
+			call := r.send(r.last.At + 1)
+			r.Wait(call.At, 100, 5)
+			r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
+			assert.False(t, r.Flight.Claimed)
+			assert.InDelta(t, 1, r.Calls.Rate, 0.3)
+		})
+	}
+}
+
+func TestANameIsNotBelievedForEver(t *testing.T) {
+	r := runMachine(Config{})
+	epoch := func() {
+		for range 20 {
+			call := r.send(r.last.At + 0.5)
+			call.Others = 3
+			r.Answered(call.At+0.2, call, Answer{Used: 100, InFlight: 3})
+		}
+		call := r.send(r.last.At + 0.5)
+		r.Wait(call.At, 100, 5)
+		r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
+	}
+	for range labelEpochs - 1 {
+		epoch()
+		assert.False(t, r.Flight.Claimed)
+	}
+	epoch()
+	assert.True(t, r.Flight.Claimed)
+	assert.InDelta(t, 5, r.Flight.Level(), 0)
+	var why []Why
+	for i := range r.decided {
+		if r.decided[i].Kind == Verdict {
+			why = append(why, r.decided[i].Why)
+		}
+	}
+	assert.Equal(t, []Why{WhyMisnamed}, why)
 }
 
 func TestWhatHoldsBack(t *testing.T) {
@@ -440,9 +618,9 @@ func TestSlowDownWithATerminalWaitCountsToo(t *testing.T) {
 
 // The bound does not grow meanwhile, so there is nothing to wake up for.
 func TestNobodyWakesUpWhileGrowthIsStopped(t *testing.T) {
-	r := cutOnce(Config{}, Refusal{Asked: 1, Cap: true})
+	r := cutOnce(Config{}, Refusal{Asked: 1, Names: FlightLimit})
 	r.Wait(3.5, 100, r.InFlight())
-	r.Refused(3.6, r.send(3.5), Refusal{Asked: 1, Cap: true, Slow: true})
+	r.Refused(3.6, r.send(3.5), Refusal{Asked: 1, Names: FlightLimit, Slow: true})
 	now := 10.0
 	assert.GreaterOrEqual(t, r.Wait(now, 100, r.InFlight()), 3.6+SlowFor-now)
 	assert.Equal(t, ByFlight, r.Bound())

@@ -3,11 +3,35 @@ package learn
 // Refusal is what a refusal said.
 type Refusal struct {
 	Asked  float64 // Retry-After in seconds, if Hinted
-	Cap    bool    // it names the calls in flight
+	Names  Limit   // the limit that it names
 	Mild   bool    // the service as a whole is full
 	Slow   bool    // calls have become more too fast
 	Calls  Told
 	Tokens Told
+}
+
+// Limit is what a refusal names as the limit that refused.
+type Limit uint8
+
+// The limits that a refusal can name.
+const (
+	Unnamed Limit = iota
+	CallLimit
+	TokenLimit
+	FlightLimit
+)
+
+// aRate reports whether it names a rate, of a call of so many tokens, and is
+// not contradicted by the meter of that.
+func (r *Refusal) aRate(tokens float64) bool {
+	switch r.Names {
+	case CallLimit:
+		return !r.Calls.Known || r.Calls.Remaining < 1
+	case TokenLimit:
+		return !r.Tokens.Known || r.Tokens.Remaining < tokens
+	case Unnamed, FlightLimit:
+	}
+	return false
 }
 
 func (r *Refusal) hinted() bool { return r.Asked > 0 }
@@ -35,7 +59,7 @@ func (r *Refusal) reset() (seconds float64) {
 // Refused says that a call was refused.
 func (m *Machine) Refused(now float64, c Call, r Refusal) {
 	if m.quota.Blind {
-		r.Cap, r.Calls, r.Tokens = false, Told{}, Told{}
+		r.Calls, r.Tokens = Told{}, Told{}
 	}
 	m.account(now, c, &r)
 	if r.Slow {
@@ -53,7 +77,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		return
 	}
 	m.Door.Refused(c.At)
-	if m.knows && !r.Cap && !m.tally.GotThrough(c, now-2*m.Door.trip) {
+	if m.knows && r.Names != FlightLimit && !m.tally.GotThrough(c, now-2*m.Door.trip) {
 		m.spans.Shut(c.At)
 		m.still(now, c, &r)
 		return

@@ -27,12 +27,13 @@ const (
 	CrowdRule                     // refusals where calls crowd speak against a cap
 	LonelyRule                    // refusals of calls that are alone speak against a cap
 	EvenRule                      // those who share a cap grow alike
+	NameRule                      // a refusal that names a rate is none of a cap
 )
 
 var ruleNames = [...]string{
 	"epoch", "gate", "measure", "truth", "fast", "first", "calm", "span", "turns",
 	"trial", "noise", "foreign", "mirror", "plenty", "rest", "follow",
-	"crowd", "lonely", "even",
+	"crowd", "lonely", "even", "name",
 }
 
 // Has reports whether r is among them.

@@ -12,11 +12,15 @@ const (
 // verdict judges the first refusal of an epoch. A rate is the default: to take
 // a cap for a rate costs a few percent, the converse starves. The first refusal
 // without a label is taken for a cap all the same, because that is soon refuted.
+// One that names a rate is not, until Label finds the name wrong.
 func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
-	m.claim.Refused(c.Others, r.hinted())
-	isACap := r.Cap
-	if !r.Cap && !r.hinted() {
+	named := r.aRate(c.Tokens) && !m.off.Has(NameRule)
+	m.claim.Refused(c.Others, named || r.hinted())
+	isACap := r.Names == FlightLimit
+	if !isACap && !r.hinted() {
 		switch {
+		case named:
+			isACap = m.label.Refused(c.Others)
 		case m.Flight.Claimed:
 			if isACap = m.claim.Holds(c, m.tally.mark.At, m.trip, m.Flight.Hovers()); isACap {
 				break
@@ -34,7 +38,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		case !m.knows && !m.Calls.On && c.Others >= 2 && !m.off.Has(TrialRule):
 			isACap = true
 		}
-		if !isACap && !m.Flight.Claimed && m.foreign(c, r) {
+		if !isACap && !m.Flight.Claimed && m.foreign(c, r, named) {
 			if isACap = r.told() && c.Others >= 2 && m.claim.Alien(); !isACap {
 				m.Door.Foreign(now, m.luck.Float64())
 				m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
@@ -43,10 +47,11 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		}
 	}
 	if isACap && !m.Flight.Claimed {
-		m.claimed(now, c)
+		m.claimed(now, c, named)
 	}
 	m.Flight.Claimed = isACap
-	m.rate = m.tally.Measure(c, !m.knows, m.Calls.Grown() || m.Tokens.Grown(), m.spans.Window)
+	ofCalls, ofTokens := m.marks(c, r)
+	m.rate = m.tally.Measure(c, !m.knows, ofCalls && m.Calls.Grown() || ofTokens && m.Tokens.Grown(), m.spans.Window)
 	if isACap {
 		return isCap
 	}
@@ -57,15 +62,19 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 }
 
 // foreign: refusals of the rate look different here, so this one is not ours
-// to answer with the pace.
-func (m *Machine) foreign(c Call, r *Refusal) bool {
-	return !m.off.Has(ForeignRule) && (m.labels > 0 || r.left(c.Tokens))
+// to answer with the pace. One that names a rate may still be about another than the headers tell of.
+func (m *Machine) foreign(c Call, r *Refusal, named bool) bool {
+	return !m.off.Has(ForeignRule) && (m.labels > 0 || !named && r.left(c.Tokens))
 }
 
 // claimed: from here on the calls in flight are bounded, and the pace stands by.
-func (m *Machine) claimed(now float64, c Call) {
+func (m *Machine) claimed(now float64, c Call, named bool) {
+	why := WhyCap
+	if named {
+		why = WhyMisnamed
+	}
 	m.claim.Begin(c, float64(m.hits))
-	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: WhyCap})
+	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: why})
 	if m.Calls.On {
 		m.Calls.Set(1.2*m.Calls.Pace(), m.cycle())
 		m.Tokens.Set(1.2*m.Tokens.Pace(), m.cycle())
@@ -78,7 +87,7 @@ func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 		return false
 	}
 	var opinion Opinion
-	if m.Calls.On {
+	if ofCalls, _ := m.marks(c, r); ofCalls && m.Calls.On {
 		opinion = m.noise.Refused(m.rate.Calls, m.Calls.Rate, m.Calls.Pace())
 	} else {
 		opinion = m.noise.Expected()

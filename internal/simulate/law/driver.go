@@ -16,7 +16,7 @@ type driver struct {
 }
 
 // Drive makes a contender of law. With headers it hears what the provider
-// tells beyond Retry-After: meters, and that a cap was it.
+// tells in its meters. What a refusal names it always hears.
 func Drive(name string, law adaptive.Law, headers bool) client.Contender {
 	return client.Contender{Name: name, Headers: headers, New: func(s client.Seat) (client.Policy, error) {
 		zero := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -63,6 +63,11 @@ func (d *driver) sent(c *client.Call) throttle.Sent {
 	}
 }
 
+var kinds = [...]adaptive.Kind{ //nolint:gochecknoglobals // a table
+	provider.Unnamed: adaptive.UnknownKind, provider.Requests: adaptive.KindRequests,
+	provider.Tokens: adaptive.KindTokens, provider.Concurrency: adaptive.KindConcurrency,
+}
+
 func (d *driver) feedback(c *client.Call, a *provider.Answer) adaptive.Feedback {
 	f := adaptive.Feedback{Verdict: adaptive.OK}
 	f.Meters[throttle.Requests] = adaptive.Meter(a.Requests)
@@ -72,10 +77,7 @@ func (d *driver) feedback(c *client.Call, a *provider.Answer) adaptive.Feedback 
 		f.Used = throttle.Cost{Requests: 1, Tokens: c.Used}
 	case a.Admitted:
 	default:
-		f.Verdict, f.RetryAfter = adaptive.Hit, a.RetryAfter
-		if a.Concurrency {
-			f.Kind = adaptive.KindConcurrency
-		}
+		f.Verdict, f.RetryAfter, f.Kind = adaptive.Hit, a.RetryAfter, kinds[a.Limit]
 	}
 	return f
 }

@@ -88,7 +88,9 @@ func TestFeedback(t *testing.T) {
 		"that settles":          {client.Call{Reserved: 9, Used: 4}, provider.Answer{Admitted: true}, adaptive.Feedback{Verdict: adaptive.OK, Used: throttle.Cost{Requests: 1, Tokens: 4}}},
 		"a refusal costs none":  {client.Call{Reserved: 9, Used: 4}, provider.Answer{}, adaptive.Feedback{Verdict: adaptive.Hit}},
 		"and says when":         {client.Call{}, provider.Answer{RetryAfter: time.Minute}, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Minute}},
-		"or that it was a cap":  {client.Call{}, provider.Answer{Concurrency: true}, adaptive.Feedback{Verdict: adaptive.Hit, Kind: adaptive.KindConcurrency}},
+		"or that it was calls":  {client.Call{}, provider.Answer{Limit: provider.Requests}, adaptive.Feedback{Verdict: adaptive.Hit, Kind: adaptive.KindRequests}},
+		"or tokens":             {client.Call{}, provider.Answer{Limit: provider.Tokens}, adaptive.Feedback{Verdict: adaptive.Hit, Kind: adaptive.KindTokens}},
+		"or that it was a cap":  {client.Call{}, provider.Answer{Limit: provider.Concurrency}, adaptive.Feedback{Verdict: adaptive.Hit, Kind: adaptive.KindConcurrency}},
 		"headers are passed on": {client.Call{}, provider.Answer{Admitted: true, Tokens: full}, adaptive.Feedback{Verdict: adaptive.OK, Meters: [throttle.Units]adaptive.Meter{throttle.Tokens: adaptive.Meter(full)}}},
 	} {
 		t.Run(about, func(t *testing.T) {

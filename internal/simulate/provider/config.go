@@ -18,8 +18,8 @@ type Config struct {
 
 	RetryAfter RetryAfter // what a refusal by a rate says
 	Lie        float64    // what Retry-After is multiplied by; 0: it is the truth
-	Headers    bool       // every answer tells the state of bucket, window and tokens, a refusal by the cap that it was the cap
-	Nameless   bool       // but not the latter
+	Headers    bool       // every answer tells the state of bucket, window and tokens
+	Names      Names      // what refusals say of the limit
 }
 
 // Bucket is a token bucket; no rate, no bucket.
@@ -44,6 +44,20 @@ const (
 	WholeSeconds
 	// Exact is to the nanosecond.
 	Exact
+)
+
+// Names is which limits refusals name.
+type Names uint8
+
+const (
+	// CapByHeaders names the cap, where there are headers, and nothing else.
+	CapByHeaders Names = iota
+	// Nothing is ever named.
+	Nothing
+	// Everything is named but bad luck; of two limits the one with the longer wait.
+	Everything
+	// RequestsOnly is what every refusal says, whatever refused.
+	RequestsOnly
 )
 
 // Change is what happens to the limits of a provider at some time.

@@ -41,13 +41,19 @@ func (p *Provider) Arrive(now time.Duration, reserved int64) (Answer, Cause) {
 		cause = Unlucky
 	}
 	if p.Cap > 0 && p.inFlight >= p.Cap {
-		cause, a.Concurrency = Limited, p.Headers && !p.Nameless
+		cause, a.Limit = Limited, p.capped()
 	}
 	if p.Overload > 0 && p.inFlight >= p.Overload {
 		cause = Limited
 	}
 	if wait := p.rates(now, reserved); wait > 0 {
 		cause, a.RetryAfter = Limited, p.told(wait)
+		if p.Names == Everything {
+			a.Limit = p.slower(now, reserved)
+		}
+	}
+	if p.Names == RequestsOnly && cause != None {
+		a.Limit = Requests
 	}
 	if a.Admitted = cause == None; a.Admitted {
 		p.admit(now, reserved)
@@ -144,6 +150,22 @@ func (p *Provider) fine() {
 	if p.minute != nil {
 		p.minute.take()
 	}
+}
+
+// capped is what is said of the cap.
+func (p *Provider) capped() Limit {
+	if p.Names == Everything || p.Names == CapByHeaders && p.Headers {
+		return Concurrency
+	}
+	return Unnamed
+}
+
+// slower is which of the rates takes longest to admit a call.
+func (p *Provider) slower(now time.Duration, reserved int64) Limit {
+	if p.tokens != nil && p.tokens.wait(now, float64(reserved)) == p.rates(now, reserved) {
+		return Tokens
+	}
+	return Requests
 }
 
 // told is what the provider says of a wait.

@@ -106,7 +106,7 @@ func TestEveryLimit(t *testing.T) {
 				assert.Equal(t, s.after, a.RetryAfter, "step %d", i)
 				assert.Equal(t, s.admitted, cause == provider.None, "step %d", i)
 				assert.Zero(t, a.Requests, "no headers, no meters")
-				assert.False(t, a.Concurrency)
+				assert.Zero(t, a.Limit, "nor names")
 			}
 		})
 	}
@@ -168,14 +168,50 @@ func TestHeaders(t *testing.T) {
 	}, a)
 	p.Arrive(50*ms, 101)
 	a, _ = p.Arrive(50*ms, 1)
-	assert.True(t, a.Concurrency)
+	assert.Equal(t, provider.Concurrency, a.Limit)
 	assert.Equal(t, provider.Meter{Known: true, Limit: 6000, Remaining: 804, Reset: 1960 * ms}, a.Tokens)
 	assert.Equal(t, int64(8), a.Requests.Remaining, "8.5, rounded down")
 
-	p = provider.New(provider.Config{Minute: 1, Cap: 1, Headers: true, Nameless: true, RefusalsCount: true}, nil)
+	p = provider.New(provider.Config{Minute: 1, Cap: 1, Headers: true, Names: provider.Nothing, RefusalsCount: true}, nil)
 	p.Arrive(sec, 0)
 	a, _ = p.Arrive(2*sec, 0)
 	assert.Equal(t, provider.Answer{Requests: provider.Meter{Known: true, Limit: 1, Reset: 58 * sec}}, a, "neither the cap's name nor less than nothing")
+}
+
+func TestWhatRefusalsName(t *testing.T) {
+	const lots = 60_000
+	fast, slow := provider.Bucket{PerMinute: lots, Burst: 1}, provider.Bucket{PerMinute: 60, Burst: 1}
+	for about, c := range map[string]struct {
+		config provider.Config
+		want   [4]provider.Limit // by Names
+	}{
+		"a cap":        {provider.Config{Cap: 1}, [4]provider.Limit{0, 0, provider.Concurrency, provider.Requests}},
+		"by headers":   {provider.Config{Cap: 1, Headers: true}, [4]provider.Limit{provider.Concurrency, 0, provider.Concurrency, provider.Requests}},
+		"calls":        {provider.Config{Requests: slow, Tokens: fast}, [4]provider.Limit{0, 0, provider.Requests, provider.Requests}},
+		"tokens":       {provider.Config{Requests: fast, Tokens: slow}, [4]provider.Limit{0, 0, provider.Tokens, provider.Requests}},
+		"a window":     {provider.Config{Minute: 1}, [4]provider.Limit{0, 0, provider.Requests, provider.Requests}},
+		"a log":        {provider.Config{Log: provider.Log{Max: 1, Per: time.Second}}, [4]provider.Limit{0, 0, provider.Requests, provider.Requests}},
+		"a cap, later": {provider.Config{Cap: 1, Minute: 1}, [4]provider.Limit{0, 0, provider.Requests, provider.Requests}},
+		"an overload":  {provider.Config{Overload: 1}, [4]provider.Limit{0, 0, 0, provider.Requests}},
+	} {
+		t.Run(about, func(t *testing.T) {
+			for names, want := range c.want {
+				config := c.config
+				config.Names = provider.Names(names)
+				p := provider.New(config, nil)
+				taken, _ := p.Arrive(0, 1)
+				assert.Zero(t, taken.Limit)
+				refused, cause := p.Arrive(0, 1)
+				assert.Equal(t, provider.Limited, cause)
+				assert.Equal(t, want, refused.Limit, "%d", names)
+			}
+		})
+	}
+	luck := rand.New(rand.NewPCG(1, 2))
+	p := provider.New(provider.Config{Noise: 1, Names: provider.Everything}, luck)
+	assert.Zero(t, must(p.Arrive(0, 1)).Limit, "bad luck has no name")
+	p = provider.New(provider.Config{Noise: 1, Names: provider.RequestsOnly}, luck)
+	assert.Equal(t, provider.Requests, must(p.Arrive(0, 1)).Limit)
 }
 
 func TestNoise(t *testing.T) {

@@ -15,7 +15,7 @@ func (p *Plan) ablations(pen *pen) {
 	all := p.contenders(slices.Concat(law.All(), law.Ablated()))
 	twelve := pen.play(p.scenarios(scenario.Twelve()), all, p.Seeds)
 	beyond := pen.play(p.scenarios(scenario.Beyond()), all, p.Seeds)
-	sweep := pen.play(Randoms(p.Offset, p.N), all, 1)
+	sweep := pen.play(p.sweeping(), all, 1)
 	if pen.err != nil {
 		return
 	}

@@ -9,21 +9,23 @@ import (
 
 	"github.com/headrace/headrace/internal/simulate/client"
 	"github.com/headrace/headrace/internal/simulate/law"
+	"github.com/headrace/headrace/internal/simulate/provider"
 	"github.com/headrace/headrace/internal/simulate/rival"
 	"github.com/headrace/headrace/internal/simulate/scenario"
 )
 
 // Plan is what to play and to print. The zero Plan prints nothing but heads.
 type Plan struct {
-	Seeds    int    // of each scenario with a name
-	Offset   int    // the first random scenario
-	N        int    // how many of those
-	Only     string // parts of the names of contenders, separated by commas; empty: all in the twelve, ours elsewhere
-	Scenario string // parts of the names of scenarios, "random" for N random ones, #n for one of them; empty: all
-	ColdOnly bool   // nothing but the cold start
-	Ablate   bool   // nothing but the default law without each of its rules
-	Show     int    // so many of the worst random scenarios
-	Plain    bool   // lines instead of Markdown
+	Seeds    int            // of each scenario with a name
+	Offset   int            // the first random scenario
+	N        int            // how many of those
+	Only     string         // parts of the names of contenders, separated by commas; empty: all in the twelve, ours elsewhere
+	Scenario string         // parts of the names of scenarios, "random" for N random ones, #n for one of them; empty: all
+	ColdOnly bool           // nothing but the cold start
+	Names    provider.Names // what refusals say of the limit; the zero Names: what each scenario has
+	Ablate   bool           // nothing but the default law without each of its rules
+	Show     int            // so many of the worst random scenarios
+	Plain    bool           // lines instead of Markdown
 }
 
 // randomName stands for the random scenarios among the names of the others.
@@ -63,7 +65,7 @@ func (p *Plan) fixed(pen *pen, marks *Marks) {
 }
 
 func (p *Plan) sweep(pen *pen, marks *Marks) {
-	g := pen.play(Randoms(p.Offset, p.N), p.elsewhere(), 1)
+	g := pen.play(p.sweeping(), p.elsewhere(), 1)
 	pen.heading("Random providers", fmt.Sprintf("%d from #%d on, one seed each", p.N, p.Offset))
 	pen.table(g.Spread())
 	if p.Show > 0 {
@@ -88,7 +90,7 @@ func (p *Plan) contenders(all []client.Contender) []client.Contender {
 }
 
 func (p *Plan) scenarios(all []scenario.Scenario) []scenario.Scenario {
-	return slices.DeleteFunc(all, func(s scenario.Scenario) bool { return !named(s.Name, p.Scenario) })
+	return p.naming(slices.DeleteFunc(all, func(s scenario.Scenario) bool { return !named(s.Name, p.Scenario) }))
 }
 
 // randoms are the scenarios that Scenario asks for by number.
@@ -98,6 +100,19 @@ func (p *Plan) randoms() (all []scenario.Scenario) {
 			if i, err := strconv.Atoi(number); err == nil {
 				all = append(all, scenario.Random(i))
 			}
+		}
+	}
+	return p.naming(all)
+}
+
+// sweeping are the N random scenarios.
+func (p *Plan) sweeping() []scenario.Scenario { return p.naming(Randoms(p.Offset, p.N)) }
+
+// naming has the refusals of all say what Names says.
+func (p *Plan) naming(all []scenario.Scenario) []scenario.Scenario {
+	for i := range all {
+		if p.Names != provider.CapByHeaders {
+			all[i].Provider.Names = p.Names
 		}
 	}
 	return all

@@ -14,6 +14,7 @@ import (
 
 	"github.com/headrace/headrace/internal/simulate/client"
 	"github.com/headrace/headrace/internal/simulate/law"
+	"github.com/headrace/headrace/internal/simulate/provider"
 	"github.com/headrace/headrace/internal/simulate/report"
 	"github.com/headrace/headrace/internal/simulate/rival"
 	"github.com/headrace/headrace/internal/simulate/scenario"
@@ -74,6 +75,17 @@ func TestAPlanNamesWhatItWants(t *testing.T) {
 	assert.NotContains(t, page, "The twelve")
 	assert.Contains(t, page, "Cold start")
 	assert.Empty(t, written(t, report.Plan{Only: "nobody", Scenario: "nothing"}))
+}
+
+// What refusals say changes what a law that listens gets, and no other.
+func TestAPlanHasRefusalsNameTheirLimit(t *testing.T) {
+	page := func(only string, names provider.Names) string {
+		return written(t, report.Plan{Seeds: 1, Only: only, Scenario: "no Retry-After", ColdOnly: true, Names: names})
+	}
+	silent := page("blind", provider.CapByHeaders)
+	assert.Equal(t, silent, page("blind", provider.Nothing))
+	assert.NotEqual(t, silent, page("blind", provider.Everything))
+	assert.Equal(t, page("Vegas", provider.CapByHeaders), page("Vegas", provider.Everything))
 }
 
 func TestWhatIsNotOurDoingIsToldApart(t *testing.T) {

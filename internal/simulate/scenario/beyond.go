@@ -53,6 +53,6 @@ func narrow() []Scenario {
 		of("1/s b1 by 2", "two processes share one call per second, burst 1", perMinute(60, 1), shared(2)),
 		of("1/s b1 by 4", "four processes share it", perMinute(60, 1), shared(4)),
 		of("cap unnamed", "a cap of 20 beside 6,000/min burst 100; headers name only the latter",
-			with(perMinute(6000, 100), func(c *provider.Config) { c.Cap, c.Nameless = 20, true })),
+			with(perMinute(6000, 100), func(c *provider.Config) { c.Cap, c.Names = 20, provider.Nothing })),
 	}
 }

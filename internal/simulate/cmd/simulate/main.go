@@ -31,6 +31,7 @@ random. Equal flags print equal tables. A cell with "!" misses its target.
   simulate -scenario flap -trace 5s          what a run looks like, as tab-separated values
   simulate -scenario flap -only blind -chart pictures
                                              the same as a picture, an SVG of panels over time
+  simulate -names everything                 the same where refusals say which limit it was
   simulate -ablate                           the default law without each of its rules
 
 Flags:
@@ -56,6 +57,9 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 	flags.IntVar(&p.N, "n", 500, "how many random providers")
 	flags.StringVar(&p.Only, "only", "", "only `policies` whose name contains one of these, separated by commas")
 	flags.StringVar(&p.Scenario, "scenario", "", "only `scenarios` whose name contains one of these, separated by commas; random stands for the random providers, #n for one of them")
+	flags.Func("names", "what refusals `say` of the limit: everything (which it is, of rates too), requests (always that, whatever refused) or nothing", func(s string) error {
+		return name(&p.Names, s)
+	})
 	flags.BoolVar(&p.ColdOnly, "cold", false, "only the cold start, the first two minutes")
 	flags.BoolVar(&p.Ablate, "ablate", false, "the default law without each of its rules")
 	flags.IntVar(&p.Show, "show", 0, "print so many of the worst random providers")

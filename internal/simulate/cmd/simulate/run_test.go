@@ -22,4 +22,5 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, out.String(), "\t300.000\t")
 
 	assert.Error(t, run([]string{"-nonsense"}, &out, &errs))
+	assert.ErrorContains(t, run([]string{"-names", "nobody"}, &out, &errs), "none of everything, requests, nothing")
 }
