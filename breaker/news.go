@@ -62,6 +62,6 @@ func (b *Breaker) tellProbeLocked(t Ticket) {
 func (b *Breaker) tellUnlocked(n news) {
 	b.mu.Unlock()
 	defer b.mu.Lock()
-	event.Send(b.observer, n.event)
+	event.Send(event.Except(b.observer, n.context), n.event)
 	event.Send(n.context, n.event)
 }

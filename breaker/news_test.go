@@ -85,6 +85,9 @@ func TestObserversOfTheContext(t *testing.T) {
 	assert.Equal(t, []event.Kind{event.BreakerOpened}, mine.kinds())
 	assert.Equal(t, []event.Kind{event.BreakerHalfOpen, event.BreakerClosed}, other.kinds())
 	assert.Equal(t, []event.Kind{event.BreakerOpened, event.BreakerHalfOpen, event.BreakerClosed}, own.kinds())
+
+	assert.ErrorIs(t, b.Do(event.With(t.Context(), &own), func(context.Context) error { return errDown }), errDown)
+	assert.Len(t, own.kinds(), 4, "who is both is told once")
 }
 
 // An observer may use the breaker: no lock is held.

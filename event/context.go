@@ -5,7 +5,7 @@ import "context"
 type contextKey struct{}
 
 // With returns a context under which o is told in addition to the observers
-// that ctx already has, after them. The parent context is not changed. A nil o
+// that ctx already has, after them; once, if it is among them. The parent context is not changed. A nil o
 // gives ctx back.
 func With(ctx context.Context, o Observer) context.Context {
 	if t := Tee(From(ctx), o); t != nil && o != nil {

@@ -29,5 +29,6 @@
 //
 // Make an event with [New], which sets Index to [NoIndex]; send it with [Send]
 // [Tell] or [Emit] and never by calling Observe, because those survive a nil
-// observer and a panicking one; hold no lock while sending.
+// observer and a panicking one; hold no lock while sending. With an observer of your
+// own beside those of a context see [Except].
 package event

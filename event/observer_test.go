@@ -1,6 +1,7 @@
 package event_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -57,11 +58,62 @@ func TestTeeTellsEachInTurn(t *testing.T) {
 	assert.Equal(t, journal{"a:1", "b:1", "c:1", "d:1"}, j)
 }
 
-func TestTeeTellsTwiceWhoIsGivenTwice(t *testing.T) {
+type noter struct {
+	j    *journal
+	name string
+}
+
+func (n *noter) Observe(e event.Event) { *n.j = append(*n.j, n.name+":"+e.Source) }
+
+// odd has a type that can be compared, and a value that cannot.
+type odd struct{ of any }
+
+func (odd) Observe(event.Event) {}
+
+func TestTeeTellsOnceWhoIsGivenTwice(t *testing.T) {
 	var j journal
-	o := j.as("a")
-	event.Tee(o, o).Observe(of("1"))
-	assert.Equal(t, journal{"a:1", "a:1"}, j)
+	a, b, f := &noter{&j, "a"}, &noter{&j, "a"}, j.as("f")
+	event.Tee(a, b, event.Tee(a, f), f, event.Tee(b)).Observe(of("1"))
+	assert.Equal(t, journal{"a:1", "a:1", "f:1", "f:1"}, j, "of functions nobody knows")
+
+	j = nil
+	ctx := event.With(event.With(event.With(t.Context(), a), f), a)
+	event.Emit(ctx, of("2"))
+	assert.Equal(t, journal{"a:2", "f:2"}, j)
+	assert.NotPanics(t, func() { event.Tee(odd{[]int{}}, odd{[]int{}}, odd{}).Observe(of("3")) })
+}
+
+func TestExcept(t *testing.T) {
+	var j journal
+	a, b, c, f := &noter{&j, "a"}, &noter{&j, "b"}, &noter{&j, "c"}, j.as("f")
+	for _, x := range []struct {
+		o, others event.Observer
+		want      string
+	}{
+		{nil, nil, ""},
+		{nil, a, ""},
+		{a, nil, "a:"},
+		{a, b, "a:"},
+		{a, a, ""},
+		{a, event.Tee(b, a), ""},
+		{event.Tee(a, b, c), event.Tee(b, f), "a:c:"},
+		{event.Tee(a, b), event.Tee(b, f, a), ""},
+		{event.Tee(a, b), nil, "a:b:"},
+		{event.Tee(a, b), a, "b:"},
+		{f, f, "f:"},
+	} {
+		j = nil
+		o := event.Except(x.o, x.others)
+		event.Send(o, event.Event{})
+		assert.Equal(t, x.want, strings.Join(j, ""), "%v without %v", x.o, x.others)
+		assert.Equal(t, x.want == "", o == nil)
+	}
+	both, others := event.Tee(a, b), event.Tee(c, f)
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		if event.Except(both, others) != both || event.Except(a, others) == nil {
+			t.Fail()
+		}
+	}))
 }
 
 func TestTeePanicStopsNobody(t *testing.T) {

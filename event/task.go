@@ -7,7 +7,8 @@ import (
 
 // What executors tell. Source is the executor's name, and Event.Task has more.
 // Key is the task's ID. A task whose life is over is told once, by TaskCompleted,
-// TaskFailed or TaskCancelled; one that was turned away for want of room is not told of.
+// TaskFailed or TaskCancelled; one that was turned away for want of room is not told of. TaskQueued is
+// told by who submits, and may come after what a worker tells of the same task.
 const (
 	// TaskQueued: a task has its place in the queue. Wait is how long it waited for room.
 	TaskQueued Kind = "task.queued"

@@ -24,7 +24,8 @@ func (x *Executor) perform(t *record, w *worker) {
 	}
 	ctx, undo := t.begin(now, !x.limited.Load() && x.config.Breaker == nil)
 	defer func() {
-		t.scope.close()
+		t.scope().close()
+		t.job.release()
 		if undo != nil {
 			undo()
 		}
@@ -127,8 +128,8 @@ func (x *Executor) once(ctx context.Context, t *record) error {
 	if t.calling { // the limits have come in between
 		t.waits()
 	}
-	bound := x.limiter.Throttle().Bound(t.cost)
-	return x.limiter.Do(ctx, t.cost, func(ctx context.Context) error {
+	bound := x.limiter.Throttle().Bound(t.reserves())
+	return x.limiter.Do(ctx, t.reserves(), func(ctx context.Context) error {
 		t.admitted(bound)
 		bound = throttle.Bound{}
 		judge := func(err error) adaptive.Feedback { return adaptive.Judge(ctx, err) }

@@ -128,8 +128,8 @@ func (c Config) Validate() error {
 	if c.Timeout < 0 {
 		p.Addf("Timeout", "%s is negative: leave it 0 for no timeout", c.Timeout)
 	}
-	c.Requests.check(&p, "Requests")
-	c.Tokens.check(&p, "Tokens")
+	c.Requests.check(&p, "Requests", throttle.Requests)
+	c.Tokens.check(&p, "Tokens", throttle.Tokens)
 	if c.Retry != nil {
 		p.AddPart("Retry", c.Retry.Validate())
 	}
@@ -205,7 +205,7 @@ func (c Config) checkOwn(p *invalid.Problems) {
 	p.Add(err)
 }
 
-func (r Rate) check(p *invalid.Problems, field string) {
+func (r Rate) check(p *invalid.Problems, field string, u throttle.Unit) {
 	switch {
 	case r == Rate{}:
 	case r.N < 1 || r.N > throttle.MaxAmount:
@@ -214,6 +214,8 @@ func (r Rate) check(p *invalid.Problems, field string) {
 		p.Addf(field, "Per is %s; want a positive duration, such as time.Minute", r.Per)
 	case r.Burst < 0 || r.Burst > throttle.MaxAmount:
 		p.Addf(field, "Burst is %d; want 0 for a window that is never exceeded, or how many may go at once", r.Burst)
+	default:
+		p.AddPart(field, throttle.Limits{Windows: []throttle.Window{r.window(u)}}.Validate())
 	}
 }
 

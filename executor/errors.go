@@ -23,6 +23,10 @@ var (
 	// ErrCancelled is the cause of a task that Task.Cancel ended.
 	ErrCancelled = errors.New("executor: the task was cancelled")
 
+	// ErrInside is of Stop and Join with the context of a call of the same
+	// executor: they would wait for themselves. Nothing has happened.
+	ErrInside = errors.New("executor: a call cannot wait for the end of its own executor: do it in a goroutine with a context of its own")
+
 	// ErrQueueFull is matched by every *QueueFullError.
 	ErrQueueFull = errors.New("executor: the queue is full")
 

@@ -3,8 +3,11 @@ package executor
 import (
 	"bytes"
 	"context"
+	"math"
 	"net/http"
+	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/headrace/headrace/internal/redact"
 )
@@ -30,13 +33,21 @@ type ResponseInfo struct {
 type request struct {
 	method, endpoint string
 	header           http.Header // redacted
-	payload          []byte
+	payload          []byte      // or its beginning, if that is all that is shown
+	bytes            int         // of the whole payload
 	secrets          []string
 }
 
 func newRequest(method, endpoint string, h http.Header, payload []byte) *request {
-	r := &request{method: method, endpoint: endpoint, payload: payload, secrets: redact.Secrets(&http.Request{Header: h})}
-	r.header = h.Clone()
+	r := &request{method: method, endpoint: endpoint, payload: payload, bytes: len(payload), header: h.Clone()}
+	sent := &http.Request{Header: h}
+	switch u, err := url.Parse(endpoint); {
+	case err == nil && (u.User != nil || u.RawQuery != ""):
+		r.endpoint, sent.URL = redact.URL(u), u
+	case err != nil && strings.ContainsAny(endpoint, "?@"): // who knows what is in it
+		r.endpoint = redact.Mark
+	}
+	r.secrets = redact.Secrets(sent)
 	for name, values := range r.header {
 		if !redact.Harmless(name) {
 			mark(values)
@@ -54,7 +65,7 @@ func mark(values []string) {
 func (r *request) info(keep int) *RequestInfo {
 	return &RequestInfo{
 		Method: r.method, Endpoint: redact.Text(r.endpoint, r.secrets), Header: r.header.Clone(),
-		Payload: excerpt(r.payload, r.secrets, keep), Bytes: len(r.payload),
+		Payload: excerpt(r.payload, r.bytes, r.secrets, keep), Bytes: r.bytes,
 	}
 }
 
@@ -69,7 +80,7 @@ type response struct {
 func (r *response) info(secrets []string, keep int) *ResponseInfo {
 	h := r.header.Clone()
 	for name, values := range h {
-		switch name {
+		switch http.CanonicalHeaderKey(name) {
 		case "Set-Cookie", "Set-Cookie2", "Authorization", "Proxy-Authenticate", "Location":
 			mark(values)
 		default:
@@ -78,18 +89,26 @@ func (r *response) info(secrets []string, keep int) *ResponseInfo {
 			}
 		}
 	}
-	return &ResponseInfo{Status: r.status, Header: h, Body: excerpt(r.body, secrets, keep), Bytes: r.bytes}
+	return &ResponseInfo{Status: r.status, Header: h, Body: excerpt(r.body, r.bytes, secrets, keep), Bytes: r.bytes}
 }
 
-// excerpt is the beginning of b without the secrets. One that is cut off at the end
-// does not show its beginning.
-func excerpt(b []byte, secrets []string, keep int) string {
-	longest := 0
-	if len(secrets) > 0 {
-		longest = len(secrets[0])
+// excerpt is the beginning of b without the secrets. b is the beginning of
+// something that has whole bytes. A secret that is cut off at its end does not show its beginning.
+func excerpt(b []byte, whole int, secrets []string, keep int) string {
+	b = head(b, secrets, keep)
+	text := redact.Text(string(b), secrets)
+	if len(b) < whole && len(secrets) > 0 {
+		text = text[:max(0, len(text)-len(secrets[0])+1)]
 	}
-	text := redact.Text(string(b[:min(len(b), keep+longest)]), secrets)
 	return string(bytes.ToValidUTF8([]byte(text[:min(len(text), keep)]), nil))
+}
+
+// head is as much of b as has to be looked at to show keep bytes.
+func head(b []byte, secrets []string, keep int) []byte {
+	if len(secrets) > 0 {
+		keep += min(len(secrets[0]), math.MaxInt-keep)
+	}
+	return b[:min(len(b), keep)]
 }
 
 // Respond puts into the Info of the task what was answered, from inside its
@@ -101,18 +120,25 @@ func Respond(ctx context.Context, status int, h http.Header, body []byte) {
 	if s == nil {
 		return
 	}
-	s.of.respond(status, h, body)
+	s.task().respond(status, h, body)
 }
 
 func (t *record) respond(status int, h http.Header, body []byte) {
-	longest := 0
-	if e := t.extra; e != nil && e.request != nil && len(e.request.secrets) > 0 {
-		longest = len(e.request.secrets[0])
-	}
-	kept := &response{status, h.Clone(), slices.Clone(body[:min(len(body), t.x.config.Keep+longest)]), len(body)}
+	secrets := t.secrets()
+	kept := &response{status, h.Clone(), slices.Clone(head(body, secrets, t.x.config.Keep)), len(body)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.life.state.Terminal() {
 		t.more().response = kept
 	}
+}
+
+// secrets is what must not be repeated of the request, the longest first.
+func (t *record) secrets() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.extra == nil || t.extra.request == nil {
+		return nil
+	}
+	return t.extra.request.secrets
 }

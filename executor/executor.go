@@ -30,7 +30,10 @@ type Executor struct {
 	limited atomic.Bool // calls pass through the limiter
 	clock   clock.Clock
 	subs    fanout
+	past    *inside              // of all tasks that ended before anybody asked for theirs
+	_       [64]byte             // what is only read is not in a cache line with what every task writes
 	ended   [states]atomic.Int64 // tasks, by terminal state
+	_       [64]byte
 
 	mu          sync.Mutex // guards everything below, and the place of each task
 	work        sync.Cond  // workers that have nothing to do wait on it
@@ -43,9 +46,10 @@ type Executor struct {
 	seq         int64       // of the last task
 	phase       phase
 	paused      bool
-	concurrency int // slots
-	slots       int // in use
-	idle        int // workers that wait on work
+	concurrency int  // slots
+	slots       int  // in use
+	idle        int  // workers that wait on work, or are on their way from there
+	waking      bool // one is on its way
 	workers     map[*worker]struct{}
 	left        int           // goroutines that were left behind
 	missing     int           // workers that were not replaced, because too many were left behind
@@ -68,7 +72,7 @@ func New(c Config) (*Executor, error) {
 	x := &Executor{
 		name: c.Name, config: c, limiter: c.Limiter, clock: clock.New(c.Clock),
 		concurrency: c.Concurrency, workers: map[*worker]struct{}{},
-		wake: make(chan struct{}, 1), over: make(chan struct{}), watched: make(chan struct{}),
+		past: past(), wake: make(chan struct{}, 1), over: make(chan struct{}), watched: make(chan struct{}),
 	}
 	x.work.L = &x.mu
 	x.limited.Store(c.limits())
@@ -120,9 +124,12 @@ func (x *Executor) startLocked() error {
 // ErrStopped, as by Close, and the error is context.Cause(ctx). A paused
 // executor works on nothing more until Resume.
 //
-// It may be called several times, and every call waits. A call must not
-// stop its own executor: it would wait for itself until ctx ends.
+// It may be called several times, and every call waits. Inside of a call of the same executor, with the
+// context of that call, the error is ErrInside.
 func (x *Executor) Stop(ctx context.Context) error {
+	if x.inside(ctx) {
+		return ErrInside
+	}
 	x.drain()
 	select {
 	case <-x.watched:
@@ -136,8 +143,8 @@ func (x *Executor) Stop(ctx context.Context) error {
 
 // Close is Stop without patience: queued tasks and those that are worked on
 // are cancelled with ErrStopped. It returns when all tasks have ended. A call
-// that ignores the end of its context is left behind after about a second.
-// The error is always nil.
+// that ignores the end of its context is left behind after about a second, and
+// so is one that closes its own executor. The error is always nil.
 func (x *Executor) Close() error {
 	x.drain()
 	x.giveUp(ErrStopped)
@@ -153,8 +160,13 @@ func (x *Executor) cutBy() error {
 
 // drain ends the intake.
 func (x *Executor) drain() {
-	if x.drained() {
+	first, idle := x.drained()
+	if first {
 		x.tell(event.ExecutorStopping, func(*event.Event) {})
+	}
+	if idle {
+		x.tellStopped()
+		close(x.watched)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -162,27 +174,26 @@ func (x *Executor) drain() {
 	x.pokeLocked()
 }
 
-func (x *Executor) drained() bool {
+// drained reports whether it was the first to end the intake, and whether there never was a watch.
+func (x *Executor) drained() (first, idle bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.phase >= draining {
-		return false
+		return false, false
 	}
-	if x.phase == fresh {
-		close(x.watched)
-	}
+	idle = x.phase == fresh
 	x.phase = draining
 	for t := x.room.head; t != nil; {
 		next := t.next
 		if !x.insideLocked(t.ctx) { // a call that is under way goes on to its end
 			x.room.remove(t)
 			t.where = nowhere
-			close(t.ready)
+			t.readyLocked()
 		}
 		t = next
 	}
 	x.settleLocked()
-	return true
+	return true, idle
 }
 
 // giveUp cancels everything that is there.
@@ -211,7 +222,7 @@ func (x *Executor) close(cause error) (queued, active []*record) {
 	for t := x.room.head; t != nil; t = x.room.head {
 		x.room.remove(t)
 		t.where = nowhere
-		close(t.ready)
+		t.readyLocked()
 	}
 	for t := x.queue.head(); t != nil; t = x.queue.head() {
 		x.takeLocked(t)
@@ -225,8 +236,11 @@ func (x *Executor) close(cause error) (queued, active []*record) {
 
 // Join waits until nothing is queued or worked on, and leaves the executor
 // running. Tasks that are submitted meanwhile are waited for too. When ctx
-// ends first the error is context.Cause(ctx).
+// ends first the error is context.Cause(ctx); inside of a call, with its context, it is ErrInside.
 func (x *Executor) Join(ctx context.Context) error {
+	if x.inside(ctx) {
+		return ErrInside
+	}
 	for {
 		settled := x.unsettled()
 		if settled == nil {
@@ -252,8 +266,9 @@ func (x *Executor) unsettled() <-chan struct{} {
 	return x.settled
 }
 
-// settleLocked tells those who wait in Join.
+// settleLocked tells those who wait in Join, and in Stop if no worker is left to do it.
 func (x *Executor) settleLocked() {
+	x.overLocked()
 	if x.settled != nil && x.idleLocked() {
 		close(x.settled)
 		x.settled = nil

@@ -25,7 +25,7 @@ type Info struct {
 	Called   time.Duration `json:"called_ns"` // in its calls
 	Attempts int           `json:"attempts"`  // calls that were begun
 	Cost     throttle.Cost `json:"cost"`      // reserved
-	Used     throttle.Cost `json:"used"`      // what it really cost, by adaptive.Use; else Cost once the call was limited
+	Used     throttle.Cost `json:"used"`      // what it really cost, by adaptive.Use, else Cost; 0 without any limits
 
 	Request  *RequestInfo  `json:"request,omitempty"`
 	Response *ResponseInfo `json:"response,omitempty"`
@@ -64,9 +64,9 @@ func (t *record) info() Info {
 	defer t.mu.Unlock()
 	l, now := &t.life, t.x.clock.Elapsed()
 	i := Info{
-		ID: t.id(), Executor: t.x.name, State: l.state, Priority: t.priority,
+		ID: t.id(), Executor: t.x.name, State: l.state, Priority: int(t.priority),
 		Queued: l.in(Queued, now), Waited: l.in(Processing, now), Called: l.in(Calling, now),
-		Attempts: t.attempts, Cost: t.cost,
+		Attempts: int(l.attempts), Cost: t.reserves(),
 	}
 	i.Times = Times{t.at(Pending), t.at(Queued), t.at(Processing), t.at(Calling), t.at(l.state)}
 	if !l.state.Terminal() {
@@ -86,18 +86,18 @@ func (t *record) info() Info {
 			i.Response = e.response.info(secrets, t.x.config.Keep)
 		}
 	}
-	if t.err != nil {
-		i.Error = describe(t.err, secrets)
+	if err := t.errLocked(); err != nil {
+		i.Error = describe(err, secrets)
 	}
 	i.Log = t.logLocked(secrets)
 	return i
 }
 
 func (t *record) at(s State) time.Time {
-	if !t.life.entered[s] {
+	if !t.life.entered(s) {
 		return time.Time{}
 	}
-	return t.x.clock.At(t.life.first[s])
+	return t.x.clock.At(t.life.first(s))
 }
 
 // logLocked puts together what the states tell and what was noted besides.
@@ -107,14 +107,14 @@ func (t *record) logLocked(secrets []string) []LogEntry {
 		at   time.Duration
 		text string
 	}
-	lines := []line{{l.first[Pending], "submitted"}}
+	lines := []line{{l.first(Pending), "submitted"}}
 	add := func(s State, format string, args ...any) {
-		if l.entered[s] {
-			lines = append(lines, line{l.first[s], fmt.Sprintf(format, args...)})
+		if l.entered(s) {
+			lines = append(lines, line{l.first(s), fmt.Sprintf(format, args...)})
 		}
 	}
-	add(Queued, "queued, after %s for room", round(l.spent[Pending]))
-	add(Processing, "acquired slot, after %s in the queue", round(l.spent[Queued]))
+	add(Queued, "queued, after %s for room", round(l.in(Pending, 0)))
+	add(Processing, "acquired slot, after %s in the queue", round(l.in(Queued, 0)))
 	if c := t.course; c != nil {
 		for i := range c.notes {
 			lines = append(lines, line{c.notes[i].at, c.notes[i].text(secrets)})
@@ -122,9 +122,9 @@ func (t *record) logLocked(secrets []string) []LogEntry {
 	}
 	add(Calling, "called")
 	slices.SortStableFunc(lines, func(a, b line) int { return int(a.at - b.at) })
-	add(Completed, "completed after %s", round(l.first[Completed]-l.first[Pending]))
-	add(Failed, "failed after %s", round(l.first[Failed]-l.first[Pending]))
-	add(Cancelled, "cancelled after %s", round(l.first[Cancelled]-l.first[Pending]))
+	add(Completed, "completed after %s", round(l.first(Completed)-l.first(Pending)))
+	add(Failed, "failed after %s", round(l.first(Failed)-l.first(Pending)))
+	add(Cancelled, "cancelled after %s", round(l.first(Cancelled)-l.first(Pending)))
 	entries := make([]LogEntry, len(lines))
 	for i, one := range lines {
 		entries[i] = LogEntry{t.x.clock.At(one.at), one.text}

@@ -13,7 +13,7 @@ func (t *record) calls(a attempt) {
 	now := t.x.clock.Elapsed()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.attempts++
+	t.life.attempts++
 	if a.holds() || t.course != nil {
 		t.courseLocked().attempt = a
 	}
@@ -25,7 +25,7 @@ func (t *record) waits() {
 	now := t.x.clock.Elapsed()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.calling, t.attempts = false, 0
+	t.calling, t.life.attempts = false, 0
 	t.moveLocked(Processing, now)
 }
 
@@ -37,7 +37,7 @@ func (t *record) admitted(by throttle.Bound) {
 	now := t.x.clock.Elapsed()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if waited := now - t.life.last; waited > 0 && t.life.state == Processing {
+	if waited := now - t.life.last(); waited > 0 && t.life.state == Processing {
 		t.noteLocked(now, note{kind: noteWaited, wait: waited, bound: by})
 	}
 }
@@ -67,13 +67,13 @@ func (t *record) again(delay time.Duration, err error) {
 // giveUp ends the task's context, also if it has none yet.
 func (t *record) giveUp(cause error) {
 	t.mu.Lock()
-	if t.cause == nil {
-		t.cause = cause
+	if c := t.courseLocked(); c.cause == nil {
+		c.cause = cause
 	}
-	begun := t.scope.of != nil
+	begun := t.begunLocked()
 	t.mu.Unlock()
 	if begun {
-		t.scope.end(cause)
+		t.scope().end(cause)
 	}
 }
 

@@ -111,7 +111,7 @@ func callOn(ctx context.Context, to httpclient.Caller, payload any) (*httpclient
 	if a == nil { // somebody else's Caller
 		return nil, err
 	}
-	scopeOf(ctx).of.exchange(a)
+	scopeOf(ctx).task().exchange(a)
 	if speaks, ok := to.(interface{ Dialect() dialect.Dialect }); ok && err == nil {
 		adaptive.Report(ctx, speaks.Dialect().Read(time.Now(), a.StatusCode, a.Header, a.Body))
 	}
@@ -121,13 +121,14 @@ func callOn(ctx context.Context, to httpclient.Caller, payload any) (*httpclient
 // exchange puts what an endpoint tells of a call into the task's Info.
 func (t *record) exchange(a *httpclient.Answer) {
 	t.respond(a.StatusCode, a.Header, a.Body)
+	payload := slices.Clone(head(a.Payload, t.secrets(), t.x.config.Keep))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.life.state.Terminal() {
 		return
 	}
 	before := t.more().request
-	r := &request{method: a.Method, endpoint: a.Endpoint, header: a.RequestHeader.Clone(), payload: a.Payload}
+	r := &request{method: a.Method, endpoint: a.Endpoint, header: a.RequestHeader.Clone(), payload: payload, bytes: len(a.Payload)}
 	if a.URL != "" {
 		r.endpoint += " " + a.URL
 	}

@@ -132,3 +132,20 @@ func TestModelsOfFunctions(t *testing.T) {
 		assert.Equal(t, in, a.Value)
 	}
 }
+
+// A task that is kept has of what was sent and answered what it shows, and no more.
+func TestAModelKeepsTheBeginning(t *testing.T) {
+	e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("answered")) })
+	m, err := executor.NewModel(executor.ModelConfig{Executor: open(t, executor.Config{Keep: 4}), Endpoint: e})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, m.Close()) })
+	task, err := m.Complete(t.Context(), "payload", throttle.Cost{})
+	require.NoError(t, err)
+	_, err = task.Wait(t.Context())
+	require.NoError(t, err)
+	i := task.Info()
+	assert.Equal(t, "payl", i.Request.Payload)
+	assert.Equal(t, 7, i.Request.Bytes)
+	assert.Equal(t, "answ", i.Response.Body)
+	assert.Equal(t, 8, i.Response.Bytes)
+}

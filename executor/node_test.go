@@ -122,6 +122,9 @@ func TestPanicsAndStopsOfABatchOnAnExecutor(t *testing.T) {
 	require.ErrorIs(t, err, executor.ErrStopped)
 	_, err = node.Map("nil", func(_ context.Context, i int) (int, error) { return i, nil }).WithExecutor(nil).All(t.Context(), nil)
 	require.ErrorContains(t, err, "the executor is nil")
+	var none *executor.Executor
+	err = node.Map("nil", func(_ context.Context, i int) (int, error) { return i, nil }).WithExecutor(none).Validate()
+	require.ErrorContains(t, err, "the executor is nil")
 }
 
 // A batch that is stopped takes back what waits in the queue.

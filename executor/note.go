@@ -60,6 +60,9 @@ func (n *note) text(secrets []string) string {
 		if n.wait > 0 {
 			s = fmt.Sprintf("refused for rate, and waits %s or longer to go again", round(n.wait))
 		}
+		if n.err == nil { // the call said so by adaptive.Report
+			return s
+		}
 		return s + ": " + errorText(n.err, secrets)
 	case noteRetry:
 		return fmt.Sprintf("goes again in %s after: %s", round(n.wait), errorText(n.err, secrets))

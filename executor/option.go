@@ -28,7 +28,7 @@ func WithCost(c throttle.Cost) SubmitOption {
 				t.problem("WithCost", "%d %s are not between 0 and %d", n, u, int64(throttle.MaxAmount))
 			}
 		}
-		t.cost = c
+		t.cost = &c
 	}
 }
 
@@ -42,7 +42,7 @@ func WithPriority(n int) SubmitOption {
 		if n < math.MinInt32 || n > math.MaxInt32 {
 			t.problem("WithPriority", "%d does not fit 32 bits", n)
 		}
-		t.priority = n
+		t.priority = int32(n) //nolint:gosec // one that does not fit is refused
 	}
 }
 

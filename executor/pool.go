@@ -23,9 +23,16 @@ func (x *Executor) Run(ctx context.Context, c throttle.Cost, f func(context.Cont
 	} else if intake.Err() != nil {
 		return context.Cause(intake)
 	}
-	t := &Task[struct{}]{do: func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) }}
-	t.job, t.single, t.cost = t, true, c
-	if err := x.submit(ctx, &t.record, nil, true); err != nil {
+	t := &Task[struct{}]{
+		record: record{x: x, ctx: ctx},
+		do:     func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) },
+	}
+	t.job, t.single = t, true
+	if c != (throttle.Cost{}) {
+		said := c
+		t.cost = &said
+	}
+	if err := x.submit(&t.record, nil, true); err != nil {
 		return err
 	}
 	for {
@@ -36,5 +43,5 @@ func (x *Executor) Run(ctx context.Context, c throttle.Cost, f func(context.Cont
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.err
+	return t.errLocked()
 }

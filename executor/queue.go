@@ -19,12 +19,12 @@ type list struct {
 	len        int
 }
 
+// push adds t, which is in no list and has no neighbours.
 func (l *list) push(t *record) {
-	t.prev, t.next = l.tail, nil
 	if l.tail == nil {
 		l.head = t
 	} else {
-		l.tail.next = t
+		t.prev, l.tail.next = l.tail, t
 	}
 	l.tail = t
 	l.len++
@@ -47,7 +47,7 @@ func (l *list) remove(t *record) {
 
 // level is the tasks of one priority, the first that came first.
 type level struct {
-	priority int
+	priority int32
 	tasks    list
 }
 
@@ -61,11 +61,11 @@ type queue struct {
 }
 
 // find is where the level of a priority is, or belongs.
-func (q *queue) find(priority int) (i int, found bool) {
+func (q *queue) find(priority int32) (i int, found bool) {
 	if len(q.levels) > 0 && q.levels[0].priority == priority {
 		return 0, true
 	}
-	return slices.BinarySearchFunc(q.levels, priority, func(l *level, p int) int {
+	return slices.BinarySearchFunc(q.levels, priority, func(l *level, p int32) int {
 		switch {
 		case l.priority > p:
 			return -1

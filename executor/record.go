@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/breaker"
@@ -14,37 +15,52 @@ import (
 // job is what a task does, with its result where only the task finds it.
 type job interface {
 	call(ctx context.Context) error
+	release() // what only call needs
 }
 
 // record is a task without the type of its result. A task in the queue costs
-// this and nothing else: no goroutine, no channel, no context.
+// this and nothing else: no goroutine, no channel, no context. What only some
+// tasks have is behind a pointer: with a result of one word a task is 200
+// bytes, and most of what a short call costs is their allocation and collection.
 type record struct {
-	x        *Executor
-	seq      int64
-	ctx      context.Context //nolint:containedctx // of whoever submitted it: it is for the task
-	job      job
-	cost     throttle.Cost
-	priority int
-	single   bool   // no policy repeats it
-	calling  bool   // begin has taken it to its first call; of whoever works on it
-	observed bool   // somebody is told its events
-	extra    *extra // nil: nothing was said beyond the fields above
+	x *Executor
 
 	// Guarded by the executor's mu.
-	where      place
-	late       uint8 // for how many looks of the watch its context has been over while it was worked on
+	seq        int64
 	prev, next *record
-	by         *worker       // nil: whoever waits for it works on it
-	ready      chan struct{} // closed when it has got room; nil if nobody waits for that
+	by         *worker // nil: whoever waits for it works on it
+	where      place
 
-	mu       sync.Mutex // guards everything below; taken after the executor's mu, never before
-	life     life
-	err      error
-	cause    error         // why it was given up before anybody worked on it
-	done     chan struct{} // nil until somebody asks
-	attempts int
-	course   *course // nil: nothing was out of the ordinary
-	scope    scope
+	single   bool // no policy repeats it
+	calling  bool // begin has taken it to its first call; of whoever works on it
+	observed bool // somebody is told its events
+	priority int32
+	cost     *throttle.Cost  // nil: nothing was said
+	extra    *extra          // as above, of all else
+	ctx      context.Context //nolint:containedctx // of whoever submitted it: it is for the task
+	job      job
+	inside   atomic.Pointer[inside] // nil: nobody has asked for more than ctx tells
+
+	mu     sync.Mutex    // guards what follows; taken after the executor's mu, never before
+	course *course       // nil: nothing was out of the ordinary
+	done   chan struct{} // nil until somebody asks; as long as it waits for room, closed when that is over
+	life   life
+}
+
+// reserves is what the call is expected to cost.
+func (t *record) reserves() throttle.Cost {
+	if t.cost == nil {
+		return throttle.Cost{}
+	}
+	return *t.cost
+}
+
+// errLocked is the error that the task ended with.
+func (t *record) errLocked() error {
+	if t.course == nil {
+		return nil
+	}
+	return t.course.err
 }
 
 // course is what few tasks go through, or are asked for.
@@ -54,6 +70,9 @@ type course struct {
 	dropped int // notes
 	attempt attempt
 	subs    *fanout
+	cause   error // why it was given up
+	err     error // it ended with
+	late    uint8 // for how many looks of the watch its context has been over while it was worked on
 }
 
 func (t *record) courseLocked() *course {
@@ -99,18 +118,23 @@ func (t *record) begin(now time.Duration, atOnce bool) (ctx context.Context, und
 	parent, undo := t.bounded()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.scope.parent, t.scope.of = parent, t //nolint:fatcontext // it is the task's one and only
-	if t.cause != nil {
-		t.scope.end(t.cause)
-		return &t.scope, undo
+	if undo != nil {
+		t.inside.Store(&inside{parent: parent})
+	}
+	if t.course != nil && t.course.cause != nil {
+		t.scope().end(t.course.cause)
+		return t.scope(), undo
 	}
 	t.moveLocked(Processing, now)
 	if atOnce && parent.Err() == nil {
-		t.attempts, t.calling = 1, true
+		t.life.attempts, t.calling = 1, true
 		t.moveLocked(Calling, now)
 	}
-	return &t.scope, undo
+	return t.scope(), undo
 }
+
+// begunLocked reports whether the task has a context of its own: begin has been there.
+func (t *record) begunLocked() bool { return t.life.entered(Processing) || t.inside.Load() != nil }
 
 // bounded is the context of whoever submitted the task, with the task's deadline.
 func (t *record) bounded() (ctx context.Context, undo func()) {
@@ -159,7 +183,7 @@ func (t *record) moveLocked(to State, now time.Duration) {
 	if !own && !t.x.subs.any() {
 		return
 	}
-	c := Change{Task: t.id(), From: from, To: to, At: t.x.clock.At(t.life.last), Err: t.err}
+	c := Change{Task: t.id(), From: from, To: to, At: t.x.clock.At(t.life.last()), Err: t.errLocked()}
 	t.x.subs.tell(c, false)
 	if own {
 		t.course.subs.tell(c, to.Terminal())
@@ -173,7 +197,12 @@ func (t *record) end(to State, err error, now time.Duration) bool {
 	if t.life.state.Terminal() || !t.life.state.may(to) {
 		return false
 	}
-	t.err = err
+	if err != nil {
+		t.courseLocked().err = err
+	}
+	if !t.life.entered(Processing) {
+		t.job.release() // nobody works on it
+	}
 	t.moveLocked(to, now)
 	if t.course != nil {
 		t.course.attempt = attempt{}
@@ -194,7 +223,7 @@ func (t *record) state() State {
 func (t *record) called() time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.x.clock.At(t.life.last)
+	return t.x.clock.At(t.life.last())
 }
 
 // ended returns a channel that is closed when the task has ended.

@@ -7,79 +7,120 @@ import (
 )
 
 // scope is the context of a task that is worked on, by which what happens
-// inside finds the task. It costs nothing until somebody wants to know when it ends.
+// inside finds the task. It is the task itself under another name, and costs
+// nothing until somebody wants to know when it ends.
+type scope record
+
+func (t *record) scope() *scope { return (*scope)(t) }
+
+func (s *scope) task() *record { return (*record)(s) }
+
+// inside is what the scopes of few tasks have.
 //
 // A call that waits for another task of its executor could wait for ever: all
 // workers may be busy with calls that wait like this one. So it lends its own
 // slot: who waits works on the task itself, if nobody else does. One at a
 // time, since it is one slot.
-type scope struct {
-	parent context.Context //nolint:containedctx // it is a context
-	of     *record
+type inside struct {
+	parent context.Context //nolint:containedctx // it is part of one
 
 	mu     sync.Mutex      // guards everything below; taken after that of the task, never before
-	inner  context.Context //nolint:containedctx // nil until somebody asks for its end
+	ctx    context.Context //nolint:containedctx // nil until somebody asks for its end
 	cancel context.CancelCauseFunc
 	over   bool          // the task has ended
 	turn   chan struct{} // holds one while the slot is lent; nil until somebody asks
 }
 
-type scopeKey struct{}
+// past is the inside of what is over.
+func past() *inside {
+	in := &inside{parent: context.Background(), over: true}
+	in.built()
+	return in
+}
 
 // built is the context that can end before its parent does.
-func (s *scope) built() context.Context {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.builtLocked()
-}
-
-func (s *scope) builtLocked() context.Context {
-	if s.inner == nil {
-		s.inner, s.cancel = context.WithCancelCause(s.parent)
-		if s.over {
-			s.cancel(nil)
+func (in *inside) built() (context.Context, context.CancelCauseFunc) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ctx == nil {
+		in.ctx, in.cancel = context.WithCancelCause(in.parent)
+		if in.over {
+			in.cancel(nil)
 		}
 	}
-	return s.inner
+	return in.ctx, in.cancel
 }
 
-// end ends the context because of cause. What hangs on it is told outside of the lock.
-func (s *scope) end(cause error) {
-	s.mu.Lock()
-	s.builtLocked()
-	cancel := s.cancel
-	s.mu.Unlock()
-	cancel(cause)
+// innermost is the context that there is.
+func (in *inside) innermost() (ctx context.Context, over bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ctx == nil {
+		return in.parent, in.over
+	}
+	return in.ctx, in.over
 }
 
-// close is end for a task that is over.
-func (s *scope) close() {
-	s.mu.Lock()
-	s.over = true
-	cancel := s.cancel
-	s.mu.Unlock()
+// close ends the context of a task that is over.
+func (in *inside) close() {
+	in.mu.Lock()
+	in.over = true
+	cancel := in.cancel
+	in.mu.Unlock()
 	if cancel != nil {
 		cancel(nil)
 	}
 }
 
+type scopeKey struct{}
+
+// made is the scope's inside.
+func (s *scope) made() *inside {
+	if in := s.inside.Load(); in != nil {
+		return in
+	}
+	s.inside.CompareAndSwap(nil, &inside{parent: s.ctx})
+	return s.inside.Load()
+}
+
+// end ends the context because of cause. What hangs on it is told outside of the lock.
+func (s *scope) end(cause error) {
+	_, cancel := s.made().built()
+	cancel(cause)
+}
+
+// close is end for a task that is over.
+func (s *scope) close() {
+	if !s.inside.CompareAndSwap(nil, s.x.past) {
+		s.inside.Load().close()
+	}
+}
+
 // Deadline is that of the parent.
-func (s *scope) Deadline() (time.Time, bool) { return s.parent.Deadline() }
+func (s *scope) Deadline() (time.Time, bool) {
+	if in := s.inside.Load(); in != nil && in != s.x.past {
+		return in.parent.Deadline()
+	}
+	return s.ctx.Deadline()
+}
 
 // Done is closed when the context ends.
-func (s *scope) Done() <-chan struct{} { return s.built().Done() }
+func (s *scope) Done() <-chan struct{} {
+	ctx, _ := s.made().built()
+	return ctx.Done()
+}
 
 // Err is why, or nil.
 func (s *scope) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.inner != nil:
-		return s.inner.Err()
-	case s.over:
-		return context.Canceled
+	in := s.inside.Load()
+	if in == nil {
+		return s.ctx.Err()
 	}
-	return s.parent.Err()
+	ctx, over := in.innermost()
+	if err := ctx.Err(); err != nil || !over {
+		return err
+	}
+	return context.Canceled
 }
 
 // Value makes the scope findable by scopeOf, and what ends it by package context.
@@ -87,13 +128,16 @@ func (s *scope) Value(key any) any {
 	if key == (scopeKey{}) {
 		return s
 	}
-	s.mu.Lock()
-	inner := s.inner
-	s.mu.Unlock()
-	if inner == nil {
-		inner = s.parent
+	in := s.inside.Load()
+	if in == nil {
+		return s.ctx.Value(key)
 	}
-	return inner.Value(key)
+	ctx, _ := in.innermost()
+	v := ctx.Value(key)
+	if v == nil && in == s.x.past {
+		return s.ctx.Value(key)
+	}
+	return v
 }
 
 func scopeOf(ctx context.Context) *scope {
@@ -105,16 +149,23 @@ func scopeOf(ctx context.Context) *scope {
 // inside of; nil if there is none.
 func (x *Executor) lender(ctx context.Context) chan struct{} {
 	s := scopeOf(ctx)
-	for s != nil && s.of.x != x {
-		s = scopeOf(s.of.ctx) //nolint:contextcheck // it goes outwards
+	for s != nil && s.x != x {
+		s = scopeOf(s.ctx) //nolint:contextcheck // it goes outwards
 	}
 	if s == nil {
 		return nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.turn == nil {
-		s.turn = make(chan struct{}, 1)
+	in := s.made()
+	if in == x.past {
+		return nil
 	}
-	return s.turn
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.over {
+		return nil
+	}
+	if in.turn == nil {
+		in.turn = make(chan struct{}, 1)
+	}
+	return in.turn
 }

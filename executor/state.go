@@ -85,16 +85,42 @@ func (s State) may(to State) bool {
 // life is the state machine of one task: pure, the time is an argument.
 // Times are counted from when the executor was made.
 type life struct {
-	state   State
-	entered [states]bool
-	first   [states]time.Duration // when it came into the state for the first time
-	spent   [Completed]time.Duration
-	last    time.Duration // when it came into the state that it is in
+	state    State
+	known    uint8            // a bit for each state that it has been in
+	attempts int32            // calls that were begun
+	times    [5]time.Duration // when it came for the first time into each state up to Calling, and when it ended
+	detour   *detour          // nil: it has come into no state twice, so that times say all
 }
 
+// detour is what few lives have: the way back from a call.
+type detour struct {
+	last  time.Duration            // when it came into the state that it is in
+	spent [Completed]time.Duration // in Processing and Calling, before that
+}
+
+// slot is where the time of a state is kept.
+func (s State) slot() State { return min(s, Completed) }
+
 // begin makes the task Pending.
-func (l *life) begin(now time.Duration) {
-	l.entered[Pending], l.first[Pending], l.last = true, now, now
+func (l *life) begin(now time.Duration) { l.known, l.times[Pending] = 1<<Pending, now }
+
+// entered reports whether the task has been in a state.
+func (l *life) entered(s State) bool { return l.known&(1<<s) != 0 }
+
+// first is when the task came into a state for the first time; 0 if it has not.
+func (l *life) first(s State) time.Duration {
+	if !l.entered(s) {
+		return 0
+	}
+	return l.times[s.slot()]
+}
+
+// last is when the task came into the state that it is in.
+func (l *life) last() time.Duration {
+	if l.detour != nil {
+		return l.detour.last
+	}
+	return l.times[l.state.slot()]
 }
 
 // move takes the task to another state; false, and nothing happens, if that is
@@ -103,22 +129,41 @@ func (l *life) move(to State, now time.Duration) bool {
 	if !l.state.may(to) {
 		return false
 	}
-	now = max(now, l.last)
-	l.spent[l.state] += now - l.last
-	l.state, l.last = to, now
-	if !l.entered[to] {
-		l.entered[to], l.first[to] = true, now
+	now = max(now, l.last())
+	again := l.entered(to)
+	if again && l.detour == nil { // from Calling back to Processing
+		l.detour = &detour{last: l.times[Calling]}
+		l.detour.spent[Processing] = l.times[Calling] - l.times[Processing]
 	}
+	if d := l.detour; d != nil {
+		d.spent[l.state] += now - d.last
+		d.last = now
+	}
+	if !again {
+		l.known |= 1 << to
+		l.times[to.slot()] = now
+	}
+	l.state = to
 	return true
 }
 
 // in is how long the task was in a state by now, all its stays together.
-func (l *life) in(s State, now time.Duration) time.Duration {
-	switch {
-	case s.Terminal():
+func (l *life) in(s State, now time.Duration) (sum time.Duration) {
+	if s.Terminal() || !l.entered(s) {
 		return 0
-	case s == l.state:
-		return l.spent[s] + max(0, now-l.last)
 	}
-	return l.spent[s]
+	if l.detour != nil {
+		sum = l.detour.spent[s]
+	}
+	switch {
+	case s == l.state:
+		return sum + max(0, now-l.last())
+	case l.detour != nil && s >= Processing:
+		return sum
+	}
+	next := s + 1
+	for next < Completed && !l.entered(next) {
+		next++
+	}
+	return l.times[next] - l.times[s]
 }

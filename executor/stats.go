@@ -55,7 +55,7 @@ func (x *Executor) snapshot() Stats {
 		s.Tasks[state] = x.ended[state].Load()
 	}
 	if head := x.queue.head(); head != nil {
-		s.Oldest = x.clock.Elapsed() - head.life.last // it does not change in the queue
+		s.Oldest = x.clock.Elapsed() - head.life.last() // it does not change in the queue
 	}
 	return s
 }

@@ -20,15 +20,18 @@ import (
 )
 
 // audited is a law that lets everything through, and has the oracle judge what the limits let through.
-type audited struct{ auditor *oracle.Auditor }
+type audited struct {
+	auditor *oracle.Auditor
+	sent    *atomic.Int64
+}
 
 type auditing struct {
-	begun   time.Time
-	auditor *oracle.Auditor
+	audited
+	begun time.Time
 }
 
 func (a audited) Start(now time.Time, _ uint64) (adaptive.State, error) {
-	return &auditing{now, a.auditor}, nil
+	return &auditing{a, now}, nil
 }
 
 func (a *auditing) OnSend(now time.Time, s throttle.Sent) {
@@ -37,6 +40,7 @@ func (a *auditing) OnSend(now time.Time, s throttle.Sent) {
 		e.Weights[u] = s.Cost.Of(u)
 	}
 	a.auditor.Add(e)
+	a.sent.Add(1)
 }
 
 func (*auditing) Admit(time.Time, throttle.Cost, int) time.Duration { return 0 }
@@ -75,6 +79,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	base := runtime.NumGoroutine()
 	var auditors []*oracle.Auditor
+	var sent atomic.Int64 // as the limiters tell
 	counts := &counted{ended: map[string]int{}}
 	open := func() *Executor {
 		auditor := oracle.NewAuditor(
@@ -83,7 +88,7 @@ func TestNothingIsLost(t *testing.T) {
 		x, err := New(Config{
 			Name: "x" + string(rune('a'+len(auditors))), Queue: 200, Concurrency: 8, Workers: workers,
 			Requests: Rate{N: requests, Per: per}, Tokens: Rate{N: tokens, Per: per},
-			Law: audited{auditor}, Observer: counts,
+			Law: audited{auditor, &sent}, Observer: counts,
 		})
 		require.NoError(t, err)
 		return x
@@ -204,6 +209,7 @@ func TestNothingIsLost(t *testing.T) {
 	for id, n := range counts.ended {
 		require.Equal(t, 1, n, "%s ended once", id)
 	}
+	assert.Equal(t, sent.Load(), begun.Load(), "no call passes the limiter by, and none is admitted and not made")
 	for _, a := range auditors {
 		v := a.Verdict()
 		require.NoError(t, v.Err())

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 )
@@ -22,7 +23,8 @@ import (
 // Then Submit does not wait for room that cannot come: with a full queue the new task is worked on
 // in place, in the slot of the call that submits it, and has ended when Submit returns.
 //
-// The error is ErrStopped, context.Cause(ctx), a *QueueFullError, or joined
+// The error is ErrStopped, context.Cause(ctx), a *QueueFullError, one that is
+// context.DeadlineExceeded because WithDeadline came before room did, or joined
 // *FieldErrors about the arguments. Then there is no task.
 func Submit[T any](ctx context.Context, x *Executor, call func(context.Context) (T, error), opts ...SubmitOption) (*Task[T], error) {
 	return submit(ctx, x, call, opts, true)
@@ -35,12 +37,12 @@ func TrySubmit[T any](ctx context.Context, x *Executor, call func(context.Contex
 }
 
 func submit[T any](ctx context.Context, x *Executor, call func(context.Context) (T, error), opts []SubmitOption, waits bool) (*Task[T], error) {
-	t := &Task[T]{do: call}
+	t := &Task[T]{record: record{x: x, ctx: ctx}, do: call}
 	t.job = t
 	if call == nil {
 		t.problem("call", "the function is nil")
 	}
-	if err := x.submit(ctx, &t.record, opts, waits); err != nil {
+	if err := x.submit(&t.record, opts, waits); err != nil { //nolint:contextcheck // a task has its own
 		return nil, err
 	}
 	return t, nil
@@ -79,10 +81,12 @@ func missing(x *Executor, items, call bool) error {
 }
 
 // submit puts t into the queue, or has it worked on in place.
-func (x *Executor) submit(ctx context.Context, t *record, opts []SubmitOption, waits bool) error {
-	t.x, t.ctx = x, ctx
+func (x *Executor) submit(t *record, opts []SubmitOption, waits bool) error {
+	ctx := t.ctx
 	for _, o := range opts {
-		o(t)
+		if o != nil {
+			o(t)
+		}
 	}
 	if t.extra != nil && t.extra.problems != nil {
 		return errors.Join(t.extra.problems...)
@@ -92,9 +96,9 @@ func (x *Executor) submit(ctx context.Context, t *record, opts []SubmitOption, w
 	}
 	t.observed = x.config.Observer != nil || event.From(ctx) != nil
 	t.life.begin(x.clock.Elapsed())
-	waiting, err := x.admit(t, waits) //nolint:contextcheck // a task has its own
-	if err == nil && waiting {
-		err = x.awaitRoom(t) //nolint:contextcheck // as above
+	ready, err := x.admit(t, waits)
+	if ready != nil {
+		err = x.awaitRoom(t, ready)
 	}
 	if err == nil {
 		x.tellTask(t, event.TaskQueued, nil)
@@ -102,31 +106,38 @@ func (x *Executor) submit(ctx context.Context, t *record, opts []SubmitOption, w
 	return err
 }
 
-// admit gives t its place in the queue, or in the line of those who wait for one.
-func (x *Executor) admit(t *record, waits bool) (waiting bool, err error) {
+// admit gives t its place in the queue, or in the line of those who wait for
+// one: then ready is closed when it waits no more.
+func (x *Executor) admit(t *record, waits bool) (ready <-chan struct{}, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if err := x.startLocked(); err != nil && (x.phase == closing || !x.insideLocked(t.ctx)) {
-		return false, err
+		return nil, err
 	}
 	if x.room.len == 0 && x.queue.len < x.config.Queue {
-		x.enqueueLocked(t, t.life.last)
-		return false, nil
+		x.enqueueLocked(t, t.life.last())
+		return nil, nil
 	}
 	if !waits {
-		return false, &QueueFullError{Executor: x.name, Depth: x.queue.len}
+		return nil, &QueueFullError{Executor: x.name, Depth: x.queue.len}
 	}
-	t.where, t.ready = inRoom, make(chan struct{})
+	t.where, t.done = inRoom, make(chan struct{})
 	x.room.push(t)
-	return true, nil
+	return t.done, nil
+}
+
+func (x *Executor) inside(ctx context.Context) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.insideLocked(ctx)
 }
 
 // insideLocked reports whether ctx is of a call that this executor makes, and
 // so goes on until that has ended.
 func (x *Executor) insideLocked(ctx context.Context) bool {
-	for s := scopeOf(ctx); s != nil; s = scopeOf(s.of.ctx) { //nolint:contextcheck // it goes outwards
-		if s.of.x == x {
-			return s.of.where == taken
+	for s := scopeOf(ctx); s != nil; s = scopeOf(s.ctx) { //nolint:contextcheck // it goes outwards
+		if s.x == x {
+			return s.where == taken
 		}
 	}
 	return false
@@ -138,7 +149,7 @@ func (x *Executor) enqueueLocked(t *record, now time.Duration) {
 	x.queue.push(t)
 	t.moveLocked(Queued, now) // nobody else knows t yet
 	x.wakeLocked()
-	if x.dozing && x.paused {
+	if x.dozing && (x.paused || len(x.workers) == 0) {
 		x.pokeLocked()
 	}
 }
@@ -148,23 +159,35 @@ func (x *Executor) fillLocked() {
 	for x.room.len > 0 && x.queue.len < x.config.Queue {
 		t := x.room.head
 		x.room.remove(t)
+		t.readyLocked()
 		x.enqueueLocked(t, x.clock.Elapsed())
-		close(t.ready)
 	}
 }
 
+// readyLocked tells who waits for room with t, which nobody else knows yet, to look.
+func (t *record) readyLocked() {
+	ready := t.done
+	t.done = nil
+	close(ready)
+}
+
 // awaitRoom waits until t has its place in the queue.
-func (x *Executor) awaitRoom(t *record) error {
+func (x *Executor) awaitRoom(t *record, ready <-chan struct{}) error {
 	var late chan struct{}
-	if t.extra != nil && t.extra.room > 0 {
+	if d, ok := t.forRoom(); ok {
 		late = make(chan struct{})
-		timer := x.clock.AfterFunc(t.extra.room, func() { close(late) })
+		timer := x.clock.AfterFunc(d, func() { close(late) })
 		defer timer.Stop()
+	}
+	var stopped <-chan struct{} // of the intake
+	intake, ok := adaptive.Intake(t.ctx)
+	if ok && t.single {
+		stopped = intake.Done()
 	}
 	turn := x.lender(t.ctx)
 	for {
 		select {
-		case <-t.ready:
+		case <-ready:
 			return x.entered(t)
 		case turn <- struct{}{}:
 			if x.enter(t) {
@@ -177,13 +200,36 @@ func (x *Executor) awaitRoom(t *record) error {
 			if x.withdraw(t) {
 				return context.Cause(t.ctx)
 			}
+		case <-stopped:
+			stopped = nil
+			if x.withdraw(t) {
+				return context.Cause(intake)
+			}
 		case <-late:
 			late = nil
-			if x.withdraw(t) {
-				return &QueueFullError{Executor: x.name, Depth: x.depth(), Waited: t.extra.room}
+			if !x.withdraw(t) {
+				continue
 			}
+			if err := t.expired(); err != nil {
+				return err
+			}
+			return &QueueFullError{Executor: x.name, Depth: x.depth(), Waited: t.extra.room}
 		}
 	}
+}
+
+// forRoom is how long the task may wait for room, if that is bounded: by WithRoomTimeout and its deadline.
+func (t *record) forRoom() (d time.Duration, bounded bool) {
+	if t.extra == nil {
+		return 0, false
+	}
+	d, bounded = t.extra.room, t.extra.room > 0
+	if at := t.extra.deadline; !at.IsZero() {
+		if left := at.Sub(t.x.clock.Now()); !bounded || left < d {
+			d, bounded = left, true
+		}
+	}
+	return d, bounded
 }
 
 // entered is what became of t, which waits for room no more.
@@ -217,6 +263,7 @@ func (x *Executor) enter(t *record) bool {
 		return false
 	}
 	x.room.remove(t)
+	t.done = nil
 	x.enqueueLocked(t, x.clock.Elapsed())
 	return true
 }

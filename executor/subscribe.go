@@ -19,6 +19,9 @@ type Change struct {
 // defaultChanges is the room of a subscription that does not say.
 const defaultChanges = 64
 
+// maxChanges is the most room that a subscription has.
+const maxChanges = 1 << 16
+
 // Subscription tells of changes. It never makes the work wait: when its room is full
 // the oldest change goes, and is counted.
 type Subscription struct {
@@ -89,7 +92,7 @@ func (f *fanout) add(n int) *Subscription {
 	if n < 1 {
 		n = defaultChanges
 	}
-	s := &Subscription{of: f, changes: make(chan Change, n)}
+	s := &Subscription{of: f, changes: make(chan Change, min(n, maxChanges))}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.over {
@@ -138,7 +141,7 @@ func (f *fanout) endLocked() {
 }
 
 // Subscribe tells of every change of every task from now on, in the order of
-// each task. n is how many changes wait to be read at most; below 1 it is 64. Close the subscription
+// each task. n is how many changes wait to be read at most, up to 65,536; below 1 it is 64. Close the subscription
 // when nobody reads it any more.
 func (x *Executor) Subscribe(n int) *Subscription { return x.subs.add(n) }
 

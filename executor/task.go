@@ -22,6 +22,9 @@ func (t *Task[T]) call(ctx context.Context) error {
 	return nil
 }
 
+// release implements job: whoever keeps a task that is over need not keep what its call was about.
+func (t *Task[T]) release() { t.do = nil }
+
 // ID names the task: the executor's name and a number that counts from 1.
 func (t *Task[T]) ID() string { return t.id() }
 
@@ -58,7 +61,7 @@ func (t *Task[T]) result() (got T, over bool, err error) {
 	case t.life.state == Completed:
 		return t.value, true, nil
 	case t.life.state.Terminal():
-		return got, true, t.err
+		return got, true, t.errLocked()
 	}
 	return got, false, nil
 }

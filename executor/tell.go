@@ -39,7 +39,7 @@ func (x *Executor) tellTask(t *record, kind event.Kind, fill func(e *event.Event
 	if fill != nil {
 		fill(&e)
 	}
-	event.Send(x.config.Observer, e)
+	event.Send(event.Except(x.config.Observer, theirs), e)
 	event.Send(theirs, e)
 }
 
@@ -47,16 +47,16 @@ func (t *record) describe(e *event.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l, now := &t.life, t.x.clock.Until(e.Time)
-	e.Index, e.Key, e.Attempt = t.seq-1, t.id(), t.attempts
-	e.Task.Task, e.Task.Priority = t.seq, t.priority
+	e.Index, e.Key, e.Attempt = t.seq-1, t.id(), int(l.attempts)
+	e.Task.Task, e.Task.Priority = t.seq, int(t.priority)
 	e.Task.Queued, e.Task.Waited, e.Task.Called = l.in(Queued, now), l.in(Processing, now), l.in(Calling, now)
 	switch e.Kind {
 	case event.TaskQueued:
-		e.Wait = l.spent[Pending]
+		e.Wait = l.in(Pending, now)
 	case event.TaskStarted:
-		e.Wait = l.spent[Queued]
+		e.Wait = l.in(Queued, now)
 	default:
-		e.Wait = l.last - l.first[Pending]
+		e.Wait = l.last() - l.first(Pending)
 	}
 }
 

@@ -119,12 +119,7 @@ func (x *Executor) hung(most uint8) (lost []*record) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for t := range x.tasksLocked() {
-		switch {
-		case !t.overdue():
-			t.late = 0
-			continue
-		case t.late < most:
-			t.late++
+		if !t.overdue(most) {
 			continue
 		}
 		lost = append(lost, t)
@@ -163,17 +158,28 @@ func (x *Executor) goneLocked() {
 	}
 }
 
-// overdue reports whether a task that is worked on should have returned.
-func (t *record) overdue() bool {
+// overdue reports whether a task that is worked on should have returned for more than that many looks.
+func (t *record) overdue(most uint8) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.scope.of != nil && !t.life.state.Terminal() && t.scope.Err() != nil
+	if !t.begunLocked() || t.life.state.Terminal() || t.scope().Err() == nil {
+		if t.course != nil {
+			t.course.late = 0
+		}
+		return false
+	}
+	c := t.courseLocked()
+	if c.late < most {
+		c.late++
+		return false
+	}
+	return true
 }
 
 // giveUpOn gives back what the call of t holds, and ends the task in its place.
 func (x *Executor) giveUpOn(t *record) {
 	t.mu.Lock()
-	ctx, a := &t.scope, attempt{}
+	ctx, a := t.scope(), attempt{}
 	if t.course != nil {
 		a = t.course.attempt
 	}

@@ -71,6 +71,7 @@ func (x *Executor) next(w *worker) *record {
 		x.idle++
 		x.work.Wait()
 		x.idle--
+		x.waking = false
 	}
 	t := x.queue.head()
 	x.outLocked(t)
@@ -80,6 +81,7 @@ func (x *Executor) next(w *worker) *record {
 	if x.dozing {
 		x.pokeLocked()
 	}
+	x.wakeLocked()
 	return t
 }
 
@@ -88,9 +90,12 @@ func (x *Executor) mayLocked() bool {
 	return x.queue.len > 0 && x.slots < x.concurrency && !x.paused && len(x.returning) == 0
 }
 
-// wakeLocked has a worker look whether it may begin.
+// wakeLocked has a worker look whether it may begin. One at a time is on its
+// way, and wakes the next if there is more to do than it takes: most of a burst of short
+// calls is done by then.
 func (x *Executor) wakeLocked() {
-	if x.idle > 0 && x.mayLocked() {
+	if x.idle > 0 && !x.waking && x.mayLocked() {
+		x.waking = true
 		x.work.Signal()
 	}
 }
@@ -150,9 +155,10 @@ func (x *Executor) settle(t *record) {
 	x.leaveLocked(t)
 }
 
-// overLocked ends the executor when there is nobody left who could work.
+// overLocked ends the executor when it is to end and there is nobody left who
+// could work, or nothing to do for those who may come back.
 func (x *Executor) overLocked() {
-	if len(x.workers) > 0 || x.missing > 0 && x.phase != closing {
+	if x.phase < draining || len(x.workers) > 0 || x.phase == draining && x.missing > 0 && x.queue.len > 0 {
 		return
 	}
 	select {

@@ -130,7 +130,7 @@ func (c *call) end(err error) {
 		e.Request.Status, e.Request.Proto = c.status, c.proto
 		e.Request.Cached = c.wired.Load() == 0
 	}
-	event.Send(own, e)
+	event.Send(event.Except(own, theirs), e)
 	event.Send(theirs, e)
 }
 

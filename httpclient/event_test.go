@@ -29,7 +29,7 @@ func TestEventOfARequest(t *testing.T) {
 	var own, theirs requests
 	c := newClient(t, func(c *httpclient.Config) { trust(c); c.Observer, c.RunID = &own, "run" })
 	req := request(t, "POST", s.URL+"/p?key=v", strings.NewReader("body"))
-	req = req.WithContext(event.With(req.Context(), &theirs))
+	req = req.WithContext(event.With(event.With(req.Context(), &theirs), &own)) // who is both is told once
 	resp, err := c.Do(req)
 	require.NoError(t, err)
 	assert.Empty(t, own.all, "the body is not read yet")

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/headrace/headrace/internal/redact"
 )
@@ -16,33 +15,7 @@ const (
 )
 
 // redactURL leaves out userinfo, fragment and the values of the query.
-func redactURL(u *url.URL) string {
-	if u == nil {
-		return ""
-	}
-	out := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath, RawQuery: redactQuery(u.RawQuery)}
-	if u.Opaque != "" {
-		out = url.URL{Scheme: u.Scheme, Opaque: redacted}
-	}
-	return out.String()
-}
-
-func redactQuery(query string) string {
-	if query == "" {
-		return ""
-	}
-	parts := strings.Split(query, "&")
-	for i, part := range parts {
-		name, _, named := strings.Cut(part, "=")
-		switch {
-		case named:
-			parts[i] = name + "=" + redacted
-		case part != "":
-			parts[i] = redacted // it may be a value whose name was forgotten
-		}
-	}
-	return strings.Join(parts, "&")
-}
+func redactURL(u *url.URL) string { return redact.URL(u) }
 
 // secretsOf collects what must not be repeated of req.
 func secretsOf(req *http.Request) []string { return redact.Secrets(req) }

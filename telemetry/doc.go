@@ -8,9 +8,8 @@
 //	report, err := flow.Run(ctx, f, state, flow.WithObserver(o))
 //
 // [Observer] is an event.Observer like any other: event.With puts it into a context,
-// event.Tee beside another, and it may be given to flows, clients and limiters. Give it to one of them, the
-// outermost: what is told to a context and to a client or a limiter that has the same observer is counted twice. Do not put it
-// behind event.NewBuffer, which passes on events and neither spans nor calls.
+// event.Tee beside another, and it may be given to flows, clients and limiters, to all of them too: what comes to it by two
+// ways is counted once. Do not put it behind event.NewBuffer, which passes on events and neither spans nor calls.
 //
 // # Spans
 //
@@ -33,7 +32,7 @@
 // run was stopped, is pending and no failure: its status is unset. Whatever ends an item, a cancel, a panic or code that
 // never returns, ends its span by the end of the run.
 //
-// What happens meanwhile is an event of the innermost span that is recording, which may be one that the program made itself:
+// What happens meanwhile is an event of the innermost span, if that is recording. It may be one that the program made itself:
 //
 //	headrace.item.retry       headrace.attempt, headrace.wait (seconds), headrace.item.index, error.type
 //	headrace.limiter.hit      headrace.limiter.name, headrace.limiter.hit.kind, headrace.wait, error.type
@@ -72,6 +71,23 @@
 //
 // The last four are looked at when the reader collects: for the limiters that [Observer.Watch] was given, and for those that
 // a flow shows that runs with flow.WithProgress. Limiters of one name are added up.
+//
+// # Executors
+//
+//	headrace.executor.ended          {task}   a counter, at their end: headrace.task.state, error.type
+//	headrace.executor.retries        {retry}  a counter: error.type
+//	headrace.executor.task.duration  s        from Submit to its end: headrace.task.state, error.type, as all of these
+//	headrace.executor.task.queued    s        in the queue
+//	headrace.executor.task.waited    s        for limits, and between attempts; if it was called, as the one that follows
+//	headrace.executor.task.called    s        in its calls, all attempts
+//	headrace.executor.tasks          {task}   how many there are: headrace.task.state; queued is the depth of the queue
+//	headrace.executor.slots          {call}   how many slots of the concurrency are in use
+//	headrace.executor.concurrency    {call}   how many there are
+//	headrace.executor.window.left    {unit}   what is left of each window: headrace.window, such as 500/min, and headrace.unit
+//
+// All have headrace.executor.name. headrace.task.state is completed, failed or cancelled for tasks that have ended, and pending,
+// queued, processing or calling for others. The last four are looked at when the reader collects, for what
+// [Observer.WatchExecutors] was given. Executors of one name are added up; of windows with the same text the least that is left is told.
 //
 // # Model calls
 //
@@ -132,7 +148,7 @@
 // downloads it is _OTHER for an error without one, and for a request with a status from 400 on, if there is no other error, the status. For flows,
 // nodes, items and model calls it is rate_limited, timeout, canceled, or else the type of the error, such as *node.PanicError.
 //
-// Names of flows, nodes, limiters, services, hosts and models are told apart up to Config.MaxNames each, and are _OTHER beyond it; in
+// Names of flows, nodes, executors, limiters, services, hosts and models are told apart up to Config.MaxNames each, and are _OTHER beyond it; in
 // spans they are all told. Measurements are made outside of the context of the work, and have no exemplars. Nothing
 // holds a URL, an id, or what was sent or answered; the text of an error and the key of an item only on request.
 package telemetry

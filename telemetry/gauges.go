@@ -31,8 +31,14 @@ type gauges struct {
 
 // told is what a run has told of a limiter.
 type told struct {
-	run string
+	run flowRun
 	event.LimiterProgress
+}
+
+// flowRun is one of several runs that may go on at once, also of the same flow.
+type flowRun struct {
+	name  string
+	began int64 // in nanoseconds
 }
 
 func newGauges(m *maker, maxNames int) *gauges {
@@ -76,15 +82,16 @@ func (g *gauges) progress(e event.Event) {
 	if p == nil {
 		return
 	}
+	run := flowRun{p.Name, p.Time.Add(-p.Elapsed).UnixNano()}
 	g.change(func() {
 		for name, of := range g.told {
-			if of.run == p.Name {
+			if of.run == run {
 				delete(g.told, name)
 			}
 		}
 		for _, l := range p.Limiters {
 			if l.Live && !p.Final {
-				g.told[l.Name] = told{p.Name, l}
+				g.told[l.Name] = told{run, l}
 			}
 		}
 	})

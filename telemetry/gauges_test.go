@@ -60,11 +60,16 @@ func TestWatch(t *testing.T) {
 // The progress of a run tells of its limiters until the last word.
 func TestLimitersOfProgress(t *testing.T) {
 	r, o := record(t, telemetry.Config{})
-	tell := func(run string, final bool, limiters ...event.LimiterProgress) {
+	elapsed := time.Duration(0)
+	tellOf := func(run string, began time.Duration, final bool, limiters ...event.LimiterProgress) {
+		elapsed += time.Minute
 		e := event.New(time.Now(), event.FlowProgress, run)
-		e.Progress = &event.Progress{Name: run, Final: final, Limiters: limiters}
+		e.Progress = &event.Progress{
+			Time: time.Unix(0, 0).Add(began + elapsed), Elapsed: elapsed, Name: run, Final: final, Limiters: limiters,
+		}
 		o.Observe(e)
 	}
+	tell := func(run string, final bool, limiters ...event.LimiterProgress) { tellOf(run, 0, final, limiters...) }
 	a := event.LimiterProgress{Name: "a", Live: true, InFlight: 2, Waiting: 3, Pace: map[string]float64{"requests": 1.5}}
 	tell("f", false, a, event.LimiterProgress{Name: "not looked at"})
 	assert.Equal(t, []string{
@@ -81,6 +86,15 @@ func TestLimitersOfProgress(t *testing.T) {
 	tell("f", true, a)
 	assert.Contains(t, r.looked(t), "headrace.limiter.in_flight=2 headrace.limiter.name=b")
 	tell("g", false)
+	assert.Nil(t, r.looked(t))
+
+	tell("f", false, a)
+	tellOf("f", time.Second, false, b)
+	tell("f", false, a)
+	assert.Len(t, r.looked(t), 6, "of two runs of a flow that go on at once")
+	tellOf("f", time.Second, true)
+	assert.Len(t, r.looked(t), 3)
+	tell("f", true)
 	assert.Nil(t, r.looked(t))
 	o.Observe(event.New(time.Now(), event.FlowProgress, "f")) // of an emitter that leaves Progress out
 }

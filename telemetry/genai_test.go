@@ -43,6 +43,13 @@ func TestModels(t *testing.T) {
 		told(t, telemetry.Config{Spans: telemetry.Spans{Off: true}}, event.Model{
 			Provider: "openai", Host: "api.openai.com", Secure: true, Path: "/v1/chat/completions", Asked: "gpt-4o", Status: 503,
 		}), "without a span")
+
+	assert.Equal(t, []string{
+		"gen_ai.client.operation.duration=2 error.type=400" + asked + server,
+		"gen_ai.client.token.usage=3" + asked + " gen_ai.token.type=output" + server,
+	}, told(t, telemetry.Config{}, event.Model{
+		Host: "api.openai.com", Secure: true, Asked: "gpt-4o", Status: http.StatusBadRequest, Output: 3,
+	}), "tokens are used, whatever became of the call")
 }
 
 // Models beyond the most are one.

@@ -39,7 +39,7 @@ type Config struct {
 	Spans Spans
 
 	// MaxNames is how many hosts with their ports are told apart, how many services, how many
-	// limiters, flows, nodes and models. All that are met later are one, _OTHER. 0 means 100, chosen by judgement.
+	// limiters, flows, nodes, executors and models. All that are met later are one, _OTHER. 0 means 100, chosen by judgement.
 	MaxNames int
 }
 
@@ -52,6 +52,8 @@ type Observer struct {
 	limiters  *limiters
 	gauges    *gauges
 	nodes     *nodes
+	tasks     *tasks
+	pools     *pools
 	models    *models
 	spans     *spans
 }
@@ -93,6 +95,8 @@ func New(c Config) (*Observer, error) {
 		limiters:  newLimiters(&m, c.MaxNames),
 		gauges:    newGauges(&m, c.MaxNames),
 		nodes:     newNodes(&m, c.MaxNames),
+		tasks:     newTasks(&m, c.MaxNames),
+		pools:     newPools(&m, c.MaxNames),
 		models:    newModels(&m, c.MaxNames),
 		spans:     &spans{Spans: c.Spans, tracer: c.TracerProvider.Tracer(scope, trace.WithSchemaURL(schema))},
 	}
@@ -116,6 +120,8 @@ func (o *Observer) Observe(e event.Event) {
 		o.gauges.progress(e)
 	case event.ItemDone, event.ItemResumed, event.ItemFailed, event.ItemAbandoned, event.ItemRetry, event.NodeFinished, event.FlowFinished:
 		o.nodes.observe(e)
+	case event.TaskCompleted, event.TaskFailed, event.TaskCancelled, event.TaskRetry:
+		o.tasks.observe(e)
 	default: // of no interest, or of a later version
 	}
 }

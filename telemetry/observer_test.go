@@ -18,6 +18,7 @@ func TestNewMakesTheInstruments(t *testing.T) {
 	r, _ := record(t, telemetry.Config{})
 	const times = "[0.005 0.01 0.025 0.05 0.075 0.1 0.25 0.5 0.75 1 2.5 5 7.5 10 30 60 300 900]"
 	const sizes = "[0 256 1024 4096 16384 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07 6.7108864e+07]"
+	const tasks = "[0.001 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30 60 300 900]"
 	const runs = "[0.01 0.1 0.5 1 2.5 5 10 30 60 300 900 3600 14400 86400]"
 	assert.Equal(t, map[string]string{
 		"headrace.http.client.duration":           "s: Duration of requests from their first attempt on, with resends. " + times,
@@ -42,6 +43,16 @@ func TestNewMakesTheInstruments(t *testing.T) {
 		"headrace.node.item.duration":             "s: Duration of items from when a worker took them, with waits and all attempts. [0.001 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30 60 300 900]",
 		"headrace.node.items":                     "{item}: Items that have ended, by outcome.",
 		"headrace.node.retries":                   "{retry}: Attempts that failed and were followed by another.",
+		"headrace.executor.tasks":                 "{task}: Tasks that have not ended, by state.",
+		"headrace.executor.slots":                 "{call}: Slots of the concurrency that are in use.",
+		"headrace.executor.concurrency":           "{call}: Calls that may be made at the same time.",
+		"headrace.executor.window.left":           "{unit}: What is left of each window of the limits.",
+		"headrace.executor.ended":                 "{task}: Tasks that have ended, by state.",
+		"headrace.executor.retries":               "{retry}: Attempts that failed and were followed by another.",
+		"headrace.executor.task.duration":         "s: Duration of tasks, with their wait for room. " + tasks,
+		"headrace.executor.task.queued":           "s: Time of tasks in the queue. [0 " + tasks[1:],
+		"headrace.executor.task.waited":           "s: Time that tasks waited for limits and between attempts. [0 " + tasks[1:],
+		"headrace.executor.task.called":           "s: Duration of the calls of tasks, all attempts. " + tasks,
 		"gen_ai.client.operation.duration":        "s: GenAI operation duration. [0.01 0.02 0.04 0.08 0.16 0.32 0.64 1.28 2.56 5.12 10.24 20.48 40.96 81.92]",
 		"gen_ai.client.token.usage":               "{token}: Number of input and output tokens used. [1 4 16 64 256 1024 4096 16384 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07 6.7108864e+07]",
 	}, r.made)

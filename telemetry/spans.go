@@ -89,12 +89,15 @@ func (s *spans) begin(ctx context.Context, e event.Event) (context.Context, func
 	return ctx, func(last event.Event) { s.end(span, last) }
 }
 
-// end ends the span whatever the methods of an error do.
 func (s *spans) end(span trace.Span, e event.Event) {
-	defer span.End()
-	if !span.IsRecording() {
-		return
+	if span.IsRecording() {
+		s.conclude(span, e)
 	}
+	span.End()
+}
+
+// conclude has the span say what it came to.
+func (s *spans) conclude(span trace.Span, e event.Event) {
 	outcome := outcomeOf(e.Kind)
 	if outcome != "" {
 		span.SetAttributes(attribute.String("headrace.item.outcome", outcome), attribute.Int("headrace.item.attempts", e.Attempt))
@@ -116,12 +119,13 @@ func (s *spans) end(span trace.Span, e event.Event) {
 
 // fail has the span say that err is why it failed, by the conventions for errors.
 func (s *spans) fail(span trace.Span, err error) {
+	span.SetStatus(codes.Error, failureType(err))
 	if s.ErrorText {
+		defer func() { _ = recover() }() // the methods of err are user code
 		span.SetStatus(codes.Error, err.Error())
 		span.RecordError(err)
 		return
 	}
-	span.SetStatus(codes.Error, failureType(err))
 	span.AddEvent("exception", trace.WithAttributes(attribute.String("exception.type", typeName(err))))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -17,8 +18,9 @@ import (
 // of examples/telemetry look at, which have the SDK.
 type tracers struct {
 	noop.TracerProvider
-	begun []string
-	ended int
+	begun  []string
+	ended  int
+	status []string // the last one of each that is ended
 }
 
 type tracer struct {
@@ -28,7 +30,8 @@ type tracer struct {
 
 type span struct {
 	noop.Span
-	of *tracers
+	of     *tracers
+	status string
 }
 
 func (t *tracers) Tracer(string, ...trace.TracerOption) trace.Tracer { return &tracer{of: t} }
@@ -41,7 +44,12 @@ func (t *tracer) Start(ctx context.Context, name string, _ ...trace.SpanStartOpt
 
 func (s *span) IsRecording() bool { return true }
 
-func (s *span) End(...trace.SpanEndOption) { s.of.ended++ }
+func (s *span) SetStatus(_ codes.Code, text string) { s.status = text }
+
+func (s *span) End(...trace.SpanEndOption) {
+	s.of.ended++
+	s.of.status = append(s.of.status, s.status)
+}
 
 // What is a span, inside an item and outside of one.
 func TestWhatIsASpan(t *testing.T) {
@@ -74,6 +82,21 @@ func TestWhatIsASpan(t *testing.T) {
 			assert.Equal(t, len(p.begun), p.ended, "%s: whatever the errors do", c.about)
 		}
 	}
+}
+
+// An error whose text cannot be had takes neither the end of a span nor what is measured along.
+func TestSpansOfAnErrorThatPanics(t *testing.T) {
+	p := &tracers{}
+	r, o := record(t, telemetry.Config{TracerProvider: p, Spans: telemetry.Spans{ErrorText: true}})
+	for kind, end := range map[event.Kind]event.Kind{event.NodeStarted: event.NodeFinished, event.ModelStarted: event.ModelFinished} {
+		e := event.New(time.Now(), kind, "x")
+		e.Model = &event.Model{Asked: "m"}
+		_, ended := o.Trace(t.Context(), e)
+		e.Kind, e.Err = end, brokenError{}
+		assert.NotPanics(t, func() { ended(e) })
+	}
+	assert.Equal(t, []string{"_OTHER", "_OTHER"}, p.status)
+	assert.Len(t, r.taken(), 1)
 }
 
 // An emitter of a later version, or one that leaves out what is there for it.

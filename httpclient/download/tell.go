@@ -20,6 +20,6 @@ func (s *session) tell(r Result, err error) {
 	if err == nil {
 		e.Download.Checksum = r.Checksum
 	}
-	event.Send(s.observer, e)
+	event.Send(event.Except(s.observer, s.theirs), e)
 	event.Send(s.theirs, e)
 }
