@@ -102,7 +102,7 @@ func TestWhatIsNoModelCall(t *testing.T) {
 		l, _ := limiter(t)
 		rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
 			return answer(http.StatusOK, "", `{}`), nil
-		}), "", headrace.WithLimiter(l))
+		}), "", headrace.WithLimiter(l), headrace.WithObserver(m))
 		req, err := http.NewRequestWithContext(event.With(t.Context(), m), c.method, "https://h/", strings.NewReader(c.body))
 		require.NoError(t, err)
 		resp, err := rt.RoundTrip(req)

@@ -59,7 +59,7 @@ func callOf(ctx context.Context) *call {
 //
 // A call that costs more than was reserved gets the enclosing call's place in
 // the queue instead: that one's permit is given back, unsent.
-func (l *Limiter) takeOver(ctx context.Context, cost throttle.Cost) (p throttle.Permit, place int64, ok bool) {
+func (l *Limiter) takeOver(ctx context.Context, cost throttle.Cost) (p throttle.Permit, from *call, place int64) {
 	for c := callOf(ctx); c != nil; c = callOf(c.Context) { //nolint:contextcheck // outwards
 		if c.limiter != l || c.handed.Load() {
 			continue
@@ -83,11 +83,11 @@ func (l *Limiter) takeOver(ctx context.Context, cost throttle.Cost) (p throttle.
 			f := Feedback{Verdict: Unsent}
 			r := l.end(c.permit, &f, false)
 			l.tellCall(c, &r, &f)
-			return throttle.Permit{}, sent.Seq, false
+			return throttle.Permit{}, nil, sent.Seq
 		}
-		return c.permit, 0, true
+		return c.permit, c, 0
 	}
-	return throttle.Permit{}, 0, false
+	return throttle.Permit{}, nil, 0
 }
 
 // covers reports whether a reservation is enough for a cost. The zero cost is

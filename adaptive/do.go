@@ -50,6 +50,7 @@ type retryWait struct {
 
 	observed bool          // somebody is told what changes by the call
 	queued   time.Duration // how long this attempt waited to be admitted; negative: nobody wants to know
+	outer    time.Duration // how long the call waited whose permit this attempt has taken over
 }
 
 // attempt makes the call once; again means that it was refused and waits on.
@@ -91,13 +92,13 @@ func (l *Limiter) conclude(k *call, f *Feedback, err error, wait *retryWait) (ag
 // admit is enter, for those who want to know how long that takes.
 func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (throttle.Permit, error) {
 	o := event.From(ctx)
-	wait.observed, wait.queued = o != nil || l.observer != nil, -1
+	wait.observed, wait.queued, wait.outer = o != nil || l.observer != nil, -1, 0
 	if !l.calls && !event.WantsCalls(o) {
 		return l.enter(ctx, c, wait)
 	}
 	asked := l.clock.Now()
 	p, err := l.enter(ctx, c, wait)
-	if wait.queued = max(0, l.clock.Now().Sub(asked)); err != nil {
+	if wait.queued = wait.outer + max(0, l.clock.Now().Sub(asked)); err != nil {
 		l.sendCall(ctx, event.Call{Queued: wait.queued, Outcome: event.Unadmitted})
 	}
 	return p, err
@@ -108,8 +109,9 @@ func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (
 func (l *Limiter) enter(ctx context.Context, c throttle.Cost, wait *retryWait) (throttle.Permit, error) {
 	hit := wait.hit
 	if hit == nil {
-		p, place, ok := l.takeOver(ctx, c)
-		if ok {
+		p, outer, place := l.takeOver(ctx, c)
+		if outer != nil {
+			wait.outer = max(0, outer.queued)
 			return p, nil
 		}
 		wait.place = place

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,10 +19,16 @@ import (
 
 // calls keeps each call that it is told of.
 type calls struct {
-	event.Func
+	hits atomic.Int64
 
 	mu  sync.Mutex // guards all
 	all []event.Call
+}
+
+func (c *calls) Observe(e event.Event) {
+	if e.Kind == event.LimiterHit {
+		c.hits.Add(1)
+	}
 }
 
 func (c *calls) ObserveCall(call event.Call) {
@@ -83,6 +90,30 @@ func TestObserverOfCalls(t *testing.T) {
 				return l.Do(ctx, throttle.Cost{}, sleeping(time.Second, nil))
 			})
 		}, []event.Call{{Took: 2 * time.Second, Outcome: "ok"}}},
+		"a permit that was waited for, and is taken over": {func(ctx context.Context, l *adaptive.Limiter) {
+			p, err := l.Throttle().Acquire(ctx, throttle.Cost{})
+			require.NoError(t, err)
+			time.AfterFunc(3*time.Second, p.Release)
+			_ = l.Do(ctx, throttle.Cost{}, func(ctx context.Context) error {
+				return l.Do(ctx, throttle.Cost{}, func(ctx context.Context) error {
+					return l.Do(ctx, throttle.Cost{}, sleeping(time.Second, nil))
+				})
+			})
+		}, []event.Call{{Queued: 3 * time.Second, Took: time.Second, Outcome: "ok"}}},
+		"a permit that was taken over, refused and waited for": {func(ctx context.Context, l *adaptive.Limiter) {
+			p, err := l.Throttle().Acquire(ctx, throttle.Cost{})
+			require.NoError(t, err)
+			time.AfterFunc(3*time.Second, p.Release)
+			n := 0
+			_ = l.Do(ctx, throttle.Cost{}, func(ctx context.Context) error {
+				return l.Do(ctx, throttle.Cost{}, func(context.Context) error {
+					if n++; n == 1 {
+						return &adaptive.RateLimitHit{RetryAfter: 5 * time.Second, Kind: adaptive.KindRequests}
+					}
+					return nil
+				})
+			})
+		}, []event.Call{{Queued: 3 * time.Second, Outcome: "hit"}, {Queued: 5 * time.Second, Outcome: "ok"}}},
 		"a permit that was too small": {func(ctx context.Context, l *adaptive.Limiter) {
 			_ = l.Do(ctx, throttle.Cost{Tokens: 1}, func(ctx context.Context) error {
 				return l.Do(ctx, throttle.Cost{Tokens: 2}, sleeping(time.Second, nil))
@@ -109,14 +140,15 @@ func TestObserverOfCalls(t *testing.T) {
 			_, _ = c.End(adaptive.Feedback{Verdict: adaptive.OK})
 		}, []event.Call{{Took: time.Second, Outcome: "ok"}}},
 	} {
-		for _, by := range []string{"the context", "the limiter"} {
+		for _, by := range []string{"the context", "the limiter", "both"} {
 			t.Run(name+", observed by "+by, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c, to := c, &calls{}
 					ctx, opts := t.Context(), []adaptive.Option{}
-					if by == "the context" {
+					if by != "the limiter" {
 						ctx = event.With(ctx, event.Tee(event.Func(func(event.Event) {}), to))
-					} else {
+					}
+					if by != "the context" {
 						opts = append(opts, adaptive.WithObserver(to))
 					}
 					l, err := adaptive.New(adaptive.Config{Name: "l", Limits: one, Law: adaptive.AIMD{Initial: 1}}, opts...)
@@ -129,6 +161,9 @@ func TestObserverOfCalls(t *testing.T) {
 						to.all[i].Queued = to.all[i].Queued.Truncate(time.Second)
 					}
 					assert.Equal(t, c.want, to.all)
+					if name == "a refusal, and again" {
+						assert.Equal(t, int64(1), to.hits.Load())
+					}
 				})
 			})
 		}

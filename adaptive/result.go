@@ -115,8 +115,9 @@ func (l *Limiter) emitDecisions(ctx context.Context, before int64, after *View, 
 
 func (l *Limiter) emit(ctx context.Context, e event.Event) {
 	e.Source, e.Index = l.name, event.NoIndex
-	event.Tell(ctx, l.observer, e)
-	event.Emit(ctx, e)
+	theirs := event.From(ctx)
+	event.Tell(ctx, event.Except(l.observer, theirs), e)
+	event.Tell(ctx, theirs, e)
 }
 
 // tellCall tells of the end r of k, to those who want to know of each call.
@@ -130,8 +131,9 @@ func (l *Limiter) tellCall(k *call, r *result, f *Feedback) {
 
 func (l *Limiter) sendCall(ctx context.Context, c event.Call) {
 	c.Limiter = l.name
-	event.SendCall(l.observer, c)
-	event.SendCall(event.From(ctx), c)
+	theirs := event.From(ctx)
+	event.SendCall(event.Except(l.observer, theirs), c)
+	event.SendCall(theirs, c)
 }
 
 // refusedBy names the limit that refused, for events.

@@ -299,7 +299,9 @@ func TestARunInsideARun(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, told.all, 3)
 		require.Equal(t, int64(1), told.all[2].Items.Done)
-		require.Equal(t, flow.NodeSeries{Done: []int64{1, 1, 1, 1}, Failed: []int64{0, 0, 0, 0}}, r.Series.Nodes["inner"])
+		inner := r.Series.Nodes["inner"]
+		require.Equal(t, []int64{1, 1, 1}, inner.Done[1:], "it is open which is first at 0: the look or the item")
+		require.Equal(t, []int64{0, 0, 0, 0}, inner.Failed)
 	})
 }
 

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/journal"
@@ -117,6 +119,43 @@ func TestAnotherAttemptMeetsTheSameItems(t *testing.T) {
 				assert.Equal(t, [][]int{{1, 2}, {3, 4}}, outs)
 				assert.Equal(t, 4, calls)
 			}
+		})
+	}
+}
+
+// What is refused after a batch inside is done is sent again, without a policy too.
+func TestARefusedAttemptMeetsTheSameItems(t *testing.T) {
+	for _, around := range []string{"step", "batch"} {
+		synctest.Test(t, func(t *testing.T) {
+			calls, asked := 0, 0
+			inner := looping(journal.NewMemory(), func() int { calls++; return calls })
+			ask := func(ctx context.Context, s rounds) (rounds, error) {
+				if _, err := inner.Run(ctx, &s); err != nil {
+					return s, err
+				}
+				if asked++; asked == 1 {
+					return s, &adaptive.RateLimitHit{}
+				}
+				return s, nil
+			}
+			var outs []int
+			step := node.Do("ask", func(ctx context.Context, s rounds) error {
+				s, err := ask(ctx, s)
+				outs = s.outs
+				return err
+			})
+			if around == "batch" {
+				step = node.Do("outer", func(ctx context.Context, s rounds) error {
+					all, err := node.Map("ask", ask).All(ctx, []rounds{s})
+					outs = all[0].outs
+					return err
+				})
+			}
+			_, err := flow.Run(t.Context(), step, rounds{wanted: 2})
+			require.NoError(t, err)
+			assert.Equal(t, []int{1, 2}, outs, around)
+			assert.Equal(t, 2, asked, around)
+			assert.Equal(t, 2, calls, around)
 		})
 	}
 }

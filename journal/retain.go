@@ -31,7 +31,8 @@ type Run struct {
 func (r Run) Total() int64 { return r.Pending + r.Done + r.Failed }
 
 // ForgetBefore deletes the runs of r that have not changed since t, and returns
-// their names, also those that it had deleted before an error.
+// their names, also those that it had deleted before an error. It looks first and
+// then deletes: a run that somebody goes on with just then is gone too.
 func ForgetBefore(ctx context.Context, r Retainer, t time.Time) (forgotten []string, err error) {
 	var old []string
 	for run, err := range r.Runs(ctx) {

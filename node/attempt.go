@@ -8,7 +8,6 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -61,17 +60,6 @@ func (s *settings) attempts(
 		}
 		sleep(ctx, delay)
 	}
-}
-
-// scoped is ctx for an attempt that another may follow: batches with a journal inside meet the same
-// items in each, and none is paid for twice. keep is for the last.
-func (s *settings) scoped(ctx context.Context) (attempt context.Context, keep func()) {
-	if s.policy != nil {
-		if attempt, keep = occurrence.Attempt(ctx); keep != nil {
-			return attempt, keep
-		}
-	}
-	return ctx, func() {}
 }
 
 // answered reports whether err is an answer to the call, such as a 400 or a

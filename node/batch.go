@@ -167,7 +167,13 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 		return Next, err
 	}
 	ctx, finished := b.started(ctx)
+	err = errGoexit // unless it returns
 	defer func() { finished(err) }()
+	action, err = b.run(ctx, s)
+	return action, err
+}
+
+func (b *Batch[S, In, Out]) run(ctx context.Context, s S) (action Action, err error) {
 	defer caught(&err)
 	seq, err := b.handler.Prep(ctx, s)
 	if err != nil {

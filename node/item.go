@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -92,10 +93,10 @@ func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
 	if stopped := ended(r.ctx); stopped != nil {
 		return stopped
 	}
-	w.said, w.around, w.keep = nil, r.context(&w.task), nil
+	w.said, w.around, w.counted = nil, r.context(&w.task), nil
 	err := r.b.attempts(w.around, res.Index, cost, &w.attempter)
-	if w.keep != nil && !w.isLost() {
-		w.keep()
+	if !w.isLost() {
+		w.counted.Keep()
 	}
 	if late := lateIn(err); late != nil && late != lateIn(w.said) { // it was not Exec that asked a limiter
 		r.stop(&lateError{err})
@@ -116,7 +117,7 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breake
 		bounded, end = r.resume.inside(bounded, w.task.entry)
 		defer end()
 	} else {
-		bounded, w.keep = r.b.scoped(bounded)
+		bounded, w.counted = occurrence.Attempt(bounded) // another may follow, and is to meet the same items inside
 	}
 	bounded, w.traced = r.b.tracedAttempt(bounded, r.attempts, res.Index, res.Attempts)
 	w.ticket = t

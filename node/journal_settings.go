@@ -20,8 +20,8 @@ import (
 //   - An item is known by WithKey, or else by its JSON; one that has neither fails. Items with
 //     the same content are told apart by their order, which takes about 40 bytes of memory for
 //     each content. In a loop of a flow the batch counts on from round to round. Another attempt
-//     at a step or an item around it, by WithRetry, meets the same items again: what is done is
-//     Resumed, and what failed is called again only with RetryFailed.
+//     at a step or an item around it, by WithRetry or after a refusal, meets the same items again: what
+//     is done is Resumed, and what failed is called again only with RetryFailed.
 //   - Results are kept as JSON: what that leaves out of Out is not resumed, and an Out
 //     that has none stops the run.
 //   - Give WithVersion whenever other code or another prompt gives other results.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -172,6 +173,35 @@ func TestPanicOfTheInputsEnd(t *testing.T) {
 			break
 		}
 	})
+}
+
+// A run whose goroutine is ended has not ended well.
+func TestGoexitOfARunIsTold(t *testing.T) {
+	for _, in := range []string{"Prep", "Post"} {
+		var events log
+		exit := func(where string) {
+			if where == in {
+				runtime.Goexit()
+			}
+		}
+		b := node.BatchFunc("b", func(ctx context.Context, s *state) (iter.Seq2[int, error], error) {
+			exit("Prep")
+			return feed(1)(ctx, s)
+		}, same, func(context.Context, *state, *node.Report[int, int]) (node.Action, error) {
+			exit("Post")
+			return node.Next, nil
+		})
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_, _ = b.Run(event.With(t.Context(), &events), &state{})
+		}()
+		<-over
+		all := events.all()
+		last := all[len(all)-1]
+		assert.Equal(t, event.NodeFinished, last.Kind)
+		assert.ErrorContains(t, last.Err, "runtime.Goexit", in)
+	}
 }
 
 // runtime.Goexit ends the worker and not the run: another takes its place.

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 
+	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -18,7 +19,7 @@ type Pool interface {
 
 func (s *settings) setPool(p Pool) {
 	s.setup.Change("WithExecutor", func() {
-		if p == nil {
+		if invalid.Nil(p) {
 			s.setup.Addf("WithExecutor", "the executor is nil: leave the setting out")
 			return
 		}

@@ -414,3 +414,14 @@ func TestOptionalMethodsThatWouldNeverBeCalled(t *testing.T) {
 		}
 	}
 }
+
+type noPool struct{}
+
+func (*noPool) Run(context.Context, throttle.Cost, func(context.Context) error) error { return nil }
+
+func TestANilPoolIsRefused(t *testing.T) {
+	for _, p := range []node.Pool{nil, (*noPool)(nil)} {
+		assertProblems(t, node.Map("m", same).WithExecutor(p).Validate(), "WithExecutor")
+		assertProblems(t, node.Do("s", func(context.Context, node.None) error { return nil }).WithExecutor(p).Validate(), "WithExecutor")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
@@ -143,9 +144,9 @@ func (n *Step[S]) run(ctx context.Context, s S) (action Action, err error) {
 		c = n.cost(s)
 	}
 	traced := event.TracersOf(event.From(ctx), event.AttemptStarted)
-	keep := func() {}
+	var counted *occurrence.Book
 	err = n.attempts(ctx, event.NoIndex, c, &attempter{f: func(ctx context.Context, attempt int, _ breaker.Ticket) (err error) {
-		ctx, keep = n.scoped(ctx)
+		ctx, counted = occurrence.Attempt(ctx) // another may follow, and is to meet the same items inside
 		ctx, ended := n.tracedAttempt(ctx, traced, event.NoIndex, attempt)
 		if ended != nil {
 			err = errGoexit // unless it returns
@@ -154,7 +155,7 @@ func (n *Step[S]) run(ctx context.Context, s S) (action Action, err error) {
 		action, err = n.call(ctx, s)
 		return err
 	}})
-	keep()
+	counted.Keep()
 	if err != nil && n.fallback != nil && ended(ctx) == nil && !tooLate(ctx, err) {
 		return n.fallback(ctx, s, err)
 	}

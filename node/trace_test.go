@@ -281,7 +281,7 @@ func TestEveryTraceEnds(t *testing.T) {
 				}
 				items := f.of(t, event.ItemStarted)
 				if c.want != nil {
-					assert.Equal(t, c.want, endings(items))
+					assert.ElementsMatch(t, c.want, endings(items), "who of two is first at a limiter is open")
 				}
 				assert.Len(t, f.of(t, event.NodeStarted), 1)
 				f.of(t, event.AttemptStarted)
@@ -289,6 +289,51 @@ func TestEveryTraceEnds(t *testing.T) {
 				synctest.Wait()
 				f.of(t, event.AttemptStarted)
 			})
+		})
+	}
+}
+
+// slow is a tracer that takes its time over the begin of item 0.
+type slow struct {
+	follower
+
+	begin   chan struct{}       // closed: it may go on
+	observe func(e event.Event) // may be nil
+}
+
+func (s *slow) Observe(e event.Event) { s.observe(e) }
+
+func (s *slow) Trace(ctx context.Context, begin event.Event) (context.Context, func(event.Event)) {
+	if begin.Index == 0 {
+		<-s.begin
+	}
+	return s.follower.Trace(ctx, begin)
+}
+
+// An item whose begin is told while its run ends, or after, ends too.
+func TestATraceThatBeginsTooLate(t *testing.T) {
+	for _, when := range []string{"while the run ends", "after"} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &slow{follower: follower{kinds: []event.Kind{event.ItemStarted}}, begin: make(chan struct{})}
+			ctx, cancel := context.WithCancel(event.With(t.Context(), s))
+			defer cancel()
+			hung := make(chan struct{})
+			defer close(hung)
+			s.observe = func(e event.Event) {
+				if e.Kind == event.ItemAbandoned && e.Index == 1 && when != "after" { // item 0 has been told of
+					close(s.begin)
+					time.Sleep(time.Minute)
+				}
+			}
+			b := node.Map("n", same).WithParallel(2).WithKey(func(int) string { <-hung; return "k" })
+			time.AfterFunc(time.Second, cancel)
+			_, err := b.All(ctx, []int{0, 1})
+			require.ErrorIs(t, err, context.Canceled)
+			if when == "after" {
+				close(s.begin)
+				synctest.Wait()
+			}
+			assert.Equal(t, []event.Kind{event.ItemAbandoned, event.ItemAbandoned}, endings(s.of(t, event.ItemStarted)), when)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/occurrence"
 )
 
 // worker is one goroutine of a run, as it is seen by those who may have to go
@@ -17,13 +18,13 @@ type worker[In, Out any] struct {
 	attempter attempter    // of its own for as long as it works
 	busy      bool         // it has a task
 	task      task[In, Out]
-	ctx       context.Context //nolint:containedctx // of the attempt, for whoever has to give up on it
-	around    context.Context //nolint:containedctx // of the item, for as long as that
-	admitted  bool            // by the node's limiter, which has to hear of the attempt's end
-	ticket    breaker.Ticket  // of the attempt
-	said      error           // by Exec, at the end of the last attempt
-	keep      func()          // what the last attempt has counted of the batches inside, for the journal
-	traced    func(err error) // tells of the attempt's end; nil: nobody traces it
+	ctx       context.Context  //nolint:containedctx // of the attempt, for whoever has to give up on it
+	around    context.Context  //nolint:containedctx // of the item, for as long as that
+	admitted  bool             // by the node's limiter, which has to hear of the attempt's end
+	ticket    breaker.Ticket   // of the attempt
+	said      error            // by Exec, at the end of the last attempt
+	counted   *occurrence.Book // by the last attempt, of what is in journals inside; nil: there is no scope
+	traced    func(err error)  // tells of the attempt's end; nil: nobody traces it
 }
 
 // told tells of the end of the attempt, whoever it is that knows of it.
@@ -101,7 +102,8 @@ func (r *run[S, In, Out]) work(w *worker[In, Out]) {
 			r.finish(&w.task, errGoexit)
 			r.replace(w, nil)
 		default:
-			if !returned { // runtime.Goexit in the input
+			if !returned { // runtime.Goexit in the input, or in WithKey, which leaves an item to nobody
+				r.missed(errGoexit)
 				r.stop(errGoexit)
 			}
 			r.leave(w)

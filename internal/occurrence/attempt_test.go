@@ -12,9 +12,20 @@ import (
 )
 
 func TestWithoutAScopeAnAttemptIsNothing(t *testing.T) {
-	ctx, keep := occurrence.Attempt(t.Context())
+	ctx, book := occurrence.Attempt(t.Context())
 	assert.Equal(t, t.Context(), ctx)
-	assert.Nil(t, keep)
+	assert.Nil(t, book)
+	book.Keep()
+}
+
+// Nearly all attempts have nothing to count.
+func TestAllocationsOfAnAttempt(t *testing.T) {
+	ctx, end := occurrence.With(t.Context())
+	defer end()
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() {
+		_, book := occurrence.Attempt(ctx)
+		book.Keep()
+	}), 1.0)
 }
 
 func TestAnAttemptIsOfItsScope(t *testing.T) {
@@ -24,7 +35,7 @@ func TestAnAttemptIsOfItsScope(t *testing.T) {
 	p.Found()
 	p.SetOutput("before")
 	p.Close(nil)
-	attempt, keep := occurrence.Attempt(ctx)
+	attempt, book := occurrence.Attempt(ctx)
 	p, err = occurrence.Open(attempt, name("a"), 9, false)
 	require.NoError(t, err)
 	_, err = occurrence.Open(ctx, name("a"), 9, false)
@@ -41,8 +52,8 @@ func TestAnAttemptIsOfItsScope(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "after", shared.Output(), "what is written stays written")
 	assert.Equal(t, int64(4), shared.Left())
-	keep()
-	keep()
+	book.Keep()
+	book.Keep()
 	assert.Equal(t, int64(3), shared.Left())
 	require.Nil(t, shared.Turns().Take("x"))
 	assert.NotNil(t, p.Turns().Take("x"), "the turns are those of all")
@@ -55,7 +66,7 @@ func TestAttemptsProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type layer struct {
 			ctx    context.Context //nolint:containedctx // each layer has its own
-			keep   func()
+			book   *occurrence.Book
 			counts map[string]int64
 		}
 		ctx, end := occurrence.With(context.Background())
@@ -73,11 +84,11 @@ func TestAttemptsProperty(t *testing.T) {
 				p.Close(nil)
 			case "attempt":
 				next := layer{counts: map[string]int64{"x": top.counts["x"], "y": top.counts["y"]}}
-				next.ctx, next.keep = occurrence.Attempt(top.ctx)
+				next.ctx, next.book = occurrence.Attempt(top.ctx)
 				layers = append(layers, next)
 			case "keep":
 				if len(layers) > 1 {
-					top.keep()
+					top.book.Keep()
 					layers[len(layers)-2].counts = top.counts
 					layers = layers[:len(layers)-1]
 				}

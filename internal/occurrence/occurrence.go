@@ -15,9 +15,9 @@ import (
 // Book has the parts of one scope: of a run of a flow, of an attempt at an
 // item, or, where there is neither, of a single run.
 type Book struct {
-	outer *Book      // nil, or the one that an attempt goes on from
-	mu    sync.Mutex // guards parts, and busy and last of each
-	parts map[Name]*Part
+	outer *Book          // nil, or the one that an attempt goes on from
+	mu    sync.Mutex     // guards parts, and busy and last of each
+	parts map[Name]*Part // nil before the first
 }
 
 // Name is that of a part.
@@ -37,8 +37,6 @@ type (
 	pathKey struct{}
 )
 
-func newBook() *Book { return &Book{parts: map[Name]*Part{}} }
-
 // With returns a context whose runs count together: a batch that runs twice
 // under it, as in a loop, counts on. Call end after the last. Inside of another
 // scope there is nothing to do.
@@ -46,14 +44,14 @@ func With(ctx context.Context) (scoped context.Context, end func()) {
 	if _, ok := ctx.Value(bookKey{}).(*Book); ok {
 		return ctx, func() {}
 	}
-	b := newBook()
+	b := new(Book)
 	return context.WithValue(ctx, bookKey{}, b), b.end
 }
 
 // Inside returns the context of an attempt at an item, with a scope of its own:
 // another attempt meets the same again. The item goes before the names of what runs inside.
 func Inside(ctx context.Context, item string) (inner context.Context, end func()) {
-	b := newBook()
+	b := new(Book)
 	return context.WithValue(context.WithValue(ctx, bookKey{}, b), pathKey{}, item), b.end
 }
 
@@ -81,7 +79,7 @@ func Item(node, content string, occurrence int64) string {
 func (b *Book) end() {
 	b.mu.Lock()
 	parts := b.parts
-	b.parts = map[Name]*Part{}
+	b.parts = nil
 	b.mu.Unlock()
 	for _, p := range parts {
 		if p.last != nil {

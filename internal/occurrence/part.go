@@ -28,7 +28,7 @@ type Part struct {
 func Open(ctx context.Context, name Name, earlier int64, shared bool) (*Part, error) {
 	b, scoped := ctx.Value(bookKey{}).(*Book)
 	if !scoped {
-		b = newBook()
+		b = new(Book)
 	}
 	return b.open(name, earlier, shared, !scoped)
 }
@@ -48,6 +48,9 @@ func (b *Book) open(name Name, earlier int64, shared, lone bool) (_ *Part, err e
 		p = &Part{
 			name: name, book: b, outer: outer, lone: lone, earlier: earlier,
 			seen: map[Short]int64{}, turns: map[string]*turn{},
+		}
+		if b.parts == nil {
+			b.parts = map[Name]*Part{}
 		}
 		b.parts[name] = p
 	}
