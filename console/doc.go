@@ -5,10 +5,9 @@
 //		return err
 //	}
 //	defer d.Close()
-//	report, err := flow.Run(ctx, f, state, flow.WithProgress(d.Show, 0), flow.WithObserver(d))
+//	report, err := flow.Run(ctx, f, state, d.Watch())
 //
-// WithProgress is what feeds it; WithObserver is optional, and lets it say why the first item
-// failed and why a limiter closed. Without a flow the events do all of it:
+// Without a flow the events do all of it:
 //
 //	vectors, err := embed.All(event.With(ctx, d), texts)
 //

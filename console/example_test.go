@@ -15,7 +15,7 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Two options of flow.Run show a run. On a terminal it is redrawn in place; here it is
+// An option of flow.Run shows a run. On a terminal it is redrawn in place; here it is
 // not one, so there are lines.
 func Example() {
 	d, err := console.New(os.Stderr)
@@ -25,7 +25,7 @@ func Example() {
 	}
 	defer func() { _ = d.Close() }()
 	ask := node.Do("ask", func(context.Context, node.None) error { return nil })
-	_, err = flow.Run(context.Background(), ask, node.None{}, flow.WithProgress(d.Show, 0), flow.WithObserver(d))
+	_, err = flow.Run(context.Background(), ask, node.None{}, d.Watch())
 	fmt.Println(err)
 	// Output: <nil>
 }

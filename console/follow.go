@@ -16,9 +16,10 @@ type follower struct {
 	mu      sync.Mutex // guards everything below
 	newest  *event.Progress
 	got     time.Time
-	fresh   bool     // newest was not taken yet
-	ended   []view   // of earlier runs that were not taken yet
-	counts  *counter // counts as long as there are no snapshots
+	fresh   bool            // newest was not taken yet
+	ended   []view          // of earlier runs that were not taken yet
+	past    *event.Progress // the end of the run before, if that was made room for
+	counts  *counter        // counts as long as there are no snapshots
 	failure string
 	notes   []string // not taken yet
 	told    map[string]bool
@@ -32,6 +33,9 @@ func newFollower() *follower { return &follower{counts: newCounter(), told: map[
 func (f *follower) show(p *event.Progress) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if past := f.past; past != nil && p.Name == past.Name && !p.Time.After(past.Time) {
+		return false // it came by two ways
+	}
 	if old := f.newest; old != nil {
 		same := p.Name == old.Name
 		switch late := !p.Time.IsZero() && !p.Time.After(old.Time); {
@@ -56,11 +60,27 @@ func (f *follower) show(p *event.Progress) bool {
 	return true
 }
 
+// beginsLocked makes room for a run that begins at that time, if the one that is followed has
+// ended before.
+func (f *follower) beginsLocked(at time.Time) {
+	old := f.newest
+	if old == nil || !old.Final || at.Before(old.Time) { // or a late event of it
+		return
+	}
+	if f.fresh {
+		f.ended = append(f.ended, view{Progress: old, failure: f.failure})
+	}
+	f.past, f.newest, f.fresh, f.failure, f.counts = old, nil, false, "", newCounter()
+	clear(f.told)
+}
+
 // observe counts an event, and notes those that people want to hear of.
 func (f *follower) observe(e event.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch e.Kind {
+	case event.FlowStarted, event.NodeStarted:
+		f.beginsLocked(e.Time)
 	case event.ItemFailed:
 		if f.failure == "" {
 			f.failure = failure(e)
@@ -150,6 +170,7 @@ func (f *follower) take(now time.Time, ending bool) (n news, more bool) {
 func (f *follower) begun(node string) *atomic.Int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.beginsLocked(time.Now())
 	if f.newest != nil {
 		return nil
 	}

@@ -1,11 +1,14 @@
 package console_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 
 	"github.com/headrace/headrace/console"
+	"github.com/headrace/headrace/console/htmlreport"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 )
@@ -19,9 +22,16 @@ func _(ctx context.Context, f node.Node[string], state string) error {
 		return err
 	}
 	defer d.Close()
-	report, err := flow.Run(ctx, f, state, flow.WithProgress(d.Show, 0), flow.WithObserver(d))
+	report, err := flow.Run(ctx, f, state, d.Watch())
 
 	log := slog.New(slog.NewTextHandler(d.Writer(), nil))
 	log.Info("done", "steps", report.Steps)
+	return err
+}
+
+func _(ctx context.Context, f node.Node[string], state string, d *console.Display) error {
+	report, err := flow.Run(ctx, f, state, d.Watch(), flow.WithSeries()) // there is a report with an error too
+	var page bytes.Buffer
+	err = errors.Join(err, htmlreport.Write(&page, "nightly digest", report))
 	return err
 }

@@ -3,8 +3,9 @@
 //
 // 500 calls are handed in as fast as there is room for them. The first half is
 // small, so that the limit of requests holds them back; the other is large, so
-// that the limit of tokens does: what a call reserves is settled to what the answer says it has used. The provider in this process has the same limits,
-// and refuses nobody.
+// that the limit of tokens does: what a call reserves is settled to what the answer
+// says it has used. The provider in this process has the same limits, and refuses
+// nobody.
 //
 //	go run ./examples/executor
 package main

@@ -34,17 +34,22 @@ func pages(t *testing.T) map[string]string {
 
 func TestTheCodeOfTheGuidesIsTested(t *testing.T) {
 	for page, text := range pages(t) {
+		origins := strings.Count(text, "<!-- from:")
 		for _, b := range blocks(text) {
+			isGo := strings.HasPrefix(b.lang, "go")
 			if b.from == "" {
-				assert.False(t, b.lang == "go" && page != "README.md",
+				assert.False(t, isGo && page != "README.md",
 					"%s:%d: no line <!-- from: FILE --> before the block says which tested file it is a piece of", page, b.line)
 				continue
 			}
+			origins--
+			assert.Equal(t, isGo, path.Ext(b.from) == ".go", "%s:%d cannot be from %s", page, b.line, b.from)
 			source, err := os.ReadFile(filepath.Join(root, b.from))
 			if assert.NoError(t, err, "%s:%d", page, b.line) {
 				assert.NoError(t, quoted(strings.Split(string(source), "\n"), b.lines), "%s:%d is not %s any more", page, b.line, b.from)
 			}
 		}
+		assert.Zero(t, origins, "%s: a line <!-- from: FILE --> is before no block, or is not written like this", page)
 	}
 }
 
@@ -63,10 +68,29 @@ func TestProgramsToRunAreThere(t *testing.T) {
 	assert.GreaterOrEqual(t, seen, 11)
 }
 
+func TestEveryExampleSaysHowItIsRun(t *testing.T) {
+	seen := 0
+	for _, pattern := range []string{"/examples/*/main.go", "/*/examples/*/main.go"} {
+		programs, err := filepath.Glob(root + pattern)
+		require.NoError(t, err)
+		for _, program := range programs {
+			text, err := os.ReadFile(program)
+			require.NoError(t, err)
+			comment, _, _ := strings.Cut(string(text), "\npackage main")
+			folder, err := filepath.Rel(root, filepath.Dir(program))
+			require.NoError(t, err)
+			seen++
+			assert.Regexp(t, `(?m)^//\t(go run \./|cd )`+regexp.QuoteMeta(filepath.ToSlash(folder))+`( |$)`, comment)
+		}
+	}
+	assert.GreaterOrEqual(t, seen, 18)
+}
+
 func TestEveryExampleIsInTheIndex(t *testing.T) {
 	index := pages(t)["docs/README.md"]
 	programs, err := filepath.Glob(root + "/examples/*/main.go")
 	require.NoError(t, err)
+	require.NotEmpty(t, programs)
 	for _, program := range programs {
 		folder := filepath.Base(filepath.Dir(program))
 		assert.True(t, strings.Contains(index, "(../examples/"+folder+")"), "docs/README.md does not lead to examples/%s", folder)
@@ -79,11 +103,20 @@ func TestEveryExampleIsInTheIndex(t *testing.T) {
 }
 
 func TestLinksLeadSomewhere(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)\s]*?)(?:#([^)\s]*))?\)`)
+	link := regexp.MustCompile(`\]\(([^)\s#]*)(?:#([^)\s]*))?(?: "[^"]*")?\)`)
 	all := pages(t)
+	decisions, err := filepath.Glob(root + "/docs/adr/*.md")
+	require.NoError(t, err)
+	for _, name := range append(decisions, root+"/CONTRIBUTING.md", root+"/CHANGELOG.md") {
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		all[strings.TrimPrefix(filepath.ToSlash(name), root+"/")] = string(text)
+	}
+	seen := 0
 	for page, text := range all {
 		for _, found := range link.FindAllStringSubmatch(prose(text), -1) {
 			to, anchor := found[1], found[2]
+			seen++
 			if strings.Contains(to, ":") {
 				continue // of another site
 			}
@@ -98,6 +131,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			}
 		}
 	}
+	assert.GreaterOrEqual(t, seen, 100)
 }
 
 // anchors are the names that GitHub gives to the headings of a page.

@@ -5,6 +5,7 @@
 //	go run ./console/examples/demo 2>&1 | cat        # lines
 //	go run ./console/examples/demo -progress json
 //	go run ./console/examples/demo -log              # with a log above the display
+//	go run ./console/examples/demo -html report.html # and a page with curves of the run
 //
 // Interrupt it to see it stop.
 package main
@@ -26,6 +27,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/console"
+	"github.com/headrace/headrace/console/htmlreport"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
@@ -50,6 +52,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.TextVar(&mode, "progress", console.Auto, "how to show it: auto, tty, plain, json or off")
 	items := flags.Int("items", 600, "how `many` to ask for")
 	withLog := flags.Bool("log", false, "print refusals above the display")
+	page := flags.String("html", "", "write a report of the run to this `file`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -67,12 +70,24 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if *withLog {
 		log = slog.New(slog.NewTextHandler(d.Writer(), nil))
 	}
-	_, err = flow.Run(ctx, pipeline(provider, *items, log), &work{},
-		flow.WithProgress(d.Show, 0), flow.WithObserver(d))
+	report, err := flow.Run(ctx, pipeline(provider, *items, log), &work{}, d.Watch(), flow.WithSeries())
 	if failed, ok := errors.AsType[*node.BatchError](err); ok && failed.Counts.Pending == 0 {
 		err = nil // that is meant
 	}
-	return errors.Join(err, d.Close())
+	err = errors.Join(err, d.Close())
+	if *page != "" {
+		err = errors.Join(err, writePage(*page, report))
+	}
+	return err
+}
+
+// writePage writes the report also of a run that was stopped.
+func writePage(path string, report *flow.Report) error {
+	var b bytes.Buffer
+	if err := htmlreport.Write(&b, "demo", report); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o600)
 }
 
 // hidden is what the provider allows and does not say.

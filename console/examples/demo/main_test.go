@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,7 +14,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestTheDemoEnds(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"-items", "79", "-log"}, &out))
+	page := filepath.Join(t.TempDir(), "report.html")
+	require.NoError(t, run(t.Context(), []string{"-items", "79", "-log", "-html", page}, &out))
+	html, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(html), "<h2>Limiter ask</h2>")
+	require.Contains(t, string(html), `<polyline class="waiting"`)
 	require.Contains(t, out.String(), "demo: first failure: ask, item 77, after 2 attempts: the provider said 500")
 	require.Contains(t, out.String(), "level=WARN")
 	require.Contains(t, out.String(), "79 of 79 (100%), 1 failed")
