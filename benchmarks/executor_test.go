@@ -19,7 +19,9 @@ type future struct {
 }
 
 // futures starts the worker pool that people write by hand: a channel as the
-// queue, and a channel for each result.
+// queue, with as much room and as many workers as the executor has, and a channel for
+// each result, on which its submitter waits. It knows what it calls, where the
+// executor takes any function, and has none of the states, times, limits and panics of a task.
 func futures(b *testing.B) (submit func(context.Context, int) *future) {
 	b.Helper()
 	queue, stopped := make(chan *future, executorQueue), make(chan struct{})
@@ -46,7 +48,8 @@ func futures(b *testing.B) (submit func(context.Context, int) *future) {
 }
 
 // Executor is calls that do nothing, all of which are handed in one after the
-// other and then waited for: what a queue in front of workers costs a call.
+// other by one goroutine, which then waits for each of them and takes its result and
+// error: what a queue in front of workers costs a call.
 func BenchmarkExecutor(b *testing.B) {
 	submit := futures(b)
 	open := func(c executor.Config) *executor.Executor {

@@ -19,7 +19,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
-	for _, args := range [][]string{{}, {"--help"}, {"run", "--help"}, {"provider", "--help"}, {"presets", "--help"}, {"presets", "show", "--help"}, {"completion", "-h"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"run", "--help"}, {"provider", "--help"}, {"presets", "--help"}, {"presets", "show", "--help"}, {"demo", "--help"}, {"completion", "-h"}} {
 		status, out, errs := p.do(args...)
 		assert.Zero(t, status, errs)
 		assert.Contains(t, out, "Usage: headrace")
@@ -45,6 +45,13 @@ func TestUsage(t *testing.T) {
 		"no preset is of \"nobody\"":   {"presets", "list", "nobody"},
 		"is no share":                  {"provider", "--faults", "2"},
 		"counts what the provider":     {"provider", "--limit", "1 points/s"},
+		"a limit of that kind already": {"provider", "--limit", "1/s, 9/min"},
+		"such as 30-60":                {"provider", "--hidden", "60-30"},
+		"give --hidden":                {"provider", "--move", "1s"},
+		"of all requests together":     {"provider", "--faults", "0.6", "--cut", "0.6"},
+		"give another --addr":          {"provider", "--addr", "127.0.0.1:http-nowhere"},
+		"a new folder is wanted":       {"demo", "--keep", "."},
+		"0 is below 1":                 {"demo", "--requests", "0"},
 		"must be one of":               {"completion", "tcsh"},
 		"file or directory":            {"run", "r.jsonl", "--config", "none.yaml"},
 		"it is the name of an environ": {"run", "r.jsonl", "--api-key-env", "sk-1"},
@@ -139,13 +146,13 @@ func TestProvider(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
 	p.requests(5)
-	cmd := p.command("provider", "--addr", "127.0.0.1:0", "--limit", "100/s", "--latency", "1ms", "--need-key", canary[:0]+"k", "--headers", "--retry-after", "seconds")
+	cmd := p.command("provider", "--addr", "127.0.0.1:0", "--limit", "100/s", "--latency", "1ms", "--need-key", "k", "--headers", "--retry-after", "seconds")
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
 	said := bufio.NewScanner(out)
 	require.True(t, said.Scan())
-	_, base, ok := strings.Cut(strings.TrimSuffix(said.Text(), ")"), "base URL ")
+	_, base, ok := strings.Cut(said.Text(), "--base-url ")
 	require.True(t, ok, said.Text())
 
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", base)
@@ -156,7 +163,7 @@ func TestProvider(t *testing.T) {
 	require.Zero(t, status, errs)
 	assert.Contains(t, errs, `"final":true`)
 
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(base, "/v1")+"/ledger", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.TrimSuffix(base, "/v1")+"/_ledger", nil)
 	require.NoError(t, err)
 	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
 	require.NoError(t, err)
@@ -166,6 +173,6 @@ func TestProvider(t *testing.T) {
 	assert.Equal(t, 5, counts.Served)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	require.True(t, said.Scan())
-	assert.Contains(t, said.Text(), "Served:5")
+	assert.Contains(t, said.Text(), "5 served")
 	require.NoError(t, cmd.Wait())
 }

@@ -161,6 +161,46 @@ func TestMemoryIsFlat(t *testing.T) {
 	}
 }
 
+// Failures are never there twice, nor as a result too, wherever the process is killed that tries them again.
+func TestKilledWhileTryingAgain(t *testing.T) {
+	t.Parallel()
+	broken := make(chan struct{})
+	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(20 * time.Millisecond), Fault: func(r providertest.Request) *providertest.Fault {
+		select {
+		case <-broken:
+			return nil
+		default:
+		}
+		if strings.Contains(r.Messages[0].Content, "0<") {
+			return nil
+		}
+		return &providertest.Fault{Status: 400}
+	}})
+	p.requests(150)
+	args := []string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1", "--concurrency", "8"}
+	status, _, errs := p.do(args...)
+	require.Equal(t, 1, status, errs)
+	require.Len(t, p.lines("r.errors.jsonl"), 135)
+	close(broken)
+	for _, at := range []int{1, 40, 90} {
+		cmd := p.command(append(args, "--retry-failed")...)
+		require.NoError(t, cmd.Start())
+		eventually(t, func() bool { return p.provider.Counts().Served >= 15+at })
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		status, _, errs = p.do(args...) // which tries nothing again that is known to have failed
+		require.Equal(t, 1, status, errs)
+		done, failed := p.lines("r.results.jsonl"), p.lines("r.errors.jsonl")
+		assert.Len(t, append(done, failed...), 150)
+		assert.Equal(t, 150, unique(append(done, failed...)))
+	}
+	status, _, errs = p.do(append(args, "--retry-failed")...)
+	require.Zero(t, status, errs)
+	assert.Equal(t, 150, unique(p.lines("r.results.jsonl")))
+	assert.Len(t, p.lines("r.results.jsonl"), 150)
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+}
+
 // What a killed process may leave: lines in the results that nothing is recorded of.
 func TestKilledBeforeItsFirstRecord(t *testing.T) {
 	t.Parallel()

@@ -77,6 +77,7 @@ func TestBadLines(t *testing.T) {
 		status, _, errs = p.run()
 		require.Equal(t, 1, status, errs)
 		assert.Contains(t, errs, "r.jsonl:2: it is no request")
+		assert.NotContains(t, errs, "item.retry")
 		assert.Contains(t, errs, "r.jsonl:6: custom_id is that of line 1")
 		assert.Equal(t, 3, unique(p.lines("r.results.jsonl")))
 		told := map[int]string{}
@@ -218,6 +219,30 @@ func TestAChangedRequest(t *testing.T) {
 	require.Zero(t, status, errs)
 	assert.Equal(t, 6, p.provider.Counts().Arrivals)
 	assert.Len(t, p.lines("r.results.jsonl"), 3)
+}
+
+// A request that fits no cap of the user fails: it would wait for ever.
+func TestARequestAboveTheCap(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", request(0)+strings.Replace(request(1), "Tell", strings.Repeat("Tell ", 2000), 1)+request(2))
+	for range 2 {
+		status, _, errs := p.run("--tpm", "1000")
+		require.Equal(t, 1, status)
+		assert.Contains(t, errs, "2 done")
+		assert.NotContains(t, errs, " left")
+		assert.NotContains(t, errs, "item.retry", "another attempt ends the same")
+		failed := p.lines("r.errors.jsonl")
+		require.Len(t, failed, 1)
+		assert.Equal(t, "too_large", failed[0].Error.Code)
+		assert.Equal(t, 2, failed[0].Error.Line)
+		assert.Contains(t, failed[0].Error.Message, "raise the limit and give --retry-failed")
+		assert.Equal(t, 2, p.provider.Counts().Arrivals)
+	}
+	status, _, errs := p.run("--tpm", "100000", "--retry-failed")
+	require.Zero(t, status, errs)
+	assert.Len(t, p.lines("r.results.jsonl"), 3)
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
 
 func TestDryRun(t *testing.T) {

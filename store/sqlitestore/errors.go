@@ -12,7 +12,8 @@ import (
 // What is wrong with a file, as errors.Is finds it in a [FileError]. Each text
 // says what can be done about it.
 var (
-	// ErrFull says that nothing was kept. The file can be used on as soon as there is room.
+	// ErrFull says that nothing was kept, for the disk is full, or the file may not grow: a quota,
+	// or a limit such as ulimit -f. The file can be used on as soon as there is room.
 	ErrFull = errors.New("there is no room left for it: make room on the disk, and run again")
 	// ErrReadOnly is for a file, or its folder, that may not be written.
 	ErrReadOnly = errors.New("it cannot be written: the file and its folder (for the files -wal and -shm next to it) have to be writable for this user")
@@ -68,7 +69,9 @@ const (
 	codeCantOpen = 14
 	codeNotADB   = 26
 
-	codeReadOnlyMoved = 8 | 4<<8 // SQLITE_READONLY_DBMOVED
+	codeReadOnlyMoved = 8 | 4<<8   // SQLITE_READONLY_DBMOVED
+	codeWrite         = 10 | 3<<8  // SQLITE_IOERR_WRITE: only ENOSPC is codeFull
+	codeShmSize       = 10 | 19<<8 // SQLITE_IOERR_SHMSIZE: the -shm file could not grow
 )
 
 // codeOf returns the extended code of an error of SQLite, or 0.
@@ -95,7 +98,7 @@ func (f *file) explain(err error) error {
 		reason = ErrGone
 	case busy(err):
 		reason = ErrLocked
-	case code&0xff == codeFull:
+	case code&0xff == codeFull, code == codeWrite, code == codeShmSize:
 		reason = ErrFull
 	case code&0xff == codeReadOnly, code&0xff == codeCantOpen, errors.Is(err, fs.ErrPermission):
 		reason = ErrReadOnly

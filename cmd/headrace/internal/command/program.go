@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/console"
 )
 
 // The exit statuses.
@@ -30,9 +31,11 @@ type Program struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	mu     sync.Mutex    // guards everything below
-	resume string        // the command that goes on; empty: nothing is under way
-	grace  func() string // what is waited for
+	mu     sync.Mutex       // guards everything below
+	resume string           // the command that goes on; empty: nothing is under way
+	grace  string           // what is waited for
+	shown  *console.Display // nil: nothing is shown
+	undo   func()           // what is left behind else; nil: nothing
 }
 
 // commands are what can be called.
@@ -78,6 +81,9 @@ func (p *Program) Main(ctx context.Context) (status int) {
 			{Key: "limits", Title: "Limits (hard caps; within them the pace is found):"},
 			{Key: "failures", Title: "Failures:"},
 			{Key: "display", Title: "Display:"},
+			{Key: "allowed", Title: "What it allows:"},
+			{Key: "spoken", Title: "What it says:"},
+			{Key: "slow", Title: "How it answers:"},
 		}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p),
 	)
@@ -123,9 +129,13 @@ var errFailed = errors.New("failed")
 // Interrupted is called at the first Ctrl-C.
 func (p *Program) Interrupted() {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.grace != nil {
-		fmt.Fprintln(p.Stderr, p.grace())
+	grace, to := p.grace, p.Stderr
+	if p.shown != nil {
+		to = p.shown.Writer()
+	}
+	p.mu.Unlock()
+	if grace != "" {
+		fmt.Fprintln(to, grace)
 	}
 }
 
@@ -134,6 +144,9 @@ func (p *Program) Abandoned() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.resume != "" {
-		fmt.Fprintln(p.Stderr, p.resume)
+		fmt.Fprintln(p.Stderr, p.resume) // the cursor stands below the display
+	}
+	if p.undo != nil {
+		p.undo()
 	}
 }

@@ -2,42 +2,55 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"io"
 	"net"
 	"net/http"
-	"sync"
+	"strings"
 	"time"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/provider"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/providertest"
-	"github.com/headrace/headrace/throttle"
 )
 
 type providerCommand struct {
-	Addr       string        `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Where to listen. Default: ${default}."`
-	Limit      []string      `sep:"none" placeholder:"TEXT" help:"What is allowed, such as \"50/s\", \"500/min\" or \"8 concurrent\". May be repeated."`
-	Dialect    string        `default:"route" enum:"route,openai,azure,anthropic,gemini,mistral,groq,ietf,generic" placeholder:"NAME" help:"How refusals are worded: route, openai, azure, anthropic, gemini, mistral, groq, ietf or generic. Default: by the route."`
-	RetryAfter string        `default:"none" enum:"none,seconds,millis" placeholder:"HOW" help:"What a refusal says about waiting: none, seconds or millis. Default: ${default}."`
-	Headers    bool          `help:"Tell the limits in the headers of answers."`
-	Latency    time.Duration `default:"200ms" placeholder:"TIME" help:"How long an answer takes, in the middle. Default: ${default}."`
-	Spread     float64       `default:"0.3" placeholder:"SIGMA" help:"How much latencies differ (sigma of a log-normal). Default: ${default}."`
-	Faults     float64       `placeholder:"SHARE" help:"The share of requests that fail with 500, such as 0.02."`
-	Seed       uint64        `default:"1" placeholder:"N" help:"What is drawn at random is drawn from it. Default: ${default}."`
-	NeedKey    string        `name:"need-key" placeholder:"KEY" help:"Answer 401 to other keys."`
+	Addr string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Where to listen; port 0 is any that is free. Default: ${default}."`
+
+	Limit         []string      `group:"allowed" sep:"none" placeholder:"TEXT" help:"What is allowed, such as \"50/s\", \"200k tokens/min\" or \"8 concurrent\". May be repeated. Default: everything."`
+	Hidden        string        `group:"allowed" placeholder:"LOW-HIGH" help:"Draw the limit at random, from so many to so many requests a second."`
+	Move          time.Duration `group:"allowed" placeholder:"TIME" help:"Draw another one so often, from the first request on. Default: never."`
+	RefusalsCount bool          `group:"allowed" help:"Have refused requests spend the limit too, as some providers do."`
+
+	Dialect    string `group:"spoken" default:"route" enum:"route,openai,azure,anthropic,gemini,mistral,groq,ietf,generic" placeholder:"NAME" help:"How refusals are worded: route, openai, azure, anthropic, gemini, mistral, groq, ietf or generic. Default: by the route."`
+	RetryAfter string `group:"spoken" default:"none" enum:"none,seconds,millis" placeholder:"HOW" help:"What a refusal says about waiting: none, seconds or millis. Default: ${default}."`
+	Headers    bool   `group:"spoken" help:"Tell the limits in the headers of answers."`
+	NeedKey    string `group:"spoken" placeholder:"KEY" help:"Answer 401 to other keys."`
+
+	Latency time.Duration `group:"slow" default:"200ms" placeholder:"TIME" help:"How long an answer takes; half of them take less. Default: ${default}."`
+	Spread  float64       `group:"slow" default:"0.3" placeholder:"SIGMA" help:"How much that differs: sigma of a log-normal. Default: ${default}."`
+	Faults  float64       `group:"slow" placeholder:"SHARE" help:"The share of requests that end in an error 500, such as 0.02."`
+	Full    float64       `group:"slow" placeholder:"SHARE" help:"The share that hears of an overloaded provider: 503, of Anthropic 529."`
+	Cut     float64       `group:"slow" placeholder:"SHARE" help:"The share whose connection is cut before the answer."`
+	Hang    float64       `group:"slow" placeholder:"SHARE" help:"The share whose answer stops in the middle and never ends."`
+	Seed    uint64        `group:"slow" default:"1" placeholder:"N" help:"What is drawn at random is drawn from it. Default: ${default}."`
+
+	WithStdin bool `hidden:"" help:"End when standard input does, and with nothing else."`
 }
 
 // Help is what --help says behind the list of flags.
 func (*providerCommand) Help() string {
-	return `It speaks OpenAI's chat completions and embeddings and Anthropic's messages. What it saw is at /ledger.
+	return `It speaks OpenAI's chat completions and embeddings and Anthropic's messages, and answers with the first words of the prompt. A limit is a bucket that holds what is allowed at once. GET /_ledger tells what it saw, and what it would have let through; PUT /_limits sets other limits while it runs.
 
 Examples:
   headrace provider --limit 50/s --faults 0.02
+  headrace provider --hidden 30-70 --move 10s
+  headrace provider --limit "500/min, 8 concurrent" --headers
   headrace run requests.jsonl --base-url http://127.0.0.1:8080/v1
-  curl http://127.0.0.1:8080/ledger`
+  curl http://127.0.0.1:8080/_ledger
+  curl -X PUT -d 20/s http://127.0.0.1:8080/_limits`
 }
 
 // Run is called by kong.
@@ -46,7 +59,7 @@ func (c *providerCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return &run.UsageError{Err: err}
 	}
-	server, err := providertest.New(config)
+	server, err := provider.New(config)
 	if err != nil {
 		return &run.UsageError{Err: err}
 	}
@@ -54,89 +67,72 @@ func (c *providerCommand) Run(ctx context.Context, p *Program) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", c.Addr)
 	if err != nil {
-		return &run.UsageError{Err: err}
+		return &run.UsageError{Err: fmt.Errorf("%w: give another --addr, such as 127.0.0.1:0 for a free port", err)}
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /ledger", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(server.Counts())
-	})
-	mux.Handle("/", server.Handler())
-	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	fmt.Fprintf(p.Stdout, "listening on http://%s (base URL http://%s/v1)\n", listener.Addr(), listener.Addr())
+	h := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: time.Minute}
+	fmt.Fprintf(p.Stdout, listening+"\n", listener.Addr())
+	if c.WithStdin { // an interrupt is for both, and what is in flight may finish
+		var end context.CancelFunc
+		ctx, end = context.WithCancel(context.WithoutCancel(ctx))
+		go func() {
+			_, _ = io.Copy(io.Discard, p.Stdin)
+			end()
+		}()
+	}
 	stop := context.AfterFunc(ctx, func() { _ = h.Close() })
 	defer stop()
 	if err := h.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
-	fmt.Fprintf(p.Stdout, "%+v\n", server.Counts())
+	if !c.WithStdin {
+		tell(p.Stdout, server.Reveal())
+	}
 	return nil
 }
 
-func (c *providerCommand) config() (providertest.Config, error) {
-	config := providertest.Config{
-		Headers: c.Headers, Seed: c.Seed, Latency: providertest.LogNormal{Median: c.Latency, Sigma: c.Spread},
+// listening is the first line that the provider says.
+const listening = "a provider for tests listens, use --base-url http://%s/v1"
+
+// tell is the last that the provider says.
+func tell(to io.Writer, l provider.Ledger) {
+	fmt.Fprintf(to, "%d requests: %d served, %d refused (429), %d faults, %d malformed, %d aborted\n",
+		l.Arrivals, l.Served, l.Refused, l.Faulted, l.Invalid, l.Aborted)
+	if l.Possible > 0 {
+		fmt.Fprintf(to, "%.0f were possible in %.1f s\n", l.Possible, l.Seconds)
+	}
+}
+
+func (c *providerCommand) config() (provider.Config, error) {
+	config := provider.Config{Text: strings.Join(c.Limit, ", "), Move: c.Move, Config: providertest.Config{
+		Headers: c.Headers, Seed: c.Seed, RefusalsCount: c.RefusalsCount, Latency: providertest.LogNormal{Median: c.Latency, Sigma: c.Spread},
 		Dialect: map[string]providertest.Dialect{
 			"openai": providertest.OpenAI, "azure": providertest.Azure, "anthropic": providertest.Anthropic, "gemini": providertest.Gemini,
 			"mistral": providertest.Mistral, "groq": providertest.Groq, "ietf": providertest.IETF, "generic": providertest.Generic,
 		}[c.Dialect],
 		RetryAfter: map[string]providertest.RetryAfter{"seconds": providertest.RetryAfterSeconds, "millis": providertest.RetryAfterMillis}[c.RetryAfter],
+	}}
+	var err error
+	if config.Limits, err = provider.Limits(c.Limit); err != nil {
+		return config, &settings.Error{Flag: "--limit", Problem: err.Error()}
 	}
-	if c.Faults < 0 || c.Faults > 1 {
-		return config, &settings.Error{Flag: "--faults", Problem: fmt.Sprintf("%g is no share: 0 to 1", c.Faults)}
-	}
-	for _, text := range c.Limit {
-		l, err := throttle.ParseLimits(text)
-		if err != nil {
-			return config, &settings.Error{Flag: "--limit", Problem: err.Error()}
+	if c.Hidden != "" {
+		if config.Hidden, err = provider.ParseRange(c.Hidden); err != nil {
+			return config, &settings.Error{Flag: "--hidden", Problem: err.Error()}
 		}
-		if err := allow(&config.Limits, l); err != nil {
-			return config, err
+		if config.Limits.Rate.Max > 0 {
+			return config, &settings.Error{Flag: "--hidden", Problem: "--limit has a limit of requests already: give one of them"}
 		}
 	}
-	config.Fault = c.fault()
+	switch {
+	case c.Move < 0:
+		return config, &settings.Error{Flag: "--move", Problem: fmt.Sprintf("%v is negative", c.Move)}
+	case c.Move > 0 && c.Hidden == "":
+		return config, &settings.Error{Flag: "--move", Problem: "there is nothing to draw from: give --hidden"}
+	}
+	faults := provider.Faults{Error: c.Faults, Full: c.Full, Cut: c.Cut, Hang: c.Hang, Key: c.NeedKey}
+	if err := faults.Validate(); err != nil {
+		return config, err
+	}
+	config.Fault = faults.Draw(c.Seed)
 	return config, nil
-}
-
-// allow adds limits as the provider knows them: one bucket for each unit.
-func allow(to *providertest.Limits, l throttle.Limits) error {
-	if l.Concurrency > 0 {
-		to.Concurrency = l.Concurrency
-	}
-	for _, w := range l.Windows {
-		bucket := providertest.TokenBucket{Max: int(w.Max()), Per: time.Duration(float64(w.Max()) / w.Rate() * float64(time.Second)).Round(time.Microsecond)}
-		switch w.Unit() {
-		case throttle.Requests:
-			to.Rate = bucket
-		case throttle.Tokens:
-			to.Tokens = bucket
-		case throttle.InputTokens:
-			to.InputTokens = bucket
-		case throttle.OutputTokens:
-			to.OutputTokens = bucket
-		default:
-			return &settings.Error{Flag: "--limit", Problem: w.String() + " counts what the provider does not"}
-		}
-	}
-	return nil
-}
-
-// fault is what goes wrong, drawn at random.
-func (c *providerCommand) fault() func(providertest.Request) *providertest.Fault {
-	if c.Faults == 0 && c.NeedKey == "" {
-		return nil
-	}
-	var mu sync.Mutex                        // guards draw
-	draw := rand.New(rand.NewPCG(c.Seed, 0)) //nolint:gosec // nothing secret is drawn
-	return func(r providertest.Request) *providertest.Fault {
-		if c.NeedKey != "" && r.Header.Get("Authorization") != "Bearer "+c.NeedKey && r.Header.Get("X-Api-Key") != c.NeedKey {
-			return &providertest.Fault{Status: http.StatusUnauthorized}
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if draw.Float64() < c.Faults {
-			return &providertest.Fault{Status: http.StatusInternalServerError}
-		}
-		return nil
-	}
 }

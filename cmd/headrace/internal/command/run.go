@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/headrace/headrace/cmd/headrace/internal/display"
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
@@ -46,8 +45,11 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	if err := writable(s.Report); err != nil {
 		return err
 	}
-	shown := display.New(s.Progress, p.Stderr)
-	defer func() { _ = shown.Close() }()
+	shown, err := p.display(s.Progress)
+	if err != nil {
+		return err
+	}
+	defer p.hide()
 	j := &run.Job{
 		Run: s, Stdin: p.Stdin, Stdout: p.Stdout, Display: shown, Log: logger(s, shown.Writer()), Agent: "headrace/" + version(),
 	}
@@ -63,7 +65,8 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 		fmt.Fprintf(shown.Writer(), "%s to %s\n", plural(scan.Lines, "request"), s.Base.Host)
 	}
 	outcome, err := j.Do(ctx)
-	return p.close(shown.Writer(), s, outcome, err)
+	p.hide()
+	return p.close(p.Stderr, s, outcome, err)
 }
 
 // writable looks whether a report can be written, before hours of work.
@@ -94,10 +97,12 @@ func (p *Program) begin(s *settings.Run, scanning bool) {
 	defer p.mu.Unlock()
 	p.resume = p.goOn(s)
 	if scanning {
-		p.grace = func() string {
-			return fmt.Sprintf("headrace: stopping; calls in flight may finish for %s, Ctrl-C again does not wait", s.Grace)
-		}
+		p.grace = stopping(s.Grace)
 	}
+}
+
+func stopping(grace time.Duration) string {
+	return fmt.Sprintf("headrace: stopping; calls in flight may finish for %s (Ctrl-C again: at once)", grace)
 }
 
 // interrupted says how to go on after a signal.

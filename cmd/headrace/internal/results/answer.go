@@ -33,6 +33,7 @@ func Compact(body []byte) string {
 // Codes of failures without an answer. With one it is the status, such as status_400.
 const (
 	BadLine  = "bad_line"
+	TooLarge = "too_large" // for a cap of the user
 	Network  = "network"
 	Internal = "internal"
 )
@@ -57,6 +58,14 @@ func (f *RequestError) Error() string {
 		return fmt.Sprintf("line %d: %s", f.Line, f.Message)
 	}
 	return f.Message
+}
+
+// ErrUnsent matches what is wrong with a request that is never sent: another attempt would end the same.
+var ErrUnsent = errors.New("it cannot be sent")
+
+// Is matches ErrUnsent.
+func (f *RequestError) Is(target error) bool {
+	return target == ErrUnsent && (f.Code == BadLine || f.Code == TooLarge)
 }
 
 // RecordedError is a RequestError whose text is all of it: of an error a journal keeps the text.

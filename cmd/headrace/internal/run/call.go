@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -36,7 +37,22 @@ func (c *caller) cost(q requests.Request) throttle.Cost {
 	if q.Bad != "" {
 		return throttle.Cost{}
 	}
-	return c.Dialect.Estimate(nil, []byte(q.Body))
+	cost := c.Dialect.Estimate(nil, []byte(q.Body))
+	if c.tooLarge(cost) != "" {
+		return throttle.Cost{} // it is not sent
+	}
+	return cost
+}
+
+// tooLarge says why a request of that cost can never be sent; empty: it can.
+func (c *caller) tooLarge(cost throttle.Cost) string {
+	for _, w := range c.Spec.Limits.Windows {
+		if n := cost.Of(w.Unit()); n > w.Max() {
+			return fmt.Sprintf("it may take %d %s (estimated), and the limit of %s lets no more than %d through at once: raise the limit and give --retry-failed",
+				n, w.Unit(), w, w.Max())
+		}
+	}
+	return ""
 }
 
 // call sends q. What has to be told of a failure in another process is in a *results.RecordedError.
@@ -51,21 +67,37 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 		}
 		return fail(&results.RequestError{Code: results.BadLine, Message: q.Bad, Line: q.Line})
 	}
-	req, err := c.request(ctx, &q)
+	if text := c.tooLarge(c.Dialect.Estimate(nil, []byte(q.Body))); text != "" {
+		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+		return fail(&results.RequestError{Code: results.TooLarge, Message: text, Line: q.Line, Of: q.Hash()})
+	}
+	for {
+		a, err := c.send(ctx, &q)
+		if !errors.Is(err, errAgain) {
+			return a, err
+		}
+	}
+}
+
+// errAgain has a request sent again that reached nobody.
+var errAgain = errors.New("again")
+
+func (c *caller) send(ctx context.Context, q *requests.Request) (results.Answer, error) {
+	req, err := c.request(ctx, q)
 	if err != nil {
 		return fail(&results.RequestError{Code: results.BadLine, Message: "url is none", Line: q.Line, Of: q.Hash()})
 	}
 	resp, err := c.client.Do(req)
 	if err != nil {
-		return c.broken(ctx, &q, err)
+		return c.broken(ctx, q, err)
 	}
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
 	if err != nil {
-		return c.broken(ctx, &q, err)
+		return c.broken(ctx, q, err)
 	}
 	c.guard.reached()
-	return c.judge(ctx, &q, resp, body)
+	return c.judge(ctx, q, resp, body)
 }
 
 func fail(f *results.RequestError) (results.Answer, error) {
@@ -127,21 +159,47 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, err error) (re
 	if ctx.Err() != nil {
 		return results.Answer{}, err
 	}
-	text := c.scrub([]byte(err.Error()))
+	text := c.scrub([]byte(reached(err)))
 	failure := &results.RequestError{Code: results.Network, Message: string(text), Of: q.Hash()}
 	for _, code := range []httpclient.Code{httpclient.CodeDNS, httpclient.CodeConnect, httpclient.CodeConnectTimeout, httpclient.CodeTLS} {
 		if !errors.Is(err, code) {
 			continue
 		}
-		pause, stop := c.guard.lost(time.Now(), errors.New(string(text)))
-		if stop != nil {
+		pause, ever, stop := c.guard.lost(time.Now(), errors.New(string(text)))
+		switch {
+		case stop != nil:
 			return c.end(stop)
+		case !ever: // the limiter has nothing to learn of a service that is not there
+			return results.Answer{}, wait(ctx, pause)
 		}
 		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: pause, Source: "no connection"})
 		return fail(failure)
 	}
 	adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
 	return fail(failure)
+}
+
+// wait returns errAgain after d, or why ctx has ended.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return errAgain
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// reached says how far a call came, without what everybody knows: its URL and the time it took.
+func reached(err error) string {
+	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+		return dns.Error()
+	}
+	if dial := (*net.OpError)(nil); errors.As(err, &dial) && dial.Op == "dial" {
+		return dial.Error()
+	}
+	return err.Error()
 }
 
 // judge makes an answer a result, a failure, or the end of the run.

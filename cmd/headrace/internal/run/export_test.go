@@ -24,7 +24,9 @@ type Guard struct{ guard }
 func NewGuard(maxWait time.Duration) *Guard { return &Guard{guard{host: "h", maxWait: maxWait}} }
 
 // Lost notes a call that reached nobody.
-func (g *Guard) Lost(now time.Time, err error) (time.Duration, *StopError) { return g.lost(now, err) }
+func (g *Guard) Lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
+	return g.lost(now, err)
+}
 
 // Reached notes an answer.
 func (g *Guard) Reached() { g.reached() }

@@ -37,8 +37,9 @@ func (g *guard) reached() {
 	g.answered, g.failed, g.pause = true, 0, 0
 }
 
-// lost notes a call that reached nobody because of err. It returns how long to wait, or why to stop.
-func (g *guard) lost(now time.Time, err error) (pause time.Duration, stop *StopError) {
+// lost notes a call that reached nobody because of err. It returns how long to wait and whether anybody has
+// ever answered, or why to stop.
+func (g *guard) lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.failed == 0 {
@@ -47,12 +48,12 @@ func (g *guard) lost(now time.Time, err error) (pause time.Duration, stop *StopE
 	g.failed++
 	switch gone := now.Sub(g.since); {
 	case !g.answered && g.failed >= deadAfter:
-		return 0, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached: %v. Look at --base-url, and whether the service is up", g.host, err)}
+		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached: %v. Look at --base-url, and whether the service is up", g.host, err)}
 	case gone >= g.maxWait:
-		return 0, &StopError{Unreachable, fmt.Sprintf("%s could not be reached any more for %s: %v", g.host, gone.Round(time.Second), err)}
+		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s could not be reached any more for %s: %v", g.host, gone.Round(time.Second), err)}
 	}
 	if now.Sub(g.paused) >= g.pause { // calls that fail together are one failure
 		g.pause, g.paused = min(mostPause, max(firstPause, 2*g.pause)), now
 	}
-	return g.pause, nil
+	return g.pause, g.answered, nil
 }

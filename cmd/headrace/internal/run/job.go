@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/cmd/headrace/internal/display"
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/console"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/httpclient"
@@ -36,7 +36,7 @@ type Job struct {
 
 	Stdin   io.Reader
 	Stdout  io.Writer
-	Display display.Display
+	Display *console.Display
 	Log     *slog.Logger
 	Agent   string // of HTTP
 
@@ -134,7 +134,7 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in) })
 	options := []flow.RunOption{
 		flow.WithRun(j.run()), flow.WithObserver(j.observer()), flow.WithLimiters(j.limiter),
-		flow.WithProgress(j.Display.Show, time.Second),
+		flow.WithProgress(j.show, j.every()),
 	}
 	if j.Report != "" {
 		options = append(options, flow.WithSeries())
@@ -282,7 +282,7 @@ func (j *Job) batch(c *caller) *batch {
 	b := node.Map("requests", c.call).
 		WithParallel(parallel).
 		WithLimiter(j.limiter).
-		WithRetry(retry.Policy{MaxAttempts: j.MaxAttempts}).
+		WithRetry(retry.Policy{MaxAttempts: j.MaxAttempts, Except: []error{results.ErrUnsent}}).
 		WithCost(c.cost).
 		WithKey(func(q requests.Request) string { return q.Key() }).
 		WithGrace(j.Grace)
@@ -379,17 +379,43 @@ func interruptible(ctx context.Context, seq iter.Seq2[requests.Request, error]) 
 	}
 }
 
-// observer logs what happens. An error is told without the body of the answer.
+// show shows the file as one thing: that there is a step around its requests is of no interest.
+func (j *Job) show(p flow.Progress) {
+	p.Nodes = nil
+	p.Items.Abandoned = 0 // the next process does them
+	if p.Name = filepath.Base(j.Requests); j.Requests == requests.Stdin {
+		p.Name = "requests"
+	}
+	j.Display.Show(p)
+}
+
+// level is what somebody who does not watch has to hear of. To find the limit is the work, and no
+// trouble; failures are in their file; why a run has ended is told at its end, and not for each request.
+func level(e event.Event) slog.Level {
+	switch e.Kind { //nolint:exhaustive // the others have their own
+	case event.LimiterCut, event.LimiterHit, event.ItemFailed:
+		return slog.LevelInfo
+	case event.ItemAbandoned, event.NodeFinished, event.FlowFinished, event.NetRequest:
+		return slog.LevelDebug
+	}
+	return event.DefaultLevel(e)
+}
+
+// every is the time between two snapshots.
+func (j *Job) every() time.Duration {
+	if j.Display.Mode() == console.TTY {
+		return 250 * time.Millisecond
+	}
+	return time.Second
+}
+
+// observer shows and logs what happens. An error is told without the body of the answer.
 func (j *Job) observer() event.Observer {
-	to := event.Slog(j.Log, event.WithLevel(func(e event.Event) slog.Level {
-		if e.Kind == event.LimiterCut || e.Kind == event.LimiterHit {
-			return slog.LevelInfo // to find the limit is the work, and no trouble
-		}
-		return event.DefaultLevel(e)
-	}))
+	log := event.Slog(j.Log, event.WithLevel(level))
+	to := event.Tee(j.Display, log)
 	return event.Func(func(e event.Event) {
 		if e.Kind == event.FlowProgress {
-			return // that is for the display
+			return // the display has it already
 		}
 		if f := (*results.RecordedError)(nil); errors.As(e.Err, &f) {
 			e.Err = f.RequestError

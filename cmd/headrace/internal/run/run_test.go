@@ -42,11 +42,12 @@ func TestNobodyWasEverThere(t *testing.T) {
 	t.Parallel()
 	g, now, refused := run.NewGuard(time.Hour), time.Unix(0, 0), errors.New("refused")
 	for range 2 {
-		pause, stop := g.Lost(now, refused)
+		pause, ever, stop := g.Lost(now, refused)
+		assert.False(t, ever)
 		require.Nil(t, stop)
 		assert.Equal(t, 500*time.Millisecond, pause, "calls that fail together are one failure")
 	}
-	_, stop := g.Lost(now, refused)
+	_, _, stop := g.Lost(now, refused)
 	require.NotNil(t, stop)
 	assert.Equal(t, run.Unreachable, stop.Reason)
 	assert.ErrorContains(t, stop, "h cannot be reached: refused. Look at --base-url")
@@ -58,7 +59,8 @@ func TestAHostThatGoesAway(t *testing.T) {
 	g.Reached()
 	var pauses []time.Duration
 	for now.Before(time.Unix(170, 0)) {
-		pause, stop := g.Lost(now, refused)
+		pause, ever, stop := g.Lost(now, refused)
+		assert.True(t, ever)
 		require.Nil(t, stop)
 		pauses = append(pauses, pause)
 		now = now.Add(pause)
@@ -66,10 +68,10 @@ func TestAHostThatGoesAway(t *testing.T) {
 	assert.Equal(t, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 16 * time.Second, 30 * time.Second}, pauses[:7])
 	g.Reached()
 	now = now.Add(time.Hour)
-	pause, stop := g.Lost(now, refused)
+	pause, _, stop := g.Lost(now, refused)
 	require.Nil(t, stop, "it was there in between")
 	assert.Equal(t, 500*time.Millisecond, pause)
-	_, stop = g.Lost(now.Add(3*time.Minute), refused)
+	_, _, stop = g.Lost(now.Add(3*time.Minute), refused)
 	assert.ErrorContains(t, stop, "could not be reached any more for 3m0s")
 }
 

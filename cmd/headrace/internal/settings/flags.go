@@ -1,7 +1,11 @@
 // Package settings is what the flags of a run mean, and what is wrong with them.
 package settings
 
-import "time"
+import (
+	"time"
+
+	"github.com/headrace/headrace/console"
+)
 
 // Flags are those of `headrace run`, as they were given on the command line, in the environment
 // or in a file.
@@ -35,9 +39,9 @@ type Flags struct {
 	Timeout     time.Duration `group:"failures" default:"10m" placeholder:"TIME" help:"How long one call may take. Default: ${default}."`
 	Grace       time.Duration `group:"failures" default:"10s" placeholder:"TIME" help:"How long running calls may go on after Ctrl-C. Default: ${default}."`
 
-	DryRun    bool   `group:"display" help:"Send nothing: count requests and tokens, and the time that the limits allow."`
-	Progress  string `group:"display" default:"auto" enum:"auto,tty,plain,json,off" placeholder:"HOW" help:"How progress is shown: auto, tty, plain, json or off. Default: ${default}."`
-	Report    string `group:"display" placeholder:"FILE" help:"Write a report of the run as JSON."`
-	LogLevel  string `group:"display" default:"warn" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error. Default: ${default}."`
-	LogFormat string `group:"display" default:"text" enum:"text,json" placeholder:"HOW" help:"How it is logged: text or json. Default: ${default}."`
+	DryRun    bool         `group:"display" help:"Send nothing: count requests and tokens, and the time that the limits allow."`
+	Progress  console.Mode `group:"display" default:"auto" placeholder:"HOW" help:"How progress is shown: auto, tty, plain, json or off. Default: ${default}."`
+	Report    string       `group:"display" placeholder:"FILE" help:"Write a report of the run as JSON."`
+	LogLevel  string       `group:"display" default:"warn" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error. Default: ${default}."`
+	LogFormat string       `group:"display" default:"text" enum:"text,json" placeholder:"HOW" help:"How it is logged: text or json. Default: ${default}."`
 }

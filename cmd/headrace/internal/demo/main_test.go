@@ -1,4 +1,4 @@
-package display_test
+package demo_test
 
 import (
 	"testing"

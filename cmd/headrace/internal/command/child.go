@@ -1,0 +1,119 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/provider"
+)
+
+// child is a `headrace provider` that this process has started. It ends with this process, however
+// that ends: its standard input does.
+type child struct {
+	base  string // URL
+	cmd   *exec.Cmd
+	stdin io.Closer
+	said  bytes.Buffer  // on standard error
+	gone  chan struct{} // closed when it has ended
+	err   error         // how; after gone
+}
+
+// provider starts one on a free port, and returns when it listens.
+func (p *Program) provider(ctx context.Context, args ...string) (*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c := &child{gone: make(chan struct{})}
+	c.cmd = exec.Command(self, append([]string{"provider", "--addr", "127.0.0.1:0", "--with-stdin"}, args...)...) //nolint:gosec,noctx // this program; it ends by its standard input
+	c.cmd.Stderr = &c.said
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "HEADRACE_") { // those are for this command
+			c.cmd.Env = append(c.cmd.Env, v)
+		}
+	}
+	out, err := c.cmd.StdoutPipe()
+	if err == nil {
+		c.stdin, err = c.cmd.StdinPipe()
+	}
+	if err == nil {
+		err = c.cmd.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the provider's process does not start: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = c.stdin.Close() })
+	line := bufio.NewScanner(out)
+	line.Scan()
+	go func() {
+		defer close(c.gone)
+		for line.Scan() { // to the end: it waits for nobody
+		}
+		c.err = c.cmd.Wait()
+	}()
+	var ok bool
+	if _, c.base, ok = strings.Cut(line.Text(), "--base-url "); !ok || !stop() {
+		c.end()
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		return nil, fmt.Errorf("the provider's process does not start: %w: %s", cmp.Or(c.err, errProviderGone), bytes.TrimSpace(c.said.Bytes()))
+	}
+	return c, nil
+}
+
+func (c *child) pid() int { return c.cmd.Process.Pid }
+
+// end ends it, by force if it takes longer.
+func (c *child) end() {
+	_ = c.stdin.Close()
+	timer := time.AfterFunc(2*time.Second, func() { _ = c.cmd.Process.Kill() })
+	defer timer.Stop()
+	<-c.gone
+}
+
+// errProviderGone says that the other process has ended before its time.
+var errProviderGone = errors.New("the provider's process has ended before the run: begin again")
+
+// with returns a context that ends with the provider too.
+func (c *child) with(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		defer cancel(nil)
+		select {
+		case <-ctx.Done():
+		case <-c.gone:
+			cancel(errProviderGone)
+		}
+	}()
+	return ctx
+}
+
+// ledger asks what it saw.
+func (c *child) ledger(ctx context.Context) (l provider.Ledger, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.base, "/v1")+"/_ledger", nil)
+	if err != nil {
+		return l, err
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // and no proxy
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return l, fmt.Errorf("the provider does not tell what it saw: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	err = json.NewDecoder(resp.Body).Decode(&l)
+	return l, err
+}

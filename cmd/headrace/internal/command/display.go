@@ -1,0 +1,33 @@
+package command
+
+import (
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/console"
+)
+
+// display opens the display on standard error: standard output is for results.
+func (p *Program) display(mode console.Mode) (*console.Display, error) {
+	shown, err := console.New(p.Stderr, console.WithMode(mode), console.WithEnv(func(name string) (string, bool) {
+		value := p.Getenv(name)
+		return value, value != ""
+	}))
+	if err != nil {
+		return nil, &settings.Error{Flag: "--progress", Problem: err.Error()}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown = shown
+	return shown, nil
+}
+
+// hide ends the display. What is written from then on stands below its last state. That it could not
+// be written is no failure of the work.
+func (p *Program) hide() {
+	p.mu.Lock()
+	shown := p.shown
+	p.shown = nil
+	p.mu.Unlock()
+	if shown != nil {
+		_ = shown.Close()
+	}
+}

@@ -1,0 +1,69 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+// Faults are what goes wrong with some requests, as shares of them.
+type Faults struct {
+	Error float64 // 500
+	Full  float64 // 503, or 529 of Anthropic
+	Cut   float64 // the connection is cut before the answer
+	Hang  float64 // the answer never ends
+
+	Key string // 401 without it; empty: no key is needed
+}
+
+// Validate refuses what are no shares.
+func (f Faults) Validate() error {
+	var all []error
+	for _, s := range []struct {
+		flag  string
+		share float64
+	}{{"--faults", f.Error}, {"--full", f.Full}, {"--cut", f.Cut}, {"--hang", f.Hang}} {
+		if !(s.share >= 0 && s.share <= 1) {
+			all = append(all, fmt.Errorf("%s: %g is no share: 0 to 1", s.flag, s.share))
+		}
+	}
+	if sum := f.Error + f.Full + f.Cut + f.Hang; len(all) == 0 && sum > 1 {
+		all = append(all, fmt.Errorf("--faults, --full, --cut and --hang are %g of all requests together: at most 1 is left for them", sum))
+	}
+	return errors.Join(all...)
+}
+
+// Draw returns what draws them; nil if there are none.
+func (f Faults) Draw(seed uint64) func(providertest.Request) *providertest.Fault {
+	if f == (Faults{}) {
+		return nil
+	}
+	var mu sync.Mutex                        // guards random
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // nothing secret is drawn
+	return func(r providertest.Request) *providertest.Fault {
+		if f.Key != "" && r.Header.Get("Authorization") != "Bearer "+f.Key && r.Header.Get("X-Api-Key") != f.Key && r.Header.Get("Api-Key") != f.Key {
+			return &providertest.Fault{Status: http.StatusUnauthorized}
+		}
+		mu.Lock()
+		share := random.Float64()
+		mu.Unlock()
+		for _, one := range []struct {
+			share float64
+			fault *providertest.Fault
+		}{
+			{f.Error, &providertest.Fault{Status: http.StatusInternalServerError}},
+			{f.Full, providertest.Overloaded()},
+			{f.Cut, &providertest.Fault{Break: providertest.BreakHeader}},
+			{f.Hang, &providertest.Fault{Admit: true, Break: providertest.BreakStall}},
+		} {
+			if share -= one.share; share < 0 {
+				return one.fault
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,90 @@
+package provider
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+// Ledger is what the provider saw, and what it would have let through.
+type Ledger struct {
+	providertest.Counts
+
+	Seconds  float64 // from the first request to the last answer
+	Possible float64 // requests that the limit of requests admits in that time; 0: any number
+	Limits   []Phase // over time
+}
+
+// Phase is the time that one limit holds. Its counts are those of the requests that arrived in it.
+type Phase struct {
+	Limit    string  // "none" or such as "50/s"
+	From, To float64 // seconds since the first request
+	Possible float64 // requests that it admits in that time, with what a full bucket holds at the very beginning; 0: any number
+	Served   int
+	Refused  int // answered 429 by the limits
+	Faulted  int // answered by a fault; the limits do not count them
+}
+
+// Reveal is the ledger as it is now. While nothing is in flight time stands still.
+func (s *Server) Reveal() Ledger {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := s.Ledger()
+	l := Ledger{Counts: all.Counts}
+	begin := s.phases[0].from
+	if begin.IsZero() {
+		return l
+	}
+	end := s.endLocked(all)
+	for i, p := range s.phases {
+		to := end
+		if i+1 < len(s.phases) && s.phases[i+1].from.Before(end) {
+			to = s.phases[i+1].from
+		}
+		if to.Before(p.from) { // nobody came after it had begun
+			break
+		}
+		part := all.Between(p.from, to)
+		if to.Equal(end) {
+			part = all.Between(p.from, end.Add(time.Nanosecond))
+		}
+		one := Phase{
+			Limit: cmp.Or(p.text, "none"), From: p.from.Sub(begin).Seconds(), To: to.Sub(begin).Seconds(),
+			Possible: possible(p.bucket, to.Sub(p.from), i == 0), Served: part.Served, Refused: part.Refused, Faulted: part.Faulted,
+		}
+		l.Limits, l.Possible = append(l.Limits, one), l.Possible+one.Possible
+	}
+	l.Seconds = end.Sub(begin).Seconds()
+	if slices.ContainsFunc(l.Limits, func(p Phase) bool { return p.Possible == 0 }) {
+		l.Possible = 0
+	}
+	return l
+}
+
+// endLocked is when the last answer was ready, or now if one is still to come.
+func (s *Server) endLocked(all providertest.Ledger) time.Time {
+	end := s.phases[0].from
+	for a := range all.All() {
+		switch {
+		case a.Done.IsZero():
+			return time.Now()
+		case a.Done.After(end):
+			end = a.Done
+		}
+	}
+	return end
+}
+
+// possible is how many requests a bucket admits at most.
+func possible(b providertest.TokenBucket, in time.Duration, full bool) float64 {
+	if b.Max == 0 {
+		return 0
+	}
+	n := in.Seconds() * float64(b.Max) / b.Per.Seconds()
+	if full {
+		n += float64(cmp.Or(b.Burst, b.Max))
+	}
+	return n
+}

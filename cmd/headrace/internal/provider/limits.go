@@ -1,0 +1,98 @@
+// Package provider is a fake provider as a server: limits that may move while it runs, faults, and a
+// ledger that reveals both.
+package provider
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/providertest"
+	"github.com/headrace/headrace/throttle"
+)
+
+// LimitError is a limit that the provider cannot keep.
+type LimitError struct {
+	Text    string
+	Problem string // what is wrong with it and what would be right
+}
+
+// Error names the limit.
+func (e *LimitError) Error() string { return e.Text + ": " + e.Problem }
+
+// Limits reads texts such as "50/s, 8 concurrent". Of requests and of each kind of tokens there is one limit:
+// a bucket that holds what the window admits at once, and refills continuously.
+func Limits(texts []string) (to providertest.Limits, err error) {
+	for _, text := range texts {
+		l, err := throttle.ParseLimits(text)
+		if err != nil {
+			return to, err
+		}
+		if l.Concurrency > 0 && to.Concurrency > 0 {
+			return to, &LimitError{text, "there is a bound of calls in flight already: give one"}
+		}
+		to.Concurrency += l.Concurrency
+		for _, w := range l.Windows {
+			if err := allow(&to, w); err != nil {
+				return to, err
+			}
+		}
+	}
+	return to, nil
+}
+
+func allow(to *providertest.Limits, w throttle.Window) error {
+	if text := w.String(); strings.HasPrefix(text, "fixed ") {
+		return &LimitError{text, "windows of the calendar are not kept: use the form \"500/min\""}
+	}
+	bucket := map[throttle.Unit]*providertest.TokenBucket{
+		throttle.Requests: &to.Rate, throttle.Tokens: &to.Tokens,
+		throttle.InputTokens: &to.InputTokens, throttle.OutputTokens: &to.OutputTokens,
+	}[w.Unit()]
+	switch {
+	case bucket == nil:
+		return &LimitError{w.String(), "it counts what the provider does not: requests and tokens are counted"}
+	case *bucket != providertest.TokenBucket{}:
+		return &LimitError{w.String(), "there is a limit of that kind already: give one"}
+	}
+	*bucket = providertest.TokenBucket{
+		Max: int(w.Max()), Per: time.Duration(float64(w.Max()) / w.Rate() * float64(time.Second)).Round(time.Microsecond),
+	}
+	return nil
+}
+
+// Range is what a hidden limit is drawn from, in requests a second.
+type Range struct{ Low, High int }
+
+// ParseRange reads such as "30-60/s" or "30-60".
+func ParseRange(text string) (r Range, err error) {
+	var rest string
+	n, _ := fmt.Sscanf(strings.TrimSuffix(text, "/s")+" .", "%d-%d %s", &r.Low, &r.High, &rest)
+	if n != 3 || rest != "." || r.Low < 1 || r.High < r.Low || r.High > mostRate {
+		return r, &LimitError{text, fmt.Sprintf("it has to be two numbers of requests a second from 1 to %d, such as 30-60", mostRate)}
+	}
+	return r, nil
+}
+
+const mostRate = 100_000
+
+// draw returns a rate of the range. One that follows another is not near it where the range allows, so
+// that it can be seen to move.
+func (r Range) draw(random *rand.Rand, before int) int {
+	rate := r.Low
+	for range 20 {
+		rate = r.Low + random.IntN(r.High-r.Low+1)
+		if before == 0 || 4*abs(rate-before) >= before {
+			break
+		}
+	}
+	return rate
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// perSecond is a rate that holds a second of requests.
+func perSecond(rate int) providertest.TokenBucket {
+	return providertest.TokenBucket{Max: rate, Per: time.Second}
+}
