@@ -94,7 +94,7 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./throttle ./breaker ./internal/oracle ./node ./adaptive -skip TestNoWindowIsEverExceeded -rapid.checks 20000 -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestManyOpenANewFileAtOnce$$' -first-opens 300
 	go test ./store/sqlitestore ./node -run '^$$' -bench '^Benchmark(Items|Journal)$$'
-	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -seed $$seed -v; done
+	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -texts 2000 -seed $$seed -v; done
 	go test ./benchmarks -count=1 -run '^TestMemoryIsFlat$$' -memory -v -timeout 0
 	$(MAKE) fuzz FUZZTIME=5m
 
