@@ -3,6 +3,7 @@ package adaptive
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"github.com/headrace/headrace/internal/learn"
@@ -37,7 +38,7 @@ func (s *measured) explainFlight() string {
 
 // paced describes a pacer: what it lets through and when it tries more.
 func paced(p *learn.Pacer, unit string) string {
-	rate := fmt.Sprintf("%.3g %s/s", p.Pace(), unit)
+	rate := amount(p.Pace()) + " " + unit + "/s"
 	switch next := p.Next(); {
 	case p.Rising():
 		return rate + ", rising fast: the limit has risen"
@@ -46,6 +47,14 @@ func paced(p *learn.Pacer, unit string) string {
 	default:
 		return rate + ", rising until it is refused"
 	}
+}
+
+// amount is a number for people to read: three digits, and no exponent.
+func amount(x float64) string {
+	if x >= 100 {
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64)
 }
 
 // rough is seconds for people to read.

@@ -62,17 +62,23 @@ func TestAPriorPacesFromTheBeginning(t *testing.T) {
 func TestTheFirstCallWaitsForNoTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, adaptive.Config{Law: adaptive.Measured{Prior: throttle.Limits{
-			Windows: []throttle.Window{throttle.Sliding(30_000, time.Minute).Of(throttle.Tokens)},
+			Windows: []throttle.Window{throttle.Sliding(300_000, time.Minute).Of(throttle.Tokens)},
 		}}})
 		began := time.Now()
 		for _, want := range []time.Duration{0, 9 * time.Second, 18 * time.Second} {
 			var at time.Duration
-			require.NoError(t, l.Do(t.Context(), throttle.Cost{Tokens: 4_500}, func(context.Context) error {
+			require.NoError(t, l.Do(t.Context(), throttle.Cost{Tokens: 45_000}, func(context.Context) error {
 				at = time.Since(began)
 				return nil
 			}))
 			assert.InDelta(t, want.Seconds(), at.Seconds(), 0.6)
 		}
+
+		var wg sync.WaitGroup
+		wg.Go(func() { _ = l.Do(t.Context(), throttle.Cost{Tokens: 45_000}, ok(0)) })
+		synctest.Wait()
+		assert.Regexp(t, `learnt rate of 5\d{3} tokens/s`, l.Explain(), "no exponent")
+		wg.Wait()
 	})
 }
 
