@@ -21,16 +21,11 @@ func (m *Machine) cutFlight(now float64, c Call) {
 	m.begin(now, c)
 }
 
-// marks is whose bucket a refusal shows as empty: that of the limit that it
-// names, or of calls where nobody counts tokens, else both. A pace that no limit
-// stands behind would only be a second one in series. That of calls has to be
-// known, because the bound follows it.
-func (m *Machine) marks(c Call, r *Refusal) (calls, tokens bool) {
-	if m.off.Has(NameRule) {
-		return true, true
-	}
-	return r.Names != TokenLimit || !m.Calls.On || c.Tokens == 0, r.Names != CallLimit
-}
+// ofTokens reports whether a refusal may be about tokens. One that names calls is
+// not: a pace of tokens that no limit stands behind would be a second one in series. One that
+// names tokens marks the pace of calls all the same. Which tokens a provider counts, those of
+// questions or of answers, is not known, and a call is what can be held back.
+func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit || m.off.Has(NameRule) }
 
 // cutPace answers a rate, with what was measured.
 func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
@@ -39,26 +34,20 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
 	}
-	tokens := m.Tokens.Pace()
-	ofCalls, ofTokens := m.marks(c, r)
-	if ofCalls {
-		if m.Calls.On && !m.off.Has(CalmRule) {
-			m.calm.Marked(measured.Calls, m.Calls.Rate)
-		}
-		m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
-		m.Calls.SetCycle(m.cycle())
-		m.Calls.Agreed = m.calm.Agreed()
+	if m.Calls.On && !m.off.Has(CalmRule) {
+		m.calm.Marked(measured.Calls, m.Calls.Rate)
 	}
-	if ofTokens && c.Tokens > 0 {
+	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
+	m.Calls.SetCycle(m.cycle())
+	m.Calls.Agreed = m.calm.Agreed()
+	if m.ofTokens(r) && c.Tokens > 0 {
 		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())
 	if !r.hinted() && !m.off.Has(GateRule) {
 		m.Door.Pause(now, m.Calls.Rate)
 	}
-	if d.To = m.Calls.Pace(); !ofCalls {
-		d.Of, d.From, d.To, d.Why = OfTokens, tokens, m.Tokens.Pace(), WhyTokens
-	}
+	d.To = m.Calls.Pace()
 	m.note(d)
 	m.begin(now, c)
 }

@@ -38,7 +38,6 @@ type Why uint8
 // The reasons.
 const (
 	WhyRate Why = iota
-	WhyTokens
 	WhyCap
 	WhyMisnamed
 	WhyNoise
@@ -54,7 +53,6 @@ const (
 
 var reasons = [...]string{ //nolint:gochecknoglobals,gosec // a table, of no secrets
 	WhyRate:      "requests per second: what got through between two refusals is the rate",
-	WhyTokens:    "tokens per second: what got through between two refusals is the rate",
 	WhyCap:       "refusals without a reason come at one number of calls in flight: taken for a cap",
 	WhyMisnamed:  "refusals that name a rate keep coming at one number of calls in flight: taken for a cap",
 	WhyNoise:     "requests per second: refusals come at any pace: taken for noise",

@@ -364,19 +364,17 @@ func TestARefusalThatNamesARate(t *testing.T) {
 	assert.Equal(t, WhyForeign, others.decided[len(others.decided)-1].Why, "unlike those of the rate")
 }
 
-func TestANamedRateMarksItsOwnPace(t *testing.T) {
+func TestARefusalThatNamesCallsMarksNoTokens(t *testing.T) {
 	for _, c := range []struct {
-		name          string
-		off           Rules
-		names         Limit
-		calls, tokens bool
-		of            Value
-		why           Why
+		name   string
+		off    Rules
+		names  Limit
+		tokens bool
 	}{
-		{"neither", 0, Unnamed, true, true, OfCalls, WhyRate},
-		{"calls", 0, CallLimit, true, false, OfCalls, WhyRate},
-		{"tokens", 0, TokenLimit, false, true, OfTokens, WhyTokens},
-		{"left out", NameRule, TokenLimit, true, true, OfCalls, WhyRate},
+		{"neither", 0, Unnamed, true},
+		{"calls", 0, CallLimit, false},
+		{"tokens", 0, TokenLimit, true},
+		{"left out", NameRule, CallLimit, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := cutOnce(Config{}, Refusal{Asked: 1})
@@ -389,13 +387,12 @@ func TestANamedRateMarksItsOwnPace(t *testing.T) {
 			}
 			call := r.send(r.last.At + 1)
 			r.Wait(call.At, 100, 5)
-			from := map[Value]float64{OfCalls: r.Calls.Pace(), OfTokens: r.Tokens.Pace()}[c.of]
+			from := r.Calls.Pace()
 			r.Refused(call.At+0.1, call, Refusal{Asked: 1, Names: c.names})
-			assert.Equal(t, c.calls, r.Calls.Rate < calls, "%v", r.Calls.Rate)
+			assert.Less(t, r.Calls.Rate, calls)
 			assert.Equal(t, c.tokens, r.Tokens.Rate < tokens, "%v", r.Tokens.Rate)
 			d := r.decided[len(r.decided)-1]
-			to := map[Value]float64{OfCalls: r.Calls.Pace(), OfTokens: r.Tokens.Pace()}[c.of]
-			assert.Equal(t, Decision{At: call.At + 0.1, Of: c.of, From: from, To: to, Why: c.why}, d)
+			assert.Equal(t, Decision{At: call.At + 0.1, Of: OfCalls, From: from, To: r.Calls.Pace(), Why: WhyRate}, d)
 		})
 	}
 }
@@ -445,17 +442,6 @@ func TestNamesCountForNoClaim(t *testing.T) {
 		call := r.send(r.last.At + 0.5)
 		r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
 		assert.False(t, r.claim.Repeated())
-	}
-}
-
-// How many calls the tokens let through is no measure of the limit on calls.
-func TestTokensAreNoNoiseOfCalls(t *testing.T) {
-	for names, want := range map[Limit]float64{CallLimit: 1, TokenLimit: 0} {
-		r := cutOnce(Config{}, Refusal{Names: names})
-		r.Calls.Rate, r.Calls.fast = 1000, 0
-		r.rate = Rate{Calls: 1}
-		r.isNoise(3, r.last, &Refusal{Names: names})
-		assert.InDelta(t, want, r.noise.unexplained, 0)
 	}
 }
 

@@ -50,8 +50,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		m.claimed(now, c, named)
 	}
 	m.Flight.Claimed = isACap
-	ofCalls, ofTokens := m.marks(c, r)
-	m.rate = m.tally.Measure(c, !m.knows, ofCalls && m.Calls.Grown() || ofTokens && m.Tokens.Grown(), m.spans.Window)
+	m.rate = m.tally.Measure(c, !m.knows, m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(), m.spans.Window)
 	if isACap {
 		return isCap
 	}
@@ -87,7 +86,7 @@ func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 		return false
 	}
 	var opinion Opinion
-	if ofCalls, _ := m.marks(c, r); ofCalls && m.Calls.On {
+	if m.Calls.On {
 		opinion = m.noise.Refused(m.rate.Calls, m.Calls.Rate, m.Calls.Pace())
 	} else {
 		opinion = m.noise.Expected()
