@@ -51,7 +51,7 @@ const (
 	WhyKnock
 )
 
-var reasons = [...]string{ //nolint:gochecknoglobals,gosec // a table, of no secrets
+var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyRate:      "requests per second: what got through between two refusals is the rate",
 	WhyCap:       "refusals without a reason come at one number of calls in flight: taken for a cap",
 	WhyMisnamed:  "refusals that name a rate keep coming at one number of calls in flight: taken for a cap",
