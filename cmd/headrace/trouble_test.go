@@ -247,10 +247,13 @@ func TestASecondCtrlC(t *testing.T) {
 	status, _, errs := p.end(cmd, func() error {
 		require.NoError(t, cmd.Start())
 		eventually(t, func() bool { return p.provider.Counts().InFlight == 3 })
-		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-		time.Sleep(300 * time.Millisecond) // two at once are one
-		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-		return cmd.Wait()
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		eventually(t, func() bool { // two at once are one, so it is sent until it is heard
+			_ = cmd.Process.Signal(syscall.SIGINT)
+			return len(ended) > 0
+		})
+		return <-ended
 	})
 	require.Equal(t, 130, status, errs)
 	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
