@@ -16,7 +16,7 @@ import (
 // Measured uses the defaults of its fields. docs/adaptive.md says how it works.
 type Measured struct {
 	Initial       int             // calls in flight at the start; default 4, or Max if that is less
-	Max           int             // the most calls in flight, whatever is learnt; default 200, and never above 2^30
+	Max           int             // the most calls in flight, whatever is learnt; default 200, or what Prior takes if calls last 20 s; never above 2^30
 	Prior         throttle.Limits // where learning starts, such as a preset's limits; it moves both ways from there
 	IgnoreHeaders bool            // learn from refusals only
 
@@ -26,13 +26,14 @@ type Measured struct {
 const (
 	defaultInitial = 4
 	defaultMax     = 200
+	longCall       = 20 // seconds: no longer answer has to hold back the rate of a Prior
 )
 
 // WithDefaults returns the law with its zero fields set to their defaults. A
 // Concurrency of the Prior is where the calls in flight start.
 func (m Measured) WithDefaults() Measured {
-	if m.Max == 0 {
-		m.Max = defaultMax
+	if m.Max == 0 { // Little's law
+		m.Max = max(defaultMax, int(math.Ceil(min(widest, longCall*lowest(m.Prior, throttle.Requests)))))
 	}
 	m.Max = min(m.Max, widest)
 	if m.Initial == 0 {

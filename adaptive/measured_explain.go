@@ -27,6 +27,8 @@ func (s *measured) Explain(time.Time) string {
 func (s *measured) explainFlight() string {
 	f := &s.machine.Flight
 	switch next := f.Next(); {
+	case float64(s.machine.InFlight()) >= f.Max:
+		return fmt.Sprintf("%.0f calls in flight, the most that the law may use (Max)", f.Max)
 	case f.Starting():
 		return fmt.Sprintf("a start with %d calls in flight, one more for each answer", s.machine.InFlight())
 	case f.Claimed && !math.IsInf(next, 1):

@@ -35,6 +35,11 @@ func TestMeasuredNamesEveryFieldThatIsWrong(t *testing.T) {
 func TestMeasuredIsTheDefault(t *testing.T) {
 	assert.Equal(t, adaptive.Measured{Initial: 4, Max: 200}, adaptive.Measured{}.WithDefaults())
 	assert.Equal(t, 3, adaptive.Measured{Max: 3}.WithDefaults().Initial)
+	tier5 := throttle.Limits{Windows: []throttle.Window{
+		throttle.Sliding(10_000, time.Minute), throttle.Sliding(1_000_000, time.Minute).Of(throttle.Tokens),
+	}}
+	assert.Equal(t, 3334, adaptive.Measured{Prior: tier5}.WithDefaults().Max, "10,000 a minute, of 20 s each")
+	assert.Equal(t, 200, adaptive.Measured{Prior: tier5, Max: 200}.WithDefaults().Max)
 	assert.Equal(t, 9, adaptive.Measured{Prior: throttle.Limits{Concurrency: 9}}.WithDefaults().Initial)
 	saved, err := limiter(t, adaptive.Config{}).Save()
 	require.NoError(t, err)
@@ -179,6 +184,14 @@ func TestExplainNamesWhatBindsAndWhatComesNext(t *testing.T) {
 		}
 		synctest.Wait()
 		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by a start with 1 calls in flight, one more for each answer", l.Explain())
+		wg.Wait()
+
+		l = limiter(t, adaptive.Config{Law: adaptive.Measured{Max: 1}})
+		for range 2 {
+			wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(time.Second))) })
+		}
+		synctest.Wait()
+		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by 1 calls in flight, the most that the law may use (Max)", l.Explain())
 		wg.Wait()
 	})
 }

@@ -35,7 +35,7 @@ func (p Profile) Prior() throttle.Limits {
 // profile, long quotas included, set Limits in the result to those of the profile.
 func (p Profile) Config() adaptive.Config {
 	law := adaptive.Measured{Prior: p.Prior(), Initial: max(0, p.Limits.Concurrency)}
-	if usual := (adaptive.Measured{}).WithDefaults().Max; law.Initial > usual {
+	if usual := law.WithDefaults().Max; law.Initial > usual {
 		law.Max = law.Initial
 	}
 	speaks := p.Dialect

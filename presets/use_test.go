@@ -62,7 +62,9 @@ func TestConfig(t *testing.T) {
 		} else {
 			assert.Equal(t, 4, law.WithDefaults().Initial, "%s", id)
 		}
-		assert.Equal(t, max(200, p.Limits.Concurrency), law.WithDefaults().Max, "%s", id)
+		rated := p
+		rated.Limits.Concurrency = 0
+		assert.Equal(t, max(200, p.Limits.Concurrency, rated.Concurrency(20*time.Second)), law.WithDefaults().Max, "%s", id)
 	}
 	_, err := adaptive.New(presets.Profile{ID: "a/b"}.Config())
 	require.NoError(t, err, "one that no table has seen")

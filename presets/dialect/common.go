@@ -31,7 +31,7 @@ func common() []rule {
 		{code: quota.Codes, verdict: adaptive.Terminal},
 		{code: "overloaded_error", verdict: adaptive.Overloaded}, // Anthropic's, also within a stream
 		{status: statuses(http.StatusPaymentRequired), verdict: adaptive.Terminal},
-		{status: statuses(tooMany), text: "request too large", verdict: adaptive.OK},
+		{status: statuses(tooMany), text: "request too large", when: notWithinLimit, verdict: adaptive.OK},
 		{status: statuses(tooMany), when: largerThanLimit, verdict: adaptive.OK},
 		{status: statuses(tooMany), verdict: adaptive.Hit},
 		{status: statuses(statusOverloaded), verdict: adaptive.Overloaded},
@@ -49,9 +49,23 @@ func common() []rule {
 // largerThanLimit reports whether the message says that more was requested
 // than the limit is: "Limit 30000, Requested 30601".
 func largerThanLimit(a *answer) bool {
+	requested, limit, ok := sizes(a)
+	return ok && requested > limit
+}
+
+// notWithinLimit reports whether the message does not say that the request
+// fits: "Limit 250000, Requested 546" fits once others have made room, though
+// OpenAI has called such a one too large as well.
+func notWithinLimit(a *answer) bool {
+	requested, limit, ok := sizes(a)
+	return !ok || requested > limit
+}
+
+// sizes are what was requested and what the limit is, if the message has both.
+func sizes(a *answer) (requested, limit int64, ok bool) {
 	limit, okLimit := numberAfter(a.doc.message, "limit ")
 	requested, okRequested := numberAfter(a.doc.message, "requested ")
-	return okLimit && okRequested && requested > limit
+	return requested, limit, okLimit && okRequested
 }
 
 func numberAfter(text, lead string) (int64, bool) {

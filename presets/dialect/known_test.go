@@ -122,6 +122,11 @@ func answers() []known {
 				`"type":"tokens","param":null,"code":"rate_limit_exceeded"}}`,
 			meters: meters{throttle.Tokens: left(30000, 30000, 0)},
 		},
+		{ // seen in February 2025: https://github.com/UKGovernmentBEIS/inspect_ai/pull/1396
+			name: "openai, called too large though it fits", by: dialect.OpenAI, status: 429, verdict: adaptive.Hit, kind: adaptive.KindTokens,
+			body: `{"error":{"message":"Request too large for organization org-a on tokens per min (TPM): Limit 250000, Requested 546. The input or output tokens must be reduced.",` +
+				`"type":"tokens","param":null,"code":"rate_limit_exceeded"}}`,
+		},
 		{
 			name: "openai, requested above limit in other words", by: dialect.OpenAI, status: 429, verdict: adaptive.OK,
 			body: `{"error":{"message":"Rate limit reached for gpt-4.1 on tokens per min (TPM): Limit 30000, Used 0, Requested 37313.","type":"tokens","param":null,"code":"rate_limit_exceeded"}}`,
