@@ -2,13 +2,15 @@ package learn
 
 // Noise looks for refusals that do not become fewer when the pace falls. A limit
 // explains two or three cuts in a row: the pace is below it then, and the next
-// refusal comes only above the rate that was measured. Noise goes on at any pace.
+// refusal comes only above the rate that was measured. Noise goes on at any pace,
+// and is never away for long.
 type Noise struct {
 	Share float64 // of all calls that are refused for nothing; 0: none is known
 
 	before      float64 // the pace before the first unexplained cut
 	sent        float64
 	unexplained float64
+	last        float64 // of sent, at the last unexplained one
 	leak        float64 // refusals put down to noise of late
 	exceeded    float64 // times there were too many for that
 	need        float64
@@ -30,6 +32,7 @@ const (
 	memory    = 500 // calls
 
 	noiseApart      = 12  // calls between two refusals, at least, on average
+	noiseGone       = 200 // calls without an unexplained refusal, after which those before it count no more
 	noiseFall       = 0.9 // of the rate before: what the pace has fallen to meanwhile
 	explainedWeight = 2.3
 	leakBucket      = 4
@@ -40,15 +43,17 @@ func (n *Noise) Know(share float64) { n.Share = share }
 
 // Sent notes a call.
 func (n *Noise) Sent() {
-	n.sent++
+	if n.sent++; n.sent > n.last+noiseGone {
+		n.unexplained = 0
+	}
 	n.Share -= n.Share / memory
 	n.leak = max(0, n.leak-2.5*n.Share-0.01)
 	n.exceeded = max(0, n.exceeded-0.0025)
 }
 
 // Refused judges the first refusal of an epoch: measured is the rate there,
-// believed that of the pacer, pace what was being sent.
-func (n *Noise) Refused(measured, believed, pace float64) Opinion {
+// believed that of the pacer, pace what was being sent. A doubtful one says nothing of noise.
+func (n *Noise) Refused(measured, believed, pace float64, doubtful bool) Opinion {
 	if n.Share > 0 && measured >= explained*believed {
 		return n.expected(0, explainedWeight) // it may be the limit, and may be noise just as well
 	}
@@ -61,10 +66,14 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	if n.Share > 0 {
 		return n.Expected()
 	}
+	if doubtful {
+		return Believe
+	}
 	if n.unexplained == 0 {
 		n.before, n.sent = believed, 0
 	}
 	n.unexplained++
+	n.last = n.sent
 	need := max(n.need, leakBucket)
 	if n.unexplained >= need && n.sent >= noiseApart*(n.unexplained-1) && pace < noiseFall*n.before {
 		n.Share, n.leak = min(mostNoise, n.unexplained/n.sent), 0

@@ -18,7 +18,7 @@ func noiseAfter(n *Noise, refusals, calls int, fallen, measured float64) (last O
 		if i > 0 {
 			believed *= fallen
 		}
-		last = n.Refused(measured*believed, believed, believed)
+		last = n.Refused(measured*believed, believed, believed, false)
 	}
 	return last
 }
@@ -34,6 +34,8 @@ func TestNoiseIsWhatNoPacePrevents(t *testing.T) {
 		"not four":                   {4, 20, 0.8, 0.9, Restore, 4.0 / 60},
 		"no more than eight percent": {4, 12, 0.8, 0.9, Restore, 0.08},
 		"too many for noise":         {4, 11, 0.8, 0.9, Believe, 0},
+		"seldom":                     {4, 200, 0.8, 0.9, Restore, 4.0 / 600},
+		"too seldom to go on":        {9, 201, 0.8, 0.9, Believe, 0},
 		"the pace has not fallen":    {4, 20, 0.9, 0.9, Believe, 0},
 		"at the rate believed":       {9, 20, 0.8, 0.985, Believe, 0},
 		"just below":                 {4, 20, 0.8, 0.984, Restore, 4.0 / 60},
@@ -52,12 +54,12 @@ func TestNoiseIsWhatNoPacePrevents(t *testing.T) {
 func TestNoiseLessWhatTheRateExplains(t *testing.T) {
 	var n Noise
 	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9))
-	assert.Equal(t, Believe, n.Refused(80, 80, 80))
-	assert.Equal(t, Believe, n.Refused(72, 80, 80), "three again")
+	assert.Equal(t, Believe, n.Refused(80, 80, 80, false))
+	assert.Equal(t, Believe, n.Refused(72, 80, 80, false), "three again")
 	for range 20 {
 		n.Sent()
 	}
-	assert.Equal(t, Restore, n.Refused(72, 80, 80))
+	assert.Equal(t, Restore, n.Refused(72, 80, 80, false))
 
 	n = Noise{}
 	noiseAfter(&n, 3, 20, 0.8, 0.9)
@@ -66,8 +68,21 @@ func TestNoiseLessWhatTheRateExplains(t *testing.T) {
 
 	n = Noise{}
 	noiseAfter(&n, 3, 20, 0.8, 0.9)
-	n.Refused(100, 100, 100) // back where it was: all of them were explained
+	n.Refused(100, 100, 100, false) // back where it was: all of them were explained
 	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9))
+}
+
+func TestADoubtfulRefusalSaysNothingOfNoise(t *testing.T) {
+	var n Noise
+	noiseAfter(&n, 3, 20, 0.8, 0.9)
+	for range 9 {
+		n.Sent()
+		assert.Equal(t, Believe, n.Refused(72, 80, 80, true))
+	}
+	for range 11 {
+		n.Sent()
+	}
+	assert.Equal(t, Restore, n.Refused(72, 80, 80, false), "and takes nothing back")
 }
 
 func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
@@ -88,7 +103,7 @@ func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
 			var n Noise
 			n.Know(0.05)
 			for i, want := range c.want {
-				assert.Equal(t, want, n.Refused(c.measured, 100, 100), "refusal %d", i)
+				assert.Equal(t, want, n.Refused(c.measured, 100, 100, false), "refusal %d", i)
 			}
 		})
 	}
@@ -142,7 +157,7 @@ func TestNoiseThatIsTooMuchWasNone(t *testing.T) {
 	for range 20 {
 		n.Sent()
 	}
-	assert.Equal(t, Restore, n.Refused(72, 80, 80))
+	assert.Equal(t, Restore, n.Refused(72, 80, 80, false))
 }
 
 func TestNoiseForgivesWhatIsLongAgo(t *testing.T) {
