@@ -63,6 +63,14 @@ func (d *Display) plainLocked(n *news, ending bool) {
 	case n.fresh && d.pace.due(n.Progress), ending && !n.Final:
 		lines = append(lines, plainLine(n.Progress))
 	}
+	if d.term.is {
+		width, _ := d.term.cells()
+		var folded []string
+		for _, line := range lines {
+			folded = append(folded, fold(line, width)...)
+		}
+		lines = folded
+	}
 	if len(lines) > 0 {
 		d.writeLocked(strings.Join(lines, "\n") + "\n")
 	}

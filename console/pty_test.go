@@ -236,3 +236,19 @@ func TestTheTerminalIsLeftInOrder(t *testing.T) {
 		})
 	}
 }
+
+// A terminal that moves no cursor shows plain lines, and breaks none within a word.
+func TestPlainOnATerminal(t *testing.T) {
+	m := plugged(t, 30, 24)
+	d, err := New(m.tty, WithMode(Plain))
+	require.NoError(t, err)
+	end := over()
+	d.Show(*end)
+	var want []string
+	for _, line := range append(plainEnd(end), plainLine(end)) {
+		require.Greater(t, len(line), 30)
+		want = append(want, fold(line, 30)...)
+	}
+	m.shows(t, want...)
+	require.NoError(t, d.Close())
+}
