@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"net/http"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -37,29 +38,120 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
 	for want, args := range map[string][]string{
-		"unknown flag --rps":           {"run", "r.jsonl", "--rps", "1"},
-		"expected \"<requests>\"":      {"run"},
-		"unexpected argument walk":     {"walk"},
-		"--progress":                   {"run", "r.jsonl", "--progress", "loud"},
-		"\"rps\", which is no flag":    {"run", "r.jsonl", "--config", "rps.yaml"},
-		"no preset is of \"nobody\"":   {"presets", "list", "nobody"},
-		"is no share":                  {"provider", "--faults", "2"},
-		"counts what the provider":     {"provider", "--limit", "1 points/s"},
-		"a limit of that kind already": {"provider", "--limit", "1/s, 9/min"},
-		"such as 30-60":                {"provider", "--hidden", "60-30"},
-		"give --hidden":                {"provider", "--move", "1s"},
-		"of all requests together":     {"provider", "--faults", "0.6", "--cut", "0.6"},
-		"give another --addr":          {"provider", "--addr", "127.0.0.1:http-nowhere"},
-		"a new folder is wanted":       {"demo", "--keep", "."},
-		"0 is below 1":                 {"demo", "--requests", "0"},
-		"must be one of":               {"completion", "tcsh"},
-		"file or directory":            {"run", "r.jsonl", "--config", "none.yaml"},
-		"it is the name of an environ": {"run", "r.jsonl", "--api-key-env", "sk-1"},
+		"unknown flag --rps": {"run", "r.jsonl", "--rps", "1"},
+		"something is missing: <requests> (headrace run --help": {"run"},
+		"unexpected argument walk":                              {"walk"},
+		"rps.yaml: \"rps\" is no flag, did you mean \"rpm\"?":   {"run", "r.jsonl", "--config", "rps.yaml"},
+		"no preset is of \"nobody\"":                            {"presets", "list", "nobody"},
+		"is no share":                                           {"provider", "--faults", "2"},
+		"counts what the provider":                              {"provider", "--limit", "1 points/s"},
+		"a limit of that kind already":                          {"provider", "--limit", "1/s, 9/min"},
+		"such as 30-60":                                         {"provider", "--hidden", "60-30"},
+		"give --hidden":                                         {"provider", "--move", "1s"},
+		"of all requests together":                              {"provider", "--faults", "0.6", "--cut", "0.6"},
+		"give another --addr":                                   {"provider", "--addr", "127.0.0.1:http-nowhere"},
+		"a new folder is wanted":                                {"demo", "--keep", "."},
+		"0 is below 1":                                          {"demo", "--requests", "0"},
+		"must be one of":                                        {"completion", "tcsh"},
+		"--config: none.yaml cannot be read":                    {"run", "r.jsonl", "--config", "none.yaml"},
+		"unexpected argument rnu, did you mean \"run\"?":        {"rnu"},
+		"--rpm: \"x\" is no whole number":                       {"run", "r.jsonl", "--rpm", "x"},
+		"--rpm: a value is missing":                             {"run", "r.jsonl", "--rpm"},
+		"--timeout: \"5\" is no time: it needs a unit":          {"run", "r.jsonl", "--timeout", "5"},
+		"is out of range":                                       {"run", "r.jsonl", "--concurrency", "99999999999999999999"},
+		"--law: \"quick\" is none: measured":                    {"run", "r.jsonl", "--law", "quick"},
+		"--law or --preset: fixed has nothing to keep":          {"run", "r.jsonl", "--law", "fixed", "--base-url", "http://127.0.0.1:1"},
+		"--limit: \"50\": a / and a period are missing":         {"run", "r.jsonl", "--limit", "50"},
+		"--preset: there is no preset \"openai/tier9\": did you mean openai/tier1": {"run", "r.jsonl", "--preset", "openai/tier9"},
+		"--progress: \"loud\" is none of them":                                     {"run", "r.jsonl", "--progress", "loud"},
+		"REQUESTS: none.jsonl is not there":                                        {"run", "none.jsonl"},
+		"--report: there is no folder nowhere":                                     {"run", "none.jsonl", "--report", "nowhere/report.json"},
+		"did you mean \"openai\"? there are anthropic":                             {"presets", "list", "opneai"},
+		"it is the name of an environ":                                             {"run", "r.jsonl", "--api-key-env", "sk-1"},
 	} {
 		p.write("rps.yaml", "rps: 1\n")
 		status, _, errs := p.do(args...)
 		assert.Equal(t, 2, status, args)
 		assert.Contains(t, errs, want)
+	}
+}
+
+// What is wrong in the environment or in a file says so.
+func TestWhereItIsGiven(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	for want, line := range map[string]string{
+		"c.yaml: rpm: it is a list":                                   "rpm: [1, 2]",
+		"c.yaml: rpm: it is a mapping":                                "rpm: {a: 1}",
+		"c.yaml: rpm: \"3.5\" is no whole number":                     "rpm: 3.5",
+		"c.yaml: fresh: bool value must be":                           "fresh: maybe",
+		"c.yaml: timeout: \"5\" is no time":                           "timeout: 5",
+		"c.yaml: log-level: \"loud\" is none of them: debug":          "log-level: loud",
+		"c.yaml: progress: \"loud\" is none of them":                  "progress: loud",
+		"c.yaml: \"max_wait\" is no flag, did you mean \"max-wait\"?": "max_wait: 1s",
+		"c.yaml: \"config\" can be on the command line only":          "config: d.yaml",
+		"c.yaml: it has to be YAML with lines such as":                "- rpm",
+		"c.yaml: it has to be YAML":                                   "a: b: c",
+		"--limit: \"3\": a / and a period":                            "limit: [50/s, 3]",
+	} {
+		p.write("c.yaml", line+"\n")
+		status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--config", "c.yaml")
+		assert.Equal(t, 2, status, out)
+		assert.Contains(t, errs, want)
+	}
+	for want, variable := range map[string]string{
+		"HEADRACE_RPM: \"x\" is no whole number":    "HEADRACE_RPM=x",
+		"HEADRACE_LOG_LEVEL: \"x\" is none of them": "HEADRACE_LOG_LEVEL=x",
+		"HEADRACE_CONFIG: none.yaml cannot be read": "HEADRACE_CONFIG=none.yaml",
+	} {
+		p.env = []string{variable}
+		status, _, errs := p.do("run", "r.jsonl", "--dry-run")
+		assert.Equal(t, 2, status, errs)
+		assert.Contains(t, errs, want)
+	}
+	p.env = []string{"HEADRACE_RPM=", "HEADRACE_CONFIG=", "HEADRACE_FRESH=", "HEADRACE_TIMEOUT=", "HEADRACE_LAW="}
+	status, _, errs := p.do("run", "r.jsonl", "--dry-run")
+	assert.Zero(t, status, errs)
+	assert.Empty(t, errs)
+	p.env = []string{"HEADRACE_RPN=3", "HEADRACE_WITH_STDIN=1", "HEADRACE_RPM=7", "HEADRACE_TPN="}
+	status, out, errs := p.do("run", "r.jsonl", "--dry-run")
+	assert.Zero(t, status, errs)
+	assert.Contains(t, out, "7/min")
+	assert.Equal(t, "headrace: HEADRACE_RPN is set, and stands for no flag: it is not used, did you mean \"HEADRACE_RPM\"?\n", errs)
+}
+
+// The command that goes on forgets nothing, whoever has said that it shall begin anew.
+func TestFreshIsForOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	p.write("c.yaml", "fresh: true\n")
+	dead := []string{"run", "r.jsonl", "--base-url", "http://127.0.0.1:1/v1"}
+	_, _, errs := p.do(append(dead, "--fresh")...)
+	assert.Contains(t, errs, "go on with: headrace run r.jsonl --base-url http://127.0.0.1:1/v1\n")
+	_, _, errs = p.do(append(dead, "--config", "c.yaml")...)
+	assert.Contains(t, errs, "--config c.yaml --fresh=false\n")
+	p.env = []string{"HEADRACE_FRESH=1"}
+	_, _, errs = p.do(dead...)
+	assert.Contains(t, errs, "/v1 --fresh=false\n")
+}
+
+// The words for help and version that other programs take.
+func TestHelpByOtherWords(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	for _, same := range [][2][]string{
+		{{"help"}, {"--help"}},
+		{{"help", "run"}, {"run", "--help"}},
+		{{"help", "presets", "show"}, {"presets", "show", "-h"}},
+		{{"--version"}, {"version"}},
+	} {
+		status, want, _ := p.do(same[1]...)
+		require.Zero(t, status)
+		status, out, errs := p.do(same[0]...)
+		assert.Zero(t, status, errs)
+		assert.Equal(t, want, out)
 	}
 }
 
@@ -102,6 +194,19 @@ func TestPresets(t *testing.T) {
 	for _, want := range []string{"limits", "as of", "source", "https://", "confidence"} {
 		assert.Contains(t, out, want)
 	}
+	for one := range strings.Lines(out) {
+		assert.LessOrEqual(t, len(one), 81, one)
+	}
+	status, out, _ = p.do("presets", "list", "voyage")
+	require.Zero(t, status)
+	assert.Regexp(t, `(?m)^PRESET +AGE +LIMITS$`, out)
+	assert.Regexp(t, `(?m)^voyage/tier3/voyage-4-lite +\d+mo, stale +6k/min, 48m tokens/min$`, out)
+	for one := range strings.Lines(out) {
+		assert.LessOrEqual(t, len(one), 81, one)
+	}
+	status, out, _ = p.do("presets", "list")
+	require.Zero(t, status)
+	assert.Contains(t, out, "\n\nPRESET ", "a table for each provider")
 	status, _, errs := p.do("presets", "show", "openai/teir1")
 	assert.Equal(t, 2, status)
 	assert.Contains(t, errs, "openai/tier1")
@@ -110,35 +215,106 @@ func TestPresets(t *testing.T) {
 	assert.Contains(t, out, "headrace ")
 }
 
-// The scripts are what their shells can read, and know flags and presets.
+// Who has read enough of a list is no error.
+func TestAListIntoAClosedPipe(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	for _, args := range [][]string{{"presets", "list"}, {"presets", "show", "openai/tier1"}, {"completion", "bash"}} {
+		read, write, err := os.Pipe()
+		require.NoError(t, err)
+		require.NoError(t, read.Close())
+		cmd := p.command(args...)
+		cmd.Stdout = write
+		status, _, errs := p.end(cmd, cmd.Run)
+		require.NoError(t, write.Close())
+		assert.Zero(t, status)
+		assert.Empty(t, errs)
+	}
+}
+
+// What the limits let through at once is not limited by them.
+func TestATimeThatIsNotLimited(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(10)
+	for want, rpm := range map[string]string{"that of the calls: the limits let": "10", "at least 1m7s, because of 9/min": "9", "not known: no limit": "0"} {
+		_, out, errs := p.do("run", "r.jsonl", "--dry-run", "--rpm", rpm)
+		assert.Contains(t, out, "time:      "+want, errs)
+	}
+}
+
+// What the program says to the scripts.
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.env = []string{"HEADRACE_CONFIG=none.yaml", "HEADRACE_RPM=x"} // nothing that it has to look at
+	for _, tc := range []struct{ shell, words, want string }{
+		{"fish", "ru", "run\tDo a file of requests at full legal speed.\n"},
+		{"fish", "help ru", "run\tDo a file of requests at full legal speed.\n"},
+		{"zsh", "run --ret", "--retry-failed:Try requests again that failed in an earlier run.\n"},
+		{"zsh", "presets show openai/tier1/gpt-4.1-mini:l", "openai/tier1/gpt-4.1-mini\\:long-context\n"},
+		{"zsh", "run --law=a", "--law=aimd\n"},
+		{"bash", "presets se", "search\n"},
+		{"bash", "run --law = a", "aimd\n"},
+		{"bash", "run --preset openai/tier1/gpt-4.1-mini : l", "long-context\n"},
+		{"bash", "run r.jsonl --preset openai/tier1/gpt-4o-mini-tt", "openai/tier1/gpt-4o-mini-tts\n"},
+		{"bash", "provider --dialect az", "azure\n"},
+		{"bash", "completion z", "zsh\n"},
+		{"bash", "presets list openr", "openrouter\n"},
+		{"bash", "run ", ""}, // a file
+		{"bash", "run --out ", ""},
+		{"bash", "run --fresh --fres", ""},
+		{"bash", "run --limit 5/s --lim", "--limit\n"},
+		{"bash", "provider --with", ""},
+		{"bash", "version ", "--config\n--help\n"},
+		{"bash", "nonsense ", "run\ndemo\nprovider\npresets\ncompletion\nversion\n"},
+	} {
+		status, out, errs := p.do(append([]string{"__complete", tc.shell}, strings.Split(tc.words, " ")...)...)
+		assert.Zero(t, status)
+		assert.Empty(t, errs)
+		assert.Equal(t, tc.want, out, tc.words)
+	}
+}
+
+// The scripts, in their shells as far as those are here.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		status, out, errs := p.do("completion", shell)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Mkdir(p.path("bin"), 0o700))
+	require.NoError(t, os.Symlink(self, p.path("bin/headrace")))
+	p.write("complete-me", "")
+	for shell, script := range map[string]string{
+		"bash": `source ./script; for words in "headrace ru" "headrace run --ret" "headrace run --preset openai/tier1/gpt-4o-mini-tt" "headrace run comp"; do
+			COMP_WORDS=($words); COMP_CWORD=$((${#COMP_WORDS[@]}-1)); _headrace headrace; echo "${COMPREPLY[@]}"; done`,
+		"zsh": `compdef() { echo "$@" }; _describe() { shift 2; echo $found }; _files() { echo a file }
+			source ./script; for words in "headrace ru" "headrace run --ret" "headrace run --preset openai/tier1/gpt-4o-mini-tt" "headrace run comp"; do
+			words=(${=words}); CURRENT=$#words; _headrace; done`,
+		"fish": `source ./script; for words in "headrace ru" "headrace run --ret" "headrace run --preset openai/tier1/gpt-4o-mini-tt" "headrace run comp"; complete -C $words; end`,
+	} {
+		status, text, errs := p.do("completion", shell)
 		require.Zero(t, status, errs)
-		assert.Contains(t, out, "retry-failed")
-		assert.Contains(t, out, "openai/tier1")
-	}
-	bash, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("no bash")
-	}
-	_, script, _ := p.do("completion", "bash")
-	p.write("complete.bash", script)
-	complete := func(words ...string) string {
-		cmd := exec.CommandContext(t.Context(), bash, "-c", `source ./complete.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _headrace; printf '%s\n' "${COMPREPLY[@]}"`, "_")
-		cmd.Args = append(cmd.Args, words...)
+		where, err := exec.LookPath(shell)
+		if err != nil {
+			t.Log("no " + shell)
+			continue
+		}
+		p.write("script", text)
+		cmd := exec.CommandContext(t.Context(), where, "-c", script)
 		cmd.Dir = p.dir
+		cmd.Env = []string{childEnv + "=1", "HOME=" + p.dir, "PATH=" + p.path("bin") + ":" + os.Getenv("PATH")}
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
-		return string(out)
+		run, retry, file := "run\tDo a file of requests at full legal speed.\n", "--retry-failed\tTry requests again that failed in an earlier run.\n", "complete-me\n"
+		switch shell {
+		case "bash": // -o default completes files
+			run, retry, file = "run\n", "--retry-failed\n", "\n"
+		case "zsh":
+			run, retry, file = "_headrace headrace\n"+strings.ReplaceAll(run, "\t", ":"), strings.ReplaceAll(retry, "\t", ":"), "a file\n"
+		}
+		assert.Equal(t, run+retry+"openai/tier1/gpt-4o-mini-tts\n"+file, string(out), shell)
 	}
-	assert.Equal(t, "run\n", complete("headrace", "ru"))
-	assert.Equal(t, "--retry-failed\n", complete("headrace", "run", "--ret"))
-	assert.Equal(t, "search\n", complete("headrace", "presets", "se"))
-	assert.Equal(t, "openai/tier1/gpt-4o-mini-tts\n", complete("headrace", "run", "r.jsonl", "--preset", "openai/tier1/gpt-4o-mini-tt"))
-	assert.Equal(t, "complete.bash\n", complete("headrace", "run", "comp"))
 }
 
 // A provider of its own process, and a run against it.
@@ -175,4 +351,16 @@ func TestProvider(t *testing.T) {
 	require.True(t, said.Scan())
 	assert.Contains(t, said.Text(), "5 served")
 	require.NoError(t, cmd.Wait())
+}
+
+// Why requests are left is what the provider has said, and no document.
+func TestWhyItIsLeft(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: http.StatusTooManyRequests, Body: `{"error":{"message":"come back later"}}`}
+	}})
+	p.requests(1)
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--max-wait", "10ms")
+	assert.Equal(t, 1, status)
+	assert.Contains(t, errs, "1 request left, for example because of this: come back later (429)\n")
 }

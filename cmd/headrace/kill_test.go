@@ -6,9 +6,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,11 +18,10 @@ import (
 )
 
 var (
-	killsFlag  = flag.Int("kills", 5, "how often the process is killed")
-	killLines  = flag.Int("lines", 150, "how many requests it does")
-	killRate   = flag.Int("rate", 0, "what the provider allows, in requests a second, without saying so; 0: everything")
-	killSeed   = flag.Uint64("seed", 7, "what the kills are drawn from")
-	memoryMost = flag.Int("memory", 0, "how many lines the peak memory is compared for, with that for 10,000; 0: it is not")
+	killsFlag = flag.Int("kills", 5, "how often the process is killed")
+	killLines = flag.Int("lines", 150, "how many requests it does")
+	killRate  = flag.Int("rate", 0, "what the provider allows, in requests a second, without saying so; 0: everything")
+	killSeed  = flag.Uint64("seed", 7, "what the kills are drawn from")
 )
 
 // A run that is killed again and again ends with one line for each request. The long version is
@@ -105,60 +102,15 @@ func goodput(t *testing.T, l providertest.Ledger, alive [][2]time.Time) {
 		could += life[1].Sub(life[0]).Seconds() * float64(*killRate)
 		t.Logf("life of %s: %d served, %.1f %%, %d refused", life[1].Sub(life[0]).Round(time.Second), part.Served,
 			100*float64(part.Served)/(life[1].Sub(life[0]).Seconds()*float64(*killRate)), part.Refused)
+		for at := life[0]; at.Add(10 * time.Second).Before(life[1]); at = at.Add(10 * time.Second) {
+			if part := l.Between(at, at.Add(10*time.Second)); part.Served < *killRate*9 {
+				t.Logf("  10 seconds from %s on: %d served, %d refused", at.Sub(life[0]).Round(time.Second), part.Served, part.Refused)
+			}
+		}
 	}
 	t.Logf("goodput after the first minute: %.2f %%", 100*float64(served)/could)
 	assert.GreaterOrEqual(t, float64(served)/could, 0.97)
 	assert.LessOrEqual(t, float64(l.Refused)/float64(l.Arrivals), 0.015)
-}
-
-// The peak of memory, for 10,000 lines and for -memory lines.
-func TestMemoryIsFlat(t *testing.T) {
-	if *memoryMost == 0 {
-		t.Skip("needs -memory 1000000, some minutes, and a build without the race detector")
-	}
-	p := newPlace(t, providertest.Config{})
-	peak := func(n int, stdin bool) int {
-		name := fmt.Sprintf("r%d.jsonl", n)
-		f, err := os.Create(p.path(name))
-		require.NoError(t, err)
-		for i := range n {
-			_, err := f.WriteString(request(i))
-			require.NoError(t, err)
-		}
-		_, err = f.Seek(0, io.SeekStart)
-		require.NoError(t, err)
-		defer func() { _ = f.Close() }()
-		args := []string{"run", name, "--base-url", p.provider.URL() + "/v1", "--fresh", "--concurrency", "32"}
-		if stdin {
-			args[1] = "-"
-		}
-		cmd := p.command(args...)
-		if stdin {
-			cmd.Stdin = f
-		}
-		most := 0
-		status, _, errs := p.end(cmd, func() error {
-			require.NoError(t, cmd.Start())
-			over := make(chan error, 1)
-			go func() { over <- cmd.Wait() }()
-			for {
-				select {
-				case err := <-over:
-					return err
-				case <-time.After(20 * time.Millisecond):
-					most = max(most, peakOf(cmd.Process.Pid))
-				}
-			}
-		})
-		require.Zero(t, status, errs)
-		return most
-	}
-	for _, stdin := range []bool{false, true} {
-		small := peak(10_000, stdin)
-		large := peak(*memoryMost, stdin)
-		t.Logf("standard input %v: %d kB for 10,000 lines, %d kB for %d", stdin, small, large, *memoryMost)
-		assert.LessOrEqual(t, float64(large), 1.1*float64(small))
-	}
 }
 
 // Failures are never there twice, nor as a result too, wherever the process is killed that tries them again.
@@ -201,6 +153,28 @@ func TestKilledWhileTryingAgain(t *testing.T) {
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
 
+// Results in the order of the requests cannot be cut, and are all written again.
+func TestKilledInOrder(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Uniform{Max: 40 * time.Millisecond}})
+	p.requests(150)
+	args := []string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1", "--concurrency", "8", "--ordered"}
+	for _, at := range []int{10, 70} {
+		cmd := p.command(args...)
+		require.NoError(t, cmd.Start())
+		eventually(t, func() bool { return p.provider.Counts().Served >= at })
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+	}
+	status, _, errs := p.do(args...)
+	require.Zero(t, status, errs)
+	all := p.lines("r.results.jsonl")
+	require.Len(t, all, 150)
+	for i, l := range all {
+		assert.Equal(t, fmt.Sprint("r", i), l.CustomID)
+	}
+}
+
 // What a killed process may leave: lines in the results that nothing is recorded of.
 func TestKilledBeforeItsFirstRecord(t *testing.T) {
 	t.Parallel()
@@ -216,15 +190,4 @@ func TestKilledBeforeItsFirstRecord(t *testing.T) {
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", other.provider.URL()+"/v1")
 	require.Zero(t, status, errs)
 	assert.Equal(t, 3, unique(p.lines("r.results.jsonl")))
-}
-
-// peakOf reads VmHWM of a process, in kB; 0 if it is over.
-func peakOf(pid int) (kB int) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	_, _ = fmt.Sscan(rest, &kB)
-	return kB
 }

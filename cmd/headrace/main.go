@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/command"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
@@ -20,15 +21,30 @@ func main() {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	p := &command.Program{
-		Args: os.Args[1:], Getenv: os.Getenv, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Args: os.Args[1:], Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
 	go func() {
 		<-signals
-		p.Interrupted()
+		within(time.Second, p.Interrupted)
 		stop(run.ErrInterrupted)
 		<-signals
-		p.Abandoned()
+		within(time.Second, p.Abandoned)
 		os.Exit(command.Interrupt)
 	}()
 	os.Exit(p.Main(ctx))
+}
+
+// within waits for f, and no longer than d: what it says may be read by nobody.
+func within(d time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"compress/gzip"
 	"encoding/json"
+	"fmt"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -77,6 +79,7 @@ func TestBadLines(t *testing.T) {
 		status, _, errs = p.run()
 		require.Equal(t, 1, status, errs)
 		assert.Contains(t, errs, "r.jsonl:2: it is no request")
+		assert.Contains(t, errs, "first failure: line ")
 		assert.NotContains(t, errs, "item.retry")
 		assert.Contains(t, errs, "r.jsonl:6: custom_id is that of line 1")
 		assert.Equal(t, 3, unique(p.lines("r.results.jsonl")))
@@ -117,6 +120,7 @@ func TestFailuresAndTryingThemAgain(t *testing.T) {
 		status, _, errs := p.run("--max-attempts", "2")
 		require.Equal(t, 1, status, errs)
 		assert.Contains(t, errs, "--retry-failed tries the failures again")
+		assert.Regexp(t, `first failure: r1: too <long>|first failure: r2, after 2 attempts: `, errs)
 		assert.Len(t, p.lines("r.results.jsonl"), 3)
 		failed := map[string]line{}
 		for _, l := range p.lines("r.errors.jsonl") {
@@ -143,18 +147,46 @@ func TestFailuresAndTryingThemAgain(t *testing.T) {
 	assert.Equal(t, 3+1+2+2, p.provider.Counts().Arrivals)
 }
 
+func TestFailuresForNobody(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", request(0)+"nonsense\n"+request(1))
+	for range 2 {
+		status, _, errs := p.run("--errors", os.DevNull)
+		require.Equal(t, 1, status, errs)
+		assert.Contains(t, errs, "1 failed")
+		assert.Len(t, p.lines("r.results.jsonl"), 2)
+	}
+	assert.Equal(t, 2, p.provider.Counts().Arrivals)
+}
+
+// Also where some fail in the middle, and the others come late.
 func TestOrdered(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, providertest.Config{Latency: providertest.Uniform{Max: 30 * time.Millisecond}})
+	p := newPlace(t, providertest.Config{
+		Latency: providertest.Uniform{Max: 30 * time.Millisecond},
+		Fault: func(r providertest.Request) *providertest.Fault {
+			if strings.Contains(r.Messages[0].Content, "7<") {
+				return &providertest.Fault{Status: 400}
+			}
+			return nil
+		},
+	})
 	p.requests(60)
 	for range 2 {
 		status, _, errs := p.run("--ordered")
-		require.Zero(t, status, errs)
-		all := p.lines("r.results.jsonl")
-		require.Len(t, all, 60)
-		for i, l := range all {
-			assert.Contains(t, request(i), `"`+l.CustomID+`"`)
+		require.Equal(t, 1, status, errs)
+		done, failed := p.lines("r.results.jsonl"), p.lines("r.errors.jsonl")
+		for i := range 60 {
+			from := &done
+			if i%10 == 7 {
+				from = &failed
+			}
+			require.NotEmpty(t, *from)
+			assert.Equal(t, fmt.Sprint("r", i), (*from)[0].CustomID)
+			*from = (*from)[1:]
 		}
+		assert.Empty(t, append(done, failed...))
 	}
 	assert.Equal(t, 60, p.provider.Counts().Arrivals)
 }
@@ -170,12 +202,59 @@ func TestStandardInputAndOutput(t *testing.T) {
 	assert.Len(t, p.lines("headrace.errors.jsonl"), 1)
 
 	// Into a file, a repeated line is done once, and one that differs is told.
-	cmd = p.command("run", "-", "--out", "o.jsonl", "--concurrency", "1", "--api-key-env", "KEY", "--base-url", p.provider.URL())
+	cmd = p.command("run", "-", "--out", "o.jsonl", "--errors", "e.jsonl", "--concurrency", "1", "--api-key-env", "KEY", "--base-url", p.provider.URL())
 	cmd.Stdin = strings.NewReader(request(0) + request(0) + strings.Replace(request(0), "Tell", "Sing", 1))
 	status, _, errs = p.end(cmd, cmd.Run)
 	require.Equal(t, 1, status, errs)
 	assert.Contains(t, errs, `-:3: custom_id "r0" was done for another request`)
 	assert.Len(t, p.lines("o.jsonl"), 1)
+}
+
+// The first bad line of standard input is the end of it with --strict: what was sent before is kept.
+func TestStrictOnStandardInput(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	cmd := p.command("run", "-", "--strict", "--concurrency", "1", "--base-url", p.provider.URL())
+	cmd.Stdin = strings.NewReader(request(0) + "nonsense\n" + request(1))
+	status, _, errs := p.end(cmd, cmd.Run)
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "headrace: line 2: it is no request")
+	assert.Len(t, p.lines("headrace.results.jsonl"), 1)
+	assert.NoFileExists(t, p.path("headrace.errors.jsonl"))
+	assert.Equal(t, 1, p.provider.Counts().Arrivals)
+}
+
+// An input without an end ends with the failures that are too many.
+func TestMaxFailuresOfAnEndlessInput(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault { return &providertest.Fault{Status: 400} }})
+	cmd := p.command("run", "-", "--out", "-", "--max-failures", "5", "--concurrency", "2", "--base-url", p.provider.URL())
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	status, _, errs := p.end(cmd, func() error {
+		require.NoError(t, cmd.Start())
+		for i := 0; ; i++ {
+			if _, err := io.WriteString(in, request(i)); err != nil {
+				return cmd.Wait() // nobody reads any more
+			}
+		}
+	})
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "stopped after 6 failures, as --max-failures says")
+}
+
+// An answer that says nothing of its tokens costs what was estimated.
+func TestAnAnswerWithoutUsage(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: 200, Body: `{"choices":[]}`}
+	}})
+	p.requests(30)
+	status, _, errs := p.run("--tpm", "100000", "--law", "fixed")
+	require.Zero(t, status, errs)
+	all := p.lines("r.results.jsonl")
+	require.Len(t, all, 30)
+	assert.JSONEq(t, `{"choices":[]}`, string(all[0].Response.Body))
 }
 
 func TestGzip(t *testing.T) {
@@ -255,6 +334,11 @@ func TestDryRun(t *testing.T) {
 	assert.Contains(t, out, "time:      at least 10m0s, because of 10/min")
 	assert.NoFileExists(t, p.path("r.results.jsonl"))
 	assert.NoFileExists(t, p.path("r.results.jsonl.journal"))
+
+	status, out, errs = p.do("run", "r.jsonl", "--dry-run")
+	require.Zero(t, status, errs)
+	assert.Contains(t, out, "to:        https://api.openai.com/v1")
+	assert.Contains(t, out, "not known: no limit per time is given")
 
 	// A tier's row is that of the model that all requests name.
 	p.write("r.jsonl", strings.ReplaceAll(p.read("r.jsonl"), `"model":"m"`, `"model":"gpt-4o-mini-2024-07-18"`))

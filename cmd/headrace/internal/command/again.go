@@ -6,9 +6,9 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
 
-// again is the command line that goes on, as a shell reads it: without --fresh, and
-// without what may be secret in a --header.
-func again(args []string) []string {
+// again is the command line that goes on, as a shell reads it: without --fresh, even if the
+// environment or a file says it, and without what may be secret in a --header.
+func again(args []string, fresh bool) []string {
 	var words []string
 	for i := 0; i < len(args); i++ {
 		name, value, given := strings.Cut(args[i], "=")
@@ -22,6 +22,9 @@ func again(args []string) []string {
 		default:
 			words = append(words, quoted(args[i]))
 		}
+	}
+	if fresh {
+		words = append(words, "--fresh=false")
 	}
 	return words
 }

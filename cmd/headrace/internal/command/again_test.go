@@ -20,6 +20,7 @@ func TestTheCommandThatGoesOn(t *testing.T) {
 		{{"run", "--header", "X-Variant: b"}, {"run", "--header", "'X-Variant: b'"}},
 		{{"run", "--retry-failed", "--header"}, {"run", "--retry-failed", "--header"}},
 	} {
-		assert.Equal(t, tc[1], command.Again(tc[0]))
+		assert.Equal(t, tc[1], command.Again(tc[0], false))
 	}
+	assert.Equal(t, []string{"run", "r.jsonl", "--fresh=false"}, command.Again([]string{"run", "r.jsonl", "--fresh"}, true))
 }

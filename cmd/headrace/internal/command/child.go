@@ -33,7 +33,7 @@ type child struct {
 func (p *Program) provider(ctx context.Context, args ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, &startError{err}
 	}
 	c := &child{gone: make(chan struct{})}
 	c.cmd = exec.Command(self, append([]string{"provider", "--addr", "127.0.0.1:0", "--with-stdin"}, args...)...) //nolint:gosec,noctx // this program; it ends by its standard input
@@ -51,7 +51,7 @@ func (p *Program) provider(ctx context.Context, args ...string) (*child, error) 
 		err = c.cmd.Start()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the provider's process does not start: %w", err)
+		return nil, &startError{err}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.stdin.Close() })
 	line := bufio.NewScanner(out)
@@ -68,9 +68,24 @@ func (p *Program) provider(ctx context.Context, args ...string) (*child, error) 
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		return nil, fmt.Errorf("the provider's process does not start: %w: %s", cmp.Or(c.err, errProviderGone), bytes.TrimSpace(c.said.Bytes()))
+		return nil, &startError{fmt.Errorf("%w: %s", cmp.Or(c.err, errProviderGone), lastWords(c.said.String()))}
 	}
 	return c, nil
+}
+
+// startError says that there is no provider.
+type startError struct{ err error }
+
+func (e *startError) Error() string {
+	return fmt.Sprintf("the provider, which is this program once more, does not start: %v", e.err)
+}
+
+func (e *startError) Unwrap() error { return e.err }
+
+// lastWords are the first line that a process said before it ended: a panic is long.
+func lastWords(said string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
+	return strings.TrimPrefix(line, "headrace: ")
 }
 
 func (c *child) pid() int { return c.cmd.Process.Pid }
@@ -84,7 +99,9 @@ func (c *child) end() {
 }
 
 // errProviderGone says that the other process has ended before its time.
-var errProviderGone = errors.New("the provider's process has ended before the run: begin again")
+var errProviderGone = errors.New("the provider's process has ended before the run")
+
+var errByItself = errors.New("by itself")
 
 // with returns a context that ends with the provider too.
 func (c *child) with(ctx context.Context) context.Context {
@@ -94,17 +111,32 @@ func (c *child) with(ctx context.Context) context.Context {
 		select {
 		case <-ctx.Done():
 		case <-c.gone:
-			cancel(errProviderGone)
+			cancel(c.lost())
 		}
 	}()
 	return ctx
+}
+
+// lost is the error of one that has ended.
+func (c *child) lost() error {
+	return fmt.Errorf("%w (%w): begin again", errProviderGone, cmp.Or(c.err, errByItself))
+}
+
+// unreachable is the error of one that takes no calls.
+func (c *child) unreachable() error {
+	select {
+	case <-c.gone:
+		return c.lost()
+	default:
+		return fmt.Errorf("the provider, process %d, cannot be reached: this machine has to let programs connect to 127.0.0.1", c.pid())
+	}
 }
 
 // ledger asks what it saw.
 func (c *child) ledger(ctx context.Context) (l provider.Ledger, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.base, "/v1")+"/_ledger", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.base, "/v1")+"/_ledger?every=250ms", nil)
 	if err != nil {
 		return l, err
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/demo"
@@ -17,34 +19,39 @@ import (
 )
 
 type demoCommand struct {
-	Requests int          `default:"1200" placeholder:"N" help:"How many requests there are, at most. Default: ${default}."`
+	Requests int          `default:"1400" placeholder:"N" help:"How many requests there are, at most. Default: ${default}."`
 	Seed     uint64       `placeholder:"N" help:"What the provider's limits are drawn from. Default: another one each time."`
 	Keep     string       `placeholder:"FOLDER" help:"Keep requests, results and journal in a new folder. Default: nothing is left behind."`
+	Picture  string       `placeholder:"FILE" help:"Draw what happened, as SVG."`
 	Progress console.Mode `default:"auto" placeholder:"HOW" help:"How progress is shown: auto, tty, plain, json or off. Default: ${default}."`
 }
 
 // Help is what --help says behind the list of flags.
 func (*demoCommand) Help() string {
-	return `It does what "headrace run" does, with a file of questions about the words of six texts in the public domain. The provider is a process of its own on this machine, "headrace provider": it draws a limit of 30 to 70 requests a second at random, moves it every 8 seconds and says nothing about it, and 2 % of its answers are errors. In the end it reveals what was possible. It takes half a minute or so, and needs neither key nor network.
+	return fmt.Sprintf(`It does what "headrace run" does, with a file of questions about the words of six texts in the public domain. The provider is a process of its own on this machine, "headrace provider": it draws a limit of %s requests a second at random, moves it every %g seconds and says nothing about it, and %g %% of its answers are errors. In the end it reveals what was possible. It takes half a minute or so, and needs neither key nor network.
 
 Examples:
   headrace demo
   headrace demo --seed 7
   headrace demo --keep demo
-  headrace demo --progress plain`
+  headrace demo --picture demo.svg
+  headrace demo --progress plain`, strings.Replace(demoHidden, "-", " to ", 1), demoMove.Seconds(), 100*demoFaults)
 }
 
 // What the provider of the demo is.
 const (
 	demoHidden = "30-70"
-	demoMove   = 8 * time.Second
-	demoFaults = "0.02"
+	demoMove   = 14 * time.Second
+	demoFaults = 0.02
 )
 
 // Run is called by kong.
 func (c *demoCommand) Run(ctx context.Context, p *Program) (err error) {
 	if c.Requests < 1 {
 		return &settings.Error{Flag: "--requests", Problem: fmt.Sprintf("%d is below 1", c.Requests)}
+	}
+	if err := drawable(c.Picture); err != nil {
+		return err
 	}
 	for c.Seed == 0 {
 		c.Seed = rand.Uint64N(100_000) //nolint:gosec // nothing secret is drawn
@@ -59,7 +66,7 @@ func (c *demoCommand) Run(ctx context.Context, p *Program) (err error) {
 	if err != nil {
 		return err
 	}
-	child, err := p.provider(ctx, "--hidden", demoHidden, "--move", demoMove.String(), "--faults", demoFaults, "--seed", strconv.FormatUint(c.Seed, 10))
+	child, err := p.provider(ctx, "--hidden", demoHidden, "--move", demoMove.String(), "--faults", fmt.Sprint(demoFaults), "--seed", strconv.FormatUint(c.Seed, 10))
 	if err != nil {
 		return err
 	}
@@ -71,9 +78,25 @@ func (c *demoCommand) Run(ctx context.Context, p *Program) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stdout, "%d requests to %s, which is process %d.\nIt hides its limit, and moves it on the way.\n", len(answers), child.base, child.pid())
-	o, err := c.do(child.with(ctx), p, s)
-	return c.close(context.WithoutCancel(ctx), p, s, o, child, answers, err) // an interrupt ends the run, and not the account of it
+	d := &stage{demoCommand: c, p: p, run: s, child: child, answers: answers}
+	d.scene.Command, d.scene.Requests = fmt.Sprintf("headrace demo --seed %d", c.Seed), len(answers)
+	d.out = d.scene.tee(p.Stdout)
+	fmt.Fprintf(d.out, "%d requests to %s, which is process %d.\nIt hides its limit, and moves it on the way.\n", len(answers), child.base, child.pid())
+	d.scene.Said = d.scene.lines()
+	o, err := d.do(child.with(ctx))
+	return d.close(context.WithoutCancel(ctx), o, err) // an interrupt ends the run, and not the account of it
+}
+
+// stage is where one demo plays.
+type stage struct {
+	*demoCommand
+
+	p       *Program
+	run     *settings.Run
+	child   *child
+	answers map[string]string // that are due, by custom_id
+	scene   scene
+	out     io.Writer // standard output, and the scene
 }
 
 // folder returns where the files are, and what removes it.
@@ -89,11 +112,17 @@ func (c *demoCommand) folder(p *Program) (path string, clean func() error, err e
 	}
 	path, err = os.MkdirTemp("", "headrace-demo-")
 	if err != nil {
-		return "", nil, err
+		return "", nil, fmt.Errorf("there is no folder for the files of the demo: %w: TMPDIR or --keep names one", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.undo = func() { _ = os.RemoveAll(path) } // after a second Ctrl-C
+	p.undo = func() { // after a second Ctrl-C
+		for range 3 { // others still make files there
+			if os.RemoveAll(path) == nil {
+				break
+			}
+		}
+	}
 	return path, func() error { return os.RemoveAll(path) }, nil
 }
 
@@ -107,16 +136,16 @@ func (c *demoCommand) write(path string) (answers map[string]string, err error) 
 }
 
 // do is `headrace run`.
-func (c *demoCommand) do(ctx context.Context, p *Program, s *settings.Run) (*run.Outcome, error) {
-	shown, err := p.display(c.Progress)
+func (d *stage) do(ctx context.Context) (*run.Outcome, error) {
+	shown, err := d.p.display(d.Progress)
 	if err != nil {
 		return nil, err
 	}
-	defer p.hide()
-	p.mu.Lock()
-	p.grace = stopping(s.Grace)
-	p.mu.Unlock()
-	j := &run.Job{Run: s, Display: shown, Log: logger(s, shown.Writer()), Agent: "headrace/" + version()}
+	defer d.p.hide()
+	d.p.mu.Lock()
+	d.p.grace = stopping(d.run.Grace)
+	d.p.mu.Unlock()
+	j := &run.Job{Run: d.run, Display: shown, Watch: d.scene.watch, Log: logger(d.run, shown.Writer()), Agent: "headrace/" + version()}
 	if _, err := j.Scan(ctx); err != nil {
 		return &run.Outcome{}, err
 	}
@@ -124,47 +153,58 @@ func (c *demoCommand) do(ctx context.Context, p *Program, s *settings.Run) (*run
 }
 
 // close tells what became of it, and what was possible.
-func (c *demoCommand) close(ctx context.Context, p *Program, s *settings.Run, o *run.Outcome, child *child, answers map[string]string, err error) error {
+func (d *stage) close(ctx context.Context, o *run.Outcome, err error) error {
 	if o == nil {
 		return err
 	}
-	fmt.Fprintln(p.Stdout, summary(o))
-	if l, askErr := child.ledger(ctx); askErr == nil {
-		reveal(p.Stdout, &l)
-	} else if err == nil {
+	fmt.Fprintln(d.out, summary(o))
+	l, askErr := d.child.ledger(ctx)
+	switch {
+	case askErr == nil && l.Arrivals > 0:
+		reveal(d.out, &l)
+	case askErr != nil && err == nil:
 		err = askErr
 	}
-	joined, joinErr := c.join(s.Out, answers)
+	joined, joinErr := d.join()
 	if joinErr != nil {
 		return errors.Join(err, joinErr)
 	}
 	lost := "lost"
 	if err != nil {
-		lost = "not done"
+		lost = "left"
 	}
-	fmt.Fprintf(p.Stdout, "By custom_id: %d of %d have their own answer; %d %s, %d twice, %d mixed up.\n",
-		joined.Own, len(answers), joined.Lost, lost, joined.Twice, joined.Foreign)
-	if c.Keep != "" {
-		fmt.Fprintf(p.Stdout, "Look at them: %s\n", s.Out)
+	fmt.Fprintf(d.out, "By custom_id: %d of %d have their own answer; %d %s, %d twice, %d mixed up.\n",
+		joined.Own, len(d.answers), joined.Lost, lost, joined.Twice, joined.Foreign)
+	if d.Keep != "" {
+		fmt.Fprintf(d.p.Stdout, "Look at them: %s\n", d.run.Out)
+	}
+	if stop := (*run.StopError)(nil); errors.As(err, &stop) && stop.Reason == run.Unreachable {
+		return d.child.unreachable()
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(p.Stdout, "The same limits again: headrace demo --seed %d\n", c.Seed)
+	fmt.Fprintf(d.out, "The same limits again: %s\n", d.scene.Command)
+	if d.Picture != "" {
+		if err := d.scene.draw(d.Picture, &l, &joined); err != nil {
+			return err
+		}
+		fmt.Fprintf(d.p.Stdout, "The picture: %s\n", d.Picture)
+	}
 	if !joined.OK() {
 		return errFailed
 	}
 	return nil
 }
 
-func (c *demoCommand) join(results string, answers map[string]string) (demo.Joined, error) {
-	f, err := os.Open(results) //nolint:gosec // of the demo
+func (d *stage) join() (demo.Joined, error) {
+	f, err := os.Open(d.run.Out)
 	if errors.Is(err, os.ErrNotExist) {
-		return demo.Joined{Lost: len(answers)}, nil
+		return demo.Joined{Lost: len(d.answers)}, nil
 	}
 	if err != nil {
 		return demo.Joined{}, err
 	}
-	joined, err := demo.Join(f, answers)
+	joined, err := demo.Join(f, d.answers)
 	return joined, errors.Join(err, f.Close())
 }

@@ -40,9 +40,12 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 		fmt.Fprintf(p.Stdout, "limits:    %s\n", limits)
 	}
 	took, by := longest(limits, scan.Cost)
-	if took == 0 {
+	switch {
+	case took == 0 && len(limits.Windows) > 0:
+		fmt.Fprintln(p.Stdout, "time:      that of the calls: the limits let all of it through at once")
+	case took == 0:
 		fmt.Fprintln(p.Stdout, "time:      not known: no limit per time is given (--preset, --rpm, --limit)")
-	} else {
+	default:
 		fmt.Fprintf(p.Stdout, "time:      at least %s, because of %s\n", took.Round(time.Second), by)
 	}
 	fmt.Fprintf(p.Stdout, "results:   %s\n", j.Out)

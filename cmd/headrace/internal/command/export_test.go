@@ -1,4 +1,7 @@
 package command
 
 // Again is the command line that goes on.
-func Again(args []string) []string { return again(args) }
+func Again(args []string, fresh bool) []string { return again(args, fresh) }
+
+// Meant asks for the name that word may have been meant for.
+func Meant(word string, names []string) string { return meant(word, names) }

@@ -1,21 +1,37 @@
 package command
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/presets"
 )
 
 type presetsCommand struct {
-	List   presetsList   `cmd:"" help:"List the presets of all providers, or of one."`
+	List   presetsList   `cmd:"" help:"List the presets of all providers, or of one, with their age."`
 	Show   presetsShow   `cmd:"" help:"Show one, with its source and its age."`
 	Search presetsSearch `cmd:"" help:"List those whose name, scope or notes have a text."`
+}
+
+// Help is what --help says behind the list of flags.
+func (*presetsCommand) Help() string {
+	return `A preset is where the limits of a run start: what a provider has published, with the date and the source of it. "info" is no limit. What is stale is better looked up again: limits change.
+
+Examples:
+  headrace presets list openai
+  headrace presets search gpt-4o-mini
+  headrace presets show openai/tier1
+  headrace run requests.jsonl --preset openai/tier1`
 }
 
 type presetsList struct {
@@ -27,7 +43,7 @@ func (c *presetsList) Run(p *Program) error {
 	return list(p.Stdout, time.Now(), func(row *presets.Profile) bool {
 		return c.Provider == "" || strings.EqualFold(row.Provider, c.Provider)
 	},
-		fmt.Sprintf("no preset is of %q; there are %s", c.Provider, strings.Join(presets.Providers(), ", ")))
+		fmt.Sprintf("no preset is of %q%s there are %s", c.Provider, cmp.Or(meant(strings.ToLower(c.Provider), presets.Providers()), ";"), strings.Join(presets.Providers(), ", ")))
 }
 
 type presetsSearch struct {
@@ -39,7 +55,7 @@ func (c *presetsSearch) Run(p *Program) error {
 	return list(p.Stdout, time.Now(), func(row *presets.Profile) bool {
 		all := strings.ToLower(strings.Join([]string{string(row.ID), row.Scope, row.Notes, row.Source.Title}, "\n"))
 		return strings.Contains(all, strings.ToLower(c.Text))
-	}, fmt.Sprintf("no preset has %q", c.Text))
+	}, fmt.Sprintf("no preset has %q: headrace presets list shows all", c.Text))
 }
 
 func rows() iter.Seq[presets.Profile] {
@@ -54,22 +70,46 @@ func rows() iter.Seq[presets.Profile] {
 	}
 }
 
+// list is a table for each provider, narrow enough for a terminal.
 func list(to io.Writer, now time.Time, wanted func(*presets.Profile) bool, none string) error {
-	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	n := 0
+	all := map[string][]presets.Profile{}
 	for row := range rows() {
-		if !wanted(&row) {
-			continue
+		if wanted(&row) {
+			all[row.Provider] = append(all[row.Provider], row)
 		}
-		if n++; n == 1 {
-			fmt.Fprintln(table, "PRESET\tLIMITS\tAS OF\tAGE")
+	}
+	if len(all) == 0 {
+		return &run.UsageError{Err: errors.New(none)}
+	}
+	for i, provider := range slices.Sorted(maps.Keys(all)) {
+		if i > 0 {
+			fmt.Fprintln(to)
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", row.ID, limits(&row), row.Date(), age(&row, now))
+		table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "PRESET\tAGE\tLIMITS")
+		for _, row := range all[provider] {
+			fmt.Fprintf(table, "%s\t%s\t%s\n", row.ID, strings.NewReplacer(" days", "d", " months", "mo").Replace(age(&row, now)), brief(limits(&row)))
+		}
+		if err := table.Flush(); err != nil {
+			return err
+		}
 	}
-	if n == 0 {
-		return &run.UsageError{Err: fmt.Errorf("%s", none)}
+	return nil
+}
+
+// brief writes 200000 tokens as 200k, which --limit takes as well.
+func brief(limits string) string {
+	words := strings.Split(limits, ", ")
+	for i, word := range words {
+		digits := len(word) - len(strings.TrimLeft(word, "0123456789"))
+		switch number, rest := word[:digits], word[digits:]; {
+		case strings.HasSuffix(number, "000000"):
+			words[i] = strings.TrimSuffix(number, "000000") + "m" + rest
+		case strings.HasSuffix(number, "000"):
+			words[i] = strings.TrimSuffix(number, "000") + "k" + rest
+		}
 	}
-	return table.Flush()
+	return strings.Join(words, ", ")
 }
 
 func limits(row *presets.Profile) string {
@@ -103,7 +143,7 @@ type presetsShow struct {
 func (c *presetsShow) Run(p *Program) error {
 	row, err := presets.Lookup(c.ID)
 	if err != nil && row.ID == "" {
-		return &run.UsageError{Err: err}
+		return &run.UsageError{Err: errors.New(settings.Plain(err))}
 	}
 	hard := ""
 	if row.Hard {
@@ -124,11 +164,28 @@ func (c *presetsShow) Run(p *Program) error {
 		{"status", row.Status},
 		{"notes", row.Notes},
 	} {
-		if line[1] != "" {
-			fmt.Fprintf(p.Stdout, "%-12s %s\n", line[0], line[1])
+		name := line[0]
+		for _, text := range wrapped(line[1]) {
+			if _, err := fmt.Fprintf(p.Stdout, "%-12s %s\n", name, text); err != nil {
+				return err
+			}
+			name = ""
 		}
 	}
 	return nil
+}
+
+// wrapped is text in lines that fit beside a name; what is longer than that is a line of its own.
+func wrapped(text string) (lines []string) {
+	const width = 80 - len("counted for  ")
+	for word := range strings.FieldsSeq(text) {
+		if n := len(lines) - 1; n >= 0 && len(lines[n])+1+len(word) <= width {
+			lines[n] += " " + word
+		} else {
+			lines = append(lines, word)
+		}
+	}
+	return lines
 }
 
 func shared(row *presets.Profile) string {

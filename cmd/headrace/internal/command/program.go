@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -30,6 +33,9 @@ type Program struct {
 	Getenv         func(string) string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	Environ        []string // names and values, to find misspelt ones
+
+	given given // beside the arguments
 
 	mu     sync.Mutex       // guards everything below
 	resume string           // the command that goes on; empty: nothing is under way
@@ -40,7 +46,7 @@ type Program struct {
 
 // commands are what can be called.
 type commands struct {
-	Config kong.ConfigFlag `placeholder:"FILE" env:"HEADRACE_CONFIG" help:"Take flags from a YAML file: names without the dashes."`
+	Config string `placeholder:"FILE" help:"Take flags from a YAML file: names without the dashes."`
 
 	Run        runCommand        `cmd:"" help:"Do a file of requests at full legal speed."`
 	Demo       demoCommand       `cmd:"" help:"Show a run against a provider on this machine, without a key."`
@@ -71,10 +77,11 @@ func (p *Program) Main(ctx context.Context) (status int) {
 		}
 	}()
 	var c commands
+	p.given.getenv = p.Getenv
 	parser, err := kong.New(&c,
 		kong.Name("headrace"), kong.Description(description+"\n\n"+exits), kong.Writers(p.Stdout, p.Stderr), kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80, NoExpandSubcommands: true}),
-		kong.DefaultEnvars("HEADRACE"), kong.ValueFormatter(func(v *kong.Value) string { return v.Help }), kong.Configuration(p.loadYAML), kong.ShortUsageOnError(),
+		kong.Resolvers(&p.given), numbers(), kong.ValueFormatter(func(v *kong.Value) string { return v.Help }),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "files", Title: "Files:"},
 			{Key: "provider", Title: "Provider:"},
@@ -91,15 +98,31 @@ func (p *Program) Main(ctx context.Context) (status int) {
 		fmt.Fprintln(p.Stderr, "headrace:", err)
 		return Usage
 	}
-	args := p.Args
-	if len(args) == 0 {
-		args = []string{"--help"}
+	if len(p.Args) > 1 && p.Args[0] == completeWord {
+		p.complete(parser.Model.Node, p.Args[1], p.Args[2:])
+		return OK
 	}
-	parsed, err := parser.Parse(args)
+	parsed, err := parser.Parse(arguments(p.Args))
 	if err != nil {
-		return p.fail(&run.UsageError{Err: fmt.Errorf("%w (headrace --help tells more)", err)})
+		return p.fail(&run.UsageError{Err: plainly(err)})
+	}
+	for _, told := range strangers(p.Environ, parser.Model.Node) {
+		fmt.Fprintln(p.Stderr, "headrace:", told)
 	}
 	return p.fail(parsed.Run())
+}
+
+// arguments are those that are meant by args: what other programs do with "help" and "--version" is done here too.
+func arguments(args []string) []string {
+	switch {
+	case len(args) == 0:
+		return []string{"--help"}
+	case args[0] == "help":
+		return append(slices.Clone(args[1:]), "--help")
+	case args[0] == "--version":
+		return []string{"version"}
+	}
+	return args
 }
 
 // fail says what went wrong, and returns the exit status.
@@ -109,6 +132,8 @@ func (p *Program) fail(err error) int {
 		return OK
 	case errors.Is(err, errFailed):
 		return Failed
+	case errors.Is(err, syscall.EPIPE): // whoever read a list has seen enough
+		return OK
 	}
 	status := Failed
 	if errors.As(err, new(*run.UsageError)) || errors.As(err, new(*settings.Error)) {
@@ -129,14 +154,27 @@ var errFailed = errors.New("failed")
 // Interrupted is called at the first Ctrl-C.
 func (p *Program) Interrupted() {
 	p.mu.Lock()
-	grace, to := p.grace, p.Stderr
+	grace, to, before := p.grace, p.Stderr, p.below()
 	if p.shown != nil {
 		to = p.shown.Writer()
+		if p.shown.Mode() == console.TTY {
+			before = "" // it is drawn over
+		}
 	}
 	p.mu.Unlock()
 	if grace != "" {
-		fmt.Fprintln(to, grace)
+		fmt.Fprintln(to, before+grace)
 	}
+}
+
+// below begins a line of its own where the terminal shows ^C.
+func (p *Program) below() string {
+	if f, ok := p.Stderr.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return "\n"
+		}
+	}
+	return ""
 }
 
 // Abandoned is called at the second, before the process ends.
@@ -144,7 +182,7 @@ func (p *Program) Abandoned() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.resume != "" {
-		fmt.Fprintln(p.Stderr, p.resume) // the cursor stands below the display
+		fmt.Fprintln(p.Stderr, p.below()+p.resume) // the cursor stands below the display
 	}
 	if p.undo != nil {
 		p.undo()

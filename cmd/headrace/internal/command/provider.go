@@ -85,7 +85,7 @@ func (c *providerCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	if !c.WithStdin {
-		tell(p.Stdout, server.Reveal())
+		tell(p.Stdout, server.Reveal(0))
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (c *providerCommand) config() (provider.Config, error) {
 	}}
 	var err error
 	if config.Limits, err = provider.Limits(c.Limit); err != nil {
-		return config, &settings.Error{Flag: "--limit", Problem: err.Error()}
+		return config, &settings.Error{Flag: "--limit", Problem: settings.Plain(err)}
 	}
 	if c.Hidden != "" {
 		if config.Hidden, err = provider.ParseRange(c.Hidden); err != nil {

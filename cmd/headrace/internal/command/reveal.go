@@ -19,7 +19,7 @@ func reveal(to io.Writer, l *provider.Ledger) {
 	}
 	_ = table.Flush() // as the lines around it
 	fmt.Fprintf(to, "\nGoodput: %d answers in %.1f s, where %.0f were possible: %s.\n", l.Served, l.Seconds, l.Possible, share(float64(l.Served), l.Possible))
-	fmt.Fprintf(to, "Of %d calls %d were refused (429): %s. %d ended in an error on purpose (500).\n",
+	fmt.Fprintf(to, "Of %d calls %d were refused (429): %s. %d failed on purpose (500).\n",
 		l.Arrivals, l.Refused, share(float64(l.Refused), float64(l.Arrivals)), l.Faulted)
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
@@ -22,7 +23,7 @@ type runCommand struct {
 
 // Help is what --help says behind the list of flags.
 func (*runCommand) Help() string {
-	return `Each line is a request of OpenAI's Batch form, or of Anthropic's with --format anthropic. Results and failures are written as they finish, each once, however often the process is stopped or killed; running the same command again goes on.
+	return `Each line is a request of OpenAI's Batch form, or of Anthropic's with --format anthropic. Results and failures are written as they finish, each once, however often the process is stopped or killed; running the same command again goes on. Flags can be in the environment too, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
 
 Examples:
   headrace run requests.jsonl
@@ -39,7 +40,7 @@ Examples:
 // Run is called by kong.
 func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	s, err := settings.Resolve(c.Flags, p.Getenv)
-	if err != nil {
+	if err := errors.Join(err, s.Present()); err != nil {
 		return err
 	}
 	if err := writable(s.Report); err != nil {
@@ -130,7 +131,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		fmt.Fprintln(to, "failures: "+s.Errors)
 	}
 	if why := o.WhyWaiting(); why != nil && err == nil {
-		fmt.Fprintf(to, "%s left, for example because of this: %v\n", plural(o.Waiting, "request"), why)
+		fmt.Fprintf(to, "%s left, for example because of this: %s\n", plural(o.Waiting, "request"), said(why))
 	}
 	if err != nil && !errors.Is(err, run.ErrInterrupted) {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -139,7 +140,12 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	}
 	switch {
 	case left:
-		fmt.Fprintln(to, p.goOn(s))
+		stop := (*run.StopError)(nil)
+		if errors.As(err, &stop) && stop.Reason == run.Failures && !s.RetryFailed { // what has failed would stop the next run too
+			fmt.Fprintln(to, p.goOn(s, "--retry-failed"))
+		} else {
+			fmt.Fprintln(to, p.goOn(s))
+		}
 	case o.Failed > 0 && s.Journal != "":
 		fmt.Fprintln(to, "--retry-failed tries the failures again")
 	}
@@ -150,6 +156,17 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		return errFailed
 	}
 	return nil
+}
+
+// said is why a request waits: what the provider has said, if it has.
+func said(why error) string {
+	if f := (*results.RequestError)(nil); errors.As(why, &f) {
+		if f.StatusCode > 0 {
+			return fmt.Sprintf("%s (%d)", f.Message, f.StatusCode)
+		}
+		return f.Message
+	}
+	return why.Error()
 }
 
 func summary(o *run.Outcome) string {
@@ -175,12 +192,13 @@ func plural(n int64, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// goOn is the command that goes on.
-func (p *Program) goOn(s *settings.Run) string {
+// goOn is the command that goes on, with more flags.
+func (p *Program) goOn(s *settings.Run, more ...string) string {
 	if s.Journal == "" {
 		return "nothing was recorded: running it again begins anew (--journal FILE records)"
 	}
-	text := "go on with: headrace " + strings.Join(again(p.Args), " ")
+	fresh, _, _ := p.given.value("fresh")
+	text := "go on with: headrace " + strings.Join(append(again(p.Args, fresh != nil), more...), " ")
 	if s.Requests == requests.Stdin {
 		text += "   (with the same requests on standard input)"
 	}

@@ -15,11 +15,14 @@ type Ledger struct {
 	Seconds  float64 // from the first request to the last answer
 	Possible float64 // requests that the limit of requests admits in that time; 0: any number
 	Limits   []Phase // over time
+
+	Series *Series `json:",omitempty"` // if it was asked for
 }
 
 // Phase is the time that one limit holds. Its counts are those of the requests that arrived in it.
 type Phase struct {
 	Limit    string  // "none" or such as "50/s"
+	Rate     float64 // requests a second that it admits; 0: any number
 	From, To float64 // seconds since the first request
 	Possible float64 // requests that it admits in that time, with what a full bucket holds at the very beginning; 0: any number
 	Served   int
@@ -27,8 +30,9 @@ type Phase struct {
 	Faulted  int // answered by a fault; the limits do not count them
 }
 
-// Reveal is the ledger as it is now. While nothing is in flight time stands still.
-func (s *Server) Reveal() Ledger {
+// Reveal is the ledger as it is now. While nothing is in flight time stands still. If every is positive, there is
+// a series of parts that long.
+func (s *Server) Reveal(every time.Duration) Ledger {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.Ledger()
@@ -51,7 +55,7 @@ func (s *Server) Reveal() Ledger {
 			part = all.Between(p.from, end.Add(time.Nanosecond))
 		}
 		one := Phase{
-			Limit: cmp.Or(p.text, "none"), From: p.from.Sub(begin).Seconds(), To: to.Sub(begin).Seconds(),
+			Limit: cmp.Or(p.text, "none"), Rate: rate(p.bucket), From: p.from.Sub(begin).Seconds(), To: to.Sub(begin).Seconds(),
 			Possible: possible(p.bucket, to.Sub(p.from), i == 0), Served: part.Served, Refused: part.Refused, Faulted: part.Faulted,
 		}
 		l.Limits, l.Possible = append(l.Limits, one), l.Possible+one.Possible
@@ -59,6 +63,9 @@ func (s *Server) Reveal() Ledger {
 	l.Seconds = end.Sub(begin).Seconds()
 	if slices.ContainsFunc(l.Limits, func(p Phase) bool { return p.Possible == 0 }) {
 		l.Possible = 0
+	}
+	if every > 0 {
+		l.Series = series(all, begin, end, every)
 	}
 	return l
 }
@@ -82,9 +89,17 @@ func possible(b providertest.TokenBucket, in time.Duration, full bool) float64 {
 	if b.Max == 0 {
 		return 0
 	}
-	n := in.Seconds() * float64(b.Max) / b.Per.Seconds()
+	n := in.Seconds() * rate(b)
 	if full {
 		n += float64(cmp.Or(b.Burst, b.Max))
 	}
 	return n
+}
+
+// rate is how many requests a second a bucket admits in the long run.
+func rate(b providertest.TokenBucket) float64 {
+	if b.Max == 0 {
+		return 0
+	}
+	return float64(b.Max) / b.Per.Seconds()
 }

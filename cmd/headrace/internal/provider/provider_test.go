@@ -102,7 +102,7 @@ func TestNoMoreThanPossible(t *testing.T) {
 			}
 			ask(h)
 		}
-		l := s.Reveal()
+		l := s.Reveal(0)
 		assert.LessOrEqual(r, float64(l.Served), l.Possible)
 		assert.Equal(r, l.Arrivals, l.Served+l.Refused)
 	})
@@ -122,7 +122,7 @@ func TestSettingLimits(t *testing.T) {
 	status, _ = call(h, http.MethodPut, "/_limits", "1 concurrent")
 	require.Equal(t, http.StatusNoContent, status)
 	require.Equal(t, http.StatusOK, ask(h))
-	l := s.Reveal()
+	l := s.Reveal(0)
 	require.Len(t, l.Limits, 2, "the one that nobody has met is not told")
 	assert.Equal(t, []string{"9/h", "1 concurrent"}, []string{l.Limits[0].Limit, l.Limits[1].Limit})
 	assert.Zero(t, l.Possible, "as no rate limits all of it")

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -76,11 +77,16 @@ func (s *Server) Close() {
 // Handler is the provider's, with the ledger at /_ledger and new limits by a PUT to /_limits.
 func (s *Server) Handler() http.Handler {
 	inner, mux := s.Server.Handler(), http.NewServeMux()
-	mux.HandleFunc("GET /_ledger", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /_ledger", func(w http.ResponseWriter, r *http.Request) {
+		every, err := time.ParseDuration(cmp.Or(r.FormValue("every"), "0"))
+		if err != nil || every < 0 || every > 0 && every < time.Millisecond {
+			http.Error(w, "every has to be a time of at least 1ms, such as 1s", http.StatusBadRequest)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
-		_ = e.Encode(s.Reveal()) // whoever asked has gone
+		_ = e.Encode(s.Reveal(every)) // whoever asked has gone
 	})
 	mux.HandleFunc("PUT /_limits", func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<12))

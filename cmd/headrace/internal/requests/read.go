@@ -34,6 +34,9 @@ func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 			text, tooLong, err := lines.next()
 			if n == 1 {
 				text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+				if bytes.HasPrefix(text, []byte("\x1f\x8b")) {
+					err, text = errPacked, nil
+				}
 			}
 			if text = bytes.TrimSpace(text); len(text) > 0 && (err == nil || errors.Is(err, io.EOF)) {
 				q := parse(text, n, f)
@@ -54,6 +57,8 @@ func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 		}
 	}
 }
+
+var errPacked = errors.New("they are packed by gzip: give the file a name that ends in .gz, or unpack standard input by zcat")
 
 // liner cuts lines, in memory that it uses again.
 type liner struct {

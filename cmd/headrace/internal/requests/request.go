@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -74,14 +75,24 @@ func parse(text []byte, n int64, f Format) Request {
 		Body   json.RawMessage `json:"body"`
 		Params json.RawMessage `json:"params"`
 	}
-	if err := json.Unmarshal(text, &line); err != nil {
+	wrong := (*json.UnmarshalTypeError)(nil)
+	switch err := json.Unmarshal(text, &line); {
+	case err == nil:
+	case !errors.As(err, &wrong):
 		return bad(text, n, "it is no request: %v", err)
+	case wrong.Field == "":
+		return bad(text, n, "it is no request: it is a JSON %s, and no object", wrong.Value)
+	default:
+		return bad(text, n, "%s is a JSON %s: it has to be a string", wrong.Field, wrong.Value)
 	}
 	if line.ID == nil || *line.ID == "" {
 		return bad(text, n, "custom_id is missing: results are found by it")
 	}
 	if len(*line.ID) > maxID {
 		return bad(text, n, "custom_id has %d bytes: the most is %d", len(*line.ID), maxID)
+	}
+	if strings.ContainsRune(*line.ID, 0) {
+		return bad(text, n, "custom_id holds a NUL")
 	}
 	if f == Anthropic {
 		line.URL, line.Body = messages, line.Params

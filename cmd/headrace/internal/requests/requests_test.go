@@ -2,6 +2,7 @@ package requests_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -164,4 +165,43 @@ func TestHash(t *testing.T) {
 	assert.NotEqual(t, a.Key(), b.Key())
 	b.Body = `{"a":1}`
 	assert.NotEqual(t, a.Hash(), b.Hash())
+}
+
+// What is wrong is said to whoever has written the file, not to who programs in Go.
+func TestWhatIsWrongWithALine(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		`{"custom_id":7,"url":"/v1/x","body":{}}`:     "custom_id is a JSON number: it has to be a string",
+		`{"custom_id":{},"url":"/v1/x","body":{}}`:    "custom_id is a JSON object: it has to be a string",
+		`{"custom_id":"a","url":["/v1/x"],"body":{}}`: "url is a JSON array: it has to be a string",
+		`["a"]`: "it is no request: it is a JSON array, and no object",
+		`7`:     "it is no request: it is a JSON number, and no object",
+		`{"custom_id":null,"url":"/v1/x","body":{}}`:                     "custom_id is missing: results are found by it",
+		`{"custom_id":"` + strings.Repeat("é", 257) + `","url":"/v1/x"}`: "custom_id has 514 bytes: the most is 512",
+		`{"custom_id":"a\u0000","url":"/v1/x","body":{}}`:                "custom_id holds a NUL",
+		`{"custom_id":"a","method":"GET","url":"/v1/x","body":{}}`:       `method is "GET": only POST can be sent`,
+		`{"custom_id":"a","url":"/v1/x","body":{}} {}`:                   "it is no request: invalid character '{' after top-level value",
+	} {
+		for q, err := range requests.Read(strings.NewReader(line), requests.OpenAI) {
+			require.NoError(t, err)
+			assert.Equal(t, want, q.Bad)
+		}
+	}
+}
+
+// A packed file under another name is one mistake, and not one for each of its lines.
+func TestAPackedFile(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(bytes.Repeat([]byte(`{"custom_id":"a","url":"/v1/x","body":{}}`+"\n"), 100))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	packed.WriteString("\n\n{}\n")
+	n := 0
+	for _, err := range requests.Read(&packed, requests.OpenAI) {
+		n++
+		require.EqualError(t, err, "the requests end at line 1: they are packed by gzip: give the file a name that ends in .gz, or unpack standard input by zcat")
+	}
+	assert.Equal(t, 1, n)
 }

@@ -32,6 +32,7 @@ type file struct {
 	out   *bufio.Writer
 	at    position
 	dirty bool // there is something that is not on disk
+	told  bool // a write has failed, and its caller knows of it
 }
 
 // openFile opens path for reading and writing, and changes nothing in it. No other
@@ -73,6 +74,7 @@ func (f *file) goOn(at position) error {
 
 func (f *file) write(line []byte) error {
 	if _, err := f.out.Write(line); err != nil {
+		f.told = true
 		return err
 	}
 	n := int64(len(line))
@@ -85,21 +87,23 @@ func (f *file) sync() error {
 	if !f.dirty {
 		return nil
 	}
-	if err := f.out.Flush(); err != nil {
-		return err
+	err := f.out.Flush()
+	if err == nil {
+		err = f.f.Sync()
 	}
-	if err := f.f.Sync(); err != nil {
-		return err
-	}
-	f.dirty = false
-	return nil
+	f.told, f.dirty = err != nil, err != nil
+	return err
 }
 
 func (f *file) close() error {
 	if f == nil || f.f == nil {
 		return nil
 	}
-	err := errors.Join(f.out.Flush(), f.f.Close())
+	var err error
+	if !f.told {
+		err = f.out.Flush()
+	}
+	err = errors.Join(err, f.f.Close())
 	f.f = nil
 	return err
 }

@@ -1,8 +1,8 @@
-//go:build !unix
+//go:build !unix && !windows
 
 package results
 
 import "os"
 
-// lock does nothing where there is no flock.
+// lock does nothing where nothing is known that locks.
 func lock(*os.File) error { return nil }

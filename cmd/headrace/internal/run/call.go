@@ -1,7 +1,6 @@
 package run
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +26,10 @@ type caller struct {
 	*settings.Run
 
 	client  *httpclient.Client
-	secrets [][]byte // that no answer may repeat
+	secrets scrubber // that no answer may repeat
 	guard   guard
-	stop    context.CancelCauseFunc // of the run
+	once    func(*requests.Request) string // the Idempotency-Key
+	stop    context.CancelCauseFunc        // of the run
 }
 
 // cost is what the provider will charge for q, as far as can be told.
@@ -117,8 +117,7 @@ func (c *caller) request(ctx context.Context, q *requests.Request) (*http.Reques
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	// The same in all processes: a service that heeds it does nothing twice, whatever was killed when.
-	req.Header.Set("Idempotency-Key", "headrace-"+q.Hash()+"-"+short(q.ID))
+	req.Header.Set("Idempotency-Key", c.once(q))
 	maps.Copy(req.Header, c.Headers)
 	return req, nil
 }
@@ -207,7 +206,7 @@ func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Resp
 	f := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, body)
 	f.Used = c.used(q, f.Used)
 	body = c.scrub(body)
-	id := requestID(resp.Header)
+	id := string(c.scrub([]byte(requestID(resp.Header))))
 	failure := &results.RequestError{
 		Code: fmt.Sprintf("status_%d", resp.StatusCode), Message: message(resp.StatusCode, body), StatusCode: resp.StatusCode,
 		RequestID: id, Text: results.Compact(body), Of: q.Hash(), Header: resp.Header, Body: body,
@@ -250,9 +249,4 @@ func (c *caller) wrongKey(says string) string {
 }
 
 // scrub takes the secrets out of what the other side has said.
-func (c *caller) scrub(text []byte) []byte {
-	for _, s := range c.secrets {
-		text = bytes.ReplaceAll(text, s, []byte("REDACTED"))
-	}
-	return text
-}
+func (c *caller) scrub(text []byte) []byte { return c.secrets.clean(text) }

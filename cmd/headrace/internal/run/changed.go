@@ -18,11 +18,17 @@ import (
 type watched struct {
 	*sqlitestore.Journal
 
-	opened func(journal.Progress) error // told how far the run has come, before anything is written
-	differ func(requests.Request)       // told each request that has changed
+	law    string                                        // what is learnt is kept under that name
+	opened func(context.Context, journal.Progress) error // told how far the run has come, before anything is written
+	differ func(requests.Request)                        // told each request that has changed
 
-	mu    sync.Mutex             // guards asked
+	mu    sync.Mutex             // guards everything below
 	asked map[string][]expecting // that nobody has begun yet, by their keys
+	tried map[string]int         // attempts of failures that are tried again, by their keys
+}
+
+func watch(kept *sqlitestore.Journal, law string) *watched {
+	return &watched{Journal: kept, law: law, asked: map[string][]expecting{}, tried: map[string]int{}}
 }
 
 // expecting is what is known of a request that is about to be begun.
@@ -63,7 +69,7 @@ func (w *watched) Open(ctx context.Context, p journal.Part, version string, at t
 		}
 	}
 	if err == nil {
-		err = w.opened(progress)
+		err = w.opened(ctx, progress)
 	}
 	return progress, err
 }
@@ -86,6 +92,11 @@ func (w *watched) Begin(ctx context.Context, k journal.Key, at time.Time, retry 
 		if json.Unmarshal(was.Value, &known) == nil && known.Of != e.hash {
 			w.differ(requests.Request{Line: e.line, ID: e.id})
 		}
+	}
+	if err == nil && was.Attempts > 0 && (was.State == journal.Pending || was.State == journal.Failed && retry) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.tried[k.Content] = was.Attempts
 	}
 	return was, err
 }

@@ -33,3 +33,20 @@ func (g *Guard) Reached() { g.reached() }
 
 // Message is what a body says.
 func Message(status int, body string) string { return message(status, []byte(body)) }
+
+// Scrub takes a secret out of text.
+func Scrub(text, secret string) string {
+	var s scrubber
+	s.add(secret)
+	return string(s.clean([]byte(text)))
+}
+
+// ScrubHeader takes what a header holds out of text.
+func ScrubHeader(text, name, value string) string {
+	var s scrubber
+	s.header(name, value)
+	return string(s.clean([]byte(text)))
+}
+
+// Workers is how many requests are begun at the same time.
+func Workers(s *settings.Run) int { return (&Job{Run: s}).workers() }

@@ -93,7 +93,7 @@ func (j *Job) plainer(err error) error {
 		return usagef("the results in %s were made with other settings (%s; now %s): --fresh begins anew, or give another --out",
 			j.Out, version.Recorded, version.Wanted)
 	case errors.As(err, &many):
-		return fmt.Errorf("stopped after %d failures, as --max-failures says; the last: %w", many.Failures, results.FailureOf(many.Last))
+		return &StopError{Failures, fmt.Sprintf("stopped after %d failures, as --max-failures says; the last: %v", many.Failures, results.FailureOf(many.Last))}
 	case errors.Is(err, syscall.EPIPE):
 		return errors.New("nobody reads the results any more")
 	case errors.As(err, &sink):

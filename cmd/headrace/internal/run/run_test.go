@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/presets"
 )
 
 func TestTargets(t *testing.T) {
@@ -84,4 +86,26 @@ func TestMessages(t *testing.T) {
 		assert.Equal(t, want, run.Message(418, body))
 	}
 	assert.Len(t, run.Message(400, `{"message":"`+strings.Repeat("x", 1000)+`"}`), 303)
+}
+
+// A preset's rate can be used up by calls that take a while, and nobody's memory is.
+func TestWorkers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		preset      presets.ID
+		concurrency int
+		want        int
+	}{
+		"nothing is known":      {"", 0, 200},
+		"a low rate":            {presets.OpenAITier1, 0, 200},
+		"4,000 a minute":        {"openai/tier5/gpt-4.1:long-context", 0, 1334},
+		"too many":              {"openai/tier5/gpt-4.1-mini", 0, 2000},
+		"a cap":                 {"", 7, 7},
+		"a cap beside a preset": {"openai/tier5/gpt-4.1-mini", 5000, 5000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &settings.Run{}
+			s.Spec.Preset, s.Spec.Limits.Concurrency = tc.preset, tc.concurrency
+			assert.Equal(t, tc.want, run.Workers(s))
+		})
+	}
 }

@@ -15,7 +15,8 @@ const (
 	WrongKey    Reason = "wrong_key"
 	Quota       Reason = "quota"
 	Unreachable Reason = "unreachable"
-	BadLine     Reason = "bad_line" // with --strict
+	BadLine     Reason = "bad_line"     // with --strict
+	Failures    Reason = "max_failures" // those that earlier runs have recorded count too
 )
 
 // StopError is why a run was stopped. What was not done then is done by the next one.

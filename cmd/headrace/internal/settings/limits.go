@@ -24,7 +24,7 @@ func (r *Run) limits(p *problems) {
 	for _, text := range r.Limit {
 		l, err := throttle.ParseLimits(text)
 		if err != nil {
-			p.addf("--limit", "%v", err)
+			p.addf("--limit", "%q: %s", text, Plain(err))
 			continue
 		}
 		caps.Windows = append(caps.Windows, l.Windows...)
@@ -38,11 +38,16 @@ func (r *Run) limits(p *problems) {
 	}
 	caps.Concurrency = least(caps.Concurrency, max(0, r.Concurrency))
 	r.Spec.Law, r.Spec.MaxWait = registry.Law(r.Law), r.MaxWait
+	switch r.Spec.Law {
+	case "", registry.Measured, registry.AIMD, registry.Fixed:
+	default:
+		p.addf("--law", "%q is none: measured, aimd or fixed", r.Law)
+	}
 	if len(p.all) > 0 {
 		return
 	}
 	if err := r.registry().Validate(); err != nil {
-		p.addf("--limit, --law or --preset", "%v", err)
+		p.addf("--limit, --law or --preset", "%s", Plain(err))
 	}
 }
 

@@ -71,22 +71,7 @@ func (r *Run) files(p *problems) {
 	if r.Journal == "" && r.Out != "-" && Regular(r.Out) {
 		r.Journal = r.Out + ".journal"
 	}
-	places := map[string]string{}
-	for _, at := range []struct{ flag, path string }{
-		{"REQUESTS", r.Requests}, {"--out", r.Out}, {"--errors", r.Errors}, {"--journal", r.Journal}, {"--report", r.Report},
-	} {
-		if at.path == "" || at.path == "-" {
-			continue
-		}
-		path, err := filepath.Abs(at.path)
-		if err != nil {
-			path = at.path
-		}
-		if other, taken := places[path]; taken && Regular(path) {
-			p.addf(at.flag, "%s is that of %s too: each needs a file of its own", at.path, other)
-		}
-		places[path] = at.flag
-	}
+	r.apart(p)
 	if r.Errors == "-" {
 		p.addf("--errors", "only --out can go to standard output")
 	}
@@ -96,6 +81,38 @@ func (r *Run) files(p *problems) {
 		}
 	} else if r.RetryFailed && r.Fresh {
 		p.addf("--retry-failed", "--fresh forgets what has failed: give one of them")
+	}
+}
+
+// apart has each file be one of its own, also where a link leads to it: what is emptied for results must not be the requests.
+func (r *Run) apart(p *problems) {
+	type place struct {
+		flag, path string
+		info       os.FileInfo // nil: it is not there
+	}
+	var taken []place
+	for _, at := range []place{
+		{flag: "REQUESTS", path: r.Requests},
+		{flag: "--out", path: r.Out},
+		{flag: "--errors", path: r.Errors},
+		{flag: "--journal", path: r.Journal},
+		{flag: "--report", path: r.Report},
+	} {
+		if at.path == "" || at.path == "-" || !Regular(at.path) {
+			continue
+		}
+		given := at.path
+		if path, err := filepath.Abs(at.path); err == nil {
+			at.path = path
+		}
+		at.info, _ = os.Stat(at.path)
+		for _, other := range taken {
+			if at.path == other.path || at.info != nil && other.info != nil && os.SameFile(at.info, other.info) {
+				p.addf(at.flag, "%s is that of %s too: each needs a file of its own", given, other.flag)
+				break
+			}
+		}
+		taken = append(taken, at)
 	}
 }
 
@@ -116,7 +133,7 @@ func (r *Run) provider(p *problems) (name string) {
 	if r.Preset != "" {
 		profile, err := presets.Lookup(r.Preset)
 		if err != nil {
-			p.addf("--preset", "%v", err)
+			p.addf("--preset", "%s", Plain(err))
 		} else {
 			name, r.Dialect = profile.Provider, profile.Dialect
 			r.Spec.Preset = presets.ID(r.Preset)

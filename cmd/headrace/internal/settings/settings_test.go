@@ -1,6 +1,8 @@
 package settings_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -124,4 +126,20 @@ func TestNamesOfFiles(t *testing.T) {
 	r, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
 	require.NoError(t, err)
 	assert.Empty(t, r.Journal)
+}
+
+// What a link leads to is the same file: --fresh would empty the requests.
+func TestALinkIsTheFileItLeadsTo(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in, soft, hard := filepath.Join(dir, "r.jsonl"), filepath.Join(dir, "soft"), filepath.Join(dir, "hard")
+	require.NoError(t, os.WriteFile(in, []byte("{}\n"), 0o600))
+	require.NoError(t, os.Symlink(in, soft))
+	require.NoError(t, os.Link(in, hard))
+	for _, out := range []string{in, soft, hard} {
+		f := usual()
+		f.Requests, f.Out = in, out
+		_, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
+		require.ErrorContains(t, err, "--out: "+out+" is that of REQUESTS too: each needs a file of its own")
+	}
 }

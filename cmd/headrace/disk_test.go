@@ -1,0 +1,122 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+// Whatever is on the disk that is full: the run says which file, once, and goes on when there is room.
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	if err := exec.CommandContext(t.Context(), "unshare", inNamespace(), "sh", "-c", `mount -t tmpfs none "$0"`, t.TempDir()).Run(); err != nil {
+		t.Skip("no file system can be mounted here: ", err)
+	}
+	const full = "no space left on device"
+	for name, c := range map[string]struct {
+		size string // of the disk
+		args []string
+		want string
+		left bool // there is something left to be done
+	}{
+		"results":  {"64k", []string{"--out", "full/o.jsonl", "--journal", "j"}, "headrace: the results cannot be written: write full/o.jsonl: " + full + "\ngo on", true},
+		"failures": {"4k", []string{"--out", "o.jsonl", "--errors", "full/e.jsonl"}, "headrace: the results cannot be written: write full/e.jsonl: " + full + "\ngo on", true},
+		"ordered":  {"64k", []string{"--out", "full/o.jsonl", "--ordered", "--journal", "j"}, "headrace: the results cannot be written: write full/o.jsonl: " + full + "\ngo on", true},
+		"journal":  {"256k", []string{"--out", "o.jsonl", "--journal", "full/j"}, "there is no room left for it: make room on the disk, and run again", true},
+		"report":   {"4k", []string{"--out", "o.jsonl", "--errors", "e.jsonl", "--report", "full/r.json"}, "headrace: the report cannot be written: write full/r.json: " + full + "\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+				if strings.Contains(r.Messages[0].Content, "5<") {
+					return &providertest.Fault{Status: 400}
+				}
+				return nil
+			}})
+			p.requests(300)
+			require.NoError(t, os.Mkdir(p.path("full"), 0o700))
+			require.NoError(t, os.Mkdir(p.path("kept"), 0o700))
+			args := append([]string{"run", "r.jsonl", "--errors", "e.jsonl", "--concurrency", "16", "--base-url", p.provider.URL() + "/v1"}, c.args...)
+			cmd, fill := p.command(args...), ""
+			if !c.left {
+				fill = "head -c 4096 /dev/zero >full/zeros && "
+			}
+			shell := exec.CommandContext(t.Context(), "unshare", inNamespace(), "sh", "-c",
+				`mount -t tmpfs -o size=`+c.size+` none full && `+fill+`"$0" "$@"; s=$?; cp full/* kept && umount full && cp kept/* full; exit $s`)
+			shell.Args, shell.Dir, shell.Env = append(shell.Args, cmd.Args...), cmd.Dir, cmd.Env
+			shell.Env = append(shell.Env, "PATH="+os.Getenv("PATH"))
+			status, _, errs := p.end(shell, shell.Run)
+			require.Equal(t, 1, status, errs)
+			assert.Contains(t, errs, c.want)
+			assert.LessOrEqual(t, strings.Count(errs, full), 1, errs)
+			assert.Equal(t, c.left, strings.Contains(errs, " left, in "), errs)
+
+			status, _, errs = p.do(args...)
+			require.Equal(t, 1, status, errs)
+			assert.Contains(t, errs, "30 failed")
+			out, failed := "o.jsonl", "e.jsonl"
+			for i, at := range c.args {
+				switch at {
+				case "--out":
+					out = c.args[i+1]
+				case "--errors":
+					failed = c.args[i+1]
+				}
+			}
+			assert.Len(t, p.lines(failed), 30)
+			assert.Len(t, p.lines(out), 270)
+			assert.Equal(t, 300, unique(append(p.lines(out), p.lines(failed)...)))
+		})
+	}
+}
+
+// inNamespace is how unshare lets a file system be mounted that nobody else sees.
+func inNamespace() string {
+	if os.Geteuid() == 0 {
+		return "-m"
+	}
+	return "-rm"
+}
+
+// Where nothing can be mounted a file that may not grow is the nearest to it: the journal here, or the results.
+func TestFilesThatMayNotGrow(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(200)
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	shell := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 100; exec "$0" "$@"`)
+	shell.Args, shell.Dir, shell.Env = append(shell.Args, cmd.Args...), cmd.Dir, cmd.Env
+	status, _, errs := p.end(shell, shell.Run)
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
+
+	status, _, errs = p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
+	require.Zero(t, status, errs)
+	assert.Equal(t, 200, unique(p.lines("r.results.jsonl")))
+	assert.Len(t, p.lines("r.results.jsonl"), 200)
+}
+
+func TestStandardOutputIsFull(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(200)
+	for _, args := range [][]string{{"--out", "/dev/full", "--journal", "j"}, {"--out", "-"}, {"--out", "-", "--errors", "/dev/full", "--strict"}} {
+		cmd := p.command(append([]string{"run", "r.jsonl", "--base-url", p.provider.URL() + "/v1"}, args...)...)
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		require.NoError(t, err)
+		cmd.Stdout = full
+		status, _, errs := p.end(cmd, cmd.Run)
+		require.NoError(t, full.Close())
+		require.Equal(t, 1, status, errs)
+		assert.Equal(t, 1, strings.Count(errs, "no space left on device"), errs)
+		assert.Contains(t, errs, "headrace: the results cannot be written: write /dev/")
+	}
+}

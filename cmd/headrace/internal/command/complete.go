@@ -1,0 +1,160 @@
+package command
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/headrace/headrace/presets"
+)
+
+// candidate is what the last word may become.
+type candidate struct{ word, help string }
+
+// complete prints what the last of words may become. The words are those behind the program's name, the last may be empty.
+func (p *Program) complete(app *kong.Node, shell string, words []string) {
+	if shell == "bash" {
+		words = joined(words)
+	}
+	last := ""
+	if len(words) > 0 {
+		last = words[len(words)-1]
+		words = words[:len(words)-1]
+	}
+	for _, c := range candidates(app, words, last) {
+		if !strings.HasPrefix(c.word, last) {
+			continue
+		}
+		switch help, _, _ := strings.Cut(c.help, ". "); shell {
+		case "bash": // it replaces what stands behind the last of its breaks
+			fmt.Fprintln(p.Stdout, c.word[strings.LastIndexAny(last, "=:")+1:])
+		case "zsh":
+			fmt.Fprintln(p.Stdout, strings.TrimSuffix(strings.ReplaceAll(c.word, ":", `\:`)+":"+help, ":"))
+		default:
+			fmt.Fprintln(p.Stdout, strings.TrimSuffix(c.word+"\t"+help, "\t"))
+		}
+	}
+}
+
+// joined undoes that bash takes = and : for words.
+func joined(words []string) (all []string) {
+	glue := false
+	for _, word := range words {
+		sign := word == "=" || word == ":" || word == "::"
+		if n := len(all); n > 0 && (sign || glue) {
+			all[n-1] += word
+		} else {
+			all = append(all, word)
+		}
+		glue = sign
+	}
+	return all
+}
+
+func candidates(app *kong.Node, words []string, last string) []candidate {
+	node, known, given := app, flagsOf(app), map[string]bool{}
+	if len(words) > 0 && words[0] == "help" {
+		words = words[1:]
+	}
+	at := 0 // positional arguments so far
+	for i := 0; i < len(words); i++ {
+		name, _, valued := strings.Cut(words[i], "=")
+		if flag := known[name]; flag != nil {
+			given[name] = true
+			if !valued && !flag.IsBool() {
+				if i++; i == len(words) {
+					return values(flag, "")
+				}
+			}
+			continue
+		}
+		child := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == words[i] })
+		if child < 0 {
+			at++
+			continue
+		}
+		node = node.Children[child]
+		maps.Copy(known, flagsOf(node))
+	}
+	if name, _, valued := strings.Cut(last, "="); valued && known[name] != nil {
+		return values(known[name], name+"=")
+	}
+	if !strings.HasPrefix(last, "-") {
+		var all []candidate
+		for _, child := range node.Children {
+			if !child.Hidden {
+				all = append(all, candidate{child.Name, child.Help})
+			}
+		}
+		if at < len(node.Positional) {
+			return choices(node.Positional[at])
+		}
+		if len(all) > 0 || last != "" {
+			return all
+		}
+	}
+	var all []candidate
+	for name, flag := range known {
+		if !flag.Hidden && (!given[name] || flag.IsSlice()) {
+			all = append(all, candidate{name, flag.Help})
+		}
+	}
+	slices.SortFunc(all, func(a, b candidate) int { return strings.Compare(a.word, b.word) })
+	return all
+}
+
+// flagsOf are those of one command, as they are typed.
+func flagsOf(n *kong.Node) map[string]*kong.Flag {
+	all := map[string]*kong.Flag{}
+	for _, flag := range n.Flags {
+		all["--"+flag.Name] = flag
+	}
+	return all
+}
+
+// values are what may follow a flag.
+func values(flag *kong.Flag, before string) (all []candidate) {
+	words := map[string][]string{
+		"law": {"measured", "aimd", "fixed"}, "format": {"openai", "anthropic"}, "progress": {"auto", "tty", "plain", "json", "off"},
+	}[flag.Name]
+	switch {
+	case flag.IsBool():
+		words = []string{"true", "false"}
+	case flag.Name == "preset":
+		words = ids()
+	case flag.Enum != "":
+		words = flag.EnumSlice()
+	}
+	for _, word := range words {
+		all = append(all, candidate{word: before + word})
+	}
+	return all
+}
+
+// choices are what an argument can be; none where it is a file or any text.
+func choices(arg *kong.Positional) (all []candidate) {
+	var words []string
+	switch {
+	case arg.Enum != "":
+		words = arg.EnumSlice()
+	case arg.Name == "id":
+		words = ids()
+	case arg.Name == "provider":
+		words = presets.Providers()
+	}
+	for _, word := range words {
+		all = append(all, candidate{word: word})
+	}
+	return all
+}
+
+func ids() (all []string) {
+	for row := range rows() {
+		all = append(all, string(row.ID))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

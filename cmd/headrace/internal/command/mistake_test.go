@@ -1,0 +1,23 @@
+package command_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/command"
+)
+
+func TestWhatIsMeant(t *testing.T) {
+	t.Parallel()
+	names := []string{"rpm", "tpm", "limit", "max-wait", "concurrency"}
+	for word, want := range map[string]string{
+		"rpn": "rpm", "prm": "rpm", "limits": "limit", "limt": "limit", "liimt": "limit", "mx-wiat": "max-wait",
+		"cncurency": "concurrency", "cncurncy": "", "x": "", "": "", "latency": "", "rpm": "rpm",
+	} {
+		if want != "" {
+			want = ", did you mean \"" + want + "\"?"
+		}
+		assert.Equal(t, want, command.Meant(word, names), word)
+	}
+}

@@ -1,0 +1,84 @@
+package command
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/demo"
+	"github.com/headrace/headrace/cmd/headrace/internal/picture"
+	"github.com/headrace/headrace/cmd/headrace/internal/provider"
+	"github.com/headrace/headrace/cmd/headrace/internal/run"
+	"github.com/headrace/headrace/event"
+)
+
+// scene takes down what a demo shows, for its picture.
+type scene struct {
+	picture.Run
+
+	text bytes.Buffer // what it says
+	seen *event.Progress
+}
+
+// tee returns what the demo writes to.
+func (s *scene) tee(to io.Writer) io.Writer { return io.MultiWriter(&s.text, to) }
+
+// lines are what it has said since they were asked for.
+func (s *scene) lines() []string {
+	defer s.text.Reset()
+	return strings.Split(strings.TrimSpace(s.text.String()), "\n")
+}
+
+// watch keeps the display of when half of the requests are done, or of the moment before that was shown.
+func (s *scene) watch(p event.Progress) {
+	if s.seen == nil || !p.Final && 2*s.seen.Items.Ended() < s.seen.Items.Total {
+		s.seen = &p
+	}
+}
+
+// draw writes the picture of a run that has come to its end.
+func (s *scene) draw(path string, l *provider.Ledger, joined *demo.Joined) error {
+	all := s.lines()
+	for i, line := range all {
+		if line == "" { // the table before is what the picture draws
+			s.Told = all[i+1:]
+		}
+	}
+	s.Ledger, s.Lost = *l, joined.Lost
+	if s.seen != nil {
+		lines, err := picture.Still(*s.seen)
+		if err != nil {
+			return err
+		}
+		s.At, s.Display = s.seen.Elapsed.Seconds(), lines
+	}
+	var out bytes.Buffer
+	if err := s.SVG(&out); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil { //nolint:gosec // for whoever may read the folder
+		return fmt.Errorf("the picture cannot be written: %w", err)
+	}
+	return nil
+}
+
+// drawable looks whether a picture can be written, before there is one. It leaves no file behind.
+func drawable(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, err := os.Stat(path)
+	isNew := errors.Is(err, os.ErrNotExist)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the user names it, for whoever may read the folder
+	if err != nil {
+		return &run.UsageError{Err: fmt.Errorf("the picture cannot be written: %w", err)}
+	}
+	err = f.Close()
+	if isNew {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}

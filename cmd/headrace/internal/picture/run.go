@@ -1,0 +1,87 @@
+// Package picture draws a run of the demo: the limit that the provider hid, the answers and the refusals over time, and
+// what the terminal has shown.
+package picture
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/provider"
+)
+
+// Run is what a picture is made of. A picture carries it as metadata, so that it can be drawn again.
+type Run struct {
+	Command  string   // that has the same limits again
+	Said     []string // at the beginning
+	At       float64  // seconds from the beginning to when Display was looked at
+	Display  []string // its lines, with their colours as escape sequences; none: it was not looked at
+	Told     []string // at the end
+	Requests int
+	Lost     int             // of them
+	Ledger   provider.Ledger // with its series
+}
+
+// SVG writes r as a picture.
+func (r *Run) SVG(w io.Writer) error {
+	data, err := json.Marshal(r) // which escapes what XML does not take as text
+	if err != nil {
+		return err
+	}
+	var body pen
+	y := head
+	y = body.terminal(y, append([]string{bold("$ " + r.Command)}, append(r.Said, r.Display...)...))
+	c := r.chart(y + above)
+	if len(r.Display) > 0 {
+		body.look(c, r.At, y)
+	}
+	body.chart(c)
+	y = body.terminal(c.y.from+below, r.Told)
+
+	var p pen
+	height := y + margin
+	p.addf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %s" width="%g" height="%s" role="img" aria-labelledby="title desc">`+"\n",
+		width, short(height), width, short(height))
+	p.addf("<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<metadata>%s</metadata>\n<style>%s</style>\n", title, escaped(r.words()), data, style)
+	p.addf(`<rect class="card" x=".5" y=".5" width="%g" height="%s" rx="8"/>`+"\n", width-1, short(height-1))
+	p.addf(`<text x="%g" y="36" class="h">%s</text><text x="%g" y="60" class="sum">%s</text>`+"\n", margin, title, margin, r.sum())
+	p.addf("%s</svg>\n", body.out.String())
+	_, err = io.WriteString(w, p.out.String())
+	return err
+}
+
+const title = "A limit that nobody was told, found and followed"
+
+// sum is what came of it, in one line.
+func (r *Run) sum() string {
+	l := &r.Ledger
+	parts := make([]string, 0, 3)
+	add := func(number, text string) {
+		parts = append(parts, fmt.Sprintf(`<tspan class="n">%s</tspan> %s`, number, text))
+	}
+	if l.Possible > 0 {
+		add(percent(float64(l.Served), l.Possible), "of what was possible")
+	}
+	if l.Arrivals > 0 {
+		add(percent(float64(l.Refused), float64(l.Arrivals)), "of the calls refused")
+	}
+	add(number(float64(r.Lost)), fmt.Sprintf("of %s requests lost", number(float64(r.Requests))))
+	return strings.Join(parts, ` <tspan class="dot">·</tspan> `)
+}
+
+// words are for those who do not see it.
+func (r *Run) words() string {
+	var b strings.Builder
+	l := &r.Ledger
+	fmt.Fprintf(&b, "%s requests to a provider that hides its limit.", number(float64(r.Requests)))
+	for _, p := range l.Limits {
+		fmt.Fprintf(&b, " From %.1f s to %.1f s it is %s: %d answers, %d refusals.", p.From, p.To, p.Limit, p.Served, p.Refused)
+	}
+	for _, line := range r.Told {
+		fmt.Fprintf(&b, " %s", line)
+	}
+	return b.String()
+}
+
+func percent(part, of float64) string { return fmt.Sprintf("%.1f %%", 100*part/of) }

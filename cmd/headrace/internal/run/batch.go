@@ -1,0 +1,137 @@
+package run
+
+import (
+	"context"
+	"io"
+	"iter"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
+	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/retry"
+)
+
+// How many requests are begun at the same time where nobody caps the calls in flight. The limiter is the one
+// to bound calls: it lets no more go than its law, which is Measured by default and counts in the same way.
+const (
+	usualWorkers = 200
+	mostWorkers  = 2000             // each has a connection, if the service speaks HTTP/1.1
+	longCall     = 20 * time.Second // no longer answer has to hold back the rate of a preset
+)
+
+func (j *Job) workers() int {
+	if n := j.Spec.Limits.Concurrency; n > 0 {
+		return n
+	}
+	p, err := presets.Lookup(string(j.Spec.Preset))
+	if err != nil {
+		return usualWorkers
+	}
+	return min(max(usualWorkers, p.Concurrency(longCall)), mostWorkers)
+}
+
+type batch = node.Batch[node.None, requests.Request, results.Answer]
+
+func (j *Job) batch(c *caller) *batch {
+	b := node.Map("requests", c.call).
+		WithParallel(j.workers()).
+		WithLimiter(j.limiter).
+		WithRetry(retry.Policy{MaxAttempts: j.MaxAttempts, Except: []error{results.ErrUnsent}}).
+		WithCost(c.cost).
+		WithKey(func(q requests.Request) string { return q.Key() }).
+		WithGrace(j.Grace)
+	if j.MaxFailures != nil {
+		b.WithOnError(node.MaxFailures(*j.MaxFailures))
+	}
+	if !j.Ordered {
+		b.Unordered()
+	}
+	if j.journal != nil {
+		b.WithJournal(j.journal).WithVersion(j.version()).Dedup() // which takes no memory, as ids differ
+	}
+	if j.files != nil {
+		b.WithSink(j.files)
+	}
+	if j.RetryFailed {
+		b.RetryFailed()
+	}
+	return b
+}
+
+// stream makes the calls of all requests, and counts what becomes of them.
+func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
+	if j.scan != nil {
+		flow.Expect(ctx, b.Name(), int(j.scan.Lines))
+	}
+	for r, err := range b.Stream(ctx, j.input(ctx, in)) {
+		if err != nil {
+			return err
+		}
+		j.outcome.count(&r)
+		if j.lines == nil || r.State == node.Pending || j.journal != nil && waits(&r) {
+			continue
+		}
+		if err := j.lines.Write(&r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// input is the requests, as they are begun.
+func (j *Job) input(ctx context.Context, in io.Reader) iter.Seq2[requests.Request, error] {
+	all := j.scan.Mark(requests.Read(in, j.Lines))
+	if j.scan == nil {
+		all = interruptible(ctx, all)
+	}
+	return func(yield func(requests.Request, error) bool) {
+		for q, err := range all {
+			if err != nil {
+				j.outcome.input = err
+				return
+			}
+			if j.journal != nil {
+				j.journal.expect(&q)
+			}
+			if !yield(q, nil) {
+				return
+			}
+		}
+	}
+}
+
+// interruptible ends with ctx also while seq waits, as for somebody who types.
+func interruptible(ctx context.Context, seq iter.Seq2[requests.Request, error]) iter.Seq2[requests.Request, error] {
+	type read struct {
+		q   requests.Request
+		err error
+	}
+	return func(yield func(requests.Request, error) bool) {
+		ctx, end := context.WithCancel(ctx)
+		defer end()
+		all := make(chan read)
+		go func() {
+			defer close(all)
+			for q, err := range seq {
+				select {
+				case all <- read{q, err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		for {
+			select {
+			case one, ok := <-all:
+				if !ok || !yield(one.q, one.err) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package run
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/headrace/headrace/httpclient"
+)
+
+// caller makes the client. Its proxies are those of the environment, as of other programs of the command line.
+func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
+	c := &caller{Run: j.Run, once: j.idempotencyKey, stop: stop, guard: guard{host: j.Base.Host, maxWait: j.MaxWait}}
+	config := httpclient.Config{
+		Service: j.Base.Host, UserAgent: j.Agent, NoIDs: true, FailOnRedirect: true,
+		Timeouts: httpclient.Timeouts{Call: j.Timeout, Header: j.Timeout},
+		Pool:     httpclient.Pool{MaxIdlePerHost: j.workers()},
+	}
+	if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: j.Base}); err == nil && proxy != nil {
+		config.Proxies = map[string]*url.URL{strings.ToLower(j.Base.Hostname()): proxy}
+	}
+	if !j.Key.IsZero() {
+		sign := httpclient.Bearer(j.Key)
+		if j.Auth != "" {
+			sign = httpclient.HeaderAuth(j.Auth, j.Key)
+		}
+		config.Sign = httpclient.OnlyTo(j.Base.String(), sign)
+		if key, err := j.Key.Reveal(); err == nil && key != "" {
+			c.secrets.add(key)
+		}
+	}
+	for name, values := range j.Headers {
+		for _, v := range values {
+			c.secrets.header(name, v)
+		}
+	}
+	var err error
+	c.client, err = httpclient.New(config)
+	return c, err
+}

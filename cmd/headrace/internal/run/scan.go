@@ -1,0 +1,54 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/presets"
+)
+
+// Scan reads the requests once, where that is possible, and takes the preset of their model.
+func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
+	if !requests.Rereadable(j.Requests) {
+		if _, err := os.Stat(j.Requests); err != nil && j.Requests != requests.Stdin {
+			return nil, usagef("the requests cannot be read: %w", err)
+		}
+		return nil, nil
+	}
+	in, err := requests.Open(j.Requests, nil)
+	if err != nil {
+		return nil, usagef("the requests cannot be read: %w", err)
+	}
+	defer func() { _ = in.Close() }()
+	if j.scan, err = requests.Of(ctx, in, j.Lines, j.Dialect); err != nil {
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, usagef("%s: %w", j.Requests, err)
+	}
+	j.takeModel()
+	for _, p := range j.scan.Problems {
+		j.say(fmt.Sprintf("%s:%d: %s", j.Requests, p.Line, p.Text))
+	}
+	if more := j.scan.Bad - int64(len(j.scan.Problems)); more > 0 {
+		j.say(fmt.Sprintf("and %d more lines that cannot be sent", more))
+	}
+	if j.Strict && j.scan.Bad > 0 {
+		return nil, usagef("%d of %d lines cannot be sent, and --strict wants all: nothing was sent", j.scan.Bad, j.scan.Lines)
+	}
+	return j.scan, nil
+}
+
+// takeModel replaces the preset of a tier by the row of the model that all requests name.
+func (j *Job) takeModel() {
+	provider, rest, _ := strings.Cut(string(j.Spec.Preset), "/")
+	if len(j.scan.Models) != 1 || rest == "" || strings.Contains(rest, "/") {
+		return
+	}
+	if row, ok := presets.ForModel(provider, rest, j.scan.Models[0]); ok {
+		j.Spec.Preset = row.ID
+	}
+}

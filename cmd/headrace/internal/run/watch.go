@@ -1,0 +1,81 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
+	"github.com/headrace/headrace/console"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/node"
+)
+
+// show shows the file as one thing: that there is a step around its requests is of no interest.
+func (j *Job) show(p flow.Progress) {
+	p.Nodes = nil
+	p.Items.Abandoned = 0 // the next process does them
+	if p.Name = filepath.Base(j.Requests); j.Requests == requests.Stdin {
+		p.Name = "requests"
+	}
+	j.Display.Show(p)
+	if j.Watch != nil {
+		j.Watch(p)
+	}
+}
+
+// level is what somebody who does not watch has to hear of. To find the limit is the work, and no
+// trouble; failures are in their file; why a run has ended is told at its end, and not for each request.
+func level(e event.Event) slog.Level {
+	switch e.Kind { //nolint:exhaustive // the others have their own
+	case event.LimiterCut, event.LimiterHit, event.ItemFailed:
+		return slog.LevelInfo
+	case event.ItemAbandoned, event.NodeFinished, event.FlowFinished, event.NetRequest:
+		return slog.LevelDebug
+	}
+	return event.DefaultLevel(e)
+}
+
+// every is the time between two snapshots.
+func (j *Job) every() time.Duration {
+	if j.Display.Mode() == console.TTY {
+		return 250 * time.Millisecond
+	}
+	return time.Second
+}
+
+// observer shows and logs what happens. An error is told without the body of the answer.
+func (j *Job) observer() event.Observer {
+	log := event.Slog(j.Log, event.WithLevel(level))
+	return event.Func(func(e event.Event) {
+		if e.Kind == event.FlowProgress {
+			return // the display has it already
+		}
+		if f := (*results.RecordedError)(nil); errors.As(e.Err, &f) {
+			e.Err = f.RequestError
+		} else if known := (*node.RecordedError)(nil); errors.As(e.Err, &known) {
+			e.Err = results.FailureOf(e.Err)
+		}
+		event.Send(log, e)
+		event.Send(j.Display, named(e))
+	})
+}
+
+// named is e with the request that it is about by its line, if that is to blame, or else its custom_id.
+func named(e event.Event) event.Event {
+	if e.Kind != event.ItemFailed {
+		return e
+	}
+	e.Index = event.NoIndex
+	if f := (*results.RequestError)(nil); errors.As(e.Err, &f) && f.Line > 0 {
+		e.Source, e.Err = fmt.Sprintf("line %d", f.Line), errors.New(f.Message)
+	} else if id, ok := strings.CutPrefix(e.Key, "="); ok {
+		e.Source = id
+	}
+	return e
+}

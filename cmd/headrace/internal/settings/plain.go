@@ -1,0 +1,46 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/headrace/headrace/console"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Plain is what the library says of a flag's text, in words for who has never heard of its packages.
+func Plain(err error) string {
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []string
+		for _, one := range many.Unwrap() {
+			all = append(all, Plain(one))
+		}
+		return strings.Join(all, "; ")
+	}
+	limit, field := (*throttle.ParseError)(nil), (*registry.FieldError)(nil)
+	preset, mode := (*presets.UnknownError)(nil), (*console.ModeError)(nil)
+	switch {
+	case errors.As(err, &limit) && limit.Text == "":
+		return limit.Problem
+	case errors.As(err, &limit):
+		return fmt.Sprintf("%q: %s", limit.Text, limit.Problem)
+	case errors.As(err, &preset):
+		hint := "headrace presets list shows all"
+		if len(preset.Near) > 0 {
+			var near []string
+			for _, id := range preset.Near {
+				near = append(near, string(id))
+			}
+			hint = "did you mean " + strings.Join(near, " or ") + "?"
+		}
+		return fmt.Sprintf("there is no preset %q: %s", preset.Name, hint)
+	case errors.As(err, &field):
+		return field.Problem
+	case errors.As(err, &mode):
+		return fmt.Sprintf("%q is none of them: auto, tty, plain, json, off", mode.Text)
+	}
+	return err.Error()
+}

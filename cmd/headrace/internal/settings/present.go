@@ -1,0 +1,30 @@
+package settings
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+)
+
+// Present looks for the file of requests, and for the folders of the other files. All that is missing is joined, each an *Error.
+func (r *Run) Present() error {
+	p, told := &problems{}, map[string]bool{}
+	if _, err := os.Stat(r.Requests); r.Requests != requests.Stdin && errors.Is(err, fs.ErrNotExist) {
+		p.addf("REQUESTS", "%s is not there: name a file of requests, or - for standard input", r.Requests)
+		told[filepath.Dir(r.Requests)] = true // what is named after it
+	}
+	for _, at := range []struct{ flag, path string }{
+		{"--out", r.Out}, {"--errors", r.Errors}, {"--journal", r.Journal}, {"--report", r.Report},
+	} {
+		folder := filepath.Dir(at.path)
+		if info, err := os.Stat(folder); told[folder] || err == nil && info.IsDir() {
+			continue
+		}
+		told[folder] = true
+		p.addf(at.flag, "there is no folder %s: make it, or name another file", folder)
+	}
+	return errors.Join(p.all...)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+// echo answers with the key wherever it can, as the prompt says.
+func echo(w http.ResponseWriter, r *http.Request) {
+	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	var body struct {
+		Messages []struct{ Content string }
+	}
+	_ = json.NewDecoder(r.Body).Decode(&body)
+	how := body.Messages[0].Content
+	text := fmt.Sprintf(`{"id":%q,"error":{"message":"wrong key %[1]s","code":%[1]q},"choices":[{"message":{"content":%[1]q}}]}`, key)
+	if how == "escaped" {
+		var escaped strings.Builder
+		for i := range len(key) {
+			fmt.Fprintf(&escaped, `\u%04x`, key[i])
+		}
+		text = strings.ReplaceAll(text, key, escaped.String())
+	}
+	if how == "broken" {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\n%s\r\n\r\n", key)
+			_ = conn.Close()
+		}
+		return
+	}
+	for _, name := range []string{"X-Request-Id", "Retry-After", "Location", "Warning", "X-Ratelimit-Limit-Requests", "Set-Cookie"} {
+		w.Header().Set(name, key)
+	}
+	status, err := strconv.Atoi(how)
+	if err != nil {
+		status = http.StatusBadRequest
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text))
+}
+
+// A provider that repeats the key in headers, bodies and broken answers brings it into no file and no output.
+func TestTheKeyIsTakenOut(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(echo))
+	t.Cleanup(server.Close)
+	for _, given := range [][]string{{"--api-key-env", "KEY"}, {"--header", "Authorization: Bearer " + canary}} {
+		for _, hows := range [][]string{{"200", "400", "500", "302", "escaped", "broken"}, {"429"}, {"401"}, {"402"}} {
+			p := newPlace(t, providertest.Config{}) // it looks for the key in all files
+			var lines strings.Builder
+			for i, how := range hows {
+				lines.WriteString(strings.Replace(request(i), fmt.Sprintf("Tell <b>%d</b>.", i), how, 1))
+			}
+			p.write("r.jsonl", lines.String())
+			_, _, errs := p.do(append([]string{
+				"run", "r.jsonl", "--base-url", server.URL, "--log-level", "debug", "--report", "report.json", "--max-wait", "10ms", "--max-attempts", "1",
+			}, given...)...)
+			said := p.read("report.json") + errs
+			if len(hows) > 1 {
+				said += p.read("r.results.jsonl") + p.read("r.errors.jsonl")
+			}
+			assert.Contains(t, said, "REDACTED", hows)
+			assert.NotContains(t, strings.ToLower(said), `\u0073\u006b`, hows) // sk, as JSON may spell it
+		}
+	}
+}
+
+// A key that is no secret, as local services want, stays a word in the answers.
+func TestAWordForAKey(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	p.env = []string{"WORD=Tell"}
+	status, _, errs := p.run("--api-key-env", "WORD")
+	require.Zero(t, status, errs)
+	assert.Contains(t, p.read("r.results.jsonl"), "Tell")
+}
