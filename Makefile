@@ -28,6 +28,11 @@ FUZZTIME ?= 20s
 # its page and leaves docs/goodput.md alone, as one of fewer than 5 SEEDS does.
 SEEDS ?= 5
 GOODPUTFLAGS ?=
+# make demo DEMOFLAGS='--seed 7' has the limits of a run again.
+DEMOFLAGS ?=
+# make try: what of the repository, and pages whose names contain PAGES.
+TRY ?= clone
+PAGES ?=
 # N random providers from number OFFSET on; take ones that nobody tuned with.
 # make simulate ABLATE=1 leaves out each rule of the law in turn, and
 # SIMFLAGS='-only blind -show 5' is any other flag (SIMFLAGS=-help).
@@ -96,7 +101,13 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./store/sqlitestore ./node -run '^$$' -bench '^Benchmark(Items|Journal)$$'
 	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -texts 2000 -seed $$seed -v; done
 	go test ./benchmarks -count=1 -run '^TestMemoryIsFlat$$' -memory -v -timeout 0
+	go test ./cmd/headrace -count=1 -run '^TestMemoryIsFlat$$' -memory 1000000 -v -timeout 0
+	go test ./cmd/headrace -count=1 -run '^TestKilledAgainAndAgain$$' -kills 3 -lines 20000 -rate 50 -v -timeout 0
 	$(MAKE) fuzz FUZZTIME=5m
+
+.PHONY: try
+try: ## Type every block of commands of the README and the guides into a fresh clone (PAGES=cli, TRY=tree with what is not committed; minutes)
+	go test ./internal/guide -count=1 -run '^TestCommandsRunAsPrinted$$' -try $(TRY) -pages '$(PAGES)' -v -timeout 0
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target of every module for FUZZTIME (20s)
@@ -128,6 +139,10 @@ simulate: ## Play the control laws, ours and others, against simulated providers
 pictures: ## Draw docs/adaptive/*.svg and put the figures into docs/adaptive.md (OFFSET=n N=500)
 	go run ./internal/simulate/cmd/simulate -chart docs/adaptive -only 'headrace blind' -scenario '$(PICTURES)'
 	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) -into docs/adaptive.md $(SIMFLAGS)
+
+.PHONY: demo
+demo: ## Run the demo and draw docs/demo.svg of it (DEMOFLAGS='--seed 7'; on an idle machine)
+	go run ./cmd/headrace demo --picture docs/demo.svg $(DEMOFLAGS)
 
 .PHONY: cover
 cover: ## Test the core and print its coverage by function

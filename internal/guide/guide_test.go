@@ -16,15 +16,20 @@ import (
 // root is the repository, seen from this folder.
 const root = "../.."
 
-// pages are the guides by their names, and the README, whose code is kept true
-// by tests of its own.
+// pages are the guides by their names, the page for contributors, and the README,
+// whose code is kept true by tests of its own.
 func pages(t *testing.T) map[string]string {
+	t.Helper()
+	return pagesOf(t, root)
+}
+
+func pagesOf(t *testing.T, root string) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob(root + "/docs/*.md")
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	all := map[string]string{}
-	for _, name := range append(names, root+"/README.md") {
+	for _, name := range append(names, root+"/README.md", root+"/CONTRIBUTING.md") {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		all[strings.TrimPrefix(filepath.ToSlash(name), root+"/")] = string(text)
@@ -34,22 +39,19 @@ func pages(t *testing.T) map[string]string {
 
 func TestTheCodeOfTheGuidesIsTested(t *testing.T) {
 	for page, text := range pages(t) {
-		origins := strings.Count(text, "<!-- from:")
-		for _, b := range blocks(text) {
-			isGo := strings.HasPrefix(b.lang, "go")
-			if b.from == "" {
+		for _, b := range Blocks(text) {
+			isGo := strings.HasPrefix(b.Lang, "go")
+			if b.Mark != "from" {
 				assert.False(t, isGo && page != "README.md",
-					"%s:%d: no line <!-- from: FILE --> before the block says which tested file it is a piece of", page, b.line)
+					"%s:%d: no line <!-- from: FILE --> before the block says which tested file it is a piece of", page, b.Line)
 				continue
 			}
-			origins--
-			assert.Equal(t, isGo, path.Ext(b.from) == ".go", "%s:%d cannot be from %s", page, b.line, b.from)
-			source, err := os.ReadFile(filepath.Join(root, b.from))
-			if assert.NoError(t, err, "%s:%d", page, b.line) {
-				assert.NoError(t, quoted(strings.Split(string(source), "\n"), b.lines), "%s:%d is not %s any more", page, b.line, b.from)
+			assert.Equal(t, isGo, path.Ext(b.Text) == ".go", "%s:%d cannot be from %s", page, b.Line, b.Text)
+			source, err := os.ReadFile(filepath.Join(root, b.Text))
+			if assert.NoError(t, err, "%s:%d", page, b.Line) {
+				assert.NoError(t, Quoted(strings.Split(string(source), "\n"), b.Lines), "%s:%d is not %s any more", page, b.Line, b.Text)
 			}
 		}
-		assert.Zero(t, origins, "%s: a line <!-- from: FILE --> is before no block, or is not written like this", page)
 	}
 }
 
@@ -66,6 +68,19 @@ func TestProgramsToRunAreThere(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, seen, 11)
+}
+
+func TestTargetsAreThere(t *testing.T) {
+	makefile, err := os.ReadFile(root + "/Makefile")
+	require.NoError(t, err)
+	seen := 0
+	for page, text := range pages(t) {
+		for _, found := range regexp.MustCompile("(?m)(?:^|`)make ([a-z-]+)").FindAllStringSubmatch(text, -1) {
+			seen++
+			assert.Regexp(t, `(?m)^`+found[1]+`:`, string(makefile), "%s says make %s", page, found[1])
+		}
+	}
+	assert.GreaterOrEqual(t, seen, 20)
 }
 
 func TestEveryExampleSaysHowItIsRun(t *testing.T) {
@@ -96,7 +111,7 @@ func TestEveryExampleIsInTheIndex(t *testing.T) {
 		assert.True(t, strings.Contains(index, "(../examples/"+folder+")"), "docs/README.md does not lead to examples/%s", folder)
 	}
 	for page := range pages(t) {
-		if name := path.Base(page); name != "README.md" {
+		if name := path.Base(page); path.Dir(page) == "docs" && name != "README.md" {
 			assert.True(t, strings.Contains(index, "("+name), "docs/README.md does not lead to %s", name)
 		}
 	}
@@ -107,7 +122,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	all := pages(t)
 	decisions, err := filepath.Glob(root + "/docs/adr/*.md")
 	require.NoError(t, err)
-	for _, name := range append(decisions, root+"/CONTRIBUTING.md", root+"/CHANGELOG.md") {
+	for _, name := range append(decisions, root+"/CHANGELOG.md") {
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
 		all[strings.TrimPrefix(filepath.ToSlash(name), root+"/")] = string(text)

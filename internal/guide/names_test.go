@@ -26,7 +26,7 @@ func ours(t *testing.T) names {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || d.Name() != ".." && strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "simulate" || d.Name() != ".." && strings.HasPrefix(d.Name(), ".")):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".go":
 			return nil
