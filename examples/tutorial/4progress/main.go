@@ -1,0 +1,83 @@
+// Progress: a list becomes a node over a state, and somebody watches.
+//
+//	go run ./examples/tutorial/4progress
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/console"
+	"github.com/headrace/headrace/examples/tutorial"
+	"github.com/headrace/headrace/examples/tutorial/fake"
+	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/providertest"
+	"github.com/headrace/headrace/retry"
+)
+
+// Shelf is the state: what the node reads, and where its results go.
+type Shelf struct {
+	Passages  []string
+	Summaries []string
+}
+
+func summarise(model tutorial.Model) *node.Batch[*Shelf, string, string] {
+	return node.BatchFunc("summarise",
+		func(ctx context.Context, s *Shelf) (iter.Seq2[string, error], error) {
+			flow.Expect(ctx, "summarise", len(s.Passages)) // so that there are a total and an ETA
+			return node.Slice(s.Passages), nil
+		},
+		func(ctx context.Context, passage string) (string, error) {
+			return model.Ask(ctx, "Summarise this in one sentence.", passage)
+		},
+		func(_ context.Context, s *Shelf, r *node.Report[string, string]) (node.Action, error) {
+			s.Summaries = r.Values()
+			return node.Next, r.Err() // or nil, to take what there is
+		}).
+		WithParallel(6).
+		WithRetry(retry.Policy{})
+}
+
+func run(ctx context.Context) error {
+	model, err := fake.New(providertest.Config{
+		Limits:  providertest.Limits{Concurrency: 3},
+		Latency: providertest.Fixed(200 * time.Millisecond),
+	})
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+
+	shelf := &Shelf{}
+	for _, t := range tutorial.Texts() {
+		shelf.Passages = append(shelf.Passages, strings.Split(t.Body, "\n\n")...)
+	}
+
+	display, err := console.New(os.Stderr)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = display.Close() }() // its troubles are not those of the run
+	report, err := flow.Run(ctx, summarise(model), shelf, display.Watch())
+	if err != nil {
+		return err
+	}
+
+	n := report.Nodes["summarise"]
+	fmt.Println(n.Done, "done,", n.Failed, "failed,", n.Retries, "retries")
+	fmt.Println("refused on the way:", report.Limiters["summarise"].Hits > 0)
+	fmt.Println("the last one:", shelf.Summaries[len(shelf.Summaries)-1])
+	return nil
+}
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,134 @@
+// Nested: for each text a flow, in which there is a call for each of its passages.
+//
+//	go run ./examples/tutorial/6nested
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"strings"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/examples/tutorial"
+	"github.com/headrace/headrace/examples/tutorial/fake"
+	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/providertest"
+	"github.com/headrace/headrace/retry"
+)
+
+// Catalogue is the state of the whole run.
+type Catalogue struct{ Entries []Entry }
+
+// Entry is the state of one text's flow.
+type Entry struct {
+	Text   tutorial.Text
+	Notes  []string // one for each passage
+	Line   string
+	Rounds int
+}
+
+const tooLong node.Action = "too long"
+
+// steps are what is done to an entry.
+type steps struct{ model tutorial.Model }
+
+func (s steps) note(ctx context.Context, passage string) (string, error) {
+	return s.model.Ask(ctx, "Summarise this in one sentence.", passage)
+}
+
+func (s steps) write(ctx context.Context, e *Entry) (err error) {
+	e.Line, err = s.model.Ask(ctx, "Summarise these notes in one sentence.", strings.Join(e.Notes, "\n"))
+	return err
+}
+
+func (s steps) judge(ctx context.Context, e *Entry) (node.Action, error) {
+	verdict, err := s.model.Ask(ctx, "Judge whether this is short enough for a card: yes or no.", e.Line)
+	if err != nil {
+		return node.Next, err
+	}
+	if strings.HasPrefix(strings.ToLower(verdict), "yes") || e.Rounds == 3 {
+		return node.Next, nil
+	}
+	return tooLong, nil
+}
+
+func (s steps) shorten(ctx context.Context, e *Entry) error {
+	line, err := s.model.Ask(ctx, "Shorten this.", e.Line)
+	if err != nil {
+		return err
+	}
+	e.Line, e.Rounds = line, e.Rounds+1 // at the end: a retry meets the entry as it was
+	return nil
+}
+
+func passages(_ context.Context, e *Entry) (iter.Seq2[string, error], error) {
+	return node.Seq(strings.SplitSeq(e.Text.Body, "\n\n")), nil
+}
+
+func entries(context.Context, *Catalogue) (iter.Seq2[Entry, error], error) {
+	return func(yield func(Entry, error) bool) {
+		for _, t := range tutorial.Texts() {
+			if !yield(Entry{Text: t}, nil) {
+				return
+			}
+		}
+	}, nil
+}
+
+// catalogue puts the levels together, from the inside out. All calls draw on one quota, so
+// there is one limiter.
+func catalogue(model tutorial.Model, quota *adaptive.Limiter) *node.Batch[*Catalogue, Entry, Entry] {
+	s, again := steps{model}, retry.Policy{}
+	notes := node.BatchFunc("notes", passages, s.note,
+		func(_ context.Context, e *Entry, r *node.Report[string, string]) (node.Action, error) {
+			e.Notes = r.Values()
+			return node.Next, r.Err()
+		}).WithParallel(3).WithLimiter(quota).WithRetry(again)
+	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
+	judge := node.Func("judge", s.judge).WithLimiter(quota).WithRetry(again)
+	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
+
+	entry := flow.New("entry", notes).Then(write).Then(judge).
+		On(judge, tooLong, shorten).
+		On(shorten, node.Next, judge).
+		End(judge, node.Next)
+
+	return flow.Batch("texts", entries, entry,
+		func(_ context.Context, c *Catalogue, r *node.Report[Entry, Entry]) (node.Action, error) {
+			c.Entries = r.Values()
+			return node.Next, r.Err()
+		}).WithParallel(3)
+}
+
+func run(ctx context.Context) error {
+	model, err := fake.New(providertest.Config{Limits: providertest.Limits{Concurrency: 4}})
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	quota, err := adaptive.New(adaptive.Config{Name: "model"})
+	if err != nil {
+		return err
+	}
+
+	c := &Catalogue{}
+	report, err := flow.Run(ctx, catalogue(model, quota), c)
+	if err != nil {
+		return err
+	}
+	for _, e := range c.Entries {
+		fmt.Printf("%s: %s (%d rounds)\n", e.Text.Title, e.Line, e.Rounds)
+	}
+	fmt.Println(report.Nodes["texts"].Done, "texts,", report.Nodes["notes"].Done, "passages,", report.Steps, "steps")
+	return nil
+}
+
+func main() {
+	if err := run(context.Background()); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+}
