@@ -13,14 +13,14 @@ const (
 	calmTolerance = 0.04
 	calmAfter     = 2 // marks that agree before the first longer cycle
 	calmStep      = 1.3
-	calmMost      = 2
+	calmMost      = 2 // of settled cycles
 )
 
 // Marked compares a measured rate with the one that was known; 0: none was.
 func (c *Calm) Marked(measured, known float64) {
 	if known > 0 && math.Abs(measured/known-1) < calmTolerance {
 		if c.agreed++; c.agreed > calmAfter {
-			c.stretch = min(calmMost, c.stretch*calmStep)
+			c.stretch = min(calmMost/eager(measured), c.stretch*calmStep)
 		}
 		return
 	}

@@ -110,7 +110,7 @@ func (f *Flight) Cap(n, rtt float64) {
 		f.bound = max(1, 0.9*n)
 	}
 	f.active = 0
-	f.cycle = Cycle(n / max(rtt, 0.05))
+	f.cycle = settled(n / max(rtt, 0.05))
 	f.highs[f.high%len(f.highs)] = n
 	f.high++
 }
@@ -156,7 +156,7 @@ func (f *Flight) Signal(share, now float64) {
 	f.mode, f.level, f.bound = steady, now, max(1, share*now)
 	f.active = 0
 	if f.cycle == 0 {
-		f.cycle = Cycle(1)
+		f.cycle = settled(1)
 	}
 }
 

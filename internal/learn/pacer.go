@@ -41,13 +41,23 @@ const (
 	tokenDeep = 2   // calls' tokens that may go at once: calls and tokens take turns in binding
 )
 
-// Cycle is how long the pace takes from one probe to the next.
-func Cycle(rate float64) float64 {
+// Cycle is how long the pace takes from one probe to the next while marks do not
+// agree about the rate. See Calm for what follows.
+func Cycle(rate float64) float64 { return settled(rate) * eager(rate) }
+
+// settled is the cycle in which a probe costs little.
+func settled(rate float64) float64 {
 	rate = max(rate, leastRate)
 	if rate >= 1 {
 		return max(20, 63*math.Pow(rate, -0.3))
 	}
 	return min(600, 63*math.Pow(rate, -0.7))
+}
+
+// eager is the share of it in which a rate can be measured: after that many calls.
+func eager(rate float64) float64 {
+	const quick, most = 12, 4 // calls per second; how much sooner at most
+	return min(1, max(1.0/most, quick/max(rate, leastRate)))
 }
 
 // deep is what may go at once.

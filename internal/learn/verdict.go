@@ -80,16 +80,15 @@ func (m *Machine) claimed(now float64, c Call, named bool) {
 	}
 }
 
-// isNoise lets refusals pass that no pace would have prevented. The first rate that was measured holds
-// what the quota had saved up, so that falling below it means little; and so does a handful of calls
-// where the refusal names a rate.
+// isNoise lets refusals pass that no pace would have prevented. One that names a rate is not counted among
+// them if it was measured on a handful of calls.
 func (m *Machine) isNoise(now float64, c Call, r *Refusal, named bool) bool {
 	if r.hinted() || m.off.Has(NoiseRule) {
 		return false
 	}
 	var opinion Opinion
 	if m.Calls.On {
-		opinion = m.noise.Refused(m.rate.Calls, m.Calls.Rate, m.Calls.Pace(), m.Calls.marks < 2 || named && m.rate.Few)
+		opinion = m.noise.Refused(m.rate.Calls, m.Calls.Rate, m.Calls.Pace(), named && m.rate.Few)
 	} else {
 		opinion = m.noise.Expected()
 	}

@@ -42,6 +42,8 @@ func strange() []Scenario {
 			func(s *Scenario) { s.OnOff = 30 * time.Second }),
 		of("knee", "latency grows beyond 16 in flight, refusals beyond 64", provider.Config{Knee: 16, Overload: 64}),
 		of("ramp", "600/min burst 10, 10 % more each minute for ten minutes", limit, every(time.Minute, 10, 1.1)),
+		of("restless", "2,400/min with a second's burst and no Retry-After, another limit every 16 s", perSecond(40),
+			fast, every(16*time.Second, 74, 1.3, 0.6, 1.282, 0.7, 1.429)),
 		of("flap", "600/min burst 10 whose rate halves and doubles every 90 s", limit, every(90*time.Second, 12, 0.5, 2)),
 	}
 }
@@ -55,4 +57,14 @@ func narrow() []Scenario {
 		of("cap unnamed", "a cap of 20 beside 6,000/min burst 100; headers name only the latter",
 			with(perMinute(6000, 100), func(c *provider.Config) { c.Cap, c.Names = 20, provider.Nothing })),
 	}
+}
+
+// perSecond is a token bucket that holds a second of its rate and never says when.
+func perSecond(rate float64) provider.Config {
+	return provider.Config{Requests: provider.Bucket{PerMinute: 60 * rate, Burst: rate}}
+}
+
+// fast are answers of a server that is near.
+func fast(s *Scenario) {
+	s.Latency, s.Refusal, s.Net = 200*time.Millisecond, 10*time.Millisecond, time.Millisecond
 }
