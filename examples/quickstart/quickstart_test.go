@@ -30,7 +30,7 @@ func figure(t *testing.T, pattern, out string) int {
 	return n
 }
 
-// The README promises this of the plain command.
+// The plain command shows refusals, cuts, recoveries, and nothing lost.
 func TestRunOnItsOwnTexts(t *testing.T) {
 	var out, progress bytes.Buffer
 	require.NoError(t, run(t.Context(), nil, &out, &progress))

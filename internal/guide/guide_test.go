@@ -1,7 +1,9 @@
 package guide
 
 import (
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -16,8 +18,7 @@ import (
 // root is the repository, seen from this folder.
 const root = "../.."
 
-// pages are the guides by their names, the page for contributors, and the README,
-// whose code is kept true by tests of its own.
+// pages are the guides by their names, the page for contributors, and the README.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	return pagesOf(t, root)
@@ -42,8 +43,7 @@ func TestTheCodeOfTheGuidesIsTested(t *testing.T) {
 		for _, b := range Blocks(text) {
 			isGo := strings.HasPrefix(b.Lang, "go")
 			if b.Mark != "from" {
-				assert.False(t, isGo && page != "README.md",
-					"%s:%d: no line <!-- from: FILE --> before the block says which tested file it is a piece of", page, b.Line)
+				assert.False(t, isGo, "%s:%d: no line <!-- from: FILE --> before the block says which tested file it is a piece of", page, b.Line)
 				continue
 			}
 			assert.Equal(t, isGo, path.Ext(b.Text) == ".go", "%s:%d cannot be from %s", page, b.Line, b.Text)
@@ -51,6 +51,35 @@ func TestTheCodeOfTheGuidesIsTested(t *testing.T) {
 			if assert.NoError(t, err, "%s:%d", page, b.Line) {
 				assert.NoError(t, Quoted(strings.Split(string(source), "\n"), b.Lines), "%s:%d is not %s any more", page, b.Line, b.Text)
 			}
+		}
+	}
+}
+
+// Blocks that are from no file and are not typed: what is printed, drawn, or read as JSON or as Python.
+func TestBlocksOfOtherLanguages(t *testing.T) {
+	python, noPython := exec.LookPath("python3")
+	for page, text := range pages(t) {
+		var script []string // the blocks of a page are one program
+		for _, b := range Blocks(text) {
+			if b.Mark == "from" {
+				continue
+			}
+			code := strings.Join(b.Lines, "\n")
+			switch b.Lang {
+			case "sh", "text", "mermaid":
+			case "json":
+				assert.True(t, json.Valid([]byte(code)), "%s:%d is not JSON", page, b.Line)
+			case "python":
+				script = append(script, code)
+			default:
+				assert.Fail(t, "not held to anything", "%s:%d: a block of %q: say which tested file it is from, or that it is text", page, b.Line, b.Lang)
+			}
+		}
+		if len(script) > 0 && noPython == nil {
+			parse := exec.CommandContext(t.Context(), python, "-c", "import ast, sys; ast.parse(sys.stdin.read())")
+			parse.Stdin = strings.NewReader(strings.Join(script, "\n"))
+			said, err := parse.CombinedOutput()
+			assert.NoError(t, err, "%s: %s", page, said)
 		}
 	}
 }

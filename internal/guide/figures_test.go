@@ -1,0 +1,122 @@
+package guide
+
+import (
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The README's figures are those of the pages that they lead to, which are measured and written by make. Those
+// without a page name the test that measures them.
+func TestFiguresOfTheREADMEStandOnTheirPages(t *testing.T) {
+	all := pages(t)
+	readme := all["README.md"]
+	cited := regexp.MustCompile(`\]\((docs/[\w./-]+\.md)(?:#([\w-]+))?\)`)
+	seen := 0
+	for _, row := range rows(section(readme, "figures")) {
+		var lines []string
+		for _, link := range cited.FindAllStringSubmatch(row[0], -1) {
+			lines = append(lines, strings.Split(section(all[link[1]], link[2]), "\n")...)
+		}
+		if len(lines) == 0 {
+			tested(t, readme, row[0])
+			continue
+		}
+		for i, cell := range row[1:] {
+			for claim := range strings.SplitSeq(cell, ";") {
+				seen += len(numbers(claim))
+				at := measured(lines, claim, i == 0)
+				if assert.GreaterOrEqual(t, at, 0, "%s no row of the page says %q", row[0], claim) {
+					lines = slices.Delete(lines, at, at+1) // each claim has a row of its own
+				}
+			}
+		}
+	}
+	assert.GreaterOrEqual(t, seen, 20)
+	first, _, _ := strings.Cut(readme, "\n## ")
+	assert.Subset(t, numbers(section(readme, "figures")), numbers(first), "the first screen says what the figures do not")
+}
+
+// tested asserts that a row leads to a test that a command of the README runs.
+func tested(t *testing.T, readme, cell string) {
+	t.Helper()
+	file := regexp.MustCompile(`\]\(([\w/]+_test\.go)\)`).FindStringSubmatch(cell)
+	require.NotNil(t, file, "%q leads to no page and to no test", cell)
+	source, err := os.ReadFile(path.Join(root, file[1]))
+	require.NoError(t, err)
+	command := regexp.MustCompile(`(?m)^go test \./` + path.Dir(file[1]) + ` .*-run '\^(\w+)\$'`).FindStringSubmatch(readme)
+	require.NotNil(t, command, "no command of the README runs a test in %s", file[1])
+	assert.Contains(t, string(source), "func "+command[1]+"(t *testing.T)")
+}
+
+// measured returns the row of a table that has all numbers of the claim, or -1. It
+// is a row of ours if the claim is about us, and of somebody else if it is not.
+func measured(lines []string, claim string, ours bool) int {
+	claimed := numbers(claim)
+	return slices.IndexFunc(lines, func(line string) bool {
+		is := strings.Contains(line, "headrace") || strings.Contains(line, "| transport |")
+		have := numbers(line)
+		missing := slices.ContainsFunc(claimed, func(n string) bool { return !slices.Contains(have, n) })
+		return strings.HasPrefix(line, "|") && is == ours && !missing
+	})
+}
+
+// numbers are the words of a text that are numbers: not those of 20/s, x64 or (0.4..0.6).
+func numbers(text string) (all []string) {
+	for word := range strings.FieldsSeq(text) {
+		if word = strings.Trim(word, ",:"); regexp.MustCompile(`^\d[\d,]*(\.\d+)?$`).MatchString(word) {
+			all = append(all, word)
+		}
+	}
+	return all
+}
+
+// section is what stands under the heading of that anchor, up to the next one. The whole page has the anchor "".
+func section(page, anchor string) string {
+	var kept []string
+	in := anchor == ""
+	for line := range strings.SplitSeq(prose(page), "\n") {
+		if strings.HasPrefix(line, "#") && anchor != "" {
+			in = slices.Contains(anchors(line), anchor)
+		}
+		if in {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// rows are the cells of the tables of a text, without their heads.
+func rows(text string) (all [][]string) {
+	body := false
+	for line := range strings.SplitSeq(text, "\n") {
+		inside, isRow := strings.CutPrefix(line, "| ")
+		switch {
+		case strings.HasPrefix(line, "|---"):
+			body = true
+		case !strings.HasPrefix(line, "|"):
+			body = false
+		case isRow && body:
+			all = append(all, strings.Split(strings.TrimSuffix(inside, "|"), "|"))
+		}
+	}
+	return all
+}
+
+func TestMeasured(t *testing.T) {
+	page := "# A\n\n## B\n\n|  | headrace | 0.66 (0.47..1.10) | 98.5 ± 1.7 |\n| peer | 1 | 57.4 |\n## C\n| headrace | 7 |\n"
+	lines := strings.Split(section(page, "b"), "\n")
+	assert.Equal(t, 2, measured(lines, "0.66, 98.5 % at 20/s", true))
+	assert.Equal(t, 3, measured(lines, "peer: 57.4 %", false))
+	assert.Equal(t, 7, measured(strings.Split(section(page, ""), "\n"), "7", true))
+	for claim, ours := range map[string]bool{"0.47": true, "7": true, "57.4": true, "98.5": false, "1, 98.5": false, "0.67": true} {
+		assert.Negative(t, measured(lines, claim, ours), claim)
+	}
+	assert.Equal(t, [][]string{{"a ", " b "}}, rows("| x | y |\n|---|---|\n| a | b |\n\n| c | d |"))
+}
