@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,7 +20,6 @@ import (
 func TestCtrlCWhileNobodyReads(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
-	p.requests(10)
 	read, full, err := os.Pipe()
 	require.NoError(t, err)
 	defer func() { _, _ = read.Close(), full.Close() }()
@@ -27,11 +27,11 @@ func TestCtrlCWhileNobodyReads(t *testing.T) {
 	_, err = full.Write(bytes.Repeat([]byte("x"), 4<<20))
 	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 
-	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--report", "report.json")
-	cmd.Stderr = full
+	cmd := p.command("run", "-", "--out", "o.jsonl", "--base-url", p.provider.URL()+"/v1")
+	cmd.Stdin, cmd.Stderr = strings.NewReader(request(0)), full
 	require.NoError(t, cmd.Start())
 	eventually(t, func() bool { // it hears by then
-		_, err := os.Stat(p.path("report.json"))
+		_, err := os.Stat(p.path("o.jsonl.journal"))
 		return err == nil
 	})
 	ended := make(chan error, 1)

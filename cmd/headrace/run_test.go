@@ -174,7 +174,7 @@ func TestOrdered(t *testing.T) {
 	})
 	p.requests(60)
 	for range 2 {
-		status, _, errs := p.run("--ordered")
+		status, _, errs := p.run("--ordered", "--concurrency", "5")
 		require.Equal(t, 1, status, errs)
 		done, failed := p.lines("r.results.jsonl"), p.lines("r.errors.jsonl")
 		for i := range 60 {
@@ -189,6 +189,7 @@ func TestOrdered(t *testing.T) {
 		assert.Empty(t, append(done, failed...))
 	}
 	assert.Equal(t, 60, p.provider.Counts().Arrivals)
+	assert.LessOrEqual(t, p.provider.Counts().PeakInFlight, 5, "what is begun and waits is not in flight")
 }
 
 func TestStandardInputAndOutput(t *testing.T) {
@@ -328,8 +329,9 @@ func TestDryRun(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
 	p.requests(100)
-	status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--rpm", "10", "--preset", "openai/tier1")
+	status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--rpm", "10", "--preset", "openai/tier1", "--report", "report.json")
 	require.Zero(t, status, errs)
+	assert.NoFileExists(t, p.path("report.json"))
 	assert.Contains(t, out, "requests:  100, and 0 that cannot be sent")
 	assert.Contains(t, out, "time:      at least 10m0s, because of 10/min")
 	assert.NoFileExists(t, p.path("r.results.jsonl"))

@@ -156,13 +156,15 @@ func TestTargets(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for want, args := range map[string][]string{
-		"is a directory":                       {"--out", "."},
-		"--out: there is no folder nowhere":    {"--out", "nowhere/o.jsonl"},
-		"--journal: there is no folder":        {"--journal", "nowhere/j"},
-		"--report: there is no folder":         {"--report", "nowhere/r.json"},
-		"is that of REQUESTS too":              {"--out", "r.jsonl"},
-		"is that of --out too":                 {"--out", "o.jsonl", "--errors", "./o.jsonl"},
-		"only --out can go to standard output": {"--errors", "-"},
+		"is a directory":                             {"--out", "."},
+		"the failures cannot be written":             {"--errors", "."},
+		"--out: there is no folder nowhere":          {"--out", "nowhere/o.jsonl"},
+		"--journal: there is no folder":              {"--journal", "nowhere/j"},
+		"--report: there is no folder":               {"--report", "nowhere/r.json"},
+		"is that of REQUESTS too":                    {"--out", "r.jsonl"},
+		"is that of --out too":                       {"--out", "o.jsonl", "--errors", "./o.jsonl"},
+		"only --out can go to standard output":       {"--errors", "-"},
+		"--out: o.gz: what is written is not packed": {"--out", "o.gz"},
 	} {
 		status, _, errs := p.run(args...)
 		require.Equal(t, 2, status, errs)
@@ -172,17 +174,82 @@ func TestTargets(t *testing.T) {
 	require.Equal(t, 2, status)
 	assert.Contains(t, errs, "none.jsonl is not there")
 
-	p.write("r.results.jsonl", "mine\n")
-	status, _, errs = p.run()
+	p.write("text", "mine\n")
+	status, _, errs = p.run("--journal", "text")
 	require.Equal(t, 2, status)
-	assert.Contains(t, errs, "--fresh overwrites it")
-	assert.Equal(t, "mine\n", p.read("r.results.jsonl"))
-	p.write("notes", "mine\n")
-	status, _, errs = p.run("--out", "new.jsonl", "--errors", "notes")
-	require.Equal(t, 2, status)
-	assert.Contains(t, errs, "or give another --errors")
-	assert.Equal(t, "mine\n", p.read("notes"))
+	assert.Contains(t, errs, "headrace: --journal: text: the file is not one of headrace: give another path")
 	assert.Zero(t, p.provider.Counts().Arrivals)
+	files, err := os.ReadDir(p.dir)
+	require.NoError(t, err)
+	assert.Len(t, files, 2, "nothing is left behind")
+}
+
+// What somebody else has written is neither emptied nor cut, whatever the journal knows.
+func TestFilesOfSomebodyElse(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	p.write("notes", "mine\n")
+	refused := func(want string, args ...string) {
+		t.Helper()
+		status, _, errs := p.run(args...)
+		require.Equal(t, 2, status, errs)
+		assert.Contains(t, errs, want)
+		assert.Equal(t, "mine\n", p.read("notes"))
+	}
+	all := func() {
+		refused("or give another --out", "--out", "notes")
+		refused("or give another --errors", "--errors", "notes")
+		refused("or give another --errors", "--errors", "notes", "--ordered")
+		refused("or give another --errors", "--errors", "notes", "--out", "-")
+	}
+	all()
+	require.Zero(t, p.provider.Counts().Arrivals)
+	status, _, errs := p.run()
+	require.Zero(t, status, errs)
+	all()
+
+	require.NoError(t, os.Rename(p.path("r.results.jsonl"), p.path("old.jsonl")))
+	old := p.read("old.jsonl")
+	refused("the journal old.jsonl.journal knows nothing of it: --fresh overwrites it", "--out", "old.jsonl")
+	refused("the journal r.results.jsonl.journal knows nothing of it", "--out", "old.jsonl", "--journal", "r.results.jsonl.journal")
+	refused("or give another --errors", "--out", "new.jsonl", "--errors", "old.jsonl")
+	assert.Equal(t, old, p.read("old.jsonl"))
+}
+
+// A link to a file of failures stays, also where there are none.
+func TestALinkStays(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	require.NoError(t, os.Symlink("elsewhere", p.path("link")))
+	status, _, errs := p.run("--errors", "link")
+	require.Zero(t, status, errs)
+	assert.Empty(t, p.read("link"))
+}
+
+// Runs that share a journal are told apart by where their results are, from the journal's own folder, so that all of it can be moved.
+func TestOneJournalForMany(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(3)
+	for _, folder := range []string{"a", "b", "c/d"} {
+		require.NoError(t, os.MkdirAll(p.path(folder), 0o700))
+	}
+	for _, folder := range []string{"a", "b"} {
+		status, _, errs := p.run("--journal", "j", "--out", folder+"/o.jsonl", "--errors", folder+"/e.jsonl")
+		require.Zero(t, status, errs)
+	}
+	assert.Equal(t, 6, p.provider.Counts().Served)
+	for _, name := range []string{"j", "a", "r.jsonl"} {
+		require.NoError(t, os.Rename(p.path(name), p.path("c/d/"+name)))
+	}
+	cmd := p.command("run", "r.jsonl", "--journal", "j", "--out", p.path("c/d/a/o.jsonl"), "--base-url", p.provider.URL()+"/v1")
+	cmd.Dir = p.path("c/d")
+	status, _, errs := p.end(cmd, cmd.Run)
+	require.Zero(t, status, errs)
+	assert.Contains(t, errs, "3 done before")
+	assert.Len(t, p.lines("c/d/a/o.jsonl"), 3)
 }
 
 func TestAClosedPipe(t *testing.T) {

@@ -50,7 +50,7 @@ func (c *demoCommand) Run(ctx context.Context, p *Program) (err error) {
 	if c.Requests < 1 {
 		return &settings.Error{Flag: "--requests", Problem: fmt.Sprintf("%d is below 1", c.Requests)}
 	}
-	if err := drawable(c.Picture); err != nil {
+	if err := writable(c.Picture, "picture"); err != nil {
 		return err
 	}
 	for c.Seed == 0 {

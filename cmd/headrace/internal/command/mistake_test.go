@@ -8,6 +8,12 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/command"
 )
 
+// What goes wrong in this program is no success.
+func TestAPanicIsNotSwallowed(t *testing.T) {
+	p := &command.Program{Args: []string{"version"}, Getenv: func(string) string { panic("a mistake of ours") }}
+	assert.PanicsWithValue(t, "a mistake of ours", func() { p.Main(t.Context()) })
+}
+
 func TestWhatIsMeant(t *testing.T) {
 	t.Parallel()
 	names := []string{"rpm", "tpm", "limit", "max-wait", "concurrency"}

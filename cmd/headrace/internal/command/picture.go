@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/demo"
 	"github.com/headrace/headrace/cmd/headrace/internal/picture"
 	"github.com/headrace/headrace/cmd/headrace/internal/provider"
-	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/event"
 )
 
@@ -63,22 +61,4 @@ func (s *scene) draw(path string, l *provider.Ledger, joined *demo.Joined) error
 		return fmt.Errorf("the picture cannot be written: %w", err)
 	}
 	return nil
-}
-
-// drawable looks whether a picture can be written, before there is one. It leaves no file behind.
-func drawable(path string) error {
-	if path == "" {
-		return nil
-	}
-	_, err := os.Stat(path)
-	isNew := errors.Is(err, os.ErrNotExist)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the user names it, for whoever may read the folder
-	if err != nil {
-		return &run.UsageError{Err: fmt.Errorf("the picture cannot be written: %w", err)}
-	}
-	err = f.Close()
-	if isNew {
-		err = errors.Join(err, os.Remove(path))
-	}
-	return err
 }

@@ -72,8 +72,12 @@ type exited int
 // Main parses, runs, and returns the exit status.
 func (p *Program) Main(ctx context.Context) (status int) {
 	defer func() {
-		if code, ok := recover().(exited); ok {
-			status = int(code)
+		switch why := recover().(type) {
+		case nil:
+		case exited:
+			status = int(why)
+		default:
+			panic(why)
 		}
 	}()
 	var c commands

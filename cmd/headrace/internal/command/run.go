@@ -43,7 +43,7 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	if err := errors.Join(err, s.Present()); err != nil {
 		return err
 	}
-	if err := writable(s.Report); err != nil {
+	if err := writable(s.Report, "report"); err != nil {
 		return err
 	}
 	shown, err := p.display(s.Progress)
@@ -68,18 +68,6 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	outcome, err := j.Do(ctx)
 	p.hide()
 	return p.close(p.Stderr, s, outcome, err)
-}
-
-// writable looks whether a report can be written, before hours of work.
-func writable(path string) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the user names it, for whoever may read the folder
-	if err != nil {
-		return &run.UsageError{Err: fmt.Errorf("the report cannot be written: %w", err)}
-	}
-	return f.Close()
 }
 
 func logger(s *settings.Run, to io.Writer) *slog.Logger {

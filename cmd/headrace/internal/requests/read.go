@@ -34,8 +34,11 @@ func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 			text, tooLong, err := lines.next()
 			if n == 1 {
 				text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-				if bytes.HasPrefix(text, []byte("\x1f\x8b")) {
+				switch {
+				case bytes.HasPrefix(text, []byte("\x1f\x8b")):
 					err, text = errPacked, nil
+				case bytes.HasPrefix(text, []byte("\xff\xfe")), bytes.HasPrefix(text, []byte("\xfe\xff")):
+					err, text = errUTF16, nil
 				}
 			}
 			if text = bytes.TrimSpace(text); len(text) > 0 && (err == nil || errors.Is(err, io.EOF)) {
@@ -59,6 +62,8 @@ func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 }
 
 var errPacked = errors.New("they are packed by gzip: give the file a name that ends in .gz, or unpack standard input by zcat")
+
+var errUTF16 = errors.New("they are UTF-16, as PowerShell writes it: save them as UTF-8")
 
 // liner cuts lines, in memory that it uses again.
 type liner struct {

@@ -189,6 +189,18 @@ func TestWhatIsWrongWithALine(t *testing.T) {
 	}
 }
 
+func TestUTF16(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"\xff\xfe{\x00}\x00\n\x00{\x00", "\xfe\xff\x00{\x00}\x00\n\x00{"} {
+		n := 0
+		for _, err := range requests.Read(strings.NewReader(text), requests.OpenAI) {
+			n++
+			require.EqualError(t, err, "the requests end at line 1: they are UTF-16, as PowerShell writes it: save them as UTF-8")
+		}
+		assert.Equal(t, 1, n)
+	}
+}
+
 // A packed file under another name is one mistake, and not one for each of its lines.
 func TestAPackedFile(t *testing.T) {
 	t.Parallel()

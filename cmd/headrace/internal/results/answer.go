@@ -21,13 +21,15 @@ type Answer struct {
 	Of        string `json:"of"`   // the hash of the request
 }
 
-// Compact is body as JSON in one line. What is no JSON becomes a text.
+// Compact is body as JSON in one line. What is no JSON becomes a text, and what is no UTF-8 is replaced, as it
+// would not come back from a journal.
 func Compact(body []byte) string {
+	body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
 	var line bytes.Buffer
 	if err := json.Compact(&line, body); err == nil && line.Len() > 0 {
 		return line.String()
 	}
-	return encode(strings.ToValidUTF8(string(body), "\uFFFD"))
+	return encode(string(body))
 }
 
 // Codes of failures without an answer. With one it is the status, such as status_400.

@@ -91,8 +91,23 @@ func (f *file) sync() error {
 	if err == nil {
 		err = f.f.Sync()
 	}
+	if err == nil {
+		err = there(f.f)
+	}
 	f.told, f.dirty = err != nil, err != nil
 	return err
+}
+
+// there looks whether the file is where it was opened: what is written into one that was deleted is lost.
+func there(f *os.File) error {
+	own, err := f.Stat()
+	if err != nil || !own.Mode().IsRegular() {
+		return err
+	}
+	if now, err := os.Stat(f.Name()); err != nil || !os.SameFile(own, now) {
+		return fmt.Errorf("%s was deleted, moved or replaced on the way: running again writes all of it", f.Name())
+	}
+	return nil
 }
 
 func (f *file) close() error {

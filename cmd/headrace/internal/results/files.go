@@ -119,7 +119,7 @@ func (f *Files) Close() error {
 }
 
 func removeEmpty(path string) {
-	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 { // a link stays
 		_ = os.Remove(path)
 	}
 }

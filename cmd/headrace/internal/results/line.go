@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
+	"os"
+	"strings"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/node"
@@ -46,6 +49,24 @@ func lineOf(r *Result) (text []byte, failed bool) {
 		l.Response = &response{r.Out.Status, r.Out.RequestID, json.RawMessage(orNull(r.Out.Body))}
 	}
 	return append([]byte(encode(l)), '\n'), r.State == node.Failed
+}
+
+// begin is how each line begins.
+const begin = `{"id":"req_`
+
+// Foreign reports whether the file at path holds something else than lines of this package.
+func Foreign(path string) bool {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return false // to open a pipe waits for who writes into it
+	}
+	f, err := os.Open(path) //nolint:gosec // the user names it
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }()
+	got := make([]byte, len(begin))
+	n, _ := io.ReadFull(f, got) // a line that a kill has cut may be shorter
+	return !strings.HasPrefix(begin, string(got[:n]))
 }
 
 func orNull(body string) string {

@@ -75,7 +75,7 @@ func (l *Lines) Write(r *Result) error {
 func (l *Lines) Close() error {
 	var err error
 	for _, f := range l.files {
-		err = errors.Join(err, f.Close())
+		err = errors.Join(err, there(f), f.Close())
 		removeEmpty(f.Name())
 	}
 	return err

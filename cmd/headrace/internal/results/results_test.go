@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -155,10 +156,38 @@ func TestAFailureOfAnEarlierProcess(t *testing.T) {
 	assert.Contains(t, write("d", then), `"message":"another"`)
 }
 
+// What is written into a file that was deleted is lost: a run may not end as if all were well.
+func TestAFileThatIsGone(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("a file that is open stays where it is")
+	}
+	for _, gone := range []string{"out", "errs"} {
+		dir := t.TempDir()
+		out, errs := filepath.Join(dir, "out"), filepath.Join(dir, "errs")
+		f, err := results.OpenFiles(out, errs)
+		require.NoError(t, err)
+		_, err = f.Resume(t.Context(), "")
+		require.NoError(t, err)
+		require.NoError(t, os.Rename(filepath.Join(dir, gone), filepath.Join(dir, "moved")))
+		require.NoError(t, f.Write(t.Context(), []results.Result{result(0, false), result(1, true)}))
+		_, err = f.Sync(t.Context())
+		require.ErrorContains(t, err, gone+" was deleted, moved or replaced on the way")
+		require.NoError(t, f.Close(), "it is told once")
+
+		l, err := results.OpenLines(out, errs, nil)
+		require.NoError(t, err)
+		require.NoError(t, l.Begin())
+		require.NoError(t, os.Rename(filepath.Join(dir, gone), filepath.Join(dir, "moved")))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, gone), nil, 0o600))
+		require.ErrorContains(t, l.Close(), gone+" was deleted, moved or replaced on the way")
+	}
+}
+
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"{\n \"a\": \"<\" }": `{"a":"<"}`, "": `""`, "<html>": `"<html>"`, "\xff": `"` + "\uFFFD" + `"`, "1": "1", "{": `"{"`,
+		"{\n \"a\": \"<\" }": `{"a":"<"}`, "": `""`, "<html>": `"<html>"`, "\xff": `"` + "\uFFFD" + `"`, "1": "1", "{": `"{"`, "[\"\xff\"]": "[\"\uFFFD\"]",
 	} {
 		assert.Equal(t, want, results.Compact([]byte(in)))
 	}

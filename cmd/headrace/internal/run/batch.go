@@ -24,6 +24,9 @@ const (
 
 func (j *Job) workers() int {
 	if n := j.Spec.Limits.Concurrency; n > 0 {
+		if j.Ordered { // what is early waits for what is tried again, and others have to go on meanwhile
+			n = max(n, min(4*n, usualWorkers))
+		}
 		return n
 	}
 	p, err := presets.Lookup(string(j.Spec.Preset))

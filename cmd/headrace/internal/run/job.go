@@ -91,8 +91,19 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	return &j.outcome, j.plainer(err)
 }
 
-// run is what the journal knows the results by.
-func (j *Job) run() string { return filepath.Base(j.Out) }
+// run is what the journal knows the results by: where they are from its own folder, so that both can be moved.
+func (j *Job) run() string {
+	if j.Journal == "" || j.Out == results.Stdout {
+		return j.Out
+	}
+	journal, err := filepath.Abs(j.Journal)
+	out, outErr := filepath.Abs(j.Out)
+	path, relErr := filepath.Rel(filepath.Dir(journal), out)
+	if errors.Join(err, outErr, relErr) != nil {
+		return j.Out
+	}
+	return filepath.ToSlash(path)
+}
 
 // version is what results depend on besides the request.
 func (j *Job) version() string {

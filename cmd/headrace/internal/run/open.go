@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
@@ -12,37 +13,50 @@ import (
 )
 
 // open opens the journal and what is written to. Nothing is changed before all of it is this process's own.
-func (j *Job) open(ctx context.Context) error {
-	if j.Journal == "" {
-		return j.openLines(true)
+func (j *Job) open(ctx context.Context) (err error) {
+	if err := j.foreign(); err != nil {
+		return err
+	}
+	if j.Journal == "" || j.Ordered || j.Out == results.Stdout || !settings.Regular(j.Out) || !settings.Regular(j.Errors) {
+		j.lines, err = results.OpenLines(j.Out, j.Errors, j.Stdout)
+	} else {
+		j.files, err = results.OpenFiles(j.Out, j.Errors)
+	}
+	if err == nil && j.Journal == "" {
+		err = j.lines.Begin()
+	}
+	if err != nil || j.Journal == "" {
+		return usage(err)
 	}
 	kept, err := sqlitestore.OpenJournal(j.Journal)
 	if err != nil {
-		return usagef("--journal: it cannot be used: %w", err)
+		return usagef("--journal: %s: %w", j.Journal, plainKept(err))
 	}
 	j.journal = watch(kept, j.law())
 	j.journal.opened, j.journal.differ = j.opened, j.changed
-	if j.Ordered || j.Out == results.Stdout || !settings.Regular(j.Out) || !settings.Regular(j.Errors) {
-		err = j.openLines(false)
-	} else if j.files, err = results.OpenFiles(j.Out, j.Errors); err != nil {
-		err = &UsageError{err}
-	}
-	if err != nil {
-		return err
-	}
 	if err := j.mine(ctx, kept); err != nil {
 		return err
 	}
 	if j.Fresh {
 		if err := j.journal.forget(ctx, j.run()); err != nil {
-			return usagef("--journal: it cannot be used: %w", err)
+			return usagef("--journal: %s: %w", j.Journal, plainKept(err))
 		}
 	}
 	return nil
 }
 
-// mine looks whether the results that are there are of a run that the journal knows: what somebody else has
-// written is not emptied. Lines without a record are, which a process that was killed has left.
+// foreign looks for a file of somebody else where results are to be: what holds no results is not emptied.
+func (j *Job) foreign() error {
+	for _, at := range []struct{ flag, path string }{{"--out", j.Out}, {"--errors", j.Errors}} {
+		if !j.Fresh && at.path != results.Stdout && results.Foreign(at.path) {
+			return usagef("%s is there, and holds something else than results: --fresh overwrites it, or give another %s", at.path, at.flag)
+		}
+	}
+	return nil
+}
+
+// mine looks whether the results that are there are of a run that the journal knows. Lines without a record are
+// cut off, which a process that was killed has left.
 func (j *Job) mine(ctx context.Context, kept *sqlitestore.Journal) error {
 	written := func(path string) bool {
 		info, err := os.Stat(path)
@@ -57,23 +71,13 @@ func (j *Job) mine(ctx context.Context, kept *sqlitestore.Journal) error {
 	}
 	for known, err := range kept.Runs(ctx) {
 		if err != nil {
-			return usagef("--journal: it cannot be used: %w", err)
+			return usagef("--journal: %s: %w", j.Journal, plainKept(err))
 		}
 		if known.Name == j.run() {
 			return nil
 		}
 	}
 	return usagef("%s is there, and the journal %s knows nothing of it: --fresh overwrites it, or give another %s", there, j.Journal, flag)
-}
-
-func (j *Job) openLines(begin bool) (err error) {
-	if j.lines, err = results.OpenLines(j.Out, j.Errors, j.Stdout); err == nil && begin {
-		err = j.lines.Begin()
-	}
-	if err != nil {
-		return &UsageError{err}
-	}
-	return nil
 }
 
 // opened is told how far the run has come.
@@ -94,6 +98,18 @@ func (j *Job) opened(ctx context.Context, p journal.Progress) error {
 		j.files.Anew()
 	}
 	return nil
+}
+
+// plainKept is an error of the journal without names of a package and of the file.
+func plainKept(err error) error {
+	f := (*sqlitestore.FileError)(nil)
+	switch {
+	case !errors.As(err, &f):
+		return err
+	case f.Err == nil:
+		return f.Reason
+	}
+	return fmt.Errorf("%w (%w)", f.Reason, f.Err)
 }
 
 func (j *Job) close() error {

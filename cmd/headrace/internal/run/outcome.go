@@ -99,7 +99,7 @@ func (j *Job) plainer(err error) error {
 	case errors.As(err, &sink):
 		return fmt.Errorf("the results cannot be written: %w", sink.Err)
 	case errors.As(err, &kept):
-		return fmt.Errorf("the journal %s cannot go on: %w", j.Journal, kept.Err)
+		return fmt.Errorf("the journal %s cannot go on: %w", j.Journal, plainKept(kept.Err))
 	}
 	return err
 }

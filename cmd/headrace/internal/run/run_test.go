@@ -93,17 +93,21 @@ func TestWorkers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		preset      presets.ID
 		concurrency int
+		ordered     bool
 		want        int
 	}{
-		"nothing is known":      {"", 0, 200},
-		"a low rate":            {presets.OpenAITier1, 0, 200},
-		"4,000 a minute":        {"openai/tier5/gpt-4.1:long-context", 0, 1334},
-		"too many":              {"openai/tier5/gpt-4.1-mini", 0, 2000},
-		"a cap":                 {"", 7, 7},
-		"a cap beside a preset": {"openai/tier5/gpt-4.1-mini", 5000, 5000},
+		"nothing is known":      {"", 0, false, 200},
+		"a low rate":            {presets.OpenAITier1, 0, false, 200},
+		"4,000 a minute":        {"openai/tier5/gpt-4.1:long-context", 0, false, 1334},
+		"too many":              {"openai/tier5/gpt-4.1-mini", 0, false, 2000},
+		"a cap":                 {"", 7, false, 7},
+		"a cap, in order":       {"", 7, true, 28},
+		"a large one, in order": {"", 300, true, 300},
+		"a cap beside a preset": {"openai/tier5/gpt-4.1-mini", 5000, false, 5000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &settings.Run{}
+			s.Ordered = tc.ordered
 			s.Spec.Preset, s.Spec.Limits.Concurrency = tc.preset, tc.concurrency
 			assert.Equal(t, tc.want, run.Workers(s))
 		})

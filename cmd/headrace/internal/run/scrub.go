@@ -2,8 +2,7 @@ package run
 
 import (
 	"bytes"
-	"fmt"
-	"regexp"
+	"encoding/hex"
 	"strings"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
@@ -16,24 +15,12 @@ const leastSecret = 8
 // scrubber takes secrets out of what the other side says.
 type scrubber []secret
 
-type secret struct {
-	plain  []byte
-	coded  *regexp.Regexp // as JSON or a URL may spell it
-	simple bool           // neither has to escape any of it
-}
+type secret []byte
 
 func (s *scrubber) add(text string) {
-	if len(text) < leastSecret {
-		return
+	if len(text) >= leastSecret {
+		*s = append(*s, secret(text))
 	}
-	coded, simple := &strings.Builder{}, true
-	for i := range len(text) {
-		c := text[i]
-		letter := c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-		simple = simple && letter
-		fmt.Fprintf(coded, `(?:%s|\\?%[1]s|\\u00(?i:%02x)|%%(?i:%02[2]x))`, regexp.QuoteMeta(string(rune(c))), c)
-	}
-	*s = append(*s, secret{[]byte(text), regexp.MustCompile(coded.String()), simple})
 }
 
 // header adds what a header that was given holds.
@@ -47,15 +34,58 @@ func (s *scrubber) header(name, value string) {
 	}
 }
 
-// clean returns text without them.
+// clean returns text without them, as they are and as JSON or a URL may spell them.
 func (s *scrubber) clean(text []byte) []byte {
 	for _, one := range *s {
-		text = bytes.ReplaceAll(text, one.plain, []byte(redacted))
-		if bytes.Contains(text, []byte(`\u00`)) || !one.simple && bytes.ContainsAny(text, `\%`) {
-			text = one.coded.ReplaceAllLiteral(text, []byte(redacted))
-		}
+		text = one.cleaned(text)
 	}
 	return text
+}
+
+func (s secret) cleaned(text []byte) []byte {
+	var kept []byte // of what is before from
+	from := 0
+	for at := 0; at < len(text); at++ {
+		if c := text[at]; c != s[0] && c != '\\' && c != '%' {
+			continue
+		}
+		if n := s.begins(text[at:]); n > 0 {
+			kept = append(append(kept, text[from:at]...), redacted...)
+			from, at = at+n, at+n-1
+		}
+	}
+	if from == 0 {
+		return text
+	}
+	return append(kept, text[from:]...)
+}
+
+// begins is how many bytes of text spell s; 0 if it does not begin with it.
+func (s secret) begins(text []byte) (n int) {
+	if bytes.HasPrefix(text, s) {
+		return len(s)
+	}
+	for _, c := range s {
+		switch rest := text[n:]; {
+		case bytes.HasPrefix(rest, []byte(`\u00`)) && isHex(rest[4:], c):
+			n += 6
+		case bytes.HasPrefix(rest, []byte("%")) && isHex(rest[1:], c):
+			n += 3
+		case len(rest) > 1 && rest[0] == '\\' && rest[1] == c:
+			n += 2
+		case len(rest) > 0 && rest[0] == c:
+			n++
+		default:
+			return 0
+		}
+	}
+	return n
+}
+
+func isHex(text []byte, c byte) bool {
+	var got [1]byte
+	_, err := hex.Decode(got[:], text[:min(2, len(text))])
+	return err == nil && len(text) > 1 && got[0] == c
 }
 
 const redacted = "REDACTED"

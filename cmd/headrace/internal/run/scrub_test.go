@@ -9,13 +9,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 )
 
 func TestSecretsAreTakenOut(t *testing.T) {
 	t.Parallel()
-	for _, key := range []string{"sk-canary_77aX", "sk+canary/b&c<d=", `sk"canary\7%77`} {
+	for _, key := range []string{"sk-canary_77aX", "/sk+canary/b&c<d=", `sk"canary\7%77`, `sk\\canary7`} {
 		quoted, err := json.Marshal(key)
 		require.NoError(t, err)
 		var all, some strings.Builder
@@ -37,6 +38,27 @@ func TestSecretsAreTakenOut(t *testing.T) {
 			assert.Equal(t, "it is REDACTED, REDACTED.", run.Scrub("it is "+text+", "+text+".", key), text)
 		}
 	}
+}
+
+// However each letter is spelt, and whatever stands around it; what holds no secret stays as it is.
+func TestAnySpelling(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		key := rapid.StringMatching(`[!-~]{8,40}`).Draw(t, "key")
+		around := rapid.StringMatching(`([ a-c]|\\u00e9|\\n|%20|\\\\)*`)
+		before, behind := around.Draw(t, "before"), around.Draw(t, "behind")
+		var text strings.Builder
+		for i := range len(key) {
+			ways := []string{fmt.Sprintf(`\u%04x`, key[i]), fmt.Sprintf(`\u%04X`, key[i]), fmt.Sprintf("%%%02x", key[i])}
+			if key[i] != '\\' && key[i] != '%' && key[i] != 'u' {
+				ways = append(ways, key[i:i+1], `\`+key[i:i+1])
+			}
+			text.WriteString(rapid.SampledFrom(ways).Draw(t, "way"))
+		}
+		assert.Equal(t, before+" REDACTED "+behind, run.Scrub(before+" "+text.String()+" "+behind, key))
+		assert.Equal(t, before+behind, run.Scrub(before+behind, "~"+key))
+		assert.Equal(t, "REDACTED", run.Scrub(key, key))
+	})
 }
 
 // What a header brings is a secret with and without the word before it, and what is short is none.

@@ -40,4 +40,12 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *UsageError) Unwrap() error { return e.Err }
 
+// usage is err as a *UsageError, if there is one.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &UsageError{err}
+}
+
 func usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }

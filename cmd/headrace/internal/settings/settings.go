@@ -72,6 +72,11 @@ func (r *Run) files(p *problems) {
 		r.Journal = r.Out + ".journal"
 	}
 	r.apart(p)
+	for _, at := range [][2]string{{"--out", r.Out}, {"--errors", r.Errors}} {
+		if strings.HasSuffix(at[1], ".gz") {
+			p.addf(at[0], "%s: what is written is not packed, give a name without .gz", at[1])
+		}
+	}
 	if r.Errors == "-" {
 		p.addf("--errors", "only --out can go to standard output")
 	}
