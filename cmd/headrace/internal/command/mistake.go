@@ -11,6 +11,7 @@ import (
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/console"
+	"github.com/headrace/headrace/internal/near"
 )
 
 // strangers are environment variables that look like flags and are none.
@@ -30,41 +31,10 @@ func strangers(environ []string, app *kong.Node) (told []string) {
 
 // meant asks for the name that word may have been meant for.
 func meant(word string, names []string) string {
-	best, least := "", 3
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		if n := distance(word, name); n < least {
-			best, least = name, n
-		}
+	if found := near.Names(word, slices.Sorted(slices.Values(names)), 1); len(found) > 0 {
+		return fmt.Sprintf(", did you mean %q?", found[0])
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %q?", best)
-}
-
-// distance is how many letters have to be put in, left out, exchanged or swapped to make b of a.
-func distance(a, b string) int {
-	var before []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		next := make([]int, len(b)+1)
-		next[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := row[j-1]
-			if a[i-1] != b[j-1] {
-				change++
-			}
-			next[j] = min(row[j]+1, next[j-1]+1, change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				next[j] = min(next[j], before[j-2]+1)
-			}
-		}
-		before, row = row, next
-	}
-	return row[len(b)]
+	return ""
 }
 
 // plainly is an error of kong in our words.

@@ -18,7 +18,7 @@ func TestWhatIsMeant(t *testing.T) {
 	t.Parallel()
 	names := []string{"rpm", "tpm", "limit", "max-wait", "concurrency"}
 	for word, want := range map[string]string{
-		"rpn": "rpm", "prm": "rpm", "limits": "limit", "limt": "limit", "liimt": "limit", "mx-wiat": "max-wait",
+		"rpn": "rpm", "prm": "rpm", "limits": "limit", "limt": "limit", "liimt": "limit", "max-wiat": "max-wait",
 		"cncurency": "concurrency", "cncurncy": "", "x": "", "": "", "latency": "", "rpm": "rpm",
 	} {
 		if want != "" {
