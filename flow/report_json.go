@@ -85,7 +85,8 @@ func sameLength(what, name string, want int, columns ...int) error {
 	return nil
 }
 
-// duration is exact for what was made of a duration of less than 100 days.
+// duration is exact up to 97 days: the whole seconds go apart, so that their size takes nothing from the rest.
 func duration(seconds float64) time.Duration {
-	return time.Duration(math.Round(seconds * float64(time.Second)))
+	whole, rest := math.Modf(seconds)
+	return time.Duration(whole)*time.Second + time.Duration(math.Round(rest*float64(time.Second)))
 }

@@ -43,17 +43,17 @@ func TestTheJSONOfAReport(t *testing.T) {
 }
 
 func TestAReportComesBackFromItsJSON(t *testing.T) {
-	upTo100Days := rapid.Map(rapid.Int64Range(0, int64(100*24*time.Hour)), func(n int64) time.Duration { return time.Duration(n) })
+	upTo97Days := rapid.Map(rapid.Int64Range(0, int64(97*24*time.Hour)), func(n int64) time.Duration { return time.Duration(n) })
 	columns := func(t *rapid.T, n int) []int64 { return rapid.SliceOfN(rapid.Int64Min(0), n, n).Draw(t, "column") }
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 5).Draw(t, "moments")
 		name := rapid.StringN(0, 5, -1).Draw(t, "name")
 		in := flow.Report{
-			Action: node.Action(name), Last: name, Elapsed: upTo100Days.Draw(t, "elapsed"), Steps: columns(t, 1)[0],
+			Action: node.Action(name), Last: name, Elapsed: upTo97Days.Draw(t, "elapsed"), Steps: columns(t, 1)[0],
 			Nodes:    map[string]flow.NodeReport{name: {Runs: columns(t, 1)[0], Resumed: 1}},
 			Limiters: map[string]flow.LimiterReport{name: {Cuts: columns(t, 1)[0]}},
 			Series: &flow.Series{
-				Interval: upTo100Days.Draw(t, "interval"), At: rapid.SliceOfN(upTo100Days, n, n).Draw(t, "at"),
+				Interval: upTo97Days.Draw(t, "interval"), At: rapid.SliceOfN(upTo97Days, n, n).Draw(t, "at"),
 				Nodes: map[string]flow.NodeSeries{name: {Done: columns(t, n), Failed: columns(t, n)}},
 				Limiters: map[string]flow.LimiterSeries{name: {
 					Limit: make([]int, n), InFlight: make([]int, n), Waiting: make([]int, n), Hits: columns(t, n),
@@ -67,6 +67,18 @@ func TestAReportComesBackFromItsJSON(t *testing.T) {
 		require.NoError(t, json.Unmarshal(text, &out))
 		require.Equal(t, in, out)
 	})
+}
+
+// Seconds in a float64 are a nanosecond apart at 97 days, and a product of theirs is rounded once more.
+func TestLongDurationsComeBackToTheNanosecond(t *testing.T) {
+	for _, at := range []time.Duration{4194304000000062, 97 * 24 * time.Hour, -1} {
+		in := flow.Series{Interval: at, At: []time.Duration{at}}
+		text, err := json.Marshal(in)
+		require.NoError(t, err)
+		var out flow.Series
+		require.NoError(t, json.Unmarshal(text, &out))
+		require.Equal(t, in.At, out.At)
+	}
 }
 
 func TestJSONThatIsNoReport(t *testing.T) {
