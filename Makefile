@@ -48,8 +48,9 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
 
 .PHONY: test
-test: ## Test every module: race detector, shuffled, runnable examples included
+test: ## Vet and test every module: race detector, shuffled, runnable examples included
 	@[ -n "$(RACE)" ] || echo 'make test: no C compiler, so this run is WITHOUT the race detector' >&2
+	go vet work
 	go test $(RACE) -shuffle=on $(TESTFLAGS) work
 	go test ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
 	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./node ./event ./telemetry .
@@ -72,7 +73,7 @@ fmt-check: $(BIN)/gofumpt
 	fi
 
 .PHONY: lint
-lint: $(BIN)/golangci-lint ## Run golangci-lint, go vet in it, over every module
+lint: $(BIN)/golangci-lint ## Run golangci-lint over every module
 	$(BIN)/golangci-lint run --allow-serial-runners $$(go list -m -f '{{.Dir}}/...' | sed 's|^$(CURDIR)|.|')
 
 .PHONY: tidy
