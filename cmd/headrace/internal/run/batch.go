@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 	"iter"
-	"time"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/flow"
@@ -14,26 +14,25 @@ import (
 	"github.com/headrace/headrace/retry"
 )
 
-// How many requests are begun at the same time where nobody caps the calls in flight. The limiter is the one
-// to bound calls: it lets no more go than its law, which is Measured by default and counts in the same way.
 const (
-	usualWorkers = 200
-	mostWorkers  = 2000             // each has a connection, if the service speaks HTTP/1.1
-	longCall     = 20 * time.Second // no longer answer has to hold back the rate of a preset
+	mostWorkers = 2000 // each has a connection, if the service speaks HTTP/1.1
+	mostEarly   = 200  // requests that are begun while an earlier one is tried again
 )
 
+// workers is how many requests are begun at the same time. Where nobody caps the calls in flight they are as many as
+// the law Measured lets go: the limiter is the one to bound calls.
 func (j *Job) workers() int {
 	if n := j.Spec.Limits.Concurrency; n > 0 {
 		if j.Ordered { // what is early waits for what is tried again, and others have to go on meanwhile
-			n = max(n, min(4*n, usualWorkers))
+			n = max(n, min(4*n, mostEarly))
 		}
 		return n
 	}
-	p, err := presets.Lookup(string(j.Spec.Preset))
-	if err != nil {
-		return usualWorkers
+	var law adaptive.Measured
+	if p, err := presets.Lookup(string(j.Spec.Preset)); err == nil {
+		law.Prior = p.Prior()
 	}
-	return min(max(usualWorkers, p.Concurrency(longCall)), mostWorkers)
+	return min(law.WithDefaults().Max, mostWorkers)
 }
 
 type batch = node.Batch[node.None, requests.Request, results.Answer]
