@@ -40,11 +40,6 @@ const (
 	upwardJitter = 0.1                         // the gate opens up to a tenth later, so that processes do not return as one
 )
 
-// FieldError is one field of a configuration that cannot be used. Constructors
-// join one for each problem; errors.As finds the first.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
-
 // WithDefaults returns the law with its zero fields set to their defaults.
 func (a AIMD) WithDefaults() AIMD {
 	or := func(n, def int) int {
@@ -66,7 +61,7 @@ func (a AIMD) WithDefaults() AIMD {
 	return a
 }
 
-// Validate reports every problem at once, each as a *FieldError.
+// Validate reports every problem at once, each as a *fault.FieldError.
 func (a AIMD) Validate() error {
 	a = a.WithDefaults()
 	p := invalid.Problems{Owner: "adaptive: AIMD"}

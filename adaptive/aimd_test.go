@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -89,7 +90,7 @@ func fieldsOf(err error) (fields []string) {
 		for _, e := range joined.Unwrap() {
 			fields = append(fields, fieldsOf(e)...)
 		}
-	} else if field, ok := errors.AsType[*adaptive.FieldError](err); ok {
+	} else if field, ok := errors.AsType[*fault.FieldError](err); ok {
 		fields = append(fields, field.Field)
 	}
 	return fields

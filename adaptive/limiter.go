@@ -61,7 +61,7 @@ func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observe
 // WithSeed makes what the law draws at random repeatable. The default is 1.
 func WithSeed(seed uint64) Option { return func(l *Limiter) { l.seed = seed } }
 
-// New returns a limiter. All problems of c are joined in one error, each a *FieldError.
+// New returns a limiter. All problems of c are joined in one error, each a *fault.FieldError.
 func New(c Config, opts ...Option) (*Limiter, error) {
 	if c.Name == "" {
 		c.Name = "limiter"

@@ -42,7 +42,7 @@ func (m Measured) WithDefaults() Measured {
 	return m
 }
 
-// Validate reports every problem at once, each as a *FieldError.
+// Validate reports every problem at once, each as a *fault.FieldError.
 func (m Measured) Validate() error {
 	m = m.WithDefaults()
 	p := invalid.Problems{Owner: "adaptive: Measured"}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -22,7 +23,7 @@ func perSecond(n float64) throttle.Limits {
 
 func TestMeasuredNamesEveryFieldThatIsWrong(t *testing.T) {
 	err := adaptive.Measured{Initial: 30, Max: 20, Prior: throttle.Limits{Concurrency: -1}}.Validate()
-	var field *adaptive.FieldError
+	var field *fault.FieldError
 	require.ErrorAs(t, err, &field)
 	assert.ErrorContains(t, err, "Initial: 30 is not between 1 and Max, which is 20")
 	assert.ErrorContains(t, err, "Prior: throttle: Concurrency: -1 is negative")

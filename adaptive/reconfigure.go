@@ -29,7 +29,7 @@ import (
 //
 // A call that waits to go again has the MaxWait of when it began this wait. A
 // limiter cannot be renamed: the Name is empty or as before. The problems of c
-// are joined in one error, each a *FieldError, and nothing has changed then.
+// are joined in one error, each a *fault.FieldError, and nothing has changed then.
 func (l *Limiter) Reconfigure(c Config) error {
 	p := invalid.Problems{Owner: "adaptive: " + l.name}
 	if c.Name != "" && c.Name != l.name {

@@ -42,7 +42,7 @@ func WithClock(c clockwork.Clock) Option { return func(b *Breaker) { b.clock = c
 func WithObserver(o event.Observer) Option { return func(b *Breaker) { b.observer = o } }
 
 // New returns a closed breaker. All problems of c are joined in one error,
-// each a *FieldError.
+// each a *fault.FieldError.
 func New(c Config, opts ...Option) (*Breaker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
 )
 
 var errDown = errors.New("down")
@@ -68,7 +69,7 @@ func TestNewNamesEveryProblem(t *testing.T) {
 		b, err := breaker.New(tc.config)
 		assert.Nil(t, b)
 		assert.EqualError(t, err, tc.want)
-		assert.IsType(t, &breaker.FieldError{}, func() error { f, _ := errors.AsType[*breaker.FieldError](err); return f }())
+		assert.IsType(t, &fault.FieldError{}, func() error { f, _ := errors.AsType[*fault.FieldError](err); return f }())
 	}
 	assert.NoError(t, breaker.Config{Open: 1, MaxOpen: 1}.Validate())
 }

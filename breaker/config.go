@@ -17,11 +17,6 @@ const (
 	defaultMaxOpen   = 60 * time.Second
 )
 
-// FieldError names a field of a [Config] that cannot be used. It is the type
-// that every constructor of this module reports; find it with errors.As.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
-
 // Config says when a breaker opens and closes. The zero value is ready to use.
 type Config struct {
 	// Name names the breaker in errors and events. It may be empty.
@@ -58,7 +53,7 @@ type Config struct {
 }
 
 // Validate returns everything that is wrong with c, joined, each problem as a
-// [*FieldError] that names its field, or nil.
+// *fault.FieldError that names its field, or nil.
 func (c Config) Validate() error {
 	problems := invalid.Problems{Owner: "breaker"}
 	for _, count := range []struct {

@@ -50,7 +50,7 @@ type Display struct {
 
 // New returns a display that writes to w; nil means os.Stderr, so that standard
 // output stays the program's own. Only an *os.File is ever taken for a terminal.
-// The error joins a *FieldError for each option that cannot be used. Close it at the end.
+// The error joins a *fault.FieldError for each option that cannot be used. Close it at the end.
 func New(w io.Writer, opts ...Option) (*Display, error) {
 	set, err := settle(opts)
 	if err != nil {

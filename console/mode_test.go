@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/fault"
 )
 
 func TestModeText(t *testing.T) {
@@ -79,7 +81,7 @@ func TestWhatTheEnvironmentAsksFor(t *testing.T) {
 func TestBadOptions(t *testing.T) {
 	d, err := New(io.Discard, WithMode(Mode(7)), WithInterval(-time.Second), WithEnv(nil), nil)
 	require.Nil(t, d)
-	require.ErrorAs(t, err, new(*FieldError))
+	require.ErrorAs(t, err, new(*fault.FieldError))
 	for _, field := range []string{"WithMode", "WithInterval", "WithEnv"} {
 		require.ErrorContains(t, err, field)
 	}

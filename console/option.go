@@ -17,9 +17,6 @@ type settings struct {
 	interval time.Duration
 }
 
-// FieldError names an option that cannot be used, and the remedy.
-type FieldError = invalid.FieldError
-
 // WithMode says how to show progress; the default is Auto. TTY is obeyed where there
 // is no terminal too: it then has the size that COLUMNS and LINES tell, or 80 by 24.
 func WithMode(m Mode) Option { return func(s *settings) { s.mode = m } }

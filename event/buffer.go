@@ -6,12 +6,6 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// FieldError names an argument of [NewBuffer] that cannot be used. It is the
-// type that every constructor of this module reports, joined with errors.Join
-// where there are several; find it with errors.As.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
-
 const (
 	defaultCapacity = 1024
 	maxCapacity     = 1 << 20 // about 150 MB of events, reserved when the buffer is made
@@ -38,7 +32,7 @@ type Buffer struct {
 // 1,048,576. The space (about 150 bytes an event) is reserved at once.
 //
 // A capacity outside of this and a nil observer are refused, each with a
-// [*FieldError]. The buffer owns a goroutine until [Buffer.Close].
+// *fault.FieldError. The buffer owns a goroutine until [Buffer.Close].
 func NewBuffer(capacity int, to Observer) (*Buffer, error) {
 	problems := invalid.Problems{Owner: "event.NewBuffer"}
 	if capacity < 0 || capacity > maxCapacity {

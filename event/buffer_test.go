@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 )
 
 // valve is an observer that lets events through only when it is opened.
@@ -48,7 +49,7 @@ func TestNewBufferNamesEveryProblem(t *testing.T) {
 	require.Error(t, err)
 	assert.ErrorContains(t, err, "event.NewBuffer: capacity: -1 events")
 	assert.ErrorContains(t, err, "event.NewBuffer: to: nil")
-	var field *event.FieldError
+	var field *fault.FieldError
 	require.True(t, errors.As(err, &field))
 	assert.Equal(t, "capacity", field.Field)
 

@@ -9,6 +9,8 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -42,7 +44,7 @@ func (x *Executor) perform(t *record, w *worker) {
 // attempts makes the call until it succeeds or the policy has no more. Between
 // two attempts nothing is held.
 func (x *Executor) attempts(ctx context.Context, t *record, w *worker) (err error) {
-	defer caught(&err) // of the functions of a Config
+	defer panics.Catch(&err) // of the functions of a Config
 	var schedule *retry.Schedule
 	for {
 		if !t.calling && ctx.Err() != nil {
@@ -84,7 +86,7 @@ func orCause(ctx context.Context, last error) error {
 // final reports whether err is one that no policy is asked about: another
 // attempt would find the same.
 func final(err error) bool {
-	return errors.As(err, new(*PanicError)) || errors.As(err, new(*adaptive.RateLimitHit)) ||
+	return errors.As(err, new(*fault.PanicError)) || errors.As(err, new(*adaptive.RateLimitHit)) ||
 		errors.Is(err, adaptive.ErrQuotaExhausted) || errors.Is(err, throttle.ErrCost)
 }
 
@@ -137,7 +139,7 @@ func (x *Executor) once(ctx context.Context, t *record) error {
 		switch {
 		case !sent:
 			adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
-		case err != nil && errors.As(err, new(*PanicError)):
+		case err != nil && errors.As(err, new(*fault.PanicError)):
 			adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
 		default:
 			t.answered(adaptive.Judge(ctx, err), err)
@@ -155,7 +157,7 @@ func (x *Executor) unlimited(ctx context.Context, t *record) (over bool, err err
 		return true, nil
 	}
 	began := t.called()
-	if errors.As(err, new(*PanicError)) || t.state().Terminal() {
+	if errors.As(err, new(*fault.PanicError)) || t.state().Terminal() {
 		return true, err
 	}
 	f := x.limiter.Classify(err)
@@ -196,7 +198,7 @@ func (x *Executor) guarded(ctx context.Context, t *record, admitted bool, judge 
 // count ends the ticket of an attempt that ended with err.
 func count(ctx context.Context, t breaker.Ticket, judge func(error) adaptive.Feedback, err error) {
 	switch {
-	case errors.As(err, new(*PanicError)):
+	case errors.As(err, new(*fault.PanicError)):
 		t.Failure(err)
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
 		t.Cancel()
@@ -216,7 +218,7 @@ func count(ctx context.Context, t breaker.Ticket, judge func(error) adaptive.Fee
 
 // call makes the call itself.
 func (x *Executor) call(ctx context.Context, t *record, a attempt) (err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	if d := x.config.Timeout; d > 0 {
 		within, cancel := context.WithTimeoutCause(ctx, d, &timeoutError{d})
 		defer cancel()

@@ -112,7 +112,7 @@ type Config struct {
 	Clock clockwork.Clock
 }
 
-// Validate reports every problem at once, each as a *FieldError that names its field.
+// Validate reports every problem at once, each as a *fault.FieldError that names its field.
 func (c Config) Validate() error {
 	c = c.filled()
 	p := invalid.Problems{Owner: "executor: " + c.Name}

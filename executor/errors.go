@@ -3,17 +3,10 @@ package executor
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
-	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/retry"
 )
-
-// FieldError is one field of a configuration that cannot be used. Constructors
-// join one for each problem; errors.As finds the first.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
 
 var (
 	// ErrStopped is of an executor that was stopped or closed, and of the tasks
@@ -56,44 +49,3 @@ func (e *QueueFullError) Error() string {
 
 // Is reports whether target is ErrQueueFull.
 func (e *QueueFullError) Is(target error) bool { return target == ErrQueueFull }
-
-// PanicError is a panic of a call, turned into the error of its task.
-type PanicError struct {
-	Value any    // what it panicked with
-	Stack []byte // the stack at that moment
-}
-
-// Error gives the value; Stack is left to whoever wants it.
-func (e *PanicError) Error() string { return fmt.Sprintf("executor: panic: %v", e.Value) }
-
-// Unwrap returns the value if it is an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
-// caught turns a panic into the error at err. It has to be deferred itself.
-func caught(err *error) {
-	switch p := recover().(type) {
-	case nil:
-	case *PanicError: // it was caught where the stack was still there
-		*err = p
-	default:
-		*err = &PanicError{Value: p, Stack: debug.Stack()}
-	}
-}
-
-// HungError is the error of a task whose call went on after its context had
-// ended. Its slot was given back and its goroutine left behind.
-type HungError struct {
-	After time.Duration // how long the call was given to return, at least
-	Cause error         // why the context ended
-}
-
-// Error says how long the call was waited for.
-func (e *HungError) Error() string {
-	return fmt.Sprintf("executor: the call did not return within %s of the end of its context: %v", e.After, e.Cause)
-}
-
-// Unwrap returns Cause.
-func (e *HungError) Unwrap() error { return e.Cause }

@@ -62,7 +62,7 @@ type Executor struct {
 }
 
 // New returns an executor. It starts at the first Submit, or by Start. All
-// problems of c are joined in one error, each a *FieldError. Close it when it
+// problems of c are joined in one error, each a *fault.FieldError. Close it when it
 // is no longer used.
 func New(c Config) (*Executor, error) {
 	if err := c.Validate(); err != nil {

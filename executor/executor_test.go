@@ -14,6 +14,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -257,7 +258,7 @@ func TestCloseOfWhatWasNeverStarted(t *testing.T) {
 func TestPanicAndGoexit(t *testing.T) {
 	x := start(t, Config{Concurrency: 1})
 	_, err := must(t, x, func(context.Context) (int, error) { panic(errBoom) }).Wait(t.Context())
-	panicked, ok := errors.AsType[*PanicError](err)
+	panicked, ok := errors.AsType[*fault.PanicError](err)
 	require.True(t, ok)
 	assert.Contains(t, string(panicked.Stack), "TestPanicAndGoexit")
 	require.ErrorIs(t, err, errBoom)
@@ -279,7 +280,7 @@ func TestACallThatDoesNotReturn(t *testing.T) {
 		task.Cancel()
 		begun := time.Now()
 		_, err := task.Wait(t.Context())
-		hung, ok := errors.AsType[*HungError](err)
+		hung, ok := errors.AsType[*fault.HungError](err)
 		require.True(t, ok)
 		assert.Equal(t, patience, hung.After)
 		assert.Equal(t, Cancelled, task.State())

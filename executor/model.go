@@ -41,7 +41,7 @@ type Model struct {
 	closed    atomic.Bool
 }
 
-// NewModel returns a model. All problems of c are joined in one error, each a *FieldError.
+// NewModel returns a model. All problems of c are joined in one error, each a *fault.FieldError.
 func NewModel(c ModelConfig) (*Model, error) {
 	p := invalid.Problems{Owner: "executor.Model"}
 	if c.Executor == nil {

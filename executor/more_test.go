@@ -18,6 +18,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -55,7 +56,7 @@ func TestConfigsThatCannotBe(t *testing.T) {
 		_, err := New(c)
 		require.ErrorContains(t, err, field)
 		if c.Preset == "" || c.Limiter != nil { // an unknown preset has a type of its own
-			require.ErrorAs(t, err, new(*FieldError), field)
+			require.ErrorAs(t, err, new(*fault.FieldError), field)
 		}
 	}
 	_, err = New(Config{Queue: -1, Timeout: -1})

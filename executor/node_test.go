@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/executor"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
@@ -116,7 +117,7 @@ func TestRefusalsOfABatchOnAnExecutor(t *testing.T) {
 func TestPanicsAndStopsOfABatchOnAnExecutor(t *testing.T) {
 	x := open(t, executor.Config{Concurrency: 1})
 	_, err := node.Map("panics", func(context.Context, int) (int, error) { panic("boom") }).WithExecutor(x).All(t.Context(), []int{1})
-	require.ErrorAs(t, err, new(*node.PanicError))
+	require.ErrorAs(t, err, new(*fault.PanicError))
 	require.NoError(t, x.Close())
 	_, err = node.Map("late", func(_ context.Context, i int) (int, error) { return i, nil }).WithExecutor(x).All(t.Context(), []int{1})
 	require.ErrorIs(t, err, executor.ErrStopped)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -16,7 +17,7 @@ type SubmitOption func(t *record)
 // problem notes that an option cannot be used.
 func (t *record) problem(field, format string, args ...any) {
 	t.more().problems = append(t.more().problems,
-		&FieldError{Owner: "executor: task", Field: field, Problem: fmt.Sprintf(format, args...)})
+		&fault.FieldError{Owner: "executor: task", Field: field, Problem: fmt.Sprintf(format, args...)})
 }
 
 // WithCost says what the call will cost, for the limits to reserve it. Say what it

@@ -13,7 +13,7 @@ import (
 // node.Batch.WithExecutor. The error is that of the task.
 //
 // f is not running any more when Run returns, unless it was left behind
-// (*HungError). When the intake of ctx ends (adaptive.WithIntake), a
+// (*fault.HungError). When the intake of ctx ends (adaptive.WithIntake), a
 // task that has not begun is given up. Inside of a call of the same executor f
 // runs in the slot of that call if no worker is free: nothing waits for itself.
 func (x *Executor) Run(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {

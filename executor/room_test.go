@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -76,7 +77,7 @@ func hang(t *testing.T, x *Executor, n int) (release chan struct{}) {
 		synctest.Wait()
 		task.Cancel()
 		_, err := task.Wait(t.Context())
-		require.ErrorAs(t, err, new(*HungError))
+		require.ErrorAs(t, err, new(*fault.HungError))
 	}
 	return release
 }

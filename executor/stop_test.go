@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 )
 
 // With all workers left behind there is nobody to wait for, once nothing is queued.
@@ -56,7 +57,7 @@ func TestStopInsideOfACall(t *testing.T) {
 
 		task = must(t, x, func(context.Context) (int, error) { return 1, x.Close() })
 		_, err = task.Wait(t.Context())
-		require.ErrorAs(t, err, new(*HungError), "Close does not wait for it for long")
+		require.ErrorAs(t, err, new(*fault.HungError), "Close does not wait for it for long")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 )
 
 const (
@@ -184,7 +185,7 @@ func (x *Executor) giveUpOn(t *record) {
 		a = t.course.attempt
 	}
 	t.mu.Unlock()
-	hung := &HungError{After: patience, Cause: context.Cause(ctx)}
+	hung := &fault.HungError{After: patience, Cause: context.Cause(ctx)}
 	if !x.conclude(t, givenUp(hung.Cause), hung) {
 		return
 	}

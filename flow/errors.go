@@ -5,14 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/node"
 )
-
-// FieldError is one part of a flow that cannot be used. Validate and Run join
-// one for each problem; errors.As finds the first.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
 
 // StepError says in which node of which flow a run failed, or before which
 // node it was stopped.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 )
@@ -57,7 +58,7 @@ func ExampleFlow_Validate() {
 		On(lost, "found", draft) // nothing leads to lost
 	err := f.Validate()
 	fmt.Println(err)
-	var field *flow.FieldError
+	var field *fault.FieldError
 	fmt.Println(errors.As(err, &field), field.Field)
 	// Output:
 	// flow "letter": On: node "draft" already has an edge for the action Next

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 )
 
@@ -77,13 +77,13 @@ func keep[S, T any](to **node.Report[T, T]) func(context.Context, S, *node.Repor
 	}
 }
 
-// fields lists the setting of every *flow.FieldError in err.
+// fields lists the setting of every *fault.FieldError in err.
 func fields(err error) []string {
 	var all []string
 	var walk func(error)
 	walk = func(err error) {
 		switch e := err.(type) { //nolint:errorlint // this is the walk
-		case *flow.FieldError:
+		case *fault.FieldError:
 			all = append(all, e.Field)
 		case interface{ Unwrap() []error }:
 			for _, e := range e.Unwrap() {

@@ -27,7 +27,7 @@ const (
 
 // WithProgress calls f with a snapshot of the run, at most every so often, and
 // with one at its end, which is Final. 0 means every second; less than 10 ms
-// is taken for 10 ms, and what is negative is refused by Run with a *FieldError.
+// is taken for 10 ms, and what is negative is refused by Run with a *fault.FieldError.
 //
 // The same snapshots are sent as events, event.FlowProgress; a nil f wants only those.
 //

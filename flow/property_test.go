@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 )
@@ -196,10 +197,10 @@ func (p plan) run(ctx context.Context) outcome {
 	o.action = string(report.Action)
 
 	var (
-		field    *flow.FieldError
+		field    *fault.FieldError
 		steps    *flow.StepsError
 		unknown  *flow.ActionError
-		panicked *node.PanicError
+		panicked *fault.PanicError
 		at       *flow.StepError
 		where    string
 	)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
@@ -112,7 +113,7 @@ func TestRunRunsAnyNode(t *testing.T) {
 	require.Zero(t, report.Steps, "no flow")
 
 	_, err = flow.Run(t.Context(), node.Node[*trail](&custom{"c", func(context.Context) (node.Action, error) { panic("no") }}), s)
-	var panicked *node.PanicError
+	var panicked *fault.PanicError
 	require.ErrorAs(t, err, &panicked)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 )
@@ -78,6 +79,6 @@ func TestTraceOfAFlow(t *testing.T) {
 func TestTraceOfANodeThatPanics(t *testing.T) {
 	p := &path{}
 	_, err := flow.Run(t.Context(), flow.New[*int]("f", &usersOwn{func() error { panic("custom") }}), new(int), flow.WithObserver(p))
-	require.ErrorAs(t, err, new(*node.PanicError))
+	require.ErrorAs(t, err, new(*fault.PanicError))
 	assert.Equal(t, []string{"/f/custom: failed node.finished", "/f: note flow.step", "/f: failed flow.finished"}, p.lines)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Validate joins all problems of the graph and of its nodes, each a
-// *FieldError: nil and unreachable nodes, two edges for one action, and loops
+// *fault.FieldError: nil and unreachable nodes, two edges for one action, and loops
 // that no action leaves. Run begins with it.
 func (f *Flow[S]) Validate() error { return validate(f) }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
@@ -142,7 +143,7 @@ func TestAProblemIsNamed(t *testing.T) {
 			_, err := f.Run(t.Context(), s)
 			require.EqualError(t, err, tc.want)
 			require.Empty(t, s.names)
-			var field *flow.FieldError
+			var field *fault.FieldError
 			require.ErrorAs(t, err, &field)
 		})
 	}

@@ -3,10 +3,10 @@ package flow
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/node"
 )
 
@@ -69,7 +69,7 @@ func (f *Flow[S]) walk(ctx context.Context, s S, o event.Observer, index int64) 
 
 // runNode runs one node. A node of the user's own may panic.
 func runNode[S any](ctx context.Context, n node.Node[S], s S) (action node.Action, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	if _, tells := any(n).(interface{ ResetLimiter() error }); !tells {
 		return runOwn(ctx, n, s)
 	}
@@ -91,15 +91,8 @@ func runOwn[S any](ctx context.Context, n node.Node[S], s S) (action node.Action
 		e.Wait, e.Err = e.Time.Sub(began), err
 		end(e)
 	}()
-	defer caught(&err)
+	defer panics.Catch(&err)
 	return n.Run(ctx, s)
-}
-
-// caught turns a panic into the error at err. It has to be deferred itself.
-func caught(err *error) {
-	if p := recover(); p != nil {
-		*err = &node.PanicError{Value: p, Stack: debug.Stack()}
-	}
 }
 
 // follow returns n's successor, nil at the end of the flow.

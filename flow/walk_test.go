@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 )
@@ -81,7 +82,7 @@ func TestAPanicOfANodeIsItsError(t *testing.T) {
 		"custom": &custom{"p", func(context.Context) (node.Action, error) { panic(errBoom) }},
 	} {
 		_, _, err := follow(t, flow.New("f", step("a")).Then(n))
-		var panicked *node.PanicError
+		var panicked *fault.PanicError
 		require.ErrorAs(t, err, &panicked, name)
 		require.Equal(t, errBoom, panicked.Value)
 		require.Contains(t, string(panicked.Stack), "walk_test.go", name)

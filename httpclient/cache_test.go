@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 )
 
@@ -223,7 +224,7 @@ func TestRoundTrippersThatBreakTheRules(t *testing.T) {
 			func(*http.Request) (*http.Response, error) { panic("oops") },
 			func(is *assert.Assertions, err error) {
 				is.ErrorContains(err, "oops")
-				p, ok := errors.AsType[*httpclient.PanicError](err)
+				p, ok := errors.AsType[*fault.PanicError](err)
 				if is.True(ok) {
 					is.Equal("oops", p.Value)
 					is.Contains(string(p.Stack), "cache_test.go")
@@ -237,7 +238,7 @@ func TestRoundTrippersThatBreakTheRules(t *testing.T) {
 		"a panic with a secret": {
 			func(r *http.Request) (*http.Response, error) { panic(r.Header.Get("X-Key")) },
 			func(is *assert.Assertions, err error) {
-				p, ok := errors.AsType[*httpclient.PanicError](err)
+				p, ok := errors.AsType[*fault.PanicError](err)
 				if is.True(ok) {
 					is.Equal("REDACTED", p.Value)
 					is.NotContains(string(p.Stack), "canary")

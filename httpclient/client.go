@@ -18,7 +18,7 @@ type Client struct {
 	standard  *http.Client
 }
 
-// New returns a client that has no connection yet. All problems of c are joined in one error, each a *FieldError.
+// New returns a client that has no connection yet. All problems of c are joined in one error, each a *fault.FieldError.
 // Close the client when it is no longer used.
 func New(c Config) (*Client, error) {
 	if err := c.Validate(); err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/internal/invalid"
 )
 
 // The defaults of a Config, chosen by judgement.
@@ -24,11 +23,6 @@ const (
 	defaultMaxBody        = 64 << 20
 	defaultMaxHeader      = 1 << 20
 )
-
-// FieldError names a field of a [Config] that cannot be used. It is the type that every constructor of this module
-// reports; find it with errors.As. It is one type in all packages, with the fields Owner, Field and Problem, all
-// strings.
-type FieldError = invalid.FieldError
 
 // Config says what a client does. The zero value is ready to use. New keeps a copy.
 type Config struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 )
 
@@ -47,7 +48,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{config{Wrap: []func(http.RoundTripper) http.RoundTripper{nil}}, "Wrap"},
 	} {
 		_, err := httpclient.New(tc.config)
-		var field *httpclient.FieldError
+		var field *fault.FieldError
 		require.ErrorAs(t, err, &field, tc.field)
 		assert.Equal(t, "httpclient", field.Owner)
 		assert.Equal(t, tc.field, field.Field)
@@ -66,7 +67,7 @@ func TestNewRefusesAWrapThatGivesNil(t *testing.T) {
 	_, err := httpclient.New(httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{
 		func(http.RoundTripper) http.RoundTripper { return nil },
 	}})
-	var field *httpclient.FieldError
+	var field *fault.FieldError
 	require.True(t, errors.As(err, &field))
 	assert.Equal(t, "Wrap[0]", field.Field)
 }

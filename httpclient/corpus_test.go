@@ -40,7 +40,7 @@ func bomb(t *testing.T) string {
 	return out.String()
 }
 
-type fault struct {
+type failing struct {
 	name   string
 	serve  func(net.Conn) // nil: nobody listens
 	tls    bool
@@ -49,7 +49,7 @@ type fault struct {
 	phase  httpclient.Phase
 }
 
-func (f fault) run(t *testing.T) {
+func (f failing) run(t *testing.T) {
 	t.Helper()
 	address := "127.0.0.1:1"
 	if f.serve != nil {
@@ -59,7 +59,7 @@ func (f fault) run(t *testing.T) {
 }
 
 // runInMemory is for what a busy machine could make late elsewhere.
-func (f fault) runInMemory(t *testing.T) {
+func (f failing) runInMemory(t *testing.T) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t, f.change)
@@ -68,7 +68,7 @@ func (f fault) runInMemory(t *testing.T) {
 	})
 }
 
-func (f fault) check(t *testing.T, c *httpclient.Client, address string) {
+func (f failing) check(t *testing.T, c *httpclient.Client, address string) {
 	t.Helper()
 	scheme := "http://"
 	if f.tls {
@@ -90,7 +90,7 @@ func limits(change func(*httpclient.Timeouts)) func(*httpclient.Config) {
 
 // The corpus over HTTP/1.1, every fault from a raw socket.
 func TestCorpusOverHTTP1(t *testing.T) {
-	for _, f := range []fault{
+	for _, f := range []failing{
 		{name: "refused", code: httpclient.CodeConnect, phase: httpclient.PhaseConnect},
 		{
 			name: "connect timeout", change: limits(func(l *httpclient.Timeouts) { l.Connect = 1 }),
@@ -150,7 +150,7 @@ func TestCorpusOverHTTP1(t *testing.T) {
 // The whole of an attempt is over at each of its phases.
 func TestCorpusCall(t *testing.T) {
 	call := limits(func(l *httpclient.Timeouts) { l.Call = 9 * time.Second })
-	for _, f := range []fault{
+	for _, f := range []failing{
 		{name: "TLS", tls: true, serve: func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }, code: httpclient.CodeTLS, phase: httpclient.PhaseTLS},
 		{name: "header", serve: stalls(""), code: httpclient.CodeHeaderTimeout, phase: httpclient.PhaseHeader},
 		{
@@ -186,7 +186,7 @@ func TestCorpusTLS(t *testing.T) {
 	mutual := with(good)
 	mutual.ClientAuth = tls.RequireAnyClientCert
 	trust := func(c *httpclient.Config) { c.RootCAs = trusted }
-	for _, f := range []fault{
+	for _, f := range []failing{
 		{name: "unknown authority", serve: over(with(good), hello)},
 		{name: "another name", serve: over(with(other), hello), change: func(c *httpclient.Config) { c.RootCAs = otherTrusted }},
 		{name: "expired", serve: over(with(expired), hello), change: func(c *httpclient.Config) { c.RootCAs = expiredTrusted }},
@@ -218,15 +218,15 @@ func TestCorpusOverHTTP2(t *testing.T) {
 	cert, trusted := goodCertificate(t)
 	config := &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}}
 	answer := func(f func(c net.Conn, stream uint32)) func(net.Conn) { return over(config, h2(f)) }
-	goAway := func(code byte) fault { // the stream is not among those that are still served
-		return fault{name: fmt.Sprintf("GOAWAY %d at once", code), serve: answer(func(c net.Conn, _ uint32) {
+	goAway := func(code byte) failing { // the stream is not among those that are still served
+		return failing{name: fmt.Sprintf("GOAWAY %d at once", code), serve: answer(func(c net.Conn, _ uint32) {
 			frame(c, h2GoAway, 0, 0, []byte{0, 0, 0, 0, 0, 0, 0, code})
 		}), code: httpclient.CodeRead, phase: httpclient.PhaseHeader}
 	}
 	header := func(c net.Conn, stream uint32, fields ...string) {
 		frame(c, h2Headers, endHeaders, stream, status200(fields...))
 	}
-	for _, f := range []fault{
+	for _, f := range []failing{
 		{
 			name: "header hang", serve: answer(func(net.Conn, uint32) {}),
 			change: limits(func(l *httpclient.Timeouts) { l.Header = short }), code: httpclient.CodeHeaderTimeout, phase: httpclient.PhaseHeader,

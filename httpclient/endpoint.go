@@ -53,7 +53,7 @@ type target struct {
 }
 
 // NewEndpoint returns an endpoint that has no connection yet. All problems of c
-// are joined in one error, each a *FieldError. Close the endpoint when it is no longer used.
+// are joined in one error, each a *fault.FieldError. Close the endpoint when it is no longer used.
 func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (e *Endpoint) String() string {
 // the content type. It must not change before Call returns.
 //
 // Every error has an *Error in its tree. A status that is not 2xx is one with
-// CodeStatus; a payload that cannot be sent is one with CodeUnsent, and so is a *[PanicError]
+// CodeStatus; a payload that cannot be sent is one with CodeUnsent, and so is a *fault.PanicError
 // of the payload's code or of CheckPayload. The Answer is never nil. In the header and body of a status from 300 on the
 // secret is replaced where the other side repeats it.
 func (e *Endpoint) Call(ctx context.Context, payload any) (*Answer, error) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 )
 
@@ -136,7 +137,7 @@ func ExampleNewFuncEndpoint() {
 	fmt.Println(answer.Value, err)
 
 	_, err = c.Call(context.Background(), "")
-	panicked, ok := errors.AsType[*httpclient.PanicError](err)
+	panicked, ok := errors.AsType[*fault.PanicError](err)
 	fmt.Println(ok, panicked.Value)
 	// Output:
 	// HELLO <nil>

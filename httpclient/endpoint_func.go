@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/panics"
 )
 
 // FuncConfig describes a [FuncEndpoint].
@@ -37,7 +38,7 @@ type FuncEndpoint struct {
 type FuncError struct {
 	Endpoint string
 	Elapsed  time.Duration
-	Err      error // the function's, a *PanicError, or why it was not called
+	Err      error // the function's, a *fault.PanicError, or why it was not called
 }
 
 // Error names the endpoint, and how long the call took.
@@ -49,7 +50,7 @@ func (e *FuncError) Error() string {
 func (e *FuncError) Unwrap() error { return e.Err }
 
 // NewFuncEndpoint returns an endpoint that calls f. In is the type of its payloads. All
-// problems of c are joined in one error, each a *FieldError.
+// problems of c are joined in one error, each a *fault.FieldError.
 func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out, error)) (*FuncEndpoint, error) {
 	p := invalid.Problems{Owner: "httpclient.FuncEndpoint"}
 	if c.Name == "" {
@@ -78,7 +79,7 @@ func (e *FuncEndpoint) Name() string { return e.config.Name }
 
 // Call calls the function in this goroutine, with a context that ends with ctx or after
 // FuncConfig.Timeout: a function that does not look at it is not stopped. A panic of the function or of CheckPayload is
-// an error, a *[PanicError].
+// an error, a *fault.PanicError.
 //
 // What the function returned is the Value of the Answer. Where it has the method RawJSON, as
 // the answers of SDKs do, that is the Body. From an error of an SDK the status, header and body are found
@@ -95,7 +96,7 @@ func (e *FuncEndpoint) Call(ctx context.Context, payload any) (*Answer, error) {
 }
 
 func (e *FuncEndpoint) call(ctx context.Context, payload any, a *Answer) (err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	if e.closed.Load() {
 		return ErrClosed
 	}

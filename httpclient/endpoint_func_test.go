@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 )
 
@@ -109,7 +110,7 @@ func TestFuncEndpointErrors(t *testing.T) {
 			assert.Equal(t, "3", a.Header.Get("Retry-After"))
 			assert.JSONEq(t, `{"error":"slow down"}`, string(a.Body))
 		}
-		if panicked, ok := errors.AsType[*httpclient.PanicError](err); ok {
+		if panicked, ok := errors.AsType[*fault.PanicError](err); ok {
 			assert.Equal(t, "a panic", tc.name)
 			assert.Contains(t, string(panicked.Stack), "TestFuncEndpointErrors")
 		}

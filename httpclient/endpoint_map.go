@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -30,7 +31,7 @@ import (
 //
 // What cannot be written in a file is added to the result in code: a limiter in Config.Wrap, CheckPayload.
 //
-// All problems are joined, each a *FieldError with its key as the field, also
+// All problems are joined, each a *fault.FieldError with its key as the field, also
 // those that Validate finds. A key that is unknown is a problem. No problem shows a secret.
 func EndpointConfigFromMap(m map[string]any) (EndpointConfig, error) {
 	r := mapReader{problems: invalid.Problems{Owner: "httpclient.Endpoint"}, bad: map[string]bool{}}
@@ -79,7 +80,7 @@ func (r *mapReader) validate(keys []endpointKey, m map[string]any) {
 		return
 	}
 	for _, err := range joined.Unwrap() {
-		found, ok := err.(*FieldError) //nolint:errorlint // as Validate made it
+		found, ok := err.(*fault.FieldError) //nolint:errorlint // as Validate made it
 		if !ok {
 			r.problems.Add(err)
 			continue

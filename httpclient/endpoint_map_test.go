@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 )
 
@@ -114,7 +115,7 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 			m[tc.key] = tc.value
 			c, err := httpclient.EndpointConfigFromMap(m)
 			assert.Zero(t, c.BaseURL)
-			var field *httpclient.FieldError
+			var field *fault.FieldError
 			require.ErrorAs(t, err, &field, "%v", tc)
 			if tc.field == "" {
 				tc.field = tc.key
@@ -167,7 +168,7 @@ func TestEndpointConfigFromMapProperty(t *testing.T) {
 			return
 		}
 		for _, one := range err.(interface{ Unwrap() []error }).Unwrap() {
-			field, ok := one.(*httpclient.FieldError) //nolint:errorlint // each by itself
+			field, ok := one.(*fault.FieldError) //nolint:errorlint // each by itself
 			require.True(t, ok, "%T", one)
 			key, _, _ := strings.Cut(field.Field, "[")
 			require.True(t, slices.Contains(keys, key), field.Field)

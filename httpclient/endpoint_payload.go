@@ -6,21 +6,15 @@ import (
 	"io"
 	"math"
 	"mime"
-	"runtime/debug"
 	"strings"
-)
 
-// caught turns a panic into the error at err. It has to be deferred itself.
-func caught(err *error) {
-	if p := recover(); p != nil {
-		*err = &PanicError{Value: p, Stack: debug.Stack()}
-	}
-}
+	"github.com/headrace/headrace/internal/panics"
+)
 
 // prepare makes the body of a request from a payload that check, if any,
 // approves. Everything in it is the user's code.
 func prepare(payload any, contentType string, limit int64, check func(any) error) (body []byte, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	r, isReader := payload.(io.Reader)
 	if isReader {
 		if body, err = io.ReadAll(io.LimitReader(r, min(limit, math.MaxInt64-1)+1)); err != nil {

@@ -26,6 +26,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/providertest"
@@ -148,7 +149,7 @@ func TestEndpointPayloads(t *testing.T) {
 				assert.ErrorIs(t, err, broken)
 			}
 			if tc.name == "panic" {
-				panicked, ok := errors.AsType[*httpclient.PanicError](err)
+				panicked, ok := errors.AsType[*fault.PanicError](err)
 				require.True(t, ok)
 				assert.Contains(t, string(panicked.Stack), "MarshalJSON")
 			}
@@ -706,7 +707,7 @@ func TestEndpointConfigProblems(t *testing.T) {
 			}
 			e, err := httpclient.NewEndpoint(tc.config)
 			assert.Nil(t, e)
-			var field *httpclient.FieldError
+			var field *fault.FieldError
 			require.ErrorAs(t, err, &field)
 			assert.Equal(t, tc.field, field.Field)
 			assert.Contains(t, field.Problem, tc.text)

@@ -13,7 +13,7 @@ import (
 )
 
 // Validate returns everything that is wrong with c, joined, each problem as a
-// [*FieldError] that names its field, or nil. A Secret of an environment variable is read. No problem shows a secret.
+// *fault.FieldError that names its field, or nil. A Secret of an environment variable is read. No problem shows a secret.
 func (c EndpointConfig) Validate() error {
 	owner := "httpclient.Endpoint"
 	if c.Name != "" {

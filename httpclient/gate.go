@@ -46,7 +46,7 @@ type Gate struct {
 	AllowPrefixes []netip.Prefix
 }
 
-// Validate returns everything that is wrong with g, joined, each problem as a [*FieldError], or nil.
+// Validate returns everything that is wrong with g, joined, each problem as a *fault.FieldError, or nil.
 func (g Gate) Validate() error {
 	problems := invalid.Problems{Owner: "httpclient"}
 	g.validate(&problems)

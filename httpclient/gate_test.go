@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 )
 
@@ -317,7 +318,7 @@ func TestGateContradictions(t *testing.T) {
 			assert.NoError(t, err)
 			continue
 		}
-		var field *httpclient.FieldError
+		var field *fault.FieldError
 		require.ErrorAs(t, err, &field, "%+v", tc.gate)
 		assert.Equal(t, "Gate.Allow", field.Field)
 		assert.Contains(t, field.Problem, tc.says)

@@ -3,6 +3,8 @@ package httpclient
 import (
 	"errors"
 	"net/http"
+
+	"github.com/headrace/headrace/internal/panics"
 )
 
 // outer is the outermost round tripper: ids, the type of errors, the event.
@@ -55,7 +57,12 @@ func (o *outer) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (o *outer) send(c *call) (resp *http.Response, err error) {
-	defer c.caught(&err)
+	defer func() {
+		if v := recover(); v != nil {
+			closeBody(c.req) // the code that panicked may not have closed it
+			err = panics.Error(v)
+		}
+	}()
 	if _, direct := o.next.(*inner); direct { // nobody in between sees the request, so one copy of it is enough
 		a := newAttempt(c, c.req)
 		c.dress(a.req)

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/retry"
 )
@@ -536,7 +537,7 @@ func TestRetryThatCannotBeUsed(t *testing.T) {
 		for _, part := range []string{"MaxAttempts", "Initial", "RetryMaxWait", "RetryMaxRetryAfter"} {
 			assert.ErrorContains(t, err, part)
 		}
-		var field *httpclient.FieldError
+		var field *fault.FieldError
 		assert.ErrorAs(t, err, &field)
 	}
 }

@@ -9,7 +9,7 @@ import (
 // Journal keeps records. All methods are safe for concurrent use, also from
 // several processes where these share the journal. Times are kept to the microsecond.
 //
-// What cannot be kept is refused with a *FieldError before anything changes.
+// What cannot be kept is refused with a *fault.FieldError before anything changes.
 // After Close every method fails with ErrClosed.
 type Journal interface {
 	// Open says how far p has come. The first Open, at at, notes version; one with

@@ -12,10 +12,6 @@ import (
 // MaxName is how long the texts of a Key may be, in bytes.
 const MaxName = 1 << 10
 
-// FieldError names a field of a Part, Key or Record that cannot be used.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
-
 // Part is the share of one node in one run.
 type Part struct {
 	Run  string // it may span any number of processes
@@ -77,7 +73,7 @@ type Progress struct {
 // Total is how many records there are.
 func (p Progress) Total() int64 { return p.Pending + p.Done + p.Failed }
 
-// Validate returns everything that keeps p from being used, each problem as a *FieldError, or nil.
+// Validate returns everything that keeps p from being used, each problem as a *fault.FieldError, or nil.
 func (p Part) Validate() error {
 	problems := invalid.Problems{Owner: "journal"}
 	checkName(&problems, "Run", p.Run)
@@ -85,7 +81,7 @@ func (p Part) Validate() error {
 	return problems.Err()
 }
 
-// Validate returns everything that keeps k from being used, each problem as a *FieldError, or nil.
+// Validate returns everything that keeps k from being used, each problem as a *fault.FieldError, or nil.
 func (k Key) Validate() error {
 	problems := invalid.Problems{Owner: "journal"}
 	problems.Add(k.Part.Validate())
@@ -96,7 +92,7 @@ func (k Key) Validate() error {
 	return problems.Err()
 }
 
-// Validate returns everything that keeps Finish from taking r as a record of p, each problem as a *FieldError, or nil.
+// Validate returns everything that keeps Finish from taking r as a record of p, each problem as a *fault.FieldError, or nil.
 func (r *Record) Validate(p Part) error {
 	problems := invalid.Problems{Owner: "journal"}
 	problems.Add(r.Key.Validate())

@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/throttle"
 )
@@ -113,7 +114,7 @@ func (b *Batch[S, In, Out]) Name() string { return b.name }
 func (b *Batch[S, In, Out]) Handler() any { return b.handler }
 
 // Validate joins all problems of the settings and of the handler, each a
-// *FieldError. Run, All and Stream begin with it.
+// *fault.FieldError. Run, All and Stream begin with it.
 func (b *Batch[S, In, Out]) Validate() error {
 	return b.validate(func(p *invalid.Problems) {
 		if h, ok := b.handler.(Validator); ok {
@@ -174,7 +175,7 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 }
 
 func (b *Batch[S, In, Out]) run(ctx context.Context, s S) (action Action, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	seq, err := b.handler.Prep(ctx, s)
 	if err != nil {
 		return Next, fmt.Errorf("prep: %w", err)

@@ -139,7 +139,7 @@ func (b *Batch[S, In, Out]) WithOnError(p Policy) *Batch[S, In, Out] {
 
 // WithItemTimeout bounds each attempt at an item, counted from its admission.
 // An Exec that does not return within a second of it is left behind: its slot
-// is given back, its worker replaced, and its item fails with a *HungError,
+// is given back, its worker replaced, and its item fails with a *fault.HungError,
 // which is not retried.
 func (b *Batch[S, In, Out]) WithItemTimeout(d time.Duration) *Batch[S, In, Out] {
 	b.setTimeout("WithItemTimeout", d)

@@ -2,7 +2,6 @@ package node_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -413,10 +412,4 @@ func TestErrorThatPanicsWhenCompared(t *testing.T) {
 		require.Error(t, err)
 		assert.Equal(t, []node.State{node.Failed}, states(s.report))
 	})
-}
-
-func TestPanicErrorUnwrapsToAnError(t *testing.T) {
-	assert.ErrorIs(t, &node.PanicError{Value: errBoom}, errBoom)
-	assert.NoError(t, errors.Unwrap(&node.PanicError{Value: "text"}))
-	assert.EqualError(t, &node.PanicError{Value: "text", Stack: []byte("stack")}, "node: panic: text")
 }

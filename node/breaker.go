@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
 )
 
 // guarded makes one attempt if the node's breaker, if it has one, lets it
@@ -36,7 +37,7 @@ func (s *settings) guarded(
 // count ends the ticket of an attempt that ended with err.
 func count(ctx context.Context, t breaker.Ticket, judge func(error) adaptive.Feedback, err error) {
 	_, ofBatch := errors.AsType[*BatchError](err)
-	_, panicked := errors.AsType[*PanicError](err)
+	_, panicked := errors.AsType[*fault.PanicError](err)
 	switch {
 	case errors.Is(err, errAbandoned): // ended by whoever left it behind
 	case ofBatch:

@@ -16,6 +16,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -284,7 +285,7 @@ func TestHungAttemptEndsItsTicket(t *testing.T) {
 				m.WithLimits(limits)
 			}
 			_, err := m.All(t.Context(), numbers(1))
-			var hung *node.HungError
+			var hung *fault.HungError
 			require.ErrorAs(t, err, &hung)
 			check := func() {
 				t.Helper()

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
 )
 
@@ -149,7 +150,7 @@ func (c *committer[S, In, Out]) exited() {
 func (c *committer[S, In, Out]) call(whose int32, f func() error) error {
 	c.in.Store(whose)
 	err := func() (err error) {
-		defer caught(&err)
+		defer panics.Catch(&err)
 		return f()
 	}()
 	c.in.Store(inNone)

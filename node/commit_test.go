@@ -466,7 +466,7 @@ func (e exiting) MarshalJSON() ([]byte, error) {
 }
 
 func TestResultsWhoseJSONGoesWrong(t *testing.T) {
-	for n, want := range []string{"", "encode: the result of item 0 has no JSON: node: panic: no JSON", "runtime.Goexit"} {
+	for n, want := range []string{"", "encode: the result of item 0 has no JSON: headrace: panic: no JSON", "runtime.Goexit"} {
 		m := node.Map("m", func(context.Context, int) (exiting, error) { return exiting{n}, nil }).WithJournal(journal.NewMemory())
 		_, err := m.All(t.Context(), []int{n})
 		if want == "" {

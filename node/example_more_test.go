@@ -190,25 +190,6 @@ func ExampleBatch_WithUsed() {
 	// true false
 }
 
-// Code that ignores its context is left behind, so that the others go on. It
-// is waited for during a second after its timeout.
-func ExampleHungError() {
-	release := make(chan struct{})
-	defer close(release)
-	out, err := node.Map("call", func(_ context.Context, i int) (int, error) {
-		if i == 1 {
-			<-release // and not ctx.Done()
-		}
-		return 10 * i, nil
-	}).WithItemTimeout(10*time.Millisecond).All(context.Background(), []int{1, 2, 3})
-	fmt.Println(out)
-	hung, ok := errors.AsType[*node.HungError](err)
-	fmt.Println(ok, errors.Is(hung, context.DeadlineExceeded))
-	// Output:
-	// [0 20 30]
-	// true true
-}
-
 // The error of a run that its policy stopped tells how many failures there
 // were, and which was one too many.
 func ExampleTooManyFailuresError() {

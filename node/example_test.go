@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -430,15 +431,6 @@ func ExampleBatchError() {
 	// check 2 item 2: empty
 }
 
-// A panic is the item's error, with its stack.
-func ExamplePanicError() {
-	_, err := node.Map("index", func(_ context.Context, i int) (int, error) { return []int{1, 2}[i], nil }).
-		All(context.Background(), []int{0, 5})
-	var panicked *node.PanicError
-	fmt.Println(errors.As(err, &panicked), panicked.Value, len(panicked.Stack) > 0)
-	// Output: true runtime error: index out of range [5] with length 2 true
-}
-
 // The timeout of an item counts from its admission, not from when it began to
 // wait for its turn.
 func ExampleBatch_WithItemTimeout() {
@@ -454,7 +446,7 @@ func ExampleBatch_WithItemTimeout() {
 func ExampleBatch_Validate() {
 	err := node.Map("score", score).WithParallel(0).WithItemTimeout(-time.Second).Validate()
 	fmt.Println(err)
-	var field *node.FieldError
+	var field *fault.FieldError
 	fmt.Println(errors.As(err, &field), field.Field)
 	// Output:
 	// node "score": WithParallel: 0 is below 1

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -59,7 +60,7 @@ type indexed[In, Out any] interface {
 
 // validated asks v, whose panic is a problem like any other.
 func validated(v Validator) (err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	return v.Validate()
 }
 

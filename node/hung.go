@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 )
 
 // patience is how long code is given to return after its context has ended,
@@ -30,7 +31,7 @@ func (w *worker[In, Out]) giveUp() error {
 	if w.admitted {
 		adaptive.Abandon(w.ctx)
 	}
-	hung := &HungError{After: patience, Cause: context.Cause(w.ctx)}
+	hung := &fault.HungError{After: patience, Cause: context.Cause(w.ctx)}
 	if errors.Is(w.ctx.Err(), context.DeadlineExceeded) {
 		w.ticket.Failure(hung)
 	} else {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -50,7 +51,7 @@ func TestExecThatHangsAfterTheStopIsLeftBehind(t *testing.T) {
 			assert.Equal(t, []int{1, 0, 3}, s.report.Values())
 			assert.Equal(t, "key", all[1].Key)
 			assert.Equal(t, 1, all[1].Attempts)
-			require.ErrorAs(t, all[1].Err, new(*node.HungError))
+			require.ErrorAs(t, all[1].Err, new(*fault.HungError))
 			require.ErrorIs(t, all[1].Err, context.Canceled)
 			assert.Equal(t, []string{"done 0 1", "done 2 1", "abandoned 1 1"}, events.items())
 		}
@@ -208,7 +209,7 @@ func TestHungItemThatFailsAtLastIsNotRetried(t *testing.T) {
 				m.WithLimits(concurrency(1))
 			}
 			_, err := m.All(t.Context(), numbers(5))
-			require.ErrorAs(t, err, new(*node.HungError))
+			require.ErrorAs(t, err, new(*fault.HungError))
 			assert.Equal(t, 1, calls.of(0))
 			assert.Equal(t, 5, calls.sum())
 		})
@@ -238,7 +239,7 @@ func TestHungItemThatFailsAtLastIsNotSentAgain(t *testing.T) {
 				m.WithLimits(concurrency(1))
 			}
 			_, err := m.All(t.Context(), numbers(5))
-			require.ErrorAs(t, err, new(*node.HungError))
+			require.ErrorAs(t, err, new(*fault.HungError))
 			assert.Equal(t, 1, calls.of(0))
 			assert.Equal(t, 5, calls.sum())
 		})
@@ -272,7 +273,7 @@ func TestItemTimeoutIsTheItemsFailure(t *testing.T) {
 			out, err := m.All(t.Context(), numbers(3))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			assert.ErrorContains(t, err, "longer than its timeout of 2s")
-			assert.NotErrorAs(t, err, new(*node.HungError))
+			assert.NotErrorAs(t, err, new(*fault.HungError))
 			assert.Equal(t, []int{0, 0, 2}, out)
 			assert.Equal(t, 2*time.Second, time.Since(began))
 			var failed *node.BatchError
@@ -333,7 +334,7 @@ func TestHungItemFailsAndGivesBackWhatItHolds(t *testing.T) {
 			}
 			check()
 			for res := range s.report.Failed() {
-				var hung *node.HungError
+				var hung *fault.HungError
 				require.ErrorAs(t, res.Err, &hung)
 				assert.Equal(t, patience, hung.After)
 				require.ErrorIs(t, hung, context.DeadlineExceeded)
@@ -369,7 +370,7 @@ func TestHungItemHasItsFallback(t *testing.T) {
 			return i, nil
 		}).WithItemTimeout(time.Second).WithFallback(func(_ context.Context, i int, err error) (int, error) {
 			fallbacks++
-			assert.ErrorAs(t, err, new(*node.HungError))
+			assert.ErrorAs(t, err, new(*fault.HungError))
 			return -i, nil
 		})
 		out, err := m.All(t.Context(), numbers(3))
@@ -394,7 +395,7 @@ func TestHungItemThatReturnsAtTheLastMoment(t *testing.T) {
 			require.NoError(t, err)
 			s.log = append(s.log, r.State.String())
 			if r.State == node.Failed {
-				assert.ErrorAs(t, r.Err, new(*node.HungError))
+				assert.ErrorAs(t, r.Err, new(*fault.HungError))
 			}
 		}
 		assert.Len(t, s.log, 40)
@@ -422,7 +423,7 @@ func TestHungItemLeavesTheCallAroundItAlone(t *testing.T) {
 		}).WithItemTimeout(time.Second).WithUsed(func(int, int) throttle.Cost { return throttle.Cost{Tokens: 77} })
 		outer := node.Map("outer", func(ctx context.Context, _ int) (int, error) {
 			_, err := inner.All(ctx, []int{0, 1})
-			require.ErrorAs(t, err, new(*node.HungError)) //nolint:testifylint // it is this test's goroutine that waits
+			require.ErrorAs(t, err, new(*fault.HungError)) //nolint:testifylint // it is this test's goroutine that waits
 			assert.Equal(t, 1, lim.Throttle().Stats().InFlight, "the outer call goes on")
 			return 0, nil
 		}).WithLimiter(lim).WithCost(func(int) throttle.Cost { return throttle.Cost{Tokens: 10} })

@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/internal/occurrence"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -55,7 +56,7 @@ func (r *run[S, In, Out]) handle(w *worker[In, Out]) bool {
 
 // do works on the task of w. A panic of the user's code is the item's error.
 func (r *run[S, In, Out]) do(w *worker[In, Out]) (err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	b, t := r.b, &w.task
 	if t.err != nil {
 		return t.err
@@ -144,7 +145,7 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breake
 		}
 		w.told(told)
 	}()
-	defer caught(&err)
+	defer panics.Catch(&err)
 	if r.b.timeout > 0 {
 		unwatch := context.AfterFunc(bounded, func() { r.watch(w, attempt) })
 		defer unwatch()

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
@@ -124,14 +125,14 @@ func states(r *node.Report[int, int]) []node.State {
 
 func results(r *node.Report[int, int]) []node.Result[int, int] { return slices.Collect(r.All()) }
 
-// assertProblems checks that err is exactly one *FieldError for each of fields.
+// assertProblems checks that err is exactly one *fault.FieldError for each of fields.
 func assertProblems(t *testing.T, err error, fields ...string) {
 	t.Helper()
 	var got []string
 	var walk func(error)
 	walk = func(err error) {
 		switch e := err.(type) { //nolint:errorlint // it is the walk
-		case *node.FieldError:
+		case *fault.FieldError:
 			got = append(got, e.Field)
 		case interface{ Unwrap() []error }:
 			for _, inner := range e.Unwrap() {

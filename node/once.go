@@ -8,6 +8,8 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -21,7 +23,7 @@ func (s *settings) once(ctx context.Context, c throttle.Cost, a *attempter, n in
 		return err
 	}
 	return s.pool.Run(ctx, c, func(ctx context.Context) (err error) {
-		defer caught(&err) // as a panic of this node
+		defer panics.Catch(&err) // a Pool need not recover panics
 		if lim != nil {
 			return s.onceHere(ctx, c, a, n)
 		}
@@ -107,7 +109,7 @@ func judged(err error) bool {
 	if err == nil {
 		return false
 	}
-	var panicked *PanicError
+	var panicked *fault.PanicError
 	var batch *BatchError
 	return errors.As(err, &panicked) || errors.As(err, &batch) || errors.Is(err, errAbandoned)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
 )
 
@@ -89,7 +90,7 @@ func (c *committer[S, In, Out]) prepare(ctx context.Context) error {
 }
 
 func (c *committer[S, In, Out]) goOn(ctx context.Context, mark string) (ok bool, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	return c.out.resumer.Resume(ctx, mark)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -20,7 +21,7 @@ import (
 // assertPanicked checks that err has the panic of where, and its stack.
 func assertPanicked(t *testing.T, err error, where string) {
 	t.Helper()
-	var panicked *node.PanicError
+	var panicked *fault.PanicError
 	require.ErrorAs(t, err, &panicked)
 	assert.Equal(t, where, panicked.Value)
 	assert.Contains(t, string(panicked.Stack), "panic_test.go", "the stack is that of the panic")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
 )
 
@@ -53,7 +54,7 @@ func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
 // look asks the journal for e, for Dedup once nobody else works on an item of
 // the same content.
 func (r *resume[In]) look(ctx context.Context, e *entry) (was journal.Record, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	if r.turns != nil {
 		if err := r.turn(ctx, e); err != nil {
 			return was, err
@@ -168,11 +169,11 @@ func (t *task[In, Out]) take(known journal.Record) error {
 
 // Encoding and decoding is user code as well.
 func encode(v any) (text []byte, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	return json.Marshal(v)
 }
 
 func decode(text []byte, to any) (err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	return json.Unmarshal(text, to)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/occurrence"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
 )
 
@@ -51,7 +52,7 @@ func (b *Batch[S, In, Out]) openJournal(ctx context.Context) (*resume[In], error
 }
 
 func (r *resume[In]) open(ctx context.Context, version string) (err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	r.progress, err = r.journal.Open(ctx, r.part, version, r.opened)
 	return err
 }
@@ -96,7 +97,7 @@ func (r *resume[In]) identify(it item[In]) item[In] {
 }
 
 func (r *resume[In]) entryOf(in In) (e *entry, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	e = &entry{first: true}
 	if r.key == nil {
 		text, err := json.Marshal(in)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
@@ -205,7 +206,7 @@ func TestAnItemThatCannotBeNamedFails(t *testing.T) {
 	for range 2 {
 		ints, err := keyed.All(t.Context(), numbers(4))
 		require.ErrorContains(t, err, "2 of 4 items failed; first: item 0: WithKey has no key for the item")
-		var panicked *node.PanicError
+		var panicked *fault.PanicError
 		require.ErrorAs(t, err, &panicked)
 		assert.Equal(t, []int{0, 0, 2, 3}, ints, "what is too long is hashed")
 	}

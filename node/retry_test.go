@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -113,7 +114,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 		"a single attempt":          {retry.Policy{MaxAttempts: 1}, errBoom},
 		"a cost that can never fit": {retry.Policy{}, large.Throttle().Wait(t.Context(), throttle.Cost{Tokens: 11})},
 		"a quota that is used up":   {retry.Policy{}, fmt.Errorf("inside: %w", adaptive.ErrQuotaExhausted)},
-		"a panic further in":        {retry.Policy{}, fmt.Errorf("x: %w", &node.PanicError{Value: "x"})},
+		"a panic further in":        {retry.Policy{}, fmt.Errorf("x: %w", &fault.PanicError{Value: "x"})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Error(t, tc.err)

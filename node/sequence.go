@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"sync/atomic"
+
+	"github.com/headrace/headrace/internal/panics"
 )
 
 // sequence is a source that pulls from an iterator, one worker at a time. The
@@ -36,7 +38,7 @@ func pull[In any](seq iter.Seq2[In, error], begin func(item[In]) item[In]) *sequ
 				panic(panicked) // with its stack, which ends with this goroutine
 			}
 		}()
-		defer caught(&panicked)
+		defer panics.Catch(&panicked)
 		seq(yield)
 	})
 	return &sequence[In]{begin: begin, turn: make(chan struct{}, 1), next: next, end: end}
@@ -47,7 +49,7 @@ func (s *sequence[In]) take(ctx context.Context) (it item[In], ok bool, err erro
 		return it, false, nil
 	}
 	defer s.pass()
-	defer caught(&err)
+	defer panics.Catch(&err)
 	if s.inside.Load() || s.done.Load() || ctx.Err() != nil {
 		return it, false, nil
 	}
@@ -76,7 +78,7 @@ func (s *sequence[In]) pass() {
 // stop leaves it to pass while somebody is inside the iterator. Whoever ends
 // it keeps the turn, so that nobody comes after.
 func (s *sequence[In]) stop() (err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	s.stopped.Store(true)
 	select {
 	case s.turn <- struct{}{}:

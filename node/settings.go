@@ -13,11 +13,6 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// FieldError is one setting of a node that cannot be used. Validate and Run
-// join one for each problem; errors.As finds the first.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
-
 // settings is what plain steps and batches have in common. It is frozen by
 // the first run, so that reading it needs no lock.
 type settings struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
@@ -251,9 +252,9 @@ func (*panicking) Validate() error { panic("validate") }
 
 func TestPanicOfValidateIsAProblem(t *testing.T) {
 	b := node.NewBatch[*state, int, int]("b", &panicking{})
-	require.ErrorAs(t, b.Validate(), new(*node.PanicError))
+	require.ErrorAs(t, b.Validate(), new(*fault.PanicError))
 	_, err := b.Run(t.Context(), &state{})
-	assert.ErrorAs(t, err, new(*node.PanicError))
+	assert.ErrorAs(t, err, new(*fault.PanicError))
 }
 
 // enclosing is a handler with nodes inside, as a batch of flows has them.

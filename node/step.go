@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/occurrence"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
@@ -97,7 +98,7 @@ func (n *Step[S]) WithCost(f func(s S) throttle.Cost) *Step[S] {
 // Propagate signals the step's rate limit hits to the batch that encloses it.
 func (n *Step[S]) Propagate() *Step[S] { n.setPropagate(); return n }
 
-// Validate joins all problems of the settings, each a *FieldError.
+// Validate joins all problems of the settings, each a *fault.FieldError.
 func (n *Step[S]) Validate() error {
 	return n.validate(func(p *invalid.Problems) {
 		if n.cost == nil {
@@ -118,7 +119,7 @@ func (n *Step[S]) Limiters() []*adaptive.Limiter { return n.limiters() }
 // ErrSharedLimiter.
 func (n *Step[S]) ResetLimiter() error { return n.resetLimiter() }
 
-// Run implements Node. A panic of the function is its error, a *PanicError.
+// Run implements Node. A panic of the function is its error, a *fault.PanicError.
 func (n *Step[S]) Run(ctx context.Context, s S) (action Action, err error) {
 	if err := n.setup.Use(n.Validate); err != nil {
 		return Next, err
@@ -138,7 +139,7 @@ func (n *Step[S]) Run(ctx context.Context, s S) (action Action, err error) {
 }
 
 func (n *Step[S]) run(ctx context.Context, s S) (action Action, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	var c throttle.Cost
 	if n.cost != nil {
 		c = n.cost(s)
@@ -163,7 +164,7 @@ func (n *Step[S]) run(ctx context.Context, s S) (action Action, err error) {
 }
 
 func (n *Step[S]) call(ctx context.Context, s S) (action Action, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	if n.timeout == 0 {
 		return n.f(ctx, s)
 	}

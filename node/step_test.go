@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -160,7 +161,7 @@ func TestStepPanics(t *testing.T) {
 			WithFallback(func(context.Context, *state, error) (node.Action, error) { panic("fallback") }),
 	} {
 		_, err := step.Run(t.Context(), &state{})
-		var panicked *node.PanicError
+		var panicked *fault.PanicError
 		require.ErrorAs(t, err, &panicked, where)
 		assert.Equal(t, where, panicked.Value)
 	}

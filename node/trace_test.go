@@ -15,6 +15,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -178,7 +179,7 @@ func TestTraceOfAStep(t *testing.T) {
 		attempts := f.of(t, event.AttemptStarted)
 		require.Len(t, attempts, 2)
 		assert.EqualError(t, attempts[0].ends[0].Err, "once")
-		assert.ErrorAs(t, attempts[1].ends[0].Err, new(*node.PanicError))
+		assert.ErrorAs(t, attempts[1].ends[0].Err, new(*fault.PanicError))
 		assert.Empty(t, f.of(t, event.ItemStarted))
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
 )
 
@@ -20,7 +21,7 @@ const (
 // earlier process saved it. What another law has saved is left alone. A lim of nil is
 // one that is built at the first refusal, or here if an earlier process had it.
 func (r *resume[In]) warm(ctx context.Context, lim *adaptive.Limiter, build func() (*adaptive.Limiter, error)) (_ *adaptive.Limiter, err error) {
-	defer caught(&err)
+	defer panics.Catch(&err)
 	keeper, ok := r.journal.(journal.LawKeeper)
 	name := r.name
 	if lim != nil {

@@ -14,7 +14,7 @@ import (
 // smaller than 1 lets more through than the share. The refill rate of a bucket
 // is exact. Extra stays as it is.
 //
-// A share outside of 0 (exclusive) to 1 is a *throttle.FieldError: more than the
+// A share outside of 0 (exclusive) to 1 is a *fault.FieldError: more than the
 // provider allows is no share of it, and a mistaken 80 would be a storm.
 func (p Profile) Scaled(share float64) (Profile, error) {
 	problems := invalid.Problems{Owner: "presets: " + string(p.ID)}

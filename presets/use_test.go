@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
@@ -128,7 +129,7 @@ func TestScaled(t *testing.T) {
 
 	for _, share := range []float64{0, -1, 1.0001, 80, math.NaN(), math.Inf(1)} {
 		_, err := p.Scaled(share)
-		var field *throttle.FieldError
+		var field *fault.FieldError
 		require.ErrorAs(t, err, &field)
 		assert.Equal(t, "Scaled", field.Field)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -50,7 +51,7 @@ func TestNamesThatAreRefused(t *testing.T) {
 		} {
 			_, err := give(name, adaptive.Config{})
 			assert.ErrorContains(t, err, problem, about)
-			assert.ErrorAs(t, err, new(*registry.FieldError))
+			assert.ErrorAs(t, err, new(*fault.FieldError))
 		}
 	}
 	assert.Empty(t, r.Names())

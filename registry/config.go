@@ -59,7 +59,7 @@ const (
 
 func laws() []string { return []string{string(Measured), string(AIMD), string(Fixed)} }
 
-// Validate reports every problem at once, each as a *FieldError that gives the
+// Validate reports every problem at once, each as a *fault.FieldError that gives the
 // way to the field in the spelling of the text forms, such as services.ols.law.
 // Of the options it heeds WithPresets.
 func (c Config) Validate(opts ...Option) error {

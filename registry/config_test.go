@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/registry"
@@ -174,7 +175,7 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 	require.Error(t, err)
 	var got []string
 	for _, e := range err.(interface{ Unwrap() []error }).Unwrap() {
-		field, ok := errors.AsType[*registry.FieldError](e)
+		field, ok := errors.AsType[*fault.FieldError](e)
 		require.True(t, ok, "%v", e)
 		assert.Equal(t, "registry", field.Owner)
 		got = append(got, field.Field+": "+field.Problem)

@@ -5,14 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-
-	"github.com/headrace/headrace/internal/invalid"
 )
-
-// FieldError is one field of a configuration that cannot be used. Constructors
-// join one for each problem; errors.As finds the first.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
 
 // ErrExists is matched by every *ExistsError.
 var ErrExists = errors.New("registry: the name is taken")

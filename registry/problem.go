@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/fault"
 )
 
 // problem is what is wrong with one value of a configuration.
@@ -49,7 +49,7 @@ func (ps *problems) add(keys []string, err error) {
 func (ps *problems) err() error {
 	var errs []error
 	for _, p := range ps.list {
-		f := &FieldError{Owner: owner, Field: path(p.keys), Problem: p.text}
+		f := &fault.FieldError{Owner: owner, Field: path(p.keys), Problem: p.text}
 		if p.err == nil {
 			errs = append(errs, f)
 		} else {
@@ -61,7 +61,7 @@ func (ps *problems) err() error {
 
 // causedError is a field error that somebody else's error says.
 type causedError struct {
-	*invalid.FieldError
+	*fault.FieldError
 	cause error
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -104,7 +105,7 @@ func (ps *problems) addText(text string, entries []entryText, err error) {
 					p.keys = below(x.keys, "limits")
 				}
 			}
-		} else if field, ok := errors.AsType[*FieldError](err); ok {
+		} else if field, ok := errors.AsType[*fault.FieldError](err); ok {
 			for _, x := range entries {
 				if strings.HasPrefix(field.Field, "["+strconv.Quote(x.keys[len(x.keys)-1])+"].") {
 					p.keys, p.at = below(x.keys, "limits"), x.at

@@ -17,11 +17,6 @@ const (
 	defaultJitter      = 0.5
 )
 
-// FieldError names a field of a [Policy] that cannot be used. It is the type
-// that every constructor of this module reports; find it with errors.As.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
-
 // Policy says how often and at what distance a failing call is repeated. The
 // zero value is three attempts, the second after about half a second and the
 // third after about a second more.
@@ -65,7 +60,7 @@ type Policy struct {
 }
 
 // Validate returns everything that is wrong with p, joined, each problem as a
-// [*FieldError] that names its field, or nil.
+// *fault.FieldError that names its field, or nil.
 func (p Policy) Validate() error {
 	problems := invalid.Problems{Owner: "retry"}
 	if p.MaxAttempts < 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/retry"
 )
 
@@ -52,7 +53,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{retry.Policy{Except: []error{errors.ErrUnsupported, nil}}, "Except[1]"},
 	} {
 		err := tc.policy.Validate()
-		var field *retry.FieldError
+		var field *fault.FieldError
 		if assert.ErrorAs(t, err, &field, "%+v", tc.policy) {
 			assert.Equal(t, "retry", field.Owner)
 			assert.Equal(t, tc.field, field.Field, "%+v", tc.policy)
@@ -68,7 +69,7 @@ func TestValidateJoinsAllProblems(t *testing.T) {
 	require.True(t, ok)
 	var fields []string
 	for _, one := range joined.Unwrap() {
-		var field *retry.FieldError
+		var field *fault.FieldError
 		require.ErrorAs(t, one, &field)
 		fields = append(fields, field.Field)
 	}

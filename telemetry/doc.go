@@ -146,7 +146,7 @@
 //
 // error.type is what the error's method ErrorType says, which for a *httpclient.Error is its Code, such as E_NET_CONNECT. For requests and
 // downloads it is _OTHER for an error without one, and for a request with a status from 400 on, if there is no other error, the status. For flows,
-// nodes, items and model calls it is rate_limited, timeout, canceled, or else the type of the error, such as *node.PanicError.
+// nodes, items and model calls it is rate_limited, timeout, canceled, or else the type of the error, such as *fault.PanicError.
 //
 // Names of flows, nodes, executors, limiters, services, hosts and models are told apart up to Config.MaxNames each, and are _OTHER beyond it; in
 // spans they are all told. Measurements are made outside of the context of the work, and have no exemplars. Nothing

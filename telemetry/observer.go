@@ -20,11 +20,6 @@ const (
 	defaultMaxNames = 100
 )
 
-// FieldError names a field of a [Config] that cannot be used. It is the type
-// that every constructor of this module reports; find it with errors.As.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
-
 // Config says where measurements and spans go. The zero value is ready to use.
 type Config struct {
 	// MeterProvider makes the instruments. Nil means otel.GetMeterProvider(), which
@@ -64,7 +59,7 @@ var (
 )
 
 // New makes the instruments. All problems are joined in one error: those of c
-// as a [*FieldError], and those that the provider has with an instrument.
+// as a *fault.FieldError, and those that the provider has with an instrument.
 func New(c Config) (*Observer, error) {
 	problems := invalid.Problems{Owner: "telemetry"}
 	if c.MaxNames < 0 {

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/telemetry"
 )
 
@@ -65,7 +66,7 @@ func TestNewJoinsItsProblems(t *testing.T) {
 	require.EqualError(t, err, "telemetry: MaxNames: -1; want at least 1, or 0 for 100\n"+
 		"telemetry: headrace.http.client.duration: no such instrument\n"+
 		"telemetry: headrace.limiter.cuts: no such instrument")
-	var field *telemetry.FieldError
+	var field *fault.FieldError
 	require.True(t, errors.As(err, &field))
 	assert.Equal(t, "MaxNames", field.Field)
 

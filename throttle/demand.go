@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -117,7 +118,7 @@ func addBelow(field string, err error, p *invalid.Problems) {
 		}
 		return
 	}
-	if f, ok := errors.AsType[*FieldError](err); ok {
+	if f, ok := errors.AsType[*fault.FieldError](err); ok {
 		p.Addf(field+"."+f.Field, "%s", f.Problem)
 	}
 }

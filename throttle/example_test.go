@@ -8,6 +8,7 @@ import (
 
 	"github.com/jonboulle/clockwork"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -46,7 +47,7 @@ func ExampleNew() {
 		Windows:     []throttle.Window{throttle.Sliding(0, time.Minute)},
 	})
 	fmt.Println(err)
-	var field *throttle.FieldError
+	var field *fault.FieldError
 	fmt.Println(errors.As(err, &field), field.Field)
 	// Output:
 	// throttle: Concurrency: -1 is negative: use 0 for unbounded, or at least 1

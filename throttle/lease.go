@@ -2,8 +2,9 @@ package throttle
 
 import (
 	"context"
-	"fmt"
 	"time"
+
+	"github.com/headrace/headrace/internal/panics"
 )
 
 // leaseTime is how long a slot stays taken after its process died.
@@ -61,11 +62,7 @@ func (s *shared) safely(f func(context.Context) error) {
 		ctx, cancel := context.WithTimeoutCause(ctx, storeTimeout, errStoreSlow)
 		defer cancel()
 		err := func() (err error) {
-			defer func() {
-				if p := recover(); p != nil {
-					err = fmt.Errorf("throttle: a panic of the store: %v", p)
-				}
-			}()
+			defer panics.Catch(&err)
 			return f(ctx)
 		}()
 		if err != nil {

@@ -96,7 +96,7 @@ func WithStore(s Store) Option {
 }
 
 // New returns a limiter for lim. All problems of lim are joined in one error,
-// each a *FieldError.
+// each a *fault.FieldError.
 func New(lim Limits, opts ...Option) (*Limiter, error) {
 	l := &Limiter{clock: clock.New(nil), due: Forever}
 	for _, o := range opts {

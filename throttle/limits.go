@@ -6,18 +6,13 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// FieldError is one field of a configuration that cannot be used. Constructors
-// join one for each problem; errors.As finds the first.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
-
 // Limits is what one resource allows. The zero Limits allow everything.
 type Limits struct {
 	Concurrency int      // the most calls in flight; 0 means unbounded
 	Windows     []Window // all of them hold at the same time
 }
 
-// Validate reports every problem at once, each as a *FieldError that names its field.
+// Validate reports every problem at once, each as a *fault.FieldError that names its field.
 func (l Limits) Validate() error {
 	p := invalid.Problems{Owner: "throttle"}
 	checkConcurrency(l.Concurrency, &p)

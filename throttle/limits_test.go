@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -51,7 +52,7 @@ func TestValidate(t *testing.T) {
 			require.EqualError(t, err, tc.want)
 			require.EqualError(t, lim.Validate(), tc.want)
 			require.EqualError(t, newLimiter(t, throttle.Limits{}).SetLimits(lim), tc.want)
-			var field *throttle.FieldError
+			var field *fault.FieldError
 			require.ErrorAs(t, err, &field)
 			assert.Equal(t, "throttle", field.Owner)
 		})
@@ -66,7 +67,7 @@ func TestValidateTellsEverything(t *testing.T) {
 	require.ErrorAs(t, err, &joined)
 	var fields []string
 	for _, e := range joined.Unwrap() {
-		var field *throttle.FieldError
+		var field *fault.FieldError
 		require.True(t, errors.As(e, &field))
 		fields = append(fields, field.Field)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -60,7 +61,7 @@ func clip(s string) string {
 // are found by time.LoadLocation.
 //
 // All problems come at once, each as a *ParseError or, if a limit can be read but
-// not used, as the *FieldError of Validate; Windows[i] counts the windows of the
+// not used, as the *fault.FieldError of Validate; Windows[i] counts the windows of the
 // text, from 0. After 20 problems no more is read. An empty text is a problem,
 // and so is one of more than 64 KiB.
 //
@@ -144,7 +145,7 @@ func (r *reading) add(err error) {
 		return
 	}
 	for _, err := range joined.Unwrap() {
-		if field, ok := errors.AsType[*FieldError](err); ok {
+		if field, ok := errors.AsType[*fault.FieldError](err); ok {
 			field.Field = r.path + field.Field
 		}
 		r.errs = append(r.errs, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -306,7 +307,7 @@ func TestParseLimitsValidates(t *testing.T) {
 	} {
 		got, err := throttle.ParseLimits(text)
 		require.EqualError(t, err, "throttle: "+want, text)
-		var field *throttle.FieldError
+		var field *fault.FieldError
 		assert.ErrorAs(t, err, &field, text)
 		assert.Zero(t, got, text)
 	}

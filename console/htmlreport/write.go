@@ -13,16 +13,13 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// FieldError names an argument that cannot be used, and the remedy.
-type FieldError = invalid.FieldError
-
 //go:embed page.html
 var page string
 
 // Write writes the report of a run to w, under a title. Curves are there if the run had flow.WithSeries.
 // Title and names are foreign text and are escaped. A report that was read back from its
 // JSON will do as well. The error is that of w, of whose output a part may have been written then, or a
-// *FieldError if r is nil.
+// *fault.FieldError if r is nil.
 func Write(w io.Writer, title string, r *flow.Report) error {
 	if r == nil {
 		p := invalid.Problems{Owner: "htmlreport.Write"}

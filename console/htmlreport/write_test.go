@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 )
 
@@ -148,7 +149,7 @@ func within(t require.TestingT, text string, least, most float64) {
 }
 
 func TestErrors(t *testing.T) {
-	var field *FieldError
+	var field *fault.FieldError
 	require.ErrorAs(t, Write(io.Discard, "x", nil), &field)
 	require.Equal(t, "r", field.Field)
 	full := errors.New("the disk is full")

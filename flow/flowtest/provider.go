@@ -17,7 +17,7 @@ import (
 // For its key, the step At its number, the limits, and at last what was set with
 // Otherwise, OtherwiseFunc or Behind, or else OK. A script is put together before the first
 // call. A step that cannot be played is a mistake in the test: the method that
-// is given it panics with a *FieldError.
+// is given it panics with a *fault.FieldError.
 type Provider struct {
 	record   *Record
 	name     string
@@ -42,10 +42,6 @@ type limit struct {
 	most int
 	per  time.Duration
 }
-
-// FieldError is a part of a script that cannot be used.
-// It is one type in all packages, with the fields Owner, Field and Problem, all strings.
-type FieldError = invalid.FieldError
 
 // NewProvider returns a provider that answers its first calls with steps, in
 // the order in which they arrive, and then with OK. The name is that in the timeline; no two

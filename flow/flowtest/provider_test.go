@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow/flowtest"
 	"github.com/headrace/headrace/providertest"
 )
@@ -252,7 +253,7 @@ func TestWhatCannotBePlayed(t *testing.T) {
 			defer func() {
 				err, ok := recover().(error)
 				require.True(t, ok)
-				var field *flowtest.FieldError
+				var field *fault.FieldError
 				require.ErrorAs(t, err, &field)
 				for _, want := range c.want {
 					assert.ErrorContains(t, err, want)

@@ -5,13 +5,9 @@ import (
 	"net/http"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
-	"github.com/headrace/headrace/internal/invalid"
 )
-
-// FieldError names an option or argument that cannot be used. It is the type
-// that every constructor of this module reports; find it with errors.As.
-type FieldError = invalid.FieldError
 
 // Doer sends a request. An [httpclient.Client] does, which follows no redirects, an [httpclient.Follower], which follows them through
 // a gate, and an *http.Client, which follows them anywhere.
@@ -43,14 +39,14 @@ type Result struct {
 
 // Fetch gets url and stores the body as the file target, whose folder has to
 // exist. It returns when the file is on the disk under its name, or with an
-// *Error or, for what cannot be tried at all, one *FieldError for each problem. A symbolic
+// *Error or, for what cannot be tried at all, one *fault.FieldError for each problem. A symbolic
 // link in place of target is replaced, and not followed.
 //
 // When ctx ends Fetch does too, and what has come is kept for a later call. Fetch is safe for concurrent use.
 func Fetch(ctx context.Context, client Doer, url, target string, opts ...Option) (Result, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil { // whose text has the URL, with what is secret in it
-		return Result{}, &FieldError{Owner: owner, Field: "url", Problem: "cannot be parsed; want such as https://host/path"}
+		return Result{}, &fault.FieldError{Owner: owner, Field: "url", Problem: "cannot be parsed; want such as https://host/path"}
 	}
 	return Do(client, req, target, opts...)
 }

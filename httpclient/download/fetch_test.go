@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/retry"
 )
@@ -356,7 +357,7 @@ func TestConfigurationIsChecked(t *testing.T) {
 		"Jitter":       func() (Result, error) { return Do(&honest{}, fine, "f", WithRetry(retry.Policy{Jitter: 2})) },
 	} {
 		_, err := try()
-		problem, ok := errors.AsType[*FieldError](err)
+		problem, ok := errors.AsType[*fault.FieldError](err)
 		require.True(t, ok, "%s: %v", field, err)
 		assert.Equal(t, strings.TrimRight(field, " 2345"), problem.Field, field)
 		assert.NotContains(t, err.Error(), "canary")

@@ -21,6 +21,7 @@ var house = []place{
 	{"internal/simulate/...", 3},
 	{"internal/presetgen", 4},
 	{"internal/...", 0},
+	{"fault", 0},
 	{"event", 0},
 
 	{"throttle", 1},
@@ -53,8 +54,10 @@ var house = []place{
 // level lists the only arrows that may stay on their floor: a conformance
 // suite knows what it tests, and an example what it shows.
 var level = []arrow{
+	{"internal/...", "fault"},
 	{"internal/...", "internal/..."},
 	{"internal/simulate/...", "internal/simulate/..."},
+	{"event", "fault"},
 	{"event", "internal/..."},
 	{"throttle/storetest", "throttle"},
 	{"journal/journaltest", "journal"},
@@ -67,7 +70,7 @@ var level = []arrow{
 }
 
 // leaves import nothing of ours, whatever their floor would allow.
-var leaves = []string{"providertest", "internal/simulate/provider"}
+var leaves = []string{"fault", "providertest", "internal/simulate/provider"}
 
 // dependencies are the packages of others that the core may import; one more
 // needs a decision in docs/adr. Of OpenTelemetry it is the API, never the SDK.

@@ -5,20 +5,9 @@ package invalid
 import (
 	"errors"
 	"fmt"
+
+	"github.com/headrace/headrace/fault"
 )
-
-// FieldError names one field of a configuration that cannot be used, what is
-// wrong with it and, where there is one, the remedy.
-type FieldError struct {
-	Owner   string // the package or the named thing that was configured, such as "throttle"
-	Field   string // the field's path, such as "Windows[1].Max"
-	Problem string // what is wrong with the value and what would be right
-}
-
-// Error returns "owner: field: problem".
-func (e *FieldError) Error() string {
-	return e.Owner + ": " + e.Field + ": " + e.Problem
-}
 
 // Problems gathers field errors for one owner. The zero value with Owner set
 // is ready to use; it is not safe for concurrent use.
@@ -29,7 +18,7 @@ type Problems struct {
 
 // Addf records a problem with field.
 func (p *Problems) Addf(field, format string, args ...any) {
-	p.errs = append(p.errs, &FieldError{Owner: p.Owner, Field: field, Problem: fmt.Sprintf(format, args...)})
+	p.errs = append(p.errs, &fault.FieldError{Owner: p.Owner, Field: field, Problem: fmt.Sprintf(format, args...)})
 }
 
 // Add records an error as it is; nil is ignored.

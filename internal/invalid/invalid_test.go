@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -44,8 +45,8 @@ func TestProblemsCanBeMatched(t *testing.T) {
 	p.Add(io.EOF)
 	err := p.Err()
 
-	var field *invalid.FieldError
+	var field *fault.FieldError
 	require.True(t, errors.As(err, &field))
-	assert.Equal(t, invalid.FieldError{Owner: "retry", Field: "Initial", Problem: "too long"}, *field)
+	assert.Equal(t, fault.FieldError{Owner: "retry", Field: "Initial", Problem: "too long"}, *field)
 	assert.ErrorIs(t, err, io.EOF)
 }

@@ -4,8 +4,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
+
+	"github.com/headrace/headrace/fault"
 )
 
 // scrubbedError hides its origin in functions, where no printing finds it.
@@ -37,7 +40,7 @@ func (e *scrubbedError) As(target any) bool   { return e.as != nil && e.as(targe
 func (e *scrubbedError) Timeout() bool        { return e.timeout }
 
 // facts is what others decide by, such as whether a request may be sent again, each as a copy without the secrets: an error that
-// makes such a copy itself, the certificate that was refused, the host that was not found, the operation that failed.
+// makes such a copy itself, a panic, the certificate that was refused, the host that was not found, the operation that failed.
 func facts(err error, secrets []string) []error {
 	var found []error
 	if own, ok := errors.AsType[interface {
@@ -45,6 +48,9 @@ func facts(err error, secrets []string) []error {
 		Redact(secrets []string) error
 	}](err); ok {
 		found = append(found, own.Redact(secrets))
+	}
+	if panicked, ok := errors.AsType[*fault.PanicError](err); ok {
+		found = append(found, &fault.PanicError{Value: Text(fmt.Sprint(panicked.Value), secrets), Stack: panicked.Stack})
 	}
 	if refused, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		found = append(found, &tls.CertificateVerificationError{

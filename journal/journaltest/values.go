@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/journal"
 )
 
@@ -74,8 +75,8 @@ func badInput(t *testing.T, s *subject) {
 
 func (s *subject) wantFieldError(err error, of any) {
 	s.Helper()
-	if !errors.As(err, new(*journal.FieldError)) {
-		s.Errorf("%+v: got %v; want a *journal.FieldError", of, err)
+	if !errors.As(err, new(*fault.FieldError)) {
+		s.Errorf("%+v: got %v; want a *fault.FieldError", of, err)
 	}
 }
 

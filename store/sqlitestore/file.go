@@ -14,7 +14,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver: SQLite in Go, without cgo
 
-	"github.com/headrace/headrace/journal"
+	"github.com/headrace/headrace/fault"
 )
 
 const (
@@ -78,7 +78,7 @@ func check(path string, set *settings) error {
 	if problem == "" {
 		return nil
 	}
-	return &journal.FieldError{Owner: "sqlitestore", Field: field, Problem: problem}
+	return &fault.FieldError{Owner: "sqlitestore", Field: field, Problem: problem}
 }
 
 // touch makes the file unless it is there. Results are nobody else's business, so

@@ -29,7 +29,7 @@ var (
 // made, for this user alone; its folder has to exist.
 //
 // What is wrong with the file is a *FileError, or a *NewerError if it was written
-// by a later release. A path or an option that means nothing is a *journal.FieldError.
+// by a later release. A path or an option that means nothing is a *fault.FieldError.
 // A file of an earlier release is brought up to date.
 func OpenJournal(path string, options ...Option) (*Journal, error) {
 	f, err := openFile(path, options)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/store/sqlitestore"
 )
@@ -246,7 +247,7 @@ func TestWhatCannotBeOpened(t *testing.T) {
 	}
 	for _, path := range []string{"", ":memory:", "file:x", "a\x00"} {
 		_, err := sqlitestore.OpenJournal(path)
-		assert.ErrorAs(t, err, new(*journal.FieldError), path)
+		assert.ErrorAs(t, err, new(*fault.FieldError), path)
 	}
 	_, err := sqlitestore.OpenJournal(filepath.Join(dir, "x"), sqlitestore.WithBusyTimeout(-1))
 	assert.ErrorContains(t, err, "WithBusyTimeout")

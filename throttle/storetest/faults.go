@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -55,15 +56,15 @@ func testArguments(w *watch) {
 	w.take(0, good)
 }
 
-// field complains unless err is a FieldError of that field.
+// field complains unless err is a *fault.FieldError of that field.
 func (w *watch) field(err error, field string) {
 	w.Helper()
-	w.check(hasField(err, field), "no *throttle.FieldError of %s: %v", field, err)
+	w.check(hasField(err, field), "no *fault.FieldError of %s: %v", field, err)
 }
 
 func hasField(err error, field string) bool {
 	switch e := err.(type) { //nolint:errorlint // it takes the tree apart
-	case *throttle.FieldError:
+	case *fault.FieldError:
 		return e.Field == field
 	case interface{ Unwrap() error }:
 		return hasField(e.Unwrap(), field)

@@ -13,6 +13,7 @@ import (
 	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -525,7 +526,7 @@ func mutants() map[string]func(w workshop) {
 		"believes invalid demands": func(w workshop) {
 			w.take = func(ctx context.Context, demands []throttle.Demand, lease time.Duration) (throttle.Grant, error) {
 				g, err := w.good.Take(ctx, demands, lease)
-				if _, bad := errors.AsType[*throttle.FieldError](err); bad {
+				if _, bad := errors.AsType[*fault.FieldError](err); bad {
 					return g, nil
 				}
 				return g, err

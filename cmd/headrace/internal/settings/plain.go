@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/console"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/presets"
-	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -20,7 +20,7 @@ func Plain(err error) string {
 		}
 		return strings.Join(all, "; ")
 	}
-	limit, field := (*throttle.ParseError)(nil), (*registry.FieldError)(nil)
+	limit, field := (*throttle.ParseError)(nil), (*fault.FieldError)(nil)
 	preset, mode := (*presets.UnknownError)(nil), (*console.ModeError)(nil)
 	switch {
 	case errors.As(err, &limit) && limit.Text == "":
