@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/retry"
 )
@@ -94,9 +95,9 @@ func (x *exchange) untilMaxWait(ctx context.Context) (context.Context, func()) {
 	if x.t.maxWait == 0 {
 		return ctx, func() {}
 	}
-	in, _ := adaptive.Intake(ctx)
+	in, _ := intake.Of(ctx)
 	in, cancel := context.WithTimeout(in, x.t.maxWait)
-	return adaptive.WithIntake(ctx, in), cancel
+	return intake.With(ctx, in), cancel
 }
 
 // turnedAway is what a request ends with that the limiter does not let go: what

@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -31,7 +32,7 @@ func TestAllocations(t *testing.T) {
 		{"Use", t.Context(), used, 1},
 		{"with an observer of events", event.With(t.Context(), event.Func(func(event.Event) {})), nothing, 1},
 		{"with an observer of calls", event.With(t.Context(), &countedCalls{}), nothing, 1},
-		{"with an intake", adaptive.WithIntake(t.Context(), in), nothing, 1},
+		{"with an intake", intake.With(t.Context(), in), nothing, 1},
 	} {
 		assert.InDelta(t, tc.want, testing.AllocsPerRun(100, func() {
 			_ = l.Do(tc.ctx, throttle.Cost{Tokens: 9}, tc.fn)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -40,7 +41,7 @@ func BenchmarkDoWithIntake(b *testing.B) {
 	ctx, l := context.Background(), benchLimiter(b)
 	in, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ctx = adaptive.WithIntake(ctx, in)
+	ctx = intake.With(ctx, in)
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = l.Do(ctx, throttle.Cost{}, nothing)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -69,8 +70,8 @@ func (l *Limiter) takeOver(ctx context.Context, cost throttle.Cost) (p throttle.
 			continue
 		}
 		covered := covers(sent.Cost, cost)
-		intake, _ := Intake(ctx)
-		if ctx.Err() != nil || !covered && intake.Err() != nil || l.throttle.Check(cost) != nil {
+		in, _ := intake.Of(ctx)
+		if ctx.Err() != nil || !covered && in.Err() != nil || l.throttle.Check(cost) != nil {
 			break
 		}
 		c.mu.Lock()

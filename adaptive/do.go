@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -116,7 +117,7 @@ func (l *Limiter) enter(ctx context.Context, c throttle.Cost, wait *retryWait) (
 		}
 		wait.place = place
 	}
-	ctx, done := untilIntakeEnds(ctx)
+	ctx, done := intake.Waiting(ctx)
 	defer done()
 	switch {
 	case hit == nil && wait.place != 0:

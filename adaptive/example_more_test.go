@@ -11,44 +11,6 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// The end of the intake stops who waits to be admitted. A call that is running,
-// and paid for, goes on.
-func ExampleWithIntake() {
-	lim, _ := adaptive.New(adaptive.Config{})
-	intake, stop := context.WithCancelCause(context.Background())
-	ctx := adaptive.WithIntake(context.Background(), intake)
-
-	err := lim.Do(ctx, throttle.Cost{}, func(ctx context.Context) error {
-		stop(errors.New("shutting down"))
-		fmt.Println("the running call:", ctx.Err())
-		return nil
-	})
-	fmt.Println(err)
-	fmt.Println(lim.Do(ctx, throttle.Cost{}, func(context.Context) error { return nil }))
-	// Output:
-	// the running call: <nil>
-	// <nil>
-	// shutting down
-}
-
-// A long call can ask whether its run is being stopped.
-func ExampleIntake() {
-	intake, stop := context.WithCancel(context.Background())
-	defer stop()
-	ctx := adaptive.WithIntake(context.Background(), intake)
-	for page := 1; ; page++ {
-		if in, ok := adaptive.Intake(ctx); ok && in.Err() != nil {
-			fmt.Println("no page", page, "because of", in.Err())
-			return
-		}
-		fmt.Println("page", page)
-		stop() // somebody pressed Ctrl-C
-	}
-	// Output:
-	// page 1
-	// no page 2 because of context canceled
-}
-
 // A quota that was used up is filled again by people, who then say so.
 func ExampleLimiter_Reset() {
 	lim, _ := adaptive.New(adaptive.Config{Name: "openai"})

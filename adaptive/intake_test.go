@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/intake"
 )
 
 // withIntake returns a context with an intake that ends after d, because of io.EOF.
@@ -19,14 +20,14 @@ func withIntake(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	in, cancel := context.WithTimeoutCause(t.Context(), d, io.EOF)
 	t.Cleanup(cancel)
-	return adaptive.WithIntake(t.Context(), in)
+	return intake.With(t.Context(), in)
 }
 
 func TestTheEndOfTheIntakeStopsWaitingOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limiter(t, capped(1))
 		ctx := withIntake(t, time.Second)
-		in, has := adaptive.Intake(ctx)
+		in, has := intake.Of(ctx)
 		assert.True(t, has)
 		assert.NotEqual(t, ctx, in)
 		var wg sync.WaitGroup
@@ -108,7 +109,7 @@ func TestAfterTheEndOfTheIntakeNobodyIsAdmitted(t *testing.T) {
 // A run's intake would otherwise collect something of every item.
 func TestAWaitLeavesNothingOnTheIntake(t *testing.T) {
 	in := &counting{Context: t.Context(), done: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(adaptive.WithIntake(t.Context(), in), time.Hour)
+	ctx, cancel := context.WithTimeout(intake.With(t.Context(), in), time.Hour)
 	defer cancel()
 	require.NoError(t, do(ctx, limiter(t, capped(1)), ok(0)))
 	assert.Equal(t, []int{1, 0}, []int{in.registered, in.live})
@@ -144,10 +145,4 @@ func TestAHandOverNeedsNoIntake(t *testing.T) {
 			return nil
 		}))
 	})
-}
-
-func TestWithoutAnIntakeItIsTheContext(t *testing.T) {
-	in, has := adaptive.Intake(t.Context())
-	assert.Equal(t, t.Context(), in)
-	assert.False(t, has)
 }

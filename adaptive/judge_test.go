@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -90,7 +91,7 @@ func TestTheDeadlineOfTheIntakeCounts(t *testing.T) {
 		require.True(t, l.Throttle().Allow(throttle.Cost{}))
 		in, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		err := do(adaptive.WithIntake(t.Context(), in), l, ok(0))
+		err := do(intake.With(t.Context(), in), l, ok(0))
 		require.ErrorAs(t, err, new(*throttle.DeadlineError))
 	})
 }

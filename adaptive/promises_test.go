@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -205,9 +206,9 @@ func TestACallInsideThatIsTurnedAwayTakesNothing(t *testing.T) {
 			err := l.Do(ctx, throttle.Cost{Tokens: cost}, func(context.Context) error { return nil })
 			require.ErrorIs(t, err, throttle.ErrCost)
 		}
-		intake, stop := context.WithCancel(ctx)
+		in, stop := context.WithCancel(ctx)
 		stop()
-		err := l.Do(adaptive.WithIntake(ctx, intake), throttle.Cost{Tokens: 50}, func(context.Context) error { return nil })
+		err := l.Do(intake.With(ctx, in), throttle.Cost{Tokens: 50}, func(context.Context) error { return nil })
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 1, l.Throttle().Stats().InFlight)
 		return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -112,11 +113,11 @@ func (x *Executor) sleep(ctx context.Context, d time.Duration) {
 	woken := make(chan struct{})
 	timer := x.clock.AfterFunc(d, func() { close(woken) })
 	defer timer.Stop()
-	intake, _ := adaptive.Intake(ctx)
+	in, _ := intake.Of(ctx)
 	select {
 	case <-woken:
 	case <-ctx.Done():
-	case <-intake.Done():
+	case <-in.Done():
 	}
 }
 

@@ -3,7 +3,7 @@ package executor
 import (
 	"context"
 
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -13,15 +13,15 @@ import (
 // node.Batch.WithExecutor. The error is that of the task.
 //
 // f is not running any more when Run returns, unless it was left behind
-// (*fault.HungError). When the intake of ctx ends (adaptive.WithIntake), a
+// (*fault.HungError). When the run that ctx belongs to is stopped, a
 // task that has not begun is given up. Inside of a call of the same executor f
 // runs in the slot of that call if no worker is free: nothing waits for itself.
 func (x *Executor) Run(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
-	intake, has := adaptive.Intake(ctx) //nolint:contextcheck // it is of ctx
+	in, has := intake.Of(ctx) //nolint:contextcheck // it is of ctx
 	if !has {
-		intake = nil
-	} else if intake.Err() != nil {
-		return context.Cause(intake)
+		in = nil
+	} else if in.Err() != nil {
+		return context.Cause(in)
 	}
 	t := &Task[struct{}]{
 		record: record{x: x, ctx: ctx},
@@ -36,7 +36,7 @@ func (x *Executor) Run(ctx context.Context, c throttle.Cost, f func(context.Cont
 		return err
 	}
 	for {
-		err := t.wait(context.WithoutCancel(ctx), intake) // its own context is ctx: when that ends, so does the task
+		err := t.wait(context.WithoutCancel(ctx), in) // its own context is ctx: when that ends, so does the task
 		if err == nil {
 			break
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -45,10 +45,10 @@ func TestADeadlineBeforeThereIsRoom(t *testing.T) {
 func TestTheIntakeEndsBeforeThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := full(t)
-		intake, stop := context.WithCancelCause(t.Context())
+		in, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { stop(errBoom) })
 		begun := time.Now()
-		err := x.Run(adaptive.WithIntake(t.Context(), intake), throttle.Cost{}, func(context.Context) error { return nil })
+		err := x.Run(intake.With(t.Context(), in), throttle.Cost{}, func(context.Context) error { return nil })
 		require.ErrorIs(t, err, errBoom)
 		assert.Equal(t, time.Second, time.Since(begun))
 	})

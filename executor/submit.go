@@ -6,8 +6,8 @@ import (
 	"iter"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -180,9 +180,9 @@ func (x *Executor) awaitRoom(t *record, ready <-chan struct{}) error {
 		defer timer.Stop()
 	}
 	var stopped <-chan struct{} // of the intake
-	intake, ok := adaptive.Intake(t.ctx)
+	in, ok := intake.Of(t.ctx)
 	if ok && t.single {
-		stopped = intake.Done()
+		stopped = in.Done()
 	}
 	turn := x.lender(t.ctx)
 	for {
@@ -203,7 +203,7 @@ func (x *Executor) awaitRoom(t *record, ready <-chan struct{}) error {
 		case <-stopped:
 			stopped = nil
 			if x.withdraw(t) {
-				return context.Cause(intake)
+				return context.Cause(in)
 			}
 		case <-late:
 			late = nil

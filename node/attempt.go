@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -78,20 +79,20 @@ func ended(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if intake, ok := adaptive.Intake(ctx); ok && intake.Err() != nil {
-		return context.Cause(intake)
+	if in, ok := intake.Of(ctx); ok && in.Err() != nil {
+		return context.Cause(in)
 	}
 	return nil
 }
 
 // sleep waits for d, or until nothing new may begin under ctx.
 func sleep(ctx context.Context, d time.Duration) {
-	intake, _ := adaptive.Intake(ctx)
+	in, _ := intake.Of(ctx)
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-ctx.Done():
-	case <-intake.Done():
+	case <-in.Done():
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -273,8 +274,8 @@ func TestGraceOfNestedBatchesDoesNotAddUp(t *testing.T) {
 		began := time.Now()
 		var intakeEnded time.Duration
 		innermost := node.Map("innermost", func(ctx context.Context, _ int) (int, error) {
-			intake, _ := adaptive.Intake(ctx)
-			<-intake.Done()
+			in, _ := intake.Of(ctx)
+			<-in.Done()
 			intakeEnded = time.Since(began)
 			<-ctx.Done()
 			return 0, ctx.Err()

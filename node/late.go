@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -44,8 +44,8 @@ func lateIn(err error) (late *throttle.DeadlineError) {
 // endOf is when admissions under ctx end, if that is known.
 func endOf(ctx context.Context) (end time.Time, ok bool) {
 	end, ok = ctx.Deadline()
-	intake, _ := adaptive.Intake(ctx)
-	if e, has := intake.Deadline(); has && (!ok || e.Before(end)) {
+	in, _ := intake.Of(ctx)
+	if e, has := in.Deadline(); has && (!ok || e.Before(end)) {
 		return e, true
 	}
 	return end, ok

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
 )
@@ -90,11 +91,11 @@ func (r *resume[In]) turn(ctx context.Context, e *entry) error {
 
 // waitFor waits until over is closed, or nothing new may begin under ctx.
 func waitFor(ctx context.Context, over <-chan struct{}) error {
-	intake, _ := adaptive.Intake(ctx)
+	in, _ := intake.Of(ctx)
 	select {
 	case <-over:
 	case <-ctx.Done():
-	case <-intake.Done():
+	case <-in.Done():
 	}
 	return ended(ctx)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/intake"
 )
 
 var errLeft = errors.New("node: the loop over the results was left")
@@ -92,7 +93,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	ctx, r.traces, r.attempts = traced(ctx, r.observer)
 	r.src = open(r.begin)
 	r.room, _ = out.(roomy)
-	outer, nested := adaptive.Intake(ctx)
+	outer, nested := intake.Of(ctx)
 	if !nested {
 		ctx = context.WithoutCancel(ctx) // the grace period outlives the caller's context
 	}
@@ -102,7 +103,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		r.stop(cause)
 		kill(cause)
 	}
-	r.ctx = adaptive.WithIntake(adaptive.Enclose(ctx, lim, b.propagate), r.intake)
+	r.ctx = intake.With(adaptive.Enclose(ctx, lim, b.propagate), r.intake)
 	r.mu.Lock() // until all are there: a worker that finds nothing to do may otherwise be the last to leave
 	defer r.mu.Unlock()
 	r.undo = []func() bool{
