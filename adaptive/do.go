@@ -170,7 +170,7 @@ func (l *Limiter) finish(k *call, f *Feedback, observed bool) (r result) {
 // refused decides whether the call waits on, and with what it ends if not.
 func (l *Limiter) refused(f *Feedback, r *result, wait *retryWait) (again bool, err error) {
 	hit := newHit(l.name, f, r.sent.At)
-	hit.spent = true // seen from outside Do it is final
+	hit.GivenUp = true // seen from outside Do it is final
 	if wait.hit == nil {
 		wait.since = r.now
 		if wait.place == 0 {

@@ -28,7 +28,7 @@ type Feedback struct {
 }
 
 // tooLong reports whether the provider wants a longer wait than any call sits out.
-func (f *Feedback) tooLong() bool { return f.Verdict.refused() && f.RetryAfter > maxRetryAfter }
+func (f *Feedback) tooLong() bool { return f.Verdict.refused() && f.RetryAfter > MaxRetryAfter }
 
 // Detector judges the error of a call. It returns the zero Feedback for an
 // error that it does not know; DefaultDetector is asked then. It must be safe

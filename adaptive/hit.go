@@ -30,7 +30,7 @@ type RateLimitHit struct {
 	SentAt     time.Time     // when the refused call was admitted
 	Cause      error         // the provider's error, if there is one
 
-	spent bool // a limiter has waited on it and given up: nobody waits for it again
+	GivenUp bool // a guard has waited for this limit and given up; the call is not sent again
 }
 
 // Error says which key refused what, and how long it asked to wait.
@@ -87,7 +87,7 @@ func hitIn(err error) (found *RateLimitHit) {
 // decided reports whether a limiter has said its last word in err: it gave up
 // waiting on a hit, or found the quota used up.
 func decided(err error) bool {
-	if h := hitIn(err); h != nil && h.spent {
+	if h := hitIn(err); h != nil && h.GivenUp {
 		return true
 	}
 	closed := false

@@ -18,9 +18,9 @@ import (
 
 const (
 	defaultMaxWait = 15 * time.Minute
-	// maxRetryAfter is the longest wait on a provider's word that a call sits
-	// out; beyond it the caller is told instead.
-	maxRetryAfter = 10 * time.Minute
+	// MaxRetryAfter is the longest Retry-After that a call waits for; longer ones
+	// are returned to the caller as a *RateLimitHit.
+	MaxRetryAfter = 10 * time.Minute
 )
 
 // Config describes a limiter. The zero Config has no limits of its own and

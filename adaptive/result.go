@@ -45,7 +45,7 @@ func (l *Limiter) result(r *result, now time.Time, s *throttle.Sent, f *Feedback
 		l.throttle.CloseLocked(time.Time{}, l.exhausted(f.Err))
 	case f.tooLong(): // for everybody, for longer than anybody waits on the provider's word
 		hit := newHit(l.name, f, s.At)
-		hit.spent = true
+		hit.GivenUp = true
 		until := now.Add(min(f.RetryAfter, longestGate))
 		if gate := l.governor.View().GateUntil; gate.After(until) {
 			until = gate // else the next caller would wait for the rest
@@ -87,7 +87,7 @@ func (l *Limiter) tell(ctx context.Context, r *result, f *Feedback) {
 	case f.tooLong():
 		l.emit(ctx, event.Event{
 			Time: r.now, Kind: event.LimiterClosed, Wait: f.RetryAfter,
-			Reason: "the provider asks for more than " + maxRetryAfter.String(), Err: f.Err,
+			Reason: "the provider asks for more than " + MaxRetryAfter.String(), Err: f.Err,
 		})
 	}
 	if f.Verdict.refused() {

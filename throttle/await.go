@@ -39,6 +39,11 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 	if err := l.tooLateLocked(ctx, now, &n.of); err != nil {
 		return nil, Permit{}, err
 	}
+	if l.mostQueued > 0 && l.queue.len >= l.mostQueued && place == lastPlace {
+		l.stats.Refused++
+		b := l.boundForLocked(now, n.cost)
+		return nil, Permit{}, &LimitedError{Limiter: l.name, RetryAfter: b.Wait, Bound: b}
+	}
 	return l.queueLocked(now, n, place, keeps, leads, wait), Permit{}, nil
 }
 

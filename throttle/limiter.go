@@ -26,25 +26,26 @@ type Limiter struct {
 	observer event.Observer
 	shared   *shared // nil without a Store
 
-	mu       sync.Mutex // guards everything below
-	last     instant
-	limit    int // concurrency, 0: unbounded
-	gauges   []gauge
-	most     [Units]uint64 // that one call may cost
-	inFlight int
-	paused   instant // nobody goes before it
-	closed   closing // nobody goes at all
-	queue    queue
-	newcomer waiter          // stands for one who has not asked the Store yet; never changed
-	timer    clockwork.Timer // for the head only
-	due      instant         // when the timer should fire
-	charged  instant         // a bucket was last debited or given back to, or changed
-	lent     time.Duration   // the longest credit since the limits were set
-	records  []record
-	free     []uint32
-	seq      int64
-	total    amounts
-	stats    Stats
+	mu         sync.Mutex // guards everything below
+	last       instant
+	limit      int // concurrency, 0: unbounded
+	gauges     []gauge
+	most       [Units]uint64 // that one call may cost
+	inFlight   int
+	paused     instant // nobody goes before it
+	closed     closing // nobody goes at all
+	queue      queue
+	mostQueued int             // calls that may wait; 0: any number
+	newcomer   waiter          // stands for one who has not asked the Store yet; never changed
+	timer      clockwork.Timer // for the head only
+	due        instant         // when the timer should fire
+	charged    instant         // a bucket was last debited or given back to, or changed
+	lent       time.Duration   // the longest credit since the limits were set
+	records    []record
+	free       []uint32
+	seq        int64
+	total      amounts
+	stats      Stats
 }
 
 // Option is a setting of New.

@@ -1,0 +1,311 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/intake"
+	"github.com/headrace/headrace/throttle"
+)
+
+// defaultMaxWait bounds how long a call waits from its first 429 on.
+const defaultMaxWait = 15 * time.Minute
+
+// enter admits an attempt by all layers. With an error k holds nothing.
+func (c *Call) enter(ctx context.Context, k *attempt) error {
+	g := c.guard
+	watcher := inflight.WatcherOf(ctx)
+	measured := c.wait.observe(g, ctx)
+	var bound throttle.Bound
+	if watcher != nil {
+		bound = g.bound(c.cost)
+		watcher.Waits()
+	}
+	var asked time.Time
+	if measured {
+		asked = g.clock.Now()
+	}
+	err := c.acquire(ctx, k)
+	if measured {
+		c.wait.queued += max(0, g.clock.Now().Sub(asked))
+		if err != nil {
+			g.emitCall(ctx, event.Call{Queued: c.wait.queued, Outcome: event.Unadmitted})
+		}
+	}
+	if watcher != nil && err == nil {
+		watcher.Admitted(bound)
+	}
+	return err
+}
+
+// observe notes who wants to know about the call, and reports whether its wait
+// is measured.
+func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
+	o := event.From(ctx)
+	w.observed, w.queued = o != nil, -1
+	measured = event.WantsCalls(o)
+	for _, l := range g.layers {
+		w.observed = w.observed || l.observer != nil
+		measured = measured || l.calls
+		if l.stale.Load() {
+			l.emitStale(ctx)
+		}
+	}
+	if measured {
+		w.queued = 0
+	}
+	return measured
+}
+
+// acquire fills in the parts of k: from the enclosing calls on the same layers,
+// and from the queues of the others.
+func (c *Call) acquire(ctx context.Context, k *attempt) error {
+	layers := c.guard.layers
+	if k.parts = k.only[:0]; len(layers) > 1 {
+		k.parts = make([]part, 0, len(layers))
+	}
+	for _, l := range layers {
+		k.parts = append(k.parts, part{guard: l})
+	}
+	if c.wait.hit == nil {
+		missing, err := c.takeOver(ctx, k)
+		if err != nil || missing == 0 {
+			return err
+		}
+	}
+	waiting, done := c.bounded(ctx)
+	defer done()
+	err := c.queue(waiting, k)
+	if err == nil {
+		return nil
+	}
+	k.handBack()
+	return c.turnedAway(ctx, err)
+}
+
+// takeOver gets what enclosing calls hold of the same layers, and returns how
+// many layers are missing. A call that would be turned away at once gets nothing.
+func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int, err error) {
+	missing = len(k.parts)
+	outer := attemptOf(ctx)
+	if outer == nil {
+		return missing, nil
+	}
+	if intake.Ended(ctx) != nil {
+		return missing, nil
+	}
+	for i := range k.parts {
+		p := &k.parts[i]
+		if p.guard.throttle.Check(c.cost) != nil {
+			continue
+		}
+		for o := outer; o != nil; o = attemptOf(o.Context) { //nolint:contextcheck // outwards
+			permit, place, covered := o.hand(p.guard, c.cost)
+			if covered {
+				p.permit, p.outer = permit, o
+				missing--
+			} else if place != 0 {
+				o.surrender(p.guard, permit)
+				c.place(k, i, place)
+			} else {
+				continue
+			}
+			if p.outer != nil && o.queued > 0 && c.wait.queued >= 0 {
+				c.wait.queued += o.queued
+			}
+			break
+		}
+	}
+	return missing, nil
+}
+
+// place notes the number of the first admission of layer i.
+func (c *Call) place(k *attempt, i int, seq int64) {
+	if c.wait.places == nil {
+		if c.wait.places = c.wait.place[:]; len(k.parts) > 1 {
+			c.wait.places = make([]int64, len(k.parts))
+		}
+	}
+	if c.wait.places[i] == 0 {
+		c.wait.places[i] = seq
+	}
+}
+
+// surrender gives back the permit of an enclosing call that a call inside
+// cannot use.
+func (k *attempt) surrender(l *Guard, p throttle.Permit) {
+	f := adaptive.Feedback{Verdict: adaptive.Unsent}
+	r := l.end(p, &f, false)
+	if l == k.call.guard.learner {
+		l.emitEnd(k, &r, &f)
+	}
+}
+
+// handBack returns what was taken over by an attempt that was not admitted.
+func (k *attempt) handBack() {
+	for i := range k.parts {
+		p := &k.parts[i]
+		if p.outer == nil {
+			continue
+		}
+		if !p.outer.takeBack(p.guard) {
+			p.permit.Cancel()
+		}
+		*p = part{guard: p.guard}
+	}
+}
+
+// bounded is the context to wait under: it ends with the intake of ctx and
+// when the call has waited for MaxWait.
+func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
+	ctx, done := intake.Waiting(ctx)
+	most := inherited(c.guard, func(p *Policy) time.Duration { return p.MaxWait })
+	since := c.wait.since
+	switch {
+	case most > 0:
+		if c.wait.asked.IsZero() {
+			c.wait.asked = c.guard.clock.Now()
+		}
+		since = c.wait.asked
+	case c.wait.hit != nil:
+		most = defaultMaxWait
+	default:
+		return ctx, done
+	}
+	waiting, cancel := context.WithCancelCause(ctx)
+	over := &waitedError{most}
+	left := most - c.guard.clock.Now().Sub(since)
+	if left <= 0 {
+		cancel(over)
+	}
+	timer := c.guard.clock.AfterFunc(max(0, left), func() { cancel(over) })
+	return waiting, func() {
+		timer.Stop()
+		cancel(nil)
+		done()
+	}
+}
+
+// waitedError ends a wait by MaxWait.
+type waitedError struct{ most time.Duration }
+
+func (e *waitedError) Error() string { return "guard: waited for " + e.most.String() }
+
+// turnedAway is the error of a call that was not admitted because of err.
+func (c *Call) turnedAway(ctx context.Context, err error) error {
+	hit := c.wait.hit
+	if over, ok := errors.AsType[*waitedError](err); ok {
+		if hit != nil {
+			return hit
+		}
+		b := c.guard.bound(c.cost)
+		return &throttle.LimitedError{Limiter: c.guard.name, RetryAfter: safe(b.Wait, over.most), Bound: b}
+	}
+	switch {
+	case hit == nil:
+		return err
+	case errors.As(err, new(*throttle.DeadlineError)):
+		return fmt.Errorf("%w, after: %w", err, hit)
+	}
+	if ended := intake.Ended(ctx); ended != nil {
+		return fmt.Errorf("%w while waiting to be sent again: %w", ended, hit)
+	}
+	return err
+}
+
+// safe is a wait that can be put into an HTTP header.
+func safe(wait, otherwise time.Duration) time.Duration {
+	const longest = 24 * time.Hour
+	if wait == throttle.Forever {
+		wait = otherwise
+	}
+	return min(max(wait, 1), longest)
+}
+
+// bound is what holds a call back now: of all layers, what does so longest.
+func (g *Guard) bound(c throttle.Cost) (most throttle.Bound) {
+	for _, l := range g.layers {
+		if b := l.throttle.Bound(c); b.Wait > most.Wait {
+			most = b
+		}
+	}
+	return most
+}
+
+// queue waits for the layers that are missing.
+func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
+	if len(k.parts) == 0 {
+		return nil
+	}
+	if len(k.parts) == 1 {
+		p := &k.parts[0]
+		if c.wait.places != nil {
+			p.permit, err = p.guard.throttle.Reacquire(ctx, c.cost, c.wait.places[0])
+		} else {
+			p.permit, err = p.guard.throttle.Acquire(ctx, c.cost)
+		}
+		return err
+	}
+	return c.joint(ctx, k)
+}
+
+// try acquires everything now, or nothing.
+func (c *Call) try(k *attempt) (err error) {
+	layers := c.guard.layers
+	k.parts = make([]part, len(layers))
+	for i, l := range layers {
+		k.parts[i].guard = l
+	}
+	missing, err := c.takeOver(k.Context, k)
+	if err != nil || missing == 0 {
+		return err
+	}
+	for i := range k.parts {
+		p := &k.parts[i]
+		if p.outer != nil {
+			continue
+		}
+		if p.permit, err = p.guard.throttle.TryAcquire(c.cost); err != nil {
+			for j := range k.parts[:i] {
+				if k.parts[j].outer == nil {
+					k.parts[j].permit.Cancel()
+				}
+			}
+			k.handBack()
+			if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
+				limited.RetryAfter = safe(limited.RetryAfter, time.Second)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// joint acquires layer after layer: a placeholder for the joint admission.
+func (c *Call) joint(ctx context.Context, k *attempt) (err error) {
+	for i := range k.parts {
+		p := &k.parts[i]
+		if p.outer != nil {
+			continue
+		}
+		if c.wait.places != nil && c.wait.places[i] != 0 {
+			p.permit, err = p.guard.throttle.Reacquire(ctx, c.cost, c.wait.places[i])
+		} else {
+			p.permit, err = p.guard.throttle.Acquire(ctx, c.cost)
+		}
+		if err != nil {
+			for j := range k.parts[:i] {
+				if k.parts[j].outer == nil {
+					k.parts[j].permit.Cancel()
+				}
+			}
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,164 @@
+package guard
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/throttle"
+)
+
+// attempt is one attempt of a call, from its admission to its end. It is the
+// context that the call's function gets, so that what happens inside can find it.
+type attempt struct {
+	context.Context //nolint:containedctx // it is a context
+
+	call   *Call
+	number int           // of the attempt, from 1; a resend after a 429 keeps it
+	queued time.Duration // how long it waited to be admitted; negative: not measured
+	wire   wire
+
+	mu    sync.Mutex // guards everything below
+	parts []part     // one for each layer
+	only  [1]part    // parts, of a guard with one layer
+	used  throttle.Cost
+	told  *adaptive.Feedback // the last Report; nil: none
+	over  bool               // it was ended or abandoned
+}
+
+// part is what an attempt holds of one layer.
+type part struct {
+	guard  *Guard
+	permit throttle.Permit
+	ticket breaker.Ticket // of the layer's breaker
+	handed bool           // a call inside has taken the permit over
+	sent   throttle.Sent  // what was noted of a permit that was handed over
+	seq    int64          // the number of the admission, once it has ended
+	outer  *attempt       // whose permit this was; nil: it was acquired
+}
+
+// Value makes the attempt findable by attemptOf and by package inflight.
+func (k *attempt) Value(key any) any {
+	switch {
+	case key == inflight.Key{}:
+		return k
+	case inflight.Private(key):
+		return nil
+	}
+	return k.Context.Value(key)
+}
+
+func attemptOf(ctx context.Context) *attempt {
+	k, _ := ctx.Value(inflight.Key{}).(*attempt)
+	return k
+}
+
+// Number implements inflight.Attempt.
+func (k *attempt) Number() int { return k.number }
+
+// Report says, from inside a call, what its answer means: verdict, remaining
+// quota, actual cost. A verdict takes precedence over every detector; without
+// one the detectors are asked, and only Used, Meters and RetryAfter take
+// precedence. Everything takes effect when the attempt ends. The last Report
+// counts; a zero Used leaves an earlier Use as it is. The call is the innermost
+// one; outside of a call Report does nothing.
+func Report(ctx context.Context, f adaptive.Feedback) {
+	if k := attemptOf(ctx); k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if f.Used != (throttle.Cost{}) {
+			k.used = f.Used
+		}
+		k.told = &f
+	}
+}
+
+// Use reports, from inside a call, what it actually cost. The limits are
+// corrected when the call ends, by at most what one window holds. The last Use
+// counts; outside of a call it does nothing.
+func Use(ctx context.Context, actual throttle.Cost) {
+	if k := attemptOf(ctx); k != nil {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.used = actual
+	}
+}
+
+// feedback is what the attempt itself has reported; last, unless nil, is taken
+// in place of any Report.
+func (k *attempt) feedback(last *adaptive.Feedback) (f adaptive.Feedback) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case last != nil:
+		if f = *last; f.Used != (throttle.Cost{}) {
+			k.used = f.Used
+		}
+	case k.told != nil:
+		f = *k.told
+	}
+	f.Used = k.used
+	return f
+}
+
+// close claims the end of the attempt; false if it has ended before.
+func (k *attempt) close() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	first := !k.over
+	k.over = true
+	return first
+}
+
+// hand gives the permit of layer l to a call inside of k that costs c. A permit
+// is handed over once: the call inside ends it and reports to the law, and k
+// holds nothing of l any more. If the reservation does not cover c, the permit
+// is given back instead and covered is false: the call inside has the place of
+// k in the queue.
+func (k *attempt) hand(l *Guard, c throttle.Cost) (p throttle.Permit, place int64, covered bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over {
+		return p, 0, false
+	}
+	for i := range k.parts {
+		part := &k.parts[i]
+		if part.guard != l || part.handed {
+			continue
+		}
+		sent, live := part.permit.Sent()
+		if !live {
+			continue
+		}
+		part.sent, part.handed = sent, true
+		return part.permit, sent.Seq, covers(sent.Cost, c)
+	}
+	return p, 0, false
+}
+
+// takeBack undoes hand for a call inside that was not admitted after all.
+func (k *attempt) takeBack(l *Guard) (ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range k.parts {
+		if part := &k.parts[i]; part.guard == l && part.handed && !k.over {
+			part.handed = false
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether a reservation is enough for a cost. The zero cost is
+// that of the reservation.
+func covers(reserved, cost throttle.Cost) bool {
+	for u := range throttle.Units {
+		if cost != (throttle.Cost{}) && cost.Of(u) > reserved.Of(u) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,145 @@
+package guard
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Call is Do in two steps, for a call whose end is not the return of a
+// function. Admit and End alternate for as long as End says so:
+//
+//	call := g.Begin(cost)
+//	for again := true; again; {
+//		attempt, err := call.Admit(ctx)
+//		if err != nil {
+//			return err
+//		}
+//		again, err = call.End(send(attempt)) // or later, from another goroutine
+//	}
+//
+// Admit belongs to one goroutine at a time. Of several End the first counts.
+type Call struct {
+	guard   *Guard
+	cost    throttle.Cost
+	wait    waiting
+	live    atomic.Pointer[attempt] // nil: no attempt is in progress
+	first   attempt                 // most calls make one
+	started bool                    // first is in use
+	number  int                     // attempts, those after a 429 not counted
+
+	schedule *retry.Schedule
+	delay    time.Duration // before the next attempt
+	failed   error         // the attempt before it
+}
+
+// waiting is what a call remembers from one admission to the next.
+type waiting struct {
+	hit    *adaptive.RateLimitHit // the last rejection; nil before the first
+	since  time.Time              // the first rejection
+	asked  time.Time              // when the first admission was asked for, if MaxWait bounds it
+	places []int64                // by layer, the number of the first admission; nil: a new place
+	place  [1]int64               // places, of a guard with one layer
+
+	observed bool          // somebody is sent what changes by the call
+	queued   time.Duration // how long this attempt waited; negative: not measured
+}
+
+// Begin starts a call whose end is not the return of a function, such as a
+// response whose body is read later. Nothing is waited for before Admit, and
+// nothing has to be ended if Admit is never called.
+func (g *Guard) Begin(c throttle.Cost) *Call { return &Call{guard: g, cost: c} }
+
+// Admit waits until every limit admits the call, and, after a failed attempt,
+// until it may be repeated. Its errors are those of Do. The context is for the
+// attempt; Policy.Timeout does not bound it. Every successful Admit must be
+// followed by End.
+func (c *Call) Admit(ctx context.Context) (context.Context, error) {
+	k, err := c.admit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+func (c *Call) admit(ctx context.Context) (*attempt, error) {
+	for {
+		if c.delay > 0 || c.failed != nil {
+			if err := c.rest(ctx); err != nil {
+				return nil, err
+			}
+		}
+		k := &c.first
+		if c.started { // the context of an earlier attempt may still be looked at
+			k = new(attempt)
+		}
+		c.started = true
+		k.Context, k.call, k.used = ctx, c, c.cost
+		err := c.enter(ctx, k)
+		if err == nil {
+			err = c.allowed(k)
+		}
+		if err == nil {
+			if c.wait.hit == nil || c.number == 0 || c.failed != nil {
+				c.number++
+			}
+			c.failed = nil
+			k.number, k.queued = c.number, c.wait.queued
+			c.live.Store(k)
+			return k, nil
+		}
+		if !c.repeats(ctx, nil, err) {
+			return nil, err
+		}
+	}
+}
+
+// End ends the attempt: it is judged, charged and reported to the law and the
+// breakers. A Feedback without a Verdict is judged by its Err. again reports
+// that the call goes on: Admit waits for the next attempt. Otherwise err is
+// what Do would return. Feedback.Final forbids another attempt. If no attempt
+// is in progress, nothing happens.
+func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
+	k := c.live.Swap(nil)
+	if k == nil {
+		return false, nil
+	}
+	f.Used = k.feedback(&f).Used
+	return c.conclude(k, &f, f.Err)
+}
+
+// Heard applies the quota that a response declares while the call goes on: at
+// the end of a long stream the numbers would be old. It reports whether the
+// learner has taken them; if so, leave Meters out of the Feedback of End.
+func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
+	k, l := c.live.Load(), c.guard.learner
+	if k == nil || l == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range k.parts {
+		p := &k.parts[i]
+		if p.guard != l || p.handed {
+			continue
+		}
+		sent, live := p.permit.Sent()
+		if !live {
+			return false
+		}
+		l.throttle.Update(func(now time.Time) {
+			if !l.governor.knows(&sent) {
+				return
+			}
+			var to adaptive.Listener
+			if to, heard = l.governor.state.(adaptive.Listener); heard {
+				to.OnMeters(now, sent, meters)
+			}
+		})
+	}
+	return heard
+}

@@ -1,0 +1,153 @@
+package guard
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/throttle"
+)
+
+// compiled is a Policy in the terms of the machinery. It never changes.
+type compiled struct {
+	policy   Policy
+	profile  presets.Profile // of the preset; empty: there is none
+	limits   throttle.Limits // the policy's own and those of a hard preset
+	law      adaptive.Law    // nil: another guard learns
+	lazy     bool            // the law starts at the first rejected call
+	detector adaptive.Detector
+	dialect  adaptive.Detector
+}
+
+// compile is the only place where a policy becomes limits, a law and detectors.
+func (p *Policy) compile(to *invalid.Problems) *compiled {
+	c := &compiled{policy: *p, limits: p.Limits, detector: p.Detector}
+	c.policy.Within = slices.Clone(p.Within)
+	c.profile = p.profile(to)
+	speaks := p.Dialect
+	if p.Preset != "" && speaks == nil {
+		speaks = cmp.Or(c.profile.Dialect, dialect.Auto)
+	}
+	if speaks != nil {
+		c.dialect = p.listen(speaks, to)
+	}
+	if p.learns() {
+		c.compileLaw(to)
+	}
+	return c
+}
+
+// profile looks up the preset.
+func (p *Policy) profile(to *invalid.Problems) presets.Profile {
+	if p.Preset == "" {
+		if p.Share != 0 {
+			to.Addf("Share", "%g of what? Name a Preset, or write smaller Limits", p.Share)
+		}
+		return presets.Profile{}
+	}
+	table := p.Presets
+	if table == nil {
+		table = presets.Default()
+	}
+	profile, err := table.Lookup(string(p.Preset))
+	to.AddPart("Preset", err)
+	if err != nil || p.Share == 0 {
+		return profile
+	}
+	scaled, err := profile.Scaled(p.Share)
+	if err != nil {
+		to.Addf("Share", "%g is not a part of the preset: use a number in (0, 1], or 0 for all of it", p.Share)
+	}
+	return scaled
+}
+
+func (p *Policy) listen(d dialect.Dialect, to *invalid.Problems) adaptive.Detector {
+	if invalid.Nil(d) {
+		to.Addf("Dialect", "it is a nil pointer: dialect.Auto recognises the provider")
+		return nil
+	}
+	if n, ok := d.(dialect.Name); ok {
+		named, err := dialect.ByName(string(n))
+		to.AddPart("Dialect", err)
+		if err != nil {
+			return nil
+		}
+		d = named
+	}
+	return dialect.Detector(d)
+}
+
+// compileLaw decides where learning starts. It depends on nothing but the
+// policy: the same one starts the same way whatever makes the calls.
+func (c *compiled) compileLaw(to *invalid.Problems) {
+	p := &c.policy
+	if p.Law != nil && invalid.Nil(p.Law) {
+		to.Addf("Law", "it is a nil pointer: leave the field out for adaptive.Measured")
+		return
+	}
+	measured, isMeasured := p.Law.(adaptive.Measured)
+	given := p.Preset != ""
+	switch {
+	case given && (p.Law == nil || isMeasured):
+		if measured.Prior.Concurrency == 0 && len(measured.Prior.Windows) == 0 {
+			measured.Prior = c.profile.Prior()
+		}
+		if measured.Initial == 0 { // the documented rate is what bounds the start
+			measured.Max = max(measured.WithDefaults().Max, c.profile.Limits.Concurrency, p.Limits.Concurrency)
+			measured.Initial = cmp.Or(c.profile.Limits.Concurrency, measured.Max)
+		}
+		c.law = measured
+		if c.profile.Hard {
+			c.limits = both(p.Limits, c.profile.Limits)
+		}
+	case given: // this law cannot start from the limits, and would not know of them
+		c.law = p.Law
+		c.limits = both(p.Limits, c.profile.Limits)
+	case p.Law != nil:
+		c.law = p.Law
+	default:
+		c.law, c.lazy = adaptive.Measured{}, true
+	}
+	_, err := c.law.Start(time.Time{}, 1)
+	to.AddPart("Law", err)
+}
+
+// atFirst is the law of a lazy guard whose first call was rejected when
+// inFlight calls were out.
+func (c *compiled) atFirst(inFlight int) adaptive.Law {
+	law := adaptive.Measured{}.WithDefaults()
+	law.Max = max(law.Max, inFlight, c.limits.Concurrency)
+	law.Initial = max(law.Initial, inFlight)
+	return law
+}
+
+// sameLaw reports whether a law that runs by c can go on under d.
+func (c *compiled) sameLaw(d *compiled) bool {
+	return reflect.DeepEqual(filledIn(c.law), filledIn(d.law))
+}
+
+// filledIn is law with its defaults.
+func filledIn(law adaptive.Law) adaptive.Law {
+	switch x := law.(type) {
+	case adaptive.Measured:
+		return x.WithDefaults()
+	case adaptive.AIMD:
+		return x.WithDefaults()
+	default:
+		return law
+	}
+}
+
+// both are limits that keep a and b.
+func both(a, b throttle.Limits) throttle.Limits {
+	l := throttle.Limits{Concurrency: max(a.Concurrency, b.Concurrency), Windows: slices.Concat(a.Windows, b.Windows)}
+	if a.Concurrency != 0 && b.Concurrency != 0 {
+		l.Concurrency = min(a.Concurrency, b.Concurrency)
+	}
+	return l
+}

@@ -1,0 +1,94 @@
+package guard
+
+import (
+	"context"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Do makes one call: it waits until every limit admits it, runs f, and judges
+// the result. Do returns f's error, with these exceptions:
+//
+//   - After a rate-limit response the call gives its slot back, waits, and runs
+//     f again with its old place in the queue. When it gives up, the error is a
+//     *adaptive.RateLimitHit.
+//   - A used-up quota is adaptive.ErrQuotaExhausted, for this call and for
+//     those that follow until a probe succeeds.
+//   - If ctx ends before the call can be admitted, the error matches the cause
+//     of ctx; if that is known in advance, it is a *throttle.DeadlineError at once.
+//   - A cost that can never fit is a *throttle.CostError.
+//   - A panic in f is a *fault.PanicError.
+//
+// Other errors are retried by Policy.Retry. Calls nest: a Do on the same guard
+// inside f uses the slot of the outer call.
+func (g *Guard) Do(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
+	call := g.Begin(c)
+	for {
+		k, err := call.admit(ctx)
+		if err != nil {
+			return err
+		}
+		again, err := call.run(k, f)
+		if !again {
+			return err
+		}
+	}
+}
+
+// Try is Do for callers that must not wait: if the call cannot be admitted now
+// it returns a *throttle.LimitedError, whose RetryAfter can be sent in a
+// Retry-After header. It makes one attempt.
+func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
+	call := g.Begin(c)
+	k := &call.first
+	k.Context, k.call, k.used, k.number, k.queued = ctx, call, c, 1, -1
+	call.wait.observe(g, ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := call.try(k); err != nil {
+		return err
+	}
+	if err := call.allowed(k); err != nil {
+		return err
+	}
+	call.live.Store(k)
+	_, err := call.run(k, f)
+	return err
+}
+
+// Get is Do for a function that returns a value.
+func Get[T any](ctx context.Context, g *Guard, c throttle.Cost, f func(context.Context) (T, error)) (v T, err error) {
+	err = g.Do(ctx, c, func(ctx context.Context) (err error) { v, err = f(ctx); return err })
+	return v, err
+}
+
+// run makes one attempt with f.
+func (c *Call) run(k *attempt, f func(context.Context) error) (again bool, err error) {
+	if d := inherited(c.guard, func(p *Policy) time.Duration { return p.Timeout }); d > 0 {
+		err, again = c.supervise(k, f, d)
+		if again {
+			return false, err // it was abandoned
+		}
+	} else {
+		err = c.here(k, k, f)
+	}
+	c.live.Store(nil)
+	fb := k.feedback(nil)
+	return c.conclude(k, &fb, err)
+}
+
+// here runs f on this goroutine.
+func (c *Call) here(k *attempt, ctx context.Context, f func(context.Context) error) (err error) {
+	returned := false
+	defer func() {
+		if !returned { // runtime.Goexit
+			c.abandon(k, adaptive.Transient, nil)
+		}
+	}()
+	err = survived(ctx, f)
+	returned = true
+	return err
+}

@@ -1,0 +1,133 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
+)
+
+func made(t testing.TB, p guard.Policy) *guard.Guard {
+	t.Helper()
+	g, err := guard.New(p)
+	require.NoError(t, err)
+	return g
+}
+
+func TestZeroPolicyBoundsNothingBeforeARejection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{})
+		var wg sync.WaitGroup
+		begin := time.Now()
+		for range 1000 {
+			wg.Go(func() {
+				assert.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error {
+					time.Sleep(time.Second)
+					return nil
+				}))
+			})
+		}
+		wg.Wait()
+		assert.Equal(t, time.Second, time.Since(begin))
+	})
+}
+
+func TestARejectedCallIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{})
+		begin, calls := time.Now(), 0
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error {
+			if calls++; calls == 1 {
+				return &adaptive.RateLimitHit{RetryAfter: 3 * time.Second}
+			}
+			return nil
+		}))
+		assert.Equal(t, 2, calls)
+		assert.GreaterOrEqual(t, time.Since(begin), 3*time.Second)
+		assert.EqualValues(t, 1, g.Stats().View.Hits)
+	})
+}
+
+func TestRetryTimeoutBreakerPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{
+			Retry: &retry.Policy{MaxAttempts: 3}, Timeout: time.Second, Breaker: &breaker.Config{},
+			Limits: throttle.Limits{Concurrency: 1},
+		})
+		calls := 0
+		v, err := guard.Get(t.Context(), g, throttle.Cost{}, func(context.Context) (int, error) {
+			if calls++; calls < 3 {
+				return 0, errors.New("connection reset")
+			}
+			return calls, nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, 3, v)
+
+		err = g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { panic("oh") })
+		assert.ErrorAs(t, err, new(*fault.PanicError))
+
+		block := make(chan struct{})
+		err = g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { <-block; return nil })
+		assert.ErrorAs(t, err, new(*fault.HungError))
+		close(block)
+		assert.Zero(t, g.Stats().InFlight)
+		require.NoError(t, g.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+	})
+}
+
+func TestAUsedUpQuotaIsProbed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{Name: "api"})
+		paid := false
+		calls := 0
+		ask := func() error {
+			return g.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
+				if calls++; !paid {
+					guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Terminal})
+					return errors.New("insufficient_quota")
+				}
+				return nil
+			})
+		}
+		require.ErrorIs(t, ask(), adaptive.ErrQuotaExhausted)
+		require.ErrorIs(t, ask(), adaptive.ErrQuotaExhausted)
+		assert.Equal(t, 1, calls, "the second one is unsent")
+		time.Sleep(time.Minute)
+		require.ErrorIs(t, ask(), adaptive.ErrQuotaExhausted)
+		assert.Equal(t, 2, calls, "a probe")
+		time.Sleep(time.Minute)
+		require.ErrorIs(t, ask(), adaptive.ErrQuotaExhausted)
+		assert.Equal(t, 2, calls, "the pause grows")
+		paid = true
+		time.Sleep(time.Minute)
+		require.NoError(t, ask())
+		require.NoError(t, ask())
+	})
+}
+
+func TestNestedCallsUseOneSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}})
+		host := made(t, guard.Policy{Name: "host", Within: []*guard.Guard{g}, Limits: throttle.Limits{Concurrency: 1}})
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
+			return host.Do(ctx, throttle.Cost{}, func(ctx context.Context) error {
+				return g.Do(ctx, throttle.Cost{}, func(context.Context) error { return nil })
+			})
+		}))
+		assert.Zero(t, g.Stats().InFlight)
+		assert.Zero(t, host.Stats().InFlight)
+	})
+}

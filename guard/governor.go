@@ -1,0 +1,127 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
+	"github.com/headrace/headrace/throttle"
+)
+
+// governor stands between a limiter and a control law. It lets everything pass
+// until there is a law to ask, keeps the pause of a law that was replaced, and
+// lets one call probe a quota that was used up. The limiter's lock guards it.
+type governor struct {
+	state    adaptive.State // nil: no call was rejected yet
+	throttle *throttle.Limiter
+	gate     reopening.Gate
+	quota    halfOpen
+	frozen   bool          // nothing is admitted while one law replaces another
+	holds    bool          // the gate held back the last call that was asked about
+	told     int64         // decisions of the state that observers have been told
+	since    throttle.Sent // of the last call that the state does not know: it counts from there
+}
+
+// start puts the first state in place. Calls in flight are unknown to it.
+func (g *governor) start(s adaptive.State, since throttle.Sent) {
+	g.state, g.told, g.since = s, 0, since
+}
+
+// replace puts another state in the place of the one so far; nil waits for the
+// next rejected call.
+func (g *governor) replace(s adaptive.State, since throttle.Sent) {
+	g.gate = reopening.Until(g.view().GateUntil)
+	g.start(s, since)
+}
+
+// Admit implements throttle.Governor.
+func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) time.Duration {
+	if g.frozen || g.quota.probing() {
+		return throttle.Forever
+	}
+	wait := max(g.gate.Shut(now), g.gate.Pace(now))
+	if g.holds = wait > 0; g.holds {
+		return wait
+	}
+	if g.state == nil {
+		return 0
+	}
+	return g.state.Admit(now, c, inFlight)
+}
+
+// Slack implements throttle.Governor.
+func (g *governor) Slack(now time.Time) {
+	if g.state != nil {
+		g.state.Slack(now)
+	}
+}
+
+// OnSend implements throttle.Governor.
+func (g *governor) OnSend(now time.Time, s throttle.Sent) {
+	if g.gate.Opening(now) {
+		g.gate.Sent(now, float64(max(1, g.view().Concurrency)))
+	}
+	g.quota.sent(s.Seq)
+	if g.state != nil {
+		g.state.OnSend(now, g.counted(s))
+	}
+}
+
+// OnUnsent implements throttle.Governor.
+func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
+	g.quota.ended(s.Seq, adaptive.Unsent)
+	if g.knows(&s) {
+		g.state.OnResult(now, g.counted(s), g.throttle.InFlightLocked(), adaptive.Feedback{Verdict: adaptive.Unsent})
+	}
+}
+
+// result reports the end of a call to the law.
+func (g *governor) result(now time.Time, s throttle.Sent, f *adaptive.Feedback) {
+	g.quota.ended(s.Seq, f.Verdict)
+	if g.state == nil {
+		return
+	}
+	if !g.knows(&s) && !refused(f.Verdict) {
+		return // it was admitted before there was a law
+	}
+	g.state.OnResult(now, g.counted(s), g.throttle.InFlightLocked(), *f)
+}
+
+// counted is s in the numbers of the state, which begin with the first call that it knows.
+func (g *governor) counted(s throttle.Sent) throttle.Sent {
+	if g.since.Seq == 0 {
+		return s
+	}
+	if s.Seq <= g.since.Seq {
+		s.Seq, s.Total = 0, throttle.Cost{}
+		return s
+	}
+	from := &g.since.Total
+	s.Seq -= g.since.Seq
+	s.Total.Requests -= from.Requests
+	s.Total.Tokens -= from.Tokens
+	s.Total.Input -= from.Input
+	s.Total.Output -= from.Output
+	s.Total.Points -= from.Points
+	return s
+}
+
+// knows reports whether the state was told of the admission.
+func (g *governor) knows(s *throttle.Sent) bool { return g.state != nil && s.Seq > g.since.Seq }
+
+func (g *governor) view() adaptive.View {
+	var v adaptive.View
+	if g.state != nil {
+		v = g.state.View()
+	}
+	if at := g.gate.At(); at.After(v.GateUntil) {
+		v.GateUntil = at
+	}
+	if g.holds {
+		v.Bound = reopening.Bound
+	}
+	return v
+}
+
+// refused reports whether the provider turned the call away unprocessed.
+func refused(v adaptive.Verdict) bool { return v == adaptive.Hit || v == adaptive.Overloaded }

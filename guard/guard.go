@@ -1,0 +1,234 @@
+package guard
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Guard makes calls under a Policy. It holds everything that calls to one
+// provider share: the state of the limits, what was learned, the breaker.
+// All methods are safe for concurrent use.
+type Guard struct {
+	name     string
+	layers   []*Guard // those that have limits: itself first, then those of Within, each once
+	learner  *Guard   // among the layers, or nil
+	detect   adaptive.Detector
+	breakers bool // a layer has one
+	clock    clock.Clock
+
+	// What a guard made by Join does not have.
+	current  atomic.Pointer[compiled]
+	throttle *throttle.Limiter
+	governor *governor // nil: another guard learns
+	breaker  *breaker.Breaker
+	observer event.Observer
+	calls    bool        // the observer wants to know of each call
+	stale    atomic.Bool // the numbers of the preset are old, and no observer was told
+
+	changing sync.Mutex // held while the law is replaced or relied on; taken before the limiter's lock
+}
+
+// New returns a guard. The error joins all problems of p.
+func New(p Policy) (*Guard, error) {
+	problems := invalid.Problems{Owner: p.owner()}
+	p.check(&problems)
+	c := p.compile(&problems)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	g := &Guard{name: p.name(), clock: clock.New(p.Clock), observer: p.Observer, calls: event.WantsCalls(p.Observer)}
+	g.current.Store(c)
+	g.stale.Store(c.profile.Stale(g.clock.Now()))
+	if err := g.build(c); err != nil {
+		return nil, err
+	}
+	g.join(append([]*Guard{g}, p.Within...))
+	if g.governor != nil {
+		g.learner = g
+	}
+	return g, nil
+}
+
+// build makes what limits and learns.
+func (g *Guard) build(c *compiled) (err error) {
+	opts := []throttle.Option{throttle.WithName(g.name), throttle.WithClock(g.clock.Underlying())}
+	if c.law != nil {
+		g.governor = &governor{}
+		if !c.lazy {
+			if g.governor.state, err = c.law.Start(g.clock.Now(), seed); err != nil {
+				return err
+			}
+		}
+		opts = append(opts, throttle.WithGovernor(g.governor))
+	}
+	if g.throttle, err = throttle.New(c.limits, opts...); err != nil {
+		return err
+	}
+	g.throttle.SetMaxQueue(c.policy.MaxQueue)
+	if g.governor != nil {
+		g.governor.throttle = g.throttle
+	}
+	if b := c.policy.Breaker; b != nil {
+		config := *b
+		if config.Name == "" {
+			config.Name = g.name
+		}
+		g.breaker, err = breaker.New(config, breaker.WithClock(g.clock.Underlying()), breaker.WithObserver(g.observer))
+	}
+	return err
+}
+
+// seed makes what a law draws at random repeatable.
+const seed = 1
+
+// Join returns a guard without limits of its own that is within all of guards,
+// the most specific first. It allocates a few words: call it for each item or
+// request. Nil guards are skipped, and one that is named twice counts once.
+// Without any guard it admits every call.
+func Join(guards ...*Guard) *Guard {
+	guards = slices.DeleteFunc(slices.Clone(guards), func(g *Guard) bool { return g == nil })
+	if len(guards) == 1 {
+		return guards[0]
+	}
+	g := &Guard{name: "guard", clock: clock.New(nil)}
+	if len(guards) > 0 {
+		g.name, g.clock = guards[0].name, guards[0].clock
+	}
+	g.join(guards)
+	return g
+}
+
+// join gathers the layers of guards.
+func (g *Guard) join(guards []*Guard) {
+	for _, o := range guards {
+		if o == g {
+			g.add(g)
+			continue
+		}
+		for _, l := range o.layers {
+			g.add(l)
+		}
+		if g.learner == nil {
+			g.learner = o.learner
+		}
+	}
+	g.detect = g.ask
+}
+
+// add makes l a layer, unless it is one.
+func (g *Guard) add(l *Guard) {
+	if slices.Contains(g.layers, l) {
+		return
+	}
+	g.layers = append(g.layers, l)
+	g.breakers = g.breakers || l.breaker != nil
+}
+
+// Name returns the name of the policy. That of a guard made by Join is the name
+// of the first one in it.
+func (g *Guard) Name() string { return g.name }
+
+// Policy returns the policy in force, the zero Policy for a guard made by Join.
+func (g *Guard) Policy() Policy {
+	c := g.current.Load()
+	if c == nil {
+		return Policy{}
+	}
+	p := c.policy
+	p.Within = slices.Clone(p.Within)
+	return p
+}
+
+// Learner returns the guard that learns from the rate-limit responses to g's
+// calls: g itself, or the first guard in Within that learns. It is nil for a
+// Join of nothing.
+func (g *Guard) Learner() *Guard { return g.learner }
+
+// inherited is what the nearest layer with a policy of its own says.
+func inherited[T comparable](g *Guard, of func(*Policy) T) (v T) {
+	var zero T
+	for _, l := range g.layers {
+		if v = of(&l.current.Load().policy); v != zero {
+			return v
+		}
+	}
+	return zero
+}
+
+// ask asks the detectors of all layers, the nearest first.
+func (g *Guard) ask(err error) adaptive.Feedback {
+	for _, l := range g.layers {
+		c := l.current.Load()
+		for _, d := range [...]adaptive.Detector{c.detector, c.dialect} {
+			if d == nil {
+				continue
+			}
+			if f := survivable(d, err); f.Verdict != adaptive.Unclassified {
+				return f
+			}
+		}
+	}
+	return adaptive.Feedback{}
+}
+
+// survivable is what d makes of err. A detector that panics does not know the error.
+func survivable(d adaptive.Detector, err error) (f adaptive.Feedback) {
+	defer func() { _ = recover() }()
+	return d(err)
+}
+
+// Pause admits no call before t. It only ever lengthens a pause. On a guard
+// made by Join it does nothing, as Resume, Close and Reopen do.
+func (g *Guard) Pause(t time.Time) {
+	if g.throttle == nil {
+		return
+	}
+	g.throttle.PauseUntil(t)
+	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterPaused, Wait: t.Sub(g.clock.Now())})
+}
+
+// Resume ends a Pause.
+func (g *Guard) Resume() {
+	if g.throttle == nil {
+		return
+	}
+	g.throttle.Resume()
+	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterReopened, Reason: "the pause was ended"})
+}
+
+// Close fails all waiting and later calls with cause, until Reopen. Calls in
+// flight finish.
+func (g *Guard) Close(cause error) {
+	if g.throttle == nil {
+		return
+	}
+	g.throttle.Close(cause)
+	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterClosed, Err: cause})
+}
+
+// Reopen ends a Close, also that by a used-up quota.
+func (g *Guard) Reopen() {
+	if g.throttle == nil {
+		return
+	}
+	g.reopen()
+	g.throttle.Reopen()
+	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterReopened})
+}
+
+// reopen forgets that the quota was used up.
+func (g *Guard) reopen() {
+	if g.governor != nil {
+		g.throttle.Update(func(time.Time) { g.governor.quota.reset() })
+	}
+}

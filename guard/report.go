@@ -1,0 +1,145 @@
+package guard
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+)
+
+// emitResult sends what r shows, and signals a hit to the enclosing calls.
+func (g *Guard) emitResult(ctx context.Context, r *result, f *adaptive.Feedback) {
+	switch {
+	case !r.ended:
+		return
+	case r.after == nil:
+		if f.Verdict == adaptive.Hit {
+			g.signal(ctx, newHit(g.name, f, r.sent.At))
+		}
+		return
+	}
+	if refused(f.Verdict) {
+		g.emit(ctx, event.Event{
+			Time: r.now, Kind: event.LimiterHit, Wait: max(0, r.after.GateUntil.Sub(r.now)),
+			Key: refusedBy(f), Reason: f.Verdict.String() + " (" + f.Kind.String() + ")", Err: f.Err,
+		})
+		if f.Verdict == adaptive.Hit {
+			g.signal(ctx, newHit(g.name, f, r.sent.At))
+		}
+	}
+	switch {
+	case f.Verdict == adaptive.Terminal:
+		g.emit(ctx, event.Event{Time: r.now, Kind: event.LimiterClosed, Reason: "quota exhausted", Err: f.Err})
+	case tooLong(f):
+		g.emit(ctx, event.Event{
+			Time: r.now, Kind: event.LimiterClosed, Wait: f.RetryAfter,
+			Reason: "the provider asks for more than " + adaptive.MaxRetryAfter.String(), Err: f.Err,
+		})
+	}
+	if refused(f.Verdict) {
+		g.emitDecisions(ctx, r.before, r.after, "refused, limit on: ", f.Kind.String())
+	} else {
+		g.emitDecisions(ctx, r.before, r.after, "calls succeed", "")
+	}
+}
+
+// emitDecisions sends what the law has decided since its decision before. A
+// decision without a reason of its own was made for the one given here, in two
+// parts because it is rarely needed.
+func (g *Guard) emitDecisions(ctx context.Context, before int64, after *adaptive.View, reason, detail string) {
+	for d := range after.Decisions.Since(before) {
+		e := event.Event{Time: d.At, Kind: d.Kind, From: d.From, To: d.To, Wait: d.Wait, Reason: d.Reason}
+		if e.Reason == "" {
+			e.Reason = reason + detail
+		}
+		if e.Kind == event.LimiterCut {
+			e.Wait = max(0, after.GateUntil.Sub(d.At))
+		}
+		g.emit(ctx, e)
+	}
+}
+
+func (g *Guard) emit(ctx context.Context, e event.Event) {
+	e.Source, e.Index = g.name, event.NoIndex
+	theirs := event.From(ctx)
+	event.Tell(ctx, event.Except(g.observer, theirs), e)
+	event.Tell(ctx, theirs, e)
+}
+
+// emitEnd sends the end r of k to those that want to know of each call.
+func (g *Guard) emitEnd(k *attempt, r *result, f *adaptive.Feedback) {
+	if r.ended && k.queued >= 0 {
+		g.emitCall(k.Context, event.Call{
+			Queued: k.queued, Took: max(0, r.now.Sub(r.sent.At)), Outcome: f.Verdict.String(),
+		})
+	}
+}
+
+func (g *Guard) emitCall(ctx context.Context, c event.Call) {
+	c.Limiter = g.scope()
+	theirs := event.From(ctx)
+	for _, l := range g.layers {
+		event.SendCall(event.Except(l.observer, theirs), c)
+	}
+	event.SendCall(theirs, c)
+}
+
+// refusedBy names the limit that rejected a call, for events.
+func refusedBy(f *adaptive.Feedback) string {
+	if f.Verdict == adaptive.Overloaded {
+		return adaptive.Overloaded.String()
+	}
+	return f.Kind.String()
+}
+
+// emitStale says once in a process that the numbers of a preset are older than
+// a year, to the observers of the first call that has any.
+func (g *Guard) emitStale(ctx context.Context) {
+	p := &g.current.Load().profile
+	to := event.Tee(event.From(ctx), g.observer)
+	now := g.clock.Now()
+	if to == nil || !g.stale.Swap(false) || !p.WarnStale(slog.New(slog.DiscardHandler), now) {
+		return
+	}
+	g.emit(ctx, event.Event{
+		Time: now, Kind: event.LimiterStalePreset, Key: string(p.ID),
+		Reason: "the preset is of " + p.Date() + ": compare it with what the provider says now (" + p.Source.URL + ")",
+	})
+}
+
+// signal passes h, which g has learned from, on to the guards of the calls that
+// enclose ctx, for as long as they propagate. One that is g itself has learned
+// from it already.
+func (g *Guard) signal(ctx context.Context, h *adaptive.RateLimitHit) {
+	for k := attemptOf(ctx); k != nil; k = attemptOf(k.Context) { //nolint:contextcheck // outwards
+		of := k.call.guard
+		if l := of.learner; l != nil && l != g {
+			l.hear(ctx, h)
+		}
+		if !of.propagates() {
+			return
+		}
+	}
+}
+
+func (g *Guard) propagates() bool {
+	return inherited(g, func(p *Policy) bool { return p.Propagate })
+}
+
+// hear tells the law of a hit on a guard further in.
+func (g *Guard) hear(ctx context.Context, h *adaptive.RateLimitHit) {
+	var before int64
+	var after adaptive.View
+	g.throttle.Update(func(now time.Time) {
+		if g.governor.state == nil {
+			return
+		}
+		before = g.governor.told
+		g.governor.state.OnSignal(now, h)
+		after = g.governor.view()
+		g.governor.told = after.Decisions.Count
+	})
+	g.emitDecisions(ctx, before, &after, "a 429 in ", h.Scope)
+}

@@ -1,0 +1,104 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/intake"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// repeats reports whether the call makes another attempt after err, and
+// prepares for it. f is nil if the attempt was not begun.
+func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) bool {
+	if err == nil {
+		return false
+	}
+	policy := inherited(c.guard, func(p *Policy) *retry.Policy { return p.Retry })
+	open, _ := errors.AsType[*breaker.OpenError](err)
+	switch {
+	case policy == nil, f == nil && open == nil:
+		return false
+	case final(err), tooLate(ctx, err):
+		return false
+	case f != nil && f.Final:
+		return false
+	case policy.Retryable == nil && open == nil && f.Verdict == adaptive.OK: // an answer, such as a 400
+		return false
+	}
+	if c.schedule == nil {
+		c.schedule = policy.Start()
+	}
+	delay, again := c.schedule.Next(err)
+	if !again {
+		return false
+	}
+	if open != nil {
+		delay += open.RetryAfter // those that waited for the probe do not all become it
+	}
+	if f != nil {
+		delay = max(delay, min(f.RetryAfter, longestPause))
+	}
+	c.delay, c.failed = delay, err
+	c.wait = waiting{asked: c.wait.asked} // it queues anew
+	if w := inflight.WatcherOf(ctx); w != nil {
+		w.Retries(c.number, delay, err)
+	}
+	return true
+}
+
+// longestPause is the longest that a failure which is no rate limit may ask
+// callers to wait before they repeat it.
+const longestPause = time.Minute
+
+// final reports whether err is one that no policy is asked about: another
+// attempt would find the same.
+func final(err error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	return errors.As(err, new(*fault.PanicError)) || errors.As(err, new(*fault.HungError)) ||
+		errors.As(err, new(*adaptive.RateLimitHit)) || errors.Is(err, adaptive.ErrQuotaExhausted) || errors.Is(err, throttle.ErrCost)
+}
+
+// tooLate reports whether err says that the call can only be admitted when ctx is over.
+func tooLate(ctx context.Context, err error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	late, ok := errors.AsType[*throttle.DeadlineError](err)
+	end, has := intake.Deadline(ctx)
+	return ok && has && time.Now().Add(late.Wait).After(end)
+}
+
+// rest waits for the delay before another attempt. Nothing is held meanwhile.
+func (c *Call) rest(ctx context.Context) error {
+	if d := c.delay; d > 0 && intake.Ended(ctx) == nil {
+		c.sleep(ctx, d)
+	}
+	c.delay = 0
+	w := inflight.WatcherOf(ctx)
+	if ended := intake.Ended(ctx); ended != nil || w != nil && !w.Rested(ctx) {
+		if ended == nil {
+			ended = context.Cause(ctx)
+		}
+		return fmt.Errorf("%w before another attempt after: %w", ended, c.failed)
+	}
+	return nil
+}
+
+// sleep waits for d, or until nothing new may begin under ctx.
+func (c *Call) sleep(ctx context.Context, d time.Duration) {
+	waiting, done := intake.Waiting(ctx)
+	defer done()
+	woken := make(chan struct{})
+	timer := c.guard.clock.AfterFunc(d, func() { close(woken) })
+	defer timer.Stop()
+	select {
+	case <-woken:
+	case <-waiting.Done():
+	}
+}

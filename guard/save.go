@@ -1,0 +1,90 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+)
+
+// Save returns what was learned, as JSON without secrets, for Restore in a
+// later process; nil if there is nothing to save, because no call was rejected
+// yet. The error is errors.ErrUnsupported for a law that cannot be saved.
+func (g *Guard) Save() (saved []byte, err error) {
+	if g.governor == nil {
+		return nil, nil
+	}
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	g.throttle.Look(func(now time.Time) {
+		s, ok := g.governor.state.(adaptive.Saver)
+		switch {
+		case ok:
+			saved, err = s.Save(now)
+		case g.governor.state != nil:
+			err = fmt.Errorf("guard: saving what %T learned: %w", g.current.Load().law, errors.ErrUnsupported)
+		}
+	})
+	return saved, err
+}
+
+// Restore replaces what was learned by what Save returned. Windows and pauses
+// stay as they are. If saved cannot be used, the error is an *adaptive.SavedError
+// and nothing changes; it is errors.ErrUnsupported for a law that cannot be restored.
+func (g *Guard) Restore(saved []byte) error {
+	if g.governor == nil {
+		return fmt.Errorf("guard: %q learns nothing itself: %w", g.name, errors.ErrUnsupported)
+	}
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	c := g.current.Load()
+	law := c.law
+	if c.lazy {
+		law = c.atFirst(0)
+	}
+	r, ok := law.(adaptive.Restorer)
+	if !ok {
+		return fmt.Errorf("guard: restoring what %T learned: %w", law, errors.ErrUnsupported)
+	}
+	state, err := r.Restore(g.clock.Now(), seed, saved)
+	if err != nil {
+		return err
+	}
+	g.throttle.Update(func(time.Time) { g.governor.replace(state, g.throttle.TotalLocked()) })
+	return nil
+}
+
+// Reset forgets what was learned and the statistics, and reopens a guard that a
+// used-up quota had closed. Windows keep their history, and pauses hold on.
+func (g *Guard) Reset() error {
+	if g.throttle == nil {
+		return nil
+	}
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	if g.governor != nil {
+		state, err := g.current.Load().start(g.clock.Now())
+		if err != nil {
+			return err
+		}
+		g.throttle.Update(func(time.Time) {
+			g.governor.replace(state, g.throttle.TotalLocked())
+			g.governor.quota.reset()
+		})
+	}
+	if errors.Is(g.throttle.Stats().Closed, adaptive.ErrQuotaExhausted) {
+		g.throttle.Reopen()
+	}
+	g.throttle.Reset()
+	return nil
+}
+
+// start is the state that a law begins with; nil for one that waits for the
+// first rejected call.
+func (c *compiled) start(now time.Time) (adaptive.State, error) {
+	if c.lazy {
+		return nil, nil //nolint:nilnil // see above
+	}
+	return c.law.Start(now, seed)
+}

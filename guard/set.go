@@ -1,0 +1,75 @@
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// ErrJoined is the error of Set on a guard made by Join, which has no policy.
+var ErrJoined = errors.New("guard: made by Join: set the policy of the guards in it")
+
+// Set changes the policy in place while calls wait and run. Waiting calls keep
+// their place, windows keep their history, and an unchanged Law keeps what it
+// has learned; for the moment of a change of the law nothing is admitted. Only
+// a call whose cost can no longer fit fails, with a *throttle.CostError. If p is
+// invalid nothing changes. Name, Within, Clock, Observer and Breaker stay as
+// they are: leave them zero, or as they were.
+func (g *Guard) Set(p Policy) error {
+	if g.throttle == nil {
+		return ErrJoined
+	}
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	old := g.current.Load()
+	problems := invalid.Problems{Owner: old.policy.owner()}
+	p = g.fixed(p, &old.policy, &problems)
+	p.check(&problems)
+	c := p.compile(&problems)
+	if err := problems.Err(); err != nil {
+		return err
+	}
+	if err := g.change(old, c); err != nil {
+		return err
+	}
+	event.Send(g.observer, event.Event{
+		Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(c.limits),
+	})
+	return nil
+}
+
+// fixed fills in what cannot change, and reports an attempt to change it.
+func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
+	if p.Name != "" && p.Name != g.name {
+		to.Addf("Name", "%q cannot become %q: leave it empty, or make another guard", g.name, p.Name)
+	}
+	if len(p.Within) > 0 && !slices.Equal(p.Within, old.Within) {
+		to.Addf("Within", "it cannot change: leave it empty, or make another guard")
+	}
+	p.Name, p.Within, p.Clock, p.Observer, p.Breaker = old.Name, old.Within, old.Clock, old.Observer, old.Breaker
+	return p
+}
+
+// change puts c in the place of old.
+func (g *Guard) change(old, c *compiled) error {
+	defer g.current.Store(c)
+	g.throttle.SetMaxQueue(c.policy.MaxQueue)
+	if g.governor == nil || c.law == nil || old.sameLaw(c) {
+		return g.throttle.SetLimits(c.limits)
+	}
+	state, err := c.start(g.clock.Now())
+	if err != nil {
+		return err
+	}
+	g.throttle.Update(func(time.Time) { g.governor.frozen = true })
+	err = g.throttle.SetLimits(c.limits) // they are valid
+	g.throttle.Update(func(time.Time) {
+		g.governor.frozen = false
+		g.governor.replace(state, g.throttle.TotalLocked())
+	})
+	return err
+}

@@ -1,0 +1,95 @@
+package guard
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Stats is a snapshot of a guard. Its Stats count since New or Reset.
+type Stats struct {
+	throttle.Stats
+
+	Limits  throttle.Limits      // the hard caps in force
+	Windows []throttle.WindowUse // how much of each is used, in their order
+	View    adaptive.View        // what the learner holds
+	Why     string               // in one sentence: what it does, and what holds it back
+}
+
+// Stats returns a snapshot. That of a guard made by Join is of its first guard.
+func (g *Guard) Stats() Stats {
+	l := g
+	if l.throttle == nil {
+		if len(g.layers) == 0 {
+			return Stats{}
+		}
+		l = g.layers[0]
+	}
+	s := Stats{Stats: l.throttle.Stats(), Limits: l.throttle.Limits(), Windows: l.throttle.Windows()}
+	if g.learner != nil {
+		s.View = g.learner.view()
+	}
+	s.Why = l.explain(&s)
+	return s
+}
+
+func (g *Guard) view() (v adaptive.View) {
+	g.throttle.Look(func(time.Time) { v = g.governor.view() })
+	return v
+}
+
+// explain says in one sentence what the guard does and what holds it back.
+func (g *Guard) explain(s *Stats) string {
+	doing := fmt.Sprintf("%d in flight", s.InFlight)
+	if most := narrower(s.View.Concurrency, s.Limits.Concurrency); most > 0 {
+		doing += fmt.Sprintf(" of %d", most)
+	}
+	doing += fmt.Sprintf(", %d waiting", s.Waiting)
+	now := g.clock.Now()
+	switch {
+	case s.Closed != nil:
+		return doing + ": closed, " + s.Closed.Error()
+	case s.PausedUntil.After(now):
+		return doing + ": paused for another " + s.PausedUntil.Sub(now).Round(time.Millisecond).String()
+	case s.View.GateUntil.After(now):
+		return doing + ": the gate opens in " + s.View.GateUntil.Sub(now).Round(time.Millisecond).String()
+	case s.Waiting == 0, s.Bound.Kind == throttle.NotBound:
+		return doing + ": nothing holds it back"
+	}
+	if why := g.explained(now); s.Bound.Kind == throttle.BoundByGovernor && why != "" {
+		return doing + ": held back by " + why
+	}
+	return doing + ": held back by " + rounded(s.Bound).String()
+}
+
+// explained is what the law says for itself.
+func (g *Guard) explained(now time.Time) (why string) {
+	if g.governor == nil {
+		return ""
+	}
+	g.throttle.Look(func(time.Time) {
+		why = g.governor.view().Bound
+		if x, ok := g.governor.state.(adaptive.Explainer); ok {
+			why = x.Explain(now)
+		}
+	})
+	return why
+}
+
+// rounded is b with a wait for people to read, never shorter than it is.
+func rounded(b throttle.Bound) throttle.Bound {
+	if b.Wait < throttle.Forever-time.Millisecond {
+		b.Wait = (b.Wait + time.Millisecond - 1).Truncate(time.Millisecond)
+	}
+	return b
+}
+
+// narrower is the smaller of two bounds, of which 0 means none.
+func narrower(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

@@ -1,0 +1,24 @@
+package guard
+
+import (
+	"context"
+	"net/http/httptrace"
+	"sync/atomic"
+)
+
+// wire counts the requests that net/http writes for one attempt.
+type wire struct{ sent atomic.Int64 }
+
+// CountWire returns a context for the net/http request of an attempt. When
+// net/http sends a request again on its own, because a reused connection was
+// closed, the provider counts both, and so does the guard. headrace.Transport
+// does this for you. Outside of a call it returns ctx.
+func CountWire(ctx context.Context) context.Context {
+	k := attemptOf(ctx)
+	if k == nil {
+		return ctx
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { k.wire.sent.Add(1) },
+	})
+}

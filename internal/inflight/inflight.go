@@ -1,0 +1,79 @@
+// Package inflight is what packages above guard may do with a call in progress:
+// give up on one that does not return, and watch how it goes.
+package inflight
+
+import (
+	"context"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Key is the key of the innermost attempt in a context.
+type Key struct{}
+
+// Attempt is an attempt of a guarded call.
+type Attempt interface {
+	// Number is the number of the attempt, from 1. A resend after a 429 keeps it.
+	Number() int
+	// Abandon returns everything that the attempt holds before its function has
+	// returned, and reports whether there was anything: hung counts as a failure
+	// for the breaker, unless it is nil. When the function returns after all, it
+	// is not repeated, and the law learns nothing from it.
+	Abandon(hung error) bool
+	// Judge returns what the guard would make of err.
+	Judge(err error) adaptive.Feedback
+}
+
+// Of returns the innermost attempt in ctx, or nil.
+func Of(ctx context.Context) Attempt {
+	a, _ := ctx.Value(Key{}).(Attempt)
+	return a
+}
+
+// Watcher is told how the calls under a context go. Its methods are called on
+// the goroutine of the call, without a lock.
+type Watcher interface {
+	// Waits says that the call asks to be admitted.
+	Waits()
+	// Admitted says that it was, and what it had to wait for.
+	Admitted(bound throttle.Bound)
+	// Judged gives the verdict on the attempt that ended with err.
+	Judged(f adaptive.Feedback, err error)
+	// Rejected says that a breaker let no attempt through.
+	Rejected(err error)
+	// Retries says that the call waits before another attempt, which is not begun
+	// before Rested returns. Rested reports false if the call is to end.
+	Retries(attempts int, delay time.Duration, err error)
+	Rested(ctx context.Context) bool
+}
+
+type watcherKey struct{}
+
+type watched struct {
+	context.Context //nolint:containedctx // it is a context
+
+	watcher Watcher
+}
+
+func (w *watched) Value(key any) any {
+	if key == (watcherKey{}) {
+		return w.watcher
+	}
+	return w.Context.Value(key)
+}
+
+// Watch has w watch the calls that are made under the context, but not those
+// that are made inside of these.
+func Watch(ctx context.Context, w Watcher) context.Context { return &watched{ctx, w} }
+
+// WatcherOf returns the watcher of a call that is made under ctx, or nil.
+func WatcherOf(ctx context.Context) Watcher {
+	w, _ := ctx.Value(watcherKey{}).(Watcher)
+	return w
+}
+
+// Private reports whether the context of an attempt has no value for key, so
+// that calls inside of it are not watched.
+func Private(key any) bool { return key == (watcherKey{}) }
