@@ -1,4 +1,4 @@
-package event_test
+package emit_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // tracer notes what it is told, and marks contexts with its name.
@@ -73,7 +74,7 @@ func TestTraceGoesThroughAllWhoWant(t *testing.T) {
 	ctx := event.With(t.Context(), event.Tee(of("1", event.NodeStarted), event.Func(func(event.Event) {}), broken, silent))
 	ctx = event.With(ctx, event.Tee(of("2", event.NodeStarted), of("other", event.FlowStarted)))
 
-	inner, end := event.Trace(ctx, started())
+	inner, end := emit.Trace(ctx, started())
 	assert.Equal(t, "1s2", inner.Value(marks{}))
 	end(finished())
 	end(finished())
@@ -86,10 +87,10 @@ func TestTraceGoesThroughAllWhoWant(t *testing.T) {
 func TestTraceWithoutTracers(t *testing.T) {
 	for _, o := range []event.Observer{nil, event.Func(func(event.Event) {}), event.Tee(event.Func(func(event.Event) {})), &tracer{log: &log{}}} {
 		ctx := event.With(t.Context(), o)
-		inner, end := event.Trace(ctx, started())
+		inner, end := emit.Trace(ctx, started())
 		assert.Equal(t, ctx, inner)
 		end(finished())
-		assert.Nil(t, event.TracersOf(o, event.NodeStarted))
+		assert.Nil(t, emit.TracersOf(o, event.NodeStarted))
 	}
 }
 
@@ -106,9 +107,9 @@ func (*badContext) Trace(context.Context, event.Event) (context.Context, func(ev
 }
 
 func TestTraceSurvivesWhatTracersDo(t *testing.T) {
-	assert.Nil(t, event.TracersOf(&silentlyBroken{}, event.NodeStarted))
+	assert.Nil(t, emit.TracersOf(&silentlyBroken{}, event.NodeStarted))
 	ctx := event.With(t.Context(), event.Tee(&badContext{}))
-	inner, end := event.Trace(ctx, started())
+	inner, end := emit.Trace(ctx, started())
 	assert.Equal(t, ctx, inner)
 	assert.NotPanics(t, func() { end(finished()) })
 }
@@ -117,28 +118,28 @@ func TestEmitTellsTracersWhere(t *testing.T) {
 	l := &log{}
 	broken := &tracer{name: "b", panics: true, log: &log{}}
 	ctx := event.With(t.Context(), event.Tee(broken, &tracer{name: "t", kinds: []event.Kind{event.NodeStarted}, log: l}))
-	inner, _ := event.TracersOf(event.From(ctx), event.NodeStarted).Begin(ctx, started())
-	event.Emit(inner, event.New(time.Time{}, event.ItemRetry, "n"))
-	event.Tell(inner, &tracer{name: "alone", log: l}, event.New(time.Time{}, event.LimiterHit, "n"))
-	event.Emit(t.Context(), started())
+	inner, _ := emit.TracersOf(event.From(ctx), event.NodeStarted).Begin(ctx, started())
+	emit.Emit(inner, event.New(time.Time{}, event.ItemRetry, "n"))
+	emit.Tell(inner, &tracer{name: "alone", log: l}, event.New(time.Time{}, event.LimiterHit, "n"))
+	emit.Emit(t.Context(), started())
 	assert.Equal(t, []string{
 		"t begin node.started", "t item.retry", "t note item.retry under t", "alone limiter.hit", "alone note limiter.hit under t",
 	}, l.lines)
 }
 
 func TestInside(t *testing.T) {
-	assert.False(t, event.IsInside(t.Context()))
-	assert.True(t, event.IsInside(context.WithValue(event.Inside(t.Context()), marks{}, "")))
+	assert.False(t, emit.IsInside(t.Context()))
+	assert.True(t, emit.IsInside(context.WithValue(emit.Inside(t.Context()), marks{}, "")))
 }
 
 func TestNobodyPaysForTracers(t *testing.T) {
 	ctx := event.With(t.Context(), event.Tee(event.Func(func(event.Event) {}), event.Func(func(event.Event) {})))
 	e := started()
 	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		_, end := event.Trace(ctx, e)
+		_, end := emit.Trace(ctx, e)
 		end(e)
-		event.Emit(ctx, e)
-		if event.WantsCalls(event.From(ctx)) {
+		emit.Emit(ctx, e)
+		if emit.WantsCalls(event.From(ctx)) {
 			t.Fail()
 		}
 	}))
