@@ -81,15 +81,15 @@ func TestViolations(t *testing.T) {
 			want: []string{"internal/clock (F0) imports event (F0): the arrow stays on its floor"},
 		},
 		"a suite knows what it tests": {
-			of: pkg{ImportPath: ours("throttle/storetest"), Imports: []string{ours("throttle")}},
+			of: pkg{ImportPath: ours("quota/quotatest"), Imports: []string{ours("quota")}},
 		},
 		"and only that": {
-			of:   pkg{ImportPath: ours("throttle/storetest"), Imports: []string{ours("journal")}},
-			want: []string{"throttle/storetest (F1) imports journal (F1): the arrow stays on its floor"},
+			of:   pkg{ImportPath: ours("quota/quotatest"), Imports: []string{ours("adaptive")}},
+			want: []string{"quota/quotatest (F2) imports adaptive (F2): the arrow stays on its floor"},
 		},
 		"and is not known by it": {
-			of:   pkg{ImportPath: ours("throttle"), Imports: []string{ours("throttle/storetest")}},
-			want: []string{"throttle (F1) imports throttle/storetest (F1): the arrow stays on its floor"},
+			of:   pkg{ImportPath: ours("quota"), Imports: []string{ours("quota/quotatest")}},
+			want: []string{"quota (F2) imports quota/quotatest (F2): the arrow stays on its floor"},
 		},
 		"an example shows flows": {
 			of: pkg{ImportPath: ours("examples/quickstart"), Imports: []string{ours("flow"), ours("providertest")}},

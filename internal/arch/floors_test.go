@@ -24,13 +24,14 @@ var house = []place{
 	{"event", 0},
 
 	{"throttle", 1},
-	{"throttle/storetest", 1},
 	{"retry", 1},
 	{"breaker", 1},
 	{"journal", 1},
 	{"journal/journaltest", 1},
 	{"providertest", 1},
 
+	{"quota", 2},
+	{"quota/quotatest", 2},
 	{"adaptive", 2},
 
 	{"telemetry", 3},
@@ -56,7 +57,7 @@ var level = []arrow{
 	{"internal/...", "internal/..."},
 	{"internal/simulate/...", "internal/simulate/..."},
 	{"event", "internal/..."},
-	{"throttle/storetest", "throttle"},
+	{"quota/quotatest", "quota"},
 	{"journal/journaltest", "journal"},
 	{"presets", "presets/dialect"},
 	{"httpclient/...", "httpclient/..."},
