@@ -18,7 +18,7 @@ func (l *Limiter) Allow(c Cost) bool {
 	if ok {
 		l.chargeLocked(now, now, &a)
 	}
-	l.mu.Unlock()
+	l.unlock()
 	return ok
 }
 
@@ -27,7 +27,7 @@ func (l *Limiter) allowGoverned(c Cost) bool {
 	var n load
 	n.set(&c)
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.nowLocked()
 	h, err := l.tryLocked(now, &n)
 	if h.wait > 0 || err != nil {
@@ -43,7 +43,7 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	var n load
 	n.set(&c)
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.nowLocked()
 	h, err := l.tryLocked(now, &n)
 	switch {
@@ -58,7 +58,7 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 // tryLocked is what holds back a newcomer; others who wait are served first.
 func (l *Limiter) tryLocked(now instant, n *load) (hold, error) {
 	h, err := l.roomLocked(now, &n.of)
-	if l.governor == nil || err != nil || l.queue.head != nil {
+	if l.governor == nil || err != nil || l.queue.head != nil || len(l.fronts) > 0 {
 		return h, err
 	}
 	limited := h.wait > 0
@@ -75,12 +75,15 @@ func (l *Limiter) roomLocked(now instant, a *amounts) (h hold, err error) {
 			return hold{}, err
 		}
 	}
-	if l.queue.head != nil {
+	if l.queue.head != nil || len(l.fronts) > 0 {
 		l.catchUpLocked(now)
 	}
-	if l.queue.head != nil {
+	switch {
+	case len(l.fronts) > 0:
+		h = l.newcomerHoldLocked(now, a)
+	case l.queue.head != nil:
 		h = l.headHoldLocked(now)
-	} else {
+	default:
 		h, _ = l.limitsHoldLocked(now, now, a)
 	}
 	if h.wait > 0 {
@@ -105,7 +108,7 @@ func (l *Limiter) headHoldLocked(now instant) (h hold) {
 func (l *Limiter) Check(c Cost) error {
 	a := c.amounts()
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	return l.refusalLocked(l.nowLocked(), &a)
 }
 

@@ -14,7 +14,7 @@ import (
 // once. f must not call the limiter.
 func (l *Limiter) Update(f func(now time.Time)) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.nowLocked()
 	if f != nil {
 		f(l.clock.At(now))
@@ -26,7 +26,7 @@ func (l *Limiter) Update(f func(now time.Time)) {
 // queue is left alone. f must not call the limiter.
 func (l *Limiter) Look(f func(now time.Time)) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	f(l.clock.At(l.nowLocked()))
 }
 
@@ -57,7 +57,7 @@ func (l *Limiter) SetLimits(lim Limits) error {
 
 func (l *Limiter) setLimits(lim Limits) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.nowLocked()
 	old := l.gauges
 	for i := range old {
@@ -73,7 +73,7 @@ func (l *Limiter) setLimits(lim Limits) {
 		}
 	}
 	l.lent = 0
-	l.charged = now
+	l.charged, l.recheck = now, true
 	for w := l.queue.head; w != nil; {
 		next := w.next
 		if err := l.refusalLocked(now, &w.load.of); err != nil {
@@ -97,7 +97,7 @@ func (l *Limiter) fitLocked(lim Limits) {
 // Limits returns the limits in force.
 func (l *Limiter) Limits() Limits {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	return l.limitsLocked()
 }
 

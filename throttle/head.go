@@ -13,10 +13,11 @@ const maxLateness = 10 * time.Millisecond
 
 // pumpLocked serves the queue from its head for as long as there is capacity.
 func (l *Limiter) pumpLocked(now instant) {
-	from := now
-	if l.guard == 0 {
-		from = max(min(l.due, now), now-maxLateness, l.charged)
+	if len(l.fronts) > 0 {
+		l.pumpFrontsLocked(now)
+		return
 	}
+	from := l.creditLocked(now)
 	for w := l.queue.head; w != nil; w = l.queue.head {
 		err := l.refusalLocked(now, &w.load.of)
 		if err == nil {
@@ -35,6 +36,14 @@ func (l *Limiter) pumpLocked(now instant) {
 	if l.governor != nil {
 		l.governor.Slack(l.clock.At(now))
 	}
+}
+
+// creditLocked is the instant as of which a bucket serves those that waited.
+func (l *Limiter) creditLocked(now instant) instant {
+	if l.guard != 0 {
+		return now
+	}
+	return max(min(l.due, now), now-maxLateness, l.charged)
 }
 
 // serveLocked takes w out of the queue and lets its caller go on, with the permit in w or with err.

@@ -3,6 +3,7 @@ package throttle
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -29,6 +30,7 @@ type Limiter struct {
 
 	observer event.Observer
 
+	id         uint64
 	mu         sync.Mutex // guards everything below
 	last       instant
 	limit      int // concurrency, 0: unbounded
@@ -38,7 +40,13 @@ type Limiter struct {
 	paused     instant // nobody goes before it
 	closed     closing // nobody goes at all
 	queue      queue
-	mostQueued int             // calls that may wait; 0: any number
+	mostQueued int              // calls that may wait; 0: any number
+	fronts     []*part          // joint calls that wait here, in the order of arrival
+	lines      map[string]*line // of joint calls whose first limiter this is
+	lined      int              // joint calls that stand in line behind another
+	arrivals   int64
+	tries      []*joint        // to be tried when the lock is given up
+	recheck    bool            // some that wait may have to be turned away
 	timer      clockwork.Timer // for the head only
 	due        instant         // when the timer should fire
 	charged    instant         // a bucket was last debited or given back to, or changed
@@ -49,6 +57,9 @@ type Limiter struct {
 	total      amounts
 	stats      Stats
 }
+
+// limiterIDs gives the order in which several limiters are locked.
+var limiterIDs atomic.Uint64 //nolint:gochecknoglobals // see above
 
 // Option is a setting of New.
 type Option func(*Limiter)
@@ -78,7 +89,7 @@ func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observe
 // New returns a limiter for lim. All problems of lim are joined in one error,
 // each a *fault.FieldError.
 func New(lim Limits, opts ...Option) (*Limiter, error) {
-	l := &Limiter{clock: clock.New(nil), due: Forever}
+	l := &Limiter{id: limiterIDs.Add(1), clock: clock.New(nil), due: Forever}
 	for _, o := range opts {
 		o(l)
 	}

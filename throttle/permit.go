@@ -71,11 +71,11 @@ func (p Permit) end(how ending, actual *Cost, f func(now time.Time, s Sent)) boo
 		used.set(&c)
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	if l.records[p.slot].gen != p.gen {
 		return false
 	}
-	if how == asReserved && f == nil && l.queue.head == nil && l.governor == nil {
+	if how == asReserved && f == nil && l.queue.head == nil && len(l.fronts) == 0 && l.governor == nil {
 		l.freeLocked(p.slot)
 		return true
 	}

@@ -12,6 +12,7 @@ const lastPlace int64 = math.MaxInt64
 // permit or an error, and is then told through ready.
 type waiter struct {
 	next, prev *waiter
+	order      int64 // of its arrival at the head of the queue; 0: it has not been looked at there
 	place      int64 // waiters queue by place, then in the order of arrival
 	load       load
 	since      instant

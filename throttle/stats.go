@@ -31,7 +31,7 @@ func (l *Limiter) Stats() Stats {
 	defer l.mu.Unlock()
 	s := l.stats
 	now := l.nowLocked()
-	s.InFlight, s.Waiting, s.Closed = l.inFlight, l.queue.len, l.closed.reason(now)
+	s.InFlight, s.Waiting, s.Closed = l.inFlight, l.waitingLocked(), l.closed.reason(now)
 	if l.paused > now {
 		s.PausedUntil = l.clock.At(l.paused)
 	}
