@@ -50,7 +50,7 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	case err != nil:
 		return Permit{}, err
 	case h.wait > 0:
-		return Permit{}, &LimitedError{Limiter: l.name, RetryAfter: h.wait, Bound: l.boundLocked(h)}
+		return Permit{}, l.limitedLocked(now, &n.of, h)
 	}
 	return l.admitLocked(now, now, &n, true), nil
 }

@@ -39,7 +39,7 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 			return nil, l.admitLocked(now, now, &n, keeps), nil
 		}
 	}
-	if err := l.tooLateLocked(ctx, now, &n.of); err != nil {
+	if err := l.tooLateLocked(ctx, now, &n.of, place); err != nil {
 		return nil, Permit{}, err
 	}
 	if err := l.fullLocked(now, &n, place); err != nil {
@@ -50,7 +50,7 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 
 // enterBehindLocked is enter where joint calls wait too.
 func (l *Limiter) enterBehindLocked(ctx context.Context, now instant, n *load, place int64, keeps bool) (*waiter, Permit, error) {
-	if err := l.tooLateLocked(ctx, now, &n.of); err != nil {
+	if err := l.tooLateLocked(ctx, now, &n.of, place); err != nil {
 		return nil, Permit{}, err
 	}
 	if err := l.fullLocked(now, n, place); err != nil {
@@ -68,8 +68,8 @@ func (l *Limiter) fullLocked(now instant, n *load, place int64) error {
 		return nil
 	}
 	l.stats.Refused++
-	b := l.boundForLocked(now, n.cost)
-	return &LimitedError{Limiter: l.name, RetryAfter: b.Wait, Bound: b}
+	h, _ := l.limitsHoldLocked(now, now, &n.of)
+	return l.limitedLocked(now, &n.of, h)
 }
 
 // waitingLocked is how many calls wait.

@@ -82,7 +82,7 @@ func TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
 			return err
 		}
 		if h.wait > 0 {
-			return &LimitedError{Limiter: l.name, RetryAfter: h.wait, Bound: l.boundLocked(h)}
+			return l.limitedLocked(now, &j.load.of, h)
 		}
 	}
 	for i, l := range limiters {
@@ -158,7 +158,7 @@ func (j *joint) enter(ctx context.Context) (queued bool, err error) {
 		p := &j.parts[i]
 		l := p.limiter
 		now := l.nowLocked()
-		if err := l.tooLateLocked(ctx, now, &j.load.of); err != nil {
+		if err := l.tooLateLocked(ctx, now, &j.load.of, p.place); err != nil {
 			return false, err
 		}
 		if err := l.fullLocked(now, &j.load, p.place); err != nil {

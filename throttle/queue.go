@@ -30,6 +30,7 @@ type waiter struct {
 type queue struct {
 	head, tail *waiter
 	len        int
+	sum        amounts // of all that wait
 	spare      *waiter
 	spares     int
 }
@@ -78,6 +79,7 @@ func (q *queue) add(w *waiter) {
 	}
 	w.queued = true
 	q.len++
+	q.sum.add(&w.load.of)
 }
 
 func (q *queue) remove(w *waiter) {
@@ -93,4 +95,5 @@ func (q *queue) remove(w *waiter) {
 	}
 	w.next, w.prev, w.queued = nil, nil, false
 	q.len--
+	q.sum.subtract(&w.load.of)
 }

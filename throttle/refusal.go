@@ -30,20 +30,15 @@ func impossible(name string, a *amounts, windows []Window) error {
 	return nil
 }
 
-// tooLateLocked is the error of a ctx that ends before a could be admitted.
-func (l *Limiter) tooLateLocked(ctx context.Context, now instant, a *amounts) error {
+// tooLateLocked is the error of a ctx that ends before a could be admitted,
+// behind all that wait already.
+func (l *Limiter) tooLateLocked(ctx context.Context, now instant, a *amounts, place int64) error {
 	deadline, ok := ctx.Deadline()
 	if !ok || !l.clock.Real() {
 		return nil
 	}
 	left := l.clock.Until(deadline) - now
-	wait := l.paused - now
-	for i := range l.gauges {
-		g := &l.gauges[i]
-		if n := a[g.Unit]; n > 0 && (l.inFlight == 0 || Unit(g.Unit) == Requests) {
-			wait = max(wait, g.Wait(now, n))
-		}
-	}
+	wait := l.earliestLocked(now, a, place, true)
 	if wait <= left {
 		return nil
 	}
