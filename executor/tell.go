@@ -6,13 +6,13 @@ import (
 
 // tell sends an event of the executor. It is never called with a lock held.
 func (x *Executor) tell(kind event.Kind, fill func(e *event.Event)) {
-	if x.config.Observer == nil {
+	if x.config.Policy.Observer == nil {
 		return
 	}
 	e := event.New(x.clock.Now(), kind, x.name)
 	e.Task = x.load()
 	fill(&e)
-	event.Send(x.config.Observer, e)
+	event.Send(x.config.Policy.Observer, e)
 }
 
 func (x *Executor) tellStopped() {
@@ -39,7 +39,7 @@ func (x *Executor) tellTask(t *record, kind event.Kind, fill func(e *event.Event
 	if fill != nil {
 		fill(&e)
 	}
-	event.Send(event.Except(x.config.Observer, theirs), e)
+	event.Send(event.Except(x.config.Policy.Observer, theirs), e)
 	event.Send(theirs, e)
 }
 
