@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
@@ -48,7 +49,7 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
 	o := event.From(ctx)
 	w.observed, w.queued = o != nil, -1
-	measured = event.WantsCalls(o)
+	measured = emit.WantsCalls(o)
 	for _, l := range g.layers {
 		w.observed = w.observed || l.observer != nil
 		measured = measured || l.calls

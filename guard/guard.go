@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/throttle"
 )
@@ -46,7 +47,7 @@ func New(p Policy) (*Guard, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	g := &Guard{name: p.name(), clock: clock.New(p.Clock), observer: p.Observer, calls: event.WantsCalls(p.Observer)}
+	g := &Guard{name: p.name(), clock: clock.New(p.Clock), observer: p.Observer, calls: emit.WantsCalls(p.Observer)}
 	g.current.Store(c)
 	g.stale.Store(c.profile.Stale(g.clock.Now()))
 	if err := g.build(c); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -36,7 +37,7 @@ func (g *Guard) Set(p Policy) error {
 	if err := g.change(old, c); err != nil {
 		return err
 	}
-	event.Send(g.observer, event.Event{
+	emit.Send(g.observer, event.Event{
 		Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(c.limits),
 	})
 	return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/presets"
 )
 
@@ -19,5 +20,5 @@ func (r *Registry) tellStale(key string, p *presets.Profile) {
 	e := event.New(now, event.LimiterStalePreset, key)
 	e.Key = string(p.ID)
 	e.Reason = fmt.Sprintf("the preset is of %s: compare it with what the provider says now (%s)", p.Date(), p.Source.URL)
-	event.Send(r.observer, e)
+	emit.Send(r.observer, e)
 }
