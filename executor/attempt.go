@@ -10,7 +10,6 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
-	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/panics"
 )
 
@@ -62,7 +61,7 @@ func (x *Executor) guarded(ctx context.Context, t *record) (err error) {
 // guard is what the task's call has to pass.
 func (t *record) guard() *guard.Guard {
 	g := t.x.guard
-	if t.single {
+	if t.single && t.x.repeats() {
 		g = t.x.once
 	}
 	if within := t.within(); len(within) > 0 {
@@ -71,9 +70,15 @@ func (t *record) guard() *guard.Guard {
 	return g
 }
 
+// repeats reports whether the guard may repeat attempts.
+func (x *Executor) repeats() bool {
+	p := x.guard.Policy()
+	return p.Retry != nil || len(p.Within) > 0
+}
+
 // call makes one attempt.
 func (t *record) call(ctx context.Context) error {
-	t.calls(inflight.Of(ctx))
+	t.calls(ctx)
 	err := t.job.call(ctx)
 	if err != nil {
 		if answer, ok := adaptive.AnswerIn(err); ok {

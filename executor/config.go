@@ -78,7 +78,6 @@ func (c Config) filled() Config {
 // guards are the guard of all calls, and the same without its retries: Run
 // makes one attempt for callers that retry on their own.
 func (c Config) guards() (all, once *guard.Guard, err error) {
-	c.Policy.Limits.Concurrency = c.Concurrency // a task that looks ahead has no slot to bound it
 	all, err = guard.New(c.Policy)
 	if err != nil {
 		return nil, nil, err

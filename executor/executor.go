@@ -35,7 +35,8 @@ type Executor struct {
 	ended  [states]atomic.Int64 // tasks, by terminal state
 	_      [64]byte
 
-	resizing sync.Mutex // held while Concurrency changes; taken before mu
+	resizing sync.Mutex  // held while Concurrency changes; taken before mu
+	capped   atomic.Bool // the guard bounds the calls as well; changes under resizing
 
 	mu      sync.Mutex // guards everything below, and the place of each task
 	work    sync.Cond  // workers that have nothing to do wait on it
@@ -85,9 +86,9 @@ func New(c Config) (*Executor, error) {
 // Name returns the name given by Config.Name.
 func (x *Executor) Name() string { return x.name }
 
-// Guard returns the guard that all calls pass through, made from Config.Policy
-// with Config.Concurrency among its limits. Change that with SetConcurrency, and
-// the rest of the policy with Set.
+// Guard returns the guard that all calls pass through, made from Config.Policy.
+// Its policy can be changed by Set, apart from Limits.Concurrency: once a task
+// has guards of its own that is the executor's, for SetConcurrency to change.
 func (x *Executor) Guard() *guard.Guard { return x.guard }
 
 // Start takes up the work, which the first Submit does otherwise. Started

@@ -175,11 +175,40 @@ func TestWorkersFollowTheConcurrency(t *testing.T) {
 		require.NoError(t, x.SetConcurrency(20))
 		synctest.Wait()
 		assert.EqualValues(t, 20, x.Stats().Tasks[Calling])
-		assert.Equal(t, 20, x.Guard().Policy().Limits.Concurrency)
+		assert.Zero(t, x.Guard().Policy().Limits.Concurrency, "the slots are enough")
 		require.NoError(t, x.SetConcurrency(3))
 		close(g)
 		require.NoError(t, x.Join(t.Context()))
 		synctest.Wait()
 		assert.Len(t, x.workers, 3)
+	})
+}
+
+// Tasks with guards of their own may come while calls are out that the guard of
+// the executor did not count: there are still not more at a time.
+func TestConcurrencyIsABoundForTasksThatLookAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := start(t, Config{Concurrency: 2})
+		user, err := guard.New(within(throttle.Sliding(1, time.Minute)))
+		require.NoError(t, err)
+		var now, most atomic.Int64
+		call := func(context.Context) (int, error) {
+			most.Store(max(most.Load(), now.Add(1)))
+			defer now.Add(-1)
+			time.Sleep(90 * time.Second)
+			return 1, nil
+		}
+		require.NoError(t, user.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+		must(t, x, call)
+		synctest.Wait()
+		for range 4 {
+			must(t, x, call, Within(user))
+			must(t, x, call)
+		}
+		require.NoError(t, x.Join(t.Context()))
+		assert.EqualValues(t, 2, most.Load())
+		assert.Equal(t, 2, x.Guard().Policy().Limits.Concurrency)
+		require.NoError(t, x.SetConcurrency(3))
+		assert.Equal(t, 3, x.Guard().Policy().Limits.Concurrency)
 	})
 }

@@ -2,17 +2,19 @@ package executor
 
 import (
 	"context"
-
-	"github.com/headrace/headrace/internal/inflight"
+	"time"
 )
 
 // calls notes that an attempt begins.
-func (t *record) calls(a inflight.Attempt) {
-	now := t.x.clock.Elapsed()
+func (t *record) calls(ctx context.Context) {
+	var now time.Duration // none has passed since the task was begun
+	if t.asked {
+		now = t.x.clock.Elapsed()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.life.attempts++
-	t.attempt = a
+	t.attempt = ctx
 	t.moveLocked(Calling, now)
 }
 

@@ -27,16 +27,53 @@ func (x *Executor) SetConcurrency(n int) error {
 func (x *Executor) resize(n int) (before int, err error) {
 	x.resizing.Lock()
 	defer x.resizing.Unlock()
-	p := x.guard.Policy()
-	p.Limits.Concurrency = n
-	if err := x.guard.Set(p); err != nil {
-		return 0, err
+	if x.capped.Load() {
+		if err := x.bound(n); err != nil {
+			return 0, err
+		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	before, x.slots.most = x.slots.most, n
 	x.rouseLocked()
 	return before, nil
+}
+
+// cap has the guard bound the calls as well: a task that waits for a guard of its
+// own has no slot when it is admitted. Until the calls that the guard may not
+// know of have ended, such tasks keep their slots.
+func (x *Executor) cap() error {
+	if x.capped.Load() {
+		return nil
+	}
+	x.resizing.Lock()
+	defer x.resizing.Unlock()
+	if x.capped.Load() {
+		return nil
+	}
+	if err := x.bound(x.most()); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for w := range x.workers {
+		x.slots.unknown(w)
+	}
+	x.capped.Store(true)
+	return nil
+}
+
+// bound bounds the calls of the guard.
+func (x *Executor) bound(n int) error {
+	p := x.guard.Policy()
+	p.Limits.Concurrency = n
+	return x.guard.Set(p)
+}
+
+func (x *Executor) most() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.slots.most
 }
 
 // rouseLocked has all look again whether they may go on.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/guard"
-	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -33,6 +32,7 @@ type record struct {
 	where      place
 
 	single   bool // no policy repeats it
+	asked    bool // its guard had to be asked for admission; of the goroutine of the call
 	observed bool // there are observers of its events
 	priority int32
 	cost     *throttle.Cost  // nil: nothing was said
@@ -41,10 +41,10 @@ type record struct {
 	job      job
 	inside   atomic.Pointer[inside] // nil: nobody has asked for more than ctx tells
 
-	mu      sync.Mutex       // guards what follows; taken after the executor's mu, never before
-	attempt inflight.Attempt // the last; nil: none was begun, or the task has ended
-	course  *course          // nil: nothing was out of the ordinary
-	done    chan struct{}    // nil until somebody asks; as long as it waits for room, closed when that is over
+	mu      sync.Mutex      // guards what follows; taken after the executor's mu, never before
+	attempt context.Context //nolint:containedctx // of the last one; nil: none was begun, or the task has ended
+	course  *course         // nil: nothing was out of the ordinary
+	done    chan struct{}   // nil until somebody asks; as long as it waits for room, closed when that is over
 	life    life
 }
 

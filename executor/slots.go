@@ -15,12 +15,18 @@ type slots struct {
 	most      int
 	used      int         // by tasks that left the queue and are not between two attempts
 	waiting   int         // of these, tasks that wait for a guard of their own
+	strange   int         // of these, tasks whose call the guard may not count
 	resting   int         // workers whose task is between two attempts
 	returning []*returner // of these, tasks that want a slot again
 }
 
 // ahead is how many of the waiting tasks do not count.
-func (s *slots) ahead() int { return min(s.waiting, max(0, lookahead*s.most-s.resting)) }
+func (s *slots) ahead() int {
+	if s.strange > 0 {
+		return 0
+	}
+	return min(s.waiting, max(0, lookahead*s.most-s.resting))
+}
 
 // counted is how many slots are in use.
 func (s *slots) counted() int { return s.used - s.ahead() }
@@ -57,9 +63,21 @@ func (s *slots) rests(w *worker) {
 	s.resting++
 }
 
+// unknown notes that the guard may not count the call of w.
+func (s *slots) unknown(w *worker) {
+	if w.holds && !w.strange {
+		w.strange = true
+		s.strange++
+	}
+}
+
 // give takes back what w has.
 func (s *slots) give(w *worker) {
 	s.waits(w, false)
+	if w.strange {
+		w.strange = false
+		s.strange--
+	}
 	if w.holds {
 		w.holds = false
 		s.used--

@@ -95,6 +95,11 @@ func (x *Executor) submit(t *record, opts []SubmitOption, waits bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if len(t.within()) > 0 {
+		if err := x.cap(); err != nil {
+			return err
+		}
+	}
 	t.observed = x.config.Policy.Observer != nil || event.From(ctx) != nil
 	t.life.begin(x.clock.Elapsed())
 	ready, err := x.admit(t, waits)

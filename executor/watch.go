@@ -167,11 +167,12 @@ func (t *record) overdue(most uint8) bool {
 // giveUpOn gives back what the call of t holds, and ends the task in its place.
 func (x *Executor) giveUpOn(t *record) {
 	ctx := t.scope()
-	a := t.last()
+	attempt := t.last()
 	hung := &fault.HungError{After: patience, Cause: context.Cause(ctx)}
-	if !x.conclude(t, givenUp(hung.Cause), hung) || a == nil {
+	if !x.conclude(t, givenUp(hung.Cause), hung) || attempt == nil {
 		return
 	}
+	a := inflight.Of(attempt)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		a.Abandon(hung)
 	} else {
@@ -179,8 +180,8 @@ func (x *Executor) giveUpOn(t *record) {
 	}
 }
 
-// last is the last attempt, or nil.
-func (t *record) last() inflight.Attempt {
+// last is the context of the last attempt, or nil.
+func (t *record) last() context.Context {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.attempt

@@ -20,7 +20,9 @@ func (w *watcher) task() *record { return (*record)(w) }
 // Waits lets another task begin if this one has a guard of its own: others do
 // not wait for that.
 func (w *watcher) Waits() {
-	if t := w.task(); len(t.within()) > 0 {
+	t := w.task()
+	t.asked = true
+	if len(t.within()) > 0 {
 		t.x.waits(t, true)
 	}
 }

@@ -12,6 +12,8 @@ type worker struct {
 	lost  bool          // it was left behind: another has its place
 	now   time.Duration // its own: the present, if it knows it
 	took  time.Duration // its own: how long it worked on the last task
+
+	strange bool // the guard may not count its call
 }
 
 // wantedLocked is how many workers there should be besides those whose task

@@ -81,7 +81,6 @@ func (l *looseCall) made() *Call {
 func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Context) error) (call *Call, again bool, err error) {
 	w := inflight.WatcherOf(ctx)
 	if w != nil {
-		w.Waits()
 		w.Admitted(throttle.Bound{})
 	}
 	l := &looseCall{Context: ctx, guard: g, cost: c}
