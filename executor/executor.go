@@ -36,7 +36,7 @@ type Executor struct {
 	_      [64]byte
 
 	resizing sync.Mutex  // held while Concurrency changes; taken before mu
-	capped   atomic.Bool // the guard bounds the calls as well; changes under resizing
+	confined atomic.Bool // the guard bounds the calls as well; changes under resizing
 
 	mu      sync.Mutex // guards everything below, and the place of each task
 	work    sync.Cond  // workers that have nothing to do wait on it

@@ -27,7 +27,7 @@ func (x *Executor) SetConcurrency(n int) error {
 func (x *Executor) resize(n int) (before int, err error) {
 	x.resizing.Lock()
 	defer x.resizing.Unlock()
-	if x.capped.Load() {
+	if x.confined.Load() {
 		if err := x.bound(n); err != nil {
 			return 0, err
 		}
@@ -39,16 +39,16 @@ func (x *Executor) resize(n int) (before int, err error) {
 	return before, nil
 }
 
-// cap has the guard bound the calls as well: a task that waits for a guard of its
+// confine has the guard bound the calls as well: a task that waits for a guard of its
 // own has no slot when it is admitted. Until the calls that the guard may not
 // know of have ended, such tasks keep their slots.
-func (x *Executor) cap() error {
-	if x.capped.Load() {
+func (x *Executor) confine() error {
+	if x.confined.Load() {
 		return nil
 	}
 	x.resizing.Lock()
 	defer x.resizing.Unlock()
-	if x.capped.Load() {
+	if x.confined.Load() {
 		return nil
 	}
 	if err := x.bound(x.most()); err != nil {
@@ -59,7 +59,7 @@ func (x *Executor) cap() error {
 	for w := range x.workers {
 		x.slots.unknown(w)
 	}
-	x.capped.Store(true)
+	x.confined.Store(true)
 	return nil
 }
 

@@ -96,7 +96,7 @@ func (x *Executor) submit(t *record, opts []SubmitOption, waits bool) error {
 		return context.Cause(ctx)
 	}
 	if len(t.within()) > 0 {
-		if err := x.cap(); err != nil {
+		if err := x.confine(); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ type looseCall struct {
 	context.Context //nolint:containedctx // it is a context
 
 	guard *Guard
-	cost  throttle.Cost
+	cost  *throttle.Cost // nil: zero, as most are
 	call  atomic.Pointer[Call]
 }
 
@@ -63,15 +63,22 @@ func (l *looseCall) Value(key any) any {
 	return l.Context.Value(key)
 }
 
+func (l *looseCall) reserves() (c throttle.Cost) {
+	if l.cost != nil {
+		c = *l.cost
+	}
+	return c
+}
+
 // made is the call, which holds nothing of any layer.
 func (l *looseCall) made() *Call {
 	if c := l.call.Load(); c != nil {
 		return c
 	}
-	c := l.guard.Begin(l.cost)
+	c := l.guard.Begin(l.reserves())
 	c.started, c.number = true, 1
 	k := &c.first
-	k.Context, k.call, k.used, k.number, k.queued = l.Context, c, l.cost, 1, -1
+	k.Context, k.call, k.used, k.number, k.queued = l.Context, c, c.cost, 1, -1
 	l.call.CompareAndSwap(nil, c)
 	return l.call.Load()
 }
@@ -83,7 +90,11 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 	if w != nil {
 		w.Admitted(throttle.Bound{})
 	}
-	l := &looseCall{Context: ctx, guard: g, cost: c}
+	l := &looseCall{Context: ctx, guard: g}
+	if c != (throttle.Cost{}) {
+		own := c
+		l.cost = &own
+	}
 	began := g.clock.Elapsed()
 	others := g.loose.begin()
 	defer g.loose.ended.Add(1) // also by runtime.Goexit
