@@ -34,6 +34,7 @@ func (g *Guard) Set(p Policy) error {
 	if err := problems.Err(); err != nil {
 		return err
 	}
+	g.free.Store(false)
 	if err := g.change(old, c); err != nil {
 		return err
 	}
