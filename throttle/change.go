@@ -40,9 +40,10 @@ func (l *Limiter) Look(f func(now time.Time)) {
 // the new burst; a calendar what was taken in the present period, until the
 // new one's present period ends. A window of a unit that was not limited before begins empty.
 //
-// Calls in flight can still give back what they took, but not to a bucket that
-// has given credit for a late timer, whose smaller burst had no room for what
-// was left, or whose burst is lowered at the very instant at which somebody took.
+// Calls in flight give back what they took, if the window still counts it: not
+// what a shorter window before it had forgotten, and not to a bucket that has
+// given credit for a late timer, whose smaller burst had no room for what was
+// left, or whose burst is lowered at the very instant of a take.
 func (l *Limiter) SetLimits(lim Limits) error {
 	p := invalid.Problems{Owner: "throttle"}
 	p.Add(lim.Validate())

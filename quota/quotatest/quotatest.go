@@ -74,6 +74,7 @@ func cases() []testCase {
 		{"Settle", testSettle},
 		{"LimitsChange", testLimitsChange},
 		{"PeriodsChange", testPeriodsChange},
+		{"Forgotten", testForgotten},
 		{"WindowsChange", testWindowsChange},
 		{"Cooldown", testCooldown},
 		{"ManyKeys", testManyKeys},
