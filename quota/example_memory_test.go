@@ -47,9 +47,9 @@ func ExampleMemoryStore() {
 	// bob: go
 }
 
-// The lease of a holder that died lapses. If it lives after all, it learns
-// that its slot is somebody else's, and a resource that remembers the largest
-// token can tell the two apart.
+// The lease of a process that died lapses. If the process is alive after all,
+// End reports that its slot is taken by another, and a resource that remembers
+// the largest token can tell the two apart.
 func ExampleMemoryStore_Renew() {
 	ctx := context.Background()
 	clock := clockwork.NewFakeClock()
@@ -74,7 +74,7 @@ func ExampleMemoryStore_Renew() {
 func ExampleMemoryStore_Peek() {
 	ctx := context.Background()
 	store := quota.NewMemoryStore(clockwork.NewFakeClock())
-	_ = store.Cooldown(ctx, "api", 30*time.Second) // somebody was told to wait
+	_ = store.Cooldown(ctx, "api", 30*time.Second) // after a Retry-After
 	g, _ := store.Peek(ctx, []quota.Demand{{Key: "api"}})
 	fmt.Println(g.Wait, g.Bound.Kind == throttle.BoundByPause, g.Ticket.ID == "")
 	// Output:

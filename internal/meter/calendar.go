@@ -76,6 +76,22 @@ func (m *calendar) spent(now Instant) int64 {
 	return m.sum
 }
 
+func (m *calendar) frees(now Instant) (first, all time.Duration) {
+	m.roll(now)
+	if m.sum == 0 {
+		return 0, 0
+	}
+	first, all = m.end-now, m.end-now
+	if m.late > 0 {
+		_, end := m.period(m.end)
+		all = end - now
+		if m.late == m.sum {
+			first = all
+		}
+	}
+	return first, all
+}
+
 // follow takes over what was spent in the other's period, until the own one
 // ends. If that is about to happen, all of it may arrive after the end.
 func (m *calendar) follow(now Instant, old meter) succession {

@@ -142,6 +142,19 @@ func (m *sliding) spent(now Instant) int64 {
 	return m.sum
 }
 
+func (m *sliding) frees(now Instant) (first, all time.Duration) {
+	m.expire(now)
+	for i := range m.len {
+		if s := m.at(i); s.n > 0 {
+			all = s.at + m.per - now
+			if first == 0 {
+				first = all
+			}
+		}
+	}
+	return first, all
+}
+
 // follow takes over the other's history, as far back as either of them looks.
 func (m *sliding) follow(now Instant, old meter) succession {
 	from, ok := old.(*sliding)
