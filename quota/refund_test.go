@@ -26,9 +26,9 @@ func TestMemoryStoreReturnsNothingThatAShorterWindowHadForgotten(t *testing.T) {
 			s := quota.NewMemoryStore(fake)
 			held := throttle.Sliding(most, 48*time.Hour).Of(throttle.Points) // keeps the key from being forgotten
 			take := func(w throttle.Window, n int64) quota.Grant {
-				g, err := s.Take(t.Context(), []quota.Demand{{
+				g, err := s.Take(t.Context(), quota.Request{Demands: []quota.Demand{{
 					Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{w, held}}, Cost: throttle.Cost{Requests: n, Points: 1},
-				}}, 0)
+				}}})
 				require.NoError(t, err)
 				return g
 			}

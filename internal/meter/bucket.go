@@ -34,6 +34,7 @@ func (m *Bucket) missing(now Instant) float64 {
 	return float64(m.full-now) + m.frac
 }
 
+// Wait returns how long until n units fit, 0 for now.
 func (m *Bucket) Wait(now Instant, n int64) time.Duration {
 	if m.full+m.guard < now {
 		return 0
@@ -52,6 +53,7 @@ func (m *Bucket) until(now Instant, n int64) time.Duration {
 	return wait
 }
 
+// Take charges n units at now, whether they fit or not.
 func (m *Bucket) Take(now Instant, n int64) {
 	m.note(now)
 	m.add(now, float64(n)*m.perUnit)
