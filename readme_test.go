@@ -43,7 +43,7 @@ func Example_flow() {
 		return nil
 	})
 	summarise := node.BatchFunc("summarise", parts, client.Complete, join).WithParallel(16).WithPreset(presets.OpenAITier1)
-	judge := node.Func("judge", func(_ context.Context, b *Book) (node.Action, error) {
+	judge := node.Decide("judge", func(_ context.Context, b *Book) (node.Action, error) {
 		if len(b.Text) > 1000 {
 			return "too long", nil
 		}

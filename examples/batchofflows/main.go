@@ -85,7 +85,7 @@ func answer(_ context.Context, t *Ticket) error {
 }
 
 func main() {
-	classifying, calling, answering := node.Func("classify", classify), node.Do("call", new(helpers).call), node.Do("answer", answer)
+	classifying, calling, answering := node.Decide("classify", classify), node.Do("call", new(helpers).call), node.Do("answer", answer)
 	ticket := flow.New("ticket", classifying).Then(answering).
 		On(classifying, urgent, calling).On(calling, node.Next, answering).
 		End(classifying, spam)

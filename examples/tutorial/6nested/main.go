@@ -88,7 +88,7 @@ func catalogue(model tutorial.Model, quota *adaptive.Limiter) *node.Batch[*Catal
 			return node.Next, r.Err()
 		}).WithParallel(3).WithLimiter(quota).WithRetry(again)
 	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
-	judge := node.Func("judge", s.judge).WithLimiter(quota).WithRetry(again)
+	judge := node.Decide("judge", s.judge).WithLimiter(quota).WithRetry(again)
 	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).

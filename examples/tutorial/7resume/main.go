@@ -100,7 +100,7 @@ func catalogue(model tutorial.Model, quota *adaptive.Limiter, j journal.Journal)
 		WithJournal(j).
 		WithVersion(version)
 	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
-	judge := node.Func("judge", s.judge).WithLimiter(quota).WithRetry(again)
+	judge := node.Decide("judge", s.judge).WithLimiter(quota).WithRetry(again)
 	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).
