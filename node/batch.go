@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/throttle"
@@ -123,6 +122,7 @@ func (b *Batch[S, In, Out]) Validate() error {
 			b.checkCosts(p)
 		}
 		b.checkJournal(p)
+		b.checkList(p)
 		if b.window != 0 && b.window < b.parallel {
 			p.Addf("WithWindow", "%d is below the %d of WithParallel: workers could not all work", b.window, b.parallel)
 		}
@@ -175,15 +175,15 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 
 func (b *Batch[S, In, Out]) run(ctx context.Context, s S) (action Action, err error) {
 	defer caught(&err)
-	seq, err := b.handler.Prep(ctx, s)
+	items, known, err := b.input(ctx, s)
 	if err != nil {
-		return Next, fmt.Errorf("prep: %w", err)
+		return Next, err
 	}
-	r := b.report(newResults[In, Out](b.key != nil, 0))
+	r := b.report(newResults[In, Out](b.key != nil, known))
 	if b.sink != nil {
 		r = b.report(newSummary[In, Out]())
 	}
-	if err := b.collect(ctx, pulled(seq), r); err != nil {
+	if err := b.collect(ctx, items, r); err != nil {
 		return Next, err
 	}
 	action, err = b.handler.Post(ctx, s, r)
@@ -203,11 +203,7 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	}
 	ctx, finished := b.started(ctx)
 	defer func() { finished(err) }()
-	if o := event.From(ctx); o != nil {
-		e := event.New(time.Now(), event.NodeInput, b.name)
-		e.To = float64(len(items))
-		event.Send(o, e)
-	}
+	b.sendInput(ctx, len(items))
 	all := newResults[In, Out](b.key != nil, len(items))
 	r := b.report(all)
 	if err := b.collect(ctx, listed(items), r); err != nil {
