@@ -95,6 +95,11 @@ func (h *instances[S, T]) Validate() error {
 	if h.prep == nil {
 		p.Addf("prep", "the function is nil")
 	}
+	h.checkInner(&p)
+	return p.Err()
+}
+
+func (h *instances[S, T]) checkInner(p *invalid.Problems) {
 	switch {
 	case invalid.Nil(h.inner):
 		p.Addf("n", "the node is nil")
@@ -105,7 +110,6 @@ func (h *instances[S, T]) Validate() error {
 	}):
 		p.Addf("WithLimiter", "the batch is inside itself and would wait for itself: give it limits of its own")
 	}
-	return p.Err()
 }
 
 // Limiters returns the limiters that the nodes inside share with others, none
