@@ -103,3 +103,16 @@ func TestOneInALoopIsResumedRoundByRound(t *testing.T) {
 	assert.Equal(t, []string{"after 0", "after 1", "after 2"}, run(3))
 	assert.Equal(t, 3, calls)
 }
+
+// A step with a result hides no items of what other steps call, as a batch does.
+func TestProgressOfOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one := node.One("plan", func(context.Context, *trail) (int, error) { return 1, nil }, func(*trail, int) {})
+		m := node.Map("m", func(_ context.Context, i int) (int, error) { return i, nil })
+		p := final(t, flow.New[*trail]("f", one).Then(node.Do("all", func(ctx context.Context, _ *trail) error {
+			_, err := m.All(ctx, make([]int, 3))
+			return err
+		})))
+		assert.Equal(t, flow.Items{Total: 4, Done: 4}, p.Items)
+	})
+}
