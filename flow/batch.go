@@ -24,7 +24,8 @@ import (
 // have a method Clone() T, which is used instead.
 //
 // post gets the results and puts them into s; nil goes on if every instance
-// is done. The value of an instance that is not done is T as prep gave it.
+// is done. The value of an instance that is not done is T as prep returned it.
+// Each is shorter where the items are a slice and only complete results are stored.
 //
 // A batch may not have the limiter of a node inside, whichever way both came by
 // it: it would wait for itself. Validate and Run refuse it.

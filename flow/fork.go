@@ -25,7 +25,7 @@ func (f *Fork[S]) Run(ctx context.Context, s S) (action node.Action, err error) 
 	return node.Next, f.run(ctx, r, s)
 }
 
-func (f *Fork[S]) run(ctx context.Context, r *reporter, s S) error {
+func (f *Fork[S]) run(ctx context.Context, r *reporter, s S) error { //nolint:contextcheck // the contexts of the fork inherit from ctx
 	around, nested := adaptive.Intake(ctx)
 	side := fork.New(ctx, around, nested)
 	defer side.End()
@@ -91,7 +91,7 @@ func stopped(ctx context.Context) error {
 	}
 	around, _ := adaptive.Intake(ctx)
 	if in, ok := around.(*fork.Intake); ok {
-		return in.Stopped()
+		return in.Stopped() //nolint:contextcheck // it is of ctx
 	}
 	return nil
 }

@@ -27,14 +27,9 @@ func seconds(report **node.Report[int, int], items ...int) *node.Batch[*sheet, i
 		})
 }
 
-// inBubble runs f in virtual time.
-func inBubble(t *testing.T, f func(t *testing.T, began time.Time)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(t, time.Now()) })
-}
-
 func TestTheFirstFailureStopsNewWork(t *testing.T) {
-	inBubble(t, func(t *testing.T, began time.Time) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
 		var r *node.Report[int, int]
 		tries := 0
 		retried := node.Do("retried", func(ctx context.Context, _ *sheet) error {
@@ -74,7 +69,8 @@ flow "checks": node "retried": flow "checks": stopped because node "bad" failed 
 
 // Calls that do not finish are ended after the grace period: ten seconds, or what a batch says.
 func TestTheGraceOfNodesThatAreStopped(t *testing.T) {
-	inBubble(t, func(t *testing.T, began time.Time) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
 		var r *node.Report[int, int]
 		_, err := flow.Parallel("checks",
 			node.Node[*sheet](fails("bad", time.Second, errBoom)),
@@ -85,7 +81,8 @@ func TestTheGraceOfNodesThatAreStopped(t *testing.T) {
 		assert.Equal(t, 21*time.Second, time.Since(began))
 		assert.Equal(t, node.Counts{Total: 2, Done: 1, Pending: 1}, r.Counts())
 	})
-	inBubble(t, func(t *testing.T, began time.Time) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
 		_, err := flow.Parallel[*sheet]("checks",
 			fails("bad", time.Second, context.Canceled), // for a reason of its own
 			node.Do("hangs", func(ctx context.Context, _ *sheet) error { <-ctx.Done(); return ctx.Err() }),
@@ -97,7 +94,8 @@ func TestTheGraceOfNodesThatAreStopped(t *testing.T) {
 
 // The end of the context is what it is outside of a fork: a step has it at once, a batch after its grace period.
 func TestCancellingParallel(t *testing.T) {
-	inBubble(t, func(t *testing.T, began time.Time) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errBoom)
 		defer cancel()
 		var r *node.Report[int, int]
@@ -131,7 +129,8 @@ func TestParallelInParallel(t *testing.T) {
 		"outer": {time.Hour, time.Second, `flow "outer": node "bad": boom`, 11 * time.Second},
 		"inner": {time.Second, time.Hour, `flow "outer": node "inner": flow "inner": node "worse": boom`, 12 * time.Second},
 	} {
-		inBubble(t, func(t *testing.T, began time.Time) {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
 			var r *node.Report[int, int]
 			p := &sheet{}
 			inner := flow.Parallel[*sheet]("inner",
@@ -150,7 +149,8 @@ func TestParallelInParallel(t *testing.T) {
 // An item of a batch may finish all its steps when its run is stopped, in a fork too. The run ends what does not.
 func TestParallelInAnItemOfARunThatIsStopped(t *testing.T) {
 	for _, grace := range []time.Duration{10 * time.Second, time.Second} {
-		inBubble(t, func(t *testing.T, began time.Time) {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
 			item := flow.Parallel[*sheet]("both",
@@ -172,7 +172,8 @@ func TestParallelInAnItemOfARunThatIsStopped(t *testing.T) {
 
 // The instances of a batch of flows in a fork that is stopped are items: those that run may finish.
 func TestABatchOfFlowsInParallelFinishesItsInstances(t *testing.T) {
-	inBubble(t, func(t *testing.T, began time.Time) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
 		var r *node.Report[sheet, sheet]
 		member := flow.New[*sheet]("member", takes("first", 2*time.Second, facts)).Then(takes("second", 2*time.Second, facts))
 		pages := flow.Batch("pages", of[*sheet](sheet{}, sheet{}), node.Node[*sheet](member), keep[*sheet](&r))
@@ -185,7 +186,8 @@ func TestABatchOfFlowsInParallelFinishesItsInstances(t *testing.T) {
 
 // An item's timeout ends the nodes of a fork inside, also those that wait for a limiter.
 func TestATimeoutAroundParallel(t *testing.T) {
-	inBubble(t, func(t *testing.T, began time.Time) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
 		full, err := adaptive.New(adaptive.Config{Name: "full", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}})
 		require.NoError(t, err)
 		require.True(t, full.Throttle().Allow(throttle.Cost{}))
@@ -199,7 +201,7 @@ func TestATimeoutAroundParallel(t *testing.T) {
 }
 
 func TestAllFailuresOfParallelAreJoined(t *testing.T) {
-	inBubble(t, func(t *testing.T, _ time.Time) {
+	synctest.Test(t, func(t *testing.T) {
 		other := errors.New("other")
 		var r *node.Report[int, int]
 		batch := seconds(&r, 1, 1)

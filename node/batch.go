@@ -79,9 +79,10 @@ func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S,
 	return b
 }
 
-// BatchFunc returns a batch whose code is three functions: prep gives the
-// items, exec works on one of them, post gets the results. A nil post goes on
-// if every item is done.
+// BatchFunc returns a batch whose code is three functions: prep returns the
+// items, exec works on one of them, and post gets the report, also of a run that
+// failed or was stopped. A nil post goes on if every item is done. Each is shorter
+// where the items are a slice and only complete results are stored.
 func BatchFunc[S, In, Out any](
 	name string,
 	prep func(context.Context, S) (iter.Seq2[In, error], error),

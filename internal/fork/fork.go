@@ -55,7 +55,7 @@ func New(ctx, around context.Context, nested bool) *Fork {
 	in, stop := context.WithCancelCause(around)
 	outer, inFork := around.(*Intake)
 	f.Intake, f.stop = &Intake{in, !nested || inFork && outer.Outermost}, stop
-	f.undo = context.AfterFunc(f.Context, func() { stop(context.Cause(f.Context)) }) // around may outlive ctx
+	f.undo = context.AfterFunc(f.Context, func() { stop(context.Cause(f.Context)) }) //nolint:contextcheck // it inherits from ctx, which around may outlive
 	return f
 }
 
