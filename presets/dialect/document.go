@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"time"
+
+	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
 // Bounds on what is read of an answer.
@@ -74,8 +76,8 @@ func (d *document) read(body []byte, refused bool) {
 		d.readTail(body)
 		return
 	}
-	s := scanner{b: body}
-	if d.top = 1; s.peek() == '[' {
+	s := scanner{jsonwalk.At(body)}
+	if d.top = 1; s.Peek() == '[' {
 		d.top = 2
 	}
 	d.walk(&s, refused, 0)
@@ -103,7 +105,7 @@ func (d *document) readEvents(body []byte) {
 		}
 		inner := bytes.Contains(data, []byte(`"type":"error"`)) || bytes.Contains(data, []byte(`"type": "error"`))
 		d.failed = d.failed || inner
-		d.walk(&scanner{b: data[:min(len(data), mostBody)]}, inner, 0)
+		d.walk(&scanner{jsonwalk.At(data[:min(len(data), mostBody)])}, inner, 0)
 	}
 }
 
@@ -112,8 +114,8 @@ func (d *document) readEvents(body []byte) {
 func (d *document) readTail(body []byte) {
 	body = body[len(body)-tail:]
 	if i := bytes.LastIndex(body, []byte(`"usage`)); i >= 0 {
-		s := scanner{b: body[i:]}
-		if s.key() != nil && s.peek() == '{' {
+		s := scanner{jsonwalk.At(body[i:])}
+		if s.Key() != nil && s.Peek() == '{' {
 			d.usage.read(&s, 0)
 		}
 	}

@@ -10,26 +10,26 @@ import (
 // walk takes a value; inside is that it belongs to an error.
 func (d *document) walk(s *scanner, inside bool, depth int) {
 	if depth > mostDepth {
-		s.skip()
+		s.Skip()
 		return
 	}
-	switch s.peek() {
+	switch s.Peek() {
 	case '{':
-		for s.open('{'); s.next('}'); {
-			d.member(s, s.key(), inside, depth+1)
+		for s.Open(); s.Next('}'); {
+			d.member(s, s.Key(), inside, depth+1)
 		}
 	case '[':
 		n := 0
-		for s.open('['); s.next(']'); n++ {
+		for s.Open(); s.Next(']'); n++ {
 			d.walk(s, inside, depth+1)
 		}
 		d.record = d.record || n > 1 && depth == 0 && d.top > 0
 	case '"':
-		if t := s.text(); inside {
+		if t := s.Text(); inside {
 			d.say(t)
 		}
 	default:
-		s.skip()
+		s.Skip()
 	}
 }
 
@@ -54,8 +54,8 @@ func (d *document) member(s *scanner, key []byte, inside bool, depth int) {
 	case "cost":
 		d.cost.read(s)
 	case "object":
-		if s.peek() == '"' {
-			if string(s.text()) == "error" {
+		if s.Peek() == '"' {
+			if string(s.Text()) == "error" {
 				d.failed = true
 				d.shape |= hasObjectError
 			} else if depth == d.top {
@@ -63,19 +63,19 @@ func (d *document) member(s *scanner, key []byte, inside bool, depth int) {
 			}
 			return
 		}
-		s.skip()
+		s.Skip()
 	case "ok":
 		d.shape |= hasOK
-		s.skip()
+		s.Skip()
 	case "message":
-		if inside || s.peek() == '{' { // of Anthropic's event message_start
+		if inside || s.Peek() == '{' { // of Anthropic's event message_start
 			d.walk(s, inside, depth)
 			return
 		}
-		s.skip()
+		s.Skip()
 	default:
 		if !inside {
-			s.skip()
+			s.Skip()
 			return
 		}
 		d.errorMember(s, key, depth)
@@ -84,18 +84,18 @@ func (d *document) member(s *scanner, key []byte, inside bool, depth int) {
 
 // readError takes what the key error holds: an object, a list of them, or a text.
 func (d *document) readError(s *scanner, depth int) {
-	switch s.peek() {
+	switch s.Peek() {
 	case '{', '[':
-		d.failed = d.failed || !s.hollow()
+		d.failed = d.failed || !s.Hollow()
 		d.walk(s, true, depth)
 	case '"':
-		if t := s.text(); len(t) > 0 {
+		if t := s.Text(); len(t) > 0 {
 			d.failed = true
 			d.code(t)
 			d.say(t)
 		}
 	default:
-		s.skip()
+		s.Skip()
 	}
 }
 
@@ -105,11 +105,11 @@ func (d *document) errorMember(s *scanner, key []byte, depth int) {
 	case "code", "type", "status", "error_type", "error_code", "__type", "reason", "provider_code":
 		d.readCode(s, key)
 	case "detail", "title", "error_description", "msg", "info", "description":
-		if s.peek() == '"' || string(key) == "detail" {
+		if s.Peek() == '"' || string(key) == "detail" {
 			d.walk(s, true, depth)
 			return
 		}
-		s.skip()
+		s.Skip()
 	case "details":
 		d.walk(s, true, depth)
 	case "metadata":
@@ -120,56 +120,56 @@ func (d *document) errorMember(s *scanner, key []byte, depth int) {
 	case "violations":
 		d.quota.read(s)
 	case "@type":
-		if s.peek() == '"' {
-			if bytes.Contains(s.text(), []byte("google.rpc.")) {
+		if s.Peek() == '"' {
+			if bytes.Contains(s.Text(), []byte("google.rpc.")) {
 				d.shape |= hasRPCDetails
 			}
 			return
 		}
-		s.skip()
+		s.Skip()
 	case "retryDelay":
-		if s.peek() == '"' {
-			if delay, err := time.ParseDuration(string(s.text())); err == nil && delay >= 0 {
+		if s.Peek() == '"' {
+			if delay, err := time.ParseDuration(string(s.Text())); err == nil && delay >= 0 {
 				d.retry, d.retryKnown = clamp(delay), true
 			}
 			return
 		}
-		s.skip()
+		s.Skip()
 	case "param":
 		d.shape |= hasParam
-		s.skip()
+		s.Skip()
 	case "documentation_url":
 		d.shape |= hasDocumentation
-		s.skip()
+		s.Skip()
 	default:
-		s.skip()
+		s.Skip()
 	}
 }
 
 // readHeader takes header fields, and keeps those that tell of limits.
 func (d *document) readHeader(s *scanner) {
-	if s.peek() != '{' {
-		s.skip()
+	if s.Peek() != '{' {
+		s.Skip()
 		return
 	}
-	for s.open('{'); s.next('}'); {
-		name := http.CanonicalHeaderKey(string(s.key()))
+	for s.Open(); s.Next('}'); {
+		name := http.CanonicalHeaderKey(string(s.Key()))
 		limits := strings.HasPrefix(name, "X-Ratelimit-") || strings.HasPrefix(name, "Retry-After")
-		if !limits || s.peek() != '"' || len(d.header) == mostFields {
-			s.skip()
+		if !limits || s.Peek() != '"' || len(d.header) == mostFields {
+			s.Skip()
 			continue
 		}
 		if d.header == nil {
 			d.header = http.Header{}
 		}
-		d.header.Set(name, string(s.text()))
+		d.header.Set(name, string(s.Text()))
 	}
 }
 
 func (d *document) readCode(s *scanner, key []byte) {
-	switch c := s.peek(); {
+	switch c := s.Peek(); {
 	case c == '"':
-		t := s.text()
+		t := s.Text()
 		switch {
 		case string(key) == "__type":
 			d.shape |= hasAWSType
@@ -185,9 +185,9 @@ func (d *document) readCode(s *scanner, key []byte) {
 		if string(key) != "provider_code" {
 			d.shape |= hasStatusNumber
 		}
-		d.code(s.scalar())
+		d.code(s.Scalar())
 	default:
-		s.skip()
+		s.Skip()
 	}
 }
 

@@ -10,7 +10,7 @@ func (d *document) beside(s *scanner, key []byte) {
 		d.record = true
 	case "error", "errors", "extensions", "message", "meta", "metadata", "response_metadata", "headers", "warnings":
 	default:
-		if c := s.peek(); (c == '{' || c == '[') && !s.hollow() {
+		if c := s.Peek(); (c == '{' || c == '[') && !s.Hollow() {
 			d.record = true
 		}
 	}
