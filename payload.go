@@ -79,12 +79,12 @@ func (b *scratch) readTail(from io.Reader) []byte {
 	if b.chunk == nil {
 		b.chunk = make([]byte, 32<<10)
 	}
-	var t tail
-	t.write(b.Bytes())
+	t := newTail()
+	t.walker.Feed(b.Bytes())
 	t.behind = true
-	for read := int64(mostPayload); !t.over && read < mostScanned; {
+	for read := int64(mostPayload); !t.over() && read < mostScanned; {
 		n, err := from.Read(b.chunk)
-		t.write(b.chunk[:n])
+		t.walker.Feed(b.chunk[:n])
 		if read += int64(n); err != nil {
 			break
 		}

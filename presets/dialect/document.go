@@ -10,9 +10,8 @@ import (
 
 // Bounds on what is read of an answer.
 const (
-	mostBody    = 4 << 20  // of an answer whose size is the model's doing
-	mostError   = 64 << 10 // of one that says no
-	tail        = 4 << 10  // in which the usage stands, where the body is larger than that
+	mostAnswer  = 4 << 20  // a longer one with status 200 is not an error, whatever it holds
+	mostError   = 64 << 10 // of an answer that says no
 	mostMessage = 2 << 10
 	mostCode    = 128
 	mostCodes   = 16
@@ -20,11 +19,10 @@ const (
 )
 
 // document is what the body of an answer says about limits. Providers nest
-// the same words differently, so they count wherever they stand in an error.
+// the same words differently, so within an error they count wherever they stand.
 type document struct {
 	failed  bool     // it has an error
 	record  bool     // of which something is told besides: see beside
-	top     int      // the depth of its members; 0: they do not matter
 	stream  bool     // it is server-sent events
 	codes   []string // codes, types, statuses and reasons, in lower case; of a URI what follows the "#"
 	message string   // all texts, in lower case
@@ -72,15 +70,12 @@ func (d *document) read(body []byte, refused bool) {
 		d.readEvents(body)
 		return
 	}
-	if len(body) > mostBody {
-		d.readTail(body)
-		return
+	at := outermost
+	if refused {
+		at = withinError
 	}
-	s := scanner{jsonwalk.At(body)}
-	if d.top = 1; s.Peek() == '[' {
-		d.top = 2
-	}
-	d.walk(&s, refused, 0)
+	d.record = len(body) > mostAnswer
+	d.walk(&scanner{jsonwalk.At(body)}, at, 0)
 }
 
 // pastComments skips blank lines and lines that begin with a colon: a provider
@@ -100,23 +95,17 @@ func (d *document) readEvents(body []byte) {
 		var line []byte
 		line, body, _ = bytes.Cut(body, []byte("\n"))
 		data, ok := bytes.CutPrefix(line, []byte("data:"))
-		if !ok || !bytes.Contains(data, []byte(`"error"`)) && !bytes.Contains(data, []byte(`"usage`)) {
+		if !ok {
 			continue
 		}
-		inner := bytes.Contains(data, []byte(`"type":"error"`)) || bytes.Contains(data, []byte(`"type": "error"`))
-		d.failed = d.failed || inner
-		d.walk(&scanner{jsonwalk.At(data[:min(len(data), mostBody)])}, inner, 0)
-	}
-}
-
-// readTail looks for the usage at the end of what is too large to be read
-// whole. Within a string the quotes of the key would be escaped.
-func (d *document) readTail(body []byte) {
-	body = body[len(body)-tail:]
-	if i := bytes.LastIndex(body, []byte(`"usage`)); i >= 0 {
-		s := scanner{jsonwalk.At(body[i:])}
-		if s.Key() != nil && s.Peek() == '{' {
-			d.usage.read(&s, 0)
+		fails := bytes.Contains(data, []byte(`"error`))
+		if !fails && !bytes.Contains(data, []byte(`"usage`)) && !bytes.Contains(data, []byte(`"meta"`)) {
+			continue
 		}
+		at := outermost
+		if fails && string(jsonwalk.TextOf(data, "type")) == "error" {
+			at, d.failed = withinError, true
+		}
+		d.walk(&scanner{jsonwalk.At(data)}, at, 0)
 	}
 }

@@ -7,25 +7,29 @@ import (
 	"time"
 )
 
-// walk takes a value; inside is that it belongs to an error.
-func (d *document) walk(s *scanner, inside bool, depth int) {
-	if depth > mostDepth {
+// walk takes a value that stands at a place.
+func (d *document) walk(s *scanner, at place, depth int) {
+	if depth > mostDepth || at == elsewhere {
 		s.Skip()
 		return
 	}
 	switch s.Peek() {
 	case '{':
 		for s.Open(); s.Next('}'); {
-			d.member(s, s.Key(), inside, depth+1)
+			d.member(s, s.Key(), at, depth+1)
 		}
 	case '[':
 		n := 0
 		for s.Open(); s.Next(']'); n++ {
-			d.walk(s, inside, depth+1)
+			if depth > 0 && at != withinError {
+				s.Skip()
+				continue
+			}
+			d.walk(s, at, depth+1)
 		}
-		d.record = d.record || n > 1 && depth == 0 && d.top > 0
+		d.record = d.record || n > 1 && depth == 0 && !d.stream
 	case '"':
-		if t := s.Text(); inside {
+		if t := s.Text(); at == withinError {
 			d.say(t)
 		}
 	default:
@@ -34,51 +38,65 @@ func (d *document) walk(s *scanner, inside bool, depth int) {
 }
 
 // member takes the value of a key.
-func (d *document) member(s *scanner, key []byte, inside bool, depth int) {
-	if depth == d.top && !inside {
+func (d *document) member(s *scanner, key []byte, at place, depth int) {
+	if at == outermost && !d.stream {
 		d.beside(s, key)
 	}
 	switch string(key) {
 	case "error", "errors":
-		d.readError(s, depth)
-	case "usageMetadata":
-		d.shape |= hasUsageMetadata
-		d.usage.read(s, depth)
-	case "usage", "usage_metadata", "billed_units":
-		d.usage.read(s, depth)
-	case "meta", "x_groq", "response":
-		d.walk(s, inside, depth)
-	case "extensions":
-		d.shape |= hasExtensions
-		d.walk(s, inside, depth)
-	case "cost":
-		d.cost.read(s)
+		if at.hasErrors() {
+			d.readError(s, depth)
+			return
+		}
+	case "usage", "usage_metadata", "usageMetadata", "billed_units":
+		if at.hasUsage() {
+			d.readUsage(s, key)
+			return
+		}
 	case "object":
-		if s.Peek() == '"' {
-			if string(s.Text()) == "error" {
-				d.failed = true
-				d.shape |= hasObjectError
-			} else if depth == d.top {
-				d.record = true
-			}
+		if (at == outermost || at == withinError) && s.Peek() == '"' {
+			d.readObject(s, at)
 			return
 		}
-		s.Skip()
 	case "ok":
-		d.shape |= hasOK
-		s.Skip()
-	case "message":
-		if inside || s.Peek() == '{' { // of Anthropic's event message_start
-			d.walk(s, inside, depth)
+		if at == outermost {
+			d.shape |= hasOK
+		}
+	case "cost":
+		if at == withinQuery {
+			d.cost.read(s)
 			return
 		}
-		s.Skip()
-	default:
-		if !inside {
-			s.Skip()
-			return
-		}
+	}
+	if at == withinError {
 		d.errorMember(s, key, depth)
+		return
+	}
+	if string(key) == "extensions" && at == outermost {
+		d.shape |= hasExtensions
+	}
+	if s.Peek() == '{' {
+		d.walk(s, at.below(key), depth)
+		return
+	}
+	s.Skip()
+}
+
+func (d *document) readUsage(s *scanner, key []byte) {
+	if string(key) == "usageMetadata" {
+		d.shape |= hasUsageMetadata
+	}
+	d.usage.read(s, 0)
+}
+
+// readObject takes the kind of the answer, which may be that it is an error.
+func (d *document) readObject(s *scanner, at place) {
+	switch {
+	case string(s.Text()) == "error":
+		d.failed = true
+		d.shape |= hasObjectError
+	case at == outermost && !d.stream:
+		d.record = true
 	}
 }
 
@@ -87,7 +105,7 @@ func (d *document) readError(s *scanner, depth int) {
 	switch s.Peek() {
 	case '{', '[':
 		d.failed = d.failed || !s.Hollow()
-		d.walk(s, true, depth)
+		d.walk(s, withinError, depth)
 	case '"':
 		if t := s.Text(); len(t) > 0 {
 			d.failed = true
@@ -106,15 +124,18 @@ func (d *document) errorMember(s *scanner, key []byte, depth int) {
 		d.readCode(s, key)
 	case "detail", "title", "error_description", "msg", "info", "description":
 		if s.Peek() == '"' || string(key) == "detail" {
-			d.walk(s, true, depth)
+			d.walk(s, withinError, depth)
 			return
 		}
 		s.Skip()
-	case "details":
-		d.walk(s, true, depth)
+	case "details", "message", "response", "meta", "x_groq":
+		d.walk(s, withinError, depth)
+	case "extensions":
+		d.shape |= hasExtensions
+		d.walk(s, withinError, depth)
 	case "metadata":
 		d.shape |= hasMetadata
-		d.walk(s, true, depth)
+		d.walk(s, withinError, depth)
 	case "headers":
 		d.readHeader(s)
 	case "violations":
