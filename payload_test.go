@@ -45,9 +45,9 @@ func TestBodiesThatAreRewound(t *testing.T) {
 		noClose bool // Close does nothing, as in azcore
 		kind    string
 	}{
-		"azcore":                                     {short, true, true, "application/json"},
-		"azcore, long":                               {long, true, true, "application/json"},
-		"go-retryablehttp":                           {short, true, true, ""},
+		"azcore":           {short, true, true, "application/json"},
+		"azcore, long":     {long, true, true, "application/json"},
+		"go-retryablehttp": {short, true, true, ""},
 		"go-retryablehttp, a file of unknown length": {short, false, true, ""},
 		"a long file of unknown length":              {long, false, true, "application/json"},
 		"an upload":                                  {short, true, true, "application/octet-stream"},

@@ -100,7 +100,7 @@ func isUsage(at *jsonwalk.Path) bool {
 
 // isError reports whether a member is where a provider tells of an error.
 func isError(at *jsonwalk.Path) bool {
-	return at.Is("error") || at.Is("response", "error") || at.Is("x_groq", "error")
+	return at.Is("error") || at.Is("base_resp") || at.Is("response", "error") || at.Is("x_groq", "error")
 }
 
 // Value implements jsonwalk.Visitor.

@@ -42,6 +42,9 @@ func (a *answer) read(body []byte) {
 // statusWithin is the status that the error in an answer with 200 names, or that
 // its code would have come with had the answer not begun.
 func (a *answer) statusWithin() int {
+	if a.doc.status != 0 {
+		return a.doc.status
+	}
 	for _, c := range a.doc.codes {
 		if n, err := strconv.Atoi(c); err == nil && n >= http.StatusBadRequest && n <= 599 {
 			return n

@@ -24,6 +24,7 @@ type document struct {
 	failed  bool     // it has an error
 	record  bool     // of which something is told besides: see beside
 	stream  bool     // it is server-sent events
+	status  int      // that the error stands for; 0: its codes say
 	codes   []string // codes, types, statuses and reasons, in lower case; of a URI what follows the "#"
 	message string   // all texts, in lower case
 	shape   shape
@@ -53,6 +54,7 @@ const (
 	hasStatusNumber                    // "status" or "code": 429
 	hasProblemType                     // "type": "https://..."
 	hasUsageMetadata                   // "usageMetadata"
+	hasBaseResp                        // "base_resp"
 )
 
 func (s shape) all(of shape) bool { return s&of == of }
@@ -78,6 +80,11 @@ func (d *document) read(body []byte, refused bool) {
 	d.walk(&scanner{jsonwalk.At(body)}, at, 0)
 }
 
+// tells reports whether an event that is no error may matter.
+func tells(data []byte) bool {
+	return bytes.Contains(data, []byte(`"usage`)) || bytes.Contains(data, []byte(`"meta"`)) || bytes.Contains(data, []byte(`"base_resp"`))
+}
+
 // pastComments skips blank lines and lines that begin with a colon: a provider
 // that lets us wait in line keeps the connection alive with them.
 func pastComments(b []byte) []byte {
@@ -99,7 +106,7 @@ func (d *document) readEvents(body []byte) {
 			continue
 		}
 		fails := bytes.Contains(data, []byte(`"error`))
-		if !fails && !bytes.Contains(data, []byte(`"usage`)) && !bytes.Contains(data, []byte(`"meta"`)) {
+		if !fails && !tells(data) {
 			continue
 		}
 		at := outermost

@@ -62,6 +62,11 @@ func (d *document) member(s *scanner, key []byte, at place, depth int) {
 		if at == outermost {
 			d.shape |= hasOK
 		}
+	case "base_resp":
+		if at == outermost {
+			d.readBaseResp(s)
+			return
+		}
 	case "cost":
 		if at == withinQuery {
 			d.cost.read(s)
