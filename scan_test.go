@@ -31,8 +31,7 @@ func settled(t *testing.T, by dialect.Name, kind, text string, bytewise bool) (w
 		}
 		return resp, nil
 	}), presets.OpenAITier1, headrace.WithLimiter(l), headrace.WithDialect(by))
-	resp := post(t, &http.Client{Transport: rt}, secretURL, "{}")
-	require.Equal(t, text, read(t, resp))
+	require.Equal(t, text, read(t, post(t, &http.Client{Transport: rt}, secretURL, "{}"))) //nolint:bodyclose // read does
 	f := b.ended()[0]
 	words = []string{f.Verdict.String()}
 	for name, n := range map[string]int64{"tokens": f.Used.Tokens, "input": f.Used.Input, "output": f.Used.Output} {
@@ -69,7 +68,7 @@ func TestInAStreamOnlyTheProviderActsOnTheLimiter(t *testing.T) {
 // A usage inside the answer of a model is text, however the answer is sent.
 func TestAUsageThatAToolWroteIsNotSettled(t *testing.T) {
 	const (
-		tool  = `{"choices":[{"message":{"tool_calls":[{"function":{"arguments":{"usage":{"total_tokens":10000000}}}}]},"filler":"` //nolint:gosec // no secret
+		tool  = `{"choices":[{"message":{"tool_calls":[{"function":{"arguments":{"usage":{"total_tokens":10000000}}}}]},"filler":"`
 		usage = "\"}],\n\"usage\": {\n\t\"prompt_tokens\": 3,\n\t\"total_tokens\": 3\n}}"
 	)
 	for about, filler := range map[string]string{"short": "", "long": strings.Repeat("x", 70<<10)} {

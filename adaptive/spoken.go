@@ -16,7 +16,7 @@ type spoken []string
 // wordsOf takes a text in lower case apart.
 func wordsOf(text string) (all spoken) {
 	for i := 0; i < len(text); {
-		n, quoted := 1, ""
+		n := 1
 		switch c := text[i]; {
 		case wordByte(c):
 			for i+n < len(text) && wordByte(text[i+n]) {
@@ -24,12 +24,14 @@ func wordsOf(text string) (all spoken) {
 			}
 			all = append(all, text[i:i+n])
 		case c == '"' || c == '`' || c == '\'':
-			if n, quoted = quotation(text, i); n > 1 {
-				if !slices.Contains(strings.Fields(quotable), quoted) {
-					quoted = ""
-				}
-				all = append(all, quoted)
+			var quoted string
+			if n, quoted = quotation(text, i); n == 1 {
+				break
 			}
+			if !slices.Contains(strings.Fields(quotable), quoted) {
+				quoted = ""
+			}
+			all = append(all, quoted)
 		case strings.IndexByte(".,;!?\n{}[]", c) >= 0:
 			all = append(all, "")
 		}
@@ -58,7 +60,7 @@ func quotation(text string, i int) (n int, quoted string) {
 		switch {
 		case text[end] == '\\' && mark != '`':
 			end++
-		case text[end] == mark && !(single && end+1 < len(text) && wordByte(text[end+1])):
+		case text[end] == mark && (!single || end+1 == len(text) || !wordByte(text[end+1])):
 			return end + 1 - i, text[i+1 : end]
 		}
 	}

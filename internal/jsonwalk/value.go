@@ -41,7 +41,7 @@ func (w *Walker) pass(c byte) int {
 
 // stepValue goes on within a value.
 func (w *Walker) stepValue(p []byte) (n int) {
-	ended := false
+	var ended bool
 	switch w.state {
 	case inText:
 		n, ended = w.text(p)

@@ -87,8 +87,13 @@ func (w *Walker) step(p []byte) int {
 		return w.stepKey(p)
 	case inText, inScalar, inNested, nestedText:
 		return w.stepValue(p)
+	default:
+		return w.between(p[0])
 	}
-	c := p[0]
+}
+
+// between takes a byte outside of keys and values.
+func (w *Walker) between(c byte) int {
 	if c == ' ' || c == '\n' || c == '\r' || c == '\t' {
 		return 1
 	}
@@ -114,6 +119,7 @@ func (w *Walker) step(p []byte) int {
 			w.state = member
 			return 1
 		}
+	default:
 	}
 	if c == '}' {
 		w.leave()

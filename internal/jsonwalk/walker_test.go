@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -78,7 +79,7 @@ func expected(t *testing.T, text []byte, outer []string, choose func([]byte, byt
 		if len(key) > jsonwalk.MaxKey {
 			continue
 		}
-		at := append(outer[:len(outer):len(outer)], string(key))
+		at := append(slices.Clone(outer), string(key))
 		c, p := choose(key, v[0]), strings.Join(at, ".")
 		lines = append(lines, fmt.Sprintf("%s %c %d", p, v[0], c))
 		switch {
@@ -134,12 +135,12 @@ func TestWalkerReportsMembersByPath(t *testing.T) {
 		}
 		return jsonwalk.Keep
 	}
-	const text = ` {"a" : {"b":[{"c":1}], "d":"x\"}"} , "e":12e3,"f":null,"g":{}} [{"h":true}]`
+	const text = ` {"a" : {"b":[{"c":1}], "d":"x\"}"} , "e":12e3,"f":null,"g":{}} [{"h":null}]`
 	for _, size := range []int{1, 2, 7, 100} {
 		r, w := walk([]byte(text), size, 100, everything)
 		assert.Equal(t, []string{
 			"a { 1", "a.b [ 2", `a.b = [{"c":1}] true`, `a.d " 2`, `a.d = "x\"}" true`, "e 1 2", "e = 12e3 true", "f n 2", "f = null true",
-			"g { 1", "h t 2", "h = true true",
+			"g { 1", "h n 2", "h = null true",
 		}, r.lines, size)
 		assert.Equal(t, 2, w.Ended())
 		assert.Equal(t, byte('{'), w.First())

@@ -42,7 +42,7 @@ func keepBody(req *http.Request) (Body, error) {
 	defer req.Body.Close()
 	kept := make([]byte, req.ContentLength+1) // one byte too many is reported by what sends it
 	n, err := io.ReadFull(req.Body, kept)
-	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) { //nolint:errorlint // io.ReadFull returns it as it is
+	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return Body{}, err
 	}
 	b := Body{kept: kept[:n:n]}

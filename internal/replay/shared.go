@@ -147,5 +147,5 @@ func (h *handle) takeBack() bool {
 func (h *handle) end() {
 	_ = h.Close() // the next attempt does not depend on it
 	h.reading.Lock()
-	defer h.reading.Unlock()
+	h.reading.Unlock() //nolint:gocritic,staticcheck // it is enough to have had it
 }

@@ -15,7 +15,7 @@ import (
 type Pen struct{ strings.Builder }
 
 // Addf adds elements, formatted as by fmt.Sprintf.
-func (p *Pen) Addf(format string, args ...any) { fmt.Fprintf(p, format, args...) }
+func (p *Pen) Addf(format string, args ...any) { _, _ = fmt.Fprintf(p, format, args...) }
 
 // Short is x to a tenth of a unit, as short as it can be written.
 func Short(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }

@@ -19,25 +19,26 @@ const (
 func (p place) below(key []byte) place {
 	switch string(key) {
 	case "response":
-		return p.only(outermost, withinResponse)
+		return p.inside(withinResponse)
 	case "x_groq":
-		return p.only(outermost, withinGroq)
+		return p.inside(withinGroq)
 	case "meta":
 		if p == withinResponse {
 			return withinUsage
 		}
-		return p.only(outermost, withinUsage)
+		return p.inside(withinUsage)
 	case "message", "delta":
-		return p.only(outermost, withinUsage)
+		return p.inside(withinUsage)
 	case "extensions":
-		return p.only(outermost, withinQuery)
+		return p.inside(withinQuery)
 	}
 	return elsewhere
 }
 
-func (p place) only(at, then place) place {
-	if p == at {
-		return then
+// inside returns a place that is directly inside the outermost object.
+func (p place) inside(of place) place {
+	if p == outermost {
+		return of
 	}
 	return elsewhere
 }
