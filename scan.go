@@ -67,11 +67,13 @@ func (s *scan) Member(at *jsonwalk.Path, first byte) jsonwalk.Choice {
 	case s.stream && first != 'n' && isError(at): // it is not null
 		s.fails = true
 		return jsonwalk.Keep
+	case at.Is("response", "meta"):
+		return jsonwalk.Enter
 	case at.Depth() > 1:
 		return jsonwalk.Skip
 	}
 	switch string(at.Last()) {
-	case "response", "delta", "x_groq":
+	case "response", "delta", "meta", "x_groq":
 		return jsonwalk.Enter
 	case "message":
 		if object {
@@ -90,9 +92,9 @@ func (s *scan) Member(at *jsonwalk.Path, first byte) jsonwalk.Choice {
 // isUsage reports whether a member is where a provider tells what a call has used.
 func isUsage(at *jsonwalk.Path) bool {
 	switch {
-	case at.Is("usage"), at.Is("usageMetadata"), at.Is("usage_metadata"), at.Is("meta"):
+	case at.Is("usage"), at.Is("usageMetadata"), at.Is("usage_metadata"), at.Is("meta", "billed_units"):
 		return true
-	case at.Is("response", "usage"), at.Is("response", "usageMetadata"), at.Is("response", "meta"):
+	case at.Is("response", "usage"), at.Is("response", "usageMetadata"), at.Is("response", "meta", "billed_units"):
 		return true
 	}
 	return at.Is("message", "usage") || at.Is("delta", "usage") || at.Is("x_groq", "usage")

@@ -81,6 +81,17 @@ func TestAUsageThatAToolWroteIsNotSettled(t *testing.T) {
 	}
 }
 
+// Cohere has it in meta, which others fill with what they like.
+func TestTheUsageInMeta(t *testing.T) {
+	const meta = `data: {"meta":{"page":7}}` + "\n\n"
+	text := `data: {"event_type":"stream-end","response":{"meta":{"billed_units":{"input_tokens":3,"output_tokens":4}}}}` + "\n\n"
+	assert.ElementsMatch(t, []string{"ok", "input=3", "output=4"}, settled(t, dialect.Cohere, "text/event-stream", meta+text+meta, true))
+	text = `{"meta":{"billed_units":{"input_tokens":3}},"text":"` + strings.Repeat("x", 70<<10) + `"}`
+	assert.ElementsMatch(t, []string{"ok", "input=3"}, settled(t, dialect.Cohere, "application/json", text, false))
+	usage := `data: {"usage":{"prompt_tokens":3,"total_tokens":3}}` + "\n\n"
+	assert.ElementsMatch(t, []string{"ok", "input=3", "tokens=3"}, settled(t, dialect.OpenAI, "text/event-stream", meta+usage+meta+meta, false))
+}
+
 // What is longer than a usage ever is counts as none, and a long error is still one.
 func TestLongMembersOfAStream(t *testing.T) {
 	long := strings.Repeat("x", 8<<10)
