@@ -55,6 +55,9 @@ func (r *Registry) Replace(name string, p guard.Policy) (*guard.Guard, error) {
 }
 
 func (r *Registry) replace(s *slot, mine bool, p guard.Policy) (*guard.Guard, error) {
+	if !r.pin(s) {
+		return nil, errGone
+	}
 	g, made, err := r.orMake(s, p, mine)
 	if err != nil || made {
 		return g, err
@@ -75,6 +78,7 @@ func (r *Registry) Remove(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := keyOf(name)
+	delete(r.sweep.memory, key)
 	_, ok := r.slots[key]
 	if ok {
 		delete(r.slots, key)
@@ -94,8 +98,10 @@ func (r *Registry) Reset(name string) error {
 	return s.reset()
 }
 
-// ResetAll is Reset for every guard. Errors are joined, each with its name.
+// ResetAll is Reset for every guard, those that were forgotten included. Errors
+// are joined, each with its name.
 func (r *Registry) ResetAll() error {
+	r.unlearn()
 	p := invalid.Problems{Owner: owner}
 	for _, s := range r.sorted() {
 		p.AddPart(s.key, s.reset())

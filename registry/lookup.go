@@ -26,9 +26,9 @@ func (r *Registry) Get(name string) *guard.Guard {
 //  3. the guard for the path without its last part;
 //  4. one made from Config.Default, named like the first part.
 //
-// A guard that was made from a template or the default is forgotten when it was
-// idle for Spec.Idle, so call For for each call or item, rather than keep what
-// it returns.
+// A guard that was made from a template or the default leaves the registry when
+// it was idle for Spec.Idle. What it has learned is kept, and For returns the
+// same guard again if anything still holds it.
 //
 // A path of one part is a whole name, slashes included; of several parts each
 // counts as one, whatever it contains. Empty parts are skipped. Case, space
@@ -44,7 +44,7 @@ func (r *Registry) For(path ...string) *guard.Guard {
 		if s == nil {
 			s, _ = r.claim(parts[0], &r.fallback)
 		}
-		if g, err := r.guard(s); err == nil {
+		if g := r.use(s); g != nil {
 			return g
 		} // it was registered a moment ago with an invalid policy, and is gone
 	}
@@ -58,10 +58,22 @@ func (r *Registry) Lookup(path ...string) *guard.Guard {
 		if s == nil {
 			return nil
 		}
-		if g, err := r.guard(s); err == nil {
+		if g := r.use(s); g != nil {
 			return g
 		} // as in For
 	}
+}
+
+// use returns the guard of s for a call, or nil if it could not be made.
+func (r *Registry) use(s *slot) *guard.Guard {
+	g, err := r.guard(s)
+	if err != nil {
+		return nil
+	}
+	if s.of.template {
+		r.used(s)
+	}
+	return g
 }
 
 // Generation counts the guards that came and went: while it is the same, what

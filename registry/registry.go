@@ -24,6 +24,7 @@ type Registry struct {
 	mu      sync.RWMutex // guards slots; no user code runs under it
 	slots   map[string]*slot
 	changes atomic.Uint64 // of slots, written under mu
+	sweep   sweeper
 }
 
 // Option is a setting of New.
@@ -69,6 +70,7 @@ func New(c Config, opts ...Option) (*Registry, error) {
 func with(opts []Option) *Registry {
 	r := &Registry{
 		fallback: recipe{template: true, idle: time.Hour}, templates: map[string]*recipe{}, slots: map[string]*slot{},
+		sweep: sweeper{memory: map[string]*memory{}},
 	}
 	for _, o := range opts {
 		o(r)

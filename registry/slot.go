@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
@@ -18,6 +19,13 @@ type slot struct {
 	key  string
 	of   *recipe
 	made atomic.Pointer[guard.Guard] // nil: not made yet
+
+	// Of a template, see sweeper.
+	used     atomic.Bool // a caller has asked for it since the last visit
+	pinned   bool        // it is not forgotten; guarded by Registry.mu
+	saved    []byte      // what a forgotten guard of this name had learned; never changed
+	since    time.Time   // of the last use that a visit has seen; guarded by sweeper.visiting, as is admitted
+	admitted int64       // calls by then
 
 	mu   sync.Mutex // held while the guard is made, before the registry's lock; guards gone
 	gone bool       // it could not be made, and the slot is out of the registry
@@ -37,12 +45,21 @@ func (r *Registry) claim(key string, of *recipe) (s *slot, mine bool) {
 	if s := r.find(key); s != nil {
 		return s, false
 	}
+	if s, mine = r.put(key, of); mine && of.template {
+		r.visit()
+	}
+	return s, mine
+}
+
+// put returns the slot of key, and puts a new one there if there is none.
+func (r *Registry) put(key string, of *recipe) (s *slot, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s := r.slots[key]; s != nil {
 		return s, false
 	}
 	s = &slot{key: key, of: of}
+	r.recallLocked(s)
 	r.slots[key] = s
 	r.changes.Add(1)
 	return s, true
@@ -88,6 +105,9 @@ func (r *Registry) orMake(s *slot, p guard.Policy, must bool) (g *guard.Guard, m
 	p = r.completed(p)
 	p.Name, p.Within = s.key, append(slices.Clone(p.Within), r.outer(s)...)
 	if g, err = guard.New(p); err == nil {
+		if s.saved != nil {
+			_ = g.Restore(s.saved) // what the same law has saved
+		}
 		s.made.Store(g)
 	}
 	return g, true, err

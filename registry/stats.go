@@ -8,7 +8,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Stats is a snapshot of all limiters. Each is read at an instant of its own.
+// Stats is a snapshot of all guards that are in the registry now. Each is read
+// at an instant of its own.
 type Stats struct {
 	Total Total
 	Keys  []KeyStats // in the order of their names; one that was not made yet is zero
