@@ -122,3 +122,31 @@ func ExampleStats_Blocking() {
 	fmt.Println(s.Total.Admitted, "admitted,", len(s.Blocking(3)), "keys hold callers back")
 	// Output: 1 admitted, 0 keys hold callers back
 }
+
+// A weighted call by service and host: Do waits until both have room for it, and
+// Try fails at once.
+func Example_acquire() {
+	config, err := registry.Parse("crawl: 20/s; crawl/*: bucket 2/s burst 5")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reg, err := registry.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const host, weight = "example.org", 4
+	fetch := func(context.Context) error { fmt.Println("fetched"); return nil }
+
+	ctx := context.Background()
+	err = reg.For("crawl", host).Do(ctx, throttle.Cost{Requests: weight}, fetch)
+	fmt.Println(err)
+	err = reg.For("crawl", host).Try(ctx, throttle.Cost{Requests: weight}, fetch)
+	limited, ok := errors.AsType[*throttle.LimitedError](err)
+	fmt.Println(ok, limited.Limiter, limited.RetryAfter > time.Second)
+	// Output:
+	// fetched
+	// <nil>
+	// true crawl/example.org true
+}
