@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/presets/dialect"
 )
 
@@ -17,7 +18,7 @@ const mostBegun = 4 << 10
 
 // modelCall is a request that names a model, for those who trace such.
 type modelCall struct {
-	tracers *event.Tracers
+	tracers *emit.Tracers
 	began   time.Time
 	end     func(event.Event)
 
@@ -33,7 +34,7 @@ func (x *exchange) traceModel(body []byte) {
 		return
 	}
 	theirs := event.From(x.req.Context())
-	if event.TracersOf(theirs, event.ModelStarted) == nil && event.TracersOf(x.t.observer, event.ModelStarted) == nil {
+	if emit.TracersOf(theirs, event.ModelStarted) == nil && emit.TracersOf(x.t.observer, event.ModelStarted) == nil {
 		return // as almost always: a Tee allocates
 	}
 	name := modelOf(x.req.URL.Path, body)
@@ -44,7 +45,7 @@ func (x *exchange) traceModel(body []byte) {
 	if d, ok := x.t.dialect.(dialect.Name); provider == "" && ok && d != dialect.Auto {
 		provider = string(d)
 	}
-	to := event.TracersOf(event.Tee(theirs, x.t.observer), event.ModelStarted)
+	to := emit.TracersOf(event.Tee(theirs, x.t.observer), event.ModelStarted)
 	x.model = &modelCall{tracers: to, about: event.Model{
 		Provider: provider, Host: x.req.URL.Host, Secure: x.req.URL.Scheme == "https", Path: x.req.URL.Path, Asked: string(name),
 	}}

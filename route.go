@@ -11,6 +11,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/registry"
@@ -113,7 +114,7 @@ func (t *transport) tellStale(req *http.Request, limiter string, p *presets.Prof
 	e := event.New(now, event.LimiterStalePreset, limiter)
 	e.Key = string(p.ID)
 	e.Reason = fmt.Sprintf("the preset is of %s: compare it with what the provider says now (%s)", p.Date(), p.Source.URL)
-	event.Send(to, e)
+	emit.Send(to, e)
 }
 
 // hostOf is the one spelling of a host: in lower case, without the dot of the

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // SDKRetries is the event of a request that an SDK has sent again by itself,
@@ -28,6 +29,6 @@ func (t *transport) noticeRetries(req *http.Request) {
 	t.told.Do(func() {
 		e := event.New(time.Now(), SDKRetries, req.URL.Host)
 		e.Reason = "the SDK retries by itself, besides this transport: give it WithMaxRetries(0)"
-		event.Send(to, e)
+		emit.Send(to, e)
 	})
 }

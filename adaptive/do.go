@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
@@ -94,7 +95,7 @@ func (l *Limiter) conclude(k *call, f *Feedback, err error, wait *retryWait) (ag
 func (l *Limiter) admit(ctx context.Context, c throttle.Cost, wait *retryWait) (throttle.Permit, error) {
 	o := event.From(ctx)
 	wait.observed, wait.queued, wait.outer = o != nil || l.observer != nil, -1, 0
-	if !l.calls && !event.WantsCalls(o) {
+	if !l.calls && !emit.WantsCalls(o) {
 		return l.enter(ctx, c, wait)
 	}
 	asked := l.clock.Now()

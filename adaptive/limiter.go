@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/throttle"
 )
@@ -70,7 +71,7 @@ func New(c Config, opts ...Option) (*Limiter, error) {
 	for _, o := range opts {
 		o(l)
 	}
-	l.calls = event.WantsCalls(l.observer)
+	l.calls = emit.WantsCalls(l.observer)
 	state, err := l.start(&c, &invalid.Problems{Owner: "adaptive: " + c.Name})
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/throttle"
 )
@@ -38,7 +39,7 @@ func (l *Limiter) Reconfigure(c Config) error {
 	if err := l.change(&c, &p); err != nil {
 		return err
 	}
-	event.Send(l.observer, event.Event{
+	emit.Send(l.observer, event.Event{
 		Time: l.clock.Now(), Kind: event.LimiterChanged, Source: l.name, Index: event.NoIndex, Reason: fmt.Sprint(c.Limits),
 	})
 	return nil

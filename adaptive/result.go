@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -116,8 +117,8 @@ func (l *Limiter) emitDecisions(ctx context.Context, before int64, after *View, 
 func (l *Limiter) emit(ctx context.Context, e event.Event) {
 	e.Source, e.Index = l.name, event.NoIndex
 	theirs := event.From(ctx)
-	event.Tell(ctx, event.Except(l.observer, theirs), e)
-	event.Tell(ctx, theirs, e)
+	emit.Tell(ctx, emit.Except(l.observer, theirs), e)
+	emit.Tell(ctx, theirs, e)
 }
 
 // tellCall tells of the end r of k, to those who want to know of each call.
@@ -132,8 +133,8 @@ func (l *Limiter) tellCall(k *call, r *result, f *Feedback) {
 func (l *Limiter) sendCall(ctx context.Context, c event.Call) {
 	c.Limiter = l.name
 	theirs := event.From(ctx)
-	event.SendCall(event.Except(l.observer, theirs), c)
-	event.SendCall(theirs, c)
+	emit.SendCall(emit.Except(l.observer, theirs), c)
+	emit.SendCall(theirs, c)
 }
 
 // refusedBy names the limit that refused, for events.

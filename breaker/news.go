@@ -1,6 +1,9 @@
 package breaker
 
-import "github.com/headrace/headrace/event"
+import (
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
+)
 
 // news is an event that is still to be told.
 type news struct {
@@ -62,6 +65,6 @@ func (b *Breaker) tellProbeLocked(t Ticket) {
 func (b *Breaker) tellUnlocked(n news) {
 	b.mu.Unlock()
 	defer b.mu.Lock()
-	event.Send(event.Except(b.observer, n.context), n.event)
-	event.Send(n.context, n.event)
+	emit.Send(emit.Except(b.observer, n.context), n.event)
+	emit.Send(n.context, n.event)
 }

@@ -98,7 +98,7 @@ func (b *Buffer) closeLocked() {
 func (b *Buffer) run() {
 	defer b.abort()
 	for e := range b.queue {
-		Send(b.to, e)
+		send(b.to, e)
 	}
 }
 

@@ -27,32 +27,3 @@ type CallObserver interface {
 	// ObserveCall is held to the rules of Observe.
 	ObserveCall(c Call)
 }
-
-// WantsCalls reports whether a CallObserver is among those that o stands for.
-// Limiters ask before each call, and measure nothing for nobody.
-func WantsCalls(o Observer) bool {
-	if all, ok := o.(*tee); ok {
-		for _, o := range all.to {
-			if _, ok := o.(CallObserver); ok {
-				return true
-			}
-		}
-		return false
-	}
-	_, ok := o.(CallObserver)
-	return ok
-}
-
-// SendCall tells those among all that o stands for who want to know about c,
-// and recovers their panics.
-func SendCall(o Observer, c Call) {
-	switch o := o.(type) {
-	case *tee:
-		for _, o := range o.to {
-			SendCall(o, c)
-		}
-	case CallObserver:
-		defer func() { _ = recover() }() // an observer never takes the work down
-		o.ObserveCall(c)
-	}
-}

@@ -1,7 +1,6 @@
 package event_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,7 +10,6 @@ import (
 
 func TestFromWithoutObserverIsNil(t *testing.T) {
 	assert.True(t, event.From(t.Context()) == nil)
-	assert.NotPanics(t, func() { event.Emit(t.Context(), of("a")) })
 }
 
 func TestWithNilChangesNothing(t *testing.T) {
@@ -21,14 +19,14 @@ func TestWithNilChangesNothing(t *testing.T) {
 	var j journal
 	ctx = event.With(ctx, j.as("a"))
 	assert.Equal(t, ctx, event.With(ctx, nil))
-	event.Emit(event.With(ctx, event.Func(nil)), of("1"))
+	event.From(event.With(ctx, event.Func(nil))).Observe(of("1"))
 	assert.Equal(t, journal{"a:1"}, j)
 }
 
 func TestWithAddsToThoseBefore(t *testing.T) {
 	var j journal
 	ctx := event.With(event.With(t.Context(), j.as("a")), j.as("b"))
-	event.Emit(ctx, of("1"))
+	event.From(ctx).Observe(of("1"))
 	assert.Equal(t, journal{"a:1", "b:1"}, j)
 }
 
@@ -41,27 +39,12 @@ func TestWithLeavesParentAndSiblingsAlone(t *testing.T) {
 	left := event.With(parent, j.as("left"))
 	right := event.With(parent, j.as("right"))
 
-	event.Emit(left, of("1"))
+	event.From(left).Observe(of("1"))
 	assert.Equal(t, journal{"a:1", "b:1", "c:1", "left:1"}, j)
 	j = nil
-	event.Emit(right, of("2"))
+	event.From(right).Observe(of("2"))
 	assert.Equal(t, journal{"a:2", "b:2", "c:2", "right:2"}, j)
 	j = nil
-	event.Emit(parent, of("3"))
+	event.From(parent).Observe(of("3"))
 	assert.Equal(t, journal{"a:3", "b:3", "c:3"}, j)
-}
-
-func TestEmitTellsUnderADoneContext(t *testing.T) {
-	var j journal
-	ctx, cancel := context.WithCancel(event.With(t.Context(), j.as("a")))
-	cancel()
-	event.Emit(ctx, of("1"))
-	assert.Equal(t, journal{"a:1"}, j)
-}
-
-func TestEmitSurvivesAPanic(t *testing.T) {
-	var j journal
-	ctx := event.With(event.With(t.Context(), panicking()), j.as("a"))
-	assert.NotPanics(t, func() { event.Emit(ctx, of("1")) })
-	assert.Equal(t, journal{"a:1"}, j)
 }

@@ -25,10 +25,8 @@
 // panic is recovered and forgotten, so an observer that wants to hear of its
 // own panics recovers them itself.
 //
-// # Rules for emitters
+// # Events of your own
 //
-// Make an event with [New], which sets Index to [NoIndex]; send it with [Send]
-// [Tell] or [Emit] and never by calling Observe, because those survive a nil
-// observer and a panicking one; hold no lock while sending. With an observer of your
-// own beside those of a context see [Except].
+// Make an event with [New], which sets Index to [NoIndex], and give it to Observe
+// of [From], unless that is nil. Hold no lock that an observer could need.
 package event

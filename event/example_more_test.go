@@ -36,9 +36,9 @@ func ExampleObserver() {
 			e.Kind, e.Err = event.ItemFailed, err
 		}
 		e.Index = int64(i)
-		event.Send(progress, e)
+		progress.Observe(e)
 	}
-	event.Send(progress, event.New(time.Now(), event.NodeFinished, "lookup")) // ignored
+	progress.Observe(event.New(time.Now(), event.NodeFinished, "lookup")) // ignored
 	fmt.Println(progress.done.Load(), "done,", progress.failed.Load(), "failed,", progress.hits.Load(), "hits")
 	// Output: 2 done, 1 failed, 0 hits
 }

@@ -25,10 +25,10 @@ func Example() {
 	// What a limiter does:
 	hit := event.New(time.Now(), event.LimiterHit, "openai")
 	hit.Wait, hit.Reason = 2*time.Second, "429 with Retry-After"
-	event.Emit(ctx, hit)
+	event.From(ctx).Observe(hit)
 	cut := event.New(time.Now(), event.LimiterCut, "openai")
 	cut.From, cut.To = 8, 4
-	event.Emit(ctx, cut)
+	event.From(ctx).Observe(cut)
 
 	fmt.Println("hits:", hits)
 	// Output:
@@ -45,8 +45,8 @@ func ExampleNewBuffer() {
 		fmt.Println(err)
 		return
 	}
-	event.Send(buffer, event.New(time.Now(), event.NodeStarted, "enrich"))
-	event.Send(buffer, event.New(time.Now(), event.NodeFinished, "enrich"))
+	buffer.Observe(event.New(time.Now(), event.NodeStarted, "enrich"))
+	buffer.Observe(event.New(time.Now(), event.NodeFinished, "enrich"))
 	buffer.Close() // delivers what is left
 	fmt.Println("dropped:", buffer.Dropped())
 	// Output:
@@ -65,7 +65,7 @@ func ExampleWithLevel() {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 	observer := event.Slog(log, event.WithLevel(level))
-	event.Send(observer, event.New(time.Now(), event.LimiterHit, "openai"))
+	observer.Observe(event.New(time.Now(), event.LimiterHit, "openai"))
 	// Output:
 	// level=ERROR msg="headrace event" kind=limiter.hit source=openai
 }

@@ -3,9 +3,9 @@ package event_test
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/node"
 )
 
 // stopwatch is an observer that follows runs of nodes.
@@ -17,19 +17,20 @@ func (stopwatch) Traces(kind event.Kind) bool { return kind == event.NodeStarted
 
 func (stopwatch) Trace(ctx context.Context, begin event.Event) (context.Context, func(event.Event)) {
 	fmt.Println(begin.Source, "began")
-	return ctx, func(end event.Event) { fmt.Println(begin.Source, "took", end.Time.Sub(begin.Time)) }
+	return ctx, func(end event.Event) { fmt.Println(end.Source, "ended") }
 }
 
 func (stopwatch) Note(context.Context, event.Event) {}
 
-// Nodes do this; a tracer gives the work a context of its own, such as that of a span.
+// A tracer follows each run of a node. It can give the work a context of its
+// own, such as that of a span.
 func ExampleTracer() {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	ctx := event.With(context.Background(), stopwatch{})
-
-	_, end := event.Trace(ctx, event.New(now, event.NodeStarted, "ask"))
-	end(event.New(now.Add(time.Second), event.NodeFinished, "ask"))
+	ask := node.Map("ask", func(_ context.Context, i int) (int, error) { return i, nil })
+	_, err := ask.All(ctx, []int{1, 2, 3})
+	fmt.Println(err)
 	// Output:
 	// ask began
-	// ask took 1s
+	// ask ended
+	// <nil>
 }

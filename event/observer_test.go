@@ -1,7 +1,6 @@
 package event_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,18 +21,6 @@ func panicking() event.Observer {
 }
 
 func of(source string) event.Event { return event.Event{Source: source} }
-
-func TestSendSurvivesAnyObserver(t *testing.T) {
-	var j journal
-	assert.NotPanics(t, func() {
-		event.Send(nil, of("a"))
-		event.Send(event.Func(nil), of("b"))
-		event.Send(panicking(), of("c"))
-		event.Send((*event.Buffer)(nil), of("d"))
-		event.Send(j.as("x"), of("e"))
-	})
-	assert.Equal(t, journal{"x:e"}, j)
-}
 
 func TestNilFuncDoesNothing(t *testing.T) {
 	assert.NotPanics(t, func() { event.Func(nil).Observe(of("a")) })
@@ -78,42 +65,9 @@ func TestTeeTellsOnceWhoIsGivenTwice(t *testing.T) {
 
 	j = nil
 	ctx := event.With(event.With(event.With(t.Context(), a), f), a)
-	event.Emit(ctx, of("2"))
+	event.From(ctx).Observe(of("2"))
 	assert.Equal(t, journal{"a:2", "f:2"}, j)
 	assert.NotPanics(t, func() { event.Tee(odd{[]int{}}, odd{[]int{}}, odd{}).Observe(of("3")) })
-}
-
-func TestExcept(t *testing.T) {
-	var j journal
-	a, b, c, f := &noter{&j, "a"}, &noter{&j, "b"}, &noter{&j, "c"}, j.as("f")
-	for _, x := range []struct {
-		o, others event.Observer
-		want      string
-	}{
-		{nil, nil, ""},
-		{nil, a, ""},
-		{a, nil, "a:"},
-		{a, b, "a:"},
-		{a, a, ""},
-		{a, event.Tee(b, a), ""},
-		{event.Tee(a, b, c), event.Tee(b, f), "a:c:"},
-		{event.Tee(a, b), event.Tee(b, f, a), ""},
-		{event.Tee(a, b), nil, "a:b:"},
-		{event.Tee(a, b), a, "b:"},
-		{f, f, "f:"},
-	} {
-		j = nil
-		o := event.Except(x.o, x.others)
-		event.Send(o, event.Event{})
-		assert.Equal(t, x.want, strings.Join(j, ""), "%v without %v", x.o, x.others)
-		assert.Equal(t, x.want == "", o == nil)
-	}
-	both, others := event.Tee(a, b), event.Tee(c, f)
-	assert.Zero(t, testing.AllocsPerRun(100, func() {
-		if event.Except(both, others) != both || event.Except(a, others) == nil {
-			t.Fail()
-		}
-	}))
 }
 
 func TestTeePanicStopsNobody(t *testing.T) {

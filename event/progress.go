@@ -30,23 +30,6 @@ type ItemCounter interface {
 	ItemCounter(node string) *atomic.Int64
 }
 
-// ItemCounters returns what a node of that name adds 1 to for each item that it
-// begins with, for all observers that o stands for.
-func ItemCounters(o Observer, node string) (all []*atomic.Int64) {
-	switch o := o.(type) {
-	case *tee:
-		for _, o := range o.to {
-			all = append(all, ItemCounters(o, node)...)
-		}
-	case ItemCounter:
-		defer func() { _ = recover() }() // an observer never takes the work down
-		if n := o.ItemCounter(node); n != nil {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
 // Progress is a snapshot of a run that a [FlowProgress] tells. Nobody changes it
 // after it was sent.
 type Progress struct {

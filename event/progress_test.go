@@ -2,7 +2,6 @@ package event_test
 
 import (
 	"log/slog"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -38,30 +37,6 @@ func TestProgressKindsKeepTheirNamesAndLevels(t *testing.T) {
 	}
 	assert.Equal(t, []event.Kind{"flow.progress", "node.input", "item.resumed"},
 		[]event.Kind{event.FlowProgress, event.NodeInput, event.ItemResumed})
-}
-
-type counting struct {
-	event.Func
-
-	count map[string]*atomic.Int64
-}
-
-func (c *counting) ItemCounter(node string) *atomic.Int64 { return c.count[node] }
-
-type breaking struct{ event.Func }
-
-func (breaking) ItemCounter(string) *atomic.Int64 { panic("no") }
-
-func TestItemCounters(t *testing.T) {
-	var one, two, other atomic.Int64
-	a, b := &counting{count: map[string]*atomic.Int64{"n": &one, "other": &other}}, &counting{count: map[string]*atomic.Int64{"n": &two}}
-	o := event.Tee(a, event.Func(func(event.Event) {}), breaking{}, event.Tee(b))
-	assert.Equal(t, []*atomic.Int64{&one, &two}, event.ItemCounters(o, "n"))
-	assert.Equal(t, []*atomic.Int64{&other}, event.ItemCounters(o, "other"))
-	assert.Equal(t, []*atomic.Int64{&two}, event.ItemCounters(b, "n"))
-	assert.Empty(t, event.ItemCounters(o, "nobody"))
-	assert.Empty(t, event.ItemCounters(nil, "n"))
-	assert.Empty(t, event.ItemCounters(event.Func(nil), "n"))
 }
 
 func TestEnded(t *testing.T) {

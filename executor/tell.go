@@ -2,17 +2,18 @@ package executor
 
 import (
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // tell sends an event of the executor. It is never called with a lock held.
 func (x *Executor) tell(kind event.Kind, fill func(e *event.Event)) {
-	if x.config.Observer == nil {
+	if x.config.Policy.Observer == nil {
 		return
 	}
 	e := event.New(x.clock.Now(), kind, x.name)
 	e.Task = x.load()
 	fill(&e)
-	event.Send(x.config.Observer, e)
+	emit.Send(x.config.Policy.Observer, e)
 }
 
 func (x *Executor) tellStopped() {
@@ -39,8 +40,8 @@ func (x *Executor) tellTask(t *record, kind event.Kind, fill func(e *event.Event
 	if fill != nil {
 		fill(&e)
 	}
-	event.Send(event.Except(x.config.Observer, theirs), e)
-	event.Send(theirs, e)
+	emit.Send(emit.Except(x.config.Policy.Observer, theirs), e)
+	emit.Send(theirs, e)
 }
 
 func (t *record) describe(e *event.Event) {

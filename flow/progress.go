@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // Progress is a snapshot of a run: see WithProgress.
@@ -68,6 +69,6 @@ func Expect(ctx context.Context, name string, items int) {
 	if o := event.From(ctx); o != nil {
 		e := event.New(time.Now(), event.NodeInput, name)
 		e.To = float64(max(0, items))
-		event.Send(o, e)
+		emit.Send(o, e)
 	}
 }

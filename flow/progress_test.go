@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
@@ -100,7 +101,7 @@ func tells(name string, took time.Duration, events ...event.Event) node.Node[*tr
 				e.Source = name
 			}
 			for range max(1, e.Attempt) {
-				event.Emit(ctx, e)
+				emit.Emit(ctx, e)
 			}
 		}
 		time.Sleep(took)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/node"
 )
@@ -24,14 +25,14 @@ func (f *Flow[S]) Run(ctx context.Context, s S) (action node.Action, err error) 
 	o, began, index := event.From(ctx), time.Now(), indexOf(ctx)
 	e := event.New(began, event.FlowStarted, f.name)
 	e.Index = index
-	event.Send(o, e)
-	ctx, end := event.Trace(ctx, e)
+	emit.Send(o, e)
+	ctx, end := emit.Trace(ctx, e)
 	err = errGoexit // unless it returns
 	defer func() {
 		e := event.New(time.Now(), event.FlowFinished, f.name)
 		e.Index, e.Wait, e.Reason, e.Err = index, e.Time.Sub(began), string(action), err
 		end(e)
-		event.Send(o, e)
+		emit.Send(o, e)
 	}()
 	action, err = f.walk(ctx, s, o, index)
 	return action, err
@@ -54,7 +55,7 @@ func (f *Flow[S]) walk(ctx context.Context, s S, o event.Observer, index int64) 
 		if o != nil {
 			e := event.New(time.Now(), event.FlowStep, f.name)
 			e.Index, e.Key, e.Attempt, e.Wait, e.Reason, e.Err = index, n.Name(), step, e.Time.Sub(began), string(action), err
-			event.Tell(ctx, o, e)
+			emit.Tell(ctx, o, e)
 		}
 		if err != nil {
 			return node.Next, &StepError{Flow: f.name, Node: n.Name(), Step: step, Err: err}
@@ -78,7 +79,7 @@ func runNode[S any](ctx context.Context, n node.Node[S], s S) (action node.Actio
 
 // runOwn runs a flow, or a node of the user's own, which does not tell who traces of itself.
 func runOwn[S any](ctx context.Context, n node.Node[S], s S) (action node.Action, err error) {
-	to := event.TracersOf(event.From(ctx), event.NodeStarted)
+	to := emit.TracersOf(event.From(ctx), event.NodeStarted)
 	if _, isFlow := containerOf(n); to == nil || isFlow {
 		return n.Run(ctx, s)
 	}

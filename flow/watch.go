@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -108,7 +109,7 @@ func (w *watch) look(now time.Duration, final bool) {
 			told = true
 			e := event.New(p.Time, event.FlowProgress, p.Name)
 			e.Wait, e.Progress = p.Elapsed, p
-			event.Send(w.observer, e)
+			emit.Send(w.observer, e)
 		}
 		v.offer(p)
 	}

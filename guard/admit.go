@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
@@ -48,7 +50,7 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
 	o := event.From(ctx)
 	w.observed, w.queued = o != nil, -1
-	measured = event.WantsCalls(o)
+	measured = emit.WantsCalls(o)
 	for _, l := range g.layers {
 		w.observed = w.observed || l.observer != nil
 		measured = measured || l.calls
@@ -237,75 +239,85 @@ func (g *Guard) bound(c throttle.Cost) (most throttle.Bound) {
 	return most
 }
 
-// queue waits for the layers that are missing.
+// queue waits for the layers that are missing, all at one instant.
 func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
-	if len(k.parts) == 0 {
+	switch missing := k.missing(); missing {
+	case 0:
 		return nil
-	}
-	if len(k.parts) == 1 {
-		p := &k.parts[0]
-		if c.wait.places != nil {
-			p.permit, err = p.guard.throttle.Reacquire(ctx, c.cost, c.wait.places[0])
-		} else {
-			p.permit, err = p.guard.throttle.Acquire(ctx, c.cost)
-		}
-		return err
-	}
-	return c.joint(ctx, k)
-}
-
-// try acquires everything now, or nothing.
-func (c *Call) try(k *attempt) (err error) {
-	layers := c.guard.layers
-	k.parts = make([]part, len(layers))
-	for i, l := range layers {
-		k.parts[i].guard = l
-	}
-	missing, err := c.takeOver(k.Context, k)
-	if err != nil || missing == 0 {
-		return err
-	}
-	for i := range k.parts {
+	case 1:
+		i := slices.IndexFunc(k.parts, func(p part) bool { return p.outer == nil })
 		p := &k.parts[i]
-		if p.outer != nil {
-			continue
-		}
-		if p.permit, err = p.guard.throttle.TryAcquire(c.cost); err != nil {
-			for j := range k.parts[:i] {
-				if k.parts[j].outer == nil {
-					k.parts[j].permit.Cancel()
-				}
-			}
-			k.handBack()
-			if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
-				limited.RetryAfter = safe(limited.RetryAfter, time.Second)
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// joint acquires layer after layer: a placeholder for the joint admission.
-func (c *Call) joint(ctx context.Context, k *attempt) (err error) {
-	for i := range k.parts {
-		p := &k.parts[i]
-		if p.outer != nil {
-			continue
-		}
 		if c.wait.places != nil && c.wait.places[i] != 0 {
 			p.permit, err = p.guard.throttle.Reacquire(ctx, c.cost, c.wait.places[i])
 		} else {
 			p.permit, err = p.guard.throttle.Acquire(ctx, c.cost)
 		}
-		if err != nil {
-			for j := range k.parts[:i] {
-				if k.parts[j].outer == nil {
-					k.parts[j].permit.Cancel()
-				}
+		return err
+	default:
+		limiters, places := make([]*throttle.Limiter, 0, missing), make([]int64, 0, missing)
+		for i := range k.parts {
+			if k.parts[i].outer != nil {
+				continue
 			}
-			return err
+			limiters = append(limiters, k.parts[i].guard.throttle)
+			if c.wait.places != nil {
+				places = append(places, c.wait.places[i])
+			} else {
+				places = append(places, 0)
+			}
+		}
+		permits := make([]throttle.Permit, missing)
+		if err = throttle.AcquireAll(ctx, limiters, c.cost, places, permits); err == nil {
+			k.fill(permits)
+		}
+		return err
+	}
+}
+
+// missing is how many layers k has no permit of.
+func (k *attempt) missing() (n int) {
+	for i := range k.parts {
+		if k.parts[i].outer == nil {
+			n++
 		}
 	}
-	return nil
+	return n
+}
+
+// fill gives the permits to the parts that have none.
+func (k *attempt) fill(permits []throttle.Permit) {
+	for i := range k.parts {
+		if p := &k.parts[i]; p.outer == nil {
+			p.permit, permits = permits[0], permits[1:]
+		}
+	}
+}
+
+// try acquires everything now, or nothing.
+func (c *Call) try(k *attempt) error {
+	layers := c.guard.layers
+	k.parts = make([]part, len(layers))
+	for i, l := range layers {
+		k.parts[i].guard = l
+	}
+	if missing, err := c.takeOver(k.Context, k); err != nil || missing == 0 {
+		return err
+	}
+	var limiters []*throttle.Limiter
+	for i := range k.parts {
+		if k.parts[i].outer == nil {
+			limiters = append(limiters, k.parts[i].guard.throttle)
+		}
+	}
+	permits := make([]throttle.Permit, len(limiters))
+	err := throttle.TryAcquireAll(limiters, c.cost, permits)
+	if err == nil {
+		k.fill(permits)
+		return nil
+	}
+	k.handBack()
+	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		limited.RetryAfter = safe(limited.RetryAfter, time.Second)
+	}
+	return err
 }

@@ -20,6 +20,7 @@ type attempt struct {
 	number int           // of the attempt, from 1; a resend after a 429 keeps it
 	queued time.Duration // how long it waited to be admitted; negative: not measured
 	wire   wire
+	loose  *throttle.Sent // the call, if it was not admitted; nil: it was
 
 	mu    sync.Mutex // guards everything below
 	parts []part     // one for each layer

@@ -24,13 +24,24 @@ import (
 // Other errors are retried by Policy.Retry. Calls nest: a Do on the same guard
 // inside f uses the slot of the outer call.
 func (g *Guard) Do(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
-	call := g.Begin(c)
+	if g.lets(ctx, c) {
+		call, again, err := g.freely(ctx, c, f)
+		if !again {
+			return err
+		}
+		return call.do(ctx, f)
+	}
+	return g.Begin(c).do(ctx, f)
+}
+
+// do makes attempts for as long as the call goes on.
+func (c *Call) do(ctx context.Context, f func(context.Context) error) error {
 	for {
-		k, err := call.admit(ctx)
+		k, err := c.admit(ctx)
 		if err != nil {
 			return err
 		}
-		again, err := call.run(k, f)
+		again, err := c.run(k, f)
 		if !again {
 			return err
 		}

@@ -44,6 +44,9 @@ func (k *attempt) finish(f *adaptive.Feedback, observed bool) (r result) {
 	if f.Verdict == adaptive.OK || f.Verdict == adaptive.Unsent {
 		other.Verdict = f.Verdict
 	}
+	if k.loose != nil {
+		return k.finishLoose(f, observed)
+	}
 	r.ended = len(k.parts) == 0
 	for i := range k.parts {
 		p := &k.parts[i]
@@ -211,6 +214,9 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	if law == nil {
 		return
 	}
+	if refused(f.Verdict) || f.Verdict == adaptive.Terminal {
+		g.free.Store(false)
+	}
 	if refused(f.Verdict) && law.state == nil {
 		g.wake(now, s)
 	}
@@ -243,7 +249,7 @@ const longestClosing = 31 * 24 * time.Hour
 
 // wake starts the law of a lazy guard at its first rejected call.
 func (g *Guard) wake(now time.Time, s *throttle.Sent) {
-	law := g.current.Load().atFirst(s.InFlight + 1)
+	law := g.current.Load().atFirst(max(s.InFlight+1, g.loose.inFlight()))
 	if state, err := law.Start(now, seed); err == nil { // it is valid
 		g.governor.start(state, g.throttle.TotalLocked())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/throttle"
 )
@@ -34,6 +35,10 @@ type Guard struct {
 	observer event.Observer
 	calls    bool        // the observer wants to know of each call
 	stale    atomic.Bool // the numbers of the preset are old, and no observer was told
+	free     atomic.Bool // calls need no admission: see unlimited
+	_        [64]byte    // what is only read is not in a cache line with what every call writes
+	loose    loose
+	_        [64]byte
 
 	changing sync.Mutex // held while the law is replaced or relied on; taken before the limiter's lock
 }
@@ -46,7 +51,7 @@ func New(p Policy) (*Guard, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	g := &Guard{name: p.name(), clock: clock.New(p.Clock), observer: p.Observer, calls: event.WantsCalls(p.Observer)}
+	g := &Guard{name: p.name(), clock: clock.New(p.Clock), observer: p.Observer, calls: emit.WantsCalls(p.Observer)}
 	g.current.Store(c)
 	g.stale.Store(c.profile.Stale(g.clock.Now()))
 	if err := g.build(c); err != nil {
@@ -56,6 +61,7 @@ func New(p Policy) (*Guard, error) {
 	if g.governor != nil {
 		g.learner = g
 	}
+	g.free.Store(g.unlimited(c))
 	return g, nil
 }
 
@@ -193,6 +199,7 @@ func (g *Guard) Pause(t time.Time) {
 	if g.throttle == nil {
 		return
 	}
+	g.free.Store(false)
 	g.throttle.PauseUntil(t)
 	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterPaused, Wait: t.Sub(g.clock.Now())})
 }
@@ -212,6 +219,7 @@ func (g *Guard) Close(cause error) {
 	if g.throttle == nil {
 		return
 	}
+	g.free.Store(false)
 	g.throttle.Close(cause)
 	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterClosed, Err: cause})
 }

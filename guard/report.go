@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // emitResult sends what r shows, and signals a hit to the enclosing calls.
@@ -63,8 +64,8 @@ func (g *Guard) emitDecisions(ctx context.Context, before int64, after *adaptive
 func (g *Guard) emit(ctx context.Context, e event.Event) {
 	e.Source, e.Index = g.name, event.NoIndex
 	theirs := event.From(ctx)
-	event.Tell(ctx, event.Except(g.observer, theirs), e)
-	event.Tell(ctx, theirs, e)
+	emit.Tell(ctx, emit.Except(g.observer, theirs), e)
+	emit.Tell(ctx, theirs, e)
 }
 
 // emitEnd sends the end r of k to those that want to know of each call.
@@ -80,9 +81,9 @@ func (g *Guard) emitCall(ctx context.Context, c event.Call) {
 	c.Limiter = g.scope()
 	theirs := event.From(ctx)
 	for _, l := range g.layers {
-		event.SendCall(event.Except(l.observer, theirs), c)
+		emit.SendCall(emit.Except(l.observer, theirs), c)
 	}
-	event.SendCall(theirs, c)
+	emit.SendCall(theirs, c)
 }
 
 // refusedBy names the limit that rejected a call, for events.

@@ -51,6 +51,7 @@ func (g *Guard) Restore(saved []byte) error {
 	if err != nil {
 		return err
 	}
+	g.free.Store(false)
 	g.throttle.Update(func(time.Time) { g.governor.replace(state, g.throttle.TotalLocked()) })
 	return nil
 }
@@ -77,6 +78,7 @@ func (g *Guard) Reset() error {
 		g.throttle.Reopen()
 	}
 	g.throttle.Reset()
+	g.loose.reset()
 	return nil
 }
 

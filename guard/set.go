@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/throttle"
 )
@@ -27,7 +28,7 @@ func (g *Guard) Set(p Policy) error {
 	}
 	limits, err := g.set(p)
 	if err == nil { // the observer may change or save the guard: no lock is held
-		event.Send(g.observer, event.Event{
+		emit.Send(g.observer, event.Event{
 			Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(limits),
 		})
 	}
@@ -49,6 +50,7 @@ func (g *Guard) set(p Policy) (limits throttle.Limits, err error) {
 	if err := problems.Err(); err != nil {
 		return limits, err
 	}
+	g.free.Store(false)
 	return c.limits, g.change(old, c)
 }
 

@@ -31,6 +31,7 @@ func (g *Guard) Stats() Stats {
 	if g.learner != nil {
 		s.View = g.learner.view()
 	}
+	l.loose.addTo(&s.Stats)
 	s.Why = l.explain(&s)
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // call is one request that the client was asked for: any number of attempts, and one event. What attempts write is
@@ -130,8 +131,8 @@ func (c *call) end(err error) {
 		e.Request.Status, e.Request.Proto = c.status, c.proto
 		e.Request.Cached = c.wired.Load() == 0
 	}
-	event.Send(event.Except(own, theirs), e)
-	event.Send(theirs, e)
+	emit.Send(emit.Except(own, theirs), e)
+	emit.Send(theirs, e)
 }
 
 // endLate ends the call if the caller has an answer whose body was given up, and not one of another attempt.

@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -57,7 +58,7 @@ func (s *settings) attempts(
 		if o := event.From(ctx); o != nil && ended(ctx) == nil {
 			e := event.New(time.Now(), event.ItemRetry, s.name)
 			e.Index, e.Attempt, e.Wait, e.Err = index, a.n, delay, last
-			event.Tell(ctx, o, e)
+			emit.Tell(ctx, o, e)
 		}
 		sleep(ctx, delay)
 	}

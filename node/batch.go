@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
@@ -207,7 +208,7 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	if o := event.From(ctx); o != nil {
 		e := event.New(time.Now(), event.NodeInput, b.name)
 		e.To = float64(len(items))
-		event.Send(o, e)
+		emit.Send(o, e)
 	}
 	all := newResults[In, Out](b.key != nil, len(items))
 	r := b.report(all)

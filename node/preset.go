@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
@@ -154,5 +155,5 @@ func (s *settings) tellStale(o event.Observer, now time.Time) {
 	e := event.New(now, event.LimiterStalePreset, s.name)
 	e.Key = string(p.ID)
 	e.Reason = fmt.Sprintf("the preset is of %s: compare it with what the provider says now (%s)", p.Date(), p.Source.URL)
-	event.Send(o, e)
+	emit.Send(o, e)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
@@ -80,7 +81,7 @@ func (r *resume[In]) tellLeft(o event.Observer) {
 		e := event.New(time.Now(), event.JournalLeftover, r.name)
 		e.Reason = fmt.Sprintf("the journal has %d records of run %q, node %q, that no item was found for: "+
 			"the input has changed, or what WithKey returns", n, r.part.Run, r.part.Node)
-		event.Send(o, e)
+		emit.Send(o, e)
 	}
 }
 

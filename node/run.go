@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/intake"
 )
 
@@ -47,7 +48,7 @@ type run[S, In, Out any] struct {
 	observer event.Observer
 	begun    []*atomic.Int64 // items, for those who watch
 	traces   *traces         // nil: nobody traces items
-	attempts *event.Tracers
+	attempts *emit.Tracers
 
 	ctx    context.Context         //nolint:containedctx // of the items, for as long as the run
 	intake context.Context         //nolint:containedctx // of new items, for as long as the run
@@ -89,7 +90,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		r.resume.close(nil, false)
 		return nil, err
 	}
-	r.begun = event.ItemCounters(r.observer, b.name)
+	r.begun = emit.ItemCounters(r.observer, b.name)
 	ctx, r.traces, r.attempts = traced(ctx, r.observer)
 	r.src = open(r.begin)
 	r.room, _ = out.(roomy)
@@ -321,7 +322,7 @@ func (r *run[S, In, Out]) tell(kind event.Kind, t *task[In, Out]) {
 		e.Wait = e.Time.Sub(t.began)
 	}
 	r.traces.end(e)
-	event.Send(r.observer, e)
+	emit.Send(r.observer, e)
 }
 
 // stamp is the present for an observer; without one nobody pays for it.

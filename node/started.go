@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // started tells of a run's begin, and returns the context to run under and what tells
@@ -17,12 +18,12 @@ func (s *settings) started(ctx context.Context) (inner context.Context, finished
 	began := time.Now()
 	s.tellStale(o, began)
 	e := event.New(began, event.NodeStarted, s.name)
-	event.Send(o, e)
-	inner, end := event.Trace(ctx, e)
+	emit.Send(o, e)
+	inner, end := emit.Trace(ctx, e)
 	return inner, func(err error) {
 		e := event.New(time.Now(), event.NodeFinished, s.name)
 		e.Wait, e.Err = e.Time.Sub(began), err
 		end(e)
-		event.Send(o, e)
+		emit.Send(o, e)
 	}
 }

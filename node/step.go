@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
@@ -144,7 +145,7 @@ func (n *Step[S]) run(ctx context.Context, s S) (action Action, err error) {
 	if n.cost != nil {
 		c = n.cost(s)
 	}
-	traced := event.TracersOf(event.From(ctx), event.AttemptStarted)
+	traced := emit.TracersOf(event.From(ctx), event.AttemptStarted)
 	var counted *occurrence.Book
 	err = n.attempts(ctx, event.NoIndex, c, &attempter{f: func(ctx context.Context, attempt int, _ breaker.Ticket) (err error) {
 		ctx, counted = occurrence.Attempt(ctx) // another may follow, and is to meet the same items inside

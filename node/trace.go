@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // traces follows the items of a run for those who trace them. Whatever becomes
 // of an item, its end is told once: what is open when the run ends is told of then.
 type traces struct {
-	items *event.Tracers
+	items *emit.Tracers
 
 	mu     sync.Mutex // guards open, closed
 	open   map[int64]func(event.Event)
@@ -19,16 +20,16 @@ type traces struct {
 }
 
 // traced returns ctx as that of the items, and those who trace them, if there are any.
-func traced(ctx context.Context, o event.Observer) (inner context.Context, items *traces, attempts *event.Tracers) {
+func traced(ctx context.Context, o event.Observer) (inner context.Context, items *traces, attempts *emit.Tracers) {
 	if o == nil {
 		return ctx, nil, nil
 	}
-	attempts = event.TracersOf(o, event.AttemptStarted)
-	if t := event.TracersOf(o, event.ItemStarted); t != nil {
+	attempts = emit.TracersOf(o, event.AttemptStarted)
+	if t := emit.TracersOf(o, event.ItemStarted); t != nil {
 		items = &traces{items: t, open: map[int64]func(event.Event){}}
 	}
-	if items != nil || attempts != nil || event.TracersOf(o, event.NodeStarted) != nil {
-		ctx = event.Inside(ctx)
+	if items != nil || attempts != nil || emit.TracersOf(o, event.NodeStarted) != nil {
+		ctx = emit.Inside(ctx)
 	}
 	return ctx, items, attempts
 }
@@ -86,7 +87,7 @@ func (t *traces) close(node string) {
 
 // tracedAttempt tells of the begin of attempt n. index is that of the item, or NoIndex.
 func (s *settings) tracedAttempt(
-	ctx context.Context, to *event.Tracers, index int64, n int,
+	ctx context.Context, to *emit.Tracers, index int64, n int,
 ) (inner context.Context, ended func(err error)) {
 	if to == nil {
 		return ctx, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -48,7 +49,7 @@ func (f *follower) Trace(ctx context.Context, begin event.Event) (context.Contex
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	parent, _ := ctx.Value(followedKey{}).(*followed)
-	one := &followed{begin: begin, parent: parent, inside: event.IsInside(ctx)}
+	one := &followed{begin: begin, parent: parent, inside: emit.IsInside(ctx)}
 	f.all = append(f.all, one)
 	return context.WithValue(ctx, followedKey{}, one), func(e event.Event) {
 		f.mu.Lock()

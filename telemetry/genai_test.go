@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/telemetry"
 )
 
@@ -20,7 +21,7 @@ func told(t *testing.T, c telemetry.Config, calls ...event.Model) []string {
 	for _, about := range calls {
 		e := event.New(time.Now(), event.ModelStarted, about.Host)
 		e.Model = &about
-		_, end := event.Trace(event.With(t.Context(), o), e)
+		_, end := emit.Trace(event.With(t.Context(), o), e)
 		e.Kind, e.Wait = event.ModelFinished, 2*time.Second
 		end(e)
 	}

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -60,7 +61,7 @@ func (s *spans) wants(kind event.Kind) bool {
 }
 
 // leaves reports whether what begins under ctx is inside an item, of which there are too many.
-func (s *spans) leaves(ctx context.Context) bool { return s.Off || !s.Items && event.IsInside(ctx) }
+func (s *spans) leaves(ctx context.Context) bool { return s.Off || !s.Items && emit.IsInside(ctx) }
 
 func (s *spans) begin(ctx context.Context, e event.Event) (context.Context, func(event.Event)) {
 	var name string

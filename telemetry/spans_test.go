@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/telemetry"
 )
 
@@ -67,13 +68,13 @@ func TestWhatIsASpan(t *testing.T) {
 		{"items", telemetry.Spans{Items: true}, []string{"flow x", "node x", "item x", "chat m"}, []string{"flow x", "node x", "item x", "chat m"}},
 		{"attempts", telemetry.Spans{Attempts: true}, []string{"flow x", "node x", "attempt x", "chat m"}, []string{"attempt x"}},
 	} {
-		for want, ctx := range map[*[]string]context.Context{&c.outside: t.Context(), &c.inside: event.Inside(t.Context())} {
+		for want, ctx := range map[*[]string]context.Context{&c.outside: t.Context(), &c.inside: emit.Inside(t.Context())} {
 			p := &tracers{}
 			_, o := record(t, telemetry.Config{TracerProvider: p, Spans: c.spans})
 			for _, kind := range []event.Kind{event.FlowStarted, event.NodeStarted, event.ItemStarted, event.AttemptStarted, event.ModelStarted} {
 				e := event.New(time.Now(), kind, "x")
 				e.Model = &event.Model{Asked: "m", Path: "/v1/messages"}
-				_, end := event.Trace(event.With(ctx, o), e)
+				_, end := emit.Trace(event.With(ctx, o), e)
 				e.Kind, e.Err = ends[kind], brokenError{}
 				end(e)
 				end(e)

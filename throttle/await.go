@@ -22,30 +22,58 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 	var n load
 	n.set(&c)
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.nowLocked()
 	if err := l.refusalLocked(now, &n.of); err != nil {
 		return nil, Permit{}, err
 	}
 	l.catchUpLocked(now)
+	if len(l.fronts) > 0 {
+		return l.enterBehindLocked(ctx, now, &n, place, keeps)
+	}
 	leads := l.queue.head == nil || place < l.queue.head.place
 	wait := Forever
 	if leads {
-		h, _ := l.holdLocked(now, now, &n, &l.newcomer)
+		h, _ := l.holdLocked(now, now, &n)
 		if wait = h.wait; wait == 0 {
 			return nil, l.admitLocked(now, now, &n, keeps), nil
 		}
 	}
-	if err := l.tooLateLocked(ctx, now, &n.of); err != nil {
+	if err := l.tooLateLocked(ctx, now, &n.of, place); err != nil {
 		return nil, Permit{}, err
 	}
-	if l.mostQueued > 0 && l.queue.len >= l.mostQueued && place == lastPlace {
-		l.stats.Refused++
-		b := l.boundForLocked(now, n.cost)
-		return nil, Permit{}, &LimitedError{Limiter: l.name, RetryAfter: b.Wait, Bound: b}
+	if err := l.fullLocked(now, &n, place); err != nil {
+		return nil, Permit{}, err
 	}
 	return l.queueLocked(now, n, place, keeps, leads, wait), Permit{}, nil
 }
+
+// enterBehindLocked is enter where joint calls wait too.
+func (l *Limiter) enterBehindLocked(ctx context.Context, now instant, n *load, place int64, keeps bool) (*waiter, Permit, error) {
+	if err := l.tooLateLocked(ctx, now, &n.of, place); err != nil {
+		return nil, Permit{}, err
+	}
+	if err := l.fullLocked(now, n, place); err != nil {
+		return nil, Permit{}, err
+	}
+	w := l.queueLocked(now, *n, place, keeps, false, 0)
+	l.pumpLocked(now)
+	return w, Permit{}, nil
+}
+
+// fullLocked is the error of a call that finds the queue full. One that was
+// admitted before has its place.
+func (l *Limiter) fullLocked(now instant, n *load, place int64) error {
+	if l.mostQueued == 0 || l.waitingLocked() < l.mostQueued || place != lastPlace {
+		return nil
+	}
+	l.stats.Refused++
+	h, _ := l.limitsHoldLocked(now, now, &n.of)
+	return l.limitedLocked(now, &n.of, h)
+}
+
+// waitingLocked is how many calls wait.
+func (l *Limiter) waitingLocked() int { return l.queue.len + len(l.fronts) + l.lined }
 
 // queueLocked puts n into the queue. A new head has to wait for that long.
 func (l *Limiter) queueLocked(now instant, n load, place int64, keeps, leads bool, wait time.Duration) *waiter {
@@ -70,7 +98,7 @@ func (l *Limiter) stand(ctx context.Context, w *waiter) (p Permit, waited time.D
 	}
 	p, waited, err = w.permit, w.waited, w.err
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	l.queue.put(w)
 	return p, waited, err
 }
@@ -78,7 +106,7 @@ func (l *Limiter) stand(ctx context.Context, w *waiter) (p Permit, waited time.D
 // leave takes w out of the queue; false if it has been served.
 func (l *Limiter) leave(w *waiter) bool {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	if !w.queued {
 		return false
 	}
@@ -86,7 +114,7 @@ func (l *Limiter) leave(w *waiter) bool {
 	l.queue.remove(w)
 	l.queue.put(w)
 	l.stats.Abandoned++
-	if led {
+	if led || len(l.fronts) > 0 {
 		l.pumpLocked(l.nowLocked())
 	}
 	return true
@@ -94,7 +122,7 @@ func (l *Limiter) leave(w *waiter) bool {
 
 // catchUpLocked serves those whose timer should have fired by now.
 func (l *Limiter) catchUpLocked(now instant) {
-	if l.queue.head != nil && l.due <= now {
+	if (l.queue.head != nil || len(l.fronts) > 0) && l.due <= now {
 		l.pumpLocked(now)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/meter"
 )
 
 // Update runs f, unless nil, under the limiter's lock and then looks at the
@@ -13,7 +14,7 @@ import (
 // once. f must not call the limiter.
 func (l *Limiter) Update(f func(now time.Time)) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.nowLocked()
 	if f != nil {
 		f(l.clock.At(now))
@@ -25,13 +26,13 @@ func (l *Limiter) Update(f func(now time.Time)) {
 // queue is left alone. f must not call the limiter.
 func (l *Limiter) Look(f func(now time.Time)) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	f(l.clock.At(l.nowLocked()))
 }
 
 // SetLimits changes the limits in place, in either direction: calls in flight
-// go on, what was admitted lately still counts, and those who wait are looked
-// at again at once: those whose cost can no longer fit fail with a *CostError.
+// go on, what was admitted lately still counts, and waiting calls are checked
+// again at once: those whose cost can no longer fit fail with a *CostError.
 // Invalid limits are refused and change nothing.
 //
 // A sliding window keeps the history of the window that it replaces, as far
@@ -39,9 +40,10 @@ func (l *Limiter) Look(f func(now time.Time)) {
 // the new burst; a calendar what was taken in the present period, until the
 // new one's present period ends. A window of a unit that was not limited before begins empty.
 //
-// Calls in flight can still give back what they took, but not to a bucket that
-// has given credit for a late timer, whose smaller burst had no room for what
-// was left, or whose burst is lowered at the very instant at which somebody took.
+// Calls in flight give back what they took, if the window still counts it: not
+// what a shorter window before it had forgotten, and not to a bucket that has
+// given credit for a late timer, whose smaller burst had no room for what was
+// left, or whose burst is lowered at the very instant of a take.
 func (l *Limiter) SetLimits(lim Limits) error {
 	p := invalid.Problems{Owner: "throttle"}
 	p.Add(lim.Validate())
@@ -56,25 +58,23 @@ func (l *Limiter) SetLimits(lim Limits) error {
 
 func (l *Limiter) setLimits(lim Limits) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	now := l.nowLocked()
 	old := l.gauges
 	for i := range old {
-		if b := old[i].bucket; b != nil { // a larger burst would make credit of what is still out
-			b.note(now)
-			b.add(now, float64(l.lent))
+		if b := old[i].Bucket; b != nil { // a larger burst would make credit of what is still out
+			b.Owe(now, l.lent)
 		}
 	}
 	l.fitLocked(lim)
 	for i := range l.gauges {
-		l.gauges[i].inherit(now, old, i)
-		if l.lent > 0 && l.gauges[i].bucket != nil {
-			l.gauges[i].since = l.seq // what they took was partly credit: it cannot be given back any more
+		l.gauges[i].Inherit(now, old, i)
+		if l.lent > 0 && l.gauges[i].Bucket != nil {
+			l.gauges[i].Seal(l.seq) // what they took was partly credit: it cannot be given back any more
 		}
 	}
 	l.lent = 0
-	l.charged = now
-	l.newsLocked()
+	l.charged, l.recheck = now, true
 	for w := l.queue.head; w != nil; {
 		next := w.next
 		if err := l.refusalLocked(now, &w.load.of); err != nil {
@@ -87,43 +87,39 @@ func (l *Limiter) setLimits(lim Limits) {
 
 // fitLocked gives the limiter windows without a history.
 func (l *Limiter) fitLocked(lim Limits) {
-	f := frame{l.clock.At(0), l.guard}
-	l.limit, l.gauges = lim.Concurrency, make([]gauge, len(lim.Windows))
+	l.limit, l.gauges = lim.Concurrency, make([]meter.Gauge, len(lim.Windows))
 	l.most = [Units]uint64{MaxAmount, MaxAmount, MaxAmount, MaxAmount, MaxAmount}
 	for i, w := range lim.Windows {
-		l.gauges[i] = f.gauge(w, l.seq)
-		l.most[w.unit] = min(l.most[w.unit], uint64(w.max)) //nolint:gosec // it is positive
+		l.gauges[i] = meter.New(w.spec, l.clock.At(0), l.guard, l.seq)
+		l.most[w.spec.Unit] = min(l.most[w.spec.Unit], uint64(w.spec.Max)) //nolint:gosec // it is positive
 	}
 }
 
 // Limits returns the limits in force.
 func (l *Limiter) Limits() Limits {
 	l.mu.Lock()
-	defer l.mu.Unlock()
+	defer l.unlock()
 	return l.limitsLocked()
 }
 
 func (l *Limiter) limitsLocked() Limits {
 	lim := Limits{Concurrency: l.limit}
-	for _, g := range l.gauges {
-		lim.Windows = append(lim.Windows, g.Window)
+	for i := range l.gauges {
+		lim.Windows = append(lim.Windows, Window{l.gauges[i].Window})
 	}
 	return lim
 }
 
 // SetConcurrency changes the most calls in flight, 0 for unbounded, and
-// nothing else. Calls above a lowered bound finish undisturbed; nobody new
-// goes until their number is below it. A negative n is refused.
+// nothing else. Calls above a lowered bound finish undisturbed; no call is
+// admitted until their number is below it. A negative n is refused.
 func (l *Limiter) SetConcurrency(n int) error {
 	p := invalid.Problems{Owner: "throttle"}
 	checkConcurrency(n, &p)
 	if err := p.Err(); err != nil {
 		return err
 	}
-	l.Update(func(time.Time) {
-		l.limit = n
-		l.newsLocked()
-	})
+	l.Update(func(time.Time) { l.limit = n })
 	l.tell(event.LimiterChanged, 0, fmt.Sprint(l.Limits()), nil)
 	return nil
 }

@@ -78,6 +78,14 @@ func (a *amounts) add(b *amounts) {
 	a[4] += b[4]
 }
 
+func (a *amounts) subtract(b *amounts) {
+	a[0] -= b[0]
+	a[1] -= b[1]
+	a[2] -= b[2]
+	a[3] -= b[3]
+	a[4] -= b[4]
+}
+
 // within reports whether no amount is negative or above that of most. A
 // negative one is a very large one when it is read without a sign.
 func (a *amounts) within(most *[Units]uint64) bool {

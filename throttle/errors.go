@@ -17,8 +17,10 @@ var (
 // LimitedError says that a call was not admitted now but may be later.
 type LimitedError struct {
 	Limiter string // the limiter's name
-	// RetryAfter is the earliest time that is worth another try; Forever
-	// when time alone does not help and a call in flight has to end first.
+	// RetryAfter is the earliest time that is worth another try, behind all that
+	// wait already: between 1 ns and 24 h, so that it can be put into an HTTP
+	// header. It is 1 s where only the end of a call in flight helps; Bound.Wait
+	// is Forever then.
 	RetryAfter time.Duration
 	Bound      Bound // what holds it back
 }
@@ -29,7 +31,7 @@ func (e *LimitedError) Error() string {
 	if e.Bound.Kind != NotBound {
 		by = " by " + e.Bound.name()
 	}
-	if e.RetryAfter == Forever {
+	if e.Bound.Wait == Forever {
 		return fmt.Sprintf("throttle: limiter %q: limited%s until a call ends", e.Limiter, by)
 	}
 	return fmt.Sprintf("throttle: limiter %q: limited%s, retry after %s", e.Limiter, by, e.RetryAfter)

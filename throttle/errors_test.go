@@ -13,7 +13,7 @@ func TestErrors(t *testing.T) {
 	limited := &throttle.LimitedError{Limiter: "a", RetryAfter: 1500 * time.Millisecond, Bound: throttle.Bound{
 		Kind: throttle.BoundByWindow, Window: throttle.Sliding(10, time.Minute).Of(throttle.Tokens), Wait: 1500 * time.Millisecond,
 	}}
-	forever := &throttle.LimitedError{Limiter: "a", RetryAfter: throttle.Forever, Bound: throttle.Bound{Kind: throttle.BoundByConcurrency}}
+	forever := &throttle.LimitedError{Limiter: "a", RetryAfter: time.Second, Bound: throttle.Bound{Kind: throttle.BoundByConcurrency, Wait: throttle.Forever}}
 	bad := &throttle.CostError{Limiter: "a", Unit: throttle.Points, Amount: -3, Max: throttle.MaxAmount}
 	large := &throttle.CostError{Limiter: "a", Amount: 9, Max: 5, Window: throttle.Sliding(5, time.Second)}
 	for _, e := range []error{limited, forever} {

@@ -13,14 +13,15 @@ const maxLateness = 10 * time.Millisecond
 
 // pumpLocked serves the queue from its head for as long as there is capacity.
 func (l *Limiter) pumpLocked(now instant) {
-	from := now
-	if l.guard == 0 {
-		from = max(min(l.due, now), now-maxLateness, l.charged)
+	if len(l.fronts) > 0 {
+		l.pumpFrontsLocked(now)
+		return
 	}
+	from := l.creditLocked(now)
 	for w := l.queue.head; w != nil; w = l.queue.head {
 		err := l.refusalLocked(now, &w.load.of)
 		if err == nil {
-			h, credited := l.holdLocked(now, max(from, w.since), &w.load, w)
+			h, credited := l.holdLocked(now, max(from, w.since), &w.load)
 			if h.wait > 0 {
 				l.wakeLocked(now, h.wait)
 				return
@@ -37,13 +38,19 @@ func (l *Limiter) pumpLocked(now instant) {
 	}
 }
 
+// creditLocked is the instant as of which a bucket serves those that waited.
+func (l *Limiter) creditLocked(now instant) instant {
+	if l.guard != 0 {
+		return now
+	}
+	return max(min(l.due, now), now-maxLateness, l.charged)
+}
+
 // serveLocked takes w out of the queue and lets its caller go on, with the permit in w or with err.
 func (l *Limiter) serveLocked(now instant, w *waiter, err error) {
 	w.err, w.waited = err, now-w.since
 	l.queue.remove(w)
-	if l.shared == nil { // else it may have to wait again
-		l.stats.addWait(w.waited)
-	}
+	l.stats.addWait(w.waited)
 	w.ready <- struct{}{}
 }
 

@@ -196,7 +196,7 @@ func TestANewcomerServesALateHeadFirst(t *testing.T) {
 	_, err := l.TryAcquire(Cost{})
 	var limited *LimitedError
 	require.ErrorAs(t, err, &limited)
-	assert.Equal(t, time.Millisecond, limited.RetryAfter)
+	assert.Equal(t, 2*time.Millisecond, limited.RetryAfter, "behind the one that waits")
 	assert.Equal(t, int64(2), l.Stats().Admitted)
 	fake.Advance(time.Millisecond)
 	assert.False(t, l.Allow(Cost{}))
@@ -271,7 +271,7 @@ func TestGivingBackAfterAChange(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, l.SetLimits(lim))
 			p.Cancel()
-			assert.Equal(t, tc.spent, l.gauges[0].meter.spent(l.last))
+			assert.Equal(t, tc.spent, l.gauges[0].Spent(l.last))
 		})
 	}
 }

@@ -73,7 +73,7 @@ func TestTryAcquireSaysHowLong(t *testing.T) {
 	fake.Advance(2 * time.Minute)
 	_, err = l.TryAcquire(throttle.Cost{})
 	assert.Equal(t, &throttle.LimitedError{
-		Limiter: "x", RetryAfter: throttle.Forever,
+		Limiter: "x", RetryAfter: time.Second,
 		Bound: throttle.Bound{Kind: throttle.BoundByConcurrency, Wait: throttle.Forever},
 	}, err, "only a call that ends helps")
 	p.Release()

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // tell sends an event of this limiter to its observer. It is never called with
@@ -14,7 +15,7 @@ func (l *Limiter) tell(kind event.Kind, wait time.Duration, reason string, err e
 	}
 	e := event.New(l.clock.Now(), kind, l.name)
 	e.Wait, e.Reason, e.Err = wait, reason, err
-	event.Send(l.observer, e)
+	emit.Send(l.observer, e)
 }
 
 // tellWaited tells of a wait that is over. An observer that ends the goroutine

@@ -57,7 +57,7 @@ func (l *Limiter) CloseLocked(t time.Time, cause error) {
 	if cause == nil {
 		cause = errClosed
 	}
-	l.closed = closing{cause, until}
+	l.closed, l.recheck = closing{cause, until}, true
 }
 
 // Reopen ends Close. The limits, their history and a pause are as they were.

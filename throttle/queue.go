@@ -12,15 +12,13 @@ const lastPlace int64 = math.MaxInt64
 // permit or an error, and is then told through ready.
 type waiter struct {
 	next, prev *waiter
+	order      int64 // of its arrival at the head of the queue; 0: it has not been looked at there
 	place      int64 // waiters queue by place, then in the order of arrival
 	load       load
 	since      instant
 	waited     time.Duration // once it is served
 	keeps      bool          // wants a permit; otherwise the cost is taken for good
 	queued     bool
-	after      instant // nobody asks the Store for it before, because of
-	why        Bound
-	news       int64 // unless there has been any since
 	permit     Permit
 	err        error
 	ready      chan struct{} // holds one
@@ -32,6 +30,7 @@ type waiter struct {
 type queue struct {
 	head, tail *waiter
 	len        int
+	sum        amounts // of all that wait
 	spare      *waiter
 	spares     int
 }
@@ -80,6 +79,7 @@ func (q *queue) add(w *waiter) {
 	}
 	w.queued = true
 	q.len++
+	q.sum.add(&w.load.of)
 }
 
 func (q *queue) remove(w *waiter) {
@@ -95,4 +95,5 @@ func (q *queue) remove(w *waiter) {
 	}
 	w.next, w.prev, w.queued = nil, nil, false
 	q.len--
+	q.sum.subtract(&w.load.of)
 }

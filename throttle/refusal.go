@@ -23,27 +23,22 @@ func impossible(name string, a *amounts, windows []Window) error {
 		}
 	}
 	for _, w := range windows {
-		if a[w.unit] > w.max {
-			return &CostError{Limiter: name, Unit: w.unit, Amount: a[w.unit], Max: w.max, Window: w}
+		if n := a[w.spec.Unit]; n > w.spec.Max {
+			return &CostError{Limiter: name, Unit: w.Unit(), Amount: n, Max: w.spec.Max, Window: w}
 		}
 	}
 	return nil
 }
 
-// tooLateLocked is the error of a ctx that ends before a could be admitted.
-func (l *Limiter) tooLateLocked(ctx context.Context, now instant, a *amounts) error {
+// tooLateLocked is the error of a ctx that ends before a could be admitted,
+// behind all that wait already.
+func (l *Limiter) tooLateLocked(ctx context.Context, now instant, a *amounts, place int64) error {
 	deadline, ok := ctx.Deadline()
 	if !ok || !l.clock.Real() {
 		return nil
 	}
 	left := l.clock.Until(deadline) - now
-	wait := l.paused - now
-	for i := range l.gauges {
-		g := &l.gauges[i]
-		if n := a[g.unit]; n > 0 && (l.inFlight == 0 || g.unit == Requests && l.shared == nil) {
-			wait = max(wait, g.meter.wait(now, n))
-		}
-	}
+	wait := l.earliestLocked(now, a, place, true)
 	if wait <= left {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow/flowtest"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
@@ -75,7 +76,7 @@ func TestTheTimelineHasItAll(t *testing.T) {
 		tell := func(kind event.Kind, source string, change func(*event.Event)) {
 			e := event.New(time.Now(), kind, source)
 			change(&e)
-			event.Emit(rec.Context(), e)
+			emit.Emit(rec.Context(), e)
 		}
 		none := func(*event.Event) {}
 		for _, kind := range []event.Kind{event.NodeStarted, event.NodeFinished, event.FlowStarted, event.FlowFinished, event.ItemDone} {

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // tell is the one event of a call. The request's observers hear of it after the option's.
@@ -20,6 +21,6 @@ func (s *session) tell(r Result, err error) {
 	if err == nil {
 		e.Download.Checksum = r.Checksum
 	}
-	event.Send(event.Except(s.observer, s.theirs), e)
-	event.Send(s.theirs, e)
+	emit.Send(emit.Except(s.observer, s.theirs), e)
+	emit.Send(s.theirs, e)
 }

@@ -35,7 +35,8 @@ func Of(ctx context.Context) Attempt {
 // Watcher is told how the calls under a context go. Its methods are called on
 // the goroutine of the call, without a lock.
 type Watcher interface {
-	// Waits says that the call asks to be admitted.
+	// Waits says that the call asks to be admitted. A call that needs no admission is
+	// Admitted without.
 	Waits()
 	// Admitted says that it was, and what it had to wait for.
 	Admitted(bound throttle.Bound)

@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/console"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/node"
 )
 
@@ -61,8 +62,8 @@ func (j *Job) observer() event.Observer {
 		} else if known := (*node.RecordedError)(nil); errors.As(e.Err, &known) {
 			e.Err = results.FailureOf(e.Err)
 		}
-		event.Send(log, e)
-		event.Send(j.Display, named(e))
+		emit.Send(log, e)
+		emit.Send(j.Display, named(e))
 	})
 }
 

@@ -1,0 +1,99 @@
+package guardtest
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Caller makes one call that costs c, whose attempts are a.Do, and returns how it ended.
+type Caller func(ctx context.Context, c throttle.Cost, a *Attempts) error
+
+// Door is a way to make guarded calls.
+type Door struct {
+	Name string
+	// Open returns a caller under p and the guard of its calls. It is called in a
+	// synctest bubble: close what it starts by t.Cleanup.
+	Open func(t *testing.T, p guard.Policy) (Caller, *guard.Guard)
+	// Lacks names the cases that the door cannot have, each with the reason.
+	Lacks map[string]string
+}
+
+// Guard is the door that all others are compared with.
+func Guard() Door {
+	return Door{Name: "guard", Open: func(t *testing.T, p guard.Policy) (Caller, *guard.Guard) {
+		t.Helper()
+		g, err := guard.New(p)
+		require.NoError(t, err)
+		return func(ctx context.Context, c throttle.Cost, a *Attempts) error { return g.Do(ctx, c, a.Do) }, g
+	}}
+}
+
+// Run runs every case through the door.
+func Run(t *testing.T, d Door) {
+	t.Helper()
+	for _, c := range cases() {
+		t.Run(c.name, func(t *testing.T) {
+			if why := d.Lacks[c.name]; why != "" {
+				t.Skip(why)
+			}
+			want := c.play(t, Guard())
+			c.check(t, want)
+			if d.Name == "guard" {
+				return
+			}
+			got := c.play(t, d)
+			require.Len(t, got, len(want))
+			for i := range want {
+				assert.Equal(t, want[i], got[i], "call %d", i)
+			}
+		})
+	}
+}
+
+// play makes the calls of c through d.
+func (c testCase) play(t *testing.T, d Door) (outcomes []Outcome) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		call, g := d.Open(t, c.policy())
+		begin := time.Now()
+		outcomes = make([]Outcome, len(c.calls))
+		var wg sync.WaitGroup
+		for i, one := range c.calls {
+			wg.Go(func() {
+				time.Sleep(one.At)
+				ctx := context.Background()
+				if one.Deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, one.Deadline)
+					defer cancel()
+				}
+				a := &Attempts{begin: begin, answers: one.Answers}
+				returned := false
+				defer func() {
+					o := Outcome{Class: "exited", Sent: a.sent, Ended: time.Since(begin)}
+					if returned {
+						o.Class = outcomes[i].Class
+					}
+					outcomes[i] = o
+				}()
+				outcomes[i].Class = ClassOf(call(ctx, one.Cost, a))
+				returned = true
+			})
+		}
+		wg.Wait()
+		time.Sleep(time.Minute) // those that hung return
+		s := g.Stats()
+		assert.Zero(t, s.InFlight, "%s: slots are left", d.Name)
+		assert.Zero(t, s.Waiting, "%s: calls are left", d.Name)
+	})
+	return outcomes
+}

@@ -1,0 +1,147 @@
+package guardtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Answer is how the provider answers one attempt.
+type Answer struct {
+	Status     int           // 0: 200
+	RetryAfter time.Duration // of a 429 or 503
+	Takes      time.Duration
+	Deaf       bool          // goes on when the context ends
+	Used       throttle.Cost // what the answer says it cost; zero: nothing
+	Panics     any
+	Exits      bool // ends its goroutine
+}
+
+// Call is one call of a script.
+type Call struct {
+	At       time.Duration // since the begin
+	Cost     throttle.Cost
+	Deadline time.Duration // since At; 0: none
+	Answers  []Answer      // one for each attempt; those after the last succeed at once
+}
+
+// Outcome is what came of a call.
+type Outcome struct {
+	Class string          // of its error
+	Sent  []time.Duration // when its attempts reached the provider, since the begin
+	Ended time.Duration
+}
+
+// Attempts is the provider's side of one call.
+type Attempts struct {
+	begin time.Time
+
+	mu      sync.Mutex // guards what follows
+	answers []Answer
+	sent    []time.Duration
+}
+
+// Next records an attempt and returns its answer.
+func (a *Attempts) Next() Answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sent = append(a.sent, time.Since(a.begin))
+	if len(a.answers) == 0 {
+		return Answer{}
+	}
+	next := a.answers[0]
+	a.answers = a.answers[1:]
+	return next
+}
+
+// Do makes one attempt: it is the function of a call, for doors that take one.
+func (a *Attempts) Do(ctx context.Context) error {
+	next := a.Next()
+	if next.Used != (throttle.Cost{}) {
+		guard.Use(ctx, next.Used)
+	}
+	if err := next.Wait(ctx); err != nil {
+		return err
+	}
+	switch next.Status {
+	case 0, http.StatusOK:
+		return nil
+	case http.StatusTooManyRequests:
+		return &adaptive.RateLimitHit{RetryAfter: next.RetryAfter}
+	default:
+		return &StatusError{next.Status}
+	}
+}
+
+// Wait takes the answer's time, and then panics or exits if it does.
+func (a Answer) Wait(ctx context.Context) error {
+	if a.Deaf {
+		ctx = context.WithoutCancel(ctx)
+	}
+	timer := time.NewTimer(a.Takes)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if a.Panics != nil {
+		panic(a.Panics)
+	}
+	if a.Exits {
+		runtime.Goexit()
+	}
+	return nil
+}
+
+// StatusError is an answer with a status other than 200 and 429.
+type StatusError struct{ Status int }
+
+// Error gives the status.
+func (e *StatusError) Error() string { return fmt.Sprintf("status %d", e.Status) }
+
+// StatusCode is what detectors ask for.
+func (e *StatusError) StatusCode() int { return e.Status }
+
+// ClassOf names the kind of err.
+func ClassOf(err error) string {
+	status, answered := errors.AsType[*StatusError](err)
+	switch {
+	case err == nil:
+		return "done"
+	case errors.As(err, new(*fault.PanicError)):
+		return "panic"
+	case errors.As(err, new(*fault.HungError)):
+		return "hung"
+	case errors.Is(err, adaptive.ErrQuotaExhausted):
+		return "quota exhausted"
+	case errors.As(err, new(*breaker.OpenError)):
+		return "breaker open"
+	case errors.As(err, new(*throttle.CostError)):
+		return "never fits"
+	case errors.As(err, new(*throttle.DeadlineError)):
+		return "too late"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "deadline"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.As(err, new(*adaptive.RateLimitHit)):
+		return "rate limit"
+	case errors.As(err, new(*throttle.LimitedError)):
+		return "limited"
+	case answered:
+		return fmt.Sprint("status ", status.Status)
+	default:
+		return "other: " + err.Error()
+	}
+}

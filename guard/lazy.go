@@ -1,0 +1,123 @@
+package guard
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/intake"
+	"github.com/headrace/headrace/throttle"
+)
+
+// loose counts the calls that were made without admission.
+type loose struct{ started, ended, forgotten atomic.Int64 }
+
+// begin counts a call, and returns how many others are out.
+func (l *loose) begin() (others int) { return int(l.started.Add(1) - l.ended.Load() - 1) }
+
+func (l *loose) inFlight() int { return int(l.started.Load() - l.ended.Load()) }
+
+func (l *loose) addTo(s *throttle.Stats) {
+	s.InFlight += l.inFlight()
+	s.Admitted += l.started.Load() - l.forgotten.Load()
+}
+
+// reset forgets the calls so far.
+func (l *loose) reset() { l.forgotten.Store(l.started.Load()) }
+
+// unlimited reports whether a new guard has nothing that calls could wait for
+// before the first one is rejected. Its Do then makes calls without admission,
+// until the guard is changed or a call is rejected.
+func (g *Guard) unlimited(c *compiled) bool {
+	return c.lazy && len(g.layers) == 1 && !g.breakers && !g.calls && c.policy.Timeout == 0 &&
+		c.limits.Concurrency == 0 && len(c.limits.Windows) == 0
+}
+
+// lets reports whether a call can be made without admission.
+func (g *Guard) lets(ctx context.Context, c throttle.Cost) bool {
+	return g.free.Load() && uint64(c.Requests|c.Tokens|c.Input|c.Output|c.Points) < throttle.MaxAmount && //nolint:gosec // the sign counts
+		!emit.WantsCalls(event.From(ctx)) && intake.Ended(ctx) == nil
+}
+
+// looseCall is the context of a call without admission. It has an attempt only
+// if something asks for one.
+type looseCall struct {
+	context.Context //nolint:containedctx // it is a context
+
+	guard *Guard
+	cost  *throttle.Cost // nil: zero, as most are
+	call  atomic.Pointer[Call]
+}
+
+// Value makes the attempt findable, as attempt.Value does.
+func (l *looseCall) Value(key any) any {
+	switch {
+	case key == inflight.Key{}:
+		return &l.made().first
+	case inflight.Private(key):
+		return nil
+	}
+	return l.Context.Value(key)
+}
+
+func (l *looseCall) reserves() (c throttle.Cost) {
+	if l.cost != nil {
+		c = *l.cost
+	}
+	return c
+}
+
+// made is the call, which holds nothing of any layer.
+func (l *looseCall) made() *Call {
+	if c := l.call.Load(); c != nil {
+		return c
+	}
+	c := l.guard.Begin(l.reserves())
+	c.started, c.number = true, 1
+	k := &c.first
+	k.Context, k.call, k.used, k.number, k.queued = l.Context, c, c.cost, 1, -1
+	l.call.CompareAndSwap(nil, c)
+	return l.call.Load()
+}
+
+// freely makes the first attempt of a call without admission. If it has to be
+// repeated, that is up to the call that it returns.
+func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Context) error) (call *Call, again bool, err error) {
+	w := inflight.WatcherOf(ctx)
+	if w != nil {
+		w.Admitted(throttle.Bound{})
+	}
+	l := &looseCall{Context: ctx, guard: g}
+	if c != (throttle.Cost{}) {
+		own := c
+		l.cost = &own
+	}
+	began := g.clock.Elapsed()
+	others := g.loose.begin()
+	defer g.loose.ended.Add(1) // also by runtime.Goexit
+	err = survived(l, f)
+	if err == nil && l.call.Load() == nil {
+		if w != nil {
+			w.Judged(adaptive.Feedback{Verdict: adaptive.OK, Used: c}, nil)
+		}
+		return nil, false, nil
+	}
+	call = l.made()
+	call.wait.observe(g, ctx)
+	k := &call.first
+	k.loose = &throttle.Sent{At: g.clock.At(began), InFlight: others, Cost: c}
+	fb := k.feedback(nil)
+	again, err = call.conclude(k, &fb, err)
+	return call, again, err
+}
+
+// finishLoose tells the law of a call that it has not admitted, if that was rejected.
+func (k *attempt) finishLoose(f *adaptive.Feedback, observed bool) result {
+	if !refused(f.Verdict) && f.Verdict != adaptive.Terminal {
+		return result{ended: true, sent: *k.loose}
+	}
+	return k.call.guard.learn(*k.loose, f, observed)
+}

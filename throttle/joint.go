@@ -1,0 +1,260 @@
+package throttle
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// joint is a call that several limiters have to admit at one instant. While it
+// waits it holds nothing. It stands in the queue of its first limiter and moves
+// on to that of the next when all before have room, so that an outer limiter
+// sees one candidate for each line of an inner one and serves lines in turn.
+//
+// It is changed with the locks of all its limiters held, so any one of them is
+// enough to read it.
+type joint struct {
+	id    int64      // grows with each call: the smaller one has waited longer
+	parts []part     // as given, the most specific limiter first
+	order []*Limiter // the same limiters, in the order of their locks
+	load  load
+	line  *line
+	next  *joint // in the line
+	at    int    // it is queued in parts[:at+1]; -1: it stands in line
+	ready chan struct{}
+	ended bool
+	err   error
+
+	// What kept it from being admitted when it was last tried.
+	blocked *Limiter
+	turn    bool      // it waits for its turn there; otherwise for room
+	room    time.Time // when there may be room
+	never   bool      // time alone does not make room
+
+	overtaken atomic.Bool // by another call, since it was last tried; any one lock is enough to set it
+	claims    bool        // it lacked room after it had been overtaken
+}
+
+// part is the place of a joint call in one limiter.
+type part struct {
+	limiter *Limiter
+	joint   *joint
+	place   int64 // as of a waiter
+	order   int64 // of its arrival in the queue
+	since   instant
+	permit  Permit
+}
+
+// AcquireAll blocks until all limiters admit c at one instant, and fills in
+// permits, one for each. places are the sequence numbers of an earlier admission
+// of the call, 0 for none; nil if there was none. The errors are those of
+// Acquire; with an error nothing was taken. No limiter may be named twice.
+func AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	j := newJoint(limiters, c, places)
+	queued, err := j.enter(ctx)
+	if queued {
+		err = j.stand(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	for i := range j.parts {
+		permits[i] = j.parts[i].permit
+	}
+	return nil
+}
+
+// TryAcquireAll is AcquireAll for a call that does not wait: if a limiter does
+// not admit it now, the error is that of its TryAcquire.
+func TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
+	j := newJoint(limiters, c, nil)
+	j.lock()
+	defer j.unlock()
+	for _, l := range limiters {
+		now := l.nowLocked()
+		h, err := l.tryLocked(now, &j.load)
+		if err != nil {
+			return err
+		}
+		if h.wait > 0 {
+			return l.limitedLocked(now, &j.load.of, h)
+		}
+	}
+	for i, l := range limiters {
+		now := l.nowLocked()
+		permits[i] = l.admitLocked(now, now, &j.load, true)
+	}
+	return nil
+}
+
+var jointIDs atomic.Int64 //nolint:gochecknoglobals // it orders calls that no limiter has in common
+
+func newJoint(limiters []*Limiter, c Cost, places []int64) *joint {
+	j := &joint{id: jointIDs.Add(1), parts: make([]part, len(limiters)), at: -1}
+	j.load.set(&c)
+	for i, l := range limiters {
+		j.parts[i] = part{limiter: l, joint: j, place: lastPlace}
+		if places != nil && places[i] != 0 {
+			j.parts[i].place = places[i]
+		}
+	}
+	j.order = slices.SortedFunc(slices.Values(limiters), func(a, b *Limiter) int { return cmp.Compare(a.id, b.id) })
+	return j
+}
+
+func (j *joint) lock() {
+	for _, l := range j.order {
+		l.mu.Lock()
+	}
+}
+
+// unlock gives the locks up and then tries the calls that may be admitted now.
+func (j *joint) unlock() { tryAgain(j.release()) }
+
+// release gives the locks up and returns the calls to try.
+func (j *joint) release() (tries []*joint) {
+	for _, l := range slices.Backward(j.order) {
+		tries = append(tries, l.tries...)
+		l.tries = nil
+		l.mu.Unlock()
+	}
+	return tries
+}
+
+// unlock gives up the lock and then tries the joint calls that may be admitted now.
+func (l *Limiter) unlock() {
+	tries := l.tries
+	l.tries = nil
+	l.mu.Unlock()
+	if tries != nil {
+		tryAgain(tries)
+	}
+}
+
+func tryAgain(tries []*joint) {
+	for len(tries) > 0 {
+		more := tries[0].try()
+		tries = append(tries[1:], more...)
+	}
+}
+
+// enter admits j at once or queues it.
+func (j *joint) enter(ctx context.Context) (queued bool, err error) {
+	j.lock()
+	defer j.unlock()
+	if err := j.refusalLocked(); err != nil {
+		return false, err
+	}
+	if j.admitsLocked() {
+		j.admitLocked()
+		return false, nil
+	}
+	for i := range j.parts {
+		p := &j.parts[i]
+		l := p.limiter
+		now := l.nowLocked()
+		if err := l.tooLateLocked(ctx, now, &j.load.of, p.place); err != nil {
+			return false, err
+		}
+		if err := l.fullLocked(now, &j.load, p.place); err != nil {
+			return false, err
+		}
+	}
+	j.ready = make(chan struct{}, 1)
+	j.queueLocked()
+	return true, nil
+}
+
+// refusalLocked is why one of the limiters turns j away at once.
+func (j *joint) refusalLocked() error {
+	for i := range j.parts {
+		l := j.parts[i].limiter
+		if err := l.refusalLocked(l.nowLocked(), &j.load.of); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admitsLocked reports whether no limiter has a queue, and all have room.
+func (j *joint) admitsLocked() bool {
+	for i := range j.parts {
+		l := j.parts[i].limiter
+		now := l.nowLocked()
+		l.catchUpLocked(now)
+		if l.queue.head != nil || len(l.fronts) > 0 {
+			return false
+		}
+		if h, _ := l.holdLocked(now, now, &j.load); h.wait > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// admitLocked takes from all limiters.
+func (j *joint) admitLocked() {
+	for i := range j.parts {
+		p := &j.parts[i]
+		l := p.limiter
+		now := l.nowLocked()
+		credited := now
+		if j.ready != nil { // it has waited: see head.go
+			from := max(l.creditLocked(now), p.since)
+			_, credited = l.limitsHoldLocked(now, from, &j.load.of)
+			l.lent = max(l.lent, now-credited)
+			l.due = credited
+			l.stats.addWait(now - p.since)
+		}
+		p.permit = l.admitLocked(now, credited, &j.load, true)
+	}
+	j.ended = true
+}
+
+// stand waits until j is admitted or refused, or ctx ends.
+func (j *joint) stand(ctx context.Context) error {
+	select {
+	case <-j.ready:
+		return j.err
+	case <-ctx.Done():
+	}
+	j.lock()
+	defer j.unlock()
+	if j.ended { // in the same moment
+		return j.err
+	}
+	j.parts[0].limiter.stats.Abandoned++
+	j.leaveLocked()
+	j.pumpLocked()
+	return context.Cause(ctx)
+}
+
+// endLocked takes j out of all queues and lets its caller go on.
+func (j *joint) endLocked(err error) {
+	j.err = err
+	j.leaveLocked()
+	j.ready <- struct{}{}
+}
+
+// leaveLocked takes j out of all queues. The next in its line comes forward.
+func (j *joint) leaveLocked() {
+	j.ended = true
+	for i := range j.parts[:j.at+1] {
+		j.parts[i].limiter.removeFrontLocked(&j.parts[i])
+	}
+	if j.line.remove(j) {
+		j.parts[0].limiter.forwardLocked(j.line)
+	}
+}
+
+// pumpLocked serves the queues of all limiters of j.
+func (j *joint) pumpLocked() {
+	for _, l := range j.order {
+		l.pumpLocked(l.nowLocked())
+	}
+}
