@@ -140,9 +140,9 @@ func Example_acquire() {
 	fetch := func(context.Context) error { fmt.Println("fetched"); return nil }
 
 	ctx := context.Background()
-	err = reg.For("crawl", host).Do(ctx, throttle.Cost{Requests: weight}, fetch)
+	err = reg.For("crawl", host).Do(ctx, throttle.Cost{Requests: weight}, fetch) // waits
 	fmt.Println(err)
-	err = reg.For("crawl", host).Try(ctx, throttle.Cost{Requests: weight}, fetch)
+	err = reg.For("crawl", host).Try(ctx, throttle.Cost{Requests: weight}, fetch) // a *throttle.LimitedError at once
 	limited, ok := errors.AsType[*throttle.LimitedError](err)
 	fmt.Println(ok, limited.Limiter, limited.RetryAfter > time.Second)
 	// Output:
