@@ -27,6 +27,7 @@ type attempt struct {
 	used  throttle.Cost
 	told  *adaptive.Feedback // the last Report; nil: none
 	over  bool               // it was ended or abandoned
+	held  bool               // nothing else is admitted until it ends
 }
 
 // part is what an attempt holds of one layer.

@@ -19,6 +19,7 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, err error) (again bool
 	}
 	k.settleBreakers(f.Verdict, err)
 	r := k.finish(f, c.wait.observed)
+	k.unhold()
 	l := c.guard.learner
 	if l != nil {
 		l.emitResult(k.Context, &r, f)
@@ -175,6 +176,7 @@ func (c *Call) abandon(k *attempt, v adaptive.Verdict, hung error) (held bool) {
 		}
 		held = held || one.ended
 	}
+	k.unhold()
 	return held || len(k.parts) == 0
 }
 

@@ -24,6 +24,14 @@ type Attempt interface {
 	Abandon(hung error) bool
 	// Judge returns what the guard would make of err.
 	Judge(err error) adaptive.Feedback
+	// Hold admits no other call until the attempt ends: the provider is about to
+	// say for how long, in the body of a response that is being read.
+	Hold()
+	// Timeout is that of the policy; 0 means none.
+	Timeout() time.Duration
+	// Wire returns how often net/http has asked for a connection, and how often
+	// it has got one, if the request's context is that of guard.CountWire.
+	Wire() (asked, got int64)
 }
 
 // Of returns the innermost attempt in ctx, or nil.
