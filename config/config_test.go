@@ -77,17 +77,17 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 		in("law: fixed", "limits: 4/sek"): `4:13: services.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in("limits: 4"):                   `3:13: services.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
 		in("limits:"):                     `3:12: services.ols.limits: there is no value: write limits, such as "4/s, 8 concurrent", or leave the key out`,
-		in("law: mesured"):                `3:10: services.ols.law: "mesured" is no law: did you mean measured?`,
+		in("law: mesured"):                `3:10: services.ols.law: "mesured" is not a law: did you mean measured?`,
 		in("law: fixed"):                  `3:10: services.ols.law: fixed has nothing to keep: add limits, or a preset that has limits`,
 		in("law: true"):                   `3:10: services.ols.law: it is a yes or no: write a text`,
 		in("preset: openai/tier1", "share: half"): `4:12: services.ols.share: "half" is a text: write a number, without quotation marks`,
 		in("preset: openai/tier1", "share: .inf"): `4:12: services.ols.share: ".inf" is a text: write a number, without quotation marks`,
 		in("max_wait: 90"):                        `3:15: services.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
 		in("max_wait: 1 hour"):                    `3:15: services.ols.max_wait: "1 hour" is no duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
-		in("max_wait: -1s"):                       `3:15: services.ols.max_wait: -1s is negative: write how long a refused call may wait, such as 15m`,
+		in("max_wait: -1s"):                       `3:15: services.ols.max_wait: -1s is negative: use 0 for the default`,
 		in("max_wait: 0s"):                        `3:15: services.ols.max_wait: "0s" would be the default: leave the key out, or write 1ns for no wait at all`,
-		in("share: 0.5"):                          `3:12: services.ols.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
-		in("preset: openai/tier1", "share: 50"):   `4:12: services.ols.share: presets: openai/tier1: Scaled: 50 is not a share: it is above 0 and at most 1, such as 0.8`,
+		in("share: 0.5"):                          `3:12: services.ols.share: 0.5 of what? Name a Preset, or write smaller Limits`,
+		in("preset: openai/tier1", "share: 50"):   `4:12: services.ols.share: 50 is not a part of the preset: use a number in (0, 1], or 0 for all of it`,
 		in("preset: openai/tier1", "share: 0"):    `4:12: services.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
 		in("dialect: opnai"):                      `3:14: services.ols.dialect: dialect: "opnai" is unknown: did you mean "openai"`,
 		in("hosts:", "  a.org: {hosts: {}}"):      `4:15: services.ols.hosts["a.org"].hosts: the key is unknown: the keys here are dialect, law, limits, max_wait, preset, share`,
@@ -102,7 +102,7 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 		// What no schema knows.
 		"loader: " + in("preset: nope/nope"):             `3:13: services.ols.preset: presets: unknown preset "nope/nope": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
 		"loader: " + in("limits: 0/s"):                   `3:13: services.ols.limits: throttle: Windows[0].Max: 0 is not between 1 and 1099511627776`,
-		"loader: " + in("limits: 2000000000 concurrent"): `3:13: services.ols.limits: 2000000000 concurrent is more than any law takes: write at most 1073741824, or leave it out for unbounded`,
+		"loader: " + in("limits: 2000000000 concurrent"): `3:13: services.ols.limits: 2000000000 concurrent is too many: write at most 1073741824, or leave it out for no bound`,
 		"loader: services: {OLS: {}, ols: {}}":           `1:26: services.ols: the name "ols" comes twice: case and space around it do not matter, so leave one out`,
 		"loader: {}\n---\n{}":                            `2:1: a second document begins: put all of the configuration into one`,
 		"loader: " + in("limits: !mine 4/s"):             "3:13: the tag !mine means nothing here: take it away",
@@ -134,8 +134,8 @@ services:
 	assert.Equal(t, map[string]registry.Service{"one": spec("2/s", time.Second), "two": spec("2/s", 3*time.Second), "three": spec("1/s", time.Second)}, c.Services)
 
 	_, err = config.Parse([]byte("default: &a {law: aimed}\nservices: {x: {<<: *a}}"))
-	assert.EqualError(t, err, `registry: line 1:19: default.law: "aimed" is no law: did you mean aimd?
-registry: line 1:19: services.x.law: "aimed" is no law: did you mean aimd?`)
+	assert.EqualError(t, err, `registry: line 1:19: default.law: "aimed" is not a law: did you mean aimd?
+registry: line 1:19: services.x.law: "aimed" is not a law: did you mean aimd?`)
 }
 
 func TestPresetsOfOnesOwn(t *testing.T) {
@@ -150,7 +150,7 @@ func TestPresetsOfOnesOwn(t *testing.T) {
 	require.NoError(t, err)
 	r, err := registry.New(c)
 	require.NoError(t, err)
-	assert.Equal(t, "7/min", r.Get("x").Throttle().Limits().String())
+	assert.Equal(t, "7/min", r.Get("x").Stats().Limits.String())
 }
 
 func TestAliasesDoNotExplode(t *testing.T) {
@@ -190,7 +190,7 @@ func TestLoadNamesTheFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("services:\n  ols: {limts: 4/s, law: x}\n"), 0o600))
 	_, err := config.Load(file)
 	assert.EqualError(t, err, "registry: "+file+":2:9: services.ols.limts: the key is unknown: did you mean limits?\n"+
-		"registry: "+file+`:2:26: services.ols.law: "x" is no law: write measured, aimd, fixed`)
+		"registry: "+file+`:2:26: services.ols.law: "x" is not a law: write measured, aimd, fixed`)
 	at, ok := errors.AsType[*registry.ParseError](err)
 	require.True(t, ok)
 	assert.Equal(t, file, at.File)

@@ -20,7 +20,7 @@ func ExampleLoad() {
 		return
 	}
 	fmt.Println(reg.Names())
-	fmt.Println(reg.For("crawl", "www.example.net").Throttle().Limits())
+	fmt.Println(reg.For("crawl", "www.example.net").Stats().Limits)
 	// Output:
 	// [bioportal crawl crawl/example.org ols openai]
 	// 30/min, 1 concurrent
@@ -36,5 +36,5 @@ func ExampleParse() {
 	fmt.Println(err)
 	// Output:
 	// registry: line 3:5: services.ols.limts: the key is unknown: did you mean limits?
-	// registry: line 4:10: services.ols.law: "mesured" is no law: did you mean measured?
+	// registry: line 4:10: services.ols.law: "mesured" is not a law: did you mean measured?
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/throttle"
 )
 
 // ErrJoined is the error of Set on a guard made by Join, which has no policy.
@@ -24,6 +25,17 @@ func (g *Guard) Set(p Policy) error {
 	if g.throttle == nil {
 		return ErrJoined
 	}
+	limits, err := g.set(p)
+	if err == nil { // the observer may change or save the guard: no lock is held
+		emit.Send(g.observer, event.Event{
+			Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(limits),
+		})
+	}
+	return err
+}
+
+// set returns the limits now in force.
+func (g *Guard) set(p Policy) (limits throttle.Limits, err error) {
 	g.changing.Lock()
 	defer g.changing.Unlock()
 	old := g.current.Load()
@@ -32,15 +44,9 @@ func (g *Guard) Set(p Policy) error {
 	p.check(&problems)
 	c := p.compile(&problems)
 	if err := problems.Err(); err != nil {
-		return err
+		return limits, err
 	}
-	if err := g.change(old, c); err != nil {
-		return err
-	}
-	emit.Send(g.observer, event.Event{
-		Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(c.limits),
-	})
-	return nil
+	return c.limits, g.change(old, c)
 }
 
 // fixed fills in what cannot change, and reports an attempt to change it.

@@ -1,10 +1,12 @@
 package registry_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -29,7 +31,7 @@ func TestParse(t *testing.T) {
 			"ncbi/eutils": service("3 concurrent"),
 		},
 	}, c)
-	assert.Equal(t, "3 concurrent", newRegistry(t, c).For("ncbi", "eutils").Throttle().Limits().String())
+	assert.Equal(t, "3 concurrent", newRegistry(t, c).For("ncbi", "eutils").Stats().Limits.String())
 }
 
 func TestParseReportsEveryProblem(t *testing.T) {
@@ -59,26 +61,26 @@ func TestSpecs(t *testing.T) {
 	require.NoError(t, err)
 	const id = "OpenAI/tier1/gpt-4o-mini"
 	four := throttle.Sliding(4, time.Second)
+	const unbounded = 1 << 30
 	for about, tc := range map[string]struct {
 		spec        registry.Spec
 		limits      throttle.Limits
-		concurrency int // that the law begins with
+		concurrency int // that the law begins with; 0: it waits for a rejected call
 	}{
-		"nothing":                      {registry.Spec{}, throttle.Limits{}, 4},
-		"limits":                       {registry.Spec{Limits: limits(t, "4/s, 9 concurrent")}, limits(t, "4/s, 9 concurrent"), 9},
-		"a preset is where it starts":  {registry.Spec{Preset: id}, throttle.Limits{}, 4},
-		"with caps":                    {registry.Spec{Preset: id, Limits: limits(t, "4/s, 2 concurrent")}, limits(t, "4/s, 2 concurrent"), 2},
-		"beyond the usual":             {registry.Spec{Preset: id, Limits: limits(t, "500 concurrent"), Law: registry.Measured}, limits(t, "500 concurrent"), 500},
+		"nothing":                      {registry.Spec{}, throttle.Limits{}, 0},
+		"limits":                       {registry.Spec{Limits: limits(t, "4/s, 9 concurrent"), Law: registry.Measured}, limits(t, "4/s, 9 concurrent"), 0},
+		"a preset is where it starts":  {registry.Spec{Preset: id}, throttle.Limits{}, 200},
+		"with caps":                    {registry.Spec{Preset: id, Limits: limits(t, "4/s, 2 concurrent")}, limits(t, "4/s, 2 concurrent"), 200},
 		"aimd keeps the preset":        {registry.Spec{Preset: id, Law: registry.AIMD}, profile.Limits, 5},
 		"aimd within a concurrency":    {registry.Spec{Law: registry.AIMD, Limits: limits(t, "3 concurrent")}, limits(t, "3 concurrent"), 3},
-		"fixed keeps the preset":       {registry.Spec{Preset: id, Law: registry.Fixed, Limits: limits(t, "8 concurrent")}, throttle.Limits{Concurrency: 8, Windows: profile.Limits.Windows}, 8},
-		"fixed keeps a share":          {registry.Spec{Preset: id, Share: 0.5, Law: registry.Fixed}, half.Limits, 1 << 30},
-		"fixed keeps a share and more": {registry.Spec{Preset: id, Share: 0.5, Law: registry.Fixed, Limits: limits(t, "4/s")}, throttle.Limits{Windows: append([]throttle.Window{four}, half.Limits.Windows...)}, 1 << 30},
+		"fixed keeps the preset":       {registry.Spec{Preset: id, Law: registry.Fixed, Limits: limits(t, "8 concurrent")}, throttle.Limits{Concurrency: 8, Windows: profile.Limits.Windows}, unbounded},
+		"fixed keeps a share":          {registry.Spec{Preset: id, Share: 0.5, Law: registry.Fixed}, half.Limits, unbounded},
+		"fixed keeps a share and more": {registry.Spec{Preset: id, Share: 0.5, Law: registry.Fixed, Limits: limits(t, "4/s")}, throttle.Limits{Windows: append([]throttle.Window{four}, half.Limits.Windows...)}, unbounded},
 	} {
 		t.Run(about, func(t *testing.T) {
 			r := newRegistry(t, registry.Config{Services: map[string]registry.Service{"x": {Spec: tc.spec}}})
-			assert.Equal(t, tc.limits, r.Get("x").Throttle().Limits())
-			assert.Equal(t, tc.concurrency, r.Get("x").View().Concurrency)
+			assert.Equal(t, tc.limits, r.Get("x").Stats().Limits)
+			assert.Equal(t, tc.concurrency, r.Get("x").Stats().View.Concurrency)
 		})
 	}
 }
@@ -87,31 +89,41 @@ func TestTheLawFixedLearnsNothing(t *testing.T) {
 	r := newRegistry(t, registry.Config{Services: map[string]registry.Service{
 		"x": {Spec: registry.Spec{Law: registry.Fixed, Limits: limits(t, "9/s, 6 concurrent")}},
 	}})
-	l := r.Get("x")
-	l.Learn(t.Context(), time.Now(), adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Minute})
-	v := l.View()
-	assert.Equal(t, 6, v.Concurrency)
+	g := r.Get("x")
+	before := g.Stats().View.Concurrency
+	answered(t, g, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Minute})
+	v := g.Stats().View
+	assert.Equal(t, before, v.Concurrency)
 	assert.True(t, v.GateUntil.After(time.Now()), "but it waits")
 }
 
 func TestMaxWaitIsThatOfTheSpec(t *testing.T) {
-	r := newRegistry(t, registry.Config{Default: registry.Spec{MaxWait: time.Nanosecond}})
-	err := r.For("x", "").Do(t.Context(), throttle.Cost{}, refused)
-	assert.ErrorAs(t, err, new(*adaptive.RateLimitHit))
+	synctest.Test(t, func(t *testing.T) {
+		r := newRegistry(t, registry.Config{Default: registry.Spec{MaxWait: time.Second}})
+		begin := time.Now()
+		assert.ErrorAs(t, do(t.Context(), r.For("x", ""), refused), new(*adaptive.RateLimitHit))
+		assert.Equal(t, time.Second, time.Since(begin))
+	})
 }
 
-// The gist of a provider's own words reaches the law, by the dialect of the entry or of its preset.
+// The dialect of the entry, or of its preset, reads what the provider says.
 func TestTheDialectJudges(t *testing.T) {
+	asked := func(spec registry.Spec) time.Duration {
+		spec.MaxWait = time.Millisecond
+		g := newRegistry(t, registry.Config{Default: spec}).For("x", "")
+		err := do(t.Context(), g, func(context.Context) error { return geminiError{} })
+		hit, ok := errors.AsType[*adaptive.RateLimitHit](err)
+		require.True(t, ok, "%v", err)
+		return hit.RetryAfter
+	}
 	for about, spec := range map[string]registry.Spec{
 		"named":         {Dialect: "Gemini"},
 		"of the preset": {Preset: preset(t, dialect.Gemini)},
 		"before that":   {Preset: preset(t, dialect.OpenAI), Dialect: dialect.Gemini},
 	} {
-		l := newRegistry(t, registry.Config{Default: spec}).For("x", "")
-		assert.Equal(t, 34*time.Second, l.Classify(geminiError{}).RetryAfter, about)
+		assert.Equal(t, 34*time.Second, asked(spec), about)
 	}
-	l := newRegistry(t, registry.Config{}).For("x", "")
-	assert.Zero(t, l.Classify(geminiError{}).RetryAfter)
+	assert.Zero(t, asked(registry.Spec{}))
 }
 
 // preset is the name of one that speaks a dialect.
@@ -181,21 +193,21 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 		got = append(got, field.Field+": "+field.Problem)
 	}
 	assert.Equal(t, []string{
+		`default.law: "mesured" is not a law: did you mean measured?`,
 		`default.limits: throttle: Concurrency: -1 is negative: use 0 for unbounded, or at least 1`,
-		`default.law: "mesured" is no law: did you mean measured?`,
 		`services.OpenAI.preset: ` + preset.Error(),
 		`services.OpenAI.dialect: ` + speaks.Error(),
 		`services.default: the name is that of the template: set Config.Default, or take another name`,
 		`services.default.limits: throttle: Windows[0]: the window is empty: make it with Sliding, Bucket or Fixed`,
 		`services.fixed.law: fixed has nothing to keep: add limits, or a preset that has limits`,
 		`services.openai: the name "openai" comes twice: case and space around it do not matter, so leave one out`,
-		`services.openai.max_wait: -1ns is negative: write how long a refused call may wait, such as 15m`,
-		`services.openai.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
+		`services.openai.max_wait: -1ns is negative: use 0 for the default`,
+		`services.openai.share: 0.5 of what? Name a Preset, or write smaller Limits`,
 		`services.openai.hosts[""]: the host is empty: name it as a URL does, or write * for all others`,
 		`services.openai.hosts["*."]: the name "openai/*" comes twice: case and space around it do not matter, so leave one out`,
-		`services.openai.hosts["A.org."].share: presets: openai/tier1: Scaled: 80 is not a share: it is above 0 and at most 1, such as 0.8`,
+		`services.openai.hosts["A.org."].share: 80 is not a part of the preset: use a number in (0, 1], or 0 for all of it`,
 		`services.openai.hosts["a.org"]: the name "openai/a.org" comes twice: case and space around it do not matter, so leave one out`,
-		`services.openai.hosts["a.org"].limits: 2000000000 concurrent is more than any law takes: write at most 1073741824, or leave it out for unbounded`,
+		`services.openai.hosts["a.org"].limits: 2000000000 concurrent is too many: write at most 1073741824, or leave it out for no bound`,
 	}, got)
 	assert.ErrorAs(t, err, new(*presets.UnknownError))
 

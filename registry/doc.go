@@ -4,7 +4,7 @@
 // A name stands for one quota: "openai", or "openai/eu.api.openai.com" for one
 // host of a service. Names are trimmed and case does not matter, because two
 // spellings of one name would be two limiters, and twice the quota. A limiter is
-// made when it is asked for, once, and is an ordinary *adaptive.Limiter with the
+// made when it is asked for, once, and is an ordinary *guard.Guard with the
 // name as its Name:
 //
 //	reg, err := registry.New(registry.Config{

@@ -6,23 +6,21 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/guard"
 )
 
 // entry is one limiter, or template, that a Config describes.
 type entry struct {
 	key           string
 	service, host string // host is empty for the service itself
-	config        adaptive.Config
-	profile       presets.Profile // of its preset; empty: none
+	policy        guard.Policy
 }
 
 // entries yields all that c describes, in order, and puts what is wrong into ps.
 func (c Config) entries(ps *problems) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		put := func(x entry, s *Spec, at []string) bool {
-			x.config, x.profile = s.compile(at, c.presets, ps)
+			x.policy = s.compile(at, c.presets, ps)
 			return yield(x)
 		}
 		if !put(entry{key: defaultName}, &c.Default, []string{"default"}) {

@@ -17,7 +17,7 @@ type ExistsError struct {
 
 // Error names the ways out.
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("registry: the name %q is taken: Replace changes its limiter in place, GetOrCreate shares it, "+
+	return fmt.Sprintf("registry: the name %q is taken: Replace changes its guard in place, GetOrCreate shares it, "+
 		"Remove frees the name", clip(e.Name))
 }
 
@@ -32,7 +32,7 @@ type UnknownError struct {
 
 // Error names what may have been meant.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("registry: no limiter is named %q: %s", clip(e.Name), didYouMean(e.Near, "Names lists them all"))
+	return fmt.Sprintf("registry: no guard is named %q: %s", clip(e.Name), didYouMean(e.Near, "Names lists them all"))
 }
 
 // mostNear is how many names a question offers.

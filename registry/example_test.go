@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -24,18 +23,16 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	terms := node.Map("terms", func(_ context.Context, id string) (string, error) { return "term " + id, nil }).
-		WithLimiter(reg.Get("ols"))
-	found, err := terms.All(context.Background(), []string{"a", "b"})
-	fmt.Println(found, err)
+	term, err := guard.Get(context.Background(), reg.Get("ols"), throttle.Cost{}, func(context.Context) (string, error) { return "term a", nil })
+	fmt.Println(term, err)
 
 	err = reg.Get("OLS").Do(context.Background(), throttle.Cost{}, func(context.Context) error { return nil })
 	fmt.Println(err)
-	fmt.Println("calls on ols:", reg.Get("ols").Throttle().Stats().Admitted)
+	fmt.Println("calls on ols:", reg.Get("ols").Stats().Admitted)
 	// Output:
-	// [term a term b] <nil>
+	// term a <nil>
 	// <nil>
-	// calls on ols: 3
+	// calls on ols: 2
 }
 
 // A host falls back to its service, and a service to the default, which is a template.
@@ -54,7 +51,7 @@ func ExampleRegistry_For() {
 		{"openai", "api.openai.com"}, {"openai", "eu.api.openai.com"}, {"crawl", "example.org"}, {"ols", "www.ebi.ac.uk"},
 	} {
 		l := reg.For(of[0], of[1])
-		fmt.Println(of[0], of[1], "->", l.Name()+":", l.Throttle().Limits())
+		fmt.Println(of[0], of[1], "->", l.Name()+":", l.Stats().Limits)
 	}
 	// Output:
 	// openai api.openai.com -> openai: 8 concurrent
@@ -87,14 +84,14 @@ func ExampleRegistry_Lookup() {
 // A taken name is an error, and Replace changes the limiter that everybody has.
 func ExampleRegistry_Replace() {
 	reg, _ := registry.New(registry.Config{})
-	l, err := reg.Register("ols", adaptive.Config{Limits: throttle.Limits{Concurrency: 2}})
-	fmt.Println(l.Throttle().Limits(), err)
+	l, err := reg.Register("ols", guard.Policy{Limits: throttle.Limits{Concurrency: 2}})
+	fmt.Println(l.Stats().Limits, err)
 
-	other := adaptive.Config{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(5, time.Second)}}}
+	other := guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(5, time.Second)}}}
 	_, err = reg.Register("ols", other)
 	fmt.Println(errors.Is(err, registry.ErrExists))
 	_, err = reg.Replace("ols", other)
-	fmt.Println(l.Throttle().Limits(), err)
+	fmt.Println(l.Stats().Limits, err)
 	// Output:
 	// 2 concurrent <nil>
 	// true
@@ -112,7 +109,7 @@ func ExampleParseJSON() {
 	fmt.Println(err)
 	// Output:
 	// registry: line 3:13: services.ols.limts: the key is unknown: did you mean limits?
-	// registry: line 4:26: services.bioportal.law: "mesured" is no law: did you mean measured?
+	// registry: line 4:26: services.bioportal.law: "mesured" is not a law: did you mean measured?
 	// registry: line 4:49: services.bioportal.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks
 }
 

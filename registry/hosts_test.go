@@ -26,7 +26,7 @@ func TestForOfAServiceThatHasHostsOnly(t *testing.T) {
 		{"crawl", "any"}: "5/s", {"crawl", ""}: "1/s",
 		{"own", "a.org"}: "6/s", {"own", "b.org"}: "unlimited", {"none", "any"}: "unlimited",
 	} {
-		assert.Equal(t, want, r.For(at[0], at[1]).Throttle().Limits().String(), "%v", at)
+		assert.Equal(t, want, r.For(at[0], at[1]).Stats().Limits.String(), "%v", at)
 	}
 	assert.Same(t, r.For("ols", "x"), r.For("ols", "y"))
 	_, err = registry.New(registry.Config{Services: map[string]registry.Service{

@@ -66,16 +66,16 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 		in(`"limits": 4`):                              `line 2:13: services.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
 		in(`"limits": "4/sek"`):                        `line 2:13: services.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in(`"limits": "-4/s"`):                         `line 2:13: services.ols.limits: throttle: Windows[0].Max: -4 is not between 1 and 1099511627776`,
-		in(`"law": "aimed"`):                           `line 2:10: services.ols.law: "aimed" is no law: did you mean aimd?`,
+		in(`"law": "aimed"`):                           `line 2:10: services.ols.law: "aimed" is not a law: did you mean aimd?`,
 		in(`"law": ""`):                                `line 2:10: services.ols.law: the text is empty: leave the key out`,
 		in(`"law": true`):                              `line 2:10: services.ols.law: it is a yes or no: write a text`,
 		in(`"share": "0.5"`):                           `line 2:12: services.ols.share: "0.5" is a text: write a number, without quotation marks`,
 		in(`"max_wait": 90`):                           `line 2:15: services.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
 		in(`"max_wait": "90"`):                         `line 2:15: services.ols.max_wait: "90" is no duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
 		in(`"max_wait": "0s"`):                         `line 2:15: services.ols.max_wait: "0s" would be the default: leave the key out, or write 1ns for no wait at all`,
-		in(`"max_wait": "-1s"`):                        `line 2:15: services.ols.max_wait: -1s is negative: write how long a refused call may wait, such as 15m`,
+		in(`"max_wait": "-1s"`):                        `line 2:15: services.ols.max_wait: -1s is negative: use 0 for the default`,
 		in(`"preset": "openai/teir1"`):                 `line 2:13: services.ols.preset: ` + unknown.Error(),
-		in(`"share": 0.5`):                             `line 2:12: services.ols.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
+		in(`"share": 0.5`):                             `line 2:12: services.ols.share: 0.5 of what? Name a Preset, or write smaller Limits`,
 		in(`"preset": "openai/tier1", "share": 0`):     `line 2:38: services.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
 		in(`"preset": "openai/tier1", "share": 1e999`): `line 2:38: services.ols.share: strconv.ParseFloat: parsing "1e999": value out of range`,
 		// What follows from another problem is not told.
@@ -84,7 +84,7 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 		in(`"preset": "no/pe", "law": "fixed"`): `line 2:13: services.ols.preset: presets: unknown preset "no/pe": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
 		// All problems come at once, in the order of the text.
 		in(`"limts": "4/s", "law": "aimed", "hosts": {"a.org": {"dialect": 3}}`): `line 2:3: services.ols.limts: the key is unknown: did you mean limits?
-registry: line 2:26: services.ols.law: "aimed" is no law: did you mean aimd?
+registry: line 2:26: services.ols.law: "aimed" is not a law: did you mean aimd?
 registry: line 2:66: services.ols.hosts["a.org"].dialect: 3 is a number: write a text, in quotation marks`,
 	} {
 		_, err := registry.ParseJSON([]byte(text))

@@ -3,17 +3,17 @@ package registry
 import (
 	"iter"
 
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 )
 
 // Get returns the limiter of that name, or nil if nobody has configured,
 // registered or created it. One that is configured is made at its first Get.
-func (r *Registry) Get(name string) *adaptive.Limiter {
+func (r *Registry) Get(name string) *guard.Guard {
 	s := r.find(keyOf(name))
 	if s == nil {
 		return nil
 	}
-	l, _ := r.limiter(s) // nil if it is being registered with what cannot be used: that caller gets the error
+	l, _ := r.guard(s) // nil if it is being registered with what cannot be used: that caller gets the error
 	return l
 }
 
@@ -37,7 +37,7 @@ func (r *Registry) Get(name string) *adaptive.Limiter {
 // Host is what a URL names, with its port if it has one. Case, space around, and
 // the last dot of a host do not matter. Of a service and a host 256 bytes each
 // count, and � stands for what cannot be printed.
-func (r *Registry) For(service, host string) *adaptive.Limiter {
+func (r *Registry) For(service, host string) *guard.Guard {
 	service, host = tidy(keyOf(service)), tidy(hostOf(host))
 	if service == "" {
 		service, host = host, ""
@@ -46,7 +46,7 @@ func (r *Registry) For(service, host string) *adaptive.Limiter {
 		service = defaultName
 	}
 	for {
-		if l, err := r.limiter(r.route(service, host)); err == nil {
+		if l, err := r.guard(r.route(service, host)); err == nil {
 			return l
 		} // what somebody registered a moment ago cannot be used, and is gone; the templates can
 	}
@@ -54,7 +54,7 @@ func (r *Registry) For(service, host string) *adaptive.Limiter {
 
 // Lookup is For without its last step: it returns nil where nobody has
 // configured or registered the service, nor the host for it. Without a service or a host there is nothing to find.
-func (r *Registry) Lookup(service, host string) *adaptive.Limiter {
+func (r *Registry) Lookup(service, host string) *guard.Guard {
 	service, host = tidy(keyOf(service)), tidy(hostOf(host))
 	if service == "" || host == "" {
 		return nil
@@ -64,7 +64,7 @@ func (r *Registry) Lookup(service, host string) *adaptive.Limiter {
 		if s == nil {
 			return nil
 		}
-		if l, err := r.limiter(s); err == nil {
+		if l, err := r.guard(s); err == nil {
 			return l
 		} // as in For
 	}
@@ -117,10 +117,10 @@ func (r *Registry) Names() []string {
 // All yields the limiters in the order of their names, as Names would return
 // them now, and makes those that nobody has asked for yet. One that is removed
 // on the way may still come.
-func (r *Registry) All() iter.Seq2[string, *adaptive.Limiter] {
-	return func(yield func(string, *adaptive.Limiter) bool) {
+func (r *Registry) All() iter.Seq2[string, *guard.Guard] {
+	return func(yield func(string, *guard.Guard) bool) {
 		for _, s := range r.sorted() {
-			if l, err := r.limiter(s); err == nil && !yield(s.key, l) {
+			if l, err := r.guard(s); err == nil && !yield(s.key, l) {
 				return
 			}
 		}

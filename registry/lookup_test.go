@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
 )
 
@@ -44,7 +45,7 @@ func TestForFallsBackFromHostToServiceToDefault(t *testing.T) {
 			r := newRegistry(t, c)
 			l := r.For(tc.service, tc.host)
 			assert.Equal(t, tc.name, l.Name())
-			assert.Equal(t, tc.limits, l.Throttle().Limits().String())
+			assert.Equal(t, tc.limits, l.Stats().Limits.String())
 			assert.Same(t, l, r.For(tc.service, tc.host), "it is made once")
 			assert.Same(t, l, r.Get(tc.name), "and found by its name")
 			assert.True(t, r.Exists(tc.name))
@@ -63,7 +64,7 @@ func TestForSharesWhatIsOneQuota(t *testing.T) {
 func TestForTakesAHostThatWasRegistered(t *testing.T) {
 	r := newRegistry(t, registry.Config{})
 	service := r.For("openai", "eu.openai.com")
-	l, err := r.Register("OpenAI/eu.openai.com", config(t, "1/s"))
+	l, err := r.Register("OpenAI/eu.openai.com", policy(t, "1/s"))
 	require.NoError(t, err)
 	assert.Same(t, l, r.For("openai", "eu.openai.com"))
 	assert.Same(t, service, r.For("openai", "us.openai.com"))
@@ -71,8 +72,8 @@ func TestForTakesAHostThatWasRegistered(t *testing.T) {
 
 func TestForWithoutAConfigurationFindsTheLimits(t *testing.T) {
 	l := newRegistry(t, registry.Config{}).For("ols", "")
-	assert.Equal(t, "unlimited", l.Throttle().Limits().String())
-	assert.Equal(t, adaptive.Measured{}.WithDefaults().Initial, l.View().Concurrency)
+	assert.Equal(t, "unlimited", l.Stats().Limits.String())
+	assert.Zero(t, l.Stats().View.Concurrency)
 }
 
 func TestGetOfAnUnknownNameIsNil(t *testing.T) {
@@ -87,7 +88,7 @@ func TestGetOfAnUnknownNameIsNil(t *testing.T) {
 
 func TestAllIsSortedAndMakesWhatIsMissing(t *testing.T) {
 	r := newRegistry(t, text(t, "b: 2/s; a: 1/s; a/x: 4/s"))
-	_, err := r.Register("c", config(t, "3/s"))
+	_, err := r.Register("c", policy(t, "3/s"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "a/x", "b", "c"}, r.Names())
 	all := maps.Collect(r.All())
@@ -110,7 +111,7 @@ func TestOptionsReachTheLimiters(t *testing.T) {
 	r := newRegistry(t, text(t, "ols: 4/s"), registry.WithClock(clock),
 		registry.WithObserver(event.Func(func(e event.Event) { told = append(told, e) })))
 	l := r.Get("ols")
-	l.Learn(t.Context(), clock.Now(), adaptive.Feedback{Verdict: adaptive.Hit})
+	answered(t, l, adaptive.Feedback{Verdict: adaptive.Hit})
 	require.NotEmpty(t, told)
 	assert.Equal(t, "ols", told[0].Source)
 	assert.Equal(t, clock.Now(), told[0].Time)
@@ -119,17 +120,17 @@ func TestOptionsReachTheLimiters(t *testing.T) {
 func TestTheDefaultRegistryIsOne(t *testing.T) {
 	const name = "the default registry's test"
 	defer registry.Default().Remove(name)
-	l, err := registry.Register(name, config(t, "1/s"))
+	l, err := registry.Register(name, policy(t, "1/s"))
 	require.NoError(t, err)
 	assert.Same(t, registry.Default(), registry.Default())
 	assert.Same(t, l, registry.Get(name))
 	assert.Same(t, l, registry.For(name, "x"))
-	again, err := registry.GetOrCreate(name, adaptive.Config{})
+	again, err := registry.GetOrCreate(name, guard.Policy{})
 	require.NoError(t, err)
 	assert.Same(t, l, again)
-	_, err = registry.Replace(name, config(t, "2/s"))
+	_, err = registry.Replace(name, policy(t, "2/s"))
 	require.NoError(t, err)
-	assert.Equal(t, "2/s", l.Throttle().Limits().String())
+	assert.Equal(t, "2/s", l.Stats().Limits.String())
 }
 
 // Lookup finds what somebody has said something about, and nothing else.
@@ -137,7 +138,7 @@ func TestLookup(t *testing.T) {
 	c := text(t, "openai: 5/s; mistral: 4/s")
 	c.Services["slack"] = registry.Service{Hosts: map[string]registry.Spec{"*": {Limits: limits(t, "3/s")}}}
 	r := newRegistry(t, c)
-	_, err := r.Register("mistral/eu.mistral.ai", adaptive.Config{})
+	_, err := r.Register("mistral/eu.mistral.ai", guard.Policy{})
 	require.NoError(t, err)
 	for _, tc := range []struct{ service, host, want string }{
 		{"openai", "api.openai.com", "openai"},
@@ -173,14 +174,14 @@ func TestGeneration(t *testing.T) {
 		{func() { r.Get("openai") }, false},
 		{func() { r.For("mistral", "a") }, true},
 		{func() { r.For("mistral", "b") }, false},
-		{func() { _, _ = r.Register("x", adaptive.Config{}) }, true},
-		{func() { _, _ = r.Register("x", adaptive.Config{}) }, false},
-		{func() { _, _ = r.GetOrCreate("y", adaptive.Config{}) }, true},
-		{func() { _, _ = r.Replace("y", adaptive.Config{MaxWait: time.Hour}) }, false},
+		{func() { _, _ = r.Register("x", guard.Policy{}) }, true},
+		{func() { _, _ = r.Register("x", guard.Policy{}) }, false},
+		{func() { _, _ = r.GetOrCreate("y", guard.Policy{}) }, true},
+		{func() { _, _ = r.Replace("y", guard.Policy{MaxWait: time.Hour}) }, false},
 		{func() { _ = r.Reset("y") }, false},
 		{func() { r.Remove("y") }, true},
 		{func() { r.Remove("y") }, false},
-		{func() { _, _ = r.Register("z", adaptive.Config{MaxWait: -1}) }, true}, // it came and went
+		{func() { _, _ = r.Register("z", guard.Policy{MaxWait: -1}) }, true}, // it came and went
 	} {
 		step.do()
 		assert.Equal(t, step.moves, r.Generation() != last, "step %d", i)
