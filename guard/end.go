@@ -145,7 +145,7 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 	if f.Verdict == adaptive.Unclassified {
 		told := *f
 		*f = adaptive.Classify(k.call.guard.detect, err)
-		f.Used, f.Meters = told.Used, told.Meters
+		f.Used, f.Meters, f.Final = told.Used, told.Meters, f.Final || told.Final
 		if told.RetryAfter > 0 {
 			f.RetryAfter = told.RetryAfter
 		}

@@ -98,3 +98,14 @@ func TestWireAttemptsAreCharged(t *testing.T) {
 	}
 	assert.Equal(t, t.Context(), guard.CountWire(t.Context()))
 }
+
+// A final answer without a verdict is not repeated, whatever the detectors say.
+func TestFinalIsKeptWhenTheDetectorsJudge(t *testing.T) {
+	g := made(t, guard.Policy{Retry: &retry.Policy{}})
+	call := g.Begin(throttle.Cost{})
+	_, err := call.Admit(t.Context())
+	require.NoError(t, err)
+	again, err := call.End(adaptive.Feedback{Err: errors.New("failed"), Final: true})
+	assert.False(t, again)
+	assert.EqualError(t, err, "failed")
+}

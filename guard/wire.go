@@ -18,10 +18,14 @@ func CountWire(ctx context.Context) context.Context {
 	if k == nil {
 		return ctx
 	}
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn: func(string) { k.wire.asked.Add(1) },
-		GotConn: func(httptrace.GotConnInfo) { k.wire.got.Add(1) },
-	})
+	return k.CountWire(ctx, new(httptrace.ClientTrace))
+}
+
+// CountWire implements inflight.Attempt.
+func (k *attempt) CountWire(ctx context.Context, hooks *httptrace.ClientTrace) context.Context {
+	hooks.GetConn = func(string) { k.wire.asked.Add(1) }
+	hooks.GotConn = func(httptrace.GotConnInfo) { k.wire.got.Add(1) }
+	return httptrace.WithClientTrace(ctx, hooks)
 }
 
 // Wire implements inflight.Attempt.

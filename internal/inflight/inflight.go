@@ -4,6 +4,7 @@ package inflight
 
 import (
 	"context"
+	"net/http/httptrace"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -29,8 +30,10 @@ type Attempt interface {
 	Hold()
 	// Timeout is that of the policy; 0 means none.
 	Timeout() time.Duration
+	// CountWire is guard.CountWire for this attempt. hooks must not be used again.
+	CountWire(ctx context.Context, hooks *httptrace.ClientTrace) context.Context
 	// Wire returns how often net/http has asked for a connection, and how often
-	// it has got one, if the request's context is that of guard.CountWire.
+	// it has got one, if the request's context is that of CountWire.
 	Wire() (asked, got int64)
 }
 
