@@ -31,8 +31,10 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/telemetry"
 	"github.com/headrace/headrace/throttle"
@@ -301,7 +303,7 @@ func TestModelCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spans := collectSpans(t, telemetry.Spans{})
-			l, err := adaptive.New(adaptive.Config{})
+			limits, err := registry.New(registry.Config{})
 			require.NoError(t, err)
 			rt := headrace.Transport(tripper(func(req *http.Request) (*http.Response, error) {
 				if c.err != nil {
@@ -311,7 +313,8 @@ func TestModelCalls(t *testing.T) {
 					StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}}, ContentLength: -1,
 					Body: io.NopCloser(strings.NewReader(c.body)), Request: req,
 				}, nil
-			}), presets.AnthropicTier1, headrace.WithLimiter(l), headrace.WithRetry(retry.Policy{MaxAttempts: 1}), headrace.WithObserver(spans))
+			}), presets.AnthropicTier1, headrace.WithRegistry(limits),
+				headrace.With(guard.Policy{Retry: &retry.Policy{MaxAttempts: 1}, Observer: spans}))
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.anthropic.com/v1/messages?key="+secret, strings.NewReader(`{"model":"claude","messages":["`+secret+`"]}`))
 			require.NoError(t, err)
 			resp, err := rt.RoundTrip(req)
