@@ -51,7 +51,7 @@ var credentials = sync.OnceValue(func() *accounts {
 })
 
 // number returns what the names of the guards for a credential end in: the
-// first one of a host is "/key1". It is empty without a credential.
+// first one of a host is "#key1". It is empty without a credential.
 func (a *accounts) number(host string, key credential) string {
 	if key == (credential{}) {
 		return ""
@@ -66,9 +66,9 @@ func (a *accounts) number(host string, key credential) string {
 		a.known[to] = n
 	}
 	if n == 0 {
-		return "/others"
+		return "#others"
 	}
-	return "/key" + strconv.Itoa(n)
+	return "#key" + strconv.Itoa(n)
 }
 
 // hash returns the credential for a text that identifies an account.

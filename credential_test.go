@@ -130,5 +130,5 @@ func TestNamesOfCredentials(t *testing.T) {
 		require.NoError(t, err)
 		read(t, resp)
 	}
-	assert.Equal(t, []string{"openai/names.example/tier1", "openai/names.example/tier1/key1", "openai/names.example/tier1/key2"}, reg.Names())
+	assert.Equal(t, []string{"openai/names.example/tier1", "openai/names.example/tier1#key1", "openai/names.example/tier1#key2"}, reg.Names())
 }

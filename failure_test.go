@@ -275,7 +275,7 @@ func TestALongRequest(t *testing.T) {
 	resp, err := rt.RoundTrip(req)
 	require.NoError(t, err)
 	read(t, resp)
-	assert.Equal(t, []string{"openai/api.openai.com/tier5/gpt-4o"}, reg.Names())
+	assert.Equal(t, []string{"openai/api.openai.com/tier5:gpt-4o"}, reg.Names())
 
 	l, b := limiter(t)
 	rt = under(fine(), presets.OpenAITier1, l)

@@ -98,7 +98,7 @@ func (r *routes) make(to route) (f found, err error) {
 	if own, ok := r.table.ForModel(p.Provider, p.Tier, to.model); ok {
 		p = own
 	}
-	below := r.configured(to.host)
+	below := r.configured(to)
 	if below == nil && !r.layer.learns {
 		if below, err = r.shared(to, &p); err != nil {
 			return f, err
@@ -111,16 +111,17 @@ func (r *routes) make(to route) (f found, err error) {
 	return f, nil
 }
 
-// configured returns the guard that is configured or registered for a host of
-// the service, which all models and credentials share, or nil.
-func (r *routes) configured(host string) *guard.Guard {
+// configured returns the guard that is configured or registered for a
+// credential, a host or all of the service, or nil.
+func (r *routes) configured(to route) *guard.Guard {
 	if r.service == "" {
 		return nil
 	}
-	if g := r.registry.Lookup(r.service, host); g != nil || r.profile.ID != "" {
-		return g
+	path := []string{r.service, to.host, strings.TrimPrefix(number(to), "#")}
+	if r.profile.ID != "" {
+		return r.registry.Lookup(path...)
 	}
-	return r.registry.For(r.service, host)
+	return r.registry.For(path...)
 }
 
 // shared returns the guard that the transports of a process share for a route.
@@ -133,9 +134,9 @@ func (r *routes) shared(to route, p *presets.Profile) (*guard.Guard, error) {
 	}
 	key := number(to)
 	if key == "" {
-		return r.registry.For("", to.host), nil
+		return r.registry.For(to.host), nil
 	}
-	own := r.registry.For("", to.host+key)
+	own := r.registry.For(to.host + key)
 	if g := r.registry.Get(to.host); g != nil && !alike(g.Policy(), own.Policy()) {
 		return g, nil // it was configured for the host
 	}
@@ -156,12 +157,13 @@ func (r *routes) name(to route, p *presets.Profile) string {
 		name = r.service + "/" + name
 	}
 	if p.ID != "" {
-		name += "/" + strings.TrimPrefix(p.Pool, p.Provider+"/")
+		pool := strings.TrimPrefix(p.Pool, p.Provider+"/")
+		name += "/" + strings.ReplaceAll(pool, "/", ":") // to the registry, a slash means within
 	}
 	return name + number(to)
 }
 
-// number tells the credentials of a host apart, as "/key2"; empty: there is none.
+// number tells the credentials of a host apart, as "#key2"; empty: there is none.
 func number(to route) string { return credentials().number(to.host, to.key) }
 
 // hostOf returns the one spelling of a host: in lower case, without the dot of

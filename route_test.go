@@ -53,10 +53,11 @@ func own(t *testing.T, id presets.ID) *presets.Table {
 func TestVersionsOfAModelShareALimiter(t *testing.T) {
 	reg := emptyRegistry(t)
 	c := &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))}
-	for _, model := range []string{"gpt-4o", "gpt-4o-2024-08-06", "GPT-4o-latest", "gpt-4o-audio"} {
+	for _, model := range []string{"gpt-4o-audio", "gpt-4o", "gpt-4o-2024-08-06", "GPT-4o-latest"} {
 		read(t, post(t, c, chatURL, `{"model":"`+model+`"}`)) //nolint:bodyclose // read does
 	}
-	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1/gpt-4o"}, reg.Names())
+	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1:gpt-4o"}, reg.Names())
+	assert.Empty(t, reg.Get("openai/api.openai.com/tier1:gpt-4o").Policy().Within, "a pool is not within another")
 }
 
 // What stands before the name of a model in a request is not part of it.
@@ -74,7 +75,7 @@ func TestModelsWithAPrefix(t *testing.T) {
 		} {
 			read(t, post(t, c, host+r.path, `{"model":`+r.model+`}`)) //nolint:bodyclose // read does
 		}
-		assert.Equal(t, []string{"openai/h/tier1/gpt-4o"}, reg.Names())
+		assert.Equal(t, []string{"openai/h/tier1:gpt-4o"}, reg.Names())
 	})
 }
 
@@ -98,38 +99,37 @@ func TestSpellingsOfAHost(t *testing.T) {
 	}
 }
 
-// What the registry was told goes before the preset: of the host first, then of all hosts, then of the service.
+// What is configured in the registry goes before the preset: for the key, for
+// the host, for all hosts, or for the service. A name is within those before
+// its slashes.
 func TestTheRegistryIsAskedFirst(t *testing.T) {
-	config := func(hosts ...string) registry.Config {
-		c, err := registry.Parse("openai: 100/s")
-		require.NoError(t, err)
-		own := map[string]registry.Spec{}
-		for _, h := range hosts {
-			own[h] = registry.Spec{Limits: c.Services["openai"].Limits}
-		}
-		c.Services["openai"] = registry.Service{Spec: c.Services["openai"].Spec, Hosts: own}
-		return c
-	}
-	bare := config("*")
-	bare.Services["openai"] = registry.Service{Hosts: bare.Services["openai"].Hosts}
-	for name, tc := range map[string]struct {
-		config registry.Config
-		want   string
-	}{
-		"the service":           {config(), "openai"},
-		"all hosts":             {config("*"), "openai/h"},
-		"all hosts, no service": {bare, "openai/h"},
-		"the host":              {config("h"), "openai/h"},
-		"another host":          {config("g"), "openai"},
+	for config, want := range map[string]string{
+		"openai: 100/s":                                         "openai",
+		"openai: 100/s; openai/*: 10/s":                         "openai openai/reg.example",
+		"openai/*: 10/s":                                        "openai/reg.example",
+		"openai/reg.example: 10/s":                              "openai/reg.example",
+		"openai: 100/s; openai/reg.example: 10/s":               "openai openai/reg.example",
+		"openai: 100/s; openai/other.example: 10/s":             "openai",
+		"openai/reg.example: 100/s; openai/reg.example/*: 10/s": "openai/reg.example openai/reg.example/key1",
 	} {
-		t.Run(name, func(t *testing.T) {
-			reg, err := registry.New(tc.config)
+		t.Run(config, func(t *testing.T) {
+			c, err := registry.Parse(config)
 			require.NoError(t, err)
-			read(t, post(t, &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))}, "https://h", `{"model":"gpt-4o"}`)) //nolint:bodyclose // read does
-			for name, l := range reg.All() {
-				assert.Equal(t, name == tc.want, l.Stats().Admitted > 0, name)
+			reg, err := registry.New(c)
+			require.NoError(t, err)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://reg.example", strings.NewReader(`{"model":"gpt-4o"}`))
+			require.NoError(t, err)
+			req.Header.Set("X-Api-Key", "k")
+			resp, err := headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg)).RoundTrip(req)
+			require.NoError(t, err)
+			read(t, resp)
+			var used []string
+			for name, g := range reg.All() {
+				if g.Stats().Admitted > 0 {
+					used = append(used, name)
+				}
 			}
-			assert.True(t, reg.Exists(tc.want))
+			assert.Equal(t, want, strings.Join(used, " "))
 		})
 	}
 }
@@ -146,7 +146,7 @@ func TestTheRegistryChanges(t *testing.T) {
 			}
 		}
 		send()
-		assert.EqualValues(t, 2, admitted("openai/h/tier1/gpt-4o"))
+		assert.EqualValues(t, 2, admitted("openai/h/tier1:gpt-4o"))
 		_, err := reg.Register("openai", guard.Policy{})
 		require.NoError(t, err)
 		send()
@@ -161,7 +161,7 @@ func TestTheRegistryChanges(t *testing.T) {
 		send()
 		assert.NotSame(t, first, reg.Get("openai/h"))
 		assert.EqualValues(t, 2, admitted("openai/h"))
-		assert.EqualValues(t, 2, admitted("openai/h/tier1/gpt-4o"))
+		assert.EqualValues(t, 2, admitted("openai/h/tier1:gpt-4o"))
 	})
 }
 
@@ -214,7 +214,7 @@ func TestPresetsOfOnesOwn(t *testing.T) {
 	c := &http.Client{Transport: headrace.Transport(fine(), "openai/ours", headrace.WithRegistry(reg), headrace.With(guard.Policy{Presets: table}))}
 	read(t, post(t, c, chatURL, `{"model":"m-1-2026-01-01"}`)) //nolint:bodyclose // read does
 	read(t, post(t, c, chatURL, `{"model":"other"}`))          //nolint:bodyclose // read does
-	assert.Equal(t, []string{"openai/api.openai.com/ours/m-1"}, reg.Names(), "the tier is its only row")
+	assert.Equal(t, []string{"openai/api.openai.com/ours:m-1"}, reg.Names(), "the tier is its only row")
 }
 
 // A preset that is older than a year is told once in a process, to who observes.
@@ -247,7 +247,7 @@ func TestAStalePreset(t *testing.T) {
 	require.Len(t, told, 1)
 	assert.Equal(t, told, inContext)
 	assert.Equal(t, event.LimiterStalePreset, told[0].Kind)
-	assert.Equal(t, strings.Replace(string(id), "/", "/api.openai.com/", 1), told[0].Source)
+	assert.Equal(t, "openai/api.openai.com/stale:"+strings.TrimPrefix(string(id), "openai/stale/"), told[0].Source)
 	assert.Equal(t, string(id), told[0].Key)
 	assert.Contains(t, told[0].Reason, "2020-01-01")
 	assert.Contains(t, told[0].Reason, "https://example.com/limits")

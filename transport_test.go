@@ -205,7 +205,7 @@ func TestLimitersByPool(t *testing.T) {
 	for _, model := range []string{"gpt-4o-mini", "gpt-4o-mini", "unheard-of", "unknown"} {
 		read(t, post(t, c, "https://API.openai.com:443/v1/chat/completions", `{"messages":[{"model":"x"}],"model":"`+model+`"}`)) //nolint:bodyclose // read does
 	}
-	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1/gpt-4o-mini"}, reg.Names())
+	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1:gpt-4o-mini"}, reg.Names())
 
 	config, err := registry.Parse("openai: 100/s")
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
@@ -43,6 +44,9 @@ func (g *Guard) set(p Policy) (limits throttle.Limits, err error) {
 	p = g.fixed(p, &old.policy, &problems)
 	p.check(&problems)
 	c := p.compile(&problems)
+	if g.governor != nil && c.law == nil { // it goes on learning
+		c.law, c.lazy = adaptive.Measured{}, true
+	}
 	if err := problems.Err(); err != nil {
 		return limits, err
 	}
@@ -56,6 +60,9 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 	}
 	if len(p.Within) > 0 && !slices.Equal(p.Within, old.Within) {
 		to.Addf("Within", "it cannot change: leave it empty, or make another guard")
+	}
+	if g.governor == nil && (p.Law != nil || p.Preset != "") {
+		to.Addf("Law", "the guard was made to leave learning to %q, and cannot begin to learn: make another guard", g.learner.Name())
 	}
 	p.Name, p.Within, p.Clock, p.Observer, p.Breaker = old.Name, old.Within, old.Clock, old.Observer, old.Breaker
 	return p

@@ -8,13 +8,14 @@ import (
 
 // Register makes a guard from p under a free name. p.Name is ignored. A name
 // that is taken, also by the configuration, is an *ExistsError; the other errors
-// are those of guard.New. The name "service/host" is for one host of a service.
+// are those of guard.New. A name with slashes is within
+// the names before each slash that exist now, besides p.Within.
 func (r *Registry) Register(name string, p guard.Policy) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {
 		return nil, err
 	}
-	s, mine := r.claim(key, p)
+	s, mine := r.claim(key, &recipe{policy: p})
 	if !mine {
 		return nil, &ExistsError{Name: key}
 	}
@@ -29,7 +30,7 @@ func (r *Registry) GetOrCreate(name string, p guard.Policy) (*guard.Guard, error
 		return nil, err
 	}
 	for {
-		s, mine := r.claim(key, p)
+		s, mine := r.claim(key, &recipe{policy: p})
 		if g, err := r.guard(s); err == nil || mine {
 			return g, err
 		} // the policy of another caller was invalid
@@ -46,7 +47,7 @@ func (r *Registry) Replace(name string, p guard.Policy) (*guard.Guard, error) {
 		return nil, err
 	}
 	for {
-		s, mine := r.claim(key, p)
+		s, mine := r.claim(key, &recipe{policy: p})
 		if g, err := r.replace(s, mine, p); err != errGone { //nolint:errorlint // it is not wrapped
 			return g, err
 		}

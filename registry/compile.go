@@ -1,55 +1,78 @@
 package registry
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/near"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/retry"
 )
 
-// compile returns the policy that s describes. Problems go into ps; without
-// any, a guard can be made.
-func (s *Spec) compile(at []string, t *presets.Table, ps *problems) guard.Policy {
+// compile returns the policy that s describes, but for the guards that it is
+// within. Problems go into ps; without any, a guard can be made.
+func (s *Spec) compile(at []string, t *presets.Table, inside bool, ps *problems) guard.Policy {
 	p := guard.Policy{
-		Preset: presets.ID(strings.TrimSpace(string(s.Preset))), Share: s.Share, Presets: t,
-		Limits: s.Limits, MaxWait: s.MaxWait,
+		Preset: presets.ID(strings.TrimSpace(string(s.Preset))), Share: s.Share, Presets: t, Limits: s.Limits,
+		MaxWait: s.MaxWait, MaxQueue: s.MaxQueue, Timeout: s.Timeout,
 	}
+	p.Limits.Windows = slices.Clone(p.Limits.Windows)
 	if n := s.Limits.Concurrency; n > unbounded {
 		ps.addf(below(at, "limits"), "%d concurrent is too many: write at most %d, or leave it out for no bound", n, unbounded)
 		p.Limits.Concurrency = 0
 	}
-	p.Limits.Windows = slices.Clone(p.Limits.Windows)
 	if s.Dialect != "" {
 		p.Dialect = s.Dialect
 	}
-	p.Law = s.law(at, &p, ps)
+	if s.Retry != 0 {
+		p.Retry = &retry.Policy{MaxAttempts: s.Retry}
+	}
+	if s.Breaker {
+		p.Breaker = &breaker.Config{}
+	}
+	s.adapt(at, &p, inside, ps)
 	ps.addPolicy(at, p.Validate())
 	return p
 }
 
-// law returns the control law; nil stands for Measured.
-func (s *Spec) law(at []string, p *guard.Policy, ps *problems) adaptive.Law {
+// adapt sets the control law.
+func (s *Spec) adapt(at []string, p *guard.Policy, inside bool, ps *problems) {
 	switch s.Law {
-	case "", Measured:
-		return nil
+	case "":
+	case Measured:
+		if inside { // a guard with a detector learns by itself
+			p.Detector = func(error) adaptive.Feedback { return adaptive.Feedback{} }
+		}
 	case AIMD:
-		return adaptive.AIMD{Max: p.Limits.Concurrency}
+		p.Law = adaptive.AIMD{Max: p.Limits.Concurrency}
 	case Fixed:
 		if s.nothing(p) {
 			ps.mixf(below(at, "law"), "fixed has nothing to keep: add limits, or a preset that has limits")
 		}
-		return adaptive.AIMD{Initial: unbounded, Min: unbounded, Max: unbounded}
+		p.Law = adaptive.AIMD{Initial: unbounded, Min: unbounded, Max: unbounded}
 	default:
-		ps.addf(below(at, "law"), "%q is not a law: %s", clip(string(s.Law)),
+		ps.addf(below(at, "law"), "%s is not a law: %s", quoted(string(s.Law)),
 			didYouMean(near.Names(string(s.Law), laws(), mostNear), "write "+strings.Join(laws(), ", ")))
-		return nil
 	}
+}
+
+// forget returns after what time a guard made from the template x is forgotten.
+func (s *Spec) forget(x *entry, ps *problems) time.Duration {
+	switch at := below(x.at, "idle"); {
+	case s.Idle != 0 && !x.template:
+		ps.addf(at, "only guards of a template are forgotten: leave it out, or set it on a name such as crawl/*")
+	case s.Idle < 0:
+		ps.addf(at, "%s is negative: write a time such as 1h", s.Idle)
+	}
+	return cmp.Or(s.Idle, time.Hour)
 }
 
 // nothing reports whether p sets no limits. An unknown preset might.

@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Whoever names a quota gets its one limiter.
+// All callers that name a quota get its one guard.
 func Example() {
 	config, err := registry.Parse("default: 1/s; ols: 4/s; bioportal: 2/s, 100/min")
 	if err != nil {
@@ -35,32 +35,32 @@ func Example() {
 	// calls on ols: 2
 }
 
-// A host falls back to its service, and a service to the default, which is a template.
+// A path falls back to a template, to the path without its last part, and to the default.
 func ExampleRegistry_For() {
-	reg, _ := registry.New(registry.Config{
-		Default: registry.Spec{Limits: throttle.Limits{Concurrency: 1}},
-		Services: map[string]registry.Service{
-			"openai": {
-				Spec:  registry.Spec{Limits: throttle.Limits{Concurrency: 8}},
-				Hosts: map[string]registry.Spec{"eu.api.openai.com": {Limits: throttle.Limits{Concurrency: 4}}},
-			},
-			"crawl": {Hosts: map[string]registry.Spec{"*": {Limits: throttle.Limits{Concurrency: 2}}}},
-		},
-	})
-	for _, of := range [][2]string{
-		{"openai", "api.openai.com"}, {"openai", "eu.api.openai.com"}, {"crawl", "example.org"}, {"ols", "www.ebi.ac.uk"},
-	} {
-		l := reg.For(of[0], of[1])
-		fmt.Println(of[0], of[1], "->", l.Name()+":", l.Stats().Limits)
+	config, err := registry.Parse("openai: 8/s; openai/eu: 4/s; crawl: 20/s; crawl/*: bucket 2/s burst 5; default: 1/s")
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
+	reg, err := registry.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, path := range [][]string{{"openai", "eu"}, {"openai", "us"}, {"crawl", "example.org"}, {"ols"}} {
+		g := reg.For(path...)
+		fmt.Println(path, "->", g.Name()+":", g.Policy().Limits)
+	}
+	fmt.Println("crawl/example.org is within", reg.For("crawl", "example.org").Policy().Within[0].Name())
 	// Output:
-	// openai api.openai.com -> openai: 8 concurrent
-	// openai eu.api.openai.com -> openai/eu.api.openai.com: 4 concurrent
-	// crawl example.org -> crawl/example.org: 2 concurrent
-	// ols www.ebi.ac.uk -> ols: 1 concurrent
+	// [openai eu] -> openai/eu: 4/s
+	// [openai us] -> openai: 8/s
+	// [crawl example.org] -> crawl/example.org: bucket 2/s burst 5
+	// [ols] -> ols: 1/s
+	// crawl/example.org is within crawl
 }
 
-// What nobody has said anything about is not found, and For makes it.
+// Lookup returns nil for names that are not configured; For makes a guard.
 func ExampleRegistry_Lookup() {
 	config, err := registry.Parse("openai: 10/s")
 	if err != nil {
@@ -89,7 +89,7 @@ func ExampleRegistry_Replace() {
 
 	other := guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(5, time.Second)}}}
 	_, err = reg.Register("ols", other)
-	fmt.Println(errors.Is(err, registry.ErrExists))
+	fmt.Println(errors.As(err, new(*registry.ExistsError)))
 	_, err = reg.Replace("ols", other)
 	fmt.Println(l.Stats().Limits, err)
 	// Output:
@@ -101,22 +101,22 @@ func ExampleRegistry_Replace() {
 // An error says where it is and what may have been meant.
 func ExampleParseJSON() {
 	_, err := registry.ParseJSON([]byte(`{
-  "services": {
+  "guards": {
     "ols": {"limts": "4/s"},
     "bioportal": {"law": "mesured", "max_wait": 90}
   }
 }`))
 	fmt.Println(err)
 	// Output:
-	// registry: line 3:13: services.ols.limts: the key is unknown: did you mean limits?
-	// registry: line 4:26: services.bioportal.law: "mesured" is not a law: did you mean measured?
-	// registry: line 4:49: services.bioportal.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks
+	// registry: line 3:13: guards.ols.limts: the key is unknown: did you mean limits?
+	// registry: line 4:26: guards.bioportal.law: "mesured" is not a law: did you mean measured?
+	// registry: line 4:49: guards.bioportal.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks
 }
 
 // The worst of all keys, for a page that an operator looks at.
 func ExampleStats_Blocking() {
 	reg, _ := registry.New(registry.Config{})
-	l := reg.For("ols", "")
+	l := reg.For("ols")
 	_ = l.Do(context.Background(), throttle.Cost{}, func(context.Context) error { return nil })
 	s := reg.Stats()
 	fmt.Println(s.Total.Admitted, "admitted,", len(s.Blocking(3)), "keys hold callers back")

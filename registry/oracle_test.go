@@ -21,8 +21,8 @@ import (
 // Ten goroutines and three guards within it find the limiter of one key each in its own way.
 func TestAllWhoShareAKeyStayWithinItsWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reg := newRegistry(t, registry.Config{Services: map[string]registry.Service{
-			"openai": {Spec: registry.Spec{Limits: limits(t, "20/s, 300/min, bucket 8/s burst 30, 7 concurrent")}},
+		reg := newRegistry(t, registry.Config{Guards: map[string]registry.Spec{
+			"openai": {Limits: limits(t, "20/s, 300/min, bucket 8/s burst 30, 7 concurrent")},
 		}})
 		j := newJudge(
 			oracle.Sliding(0, 20, time.Second), oracle.Sliding(0, 300, time.Minute),
@@ -37,7 +37,7 @@ func TestAllWhoShareAKeyStayWithinItsWindows(t *testing.T) {
 			func() *guard.Guard { return reg.Get("openai") },
 			func() *guard.Guard { return reg.Get(" OpenAI ") },
 			func() *guard.Guard { return reg.For("openai", "api.openai.com") },
-			func() *guard.Guard { return reg.For("OpenAI", "") },
+			func() *guard.Guard { return reg.For("OpenAI") },
 			func() *guard.Guard {
 				l, err := reg.GetOrCreate("openai", guard.Policy{})
 				assert.NoError(t, err)

@@ -37,7 +37,7 @@ func TestTheCapsOfAPresetAreKept(t *testing.T) {
 		"the embedded polite": {registry.Spec{Preset: presets.ScrapingPolite, Limits: limits(t, "50 concurrent")}, "10/min, 2 concurrent"},
 	} {
 		r := newRegistry(t, registry.Config{Default: tc.spec}, registry.WithPresets(presets.Default().With(mine)))
-		assert.Equal(t, tc.limits, r.For("x", "").Stats().Limits.String(), about)
+		assert.Equal(t, tc.limits, r.For("x").Stats().Limits.String(), about)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestPresetsOfOnesOwn(t *testing.T) {
 	assert.NoError(t, own.Validate(registry.WithPresets(mine)))
 	assert.NoError(t, embedded.Validate(registry.WithPresets(nil)))
 	assert.ErrorAs(t, embedded.Validate(registry.WithPresets(mine)), new(*presets.UnknownError), "in the place of the embedded ones")
-	assert.Equal(t, "7/min", newRegistry(t, own, registry.WithPresets(mine)).For("x", "").Stats().Limits.String())
+	assert.Equal(t, "7/min", newRegistry(t, own, registry.WithPresets(mine)).For("x").Stats().Limits.String())
 
 	text := []byte(`{"default": {"preset": "mine/free", "law": "fixed"}}`)
 	_, err := registry.ParseJSON(text)
@@ -64,9 +64,9 @@ func TestPresetsOfOnesOwn(t *testing.T) {
 	c, err := registry.ParseJSON(text, registry.WithPresets(mine))
 	require.NoError(t, err)
 	require.NoError(t, c.Validate())
-	assert.Equal(t, "7/min", newRegistry(t, c).For("x", "").Stats().Limits.String(), "the Config remembers them")
+	assert.Equal(t, "7/min", newRegistry(t, c).For("x").Stats().Limits.String(), "the Config remembers them")
 	other := table(t, presets.Profile{ID: "mine/free", Limits: limits(t, "8/min")})
-	assert.Equal(t, "8/min", newRegistry(t, c, registry.WithPresets(other)).For("x", "").Stats().Limits.String())
+	assert.Equal(t, "8/min", newRegistry(t, c, registry.WithPresets(other)).For("x").Stats().Limits.String())
 }
 
 // What no law takes is found before anybody waits for a limiter of it.
@@ -85,10 +85,10 @@ func TestAStalePresetIsReportedOnce(t *testing.T) {
 	)
 	clock := clockwork.NewFakeClockAt(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))
 	var told []event.Event
-	r := newRegistry(t, registry.Config{Services: map[string]registry.Service{
-		"a": {Spec: registry.Spec{Preset: "registry-test/new"}},
-		"b": {Spec: registry.Spec{Preset: old}},
-		"c": {Spec: registry.Spec{Preset: old}},
+	r := newRegistry(t, registry.Config{Guards: map[string]registry.Spec{
+		"a": {Preset: "registry-test/new"},
+		"b": {Preset: old},
+		"c": {Preset: old},
 	}}, registry.WithPresets(mine), registry.WithClock(clock),
 		registry.WithObserver(event.Func(func(e event.Event) { told = append(told, e) })))
 	for _, name := range []string{"a", "b", "c"} {
@@ -106,5 +106,5 @@ func TestANewRegistryIsItsOwn(t *testing.T) {
 	c := registry.Config{Default: registry.Spec{Limits: throttle.Limits{Windows: windows}}}
 	r := newRegistry(t, c)
 	windows[0] = throttle.Sliding(9, time.Second)
-	assert.Equal(t, "5/s", r.For("x", "").Stats().Limits.String())
+	assert.Equal(t, "5/s", r.For("x").Stats().Limits.String())
 }

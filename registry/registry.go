@@ -1,14 +1,13 @@
 package registry
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 
 	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/presets"
 )
@@ -16,11 +15,11 @@ import (
 // Registry is a set of named guards. All methods are safe for concurrent use,
 // and making the guard of one name does not block the others.
 type Registry struct {
-	clock    clockwork.Clock         // nil means the real one
-	observer event.Observer          // nil means none
-	presets  *presets.Table          // nil means that of the Config
-	template guard.Policy            // of a service that is not configured
-	hosts    map[string]guard.Policy // by service: of a host that is not configured
+	clock     clockwork.Clock    // nil means the real one
+	observer  event.Observer     // nil means none
+	presets   *presets.Table     // nil means that of the Config
+	fallback  recipe             // of a name that is not configured
+	templates map[string]*recipe // by the name before "/*"
 
 	mu      sync.RWMutex // guards slots; no user code runs under it
 	slots   map[string]*slot
@@ -50,18 +49,17 @@ func New(c Config, opts ...Option) (*Registry, error) {
 	r := with(opts)
 	r.give(&c)
 	var ps problems
-	known := slices.Collect(c.entries(&ps))
+	known := c.entries(&ps)
 	if err := ps.err(); err != nil {
 		return nil, err
 	}
-	for _, x := range known {
-		switch {
-		case x.key == defaultName:
-			r.template = x.policy
-		case x.host == anyHost:
-			r.hosts[x.service] = x.policy
-		default:
-			r.slots[x.key] = &slot{key: x.key, policy: x.policy}
+	r.fallback = known[0].recipe
+	for i := range known[1:] {
+		x := &known[1+i]
+		if prefix, yes := isTemplate(x.key); yes {
+			r.templates[prefix] = &x.recipe
+		} else {
+			r.slots[x.key] = &slot{key: x.key, of: &x.recipe}
 		}
 	}
 	return r, nil
@@ -69,7 +67,9 @@ func New(c Config, opts ...Option) (*Registry, error) {
 
 // with is an empty registry.
 func with(opts []Option) *Registry {
-	r := &Registry{hosts: map[string]guard.Policy{}, slots: map[string]*slot{}}
+	r := &Registry{
+		fallback: recipe{template: true, idle: time.Hour}, templates: map[string]*recipe{}, slots: map[string]*slot{},
+	}
 	for _, o := range opts {
 		o(r)
 	}

@@ -15,9 +15,9 @@ import (
 // the registry's lock, and filled under its own: making a guard runs the Start
 // of its law, which may be user code.
 type slot struct {
-	key    string
-	policy guard.Policy                // never changed
-	made   atomic.Pointer[guard.Guard] // nil: not made yet
+	key  string
+	of   *recipe
+	made atomic.Pointer[guard.Guard] // nil: not made yet
 
 	mu   sync.Mutex // held while the guard is made, before the registry's lock; guards gone
 	gone bool       // it could not be made, and the slot is out of the registry
@@ -33,7 +33,7 @@ func (r *Registry) find(key string) *slot {
 }
 
 // claim returns the slot of key. It is mine if there was none.
-func (r *Registry) claim(key string, p guard.Policy) (s *slot, mine bool) {
+func (r *Registry) claim(key string, of *recipe) (s *slot, mine bool) {
 	if s := r.find(key); s != nil {
 		return s, false
 	}
@@ -42,7 +42,7 @@ func (r *Registry) claim(key string, p guard.Policy) (s *slot, mine bool) {
 	if s := r.slots[key]; s != nil {
 		return s, false
 	}
-	s = &slot{key: key, policy: p}
+	s = &slot{key: key, of: of}
 	r.slots[key] = s
 	r.changes.Add(1)
 	return s, true
@@ -61,7 +61,7 @@ func (r *Registry) drop(s *slot) {
 // guard returns that of s, and makes it if need be. A slot that cannot have one
 // leaves the registry.
 func (r *Registry) guard(s *slot) (*guard.Guard, error) {
-	g, _, err := r.orMake(s, s.policy, true)
+	g, _, err := r.orMake(s, s.of.policy, true)
 	return g, err
 }
 
@@ -86,11 +86,32 @@ func (r *Registry) orMake(s *slot, p guard.Policy, must bool) (g *guard.Guard, m
 		}
 	}()
 	p = r.completed(p)
-	p.Name = s.key
+	p.Name, p.Within = s.key, append(slices.Clone(p.Within), r.outer(s)...)
 	if g, err = guard.New(p); err == nil {
 		s.made.Store(g)
 	}
 	return g, true, err
+}
+
+// outer returns the guards that that of s is within: by its name, and as its
+// Spec says.
+func (r *Registry) outer(s *slot) (guards []*guard.Guard) {
+	keys := s.of.within
+	fixed := func(key string) bool {
+		o := r.find(key)
+		return o != nil && !o.of.template
+	}
+	if key := outerOf(s.key, fixed); key != "" {
+		keys = append([]string{key}, keys...)
+	}
+	for _, key := range keys {
+		if o := r.find(key); o != nil { // it was not removed
+			if g, err := r.guard(o); err == nil {
+				guards = append(guards, g)
+			}
+		}
+	}
+	return guards
 }
 
 // completed is p with what the options of the registry say.
