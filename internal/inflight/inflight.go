@@ -24,6 +24,8 @@ type Attempt interface {
 	Abandon(hung error) bool
 	// Judge returns what the guard would make of err.
 	Judge(err error) adaptive.Feedback
+	// Timeout is that of the policy; 0 means none.
+	Timeout() time.Duration
 }
 
 // Of returns the innermost attempt in ctx, or nil.
