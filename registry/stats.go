@@ -34,7 +34,6 @@ type Total struct {
 	Waits       int64
 	Waited      time.Duration
 	LongestWait time.Duration // the longest of all
-	StoreErrors int64
 	Hits        int64
 	Cuts        int64
 }
@@ -67,7 +66,6 @@ func (t *Total) add(k *KeyStats) {
 	t.Waits += k.Waits
 	t.Waited += k.Waited
 	t.LongestWait = max(t.LongestWait, k.LongestWait)
-	t.StoreErrors += k.StoreErrors
 	t.Hits += k.Hits
 	t.Cuts += k.Cuts
 }

@@ -6,12 +6,7 @@ import "context"
 // permit to end. With a concurrency bound a slot has to be free at this
 // instant, but none is held. A cost that can never be admitted is false too.
 func (l *Limiter) Allow(c Cost) bool {
-	switch {
-	case l.shared != nil:
-		p, err := l.TryAcquire(c)
-		p.Release()
-		return err == nil
-	case l.governor != nil:
+	if l.governor != nil {
 		return l.allowGoverned(c)
 	}
 	var a amounts
@@ -45,14 +40,6 @@ func (l *Limiter) allowGoverned(c Cost) bool {
 // TryAcquire returns a permit for c now, or a *LimitedError that says when it
 // is worth trying again, or a *CostError if it never is.
 func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
-	p, err := l.tryAcquire(c)
-	if l.shared == nil || err != nil {
-		return p, err
-	}
-	return l.shared.try(p)
-}
-
-func (l *Limiter) tryAcquire(c Cost) (Permit, error) {
 	var n load
 	n.set(&c)
 	l.mu.Lock()
@@ -94,7 +81,7 @@ func (l *Limiter) roomLocked(now instant, a *amounts) (h hold, err error) {
 	if l.queue.head != nil {
 		h = l.headHoldLocked(now)
 	} else {
-		h, _ = l.limitsHoldLocked(now, now, a, nil)
+		h, _ = l.limitsHoldLocked(now, now, a)
 	}
 	if h.wait > 0 {
 		l.stats.Refused++
@@ -106,7 +93,7 @@ func (l *Limiter) roomLocked(now instant, a *amounts) (h hold, err error) {
 // if nothing does any more, because a governor has changed its mind.
 func (l *Limiter) headHoldLocked(now instant) (h hold) {
 	head := l.queue.head
-	if h, _ = l.holdLocked(now, now, &head.load, head); h.wait == 0 {
+	if h, _ = l.holdLocked(now, now, &head.load); h.wait == 0 {
 		l.pumpLocked(now)
 		h = hold{wait: 1, kind: BoundByGovernor} // whoever stood behind it was here first, too
 	}
@@ -125,7 +112,7 @@ func (l *Limiter) Check(c Cost) error {
 // Wait blocks until c is admitted and takes it for good, like a blocking
 // Allow. Its errors are those of Acquire.
 func (l *Limiter) Wait(ctx context.Context, c Cost) error {
-	p, err := l.acquire(ctx, c, lastPlace, l.shared != nil)
+	p, err := l.acquire(ctx, c, lastPlace, false)
 	p.Release()
 	return err
 }
@@ -139,8 +126,8 @@ func (l *Limiter) Wait(ctx context.Context, c Cost) error {
 // Close. The earliest admission is reckoned from the windows and the pause, as
 // if nobody were ahead and nobody called Cancel; a window of another unit than
 // requests does not count while calls are in flight, since they may settle for
-// less. With a Store its word counts in the same way. With an injected clock
-// the deadline, which is in real time, is only met by waiting for it.
+// less. With an injected clock the deadline, which is in real time, is only met
+// by waiting for it.
 func (l *Limiter) Acquire(ctx context.Context, c Cost) (Permit, error) {
 	return l.acquire(ctx, c, lastPlace, true)
 }
@@ -154,9 +141,6 @@ func (l *Limiter) Reacquire(ctx context.Context, c Cost, seq int64) (Permit, err
 
 func (l *Limiter) acquire(ctx context.Context, c Cost, place int64, keeps bool) (Permit, error) {
 	p, waited, err := l.await(ctx, c, place, keeps)
-	if l.shared != nil && err == nil {
-		p, waited, err = l.shared.acquire(ctx, p, place, waited)
-	}
 	if waited > 0 {
 		l.tellWaited(p, waited, err)
 	}

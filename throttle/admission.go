@@ -19,21 +19,17 @@ func (h *hold) later(wait time.Duration, kind BoundKind, gauge int) {
 // boundLocked is h for those outside.
 func (l *Limiter) boundLocked(h hold) Bound {
 	b := Bound{Kind: h.kind, Wait: h.wait}
-	switch head := l.queue.head; {
-	case h.kind == BoundByWindow:
-		b.Window = l.gauges[h.gauge].Window
-	case h.kind == BoundByStore && head != nil:
-		b.Window = head.why.Window
+	if h.kind == BoundByWindow {
+		b.Window = Window{l.gauges[h.gauge].Window}
 	}
 	return b
 }
 
 // holdLocked is what holds n back at the head of the queue: the limits or,
 // when these let it go, the governor. Buckets are asked as of the earlier
-// instant from; credited is the instant from which they let it go. w is who
-// would have to ask the Store, nil for one who does so out of turn.
-func (l *Limiter) holdLocked(now, from instant, n *load, w *waiter) (h hold, credited instant) {
-	h, credited = l.limitsHoldLocked(now, from, &n.of, w)
+// instant from; credited is the instant from which they let it go.
+func (l *Limiter) holdLocked(now, from instant, n *load) (h hold, credited instant) {
+	h, credited = l.limitsHoldLocked(now, from, &n.of)
 	if l.governor != nil {
 		h = l.governedLocked(now, n.cost, h)
 	}
@@ -50,29 +46,26 @@ func (l *Limiter) governedLocked(now instant, c Cost, h hold) hold {
 	return h
 }
 
-// limitsHoldLocked is what the pause, a window, the slots or the store hold back.
-func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts, w *waiter) (h hold, credited instant) {
+// limitsHoldLocked is what the pause, a window or the slots hold back.
+func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts) (h hold, credited instant) {
 	h.later(l.paused-now, BoundByPause, 0)
 	credited = from
 	for i := range l.gauges {
 		g := &l.gauges[i]
-		n := a[g.unit]
+		n := a[g.Unit]
 		if n == 0 {
 			continue
 		}
-		if g.bucket == nil {
-			h.later(g.meter.wait(now, n), BoundByWindow, i)
+		if g.Bucket == nil {
+			h.later(g.Wait(now, n), BoundByWindow, i)
 			continue
 		}
-		fits := from + g.bucket.wait(from, n)
+		fits := from + g.Bucket.Wait(from, n)
 		h.later(fits-now, BoundByWindow, i)
 		credited = max(credited, fits)
 	}
 	if h.wait == 0 && l.limit > 0 && l.inFlight >= l.limit {
 		h = hold{wait: Forever, kind: BoundByConcurrency}
-	}
-	if l.shared != nil && h.wait == 0 && w != nil {
-		h = l.shared.hold(now, w)
 	}
 	return h, credited
 }
@@ -81,14 +74,14 @@ func (l *Limiter) limitsHoldLocked(now, from instant, a *amounts, w *waiter) (h 
 func (l *Limiter) chargeLocked(now, credited instant, a *amounts) {
 	for i := range l.gauges {
 		g := &l.gauges[i]
-		n := a[g.unit]
+		n := a[g.Unit]
 		if n == 0 {
 			continue
 		}
-		if g.bucket != nil {
-			g.bucket.take(credited, n)
+		if g.Bucket != nil {
+			g.Bucket.Take(credited, n)
 		} else {
-			g.meter.take(now, n)
+			g.Take(now, n)
 		}
 	}
 	l.seq++
@@ -117,9 +110,6 @@ func (l *Limiter) keepLocked(now, credited instant, n *load) Permit {
 	l.inFlight++
 	if l.governor != nil {
 		l.tellSentLocked(&r.admission)
-	}
-	if l.shared != nil {
-		l.shared.asking++
 	}
 	return p
 }

@@ -31,7 +31,7 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 	leads := l.queue.head == nil || place < l.queue.head.place
 	wait := Forever
 	if leads {
-		h, _ := l.holdLocked(now, now, &n, &l.newcomer)
+		h, _ := l.holdLocked(now, now, &n)
 		if wait = h.wait; wait == 0 {
 			return nil, l.admitLocked(now, now, &n, keeps), nil
 		}

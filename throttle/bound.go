@@ -15,11 +15,11 @@ const (
 	BoundByWindow
 	// BoundByConcurrency means the concurrency of the Limits.
 	BoundByConcurrency
-	// BoundByPause means PauseUntil or, in a Store, a cooldown.
+	// BoundByPause means PauseUntil or, in a quota.Store, a cooldown.
 	BoundByPause
 	// BoundByGovernor means the control law.
 	BoundByGovernor
-	// BoundByStore means limits that are shared through a Store.
+	// BoundByStore means limits that are shared through a quota.Store.
 	BoundByStore
 )
 

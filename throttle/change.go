@@ -6,6 +6,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/meter"
 )
 
 // Update runs f, unless nil, under the limiter's lock and then looks at the
@@ -60,21 +61,19 @@ func (l *Limiter) setLimits(lim Limits) {
 	now := l.nowLocked()
 	old := l.gauges
 	for i := range old {
-		if b := old[i].bucket; b != nil { // a larger burst would make credit of what is still out
-			b.note(now)
-			b.add(now, float64(l.lent))
+		if b := old[i].Bucket; b != nil { // a larger burst would make credit of what is still out
+			b.Owe(now, l.lent)
 		}
 	}
 	l.fitLocked(lim)
 	for i := range l.gauges {
-		l.gauges[i].inherit(now, old, i)
-		if l.lent > 0 && l.gauges[i].bucket != nil {
-			l.gauges[i].since = l.seq // what they took was partly credit: it cannot be given back any more
+		l.gauges[i].Inherit(now, old, i)
+		if l.lent > 0 && l.gauges[i].Bucket != nil {
+			l.gauges[i].Seal(l.seq) // what they took was partly credit: it cannot be given back any more
 		}
 	}
 	l.lent = 0
 	l.charged = now
-	l.newsLocked()
 	for w := l.queue.head; w != nil; {
 		next := w.next
 		if err := l.refusalLocked(now, &w.load.of); err != nil {
@@ -87,12 +86,11 @@ func (l *Limiter) setLimits(lim Limits) {
 
 // fitLocked gives the limiter windows without a history.
 func (l *Limiter) fitLocked(lim Limits) {
-	f := frame{l.clock.At(0), l.guard}
-	l.limit, l.gauges = lim.Concurrency, make([]gauge, len(lim.Windows))
+	l.limit, l.gauges = lim.Concurrency, make([]meter.Gauge, len(lim.Windows))
 	l.most = [Units]uint64{MaxAmount, MaxAmount, MaxAmount, MaxAmount, MaxAmount}
 	for i, w := range lim.Windows {
-		l.gauges[i] = f.gauge(w, l.seq)
-		l.most[w.unit] = min(l.most[w.unit], uint64(w.max)) //nolint:gosec // it is positive
+		l.gauges[i] = meter.New(w.spec, l.clock.At(0), l.guard, l.seq)
+		l.most[w.spec.Unit] = min(l.most[w.spec.Unit], uint64(w.spec.Max)) //nolint:gosec // it is positive
 	}
 }
 
@@ -105,8 +103,8 @@ func (l *Limiter) Limits() Limits {
 
 func (l *Limiter) limitsLocked() Limits {
 	lim := Limits{Concurrency: l.limit}
-	for _, g := range l.gauges {
-		lim.Windows = append(lim.Windows, g.Window)
+	for i := range l.gauges {
+		lim.Windows = append(lim.Windows, Window{l.gauges[i].Window})
 	}
 	return lim
 }
@@ -120,10 +118,7 @@ func (l *Limiter) SetConcurrency(n int) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	l.Update(func(time.Time) {
-		l.limit = n
-		l.newsLocked()
-	})
+	l.Update(func(time.Time) { l.limit = n })
 	l.tell(event.LimiterChanged, 0, fmt.Sprint(l.Limits()), nil)
 	return nil
 }

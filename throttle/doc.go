@@ -1,5 +1,5 @@
 // Package throttle enforces the limits of one resource: exactly, first in
-// first out, and cheaply; in one process or, through a Store, in several.
+// first out, and cheaply, in one process. Package quota shares limits between processes.
 //
 // Limits are a concurrency bound and any number of windows. A Limiter takes a
 // slot and a share of every window at one instant or not at all, hands out a

@@ -33,8 +33,8 @@ func FuzzLimiter(f *testing.F) {
 		f.Add(kinds, data)
 	}
 	f.Fuzz(func(t *testing.T, kinds byte, data []byte) {
-		all := []algorithm{slidingLog, tokenBucket, calendar}
-		windows := []algorithm{all[kinds%3], all[kinds/3%3], all[kinds/9%3]}
+		all := []WindowKind{SlidingWindow, TokenBucket, CalendarWindow}
+		windows := []WindowKind{all[kinds%3], all[kinds/3%3], all[kinds/9%3]}
 		newTrial(t, &script{data: data}, windows[:2+kinds/27%2]).run(1 + len(data)/16)
 	})
 }

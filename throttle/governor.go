@@ -34,6 +34,6 @@ type Governor interface {
 	// OnSend tells of an admission.
 	OnSend(now time.Time, s Sent)
 	// OnUnsent undoes OnSend for a call that was never sent after all: its
-	// permit was cancelled, or a Store refused it.
+	// permit was cancelled.
 	OnUnsent(now time.Time, s Sent)
 }

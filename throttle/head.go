@@ -20,7 +20,7 @@ func (l *Limiter) pumpLocked(now instant) {
 	for w := l.queue.head; w != nil; w = l.queue.head {
 		err := l.refusalLocked(now, &w.load.of)
 		if err == nil {
-			h, credited := l.holdLocked(now, max(from, w.since), &w.load, w)
+			h, credited := l.holdLocked(now, max(from, w.since), &w.load)
 			if h.wait > 0 {
 				l.wakeLocked(now, h.wait)
 				return
@@ -41,9 +41,7 @@ func (l *Limiter) pumpLocked(now instant) {
 func (l *Limiter) serveLocked(now instant, w *waiter, err error) {
 	w.err, w.waited = err, now-w.since
 	l.queue.remove(w)
-	if l.shared == nil { // else it may have to wait again
-		l.stats.addWait(w.waited)
-	}
+	l.stats.addWait(w.waited)
 	w.ready <- struct{}{}
 }
 

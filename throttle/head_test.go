@@ -271,7 +271,7 @@ func TestGivingBackAfterAChange(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, l.SetLimits(lim))
 			p.Cancel()
-			assert.Equal(t, tc.spent, l.gauges[0].meter.spent(l.last))
+			assert.Equal(t, tc.spent, l.gauges[0].Spent(l.last))
 		})
 	}
 }

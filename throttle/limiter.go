@@ -10,7 +10,11 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/meter"
 )
+
+// instant is a point in time as the duration since the limiter was made.
+type instant = meter.Instant
 
 // Limiter enforces Limits in this process. A call gets its slot and its share
 // of every window at one instant or not at all, so waiting for a window never
@@ -24,19 +28,17 @@ type Limiter struct {
 	governor Governor
 
 	observer event.Observer
-	shared   *shared // nil without a Store
 
 	mu         sync.Mutex // guards everything below
 	last       instant
 	limit      int // concurrency, 0: unbounded
-	gauges     []gauge
+	gauges     []meter.Gauge
 	most       [Units]uint64 // that one call may cost
 	inFlight   int
 	paused     instant // nobody goes before it
 	closed     closing // nobody goes at all
 	queue      queue
 	mostQueued int             // calls that may wait; 0: any number
-	newcomer   waiter          // stands for one who has not asked the Store yet; never changed
 	timer      clockwork.Timer // for the head only
 	due        instant         // when the timer should fire
 	charged    instant         // a bucket was last debited or given back to, or changed
@@ -73,29 +75,6 @@ func WithGovernor(g Governor) Option { return func(l *Limiter) { l.governor = g 
 // hand, and of every call that had to wait once it is served. nil tells nobody.
 func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observer = o } }
 
-// WithStore shares the limits through s with every limiter of the same name
-// that uses it, in this process or another. A call is admitted here first and
-// then by the store; if the store refuses, it is undone here and waits in its
-// old place, with those behind it. Several may be asking at a time; which of
-// these goes first is the store's to say. All calls in flight hold a lease of
-// 30 s on their slot, renewed every 10 s, so that the slots of a process that
-// died become free.
-//
-// Each admission is then a call of the store, and so is each end of a permit
-// that has a slot or settles. The store is given 5 s for it. An error of the
-// store is that of the call, and nothing was taken; an end that it does not
-// hear of is counted in Stats. The limiter needs a name, which is the key in
-// the store, and cannot have a guard. A pause is this process's own; for a pause
-// of all there is Store.Cooldown. nil shares nothing.
-func WithStore(s Store) Option {
-	return func(l *Limiter) {
-		l.shared = nil
-		if s != nil {
-			l.shared = newShared(l, s)
-		}
-	}
-}
-
 // New returns a limiter for lim. All problems of lim are joined in one error,
 // each a *fault.FieldError.
 func New(lim Limits, opts ...Option) (*Limiter, error) {
@@ -106,9 +85,6 @@ func New(lim Limits, opts ...Option) (*Limiter, error) {
 	p := invalid.Problems{Owner: "throttle"}
 	p.Add(lim.Validate())
 	l.checkGuard(lim, &p)
-	if l.shared != nil && l.name == "" {
-		p.Addf("Name", "is empty: with a Store the limiter needs one, it is the key")
-	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
@@ -123,14 +99,12 @@ func (l *Limiter) checkGuard(lim Limits, p *invalid.Problems) {
 	switch {
 	case l.guard < 0:
 		p.Addf("Guard", "%s is negative: use the jitter of the transit, or 0", l.guard)
-	case l.guard > longestFill:
+	case l.guard > meter.LongestFill:
 		p.Addf("Guard", "%s is longer than a century", l.guard)
-	case l.guard > 0 && l.shared != nil:
-		p.Addf("Guard", "%s cannot be kept with a Store, which counts by its own clock: state lower limits", l.guard)
 	}
 	for i, w := range lim.Windows {
-		if w.algorithm == calendar && w.per > 0 && l.guard >= w.per {
-			p.Addf(fmt.Sprintf("Windows[%d].Per", i), "%s is not longer than the guard of %s", w.per, l.guard)
+		if w.Kind() == CalendarWindow && w.spec.Per > 0 && l.guard >= w.spec.Per {
+			p.Addf(fmt.Sprintf("Windows[%d].Per", i), "%s is not longer than the guard of %s", w.spec.Per, l.guard)
 		}
 	}
 }

@@ -17,7 +17,9 @@ func (l Limits) Validate() error {
 	p := invalid.Problems{Owner: "throttle"}
 	checkConcurrency(l.Concurrency, &p)
 	for i, w := range l.Windows {
-		w.check(fmt.Sprintf("Windows[%d]", i), &p)
+		if !w.sound() { // stores validate with every call: a valid window needs no field name
+			w.check(fmt.Sprintf("Windows[%d]", i), &p)
+		}
 	}
 	return p.Err()
 }

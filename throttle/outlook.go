@@ -8,7 +8,7 @@ type WindowUse struct {
 }
 
 // Windows returns the use of each window of the limits in force, in their
-// order. Windows that are kept in a Store are not among them.
+// order.
 func (l *Limiter) Windows() []WindowUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -16,8 +16,8 @@ func (l *Limiter) Windows() []WindowUse {
 	uses := make([]WindowUse, len(l.gauges))
 	for i := range l.gauges {
 		g := &l.gauges[i]
-		spent := g.meter.spent(now)
-		uses[i] = WindowUse{g.Window, spent, g.max - spent}
+		spent := g.Spent(now)
+		uses[i] = WindowUse{Window{g.Window}, spent, g.Max - spent}
 	}
 	return uses
 }
@@ -34,11 +34,10 @@ func (l *Limiter) Bound(c Cost) Bound {
 func (l *Limiter) boundForLocked(now instant, c Cost) Bound {
 	var n load
 	n.set(&c)
-	first := &l.newcomer
 	if head := l.queue.head; head != nil {
-		n, first = head.load, head
+		n = head.load
 	}
-	h, _ := l.limitsHoldLocked(now, now, &n.of, first)
+	h, _ := l.limitsHoldLocked(now, now, &n.of)
 	if h.wait == 0 && l.governor != nil {
 		h = l.governedLocked(now, n.cost, h)
 	}

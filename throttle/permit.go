@@ -65,22 +65,11 @@ func (p Permit) end(how ending, actual *Cost, f func(now time.Time, s Sent)) boo
 	if l == nil {
 		return false
 	}
-	var used load
+	var used amounts
 	if actual != nil {
 		c := actual.clamped()
 		used.set(&c)
 	}
-	if l.shared != nil {
-		var claimed bool
-		if p, claimed = l.shared.end(p, how, used.cost); !claimed {
-			return false
-		}
-	}
-	return l.end(p, how, &used.of, f)
-}
-
-// end is Permit.end within this process.
-func (l *Limiter) end(p Permit, how ending, used *amounts, f func(now time.Time, s Sent)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.records[p.slot].gen != p.gen {
@@ -93,7 +82,7 @@ func (l *Limiter) end(p Permit, how ending, used *amounts, f func(now time.Time,
 	now := l.nowLocked()
 	l.catchUpLocked(now)
 	r := l.freeLocked(p.slot)
-	l.settleLocked(now, &r.admission, how, used)
+	l.settleLocked(now, &r.admission, how, &used)
 	if f == nil {
 		l.pumpLocked(now)
 		return true
@@ -113,10 +102,10 @@ func (l *Limiter) settleLocked(now instant, a *admission, how ending, used *amou
 	for i := range l.gauges {
 		g := &l.gauges[i]
 		taken := a.at
-		if g.bucket != nil {
+		if g.Bucket != nil {
 			taken = a.credited
 		}
-		if g.settle(now, a.seq, taken, reserved[g.unit]-used[g.unit]) && g.bucket != nil {
+		if g.Settle(now, a.seq, taken, reserved[g.Unit]-used[g.Unit]) && g.Bucket != nil {
 			l.charged = now
 		}
 	}

@@ -182,25 +182,17 @@ func TestEndTellsBeforeAnybodyGoes(t *testing.T) {
 	})
 }
 
-// With the store of others, or with nothing to correct, too.
 func TestEndReportsWhetherItDid(t *testing.T) {
-	for name, opts := range map[string][]throttle.Option{
-		"alone":  nil,
-		"shared": {throttle.WithName("x"), throttle.WithStore(throttle.NewMemoryStore(nil))},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := newLimiter(t, throttle.Limits{Concurrency: 2}, opts...)
-			first, err := l.TryAcquire(throttle.Cost{})
-			require.NoError(t, err)
-			second, err := l.TryAcquire(throttle.Cost{})
-			require.NoError(t, err)
-			assert.True(t, second.End(throttle.Cost{}, nil))
-			assert.False(t, second.End(throttle.Cost{}, nil))
-			assert.False(t, second.CancelThen(nil))
-			_, ok := first.Sent()
-			assert.True(t, ok, "it was the other that ended")
-			assert.True(t, first.CancelThen(nil))
-			assert.Zero(t, l.Stats().InFlight)
-		})
-	}
+	l := newLimiter(t, throttle.Limits{Concurrency: 2})
+	first, err := l.TryAcquire(throttle.Cost{})
+	require.NoError(t, err)
+	second, err := l.TryAcquire(throttle.Cost{})
+	require.NoError(t, err)
+	assert.True(t, second.End(throttle.Cost{}, nil))
+	assert.False(t, second.End(throttle.Cost{}, nil))
+	assert.False(t, second.CancelThen(nil))
+	_, ok := first.Sent()
+	assert.True(t, ok, "it was the other that ended")
+	assert.True(t, first.CancelThen(nil))
+	assert.Zero(t, l.Stats().InFlight)
 }

@@ -18,9 +18,6 @@ type waiter struct {
 	waited     time.Duration // once it is served
 	keeps      bool          // wants a permit; otherwise the cost is taken for good
 	queued     bool
-	after      instant // nobody asks the Store for it before, because of
-	why        Bound
-	news       int64 // unless there has been any since
 	permit     Permit
 	err        error
 	ready      chan struct{} // holds one

@@ -5,7 +5,6 @@ package throttle
 type record struct {
 	gen uint64
 	admission
-	ticket *Ticket // what the Store gave for it, if there is one
 }
 
 // admission is what is noted about a call when it is let go.
@@ -47,7 +46,6 @@ func (l *Limiter) recordLocked() (*record, Permit) {
 func (l *Limiter) freeLocked(slot uint32) *record {
 	r := &l.records[slot]
 	r.gen++
-	r.ticket = nil
 	l.inFlight--
 	l.free = append(l.free, slot)
 	return r

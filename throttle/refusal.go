@@ -23,8 +23,8 @@ func impossible(name string, a *amounts, windows []Window) error {
 		}
 	}
 	for _, w := range windows {
-		if a[w.unit] > w.max {
-			return &CostError{Limiter: name, Unit: w.unit, Amount: a[w.unit], Max: w.max, Window: w}
+		if n := a[w.spec.Unit]; n > w.spec.Max {
+			return &CostError{Limiter: name, Unit: w.Unit(), Amount: n, Max: w.spec.Max, Window: w}
 		}
 	}
 	return nil
@@ -40,8 +40,8 @@ func (l *Limiter) tooLateLocked(ctx context.Context, now instant, a *amounts) er
 	wait := l.paused - now
 	for i := range l.gauges {
 		g := &l.gauges[i]
-		if n := a[g.unit]; n > 0 && (l.inFlight == 0 || g.unit == Requests && l.shared == nil) {
-			wait = max(wait, g.meter.wait(now, n))
+		if n := a[g.Unit]; n > 0 && (l.inFlight == 0 || Unit(g.Unit) == Requests) {
+			wait = max(wait, g.Wait(now, n))
 		}
 	}
 	if wait <= left {

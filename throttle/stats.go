@@ -12,7 +12,6 @@ type Stats struct {
 	Waits       int64         // waits that were served, by a permit or an error
 	Waited      time.Duration // their sum
 	LongestWait time.Duration
-	StoreErrors int64     // ends of calls, and renewals of their slots, that the Store did not hear of
 	PausedUntil time.Time // zero when there is no pause
 	Closed      error     // why nobody is admitted; nil while the limiter is open
 	// Bound is what binds now: what holds back the head of the queue or, if
@@ -51,14 +50,4 @@ func (l *Limiter) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stats = Stats{}
-}
-
-// countWait counts a wait that may have been one for the store, in several parts.
-func (l *Limiter) countWait(d time.Duration) {
-	if d == 0 {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.stats.addWait(d)
 }

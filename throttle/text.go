@@ -52,19 +52,18 @@ func (l *Limits) UnmarshalText(text []byte) error {
 
 func (w Window) text() string {
 	unit := ""
-	if w.unit != Requests {
-		unit = " " + w.unit.String()
+	if w.Unit() != Requests {
+		unit = " " + w.Unit().String()
 	}
-	amount := strconv.FormatInt(w.max, 10)
-	switch w.algorithm {
-	case slidingLog:
-		return amount + unit + "/" + formatPeriod(w.per)
-	case tokenBucket:
-		rate, per := formatRate(w.rate)
+	amount := strconv.FormatInt(w.spec.Max, 10)
+	switch w.Kind() {
+	case SlidingWindow:
+		return amount + unit + "/" + formatPeriod(w.spec.Per)
+	case TokenBucket:
+		rate, per := formatRate(w.spec.Rate)
 		return "bucket " + rate + unit + "/" + per + " burst " + amount
-	case calendar:
-		return "fixed " + amount + unit + "/" + formatPeriod(w.per) + "@" + w.formatAnchor()
-	case noAlgorithm:
+	case CalendarWindow:
+		return "fixed " + amount + unit + "/" + formatPeriod(w.spec.Per) + "@" + w.formatAnchor()
 	}
 	return "window without an algorithm"
 }
@@ -114,7 +113,7 @@ func (w *Window) UnmarshalText(text []byte) error {
 }
 
 func (w Window) checkZone(field string, p *invalid.Problems) {
-	if w.algorithm == calendar && !hasNamedZone(w.anchor) {
-		p.Addf(field+".Anchor", "the time zone %q has no text form: time.LoadLocation does not know it", w.anchor.Location())
+	if w.Kind() == CalendarWindow && !hasNamedZone(w.spec.Anchor) {
+		p.Addf(field+".Anchor", "the time zone %q has no text form: time.LoadLocation does not know it", w.spec.Anchor.Location())
 	}
 }

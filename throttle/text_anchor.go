@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/headrace/headrace/internal/meter"
 )
 
 const stampLayout = "2006-01-02T15:04:05.999999999"
@@ -56,7 +58,7 @@ func parseZone(name string) (loc *time.Location, problem string) {
 
 // formatAnchor is the inverse of parseAnchor, as far as periods go.
 func (w Window) formatAnchor() string {
-	t, zone := w.anchor, w.anchor.Location().String()
+	t, zone := w.spec.Anchor, w.spec.Anchor.Location().String()
 	if isFixedZone(t) {
 		zone = ""
 		if _, offset := t.Zone(); offset == 0 {
@@ -121,14 +123,14 @@ func formatOffset(t time.Time) string {
 
 // sameCalendar tells whether w has the same periods with another anchor in the same zone.
 func (w Window) sameCalendar(anchor time.Time) bool {
-	if w.per < 1 {
+	if w.spec.Per < 1 {
 		return false
 	}
-	if w.per%day != 0 {
-		return w.anchor.Sub(anchor)%w.per == 0
+	if w.spec.Per%day != 0 {
+		return w.spec.Anchor.Sub(anchor)%w.spec.Per == 0
 	}
-	return w.anchor.Format(time.TimeOnly) == anchor.Format(time.TimeOnly) && w.anchor.Nanosecond() == anchor.Nanosecond() &&
-		(date(w.anchor)-date(anchor))%int(w.per/day) == 0
+	return w.spec.Anchor.Format(time.TimeOnly) == anchor.Format(time.TimeOnly) && w.spec.Anchor.Nanosecond() == anchor.Nanosecond() &&
+		(meter.DayNumber(w.spec.Anchor)-meter.DayNumber(anchor))%int(w.spec.Per/day) == 0
 }
 
 // hasNamedZone tells whether the zone can be had again by its name; a zone whose clocks never change needs none.

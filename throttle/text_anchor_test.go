@@ -64,13 +64,13 @@ func TestAnchors(t *testing.T) {
 
 // samePeriods compares calendars around their anchors and over two years of them.
 func samePeriods(t assert.TestingT, want, got Window) {
-	at := []time.Time{want.anchor, got.anchor, time.Date(1901, 2, 3, 4, 5, 6, 7, time.UTC), time.Date(2199, 2, 3, 4, 5, 6, 7, time.UTC)}
+	at := []time.Time{want.spec.Anchor, got.spec.Anchor, time.Date(1901, 2, 3, 4, 5, 6, 7, time.UTC), time.Date(2199, 2, 3, 4, 5, 6, 7, time.UTC)}
 	for d := range 730 {
 		at = append(at, time.Date(2025, 1, d, d%24, 17*d%60, 0, 0, time.UTC))
 	}
 	for _, x := range at {
-		begin, end := want.period(x)
-		gotBegin, gotEnd := got.period(x)
+		begin, end := want.Period(x)
+		gotBegin, gotEnd := got.Period(x)
 		if !begin.Equal(gotBegin) || !end.Equal(gotEnd) {
 			assert.Fail(t, "other periods", "%s has [%s, %s] at %s, and %s has [%s, %s]", want, begin, end, x, got, gotBegin, gotEnd)
 			return

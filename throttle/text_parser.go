@@ -102,7 +102,7 @@ func (p *parser) bucket() Window {
 func (p *parser) fixed() Window {
 	a := p.amount()
 	unit, per := p.quota()
-	w := Window{algorithm: calendar, unit: unit, max: p.count(a), per: per, anchor: monday(time.UTC)}
+	w := Fixed(p.count(a), per, time.Time{}).Of(unit)
 	if p.tok.text != "@" {
 		return w
 	}
@@ -111,7 +111,7 @@ func (p *parser) fixed() Window {
 	if problem != "" {
 		p.failAt(p.at+strings.Index(p.rest, text), text, "%s", problem)
 	}
-	w.anchor = anchor
+	w.spec.Anchor = anchor
 	p.tok, p.rest = token{}, ""
 	return w
 }

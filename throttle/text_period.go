@@ -6,7 +6,10 @@ import (
 	"time"
 )
 
-const week = 7 * day
+const (
+	day  = 24 * time.Hour
+	week = 7 * day
+)
 
 const periodHelp = "write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m"
 

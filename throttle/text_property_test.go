@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/internal/meter"
 )
 
 func drawTextAmount(t *rapid.T, name string) int64 {
@@ -17,13 +19,13 @@ func drawTextAmount(t *rapid.T, name string) int64 {
 
 func drawPeriod(t *rapid.T) time.Duration {
 	unit := rapid.SampledFrom([]time.Duration{1, time.Microsecond, time.Millisecond, time.Second, time.Minute, time.Hour, day, week}).Draw(t, "unit")
-	most := int64(longestFill / unit)
+	most := int64(meter.LongestFill / unit)
 	return unit * time.Duration(rapid.OneOf(rapid.Int64Range(1, min(most, 100)), rapid.Int64Range(1, most)).Draw(t, "units"))
 }
 
 // drawRate draws rates that somebody wrote, and any that a bucket of max can have.
 func drawRate(t *rapid.T, max int64) float64 {
-	least := float64(max) / longestFill.Seconds() * 1.001
+	least := float64(max) / meter.LongestFill.Seconds() * 1.001
 	written := float64(rapid.Int64Range(1, 1_000_000).Draw(t, "written")) / drawPeriod(t).Seconds()
 	if written >= least && rapid.Bool().Draw(t, "as written") {
 		return written
@@ -59,7 +61,7 @@ func drawAnchor(t *rapid.T) time.Time {
 func drawWindow(t *rapid.T) Window {
 	u := Unit(rapid.Uint8Range(0, uint8(Units)-1).Draw(t, "unit"))
 	n := drawTextAmount(t, "max")
-	switch rapid.IntRange(0, 2).Draw(t, "algorithm") {
+	switch rapid.IntRange(0, 2).Draw(t, "WindowKind") {
 	case 0:
 		return Sliding(n, drawPeriod(t)).Of(u)
 	case 1:
@@ -109,15 +111,15 @@ func sameLimits(t require.TestingT, want, got Limits, at []time.Time) {
 	for i, w := range want.Windows {
 		g := got.Windows[i]
 		for _, x := range at {
-			if w.algorithm != calendar {
+			if w.Kind() != CalendarWindow {
 				break
 			}
-			begin, end := w.period(x)
-			gotBegin, gotEnd := g.period(x)
+			begin, end := w.Period(x)
+			gotBegin, gotEnd := g.Period(x)
 			require.True(t, begin.Equal(gotBegin) && end.Equal(gotEnd), "%s has [%s, %s] at %s, and %s has [%s, %s]", w, begin, end, x, g, gotBegin, gotEnd)
 		}
-		w.anchor, g.anchor = time.Time{}, time.Time{}
-		require.Equal(t, math.Float64bits(w.rate), math.Float64bits(g.rate), "%s", w)
+		w.spec.Anchor, g.spec.Anchor = time.Time{}, time.Time{}
+		require.Equal(t, math.Float64bits(w.spec.Rate), math.Float64bits(g.spec.Rate), "%s", w)
 		require.Equal(t, w, g)
 	}
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/headrace/headrace/internal/oracle"
 )
 
-// make test runs a million calls for each algorithm without the race detector,
+// make test runs a million calls for each WindowKind without the race detector,
 // which has nothing to find in a single goroutine and takes thirty times as
 // long, and make verify a hundred million.
 var (
-	verifyCalls = flag.Int("calls", 20_000, "virtual calls for each algorithm")
+	verifyCalls = flag.Int("calls", 20_000, "virtual calls for each WindowKind")
 	verifySeeds = flag.Int("seeds", 8, "seeds they are divided among")
 )
 
-// Virtual calls by the million for each algorithm, with weights, several windows,
+// Virtual calls by the million for each WindowKind, with weights, several windows,
 // waiters, settlements, cancels and resizes: the judge, which shares no code
 // with the limiter, finds no interval that held too much.
 func TestNoWindowIsEverExceeded(t *testing.T) {
-	for name, kinds := range map[string][]algorithm{
-		"sliding": {slidingLog, slidingLog},
-		"bucket":  {tokenBucket, tokenBucket},
-		"fixed":   {calendar, calendar},
-		"mixed":   {slidingLog, tokenBucket, calendar},
+	for name, kinds := range map[string][]WindowKind{
+		"sliding": {SlidingWindow, SlidingWindow},
+		"bucket":  {TokenBucket, TokenBucket},
+		"fixed":   {CalendarWindow, CalendarWindow},
+		"mixed":   {SlidingWindow, TokenBucket, CalendarWindow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +78,7 @@ func (c *handClock) AfterFunc(time.Duration, func()) clockwork.Timer {
 	return clockwork.NewFakeClock().NewTimer(time.Hour)
 }
 
-func newTrial(t *testing.T, from rand.Source, kinds []algorithm) *trial {
+func newTrial(t *testing.T, from rand.Source, kinds []WindowKind) *trial {
 	t.Helper()
 	begin := time.Date(2026, 3, 8, 5, 0, 0, 0, time.UTC)
 	x := &trial{
@@ -102,7 +102,7 @@ func newTrial(t *testing.T, from rand.Source, kinds []algorithm) *trial {
 }
 
 // window draws a window of the kind, and the rule to judge it by.
-func (x *trial) window(kind algorithm, u Unit) (Window, oracle.Rule) {
+func (x *trial) window(kind WindowKind, u Unit) (Window, oracle.Rule) {
 	per, rate := x.periods[u], x.rates[u]
 	most := int64(1 + x.rnd.IntN(40))
 	switch {
@@ -113,13 +113,13 @@ func (x *trial) window(kind algorithm, u Unit) (Window, oracle.Rule) {
 	}
 	x.most[u] = most
 	switch kind {
-	case tokenBucket:
+	case TokenBucket:
 		rounding := 5 * time.Nanosecond
 		return Bucket(float64(rate)/per.Seconds(), most).Of(u),
 			oracle.Bucket(int(u), rate, per, most).WithSlack(maxLateness + rounding)
-	case calendar:
+	case CalendarWindow:
 		return Fixed(most, per, x.begin).Of(u), oracle.Fixed(int(u), most, per, x.begin, x.begin)
-	case slidingLog, noAlgorithm:
+	case SlidingWindow:
 	}
 	return Sliding(most, per).Of(u), oracle.Sliding(int(u), most, per)
 }
@@ -289,7 +289,7 @@ func (x *trial) resize() {
 	to := oracle.Concurrency(int64(lim.Concurrency))
 	x.judge.Add(oracle.Entry{At: x.now(), Kind: oracle.Resize, Of: 1, To: &to})
 	for i, w := range x.lim.Limits().Windows {
-		w, rule := x.window(w.algorithm, w.unit)
+		w, rule := x.window(w.Kind(), w.Unit())
 		lim.Windows = append(lim.Windows, w)
 		x.judge.Add(oracle.Entry{At: x.now(), Kind: oracle.Resize, Of: i + 2, To: &rule})
 	}

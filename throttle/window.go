@@ -5,34 +5,31 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/meter"
 )
 
-type algorithm uint8
+// WindowKind is how a window counts. It is 0 for the zero Window.
+type WindowKind uint8
 
 const (
-	noAlgorithm algorithm = iota
-	slidingLog
-	tokenBucket
-	calendar
+	// SlidingWindow admits Max units in any interval of length Per: see Sliding.
+	SlidingWindow = WindowKind(meter.SlidingWindow)
+	// TokenBucket refills at Rate units per second, up to Max: see Bucket.
+	TokenBucket = WindowKind(meter.TokenBucket)
+	// CalendarWindow admits Max units in each calendar period: see Fixed.
+	CalendarWindow = WindowKind(meter.CalendarWindow)
 )
 
 // Window allows at most so many units per time. Make one with Sliding, Bucket
 // or Fixed, or read it with UnmarshalText; the zero Window is refused by
 // Validate. A Window is a description, immutable and safe to share.
-type Window struct {
-	algorithm algorithm
-	unit      Unit
-	max       int64
-	per       time.Duration // slidingLog, calendar
-	rate      float64       // tokenBucket: units per second
-	anchor    time.Time     // calendar: when some period begins
-}
+type Window struct{ spec meter.Window }
 
 // Sliding never admits more than max units in any interval of length per,
 // wherever the interval begins. With a max up to 1,024 it is exact; with a
 // larger one it may delay an admission by less than per/1024.
 func Sliding(max int64, per time.Duration) Window {
-	return Window{algorithm: slidingLog, max: max, per: per}
+	return Window{meter.Window{Kind: meter.SlidingWindow, Max: max, Per: per}}
 }
 
 // Bucket refills at perSecond units and holds at most burst of them: after a
@@ -42,9 +39,9 @@ func Sliding(max int64, per time.Duration) Window {
 // While callers wait in a queue, t may be 10 ms longer: what refilled while
 // the queue's timer was late is not lost, or a fast bucket with a small burst
 // would run at the pace of the timer. WithGuard takes this credit away, and a
-// Store gives none: a fast bucket needs a burst there.
+// quota.Store gives none: a fast bucket needs a burst there.
 func Bucket(perSecond float64, burst int64) Window {
-	return Window{algorithm: tokenBucket, max: burst, rate: perSecond}
+	return Window{meter.Window{Kind: meter.TokenBucket, Max: burst, Rate: perSecond}}
 }
 
 // Fixed admits at most max units in each period of a calendar, as quotas do
@@ -60,12 +57,16 @@ func Fixed(max int64, per time.Duration, anchor time.Time) Window {
 	if anchor.IsZero() {
 		anchor = monday(time.UTC)
 	}
-	return Window{algorithm: calendar, max: max, per: per, anchor: anchor.Round(0)}
+	return Window{meter.Window{Kind: meter.CalendarWindow, Max: max, Per: per, Anchor: anchor.Round(0)}}
 }
+
+// monday is the anchor of a calendar that was given none: a midnight, and the
+// beginning of a week as ISO 8601 counts them.
+func monday(in *time.Location) time.Time { return time.Date(1970, time.January, 5, 0, 0, 0, 0, in) }
 
 // Of returns the window counting u instead of requests.
 func (w Window) Of(u Unit) Window {
-	w.unit = u
+	w.spec.Unit = uint8(u)
 	return w
 }
 
@@ -78,59 +79,88 @@ func (w Window) Scaled(share float64) Window {
 		return Window{}
 	}
 	// A hair above, so that 0.29 of 100 is 29.
-	w.max = min(w.max, max(1, int64(float64(w.max)*share*(1+0x1p-50))))
-	w.rate *= share
+	w.spec.Max = min(w.spec.Max, max(1, int64(float64(w.spec.Max)*share*(1+0x1p-50))))
+	w.spec.Rate *= share
 	return w
 }
 
+// Kind returns how the window counts.
+func (w Window) Kind() WindowKind { return WindowKind(w.spec.Kind) }
+
 // Unit returns what the window counts.
-func (w Window) Unit() Unit { return w.unit }
+func (w Window) Unit() Unit { return Unit(w.spec.Unit) }
 
 // Max returns the most that one call may cost: the window's maximum, or the bucket's burst.
-func (w Window) Max() int64 { return w.max }
+func (w Window) Max() int64 { return w.spec.Max }
 
 // Rate returns how many units per second the window lets through in the long run.
 func (w Window) Rate() float64 {
-	if w.algorithm == tokenBucket {
-		return w.rate
+	if w.Kind() == TokenBucket {
+		return w.spec.Rate
 	}
-	return float64(w.max) / w.per.Seconds()
+	return float64(w.spec.Max) / w.spec.Per.Seconds()
+}
+
+// Per returns the length of a sliding window or of a calendar period; 24 hours
+// stand for a calendar day. For a token bucket it is the time that an empty
+// bucket takes to fill.
+func (w Window) Per() time.Duration {
+	if w.Kind() == TokenBucket {
+		return time.Duration(float64(w.spec.Max) / w.spec.Rate * float64(time.Second))
+	}
+	return w.spec.Per
+}
+
+// Anchor returns when some period of a calendar window begins, in the location
+// in which its days are counted. It is zero for other windows.
+func (w Window) Anchor() time.Time { return w.spec.Anchor }
+
+// Period returns the period of a calendar window that contains t: start is in
+// it, end is not. For other windows both are t.
+func (w Window) Period(t time.Time) (start, end time.Time) {
+	if w.Kind() != CalendarWindow || w.spec.Per <= 0 {
+		return t, t
+	}
+	return w.spec.Period(t)
 }
 
 // String writes the window as ParseLimits reads it, such as "5/s" or
 // "bucket 150 tokens/min burst 10".
 func (w Window) String() string { return w.text() }
 
-// longestFill bounds burst/rate so that an instant computed from it fits a time.Duration.
-const longestFill = 100 * 365 * 24 * time.Hour
+func (w Window) sound() bool {
+	var p invalid.Problems
+	w.check("", &p)
+	return p.Err() == nil
+}
 
 func (w Window) check(field string, p *invalid.Problems) {
-	switch w.algorithm {
-	case noAlgorithm:
+	switch w.Kind() {
+	case 0:
 		p.Addf(field, "the window is empty: make it with Sliding, Bucket or Fixed")
 		return
-	case slidingLog, calendar:
-		if w.per <= 0 {
-			p.Addf(field+".Per", "%s is not a positive duration", w.per)
+	case SlidingWindow, CalendarWindow:
+		if w.spec.Per <= 0 {
+			p.Addf(field+".Per", "%s is not a positive duration", w.spec.Per)
 		}
-		if w.per > longestFill {
-			p.Addf(field+".Per", "%s is longer than a century", w.per)
+		if w.spec.Per > meter.LongestFill {
+			p.Addf(field+".Per", "%s is longer than a century", w.spec.Per)
 		}
-		if y := w.anchor.Year(); w.algorithm == calendar && (y < 1900 || y > 2200) {
+		if y := w.spec.Anchor.Year(); w.Kind() == CalendarWindow && (y < 1900 || y > 2200) {
 			p.Addf(field+".Anchor", "the year %d is not between 1900 and 2200", y)
 		}
-	case tokenBucket:
+	case TokenBucket:
 		switch {
-		case !(w.rate > 0) || math.IsInf(w.rate, 1):
-			p.Addf(field+".PerSecond", "%g is not a positive, finite rate", w.rate)
-		case float64(w.max)/w.rate > longestFill.Seconds():
-			p.Addf(field+".PerSecond", "%g takes longer than a century to fill a burst of %d", w.rate, w.max)
+		case !(w.spec.Rate > 0) || math.IsInf(w.spec.Rate, 1):
+			p.Addf(field+".PerSecond", "%g is not a positive, finite rate", w.spec.Rate)
+		case float64(w.spec.Max)/w.spec.Rate > meter.LongestFill.Seconds():
+			p.Addf(field+".PerSecond", "%g takes longer than a century to fill a burst of %d", w.spec.Rate, w.spec.Max)
 		}
 	}
-	if w.max < 1 || w.max > MaxAmount {
-		p.Addf(field+".Max", "%d is not between 1 and %d", w.max, int64(MaxAmount))
+	if w.spec.Max < 1 || w.spec.Max > MaxAmount {
+		p.Addf(field+".Max", "%d is not between 1 and %d", w.spec.Max, int64(MaxAmount))
 	}
-	if w.unit >= Units {
-		p.Addf(field+".Unit", "%s is not a unit", w.unit)
+	if w.Unit() >= Units {
+		p.Addf(field+".Unit", "%s is not a unit", w.Unit())
 	}
 }

@@ -46,3 +46,30 @@ func TestScaledIsTheShareRoundedDown(t *testing.T) {
 		assert.Greater(t, got, exact*(1-1e-12)-1)
 	})
 }
+
+// A store that is not in this module has to be able to count as the limiter does.
+func TestWindowCanBeRead(t *testing.T) {
+	noon := time.Date(2026, time.July, 1, 12, 0, 0, 0, time.UTC)
+	type read struct {
+		kind       throttle.WindowKind
+		per        time.Duration
+		anchor     time.Time
+		start, end time.Time
+	}
+	for _, tc := range []struct {
+		w    throttle.Window
+		want read
+	}{
+		{throttle.Window{}, read{0, 0, time.Time{}, noon, noon}},
+		{throttle.Sliding(5, time.Minute), read{throttle.SlidingWindow, time.Minute, time.Time{}, noon, noon}},
+		{throttle.Bucket(4, 10), read{throttle.TokenBucket, 2500 * time.Millisecond, time.Time{}, noon, noon}},
+		{
+			throttle.Fixed(5, 24*time.Hour, noon.Add(-time.Hour)),
+			read{throttle.CalendarWindow, 24 * time.Hour, noon.Add(-time.Hour), noon.Add(-time.Hour), noon.Add(23 * time.Hour)},
+		},
+		{throttle.Fixed(5, 0, noon), read{throttle.CalendarWindow, 0, noon, noon, noon}},
+	} {
+		start, end := tc.w.Period(noon)
+		assert.Equal(t, tc.want, read{tc.w.Kind(), tc.w.Per(), tc.w.Anchor(), start, end}, "%s", tc.w)
+	}
+}

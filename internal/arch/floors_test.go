@@ -20,36 +20,40 @@ type arrow struct{ from, to string }
 var house = []place{
 	{"internal/simulate/...", 3},
 	{"internal/presetgen", 4},
+	{"internal/inflight", 3},
 	{"internal/emit", 0},
 	{"internal/...", 0},
 	{"fault", 0},
 	{"event", 0},
 
 	{"throttle", 1},
-	{"throttle/storetest", 1},
 	{"retry", 1},
 	{"breaker", 1},
 	{"journal", 1},
 	{"journal/journaltest", 1},
 	{"providertest", 1},
 
+	{"quota", 2},
+	{"quota/quotatest", 2},
 	{"adaptive", 2},
 
-	{"telemetry", 3},
 	{"presets", 3},
 	{"presets/dialect", 3},
 
-	{"registry", 4},
+	{"guard", 4},
 
-	{"node", 5},
-	{"httpclient/...", 5},
+	{"registry", 5},
+	{"telemetry", 5},
 
-	{"flow", 6},
-	{"flow/flowtest", 6},
-	{"executor", 6},
-	{"examples/...", 6},
+	{"node", 6},
+	{"httpclient/...", 6},
 
-	{"", 7},
+	{"flow", 7},
+	{"flow/flowtest", 7},
+	{"executor", 7},
+	{"examples/...", 7},
+
+	{"", 8},
 }
 
 // level lists the only arrows that may stay on their floor: a conformance
@@ -61,7 +65,7 @@ var level = []arrow{
 	{"internal/simulate/...", "internal/simulate/..."},
 	{"event", "fault"},
 	{"event", "internal/..."},
-	{"throttle/storetest", "throttle"},
+	{"quota/quotatest", "quota"},
 	{"journal/journaltest", "journal"},
 	{"presets", "presets/dialect"},
 	{"httpclient/...", "httpclient/..."},

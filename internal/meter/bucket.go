@@ -1,0 +1,109 @@
+package meter
+
+import (
+	"math"
+	"time"
+)
+
+// Bucket is a token bucket in its virtual-scheduling form, known as the
+// generic cell rate algorithm (ITU-T I.371): instead of a level it keeps the
+// instant at which the bucket will be full again. Nothing is refilled step by
+// step, so no rounding error builds up; and instants are added as whole
+// nanoseconds, so that a bucket which takes years to fill still counts single
+// units, and what wait returned is exactly when they fit.
+type Bucket struct {
+	perUnit float64 // nanoseconds that one unit takes to refill
+	burst   int64
+	guard   time.Duration
+	full    Instant // when the bucket is full again; in the past: it is full
+	frac    float64 // the part of full below a nanosecond, 0 <= frac < 1
+	taken   Instant // when somebody took last
+	brim    Instant // of what was taken before, nothing can be given back any more: the bucket was full
+	lows    []low   // since then, oldest first, missing ever more
+}
+
+func newBucket(w Window, guard time.Duration) *Bucket {
+	return &Bucket{perUnit: 1e9 / w.Rate, burst: w.Max, guard: guard, full: -guard, brim: -guard}
+}
+
+// missing is how many nanoseconds of refilling the bucket is away from full.
+func (m *Bucket) missing(now Instant) float64 {
+	if m.full < now {
+		return 0
+	}
+	return float64(m.full-now) + m.frac
+}
+
+func (m *Bucket) Wait(now Instant, n int64) time.Duration {
+	if m.full+m.guard < now {
+		return 0
+	}
+	spare := float64(m.burst-n) * m.perUnit // so long before it is full, n units fit
+	whole := time.Duration(spare)
+	wait := m.full + m.guard - whole - now
+	if m.frac > spare-float64(whole) {
+		wait++
+	}
+	return max(0, wait)
+}
+
+func (m *Bucket) Take(now Instant, n int64) {
+	m.note(now)
+	m.add(now, float64(n)*m.perUnit)
+	m.taken = now
+}
+
+// add has the bucket miss ns more, or less. Whoever takes has noted now before:
+// a full bucket begins to miss from now on.
+func (m *Bucket) add(now Instant, ns float64) {
+	const most = float64(LongestFill)
+	if ns > most {
+		ns = most
+	} else if ns < -most {
+		ns = -most
+	}
+	ns += m.frac
+	whole := time.Duration(ns)
+	m.full, m.frac = m.full+whole, ns-float64(whole)
+	if m.frac < 0 {
+		m.full, m.frac = m.full-1, m.frac+1
+	}
+	if m.full > now+LongestFill {
+		m.full, m.frac = now+LongestFill, 0
+	}
+}
+
+func (m *Bucket) spent(now Instant) int64 {
+	return int64(math.Ceil(m.missing(now) / m.perUnit))
+}
+
+// follow keeps the units that were left, up to the new burst; a debt stays a debt.
+// A smaller burst has less missing at once. A low at the instant of a take is
+// one from before it (see giveBack), so this one would not count: then nothing
+// can be given back any more.
+func (m *Bucket) follow(now Instant, old meter) succession {
+	from, ok := old.(*Bucket)
+	if !ok {
+		return unlike
+	}
+	from.note(now)
+	scale := m.perUnit / from.perUnit
+	m.brim, m.taken = from.brim, from.taken
+	for _, l := range from.lows {
+		m.lows = append(m.lows, low{l.at, l.missing * scale})
+	}
+	missing := float64(m.burst-from.burst)*m.perUnit + from.missing(now)*scale
+	m.full = now
+	m.add(now, missing)
+	m.note(now)
+	if missing < 0 || m.burst < from.burst && m.taken == now {
+		return overflowed
+	}
+	return followed
+}
+
+// Owe makes the bucket miss as much more at now as it refills in d.
+func (m *Bucket) Owe(now Instant, d time.Duration) {
+	m.note(now)
+	m.add(now, float64(d))
+}

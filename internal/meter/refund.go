@@ -1,0 +1,76 @@
+package meter
+
+import (
+	"math"
+	"slices"
+)
+
+// low notes how much the bucket was missing just before a take.
+type low struct {
+	at      Instant
+	missing float64 // nanoseconds
+}
+
+// maxLows bounds what a bucket remembers. With fewer, less of what is given
+// back counts; never more.
+const maxLows = 16
+
+// note remembers how much is missing before a take. An older low that was not
+// lower tells nothing any more, and if nothing is missing no low does.
+func (m *Bucket) note(now Instant) {
+	if m.full < now {
+		m.brim, m.lows = max(m.brim, now), m.lows[:0]
+		m.full, m.frac = now, 0
+		return
+	}
+	if m.lows == nil {
+		m.lows = make([]low, 0, maxLows)
+	}
+	l := low{now, m.missing(now)}
+	for len(m.lows) > 0 && m.lows[len(m.lows)-1].missing >= l.missing {
+		m.lows = m.lows[:len(m.lows)-1]
+	}
+	if len(m.lows) == maxLows {
+		m.mergeLows()
+	}
+	m.lows = append(m.lows, l)
+}
+
+// mergeLows makes one of the two that differ least: the lower, for as long as
+// the later. By ratio, because a low above what a call took does not matter.
+func (m *Bucket) mergeLows() {
+	best, least := 0, math.Inf(1)
+	for i := range len(m.lows) - 1 {
+		if ratio := m.lows[i+1].missing / m.lows[i].missing; ratio < least {
+			best, least = i, ratio
+		}
+	}
+	m.lows[best].at = m.lows[best+1].at
+	m.lows = slices.Delete(m.lows, best+1, best+2)
+}
+
+// giveBack leaves the bucket as if the units had not been taken at that
+// instant. When it was missing less than these at any time since, it would
+// have overflowed, and what overflows is lost. Takes at one instant only ever
+// raise what is missing, so those need no order.
+func (m *Bucket) giveBack(now, at Instant, n int64) {
+	if at < m.brim {
+		return
+	}
+	ns := float64(n) * m.perUnit
+	i := 0
+	for i < len(m.lows) && m.lows[i].at <= at {
+		i++
+	}
+	if i < len(m.lows) {
+		ns = min(ns, m.lows[i].missing)
+		for j := i; j < len(m.lows); j++ {
+			m.lows[j].missing -= ns
+		}
+		for i > 0 && m.lows[i-1].missing >= m.lows[i].missing {
+			m.lows = slices.Delete(m.lows, i-1, i)
+			i--
+		}
+	}
+	m.add(now, -ns)
+}

@@ -1,0 +1,211 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/meter"
+	"github.com/headrace/headrace/throttle"
+)
+
+// slotPoll is how soon a call that waits for a slot is to ask again.
+const slotPoll = 25 * time.Millisecond
+
+// instant is a point in time as the duration since the store was made.
+type instant = meter.Instant
+
+// MemoryStore is a Store in the memory of this process: for many keys in one
+// process, for a service that answers other processes, and for tests. It is as
+// exact as a throttle.Limiter. Its methods block only for each other, so a
+// context matters only if it has ended before. All are safe for concurrent use.
+//
+// A key without history, lease and cooldown is forgotten, so that memory does
+// not grow with the number of keys. It begins anew, with full buckets, under
+// the limits of the next demand; a debit that comes later is charged under the
+// limits of its ticket. A call that waits for a slot is told to ask again
+// within 25 ms.
+type MemoryStore struct {
+	clock clock.Clock
+
+	mu     sync.Mutex // guards everything below
+	last   instant
+	seq    int64 // of the last ticket
+	keys   map[string]*memoryKey
+	ring   []*memoryKey // the same, in no order
+	hand   int          // where the sweep of the ring goes on
+	leases map[string]*memoryLease
+}
+
+var _ Store = (*MemoryStore)(nil)
+
+// NewMemoryStore returns an empty store; a nil clock means the real one.
+func NewMemoryStore(c clockwork.Clock) *MemoryStore {
+	return &MemoryStore{clock: clock.New(c), keys: map[string]*memoryKey{}, leases: map[string]*memoryLease{}}
+}
+
+// Take is Store.Take.
+func (s *MemoryStore) Take(ctx context.Context, demands []Demand, lease time.Duration) (Grant, error) {
+	if ctx.Err() != nil {
+		return Grant{}, context.Cause(ctx)
+	}
+	if err := ValidateTake(demands, lease); err != nil {
+		return Grant{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	s.sweepLocked(now, 2*len(demands))
+	var g Grant
+	for i := range demands {
+		d := &demands[i]
+		if k := s.keys[d.Key]; k != nil {
+			k.windows = s.underLocked(now, k, d.Limits.Windows)
+			g.later(i, s.boundLocked(now, k, k.windows, d))
+		}
+	}
+	if g.Wait > 0 {
+		return g, nil
+	}
+	// Gauges made for this call have to know that it is charged: seq is raised after it.
+	g.Ticket = Ticket{strconv.FormatInt(s.seq+1, 36), int64(now), s.seq + 1, slices.Clone(demands)}
+	l := memoryLease{id: g.Ticket.ID, ends: after(now, lease)}
+	for i := range demands {
+		d := &demands[i]
+		if len(d.Limits.Windows) == 0 && d.Limits.Concurrency == 0 {
+			continue // nothing to remember
+		}
+		k := s.keyLocked(now, d)
+		k.charge(now, d.Cost)
+		if d.Limits.Concurrency > 0 {
+			l.hold(k)
+		}
+	}
+	s.seq++
+	if len(l.slots) > 0 {
+		s.leases[l.id] = &l
+	}
+	return g, nil
+}
+
+// Peek is Store.Peek. It does not change the limits of a key either.
+func (s *MemoryStore) Peek(ctx context.Context, demands []Demand) (Grant, error) {
+	if ctx.Err() != nil {
+		return Grant{}, context.Cause(ctx)
+	}
+	if err := ValidateDemands(demands); err != nil {
+		return Grant{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	var g Grant
+	for i := range demands {
+		d := &demands[i]
+		if k := s.keys[d.Key]; k != nil {
+			g.later(i, s.boundLocked(now, k, s.underLocked(now, k, d.Limits.Windows), d))
+		}
+	}
+	return g, nil
+}
+
+// End is Store.End. Amounts outside 0..throttle.MaxAmount are clamped, as by throttle.Permit.Settle.
+func (s *MemoryStore) End(ctx context.Context, t Ticket, actual []throttle.Cost) error {
+	if err := ValidateEnd(t, actual); err != nil {
+		return err
+	}
+	return s.end(ctx, t, func(i int, reserved amounts) amounts {
+		if actual == nil {
+			return reserved
+		}
+		return usedOf(actual[i])
+	})
+}
+
+// Cancel is Store.Cancel.
+func (s *MemoryStore) Cancel(ctx context.Context, t Ticket) error {
+	return s.end(ctx, t, func(int, amounts) amounts { return amounts{} })
+}
+
+func (s *MemoryStore) end(ctx context.Context, t Ticket, used func(i int, reserved amounts) amounts) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if t.ID == "" {
+		return nil // nothing was taken
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	if t.Leased() {
+		l := s.leaseLocked(now, t)
+		if l == nil {
+			return fmt.Errorf("%w: ticket %s", ErrLeaseLost, t.ID)
+		}
+		l.end()
+		delete(s.leases, l.id)
+	}
+	for i := range t.Demands {
+		reserved := amountsOf(t.Demands[i].Cost)
+		s.settleLocked(now, &t, &t.Demands[i], reserved, used(i, reserved))
+	}
+	return nil
+}
+
+// Renew is Store.Renew.
+func (s *MemoryStore) Renew(ctx context.Context, tickets []Ticket, lease time.Duration) (lost []Ticket, err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := ValidateRenew(tickets, lease); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	for _, t := range tickets {
+		if !t.Leased() {
+			continue
+		}
+		if l := s.leaseLocked(now, t); l != nil {
+			l.renew(after(now, lease))
+		} else {
+			lost = append(lost, t)
+		}
+	}
+	return lost, nil
+}
+
+// Cooldown is Store.Cooldown. A d that is not positive changes nothing.
+func (s *MemoryStore) Cooldown(ctx context.Context, key string, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := ValidateKey(key); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	s.sweepLocked(now, 2)
+	if d > 0 {
+		k := s.keyLocked(now, &Demand{Key: key})
+		k.cooled = max(k.cooled, after(now, d))
+	}
+	return nil
+}
+
+// nowLocked never steps back, whatever an injected clock does.
+func (s *MemoryStore) nowLocked() instant {
+	s.last = max(s.last, s.clock.Elapsed())
+	return s.last
+}
+
+// after is now + d, as far as instants reach.
+func after(now instant, d time.Duration) instant { return now + min(d, throttle.Forever-now) }
