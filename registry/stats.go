@@ -43,9 +43,9 @@ func (r *Registry) Stats() Stats {
 	var s Stats
 	for _, of := range r.sorted() {
 		k := KeyStats{Name: of.key}
-		if l := of.limiter.Load(); l != nil {
-			v := l.View()
-			k.Stats, k.Hits, k.Cuts = l.Throttle().Stats(), v.Hits, v.Cuts
+		if g := of.made.Load(); g != nil {
+			now := g.Stats()
+			k.Stats, k.Hits, k.Cuts = now.Stats, now.View.Hits, now.View.Cuts
 		}
 		s.Keys = append(s.Keys, k)
 		s.Total.add(&k)
