@@ -16,6 +16,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/throttle"
 )
@@ -61,14 +62,14 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 		q.Bad = c.foreign(q.URL)
 	}
 	if q.Bad != "" {
-		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		if c.Strict {
 			return c.end(&StopError{BadLine, fmt.Sprintf("line %d: %s", q.Line, q.Bad)})
 		}
 		return fail(&results.RequestError{Code: results.BadLine, Message: q.Bad, Line: q.Line})
 	}
 	if text := c.tooLarge(c.Dialect.Estimate(nil, []byte(q.Body))); text != "" {
-		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		return fail(&results.RequestError{Code: results.TooLarge, Message: text, Line: q.Line, Of: q.Hash()})
 	}
 	for {
@@ -171,10 +172,10 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, err error) (re
 		case !ever: // the limiter has nothing to learn of a service that is not there
 			return results.Answer{}, wait(ctx, pause)
 		}
-		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: pause, Source: "no connection"})
+		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: pause, Source: "no connection"})
 		return fail(failure)
 	}
-	adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
+	guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
 	return fail(failure)
 }
 
@@ -214,14 +215,14 @@ func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Resp
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
 		f.Verdict = adaptive.OK // the limiter has nothing to learn of it
-		adaptive.Report(ctx, f)
+		guard.Report(ctx, f)
 		return c.end(&StopError{WrongKey, c.wrongKey(failure.Message)})
 	case f.Verdict == adaptive.Terminal, resp.StatusCode == http.StatusPaymentRequired:
 		f.Verdict = adaptive.OK
-		adaptive.Report(ctx, f)
+		guard.Report(ctx, f)
 		return c.end(&StopError{Quota, "the quota or the money of the account is used up: " + failure.Message})
 	}
-	adaptive.Report(ctx, f)
+	guard.Report(ctx, f)
 	refused := f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded || f.Verdict == adaptive.Transient
 	if resp.StatusCode/100 != 2 || refused {
 		return fail(failure)

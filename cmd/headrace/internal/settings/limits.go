@@ -59,7 +59,7 @@ func least(a, b int) int {
 }
 
 func (r *Run) registry() registry.Config {
-	return registry.Config{Services: map[string]registry.Service{service: {Spec: r.Spec}}}
+	return registry.Config{Guards: map[string]registry.Spec{service: r.Spec}}
 }
 
 // Limiters returns the registry with the one limiter of the run, and its name there.
