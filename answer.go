@@ -10,7 +10,6 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/replay"
-	"github.com/headrace/headrace/throttle"
 )
 
 // mostAnswer is how much of a response is held back to be judged: what is
@@ -89,9 +88,6 @@ func (x *exchange) broke() adaptive.Verdict {
 
 // complete adds what the dialect does not know.
 func (x *exchange) complete(f *adaptive.Feedback, status int) {
-	if f.Used != (throttle.Cost{}) && f.Used.Points == 0 { // which no response reports
-		f.Used.Points = x.payload.cost.Points
-	}
 	switch {
 	case f.Err != nil:
 	case f.Source != "":

@@ -37,6 +37,10 @@ type QueueFullError struct {
 	Executor string
 	Depth    int           // tasks in the queue
 	Waited   time.Duration // for room, by WithRoomTimeout; 0: TrySubmit
+
+	// RetryAfter is when the tasks in the queue are expected to be worked off, by
+	// how long the last ones took: 1 ns to 24 h, and 1 s as long as none has ended.
+	RetryAfter time.Duration
 }
 
 // Error gives the depth, and how long room was waited for.

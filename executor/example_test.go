@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/executor"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
@@ -15,10 +16,10 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	x, err := executor.New(executor.Config{
-		Requests: executor.Rate{N: 500, Per: time.Minute},
-		Tokens:   executor.Rate{N: 200_000, Per: time.Minute},
-	})
+	x, err := executor.New(executor.Config{Policy: guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{
+		throttle.Sliding(500, time.Minute),
+		throttle.Sliding(200_000, time.Minute).Of(throttle.Tokens),
+	}}}})
 	if err != nil {
 		panic(err)
 	}
@@ -43,19 +44,29 @@ func ExampleTrySubmit() {
 	fmt.Println(err)
 	_, err = executor.TrySubmit(ctx, x, call)
 	var full *executor.QueueFullError
-	fmt.Println(errors.As(err, &full), full.Depth)
+	fmt.Println(errors.As(err, &full), full.Depth, full.RetryAfter)
 	// Output:
 	// <nil>
-	// true 1
+	// true 1 1s
 }
 
-func ExampleMap() {
+// A limit for each user, within the limits of all.
+func ExampleWithin() {
 	ctx := context.Background()
-	x, _ := executor.New(executor.Config{Concurrency: 4})
+	x, _ := executor.New(executor.Config{})
 	defer func() { _ = x.Close() }()
-	squares, err := executor.Map(ctx, x, []int{1, 2, 3}, func(_ context.Context, i int) (int, error) { return i * i, nil })
-	fmt.Println(squares, err)
-	// Output: [1 4 9] <nil>
+	user, _ := guard.New(guard.Policy{
+		Name: "user 7", Within: []*guard.Guard{x.Guard()},
+		Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(5, time.Second)}},
+	})
+	call := func(context.Context) (string, error) { return "hi", nil }
+	t, err := executor.Submit(ctx, x, call, executor.Within(user))
+	if err != nil {
+		panic(err)
+	}
+	answer, err := t.Wait(ctx)
+	fmt.Println(answer, err, user.Stats().Windows[0].Left)
+	// Output: hi <nil> 4
 }
 
 func ExampleSubmitAll() {
@@ -121,7 +132,7 @@ func ExampleModel() {
 	echo, _ := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "echo"}, func(_ context.Context, s string) (string, error) {
 		return s + "!", nil
 	})
-	x, _ := executor.New(executor.Config{Tokens: executor.Rate{N: 10_000, Per: time.Minute}})
+	x, _ := executor.New(executor.Config{})
 	defer func() { _ = x.Close() }()
 	m, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: echo})
 	if err != nil {

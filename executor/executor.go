@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/clock"
 )
 
@@ -21,44 +21,44 @@ const (
 	closing               // what is there is given up
 )
 
-// Executor works on tasks: a bounded queue in front of a fixed number of
-// workers. Make one with New. All methods are safe for concurrent use.
+// Executor works on tasks: a bounded queue in front of workers, of which there
+// are as many as are needed. Make one with New. All methods are safe for concurrent use.
 type Executor struct {
-	name    string
-	config  Config
-	limiter *adaptive.Limiter
-	limited atomic.Bool // calls pass through the limiter
-	clock   clock.Clock
-	subs    fanout
-	past    *inside              // of all tasks that ended before anybody asked for theirs
-	_       [64]byte             // what is only read is not in a cache line with what every task writes
-	ended   [states]atomic.Int64 // tasks, by terminal state
-	_       [64]byte
+	name   string
+	config Config
+	guard  *guard.Guard
+	once   *guard.Guard // the same without its retries
+	clock  clock.Clock
+	subs   fanout
+	past   *inside              // of all tasks that ended before anything asked for theirs
+	_      [64]byte             // what is only read is not in a cache line with what every task writes
+	ended  [states]atomic.Int64 // tasks, by terminal state
+	_      [64]byte
 
-	mu          sync.Mutex // guards everything below, and the place of each task
-	work        sync.Cond  // workers that have nothing to do wait on it
-	queue       queue
-	room        list        // tasks that wait for room, in the order in which they came
-	returning   []*returner // tasks between two attempts that wait for a slot
-	others      list        // tasks that left the queue for somebody who is no worker, and have not ended
-	busy        int         // tasks that a worker has, or was left behind with
-	cursor      *record     // where the next look through the queue begins
-	seq         int64       // of the last task
-	phase       phase
-	paused      bool
-	concurrency int  // slots
-	slots       int  // in use
-	idle        int  // workers that wait on work, or are on their way from there
-	waking      bool // one is on its way
-	workers     map[*worker]struct{}
-	left        int           // goroutines that were left behind
-	missing     int           // workers that were not replaced, because too many were left behind
-	dozing      bool          // the watch waits on wake
-	wake        chan struct{} // holds one when the watch should look again
-	over        chan struct{} // closed when no worker is left that is waited for
-	watched     chan struct{} // closed when the watch has ended
-	settled     chan struct{} // closed when nothing is queued or worked on; nil if nobody waits for that
-	cut         error         // why tasks were cut short; nil if none were
+	resizing sync.Mutex // held while Concurrency changes; taken before mu
+
+	mu      sync.Mutex // guards everything below, and the place of each task
+	work    sync.Cond  // workers that have nothing to do wait on it
+	queue   queue
+	room    list    // tasks that wait for room, in the order in which they came
+	others  list    // tasks that left the queue for something else than a worker, and have not ended
+	busy    int     // tasks that a worker has, or was left behind with
+	cursor  *record // where the next look through the queue begins
+	seq     int64   // of the last task
+	phase   phase
+	paused  bool
+	slots   slots
+	pace    pace
+	idle    int  // workers that wait on work, or are on their way from there
+	waking  bool // one is on its way
+	workers map[*worker]struct{}
+	left    int           // goroutines that were left behind
+	dozing  bool          // the watch waits on wake
+	wake    chan struct{} // holds one when the watch should look again
+	over    chan struct{} // closed when no worker is left that is waited for
+	watched chan struct{} // closed when the watch has ended
+	settled chan struct{} // closed when nothing is queued or worked on; nil if nothing waits for that
+	cut     error         // why tasks were cut short; nil if none were
 }
 
 // New returns an executor. It starts at the first Submit, or by Start. All
@@ -70,18 +70,14 @@ func New(c Config) (*Executor, error) {
 	}
 	c = c.filled()
 	x := &Executor{
-		name: c.Name, config: c, limiter: c.Limiter, clock: clock.New(c.Clock),
-		concurrency: c.Concurrency, workers: map[*worker]struct{}{},
+		name: c.Name, config: c, clock: clock.New(c.Policy.Clock),
+		slots: slots{most: c.Concurrency}, workers: map[*worker]struct{}{},
 		past: past(), wake: make(chan struct{}, 1), over: make(chan struct{}), watched: make(chan struct{}),
 	}
 	x.work.L = &x.mu
-	x.limited.Store(c.limits())
-	if x.limiter == nil {
-		var err error
-		x.limiter, err = adaptive.New(c.limiter(), adaptive.WithClock(c.Clock), adaptive.WithObserver(c.Observer))
-		if err != nil {
-			return nil, err
-		}
+	var err error
+	if x.guard, x.once, err = c.guards(); err != nil {
+		return nil, err
 	}
 	return x, nil
 }
@@ -89,12 +85,12 @@ func New(c Config) (*Executor, error) {
 // Name returns the name given by Config.Name.
 func (x *Executor) Name() string { return x.name }
 
-// Limiter returns the limiter that the calls pass through: Config.Limiter, or
-// the executor's own. One without any limits is asked only from the first
-// refusal on.
-func (x *Executor) Limiter() *adaptive.Limiter { return x.limiter }
+// Guard returns the guard that all calls pass through, made from Config.Policy
+// with Config.Concurrency among its limits. Change that with SetConcurrency, and
+// the rest of the policy with Set.
+func (x *Executor) Guard() *guard.Guard { return x.guard }
 
-// Start starts the workers, which the first Submit does otherwise. Started
+// Start takes up the work, which the first Submit does otherwise. Started
 // again it does nothing; once it was stopped the error is ErrStopped. To
 // fill the queue before anything is called, Pause first.
 func (x *Executor) Start() error {
@@ -107,9 +103,6 @@ func (x *Executor) startLocked() error {
 	switch x.phase {
 	case fresh:
 		x.phase = running
-		for range x.config.Workers {
-			x.hireLocked()
-		}
 		go x.watch()
 	case running:
 	case draining, closing:

@@ -15,6 +15,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -39,7 +40,7 @@ func TestSubmitAndWait(t *testing.T) {
 
 func TestConcurrencyIsABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := start(t, Config{Concurrency: 3, Workers: 5})
+		x := start(t, Config{Concurrency: 3})
 		g := gate(make(chan struct{}))
 		tasks := make([]*Task[int], 8)
 		for i := range tasks {
@@ -54,7 +55,7 @@ func TestConcurrencyIsABound(t *testing.T) {
 		require.NoError(t, x.SetConcurrency(5))
 		synctest.Wait()
 		assert.EqualValues(t, 5, x.Stats().Tasks[Calling])
-		require.Error(t, x.SetConcurrency(6))
+		require.Error(t, x.SetConcurrency(1<<20+1))
 		require.Error(t, x.SetConcurrency(0))
 
 		require.NoError(t, x.SetConcurrency(1))
@@ -78,7 +79,7 @@ func TestRoom(t *testing.T) {
 		_, err := TrySubmit(t.Context(), x, g.call)
 		full, ok := errors.AsType[*QueueFullError](err)
 		require.True(t, ok)
-		assert.Equal(t, QueueFullError{Executor: "executor", Depth: 2}, *full)
+		assert.Equal(t, QueueFullError{Executor: "executor", Depth: 2, RetryAfter: time.Second}, *full)
 		require.ErrorIs(t, err, ErrQueueFull)
 
 		begun := time.Now()
@@ -324,7 +325,7 @@ func TestCloseWithACallThatDoesNotReturn(t *testing.T) {
 
 func TestRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := start(t, Config{Concurrency: 1, Workers: 2, Retry: &retry.Policy{Initial: time.Second, NoJitter: true}})
+		x := start(t, Config{Concurrency: 1, Policy: guard.Policy{Retry: &retry.Policy{Initial: time.Second, NoJitter: true}}})
 		calls := 0
 		task := must(t, x, func(context.Context) (int, error) {
 			if calls++; calls < 3 {
@@ -367,14 +368,14 @@ func TestRetries(t *testing.T) {
 func TestLimitsAndTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t, Config{
-			Requests: Rate{N: 2, Per: time.Second}, Tokens: Rate{N: 10, Per: time.Minute, Burst: 10},
+			Policy:      within(throttle.Sliding(2, time.Second), throttle.Bucket(1.0/6, 10).Of(throttle.Tokens)),
 			Concurrency: 1,
 		})
 		begun := time.Now()
 		var tasks []*Task[int]
 		for range 3 {
 			tasks = append(tasks, must(t, x, func(ctx context.Context) (int, error) {
-				adaptive.Use(ctx, throttle.Cost{Tokens: 1})
+				guard.Use(ctx, throttle.Cost{Tokens: 1})
 				return 1, nil
 			}, WithCost(throttle.Cost{Tokens: 3})))
 		}
@@ -394,7 +395,7 @@ func TestLimitsAndTheLog(t *testing.T) {
 			"waited 1s for 2/s", "called", "completed after 1s",
 		}, lines)
 		var left []int64
-		for _, w := range x.Stats().Windows {
+		for _, w := range x.Guard().Stats().Windows {
 			left = append(left, w.Left)
 		}
 		assert.Equal(t, []int64{1, 7}, left)
@@ -430,18 +431,18 @@ func TestARefusalWithoutLimits(t *testing.T) {
 
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, err := breaker.New(breaker.Config{Failures: 2})
-		require.NoError(t, err)
-		x := start(t, Config{Breaker: b, Concurrency: 1, Requests: Rate{N: 100, Per: time.Second}})
+		p := within(throttle.Sliding(100, time.Second))
+		p.Breaker = &breaker.Config{Failures: 2}
+		x := start(t, Config{Policy: p, Concurrency: 1})
 		for range 2 {
 			_, err := must(t, x, fail(errBoom)).Wait(t.Context())
 			require.ErrorIs(t, err, errBoom)
 		}
 		task := must(t, x, value(1))
-		_, err = task.Wait(t.Context())
+		_, err := task.Wait(t.Context())
 		require.ErrorIs(t, err, breaker.ErrOpen)
 		assert.Equal(t, Failed, task.State())
 		assert.Zero(t, task.Info().Attempts)
-		assert.EqualValues(t, 98, x.Stats().Windows[0].Left, "nothing was sent")
+		assert.EqualValues(t, 98, x.Guard().Stats().Windows[0].Left, "nothing was sent")
 	})
 }

@@ -25,7 +25,7 @@ type Info struct {
 	Called   time.Duration `json:"called_ns"` // in its calls
 	Attempts int           `json:"attempts"`  // calls that were begun
 	Cost     throttle.Cost `json:"cost"`      // reserved
-	Used     throttle.Cost `json:"used"`      // what it really cost, by adaptive.Use, else Cost; 0 without any limits
+	Used     throttle.Cost `json:"used"`      // what was charged once a call has returned: by guard.Use, else Cost
 
 	Request  *RequestInfo  `json:"request,omitempty"`
 	Response *ResponseInfo `json:"response,omitempty"`
@@ -72,8 +72,14 @@ func (t *record) info() Info {
 	if !l.state.Terminal() {
 		i.Times.Ended = time.Time{}
 	}
+	if l.entered(Calling) && l.state != Calling {
+		i.Used = i.Cost
+	}
 	if c := t.course; c != nil {
-		i.Used, i.Dropped = c.used, c.dropped
+		i.Dropped = c.dropped
+		if c.used != (throttle.Cost{}) {
+			i.Used = c.used
+		}
 	}
 	var secrets []string
 	if e := t.extra; e != nil {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
 )
 
 // A call that is over has no slot to lend: goroutines that it left behind wait like everybody.
@@ -48,7 +50,7 @@ func TestACallThatIsOverLendsNothing(t *testing.T) {
 
 // A task that ends the goroutine of the call which works on it ends both, and no worker is lost.
 func TestGoexitInALentSlot(t *testing.T) {
-	x := start(t, Config{Concurrency: 1, Requests: Rate{N: 100, Per: time.Second}})
+	x := start(t, Config{Concurrency: 1, Policy: within(throttle.Sliding(100, time.Second))})
 	outer := must(t, x, func(ctx context.Context) (int, error) {
 		in, err := Submit(ctx, x, func(context.Context) (int, error) { runtime.Goexit(); return 1, nil })
 		if err != nil {
@@ -62,16 +64,16 @@ func TestGoexitInALentSlot(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A shared limiter that is closed has tasks fail unsent.
+// A shared guard that is closed has tasks fail unsent.
 func TestAQuotaThatIsGone(t *testing.T) {
-	lim, err := adaptive.New(adaptive.Config{})
+	shared, err := guard.New(guard.Policy{})
 	require.NoError(t, err)
-	x := start(t, Config{Limiter: lim, Concurrency: 1})
+	x := start(t, Config{Policy: guard.Policy{Within: []*guard.Guard{shared}}, Concurrency: 1})
 	calls := 0
 	for range 3 {
 		task := must(t, x, func(ctx context.Context) (int, error) {
 			calls++
-			adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Terminal})
+			guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Terminal})
 			return 0, nil
 		})
 		_, err := task.Wait(t.Context())
@@ -84,11 +86,11 @@ func TestAQuotaThatIsGone(t *testing.T) {
 // A refusal that came without an error is on record without one.
 func TestALogOfARefusalWithoutAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := start(t, Config{Requests: Rate{N: 100, Per: time.Second}})
+		x := start(t, Config{Policy: within(throttle.Sliding(100, time.Second))})
 		calls := 0
 		task := must(t, x, func(ctx context.Context) (int, error) {
 			if calls++; calls == 1 {
-				adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Minute})
+				guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Minute})
 			}
 			return 0, nil
 		})
@@ -124,7 +126,7 @@ func (c *counter) Observe(e event.Event) { c.kinds = append(c.kinds, e.Kind) }
 // Who observes the executor and the context of a task is told once.
 func TestAnObserverIsToldOnce(t *testing.T) {
 	c := &counter{}
-	x := start(t, Config{Observer: c, Concurrency: 1})
+	x := start(t, Config{Policy: guard.Policy{Observer: c}, Concurrency: 1})
 	x.Pause()
 	_, err := Submit(event.With(t.Context(), c), x, value(1))
 	require.NoError(t, err)

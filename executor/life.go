@@ -2,66 +2,18 @@ package executor
 
 import (
 	"context"
-	"time"
 
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/throttle"
+	"github.com/headrace/headrace/internal/inflight"
 )
 
 // calls notes that an attempt begins.
-func (t *record) calls(a attempt) {
+func (t *record) calls(a inflight.Attempt) {
 	now := t.x.clock.Elapsed()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.life.attempts++
-	if a.holds() || t.course != nil {
-		t.courseLocked().attempt = a
-	}
+	t.attempt = a
 	t.moveLocked(Calling, now)
-}
-
-// waits takes back that an attempt begins.
-func (t *record) waits() {
-	now := t.x.clock.Elapsed()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.calling, t.life.attempts = false, 0
-	t.moveLocked(Processing, now)
-}
-
-// admitted notes what the task had to wait for, if it had to.
-func (t *record) admitted(by throttle.Bound) {
-	if by.Kind == throttle.NotBound {
-		return
-	}
-	now := t.x.clock.Elapsed()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if waited := now - t.life.last(); waited > 0 && t.life.state == Processing {
-		t.noteLocked(now, note{kind: noteWaited, wait: waited, bound: by})
-	}
-}
-
-// answered notes what came of an attempt: a task that was refused waits on.
-func (t *record) answered(f adaptive.Feedback, err error) {
-	refused := !f.Final && (f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded)
-	now := t.x.clock.Elapsed()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.courseLocked().used = f.Used
-	if refused {
-		t.moveLocked(Processing, now)
-		t.noteLocked(now, note{kind: noteRefused, wait: f.RetryAfter, err: err})
-	}
-}
-
-// again notes that the task waits for another attempt.
-func (t *record) again(delay time.Duration, err error) {
-	now := t.x.clock.Elapsed()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.moveLocked(Processing, now)
-	t.noteLocked(now, note{kind: noteRetry, wait: delay, err: err})
 }
 
 // giveUp ends the task's context, also if it has none yet.
@@ -99,8 +51,8 @@ func (x *Executor) unqueue(t *record) bool {
 }
 
 // wait returns when the task has ended, and in the end of ctx. Inside of another task of
-// the same executor it works on the task itself if nobody else does. When intake,
-// which may be nil, ends, a task that nobody works on yet is given up.
+// the same executor it works on the task itself if no worker has it. When intake,
+// which may be nil, ends, a task that was not begun yet is given up.
 func (t *record) wait(ctx context.Context, intake context.Context) error {
 	done := t.ended()
 	select {

@@ -68,7 +68,7 @@ func TestTheQueueIsLinearizable(t *testing.T) {
 	for round := range 30 {
 		x, err := New(Config{Queue: capacity, Concurrency: 1})
 		require.NoError(t, err)
-		x.phase = running // without workers: the clients are those
+		x.phase, x.paused = running, true // without workers: the clients are those
 		begun := time.Now()
 		var mu sync.Mutex
 		var history []porcupine.Operation

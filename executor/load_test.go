@@ -22,7 +22,7 @@ func TestLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := open(t, executor.Config{
 			Name: "x", Queue: 2, Concurrency: 2,
-			Requests: executor.Rate{N: 1, Per: time.Minute}, Tokens: executor.Rate{N: 10, Per: time.Minute},
+			Policy: within(throttle.Sliding(1, time.Minute), throttle.Sliding(10, time.Minute).Of(throttle.Tokens)),
 		})
 		for range 5 {
 			go func() {

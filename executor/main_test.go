@@ -7,6 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -20,6 +23,11 @@ func start(t *testing.T, c Config) *Executor {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, x.Close()) })
 	return x
+}
+
+// within is a policy with these limits and no others.
+func within(windows ...throttle.Window) guard.Policy {
+	return guard.Policy{Limits: throttle.Limits{Windows: windows}}
 }
 
 // value is a call that returns v.

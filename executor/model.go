@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/presets/dialect"
@@ -22,7 +22,7 @@ var ErrModelClosed = errors.New("executor: the model is closed")
 // ModelConfig describes a Model.
 type ModelConfig struct {
 	// Executor does the work. Several models may share one, and with it queue,
-	// concurrency and limits; or each has its own, with one Config.Limiter. It is required.
+	// concurrency and limits; or each has its own, within the same guard (Policy.Within). It is required.
 	Executor *Executor
 
 	// Endpoint is what is called. It should neither limit nor retry by itself:
@@ -113,7 +113,7 @@ func callOn(ctx context.Context, to httpclient.Caller, payload any) (*httpclient
 	}
 	scopeOf(ctx).task().exchange(a)
 	if speaks, ok := to.(interface{ Dialect() dialect.Dialect }); ok && err == nil {
-		adaptive.Report(ctx, speaks.Dialect().Read(time.Now(), a.StatusCode, a.Header, a.Body))
+		guard.Report(ctx, speaks.Dialect().Read(time.Now(), a.StatusCode, a.Header, a.Body))
 	}
 	return a, err
 }

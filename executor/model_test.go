@@ -44,7 +44,9 @@ func TestModel(t *testing.T) {
 		w.Header().Set("X-Request-Id", "r1")
 		_, _ = w.Write([]byte(strings.Repeat("x", 5000)))
 	})
-	x := open(t, executor.Config{Dialect: dialect.OpenAI, Tokens: executor.Rate{N: 1000, Per: time.Minute}})
+	p := within(throttle.Sliding(1000, time.Minute).Of(throttle.Tokens))
+	p.Dialect = dialect.OpenAI
+	x := open(t, executor.Config{Policy: p})
 	m, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: e})
 	require.NoError(t, err)
 	task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{Tokens: 300},

@@ -3,7 +3,6 @@ package executor
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,73 +18,52 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
 func TestConfigsThatCannotBe(t *testing.T) {
-	lim, err := adaptive.New(adaptive.Config{})
-	require.NoError(t, err)
-	windows := throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Second)}}
 	for field, c := range map[string]Config{
-		"Queue: -1":                 {Queue: -1},
-		"Concurrency: -1":           {Concurrency: -1},
-		"Workers: -1":               {Workers: -1},
-		"Workers: 2 cannot":         {Workers: 2, Concurrency: 3},
-		"Concurrency: 3 contra":     {Concurrency: 3, Limits: throttle.Limits{Concurrency: 4}},
-		"Requests: N is 0":          {Requests: Rate{Per: 1}},
-		"Tokens: Per is 0s":         {Tokens: Rate{N: 1}},
-		"Tokens: Burst is -1":       {Tokens: Rate{1, 1, -1}},
-		"Tokens: throttle: Windows": {Tokens: Rate{1, time.Second, 1 << 40}},
-		"in place of Requests":      {Requests: Rate{N: 1, Per: 1}, Limits: windows},
-		"in place of Tokens":        {Tokens: Rate{N: 1, Per: 1}, Limits: windows},
-		"excludes Requests":         {Limiter: lim, Requests: Rate{N: 1, Per: 1}},
-		"excludes Tokens":           {Limiter: lim, Tokens: Rate{N: 1, Per: 1}},
-		"excludes Limits":           {Limiter: lim, Limits: windows},
-		"excludes Law":              {Limiter: lim, Law: adaptive.AIMD{}},
-		"excludes Preset":           {Limiter: lim, Preset: presets.OpenAITier1},
-		"excludes Detector":         {Limiter: lim, Detector: func(error) adaptive.Feedback { return adaptive.Feedback{} }},
-		"excludes MaxWait":          {Limiter: lim, MaxWait: 1},
-		"Preset":                    {Preset: "no/such"},
-		"MaxWait":                   {MaxWait: -1},
-		"Timeout: -1ns":             {Timeout: -1},
-		"Retry":                     {Retry: &retry.Policy{MaxAttempts: -1}},
-		`executor: mine: Queue: -`:  {Name: "mine", Queue: -1},
+		"Queue: -1":                   {Queue: -1},
+		"Concurrency: -1":             {Concurrency: -1},
+		"Concurrency: 3 contra":       {Concurrency: 3, Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 4}}},
+		"Policy: guard":               {Policy: guard.Policy{Timeout: -1}},
+		"Within[0]: the guard is nil": {Policy: guard.Policy{Within: []*guard.Guard{nil}}},
+		`executor: mine: Queue: -`:    {Name: "mine", Queue: -1},
+		`guard "mine": Timeout: -1n`:  {Name: "mine", Policy: guard.Policy{Timeout: -1}},
 	} {
 		_, err := New(c)
 		require.ErrorContains(t, err, field)
-		if c.Preset == "" || c.Limiter != nil { // an unknown preset has a type of its own
-			require.ErrorAs(t, err, new(*fault.FieldError), field)
-		}
+		require.ErrorAs(t, err, new(*fault.FieldError), field)
 	}
-	_, err = New(Config{Queue: -1, Timeout: -1})
+	_, err := New(Config{Queue: -1, Policy: guard.Policy{Timeout: -1}})
 	require.ErrorContains(t, err, "Queue")
 	require.ErrorContains(t, err, "Timeout", "all problems at once")
 	for _, c := range []Config{
 		{},
-		{Limiter: lim},
-		{Preset: presets.OpenAITier1},
-		{Limits: windows},
-		{Limits: throttle.Limits{Concurrency: 3}},
-		{Law: adaptive.AIMD{}},
-		{Preset: presets.OpenAITier1, Law: adaptive.AIMD{}},
+		{Policy: guard.Policy{Preset: presets.OpenAITier1}},
+		{Policy: within(throttle.Sliding(1, time.Second))},
+		{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 3}}},
+		{Policy: guard.Policy{Law: adaptive.AIMD{}}},
+		{Policy: guard.Policy{Preset: presets.OpenAITier1, Law: adaptive.AIMD{}}},
 	} {
 		require.NoError(t, c.Validate())
 	}
 }
 
 func TestDefaults(t *testing.T) {
-	x := start(t, Config{Limits: throttle.Limits{Concurrency: 4}})
+	x := start(t, Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 4}}})
 	s := x.Stats()
 	assert.Equal(t, 4, s.Concurrency)
-	assert.Equal(t, 4, s.Workers)
 	assert.Equal(t, 1000, s.Room)
 	x = start(t, Config{})
-	assert.Equal(t, 10, x.Stats().Workers)
+	assert.Equal(t, 10, x.Stats().Concurrency)
 	assert.Equal(t, "executor", x.Name())
-	x = start(t, Config{Preset: presets.OpenAITier1})
-	assert.True(t, x.limited.Load())
+	assert.Equal(t, "executor", x.Guard().Name())
+	assert.Equal(t, "mine", start(t, Config{Name: "mine"}).Guard().Name())
+	assert.Equal(t, "account", start(t, Config{Name: "mine", Policy: guard.Policy{Name: "account"}}).Guard().Name())
 }
 
 func TestOptionsThatCannotBe(t *testing.T) {
@@ -143,7 +121,9 @@ func TestEvents(t *testing.T) {
 			line := fmt.Sprintf("%s %s %d/%d %d %s", e.Kind, e.Key, e.Task.Queue, e.Task.Running, e.Attempt, e.Wait)
 			kinds = append(kinds, strings.TrimSpace(line))
 		})
-		x := start(t, Config{Concurrency: 1, Observer: seen, Retry: &retry.Policy{MaxAttempts: 2, Initial: time.Second, NoJitter: true}})
+		x := start(t, Config{Concurrency: 1, Policy: guard.Policy{
+			Observer: seen, Retry: &retry.Policy{MaxAttempts: 2, Initial: time.Second, NoJitter: true},
+		}})
 		x.Pause()
 		task := must(t, x, fail(errBoom))
 		time.Sleep(time.Second)
@@ -157,7 +137,7 @@ func TestEvents(t *testing.T) {
 			"executor.paused  0/0 0 0s",
 			"task.queued executor-1 1/0 0 0s",
 			"executor.resumed  1/0 0 0s",
-			"task.started executor-1 0/1 1 1s",
+			"task.started executor-1 0/1 0 1s",
 			"task.retry executor-1 0/1 1 1s",
 			"task.failed executor-1 0/1 2 2s",
 			"executor.changed  0/0 0 0s",
@@ -165,35 +145,6 @@ func TestEvents(t *testing.T) {
 			"executor.stopped  0/0 0 0s",
 		}, kinds)
 	})
-}
-
-func TestMap(t *testing.T) {
-	x := start(t, Config{Queue: 2})
-	items := make([]int, 500)
-	for i := range items {
-		items[i] = i
-	}
-	out, err := Map(t.Context(), x, items, func(_ context.Context, i int) (int, error) {
-		if i%100 == 7 {
-			return 0, errBoom
-		}
-		return i * 2, nil
-	})
-	failed, ok := errors.AsType[*MapError](err)
-	require.True(t, ok)
-	assert.Equal(t, 5, failed.Failed)
-	assert.Equal(t, []int{7, 107, 207, 307, 407}, []int{
-		failed.Errors[0].Index, failed.Errors[1].Index, failed.Errors[2].Index, failed.Errors[3].Index, failed.Errors[4].Index,
-	})
-	require.ErrorIs(t, err, errBoom)
-	assert.Zero(t, out[7])
-	assert.Equal(t, 998, out[499])
-	_, err = Map[int, int](t.Context(), x, items, nil)
-	require.Error(t, err)
-	require.NoError(t, x.Close())
-	_, err = Map(t.Context(), x, items, func(_ context.Context, i int) (int, error) { return i, nil })
-	require.ErrorIs(t, err, ErrStopped)
-	assert.ErrorContains(t, err, "500 of 500")
 }
 
 func TestSubmitAll(t *testing.T) {
@@ -216,7 +167,7 @@ func TestSubmitAll(t *testing.T) {
 // Every worker's call waits for tasks of its own executor, through a queue of one.
 func TestCallsThatWaitForTheirOwnExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := start(t, Config{Queue: 1, Concurrency: 2, Requests: Rate{N: 1000, Per: time.Second}})
+		x := start(t, Config{Queue: 1, Concurrency: 2, Policy: within(throttle.Sliding(1000, time.Second))})
 		var tree func(depth int) func(context.Context) (int, error)
 		tree = func(depth int) func(context.Context) (int, error) {
 			return func(ctx context.Context) (int, error) {
@@ -284,7 +235,9 @@ func TestInfoHasNoSecrets(t *testing.T) {
 
 func TestTheLogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := start(t, Config{Retry: &retry.Policy{MaxAttempts: 50, Initial: time.Second, Multiplier: 1, NoJitter: true}})
+		x := start(t, Config{Policy: guard.Policy{
+			Retry: &retry.Policy{MaxAttempts: 50, Initial: time.Second, Multiplier: 1, NoJitter: true},
+		}})
 		task := must(t, x, fail(errBoom))
 		_, err := task.Wait(t.Context())
 		require.ErrorIs(t, err, errBoom)
@@ -298,26 +251,26 @@ func TestTheLogIsBounded(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := start(t, Config{Timeout: time.Second})
+		x := start(t, Config{Policy: guard.Policy{Timeout: time.Second}})
 		_, err := must(t, x, stuck).Wait(t.Context())
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "its timeout of 1s")
 	})
 }
 
-func TestSetLimits(t *testing.T) {
+// The policy can be changed while tasks wait: through the guard.
+func TestChangingThePolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t, Config{})
-		require.NoError(t, x.SetLimits(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Second)}}))
+		p := x.Guard().Policy()
+		p.Limits.Windows = []throttle.Window{throttle.Sliding(1, time.Second)}
+		require.NoError(t, x.Guard().Set(p))
 		begun := time.Now()
 		for range 3 {
 			must(t, x, value(1))
 		}
 		require.NoError(t, x.Join(t.Context()))
 		assert.Equal(t, 2*time.Second, time.Since(begun))
-		require.Error(t, x.SetLimits(throttle.Limits{Concurrency: -1}))
-		other := start(t, Config{Limiter: x.Limiter()})
-		require.ErrorContains(t, other.SetLimits(throttle.Limits{}), "shared")
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/executor"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
@@ -24,6 +25,10 @@ func open(t *testing.T, c executor.Config) *executor.Executor {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, x.Close()) })
 	return x
+}
+
+func within(windows ...throttle.Window) guard.Policy {
+	return guard.Policy{Limits: throttle.Limits{Windows: windows}}
 }
 
 // peak counts what is under way at the same time.
@@ -39,7 +44,7 @@ func (p *peak) enter() (leave func()) {
 // Batches and services share the concurrency and the limits of one executor.
 func TestABatchOnAnExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := open(t, executor.Config{Concurrency: 4, Requests: executor.Rate{N: 20, Per: time.Second}})
+		x := open(t, executor.Config{Concurrency: 4, Policy: within(throttle.Sliding(20, time.Second))})
 		var p peak
 		work := func(_ context.Context, i int) (int, error) {
 			defer p.enter()()
@@ -94,7 +99,7 @@ func TestABatchInsideOfATask(t *testing.T) {
 // The limiter of the executor hears of refusals in a batch that has none of its own.
 func TestRefusalsOfABatchOnAnExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := open(t, executor.Config{Requests: executor.Rate{N: 100, Per: time.Second}})
+		x := open(t, executor.Config{Policy: within(throttle.Sliding(100, time.Second))})
 		calls := 0
 		batch := node.Map("ask", func(context.Context, int) (int, error) {
 			if calls++; calls == 1 {
@@ -107,10 +112,8 @@ func TestRefusalsOfABatchOnAnExecutor(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []int{2}, out)
 		assert.GreaterOrEqual(t, time.Since(begun), time.Minute)
-		assert.EqualValues(t, 1, x.Limiter().View().Hits)
-		lim, err := batch.Limiter()
-		require.NoError(t, err)
-		assert.Nil(t, lim)
+		assert.EqualValues(t, 1, x.Guard().Stats().View.Hits)
+		assert.Zero(t, batch.Guard().Stats().View.Hits)
 	})
 }
 
@@ -150,7 +153,7 @@ func TestStoppingABatchOnAnExecutor(t *testing.T) {
 
 func TestTheCostOfABatchOnAnExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		x := open(t, executor.Config{Tokens: executor.Rate{N: 10, Per: time.Second}})
+		x := open(t, executor.Config{Policy: within(throttle.Sliding(10, time.Second).Of(throttle.Tokens))})
 		begun := time.Now()
 		_, err := node.Map("tokens", func(_ context.Context, i int) (int, error) { return i, nil }).
 			WithCost(func(int) throttle.Cost { return throttle.Cost{Tokens: 5} }).WithParallel(4).WithExecutor(x).

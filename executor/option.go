@@ -5,9 +5,11 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -21,7 +23,7 @@ func (t *record) problem(field, format string, args ...any) {
 }
 
 // WithCost says what the call will cost, for the limits to reserve it. Say what it
-// really cost with adaptive.Use, from inside the call. The default is one request.
+// really cost with guard.Use, from inside the call. The default is one request.
 func WithCost(c throttle.Cost) SubmitOption {
 	return func(t *record) {
 		for u := range throttle.Units {
@@ -55,6 +57,20 @@ func WithDeadline(at time.Time) SubmitOption {
 			t.problem("WithDeadline", "the time is zero: leave the option out")
 		}
 		t.more().deadline = at
+	}
+}
+
+// Within makes the task's call pass these guards too, such as that of a user,
+// the most specific first, and then that of the executor: see guard.Join. Nil
+// guards are skipped. A task that waits for them leaves its slot to others: for
+// that, up to four such tasks for each of Concurrency leave the queue early,
+// and are overtaken by no task of a higher priority.
+func Within(guards ...*guard.Guard) SubmitOption {
+	guards = slices.DeleteFunc(slices.Clone(guards), func(g *guard.Guard) bool { return g == nil })
+	return func(t *record) {
+		if len(guards) > 0 {
+			t.more().within = guards
+		}
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Run has f run by a worker, as a task with this cost, and returns when it has
-// ended: through the queue, the concurrency, the limits and the breaker, but
-// without Config.Retry. It is how a node runs on an executor; see
+// ended: through the queue, the concurrency and the executor's guard, but
+// without its Retry. It is how a node runs on an executor; see
 // node.Batch.WithExecutor. The error is that of the task.
 //
 // f is not running any more when Run returns, unless it was left behind

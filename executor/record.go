@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -32,8 +33,7 @@ type record struct {
 	where      place
 
 	single   bool // no policy repeats it
-	calling  bool // begin has taken it to its first call; of whoever works on it
-	observed bool // somebody is told its events
+	observed bool // there are observers of its events
 	priority int32
 	cost     *throttle.Cost  // nil: nothing was said
 	extra    *extra          // as above, of all else
@@ -41,10 +41,11 @@ type record struct {
 	job      job
 	inside   atomic.Pointer[inside] // nil: nobody has asked for more than ctx tells
 
-	mu     sync.Mutex    // guards what follows; taken after the executor's mu, never before
-	course *course       // nil: nothing was out of the ordinary
-	done   chan struct{} // nil until somebody asks; as long as it waits for room, closed when that is over
-	life   life
+	mu      sync.Mutex       // guards what follows; taken after the executor's mu, never before
+	attempt inflight.Attempt // the last; nil: none was begun, or the task has ended
+	course  *course          // nil: nothing was out of the ordinary
+	done    chan struct{}    // nil until somebody asks; as long as it waits for room, closed when that is over
+	life    life
 }
 
 // reserves is what the call is expected to cost.
@@ -68,7 +69,6 @@ type course struct {
 	used    throttle.Cost
 	notes   []note
 	dropped int // notes
-	attempt attempt
 	subs    *fanout
 	cause   error // why it was given up
 	err     error // it ended with
@@ -82,16 +82,6 @@ func (t *record) courseLocked() *course {
 	return t.course
 }
 
-// attempt is what has to be given back if the call of a task does not return.
-type attempt struct {
-	ctx      context.Context //nolint:containedctx // of the attempt, for whoever gives up on it
-	admitted bool            // by a limiter, which has to hear of the end
-	ticket   breaker.Ticket
-}
-
-// holds reports whether there is anything to give back.
-func (a *attempt) holds() bool { return a.admitted || a.ticket != breaker.Ticket{} }
-
 // extra is what few tasks have.
 type extra struct {
 	deadline time.Time
@@ -99,7 +89,16 @@ type extra struct {
 	room     time.Duration // how long to wait for room
 	request  *request
 	response *response
-	problems []error // of the options
+	within   []*guard.Guard // besides that of the executor
+	problems []error        // of the options
+}
+
+// within are the guards that only this task has to pass.
+func (t *record) within() []*guard.Guard {
+	if t.extra == nil {
+		return nil
+	}
+	return t.extra.within
 }
 
 func (t *record) more() *extra {
@@ -113,8 +112,7 @@ func (t *record) id() string { return t.x.name + "-" + strconv.FormatInt(t.seq, 
 
 // begin has the task worked on, under the context that it returns. If it was
 // given up in the meantime, that context has ended. undo, which may be nil, releases what it needs.
-// atOnce says that nothing is in the way of the call.
-func (t *record) begin(now time.Duration, atOnce bool) (ctx context.Context, undo func()) {
+func (t *record) begin(now time.Duration) (ctx context.Context, undo func()) {
 	parent, undo := t.bounded()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,10 +124,6 @@ func (t *record) begin(now time.Duration, atOnce bool) (ctx context.Context, und
 		return t.scope(), undo
 	}
 	t.moveLocked(Processing, now)
-	if atOnce && parent.Err() == nil {
-		t.life.attempts, t.calling = 1, true
-		t.moveLocked(Calling, now)
-	}
 	return t.scope(), undo
 }
 
@@ -204,9 +198,7 @@ func (t *record) end(to State, err error, now time.Duration) bool {
 		t.job.release() // nobody works on it
 	}
 	t.moveLocked(to, now)
-	if t.course != nil {
-		t.course.attempt = attempt{}
-	}
+	t.attempt = nil
 	if t.done != nil {
 		close(t.done)
 	}
@@ -217,13 +209,6 @@ func (t *record) state() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.life.state
-}
-
-// called is when the last attempt began.
-func (t *record) called() time.Time {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.x.clock.At(t.life.last())
 }
 
 // ended returns a channel that is closed when the task has ended.

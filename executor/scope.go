@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/headrace/headrace/internal/inflight"
 )
 
 // scope is the context of a task that is worked on, by which what happens
@@ -125,8 +127,11 @@ func (s *scope) Err() error {
 
 // Value makes the scope findable by scopeOf, and what ends it by package context.
 func (s *scope) Value(key any) any {
-	if key == (scopeKey{}) {
+	switch {
+	case key == scopeKey{}:
 		return s
+	case inflight.Private(key): // its guard tells the task how the call goes
+		return (*watcher)(s)
 	}
 	in := s.inside.Load()
 	if in == nil {

@@ -1,12 +1,8 @@
 package executor
 
-import (
-	"time"
+import "time"
 
-	"github.com/headrace/headrace/throttle"
-)
-
-// Stats is a snapshot of an executor.
+// Stats is a snapshot of an executor. Guard().Stats() is one of its limits.
 type Stats struct {
 	Submitted int64           `json:"submitted"` // tasks so far
 	Tasks     map[State]int64 `json:"tasks"`     // by state; of those that have ended, since New
@@ -19,28 +15,18 @@ type Stats struct {
 	Paused    bool            `json:"paused"`
 	Stopped   bool            `json:"stopped"` // nothing is taken in any more
 
-	Concurrency int                  `json:"concurrency"`
-	Workers     int                  `json:"workers"`
-	Windows     []throttle.WindowUse `json:"windows,omitempty"` // what is left of each window of the limits
-	Limiter     throttle.Stats       `json:"-"`
+	Concurrency int `json:"concurrency"`
 }
 
 // Stats returns a snapshot. The counts of tasks that have ended and the others are not of
 // exactly the same moment.
 func (x *Executor) Stats() Stats {
-	s := x.snapshot()
-	s.Limiter = x.limiter.Throttle().Stats()
-	s.Windows = x.limiter.Throttle().Windows()
-	return s
-}
-
-func (x *Executor) snapshot() Stats {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := Stats{
-		Submitted: x.seq, Queue: x.queue.len, Room: x.config.Queue - x.queue.len, Slots: x.slots,
+		Submitted: x.seq, Queue: x.queue.len, Room: x.config.Queue - x.queue.len, Slots: x.slots.counted(),
 		Left: x.left, Paused: x.paused, Stopped: x.phase >= draining,
-		Concurrency: x.concurrency, Workers: x.config.Workers,
+		Concurrency: x.slots.most,
 	}
 	s.Tasks = map[State]int64{Pending: int64(x.room.len), Queued: int64(x.queue.len)}
 	for t := range x.tasksLocked() {

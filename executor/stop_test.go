@@ -11,6 +11,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 )
 
 // With all workers left behind there is nobody to wait for, once nothing is queued.
@@ -64,7 +65,9 @@ func TestStopInsideOfACall(t *testing.T) {
 // What was never started says so too when it has stopped.
 func TestCloseTellsAlsoWithoutAStart(t *testing.T) {
 	var told []event.Kind
-	x := start(t, Config{Observer: event.Func(func(e event.Event) { told = append(told, e.Kind) })})
+	x := start(t, Config{Policy: guard.Policy{
+		Observer: event.Func(func(e event.Event) { told = append(told, e.Kind) }),
+	}})
 	s := x.Subscribe(1 << 60)
 	require.NoError(t, x.Close())
 	_, open := <-s.C()

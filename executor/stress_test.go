@@ -85,11 +85,9 @@ func TestNothingIsLost(t *testing.T) {
 		auditor := oracle.NewAuditor(
 			oracle.Sliding(int(throttle.Requests), requests, per), oracle.Sliding(int(throttle.Tokens), tokens, per))
 		auditors = append(auditors, auditor)
-		x, err := New(Config{
-			Name: "x" + string(rune('a'+len(auditors))), Queue: 200, Concurrency: 8, Workers: workers,
-			Requests: Rate{N: requests, Per: per}, Tokens: Rate{N: tokens, Per: per},
-			Law: audited{auditor, &sent}, Observer: counts,
-		})
+		p := within(throttle.Sliding(requests, per), throttle.Sliding(tokens, per).Of(throttle.Tokens))
+		p.Law, p.Observer = audited{auditor, &sent}, counts
+		x, err := New(Config{Name: "x" + string(rune('a'+len(auditors))), Queue: 200, Concurrency: 8, Policy: p})
 		require.NoError(t, err)
 		return x
 	}

@@ -31,7 +31,8 @@ func Submit[T any](ctx context.Context, x *Executor, call func(context.Context) 
 }
 
 // TrySubmit is Submit, but never waits: with a full queue, or others who wait
-// for room in it, the error is a *QueueFullError with the depth of the queue.
+// for room in it, the error is a *QueueFullError, whose RetryAfter can be sent
+// in a Retry-After header.
 func TrySubmit[T any](ctx context.Context, x *Executor, call func(context.Context) (T, error), opts ...SubmitOption) (*Task[T], error) {
 	return submit(ctx, x, call, opts, false)
 }
@@ -94,7 +95,7 @@ func (x *Executor) submit(t *record, opts []SubmitOption, waits bool) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t.observed = x.config.Observer != nil || event.From(ctx) != nil
+	t.observed = x.config.Policy.Observer != nil || event.From(ctx) != nil
 	t.life.begin(x.clock.Elapsed())
 	ready, err := x.admit(t, waits)
 	if ready != nil {
@@ -119,7 +120,7 @@ func (x *Executor) admit(t *record, waits bool) (ready <-chan struct{}, err erro
 		return nil, nil
 	}
 	if !waits {
-		return nil, &QueueFullError{Executor: x.name, Depth: x.queue.len}
+		return nil, x.fullLocked(0)
 	}
 	t.where, t.done = inRoom, make(chan struct{})
 	x.room.push(t)
@@ -213,7 +214,7 @@ func (x *Executor) awaitRoom(t *record, ready <-chan struct{}) error {
 			if err := t.expired(); err != nil {
 				return err
 			}
-			return &QueueFullError{Executor: x.name, Depth: x.depth(), Waited: t.extra.room}
+			return x.full(t.extra.room)
 		}
 	}
 }
@@ -268,8 +269,14 @@ func (x *Executor) enter(t *record) bool {
 	return true
 }
 
-func (x *Executor) depth() int {
+func (x *Executor) full(waited time.Duration) *QueueFullError {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.queue.len
+	return x.fullLocked(waited)
+}
+
+func (x *Executor) fullLocked(waited time.Duration) *QueueFullError {
+	return &QueueFullError{
+		Executor: x.name, Depth: x.queue.len, Waited: waited, RetryAfter: x.pace.room(x.queue.len, x.slots.most),
+	}
 }

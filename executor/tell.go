@@ -7,13 +7,13 @@ import (
 
 // tell sends an event of the executor. It is never called with a lock held.
 func (x *Executor) tell(kind event.Kind, fill func(e *event.Event)) {
-	if x.config.Observer == nil {
+	if x.config.Policy.Observer == nil {
 		return
 	}
 	e := event.New(x.clock.Now(), kind, x.name)
 	e.Task = x.load()
 	fill(&e)
-	emit.Send(x.config.Observer, e)
+	emit.Send(x.config.Policy.Observer, e)
 }
 
 func (x *Executor) tellStopped() {
@@ -40,7 +40,7 @@ func (x *Executor) tellTask(t *record, kind event.Kind, fill func(e *event.Event
 	if fill != nil {
 		fill(&e)
 	}
-	emit.Send(emit.Except(x.config.Observer, theirs), e)
+	emit.Send(emit.Except(x.config.Policy.Observer, theirs), e)
 	emit.Send(theirs, e)
 }
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/inflight"
 )
 
 const (
@@ -112,10 +112,8 @@ func (x *Executor) abandon() {
 	}
 }
 
-// hung returns the tasks that have been overdue for more than that many looks, and leaves
-// their workers behind. Not more of these are replaced than there are workers, so
-// that calls which never return cannot fill the memory: from then on the
-// executor has fewer, until some come back.
+// hung returns the tasks that have been overdue for more than that many looks,
+// and leaves their workers behind.
 func (x *Executor) hung(most uint8) (lost []*record) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -136,27 +134,16 @@ func (x *Executor) hung(most uint8) (lost []*record) {
 func (x *Executor) loseLocked(w *worker) {
 	w.lost = true
 	delete(x.workers, w)
+	x.left++
 	x.freeLocked(w)
-	switch x.left++; {
-	case x.phase == closing:
-	case x.left > x.config.Workers:
-		x.missing++
-	default:
-		x.hireLocked()
-	}
 	x.overLocked()
 }
 
 // goneLocked is for a worker that was left behind and has come back.
 func (x *Executor) goneLocked() {
 	x.left--
-	if x.missing > 0 {
-		x.missing--
-		if x.phase != closing {
-			x.hireLocked()
-		}
-		x.overLocked()
-	}
+	x.wakeLocked()
+	x.overLocked()
 }
 
 // overdue reports whether a task that is worked on should have returned for more than that many looks.
@@ -179,22 +166,22 @@ func (t *record) overdue(most uint8) bool {
 
 // giveUpOn gives back what the call of t holds, and ends the task in its place.
 func (x *Executor) giveUpOn(t *record) {
-	t.mu.Lock()
-	ctx, a := t.scope(), attempt{}
-	if t.course != nil {
-		a = t.course.attempt
-	}
-	t.mu.Unlock()
+	ctx := t.scope()
+	a := t.last()
 	hung := &fault.HungError{After: patience, Cause: context.Cause(ctx)}
-	if !x.conclude(t, givenUp(hung.Cause), hung) {
+	if !x.conclude(t, givenUp(hung.Cause), hung) || a == nil {
 		return
 	}
-	if a.admitted {
-		adaptive.Abandon(a.ctx)
-	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		a.ticket.Failure(hung)
+		a.Abandon(hung)
 	} else {
-		a.ticket.Cancel() // it was this side that did not wait
+		a.Abandon(nil) // it was this side that did not wait
 	}
+}
+
+// last is the last attempt, or nil.
+func (t *record) last() inflight.Attempt {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.attempt
 }

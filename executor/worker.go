@@ -1,25 +1,40 @@
 package executor
 
-import (
-	"context"
-	"slices"
-	"time"
-)
+import "time"
 
 // worker is one of the goroutines that work on tasks. Its fields are guarded
 // by the executor's mu.
 type worker struct {
 	task  *record
 	holds bool          // a slot
-	now   time.Duration // its own: the present, if it knows it
+	waits bool          // its task waits for a guard of its own
+	rests bool          // its task is between two attempts, and has no slot
 	lost  bool          // it was left behind: another has its place
+	now   time.Duration // its own: the present, if it knows it
+	took  time.Duration // its own: how long it worked on the last task
 }
 
-// hireLocked starts a worker.
+// wantedLocked is how many workers there should be besides those whose task
+// waits without a slot. Of those that were left behind not more are replaced
+// than may run, so that calls which never return cannot fill the memory.
+func (x *Executor) wantedLocked() int {
+	s := &x.slots
+	return s.most - max(0, x.left-max(s.most, x.config.Concurrency))
+}
+
+// spareLocked is how many workers there are above that.
+func (x *Executor) spareLocked() int {
+	s := &x.slots
+	return len(x.workers) - s.resting - s.ahead() - x.wantedLocked()
+}
+
+// hireLocked starts a worker, if there are less than wanted.
 func (x *Executor) hireLocked() {
-	w := new(worker)
-	x.workers[w] = struct{}{}
-	go x.run(w)
+	if x.spareLocked() < 0 {
+		w := new(worker)
+		x.workers[w] = struct{}{}
+		go x.run(w)
+	}
 }
 
 func (x *Executor) run(w *worker) {
@@ -35,9 +50,9 @@ func (x *Executor) run(w *worker) {
 	returned = true
 }
 
-// replace has another worker go on in the place of w, whose call has ended its goroutine.
+// replace ends w, whose call has ended its goroutine. Another is hired when there is something to do.
 func (x *Executor) replace(w *worker) {
-	if t := w.task; t != nil { // only w and whoever leaves it behind write it, and that one keeps it
+	if t := w.task; t != nil { // only w and the watch write it, which keeps it
 		x.conclude(t, Failed, errGoexit)
 	}
 	x.mu.Lock()
@@ -47,8 +62,14 @@ func (x *Executor) replace(w *worker) {
 		return
 	}
 	x.dismissLocked(w)
+	x.fireLocked(w)
+}
+
+// fireLocked forgets w, which ends.
+func (x *Executor) fireLocked(w *worker) {
 	delete(x.workers, w)
-	x.hireLocked()
+	x.wakeLocked()
+	x.overLocked()
 }
 
 // next ends what w has worked on and waits for the next task; nil if w is to leave.
@@ -67,6 +88,10 @@ func (x *Executor) next(w *worker) *record {
 			x.overLocked()
 			return nil
 		}
+		if x.spareLocked() > 0 {
+			x.fireLocked(w)
+			return nil
+		}
 		w.now = 0
 		x.idle++
 		x.work.Wait()
@@ -76,8 +101,8 @@ func (x *Executor) next(w *worker) *record {
 	t := x.queue.head()
 	x.outLocked(t)
 	x.busy++
-	w.task, w.holds, t.by = t, true, w
-	x.slots++
+	w.task, t.by = t, w
+	x.slots.take(w)
 	if x.dozing {
 		x.pokeLocked()
 	}
@@ -87,20 +112,24 @@ func (x *Executor) next(w *worker) *record {
 
 // mayLocked reports whether a task of the queue may be begun.
 func (x *Executor) mayLocked() bool {
-	return x.queue.len > 0 && x.slots < x.concurrency && !x.paused && len(x.returning) == 0
+	return x.queue.len > 0 && x.slots.free() && !x.paused && len(x.slots.returning) == 0
 }
 
 // wakeLocked has a worker look whether it may begin. One at a time is on its
-// way, and wakes the next if there is more to do than it takes: most of a burst of short
-// calls is done by then.
+// way, and wakes the next if there is more to do than it takes: most of a burst
+// of short calls is done by then.
 func (x *Executor) wakeLocked() {
-	if x.idle > 0 && !x.waking && x.mayLocked() {
+	switch {
+	case !x.mayLocked():
+	case x.idle == 0:
+		x.hireLocked()
+	case !x.waking:
 		x.waking = true
 		x.work.Signal()
 	}
 }
 
-// takeLocked takes t out of the queue for somebody who is no worker.
+// takeLocked takes t out of the queue for something else than a worker.
 func (x *Executor) takeLocked(t *record) {
 	x.outLocked(t)
 	x.others.push(t)
@@ -121,6 +150,7 @@ func (x *Executor) dismissLocked(w *worker) {
 	if w.task == nil {
 		return
 	}
+	x.pace.note(w.took)
 	x.leaveLocked(w.task)
 	w.task = nil
 	x.freeLocked(w)
@@ -128,10 +158,7 @@ func (x *Executor) dismissLocked(w *worker) {
 
 // freeLocked takes back the slot of w.
 func (x *Executor) freeLocked(w *worker) {
-	if w.holds {
-		w.holds = false
-		x.slots--
-	}
+	x.slots.give(w)
 	x.returnLocked()
 }
 
@@ -155,71 +182,15 @@ func (x *Executor) settle(t *record) {
 	x.leaveLocked(t)
 }
 
-// overLocked ends the executor when it is to end and there is nobody left who
-// could work, or nothing to do for those who may come back.
+// overLocked ends the executor when it is to end and no worker is left, unless
+// tasks are queued for those that may come back.
 func (x *Executor) overLocked() {
-	if x.phase < draining || len(x.workers) > 0 || x.phase == draining && x.missing > 0 && x.queue.len > 0 {
+	if x.phase < draining || len(x.workers) > 0 || x.phase == draining && x.queue.len > 0 {
 		return
 	}
 	select {
 	case <-x.over:
 	default:
 		close(x.over)
-	}
-}
-
-// returner is a task between two attempts, as it waits for a slot.
-type returner struct {
-	w     *worker
-	ready chan struct{}
-}
-
-// rest gives the slot of w up for the time between two attempts.
-func (x *Executor) rest(w *worker) {
-	if w == nil { // the slot is lent, and stays with who lent it
-		return
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if !w.lost {
-		x.freeLocked(w)
-		x.wakeLocked()
-	}
-}
-
-// rise gets w a slot again, before all tasks that have not begun; false if ctx ends first.
-func (x *Executor) rise(ctx context.Context, w *worker) bool {
-	if w == nil {
-		return true
-	}
-	r := &returner{w, make(chan struct{})}
-	x.mu.Lock()
-	x.returning = append(x.returning, r)
-	x.returnLocked()
-	x.mu.Unlock()
-	select {
-	case <-r.ready:
-		return true
-	case <-ctx.Done():
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if i := slices.Index(x.returning, r); i >= 0 {
-		x.returning = slices.Delete(x.returning, i, i+1)
-	}
-	x.wakeLocked()
-	return false
-}
-
-// returnLocked gives slots that are free to those between two attempts.
-func (x *Executor) returnLocked() {
-	for len(x.returning) > 0 && x.slots < x.concurrency && !x.paused {
-		r := x.returning[0]
-		x.returning = slices.Delete(x.returning, 0, 1)
-		if !r.w.lost {
-			r.w.holds = true
-			x.slots++
-		}
-		close(r.ready)
 	}
 }

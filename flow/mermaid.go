@@ -55,7 +55,7 @@ func (d *diagram) node(x any) string {
 	if n, ok := x.(interface{ Name() string }); ok {
 		name = n.Name()
 	}
-	if _, ok := x.(interface{ Handler() any }); ok {
+	if isBatch(x) {
 		name += " (batch)"
 	}
 	c, ok := containerOf(x)

@@ -99,17 +99,19 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 }
 
 // End ends the attempt: it is judged, charged and reported to the law and the
-// breakers. A Feedback without a Verdict is judged by its Err. again reports
-// that the call goes on: Admit waits for the next attempt. Otherwise err is
-// what Do would return. Feedback.Final forbids another attempt. If no attempt
-// is in progress, nothing happens.
+// breakers. Without a Verdict in f the last Report in the attempt counts, else the
+// detectors are asked about f.Err. again reports that the call goes on: Admit
+// waits for the next attempt. Otherwise err is what Do would return.
+// Feedback.Final forbids another attempt. If no attempt is in progress, nothing
+// happens.
 func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 	k := c.live.Swap(nil)
 	if k == nil {
 		return false, nil
 	}
-	f.Used = k.feedback(&f).Used
-	return c.conclude(k, &f, f.Err)
+	returned := f.Err
+	f = k.feedback(&f)
+	return c.conclude(k, &f, returned)
 }
 
 // Heard applies the quota that a response declares while the call goes on: at

@@ -17,6 +17,9 @@ func (c *Call) charge(k *attempt, f *adaptive.Feedback) {
 		}
 	} else {
 		f.Used.Requests = max(f.Used.Requests, n, 1)
+		if f.Used.Points == 0 { // a response reports tokens, and never these
+			f.Used.Points = c.cost.Points
+		}
 	}
 	if f.Used == c.cost {
 		return

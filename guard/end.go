@@ -22,7 +22,7 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, err error) (again bool
 	k.unhold()
 	l := c.guard.learner
 	if l != nil {
-		l.emitResult(k.Context, &r, f)
+		l.emitResult(k, &r, f)
 	}
 	if w := inflight.WatcherOf(k.Context); w != nil {
 		w.Judged(*f, err)
@@ -235,7 +235,8 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	if observed {
 		after := law.view()
 		if law.told = after.Decisions.Count; law.told != r.before || refused(f.Verdict) || f.Verdict == adaptive.Terminal {
-			r.after = &after
+			news := after // which is rare, and what the pointer is to is allocated
+			r.after = &news
 		}
 	}
 }

@@ -61,25 +61,26 @@ func TestHold(t *testing.T) {
 }
 
 // Each connection that net/http uses is charged as a request, also beside a
-// reported cost that names none.
+// reported cost that names none. Points are charged as reserved.
 func TestWireAttemptsAreCharged(t *testing.T) {
 	for name, c := range map[string]struct {
 		connections int
 		used        throttle.Cost
 		want        throttle.Cost
 	}{
-		"none, reported":  {0, throttle.Cost{Input: 3}, throttle.Cost{Requests: 1, Input: 3}},
-		"one":             {1, throttle.Cost{}, throttle.Cost{Requests: 1, Input: 5}},
-		"two":             {2, throttle.Cost{}, throttle.Cost{Requests: 2, Input: 10}},
-		"two, reported":   {2, throttle.Cost{Input: 3}, throttle.Cost{Requests: 2, Input: 3}},
-		"more than holds": {9, throttle.Cost{Input: 3}, throttle.Cost{Requests: 8, Input: 3}},
+		"none, reported":  {0, throttle.Cost{Input: 3}, throttle.Cost{Requests: 1, Input: 3, Points: 2}},
+		"one":             {1, throttle.Cost{}, throttle.Cost{Requests: 1, Input: 5, Points: 2}},
+		"two":             {2, throttle.Cost{}, throttle.Cost{Requests: 2, Input: 10, Points: 4}},
+		"two, reported":   {2, throttle.Cost{Input: 3}, throttle.Cost{Requests: 2, Input: 3, Points: 2}},
+		"two, all told":   {2, throttle.Cost{Input: 3, Points: 1}, throttle.Cost{Requests: 2, Input: 3, Points: 1}},
+		"more than holds": {9, throttle.Cost{Input: 3}, throttle.Cost{Requests: 8, Input: 3, Points: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := made(t, guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{
-					throttle.Sliding(8, time.Minute), throttle.Sliding(50, time.Minute).Of(throttle.InputTokens),
+					throttle.Sliding(8, time.Minute), throttle.Sliding(50, time.Minute).Of(throttle.InputTokens), throttle.Sliding(50, time.Minute).Of(throttle.Points),
 				}}})
-				require.NoError(t, g.Do(t.Context(), throttle.Cost{Requests: 1, Input: 5}, func(ctx context.Context) error {
+				require.NoError(t, g.Do(t.Context(), throttle.Cost{Requests: 1, Input: 5, Points: 2}, func(ctx context.Context) error {
 					trace := httptrace.ContextClientTrace(guard.CountWire(ctx))
 					for range c.connections {
 						trace.GetConn("h")
@@ -92,7 +93,7 @@ func TestWireAttemptsAreCharged(t *testing.T) {
 					return nil
 				}))
 				use := g.Stats().Windows
-				assert.Equal(t, c.want, throttle.Cost{Requests: use[0].Spent, Input: use[1].Spent})
+				assert.Equal(t, c.want, throttle.Cost{Requests: use[0].Spent, Input: use[1].Spent, Points: use[2].Spent})
 			})
 		})
 	}

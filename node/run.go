@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/intake"
 )
@@ -49,6 +49,9 @@ type run[S, In, Out any] struct {
 	begun    []*atomic.Int64 // items, for those who watch
 	traces   *traces         // nil: nobody traces items
 	attempts *emit.Tracers
+	retries  bool         // an observer is sent them
+	guard    *guard.Guard // of the calls, but for what depends on the item
+	bound    *guard.Guard // bounds the admitted calls; nil: the number of workers does
 
 	ctx    context.Context         //nolint:containedctx // of the items, for as long as the run
 	intake context.Context         //nolint:containedctx // of new items, for as long as the run
@@ -69,7 +72,7 @@ type run[S, In, Out any] struct {
 
 // launch starts the workers of a run.
 func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out outlet[In, Out]) (*run[S, In, Out], error) {
-	lim, err := b.limiter()
+	own, err := b.guard()
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +80,14 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		b: b, out: out, observer: event.From(ctx),
 		over: make(chan struct{}), workers: map[*worker[In, Out]]struct{}{},
 	}
+	if err = r.look(own); err != nil {
+		return nil, err
+	}
 	if r.resume, err = b.openJournal(ctx); err != nil {
 		return nil, err
 	}
 	if r.resume != nil {
-		if lim, err = r.resume.warm(ctx, lim, b.build); err != nil {
+		if err = r.resume.warm(ctx, own.Learner()); err != nil {
 			r.resume.close(nil, false)
 			return nil, &JournalError{Node: b.name, Op: "open", Err: err}
 		}
@@ -104,7 +110,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		r.stop(cause)
 		kill(cause)
 	}
-	r.ctx = intake.With(adaptive.Enclose(ctx, lim, b.propagate), r.intake)
+	r.ctx = intake.With(ctx, r.intake)
 	r.mu.Lock() // until all are there: a worker that finds nothing to do may otherwise be the last to leave
 	defer r.mu.Unlock()
 	r.undo = []func() bool{
@@ -117,7 +123,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	if r.commit != nil {
 		go r.commit.run()
 	}
-	for range b.parallel {
+	for range b.workers() {
 		r.hireLocked(nil)
 	}
 	return r, nil
@@ -338,7 +344,7 @@ func (r *run[S, In, Out]) stamp() time.Time {
 func (r *run[S, In, Out]) conclude(t *task[In, Out], err error) {
 	res := &t.res
 	if e := t.entry; e != nil {
-		e.sent = res.Attempts > 0
+		e.sent = res.Attempts > 0 && !t.unsent
 		res.Attempts += e.earlier
 	}
 	if res.Err = err; err == nil {

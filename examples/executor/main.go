@@ -1,11 +1,11 @@
-// Executor: a service that asks a model through a queue, within two limits, and
-// looks at the life of a call.
+// Executor: a service that calls a model through a queue, within two limits, and
+// prints the life of a call.
 //
-// 500 calls are handed in as fast as there is room for them. The first half is
-// small, so that the limit of requests holds them back; the other is large, so
-// that the limit of tokens does: what a call reserves is settled to what the answer
-// says it has used. The provider in this process has the same limits, and refuses
-// nobody.
+// 500 calls are submitted as fast as there is room for them. The first half is
+// small, so that the limit on requests holds them back; the other is large, so
+// that the limit on tokens does: what a call reserves is settled to what the
+// response says it has used. The provider in this process has the same limits,
+// and rejects no call.
 //
 //	go run ./examples/executor
 package main
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/executor"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/providertest"
@@ -56,12 +57,13 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	x, err := executor.New(executor.Config{
-		Name: "chat", Queue: 100,
-		Requests: executor.Rate{N: requests, Per: time.Second},
-		Tokens:   executor.Rate{N: tokens, Per: time.Second},
-		Dialect:  dialect.OpenAI,
-	})
+	x, err := executor.New(executor.Config{Name: "chat", Queue: 100, Policy: guard.Policy{
+		Limits: throttle.Limits{Windows: []throttle.Window{
+			throttle.Sliding(requests, time.Second),
+			throttle.Sliding(tokens, time.Second).Of(throttle.Tokens),
+		}},
+		Dialect: dialect.OpenAI,
+	}})
 	if err != nil {
 		return err
 	}
@@ -77,7 +79,7 @@ func run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := x.Stop(ctx); err != nil { // it takes nothing in any more, and works off what is there
+	if err := x.Stop(ctx); err != nil { // no new tasks; those that are there are completed
 		return err
 	}
 	return report(out, x, tasks, provider, time.Since(begun))
@@ -120,7 +122,7 @@ func report(
 	if err != nil {
 		return err
 	}
-	for _, w := range x.Stats().Windows {
+	for _, w := range x.Guard().Stats().Windows {
 		if _, err := fmt.Fprintf(out, "%d calls waited for %s\n", waited[w.Window.String()], w.Window); err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/internal/chat"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 )
@@ -98,19 +99,19 @@ func library(client chat.Client) node.Node[*Library] {
 		func(_ context.Context, c *Chapter, r *node.Report[string, string]) (node.Action, error) {
 			c.Summary = r.Values()
 			return node.Next, r.Err()
-		}).WithParallel(2).WithLaw(atMost(8)).Propagate()
+		}).WithParallel(2).With(guard.Policy{Law: atMost(8), Propagate: true})
 
 	eachChapter := flow.Batch("chapters", chapters, flow.New("chapter", shorten),
 		func(_ context.Context, b *Book, r *node.Report[Chapter, Chapter]) (node.Action, error) {
 			b.Chapters = r.Values()
 			return node.Next, r.Err()
-		}).WithParallel(2).WithLaw(atMost(4)).Propagate()
+		}).WithParallel(2).With(guard.Policy{Law: atMost(4), Propagate: true})
 
 	eachBook := flow.Batch("books", books, flow.New("book", eachChapter),
 		func(_ context.Context, l *Library, r *node.Report[Book, Book]) (node.Action, error) {
 			l.Books = r.Values()
 			return node.Next, r.Err()
-		}).WithParallel(2).WithLaw(atMost(2))
+		}).WithParallel(2).With(guard.Policy{Law: atMost(2)})
 
 	return flow.New("library", node.Do("open", open)).Then(eachBook)
 }

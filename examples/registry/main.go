@@ -23,7 +23,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/registry"
@@ -43,10 +43,10 @@ func share(ctx context.Context, reg *registry.Registry, words []string) error {
 	look := func(f func(string) string) func(context.Context, string) (string, error) {
 		return func(_ context.Context, word string) (string, error) { return f(word), nil }
 	}
-	shout := node.Map("shout", look(strings.ToUpper)).WithParallel(4).WithLimiter(reg.Get("lexicon"))
-	plural := node.Map("plural", look(func(word string) string { return word + "s" })).WithParallel(4).WithLimiter(reg.Get(" Lexicon "))
+	shout := node.Map("shout", look(strings.ToUpper)).WithParallel(4).Within(reg.Get("lexicon"))
+	plural := node.Map("plural", look(func(word string) string { return word + "s" })).WithParallel(4).Within(reg.Get(" Lexicon "))
 	measure := node.Map("measure", func(_ context.Context, word string) (int, error) { return len(word), nil }).
-		WithLimiter(reg.For("LEXICON", "api.lexicon.example"))
+		Within(reg.For("LEXICON", "api.lexicon.example"))
 
 	var wg sync.WaitGroup
 	var errs [2]error
@@ -59,7 +59,7 @@ func share(ctx context.Context, reg *registry.Registry, words []string) error {
 		return err
 	}
 	fmt.Println(lengths)
-	fmt.Println("calls on lexicon, by all three:", reg.Get("lexicon").Throttle().Stats().Admitted)
+	fmt.Println("calls on lexicon, by all three:", reg.Get("lexicon").Stats().Admitted)
 	return nil
 }
 
@@ -102,13 +102,13 @@ func run(ctx context.Context) error {
 	}
 	for _, of := range [][2]string{{"mirrors", "eu.mirror.example"}, {"mirrors", "us.mirror.example"}, {"archive", "archive.example"}} {
 		l := reg.For(of[0], of[1])
-		fmt.Printf("%s of %s: %s\n", of[1], l.Name(), l.Throttle().Limits())
+		fmt.Printf("%s of %s: %s\n", of[1], l.Name(), l.Stats().Limits)
 	}
 	had := reg.Get("mirrors")
-	if _, err := reg.Replace("mirrors", adaptive.Config{Limits: throttle.Limits{Concurrency: 9}}); err != nil {
+	if _, err := reg.Replace("mirrors", guard.Policy{Limits: throttle.Limits{Concurrency: 9}}); err != nil {
 		return err
 	}
-	fmt.Println("mirrors, for those who have it already:", had.Throttle().Limits())
+	fmt.Println("mirrors, for those who have it already:", had.Stats().Limits)
 	return alone(ctx, []string{"river", "gate", "wheel"})
 }
 

@@ -10,10 +10,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/tutorial"
 	"github.com/headrace/headrace/examples/tutorial/fake"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/retry"
@@ -80,16 +80,16 @@ func entries(context.Context, *Catalogue) (iter.Seq2[Entry, error], error) {
 
 // catalogue puts the levels together, from the inside out. All calls draw on one quota, so
 // there is one limiter.
-func catalogue(model tutorial.Model, quota *adaptive.Limiter) *node.Batch[*Catalogue, Entry, Entry] {
+func catalogue(model tutorial.Model, quota *guard.Guard) *node.Batch[*Catalogue, Entry, Entry] {
 	s, again := steps{model}, retry.Policy{}
 	notes := node.BatchFunc("notes", passages, s.note,
 		func(_ context.Context, e *Entry, r *node.Report[string, string]) (node.Action, error) {
 			e.Notes = r.Values()
 			return node.Next, r.Err()
-		}).WithParallel(3).WithLimiter(quota).WithRetry(again)
-	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
-	judge := node.Func("judge", s.judge).WithLimiter(quota).WithRetry(again)
-	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
+		}).WithParallel(3).Within(quota).WithRetry(again)
+	write := node.Do("write", s.write).Within(quota).WithRetry(again)
+	judge := node.Func("judge", s.judge).Within(quota).WithRetry(again)
+	shorten := node.Do("shorten", s.shorten).Within(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).
 		On(judge, tooLong, shorten).
@@ -109,7 +109,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer model.Close()
-	quota, err := adaptive.New(adaptive.Config{Name: "model"})
+	quota, err := guard.New(guard.Policy{Name: "model"})
 	if err != nil {
 		return err
 	}

@@ -16,10 +16,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/tutorial"
 	"github.com/headrace/headrace/examples/tutorial/fake"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
@@ -90,18 +90,18 @@ func entries(context.Context, *Catalogue) (iter.Seq2[Entry, error], error) {
 const version = "fake, 1"
 
 // catalogue puts the levels together, from the inside out.
-func catalogue(model tutorial.Model, quota *adaptive.Limiter, j journal.Journal) *node.Batch[*Catalogue, Entry, Entry] {
+func catalogue(model tutorial.Model, quota *guard.Guard, j journal.Journal) *node.Batch[*Catalogue, Entry, Entry] {
 	s, again := steps{model}, retry.Policy{}
 	notes := node.BatchFunc("notes", passages, s.note,
 		func(_ context.Context, e *Entry, r *node.Report[string, string]) (node.Action, error) {
 			e.Notes = r.Values()
 			return node.Next, r.Err()
-		}).WithParallel(3).WithLimiter(quota).WithRetry(again).
+		}).WithParallel(3).Within(quota).WithRetry(again).
 		WithJournal(j).
 		WithVersion(version)
-	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
-	judge := node.Func("judge", s.judge).WithLimiter(quota).WithRetry(again)
-	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
+	write := node.Do("write", s.write).Within(quota).WithRetry(again)
+	judge := node.Func("judge", s.judge).Within(quota).WithRetry(again)
+	shorten := node.Do("shorten", s.shorten).Within(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).
 		On(judge, tooLong, shorten).
@@ -151,7 +151,7 @@ func run(ctx context.Context, s settings) (err error) {
 	}
 	defer model.Close()
 	counted := &mortal{Model: model, last: s.kill}
-	quota, err := adaptive.New(adaptive.Config{Name: "model"})
+	quota, err := guard.New(guard.Policy{Name: "model"})
 	if err != nil {
 		return err
 	}
