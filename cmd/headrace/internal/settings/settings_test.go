@@ -104,7 +104,7 @@ func TestAllCapsHold(t *testing.T) {
 	assert.Equal(t, "2/s, 100/min, 5000 tokens/min, 7 concurrent", r.Spec.Limits.String())
 	reg, name, err := r.Limiters()
 	require.NoError(t, err)
-	assert.Equal(t, r.Spec.Limits, reg.Get(name).Throttle().Limits())
+	assert.Equal(t, r.Spec.Limits, reg.Get(name).Stats().Limits)
 }
 
 func TestNamesOfFiles(t *testing.T) {
