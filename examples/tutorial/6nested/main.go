@@ -79,7 +79,7 @@ func entries(context.Context, *Catalogue) (iter.Seq2[Entry, error], error) {
 }
 
 // catalogue puts the levels together, from the inside out. All calls draw on one quota, so
-// there is one limiter.
+// there is one guard.
 func catalogue(model tutorial.Model, quota *guard.Guard) *node.Batch[*Catalogue, Entry, Entry] {
 	s, again := steps{model}, retry.Policy{}
 	notes := node.BatchFunc("notes", passages, s.note,

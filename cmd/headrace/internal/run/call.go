@@ -28,7 +28,7 @@ type caller struct {
 
 	client  *httpclient.Client
 	secrets scrubber // that no answer may repeat
-	contact contact
+	reach   reach
 	once    func(*requests.Request) string // the Idempotency-Key
 	stop    context.CancelCauseFunc        // of the run
 }
@@ -97,7 +97,7 @@ func (c *caller) send(ctx context.Context, q *requests.Request) (results.Answer,
 	if err != nil {
 		return c.broken(ctx, q, err)
 	}
-	c.contact.reached()
+	c.reach.reached()
 	return c.judge(ctx, q, resp, body)
 }
 
@@ -166,7 +166,7 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, err error) (re
 		if !errors.Is(err, code) {
 			continue
 		}
-		pause, ever, stop := c.contact.lost(time.Now(), errors.New(string(text)))
+		pause, ever, stop := c.reach.lost(time.Now(), errors.New(string(text)))
 		switch {
 		case stop != nil:
 			return c.end(stop)

@@ -17,21 +17,19 @@ func Target(base, path string) (target, foreign string, err error) {
 	return c.target(path), c.foreign(path), nil
 }
 
-// Contact is a contact with a host.
-type Contact struct{ contact }
+// Reach is a reach with a host.
+type Reach struct{ reach }
 
-// NewContact returns one.
-func NewContact(maxWait time.Duration) *Contact {
-	return &Contact{contact{host: "h", maxWait: maxWait}}
-}
+// NewReach returns one.
+func NewReach(maxWait time.Duration) *Reach { return &Reach{reach{host: "h", maxWait: maxWait}} }
 
 // Lost notes a call that reached nobody.
-func (g *Contact) Lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
+func (g *Reach) Lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
 	return g.lost(now, err)
 }
 
 // Reached notes an answer.
-func (g *Contact) Reached() { g.reached() }
+func (g *Reach) Reached() { g.reached() }
 
 // Message is what a body says.
 func Message(status int, body string) string { return message(status, []byte(body)) }

@@ -16,30 +16,30 @@ const (
 	mostPause  = 30 * time.Second
 )
 
-// contact watches whether the service can be reached. A host that cannot be reached is
+// reach watches whether the service can be reached. A host that cannot be reached is
 // not a failure of a request: it waits, as for a rate limit, and so do all others.
-type contact struct {
+type reach struct {
 	host    string
 	maxWait time.Duration
 
 	mu       sync.Mutex // guards everything below
 	answered bool       // ever
-	failed   int        // calls in a row without a connection
+	failed   int        // calls in a row that reached nobody
 	since    time.Time  // the first of them
 	paused   time.Time  // the last pause was begun
 	pause    time.Duration
 }
 
 // reached notes an answer.
-func (g *contact) reached() {
+func (g *reach) reached() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.answered, g.failed, g.pause = true, 0, 0
 }
 
-// lost notes a call that had no connection because of err. It returns how long to wait and whether the service
-// has ever answered, or why to stop.
-func (g *contact) lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
+// lost notes a call that reached nobody because of err. It returns how long to wait and whether anybody has
+// ever answered, or why to stop.
+func (g *reach) lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.failed == 0 {
