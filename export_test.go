@@ -12,3 +12,10 @@ func Routes(rt http.RoundTripper) int {
 	defer t.routes.mu.RUnlock()
 	return len(t.routes.known)
 }
+
+// SameAccount reports whether two requests are authenticated alike, and whether
+// they are at all.
+func SameAccount(a, b *http.Request) (same, known bool) {
+	x, y := credentialOf(a), credentialOf(b)
+	return x == y, x != credential{}
+}

@@ -43,7 +43,7 @@ func (x *exchange) traceModel(body []byte) {
 		return
 	}
 	provider := x.t.routes.profile.Provider
-	if d, ok := x.t.dialect.(dialect.Name); provider == "" && ok && d != dialect.Auto {
+	if d, ok := x.dialect.(dialect.Name); provider == "" && ok && d != dialect.Auto {
 		provider = string(d)
 	}
 	to := emit.TracersOf(event.Tee(theirs, x.t.observer), event.ModelStarted)

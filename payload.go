@@ -92,10 +92,11 @@ func (b *scratch) readTail(from io.Reader) []byte {
 
 // look keeps nothing of body.
 func (x *exchange) look(body []byte) (err error) {
-	x.payload.cost = x.t.dialect.Estimate(x.req, body)
-	x.traceModel(body)
-	if x.limiter = x.t.routes.fixed; x.limiter == nil {
-		x.limiter, err = x.t.limiter(x.req, modelOf(x.req.URL.Path, body))
+	x.guard, x.dialect, err = x.t.routes.find(x.req, modelOf(x.req.URL.Path, body))
+	if err != nil {
+		return err
 	}
-	return err
+	x.payload.cost = x.dialect.Estimate(x.req, body)
+	x.traceModel(body)
+	return nil
 }

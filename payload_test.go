@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
@@ -121,9 +121,9 @@ func TestARefusalBeforeTheBodyIsSent(t *testing.T) {
 	defer s.Close()
 	base := &http.Transport{}
 	defer base.CloseIdleConnections()
-	l, err := adaptive.New(adaptive.Config{Limits: throttle.Limits{Concurrency: 4}})
+	l, err := guard.New(guard.Policy{Limits: throttle.Limits{Concurrency: 4}})
 	require.NoError(t, err)
-	client := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))}
+	client := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.Within(l))}
 	body := &rewound{Reader: strings.NewReader(text), noClose: true}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL, nil)
 	require.NoError(t, err)

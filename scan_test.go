@@ -13,8 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets/dialect"
 )
 
@@ -22,7 +21,7 @@ import (
 func settled(t *testing.T, by dialect.Name, kind, text string, bytewise bool) (words []string) {
 	t.Helper()
 	l, b := limiter(t)
-	rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+	rt := under(tripper(func(*http.Request) (*http.Response, error) {
 		resp := answer(http.StatusOK, "", text)
 		resp.Header.Set("Content-Type", kind)
 		resp.ContentLength = -1
@@ -30,7 +29,7 @@ func settled(t *testing.T, by dialect.Name, kind, text string, bytewise bool) (w
 			resp.Body = io.NopCloser(iotest.OneByteReader(strings.NewReader(text)))
 		}
 		return resp, nil
-	}), presets.OpenAITier1, headrace.WithLimiter(l), headrace.WithDialect(by))
+	}), "", l, guard.Policy{Dialect: by})
 	require.Equal(t, text, read(t, post(t, &http.Client{Transport: rt}, secretURL, "{}"))) //nolint:bodyclose // read does
 	f := b.ended()[0]
 	words = []string{f.Verdict.String()}

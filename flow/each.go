@@ -27,8 +27,7 @@ func Each[S, T any](name string, items func(s S) []T, n node.Node[*T], put func(
 		put(s, r.Values())
 		return node.Next, nil
 	}
-	h.batch = node.NewBatch[S, T, T](name, h)
-	return h.batch
+	return node.NewBatch[S, T, T](name, h)
 }
 
 // eachInstance is the handler of Each.

@@ -71,7 +71,7 @@ func (f *Fork[S]) branch(ctx context.Context, r *reporter, s S, i int) error {
 	if err := stopped(ctx); err != nil {
 		return err
 	}
-	if _, isBatch := n.(interface{ Handler() any }); !isBatch {
+	if handlerOf(n) == nil {
 		ctx = occurrence.Branch(ctx, n.Name())
 	}
 	action, err := runStep(ctx, r, n, s, i+1)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -41,9 +41,9 @@ func TestTheFirstFailureStopsNewWork(t *testing.T) {
 			}
 			return errors.New("no answer")
 		}).WithRetry(retry.Policy{})
-		full, err := adaptive.New(adaptive.Config{Name: "full", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}})
+		full, err := guard.New(guard.Policy{Name: "full", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}})
 		require.NoError(t, err)
-		require.True(t, full.Throttle().Allow(throttle.Cost{}))
+		require.NoError(t, full.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
 
 		p := &sheet{}
 		_, err = flow.Parallel("checks",
@@ -51,7 +51,7 @@ func TestTheFirstFailureStopsNewWork(t *testing.T) {
 			seconds(&r, 1, 1, 1, 4, 1).WithParallel(1),
 			flow.New[*sheet]("flow", takes("first", 5*time.Second, facts)).Then(takes("second", time.Second, facts)),
 			takes("running", 7*time.Second, tone),
-			takes("waiting", 0, plans).WithLimiter(full),
+			takes("waiting", 0, plans).Within(full),
 			retried.WithRetry(retry.Policy{Initial: 1900 * time.Millisecond, NoJitter: true}),
 		).Run(t.Context(), p)
 
@@ -190,12 +190,12 @@ func TestABatchOfFlowsInParallelFinishesItsInstances(t *testing.T) {
 func TestATimeoutAroundParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		full, err := adaptive.New(adaptive.Config{Name: "full", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}})
+		full, err := guard.New(guard.Policy{Name: "full", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}})
 		require.NoError(t, err)
-		require.True(t, full.Throttle().Allow(throttle.Cost{}))
-		item := flow.Parallel[*sheet]("both", takes("waiting", 0, plans).WithLimiter(full), takes("tone", time.Second, tone))
+		require.NoError(t, full.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+		item := flow.Parallel[*sheet]("both", takes("waiting", 0, plans).Within(full), takes("tone", time.Second, tone))
 		ctx := context.WithoutCancel(t.Context())
-		_, err = flow.Batch("sheets", of[*trail](sheet{}), node.Node[*sheet](item), nil).WithItemTimeout(2*time.Second).Run(ctx, nil)
+		_, err = flow.Batch("sheets", of[*trail](sheet{}), node.Node[*sheet](item), nil).WithTimeout(2*time.Second).Run(ctx, nil)
 		require.Error(t, err)
 		require.NotErrorAs(t, err, new(*fault.HungError))
 		assert.LessOrEqual(t, time.Since(began), 2*time.Second)

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/throttle"
 )
 
 // sheet is a state of which each node has a part.
@@ -104,7 +105,7 @@ func TestAnActionInParallelIsAnError(t *testing.T) {
 func TestAPanicInParallelIsTheErrorOfItsNode(t *testing.T) {
 	for want, n := range map[string]node.Node[*int]{
 		`flow "checks": node "custom": headrace: panic: custom`:                       &usersOwn{func() error { panic("custom") }},
-		`flow "checks": node "exit": flow: a node has called runtime.Goexit`:      node.Do("exit", func(context.Context, *int) error { runtime.Goexit(); return nil }),
+		`flow "checks": node "exit": flow: a node has called runtime.Goexit`:          node.Do("exit", func(context.Context, *int) error { runtime.Goexit(); return nil }),
 		`flow "checks": node "f": flow "f": node "step": headrace: panic: not a Node`: flow.New[*int]("f", node.Do("step", func(context.Context, *int) error { panic("not a Node") })),
 	} {
 		_, err := flow.Parallel("checks", node.Do("fine", func(context.Context, *int) error { return nil }), n).Run(t.Context(), new(int))
@@ -210,9 +211,9 @@ func TestParallelIsResumed(t *testing.T) {
 func TestParallelPropagates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{refuse: 4, refused: map[int]bool{}}
-		call := node.Do("call", a.call).WithLaw(wide(8)).Propagate()
+		call := node.Do("call", a.call).With(guard.Policy{Law: wide(8), Propagate: true})
 		b := flow.Batch("users", of[*trail](users(4)...), flow.Parallel("both", note("x"), node.Node[*user](call)), nil).
-			WithParallel(4).WithLaw(wide(8))
+			WithParallel(4).With(guard.Policy{Law: wide(8)})
 		var cuts int
 		_, err := flow.Run(t.Context(), b, nil, flow.WithObserver(event.Func(func(e event.Event) {
 			if e.Kind == event.LimiterCut && e.Source == "users" {
@@ -224,10 +225,13 @@ func TestParallelPropagates(t *testing.T) {
 	})
 }
 
-func TestABatchMayNotHaveTheLimiterOfANodeInAFork(t *testing.T) {
-	l, err := adaptive.New(adaptive.Config{Name: "l"})
+// A node of a fork within the batch's own guard uses the slot of the instance.
+func TestABatchAndANodeInAForkShareAGuard(t *testing.T) {
+	l, err := guard.New(guard.Policy{Name: "l", Limits: throttle.Limits{Concurrency: 1}})
 	require.NoError(t, err)
-	inside := node.Do("inside", func(context.Context, *user) error { return nil }).WithLimiter(l)
-	b := flow.Batch("users", of[*trail](users(1)...), flow.Parallel("both", note("x"), node.Node[*user](inside)), nil).WithLimiter(l)
-	require.Equal(t, []string{"WithLimiter"}, fields(b.Validate()))
+	inside := node.Do("inside", func(context.Context, *user) error { return nil }).Within(l)
+	b := flow.Batch("users", of[*trail](users(3)...), flow.Parallel("both", note("x"), node.Node[*user](inside)), nil).Within(l)
+	require.NoError(t, b.Validate())
+	_, err = flow.Run(t.Context(), flow.New[*trail]("f", b), &trail{})
+	require.NoError(t, err)
 }

@@ -57,7 +57,7 @@ func (f *Flow[S]) walk(ctx context.Context, r *reporter, s S) (node.Action, erro
 // runNode runs one node. A node of the user's own may panic.
 func runNode[S any](ctx context.Context, n node.Node[S], s S) (action node.Action, err error) {
 	defer panics.Catch(&err)
-	if _, tells := any(n).(interface{ ResetLimiter() error }); !tells {
+	if _, tells := any(n).(transparent); !tells {
 		return runOwn(ctx, n, s)
 	}
 	return n.Run(ctx, s)

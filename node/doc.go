@@ -13,8 +13,8 @@
 //
 // Whatever a node is told by a provider about rate, it waits out: a refused
 // item gives its slot back, goes again, and neither fails nor uses up a
-// retry. That holds without any setting; WithPreset, WithLimits and WithLaw say
-// more about how to send, WithLimiter shares one limiter between nodes.
+// retry. That holds without any setting; WithPreset, WithLimits and With declare
+// more about the provider, and Within shares one guard between nodes.
 //
 // What users trip over:
 //
@@ -23,7 +23,7 @@
 //   - In Stream the error beside a result is that of the whole run; the error
 //     of one item is in its Result.
 //   - WithPreset and WithLimits are for one node. Two nodes that draw on one quota
-//     need one limiter, such as that of a registry, with WithLimiter.
+//     are within one guard, such as that of a registry, with Within.
 //   - Settings are frozen by the first run. A later change is an error of the
 //     next run.
 package node

@@ -25,6 +25,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/internal/chat"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 )
@@ -88,15 +89,15 @@ func library(client chat.Client) node.Node[*Library] {
 	shorten := node.Each("paragraphs", paragraphs,
 		func(ctx context.Context, p string) (string, error) { return client.Complete(ctx, p, p) },
 		func(c *Chapter, short []string) { c.Summary = short }).
-		WithParallel(2).WithLaw(atMost(8)).Propagate()
+		WithParallel(2).With(guard.Policy{Law: atMost(8), Propagate: true})
 
 	eachChapter := flow.Each("chapters", chapters, flow.New("chapter", shorten),
 		func(b *Book, done []Chapter) { b.Chapters = done }).
-		WithParallel(2).WithLaw(atMost(4)).Propagate()
+		WithParallel(2).With(guard.Policy{Law: atMost(4), Propagate: true})
 
 	eachBook := flow.Each("books", books, flow.New("book", eachChapter),
 		func(l *Library, done []Book) { l.Books = done }).
-		WithParallel(2).WithLaw(atMost(2))
+		WithParallel(2).With(guard.Policy{Law: atMost(2)})
 
 	return flow.New("library", node.Do("open", open)).Then(eachBook)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 )
@@ -67,10 +68,12 @@ func pipeline(c *client, s *story) (*flow.Flow[*Digest], *node.Batch[*Section, P
 		func(s *Section, parts []string) { s.Parts = parts }).
 		WithParallel(4).
 		WithKey(func(p Passage) string { return p.Key }).
-		WithLaw(adaptive.Measured{Initial: 16, Max: 32}). // in all sections together: the limiter belongs to the node
-		WithRetry(retry.Policy{}).                        // for failures; refusals for rate are waited out without it
-		WithItemTimeout(time.Minute).
-		Propagate() // a refusal is news for the batch of sections too
+		With(guard.Policy{
+			Law:       adaptive.Measured{Initial: 16, Max: 32}, // in all sections together: the guard belongs to the node
+			Retry:     &retry.Policy{},                         // for failures; 429s are waited out without it
+			Timeout:   time.Minute,
+			Propagate: true, // a 429 is news for the batch of sections too
+		})
 
 	join := node.Do("join", func(_ context.Context, s *Section) error {
 		s.Summary = strings.Join(s.Parts, " ")
@@ -87,7 +90,7 @@ func pipeline(c *client, s *story) (*flow.Flow[*Digest], *node.Batch[*Section, P
 			return node.Next, r.Err()
 		}).
 		WithParallel(8).
-		WithLaw(adaptive.AIMD{Initial: 8, Min: 4, Max: 8, RecoveryThreshold: 3}) // instances are long: few successes tell enough
+		With(guard.Policy{Law: adaptive.AIMD{Initial: 8, Min: 4, Max: 8, RecoveryThreshold: 3}}) // instances are long: few successes tell enough
 
 	collect := node.Do("collect", func(_ context.Context, d *Digest) error {
 		d.collect()

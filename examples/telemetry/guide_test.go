@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/telemetry"
@@ -40,7 +41,7 @@ func guideBatch(ctx context.Context, observer *telemetry.Observer, ask *node.Bat
 }
 
 func guideClient(observer *telemetry.Observer) *http.Client {
-	client := &http.Client{Transport: headrace.Transport(nil, presets.OpenAITier1, headrace.WithObserver(observer))}
+	client := &http.Client{Transport: headrace.Transport(nil, presets.OpenAITier1, headrace.With(guard.Policy{Observer: observer}))}
 	return client
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/httpclient/download"
 	"github.com/headrace/headrace/journal"
@@ -46,12 +47,12 @@ func _(ctx context.Context, client interface {
 
 // docs/dialects.md.
 func _(ctx context.Context, n *node.Batch[node.None, string, string], resp *http.Response, body []byte) (*adaptive.Limiter, error) {
-	adaptive.Report(ctx, dialect.OpenAI.Read(time.Now(), resp.StatusCode, resp.Header, body)) // inside the call
+	guard.Report(ctx, dialect.OpenAI.Read(time.Now(), resp.StatusCode, resp.Header, body)) // inside the call
 
-	n.WithDialect(dialect.OpenAI)                                                       // a node
+	n.With(guard.Policy{Dialect: dialect.OpenAI})                                       // a node
 	lim, err := adaptive.New(adaptive.Config{Detector: dialect.Detector(dialect.Auto)}) // a limiter
 
-	n.WithDialect(calm{})
+	n.With(guard.Policy{Dialect: calm{}})
 	return lim, err
 }
 

@@ -39,7 +39,7 @@ func (r *Run) report(interrupted error) error {
 	return err
 }
 
-// found prints where each limiter has come to, from what the preset says.
+// found prints what each guard has learned, starting from the preset.
 func (r *Run) found() {
 	for name, g := range r.Limiters.All() {
 		s := g.Stats()

@@ -9,10 +9,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/tutorial"
 	"github.com/headrace/headrace/examples/tutorial/fake"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/retry"
@@ -73,14 +73,14 @@ func entries(*Catalogue) (all []Entry) {
 }
 
 // catalogue puts the levels together, from the inside out. All calls draw on one quota, so
-// there is one limiter.
-func catalogue(model tutorial.Model, quota *adaptive.Limiter) *node.Batch[*Catalogue, Entry, Entry] {
+// there is one guard.
+func catalogue(model tutorial.Model, quota *guard.Guard) *node.Batch[*Catalogue, Entry, Entry] {
 	s, again := steps{model}, retry.Policy{}
 	notes := node.Each("notes", passages, s.note, func(e *Entry, notes []string) { e.Notes = notes }).
-		WithParallel(3).WithLimiter(quota).WithRetry(again)
-	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
-	judge := node.Decide("judge", s.judge).WithLimiter(quota).WithRetry(again)
-	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
+		WithParallel(3).Within(quota).WithRetry(again)
+	write := node.Do("write", s.write).Within(quota).WithRetry(again)
+	judge := node.Decide("judge", s.judge).Within(quota).WithRetry(again)
+	shorten := node.Do("shorten", s.shorten).Within(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).
 		On(judge, tooLong, shorten).
@@ -97,7 +97,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer model.Close()
-	quota, err := adaptive.New(adaptive.Config{Name: "model"})
+	quota, err := guard.New(guard.Policy{Name: "model"})
 	if err != nil {
 		return err
 	}

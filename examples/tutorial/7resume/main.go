@@ -15,10 +15,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/tutorial"
 	"github.com/headrace/headrace/examples/tutorial/fake"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
@@ -83,18 +83,18 @@ func entries(*Catalogue) (all []Entry) {
 const version = "fake, 1"
 
 // catalogue puts the levels together, from the inside out.
-func catalogue(model tutorial.Model, quota *adaptive.Limiter, j journal.Journal) *node.Batch[*Catalogue, Entry, Entry] {
+func catalogue(model tutorial.Model, quota *guard.Guard, j journal.Journal) *node.Batch[*Catalogue, Entry, Entry] {
 	s, again := steps{model}, retry.Policy{}
 	notes := node.Each("notes", passages, s.note, func(e *Entry, notes []string) { e.Notes = notes }).
-		WithParallel(3).WithLimiter(quota).WithRetry(again).
+		WithParallel(3).Within(quota).WithRetry(again).
 		WithJournal(j).
 		WithVersion(version)
 	write := node.One("write", s.write, func(e *Entry, line string) { e.Line = line }).
-		WithLimiter(quota).WithRetry(again).
+		Within(quota).WithRetry(again).
 		WithJournal(j).
 		WithVersion(version)
-	judge := node.Decide("judge", s.judge).WithLimiter(quota).WithRetry(again)
-	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
+	judge := node.Decide("judge", s.judge).Within(quota).WithRetry(again)
+	shorten := node.Do("shorten", s.shorten).Within(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).
 		On(judge, tooLong, shorten).
@@ -141,7 +141,7 @@ func run(ctx context.Context, s settings) (err error) {
 	}
 	defer model.Close()
 	counted := &mortal{Model: model, last: s.kill}
-	quota, err := adaptive.New(adaptive.Config{Name: "model"})
+	quota, err := guard.New(guard.Policy{Name: "model"})
 	if err != nil {
 		return err
 	}

@@ -5,23 +5,23 @@ import (
 	"math"
 )
 
-// Policy says when failed items stop a batch. The zero Policy is Collect.
-type Policy struct {
+// Tolerance is when failed items stop a batch. The zero Tolerance is Collect.
+type Tolerance struct {
 	limited bool
 	most    int64
 }
 
 // Collect works on every item, however many fail.
-func Collect() Policy { return Policy{} }
+func Collect() Tolerance { return Tolerance{} }
 
 // FailFast stops at the first failed item. Items that are running then may
 // finish: see WithGrace.
-func FailFast() Policy { return MaxFailures(0) }
+func FailFast() Tolerance { return MaxFailures(0) }
 
 // MaxFailures stops when more than n items have failed; a negative n counts as 0.
-func MaxFailures(n int64) Policy { return Policy{limited: true, most: max(n, 0)} }
+func MaxFailures(n int64) Tolerance { return Tolerance{limited: true, most: max(n, 0)} }
 
-// TooManyFailuresError is why a run was stopped by its Policy.
+// TooManyFailuresError is why a run was stopped by its Tolerance.
 type TooManyFailuresError struct {
 	Failures int64 // failed items at that moment
 	Allowed  int64
@@ -39,9 +39,9 @@ func (e *TooManyFailuresError) Error() string {
 // Unwrap returns Last.
 func (e *TooManyFailuresError) Unwrap() error { return e.Last }
 
-func (p Policy) allows() int64 {
-	if !p.limited {
+func (t Tolerance) allows() int64 {
+	if !t.limited {
 		return math.MaxInt64
 	}
-	return p.most
+	return t.most
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,61 +13,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
 
-func perMinute(n int64) throttle.Limits {
-	return throttle.Limits{Windows: []throttle.Window{throttle.Sliding(n, time.Minute)}}
-}
-
-// countingLaw counts how often a limiter was made of it.
-type countingLaw struct {
-	adaptive.AIMD
-	started *atomic.Int64
-}
-
-func (l countingLaw) Start(now time.Time, seed uint64) (adaptive.State, error) {
-	l.started.Add(1)
-	return l.AIMD.Start(now, seed)
-}
-
-func TestLimiterIsBuiltOnFirstUse(t *testing.T) {
-	var started atomic.Int64
-	m := node.Map("m", same).WithLaw(countingLaw{started: &started})
-	assert.Zero(t, started.Load(), "nothing is built by the settings")
-	require.NoError(t, m.Validate())
-	started.Store(0)
-
-	limiters := make([]*adaptive.Limiter, 16)
+func TestGuardIsMadeOnce(t *testing.T) {
+	m := node.Map("m", same).WithLimits(concurrency(1))
+	guards := make([]*guard.Guard, 16)
 	var asking sync.WaitGroup
-	for i := range limiters {
+	for i := range guards {
 		asking.Go(func() {
 			if i%2 == 0 {
 				_, err := m.All(t.Context(), numbers(3))
 				assert.NoError(t, err)
 			}
-			l, err := m.Limiter()
-			assert.NoError(t, err)
-			limiters[i] = l
+			guards[i] = m.Guard()
 		})
 	}
 	asking.Wait()
-	for _, l := range limiters {
-		assert.Same(t, limiters[0], l)
+	for _, g := range guards {
+		assert.Same(t, guards[0], g)
 	}
-	assert.Equal(t, "m", limiters[0].Name())
-	assert.Equal(t, limiters[:1], m.Limiters(), "it has been handed out")
-}
-
-func TestWithoutLimitsThereIsNoLimiter(t *testing.T) {
-	m := node.Map("m", same)
-	_, err := m.All(t.Context(), numbers(3))
-	require.NoError(t, err)
-	lim, err := m.Limiter()
-	require.NoError(t, err)
-	assert.Nil(t, lim)
-	assert.NoError(t, m.ResetLimiter(), "there is nothing to reset")
+	assert.Equal(t, "m", guards[0].Name())
 }
 
 func TestLimiterIsSharedBetweenConcurrentRuns(t *testing.T) {
@@ -94,18 +61,18 @@ func TestLimiterIsSharedBetweenConcurrentRuns(t *testing.T) {
 
 func TestLimiterIsSharedBetweenNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := newLimiter(t, adaptive.Config{Name: "provider", Limits: concurrency(2)})
+		lim := newGuard(t, guard.Policy{Name: "provider", Limits: concurrency(2)})
 		var g gauge
 		exec := func(ctx context.Context, i int) (int, error) {
 			defer g.enter()()
 			return i, work(ctx, time.Second)
 		}
-		a := node.Map("a", exec).WithParallel(4).WithLimiter(lim)
-		b := node.Map("b", exec).WithParallel(4).WithLimiter(lim)
+		a := node.Map("a", exec).WithParallel(4).Within(lim)
+		b := node.Map("b", exec).WithParallel(4).Within(lim)
 		step := node.Do("step", func(ctx context.Context, _ *state) error {
 			defer g.enter()()
 			return work(ctx, time.Second)
-		}).WithLimiter(lim)
+		}).Within(lim)
 		var running sync.WaitGroup
 		running.Go(func() {
 			_, err := a.All(t.Context(), numbers(5))
@@ -123,10 +90,7 @@ func TestLimiterIsSharedBetweenNodes(t *testing.T) {
 		running.Wait()
 		assert.Equal(t, int64(2), g.most.Load())
 		assert.Equal(t, 5*time.Second, time.Since(began))
-		assert.Equal(t, []*adaptive.Limiter{lim}, a.Limiters())
-		got, err := a.Limiter()
-		require.NoError(t, err)
-		assert.Same(t, lim, got)
+		assert.Same(t, lim, a.Guard().Learner())
 	})
 }
 
@@ -208,45 +172,15 @@ func TestEightHitsAtOnceWithoutALimiter(t *testing.T) {
 		assert.Equal(t, numbers(30), out)
 		assert.Equal(t, 38, calls.sum())
 		assert.Greater(t, time.Since(began), 5*time.Second)
-		lim, err := m.Limiter()
-		require.NoError(t, err)
-		require.NotNil(t, lim, "now it has one")
-		v := lim.View()
+		lim := m.Guard()
+		v := lim.Stats().View
 		assert.Equal(t, int64(8), v.Hits)
 		assert.Equal(t, int64(1), v.Cuts, "they are one epoch")
 
-		before := lim.Throttle().Stats().Admitted
+		before := lim.Stats().Admitted
 		_, err = m.All(t.Context(), numbers(30))
 		require.NoError(t, err)
-		assert.Equal(t, int64(30), lim.Throttle().Stats().Admitted-before, "the next run goes through it")
-	})
-}
-
-// The limiter that the node makes is the node's own for good.
-func TestLimiterMadeAtTheFirstHitIsMadeOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var started atomic.Int64
-		var calls tally
-		m := node.Map("m", func(_ context.Context, i int) (int, error) {
-			if calls.add(i) == 1 {
-				return 0, hit(time.Second)
-			}
-			return i, nil
-		}).WithParallel(8).WithDetector(func(err error) adaptive.Feedback {
-			started.Add(1)
-			return adaptive.Feedback{}
-		})
-		_, err := m.All(t.Context(), numbers(8))
-		require.NoError(t, err)
-		first, err := m.Limiter()
-		require.NoError(t, err)
-		require.NoError(t, m.ResetLimiter())
-		_, err = m.All(t.Context(), numbers(8))
-		require.NoError(t, err)
-		second, err := m.Limiter()
-		require.NoError(t, err)
-		assert.Same(t, first, second)
-		assert.Positive(t, started.Load(), "the node's detector is asked without a limiter too")
+		assert.Equal(t, int64(30), lim.Stats().Admitted-before, "the next run goes through it")
 	})
 }
 
@@ -266,10 +200,7 @@ func TestDetectorDecidesWhatARefusalIs(t *testing.T) {
 					return 0, errBusy
 				}
 				return i, nil
-			}).WithDetector(detector)
-			if limits.Concurrency > 0 {
-				m.WithLimits(limits)
-			}
+			}).With(guard.Policy{Detector: detector, Limits: limits})
 			_, err := m.All(t.Context(), numbers(2))
 			require.NoError(t, err)
 			assert.Equal(t, 6, calls.sum())
@@ -277,7 +208,7 @@ func TestDetectorDecidesWhatARefusalIs(t *testing.T) {
 	}
 }
 
-func TestResetLimiter(t *testing.T) {
+func TestResetOfTheGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls tally
 		m := node.Map("m", func(_ context.Context, i int) (int, error) {
@@ -288,41 +219,18 @@ func TestResetLimiter(t *testing.T) {
 		}).WithLimits(perMinute(10))
 		_, err := m.All(t.Context(), numbers(4)) // 8 calls
 		require.NoError(t, err)
-		lim, err := m.Limiter()
-		require.NoError(t, err)
-		require.NotZero(t, lim.View().Cuts)
-		require.NotZero(t, lim.Throttle().Stats().Admitted)
+		lim := m.Guard()
+		require.NotZero(t, lim.Stats().View.Cuts)
+		require.NotZero(t, lim.Stats().Admitted)
 
-		require.NoError(t, m.ResetLimiter())
-		again, err := m.Limiter()
-		require.NoError(t, err)
+		require.NoError(t, m.Guard().Reset())
+		again := m.Guard()
 		assert.Same(t, lim, again, "it is never replaced")
-		assert.Zero(t, lim.View().Cuts, "the law is new")
-		assert.Equal(t, 4, lim.View().Concurrency)
-		assert.Zero(t, lim.Throttle().Stats().Admitted, "and so are the statistics")
-		assert.True(t, lim.Throttle().Allow(throttle.Cost{Requests: 2}))
-		assert.False(t, lim.Throttle().Allow(throttle.Cost{}), "but what was sent still counts")
+		assert.Zero(t, lim.Stats().View.Cuts, "the law is new")
+		assert.Zero(t, lim.Stats().Admitted, "and so are the statistics")
+		assert.True(t, allows(t, lim, throttle.Cost{Requests: 2}))
+		assert.False(t, allows(t, lim, throttle.Cost{}), "but what was sent still counts")
 	})
-}
-
-func TestSharedLimiterIsNotReset(t *testing.T) {
-	lim := newLimiter(t, adaptive.Config{})
-	require.ErrorIs(t, node.Map("m", same).WithLimiter(lim).ResetLimiter(), node.ErrSharedLimiter)
-	step := node.Do("s", func(context.Context, *state) error { return nil }).WithLimiter(lim)
-	require.ErrorIs(t, step.ResetLimiter(), node.ErrSharedLimiter)
-}
-
-func tokens(n int64) throttle.Limits {
-	return throttle.Limits{Windows: []throttle.Window{throttle.Sliding(n, time.Hour).Of(throttle.Tokens)}}
-}
-
-// left is how many tokens the limiter has left.
-func left(t *testing.T, lim *adaptive.Limiter) (n int64) {
-	t.Helper()
-	for lim.Throttle().Allow(throttle.Cost{Tokens: 1}) {
-		n++
-	}
-	return n
 }
 
 func TestCostIsReserved(t *testing.T) {
@@ -330,8 +238,7 @@ func TestCostIsReserved(t *testing.T) {
 		WithCost(func(i int) throttle.Cost { return throttle.Cost{Tokens: int64(10 * i)} })
 	_, err := m.All(t.Context(), []int{1, 2, 3})
 	require.NoError(t, err)
-	lim, err := m.Limiter()
-	require.NoError(t, err)
+	lim := m.Guard()
 	assert.Equal(t, int64(40), left(t, lim))
 }
 
@@ -347,8 +254,7 @@ func TestUsedSettlesWhatWasReserved(t *testing.T) {
 		WithUsed(func(i, out int) throttle.Cost { return throttle.Cost{Tokens: int64(i + out)} })
 	_, err := m.All(t.Context(), []int{1, 2, 3})
 	require.ErrorIs(t, err, errBoom)
-	lim, err := m.Limiter()
-	require.NoError(t, err)
+	lim := m.Guard()
 	assert.Equal(t, int64(100-3-6-20), left(t, lim))
 }
 
@@ -397,7 +303,7 @@ func TestUsedUpQuotaStopsTheOthers(t *testing.T) {
 				require.ErrorIs(t, res.Err, adaptive.ErrQuotaExhausted)
 				require.ErrorIs(t, res.Err, errQuota, "with what the provider said")
 			}
-			require.NoError(t, b.ResetLimiter(), "when it has been paid for")
+			require.NoError(t, b.Guard().Reset(), "when it has been paid for")
 			calls = tally{}
 			_, err = b.Run(t.Context(), s)
 			require.NoError(t, err)
@@ -437,7 +343,7 @@ func TestTimeoutOfANodeWithATellingName(t *testing.T) {
 			m := node.Map("rate limit prober", func(ctx context.Context, _ int) (int, error) {
 				calls++
 				return 0, work(ctx, time.Hour)
-			}).WithItemTimeout(time.Second)
+			}).WithTimeout(time.Second)
 			if limits.Concurrency > 0 {
 				m.WithLimits(limits)
 			}

@@ -15,11 +15,11 @@ import (
 func TestPolicies(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
-		policy   node.Policy
+		policy   node.Tolerance
 		parallel int
 		executed int // of 20 items that all fail, at most
 	}{
-		{"the zero policy collects", node.Policy{}, 1, 20},
+		{"the zero policy collects", node.Tolerance{}, 1, 20},
 		{"Collect", node.Collect(), 1, 20},
 		{"Collect in parallel", node.Collect(), 8, 20},
 		{"FailFast", node.FailFast(), 1, 1},

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// deadAfter is how many calls that reach nobody, in a run that nobody has answered yet, mean
+// deadAfter is how many calls without a connection, in a run without any answer so far, mean
 // that the URL is wrong or the service is down.
 const deadAfter = 3
 
@@ -16,9 +16,9 @@ const (
 	mostPause  = 30 * time.Second
 )
 
-// guard watches whether there is anybody to talk to. That a host cannot be reached is no
-// failure of a request: it waits, as for its rate, and so do all others.
-type guard struct {
+// reach watches whether the service can be reached. A host that cannot be reached is
+// not a failure of a request: it waits, as for a rate limit, and so do all others.
+type reach struct {
 	host    string
 	maxWait time.Duration
 
@@ -31,7 +31,7 @@ type guard struct {
 }
 
 // reached notes an answer.
-func (g *guard) reached() {
+func (g *reach) reached() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.answered, g.failed, g.pause = true, 0, 0
@@ -39,7 +39,7 @@ func (g *guard) reached() {
 
 // lost notes a call that reached nobody because of err. It returns how long to wait and whether anybody has
 // ever answered, or why to stop.
-func (g *guard) lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
+func (g *reach) lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.failed == 0 {
