@@ -46,9 +46,6 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	if f != nil {
 		delay = max(delay, min(f.RetryAfter, longestPause))
 	}
-	if end, has := intake.Deadline(ctx); has && delay >= time.Until(end) {
-		return false
-	}
 	c.delay, c.failed = delay, err
 	c.wait = waiting{asked: c.wait.asked} // it queues anew
 	if w := inflight.WatcherOf(ctx); w != nil {

@@ -18,18 +18,6 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// A retry that the deadline would cut short fails without waiting for it.
-func TestADeadlineBeforeTheNextAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := made(t, guard.Policy{Retry: &retry.Policy{Initial: time.Minute}})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		begin, failure := time.Now(), errors.New("failed")
-		assert.ErrorIs(t, g.Do(ctx, throttle.Cost{}, func(context.Context) error { return failure }), failure)
-		assert.Zero(t, time.Since(begin))
-	})
-}
-
 // While a rejection is being read nothing else is admitted.
 func TestHold(t *testing.T) {
 	for name, end := range map[string]func(*guard.Call, inflight.Attempt){

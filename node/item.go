@@ -165,9 +165,9 @@ func unprocessed(a inflight.Attempt, f *adaptive.Feedback) bool {
 		v = a.Judge(f.Err).Verdict
 	}
 	switch v {
-	case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal, adaptive.Unsent:
+	case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal:
 		return true
-	case adaptive.Unclassified, adaptive.OK, adaptive.Transient:
+	case adaptive.Unclassified, adaptive.OK, adaptive.Transient, adaptive.Unsent:
 	}
 	return false
 }
