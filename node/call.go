@@ -20,7 +20,7 @@ import (
 type watcher struct {
 	node  string
 	index int64 // of the item, or NoIndex
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // of the call that is made, to send the events under
 }
 
 // Retries implements inflight.Watcher.

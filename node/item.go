@@ -139,7 +139,7 @@ func (r *run[S, In, Out]) call(w *worker[In, Out], call *guard.Call, c throttle.
 			return err
 		}
 		held = true
-		w.admitted, w.attempt, w.begun = ctx, inflight.Of(ctx), false
+		w.admitted, w.attempt, w.begun = ctx, inflight.Of(ctx), false //nolint:fatcontext // of this attempt
 		err = r.send(ctx, w, c)
 		if w.isLost() { // its attempt was ended by whatever left it behind
 			held = false
@@ -237,7 +237,7 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err err
 		return namedTimeout(bounded, err)
 	}
 	if r.b.used != nil {
-		r.settled(ctx, w, r.b.used(res.In, out))
+		r.settled(ctx, w, r.b.used(res.In, out)) //nolint:contextcheck // that of the node's own attempt is around it
 	}
 	return nil
 }
