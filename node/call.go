@@ -19,7 +19,7 @@ import (
 // one goroutine.
 type watcher struct {
 	node  string
-	index int64 // of the item, or NoIndex
+	index int64           // of the item, or NoIndex
 	ctx   context.Context //nolint:containedctx // of the call that is made, to send the events under
 }
 

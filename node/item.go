@@ -237,14 +237,14 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err err
 		return namedTimeout(bounded, err)
 	}
 	if r.b.used != nil {
-		r.settled(ctx, w, r.b.used(res.In, out)) //nolint:contextcheck // that of the node's own attempt is around it
+		r.settled(ctx, w, r.b.used(res.In, out))
 	}
 	return nil
 }
 
 // settled reports what the attempt really cost, to the pool's guard as well.
 func (r *run[S, In, Out]) settled(ctx context.Context, w *worker[In, Out], used throttle.Cost) {
-	guard.Use(w.admitted, used)
+	guard.Use(w.admitted, used) //nolint:contextcheck // that of the attempt, which ctx is, or is inside of
 	if r.b.pool != nil {
 		guard.Use(ctx, used)
 	}
