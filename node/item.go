@@ -139,7 +139,7 @@ func (r *run[S, In, Out]) call(w *worker[In, Out], call *guard.Call, c throttle.
 			return err
 		}
 		held = true
-		w.admitted, w.attempt, w.begun = ctx, inflight.Of(ctx), false
+		w.admitted, w.attempt, w.begun = ctx, inflight.Of(ctx), false //nolint:fatcontext // of this attempt
 		err = r.send(ctx, w, c)
 		if w.isLost() { // its attempt was ended by whatever left it behind
 			held = false
@@ -244,7 +244,7 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err err
 
 // settled reports what the attempt really cost, to the pool's guard as well.
 func (r *run[S, In, Out]) settled(ctx context.Context, w *worker[In, Out], used throttle.Cost) {
-	guard.Use(w.admitted, used)
+	guard.Use(w.admitted, used) //nolint:contextcheck // that of the attempt, which ctx is, or is inside of
 	if r.b.pool != nil {
 		guard.Use(ctx, used)
 	}
