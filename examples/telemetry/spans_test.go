@@ -28,7 +28,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/guard"
@@ -347,7 +346,7 @@ func TestWhatLimitersDo(t *testing.T) {
 		}
 		return found
 	}
-	l, err := adaptive.New(adaptive.Config{Name: "l", Limits: throttle.Limits{Concurrency: 3}})
+	l, err := guard.New(guard.Policy{Name: "l", Limits: throttle.Limits{Concurrency: 3}})
 	require.NoError(t, err)
 	stop := o.Watch(l)
 	require.NoError(t, l.Do(t.Context(), throttle.Cost{}, func(context.Context) error {
@@ -359,7 +358,7 @@ func TestWhatLimitersDo(t *testing.T) {
 	assert.Empty(t, inFlight())
 
 	looked := make(chan struct{})
-	step := node.Do("step", func(context.Context, node.None) error { <-looked; return nil }).WithLimiter(l)
+	step := node.Do("step", func(context.Context, node.None) error { <-looked; return nil }).Within(l)
 	var once atomic.Bool
 	_, err = flow.Run(t.Context(), step, node.None{}, flow.WithObserver(o), flow.WithProgress(func(p flow.Progress) {
 		if len(p.Limiters) == 1 && p.Limiters[0].InFlight == 1 && !once.Swap(true) {
