@@ -128,6 +128,12 @@ func (x *exchange) trace() *httptrace.ClientTrace {
 	return &x.hooks
 }
 
+// inTime reports whether a failed request can be repeated after a pause of d.
+func (x *exchange) inTime(d time.Duration) bool {
+	deadline, set := x.req.Context().Deadline()
+	return d <= longestPause && (!set || d == 0 || d < time.Until(deadline))
+}
+
 // learn notes that the base reports its connections, as net/http does.
 func (t *transport) learn(a inflight.Attempt) {
 	if asked, _ := a.Wire(); asked > 0 && !t.traces.Load() {
@@ -169,6 +175,6 @@ func (x *exchange) mayRepeat(r *reply) bool {
 		told := f.RetryAfter > 0 || first(r.resp.Header, "Retry-After") != "" || f.SlowDown
 		return replay.OfStatus(r.resp.StatusCode, told) != replay.Failed || replay.Idempotent(x.req)
 	default:
-		return f.Verdict == adaptive.Transient && f.RetryAfter <= longestPause && replay.Failed.Allows(x.req)
+		return f.Verdict == adaptive.Transient && x.inTime(f.RetryAfter) && replay.Failed.Allows(x.req)
 	}
 }

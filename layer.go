@@ -2,13 +2,16 @@ package headrace
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
 )
 
 // layer makes the guards of one transport, which hold what With and Within say.
@@ -18,12 +21,15 @@ type layer struct {
 	learns bool // the guards are not within those of the registry
 	bare   bool // the policy sets nothing that a guard holds for itself
 
-	mu   sync.Mutex // guards made
+	mu   sync.Mutex // guards made and most
 	made map[below]*guard.Guard
+	most int // with more of them, idle ones are forgotten
 }
 
-// below is what a guard of the layer is made for. It stays as long as that, so
-// that its windows are not forgotten.
+// leastMade is how many guards a layer has before idle ones are forgotten.
+const leastMade = 1024
+
+// below is what a guard of the layer is made for.
 type below struct {
 	shared *guard.Guard // nil: none
 	name   string
@@ -34,7 +40,7 @@ func (l *layer) init(p guard.Policy, within []*guard.Guard) {
 	l.within = slices.Concat(p.Within, within)
 	l.bare = !l.learns && p.Limits.Concurrency == 0 && len(p.Limits.Windows) == 0 && p.MaxWait == 0 && p.MaxQueue == 0 &&
 		p.Timeout == 0 && p.Breaker == nil && p.Retry == nil && !p.Propagate
-	l.policy, l.made = p, map[below]*guard.Guard{}
+	l.policy, l.made, l.most = p, map[below]*guard.Guard{}, leastMade
 }
 
 // over returns the guard for requests that pass shared, unless nil. name is
@@ -53,10 +59,22 @@ func (l *layer) over(shared *guard.Guard, preset presets.ID, name string) (*guar
 		return g, nil
 	}
 	g, err := guard.New(l.settings(shared, preset, name))
-	if err == nil {
-		l.made[to] = g
+	if err != nil {
+		return nil, err
 	}
-	return g, err
+	if len(l.made) >= l.most && l.policy.Breaker == nil {
+		maps.DeleteFunc(l.made, func(_ below, g *guard.Guard) bool { return idle(g) })
+		l.most = max(leastMade, 2*len(l.made))
+	}
+	l.made[to] = g
+	return g, nil
+}
+
+// idle reports whether nothing that g has counted limits a call.
+func idle(g *guard.Guard) bool {
+	s := g.Stats()
+	return s.InFlight == 0 && s.Waiting == 0 && s.Closed == nil && !s.PausedUntil.After(time.Now()) && !s.View.GateUntil.After(time.Now()) &&
+		!slices.ContainsFunc(s.Windows, func(w throttle.WindowUse) bool { return w.Spent > 0 })
 }
 
 // settings is the policy of a guard of the layer.

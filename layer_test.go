@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -39,6 +40,25 @@ func TestLimitsOfWith(t *testing.T) {
 		}
 		assert.Equal(t, time.Minute, time.Since(began).Truncate(time.Second))
 		assert.EqualValues(t, 4, reg.Get("openai/with.example/tier1").Stats().Admitted)
+	})
+}
+
+// The guards of hosts that are not used any more are forgotten, others are not.
+func TestGuardsOfATransportAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := headrace.Transport(fine(), "", headrace.WithRegistry(emptyRegistry(t)), headrace.With(guard.Policy{Limits: perMinute(1)}))
+		client, hosts := &http.Client{Transport: rt}, 0
+		send := func(n int) {
+			for range n {
+				hosts++
+				read(t, post(t, client, "https://h"+strconv.Itoa(hosts)+".example", `{}`)) //nolint:bodyclose // read does
+			}
+		}
+		send(1100)
+		assert.Equal(t, 1100, headrace.Made(rt), "their windows are not empty")
+		time.Sleep(time.Minute)
+		send(1000)
+		assert.Less(t, headrace.Made(rt), 1100)
 	})
 }
 

@@ -54,12 +54,8 @@ type answered struct{ Response *http.Response }
 
 func (e *answered) Error() string { return e.Response.Status }
 
-func answer(code int, header ...string) error {
-	h := http.Header{}
-	for i := 0; i < len(header); i += 2 {
-		h.Set(header[i], header[i+1])
-	}
-	return &answered{&http.Response{StatusCode: code, Status: fmt.Sprint("answer ", code), Header: h}}
+func answer(code int) error {
+	return &answered{&http.Response{StatusCode: code, Status: fmt.Sprint("answer ", code), Header: http.Header{}}}
 }
 
 // A call that an open breaker rejects is not sent, and its admission is undone.

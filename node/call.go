@@ -19,8 +19,8 @@ import (
 // one goroutine.
 type watcher struct {
 	node  string
-	index int64 // of the item, or NoIndex
-	ctx   context.Context
+	index int64           // of the item, or NoIndex
+	ctx   context.Context //nolint:containedctx // of the call that is made, to send the events under
 }
 
 // Retries implements inflight.Watcher.

@@ -22,7 +22,10 @@ func ExampleBatch_WithinOf() {
 		}
 		hosts[host] = g
 	}
-	hostOf := func(url string) string { return url[:strings.Index(url, "/")] }
+	hostOf := func(url string) string {
+		host, _, _ := strings.Cut(url, "/")
+		return host
+	}
 	fetch := func(_ context.Context, url string) (string, error) { return "page of " + url, nil }
 
 	crawl := node.Map("crawl", fetch).

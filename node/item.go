@@ -141,7 +141,7 @@ func (r *run[S, In, Out]) call(w *worker[In, Out], call *guard.Call, c throttle.
 			return err
 		}
 		held = true
-		w.admitted, w.attempt, w.begun = ctx, inflight.Of(ctx), false
+		w.admitted, w.attempt, w.begun = ctx, inflight.Of(ctx), false //nolint:fatcontext // of this attempt
 		err = r.send(ctx, w, c)
 		if w.isLost() { // its attempt was ended by whatever left it behind
 			held = false
@@ -167,9 +167,9 @@ func unprocessed(a inflight.Attempt, f *adaptive.Feedback) bool {
 		v = a.Judge(f.Err).Verdict
 	}
 	switch v {
-	case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal, adaptive.Unsent:
+	case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal:
 		return true
-	case adaptive.Unclassified, adaptive.OK, adaptive.Transient:
+	case adaptive.Unclassified, adaptive.OK, adaptive.Transient, adaptive.Unsent:
 	}
 	return false
 }
@@ -246,7 +246,7 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err err
 
 // settled reports what the attempt really cost, to the pool's guard as well.
 func (r *run[S, In, Out]) settled(ctx context.Context, w *worker[In, Out], used throttle.Cost) {
-	guard.Use(w.admitted, used)
+	guard.Use(w.admitted, used) //nolint:contextcheck // that of the attempt, which ctx is, or is inside of
 	if r.b.pool != nil {
 		guard.Use(ctx, used)
 	}

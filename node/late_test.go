@@ -268,7 +268,7 @@ func TestRefusedItemThatCannotGoAgainInTime(t *testing.T) {
 			s := &state{}
 			b := node.BatchFunc("b", feed(0), nil, keep)
 			b = node.BatchFunc("b", feed(0), func(context.Context, int) (int, error) {
-				b.Guard().Pause(time.Now().Add(time.Hour))
+				b.Guard().Pause(time.Now().Add(time.Hour)) //nolint:contextcheck // it is of the guard, for all calls
 				return 0, hit(time.Second)
 			}, keep).WithRetry(retry.Policy{})
 			if limited {

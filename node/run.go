@@ -84,7 +84,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		b: b, out: out, observer: event.From(ctx),
 		over: make(chan struct{}), workers: map[*worker[In, Out]]struct{}{},
 	}
-	if err = r.look(own); err != nil {
+	if err := r.look(own); err != nil {
 		return nil, err
 	}
 	if r.resume, err = b.openJournal(ctx); err != nil {

@@ -145,6 +145,6 @@ func (s *settings) guard() (*guard.Guard, error) {
 
 // made is guard for callers that cannot return the error, which is that of Validate.
 func (s *settings) made() *guard.Guard {
-	g, _ := s.guard() //nolint:errcheck // see above
+	g, _ := s.guard()
 	return g
 }

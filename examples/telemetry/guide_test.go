@@ -14,7 +14,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/guard"
@@ -58,10 +57,10 @@ func guideWire() http.RoundTripper {
 	return limited
 }
 
-func guideWatch(observer *telemetry.Observer, limiter *adaptive.Limiter) {
-	stop := observer.Watch(limiter)
+func guideWatch(observer *telemetry.Observer, openai *guard.Guard) string {
+	stop := observer.Watch(openai)
 	defer stop()
-	limiter.Explain()
+	return openai.Stats().Why
 }
 
 func TestTheGuideRuns(t *testing.T) {
@@ -77,9 +76,9 @@ func TestTheGuideRuns(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, outs)
 	assert.NotNil(t, guideClient(o).Transport)
 	assert.NotNil(t, guideWire())
-	l, err := adaptive.New(adaptive.Config{Limits: throttle.Limits{Concurrency: 1}})
+	g, err := guard.New(guard.Policy{Limits: throttle.Limits{Concurrency: 1}})
 	require.NoError(t, err)
-	guideWatch(o, l)
+	assert.NotEmpty(t, guideWatch(o, g))
 }
 
 // Each block of Go in the guide is code of this file.

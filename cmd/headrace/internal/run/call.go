@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -31,6 +32,7 @@ type caller struct {
 	reach   reach
 	once    func(*requests.Request) string // the Idempotency-Key
 	stop    context.CancelCauseFunc        // of the run
+	why     atomic.Pointer[StopError]      // why it was stopped
 }
 
 // cost is what the provider will charge for q, as far as can be told.
@@ -105,10 +107,11 @@ func fail(f *results.RequestError) (results.Answer, error) {
 	return results.Answer{}, &results.RecordedError{RequestError: f}
 }
 
-// end stops the run. The request is pending then.
+// end stops the run. The request stays pending, because its error is why the run has ended.
 func (c *caller) end(why *StopError) (results.Answer, error) {
-	c.stop(why)
-	return results.Answer{}, why
+	c.why.CompareAndSwap(nil, why)
+	c.stop(c.why.Load())
+	return results.Answer{}, c.why.Load()
 }
 
 // request is q for net/http.
