@@ -77,8 +77,7 @@ func TestGuardsOfATemplateAreForgottenWhenIdle(t *testing.T) {
 		passLong(r, clock)
 		require.False(t, r.Exists(name))
 		runtime.KeepAlive(held)
-		g = nil // from here on only the registry knows it
-		runtime.GC()
+		runtime.GC() // from here on nothing else holds it
 		runtime.GC()
 		saved, err := r.For(path...).Save()
 		require.NoError(t, err)
