@@ -19,7 +19,7 @@ type place struct{ line, column int }
 
 // document is a YAML document as JSON with each key and each value on a line of
 // its own, of which places tells where it came from. So registry.ParseJSON is
-// the only one who knows the configuration.
+// the only reader of the configuration.
 type document struct {
 	json   []byte
 	places []place

@@ -177,7 +177,7 @@ func TestPrewarmMakesWhatIsConfigured(t *testing.T) {
 	}
 }
 
-// A key that takes long to make holds up nobody but those who ask for it. There
+// A guard that takes long to make delays only callers that ask for it. There
 // is no bubble around it: a mutex that is waited for does not let virtual time go on.
 func TestMakingOneKeyNeverBlocksAnother(t *testing.T) {
 	r := newRegistry(t, text(t, "default: 1/s; ols: 1/s"))
@@ -300,7 +300,7 @@ func TestTheBadConfigurationOfAnother(t *testing.T) {
 	}
 }
 
-// What could not be made takes nobody's place with it.
+// A failed registration leaves the guard that took its name meanwhile.
 func TestABadConfigurationThatWasRemovedMeanwhile(t *testing.T) {
 	r := newRegistry(t, registry.Config{})
 	release, making := make(chan struct{}), make(chan struct{})

@@ -17,7 +17,7 @@ func (e *ExistsError) Error() string {
 		"Remove frees the name", clip(e.Name))
 }
 
-// UnknownError is a name that no limiter has.
+// UnknownError is a name that no guard has.
 type UnknownError struct {
 	Name string
 	Near []string // that may have been meant, the nearest first; may be empty

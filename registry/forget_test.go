@@ -3,7 +3,6 @@ package registry_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
 	"strconv"
 	"sync"
@@ -78,8 +77,7 @@ func TestGuardsOfATemplateAreForgottenWhenIdle(t *testing.T) {
 		passLong(r, clock)
 		require.False(t, r.Exists(name))
 		runtime.KeepAlive(held)
-		g, held = nil, nil
-		runtime.GC()
+		runtime.GC() // from here on nothing else holds it
 		runtime.GC()
 		saved, err := r.For(path...).Save()
 		require.NoError(t, err)
@@ -247,7 +245,7 @@ func TestAnyNumberOfHostsTakesBoundedMemory(t *testing.T) {
 	const inUse = int(idle / time.Second)
 	most, memories := 0, 0
 	for i := range 12 * registry.MostMemories / 4 {
-		r.For("crawl", fmt.Sprint(i))
+		r.For("crawl", strconv.Itoa(i))
 		clock.Advance(time.Second)
 		guards, remembered := r.Kept()
 		most, memories = max(most, guards), max(memories, remembered)

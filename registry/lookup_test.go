@@ -101,6 +101,8 @@ func TestWhichGuardLearns(t *testing.T) {
 		"crawl": {}, "crawl/*": {}, "api": {}, "api/*": {Law: registry.Measured},
 	}})
 	assert.Same(t, r.Get("crawl"), r.For("crawl", "a.org").Learner())
+	answered(t, r.For("crawl", "a.org"), adaptive.Feedback{Verdict: adaptive.Hit})
+	assert.Equal(t, int64(1), r.Stats().Total.Hits, "counted once")
 	own := r.For("api", "ann")
 	assert.Same(t, own, own.Learner())
 	assert.Zero(t, own.Stats().View.Concurrency, "and begins with the first rejected call")
@@ -190,7 +192,7 @@ func TestTheDefaultRegistryIsOne(t *testing.T) {
 	assert.Same(t, g, registry.Default().Get(name))
 }
 
-// Lookup finds what somebody has said something about, and nothing else.
+// Lookup finds names that are configured or registered, and no others.
 func TestLookup(t *testing.T) {
 	c := text(t, "openai: 5/s; mistral: 4/s")
 	c.Guards["slack/*"] = registry.Spec{Limits: limits(t, "3/s")}

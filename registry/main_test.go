@@ -59,7 +59,7 @@ func answered(t *testing.T, g *guard.Guard, f adaptive.Feedback) {
 	})
 }
 
-// judge keeps the log of who was admitted, and has the oracle judge it.
+// judge logs admissions and has the oracle check them.
 type judge struct {
 	began time.Time
 	mu    sync.Mutex // guards auditor, calls

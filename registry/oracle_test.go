@@ -71,7 +71,7 @@ func TestAllWhoShareAKeyStayWithinItsWindows(t *testing.T) {
 	})
 }
 
-// Limits that are replaced while a crowd waits: everybody is served, and nobody against the limits of that moment.
+// Limits that are replaced while calls wait: every call is served, within the limits of that moment.
 func TestReplaceUnderLoadDropsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newRegistry(t, text(t, "ols: 5/s"))

@@ -113,8 +113,8 @@ func (r *Registry) orMake(s *slot, p guard.Policy, must bool) (g *guard.Guard, m
 	return g, true, err
 }
 
-// outer returns the guards that that of s is within: by its name, and as its
-// Spec says.
+// outer returns the guards around the guard of s: by its name, and as its Spec
+// says.
 func (r *Registry) outer(s *slot) (guards []*guard.Guard) {
 	keys := s.of.within
 	fixed := func(key string) bool {
