@@ -21,8 +21,6 @@ import (
 
 var errRejected = &adaptive.RateLimitHit{RetryAfter: time.Minute}
 
-func nothing(context.Context) error { return nil }
-
 // Before the first rejection calls are counted although they are not admitted.
 func TestCallsWithoutAdmissionAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
