@@ -19,13 +19,6 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-func made(t testing.TB, p guard.Policy) *guard.Guard {
-	t.Helper()
-	g, err := guard.New(p)
-	require.NoError(t, err)
-	return g
-}
-
 func TestZeroPolicyBoundsNothingBeforeARejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := made(t, guard.Policy{})
