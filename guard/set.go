@@ -24,6 +24,16 @@ func (g *Guard) Set(p Policy) error {
 	if g.throttle == nil {
 		return ErrJoined
 	}
+	c, err := g.set(p)
+	if err == nil {
+		emit.Send(g.observer, event.Event{
+			Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(c.limits),
+		})
+	}
+	return err
+}
+
+func (g *Guard) set(p Policy) (*compiled, error) {
 	g.changing.Lock()
 	defer g.changing.Unlock()
 	old := g.current.Load()
@@ -32,16 +42,10 @@ func (g *Guard) Set(p Policy) error {
 	p.check(&problems)
 	c := p.compile(&problems)
 	if err := problems.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	g.free.Store(false)
-	if err := g.change(old, c); err != nil {
-		return err
-	}
-	emit.Send(g.observer, event.Event{
-		Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(c.limits),
-	})
-	return nil
+	return c, g.change(old, c)
 }
 
 // fixed fills in what cannot change, and reports an attempt to change it.
@@ -56,11 +60,17 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 	return p
 }
 
+// learning reports whether the law runs: that of a lazy guard may not have started.
+func (g *Guard) learning() (yes bool) {
+	g.throttle.Look(func(time.Time) { yes = g.governor.state != nil })
+	return yes
+}
+
 // change puts c in the place of old.
 func (g *Guard) change(old, c *compiled) error {
 	defer g.current.Store(c)
 	g.throttle.SetMaxQueue(c.policy.MaxQueue)
-	if g.governor == nil || c.law == nil || old.sameLaw(c) {
+	if g.governor == nil || c.law == nil || old.sameLaw(c) && (c.lazy || g.learning()) {
 		return g.throttle.SetLimits(c.limits)
 	}
 	state, err := c.start(g.clock.Now())
