@@ -75,9 +75,8 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 		k.parts = append(k.parts, part{guard: l})
 	}
 	if c.wait.hit == nil {
-		missing, err := c.takeOver(ctx, k)
-		if err != nil || missing == 0 {
-			return err
+		if c.takeOver(ctx, k) == 0 {
+			return nil
 		}
 	}
 	waiting, done := c.bounded(ctx)
@@ -92,22 +91,22 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 
 // takeOver gets what enclosing calls hold of the same layers, and returns how
 // many layers are missing. A call that would be turned away at once gets nothing.
-func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int, err error) {
+// After the end of the intake it gets what needs no admission: the call around
+// it goes on.
+func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int) {
 	missing = len(k.parts)
 	outer := attemptOf(ctx)
-	if outer == nil {
-		return missing, nil
+	if outer == nil || ctx.Err() != nil {
+		return missing
 	}
-	if intake.Ended(ctx) != nil {
-		return missing, nil
-	}
+	ended := intake.Ended(ctx) != nil
 	for i := range k.parts {
 		p := &k.parts[i]
 		if p.guard.throttle.Check(c.cost) != nil {
 			continue
 		}
 		for o := outer; o != nil; o = attemptOf(o.Context) { //nolint:contextcheck // outwards
-			permit, place, covered := o.hand(p.guard, c.cost)
+			permit, place, covered := o.hand(p.guard, c.cost, ended)
 			if covered {
 				p.permit, p.outer = permit, o
 				missing--
@@ -123,7 +122,7 @@ func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int, err error
 			break
 		}
 	}
-	return missing, nil
+	return missing
 }
 
 // place notes the number of the first admission of layer i.
@@ -300,8 +299,8 @@ func (c *Call) try(k *attempt) error {
 	for i, l := range layers {
 		k.parts[i].guard = l
 	}
-	if missing, err := c.takeOver(k.Context, k); err != nil || missing == 0 {
-		return err
+	if c.takeOver(k.Context, k) == 0 {
+		return nil
 	}
 	var limiters []*throttle.Limiter
 	for i := range k.parts {
@@ -310,7 +309,10 @@ func (c *Call) try(k *attempt) error {
 		}
 	}
 	permits := make([]throttle.Permit, len(limiters))
-	err := throttle.TryAcquireAll(limiters, c.cost, permits)
+	err := intake.Ended(k.Context)
+	if err == nil {
+		err = throttle.TryAcquireAll(limiters, c.cost, permits)
+	}
 	if err == nil {
 		k.fill(permits)
 		return nil

@@ -118,8 +118,8 @@ func (k *attempt) close() bool {
 // is handed over once: the call inside ends it and reports to the law, and k
 // holds nothing of l any more. If the reservation does not cover c, the permit
 // is given back instead and covered is false: the call inside has the place of
-// k in the queue.
-func (k *attempt) hand(l *Guard, c throttle.Cost) (p throttle.Permit, place int64, covered bool) {
+// k in the queue. With whole a permit that does not cover c is not handed over.
+func (k *attempt) hand(l *Guard, c throttle.Cost, whole bool) (p throttle.Permit, place int64, covered bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.over {
@@ -134,8 +134,11 @@ func (k *attempt) hand(l *Guard, c throttle.Cost) (p throttle.Permit, place int6
 		if !live {
 			continue
 		}
+		if covered = covers(sent.Cost, c); !covered && whole {
+			continue
+		}
 		part.sent, part.handed = sent, true
-		return part.permit, sent.Seq, covers(sent.Cost, c)
+		return part.permit, sent.Seq, covered
 	}
 	return p, 0, false
 }
