@@ -44,7 +44,7 @@ func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 	for i := range k.parts {
 		t := k.parts[i].ticket
 		switch {
-		case errors.As(err, new(*fault.PanicError)):
+		case panicked(err):
 			t.Failure(err)
 		case err != nil && errors.Is(k.Err(), context.Canceled):
 			t.Cancel()
@@ -65,6 +65,13 @@ func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 			}
 		}
 	}
+}
+
+// panicked reports whether err is a panic of the function itself. One that a
+// call inside has turned into an error counts as well.
+func panicked(err error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	return errors.As(err, new(*fault.PanicError))
 }
 
 // limited reports whether err says of itself that it is no failure of the other side.

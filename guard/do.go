@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -96,7 +95,7 @@ func (c *Call) here(k *attempt, ctx context.Context, f func(context.Context) err
 	returned := false
 	defer func() {
 		if !returned { // runtime.Goexit
-			c.abandon(k, adaptive.Transient, nil)
+			c.abandon(k, nil)
 		}
 	}()
 	err = survived(ctx, f)

@@ -144,6 +144,9 @@ func (k *attempt) Judge(err error) adaptive.Feedback {
 // judge completes what the attempt itself has reported by what the detectors
 // make of its error.
 func (k *attempt) judge(f *adaptive.Feedback, err error) {
+	if err != nil && panicked(err) { // whatever the function reported before, or panicked with
+		f.Verdict, f.RetryAfter = adaptive.Transient, 0
+	}
 	if f.Verdict == adaptive.Unclassified {
 		told := *f
 		*f = adaptive.Classify(k.call.guard.detect, err)
@@ -158,20 +161,17 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 }
 
 // Abandon implements inflight.Attempt.
-func (k *attempt) Abandon(hung error) bool { return k.call.abandon(k, adaptive.Transient, hung) }
+func (k *attempt) Abandon(hung error) bool { return k.call.abandon(k, hung) }
 
 // abandon returns what k holds before its function has returned.
-func (c *Call) abandon(k *attempt, v adaptive.Verdict, hung error) (held bool) {
+func (c *Call) abandon(k *attempt, hung error) (held bool) {
 	if !k.close() {
 		return false
 	}
 	k.cancelBreakers(hung)
-	f := adaptive.Feedback{Verdict: v, Used: k.feedback(nil).Used}
+	f := adaptive.Feedback{Verdict: adaptive.Transient, Used: k.feedback(nil).Used}
 	for i := range k.parts {
-		p := &k.parts[i]
-		if k.isHanded(p) {
-			continue
-		}
+		p := &k.parts[i] // a call inside may have taken the permit over: it ends once
 		one := p.guard.end(p.permit, &f, false)
 		if p.guard == c.guard.learner {
 			p.guard.emitEnd(k, &one, &f)

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/panics"
 )
@@ -47,7 +46,7 @@ func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Durat
 				if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 					failure = cause
 				}
-				c.abandon(k, adaptive.Transient, failure)
+				c.abandon(k, failure)
 			}
 			timer.Stop()
 			return cause, true
@@ -56,7 +55,7 @@ func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Durat
 	}
 	if err == errExited { //nolint:errorlint // it is not wrapped
 		c.live.Store(nil)
-		c.abandon(k, adaptive.Transient, nil)
+		c.abandon(k, nil)
 		runtime.Goexit() // f meant the goroutine of its caller
 	}
 	return namedTimeout(ctx, err), false
