@@ -67,3 +67,21 @@ func BenchmarkAcquire(b *testing.B) {
 		p.Release()
 	}
 }
+
+func BenchmarkDoTwoLayers(b *testing.B) {
+	g := benchGuard(b)
+	two := made(b, guard.Policy{Within: []*guard.Guard{g}, Limits: throttle.Limits{Concurrency: 1000}})
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = two.Do(ctx, throttle.Cost{}, nothing)
+	}
+}
+
+func BenchmarkDoWithoutLimits(b *testing.B) {
+	ctx, g := context.Background(), made(b, guard.Policy{})
+	b.ReportAllocs()
+	for b.Loop() {
+		_ = g.Do(ctx, throttle.Cost{}, nothing)
+	}
+}
