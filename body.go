@@ -45,7 +45,7 @@ func (x *exchange) follow(r *reply, now time.Time) {
 		}
 	}
 	if what := kindOf(resp.Header); what != unread && plain(resp.Header) {
-		e.scan = &scan{stream: what == stream}
+		e.scan = newScan(what == stream)
 	}
 	b := &body{ReadCloser: resp.Body, ending: e}
 	ctx := x.req.Context()

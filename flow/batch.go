@@ -24,7 +24,8 @@ import (
 // have a method Clone() T, which is used instead.
 //
 // post gets the results and puts them into s; nil goes on if every instance
-// is done. The value of an instance that is not done is T as prep gave it.
+// is done. The value of an instance that is not done is T as prep returned it.
+// Each is shorter where the items are a slice and only complete results are stored.
 //
 // A batch may not have the limiter of a node inside, whichever way both came by
 // it: it would wait for itself. Validate and Run refuse it.
@@ -95,6 +96,11 @@ func (h *instances[S, T]) Validate() error {
 	if h.prep == nil {
 		p.Addf("prep", "the function is nil")
 	}
+	h.checkInner(&p)
+	return p.Err()
+}
+
+func (h *instances[S, T]) checkInner(p *invalid.Problems) {
 	switch {
 	case invalid.Nil(h.inner):
 		p.Addf("n", "the node is nil")
@@ -105,7 +111,6 @@ func (h *instances[S, T]) Validate() error {
 	}):
 		p.Addf("WithLimiter", "the batch is inside itself and would wait for itself: give it limits of its own")
 	}
-	return p.Err()
 }
 
 // Limiters returns the limiters that the nodes inside share with others, none

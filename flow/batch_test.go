@@ -324,7 +324,7 @@ func binary(depth int) tree {
 
 // walkTree sums up a tree. The data bounds the recursion: a leaf has no children.
 func walkTree() *flow.Flow[*tree] {
-	visit := node.Func("visit", func(_ context.Context, t *tree) (node.Action, error) {
+	visit := node.Decide("visit", func(_ context.Context, t *tree) (node.Action, error) {
 		t.Sum = t.Value
 		if len(t.Children) == 0 {
 			return "leaf", nil
@@ -369,7 +369,7 @@ func TestEndlessNestingIsAnError(t *testing.T) {
 	})
 	t.Run("through a batch", func(t *testing.T) {
 		deepest := 0
-		one := node.Func("one", func(_ context.Context, j *job) (node.Action, error) {
+		one := node.Decide("one", func(_ context.Context, j *job) (node.Action, error) {
 			deepest = max(deepest, j.depth)
 			return "in", nil
 		})

@@ -30,7 +30,7 @@ func ExampleStepError() {
 // A reviewer who is never content: the bound ends the loop.
 func ExampleStepsError() {
 	draft := node.Do("draft", write)
-	review := node.Func("review", func(context.Context, *letter) (node.Action, error) { return "revise", nil })
+	review := node.Decide("review", func(context.Context, *letter) (node.Action, error) { return "revise", nil })
 	f := flow.New("letter", draft).Then(review).
 		On(review, "revise", draft).
 		End(review, "approve").
@@ -70,7 +70,7 @@ func ExampleFlow_Validate() {
 
 // Last is the first thing to look at when a flow ended sooner than was meant.
 func ExampleReport() {
-	check := node.Func("check", func(_ context.Context, l *letter) (node.Action, error) {
+	check := node.Decide("check", func(_ context.Context, l *letter) (node.Action, error) {
 		if l.Text == "" {
 			return "empty", nil
 		}

@@ -22,7 +22,7 @@ type trail struct{ names []string }
 // after the other and the last of them again and again.
 func step(name string, actions ...node.Action) node.Node[*trail] {
 	runs := 0
-	return node.Func(name, func(_ context.Context, s *trail) (node.Action, error) {
+	return node.Decide(name, func(_ context.Context, s *trail) (node.Action, error) {
 		s.names = append(s.names, name)
 		if len(actions) == 0 {
 			return node.Next, nil

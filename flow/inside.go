@@ -6,12 +6,22 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// container is what other nodes run inside of: a flow, or the handler of a batch of flows.
+// container is what other nodes run inside of: a flow, a fork, or the handler of a batch of flows.
 type container interface {
 	// contents returns what identifies the container, and the nodes inside.
 	contents() (id any, nodes []any)
 	// draw draws the inside.
 	draw(d *diagram)
+}
+
+// isBatch reports whether x, which is not nil, is a batch of more than the one item of node.One.
+func isBatch(x any) bool {
+	b, ok := x.(interface{ Handler() any })
+	if !ok {
+		return false
+	}
+	_, one := b.Handler().(interface{ OneItem() })
+	return !one
 }
 
 // containerOf returns x, or the handler of the batch x, as a container if it is one.

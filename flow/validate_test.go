@@ -231,7 +231,7 @@ type job struct{ depth int }
 // selfContaining is a flow with a batch of itself inside, which it runs while
 // a job has depth left; wrap may change the settings of the batch.
 func selfContaining(set func(b *node.Batch[*job, job, job])) (*flow.Flow[*job], *node.Batch[*job, job, job]) {
-	begin := node.Func("begin", func(_ context.Context, j *job) (node.Action, error) {
+	begin := node.Decide("begin", func(_ context.Context, j *job) (node.Action, error) {
 		if j.depth == 0 {
 			return "leaf", nil
 		}
@@ -299,7 +299,7 @@ func TestLimitersOfAllNodesInside(t *testing.T) {
 }
 
 func TestTwoBatchesInsideEachOther(t *testing.T) {
-	begin := node.Func("begin", func(context.Context, *job) (node.Action, error) { return "end", nil })
+	begin := node.Decide("begin", func(context.Context, *job) (node.Action, error) { return "end", nil })
 	f := flow.New("f", begin).End(begin, "end")
 	g := flow.New[*job]("g", flow.Batch("in g", of[*job, job](), f, nil).WithParallel(-1))
 	f.On(begin, "g", flow.Batch("in f", of[*job, job](), g, nil).WithParallel(-2))

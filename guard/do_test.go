@@ -124,3 +124,15 @@ func TestNestedCallsUseOneSlot(t *testing.T) {
 		assert.Zero(t, host.Stats().InFlight)
 	})
 }
+
+// Whether a guard within others learns itself is decided when it is made.
+func TestSetOfAGuardWithinAnother(t *testing.T) {
+	outer := made(t, guard.Policy{Name: "outer"})
+	learns := made(t, guard.Policy{Within: []*guard.Guard{outer}, Law: adaptive.AIMD{}})
+	require.NoError(t, learns.Set(guard.Policy{}))
+	require.NoError(t, learns.Reset())
+	assert.Same(t, learns, learns.Learner())
+	limits := made(t, guard.Policy{Within: []*guard.Guard{outer}})
+	require.NoError(t, limits.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 2}}))
+	assert.ErrorContains(t, limits.Set(guard.Policy{Law: adaptive.AIMD{}}), `leave learning to "outer"`)
+}

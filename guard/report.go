@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -93,21 +92,6 @@ func refusedBy(f *adaptive.Feedback) string {
 		return adaptive.Overloaded.String()
 	}
 	return f.Kind.String()
-}
-
-// emitStale says once in a process that the numbers of a preset are older than
-// a year, to the observers of the first call that has any.
-func (g *Guard) emitStale(ctx context.Context) {
-	p := &g.current.Load().profile
-	to := event.Tee(event.From(ctx), g.observer)
-	now := g.clock.Now()
-	if to == nil || !g.stale.Swap(false) || !p.WarnStale(slog.New(slog.DiscardHandler), now) {
-		return
-	}
-	g.emit(ctx, event.Event{
-		Time: now, Kind: event.LimiterStalePreset, Key: string(p.ID),
-		Reason: "the preset is of " + p.Date() + ": compare it with what the provider says now (" + p.Source.URL + ")",
-	})
 }
 
 // signal passes h, which g has learned from, on to the guards of the calls that

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
@@ -82,9 +80,10 @@ func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S,
 	return b
 }
 
-// BatchFunc returns a batch whose code is three functions: prep gives the
-// items, exec works on one of them, post gets the results. A nil post goes on
-// if every item is done.
+// BatchFunc returns a batch whose code is three functions: prep returns the
+// items, exec works on one of them, and post gets the report, also of a run that
+// failed or was stopped. A nil post goes on if every item is done. Each is shorter
+// where the items are a slice and only complete results are stored.
 func BatchFunc[S, In, Out any](
 	name string,
 	prep func(context.Context, S) (iter.Seq2[In, error], error),
@@ -125,6 +124,7 @@ func (b *Batch[S, In, Out]) Validate() error {
 			b.checkCosts(p)
 		}
 		b.checkJournal(p)
+		b.checkList(p)
 		if b.window != 0 && b.window < b.parallel {
 			p.Addf("WithWindow", "%d is below the %d of WithParallel: workers could not all work", b.window, b.parallel)
 		}
@@ -177,15 +177,15 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 
 func (b *Batch[S, In, Out]) run(ctx context.Context, s S) (action Action, err error) {
 	defer panics.Catch(&err)
-	seq, err := b.handler.Prep(ctx, s)
+	items, known, err := b.input(ctx, s)
 	if err != nil {
-		return Next, fmt.Errorf("prep: %w", err)
+		return Next, err
 	}
-	r := b.report(newResults[In, Out](b.key != nil, 0))
+	r := b.report(newResults[In, Out](b.key != nil, known))
 	if b.sink != nil {
 		r = b.report(newSummary[In, Out]())
 	}
-	if err := b.collect(ctx, pulled(seq), r); err != nil {
+	if err := b.collect(ctx, items, r); err != nil {
 		return Next, err
 	}
 	action, err = b.handler.Post(ctx, s, r)
@@ -205,11 +205,7 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	}
 	ctx, finished := b.started(ctx)
 	defer func() { finished(err) }()
-	if o := event.From(ctx); o != nil {
-		e := event.New(time.Now(), event.NodeInput, b.name)
-		e.To = float64(len(items))
-		emit.Send(o, e)
-	}
+	b.sendInput(ctx, len(items))
 	all := newResults[In, Out](b.key != nil, len(items))
 	r := b.report(all)
 	if err := b.collect(ctx, listed(items), r); err != nil {

@@ -1,8 +1,10 @@
 // Package node holds the steps that flows are made of.
 //
-// A Step is one function over the shared state S. A Batch works on many items:
-// Prep lists them, Exec works on one and never sees S, Post puts the results
-// into S. Map is a batch without state, for a function over a list.
+// A Step is one function over the shared state S: Do goes on to the next node,
+// Decide picks it. A Batch works on many items, with functions or with a type
+// for its code (NewBatch). Each takes the items from a slice and stores the
+// results in S; BatchFunc is for streams and for partial results. Map has no
+// state, and One has a single item: a step whose result a journal can keep.
 //
 //	embed := node.Map("embed", func(ctx context.Context, text string) ([]float32, error) {
 //		return client.Embed(ctx, text)

@@ -142,7 +142,7 @@ func ExampleNewBatch() {
 }
 
 func ExampleFunc() {
-	check := node.Func("check", func(_ context.Context, r *Review) (node.Action, error) {
+	check := node.Decide("check", func(_ context.Context, r *Review) (node.Action, error) {
 		if len(r.Texts) == 0 {
 			return "empty", nil
 		}

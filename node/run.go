@@ -94,7 +94,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	ctx, r.traces, r.attempts = traced(ctx, r.observer)
 	r.src = open(r.begin)
 	r.room, _ = out.(roomy)
-	outer, nested := intake.Of(ctx)
+	outer, nested, release := around(ctx)
 	if !nested {
 		ctx = context.WithoutCancel(ctx) // the grace period outlives the caller's context
 	}
@@ -113,6 +113,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 			r.stop(context.Cause(ctx)) // a context that was given an end of its own, inside an item of another run
 			r.after(patience, r.end)
 		}),
+		release,
 	}
 	if r.commit != nil {
 		go r.commit.run()

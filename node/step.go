@@ -18,7 +18,7 @@ import (
 )
 
 // Step is a plain node: one function over the shared state. Its settings are
-// chained after Func or Do and frozen by the first run. Safe for concurrent
+// chained after Do or Decide and frozen by the first run. Safe for concurrent
 // runs if its function is.
 type Step[S any] struct {
 	settings
@@ -28,8 +28,8 @@ type Step[S any] struct {
 	cost     func(S) throttle.Cost
 }
 
-// Func returns a step that picks its successor by the action that f returns.
-func Func[S any](name string, f func(ctx context.Context, s S) (Action, error)) *Step[S] {
+// Decide returns a step that follows the edge for the action that f returns.
+func Decide[S any](name string, f func(ctx context.Context, s S) (Action, error)) *Step[S] {
 	n := &Step[S]{f: f}
 	n.init(name)
 	if f == nil {
@@ -38,12 +38,12 @@ func Func[S any](name string, f func(ctx context.Context, s S) (Action, error)) 
 	return n
 }
 
-// Do returns a step that always goes on to the next.
+// Do returns a step that runs f and follows the default edge.
 func Do[S any](name string, f func(ctx context.Context, s S) error) *Step[S] {
 	if f == nil {
-		return Func[S](name, nil)
+		return Decide[S](name, nil)
 	}
-	return Func(name, func(ctx context.Context, s S) (Action, error) { return Next, f(ctx, s) })
+	return Decide(name, func(ctx context.Context, s S) (Action, error) { return Next, f(ctx, s) })
 }
 
 // Name returns the step's name.

@@ -34,7 +34,7 @@ func write(line string, err error) func(context.Context, *state) error {
 
 func TestFuncPicksTheAction(t *testing.T) {
 	s := &state{}
-	step := node.Func("ask", func(_ context.Context, s *state) (node.Action, error) {
+	step := node.Decide("ask", func(_ context.Context, s *state) (node.Action, error) {
 		s.log = append(s.log, "asked")
 		return "again", nil
 	})
@@ -91,7 +91,7 @@ func TestStepWaitsOutAHit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			calls := 0
-			step := node.Func("do", func(context.Context, *state) (node.Action, error) {
+			step := node.Decide("do", func(context.Context, *state) (node.Action, error) {
 				if calls++; calls < 3 {
 					return "refused", hit(10 * time.Second)
 				}
@@ -154,7 +154,7 @@ func TestStepTimeout(t *testing.T) {
 func TestStepPanics(t *testing.T) {
 	fine := func(context.Context, *state) error { return nil }
 	for where, step := range map[string]*node.Step[*state]{
-		"f": node.Func("s", func(context.Context, *state) (node.Action, error) { panic("f") }).WithRetry(thrice),
+		"f": node.Decide("s", func(context.Context, *state) (node.Action, error) { panic("f") }).WithRetry(thrice),
 		"cost": node.Do("s", fine).WithLimits(concurrency(1)).
 			WithCost(func(*state) throttle.Cost { panic("cost") }),
 		"fallback": node.Do("s", write("", errBoom)).
@@ -267,7 +267,7 @@ func TestStepSettings(t *testing.T) {
 		{node.Do("s", f), nil},
 		{node.Do("", f), []string{"name"}},
 		{node.Do[*state]("s", nil), []string{"f"}},
-		{node.Func[*state]("s", nil), []string{"f"}},
+		{node.Decide[*state]("s", nil), []string{"f"}},
 		{node.Do("s", f).WithTimeout(0), []string{"WithTimeout"}},
 		{node.Do("s", f).WithLimits(concurrency(-1)), []string{"Concurrency"}},
 		{node.Do("s", f).WithLaw(nil), []string{"WithLaw"}},

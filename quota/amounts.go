@@ -8,11 +8,12 @@ import (
 // amounts is a cost by unit.
 type amounts [throttle.Units]int64
 
-func amountsOf(c throttle.Cost) (a amounts) {
-	for u := range throttle.Units {
-		a[u] = c.Of(u)
+// amountsOf applies the defaults of a cost, which only two of its fields have.
+func amountsOf(c throttle.Cost) amounts {
+	return amounts{
+		throttle.Requests: c.Of(throttle.Requests), throttle.Tokens: c.Of(throttle.Tokens),
+		throttle.InputTokens: c.Input, throttle.OutputTokens: c.Output, throttle.Points: c.Points,
 	}
-	return a
 }
 
 // usedOf is amountsOf for a cost that was read from a response: each of its

@@ -11,28 +11,19 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// ValidateTake returns the error of a Take that does not depend on the store's
-// contents: a *fault.FieldError for each invalid argument, joined, or a
+// Validate returns the error of a Take that does not depend on the store's
+// contents: a *fault.FieldError for each invalid field, joined, or a
 // *throttle.CostError for the first demand that can never be met. It and the
-// other Validate functions are for implementations of Store.
-func ValidateTake(demands []Demand, lease time.Duration) error {
-	p := problems(demands)
-	if leased(demands) {
-		checkLease(lease, &p)
+// functions below are for implementations of Store.
+func (r Request) Validate() error {
+	p := problems(r.Demands)
+	if !r.Peek && leased(r.Demands) {
+		checkLease(r.Lease, &p)
 	}
 	if err := p.Err(); err != nil {
 		return err
 	}
-	return unmet(demands)
-}
-
-// ValidateDemands is ValidateTake for a Peek.
-func ValidateDemands(demands []Demand) error {
-	p := problems(demands)
-	if err := p.Err(); err != nil {
-		return err
-	}
-	return unmet(demands)
+	return unmet(r.Demands)
 }
 
 // ValidateEnd returns the error of an End that does not depend on the store's contents.
@@ -123,7 +114,7 @@ func unmet(demands []Demand) error {
 		a := amountsOf(d.Cost)
 		for u, n := range a {
 			if n < 0 || n > throttle.MaxAmount {
-				return &throttle.CostError{Limiter: d.Key, Unit: throttle.Unit(u), Amount: n, Max: throttle.MaxAmount} //nolint:gosec // an index of Units
+				return &throttle.CostError{Limiter: d.Key, Unit: throttle.Unit(u), Amount: n, Max: throttle.MaxAmount}
 			}
 		}
 		for _, w := range d.Limits.Windows {

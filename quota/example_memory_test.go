@@ -18,10 +18,10 @@ func ExampleMemoryStore() {
 	clock := clockwork.NewFakeClock() // in production nil, for the real one
 	store := quota.NewMemoryStore(clock)
 	call := func(user string) {
-		g, err := store.Take(ctx, []quota.Demand{
+		g, err := store.Take(ctx, quota.Request{Demands: []quota.Demand{
 			{Key: user, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(2, time.Minute)}}},
 			{Key: "service", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(3, time.Second)}}},
-		}, 0)
+		}})
 		switch {
 		case err != nil:
 			fmt.Println(err)
@@ -47,20 +47,20 @@ func ExampleMemoryStore() {
 	// bob: go
 }
 
-// The lease of a holder that died lapses. If it lives after all, it learns
-// that its slot is somebody else's, and a resource that remembers the largest
-// token can tell the two apart.
+// The lease of a process that died lapses. If the process is alive after all,
+// End reports that its slot is taken by another, and a resource that remembers
+// the largest token can tell the two apart.
 func ExampleMemoryStore_Renew() {
 	ctx := context.Background()
 	clock := clockwork.NewFakeClock()
 	store := quota.NewMemoryStore(clock)
-	one := []quota.Demand{{Key: "import", Limits: throttle.Limits{Concurrency: 1}}}
-	first, _ := store.Take(ctx, one, time.Minute)
+	one := quota.Request{Demands: []quota.Demand{{Key: "import", Limits: throttle.Limits{Concurrency: 1}}}, Lease: time.Minute}
+	first, _ := store.Take(ctx, one)
 	clock.Advance(40 * time.Second)
 	lost, _ := store.Renew(ctx, []quota.Ticket{first.Ticket}, time.Minute)
 	fmt.Println("lost:", len(lost))
 	clock.Advance(time.Minute)
-	second, _ := store.Take(ctx, one, time.Minute)
+	second, _ := store.Take(ctx, one)
 	fmt.Println("the slot is free:", second.Wait == 0, second.Ticket.Token > first.Ticket.Token)
 	err := store.End(ctx, first.Ticket, nil)
 	fmt.Println(errors.Is(err, quota.ErrLeaseLost))
@@ -70,13 +70,19 @@ func ExampleMemoryStore_Renew() {
 	// true
 }
 
-// Peek says what a call would have to wait for, and takes nothing.
-func ExampleMemoryStore_Peek() {
+// A Peek returns what a call would have to wait for, and takes nothing.
+func ExampleMemoryStore_Take() {
 	ctx := context.Background()
 	store := quota.NewMemoryStore(clockwork.NewFakeClock())
-	_ = store.Cooldown(ctx, "api", 30*time.Second) // somebody was told to wait
-	g, _ := store.Peek(ctx, []quota.Demand{{Key: "api"}})
+	api := quota.Demand{Key: "api", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(100, time.Minute)}}}
+	_, _ = store.Take(ctx, quota.Request{Demands: []quota.Demand{api}})
+	_ = store.Cooldown(ctx, "api", 30*time.Second) // after a Retry-After
+
+	g, _ := store.Take(ctx, quota.Request{Demands: []quota.Demand{api}, Peek: true, Uses: true})
 	fmt.Println(g.Wait, g.Bound.Kind == throttle.BoundByPause, g.Ticket.ID == "")
+	use := g.Uses[0][0]
+	fmt.Printf("%s: %d spent, %d left, free again in %s\n", use.Window, use.Spent, use.Left, use.ResetsIn)
 	// Output:
 	// 30s true true
+	// 100/min: 1 spent, 99 left, free again in 1m0s
 }

@@ -41,43 +41,73 @@ type MemoryStore struct {
 	ring   []*memoryKey // the same, in no order
 	hand   int          // where the sweep of the ring goes on
 	leases map[string]*memoryLease
+	wakes  map[string]map[chan struct{}]struct{} // by key, see Changed
 }
 
-var _ Store = (*MemoryStore)(nil)
+var (
+	_ Store     = (*MemoryStore)(nil)
+	_ Inspector = (*MemoryStore)(nil)
+	_ Waker     = (*MemoryStore)(nil)
+)
 
 // NewMemoryStore returns an empty store; a nil clock means the real one.
 func NewMemoryStore(c clockwork.Clock) *MemoryStore {
-	return &MemoryStore{clock: clock.New(c), keys: map[string]*memoryKey{}, leases: map[string]*memoryLease{}}
+	return &MemoryStore{
+		clock: clock.New(c), keys: map[string]*memoryKey{}, leases: map[string]*memoryLease{},
+		wakes: map[string]map[chan struct{}]struct{}{},
+	}
 }
 
 // Take is Store.Take.
-func (s *MemoryStore) Take(ctx context.Context, demands []Demand, lease time.Duration) (Grant, error) {
+func (s *MemoryStore) Take(ctx context.Context, r Request) (Grant, error) {
 	if ctx.Err() != nil {
 		return Grant{}, context.Cause(ctx)
 	}
-	if err := ValidateTake(demands, lease); err != nil {
+	if err := r.Validate(); err != nil {
 		return Grant{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.nowLocked()
-	s.sweepLocked(now, 2*len(demands))
-	var g Grant
-	for i := range demands {
-		d := &demands[i]
-		if k := s.keys[d.Key]; k != nil {
-			k.windows = s.underLocked(now, k, d.Limits.Windows)
-			g.later(i, s.boundLocked(now, k, k.windows, d))
+	g := s.askLocked(now, &r)
+	if g.Wait == 0 && !r.Peek {
+		g.Ticket = s.admitLocked(now, &r)
+	}
+	if r.Uses {
+		for i := range r.Demands {
+			g.Uses = append(g.Uses, s.usesLocked(now, &r.Demands[i]))
 		}
 	}
-	if g.Wait > 0 {
-		return g, nil
+	return g, nil
+}
+
+// askLocked returns what the call has to wait for, if anything.
+func (s *MemoryStore) askLocked(now instant, r *Request) (g Grant) {
+	if !r.Peek {
+		s.sweepLocked(now, 2*len(r.Demands))
 	}
-	// Gauges made for this call have to know that it is charged: seq is raised after it.
-	g.Ticket = Ticket{strconv.FormatInt(s.seq+1, 36), int64(now), s.seq + 1, slices.Clone(demands)}
-	l := memoryLease{id: g.Ticket.ID, ends: after(now, lease)}
-	for i := range demands {
-		d := &demands[i]
+	for i := range r.Demands {
+		d := &r.Demands[i]
+		k := s.keys[d.Key]
+		if k == nil {
+			continue
+		}
+		under := s.underLocked(now, k, d.Limits)
+		if !r.Peek {
+			k.limited = under
+		}
+		g.later(i, s.boundLocked(now, k, under, d))
+	}
+	return g
+}
+
+// admitLocked takes what r demands.
+func (s *MemoryStore) admitLocked(now instant, r *Request) Ticket {
+	// Gauges made for this call have to count it as one that they charge: seq is raised after it.
+	t := Ticket{strconv.FormatInt(s.seq+1, 36), int64(now), s.seq + 1, slices.Clone(r.Demands)}
+	l := memoryLease{id: t.ID, ends: after(now, r.Lease)}
+	for i := range r.Demands {
+		d := &r.Demands[i]
 		if len(d.Limits.Windows) == 0 && d.Limits.Concurrency == 0 {
 			continue // nothing to remember
 		}
@@ -91,28 +121,7 @@ func (s *MemoryStore) Take(ctx context.Context, demands []Demand, lease time.Dur
 	if len(l.slots) > 0 {
 		s.leases[l.id] = &l
 	}
-	return g, nil
-}
-
-// Peek is Store.Peek. It does not change the limits of a key either.
-func (s *MemoryStore) Peek(ctx context.Context, demands []Demand) (Grant, error) {
-	if ctx.Err() != nil {
-		return Grant{}, context.Cause(ctx)
-	}
-	if err := ValidateDemands(demands); err != nil {
-		return Grant{}, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.nowLocked()
-	var g Grant
-	for i := range demands {
-		d := &demands[i]
-		if k := s.keys[d.Key]; k != nil {
-			g.later(i, s.boundLocked(now, k, s.underLocked(now, k, d.Limits.Windows), d))
-		}
-	}
-	return g, nil
+	return t
 }
 
 // End is Store.End. Amounts outside 0..throttle.MaxAmount are clamped, as by throttle.Permit.Settle.
@@ -154,6 +163,7 @@ func (s *MemoryStore) end(ctx context.Context, t Ticket, used func(i int, reserv
 	for i := range t.Demands {
 		reserved := amountsOf(t.Demands[i].Cost)
 		s.settleLocked(now, &t, &t.Demands[i], reserved, used(i, reserved))
+		s.wakeLocked(t.Demands[i].Key)
 	}
 	return nil
 }

@@ -10,14 +10,14 @@ import (
 // memoryKey is what a MemoryStore knows of one key.
 type memoryKey struct {
 	name string
-	windows
+	limited
 	cooled instant  // no call is admitted before it
 	slots  slotHeap // taken, the one that lapses first in front
 }
 
-// windows are the windows of a key with what was taken from them, in the same order.
-type windows struct {
-	of     []throttle.Window
+// limited is limits with what was taken from their windows, in the same order.
+type limited struct {
+	limits throttle.Limits
 	gauges []meter.Gauge
 }
 
@@ -30,28 +30,31 @@ func (s *MemoryStore) keyLocked(now instant, d *Demand) *memoryKey {
 		s.ring = append(s.ring, k)
 	}
 	if len(k.gauges) == 0 {
-		k.windows = s.underLocked(now, k, d.Limits.Windows)
+		k.limited = s.underLocked(now, k, d.Limits)
 	}
 	return k
 }
 
-// underLocked returns the windows of k under these limits: its own, or others
-// that inherit their history.
-func (s *MemoryStore) underLocked(now instant, k *memoryKey, of []throttle.Window) windows {
-	if slices.Equal(k.of, of) {
-		return k.windows
+// underLocked returns what k has to count under these limits: what it has
+// counted so far, or other gauges that inherit the history.
+func (s *MemoryStore) underLocked(now instant, k *memoryKey, of throttle.Limits) limited {
+	if slices.Equal(k.limits.Windows, of.Windows) {
+		same := k.limited
+		same.limits.Concurrency = of.Concurrency
+		return same
 	}
-	next := windows{slices.Clone(of), make([]meter.Gauge, len(of))}
-	for i, w := range of {
-		next.gauges[i] = meter.New(plain(w), s.clock.At(0), 0, s.seq)
-		next.gauges[i].Inherit(now, k.gauges, i)
+	of.Windows = slices.Clone(of.Windows)
+	gauges := make([]meter.Gauge, len(of.Windows))
+	for i, w := range of.Windows {
+		gauges[i] = meter.New(plain(w), s.clock.At(0), 0, s.seq)
+		gauges[i].Inherit(now, k.gauges, i)
 	}
-	return next
+	return limited{of, gauges}
 }
 
-// boundLocked returns what holds d back under these windows: a cooldown, a
+// boundLocked returns what holds d back under these limits: a cooldown, a
 // window or, if none of them does, a slot.
-func (s *MemoryStore) boundLocked(now instant, k *memoryKey, under windows, d *Demand) (b throttle.Bound) {
+func (s *MemoryStore) boundLocked(now instant, k *memoryKey, under limited, d *Demand) (b throttle.Bound) {
 	if wait := k.cooled - now; wait > 0 {
 		b = throttle.Bound{Kind: throttle.BoundByPause, Wait: wait}
 	}
@@ -60,7 +63,7 @@ func (s *MemoryStore) boundLocked(now instant, k *memoryKey, under windows, d *D
 		g := &under.gauges[i]
 		if n := a[g.Unit]; n > 0 {
 			if wait := g.Wait(now, n); wait > b.Wait {
-				b = throttle.Bound{Kind: throttle.BoundByWindow, Window: under.of[i], Wait: wait}
+				b = throttle.Bound{Kind: throttle.BoundByWindow, Window: under.limits.Windows[i], Wait: wait}
 			}
 		}
 	}

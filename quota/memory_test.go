@@ -21,7 +21,7 @@ func memoryStore(t *testing.T) (*MemoryStore, *clockwork.FakeClock, func(lease t
 	s := NewMemoryStore(clock)
 	return s, clock, func(lease time.Duration, demands ...Demand) Grant {
 		t.Helper()
-		g, err := s.Take(t.Context(), demands, lease)
+		g, err := s.Take(t.Context(), Request{Demands: demands, Lease: lease})
 		require.NoError(t, err)
 		return g
 	}
@@ -250,18 +250,18 @@ func TestMemoryStoreCopiesDemands(t *testing.T) {
 
 func TestMemoryStoreNamesWhatIsWrong(t *testing.T) {
 	s, _, take := memoryStore(t)
-	_, err := s.Take(t.Context(), []Demand{{Key: "a"}, {Key: "a", Limits: throttle.Limits{Concurrency: -1, Windows: []throttle.Window{{}, throttle.Sliding(0, 0)}}}, {}}, 0)
+	_, err := s.Take(t.Context(), Request{Demands: []Demand{{Key: "a"}, {Key: "a", Limits: throttle.Limits{Concurrency: -1, Windows: []throttle.Window{{}, throttle.Sliding(0, 0)}}}, {}}})
 	assert.EqualError(t, err, `quota: Demands[1].Key: "a" is the key of Demands[0] too: make one demand of them, with the sum of their costs
 quota: Demands[1].Limits.Concurrency: -1 is negative: use 0 for unbounded, or at least 1
 quota: Demands[1].Limits.Windows[0]: the window is empty: make it with Sliding, Bucket or Fixed
 quota: Demands[1].Limits.Windows[1].Per: 0s is not a positive duration
 quota: Demands[1].Limits.Windows[1].Max: 0 is not between 1 and 1099511627776
 quota: Demands[2].Key: it is empty: name what is limited`)
-	_, err = s.Take(t.Context(), []Demand{user(1), user(7, throttle.Sliding(2, time.Second)), user(3, throttle.Sliding(1, time.Second))}, 0)
+	_, err = s.Take(t.Context(), Request{Demands: []Demand{user(1), user(7, throttle.Sliding(2, time.Second)), user(3, throttle.Sliding(1, time.Second))}})
 	require.NoError(t, err)
 	tooLarge := user(7, throttle.Sliding(2, time.Second))
 	tooLarge.Cost.Requests = 3
-	_, err = s.Take(t.Context(), []Demand{user(1), tooLarge}, 0)
+	_, err = s.Take(t.Context(), Request{Demands: []Demand{user(1), tooLarge}})
 	var impossible *throttle.CostError
 	require.ErrorAs(t, err, &impossible)
 	assert.Equal(t, throttle.CostError{Limiter: "user 7", Unit: throttle.Requests, Amount: 3, Max: 2, Window: throttle.Sliding(2, time.Second)}, *impossible)
@@ -299,7 +299,7 @@ func TestMemoryStoreKeepsLeasesInOrder(t *testing.T) {
 			}
 		}
 		for name, n := range want {
-			_, err := s.Peek(t.Context(), []Demand{{Key: name, Limits: throttle.Limits{Concurrency: 1}}})
+			_, err := s.Take(t.Context(), Request{Demands: []Demand{{Key: name, Limits: throttle.Limits{Concurrency: 1}}}, Peek: true})
 			require.NoError(t, err)
 			assert.Len(t, s.keys[name].slots, n)
 		}
@@ -317,7 +317,7 @@ func BenchmarkMemoryStoreTake(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := s.Take(b.Context(), demands, 0); err != nil {
+				if _, err := s.Take(b.Context(), Request{Demands: demands}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -328,7 +328,7 @@ func BenchmarkMemoryStoreTake(b *testing.B) {
 		demands := []Demand{{Key: "a", Limits: throttle.Limits{Concurrency: 1}}}
 		b.ReportAllocs()
 		for b.Loop() {
-			g, err := s.Take(b.Context(), demands, time.Minute)
+			g, err := s.Take(b.Context(), Request{Demands: demands, Lease: time.Minute})
 			if err == nil {
 				err = s.End(b.Context(), g.Ticket, nil)
 			}
@@ -343,7 +343,7 @@ func BenchmarkMemoryStoreTake(b *testing.B) {
 		i := 0
 		for b.Loop() {
 			i++
-			if _, err := s.Take(b.Context(), []Demand{user(i, throttle.Sliding(10, time.Millisecond))}, 0); err != nil {
+			if _, err := s.Take(b.Context(), Request{Demands: []Demand{user(i, throttle.Sliding(10, time.Millisecond))}}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -13,23 +13,23 @@ import (
 // and instants of its own clock, pass through here. A context that ends makes a
 // method return its cause; what was taken at that moment is given back, or
 // its lease lapses.
+//
+// A Store may also be an Inspector and a Waker.
 type Store interface {
-	// Take admits a call by all demands at one instant, or by none: then nothing
-	// was taken and Grant.Wait says when to ask again. If a demand has a
-	// concurrency, the ticket is also a lease on a slot. It lapses after the given
-	// time unless it is renewed or ended; without a concurrency lease is ignored.
-	// The limits of the demands apply from now on, also if the call has to wait.
-	// Take returns the error of ValidateTake; then nothing changes.
-	Take(ctx context.Context, demands []Demand, lease time.Duration) (Grant, error)
-	// Peek returns what Take would return, but changes nothing: its grant has no
-	// ticket, and the limits of a key stay as they were.
-	Peek(ctx context.Context, demands []Demand) (Grant, error)
+	// Take admits a call under all demands of r at one instant, or under none:
+	// then nothing was taken and Grant.Wait says when to ask again. The limits of
+	// the demands apply from now on, also if the call has to wait. If r.Validate
+	// returns an error, so does Take, and nothing changes.
+	Take(ctx context.Context, r Request) (Grant, error)
 	// End corrects a ticket to the actual costs, one for each demand in their
-	// order, and ends its lease. If actual is nil, the costs stay as reserved. A
-	// lease that has lapsed or ended is ErrLeaseLost; then nothing changes, since
-	// its slot may be taken by another call. A ticket without a lease is not
+	// order, and ends its lease. If actual is nil, the costs stay as reserved.
+	// What is given back never exceeds what the ticket took and its windows still
+	// count; what was used besides is charged, even if a window goes below zero.
+	//
+	// A lease that has lapsed or ended is ErrLeaseLost; then nothing changes,
+	// since its slot may be taken by another call. A ticket without a lease is not
 	// remembered: ended twice, it is corrected twice. So end it once or, if it
-	// cost what was reserved, not at all. Ending the zero Ticket does nothing.
+	// cost what was reserved, not at all. Ending a Ticket without an ID does nothing.
 	End(ctx context.Context, t Ticket, actual []throttle.Cost) error
 	// Cancel is End for a call that was never sent: everything is given back.
 	Cancel(ctx context.Context, t Ticket) error
@@ -39,6 +39,16 @@ type Store interface {
 	Renew(ctx context.Context, tickets []Ticket, lease time.Duration) (lost []Ticket, err error)
 	// Cooldown admits no call on key for d. It never shortens a cooldown.
 	Cooldown(ctx context.Context, key string, d time.Duration) error
+}
+
+// Request is the argument of Store.Take.
+type Request struct {
+	Demands []Demand // at least one, each of another key
+	// Lease is for how long a slot is taken, if a demand has a concurrency: it
+	// lapses then, unless it is renewed or ended. It is ignored otherwise.
+	Lease time.Duration
+	Peek  bool // change nothing, not even limits; the grant has no ticket
+	Uses  bool // fill in Grant.Uses
 }
 
 // Demand is what a call asks of one key.
@@ -60,17 +70,24 @@ type Grant struct {
 	Bound  throttle.Bound // what the call waits for; if for several, what lasts longest
 	Demand int            // the index of the demand that it belongs to
 	Ticket Ticket         // what was taken
+	// Uses says how much of each window is taken after this Take, in the order of
+	// the demands and of their windows. It is nil unless Request.Uses was set.
+	Uses [][]throttle.WindowUse
+	// Degraded is why the answer is weaker than the store promises, as while it
+	// cannot be reached; empty if it is not. It is for logs and statistics.
+	Degraded string
 }
 
 // Ticket names what was taken from a store. Another process may renew and end it.
 type Ticket struct {
 	ID string // unique in the store; empty if nothing was taken
 	// At is when it was taken, by the store's clock, in nanoseconds since a moment
-	// of the store's choice. It never decreases from one Take to the next.
+	// of the store's choice. Of two tickets that share a key the later one's is
+	// not smaller.
 	At int64
-	// Token is larger than that of every earlier ticket on any of its keys that
-	// has a concurrency. A resource that remembers the largest token can reject
-	// the holder of a lost lease (fencing).
+	// Token is larger than that of every earlier ticket that shares a key with a
+	// concurrency. A resource that remembers the largest token can reject the
+	// holder of a lost lease (fencing).
 	Token   int64
 	Demands []Demand
 }

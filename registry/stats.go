@@ -8,7 +8,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Stats is a snapshot of all limiters. Each is read at an instant of its own.
+// Stats is a snapshot of all guards that are in the registry now. Each is read
+// at an instant of its own.
 type Stats struct {
 	Total Total
 	Keys  []KeyStats // in the order of their names; one that was not made yet is zero
@@ -43,9 +44,9 @@ func (r *Registry) Stats() Stats {
 	var s Stats
 	for _, of := range r.sorted() {
 		k := KeyStats{Name: of.key}
-		if l := of.limiter.Load(); l != nil {
-			v := l.View()
-			k.Stats, k.Hits, k.Cuts = l.Throttle().Stats(), v.Hits, v.Cuts
+		if g := of.made.Load(); g != nil {
+			now := g.Stats()
+			k.Stats, k.Hits, k.Cuts = now.Stats, now.View.Hits, now.View.Cuts
 		}
 		s.Keys = append(s.Keys, k)
 		s.Total.add(&k)

@@ -31,8 +31,8 @@ func (l *Limiter) Look(f func(now time.Time)) {
 }
 
 // SetLimits changes the limits in place, in either direction: calls in flight
-// go on, what was admitted lately still counts, and those who wait are looked
-// at again at once: those whose cost can no longer fit fail with a *CostError.
+// go on, what was admitted lately still counts, and waiting calls are checked
+// again at once: those whose cost can no longer fit fail with a *CostError.
 // Invalid limits are refused and change nothing.
 //
 // A sliding window keeps the history of the window that it replaces, as far
@@ -40,9 +40,10 @@ func (l *Limiter) Look(f func(now time.Time)) {
 // the new burst; a calendar what was taken in the present period, until the
 // new one's present period ends. A window of a unit that was not limited before begins empty.
 //
-// Calls in flight can still give back what they took, but not to a bucket that
-// has given credit for a late timer, whose smaller burst had no room for what
-// was left, or whose burst is lowered at the very instant at which somebody took.
+// Calls in flight give back what they took, if the window still counts it: not
+// what a shorter window before it had forgotten, and not to a bucket that has
+// given credit for a late timer, whose smaller burst had no room for what was
+// left, or whose burst is lowered at the very instant of a take.
 func (l *Limiter) SetLimits(lim Limits) error {
 	p := invalid.Problems{Owner: "throttle"}
 	p.Add(lim.Validate())
@@ -110,8 +111,8 @@ func (l *Limiter) limitsLocked() Limits {
 }
 
 // SetConcurrency changes the most calls in flight, 0 for unbounded, and
-// nothing else. Calls above a lowered bound finish undisturbed; nobody new
-// goes until their number is below it. A negative n is refused.
+// nothing else. Calls above a lowered bound finish undisturbed; no call is
+// admitted until their number is below it. A negative n is refused.
 func (l *Limiter) SetConcurrency(n int) error {
 	p := invalid.Problems{Owner: "throttle"}
 	checkConcurrency(n, &p)

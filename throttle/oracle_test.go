@@ -11,16 +11,24 @@ import (
 type spec struct {
 	unit throttle.Unit
 	max  int64
-	per  time.Duration // a sliding window, or
+	per  time.Duration // a sliding window or, with fixed, a calendar; or
 	rate int64         // a bucket, of so many per second
+
+	fixed bool
 }
 
 func (s spec) window() throttle.Window {
-	if s.per > 0 {
+	switch {
+	case s.fixed:
+		return throttle.Fixed(s.max, s.per, time.Time{}).Of(s.unit)
+	case s.per > 0:
 		return throttle.Sliding(s.max, s.per).Of(s.unit)
 	}
 	return throttle.Bucket(float64(s.rate), s.max).Of(s.unit)
 }
+
+// until is when the calendar period ends that contains now. One begins at time 0.
+func (s spec) until(now time.Duration) time.Duration { return now - now%s.per + s.per }
 
 func (s spec) perUnit() time.Duration { return time.Second / time.Duration(s.rate) }
 
@@ -37,14 +45,28 @@ type charge struct {
 // happened and works every answer out anew.
 type oracle struct {
 	spec
-	start int64 // the burst at first
+	start int64         // the burst at first
+	ends  time.Duration // of a calendar: when the log is emptied
 	log   []charge
 }
 
 func newOracle(s spec) *oracle { return &oracle{spec: s, start: s.max} }
 
-// sum is what the sliding window holds at now.
+// roll begins a new calendar period, if the present one is over.
+func (o *oracle) roll(now time.Duration) {
+	if o.fixed && now >= o.ends {
+		o.log, o.ends = nil, o.until(now)
+	}
+}
+
+// sum is what the window holds at now, unless it is a bucket.
 func (o *oracle) sum(now time.Duration) (n int64) {
+	if o.fixed {
+		for _, c := range o.log {
+			n += c.n
+		}
+		return n
+	}
 	for _, c := range o.log {
 		if now-c.at < o.per {
 			n += c.n
@@ -76,9 +98,15 @@ func (o *oracle) wait(now time.Duration, n int64) time.Duration {
 	if n == 0 {
 		return 0
 	}
-	if o.per == 0 {
+	o.roll(now)
+	switch {
+	case o.per == 0:
 		missing, _ := o.missing(now)
 		return max(0, missing-time.Duration(o.max-n)*o.perUnit())
+	case o.fixed && o.sum(now)+n > o.max:
+		return o.ends - now
+	case o.fixed:
+		return 0
 	}
 	ends := []time.Duration{now}
 	for _, c := range o.log {
@@ -94,6 +122,7 @@ func (o *oracle) wait(now time.Duration, n int64) time.Duration {
 }
 
 func (o *oracle) take(now time.Duration, call, n int64, debit bool) {
+	o.roll(now)
 	o.log = append(o.log, charge{at: now, call: call, n: n, debit: debit})
 }
 
@@ -105,11 +134,11 @@ func (o *oracle) giveBack(call, n int64) {
 	}
 }
 
-// exact says whether a bucket's meter remembers all that it needs to give
-// back exactly; with more it may give back less.
+// exact says whether a meter remembers all that it needs to give back exactly.
+// A sliding window with sub-slots, and a bucket after many takes, may be stricter.
 func (o *oracle) exact(now time.Duration) bool {
 	if o.per > 0 {
-		return true
+		return o.fixed || o.max <= 1024
 	}
 	_, replayed := o.missing(now)
 	return replayed < 16
@@ -120,7 +149,7 @@ func follow(now time.Duration, s spec, old []*oracle) *oracle {
 	next := newOracle(s)
 	var best *oracle
 	for _, o := range old {
-		if o.unit != s.unit || (o.per > 0) != (s.per > 0) {
+		if o.unit != s.unit || o.fixed != s.fixed || (o.per > 0) != (s.per > 0) {
 			continue
 		}
 		if best == nil || o.per == s.per || best.per != s.per && o.per > best.per {
@@ -129,6 +158,9 @@ func follow(now time.Duration, s spec, old []*oracle) *oracle {
 	}
 	switch {
 	case best == nil:
+	case s.fixed:
+		best.roll(now)
+		next.log, next.ends = slices.Clone(best.log), s.until(now)
 	case s.per == 0:
 		next.start = best.start
 		next.log = append(slices.Clone(best.log), charge{at: now, burst: s.max})

@@ -1,10 +1,14 @@
 package throttle
 
+import "time"
+
 // WindowUse is how much of a window is taken.
 type WindowUse struct {
-	Window Window
-	Spent  int64 // units that count against it now
-	Left   int64 // units that would fit now; below 0 where calls have settled for more than they had reserved
+	Window   Window
+	Spent    int64         // units that count against it now
+	Left     int64         // units that would fit now; below 0 where calls have settled for more than they had reserved
+	FreesIn  time.Duration // until Spent falls by at least a unit; 0 if it is 0
+	ResetsIn time.Duration // until Spent is 0
 }
 
 // Windows returns the use of each window of the limits in force, in their
@@ -17,13 +21,14 @@ func (l *Limiter) Windows() []WindowUse {
 	for i := range l.gauges {
 		g := &l.gauges[i]
 		spent := g.Spent(now)
-		uses[i] = WindowUse{Window{g.Window}, spent, g.Max - spent}
+		frees, resets := g.Frees(now)
+		uses[i] = WindowUse{Window{g.Window}, spent, g.Max - spent, frees, resets}
 	}
 	return uses
 }
 
 // Bound returns what holds a call of cost c back now: what holds back the head
-// of the queue or, if nobody waits, the call itself. Kind is NotBound if it
+// of the queue or, if it is empty, the call itself. Kind is NotBound if it
 // would go at once. A cost that never fits is for Check.
 func (l *Limiter) Bound(c Cost) Bound {
 	l.mu.Lock()

@@ -11,10 +11,11 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// drawSpecs draws windows: two of requests, one of tokens, and a bucket of
-// input tokens, each with another maximum every time, or left out.
+// drawSpecs draws windows: two of requests, one of tokens, a bucket of input
+// tokens and a calendar of output tokens, each with another maximum every time, or
+// left out.
 func drawSpecs(t *rapid.T) (specs []spec) {
-	which := rapid.IntRange(0, 15).Draw(t, "windows")
+	which := rapid.IntRange(0, 31).Draw(t, "windows")
 	if which&1 != 0 {
 		specs = append(specs, spec{unit: throttle.Requests, max: rapid.Int64Range(1, 5).Draw(t, "max"), per: 100 * time.Millisecond})
 	}
@@ -28,7 +29,22 @@ func drawSpecs(t *rapid.T) (specs []spec) {
 	if which&8 != 0 {
 		specs = append(specs, spec{unit: throttle.InputTokens, max: rapid.Int64Range(5, 20).Draw(t, "max"), rate: 10})
 	}
+	if which&16 != 0 {
+		specs = append(specs, spec{unit: throttle.OutputTokens, max: rapid.Int64Range(5, 20).Draw(t, "max"), per: drawPer(t), fixed: true})
+	}
 	return specs
+}
+
+// drawSlots adds a sliding window with sub-slots, of points.
+func drawSlots(t *rapid.T, specs []spec) []spec {
+	if rapid.Bool().Draw(t, "slots") {
+		specs = append(specs, spec{unit: throttle.Points, max: rapid.Int64Range(1500, 4000).Draw(t, "max"), per: drawPer(t)})
+	}
+	return specs
+}
+
+func drawPer(t *rapid.T) time.Duration {
+	return rapid.SampledFrom([]time.Duration{10 * time.Millisecond, time.Second, time.Minute}).Draw(t, "per")
 }
 
 func drawCost(t *rapid.T) throttle.Cost {
@@ -36,6 +52,8 @@ func drawCost(t *rapid.T) throttle.Cost {
 		Requests: rapid.Int64Range(0, 2).Draw(t, "requests"),
 		Tokens:   rapid.Int64Range(0, 12).Draw(t, "tokens"),
 		Input:    rapid.Int64Range(0, 6).Draw(t, "input"),
+		Output:   rapid.Int64Range(0, 6).Draw(t, "output"),
+		Points:   500 * rapid.Int64Range(0, 3).Draw(t, "points"),
 	}
 }
 
@@ -99,10 +117,10 @@ func endAny(t *rapid.T, m *model, now time.Duration, h held, apply bool) (first,
 // the books, and an ended permit stays ended.
 func TestLimiterAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		fake := clockwork.NewFakeClock()
+		fake := clockwork.NewFakeClockAt(time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)) // where all calendars begin a period
 		begin := fake.Now()
 		m := &model{}
-		m.setLimits(0, rapid.IntRange(0, 4).Draw(t, "concurrency"), drawSpecs(t))
+		m.setLimits(0, rapid.IntRange(0, 4).Draw(t, "concurrency"), drawSlots(t, drawSpecs(t)))
 		l, err := throttle.New(m.limits(), throttle.WithClock(fake), throttle.WithName("x"))
 		check(t, err == nil, "%v", err)
 		var open, ended []held
@@ -179,7 +197,7 @@ func TestLimiterAgainstModel(t *testing.T) {
 				} else {
 					m.vague = true // of what was taken just now, a bucket may give back less
 				}
-				m.setLimits(now, rapid.IntRange(0, 4).Draw(t, "concurrency"), drawSpecs(t))
+				m.setLimits(now, rapid.IntRange(0, 4).Draw(t, "concurrency"), drawSlots(t, drawSpecs(t)))
 				check(t, l.SetLimits(m.limits()) == nil, "refused")
 			case 9:
 				m.concurrency = rapid.IntRange(0, 4).Draw(t, "concurrency")

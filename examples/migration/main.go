@@ -93,7 +93,7 @@ func count(_ context.Context, d *Digest) error {
 // because they share its quota.
 func digest(m model, limiter *adaptive.Limiter, j journal.Journal) *flow.Flow[*Digest] {
 	policy := retry.Policy{MaxAttempts: 3, Initial: 10 * time.Millisecond}
-	classify := node.Func("classify", m.classify).WithLimiter(limiter).WithRetry(policy)
+	classify := node.Decide("classify", m.classify).WithLimiter(limiter).WithRetry(policy)
 	draft := node.Do("draft", m.draft).WithLimiter(limiter).WithRetry(policy).WithFallback(apologise)
 	review := flow.New("review", classify).
 		On(classify, question, draft).

@@ -61,19 +61,10 @@ func pipeline(c *client, s *story) (*flow.Flow[*Digest], *node.Batch[*Section, P
 		return nil
 	})
 
-	summarise := node.BatchFunc(
-		"summarise",
-		func(_ context.Context, s *Section) (iter.Seq2[Passage, error], error) {
-			return node.Slice(s.Passages), nil
-		},
-		func(ctx context.Context, p Passage) (string, error) {
-			return c.summarise(ctx, p.Key, p.Body)
-		},
-		func(_ context.Context, s *Section, r *node.Report[Passage, string]) (node.Action, error) {
-			s.Parts = r.Values()
-			return node.Next, r.Err()
-		},
-	).
+	summarise := node.Each("summarise",
+		func(s *Section) []Passage { return s.Passages },
+		func(ctx context.Context, p Passage) (string, error) { return c.summarise(ctx, p.Key, p.Body) },
+		func(s *Section, parts []string) { s.Parts = parts }).
 		WithParallel(4).
 		WithKey(func(p Passage) string { return p.Key }).
 		WithLaw(adaptive.Measured{Initial: 16, Max: 32}). // in all sections together: the limiter belongs to the node
@@ -86,8 +77,7 @@ func pipeline(c *client, s *story) (*flow.Flow[*Digest], *node.Batch[*Section, P
 		return nil
 	})
 
-	sections := flow.Batch(
-		"sections",
+	sections := flow.Batch("sections", // and not Each, for a run that is stopped shows what it has
 		func(_ context.Context, d *Digest) (iter.Seq2[Section, error], error) {
 			return node.Slice(d.Sections), nil
 		},
@@ -95,8 +85,7 @@ func pipeline(c *client, s *story) (*flow.Flow[*Digest], *node.Batch[*Section, P
 		func(_ context.Context, d *Digest, r *node.Report[Section, Section]) (node.Action, error) {
 			d.Sections = r.Values()
 			return node.Next, r.Err()
-		},
-	).
+		}).
 		WithParallel(8).
 		WithLaw(adaptive.AIMD{Initial: 8, Min: 4, Max: 8, RecoveryThreshold: 3}) // instances are long: few successes tell enough
 

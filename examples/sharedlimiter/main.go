@@ -12,7 +12,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -47,13 +46,10 @@ func (p *Provider) call(answer func(string) string) func(context.Context, string
 
 // batch makes a node that has each of the texts answered.
 func batch(name string, p *Provider, answer func(string) string) *node.Batch[*State, string, string] {
-	return node.BatchFunc(name,
-		func(_ context.Context, s *State) (iter.Seq2[string, error], error) { return node.Slice(s.Texts), nil },
+	return node.Each(name,
+		func(s *State) []string { return s.Texts },
 		p.call(answer),
-		func(_ context.Context, s *State, r *node.Report[string, string]) (node.Action, error) {
-			s.Texts = r.Values()
-			return node.Next, r.Err()
-		}).
+		func(s *State, answers []string) { s.Texts = answers }).
 		WithParallel(4).
 		WithLimiter(p.limiter).
 		WithCost(func(text string) throttle.Cost { return throttle.Cost{Input: int64(len(text) / 4), Output: 20} })

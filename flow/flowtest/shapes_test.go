@@ -93,7 +93,7 @@ func TestBranchesAndALoop(t *testing.T) {
 				for _, verdict := range c.verdicts {
 					model.For("expense", flowtest.OK().Body(verdict))
 				}
-				reviewing := node.Func("review", func(ctx context.Context, id string) (node.Action, error) {
+				reviewing := node.Decide("review", func(ctx context.Context, id string) (node.Action, error) {
 					verdict, err := model.Call(ctx, id)
 					return node.Action(verdict), err
 				})

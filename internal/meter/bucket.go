@@ -17,9 +17,9 @@ type Bucket struct {
 	guard   time.Duration
 	full    Instant // when the bucket is full again; in the past: it is full
 	frac    float64 // the part of full below a nanosecond, 0 <= frac < 1
-	taken   Instant // when somebody took last
-	brim    Instant // of what was taken before, nothing can be given back any more: the bucket was full
-	lows    []low   // since then, oldest first, missing ever more
+	taken   Instant // when the last units were taken
+	brim    Instant // units that were taken before cannot be given back: the bucket was full then
+	lows    []low   // since brim, oldest first, missing ever more
 }
 
 func newBucket(w Window, guard time.Duration) *Bucket {
@@ -34,27 +34,34 @@ func (m *Bucket) missing(now Instant) float64 {
 	return float64(m.full-now) + m.frac
 }
 
+// Wait returns how long until n units fit, 0 for now.
 func (m *Bucket) Wait(now Instant, n int64) time.Duration {
 	if m.full+m.guard < now {
 		return 0
 	}
-	spare := float64(m.burst-n) * m.perUnit // so long before it is full, n units fit
-	whole := time.Duration(spare)
-	wait := m.full + m.guard - whole - now
-	if m.frac > spare-float64(whole) {
-		wait++
-	}
-	return max(0, wait)
+	return max(0, m.until(now, m.burst-n)+m.guard)
 }
 
+// until is how long after now no more than n units are missing; in the past it may be negative.
+func (m *Bucket) until(now Instant, n int64) time.Duration {
+	before := float64(n) * m.perUnit // so long before it is full
+	whole := time.Duration(before)
+	wait := m.full - whole - now
+	if m.frac > before-float64(whole) {
+		wait++
+	}
+	return wait
+}
+
+// Take charges n units at now, whether they fit or not.
 func (m *Bucket) Take(now Instant, n int64) {
 	m.note(now)
 	m.add(now, float64(n)*m.perUnit)
 	m.taken = now
 }
 
-// add has the bucket miss ns more, or less. Whoever takes has noted now before:
-// a full bucket begins to miss from now on.
+// add makes the bucket miss ns more, or less if ns is negative. Before a take,
+// note must be called: a full bucket begins to miss from now on.
 func (m *Bucket) add(now Instant, ns float64) {
 	const most = float64(LongestFill)
 	if ns > most {
@@ -77,10 +84,18 @@ func (m *Bucket) spent(now Instant) int64 {
 	return int64(math.Ceil(m.missing(now) / m.perUnit))
 }
 
+func (m *Bucket) frees(now Instant) (first, all time.Duration) {
+	spent := m.spent(now)
+	if spent == 0 {
+		return 0, 0
+	}
+	return max(1, m.until(now, spent-1)), m.until(now, 0)
+}
+
 // follow keeps the units that were left, up to the new burst; a debt stays a debt.
-// A smaller burst has less missing at once. A low at the instant of a take is
-// one from before it (see giveBack), so this one would not count: then nothing
-// can be given back any more.
+// A smaller burst misses less at once. giveBack takes a low at the instant of a
+// take for one from before it, so a change at that instant would not count: then
+// nothing can be given back any more.
 func (m *Bucket) follow(now Instant, old meter) succession {
 	from, ok := old.(*Bucket)
 	if !ok {

@@ -8,13 +8,16 @@ type calendar struct {
 	base       time.Time // the instant 0
 	guard      time.Duration
 	begin, end Instant // of the present period
-	sum        int64
-	late       int64 // of sum: taken so shortly before the end that it may arrive after it
+	sum        int64   // what was taken since counts, also if that was in an earlier period
+	counts     Instant
+	late       int64 // of sum, what was taken since lates: so shortly before the end that it may arrive after it
+	lates      Instant
 }
 
 func newCalendar(w Window, base time.Time, guard time.Duration) *calendar {
 	m := &calendar{window: w, base: base, guard: guard}
 	m.begin, m.end = m.period(0)
+	m.counts, m.lates = m.begin, m.end-guard
 	return m
 }
 
@@ -30,11 +33,11 @@ func (m *calendar) roll(now Instant) {
 	}
 	ended := m.end
 	m.begin, m.end = m.period(now)
-	m.sum = 0
+	m.sum, m.counts = 0, m.begin
 	if m.begin == ended {
-		m.sum = m.late
+		m.sum, m.counts = m.late, m.lates
 	}
-	m.late = 0
+	m.late, m.lates = 0, m.end-m.guard
 }
 
 func (m *calendar) Wait(now Instant, n int64) time.Duration {
@@ -53,17 +56,17 @@ func (m *calendar) Wait(now Instant, n int64) time.Duration {
 func (m *calendar) Take(now Instant, n int64) {
 	m.roll(now)
 	m.sum += n
-	if m.end-now <= m.guard {
+	if now >= m.lates {
 		m.late += n
 	}
 }
 
 func (m *calendar) giveBack(now, at Instant, n int64) {
 	m.roll(now)
-	if m.end-at <= m.guard {
+	if at >= m.lates {
 		m.late = max(0, m.late-n)
 	}
-	if at >= m.begin || m.begin-at <= m.guard {
+	if at >= m.counts {
 		m.sum = max(0, m.sum-n)
 	}
 }
@@ -73,7 +76,24 @@ func (m *calendar) spent(now Instant) int64 {
 	return m.sum
 }
 
-// follow takes over what was spent in the other's period.
+func (m *calendar) frees(now Instant) (first, all time.Duration) {
+	m.roll(now)
+	if m.sum == 0 {
+		return 0, 0
+	}
+	first, all = m.end-now, m.end-now
+	if m.late > 0 {
+		_, end := m.period(m.end)
+		all = end - now
+		if m.late == m.sum {
+			first = all
+		}
+	}
+	return first, all
+}
+
+// follow takes over what was spent in the other's period, until the own one
+// ends. If that is about to happen, all of it may arrive after the end.
 func (m *calendar) follow(now Instant, old meter) succession {
 	from, ok := old.(*calendar)
 	if !ok {
@@ -81,6 +101,12 @@ func (m *calendar) follow(now Instant, old meter) succession {
 	}
 	from.roll(now)
 	m.roll(now)
-	m.sum, m.late = from.sum, from.late
+	m.sum, m.counts = from.sum, from.counts
+	switch {
+	case m.end == from.end && m.guard == from.guard:
+		m.late, m.lates = from.late, from.lates
+	case now >= m.lates:
+		m.late, m.lates = from.sum, from.counts
+	}
 	return followed
 }

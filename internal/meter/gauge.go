@@ -15,6 +15,8 @@ type meter interface {
 	giveBack(now, at Instant, n int64)
 	// spent is how many units count against the window now.
 	spent(now Instant) int64
+	// frees returns how long until spent falls, and until it is 0; 0 if it is.
+	frees(now Instant) (first, all time.Duration)
 	// follow takes over the history of a meter that remembers in the same way.
 	follow(now Instant, old meter) succession
 }
@@ -61,6 +63,9 @@ func (g *Gauge) Take(now Instant, n int64) { g.meter.Take(now, n) }
 
 // Spent returns how many units count against the window at now.
 func (g *Gauge) Spent(now Instant) int64 { return g.meter.spent(now) }
+
+// Frees returns how long after now Spent falls, and how long until it is 0; 0 if it is.
+func (g *Gauge) Frees(now Instant) (first, all time.Duration) { return g.meter.frees(now) }
 
 // Settle gives back less of the units that the call with this number took at
 // the instant taken, or charges them if less is negative. It reports whether

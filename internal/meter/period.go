@@ -5,7 +5,7 @@ import "time"
 const day = 24 * time.Hour
 
 // Period returns the period of a calendar window that contains t.
-func (w *Window) Period(t time.Time) (begin, end time.Time) {
+func (w Window) Period(t time.Time) (begin, end time.Time) {
 	if w.Per%day != 0 {
 		into := t.Sub(w.Anchor) % w.Per
 		if into < 0 {

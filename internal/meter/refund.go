@@ -15,8 +15,8 @@ type low struct {
 // back counts; never more.
 const maxLows = 16
 
-// note remembers how much is missing before a take. An older low that was not
-// lower tells nothing any more, and if nothing is missing no low does.
+// note remembers how much is missing before a take. It makes older lows that
+// missed as much or more superfluous, and all of them if nothing is missing.
 func (m *Bucket) note(now Instant) {
 	if m.full < now {
 		m.brim, m.lows = max(m.brim, now), m.lows[:0]
@@ -36,8 +36,9 @@ func (m *Bucket) note(now Instant) {
 	m.lows = append(m.lows, l)
 }
 
-// mergeLows makes one of the two that differ least: the lower, for as long as
-// the later. By ratio, because a low above what a call took does not matter.
+// mergeLows replaces the two lows that differ least by one, which misses as
+// little as the lower and lasts as long as the later. They are compared by
+// ratio, because a low above what a call took does not matter.
 func (m *Bucket) mergeLows() {
 	best, least := 0, math.Inf(1)
 	for i := range len(m.lows) - 1 {
@@ -50,9 +51,9 @@ func (m *Bucket) mergeLows() {
 }
 
 // giveBack leaves the bucket as if the units had not been taken at that
-// instant. When it was missing less than these at any time since, it would
-// have overflowed, and what overflows is lost. Takes at one instant only ever
-// raise what is missing, so those need no order.
+// instant. If it missed less than these at any time since, it would have
+// overflowed, and what overflows is lost. Takes at one instant only raise what
+// is missing, so their order does not matter.
 func (m *Bucket) giveBack(now, at Instant, n int64) {
 	if at < m.brim {
 		return

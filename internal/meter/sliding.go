@@ -29,10 +29,11 @@ type sliding struct {
 	head int
 	len  int
 	sum  int64
+	gone Instant // what was taken up to then was forgotten by a shorter window before this one
 }
 
 func newSliding(w Window, guard time.Duration) *sliding {
-	m := &sliding{max: w.Max, per: w.Per + guard, slot: 1}
+	m := &sliding{max: w.Max, per: w.Per + guard, slot: 1, gone: -Forever}
 	if w.Max > maxStamps {
 		m.slot = max(1, w.Per/maxStamps)
 	}
@@ -116,8 +117,12 @@ func (m *sliding) makeRoom() {
 }
 
 // giveBack lowers the stamp that the units were taken under. When it has
-// expired, or was merged away, nothing is left to return.
+// expired, or was merged away, nothing is left to return: a stamp of the same
+// sub-slot would be that of other calls.
 func (m *sliding) giveBack(_, at Instant, n int64) {
+	if at <= m.gone {
+		return
+	}
 	want := m.stampOf(at)
 	i := sort.Search(m.len, func(i int) bool { return m.at(i).at >= want })
 	if i == m.len {
@@ -137,6 +142,19 @@ func (m *sliding) spent(now Instant) int64 {
 	return m.sum
 }
 
+func (m *sliding) frees(now Instant) (first, all time.Duration) {
+	m.expire(now)
+	for i := range m.len {
+		if s := m.at(i); s.n > 0 {
+			all = s.at + m.per - now
+			if first == 0 {
+				first = all
+			}
+		}
+	}
+	return first, all
+}
+
 // follow takes over the other's history, as far back as either of them looks.
 func (m *sliding) follow(now Instant, old meter) succession {
 	from, ok := old.(*sliding)
@@ -144,6 +162,7 @@ func (m *sliding) follow(now Instant, old meter) succession {
 		return unlike
 	}
 	from.expire(now)
+	m.gone = max(from.gone, from.stampOf(now-from.per+1)-from.slot)
 	for i := range from.len {
 		s := *from.at(i)
 		s.at = m.stampOf(s.at)

@@ -49,6 +49,7 @@ type lease struct {
 // happened and works every answer out anew.
 type book struct {
 	epoch  time.Time
+	slots  int64 // Subject.Slots
 	first  limits
 	limits limits
 	events []event

@@ -71,6 +71,32 @@ func testPeriodsChange(w *watch) {
 	w.drain(9, 0, rate(80, 4))
 }
 
+// testForgotten: a call that a window has forgotten has nothing to get back from
+// the longer window that replaces it, only from those that still count it.
+func testForgotten(w *watch) {
+	const most, longer = 2000, 10 * forGood // one sub-slot of the longer window holds both calls
+	for name, a := range map[string]algorithm{"sliding": sliding, "fixed": fixed} {
+		of := func(n int64, per time.Duration) demand {
+			return demand{name, limits{windows: []spec{
+				newSpec(a, throttle.Requests, most, per),
+				newSpec(sliding, throttle.Points, 9, forGood), // without it the key is forgotten
+			}}, throttle.Cost{Requests: n, Points: 1}}
+		}
+		w.s.Pass(short)
+		forgotten := w.take(0, of(most/2, short)).Ticket
+		w.passUntil(forgotten.At + int64(short+short/100))
+		counted := w.take(0, of(most, short)).Ticket
+		w.take(0, of(1, longer))
+		w.cancel(forgotten)
+		w.take(0, of(1, longer))
+		if counted.ID != "" {
+			w.end(counted, []throttle.Cost{{Requests: most / 2, Points: 1}})
+		}
+		w.take(0, of(most/2, longer))
+		w.take(0, of(1, longer))
+	}
+}
+
 // testWindowsChange: windows come and go and change places, and each that
 // stays has its own history. One of another unit begins with none.
 func testWindowsChange(w *watch) {

@@ -33,14 +33,14 @@ func extremes() map[string]func(w workshop) {
 		},
 		"counts costs in 32 bits": func(w workshop) {
 			w.demanding(func(d *quota.Demand) {
-				if quota.ValidateDemands([]quota.Demand{*d}) == nil {
+				if valid(*d) {
 					d.Cost.Tokens = int64(int32(d.Cost.Tokens))
 				}
 			})
 		},
 		"counts costs in 32 bits, saturating": func(w workshop) {
 			w.demanding(func(d *quota.Demand) {
-				if quota.ValidateDemands([]quota.Demand{*d}) == nil {
+				if valid(*d) {
 					d.Cost.Tokens = min(d.Cost.Tokens, 1<<31-1)
 				}
 			})
@@ -132,7 +132,6 @@ func extremes() map[string]func(w workshop) {
 			})
 		},
 		"forgets history when a period changes": func(w workshop) {
-			specOf := specs()
 			w.keying(func(l throttle.Limits) string {
 				var pers []time.Duration
 				for _, x := range l.Windows {
@@ -144,7 +143,6 @@ func extremes() map[string]func(w workshop) {
 			})
 		},
 		"forgets history when a rate changes": func(w workshop) {
-			specOf := specs()
 			w.keying(func(l throttle.Limits) string {
 				var rates []int64
 				for _, x := range l.Windows {
@@ -225,42 +223,17 @@ func endsNothing(w workshop) {
 	}
 }
 
-// specs finds out what a window is that is not one of testHistories.
-func specs() func(x throttle.Window) (spec, bool) {
-	var mu sync.Mutex
-	known, unknown := map[throttle.Window]spec{}, map[throttle.Window]bool{}
-	all := anchors()
-	return func(x throttle.Window) (spec, bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		s, ok := known[x]
-		if !ok && !unknown[x] {
-			if s, ok = specOf(x, all); ok {
-				known[x] = s
-			} else {
-				unknown[x] = true
-			}
-		}
-		return s, ok
-	}
-}
-
-func specOf(x throttle.Window, anchors []time.Time) (spec, bool) {
-	text, s := x.String(), newSpec(sliding, x.Unit(), x.Max(), 0)
-	for _, s.per = range []time.Duration{
-		short, 150 * time.Millisecond, 2 * short, long, 2 * long, 4 * long, 20 * long, 70 * time.Millisecond, 130 * time.Millisecond,
-		time.Hour, 6 * time.Hour, 7 * time.Hour, 24 * time.Hour, 72 * time.Hour, 7 * 24 * time.Hour,
-	} {
-		if s.algorithm = sliding; s.window() == x {
-			return s, true
-		}
+// specOf is x as the suite reckons with it, if it can.
+func specOf(x throttle.Window) (spec, bool) {
+	s := spec{unit: x.Unit(), max: x.Max(), per: x.Per(), rate: 1, anchor: x.Anchor()}
+	switch x.Kind() {
+	case throttle.SlidingWindow:
+		s.algorithm, s.anchor = sliding, anchor()
+		return s, true
+	case throttle.CalendarWindow:
 		s.algorithm = fixed
-		for _, s.anchor = range anchors {
-			if s.window().String() == text {
-				return s, true
-			}
-		}
-		s.anchor = anchor()
+		return s, true
+	case throttle.TokenBucket:
 	}
 	for _, rate := range []int64{3, 7, 20, 40, 80, 100, 333, 1501, 48_000} {
 		b := perSecond(rate, x.Max())
@@ -274,7 +247,6 @@ func specOf(x throttle.Window, anchors []time.Time) (spec, bool) {
 
 // replacing has other windows in the place of those that are known.
 func (w workshop) replacing(change func(s spec) spec) {
-	specOf := specs()
 	w.demanding(func(d *quota.Demand) {
 		eachWindow(d, func(x throttle.Window) throttle.Window {
 			if s, ok := specOf(x); ok {
@@ -311,7 +283,7 @@ func (w workshop) keying(name func(l throttle.Limits) string) {
 // frozen has a property of the first window of a key hold for ever.
 func (w workshop) frozen(change func(s, first spec) spec) {
 	var mu sync.Mutex
-	seen, specOf := map[string]spec{}, specs()
+	seen := map[string]spec{}
 	w.demanding(func(d *quota.Demand) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -327,14 +299,4 @@ func (w workshop) frozen(change func(s, first spec) spec) {
 			return change(s, seen[key]).window()
 		})
 	})
-}
-
-// anchors are all that the suite uses.
-func anchors() []time.Time {
-	list := []time.Time{anchor(), nepal(), nepal().AddDate(50, 0, 0)}
-	if zone, err := time.LoadLocation("America/New_York"); err == nil {
-		midnight := time.Date(2024, time.May, 1, 0, 0, 0, 0, zone)
-		list = append(list, midnight, midnight.Add(9*time.Hour))
-	}
-	return list
 }

@@ -22,28 +22,28 @@ func testArguments(w *watch) {
 		d.Limits = good.limits.withMax(1).limits() // valid, but not to be heard: it would have three units spill
 		return d
 	}
-	_, err := w.s.Store.Take(ctx, nil, forGood)
+	_, err := w.s.Store.Take(ctx, quota.Request{Lease: forGood})
 	w.field(err, "Demands")
-	_, err = w.s.Store.Take(ctx, []quota.Demand{bad(ok), {}}, forGood)
+	_, err = w.s.Store.Take(ctx, quota.Request{Demands: []quota.Demand{bad(ok), {}}, Lease: forGood})
 	w.field(err, "Demands[1].Key")
-	_, err = w.s.Store.Take(ctx, []quota.Demand{bad(ok), bad(ok)}, forGood)
+	_, err = w.s.Store.Take(ctx, quota.Request{Demands: []quota.Demand{bad(ok), bad(ok)}, Lease: forGood})
 	w.field(err, "Demands[1].Key")
 	empty := quota.Demand{Key: "b", Limits: throttle.Limits{Concurrency: -1, Windows: make([]throttle.Window, 1)}}
-	_, err = w.s.Store.Take(ctx, []quota.Demand{bad(ok), empty}, forGood)
+	_, err = w.s.Store.Take(ctx, quota.Request{Demands: []quota.Demand{bad(ok), empty}, Lease: forGood})
 	w.field(err, "Demands[1].Limits.Concurrency")
 	w.field(err, "Demands[1].Limits.Windows[0]")
-	_, err = w.s.Store.Peek(ctx, []quota.Demand{bad(ok), empty})
+	_, err = w.s.Store.Take(ctx, quota.Request{Demands: []quota.Demand{bad(ok), empty}, Peek: true})
 	w.field(err, "Demands[1].Limits.Concurrency")
-	_, err = w.s.Store.Take(ctx, []quota.Demand{bad(ok), {Key: "b", Limits: slots(1).limits()}}, 0)
+	_, err = w.s.Store.Take(ctx, quota.Request{Demands: []quota.Demand{bad(ok), {Key: "b", Limits: slots(1).limits()}}})
 	w.field(err, "Lease")
 	w.field(w.s.Store.Cooldown(ctx, "", long), "Key")
 
 	for _, cost := range []throttle.Cost{{Requests: 5}, {Tokens: -1}, {Points: throttle.MaxAmount + 1}} {
 		large := good.demand()
 		large.Key, large.Cost = "c", cost
-		_, err = w.s.Store.Take(ctx, []quota.Demand{bad(ok), large}, forGood)
+		_, err = w.s.Store.Take(ctx, quota.Request{Demands: []quota.Demand{bad(ok), large}, Lease: forGood})
 		w.impossible(err, cost)
-		_, err = w.s.Store.Peek(ctx, []quota.Demand{bad(ok), large})
+		_, err = w.s.Store.Take(ctx, quota.Request{Demands: []quota.Demand{bad(ok), large}, Peek: true})
 		w.impossible(err, cost)
 	}
 
@@ -92,9 +92,9 @@ func testEndedContext(w *watch) {
 	t := w.take(forGood, a, b).Ticket
 	for _, s := range w.handles {
 		ctx := w.endedContext()
-		_, err := s.Take(ctx, demandsOf([]demand{a, b}), forGood)
+		_, err := s.Take(ctx, quota.Request{Demands: demandsOf([]demand{a, b}), Lease: forGood})
 		w.caused(err, "Take")
-		_, err = s.Peek(ctx, demandsOf([]demand{a, b}))
+		_, err = s.Take(ctx, quota.Request{Demands: demandsOf([]demand{a, b}), Peek: true})
 		w.caused(err, "Peek")
 		_, err = s.Renew(ctx, []quota.Ticket{t}, time.Nanosecond)
 		w.caused(err, "Renew")
@@ -125,7 +125,7 @@ func testCancelStorm(w *watch) {
 			for range 10 {
 				ctx, cancel := context.WithCancelCause(w.Context())
 				wg.Go(func() { cancel(cause{}) })
-				g, err := s.Take(ctx, list, short)
+				g, err := s.Take(ctx, quota.Request{Demands: list, Lease: short})
 				switch {
 				case err == nil && g.Wait == 0:
 					if err = s.End(w.Context(), g.Ticket, nil); errors.Is(err, quota.ErrLeaseLost) {

@@ -66,24 +66,32 @@ type (
 	undoing  func(ctx context.Context, t quota.Ticket) error
 	renewing func(ctx context.Context, tickets []quota.Ticket, lease time.Duration) ([]quota.Ticket, error)
 	cooling  func(ctx context.Context, key string, d time.Duration) error
+	looking  func(ctx context.Context, demands []quota.Demand) [][]throttle.WindowUse
 )
 
 // parts is a store whose methods can be put in one by one.
 type parts struct {
+	quota.Inspector
+	quota.Waker
 	take   taking
 	peek   peeking
 	end    ending
 	cancel undoing
 	renew  renewing
 	cool   cooling
+	uses   looking
 }
 
-func (p *parts) Take(ctx context.Context, demands []quota.Demand, lease time.Duration) (quota.Grant, error) {
-	return p.take(ctx, demands, lease)
-}
-
-func (p *parts) Peek(ctx context.Context, demands []quota.Demand) (quota.Grant, error) {
-	return p.peek(ctx, demands)
+func (p *parts) Take(ctx context.Context, r quota.Request) (g quota.Grant, err error) {
+	if r.Peek {
+		g, err = p.peek(ctx, r.Demands)
+	} else {
+		g, err = p.take(ctx, r.Demands, r.Lease)
+	}
+	if r.Uses && err == nil {
+		g.Uses = p.uses(ctx, r.Demands)
+	}
+	return g, err
 }
 
 func (p *parts) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
@@ -100,15 +108,31 @@ func (p *parts) Cooldown(ctx context.Context, key string, d time.Duration) error
 	return p.cool(ctx, key, d)
 }
 
+// goodStore has a method for each part.
+type goodStore struct{ *quota.MemoryStore }
+
+func (s goodStore) Take(ctx context.Context, demands []quota.Demand, lease time.Duration) (quota.Grant, error) {
+	return s.MemoryStore.Take(ctx, quota.Request{Demands: demands, Lease: lease})
+}
+
+func (s goodStore) Peek(ctx context.Context, demands []quota.Demand) (quota.Grant, error) {
+	return s.MemoryStore.Take(ctx, quota.Request{Demands: demands, Peek: true})
+}
+
+func (s goodStore) uses(ctx context.Context, demands []quota.Demand) [][]throttle.WindowUse {
+	g, _ := s.MemoryStore.Take(ctx, quota.Request{Demands: demands, Peek: true, Uses: true})
+	return g.Uses
+}
+
 // workshop is where a good store is broken.
 type workshop struct {
 	*parts // to be changed
-	good   *quota.MemoryStore
+	good   goodStore
 	clock  *clockwork.FakeClock
 }
 
 func (w workshop) goodParts() *parts {
-	return &parts{w.good.Take, w.good.Peek, w.good.End, w.good.Cancel, w.good.Renew, w.good.Cooldown}
+	return &parts{w.good, w.good, w.good.Take, w.good.Peek, w.good.End, w.good.Cancel, w.good.Renew, w.good.Cooldown, w.good.uses}
 }
 
 // demanding has every demand changed before it is heard; tickets stay as they should be.
@@ -174,11 +198,15 @@ func eachWindow(d *quota.Demand, change func(w throttle.Window) throttle.Window)
 	}
 }
 
+func valid(d quota.Demand) bool {
+	return (quota.Request{Demands: []quota.Demand{d}, Peek: true}).Validate() == nil
+}
+
 func mutants() map[string]func(w workshop) {
 	return map[string]func(w workshop){
 		"forgets the last of several demands": func(w workshop) {
 			w.take = func(ctx context.Context, demands []quota.Demand, lease time.Duration) (quota.Grant, error) {
-				if err := quota.ValidateTake(demands, lease); err != nil {
+				if err := (quota.Request{Demands: demands, Lease: lease}).Validate(); err != nil {
 					return quota.Grant{}, err
 				}
 				g, err := w.good.Take(ctx, demands[:max(1, len(demands)-1)], lease)
@@ -201,7 +229,7 @@ func mutants() map[string]func(w workshop) {
 		},
 		"checks first, and takes in a second step": func(w workshop) {
 			w.take = func(ctx context.Context, demands []quota.Demand, lease time.Duration) (quota.Grant, error) {
-				if quota.ValidateTake(demands, lease) != nil || (quota.Ticket{Demands: demands}).Leased() {
+				if (quota.Request{Demands: demands, Lease: lease}).Validate() != nil || (quota.Ticket{Demands: demands}).Leased() {
 					return w.good.Take(ctx, demands, lease)
 				}
 				g, err := w.good.Peek(ctx, demands)
@@ -248,7 +276,7 @@ func mutants() map[string]func(w workshop) {
 		},
 		"knows no windows": func(w workshop) {
 			w.demanding(func(d *quota.Demand) {
-				if d.Limits.Validate() == nil && quota.ValidateDemands([]quota.Demand{*d}) == nil {
+				if d.Limits.Validate() == nil && valid(*d) {
 					d.Limits.Windows = nil
 				}
 			})
@@ -258,7 +286,7 @@ func mutants() map[string]func(w workshop) {
 		},
 		"counts only requests": func(w workshop) {
 			w.demanding(func(d *quota.Demand) {
-				if quota.ValidateDemands([]quota.Demand{*d}) == nil {
+				if valid(*d) {
 					d.Cost = throttle.Cost{Requests: d.Cost.Requests}
 				}
 			})
@@ -606,16 +634,17 @@ func wider(x throttle.Window, by int64) throttle.Window {
 
 func subject(broken func(w workshop)) Subject {
 	clock := clockwork.NewFakeClock()
-	w := workshop{good: quota.NewMemoryStore(clock), clock: clock}
+	w := workshop{good: goodStore{quota.NewMemoryStore(clock)}, clock: clock}
 	w.parts = w.goodParts()
 	broken(w)
-	return Subject{Store: w.parts, Pass: clock.Advance, StepClock: clock.Advance, Epoch: clock.Now(), Histories: 8}
+	return Subject{Store: w.parts, Pass: clock.Advance, StepClock: clock.Advance, Epoch: clock.Now(), Histories: 8, patience: time.Millisecond}
 }
 
 // The suite can fail: each way to be broken is found by some part of it.
 func TestMutantsAreFound(t *testing.T) {
 	all := mutants()
 	maps.Copy(all, extremes())
+	maps.Copy(all, views())
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		t.Run(name, func(t *testing.T) {
 			var found []string
@@ -670,5 +699,38 @@ func TestWhatNeedsAStepClockIsSkippedWithoutOne(t *testing.T) {
 			want = want[:2] // that one finds nothing to complain about
 		}
 		assert.Equal(t, want, skipped, how)
+	}
+}
+
+// A store that counts sliding windows in 64 parts passes if it says so, and not otherwise.
+func TestACoarseStoreHasToSaySo(t *testing.T) {
+	coarse := func(w workshop) {
+		w.replacing(func(s spec) spec {
+			if s.algorithm == sliding {
+				s.per += s.per / 70
+			}
+			return s
+		})
+	}
+	found := false
+	for _, c := range cases() {
+		s := subject(coarse)
+		found = found || play(t, c, s).Failed()
+		s = subject(coarse)
+		s.Slots = 64
+		if c.name != "Inspector" { // this one shows its other windows
+			assert.False(t, play(t, c, s).Failed(), c.name)
+		}
+	}
+	assert.True(t, found)
+}
+
+// The books do not overflow where instants count from 1970, as they do by default.
+func TestTheDefaultEpoch(t *testing.T) {
+	for _, c := range cases() {
+		s := subject(func(workshop) {})
+		clock := clockwork.NewFakeClockAt(time.Unix(0, since))
+		s.Store, s.Pass, s.StepClock, s.Epoch = since1970{quota.NewMemoryStore(clock)}, clock.Advance, clock.Advance, time.Time{}
+		assert.False(t, play(t, c, s).Failed(), c.name)
 	}
 }

@@ -29,8 +29,14 @@ type Subject struct {
 	// above 1,024, and a microsecond for a bucket whose units do not refill in a
 	// whole number of nanoseconds. Too early is always wrong.
 	Late time.Duration
+	// Slots is in how many parts the store divides a sliding window, if it counts
+	// in parts: it may let a call go late by one of them. 0 means the 1,024 that
+	// every store may use for a max above 1,024.
+	Slots int64
 	// Histories is how many random histories are played; 0 means 4.
 	Histories int
+
+	patience time.Duration // how long an announcement may be on its way
 }
 
 // Run tests the stores that open returns, a new one for each part, which open
@@ -72,8 +78,10 @@ func cases() []testCase {
 		{"Atomicity", testAtomicity},
 		{"Peek", testPeek},
 		{"Settle", testSettle},
+		{"Uses", testUses},
 		{"LimitsChange", testLimitsChange},
 		{"PeriodsChange", testPeriodsChange},
+		{"Forgotten", testForgotten},
 		{"WindowsChange", testWindowsChange},
 		{"Cooldown", testCooldown},
 		{"ManyKeys", testManyKeys},
@@ -83,6 +91,8 @@ func cases() []testCase {
 		{"Fencing", testFencing},
 		{"HandOver", testHandOver},
 		{"EndOnce", testEndOnce},
+		{"Inspector", testInspector},
+		{"Waker", testWaker},
 		{"EndedContext", testEndedContext},
 		{"RaceWindows", testRaceWindows},
 		{"RaceEnds", testRaceEnds},

@@ -17,7 +17,7 @@ const racers = 32
 // handles, and enters what they got into the books.
 func (w *watch) race(times int, demands ...demand) (admitted int) {
 	w.Helper()
-	list := demandsOf(demands)
+	r := quota.Request{Demands: demandsOf(demands), Lease: forGood}
 	var mu sync.Mutex
 	var grants []quota.Grant
 	var wg sync.WaitGroup
@@ -26,7 +26,7 @@ func (w *watch) race(times int, demands ...demand) (admitted int) {
 		s := w.store()
 		wg.Go(func() {
 			for range times {
-				g, err := s.Take(w.Context(), list, forGood)
+				g, err := s.Take(w.Context(), r)
 				switch {
 				case err != nil:
 					w.Errorf("Take: %v", err)
@@ -138,7 +138,7 @@ func testRaceSlots(w *watch) {
 		}
 		wg.Go(func() {
 			for range 20 {
-				g, err := s.Take(w.Context(), list, forGood)
+				g, err := s.Take(w.Context(), quota.Request{Demands: list, Lease: forGood})
 				if err == nil && g.Wait == 0 {
 					if n := inside.Add(1); n > most {
 						w.Errorf("%d have one of %d slots", n, most)

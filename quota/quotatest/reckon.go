@@ -3,9 +3,26 @@ package quotatest
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/headrace/headrace/throttle"
 )
+
+// grain is by how much the store may let a call go too late: sliding windows may
+// be counted in slots, and a rate need not be a whole number of nanoseconds for
+// each unit.
+func (b *book) grain(w spec, v view) int64 {
+	switch {
+	case v == lenient:
+	case w.algorithm == sliding && b.slots > 0:
+		return int64(w.per) / b.slots
+	case w.algorithm == sliding && w.max > 1024:
+		return int64(w.per / 1024)
+	case w.algorithm == bucket && int64(w.per)%w.rate != 0:
+		return int64(time.Microsecond)
+	}
+	return 0
+}
 
 // wait is how long until n units fit into the window w, if nothing else happens.
 func (b *book) wait(w spec, now, n int64, v view) int64 {
@@ -14,7 +31,7 @@ func (b *book) wait(w spec, now, n int64, v view) int64 {
 		return 0
 	case w.algorithm == bucket:
 		over := b.missing(w.unit, now, v) - (w.max-n)*int64(w.per)
-		return max(0, ceil(over, w.rate)+w.grain(v))
+		return max(0, ceil(over, w.rate)+b.grain(w, v))
 	case w.algorithm == fixed:
 		sum, until := b.period(w.unit, now, v)
 		if sum+n <= w.max {
@@ -36,29 +53,44 @@ func ceil(a, b int64) int64 {
 
 // slides is wait for a sliding window.
 func (b *book) slides(w spec, now, n int64, v view) int64 {
-	events, since := b.remembered(w.unit, v)
-	per := int64(w.per) + w.grain(v)
-	sum := func(t int64) (sum int64) {
-		for _, e := range events {
-			if at := e.at.in(v); at > since && t-at < per {
-				sum += e.left[w.unit]
-			}
-		}
-		return sum
-	}
+	events, _ := b.remembered(w.unit, v)
 	ends := []int64{now}
 	for _, e := range events {
-		if end := e.at.in(v) + per; end > now {
+		if end := e.at.in(v) + int64(w.per) + b.grain(w, v); end > now {
 			ends = append(ends, end)
 		}
 	}
 	slices.Sort(ends)
 	for _, t := range ends {
-		if sum(t)+n <= w.max {
+		if b.sum(w, t, v)+n <= w.max {
 			return t - now
 		}
 	}
 	return int64(throttle.Forever)
+}
+
+// sum is what the sliding window w holds at t.
+func (b *book) sum(w spec, t int64, v view) (sum int64) {
+	events, since := b.remembered(w.unit, v)
+	for _, e := range events {
+		if at := e.at.in(v); at > since && t-at < int64(w.per)+b.grain(w, v) {
+			sum += e.left[w.unit]
+		}
+	}
+	return sum
+}
+
+// spent is how many units count against the window w at now.
+func (b *book) spent(w spec, now int64, v view) int64 {
+	switch w.algorithm {
+	case bucket:
+		return ceil(b.missing(w.unit, now, v), int64(w.per))
+	case fixed:
+		sum, _ := b.period(w.unit, now, v)
+		return sum
+	default:
+		return b.sum(w, now, v)
+	}
 }
 
 // remembered is what may count in the sliding window of u: events since the key
@@ -71,7 +103,7 @@ func (b *book) remembered(u throttle.Unit, v view) (events []event, since int64)
 			continue
 		}
 		if ok {
-			since = max(since, e.at.in(!v)-int64(w.per)-w.grain(v))
+			since = max(since, e.at.in(!v)-int64(w.per)-b.grain(w, v))
 		} else {
 			from = i
 		}
@@ -128,7 +160,7 @@ func (b *book) missing(u throttle.Unit, now int64, v view) (missing int64) {
 		if b.slows(e, u, w) {
 			at = e.at.in(!v) // to be lenient: as late as can be
 		}
-		missing, last = max(0, missing-max(0, at-last)*w.rate), max(at, last)
+		missing, last = refilled(missing, at-last, w.rate), max(at, last)
 		n := e.left[u]
 		if v == strict && !b.refunds {
 			n = e.reserved[u]
@@ -146,5 +178,17 @@ func (b *book) missing(u throttle.Unit, now int64, v view) (missing int64) {
 		}
 		w, ok = to, has
 	}
-	return max(0, missing-max(0, now-last)*w.rate)
+	return refilled(missing, now-last, w.rate)
+}
+
+// refilled is what of missing is left after d nanoseconds. Instants may count
+// from 1970, so that their product with a rate would overflow.
+func refilled(missing, d, rate int64) int64 {
+	switch {
+	case d <= 0 || rate == 0:
+		return missing
+	case d >= ceil(missing, rate):
+		return 0
+	}
+	return missing - d*rate
 }

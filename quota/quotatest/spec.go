@@ -64,20 +64,6 @@ func (s spec) rule(epoch time.Time) oracle.Rule {
 	}
 }
 
-// grain is by how much even an exact store may let a call go too late: large
-// windows are counted in slots, and a rate may not be a whole number of
-// nanoseconds for each unit.
-func (s spec) grain(v view) int64 {
-	switch {
-	case v == lenient:
-	case s.algorithm == sliding && s.max > 1024:
-		return int64(s.per / 1024)
-	case s.algorithm == bucket && int64(s.per)%s.rate != 0:
-		return int64(time.Microsecond)
-	}
-	return 0
-}
-
 // ends is when the period of the calendar ends that holds t, both as of epoch.
 func (s spec) ends(epoch time.Time, t int64) int64 {
 	const day = 24 * time.Hour

@@ -23,7 +23,8 @@ type watch struct {
 	turn    int
 	books   map[string]*book
 	tickets map[string]bool
-	last    int64
+	last    map[string]int64 // when the last ticket on a key was taken
+	uses    bool             // ask for them
 }
 
 func newWatch(tb testing.TB, s Subject) *watch {
@@ -34,7 +35,10 @@ func newWatch(tb testing.TB, s Subject) *watch {
 	if s.Epoch.IsZero() {
 		s.Epoch = time.Unix(0, 0)
 	}
-	w := &watch{TB: tb, s: s, handles: []quota.Store{s.Store}, books: map[string]*book{}, tickets: map[string]bool{}}
+	if s.patience == 0 {
+		s.patience = 5 * time.Second
+	}
+	w := &watch{TB: tb, s: s, handles: []quota.Store{s.Store}, books: map[string]*book{}, tickets: map[string]bool{}, last: map[string]int64{}}
 	if s.Peer != nil {
 		w.handles = append(w.handles, s.Peer())
 	}
@@ -75,12 +79,20 @@ func (w *watch) check(ok bool, format string, args ...any) {
 // now is the store's time.
 func (w *watch) now() int64 {
 	w.Helper()
-	g, err := w.store().Take(w.Context(), []quota.Demand{{Key: clockKey}}, 0)
+	g, err := w.store().Take(w.Context(), quota.Request{Demands: []quota.Demand{{Key: clockKey}}})
 	w.must(err, "Take without limits")
 	w.check(g.Wait == 0, "Take without limits has to wait for %s", g.Wait)
-	w.check(g.Ticket.At >= w.last, "the time of tickets steps back, from %d to %d", w.last, g.Ticket.At)
-	w.last = g.Ticket.At
+	w.dated(g.Ticket)
 	return g.Ticket.At
+}
+
+// dated judges the time of a ticket against those before it that share a key.
+func (w *watch) dated(t quota.Ticket) {
+	w.Helper()
+	for _, d := range t.Demands {
+		w.check(t.At >= w.last[d.Key], "%s: the time of tickets steps back, from %d to %d", d.Key, w.last[d.Key], t.At)
+		w.last[d.Key] = t.At
+	}
 }
 
 // passUntil lets time go by until that instant of the store.
@@ -115,7 +127,7 @@ func (w *watch) view(at span, demands []demand) []*book {
 	for _, d := range demands {
 		b := w.books[d.key]
 		if b == nil {
-			b = &book{epoch: w.s.Epoch, first: d.limits, limits: d.limits, leases: map[string]*lease{}}
+			b = &book{epoch: w.s.Epoch, slots: w.s.Slots, first: d.limits, limits: d.limits, leases: map[string]*lease{}}
 		}
 		books = append(books, b.under(d.limits, at))
 	}
@@ -126,16 +138,19 @@ func (w *watch) view(at span, demands []demand) []*book {
 func (w *watch) take(hold time.Duration, demands ...demand) quota.Grant {
 	w.Helper()
 	t0 := w.now()
-	g, err := w.store().Take(w.Context(), demandsOf(demands), hold)
+	r := quota.Request{Demands: demandsOf(demands), Lease: hold, Uses: w.uses}
+	g, err := w.store().Take(w.Context(), r)
 	w.must(err, "Take")
 	at := span{t0, w.now()}
 	if g.Wait == 0 {
-		w.check(at.lo <= g.Ticket.At && g.Ticket.At <= at.hi, "taken at %d, which is not between %d and %d", g.Ticket.At, at.lo, at.hi)
+		late := int64(w.s.Late) // the clock's key and these have none in common
+		w.check(at.lo-late <= g.Ticket.At && g.Ticket.At <= at.hi+late, "taken at %d, which is not between %d and %d", g.Ticket.At, at.lo, at.hi)
 		w.admit(g, hold, demands)
 		return g
 	}
 	books := w.view(at, demands)
 	w.refused(at, g, demands, books)
+	w.used(at, g, demands, books)
 	for i, d := range demands {
 		w.books[d.key] = books[i]
 	}
@@ -148,6 +163,7 @@ func (w *watch) admit(g quota.Grant, hold time.Duration, demands []demand) {
 	t := g.Ticket
 	w.check(t.ID != "" && !w.tickets[t.ID], "the ID %q is empty or was used before", t.ID)
 	w.tickets[t.ID] = true
+	w.dated(t)
 	w.check(reflect.DeepEqual(t.Demands, demandsOf(demands)), "the ticket has other demands: %+v", t.Demands)
 	w.check(g.Bound.Kind == throttle.NotBound && g.Bound.Wait == 0, "admitted, but bound by %s", g.Bound)
 	books := w.view(span{t.At, t.At}, demands)
@@ -162,6 +178,7 @@ func (w *watch) admit(g quota.Grant, hold time.Duration, demands []demand) {
 			b.leases[t.ID] = &lease{ends: span{t.At, t.At}.plus(hold)}
 		}
 	}
+	w.used(span{t.At, t.At}, g, demands, books)
 }
 
 // legal complains about what must not be admitted at that time.
@@ -244,7 +261,7 @@ func (w *watch) wrongBound(at span, g quota.Grant, demands []demand, books []*bo
 func (w *watch) peek(demands ...demand) {
 	w.Helper()
 	t0 := w.now()
-	g, err := w.store().Peek(w.Context(), demandsOf(demands))
+	g, err := w.store().Take(w.Context(), quota.Request{Demands: demandsOf(demands), Peek: true, Uses: w.uses})
 	w.must(err, "Peek")
 	at := span{t0, w.now()}
 	w.check(g.Ticket.ID == "", "Peek returns the ticket %q", g.Ticket.ID)
@@ -254,6 +271,7 @@ func (w *watch) peek(demands ...demand) {
 	} else {
 		w.refused(at, g, demands, books)
 	}
+	w.used(at, g, demands, books)
 }
 
 // end is an End, judged, and reports whether the ticket had been lost.

@@ -136,29 +136,40 @@ func level(key string) demand {
 // testSettle: what was not used is given back to where it was taken, what was
 // used besides is charged, and a call that was never sent costs nothing.
 func testSettle(w *watch) {
-	for name, lim := range map[string]limits{
-		"sliding": {windows: []spec{newSpec(sliding, throttle.Tokens, 10, long)}},
-		"bucket":  {windows: []spec{newSpec(bucket, throttle.Tokens, 10, short)}},
-		"fixed":   {windows: []spec{newSpec(fixed, throttle.Tokens, 10, long)}},
-	} {
-		of := func(n int64) demand { return demand{name, lim, throttle.Cost{Tokens: n}} }
+	// All kinds go through the steps together, so that they share the time that passes.
+	kinds := map[string]spec{
+		"sliding": newSpec(sliding, throttle.Tokens, 10, long/2),
+		"bucket":  newSpec(bucket, throttle.Tokens, 10, short/2),
+		"fixed":   newSpec(fixed, throttle.Tokens, 10, long/2),
+	}
+	step := func(f func(of func(n int64) demand)) {
+		for name, s := range kinds {
+			f(func(n int64) demand { return demand{name, limits{windows: []spec{s}}, throttle.Cost{Tokens: n}} })
+		}
+		w.passUntil(w.now() + int64(10*long/8))
+	}
+	step(func(of func(n int64) demand) {
 		w.take(0, of(1))
-		w.books[name].refunds = true
-		for range 2 {
+		w.books[of(1).key].refunds = true
+	})
+	for range 2 {
+		step(func(of func(n int64) demand) {
 			w.end(w.take(0, of(9)).Ticket, []throttle.Cost{{Tokens: 3}})
 			w.drain(7, 0, of(1))
-			w.passUntil(w.now() + int64(10*long/4))
+		})
+		step(func(of func(n int64) demand) {
 			w.cancel(w.take(0, of(10)).Ticket)
 			w.take(0, of(10))
-			w.passUntil(w.now() + int64(10*long/4))
+		})
+		step(func(of func(n int64) demand) {
 			w.end(w.take(0, of(2)).Ticket, []throttle.Cost{{Tokens: 25}})
 			w.take(0, of(1))
-			w.passUntil(w.now() + int64(10*long/4))
+		})
+		step(func(of func(n int64) demand) {
 			w.end(w.take(0, of(2)).Ticket, nil)
 			w.take(0, of(9))
 			w.take(0, of(8))
-			w.passUntil(w.now() + int64(10*long/4))
-		}
+		})
 	}
 	testSettleSeveral(w)
 }

@@ -116,8 +116,8 @@ func (r *Run) tell(over <-chan struct{}) {
 			return
 		case now := <-ticker.C:
 			fmt.Fprintf(r.Progress, "%5.0f s  %d of %d", now.Sub(r.began).Seconds(), r.done.Load(), r.Calls)
-			for _, l := range r.Limiters.All() {
-				fmt.Fprint(r.Progress, "; ", l.Explain())
+			for name, g := range r.Limiters.All() {
+				fmt.Fprintf(r.Progress, "; %s: %s", name, g.Stats().Why)
 			}
 			fmt.Fprintln(r.Progress)
 		}

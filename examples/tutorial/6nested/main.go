@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"strings"
 
@@ -64,31 +63,23 @@ func (s steps) shorten(ctx context.Context, e *Entry) error {
 	return nil
 }
 
-func passages(_ context.Context, e *Entry) (iter.Seq2[string, error], error) {
-	return node.Seq(strings.SplitSeq(e.Text.Body, "\n\n")), nil
-}
+func passages(e *Entry) []string { return strings.Split(e.Text.Body, "\n\n") }
 
-func entries(context.Context, *Catalogue) (iter.Seq2[Entry, error], error) {
-	return func(yield func(Entry, error) bool) {
-		for _, t := range tutorial.Texts() {
-			if !yield(Entry{Text: t}, nil) {
-				return
-			}
-		}
-	}, nil
+func entries(*Catalogue) (all []Entry) {
+	for _, t := range tutorial.Texts() {
+		all = append(all, Entry{Text: t})
+	}
+	return all
 }
 
 // catalogue puts the levels together, from the inside out. All calls draw on one quota, so
 // there is one limiter.
 func catalogue(model tutorial.Model, quota *adaptive.Limiter) *node.Batch[*Catalogue, Entry, Entry] {
 	s, again := steps{model}, retry.Policy{}
-	notes := node.BatchFunc("notes", passages, s.note,
-		func(_ context.Context, e *Entry, r *node.Report[string, string]) (node.Action, error) {
-			e.Notes = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(3).WithLimiter(quota).WithRetry(again)
+	notes := node.Each("notes", passages, s.note, func(e *Entry, notes []string) { e.Notes = notes }).
+		WithParallel(3).WithLimiter(quota).WithRetry(again)
 	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
-	judge := node.Func("judge", s.judge).WithLimiter(quota).WithRetry(again)
+	judge := node.Decide("judge", s.judge).WithLimiter(quota).WithRetry(again)
 	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).
@@ -96,11 +87,8 @@ func catalogue(model tutorial.Model, quota *adaptive.Limiter) *node.Batch[*Catal
 		On(shorten, node.Next, judge).
 		End(judge, node.Next)
 
-	return flow.Batch("texts", entries, entry,
-		func(_ context.Context, c *Catalogue, r *node.Report[Entry, Entry]) (node.Action, error) {
-			c.Entries = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(3)
+	return flow.Each("texts", entries, entry, func(c *Catalogue, done []Entry) { c.Entries = done }).
+		WithParallel(3)
 }
 
 func run(ctx context.Context) error {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"iter"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -47,9 +46,8 @@ func (s steps) note(ctx context.Context, passage string) (string, error) {
 	return s.model.Ask(ctx, "Summarise this in one sentence.", passage)
 }
 
-func (s steps) write(ctx context.Context, e *Entry) (err error) {
-	e.Line, err = s.model.Ask(ctx, "Summarise these notes in one sentence.", strings.Join(e.Notes, "\n"))
-	return err
+func (s steps) write(ctx context.Context, e *Entry) (line string, err error) {
+	return s.model.Ask(ctx, "Summarise these notes in one sentence.", strings.Join(e.Notes, "\n"))
 }
 
 func (s steps) judge(ctx context.Context, e *Entry) (node.Action, error) {
@@ -72,18 +70,13 @@ func (s steps) shorten(ctx context.Context, e *Entry) error {
 	return nil
 }
 
-func passages(_ context.Context, e *Entry) (iter.Seq2[string, error], error) {
-	return node.Seq(strings.SplitSeq(e.Text.Body, "\n\n")), nil
-}
+func passages(e *Entry) []string { return strings.Split(e.Text.Body, "\n\n") }
 
-func entries(context.Context, *Catalogue) (iter.Seq2[Entry, error], error) {
-	return func(yield func(Entry, error) bool) {
-		for _, t := range tutorial.Texts() {
-			if !yield(Entry{Text: t}, nil) {
-				return
-			}
-		}
-	}, nil
+func entries(*Catalogue) (all []Entry) {
+	for _, t := range tutorial.Texts() {
+		all = append(all, Entry{Text: t})
+	}
+	return all
 }
 
 // version is what the results depend on besides the texts. Change it with the prompts and the model.
@@ -92,15 +85,15 @@ const version = "fake, 1"
 // catalogue puts the levels together, from the inside out.
 func catalogue(model tutorial.Model, quota *adaptive.Limiter, j journal.Journal) *node.Batch[*Catalogue, Entry, Entry] {
 	s, again := steps{model}, retry.Policy{}
-	notes := node.BatchFunc("notes", passages, s.note,
-		func(_ context.Context, e *Entry, r *node.Report[string, string]) (node.Action, error) {
-			e.Notes = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(3).WithLimiter(quota).WithRetry(again).
+	notes := node.Each("notes", passages, s.note, func(e *Entry, notes []string) { e.Notes = notes }).
+		WithParallel(3).WithLimiter(quota).WithRetry(again).
 		WithJournal(j).
 		WithVersion(version)
-	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
-	judge := node.Func("judge", s.judge).WithLimiter(quota).WithRetry(again)
+	write := node.One("write", s.write, func(e *Entry, line string) { e.Line = line }).
+		WithLimiter(quota).WithRetry(again).
+		WithJournal(j).
+		WithVersion(version)
+	judge := node.Decide("judge", s.judge).WithLimiter(quota).WithRetry(again)
 	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).
@@ -108,11 +101,8 @@ func catalogue(model tutorial.Model, quota *adaptive.Limiter, j journal.Journal)
 		On(shorten, node.Next, judge).
 		End(judge, node.Next)
 
-	return flow.Batch("texts", entries, entry,
-		func(_ context.Context, c *Catalogue, r *node.Report[Entry, Entry]) (node.Action, error) {
-			c.Entries = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(3).
+	return flow.Each("texts", entries, entry, func(c *Catalogue, done []Entry) { c.Entries = done }).
+		WithParallel(3).
 		WithJournal(j).
 		WithKey(func(e Entry) string { return e.Text.Title }). // by which it is found there
 		WithVersion(version)

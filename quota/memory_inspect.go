@@ -1,0 +1,99 @@
+package quota
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// usesLocked returns how much of the windows of d is taken, under its limits.
+func (s *MemoryStore) usesLocked(now instant, d *Demand) []throttle.WindowUse {
+	if k := s.keys[d.Key]; k != nil {
+		under := s.underLocked(now, k, d.Limits)
+		return under.uses(now)
+	}
+	uses := make([]throttle.WindowUse, 0, len(d.Limits.Windows))
+	for _, w := range d.Limits.Windows {
+		uses = append(uses, throttle.WindowUse{Window: w, Left: w.Max()})
+	}
+	return uses
+}
+
+func (l *limited) uses(now instant) []throttle.WindowUse {
+	uses := make([]throttle.WindowUse, 0, len(l.gauges))
+	for i := range l.gauges {
+		g := &l.gauges[i]
+		spent := g.Spent(now)
+		frees, resets := g.Frees(now)
+		uses = append(uses, throttle.WindowUse{
+			Window: l.limits.Windows[i], Spent: spent, Left: g.Max - spent, FreesIn: frees, ResetsIn: resets,
+		})
+	}
+	return uses
+}
+
+// Look is Inspector.Look.
+func (s *MemoryStore) Look(ctx context.Context, key string) (State, error) {
+	if ctx.Err() != nil {
+		return State{}, context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	k := s.keys[key]
+	if k == nil || s.idleLocked(now, k) {
+		return State{}, nil
+	}
+	limits := k.limits
+	limits.Windows = slices.Clone(limits.Windows)
+	return State{limits, k.uses(now), len(k.slots), max(0, k.cooled-now)}, nil
+}
+
+// Keys is Inspector.Keys. It yields the keys of one instant.
+func (s *MemoryStore) Keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, key := range s.names(prefix) {
+			if ctx.Err() != nil {
+				yield("", context.Cause(ctx))
+				return
+			}
+			if !yield(key, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *MemoryStore) names(prefix string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	return slices.DeleteFunc(slices.Collect(maps.Keys(s.keys)), func(key string) bool {
+		return !strings.HasPrefix(key, prefix) || s.idleLocked(now, s.keys[key])
+	})
+}
+
+// Forget is Inspector.Forget.
+func (s *MemoryStore) Forget(ctx context.Context, key string) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.keys[key]
+	if k == nil {
+		return nil
+	}
+	for len(k.slots) > 0 {
+		l := k.slots[0].lease
+		l.end()
+		delete(s.leases, l.id)
+	}
+	k.limited, k.cooled = limited{}, 0
+	s.wakeLocked(key)
+	return nil
+}

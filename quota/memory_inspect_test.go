@@ -1,0 +1,77 @@
+package quota
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// What every Inspector and Waker has to do is in quotatest; here is what only this one does.
+
+func TestMemoryStoreShowsNoIdleKeys(t *testing.T) {
+	s, clock, take := memoryStore(t)
+	take(0, user(1, throttle.Sliding(2, time.Second)))
+	clock.Advance(time.Second)
+	state, err := s.Look(t.Context(), "user 1")
+	require.NoError(t, err)
+	assert.Equal(t, State{}, state, "as if it had been swept")
+	assert.Empty(t, s.names(""))
+}
+
+func TestMemoryStorePeeksLeaveTheLimitsThatAreShown(t *testing.T) {
+	s, _, take := memoryStore(t)
+	d := user(1, throttle.Sliding(2, time.Second))
+	take(0, d)
+	want := d.Limits
+	d.Limits.Concurrency = 7
+	_, err := s.Take(t.Context(), Request{Demands: []Demand{d}, Peek: true, Uses: true})
+	require.NoError(t, err)
+	state, err := s.Look(t.Context(), d.Key)
+	require.NoError(t, err)
+	assert.Equal(t, want, state.Limits)
+}
+
+// A lease on several keys is lost as a whole.
+func TestMemoryStoreForgetsLeases(t *testing.T) {
+	s, _, take := memoryStore(t)
+	slot := func(key string) Demand { return Demand{Key: key, Limits: throttle.Limits{Concurrency: 1}} }
+	held := take(time.Hour, slot("a"), slot("b")).Ticket
+	require.NoError(t, s.Forget(t.Context(), "a"))
+	assert.ErrorIs(t, s.End(t.Context(), held, nil), ErrLeaseLost)
+	assert.Zero(t, take(time.Hour, slot("a"), slot("b")).Wait)
+	assert.Len(t, s.leases, 1)
+}
+
+// A ticket from before Forget has nothing to get back.
+func TestMemoryStoreForgetsTickets(t *testing.T) {
+	s, _, take := memoryStore(t)
+	d := user(1, throttle.Sliding(1, time.Second))
+	before := take(0, d).Ticket
+	require.NoError(t, s.Forget(t.Context(), d.Key))
+	require.Zero(t, take(0, d).Wait)
+	require.NoError(t, s.Cancel(t.Context(), before))
+	assert.Positive(t, take(0, d).Wait)
+}
+
+func TestMemoryStoreForgetsWatchers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewMemoryStore(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		changed, err := s.Changed(ctx, "a", "b", "a")
+		require.NoError(t, err)
+		cancel()
+		synctest.Wait()
+		assert.Empty(t, s.wakes)
+		d := Demand{Key: "a", Limits: throttle.Limits{Concurrency: 1}}
+		g, err := s.Take(t.Context(), Request{Demands: []Demand{d}, Lease: time.Minute})
+		require.NoError(t, err)
+		require.NoError(t, s.End(t.Context(), g.Ticket, nil))
+		assert.Empty(t, changed)
+	})
+}

@@ -1,0 +1,42 @@
+package quota
+
+import "context"
+
+// Changed is Waker.Changed.
+func (s *MemoryStore) Changed(ctx context.Context, keys ...string) (<-chan struct{}, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	changed := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		if s.wakes[key] == nil {
+			s.wakes[key] = map[chan struct{}]struct{}{}
+		}
+		s.wakes[key][changed] = struct{}{}
+	}
+	context.AfterFunc(ctx, func() { s.unwatch(changed, keys) })
+	return changed, nil
+}
+
+func (s *MemoryStore) unwatch(changed chan struct{}, keys []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, key := range keys {
+		delete(s.wakes[key], changed)
+		if len(s.wakes[key]) == 0 {
+			delete(s.wakes, key)
+		}
+	}
+}
+
+// wakeLocked announces that something on key was given back.
+func (s *MemoryStore) wakeLocked(key string) {
+	for changed := range s.wakes[key] {
+		select {
+		case changed <- struct{}{}:
+		default: // it was told before and has not looked since
+		}
+	}
+}
