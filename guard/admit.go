@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -67,13 +66,7 @@ func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
 // acquire fills in the parts of k: from the enclosing calls on the same layers,
 // and from the queues of the others.
 func (c *Call) acquire(ctx context.Context, k *attempt) error {
-	layers := c.guard.layers
-	if k.parts = k.only[:0]; len(layers) > 1 {
-		k.parts = make([]part, 0, len(layers))
-	}
-	for _, l := range layers {
-		k.parts = append(k.parts, part{guard: l})
-	}
+	k.split(c.guard.layers)
 	if c.wait.hit == nil {
 		if c.takeOver(ctx, k) == 0 {
 			return nil
@@ -87,6 +80,16 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 	}
 	k.handBack()
 	return c.turnedAway(ctx, err)
+}
+
+// split makes a part for each layer.
+func (k *attempt) split(layers []*Guard) {
+	if k.parts = k.only[:]; len(layers) != 1 {
+		k.parts = make([]part, len(layers))
+	}
+	for i, l := range layers {
+		k.parts[i].guard = l
+	}
 }
 
 // takeOver gets what enclosing calls hold of the same layers, and returns how
@@ -128,9 +131,7 @@ func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int) {
 // place notes the number of the first admission of layer i.
 func (c *Call) place(k *attempt, i int, seq int64) {
 	if c.wait.places == nil {
-		if c.wait.places = c.wait.place[:]; len(k.parts) > 1 {
-			c.wait.places = make([]int64, len(k.parts))
-		}
+		c.wait.places = make([]int64, len(k.parts))
 	}
 	if c.wait.places[i] == 0 {
 		c.wait.places[i] = seq
@@ -169,8 +170,8 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 	since := c.wait.since
 	switch {
 	case most > 0:
-		if c.wait.asked.IsZero() {
-			c.wait.asked = c.guard.clock.Now()
+		if !c.wait.hasAsked {
+			c.wait.hasAsked, c.wait.asked = true, c.guard.clock.Elapsed()
 		}
 		since = c.wait.asked
 	case c.wait.hit != nil:
@@ -180,7 +181,7 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 	}
 	waiting, cancel := context.WithCancelCause(ctx)
 	over := &waitedError{most}
-	left := most - c.guard.clock.Now().Sub(since)
+	left := most - (c.guard.clock.Elapsed() - since)
 	if left <= 0 {
 		cancel(over)
 	}
@@ -244,7 +245,10 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 	case 0:
 		return nil
 	case 1:
-		i := slices.IndexFunc(k.parts, func(p part) bool { return p.outer == nil })
+		i := 0
+		for k.parts[i].outer != nil {
+			i++
+		}
 		p := &k.parts[i]
 		if c.wait.places != nil && c.wait.places[i] != 0 {
 			p.permit, err = p.guard.throttle.Reacquire(ctx, c.cost, c.wait.places[i])
@@ -253,7 +257,8 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 		}
 		return err
 	default:
-		limiters, places := make([]*throttle.Limiter, 0, missing), make([]int64, 0, missing)
+		limiters := make([]*throttle.Limiter, 0, missing)
+		var places []int64
 		for i := range k.parts {
 			if k.parts[i].outer != nil {
 				continue
@@ -261,8 +266,6 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 			limiters = append(limiters, k.parts[i].guard.throttle)
 			if c.wait.places != nil {
 				places = append(places, c.wait.places[i])
-			} else {
-				places = append(places, 0)
 			}
 		}
 		permits := make([]throttle.Permit, missing)
@@ -294,11 +297,7 @@ func (k *attempt) fill(permits []throttle.Permit) {
 
 // try acquires everything now, or nothing.
 func (c *Call) try(k *attempt) error {
-	layers := c.guard.layers
-	k.parts = make([]part, len(layers))
-	for i, l := range layers {
-		k.parts[i].guard = l
-	}
+	k.split(c.guard.layers)
 	if c.takeOver(k.Context, k) == 0 {
 		return nil
 	}

@@ -27,7 +27,7 @@ type Call struct {
 	guard   *Guard
 	cost    throttle.Cost
 	wait    waiting
-	live    atomic.Pointer[attempt] // nil: no attempt is in progress
+	live    atomic.Pointer[attempt] // of Admit and End; nil: no attempt is in progress
 	first   attempt                 // most calls make one
 	started bool                    // first is in use
 	number  int                     // attempts, those after a 429 not counted
@@ -40,13 +40,13 @@ type Call struct {
 // waiting is what a call remembers from one admission to the next.
 type waiting struct {
 	hit    *adaptive.RateLimitHit // the last rejection; nil before the first
-	since  time.Time              // the first rejection
-	asked  time.Time              // when the first admission was asked for, if MaxWait bounds it
+	since  time.Duration          // the first rejection, by the guard's clock
+	asked  time.Duration          // when the first admission was asked for, if MaxWait bounds it
 	places []int64                // by layer, the number of the first admission; nil: a new place
-	place  [1]int64               // places, of a guard with one layer
+	queued time.Duration          // how long this attempt waited; negative: not measured
 
-	observed bool          // somebody is sent what changes by the call
-	queued   time.Duration // how long this attempt waited; negative: not measured
+	hasAsked bool
+	observed bool // an observer receives what changes by the call
 }
 
 // Begin starts a call whose end is not the return of a function, such as a
@@ -63,6 +63,7 @@ func (c *Call) Admit(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.live.Store(k)
 	return k, nil
 }
 
@@ -89,7 +90,6 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			}
 			c.failed = nil
 			k.number, k.queued = c.number, c.wait.queued
-			c.live.Store(k)
 			return k, nil
 		}
 		if !c.repeats(ctx, nil, err) {

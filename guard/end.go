@@ -38,12 +38,9 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, err error) (again bool
 // finish ends what k holds and tells the laws: the learner hears f, and the
 // others no more than that the call is over. Of a layer whose permit a call
 // inside has taken over, that call has reported its own answers, and only what
-// it cannot have seen is news. The result is that of the learner.
+// it cannot have seen is news. The result is that of the learner. The attempt is
+// closed: nothing is handed over any more.
 func (k *attempt) finish(f *adaptive.Feedback, observed bool) (r result) {
-	other := adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
-	if f.Verdict == adaptive.OK || f.Verdict == adaptive.Unsent {
-		other.Verdict = f.Verdict
-	}
 	if k.loose != nil {
 		return k.finishLoose(f, observed)
 	}
@@ -51,7 +48,7 @@ func (k *attempt) finish(f *adaptive.Feedback, observed bool) (r result) {
 	for i := range k.parts {
 		p := &k.parts[i]
 		learner := p.guard == k.call.guard.learner
-		switch handed := k.isHanded(p); {
+		switch handed := p.handed; {
 		case handed && (!learner || f.Final || !refused(f.Verdict) && f.Verdict != adaptive.Terminal):
 			p.seq = p.sent.Seq // what is final passed through the call inside
 		case handed:
@@ -62,16 +59,14 @@ func (k *attempt) finish(f *adaptive.Feedback, observed bool) (r result) {
 			p.seq = r.sent.Seq
 			p.guard.emitEnd(k, &r, f)
 		default:
+			other := adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
+			if f.Verdict == adaptive.OK || f.Verdict == adaptive.Unsent {
+				other.Verdict = f.Verdict
+			}
 			p.seq = p.guard.end(p.permit, &other, false).sent.Seq
 		}
 	}
 	return r
-}
-
-func (k *attempt) isHanded(p *part) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return p.handed
 }
 
 // rejected decides whether a call that the provider rejected waits on, and with
@@ -80,7 +75,7 @@ func (c *Call) rejected(k *attempt, f *adaptive.Feedback, r *result) (again bool
 	hit := newHit(c.guard.scope(), f, r.sent.At)
 	hit.GivenUp = true // seen from outside of Do it is final
 	if c.wait.hit == nil {
-		c.wait.since = c.guard.clock.Now()
+		c.wait.since = c.guard.clock.Elapsed()
 		for i := range k.parts {
 			if seq := k.parts[i].seq; seq != 0 {
 				c.place(k, i, seq)
@@ -147,7 +142,11 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 	if err != nil && panicked(err) { // whatever the function reported before, or panicked with
 		f.Verdict, f.RetryAfter = adaptive.Transient, 0
 	}
-	if f.Verdict == adaptive.Unclassified {
+	switch {
+	case f.Verdict != adaptive.Unclassified:
+	case err == nil:
+		f.Verdict, f.Kind, f.Source, f.Final, f.Err = adaptive.OK, adaptive.UnknownKind, "", false, nil
+	default:
 		told := *f
 		*f = adaptive.Classify(k.call.guard.detect, err)
 		f.Used, f.Meters = told.Used, told.Meters
@@ -239,7 +238,8 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	if observed {
 		after := law.view()
 		if law.told = after.Decisions.Count; law.told != r.before || refused(f.Verdict) || f.Verdict == adaptive.Terminal {
-			r.after = &after
+			news := after // which few calls have
+			r.after = &news
 		}
 	}
 }

@@ -16,9 +16,10 @@ import (
 // It is changed with the locks of all its limiters held, so any one of them is
 // enough to read it.
 type joint struct {
-	id    int64      // grows with each call: the smaller one has waited longer
-	parts []part     // as given, the most specific limiter first
-	order []*Limiter // the same limiters, in the order of their locks
+	id    int64       // grows with each call: the smaller one has waited longer
+	parts []part      // as given, the most specific limiter first
+	order []*Limiter  // the same limiters, in the order of their locks
+	few   [4]*Limiter // order, of a call with no more
 	load  load
 	line  *line
 	next  *joint // in the line
@@ -103,7 +104,8 @@ func newJoint(limiters []*Limiter, c Cost, places []int64) *joint {
 			j.parts[i].place = places[i]
 		}
 	}
-	j.order = slices.SortedFunc(slices.Values(limiters), func(a, b *Limiter) int { return cmp.Compare(a.id, b.id) })
+	j.order = append(j.few[:0], limiters...)
+	slices.SortFunc(j.order, func(a, b *Limiter) int { return cmp.Compare(a.id, b.id) })
 	return j
 }
 
