@@ -142,7 +142,8 @@ func (c *Call) place(k *attempt, i int, seq int64) {
 // cannot use.
 func (k *attempt) surrender(l *Guard, p throttle.Permit) {
 	f := adaptive.Feedback{Verdict: adaptive.Unsent}
-	r := l.end(p, &f, false)
+	var r result
+	l.end(&r, p, &f, false)
 	if l == k.call.guard.learner {
 		l.emitEnd(k, &r, &f)
 	}

@@ -34,7 +34,7 @@ func TestAllocationsOfDo(t *testing.T) {
 		want  float64
 	}{
 		{"Do makes the call's context", t.Context(), g, nothing, 1},
-		{"each nested Do makes one more", t.Context(), g, nested, 2},
+		{"a nested Do, and what was noted of the slot it takes over", t.Context(), g, nested, 3},
 		{"Use", t.Context(), g, used, 1},
 		{"with an observer of events", event.With(t.Context(), event.Func(func(event.Event) {})), g, nothing, 1},
 		{"with an observer of calls", event.With(t.Context(), &countedCalls{}), g, nothing, 1},

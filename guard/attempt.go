@@ -17,17 +17,17 @@ type attempt struct {
 	context.Context //nolint:containedctx // it is a context
 
 	call   *Call
-	number int           // of the attempt, from 1; a resend after a 429 keeps it
 	queued time.Duration // how long it waited to be admitted; negative: not measured
 	wire   wire
 	loose  *throttle.Sent // the call, if it was not admitted; nil: it was
+	number int32          // of the attempt, from 1; a resend after a 429 keeps it
 
+	over  bool       // it was ended or abandoned; guarded by mu
 	mu    sync.Mutex // guards everything below
 	parts []part     // one for each layer
 	only  [1]part    // parts, of a guard with one layer
 	used  throttle.Cost
 	told  *adaptive.Feedback // the last Report; nil: none
-	over  bool               // it was ended or abandoned
 }
 
 // part is what an attempt holds of one layer.
@@ -35,8 +35,7 @@ type part struct {
 	guard  *Guard
 	permit throttle.Permit
 	ticket breaker.Ticket // of the layer's breaker
-	handed bool           // a call inside has taken the permit over
-	sent   throttle.Sent  // what was noted of a permit that was handed over
+	handed *throttle.Sent // what was noted of a permit that a call inside has taken over; nil: none has
 	seq    int64          // the number of the admission, once it has ended
 	outer  *attempt       // whose permit this was; nil: it was acquired
 }
@@ -58,7 +57,7 @@ func attemptOf(ctx context.Context) *attempt {
 }
 
 // Number implements inflight.Attempt.
-func (k *attempt) Number() int { return k.number }
+func (k *attempt) Number() int { return int(k.number) }
 
 // Report says, from inside a call, what its answer means: verdict, remaining
 // quota, actual cost. A verdict takes precedence over every detector; without
@@ -88,29 +87,36 @@ func Use(ctx context.Context, actual throttle.Cost) {
 	}
 }
 
-// feedback is what the attempt itself has reported; last, unless nil, is taken
-// in place of any Report.
-func (k *attempt) feedback(last *adaptive.Feedback) (f adaptive.Feedback) {
+// feedback is what the attempt itself has reported.
+func (k *attempt) feedback() (f adaptive.Feedback) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	switch {
-	case last != nil:
-		if f = *last; f.Used != (throttle.Cost{}) {
-			k.used = f.Used
-		}
-	case k.told != nil:
-		f = *k.told
-	}
-	f.Used = k.used
+	k.reported(&f)
 	return f
 }
 
-// close claims the end of the attempt; false if it has ended before.
-func (k *attempt) close() bool {
+// reported fills in what the attempt itself has reported. mu is held.
+func (k *attempt) reported(f *adaptive.Feedback) {
+	if k.told != nil {
+		*f = *k.told
+	}
+	f.Used = k.used
+}
+
+// close claims the end of the attempt; false if it has ended before. Nothing is
+// handed over from then on. f becomes what the attempt has reported, unless it
+// is given: it is taken in place of any Report then.
+func (k *attempt) close(f *adaptive.Feedback, given bool) (first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	first := !k.over
-	k.over = true
+	if first = !k.over; first {
+		k.over = true
+		if !given {
+			k.reported(f)
+		} else if f.Used == (throttle.Cost{}) {
+			f.Used = k.used
+		}
+	}
 	return first
 }
 
@@ -127,7 +133,7 @@ func (k *attempt) hand(l *Guard, c throttle.Cost, whole bool) (p throttle.Permit
 	}
 	for i := range k.parts {
 		part := &k.parts[i]
-		if part.guard != l || part.handed {
+		if part.guard != l || part.handed != nil {
 			continue
 		}
 		sent, live := part.permit.Sent()
@@ -137,7 +143,7 @@ func (k *attempt) hand(l *Guard, c throttle.Cost, whole bool) (p throttle.Permit
 		if covered = covers(sent.Cost, c); !covered && whole {
 			continue
 		}
-		part.sent, part.handed = sent, true
+		part.handed = &sent
 		return part.permit, sent.Seq, covered
 	}
 	return p, 0, false
@@ -148,8 +154,8 @@ func (k *attempt) takeBack(l *Guard) (ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range k.parts {
-		if part := &k.parts[i]; part.guard == l && part.handed && !k.over {
-			part.handed = false
+		if part := &k.parts[i]; part.guard == l && part.handed != nil && !k.over {
+			part.handed = nil
 			return true
 		}
 	}

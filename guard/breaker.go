@@ -26,8 +26,10 @@ func (c *Call) allowed(k *attempt) error {
 			continue
 		}
 		k.cancelBreakers(nil)
-		k.close()
-		k.finish(&adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}, false)
+		var r result
+		f := adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}
+		k.close(&f, true)
+		k.finish(&r, &f, false)
 		if w := inflight.WatcherOf(k.Context); w != nil {
 			w.Rejected(err)
 		}

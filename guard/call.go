@@ -30,7 +30,7 @@ type Call struct {
 	live    atomic.Pointer[attempt] // of Admit and End; nil: no attempt is in progress
 	first   attempt                 // most calls make one
 	started bool                    // first is in use
-	number  int                     // attempts, those after a 429 not counted
+	number  int32                   // attempts, those after a 429 not counted
 
 	schedule *retry.Schedule
 	delay    time.Duration // before the next attempt
@@ -108,8 +108,7 @@ func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 	if k == nil {
 		return false, nil
 	}
-	f.Used = k.feedback(&f).Used
-	return c.conclude(k, &f, f.Err)
+	return c.conclude(k, &f, true, f.Err)
 }
 
 // Heard applies the quota that a response declares while the call goes on: at
@@ -124,7 +123,7 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 	defer k.mu.Unlock()
 	for i := range k.parts {
 		p := &k.parts[i]
-		if p.guard != l || p.handed {
+		if p.guard != l || p.handed != nil {
 			continue
 		}
 		sent, live := p.permit.Sent()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/throttle"
 )
@@ -85,8 +86,8 @@ func (c *Call) run(k *attempt, f func(context.Context) error) (again bool, err e
 	} else {
 		err = c.here(k, f)
 	}
-	fb := k.feedback(nil)
-	return c.conclude(k, &fb, err)
+	var fb adaptive.Feedback
+	return c.conclude(k, &fb, false, err)
 }
 
 // here runs f on this goroutine.

@@ -13,7 +13,8 @@ func (g *Guard) Throttle() *throttle.Limiter { return g.throttle }
 
 // Learn reports to the law of a call that was sent at sentAt and did not pass g.
 func (g *Guard) Learn(sentAt time.Time, f adaptive.Feedback) {
-	r := g.learn(throttle.Sent{At: sentAt}, &f, g.observer != nil)
+	var r result
+	g.learn(&r, &throttle.Sent{At: sentAt}, &f, g.observer != nil)
 	g.emitResult(context.Background(), &r, &f)
 }
 

@@ -120,15 +120,16 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 	call.wait.observe(g, ctx)
 	k := &call.first
 	k.loose = &throttle.Sent{At: g.clock.At(began), InFlight: others, Cost: c}
-	fb := k.feedback(nil)
-	again, err = call.conclude(k, &fb, err)
+	var fb adaptive.Feedback
+	again, err = call.conclude(k, &fb, false, err)
 	return call, again, err
 }
 
 // finishLoose tells the law of a call that it has not admitted, if that was rejected.
-func (k *attempt) finishLoose(f *adaptive.Feedback, observed bool) result {
+func (k *attempt) finishLoose(r *result, f *adaptive.Feedback, observed bool) {
 	if !refused(f.Verdict) && f.Verdict != adaptive.Terminal {
-		return result{ended: true, sent: *k.loose}
+		*r = result{ended: true, sent: *k.loose}
+		return
 	}
-	return k.call.guard.learn(*k.loose, f, observed)
+	k.call.guard.learn(r, k.loose, f, observed)
 }

@@ -49,7 +49,7 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	c.delay, c.failed = delay, err
 	c.wait = waiting{asked: c.wait.asked, hasAsked: c.wait.hasAsked} // it queues anew
 	if w := inflight.WatcherOf(ctx); w != nil {
-		w.Retries(c.number, delay, err)
+		w.Retries(int(c.number), delay, err)
 	}
 	return true
 }
