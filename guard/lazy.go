@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -35,10 +36,21 @@ func (g *Guard) unlimited(c *compiled) bool {
 		c.limits.Concurrency == 0 && len(c.limits.Windows) == 0
 }
 
-// lets reports whether a call can be made without admission.
+// lets reports whether a call can be made without admission. After the end of
+// the intake only calls inside of one can.
 func (g *Guard) lets(ctx context.Context, c throttle.Cost) bool {
 	return g.free.Load() && uint64(c.Requests|c.Tokens|c.Input|c.Output|c.Points) < throttle.MaxAmount && //nolint:gosec // the sign counts
-		!emit.WantsCalls(event.From(ctx)) && ctx.Err() == nil
+		!emit.WantsCalls(event.From(ctx)) && (intake.Ended(ctx) == nil || ctx.Err() == nil && g.around(ctx))
+}
+
+// around reports whether a call that g let through without admission encloses ctx.
+func (g *Guard) around(ctx context.Context) bool {
+	for k := attemptOf(ctx); k != nil; k = attemptOf(k.Context) { //nolint:contextcheck // outwards
+		if k.call.guard == g && len(k.parts) == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // looseCall is the context of a call without admission. It has an attempt only
@@ -108,15 +120,16 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 	call.wait.observe(g, ctx)
 	k := &call.first
 	k.loose = &throttle.Sent{At: g.clock.At(began), InFlight: others, Cost: c}
-	fb := k.feedback(nil)
-	again, err = call.conclude(k, &fb, err)
+	var fb adaptive.Feedback
+	again, err = call.conclude(k, &fb, false, err)
 	return call, again, err
 }
 
 // finishLoose tells the law of a call that it has not admitted, if that was rejected.
-func (k *attempt) finishLoose(f *adaptive.Feedback, observed bool) result {
+func (k *attempt) finishLoose(r *result, f *adaptive.Feedback, observed bool) {
 	if !refused(f.Verdict) && f.Verdict != adaptive.Terminal {
-		return result{ended: true, sent: *k.loose}
+		*r = result{ended: true, sent: *k.loose}
+		return
 	}
-	return k.call.guard.learn(*k.loose, f, observed)
+	k.call.guard.learn(r, k.loose, f, observed)
 }
