@@ -109,6 +109,10 @@ func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int) {
 			continue
 		}
 		for o := outer; o != nil; o = attemptOf(o.Context) { //nolint:contextcheck // outwards
+			if l := o.call.loose; l != nil && l.guard == p.guard && len(o.parts) == 0 {
+				l.leave()
+				continue
+			}
 			permit, place, covered := o.hand(p.guard, c.cost, ended)
 			if covered {
 				p.permit, p.outer = permit, o

@@ -33,6 +33,7 @@ type Call struct {
 	started bool                    // first is in use
 	number  int32                   // attempts, those after a 429 not counted
 
+	loose     *looseCall // the call, if its first attempt was made without admission
 	schedule  *retry.Schedule
 	delay     time.Duration // before the next attempt
 	failed    error         // the attempt before it

@@ -174,6 +174,9 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 		return false
 	}
 	k.cancelBreakers(hung)
+	if c.loose != nil {
+		c.loose.leave()
+	}
 	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
 	for i := range k.parts {
 		p := &k.parts[i] // a call inside may have taken the permit over: it ends once

@@ -14,6 +14,8 @@ import (
 type governor struct {
 	state    adaptive.State // nil: no call was rejected yet
 	throttle *throttle.Limiter
+	loose    *loose // calls that were not admitted: they are in flight as well
+	most     int    // the cap on calls in flight; 0: none
 	gate     reopening.Gate
 	quota    halfOpen
 	frozen   bool          // nothing is admitted while one law replaces another
@@ -44,10 +46,14 @@ func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) time.Dura
 	if g.holds = wait > 0; g.holds {
 		return wait
 	}
+	out := g.loose.inFlight()
+	if out > 0 && g.most > 0 && inFlight+out >= g.most {
+		return throttle.Forever // until one of them ends
+	}
 	if g.state == nil {
 		return 0
 	}
-	return g.state.Admit(now, c, inFlight)
+	return g.state.Admit(now, c, inFlight+out)
 }
 
 // Slack implements throttle.Governor.

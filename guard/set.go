@@ -79,6 +79,9 @@ func (g *Guard) learning() (yes bool) {
 func (g *Guard) change(old, c *compiled) error {
 	defer g.current.Store(c)
 	g.throttle.SetMaxQueue(c.policy.MaxQueue)
+	if g.governor != nil {
+		g.throttle.Look(func(time.Time) { g.governor.most = c.limits.Concurrency })
+	}
 	if g.governor == nil || c.law == nil || old.sameLaw(c) && (c.lazy || g.learning()) {
 		return g.throttle.SetLimits(c.limits)
 	}
