@@ -8,7 +8,6 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/inflight"
-	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -44,21 +43,11 @@ func (g *Guard) unlimited(c *compiled) bool {
 		c.limits.Concurrency == 0 && len(c.limits.Windows) == 0
 }
 
-// lets reports whether a call can be made without admission. After the end of
-// the intake only calls inside of one can.
+// lets reports whether a call can be made without admission. The end of the
+// intake ends admissions, of which this call needs none.
 func (g *Guard) lets(ctx context.Context, c throttle.Cost) bool {
 	return g.free.Load() && uint64(c.Requests|c.Tokens|c.Input|c.Output|c.Points) < throttle.MaxAmount && //nolint:gosec // the sign counts
-		!emit.WantsCalls(event.From(ctx)) && (intake.Ended(ctx) == nil || ctx.Err() == nil && g.around(ctx))
-}
-
-// around reports whether a call that g let through without admission encloses ctx.
-func (g *Guard) around(ctx context.Context) bool {
-	for k := attemptOf(ctx); k != nil; k = attemptOf(k.Context) { //nolint:contextcheck // outwards
-		if k.call.guard == g && len(k.parts) == 0 {
-			return true
-		}
-	}
-	return false
+		!emit.WantsCalls(event.From(ctx)) && ctx.Err() == nil
 }
 
 // looseCall is the context of a call without admission. It has an attempt only
