@@ -44,7 +44,7 @@ type part struct {
 // Value makes the attempt findable by attemptOf and by package inflight.
 func (k *attempt) Value(key any) any {
 	switch {
-	case key == inflight.Key{}, key == inflight.FactsKey{}:
+	case key == inflight.Key{}:
 		return k
 	case inflight.Private(key):
 		return nil

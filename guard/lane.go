@@ -64,7 +64,7 @@ func (n *lane) Admit(ctx context.Context) (context.Context, error) {
 	if n.call != nil {
 		return n.call.Admit(ctx)
 	}
-	if !n.counts && n.guard.free.Load() && moderate(&n.cost) && n.ctx.Err() == nil {
+	if !n.counts && n.guard.free.Load() && moderate(&n.cost) {
 		if others, ok := n.guard.loose.begin(&n.guard.free); ok {
 			return n.pass(others), nil
 		}
@@ -92,7 +92,7 @@ func (n *lane) pass(others int) context.Context {
 	if n.watcher != nil {
 		n.watcher.Admitted(throttle.Bound{})
 	}
-	if n.free == nil || reserved(n.free.cost) != n.cost {
+	if n.free == nil || !n.free.reserves(&n.cost) {
 		n.free = &view{Context: n.ctx, guard: n.guard, cost: reserving(n.cost)}
 	}
 	n.loose, n.others, n.began = true, others, n.guard.clock.Elapsed()
@@ -107,6 +107,19 @@ func (n *lane) sit(v *view) *seat {
 	n.seat, n.seats = &n.seats[0], n.seats[1:]
 	n.seat.shows.Store(v)
 	return n.seat
+}
+
+// Done implements inflight.Lane.
+func (n *lane) Done() bool {
+	if !n.loose || n.seat == nil || !n.seat.shows.CompareAndSwap(n.free, &n.over) {
+		return false
+	}
+	n.seat, n.loose = nil, false
+	n.guard.landed()
+	if n.watcher != nil {
+		n.watcher.Judged(adaptive.Feedback{Verdict: adaptive.OK, Used: n.cost}, nil)
+	}
+	return true
 }
 
 // End implements inflight.Lane.
@@ -135,23 +148,12 @@ func (n *lane) End(f adaptive.Feedback) (again bool, err error) {
 
 // land ends a call without admission.
 func (n *lane) land(s *seat, f *adaptive.Feedback) (again bool, err error) {
-	v := n.free
-	if s.shows.CompareAndSwap(v, &n.over) {
-		if f.Err == nil && f.Verdict == adaptive.Unclassified {
-			n.guard.landed()
-			if n.watcher != nil {
-				n.watcher.Judged(adaptive.Feedback{Verdict: adaptive.OK, Used: n.cost}, nil)
-			}
-			return false, nil
-		}
-		n.call = v.loosely()
-	} else {
-		n.call, n.free = s.attempt().call, nil
-	}
-	again, err = n.call.landed(n.began, n.others, f, true, f.Err)
-	n.call.loose.leave()
-	if !again {
-		n.call = nil
+	c := s.attempt().call
+	n.free = nil
+	again, err = c.landed(n.began, n.others, f, true, f.Err)
+	c.loose.leave()
+	if again {
+		n.call = c
 	}
 	return again, err
 }

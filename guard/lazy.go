@@ -52,8 +52,11 @@ func (g *Guard) lets(ctx context.Context, c throttle.Cost) bool {
 
 // moderate reports whether every amount in c is one that limits could be asked for.
 func moderate(c *throttle.Cost) bool {
-	return uint64(c.Requests|c.Tokens|c.Input|c.Output|c.Points) < throttle.MaxAmount //nolint:gosec // the sign counts
+	return uint64(amounts(c)) < throttle.MaxAmount //nolint:gosec // the sign counts
 }
+
+// amounts are those in c, one above the other: 0 if all are.
+func amounts(c *throttle.Cost) int64 { return c.Requests | c.Tokens | c.Input | c.Output | c.Points }
 
 // looseCall is the context of a call without admission. It has an attempt only
 // if something asks for one.
@@ -88,20 +91,21 @@ func (l *looseCall) Value(key any) any {
 	switch {
 	case key == inflight.Key{}:
 		return &l.made().first
-	case key == inflight.FactsKey{}:
-		if c := l.call.Load(); c != nil {
-			return &c.first
-		}
-		return inflight.Bare{}
 	case inflight.Private(key):
 		return nil
 	}
 	return l.Context.Value(key)
 }
 
+// Number implements inflight.Facts.
+func (*looseCall) Number() int { return 1 }
+
+// Timeout implements inflight.Facts: a guard that has one admits its calls.
+func (*looseCall) Timeout() time.Duration { return 0 }
+
 // reserving is c where a zero cost is nil, as most are.
 func reserving(c throttle.Cost) *throttle.Cost {
-	if c == (throttle.Cost{}) {
+	if amounts(&c) == 0 {
 		return nil
 	}
 	own := c // only this is allocated

@@ -54,6 +54,14 @@ func (v *view) loosely() *Call {
 	return l.made()
 }
 
+// reserves reports whether that is the cost of v.
+func (v *view) reserves(c *throttle.Cost) bool {
+	if v.cost == nil {
+		return amounts(c) == 0
+	}
+	return *v.cost == *c
+}
+
 func (s *seat) context() context.Context { return s.shows.Load().Context }
 
 // Deadline implements context.Context, as Done and Err do.
@@ -68,13 +76,19 @@ func (s *seat) Value(key any) any {
 	switch {
 	case key == inflight.Key{}:
 		return s.attempt()
-	case key == inflight.FactsKey{}:
-		if k := s.shows.Load().attempt; k != nil {
-			return k
-		}
-		return inflight.Bare{}
 	case inflight.Private(key):
 		return nil
 	}
 	return s.context().Value(key)
+}
+
+// Number implements inflight.Facts. It is the first attempt.
+func (*seat) Number() int { return 1 }
+
+// Timeout implements inflight.Facts.
+func (s *seat) Timeout() time.Duration {
+	if k := s.shows.Load().attempt; k != nil {
+		return k.Timeout()
+	}
+	return 0
 }

@@ -108,6 +108,9 @@ func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
 		return err
 	}
 	w.counted.Keep()
+	if err == nil {
+		return nil
+	}
 	if late := lateIn(err); late != nil && late != lateIn(w.said) && r.holds(late) { // it was not Exec that asked a guard
 		r.last.CompareAndSwap(nil, &lateError{err})
 	}
@@ -165,6 +168,10 @@ func (r *run[S, In, Out]) call(w *worker[In, Out], call caller, c throttle.Cost)
 		if w.isLost() { // its attempt was ended by whatever left it behind
 			held = false
 			return err
+		}
+		if err == nil && w.lane != nil && w.lane.Done() {
+			held = false
+			return nil
 		}
 		f := r.b.verdict(ctx, err)
 		if err != nil && !w.begun {

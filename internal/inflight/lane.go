@@ -12,9 +12,12 @@ import (
 // same context. Admit and End are those of a guard.Call. A call whose context
 // nothing keeps for longer allocates next to nothing.
 type Lane interface {
-	// Begin starts the next call, at this cost.
+	// Begin starts the next call, at this cost. The context has not ended.
 	Begin(c throttle.Cost)
 	Admit(ctx context.Context) (context.Context, error)
+	// Done ends a call that returned without an error, if that is all there is to
+	// say. Otherwise it reports false, and End must be called.
+	Done() bool
 	End(f adaptive.Feedback) (again bool, err error)
 }
 
@@ -27,24 +30,17 @@ func OnLane(f func(ctx context.Context, guard any) Lane) { lane = f }
 // NewLane returns a lane for calls on a *guard.Guard under ctx.
 func NewLane(ctx context.Context, guard any) Lane { return lane(ctx, guard) }
 
-// Facts are what is known of every attempt.
+// Facts are what is known of every attempt. They must not be asked for after it.
 type Facts interface {
 	Number() int
 	Timeout() time.Duration
 }
 
-// FactsKey is the key of the Facts of the innermost attempt in a context.
-type FactsKey struct{}
-
-// FactsOf returns the Facts of the innermost attempt in ctx, which must be one.
-// Unlike the result of Of they must not be used after the attempt.
-func FactsOf(ctx context.Context) Facts { return ctx.Value(FactsKey{}).(Facts) } //nolint:forcetypeassert // see above
-
-// Bare are the facts of an attempt that is nothing but a function call.
-type Bare struct{}
-
-// Number implements Facts.
-func (Bare) Number() int { return 1 }
-
-// Timeout implements Facts.
-func (Bare) Timeout() time.Duration { return 0 }
+// FactsOf returns the Facts of the innermost attempt in ctx. If ctx is what the
+// guard gave, its record stays free to be used again, unlike after Of.
+func FactsOf(ctx context.Context) Facts {
+	if f, ok := ctx.(Facts); ok {
+		return f
+	}
+	return Of(ctx)
+}
