@@ -58,7 +58,7 @@ func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
 			l.emitStale(ctx)
 		}
 	}
-	if measured {
+	if measured = measured && !g.transparent(); measured {
 		w.queued = 0
 	}
 	return measured

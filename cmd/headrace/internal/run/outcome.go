@@ -55,6 +55,7 @@ func (o *Outcome) count(r *results.Result) {
 // waits reports whether r has failed without being worked on: the next process has another chance.
 func waits(r *results.Result) bool {
 	return r.State == node.Failed && (errors.As(r.Err, new(*adaptive.RateLimitHit)) || errors.Is(r.Err, adaptive.ErrQuotaExhausted) ||
+		errors.Is(r.Err, throttle.ErrLimited) ||
 		errors.As(r.Err, new(*throttle.CostError))) // what was learnt may be unlearnt; a cap is looked at before
 }
 
