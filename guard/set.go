@@ -18,8 +18,8 @@ var ErrJoined = errors.New("guard: made by Join: set the policy of the guards in
 // their place, windows keep their history, and an unchanged Law keeps what it
 // has learned; for the moment of a change of the law nothing is admitted. Only
 // a call whose cost can no longer fit fails, with a *throttle.CostError. If p is
-// invalid nothing changes. Name, Within, Clock, Observer and Breaker stay as
-// they are: leave them zero, or as they were.
+// invalid nothing changes. Name, Within, Store, Clock, Observer and Breaker stay
+// as they are: leave them zero, or as they were.
 func (g *Guard) Set(p Policy) error {
 	if g.throttle == nil {
 		return ErrJoined
@@ -38,6 +38,7 @@ func (g *Guard) Set(p Policy) error {
 	if err := g.change(old, c); err != nil {
 		return err
 	}
+	g.tell()
 	emit.Send(g.observer, event.Event{
 		Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(c.limits),
 	})
@@ -52,7 +53,11 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 	if len(p.Within) > 0 && !slices.Equal(p.Within, old.Within) {
 		to.Addf("Within", "it cannot change: leave it empty, or make another guard")
 	}
-	p.Name, p.Within, p.Clock, p.Observer, p.Breaker = old.Name, old.Within, old.Clock, old.Observer, old.Breaker
+	if p.Store != nil && p.Store != old.Store {
+		to.Addf("Store", "it cannot change: leave it empty, or make another guard")
+	}
+	p.Name, p.Within, p.Store = old.Name, old.Within, old.Store
+	p.Clock, p.Observer, p.Breaker = old.Clock, old.Observer, old.Breaker
 	return p
 }
 
