@@ -84,6 +84,7 @@ func (p *Policy) checkStore(to *invalid.Problems) {
 		}
 		if err, ok := errors.AsType[*fault.FieldError](g.conflict()); ok {
 			to.Addf(fmt.Sprintf("Within[%d]", i), "%s", err.Problem)
+			return
 		}
 		for _, l := range g.layers {
 			if l.share == nil {

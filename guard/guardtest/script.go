@@ -139,6 +139,8 @@ func ClassOf(err error) string {
 		return "rate limit"
 	case errors.As(err, new(*throttle.LimitedError)):
 		return "limited"
+	case errors.Is(err, errStore):
+		return "store failed"
 	case answered:
 		return fmt.Sprint("status ", status.Status)
 	default:
