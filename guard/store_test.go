@@ -233,7 +233,7 @@ func TestLeasesLastAsLongAsTheCalls(t *testing.T) {
 		assert.Zero(t, a.Stats().StoreErrors)
 
 		require.NoError(t, a.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
-			return store.Store.(quota.Inspector).Forget(ctx, "api") //nolint:forcetypeassert // it is a MemoryStore
+			return store.Store.(quota.Inspector).Forget(ctx, "api")
 		}))
 		assert.EqualValues(t, 1, a.Stats().StoreErrors, "the lease was lost")
 	})

@@ -153,7 +153,7 @@ func (k *attempt) finishShared(f *adaptive.Feedback) {
 	for i := range k.parts {
 		p := &k.parts[i]
 		handed := k.isHanded(p)
-		if p.guard == learner && learner.share != nil && refusedFor(f) > 0 && !(handed && f.Final) {
+		if p.guard == learner && learner.share != nil && refusedFor(f) > 0 && (!handed || !f.Final) {
 			learner.share.cool(refusedFor(f))
 		}
 		if c := k.claim(i); c.ticket != nil && !handed {
