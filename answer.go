@@ -3,10 +3,12 @@ package headrace
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/replay"
 )
 
@@ -14,9 +16,12 @@ import (
 // longer is passed on while it is read. 64 KiB.
 const mostAnswer = replay.MaxAnswer
 
+// mostReading bounds how long the body of a rejection is read.
+const mostReading = 2 * time.Second
+
 // answered judges a response as far as it is known without holding it back:
 // errors and short JSON by their body, others by their header until the body ends.
-func (x *exchange) answered(r *reply) {
+func (x *exchange) answered(r *reply, a inflight.Attempt) {
 	resp, f := r.resp, &r.feedback
 	now, body := time.Now(), resp.Body
 	switch {
@@ -25,9 +30,9 @@ func (x *exchange) answered(r *reply) {
 		return
 	case body == nil || body == http.NoBody || x.method() == http.MethodHead ||
 		resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified:
-		*f = x.t.dialect.Read(now, resp.StatusCode, resp.Header, nil)
+		*f = x.dialect.Read(now, resp.StatusCode, resp.Header, nil)
 	case resp.StatusCode >= http.StatusBadRequest || resp.ContentLength == 0 || short(resp): // HTTP/2 has an empty body of its own
-		k := replay.Keep(body, resp.ContentLength)
+		k := x.keep(resp, a, now)
 		resp.Body = k
 		x.judge(r, k, now)
 	case resp.ContentLength < 0 && plain(resp.Header) && kindOf(resp.Header) == document:
@@ -42,24 +47,29 @@ func (x *exchange) answered(r *reply) {
 		x.follow(r, now)
 		return
 	}
-	if f.Verdict == adaptive.Overloaded && !x.mayResend(resp, f) {
-		f.Final = true
-	}
-	x.finishUp(f)
+	x.complete(f, resp.StatusCode)
 }
 
-// mayResend reports whether a provider that is full is asked once more: it has
-// to say so in a way that means that nothing was done, or twice has to be as good as once.
-func (x *exchange) mayResend(resp *http.Response, f *adaptive.Feedback) bool {
-	told := f.RetryAfter > 0 || first(resp.Header, "Retry-After") != "" || f.SlowDown
-	return replay.OfStatus(resp.StatusCode, told) != replay.Failed || replay.Idempotent(x.req)
+// keep reads the beginning of a response. If its header says that the provider
+// has rejected the request, no other is admitted meanwhile, and a body that is
+// not there after mostReading is given up.
+func (x *exchange) keep(resp *http.Response, a inflight.Attempt, now time.Time) *replay.Answer {
+	if resp.StatusCode >= http.StatusBadRequest {
+		switch x.dialect.Read(now, resp.StatusCode, resp.Header, nil).Verdict {
+		case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal:
+			a.Hold()
+			return replay.KeepFor(resp.Body, resp.ContentLength, mostReading)
+		case adaptive.Unclassified, adaptive.OK, adaptive.Transient, adaptive.Unsent:
+		}
+	}
+	return replay.Keep(resp.Body, resp.ContentLength)
 }
 
 // judge has the dialect read what was kept of a response.
 func (x *exchange) judge(r *reply, k *replay.Answer, now time.Time) {
 	resp, f := r.resp, &r.feedback
 	said := text(resp.Header, k.Head())
-	*f = x.t.dialect.Read(now, resp.StatusCode, resp.Header, said)
+	*f = x.dialect.Read(now, resp.StatusCode, resp.Header, said)
 	x.model.told(said)
 	x.model.saw(said)
 	if k.Err() != nil && f.Verdict == adaptive.OK {
@@ -76,14 +86,14 @@ func (x *exchange) broke() adaptive.Verdict {
 	return adaptive.Transient
 }
 
-// finishUp completes what the dialect has said.
-func (x *exchange) finishUp(f *adaptive.Feedback) {
-	x.charge(f)
-	if f.Err == nil && f.Source != "" {
+// complete adds what the dialect does not know.
+func (x *exchange) complete(f *adaptive.Feedback, status int) {
+	switch {
+	case f.Err != nil:
+	case f.Source != "":
 		f.Err = x.fail(errors.New(f.Source))
-	}
-	if !f.Final && !x.payload.Replayable() {
-		f.Final = f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded
+	case f.Verdict == adaptive.Transient:
+		f.Err = x.fail(errors.New("status " + strconv.Itoa(status)))
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
@@ -55,7 +55,7 @@ func TestARefusalWithStatus200(t *testing.T) {
 					r.Body = closed
 					return r, nil
 				})
-				c := &http.Client{Transport: headrace.Transport(base, presets.AnthropicTier1, headrace.WithLimiter(l))}
+				c := &http.Client{Transport: under(base, presets.AnthropicTier1, l)}
 				assert.Equal(t, `{"fine":1}`, read(t, post(t, c, secretURL, `{}`))) //nolint:bodyclose // read does
 				assert.Equal(t, []adaptive.Verdict{adaptive.Hit, adaptive.OK}, b.verdicts())
 				assert.True(t, closed.closed.Load())
@@ -136,7 +136,7 @@ func TestErrorsInGzip(t *testing.T) {
 			if c.status < 429 {
 				p = presets.AnthropicTier1
 			}
-			resp := post(t, &http.Client{Transport: headrace.Transport(base, p, headrace.WithLimiter(l))}, secretURL, `{}`) //nolint:bodyclose // read does
+			resp := post(t, &http.Client{Transport: under(base, p, l)}, secretURL, `{}`) //nolint:bodyclose // read does
 			assert.Equal(t, c.body, read(t, resp), "as it came")
 			assert.Equal(t, []adaptive.Verdict{c.want}, b.verdicts())
 		})
@@ -173,7 +173,7 @@ func TestABodyThatBreaksWhileItIsHeldBack(t *testing.T) {
 				})
 				req, err := http.NewRequestWithContext(ctx, c.method, secretURL, http.NoBody)
 				require.NoError(t, err)
-				resp, err := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l)).RoundTrip(req)
+				resp, err := under(base, presets.OpenAITier1, l).RoundTrip(req)
 				require.NoError(t, err)
 				defer resp.Body.Close()
 				text, err := io.ReadAll(resp.Body)
@@ -207,7 +207,7 @@ func (l *listener) OnMeters(_ time.Time, _ throttle.Sent, m [throttle.Units]adap
 func TestTheHeaderOfAStreamIsHeardAtOnce(t *testing.T) {
 	_, b := limiter(t)
 	law := &listener{book: b}
-	l, err := adaptive.New(adaptive.Config{Law: law})
+	l, err := guard.New(guard.Policy{Law: law})
 	require.NoError(t, err)
 	deaf, quiet := limiter(t)
 	base := tripper(func(*http.Request) (*http.Response, error) {
@@ -216,8 +216,8 @@ func TestTheHeaderOfAStreamIsHeardAtOnce(t *testing.T) {
 		r.Header.Set("Content-Type", "text/event-stream")
 		return r, nil
 	})
-	for _, l := range []*adaptive.Limiter{l, deaf} {
-		c := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))}
+	for _, l := range []*guard.Guard{l, deaf} {
+		c := &http.Client{Transport: under(base, presets.OpenAITier1, l)}
 		resp := post(t, c, secretURL, `{}`) //nolint:bodyclose // read does
 		if l != deaf {
 			require.Len(t, law.heard, 1)

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 )
 
@@ -35,9 +35,9 @@ func chatBase() http.RoundTripper {
 	})
 }
 
-func benchLimiter(tb testing.TB) *adaptive.Limiter {
+func benchLimiter(tb testing.TB) *guard.Guard {
 	tb.Helper()
-	l, err := adaptive.New(adaptive.Config{Law: adaptive.AIMD{Initial: 1000, Max: 1000}})
+	l, err := guard.New(guard.Policy{Law: adaptive.AIMD{Initial: 1000, Max: 1000}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func BenchmarkTransport(b *testing.B) {
 		rt   http.RoundTripper
 	}{
 		{"bare", chatBase()},
-		{"transport", headrace.Transport(chatBase(), presets.OpenAITier5, headrace.WithLimiter(benchLimiter(b)))},
+		{"transport", under(chatBase(), presets.OpenAITier5, benchLimiter(b))},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -37,7 +37,7 @@ type ending struct {
 func (x *exchange) follow(r *reply, now time.Time) {
 	resp := r.resp
 	e := &ending{exchange: x, status: resp.StatusCode, header: resp.Header.Clone(), came: now}
-	f := x.t.dialect.Read(now, e.status, e.header, nil)
+	f := x.dialect.Read(now, e.status, e.header, nil)
 	for i := range f.Meters {
 		if f.Meters[i].Known {
 			e.heard = x.call.Heard(f.Meters)
@@ -45,7 +45,7 @@ func (x *exchange) follow(r *reply, now time.Time) {
 		}
 	}
 	if what := kindOf(resp.Header); what != unread && plain(resp.Header) {
-		e.scan = &scan{stream: what == stream}
+		e.scan = newScan(what == stream)
 	}
 	b := &body{ReadCloser: resp.Body, ending: e}
 	ctx := x.req.Context()
@@ -95,7 +95,7 @@ func (e *ending) end(err error, whole bool) {
 		return
 	}
 	e.ignore()
-	f.Final = f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded // the caller has it
+	f.Final = true // the caller has the response
 	_, _ = e.exchange.call.End(f)
 	e.exchange.model.finish(e.status, f.Err)
 }
@@ -113,13 +113,13 @@ func (e *ending) feedback(err error, whole bool) (f adaptive.Feedback, first boo
 		text = e.scan.told(whole)
 		e.exchange.model.told(text)
 	}
-	f = e.exchange.t.dialect.Read(e.came, e.status, e.header, text)
+	f = e.exchange.dialect.Read(e.came, e.status, e.header, text)
 	if e.heard {
 		clear(f.Meters[:])
 	}
 	if err != nil && !whole && f.Verdict == adaptive.OK {
 		f.Err, f.Verdict = err, e.exchange.broke()
 	}
-	e.exchange.finishUp(&f)
+	e.exchange.complete(&f, e.status)
 	return f, true
 }

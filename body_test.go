@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
@@ -93,7 +92,7 @@ func TestThePermitIsEndedOnce(t *testing.T) {
 				defer s.Close()
 				l, b := limiter(t)
 				client := s.Client()
-				client.Transport = headrace.Transport(client.Transport, presets.OpenAITier1, headrace.WithLimiter(l))
+				client.Transport = under(client.Transport, presets.OpenAITier1, l)
 				defer client.CloseIdleConnections()
 
 				ctx, cancel := context.WithCancel(t.Context())
@@ -107,7 +106,7 @@ func TestThePermitIsEndedOnce(t *testing.T) {
 					c.use(t, resp, cancel)
 				}
 				b.await(1)
-				assert.Zero(t, l.Throttle().Stats().InFlight)
+				assert.Zero(t, l.Stats().InFlight)
 				resp.Body.Close()
 				cancel()
 				assert.Equal(t, []adaptive.Verdict{c.want}, b.verdicts())

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
@@ -32,7 +32,7 @@ func connected(n int, text string) http.RoundTripper {
 	})
 }
 
-// Each connection is a request; what was used of tokens the answer tells, or else the estimate stands.
+// Each connection is a request; what was used of tokens the answer tells, or else it is as reserved.
 func TestWhatIsCharged(t *testing.T) {
 	const texts = `{"model":"embed","texts":["one","two","three"]}`
 	for name, c := range map[string]struct {
@@ -42,14 +42,14 @@ func TestWhatIsCharged(t *testing.T) {
 		want         throttle.Cost
 	}{
 		"no usage":                      {1, `{}`, `{"max_tokens":40}`, presets.OpenAITier1, throttle.Cost{Requests: 1, Tokens: 40, Output: 40}},
-		"no usage, sent twice":          {2, `{}`, `{"max_tokens":40}`, presets.OpenAITier1, throttle.Cost{Requests: 2, Tokens: 40, Output: 40}},
+		"no usage, sent twice":          {2, `{}`, `{"max_tokens":40}`, presets.OpenAITier1, throttle.Cost{Requests: 2, Tokens: 80, Output: 80}},
 		"usage, a base without a trace": {0, `{"usage":{"prompt_tokens":3,"total_tokens":3}}`, `{}`, presets.OpenAITier1, throttle.Cost{Requests: 1, Tokens: 3, Input: 3}},
 		"usage, sent twice":             {2, `{"usage":{"prompt_tokens":3,"total_tokens":3}}`, `{}`, presets.OpenAITier1, throttle.Cost{Requests: 2, Tokens: 3, Input: 3}},
 		"points, which no answer tells": {1, `{"meta":{"billed_units":{"input_tokens":9}}}`, texts, presets.CohereProduction, throttle.Cost{Requests: 1, Input: 9, Points: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, b := limiter(t)
-			rt := headrace.Transport(connected(c.connections, c.answer), c.preset, headrace.WithLimiter(l))
+			rt := under(connected(c.connections, c.answer), c.preset, l)
 			read(t, post(t, &http.Client{Transport: rt}, secretURL, c.body)) //nolint:bodyclose // read does
 			assert.Equal(t, c.want, b.ended()[0].Used)
 		})
@@ -60,12 +60,12 @@ func TestWhatIsCharged(t *testing.T) {
 func TestRetryAfterOfAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := limiter(t)
-		rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+		rt := under(tripper(func(*http.Request) (*http.Response, error) {
 			if len(b.ended()) == 0 {
 				return answer(http.StatusInternalServerError, "Retry-After: 40", `{}`), nil
 			}
 			return answer(http.StatusOK, "", `{}`), nil
-		}), presets.OpenAITier1, headrace.WithLimiter(l))
+		}), presets.OpenAITier1, l)
 		began := time.Now()
 		resp, err := (&http.Client{Transport: rt}).Get("https://api.openai.com/")
 		require.NoError(t, err)
@@ -88,12 +88,12 @@ func TestACallersCancelIsNoFailure(t *testing.T) {
 			l, b := limiter(t)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+			rt := under(tripper(func(*http.Request) (*http.Response, error) {
 				if c.cancels {
 					cancel()
 				}
 				return nil, errors.New("broken")
-			}), presets.OpenAITier1, headrace.WithLimiter(l))
+			}), presets.OpenAITier1, l)
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, secretURL, http.NoBody)
 			require.NoError(t, err)
 			_, err = rt.RoundTrip(req) //nolint:bodyclose // there is none
@@ -106,13 +106,13 @@ func TestACallersCancelIsNoFailure(t *testing.T) {
 // What goes through the same limiter below has the permit of the request: one is enough for both.
 func TestTheBaseHasTheContextOfTheAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := adaptive.New(adaptive.Config{Limits: throttle.Limits{Concurrency: 1}})
+		l, err := guard.New(guard.Policy{Limits: throttle.Limits{Concurrency: 1}})
 		require.NoError(t, err)
-		inner := headrace.Transport(fine(), presets.OpenAITier1, headrace.WithLimiter(l))
-		outer := headrace.Transport(inner, presets.OpenAITier1, headrace.WithLimiter(l))
+		inner := under(fine(), presets.OpenAITier1, l)
+		outer := under(inner, presets.OpenAITier1, l)
 		read(t, post(t, &http.Client{Transport: outer}, secretURL, `{}`)) //nolint:bodyclose // read does
-		assert.Zero(t, l.Throttle().Stats().InFlight)
-		assert.EqualValues(t, 1, l.Throttle().Stats().Admitted)
+		assert.Zero(t, l.Stats().InFlight)
+		assert.EqualValues(t, 1, l.Stats().Admitted)
 	})
 }
 
@@ -121,10 +121,10 @@ func TestEachAttemptHasItsOwnTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := limiter(t)
 		traces := map[*httptrace.ClientTrace]bool{}
-		rt := headrace.Transport(tripper(func(r *http.Request) (*http.Response, error) {
+		rt := under(tripper(func(r *http.Request) (*http.Response, error) {
 			traces[httptrace.ContextClientTrace(r.Context())] = true
 			return answer(http.StatusInternalServerError, "", `{}`), nil
-		}), presets.OpenAITier1, headrace.WithLimiter(l))
+		}), presets.OpenAITier1, l)
 		resp, err := (&http.Client{Transport: rt}).Get("https://api.openai.com/")
 		require.NoError(t, err)
 		read(t, resp)
@@ -152,12 +152,12 @@ func TestTheUsageOfAStreamThatIsClosedEarly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, b := limiter(t)
-			rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+			rt := under(tripper(func(*http.Request) (*http.Response, error) {
 				resp := answer(http.StatusOK, "", c.text+more+more)
 				resp.Header.Set("Content-Type", "text/event-stream")
 				resp.ContentLength = -1
 				return resp, nil
-			}), presets.AnthropicTier1, headrace.WithLimiter(l))
+			}), presets.AnthropicTier1, l)
 			resp := post(t, &http.Client{Transport: rt}, secretURL, "")
 			some := make([]byte, len(c.text)+len(more))
 			_, err := io.ReadFull(resp.Body, some)
@@ -180,11 +180,11 @@ func TestAnErrorWithinALongAnswer(t *testing.T) {
 		if want == adaptive.Hit {
 			text = "data: " + text + "\n\n"
 		}
-		rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+		rt := under(tripper(func(*http.Request) (*http.Response, error) {
 			resp := answer(http.StatusOK, "", text)
 			resp.Header.Set("Content-Type", kind)
 			return resp, nil
-		}), presets.AnthropicTier1, headrace.WithLimiter(l))
+		}), presets.AnthropicTier1, l)
 		read(t, post(t, &http.Client{Transport: rt}, secretURL, "")) //nolint:bodyclose // read does
 		assert.Equal(t, []adaptive.Verdict{want}, b.verdicts(), kind)
 	}

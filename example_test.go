@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/throttle"
@@ -67,21 +67,21 @@ func ExampleTransport_stream() {
 	// "mill"
 }
 
-// A limiter of one's own holds for every request, here with a cap that is never learnt away.
-func ExampleWithLimiter() {
+// A guard of your own holds for every request, whatever its model and key.
+func ExampleWithin() {
 	provider, err := providertest.New(providertest.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer provider.Close()
-	limiter, err := adaptive.New(adaptive.Config{Name: "mine", Limits: throttle.Limits{Concurrency: 2}})
+	mine, err := guard.New(guard.Policy{Name: "mine", Limits: throttle.Limits{Concurrency: 2}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 
-	client := &http.Client{Transport: headrace.Transport(provider.Transport(), presets.OpenAITier1, headrace.WithLimiter(limiter))}
+	client := &http.Client{Transport: headrace.Transport(provider.Transport(), presets.OpenAITier1, headrace.Within(mine))}
 	for range 3 {
 		resp, err := client.Post("https://api.openai.com/v1/embeddings", "application/json",
 			strings.NewReader(`{"model":"text-embedding-3-small","input":"a mill"}`))
@@ -91,6 +91,6 @@ func ExampleWithLimiter() {
 		}
 		resp.Body.Close()
 	}
-	fmt.Println(limiter.Throttle().Stats().Admitted)
+	fmt.Println(mine.Stats().Admitted)
 	// Output: 3
 }

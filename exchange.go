@@ -3,55 +3,56 @@ package headrace
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"strconv"
+	"net/http/httptrace"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/internal/intake"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/replay"
-	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/presets/dialect"
 )
 
-// longestPause is the longest that a failure which is no refusal may ask to be left alone.
+// longestPause is the longest Retry-After of a failure, such as a 500, that is
+// waited for.
 const longestPause = time.Minute
 
-// exchange is one request on its way, over all attempts.
+// exchange is one request, over all attempts.
 type exchange struct {
 	t       *transport
 	req     *http.Request
 	payload payload
-	limiter *adaptive.Limiter
-	call    *adaptive.Call
-	wire    wire // of the attempt in progress
+	guard   *guard.Guard
+	dialect dialect.Dialect
+	call    *guard.Call
 
-	model *modelCall // nil: nobody traces it
+	hooks  httptrace.ClientTrace // of the first attempt
+	hooked bool
+
+	model *modelCall // nil: it is not traced
 	open  bool       // the body will end the call
 }
 
-// reply is what came of one attempt.
+// reply is the outcome of one attempt.
 type reply struct {
 	resp     *http.Response
 	err      error
 	feedback adaptive.Feedback
-	unsent   bool // for sure
-	refused  bool // by the base, which wanted no connection for it and never will
+	unsent   bool // certainly
+	refused  bool // by the base, which asked for no connection and never will
 	open     bool // the body will end the call
 }
 
-// run sends the request until it is answered for good.
+// run sends the request until the guard says that it is over.
 func (x *exchange) run(ctx context.Context) (*http.Response, error) {
 	defer x.payload.Close()
-	waiting, done := ctx, func() {}
-	defer func() { done() }()
-	x.call = x.limiter.Begin(x.payload.cost)
-	var schedule *retry.Schedule
+	x.call = x.guard.Begin(x.payload.cost)
+	inflight.Impatient(x.call) // a response at hand is better than an error
 	var r reply
-	refused := false
 	for {
-		attempt, err := x.call.Admit(waiting)
+		attempt, err := x.call.Admit(ctx)
 		if err != nil {
 			return x.turnedAway(&r, err) //nolint:contextcheck // the request has it
 		}
@@ -59,22 +60,7 @@ func (x *exchange) run(ctx context.Context) (*http.Response, error) {
 		if x.open = r.open; x.open {
 			return r.resp, nil
 		}
-		again, _ := x.call.End(r.feedback)
-		switch {
-		case again:
-			if !refused {
-				waiting, done = x.untilMaxWait(ctx) //nolint:fatcontext // once
-			}
-			refused = true
-		case x.mayRepeat(&r):
-			if schedule == nil {
-				schedule = x.t.retry.Start()
-			}
-			if again, err := x.pause(ctx, schedule, &r); !again {
-				return x.givenUp(&r, err) //nolint:contextcheck // as above
-			}
-			x.call = x.limiter.Begin(x.payload.cost)
-		default:
+		if again, _ := x.call.End(r.feedback); !again { // a response is returned as it came
 			return r.resp, r.err
 		}
 		release(r.resp)
@@ -89,128 +75,106 @@ func (x *exchange) observed() context.Context {
 	return event.With(x.req.Context(), x.t.observer)
 }
 
-// untilMaxWait is ctx with an intake that ends when a refused request has
-// waited long enough: the attempt itself may take as long as it likes.
-func (x *exchange) untilMaxWait(ctx context.Context) (context.Context, func()) {
-	if x.t.maxWait == 0 {
-		return ctx, func() {}
-	}
-	in, _ := intake.Of(ctx)
-	in, cancel := context.WithTimeout(in, x.t.maxWait)
-	return intake.With(ctx, in), cancel
-}
-
-// turnedAway is what a request ends with that the limiter does not let go: what
-// the attempt before came to, if there was one, unless the quota is gone since or
-// the request was cancelled. A deadline takes nothing away from who has an answer.
+// turnedAway is the end of a request that is not admitted because of err. If
+// there was an attempt, its outcome is returned, unless the quota is used up
+// since then or the request was cancelled.
 func (x *exchange) turnedAway(r *reply, err error) (*http.Response, error) {
-	if r.resp == nil && r.err == nil || errors.Is(err, adaptive.ErrQuotaExhausted) ||
-		errors.Is(x.req.Context().Err(), context.Canceled) {
-		return x.givenUp(r, err)
-	}
-	return r.resp, r.err
-}
-
-// givenUp ends with err, in place of what the last attempt came to, if there is one.
-func (x *exchange) givenUp(r *reply, err error) (*http.Response, error) {
-	if err == nil {
+	if (r.resp != nil || r.err != nil) && !errors.Is(err, adaptive.ErrQuotaExhausted) &&
+		!errors.Is(x.req.Context().Err(), context.Canceled) {
 		return r.resp, r.err
 	}
 	if r.resp != nil && r.resp.Body != nil {
-		_ = r.resp.Body.Close() // nobody gets it
+		_ = r.resp.Body.Close() // it is not returned
 	}
 	return nil, x.fail(err)
 }
 
-// attempt sends the request once. What came of the one before it is forgotten.
+// attempt sends the request once.
 func (x *exchange) attempt(ctx context.Context, r *reply) {
-	if r.resp != nil || r.err != nil {
-		*r = reply{}
-	}
+	*r = reply{}
 	returned := false
 	defer func() {
-		if !returned { // the base has panicked
-			_, _ = x.call.End(adaptive.Feedback{Verdict: adaptive.Transient})
+		if !returned { // a panic, or runtime.Goexit in the base
+			_, _ = x.call.End(adaptive.Feedback{Verdict: adaptive.Transient, Final: true})
 		}
 	}()
 	x.model.attempt()
-	out := x.req.WithContext(x.wire.trace(ctx))
-	if r.err = x.payload.Next(out); r.err != nil {
-		r.unsent = true
-		r.feedback = adaptive.Feedback{Verdict: adaptive.Unsent, Err: r.err}
-		returned = true
-		return
-	}
-	resp, err := x.t.base.RoundTrip(out) //nolint:bodyclose // it is the caller's
-	x.t.learn(&x.wire)
-	if err != nil {
-		x.failed(r, err)
+	a := inflight.Of(ctx)
+	out := x.req.WithContext(a.CountWire(ctx, x.trace()))
+	uncoded(out)
+	if err := x.payload.Next(out); err != nil {
+		x.failed(r, a, err)
+	} else if resp, err := x.send(a, out); err != nil { //nolint:bodyclose // it is the caller's
+		x.failed(r, a, err)
 	} else {
+		x.t.learn(a)
 		resp.Request = x.req
 		r.resp = resp
-		x.answered(r) //nolint:contextcheck // it goes by the request's
+		x.answered(r, a) //nolint:contextcheck // it goes by the request's
+	}
+	if r.feedback.Final = r.feedback.Final || !x.mayRepeat(r); r.feedback.Err == nil {
+		r.feedback.Err = r.err
 	}
 	returned = true
 }
 
-// failed judges an attempt without an answer.
-func (x *exchange) failed(r *reply, err error) {
-	r.err, r.feedback.Err = err, err
-	r.refused = x.t.tells.Load() && x.wire.asked.Load() == 0
-	r.unsent = r.refused || x.wire.unsent()
+// trace returns hooks for an attempt: connections that are still being made for
+// an earlier one look at its own.
+func (x *exchange) trace() *httptrace.ClientTrace {
+	if x.hooked {
+		return new(httptrace.ClientTrace)
+	}
+	x.hooked = true
+	return &x.hooks
+}
+
+// inTime reports whether a failed request can be repeated after a pause of d.
+func (x *exchange) inTime(d time.Duration) bool {
+	deadline, set := x.req.Context().Deadline()
+	return d <= longestPause && (!set || d == 0 || d < time.Until(deadline))
+}
+
+// learn notes that the base reports its connections, as net/http does.
+func (t *transport) learn(a inflight.Attempt) {
+	if asked, _ := a.Wire(); asked > 0 && !t.traces.Load() {
+		t.traces.Store(true)
+	}
+}
+
+// failed judges an attempt without a response.
+func (x *exchange) failed(r *reply, a inflight.Attempt, err error) {
+	x.t.learn(a)
+	asked, got := a.Wire()
+	r.err = err
+	r.refused = x.t.traces.Load() && asked == 0
+	r.unsent = r.refused || asked > 0 && got == 0
 	switch {
 	case r.unsent:
-		r.feedback.Verdict = adaptive.Unsent
-	case x.req.Context().Err() == nil:
-		r.feedback.Verdict = adaptive.Transient
-	}
-	x.charge(&r.feedback)
-}
-
-// charge adds to what was used what no answer tells.
-func (x *exchange) charge(f *adaptive.Feedback) {
-	n := x.wire.attempts()
-	switch {
-	case f.Used.Tokens+f.Used.Input+f.Used.Output+f.Used.Points > 0:
-		f.Used.Requests = max(1, n)
-		if f.Used.Points == 0 {
-			f.Used.Points = x.payload.cost.Points
+		r.feedback = adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}
+	case x.req.Context().Err() != nil:
+		r.feedback.Err = err
+	default:
+		if r.feedback = a.Judge(err); r.feedback.Verdict == adaptive.Unclassified {
+			r.feedback.Verdict = adaptive.Transient
 		}
-	case n > 1: // net/http has sent it again by itself
-		f.Used = x.payload.cost
-		f.Used.Requests = n
 	}
 }
 
-// mayRepeat reports whether what has failed can be sent again without harm.
+// mayRepeat reports whether another attempt does no harm: after a rate-limit
+// response nothing was done, and after a failure it depends on the method.
 func (x *exchange) mayRepeat(r *reply) bool {
-	if !x.payload.Replayable() || x.req.Context().Err() != nil {
+	f := &r.feedback
+	switch {
+	case r.open, x.req.Context().Err() != nil, !x.payload.Replayable():
 		return false
-	}
-	if r.err != nil {
+	case r.err != nil:
 		return !r.refused && replay.OfError(r.err, r.unsent).Allows(x.req)
-	}
-	return r.feedback.Verdict == adaptive.Transient && r.feedback.RetryAfter <= longestPause && replay.Failed.Allows(x.req)
-}
-
-// pause waits until a failed request may be tried again; false if it may not, or
-// could not before its deadline. The error is that the context has ended meanwhile.
-func (x *exchange) pause(ctx context.Context, s *retry.Schedule, r *reply) (again bool, _ error) {
-	err := r.err
-	if err == nil {
-		err = errors.New("status " + strconv.Itoa(r.resp.StatusCode))
-	}
-	delay, again := s.Next(err)
-	delay = max(delay, r.feedback.RetryAfter)
-	if deadline, set := ctx.Deadline(); !again || set && delay >= time.Until(deadline) {
-		return false, nil
-	}
-	timer := time.NewTimer(delay)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false, fmt.Errorf("%w while waiting to try again: %w", context.Cause(ctx), err)
-	case <-timer.C:
-		return true, nil
+	case f.Verdict == adaptive.Hit:
+		return true
+	case f.Verdict == adaptive.Overloaded:
+		told := f.RetryAfter > 0 || first(r.resp.Header, "Retry-After") != "" || f.SlowDown
+		return replay.OfStatus(r.resp.StatusCode, told) != replay.Failed || replay.Idempotent(x.req)
+	default:
+		return f.Verdict == adaptive.Transient && x.inTime(f.RetryAfter) && replay.Failed.Allows(x.req)
 	}
 }

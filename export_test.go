@@ -12,3 +12,21 @@ func Routes(rt http.RoundTripper) int {
 	defer t.routes.mu.RUnlock()
 	return len(t.routes.known)
 }
+
+// Made is how many guards of its own a Transport has.
+func Made(rt http.RoundTripper) int {
+	t, ok := rt.(*transport)
+	if !ok {
+		return 0
+	}
+	t.routes.layer.mu.Lock()
+	defer t.routes.layer.mu.Unlock()
+	return len(t.routes.layer.made)
+}
+
+// SameAccount reports whether two requests are authenticated alike, and whether
+// they are at all.
+func SameAccount(a, b *http.Request) (same, known bool) {
+	x, y := credentialOf(a), credentialOf(b)
+	return x == y, x != credential{}
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
@@ -57,7 +58,7 @@ func TestWhoEndsWhileWaitingToGoAgain(t *testing.T) {
 				req, err := http.NewRequestWithContext(ctx, c.method, secretURL, http.NoBody)
 				require.NoError(t, err)
 				began := time.Now()
-				resp, err := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l)).RoundTrip(req) //nolint:bodyclose // there is none
+				resp, err := under(base, presets.OpenAITier1, l).RoundTrip(req) //nolint:bodyclose // there is none
 				assert.Nil(t, resp)
 				assert.Equal(t, wait, time.Since(began))
 				assert.ErrorIs(t, err, reason)
@@ -85,7 +86,7 @@ func TestADeadlineBeforeTheNextAttempt(t *testing.T) {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, secretURL, http.NoBody)
 		require.NoError(t, err)
 		began := time.Now()
-		resp, err := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l)).RoundTrip(req)
+		resp, err := under(base, presets.OpenAITier1, l).RoundTrip(req)
 		require.NoError(t, err)
 		assert.Equal(t, "{}", read(t, resp))
 		assert.Zero(t, time.Since(began))
@@ -114,9 +115,9 @@ func TestOurErrorsTellOfTimeouts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, err := adaptive.New(adaptive.Config{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}})
+				l, err := guard.New(guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}})
 				require.NoError(t, err)
-				client := &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithLimiter(l))}
+				client := &http.Client{Transport: under(fine(), presets.OpenAITier1, l)}
 				for i := range 2 {
 					ctx, cancel := c.end(t.Context())
 					req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.openai.com/", http.NoBody)
@@ -155,7 +156,7 @@ func TestWhatIsNeverSent(t *testing.T) {
 					req.Header.Set("Idempotency-Key", "k")
 				}
 				change(req)
-				_, err = headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l)).RoundTrip(req) //nolint:bodyclose // there is none
+				_, err = under(base, presets.OpenAITier1, l).RoundTrip(req) //nolint:bodyclose // there is none
 				assert.Error(t, err)
 			}
 			send(&http.Transport{}, true)
@@ -177,7 +178,7 @@ func TestABaseThatTellsOfConnections(t *testing.T) {
 			}
 			return inner.RoundTrip(r)
 		})
-		rt := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))
+		rt := under(base, presets.OpenAITier1, l)
 		send := func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -230,7 +231,7 @@ func TestABare503(t *testing.T) {
 				if c.header == "Idempotency-Key" {
 					req.Header.Set(c.header, "k")
 				}
-				resp, err := headrace.Transport(base, presets.GeminiTier1, headrace.WithLimiter(l)).RoundTrip(req)
+				resp, err := under(base, presets.GeminiTier1, l).RoundTrip(req)
 				require.NoError(t, err)
 				read(t, resp)
 				assert.Equal(t, adaptive.Overloaded, b.verdicts()[0])
@@ -253,7 +254,7 @@ func TestAnswersThatAreNotWantedAreClosed(t *testing.T) {
 		})
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, secretURL, http.NoBody)
 		require.NoError(t, err)
-		resp, err := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l)).RoundTrip(req)
+		resp, err := under(base, presets.OpenAITier1, l).RoundTrip(req)
 		require.NoError(t, err)
 		require.Len(t, bodies, 3)
 		assert.True(t, bodies[0].closed.Load() && bodies[1].closed.Load())
@@ -274,10 +275,10 @@ func TestALongRequest(t *testing.T) {
 	resp, err := rt.RoundTrip(req)
 	require.NoError(t, err)
 	read(t, resp)
-	assert.Equal(t, []string{"openai/api.openai.com/tier5/gpt-4o"}, reg.Names())
+	assert.Equal(t, []string{"openai/api.openai.com/tier5:gpt-4o"}, reg.Names())
 
 	l, b := limiter(t)
-	rt = headrace.Transport(fine(), presets.OpenAITier1, headrace.WithLimiter(l))
+	rt = under(fine(), presets.OpenAITier1, l)
 	for kind, want := range map[string]int64{"application/json": 4321, "text/plain": 0} {
 		b.sent = nil
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, strings.NewReader(body))

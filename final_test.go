@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
@@ -69,8 +69,8 @@ func TestErrorsOfAClientBelowThatAreFinal(t *testing.T) {
 						calls.Add(1)
 						return next.RoundTrip(r)
 					})
-					return headrace.Transport(counted, presets.OpenAITier1, headrace.WithLimiter(l),
-						headrace.WithRetry(retry.Policy{Initial: time.Nanosecond, Max: time.Nanosecond}))
+					return under(counted, presets.OpenAITier1, l,
+						guard.Policy{Retry: &retry.Policy{Initial: time.Nanosecond, Max: time.Nanosecond}})
 				}},
 			})
 			require.NoError(t, err)
@@ -101,8 +101,8 @@ func TestACancelledWaitMatchesContextCanceled(t *testing.T) {
 			})
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, secretURL, http.NoBody)
 			require.NoError(t, err)
-			patient := headrace.WithRetry(retry.Policy{Initial: time.Minute, Max: time.Minute})
-			_, err = headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l), patient).RoundTrip(req) //nolint:bodyclose // there is none
+			patient := guard.Policy{Retry: &retry.Policy{Initial: time.Minute, Max: time.Minute}}
+			_, err = under(base, presets.OpenAITier1, l, patient).RoundTrip(req) //nolint:bodyclose // there is none
 			require.ErrorIs(t, err, context.Canceled)
 			assert.ErrorIs(t, err, reason)
 			assert.NotErrorIs(t, err, context.DeadlineExceeded)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
@@ -78,24 +79,37 @@ func (b *book) verdicts() (all []adaptive.Verdict) {
 }
 
 // limiter goes by a new book.
-func limiter(t *testing.T) (*adaptive.Limiter, *book) {
+func limiter(t *testing.T) (*guard.Guard, *book) {
 	t.Helper()
 	b := &book{}
 	b.more.L = &b.mu
-	l, err := adaptive.New(adaptive.Config{Name: "test", Law: b})
+	l, err := guard.New(guard.Policy{Name: "test", Law: b})
 	require.NoError(t, err)
 	return l, b
 }
 
+// under returns a transport whose requests pass l alone, and that speaks the
+// dialect of p.
+func under(base http.RoundTripper, p presets.ID, l *guard.Guard, own ...guard.Policy) http.RoundTripper {
+	var policy guard.Policy
+	if len(own) > 0 {
+		policy = own[0]
+	}
+	if profile, err := presets.Lookup(string(p)); err == nil {
+		policy.Dialect = profile.Dialect
+	}
+	return headrace.Transport(base, "", headrace.With(policy), headrace.Within(l))
+}
+
 // serve starts a server and returns its URL and a client for it whose requests
 // go by l under p.
-func serve(t *testing.T, l *adaptive.Limiter, p presets.ID, h http.HandlerFunc) (string, *http.Client) {
+func serve(t *testing.T, l *guard.Guard, p presets.ID, h http.HandlerFunc) (string, *http.Client) {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
 	base := &http.Transport{}
 	t.Cleanup(base.CloseIdleConnections)
-	return s.URL, &http.Client{Transport: headrace.Transport(base, p, headrace.WithLimiter(l))}
+	return s.URL, &http.Client{Transport: under(base, p, l)}
 }
 
 func post(t *testing.T, c *http.Client, url, body string) *http.Response {

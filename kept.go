@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/headrace/headrace/internal/jsonwalk"
 	"github.com/headrace/headrace/internal/replay"
 )
 
@@ -14,8 +15,11 @@ import (
 // with anything else is passed on at once: a list may be a stream of its
 // elements, as Gemini's is.
 func hold(body io.ReadCloser) *replay.Answer {
-	var o outline
-	return replay.KeepUntil(body, o.done)
+	var w jsonwalk.Walker
+	return replay.KeepUntil(body, func(p []byte) bool {
+		w.Feed(p)
+		return w.First() != 0 && w.First() != '{' || w.Ended() > 0 || w.Broken()
+	})
 }
 
 // release lets go of the connection of a response that is not wanted for now. It
@@ -52,38 +56,4 @@ func text(h http.Header, head []byte) []byte {
 	}
 	said, _ := io.ReadAll(io.LimitReader(z, mostAnswer)) // as much as there is
 	return said
-}
-
-// outline follows the brackets of a JSON object.
-type outline struct {
-	depth int
-	begun bool
-	quote bool // within a text
-	slash bool // behind a backslash
-}
-
-// done takes in what was read, and reports whether the object has ended, or
-// there is none.
-func (o *outline) done(p []byte) bool {
-	for _, c := range p {
-		switch {
-		case o.slash:
-			o.slash = false
-		case o.quote && c == '\\':
-			o.slash = true
-		case c == '"':
-			o.quote = !o.quote
-		case o.quote:
-		case c == '{' || o.begun && c == '[':
-			o.depth++
-			o.begun = true
-		case c == '}' || c == ']':
-			o.depth--
-		}
-		blank := c == ' ' || c == '\t' || c == '\r' || c == '\n'
-		if !o.begun && !blank || o.begun && o.depth <= 0 {
-			return true
-		}
-	}
-	return false
 }

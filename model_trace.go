@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/internal/jsonwalk"
 	"github.com/headrace/headrace/presets/dialect"
 )
 
@@ -42,7 +43,7 @@ func (x *exchange) traceModel(body []byte) {
 		return
 	}
 	provider := x.t.routes.profile.Provider
-	if d, ok := x.t.dialect.(dialect.Name); provider == "" && ok && d != dialect.Auto {
+	if d, ok := x.dialect.(dialect.Name); provider == "" && ok && d != dialect.Auto {
 		provider = string(d)
 	}
 	to := emit.TracersOf(event.Tee(theirs, x.t.observer), event.ModelStarted)
@@ -134,14 +135,42 @@ func (m *modelCall) finish(status int, err error) {
 }
 
 // answeredBy is the model that the beginning of an answer names, as JSON or in events of it.
-// Within a text the quotes of a key would be escaped.
 func answeredBy(begun []byte) []byte {
-	for _, key := range []string{`"model"`, `"modelVersion"`} {
-		if _, rest, ok := bytes.Cut(begun, []byte(key)); ok {
-			if rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")); ok {
-				return clip(textIn(bytes.TrimLeft(rest, " \t\r\n")))
-			}
-		}
+	var n nameScan
+	n.walker.Visitor, n.walker.Max = &n, longestModel+len(`""`)
+	if start := bytes.TrimLeft(begun, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
+		n.walker.Feed(start)
+	} else {
+		new(lines).write(begun, &n)
 	}
-	return nil
+	return n.name
+}
+
+// nameScan finds the first model that an answer names where providers do so.
+type nameScan struct {
+	walker jsonwalk.Walker
+	name   []byte
+}
+
+func (n *nameScan) data(p []byte) { n.walker.Feed(p) }
+
+func (n *nameScan) endEvent() { n.walker.Reset() }
+
+// Member implements jsonwalk.Visitor.
+func (n *nameScan) Member(at *jsonwalk.Path, first byte) jsonwalk.Choice {
+	switch {
+	case n.name != nil:
+	case first == '{' && (at.Is("response") || at.Is("message")):
+		return jsonwalk.Enter
+	case first == '"' && (string(at.Last()) == "model" || at.Is("modelVersion") || at.Is("response", "modelVersion")):
+		return jsonwalk.Keep
+	}
+	return jsonwalk.Skip
+}
+
+// Value implements jsonwalk.Visitor.
+func (n *nameScan) Value(_ *jsonwalk.Path, value []byte, whole bool) {
+	if whole {
+		n.name = bytes.Clone(value[1 : len(value)-1])
+	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 )
 
@@ -65,7 +65,7 @@ func TestModelCallsAreTraced(t *testing.T) {
 	})
 	m := &modelTracer{wanted: true}
 	l, _ := limiter(t)
-	client := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l), headrace.WithObserver(m))}
+	client := &http.Client{Transport: under(base, presets.OpenAITier1, l, guard.Policy{Observer: m})}
 	resp := post(t, client, "https://user:"+secret+"@api.openai.com/v1/chat/completions?key="+secret, `{"model":"gpt-4o","messages":["`+secret+`"]}`) //nolint:bodyclose // read does
 	read(t, resp)
 
@@ -100,9 +100,9 @@ func TestWhatIsNoModelCall(t *testing.T) {
 	} {
 		m := &modelTracer{wanted: c.wanted}
 		l, _ := limiter(t)
-		rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+		rt := under(tripper(func(*http.Request) (*http.Response, error) {
 			return answer(http.StatusOK, "", `{}`), nil
-		}), "", headrace.WithLimiter(l), headrace.WithObserver(m))
+		}), "", l, guard.Policy{Observer: m})
 		req, err := http.NewRequestWithContext(event.With(t.Context(), m), c.method, "https://h/", strings.NewReader(c.body))
 		require.NoError(t, err)
 		resp, err := rt.RoundTrip(req)
@@ -133,9 +133,9 @@ func TestTheEndOfAStreamIsTheEndOfTheCall(t *testing.T) {
 			m := &modelTracer{wanted: true}
 			told := make(chan struct{})
 			l, _ := limiter(t)
-			rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+			rt := under(tripper(func(*http.Request) (*http.Response, error) {
 				return answer(http.StatusOK, "Content-Type: text/event-stream", begun+ended), nil
-			}), presets.OpenAITier1, headrace.WithLimiter(l), headrace.WithObserver(&closing{modelTracer: m, told: told}))
+			}), presets.OpenAITier1, l, guard.Policy{Observer: &closing{modelTracer: m, told: told}})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://api.openai.com/v1/chat/completions", strings.NewReader(`{"model":"m"}`))
@@ -176,7 +176,7 @@ func TestModelCallsThatFail(t *testing.T) {
 	} {
 		m := &modelTracer{wanted: true}
 		l, _ := limiter(t)
-		rt := headrace.Transport(base, "", headrace.WithLimiter(l), headrace.WithObserver(m))
+		rt := under(base, "", l, guard.Policy{Observer: m})
 		func() {
 			defer func() { _ = recover() }()
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://h/", strings.NewReader(`{"model":"m"}`))

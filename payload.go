@@ -32,46 +32,44 @@ type scratch struct {
 	chunk []byte // of what is behind
 }
 
-// weigh finds out what the request will cost and who lets it go. What it reads of
-// the body is read from another copy, or kept.
+// weigh finds out what the request will cost and which limiter it passes. A
+// short body is kept; a long one is looked at if GetBody can give it again.
 func (x *exchange) weigh() (err error) {
 	p := &x.payload
-	if p.Body, err = replay.Of(x.req); err != nil {
+	looks := mayBeJSON(x.req.Header)
+	if p.Body, err = replay.Of(x.req, looks); err != nil {
 		return err
 	}
-	switch kept := p.Kept(); {
-	case kept != nil:
+	if kept := p.Kept(); kept != nil || !looks {
 		return x.look(kept)
-	case x.req.GetBody != nil && x.req.Body != nil && x.req.Body != http.NoBody:
-		return x.peek()
-	default:
-		return x.look(nil)
 	}
+	if body := p.Peek(); body != nil {
+		return x.peek(body)
+	}
+	return x.look(nil)
 }
 
-// peek reads a copy of the body, unless it is a file or a form.
-func (x *exchange) peek() error {
-	if kind := first(x.req.Header, "Content-Type"); kind != "" && !strings.Contains(kind, "json") {
-		return x.look(nil)
-	}
-	again, err := x.req.GetBody()
-	if err != nil { // whoever sends it again will see
-		return x.look(nil)
-	}
-	defer again.Close()
+// mayBeJSON reports whether a body is worth looking at: not a file or a form.
+func mayBeJSON(h http.Header) bool {
+	kind := first(h, "Content-Type")
+	return kind == "" || strings.Contains(kind, "json")
+}
+
+// peek looks at a body that is not kept.
+func (x *exchange) peek(body io.Reader) error {
 	b, ok := x.t.scratch.Get().(*scratch)
 	if !ok {
 		b = new(scratch)
 	}
 	defer x.t.scratch.Put(b)
 	b.Reset()
-	b.limit = io.LimitedReader{R: again, N: mostPayload}
+	b.limit = io.LimitedReader{R: body, N: mostPayload}
 	_, _ = b.ReadFrom(&b.limit) // half a body is enough for an estimate
 	b.limit.R = nil
 	if b.Len() < mostPayload || !bytes.HasPrefix(bytes.TrimLeft(b.Bytes(), " \t\r\n\ufeff"), []byte("{")) {
 		return x.look(b.Bytes())
 	}
-	return x.look(b.readTail(again))
+	return x.look(b.readTail(body))
 }
 
 // readTail reads on behind the head of an object, and returns as much of it as matters.
@@ -79,12 +77,12 @@ func (b *scratch) readTail(from io.Reader) []byte {
 	if b.chunk == nil {
 		b.chunk = make([]byte, 32<<10)
 	}
-	var t tail
-	t.write(b.Bytes())
+	t := newTail()
+	t.walker.Feed(b.Bytes())
 	t.behind = true
-	for read := int64(mostPayload); !t.over && read < mostScanned; {
+	for read := int64(mostPayload); !t.over() && read < mostScanned; {
 		n, err := from.Read(b.chunk)
-		t.write(b.chunk[:n])
+		t.walker.Feed(b.chunk[:n])
 		if read += int64(n); err != nil {
 			break
 		}
@@ -94,10 +92,11 @@ func (b *scratch) readTail(from io.Reader) []byte {
 
 // look keeps nothing of body.
 func (x *exchange) look(body []byte) (err error) {
-	x.payload.cost = x.t.dialect.Estimate(x.req, body)
-	x.traceModel(body)
-	if x.limiter = x.t.routes.fixed; x.limiter == nil {
-		x.limiter, err = x.t.limiter(x.req, modelOf(x.req.URL.Path, body))
+	x.guard, x.dialect, err = x.t.routes.find(x.req, modelOf(x.req.URL.Path, body))
+	if err != nil {
+		return err
 	}
-	return err
+	x.payload.cost = x.dialect.Estimate(x.req, body)
+	x.traceModel(body)
+	return nil
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/throttle"
@@ -115,7 +116,7 @@ func TestTokensAreTheProviders(t *testing.T) {
 			require.NoError(t, err)
 			defer s.Close()
 			l, b := limiter(t)
-			rt := headrace.Transport(s.Transport(), r.preset, headrace.WithLimiter(l))
+			rt := under(s.Transport(), r.preset, l)
 			for i := range 20 {
 				_, err := ask(t.Context(), rt, r.path, "k", fmt.Sprintf(r.body, strings.Repeat("word ", i+1)))
 				require.NoError(t, err)
@@ -154,7 +155,7 @@ func TestAProviderThatIsFull(t *testing.T) {
 		defer s.Close()
 		l, b := limiter(t)
 		r := routes["messages"]
-		status, err := ask(t.Context(), headrace.Transport(s.Transport(), r.preset, headrace.WithLimiter(l)), r.path, "k", r.body)
+		status, err := ask(t.Context(), under(s.Transport(), r.preset, l), r.path, "k", r.body)
 		require.NoError(t, err)
 		assert.Equal(t, http.StatusOK, status)
 		assert.Equal(t, []adaptive.Verdict{adaptive.Overloaded, adaptive.Overloaded, adaptive.Overloaded, adaptive.OK}, b.verdicts())
@@ -166,14 +167,14 @@ func TestWhoEndsWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{}
 		b.more.L = &b.mu
-		l, err := adaptive.New(adaptive.Config{Name: "test", Law: b, Limits: throttle.Limits{Concurrency: 1}})
+		l, err := guard.New(guard.Policy{Name: "test", Law: b, Limits: throttle.Limits{Concurrency: 1}})
 		require.NoError(t, err)
 		held := make(chan struct{})
 		base := tripper(func(*http.Request) (*http.Response, error) {
 			<-held
 			return answer(http.StatusOK, "", `{}`), nil
 		})
-		rt := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))
+		rt := under(base, presets.OpenAITier1, l)
 		ask := func(ctx context.Context, body io.Reader) error {
 			req, err := http.NewRequestWithContext(ctx, http.MethodPost, secretURL, body)
 			require.NoError(t, err)
@@ -197,13 +198,13 @@ func TestWhoEndsWhileWaiting(t *testing.T) {
 			assert.True(t, body.closed.Load())
 		})
 		synctest.Wait()
-		assert.Equal(t, 1, l.Throttle().Stats().Waiting)
+		assert.Equal(t, 1, l.Stats().Waiting)
 		cancel(reason)
 		synctest.Wait()
-		assert.Zero(t, l.Throttle().Stats().Waiting)
+		assert.Zero(t, l.Stats().Waiting)
 		close(held)
 		wg.Wait()
-		assert.Zero(t, l.Throttle().Stats().InFlight)
+		assert.Zero(t, l.Stats().InFlight)
 		assert.Len(t, b.ended(), 1)
 	})
 }
@@ -222,7 +223,7 @@ func TestNoSecrets(t *testing.T) {
 			next := answers[0]
 			answers = answers[1:]
 			return next, nil
-		}), presets.OpenAITier1, headrace.WithRegistry(emptyRegistry(t)), headrace.WithObserver(o))
+		}), presets.OpenAITier1, headrace.WithRegistry(emptyRegistry(t)), headrace.With(guard.Policy{Observer: o}))
 		for i := range 2 {
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL+"#canary", strings.NewReader(`{"user":"canary"}`))
 			require.NoError(t, err)

@@ -3,7 +3,6 @@ package headrace_test
 import (
 	"context"
 	"fmt"
-	"iter"
 	"strings"
 
 	"github.com/headrace/headrace/flow"
@@ -12,19 +11,7 @@ import (
 )
 
 // Book is what the flow of the README digests.
-type Book struct {
-	Text  string
-	Parts []string
-}
-
-func parts(_ context.Context, b *Book) (iter.Seq2[string, error], error) {
-	return node.Slice(b.Parts), nil
-}
-
-func join(_ context.Context, b *Book, r *node.Report[string, string]) (node.Action, error) {
-	b.Text = strings.Join(r.Values(), "\n\n")
-	return node.Next, nil
-}
+type Book struct{ Text string }
 
 // first is a client whose summary of a text is its first half.
 type first struct{}
@@ -38,22 +25,22 @@ func Example_flow() {
 	ctx, client := context.Background(), first{}
 	text := strings.Repeat(strings.Repeat("the mill turns. ", 40)+"\n\n", 5)
 
-	split := node.Do("split", func(_ context.Context, b *Book) error {
-		b.Parts = strings.Split(b.Text, "\n\n")
-		return nil
-	})
-	summarise := node.BatchFunc("summarise", parts, client.Complete, join).WithParallel(16).WithPreset(presets.OpenAITier1)
-	judge := node.Func("judge", func(_ context.Context, b *Book) (node.Action, error) {
+	summarise := node.Each("summarise",
+		func(b *Book) []string { return strings.Split(b.Text, "\n\n") },
+		client.Complete,
+		func(b *Book, short []string) { b.Text = strings.Join(short, "\n\n") }).
+		WithParallel(16).WithPreset(presets.OpenAITier1)
+	judge := node.Decide("judge", func(_ context.Context, b *Book) (node.Action, error) {
 		if len(b.Text) > 1000 {
 			return "too long", nil
 		}
 		return "fine", nil
 	})
-	digest := flow.New("digest", split).Then(summarise).Then(judge).
-		On(judge, "too long", split).
+	digest := flow.New("digest", summarise).Then(judge).
+		On(judge, "too long", summarise).
 		End(judge, "fine")
 	report, err := flow.Run(ctx, digest, &Book{Text: text})
 
 	fmt.Println(report.Steps, "steps, the last one is", report.Last, err)
-	// Output: 6 steps, the last one is judge <nil>
+	// Output: 4 steps, the last one is judge <nil>
 }

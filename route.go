@@ -1,124 +1,173 @@
 package headrace
 
 import (
-	"fmt"
-	"log/slog"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/registry"
 )
 
-// mostRoutes bounds what is remembered: hosts and models come from callers.
+// mostRoutes bounds the routes that are remembered: hosts and models come from
+// callers.
 const mostRoutes = 1024
 
-// routes finds the limiter of a request.
+// routes finds the guard of a request.
 type routes struct {
-	fixed    *adaptive.Limiter // for all requests; nil: by host and model
 	registry *registry.Registry
+	service  string // empty: the provider of the preset
+	within   []*guard.Guard
+	of       func(*http.Request) *guard.Guard // nil: none
+	layer    layer
 	table    *presets.Table
 	profile  presets.Profile // empty: there is no preset
-	adjust   func(*adaptive.Config)
 
 	mu    sync.RWMutex // guards known
 	known map[route]found
 }
 
-// found is what the registry has said, and of which generation that was.
+// route is what the guard of a request depends on, as the request spells it.
+type route struct {
+	host, model string
+	key         credential
+}
+
+// found is the guard of a route, and the generation of the registry it is of.
 type found struct {
-	limiter    *adaptive.Limiter
+	guard      *guard.Guard
+	dialect    dialect.Dialect
 	generation uint64
 }
 
-// route is a host and a model, as the request spells it.
-type route struct{ host, model string }
-
 // init fills in what the options have left open.
-func (r *routes) init(t *transport) {
+func (r *routes) init(p guard.Policy) {
 	if r.registry == nil {
 		r.registry = registry.Default()
 	}
-	if r.table == nil {
+	if r.table = p.Presets; r.table == nil {
 		r.table = presets.Default()
 	}
-	if t.preset != "" {
-		var err error
-		r.profile, err = r.table.Lookup(string(t.preset))
-		t.problems.AddPart("preset", err)
+	if p.Preset != "" {
+		r.profile, _ = r.table.Lookup(string(p.Preset)) // Validate reports the error
+	}
+	if r.service == "" {
+		r.service = r.profile.Provider
 	}
 	r.known = map[route]found{}
-	r.adjust = func(c *adaptive.Config) { c.Detector = dialect.Detector(t.dialect) } // all who share it have it
+	r.layer.init(p, r.within)
 }
 
-func (t *transport) limiter(req *http.Request, model []byte) (*adaptive.Limiter, error) {
-	r, host := &t.routes, hostOf(req.URL)
+// find returns the guard of a request, and how its provider is read.
+func (r *routes) find(req *http.Request, model []byte) (g *guard.Guard, d dialect.Dialect, err error) {
+	host, key := hostOf(req.URL), credentialOf(req)
 	r.mu.RLock()
-	f := r.known[route{host, string(model)}] // which allocates nothing
+	f := r.known[route{host, string(model), key}] // which allocates nothing
 	r.mu.RUnlock()
-	generation := r.registry.Generation()
-	if f.limiter != nil && f.generation == generation {
-		return f.limiter, nil
+	if generation := r.registry.Generation(); f.guard == nil || f.generation != generation {
+		if f, err = r.make(route{host, string(model), key}); err != nil {
+			return nil, nil, err
+		}
+		f.generation = generation
+		r.remember(route{host, string(model), key}, f)
 	}
-	to := route{host, string(model)}
-	l, made, err := r.find(route{host, strings.ToLower(to.model)})
-	if err != nil {
-		return nil, err
+	if r.of != nil {
+		f.guard = guard.Join(f.guard, r.of(req))
 	}
-	if made.ID != "" {
-		t.tellStale(req, l.Name(), &made)
-	}
+	return f.guard, f.dialect, nil
+}
+
+func (r *routes) remember(to route, f found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, again := r.known[to]; !again && len(r.known) >= mostRoutes {
-		clear(r.known) // the registry knows them still
+		clear(r.known) // the registry and the layer know the guards still
 	}
-	r.known[to] = found{l, generation}
-	return l, nil
+	r.known[to] = f
 }
 
-// find asks the registry: for what it was configured with, else for the pool,
-// whose profile is the one that it returns.
-func (r *routes) find(to route) (*adaptive.Limiter, presets.Profile, error) {
+// make puts together what a request passes: the transport's own guard, and that
+// of the registry.
+func (r *routes) make(to route) (f found, err error) {
+	to.model = strings.ToLower(to.model)
 	p := r.profile
-	if p.Provider == "" {
-		return r.registry.For("", to.host), p, nil
-	}
 	if own, ok := r.table.ForModel(p.Provider, p.Tier, to.model); ok {
 		p = own
 	}
-	if l := r.registry.Lookup(p.Provider, to.host); l != nil {
-		return l, presets.Profile{}, nil
+	below := r.configured(to)
+	if below == nil && !r.layer.learns {
+		if below, err = r.shared(to, &p); err != nil {
+			return f, err
+		}
 	}
-	c := p.Config()
-	r.adjust(&c)
-	l, err := r.registry.GetOrCreate(p.Provider+"/"+to.host+"/"+strings.TrimPrefix(p.Pool, p.Provider+"/"), c)
-	return l, p, err
+	if f.guard, err = r.layer.over(below, p.ID, r.name(to, &p)); err != nil {
+		return f, err
+	}
+	f.dialect = r.layer.speaks(f.guard)
+	return f, nil
 }
 
-// tellStale says once in a process that the preset of a limiter is older than a
-// year, to who observes.
-func (t *transport) tellStale(req *http.Request, limiter string, p *presets.Profile) {
-	to := event.Tee(event.From(req.Context()), t.observer)
-	now := time.Now()
-	if to == nil || !p.WarnStale(slog.New(slog.DiscardHandler), now) {
-		return
+// configured returns the guard that is configured or registered for a
+// credential, a host or all of the service, or nil.
+func (r *routes) configured(to route) *guard.Guard {
+	if r.service == "" {
+		return nil
 	}
-	e := event.New(now, event.LimiterStalePreset, limiter)
-	e.Key = string(p.ID)
-	e.Reason = fmt.Sprintf("the preset is of %s: compare it with what the provider says now (%s)", p.Date(), p.Source.URL)
-	emit.Send(to, e)
+	path := []string{r.service, to.host, strings.TrimPrefix(number(to), "#")}
+	if r.profile.ID != "" {
+		return r.registry.Lookup(path...)
+	}
+	return r.registry.For(path...)
 }
 
-// hostOf is the one spelling of a host: in lower case, without the dot of the
-// root, and without the port that goes without saying.
+// shared returns the guard that the transports of a process share for a route.
+func (r *routes) shared(to route, p *presets.Profile) (*guard.Guard, error) {
+	switch {
+	case p.ID != "":
+		return r.registry.GetOrCreate(r.name(to, p), guard.Policy{Preset: p.ID, Presets: r.layer.policy.Presets, Retry: defaultRetry()})
+	case len(r.within) > 0:
+		return nil, nil
+	}
+	key := number(to)
+	if key == "" {
+		return r.registry.For(to.host), nil
+	}
+	own := r.registry.For(to.host + key)
+	if g := r.registry.Get(to.host); g != nil && !alike(g.Policy(), own.Policy()) {
+		return g, nil // it was configured for the host
+	}
+	return own, nil
+}
+
+// alike reports whether two policies differ in no more than their name.
+func alike(a, b guard.Policy) bool {
+	a.Name, b.Name = "", ""
+	return reflect.DeepEqual(a, b)
+}
+
+// name is that of the guard of a route: service, host, pool of models and
+// credential, as far as there are any.
+func (r *routes) name(to route, p *presets.Profile) string {
+	name := to.host
+	if r.service != "" {
+		name = r.service + "/" + name
+	}
+	if p.ID != "" {
+		pool := strings.TrimPrefix(p.Pool, p.Provider+"/")
+		name += "/" + strings.ReplaceAll(pool, "/", ":") // to the registry, a slash means within
+	}
+	return name + number(to)
+}
+
+// number tells the credentials of a host apart, as "#key2"; empty: there is none.
+func number(to route) string { return credentials().number(to.host, to.key) }
+
+// hostOf returns the one spelling of a host: in lower case, without the dot of
+// the root, and without the default port.
 func hostOf(u *url.URL) string {
 	host := strings.ToLower(u.Host)
 	switch u.Scheme {

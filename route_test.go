@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/registry"
@@ -53,10 +53,11 @@ func own(t *testing.T, id presets.ID) *presets.Table {
 func TestVersionsOfAModelShareALimiter(t *testing.T) {
 	reg := emptyRegistry(t)
 	c := &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))}
-	for _, model := range []string{"gpt-4o", "gpt-4o-2024-08-06", "GPT-4o-latest", "gpt-4o-audio"} {
-		read(t, post(t, c, secretURL, `{"model":"`+model+`"}`)) //nolint:bodyclose // read does
+	for _, model := range []string{"gpt-4o-audio", "gpt-4o", "gpt-4o-2024-08-06", "GPT-4o-latest"} {
+		read(t, post(t, c, chatURL, `{"model":"`+model+`"}`)) //nolint:bodyclose // read does
 	}
-	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1/gpt-4o"}, reg.Names())
+	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1:gpt-4o"}, reg.Names())
+	assert.Empty(t, reg.Get("openai/api.openai.com/tier1:gpt-4o").Policy().Within, "a pool is not within another")
 }
 
 // What stands before the name of a model in a request is not part of it.
@@ -74,7 +75,7 @@ func TestModelsWithAPrefix(t *testing.T) {
 		} {
 			read(t, post(t, c, host+r.path, `{"model":`+r.model+`}`)) //nolint:bodyclose // read does
 		}
-		assert.Equal(t, []string{"openai/h/tier1/gpt-4o"}, reg.Names())
+		assert.Equal(t, []string{"openai/h/tier1:gpt-4o"}, reg.Names())
 	})
 }
 
@@ -98,38 +99,37 @@ func TestSpellingsOfAHost(t *testing.T) {
 	}
 }
 
-// What the registry was told goes before the preset: of the host first, then of all hosts, then of the service.
+// What is configured in the registry goes before the preset: for the key, for
+// the host, for all hosts, or for the service. A name is within those before
+// its slashes.
 func TestTheRegistryIsAskedFirst(t *testing.T) {
-	config := func(hosts ...string) registry.Config {
-		c, err := registry.Parse("openai: 100/s")
-		require.NoError(t, err)
-		own := map[string]registry.Spec{}
-		for _, h := range hosts {
-			own[h] = registry.Spec{Limits: c.Services["openai"].Limits}
-		}
-		c.Services["openai"] = registry.Service{Spec: c.Services["openai"].Spec, Hosts: own}
-		return c
-	}
-	bare := config("*")
-	bare.Services["openai"] = registry.Service{Hosts: bare.Services["openai"].Hosts}
-	for name, tc := range map[string]struct {
-		config registry.Config
-		want   string
-	}{
-		"the service":           {config(), "openai"},
-		"all hosts":             {config("*"), "openai/h"},
-		"all hosts, no service": {bare, "openai/h"},
-		"the host":              {config("h"), "openai/h"},
-		"another host":          {config("g"), "openai"},
+	for config, want := range map[string]string{
+		"openai: 100/s":                                         "openai",
+		"openai: 100/s; openai/*: 10/s":                         "openai openai/reg.example",
+		"openai/*: 10/s":                                        "openai/reg.example",
+		"openai/reg.example: 10/s":                              "openai/reg.example",
+		"openai: 100/s; openai/reg.example: 10/s":               "openai openai/reg.example",
+		"openai: 100/s; openai/other.example: 10/s":             "openai",
+		"openai/reg.example: 100/s; openai/reg.example/*: 10/s": "openai/reg.example openai/reg.example/key1",
 	} {
-		t.Run(name, func(t *testing.T) {
-			reg, err := registry.New(tc.config)
+		t.Run(config, func(t *testing.T) {
+			c, err := registry.Parse(config)
 			require.NoError(t, err)
-			read(t, post(t, &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))}, "https://h", `{"model":"gpt-4o"}`)) //nolint:bodyclose // read does
-			for name, l := range reg.All() {
-				assert.Equal(t, name == tc.want, l.Throttle().Stats().Admitted > 0, name)
+			reg, err := registry.New(c)
+			require.NoError(t, err)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://reg.example", strings.NewReader(`{"model":"gpt-4o"}`))
+			require.NoError(t, err)
+			req.Header.Set("X-Api-Key", "k")
+			resp, err := headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg)).RoundTrip(req)
+			require.NoError(t, err)
+			read(t, resp)
+			var used []string
+			for name, g := range reg.All() {
+				if g.Stats().Admitted > 0 {
+					used = append(used, name)
+				}
 			}
-			assert.True(t, reg.Exists(tc.want))
+			assert.Equal(t, want, strings.Join(used, " "))
 		})
 	}
 }
@@ -139,29 +139,29 @@ func TestTheRegistryChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := emptyRegistry(t)
 		c := &http.Client{Transport: headrace.Transport(fine(), presets.OpenAITier1, headrace.WithRegistry(reg))}
-		admitted := func(name string) int64 { return reg.Get(name).Throttle().Stats().Admitted }
+		admitted := func(name string) int64 { return reg.Get(name).Stats().Admitted }
 		send := func() {
 			for range 2 {
 				read(t, post(t, c, "https://h", `{"model":"gpt-4o"}`)) //nolint:bodyclose // read does
 			}
 		}
 		send()
-		assert.EqualValues(t, 2, admitted("openai/h/tier1/gpt-4o"))
-		_, err := reg.Register("openai", adaptive.Config{})
+		assert.EqualValues(t, 2, admitted("openai/h/tier1:gpt-4o"))
+		_, err := reg.Register("openai", guard.Policy{})
 		require.NoError(t, err)
 		send()
 		assert.EqualValues(t, 2, admitted("openai"))
-		first, err := reg.Register("openai/h", adaptive.Config{})
+		first, err := reg.Register("openai/h", guard.Policy{})
 		require.NoError(t, err)
 		send()
 		assert.EqualValues(t, 2, admitted("openai/h"))
 		reg.Remove("openai/h")
-		_, err = reg.Register("openai/h", adaptive.Config{})
+		_, err = reg.Register("openai/h", guard.Policy{})
 		require.NoError(t, err)
 		send()
 		assert.NotSame(t, first, reg.Get("openai/h"))
 		assert.EqualValues(t, 2, admitted("openai/h"))
-		assert.EqualValues(t, 2, admitted("openai/h/tier1/gpt-4o"))
+		assert.EqualValues(t, 2, admitted("openai/h/tier1:gpt-4o"))
 	})
 }
 
@@ -190,20 +190,20 @@ func TestMaxWaitIsOfOneTransport(t *testing.T) {
 				}
 				return answer(http.StatusOK, "", `{}`), nil
 			})
-			send := func(opts ...headrace.Option) int {
+			send := func(p guard.Policy) int {
 				refused = 0
-				rt := headrace.Transport(base, presets.OpenAITier1, append(opts, headrace.WithRegistry(reg))...)
+				rt := headrace.Transport(base, presets.OpenAITier1, headrace.With(p), headrace.WithRegistry(reg))
 				resp := post(t, &http.Client{Transport: rt}, "https://h", "")
 				read(t, resp)
 				return resp.StatusCode
 			}
-			first := []headrace.Option{headrace.WithMaxWait(10 * time.Second)}
+			first, none := guard.Policy{MaxWait: 10 * time.Second}, guard.Policy{}
 			if hasty {
-				assert.Equal(t, http.StatusTooManyRequests, send(first...))
+				assert.Equal(t, http.StatusTooManyRequests, send(first))
 			}
-			assert.Equal(t, http.StatusOK, send())
-			assert.Equal(t, http.StatusTooManyRequests, send(first...))
-			assert.Equal(t, http.StatusOK, send())
+			assert.Equal(t, http.StatusOK, send(none))
+			assert.Equal(t, http.StatusTooManyRequests, send(first))
+			assert.Equal(t, http.StatusOK, send(none))
 		})
 	}
 }
@@ -211,15 +211,10 @@ func TestMaxWaitIsOfOneTransport(t *testing.T) {
 func TestPresetsOfOnesOwn(t *testing.T) {
 	reg := emptyRegistry(t)
 	table := own(t, "openai/ours/m-1")
-	c := &http.Client{Transport: headrace.Transport(fine(), "openai/ours", headrace.WithRegistry(reg), headrace.WithPresets(table))}
-	read(t, post(t, c, secretURL, `{"model":"m-1-2026-01-01"}`)) //nolint:bodyclose // read does
-	read(t, post(t, c, secretURL, `{"model":"other"}`))          //nolint:bodyclose // read does
-	assert.Equal(t, []string{"openai/api.openai.com/ours/m-1"}, reg.Names(), "the tier is its only row")
-
-	c.Transport = headrace.Transport(fine(), "openai/ours", headrace.WithPresets(nil))
-	_, err := c.Get(secretURL) //nolint:bodyclose // there is none
-	assert.ErrorContains(t, err, "WithPresets")
-	assert.ErrorContains(t, err, "openai/ours")
+	c := &http.Client{Transport: headrace.Transport(fine(), "openai/ours", headrace.WithRegistry(reg), headrace.With(guard.Policy{Presets: table}))}
+	read(t, post(t, c, chatURL, `{"model":"m-1-2026-01-01"}`)) //nolint:bodyclose // read does
+	read(t, post(t, c, chatURL, `{"model":"other"}`))          //nolint:bodyclose // read does
+	assert.Equal(t, []string{"openai/api.openai.com/ours:m-1"}, reg.Names(), "the tier is its only row")
 }
 
 // A preset that is older than a year is told once in a process, to who observes.
@@ -227,15 +222,14 @@ func TestAStalePreset(t *testing.T) {
 	id := presets.ID("openai/stale/m-" + strconv.FormatInt(time.Now().UnixNano(), 36)) // another one with -count
 	table := own(t, id)
 	var told, inContext []event.Event
-	send := func(reg *registry.Registry, opts ...headrace.Option) {
-		opts = append(opts, headrace.WithRegistry(reg), headrace.WithPresets(table))
-		ctx := event.With(t.Context(), event.Func(func(e event.Event) { inContext = append(inContext, e) }))
-		if opts[0] == nil {
-			ctx, opts = t.Context(), opts[1:]
+	send := func(reg *registry.Registry, o event.Observer) {
+		ctx := t.Context()
+		if o != nil {
+			ctx = event.With(ctx, event.Func(func(e event.Event) { inContext = append(inContext, e) }))
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, secretURL, http.NoBody)
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, chatURL, http.NoBody)
 		require.NoError(t, err)
-		resp, err := headrace.Transport(fine(), id, opts...).RoundTrip(req)
+		resp, err := headrace.Transport(fine(), id, headrace.With(guard.Policy{Presets: table, Observer: o}), headrace.WithRegistry(reg)).RoundTrip(req)
 		require.NoError(t, err)
 		read(t, resp)
 	}
@@ -243,7 +237,7 @@ func TestAStalePreset(t *testing.T) {
 	require.NoError(t, err)
 	reg, err := registry.New(configured)
 	require.NoError(t, err)
-	observed := headrace.WithObserver(event.Func(func(e event.Event) { told = append(told, e) }))
+	observed := event.Func(func(e event.Event) { told = append(told, e) })
 	send(reg, observed) // the preset is not used
 	send(emptyRegistry(t), nil)
 	assert.Empty(t, told)
@@ -253,18 +247,18 @@ func TestAStalePreset(t *testing.T) {
 	require.Len(t, told, 1)
 	assert.Equal(t, told, inContext)
 	assert.Equal(t, event.LimiterStalePreset, told[0].Kind)
-	assert.Equal(t, strings.Replace(string(id), "/", "/api.openai.com/", 1), told[0].Source)
+	assert.Equal(t, "openai/api.openai.com/stale:"+strings.TrimPrefix(string(id), "openai/stale/"), told[0].Source)
 	assert.Equal(t, string(id), told[0].Key)
 	assert.Contains(t, told[0].Reason, "2020-01-01")
 	assert.Contains(t, told[0].Reason, "https://example.com/limits")
 }
 
-func TestWithDialectChecksTheName(t *testing.T) {
-	for d, want := range map[dialect.Dialect]string{dialect.Name("opnai"): "WithDialect", dialect.Name(""): "", dialect.OpenAI: "", nil: ""} {
-		l, _ := limiter(t)
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, secretURL, http.NoBody)
+func TestTheNameOfTheDialectIsChecked(t *testing.T) {
+	for d, want := range map[dialect.Dialect]string{dialect.Name("opnai"): "With: guard \"guard\": Dialect", dialect.OpenAI: "", nil: ""} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, chatURL, http.NoBody)
 		require.NoError(t, err)
-		resp, err := headrace.Transport(fine(), "", headrace.WithDialect(d), headrace.WithLimiter(l)).RoundTrip(req)
+		l, _ := limiter(t)
+		resp, err := headrace.Transport(fine(), "", headrace.With(guard.Policy{Dialect: d}), headrace.Within(l)).RoundTrip(req)
 		if want != "" {
 			assert.ErrorContains(t, err, want)
 			continue

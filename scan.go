@@ -1,171 +1,149 @@
 package headrace
 
-import "bytes"
+import (
+	"bytes"
 
-// mostUsage bounds an object that is kept, 4 KiB: a usage is a few hundred bytes.
-const mostUsage = 4 << 10
+	"github.com/headrace/headrace/internal/jsonwalk"
+)
+
+// mostKept bounds a member that is kept of a body that passes by, 4 KiB: a usage
+// is a few hundred bytes.
+const mostKept = 4 << 10
 
 // scan finds the usage in a body that passes by, and in a stream of events an
-// error too, without keeping anything else. It knows as much JSON as it needs: a key is
-// a short text before a colon, and within a text the quotes of one would be escaped.
+// error too. Both are looked for only where providers put them, so that nothing
+// that a model or a tool has written is mistaken for them. Nothing else is kept.
 type scan struct {
 	stream bool // it is server-sent events
-
-	state state
-	name  [len("usageMetadata")]byte // the text that may become a key
-	n     int                        // of name; longer than it: no key that matters
-	of    key                        // of the object that is being read
-	depth int
-	quote bool // within a text
-	slash bool // behind a backslash
-	taken []byte
+	lines  lines
+	walker jsonwalk.Walker
 
 	begun       bool // an event has ended
-	line        bool // the last byte was the end of a line
 	first, last []byte
 	early       bool // all that was found was in the first event
-	failure     []byte
+
+	event   []byte // the members of the event that is being read which explain an error
+	cause   []byte // the error itself, which may be cut: it stands last
+	fails   bool   // the event is an error
+	failure []byte
 }
 
-type state uint8
-
-const (
-	seeking state = iota
-	naming        // behind a quote
-	named         // behind a text that is a key of ours
-	opening       // behind its colon
-	taking        // within its object
-)
-
-type key uint8
-
-const (
-	noKey key = iota
-	usageKey
-	metadataKey // Gemini's
-	errorKey
-)
+func newScan(stream bool) *scan {
+	s := &scan{stream: stream}
+	s.walker.Visitor, s.walker.Max = s, mostKept
+	return s
+}
 
 // write looks at the next bytes.
 func (s *scan) write(p []byte) {
-	for len(p) > 0 {
-		if s.state == seeking && (s.begun || !s.stream) {
-			i := bytes.IndexByte(p, '"')
-			if i < 0 {
-				return
-			}
-			p = p[i:]
-		}
-		s.step(p[0])
-		p = p[1:]
+	if s.stream {
+		s.lines.write(p, s)
+		return
 	}
+	s.walker.Feed(p)
 }
 
-func (s *scan) step(c byte) {
-	if s.stream && !s.begun {
-		s.begun = c == '\n' && s.line
-		s.line = c == '\n' || c == '\r' && s.line
+// data takes a part of what an event says.
+func (s *scan) data(p []byte) { s.walker.Feed(p) }
+
+// endEvent ends an event.
+func (s *scan) endEvent() {
+	s.begun = true
+	if s.fails {
+		s.failure = append(s.failure[:0], "data: {"...)
+		s.failure = append(append(s.failure, s.event...), s.cause...)
+		s.failure = append(bytes.TrimSuffix(s.failure, []byte(",")), "}\n\n"...)
 	}
-	switch s.state {
-	case seeking:
-	case taking:
-		s.take(c)
-		return
-	case naming:
-		s.spell(c)
-		return
-	case named, opening:
-		switch {
-		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			return
-		case s.state == named && c == ':':
-			s.state = opening
-			return
-		case s.state == opening && c == '{':
-			s.state, s.depth, s.quote, s.slash = taking, 0, false, false
-			s.taken = make([]byte, 0, 256)
-			s.take(c)
-			return
-		}
-	}
-	s.state = seeking
-	if c == '"' {
-		s.state, s.n = naming, 0
-	}
+	s.event, s.cause, s.fails = s.event[:0], s.cause[:0], false
+	s.walker.Reset()
 }
 
-// spell takes a byte of what may be a key. The quote behind something else may
-// be the one before a key: which of them is which shows only here.
-func (s *scan) spell(c byte) {
+// Member implements jsonwalk.Visitor.
+func (s *scan) Member(at *jsonwalk.Path, first byte) jsonwalk.Choice {
+	object := first == '{'
 	switch {
-	case c != '"' && s.n < len(s.name):
-		s.name[s.n] = c
-		s.n++
-	case c != '"':
-		s.state = seeking
+	case object && isUsage(at):
+		return jsonwalk.Keep
+	case s.stream && first != 'n' && isError(at): // it is not null
+		s.fails = true
+		return jsonwalk.Keep
+	case at.Is("response", "meta"):
+		return jsonwalk.Enter
+	case at.Depth() > 1:
+		return jsonwalk.Skip
+	}
+	switch string(at.Last()) {
+	case "response", "delta", "meta", "x_groq":
+		return jsonwalk.Enter
+	case "message":
+		if object {
+			return jsonwalk.Enter
+		}
+	case "type", "code", "status", "object":
 	default:
-		s.of = s.keyOf(s.name[:s.n])
-		if s.n = 0; s.of != noKey {
-			s.state = named
-		}
+		return jsonwalk.Skip
 	}
+	if s.stream && !object {
+		return jsonwalk.Keep
+	}
+	return jsonwalk.Skip
 }
 
-func (s *scan) keyOf(name []byte) key {
-	switch string(name) {
-	case "usage":
-		return usageKey
-	case "usageMetadata":
-		return metadataKey
-	case "error":
-		if s.stream {
-			return errorKey
-		}
-	}
-	return noKey
-}
-
-// take takes a byte of an object.
-func (s *scan) take(c byte) {
-	if len(s.taken) == mostUsage {
-		s.state, s.taken = seeking, nil
-		return
-	}
-	s.taken = append(s.taken, c)
+// isUsage reports whether a member is where a provider tells what a call has used.
+func isUsage(at *jsonwalk.Path) bool {
 	switch {
-	case s.slash:
-		s.slash = false
-	case c == '\\':
-		s.slash = s.quote
-	case c == '"':
-		s.quote = !s.quote
-	case s.quote:
-	case c == '{':
-		s.depth++
-	case c == '}':
-		if s.depth--; s.depth == 0 {
-			s.keep()
-			s.state, s.taken = seeking, nil
+	case at.Is("usage"), at.Is("usageMetadata"), at.Is("usage_metadata"), at.Is("meta", "billed_units"):
+		return true
+	case at.Is("response", "usage"), at.Is("response", "usageMetadata"), at.Is("response", "meta", "billed_units"):
+		return true
+	}
+	return at.Is("message", "usage") || at.Is("delta", "usage") || at.Is("x_groq", "usage")
+}
+
+// isError reports whether a member is where a provider tells of an error.
+func isError(at *jsonwalk.Path) bool {
+	return at.Is("error") || at.Is("base_resp") || at.Is("response", "error") || at.Is("x_groq", "error")
+}
+
+// Value implements jsonwalk.Visitor.
+func (s *scan) Value(at *jsonwalk.Path, value []byte, whole bool) {
+	for i, c := range value { // within a text there are none
+		if c == '\n' || c == '\r' {
+			value[i] = ' '
 		}
 	}
-}
-
-// keep keeps the first and the last usage, for some providers tell the prompt
-// in the one and the answer in the other, and the last error.
-func (s *scan) keep() {
-	switch s.of {
-	case usageKey:
-		s.found(append([]byte(`data: {"usage":`), s.taken...))
-	case metadataKey:
-		s.found(append([]byte(`data: {"usageMetadata":`), s.taken...))
-	case errorKey:
-		s.failure = append(append([]byte(`data: {"type":"error","error":`), s.taken...), "}\n\n"...)
-	case noKey:
+	if !whole && value[0] == '"' {
+		value = append(value, '"')
+	}
+	switch {
+	case isError(at):
+		s.cause = member(s.cause[:0], at, value)
+	case !isUsage(at):
+		s.fails = s.fails || string(value) == `"error"` // its type, or that of the object
+		s.event = append(member(s.event, at, value), ',')
+	case whole:
+		s.found(append(member([]byte("data: {"), at, value), "}\n\n"...))
 	}
 }
 
+// member appends a member, within the objects that it stands in, to the members of an object.
+func member(to []byte, at *jsonwalk.Path, value []byte) []byte {
+	for i := range at.Depth() {
+		if i > 0 {
+			to = append(to, '{')
+		}
+		to = append(append(append(to, '"'), at.Key(i)...), `":`...)
+	}
+	to = append(to, value...)
+	for range at.Depth() - 1 {
+		to = append(to, '}')
+	}
+	return to
+}
+
+// found keeps the first and the last usage, for some providers report the prompt
+// in the one and the answer in the other.
 func (s *scan) found(event []byte) {
-	event = append(event, "}\n\n"...)
 	s.early = s.stream && !s.begun
 	if s.first == nil {
 		s.first = event
@@ -177,6 +155,9 @@ func (s *scan) found(event []byte) {
 // told is what was found, as events that a dialect can read. Of a body that was
 // not read to its end, what the first event says of usage is not the last word.
 func (s *scan) told(whole bool) []byte {
+	if s.fails { // its event did not end
+		s.endEvent()
+	}
 	if !whole && s.early {
 		return s.failure
 	}

@@ -13,25 +13,25 @@ import (
 
 // behind reads what follows the first cut bytes of text, n at a time.
 func behind(text string, cut, n int) string {
-	var t tail
-	t.write([]byte(text[:cut]))
+	t := newTail()
+	t.walker.Feed([]byte(text[:cut]))
 	t.behind = true
 	for rest := []byte(text[cut:]); len(rest) > 0; rest = rest[min(n, len(rest)):] {
-		t.write(rest[:min(n, len(rest))])
+		t.walker.Feed(rest[:min(n, len(rest))])
 	}
-	return string(t.out[:t.last])
+	return string(t.out)
 }
 
 func TestTail(t *testing.T) {
 	long := strings.Repeat("x", 2*mostText)
 	for _, c := range []struct{ head, rest, want string }{
-		{`{"a":`, `1}`, ``},
-		{`{"a":`, `1,"model":"m"}`, `"model":"m"`},
-		{`{"a":`, `[{"b":1}],"model" : "m", "n":2 } {"x":1}`, `"model" : "m", "n":2 `},
+		{`{"a":`, `1}`, `"a":1`},
+		{`{"a":1`, `1,"model":"m"}`, `"model":"m"`},
+		{`{"a":`, `[{"b":1}],"model" : "m", "n":2 } {"x":1}`, `"a":[],"model":"m","n":2`},
 		{`{"a":"`, `,","model":"m"}`, `"model":"m"`},
 		{`{"a":"\`, `",","model":"m"}`, `"model":"m"`},
 		{`{"a":[{"model":"x"`, `,"model":"y"}],"model":"m"}`, `"model":"m"`},
-		{`{"a":1,`, `"b":{"model":"x","c":[]},"model":"m"}`, `"model":"m"`},
+		{`{"a":1,`, `"b":{"model":"x","c":[]},"model":"m"}`, `"b":{},"model":"m"`},
 		{`{"a":1`, `,"b":{"model":"x","c":[]},"model":"m","c":["]",2]}`, `"b":{},"model":"m","c":[]`},
 		{`{"a":1`, `,"b":"` + long + `","model":"m"}`, `"b":"` + long[:mostText-1] + `","model":"m"`},
 		{`{"a":1`, `,"b":"\\\"` + long + `\\","model":"m"}`, `"b":"\\\"` + long[:mostText-5] + `","model":"m"`},
@@ -83,7 +83,7 @@ func TestTailIsOfTheObject(t *testing.T) {
 			assert.Equal(t, whole[k], v)
 		}
 		head := bytes.NewBufferString(string(b[:cut]))
-		joined := (&tail{out: []byte(got), last: len(got)}).join(head)
+		joined := (&tail{out: []byte(got)}).join(head)
 		want := string(b[:cut])
 		if got != "" {
 			want = "{" + got + "," + want[1:]

@@ -18,12 +18,16 @@ import (
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/retry"
 )
 
-const secretURL = "https://user:canary@api.openai.com/v1/chat/completions?key=canary"
+const (
+	chatURL   = "https://api.openai.com/v1/chat/completions"
+	secretURL = "https://user:canary@api.openai.com/v1/chat/completions?key=canary"
+)
 
 // A refused request goes again, however often, with its body, after the gate.
 func TestARefusalIsSentAgain(t *testing.T) {
@@ -38,7 +42,7 @@ func TestARefusalIsSentAgain(t *testing.T) {
 			}
 			return answer(http.StatusOK, "", `{}`), nil
 		})
-		c := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))}
+		c := &http.Client{Transport: under(base, presets.OpenAITier1, l)}
 		began := time.Now()
 		resp := post(t, c, secretURL, `{"model":"m"}`)
 		assert.Equal(t, http.StatusOK, resp.StatusCode)
@@ -53,12 +57,12 @@ func TestARefusalIsSentAgain(t *testing.T) {
 func TestWhatIsGivenUpIsReturnedAsItCame(t *testing.T) {
 	for name, c := range map[string]struct {
 		header  string
-		opts    []headrace.Option
+		policy  guard.Policy
 		timeout time.Duration
 		stream  bool // the body cannot be had again
 		sent    int
 	}{
-		"MaxWait":                 {header: "Retry-After: 7", opts: []headrace.Option{headrace.WithMaxWait(20 * time.Second)}, sent: 3},
+		"MaxWait":                 {header: "Retry-After: 7", policy: guard.Policy{MaxWait: 20 * time.Second}, sent: 3},
 		"deadline":                {header: "Retry-After: 7", timeout: 10 * time.Second, sent: 2},
 		"more than ten minutes":   {header: "Retry-After: 3600", sent: 1},
 		"the body was a stream":   {header: "Retry-After: 1", stream: true, sent: 1},
@@ -72,7 +76,7 @@ func TestWhatIsGivenUpIsReturnedAsItCame(t *testing.T) {
 					r.Body.Close()
 					return answer(http.StatusTooManyRequests, c.header, `{"error":{"message":"no"}}`), nil
 				})
-				tr := headrace.Transport(base, presets.OpenAITier1, append(c.opts, headrace.WithLimiter(l))...)
+				tr := under(base, presets.OpenAITier1, l, c.policy)
 				ctx, cancel := context.WithCancel(t.Context())
 				if c.timeout > 0 {
 					ctx, cancel = context.WithTimeout(t.Context(), c.timeout)
@@ -102,7 +106,7 @@ func TestAUsedUpQuotaClosesTheKey(t *testing.T) {
 		r.Body.Close()
 		return answer(http.StatusTooManyRequests, "", `{"error":{"code":"insufficient_quota"}}`), nil
 	})
-	tr := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))
+	tr := under(base, presets.OpenAITier1, l)
 	for range 3 {
 		body := &closer{Reader: strings.NewReader(`{}`)}
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, body)
@@ -131,7 +135,7 @@ func TestRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, header string
 		status         int
-		opts           []headrace.Option
+		policy         guard.Policy
 		after          string // how long to wait, in milliseconds
 		stream         bool   // the body cannot be had again
 		sent           int
@@ -140,7 +144,7 @@ func TestRetries(t *testing.T) {
 		"PUT 408":                 {method: http.MethodPut, status: 408, sent: 3},
 		"POST 500":                {method: http.MethodPost, status: 500, sent: 1},
 		"POST, keyed":             {method: http.MethodPost, header: "Idempotency-Key", status: 502, sent: 3},
-		"off":                     {method: http.MethodGet, status: 500, sent: 1, opts: []headrace.Option{headrace.WithRetry(retry.Policy{MaxAttempts: 1})}},
+		"off":                     {method: http.MethodGet, status: 500, sent: 1, policy: guard.Policy{Retry: &retry.Policy{MaxAttempts: 1}}},
 		"GET 500, in a long time": {method: http.MethodGet, status: 500, after: "61000", sent: 1},
 		"PUT, a stream":           {method: http.MethodPut, status: 500, stream: true, sent: 1},
 		"GET 404":                 {method: http.MethodGet, status: 404, sent: 1},
@@ -163,7 +167,7 @@ func TestRetries(t *testing.T) {
 					}
 					return resp, nil
 				})
-				tr := headrace.Transport(base, presets.OpenAITier1, append(c.opts, headrace.WithLimiter(l))...)
+				tr := under(base, presets.OpenAITier1, l, c.policy)
 				req, err := http.NewRequestWithContext(t.Context(), c.method, secretURL, http.NoBody)
 				require.NoError(t, err)
 				if c.stream {
@@ -201,7 +205,7 @@ func TestLimitersByPool(t *testing.T) {
 	for _, model := range []string{"gpt-4o-mini", "gpt-4o-mini", "unheard-of", "unknown"} {
 		read(t, post(t, c, "https://API.openai.com:443/v1/chat/completions", `{"messages":[{"model":"x"}],"model":"`+model+`"}`)) //nolint:bodyclose // read does
 	}
-	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1/gpt-4o-mini"}, reg.Names())
+	assert.Equal(t, []string{"openai/api.openai.com/tier1", "openai/api.openai.com/tier1:gpt-4o-mini"}, reg.Names())
 
 	config, err := registry.Parse("openai: 100/s")
 	require.NoError(t, err)
@@ -213,15 +217,16 @@ func TestLimitersByPool(t *testing.T) {
 }
 
 func TestMistakesAreTheErrorOfEveryRequest(t *testing.T) {
-	tr := headrace.Transport(nil, "opnai/tier1", headrace.WithMaxWait(-1), nil, headrace.WithLimiter(nil))
+	tr := headrace.Transport(nil, "opnai/tier1", headrace.With(guard.Policy{MaxWait: -1}), nil, headrace.Within(nil),
+		headrace.WithinOf(nil), headrace.WithRegistry(nil), headrace.WithService(""))
 	body := &closer{Reader: strings.NewReader(`{}`)}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, body)
 	require.NoError(t, err)
 	_, err = tr.RoundTrip(req) //nolint:bodyclose // there is none
 	assert.ErrorContains(t, err, "opnai/tier1")
-	assert.ErrorContains(t, err, "WithMaxWait")
-	assert.ErrorContains(t, err, "WithLimiter")
-	assert.ErrorContains(t, err, "opts[1]: nil")
+	for _, problem := range []string{"MaxWait", "Within", "WithinOf", "WithRegistry", "WithService", "opts[1]: nil"} {
+		assert.ErrorContains(t, err, problem)
+	}
 	assert.True(t, body.closed.Load())
 }
 
@@ -242,11 +247,11 @@ func TestRetriesOfTheSDKAreToldOnce(t *testing.T) {
 			var told []event.Kind
 			o := event.Func(func(e event.Event) { told = append(told, e.Kind) })
 			l, _ := limiter(t)
-			opts := []headrace.Option{headrace.WithLimiter(l)}
+			var policy guard.Policy
 			if c.opts {
-				opts = append(opts, headrace.WithObserver(o))
+				policy.Observer = o
 			}
-			tr := headrace.Transport(fine(), presets.OpenAITier1, opts...)
+			tr := under(fine(), presets.OpenAITier1, l, policy)
 			for n := range strings.FieldsSeq(c.counts) {
 				ctx := t.Context()
 				if strings.HasPrefix(n, "[") {
@@ -271,12 +276,12 @@ func TestAnErrorAfterARefusal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := limiter(t)
 		broken := errors.New("broken")
-		tr := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+		tr := under(tripper(func(*http.Request) (*http.Response, error) {
 			if len(b.ended()) > 0 {
 				return nil, broken
 			}
 			return answer(http.StatusTooManyRequests, "", `{}`), nil
-		}), presets.OpenAITier1, headrace.WithLimiter(l))
+		}), presets.OpenAITier1, l)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, http.NoBody)
 		require.NoError(t, err)
 		resp, err := tr.RoundTrip(req) //nolint:bodyclose // there is none
@@ -289,11 +294,11 @@ func TestAnErrorAfterARefusal(t *testing.T) {
 func TestAQuotaThatIsUsedUpMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := limiter(t)
-		tr := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+		tr := under(tripper(func(*http.Request) (*http.Response, error) {
 			return answer(http.StatusTooManyRequests, "Retry-After: 60", `{}`), nil
-		}), presets.OpenAITier1, headrace.WithLimiter(l))
+		}), presets.OpenAITier1, l)
 		time.AfterFunc(time.Second, func() {
-			l.Learn(context.Background(), time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal})
+			l.Close(adaptive.ErrQuotaExhausted)
 		})
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, http.NoBody)
 		require.NoError(t, err)

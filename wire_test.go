@@ -21,6 +21,8 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
 )
@@ -64,14 +66,14 @@ func TestAConnectionThatIsRefused(t *testing.T) {
 				dials++
 				return nil, &net.OpError{Op: "dial", Err: errors.New("refused")}
 			}}
-			tr := headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l),
-				headrace.WithRetry(retry.Policy{MaxAttempts: 4, Initial: time.Nanosecond}))
+			tr := under(base, presets.OpenAITier1, l,
+				guard.Policy{Retry: &retry.Policy{MaxAttempts: 4, Initial: time.Nanosecond}})
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://api.openai.com/", body)
 			require.NoError(t, err)
 			_, err = tr.RoundTrip(req) //nolint:bodyclose // there is none
 			assert.ErrorContains(t, err, "refused")
 			assert.Equal(t, 4, dials)
-			assert.Zero(t, l.Throttle().Stats().InFlight)
+			assert.Zero(t, l.Stats().InFlight)
 			for _, end := range b.ended() {
 				assert.Equal(t, adaptive.Unsent, end.Verdict)
 			}
@@ -130,7 +132,7 @@ func TestRefusalsLeaveTheConnection(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	base := &http.Transport{}
-	client := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))}
+	client := &http.Client{Transport: under(base, presets.OpenAITier1, l)}
 	defer client.CloseIdleConnections()
 	assert.Empty(t, read(t, post(t, client, s.URL, `{}`))) //nolint:bodyclose // read does
 	require.Len(t, b.ended(), 20)
@@ -151,12 +153,15 @@ func TestCloseIdleConnections(t *testing.T) {
 
 func TestAPanicOfTheBase(t *testing.T) {
 	l, b := limiter(t)
-	tr := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) { panic("base") }), presets.OpenAITier1, headrace.WithLimiter(l))
+	tr := under(tripper(func(*http.Request) (*http.Response, error) { panic("base") }), presets.OpenAITier1, l)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, strings.NewReader("{}"))
 	require.NoError(t, err)
-	assert.PanicsWithValue(t, "base", func() { _, _ = tr.RoundTrip(req) }) //nolint:bodyclose // there is none
+	_, err = tr.RoundTrip(req) //nolint:bodyclose // there is none
+	panicked, ok := errors.AsType[*fault.PanicError](err)
+	require.True(t, ok)
+	assert.Equal(t, "base", panicked.Value)
 	assert.Equal(t, []adaptive.Verdict{adaptive.Transient}, b.verdicts())
-	assert.Zero(t, l.Throttle().Stats().InFlight)
+	assert.Zero(t, l.Stats().InFlight)
 }
 
 // The timeouts of the base are of an attempt: waiting takes nothing from them.
@@ -173,7 +178,7 @@ func TestAWaitTakesNothingFromTheTimeoutsOfTheBase(t *testing.T) {
 				return near, nil
 			},
 		}
-		client := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.WithLimiter(l))}
+		client := &http.Client{Transport: under(base, presets.OpenAITier1, l)}
 		began := time.Now()
 		resp := post(t, client, "http://api.openai.com/", `{}`) //nolint:bodyclose // read does
 		assert.Equal(t, "{}", read(t, resp))
@@ -221,12 +226,12 @@ func TestDescriptors(t *testing.T) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		case "/full":
+			w.Header().Set("X-Should-Retry", "false")
 			w.WriteHeader(529)
 		}
 	}))
 	base := &http.Transport{MaxIdleConnsPerHost: 100}
-	client := &http.Client{Transport: headrace.Transport(base, presets.AnthropicTier1, headrace.WithLimiter(l),
-		headrace.WithMaxWait(time.Nanosecond))}
+	client := &http.Client{Transport: under(base, presets.AnthropicTier1, l)}
 	const each = 25
 	for i := range each {
 		for _, path := range [...]string{"/", "/cut", "/hangs", "/full"} {
@@ -246,7 +251,7 @@ func TestDescriptors(t *testing.T) {
 		}
 	}
 	b.await(4 * each)
-	assert.Zero(t, l.Throttle().Stats().InFlight)
+	assert.Zero(t, l.Stats().InFlight)
 	client.CloseIdleConnections()
 	s.Close()
 	assert.Less(t, count(), before+each)

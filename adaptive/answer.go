@@ -152,6 +152,10 @@ func (a *answer) judge() Feedback {
 		default:
 			f.Verdict, f.Kind = Hit, a.kind()
 		}
+	case http.StatusBadRequest:
+		if f.Verdict = OK; a.exhausted() {
+			f.Verdict = Terminal
+		}
 	case http.StatusPaymentRequired:
 		f.Verdict = Terminal
 	case statusOverloaded:
@@ -175,6 +179,9 @@ func (a *answer) judge() Feedback {
 
 // exhausted reports whether the answer names a quota or a balance that is used up.
 func (a *answer) exhausted() bool {
+	if a.status == http.StatusBadRequest { // Anthropic's, whose type is that of every bad request
+		return strings.Contains(a.text, "your credit balance is too low to access the anthropic api")
+	}
 	for code := range strings.FieldsSeq(quota.Codes) {
 		if slices.Contains(a.codes, code) || strings.Contains(a.text, code) {
 			return true

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/headrace/headrace/internal/quota"
 )
 
 // judgeText is the last resort, for errors that are nothing but text. Only the
@@ -22,9 +24,9 @@ func judgeText(err error) Feedback {
 	return f
 }
 
-// plain reports whether err wraps nothing and was worded by whoever knows the
-// provider: not by this module, nor by the typed errors of the standard
-// library, in which a file called ratelimit.csv is a name.
+// plain reports whether err wraps nothing and its text may be the provider's: not
+// this module's, nor that of a typed error of the standard library, in which a
+// file called ratelimit.csv is a name.
 func plain(err error) bool {
 	if len(inside(err)) > 0 {
 		return false
@@ -52,19 +54,24 @@ const module = "github.com/headrace/headrace"
 const standard = "archive bufio bytes compress context crypto database debug encoding fmt go html image internal io " +
 	"log math mime net os path plugin reflect regexp runtime strconv strings sync syscall testing text time unicode"
 
+// verdictOf judges a text in lower case by whole words and outside of quotes.
 func verdictOf(text string) Verdict {
-	contains := func(parts ...string) bool {
-		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
-	}
+	said := wordsOf(text)
 	switch {
-	case contains("insufficient_quota"):
+	case said.any(quota.Codes), said.phrase("credit balance is too low"):
 		return Terminal
-	case contains("too many requests", "rate limit", "rate_limit", "ratelimit", "status 429", "status code 429", "status: 429",
-		"error 429", "resource_exhausted", "exceeded your current quota"): // Gemini says the last of a minute's quota too
+	case said.any(refusals), said.phrase("too many requests"), said.phrase("rate exceeded"), said.phrase("exceeded your current quota"), // Gemini says so of a minute's quota too
+		said.phrase("rate limit"), said.phrase("rate limits"), said.phrase("rate limited"), said.phrase("rate limiting"),
+		said.phrase("quota exceeded") && !said.phrase("disk quota exceeded"), said.status("429"):
 		return Hit
-	case contains("overloaded_error", "status 529", "status code 529"):
+	case said.any("overloaded_error"), said.status("529"):
 		return Overloaded
 	default:
 		return Unclassified
 	}
 }
+
+// refusals are words by which a refusal is known: codes of errors, and what
+// becomes of the names of exceptions in lower case.
+const refusals = "rate_limit rate_limit_error rate_limit_exceeded rate_limited ratelimit ratelimited ratelimiterror ratelimitexceeded " +
+	"userratelimitexceeded too_many_requests toomanyrequests toomanyrequestsexception throttled throttlingexception resource_exhausted"

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -121,7 +122,7 @@ func BenchmarkBatch(b *testing.B) {
 func BenchmarkBatchGuarded(b *testing.B) {
 	m := node.Map("noop", noop).WithParallel(batchAtOnce).WithRetry(retry.Policy{}).
 		WithLimits(throttle.Limits{Windows: []throttle.Window{bucket()}}).
-		WithLaw(adaptive.AIMD{Initial: batchAtOnce})
+		With(guard.Policy{Law: adaptive.AIMD{Initial: batchAtOnce}})
 	batches(b, []batch{
 		{"headrace", m.All},
 		{"failsafe-go", group(through(

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/telemetry"
@@ -58,6 +59,8 @@ func observer(b *testing.B, c telemetry.Config) event.Observer {
 func observedBatch(b *testing.B, o event.Observer) func(context.Context, []int) ([]int, error) {
 	b.Helper()
 	m := node.Map("guarded", noop).WithParallel(batchAtOnce).
-		WithLimits(throttle.Limits{Concurrency: batchAtOnce}).WithLaw(adaptive.AIMD{Initial: batchAtOnce}).WithRetry(retry.Policy{})
+		With(guard.Policy{
+			Limits: throttle.Limits{Concurrency: batchAtOnce}, Law: adaptive.AIMD{Initial: batchAtOnce}, Retry: &retry.Policy{},
+		})
 	return func(ctx context.Context, items []int) ([]int, error) { return m.All(event.With(ctx, o), items) }
 }

@@ -31,14 +31,13 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, registry.Config{
 		Default: registry.Spec{Limits: limits(t, "1/s"), MaxWait: 5 * time.Minute},
-		Services: map[string]registry.Service{
-			"openai":    {Spec: registry.Spec{Preset: "openai/tier1", Share: 0.5}},
-			"ols":       {Spec: registry.Spec{Limits: limits(t, "4/s, 8 concurrent"), Law: registry.Fixed, MaxWait: time.Hour}},
-			"bioportal": {Spec: registry.Spec{Limits: limits(t, "2/s, 100/min"), Law: registry.Fixed, MaxWait: time.Hour}},
-			"crawl": {Spec: registry.Spec{Limits: limits(t, "20 concurrent")}, Hosts: map[string]registry.Spec{
-				"*":           {Limits: limits(t, "30/min, 1 concurrent")},
-				"example.org": {Limits: limits(t, "fixed 10000/day@UTC")},
-			}},
+		Guards: map[string]registry.Spec{
+			"openai":            {Preset: "openai/tier1", Share: 0.5, Breaker: true},
+			"ols":               {Limits: limits(t, "4/s, 8 concurrent"), Law: registry.Fixed, MaxWait: time.Hour},
+			"bioportal":         {Limits: limits(t, "2/s, 100/min"), Law: registry.Fixed, MaxWait: time.Hour},
+			"crawl":             {Limits: limits(t, "20/s, 20 concurrent")},
+			"crawl/*":           {Limits: limits(t, "bucket 2/s burst 5"), Law: registry.Measured, Idle: 10 * time.Minute},
+			"crawl/example.org": {Limits: limits(t, "fixed 10000/day@UTC")},
 		},
 	}, c)
 	_, err = registry.New(c)
@@ -52,58 +51,67 @@ func TestLoad(t *testing.T) {
 // refuses, but for what no schema can know.
 func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 	s := compiled(t)
-	in := func(lines ...string) string { return "services:\n  ols:\n    " + strings.Join(lines, "\n    ") + "\n" }
+	in := func(lines ...string) string { return "guards:\n  ols:\n    " + strings.Join(lines, "\n    ") + "\n" }
 	for text, want := range map[string]string{
 		// Accepted by both.
-		"{}": "",
-		`{"services": {"ols": {"limits": "4/s"}}}`: "",
-		in("limits: 4/s"):                          "",
-		in("{}"):                                   "",
-		in("preset: openai/tier1", "share: 1"):     "",
-		in("max_wait: 1h30m"):                      "",
-		in("law: fixed", "limits: 4/s"):            "",
+		"{}":                                     "",
+		`{"guards": {"ols": {"limits": "4/s"}}}`: "",
+		in("limits: 4/s"):                        "",
+		in("{}"):                                 "",
+		in("preset: openai/tier1", "share: 1"):   "",
+		in("max_wait: 1h30m"):                    "",
+		in("law: fixed", "limits: 4/s"):          "",
 		in("law: fixed", "preset: generic/scraping-polite", "share: 0.5"): "",
-		in("dialect: OpenAI"):                                "",
-		in("hosts: {'*': {limits: 1/s}, default: {}}"):       "",
-		in("limits: &l 4/s", "hosts: {a.org: {limits: *l}}"): "",
-		"$schema: x\ndefault: {law: aimd}":                   "",
+		in("dialect: OpenAI"): "",
+		in("within: [api]", "retry: 3", "max_queue: 9", "breaker: true", "timeout: 30s") + "  api: {}": "",
+		"guards: {a/*: {idle: 1m}, a/b/c: {}, 'http://x': {}}":                                         "",
+		in("limits: &l 4/s") + "  a: {limits: *l}":                                                     "",
+		"$schema: x\ndefault: {law: aimd}":                                                             "",
 		// Refused by both.
-		"":                                "1:1: the file is empty: write services with their limits, or {} for none",
-		"# only a comment\n":              "1:1: the file is empty: write services with their limits, or {} for none",
+		"":                                "1:1: the file is empty: write guards with their limits, or {} for none",
+		"# only a comment\n":              "1:1: the file is empty: write guards with their limits, or {} for none",
 		"[1, 2]":                          `1:1: it is a list: write an object such as {"limits": "4/s"}`,
-		"servces: {}":                     "1:1: servces: the key is unknown: did you mean services?",
-		"services: 3":                     "1:11: services: it is a number: write an object with a key for each",
-		in("limts: 4/s"):                  "3:5: services.ols.limts: the key is unknown: did you mean limits?",
-		in("law: fixed", "limits: 4/sek"): `4:13: services.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
-		in("limits: 4"):                   `3:13: services.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
-		in("limits:"):                     `3:12: services.ols.limits: there is no value: write limits, such as "4/s, 8 concurrent", or leave the key out`,
-		in("law: mesured"):                `3:10: services.ols.law: "mesured" is no law: did you mean measured?`,
-		in("law: fixed"):                  `3:10: services.ols.law: fixed has nothing to keep: add limits, or a preset that has limits`,
-		in("law: true"):                   `3:10: services.ols.law: it is a yes or no: write a text`,
-		in("preset: openai/tier1", "share: half"): `4:12: services.ols.share: "half" is a text: write a number, without quotation marks`,
-		in("preset: openai/tier1", "share: .inf"): `4:12: services.ols.share: ".inf" is a text: write a number, without quotation marks`,
-		in("max_wait: 90"):                        `3:15: services.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
-		in("max_wait: 1 hour"):                    `3:15: services.ols.max_wait: "1 hour" is no duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
-		in("max_wait: -1s"):                       `3:15: services.ols.max_wait: -1s is negative: write how long a refused call may wait, such as 15m`,
-		in("max_wait: 0s"):                        `3:15: services.ols.max_wait: "0s" would be the default: leave the key out, or write 1ns for no wait at all`,
-		in("share: 0.5"):                          `3:12: services.ols.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
-		in("preset: openai/tier1", "share: 50"):   `4:12: services.ols.share: presets: openai/tier1: Scaled: 50 is not a share: it is above 0 and at most 1, such as 0.8`,
-		in("preset: openai/tier1", "share: 0"):    `4:12: services.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
-		in("dialect: opnai"):                      `3:14: services.ols.dialect: dialect: "opnai" is unknown: did you mean "openai"`,
-		in("hosts:", "  a.org: {hosts: {}}"):      `4:15: services.ols.hosts["a.org"].hosts: the key is unknown: the keys here are dialect, law, limits, max_wait, preset, share`,
-		"services: {Default: {}}":                 `1:21: services.Default: the name is that of the template: set Config.Default, or take another name`,
-		"services: {a/*: {}}":                     `1:17: services["a/*"]: the name is that of a template: set Hosts in the Config, or name the host`,
-		"services: {'': {}}":                      `1:16: services[""]: the name is empty: write one such as "openai"`,
-		in("limits: 4/s", "limits: 5/s"):          `4:5: services.ols.limits: the key comes twice: leave one out`,
-		"services: {ols: [}":                      `1:18: it is no YAML: `,
+		"gards: {}":                       "1:1: gards: the key is unknown: did you mean guards?",
+		"guards: 3":                       "1:9: guards: it is a number: write an object with a key for each",
+		in("limts: 4/s"):                  "3:5: guards.ols.limts: the key is unknown: did you mean limits?",
+		in("law: fixed", "limits: 4/sek"): `4:13: guards.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		in("limits: 4"):                   `3:13: guards.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
+		in("limits:"):                     `3:12: guards.ols.limits: there is no value: write limits, such as "4/s, 8 concurrent", or leave the key out`,
+		in("law: mesured"):                `3:10: guards.ols.law: "mesured" is not a law: did you mean measured?`,
+		in("law: fixed"):                  `3:10: guards.ols.law: fixed has nothing to keep: add limits, or a preset that has limits`,
+		in("law: true"):                   `3:10: guards.ols.law: it is a yes or no: write a text`,
+		in("preset: openai/tier1", "share: half"): `4:12: guards.ols.share: "half" is a text: write a number, without quotation marks`,
+		in("preset: openai/tier1", "share: .inf"): `4:12: guards.ols.share: ".inf" is a text: write a number, without quotation marks`,
+		in("max_wait: 90"):                        `3:15: guards.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
+		in("max_wait: 1 hour"):                    `3:15: guards.ols.max_wait: "1 hour" is not a duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
+		in("max_wait: -1s"):                       `3:15: guards.ols.max_wait: -1s is negative: use 0 for the default`,
+		in("max_wait: 0s"):                        `3:15: guards.ols.max_wait: "0s" would be the default: leave the key out, or write a time such as 30s`,
+		in("share: 0.5"):                          `3:12: guards.ols.share: 0.5 of what? Name a Preset, or write smaller Limits`,
+		in("preset: openai/tier1", "share: 50"):   `4:12: guards.ols.share: 50 is not a part of the preset: use a number in (0, 1], or 0 for all of it`,
+		in("preset: openai/tier1", "share: 0"):    `4:12: guards.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
+		in("dialect: opnai"):                      `3:14: guards.ols.dialect: dialect: "opnai" is unknown: did you mean "openai"`,
+		in("retry: 0"):                            `3:12: guards.ols.retry: 0 would be the default: leave the key out, or write at least 1`,
+		in("retry: 1.5"):                          `3:12: guards.ols.retry: 1.5 is not a whole number: write one such as 3`,
+		in("within: api"):                         `3:13: guards.ols.within: it is a text: write a list of names, such as ["openai"]`,
+		in("breaker: 'true'"):                     `3:14: guards.ols.breaker: it is a text: write true or false`,
+		in("hosts: {}"):                           `3:5: guards.ols.hosts: the key is unknown: the keys here are breaker,`,
+		"guards: {Default: {}}":                   `1:19: guards.Default: the name is that of the template for all names: set default, or take another name`,
+		"guards: {'*': {}}":                       `1:15: guards["*"]: a template has a name before a slash, such as crawl/*: for all names set default`,
+		"guards: {a/*/b: {}}":                     `1:17: guards["a/*/b"]: only the last part of a name can be *`,
+		"guards: {a/ : {}}":                       `1:15: guards["a/"]: the name begins or ends with a slash`,
+		"guards: {'': {}}":                        `1:14: guards[""]: the name is empty: write one such as "openai"`,
+		in("limits: 4/s", "limits: 5/s"):          `4:5: guards.ols.limits: the key comes twice: leave one out`,
+		"guards: {ols: [}":                        `1:16: it is not YAML: `,
 		"a: &a [*a]":                              `1:4: the entries lie too deep in each other, or an alias contains itself`,
-		"? [a]\n: 1":                              "1:3: a key is a text here: write the name of a setting or a service",
+		"? [a]\n: 1":                              "1:3: a key is a text here: write the name of a setting or a guard",
 		in("<<: 3"):                               "3:9: a merge key takes a mapping, or a list of them, such as <<: *common",
 		// What no schema knows.
-		"loader: " + in("preset: nope/nope"):             `3:13: services.ols.preset: presets: unknown preset "nope/nope": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
-		"loader: " + in("limits: 0/s"):                   `3:13: services.ols.limits: throttle: Windows[0].Max: 0 is not between 1 and 1099511627776`,
-		"loader: " + in("limits: 2000000000 concurrent"): `3:13: services.ols.limits: 2000000000 concurrent is more than any law takes: write at most 1073741824, or leave it out for unbounded`,
-		"loader: services: {OLS: {}, ols: {}}":           `1:26: services.ols: the name "ols" comes twice: case and space around it do not matter, so leave one out`,
+		"loader: " + in("preset: nope/nope"):             `3:13: guards.ols.preset: presets: unknown preset "nope/nope": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
+		"loader: " + in("limits: 0/s"):                   `3:13: guards.ols.limits: throttle: Windows[0].Max: 0 is not between 1 and 1099511627776`,
+		"loader: " + in("limits: 2000000000 concurrent"): `3:13: guards.ols.limits: 2000000000 concurrent is too many: write at most 1073741824, or leave it out for no bound`,
+		"loader: guards: {OLS: {}, ols: {}}":             `1:24: guards.ols: the name "ols" comes twice: case and space around it do not matter, so leave one out`,
+		"loader: " + in("idle: 1m"):                      `3:11: guards.ols.idle: only guards of a template are forgotten: leave it out, or set it on a name such as crawl/*`,
+		"loader: " + in("within: [osl]"):                 `3:13: guards.ols.within: "osl" is not configured: did you mean ols?`,
 		"loader: {}\n---\n{}":                            `2:1: a second document begins: put all of the configuration into one`,
 		"loader: " + in("limits: !mine 4/s"):             "3:13: the tag !mine means nothing here: take it away",
 	} {
@@ -122,26 +130,26 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 func TestMergeKeys(t *testing.T) {
 	c, err := config.Parse([]byte(`
 default: &a {limits: 1/s, law: fixed, max_wait: 1s}
-services:
+guards:
   one: &b {<<: *a, limits: 2/s}
   two: {<<: [*b, *a], max_wait: 3s}
   three: {<<: [*a, *b]}
 `))
 	require.NoError(t, err)
-	spec := func(s string, wait time.Duration) registry.Service {
-		return registry.Service{Spec: registry.Spec{Limits: limits(t, s), Law: registry.Fixed, MaxWait: wait}}
+	spec := func(s string, wait time.Duration) registry.Spec {
+		return registry.Spec{Limits: limits(t, s), Law: registry.Fixed, MaxWait: wait}
 	}
-	assert.Equal(t, map[string]registry.Service{"one": spec("2/s", time.Second), "two": spec("2/s", 3*time.Second), "three": spec("1/s", time.Second)}, c.Services)
+	assert.Equal(t, map[string]registry.Spec{"one": spec("2/s", time.Second), "two": spec("2/s", 3*time.Second), "three": spec("1/s", time.Second)}, c.Guards)
 
-	_, err = config.Parse([]byte("default: &a {law: aimed}\nservices: {x: {<<: *a}}"))
-	assert.EqualError(t, err, `registry: line 1:19: default.law: "aimed" is no law: did you mean aimd?
-registry: line 1:19: services.x.law: "aimed" is no law: did you mean aimd?`)
+	_, err = config.Parse([]byte("default: &a {law: aimed}\nguards: {x: {<<: *a}}"))
+	assert.EqualError(t, err, `registry: line 1:19: default.law: "aimed" is not a law: did you mean aimd?
+registry: line 1:19: guards.x.law: "aimed" is not a law: did you mean aimd?`)
 }
 
 func TestPresetsOfOnesOwn(t *testing.T) {
 	mine, err := presets.New(presets.Profile{ID: "mine/free", Limits: limits(t, "7/min")})
 	require.NoError(t, err)
-	const text = "services: {x: {preset: mine/free, law: fixed}}"
+	const text = "guards: {x: {preset: mine/free, law: fixed}}"
 	_, err = config.Parse([]byte(text))
 	assert.ErrorAs(t, err, new(*presets.UnknownError))
 	file := filepath.Join(t.TempDir(), "x.yaml")
@@ -150,7 +158,7 @@ func TestPresetsOfOnesOwn(t *testing.T) {
 	require.NoError(t, err)
 	r, err := registry.New(c)
 	require.NoError(t, err)
-	assert.Equal(t, "7/min", r.Get("x").Throttle().Limits().String())
+	assert.Equal(t, "7/min", r.Get("x").Stats().Limits.String())
 }
 
 func TestAliasesDoNotExplode(t *testing.T) {
@@ -187,10 +195,10 @@ func TestAliasesDoNotExplode(t *testing.T) {
 func TestLoadNamesTheFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "limits.yaml")
-	require.NoError(t, os.WriteFile(file, []byte("services:\n  ols: {limts: 4/s, law: x}\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("guards:\n  ols: {limts: 4/s, law: x}\n"), 0o600))
 	_, err := config.Load(file)
-	assert.EqualError(t, err, "registry: "+file+":2:9: services.ols.limts: the key is unknown: did you mean limits?\n"+
-		"registry: "+file+`:2:26: services.ols.law: "x" is no law: write measured, aimd, fixed`)
+	assert.EqualError(t, err, "registry: "+file+":2:9: guards.ols.limts: the key is unknown: did you mean limits?\n"+
+		"registry: "+file+`:2:26: guards.ols.law: "x" is not a law: write measured, aimd, fixed`)
 	at, ok := errors.AsType[*registry.ParseError](err)
 	require.True(t, ok)
 	assert.Equal(t, file, at.File)
@@ -211,9 +219,9 @@ func TestLoadNamesTheFile(t *testing.T) {
 
 // Whatever stands there, there is no panic, and an error has a place.
 func FuzzParse(f *testing.F) {
-	f.Add("default: &a {limits: 1/s}\nservices: {x: {<<: *a, share: 1}, y: *a}")
+	f.Add("default: &a {limits: 1/s}\nguards: {x: {<<: *a, share: 1}, y: *a}")
 	f.Add("a: &a [*a]")
-	f.Add("services: {x: {limits: 2000000000 concurrent}, y: {preset: openai/tier1, law: fixed}}")
+	f.Add("guards: {x: {limits: 2000000000 concurrent}, y: {preset: openai/tier1, law: fixed}}")
 	f.Add("? {<<: [a]}\n: !!int x\n---\n")
 	f.Add("!!float 1: .nan\n\t- %TAG")
 	f.Fuzz(func(t *testing.T, text string) {

@@ -20,21 +20,21 @@ func ExampleLoad() {
 		return
 	}
 	fmt.Println(reg.Names())
-	fmt.Println(reg.For("crawl", "www.example.net").Throttle().Limits())
+	fmt.Println(reg.For("crawl", "www.example.net").Policy().Limits)
 	// Output:
 	// [bioportal crawl crawl/example.org ols openai]
-	// 30/min, 1 concurrent
+	// bucket 2/s burst 5
 }
 
-// A misspelt key is told with its place, and what may have been meant.
+// The error for a misspelt key has its place, and what may have been meant.
 func ExampleParse() {
-	_, err := config.Parse([]byte(`services:
+	_, err := config.Parse([]byte(`guards:
   ols:
     limts: 4/s
     law: mesured
 `))
 	fmt.Println(err)
 	// Output:
-	// registry: line 3:5: services.ols.limts: the key is unknown: did you mean limits?
-	// registry: line 4:10: services.ols.law: "mesured" is no law: did you mean measured?
+	// registry: line 3:5: guards.ols.limts: the key is unknown: did you mean limits?
+	// registry: line 4:10: guards.ols.law: "mesured" is not a law: did you mean measured?
 }

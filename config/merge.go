@@ -19,7 +19,7 @@ func (d *document) merged(n *yaml.Node, depth int) ([]pair, error) {
 		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
 		switch {
 		case key.Kind != yaml.ScalarNode:
-			return nil, problemAt(placeOf(n.Content[i]), "a key is a text here: write the name of a setting or a service")
+			return nil, problemAt(placeOf(n.Content[i]), "a key is a text here: write the name of a setting or a guard")
 		case key.ShortTag() != "!!merge":
 			own = append(own, pair{n.Content[i], n.Content[i+1]})
 			continue

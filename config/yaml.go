@@ -19,7 +19,7 @@ type place struct{ line, column int }
 
 // document is a YAML document as JSON with each key and each value on a line of
 // its own, of which places tells where it came from. So registry.ParseJSON is
-// the only one who knows the configuration.
+// the only reader of the configuration.
 type document struct {
 	json   []byte
 	places []place
@@ -39,7 +39,7 @@ func read(data []byte) (*document, error) {
 	var root, more yaml.Node
 	switch err := decoder.Decode(&root); {
 	case errors.Is(err, io.EOF) || err == nil && len(root.Content) == 0:
-		return nil, problemAt(place{1, 1}, "the file is empty: write services with their limits, or {} for none")
+		return nil, problemAt(place{1, 1}, "the file is empty: write guards with their limits, or {} for none")
 	case err != nil:
 		return nil, syntax(err)
 	}
@@ -65,7 +65,7 @@ func syntax(err error) error {
 			text = e.ContextMsg + ": " + text
 		}
 	}
-	e := problemAt(at, "it is no YAML: %s", text)
+	e := problemAt(at, "it is not YAML: %s", text)
 	e.Err = err
 	return e
 }

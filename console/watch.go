@@ -20,7 +20,7 @@ func (d *Display) Watch() flow.RunOption {
 	every := time.Second
 	switch {
 	case d.mode == Off:
-		return flow.WithLimiters() // none
+		return flow.WithGuards() // none
 	case d.mode == TTY:
 		every = watchEvery
 	case d.set.interval > 0:

@@ -383,7 +383,7 @@ func TestLimitsAndTheLog(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, time.Second, time.Since(begun))
 		info := tasks[2].Info()
-		assert.Equal(t, throttle.Cost{Tokens: 1}, info.Used)
+		assert.Equal(t, throttle.Cost{Requests: 1, Tokens: 1}, info.Used)
 		assert.Equal(t, throttle.Cost{Tokens: 3}, info.Cost)
 		assert.Equal(t, time.Second, info.Waited)
 		var lines []string

@@ -38,7 +38,7 @@ func ExampleHungError() {
 			<-release // instead of ctx.Done()
 		}
 		return 10 * i, nil
-	}).WithItemTimeout(10*time.Millisecond).All(context.Background(), []int{1, 2, 3})
+	}).WithTimeout(10*time.Millisecond).All(context.Background(), []int{1, 2, 3})
 	hung, ok := errors.AsType[*fault.HungError](err)
 	fmt.Println(out, ok, hung.After, errors.Is(hung, context.DeadlineExceeded))
 	// Output: [0 20 30] true 1s true

@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/node"
@@ -24,25 +22,23 @@ import (
 // have a method Clone() T, which is used instead.
 //
 // post gets the results and puts them into s; nil goes on if every instance
-// is done. The value of an instance that is not done is T as prep gave it.
+// is done. The value of an instance that is not done is T as prep returned it.
+// Each is shorter where the items are a slice and only complete results are stored.
 //
-// A batch may not have the limiter of a node inside, whichever way both came by
-// it: it would wait for itself. Validate and Run refuse it.
+// A node inside may be within the same guard as the batch: its first call takes
+// over what the instance holds of that guard.
 func Batch[S, T any](
 	name string,
 	prep func(context.Context, S) (iter.Seq2[T, error], error),
 	n node.Node[*T],
 	post func(context.Context, S, *node.Report[T, T]) (node.Action, error),
 ) *node.Batch[S, T, T] {
-	h := &instances[S, T]{name: name, prep: prep, inner: n, post: post}
-	h.batch = node.NewBatch[S, T, T](name, h)
-	return h.batch
+	return node.NewBatch[S, T, T](name, &instances[S, T]{name: name, prep: prep, inner: n, post: post})
 }
 
 // instances is the handler of a batch of flows.
 type instances[S, T any] struct {
 	name  string
-	batch *node.Batch[S, T, T]
 	prep  func(context.Context, S) (iter.Seq2[T, error], error)
 	inner node.Node[*T]
 	post  func(context.Context, S, *node.Report[T, T]) (node.Action, error)
@@ -95,26 +91,17 @@ func (h *instances[S, T]) Validate() error {
 	if h.prep == nil {
 		p.Addf("prep", "the function is nil")
 	}
+	h.checkInner(&p)
+	return p.Err()
+}
+
+func (h *instances[S, T]) checkInner(p *invalid.Problems) {
 	switch {
 	case invalid.Nil(h.inner):
 		p.Addf("n", "the node is nil")
 	case !recursive(h):
 		p.Add(validate(h.inner))
-	case slices.ContainsFunc(h.batch.Limiters(), func(l *adaptive.Limiter) bool {
-		return slices.Contains(limiters(h.inner), l)
-	}):
-		p.Addf("WithLimiter", "the batch is inside itself and would wait for itself: give it limits of its own")
 	}
-	return p.Err()
-}
-
-// Limiters returns the limiters that the nodes inside share with others, none
-// if the batch is inside itself: then whoever asks goes on by himself.
-func (h *instances[S, T]) Limiters() []*adaptive.Limiter {
-	if recursive(h) {
-		return nil
-	}
-	return limiters(h.inner)
 }
 
 // contents implements container.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -231,7 +232,7 @@ func TestABatchOfFlowsHasLimitsOfItsOwn(t *testing.T) {
 		})
 		for want, b := range map[int64]*node.Batch[*trail, user, user]{
 			2: flow.Batch("limits", of[*trail](users(10)...), nap, nil).WithLimits(throttle.Limits{Concurrency: 2}),
-			3: flow.Batch("law", of[*trail](users(10)...), nap, nil).WithLaw(adaptive.AIMD{Initial: 3, Max: 3}),
+			3: flow.Batch("law", of[*trail](users(10)...), nap, nil).With(guard.Policy{Law: adaptive.AIMD{Initial: 3, Max: 3}}),
 		} {
 			most.Store(0)
 			_, err := b.WithParallel(8).Run(t.Context(), nil)
@@ -239,19 +240,6 @@ func TestABatchOfFlowsHasLimitsOfItsOwn(t *testing.T) {
 			require.Equal(t, want, most.Load())
 		}
 	})
-}
-
-func TestABatchMayNotShareALimiterWithANodeInside(t *testing.T) {
-	l, err := adaptive.New(adaptive.Config{Name: "key", Limits: throttle.Limits{Concurrency: 1}})
-	require.NoError(t, err)
-	call := node.Do("call", func(context.Context, *user) error { return nil }).WithLimiter(l)
-	deep := flow.New("outer", flow.New("user", note("a")).Then(call))
-	b := flow.Batch("users", of[*trail](users(2)...), deep, nil).WithLimiter(l)
-	_, err = b.Run(t.Context(), nil)
-	for _, err := range []error{b.Validate(), err, flow.New[*trail]("f", b).Validate()} {
-		require.Equal(t, []string{"WithLimiter"}, fields(err))
-		require.ErrorContains(t, err, `node "users": WithLimiter: a node inside uses the limiter "key" too`)
-	}
 }
 
 func TestCancellingLetsRunningInstancesFinish(t *testing.T) {
@@ -324,7 +312,7 @@ func binary(depth int) tree {
 
 // walkTree sums up a tree. The data bounds the recursion: a leaf has no children.
 func walkTree() *flow.Flow[*tree] {
-	visit := node.Func("visit", func(_ context.Context, t *tree) (node.Action, error) {
+	visit := node.Decide("visit", func(_ context.Context, t *tree) (node.Action, error) {
 		t.Sum = t.Value
 		if len(t.Children) == 0 {
 			return "leaf", nil
@@ -369,7 +357,7 @@ func TestEndlessNestingIsAnError(t *testing.T) {
 	})
 	t.Run("through a batch", func(t *testing.T) {
 		deepest := 0
-		one := node.Func("one", func(_ context.Context, j *job) (node.Action, error) {
+		one := node.Decide("one", func(_ context.Context, j *job) (node.Action, error) {
 			deepest = max(deepest, j.depth)
 			return "in", nil
 		})

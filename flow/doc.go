@@ -3,8 +3,10 @@
 // A Flow goes from node to node over one shared state, each node picking its
 // successor by the action it returns: Then for the usual way, On for branches
 // and loops, End where a branch ends. A flow is a node itself, so flows nest.
-// Batch makes a node that runs a flow once for every item, each instance on
-// its own copy of its parameters.
+//
+// Each makes a node that runs a flow once for every item, each run on its own copy
+// of the item; Batch is for streams of items and for partial results. Parallel
+// runs different nodes at the same time.
 //
 //	f := flow.New("review", draft).
 //		Then(review).

@@ -8,12 +8,12 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// StepError says in which node of which flow a run failed, or before which
-// node it was stopped.
+// StepError says in which node of which flow or Fork a run failed, or before
+// which node it was stopped.
 type StepError struct {
 	Flow string
 	Node string
-	Step int   // from 1
+	Step int   // from 1; in a Fork the node's place
 	Err  error // the node's, or the cause of the context's end
 }
 
@@ -23,16 +23,23 @@ func (e *StepError) Error() string { return fmt.Sprintf("flow %q: node %q: %v", 
 // Unwrap returns Err.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// ActionError says that a node returned an action that none of its edges names.
+// ActionError says that a node returned an action that none of its edges names, or
+// in a Fork one other than node.Next.
 type ActionError struct {
 	Flow   string
 	Node   string
 	Action node.Action
 	Known  []node.Action // what its edges name, in the order they were added
+
+	joins bool // the node is in a Fork
 }
 
 // Error lists the known actions.
 func (e *ActionError) Error() string {
+	if e.joins {
+		return fmt.Sprintf("flow %q: node %q returned the action %s, and in Parallel only Next goes on: branch after %q, with node.Decide",
+			e.Flow, e.Node, quoted(e.Action), e.Flow)
+	}
 	known := make([]string, len(e.Known))
 	for i, a := range e.Known {
 		known[i] = quoted(a)

@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 )
 
@@ -30,7 +31,7 @@ func ExampleStepError() {
 // A reviewer who is never content: the bound ends the loop.
 func ExampleStepsError() {
 	draft := node.Do("draft", write)
-	review := node.Func("review", func(context.Context, *letter) (node.Action, error) { return "revise", nil })
+	review := node.Decide("review", func(context.Context, *letter) (node.Action, error) { return "revise", nil })
 	f := flow.New("letter", draft).Then(review).
 		On(review, "revise", draft).
 		End(review, "approve").
@@ -70,7 +71,7 @@ func ExampleFlow_Validate() {
 
 // Last is the first thing to look at when a flow ended sooner than was meant.
 func ExampleReport() {
-	check := node.Func("check", func(_ context.Context, l *letter) (node.Action, error) {
+	check := node.Decide("check", func(_ context.Context, l *letter) (node.Action, error) {
 		if l.Text == "" {
 			return "empty", nil
 		}
@@ -87,9 +88,9 @@ func ExampleReport() {
 	// "check" "empty" 1
 }
 
-// Refusals fail nothing. They are counted in the report, by the limiter's name.
+// Rate-limit responses fail nothing. The report counts them by the name of the guard.
 func ExampleLimiterReport() {
-	post, err := adaptive.New(adaptive.Config{Name: "post office", Law: adaptive.AIMD{Initial: 8}})
+	post, err := guard.New(guard.Policy{Name: "post office", Law: adaptive.AIMD{Initial: 8}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -101,7 +102,7 @@ func ExampleLimiterReport() {
 			return &adaptive.RateLimitHit{RetryAfter: time.Millisecond}
 		}
 		return nil
-	}).WithLimiter(post)
+	}).Within(post)
 	report, err := flow.Run(context.Background(), flow.New("letter", send), &letter{})
 	met := report.Limiters["post office"]
 	fmt.Println(err, met.Hits, met.Cuts, met.Closed)

@@ -7,9 +7,9 @@ import (
 	"iter"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 )
 
@@ -61,16 +61,16 @@ func ExampleExpect() {
 	// <nil>
 }
 
-// A limiter that is hidden in a client is shown if it is named.
-func ExampleWithLimiters() {
-	hidden, err := adaptive.New(adaptive.Config{Name: "post office"})
+// A guard that a client uses itself is shown if it is named.
+func ExampleWithGuards() {
+	hidden, err := guard.New(guard.Policy{Name: "post office"})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	show := func(p flow.Progress) { fmt.Println(p.Limiters[0].Name, p.Limiters[0].InFlight, p.Limiters[0].Live) }
 	_, err = flow.Run(context.Background(), node.Do("write", write), &letter{},
-		flow.WithProgress(show, 0), flow.WithLimiters(hidden))
+		flow.WithProgress(show, 0), flow.WithGuards(hidden))
 	fmt.Println(err)
 	// Output:
 	// post office 0 true

@@ -39,7 +39,7 @@ func Example() {
 
 func ExampleFlow_On() {
 	draft := node.Do("draft", write)
-	review := node.Func("review", func(_ context.Context, l *letter) (node.Action, error) {
+	review := node.Decide("review", func(_ context.Context, l *letter) (node.Action, error) {
 		if l.Drafts < 3 {
 			return "revise", nil
 		}
@@ -59,7 +59,7 @@ func ExampleFlow_On() {
 
 // A node that has edges must name every action that it returns.
 func ExampleActionError() {
-	review := node.Func("review", func(context.Context, *letter) (node.Action, error) { return "aprove", nil })
+	review := node.Decide("review", func(context.Context, *letter) (node.Action, error) { return "aprove", nil })
 	f := flow.New("letter", review).End(review, "approve").On(review, "revise", node.Do("write", write))
 
 	_, err := flow.Run(context.Background(), f, &letter{})
@@ -71,7 +71,7 @@ func ExampleActionError() {
 
 // The last action of an inner flow picks the way on in the outer one.
 func ExampleFlow_nested() {
-	check := node.Func("check", func(_ context.Context, l *letter) (node.Action, error) {
+	check := node.Decide("check", func(_ context.Context, l *letter) (node.Action, error) {
 		if strings.Contains(l.Text, "Dear") {
 			return "polite", nil
 		}

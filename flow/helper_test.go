@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 )
 
@@ -22,7 +23,7 @@ type trail struct{ names []string }
 // after the other and the last of them again and again.
 func step(name string, actions ...node.Action) node.Node[*trail] {
 	runs := 0
-	return node.Func(name, func(_ context.Context, s *trail) (node.Action, error) {
+	return node.Decide(name, func(_ context.Context, s *trail) (node.Action, error) {
 		s.names = append(s.names, name)
 		if len(actions) == 0 {
 			return node.Next, nil
@@ -97,14 +98,11 @@ func fields(err error) []string {
 	return all
 }
 
-// view returns what the law of a node's limiter holds.
-func view(t *testing.T, n interface {
-	Limiter() (*adaptive.Limiter, error)
-},
-) adaptive.View {
+// limiting is a node with a guard.
+type limiting interface{ Guard() *guard.Guard }
+
+// view returns what the law of a node's guard holds.
+func view(t *testing.T, n limiting) adaptive.View {
 	t.Helper()
-	l, err := n.Limiter()
-	require.NoError(t, err)
-	require.NotNil(t, l)
-	return l.View()
+	return n.Guard().Learner().Stats().View
 }

@@ -10,7 +10,7 @@ import (
 
 // Mermaid draws n as a Mermaid flowchart: a flow as its graph, a flow inside
 // a flow as a box around its own, a batch of flows as a box around one
-// instance. Any other node is drawn alone, and so is a flow inside itself,
+// instance, a Fork as its nodes between a fork and a join. Any other node is drawn alone, and so is a flow inside itself,
 // with a double frame. The same node always gives the same text.
 //
 // It says no more than names and actions, unless ShowLimits or ShowCounts ask for it.
@@ -55,7 +55,7 @@ func (d *diagram) node(x any) string {
 	if n, ok := x.(interface{ Name() string }); ok {
 		name = n.Name()
 	}
-	if _, ok := x.(interface{ Handler() any }); ok {
+	if isBatch(x) {
 		name += " (batch)"
 	}
 	c, ok := containerOf(x)

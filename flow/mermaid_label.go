@@ -6,16 +6,16 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/inside"
 	"github.com/headrace/headrace/throttle"
 )
 
 // DrawOption is a setting of Mermaid.
 type DrawOption func(*diagram)
 
-// ShowLimits says of each node what holds its calls back: the preset that it
-// starts from, its hard caps, its law, or the limiter that it shares with its caps.
-// No limiter is built for it: it goes by the settings of the nodes.
+// ShowLimits adds to each node what holds its calls back: the preset that it
+// starts from, its hard limits, its law, and the guards that it is within.
 func ShowLimits() DrawOption { return func(d *diagram) { d.limits = true } }
 
 // ShowCounts says of each node what came to pass in the run that r is of, by its
@@ -23,56 +23,58 @@ func ShowLimits() DrawOption { return func(d *diagram) { d.limits = true } }
 // did not happen is left out. A nil r shows nothing.
 func ShowCounts(r *Report) DrawOption { return func(d *diagram) { d.counts = r } }
 
-// limited is a node that tells what its limiter is, or will be, made of: its own
-// configuration, or the limiter that it shares.
-type limited interface {
-	LimiterConfig() (own *adaptive.Config, preset presets.ID, shared *adaptive.Limiter)
-}
-
 // details is the label of a node.
 func (d *diagram) details(name string, x any) string {
 	n, named := x.(interface{ Name() string })
 	if _, isFlow := x.(interface{ checkGraph() error }); isFlow || !named {
 		return label(name)
 	}
-	own, preset, shared := configOf(x)
-	lines, limiter, prefix := []string{name}, n.Name(), ""
-	if shared != nil {
-		limiter, prefix = shared.Name(), "limiter "+shared.Name()+": "
-	}
+	lines, p := []string{name}, policyOf(x)
 	if d.limits {
-		lines = append(lines, limitsLine(own, preset, shared)...)
+		lines = append(lines, limitsLines(&p)...)
 	}
 	if d.counts != nil {
-		_, isBatch := x.(interface{ Handler() any })
-		lines = append(lines, nodeLine(d.counts.Nodes[n.Name()], isBatch)...)
-		lines = append(lines, limiterLine(d.counts.Limiters[limiter], prefix)...)
+		learner, prefix := n.Name(), ""
+		if !learns(&p) {
+			learner = p.Within[0].Learner().Name()
+			prefix = "guard " + learner + ": "
+		}
+		lines = append(lines, nodeLine(d.counts.Nodes[n.Name()], isBatch(x))...)
+		lines = append(lines, limiterLine(d.counts.Limiters[learner], prefix)...)
 	}
 	return label(strings.Join(lines, "\n"))
 }
 
-func configOf(x any) (own *adaptive.Config, preset presets.ID, shared *adaptive.Limiter) {
-	defer func() { _ = recover() }() // it may be user code
-	if l, ok := x.(limited); ok {
-		return l.LimiterConfig()
+func policyOf(x any) guard.Policy {
+	if n, ok := x.(transparent); ok {
+		_, p := n.Inside(inside.Key{})
+		return p
 	}
-	return nil, "", nil
+	return guard.Policy{}
 }
 
-func limitsLine(own *adaptive.Config, preset presets.ID, shared *adaptive.Limiter) (lines []string) {
-	if shared != nil {
-		return []string{joined(": ", "limiter "+shared.Name(), caps(shared.Throttle().Limits()))}
+// learns reports whether the node learns itself from its rate-limit responses.
+func learns(p *guard.Policy) bool { return len(p.Within) == 0 || knows(p) }
+
+// knows reports whether the node's own settings are about the provider.
+func knows(p *guard.Policy) bool {
+	return p.Law != nil || p.Preset != "" || p.Dialect != nil || p.Detector != nil
+}
+
+func limitsLines(p *guard.Policy) (lines []string) {
+	if p.Preset != "" {
+		lines = append(lines, "preset "+string(p.Preset))
 	}
-	if own == nil {
-		return nil
-	}
-	if preset != "" {
-		lines = append(lines, "preset "+string(preset))
-	}
-	if caps := caps(own.Limits); caps != "" {
+	if caps := caps(p.Limits); caps != "" {
 		lines = append(lines, caps)
 	}
-	return append(lines, "law "+lawName(own.Law))
+	if learns(p) && (knows(p) || len(lines) > 0) {
+		lines = append(lines, "law "+lawName(p.Law))
+	}
+	for _, g := range p.Within {
+		lines = append(lines, joined(": ", "guard "+g.Name(), caps(g.Stats().Limits)))
+	}
+	return lines
 }
 
 // caps is the text of limits, empty if there are none.

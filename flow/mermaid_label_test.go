@@ -12,49 +12,26 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
 
-// governed is a node that tells of its limiter.
-type governed struct {
-	custom
-
-	own    *adaptive.Config
-	preset presets.ID
-	shared *adaptive.Limiter
-}
-
-func (g *governed) LimiterConfig() (*adaptive.Config, presets.ID, *adaptive.Limiter) {
-	if g.name == "panics" {
-		panic("no")
-	}
-	return g.own, g.preset, g.shared
-}
-
 func TestMermaidWithLimitsAndCounts(t *testing.T) {
 	limits, err := throttle.ParseLimits("500/min, 8 concurrent")
 	require.NoError(t, err)
-	shared, err := adaptive.New(adaptive.Config{Name: "openai", Limits: limits})
+	shared, err := guard.New(guard.Policy{Name: "openai", Limits: limits})
 	require.NoError(t, err)
-	bare, err := adaptive.New(adaptive.Config{Name: "bare"})
+	bare, err := guard.New(guard.Policy{Name: "bare"})
 	require.NoError(t, err)
-	var f *flow.Flow[*trail]
-	for _, n := range []*governed{
-		{own: &adaptive.Config{Limits: limits, Law: adaptive.AIMD{}}, custom: custom{name: "own"}},
-		{own: &adaptive.Config{}, preset: presets.OpenAITier1, custom: custom{name: "preset"}},
-		{shared: shared, custom: custom{name: "shared"}},
-		{shared: bare, custom: custom{name: "without caps"}},
-		{custom: custom{name: "none"}},
-		{custom: custom{name: "panics"}},
-	} {
-		if f == nil {
-			f = flow.New[*trail]("f", n)
-			continue
-		}
-		f.Then(n)
-	}
+	nothing := func(context.Context, *trail) error { return nil }
+	f := flow.New("f", node.Do("own", nothing).With(guard.Policy{Limits: limits, Law: adaptive.AIMD{}})).
+		Then(node.Do("preset", nothing).WithPreset(presets.OpenAITier1)).
+		Then(node.Do("shared", nothing).Within(shared)).
+		Then(node.Do("without caps", nothing).Within(bare)).
+		Then(node.Do("both", nothing).Within(shared, bare).WithLimits(throttle.Limits{Concurrency: 2})).
+		Then(node.Do("none", nothing))
 	f.Then(flow.Batch("users", of[*trail](users(1)...), note("inside"), nil))
 	r := &flow.Report{
 		Nodes: map[string]flow.NodeReport{
@@ -150,7 +127,3 @@ func TestMermaidOfAnyName(t *testing.T) {
 		requireMermaid(t, flow.Mermaid(f, flow.ShowLimits(), flow.ShowCounts(r)))
 	})
 }
-
-var _ node.Node[*trail] = (*governed)(nil)
-
-func (g *governed) Run(context.Context, *trail) (node.Action, error) { return node.Next, nil }

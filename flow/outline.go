@@ -31,10 +31,10 @@ func (o *outline) add(x any, outer bool, seen map[visited]bool) {
 	if invalid.Nil(x) {
 		return
 	}
-	_, isBatch := x.(interface{ Handler() any })
+	batch := isBatch(x)
 	c, isContainer := containerOf(x)
-	if n, ok := x.(interface{ Name() string }); ok && (isBatch || !isContainer) {
-		o.place(n.Name(), outer, isBatch)
+	if n, ok := x.(interface{ Name() string }); ok && (batch || !isContainer) {
+		o.place(n.Name(), outer, batch)
 	}
 	if !isContainer {
 		return
@@ -43,7 +43,7 @@ func (o *outline) add(x any, outer bool, seen map[visited]bool) {
 	if at := (visited{id, outer}); !seen[at] {
 		seen[at] = true
 		for _, n := range inside {
-			o.add(n, outer && !isBatch, seen)
+			o.add(n, outer && !batch, seen)
 		}
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/emit"
 )
 
@@ -55,10 +55,10 @@ func WithSeries() RunOption {
 	return func(r *runSettings) { r.series = true }
 }
 
-// WithLimiters shows limiters in Progress and Series that are not settings of
-// nodes: those that their functions, or a client inside of them, ask themselves.
-func WithLimiters(limiters ...*adaptive.Limiter) RunOption {
-	return func(r *runSettings) { r.limiters = append(r.limiters, limiters...) }
+// WithGuards shows guards in Progress and Series that are not settings of nodes:
+// those that their functions, or a client inside of them, use themselves.
+func WithGuards(guards ...*guard.Guard) RunOption {
+	return func(r *runSettings) { r.guards = append(r.guards, guards...) }
 }
 
 // Expect says that this run of the node of that name will have so many items,

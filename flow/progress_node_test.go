@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
@@ -60,19 +61,19 @@ func TestASliceTellsItsLength(t *testing.T) {
 }
 
 func TestMermaidOfRealNodes(t *testing.T) {
-	shared, err := adaptive.New(adaptive.Config{Name: "key"})
+	shared, err := guard.New(guard.Policy{Name: "key"})
 	require.NoError(t, err)
 	nothing := func(context.Context, *trail) error { return nil }
 	own := node.Do("own", nothing).WithLimits(throttle.Limits{Concurrency: 2})
 	drawing := flow.Mermaid(flow.New("f", own).
 		Then(node.Do("preset", nothing).WithPreset(presets.OpenAITier1)).
-		Then(node.Do("shared", nothing).WithLimiter(shared)).
-		Then(timed("many", 1).WithLaw(adaptive.AIMD{})).
+		Then(node.Do("shared", nothing).Within(shared)).
+		Then(timed("many", 1).With(guard.Policy{Law: adaptive.AIMD{}})).
 		Then(step("none")), flow.ShowLimits())
 	requireMermaid(t, drawing)
 	for _, want := range []string{
 		`"own<br/>2 concurrent<br/>law Measured"`, `"preset<br/>preset openai/tier1<br/>law Measured"`,
-		`"shared<br/>limiter key"`, `"many (batch)<br/>law AIMD"`, `"none"`,
+		`"shared<br/>guard key"`, `"many (batch)<br/>law AIMD"`, `"none"`,
 	} {
 		require.Contains(t, drawing, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
@@ -170,9 +171,9 @@ func TestProgressCountsWhatIsOutside(t *testing.T) {
 
 func TestLimitersInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hidden, err := adaptive.New(adaptive.Config{Name: "hidden", Law: wide(4)})
+		hidden, err := guard.New(guard.Policy{Name: "hidden", Law: wide(4)})
 		require.NoError(t, err)
-		shared, err := adaptive.New(adaptive.Config{Name: "shared", Law: adaptive.Measured{}})
+		shared, err := guard.New(guard.Policy{Name: "shared", Law: adaptive.Measured{}})
 		require.NoError(t, err)
 		ask := func(ctx context.Context) error {
 			return hidden.Do(ctx, throttle.Cost{}, func(context.Context) error { return nil })
@@ -186,10 +187,10 @@ func TestLimitersInProgress(t *testing.T) {
 			}
 			return nil
 		})).
-			Then(node.Do("asks", func(ctx context.Context, _ *trail) error { return ask(ctx) }).WithLimiter(shared)).
+			Then(node.Do("asks", func(ctx context.Context, _ *trail) error { return ask(ctx) }).Within(shared)).
 			Then(tells("z", 0, event.Event{Kind: event.LimiterHit, Source: "far"}, event.Event{Kind: event.LimiterClosed, Source: "far"}))
 		var seen shots
-		_, err = flow.Run(t.Context(), f, &trail{}, flow.WithProgress(seen.take, 0), flow.WithLimiters(hidden, hidden, shared))
+		_, err = flow.Run(t.Context(), f, &trail{}, flow.WithProgress(seen.take, 0), flow.WithGuards(hidden, hidden, shared))
 		require.NoError(t, err)
 		require.Len(t, seen.all, 2)
 		late := seen.all[0].Limiters[0]
@@ -275,9 +276,9 @@ func TestHowOftenAViewerIsCalled(t *testing.T) {
 	})
 	ran := false
 	n := &custom{"n", func(context.Context) (node.Action, error) { ran = true; return node.Next, nil }}
-	_, err := flow.Run(t.Context(), node.Node[*trail](n), &trail{}, flow.WithProgress(nil, -1), flow.WithLimiters(nil))
-	require.EqualError(t, err, "flow.Run: WithProgress: -1ns is negative: use 0 for 1s\nflow.Run: WithLimiters: a limiter is nil")
-	require.Equal(t, []string{"WithProgress", "WithLimiters"}, fields(err))
+	_, err := flow.Run(t.Context(), node.Node[*trail](n), &trail{}, flow.WithProgress(nil, -1), flow.WithGuards(nil))
+	require.EqualError(t, err, "flow.Run: WithProgress: -1ns is negative: use 0 for 1s\nflow.Run: WithGuards: a guard is nil")
+	require.Equal(t, []string{"WithProgress", "WithGuards"}, fields(err))
 	require.False(t, ran)
 }
 
@@ -317,7 +318,7 @@ func TestTheSeriesOfARun(t *testing.T) {
 			At:       []time.Duration{0, time.Second, 2 * time.Second, 2*time.Second + half},
 			Nodes:    map[string]flow.NodeSeries{"b": {Done: []int64{0, 0, 1, 2}, Failed: []int64{0, 0, 1, 1}}},
 			Limiters: map[string]flow.LimiterSeries{"b": {
-				Limit: []int{0, 2, 2, 2}, InFlight: []int{0, 2, 1, 0}, Waiting: []int{0, 0, 0, 0}, Pace: []float64{0, 0, 0, 0},
+				Limit: []int{2, 2, 2, 2}, InFlight: []int{0, 2, 1, 0}, Waiting: []int{0, 0, 0, 0}, Pace: []float64{0, 0, 0, 0},
 				Rate: []float64{0, 2, 1, 0}, Hits: []int64{0, 0, 0, 0},
 			}},
 		}, r.Series)

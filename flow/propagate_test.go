@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 )
 
@@ -46,10 +47,10 @@ func wide(n int) adaptive.AIMD { return adaptive.AIMD{Initial: n, Max: n} }
 func TestHitsOfANodeInsideCutTheBatchOncePerEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{refuse: 8, refused: map[int]bool{}}
-		call := node.Do("call", a.call).WithLaw(wide(8)).Propagate()
+		call := node.Do("call", a.call).With(guard.Policy{Law: wide(8)}).Propagate()
 		var r *node.Report[user, user]
 		b := flow.Batch("users", of[*trail](users(8)...), flow.New("user", note("before")).Then(call), keep[*trail](&r)).
-			WithParallel(8).WithLaw(wide(8))
+			WithParallel(8).With(guard.Policy{Law: wide(8)})
 
 		_, err := flow.Run(t.Context(), b, nil) // eight calls go at once and are refused
 		require.NoError(t, err)
@@ -71,8 +72,8 @@ func TestOnlyPropagateLetsHitsGoUp(t *testing.T) {
 		set  func(*node.Step[*user])
 		cuts int64
 	}{
-		"a law, Propagate":    {func(n *node.Step[*user]) { n.WithLaw(wide(8)).Propagate() }, 1},
-		"a law":               {func(n *node.Step[*user]) { n.WithLaw(wide(8)) }, 0},
+		"a law, Propagate":    {func(n *node.Step[*user]) { n.With(guard.Policy{Law: wide(8)}).Propagate() }, 1},
+		"a law":               {func(n *node.Step[*user]) { n.With(guard.Policy{Law: wide(8)}) }, 0},
 		"nothing, Propagate":  {func(n *node.Step[*user]) { n.Propagate() }, 1},
 		"nothing of the kind": {func(*node.Step[*user]) {}, 0},
 	} {
@@ -82,7 +83,7 @@ func TestOnlyPropagateLetsHitsGoUp(t *testing.T) {
 			tc.set(call)
 			var r *node.Report[user, user]
 			b := flow.Batch("users", of[*trail](users(8)...), flow.New("user", call), keep[*trail](&r)).
-				WithParallel(8).WithLaw(wide(8))
+				WithParallel(8).With(guard.Policy{Law: wide(8)})
 			_, err := b.Run(t.Context(), nil)
 			require.NoError(t, err, name)
 			requireAllCalled(t, r)
@@ -108,12 +109,12 @@ func TestHitsGoUpAsFarAsBatchesPropagate(t *testing.T) {
 			a := &api{refuse: 2, refused: map[int]bool{}}
 			call := node.Do("call", a.call).Propagate()
 			middle := flow.Batch("middle", of[*user](users(4)...), flow.New("inner", call), nil).
-				WithParallel(4).WithLaw(wide(4))
+				WithParallel(4).With(guard.Policy{Law: wide(4)})
 			if middlePropagates {
 				middle.Propagate()
 			}
 			outer := flow.Batch("outer", of[*trail](users(1)...), flow.New("user", middle), nil).
-				WithParallel(8).WithLaw(wide(8))
+				WithParallel(8).With(guard.Policy{Law: wide(8)})
 
 			var mu sync.Mutex // guards cuts
 			var cuts []string
@@ -144,8 +145,8 @@ func TestABatchThatGivesUpTellsItsHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		call := node.Do("call", func(context.Context, *user) error {
 			return &adaptive.RateLimitHit{RetryAfter: time.Hour} // beyond what is waited for
-		}).WithLaw(wide(8)).Propagate()
-		b := flow.Batch("users", of[*trail](users(1)...), flow.New("user", call), nil).WithLaw(wide(8))
+		}).With(guard.Policy{Law: wide(8)}).Propagate()
+		b := flow.Batch("users", of[*trail](users(1)...), flow.New("user", call), nil).With(guard.Policy{Law: wide(8)})
 		_, err := b.Run(t.Context(), nil)
 		var hit *adaptive.RateLimitHit
 		require.ErrorAs(t, err, &hit)
@@ -162,27 +163,27 @@ func TestABurstCutsEveryLimiterOfFourLevelsOnce(t *testing.T) {
 	for _, sharing := range []string{"own keys", "the node shares with another node", "the node has that of a sibling batch"} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &api{refuse: 8, refused: map[int]bool{}}
-			key, err := adaptive.New(adaptive.Config{Name: "key", Law: wide(8)})
+			key, err := guard.New(guard.Policy{Name: "key", Law: wide(8)})
 			require.NoError(t, err)
 			call := node.Do("call", a.call).Propagate()
 			if sharing == "own keys" {
-				call.WithLaw(wide(8))
+				call.With(guard.Policy{Law: wide(8), Propagate: true})
 			} else {
-				call.WithLimiter(key)
+				call.Within(key)
 			}
 			instance := flow.New("instance", call)
 			if sharing == "the node shares with another node" {
-				instance.Then(node.Do("again", func(context.Context, *user) error { return nil }).WithLimiter(key))
+				instance.Then(node.Do("again", func(context.Context, *user) error { return nil }).Within(key))
 			}
 			middle := flow.Batch("middle", of[*user](users(8)...), instance, nil).
-				WithParallel(8).WithLaw(wide(8)).Propagate()
+				WithParallel(8).With(guard.Policy{Law: wide(8)}).Propagate()
 			outer := flow.Batch("outer", of[*trail](users(1)...), flow.New("user", middle), nil).
-				WithParallel(4).WithLaw(wide(4)).Propagate()
+				WithParallel(4).With(guard.Policy{Law: wide(4)}).Propagate()
 			parent := flow.New("parent", outer)
 			if sharing == "the node has that of a sibling batch" {
-				parent.Then(flow.Batch("sibling", of[*trail](users(1)...), note("x"), nil).WithLimiter(key))
+				parent.Then(flow.Batch("sibling", of[*trail](users(1)...), note("x"), nil).Within(key))
 			}
-			top := flow.Batch("top", of[*trail](&trail{}), onItems(parent), nil).WithParallel(4).WithLaw(wide(4))
+			top := flow.Batch("top", of[*trail](&trail{}), onItems(parent), nil).WithParallel(4).With(guard.Policy{Law: wide(4)})
 
 			for epoch := int64(1); epoch <= 2; epoch++ {
 				if epoch == 2 {
@@ -191,8 +192,7 @@ func TestABurstCutsEveryLimiterOfFourLevelsOnce(t *testing.T) {
 				report, err := flow.Run(t.Context(), top, &trail{})
 				require.NoError(t, err, sharing)
 				for _, n := range []limiting{call, middle, outer, top} {
-					l, err := n.Limiter()
-					require.NoError(t, err)
+					l := n.Guard().Learner()
 					require.Equal(t, int64(1), report.Limiters[l.Name()].Cuts, "%s: %s in epoch %d", sharing, l.Name(), epoch)
 				}
 				require.Equal(t, flow.NodeReport{Runs: 1, Done: 8}, report.Nodes["middle"], sharing)
@@ -203,10 +203,6 @@ func TestABurstCutsEveryLimiterOfFourLevelsOnce(t *testing.T) {
 			}, sharing)
 		})
 	}
-}
-
-type limiting interface {
-	Limiter() (*adaptive.Limiter, error)
 }
 
 // onItems runs a flow over *trail on the items of a batch of them.

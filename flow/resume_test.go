@@ -105,7 +105,7 @@ func TestAnotherAttemptMeetsTheSameItems(t *testing.T) {
 			}
 			var outs [][]int
 			twice := node.Do("note", func(context.Context, *rounds) error { outs = append(outs, one.outs); return nil })
-			back := node.Func("back", func(context.Context, *rounds) (node.Action, error) {
+			back := node.Decide("back", func(context.Context, *rounds) (node.Action, error) {
 				if len(outs) < 2 {
 					return "again", nil
 				}

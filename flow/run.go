@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/journal"
@@ -21,7 +21,7 @@ type runSettings struct {
 	run      string
 	viewers  []*viewer
 	series   bool
-	limiters []*adaptive.Limiter
+	guards   []*guard.Guard
 }
 
 func (r *runSettings) validate(p *invalid.Problems) {
@@ -30,8 +30,8 @@ func (r *runSettings) validate(p *invalid.Problems) {
 			p.Addf("WithProgress", "%s is negative: use 0 for %s", v.every, defaultProgress)
 		}
 	}
-	if slices.Contains(r.limiters, nil) {
-		p.Addf("WithLimiters", "a limiter is nil")
+	if slices.Contains(r.guards, nil) {
+		p.Addf("WithGuards", "a guard is nil")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 )
@@ -36,8 +37,8 @@ func TestTheReportOfARun(t *testing.T) {
 		}
 		many := node.BatchFunc("many", count[*trail](3), work,
 			func(context.Context, *trail, *node.Report[int, int]) (node.Action, error) { return "some", nil }).
-			WithRetry(retry.Policy{MaxAttempts: 2, Initial: time.Second, NoJitter: true}).
-			WithLaw(adaptive.AIMD{Initial: 4, RecoveryThreshold: 1}) // grows on each of the two successes
+			With(guard.Policy{Law: adaptive.AIMD{Initial: 4, RecoveryThreshold: 1}}).
+			WithRetry(retry.Policy{MaxAttempts: 2, Initial: time.Second, NoJitter: true}) // grows on each of the two successes
 		f := flow.New("f", flow.New("inner", step("a")).Then(step("b"))).Then(many)
 		began := time.Now()
 		report, err := flow.Run(t.Context(), f, &trail{})
@@ -95,8 +96,7 @@ func TestTheReportOfAStoppedRun(t *testing.T) {
 func TestAUsedUpQuotaIsInTheReport(t *testing.T) {
 	broke := errors.New("insufficient_quota: status 402")
 	n := node.Do("n", func(context.Context, *trail) error { return broke }).
-		WithLaw(adaptive.AIMD{}).
-		WithDetector(func(error) adaptive.Feedback { return adaptive.Feedback{Verdict: adaptive.Terminal} })
+		With(guard.Policy{Law: adaptive.AIMD{}, Detector: func(error) adaptive.Feedback { return adaptive.Feedback{Verdict: adaptive.Terminal} }})
 	report, err := flow.Run(t.Context(), n, &trail{})
 	require.ErrorIs(t, err, adaptive.ErrQuotaExhausted)
 	require.ErrorIs(t, err, broke)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/retry"
@@ -94,7 +95,7 @@ func TestAWholeFlowAgainstAProviderWithHiddenLimits(t *testing.T) {
 		require.NoError(t, err)
 		defer provider.Close()
 		client := &http.Client{Transport: provider.Transport()}
-		key, err := adaptive.New(adaptive.Config{Name: "provider", Law: adaptive.AIMD{Initial: 12, Max: 16, RecoveryThreshold: 5}})
+		key, err := guard.New(guard.Policy{Name: "provider", Law: adaptive.AIMD{Initial: 12, Max: 16, RecoveryThreshold: 5}})
 		require.NoError(t, err)
 
 		load := node.Do("load", func(_ context.Context, d *doc) error {
@@ -117,11 +118,11 @@ func TestAWholeFlowAgainstAProviderWithHiddenLimits(t *testing.T) {
 			func(_ context.Context, d *doc, r *node.Report[page, string]) (node.Action, error) {
 				d.Notes = r.Values()
 				return node.Next, r.Err()
-			}).WithParallel(8).WithLimiter(key).WithRetry(retry.Policy{}).Propagate()
+			}).WithParallel(8).Within(key).WithRetry(retry.Policy{}).Propagate()
 		sum := node.Do("sum", func(ctx context.Context, d *doc) (err error) {
 			d.Abstract, err = ask(ctx, client, d.Title, fmt.Sprintf("%s has %d pages.", d.Title, len(d.Notes)))
 			return err
-		}).WithLimiter(key).Propagate()
+		}).Within(key).Propagate()
 		perDoc := flow.New("doc", load).Then(read).Then(sum)
 
 		all := flow.Batch("docs",
@@ -140,7 +141,7 @@ func TestAWholeFlowAgainstAProviderWithHiddenLimits(t *testing.T) {
 					l.Abstracts = append(l.Abstracts, d.Abstract)
 				}
 				return node.Next, r.Err()
-			}).WithParallel(4).WithLaw(adaptive.AIMD{Initial: 4, Max: 4, RecoveryThreshold: 2})
+			}).WithParallel(4).With(guard.Policy{Law: adaptive.AIMD{Initial: 4, Max: 4, RecoveryThreshold: 2}})
 
 		l := &library{}
 		var keys, abstracts []string

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/node"
 )
@@ -27,21 +26,6 @@ func validate(x any) error {
 		}
 	})
 	return p.Err()
-}
-
-// Limiters returns the limiters that the flow's nodes share with others.
-func (f *Flow[S]) Limiters() []*adaptive.Limiter { return limiters(f) }
-
-// limiters returns the limiters that x, and what is inside, share with others.
-func limiters(x any) []*adaptive.Limiter {
-	var all []*adaptive.Limiter
-	visit(x, map[any]bool{}, func(x any) {
-		_, isFlow := x.(interface{ checkGraph() error })
-		if n, ok := x.(interface{ Limiters() []*adaptive.Limiter }); ok && !isFlow {
-			all = append(all, n.Limiters()...)
-		}
-	})
-	return all
 }
 
 // checkGraph joins the problems of the graph itself.

@@ -11,11 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
-	"github.com/headrace/headrace/throttle"
 )
 
 // uncomparable is a node type that cannot be compared.
@@ -231,7 +229,7 @@ type job struct{ depth int }
 // selfContaining is a flow with a batch of itself inside, which it runs while
 // a job has depth left; wrap may change the settings of the batch.
 func selfContaining(set func(b *node.Batch[*job, job, job])) (*flow.Flow[*job], *node.Batch[*job, job, job]) {
-	begin := node.Func("begin", func(_ context.Context, j *job) (node.Action, error) {
+	begin := node.Decide("begin", func(_ context.Context, j *job) (node.Action, error) {
 		if j.depth == 0 {
 			return "leaf", nil
 		}
@@ -250,8 +248,6 @@ func TestAFlowInsideItselfIsValidated(t *testing.T) {
 	f, b := selfContaining(func(b *node.Batch[*job, job, job]) { b.WithParallel(0) })
 	require.EqualError(t, f.Validate(), `node "b": WithParallel: 0 is below 1`)
 	require.EqualError(t, b.Validate(), `node "b": WithParallel: 0 is below 1`)
-	require.Empty(t, f.Limiters())
-	require.Empty(t, b.Limiters())
 
 	f, b = selfContaining(func(*node.Batch[*job, job, job]) {})
 	require.NoError(t, f.Validate())
@@ -271,35 +267,12 @@ func TestADirectlyNestedFlowIsValidated(t *testing.T) {
 	f.On(a, "in", g) // f in g in f
 	require.NoError(t, f.Validate())
 	require.NoError(t, g.Validate())
-	require.Empty(t, f.Limiters())
 	g.WithMaxSteps(0)
 	require.Equal(t, []string{"WithMaxSteps"}, fields(f.Validate()))
 }
 
-func TestLimitersOfAllNodesInside(t *testing.T) {
-	var all []*adaptive.Limiter
-	shared := func() *adaptive.Limiter {
-		l, err := adaptive.New(adaptive.Config{Limits: throttle.Limits{Concurrency: 2}})
-		require.NoError(t, err)
-		all = append(all, l)
-		return l
-	}
-	nothing := func(context.Context, *job) error { return nil }
-	inner := flow.New("inner", node.Do("a", nothing).WithLimiter(shared())).Then(node.Do("own", nothing).WithLimits(throttle.Limits{Concurrency: 1}))
-	b := flow.Batch("b", of[*job, job](), inner, nil).WithLimiter(shared())
-	f := flow.New("f", b).Then(node.Do("z", nothing).WithLimiter(shared()))
-	require.NoError(t, f.Validate())
-	require.ElementsMatch(t, all, f.Limiters())
-	require.ElementsMatch(t, all[:2], b.Limiters())
-
-	f, rec := selfContaining(func(b *node.Batch[*job, job, job]) { b.WithLimiter(all[0]) })
-	require.Equal(t, all[:1], f.Limiters())
-	require.Equal(t, []string{"WithLimiter"}, fields(f.Validate()), "it would wait for itself")
-	require.Equal(t, []string{"WithLimiter"}, fields(rec.Validate()))
-}
-
 func TestTwoBatchesInsideEachOther(t *testing.T) {
-	begin := node.Func("begin", func(context.Context, *job) (node.Action, error) { return "end", nil })
+	begin := node.Decide("begin", func(context.Context, *job) (node.Action, error) { return "end", nil })
 	f := flow.New("f", begin).End(begin, "end")
 	g := flow.New[*job]("g", flow.Batch("in g", of[*job, job](), f, nil).WithParallel(-1))
 	f.On(begin, "g", flow.Batch("in f", of[*job, job](), g, nil).WithParallel(-2))

@@ -13,7 +13,8 @@ import (
 
 // Run implements node.Node: it goes through the graph on s until a node has
 // no successor, and returns that node's action. A node's error ends the run
-// as a *StepError; so does the end of ctx, before the next node begins.
+// as a *StepError. So does the end of ctx before the next node begins, and in a
+// Fork the failure of another node.
 func (f *Flow[S]) Run(ctx context.Context, s S) (action node.Action, err error) {
 	if err := f.setup.Use(f.Validate); err != nil {
 		return node.Next, err
@@ -22,41 +23,26 @@ func (f *Flow[S]) Run(ctx context.Context, s S) (action node.Action, err error) 
 	if err != nil {
 		return node.Next, err
 	}
-	o, began, index := event.From(ctx), time.Now(), indexOf(ctx)
-	e := event.New(began, event.FlowStarted, f.name)
-	e.Index = index
-	emit.Send(o, e)
-	ctx, end := emit.Trace(ctx, e)
+	ctx, r, finished := started(ctx, f.name)
 	err = errGoexit // unless it returns
-	defer func() {
-		e := event.New(time.Now(), event.FlowFinished, f.name)
-		e.Index, e.Wait, e.Reason, e.Err = index, e.Time.Sub(began), string(action), err
-		end(e)
-		emit.Send(o, e)
-	}()
-	action, err = f.walk(ctx, s, o, index)
+	defer func() { finished(action, err) }()
+	action, err = f.walk(ctx, r, s)
 	return action, err
 }
 
 // errGoexit is of a flow in which a node has ended the goroutine.
 var errGoexit = errors.New("flow: a node has called runtime.Goexit")
 
-func (f *Flow[S]) walk(ctx context.Context, s S, o event.Observer, index int64) (node.Action, error) {
+func (f *Flow[S]) walk(ctx context.Context, r *reporter, s S) (node.Action, error) {
 	n := f.first
 	for step := 1; ; step++ {
 		if step > f.maxSteps {
 			return node.Next, &StepsError{Flow: f.name, Max: f.maxSteps, Node: n.Name()}
 		}
-		if ctx.Err() != nil {
-			return node.Next, &StepError{Flow: f.name, Node: n.Name(), Step: step, Err: context.Cause(ctx)}
+		if err := stopped(ctx); err != nil {
+			return node.Next, &StepError{Flow: f.name, Node: n.Name(), Step: step, Err: err}
 		}
-		began := time.Now()
-		action, err := runNode(ctx, n, s)
-		if o != nil {
-			e := event.New(time.Now(), event.FlowStep, f.name)
-			e.Index, e.Key, e.Attempt, e.Wait, e.Reason, e.Err = index, n.Name(), step, e.Time.Sub(began), string(action), err
-			emit.Tell(ctx, o, e)
-		}
+		action, err := runStep(ctx, r, n, s, step)
 		if err != nil {
 			return node.Next, &StepError{Flow: f.name, Node: n.Name(), Step: step, Err: err}
 		}
@@ -71,7 +57,7 @@ func (f *Flow[S]) walk(ctx context.Context, s S, o event.Observer, index int64) 
 // runNode runs one node. A node of the user's own may panic.
 func runNode[S any](ctx context.Context, n node.Node[S], s S) (action node.Action, err error) {
 	defer panics.Catch(&err)
-	if _, tells := any(n).(interface{ ResetLimiter() error }); !tells {
+	if _, tells := any(n).(transparent); !tells {
 		return runOwn(ctx, n, s)
 	}
 	return n.Run(ctx, s)

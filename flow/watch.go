@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/throttle"
 )
@@ -19,12 +20,12 @@ type watch struct {
 	observer event.Observer
 	viewers  []*viewer
 	recorder *recorder // nil: no series
-	more     []*adaptive.Limiter
+	more     []*guard.Guard
 
 	outline *outline
 	speeds  map[string]*speed
-	all     *speed                      // of the run as a whole
-	calls   map[*adaptive.Limiter]int64 // that were let go before the run began
+	all     *speed                 // of the run as a whole
+	calls   map[*guard.Guard]int64 // that were admitted before the run began
 
 	stop chan time.Duration // how long the run took
 	gone chan struct{}
@@ -36,12 +37,12 @@ func watched(n any, t *tally, o event.Observer, set *runSettings) *watch {
 		return nil
 	}
 	w := &watch{
-		node: n, tally: t, observer: o, viewers: set.viewers, more: set.limiters,
-		outline: outlined(n), speeds: map[string]*speed{}, calls: map[*adaptive.Limiter]int64{},
+		node: n, tally: t, observer: o, viewers: set.viewers, more: set.guards,
+		outline: outlined(n), speeds: map[string]*speed{}, calls: map[*guard.Guard]int64{},
 		stop: make(chan time.Duration), gone: make(chan struct{}),
 	}
-	for _, l := range w.limiters() {
-		w.calls[l] = l.Throttle().Stats().Admitted
+	for _, g := range slices.Concat(guardsIn(n, all), w.more) {
+		w.calls[g] = g.Stats().Admitted
 	}
 	if set.series {
 		w.recorder = newRecorder()
@@ -177,32 +178,25 @@ func add(sum, i *Items) {
 	sum.Retries += i.Retries
 }
 
-// limiters lists those of the nodes, as far as they have been built, and those
-// that were named, each once.
-func (w *watch) limiters() (all []*adaptive.Limiter) {
-	seen := map[*adaptive.Limiter]bool{nil: true}
-	for _, l := range slices.Concat(limitersIn(w.node), w.more) {
-		if !seen[l] {
-			seen[l] = true
-			all = append(all, l)
+// guards lists those of the nodes, and those that were named, each once.
+func (w *watch) guards() []*guard.Guard {
+	all := guardsIn(w.node, bounds)
+	for _, g := range w.more {
+		if !slices.Contains(all, g) {
+			all = append(all, g)
 		}
 	}
 	return all
-}
-
-func limitersIn(n any) []*adaptive.Limiter {
-	defer func() { _ = recover() }() // a node's Limiters may be user code
-	return limiters(n)
 }
 
 // lookAtLimiters looks at those that can be looked at, and adds those that are
 // only known by their events.
 func (w *watch) lookAtLimiters(met map[string]LimiterReport) (all []LimiterProgress) {
 	known := map[string]bool{}
-	for _, l := range w.limiters() {
-		known[l.Name()] = true
-		p := inspect(l, met[l.Name()])
-		p.Calls = max(0, p.Calls-w.calls[l])
+	for _, g := range w.guards() {
+		known[g.Name()] = true
+		p := inspect(g, met[g.Name()])
+		p.Calls = max(0, p.Calls-w.calls[g])
 		all = append(all, p)
 	}
 	for _, name := range slices.Sorted(maps.Keys(met)) {
@@ -213,14 +207,17 @@ func (w *watch) lookAtLimiters(met map[string]LimiterReport) (all []LimiterProgr
 	return all
 }
 
-func inspect(l *adaptive.Limiter, met LimiterReport) LimiterProgress {
-	s, v := l.Throttle().Stats(), l.View()
-	p := LimiterProgress{
-		Name: l.Name(), Live: true, Limit: narrower(v.Concurrency, l.Throttle().Limits().Concurrency),
-		InFlight: s.InFlight, Waiting: s.Waiting, Calls: s.Admitted,
-		Hits: met.Hits, Cuts: met.Cuts, Closed: met.Closed, Why: l.Explain(),
+func inspect(g *guard.Guard, met LimiterReport) LimiterProgress {
+	s := g.Stats()
+	if g.Learner() != g {
+		s.View = adaptive.View{} // of the learner, which is looked at as well
 	}
-	for u, pace := range v.Pace {
+	p := LimiterProgress{
+		Name: g.Name(), Live: true, Limit: narrower(s.View.Concurrency, s.Limits.Concurrency),
+		InFlight: s.InFlight, Waiting: s.Waiting, Calls: s.Admitted,
+		Hits: met.Hits, Cuts: met.Cuts, Closed: met.Closed, Why: s.Why,
+	}
+	for u, pace := range s.View.Pace {
 		if pace > 0 {
 			if p.Pace == nil {
 				p.Pace = map[string]float64{}

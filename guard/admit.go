@@ -270,7 +270,8 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 		}
 		return err
 	default:
-		limiters, places := make([]*throttle.Limiter, 0, missing), make([]int64, 0, missing)
+		var few fewLayers
+		limiters, places, permits := few.limiters[:0], few.places[:0], few.permits[:0]
 		for i := range k.parts {
 			if k.parts[i].outer != nil {
 				continue
@@ -282,12 +283,19 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 				places = append(places, 0)
 			}
 		}
-		permits := make([]throttle.Permit, missing)
+		permits = append(permits, make([]throttle.Permit, missing)...)
 		if err = throttle.AcquireAll(ctx, limiters, c.cost, places, permits); err == nil {
 			k.fill(permits)
 		}
 		return err
 	}
+}
+
+// fewLayers spares most calls the allocations of what is needed for each layer.
+type fewLayers struct {
+	limiters [4]*throttle.Limiter
+	places   [4]int64
+	permits  [4]throttle.Permit
 }
 
 // missing is how many layers k has no permit of.

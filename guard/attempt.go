@@ -29,6 +29,7 @@ type attempt struct {
 	used  throttle.Cost
 	told  *adaptive.Feedback // the last Report; nil: none
 	over  bool               // it was ended or abandoned
+	held  bool               // nothing else is admitted until it ends
 }
 
 // part is what an attempt holds of one layer.
@@ -89,8 +90,8 @@ func Use(ctx context.Context, actual throttle.Cost) {
 	}
 }
 
-// feedback is what the attempt itself has reported; last, unless nil, is taken
-// in place of any Report.
+// feedback is what the attempt itself has reported. last, unless nil, is that of
+// End: its verdict takes precedence over that of a Report.
 func (k *attempt) feedback(last *adaptive.Feedback) (f adaptive.Feedback) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -99,10 +100,30 @@ func (k *attempt) feedback(last *adaptive.Feedback) (f adaptive.Feedback) {
 		if f = *last; f.Used != (throttle.Cost{}) {
 			k.used = f.Used
 		}
+		if f.Verdict == adaptive.Unclassified && k.told != nil {
+			f = completed(f, k.told)
+		}
 	case k.told != nil:
 		f = *k.told
 	}
 	f.Used = k.used
+	return f
+}
+
+// completed is f, which has no verdict, with what was reported inside of the
+// attempt: its verdict, and whatever f does not say.
+func completed(f adaptive.Feedback, told *adaptive.Feedback) adaptive.Feedback {
+	given := f
+	if f = *told; f.Err == nil {
+		f.Err = given.Err
+	}
+	f.Final = f.Final || given.Final
+	if given.RetryAfter > 0 {
+		f.RetryAfter = given.RetryAfter
+	}
+	if given.Meters != ([throttle.Units]adaptive.Meter{}) {
+		f.Meters = given.Meters
+	}
 	return f
 }
 

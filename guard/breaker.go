@@ -44,7 +44,7 @@ func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 	for i := range k.parts {
 		t := k.parts[i].ticket
 		switch {
-		case errors.As(err, new(*fault.PanicError)):
+		case err != nil && errors.As(err, new(*fault.PanicError)) && !limited(err):
 			t.Failure(err)
 		case err != nil && errors.Is(k.Err(), context.Canceled):
 			t.Cancel()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -32,9 +33,10 @@ type Call struct {
 	started bool                    // first is in use
 	number  int                     // attempts, those after a 429 not counted
 
-	schedule *retry.Schedule
-	delay    time.Duration // before the next attempt
-	failed   error         // the attempt before it
+	schedule  *retry.Schedule
+	delay     time.Duration // before the next attempt
+	failed    error         // the attempt before it
+	impatient bool          // a deadline before the next attempt ends the call at once
 }
 
 // waiting is what a call remembers from one admission to the next.
@@ -99,17 +101,19 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 }
 
 // End ends the attempt: it is judged, charged and reported to the law and the
-// breakers. A Feedback without a Verdict is judged by its Err. again reports
-// that the call goes on: Admit waits for the next attempt. Otherwise err is
-// what Do would return. Feedback.Final forbids another attempt. If no attempt
-// is in progress, nothing happens.
+// breakers. Without a Verdict in f the last Report in the attempt counts, else the
+// detectors are asked about f.Err. again reports that the call goes on: Admit
+// waits for the next attempt. Otherwise err is what Do would return.
+// Feedback.Final forbids another attempt. If no attempt is in progress, nothing
+// happens.
 func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 	k := c.live.Swap(nil)
 	if k == nil {
 		return false, nil
 	}
-	f.Used = k.feedback(&f).Used
-	return c.conclude(k, &f, f.Err)
+	returned := f.Err
+	f = k.feedback(&f)
+	return c.conclude(k, &f, returned)
 }
 
 // Heard applies the quota that a response declares while the call goes on: at
@@ -143,3 +147,6 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 	}
 	return heard
 }
+
+//nolint:gochecknoinits // the doors reach it through package inflight
+func init() { inflight.OnImpatient(func(c any) { c.(*Call).impatient = true }) } //nolint:forcetypeassert // see there

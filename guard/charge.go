@@ -10,13 +10,16 @@ import (
 // charged more than one window holds: a number in a response must not stop
 // calls for hours.
 func (c *Call) charge(k *attempt, f *adaptive.Feedback) {
-	n := k.wire.sent.Load()
+	n := k.wire.got.Load()
 	if f.Used == (throttle.Cost{}) || f.Used == c.cost {
 		if f.Used = c.cost; n > 1 {
 			f.Used = times(c.cost, n)
 		}
-	} else if n > 1 {
-		f.Used.Requests = max(f.Used.Requests, n)
+	} else {
+		f.Used.Requests = max(f.Used.Requests, n, 1)
+		if f.Used.Points == 0 { // a response reports tokens, and never these
+			f.Used.Points = c.cost.Points
+		}
 	}
 	if f.Used == c.cost {
 		return

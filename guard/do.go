@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"time"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/throttle"
@@ -78,7 +77,7 @@ func Get[T any](ctx context.Context, g *Guard, c throttle.Cost, f func(context.C
 
 // run makes one attempt with f.
 func (c *Call) run(k *attempt, f func(context.Context) error) (again bool, err error) {
-	if d := inherited(c.guard, func(p *Policy) time.Duration { return p.Timeout }); d > 0 {
+	if d := c.guard.timeout(); d > 0 {
 		err, again = c.supervise(k, f, d)
 		if again {
 			return false, err // it was abandoned

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/retry"
@@ -130,4 +131,29 @@ func TestNestedCallsUseOneSlot(t *testing.T) {
 		assert.Zero(t, g.Stats().InFlight)
 		assert.Zero(t, host.Stats().InFlight)
 	})
+}
+
+func TestAnObserverOfAChangeMayChangeTheGuard(t *testing.T) {
+	var g *guard.Guard
+	again := true
+	g = made(t, guard.Policy{Observer: event.Func(func(event.Event) {
+		if again {
+			again = false
+			assert.NoError(t, g.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 3}}))
+		}
+	})})
+	require.NoError(t, g.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 2}}))
+	assert.Equal(t, 3, g.Policy().Limits.Concurrency)
+}
+
+// Whether a guard within others learns itself is decided when it is made.
+func TestSetOfAGuardWithinAnother(t *testing.T) {
+	outer := made(t, guard.Policy{Name: "outer"})
+	learns := made(t, guard.Policy{Within: []*guard.Guard{outer}, Law: adaptive.AIMD{}})
+	require.NoError(t, learns.Set(guard.Policy{}))
+	require.NoError(t, learns.Reset())
+	assert.Same(t, learns, learns.Learner())
+	limits := made(t, guard.Policy{Within: []*guard.Guard{outer}})
+	require.NoError(t, limits.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 2}}))
+	assert.ErrorContains(t, limits.Set(guard.Policy{Law: adaptive.AIMD{}}), `leave learning to "outer"`)
 }

@@ -19,9 +19,10 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, err error) (again bool
 	}
 	k.settleBreakers(f.Verdict, err)
 	r := k.finish(f, c.wait.observed)
+	k.unhold()
 	l := c.guard.learner
 	if l != nil {
-		l.emitResult(k.Context, &r, f)
+		l.emitResult(k, &r, f)
 	}
 	if w := inflight.WatcherOf(k.Context); w != nil {
 		w.Judged(*f, err)
@@ -150,7 +151,7 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 	if f.Verdict == adaptive.Unclassified {
 		told := *f
 		*f = adaptive.Classify(k.call.guard.detect, err)
-		f.Used, f.Meters = told.Used, told.Meters
+		f.Used, f.Meters, f.Final = told.Used, told.Meters, f.Final || told.Final
 		if told.RetryAfter > 0 {
 			f.RetryAfter = told.RetryAfter
 		}
@@ -184,6 +185,7 @@ func (c *Call) abandon(k *attempt, v adaptive.Verdict, hung error) (held bool) {
 		}
 		held = held || one.ended
 	}
+	k.unhold()
 	return held || len(k.parts) == 0
 }
 
@@ -245,7 +247,8 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	if observed {
 		after := law.view()
 		if law.told = after.Decisions.Count; law.told != r.before || refused(f.Verdict) || f.Verdict == adaptive.Terminal {
-			r.after = &after
+			news := after // which is rare, and what the pointer is to is allocated
+			r.after = &news
 		}
 	}
 }

@@ -17,6 +17,7 @@ type governor struct {
 	gate     reopening.Gate
 	quota    halfOpen
 	frozen   bool          // nothing is admitted while one law replaces another
+	held     int           // attempts that admit nothing else until they end
 	holds    bool          // the gate held back the last call that was asked about
 	told     int64         // decisions of the state that observers have been told
 	since    throttle.Sent // of the last call that the state does not know: it counts from there
@@ -36,7 +37,7 @@ func (g *governor) replace(s adaptive.State, since throttle.Sent) {
 
 // Admit implements throttle.Governor.
 func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) time.Duration {
-	if g.frozen || g.quota.probing() {
+	if g.frozen || g.held > 0 || g.quota.probing() {
 		return throttle.Forever
 	}
 	wait := max(g.gate.Shut(now), g.gate.Pace(now))

@@ -64,6 +64,13 @@ func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Durat
 
 var errExited = errors.New("guard: the function ended its goroutine")
 
+// Timeout implements inflight.Attempt.
+func (k *attempt) Timeout() time.Duration { return k.call.guard.timeout() }
+
+func (g *Guard) timeout() time.Duration {
+	return inherited(g, func(p *Policy) time.Duration { return p.Timeout })
+}
+
 // within bounds an attempt by the guard's own clock.
 func (c *Call) within(k *attempt, d time.Duration) (context.Context, context.CancelCauseFunc) {
 	late := &timeoutError{d}

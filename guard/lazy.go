@@ -8,7 +8,6 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/inflight"
-	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -39,7 +38,7 @@ func (g *Guard) unlimited(c *compiled) bool {
 // lets reports whether a call can be made without admission.
 func (g *Guard) lets(ctx context.Context, c throttle.Cost) bool {
 	return g.free.Load() && uint64(c.Requests|c.Tokens|c.Input|c.Output|c.Points) < throttle.MaxAmount && //nolint:gosec // the sign counts
-		!emit.WantsCalls(event.From(ctx)) && intake.Ended(ctx) == nil
+		!emit.WantsCalls(event.From(ctx)) && ctx.Err() == nil
 }
 
 // looseCall is the context of a call without admission. It has an attempt only

@@ -2,7 +2,6 @@ package guard
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -11,13 +10,14 @@ import (
 )
 
 // emitResult sends what r shows, and signals a hit to the enclosing calls.
-func (g *Guard) emitResult(ctx context.Context, r *result, f *adaptive.Feedback) {
+func (g *Guard) emitResult(k *attempt, r *result, f *adaptive.Feedback) {
+	ctx := k.Context
 	switch {
 	case !r.ended:
 		return
 	case r.after == nil:
 		if f.Verdict == adaptive.Hit {
-			g.signal(ctx, newHit(g.name, f, r.sent.At))
+			g.signal(k, newHit(g.name, f, r.sent.At))
 		}
 		return
 	}
@@ -27,7 +27,7 @@ func (g *Guard) emitResult(ctx context.Context, r *result, f *adaptive.Feedback)
 			Key: refusedBy(f), Reason: f.Verdict.String() + " (" + f.Kind.String() + ")", Err: f.Err,
 		})
 		if f.Verdict == adaptive.Hit {
-			g.signal(ctx, newHit(g.name, f, r.sent.At))
+			g.signal(k, newHit(g.name, f, r.sent.At))
 		}
 	}
 	switch {
@@ -95,38 +95,39 @@ func refusedBy(f *adaptive.Feedback) string {
 	return f.Kind.String()
 }
 
-// emitStale says once in a process that the numbers of a preset are older than
-// a year, to the observers of the first call that has any.
-func (g *Guard) emitStale(ctx context.Context) {
-	p := &g.current.Load().profile
-	to := event.Tee(event.From(ctx), g.observer)
-	now := g.clock.Now()
-	if to == nil || !g.stale.Swap(false) || !p.WarnStale(slog.New(slog.DiscardHandler), now) {
-		return
-	}
-	g.emit(ctx, event.Event{
-		Time: now, Kind: event.LimiterStalePreset, Key: string(p.ID),
-		Reason: "the preset is of " + p.Date() + ": compare it with what the provider says now (" + p.Source.URL + ")",
-	})
-}
-
-// signal passes h, which g has learned from, on to the guards of the calls that
-// enclose ctx, for as long as they propagate. One that is g itself has learned
-// from it already.
-func (g *Guard) signal(ctx context.Context, h *adaptive.RateLimitHit) {
-	for k := attemptOf(ctx); k != nil; k = attemptOf(k.Context) { //nolint:contextcheck // outwards
-		of := k.call.guard
-		if l := of.learner; l != nil && l != g {
-			l.hear(ctx, h)
-		}
-		if !of.propagates() {
+// signal passes h, which the attempt k has met and g has learned from, on to the
+// guards of the calls that enclose k, for as long as they propagate.
+func (g *Guard) signal(k *attempt, h *adaptive.RateLimitHit) {
+	for passes := k.call.guard.propagates(); passes; passes = k.call.guard.propagates() || k.call.guard.transparent() {
+		ctx := k.Context
+		if k = attemptOf(ctx); k == nil {
 			return
+		}
+		if l := k.call.guard.learner; l != nil && l != g { // g has learned from it
+			l.hear(ctx, h)
 		}
 	}
 }
 
 func (g *Guard) propagates() bool {
 	return inherited(g, func(p *Policy) bool { return p.Propagate })
+}
+
+// transparent reports whether g bounds nothing, so that a signal passes through.
+func (g *Guard) transparent() bool {
+	for _, l := range g.layers {
+		c := l.current.Load()
+		if !c.lazy || c.limits.Concurrency > 0 || len(c.limits.Windows) > 0 || !l.asleep() {
+			return false
+		}
+	}
+	return true
+}
+
+// asleep reports whether no call was rejected yet.
+func (g *Guard) asleep() (yes bool) {
+	g.throttle.Look(func(time.Time) { yes = g.governor.state == nil })
+	return yes
 }
 
 // hear tells the law of a hit on a guard further in.

@@ -46,6 +46,9 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	if f != nil {
 		delay = max(delay, min(f.RetryAfter, longestPause))
 	}
+	if end, has := intake.Deadline(ctx); c.impatient && has && delay >= time.Until(end) {
+		return false
+	}
 	c.delay, c.failed = delay, err
 	c.wait = waiting{asked: c.wait.asked} // it queues anew
 	if w := inflight.WatcherOf(ctx); w != nil {

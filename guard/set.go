@@ -6,9 +6,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/throttle"
 )
 
 // ErrJoined is the error of Set on a guard made by Join, which has no policy.
@@ -24,6 +26,17 @@ func (g *Guard) Set(p Policy) error {
 	if g.throttle == nil {
 		return ErrJoined
 	}
+	limits, err := g.set(p)
+	if err == nil { // the observer may change or save the guard: no lock is held
+		emit.Send(g.observer, event.Event{
+			Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(limits),
+		})
+	}
+	return err
+}
+
+// set returns the limits now in force.
+func (g *Guard) set(p Policy) (limits throttle.Limits, err error) {
 	g.changing.Lock()
 	defer g.changing.Unlock()
 	old := g.current.Load()
@@ -31,18 +44,16 @@ func (g *Guard) Set(p Policy) error {
 	p = g.fixed(p, &old.policy, &problems)
 	p.check(&problems)
 	c := p.compile(&problems)
+	if g.governor != nil && c.law == nil { // it goes on learning
+		c.law, c.lazy = adaptive.Measured{}, true
+	}
 	if err := problems.Err(); err != nil {
-		return err
+		return limits, err
 	}
 	g.free.Store(false)
-	if err := g.change(old, c); err != nil {
-		return err
-	}
+	err = g.change(old, c)
 	g.tell()
-	emit.Send(g.observer, event.Event{
-		Time: g.clock.Now(), Kind: event.LimiterChanged, Source: g.name, Index: event.NoIndex, Reason: fmt.Sprint(c.limits),
-	})
-	return nil
+	return c.limits, err
 }
 
 // fixed fills in what cannot change, and reports an attempt to change it.
@@ -52,6 +63,9 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 	}
 	if len(p.Within) > 0 && !slices.Equal(p.Within, old.Within) {
 		to.Addf("Within", "it cannot change: leave it empty, or make another guard")
+	}
+	if g.governor == nil && (p.Law != nil || p.Preset != "") {
+		to.Addf("Law", "the guard was made to leave learning to %q, and cannot begin to learn: make another guard", g.learner.Name())
 	}
 	if p.Store != nil && p.Store != old.Store {
 		to.Addf("Store", "it cannot change: leave it empty, or make another guard")

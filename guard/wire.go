@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// wire counts the requests that net/http writes for one attempt.
-type wire struct{ sent atomic.Int64 }
+// wire counts the connections that net/http uses for one attempt.
+type wire struct{ asked, got atomic.Int64 }
 
 // CountWire returns a context for the net/http request of an attempt. When
 // net/http sends a request again on its own, because a reused connection was
@@ -18,7 +18,15 @@ func CountWire(ctx context.Context) context.Context {
 	if k == nil {
 		return ctx
 	}
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { k.wire.sent.Add(1) },
-	})
+	return k.CountWire(ctx, new(httptrace.ClientTrace))
 }
+
+// CountWire implements inflight.Attempt.
+func (k *attempt) CountWire(ctx context.Context, hooks *httptrace.ClientTrace) context.Context {
+	hooks.GetConn = func(string) { k.wire.asked.Add(1) }
+	hooks.GotConn = func(httptrace.GotConnInfo) { k.wire.got.Add(1) }
+	return httptrace.WithClientTrace(ctx, hooks)
+}
+
+// Wire implements inflight.Attempt.
+func (k *attempt) Wire() (asked, got int64) { return k.wire.asked.Load(), k.wire.got.Load() }

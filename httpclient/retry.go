@@ -104,7 +104,7 @@ func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, err
 	}
-	body, err := replay.Of(req)
+	body, err := replay.Of(req, false)
 	if err != nil {
 		return nil, err
 	}

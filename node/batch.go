@@ -4,13 +4,10 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/journal"
@@ -20,15 +17,18 @@ import (
 // Batch is a node that works on many items: one after the other, or with
 // WithParallel on a fixed number of workers. Its settings are chained after
 // the constructor and frozen by the first run. It may run any number of times
-// and in several places at once; its limiter is the same in all of them.
+// and in several places at once; its guard is the same in all of them.
 type Batch[S, In, Out any] struct {
 	settings
 
 	handler   BatchHandler[S, In, Out]
 	exec      func(ctx context.Context, index int64, in In) (Out, error) // the handler's
+	parallel  int
+	lookahead int // 0: none, unless there is withinOf
+	withinOf  func(In) *guard.Guard
 	window    int
 	unordered bool
-	onError   Policy
+	onError   Tolerance
 	grace     time.Duration
 	key       func(In) string
 	cost      func(In) throttle.Cost
@@ -82,9 +82,10 @@ func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S,
 	return b
 }
 
-// BatchFunc returns a batch whose code is three functions: prep gives the
-// items, exec works on one of them, post gets the results. A nil post goes on
-// if every item is done.
+// BatchFunc returns a batch whose code is three functions: prep returns the
+// items, exec works on one of them, and post gets the report, also of a run that
+// failed or was stopped. A nil post goes on if every item is done. Each is shorter
+// where the items are a slice and only complete results are stored.
 func BatchFunc[S, In, Out any](
 	name string,
 	prep func(context.Context, S) (iter.Seq2[In, error], error),
@@ -111,55 +112,20 @@ func Map[In, Out any](name string, f func(ctx context.Context, in In) (Out, erro
 // Name returns the batch's name.
 func (b *Batch[S, In, Out]) Name() string { return b.name }
 
-// Handler returns the handler that the batch was made of, for tools that look inside nodes.
-func (b *Batch[S, In, Out]) Handler() any { return b.handler }
-
 // Validate joins all problems of the settings and of the handler, each a
 // *fault.FieldError. Run, All and Stream begin with it.
 func (b *Batch[S, In, Out]) Validate() error {
-	return b.validate(func(p *invalid.Problems) {
+	return b.validate(b.cost != nil || b.used != nil, func(p *invalid.Problems) {
 		if h, ok := b.handler.(Validator); ok {
 			p.Add(validated(h))
 		}
-		if b.cost == nil && b.used == nil {
-			b.checkCosts(p)
-		}
 		b.checkJournal(p)
+		b.checkList(p)
 		if b.window != 0 && b.window < b.parallel {
 			p.Addf("WithWindow", "%d is below the %d of WithParallel: workers could not all work", b.window, b.parallel)
 		}
-		own := b.limiters() // a limiter of its own may have been handed out by Limiter
-		for _, inner := range limitersOf(b.handler) {
-			if inner != nil && slices.Contains(own, inner) {
-				p.Addf("WithLimiter", "a node inside uses the limiter %q too: the batch would wait for itself; "+
-					"give the batch limits of its own", inner.Name())
-			}
-		}
 	})
 }
-
-// Limiter returns the batch's limiter, built if it has not been needed yet; nil
-// for a batch without limits that has met no refusal.
-func (b *Batch[S, In, Out]) Limiter() (*adaptive.Limiter, error) { return b.limiter() }
-
-// Limiters returns the limiters that the batch, and what runs inside it,
-// shares with others.
-func (b *Batch[S, In, Out]) Limiters() []*adaptive.Limiter {
-	return append(b.limiters(), limitersOf(b.handler)...)
-}
-
-func limitersOf(x any) []*adaptive.Limiter {
-	defer func() { _ = recover() }() // it may be user code
-	if l, ok := x.(interface{ Limiters() []*adaptive.Limiter }); ok {
-		return l.Limiters()
-	}
-	return nil
-}
-
-// ResetLimiter starts the batch's own limiter anew between runs: the law and
-// the statistics; what was sent still counts. A shared one is refused with
-// ErrSharedLimiter.
-func (b *Batch[S, In, Out]) ResetLimiter() error { return b.resetLimiter() }
 
 // Run implements Node: it prepares the items, works on them and hands the
 // report to Post, also when the run was stopped. A run that was stopped by ctx
@@ -177,15 +143,15 @@ func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err er
 
 func (b *Batch[S, In, Out]) run(ctx context.Context, s S) (action Action, err error) {
 	defer panics.Catch(&err)
-	seq, err := b.handler.Prep(ctx, s)
+	items, known, err := b.input(ctx, s)
 	if err != nil {
-		return Next, fmt.Errorf("prep: %w", err)
+		return Next, err
 	}
-	r := b.report(newResults[In, Out](b.key != nil, 0))
+	r := b.report(newResults[In, Out](b.key != nil, known))
 	if b.sink != nil {
 		r = b.report(newSummary[In, Out]())
 	}
-	if err := b.collect(ctx, pulled(seq), r); err != nil {
+	if err := b.collect(ctx, items, r); err != nil {
 		return Next, err
 	}
 	action, err = b.handler.Post(ctx, s, r)
@@ -205,11 +171,7 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 	}
 	ctx, finished := b.started(ctx)
 	defer func() { finished(err) }()
-	if o := event.From(ctx); o != nil {
-		e := event.New(time.Now(), event.NodeInput, b.name)
-		e.To = float64(len(items))
-		emit.Send(o, e)
-	}
+	b.sendInput(ctx, len(items))
 	all := newResults[In, Out](b.key != nil, len(items))
 	r := b.report(all)
 	if err := b.collect(ctx, listed(items), r); err != nil {
@@ -275,7 +237,7 @@ func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error]
 	}
 	window := b.window
 	if window == 0 {
-		window = 4 * b.parallel
+		window = max(aheadOfEach*b.parallel, b.workers())
 	}
 	ctx, finished := b.started(ctx)
 	line := newLine[In, Out](window, b.unordered)

@@ -45,6 +45,10 @@ func (e *BatchError) Unwrap() []error {
 	return inside
 }
 
+// RateLimited returns true: a circuit breaker around the batch does not count
+// this error, because each item has been judged inside.
+func (e *BatchError) RateLimited() bool { return true }
+
 // stoppedBy reports whether err, one of First, is the failure that stopped the run.
 func (e *BatchError) stoppedBy(err error) bool {
 	last, stopped := e.Stopped.(*TooManyFailuresError) //nolint:errorlint // the reason itself, and that of this run

@@ -4,16 +4,14 @@ import (
 	"context"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
-	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
-// WithParallel has n workers work on items at the same time. The default is
-// 1: one item after the other.
+// WithParallel works on up to n items at the same time. The default is 1: one
+// item after the other.
 func (b *Batch[S, In, Out]) WithParallel(n int) *Batch[S, In, Out] {
 	b.setup.Change("WithParallel", func() {
 		if n < 1 {
@@ -25,100 +23,70 @@ func (b *Batch[S, In, Out]) WithParallel(n int) *Batch[S, In, Out] {
 	return b
 }
 
-// WithLimits gives the batch a limiter of its own with these hard caps, built
-// on first use. Within them it adapts: without WithLaw it begins with as many
-// calls in flight as WithParallel and the limits allow, and cuts when the
-// provider refuses. A window of tokens needs WithCost or WithUsed.
+// WithLookahead reads up to n items ahead of the calls that are admitted, so
+// that items which wait for a busy guard do not hold up those for others:
+// WithParallel then bounds only the calls that were admitted. Without WithinOf an
+// item that waits occupies one of WithParallel unless this is set. With WithinOf
+// the default is four times WithParallel, and at least 64.
+func (b *Batch[S, In, Out]) WithLookahead(n int) *Batch[S, In, Out] {
+	b.setup.Change("WithLookahead", func() {
+		if n < 1 {
+			b.setup.Addf("WithLookahead", "%d is below 1", n)
+			return
+		}
+		b.lookahead = n
+	})
+	return b
+}
+
+// With sets the whole policy of the batch's calls, apart from its Name, which is
+// that of the batch. Settings chained later change single fields of it.
+func (b *Batch[S, In, Out]) With(p guard.Policy) *Batch[S, In, Out] { b.with(p); return b }
+
+// Within makes every call pass the guards as well, which other nodes may share.
+// See guard.Policy.Within.
+func (b *Batch[S, In, Out]) Within(guards ...*guard.Guard) *Batch[S, In, Out] {
+	b.within(guards)
+	return b
+}
+
+// WithinOf makes the calls of each item pass a guard that depends on the item as
+// well, such as that of its host. Combine several with guard.Join. A nil guard
+// adds nothing. f is called once for each item, from several goroutines; a panic
+// in it is the error of the item. See WithLookahead.
+func (b *Batch[S, In, Out]) WithinOf(f func(in In) *guard.Guard) *Batch[S, In, Out] {
+	b.setFunc("WithinOf", f == nil, func() { b.withinOf = f })
+	return b
+}
+
+// WithLimits sets hard limits of the batch's calls. A window of tokens needs
+// WithCost or WithUsed.
 func (b *Batch[S, In, Out]) WithLimits(l throttle.Limits) *Batch[S, In, Out] {
-	b.setLimits(l)
+	b.withLimits(l)
 	return b
 }
 
-// WithPreset gives the batch a limiter of its own that starts from what the
-// provider documents, presets.OpenAITier1 for example, and knows the provider's
-// dialect. It is for this batch alone: nodes that draw on one quota share one
-// limiter, with WithLimiter and a registry.
-//
-//   - The preset is where the law Measured starts; refusals and headers move it
-//     both ways. It begins with as many calls in flight as WithParallel, the
-//     preset and WithLimits allow. Without WithCost its tokens do not hold calls
-//     back until the provider says so.
-//   - A preset marked Hard is a cap, like WithLimits. WithLimits are caps in any
-//     case; with both, both hold.
-//   - WithLaw goes before the preset's law. A Measured without a Prior starts from
-//     the preset all the same. Any other law, such as AIMD, has nowhere to start
-//     from, so the preset's limits, long quotas included, are caps around it.
-//
-// A preset that is unknown, or that allows nothing, is an error of Validate: a
-// *presets.UnknownError or a *presets.UnavailableError. One that is older than a
-// year is told once in a process, as an event.LimiterStalePreset. It excludes
-// WithLimiter.
+// WithPreset starts from the limits that the provider documents, such as
+// presets.OpenAITier1, and reads the provider's answers by its dialect. Without
+// WithCost its tokens do not hold calls back until the provider says so. Nodes
+// that draw on one quota need one guard with that preset, and Within.
 func (b *Batch[S, In, Out]) WithPreset(id presets.ID) *Batch[S, In, Out] {
-	b.setPreset(id)
+	b.withPreset(id)
 	return b
 }
 
-// WithDialect sets how the provider speaks about its limits, in the place of
-// the preset's dialect if there is one. The dialect reads the answer that an
-// error carries; see adaptive.AnswerIn. A detector of WithDetector is asked
-// before it, and the default detector after it. A dialect.Name that is none is
-// an error of Validate. It excludes WithLimiter, whose limiter has its own.
-func (b *Batch[S, In, Out]) WithDialect(d dialect.Dialect) *Batch[S, In, Out] {
-	b.setDialect(d)
-	return b
-}
+// WithRetry repeats a failed attempt by p; every item counts for itself. Without
+// it there is one attempt. Waiting out a 429 is not an attempt. Panics, hung
+// calls, used-up quotas and costs that never fit are not retried; neither is an
+// answer such as a 400, unless p has a Retryable.
+func (b *Batch[S, In, Out]) WithRetry(p retry.Policy) *Batch[S, In, Out] { b.withRetry(p); return b }
 
-// WithLimiter has the batch share l. It excludes WithLimits, WithLaw, WithPreset,
-// WithDialect and WithDetector, which l has for itself.
-func (b *Batch[S, In, Out]) WithLimiter(l *adaptive.Limiter) *Batch[S, In, Out] {
-	b.setLimiter(l)
-	return b
-}
-
-// WithBreaker has every attempt ask br, once the limiter has admitted it. What
-// an open breaker refuses was never sent: the admission is undone, and the
-// item's error is the *breaker.OpenError, with the time that is left. For a
-// retry policy that is an attempt, although one that Result.Attempts does not
-// count; the next follows after the policy's delay and the time left, also if
-// that is more than the policy's Max.
-//
-// An attempt counts by what the batch's detectors say of its error: an answer
-// such as a 400 is a success; a failure that another attempt may cure, such as
-// a 500, is a failure; and a refusal for rate, an overloaded service that says
-// when to come back, and a used-up quota are undecided. What they do not know
-// is for breaker.Config.Classify, which by default takes it for a failure. A
-// panic is a failure, and so is an attempt that runs into WithItemTimeout, at
-// the latest when it is left behind; what the stop of the run cuts short is
-// undecided, and so is a batch inside, whose items have been judged there.
-//
-// A breaker may be shared by nodes that call the same service, but not by two
-// of which one runs inside the other: half-open, it would refuse the inner one
-// because of the outer one.
-func (b *Batch[S, In, Out]) WithBreaker(br *breaker.Breaker) *Batch[S, In, Out] {
-	b.setBreaker(br)
-	return b
-}
-
-// WithLaw gives the batch a limiter of its own that adapts by l.
-func (b *Batch[S, In, Out]) WithLaw(l adaptive.Law) *Batch[S, In, Out] {
-	b.setLaw(l)
-	return b
-}
-
-// WithDetector sets what tells a refusal for rate from other errors. It is
-// asked first, then the dialect of WithDialect or WithPreset, at last the default detector.
-func (b *Batch[S, In, Out]) WithDetector(d adaptive.Detector) *Batch[S, In, Out] {
-	b.setDetector(d)
-	return b
-}
-
-// WithRetry repeats a failed attempt by p; every item counts for itself.
-// Without it there is one attempt. Waiting out a refusal for rate is not an
-// attempt. An answer such as a 400, a panic, a used-up quota and a cost that
-// never fits are not tried again, whatever p says; the first of them unless p
-// has a Retryable.
-func (b *Batch[S, In, Out]) WithRetry(p retry.Policy) *Batch[S, In, Out] {
-	b.setRetry(p)
+// WithTimeout bounds each attempt at an item, counted from its admission. An
+// Exec that does not return within a second of it is abandoned: its slot is
+// released, its worker replaced, and its item fails with a *fault.HungError,
+// which is not retried.
+func (b *Batch[S, In, Out]) WithTimeout(d time.Duration) *Batch[S, In, Out] {
+	b.withTimeout(d)
 	return b
 }
 
@@ -132,17 +100,8 @@ func (b *Batch[S, In, Out]) WithFallback(f func(ctx context.Context, in In, err 
 
 // WithOnError sets when failed items stop the run. The default is Collect. A
 // run that is stopped lets running items finish: see WithGrace.
-func (b *Batch[S, In, Out]) WithOnError(p Policy) *Batch[S, In, Out] {
-	b.setup.Change("WithOnError", func() { b.onError = p })
-	return b
-}
-
-// WithItemTimeout bounds each attempt at an item, counted from its admission.
-// An Exec that does not return within a second of it is left behind: its slot
-// is given back, its worker replaced, and its item fails with a *fault.HungError,
-// which is not retried.
-func (b *Batch[S, In, Out]) WithItemTimeout(d time.Duration) *Batch[S, In, Out] {
-	b.setTimeout("WithItemTimeout", d)
+func (b *Batch[S, In, Out]) WithOnError(t Tolerance) *Batch[S, In, Out] {
+	b.setup.Change("WithOnError", func() { b.onError = t })
 	return b
 }
 
@@ -160,7 +119,8 @@ func (b *Batch[S, In, Out]) WithGrace(d time.Duration) *Batch[S, In, Out] {
 }
 
 // WithWindow sets how many items Stream may be ahead of the one that is
-// yielded. The default is four times WithParallel.
+// yielded. The default is four times WithParallel, or that of WithLookahead if
+// that is more.
 func (b *Batch[S, In, Out]) WithWindow(n int) *Batch[S, In, Out] {
 	b.setup.Change("WithWindow", func() {
 		if n < 1 {
@@ -178,11 +138,9 @@ func (b *Batch[S, In, Out]) Unordered() *Batch[S, In, Out] {
 	return b
 }
 
-// Propagate signals the batch's rate limit hits to the batch that encloses it.
-func (b *Batch[S, In, Out]) Propagate() *Batch[S, In, Out] {
-	b.setPropagate()
-	return b
-}
+// Propagate signals the batch's rate-limit responses to the guards of the calls
+// that enclose it.
+func (b *Batch[S, In, Out]) Propagate() *Batch[S, In, Out] { b.propagate(); return b }
 
 // WithKey names items by their content, in results and events.
 func (b *Batch[S, In, Out]) WithKey(f func(in In) string) *Batch[S, In, Out] {

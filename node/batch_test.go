@@ -67,7 +67,7 @@ func TestWorkersAreFixed(t *testing.T) {
 		defer mu.Unlock()
 		seen[goroutine()]++
 		return i, nil
-	}).WithParallel(parallel).WithItemTimeout(time.Hour).WithLimits(concurrency(2)).WithRetry(retry.Policy{})
+	}).WithParallel(parallel).WithTimeout(time.Hour).WithLimits(concurrency(2)).WithRetry(retry.Policy{})
 	_, err := m.All(t.Context(), numbers(2000))
 	require.NoError(t, err)
 	assert.LessOrEqual(t, len(seen), parallel, "no goroutine is made for an item")
@@ -213,14 +213,6 @@ func TestMapIsANodeWithoutItems(t *testing.T) {
 	action, err := m.Run(t.Context(), node.None{})
 	require.NoError(t, err)
 	assert.Equal(t, node.Next, action)
-}
-
-func TestHandlerIsTheOneGiven(t *testing.T) {
-	h := &handler{}
-	b := node.NewBatch[*state, int, int]("b", h)
-	assert.Same(t, h, b.Handler())
-	_, err := b.Run(t.Context(), &state{})
-	assert.NoError(t, err)
 }
 
 // handler is a minimal one.

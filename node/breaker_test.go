@@ -17,31 +17,36 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
-func newBreaker(t *testing.T, c breaker.Config) *breaker.Breaker {
+// withBreaker is a guard with nothing but a breaker, for nodes to be within.
+func withBreaker(t *testing.T, c breaker.Config) *guard.Guard {
 	t.Helper()
-	b, err := breaker.New(c)
-	require.NoError(t, err)
-	return b
+	return newGuard(t, guard.Policy{Name: "api", Breaker: &c})
 }
 
-// opened is a breaker that has just opened for ten seconds.
-func opened(t *testing.T) *breaker.Breaker {
+// opened is a guard whose breaker has just opened for ten seconds.
+func opened(t *testing.T) *guard.Guard {
 	t.Helper()
-	b := newBreaker(t, breaker.Config{Name: "api", Failures: 1, Successes: 1})
-	fail(t, b)
-	return b
+	g := withBreaker(t, breaker.Config{Failures: 1, Successes: 1})
+	fail(t, g)
+	return g
 }
 
-func fail(t *testing.T, b *breaker.Breaker) {
+func fail(t *testing.T, g *guard.Guard) {
 	t.Helper()
-	ticket, err := b.Allow(t.Context())
-	require.NoError(t, err)
-	ticket.Failure(errBoom)
+	require.ErrorIs(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return errBoom }), errBoom)
+}
+
+// isOpen makes a call that succeeds unless the breaker of g is open.
+func isOpen(t *testing.T, g *guard.Guard) bool {
+	t.Helper()
+	err := g.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil })
+	return errors.Is(err, breaker.ErrOpen)
 }
 
 // answered is the error of an SDK.
@@ -49,19 +54,15 @@ type answered struct{ Response *http.Response }
 
 func (e *answered) Error() string { return e.Response.Status }
 
-func answer(code int, header ...string) error {
-	h := http.Header{}
-	for i := 0; i < len(header); i += 2 {
-		h.Set(header[i], header[i+1])
-	}
-	return &answered{&http.Response{StatusCode: code, Status: fmt.Sprint("answer ", code), Header: h}}
+func answer(code int) error {
+	return &answered{&http.Response{StatusCode: code, Status: fmt.Sprint("answer ", code), Header: http.Header{}}}
 }
 
-// What an open breaker refuses was never sent: its admission is undone.
-func TestOpenBreakerRefuses(t *testing.T) {
+// A call that an open breaker rejects is not sent, and its admission is undone.
+func TestOpenBreakerRejects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		br := opened(t)
-		lim := newLimiter(t, adaptive.Config{Name: "shared", Limits: throttle.Limits{
+		lim := newGuard(t, guard.Policy{Name: "shared", Limits: throttle.Limits{
 			Windows: []throttle.Window{throttle.Sliding(2, time.Hour)},
 		}})
 		want := &breaker.OpenError{Breaker: "api", State: breaker.Open, RetryAfter: 7 * time.Second, Cause: errBoom}
@@ -69,49 +70,45 @@ func TestOpenBreakerRefuses(t *testing.T) {
 
 		s := &state{}
 		never := func(context.Context, int) (int, error) { t.Error("Exec was called"); return 0, nil }
-		for _, limited := range []bool{false, true} {
-			b := node.BatchFunc("b", feed(1, 2, 3), never, keep).WithParallel(2).WithBreaker(br)
-			if limited {
-				b.WithLimiter(lim)
-			}
+		for _, within := range [][]*guard.Guard{{br}, {lim, br}} {
+			b := node.BatchFunc("b", feed(1, 2, 3), never, keep).WithParallel(2).Within(within...)
 			_, err := b.Run(t.Context(), s)
 			require.NoError(t, err)
 			for i, res := range results(s.report) {
 				assert.Equal(t, node.Result[int, int]{Index: int64(i), In: i + 1, State: node.Failed, Err: want}, res)
 			}
 		}
-		step := node.Do("step", func(context.Context, *state) error { t.Error("it was called"); return nil }).
-			WithLimiter(lim).WithBreaker(br)
+		step := node.Do("step", func(context.Context, *state) error { t.Error("it was called"); return nil }).Within(lim, br)
 		_, err := step.Run(t.Context(), s)
 		assert.Equal(t, want, err)
 		require.ErrorIs(t, err, breaker.ErrOpen)
 
-		assert.Zero(t, lim.Throttle().Stats().InFlight)
+		assert.Zero(t, lim.Stats().InFlight)
 		for range 2 {
-			assert.True(t, lim.Throttle().Allow(throttle.Cost{}), "the window is as it was")
+			assert.True(t, allows(t, lim, throttle.Cost{}), "the window is as it was")
 		}
 	})
 }
 
-func TestBreakerIsAskedAfterTheLimiter(t *testing.T) {
+func TestBreakerIsAskedAfterTheLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		br := opened(t)
-		m := node.Map("m", same).WithBreaker(br).WithLimits(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, 10*time.Second)}})
-		lim, err := m.Limiter()
-		require.NoError(t, err)
-		require.True(t, lim.Throttle().Allow(throttle.Cost{}))
+		m := node.Map("m", same).Within(br).WithLimits(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, 10*time.Second)}})
+		hold(t, newGuard(t, guard.Policy{}))
+		call := m.Guard().Begin(throttle.Cost{}) // uses the window up; the breaker rejects it
+		_, err := call.Admit(t.Context())
+		require.ErrorIs(t, err, breaker.ErrOpen)
+		time.Sleep(10 * time.Second)
 		_, err = m.All(t.Context(), numbers(1))
-		require.NoError(t, err, "the limiter admits it when the open time is over")
-		assert.Equal(t, breaker.Closed, br.State())
-		assert.Zero(t, br.Stats().Refused)
+		require.NoError(t, err, "it is admitted when the open time is over")
+		assert.False(t, isOpen(t, br))
 	})
 }
 
 func TestWhatCountsForTheBreaker(t *testing.T) {
-	const success, undecided, failure = 0, 1, 2 // failures in a row, after one
 	report := func(v adaptive.Verdict, err error) func(context.Context) error {
 		return func(ctx context.Context) error {
-			adaptive.Report(ctx, adaptive.Feedback{Verdict: v})
+			guard.Report(ctx, adaptive.Feedback{Verdict: v})
 			return err
 		}
 	}
@@ -134,64 +131,48 @@ func TestWhatCountsForTheBreaker(t *testing.T) {
 	require.Error(t, inside)
 
 	for name, tc := range map[string]struct {
-		f        func(context.Context) error
-		want     int
-		reported bool // it needs a limiter
+		f       func(context.Context) error
+		failure bool
 	}{
-		"no error":                {returns(nil), success, false},
-		"a 400":                   {returns(answer(400)), success, false},
-		"a 404":                   {returns(answer(404)), success, false},
-		"a 500":                   {returns(answer(500)), failure, false},
-		"a 503":                   {returns(answer(503)), failure, false},
-		"money":                   {returns(answer(402)), undecided, false},
-		"unknown":                 {returns(errBoom), failure, false},
-		"a refusal further in":    {returns(givenUp(t)), undecided, false},
-		"a limited one":           {returns(&throttle.LimitedError{}), undecided, false},
-		"another breaker":         {returns(&breaker.OpenError{}), undecided, false},
-		"cancelled by the callee": {returns(context.Canceled), undecided, false},
-		"a batch inside":          {returns(fmt.Errorf("x: %w", inside)), undecided, false},
-		"detected as curable":     {returns(errCurable), failure, false},
-		"detected as an answer":   {returns(errAnswer), success, false},
-		"a panic":                 {func(context.Context) error { panic("x") }, failure, false},
-		"a panic with a refusal":  {func(context.Context) error { panic(answer(429)) }, failure, false},
-		"runtime.Goexit":          {func(context.Context) error { runtime.Goexit(); return nil }, undecided, false},
-		"a timeout":               {func(ctx context.Context) error { return work(ctx, time.Hour) }, failure, false},
-		"reported as curable":     {report(adaptive.Transient, nil), failure, true},
-		"reported as an answer":   {report(adaptive.OK, errBoom), success, true},
-		"reported as unsent":      {report(adaptive.Unsent, errBoom), undecided, true},
+		"no error":                {returns(nil), false},
+		"a 400":                   {returns(answer(400)), false},
+		"a 500":                   {returns(answer(500)), true},
+		"a 503":                   {returns(answer(503)), true},
+		"unknown":                 {returns(errBoom), true},
+		"a rejection further in":  {returns(givenUp(t)), false},
+		"another breaker":         {returns(&breaker.OpenError{}), false},
+		"cancelled by the callee": {returns(context.Canceled), false},
+		"a batch inside":          {returns(fmt.Errorf("x: %w", inside)), false},
+		"detected as curable":     {returns(errCurable), true},
+		"detected as an answer":   {returns(errAnswer), false},
+		"a panic":                 {func(context.Context) error { panic("x") }, true},
+		"a panic with a 429":      {func(context.Context) error { panic(answer(429)) }, true},
+		"runtime.Goexit":          {func(context.Context) error { runtime.Goexit(); return nil }, false},
+		"a timeout":               {func(ctx context.Context) error { return work(ctx, time.Hour) }, true},
+		"reported as curable":     {report(adaptive.Transient, nil), true},
+		"reported as an answer":   {report(adaptive.OK, errBoom), false},
+		"reported as unsent":      {report(adaptive.Unsent, errBoom), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, limited := range []bool{false, true} {
-				if tc.reported && !limited {
-					continue
+			synctest.Test(t, func(t *testing.T) {
+				policy := func() guard.Policy {
+					return guard.Policy{Detector: detector, Timeout: time.Minute, Limits: concurrency(1), Breaker: &breaker.Config{Failures: 1}}
 				}
-				synctest.Test(t, func(t *testing.T) {
-					br := newBreaker(t, breaker.Config{Failures: 9})
-					fail(t, br)
-					m := node.Map("m", func(ctx context.Context, _ int) (int, error) { return 0, tc.f(ctx) }).
-						WithBreaker(br).WithDetector(detector).WithItemTimeout(time.Minute)
-					step := node.Do("step", func(ctx context.Context, _ *state) error { return tc.f(ctx) }).
-						WithBreaker(br).WithDetector(detector).WithTimeout(time.Minute)
-					if limited {
-						m.WithLimits(concurrency(1))
-						step.WithLimits(concurrency(1))
-					}
-					_, _ = m.All(t.Context(), numbers(1))
-					assert.Equal(t, tc.want, br.Stats().Failures, "batch, limited: %v", limited)
-					assert.Zero(t, br.Stats().InFlight)
+				m := node.Map("m", func(ctx context.Context, _ int) (int, error) { return 0, tc.f(ctx) }).With(policy())
+				_, _ = m.All(t.Context(), numbers(1))
+				assert.Equal(t, tc.failure, isOpen(t, m.Guard()), "batch")
+				assert.Zero(t, m.Guard().Stats().InFlight)
 
-					br.Reset()
-					fail(t, br)
-					done := make(chan struct{})
-					go func() { // which runtime.Goexit may end
-						defer close(done)
-						_, _ = step.Run(t.Context(), &state{})
-					}()
-					<-done
-					assert.Equal(t, tc.want, br.Stats().Failures, "step, limited: %v", limited)
-					assert.Zero(t, br.Stats().InFlight)
-				})
-			}
+				step := node.Do("step", func(ctx context.Context, _ *state) error { return tc.f(ctx) }).With(policy())
+				done := make(chan struct{})
+				go func() { // which runtime.Goexit may end
+					defer close(done)
+					_, _ = step.Run(t.Context(), &state{})
+				}()
+				<-done
+				assert.Equal(t, tc.failure, isOpen(t, step.Guard()), "step")
+				assert.Zero(t, step.Guard().Stats().InFlight)
+			})
 		})
 	}
 }
@@ -199,61 +180,15 @@ func TestWhatCountsForTheBreaker(t *testing.T) {
 // givenUp is a refusal that a limiter has waited out for long enough.
 func givenUp(t *testing.T) error {
 	t.Helper()
-	err := newLimiter(t, adaptive.Config{}).Do(t.Context(), throttle.Cost{}, func(context.Context) error { return hit(time.Hour) })
+	err := newGuard(t, guard.Policy{}).Do(t.Context(), throttle.Cost{}, func(context.Context) error { return hit(time.Hour) })
 	require.Error(t, err)
 	return err
-}
-
-// Each refusal is an attempt on the wire and says nothing; what comes of it counts.
-func TestRefusalsForRateDoNotOpenABreaker(t *testing.T) {
-	for name, refusal := range map[string]error{
-		"429":                  answer(429, "Retry-After", "1"),
-		"529":                  answer(529),
-		"503 with Retry-After": answer(503, "Retry-After", "1"),
-		"one of ours":          hit(time.Second),
-	} {
-		t.Run(name, func(t *testing.T) {
-			for _, limits := range []throttle.Limits{{}, concurrency(3)} {
-				synctest.Test(t, func(t *testing.T) {
-					var calls tally
-					br := newBreaker(t, breaker.Config{Failures: 1})
-					m := node.Map("m", func(_ context.Context, i int) (int, error) {
-						if calls.add(i) < 4 {
-							return 0, refusal
-						}
-						return i, nil
-					}).WithBreaker(br)
-					if limits.Concurrency > 0 {
-						m.WithLimits(limits)
-					}
-					_, err := m.All(t.Context(), numbers(2))
-					require.NoError(t, err)
-					assert.Equal(t, int64(8), br.Stats().Admitted)
-					assert.Zero(t, br.Stats().Opened)
-				})
-			}
-		})
-	}
-}
-
-// The node knows first; what it does not know is for Classify.
-func TestClassifyIsAskedAboutWhatTheDetectorsDoNotKnow(t *testing.T) {
-	var asked []error
-	br := newBreaker(t, breaker.Config{Failures: 9, Classify: func(err error) breaker.Outcome {
-		asked = append(asked, err)
-		return breaker.Success
-	}})
-	fail(t, br)
-	errs := []error{errBoom, answer(400), answer(500), nil}
-	_, _ = node.Map("m", func(_ context.Context, i int) (int, error) { return 0, errs[i] }).WithBreaker(br).All(t.Context(), numbers(4))
-	assert.Equal(t, []error{errBoom}, asked)
 }
 
 func TestWhatTheStopOfARunCutsShortIsUndecided(t *testing.T) {
 	for _, hang := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			br := newBreaker(t, breaker.Config{Failures: 9})
-			fail(t, br)
+			br := withBreaker(t, breaker.Config{Failures: 1})
 			release := make(chan struct{})
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
@@ -263,36 +198,31 @@ func TestWhatTheStopOfARunCutsShortIsUndecided(t *testing.T) {
 				}
 				_ = work(ctx, time.Hour)
 				return 0, answer(http.StatusInternalServerError)
-			}).WithBreaker(br).WithItemTimeout(time.Hour).WithGrace(0).All(ctx, numbers(3))
+			}).Within(br).WithTimeout(time.Hour).WithGrace(0).All(ctx, numbers(3))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.Equal(t, 1, br.Stats().Failures)
-			assert.Zero(t, br.Stats().InFlight)
+			assert.False(t, isOpen(t, br))
 			close(release)
 		})
 	}
 }
 
-func TestHungAttemptEndsItsTicket(t *testing.T) {
+func TestHungAttemptIsAFailure(t *testing.T) {
 	for _, limits := range []throttle.Limits{{}, concurrency(3)} {
 		synctest.Test(t, func(t *testing.T) {
-			br := newBreaker(t, breaker.Config{Failures: 1})
+			br := withBreaker(t, breaker.Config{Failures: 1})
 			release := make(chan struct{})
 			m := node.Map("m", func(context.Context, int) (int, error) {
 				<-release
 				return 0, nil
-			}).WithBreaker(br).WithItemTimeout(time.Second)
-			if limits.Concurrency > 0 {
-				m.WithLimits(limits)
-			}
+			}).Within(br).WithTimeout(time.Second).WithLimits(limits)
 			_, err := m.All(t.Context(), numbers(1))
 			var hung *fault.HungError
 			require.ErrorAs(t, err, &hung)
 			check := func() {
 				t.Helper()
-				s := br.Stats()
-				assert.Equal(t, breaker.Open, s.State)
-				assert.Zero(t, s.InFlight)
-				assert.Same(t, hung, s.Cause)
+				var open *breaker.OpenError
+				require.ErrorAs(t, br.Try(t.Context(), throttle.Cost{}, nil), &open)
+				assert.Same(t, hung, open.Cause)
 			}
 			check()
 			close(release)
@@ -307,7 +237,6 @@ func TestHungAttemptEndsItsTicket(t *testing.T) {
 func TestRetryWaitsForTheBreaker(t *testing.T) {
 	for _, limits := range []throttle.Limits{{}, concurrency(1)} {
 		synctest.Test(t, func(t *testing.T) {
-			br := newBreaker(t, breaker.Config{Failures: 1, Successes: 1})
 			var events log
 			var at []time.Duration
 			began := time.Now()
@@ -319,10 +248,7 @@ func TestRetryWaitsForTheBreaker(t *testing.T) {
 					return 0, errBoom
 				}
 				return 1, nil
-			}, keep).WithBreaker(br).WithRetry(policy)
-			if limits.Concurrency > 0 {
-				b.WithLimits(limits)
-			}
+			}, keep).With(guard.Policy{Breaker: &breaker.Config{Failures: 1, Successes: 1}, Limits: limits, Retry: &policy})
 			_, err := b.Run(event.With(t.Context(), &events), s)
 			require.NoError(t, err)
 			assert.Equal(t, []time.Duration{0, 12 * time.Second}, at, "1 s, refused with 9 s left, and 2 s")
@@ -332,35 +258,22 @@ func TestRetryWaitsForTheBreaker(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfABreakerUseUpThePolicy(t *testing.T) {
+func TestRejectionsByABreakerUseUpThePolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		br := newBreaker(t, breaker.Config{Failures: 1, Open: time.Hour, MaxOpen: time.Hour})
-		fail(t, br)
-		busy, err := br.Allow(t.Context())
-		require.Error(t, err)
-		busy.Cancel()
 		for name, tc := range map[string]struct {
 			policy retry.Policy
 			took   time.Duration
 		}{
-			"refused":              {retry.Policy{MaxAttempts: 1}, 0},
-			"not worth it":         {retry.Policy{Retryable: func(err error) bool { return !errors.Is(err, breaker.ErrOpen) }}, 0},
-			"excepted":             {retry.Policy{Except: []error{breaker.ErrOpen}}, 0},
-			"while a probe is out": {thrice, time.Hour + time.Second + 6*time.Minute + 2*time.Second},
+			"one attempt":  {retry.Policy{MaxAttempts: 1}, 0},
+			"not worth it": {retry.Policy{Retryable: func(err error) bool { return !errors.Is(err, breaker.ErrOpen) }}, 0},
+			"excepted":     {retry.Policy{Except: []error{breaker.ErrOpen}}, 0},
 		} {
-			br.Reset()
+			br := withBreaker(t, breaker.Config{Failures: 1, Open: time.Hour, MaxOpen: time.Hour})
 			fail(t, br)
-			probe := time.AfterFunc(time.Hour, func() { // takes the only place
-				if name == "while a probe is out" {
-					_, err := br.Allow(t.Context())
-					assert.NoError(t, err)
-				}
-			})
 			began := time.Now()
-			_, err := node.Map("m", same).WithBreaker(br).WithRetry(tc.policy).All(t.Context(), numbers(1))
+			_, err := node.Map("m", same).Within(br).WithRetry(tc.policy).All(t.Context(), numbers(1))
 			require.ErrorIs(t, err, breaker.ErrOpen, name)
 			assert.Equal(t, tc.took, time.Since(began), name)
-			probe.Stop()
 		}
 	})
 }
@@ -371,7 +284,7 @@ func TestBreakerAndTheEndOfTheRun(t *testing.T) {
 		defer cancel()
 		s := &state{}
 		b := node.BatchFunc("b", feed(1), func(context.Context, int) (int, error) { return 1, nil }, keep).
-			WithBreaker(opened(t)).WithRetry(thrice)
+			Within(opened(t)).WithRetry(thrice)
 		_, err := b.Run(ctx, s)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, []node.State{node.Pending}, states(s.report))

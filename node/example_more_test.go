@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
@@ -62,16 +63,12 @@ func ExampleStep_WithTimeout() {
 	// Output: <nil> after 2 attempts
 }
 
-// Two failures in a row open the breaker; the third item is not even sent. With
-// WithRetry it would go again after the time that is left.
-func ExampleBatch_WithBreaker() {
-	api, err := breaker.New(breaker.Config{Name: "api", Failures: 2}, breaker.WithClock(clockwork.NewFakeClock()))
-	if err != nil {
-		panic(err)
-	}
+// Two failures in a row open the breaker, and the third item is not sent. With
+// WithRetry it would be sent after the time that is left.
+func ExampleBatch_With_breaker() {
 	fetch := node.Map("fetch", func(context.Context, string) (string, error) {
 		return "", errors.New("connection refused")
-	}).WithBreaker(api)
+	}).With(guard.Policy{Breaker: &breaker.Config{Failures: 2}, Clock: clockwork.NewFakeClock()})
 	for res, err := range fetch.Stream(context.Background(), node.Slice([]string{"a", "b", "c"})) {
 		if err != nil {
 			panic(err)
@@ -88,20 +85,17 @@ func ExampleBatch_WithBreaker() {
 	// c was not sent, attempts: 0 time left: 10s
 }
 
-// A step without a retry policy fails with the breaker's refusal.
-func ExampleStep_WithBreaker() {
-	api, err := breaker.New(breaker.Config{Name: "api", Failures: 1}, breaker.WithClock(clockwork.NewFakeClock()))
-	if err != nil {
-		panic(err)
-	}
-	ask := node.Do("ask", func(context.Context, *Review) error { return errors.New("no answer") }).WithBreaker(api)
+// A step without a retry policy fails with the error of the open breaker.
+func ExampleStep_With_breaker() {
+	ask := node.Do("ask", func(context.Context, *Review) error { return errors.New("no answer") }).
+		With(guard.Policy{Breaker: &breaker.Config{Failures: 1}, Clock: clockwork.NewFakeClock()})
 	for range 2 {
 		_, err := ask.Run(context.Background(), &Review{})
 		fmt.Println(err)
 	}
 	// Output:
 	// no answer
-	// breaker: "api": open, retry after 10s; it opened because of: no answer
+	// breaker: "ask": open, retry after 10s; it opened because of: no answer
 }
 
 // Prompts is a handler that says more about its items.
@@ -183,11 +177,10 @@ func ExampleBatch_WithUsed() {
 		WithUsed(func(_, answer string) throttle.Cost { return throttle.Cost{Tokens: int64(len(answer))} })
 	out, err := m.All(context.Background(), []string{"one", "two", "three"}) // 900 fits only once an hour
 	fmt.Println(out, err)
-	lim, _ := m.Limiter()
-	fmt.Println(lim.Throttle().Allow(throttle.Cost{Tokens: 1000 - 14}), lim.Throttle().Allow(throttle.Cost{Tokens: 1}))
+	fmt.Println(m.Guard().Stats().Windows[0].Left, "tokens are left")
 	// Output:
 	// [one! two! three!] <nil>
-	// true false
+	// 986 tokens are left
 }
 
 // The error of a run that its policy stopped tells how many failures there
@@ -231,20 +224,19 @@ func ExampleReport_Pending() {
 	// true
 }
 
-// A preset is where a limiter starts. Limits of one's own are caps beside it.
+// Learning starts from the preset. WithLimits adds hard limits.
 func ExampleBatch_WithPreset() {
 	m := node.Map("score", score).WithParallel(8).
 		WithPreset(presets.GenericModerate). // a rule to keep: 60 a minute, 5 at once
 		WithLimits(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(2, time.Second)}})
-	lim, err := m.Limiter()
-	fmt.Println(lim.Throttle().Limits(), err)
+	fmt.Println(m.Guard().Stats().Limits)
 
-	err = node.Map("score", score).WithPreset("openai/teir1").Validate()
+	err := node.Map("score", score).WithPreset("openai/teir1").Validate()
 	if unknown, ok := errors.AsType[*presets.UnknownError](err); ok {
 		fmt.Println(unknown.Name, "may have meant", unknown.Near[0])
 	}
 	// Output:
-	// 2/s, 60/min, 5 concurrent <nil>
+	// 2/s, 60/min, 5 concurrent
 	// openai/teir1 may have meant openai/tier1
 }
 
@@ -255,8 +247,8 @@ func (calm) Name() string { return "calm" }
 
 func (calm) Read(now time.Time, status int, h http.Header, body []byte) adaptive.Feedback {
 	f := dialect.Generic.Read(now, status, h, body)
-	if seconds, err := strconv.Atoi(h.Get("X-Calm")); status == 420 && err == nil {
-		f.Verdict, f.RetryAfter = adaptive.Hit, time.Duration(seconds)*time.Second
+	if seconds, err := strconv.ParseFloat(h.Get("X-Calm"), 64); status == 420 && err == nil {
+		f.Verdict, f.RetryAfter = adaptive.Hit, time.Duration(seconds*float64(time.Second))
 	}
 	return f
 }
@@ -265,18 +257,16 @@ func (calm) Estimate(r *http.Request, body []byte) throttle.Cost {
 	return dialect.Generic.Estimate(r, body)
 }
 
-// A dialect of one's own falls back on one that there is. It reads the answers
-// that errors carry.
-func ExampleBatch_WithDialect() {
-	m := node.Map("score", score).WithLimits(throttle.Limits{Concurrency: 2}).WithDialect(calm{})
-	lim, err := m.Limiter()
-	if err != nil {
-		panic(err)
-	}
-	f := lim.Classify(told(420, "enhance your calm", "X-Calm", "3"))
-	fmt.Println(f.Verdict, f.RetryAfter)
-	fmt.Println(lim.Classify(told(429, "", "Retry-After", "5")).RetryAfter)
-	// Output:
-	// hit 3s
-	// 5s
+// A dialect reads the responses that errors carry. This one extends another.
+func ExampleBatch_With_dialect() {
+	sent := 0
+	m := node.Map("score", func(ctx context.Context, text string) (int, error) {
+		if sent++; sent == 1 {
+			return 0, told(420, "enhance your calm", "X-Calm", "0.01")
+		}
+		return score(ctx, text)
+	}).With(guard.Policy{Dialect: calm{}})
+	out, err := m.All(context.Background(), []string{"good"})
+	fmt.Println(out, err, "after", sent, "requests")
+	// Output: [4] <nil> after 2 requests
 }

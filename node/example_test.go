@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -142,7 +143,7 @@ func ExampleNewBatch() {
 }
 
 func ExampleFunc() {
-	check := node.Func("check", func(_ context.Context, r *Review) (node.Action, error) {
+	check := node.Decide("check", func(_ context.Context, r *Review) (node.Action, error) {
 		if len(r.Texts) == 0 {
 			return "empty", nil
 		}
@@ -235,9 +236,10 @@ func ExampleMaxFailures() {
 	// node "score": 2 of 3 items failed, 1 pending, 0 done, stopped: node: 2 items failed and 1 are allowed, at last: nothing to score; first: item 0: nothing to score
 }
 
-// Nodes that call the same provider share its limiter, and with it one quota.
-func ExampleBatch_WithLimiter() {
-	provider, err := adaptive.New(adaptive.Config{
+// Nodes that call the same provider are within one guard, and share its quota.
+// Limits of a node apply as well.
+func ExampleBatch_Within() {
+	provider, err := guard.New(guard.Policy{
 		Name:   "provider",
 		Limits: throttle.Limits{Concurrency: 2, Windows: []throttle.Window{throttle.Sliding(500, time.Minute)}},
 	})
@@ -245,27 +247,23 @@ func ExampleBatch_WithLimiter() {
 		fmt.Println(err)
 		return
 	}
-	scores := node.Map("score", score).WithParallel(8).WithLimiter(provider)
+	scores := node.Map("score", score).WithParallel(8).Within(provider)
 	lengths := node.Map("upper", func(_ context.Context, s string) (string, error) { return strings.ToUpper(s), nil }).
-		WithParallel(8).WithLimiter(provider)
+		WithParallel(8).Within(provider).WithLimits(throttle.Limits{Concurrency: 1})
 
 	ctx := context.Background()
 	fmt.Println(scores.All(ctx, []string{"good", "best"}))
 	fmt.Println(lengths.All(ctx, []string{"good", "best", "better"}))
-	fmt.Println("calls:", provider.Throttle().Stats().Admitted)
-
-	_, err = node.Map("score", score).WithLimiter(provider).WithLimits(throttle.Limits{Concurrency: 1}).All(ctx, nil)
-	fmt.Println(err)
+	fmt.Println("calls:", provider.Stats().Admitted)
 	// Output:
 	// [4 4] <nil>
 	// [GOOD BEST BETTER] <nil>
 	// calls: 5
-	// node "score": WithLimiter: it excludes WithLimits and WithLaw: the limiter has its own
 }
 
-// A refusal for rate is no failure: the item waits and goes again. The
-// detector tells it from other errors where the default one cannot.
-func ExampleBatch_WithDetector() {
+// A rate-limit response is not a failure: the item waits and is sent again. A
+// detector recognises it where the default one cannot.
+func ExampleBatch_With_detector() {
 	errSlowDown := errors.New("E1042")
 	refused := false
 	m := node.Map("call", func(_ context.Context, i int) (int, error) {
@@ -274,27 +272,25 @@ func ExampleBatch_WithDetector() {
 			return 0, errSlowDown
 		}
 		return i, nil
-	}).WithDetector(func(err error) adaptive.Feedback {
+	}).With(guard.Policy{Detector: func(err error) adaptive.Feedback {
 		if errors.Is(err, errSlowDown) {
 			return adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: 10 * time.Millisecond}
 		}
 		return adaptive.Feedback{} // the default detector is asked
-	})
+	}})
 	out, err := m.All(context.Background(), []int{1, 2, 3})
 	fmt.Println(out, err)
-	lim, _ := m.Limiter() // made at the first refusal
-	fmt.Println("hits:", lim.View().Hits)
+	fmt.Println("hits:", m.Guard().Stats().View.Hits)
 	// Output:
 	// [1 2 3] <nil>
 	// hits: 1
 }
 
-func ExampleBatch_WithLaw() {
-	m := node.Map("call", score).WithParallel(16).WithLaw(adaptive.AIMD{Initial: 2, Max: 16})
+func ExampleBatch_With_law() {
+	m := node.Map("call", score).WithParallel(16).With(guard.Policy{Law: adaptive.AIMD{Initial: 2, Max: 16}})
 	out, err := m.All(context.Background(), []string{"good", "best"})
 	fmt.Println(out, err)
-	lim, _ := m.Limiter()
-	fmt.Println(lim.View().Concurrency, "at once")
+	fmt.Println(m.Guard().Stats().View.Concurrency, "at once")
 	// Output:
 	// [4 4] <nil>
 	// 2 at once
@@ -318,26 +314,6 @@ func ExampleBatch_WithCost() {
 	// true 1100 of 1000
 }
 
-func ExampleBatch_ResetLimiter() {
-	m := node.Map("call", score).WithLimits(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(3, time.Hour)}})
-	ctx := context.Background()
-	_, err := m.All(ctx, []string{"good", "best"})
-	fmt.Println(err)
-	fmt.Println(m.ResetLimiter())
-	lim, _ := m.Limiter()
-	fmt.Println(lim.Throttle().Stats().Admitted, "admitted since")
-	fmt.Println(lim.Throttle().Allow(throttle.Cost{Requests: 2}), "because what was sent still counts")
-
-	shared, _ := adaptive.New(adaptive.Config{Name: "provider"})
-	fmt.Println(node.Map("call", score).WithLimiter(shared).ResetLimiter())
-	// Output:
-	// <nil>
-	// <nil>
-	// 0 admitted since
-	// false because what was sent still counts
-	// node: the limiter is shared
-}
-
 // The items of the outer batch are batches. A refusal inside lowers how many
 // of them run at the same time; no item fails because of it.
 func ExampleBatch_Propagate() {
@@ -356,11 +332,10 @@ func ExampleBatch_Propagate() {
 			total += n
 		}
 		return total, err
-	}).WithLaw(adaptive.AIMD{Initial: 8})
+	}).With(guard.Policy{Law: adaptive.AIMD{Initial: 8}})
 	out, err := books.All(context.Background(), []string{"a bc", "def"})
 	fmt.Println(out, err)
-	lim, _ := books.Limiter()
-	fmt.Println("books at once:", lim.View().Concurrency)
+	fmt.Println("books at once:", books.Guard().Stats().View.Concurrency)
 	// Output:
 	// [3 3] <nil>
 	// books at once: 4
@@ -433,24 +408,24 @@ func ExampleBatchError() {
 
 // The timeout of an item counts from its admission, not from when it began to
 // wait for its turn.
-func ExampleBatch_WithItemTimeout() {
+func ExampleBatch_WithTimeout() {
 	_, err := node.Map("call", func(ctx context.Context, _ int) (int, error) {
 		<-ctx.Done() // a provider that does not answer
 		return 0, ctx.Err()
-	}).WithItemTimeout(10*time.Millisecond).All(context.Background(), []int{1})
+	}).WithTimeout(10*time.Millisecond).All(context.Background(), []int{1})
 	fmt.Println(errors.Is(err, context.DeadlineExceeded))
 	// Output: true
 }
 
 // All problems of a chain are reported together, before anything is sent.
 func ExampleBatch_Validate() {
-	err := node.Map("score", score).WithParallel(0).WithItemTimeout(-time.Second).Validate()
+	err := node.Map("score", score).WithParallel(0).WithTimeout(-time.Second).Validate()
 	fmt.Println(err)
 	var field *fault.FieldError
 	fmt.Println(errors.As(err, &field), field.Field)
 	// Output:
 	// node "score": WithParallel: 0 is below 1
-	// node "score": WithItemTimeout: -1s is not a positive duration: leave the setting out for no timeout
+	// node "score": WithTimeout: -1s is not a positive duration: leave the setting out for no timeout
 	// true WithParallel
 }
 

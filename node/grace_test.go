@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
@@ -156,17 +157,16 @@ func TestCancelDuringTheLastItem(t *testing.T) {
 func TestItemsThatWaitForTheLimiterStopAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		lim := newLimiter(t, adaptive.Config{Name: "shared", Limits: concurrency(1)})
-		permit, err := lim.Throttle().Acquire(t.Context(), throttle.Cost{})
-		require.NoError(t, err)
+		lim := newGuard(t, guard.Policy{Name: "shared", Limits: concurrency(1)})
+		end := hold(t, lim)
 		s := &state{}
 		b := node.BatchFunc("b", feed(numbers(9)...), func(context.Context, int) (int, error) {
 			t.Error("Exec was called")
 			return 0, nil
-		}, keep).WithParallel(4).WithLimiter(lim)
+		}, keep).WithParallel(4).Within(lim)
 		began := time.Now()
 		time.AfterFunc(time.Second, cancel)
-		_, err = b.Run(ctx, s)
+		_, err := b.Run(ctx, s)
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, time.Second, time.Since(began), "the grace is not for those who wait")
 		assert.Equal(t, []node.State{node.Pending, node.Pending, node.Pending, node.Pending}, states(s.report))
@@ -174,8 +174,8 @@ func TestItemsThatWaitForTheLimiterStopAtOnce(t *testing.T) {
 			assert.Zero(t, res.Attempts)
 			assert.ErrorIs(t, res.Err, context.Canceled)
 		}
-		assert.Zero(t, lim.Throttle().Stats().Waiting)
-		permit.Release()
+		assert.Zero(t, lim.Stats().Waiting)
+		end()
 	})
 }
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/inflight"
 )
 
 // patience is how long code is given to return after its context has ended,
@@ -25,17 +25,17 @@ func (r *run[S, In, Out]) watch(w *worker[In, Out], attempt int64) {
 	})
 }
 
-// giveUp gives back what the attempt of w, which is lost, holds, and returns
-// the error that it left behind.
+// giveUp returns what the attempt of w, which is lost, holds, and returns the
+// error that it is left with.
 func (w *worker[In, Out]) giveUp() error {
-	if w.admitted {
-		adaptive.Abandon(w.ctx)
-	}
 	hung := &fault.HungError{After: patience, Cause: context.Cause(w.ctx)}
+	var failure error // it was the run that did not wait
 	if errors.Is(w.ctx.Err(), context.DeadlineExceeded) {
-		w.ticket.Failure(hung)
-	} else {
-		w.ticket.Cancel() // it was the run that did not wait
+		failure = hung
+	}
+	w.attempt.Abandon(failure)
+	if inner := inflight.Of(w.ctx); inner != nil && inner != w.attempt { // of a pool
+		inner.Abandon(failure)
 	}
 	w.told(hung)
 	return hung

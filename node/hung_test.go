@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -21,7 +22,7 @@ import (
 func TestExecThatHangsAfterTheStopIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		lim := newLimiter(t, adaptive.Config{Name: "shared", Limits: concurrency(3)})
+		lim := newGuard(t, guard.Policy{Name: "shared", Limits: concurrency(3)})
 		release := make(chan struct{})
 		var late atomic.Int64
 		var events log
@@ -32,7 +33,7 @@ func TestExecThatHangsAfterTheStopIsLeftBehind(t *testing.T) {
 				late.Add(1)
 			}
 			return i, nil
-		}, keep).WithParallel(2).WithLimiter(lim).WithKey(func(int) string { return "key" }).
+		}, keep).WithParallel(2).Within(lim).WithKey(func(int) string { return "key" }).
 			WithFallback(func(context.Context, int, error) (int, error) {
 				t.Error("the fallback was asked")
 				return 0, nil
@@ -42,7 +43,7 @@ func TestExecThatHangsAfterTheStopIsLeftBehind(t *testing.T) {
 		_, err := b.Run(event.With(ctx, &events), s)
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 11*time.Second+patience, time.Since(began))
-		assert.Zero(t, lim.Throttle().Stats().InFlight, "its slot was given back")
+		assert.Zero(t, lim.Stats().InFlight, "its slot was given back")
 
 		check := func() {
 			t.Helper()
@@ -60,7 +61,7 @@ func TestExecThatHangsAfterTheStopIsLeftBehind(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, int64(1), late.Load(), "now it has returned")
 		check()
-		assert.Zero(t, lim.Throttle().Stats().InFlight)
+		assert.Zero(t, lim.Stats().InFlight)
 	})
 }
 
@@ -204,7 +205,7 @@ func TestHungItemThatFailsAtLastIsNotRetried(t *testing.T) {
 					close(release)
 				}
 				return i, work(ctx, 900*time.Millisecond)
-			}).WithItemTimeout(time.Second).WithRetry(retry.Policy{Initial: time.Millisecond})
+			}).WithTimeout(time.Second).WithRetry(retry.Policy{Initial: time.Millisecond})
 			if limited {
 				m.WithLimits(concurrency(1))
 			}
@@ -232,9 +233,9 @@ func TestHungItemThatFailsAtLastIsNotSentAgain(t *testing.T) {
 					close(release)
 				}
 				return i, work(ctx, 900*time.Millisecond)
-			}).WithItemTimeout(time.Second).WithDetector(func(error) adaptive.Feedback {
+			}).With(guard.Policy{Timeout: time.Second, Detector: func(error) adaptive.Feedback {
 				return adaptive.Feedback{Verdict: adaptive.Hit}
-			})
+			}})
 			if limited {
 				m.WithLimits(concurrency(1))
 			}
@@ -250,7 +251,7 @@ func TestItemTimeoutStartsWithTheAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		m := node.Map("m", func(ctx context.Context, i int) (int, error) { return i, work(ctx, 900*time.Millisecond) }).
-			WithParallel(5).WithLimits(concurrency(1)).WithItemTimeout(time.Second)
+			WithParallel(5).WithLimits(concurrency(1)).WithTimeout(time.Second)
 		_, err := m.All(t.Context(), numbers(5))
 		require.NoError(t, err)
 		assert.Equal(t, 4500*time.Millisecond, time.Since(began))
@@ -265,7 +266,7 @@ func TestItemTimeoutIsTheItemsFailure(t *testing.T) {
 					return 0, work(ctx, time.Hour)
 				}
 				return i, nil
-			}).WithItemTimeout(2 * time.Second)
+			}).WithTimeout(2 * time.Second)
 			if limited {
 				m.WithLimits(concurrency(1))
 			}
@@ -292,7 +293,7 @@ func TestTimeoutIsRetried(t *testing.T) {
 				return 0, work(ctx, time.Hour)
 			}
 			return i, nil
-		}, keep).WithItemTimeout(time.Second).WithRetry(retry.Policy{})
+		}, keep).WithTimeout(time.Second).WithRetry(retry.Policy{})
 		_, err := b.Run(t.Context(), s)
 		require.NoError(t, err)
 		for res := range s.report.All() {
@@ -318,7 +319,7 @@ func TestHungItemFailsAndGivesBackWhatItHolds(t *testing.T) {
 				}
 				defer g.enter()()
 				return i, nil
-			}, keep).WithItemTimeout(time.Second).WithRetry(retry.Policy{})
+			}, keep).WithTimeout(time.Second).WithRetry(retry.Policy{})
 			if limited {
 				b.WithLimits(concurrency(1))
 			}
@@ -346,9 +347,8 @@ func TestHungItemFailsAndGivesBackWhatItHolds(t *testing.T) {
 			check()
 			assert.Equal(t, 1, calls.of(2), "a hung attempt is not retried, also not when it fails at last")
 			if limited {
-				lim, err := b.Limiter()
-				require.NoError(t, err)
-				assert.Zero(t, lim.Throttle().Stats().InFlight)
+				lim := b.Guard()
+				assert.Zero(t, lim.Stats().InFlight)
 			}
 		})
 	}
@@ -368,7 +368,7 @@ func TestHungItemHasItsFallback(t *testing.T) {
 				return i, work(ctx, 500*time.Millisecond) // the run is not over when the first comes back
 			}
 			return i, nil
-		}).WithItemTimeout(time.Second).WithFallback(func(_ context.Context, i int, err error) (int, error) {
+		}).WithTimeout(time.Second).WithFallback(func(_ context.Context, i int, err error) (int, error) {
 			fallbacks++
 			assert.ErrorAs(t, err, new(*fault.HungError))
 			return -i, nil
@@ -389,7 +389,7 @@ func TestHungItemThatReturnsAtTheLastMoment(t *testing.T) {
 			defer g.enter()()
 			time.Sleep(time.Second + patience)
 			return i, nil
-		}).WithItemTimeout(time.Second).WithLimits(concurrency(2)).WithParallel(2).WithRetry(retry.Policy{MaxAttempts: 1})
+		}).WithTimeout(time.Second).WithLimits(concurrency(2)).WithParallel(2).WithRetry(retry.Policy{MaxAttempts: 1})
 		s := &state{}
 		for r, err := range m.Stream(t.Context(), node.Slice(numbers(40))) {
 			require.NoError(t, err)
@@ -399,10 +399,9 @@ func TestHungItemThatReturnsAtTheLastMoment(t *testing.T) {
 			}
 		}
 		assert.Len(t, s.log, 40)
-		lim, err := m.Limiter()
-		require.NoError(t, err)
+		lim := m.Guard()
 		synctest.Wait()
-		assert.Zero(t, lim.Throttle().Stats().InFlight)
+		assert.Zero(t, lim.Stats().InFlight)
 		assert.Equal(t, int64(40), g.total.Load())
 	})
 }
@@ -412,7 +411,7 @@ func TestHungItemThatReturnsAtTheLastMoment(t *testing.T) {
 func TestHungItemLeavesTheCallAroundItAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
-		lim := newLimiter(t, adaptive.Config{Name: "outer", Limits: throttle.Limits{
+		lim := newGuard(t, guard.Policy{Name: "outer", Limits: throttle.Limits{
 			Concurrency: 1, Windows: []throttle.Window{throttle.Sliding(100, time.Hour).Of(throttle.Tokens)},
 		}})
 		inner := node.Map("inner", func(_ context.Context, i int) (int, error) {
@@ -420,17 +419,17 @@ func TestHungItemLeavesTheCallAroundItAlone(t *testing.T) {
 				<-release
 			}
 			return i, nil
-		}).WithItemTimeout(time.Second).WithUsed(func(int, int) throttle.Cost { return throttle.Cost{Tokens: 77} })
+		}).WithTimeout(time.Second).WithUsed(func(int, int) throttle.Cost { return throttle.Cost{Tokens: 77} })
 		outer := node.Map("outer", func(ctx context.Context, _ int) (int, error) {
 			_, err := inner.All(ctx, []int{0, 1})
 			require.ErrorAs(t, err, new(*fault.HungError)) //nolint:testifylint // it is this test's goroutine that waits
-			assert.Equal(t, 1, lim.Throttle().Stats().InFlight, "the outer call goes on")
+			assert.Equal(t, 1, lim.Stats().InFlight, "the outer call goes on")
 			return 0, nil
-		}).WithLimiter(lim).WithCost(func(int) throttle.Cost { return throttle.Cost{Tokens: 10} })
+		}).Within(lim).WithCost(func(int) throttle.Cost { return throttle.Cost{Tokens: 10} })
 		_, err := outer.All(t.Context(), []int{0})
 		require.NoError(t, err)
-		assert.True(t, lim.Throttle().Allow(throttle.Cost{Tokens: 90}), "it cost what was reserved")
-		assert.False(t, lim.Throttle().Allow(throttle.Cost{Tokens: 1}))
+		assert.True(t, allows(t, lim, throttle.Cost{Tokens: 90}), "it cost what was reserved")
+		assert.False(t, allows(t, lim, throttle.Cost{Tokens: 1}))
 		close(release)
 	})
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/throttle"
@@ -19,6 +20,8 @@ type task[In, Out any] struct {
 	err   error     // the input failed to produce the item
 	hung  error     // another worker was left behind with it
 	ruled bool      // the failure policy has counted it
+
+	unsent bool // the provider did not work on the last attempt
 
 	ctx context.Context //nolint:containedctx // for the item, where it is traced; nil: that of the run
 }
@@ -35,6 +38,7 @@ func (r *run[S, In, Out]) context(t *task[In, Out]) context.Context {
 func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
 	it, ok := r.take()
 	if ok {
+		r.started()
 		w.busy, w.task = true, task[In, Out]{
 			res: Result[In, Out]{Index: it.index, In: it.in}, began: r.stamp(), entry: it.entry, err: it.err,
 			ctx: r.traces.begin(r.ctx, r.b.name, it.index),
@@ -51,6 +55,7 @@ func (r *run[S, In, Out]) handle(w *worker[In, Out]) bool {
 	}
 	w.busy = false
 	r.finish(&w.task, err)
+	r.finished()
 	return true
 }
 
@@ -85,32 +90,111 @@ func (r *run[S, In, Out]) replaced(t *task[In, Out], err error) (Out, error) {
 	return r.b.fallback(ctx, t.res.In, err)
 }
 
+// try makes the calls for the task of w.
 func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
-	var cost throttle.Cost
 	res := &w.task.res
+	var cost throttle.Cost
 	if r.b.cost != nil {
 		cost = r.b.cost(res.In)
 	}
 	if stopped := ended(r.ctx); stopped != nil {
 		return stopped
 	}
-	w.said, w.around, w.counted = nil, r.context(&w.task), nil
-	err := r.b.attempts(w.around, res.Index, cost, &w.attempter)
-	if !w.isLost() {
-		w.counted.Keep()
+	g := r.guardOf(res.In)
+	w.said, w.counted = nil, nil
+	w.around = r.watched(w)
+	err := r.call(w, g.Begin(cost), cost)
+	if w.isLost() {
+		return err
 	}
-	if late := lateIn(err); late != nil && late != lateIn(w.said) { // it was not Exec that asked a limiter
-		r.stop(&lateError{err})
+	w.counted.Keep()
+	if late := lateIn(err); late != nil && late != lateIn(w.said) && r.holds(late) { // it was not Exec that asked a guard
+		r.last.CompareAndSwap(nil, &lateError{err})
 	}
 	return err
 }
 
+// watched is the context for the calls of w's task.
+func (r *run[S, In, Out]) watched(w *worker[In, Out]) context.Context {
+	ctx := r.context(&w.task)
+	if w.watch == nil {
+		return ctx
+	}
+	if w.watch.index = w.task.res.Index; w.task.ctx == nil && w.around != nil {
+		return w.around // of the task before
+	}
+	w.watch.ctx = ctx
+	return inflight.Watch(ctx, w.watch)
+}
+
+// call makes attempts at the task of w for as long as the guard says so.
+func (r *run[S, In, Out]) call(w *worker[In, Out], call *guard.Call, c throttle.Cost) error {
+	held := false
+	defer func() {
+		if held { // runtime.Goexit, in Exec or in a detector
+			w.attempt.Abandon(nil)
+		}
+	}()
+	for {
+		ctx, err := call.Admit(w.around)
+		if err != nil {
+			return err
+		}
+		held = true
+		w.admitted, w.attempt, w.begun = ctx, inflight.Of(ctx), false //nolint:fatcontext // of this attempt
+		err = r.send(ctx, w, c)
+		if w.isLost() { // its attempt was ended by whatever left it behind
+			held = false
+			return err
+		}
+		f := r.b.verdict(ctx, err)
+		if err != nil && !w.begun {
+			f.Verdict = adaptive.Unsent
+		}
+		w.task.unsent = r.resume != nil && err != nil && unprocessed(w.attempt, &f)
+		again, err := call.End(f)
+		if held = false; !again {
+			return err
+		}
+	}
+}
+
+// unprocessed reports whether the provider did not work on the call: for its
+// rate, its load or a used-up quota.
+func unprocessed(a inflight.Attempt, f *adaptive.Feedback) bool {
+	v := f.Verdict
+	if v == adaptive.Unclassified {
+		v = a.Judge(f.Err).Verdict
+	}
+	switch v {
+	case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal:
+		return true
+	case adaptive.Unclassified, adaptive.OK, adaptive.Transient, adaptive.Unsent:
+	}
+	return false
+}
+
+// send runs an attempt, on the node's pool if it has one.
+func (r *run[S, In, Out]) send(ctx context.Context, w *worker[In, Out], c throttle.Cost) error {
+	if r.b.pool == nil {
+		w.said = r.exec(ctx, w)
+		return w.said
+	}
+	return r.b.pool.Run(ctx, c, func(ctx context.Context) (err error) {
+		defer panics.Catch(&err) // a Pool need not recover panics
+		w.said = r.exec(ctx, w)
+		return w.said
+	})
+}
+
 // exec makes one attempt at an item.
-func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breaker.Ticket) (err error) {
+func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err error) {
 	res, bounded := &w.task.res, ctx
-	if r.b.timeout > 0 {
+	res.Attempts, w.begun = w.attempt.Number(), true
+	timeout := w.attempt.Timeout()
+	if timeout > 0 {
 		var cancel context.CancelFunc
-		bounded, cancel = r.b.withTimeout(ctx)
+		bounded, cancel = withTimeout(ctx, timeout)
 		defer cancel()
 	}
 	if r.resume != nil {
@@ -121,11 +205,10 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breake
 		bounded, w.counted = occurrence.Attempt(bounded) // another may follow, and is to meet the same items inside
 	}
 	bounded, w.traced = r.b.tracedAttempt(bounded, r.attempts, res.Index, res.Attempts)
-	w.ticket = t
-	w.ctx, w.admitted = bounded, ctx != w.around // a limiter's call has a context of its own; else ctx may lie in a call further out
+	w.ctx = bounded
 	attempt, ok := w.begin()
 	if !ok {
-		t.Cancel()
+		w.attempt.Abandon(nil)
 		w.told(errAbandoned)
 		return errAbandoned
 	}
@@ -139,14 +222,14 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breake
 		switch {
 		case !w.end(attempt):
 			err = errAbandoned
-			return // whoever left the worker behind has told
+			return // the end of the attempt has been reported
 		case err == nil:
 			res.Out = out
 		}
 		w.told(told)
 	}()
 	defer panics.Catch(&err)
-	if r.b.timeout > 0 {
+	if timeout > 0 {
 		unwatch := context.AfterFunc(bounded, func() { r.watch(w, attempt) })
 		defer unwatch()
 	}
@@ -155,8 +238,16 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out], t breake
 	if err != nil {
 		return namedTimeout(bounded, err)
 	}
-	if r.b.used != nil && w.admitted {
-		adaptive.Use(ctx, r.b.used(res.In, out))
+	if r.b.used != nil {
+		r.settled(ctx, w, r.b.used(res.In, out))
 	}
 	return nil
+}
+
+// settled reports what the attempt really cost, to the pool's guard as well.
+func (r *run[S, In, Out]) settled(ctx context.Context, w *worker[In, Out], used throttle.Cost) {
+	guard.Use(w.admitted, used) //nolint:contextcheck // that of the attempt, which ctx is, or is inside of
+	if r.b.pool != nil {
+		guard.Use(ctx, used)
+	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
@@ -146,11 +147,43 @@ func assertProblems(t *testing.T, err error, fields ...string) {
 	assert.ElementsMatch(t, fields, got, "%v", err)
 }
 
-func newLimiter(t *testing.T, c adaptive.Config) *adaptive.Limiter {
+func newGuard(t *testing.T, p guard.Policy) *guard.Guard {
 	t.Helper()
-	l, err := adaptive.New(c)
+	g, err := guard.New(p)
 	require.NoError(t, err)
-	return l
+	return g
+}
+
+// allows makes a call of that cost if g admits it now.
+func allows(t *testing.T, g *guard.Guard, c throttle.Cost) bool {
+	t.Helper()
+	return g.Try(t.Context(), c, func(context.Context) error { return nil }) == nil
+}
+
+// hold begins a call.
+func hold(t *testing.T, g *guard.Guard) (end func()) {
+	t.Helper()
+	call := g.Begin(throttle.Cost{})
+	_, err := call.Admit(t.Context())
+	require.NoError(t, err)
+	return func() { _, _ = call.End(adaptive.Feedback{}) }
+}
+
+// left is how many tokens g has left.
+func left(t *testing.T, g *guard.Guard) (n int64) {
+	t.Helper()
+	for allows(t, g, throttle.Cost{Tokens: 1}) {
+		n++
+	}
+	return n
+}
+
+func tokens(n int64) throttle.Limits {
+	return throttle.Limits{Windows: []throttle.Window{throttle.Sliding(n, time.Hour).Of(throttle.Tokens)}}
+}
+
+func perMinute(n int64) throttle.Limits {
+	return throttle.Limits{Windows: []throttle.Window{throttle.Sliding(n, time.Minute)}}
 }
 
 func concurrency(n int) throttle.Limits { return throttle.Limits{Concurrency: n} }

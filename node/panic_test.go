@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -64,7 +65,7 @@ func TestPanicOfExecIsTheItemsFailure(t *testing.T) {
 				panic("exec: rate limit of nil") // whose text means something else in an error
 			}
 			return i, nil
-		}).WithRetry(retry.Policy{}).WithItemTimeout(time.Minute)
+		}).WithRetry(retry.Policy{}).WithTimeout(time.Minute)
 		if limits.Concurrency > 0 {
 			m.WithLimits(limits)
 		}
@@ -73,9 +74,8 @@ func TestPanicOfExecIsTheItemsFailure(t *testing.T) {
 		assert.Equal(t, []int{0, 0, 2}, out)
 		assert.Equal(t, 1, calls.of(1), "it is neither retried nor sent again")
 		if limits.Concurrency > 0 {
-			lim, err := m.Limiter()
-			require.NoError(t, err)
-			assert.Zero(t, lim.Throttle().Stats().InFlight)
+			lim := m.Guard()
+			assert.Zero(t, lim.Stats().InFlight)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestPanicOfTheFallbackIsTheItemsFailure(t *testing.T) {
 func TestPanicOfTheDetectorMeansThatItDoesNotKnow(t *testing.T) {
 	for _, limits := range []throttle.Limits{{}, concurrency(1)} {
 		m := node.Map("m", func(context.Context, int) (int, error) { return 0, errBoom }).
-			WithDetector(func(error) adaptive.Feedback { panic("detector") })
+			With(guard.Policy{Detector: func(error) adaptive.Feedback { panic("detector") }})
 		if limits.Concurrency > 0 {
 			m.WithLimits(limits)
 		}
@@ -246,9 +246,8 @@ func TestGoexitIsTheItemsFailure(t *testing.T) {
 					}
 				}
 				assert.Equal(t, map[node.State]int{node.Done: 6, node.Failed: 3}, s)
-				lim, err := m.Limiter()
-				require.NoError(t, err)
-				assert.Zero(t, lim.Throttle().Stats().InFlight)
+				lim := m.Guard()
+				assert.Zero(t, lim.Stats().InFlight)
 			})
 		}
 	}

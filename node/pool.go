@@ -7,8 +7,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Pool is workers that nodes share with each other and with whatever else
-// runs on them. *executor.Executor is one.
+// Pool is a set of workers that nodes share. *executor.Executor is one.
 type Pool interface {
 	// Run has f run by one of the pool's workers, at this cost, and returns when f
 	// has: its error is that of f, or why f was not run. The context that f gets ends
@@ -27,10 +26,12 @@ func (s *settings) setPool(p Pool) {
 	})
 }
 
-// WithExecutor has every attempt run by p, such as an *executor.Executor, which
+// WithExecutor runs every attempt on p, such as an *executor.Executor, which
 // other batches and services share: in its queue, within its concurrency and its
-// limits. WithParallel is how many items of this batch are there at the same time at most; limits of the
-// batch's own hold too. A batch inside of a call of the same executor uses the slot of that call.
+// limits. WithParallel bounds how many items of this batch are there at the same
+// time. The batch's own guard admits an attempt before p does; a rate-limit
+// response is handled by p first. A batch inside a call of the same executor uses
+// the slot of that call.
 func (b *Batch[S, In, Out]) WithExecutor(p Pool) *Batch[S, In, Out] {
 	b.setPool(p)
 	return b

@@ -70,11 +70,11 @@ func TestAWindowOfTokensNeedsACost(t *testing.T) {
 	costs := func(int) throttle.Cost { return throttle.Cost{Tokens: 10} }
 	used := func(int, int) throttle.Cost { return throttle.Cost{Tokens: 10} }
 	m := func() *node.Batch[node.None, int, int] { return node.Map("m", same).WithLimits(tokens) }
-	require.ErrorContains(t, m().Validate(), "counts nothing unless WithCost says")
+	require.ErrorContains(t, m().Validate(), "counts nothing unless WithCost declares")
 	require.NoError(t, m().WithCost(costs).Validate())
 	require.NoError(t, m().WithUsed(used).Validate())
 	step := node.Do("s", func(context.Context, int) error { return nil }).WithLimits(tokens)
-	require.ErrorContains(t, step.Validate(), "counts nothing unless WithCost says")
+	require.ErrorContains(t, step.Validate(), "counts nothing unless WithCost declares")
 	require.NoError(t, step.WithCost(costs).Validate())
 }
 

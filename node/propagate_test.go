@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 )
 
@@ -48,7 +49,7 @@ func TestHitsPropagateToTheEnclosingBatch(t *testing.T) {
 					return i, nil
 				}).WithParallel(2)
 				if tc.limited {
-					inner.WithLaw(adaptive.AIMD{})
+					inner.With(guard.Policy{Law: adaptive.AIMD{}})
 				}
 				if tc.propagate {
 					inner.Propagate()
@@ -80,16 +81,15 @@ func TestHitsPropagateToTheEnclosingBatch(t *testing.T) {
 				case "propagating":
 					middle.WithLimits(concurrency(9)).Propagate()
 				}
-				outer := node.Map("outer", exec).WithParallel(2).WithLaw(aimd)
+				outer := node.Map("outer", exec).WithParallel(2).With(guard.Policy{Law: aimd})
 				out, err := outer.All(t.Context(), []int{0, 1})
 				require.NoError(t, err, "no item fails because of a signal")
 				assert.Equal(t, []int{1, 5}, out)
 				assert.Equal(t, 8, calls.sum())
 
-				lim, err := outer.Limiter()
-				require.NoError(t, err)
-				assert.Equal(t, tc.cuts, lim.View().Cuts, "once for each epoch")
-				assert.Equal(t, 8>>tc.cuts, lim.View().Concurrency)
+				lim := outer.Guard()
+				assert.Equal(t, tc.cuts, lim.Stats().View.Cuts, "once for each epoch")
+				assert.Equal(t, 8>>tc.cuts, lim.Stats().View.Concurrency)
 			})
 		})
 	}
@@ -107,18 +107,17 @@ func TestEveryEpochCutsTheParentOnce(t *testing.T) {
 				return 0, hit(time.Second)
 			}
 			return i, nil
-		}).WithParallel(2).WithLaw(aimd).Propagate()
+		}).WithParallel(2).With(guard.Policy{Law: aimd}).Propagate()
 		outer := node.Map("outer", func(ctx context.Context, i int) (int, error) {
 			_, err := inner.All(ctx, []int{2 * i, 2*i + 1})
 			return i, err
-		}).WithLaw(aimd)
+		}).With(guard.Policy{Law: aimd})
 		for n := range int64(3) {
 			_, err := outer.All(t.Context(), []int{int(n)})
 			require.NoError(t, err)
-			lim, err := outer.Limiter()
-			require.NoError(t, err)
-			assert.Equal(t, n+1, lim.View().Cuts)
-			assert.Zero(t, lim.View().Hits, "a signal is no refusal of its own")
+			lim := outer.Guard()
+			assert.Equal(t, n+1, lim.Stats().View.Cuts)
+			assert.Zero(t, lim.Stats().View.Hits, "a signal is no refusal of its own")
 		}
 	})
 }
@@ -127,20 +126,20 @@ func TestEveryEpochCutsTheParentOnce(t *testing.T) {
 // around it, so that a bound of one is one and nobody waits for himself.
 func TestBatchInsideOnTheSameLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := newLimiter(t, adaptive.Config{Limits: concurrency(1)})
+		lim := newGuard(t, guard.Policy{Limits: concurrency(1)})
 		var g gauge
 		inner := node.Map("inner", func(ctx context.Context, i int) (int, error) {
 			defer g.enter()()
 			return i, work(ctx, time.Second)
-		}).WithParallel(2).WithLimiter(lim)
+		}).WithParallel(2).Within(lim)
 		outer := node.Map("outer", func(ctx context.Context, i int) (int, error) {
 			out, err := inner.All(ctx, []int{i, i})
 			return sum(out), err
-		}).WithParallel(2).WithLimiter(lim)
+		}).WithParallel(2).Within(lim)
 		out, err := outer.All(t.Context(), numbers(3))
 		require.NoError(t, err)
 		assert.Equal(t, []int{0, 2, 4}, out)
 		assert.Equal(t, int64(1), g.most.Load())
-		assert.Zero(t, lim.Throttle().Stats().InFlight, lim.Explain())
+		assert.Zero(t, lim.Stats().InFlight, lim.Stats().Why)
 	})
 }

@@ -181,9 +181,7 @@ func (s scenario) play(t *testing.T) *outcome {
 		_, o.err = b.Run(ctx, st)
 		o.results = results(st.report)
 	}
-	if lim, err := b.Limiter(); err == nil && lim != nil {
-		o.inFlight = lim.Throttle().Stats().InFlight
-	}
+	o.inFlight = b.Guard().Stats().InFlight
 	o.successes, o.calls = successes.counts, calls.counts
 	return &o
 }

@@ -22,7 +22,7 @@ type entry struct {
 	first    bool   // no item before it in this run was of the same key
 	turn     bool   // at its content, for Dedup
 	recorded bool   // the journal has it as it is
-	sent     bool   // there were attempts in this run
+	sent     bool   // the provider may have worked on it in this run
 	value    []byte // of what is done, for the journal
 }
 
@@ -124,19 +124,11 @@ func (r *run[S, In, Out]) keep(t *task[In, Out]) (ok bool) {
 	return ok
 }
 
-// refused reports whether err says that the provider did not work on the call,
-// for its rate, its load or a quota that is used up.
+// refused reports whether err is how a guard ends a call that the provider
+// rejected. What it makes of other errors is in entry.sent.
 func (s *settings) refused(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
-	if errors.Is(err, adaptive.ErrQuotaExhausted) || errors.As(err, new(*adaptive.RateLimitHit)) {
-		return true
-	}
-	switch adaptive.Classify(s.config.Detector, err).Verdict {
-	case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal, adaptive.Unsent:
-		return true
-	case adaptive.Unclassified, adaptive.OK, adaptive.Transient:
-	}
-	return false
+	return errors.Is(err, adaptive.ErrQuotaExhausted) || errors.As(err, new(*adaptive.RateLimitHit))
 }
 
 // record is what t has come to, for the journal.

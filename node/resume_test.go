@@ -20,6 +20,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
@@ -141,9 +142,9 @@ func TestWhichFailuresAreRecorded(t *testing.T) {
 		"an error":            {func(context.Context, int) (int, error) { return 0, errBoom }, nil, true},
 		"a panic":             {func(context.Context, int) (int, error) { panic(1) }, nil, true},
 		"goexit":              {func(context.Context, int) (int, error) { runtime.Goexit(); return 0, nil }, nil, true},
-		"a hung call":         {func(context.Context, int) (int, error) { return 0, nil }, func(b batch) { b.WithItemTimeout(time.Second) }, true},
+		"a hung call":         {func(context.Context, int) (int, error) { return 0, nil }, func(b batch) { b.WithTimeout(time.Second) }, true},
 		"a quota used up":     {func(context.Context, int) (int, error) { return 0, adaptive.ErrQuotaExhausted }, nil, false},
-		"an overloaded model": {func(context.Context, int) (int, error) { return 0, errors.New("status 529: overloaded_error") }, func(b batch) { b.WithDetector(overloaded) }, false},
+		"an overloaded model": {func(context.Context, int) (int, error) { return 0, errors.New("status 529: overloaded_error") }, func(b batch) { b.With(guard.Policy{Detector: overloaded}) }, false},
 		"a journal inside":    {func(context.Context, int) (int, error) { return 0, &node.JournalError{Err: errDisk} }, nil, false},
 		"a sink inside":       {func(context.Context, int) (int, error) { return 0, &node.SinkError{Err: errDisk} }, nil, false},
 		"a fallback's value": {func(context.Context, int) (int, error) { return 0, errBoom }, func(b batch) {
@@ -491,13 +492,14 @@ func TestDedup(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				j := journal.NewMemory()
 				var calls tally
-				m := node.Map("m", func(ctx context.Context, i int) (int, error) {
+				exec := func(ctx context.Context, i int) (int, error) {
 					calls.add(i)
 					if err := work(ctx, time.Second); err != nil || i == 3 {
 						return 0, errBoom
 					}
 					return 10 * i, nil
-				}).WithParallel(tc.parallel).WithJournal(j).Dedup()
+				}
+				m := node.Map("m", exec).WithParallel(tc.parallel).WithJournal(j).Dedup()
 				items := []int{1, 1, 3, 2, 3, 1, 2, 1, 3}
 				var got []node.Result[int, int]
 				if tc.stream {
@@ -507,7 +509,7 @@ func TestDedup(t *testing.T) {
 					}
 				} else {
 					s := &state{}
-					b := node.BatchFunc("m", feed(items...), m.Handler().(node.BatchHandler[node.None, int, int]).Exec, keep).
+					b := node.BatchFunc("m", feed(items...), exec, keep).
 						WithParallel(tc.parallel).WithJournal(j).Dedup()
 					_, err := b.Run(t.Context(), s)
 					require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -59,7 +60,7 @@ func TestAFinalRefusalIsNotTriedAgain(t *testing.T) {
 					return 0, errBoom
 				}
 				return i, nil
-			}).WithRetry(thrice).WithDetector(final)
+			}).WithRetry(thrice).With(guard.Policy{Detector: final})
 			if limits > 0 {
 				m = m.WithLimits(throttle.Limits{Concurrency: limits})
 			}
@@ -100,7 +101,7 @@ func TestRetryGivesUp(t *testing.T) {
 }
 
 func TestErrorsThatAreNotRetried(t *testing.T) {
-	large := newLimiter(t, adaptive.Config{Name: "large", Limits: throttle.Limits{
+	large := newGuard(t, guard.Policy{Name: "large", Limits: throttle.Limits{
 		Windows: []throttle.Window{throttle.Sliding(10, time.Hour).Of(throttle.Tokens)},
 	}})
 	for name, tc := range map[string]struct {
@@ -112,7 +113,7 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 		"cancelled by the callee":   {retry.Policy{}, context.Canceled},
 		"not retryable":             {retry.Policy{Retryable: func(error) bool { return false }}, errBoom},
 		"a single attempt":          {retry.Policy{MaxAttempts: 1}, errBoom},
-		"a cost that can never fit": {retry.Policy{}, large.Throttle().Wait(t.Context(), throttle.Cost{Tokens: 11})},
+		"a cost that can never fit": {retry.Policy{}, large.Try(t.Context(), throttle.Cost{Tokens: 11}, nil)},
 		"a quota that is used up":   {retry.Policy{}, fmt.Errorf("inside: %w", adaptive.ErrQuotaExhausted)},
 		"a panic further in":        {retry.Policy{}, fmt.Errorf("x: %w", &fault.PanicError{Value: "x"})},
 	} {

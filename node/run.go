@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/intake"
 )
@@ -49,16 +49,23 @@ type run[S, In, Out any] struct {
 	begun    []*atomic.Int64 // items, for those who watch
 	traces   *traces         // nil: nobody traces items
 	attempts *emit.Tracers
+	retries  bool         // an observer is sent them
+	guard    *guard.Guard // of the calls, but for what depends on the item
+	bound    *guard.Guard // bounds the admitted calls; nil: the number of workers does
 
 	ctx    context.Context         //nolint:containedctx // of the items, for as long as the run
 	intake context.Context         //nolint:containedctx // of new items, for as long as the run
+	around context.Context         //nolint:containedctx // whose end ends the intake
 	stop   context.CancelCauseFunc // ends the intake
 	kill   context.CancelCauseFunc // ends the items, and with them the intake
 
-	failed  atomic.Int64  // items
-	pending atomic.Int64  // items
-	over    chan struct{} // closed when no worker is left, or none is waited for any more
-	closing sync.Once     // of over
+	timed   bool                      // the run has a deadline
+	active  atomic.Int64              // items that are worked on, if it has
+	last    atomic.Pointer[lateError] // why no more items are taken; nil: they are
+	failed  atomic.Int64              // items
+	pending atomic.Int64              // items
+	over    chan struct{}             // closed when no worker is left, or none is waited for any more
+	closing sync.Once                 // of over
 
 	mu      sync.Mutex // guards everything below
 	closed  bool
@@ -69,7 +76,7 @@ type run[S, In, Out any] struct {
 
 // launch starts the workers of a run.
 func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out outlet[In, Out]) (*run[S, In, Out], error) {
-	lim, err := b.limiter()
+	own, err := b.guard()
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +84,14 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		b: b, out: out, observer: event.From(ctx),
 		over: make(chan struct{}), workers: map[*worker[In, Out]]struct{}{},
 	}
+	if err := r.look(own); err != nil {
+		return nil, err
+	}
 	if r.resume, err = b.openJournal(ctx); err != nil {
 		return nil, err
 	}
 	if r.resume != nil {
-		if lim, err = r.resume.warm(ctx, lim, b.build); err != nil {
+		if err = r.resume.warm(ctx, own.Learner()); err != nil {
 			r.resume.close(nil, false)
 			return nil, &JournalError{Node: b.name, Op: "open", Err: err}
 		}
@@ -94,17 +104,19 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	ctx, r.traces, r.attempts = traced(ctx, r.observer)
 	r.src = open(r.begin)
 	r.room, _ = out.(roomy)
-	outer, nested := intake.Of(ctx)
+	outer, nested, release := around(ctx)
 	if !nested {
 		ctx = context.WithoutCancel(ctx) // the grace period outlives the caller's context
 	}
+	r.around = outer
 	r.intake, r.stop = context.WithCancelCause(outer) // which ends it in the same moment
 	ctx, kill := context.WithCancelCause(ctx)
 	r.kill = func(cause error) {
 		r.stop(cause)
 		kill(cause)
 	}
-	r.ctx = intake.With(adaptive.Enclose(ctx, lim, b.propagate), r.intake)
+	r.ctx = intake.With(ctx, r.intake)
+	_, r.timed = intake.Deadline(r.ctx)
 	r.mu.Lock() // until all are there: a worker that finds nothing to do may otherwise be the last to leave
 	defer r.mu.Unlock()
 	r.undo = []func() bool{
@@ -113,11 +125,12 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 			r.stop(context.Cause(ctx)) // a context that was given an end of its own, inside an item of another run
 			r.after(patience, r.end)
 		}),
+		release,
 	}
 	if r.commit != nil {
 		go r.commit.run()
 	}
-	for range b.parallel {
+	for range b.workers() {
 		r.hireLocked(nil)
 	}
 	return r, nil
@@ -188,7 +201,7 @@ func (r *run[S, In, Out]) close() error {
 
 	cut := len(left) > 0 || r.pending.Load() > 0 || !r.src.exhausted()
 	if r.intake.Err() != nil && (cut || r.failed.Load() > r.b.onError.allows()) {
-		stopped = context.Cause(r.intake)
+		stopped = r.reason()
 	}
 	whole := !cut && r.intake.Err() == nil
 	if r.commit != nil && r.commit.failure() != nil {
@@ -221,12 +234,22 @@ func (r *run[S, In, Out]) close() error {
 	return stopped
 }
 
+// reason is why the intake ended. A run that had found that its deadline leaves
+// no time says so, also if that passed, or the caller gave up, in the meantime.
+func (r *run[S, In, Out]) reason() error {
+	cause := context.Cause(r.intake)
+	if late := r.last.Load(); late != nil && cause == context.Cause(r.around) { //nolint:errorlint // the cause itself
+		return late
+	}
+	return cause
+}
+
 // take takes an item for a worker. A panic of the input stops the run.
 func (r *run[S, In, Out]) take() (item[In], bool) {
 	if r.ctx.Err() != nil {
 		r.stop(context.Cause(r.ctx))
 	}
-	if r.room != nil && !r.room.reserve(r.intake) {
+	if r.last.Load() != nil || r.room != nil && !r.room.reserve(r.intake) {
 		return item[In]{}, false
 	}
 	it, ok, err := r.src.take(r.intake)
@@ -338,7 +361,7 @@ func (r *run[S, In, Out]) stamp() time.Time {
 func (r *run[S, In, Out]) conclude(t *task[In, Out], err error) {
 	res := &t.res
 	if e := t.entry; e != nil {
-		e.sent = res.Attempts > 0
+		e.sent = res.Attempts > 0 && !t.unsent
 		res.Attempts += e.earlier
 	}
 	if res.Err = err; err == nil {

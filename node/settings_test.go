@@ -12,11 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
-	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -24,8 +23,7 @@ import (
 type batch = *node.Batch[node.None, int, int]
 
 func TestInvalidSettingsAreNamed(t *testing.T) {
-	lim := newLimiter(t, adaptive.Config{Name: "shared"})
-	detector := func(error) adaptive.Feedback { return adaptive.Feedback{} }
+	lim := newGuard(t, guard.Policy{Name: "shared"})
 	var nilLaw *brokenLaw
 	for name, tc := range map[string]struct {
 		set    func(b batch)
@@ -39,40 +37,44 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		"window and parallel":  {func(b batch) { b.WithWindow(3).WithParallel(4) }, []string{"WithWindow"}},
 		"window as parallel":   {func(b batch) { b.WithWindow(4).WithParallel(4) }, nil},
 		"grace":                {func(b batch) { b.WithGrace(-1) }, []string{"WithGrace"}},
-		"item timeout":         {func(b batch) { b.WithItemTimeout(0) }, []string{"WithItemTimeout"}},
+		"item timeout":         {func(b batch) { b.WithTimeout(0) }, []string{"WithTimeout"}},
 		"limits":               {func(b batch) { b.WithLimits(concurrency(-1)) }, []string{"Concurrency"}},
 		"window of the limits": {func(b batch) { b.WithLimits(throttle.Limits{Windows: make([]throttle.Window, 1)}) }, []string{"Windows[0]"}},
-		"law":                  {func(b batch) { b.WithLaw(adaptive.AIMD{Backoff: 2}) }, []string{"Backoff"}},
-		"nil law":              {func(b batch) { b.WithLaw(nil) }, []string{"WithLaw"}},
-		"law of a nil pointer": {func(b batch) { b.WithLaw(nilLaw) }, []string{"WithLaw"}},
-		"nil limiter":          {func(b batch) { b.WithLimiter(nil) }, []string{"WithLimiter"}},
-		"nil breaker":          {func(b batch) { b.WithBreaker(nil) }, []string{"WithBreaker"}},
-		"limiter and limits":   {func(b batch) { b.WithLimiter(lim).WithLimits(concurrency(1)) }, []string{"WithLimiter"}},
-		"limits and limiter":   {func(b batch) { b.WithLimits(concurrency(1)).WithLimiter(lim) }, []string{"WithLimiter"}},
-		"limiter and law":      {func(b batch) { b.WithLimiter(lim).WithLaw(adaptive.AIMD{}) }, []string{"WithLimiter"}},
-		"limiter and detector": {func(b batch) { b.WithLimiter(lim).WithDetector(detector) }, []string{"WithDetector"}},
-		"limiter and both": {
-			func(b batch) { b.WithLimiter(lim).WithDetector(detector).WithLimits(concurrency(1)) },
-			[]string{"WithLimiter", "WithDetector"},
+		"law":                  {func(b batch) { b.With(guard.Policy{Law: adaptive.AIMD{Backoff: 2}}) }, []string{"Backoff"}},
+		"law of a nil pointer": {func(b batch) { b.With(guard.Policy{Law: nilLaw}) }, []string{"Law"}},
+		"nil guard":            {func(b batch) { b.Within(nil) }, []string{"Within"}},
+		"guard and limits":     {func(b batch) { b.Within(lim).WithLimits(concurrency(1)) }, nil},
+		"guard and all": {func(b batch) {
+			b.With(guard.Policy{Within: []*guard.Guard{lim}, Law: adaptive.AIMD{}}).WithPreset(presets.GenericModerate)
+		}, nil},
+		"share":        {func(b batch) { b.With(guard.Policy{Share: 0.5}) }, []string{"Share"}},
+		"empty preset": {func(b batch) { b.WithPreset("") }, []string{"WithPreset"}},
+		"tokens":       {func(b batch) { b.WithLimits(tokens(1)) }, []string{"WithLimits"}},
+		"tokens of a preset": {
+			func(b batch) { b.With(guard.Policy{Preset: presets.OpenAITier1, Law: adaptive.AIMD{}}) },
+			[]string{"WithLimits"},
 		},
-		"limits and detector": {func(b batch) { b.WithLimits(concurrency(1)).WithDetector(detector) }, nil},
-		"nil detector":        {func(b batch) { b.WithDetector(nil) }, []string{"WithDetector"}},
+		"tokens that are counted": {func(b batch) {
+			b.WithLimits(tokens(100)).WithCost(func(int) throttle.Cost { return throttle.Cost{Tokens: 1} })
+		}, nil},
+		"tokens of a preset where learning starts": {func(b batch) { b.WithPreset(presets.OpenAITier1) }, nil},
+		"lookahead": {func(b batch) { b.WithLookahead(0) }, []string{"WithLookahead"}},
 		"retry": {
 			func(b batch) { b.WithRetry(retry.Policy{MaxAttempts: -1, Initial: -1}) },
 			[]string{"MaxAttempts", "Initial"},
 		},
 		"nil functions": {
-			func(b batch) { b.WithKey(nil).WithCost(nil).WithUsed(nil).WithFallback(nil) },
-			[]string{"WithKey", "WithCost", "WithUsed", "WithFallback"},
+			func(b batch) { b.WithKey(nil).WithCost(nil).WithUsed(nil).WithFallback(nil).WithinOf(nil) },
+			[]string{"WithKey", "WithCost", "WithUsed", "WithFallback", "WithinOf"},
 		},
 		"everything": {
 			func(b batch) {
-				b.WithParallel(0).WithWindow(-1).WithGrace(-1).WithItemTimeout(-1).WithLimits(concurrency(-1)).
-					WithLaw(nil).WithDetector(nil).WithRetry(retry.Policy{MaxAttempts: -1}).WithKey(nil)
+				b.WithParallel(0).WithWindow(-1).WithGrace(-1).WithTimeout(-1).WithLimits(concurrency(-1)).
+					Within(nil).WithRetry(retry.Policy{MaxAttempts: -1}).WithKey(nil)
 			},
 			[]string{
-				"WithParallel", "WithWindow", "WithGrace", "WithItemTimeout", "Concurrency",
-				"WithLaw", "WithDetector", "MaxAttempts", "WithKey",
+				"WithParallel", "WithWindow", "WithGrace", "WithTimeout", "Concurrency",
+				"Within", "MaxAttempts", "WithKey",
 			},
 		},
 	} {
@@ -98,11 +100,11 @@ type brokenLaw struct{}
 func (*brokenLaw) Start(time.Time, uint64) (adaptive.State, error) { return nil, errors.New("broken") }
 
 func TestProblemsNameTheNodeAndTheSetting(t *testing.T) {
-	err := node.Map("m", same).WithParallel(-2).WithLimits(concurrency(-1)).WithLaw(&brokenLaw{}).Validate()
+	err := node.Map("m", same).WithParallel(-2).With(guard.Policy{Limits: concurrency(-1), Law: &brokenLaw{}}).Validate()
 	for _, want := range []string{
 		`node "m": WithParallel: -2 is below 1`,
-		`node "m": WithLimits: throttle: Concurrency: -1 is negative`,
-		`node "m": WithLaw: `,
+		`node "m": policy: guard "m": Limits: throttle: Concurrency: -1 is negative`,
+		`node "m": policy: guard "m": Law: `,
 	} {
 		assert.ErrorContains(t, err, want)
 	}
@@ -126,8 +128,6 @@ func TestNilParts(t *testing.T) {
 		assertProblems(t, err, "handler")
 		_, err = b.All(t.Context(), []int{1})
 		assertProblems(t, err, "handler")
-		assert.Nil(t, b.Handler())
-		assert.Empty(t, b.Limiters())
 	}
 }
 
@@ -139,14 +139,13 @@ func TestSettingsAreFrozenByTheFirstRun(t *testing.T) {
 		"parallel":  {func(b batch) { b.WithParallel(2) }, "WithParallel"},
 		"window":    {func(b batch) { b.WithWindow(9) }, "WithWindow"},
 		"grace":     {func(b batch) { b.WithGrace(1) }, "WithGrace"},
-		"timeout":   {func(b batch) { b.WithItemTimeout(time.Hour) }, "WithItemTimeout"},
+		"timeout":   {func(b batch) { b.WithTimeout(time.Hour) }, "WithTimeout"},
 		"limits":    {func(b batch) { b.WithLimits(concurrency(1)) }, "WithLimits"},
-		"limiter":   {func(b batch) { b.WithLimiter(newLimiter(t, adaptive.Config{})) }, "WithLimiter"},
-		"breaker":   {func(b batch) { b.WithBreaker(newBreaker(t, breaker.Config{})) }, "WithBreaker"},
-		"law":       {func(b batch) { b.WithLaw(adaptive.AIMD{}) }, "WithLaw"},
-		"detector":  {func(b batch) { b.WithDetector(adaptive.DefaultDetector) }, "WithDetector"},
+		"guard":     {func(b batch) { b.Within(newGuard(t, guard.Policy{})) }, "Within"},
+		"guards":    {func(b batch) { b.WithinOf(func(int) *guard.Guard { return nil }) }, "WithinOf"},
+		"lookahead": {func(b batch) { b.WithLookahead(3) }, "WithLookahead"},
+		"policy":    {func(b batch) { b.With(guard.Policy{}) }, "With"},
 		"preset":    {func(b batch) { b.WithPreset(presets.OpenAITier1) }, "WithPreset"},
-		"dialect":   {func(b batch) { b.WithDialect(dialect.OpenAI) }, "WithDialect"},
 		"retry":     {func(b batch) { b.WithRetry(retry.Policy{}) }, "WithRetry"},
 		"fallback":  {func(b batch) { b.WithFallback(func(context.Context, int, error) (int, error) { return 0, nil }) }, "WithFallback"},
 		"on error":  {func(b batch) { b.WithOnError(node.FailFast()) }, "WithOnError"},
@@ -189,20 +188,33 @@ func TestChangeDuringARun(t *testing.T) {
 	assert.ErrorContains(t, err, "WithFallback")
 }
 
-// What was asked for once cannot be built differently later on.
-func TestLimiterIsNotBuiltTwice(t *testing.T) {
+// A guard that was handed out does not change.
+func TestSettingsAfterTheGuardWasMade(t *testing.T) {
 	b := node.Map("m", same).WithLimits(concurrency(2))
-	_, err := b.Limiter()
-	require.NoError(t, err)
-	b.WithLimits(concurrency(3)).WithLaw(adaptive.AIMD{}).WithDetector(adaptive.DefaultDetector).WithParallel(4).
-		WithPreset(presets.OpenAITier1).WithDialect(dialect.OpenAI)
-	_, err = b.All(t.Context(), numbers(2))
-	assertProblems(t, err, "WithLimits", "WithLaw", "WithDetector", "WithPreset", "WithDialect")
+	require.Equal(t, 2, b.Guard().Stats().Limits.Concurrency)
+	b.WithLimits(concurrency(3)).With(guard.Policy{}).WithParallel(4).WithPreset(presets.OpenAITier1)
+	_, err := b.All(t.Context(), numbers(2))
+	assertProblems(t, err, "WithLimits", "With", "WithPreset")
+	assert.Equal(t, 2, b.Guard().Stats().Limits.Concurrency)
 }
 
-func TestLimiterOfInvalidSettings(t *testing.T) {
-	_, err := node.Map("m", same).WithLimits(concurrency(-1)).Limiter()
-	assertProblems(t, err, "Concurrency")
+func TestGuardOfInvalidSettings(t *testing.T) {
+	assert.Nil(t, node.Map("m", same).WithLimits(concurrency(-1)).Guard())
+}
+
+// With replaces the policy, and later settings change fields of it.
+func TestPolicyOfANode(t *testing.T) {
+	lim := newGuard(t, guard.Policy{Name: "shared"})
+	within := []*guard.Guard{lim}
+	b := node.Map("m", same).WithLimits(concurrency(9)).WithTimeout(time.Hour).
+		With(guard.Policy{Name: "x", Within: within, Timeout: time.Minute, Limits: concurrency(2)}).
+		WithRetry(retry.Policy{MaxAttempts: 7}).Within(lim).Propagate()
+	within[0] = nil
+	p := b.Guard().Policy()
+	assert.Equal(t, guard.Policy{
+		Name: "m", Within: []*guard.Guard{lim, lim}, Timeout: time.Minute, Limits: concurrency(2),
+		Retry: &retry.Policy{MaxAttempts: 7}, Propagate: true,
+	}, p)
 }
 
 func TestConcurrentFirstRunsOfABadNode(t *testing.T) {
@@ -257,42 +269,6 @@ func TestPanicOfValidateIsAProblem(t *testing.T) {
 	assert.ErrorAs(t, err, new(*fault.PanicError))
 }
 
-// enclosing is a handler with nodes inside, as a batch of flows has them.
-type enclosing struct {
-	handler
-	limiters []*adaptive.Limiter
-}
-
-func (e *enclosing) Limiters() []*adaptive.Limiter { return e.limiters }
-
-func TestBatchMayNotShareALimiterWithANodeInside(t *testing.T) {
-	shared := newLimiter(t, adaptive.Config{Name: "provider"})
-	other := newLimiter(t, adaptive.Config{Name: "other"})
-	inside := node.NewBatch[*state, int, int]("inside", &enclosing{limiters: []*adaptive.Limiter{other, shared}})
-	assert.Equal(t, []*adaptive.Limiter{other, shared}, inside.Limiters())
-
-	b := node.NewBatch[*state, int, int]("b", &enclosing{limiters: inside.Limiters()}).WithLimiter(shared)
-	assertProblems(t, b.Validate(), "WithLimiter")
-	assert.ErrorContains(t, b.Validate(), `the limiter "provider"`)
-	assert.Equal(t, []*adaptive.Limiter{shared, other, shared}, b.Limiters())
-
-	fine := newLimiter(t, adaptive.Config{Name: "fine"})
-	assert.NoError(t, node.NewBatch[*state, int, int]("b", &enclosing{limiters: inside.Limiters()}).WithLimiter(fine).Validate())
-	assert.NoError(t, node.NewBatch[*state, int, int]("b", &enclosing{limiters: []*adaptive.Limiter{nil}}).Validate())
-}
-
-// The batch's own limiter can be handed to a node inside, which comes to the same.
-func TestBatchMayNotGiveItsOwnLimiterToANodeInside(t *testing.T) {
-	h := &enclosing{}
-	b := node.NewBatch[*state, int, int]("b", h).WithLimits(concurrency(1))
-	own, err := b.Limiter()
-	require.NoError(t, err)
-	require.NoError(t, b.Validate())
-	h.limiters = []*adaptive.Limiter{own}
-	assertProblems(t, b.Validate(), "WithLimiter")
-	assert.ErrorContains(t, b.Validate(), `the limiter "b"`)
-}
-
 // withAll has every optional method.
 type withAll struct{ handler }
 
@@ -320,8 +296,7 @@ func TestOptionalMethodsAreUsed(t *testing.T) {
 		{Index: 0, Key: "key", In: 1, Out: 1, Attempts: 1, State: node.Done},
 		{Index: 1, Key: "key", In: 2, Out: -1, Attempts: 1, State: node.Done},
 	}, results(s.report))
-	lim, err := b.Limiter()
-	require.NoError(t, err)
+	lim := b.Guard()
 	assert.Equal(t, int64(2), left(t, lim), "3 were used and 5 reserved")
 }
 

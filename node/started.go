@@ -8,15 +8,14 @@ import (
 	"github.com/headrace/headrace/internal/emit"
 )
 
-// started tells of a run's begin, and returns the context to run under and what tells
-// of its end.
+// started sends the event of a run's begin. It returns the context to run under
+// and the function that sends the event of its end.
 func (s *settings) started(ctx context.Context) (inner context.Context, finished func(err error)) {
 	o := event.From(ctx)
 	if o == nil {
 		return ctx, func(error) {}
 	}
 	began := time.Now()
-	s.tellStale(o, began)
 	e := event.New(began, event.NodeStarted, s.name)
 	emit.Send(o, e)
 	inner, end := emit.Trace(ctx, e)

@@ -2,23 +2,24 @@ package node
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/presets"
-	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
 // Step is a plain node: one function over the shared state. Its settings are
-// chained after Func or Do and frozen by the first run. Safe for concurrent
+// chained after Do or Decide and frozen by the first run. Safe for concurrent
 // runs if its function is.
 type Step[S any] struct {
 	settings
@@ -28,8 +29,8 @@ type Step[S any] struct {
 	cost     func(S) throttle.Cost
 }
 
-// Func returns a step that picks its successor by the action that f returns.
-func Func[S any](name string, f func(ctx context.Context, s S) (Action, error)) *Step[S] {
+// Decide returns a step that follows the edge for the action that f returns.
+func Decide[S any](name string, f func(ctx context.Context, s S) (Action, error)) *Step[S] {
 	n := &Step[S]{f: f}
 	n.init(name)
 	if f == nil {
@@ -38,50 +39,36 @@ func Func[S any](name string, f func(ctx context.Context, s S) (Action, error)) 
 	return n
 }
 
-// Do returns a step that always goes on to the next.
+// Do returns a step that runs f and follows the default edge.
 func Do[S any](name string, f func(ctx context.Context, s S) error) *Step[S] {
 	if f == nil {
-		return Func[S](name, nil)
+		return Decide[S](name, nil)
 	}
-	return Func(name, func(ctx context.Context, s S) (Action, error) { return Next, f(ctx, s) })
+	return Decide(name, func(ctx context.Context, s S) (Action, error) { return Next, f(ctx, s) })
 }
 
 // Name returns the step's name.
 func (n *Step[S]) Name() string { return n.name }
 
-// WithLimits gives the step a limiter of its own with these hard caps, built
-// on first use. A window of tokens needs WithCost.
-func (n *Step[S]) WithLimits(l throttle.Limits) *Step[S] { n.setLimits(l); return n }
+// With sets the whole policy of the step's calls; see the one of Batch.
+func (n *Step[S]) With(p guard.Policy) *Step[S] { n.with(p); return n }
 
-// WithPreset gives the step a limiter of its own that starts from what the
-// provider documents; see the one of Batch. It begins with as many calls in
-// flight as the preset and WithLimits say, or with 4.
-func (n *Step[S]) WithPreset(id presets.ID) *Step[S] { n.setPreset(id); return n }
+// Within makes the step's calls pass the guards as well, which other nodes may share.
+func (n *Step[S]) Within(guards ...*guard.Guard) *Step[S] { n.within(guards); return n }
 
-// WithDialect sets how the provider speaks about its limits; see the one of Batch.
-func (n *Step[S]) WithDialect(d dialect.Dialect) *Step[S] { n.setDialect(d); return n }
+// WithLimits sets hard limits of the step's calls. A window of tokens needs WithCost.
+func (n *Step[S]) WithLimits(l throttle.Limits) *Step[S] { n.withLimits(l); return n }
 
-// WithLimiter has the step share l. It excludes WithLimits, WithLaw, WithPreset,
-// WithDialect and WithDetector, which l has for itself.
-func (n *Step[S]) WithLimiter(l *adaptive.Limiter) *Step[S] { n.setLimiter(l); return n }
+// WithPreset starts from the limits that the provider documents; see the one of Batch.
+func (n *Step[S]) WithPreset(id presets.ID) *Step[S] { n.withPreset(id); return n }
 
-// WithBreaker puts breaker b between the step's limiter and its function; see
-// the one of Batch.
-func (n *Step[S]) WithBreaker(b *breaker.Breaker) *Step[S] { n.setBreaker(b); return n }
+// WithRetry repeats a failed attempt by p; see the one of Batch.
+func (n *Step[S]) WithRetry(p retry.Policy) *Step[S] { n.withRetry(p); return n }
 
-// WithLaw gives the step a limiter of its own that adapts by l.
-func (n *Step[S]) WithLaw(l adaptive.Law) *Step[S] { n.setLaw(l); return n }
-
-// WithDetector sets what tells a refusal for rate from other errors. It is
-// asked first, then the dialect of WithDialect or WithPreset, at last the default detector.
-func (n *Step[S]) WithDetector(d adaptive.Detector) *Step[S] { n.setDetector(d); return n }
-
-// WithRetry repeats a failed attempt by p. Without it there is one attempt.
-// Waiting out a refusal for rate is not an attempt.
-func (n *Step[S]) WithRetry(p retry.Policy) *Step[S] { n.setRetry(p); return n }
-
-// WithTimeout bounds each attempt, counted from its admission.
-func (n *Step[S]) WithTimeout(d time.Duration) *Step[S] { n.setTimeout("WithTimeout", d); return n }
+// WithTimeout bounds each attempt, counted from its admission. A function that
+// does not return within a second of it is abandoned, and the step fails with a
+// *fault.HungError, which is not retried.
+func (n *Step[S]) WithTimeout(d time.Duration) *Step[S] { n.withTimeout(d); return n }
 
 // WithFallback replaces the outcome when all attempts have failed with err. It
 // is not asked once ctx, or the run of the batch around it, is being stopped.
@@ -96,36 +83,21 @@ func (n *Step[S]) WithCost(f func(s S) throttle.Cost) *Step[S] {
 	return n
 }
 
-// Propagate signals the step's rate limit hits to the batch that encloses it.
-func (n *Step[S]) Propagate() *Step[S] { n.setPropagate(); return n }
+// Propagate signals the step's rate-limit responses to the guards of the calls
+// that enclose it.
+func (n *Step[S]) Propagate() *Step[S] { n.propagate(); return n }
 
 // Validate joins all problems of the settings, each a *fault.FieldError.
 func (n *Step[S]) Validate() error {
-	return n.validate(func(p *invalid.Problems) {
-		if n.cost == nil {
-			n.checkCosts(p)
-		}
-	})
+	return n.validate(n.cost != nil, func(*invalid.Problems) {})
 }
-
-// Limiter returns the step's limiter, built if it has not been needed yet; nil
-// for a step without limits that has met no refusal.
-func (n *Step[S]) Limiter() (*adaptive.Limiter, error) { return n.limiter() }
-
-// Limiters returns the limiter that the step shares with others, if any.
-func (n *Step[S]) Limiters() []*adaptive.Limiter { return n.limiters() }
-
-// ResetLimiter starts the step's own limiter anew between runs: the law and
-// the statistics; what was sent still counts. A shared one is refused with
-// ErrSharedLimiter.
-func (n *Step[S]) ResetLimiter() error { return n.resetLimiter() }
 
 // Run implements Node. A panic of the function is its error, a *fault.PanicError.
 func (n *Step[S]) Run(ctx context.Context, s S) (action Action, err error) {
 	if err := n.setup.Use(n.Validate); err != nil {
 		return Next, err
 	}
-	lim, err := n.limiter()
+	g, err := n.guard()
 	if err != nil {
 		return Next, err
 	}
@@ -135,42 +107,75 @@ func (n *Step[S]) Run(ctx context.Context, s S) (action Action, err error) {
 	ctx, finished := n.started(ctx)
 	err = errGoexit // unless it returns
 	defer func() { finished(err) }()
-	action, err = n.run(adaptive.Enclose(ctx, lim, n.propagate), s)
+	action, err = n.run(ctx, g, s)
 	return action, err
 }
 
-func (n *Step[S]) run(ctx context.Context, s S) (action Action, err error) {
+func (n *Step[S]) run(ctx context.Context, g *guard.Guard, s S) (action Action, err error) {
 	defer panics.Catch(&err)
 	var c throttle.Cost
 	if n.cost != nil {
 		c = n.cost(s)
 	}
-	traced := emit.TracersOf(event.From(ctx), event.AttemptStarted)
-	var counted *occurrence.Book
-	err = n.attempts(ctx, event.NoIndex, c, &attempter{f: func(ctx context.Context, attempt int, _ breaker.Ticket) (err error) {
-		ctx, counted = occurrence.Attempt(ctx) // another may follow, and is to meet the same items inside
-		ctx, ended := n.tracedAttempt(ctx, traced, event.NoIndex, attempt)
-		if ended != nil {
-			err = errGoexit // unless it returns
-			defer func() { ended(err) }()
+	watched := ctx
+	if event.From(ctx) != nil {
+		watched = inflight.Watch(ctx, &watcher{node: n.name, index: event.NoIndex, ctx: ctx})
+	}
+	var last atomic.Pointer[outcome] // a function that was abandoned may return at any time
+	err = g.Do(watched, c, func(ctx context.Context) error {
+		if n.pool == nil {
+			return n.attempt(ctx, ctx, s, &last)
 		}
-		action, err = n.call(ctx, s)
+		begun := false
+		err := n.pool.Run(ctx, c, func(pooled context.Context) (err error) {
+			defer panics.Catch(&err) // a Pool need not recover panics
+			begun = true
+			return n.attempt(pooled, ctx, s, &last)
+		})
+		if err != nil && !begun {
+			guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+		}
 		return err
-	}})
-	counted.Keep()
+	})
+	of := last.Load()
+	if of != nil {
+		action = of.action
+		of.counted.Keep()
+	}
 	if err != nil && n.fallback != nil && ended(ctx) == nil && !tooLate(ctx, err) {
 		return n.fallback(ctx, s, err)
 	}
 	return action, err
 }
 
+// outcome is what the last attempt at a step has come to.
+type outcome struct {
+	action  Action
+	counted *occurrence.Book // of what is in journals inside
+}
+
+// attempt calls the function once. admitted is the context that the step's own
+// guard gave, which ctx is, or is inside of.
+func (n *Step[S]) attempt(ctx, admitted context.Context, s S, to *atomic.Pointer[outcome]) (err error) {
+	of := &outcome{}
+	ctx, of.counted = occurrence.Attempt(ctx) // another may follow, and is to meet the same items inside
+	traced := emit.TracersOf(event.From(ctx), event.AttemptStarted)
+	ctx, ended := n.tracedAttempt(ctx, traced, event.NoIndex, inflight.Of(admitted).Number())
+	err = errGoexit // unless it returns
+	defer func() {
+		if ended != nil {
+			ended(err)
+		}
+		to.Store(of)
+	}()
+	of.action, err = n.call(ctx, s)
+	if f := n.verdict(admitted, err); f.Verdict != adaptive.Unclassified {
+		guard.Report(admitted, f)
+	}
+	return err
+}
+
 func (n *Step[S]) call(ctx context.Context, s S) (action Action, err error) {
 	defer panics.Catch(&err)
-	if n.timeout == 0 {
-		return n.f(ctx, s)
-	}
-	ctx, cancel := n.withTimeout(ctx)
-	defer cancel()
-	action, err = n.f(ctx, s)
-	return action, namedTimeout(ctx, err)
+	return n.f(ctx, s)
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -34,7 +36,7 @@ func write(line string, err error) func(context.Context, *state) error {
 
 func TestFuncPicksTheAction(t *testing.T) {
 	s := &state{}
-	step := node.Func("ask", func(_ context.Context, s *state) (node.Action, error) {
+	step := node.Decide("ask", func(_ context.Context, s *state) (node.Action, error) {
 		s.log = append(s.log, "asked")
 		return "again", nil
 	})
@@ -91,7 +93,7 @@ func TestStepWaitsOutAHit(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			calls := 0
-			step := node.Func("do", func(context.Context, *state) (node.Action, error) {
+			step := node.Decide("do", func(context.Context, *state) (node.Action, error) {
 				if calls++; calls < 3 {
 					return "refused", hit(10 * time.Second)
 				}
@@ -105,44 +107,29 @@ func TestStepWaitsOutAHit(t *testing.T) {
 			assert.Equal(t, node.Action("done"), action)
 			assert.Equal(t, 3, calls)
 			assert.GreaterOrEqual(t, time.Since(began), 20*time.Second)
-			lim, err := step.Limiter()
-			require.NoError(t, err)
-			assert.Equal(t, int64(2), lim.View().Hits)
-			require.NoError(t, step.ResetLimiter())
-			assert.Zero(t, lim.View().Hits)
+			lim := step.Guard()
+			assert.Equal(t, int64(2), lim.Stats().View.Hits)
+			require.NoError(t, step.Guard().Reset())
+			assert.Zero(t, lim.Stats().View.Hits)
 		})
 	}
 }
 
-func TestStepWithoutARefusalHasNoLimiter(t *testing.T) {
-	step := node.Do("do", write("", nil))
-	_, err := step.Run(t.Context(), &state{})
-	require.NoError(t, err)
-	lim, err := step.Limiter()
-	require.NoError(t, err)
-	assert.Nil(t, lim)
-	assert.Empty(t, step.Limiters())
-	assert.NoError(t, step.ResetLimiter())
-}
-
 func TestStepTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := newLimiter(t, adaptive.Config{Limits: concurrency(1)})
-		permit, err := lim.Throttle().Acquire(t.Context(), throttle.Cost{})
-		require.NoError(t, err)
-		time.AfterFunc(time.Minute, permit.Release)
+		lim := newGuard(t, guard.Policy{Limits: concurrency(1)})
+		time.AfterFunc(time.Minute, hold(t, lim))
 		calls := 0
 		step := node.Do("do", func(ctx context.Context, _ *state) error {
 			if calls++; calls == 1 {
 				return work(ctx, time.Hour)
 			}
 			return work(ctx, 900*time.Millisecond)
-		}).WithLimiter(lim).WithTimeout(time.Second).WithRetry(retry.Policy{Initial: time.Second, NoJitter: true})
+		}).Within(lim).WithTimeout(time.Second).WithRetry(retry.Policy{Initial: time.Second, NoJitter: true})
 		began := time.Now()
-		_, err = step.Run(t.Context(), &state{})
+		_, err := step.Run(t.Context(), &state{})
 		require.NoError(t, err)
 		assert.Equal(t, time.Minute+2900*time.Millisecond, time.Since(began), "it begins with the admission")
-		assert.Equal(t, []*adaptive.Limiter{lim}, step.Limiters())
 
 		late := node.Do("late", func(ctx context.Context, _ *state) error { return work(ctx, time.Hour) }).WithTimeout(time.Second)
 		_, err = late.Run(t.Context(), &state{})
@@ -154,7 +141,7 @@ func TestStepTimeout(t *testing.T) {
 func TestStepPanics(t *testing.T) {
 	fine := func(context.Context, *state) error { return nil }
 	for where, step := range map[string]*node.Step[*state]{
-		"f": node.Func("s", func(context.Context, *state) (node.Action, error) { panic("f") }).WithRetry(thrice),
+		"f": node.Decide("s", func(context.Context, *state) (node.Action, error) { panic("f") }).WithRetry(thrice),
 		"cost": node.Do("s", fine).WithLimits(concurrency(1)).
 			WithCost(func(*state) throttle.Cost { panic("cost") }),
 		"fallback": node.Do("s", write("", errBoom)).
@@ -169,13 +156,12 @@ func TestStepPanics(t *testing.T) {
 
 func TestStepCost(t *testing.T) {
 	step := node.Do("s", func(ctx context.Context, _ *state) error {
-		adaptive.Use(ctx, throttle.Cost{Tokens: 7}) // the call knows best
+		guard.Use(ctx, throttle.Cost{Tokens: 7}) // the call knows best
 		return nil
 	}).WithLimits(tokens(100)).WithCost(func(*state) throttle.Cost { return throttle.Cost{Tokens: 50} })
 	_, err := step.Run(t.Context(), &state{})
 	require.NoError(t, err)
-	lim, err := step.Limiter()
-	require.NoError(t, err)
+	lim := step.Guard()
 	assert.Equal(t, int64(93), left(t, lim))
 
 	huge := node.Do("s", write("sent", nil)).WithLimits(tokens(100)).
@@ -257,8 +243,7 @@ func TestStepInsideABatchThatIsStopped(t *testing.T) {
 }
 
 func TestStepSettings(t *testing.T) {
-	lim := newLimiter(t, adaptive.Config{})
-	detector := func(error) adaptive.Feedback { return adaptive.Feedback{} }
+	lim := newGuard(t, guard.Policy{})
 	f := func(context.Context, *state) error { return nil }
 	for _, tc := range []struct {
 		step   *node.Step[*state]
@@ -267,16 +252,15 @@ func TestStepSettings(t *testing.T) {
 		{node.Do("s", f), nil},
 		{node.Do("", f), []string{"name"}},
 		{node.Do[*state]("s", nil), []string{"f"}},
-		{node.Func[*state]("s", nil), []string{"f"}},
+		{node.Decide[*state]("s", nil), []string{"f"}},
 		{node.Do("s", f).WithTimeout(0), []string{"WithTimeout"}},
 		{node.Do("s", f).WithLimits(concurrency(-1)), []string{"Concurrency"}},
-		{node.Do("s", f).WithLaw(nil), []string{"WithLaw"}},
-		{node.Do("s", f).WithLaw(adaptive.AIMD{Min: -1}), []string{"Min"}},
-		{node.Do("s", f).WithLimiter(nil), []string{"WithLimiter"}},
-		{node.Do("s", f).WithLimiter(lim).WithLaw(adaptive.AIMD{}), []string{"WithLimiter"}},
-		{node.Do("s", f).WithLimiter(lim).WithDetector(detector), []string{"WithDetector"}},
+		{node.Do("s", f).With(guard.Policy{Law: adaptive.AIMD{Min: -1}}), []string{"Min"}},
+		{node.Do("s", f).With(guard.Policy{Within: []*guard.Guard{nil}}), []string{"Within[0]"}},
+		{node.Do("s", f).Within(nil), []string{"Within"}},
+		{node.Do("s", f).Within(lim).WithLimits(concurrency(1)).WithPreset(presets.GenericModerate), nil},
 		{node.Do("s", f).WithRetry(retry.Policy{Jitter: 3}), []string{"Jitter"}},
-		{node.Do("s", f).WithFallback(nil).WithCost(nil).WithDetector(nil), []string{"WithFallback", "WithCost", "WithDetector"}},
+		{node.Do("s", f).WithFallback(nil).WithCost(nil).WithPreset(""), []string{"WithFallback", "WithCost", "WithPreset"}},
 	} {
 		assertProblems(t, tc.step.Validate(), tc.fields...)
 		_, err := tc.step.Run(t.Context(), &state{})
@@ -303,20 +287,19 @@ func TestStepPropagates(t *testing.T) {
 					return hit(time.Second)
 				}
 				return nil
-			}).WithLaw(aimd)
+			}).With(guard.Policy{Law: aimd})
 			if propagate {
 				step.Propagate()
 			}
 			outer := node.Map("outer", func(ctx context.Context, i int) (int, error) {
 				_, err := step.Run(ctx, &i)
 				return i, err
-			}).WithParallel(3).WithLaw(aimd)
+			}).WithParallel(3).With(guard.Policy{Law: aimd})
 			_, err := outer.All(t.Context(), numbers(3))
 			require.NoError(t, err)
-			lim, err := outer.Limiter()
-			require.NoError(t, err)
+			lim := outer.Guard()
 			want := map[bool]int64{true: 1}[propagate]
-			assert.Equal(t, want, lim.View().Cuts)
+			assert.Equal(t, want, lim.Stats().View.Cuts)
 		})
 	}
 }

@@ -4,16 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
-// withTimeout bounds one attempt, from admission on. The cause says so. It does
-// not name the node: a detector that goes by the text would read the name.
-func (s *settings) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	cause := fmt.Errorf("node: the attempt took longer than its timeout of %s: %w", s.timeout, context.DeadlineExceeded)
-	return context.WithTimeoutCause(ctx, s.timeout, cause)
+// withTimeout bounds one attempt, from its admission on. The cause says so. It
+// does not name the node: a detector that goes by the text would read the name.
+func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	cause := fmt.Errorf("node: the attempt took longer than its timeout of %s: %w", d, context.DeadlineExceeded)
+	return context.WithTimeoutCause(ctx, d, cause)
 }
 
-// namedTimeout adds to a deadline's bare error whose deadline it was.
+// namedTimeout adds whose deadline it was to an error that says no more than
+// that one has passed.
 func namedTimeout(ctx context.Context, err error) error {
 	late := context.DeadlineExceeded
 	if cause := context.Cause(ctx); errors.Is(err, late) && errors.Is(cause, late) && !errors.Is(err, cause) {

@@ -225,7 +225,7 @@ func TestEveryTraceEnds(t *testing.T) {
 				}
 				return 0, nil
 			},
-			set:  func(b batch) batch { return b.WithItemTimeout(time.Second) },
+			set:  func(b batch) batch { return b.WithTimeout(time.Second) },
 			want: []event.Kind{event.ItemFailed, event.ItemDone, event.ItemDone, event.ItemDone},
 		},
 		"hang and cancel": {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
@@ -36,36 +37,34 @@ func TestWhatTheLimiterHasLearntIsKeptForAnHour(t *testing.T) {
 							return 0, hit(time.Second)
 						}
 						return i, nil
-					}).WithJournal(j).WithLaw(law).WithLimits(concurrency(8)).WithParallel(8)
+					}).WithJournal(j).With(guard.Policy{Law: law, Limits: concurrency(8)}).WithParallel(8)
 				}
 				first := batch(aimd)
 				_, err := first.All(t.Context(), []int{0})
 				require.NoError(t, err)
-				lim, err := first.Limiter()
-				require.NoError(t, err)
-				require.Equal(t, 4, lim.View().Concurrency)
+				lim := first.Guard()
+				require.Equal(t, 4, lim.Stats().View.Concurrency)
 
 				time.Sleep(tc.pause)
 				next := batch(tc.law)
-				lim, err = next.Limiter()
-				require.NoError(t, err)
+				lim = next.Guard()
 				_, err = next.All(t.Context(), []int{0})
 				require.NoError(t, err)
 				if tc.want > 0 {
-					assert.Equal(t, tc.want, lim.View().Concurrency)
+					assert.Equal(t, tc.want, lim.Stats().View.Concurrency)
 				}
 			})
 		})
 	}
 }
 
-// A node without limits has a limiter from its first refusal on, and the process
-// that goes on has it from the start.
-func TestALimiterThatARefusalHasMadeIsKept(t *testing.T) {
+// The guard of a node without settings learns from its first 429 on, and the
+// process that resumes the run goes on with that.
+func TestWhatTheFirst429HasTaughtIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newFaulty(nil)
 		refuse := true
-		process := func(items ...int) *adaptive.Limiter {
+		process := func(items ...int) *guard.Guard {
 			m := node.Map("m", func(_ context.Context, i int) (int, error) {
 				if refuse {
 					refuse = false
@@ -75,35 +74,34 @@ func TestALimiterThatARefusalHasMadeIsKept(t *testing.T) {
 			}).WithJournal(j)
 			_, err := m.All(t.Context(), items)
 			require.NoError(t, err)
-			lim, err := m.Limiter()
-			require.NoError(t, err)
-			return lim
+			return m.Guard()
 		}
 		first := process(0)
-		require.NotNil(t, first)
 		state, err := first.Save()
 		require.NoError(t, err)
+		require.NotNil(t, state)
 		second := process(0) // nothing to call
-		require.NotNil(t, second)
 		restored, err := second.Save()
 		require.NoError(t, err)
 		assert.JSONEq(t, string(state), string(restored))
 
 		time.Sleep(time.Hour)
-		assert.Nil(t, process(0), "what is too old makes none")
+		state, err = process(0).Save()
+		require.NoError(t, err)
+		assert.Nil(t, state, "what is too old is not restored")
 	})
 }
 
 func TestALimiterInUseIsLeftAlone(t *testing.T) {
 	j := newFaulty(nil)
-	lim := newLimiter(t, adaptive.Config{Name: "shared", Law: aimd})
-	state, err := newLimiter(t, adaptive.Config{Name: "shared", Law: adaptive.AIMD{Initial: 2, Max: 8}}).Save()
+	lim := newGuard(t, guard.Policy{Name: "shared", Law: aimd})
+	state, err := newGuard(t, guard.Policy{Name: "shared", Law: adaptive.AIMD{Initial: 2, Max: 8}}).Save()
 	require.NoError(t, err)
 	require.NoError(t, lim.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
 	require.NoError(t, j.Memory.SaveLaw(t.Context(), "shared", journal.Law{State: state, At: time.Now()}))
-	_, err = node.Map("m", same).WithLimiter(lim).WithJournal(j).All(t.Context(), []int{1})
+	_, err = node.Map("m", same).Within(lim).WithJournal(j).All(t.Context(), []int{1})
 	require.NoError(t, err)
-	assert.Equal(t, 8, lim.View().Concurrency)
+	assert.Equal(t, 8, lim.Stats().View.Concurrency)
 }
 
 // It is saved each minute and at the end; that this fails is no reason to stop.
@@ -117,7 +115,7 @@ func TestTheLawIsSavedEachMinute(t *testing.T) {
 				j := newFaulty(nil)
 				run := func() {
 					m := node.Map("m", func(ctx context.Context, i int) (int, error) { return i, work(ctx, 20*time.Second) }).
-						WithJournal(j).WithLimits(concurrency(1))
+						WithJournal(j).With(guard.Policy{Law: aimd, Limits: concurrency(1)})
 					_, err := m.All(journal.WithRun(t.Context(), name+time.Now().String()), numbers(8))
 					require.NoError(t, err)
 				}

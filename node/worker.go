@@ -4,30 +4,31 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/occurrence"
 )
 
-// worker is one goroutine of a run, as it is seen by those who may have to go
-// on without it. It is alone with its fields, except that whoever leaves it
-// behind in an attempt may read them: it changes none from there on. What a
-// lost worker still does changes nothing.
+// worker is one goroutine of a run, as it is seen by code that may have to go on
+// without it. It is alone with its fields, except that whatever leaves it behind
+// in an attempt may read them: it changes none from there on. What a lost worker
+// still does changes nothing.
 type worker[In, Out any] struct {
-	state     atomic.Int64 // idle, lost, or the number of the attempt that it is in
-	attempts  int64        // so far
-	attempter attempter    // of its own for as long as it works
-	busy      bool         // it has a task
-	task      task[In, Out]
-	ctx       context.Context  //nolint:containedctx // of the attempt, for whoever has to give up on it
-	around    context.Context  //nolint:containedctx // of the item, for as long as that
-	admitted  bool             // by the node's limiter, which has to hear of the attempt's end
-	ticket    breaker.Ticket   // of the attempt
-	said      error            // by Exec, at the end of the last attempt
-	counted   *occurrence.Book // by the last attempt, of what is in journals inside; nil: there is no scope
-	traced    func(err error)  // tells of the attempt's end; nil: nobody traces it
+	state    atomic.Int64 // idle, lost, or the number of the attempt that it is in
+	attempts int64        // so far
+	busy     bool         // it has a task
+	task     task[In, Out]
+	watch    *watcher         // nil: no observer, or no retries
+	around   context.Context  //nolint:containedctx // of the task's call, for as long as that
+	ctx      context.Context  //nolint:containedctx // of the attempt, to know why it has ended
+	admitted context.Context  //nolint:containedctx // of the attempt, as the guard gave it
+	attempt  inflight.Attempt // to give up on it
+	said     error            // by Exec, at the end of the last attempt
+	begun    bool             // Exec was called in the attempt
+	counted  *occurrence.Book // by the last attempt, of what is in journals inside; nil: there is no scope
+	traced   func(err error)  // receives the attempt's end; nil: it is not traced
 }
 
-// told tells of the end of the attempt, whoever it is that knows of it.
+// told reports the end of the attempt.
 func (w *worker[In, Out]) told(err error) {
 	if w.traced != nil {
 		w.traced(err)
@@ -59,10 +60,8 @@ func (w *worker[In, Out]) isLost() bool { return w.state.Load() == lost }
 // hireLocked starts a worker, with first as its first task unless that is nil.
 func (r *run[S, In, Out]) hireLocked(first *task[In, Out]) {
 	w := &worker[In, Out]{}
-	w.attempter.f = func(ctx context.Context, n int, t breaker.Ticket) error {
-		w.task.res.Attempts = n
-		w.said = r.exec(ctx, w, t)
-		return w.said
+	if r.retries {
+		w.watch = &watcher{node: r.b.name}
 	}
 	if first != nil {
 		w.busy, w.task = true, *first
@@ -100,6 +99,7 @@ func (r *run[S, In, Out]) work(w *worker[In, Out]) {
 		case w.lose() == lost: // another has the place
 		case w.busy: // runtime.Goexit in user code: another takes the place
 			r.finish(&w.task, errGoexit)
+			r.finished()
 			r.replace(w, nil)
 		default:
 			if !returned { // runtime.Goexit in the input, or in WithKey, which leaves an item to nobody

@@ -1,13 +1,11 @@
 package presets
 
 import (
-	"log/slog"
 	"slices"
-	"sync"
 	"time"
 )
 
-// MaxAge is how old a preset may be before WarnStale speaks: a year.
+// MaxAge is the age from which a preset is stale: a year.
 const MaxAge = 365 * 24 * time.Hour
 
 // Precision is how exactly a date is known.
@@ -64,25 +62,5 @@ func (p Profile) Age(now time.Time) time.Duration {
 	return max(0, now.Sub(p.AsOf))
 }
 
-// Stale tells whether the profile is older than MaxAge.
+// Stale reports whether the profile is older than MaxAge.
 func (p Profile) Stale(now time.Time) bool { return p.Age(now) > MaxAge }
-
-//nolint:gochecknoglobals // WarnStale promises one line a process
-var warned sync.Map // of ID
-
-// WarnStale logs one line if the profile is older than MaxAge, and reports
-// whether it did: once per process and ID, however many limiters are made of
-// it. Whoever makes one calls it with the logger it was given; with a nil
-// logger it does nothing. Safe for concurrent use.
-func (p Profile) WarnStale(log *slog.Logger, now time.Time) bool {
-	if log == nil || !p.Stale(now) {
-		return false
-	}
-	if _, again := warned.LoadOrStore(p.ID, nil); again {
-		return false
-	}
-	log.Warn("presets: the numbers are older than a year: compare them with what the provider says now",
-		slog.String("preset", string(p.ID)), slog.String("as_of", p.Date()), slog.Bool("estimated", p.Estimated),
-		slog.Int("days", int(p.Age(now)/(24*time.Hour))), slog.String("source", p.Source.URL))
-	return true
-}

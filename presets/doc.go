@@ -3,11 +3,12 @@
 //
 //	p, err := presets.OpenAITier1.Profile()
 //	...
-//	lim, err := adaptive.New(p.Config())
+//	fmt.Println(p.Limits, p.Date(), p.Source.URL)
 //
-// Numbers move. A preset is where a limiter starts: what the provider's headers
-// and refusals tell moves it both ways. A preset marked Hard is a rule to keep
-// instead, and becomes a cap. Profile.WarnStale says once when one is too old.
+// Numbers move. A guard with a preset (guard.Policy.Preset) starts at its limits
+// and moves both ways with what the provider's headers and rate-limit responses
+// show. A preset that is Hard is a rule instead, and its limits are hard caps.
+// Profile.Stale reports one that is too old.
 //
 // The table is facts.json, which a person can refresh: edit a row with its
 // source and date, then run go generate ./presets, which writes the constants

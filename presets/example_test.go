@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
@@ -17,16 +16,9 @@ func Example() {
 	}
 	fmt.Println(p.Limits)
 	fmt.Println(p.Date(), p.Confidence, p.Source.URL)
-
-	lim, err := adaptive.New(p.Config())
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(lim.Name())
 	// Output:
 	// 500/min, 10000/day, 200000 tokens/min
 	// 2026-09-24 high https://developers.openai.com/api/docs/models/gpt-4o-mini.md
-	// openai/tier1/gpt-4o-mini
 }
 
 func ExampleLookup() {

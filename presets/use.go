@@ -4,8 +4,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -24,29 +22,6 @@ func (p Profile) Prior() throttle.Limits {
 		}
 	}
 	return prior
-}
-
-// Config returns a limiter's configuration: the law Measured, which starts with
-// Prior and moves both ways from there, and a detector that knows the provider's
-// dialect. The calls in flight start at the concurrency of the profile, also
-// where it is below the law's default.
-//
-// If the profile is Hard, its limits are caps as well. To make caps of any other
-// profile, long quotas included, set Limits in the result to those of the profile.
-func (p Profile) Config() adaptive.Config {
-	law := adaptive.Measured{Prior: p.Prior(), Initial: max(0, p.Limits.Concurrency)}
-	if usual := law.WithDefaults().Max; law.Initial > usual {
-		law.Max = law.Initial
-	}
-	speaks := p.Dialect
-	if speaks == "" {
-		speaks = dialect.Auto
-	}
-	c := adaptive.Config{Name: string(p.ID), Law: law, Detector: dialect.Detector(speaks)}
-	if p.Hard {
-		c.Limits = p.clone().Limits
-	}
-	return c
 }
 
 // Concurrency returns how many calls have to be in flight to use the request

@@ -1,13 +1,9 @@
 package presets_test
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
-	"log/slog"
 	"math"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -15,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
@@ -41,34 +36,6 @@ func TestPriorIsPaceAndNotQuota(t *testing.T) {
 	} {
 		assert.Equal(t, want, lookup(t, name).Prior().String(), "%s", name)
 	}
-}
-
-func TestConfig(t *testing.T) {
-	for id, p := range presets.All() {
-		c := p.Config()
-		_, err := adaptive.New(c)
-		require.NoError(t, err, "%s", id)
-		law, ok := c.Law.(adaptive.Measured)
-		require.True(t, ok)
-		assert.Equal(t, p.Prior(), law.Prior)
-		assert.Equal(t, string(id), c.Name)
-		require.NotNil(t, c.Detector)
-		if p.Hard {
-			assert.Equal(t, p.Limits, c.Limits, "%s", id)
-		} else {
-			assert.Equal(t, throttle.Limits{}, c.Limits, "%s", id)
-		}
-		if n := p.Limits.Concurrency; n > 0 {
-			assert.Equal(t, n, law.WithDefaults().Initial, "%s", id)
-		} else {
-			assert.Equal(t, 4, law.WithDefaults().Initial, "%s", id)
-		}
-		rated := p
-		rated.Limits.Concurrency = 0
-		assert.Equal(t, max(200, p.Limits.Concurrency, rated.Concurrency(20*time.Second)), law.WithDefaults().Max, "%s", id)
-	}
-	_, err := adaptive.New(presets.Profile{ID: "a/b"}.Config())
-	require.NoError(t, err, "one that no table has seen")
 }
 
 func TestHardAreTheRulesOfPoliteness(t *testing.T) {
@@ -204,36 +171,6 @@ func TestDatesAndAge(t *testing.T) {
 		assert.Equal(t, time.Hour, p.Age(p.AsOf.Add(time.Hour)))
 		assert.Zero(t, p.Age(p.AsOf.Add(-time.Hour)), "a clock that is behind")
 	}
-}
-
-func TestWarnStaleSpeaksOnceAProcessAndPreset(t *testing.T) {
-	var out bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&out, nil))
-	p := lookup(t, "ncbi-eutils/api-key/all")
-	p.ID = presets.ID(fmt.Sprintf("run/%d", time.Now().UnixNano())) // go test -count is one process
-	old := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
-
-	assert.False(t, p.WarnStale(nil, old), "nobody listens, so it is not said yet")
-	assert.False(t, p.WarnStale(log, p.AsOf.Add(presets.MaxAge)), "it is not stale")
-	var said sync.Map
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			if p.WarnStale(log, old) {
-				said.Store(i, true)
-			}
-		})
-	}
-	wg.Wait()
-	n := 0
-	said.Range(func(any, any) bool { n++; return true })
-	assert.Equal(t, 1, n)
-	assert.Equal(t, 1, strings.Count(out.String(), "\n"))
-	for _, want := range []string{"level=WARN", "preset=run/", "as_of=2025", "estimated=true", "days=689", "source=\"https://support.nlm.nih.gov"} {
-		assert.Contains(t, out.String(), want)
-	}
-	p.ID += "x"
-	assert.True(t, p.WarnStale(log, old), "another preset has its own line")
 }
 
 func TestErrorsOfLookupCanBeTold(t *testing.T) {

@@ -1,81 +1,84 @@
 package registry
 
 import (
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/near"
 )
 
-// Register makes a limiter of c under a name that is free. Its Name is the
-// registry's name, whatever c says. A name that is taken, by the configuration
-// as well, is an *ExistsError; the other errors are those of adaptive.New. The
-// name "service/host" makes the limiter of one host for For.
-func (r *Registry) Register(name string, c adaptive.Config) (*adaptive.Limiter, error) {
+// Register makes a guard from p under a free name. p.Name is ignored. A name
+// that is taken, also by the configuration, is an *ExistsError; the other errors
+// are those of guard.New. A name with slashes is within
+// the names before each slash that exist now, besides p.Within.
+func (r *Registry) Register(name string, p guard.Policy) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {
 		return nil, err
 	}
-	s, mine := r.claim(key, c)
+	s, mine := r.claim(key, &recipe{policy: p})
 	if !mine {
 		return nil, &ExistsError{Name: key}
 	}
-	return r.limiter(s)
+	return r.guard(s)
 }
 
-// GetOrCreate returns the limiter of that name, whatever its configuration, or
-// makes it of c. Of several at a time one makes it and the others wait; its law
-// starts once.
-func (r *Registry) GetOrCreate(name string, c adaptive.Config) (*adaptive.Limiter, error) {
+// GetOrCreate returns the guard of that name, whatever its policy is, or makes
+// it from p. Concurrent callers get the same guard.
+func (r *Registry) GetOrCreate(name string, p guard.Policy) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		s, mine := r.claim(key, c)
-		if l, err := r.limiter(s); err == nil || mine {
-			return l, err
-		} // that was the error of somebody else's c
+		s, mine := r.claim(key, &recipe{policy: p})
+		if g, err := r.guard(s); err == nil || mine {
+			return g, err
+		} // the policy of another caller was invalid
 	}
 }
 
-// Replace gives the limiter of that name the configuration c in place, as
-// adaptive.Limiter.Reconfigure says: nobody who waits is dropped, whoever has the
-// limiter goes on with it, and a law that is configured as before keeps what it
-// has learnt. If there is none of that name, it is made. An error changes nothing.
-func (r *Registry) Replace(name string, c adaptive.Config) (*adaptive.Limiter, error) {
+// Replace sets the policy of the guard of that name in place, see
+// guard.Guard.Set: waiting calls keep their place, and every holder of the guard
+// sees the change. A name that is free gets a guard made from p. If p is
+// invalid nothing changes.
+func (r *Registry) Replace(name string, p guard.Policy) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {
 		return nil, err
 	}
 	for {
-		s, mine := r.claim(key, c)
-		if l, err := r.replace(s, mine, c); err != errGone { //nolint:errorlint // it is not wrapped
-			return l, err
+		s, mine := r.claim(key, &recipe{policy: p})
+		if g, err := r.replace(s, mine, p); err != errGone { //nolint:errorlint // it is not wrapped
+			return g, err
 		}
 	}
 }
 
-func (r *Registry) replace(s *slot, mine bool, c adaptive.Config) (*adaptive.Limiter, error) {
-	l, made, err := r.orMake(s, c, mine)
-	if err != nil || made {
-		return l, err
+func (r *Registry) replace(s *slot, mine bool, p guard.Policy) (*guard.Guard, error) {
+	if !r.pin(s) {
+		return nil, errGone
 	}
-	c.Name = "" // an observer hears of it: no lock is held
-	if err := l.Reconfigure(c); err != nil {
+	g, made, err := r.orMake(s, p, mine)
+	if err != nil || made {
+		return g, err
+	}
+	p = r.completed(p)
+	p.Name = ""
+	if err := g.Set(p); err != nil { // observers are called: no lock is held
 		return nil, err
 	}
-	return l, nil
+	return g, nil
 }
 
-// Remove takes the limiter of that name, or its configuration, out of the
-// registry, and reports whether there was one. Who has the limiter keeps it, and
-// calls that wait go on; the next one of that name is another limiter, which
-// knows nothing of it: together they let twice as much through. To change
-// limits use Replace.
+// Remove takes the guard of that name, or its configuration, out of the
+// registry, and reports whether there was one. Callers that have the guard can
+// go on using it; the next guard of that name knows nothing of it, so together
+// they admit twice as much. To change limits use Replace.
 func (r *Registry) Remove(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := keyOf(name)
+	delete(r.sweep.memory, key)
 	_, ok := r.slots[key]
 	if ok {
 		delete(r.slots, key)
@@ -84,8 +87,8 @@ func (r *Registry) Remove(name string) bool {
 	return ok
 }
 
-// Reset starts the law and the statistics of a limiter anew, as
-// adaptive.Limiter.Reset does. An unknown name is an *UnknownError.
+// Reset forgets what a guard has learned and its statistics, see
+// guard.Guard.Reset. An unknown name is an *UnknownError.
 func (r *Registry) Reset(name string) error {
 	key := keyOf(name)
 	s := r.find(key)
@@ -95,8 +98,10 @@ func (r *Registry) Reset(name string) error {
 	return s.reset()
 }
 
-// ResetAll is Reset for every limiter. Errors are joined, each with its name.
+// ResetAll is Reset for every guard, those that were forgotten included. Errors
+// are joined, each with its name.
 func (r *Registry) ResetAll() error {
+	r.unlearn()
 	p := invalid.Problems{Owner: owner}
 	for _, s := range r.sorted() {
 		p.AddPart(s.key, s.reset())
@@ -104,10 +109,10 @@ func (r *Registry) ResetAll() error {
 	return p.Err()
 }
 
-// reset does nothing to a limiter that has not been made.
+// reset does nothing if the guard has not been made.
 func (s *slot) reset() error {
-	if l := s.limiter.Load(); l != nil {
-		return l.Reset()
+	if g := s.made.Load(); g != nil {
+		return g.Reset()
 	}
 	return nil
 }

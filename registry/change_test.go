@@ -19,37 +19,37 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
 
 func TestRegisterOfATakenName(t *testing.T) {
 	r := newRegistry(t, text(t, "ols: 4/s"))
-	_, err := r.Register("bioportal", adaptive.Config{Name: "something else"})
+	_, err := r.Register("bioportal", guard.Policy{Name: "something else"})
 	require.NoError(t, err)
 	assert.Equal(t, "bioportal", r.Get("bioportal").Name())
 	for _, name := range []string{"ols", "OLS", " Bioportal\n"} {
-		l, err := r.Register(name, config(t, "1/s"))
+		l, err := r.Register(name, policy(t, "1/s"))
 		assert.Nil(t, l)
-		assert.ErrorIs(t, err, registry.ErrExists)
 		var exists *registry.ExistsError
 		require.ErrorAs(t, err, &exists)
 		assert.Equal(t, strings.ToLower(strings.TrimSpace(name)), exists.Name)
-		assert.ErrorContains(t, err, "Replace changes its limiter in place")
+		assert.ErrorContains(t, err, "Replace changes its guard in place")
 	}
-	assert.Equal(t, "4/s", r.Get("ols").Throttle().Limits().String())
+	assert.Equal(t, "4/s", r.Get("ols").Stats().Limits.String())
 }
 
 func TestNamesThatAreRefused(t *testing.T) {
 	r := newRegistry(t, registry.Config{})
 	for name, problem := range map[string]string{
 		"": "the name is empty", "  ": "the name is empty", "a\x00b": "cannot be printed",
-		"Default": "Config.Default", "crawl/*": "Hosts in the Config", strings.Repeat("x", 300): "longer than 256 bytes",
+		"Default": "set default", "crawl/*": "set it in the Config", "*": "a name before a slash", "a/*/b": "only the last part", "a/": "ends with a slash", strings.Repeat("x", 300): "longer than 256 bytes",
 	} {
-		for about, give := range map[string]func(string, adaptive.Config) (*adaptive.Limiter, error){
+		for about, give := range map[string]func(string, guard.Policy) (*guard.Guard, error){
 			"Register": r.Register, "GetOrCreate": r.GetOrCreate, "Replace": r.Replace,
 		} {
-			_, err := give(name, adaptive.Config{})
+			_, err := give(name, guard.Policy{})
 			assert.ErrorContains(t, err, problem, about)
 			assert.ErrorAs(t, err, new(*fault.FieldError))
 		}
@@ -60,34 +60,34 @@ func TestNamesThatAreRefused(t *testing.T) {
 // A configuration that cannot be used leaves the name free.
 func TestAConfigurationThatCannotBeUsed(t *testing.T) {
 	r := newRegistry(t, registry.Config{})
-	bad := adaptive.Config{MaxWait: -1}
-	for about, give := range map[string]func(string, adaptive.Config) (*adaptive.Limiter, error){
+	bad := guard.Policy{MaxWait: -1}
+	for about, give := range map[string]func(string, guard.Policy) (*guard.Guard, error){
 		"Register": r.Register, "GetOrCreate": r.GetOrCreate, "Replace": r.Replace,
 	} {
 		l, err := give("ols", bad)
 		assert.Nil(t, l, about)
-		assert.ErrorContains(t, err, "adaptive: ols: MaxWait: -1ns is negative", about)
+		assert.ErrorContains(t, err, `guard "ols": MaxWait: -1ns is negative`, about)
 		assert.False(t, r.Exists("ols"), about)
 	}
-	l, err := r.Register("ols", config(t, "1/s"))
+	l, err := r.Register("ols", policy(t, "1/s"))
 	require.NoError(t, err)
 	_, err = r.Replace("ols", bad)
 	require.Error(t, err)
-	assert.Equal(t, "1/s", l.Throttle().Limits().String())
+	assert.Equal(t, "1/s", l.Stats().Limits.String())
 
 	r = newRegistry(t, text(t, "ols: 4/s"))
 	_, err = r.Replace("ols", bad) // before it was made
 	require.Error(t, err)
-	assert.Equal(t, "4/s", r.Get("ols").Throttle().Limits().String())
+	assert.Equal(t, "4/s", r.Get("ols").Stats().Limits.String())
 }
 
 func TestReplaceOfWhatWasNotMadeYet(t *testing.T) {
 	r := newRegistry(t, text(t, "ols: 4/s"))
-	l, err := r.Replace("ols", config(t, "5/s"))
+	l, err := r.Replace("ols", policy(t, "5/s"))
 	require.NoError(t, err)
 	assert.Same(t, l, r.Get("ols"))
-	assert.Equal(t, "5/s", l.Throttle().Limits().String())
-	l, err = r.Replace("bioportal", config(t, "6/s"))
+	assert.Equal(t, "5/s", l.Stats().Limits.String())
+	l, err = r.Replace("bioportal", policy(t, "6/s"))
 	require.NoError(t, err)
 	assert.Same(t, l, r.Get("bioportal"))
 }
@@ -95,8 +95,8 @@ func TestReplaceOfWhatWasNotMadeYet(t *testing.T) {
 // A law of a preset's configuration has its Name, which is not the registry's.
 func TestReplaceIgnoresTheNameOfTheConfiguration(t *testing.T) {
 	r := newRegistry(t, registry.Config{})
-	l := r.For("ols", "")
-	_, err := r.Replace("ols", adaptive.Config{Name: "openai/tier1"})
+	l := r.For("ols")
+	_, err := r.Replace("ols", guard.Policy{Name: "openai/tier1"})
 	require.NoError(t, err)
 	assert.Equal(t, "ols", l.Name())
 }
@@ -112,11 +112,11 @@ func TestRemoveLeavesTheLimiterToItsUsers(t *testing.T) {
 		assert.True(t, r.Remove(" OLS"))
 		assert.False(t, r.Remove("ols"))
 		assert.Nil(t, r.Get("ols"))
-		next := r.For("ols", "")
+		next := r.For("ols")
 		assert.NotSame(t, l, next)
-		assert.Equal(t, "9/s", next.Throttle().Limits().String(), "the configuration is gone, too")
+		assert.Equal(t, "9/s", next.Stats().Limits.String(), "the configuration is gone, too")
 		wg.Wait()
-		assert.Equal(t, int64(2), l.Throttle().Stats().Admitted)
+		assert.Equal(t, int64(2), l.Stats().Admitted)
 	})
 }
 
@@ -124,31 +124,31 @@ func TestReset(t *testing.T) {
 	r := newRegistry(t, text(t, "ols: 4/s; bioportal: 2/s"))
 	quota := adaptive.Feedback{Verdict: adaptive.Terminal}
 	for _, l := range r.All() {
-		l.Learn(t.Context(), time.Now(), quota)
+		answered(t, l, quota)
 	}
 	require.NoError(t, r.Reset("OLS"))
-	assert.NoError(t, r.Get("ols").Throttle().Stats().Closed)
-	assert.ErrorIs(t, r.Get("bioportal").Throttle().Stats().Closed, adaptive.ErrQuotaExhausted)
+	assert.NoError(t, r.Get("ols").Stats().Closed)
+	assert.ErrorIs(t, r.Get("bioportal").Stats().Closed, adaptive.ErrQuotaExhausted)
 	require.NoError(t, r.ResetAll())
-	assert.NoError(t, r.Get("bioportal").Throttle().Stats().Closed)
+	assert.NoError(t, r.Get("bioportal").Stats().Closed)
 
 	err := r.Reset("biportal")
-	assert.EqualError(t, err, `registry: no limiter is named "biportal": did you mean bioportal?`)
+	assert.EqualError(t, err, `registry: no guard is named "biportal": did you mean bioportal?`)
 	var unknown *registry.UnknownError
 	require.ErrorAs(t, err, &unknown)
 	assert.Equal(t, []string{"bioportal"}, unknown.Near)
-	_, err = r.Register("abioportal", adaptive.Config{})
+	_, err = r.Register("abioportal", guard.Policy{})
 	require.NoError(t, err)
 	assert.ErrorContains(t, r.Reset("bioportall"), "did you mean bioportal or abioportal?", "the nearest first")
-	assert.EqualError(t, r.Reset("zzzzzz"), `registry: no limiter is named "zzzzzz": Names lists them all`)
+	assert.EqualError(t, r.Reset("zzzzzz"), `registry: no guard is named "zzzzzz": Names lists them all`)
 }
 
 func TestResetAllNamesWhatFailed(t *testing.T) {
 	r := newRegistry(t, text(t, "ols: 1/s"))
 	var starts atomic.Int64
 	for _, name := range []string{"a", "b"} {
-		_, err := r.Register(name, adaptive.Config{Law: startLaw(func() error {
-			if starts.Add(1) > 2 {
+		_, err := r.Register(name, guard.Policy{Law: startLaw(func() error {
+			if starts.Add(1) > 4 { // to check the law, and to start it
 				return errors.New("no more")
 			}
 			return nil
@@ -177,13 +177,13 @@ func TestPrewarmMakesWhatIsConfigured(t *testing.T) {
 	}
 }
 
-// A key that takes long to make holds up nobody but those who ask for it. There
+// A guard that takes long to make delays only callers that ask for it. There
 // is no bubble around it: a mutex that is waited for does not let virtual time go on.
 func TestMakingOneKeyNeverBlocksAnother(t *testing.T) {
 	r := newRegistry(t, text(t, "default: 1/s; ols: 1/s"))
 	release, making := make(chan struct{}), make(chan struct{})
 	var started atomic.Int64
-	slow := adaptive.Config{Law: startLaw(func() error {
+	slow := guard.Policy{Law: startLaw(func() error {
 		if started.Add(1) == 1 {
 			close(making)
 		}
@@ -191,7 +191,7 @@ func TestMakingOneKeyNeverBlocksAnother(t *testing.T) {
 		return nil
 	})}
 	var wg sync.WaitGroup
-	got := make([]*adaptive.Limiter, 12)
+	got := make([]*guard.Guard, 12)
 	wg.Go(func() { got[0], _ = r.GetOrCreate("slow", slow) })
 	<-making
 	for i := range got[1:] {
@@ -208,18 +208,18 @@ func TestMakingOneKeyNeverBlocksAnother(t *testing.T) {
 	}
 	assert.True(t, r.Exists("slow"))
 	assert.NotNil(t, r.Get("ols"))
-	assert.NotNil(t, r.For("other", ""))
-	_, err := r.Register("third", adaptive.Config{})
+	assert.NotNil(t, r.For("other"))
+	_, err := r.Register("third", guard.Policy{})
 	require.NoError(t, err)
-	_, err = r.Register("slow", adaptive.Config{})
-	require.ErrorIs(t, err, registry.ErrExists)
+	_, err = r.Register("slow", guard.Policy{})
+	require.ErrorAs(t, err, new(*registry.ExistsError))
 	assert.Equal(t, []string{"ols", "other", "slow", "third"}, r.Names())
 	assert.Equal(t, 4, r.Stats().Total.Keys)
 	require.NoError(t, r.ResetAll())
 	assert.True(t, r.Remove("third"))
 	close(release)
 	wg.Wait()
-	assert.Equal(t, int64(1), started.Load(), "it is made once")
+	assert.Equal(t, int64(2), started.Load(), "it is checked and made once")
 	for _, l := range got {
 		assert.Same(t, r.Get("slow"), l)
 	}
@@ -227,19 +227,19 @@ func TestMakingOneKeyNeverBlocksAnother(t *testing.T) {
 
 // A law that panics is its user's to deal with, and leaves the name free.
 func TestALawThatPanics(t *testing.T) {
-	bad := adaptive.Config{Law: startLaw(func() error { panic("law") })}
+	bad := guard.Policy{Law: startLaw(func() error { panic("law") })}
 	r := newRegistry(t, text(t, "b: 4/s"))
-	for about, give := range map[string]func(string, adaptive.Config) (*adaptive.Limiter, error){
+	for about, give := range map[string]func(string, guard.Policy) (*guard.Guard, error){
 		"Register": r.Register, "GetOrCreate": r.GetOrCreate, "Replace": r.Replace,
 	} {
 		assert.PanicsWithValue(t, "law", func() { _, _ = give("a", bad) }, about)
 		assert.False(t, r.Exists("a"), about)
 	}
 	assert.Panics(t, func() { _, _ = r.Replace("b", bad) })
-	assert.Equal(t, "4/s", r.Get("b").Throttle().Limits().String(), "what is configured stays")
+	assert.Equal(t, "4/s", r.Get("b").Stats().Limits.String(), "what is configured stays")
 	assert.Panics(t, func() { _, _ = r.Replace("b", bad) })
-	assert.Equal(t, "4/s", r.Get("b").Throttle().Limits().String())
-	_, err := r.Replace("b", config(t, "5/s"))
+	assert.Equal(t, "4/s", r.Get("b").Stats().Limits.String())
+	_, err := r.Replace("b", policy(t, "5/s"))
 	assert.NoError(t, err)
 }
 
@@ -252,32 +252,32 @@ func TestAnObserverMayUseTheRegistry(t *testing.T) {
 		assert.Equal(t, 1, r.Stats().Total.Keys)
 		if again {
 			again = false
-			_, err := r.Replace("a", config(t, "3/s"))
+			_, err := r.Replace("a", policy(t, "3/s"))
 			assert.NoError(t, err)
 		}
 	})))
 	l := r.Get("a")
-	_, err := r.Replace("a", config(t, "2/s"))
+	_, err := r.Replace("a", policy(t, "2/s"))
 	require.NoError(t, err)
 	assert.Same(t, l, r.Get("a"))
-	assert.Equal(t, "3/s", l.Throttle().Limits().String())
+	assert.Equal(t, "3/s", l.Stats().Limits.String())
 }
 
 // Whoever waits for a configuration that turns out bad takes his own.
 func TestTheBadConfigurationOfAnother(t *testing.T) {
-	for about, give := range map[string]func(*registry.Registry, adaptive.Config) (*adaptive.Limiter, error){
-		"GetOrCreate": func(r *registry.Registry, c adaptive.Config) (*adaptive.Limiter, error) {
+	for about, give := range map[string]func(*registry.Registry, guard.Policy) (*guard.Guard, error){
+		"GetOrCreate": func(r *registry.Registry, c guard.Policy) (*guard.Guard, error) {
 			return r.GetOrCreate("ols", c)
 		},
-		"Replace": func(r *registry.Registry, c adaptive.Config) (*adaptive.Limiter, error) { return r.Replace("ols", c) },
-		"For":     func(r *registry.Registry, _ adaptive.Config) (*adaptive.Limiter, error) { return r.For("ols", ""), nil },
+		"Replace": func(r *registry.Registry, c guard.Policy) (*guard.Guard, error) { return r.Replace("ols", c) },
+		"For":     func(r *registry.Registry, _ guard.Policy) (*guard.Guard, error) { return r.For("ols"), nil },
 	} {
 		t.Run(about, func(t *testing.T) {
 			r := newRegistry(t, text(t, "default: 4/s"))
 			release, making := make(chan struct{}), make(chan struct{})
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				_, err := r.Register("ols", adaptive.Config{Law: startLaw(func() error {
+				_, err := r.Register("ols", guard.Policy{Law: startLaw(func() error {
 					close(making)
 					<-release
 					return errors.New("bad")
@@ -287,9 +287,9 @@ func TestTheBadConfigurationOfAnother(t *testing.T) {
 			<-making
 			for range 4 {
 				wg.Go(func() {
-					l, err := give(r, config(t, "4/s"))
+					l, err := give(r, policy(t, "4/s"))
 					assert.NoError(t, err)
-					assert.Equal(t, "4/s", l.Throttle().Limits().String())
+					assert.Equal(t, "4/s", l.Stats().Limits.String())
 					assert.Same(t, l, r.Get("ols"))
 				})
 			}
@@ -300,13 +300,13 @@ func TestTheBadConfigurationOfAnother(t *testing.T) {
 	}
 }
 
-// What could not be made takes nobody's place with it.
+// A failed registration leaves the guard that took its name meanwhile.
 func TestABadConfigurationThatWasRemovedMeanwhile(t *testing.T) {
 	r := newRegistry(t, registry.Config{})
 	release, making := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_, err := r.Register("ols", adaptive.Config{Law: startLaw(func() error {
+		_, err := r.Register("ols", guard.Policy{Law: startLaw(func() error {
 			close(making)
 			<-release
 			return errors.New("bad")
@@ -315,7 +315,7 @@ func TestABadConfigurationThatWasRemovedMeanwhile(t *testing.T) {
 	})
 	<-making
 	assert.True(t, r.Remove("ols"))
-	l, err := r.Register("ols", adaptive.Config{})
+	l, err := r.Register("ols", guard.Policy{})
 	require.NoError(t, err)
 	close(release)
 	wg.Wait()
@@ -325,12 +325,12 @@ func TestABadConfigurationThatWasRemovedMeanwhile(t *testing.T) {
 func TestOfManyWhoCreateOneKeyOneDoes(t *testing.T) {
 	const workers, keys = 4, 3000
 	r := newRegistry(t, text(t, "default: 1/s"))
-	var got [workers][keys]*adaptive.Limiter
+	var got [workers][keys]*guard.Guard
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {
 			for k := range keys { // they run abreast, and meet at many of them
-				got[i][k] = r.For(strconv.Itoa(k), "")
+				got[i][k] = r.For(strconv.Itoa(k))
 			}
 		})
 	}
@@ -351,12 +351,15 @@ func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 				name := names[(i+n)%len(names)]
 				switch n % 9 {
 				case 0:
-					_, _ = r.Register(name, adaptive.Config{MaxWait: time.Duration(i%3 - 1)}) // some cannot be used
+					_, _ = r.Register(name, guard.Policy{MaxWait: time.Duration(i%3-1) * time.Hour}) // some cannot be used
 				case 1:
 					law := []adaptive.Law{nil, adaptive.AIMD{}}[i%2]
-					_, err := r.Replace(name, adaptive.Config{Law: law, Limits: throttle.Limits{Concurrency: 1 + n}})
+					if name == "c/x" { // which may leave learning to c
+						law = nil
+					}
+					_, err := r.Replace(name, guard.Policy{Law: law, Limits: throttle.Limits{Concurrency: 1 + n}})
 					assert.NoError(t, err)
-					_, err = r.Replace(name, adaptive.Config{MaxWait: -1})
+					_, err = r.Replace(name, guard.Policy{MaxWait: -1})
 					assert.Error(t, err)
 				case 2:
 					r.Remove(name)
@@ -375,10 +378,10 @@ func TestRegistryIsSafeForConcurrentUse(t *testing.T) {
 					}
 					_, _ = r.Names(), r.Exists(name)
 				case 7:
-					_, err := r.GetOrCreate(name, adaptive.Config{})
+					_, err := r.GetOrCreate(name, guard.Policy{})
 					assert.NoError(t, err)
 				default:
-					assert.NotNil(t, r.For(name, ""))
+					assert.NotNil(t, r.For(name))
 					assert.NoError(t, do(t.Context(), r.For("c", "x"), func(context.Context) error { return nil }))
 				}
 			}
@@ -391,7 +394,7 @@ func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRegistry(t, text(t, "slow: 1/s; fast: 100/s; idle: 1/s; cap: 1 concurrent; dead: 1/s"))
 		assert.Equal(t, 5, r.Stats().Total.Keys)
-		r.Get("dead").Learn(t.Context(), time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal})
+		answered(t, r.Get("dead"), adaptive.Feedback{Verdict: adaptive.Terminal})
 		var wg sync.WaitGroup
 		call := func(name string, n int, d time.Duration) {
 			for range n {
@@ -418,7 +421,7 @@ func TestStats(t *testing.T) {
 		assert.GreaterOrEqual(t, s.Total.Waits, int64(1), "and those of no time")
 		s.Total.Waits = 0
 		assert.Equal(t, registry.Total{
-			Keys: 5, Closed: 1, InFlight: 1, Waiting: 2, Admitted: 53, Waited: time.Second, LongestWait: time.Second,
+			Keys: 5, Closed: 1, InFlight: 1, Waiting: 2, Admitted: 54, Waited: time.Second, LongestWait: time.Second,
 		}, s.Total)
 		wg.Wait()
 		s = r.Stats()
@@ -428,7 +431,7 @@ func TestStats(t *testing.T) {
 		assert.Empty(t, s.Blocking(-1))
 		assert.Equal(t, []string{"cap", "dead", "fast", "idle", "slow"}, namesOf(s.Keys))
 
-		r.Get("fast").Learn(t.Context(), time.Now(), adaptive.Feedback{Verdict: adaptive.Hit})
+		answered(t, r.Get("fast"), adaptive.Feedback{Verdict: adaptive.Hit})
 		assert.Equal(t, int64(1), r.Stats().Total.Hits)
 	})
 }

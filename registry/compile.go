@@ -1,99 +1,129 @@
 package registry
 
 import (
+	"cmp"
+	"errors"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/near"
 	"github.com/headrace/headrace/presets"
-	"github.com/headrace/headrace/presets/dialect"
-	"github.com/headrace/headrace/throttle"
+	"github.com/headrace/headrace/retry"
 )
 
-// compile makes of s what a limiter is made of, and returns the preset with it.
-// What is wrong goes into ps; if nothing is, a limiter can be made.
-func (s *Spec) compile(at []string, t *presets.Table, ps *problems) (adaptive.Config, presets.Profile) {
-	before := len(ps.list)
-	c := adaptive.Config{MaxWait: s.MaxWait}
-	ps.add(below(at, "limits"), s.Limits.Validate())
+// compile returns the policy that s describes, but for the guards that it is
+// within. Problems go into ps; without any, a guard can be made.
+func (s *Spec) compile(at []string, t *presets.Table, inside bool, ps *problems) guard.Policy {
+	p := guard.Policy{
+		Preset: presets.ID(strings.TrimSpace(string(s.Preset))), Share: s.Share, Presets: t, Limits: s.Limits,
+		MaxWait: s.MaxWait, MaxQueue: s.MaxQueue, Timeout: s.Timeout,
+	}
+	p.Limits.Windows = slices.Clone(p.Limits.Windows)
 	if n := s.Limits.Concurrency; n > unbounded {
-		ps.addf(below(at, "limits"), "%d concurrent is more than any law takes: write at most %d, or leave it out for unbounded", n, unbounded)
+		ps.addf(below(at, "limits"), "%d concurrent is too many: write at most %d, or leave it out for no bound", n, unbounded)
+		p.Limits.Concurrency = 0
 	}
-	if c.MaxWait < 0 {
-		ps.addf(below(at, "max_wait"), "%s is negative: write how long a refused call may wait, such as 15m", c.MaxWait)
-	}
-	profile := s.profile(at, t, ps)
-	s.adapt(at, &c, &profile, ps)
 	if s.Dialect != "" {
-		d, err := dialect.ByName(string(s.Dialect))
-		ps.add(below(at, "dialect"), err)
-		c.Detector = dialect.Detector(d)
+		p.Dialect = s.Dialect
 	}
-	if len(ps.list) == before {
-		_, err := adaptive.New(c) // which knows what a law takes
-		ps.add(below(at, "preset"), err)
+	if s.Retry != 0 {
+		p.Retry = &retry.Policy{MaxAttempts: s.Retry}
 	}
-	return c, profile
-}
-
-// profile is what the preset says; without one it is empty.
-func (s *Spec) profile(at []string, t *presets.Table, ps *problems) (p presets.Profile) {
-	switch {
-	case s.Preset != "":
-		if t == nil {
-			t = presets.Default()
-		}
-		p, err := t.Lookup(strings.TrimSpace(string(s.Preset)))
-		ps.add(below(at, "preset"), err)
-		if err != nil || s.Share == 0 {
-			return p
-		}
-		p, err = p.Scaled(s.Share)
-		ps.add(below(at, "share"), err)
-		return p
-	case s.Share != 0:
-		ps.mixf(below(at, "share"), "%g of what? It is the share of a preset: name that, or write smaller limits", s.Share)
+	if s.Breaker {
+		p.Breaker = &breaker.Config{}
 	}
+	s.adapt(at, &p, inside, ps)
+	ps.addPolicy(at, p.Validate())
 	return p
 }
 
-// adapt sets the law, and the limits with those of the preset that are to be kept.
-func (s *Spec) adapt(at []string, c *adaptive.Config, p *presets.Profile, ps *problems) {
-	var keep throttle.Limits
-	if s.Preset != "" {
-		given := p.Config()
-		c.Law, c.Detector, keep = given.Law, given.Detector, given.Limits
-		if s.Law == AIMD || s.Law == Fixed {
-			keep = p.Limits
-		}
-	}
-	n := s.Limits.Concurrency
-	if m := keep.Concurrency; n == 0 || m > 0 && m < n {
-		n = m
-	}
-	c.Limits = throttle.Limits{Concurrency: n, Windows: slices.Concat(s.Limits.Windows, keep.Windows)}
+// adapt sets the control law.
+func (s *Spec) adapt(at []string, p *guard.Policy, inside bool, ps *problems) {
 	switch s.Law {
-	case "", Measured:
-		if m, ok := c.Law.(adaptive.Measured); ok && n > 0 { // a concurrency that is given is meant
-			m.Initial, m.Max = n, max(n, m.WithDefaults().Max)
-			c.Law = m
+	case "":
+	case Measured:
+		if inside { // a guard with a detector learns by itself
+			p.Detector = func(error) adaptive.Feedback { return adaptive.Feedback{} }
 		}
 	case AIMD:
-		c.Law = adaptive.AIMD{Max: n}
+		p.Law = adaptive.AIMD{Max: p.Limits.Concurrency}
 	case Fixed:
-		if unknown := s.Preset != "" && p.ID == ""; n == 0 && len(c.Limits.Windows) == 0 && !unknown {
+		if s.nothing(p) {
 			ps.mixf(below(at, "law"), "fixed has nothing to keep: add limits, or a preset that has limits")
 		}
-		if n == 0 {
-			n = unbounded
-		}
-		c.Law = adaptive.AIMD{Initial: n, Min: n, Max: n}
+		p.Law = adaptive.AIMD{Initial: unbounded, Min: unbounded, Max: unbounded}
 	default:
-		ps.addf(below(at, "law"), "%q is no law: %s", clip(string(s.Law)),
+		ps.addf(below(at, "law"), "%s is not a law: %s", quoted(string(s.Law)),
 			didYouMean(near.Names(string(s.Law), laws(), mostNear), "write "+strings.Join(laws(), ", ")))
 	}
 }
 
-// unbounded is the most that a law lets be in flight.
+// forget returns after what time a guard made from the template x is forgotten.
+func (s *Spec) forget(x *entry, ps *problems) time.Duration {
+	switch at := below(x.at, "idle"); {
+	case s.Idle != 0 && !x.template:
+		ps.addf(at, "only guards of a template are forgotten: leave it out, or set it on a name such as crawl/*")
+	case s.Idle < 0:
+		ps.addf(at, "%s is negative: write a time such as 1h", s.Idle)
+	}
+	idle := cmp.Or(s.Idle, time.Hour)
+	if s.Breaker {
+		idle = max(idle, time.Minute) // the longest that it stays open
+	}
+	return idle
+}
+
+// nothing reports whether p sets no limits. An unknown preset might.
+func (s *Spec) nothing(p *guard.Policy) bool {
+	if s.Limits.Concurrency > 0 || len(s.Limits.Windows) > 0 {
+		return false
+	}
+	t := p.Presets
+	if t == nil {
+		t = presets.Default()
+	}
+	profile, err := t.Lookup(string(p.Preset))
+	return p.Preset == "" || err == nil && profile.Limits.Concurrency == 0 && len(profile.Limits.Windows) == 0
+}
+
+// unbounded is the most calls that a law can have in flight.
 const unbounded = 1 << 30
+
+// addPolicy records the problems of a policy under the keys of its fields.
+func (ps *problems) addPolicy(at []string, err error) {
+	joined, _ := err.(interface{ Unwrap() []error })
+	if joined == nil {
+		return
+	}
+	for _, e := range joined.Unwrap() {
+		field, _, _ := strings.Cut(strings.TrimPrefix(e.Error(), `guard "guard": `), ": ")
+		to := below(at, keyOfField(field))
+		switch f, own := e.(*fault.FieldError); { //nolint:errorlint // one inside of another is about something else
+		case own && field == "Share":
+			ps.mixf(to, "%s", f.Problem)
+		case own:
+			ps.addf(to, "%s", f.Problem)
+		default:
+			ps.add(to, errors.Unwrap(e))
+		}
+	}
+}
+
+// keyOfField is the key of a field of Spec that guard.Policy has too, such as
+// max_wait for MaxWait.
+func keyOfField(field string) string {
+	var b strings.Builder
+	for i, r := range field {
+		if i > 0 && unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

@@ -8,65 +8,75 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Config is what a registry knows from the start. The zero Config knows
-// nothing: each service gets a limiter of its own that finds the provider's limits.
+// Config names guards. The zero Config has none: each name that is asked for
+// gets a guard that finds the provider's limits.
+//
+// A name with slashes is within the names before each slash that are
+// configured: a call by "crawl/example.org" has to pass the limits of "crawl"
+// too. A last part "*" makes a template: with "crawl/*" each name below "crawl"
+// that is asked for gets a guard of its own.
 type Config struct {
-	Default  Spec               `config:"default" doc:"The template for each service that is not configured."`
-	Services map[string]Service `config:"services" doc:"The services, by name. Case and space around a name do not matter."`
+	Default Spec            `config:"default" doc:"The template for each name that is not configured."`
+	Guards  map[string]Spec `config:"guards" doc:"The guards, by name. A name with slashes, such as crawl/example.org, is within the names before each slash that are configured. A last part * is a template: each name that is asked for gets a guard of its own. Case and space around a name do not matter."`
 
-	presets *presets.Table // of WithPresets; nil: presets.Default()
+	presets *presets.Table // of WithPresets; nil means presets.Default()
 }
 
-// Service is one limiter for all hosts of a service, and more for some of them.
-// If it has Hosts and its own Spec is zero, the other hosts have the template
-// Config.Default, as if the service were not configured.
-type Service struct {
-	Spec `config:",inline"`
-	// Hosts have limiters of their own, "service/host". Nothing is taken over from
-	// the service. The entry "*" is a template: each host that is not named gets one.
-	Hosts map[string]Spec `config:"hosts" doc:"Hosts with a limiter of their own, as URLs name them. The host * is the template for each host that is not named. Nothing is taken over from the service."`
-}
-
-// Spec describes one limiter. The zero Spec finds the provider's limits with
-// the law Measured.
+// Spec describes a guard in text; see guard.Policy for the meaning of a field.
+// The zero Spec finds the provider's limits with the law Measured.
 type Spec struct {
-	// Preset is where the law starts. With the laws AIMD and Fixed, and if the preset
-	// is a rule to keep, its limits are hard caps besides Limits.
+	// Preset is where the law starts. With the laws AIMD and Fixed, and if the
+	// preset is a rule, its limits are hard caps besides Limits.
 	Preset presets.ID `config:"preset" doc:"The provider's published limits to start with, such as openai/tier1 or openai/tier1/gpt-4o-mini." pattern:"^[^/\\s][^/]*(/[^/]+)*$"`
-	// Share is the part of the preset's limits that this limiter may use, above 0 and
-	// at most 1, as in 0.5 for each of two processes; default 1.
-	Share float64 `config:"share" doc:"The part of the preset's limits that this limiter may use; 1 if it is left out." above:"0" most:"1"`
-	// Limits are hard caps, which are never learnt away. Their Concurrency is also
-	// where the law starts.
-	Limits throttle.Limits `config:"limits" doc:"Hard caps, which are never learnt away, such as 4/s, 200k tokens/min, 8 concurrent."`
-	// Law is how the limiter adapts; default Measured.
-	Law Law `config:"law" doc:"How the limiter adapts: measured finds the provider's limits, aimd cuts the calls in flight by half and adds to them again, fixed keeps the limits and waits after a refusal. measured if it is left out." enum:"measured,aimd,fixed"`
-	// MaxWait is how long a refused call may wait to go again; default 15 minutes.
-	MaxWait time.Duration `config:"max_wait" doc:"How long a refused call may wait to go again, such as 90s or 1h30m; 15m if it is left out."`
-	// Dialect is how the provider reports limits; default the preset's, or none.
+	// Share is the part of the preset's limits to use, above 0 and at most 1.
+	// The default is 1.
+	Share float64 `config:"share" doc:"The part of the preset's limits to use, such as 0.5 for each of two processes; 1 if it is left out." above:"0" most:"1"`
+	// Limits are hard caps.
+	Limits throttle.Limits `config:"limits" doc:"Hard caps, never exceeded whatever is learned, such as 4/s, 200k tokens/min, 8 concurrent."`
+	// Law is how the guard adapts. The default is Measured, or, for a guard
+	// within another one, to leave that to the outer guard.
+	Law Law `config:"law" doc:"How the guard adapts: measured finds the provider's limits, aimd halves the calls in flight after a rate-limit response and raises them again, fixed keeps the limits and waits out rate-limit responses. If it is left out, a guard within another one leaves it to that one, and others are measured." enum:"measured,aimd,fixed"`
+	// Dialect is how the provider reports limits. The default is the preset's.
 	Dialect dialect.Name `config:"dialect" doc:"How the provider reports limits; that of the preset if it is left out."`
+
+	// Within names more guards that every call has to pass, besides those of the
+	// names before each slash.
+	Within []string `config:"within" doc:"Names of more guards that every call has to pass, besides those of the names before each slash."`
+	// MaxWait bounds how long a call waits. The default is no bound at first, and
+	// 15 minutes from the first rate-limit response on.
+	MaxWait time.Duration `config:"max_wait" doc:"How long a call may wait in all, such as 90s or 1h30m; if it is left out, any time at first, and 15m from the first rate-limit response on."`
+	// MaxQueue bounds how many calls may wait. The default is no bound.
+	MaxQueue int `config:"max_queue" doc:"How many calls may wait; one more fails at once. Any number if it is left out." above:"0"`
+	// Timeout bounds each attempt. The default is no bound.
+	Timeout time.Duration `config:"timeout" doc:"How long an attempt may take, such as 30s; any time if it is left out."`
+	// Retry is how many attempts a call makes if it fails for other reasons than
+	// a rate limit. The default is one.
+	Retry int `config:"retry" doc:"How many attempts a call makes if it fails for other reasons than a rate limit; 1 if it is left out." above:"0"`
+	// Breaker adds a circuit breaker with the defaults of package breaker.
+	Breaker bool `config:"breaker" doc:"Whether a circuit breaker stops calls to a provider that keeps failing."`
+	// Idle is for templates: a guard that was not used for so long is forgotten.
+	// What it has learned is kept. The default is one hour.
+	Idle time.Duration `config:"idle" doc:"Of a template: a guard that was not used for so long is forgotten, except for what it has learned; 1h if it is left out."`
 }
 
 // Law names a control law of package adaptive.
 type Law string
 
-// The laws that a limiter can have.
+// The laws that a guard can have.
 const (
-	Measured Law = "measured" // adaptive.Measured: finds what the provider really allows
-	AIMD     Law = "aimd"     // adaptive.AIMD: cuts and raises the calls in flight
-	Fixed    Law = "fixed"    // learns nothing: keeps the limits, and waits after a refusal
+	Measured Law = "measured" // adaptive.Measured: finds what the provider allows
+	AIMD     Law = "aimd"     // adaptive.AIMD: raises and halves the calls in flight
+	Fixed    Law = "fixed"    // learns nothing: keeps the limits and waits out rate-limit responses
 )
 
 func laws() []string { return []string{string(Measured), string(AIMD), string(Fixed)} }
 
-// Validate reports every problem at once, each as a *fault.FieldError that gives the
-// way to the field in the spelling of the text forms, such as services.ols.law.
-// Of the options it heeds WithPresets.
+// Validate reports every problem, each as a *fault.FieldError whose Field is the
+// path to the value as in the text forms, such as guards.ols.law. The only
+// option that matters is WithPresets.
 func (c Config) Validate(opts ...Option) error {
 	with(opts).give(&c)
 	var ps problems
-	for range c.entries(&ps) {
-		continue // each puts its problems into ps
-	}
+	c.entries(&ps)
 	return ps.err()
 }

@@ -52,7 +52,28 @@ func (d decoder) value(n *node, keys []string, v reflect.Value) {
 		if d.is(n, number, keys, "a number") {
 			f, err := strconv.ParseFloat(n.text, 64)
 			d.ps.add(keys, err)
-			v.SetFloat(f)
+			if v.SetFloat(f); f == 0 {
+				d.ps.addf(keys, "0 would be the default: leave the key out, or write what is above 0 and at most 1")
+			}
+		}
+	case reflect.Int:
+		if d.is(n, number, keys, "a whole number") {
+			switch i, err := strconv.Atoi(n.text); {
+			case err != nil:
+				d.ps.addf(keys, "%s is not a whole number: write one such as 3", clip(n.text))
+			case i == 0:
+				d.ps.addf(keys, "0 would be the default: leave the key out, or write at least 1")
+			default:
+				v.SetInt(int64(i))
+			}
+		}
+	case reflect.Bool:
+		if d.is(n, boolean, keys, "true or false") {
+			v.SetBool(n.text == "true")
+		}
+	case reflect.Slice:
+		if d.is(n, array, keys, "a list of names, such as [\"openai\"]") {
+			d.list(n, keys, v)
 		}
 	case reflect.Map:
 		if d.is(n, object, keys, "an object with a key for each") {
@@ -86,11 +107,20 @@ func (d decoder) duration(n *node, keys []string, to *time.Duration) {
 	x, err := time.ParseDuration(n.text)
 	switch {
 	case err != nil:
-		d.ps.addf(keys, "%q is no duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m", clip(n.text))
+		d.ps.addf(keys, "%q is not a duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m", clip(n.text))
 	case x == 0:
-		d.ps.addf(keys, "%q would be the default: leave the key out, or write 1ns for no wait at all", clip(n.text))
+		d.ps.addf(keys, "%q would be the default: leave the key out, or write a time such as 30s", clip(n.text))
 	default:
 		*to = x
+	}
+}
+
+// list fills a slice.
+func (d decoder) list(n *node, keys []string, v reflect.Value) {
+	for _, f := range n.fields {
+		x := reflect.New(v.Type().Elem()).Elem()
+		d.value(f.value, keys, x)
+		v.Set(reflect.Append(v, x))
 	}
 }
 
@@ -128,9 +158,6 @@ func (d decoder) fields(n *node, keys []string, v reflect.Value) {
 			d.twice(f, at)
 		default:
 			d.value(f.value, at, x)
-			if x.Kind() == reflect.Float64 && f.value.kind == number && x.IsZero() {
-				d.ps.addf(at, "0 would be the default: leave the key out, or write what is above 0 and at most 1")
-			}
 		}
 		seen[f.key] = true
 	}
@@ -139,11 +166,7 @@ func (d decoder) fields(n *node, keys []string, v reflect.Value) {
 // fieldsOf lists the fields of a struct by their keys.
 func fieldsOf(v reflect.Value, known map[string]reflect.Value) {
 	for i := range v.NumField() {
-		key, option, _ := strings.Cut(v.Type().Field(i).Tag.Get("config"), ",")
-		switch {
-		case option == "inline":
-			fieldsOf(v.Field(i), known)
-		case key != "":
+		if key := v.Type().Field(i).Tag.Get("config"); key != "" {
 			known[key] = v.Field(i)
 		}
 	}

@@ -1,22 +1,19 @@
-// Package registry keeps named limiters, so that all who draw on one quota
-// share one limiter without passing it around.
+// Package registry keeps guards by name, so that all callers that draw on one
+// quota share one guard without passing it around.
 //
-// A name stands for one quota: "openai", or "openai/eu.api.openai.com" for one
-// host of a service. Names are trimmed and case does not matter, because two
-// spellings of one name would be two limiters, and twice the quota. A limiter is
-// made when it is asked for, once, and is an ordinary *adaptive.Limiter with the
-// name as its Name:
+// A name stands for one quota. Names are trimmed and case does not matter,
+// because two spellings of one name would be two guards, and twice the quota. A
+// name with slashes is within the names before each slash, and a last part "*"
+// is a template:
 //
-//	reg, err := registry.New(registry.Config{
-//		Default:  registry.Spec{Limits: perSecond(2)},
-//		Services: map[string]registry.Service{"openai": {Spec: registry.Spec{Preset: presets.OpenAITier1}}},
-//	})
+//	config, err := registry.Parse("openai: 500/min; crawl: 20/s; crawl/*: bucket 2/s burst 5; users/*: 5/s")
 //	...
-//	reg.Get("openai")                          // the one limiter of openai
-//	reg.For("openai", "api.openai.com")        // the same: openai has no entry for this host
-//	reg.For("ols", "www.ebi.ac.uk")            // one of its own, made of Default
+//	reg, err := registry.New(config)
+//	...
+//	reg.Get("openai")                 // the one guard of openai
+//	reg.For("openai", "eu")           // the same: no name says anything else about "openai/eu"
+//	reg.For("crawl", "example.org")   // one of its own, made from "crawl/*", within "crawl"
 //
-// The configuration can be a struct, JSON (ParseJSON), the text "ols: 4/s;
-// bioportal: 2/s, 100/min" (Parse) or, with the module config, YAML. Limits change in
-// place: Replace drops nobody who waits.
+// The configuration can be a struct, JSON (ParseJSON), text (Parse) or, with the
+// module config, YAML. Replace changes limits in place.
 package registry

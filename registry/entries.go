@@ -1,65 +1,154 @@
 package registry
 
 import (
-	"iter"
 	"maps"
-	"reflect"
 	"slices"
+	"strings"
+	"time"
 
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/near"
 )
 
-// entry is one limiter, or template, that a Config describes.
-type entry struct {
-	key           string
-	service, host string // host is empty for the service itself
-	config        adaptive.Config
-	profile       presets.Profile // of its preset; empty: none
+// recipe is what a guard is made from. It never changes.
+type recipe struct {
+	policy   guard.Policy
+	within   []string      // names of the registry, besides those before the slashes
+	template bool          // guards of it are forgotten
+	idle     time.Duration // after so long
 }
 
-// entries yields all that c describes, in order, and puts what is wrong into ps.
-func (c Config) entries(ps *problems) iter.Seq[entry] {
-	return func(yield func(entry) bool) {
-		put := func(x entry, s *Spec, at []string) bool {
-			x.config, x.profile = s.compile(at, c.presets, ps)
-			return yield(x)
+// entry is a guard or a template that a Config describes.
+type entry struct {
+	recipe
+	key string
+	at  []string // the path to it
+}
+
+// isTemplate reports whether a key stands for any last part, and of what prefix.
+func isTemplate(key string) (prefix string, yes bool) { return strings.CutSuffix(key, "/"+anyName) }
+
+// entries returns all that c describes, the default first, and puts what is
+// wrong into ps.
+func (c Config) entries(ps *problems) []entry {
+	all := []entry{{key: defaultName, at: []string{"default"}}}
+	specs := []Spec{c.Default}
+	taken := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(c.Guards)) {
+		x := entry{key: keyOf(name), at: []string{"guards", name}}
+		problem := nameProblem(x.key)
+		if _, yes := isTemplate(x.key); yes {
+			problem = nameProblem(strings.TrimSuffix(x.key, anyName) + "x")
 		}
-		if !put(entry{key: defaultName}, &c.Default, []string{"default"}) {
+		if taken[x.key] {
+			problem = "the name " + quoted(x.key) + " comes twice: case and space around it do not matter, so leave one out"
+		}
+		if taken[x.key] = true; problem != "" {
+			ps.addf(x.at, "%s", problem)
+		}
+		all, specs = append(all, x), append(specs, c.Guards[name])
+		if len(ps.list) > enoughProblems {
+			return all
+		}
+	}
+	for i := range all {
+		x, spec := &all[i], &specs[i]
+		if x.key == defaultName {
+			x.template = i == 0
+		} else {
+			_, x.template = isTemplate(x.key)
+		}
+		x.within = c.within(x, spec, taken, ps)
+		inside := len(x.within) > 0 || outerOf(x.key, func(key string) bool { return taken[key] }) != ""
+		x.policy = spec.compile(x.at, c.presets, inside, ps)
+		x.idle = spec.forget(x, ps)
+		if len(ps.list) > enoughProblems {
+			return all
+		}
+	}
+	findCycles(all, taken, ps)
+	return all
+}
+
+// within returns the keys of the guards that an entry names.
+func (c Config) within(x *entry, s *Spec, taken map[string]bool, ps *problems) (keys []string) {
+	at := below(x.at, "within")
+	for _, name := range s.Within {
+		key := keyOf(name)
+		switch _, template := isTemplate(key); {
+		case template:
+			ps.addf(at, "%s is a template: name a guard", quoted(key))
+		case !taken[key]:
+			ps.addf(at, "%s is not configured: %s", quoted(key),
+				didYouMean(near.Names(key, guardsIn(taken), mostNear), "add it to guards"))
+		default:
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// guardsIn returns the keys that are no templates, in order.
+func guardsIn(taken map[string]bool) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(taken)), func(key string) bool {
+		_, template := isTemplate(key)
+		return template
+	})
+}
+
+// outerOf returns the nearest key before a slash of key that is known, or "".
+func outerOf(key string, known func(string) bool) string {
+	for {
+		i := strings.LastIndexByte(key, '/')
+		if i < 0 {
+			return ""
+		}
+		if key = key[:i]; known(key) {
+			return key
+		}
+	}
+}
+
+// findCycles reports each way along which a guard is within itself.
+func findCycles(all []entry, taken map[string]bool, ps *problems) {
+	known := func(key string) bool { return taken[key] }
+	byKey := map[string]*entry{}
+	for i := range all[1:] {
+		byKey[all[1+i].key] = &all[1+i]
+	}
+	done := map[string]bool{}
+	var way []string
+	var visit func(key string)
+	visit = func(key string) {
+		if i := slices.Index(way, key); i >= 0 {
+			reportCycle(way[i:], byKey, ps)
 			return
 		}
-		taken := map[string]bool{}
-		for _, name := range slices.Sorted(maps.Keys(c.Services)) {
-			at, service := []string{"services", name}, c.Services[name]
-			key := keyOf(name)
-			claim(taken, key, at, ps)
-			hostsOnly := len(service.Hosts) > 0 && reflect.ValueOf(service.Spec).IsZero()
-			if !hostsOnly && !put(entry{key: key, service: key}, &service.Spec, at) {
-				return
-			}
-			for _, name := range slices.Sorted(maps.Keys(service.Hosts)) {
-				spec, at := service.Hosts[name], below(at, "hosts", name)
-				host := hostOf(name)
-				if host == "" {
-					ps.addf(at, "the host is empty: name it as a URL does, or write * for all others")
-				} else if host != anyHost || taken[join(key, host)] {
-					claim(taken, join(key, host), at, ps)
-				}
-				taken[join(key, host)] = true
-				if !put(entry{key: join(key, host), service: key, host: host}, &spec, at) {
-					return
-				}
-			}
+		x := byKey[key]
+		if done[key] || x == nil {
+			return
 		}
+		way = append(way, key)
+		for _, to := range x.within {
+			visit(to)
+		}
+		visit(outerOf(key, known))
+		way = way[:len(way)-1]
+		done[key] = true
+	}
+	for _, x := range all[1:] {
+		visit(x.key)
 	}
 }
 
-// claim finds out what is wrong with a key, or that there are two of it.
-func claim(taken map[string]bool, key string, at []string, ps *problems) {
-	if problem := nameProblem(key); problem != "" && !taken[key] {
-		ps.addf(at, "%s", problem)
-	} else if taken[key] {
-		ps.addf(at, "the name %q comes twice: case and space around it do not matter, so leave one out", clip(key))
+// reportCycle names a cycle at an entry whose field within is part of it.
+func reportCycle(way []string, byKey map[string]*entry, ps *problems) {
+	for i, key := range way {
+		to := way[(i+1)%len(way)]
+		if x := byKey[key]; slices.Contains(x.within, to) {
+			round := append(slices.Concat(way[i:], way[:i]), key)
+			ps.addf(below(x.at, "within"), "it is a cycle, %s: leave %s out", strings.Join(round, " within "), quoted(to))
+			return
+		}
 	}
-	taken[key] = true
 }

@@ -1,14 +1,10 @@
 package registry
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
 )
-
-// ErrExists is matched by every *ExistsError.
-var ErrExists = errors.New("registry: the name is taken")
 
 // ExistsError is a name that Register found taken.
 type ExistsError struct {
@@ -17,14 +13,11 @@ type ExistsError struct {
 
 // Error names the ways out.
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("registry: the name %q is taken: Replace changes its limiter in place, GetOrCreate shares it, "+
+	return fmt.Sprintf("registry: the name %q is taken: Replace changes its guard in place, GetOrCreate shares it, "+
 		"Remove frees the name", clip(e.Name))
 }
 
-// Is reports whether target is ErrExists.
-func (e *ExistsError) Is(target error) bool { return target == ErrExists }
-
-// UnknownError is a name that no limiter has.
+// UnknownError is a name that no guard has.
 type UnknownError struct {
 	Name string
 	Near []string // that may have been meant, the nearest first; may be empty
@@ -32,7 +25,7 @@ type UnknownError struct {
 
 // Error names what may have been meant.
 func (e *UnknownError) Error() string {
-	return fmt.Sprintf("registry: no limiter is named %q: %s", clip(e.Name), didYouMean(e.Near, "Names lists them all"))
+	return fmt.Sprintf("registry: no guard is named %q: %s", clip(e.Name), didYouMean(e.Near, "Names lists them all"))
 }
 
 // mostNear is how many names a question offers.
@@ -51,13 +44,13 @@ type ParseError struct {
 	File    string   // empty: it was read from memory
 	Line    int      // from 1
 	Column  int      // in bytes, from 1
-	Keys    []string // the way to the value, such as services, ols, limits; empty: the whole text
+	Keys    []string // the way to the value, such as guards, ols, limits; empty: the whole text
 	Problem string   // what is wrong and what would be right
 	Err     error    // what says so, such as a *throttle.ParseError; may be nil
 }
 
-// Path is Keys as one text, such as services.ols.limits. A key that is no plain
-// word stands in brackets: services.openai.hosts["api.openai.com"].
+// Path is Keys as one text, such as guards.ols.limits. A key that is no plain
+// word stands in brackets: guards["openai/eu"].
 func (e *ParseError) Path() string { return path(e.Keys) }
 
 // Error gives the place, the path and the problem.

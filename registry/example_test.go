@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
 
-// Whoever names a quota gets its one limiter.
+// All callers that name a quota get its one guard.
 func Example() {
 	config, err := registry.Parse("default: 1/s; ols: 4/s; bioportal: 2/s, 100/min")
 	if err != nil {
@@ -24,46 +23,44 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	terms := node.Map("terms", func(_ context.Context, id string) (string, error) { return "term " + id, nil }).
-		WithLimiter(reg.Get("ols"))
-	found, err := terms.All(context.Background(), []string{"a", "b"})
-	fmt.Println(found, err)
+	term, err := guard.Get(context.Background(), reg.Get("ols"), throttle.Cost{}, func(context.Context) (string, error) { return "term a", nil })
+	fmt.Println(term, err)
 
 	err = reg.Get("OLS").Do(context.Background(), throttle.Cost{}, func(context.Context) error { return nil })
 	fmt.Println(err)
-	fmt.Println("calls on ols:", reg.Get("ols").Throttle().Stats().Admitted)
+	fmt.Println("calls on ols:", reg.Get("ols").Stats().Admitted)
 	// Output:
-	// [term a term b] <nil>
+	// term a <nil>
 	// <nil>
-	// calls on ols: 3
+	// calls on ols: 2
 }
 
-// A host falls back to its service, and a service to the default, which is a template.
+// A path falls back to a template, to the path without its last part, and to the default.
 func ExampleRegistry_For() {
-	reg, _ := registry.New(registry.Config{
-		Default: registry.Spec{Limits: throttle.Limits{Concurrency: 1}},
-		Services: map[string]registry.Service{
-			"openai": {
-				Spec:  registry.Spec{Limits: throttle.Limits{Concurrency: 8}},
-				Hosts: map[string]registry.Spec{"eu.api.openai.com": {Limits: throttle.Limits{Concurrency: 4}}},
-			},
-			"crawl": {Hosts: map[string]registry.Spec{"*": {Limits: throttle.Limits{Concurrency: 2}}}},
-		},
-	})
-	for _, of := range [][2]string{
-		{"openai", "api.openai.com"}, {"openai", "eu.api.openai.com"}, {"crawl", "example.org"}, {"ols", "www.ebi.ac.uk"},
-	} {
-		l := reg.For(of[0], of[1])
-		fmt.Println(of[0], of[1], "->", l.Name()+":", l.Throttle().Limits())
+	config, err := registry.Parse("openai: 8/s; openai/eu: 4/s; crawl: 20/s; crawl/*: bucket 2/s burst 5; default: 1/s")
+	if err != nil {
+		fmt.Println(err)
+		return
 	}
+	reg, err := registry.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, path := range [][]string{{"openai", "eu"}, {"openai", "us"}, {"crawl", "example.org"}, {"ols"}} {
+		g := reg.For(path...)
+		fmt.Println(path, "->", g.Name()+":", g.Policy().Limits)
+	}
+	fmt.Println("crawl/example.org is within", reg.For("crawl", "example.org").Policy().Within[0].Name())
 	// Output:
-	// openai api.openai.com -> openai: 8 concurrent
-	// openai eu.api.openai.com -> openai/eu.api.openai.com: 4 concurrent
-	// crawl example.org -> crawl/example.org: 2 concurrent
-	// ols www.ebi.ac.uk -> ols: 1 concurrent
+	// [openai eu] -> openai/eu: 4/s
+	// [openai us] -> openai: 8/s
+	// [crawl example.org] -> crawl/example.org: bucket 2/s burst 5
+	// [ols] -> ols: 1/s
+	// crawl/example.org is within crawl
 }
 
-// What nobody has said anything about is not found, and For makes it.
+// Lookup returns nil for names that are not configured; For makes a guard.
 func ExampleRegistry_Lookup() {
 	config, err := registry.Parse("openai: 10/s")
 	if err != nil {
@@ -87,14 +84,14 @@ func ExampleRegistry_Lookup() {
 // A taken name is an error, and Replace changes the limiter that everybody has.
 func ExampleRegistry_Replace() {
 	reg, _ := registry.New(registry.Config{})
-	l, err := reg.Register("ols", adaptive.Config{Limits: throttle.Limits{Concurrency: 2}})
-	fmt.Println(l.Throttle().Limits(), err)
+	l, err := reg.Register("ols", guard.Policy{Limits: throttle.Limits{Concurrency: 2}})
+	fmt.Println(l.Stats().Limits, err)
 
-	other := adaptive.Config{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(5, time.Second)}}}
+	other := guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(5, time.Second)}}}
 	_, err = reg.Register("ols", other)
-	fmt.Println(errors.Is(err, registry.ErrExists))
+	fmt.Println(errors.As(err, new(*registry.ExistsError)))
 	_, err = reg.Replace("ols", other)
-	fmt.Println(l.Throttle().Limits(), err)
+	fmt.Println(l.Stats().Limits, err)
 	// Output:
 	// 2 concurrent <nil>
 	// true
@@ -104,24 +101,52 @@ func ExampleRegistry_Replace() {
 // An error says where it is and what may have been meant.
 func ExampleParseJSON() {
 	_, err := registry.ParseJSON([]byte(`{
-  "services": {
+  "guards": {
     "ols": {"limts": "4/s"},
     "bioportal": {"law": "mesured", "max_wait": 90}
   }
 }`))
 	fmt.Println(err)
 	// Output:
-	// registry: line 3:13: services.ols.limts: the key is unknown: did you mean limits?
-	// registry: line 4:26: services.bioportal.law: "mesured" is no law: did you mean measured?
-	// registry: line 4:49: services.bioportal.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks
+	// registry: line 3:13: guards.ols.limts: the key is unknown: did you mean limits?
+	// registry: line 4:26: guards.bioportal.law: "mesured" is not a law: did you mean measured?
+	// registry: line 4:49: guards.bioportal.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks
 }
 
 // The worst of all keys, for a page that an operator looks at.
 func ExampleStats_Blocking() {
 	reg, _ := registry.New(registry.Config{})
-	l := reg.For("ols", "")
+	l := reg.For("ols")
 	_ = l.Do(context.Background(), throttle.Cost{}, func(context.Context) error { return nil })
 	s := reg.Stats()
 	fmt.Println(s.Total.Admitted, "admitted,", len(s.Blocking(3)), "keys hold callers back")
 	// Output: 1 admitted, 0 keys hold callers back
+}
+
+// A weighted call by service and host: Do waits until both have room for it, and
+// Try fails at once.
+func Example_acquire() {
+	config, err := registry.Parse("crawl: 20/s; crawl/*: bucket 2/s burst 5")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	reg, err := registry.New(config)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	const host, weight = "example.org", 4
+	fetch := func(context.Context) error { fmt.Println("fetched"); return nil }
+
+	ctx := context.Background()
+	err = reg.For("crawl", host).Do(ctx, throttle.Cost{Requests: weight}, fetch) // waits
+	fmt.Println(err)
+	err = reg.For("crawl", host).Try(ctx, throttle.Cost{Requests: weight}, fetch) // a *throttle.LimitedError at once
+	limited, ok := errors.AsType[*throttle.LimitedError](err)
+	fmt.Println(ok, limited.Limiter, limited.RetryAfter > time.Second)
+	// Output:
+	// fetched
+	// <nil>
+	// true crawl/example.org true
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -60,11 +61,11 @@ const deepest = 64
 
 var (
 	errTooDeep = errors.New("the objects lie too deep in each other")
-	errEmpty   = errors.New("the text is empty: write services with their limits, or {} for none")
+	errEmpty   = errors.New("the text is empty: write guards with their limits, or {} for none")
 )
 
-// treeReader makes a tree of a JSON document. encoding/json would not tell where
-// its values are.
+// treeReader makes a tree of a JSON document. encoding/json does not report
+// where its values are.
 type treeReader struct {
 	data []byte
 	*json.Decoder
@@ -120,7 +121,7 @@ func (r *treeReader) value(depth int) (*node, error) {
 	case json.Number:
 		n.kind, n.text = number, x.String()
 	case bool:
-		n.kind = boolean
+		n.kind, n.text = boolean, strconv.FormatBool(x)
 	}
 	return n, nil
 }

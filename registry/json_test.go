@@ -20,21 +20,20 @@ import (
 func TestParseJSON(t *testing.T) {
 	c, err := registry.ParseJSON([]byte(`{
 		"$schema": "https://example.org/schema.json",
-		"default": {"limits": "1/s"},
-		"services": {
+		"default": {"limits": "1/s", "idle": "1m"},
+		"guards": {
 			"openai": {"preset": "openai/tier1", "share": 0.5, "max_wait": "5m", "dialect": "openai"},
-			"ols": {"limits": "4/s, 8 concurrent", "law": "fixed", "hosts": {"*": {"limits": "1/s"}, "a.org": {}}}
+			"ols": {"limits": "4/s, 8 concurrent", "law": "fixed", "timeout": "30s", "max_queue": 9},
+			"ols/*": {"within": ["openai"], "retry": 3, "breaker": true, "idle": "2m"}
 		}
 	}`))
 	require.NoError(t, err)
 	assert.Equal(t, registry.Config{
-		Default: registry.Spec{Limits: limits(t, "1/s")},
-		Services: map[string]registry.Service{
-			"openai": {Spec: registry.Spec{Preset: "openai/tier1", Share: 0.5, MaxWait: 5 * time.Minute, Dialect: "openai"}},
-			"ols": {
-				Spec:  registry.Spec{Limits: limits(t, "4/s, 8 concurrent"), Law: registry.Fixed},
-				Hosts: map[string]registry.Spec{"*": {Limits: limits(t, "1/s")}, "a.org": {}},
-			},
+		Default: registry.Spec{Limits: limits(t, "1/s"), Idle: time.Minute},
+		Guards: map[string]registry.Spec{
+			"openai": {Preset: "openai/tier1", Share: 0.5, MaxWait: 5 * time.Minute, Dialect: "openai"},
+			"ols":    {Limits: limits(t, "4/s, 8 concurrent"), Law: registry.Fixed, Timeout: 30 * time.Second, MaxQueue: 9},
+			"ols/*":  {Within: []string{"openai"}, Retry: 3, Breaker: true, Idle: 2 * time.Minute},
 		},
 	}, c)
 	c, err = registry.ParseJSON([]byte("{}"))
@@ -45,47 +44,56 @@ func TestParseJSON(t *testing.T) {
 func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 	_, unknown := presets.Lookup("openai/teir1")
 	require.ErrorContains(t, unknown, "did you mean openai/tier1")
-	in := func(s string) string { return "{\"services\": {\"ols\": {\n  " + s + "\n}}}" }
+	in := func(s string) string { return "{\"guards\": {\"ols\": {\n  " + s + "\n}}}" }
 	for text, want := range map[string]string{
-		``:                                 `line 1:1: the text is empty: write services with their limits, or {} for none`,
-		" \n":                              `line 1:1: the text is empty: write services with their limits, or {} for none`,
-		`{"services": {`:                   `line 1:15: unexpected end of JSON input: a closing bracket or quotation mark is missing`,
-		"{\n  default: {}}":                `line 2:3: invalid character 'd' looking for beginning of object key string`,
-		`{} {}`:                            `line 1:4: invalid character '{' after top-level value`,
-		`[]`:                               `line 1:1: it is a list: write an object such as {"limits": "4/s"}`,
-		`{"servics": {}}`:                  `line 1:2: servics: the key is unknown: did you mean services?`,
-		`{"zzz": 1}`:                       `line 1:2: zzz: the key is unknown: the keys here are default, services`,
-		`{"services": []}`:                 `line 1:14: services: it is a list: write an object with a key for each`,
-		`{"services": {"a": null}}`:        `line 1:20: services.a: there is no value: write an object such as {"limits": "4/s"}, or leave the key out`,
-		`{"services": {"a": {}, "A": {}}}`: `line 1:20: services.a: the name "a" comes twice: case and space around it do not matter, so leave one out`,
-		`{"services": {"a": {}, "a": {}}}`: `line 1:24: services.a: the key comes twice: leave one out`,
+		``:                               `line 1:1: the text is empty: write guards with their limits, or {} for none`,
+		" \n":                            `line 1:1: the text is empty: write guards with their limits, or {} for none`,
+		`{"guards": {`:                   `line 1:13: unexpected end of JSON input: a closing bracket or quotation mark is missing`,
+		"{\n  default: {}}":              `line 2:3: invalid character 'd' looking for beginning of object key string`,
+		`{} {}`:                          `line 1:4: invalid character '{' after top-level value`,
+		`[]`:                             `line 1:1: it is a list: write an object such as {"limits": "4/s"}`,
+		`{"gards": {}}`:                  `line 1:2: gards: the key is unknown: did you mean guards?`,
+		`{"zzz": 1}`:                     `line 1:2: zzz: the key is unknown: the keys here are default, guards`,
+		`{"guards": []}`:                 `line 1:12: guards: it is a list: write an object with a key for each`,
+		`{"guards": {"a": null}}`:        `line 1:18: guards.a: there is no value: write an object such as {"limits": "4/s"}, or leave the key out`,
+		`{"guards": {"a": {}, "A": {}}}`: `line 1:18: guards.a: the name "a" comes twice: case and space around it do not matter, so leave one out`,
+		`{"guards": {"a": {}, "a": {}}}`: `line 1:22: guards.a: the key comes twice: leave one out`,
 		`{"default": {"law": "aimd", "law": "aimd"}}`:  `line 1:29: default.law: the key comes twice: leave one out`,
-		`{"services": {"": {}}}`:                       `line 1:19: services[""]: the name is empty: write one such as "openai"`,
-		in(`"limts": "4/s"`):                           `line 2:3: services.ols.limts: the key is unknown: did you mean limits?`,
-		in(`"hosts": {"x": {"hosts": {}}}`):            `line 2:19: services.ols.hosts.x.hosts: the key is unknown: the keys here are dialect, law, limits, max_wait, preset, share`,
-		in(`"limits": 4`):                              `line 2:13: services.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
-		in(`"limits": "4/sek"`):                        `line 2:13: services.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
-		in(`"limits": "-4/s"`):                         `line 2:13: services.ols.limits: throttle: Windows[0].Max: -4 is not between 1 and 1099511627776`,
-		in(`"law": "aimed"`):                           `line 2:10: services.ols.law: "aimed" is no law: did you mean aimd?`,
-		in(`"law": ""`):                                `line 2:10: services.ols.law: the text is empty: leave the key out`,
-		in(`"law": true`):                              `line 2:10: services.ols.law: it is a yes or no: write a text`,
-		in(`"share": "0.5"`):                           `line 2:12: services.ols.share: "0.5" is a text: write a number, without quotation marks`,
-		in(`"max_wait": 90`):                           `line 2:15: services.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
-		in(`"max_wait": "90"`):                         `line 2:15: services.ols.max_wait: "90" is no duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
-		in(`"max_wait": "0s"`):                         `line 2:15: services.ols.max_wait: "0s" would be the default: leave the key out, or write 1ns for no wait at all`,
-		in(`"max_wait": "-1s"`):                        `line 2:15: services.ols.max_wait: -1s is negative: write how long a refused call may wait, such as 15m`,
-		in(`"preset": "openai/teir1"`):                 `line 2:13: services.ols.preset: ` + unknown.Error(),
-		in(`"share": 0.5`):                             `line 2:12: services.ols.share: 0.5 of what? It is the share of a preset: name that, or write smaller limits`,
-		in(`"preset": "openai/tier1", "share": 0`):     `line 2:38: services.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
-		in(`"preset": "openai/tier1", "share": 1e999`): `line 2:38: services.ols.share: strconv.ParseFloat: parsing "1e999": value out of range`,
+		`{"guards": {"": {}}}`:                         `line 1:17: guards[""]: the name is empty: write one such as "openai"`,
+		in(`"limts": "4/s"`):                           `line 2:3: guards.ols.limts: the key is unknown: did you mean limits?`,
+		in(`"hosts": {}`):                              `line 2:3: guards.ols.hosts: the key is unknown: the keys here are breaker, dialect, idle, law, limits, max_queue, max_wait, preset, retry, share, timeout, within`,
+		in(`"retry": 1.5`):                             `line 2:12: guards.ols.retry: 1.5 is not a whole number: write one such as 3`,
+		in(`"retry": 0`):                               `line 2:12: guards.ols.retry: 0 would be the default: leave the key out, or write at least 1`,
+		in(`"retry": -1`):                              `line 2:12: guards.ols.retry: retry: MaxAttempts: -1; want at least 1, or 0 for 3`,
+		in(`"max_queue": -1`):                          `line 2:16: guards.ols.max_queue: -1 is negative: use 0 for no bound`,
+		in(`"breaker": "on"`):                          `line 2:14: guards.ols.breaker: it is a text: write true or false`,
+		in(`"within": "openai"`):                       `line 2:13: guards.ols.within: it is a text: write a list of names, such as ["openai"]`,
+		in(`"within": [3]`):                            `line 2:13: guards.ols.within: 3 is a number: write a text, in quotation marks`,
+		in(`"within": ["OSL"]`):                        `line 2:13: guards.ols.within: "osl" is not configured: did you mean ols?`,
+		in(`"idle": "1m"`):                             `line 2:11: guards.ols.idle: only guards of a template are forgotten: leave it out, or set it on a name such as crawl/*`,
+		in(`"limits": 4`):                              `line 2:13: guards.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
+		in(`"limits": "4/sek"`):                        `line 2:13: guards.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		in(`"limits": "-4/s"`):                         `line 2:13: guards.ols.limits: throttle: Windows[0].Max: -4 is not between 1 and 1099511627776`,
+		in(`"law": "aimed"`):                           `line 2:10: guards.ols.law: "aimed" is not a law: did you mean aimd?`,
+		in(`"law": ""`):                                `line 2:10: guards.ols.law: the text is empty: leave the key out`,
+		in(`"law": true`):                              `line 2:10: guards.ols.law: it is a yes or no: write a text`,
+		in(`"share": "0.5"`):                           `line 2:12: guards.ols.share: "0.5" is a text: write a number, without quotation marks`,
+		in(`"max_wait": 90`):                           `line 2:15: guards.ols.max_wait: 90 is a number: write a duration, such as "90s" or "15m", in quotation marks`,
+		in(`"max_wait": "90"`):                         `line 2:15: guards.ols.max_wait: "90" is not a duration: write numbers with units of h, m, s or ms, such as 90s or 1h30m`,
+		in(`"max_wait": "0s"`):                         `line 2:15: guards.ols.max_wait: "0s" would be the default: leave the key out, or write a time such as 30s`,
+		in(`"max_wait": "-1s"`):                        `line 2:15: guards.ols.max_wait: -1s is negative: use 0 for the default`,
+		in(`"preset": "openai/teir1"`):                 `line 2:13: guards.ols.preset: ` + unknown.Error(),
+		in(`"share": 0.5`):                             `line 2:12: guards.ols.share: 0.5 of what? Name a Preset, or write smaller Limits`,
+		in(`"preset": "openai/tier1", "share": 0`):     `line 2:38: guards.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
+		in(`"preset": "openai/tier1", "share": 1e999`): `line 2:38: guards.ols.share: strconv.ParseFloat: parsing "1e999": value out of range`,
 		// What follows from another problem is not told.
-		in(`"limits": "4/sek", "law": "fixed"`): `line 2:13: services.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
-		in(`"presett": "x", "share": 0.5`):      `line 2:3: services.ols.presett: the key is unknown: did you mean preset?`,
-		in(`"preset": "no/pe", "law": "fixed"`): `line 2:13: services.ols.preset: presets: unknown preset "no/pe": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
+		in(`"limits": "4/sek", "law": "fixed"`): `line 2:13: guards.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
+		in(`"presett": "x", "share": 0.5`):      `line 2:3: guards.ols.presett: the key is unknown: did you mean preset?`,
+		in(`"preset": "no/pe", "law": "fixed"`): `line 2:13: guards.ols.preset: presets: unknown preset "no/pe": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,
 		// All problems come at once, in the order of the text.
-		in(`"limts": "4/s", "law": "aimed", "hosts": {"a.org": {"dialect": 3}}`): `line 2:3: services.ols.limts: the key is unknown: did you mean limits?
-registry: line 2:26: services.ols.law: "aimed" is no law: did you mean aimd?
-registry: line 2:66: services.ols.hosts["a.org"].dialect: 3 is a number: write a text, in quotation marks`,
+		in(`"limts": "4/s", "law": "aimed", "dialect": 3`): `line 2:3: guards.ols.limts: the key is unknown: did you mean limits?
+registry: line 2:26: guards.ols.law: "aimed" is not a law: did you mean aimd?
+registry: line 2:46: guards.ols.dialect: 3 is a number: write a text, in quotation marks`,
 	} {
 		_, err := registry.ParseJSON([]byte(text))
 		assert.EqualError(t, err, "registry: "+want, text)
@@ -93,13 +101,13 @@ registry: line 2:66: services.ols.hosts["a.org"].dialect: 3 is a number: write a
 }
 
 func TestParseErrorsCanBeMatched(t *testing.T) {
-	_, err := registry.ParseJSON([]byte(`{"services": {"a": {"limits": "4/x", "preset": "nope/nope"}}}`))
+	_, err := registry.ParseJSON([]byte(`{"guards": {"a": {"limits": "4/x", "preset": "nope/nope"}}}`))
 	assert.ErrorAs(t, err, new(*throttle.ParseError))
 	assert.ErrorAs(t, err, new(*presets.UnknownError))
 	var at *registry.ParseError
 	require.ErrorAs(t, err, &at)
-	assert.Equal(t, []string{"services", "a", "limits"}, at.Keys)
-	assert.Equal(t, [2]int{1, 31}, [2]int{at.Line, at.Column})
+	assert.Equal(t, []string{"guards", "a", "limits"}, at.Keys)
+	assert.Equal(t, [2]int{1, 29}, [2]int{at.Line, at.Column})
 	_, err = registry.ParseJSON([]byte(`{"a" 1}`))
 	assert.ErrorAs(t, err, new(*json.SyntaxError))
 }
@@ -109,7 +117,7 @@ func TestParseJSONTellsOfTwentyProblems(t *testing.T) {
 	for i := range 30 {
 		fmt.Fprintf(&b, `"x%d": {"law": "x"},`, i)
 	}
-	_, err := registry.ParseJSON([]byte(`{"services": {` + strings.TrimSuffix(b.String(), ",") + `}}`))
+	_, err := registry.ParseJSON([]byte(`{"guards": {` + strings.TrimSuffix(b.String(), ",") + `}}`))
 	assert.Len(t, err.(interface{ Unwrap() []error }).Unwrap(), 20)
 }
 
@@ -122,9 +130,9 @@ func TestParseJSONOfDeepNesting(t *testing.T) {
 
 // Whatever stands there, there is no panic, and an error has a place in the text.
 func FuzzParseJSON(f *testing.F) {
-	f.Add(`{"default": {"limits": "1/s"}, "services": {"a": {"share": 1, "max_wait": "1s", "hosts": {"*": {}}}}}`)
-	f.Add(`{"services": {"a": {"law": "fixed", "preset": "x", "limits": "3 concurrent"}}}`)
-	f.Add(`{"default": {"law": "fixed", "limits": "2000000000 concurrent"}, "services": {"a": {"preset": "openai/tier1"}}}`)
+	f.Add(`{"default": {"limits": "1/s"}, "guards": {"a": {"share": 1, "max_wait": "1s"}, "a/*": {"within": ["a"]}}}`)
+	f.Add(`{"guards": {"a": {"law": "fixed", "preset": "x", "limits": "3 concurrent"}}}`)
+	f.Add(`{"default": {"law": "fixed", "limits": "2000000000 concurrent"}, "guards": {"a": {"preset": "openai/tier1"}}}`)
 	f.Add("{\"a\u00e9\": [1, {}, \"\\u0000\"], \n}")
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := registry.ParseJSON([]byte(text))
@@ -164,7 +172,7 @@ func TestPlacesAreExact(t *testing.T) {
 				b.WriteString(space() + p)
 			}
 		}
-		put("{", `"default"`, ":", "{", "}", ",", `"services"`, ":", "{")
+		put("{", `"default"`, ":", "{", "}", ",", `"guards"`, ":", "{")
 		for i := range rapid.IntRange(0, 3).Draw(t, "before") {
 			put(fmt.Sprintf(`"ü%d"`, i), ":", "{", `"limits"`, ":", `"4/s"`, "}", ",")
 		}

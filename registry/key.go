@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -8,22 +9,47 @@ import (
 )
 
 const (
-	defaultName = "default" // the template, and the limiter of callers who name nothing
-	anyHost     = "*"       // in Service.Hosts: the template of the other hosts
+	defaultName = "default" // the template of all names, and the guard of callers that name nothing
+	anyName     = "*"       // the last part of a template
 	longestName = 256
 )
 
 // keyOf is the one spelling of a name.
-func keyOf(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+func keyOf(name string) string {
+	if !strings.Contains(name, "/") {
+		return partOf(name)
+	}
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = partOf(part)
+	}
+	return strings.Join(parts, "/")
+}
 
-// hostOf is the one spelling of a host, which may end in the dot of the root.
-func hostOf(host string) string { return strings.TrimSuffix(keyOf(host), ".") }
+// partOf is the one spelling of a part of a name. The dot of the root that a
+// host may end in is not part of it.
+func partOf(part string) string {
+	return strings.TrimSuffix(strings.ToLower(strings.TrimSpace(part)), ".")
+}
 
-// join is the key of a service's host.
-func join(service, host string) string { return service + "/" + host }
+// pathOf returns the parts of a name that callers ask for. A single argument is
+// a whole name; of several, each is one part, whatever slashes it has.
+func pathOf(given []string) []string {
+	if len(given) == 1 && strings.Contains(given[0], "/") {
+		given = strings.Split(given[0], "/")
+	}
+	parts := make([]string, 0, len(given))
+	for _, part := range given {
+		if part = tidy(partOf(part)); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
 
-// nameProblem is what is wrong with a key; empty: nothing.
+// nameProblem is what is wrong with the key of a guard; empty: nothing.
 func nameProblem(key string) string {
+	parts := strings.Split(key, "/")
 	switch {
 	case key == "":
 		return `the name is empty: write one such as "openai"`
@@ -32,37 +58,46 @@ func nameProblem(key string) string {
 	case strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return "the name holds a character that cannot be printed"
 	case key == defaultName:
-		return "the name is that of the template: set Config.Default, or take another name"
-	case strings.HasSuffix(key, "/"+anyHost):
-		return "the name is that of a template: set Hosts in the Config, or name the host"
-	default:
-		return ""
+		return "the name is that of the template for all names: set default, or take another name"
+	case key == anyName:
+		return "a template has a name before a slash, such as crawl/*: for all names set default"
+	case parts[0] == "" || parts[len(parts)-1] == "":
+		return "the name begins or ends with a slash: write a part before and after it, such as crawl/example.org"
 	}
+	for i, part := range parts {
+		switch {
+		case part == anyName && i == len(parts)-1:
+			return "the name is that of a template: set it in the Config, or name a guard"
+		case part == anyName:
+			return "only the last part of a name can be *"
+		}
+	}
+	return ""
 }
 
-// checked is the key of a name that somebody gives to a limiter.
+// checked is the key for a guard of that name.
 func checked(name string) (string, error) {
 	key := keyOf(name)
 	p := invalid.Problems{Owner: owner}
 	if problem := nameProblem(key); problem != "" {
-		p.Addf("Name", "%q: %s", clip(name), problem)
+		p.Addf("Name", "%s: %s", quoted(name), problem)
 	}
 	return key, p.Err()
 }
 
-// tidy is a key that may come from anywhere, such as a URL: it can be printed,
-// and is not long.
-func tidy(key string) string {
-	key = strings.Map(func(r rune) rune {
+// tidy makes a part printable and not too long: it may come from anywhere, such
+// as a URL.
+func tidy(part string) string {
+	part = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, key)
-	if len(key) > longestName {
-		key = strings.ToValidUTF8(key[:longestName], "")
+	}, part)
+	if len(part) > longestName {
+		part = strings.ToValidUTF8(part[:longestName], "")
 	}
-	return key
+	return part
 }
 
 // clip keeps a hostile text out of a log.
@@ -73,3 +108,5 @@ func clip(s string) string {
 	}
 	return s
 }
+
+func quoted(s string) string { return strconv.Quote(clip(s)) }

@@ -2,109 +2,109 @@ package registry
 
 import (
 	"iter"
+	"strings"
 
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 )
 
-// Get returns the limiter of that name, or nil if nobody has configured,
-// registered or created it. One that is configured is made at its first Get.
-func (r *Registry) Get(name string) *adaptive.Limiter {
+// Get returns the guard of that name, or nil if it is neither configured,
+// registered nor in use.
+func (r *Registry) Get(name string) *guard.Guard {
 	s := r.find(keyOf(name))
 	if s == nil {
 		return nil
 	}
-	l, _ := r.limiter(s) // nil if it is being registered with what cannot be used: that caller gets the error
-	return l
+	g, _ := r.guard(s) // nil if it is being registered with an invalid policy: that caller gets the error
+	return g
 }
 
-// For returns the limiter for the calls of a service to a host, and is never
-// nil. It is the first of these that there is:
+// For returns the guard for a path, such as For("crawl", host) or For("api",
+// tenant, user). It is never nil, but the first of these that there is:
 //
-//  1. the host's own, named "service/host": configured in Service.Hosts or
-//     registered under that name;
-//  2. one made of the entry "*" in Service.Hosts, for this host alone;
-//  3. the service's, named "service", which all of its other hosts share; a
-//     configured service that has Hosts and nothing else has none;
-//  4. one made of Config.Default and named like the service: each service that
-//     nobody has configured gets one for all of its other hosts.
+//  1. the guard of that name, the parts of the path with slashes between them;
+//  2. one made from the template beside it, such as "crawl/*";
+//  3. the guard for the path without its last part;
+//  4. one made from Config.Default, named like the first part.
 //
-// The default is thus a template: services that nobody has configured do not
-// share a limiter. Without a service the host is taken for one, and without
-// either the limiter is "default". What was made is found by its name from then
-// on. It stays until Remove, and with the law Measured a limiter takes about 27 kB:
-// who calls any number of hosts should remove those that he has done with.
+// A guard that was made from a template or the default leaves the registry when
+// it was idle for Spec.Idle. What it has learned is kept, and For returns the
+// same guard again if anything still holds it.
 //
-// Host is what a URL names, with its port if it has one. Case, space around, and
-// the last dot of a host do not matter. Of a service and a host 256 bytes each
-// count, and � stands for what cannot be printed.
-func (r *Registry) For(service, host string) *adaptive.Limiter {
-	service, host = tidy(keyOf(service)), tidy(hostOf(host))
-	if service == "" {
-		service, host = host, ""
-	}
-	if service == "" {
-		service = defaultName
+// A path of one part is a whole name, slashes included; of several parts each
+// counts as one, whatever it contains. Empty parts are skipped. Case, space
+// around a part, and the dot at the end of a host do not matter. Of each part
+// 256 bytes count.
+func (r *Registry) For(path ...string) *guard.Guard {
+	parts := pathOf(path)
+	if len(parts) == 0 {
+		parts = []string{defaultName}
 	}
 	for {
-		if l, err := r.limiter(r.route(service, host)); err == nil {
-			return l
-		} // what somebody registered a moment ago cannot be used, and is gone; the templates can
+		s := r.known(parts)
+		if s == nil {
+			s, _ = r.claim(parts[0], &r.fallback)
+		}
+		if g := r.use(s); g != nil {
+			return g
+		} // it was registered a moment ago with an invalid policy, and is gone
 	}
 }
 
-// Lookup is For without its last step: it returns nil where nobody has
-// configured or registered the service, nor the host for it. Without a service or a host there is nothing to find.
-func (r *Registry) Lookup(service, host string) *adaptive.Limiter {
-	service, host = tidy(keyOf(service)), tidy(hostOf(host))
-	if service == "" || host == "" {
-		return nil
-	}
-	for {
-		s := r.known(service, host)
+// Lookup is For without its last step: it returns nil where For would use
+// Config.Default.
+func (r *Registry) Lookup(path ...string) *guard.Guard {
+	for parts := pathOf(path); ; {
+		s := r.known(parts)
 		if s == nil {
 			return nil
 		}
-		if l, err := r.limiter(s); err == nil {
-			return l
+		if g := r.use(s); g != nil {
+			return g
 		} // as in For
 	}
 }
 
-// Generation counts the limiters that came and went: while it is the same,
-// what For, Lookup and Get have returned is what they would return again. Ask
-// for it before them. What Replace and Reset do to a limiter in its place does not count.
+// use returns the guard of s for a call, or nil if it could not be made.
+func (r *Registry) use(s *slot) *guard.Guard {
+	g, err := r.guard(s)
+	if err != nil {
+		return nil
+	}
+	if s.of.template {
+		r.used(s)
+	}
+	return g
+}
+
+// Generation counts the guards that came and went: while it is the same, what
+// For, Lookup and Get have returned is what they would return again. Ask for it
+// before them. Replace and Reset, which change a guard in place, do not count.
 func (r *Registry) Generation() uint64 { return r.changes.Load() }
 
-// route finds the slot that For describes, or makes one of a template.
-func (r *Registry) route(service, host string) *slot {
-	if host != "" {
-		if s := r.known(service, host); s != nil {
+// known finds the slot for a path, or makes one from a template; nil if the
+// path is unknown.
+func (r *Registry) known(path []string) *slot {
+	for n := len(path); n > 0; n-- {
+		key := strings.Join(path[:n], "/")
+		if s := r.find(key); s != nil {
+			return s
+		}
+		if n == 1 {
+			break
+		}
+		if t := r.templates[key[:len(key)-len(path[n-1])-1]]; t != nil {
+			s, _ := r.claim(key, t)
 			return s
 		}
 	}
-	s, _ := r.claim(service, r.template)
-	return s
+	return nil
 }
 
-// known finds the slot of a host, or makes it of the template of its service, or
-// finds that of the service; or nil.
-func (r *Registry) known(service, host string) *slot {
-	own := join(service, host)
-	if s := r.find(own); s != nil {
-		return s
-	}
-	if c, ok := r.hosts[service]; ok {
-		s, _ := r.claim(own, c)
-		return s
-	}
-	return r.find(service)
-}
-
-// Exists reports whether Get has a limiter of that name.
+// Exists reports whether Get has a guard of that name.
 func (r *Registry) Exists(name string) bool { return r.find(keyOf(name)) != nil }
 
-// Names returns all names in order: of the limiters that were made, and of
-// those that are configured.
+// Names returns all names in order: of the guards that were made, and of those
+// that are configured.
 func (r *Registry) Names() []string {
 	all := r.sorted()
 	names := make([]string, len(all))
@@ -114,13 +114,13 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// All yields the limiters in the order of their names, as Names would return
-// them now, and makes those that nobody has asked for yet. One that is removed
-// on the way may still come.
-func (r *Registry) All() iter.Seq2[string, *adaptive.Limiter] {
-	return func(yield func(string, *adaptive.Limiter) bool) {
+// All yields the guards in the order of their names, as Names would return them
+// now, and makes those that were not asked for yet. One that is removed during
+// the iteration may still be yielded.
+func (r *Registry) All() iter.Seq2[string, *guard.Guard] {
+	return func(yield func(string, *guard.Guard) bool) {
 		for _, s := range r.sorted() {
-			if l, err := r.limiter(s); err == nil && !yield(s.key, l) {
+			if g, err := r.guard(s); err == nil && !yield(s.key, g) {
 				return
 			}
 		}

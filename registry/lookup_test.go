@@ -11,45 +11,113 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/retry"
 )
 
-func TestForFallsBackFromHostToServiceToDefault(t *testing.T) {
+func TestForFallsBackToShorterPaths(t *testing.T) {
 	spec := func(s string) registry.Spec { return registry.Spec{Limits: limits(t, s)} }
 	c := registry.Config{
 		Default: spec("1/s"),
-		Services: map[string]registry.Service{
-			"OpenAI": {Spec: spec("2/s"), Hosts: map[string]registry.Spec{" EU.api.openai.com.": spec("3/s")}},
-			"crawl":  {Spec: spec("4/s"), Hosts: map[string]registry.Spec{"*": spec("5/s"), "a.org:8080": spec("6/s")}},
+		Guards: map[string]registry.Spec{
+			"OpenAI": spec("2/s"), "openai/ EU.api.openai.com.": spec("3/s"),
+			"crawl": spec("4/s"), "crawl/*": spec("5/s"), "crawl/a.org:8080": spec("6/s"),
+			"users/*": spec("7/s"), "deep/a/b/*": spec("8/s"),
 		},
 	}
-	for about, tc := range map[string]struct{ service, host, name, limits string }{
-		"the host's own":               {"openai", "eu.api.openai.com", "openai/eu.api.openai.com", "3/s"},
-		"in another spelling":          {" OPENAI", "Eu.Api.OpenAI.com. ", "openai/eu.api.openai.com", "3/s"},
-		"the service's":                {"openai", "api.openai.com", "openai", "2/s"},
-		"without a host":               {"OpenAI", "", "openai", "2/s"},
-		"a host with a template":       {"crawl", "b.org", "crawl/b.org", "5/s"},
-		"its own in spite of that":     {"crawl", "a.org:8080", "crawl/a.org:8080", "6/s"},
-		"another port":                 {"crawl", "a.org", "crawl/a.org", "5/s"},
-		"no host beside the template":  {"crawl", "", "crawl", "4/s"},
-		"an unknown service":           {"ols", "www.ebi.ac.uk", "ols", "1/s"},
-		"an unknown service, no host":  {"ols", "", "ols", "1/s"},
-		"no service":                   {"", "www.ebi.ac.uk", "www.ebi.ac.uk", "1/s"},
-		"no service, and the host one": {"", "openai", "openai", "2/s"},
-		"no service, a templated one":  {"", "crawl", "crawl", "4/s"},
-		"neither":                      {" ", "", "default", "1/s"},
+	for about, tc := range map[string]struct {
+		path         []string
+		name, limits string
+	}{
+		"its own":                    {[]string{"openai", "eu.api.openai.com"}, "openai/eu.api.openai.com", "3/s"},
+		"in another spelling":        {[]string{" OPENAI", "Eu.Api.OpenAI.com. "}, "openai/eu.api.openai.com", "3/s"},
+		"without the last part":      {[]string{"openai", "api.openai.com"}, "openai", "2/s"},
+		"without two":                {[]string{"openai", "api.openai.com", "gpt"}, "openai", "2/s"},
+		"an empty part":              {[]string{"OpenAI", ""}, "openai", "2/s"},
+		"a template":                 {[]string{"crawl", "b.org"}, "crawl/b.org", "5/s"},
+		"a whole name":               {[]string{"crawl/b.org"}, "crawl/b.org", "5/s"},
+		"its own beside a template":  {[]string{"crawl", "a.org:8080"}, "crawl/a.org:8080", "6/s"},
+		"another port":               {[]string{"crawl", "a.org"}, "crawl/a.org", "5/s"},
+		"below a template":           {[]string{"crawl", "b.org", "page"}, "crawl/b.org", "5/s"},
+		"not beside the template":    {[]string{"crawl"}, "crawl", "4/s"},
+		"a template alone":           {[]string{"users", "ann"}, "users/ann", "7/s"},
+		"a slash within a part":      {[]string{"users", "https://id.org/7"}, "users/https://id.org/7", "7/s"},
+		"without a guard before it":  {[]string{"users"}, "users", "1/s"},
+		"a deep template":            {[]string{"deep", "a", "b", "c"}, "deep/a/b/c", "8/s"},
+		"not as deep":                {[]string{"deep", "a", "x", "c"}, "deep", "1/s"},
+		"an unknown name":            {[]string{"ols", "www.ebi.ac.uk"}, "ols", "1/s"},
+		"an unknown name alone":      {[]string{"ols"}, "ols", "1/s"},
+		"no first part":              {[]string{"", "www.ebi.ac.uk"}, "www.ebi.ac.uk", "1/s"},
+		"no first part, and a guard": {[]string{"", "openai"}, "openai", "2/s"},
+		"nothing":                    {nil, "default", "1/s"},
+		"empty parts":                {[]string{" ", ""}, "default", "1/s"},
 	} {
 		t.Run(about, func(t *testing.T) {
 			r := newRegistry(t, c)
-			l := r.For(tc.service, tc.host)
-			assert.Equal(t, tc.name, l.Name())
-			assert.Equal(t, tc.limits, l.Throttle().Limits().String())
-			assert.Same(t, l, r.For(tc.service, tc.host), "it is made once")
-			assert.Same(t, l, r.Get(tc.name), "and found by its name")
+			g := r.For(tc.path...)
+			assert.Equal(t, tc.name, g.Name())
+			assert.Equal(t, tc.limits, g.Stats().Limits.String())
+			assert.Same(t, g, r.For(tc.path...), "it is made once")
+			assert.Same(t, g, r.Get(tc.name), "and found by its name")
 			assert.True(t, r.Exists(tc.name))
 		})
 	}
+}
+
+// Each guard is within the nearest configured name before a slash, and within
+// those that its Spec names.
+func TestNamesAreWithinTheNamesBeforeTheirSlashes(t *testing.T) {
+	r := newRegistry(t, registry.Config{
+		Default: registry.Spec{Within: []string{"all"}},
+		Guards: map[string]registry.Spec{
+			"all": {}, "crawl": {Within: []string{"all"}}, "crawl/*": {}, "crawl/a.org/x": {Within: []string{"api"}}, "api": {}, "users/*": {},
+		},
+	})
+	_, err := r.Register("users/ann/phone", guard.Policy{Within: []*guard.Guard{r.Get("api")}})
+	require.NoError(t, err)
+	_, err = r.Register("crawl/b.org/x", guard.Policy{})
+	require.NoError(t, err)
+	for name, want := range map[string][]string{
+		"crawl": {"all"}, "crawl/b.org": {"crawl"}, "crawl/a.org": {"crawl"}, "crawl/a.org/x": {"crawl", "api"}, "crawl/b.org/x": {"crawl"},
+		"users/ann": nil, "users/ann/phone": {"api"}, "unknown": {"all"}, "all": nil,
+	} {
+		var within []string
+		for _, g := range r.For(name).Policy().Within {
+			within = append(within, g.Name())
+			assert.Same(t, r.Get(g.Name()), g)
+		}
+		assert.Equal(t, want, within, name)
+	}
+	r.Remove("crawl")
+	assert.Empty(t, r.For("crawl", "c.org").Policy().Within, "what was removed bounds nothing new")
+}
+
+// A guard within another one learns by itself only if its law says so.
+func TestWhichGuardLearns(t *testing.T) {
+	r := newRegistry(t, registry.Config{Guards: map[string]registry.Spec{
+		"crawl": {}, "crawl/*": {}, "api": {}, "api/*": {Law: registry.Measured},
+	}})
+	assert.Same(t, r.Get("crawl"), r.For("crawl", "a.org").Learner())
+	answered(t, r.For("crawl", "a.org"), adaptive.Feedback{Verdict: adaptive.Hit})
+	assert.Equal(t, int64(1), r.Stats().Total.Hits, "counted once")
+	own := r.For("api", "ann")
+	assert.Same(t, own, own.Learner())
+	assert.Zero(t, own.Stats().View.Concurrency, "and begins with the first rejected call")
+}
+
+// The settings of a Spec are those of the policy.
+func TestTheFieldsOfASpec(t *testing.T) {
+	p := newRegistry(t, registry.Config{Default: registry.Spec{
+		MaxQueue: 3, Timeout: time.Second, MaxWait: time.Minute, Retry: 2, Breaker: true,
+	}}).For("x").Policy()
+	assert.Equal(t, 3, p.MaxQueue)
+	assert.Equal(t, time.Second, p.Timeout)
+	assert.Equal(t, time.Minute, p.MaxWait)
+	assert.Equal(t, &retry.Policy{MaxAttempts: 2}, p.Retry)
+	assert.Equal(t, &breaker.Config{}, p.Breaker)
 }
 
 func TestForSharesWhatIsOneQuota(t *testing.T) {
@@ -63,16 +131,16 @@ func TestForSharesWhatIsOneQuota(t *testing.T) {
 func TestForTakesAHostThatWasRegistered(t *testing.T) {
 	r := newRegistry(t, registry.Config{})
 	service := r.For("openai", "eu.openai.com")
-	l, err := r.Register("OpenAI/eu.openai.com", config(t, "1/s"))
+	l, err := r.Register("OpenAI/eu.openai.com", policy(t, "1/s"))
 	require.NoError(t, err)
 	assert.Same(t, l, r.For("openai", "eu.openai.com"))
 	assert.Same(t, service, r.For("openai", "us.openai.com"))
 }
 
 func TestForWithoutAConfigurationFindsTheLimits(t *testing.T) {
-	l := newRegistry(t, registry.Config{}).For("ols", "")
-	assert.Equal(t, "unlimited", l.Throttle().Limits().String())
-	assert.Equal(t, adaptive.Measured{}.WithDefaults().Initial, l.View().Concurrency)
+	l := newRegistry(t, registry.Config{}).For("ols")
+	assert.Equal(t, "unlimited", l.Stats().Limits.String())
+	assert.Zero(t, l.Stats().View.Concurrency)
 }
 
 func TestGetOfAnUnknownNameIsNil(t *testing.T) {
@@ -87,7 +155,7 @@ func TestGetOfAnUnknownNameIsNil(t *testing.T) {
 
 func TestAllIsSortedAndMakesWhatIsMissing(t *testing.T) {
 	r := newRegistry(t, text(t, "b: 2/s; a: 1/s; a/x: 4/s"))
-	_, err := r.Register("c", config(t, "3/s"))
+	_, err := r.Register("c", policy(t, "3/s"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a", "a/x", "b", "c"}, r.Names())
 	all := maps.Collect(r.All())
@@ -110,7 +178,7 @@ func TestOptionsReachTheLimiters(t *testing.T) {
 	r := newRegistry(t, text(t, "ols: 4/s"), registry.WithClock(clock),
 		registry.WithObserver(event.Func(func(e event.Event) { told = append(told, e) })))
 	l := r.Get("ols")
-	l.Learn(t.Context(), clock.Now(), adaptive.Feedback{Verdict: adaptive.Hit})
+	answered(t, l, adaptive.Feedback{Verdict: adaptive.Hit})
 	require.NotEmpty(t, told)
 	assert.Equal(t, "ols", told[0].Source)
 	assert.Equal(t, clock.Now(), told[0].Time)
@@ -119,25 +187,17 @@ func TestOptionsReachTheLimiters(t *testing.T) {
 func TestTheDefaultRegistryIsOne(t *testing.T) {
 	const name = "the default registry's test"
 	defer registry.Default().Remove(name)
-	l, err := registry.Register(name, config(t, "1/s"))
+	g, err := registry.Default().Register(name, policy(t, "1/s"))
 	require.NoError(t, err)
-	assert.Same(t, registry.Default(), registry.Default())
-	assert.Same(t, l, registry.Get(name))
-	assert.Same(t, l, registry.For(name, "x"))
-	again, err := registry.GetOrCreate(name, adaptive.Config{})
-	require.NoError(t, err)
-	assert.Same(t, l, again)
-	_, err = registry.Replace(name, config(t, "2/s"))
-	require.NoError(t, err)
-	assert.Equal(t, "2/s", l.Throttle().Limits().String())
+	assert.Same(t, g, registry.Default().Get(name))
 }
 
-// Lookup finds what somebody has said something about, and nothing else.
+// Lookup finds names that are configured or registered, and no others.
 func TestLookup(t *testing.T) {
 	c := text(t, "openai: 5/s; mistral: 4/s")
-	c.Services["slack"] = registry.Service{Hosts: map[string]registry.Spec{"*": {Limits: limits(t, "3/s")}}}
+	c.Guards["slack/*"] = registry.Spec{Limits: limits(t, "3/s")}
 	r := newRegistry(t, c)
-	_, err := r.Register("mistral/eu.mistral.ai", adaptive.Config{})
+	_, err := r.Register("mistral/eu.mistral.ai", guard.Policy{})
 	require.NoError(t, err)
 	for _, tc := range []struct{ service, host, want string }{
 		{"openai", "api.openai.com", "openai"},
@@ -148,7 +208,8 @@ func TestLookup(t *testing.T) {
 		{"slack", "b.slack.com", "slack/b.slack.com"},
 		{"cohere", "api.cohere.com", ""},
 		{"", "api.cohere.com", ""},
-		{"openai", "", ""},
+		{"openai", "", "openai"},
+		{"", "", ""},
 	} {
 		l := r.Lookup(tc.service, tc.host)
 		if tc.want == "" {
@@ -173,14 +234,14 @@ func TestGeneration(t *testing.T) {
 		{func() { r.Get("openai") }, false},
 		{func() { r.For("mistral", "a") }, true},
 		{func() { r.For("mistral", "b") }, false},
-		{func() { _, _ = r.Register("x", adaptive.Config{}) }, true},
-		{func() { _, _ = r.Register("x", adaptive.Config{}) }, false},
-		{func() { _, _ = r.GetOrCreate("y", adaptive.Config{}) }, true},
-		{func() { _, _ = r.Replace("y", adaptive.Config{MaxWait: time.Hour}) }, false},
+		{func() { _, _ = r.Register("x", guard.Policy{}) }, true},
+		{func() { _, _ = r.Register("x", guard.Policy{}) }, false},
+		{func() { _, _ = r.GetOrCreate("y", guard.Policy{}) }, true},
+		{func() { _, _ = r.Replace("y", guard.Policy{MaxWait: time.Hour}) }, false},
 		{func() { _ = r.Reset("y") }, false},
 		{func() { r.Remove("y") }, true},
 		{func() { r.Remove("y") }, false},
-		{func() { _, _ = r.Register("z", adaptive.Config{MaxWait: -1}) }, true}, // it came and went
+		{func() { _, _ = r.Register("z", guard.Policy{MaxWait: -1}) }, true}, // it came and went
 	} {
 		step.do()
 		assert.Equal(t, step.moves, r.Generation() != last, "step %d", i)

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/oracle"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
@@ -39,16 +40,26 @@ func limits(t *testing.T, s string) throttle.Limits {
 	return l
 }
 
-func config(t *testing.T, s string) adaptive.Config {
+func policy(t *testing.T, s string) guard.Policy {
 	t.Helper()
-	return adaptive.Config{Limits: limits(t, s)}
+	return guard.Policy{Limits: limits(t, s)}
 }
 
-func do(ctx context.Context, l *adaptive.Limiter, fn func(context.Context) error) error {
-	return l.Do(ctx, throttle.Cost{}, fn)
+func do(ctx context.Context, g *guard.Guard, fn func(context.Context) error) error {
+	return g.Do(ctx, throttle.Cost{}, fn)
 }
 
-// judge keeps the log of who was admitted, and has the oracle judge it.
+// answered has a call to g end with f.
+func answered(t *testing.T, g *guard.Guard, f adaptive.Feedback) {
+	t.Helper()
+	f.Final = true
+	_ = g.Try(t.Context(), throttle.Cost{}, func(ctx context.Context) error { // a used-up quota is an error
+		guard.Report(ctx, f)
+		return nil
+	})
+}
+
+// judge logs admissions and has the oracle check them.
 type judge struct {
 	began time.Time
 	mu    sync.Mutex // guards auditor, calls

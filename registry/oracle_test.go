@@ -3,7 +3,6 @@ package registry_test
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,17 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/oracle"
-	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
 
-// Ten goroutines and three nodes find the limiter of one key each in its own way.
+// Ten goroutines and three guards within it find the limiter of one key each in its own way.
 func TestAllWhoShareAKeyStayWithinItsWindows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reg := newRegistry(t, registry.Config{Services: map[string]registry.Service{
-			"openai": {Spec: registry.Spec{Limits: limits(t, "20/s, 300/min, bucket 8/s burst 30, 7 concurrent")}},
+		reg := newRegistry(t, registry.Config{Guards: map[string]registry.Spec{
+			"openai": {Limits: limits(t, "20/s, 300/min, bucket 8/s burst 30, 7 concurrent")},
 		}})
 		j := newJudge(
 			oracle.Sliding(0, 20, time.Second), oracle.Sliding(0, 300, time.Minute),
@@ -34,13 +33,13 @@ func TestAllWhoShareAKeyStayWithinItsWindows(t *testing.T) {
 			time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond)
 			return nil
 		}
-		ways := []func() *adaptive.Limiter{
-			func() *adaptive.Limiter { return reg.Get("openai") },
-			func() *adaptive.Limiter { return reg.Get(" OpenAI ") },
-			func() *adaptive.Limiter { return reg.For("openai", "api.openai.com") },
-			func() *adaptive.Limiter { return reg.For("OpenAI", "") },
-			func() *adaptive.Limiter {
-				l, err := reg.GetOrCreate("openai", adaptive.Config{})
+		ways := []func() *guard.Guard{
+			func() *guard.Guard { return reg.Get("openai") },
+			func() *guard.Guard { return reg.Get(" OpenAI ") },
+			func() *guard.Guard { return reg.For("openai", "api.openai.com") },
+			func() *guard.Guard { return reg.For("OpenAI") },
+			func() *guard.Guard {
+				l, err := reg.GetOrCreate("openai", guard.Policy{})
 				assert.NoError(t, err)
 				return l
 			},
@@ -55,11 +54,11 @@ func TestAllWhoShareAKeyStayWithinItsWindows(t *testing.T) {
 		}
 		for i := range 3 {
 			wg.Go(func() {
-				m := node.Map("enrich", func(ctx context.Context, n int) (int, error) { return n, call(ctx) }).
-					WithParallel(5).WithLimiter(ways[i]())
-				got, err := m.All(t.Context(), slices.Repeat([]int{1}, 100))
+				within, err := guard.New(guard.Policy{Within: []*guard.Guard{ways[i]()}, Limits: throttle.Limits{Concurrency: 5}})
 				assert.NoError(t, err)
-				assert.Len(t, got, 100)
+				for range 100 {
+					assert.NoError(t, do(t.Context(), within, call))
+				}
 			})
 		}
 		wg.Wait()
@@ -72,7 +71,7 @@ func TestAllWhoShareAKeyStayWithinItsWindows(t *testing.T) {
 	})
 }
 
-// Limits that are replaced while a crowd waits: everybody is served, and nobody against the limits of that moment.
+// Limits that are replaced while calls wait: every call is served, within the limits of that moment.
 func TestReplaceUnderLoadDropsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reg := newRegistry(t, text(t, "ols: 5/s"))
@@ -95,7 +94,7 @@ func TestReplaceUnderLoadDropsNobody(t *testing.T) {
 			most := []int64{3, 40, 1, 11}[i%4]
 			rule := oracle.Sliding(0, most, time.Second)
 			j.add(oracle.Entry{Kind: oracle.Resize, To: &rule})
-			l, err := reg.Replace("OLS", adaptive.Config{
+			l, err := reg.Replace("OLS", guard.Policy{
 				Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(most, time.Second)}},
 				Law:    []adaptive.Law{nil, adaptive.AIMD{Initial: 20}}[i/2%2],
 			})
@@ -106,7 +105,7 @@ func TestReplaceUnderLoadDropsNobody(t *testing.T) {
 		wg.Wait()
 		require.NoError(t, j.Verdict().Err())
 		assert.Equal(t, 800, j.calls)
-		s := first.Throttle().Stats()
+		s := first.Stats()
 		assert.Zero(t, s.InFlight+s.Waiting)
 	})
 }

@@ -11,19 +11,17 @@ import (
 //
 //	{
 //	  "default": {"limits": "1/s"},
-//	  "services": {
+//	  "guards": {
 //	    "openai": {"preset": "openai/tier1", "share": 0.5, "max_wait": "5m"},
-//	    "ols": {"limits": "4/s, 8 concurrent", "law": "fixed", "hosts": {"*": {"limits": "1/s"}}}
+//	    "crawl": {"limits": "20/s"},
+//	    "crawl/*": {"limits": "bucket 2/s burst 5", "retry": 3, "idle": "10m"}
 //	  }
 //	}
 //
-// Limits are a text for throttle.ParseLimits, max_wait is one for
-// time.ParseDuration. Keys that are unknown or come twice are refused; "$schema"
-// may stand beside default.
-//
-// All problems, those of Validate included, are joined, each a *ParseError with
-// the line, the column and the way to the value. After 20 no more is told. Of the
-// options it heeds WithPresets.
+// Limits are text for throttle.ParseLimits, durations for time.ParseDuration.
+// Unknown and repeated keys are errors, except for "$schema" beside default.
+// All problems are joined, those of Validate included, each a *ParseError; at
+// most 20 are reported. The only option that matters is WithPresets.
 func ParseJSON(data []byte, opts ...Option) (Config, error) {
 	root, at, err := readTree(data)
 	if err != nil {
@@ -38,22 +36,15 @@ func ParseJSON(data []byte, opts ...Option) (Config, error) {
 	decode(root, &c, &ps)
 	with(opts).give(&c)
 	typed := len(ps.list)
-	ps.validate(c)
+	c.entries(&ps)
 	ps.find(root, typed)
 	return c, ps.told(string(data))
 }
 
-const mostProblems = 20
-
-// validate adds what is wrong with c, until it is far more than will be told.
-func (ps *problems) validate(c Config) {
-	const enough = 10 * mostProblems
-	for range c.entries(ps) {
-		if len(ps.list) > enough {
-			return
-		}
-	}
-}
+const (
+	mostProblems   = 20                // that are reported
+	enoughProblems = 10 * mostProblems // where looking for more ends
+)
 
 // find gives each problem its place. What Validate says about a value that could
 // not be read is left out; decoded is how many problems came before.

@@ -59,7 +59,7 @@ func (ps *problems) err() error {
 	return errors.Join(errs...)
 }
 
-// causedError is a field error that somebody else's error says.
+// causedError is a field error with the error that it comes from.
 type causedError struct {
 	*fault.FieldError
 	cause error

@@ -1,80 +1,77 @@
 package registry
 
 import (
-	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/jonboulle/clockwork"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/presets"
 )
 
-// Registry is a set of named limiters. All methods are safe for concurrent use,
-// and what one key does never makes another wait.
+// Registry is a set of named guards. All methods are safe for concurrent use,
+// and making the guard of one name does not block the others.
 type Registry struct {
-	clock    clockwork.Clock            // nil: the real one
-	observer event.Observer             // nil: none
-	presets  *presets.Table             // nil: that of the Config
-	template adaptive.Config            // of a service that is not configured
-	hosts    map[string]adaptive.Config // by service: of a host that is not configured
+	clock     clockwork.Clock    // nil means the real one
+	observer  event.Observer     // nil means none
+	presets   *presets.Table     // nil means that of the Config
+	fallback  recipe             // of a name that is not configured
+	templates map[string]*recipe // by the name before "/*"
 
-	mu      sync.RWMutex // guards slots; nothing of the user's runs under it
+	mu      sync.RWMutex // guards slots; no user code runs under it
 	slots   map[string]*slot
 	changes atomic.Uint64 // of slots, written under mu
+	sweep   sweeper
 }
 
 // Option is a setting of New.
 type Option func(*Registry)
 
-// WithClock gives every limiter c in place of the real clock; nil keeps the real one.
+// WithClock sets the clock of policies that have none. Nil means the real one.
 func WithClock(c clockwork.Clock) Option {
 	return func(r *Registry) { r.clock = c }
 }
 
-// WithObserver sends the events of every limiter to o. Their Source is the name.
-// New tells it which presets are older than a year, with event.LimiterStalePreset:
-// each once in a process, whoever uses it.
+// WithObserver sends the events of every guard to o, besides the Observer of
+// its policy. Event.Source is the name of the guard.
 func WithObserver(o event.Observer) Option { return func(r *Registry) { r.observer = o } }
 
-// WithPresets looks presets up in t in place of presets.Default(), for who has
-// made rows of his own: presets.Default().With(mine). Nil keeps that. ParseJSON
-// and package config take it too, and what they return remembers it.
+// WithPresets sets the table that presets are looked up in, for policies that
+// have none. Nil means presets.Default(). ParseJSON and package config take the
+// option too, and the Config that they return remembers it.
 func WithPresets(t *presets.Table) Option { return func(r *Registry) { r.presets = t } }
 
-// New returns a registry that knows the limiters of c. They are made when they
-// are asked for; Prewarm makes all of them. The problems of c are those of
-// Validate.
+// New returns a registry of the guards in c. They are made when they are asked
+// for; Prewarm makes all of them. The problems of c are those of Validate.
 func New(c Config, opts ...Option) (*Registry, error) {
 	r := with(opts)
 	r.give(&c)
 	var ps problems
-	known := slices.Collect(c.entries(&ps))
+	known := c.entries(&ps)
 	if err := ps.err(); err != nil {
 		return nil, err
 	}
-	for _, x := range known {
-		switch {
-		case x.key == defaultName:
-			r.template = x.config
-		case x.host == anyHost:
-			r.hosts[x.service] = x.config
-		default:
-			r.slots[x.key] = &slot{key: x.key, config: x.config}
+	r.fallback = known[0].recipe
+	for i := range known[1:] {
+		x := &known[1+i]
+		if prefix, yes := isTemplate(x.key); yes {
+			r.templates[prefix] = &x.recipe
+		} else {
+			r.slots[x.key] = &slot{key: x.key, of: &x.recipe}
 		}
-	}
-	for _, x := range known {
-		r.tellStale(x.key, &x.profile)
 	}
 	return r, nil
 }
 
 // with is an empty registry.
 func with(opts []Option) *Registry {
-	r := &Registry{hosts: map[string]adaptive.Config{}, slots: map[string]*slot{}}
+	r := &Registry{
+		fallback: recipe{template: true, idle: time.Hour}, templates: map[string]*recipe{}, slots: map[string]*slot{},
+		sweep: sweeper{memory: map[string]*memory{}},
+	}
 	for _, o := range opts {
 		o(r)
 	}
@@ -88,12 +85,11 @@ func (r *Registry) give(c *Config) {
 	}
 }
 
-// Prewarm makes every limiter that is known and not yet made, so that no first
-// call does. Errors are joined, each with its name.
+// Prewarm makes every guard that is known and not yet made. Errors are joined, each with its name.
 func (r *Registry) Prewarm() error {
 	p := invalid.Problems{Owner: owner}
 	for _, s := range r.sorted() {
-		if _, err := r.limiter(s); err != errGone { //nolint:errorlint // it is not wrapped
+		if _, err := r.guard(s); err != errGone { //nolint:errorlint // it is not wrapped
 			p.AddPart(s.key, err)
 		}
 	}

@@ -8,24 +8,25 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Stats is a snapshot of all limiters. Each is read at an instant of its own.
+// Stats is a snapshot of all guards that are in the registry now. Each is read
+// at an instant of its own.
 type Stats struct {
 	Total Total
 	Keys  []KeyStats // in the order of their names; one that was not made yet is zero
 }
 
-// KeyStats is the snapshot of one limiter.
+// KeyStats is the snapshot of one guard.
 type KeyStats struct {
 	Name string
 	throttle.Stats
-	Hits int64 // refusals by the provider that the law has heard of: a Reset or a Replace by another law begins anew
-	Cuts int64 // times the law lowered its window, likewise
+	Hits int64 // rate-limit responses that the guard has learned from; a Reset or another law begins anew
+	Cuts int64 // times its law lowered the calls in flight, likewise
 }
 
-// Total is the sum over all limiters.
+// Total is the sum over all guards.
 type Total struct {
 	Keys        int // how many there are
-	Closed      int // that admit nobody: a quota is used up, or somebody closed them
+	Closed      int // closed by Close or by a used-up quota
 	InFlight    int
 	Waiting     int
 	Admitted    int64
@@ -38,14 +39,17 @@ type Total struct {
 	Cuts        int64
 }
 
-// Stats returns a snapshot. It makes no limiter.
+// Stats returns a snapshot. It makes no guard.
 func (r *Registry) Stats() Stats {
 	var s Stats
 	for _, of := range r.sorted() {
 		k := KeyStats{Name: of.key}
-		if l := of.limiter.Load(); l != nil {
-			v := l.View()
-			k.Stats, k.Hits, k.Cuts = l.Throttle().Stats(), v.Hits, v.Cuts
+		if g := of.made.Load(); g != nil {
+			now := g.Stats()
+			k.Stats = now.Stats
+			if g.Learner() == g { // else they are those of another guard
+				k.Hits, k.Cuts = now.View.Hits, now.View.Cuts
+			}
 		}
 		s.Keys = append(s.Keys, k)
 		s.Total.add(&k)
@@ -70,10 +74,10 @@ func (t *Total) add(k *KeyStats) {
 	t.Cuts += k.Cuts
 }
 
-// Blocking returns the limiters that hold callers back, at most n of them, the
+// Blocking returns the guards that hold callers back, at most n of them, the
 // worst first: those with the most callers waiting now and, among equals, those
 // that made callers wait longest in sum. Bound says what it is that holds back.
-// One that nobody has waited for is not among them.
+// Guards without waits are left out.
 func (s Stats) Blocking(n int) []KeyStats {
 	blocking := slices.DeleteFunc(slices.Clone(s.Keys), func(k KeyStats) bool { return k.Waiting == 0 && k.Waited == 0 })
 	slices.SortStableFunc(blocking, func(a, b KeyStats) int {

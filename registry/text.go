@@ -12,13 +12,12 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Parse reads the limits of services in the form of throttle.ParseKeyedLimits:
+// Parse reads limits by name in the form of throttle.ParseKeyedLimits:
 //
-//	default: 1/s; ols: 4/s; bioportal: 2/s, 100/min; "ncbi/eutils.ncbi.nlm.nih.gov": 3/s
+//	default: 1/s; ols: 4/s; crawl: 20/s; crawl/*: bucket 2/s burst 5; users/*: 5/s
 //
-// The key default is Config.Default, one with a slash a host of its own. All
-// problems are joined, each a *ParseError with the line, the column and the way to
-// the value; its Err is what throttle says, with the offset.
+// The name default is Config.Default. All problems are joined, each a
+// *ParseError whose Err is the error of package throttle.
 func Parse(text string) (Config, error) {
 	var ps problems
 	entries := entriesIn(text)
@@ -27,11 +26,11 @@ func Parse(text string) (Config, error) {
 		ps.addText(text, entries, err)
 		return Config{}, ps.told(text)
 	}
-	c, templates := Config{Services: map[string]Service{}}, 0
+	c, templates := Config{Guards: map[string]Spec{}}, 0
 	for _, name := range slices.Sorted(maps.Keys(keyed)) {
 		spec := Spec{Limits: keyed[name]}
 		if keyOf(name) != defaultName {
-			c.Services[name] = Service{Spec: spec}
+			c.Guards[name] = spec
 			continue
 		}
 		c.Default = spec
@@ -39,7 +38,7 @@ func Parse(text string) (Config, error) {
 			ps.addf([]string{defaultName}, "the name %q comes twice: case and space around it do not matter, so leave one out", defaultName)
 		}
 	}
-	ps.validate(c)
+	c.entries(&ps)
 	if len(ps.list) > 0 {
 		for i, p := range ps.list {
 			for _, x := range entries {
@@ -73,7 +72,7 @@ func entriesIn(text string) (found []entryText) {
 			end = len(quoted)
 			key, _ = strconv.Unquote(quoted)
 		}
-		keys := []string{"services", key}
+		keys := []string{"guards", key}
 		if keyOf(key) == defaultName {
 			keys = []string{defaultName}
 		}

@@ -7,15 +7,15 @@ import (
 	"go.opentelemetry.io/otel/metric/noop"
 	nooptrace "go.opentelemetry.io/otel/trace/noop"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/telemetry"
 	"github.com/headrace/headrace/throttle"
 )
 
 // With providers of the SDK in place of these, each item is a span, and what
-// the limiter does is a metric for as long as it is watched.
+// the guard does is a metric for as long as it is watched.
 func ExampleObserver_Watch() {
 	observer, err := telemetry.New(telemetry.Config{
 		MeterProvider: noop.NewMeterProvider(), TracerProvider: nooptrace.NewTracerProvider(),
@@ -25,15 +25,15 @@ func ExampleObserver_Watch() {
 		fmt.Println(err)
 		return
 	}
-	limiter, err := adaptive.New(adaptive.Config{Name: "api", Limits: throttle.Limits{Concurrency: 4}})
+	api, err := guard.New(guard.Policy{Name: "api", Limits: throttle.Limits{Concurrency: 4}})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	stop := observer.Watch(limiter)
+	stop := observer.Watch(api)
 	defer stop()
 
-	double := node.Map("double", func(_ context.Context, i int) (int, error) { return 2 * i, nil }).WithLimiter(limiter)
+	double := node.Map("double", func(_ context.Context, i int) (int, error) { return 2 * i, nil }).Within(api)
 	fmt.Println(double.All(event.With(context.Background(), observer), []int{1, 2, 3}))
 	// Output: [2 4 6] <nil>
 }

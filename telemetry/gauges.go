@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -25,7 +26,7 @@ type gauges struct {
 	registration metric.Registration // nil: there is nothing to look at
 
 	mu      sync.Mutex // guards watched, told
-	watched map[*adaptive.Limiter]int
+	watched map[*guard.Guard]int
 	told    map[string]told // by the name of the limiter
 }
 
@@ -48,18 +49,18 @@ func newGauges(m *maker, maxNames int) *gauges {
 		waiting:  m.upDown("headrace.limiter.waiting", "{call}", "Calls that wait to be admitted."),
 		pace:     m.gauge("headrace.limiter.pace", "{unit}/s", "What the law has learnt that the provider takes."),
 		meter:    m.meter, names: newMemory(maxNames, itself),
-		watched: map[*adaptive.Limiter]int{}, told: map[string]told{},
+		watched: map[*guard.Guard]int{}, told: map[string]told{},
 	}
 }
 
-// Watch has metrics tell what limiters do, each time that they are collected, until stop is
-// called. Those of the nodes of a flow that runs with flow.WithProgress are told without it, as of their
-// last event.FlowProgress; Watch is for others, and for a look that is not that old. Nils are left out, and
-// a limiter that is watched twice is told once. stop may be called any number of times.
-func (o *Observer) Watch(limiters ...*adaptive.Limiter) (stop func()) {
+// Watch reports the state of guards in metrics, each time that they are collected, until stop is
+// called. Guards of nodes in a flow that runs with flow.WithProgress are reported without it, as of
+// their last event.FlowProgress; Watch is for others, and for fresher numbers. Nil guards are skipped, and
+// a guard that is watched twice is reported once. stop may be called any number of times.
+func (o *Observer) Watch(guards ...*guard.Guard) (stop func()) {
 	g := o.gauges
 	g.change(func() {
-		for _, l := range limiters {
+		for _, l := range guards {
 			if l != nil {
 				g.watched[l]++
 			}
@@ -67,7 +68,7 @@ func (o *Observer) Watch(limiters ...*adaptive.Limiter) (stop func()) {
 	})
 	return sync.OnceFunc(func() {
 		g.change(func() {
-			for _, l := range limiters {
+			for _, l := range guards {
 				if g.watched[l]--; g.watched[l] <= 0 {
 					delete(g.watched, l)
 				}
@@ -137,7 +138,7 @@ func (g *gauges) collect(_ context.Context, to metric.Observer) error {
 
 func (g *gauges) look() map[string]*event.LimiterProgress {
 	g.mu.Lock()
-	var watched []*adaptive.Limiter
+	var watched []*guard.Guard
 	live := map[string]bool{}
 	for l := range g.watched {
 		watched = append(watched, l)
@@ -174,15 +175,18 @@ func (g *gauges) look() map[string]*event.LimiterProgress {
 	return sums
 }
 
-func inspect(l *adaptive.Limiter) event.LimiterProgress {
-	s, v := l.Throttle().Stats(), l.View()
-	p := event.LimiterProgress{
-		Name: l.Name(), Limit: v.Concurrency, InFlight: s.InFlight, Waiting: s.Waiting, Pace: map[string]float64{},
+func inspect(g *guard.Guard) event.LimiterProgress {
+	s := g.Stats()
+	if g.Learner() != g {
+		s.View = adaptive.View{} // of another guard
 	}
-	if most := l.Throttle().Limits().Concurrency; most > 0 && (p.Limit == 0 || most < p.Limit) {
+	p := event.LimiterProgress{
+		Name: g.Name(), Limit: s.View.Concurrency, InFlight: s.InFlight, Waiting: s.Waiting, Pace: map[string]float64{},
+	}
+	if most := s.Limits.Concurrency; most > 0 && (p.Limit == 0 || most < p.Limit) {
 		p.Limit = most
 	}
-	for u, pace := range v.Pace {
+	for u, pace := range s.View.Pace {
 		if pace > 0 {
 			p.Pace[throttle.Unit(u).String()] = pace
 		}

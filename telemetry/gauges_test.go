@@ -10,13 +10,14 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/telemetry"
 	"github.com/headrace/headrace/throttle"
 )
 
-func limiter(t *testing.T, name string, concurrency int) *adaptive.Limiter {
+func limiter(t *testing.T, name string, concurrency int) *guard.Guard {
 	t.Helper()
-	l, err := adaptive.New(adaptive.Config{
+	l, err := guard.New(guard.Policy{
 		Name: name, Limits: throttle.Limits{Concurrency: concurrency}, Law: adaptive.AIMD{Initial: 8, Max: 8},
 	})
 	require.NoError(t, err)

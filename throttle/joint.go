@@ -1,7 +1,6 @@
 package throttle
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
@@ -55,12 +54,11 @@ func AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	j := newJoint(limiters, c, places)
-	queued, err := j.enter(ctx)
-	if queued {
-		err = j.stand(ctx)
+	j, err := enterAll(ctx, limiters, c, places, permits)
+	if j == nil {
+		return err
 	}
-	if err != nil {
+	if err := j.stand(ctx); err != nil {
 		return err
 	}
 	for i := range j.parts {
@@ -69,41 +67,111 @@ func AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64
 	return nil
 }
 
+// enterAll admits a call at once, or returns the one that waits.
+func enterAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) (*joint, error) {
+	var n load
+	n.set(&c)
+	var few [4]*Limiter
+	order := locked(few[:0], limiters)
+	defer unlockAll(order)
+	for _, l := range limiters {
+		if err := l.refusalLocked(l.nowLocked(), &n.of); err != nil {
+			return nil, err
+		}
+	}
+	if admitted(limiters, &n, permits) {
+		return nil, nil //nolint:nilnil // there is nothing to wait for
+	}
+	j := newJoint(slices.Clone(limiters), slices.Clone(order), n, places)
+	if err := j.enterLocked(ctx); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
 // TryAcquireAll is AcquireAll for a call that does not wait: if a limiter does
 // not admit it now, the error is that of its TryAcquire.
 func TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
-	j := newJoint(limiters, c, nil)
-	j.lock()
-	defer j.unlock()
+	var n load
+	n.set(&c)
+	var few [4]*Limiter
+	order := locked(few[:0], limiters)
+	defer unlockAll(order)
 	for _, l := range limiters {
 		now := l.nowLocked()
-		h, err := l.tryLocked(now, &j.load)
+		h, err := l.tryLocked(now, &n)
 		if err != nil {
 			return err
 		}
 		if h.wait > 0 {
-			return l.limitedLocked(now, &j.load.of, h)
+			return l.limitedLocked(now, &n.of, h)
 		}
 	}
+	admitAll(limiters, &n, permits)
+	return nil
+}
+
+// admitted admits a call if no limiter has a queue and all have room.
+func admitted(limiters []*Limiter, n *load, permits []Permit) bool {
+	for _, l := range limiters {
+		now := l.nowLocked()
+		l.catchUpLocked(now)
+		if l.queue.head != nil || len(l.fronts) > 0 {
+			return false
+		}
+		if h, _ := l.holdLocked(now, now, n); h.wait > 0 {
+			return false
+		}
+	}
+	admitAll(limiters, n, permits)
+	return true
+}
+
+func admitAll(limiters []*Limiter, n *load, permits []Permit) {
 	for i, l := range limiters {
 		now := l.nowLocked()
-		permits[i] = l.admitLocked(now, now, &j.load, true)
+		permits[i] = l.admitLocked(now, now, n, true)
 	}
-	return nil
+}
+
+// locked locks limiters and appends them to order, in the order of their locks.
+func locked(order, limiters []*Limiter) []*Limiter {
+	for _, l := range limiters {
+		i := len(order)
+		for i > 0 && order[i-1].id > l.id {
+			i--
+		}
+		order = slices.Insert(order, i, l)
+	}
+	for _, l := range order {
+		l.mu.Lock()
+	}
+	return order
+}
+
+// unlockAll gives the locks up and then tries the joint calls that may be admitted now.
+func unlockAll(order []*Limiter) { tryAgain(release(order)) }
+
+// release gives the locks up and returns the calls to try.
+func release(order []*Limiter) (tries []*joint) {
+	for _, l := range slices.Backward(order) {
+		tries = append(tries, l.tries...)
+		l.tries = nil
+		l.mu.Unlock()
+	}
+	return tries
 }
 
 var jointIDs atomic.Int64 //nolint:gochecknoglobals // it orders calls that no limiter has in common
 
-func newJoint(limiters []*Limiter, c Cost, places []int64) *joint {
-	j := &joint{id: jointIDs.Add(1), parts: make([]part, len(limiters)), at: -1}
-	j.load.set(&c)
+func newJoint(limiters, order []*Limiter, n load, places []int64) *joint {
+	j := &joint{id: jointIDs.Add(1), parts: make([]part, len(limiters)), order: order, load: n, at: -1}
 	for i, l := range limiters {
 		j.parts[i] = part{limiter: l, joint: j, place: lastPlace}
 		if places != nil && places[i] != 0 {
 			j.parts[i].place = places[i]
 		}
 	}
-	j.order = slices.SortedFunc(slices.Values(limiters), func(a, b *Limiter) int { return cmp.Compare(a.id, b.id) })
 	return j
 }
 
@@ -114,17 +182,7 @@ func (j *joint) lock() {
 }
 
 // unlock gives the locks up and then tries the calls that may be admitted now.
-func (j *joint) unlock() { tryAgain(j.release()) }
-
-// release gives the locks up and returns the calls to try.
-func (j *joint) release() (tries []*joint) {
-	for _, l := range slices.Backward(j.order) {
-		tries = append(tries, l.tries...)
-		l.tries = nil
-		l.mu.Unlock()
-	}
-	return tries
-}
+func (j *joint) unlock() { unlockAll(j.order) }
 
 // unlock gives up the lock and then tries the joint calls that may be admitted now.
 func (l *Limiter) unlock() {
@@ -143,31 +201,22 @@ func tryAgain(tries []*joint) {
 	}
 }
 
-// enter admits j at once or queues it.
-func (j *joint) enter(ctx context.Context) (queued bool, err error) {
-	j.lock()
-	defer j.unlock()
-	if err := j.refusalLocked(); err != nil {
-		return false, err
-	}
-	if j.admitsLocked() {
-		j.admitLocked()
-		return false, nil
-	}
+// enterLocked queues j, unless it would wait in vain.
+func (j *joint) enterLocked(ctx context.Context) error {
 	for i := range j.parts {
 		p := &j.parts[i]
 		l := p.limiter
 		now := l.nowLocked()
 		if err := l.tooLateLocked(ctx, now, &j.load.of, p.place); err != nil {
-			return false, err
+			return err
 		}
 		if err := l.fullLocked(now, &j.load, p.place); err != nil {
-			return false, err
+			return err
 		}
 	}
 	j.ready = make(chan struct{}, 1)
 	j.queueLocked()
-	return true, nil
+	return nil
 }
 
 // refusalLocked is why one of the limiters turns j away at once.
@@ -181,36 +230,16 @@ func (j *joint) refusalLocked() error {
 	return nil
 }
 
-// admitsLocked reports whether no limiter has a queue, and all have room.
-func (j *joint) admitsLocked() bool {
-	for i := range j.parts {
-		l := j.parts[i].limiter
-		now := l.nowLocked()
-		l.catchUpLocked(now)
-		if l.queue.head != nil || len(l.fronts) > 0 {
-			return false
-		}
-		if h, _ := l.holdLocked(now, now, &j.load); h.wait > 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // admitLocked takes from all limiters.
 func (j *joint) admitLocked() {
 	for i := range j.parts {
 		p := &j.parts[i]
 		l := p.limiter
 		now := l.nowLocked()
-		credited := now
-		if j.ready != nil { // it has waited: see head.go
-			from := max(l.creditLocked(now), p.since)
-			_, credited = l.limitsHoldLocked(now, from, &j.load.of)
-			l.lent = max(l.lent, now-credited)
-			l.due = credited
-			l.stats.addWait(now - p.since)
-		}
+		_, credited := l.limitsHoldLocked(now, max(l.creditLocked(now), p.since), &j.load.of) // see head.go
+		l.lent = max(l.lent, now-credited)
+		l.due = credited
+		l.stats.addWait(now - p.since)
 		p.permit = l.admitLocked(now, credited, &j.load, true)
 	}
 	j.ended = true

@@ -4,7 +4,7 @@ package throttle
 // returns the calls to try next.
 func (j *joint) try() (tries []*joint) {
 	j.lock()
-	defer func() { tries = j.release() }()
+	defer func() { tries = release(j.order) }()
 	if !j.ended && j.at >= 0 {
 		j.tryLocked()
 	}

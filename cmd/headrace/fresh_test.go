@@ -100,21 +100,21 @@ func TestWhatIsLearntIsForItsService(t *testing.T) {
 	}
 	host := strings.TrimPrefix(p.provider.URL(), "http://")
 	p.requests(20)
-	status, _, errs := p.run()
+	status, _, errs := p.run("--preset", "openai/tier1")
 	require.Zero(t, status, errs)
-	assert.NotEmpty(t, learnt(host+"  KEY"))
+	assert.NotEmpty(t, learnt(host+" openai/tier1 KEY"))
 
 	other := newPlace(t, providertest.Config{Latency: providertest.Fixed(time.Millisecond)})
 	status, _, errs = p.do("run", "r.jsonl", "--fresh", "--base-url", other.provider.URL()+"/v1", "--preset", "openai/tier1")
 	require.Zero(t, status, errs)
 	assert.NotEmpty(t, learnt(strings.TrimPrefix(other.provider.URL(), "http://")+" openai/tier1 "))
-	assert.NotEmpty(t, learnt(host+"  KEY"))
+	assert.NotEmpty(t, learnt(host+" openai/tier1 KEY"))
 
 	p.requests(21)
-	cmd := p.command("run", "r.jsonl", "--fresh", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1")
+	cmd := p.command("run", "r.jsonl", "--fresh", "--preset", "openai/tier1", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1")
 	require.NoError(t, cmd.Start())
 	eventually(t, func() bool { return p.provider.Counts().Served == 40 })
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	assert.Empty(t, learnt(host+"  KEY"))
+	assert.Empty(t, learnt(host+" openai/tier1 KEY"))
 }

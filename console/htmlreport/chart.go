@@ -3,9 +3,12 @@ package htmlreport
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/headrace/headrace/internal/svg"
 )
 
 // The size of a chart, in units of its drawing.
@@ -54,51 +57,50 @@ func plot(unit string, at []time.Duration, refused []int64, curves ...curve) cha
 			}
 		}
 	}
-	most = nice(most)
-	x := func(d time.Duration) float64 { return left + (right-left)*min(1, max(0, float64(d)/float64(end))) }
-	y := func(v float64) float64 { return bottom - (bottom-top)*min(1, max(0, v/most)) }
+	most = svg.Ceil(max(1, most), 1, 2, 4) // of which the half is easy to read too
+	x := svg.Scale{Most: float64(end), From: left, To: right}
+	y := svg.Scale{Most: most, From: bottom, To: top}
 
 	c := chart{Unit: unit}
 	for _, of := range curves {
-		c.Lines = append(c.Lines, line{of, pieces(at, of, x, y)})
+		c.Lines = append(c.Lines, line{of, pieces(at, of, &x, &y)})
 	}
 	for _, v := range []float64{0, most / 2, most} {
-		c.Rules = append(c.Rules, mark{short(y(v)), strconv.FormatFloat(v, 'g', 4, 64)})
+		c.Rules = append(c.Rules, mark{svg.Short(y.Place(v)), strconv.FormatFloat(v, 'g', 4, 64)})
 	}
 	for i := range ticks + 1 {
 		d := end * time.Duration(i) / ticks
 		if end > math.MaxInt64/ticks {
 			d = end / ticks * time.Duration(i)
 		}
-		c.Times = append(c.Times, mark{short(x(d)), span(d)})
+		c.Times = append(c.Times, mark{svg.Short(x.Place(float64(d))), span(d)})
 	}
 	for i, n := range refused[:min(len(refused), len(at))] {
 		if n > 0 {
-			c.Events = append(c.Events, mark{short(x(at[i])), fmt.Sprintf("refusals until %s: %d", span(at[i]), n)})
+			c.Events = append(c.Events, mark{svg.Short(x.Place(float64(at[i]))), fmt.Sprintf("refusals until %s: %d", span(at[i]), n)})
 		}
 	}
 	return c
 }
 
-func pieces(at []time.Duration, c curve, x func(time.Duration) float64, y func(float64) float64) (all []string) {
-	var points []string
-	end := func() {
-		if len(points) == 1 { // a line of one point is not seen
-			points = append(points, points[0])
+func pieces(at []time.Duration, c curve, x, y *svg.Scale) (all []string) {
+	points := make([]svg.Point, min(len(c.values), len(at)))
+	for i := range points {
+		points[i] = svg.Point{X: x.Place(float64(at[i])), Y: y.Place(finite(c.values[i]))}
+		if c.gaps && finite(c.values[i]) == 0 {
+			points[i].Y = math.NaN()
 		}
-		if len(points) > 0 {
-			all = append(all, strings.Join(points, " "))
-		}
-		points = nil
 	}
-	for i, v := range c.values[:min(len(c.values), len(at))] {
-		if v = finite(v); v == 0 && c.gaps {
-			end()
-			continue
+	for _, piece := range svg.Pieces(points) {
+		if len(piece) == 1 { // a line of one point is not seen
+			piece = append(slices.Clip(piece), piece[0])
 		}
-		points = append(points, short(x(at[i]))+","+short(y(v)))
+		places := make([]string, len(piece))
+		for i, p := range piece {
+			places[i] = svg.Short(p.X) + "," + svg.Short(p.Y)
+		}
+		all = append(all, strings.Join(places, " "))
 	}
-	end()
 	return all
 }
 
@@ -109,19 +111,3 @@ func finite(v float64) float64 {
 	}
 	return v
 }
-
-// nice is the next of 1, 2, 4, 10, 20, 40 and so on, from 1 on, so that its half is easy to read too.
-func nice(v float64) float64 {
-	if v <= 1 {
-		return 1
-	}
-	step := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, by := range []float64{1, 2, 4} {
-		if v <= by*step {
-			return by * step
-		}
-	}
-	return 10 * step
-}
-
-func short(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }

@@ -160,12 +160,6 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-func TestNice(t *testing.T) {
-	for of, want := range map[float64]float64{0: 1, 1: 1, 1.2: 2, 3: 4, 4.1: 10, 10: 10, 37: 40, 401: 1000} {
-		assert.InDelta(t, want, nice(of), 1e-9, "%v", of)
-	}
-}
-
 func TestSpan(t *testing.T) {
 	for want, d := range map[string]time.Duration{
 		"12ms": 12_400 * time.Microsecond, "1.3s": 1260 * time.Millisecond, "1m35s": 94_700 * time.Millisecond, "2h0m0s": 2 * time.Hour,

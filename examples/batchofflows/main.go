@@ -1,9 +1,9 @@
 // Batch of flows: a flow of several steps for every item, many at the same time.
 //
-// flow.Batch runs a flow once for every ticket. Each instance works on a Ticket
-// of its own: Prep fills in its parameters, and what the steps leave there is
-// its result. A retry begins at the first step with a fresh copy, so that
-// nothing of the failed attempt is left over.
+// flow.Each runs a flow once for every ticket. Each instance works on a Ticket
+// of its own, which has its parameters, and in which the steps leave its result.
+// A retry begins at the first step with a fresh copy, so that nothing of the
+// failed attempt is left over.
 //
 //	go run ./examples/batchofflows
 package main
@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -85,29 +84,23 @@ func answer(_ context.Context, t *Ticket) error {
 }
 
 func main() {
-	classifying, calling, answering := node.Func("classify", classify), node.Do("call", new(helpers).call), node.Do("answer", answer)
+	classifying, calling, answering := node.Decide("classify", classify), node.Do("call", new(helpers).call), node.Do("answer", answer)
 	ticket := flow.New("ticket", classifying).Then(answering).
 		On(classifying, urgent, calling).On(calling, node.Next, answering).
 		End(classifying, spam)
 
-	tickets := flow.Batch("tickets",
-		func(_ context.Context, s *State) (iter.Seq2[Ticket, error], error) {
-			return func(yield func(Ticket, error) bool) {
-				for line := range strings.SplitSeq(s.Inbox, "\n") {
-					if !yield(Ticket{Text: line}, nil) {
-						return
-					}
-				}
-			}, nil
+	tickets := flow.Each("tickets",
+		func(s *State) (all []Ticket) {
+			for line := range strings.SplitSeq(s.Inbox, "\n") {
+				all = append(all, Ticket{Text: line})
+			}
+			return all
 		},
 		ticket,
-		func(_ context.Context, s *State, r *node.Report[Ticket, Ticket]) (node.Action, error) {
-			s.Tickets = r.Values() // in the order of the inbox
-			return node.Next, r.Err()
-		}).
-		WithParallel(3).                                   // instances at a time
-		WithLimits(throttle.Limits{Concurrency: 2}).       // of which so many may run: limits count instances here
-		WithRetry(retry.Policy{Initial: time.Millisecond}) // of the whole instance
+		func(s *State, done []Ticket) { s.Tickets = done }). // in the order of the inbox
+		WithParallel(3).                                     // instances at a time
+		WithLimits(throttle.Limits{Concurrency: 2}).         // of which so many may run: limits count instances here
+		WithRetry(retry.Policy{Initial: time.Millisecond})   // of the whole instance
 
 	s := &State{Inbox: inbox}
 	report, err := flow.Run(context.Background(), tickets, s)

@@ -61,7 +61,7 @@ func pay(_ context.Context, e *Expense) error {
 type steps struct{ review, cut, pay node.Node[*Expense] }
 
 func newSteps() steps {
-	return steps{node.Func("review", review), node.Do("cut", cut), node.Do("pay", pay)}
+	return steps{node.Decide("review", review), node.Do("cut", cut), node.Do("pay", pay)}
 }
 
 func approval() *flow.Flow[*Expense] {

@@ -21,6 +21,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/examples/internal/chat"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/retry"
@@ -45,17 +46,20 @@ func run(ctx context.Context) error {
 	defer provider.Close()
 	client := chat.New(provider)
 
-	// One breaker for each thing that fails by itself. Several nodes may share it.
-	br, err := breaker.New(breaker.Config{Name: "answers", Failures: 3, Successes: 2, Open: 50 * time.Millisecond})
+	// One guard for each thing that fails by itself. Several nodes may be within it.
+	answering, err := guard.New(guard.Policy{
+		Name:    "answers",
+		Breaker: &breaker.Config{Failures: 3, Successes: 2, Open: 50 * time.Millisecond},
+	})
 	if err != nil {
 		return err
 	}
 	ask := node.Map("ask", func(ctx context.Context, q string) (string, error) { return client.Complete(ctx, q, q) }).
-		WithBreaker(br).
+		Within(answering).
 		WithRetry(retry.Policy{MaxAttempts: 10, Initial: time.Millisecond})
 
 	ctx = event.With(ctx, event.Func(func(e event.Event) {
-		if e.Source == br.Name() {
+		if e.Source == answering.Name() {
 			fmt.Println(e.Kind, "after", provider.Counts().Arrivals, "calls")
 		}
 	}))
@@ -71,8 +75,7 @@ func run(ctx context.Context) error {
 	for _, a := range answers {
 		fmt.Println(a)
 	}
-	s := br.Stats()
-	fmt.Println(s.State, "again;", s.Admitted, "calls sent,", s.Refused, "not sent, while it was open")
+	fmt.Println(provider.Counts().Arrivals, "calls for", len(answers), "answers")
 	return nil
 }
 

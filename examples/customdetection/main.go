@@ -23,6 +23,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/examples/internal/chat"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 )
@@ -101,7 +102,7 @@ func run(ctx context.Context) error {
 			fmt.Println("refused:", e.Err)
 		}
 	}))
-	words := node.Map("translate", translate(chat.New(provider))).WithDetector(detect)
+	words := node.Map("translate", translate(chat.New(provider))).With(guard.Policy{Detector: detect})
 	out, err := words.All(ctx, []string{"wheel", "gate", "water", "mill", "flour"})
 	fmt.Printf("%q\n", out)
 	fmt.Println(err)

@@ -17,9 +17,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/internal/chat"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
@@ -89,12 +89,12 @@ func count(_ context.Context, d *Digest) error {
 	return nil
 }
 
-// digest puts the nodes together. Both that call the provider share a limiter,
-// because they share its quota.
-func digest(m model, limiter *adaptive.Limiter, j journal.Journal) *flow.Flow[*Digest] {
+// digest puts the nodes together. Both that call the provider are within one
+// guard, because they share its quota.
+func digest(m model, provider *guard.Guard, j journal.Journal) *flow.Flow[*Digest] {
 	policy := retry.Policy{MaxAttempts: 3, Initial: 10 * time.Millisecond}
-	classify := node.Func("classify", m.classify).WithLimiter(limiter).WithRetry(policy)
-	draft := node.Do("draft", m.draft).WithLimiter(limiter).WithRetry(policy).WithFallback(apologise)
+	classify := node.Decide("classify", m.classify).Within(provider).WithRetry(policy)
+	draft := node.Do("draft", m.draft).Within(provider).WithRetry(policy).WithFallback(apologise)
 	review := flow.New("review", classify).
 		On(classify, question, draft).
 		On(classify, complaint, draft).
@@ -120,11 +120,11 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer provider.Close()
-	limiter, err := adaptive.New(adaptive.Config{Name: "provider"})
+	quota, err := guard.New(guard.Policy{Name: "provider"})
 	if err != nil {
 		return err
 	}
-	f := digest(model{chat.New(provider)}, limiter, journal.NewMemory())
+	f := digest(model{chat.New(provider)}, quota, journal.NewMemory())
 
 	d := &Digest{Reviews: unread()}
 	report, err := flow.Run(ctx, f, d)

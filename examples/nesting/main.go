@@ -17,7 +17,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 	"net/http"
 	"os"
 	"strings"
@@ -26,6 +25,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/internal/chat"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 )
@@ -70,47 +70,34 @@ func open(_ context.Context, l *Library) error {
 	return nil
 }
 
-func books(_ context.Context, l *Library) (iter.Seq2[Book, error], error) {
-	return node.Slice(l.Books), nil
+func books(l *Library) []Book { return l.Books }
+
+func chapters(b *Book) (all []Chapter) {
+	for chapter := range strings.SplitSeq(b.Text, "\n## ") {
+		title, rest, _ := strings.Cut(chapter, "\n")
+		all = append(all, Chapter{Book: b.Title, Title: title, Text: rest})
+	}
+	return all
 }
 
-func chapters(_ context.Context, b *Book) (iter.Seq2[Chapter, error], error) {
-	return func(yield func(Chapter, error) bool) {
-		for chapter := range strings.SplitSeq(b.Text, "\n## ") {
-			title, rest, _ := strings.Cut(chapter, "\n")
-			if !yield(Chapter{Book: b.Title, Title: title, Text: rest}, nil) {
-				return
-			}
-		}
-	}, nil
-}
-
-func paragraphs(_ context.Context, c *Chapter) (iter.Seq2[string, error], error) {
-	return node.Seq(strings.SplitSeq(c.Text, "\n")), nil
-}
+func paragraphs(c *Chapter) []string { return strings.Split(c.Text, "\n") }
 
 // library puts the levels together, from the inside out.
 func library(client chat.Client) node.Node[*Library] {
 	atMost := func(n int) adaptive.AIMD { return adaptive.AIMD{Initial: n, Max: n} }
 
-	shorten := node.BatchFunc("paragraphs", paragraphs,
+	shorten := node.Each("paragraphs", paragraphs,
 		func(ctx context.Context, p string) (string, error) { return client.Complete(ctx, p, p) },
-		func(_ context.Context, c *Chapter, r *node.Report[string, string]) (node.Action, error) {
-			c.Summary = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(2).WithLaw(atMost(8)).Propagate()
+		func(c *Chapter, short []string) { c.Summary = short }).
+		WithParallel(2).With(guard.Policy{Law: atMost(8), Propagate: true})
 
-	eachChapter := flow.Batch("chapters", chapters, flow.New("chapter", shorten),
-		func(_ context.Context, b *Book, r *node.Report[Chapter, Chapter]) (node.Action, error) {
-			b.Chapters = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(2).WithLaw(atMost(4)).Propagate()
+	eachChapter := flow.Each("chapters", chapters, flow.New("chapter", shorten),
+		func(b *Book, done []Chapter) { b.Chapters = done }).
+		WithParallel(2).With(guard.Policy{Law: atMost(4), Propagate: true})
 
-	eachBook := flow.Batch("books", books, flow.New("book", eachChapter),
-		func(_ context.Context, l *Library, r *node.Report[Book, Book]) (node.Action, error) {
-			l.Books = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(2).WithLaw(atMost(2))
+	eachBook := flow.Each("books", books, flow.New("book", eachChapter),
+		func(l *Library, done []Book) { l.Books = done }).
+		WithParallel(2).With(guard.Policy{Law: atMost(2)})
 
 	return flow.New("library", node.Do("open", open)).Then(eachBook)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/examples/internal/sdktest"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
 )
@@ -64,7 +65,7 @@ func suite() sdktest.Suite {
 		},
 		Watched: func(base http.RoundTripper, o event.Observer) http.RoundTripper {
 			return headrace.Transport(base, presets.OpenAITier1, headrace.WithRegistry(sdktest.Limiters(o)),
-				headrace.WithObserver(o), headrace.WithRetry(retry.Policy{MaxAttempts: 1}))
+				headrace.With(guard.Policy{Observer: o, Retry: &retry.Policy{MaxAttempts: 1}}))
 		},
 		Program: func(transport http.RoundTripper, url string) sdktest.Call {
 			return call(newClient(transport, local(url)...))

@@ -21,8 +21,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/internal/chat"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
@@ -39,7 +39,7 @@ func newNode(client chat.Client) *node.Batch[node.None, string, int] {
 		if err != nil {
 			return 0, err
 		}
-		adaptive.Report(ctx, dialect.OpenAI.Read(time.Now(), http.StatusOK, header, body))
+		guard.Report(ctx, dialect.OpenAI.Read(time.Now(), http.StatusOK, header, body))
 		return len(body), nil
 	}).
 		WithParallel(4).

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 )
@@ -61,33 +62,25 @@ func pipeline(c *client, s *story) (*flow.Flow[*Digest], *node.Batch[*Section, P
 		return nil
 	})
 
-	summarise := node.BatchFunc(
-		"summarise",
-		func(_ context.Context, s *Section) (iter.Seq2[Passage, error], error) {
-			return node.Slice(s.Passages), nil
-		},
-		func(ctx context.Context, p Passage) (string, error) {
-			return c.summarise(ctx, p.Key, p.Body)
-		},
-		func(_ context.Context, s *Section, r *node.Report[Passage, string]) (node.Action, error) {
-			s.Parts = r.Values()
-			return node.Next, r.Err()
-		},
-	).
+	summarise := node.Each("summarise",
+		func(s *Section) []Passage { return s.Passages },
+		func(ctx context.Context, p Passage) (string, error) { return c.summarise(ctx, p.Key, p.Body) },
+		func(s *Section, parts []string) { s.Parts = parts }).
 		WithParallel(4).
 		WithKey(func(p Passage) string { return p.Key }).
-		WithLaw(adaptive.Measured{Initial: 16, Max: 32}). // in all sections together: the limiter belongs to the node
-		WithRetry(retry.Policy{}).                        // for failures; refusals for rate are waited out without it
-		WithItemTimeout(time.Minute).
-		Propagate() // a refusal is news for the batch of sections too
+		With(guard.Policy{
+			Law:       adaptive.Measured{Initial: 16, Max: 32}, // in all sections together: the guard belongs to the node
+			Retry:     &retry.Policy{},                         // for failures; 429s are waited out without it
+			Timeout:   time.Minute,
+			Propagate: true, // a 429 is news for the batch of sections too
+		})
 
 	join := node.Do("join", func(_ context.Context, s *Section) error {
 		s.Summary = strings.Join(s.Parts, " ")
 		return nil
 	})
 
-	sections := flow.Batch(
-		"sections",
+	sections := flow.Batch("sections", // and not Each, for a run that is stopped shows what it has
 		func(_ context.Context, d *Digest) (iter.Seq2[Section, error], error) {
 			return node.Slice(d.Sections), nil
 		},
@@ -95,10 +88,9 @@ func pipeline(c *client, s *story) (*flow.Flow[*Digest], *node.Batch[*Section, P
 		func(_ context.Context, d *Digest, r *node.Report[Section, Section]) (node.Action, error) {
 			d.Sections = r.Values()
 			return node.Next, r.Err()
-		},
-	).
+		}).
 		WithParallel(8).
-		WithLaw(adaptive.AIMD{Initial: 8, Min: 4, Max: 8, RecoveryThreshold: 3}) // instances are long: few successes tell enough
+		With(guard.Policy{Law: adaptive.AIMD{Initial: 8, Min: 4, Max: 8, RecoveryThreshold: 3}}) // instances are long: few successes tell enough
 
 	collect := node.Do("collect", func(_ context.Context, d *Digest) error {
 		d.collect()

@@ -92,11 +92,7 @@ func wrap(text string) []string {
 
 // print tells what the limiters met.
 func (s *story) print(out io.Writer, r *flow.Report, n *node.Batch[*Section, Passage, string]) error {
-	lim, err := n.Limiter()
-	if err != nil {
-		return err
-	}
-	stats := lim.Throttle().Stats()
+	stats := n.Guard().Stats()
 	fmt.Fprintf(out, "\n%d passages in %.1f s\n", r.Nodes[n.Name()].Done, r.Elapsed.Seconds())
 	for _, name := range []string{n.Name(), "sections"} {
 		l := r.Limiters[name]

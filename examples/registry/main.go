@@ -1,14 +1,14 @@
-// Registry: one limiter for all who share a quota, found by its name.
+// Registry: one guard for all that share a quota, found by its name.
 //
-// A provider counts an account's calls, whoever makes them. So nodes do not
-// bring limits of their own: they ask a registry for the limiter of the
-// account. Three nodes do it here, each in its own spelling and two of them at
-// the same time, and get the same limiter. Limits change in place while it is
-// in use.
+// A provider counts an account's calls, whichever part of a program makes them.
+// So nodes do not bring limits of their own: they ask a registry for the guard of
+// the account. Three nodes do it here, each in its own spelling and two of them
+// at the same time, and get the same guard. A template gives each mirror a guard
+// of its own within the limits of all mirrors, and limits change in place while
+// they are in use.
 //
 // A node that has a provider to itself needs no registry: WithPreset gives it a
-// limiter that starts from what the provider documents, and knows how the
-// provider says no.
+// guard that starts from what the provider documents and reads its answers.
 //
 //	go run ./examples/registry
 package main
@@ -23,7 +23,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/registry"
@@ -34,7 +34,7 @@ import (
 const limits = `
 	lexicon: 40/s, 3 concurrent;
 	mirrors: 5/s;
-	mirrors/eu.mirror.example: 2/s;
+	mirrors/*: bucket 2/s burst 5;
 	default: 1/s
 `
 
@@ -43,10 +43,10 @@ func share(ctx context.Context, reg *registry.Registry, words []string) error {
 	look := func(f func(string) string) func(context.Context, string) (string, error) {
 		return func(_ context.Context, word string) (string, error) { return f(word), nil }
 	}
-	shout := node.Map("shout", look(strings.ToUpper)).WithParallel(4).WithLimiter(reg.Get("lexicon"))
-	plural := node.Map("plural", look(func(word string) string { return word + "s" })).WithParallel(4).WithLimiter(reg.Get(" Lexicon "))
+	shout := node.Map("shout", look(strings.ToUpper)).WithParallel(4).Within(reg.Get("lexicon"))
+	plural := node.Map("plural", look(func(word string) string { return word + "s" })).WithParallel(4).Within(reg.Get(" Lexicon "))
 	measure := node.Map("measure", func(_ context.Context, word string) (int, error) { return len(word), nil }).
-		WithLimiter(reg.For("LEXICON", "api.lexicon.example"))
+		Within(reg.For("LEXICON", "api.lexicon.example"))
 
 	var wg sync.WaitGroup
 	var errs [2]error
@@ -59,7 +59,7 @@ func share(ctx context.Context, reg *registry.Registry, words []string) error {
 		return err
 	}
 	fmt.Println(lengths)
-	fmt.Println("calls on lexicon, by all three:", reg.Get("lexicon").Throttle().Stats().Admitted)
+	fmt.Println("calls on lexicon, by all three:", reg.Get("lexicon").Stats().Admitted)
 	return nil
 }
 
@@ -73,7 +73,7 @@ type refusal struct {
 func (r *refusal) Error() string { return http.StatusText(r.StatusCode) }
 
 // alone has one node call a provider by its preset. The second call meets an
-// overload, which OpenAI tells by a code: without the preset's dialect it would
+// overload, which OpenAI reports by a code: without the preset's dialect it would
 // be a failure.
 func alone(ctx context.Context, words []string) error {
 	var calls atomic.Int64
@@ -100,15 +100,19 @@ func run(ctx context.Context) error {
 	if err := share(ctx, reg, []string{"river", "gate", "wheel", "mill", "weir", "flume"}); err != nil {
 		return err
 	}
-	for _, of := range [][2]string{{"mirrors", "eu.mirror.example"}, {"mirrors", "us.mirror.example"}, {"archive", "archive.example"}} {
-		l := reg.For(of[0], of[1])
-		fmt.Printf("%s of %s: %s\n", of[1], l.Name(), l.Throttle().Limits())
+	for _, path := range [][]string{{"mirrors", "eu.mirror.example"}, {"archive", "archive.example"}} {
+		g := reg.For(path...)
+		fmt.Printf("%s: %s", g.Name(), g.Policy().Limits)
+		for _, outer := range g.Policy().Within {
+			fmt.Printf(", within %s: %s", outer.Name(), outer.Policy().Limits)
+		}
+		fmt.Println()
 	}
 	had := reg.Get("mirrors")
-	if _, err := reg.Replace("mirrors", adaptive.Config{Limits: throttle.Limits{Concurrency: 9}}); err != nil {
+	if _, err := reg.Replace("mirrors", guard.Policy{Limits: throttle.Limits{Concurrency: 9}}); err != nil {
 		return err
 	}
-	fmt.Println("mirrors, for those who have it already:", had.Throttle().Limits())
+	fmt.Println("mirrors, for all that have it already:", had.Policy().Limits)
 	return alone(ctx, []string{"river", "gate", "wheel"})
 }
 

@@ -1,10 +1,10 @@
 // Shared limiter: two nodes of one flow that call the same provider.
 //
 // A provider counts requests and tokens for an account, whichever part of a
-// program sends them. So there is one adaptive.Limiter for the provider, and
-// every node that calls it gets it by WithLimiter: they share both windows, and
-// a refusal that one of them meets slows down the other as well. The report
-// lists the limiter once, under its own name.
+// program sends them. So there is one guard.Guard for the provider, and
+// every node that calls it is within that guard: they share both windows, and
+// a 429 that one of them meets slows down the other as well. The report lists the
+// guard once, under its own name.
 //
 //	go run ./examples/sharedlimiter
 package main
@@ -12,7 +12,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
@@ -30,10 +30,10 @@ type State struct{ Texts []string }
 // window is short for an example; providers count per minute.
 const window = 100 * time.Millisecond
 
-// Provider is an account: its limiter, and a fake that refuses the second call.
+// Provider is an account: its guard, and a fake that refuses the second call.
 type Provider struct {
-	limiter *adaptive.Limiter
-	calls   atomic.Int64
+	guard *guard.Guard
+	calls atomic.Int64
 }
 
 func (p *Provider) call(answer func(string) string) func(context.Context, string) (string, error) {
@@ -47,20 +47,17 @@ func (p *Provider) call(answer func(string) string) func(context.Context, string
 
 // batch makes a node that has each of the texts answered.
 func batch(name string, p *Provider, answer func(string) string) *node.Batch[*State, string, string] {
-	return node.BatchFunc(name,
-		func(_ context.Context, s *State) (iter.Seq2[string, error], error) { return node.Slice(s.Texts), nil },
+	return node.Each(name,
+		func(s *State) []string { return s.Texts },
 		p.call(answer),
-		func(_ context.Context, s *State, r *node.Report[string, string]) (node.Action, error) {
-			s.Texts = r.Values()
-			return node.Next, r.Err()
-		}).
+		func(s *State, answers []string) { s.Texts = answers }).
 		WithParallel(4).
-		WithLimiter(p.limiter).
+		Within(p.guard).
 		WithCost(func(text string) throttle.Cost { return throttle.Cost{Input: int64(len(text) / 4), Output: 20} })
 }
 
 func main() {
-	limiter, err := adaptive.New(adaptive.Config{
+	shared, err := guard.New(guard.Policy{
 		Name:   "provider",
 		Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(6, window), throttle.Sliding(500, window).Of(throttle.Tokens)}},
 	})
@@ -68,7 +65,7 @@ func main() {
 		fmt.Println(err)
 		os.Exit(1)
 	}
-	provider := &Provider{limiter: limiter}
+	provider := &Provider{guard: shared}
 	title := batch("title", provider, func(text string) string { return strings.Fields(text)[0] })
 	shout := batch("shout", provider, strings.ToUpper)
 	s := &State{Texts: []string{"rivers run downhill", "gates open slowly", "wheels turn", "mills grind corn"}}

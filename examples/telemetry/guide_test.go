@@ -14,9 +14,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/telemetry"
@@ -40,7 +40,7 @@ func guideBatch(ctx context.Context, observer *telemetry.Observer, ask *node.Bat
 }
 
 func guideClient(observer *telemetry.Observer) *http.Client {
-	client := &http.Client{Transport: headrace.Transport(nil, presets.OpenAITier1, headrace.WithObserver(observer))}
+	client := &http.Client{Transport: headrace.Transport(nil, presets.OpenAITier1, headrace.With(guard.Policy{Observer: observer}))}
 	return client
 }
 
@@ -57,10 +57,10 @@ func guideWire() http.RoundTripper {
 	return limited
 }
 
-func guideWatch(observer *telemetry.Observer, limiter *adaptive.Limiter) {
-	stop := observer.Watch(limiter)
+func guideWatch(observer *telemetry.Observer, openai *guard.Guard) string {
+	stop := observer.Watch(openai)
 	defer stop()
-	limiter.Explain()
+	return openai.Stats().Why
 }
 
 func TestTheGuideRuns(t *testing.T) {
@@ -76,9 +76,9 @@ func TestTheGuideRuns(t *testing.T) {
 	assert.Equal(t, []int{1, 2}, outs)
 	assert.NotNil(t, guideClient(o).Transport)
 	assert.NotNil(t, guideWire())
-	l, err := adaptive.New(adaptive.Config{Limits: throttle.Limits{Concurrency: 1}})
+	g, err := guard.New(guard.Policy{Limits: throttle.Limits{Concurrency: 1}})
 	require.NoError(t, err)
-	guideWatch(o, l)
+	assert.NotEmpty(t, guideWatch(o, g))
 }
 
 // Each block of Go in the guide is code of this file.

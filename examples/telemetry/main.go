@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"os"
 	"slices"
@@ -87,15 +86,10 @@ type state struct{ answered int }
 
 // newFlow asks the questions one after the other, and counts the answers.
 func newFlow(ask func(context.Context) error) *flow.Flow[*state] {
-	asking := node.BatchFunc("ask",
-		func(context.Context, *state) (iter.Seq2[int, error], error) {
-			return node.Slice(make([]int, questions)), nil
-		},
+	asking := node.Each("ask",
+		func(*state) []int { return make([]int, questions) },
 		func(ctx context.Context, _ int) (int, error) { return 1, ask(ctx) },
-		func(_ context.Context, s *state, r *node.Report[int, int]) (node.Action, error) {
-			s.answered = len(r.Values())
-			return node.Next, r.Err()
-		})
+		func(s *state, answers []int) { s.answered = len(answers) })
 	counting := node.Do("count", func(_ context.Context, s *state) error {
 		if s.answered != questions {
 			return fmt.Errorf("%d of %d questions were answered", s.answered, questions)

@@ -28,11 +28,12 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/headrace/headrace"
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/telemetry"
 	"github.com/headrace/headrace/throttle"
@@ -301,7 +302,7 @@ func TestModelCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			spans := collectSpans(t, telemetry.Spans{})
-			l, err := adaptive.New(adaptive.Config{})
+			limits, err := registry.New(registry.Config{})
 			require.NoError(t, err)
 			rt := headrace.Transport(tripper(func(req *http.Request) (*http.Response, error) {
 				if c.err != nil {
@@ -311,7 +312,8 @@ func TestModelCalls(t *testing.T) {
 					StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}}, ContentLength: -1,
 					Body: io.NopCloser(strings.NewReader(c.body)), Request: req,
 				}, nil
-			}), presets.AnthropicTier1, headrace.WithLimiter(l), headrace.WithRetry(retry.Policy{MaxAttempts: 1}), headrace.WithObserver(spans))
+			}), presets.AnthropicTier1, headrace.WithRegistry(limits),
+				headrace.With(guard.Policy{Retry: &retry.Policy{MaxAttempts: 1}, Observer: spans}))
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://api.anthropic.com/v1/messages?key="+secret, strings.NewReader(`{"model":"claude","messages":["`+secret+`"]}`))
 			require.NoError(t, err)
 			resp, err := rt.RoundTrip(req)
@@ -344,7 +346,7 @@ func TestWhatLimitersDo(t *testing.T) {
 		}
 		return found
 	}
-	l, err := adaptive.New(adaptive.Config{Name: "l", Limits: throttle.Limits{Concurrency: 3}})
+	l, err := guard.New(guard.Policy{Name: "l", Limits: throttle.Limits{Concurrency: 3}})
 	require.NoError(t, err)
 	stop := o.Watch(l)
 	require.NoError(t, l.Do(t.Context(), throttle.Cost{}, func(context.Context) error {
@@ -356,7 +358,7 @@ func TestWhatLimitersDo(t *testing.T) {
 	assert.Empty(t, inFlight())
 
 	looked := make(chan struct{})
-	step := node.Do("step", func(context.Context, node.None) error { <-looked; return nil }).WithLimiter(l)
+	step := node.Do("step", func(context.Context, node.None) error { <-looked; return nil }).Within(l)
 	var once atomic.Bool
 	_, err = flow.Run(t.Context(), step, node.None{}, flow.WithObserver(o), flow.WithProgress(func(p flow.Progress) {
 		if len(p.Limiters) == 1 && p.Limiters[0].InFlight == 1 && !once.Swap(true) {

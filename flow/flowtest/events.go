@@ -53,7 +53,7 @@ func (r *Record) Events() Events {
 }
 
 // Hits returns the refusals that the limiter of that name has heard of. That of a
-// node without WithLimiter has the node's name.
+// node that is within no guard has the node's name.
 func (r *Record) Hits(limiter string) Events {
 	return r.Events().Of(limiter).Kinds(event.LimiterHit)
 }

@@ -94,7 +94,7 @@ func ExampleCalls() {
 func ExampleRecord_Steps() {
 	rec := flowtest.New(nil)
 	draft := node.Do("draft", func(context.Context, int) error { return nil })
-	review := node.Func("review", func(context.Context, int) (node.Action, error) {
+	review := node.Decide("review", func(context.Context, int) (node.Action, error) {
 		if len(rec.Steps("letter")) < 3 {
 			return "revise", nil
 		}

@@ -57,7 +57,7 @@ func TestLongTicketsAreSummarisedFirst(t *testing.T) {
 		summaries := rec.NewProvider("summaries").
 			Otherwise(flowtest.OK().Body("short").Taking(2 * time.Second))
 
-		measure := node.Func("measure", func(_ context.Context, t *ticket) (node.Action, error) {
+		measure := node.Decide("measure", func(_ context.Context, t *ticket) (node.Action, error) {
 			if len(t.Text) > 5 {
 				return "long", nil
 			}

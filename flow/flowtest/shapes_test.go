@@ -15,6 +15,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/flow/flowtest"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
@@ -37,7 +38,7 @@ func TestABatchOfFlows(t *testing.T) {
 			func(_ context.Context, a *account, r *node.Report[string, string]) (node.Action, error) {
 				a.Posts = r.Values()
 				return node.Next, r.Err()
-			}).WithParallel(4).WithLaw(adaptive.AIMD{Initial: 8, Max: 16}).Propagate()
+			}).WithParallel(4).With(guard.Policy{Law: adaptive.AIMD{Initial: 8, Max: 16}}).Propagate()
 		score := node.Do("score", func(_ context.Context, a *account) error {
 			a.Score = 10 * len(a.Posts)
 			return nil
@@ -55,7 +56,7 @@ func TestABatchOfFlows(t *testing.T) {
 					scores = append(scores, a.Score)
 				}
 				return node.Next, r.Err()
-			}).WithParallel(10).WithLaw(adaptive.AIMD{Initial: 8, Max: 10})
+			}).WithParallel(10).With(guard.Policy{Law: adaptive.AIMD{Initial: 8, Max: 10}})
 
 		_, err := flow.Run(rec.Context(), users, 0)
 
@@ -93,7 +94,7 @@ func TestBranchesAndALoop(t *testing.T) {
 				for _, verdict := range c.verdicts {
 					model.For("expense", flowtest.OK().Body(verdict))
 				}
-				reviewing := node.Func("review", func(ctx context.Context, id string) (node.Action, error) {
+				reviewing := node.Decide("review", func(ctx context.Context, id string) (node.Action, error) {
 					verdict, err := model.Call(ctx, id)
 					return node.Action(verdict), err
 				})

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
-
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/guard"
@@ -59,7 +57,7 @@ func limitCases() []testCase {
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				for _, one := range o {
-					assert.Equal(t, Outcome{"done", []time.Duration{0}, time.Second}, one)
+					equal(t, Outcome{"done", []time.Duration{0}, time.Second}, one)
 				}
 			},
 		},
@@ -74,7 +72,7 @@ func limitCases() []testCase {
 						late++
 					}
 				}
-				assert.Equal(t, 50, late)
+				equal(t, 50, late)
 			},
 		},
 		{
@@ -86,7 +84,7 @@ func limitCases() []testCase {
 				for _, one := range o {
 					last = max(last, one.Ended)
 				}
-				assert.Equal(t, 3*time.Second, last)
+				equal(t, 3*time.Second, last)
 			},
 		},
 		{
@@ -95,7 +93,7 @@ func limitCases() []testCase {
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				for _, one := range o {
-					assert.Less(t, one.Sent[0], 10*time.Second, "500 a minute, whatever is in flight")
+					atMost(t, one.Sent[0], 10*time.Second)
 				}
 			},
 		},
@@ -104,7 +102,7 @@ func limitCases() []testCase {
 			[]Call{{Cost: throttle.Cost{Requests: 4}}, {Cost: throttle.Cost{Requests: 3}}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, []string{"never fits", "done"}, classes(o))
+				equal(t, []string{"never fits", "done"}, classes(o))
 			},
 		},
 		{
@@ -117,7 +115,7 @@ func limitCases() []testCase {
 			},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, []time.Duration{time.Second}, o[1].Sent)
+				equal(t, []time.Duration{time.Second}, o[1].Sent)
 			},
 		},
 		{
@@ -130,7 +128,7 @@ func limitCases() []testCase {
 			},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.LessOrEqual(t, o[1].Sent[0], 62*time.Second)
+				atMost(t, o[1].Sent[0], 62*time.Second)
 			},
 		},
 	}
@@ -143,9 +141,9 @@ func waitCases() []testCase {
 			"a 429 is waited out and is no attempt", given(guard.Policy{Retry: &retry.Policy{MaxAttempts: 1}}), answers(hit(3*time.Second), hit(2*time.Second)),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, "done", o[0].Class)
-				assert.Len(t, o[0].Sent, 3)
-				assert.GreaterOrEqual(t, o[0].Sent[1], 3*time.Second)
+				equal(t, "done", o[0].Class)
+				equal(t, 3, len(o[0].Sent))
+				atLeast(t, o[0].Sent[1], 3*time.Second)
 			},
 		},
 		{
@@ -153,15 +151,15 @@ func waitCases() []testCase {
 			[]Call{{Answers: []Answer{hit(time.Second)}}, {At: time.Second}, {At: 2 * time.Second}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, []time.Duration{0, 10 * time.Second}, o[0].Sent)
-				assert.Equal(t, []time.Duration{20 * time.Second}, o[1].Sent)
+				equal(t, []time.Duration{0, 10 * time.Second}, o[0].Sent)
+				equal(t, []time.Duration{20 * time.Second}, o[1].Sent)
 			},
 		},
 		{
 			"a Retry-After of an hour is the caller's", given(guard.Policy{}), answers(hit(time.Hour)),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, Outcome{"rate limit", []time.Duration{0}, 0}, o[0])
+				equal(t, Outcome{"rate limit", []time.Duration{0}, 0}, o[0])
 			},
 		},
 		{
@@ -169,15 +167,15 @@ func waitCases() []testCase {
 			[]Call{{}, {At: time.Second}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, Outcome{"limited", nil, 6 * time.Second}, o[1])
+				equal(t, Outcome{"limited", nil, 6 * time.Second}, o[1])
 			},
 		},
 		{
 			"MaxWait bounds the wait after a 429", given(guard.Policy{MaxWait: 5 * time.Second}), answers(hit(time.Minute)),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, "rate limit", o[0].Class)
-				assert.Equal(t, 5*time.Second, o[0].Ended)
+				equal(t, "rate limit", o[0].Class)
+				equal(t, 5*time.Second, o[0].Ended)
 			},
 		},
 		{
@@ -185,8 +183,8 @@ func waitCases() []testCase {
 			[]Call{{Answers: []Answer{{Takes: 9 * time.Second}}}, {At: time.Second}, {At: 2 * time.Second}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, []string{"done", "done", "limited"}, classes(o))
-				assert.Equal(t, 2*time.Second, o[2].Ended)
+				equal(t, []string{"done", "done", "limited"}, classes(o))
+				equal(t, 2*time.Second, o[2].Ended)
 			},
 		},
 		{
@@ -194,7 +192,7 @@ func waitCases() []testCase {
 			[]Call{{}, {At: time.Second, Deadline: 30 * time.Second}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, Outcome{"too late", nil, time.Second}, o[1])
+				equal(t, Outcome{"too late", nil, time.Second}, o[1])
 			},
 		},
 		{
@@ -202,8 +200,8 @@ func waitCases() []testCase {
 			[]Call{{Answers: []Answer{{Takes: 9 * time.Second}}}, {At: time.Second, Deadline: 3 * time.Second}, {At: 2 * time.Second}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, Outcome{"deadline", nil, 4 * time.Second}, o[1])
-				assert.Equal(t, []time.Duration{9 * time.Second}, o[2].Sent)
+				equal(t, Outcome{"deadline", nil, 4 * time.Second}, o[1])
+				equal(t, []time.Duration{9 * time.Second}, o[2].Sent)
 			},
 		},
 	}
@@ -216,14 +214,14 @@ func failureCases() []testCase {
 			"a 500 is repeated", given(guard.Policy{Retry: thrice()}), answers(broken, broken, broken, broken),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, Outcome{"status 500", []time.Duration{0, time.Second, 2 * time.Second}, 2 * time.Second}, o[0])
+				equal(t, Outcome{"status 500", []time.Duration{0, time.Second, 2 * time.Second}, 2 * time.Second}, o[0])
 			},
 		},
 		{
 			"a 400 is not", given(guard.Policy{Retry: thrice()}), answers(Answer{Status: 400}),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, Outcome{"status 400", []time.Duration{0}, 0}, o[0])
+				equal(t, Outcome{"status 400", []time.Duration{0}, 0}, o[0])
 			},
 		},
 		{
@@ -231,32 +229,38 @@ func failureCases() []testCase {
 			[]Call{{Answers: []Answer{broken}}, {At: 500 * time.Millisecond}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, []time.Duration{500 * time.Millisecond}, o[1].Sent)
+				equal(t, []time.Duration{500 * time.Millisecond}, o[1].Sent)
 			},
 		},
 		{
 			"a used-up quota stops other calls, and is probed", given(guard.Policy{}),
 			[]Call{
-				{Answers: []Answer{{Status: 402}}}, {At: time.Second},
-				{At: 61 * time.Second, Answers: []Answer{{Status: 402}}}, {At: 2 * time.Minute}, {At: 182 * time.Second}, {At: 183 * time.Second},
+				{Answers: []Answer{{Status: 402}}},
+				{At: time.Second},
+				{At: 61 * time.Second, Answers: []Answer{{Status: 402}}},
+				{At: 2 * time.Minute},
+				{At: 182 * time.Second},
+				{At: 183 * time.Second},
 			},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				out := "quota exhausted"
-				assert.Equal(t, []string{out, out, out, out, "done", "done"}, classes(o))
-				assert.Empty(t, o[1].Sent)
-				assert.Empty(t, o[3].Sent)
+				equal(t, []string{out, out, out, out, "done", "done"}, classes(o))
+				equal(t, 0, len(o[1].Sent))
+				equal(t, 0, len(o[3].Sent))
 			},
 		},
 		{
 			"a breaker opens, and a 429 does not open it", given(guard.Policy{Breaker: &breaker.Config{Failures: 2, Open: time.Minute}}),
 			[]Call{
-				{Answers: []Answer{{Status: 429, RetryAfter: time.Second}, broken}}, {At: 2 * time.Second, Answers: []Answer{broken}},
-				{At: 3 * time.Second}, {At: 70 * time.Second},
+				{Answers: []Answer{{Status: 429, RetryAfter: time.Second}, broken}},
+				{At: 2 * time.Second, Answers: []Answer{broken}},
+				{At: 3 * time.Second},
+				{At: 70 * time.Second},
 			},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, []string{"status 500", "status 500", "breaker open", "done"}, classes(o))
+				equal(t, []string{"status 500", "status 500", "breaker open", "done"}, classes(o))
 			},
 		},
 		{
@@ -264,22 +268,22 @@ func failureCases() []testCase {
 			[]Call{{Answers: []Answer{{Takes: 6 * time.Second, Deaf: true}}}, {At: 500 * time.Millisecond}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, Outcome{"hung", []time.Duration{0}, 2 * time.Second}, o[0])
-				assert.Equal(t, []time.Duration{2 * time.Second}, o[1].Sent)
+				equal(t, Outcome{"hung", []time.Duration{0}, 2 * time.Second}, o[0])
+				equal(t, []time.Duration{2 * time.Second}, o[1].Sent)
 			},
 		},
 		{
 			"a timeout bounds each attempt", given(guard.Policy{Timeout: time.Second, Retry: thrice()}), answers(Answer{Takes: time.Hour}),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, Outcome{"done", []time.Duration{0, 2 * time.Second}, 2 * time.Second}, o[0])
+				equal(t, Outcome{"done", []time.Duration{0, 2 * time.Second}, 2 * time.Second}, o[0])
 			},
 		},
 		{
 			"a panic is an error and is not repeated", given(guard.Policy{Retry: thrice(), Limits: throttle.Limits{Concurrency: 1}}), answers(Answer{Panics: "oh"}),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, Outcome{"panic", []time.Duration{0}, 0}, o[0])
+				equal(t, Outcome{"panic", []time.Duration{0}, 0}, o[0])
 			},
 		},
 	}
@@ -310,14 +314,14 @@ func layerCases() []testCase {
 					sent = append(sent, one.Sent...)
 				}
 				slices.Sort(sent)
-				assert.Equal(t, []time.Duration{0, 0, 0, time.Second, 10 * time.Second, 10 * time.Second}, sent)
+				equal(t, []time.Duration{0, 0, 0, time.Second, 10 * time.Second, 10 * time.Second}, sent)
 			},
 		},
 		{
 			"settings are inherited", within(guard.Policy{}, guard.Policy{Retry: thrice(), Timeout: time.Second}), answers(Answer{Takes: time.Hour}),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				assert.Equal(t, []time.Duration{0, 2 * time.Second}, o[0].Sent)
+				equal(t, []time.Duration{0, 2 * time.Second}, o[0].Sent)
 			},
 		},
 		{
@@ -326,7 +330,7 @@ func layerCases() []testCase {
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				for _, one := range o[1:] {
-					assert.GreaterOrEqual(t, one.Sent[0], 5*time.Second)
+					atLeast(t, one.Sent[0], 5*time.Second)
 				}
 			},
 		},

@@ -41,6 +41,7 @@ var house = []place{
 	{"presets/dialect", 3},
 
 	{"guard", 4},
+	{"guard/guardtest", 4},
 
 	{"registry", 5},
 	{"telemetry", 5},
@@ -67,6 +68,7 @@ var level = []arrow{
 	{"event", "internal/..."},
 	{"quota/quotatest", "quota"},
 	{"journal/journaltest", "journal"},
+	{"guard/guardtest", "guard"},
 	{"presets", "presets/dialect"},
 	{"httpclient/...", "httpclient/..."},
 	{"flow/flowtest", "flow"},

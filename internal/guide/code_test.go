@@ -12,6 +12,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/httpclient/download"
 	"github.com/headrace/headrace/journal"
@@ -46,12 +47,12 @@ func _(ctx context.Context, client interface {
 
 // docs/dialects.md.
 func _(ctx context.Context, n *node.Batch[node.None, string, string], resp *http.Response, body []byte) (*adaptive.Limiter, error) {
-	adaptive.Report(ctx, dialect.OpenAI.Read(time.Now(), resp.StatusCode, resp.Header, body)) // inside the call
+	guard.Report(ctx, dialect.OpenAI.Read(time.Now(), resp.StatusCode, resp.Header, body)) // inside the call
 
-	n.WithDialect(dialect.OpenAI)                                                       // a node
+	n.With(guard.Policy{Dialect: dialect.OpenAI})                                       // a node
 	lim, err := adaptive.New(adaptive.Config{Detector: dialect.Detector(dialect.Auto)}) // a limiter
 
-	n.WithDialect(calm{})
+	n.With(guard.Policy{Dialect: calm{}})
 	return lim, err
 }
 
@@ -72,8 +73,8 @@ func (calm) Estimate(r *http.Request, body []byte) throttle.Cost {
 }
 
 // docs/registry.md.
-func _(ctx context.Context, shorten, french answer, search func(context.Context) error) error {
-	config, err := registry.Parse("openai: 500/min, 200k tokens/min; ols: 4/s, 8 concurrent; default: 1/s")
+func _(ctx context.Context, shorten, french answer, host string, fetch func(context.Context) error) error {
+	config, err := registry.Parse("openai: 500/min, 200k tokens/min; crawl: 20/s; crawl/*: bucket 2/s burst 5; default: 1/s")
 	if err != nil {
 		return err
 	}
@@ -81,9 +82,9 @@ func _(ctx context.Context, shorten, french answer, search func(context.Context)
 	if err != nil {
 		return err
 	}
-	summarise := node.Map("summarise", shorten).WithParallel(16).WithLimiter(reg.Get("openai"))
-	translate := node.Map("translate", french).WithParallel(16).WithLimiter(reg.Get("openai")) // the same limiter
-	err = reg.Get("ols").Do(ctx, throttle.Cost{}, search)                                      // a call of your own
+	summarise := node.Map("summarise", shorten).WithParallel(16).Within(reg.Get("openai"))
+	translate := node.Map("translate", french).WithParallel(16).Within(reg.Get("openai")) // the same guard
+	err = reg.For("crawl", host).Do(ctx, throttle.Cost{}, fetch)                          // 2/s for this host, 20/s for all
 	return errors.Join(err, summarise.Validate(), translate.Validate())
 }
 

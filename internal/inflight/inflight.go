@@ -4,6 +4,7 @@ package inflight
 
 import (
 	"context"
+	"net/http/httptrace"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -24,6 +25,16 @@ type Attempt interface {
 	Abandon(hung error) bool
 	// Judge returns what the guard would make of err.
 	Judge(err error) adaptive.Feedback
+	// Hold admits no other call until the attempt ends: the provider is about to
+	// say for how long, in the body of a response that is being read.
+	Hold()
+	// Timeout is that of the policy; 0 means none.
+	Timeout() time.Duration
+	// CountWire is guard.CountWire for this attempt. hooks must not be used again.
+	CountWire(ctx context.Context, hooks *httptrace.ClientTrace) context.Context
+	// Wire returns how often net/http has asked for a connection, and how often
+	// it has got one, if the request's context is that of CountWire.
+	Wire() (asked, got int64)
 }
 
 // Of returns the innermost attempt in ctx, or nil.

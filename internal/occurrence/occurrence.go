@@ -55,7 +55,23 @@ func Inside(ctx context.Context, item string) (inner context.Context, end func()
 	return context.WithValue(context.WithValue(ctx, bookKey{}, b), pathKey{}, item), b.end
 }
 
-// Path is name with the item that ctx is inside of, if any, before it.
+// Branch returns the context of one of several nodes that run at the same time in
+// the scope of ctx. Its name goes before the names of what runs inside, so that the
+// numbers of equal items do not depend on which branch is faster.
+func Branch(ctx context.Context, name string) context.Context {
+	if strings.ContainsAny(name, "[]#/") { // which would be taken for parts of the path
+		name = Of(name).String()
+	}
+	if path := Path(ctx, name); len(path) <= maxPath {
+		return context.WithValue(ctx, pathKey{}, path)
+	}
+	return context.WithValue(ctx, pathKey{}, Of(Path(ctx, name)).String())
+}
+
+// maxPath is how long the path of an item or a branch may be, in bytes.
+const maxPath = 256
+
+// Path is name with the item and the branches that ctx is inside of, if any, before it.
 func Path(ctx context.Context, name string) string {
 	if item, ok := ctx.Value(pathKey{}).(string); ok {
 		return item + "/" + name
@@ -68,8 +84,7 @@ func Item(node, content string, occurrence int64) string {
 	if len(content) > 2*len(Short{}) || strings.ContainsAny(content, "[]#/") { // which would be taken for parts of the path
 		content = Of(content).String()
 	}
-	const most = 256
-	if item := fmt.Sprintf("%s[%s#%d]", node, content, occurrence); len(item) <= most {
+	if item := fmt.Sprintf("%s[%s#%d]", node, content, occurrence); len(item) <= maxPath {
 		return item
 	}
 	return fmt.Sprintf("%s[%s#%d]", Of(node), content, occurrence)

@@ -131,3 +131,20 @@ func TestPaths(t *testing.T) {
 	assert.Equal(t, occurrence.Of(strings.Repeat("n", 300)).String()+"[key#0]", long)
 	assert.Len(t, occurrence.Item(strings.Repeat("n", 249), "key", 0), 256)
 }
+
+func TestBranches(t *testing.T) {
+	ctx, end := occurrence.With(t.Context())
+	defer end()
+	a := occurrence.Branch(ctx, "a")
+	assert.Equal(t, "a/n", occurrence.Path(a, "n"))
+	assert.Equal(t, "a/b/n", occurrence.Path(occurrence.Branch(a, "b"), "n"))
+	assert.NotContains(t, occurrence.Path(occurrence.Branch(ctx, "a/b"), "n"), "a/b", "it would be taken for b inside of a")
+	long := occurrence.Path(occurrence.Branch(a, strings.Repeat("b", 300)), "n")
+	assert.Less(t, len(long), 100)
+	assert.NotEqual(t, long, occurrence.Path(occurrence.Branch(a, strings.Repeat("b", 301)), "n"))
+	for round := range int64(2) {
+		p := open(a, t, "r")
+		assert.Equal(t, round, p.Next("x"), "a branch counts on from round to round")
+		p.Close(nil)
+	}
+}

@@ -39,11 +39,21 @@ func (a *answer) read(body []byte) {
 	}
 }
 
-// statusWithin is the status that the error in an answer with 200 names.
+// statusWithin is the status that the error in an answer with 200 names, or that
+// its code would have come with had the answer not begun.
 func (a *answer) statusWithin() int {
+	if a.doc.status != 0 {
+		return a.doc.status
+	}
 	for _, c := range a.doc.codes {
 		if n, err := strconv.Atoi(c); err == nil && n >= http.StatusBadRequest && n <= 599 {
 			return n
+		}
+		switch c {
+		case "rate_limit_exceeded", "rate_limit_error", "rate_limited", "too_many_requests":
+			return http.StatusTooManyRequests
+		case "server_is_overloaded", "slow_down":
+			return http.StatusServiceUnavailable
 		}
 	}
 	return a.status

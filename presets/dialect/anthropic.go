@@ -30,6 +30,10 @@ func anthropic() speaker {
 				status: statuses(http.StatusBadRequest, tooMany), verdict: adaptive.Terminal,
 				when: func(a *answer) bool { return a.begins("you have reached your specified") },
 			},
+			{ // a prepaid balance
+				status: statuses(http.StatusBadRequest, tooMany), verdict: adaptive.Terminal,
+				when: func(a *answer) bool { return a.begins("your credit balance is too low") },
+			},
 			{code: "billing_error", verdict: adaptive.Terminal},
 			{status: statuses(tooMany), text: "acceleration|usage increase rate", verdict: adaptive.Hit, slow: true},
 			{code: "enforced_spend_limit_reached", verdict: adaptive.Terminal}, // its type is rate_limit_error

@@ -38,6 +38,7 @@ const (
 	Azure           Name = "azure-openai"
 	Anthropic       Name = "anthropic"
 	Gemini          Name = "gemini"
+	MiniMax         Name = "minimax"
 	Mistral         Name = "mistral"
 	Groq            Name = "groq"
 	Cohere          Name = "cohere"

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"net/http"
 	"time"
+
+	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
 // Bounds on what is read of an answer.
 const (
-	mostBody    = 4 << 20  // of an answer whose size is the model's doing
-	mostError   = 64 << 10 // of one that says no
-	tail        = 4 << 10  // in which the usage stands, where the body is larger than that
+	mostAnswer  = 4 << 20  // a longer one with status 200 is not an error, whatever it holds
+	mostError   = 64 << 10 // of an answer that says no
 	mostMessage = 2 << 10
 	mostCode    = 128
 	mostCodes   = 16
@@ -18,12 +19,12 @@ const (
 )
 
 // document is what the body of an answer says about limits. Providers nest
-// the same words differently, so they count wherever they stand in an error.
+// the same words differently, so within an error they count wherever they stand.
 type document struct {
 	failed  bool     // it has an error
 	record  bool     // of which something is told besides: see beside
-	top     int      // the depth of its members; 0: they do not matter
 	stream  bool     // it is server-sent events
+	status  int      // that the error stands for; 0: its codes say
 	codes   []string // codes, types, statuses and reasons, in lower case; of a URI what follows the "#"
 	message string   // all texts, in lower case
 	shape   shape
@@ -53,6 +54,7 @@ const (
 	hasStatusNumber                    // "status" or "code": 429
 	hasProblemType                     // "type": "https://..."
 	hasUsageMetadata                   // "usageMetadata"
+	hasBaseResp                        // "base_resp"
 )
 
 func (s shape) all(of shape) bool { return s&of == of }
@@ -70,15 +72,17 @@ func (d *document) read(body []byte, refused bool) {
 		d.readEvents(body)
 		return
 	}
-	if len(body) > mostBody {
-		d.readTail(body)
-		return
+	at := outermost
+	if refused {
+		at = withinError
 	}
-	s := scanner{b: body}
-	if d.top = 1; s.peek() == '[' {
-		d.top = 2
-	}
-	d.walk(&s, refused, 0)
+	d.record = len(body) > mostAnswer
+	d.walk(&scanner{jsonwalk.At(body)}, at, 0)
+}
+
+// tells reports whether an event that is no error may matter.
+func tells(data []byte) bool {
+	return bytes.Contains(data, []byte(`"usage`)) || bytes.Contains(data, []byte(`"meta"`)) || bytes.Contains(data, []byte(`"base_resp"`))
 }
 
 // pastComments skips blank lines and lines that begin with a colon: a provider
@@ -98,23 +102,17 @@ func (d *document) readEvents(body []byte) {
 		var line []byte
 		line, body, _ = bytes.Cut(body, []byte("\n"))
 		data, ok := bytes.CutPrefix(line, []byte("data:"))
-		if !ok || !bytes.Contains(data, []byte(`"error"`)) && !bytes.Contains(data, []byte(`"usage`)) {
+		if !ok {
 			continue
 		}
-		inner := bytes.Contains(data, []byte(`"type":"error"`)) || bytes.Contains(data, []byte(`"type": "error"`))
-		d.failed = d.failed || inner
-		d.walk(&scanner{b: data[:min(len(data), mostBody)]}, inner, 0)
-	}
-}
-
-// readTail looks for the usage at the end of what is too large to be read
-// whole. Within a string the quotes of the key would be escaped.
-func (d *document) readTail(body []byte) {
-	body = body[len(body)-tail:]
-	if i := bytes.LastIndex(body, []byte(`"usage`)); i >= 0 {
-		s := scanner{b: body[i:]}
-		if s.key() != nil && s.peek() == '{' {
-			d.usage.read(&s, 0)
+		fails := bytes.Contains(data, []byte(`"error`))
+		if !fails && !tells(data) {
+			continue
 		}
+		at := outermost
+		if fails && string(jsonwalk.TextOf(data, "type")) == "error" {
+			at, d.failed = withinError, true
+		}
+		d.walk(&scanner{jsonwalk.At(data)}, at, 0)
 	}
 }

@@ -15,31 +15,31 @@ type quotaFailure struct {
 
 // read takes the violations.
 func (q *quotaFailure) read(s *scanner) {
-	if s.peek() != '[' {
-		s.skip()
+	if s.Peek() != '[' {
+		s.Skip()
 		return
 	}
-	for s.open('['); s.next(']'); {
-		if s.peek() != '{' {
-			s.skip()
+	for s.Open(); s.Next(']'); {
+		if s.Peek() != '{' {
+			s.Skip()
 			continue
 		}
-		for s.open('{'); s.next('}'); {
-			key := s.key()
+		for s.Open(); s.Next('}'); {
+			key := s.Key()
 			switch {
-			case s.peek() != '"':
-				none := string(key) == "quotaValue" && s.peek() == '0'
+			case s.Peek() != '"':
+				none := string(key) == "quotaValue" && s.Peek() == '0'
 				q.none = s.amount() == 0 && none || q.none
 			case string(key) == "quotaId":
-				id := s.text()
+				id := s.Text()
 				q.perDay = q.perDay || bytes.Contains(id, []byte("PerDay"))
 				q.perMinute = q.perMinute || bytes.Contains(id, []byte("PerMinute"))
 			case string(key) == "quotaMetric":
-				q.metric(s.text())
+				q.metric(s.Text())
 			case string(key) == "quotaValue":
-				q.none = string(s.text()) == "0" || q.none
+				q.none = string(s.Text()) == "0" || q.none
 			default:
-				s.skip()
+				s.Skip()
 			}
 		}
 	}

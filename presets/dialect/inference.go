@@ -10,7 +10,7 @@ import (
 // inference are the other providers of models, by what their pages said in 2026.
 func inference() []speaker {
 	return []speaker{
-		mistral(), groq(), bedrock(), openRouter(),
+		miniMax(), mistral(), groq(), bedrock(), openRouter(),
 		{
 			name:  Cohere,
 			hosts: []string{"cohere.com", "cohere.ai"},

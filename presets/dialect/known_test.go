@@ -324,6 +324,64 @@ func answers() []known {
 			body: strings.TrimSuffix(strings.TrimPrefix(geminiError("Quota exceeded.", "generate_content_paid_tier_requests", "GenerateRequestsPerMinutePerProjectPerModel", "150", "7s"), `{"error":`), "}"),
 		},
 
+		// MiniMax answers every error with 200 and a number in base_resp, beside what a success has.
+		{
+			name: "minimax, success", by: dialect.MiniMax, auto: true, status: 200, verdict: adaptive.OK,
+			body: `{"id":"05b8","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hi."}}],"model":"MiniMax-M2","object":"chat.completion",` +
+				`"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7},"base_resp":{"status_code":0,"status_msg":""}}`,
+			used: throttle.Cost{Tokens: 7, Input: 5, Output: 2},
+		},
+		{
+			name: "minimax, 1002: too many requests", by: dialect.MiniMax, auto: true, status: 200, verdict: adaptive.Hit, kind: anyKind,
+			body: `{"id":"05b9","choices":null,"created":1760000000,"model":"MiniMax-M2","object":"chat.completion","usage":{"total_tokens":0},"base_resp":{"status_code":1002,"status_msg":"rate limit"}}`,
+		},
+		{
+			name: "minimax, 1039: tokens", by: dialect.MiniMax, auto: true, status: 200, verdict: adaptive.Hit, kind: adaptive.KindTokens,
+			body: `{"base_resp":{"status_code":1039,"status_msg":"token limit"}}`,
+		},
+		{
+			name: "minimax, 1041: connections", by: dialect.MiniMax, auto: true, status: 200, verdict: adaptive.Hit, kind: adaptive.KindConcurrency,
+			body: `{"data":null,"base_resp":{"status_code":1041,"status_msg":"conn limit"}}`,
+		},
+		{
+			name: "minimax, 2045: a ramp too steep", by: dialect.MiniMax, auto: true, status: 200, verdict: adaptive.Hit, kind: anyKind, slow: true,
+			body: `{"base_resp":{"status_code":2045,"status_msg":"rate growth limit"}}`,
+		},
+		{
+			name: "minimax, 1008: no balance", by: dialect.MiniMax, auto: true, status: 200, verdict: adaptive.Terminal,
+			body: `{"id":"05ba","base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}`,
+		},
+		{
+			name: "minimax, 2056: the plan's window", by: dialect.MiniMax, auto: true, status: 200, verdict: adaptive.Terminal,
+			body: `{"base_resp":{"status_code":2056,"status_msg":"usage limit exceeded"}}`,
+		},
+		{
+			name: "minimax, 1024: failed", by: dialect.MiniMax, auto: true, status: 200, verdict: adaptive.Transient,
+			body: `{"base_resp":{"status_code":1024,"status_msg":"internal error"}}`,
+		},
+		{
+			name: "minimax, 2013: a bad request", by: dialect.MiniMax, auto: true, status: 200, verdict: adaptive.OK,
+			body: `{"base_resp":{"status_code":2013,"status_msg":"invalid params"}}`,
+		},
+
+		// Accounts that are closed or empty.
+		{
+			name: "anthropic, an empty balance", by: dialect.Anthropic, auto: true, status: 400, verdict: adaptive.Terminal,
+			body: `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}`,
+		},
+		{
+			name: "openai, an account that is not active", by: dialect.OpenAI, auto: true, status: 429, verdict: adaptive.Terminal,
+			body: `{"error":{"message":"Your account is not active, please check your billing details on our website.","type":"billing_not_active","param":null,"code":"billing_not_active"}}`,
+		},
+		{
+			name: "openai, an account that is closed", by: dialect.OpenAI, auto: true, status: 429, verdict: adaptive.Terminal,
+			body: `{"error":{"message":"Your access was terminated due to violation of our policies.","type":"access_terminated","param":null,"code":"access_terminated"}}`,
+		},
+		{
+			name: "github, the primary limit without its fields", by: dialect.GitHub, auto: true, status: 403, verdict: adaptive.Hit, kind: anyKind, after: 60 * s,
+			body: `{"message":"API rate limit exceeded for user ID 1.","documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api"}`,
+		},
+
 		// Mistral says minute in the names and what the call was charged.
 		{
 			name: "mistral, success", by: dialect.Mistral, auto: true, status: 200, verdict: adaptive.OK,
@@ -790,6 +848,7 @@ func TestKnownHosts(t *testing.T) {
 		"api.anthropic.com":                       dialect.Anthropic,
 		"generativelanguage.googleapis.com":       dialect.Gemini,
 		"api.mistral.ai":                          dialect.Mistral,
+		"api.minimax.io":                          dialect.MiniMax,
 		"api.groq.com":                            dialect.Groq,
 		"api.cohere.com":                          dialect.Cohere,
 		"bedrock-runtime.eu-west-1.amazonaws.com": dialect.Bedrock,

@@ -7,95 +7,118 @@ import (
 	"time"
 )
 
-// walk takes a value; inside is that it belongs to an error.
-func (d *document) walk(s *scanner, inside bool, depth int) {
-	if depth > mostDepth {
-		s.skip()
+// walk takes a value that stands at a place.
+func (d *document) walk(s *scanner, at place, depth int) {
+	if depth > mostDepth || at == elsewhere {
+		s.Skip()
 		return
 	}
-	switch s.peek() {
+	switch s.Peek() {
 	case '{':
-		for s.open('{'); s.next('}'); {
-			d.member(s, s.key(), inside, depth+1)
+		for s.Open(); s.Next('}'); {
+			d.member(s, s.Key(), at, depth+1)
 		}
 	case '[':
 		n := 0
-		for s.open('['); s.next(']'); n++ {
-			d.walk(s, inside, depth+1)
+		for s.Open(); s.Next(']'); n++ {
+			if depth > 0 && at != withinError {
+				s.Skip()
+				continue
+			}
+			d.walk(s, at, depth+1)
 		}
-		d.record = d.record || n > 1 && depth == 0 && d.top > 0
+		d.record = d.record || n > 1 && depth == 0 && !d.stream
 	case '"':
-		if t := s.text(); inside {
+		if t := s.Text(); at == withinError {
 			d.say(t)
 		}
 	default:
-		s.skip()
+		s.Skip()
 	}
 }
 
 // member takes the value of a key.
-func (d *document) member(s *scanner, key []byte, inside bool, depth int) {
-	if depth == d.top && !inside {
+func (d *document) member(s *scanner, key []byte, at place, depth int) {
+	if at == outermost && !d.stream {
 		d.beside(s, key)
 	}
 	switch string(key) {
 	case "error", "errors":
-		d.readError(s, depth)
-	case "usageMetadata":
-		d.shape |= hasUsageMetadata
-		d.usage.read(s, depth)
-	case "usage", "usage_metadata", "billed_units":
-		d.usage.read(s, depth)
-	case "meta", "x_groq", "response":
-		d.walk(s, inside, depth)
-	case "extensions":
-		d.shape |= hasExtensions
-		d.walk(s, inside, depth)
-	case "cost":
-		d.cost.read(s)
+		if at.hasErrors() {
+			d.readError(s, depth)
+			return
+		}
+	case "usage", "usage_metadata", "usageMetadata", "billed_units":
+		if at.hasUsage() {
+			d.readUsage(s, key)
+			return
+		}
 	case "object":
-		if s.peek() == '"' {
-			if string(s.text()) == "error" {
-				d.failed = true
-				d.shape |= hasObjectError
-			} else if depth == d.top {
-				d.record = true
-			}
+		if (at == outermost || at == withinError) && s.Peek() == '"' {
+			d.readObject(s, at)
 			return
 		}
-		s.skip()
 	case "ok":
-		d.shape |= hasOK
-		s.skip()
-	case "message":
-		if inside || s.peek() == '{' { // of Anthropic's event message_start
-			d.walk(s, inside, depth)
+		if at == outermost {
+			d.shape |= hasOK
+		}
+	case "base_resp":
+		if at == outermost {
+			d.readBaseResp(s)
 			return
 		}
-		s.skip()
-	default:
-		if !inside {
-			s.skip()
+	case "cost":
+		if at == withinQuery {
+			d.cost.read(s)
 			return
 		}
+	}
+	if at == withinError {
 		d.errorMember(s, key, depth)
+		return
+	}
+	if string(key) == "extensions" && at == outermost {
+		d.shape |= hasExtensions
+	}
+	if s.Peek() == '{' {
+		d.walk(s, at.below(key), depth)
+		return
+	}
+	s.Skip()
+}
+
+func (d *document) readUsage(s *scanner, key []byte) {
+	if string(key) == "usageMetadata" {
+		d.shape |= hasUsageMetadata
+	}
+	d.usage.read(s, 0)
+}
+
+// readObject takes the kind of the answer, which may be that it is an error.
+func (d *document) readObject(s *scanner, at place) {
+	switch {
+	case string(s.Text()) == "error":
+		d.failed = true
+		d.shape |= hasObjectError
+	case at == outermost && !d.stream:
+		d.record = true
 	}
 }
 
 // readError takes what the key error holds: an object, a list of them, or a text.
 func (d *document) readError(s *scanner, depth int) {
-	switch s.peek() {
+	switch s.Peek() {
 	case '{', '[':
-		d.failed = d.failed || !s.hollow()
-		d.walk(s, true, depth)
+		d.failed = d.failed || !s.Hollow()
+		d.walk(s, withinError, depth)
 	case '"':
-		if t := s.text(); len(t) > 0 {
+		if t := s.Text(); len(t) > 0 {
 			d.failed = true
 			d.code(t)
 			d.say(t)
 		}
 	default:
-		s.skip()
+		s.Skip()
 	}
 }
 
@@ -105,71 +128,74 @@ func (d *document) errorMember(s *scanner, key []byte, depth int) {
 	case "code", "type", "status", "error_type", "error_code", "__type", "reason", "provider_code":
 		d.readCode(s, key)
 	case "detail", "title", "error_description", "msg", "info", "description":
-		if s.peek() == '"' || string(key) == "detail" {
-			d.walk(s, true, depth)
+		if s.Peek() == '"' || string(key) == "detail" {
+			d.walk(s, withinError, depth)
 			return
 		}
-		s.skip()
-	case "details":
-		d.walk(s, true, depth)
+		s.Skip()
+	case "details", "message", "response", "meta", "x_groq":
+		d.walk(s, withinError, depth)
+	case "extensions":
+		d.shape |= hasExtensions
+		d.walk(s, withinError, depth)
 	case "metadata":
 		d.shape |= hasMetadata
-		d.walk(s, true, depth)
+		d.walk(s, withinError, depth)
 	case "headers":
 		d.readHeader(s)
 	case "violations":
 		d.quota.read(s)
 	case "@type":
-		if s.peek() == '"' {
-			if bytes.Contains(s.text(), []byte("google.rpc.")) {
+		if s.Peek() == '"' {
+			if bytes.Contains(s.Text(), []byte("google.rpc.")) {
 				d.shape |= hasRPCDetails
 			}
 			return
 		}
-		s.skip()
+		s.Skip()
 	case "retryDelay":
-		if s.peek() == '"' {
-			if delay, err := time.ParseDuration(string(s.text())); err == nil && delay >= 0 {
+		if s.Peek() == '"' {
+			if delay, err := time.ParseDuration(string(s.Text())); err == nil && delay >= 0 {
 				d.retry, d.retryKnown = clamp(delay), true
 			}
 			return
 		}
-		s.skip()
+		s.Skip()
 	case "param":
 		d.shape |= hasParam
-		s.skip()
+		s.Skip()
 	case "documentation_url":
 		d.shape |= hasDocumentation
-		s.skip()
+		s.Skip()
 	default:
-		s.skip()
+		s.Skip()
 	}
 }
 
 // readHeader takes header fields, and keeps those that tell of limits.
 func (d *document) readHeader(s *scanner) {
-	if s.peek() != '{' {
-		s.skip()
+	if s.Peek() != '{' {
+		s.Skip()
 		return
 	}
-	for s.open('{'); s.next('}'); {
-		name := http.CanonicalHeaderKey(string(s.key()))
+	for s.Open(); s.Next('}'); {
+		name := http.CanonicalHeaderKey(string(s.Key()))
 		limits := strings.HasPrefix(name, "X-Ratelimit-") || strings.HasPrefix(name, "Retry-After")
-		if !limits || s.peek() != '"' || len(d.header) == mostFields {
-			s.skip()
+		if !limits || s.Peek() != '"' || len(d.header) == mostFields {
+			s.Skip()
 			continue
 		}
 		if d.header == nil {
 			d.header = http.Header{}
 		}
-		d.header.Set(name, string(s.text()))
+		d.header.Set(name, string(s.Text()))
 	}
 }
 
 func (d *document) readCode(s *scanner, key []byte) {
-	switch c := s.peek(); {
+	switch c := s.Peek(); {
 	case c == '"':
-		t := s.text()
+		t := s.Text()
 		switch {
 		case string(key) == "__type":
 			d.shape |= hasAWSType
@@ -185,9 +211,9 @@ func (d *document) readCode(s *scanner, key []byte) {
 		if string(key) != "provider_code" {
 			d.shape |= hasStatusNumber
 		}
-		d.code(s.scalar())
+		d.code(s.Scalar())
 	default:
-		s.skip()
+		s.Skip()
 	}
 }
 

@@ -104,6 +104,7 @@ func TestVerdicts(t *testing.T) {
 
 		// One provider's own.
 		{dialect.Anthropic, 400, "", `{"type":"error","error":{"message":"prompt: 'You have reached your specified API usage limits' is too long"}}`, ok},
+		{dialect.Anthropic, 400, "", `{"type":"error","error":{"message":"prompt: 'your credit balance is too low' is too long"}}`, ok},
 		{dialect.Anthropic, 400, "", `{"details":"x","message":"You have reached your specified API usage limits"}`, terminal},
 		{dialect.OpenAI, 503, "", "", transient},
 		{dialect.OpenAI, 413, "", `{"error":{"message":"Request too large"}}`, ok},

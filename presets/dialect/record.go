@@ -8,17 +8,17 @@ func (d *document) beside(s *scanner, key []byte) {
 	switch string(key) {
 	case "id", "name", "status", "done":
 		d.record = true
-	case "error", "errors", "extensions", "message", "meta", "metadata", "response_metadata", "headers", "warnings":
+	case "error", "errors", "extensions", "message", "meta", "metadata", "response_metadata", "headers", "warnings", "base_resp":
 	default:
-		if c := s.peek(); (c == '{' || c == '[') && !s.hollow() {
+		if c := s.Peek(); (c == '{' || c == '[') && !s.Hollow() {
 			d.record = true
 		}
 	}
 }
 
-// pardon forgets the error of a record. Slack says ok, and Shopify THROTTLED, of the call alone.
+// pardon forgets the error of a record. Slack says ok, MiniMax base_resp and Shopify THROTTLED of the call alone.
 func (d *document) pardon() {
-	if !d.record || d.shape.all(hasOK) || d.shape.all(hasExtensions) && has(d, "throttled") {
+	if !d.record || d.shape.all(hasOK) || d.shape.all(hasBaseResp) || d.shape.all(hasExtensions) && has(d, "throttled") {
 		return
 	}
 	d.failed, d.codes, d.message, d.header = false, nil, "", nil

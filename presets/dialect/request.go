@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net/http"
 	"strings"
+
+	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
 const (
@@ -29,27 +31,27 @@ func newRequest(r *http.Request, body []byte) (e request) {
 		e.writes = r.Method != "" && r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodOptions
 		e.images = r.URL != nil && strings.Contains(r.URL.Path, "/images/")
 	}
-	s := scanner{b: bytes.TrimLeft(body, "\ufeff")}
-	if s.peek() == '{' {
+	s := scanner{jsonwalk.At(bytes.TrimLeft(body, "\ufeff"))}
+	if s.Peek() == '{' {
 		e.members(&s, 0)
 	}
 	return e
 }
 
 func (e *request) members(s *scanner, depth int) {
-	for s.open('{'); s.next('}'); {
-		switch key := s.key(); string(key) {
+	for s.Open(); s.Next('}'); {
+		switch key := s.Key(); string(key) {
 		case "max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_tokens_to_sample",
 			"maxOutputTokens", "maxTokens", "maxTokenCount":
 			e.output = max(e.output, s.amount())
 		case "n", "best_of", "candidateCount":
 			e.n = max(e.n, s.amount())
 		case "generationConfig", "generation_config", "inferenceConfig", "textGenerationConfig", "parameters":
-			if s.peek() == '{' && depth < mostDepth {
+			if s.Peek() == '{' && depth < mostDepth {
 				e.members(s, depth+1)
 				continue
 			}
-			s.skip()
+			s.Skip()
 		case "messages", "contents", "prompt", "message":
 			e.prompt = true
 			e.text(s, 0)
@@ -59,18 +61,18 @@ func (e *request) members(s *scanner, depth int) {
 			"preamble", "documents", "query", "passages", "content", "text", "inputText", "response_format", "toolConfig":
 			e.text(s, 0)
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 }
 
 // batch takes texts that are worked on each by itself, and counts them.
 func (e *request) batch(s *scanner) (n int64) {
-	if s.peek() != '[' {
+	if s.Peek() != '[' {
 		e.text(s, 0)
 		return 1
 	}
-	for s.open('['); s.next(']'); {
+	for s.Open(); s.Next(']'); {
 		n++
 		e.text(s, 1)
 	}
@@ -81,24 +83,24 @@ func (e *request) batch(s *scanner) (n int64) {
 // for those that only say what the others are, and the numbers of a list,
 // which are tokens.
 func (e *request) text(s *scanner, depth int) {
-	switch c := s.peek(); {
+	switch c := s.Peek(); {
 	case depth > mostText:
-		s.skip()
+		s.Skip()
 	case c == '"':
-		e.say(s.text())
+		e.say(s.Text())
 	case c == '[':
-		for s.open('['); s.next(']'); {
+		for s.Open(); s.Next(']'); {
 			e.text(s, depth+1)
 		}
 	case c == '{':
-		for s.open('{'); s.next('}'); {
-			switch string(s.key()) {
+		for s.Open(); s.Next('}'); {
+			switch string(s.Key()) {
 			case "role", "type", "id", "name", "model", "tool_call_id", "call_id", "tool_use_id", "cache_control", "detail",
 				"media_type", "mimeType", "mime_type", "format":
-				s.skip()
+				s.Skip()
 			case "image_url", "file_id", "fileUri", "image_base64":
 				e.media++
-				s.skip()
+				s.Skip()
 			case "data", "bytes":
 				e.data(s, depth+1)
 			default:
@@ -106,20 +108,20 @@ func (e *request) text(s *scanner, depth int) {
 			}
 		}
 	case depth > 0 && (c == '-' || c >= '0' && c <= '9'):
-		s.skip()
+		s.Skip()
 		e.chars += charsPerToken
 	default:
-		s.skip()
+		s.Skip()
 	}
 }
 
 // data takes what may be a file in base64 or a text.
 func (e *request) data(s *scanner, depth int) {
-	if s.peek() != '"' {
+	if s.Peek() != '"' {
 		e.text(s, depth)
 		return
 	}
-	t := s.text()
+	t := s.Text()
 	if len(t) >= leastFile && !bytes.ContainsRune(t[:leastFile], ' ') {
 		e.media++
 		return

@@ -18,12 +18,12 @@ type usage struct {
 
 // read takes a usage object in any of the spellings in use.
 func (u *usage) read(s *scanner, depth int) {
-	if s.peek() != '{' || depth > mostDepth {
-		s.skip()
+	if s.Peek() != '{' || depth > mostDepth {
+		s.Skip()
 		return
 	}
-	for s.open('{'); s.next('}'); {
-		switch string(s.key()) {
+	for s.Open(); s.Next('}'); {
+		switch string(s.Key()) {
 		case "prompt_tokens", "input_tokens", "inputTokens", "promptTokenCount":
 			u.in = max(u.in, s.amount())
 		case "completion_tokens", "output_tokens", "outputTokens", "candidatesTokenCount":
@@ -41,7 +41,7 @@ func (u *usage) read(s *scanner, depth int) {
 		case "billed_units", "tokens", "prompt_tokens_details", "input_tokens_details":
 			u.read(s, depth+1)
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 }
@@ -92,12 +92,12 @@ type queryCost struct {
 
 // read takes extensions.cost.
 func (q *queryCost) read(s *scanner) {
-	if s.peek() != '{' {
-		s.skip()
+	if s.Peek() != '{' {
+		s.Skip()
 		return
 	}
-	for s.open('{'); s.next('}'); {
-		switch string(s.key()) {
+	for s.Open(); s.Next('}'); {
+		switch string(s.Key()) {
 		case "requestedQueryCost":
 			q.requested = s.amount()
 		case "actualQueryCost":
@@ -105,18 +105,18 @@ func (q *queryCost) read(s *scanner) {
 		case "throttleStatus":
 			q.readStatus(s)
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 }
 
 func (q *queryCost) readStatus(s *scanner) {
-	if s.peek() != '{' {
-		s.skip()
+	if s.Peek() != '{' {
+		s.Skip()
 		return
 	}
-	for s.open('{'); s.next('}'); {
-		switch string(s.key()) {
+	for s.Open(); s.Next('}'); {
+		switch string(s.Key()) {
 		case "maximumAvailable":
 			q.most = s.amount()
 		case "currentlyAvailable":
@@ -124,7 +124,7 @@ func (q *queryCost) readStatus(s *scanner) {
 		case "restoreRate":
 			q.refill = s.amount()
 		default:
-			s.skip()
+			s.Skip()
 		}
 	}
 }

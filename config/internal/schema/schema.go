@@ -23,10 +23,9 @@ func Generate() ([]byte, error) {
 	root := structOf(reflect.TypeFor[registry.Config]())
 	fields(root)["$schema"] = object{"type": "string", "description": "Where this schema is, for editors."}
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-	root["title"] = "Limits of services, for headrace"
+	root["title"] = "Guards by name, for headrace"
 	root["$defs"] = object{
-		"spec":    entry(structOf(reflect.TypeFor[registry.Spec]())),
-		"service": entry(structOf(reflect.TypeFor[registry.Service]())),
+		"spec": entry(structOf(reflect.TypeFor[registry.Spec]())),
 	}
 	text, err := json.MarshalIndent(root, "", "  ")
 	return append(text, '\n'), err
@@ -51,24 +50,14 @@ func entry(schema object) object {
 // structOf describes an object with a property for each field.
 func structOf(t reflect.Type) object {
 	properties := object{}
-	addFields(t, properties)
-	return object{"type": "object", "properties": properties, "additionalProperties": false}
-}
-
-func addFields(t reflect.Type, properties object) {
 	for f := range t.Fields() {
-		key, option, _ := strings.Cut(f.Tag.Get("config"), ",")
-		if option == "inline" {
-			addFields(f.Type, properties)
-			continue
+		if key := f.Tag.Get("config"); key != "" {
+			property := valueOf(f.Type)
+			describe(property, f.Tag)
+			properties[key] = property
 		}
-		if key == "" {
-			continue
-		}
-		property := valueOf(f.Type)
-		describe(property, f.Tag)
-		properties[key] = property
 	}
+	return object{"type": "object", "properties": properties, "additionalProperties": false}
 }
 
 // valueOf describes a value by its type.
@@ -76,8 +65,6 @@ func valueOf(t reflect.Type) object {
 	switch t {
 	case reflect.TypeFor[registry.Spec]():
 		return object{"$ref": "#/$defs/spec"}
-	case reflect.TypeFor[registry.Service]():
-		return object{"$ref": "#/$defs/service"}
 	case reflect.TypeFor[throttle.Limits]():
 		return object{"type": "string", "pattern": Limits()}
 	case reflect.TypeFor[time.Duration]():
@@ -87,11 +74,14 @@ func valueOf(t reflect.Type) object {
 	}
 	switch t.Kind() {
 	case reflect.Map:
-		names := object{"pattern": `\S`}
-		if t.Elem() == reflect.TypeFor[registry.Service]() {
-			names["not"] = object{"pattern": `^\s*` + anyCase("default") + `\s*$|/\*\s*$`}
-		}
-		return object{"type": "object", "additionalProperties": valueOf(t.Elem()), "propertyNames": names}
+		not := object{"pattern": `^\s*(` + anyCase("default") + `\.?|\*\.?)\s*$|^\s*\.?\s*/|/\s*\.?\s*$|(^|/)\s*\*\.?\s*/`}
+		return object{"type": "object", "additionalProperties": valueOf(t.Elem()), "propertyNames": object{"pattern": `\S`, "not": not}}
+	case reflect.Slice:
+		return object{"type": "array", "items": valueOf(t.Elem())}
+	case reflect.Bool:
+		return object{"type": "boolean"}
+	case reflect.Int:
+		return object{"type": "integer"}
 	case reflect.Float64:
 		return object{"type": "number"}
 	default:

@@ -18,7 +18,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"net/http"
 	"os"
@@ -120,11 +119,8 @@ func pipeline(provider *providertest.Server, items int, log *slog.Logger) *flow.
 		}
 		return nil
 	})
-	ask := node.BatchFunc("ask",
-		func(ctx context.Context, w *work) (iter.Seq2[string, error], error) {
-			flow.Expect(ctx, "ask", len(w.questions))
-			return node.Slice(w.questions), nil
-		},
+	ask := node.Each("ask",
+		func(w *work) []string { return w.questions },
 		func(ctx context.Context, question string) (string, error) {
 			answer, err := ask(ctx, provider, question)
 			if err != nil {
@@ -132,10 +128,7 @@ func pipeline(provider *providertest.Server, items int, log *slog.Logger) *flow.
 			}
 			return answer, err
 		},
-		func(_ context.Context, w *work, r *node.Report[string, string]) (node.Action, error) {
-			w.answers = r.Values()
-			return node.Next, r.Err()
-		}).
+		func(w *work, answers []string) { w.answers = answers }).
 		WithParallel(16).
 		WithRetry(retry.Policy{MaxAttempts: 2})
 	write := node.Do("write", func(context.Context, *work) error { return nil })

@@ -39,10 +39,11 @@ func (r *Run) report(interrupted error) error {
 	return err
 }
 
-// found prints where each limiter has come to, from what the preset says.
+// found prints what each guard has learned, starting from the preset.
 func (r *Run) found() {
-	for name, l := range r.Limiters.All() {
-		v, s := l.View(), l.Throttle().Stats()
+	for name, g := range r.Limiters.All() {
+		s := g.Stats()
+		v := s.View
 		var paces []string
 		for unit, pace := range v.Pace {
 			if pace > 0 {

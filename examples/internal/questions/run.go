@@ -116,8 +116,8 @@ func (r *Run) tell(over <-chan struct{}) {
 			return
 		case now := <-ticker.C:
 			fmt.Fprintf(r.Progress, "%5.0f s  %d of %d", now.Sub(r.began).Seconds(), r.done.Load(), r.Calls)
-			for _, l := range r.Limiters.All() {
-				fmt.Fprint(r.Progress, "; ", l.Explain())
+			for _, g := range r.Limiters.All() {
+				fmt.Fprint(r.Progress, "; ", g.Stats().Why)
 			}
 			fmt.Fprintln(r.Progress)
 		}

@@ -39,11 +39,7 @@ func run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		limiter, err := summarise.Limiter()
-		if err != nil {
-			return err
-		}
-		refused := limiter != nil && limiter.View().Hits > 0 // nil: no limits, and no refusal either
+		refused := summarise.Guard().Stats().View.Hits > 0
 		fmt.Printf("%s: %d summaries, refused on the way: %t\n", summarise.Name(), len(summaries), refused)
 	}
 	return nil

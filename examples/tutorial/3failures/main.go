@@ -48,7 +48,7 @@ func run(ctx context.Context) error {
 	}).
 		WithParallel(4).
 		WithRetry(retry.Policy{MaxAttempts: 3, Initial: 10 * time.Millisecond}).
-		WithItemTimeout(time.Minute)
+		WithTimeout(time.Minute)
 
 	texts := append(tutorial.Texts(), tutorial.Text{Title: "A note", Body: "Buy bread."})
 	summaries, err := summarise.All(ctx, texts)

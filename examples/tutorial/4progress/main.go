@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"strings"
 	"time"
@@ -27,18 +26,12 @@ type Shelf struct {
 }
 
 func summarise(model tutorial.Model) *node.Batch[*Shelf, string, string] {
-	return node.BatchFunc("summarise",
-		func(ctx context.Context, s *Shelf) (iter.Seq2[string, error], error) {
-			flow.Expect(ctx, "summarise", len(s.Passages)) // so that there are a total and an ETA
-			return node.Slice(s.Passages), nil
-		},
+	return node.Each("summarise",
+		func(s *Shelf) []string { return s.Passages },
 		func(ctx context.Context, passage string) (string, error) {
 			return model.Ask(ctx, "Summarise this in one sentence.", passage)
 		},
-		func(_ context.Context, s *Shelf, r *node.Report[string, string]) (node.Action, error) {
-			s.Summaries = r.Values()
-			return node.Next, r.Err() // or nil, to take what there is
-		}).
+		func(s *Shelf, summaries []string) { s.Summaries = summaries }).
 		WithParallel(6).
 		WithRetry(retry.Policy{})
 }

@@ -56,7 +56,7 @@ func (s steps) shorten(ctx context.Context, e *Entry) error {
 
 func entry(model tutorial.Model) *flow.Flow[*Entry] {
 	s := steps{model}
-	write, judge, shorten := node.Do("write", s.write), node.Func("judge", s.judge), node.Do("shorten", s.shorten)
+	write, judge, shorten := node.Do("write", s.write), node.Decide("judge", s.judge), node.Do("shorten", s.shorten)
 	return flow.New("entry", write).Then(judge).
 		On(judge, tooLong, shorten).
 		On(shorten, node.Next, judge). // the way back

@@ -6,14 +6,13 @@ package main
 import (
 	"context"
 	"fmt"
-	"iter"
 	"os"
 	"strings"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/tutorial"
 	"github.com/headrace/headrace/examples/tutorial/fake"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/retry"
@@ -64,43 +63,32 @@ func (s steps) shorten(ctx context.Context, e *Entry) error {
 	return nil
 }
 
-func passages(_ context.Context, e *Entry) (iter.Seq2[string, error], error) {
-	return node.Seq(strings.SplitSeq(e.Text.Body, "\n\n")), nil
-}
+func passages(e *Entry) []string { return strings.Split(e.Text.Body, "\n\n") }
 
-func entries(context.Context, *Catalogue) (iter.Seq2[Entry, error], error) {
-	return func(yield func(Entry, error) bool) {
-		for _, t := range tutorial.Texts() {
-			if !yield(Entry{Text: t}, nil) {
-				return
-			}
-		}
-	}, nil
+func entries(*Catalogue) (all []Entry) {
+	for _, t := range tutorial.Texts() {
+		all = append(all, Entry{Text: t})
+	}
+	return all
 }
 
 // catalogue puts the levels together, from the inside out. All calls draw on one quota, so
-// there is one limiter.
-func catalogue(model tutorial.Model, quota *adaptive.Limiter) *node.Batch[*Catalogue, Entry, Entry] {
+// there is one guard.
+func catalogue(model tutorial.Model, quota *guard.Guard) *node.Batch[*Catalogue, Entry, Entry] {
 	s, again := steps{model}, retry.Policy{}
-	notes := node.BatchFunc("notes", passages, s.note,
-		func(_ context.Context, e *Entry, r *node.Report[string, string]) (node.Action, error) {
-			e.Notes = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(3).WithLimiter(quota).WithRetry(again)
-	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
-	judge := node.Func("judge", s.judge).WithLimiter(quota).WithRetry(again)
-	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
+	notes := node.Each("notes", passages, s.note, func(e *Entry, notes []string) { e.Notes = notes }).
+		WithParallel(3).Within(quota).WithRetry(again)
+	write := node.Do("write", s.write).Within(quota).WithRetry(again)
+	judge := node.Decide("judge", s.judge).Within(quota).WithRetry(again)
+	shorten := node.Do("shorten", s.shorten).Within(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).
 		On(judge, tooLong, shorten).
 		On(shorten, node.Next, judge).
 		End(judge, node.Next)
 
-	return flow.Batch("texts", entries, entry,
-		func(_ context.Context, c *Catalogue, r *node.Report[Entry, Entry]) (node.Action, error) {
-			c.Entries = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(3)
+	return flow.Each("texts", entries, entry, func(c *Catalogue, done []Entry) { c.Entries = done }).
+		WithParallel(3)
 }
 
 func run(ctx context.Context) error {
@@ -109,7 +97,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer model.Close()
-	quota, err := adaptive.New(adaptive.Config{Name: "model"})
+	quota, err := guard.New(guard.Policy{Name: "model"})
 	if err != nil {
 		return err
 	}

@@ -9,17 +9,16 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"iter"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/examples/tutorial"
 	"github.com/headrace/headrace/examples/tutorial/fake"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/providertest"
@@ -47,9 +46,8 @@ func (s steps) note(ctx context.Context, passage string) (string, error) {
 	return s.model.Ask(ctx, "Summarise this in one sentence.", passage)
 }
 
-func (s steps) write(ctx context.Context, e *Entry) (err error) {
-	e.Line, err = s.model.Ask(ctx, "Summarise these notes in one sentence.", strings.Join(e.Notes, "\n"))
-	return err
+func (s steps) write(ctx context.Context, e *Entry) (line string, err error) {
+	return s.model.Ask(ctx, "Summarise these notes in one sentence.", strings.Join(e.Notes, "\n"))
 }
 
 func (s steps) judge(ctx context.Context, e *Entry) (node.Action, error) {
@@ -72,47 +70,39 @@ func (s steps) shorten(ctx context.Context, e *Entry) error {
 	return nil
 }
 
-func passages(_ context.Context, e *Entry) (iter.Seq2[string, error], error) {
-	return node.Seq(strings.SplitSeq(e.Text.Body, "\n\n")), nil
-}
+func passages(e *Entry) []string { return strings.Split(e.Text.Body, "\n\n") }
 
-func entries(context.Context, *Catalogue) (iter.Seq2[Entry, error], error) {
-	return func(yield func(Entry, error) bool) {
-		for _, t := range tutorial.Texts() {
-			if !yield(Entry{Text: t}, nil) {
-				return
-			}
-		}
-	}, nil
+func entries(*Catalogue) (all []Entry) {
+	for _, t := range tutorial.Texts() {
+		all = append(all, Entry{Text: t})
+	}
+	return all
 }
 
 // version is what the results depend on besides the texts. Change it with the prompts and the model.
 const version = "fake, 1"
 
 // catalogue puts the levels together, from the inside out.
-func catalogue(model tutorial.Model, quota *adaptive.Limiter, j journal.Journal) *node.Batch[*Catalogue, Entry, Entry] {
+func catalogue(model tutorial.Model, quota *guard.Guard, j journal.Journal) *node.Batch[*Catalogue, Entry, Entry] {
 	s, again := steps{model}, retry.Policy{}
-	notes := node.BatchFunc("notes", passages, s.note,
-		func(_ context.Context, e *Entry, r *node.Report[string, string]) (node.Action, error) {
-			e.Notes = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(3).WithLimiter(quota).WithRetry(again).
+	notes := node.Each("notes", passages, s.note, func(e *Entry, notes []string) { e.Notes = notes }).
+		WithParallel(3).Within(quota).WithRetry(again).
 		WithJournal(j).
 		WithVersion(version)
-	write := node.Do("write", s.write).WithLimiter(quota).WithRetry(again)
-	judge := node.Func("judge", s.judge).WithLimiter(quota).WithRetry(again)
-	shorten := node.Do("shorten", s.shorten).WithLimiter(quota).WithRetry(again)
+	write := node.One("write", s.write, func(e *Entry, line string) { e.Line = line }).
+		Within(quota).WithRetry(again).
+		WithJournal(j).
+		WithVersion(version)
+	judge := node.Decide("judge", s.judge).Within(quota).WithRetry(again)
+	shorten := node.Do("shorten", s.shorten).Within(quota).WithRetry(again)
 
 	entry := flow.New("entry", notes).Then(write).Then(judge).
 		On(judge, tooLong, shorten).
 		On(shorten, node.Next, judge).
 		End(judge, node.Next)
 
-	return flow.Batch("texts", entries, entry,
-		func(_ context.Context, c *Catalogue, r *node.Report[Entry, Entry]) (node.Action, error) {
-			c.Entries = r.Values()
-			return node.Next, r.Err()
-		}).WithParallel(3).
+	return flow.Each("texts", entries, entry, func(c *Catalogue, done []Entry) { c.Entries = done }).
+		WithParallel(3).
 		WithJournal(j).
 		WithKey(func(e Entry) string { return e.Text.Title }). // by which it is found there
 		WithVersion(version)
@@ -151,7 +141,7 @@ func run(ctx context.Context, s settings) (err error) {
 	}
 	defer model.Close()
 	counted := &mortal{Model: model, last: s.kill}
-	quota, err := adaptive.New(adaptive.Config{Name: "model"})
+	quota, err := guard.New(guard.Policy{Name: "model"})
 	if err != nil {
 		return err
 	}

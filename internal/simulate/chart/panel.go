@@ -3,6 +3,8 @@ package chart
 import (
 	"fmt"
 	"math"
+
+	"github.com/headrace/headrace/internal/svg"
 )
 
 // panel is one of the drawings above each other.
@@ -19,7 +21,7 @@ type line struct {
 	label  string
 	class  string // of its colour, in the style of the picture
 	bars   bool   // an upright for each point instead of a line
-	points []point
+	points []svg.Point
 }
 
 const (
@@ -37,13 +39,13 @@ func (f *Film) panels() []panel {
 func (f *Film) admitted() panel {
 	every := max(1, int(smooth/f.Every.Seconds()))
 	length := float64(every) * f.Every.Seconds()
-	var points []point
+	var points []svg.Point
 	for i := 0; i+every <= f.frames(); i += every {
 		sum := 0.0
 		for k := i; k < i+every; k++ {
 			sum += f.sum(k, func(t *Track, k int) float64 { return float64(t.Admitted[k]) })
 		}
-		points = append(points, point{f.second(i) + length/2 - f.Every.Seconds(), sum / length})
+		points = append(points, svg.Point{X: f.second(i) + length/2 - f.Every.Seconds(), Y: sum / length})
 	}
 	name := "what the provider allows in the long run"
 	if f.ByCap {
@@ -135,10 +137,10 @@ func (f *Film) refused() panel {
 func (f *Film) second(i int) float64 { return float64(i) * f.Every.Seconds() }
 
 // points are a value in each frame.
-func (f *Film) points(value func(i int) float64) []point {
-	all := make([]point, f.frames())
+func (f *Film) points(value func(i int) float64) []svg.Point {
+	all := make([]svg.Point, f.frames())
 	for i := range all {
-		all[i] = point{f.second(i), value(i)}
+		all[i] = svg.Point{X: f.second(i), Y: value(i)}
 	}
 	return all
 }
@@ -151,7 +153,7 @@ func (f *Film) limit(label string, steps []Step, by float64) line {
 		if i+1 < len(steps) {
 			end = steps[i+1].At
 		}
-		l.points = append(l.points, point{s.At.Seconds(), s.Limit / by}, point{end.Seconds(), s.Limit / by})
+		l.points = append(l.points, svg.Point{X: s.At.Seconds(), Y: s.Limit / by}, svg.Point{X: end.Seconds(), Y: s.Limit / by})
 	}
 	return l
 }
@@ -180,10 +182,10 @@ func (p panel) scaled(limits []Step) panel {
 	return p
 }
 
-func highest(points []point) (y float64) {
+func highest(points []svg.Point) (y float64) {
 	for _, p := range points {
-		if p.y > y {
-			y = p.y
+		if p.Y > y {
+			y = p.Y
 		}
 	}
 	return y

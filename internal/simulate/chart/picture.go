@@ -1,12 +1,11 @@
 package chart
 
 import (
-	"encoding/xml"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"strings"
+
+	"github.com/headrace/headrace/internal/svg"
 )
 
 // The sizes of a picture, in its own units, which are pixels at full size.
@@ -33,12 +32,11 @@ path{fill:none;stroke-width:1.3;stroke-linejoin:round}
 
 // pen writes the elements of one picture.
 type pen struct {
-	out strings.Builder
-	x   scale   // of minutes
-	y   float64 // how far down it has come
-}
+	svg.Pen
 
-func (p *pen) addf(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
+	x svg.Scale // of minutes
+	y float64   // how far down it has come
+}
 
 // SVG writes f as a picture.
 func (f *Film) SVG(w io.Writer) error {
@@ -47,18 +45,18 @@ func (f *Film) SVG(w io.Writer) error {
 	for _, p := range all {
 		height += above + p.height
 	}
-	p := &pen{y: head, x: scale{least: 0, most: max(1, f.length().Minutes()), from: left, to: right}}
-	p.addf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" role="img">`+"\n",
+	p := &pen{y: head, x: svg.Scale{Most: max(1, f.length().Minutes()), From: left, To: right}}
+	p.Addf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" role="img">`+"\n",
 		width, height, width, height)
-	p.addf("<title>%s</title>\n<style>%s</style>\n", escaped(f.Title+": "+f.About), style)
-	p.addf(`<text x="%g" y="20" class="h">%s</text><text x="%g" y="38">%s</text>`+"\n",
-		left, escaped(f.Title), left, escaped(f.About))
+	p.Addf("<title>%s</title>\n<style>%s</style>\n", svg.Escape(f.Title+": "+f.About), style)
+	p.Addf(`<text x="%g" y="20" class="h">%s</text><text x="%g" y="38">%s</text>`+"\n",
+		left, svg.Escape(f.Title), left, svg.Escape(f.About))
 	for i := range all {
 		p.panel(&all[i])
 	}
 	p.minutes()
-	p.addf("</svg>\n")
-	_, err := io.WriteString(w, p.out.String())
+	p.Addf("</svg>\n")
+	_, err := io.WriteString(w, p.String())
 	return err
 }
 
@@ -69,29 +67,29 @@ func (p *pen) panel(a *panel) {
 	if a.height == 0 {
 		return
 	}
-	y := scale{least: 0, most: a.top, from: p.y + a.height, to: p.y, log: a.log}
+	y := svg.Scale{Most: a.top, From: p.y + a.height, To: p.y, Log: a.log}
 	if a.log {
-		y.least = least
+		y.Least = least
 	}
 	var grid strings.Builder
-	for _, v := range y.marks() {
-		at := y.place(v)
-		fmt.Fprintf(&grid, "M%s %sH%s", short(left), short(at), short(right))
-		p.addf(`<text x="%g" y="%s" class="r">%g</text>`, left-6, short(at+textHeight), v)
+	for _, v := range y.Marks() {
+		at := y.Place(v)
+		fmt.Fprintf(&grid, "M%s %sH%s", svg.Short(left), svg.Short(at), svg.Short(right))
+		p.Addf(`<text x="%g" y="%s" class="r">%g</text>`, left-6, svg.Short(at+textHeight), v)
 	}
-	for _, minute := range p.x.marks() {
-		fmt.Fprintf(&grid, "M%s %sV%s", short(p.x.place(minute)), short(y.from), short(y.to))
+	for _, minute := range p.x.Marks() {
+		fmt.Fprintf(&grid, "M%s %sV%s", svg.Short(p.x.Place(minute)), svg.Short(y.From), svg.Short(y.To))
 	}
-	p.addf("\n"+`<path class="grid" d="%s"/>`+"\n", grid.String())
+	p.Addf("\n"+`<path class="grid" d="%s"/>`+"\n", grid.String())
 	for i := range a.lines {
-		p.addf(`<path class="%s" d="%s"/>`+"\n", a.lines[i].class, p.path(&a.lines[i], &y))
+		p.Addf(`<path class="%s" d="%s"/>`+"\n", a.lines[i].class, p.path(&a.lines[i], &y))
 	}
 	p.y += a.height
 }
 
 // legend writes the title of a panel and, each in its colour, the names of its lines.
 func (p *pen) legend(a *panel) {
-	p.addf(`<text x="%g" y="%g"><tspan class="b">%s</tspan>`, left, p.y+above-8, escaped(a.title))
+	p.Addf(`<text x="%g" y="%g"><tspan class="b">%s</tspan>`, left, p.y+above-8, svg.Escape(a.title))
 	for i := range a.lines {
 		if l := &a.lines[i]; l.label != "" {
 			mark := "━"
@@ -101,31 +99,31 @@ func (p *pen) legend(a *panel) {
 			case l.bars:
 				mark = "|"
 			}
-			p.addf(`<tspan dx="14" class="k-%s">%s %s</tspan>`, l.class, mark, escaped(l.label))
+			p.Addf(`<tspan dx="14" class="k-%s">%s %s</tspan>`, l.class, mark, svg.Escape(l.label))
 		}
 	}
-	p.addf("</text>\n")
+	p.Addf("</text>\n")
 }
 
 // path is the path of l in a panel whose values are scaled by y.
-func (p *pen) path(l *line, y *scale) string {
+func (p *pen) path(l *line, y *svg.Scale) string {
 	var d strings.Builder
 	if l.bars {
 		for _, v := range l.points {
-			if v.y > 0 {
-				fmt.Fprintf(&d, "M%s %sV%s", short(p.x.place(v.x/60)), short(y.from), short(y.place(v.y)))
+			if v.Y > 0 {
+				fmt.Fprintf(&d, "M%s %sV%s", svg.Short(p.x.Place(v.X/60)), svg.Short(y.From), svg.Short(y.Place(v.Y)))
 			}
 		}
 		return d.String()
 	}
-	for _, piece := range pieces(l.points) {
-		places := make([]point, len(piece))
+	for _, piece := range svg.Pieces(l.points) {
+		places := make([]svg.Point, len(piece))
 		for i, v := range piece {
-			places[i] = point{p.x.place(v.x / 60), y.place(v.y)}
+			places[i] = svg.Point{X: p.x.Place(v.X / 60), Y: y.Place(v.Y)}
 		}
 		to := "M"
-		for _, at := range thin(places, sharpness) {
-			fmt.Fprintf(&d, "%s%s %s", to, short(at.x), short(at.y))
+		for _, at := range svg.Thin(places, sharpness) {
+			fmt.Fprintf(&d, "%s%s %s", to, svg.Short(at.X), svg.Short(at.Y))
 			to = "L"
 		}
 	}
@@ -134,21 +132,8 @@ func (p *pen) path(l *line, y *scale) string {
 
 // minutes labels the axis that all panels share.
 func (p *pen) minutes() {
-	for _, minute := range p.x.marks() {
-		p.addf(`<text x="%s" y="%g" class="m">%g</text>`, short(p.x.place(minute)), p.y+16, minute)
+	for _, minute := range p.x.Marks() {
+		p.Addf(`<text x="%s" y="%g" class="m">%g</text>`, svg.Short(p.x.Place(minute)), p.y+16, minute)
 	}
-	p.addf("\n"+`<text x="%g" y="%g" class="m">minutes; the first two are the warm-up, and changes are counted from its end</text>`+"\n", (left+right)/2, p.y+32)
-}
-
-// short is x to a tenth.
-func short(x float64) string {
-	return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64)
-}
-
-func escaped(s string) string {
-	var b strings.Builder
-	if err := xml.EscapeText(&b, []byte(s)); err != nil {
-		return ""
-	}
-	return b.String()
+	p.Addf("\n"+`<text x="%g" y="%g" class="m">minutes; the first two are the warm-up, and changes are counted from its end</text>`+"\n", (left+right)/2, p.y+32)
 }

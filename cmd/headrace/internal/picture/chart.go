@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/provider"
+	"github.com/headrace/headrace/internal/svg"
 )
 
 // chart is the plot: bars of answers, refusals on top of them, and the limit as a line.
 type chart struct {
 	bars   []bar
 	limits []provider.Phase
-	x, y   scale // seconds, calls per second
+	x, y   svg.Scale // seconds, calls per second
 }
 
 // chart is the plot below top.
@@ -32,50 +33,50 @@ func (r *Run) chart(top float64) *chart {
 	}
 	// Above the limit is room for its label. Refusals far beyond all else are cut off, and have their number.
 	most = max(1, 1.17*limit, 1.05*most, min(1.05*all, 1.4*most))
-	c.x = scale{end, left, right}
-	c.y = scale{most, top + plot, top}
+	c.x = svg.Scale{Most: end, From: left, To: right}
+	c.y = svg.Scale{Most: most, From: top + plot, To: top}
 	return c
 }
 
 // chart draws c.
 func (p *pen) chart(c *chart) {
 	var grid strings.Builder
-	for _, v := range c.y.marks() {
-		at := c.y.place(v)
+	for _, v := range c.y.Marks() {
+		at := c.y.Place(v)
 		if v > 0 {
-			fmt.Fprintf(&grid, "M%g %sH%g", left, short(at), right)
+			fmt.Fprintf(&grid, "M%g %sH%g", left, svg.Short(at), right)
 		}
-		p.addf(`<text x="%g" y="%s" class="r">%s</text>`, left-8, short(at+4), tick(v))
+		p.Addf(`<text x="%g" y="%s" class="r">%s</text>`, left-8, svg.Short(at+4), tick(v))
 	}
-	p.addf("\n"+`<path class="grid" d="%s"/>`+"\n", grid.String())
+	p.Addf("\n"+`<path class="grid" d="%s"/>`+"\n", grid.String())
 	var answers, refusals strings.Builder
 	for _, b := range c.bars {
-		from, to := c.x.place(b.from)+0.5, c.x.place(b.to)-0.5
+		from, to := c.x.Place(b.from)+0.5, c.x.Place(b.to)-0.5
 		if to < from {
 			to = from
 		}
-		foot, top := c.y.place(0), c.y.place(b.answers)
+		foot, top := c.y.Place(0), c.y.Place(b.answers)
 		if b.answers > 0 {
-			fmt.Fprintf(&answers, "M%s %sV%sH%sV%sZ", short(from), short(foot), short(top), short(to), short(foot))
+			fmt.Fprintf(&answers, "M%s %sV%sH%sV%sZ", svg.Short(from), svg.Short(foot), svg.Short(top), svg.Short(to), svg.Short(foot))
 		}
 		if b.refusals > 0 {
-			end := min(c.y.place(b.answers+b.refusals), top-3) // one is seen too
-			fmt.Fprintf(&refusals, "M%s %sV%sH%sV%sZ", short(from), short(top), short(end), short(to), short(top))
+			end := min(c.y.Place(b.answers+b.refusals), top-3) // one is seen too
+			fmt.Fprintf(&refusals, "M%s %sV%sH%sV%sZ", svg.Short(from), svg.Short(top), svg.Short(end), svg.Short(to), svg.Short(top))
 		}
 	}
-	p.addf(`<path class="answer" d="%s"/>`+"\n"+`<path class="refusal" d="%s"/>`+"\n", answers.String(), refusals.String())
+	p.Addf(`<path class="answer" d="%s"/>`+"\n"+`<path class="refusal" d="%s"/>`+"\n", answers.String(), refusals.String())
 	line := c.limit()
-	p.addf(`<path class="edge" d="%s"/><path class="limit" d="%s"/>`+"\n", line, line)
-	foot := c.y.place(0)
-	p.addf(`<path class="axis" d="M%g %sH%g"/>`+"\n", left, short(foot), right)
-	for _, v := range c.x.marks() {
-		p.addf(`<text x="%s" y="%s" class="m">%s</text>`, short(c.x.place(v)), short(foot+18), tick(v))
+	p.Addf(`<path class="edge" d="%s"/><path class="limit" d="%s"/>`+"\n", line, line)
+	foot := c.y.Place(0)
+	p.Addf(`<path class="axis" d="M%g %sH%g"/>`+"\n", left, svg.Short(foot), right)
+	for _, v := range c.x.Marks() {
+		p.Addf(`<text x="%s" y="%s" class="m">%s</text>`, svg.Short(c.x.Place(v)), svg.Short(foot+18), tick(v))
 	}
-	middle := short((c.y.from + c.y.to) / 2)
-	p.addf("\n"+`<text x="%g" y="%s" class="m">seconds</text><text x="30" y="%s" class="m" transform="rotate(-90 30 %s)">calls per second</text>`+"\n",
-		(left+right)/2, short(foot+36), middle, middle)
+	middle := svg.Short((c.y.From + c.y.To) / 2)
+	p.Addf("\n"+`<text x="%g" y="%s" class="m">seconds</text><text x="30" y="%s" class="m" transform="rotate(-90 30 %s)">calls per second</text>`+"\n",
+		(left+right)/2, svg.Short(foot+36), middle, middle)
 	for _, l := range c.labels() {
-		p.addf(`<text x="%s" y="%s" class="%s">%s</text>`+"\n", short(l.x), short(l.y), l.class, escaped(l.text))
+		p.Addf(`<text x="%s" y="%s" class="%s">%s</text>`+"\n", svg.Short(l.x), svg.Short(l.y), l.class, svg.Escape(l.text))
 	}
 }
 
@@ -88,13 +89,13 @@ func (c *chart) limit() string {
 			to = "M"
 			continue
 		}
-		y := short(c.y.place(p.Rate))
+		y := svg.Short(c.y.Place(p.Rate))
 		if to == "M" {
-			fmt.Fprintf(&d, "M%s %s", short(c.x.place(p.From)), y)
+			fmt.Fprintf(&d, "M%s %s", svg.Short(c.x.Place(p.From)), y)
 		} else {
 			fmt.Fprintf(&d, "V%s", y)
 		}
-		fmt.Fprintf(&d, "H%s", short(c.x.place(p.To)))
+		fmt.Fprintf(&d, "H%s", svg.Short(c.x.Place(p.To)))
 		to = "L"
 	}
 	return d.String()
@@ -102,26 +103,26 @@ func (c *chart) limit() string {
 
 // look marks when the display was looked at, from where it is drawn.
 func (p *pen) look(c *chart, at, from float64) {
-	x := c.x.place(at)
-	p.addf(`<path class="look" d="M%s %sV%s"/>`+"\n", short(x), short(from), short(c.y.from))
+	x := c.x.Place(at)
+	p.Addf(`<path class="look" d="M%s %sV%s"/>`+"\n", svg.Short(x), svg.Short(from), svg.Short(c.y.From))
 	class, by := "", 6.0
 	if x > (left+right)/2 {
 		class, by = ` class="r"`, -6.0
 	}
-	p.addf(`<text x="%s" y="%s"%s>the display at %.1f s</text>`+"\n", short(x+by), short(from+16), class, at)
+	p.Addf(`<text x="%s" y="%s"%s>the display at %.1f s</text>`+"\n", svg.Short(x+by), svg.Short(from+16), class, at)
 }
 
 // highest is the top of all that is drawn between two places: a bar with its refusals, and the limit.
 func (c *chart) highest(from, to float64) (y float64) {
-	y = c.y.from
+	y = c.y.From
 	for _, b := range c.bars {
-		if c.x.place(b.from) < to && c.x.place(b.to) > from {
-			y = min(y, c.y.place(b.answers+b.refusals))
+		if c.x.Place(b.from) < to && c.x.Place(b.to) > from {
+			y = min(y, c.y.Place(b.answers+b.refusals))
 		}
 	}
 	for _, p := range c.limits {
-		if c.x.place(p.From) < to && c.x.place(p.To) > from {
-			y = min(y, c.y.place(p.Rate))
+		if c.x.Place(p.From) < to && c.x.Place(p.To) > from {
+			y = min(y, c.y.Place(p.Rate))
 		}
 	}
 	return y
@@ -129,12 +130,12 @@ func (c *chart) highest(from, to float64) (y float64) {
 
 // lowest is the top of the lowest bar between two places.
 func (c *chart) lowest(from, to float64) (y float64) {
-	y = c.y.from
-	if i := slices.IndexFunc(c.bars, func(b bar) bool { return c.x.place(b.from) < to && c.x.place(b.to) > from }); i >= 0 {
-		y = c.y.to
+	y = c.y.From
+	if i := slices.IndexFunc(c.bars, func(b bar) bool { return c.x.Place(b.from) < to && c.x.Place(b.to) > from }); i >= 0 {
+		y = c.y.To
 		for _, b := range c.bars[i:] {
-			if c.x.place(b.from) < to {
-				y = max(y, c.y.place(b.answers))
+			if c.x.Place(b.from) < to {
+				y = max(y, c.y.Place(b.answers))
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func (c *chart) labels() (all []label) {
 	add := func(tries ...label) bool {
 		for _, l := range tries {
 			l.x = max(left+2, min(right-l.width(), l.x))
-			if l.y < c.y.to+tall || l.y > c.y.from {
+			if l.y < c.y.To+tall || l.y > c.y.From {
 				continue
 			}
 			free := true
@@ -52,7 +52,7 @@ func (c *chart) labels() (all []label) {
 		if p.Rate == 0 {
 			continue
 		}
-		from, to := c.x.place(p.From), c.x.place(p.To)
+		from, to := c.x.Place(p.From), c.x.Place(p.To)
 		l := label{class: "l k-limit", text: p.Limit}
 		named := label{class: l.class, text: "hidden limit: " + l.text}
 		if first && add(c.over(named, from, to)...) {
@@ -63,7 +63,7 @@ func (c *chart) labels() (all []label) {
 	}
 	const answers = "answers"
 	for _, b := range c.bars {
-		l := label{x: c.x.place(b.from) + 6, y: c.y.from - 9, class: "k-answer", text: answers}
+		l := label{x: c.x.Place(b.from) + 6, y: c.y.From - 9, class: "k-answer", text: answers}
 		if to := l.x + l.width(); to < right && c.lowest(l.x, to) < l.y-tall-4 {
 			add(l)
 			break
@@ -107,11 +107,11 @@ func (c *chart) refused() []label {
 	if len(most) == 0 {
 		return nil
 	}
-	from, to := c.x.place(most[0].from), c.x.place(most[len(most)-1].to)
+	from, to := c.x.Place(most[0].from), c.x.Place(most[len(most)-1].to)
 	worst := slices.MaxFunc(most, func(a, b bar) int { return cmp.Compare(a.refused, b.refused) })
 	l := label{class: "l k-refusal", text: number(float64(sum(most))) + " refused (429)"}
-	l.x = c.x.place(worst.to) + 5
-	l.y = max(c.y.to+tall, c.y.place(worst.answers+worst.refusals)+8)
+	l.x = c.x.Place(worst.to) + 5
+	l.y = max(c.y.To+tall, c.y.Place(worst.answers+worst.refusals)+8)
 	behind, before := l, l
 	behind.x, before.x = to+5, from-5-l.width()
 	all := append(c.over(l, from, to), behind, before)
@@ -126,7 +126,7 @@ func (c *chart) full() []label {
 	if len(c.bars) == 0 || len(c.limits) == 0 || c.limits[0].Rate == 0 || c.bars[0].answers < 1.2*c.limits[0].Rate {
 		return nil
 	}
-	l := label{x: c.x.place(c.bars[0].to) + 5, y: c.y.place(c.bars[0].answers) + 11, class: "l k-full", text: "a full bucket at first"}
+	l := label{x: c.x.Place(c.bars[0].to) + 5, y: c.y.Place(c.bars[0].answers) + 11, class: "l k-full", text: "a full bucket at first"}
 	lower := l
 	lower.y += tall + 3
 	return []label{l, lower}

@@ -1,11 +1,10 @@
 package picture
 
 import (
-	"encoding/xml"
-	"fmt"
-	"math"
 	"strconv"
 	"strings"
+
+	"github.com/headrace/headrace/internal/svg"
 )
 
 // The sizes, in units of the picture, which are pixels on the page of a repository.
@@ -43,21 +42,8 @@ text{fill:#9198a1}.card{fill:#0d1117;stroke:#3d444d}.h,.n{fill:#f0f6fc}.dot{fill
 }
 `
 
-// pen writes elements.
-type pen struct{ out strings.Builder }
-
-func (p *pen) addf(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
-
-// short is x to a tenth.
-func short(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
-
-func escaped(s string) string {
-	var b strings.Builder
-	if err := xml.EscapeText(&b, []byte(s)); err != nil {
-		return ""
-	}
-	return b.String()
-}
+// pen draws a picture.
+type pen struct{ svg.Pen }
 
 // number is 1,234, or 1.2M.
 func number(v float64) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/provider"
+	"github.com/headrace/headrace/internal/svg"
 )
 
 // Run is what a picture is made of. A picture carries it as metadata, so that it can be drawn again.
@@ -37,17 +38,17 @@ func (r *Run) SVG(w io.Writer) error {
 		body.look(c, r.At, y)
 	}
 	body.chart(c)
-	y = body.terminal(c.y.from+below, r.Told)
+	y = body.terminal(c.y.From+below, r.Told)
 
 	var p pen
 	height := y + margin
-	p.addf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %s" width="%g" height="%s" role="img" aria-labelledby="title desc">`+"\n",
-		width, short(height), width, short(height))
-	p.addf("<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<metadata>%s</metadata>\n<style>%s</style>\n", title, escaped(r.words()), data, style)
-	p.addf(`<rect class="card" x=".5" y=".5" width="%g" height="%s" rx="8"/>`+"\n", width-1, short(height-1))
-	p.addf(`<text x="%g" y="36" class="h">%s</text><text x="%g" y="60" class="sum">%s</text>`+"\n", margin, title, margin, r.sum())
-	p.addf("%s</svg>\n", body.out.String())
-	_, err = io.WriteString(w, p.out.String())
+	p.Addf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %s" width="%g" height="%s" role="img" aria-labelledby="title desc">`+"\n",
+		width, svg.Short(height), width, svg.Short(height))
+	p.Addf("<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<metadata>%s</metadata>\n<style>%s</style>\n", title, svg.Escape(r.words()), data, style)
+	p.Addf(`<rect class="card" x=".5" y=".5" width="%g" height="%s" rx="8"/>`+"\n", width-1, svg.Short(height-1))
+	p.Addf(`<text x="%g" y="36" class="h">%s</text><text x="%g" y="60" class="sum">%s</text>`+"\n", margin, title, margin, r.sum())
+	p.Addf("%s</svg>\n", body.String())
+	_, err = io.WriteString(w, p.String())
 	return err
 }
 

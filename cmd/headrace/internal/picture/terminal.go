@@ -3,6 +3,8 @@ package picture
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/headrace/headrace/internal/svg"
 )
 
 const (
@@ -23,14 +25,14 @@ func (p *pen) terminal(y float64, lines []string) (end float64) {
 		return y
 	}
 	end = y + 2*inside + row*float64(len(lines)) - 4
-	p.addf(`<rect class="term" x="%g" y="%s" width="%g" height="%s" rx="6"/>`+"\n", margin, short(y), width-2*margin, short(end-y))
+	p.Addf(`<rect class="term" x="%g" y="%s" width="%g" height="%s" rx="6"/>`+"\n", margin, svg.Short(y), width-2*margin, svg.Short(end-y))
 	for i, line := range lines {
 		at := y + inside + row*float64(i) + 11
 		for _, s := range spans(line) {
-			p.addf(`<text class="t%s" x="%s" y="%s" textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`,
-				s.class, short(margin+inside+cell*float64(s.column)), short(at), short(cell*float64(utf8.RuneCountInString(s.text))), escaped(s.text))
+			p.Addf(`<text class="t%s" x="%s" y="%s" textLength="%s" lengthAdjust="spacingAndGlyphs">%s</text>`,
+				s.class, svg.Short(margin+inside+cell*float64(s.column)), svg.Short(at), svg.Short(cell*float64(utf8.RuneCountInString(s.text))), svg.Escape(s.text))
 		}
-		p.addf("\n")
+		p.Addf("\n")
 	}
 	return end
 }

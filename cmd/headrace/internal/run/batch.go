@@ -20,7 +20,7 @@ const (
 )
 
 // workers is how many requests are begun at the same time. Where nobody caps the calls in flight they are as many as
-// the law Measured lets go: the limiter is the one to bound calls.
+// the law Measured lets go: the guard is what bounds calls.
 func (j *Job) workers() int {
 	if n := j.Spec.Limits.Concurrency; n > 0 {
 		if j.Ordered { // what is early waits for what is tried again, and others have to go on meanwhile
@@ -40,7 +40,7 @@ type batch = node.Batch[node.None, requests.Request, results.Answer]
 func (j *Job) batch(c *caller) *batch {
 	b := node.Map("requests", c.call).
 		WithParallel(j.workers()).
-		WithLimiter(j.limiter).
+		Within(j.guard).
 		WithRetry(retry.Policy{MaxAttempts: j.MaxAttempts, Except: []error{results.ErrUnsent}}).
 		WithCost(c.cost).
 		WithKey(func(q requests.Request) string { return q.Key() }).

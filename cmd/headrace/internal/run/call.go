@@ -10,26 +10,29 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/throttle"
 )
 
-// caller makes the call of one request. The batch around it owns limits, waiting and
-// trying again; the client below knows nothing of them.
+// caller makes the call of one request. The batch around it owns limits, waits and
+// retries; the client below does nothing of this by itself.
 type caller struct {
 	*settings.Run
 
 	client  *httpclient.Client
 	secrets scrubber // that no answer may repeat
-	guard   guard
+	reach   reach
 	once    func(*requests.Request) string // the Idempotency-Key
 	stop    context.CancelCauseFunc        // of the run
+	why     atomic.Pointer[StopError]      // why it was stopped
 }
 
 // cost is what the provider will charge for q, as far as can be told.
@@ -61,14 +64,14 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 		q.Bad = c.foreign(q.URL)
 	}
 	if q.Bad != "" {
-		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		if c.Strict {
 			return c.end(&StopError{BadLine, fmt.Sprintf("line %d: %s", q.Line, q.Bad)})
 		}
 		return fail(&results.RequestError{Code: results.BadLine, Message: q.Bad, Line: q.Line})
 	}
 	if text := c.tooLarge(c.Dialect.Estimate(nil, []byte(q.Body))); text != "" {
-		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		return fail(&results.RequestError{Code: results.TooLarge, Message: text, Line: q.Line, Of: q.Hash()})
 	}
 	for {
@@ -96,7 +99,7 @@ func (c *caller) send(ctx context.Context, q *requests.Request) (results.Answer,
 	if err != nil {
 		return c.broken(ctx, q, err)
 	}
-	c.guard.reached()
+	c.reach.reached()
 	return c.judge(ctx, q, resp, body)
 }
 
@@ -104,18 +107,20 @@ func fail(f *results.RequestError) (results.Answer, error) {
 	return results.Answer{}, &results.RecordedError{RequestError: f}
 }
 
-// end stops the run. The request is pending then.
+// end stops the run. The request stays pending, because its error is why the run has ended.
 func (c *caller) end(why *StopError) (results.Answer, error) {
-	c.stop(why)
-	return results.Answer{}, why
+	c.why.CompareAndSwap(nil, why)
+	c.stop(c.why.Load())
+	return results.Answer{}, c.why.Load()
 }
 
 // request is q for net/http.
 func (c *caller) request(ctx context.Context, q *requests.Request) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.target(q.URL), strings.NewReader(q.Body))
+	req, err := http.NewRequestWithContext(guard.CountWire(ctx), http.MethodPost, c.target(q.URL), strings.NewReader(q.Body))
 	if err != nil {
 		return nil, err
 	}
+	req.GetBody = nil // net/http cannot send it again by itself, which would pass no limit
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", c.once(q))
 	maps.Copy(req.Header, c.Headers)
@@ -164,17 +169,17 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, err error) (re
 		if !errors.Is(err, code) {
 			continue
 		}
-		pause, ever, stop := c.guard.lost(time.Now(), errors.New(string(text)))
+		pause, ever, stop := c.reach.lost(time.Now(), errors.New(string(text)))
 		switch {
 		case stop != nil:
 			return c.end(stop)
 		case !ever: // the limiter has nothing to learn of a service that is not there
 			return results.Answer{}, wait(ctx, pause)
 		}
-		adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: pause, Source: "no connection"})
+		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: pause, Source: "no connection"})
 		return fail(failure)
 	}
-	adaptive.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
+	guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient})
 	return fail(failure)
 }
 
@@ -204,7 +209,6 @@ func reached(err error) string {
 // judge makes an answer a result, a failure, or the end of the run.
 func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Response, body []byte) (results.Answer, error) {
 	f := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, body)
-	f.Used = c.used(q, f.Used)
 	body = c.scrub(body)
 	id := string(c.scrub([]byte(requestID(resp.Header))))
 	failure := &results.RequestError{
@@ -214,31 +218,19 @@ func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Resp
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
 		f.Verdict = adaptive.OK // the limiter has nothing to learn of it
-		adaptive.Report(ctx, f)
+		guard.Report(ctx, f)
 		return c.end(&StopError{WrongKey, c.wrongKey(failure.Message)})
 	case f.Verdict == adaptive.Terminal, resp.StatusCode == http.StatusPaymentRequired:
 		f.Verdict = adaptive.OK
-		adaptive.Report(ctx, f)
+		guard.Report(ctx, f)
 		return c.end(&StopError{Quota, "the quota or the money of the account is used up: " + failure.Message})
 	}
-	adaptive.Report(ctx, f)
+	guard.Report(ctx, f)
 	refused := f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded || f.Verdict == adaptive.Transient
 	if resp.StatusCode/100 != 2 || refused {
 		return fail(failure)
 	}
 	return results.Answer{Status: resp.StatusCode, RequestID: id, Body: failure.Text, Of: q.Hash()}, nil
-}
-
-// used completes what an answer tells of its cost with what it does not.
-func (c *caller) used(q *requests.Request, told throttle.Cost) throttle.Cost {
-	if told == (throttle.Cost{}) {
-		return told
-	}
-	told.Requests = 1
-	if told.Points == 0 {
-		told.Points = c.cost(*q).Points
-	}
-	return told
 }
 
 func (c *caller) wrongKey(says string) string {

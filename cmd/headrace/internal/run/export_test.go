@@ -17,19 +17,19 @@ func Target(base, path string) (target, foreign string, err error) {
 	return c.target(path), c.foreign(path), nil
 }
 
-// Guard is a guard with a host.
-type Guard struct{ guard }
+// Reach is a reach with a host.
+type Reach struct{ reach }
 
-// NewGuard returns one.
-func NewGuard(maxWait time.Duration) *Guard { return &Guard{guard{host: "h", maxWait: maxWait}} }
+// NewReach returns one.
+func NewReach(maxWait time.Duration) *Reach { return &Reach{reach{host: "h", maxWait: maxWait}} }
 
 // Lost notes a call that reached nobody.
-func (g *Guard) Lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
+func (g *Reach) Lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
 	return g.lost(now, err)
 }
 
 // Reached notes an answer.
-func (g *Guard) Reached() { g.reached() }
+func (g *Reach) Reached() { g.reached() }
 
 // Message is what a body says.
 func Message(status int, body string) string { return message(status, []byte(body)) }

@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/console"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 )
 
@@ -32,7 +32,7 @@ type Job struct {
 	Agent   string // of HTTP
 
 	scan    *requests.Scan // nil: the requests can be read once only
-	limiter *adaptive.Limiter
+	guard   *guard.Guard
 	journal *watched       // nil: there is none
 	files   *results.Files // nil: the results go to lines
 	lines   *results.Lines // nil: the results go to files
@@ -53,11 +53,9 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	}(j.began)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	reg, name, err := j.Limiters()
-	if err != nil {
+	if j.guard, err = j.Guard(); err != nil {
 		return &j.outcome, &UsageError{err}
 	}
-	j.limiter = reg.Get(name)
 	c, err := j.caller(stop)
 	if err != nil {
 		return &j.outcome, &UsageError{err}
@@ -78,7 +76,7 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	defer func() { _ = in.Close() }()
 	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in) })
 	options := []flow.RunOption{
-		flow.WithRun(j.run()), flow.WithObserver(j.observer()), flow.WithLimiters(j.limiter),
+		flow.WithRun(j.run()), flow.WithObserver(j.observer()), flow.WithGuards(j.guard),
 		flow.WithProgress(j.show, j.every()),
 	}
 	if j.Report != "" {

@@ -42,7 +42,7 @@ func TestTargets(t *testing.T) {
 
 func TestNobodyWasEverThere(t *testing.T) {
 	t.Parallel()
-	g, now, refused := run.NewGuard(time.Hour), time.Unix(0, 0), errors.New("refused")
+	g, now, refused := run.NewReach(time.Hour), time.Unix(0, 0), errors.New("refused")
 	for range 2 {
 		pause, ever, stop := g.Lost(now, refused)
 		assert.False(t, ever)
@@ -57,7 +57,7 @@ func TestNobodyWasEverThere(t *testing.T) {
 
 func TestAHostThatGoesAway(t *testing.T) {
 	t.Parallel()
-	g, now, refused := run.NewGuard(3*time.Minute), time.Unix(0, 0), errors.New("refused")
+	g, now, refused := run.NewReach(3*time.Minute), time.Unix(0, 0), errors.New("refused")
 	g.Reached()
 	var pauses []time.Duration
 	for now.Before(time.Unix(170, 0)) {

@@ -3,6 +3,7 @@ package settings
 import (
 	"time"
 
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -59,11 +60,14 @@ func least(a, b int) int {
 }
 
 func (r *Run) registry() registry.Config {
-	return registry.Config{Services: map[string]registry.Service{service: {Spec: r.Spec}}}
+	return registry.Config{Guards: map[string]registry.Spec{service: r.Spec}}
 }
 
-// Limiters returns the registry with the one limiter of the run, and its name there.
-func (r *Run) Limiters() (*registry.Registry, string, error) {
+// Guard returns the guard of the run.
+func (r *Run) Guard() (*guard.Guard, error) {
 	reg, err := registry.New(r.registry())
-	return reg, service, err
+	if err != nil {
+		return nil, err
+	}
+	return reg.Get(service), nil
 }

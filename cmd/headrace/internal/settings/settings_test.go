@@ -102,9 +102,9 @@ func TestAllCapsHold(t *testing.T) {
 	r, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
 	require.NoError(t, err)
 	assert.Equal(t, "2/s, 100/min, 5000 tokens/min, 7 concurrent", r.Spec.Limits.String())
-	reg, name, err := r.Limiters()
+	g, err := r.Guard()
 	require.NoError(t, err)
-	assert.Equal(t, r.Spec.Limits, reg.Get(name).Throttle().Limits())
+	assert.Equal(t, r.Spec.Limits, g.Stats().Limits)
 }
 
 func TestNamesOfFiles(t *testing.T) {

@@ -1,0 +1,142 @@
+package headrace
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"hash"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// mostCredentials bounds the credentials that have guards of their own, for all
+// hosts of a process together. Further ones share a guard.
+const mostCredentials = 4096
+
+// credential is a keyed hash of what a request is authenticated by. It is of no
+// use outside of this process. The zero credential is none.
+type credential [16]byte
+
+// accounts numbers the credentials of each host.
+type accounts struct {
+	hashes sync.Pool // of *keyed
+
+	mu    sync.Mutex // guards known and last
+	known map[account]int
+	last  map[string]int // by host
+}
+
+type account struct {
+	host string
+	key  credential
+}
+
+// keyed is an HMAC-SHA256 and the memory that it needs.
+type keyed struct {
+	hash.Hash
+
+	text []byte
+	sum  [sha256.Size]byte
+}
+
+//nolint:gochecknoglobals // the guards are shared by all transports of the process, and so are their names
+var credentials = sync.OnceValue(func() *accounts {
+	secret := make([]byte, sha256.Size)
+	_, _ = rand.Read(secret) // it never fails
+	a := &accounts{known: map[account]int{}, last: map[string]int{}}
+	a.hashes.New = func() any { return &keyed{Hash: hmac.New(sha256.New, secret)} }
+	return a
+})
+
+// number returns what the names of the guards for a credential end in: the
+// first one of a host is "#key1". It is empty without a credential.
+func (a *accounts) number(host string, key credential) string {
+	if key == (credential{}) {
+		return ""
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	to := account{host, key}
+	n := a.known[to]
+	if n == 0 && len(a.known) < mostCredentials {
+		a.last[host]++
+		n = a.last[host]
+		a.known[to] = n
+	}
+	if n == 0 {
+		return "#others"
+	}
+	return "#key" + strconv.Itoa(n)
+}
+
+// hash returns the credential for a text that identifies an account.
+func (a *accounts) hash(text string) (c credential) {
+	h, ok := a.hashes.Get().(*keyed)
+	if !ok {
+		return c
+	}
+	defer a.hashes.Put(h)
+	h.Reset()
+	h.text = append(h.text[:0], text...)
+	_, _ = h.Write(h.text) // it never fails
+	clear(h.text)
+	copy(c[:], h.Sum(h.sum[:0]))
+	clear(h.sum[:])
+	return c
+}
+
+// credentialOf returns the credential of a request.
+func credentialOf(req *http.Request) credential {
+	if id := identity(req); id != "" {
+		return credentials().hash(id)
+	}
+	return credential{}
+}
+
+// identity returns the text that identifies the account of a request: an API
+// key, or the part of a signature that stays the same. It must not be kept.
+func identity(req *http.Request) string {
+	if id := authorized(first(req.Header, "Authorization")); id != "" {
+		return id
+	}
+	for _, name := range [...]string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Ocp-Apim-Subscription-Key"} {
+		if key := first(req.Header, name); key != "" {
+			return key
+		}
+	}
+	if req.URL.RawQuery == "" || !strings.Contains(req.URL.RawQuery, "key=") {
+		return ""
+	}
+	query := req.URL.Query()
+	for _, name := range [...]string{"api_key", "api-key", "apikey", "subscription-key"} {
+		if key := query.Get(name); key != "" {
+			return key
+		}
+	}
+	if strings.HasSuffix(hostOf(req.URL), ".googleapis.com") { // elsewhere it may be any key
+		return query.Get("key")
+	}
+	return ""
+}
+
+// authorized returns what identifies an account in an Authorization. Signatures
+// are different for each request, and tokens that expire for each hour.
+func authorized(value string) string {
+	scheme, rest, _ := strings.Cut(value, " ")
+	switch rest = strings.TrimSpace(rest); {
+	case strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(rest, "eyJ"):
+		return claimed(rest)
+	case rest == "", strings.EqualFold(scheme, "Bearer"), strings.EqualFold(scheme, "Basic"):
+		return value
+	case strings.HasPrefix(scheme, "AWS4-"):
+		_, rest, _ = strings.Cut(rest, "Credential=")
+		id, _, _ := strings.Cut(rest, "/") // the access key, without date and region
+		return id
+	case strings.Contains(rest, ","): // parameters, such as a nonce
+		return ""
+	}
+	id, _, _ := strings.Cut(rest, ":") // of "name:signature"
+	return id
+}

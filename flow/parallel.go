@@ -1,0 +1,86 @@
+package flow
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/node"
+)
+
+// Fork is a node that runs several nodes at the same time over one state, made by
+// Parallel. It is safe for concurrent runs if its nodes are.
+type Fork[S any] struct {
+	setup invalid.Setup
+	name  string
+	nodes []node.Node[S]
+}
+
+// Parallel returns a node that runs nodes at the same time and ends when all of
+// them have ended. Each must write only to its own part of the state.
+//
+// If a node fails the others are stopped as a batch is: they begin no new item,
+// attempt or step, and running calls may finish within ten seconds, or within the
+// WithGrace of a batch. The error joins a *StepError for each node that failed;
+// nodes that were only stopped are not among them. The end of ctx stops all nodes.
+//
+// An action other than node.Next is an *ActionError: branch after the join, with
+// node.Decide. In a journal, what is recorded inside a node that is not a batch
+// carries the name of that node, so names inside may repeat.
+func Parallel[S any](name string, nodes ...node.Node[S]) *Fork[S] {
+	f := &Fork[S]{name: name, nodes: slices.Clone(nodes)}
+	f.setup.Init("flow " + strconv.Quote(name))
+	if name == "" {
+		f.setup.Addf("name", "it is empty: errors, events and drawings need one")
+	}
+	if len(nodes) == 0 {
+		f.setup.Addf("nodes", "there are none")
+	}
+	seen := map[string]bool{}
+	for i, n := range nodes {
+		field := fmt.Sprintf("nodes[%d]", i)
+		if invalid.Nil(n) {
+			f.setup.Addf(field, "the node is nil")
+			continue
+		}
+		if seen[n.Name()] {
+			f.setup.Addf(field, "another node is named %q: errors and reports tell nodes apart by name", n.Name())
+		}
+		seen[n.Name()] = true
+	}
+	return f
+}
+
+// Name returns the node's name.
+func (f *Fork[S]) Name() string { return f.name }
+
+// Validate joins all problems of the nodes, each a *fault.FieldError. Run begins with it.
+func (f *Fork[S]) Validate() error { return validate(f) }
+
+// checkGraph joins the problems of the fork itself.
+func (f *Fork[S]) checkGraph() error { return f.setup.Err() }
+
+// contents implements container.
+func (f *Fork[S]) contents() (any, []any) {
+	inside := make([]any, len(f.nodes))
+	for i, n := range f.nodes {
+		inside[i] = n
+	}
+	return f, inside
+}
+
+// draw implements container.
+func (f *Fork[S]) draw(d *diagram) {
+	begin := d.id()
+	d.linef("%s((%s))", begin, label("fork"))
+	ids := make([]string, len(f.nodes))
+	for i, n := range f.nodes {
+		ids[i] = d.node(n)
+	}
+	join := d.id()
+	d.linef("%s((%s))", join, label("join"))
+	for _, id := range ids {
+		d.linef("%s --> %s --> %s", begin, id, join)
+	}
+}

@@ -1,0 +1,31 @@
+package guard
+
+import "time"
+
+// Hold implements inflight.Attempt.
+func (k *attempt) Hold() {
+	l := k.call.guard.learner
+	if l == nil || !k.setHeld() {
+		return
+	}
+	l.free.Store(false)
+	l.throttle.Update(func(time.Time) { l.governor.held++ })
+}
+
+func (k *attempt) setHeld() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.held || k.over {
+		return false
+	}
+	k.held = true
+	return true
+}
+
+// unhold ends Hold. The attempt is over, so it cannot begin again.
+func (k *attempt) unhold() {
+	if k.held {
+		l := k.call.guard.learner
+		l.throttle.Update(func(time.Time) { l.governor.held-- })
+	}
+}

@@ -1,0 +1,6 @@
+// Package inside lets package flow look inside nodes.
+package inside
+
+// Key is the argument of the method Inside of the nodes of package node. Only
+// packages of headrace can name it, so no other node has that method by accident.
+type Key struct{}

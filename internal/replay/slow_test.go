@@ -1,0 +1,76 @@
+package replay_test
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/headrace/headrace/internal/replay"
+)
+
+// stuck is a body that gives its text, and then nothing until it is closed.
+type stuck struct {
+	text   io.Reader
+	closed chan struct{}
+	once   sync.Once
+	deaf   bool // closing does not end a Read
+}
+
+func (s *stuck) Read(p []byte) (int, error) {
+	if n, err := s.text.Read(p); err == nil {
+		return n, nil
+	}
+	<-s.closed
+	if s.deaf {
+		<-time.NewTimer(time.Hour).C
+	}
+	return 0, errors.New("closed")
+}
+
+func (s *stuck) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
+
+func TestKeepFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		body func() io.ReadCloser
+		want string
+		took time.Duration
+		err  error
+	}{
+		"at once": {func() io.ReadCloser { return io.NopCloser(strings.NewReader("abc")) }, "abc", 0, nil},
+		"stuck": {func() io.ReadCloser {
+			return &stuck{text: strings.NewReader("ab"), closed: make(chan struct{})}
+		}, "ab", 2 * time.Second, io.ErrUnexpectedEOF},
+		"stuck for good": {func() io.ReadCloser {
+			return &stuck{text: strings.NewReader("ab"), closed: make(chan struct{}), deaf: true}
+		}, "", 3 * time.Second, io.ErrUnexpectedEOF},
+		"panics": {func() io.ReadCloser { return io.NopCloser(io.MultiReader(readPanic{})) }, "", 0, errRead},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				a := replay.KeepFor(c.body(), -1, 2*time.Second)
+				assert.Equal(t, c.took, time.Since(began))
+				text, err := io.ReadAll(a)
+				assert.Equal(t, c.want, string(text))
+				assert.ErrorIs(t, err, c.err)
+				assert.NoError(t, a.Close())
+				time.Sleep(2 * time.Hour) // until the last Read has ended
+			})
+		})
+	}
+}
+
+var errRead = errors.New("read")
+
+type readPanic struct{}
+
+func (readPanic) Read([]byte) (int, error) { panic(errRead) }

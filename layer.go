@@ -1,0 +1,146 @@
+package headrace
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
+)
+
+// layer makes the guards of one transport, which hold what With and Within say.
+type layer struct {
+	policy guard.Policy
+	within []*guard.Guard
+	learns bool // the guards are not within those of the registry
+	bare   bool // the policy sets nothing that a guard holds for itself
+
+	mu   sync.Mutex // guards made and most
+	made map[below]*guard.Guard
+	most int // with more of them, idle ones are forgotten
+}
+
+// leastMade is how many guards a layer has before idle ones are forgotten.
+const leastMade = 1024
+
+// below is what a guard of the layer is made for.
+type below struct {
+	shared *guard.Guard // nil: none
+	name   string
+}
+
+func (l *layer) init(p guard.Policy, within []*guard.Guard) {
+	l.learns = p.Law != nil || p.Share != 0 || p.Detector != nil
+	l.within = slices.Concat(p.Within, within)
+	l.bare = !l.learns && p.Limits.Concurrency == 0 && len(p.Limits.Windows) == 0 && p.MaxWait == 0 && p.MaxQueue == 0 &&
+		p.Timeout == 0 && p.Breaker == nil && p.Retry == nil && !p.Propagate
+	l.policy, l.made, l.most = p, map[below]*guard.Guard{}, leastMade
+}
+
+// over returns the guard for requests that pass shared, unless nil. name is
+// that of their route.
+func (l *layer) over(shared *guard.Guard, preset presets.ID, name string) (*guard.Guard, error) {
+	if l.bare {
+		if len(l.within) == 0 && retries(shared) {
+			return shared, nil
+		}
+		name = "" // one for all routes
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	to := below{shared, name}
+	if g := l.made[to]; g != nil {
+		return g, nil
+	}
+	g, err := guard.New(l.settings(shared, preset, name))
+	if err != nil {
+		return nil, err
+	}
+	if len(l.made) >= l.most && l.policy.Breaker == nil {
+		maps.DeleteFunc(l.made, func(_ below, g *guard.Guard) bool { return idle(g) })
+		l.most = max(leastMade, 2*len(l.made))
+	}
+	l.made[to] = g
+	return g, nil
+}
+
+// idle reports whether nothing that g has counted limits a call.
+func idle(g *guard.Guard) bool {
+	s := g.Stats()
+	return s.InFlight == 0 && s.Waiting == 0 && s.Closed == nil && !s.PausedUntil.After(time.Now()) && !s.View.GateUntil.After(time.Now()) &&
+		!slices.ContainsFunc(s.Windows, func(w throttle.WindowUse) bool { return w.Spent > 0 })
+}
+
+// settings is the policy of a guard of the layer.
+func (l *layer) settings(shared *guard.Guard, preset presets.ID, name string) guard.Policy {
+	p := l.policy
+	p.Observer = nil // the context of each request has it
+	if p.Within = l.within; shared != nil {
+		p.Within = append([]*guard.Guard{shared}, l.within...) // the first one learns
+	}
+	if p.Name = cmp.Or(p.Name, name); p.Name == "" {
+		p.Name = p.Within[0].Name()
+	}
+	if p.Retry == nil && !slices.ContainsFunc(p.Within, retries) {
+		p.Retry = defaultRetry()
+	}
+	if l.learns {
+		p.Preset = preset
+		return p
+	}
+	p.Preset, p.Dialect = "", nil // the guards below learn
+	return p
+}
+
+func retries(g *guard.Guard) bool {
+	return has(g, func(p *guard.Policy) bool { return p.Retry != nil })
+}
+
+func defaultRetry() *retry.Policy { return new(retry.Policy) }
+
+// speaks returns the dialect of the requests that pass g.
+func (l *layer) speaks(g *guard.Guard) (d dialect.Dialect) {
+	if l.policy.Dialect != nil {
+		return byName(l.policy.Dialect)
+	}
+	has(g, func(p *guard.Policy) bool {
+		if d = p.Dialect; d == nil && p.Preset != "" {
+			table := p.Presets
+			if table == nil {
+				table = presets.Default()
+			}
+			profile, _ := table.Lookup(string(p.Preset)) // it is valid
+			d = profile.Dialect
+		}
+		return d != nil
+	})
+	if d == nil {
+		return dialect.Auto
+	}
+	return byName(d)
+}
+
+// has reports whether f finds what it looks for in the policy of g or of those
+// that g is within, the nearest first.
+func has(g *guard.Guard, f func(*guard.Policy) bool) bool {
+	p := g.Policy()
+	return f(&p) || slices.ContainsFunc(p.Within, func(w *guard.Guard) bool { return has(w, f) })
+}
+
+// byName returns d, or what d is the name of.
+func byName(d dialect.Dialect) dialect.Dialect {
+	n, ok := d.(dialect.Name)
+	if !ok {
+		return d
+	}
+	if known, err := dialect.ByName(string(n)); err == nil {
+		return known
+	}
+	return dialect.Auto
+}

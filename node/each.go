@@ -1,0 +1,100 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/headrace/headrace/internal/emit"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// Each returns a batch over a slice: items lists it, exec works on one item and
+// never sees the state, and put stores the results, in the order of the items.
+//
+// put runs only if every item is Done or Resumed; otherwise the batch fails with
+// the *BatchError of Report.Err and the state stays as it is. Use BatchFunc for a
+// stream of items, for partial results, for a sink, and to choose the next node.
+func Each[S, In, Out any](
+	name string,
+	items func(s S) []In,
+	exec func(ctx context.Context, in In) (Out, error),
+	put func(s S, outs []Out),
+) *Batch[S, In, Out] {
+	b := NewBatch[S, In, Out](name, &each[S, In, Out]{items: items, exec: exec, put: put})
+	if items == nil {
+		b.setup.Addf("items", "the function is nil")
+	}
+	if exec == nil {
+		b.setup.Addf("exec", "the function is nil")
+	}
+	if put == nil {
+		b.setup.Addf("put", "the function is nil")
+	}
+	return b
+}
+
+// each is the handler of Each.
+type each[S, In, Out any] struct {
+	items func(S) []In
+	exec  func(context.Context, In) (Out, error)
+	put   func(S, []Out)
+}
+
+// ListItems implements lister.
+func (h *each[S, In, Out]) ListItems(s S) []In { return h.items(s) }
+
+// Prep implements BatchHandler.
+func (h *each[S, In, Out]) Prep(_ context.Context, s S) (iter.Seq2[In, error], error) {
+	return Slice(h.items(s)), nil
+}
+
+// Exec implements BatchHandler.
+func (h *each[S, In, Out]) Exec(ctx context.Context, in In) (Out, error) { return h.exec(ctx, in) }
+
+// Post implements BatchHandler.
+func (h *each[S, In, Out]) Post(_ context.Context, s S, r *Report[In, Out]) (Action, error) {
+	if err := r.Err(); err != nil {
+		return Next, err
+	}
+	h.put(s, r.Values())
+	return Next, nil
+}
+
+// lister is a handler of this module whose items are a slice, used in place of
+// Prep: of Each, One and flow.Each. The number of items is known before the first
+// one begins, and a run that is stopped after the last one is complete.
+type lister[S, In any] interface{ ListItems(s S) []In }
+
+// input returns the items of a run, and how many there are if that is known.
+func (b *Batch[S, In, Out]) input(ctx context.Context, s S) (open opener[In], known int, err error) {
+	if h, ok := b.handler.(lister[S, In]); ok {
+		items := h.ListItems(s)
+		b.sendInput(ctx, len(items))
+		return listed(items), len(items), nil
+	}
+	seq, err := b.handler.Prep(ctx, s)
+	if err != nil {
+		return nil, 0, fmt.Errorf("prep: %w", err)
+	}
+	return pulled(seq), 0, nil
+}
+
+// sendInput reports how many items the run has.
+func (b *Batch[S, In, Out]) sendInput(ctx context.Context, items int) {
+	if o := event.From(ctx); o != nil {
+		e := event.New(time.Now(), event.NodeInput, b.name)
+		e.To = float64(items)
+		emit.Send(o, e)
+	}
+}
+
+// checkList refuses what leaves put without values.
+func (b *Batch[S, In, Out]) checkList(p *invalid.Problems) {
+	if _, ok := b.handler.(lister[S, In]); ok && b.sink != nil {
+		p.Addf("WithSink", "a run with a sink keeps no values for put: use BatchFunc, or flow.Batch")
+	}
+}

@@ -1,0 +1,143 @@
+package headrace_test
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/throttle"
+)
+
+// rewound is a body whose GetBody rewinds the one reader that there is.
+type rewound struct {
+	*strings.Reader
+
+	noClose bool
+	closed  bool
+}
+
+func (r *rewound) Close() error { r.closed = !r.noClose; return nil }
+
+func (r *rewound) Read(p []byte) (int, error) {
+	if r.closed {
+		return 0, io.ErrClosedPipe
+	}
+	return r.Reader.Read(p)
+}
+
+// Of the ways in which SDKs give a body again: azcore and go-retryablehttp
+// rewind the one reader, the latter without telling its length, as for a file.
+func TestBodiesThatAreRewound(t *testing.T) {
+	short := `{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}`
+	long := `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 3<<20) + `"}],"model":"gpt-4o","max_tokens":4321}`
+	for about, c := range map[string]struct {
+		text    string
+		length  bool // it is told
+		noClose bool // Close does nothing, as in azcore
+		kind    string
+	}{
+		"azcore":           {short, true, true, "application/json"},
+		"azcore, long":     {long, true, true, "application/json"},
+		"go-retryablehttp": {short, true, true, ""},
+		"go-retryablehttp, a file of unknown length": {short, false, true, ""},
+		"a long file of unknown length":              {long, false, true, "application/json"},
+		"an upload":                                  {short, true, true, "application/octet-stream"},
+		"a file that Close closes":                   {short, false, false, "application/json"},
+	} {
+		t.Run(about, func(t *testing.T) {
+			l, b := limiter(t)
+			var mu sync.Mutex
+			var got []string
+			refuse := !strings.Contains(about, "Close closes") // which cannot be sent again
+			url, client := serve(t, l, presets.OpenAITier1, func(w http.ResponseWriter, r *http.Request) {
+				text, err := io.ReadAll(r.Body)
+				mu.Lock()
+				defer mu.Unlock()
+				assert.NoError(t, err)
+				if got = append(got, string(text)); len(got) == 1 && refuse {
+					w.WriteHeader(http.StatusTooManyRequests)
+				}
+			})
+			body := &rewound{Reader: strings.NewReader(c.text), noClose: c.noClose}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, nil)
+			require.NoError(t, err)
+			req.Body = body
+			req.GetBody = func() (io.ReadCloser, error) {
+				_, err := body.Seek(0, io.SeekStart)
+				return body, err
+			}
+			if req.Header.Set("Content-Type", c.kind); c.length {
+				req.ContentLength = int64(len(c.text))
+			}
+			resp, err := client.Do(req)
+			require.NoError(t, err)
+			resp.Body.Close()
+			assert.Equal(t, http.StatusOK, resp.StatusCode)
+			mu.Lock()
+			defer mu.Unlock()
+			want := []string{c.text, c.text}
+			if !refuse {
+				want = want[1:]
+			}
+			require.Len(t, got, len(want))
+			assert.True(t, got[0] == want[0] && got[len(got)-1] == want[0], "each attempt has all of it")
+			if c.kind == "application/json" && len(c.text) > len(short) {
+				assert.EqualValues(t, 4321, b.sent[0].Cost.Output, "what stands behind a long text is found")
+			}
+		})
+	}
+}
+
+// A refusal may come while the body is still being sent: the next attempt waits
+// until the reader that both share is free.
+func TestARefusalBeforeTheBodyIsSent(t *testing.T) {
+	text := strings.Repeat("x", 8<<20)
+	var mu sync.Mutex
+	var sizes []int
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		first := sizes == nil
+		sizes = append(sizes, 0)
+		mu.Unlock()
+		if first {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		all, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		mu.Lock()
+		defer mu.Unlock()
+		sizes[len(sizes)-1] = len(all)
+	}))
+	defer s.Close()
+	base := &http.Transport{}
+	defer base.CloseIdleConnections()
+	l, err := guard.New(guard.Policy{Limits: throttle.Limits{Concurrency: 4}})
+	require.NoError(t, err)
+	client := &http.Client{Transport: headrace.Transport(base, presets.OpenAITier1, headrace.Within(l))}
+	body := &rewound{Reader: strings.NewReader(text), noClose: true}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL, nil)
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "application/octet-stream")
+	req.Body, req.ContentLength = body, int64(len(text))
+	req.GetBody = func() (io.ReadCloser, error) {
+		_, err := body.Seek(0, io.SeekStart)
+		return body, err
+	}
+	resp, err := client.Do(req)
+	require.NoError(t, err)
+	resp.Body.Close()
+	assert.Equal(t, http.StatusOK, resp.StatusCode)
+	mu.Lock()
+	defer mu.Unlock()
+	assert.Equal(t, len(text), sizes[len(sizes)-1])
+}
