@@ -108,7 +108,7 @@ func (s *share) answered(refused bool) {
 // store was asked. One of them asks again.
 func (s *share) refuse(now time.Time, no *denial) {
 	s.most = 1
-	if no.news == s.news.Load() || no.bound.Kind == throttle.BoundByPause {
+	if no.news == s.news.Load() {
 		s.held = refusal{now.Add(min(no.bound.Wait, longestHold)), no.bound, no.cost}
 	}
 }
