@@ -17,6 +17,7 @@ import (
 type share struct {
 	chain
 
+	always context.Context //nolint:containedctx // it never ends: the store also hears of calls whose own has
 	key    string
 	inner  *governor // nil: another guard learns
 	asking int
@@ -44,7 +45,7 @@ const atFirst = 16
 const longestHold = 24 * time.Hour
 
 func newShare(p *Policy, inner *governor, c clock.Clock) *share {
-	s := &share{chain: chain{store: p.Store}, key: p.Name, inner: inner, most: atFirst}
+	s := &share{chain: chain{store: p.Store}, always: context.Background(), key: p.Name, inner: inner, most: atFirst}
 	s.leases.share, s.leases.clock = s, c
 	return s
 }
@@ -150,7 +151,7 @@ func (s *share) cool(d time.Duration) {
 
 // briefly calls the store where no caller can be given an error, which is counted.
 func (s *share) briefly(f func(context.Context, quota.Store) error) {
-	if s.within(context.Background(), f) != nil {
+	if s.within(s.always, f) != nil {
 		s.unheard.Add(1)
 	}
 }
