@@ -67,6 +67,9 @@ func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
 // acquire fills in the parts of k: from the enclosing calls on the same layers,
 // and from the queues of the others.
 func (c *Call) acquire(ctx context.Context, k *attempt) error {
+	if err := c.guard.conflict(); err != nil {
+		return err
+	}
 	layers := c.guard.layers
 	if k.parts = k.only[:0]; len(layers) > 1 {
 		k.parts = make([]part, 0, len(layers))
@@ -82,12 +85,20 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 	}
 	waiting, done := c.bounded(ctx)
 	defer done()
-	err := c.queue(waiting, k)
+	err := c.admitted(waiting, k)
 	if err == nil {
 		return nil
 	}
 	k.handBack()
 	return c.turnedAway(ctx, err)
+}
+
+// admitted waits for the layers that are missing, and for the store if they have one.
+func (c *Call) admitted(ctx context.Context, k *attempt) error {
+	if c.guard.chain == nil {
+		return c.queue(ctx, k)
+	}
+	return c.queueShared(ctx, k)
 }
 
 // takeOver gets what enclosing calls hold of the same layers, and returns how
@@ -110,9 +121,11 @@ func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int, err error
 			permit, place, covered := o.hand(p.guard, c.cost)
 			if covered {
 				p.permit, p.outer = permit, o
+				k.inherit(i, o, true)
 				missing--
 			} else if place != 0 {
 				o.surrender(p.guard, permit)
+				k.inherit(i, o, false)
 				c.place(k, i, place)
 			} else {
 				continue
@@ -153,9 +166,12 @@ func (k *attempt) handBack() {
 	for i := range k.parts {
 		p := &k.parts[i]
 		if p.outer == nil {
+			k.disclaim(i, false)
 			continue
 		}
-		if !p.outer.takeBack(p.guard) {
+		back := p.outer.takeBack(p.guard)
+		k.disclaim(i, back)
+		if !back {
 			p.permit.Cancel()
 		}
 		*p = part{guard: p.guard}
@@ -233,7 +249,7 @@ func safe(wait, otherwise time.Duration) time.Duration {
 func (g *Guard) bound(c throttle.Cost) (most throttle.Bound) {
 	for _, l := range g.layers {
 		if b := l.throttle.Bound(c); b.Wait > most.Wait {
-			most = b
+			most = l.holding(b, c)
 		}
 	}
 	return most
@@ -303,6 +319,9 @@ func (k *attempt) fill(permits []throttle.Permit) {
 
 // try acquires everything now, or nothing.
 func (c *Call) try(k *attempt) error {
+	if err := c.guard.conflict(); err != nil {
+		return err
+	}
 	layers := c.guard.layers
 	k.parts = make([]part, len(layers))
 	for i, l := range layers {
@@ -318,10 +337,16 @@ func (c *Call) try(k *attempt) error {
 		}
 	}
 	permits := make([]throttle.Permit, len(limiters))
+	done := c.guard.tries()
 	err := throttle.TryAcquireAll(limiters, c.cost, permits)
+	done()
 	if err == nil {
-		k.fill(permits)
-		return nil
+		if k.fill(permits); c.guard.chain == nil {
+			return nil
+		}
+		if err = c.tryShared(k); err == nil {
+			return nil
+		}
 	}
 	k.handBack()
 	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {

@@ -21,6 +21,7 @@ type attempt struct {
 	queued time.Duration // how long it waited to be admitted; negative: not measured
 	wire   wire
 	loose  *throttle.Sent // the call, if it was not admitted; nil: it was
+	claims *claims        // what it holds in a store; nil: nothing
 
 	mu    sync.Mutex // guards everything below
 	parts []part     // one for each layer

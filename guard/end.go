@@ -48,6 +48,9 @@ func (k *attempt) finish(f *adaptive.Feedback, observed bool) (r result) {
 	if k.loose != nil {
 		return k.finishLoose(f, observed)
 	}
+	if k.call.guard.chain != nil {
+		k.finishShared(f)
+	}
 	r.ended = len(k.parts) == 0
 	for i := range k.parts {
 		p := &k.parts[i]
@@ -168,6 +171,9 @@ func (c *Call) abandon(k *attempt, v adaptive.Verdict, hung error) (held bool) {
 	}
 	k.cancelBreakers(hung)
 	f := adaptive.Feedback{Verdict: v, Used: k.feedback(nil).Used}
+	if c.guard.chain != nil {
+		k.finishShared(&f)
+	}
 	for i := range k.parts {
 		p := &k.parts[i]
 		if k.isHanded(p) {

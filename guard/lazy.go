@@ -31,7 +31,7 @@ func (l *loose) reset() { l.forgotten.Store(l.started.Load()) }
 // before the first one is rejected. Its Do then makes calls without admission,
 // until the guard is changed or a call is rejected.
 func (g *Guard) unlimited(c *compiled) bool {
-	return c.lazy && len(g.layers) == 1 && !g.breakers && !g.calls && c.policy.Timeout == 0 &&
+	return c.lazy && len(g.layers) == 1 && !g.breakers && !g.calls && c.policy.Timeout == 0 && g.chain == nil &&
 		c.limits.Concurrency == 0 && len(c.limits.Windows) == 0
 }
 
