@@ -53,7 +53,7 @@ test: ## Vet and test every module: race detector, shuffled, runnable examples i
 	go vet work
 	go test $(RACE) -shuffle=on $(TESTFLAGS) work
 	go test ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
-	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./node ./event ./telemetry .
+	go test -count=1 -run 'Allocat' ./throttle ./breaker ./guard ./node ./event ./telemetry .
 	go test ./store/sqlitestore -run '^TestManyProcessesShareAFile$$' -items 350
 	go test -count=1 ./benchmarks/goodput
 
@@ -91,7 +91,7 @@ arch: ## Check that imports go strictly down the floors
 .PHONY: verify
 verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long property tests, 75 kills, flat memory, every fuzz target (over an hour)
 	go test ./throttle -run TestNoWindowIsEverExceeded -calls 100000000 -seeds 1000 -timeout 0
-	go test ./throttle ./breaker ./internal/oracle ./node ./adaptive -skip TestNoWindowIsEverExceeded -rapid.checks 20000 -timeout 0
+	go test ./throttle ./breaker ./internal/oracle ./node ./adaptive ./guard -skip TestNoWindowIsEverExceeded -rapid.checks 20000 -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestManyOpenANewFileAtOnce$$' -first-opens 300
 	go test ./store/sqlitestore ./node -run '^$$' -bench '^Benchmark(Items|Journal)$$'
 	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -texts 2000 -seed $$seed -v; done

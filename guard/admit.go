@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -70,17 +69,10 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 	if err := c.guard.conflict(); err != nil {
 		return err
 	}
-	layers := c.guard.layers
-	if k.parts = k.only[:0]; len(layers) > 1 {
-		k.parts = make([]part, 0, len(layers))
-	}
-	for _, l := range layers {
-		k.parts = append(k.parts, part{guard: l})
-	}
+	k.split(c.guard.layers)
 	if c.wait.hit == nil {
-		missing, err := c.takeOver(ctx, k)
-		if err != nil || missing == 0 {
-			return err
+		if c.takeOver(ctx, k) == 0 {
+			return nil
 		}
 	}
 	waiting, done := c.bounded(ctx)
@@ -101,24 +93,38 @@ func (c *Call) admitted(ctx context.Context, k *attempt) error {
 	return c.queueShared(ctx, k)
 }
 
+// split makes a part for each layer.
+func (k *attempt) split(layers []*Guard) {
+	if k.parts = k.only[:]; len(layers) != 1 {
+		k.parts = make([]part, len(layers))
+	}
+	for i, l := range layers {
+		k.parts[i].guard = l
+	}
+}
+
 // takeOver gets what enclosing calls hold of the same layers, and returns how
 // many layers are missing. A call that would be turned away at once gets nothing.
-func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int, err error) {
+// After the end of the intake it gets what needs no admission: the call around
+// it goes on.
+func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int) {
 	missing = len(k.parts)
 	outer := attemptOf(ctx)
-	if outer == nil {
-		return missing, nil
+	if outer == nil || ctx.Err() != nil {
+		return missing
 	}
-	if intake.Ended(ctx) != nil {
-		return missing, nil
-	}
+	ended := intake.Ended(ctx) != nil
 	for i := range k.parts {
 		p := &k.parts[i]
 		if p.guard.throttle.Check(c.cost) != nil {
 			continue
 		}
 		for o := outer; o != nil; o = attemptOf(o.Context) { //nolint:contextcheck // outwards
-			permit, place, covered := o.hand(p.guard, c.cost)
+			if l := o.call.loose; l != nil && l.guard == p.guard && len(o.parts) == 0 {
+				l.leave()
+				continue
+			}
+			permit, place, covered := o.hand(p.guard, c.cost, ended)
 			if covered {
 				p.permit, p.outer = permit, o
 				k.inherit(i, o, true)
@@ -136,15 +142,13 @@ func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int, err error
 			break
 		}
 	}
-	return missing, nil
+	return missing
 }
 
 // place notes the number of the first admission of layer i.
 func (c *Call) place(k *attempt, i int, seq int64) {
 	if c.wait.places == nil {
-		if c.wait.places = c.wait.place[:]; len(k.parts) > 1 {
-			c.wait.places = make([]int64, len(k.parts))
-		}
+		c.wait.places = make([]int64, len(k.parts))
 	}
 	if c.wait.places[i] == 0 {
 		c.wait.places[i] = seq
@@ -155,7 +159,8 @@ func (c *Call) place(k *attempt, i int, seq int64) {
 // cannot use.
 func (k *attempt) surrender(l *Guard, p throttle.Permit) {
 	f := adaptive.Feedback{Verdict: adaptive.Unsent}
-	r := l.end(p, &f, false)
+	var r result
+	l.end(&r, p, &f, false)
 	if l == k.call.guard.learner {
 		l.emitEnd(k, &r, &f)
 	}
@@ -186,8 +191,8 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 	since := c.wait.since
 	switch {
 	case most > 0:
-		if c.wait.asked.IsZero() {
-			c.wait.asked = c.guard.clock.Now()
+		if !c.wait.hasAsked {
+			c.wait.hasAsked, c.wait.asked = true, c.guard.clock.Elapsed()
 		}
 		since = c.wait.asked
 	case c.wait.hit != nil:
@@ -197,7 +202,7 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 	}
 	waiting, cancel := context.WithCancelCause(ctx)
 	over := &waitedError{most}
-	left := most - c.guard.clock.Now().Sub(since)
+	left := most - (c.guard.clock.Elapsed() - since)
 	if left <= 0 {
 		cancel(over)
 	}
@@ -261,7 +266,10 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 	case 0:
 		return nil
 	case 1:
-		i := slices.IndexFunc(k.parts, func(p part) bool { return p.outer == nil })
+		i := 0
+		for k.parts[i].outer != nil {
+			i++
+		}
 		p := &k.parts[i]
 		if c.wait.places != nil && c.wait.places[i] != 0 {
 			p.permit, err = p.guard.throttle.Reacquire(ctx, c.cost, c.wait.places[i])
@@ -271,7 +279,8 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 		return err
 	default:
 		var few fewLayers
-		limiters, places, permits := few.limiters[:0], few.places[:0], few.permits[:0]
+		limiters, permits := few.limiters[:0], few.permits[:0]
+		var places []int64
 		for i := range k.parts {
 			if k.parts[i].outer != nil {
 				continue
@@ -279,8 +288,6 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 			limiters = append(limiters, k.parts[i].guard.throttle)
 			if c.wait.places != nil {
 				places = append(places, c.wait.places[i])
-			} else {
-				places = append(places, 0)
 			}
 		}
 		permits = append(permits, make([]throttle.Permit, missing)...)
@@ -294,7 +301,6 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 // fewLayers spares most calls the allocations of what is needed for each layer.
 type fewLayers struct {
 	limiters [4]*throttle.Limiter
-	places   [4]int64
 	permits  [4]throttle.Permit
 }
 
@@ -322,13 +328,9 @@ func (c *Call) try(k *attempt) error {
 	if err := c.guard.conflict(); err != nil {
 		return err
 	}
-	layers := c.guard.layers
-	k.parts = make([]part, len(layers))
-	for i, l := range layers {
-		k.parts[i].guard = l
-	}
-	if missing, err := c.takeOver(k.Context, k); err != nil || missing == 0 {
-		return err
+	k.split(c.guard.layers)
+	if c.takeOver(k.Context, k) == 0 {
+		return nil
 	}
 	var limiters []*throttle.Limiter
 	for i := range k.parts {
@@ -337,9 +339,12 @@ func (c *Call) try(k *attempt) error {
 		}
 	}
 	permits := make([]throttle.Permit, len(limiters))
-	done := c.guard.tries()
-	err := throttle.TryAcquireAll(limiters, c.cost, permits)
-	done()
+	err := intake.Ended(k.Context)
+	if err == nil {
+		done := c.guard.tries()
+		err = throttle.TryAcquireAll(limiters, c.cost, permits)
+		done()
+	}
 	if err == nil {
 		if k.fill(permits); c.guard.chain == nil {
 			return nil

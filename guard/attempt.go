@@ -17,19 +17,19 @@ type attempt struct {
 	context.Context //nolint:containedctx // it is a context
 
 	call   *Call
-	number int           // of the attempt, from 1; a resend after a 429 keeps it
 	queued time.Duration // how long it waited to be admitted; negative: not measured
 	wire   wire
 	loose  *throttle.Sent // the call, if it was not admitted; nil: it was
 	claims *claims        // what it holds in a store; nil: nothing
+	number int32          // of the attempt, from 1; a resend after a 429 keeps it
 
+	over  bool       // it was ended or abandoned; guarded by mu
+	held  bool       // nothing else is admitted until it ends; guarded by mu
 	mu    sync.Mutex // guards everything below
 	parts []part     // one for each layer
 	only  [1]part    // parts, of a guard with one layer
 	used  throttle.Cost
 	told  *adaptive.Feedback // the last Report; nil: none
-	over  bool               // it was ended or abandoned
-	held  bool               // nothing else is admitted until it ends
 }
 
 // part is what an attempt holds of one layer.
@@ -37,8 +37,7 @@ type part struct {
 	guard  *Guard
 	permit throttle.Permit
 	ticket breaker.Ticket // of the layer's breaker
-	handed bool           // a call inside has taken the permit over
-	sent   throttle.Sent  // what was noted of a permit that was handed over
+	handed *throttle.Sent // what was noted of a permit that a call inside has taken over; nil: none has
 	seq    int64          // the number of the admission, once it has ended
 	outer  *attempt       // whose permit this was; nil: it was acquired
 }
@@ -60,7 +59,7 @@ func attemptOf(ctx context.Context) *attempt {
 }
 
 // Number implements inflight.Attempt.
-func (k *attempt) Number() int { return k.number }
+func (k *attempt) Number() int { return int(k.number) }
 
 // Report says, from inside a call, what its answer means: verdict, remaining
 // quota, actual cost. A verdict takes precedence over every detector; without
@@ -90,49 +89,58 @@ func Use(ctx context.Context, actual throttle.Cost) {
 	}
 }
 
-// feedback is what the attempt itself has reported. last, unless nil, is that of
-// End: its verdict takes precedence over that of a Report.
-func (k *attempt) feedback(last *adaptive.Feedback) (f adaptive.Feedback) {
+// feedback is what the attempt itself has reported.
+func (k *attempt) feedback() (f adaptive.Feedback) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	switch {
-	case last != nil:
-		if f = *last; f.Used != (throttle.Cost{}) {
-			k.used = f.Used
-		}
-		if f.Verdict == adaptive.Unclassified && k.told != nil {
-			f = completed(f, k.told)
-		}
-	case k.told != nil:
-		f = *k.told
-	}
-	f.Used = k.used
+	k.reported(&f)
 	return f
 }
 
-// completed is f, which has no verdict, with what was reported inside of the
-// attempt: its verdict, and whatever f does not say.
-func completed(f adaptive.Feedback, told *adaptive.Feedback) adaptive.Feedback {
-	given := f
-	if f = *told; f.Err == nil {
+// reported fills in what the attempt itself has reported. mu is held.
+func (k *attempt) reported(f *adaptive.Feedback) {
+	if k.told != nil {
+		*f = *k.told
+	}
+	f.Used = k.used
+}
+
+// complete adds to f, which End was given, what was reported inside of the
+// attempt: its cost, and without a verdict in f whatever f does not say. mu is held.
+func (k *attempt) complete(f *adaptive.Feedback) {
+	if f.Used == (throttle.Cost{}) {
+		f.Used = k.used
+	}
+	if f.Verdict != adaptive.Unclassified || k.told == nil {
+		return
+	}
+	given := *f
+	if *f = *k.told; f.Err == nil {
 		f.Err = given.Err
 	}
-	f.Final = f.Final || given.Final
+	f.Used, f.Final = given.Used, f.Final || given.Final
 	if given.RetryAfter > 0 {
 		f.RetryAfter = given.RetryAfter
 	}
 	if given.Meters != ([throttle.Units]adaptive.Meter{}) {
 		f.Meters = given.Meters
 	}
-	return f
 }
 
-// close claims the end of the attempt; false if it has ended before.
-func (k *attempt) close() bool {
+// close claims the end of the attempt; false if it has ended before. Nothing is
+// handed over from then on. f becomes what the attempt has reported; if it is
+// given, it takes precedence over that.
+func (k *attempt) close(f *adaptive.Feedback, given bool) (first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	first := !k.over
-	k.over = true
+	if first = !k.over; first {
+		k.over = true
+		if !given {
+			k.reported(f)
+		} else {
+			k.complete(f)
+		}
+	}
 	return first
 }
 
@@ -140,8 +148,8 @@ func (k *attempt) close() bool {
 // is handed over once: the call inside ends it and reports to the law, and k
 // holds nothing of l any more. If the reservation does not cover c, the permit
 // is given back instead and covered is false: the call inside has the place of
-// k in the queue.
-func (k *attempt) hand(l *Guard, c throttle.Cost) (p throttle.Permit, place int64, covered bool) {
+// k in the queue. With whole a permit that does not cover c is not handed over.
+func (k *attempt) hand(l *Guard, c throttle.Cost, whole bool) (p throttle.Permit, place int64, covered bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.over {
@@ -149,15 +157,18 @@ func (k *attempt) hand(l *Guard, c throttle.Cost) (p throttle.Permit, place int6
 	}
 	for i := range k.parts {
 		part := &k.parts[i]
-		if part.guard != l || part.handed {
+		if part.guard != l || part.handed != nil {
 			continue
 		}
 		sent, live := part.permit.Sent()
 		if !live {
 			continue
 		}
-		part.sent, part.handed = sent, true
-		return part.permit, sent.Seq, covers(sent.Cost, c)
+		if covered = covers(sent.Cost, c); !covered && whole {
+			continue
+		}
+		part.handed = &sent
+		return part.permit, sent.Seq, covered
 	}
 	return p, 0, false
 }
@@ -167,8 +178,8 @@ func (k *attempt) takeBack(l *Guard) (ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range k.parts {
-		if part := &k.parts[i]; part.guard == l && part.handed && !k.over {
-			part.handed = false
+		if part := &k.parts[i]; part.guard == l && part.handed != nil && !k.over {
+			part.handed = nil
 			return true
 		}
 	}

@@ -27,8 +27,10 @@ func (c *Call) allowed(k *attempt) error {
 			continue
 		}
 		k.cancelBreakers(nil)
-		k.close()
-		k.finish(&adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}, false)
+		var r result
+		f := adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}
+		k.close(&f, true)
+		k.finish(&r, &f, false)
 		if w := inflight.WatcherOf(k.Context); w != nil {
 			w.Rejected(err)
 		}
@@ -45,7 +47,7 @@ func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 	for i := range k.parts {
 		t := k.parts[i].ticket
 		switch {
-		case err != nil && errors.As(err, new(*fault.PanicError)) && !limited(err):
+		case panicked(err) && !limited(err):
 			t.Failure(err)
 		case err != nil && errors.Is(k.Err(), context.Canceled):
 			t.Cancel()
@@ -66,6 +68,13 @@ func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 			}
 		}
 	}
+}
+
+// panicked reports whether err is a panic of the function itself. One that a
+// call inside has turned into an error counts as well.
+func panicked(err error) (yes bool) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	return errors.As(err, new(*fault.PanicError))
 }
 
 // limited reports whether err says of itself that it is no failure of the other

@@ -28,11 +28,12 @@ type Call struct {
 	guard   *Guard
 	cost    throttle.Cost
 	wait    waiting
-	live    atomic.Pointer[attempt] // nil: no attempt is in progress
+	live    atomic.Pointer[attempt] // of Admit and End; nil: no attempt is in progress
 	first   attempt                 // most calls make one
 	started bool                    // first is in use
-	number  int                     // attempts, those after a 429 not counted
+	number  int32                   // attempts, those after a 429 not counted
 
+	loose     *looseCall // the call, if its first attempt was made without admission
 	schedule  *retry.Schedule
 	delay     time.Duration // before the next attempt
 	failed    error         // the attempt before it
@@ -42,13 +43,13 @@ type Call struct {
 // waiting is what a call remembers from one admission to the next.
 type waiting struct {
 	hit    *adaptive.RateLimitHit // the last rejection; nil before the first
-	since  time.Time              // the first rejection
-	asked  time.Time              // when the first admission was asked for, if MaxWait bounds it
+	since  time.Duration          // the first rejection, by the guard's clock
+	asked  time.Duration          // when the first admission was asked for, if MaxWait bounds it
 	places []int64                // by layer, the number of the first admission; nil: a new place
-	place  [1]int64               // places, of a guard with one layer
+	queued time.Duration          // how long this attempt waited; negative: not measured
 
-	observed bool          // somebody is sent what changes by the call
-	queued   time.Duration // how long this attempt waited; negative: not measured
+	hasAsked bool
+	observed bool // an observer receives what changes by the call
 }
 
 // Begin starts a call whose end is not the return of a function, such as a
@@ -65,6 +66,7 @@ func (c *Call) Admit(ctx context.Context) (context.Context, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.live.Store(k)
 	return k, nil
 }
 
@@ -91,7 +93,6 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			}
 			c.failed = nil
 			k.number, k.queued = c.number, c.wait.queued
-			c.live.Store(k)
 			return k, nil
 		}
 		if !c.repeats(ctx, nil, err) {
@@ -111,9 +112,7 @@ func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 	if k == nil {
 		return false, nil
 	}
-	returned := f.Err
-	f = k.feedback(&f)
-	return c.conclude(k, &f, returned)
+	return c.conclude(k, &f, true, f.Err)
 }
 
 // Heard applies the quota that a response declares while the call goes on: at
@@ -128,7 +127,7 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 	defer k.mu.Unlock()
 	for i := range k.parts {
 		p := &k.parts[i]
-		if p.guard != l || p.handed {
+		if p.guard != l || p.handed != nil {
 			continue
 		}
 		sent, live := p.permit.Sent()

@@ -57,27 +57,27 @@ func TestWhatAPresetBecomes(t *testing.T) {
 	}
 }
 
-// sdkError is an error that carries a response, as those of SDKs do.
-type sdkError struct {
+// providerError is an error that carries a response, as those of SDKs do.
+type providerError struct {
 	StatusCode int
 	Response   *http.Response
 	Body       string
 }
 
-func (e *sdkError) Error() string { return fmt.Sprint("status ", e.StatusCode) }
+func (e *providerError) Error() string { return fmt.Sprint("status ", e.StatusCode) }
 
-func answered(status int, body string, header ...string) error {
+func answeredWith(status int, body string, header ...string) error {
 	h := http.Header{}
 	for i := 0; i < len(header); i += 2 {
 		h.Set(header[i], header[i+1])
 	}
-	return &sdkError{StatusCode: status, Body: body, Response: &http.Response{StatusCode: status, Header: h}}
+	return &providerError{StatusCode: status, Body: body, Response: &http.Response{StatusCode: status, Header: h}}
 }
 
 func TestWhatIsAskedAboutAnError(t *testing.T) {
 	errBoom := errors.New("boom")
-	slowDown := answered(503, `{"error": {"code": "slow_down"}}`) // the default detector takes it for a failure
-	secondary := answered(403, `{"message": "You have exceeded a secondary rate limit."}`, "Retry-After", "5")
+	slowDown := answeredWith(503, `{"error": {"code": "slow_down"}}`) // the default detector takes it for a failure
+	secondary := answeredWith(403, `{"message": "You have exceeded a secondary rate limit."}`, "Retry-After", "5")
 	mine := func(err error) adaptive.Feedback {
 		if errors.Is(err, errBoom) {
 			panic("a detector that is broken")

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -64,7 +65,6 @@ func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context
 	if err := call.allowed(k); err != nil {
 		return err
 	}
-	call.live.Store(k)
 	_, err := call.run(k, f)
 	return err
 }
@@ -83,22 +83,26 @@ func (c *Call) run(k *attempt, f func(context.Context) error) (again bool, err e
 			return false, err // it was abandoned
 		}
 	} else {
-		err = c.here(k, k, f)
+		err = c.here(k, f)
 	}
-	c.live.Store(nil)
-	fb := k.feedback(nil)
-	return c.conclude(k, &fb, err)
+	var fb adaptive.Feedback
+	return c.conclude(k, &fb, false, err)
 }
 
 // here runs f on this goroutine.
-func (c *Call) here(k *attempt, ctx context.Context, f func(context.Context) error) (err error) {
+func (c *Call) here(k *attempt, f func(context.Context) error) (err error) {
 	returned := false
 	defer func() {
-		if !returned { // runtime.Goexit
-			c.abandon(k, adaptive.Transient, nil)
+		if returned {
+			return
+		}
+		if v := recover(); v != nil {
+			err = panics.Error(v)
+		} else { // runtime.Goexit
+			c.abandon(k, nil)
 		}
 	}()
-	err = survived(ctx, f)
+	err = f(k)
 	returned = true
 	return err
 }

@@ -13,19 +13,11 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
-	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
-
-func made(t testing.TB, p guard.Policy) *guard.Guard {
-	t.Helper()
-	g, err := guard.New(p)
-	require.NoError(t, err)
-	return g
-}
 
 func TestZeroPolicyBoundsNothingBeforeARejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -131,19 +123,6 @@ func TestNestedCallsUseOneSlot(t *testing.T) {
 		assert.Zero(t, g.Stats().InFlight)
 		assert.Zero(t, host.Stats().InFlight)
 	})
-}
-
-func TestAnObserverOfAChangeMayChangeTheGuard(t *testing.T) {
-	var g *guard.Guard
-	again := true
-	g = made(t, guard.Policy{Observer: event.Func(func(event.Event) {
-		if again {
-			again = false
-			assert.NoError(t, g.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 3}}))
-		}
-	})})
-	require.NoError(t, g.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 2}}))
-	assert.Equal(t, 3, g.Policy().Limits.Concurrency)
 }
 
 // Whether a guard within others learns itself is decided when it is made.

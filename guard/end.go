@@ -10,15 +10,17 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// conclude ends the attempt k, which returned err and reported f.
-func (c *Call) conclude(k *attempt, f *adaptive.Feedback, err error) (again bool, _ error) {
-	k.judge(f, err)
-	c.charge(k, f)
-	if !k.close() {
+// conclude ends the attempt k, which returned err. With given f is taken in
+// place of what it has reported.
+func (c *Call) conclude(k *attempt, f *adaptive.Feedback, given bool, err error) (again bool, _ error) {
+	if !k.close(f, given) {
 		return false, err // it was abandoned
 	}
+	k.judge(f, err)
+	c.charge(k, f)
 	k.settleBreakers(f.Verdict, err)
-	r := k.finish(f, c.wait.observed)
+	var r result
+	k.finish(&r, f, c.wait.observed)
 	k.unhold()
 	l := c.guard.learner
 	if l != nil {
@@ -39,14 +41,12 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, err error) (again bool
 // finish ends what k holds and tells the laws: the learner hears f, and the
 // others no more than that the call is over. Of a layer whose permit a call
 // inside has taken over, that call has reported its own answers, and only what
-// it cannot have seen is news. The result is that of the learner.
-func (k *attempt) finish(f *adaptive.Feedback, observed bool) (r result) {
-	other := adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
-	if f.Verdict == adaptive.OK || f.Verdict == adaptive.Unsent {
-		other.Verdict = f.Verdict
-	}
+// it cannot have seen is news. r becomes the result of the learner. The attempt
+// is closed: nothing is handed over any more.
+func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 	if k.loose != nil {
-		return k.finishLoose(f, observed)
+		k.finishLoose(r, f, observed)
+		return
 	}
 	if k.call.guard.chain != nil {
 		k.finishShared(f)
@@ -55,27 +55,26 @@ func (k *attempt) finish(f *adaptive.Feedback, observed bool) (r result) {
 	for i := range k.parts {
 		p := &k.parts[i]
 		learner := p.guard == k.call.guard.learner
-		switch handed := k.isHanded(p); {
+		switch handed := p.handed != nil; {
 		case handed && (!learner || f.Final || !refused(f.Verdict) && f.Verdict != adaptive.Terminal):
-			p.seq = p.sent.Seq // what is final passed through the call inside
+			p.seq = p.handed.Seq // what is final passed through the call inside
 		case handed:
-			r = p.guard.learn(p.sent, f, observed)
-			p.seq = p.sent.Seq
+			p.guard.learn(r, p.handed, f, observed)
+			p.seq = p.handed.Seq
 		case learner:
-			r = p.guard.end(p.permit, f, observed)
+			p.guard.end(r, p.permit, f, observed)
 			p.seq = r.sent.Seq
-			p.guard.emitEnd(k, &r, f)
+			p.guard.emitEnd(k, r, f)
 		default:
-			p.seq = p.guard.end(p.permit, &other, false).sent.Seq
+			other := adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
+			if f.Verdict == adaptive.OK || f.Verdict == adaptive.Unsent {
+				other.Verdict = f.Verdict
+			}
+			var one result
+			p.guard.end(&one, p.permit, &other, false)
+			p.seq = one.sent.Seq
 		}
 	}
-	return r
-}
-
-func (k *attempt) isHanded(p *part) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return p.handed
 }
 
 // rejected decides whether a call that the provider rejected waits on, and with
@@ -84,7 +83,7 @@ func (c *Call) rejected(k *attempt, f *adaptive.Feedback, r *result) (again bool
 	hit := newHit(c.guard.scope(), f, r.sent.At)
 	hit.GivenUp = true // seen from outside of Do it is final
 	if c.wait.hit == nil {
-		c.wait.since = c.guard.clock.Now()
+		c.wait.since = c.guard.clock.Elapsed()
 		for i := range k.parts {
 			if seq := k.parts[i].seq; seq != 0 {
 				c.place(k, i, seq)
@@ -140,7 +139,7 @@ func (g *Guard) exhausted(err error) error {
 
 // Judge implements inflight.Attempt.
 func (k *attempt) Judge(err error) adaptive.Feedback {
-	f := k.feedback(nil)
+	f := k.feedback()
 	k.judge(&f, err)
 	return f
 }
@@ -148,7 +147,14 @@ func (k *attempt) Judge(err error) adaptive.Feedback {
 // judge completes what the attempt itself has reported by what the detectors
 // make of its error.
 func (k *attempt) judge(f *adaptive.Feedback, err error) {
-	if f.Verdict == adaptive.Unclassified {
+	if err != nil && panicked(err) { // whatever the function reported before, or panicked with
+		f.Verdict, f.RetryAfter = adaptive.Transient, 0
+	}
+	switch {
+	case f.Verdict != adaptive.Unclassified:
+	case err == nil:
+		f.Verdict, f.Kind, f.Source, f.Final, f.Err = adaptive.OK, adaptive.UnknownKind, "", false, nil
+	default:
 		told := *f
 		*f = adaptive.Classify(k.call.guard.detect, err)
 		f.Used, f.Meters, f.Final = told.Used, told.Meters, f.Final || told.Final
@@ -162,24 +168,26 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 }
 
 // Abandon implements inflight.Attempt.
-func (k *attempt) Abandon(hung error) bool { return k.call.abandon(k, adaptive.Transient, hung) }
+func (k *attempt) Abandon(hung error) bool { return k.call.abandon(k, hung) }
 
 // abandon returns what k holds before its function has returned.
-func (c *Call) abandon(k *attempt, v adaptive.Verdict, hung error) (held bool) {
-	if !k.close() {
+func (c *Call) abandon(k *attempt, hung error) (held bool) {
+	var f adaptive.Feedback
+	if !k.close(&f, false) {
 		return false
 	}
 	k.cancelBreakers(hung)
-	f := adaptive.Feedback{Verdict: v, Used: k.feedback(nil).Used}
+	if c.loose != nil {
+		c.loose.leave()
+	}
+	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
 	if c.guard.chain != nil {
 		k.finishShared(&f)
 	}
 	for i := range k.parts {
-		p := &k.parts[i]
-		if k.isHanded(p) {
-			continue
-		}
-		one := p.guard.end(p.permit, &f, false)
+		p := &k.parts[i] // a call inside may have taken the permit over: it ends once
+		var one result
+		p.guard.end(&one, p.permit, &f, false)
 		if p.guard == c.guard.learner {
 			p.guard.emitEnd(k, &one, &f)
 		}
@@ -199,20 +207,18 @@ type result struct {
 	after  *adaptive.View // nil: there is none, or nothing to say
 }
 
-// end ends p with f and reports to the law.
-func (g *Guard) end(p throttle.Permit, f *adaptive.Feedback, observed bool) (r result) {
+// end ends p with f, reports to the law, and fills in r.
+func (g *Guard) end(r *result, p throttle.Permit, f *adaptive.Feedback, observed bool) {
 	if f.Verdict == adaptive.Unsent { // the law hears of it through OnUnsent
-		p.CancelThen(func(now time.Time, s throttle.Sent) { r = result{ended: true, now: now, sent: s} })
+		p.CancelThen(func(now time.Time, s throttle.Sent) { *r = result{ended: true, now: now, sent: s} })
 	} else {
-		p.End(f.Used, func(now time.Time, s throttle.Sent) { g.report(&r, now, &s, f, observed) })
+		p.End(f.Used, func(now time.Time, s throttle.Sent) { g.report(r, now, &s, f, observed) })
 	}
-	return r
 }
 
 // learn tells the law about a call whose permit another call has ended.
-func (g *Guard) learn(sent throttle.Sent, f *adaptive.Feedback, observed bool) (r result) {
-	g.throttle.Update(func(now time.Time) { g.report(&r, now, &sent, f, observed) })
-	return r
+func (g *Guard) learn(r *result, sent *throttle.Sent, f *adaptive.Feedback, observed bool) {
+	g.throttle.Update(func(now time.Time) { g.report(r, now, sent, f, observed) })
 }
 
 // report tells the law f, and fills in r. It runs under the limiter's lock.
@@ -231,7 +237,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	if observed {
 		r.before = law.told
 	}
-	law.result(now, *s, f)
+	law.result(now, s, f)
 	switch {
 	case f.Verdict == adaptive.Terminal:
 		g.throttle.CloseLocked(now.Add(law.quota.exhausted()), g.exhausted(f.Err))

@@ -1,6 +1,22 @@
 package guard
 
-import "github.com/headrace/headrace/throttle"
+import (
+	"context"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
 
 // Throttle is the limiter underneath.
 func (g *Guard) Throttle() *throttle.Limiter { return g.throttle }
+
+// Learn reports to the law of a call that was sent at sentAt and did not pass g.
+func (g *Guard) Learn(sentAt time.Time, f adaptive.Feedback) {
+	var r result
+	g.learn(&r, &throttle.Sent{At: sentAt}, &f, g.observer != nil)
+	g.emitResult(&attempt{Context: context.Background(), call: &Call{guard: g}}, &r, &f)
+}
+
+// Classify is what g makes of err.
+func (g *Guard) Classify(err error) adaptive.Feedback { return adaptive.Classify(g.detect, err) }

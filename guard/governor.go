@@ -14,6 +14,8 @@ import (
 type governor struct {
 	state    adaptive.State // nil: no call was rejected yet
 	throttle *throttle.Limiter
+	loose    *loose // calls that were not admitted: they are in flight as well
+	most     int    // the cap on calls in flight; 0: none
 	gate     reopening.Gate
 	quota    halfOpen
 	frozen   bool          // nothing is admitted while one law replaces another
@@ -44,10 +46,14 @@ func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) time.Dura
 	if g.holds = wait > 0; g.holds {
 		return wait
 	}
+	out := g.loose.inFlight()
+	if out > 0 && g.most > 0 && inFlight+out >= g.most {
+		return throttle.Forever // until one of them ends
+	}
 	if g.state == nil {
 		return 0
 	}
-	return g.state.Admit(now, c, inFlight)
+	return g.state.Admit(now, c, inFlight+out)
 }
 
 // Slack implements throttle.Governor.
@@ -64,7 +70,8 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 	}
 	g.quota.sent(s.Seq)
 	if g.state != nil {
-		g.state.OnSend(now, g.counted(s))
+		g.count(&s)
+		g.state.OnSend(now, s)
 	}
 }
 
@@ -72,30 +79,33 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
 	g.quota.ended(s.Seq, adaptive.Unsent)
 	if g.knows(&s) {
-		g.state.OnResult(now, g.counted(s), g.throttle.InFlightLocked(), adaptive.Feedback{Verdict: adaptive.Unsent})
+		g.count(&s)
+		g.state.OnResult(now, s, g.throttle.InFlightLocked(), adaptive.Feedback{Verdict: adaptive.Unsent})
 	}
 }
 
 // result reports the end of a call to the law.
-func (g *governor) result(now time.Time, s throttle.Sent, f *adaptive.Feedback) {
+func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback) {
 	g.quota.ended(s.Seq, f.Verdict)
 	if g.state == nil {
 		return
 	}
-	if !g.knows(&s) && !refused(f.Verdict) {
+	if !g.knows(s) && !refused(f.Verdict) {
 		return // it was admitted before there was a law
 	}
-	g.state.OnResult(now, g.counted(s), g.throttle.InFlightLocked(), *f)
+	counted := *s
+	g.count(&counted)
+	g.state.OnResult(now, counted, g.throttle.InFlightLocked(), *f)
 }
 
-// counted is s in the numbers of the state, which begin with the first call that it knows.
-func (g *governor) counted(s throttle.Sent) throttle.Sent {
+// count puts s into the numbers of the state, which begin with the first call that it knows.
+func (g *governor) count(s *throttle.Sent) {
 	if g.since.Seq == 0 {
-		return s
+		return
 	}
 	if s.Seq <= g.since.Seq {
 		s.Seq, s.Total = 0, throttle.Cost{}
-		return s
+		return
 	}
 	from := &g.since.Total
 	s.Seq -= g.since.Seq
@@ -104,7 +114,6 @@ func (g *governor) counted(s throttle.Sent) throttle.Sent {
 	s.Total.Input -= from.Input
 	s.Total.Output -= from.Output
 	s.Total.Points -= from.Points
-	return s
 }
 
 // knows reports whether the state was told of the admission.

@@ -71,7 +71,7 @@ func New(p Policy) (*Guard, error) {
 func (g *Guard) build(c *compiled) (err error) {
 	opts := []throttle.Option{throttle.WithName(g.name), throttle.WithClock(g.clock.Underlying())}
 	if c.law != nil {
-		g.governor = &governor{}
+		g.governor = &governor{loose: &g.loose, most: c.limits.Concurrency}
 		if !c.lazy {
 			if g.governor.state, err = c.law.Start(g.clock.Now(), seed); err != nil {
 				return err

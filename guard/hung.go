@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/panics"
 )
@@ -42,21 +41,18 @@ func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Durat
 		case err = <-returned:
 		case <-woken:
 			cause := &fault.HungError{After: patience, Cause: context.Cause(ctx)}
-			if c.live.CompareAndSwap(k, nil) {
-				var failure error
-				if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-					failure = cause
-				}
-				c.abandon(k, adaptive.Transient, failure)
+			var failure error
+			if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+				failure = cause
 			}
+			c.abandon(k, failure)
 			timer.Stop()
 			return cause, true
 		}
 		timer.Stop()
 	}
 	if err == errExited { //nolint:errorlint // it is not wrapped
-		c.live.Store(nil)
-		c.abandon(k, adaptive.Transient, nil)
+		c.abandon(k, nil)
 		runtime.Goexit() // f meant the goroutine of its caller
 	}
 	return namedTimeout(ctx, err), false

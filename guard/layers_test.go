@@ -17,10 +17,6 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-func rate(w ...throttle.Window) throttle.Limits { return throttle.Limits{Windows: w} }
-
-func nothing(context.Context) error { return nil }
-
 // worst is the most instants in any interval of length per.
 func worst(at []time.Duration, per time.Duration) (most int) {
 	slices.Sort(at)

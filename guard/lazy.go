@@ -14,8 +14,16 @@ import (
 // loose counts the calls that were made without admission.
 type loose struct{ started, ended, forgotten atomic.Int64 }
 
-// begin counts a call, and returns how many others are out.
-func (l *loose) begin() (others int) { return int(l.started.Add(1) - l.ended.Load() - 1) }
+// begin counts a call, and returns how many others are out. It is false if calls
+// need admission by now: what admits them would not know of this one.
+func (l *loose) begin(free *atomic.Bool) (others int, ok bool) {
+	others = int(l.started.Add(1) - l.ended.Load() - 1)
+	if ok = free.Load(); !ok {
+		l.forgotten.Add(1)
+		l.ended.Add(1)
+	}
+	return others, ok
+}
 
 func (l *loose) inFlight() int { return int(l.started.Load() - l.ended.Load()) }
 
@@ -35,7 +43,8 @@ func (g *Guard) unlimited(c *compiled) bool {
 		c.limits.Concurrency == 0 && len(c.limits.Windows) == 0
 }
 
-// lets reports whether a call can be made without admission.
+// lets reports whether a call can be made without admission. The end of the
+// intake ends admissions, of which this call needs none.
 func (g *Guard) lets(ctx context.Context, c throttle.Cost) bool {
 	return g.free.Load() && uint64(c.Requests|c.Tokens|c.Input|c.Output|c.Points) < throttle.MaxAmount && //nolint:gosec // the sign counts
 		!emit.WantsCalls(event.From(ctx)) && ctx.Err() == nil
@@ -49,6 +58,19 @@ type looseCall struct {
 	guard *Guard
 	cost  *throttle.Cost // nil: zero, as most are
 	call  atomic.Pointer[Call]
+	left  atomic.Bool // it is not in flight any more
+}
+
+// leave ends the call for the limits. A call inside that needs admission has
+// the call around it leave: that one would wait for itself.
+func (l *looseCall) leave() {
+	if l.left.Swap(true) {
+		return
+	}
+	l.guard.loose.ended.Add(1)
+	if !l.guard.free.Load() {
+		l.guard.throttle.Update(nil)
+	}
 }
 
 // Value makes the attempt findable, as attempt.Value does.
@@ -78,13 +100,18 @@ func (l *looseCall) made() *Call {
 	c.started, c.number = true, 1
 	k := &c.first
 	k.Context, k.call, k.used, k.number, k.queued = l.Context, c, c.cost, 1, -1
+	c.loose = l
 	l.call.CompareAndSwap(nil, c)
 	return l.call.Load()
 }
 
 // freely makes the first attempt of a call without admission. If it has to be
-// repeated, that is up to the call that it returns.
+// repeated, or needs admission after all, that is up to the call that it returns.
 func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Context) error) (call *Call, again bool, err error) {
+	others, ok := g.loose.begin(&g.free)
+	if !ok {
+		return g.Begin(c), true, nil
+	}
 	w := inflight.WatcherOf(ctx)
 	if w != nil {
 		w.Admitted(throttle.Bound{})
@@ -95,8 +122,7 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 		l.cost = &own
 	}
 	began := g.clock.Elapsed()
-	others := g.loose.begin()
-	defer g.loose.ended.Add(1) // also by runtime.Goexit
+	defer l.leave() // also by runtime.Goexit
 	err = survived(l, f)
 	if err == nil && l.call.Load() == nil {
 		if w != nil {
@@ -108,15 +134,16 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 	call.wait.observe(g, ctx)
 	k := &call.first
 	k.loose = &throttle.Sent{At: g.clock.At(began), InFlight: others, Cost: c}
-	fb := k.feedback(nil)
-	again, err = call.conclude(k, &fb, err)
+	var fb adaptive.Feedback
+	again, err = call.conclude(k, &fb, false, err)
 	return call, again, err
 }
 
 // finishLoose tells the law of a call that it has not admitted, if that was rejected.
-func (k *attempt) finishLoose(f *adaptive.Feedback, observed bool) result {
+func (k *attempt) finishLoose(r *result, f *adaptive.Feedback, observed bool) {
 	if !refused(f.Verdict) && f.Verdict != adaptive.Terminal {
-		return result{ended: true, sent: *k.loose}
+		*r = result{ended: true, sent: *k.loose}
+		return
 	}
-	return k.call.guard.learn(*k.loose, f, observed)
+	k.call.guard.learn(r, k.loose, f, observed)
 }

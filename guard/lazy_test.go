@@ -107,6 +107,37 @@ func TestAttemptsWithoutAdmission(t *testing.T) {
 	})
 }
 
+// They count as calls in flight for the limits that are set meanwhile.
+func TestSetWhileCallsWithoutAdmissionAreInFlight(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{})
+		begin := time.Now()
+		var wg sync.WaitGroup
+		call := func(within, then time.Duration) {
+			wg.Go(func() {
+				require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
+					time.Sleep(within)
+					if then > 0 { // needs admission by then, and is in flight already
+						return g.Do(ctx, throttle.Cost{}, ok(then))
+					}
+					return nil
+				}))
+			})
+		}
+		call(10*time.Second, 0)
+		call(time.Second, 2*time.Second)
+		synctest.Wait()
+		require.NoError(t, g.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 2}}))
+		wg.Go(func() {
+			require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))
+			assert.Equal(t, time.Second, time.Since(begin), "the one inside comes later")
+		})
+		wg.Wait()
+		assert.Zero(t, g.Stats().InFlight)
+		assert.EqualValues(t, 4, g.Stats().Admitted)
+	})
+}
+
 // Whatever changes the guard takes effect on the next call.
 func TestAdmissionBegins(t *testing.T) {
 	boom := errors.New("boom")

@@ -75,11 +75,20 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 	return p
 }
 
+// learning reports whether the law runs: that of a lazy guard may not have started.
+func (g *Guard) learning() (yes bool) {
+	g.throttle.Look(func(time.Time) { yes = g.governor.state != nil })
+	return yes
+}
+
 // change puts c in the place of old.
 func (g *Guard) change(old, c *compiled) error {
 	defer g.current.Store(c)
 	g.throttle.SetMaxQueue(c.policy.MaxQueue)
-	if g.governor == nil || c.law == nil || old.sameLaw(c) {
+	if g.governor != nil {
+		g.throttle.Look(func(time.Time) { g.governor.most = c.limits.Concurrency })
+	}
+	if g.governor == nil || c.law == nil || old.sameLaw(c) && (c.lazy || g.learning()) {
 		return g.throttle.SetLimits(c.limits)
 	}
 	state, err := c.start(g.clock.Now())

@@ -152,7 +152,7 @@ func (k *attempt) finishShared(f *adaptive.Feedback) {
 	learner := k.call.guard.learner
 	for i := range k.parts {
 		p := &k.parts[i]
-		handed := k.isHanded(p)
+		handed := p.handed != nil // the attempt is closed: it stays so
 		if p.guard == learner && learner.share != nil && refusedFor(f) > 0 && (!handed || !f.Final) {
 			learner.share.cool(refusedFor(f))
 		}

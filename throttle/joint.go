@@ -15,9 +15,10 @@ import (
 // It is changed with the locks of all its limiters held, so any one of them is
 // enough to read it.
 type joint struct {
-	id    int64      // grows with each call: the smaller one has waited longer
-	parts []part     // as given, the most specific limiter first
-	order []*Limiter // the same limiters, in the order of their locks
+	id    int64       // grows with each call: the smaller one has waited longer
+	parts []part      // as given, the most specific limiter first
+	order []*Limiter  // the same limiters, in the order of their locks
+	few   [4]*Limiter // order, of a call with no more
 	load  load
 	line  *line
 	next  *joint // in the line

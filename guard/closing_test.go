@@ -1,0 +1,127 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+)
+
+// answers makes calls that fail with each error, a second apart.
+func answers(t *testing.T, l *guard.Guard, errs ...error) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i, err := range errs {
+		wg.Go(func() {
+			assert.Error(t, do(t.Context(), l, func(context.Context) error {
+				time.Sleep(time.Duration(i+1) * time.Second)
+				return err
+			}))
+		})
+	}
+	wg.Wait()
+}
+
+func TestALongRetryAfterIsReturnedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{})
+		began := time.Now()
+		err := do(t.Context(), l, func(context.Context) error {
+			return &adaptive.RateLimitHit{RetryAfter: 10*time.Minute + 1}
+		})
+		var hit *adaptive.RateLimitHit
+		require.ErrorAs(t, err, &hit)
+		assert.Zero(t, time.Since(began))
+		assertJittered(t, 10*time.Minute, l.Stats().View.GateUntil.Sub(began), "the others have to wait")
+
+		l = made(t, guard.Policy{})
+		fn, _ := rejectedOnce(10 * time.Minute)
+		require.NoError(t, do(t.Context(), l, fn), "ten minutes are waited out")
+	})
+}
+
+func TestALongRetryAfterClosesTheGuardForThatLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, capped(1))
+		var queued, sent atomic.Int64
+		call := func(fn func(context.Context) error) error {
+			return do(t.Context(), l, func(ctx context.Context) error {
+				sent.Add(1)
+				return fn(ctx)
+			})
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			_ = call(func(context.Context) error {
+				time.Sleep(time.Second)
+				return &adaptive.RateLimitHit{RetryAfter: time.Hour}
+			})
+		})
+		synctest.Wait()
+		for range 5 {
+			wg.Go(func() {
+				var hit *adaptive.RateLimitHit
+				if errors.As(call(func(context.Context) error { return nil }), &hit) && hit.RetryAfter == time.Hour {
+					queued.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		var hit *adaptive.RateLimitHit
+		require.ErrorAs(t, call(func(context.Context) error { return nil }), &hit, "a later call")
+		assert.Equal(t, int64(5), queued.Load(), "the waiting calls")
+		assert.Equal(t, int64(1), sent.Load(), "none is sent after the rejection")
+
+		time.Sleep(2 * time.Hour)
+		require.NoError(t, call(func(context.Context) error { return nil }), "it opens again by itself")
+	})
+}
+
+func TestTheLongestRetryAfterCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{})
+		answers(t, l,
+			&adaptive.RateLimitHit{RetryAfter: 11 * time.Minute}, &adaptive.RateLimitHit{RetryAfter: 3 * time.Hour})
+		time.Sleep(20 * time.Minute)
+		began := time.Now()
+		var hit *adaptive.RateLimitHit
+		require.ErrorAs(t, do(t.Context(), l, ok(0)), &hit)
+		assert.Equal(t, 3*time.Hour, hit.RetryAfter)
+		assert.Zero(t, time.Since(began), "no call waits for the pause")
+	})
+}
+
+func TestResetKeepsTheClosingOfALongRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{})
+		answers(t, l, &adaptive.RateLimitHit{RetryAfter: 5 * time.Hour})
+		require.NoError(t, l.Reset())
+		began := time.Now()
+		var hit *adaptive.RateLimitHit
+		require.ErrorAs(t, do(t.Context(), l, ok(0)), &hit)
+		assert.Zero(t, time.Since(began))
+	})
+}
+
+// The pause is jittered upwards: no call waits between the end of the closing and that of the pause.
+func TestTheClosingLastsAsLongAsThePause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{})
+		answers(t, l, &adaptive.RateLimitHit{RetryAfter: 24 * time.Hour})
+		time.Sleep(time.Until(l.Stats().View.GateUntil) - time.Nanosecond)
+		require.Error(t, do(t.Context(), l, ok(0)))
+		time.Sleep(time.Nanosecond)
+		began := time.Now()
+		require.NoError(t, do(t.Context(), l, ok(0)))
+		assert.Zero(t, time.Since(began))
+	})
+}

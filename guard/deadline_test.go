@@ -1,0 +1,54 @@
+package guard_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/intake"
+	"github.com/headrace/headrace/throttle"
+)
+
+// A rejected call that could only be sent again after its deadline fails at once, with
+// its rejection.
+func TestADeadlineTooNearToBeSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{Name: "api", Limits: throttle.Limits{
+			Windows: []throttle.Window{throttle.Sliding(1, time.Minute)},
+		}})
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		began := time.Now()
+		err := do(ctx, l, func(context.Context) error { return &adaptive.RateLimitHit{Scope: "them", RetryAfter: time.Second} })
+		assert.Equal(t, began, time.Now())
+		var late *throttle.DeadlineError
+		require.ErrorAs(t, err, &late)
+		assert.Equal(t, time.Minute, late.Wait)
+		var hit *adaptive.RateLimitHit
+		require.ErrorAs(t, err, &hit)
+		assert.Equal(t, "them", hit.Scope)
+		assert.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, adaptive.Unclassified, adaptive.Classify(nil, err).Verdict, "an enclosing call does not wait for it again")
+
+		err = do(ctx, l, ok(0))
+		require.ErrorAs(t, err, &late)
+		assert.NotErrorAs(t, err, new(*adaptive.RateLimitHit), "it was not rejected")
+	})
+}
+
+func TestTheDeadlineOfTheIntakeCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Minute)}}})
+		require.True(t, l.Throttle().Allow(throttle.Cost{}))
+		in, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		err := do(intake.With(t.Context(), in), l, ok(0))
+		require.ErrorAs(t, err, new(*throttle.DeadlineError))
+	})
+}

@@ -1,0 +1,120 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+)
+
+func TestMaxWaitEndsWithTheHit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := capped(5)
+		c.MaxWait = 8 * time.Second
+		calls, began := 0, time.Now()
+		err := do(t.Context(), made(t, c), func(context.Context) error {
+			calls++
+			time.Sleep(time.Second)
+			return &adaptive.RateLimitHit{RetryAfter: 5 * time.Second, Kind: adaptive.KindTokens, Source: "test"}
+		})
+		hit, isHit := err.(*adaptive.RateLimitHit) //nolint:errorlint // it is the hit itself
+		require.True(t, isHit, "%v", err)
+		assert.Equal(t, 8*time.Second, time.Since(began), "counted from when the call asked")
+		assert.Equal(t, 2, calls)
+		assert.Equal(t, "api", hit.Scope)
+		assert.Equal(t, adaptive.KindTokens, hit.Kind)
+		assert.Equal(t, 5*time.Second, hit.RetryAfter)
+		assert.Equal(t, "test", hit.Source)
+		assertJittered(t, 5*time.Second, hit.SentAt.Sub(began)-time.Second, "the call that was rejected last")
+		assert.EqualError(t, err, `adaptive: rate limit hit on "api" (tokens), retry after 5s`, "without the error of the call once more")
+	})
+}
+
+func TestMaxWaitCountsTheTimeInCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := capped(5)
+		c.MaxWait = 5 * time.Second
+		began := time.Now()
+		err := do(t.Context(), made(t, c), func(context.Context) error {
+			time.Sleep(10 * time.Second)
+			return &adaptive.RateLimitHit{RetryAfter: time.Second}
+		})
+		var hit *adaptive.RateLimitHit
+		require.ErrorAs(t, err, &hit)
+		assert.Equal(t, 10*time.Second, time.Since(began), "it is not sent again")
+	})
+}
+
+// Without MaxWait it is 15 minutes, from the first rejection.
+func TestTheDefaultMaxWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := do(t.Context(), made(t, guard.Policy{}), func(context.Context) error {
+			time.Sleep(time.Minute)
+			return &adaptive.RateLimitHit{RetryAfter: 8 * time.Minute}
+		})
+		require.ErrorAs(t, err, new(*adaptive.RateLimitHit))
+		assert.Equal(t, 16*time.Minute, time.Since(began))
+	})
+}
+
+// Also under a law that would admit it.
+func TestAfterMaxWaitNoCallIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		err := do(t.Context(), made(t, guard.Policy{Law: unbounded{}, MaxWait: 5 * time.Second}), func(context.Context) error {
+			calls++
+			time.Sleep(10 * time.Second)
+			return &adaptive.RateLimitHit{}
+		})
+		require.Error(t, err)
+		assert.Equal(t, 1, calls)
+	})
+}
+
+func TestAContextThatEndsDuringThePause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{})
+		stop := errors.New("stopped by the user")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, stop)
+		defer cancel()
+		began := time.Now()
+		fn, calls := rejectedOnce(time.Minute)
+		err := do(ctx, l, fn)
+		var hit *adaptive.RateLimitHit
+		assert.ErrorIs(t, err, stop)
+		require.ErrorAs(t, err, &hit)
+		assert.Equal(t, time.Minute, hit.RetryAfter)
+		assert.Equal(t, 5*time.Second, time.Since(began))
+		assert.Equal(t, int64(1), calls.Load())
+		assert.Zero(t, l.Stats().Waiting)
+	})
+}
+
+func TestAContextThatEndsDuringTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, takes := range []time.Duration{0, time.Hour} { // the second uses up MaxWait as well
+			ctx, cancel := context.WithCancelCause(t.Context())
+			calls := 0
+			err := do(ctx, made(t, guard.Policy{Law: unbounded{}}), func(context.Context) error {
+				if calls++; calls == 2 || takes == 0 {
+					cancel(io.ErrUnexpectedEOF)
+				}
+				time.Sleep(takes)
+				return statusError(429)
+			})
+			var hit *adaptive.RateLimitHit
+			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+			assert.ErrorIs(t, err, statusError(429))
+			assert.ErrorAs(t, err, &hit)
+		}
+	})
+}

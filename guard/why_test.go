@@ -1,0 +1,89 @@
+package guard_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
+)
+
+func TestWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var wg sync.WaitGroup
+		call := func(l *guard.Guard, fn func(context.Context) error) {
+			wg.Go(func() { _ = do(t.Context(), l, fn) })
+			synctest.Wait()
+		}
+		c := capped(2)
+		l := made(t, c)
+		assert.Equal(t, "0 in flight of 2, 0 waiting: nothing holds it back", l.Stats().Why)
+		call(l, ok(time.Second))
+		assert.Equal(t, "1 in flight of 2, 0 waiting: nothing holds it back", l.Stats().Why)
+		call(l, ok(time.Second))
+		call(l, ok(time.Second))
+		assert.Equal(t, "2 in flight of 2, 1 waiting: held back by the learnt concurrency", l.Stats().Why)
+		wg.Wait()
+
+		l.Learn(time.Now(), adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Nanosecond})
+		time.Sleep(time.Nanosecond)
+		call(l, ok(time.Second))
+		assert.Equal(t, "1 in flight of 1, 0 waiting: nothing holds it back", l.Stats().Why)
+		call(l, ok(0))
+		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by the learnt concurrency", l.Stats().Why)
+		l.Learn(time.Now(), hitAfter(time.Minute))
+		time.Sleep(30 * time.Second)
+		assert.Regexp(t, `^0 in flight of 1, 1 waiting: the gate opens in 3[0-6]\.?\d*s$`, l.Stats().Why)
+		l.Throttle().PauseUntil(time.Now().Add(90 * time.Second))
+		assert.Equal(t, "0 in flight of 1, 1 waiting: paused for another 1m30s", l.Stats().Why)
+		wg.Wait()
+		l.Learn(time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal, Err: statusError(402)})
+		assert.Equal(t, `0 in flight of 1, 0 waiting: closed, adaptive: quota exhausted: guard "api": answer 402`, l.Stats().Why)
+
+		c.Limits = throttle.Limits{Concurrency: 1, Windows: []throttle.Window{throttle.Sliding(1, time.Second)}}
+		l = made(t, c)
+		call(l, ok(0))
+		call(l, ok(0))
+		assert.Equal(t, "0 in flight of 1, 1 waiting: held back by 1/s for another 1s", l.Stats().Why)
+		wg.Wait()
+
+		assert.Equal(t, "0 in flight, 0 waiting: nothing holds it back", made(t, guard.Policy{Law: unbounded{}}).Stats().Why)
+		c.Law = unbounded{}
+		assert.Equal(t, "0 in flight of 1, 0 waiting: nothing holds it back", made(t, c).Stats().Why)
+	})
+}
+
+func TestWhyNamesTheBoundAndWhatComesNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{Law: adaptive.Measured{Initial: 1, Prior: perSecond(2)}})
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(0))) })
+		}
+		synctest.Wait()
+		assert.Contains(t, l.Stats().Why, "held back by the learnt rate of 1.94 requests/s, more is tried in ")
+		wg.Wait()
+
+		l = made(t, guard.Policy{Law: adaptive.Measured{Initial: 1}})
+		for range 2 {
+			wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(time.Second))) })
+		}
+		synctest.Wait()
+		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by a start with 1 calls in flight, one more for each answer", l.Stats().Why)
+		wg.Wait()
+
+		l = made(t, guard.Policy{Law: adaptive.Measured{Max: 1}})
+		for range 2 {
+			wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(time.Second))) })
+		}
+		synctest.Wait()
+		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by 1 calls in flight, the most that the law may use (Max)", l.Stats().Why)
+		wg.Wait()
+	})
+}
