@@ -3,6 +3,7 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,8 +48,9 @@ func TestTheFileGoesOnWhereTheJournalEnds(t *testing.T) {
 		"lines more":         func(s string) string { return s + doneLines(3) },
 		"cut":                func(s string) string { return s[:len(s)-1] },
 		"empty":              func(string) string { return "" },
-		"another file":       func(s string) string { return strings.Repeat("x", 2*len(s)) },
 		"the last line lost": func(s string) string { return s[:len(s)-2] + "??" },
+		"a changed middle":   func(s string) string { return strings.Replace(s, `"value":2`, `"value":7`, 1) },
+		"a line less":        func(s string) string { return s[strings.Index(s, "\n")+1:] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, j := filepath.Join(t.TempDir(), "results.jsonl"), journal.NewMemory()
@@ -67,15 +69,130 @@ func TestTheFileGoesOnWhereTheJournalEnds(t *testing.T) {
 	}
 }
 
-func TestWithoutAJournalTheFileIsEmptied(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "results.jsonl")
-	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
-	for range 2 {
-		require.NoError(t, into(t, nil, path, 2))
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, doneLines(2), string(text))
+// What is in a file that is not known to be the run's own stays as it is.
+func TestAFileThatIsNotOursIsNotEmptied(t *testing.T) {
+	older := doneLines(3)
+	recorded := func(t *testing.T, path string) journal.Journal { // with a mark in another file
+		t.Helper()
+		j := journal.NewMemory()
+		require.NoError(t, into(t, j, path+".other", 4))
+		return j
 	}
+	withoutSink := func(t *testing.T, _ string) journal.Journal {
+		t.Helper()
+		j := journal.NewMemory()
+		_, err := node.BatchFunc("b", feed(numbers(4)...), same, keep).WithJournal(j).Run(t.Context(), &state{})
+		require.NoError(t, err)
+		return j
+	}
+	for name, tc := range map[string]struct {
+		content string
+		journal func(t *testing.T, path string) journal.Journal
+	}{
+		"no journal":                      {"old", func(*testing.T, string) journal.Journal { return nil }},
+		"no journal, results":             {older, func(*testing.T, string) journal.Journal { return nil }},
+		"the journal was lost":            {older, func(*testing.T, string) journal.Journal { return journal.NewMemory() }},
+		"no output is known":              {older, withoutSink},
+		"the output is known, and longer": {strings.Repeat("x", 2000), recorded},
+		"the output is known":             {"old", recorded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "results.jsonl")
+			j := tc.journal(t, path)
+			require.NoError(t, os.WriteFile(path, []byte(tc.content), 0o600))
+			for range 2 {
+				err := into(t, j, path, 5)
+				require.ErrorIs(t, err, node.ErrNotResults)
+				require.ErrorAs(t, err, new(*node.SinkError))
+				assert.ErrorContains(t, err, path)
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				assert.Equal(t, tc.content, string(text))
+			}
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, into(t, j, path, 5))
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, doneLines(5), string(text))
+		})
+	}
+}
+
+// A file that a kill has left before the first mark is cut.
+func TestAFileOfARunThatWasKilledBeforeItsFirstMark(t *testing.T) {
+	path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
+	finishes := 0
+	j.on = func(op string) error {
+		if op == "finish" {
+			if finishes++; finishes > 1 {
+				return errDisk
+			}
+		}
+		return nil
+	}
+	require.Error(t, into(t, j, path, 200))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotEmpty(t, text)
+	require.NoError(t, into(t, j.Memory, path, 200))
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, doneLines(200), string(text))
+}
+
+// Without a journal the runs of a batch write one after the other.
+func TestWithoutAJournalTheNextRunIsWrittenBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	sink := node.NewJSONLFile[int, int](path)
+	b := node.BatchFunc("b", feed(numbers(2)...), same, keep).WithSink(sink)
+	for range 3 {
+		_, err := b.Run(t.Context(), &state{})
+		require.NoError(t, err)
+	}
+	require.NoError(t, sink.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Repeat(doneLines(2), 3), string(text))
+	require.NoError(t, os.WriteFile(path, text[1:], 0o600))
+	_, err = b.Run(t.Context(), &state{})
+	require.ErrorContains(t, err, "not known to hold results of this run")
+	require.NoError(t, sink.Close())
+}
+
+func TestAFileHasOneWriterAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	first, second := node.NewJSONLFile[int, int](path), node.NewJSONLFile[int, int](path)
+	run := func(sink *node.JSONLFile[int, int]) error {
+		_, err := node.BatchFunc("b", feed(1), same, keep).WithJournal(journal.NewMemory()).WithSink(sink).Run(t.Context(), &state{})
+		return err
+	}
+	require.NoError(t, run(first))
+	err := run(second)
+	require.ErrorIs(t, err, node.ErrFileBusy)
+	assert.ErrorContains(t, err, path+": it is being written by another run")
+	require.NoError(t, first.Close())
+	require.ErrorIs(t, run(second), node.ErrNotResults)
+	require.NoError(t, second.Close())
+}
+
+// A result without JSON fails, and its line says so.
+func TestAResultThatTheFileCannotHoldFailsAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	sink := node.NewJSONLFile[int, float64](path)
+	outs, err := node.Map("m", func(_ context.Context, i int) (float64, error) {
+		if i == 1 {
+			return math.NaN(), nil
+		}
+		return float64(i), nil
+	}).WithSink(sink).All(t.Context(), numbers(3))
+	require.ErrorAs(t, err, new(*node.ResultError))
+	require.ErrorContains(t, err, "1 of 3 items failed")
+	assert.Equal(t, []float64{0, 0, 2}, outs)
+	require.NoError(t, sink.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, doneLines(1)+`{"index":1,"state":"failed","error":"the result cannot be kept: json: unsupported value: NaN","attempts":1}`+"\n"+
+		`{"index":2,"state":"done","value":2,"attempts":1}`+"\n", string(text))
 }
 
 // A run without the sink, or with another, leaves the file behind.

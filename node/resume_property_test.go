@@ -132,12 +132,12 @@ func (m *mortal) Begin(ctx context.Context, k journal.Key, at time.Time, retry b
 	return m.Memory.Begin(ctx, k, at, retry)
 }
 
-func (m *mortal) Finish(ctx context.Context, p journal.Part, mark string, records ...journal.Record) ([]journal.Record, error) {
+func (m *mortal) Finish(ctx context.Context, p journal.Part, o journal.Owner, mark string, records ...journal.Record) ([]journal.Record, error) {
 	alive, heard := m.alive()
 	if !alive {
 		return nil, errDisk
 	}
-	refused, err := m.Memory.Finish(ctx, p, mark, records...)
+	refused, err := m.Memory.Finish(ctx, p, o, mark, records...)
 	m.w.mu.Lock()
 	defer m.w.mu.Unlock()
 	for _, r := range records {
@@ -247,11 +247,16 @@ func (w *world) live(t *rapid.T, l life) (node.Counts, error) {
 
 func (w *world) tear(t *rapid.T, how int) {
 	text, err := os.ReadFile(w.path)
+	if os.IsNotExist(err) { // it died before
+		return
+	}
 	require.NoError(t, err)
-	switch how {
-	case halfALine:
+	switch {
+	case len(text) == 0: // nothing is written before something is recorded
+		return
+	case how == halfALine:
 		text = append(text, `{"index":0,"sta`...)
-	case lost:
+	case how == lost:
 		text = text[:len(text)/2]
 	default:
 		return
