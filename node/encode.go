@@ -138,6 +138,6 @@ func decoded(t reflect.Type) error {
 	case reflect.TypeFor[bool](), reflect.TypeFor[float64](), reflect.TypeFor[string](), reflect.TypeFor[[]any](), reflect.TypeFor[map[string]any]():
 		return nil
 	default:
-		return fmt.Errorf("it holds a %s in an interface, which would not come back as one: give the field that type", t)
+		return fmt.Errorf("it holds a value of type %s in an interface, which would come back as another type: give the field that type", t)
 	}
 }

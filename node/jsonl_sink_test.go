@@ -309,3 +309,7 @@ func TestTwoRunsAtOnceIntoOneFile(t *testing.T) {
 	}).WithJournal(j).All(t.Context(), []int{1})
 	require.ErrorContains(t, err, "the batch runs inside the items of another")
 }
+
+func linesOf(text []byte) []string {
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
