@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -15,6 +17,7 @@ import (
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/retry"
 )
 
 // doneLines are those of what is done, from 0.
@@ -312,4 +315,120 @@ func TestTwoRunsAtOnceIntoOneFile(t *testing.T) {
 
 func linesOf(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+// killedAt is a run of numbers up to n that dies after so many calls of Finish, before
+// anything of the last one is written.
+func killedAt(t *testing.T, j *faulty, path string, n, finishes int) {
+	t.Helper()
+	sink := node.NewJSONLFile[int, int](path)
+	left := finishes
+	j.on = func(op string) error {
+		if op == "finish" {
+			if left--; left < 0 {
+				return errDisk
+			}
+		}
+		return nil
+	}
+	dying := dyingSink{sink, func() bool { return left <= 0 }}
+	synctest.Test(t, func(t *testing.T) { // each is committed alone
+		_, err := node.BatchFunc("b", feed(numbers(n)...), func(ctx context.Context, i int) (int, error) { return i, work(ctx, time.Second) }, keep).
+			WithSink(dying).WithJournal(j).Run(t.Context(), &state{})
+		require.Error(t, err)
+	})
+	require.NoError(t, sink.Close())
+	j.on = nil
+}
+
+// dyingSink writes nothing more once the process is dead.
+type dyingSink struct {
+	*node.JSONLFile[int, int]
+
+	dead func() bool
+}
+
+func (s dyingSink) Write(ctx context.Context, results []node.Result[int, int]) error {
+	if s.dead() {
+		return errDisk
+	}
+	return s.JSONLFile.Write(ctx, results)
+}
+
+func (s dyingSink) Sync(ctx context.Context) (string, error) {
+	if s.dead() {
+		return "", errDisk
+	}
+	return s.JSONLFile.Sync(ctx)
+}
+
+// What was recorded and not written is written by a run that has its items, and the
+// mark waits for that.
+func TestRecordsThatHaveNoLineYet(t *testing.T) {
+	path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
+	killedAt(t, j, path, 5, 3)
+	read := func() string {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(text)
+	}
+	assert.Len(t, records(t, j.Memory, "b", journal.Done), 3)
+	assert.Equal(t, doneLines(2), read(), "the kill was between a record and its line")
+	for _, tc := range []struct{ items, lines int }{
+		{1, 2}, // the input has lost the item: the others keep their lines
+		{1, 2},
+		{7, 7},
+		{7, 7},
+		{8, 8},
+	} {
+		sink := node.NewJSONLFile[int, int](path)
+		_, err := node.BatchFunc("b", feed(numbers(tc.items)...), same, keep).WithSink(sink).WithJournal(j).Run(t.Context(), &state{})
+		require.NoError(t, err)
+		require.NoError(t, sink.Close())
+		assert.Equal(t, doneLines(tc.lines), read())
+	}
+}
+
+// Another attempt at what is around the batch writes the same again, and not behind it.
+func TestAFileThatIsWrittenAnewByASecondAttempt(t *testing.T) {
+	for name, spoil := range map[string]func(path string, j *faulty){
+		"the file is lost":            func(path string, _ *faulty) { require.NoError(t, os.Remove(path)) },
+		"a commit was not written":    func(path string, j *faulty) { killedAt(t, j, path, 8, 1) },
+		"nothing is wrong":            func(string, *faulty) {},
+		"another sink was in between": func(_ string, j *faulty) { runInto(t, j, &tracked{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
+			require.NoError(t, into(t, j, path, 3))
+			spoil(path, j)
+			sink := node.NewJSONLFile[int, int](path)
+			ctx, end := occurrence.With(t.Context())
+			attempts := 0
+			step := node.Do("step", func(ctx context.Context, s *state) error {
+				attempts++
+				for range 2 { // rounds, of which the second counts on
+					if _, err := node.BatchFunc("b", feed(numbers(4)...), same, keep).WithJournal(j).WithSink(sink).Run(ctx, s); err != nil {
+						return err
+					}
+				}
+				if attempts < 3 {
+					return errBoom
+				}
+				return nil
+			}).WithRetry(retry.Policy{MaxAttempts: 3, Initial: 1, Max: 1})
+			_, err := step.Run(ctx, &state{})
+			require.NoError(t, err)
+			end()
+			require.NoError(t, sink.Close())
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.ElementsMatch(t, linesOf([]byte(strings.Repeat(doneLines(4), 2))), linesOf(text))
+		})
+	}
+}
+
+func runInto(t *testing.T, j journal.Journal, sink node.Sink[int, int]) {
+	t.Helper()
+	_, err := node.BatchFunc("b", feed(numbers(3)...), same, keep).WithJournal(j).WithSink(sink).Run(t.Context(), &state{})
+	require.NoError(t, err)
 }

@@ -95,19 +95,25 @@ func TestAClaimEndsWithItsRun(t *testing.T) {
 		fault func() error
 		run   func(ctx context.Context, b batch)
 	}{
-		"loading fails":        {op: "load", fault: func() error { return errDisk }},
-		"loading panics":       {op: "load", fault: panics},
-		"loading exits":        {op: "load", fault: exits},
-		"finishing fails":      {op: "finish", fault: func() error { return errDisk }},
-		"finishing panics":     {op: "finish", fault: panics},
-		"finishing exits":      {op: "finish", fault: exits},
-		"beginning exits":      {op: "begin", fault: exits},
-		"the loop is left":     {run: func(ctx context.Context, b batch) { leave(ctx, b, func() {}) }},
-		"the loop panics":      {run: func(ctx context.Context, b batch) { leave(ctx, b, func() { panic("loop") }) }},
-		"the loop exits":       {run: func(ctx context.Context, b batch) { leave(ctx, b, runtime.Goexit) }},
-		"it is cancelled":      {run: func(ctx context.Context, b batch) { c, stop := context.WithCancel(ctx); stop(); _, _ = b.All(c, numbers(3)) }},
-		"the sink cannot open": {run: func(ctx context.Context, b batch) { _, _ = b.WithSink(unopened(func() error { return errDisk })).All(ctx, numbers(3)) }},
-		"the sink exits":       {run: func(ctx context.Context, b batch) { _, _ = b.WithSink(unopened(exits)).All(ctx, numbers(3)) }},
+		"loading fails":    {op: "load", fault: func() error { return errDisk }},
+		"loading panics":   {op: "load", fault: panics},
+		"loading exits":    {op: "load", fault: exits},
+		"finishing fails":  {op: "finish", fault: func() error { return errDisk }},
+		"finishing panics": {op: "finish", fault: panics},
+		"finishing exits":  {op: "finish", fault: exits},
+		"beginning exits":  {op: "begin", fault: exits},
+		"the loop is left": {run: func(ctx context.Context, b batch) { leave(ctx, b, func() {}) }},
+		"the loop panics":  {run: func(ctx context.Context, b batch) { leave(ctx, b, func() { panic("loop") }) }},
+		"the loop exits":   {run: func(ctx context.Context, b batch) { leave(ctx, b, runtime.Goexit) }},
+		"it is cancelled": {run: func(ctx context.Context, b batch) {
+			c, stop := context.WithCancel(ctx)
+			stop()
+			_, _ = b.All(c, numbers(3))
+		}},
+		"the sink cannot open": {run: func(ctx context.Context, b batch) {
+			_, _ = b.WithSink(unopened(func() error { return errDisk })).All(ctx, numbers(3))
+		}},
+		"the sink exits": {run: func(ctx context.Context, b batch) { _, _ = b.WithSink(unopened(exits)).All(ctx, numbers(3)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := newFaulty(nil)

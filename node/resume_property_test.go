@@ -164,6 +164,7 @@ type file struct {
 }
 
 func (f file) Write(ctx context.Context, results []node.Result[int, int]) error {
+	f.m.w.recorded(results)
 	if _, heard := f.m.alive(); !heard {
 		return errDisk
 	}
@@ -180,6 +181,27 @@ func (f file) Sync(ctx context.Context) (string, error) {
 		return "", errDisk
 	}
 	return mark, err
+}
+
+// recorded looks whether the results that a sink is given are in the journal.
+func (w *world) recorded(results []node.Result[int, int]) {
+	states := map[string]int{}
+	for r, err := range w.journal.All(context.Background(), journal.Part{Run: journal.DefaultRun, Node: "b"}) {
+		if err == nil {
+			states[fmt.Sprint(r.Key.Content, r.State)]++
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range results {
+		state := journal.Done
+		if r.State == node.Failed {
+			state = journal.Failed
+		}
+		if states[fmt.Sprint(r.Key, state)] == 0 {
+			w.broken = append(w.broken, fmt.Sprintf("%s is written as %s, and not recorded", r.Key, state))
+		}
+	}
 }
 
 // live is one process. It returns the counts, and the values unless there is a sink.
