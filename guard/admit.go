@@ -21,7 +21,7 @@ const defaultMaxWait = 15 * time.Minute
 func (c *Call) enter(ctx context.Context, k *attempt) error {
 	g := c.guard
 	watcher := inflight.WatcherOf(ctx)
-	measured := c.wait.observe(g, ctx)
+	measured := c.wait.observe(ctx, g)
 	var bound throttle.Bound
 	if watcher != nil {
 		bound = g.bound(c.cost)
@@ -46,7 +46,7 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 
 // observe notes who wants to know about the call, and reports whether its wait
 // is measured.
-func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
+func (w *waiting) observe(ctx context.Context, g *Guard) (measured bool) {
 	o := event.From(ctx)
 	w.observed, w.queued = o != nil, -1
 	measured = emit.WantsCalls(o)
@@ -125,15 +125,16 @@ func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int) {
 				continue
 			}
 			permit, place, covered := o.hand(p.guard, c.cost, ended)
-			if covered {
+			switch {
+			case covered:
 				p.permit, p.outer = permit, o
 				k.inherit(i, o, true)
 				missing--
-			} else if place != 0 {
+			case place != 0:
 				o.surrender(p.guard, permit)
 				k.inherit(i, o, false)
 				c.place(k, i, place)
-			} else {
+			default:
 				continue
 			}
 			if p.outer != nil && o.queued > 0 && c.wait.queued >= 0 {
@@ -271,7 +272,7 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 			i++
 		}
 		p := &k.parts[i]
-		if c.wait.places != nil && c.wait.places[i] != 0 {
+		if len(c.wait.places) > 0 && c.wait.places[i] != 0 {
 			p.permit, err = p.guard.throttle.Reacquire(ctx, c.cost, c.wait.places[i])
 		} else {
 			p.permit, err = p.guard.throttle.Acquire(ctx, c.cost)

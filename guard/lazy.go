@@ -122,8 +122,8 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 		l.cost = &own
 	}
 	began := g.clock.Elapsed()
-	defer l.leave() // also by runtime.Goexit
-	err = survived(l, f)
+	defer l.leave()      // also by runtime.Goexit
+	err = survived(l, f) //nolint:contextcheck // l is ctx
 	if err == nil && l.call.Load() == nil {
 		if w != nil {
 			w.Judged(adaptive.Feedback{Verdict: adaptive.OK, Used: c}, nil)
@@ -131,7 +131,7 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 		return nil, false, nil
 	}
 	call = l.made()
-	call.wait.observe(g, ctx)
+	call.wait.observe(ctx, g)
 	k := &call.first
 	k.loose = &throttle.Sent{At: g.clock.At(began), InFlight: others, Cost: c}
 	var fb adaptive.Feedback

@@ -22,7 +22,7 @@ import (
 //
 // Two guards made from equal policies count separately. To share a quota, share
 // the Guard, by Within or by name in a registry.
-type Policy struct {
+type Policy struct { //nolint:recvcheck // it is large, and Validate is for literals too
 	// Name identifies the guard in errors, events and reports. The default is "guard".
 	Name string
 
