@@ -317,9 +317,9 @@ func linesOf(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// killedAt is a run of numbers up to n that dies after so many calls of Finish, before
+// killedAt is a run of items that dies after so many calls of Finish, before
 // anything of the last one is written.
-func killedAt(t *testing.T, j *faulty, path string, n, finishes int) {
+func killedAt(t *testing.T, j *faulty, path string, items []int, finishes int) {
 	t.Helper()
 	sink := node.NewJSONLFile[int, int](path)
 	left := finishes
@@ -333,7 +333,7 @@ func killedAt(t *testing.T, j *faulty, path string, n, finishes int) {
 	}
 	dying := dyingSink{sink, func() bool { return left <= 0 }}
 	synctest.Test(t, func(t *testing.T) { // each is committed alone
-		_, err := node.BatchFunc("b", feed(numbers(n)...), func(ctx context.Context, i int) (int, error) { return i, work(ctx, time.Second) }, keep).
+		_, err := node.BatchFunc("b", feed(items...), func(ctx context.Context, i int) (int, error) { return i, work(ctx, time.Second) }, keep).
 			WithSink(dying).WithJournal(j).Run(t.Context(), &state{})
 		require.Error(t, err)
 	})
@@ -366,7 +366,7 @@ func (s dyingSink) Sync(ctx context.Context) (string, error) {
 // mark waits for that.
 func TestRecordsThatHaveNoLineYet(t *testing.T) {
 	path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
-	killedAt(t, j, path, 5, 3)
+	killedAt(t, j, path, numbers(5), 3)
 	read := func() string {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -389,11 +389,31 @@ func TestRecordsThatHaveNoLineYet(t *testing.T) {
 	}
 }
 
+// A second kill comes before the item is met again whose line is missing.
+func TestARecordWithoutALineOutlivesAnotherKill(t *testing.T) {
+	path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
+	killedAt(t, j, path, numbers(3), 2)
+	killedAt(t, j, path, []int{0, 6, 5, 4, 3, 2, 1}, 4)
+	assert.Len(t, records(t, j.Memory, "b", journal.Done), 6)
+	require.NoError(t, into(t, j, path, 7))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var got []string
+	for _, line := range linesOf(text) {
+		got = append(got, line[strings.Index(line, `"value"`):])
+	}
+	var want []string
+	for _, line := range linesOf([]byte(doneLines(7))) {
+		want = append(want, line[strings.Index(line, `"value"`):])
+	}
+	assert.ElementsMatch(t, want, got)
+}
+
 // Another attempt at what is around the batch writes the same again, and not behind it.
 func TestAFileThatIsWrittenAnewByASecondAttempt(t *testing.T) {
 	for name, spoil := range map[string]func(path string, j *faulty){
 		"the file is lost":            func(path string, _ *faulty) { require.NoError(t, os.Remove(path)) },
-		"a commit was not written":    func(path string, j *faulty) { killedAt(t, j, path, 8, 1) },
+		"a commit was not written":    func(path string, j *faulty) { killedAt(t, j, path, numbers(8), 1) },
 		"nothing is wrong":            func(string, *faulty) {},
 		"another sink was in between": func(_ string, j *faulty) { runInto(t, j, &tracked{}) },
 	} {

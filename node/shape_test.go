@@ -168,6 +168,22 @@ func (l *lossy) UnmarshalJSON(text []byte) error {
 	return err
 }
 
+// The excerpt of a result in its error is nothing that the provider has said about limits.
+func TestAResultThatCannotBeKeptIsNoRefusal(t *testing.T) {
+	j := journal.NewMemory()
+	var calls tally
+	for range 2 {
+		outs, err := node.Map("m", func(_ context.Context, i int) (lossy, error) {
+			calls.add(i)
+			return lossy{" HTTP 429: rate limit exceeded, insufficient_quota"}, nil
+		}).WithJournal(j).All(t.Context(), []int{1})
+		require.ErrorContains(t, err, "it comes back different")
+		assert.Zero(t, outs[0])
+	}
+	assert.Equal(t, 1, calls.sum(), "it is recorded as failed")
+	assert.Len(t, records(t, j, "m", journal.Failed), 1)
+}
+
 // oneWay is encoded as what it cannot be decoded from.
 type oneWay struct{ Text string }
 

@@ -44,6 +44,7 @@ func TestAnAttemptIsOfItsScope(t *testing.T) {
 	assert.Equal(t, int64(5), p.Earlier(), "when the scope began")
 	assert.Equal(t, at("before"), p.Output())
 	p.SetOutput(at("after"))
+	assert.Equal(t, at("after"), p.Output(), "which another round of this attempt continues")
 	p.Found()
 	assert.Equal(t, int64(3), p.Left())
 	left := int64(-1)

@@ -1,6 +1,7 @@
 package sqlitestore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -116,6 +117,27 @@ func TestAFlippedBitIsNeverAValue(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("bit %d of byte %d", bit, at)
 		}
+	}
+	assert.Positive(t, found)
+}
+
+// A part that cannot be found under its name any more would be paid for again.
+func TestAFlippedBitInTheNameOfAPart(t *testing.T) {
+	text, _ := sound(t, 5)
+	name := []byte(part.Run + part.Node) // in the row, and in the index
+	found := 0
+	for at := bytes.Index(text, name); at >= 0; found++ {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		damaged := append([]byte(nil), text...)
+		damaged[at] ^= 1
+		require.NoError(t, os.WriteFile(path, damaged, 0o600))
+		_, err := sqlitestore.OpenJournal(path)
+		wantReason(t, err, sqlitestore.ErrDamaged, path)
+		next := bytes.Index(text[at+1:], name)
+		if next < 0 {
+			break
+		}
+		at += 1 + next
 	}
 	assert.Positive(t, found)
 }
