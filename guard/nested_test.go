@@ -176,7 +176,7 @@ func TestAnEndedContextTakesNothingOver(t *testing.T) {
 func TestAClosedGuardHandsNothingOver(t *testing.T) {
 	l := made(t, capped(2))
 	require.NoError(t, do(t.Context(), l, func(ctx context.Context) error {
-		l.Learn(time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal, Err: statusError(402)}) //nolint:contextcheck // outside of the call
+		l.Learn(time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal, Err: statusError(402)})
 		return assertNotCalled(ctx, t, l, adaptive.ErrQuotaExhausted)
 	}))
 	assert.Zero(t, l.Stats().InFlight)

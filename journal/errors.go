@@ -34,7 +34,7 @@ func (e *HeldError) Error() string {
 	text := fmt.Sprintf("%s: another run is recording it: %s, since %s: wait for it, stop it, or use another run's name",
 		of, e.Lease.Owner, clock(e.Lease.Since))
 	if !e.Lapses.IsZero() {
-		text += fmt.Sprintf(". If it is dead, try again after %s", clock(e.Lapses))
+		text += ". If it is dead, try again after " + clock(e.Lapses)
 	}
 	return text
 }

@@ -413,7 +413,7 @@ func TestSomebodyElseWasFaster(t *testing.T) {
 			j := journal.NewMemory()
 			b := node.BatchFunc("b", feed(1), func(ctx context.Context, i int) (int, error) {
 				part := journal.Part{Run: journal.DefaultRun, Node: "b"}
-				owner := ownerOf(t, j, part)
+				owner := ownerOf(t, j, part) //nolint:contextcheck // of the test
 				for r, err := range j.All(ctx, part) {
 					require.NoError(t, err)
 					if tc.other.Key = r.Key; tc.other.State == journal.Unknown {

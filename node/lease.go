@@ -30,7 +30,7 @@ func (r *resume[In]) beat(lost func(error)) {
 	if every <= 0 {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // release calls it
 	r.unbeat = cancel
 	go func() {
 		tick := time.NewTicker(every)

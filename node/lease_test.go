@@ -38,7 +38,7 @@ func TestASecondRunAtOnceIsRefused(t *testing.T) {
 			first := batch(func(ctx context.Context, i int) (int, error) {
 				if calls.add(i); i == 50 {
 					for range 2 {
-						_, err := second.Run(context.WithoutCancel(t.Context()), &state{})
+						_, err := second.Run(context.WithoutCancel(t.Context()), &state{}) //nolint:contextcheck // a run of its own
 						var failed *node.JournalError
 						require.ErrorAs(t, err, &failed)
 						assert.Equal(t, "open", failed.Op)
@@ -48,10 +48,10 @@ func TestASecondRunAtOnceIsRefused(t *testing.T) {
 						assert.Equal(t, os.Getpid(), held.Lease.Owner.PID)
 						assert.ErrorContains(t, err, "another run is recording it: this process")
 					}
-					outs, err := second.All(context.WithoutCancel(t.Context()), numbers(3))
+					outs, err := second.All(context.WithoutCancel(t.Context()), numbers(3)) //nolint:contextcheck // a run of its own
 					require.ErrorAs(t, err, new(*journal.HeldError))
 					assert.Empty(t, outs)
-					for _, err := range second.Stream(context.WithoutCancel(t.Context()), node.Slice(numbers(3))) {
+					for _, err := range second.Stream(context.WithoutCancel(t.Context()), node.Slice(numbers(3))) { //nolint:contextcheck // a run of its own
 						require.ErrorAs(t, err, new(*journal.HeldError))
 					}
 				}
@@ -77,9 +77,9 @@ func TestOtherRunsAtOnce(t *testing.T) {
 	inner := node.Map("b", same).WithJournal(j)
 	other := node.Map("other", same).WithJournal(j)
 	_, err := node.Map("b", func(ctx context.Context, i int) (int, error) {
-		_, err := inner.All(journal.WithRun(context.WithoutCancel(t.Context()), "another"), []int{i})
+		_, err := inner.All(journal.WithRun(context.WithoutCancel(t.Context()), "another"), []int{i}) //nolint:contextcheck // a run of its own
 		if err == nil {
-			_, err = other.All(context.WithoutCancel(t.Context()), []int{i})
+			_, err = other.All(context.WithoutCancel(t.Context()), []int{i}) //nolint:contextcheck // a run of its own
 		}
 		return i, err
 	}).WithJournal(j).All(t.Context(), numbers(3))

@@ -54,7 +54,7 @@ func (b *Batch[S, In, Out]) openJournal(ctx context.Context) (*resume[In], error
 	if r.known, err = occurrence.Open(ctx, occurrence.Request{
 		Name: occurrence.Name(r.part), Earlier: r.progress.Total(), Of: b.code(), Shared: b.dedup, Claims: claims,
 	}); err != nil {
-		r.release()
+		r.release() //nolint:contextcheck // also if ctx has ended
 		if errors.As(err, new(*occurrence.BusyError)) {
 			err = fmt.Errorf("%w: items of both would be taken for each other; give the batch around it a journal too, or each its own run", err)
 		}

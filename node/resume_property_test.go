@@ -164,7 +164,7 @@ type file struct {
 }
 
 func (f file) Write(ctx context.Context, results []node.Result[int, int]) error {
-	f.m.w.recorded(results)
+	f.m.w.recorded(results) //nolint:contextcheck // of the test
 	if _, heard := f.m.alive(); !heard {
 		return errDisk
 	}

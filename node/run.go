@@ -93,7 +93,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	launched := false
 	defer func() { // also if the journal or the sink calls runtime.Goexit
 		if !launched {
-			r.resume.close(nil, false)
+			r.resume.close(nil, false) //nolint:contextcheck // also if ctx has ended
 		}
 	}()
 	if r.resume != nil {
@@ -106,7 +106,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	}
 	launched = true
 	if r.resume != nil {
-		r.resume.beat(func(err error) { r.commit.journalFailed("renew", err) })
+		r.resume.beat(func(err error) { r.commit.journalFailed("renew", err) }) //nolint:contextcheck // for as long as the run
 	}
 	r.begun = emit.ItemCounters(r.observer, b.name)
 	ctx, r.traces, r.attempts = traced(ctx, r.observer)
@@ -117,7 +117,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		ctx = context.WithoutCancel(ctx) // the grace period outlives the caller's context
 	}
 	r.around = outer
-	r.intake, r.stop = context.WithCancelCause(outer) // which ends it in the same moment
+	r.intake, r.stop = context.WithCancelCause(outer) //nolint:contextcheck // which ends it in the same moment
 	ctx, kill := context.WithCancelCause(ctx)
 	r.kill = func(cause error) {
 		r.stop(cause)

@@ -17,7 +17,7 @@ import (
 )
 
 type (
-	hidden   struct{ text string }
+	hidden   struct{ text string } //nolint:unused // that is the point
 	mixed    struct{ ID, text string }
 	base     struct{ Name string }
 	promoted struct {

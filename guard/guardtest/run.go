@@ -88,7 +88,7 @@ func (c testCase) play(t *testing.T, d Door) (outcomes []Outcome) {
 		var wg sync.WaitGroup
 		for i, one := range c.calls {
 			wg.Go(func() {
-				time.Sleep(one.At)
+				time.Sleep(one.At) //nolint:forbidigo // in virtual time
 				ctx := context.Background()
 				if one.Deadline > 0 {
 					var cancel context.CancelFunc
@@ -109,7 +109,7 @@ func (c testCase) play(t *testing.T, d Door) (outcomes []Outcome) {
 			})
 		}
 		wg.Wait()
-		time.Sleep(time.Minute) // those that hung return
+		time.Sleep(time.Minute) //nolint:forbidigo // in virtual time: calls that hung return
 		if s := g.Stats(); s.InFlight != 0 || s.Waiting != 0 {
 			t.Errorf("%s: %d slots and %d waiting calls are left", d.Name, s.InFlight, s.Waiting)
 		}

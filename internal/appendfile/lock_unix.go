@@ -9,7 +9,7 @@ import (
 )
 
 // Lock keeps f from being locked again, here and in other processes, for as
-// long as it is open; then it returns ErrBusy. A file system without locks locks nothing.
+// long as it is open; then it returns ErrBusy. On a file system without locks it has no effect.
 func Lock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -58,7 +58,7 @@ func (c *Claim) leave() {
 	}
 }
 
-// Take has open open the part that key names for another run, and returns the claim for
+// Take calls open to open the part that key names for another run, and returns the claim for
 // Give. One call at a time takes or gives a part.
 func (c *Claims) Take(ctx context.Context, key any, open func() error) (*Claim, error) {
 	claim := c.enter(key)
@@ -84,7 +84,7 @@ func (c *Claims) Take(ctx context.Context, key any, open func() error) (*Claim, 
 	return claim, nil
 }
 
-// Give ends what Take has begun. The last run of a part has release release it.
+// Give ends what Take has begun. For the last run of a part it calls release.
 func (c *Claim) Give(release func()) {
 	defer c.leave()
 	c.turn <- struct{}{}

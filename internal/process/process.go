@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -40,7 +41,7 @@ func (i Identity) String() string {
 		}
 		return s
 	}
-	return strings.Join([]string{field(i.Machine), fmt.Sprint(i.PID), field(i.Start), field(i.Nonce)}, separator)
+	return strings.Join([]string{field(i.Machine), strconv.Itoa(i.PID), field(i.Start), field(i.Nonce)}, separator)
 }
 
 // Parse returns the identity that String made text of. It is not ok if text is anything else.

@@ -59,19 +59,19 @@ func oneRunAtATime(t *testing.T, s *subject) {
 		_, err := second.Open(s.Context(), p, o, version, at)
 		return err
 	}
-	s.wantHeld("a rival", open(part, rival, "v1", epoch), &owner, epoch, false)
-	s.wantHeld("one of another version", open(part, rival, "v2", epoch), &owner, epoch, false)
+	_ = s.wantHeld("a rival", open(part, rival, "v1", epoch), &owner, epoch, false)
+	_ = s.wantHeld("one of another version", open(part, rival, "v2", epoch), &owner, epoch, false)
 	if err := open(part, owner, "v1", epoch.Add(time.Second)); err != nil {
 		t.Errorf("the owner opens its part again: %v", err)
 	}
-	s.wantHeld("a rival", open(part, rival, "v1", epoch.Add(time.Second)), &owner, epoch, false)
+	_ = s.wantHeld("a rival", open(part, rival, "v1", epoch.Add(time.Second)), &owner, epoch, false)
 	for _, p := range []journal.Part{{Run: "run", Node: "third"}, {Run: "another", Node: "node"}} {
 		if err := open(p, rival, "v1", epoch); err != nil {
 			t.Errorf("another part: %v", err)
 		}
 	}
 	s.release(second, part, rival) // which does not have it
-	s.wantHeld("a rival", open(part, rival, "v1", epoch), &owner, epoch, false)
+	_ = s.wantHeld("a rival", open(part, rival, "v1", epoch), &owner, epoch, false)
 	s.release(second, journal.Part{Run: "never", Node: "opened"}, rival)
 
 	s.release(j, part, owner)
@@ -83,7 +83,7 @@ func oneRunAtATime(t *testing.T, s *subject) {
 		t.Errorf("after the release: %v", err)
 	}
 	_, err := j.Open(s.Context(), part, owner, "v1", epoch.Add(time.Minute))
-	s.wantHeld("the owner before", err, &rival, epoch.Add(time.Minute), false)
+	_ = s.wantHeld("the owner before", err, &rival, epoch.Add(time.Minute), false)
 }
 
 // takenOver has a rival take the part of an owner that goes on.
@@ -98,8 +98,8 @@ func takenOver(t *testing.T, s *subject) {
 	lost := func(what string, by *journal.Owner) {
 		t.Helper()
 		_, err := j.Finish(s.Context(), part, owner, "its own", done("b", "1"))
-		s.wantHeld(what, err, by, epoch, true)
-		s.wantHeld(what, j.Renew(s.Context(), part, owner, epoch), by, epoch, true)
+		_ = s.wantHeld(what, err, by, epoch, true)
+		_ = s.wantHeld(what, j.Renew(s.Context(), part, owner, epoch), by, epoch, true)
 	}
 	lost("after its release", nil)
 	second := s.another(j)
@@ -149,7 +149,7 @@ func lapsing(t *testing.T, s *subject) {
 	if !held.Lapses.Equal(epoch.Add(within)) {
 		t.Errorf("it lapses at %s", held.Lapses)
 	}
-	s.wantHeld("by an earlier clock", open(rival, -within+time.Microsecond), &owner, epoch, false)
+	_ = s.wantHeld("by an earlier clock", open(rival, -within+time.Microsecond), &owner, epoch, false)
 	if err := j.Renew(s.Context(), part, owner, epoch.Add(within/2)); err != nil {
 		t.Error(err)
 	}
@@ -163,7 +163,7 @@ func lapsing(t *testing.T, s *subject) {
 	if err := open(rival, 10*within); err != nil {
 		t.Errorf("a claim that has lapsed: %v", err)
 	}
-	s.wantHeld("the owner before", j.Renew(s.Context(), part, owner, epoch.Add(10*within)), &rival, epoch.Add(10*within), true)
+	_ = s.wantHeld("the owner before", j.Renew(s.Context(), part, owner, epoch.Add(10*within)), &rival, epoch.Add(10*within), true)
 	if err := open(owner, 9*within); err != nil {
 		t.Errorf("a claim by a clock that was put back: %v", err)
 	}
@@ -187,7 +187,7 @@ func claimsOfTheDead(t *testing.T, s *subject) {
 		t.Errorf("its process is dead: %v", err)
 	}
 	_, err := j.Open(s.Context(), part, journal.NewOwner(), "v1", epoch)
-	s.wantHeld("another run of this process", err, &mine, epoch, false)
+	_ = s.wantHeld("another run of this process", err, &mine, epoch, false)
 }
 
 // oneClaimWins has many owners come at once, through several journals if the storage allows for that.
