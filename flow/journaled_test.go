@@ -21,10 +21,10 @@ type texts struct {
 	Out            []string
 }
 
-func over(name string, j journal.Journal, of func(*texts) []string, prefix string) *node.Batch[*texts, string, string] {
+func over(name string, j journal.Journal, of func(*texts) []string) *node.Batch[*texts, string, string] {
 	b := node.BatchFunc(name,
 		func(_ context.Context, s *texts) (iter.Seq2[string, error], error) { return node.Slice(of(s)), nil },
-		func(_ context.Context, text string) (string, error) { return prefix + text, nil },
+		func(_ context.Context, text string) (string, error) { return text, nil },
 		func(_ context.Context, s *texts, r *node.Report[string, string]) (node.Action, error) {
 			s.Out = append(s.Out, r.Values()...)
 			return node.Next, r.Err()
@@ -48,19 +48,19 @@ func TestTwoJournaledBatchesOfOneNameAreRefused(t *testing.T) {
 		}
 		return b
 	}
-	one := over("one", j, titles, "")
+	one := over("one", j, titles)
 	for name, tc := range map[string]struct {
 		first, second node.Node[*texts]
 		refused       bool
 	}{
-		"one name":                     {one, over("one", j, bodies, ""), true},
-		"two names":                    {one, over("two", j, bodies, ""), false},
-		"two journals":                 {one, over("one", journal.NewMemory(), bodies, ""), false},
-		"one without a journal":        {one, over("one", nil, bodies, ""), false},
-		"in flows":                     {flow.New("a", one).Then(node.Do("x", nothing)), flow.New[*texts]("b", over("one", j, bodies, "")), true},
-		"in a batch of flows":          {one, each("each", nil, over("one", j, bodies, "")), true},
-		"under items":                  {one, each("each", j, over("one", j, bodies, "")), false},
-		"two batches of flows":         {each("each", j, one), each("each", j, over("two", j, bodies, "")), true},
+		"one name":                     {one, over("one", j, bodies), true},
+		"two names":                    {one, over("two", j, bodies), false},
+		"two journals":                 {one, over("one", journal.NewMemory(), bodies), false},
+		"one without a journal":        {one, over("one", nil, bodies), false},
+		"in flows":                     {flow.New("a", one).Then(node.Do("x", nothing)), flow.New[*texts]("b", over("one", j, bodies)), true},
+		"in a batch of flows":          {one, each("each", nil, over("one", j, bodies)), true},
+		"under items":                  {one, each("each", j, over("one", j, bodies)), false},
+		"two batches of flows":         {each("each", j, one), each("each", j, over("two", j, bodies)), true},
 		"the same batch in two places": {one, flow.New[*texts]("again", one), false},
 	} {
 		t.Run(name, func(t *testing.T) {
