@@ -34,7 +34,7 @@ type sent struct {
 // trip calls the base. A panic is its error.
 func (t *transport) trip(out *http.Request) (s sent) {
 	defer panics.Catch(&s.err)
-	s.resp, s.err = t.base.RoundTrip(out)
+	s.resp, s.err = t.base.RoundTrip(out) //nolint:bodyclose // it is the caller's
 	return s
 }
 
@@ -48,7 +48,7 @@ func (x *exchange) send(a inflight.Attempt, out *http.Request) (*http.Response, 
 	}
 	ctx, cancel := context.WithCancelCause(out.Context())
 	timer := x.t.clock.AfterFunc(d, func() { cancel(&timeoutError{d}) })
-	s, err := x.t.supervise(ctx, out.WithContext(ctx)) //nolint:bodyclose // it is the caller's
+	s, err := x.t.supervise(ctx, out.WithContext(ctx))
 	if !timer.Stop() && err == nil && ctx.Err() != nil {
 		discard(s) // the body ends with the context
 		err = context.Cause(ctx)
@@ -59,7 +59,7 @@ func (x *exchange) send(a inflight.Attempt, out *http.Request) (*http.Response, 
 			err = late // the base may call it cancelled
 		}
 		if ok {
-			err = x.fail(err)
+			err = x.fail(err) //nolint:contextcheck // the request has it
 		}
 		cancel(nil)
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/learn"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -123,7 +124,7 @@ type aimd struct {
 	sent     int64     // the last call's sequence number
 	streak   int       // epochs with a refusal, without a success in between
 	frozen   time.Time // nothing grows before
-	reopened reopening
+	reopened reopening.Gate
 	jitter   *rand.Rand
 	bound    string
 	hits     int64
@@ -134,15 +135,15 @@ type aimd struct {
 
 // Admit implements throttle.Governor.
 func (a *aimd) Admit(now time.Time, _ throttle.Cost, inFlight int) time.Duration {
-	if wait := a.reopened.shut(now); wait > 0 {
-		a.bound = boundGate
+	if wait := a.reopened.Shut(now); wait > 0 {
+		a.bound = reopening.Bound
 		return wait
 	}
 	if inFlight >= int(a.window) {
 		a.bound = "the learnt concurrency"
 		return throttle.Forever
 	}
-	if wait := a.reopened.pace(now); wait > 0 {
+	if wait := a.reopened.Pace(now); wait > 0 {
 		a.bound = "the gate that opens step by step"
 		return wait
 	}
@@ -156,14 +157,14 @@ func (a *aimd) Slack(time.Time) { a.bound = "" }
 // OnSend implements throttle.Governor.
 func (a *aimd) OnSend(now time.Time, s throttle.Sent) {
 	a.sent = s.Seq
-	a.reopened.sent(now, a.window)
+	a.reopened.Sent(now, a.window)
 }
 
 // OnResult implements State.
 func (a *aimd) OnResult(now time.Time, s throttle.Sent, _ int, f Feedback) {
 	switch f.Verdict {
 	case OK:
-		a.reopened.answered(now.Sub(s.At))
+		a.reopened.Answered(now.Sub(s.At))
 		a.succeed(now, s)
 	case Hit:
 		a.refuse(now, s, &f, a.Backoff)
@@ -181,7 +182,7 @@ func (a *aimd) OnSignal(now time.Time, h *RateLimitHit) {
 // View implements State.
 func (a *aimd) View() View {
 	return View{
-		Concurrency: int(a.window), GateUntil: a.reopened.at, Bound: a.bound,
+		Concurrency: int(a.window), GateUntil: a.reopened.At(), Bound: a.bound,
 		Hits: a.hits, Cuts: a.cuts, Recoveries: a.raises, Decisions: a.decided,
 	}
 }
@@ -221,7 +222,7 @@ func (a *aimd) refuse(now time.Time, s throttle.Sent, f *Feedback, factor float6
 		retryAfter = min(maxBackoff, firstBackoff<<min(max(a.streak-1, 0), 16))
 	}
 	later := 1 + upwardJitter*a.jitter.Float64()
-	a.reopened.closeUntil(now, now.Add(time.Duration(float64(min(retryAfter, longestGate))*later)))
+	a.reopened.CloseUntil(now, now.Add(time.Duration(float64(min(retryAfter, longestGate))*later)))
 }
 
 // cutOnce lowers the window for the first refusal of an epoch, which it

@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// Decision is one thing that a law decided. Observers of the limiter get it as an event.
+// Decision is one thing that a law decided. Observers of the guard receive it as an event.
 type Decision struct {
 	Seq      int64         // counts the decisions of a state, from 1
 	At       time.Time     // when

@@ -248,8 +248,6 @@ func TestClassifyAsksTheOwnDetectorFirst(t *testing.T) {
 	} {
 		tc.want.Err = tc.err
 		assert.Equal(t, tc.want, adaptive.Classify(own, tc.err), "%v", tc.err)
-		lim := limiter(t, adaptive.Config{Detector: own})
-		assert.Equal(t, tc.want, lim.Classify(tc.err), "%v", tc.err)
 	}
 }
 
@@ -263,7 +261,7 @@ func TestTheDetectorMayGiveItsOwnError(t *testing.T) {
 // own detector: a call around it would wait for the same refusal once more.
 func TestClassifyLeavesFinalErrorsAlone(t *testing.T) {
 	greedy := func(error) adaptive.Feedback { return adaptive.Feedback{Verdict: adaptive.Hit} }
-	spent := givenUp(t)
+	spent := error(&adaptive.RateLimitHit{RetryAfter: time.Hour, GivenUp: true})
 	exhausted := fmt.Errorf("%w: %w", adaptive.ErrQuotaExhausted, statusError(429))
 	for _, err := range []error{spent, fmt.Errorf("item 7: %w", spent), errors.Join(io.EOF, spent), exhausted, several{spent}} {
 		assert.Equal(t, adaptive.Feedback{Err: err}, adaptive.Classify(greedy, err), "%v", err)

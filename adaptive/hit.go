@@ -19,13 +19,17 @@ func (quotaError) Error() string { return "adaptive: quota exhausted" }
 // RateLimited tells a circuit breaker that this is no failure.
 func (quotaError) RateLimited() bool { return true }
 
+// MaxRetryAfter is the longest Retry-After that a call waits for. Longer ones
+// are returned to the caller as a *RateLimitHit.
+const MaxRetryAfter = 10 * time.Minute
+
 // RateLimitHit says that a provider refused a call for rate. User code may
-// return one, wrapped or not, to have the call sent again once the limiter
+// return one, wrapped or not, to have the call sent again once the guard
 // allows it. It is an item's final error only when waiting was given up.
 type RateLimitHit struct {
 	Kind       Kind
 	RetryAfter time.Duration // what the provider asked for; 0: it did not say
-	Scope      string        // the key that was refused, by default the limiter's name
+	Scope      string        // the key that was refused, by default the guard's name
 	Source     string        // who said so, such as "status 429"
 	SentAt     time.Time     // when the refused call was admitted
 	Cause      error         // the provider's error, if there is one
@@ -62,18 +66,6 @@ func (h *RateLimitHit) RateLimited() bool { return true }
 // Unwrap returns Cause.
 func (h *RateLimitHit) Unwrap() error { return h.Cause }
 
-// newHit describes the refusal f of a call that was admitted at sentAt.
-func newHit(scope string, f *Feedback, sentAt time.Time) *RateLimitHit {
-	h := &RateLimitHit{
-		Kind: f.Kind, RetryAfter: f.RetryAfter, Scope: scope,
-		Source: f.Source, SentAt: sentAt, Cause: f.Err,
-	}
-	if own := hitIn(f.Err); own != nil && own.Scope != "" {
-		h.Scope = own.Scope
-	}
-	return h
-}
-
 // hitIn returns the outermost hit in err, or nil.
 func hitIn(err error) (found *RateLimitHit) {
 	walk(err, func(e error) {
@@ -84,7 +76,7 @@ func hitIn(err error) (found *RateLimitHit) {
 	return found
 }
 
-// decided reports whether a limiter has said its last word in err: it gave up
+// decided reports whether a guard has given its final verdict in err: it gave up
 // waiting on a hit, or found the quota used up.
 func decided(err error) bool {
 	if h := hitIn(err); h != nil && h.GivenUp {

@@ -7,16 +7,16 @@ import (
 )
 
 // Law is the configuration of a control law: immutable, so that any number of
-// limiters can share it.
+// guards can share it.
 type Law interface {
-	// Start validates the configuration and returns the state of one limiter.
+	// Start validates the configuration and returns the state of one guard.
 	// seed makes whatever the law draws at random repeatable.
 	Start(now time.Time, seed uint64) (State, error)
 }
 
-// State is the pure machine of one limiter. Every method gets the time, none
-// reads a clock, and a simulator drives it exactly as the limiter does. The
-// limiter calls it under its lock, never concurrently.
+// State is the pure machine of one guard. Every method gets the time, none
+// reads a clock, and a simulator drives it exactly as the guard does. The
+// guard calls it under its lock, never concurrently.
 type State interface {
 	// Admit, Slack and OnSend are those of throttle.Governor.
 	Admit(now time.Time, c throttle.Cost, inFlight int) (wait time.Duration)
@@ -25,7 +25,7 @@ type State interface {
 	// OnResult tells how a call ended. inFlight counts the calls still out.
 	// The verdict Unsent undoes OnSend.
 	OnResult(now time.Time, s throttle.Sent, inFlight int, f Feedback)
-	// OnSignal tells of a hit on a limiter further in. It may only cut the
+	// OnSignal tells of a hit on a guard further in. It may only cut the
 	// window, and only once per epoch: a hit whose SentAt is not after the
 	// last cut changes nothing.
 	OnSignal(now time.Time, h *RateLimitHit)
@@ -41,7 +41,7 @@ type Explainer interface {
 }
 
 // Listener is a State that can be told what a header says is left before the
-// call has ended, as Call.Heard does. What it hears then does not come again with OnResult.
+// call has ended, as guard.Call.Heard does. What it hears then does not come again with OnResult.
 type Listener interface {
 	OnMeters(now time.Time, s throttle.Sent, m [throttle.Units]Meter)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/learn"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -196,7 +197,7 @@ func (s *measured) View() View {
 
 var (
 	boundNames = [...]string{
-		learn.Free: "", learn.ByGate: boundGate, learn.ByProbe: "a probe that has not been answered yet",
+		learn.Free: "", learn.ByGate: reopening.Bound, learn.ByProbe: "a probe that has not been answered yet",
 		learn.ByFlight: "the learnt concurrency", learn.ByCalls: "the learnt rate of requests",
 		learn.ByTokens: "the learnt rate of tokens", learn.ByHeaders: "what the provider's headers say is left",
 	}

@@ -1,7 +1,6 @@
 package adaptive_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -72,23 +71,6 @@ func TestAllocationsOfALaw(t *testing.T) {
 			run := turn(t, c.law, c.headers)
 			if n := testing.AllocsPerRun(2000, run); n > 0 {
 				t.Errorf("%g allocations a call", n)
-			}
-		})
-	}
-}
-
-// The whole of Do with each law, refused once in two hundred calls as a
-// provider that is kept full does.
-func BenchmarkDoByLaw(b *testing.B) {
-	for _, c := range turns[:2] {
-		b.Run(c.name, func(b *testing.B) {
-			l, err := adaptive.New(adaptive.Config{Law: c.law})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				_ = l.Do(b.Context(), throttle.Cost{}, func(context.Context) error { return nil })
 			}
 		})
 	}

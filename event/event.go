@@ -96,8 +96,12 @@ const (
 	ItemAbandoned Kind = "item.abandoned"
 
 	// JournalLeftover: the journal has records of the node that no item of the
-	// run was found for, so the input has changed. Reason says how many. It is told once, at the end of the run.
+	// run was found for, so the input has changed. To is how many, and Reason says so. It is sent once, at the end of the run.
 	JournalLeftover Kind = "journal.leftover"
+
+	// JournalStale: a run has resumed results that are older than a day. To is how
+	// many, Wait is the age of the oldest, and Reason says so. It is sent at the end of the run.
+	JournalStale Kind = "journal.stale"
 )
 
 // What flows tell. Source is the flow's name. Index is that of the instance of the

@@ -114,7 +114,7 @@ func attrs(e Event) []slog.Attr {
 // DefaultLevel returns the level at which [Slog] writes e:
 //
 //   - Error: a limiter closed, which somebody has to look after;
-//   - Warn: a cut, a preset that is out of date, a breaker that opened, an item that failed or was abandoned, a task that failed,
+//   - Warn: a cut, a preset that is out of date, resumed results that are, a breaker that opened, an item that failed or was abandoned, a task that failed,
 //     a node, flow, request or download that ended with an error;
 //   - Info: a hit (there is one for every refused call, and headrace deals with
 //     it), a recovery, a breaker that is half-open or closed, a node, flow or download
@@ -124,7 +124,7 @@ func DefaultLevel(e Event) slog.Level {
 	switch e.Kind {
 	case LimiterClosed:
 		return slog.LevelError
-	case LimiterCut, LimiterStalePreset, BreakerOpened, ItemFailed, ItemAbandoned, TaskFailed:
+	case JournalStale, LimiterCut, LimiterStalePreset, BreakerOpened, ItemFailed, ItemAbandoned, TaskFailed:
 		return slog.LevelWarn
 	case NodeFinished, FlowFinished, DownloadFetch:
 		if e.Err != nil {

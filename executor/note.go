@@ -60,7 +60,7 @@ func (n *note) text(secrets []string) string {
 		if n.wait > 0 {
 			s = fmt.Sprintf("refused for rate, and waits %s or longer to go again", round(n.wait))
 		}
-		if n.err == nil { // the call said so by adaptive.Report
+		if n.err == nil { // the call said so by guard.Report
 			return s
 		}
 		return s + ": " + errorText(n.err, secrets)

@@ -26,6 +26,7 @@ type NodeReport struct {
 	Done      int64 `json:"done"`      // items
 	Failed    int64 `json:"failed"`    // items
 	Resumed   int64 `json:"resumed"`   // items that an earlier run had done
+	Stale     int64 `json:"stale"`     // those of them that it had done more than a day before
 	Abandoned int64 `json:"abandoned"` // items that had begun when the run was stopped
 	Retries   int64 `json:"retries"`   // failed attempts that were followed by another
 }

@@ -15,11 +15,11 @@ import (
 func TestTheJSONOfAReport(t *testing.T) {
 	r := flow.Report{
 		Action: "ok", Last: "b", Elapsed: 1500 * time.Millisecond, Steps: 2,
-		Nodes:    map[string]flow.NodeReport{"b": {Runs: 1, Failures: 2, Done: 3, Failed: 4, Resumed: 5, Abandoned: 6, Retries: 7}},
+		Nodes:    map[string]flow.NodeReport{"b": {Runs: 1, Failures: 2, Done: 3, Failed: 4, Resumed: 5, Stale: 8, Abandoned: 6, Retries: 7}},
 		Limiters: map[string]flow.LimiterReport{"l": {Hits: 1, Cuts: 2, Recoveries: 3, Closed: true}},
 	}
 	const head = `{"action":"ok","last":"b","elapsed_s":1.5,"steps":2,` +
-		`"nodes":{"b":{"runs":1,"failures":2,"done":3,"failed":4,"resumed":5,"abandoned":6,"retries":7}},` +
+		`"nodes":{"b":{"runs":1,"failures":2,"done":3,"failed":4,"resumed":5,"stale":8,"abandoned":6,"retries":7}},` +
 		`"limiters":{"l":{"hits":1,"cuts":2,"recoveries":3,"closed":true}}`
 	text, err := json.Marshal(&r)
 	require.NoError(t, err)

@@ -51,7 +51,7 @@ func (t *tally) Observe(e event.Event) {
 			t.last = e.Key
 		}
 	case event.NodeStarted, event.NodeFinished, event.NodeInput,
-		event.ItemDone, event.ItemResumed, event.ItemFailed, event.ItemAbandoned, event.ItemRetry:
+		event.ItemDone, event.ItemResumed, event.ItemFailed, event.ItemAbandoned, event.ItemRetry, event.JournalStale:
 		t.nodeLocked(e.Source).count(e)
 	case event.LimiterHit, event.LimiterCut, event.LimiterRecovery, event.LimiterClosed:
 		l := t.limiters[e.Source]
@@ -107,6 +107,8 @@ func (n *nodeTally) count(e event.Event) {
 		n.Abandoned++
 	case event.ItemRetry:
 		n.Retries++
+	case event.JournalStale:
+		n.Stale += int64(e.To)
 	default:
 	}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // Validate joins all problems of the graph and of its nodes, each a
-// *fault.FieldError: nil and unreachable nodes, two edges for one action, and loops
-// that no action leaves. Run begins with it.
+// *fault.FieldError: nil and unreachable nodes, two edges for one action, loops
+// that no action leaves, and batches with one name and one journal. Run begins with it.
 func (f *Flow[S]) Validate() error { return validate(f) }
 
 // validate joins the problems of x and of what is inside.
@@ -35,6 +35,7 @@ func (f *Flow[S]) checkGraph() error {
 	if f.first != nil {
 		f.checkReach(&p)
 		f.checkEnds(&p)
+		f.checkNames(&p)
 	}
 	return p.Err()
 }

@@ -21,7 +21,7 @@ const defaultMaxWait = 15 * time.Minute
 func (c *Call) enter(ctx context.Context, k *attempt) error {
 	g := c.guard
 	watcher := inflight.WatcherOf(ctx)
-	measured := c.wait.observe(g, ctx)
+	measured := c.wait.observe(ctx, g)
 	var bound throttle.Bound
 	if watcher != nil {
 		bound = g.bound(c.cost)
@@ -46,7 +46,7 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 
 // observe notes who wants to know about the call, and reports whether its wait
 // is measured.
-func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
+func (w *waiting) observe(ctx context.Context, g *Guard) (measured bool) {
 	o := event.From(ctx)
 	w.observed, w.queued = o != nil, -1
 	measured = emit.WantsCalls(o)
@@ -57,7 +57,7 @@ func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
 			l.emitStale(ctx)
 		}
 	}
-	if measured {
+	if measured = measured && !g.transparent(); measured {
 		w.queued = 0
 	}
 	return measured
@@ -66,6 +66,9 @@ func (w *waiting) observe(g *Guard, ctx context.Context) (measured bool) {
 // acquire fills in the parts of k: from the enclosing calls on the same layers,
 // and from the queues of the others.
 func (c *Call) acquire(ctx context.Context, k *attempt) error {
+	if err := c.guard.conflict(); err != nil {
+		return err
+	}
 	k.split(c.guard.layers)
 	if c.wait.hit == nil {
 		if c.takeOver(ctx, k) == 0 {
@@ -74,12 +77,20 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 	}
 	waiting, done := c.bounded(ctx)
 	defer done()
-	err := c.queue(waiting, k)
+	err := c.admitted(waiting, k)
 	if err == nil {
 		return nil
 	}
 	k.handBack()
 	return c.turnedAway(ctx, err)
+}
+
+// admitted waits for the layers that are missing, and for the store if they have one.
+func (c *Call) admitted(ctx context.Context, k *attempt) error {
+	if c.guard.chain == nil {
+		return c.queue(ctx, k)
+	}
+	return c.queueShared(ctx, k)
 }
 
 // split makes a part for each layer.
@@ -114,13 +125,16 @@ func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int) {
 				continue
 			}
 			permit, place, covered := o.hand(p.guard, c.cost, ended)
-			if covered {
+			switch {
+			case covered:
 				p.permit, p.outer = permit, o
+				k.inherit(i, o, true)
 				missing--
-			} else if place != 0 {
+			case place != 0:
 				o.surrender(p.guard, permit)
+				k.inherit(i, o, false)
 				c.place(k, i, place)
-			} else {
+			default:
 				continue
 			}
 			if p.outer != nil && o.queued > 0 && c.wait.queued >= 0 {
@@ -158,9 +172,12 @@ func (k *attempt) handBack() {
 	for i := range k.parts {
 		p := &k.parts[i]
 		if p.outer == nil {
+			k.disclaim(i, false)
 			continue
 		}
-		if !p.outer.takeBack(p.guard) {
+		back := p.outer.takeBack(p.guard)
+		k.disclaim(i, back)
+		if !back {
 			p.permit.Cancel()
 		}
 		*p = part{guard: p.guard}
@@ -238,7 +255,7 @@ func safe(wait, otherwise time.Duration) time.Duration {
 func (g *Guard) bound(c throttle.Cost) (most throttle.Bound) {
 	for _, l := range g.layers {
 		if b := l.throttle.Bound(c); b.Wait > most.Wait {
-			most = b
+			most = l.holding(b, c)
 		}
 	}
 	return most
@@ -255,7 +272,7 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 			i++
 		}
 		p := &k.parts[i]
-		if c.wait.places != nil && c.wait.places[i] != 0 {
+		if len(c.wait.places) > 0 && c.wait.places[i] != 0 {
 			p.permit, err = p.guard.throttle.Reacquire(ctx, c.cost, c.wait.places[i])
 		} else {
 			p.permit, err = p.guard.throttle.Acquire(ctx, c.cost)
@@ -309,6 +326,9 @@ func (k *attempt) fill(permits []throttle.Permit) {
 
 // try acquires everything now, or nothing.
 func (c *Call) try(k *attempt) error {
+	if err := c.guard.conflict(); err != nil {
+		return err
+	}
 	k.split(c.guard.layers)
 	if c.takeOver(k.Context, k) == 0 {
 		return nil
@@ -322,11 +342,17 @@ func (c *Call) try(k *attempt) error {
 	permits := make([]throttle.Permit, len(limiters))
 	err := intake.Ended(k.Context)
 	if err == nil {
+		done := c.guard.tries()
 		err = throttle.TryAcquireAll(limiters, c.cost, permits)
+		done()
 	}
 	if err == nil {
-		k.fill(permits)
-		return nil
+		if k.fill(permits); c.guard.chain == nil {
+			return nil
+		}
+		if err = c.tryShared(k); err == nil {
+			return nil
+		}
 	}
 	k.handBack()
 	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {

@@ -20,6 +20,7 @@ type attempt struct {
 	queued time.Duration // how long it waited to be admitted; negative: not measured
 	wire   wire
 	loose  *throttle.Sent // the call, if it was not admitted; nil: it was
+	claims *claims        // what it holds in a store; nil: nothing
 	number int32          // of the attempt, from 1; a resend after a 429 keeps it
 
 	over  bool       // it was ended or abandoned; guarded by mu

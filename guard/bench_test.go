@@ -85,3 +85,16 @@ func BenchmarkDoWithoutLimits(b *testing.B) {
 		_ = g.Do(ctx, throttle.Cost{}, nothing)
 	}
 }
+
+// With each law.
+func BenchmarkDoByLaw(b *testing.B) {
+	for name, law := range map[string]adaptive.Law{"AIMD": adaptive.AIMD{}, "Measured": adaptive.Measured{}} {
+		b.Run(name, func(b *testing.B) {
+			g := made(b, guard.Policy{Law: law})
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = g.Do(b.Context(), throttle.Cost{}, nothing)
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/inside"
 )
 
 // allowed asks the breakers of all layers, the nearest first. If one of them is
@@ -76,14 +77,21 @@ func panicked(err error) (yes bool) {
 	return errors.As(err, new(*fault.PanicError))
 }
 
-// limited reports whether err says of itself that it is no failure of the other side.
+// limited reports whether err says of itself that it is no failure of the other
+// side, or that its parts have been judged already.
 func limited(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
-	e, ok := errors.AsType[interface {
+	if e, ok := errors.AsType[interface {
 		error
 		RateLimited() bool
+	}](err); ok && e.RateLimited() {
+		return true
+	}
+	_, judged := errors.AsType[interface {
+		error
+		Inside(k inside.Key)
 	}](err)
-	return ok && e.RateLimited()
+	return judged
 }
 
 // cancelBreakers ends the tickets of an attempt that does not count, or, with

@@ -82,7 +82,7 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			k = new(attempt)
 		}
 		c.started = true
-		k.Context, k.call, k.used = ctx, c, c.cost
+		k.Context, k.call, k.used = ctx, c, c.cost //nolint:fatcontext // each attempt has its own
 		err := c.enter(ctx, k)
 		if err == nil {
 			err = c.allowed(k)

@@ -55,6 +55,7 @@ func (c *compiled) bound(used, reserved *throttle.Cost) {
 				used.Output = min(used.Output, most)
 			case throttle.Points:
 				used.Points = min(used.Points, most)
+			case throttle.Units: // their number
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func (c *Call) do(ctx context.Context, f func(context.Context) error) error {
 		if err != nil {
 			return err
 		}
-		again, err := c.run(k, f)
+		again, err := c.run(k, f) //nolint:contextcheck // k is the context
 		if !again {
 			return err
 		}
@@ -55,7 +55,7 @@ func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context
 	call := g.Begin(c)
 	k := &call.first
 	k.Context, k.call, k.used, k.number, k.queued = ctx, call, c, 1, -1
-	call.wait.observe(g, ctx)
+	call.wait.observe(ctx, g)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -65,7 +65,7 @@ func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context
 	if err := call.allowed(k); err != nil {
 		return err
 	}
-	_, err := call.run(k, f)
+	_, err := call.run(k, f) //nolint:contextcheck // k is the context
 	return err
 }
 
@@ -78,7 +78,7 @@ func Get[T any](ctx context.Context, g *Guard, c throttle.Cost, f func(context.C
 // run makes one attempt with f.
 func (c *Call) run(k *attempt, f func(context.Context) error) (again bool, err error) {
 	if d := c.guard.timeout(); d > 0 {
-		err, again = c.supervise(k, f, d)
+		again, err = c.supervise(k, f, d)
 		if again {
 			return false, err // it was abandoned
 		}

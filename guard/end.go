@@ -48,6 +48,9 @@ func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 		k.finishLoose(r, f, observed)
 		return
 	}
+	if k.call.guard.chain != nil {
+		k.finishShared(f)
+	}
 	r.ended = len(k.parts) == 0
 	for i := range k.parts {
 		p := &k.parts[i]
@@ -178,6 +181,9 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 		c.loose.leave()
 	}
 	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
+	if c.guard.chain != nil {
+		k.finishShared(&f)
+	}
 	for i := range k.parts {
 		p := &k.parts[i] // a call inside may have taken the permit over: it ends once
 		var one result

@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -97,6 +98,29 @@ func ExampleJoin() {
 	// user 7 4 left
 	// example.org 1 left
 	// crawl 19 left
+}
+
+// Two processes share a limit through a store. Here both are this process.
+func ExamplePolicy_store() {
+	store := quota.NewMemoryStore(nil) // in production one that all processes can reach
+	process := func() *guard.Guard {
+		g, err := guard.New(guard.Policy{
+			Name: "openai", Store: store,
+			Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(3, time.Minute)}},
+		})
+		if err != nil {
+			panic(err)
+		}
+		return g
+	}
+	first, second := process(), process()
+	ask := func(context.Context) error { return nil }
+	for range 2 {
+		fmt.Println(first.Try(context.Background(), throttle.Cost{}, ask), second.Try(context.Background(), throttle.Cost{}, ask) == nil)
+	}
+	// Output:
+	// <nil> true
+	// <nil> false
 }
 
 // A call whose end is not the return of a function.

@@ -24,13 +24,15 @@ type Guard struct {
 	layers   []*Guard // those that have limits: itself first, then those of Within, each once
 	learner  *Guard   // among the layers, or nil
 	detect   adaptive.Detector
-	breakers bool // a layer has one
+	breakers bool   // a layer has one
+	chain    *chain // nil: no layer has a store
 	clock    clock.Clock
 
 	// What a guard made by Join does not have.
 	current  atomic.Pointer[compiled]
 	throttle *throttle.Limiter
 	governor *governor // nil: another guard learns
+	share    *share    // nil: its limits are those of this process
 	breaker  *breaker.Breaker
 	observer event.Observer
 	calls    bool        // the observer wants to know of each call
@@ -76,6 +78,10 @@ func (g *Guard) build(c *compiled) (err error) {
 			}
 		}
 		opts = append(opts, throttle.WithGovernor(g.governor))
+	}
+	if c.policy.Store != nil {
+		g.share = newShare(&c.policy, g.governor, g.clock)
+		opts = append(opts, throttle.WithGovernor(g.share))
 	}
 	if g.throttle, err = throttle.New(c.limits, opts...); err != nil {
 		return err
@@ -129,6 +135,7 @@ func (g *Guard) join(guards []*Guard) {
 		}
 	}
 	g.detect = g.ask
+	g.link()
 }
 
 // add makes l a layer, unless it is one.

@@ -17,7 +17,7 @@ const patience = time.Second
 
 // supervise runs f on a goroutine of its own, bounded by d. With hung, f did
 // not return and the attempt was ended without it.
-func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Duration) (err error, hung bool) {
+func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Duration) (hung bool, err error) {
 	ctx, end := c.within(k, d)
 	defer end(nil)
 	returned := make(chan error, 1)
@@ -47,7 +47,7 @@ func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Durat
 			}
 			c.abandon(k, failure)
 			timer.Stop()
-			return cause, true
+			return true, cause
 		}
 		timer.Stop()
 	}
@@ -55,7 +55,7 @@ func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Durat
 		c.abandon(k, nil)
 		runtime.Goexit() // f meant the goroutine of its caller
 	}
-	return namedTimeout(ctx, err), false
+	return false, namedTimeout(ctx, err)
 }
 
 var errExited = errors.New("guard: the function ended its goroutine")

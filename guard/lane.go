@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/throttle"
 )
@@ -16,7 +14,6 @@ type lane struct {
 	guard   *Guard
 	ctx     context.Context //nolint:containedctx // of all calls
 	watcher inflight.Watcher
-	counts  bool // an observer wants to know of each call
 
 	cost   throttle.Cost
 	call   *Call // the call in progress, if it is like any other
@@ -46,7 +43,7 @@ const (
 
 func newLane(ctx context.Context, g *Guard) *lane {
 	return &lane{
-		guard: g, ctx: ctx, watcher: inflight.WatcherOf(ctx), counts: emit.WantsCalls(event.From(ctx)),
+		guard: g, ctx: ctx, watcher: inflight.WatcherOf(ctx),
 		over: view{Context: ctx, guard: g, over: true}, most: firstSeats,
 	}
 }
@@ -64,7 +61,7 @@ func (n *lane) Admit(ctx context.Context) (context.Context, error) {
 	if n.call != nil {
 		return n.call.Admit(ctx)
 	}
-	if !n.counts && n.guard.free.Load() && moderate(&n.cost) {
+	if n.guard.free.Load() && moderate(&n.cost) {
 		if others, ok := n.guard.loose.begin(&n.guard.free); ok {
 			return n.pass(others), nil
 		}

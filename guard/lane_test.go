@@ -164,7 +164,7 @@ func TestALaneKeepsToTheCost(t *testing.T) {
 // An observer of calls is told of those in a lane.
 func TestALaneIsObserved(t *testing.T) {
 	var seen counter
-	n := inflight.NewLane(event.With(t.Context(), &seen), made(t, guard.Policy{}))
+	n := inflight.NewLane(event.With(t.Context(), &seen), made(t, lanes["limited"]))
 	admit(t, n, throttle.Cost{})
 	require.False(t, end(t, n, nil))
 	assert.EqualValues(t, 1, seen)

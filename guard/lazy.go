@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/throttle"
 )
@@ -40,14 +38,14 @@ func (l *loose) reset() { l.forgotten.Store(l.started.Load()) }
 // before the first one is rejected. Its Do then makes calls without admission,
 // until the guard is changed or a call is rejected.
 func (g *Guard) unlimited(c *compiled) bool {
-	return c.lazy && len(g.layers) == 1 && !g.breakers && !g.calls && c.policy.Timeout == 0 &&
+	return c.lazy && len(g.layers) == 1 && !g.breakers && !g.calls && c.policy.Timeout == 0 && g.chain == nil &&
 		c.limits.Concurrency == 0 && len(c.limits.Windows) == 0
 }
 
 // lets reports whether a call can be made without admission. The end of the
 // intake ends admissions, of which this call needs none.
 func (g *Guard) lets(ctx context.Context, c throttle.Cost) bool {
-	return g.free.Load() && moderate(&c) && !emit.WantsCalls(event.From(ctx)) && ctx.Err() == nil
+	return g.free.Load() && moderate(&c) && ctx.Err() == nil
 }
 
 // moderate reports whether every amount in c is one that limits could be asked for.
@@ -147,8 +145,8 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 	}
 	l := &looseCall{Context: ctx, guard: g, cost: reserving(c)}
 	began := g.clock.Elapsed()
-	defer l.leave() // also by runtime.Goexit
-	err = survived(l, f)
+	defer l.leave()      // also by runtime.Goexit
+	err = survived(l, f) //nolint:contextcheck // l is ctx
 	if err == nil && l.call.Load() == nil {
 		if w != nil {
 			w.Judged(adaptive.Feedback{Verdict: adaptive.OK, Used: c}, nil)
@@ -164,7 +162,7 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 // landed concludes the first attempt of a call, which was made without admission.
 func (c *Call) landed(began time.Duration, others int, f *adaptive.Feedback, given bool, err error) (again bool, _ error) {
 	k := &c.first
-	c.wait.observe(c.guard, k.Context)
+	c.wait.observe(k.Context, c.guard)
 	k.loose = &throttle.Sent{At: c.guard.clock.At(began), InFlight: others, Cost: c.cost}
 	return c.conclude(k, f, given, err)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -21,7 +22,7 @@ import (
 //
 // Two guards made from equal policies count separately. To share a quota, share
 // the Guard, by Within or by name in a registry.
-type Policy struct {
+type Policy struct { //nolint:recvcheck // it is large, and Validate is for literals too
 	// Name identifies the guard in errors, events and reports. The default is "guard".
 	Name string
 
@@ -54,6 +55,12 @@ type Policy struct {
 	Dialect dialect.Dialect
 	// Detector is asked about an error before Dialect and adaptive.DefaultDetector.
 	Detector adaptive.Detector
+
+	// Store shares Limits with other processes. Name is the key there, so it must
+	// not be empty, and all processes should have the same Limits. A guard and
+	// those in Within can only have the same Store. Nil keeps the limits in this
+	// process.
+	Store quota.Store
 
 	// MaxWait bounds how long a call waits in all: for its first admission and
 	// for those after a 429. 0 means no bound on the first admission and 15
@@ -100,6 +107,7 @@ func (p *Policy) check(to *invalid.Problems) {
 			to.Addf(fmt.Sprintf("Within[%d]", i), "the guard is nil: is its name registered?")
 		}
 	}
+	p.checkStore(to)
 	to.AddPart("Limits", p.Limits.Validate())
 	if p.MaxWait < 0 {
 		to.Addf("MaxWait", "%s is negative: use 0 for the default", p.MaxWait)

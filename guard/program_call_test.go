@@ -15,7 +15,7 @@ import (
 )
 
 // call makes one call and checks how it ends.
-func (p *played) call(ctx context.Context, c scripted, outermost bool) {
+func (p *played) call(ctx context.Context, c planned, outermost bool) {
 	ctx, cancel := context.WithTimeout(ctx, c.deadline)
 	defer cancel()
 	var joined []*guard.Guard
@@ -74,7 +74,7 @@ func survived(ctx context.Context, fn func(context.Context) error) (err error) {
 }
 
 // attempt is one attempt of c. One that makes calls itself sends nothing.
-func (p *played) attempt(ctx context.Context, c scripted, f fate, outermost bool) error {
+func (p *played) attempt(ctx context.Context, c planned, f fate, outermost bool) error {
 	for _, one := range c.inside {
 		p.call(ctx, one, false)
 	}
@@ -116,7 +116,7 @@ func (p *played) attempt(ctx context.Context, c scripted, f fate, outermost bool
 }
 
 // enter counts a call that is sent, and checks that no limit is exceeded.
-func (p *played) enter(c scripted, outermost bool) (leave func()) {
+func (p *played) enter(c planned, outermost bool) (leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	layers := p.layersOf(c.guards)

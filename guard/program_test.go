@@ -19,7 +19,7 @@ import (
 // program is a chain of guards, and what goes on with them.
 type program struct {
 	guards  []layer
-	calls   []scripted
+	calls   []planned
 	changes []change
 }
 
@@ -34,7 +34,7 @@ type layer struct {
 }
 
 // laws are none of its own, AIMD, and Measured.
-var laws = []adaptive.Law{nil, adaptive.AIMD{Initial: 3, Max: 6}, adaptive.Measured{}} //nolint:gochecknoglobals // a table
+var laws = []adaptive.Law{nil, adaptive.AIMD{Initial: 3, Max: 6}, adaptive.Measured{}}
 
 // how a call is made.
 type how int
@@ -61,14 +61,14 @@ const (
 	fates
 )
 
-// scripted is a call: of one guard, or of a Join.
-type scripted struct {
+// planned is a call: of one guard, or of a Join.
+type planned struct {
 	at, deadline time.Duration
 	guards       []int
 	how          how
 	takes        time.Duration
-	fates        []fate     // of its attempts; those after the last succeed
-	inside       []scripted // made one after the other by each attempt, which then sends nothing itself
+	fates        []fate    // of its attempts; those after the last succeed
+	inside       []planned // made one after the other by each attempt, which then sends nothing itself
 }
 
 // change is a Set of the calls in flight and the law, or another change.
@@ -201,8 +201,8 @@ func (p *played) checkAfter(t *testing.T) {
 		if s := g.Stats(); s.InFlight != 0 || s.Waiting != 0 {
 			p.problem("guard %d is left with %d calls in flight and %d waiting", i, s.InFlight, s.Waiting)
 		}
-		if n := p.program.guards[i].window; n > 0 && int64(worst(p.sent[i], time.Second)) > n {
-			p.problem("%d calls a second passed guard %d, which allows %d", worst(p.sent[i], time.Second), i, n)
+		if n := p.program.guards[i].window; n > 0 && int64(worst(p.sent[i])) > n {
+			p.problem("%d calls a second passed guard %d, which allows %d", worst(p.sent[i]), i, n)
 		}
 		g.Reopen()
 		require.NoError(t, g.Reset()) // what was learned may be a very low rate

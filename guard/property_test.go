@@ -26,11 +26,11 @@ func drawGuards(t *rapid.T) (all []layer) {
 	return all
 }
 
-func drawCall(t *rapid.T, guards, depth int) scripted {
+func drawCall(t *rapid.T, guards, depth int) planned {
 	millis := func(name string, values ...int) time.Duration {
 		return time.Duration(rapid.SampledFrom(values).Draw(t, name)) * time.Millisecond
 	}
-	c := scripted{
+	c := planned{
 		at: millis("at", 0, 0, 100, 500, 1000, 2500), deadline: millis("deadline", 100, 1000, 5000, 60_000, 600_000),
 		takes: millis("takes", 0, 1, 100, 700, 3000),
 		how:   how(rapid.IntRange(0, int(ways)-1).Draw(t, "how")),

@@ -79,6 +79,9 @@ func (g *Guard) Reset() error {
 	}
 	g.throttle.Reset()
 	g.loose.reset()
+	if g.share != nil {
+		g.share.reset()
+	}
 	return nil
 }
 

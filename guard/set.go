@@ -20,8 +20,8 @@ var ErrJoined = errors.New("guard: made by Join: set the policy of the guards in
 // their place, windows keep their history, and an unchanged Law keeps what it
 // has learned; for the moment of a change of the law nothing is admitted. Only
 // a call whose cost can no longer fit fails, with a *throttle.CostError. If p is
-// invalid nothing changes. Name, Within, Clock, Observer and Breaker stay as
-// they are: leave them zero, or as they were.
+// invalid nothing changes. Name, Within, Store, Clock, Observer and Breaker stay
+// as they are: leave them zero, or as they were.
 func (g *Guard) Set(p Policy) error {
 	if g.throttle == nil {
 		return ErrJoined
@@ -51,7 +51,9 @@ func (g *Guard) set(p Policy) (limits throttle.Limits, err error) {
 		return limits, err
 	}
 	g.free.Store(false)
-	return c.limits, g.change(old, c)
+	err = g.change(old, c)
+	g.tell()
+	return c.limits, err
 }
 
 // fixed fills in what cannot change, and reports an attempt to change it.
@@ -65,7 +67,11 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 	if g.governor == nil && (p.Law != nil || p.Preset != "") {
 		to.Addf("Law", "the guard was made to leave learning to %q, and cannot begin to learn: make another guard", g.learner.Name())
 	}
-	p.Name, p.Within, p.Clock, p.Observer, p.Breaker = old.Name, old.Within, old.Clock, old.Observer, old.Breaker
+	if p.Store != nil && p.Store != old.Store {
+		to.Addf("Store", "it cannot change: leave it empty, or make another guard")
+	}
+	p.Name, p.Within, p.Store = old.Name, old.Within, old.Store
+	p.Clock, p.Observer, p.Breaker = old.Clock, old.Observer, old.Breaker
 	return p
 }
 

@@ -74,7 +74,7 @@ func TestPropagation(t *testing.T) {
 
 func TestASignalCutsOncePerEpochOfTheParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		child, parent := made(t, propagating(8)), made(t, capped(16))
+		child, parent := made(t, propagating()), made(t, capped(16))
 		for _, want := range []int{8, 4, 2} {
 			time.Sleep(time.Minute)
 			require.NoError(t, do(t.Context(), parent, func(ctx context.Context) error { burst(ctx, t, child, 1); return nil }))
@@ -129,7 +129,7 @@ func TestAnOverloadIsNoSignal(t *testing.T) {
 // A signal only holds back the calls that come next.
 func TestASignalEndsNoCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		child, parent := made(t, propagating(8)), made(t, capped(2))
+		child, parent := made(t, propagating()), made(t, capped(2))
 		var wg sync.WaitGroup
 		for range 6 {
 			fn, _ := rejectedOnce(time.Second)
@@ -144,7 +144,7 @@ func TestASignalIsTheParentsEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen journal
 		parent := made(t, guard.Policy{Name: "parent", Law: adaptive.AIMD{Initial: 8}, Observer: &seen})
-		child := made(t, propagating(8))
+		child := made(t, propagating())
 		require.NoError(t, do(t.Context(), parent, func(ctx context.Context) error { burst(ctx, t, child, 4); return nil }))
 		require.Len(t, seen.events, 1)
 		e := seen.events[0]
@@ -159,15 +159,15 @@ func TestASignalIsTheParentsEvent(t *testing.T) {
 // A lazy guard around a rejected call learns nothing from the signal.
 func TestASignalWakesNoLaw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		parent, child := made(t, guard.Policy{Limits: capped(8).Limits, Propagate: true}), made(t, propagating(8))
+		parent, child := made(t, guard.Policy{Limits: capped(8).Limits, Propagate: true}), made(t, propagating())
 		fn, _ := rejectedOnce(time.Second)
 		require.NoError(t, inside(t.Context(), fn, parent, child))
 		assert.Zero(t, parent.Stats().View)
 	})
 }
 
-func propagating(concurrency int) guard.Policy {
-	p := capped(concurrency)
+func propagating() guard.Policy {
+	p := capped(8)
 	p.Propagate = true
 	return p
 }

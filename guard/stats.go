@@ -16,6 +16,8 @@ type Stats struct {
 	Windows []throttle.WindowUse // how much of each is used, in their order
 	View    adaptive.View        // what the learner holds
 	Why     string               // in one sentence: what it does, and what holds it back
+
+	StoreErrors int64 // ends of calls, renewals and cooldowns that Policy.Store did not take
 }
 
 // Stats returns a snapshot. That of a guard made by Join is of its first guard.
@@ -32,6 +34,10 @@ func (g *Guard) Stats() Stats {
 		s.View = g.learner.view()
 	}
 	l.loose.addTo(&s.Stats)
+	if l.share != nil {
+		l.share.addTo(&s)
+		s.Bound = l.holding(s.Bound, throttle.Cost{})
+	}
 	s.Why = l.explain(&s)
 	return s
 }

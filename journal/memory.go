@@ -3,13 +3,15 @@ package journal
 import (
 	"bytes"
 	"context"
+	"errors"
 	"iter"
 	"sync"
 	"time"
 )
 
 // Memory is a Journal for as long as the process lives: for tests, and for runs
-// that follow each other in one process.
+// that follow each other in one process. A claim lasts until Release: no process
+// can die and leave one behind.
 type Memory struct {
 	mu     sync.Mutex // guards everything below
 	closed bool
@@ -22,7 +24,17 @@ type part struct {
 	mark    string
 	opened  time.Time // for the first time
 	changed time.Time
-	records map[item]*Record
+	lease   Lease
+	calls   int64 // of Finish, with records
+	marked  int64 // of them, those that mark covers
+	records map[item]*kept
+}
+
+// kept is a record and the number of the Finish that it came with.
+type kept struct {
+	Record
+
+	call int64
 }
 
 // item is a Key within its part.
@@ -37,8 +49,8 @@ func NewMemory() *Memory {
 }
 
 // Open implements Journal.
-func (m *Memory) Open(ctx context.Context, p Part, version string, at time.Time) (Progress, error) {
-	if err := p.Validate(); err != nil {
+func (m *Memory) Open(ctx context.Context, p Part, owner Owner, version string, at time.Time) (Progress, error) {
+	if err := errors.Join(p.Validate(), owner.Validate()); err != nil {
 		return Progress{}, err
 	}
 	m.mu.Lock()
@@ -50,11 +62,17 @@ func (m *Memory) Open(ctx context.Context, p Part, version string, at time.Time)
 	known, ok := m.parts[p]
 	switch {
 	case !ok:
-		known = &part{version: version, opened: at, records: map[item]*Record{}}
+		known = &part{version: version, opened: at, records: map[item]*kept{}}
 		m.parts[p] = known
+	case known.lease.Excludes(owner, at, 0):
+		return Progress{}, known.lease.Refuse(p, 0)
 	case known.version != version:
 		return Progress{}, &VersionError{Part: p, Recorded: known.version, Wanted: version}
 	}
+	if known.lease.Owner.ID != owner.ID {
+		known.lease.Since = at
+	}
+	known.lease.Owner, known.lease.Renewed = owner, at
 	known.changed = latest(known.changed, at)
 	return known.progress(), nil
 }
@@ -71,8 +89,35 @@ func (p *part) progress() Progress {
 			at.Failed++
 		case Unknown:
 		}
+		if r.call > p.marked {
+			at.Behind++
+		}
 	}
 	return at
+}
+
+// Renew implements Journal.
+func (m *Memory) Renew(ctx context.Context, p Part, owner Owner, at time.Time) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of, err := m.heldLocked(ctx, p, owner)
+	if err == nil {
+		of.lease.Renewed = at.Truncate(time.Microsecond)
+	}
+	return err
+}
+
+// Release implements Journal.
+func (m *Memory) Release(ctx context.Context, p Part, owner Owner) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.usableLocked(ctx); err != nil {
+		return err
+	}
+	if of := m.parts[p]; of != nil && of.lease.Owner.ID == owner.ID {
+		of.lease = Lease{}
+	}
+	return nil
 }
 
 // Begin implements Journal.
@@ -90,20 +135,20 @@ func (m *Memory) Begin(ctx context.Context, k Key, at time.Time, retry bool) (Re
 	name := item{k.Content, k.Occurrence}
 	r, ok := p.records[name]
 	if !ok {
-		p.records[name] = &Record{Key: k, State: Pending, Begun: at}
+		p.records[name] = &kept{Record: Record{Key: k, State: Pending, Begun: at}}
 		p.changed = latest(p.changed, at)
 		return Record{Key: k}, nil
 	}
-	was := r.copy()
+	was := p.copyOf(r)
 	if r.State == Failed && retry {
-		*r = Record{Key: k, State: Pending, Attempts: r.Attempts, Begun: at}
+		*r = kept{Record: Record{Key: k, State: Pending, Attempts: r.Attempts, Begun: at}}
 		p.changed = latest(p.changed, at)
 	}
 	return was, nil
 }
 
 // Finish implements Journal.
-func (m *Memory) Finish(ctx context.Context, p Part, mark string, records ...Record) (refused []Record, err error) {
+func (m *Memory) Finish(ctx context.Context, p Part, owner Owner, mark string, records ...Record) (refused []Record, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -114,10 +159,14 @@ func (m *Memory) Finish(ctx context.Context, p Part, mark string, records ...Rec
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of, err := m.openLocked(ctx, p)
+	of, err := m.heldLocked(ctx, p, owner)
 	if err != nil {
 		return nil, err
 	}
+	if mark != "" {
+		of.mark, of.marked = mark, of.calls
+	}
+	of.calls++
 	for i := range records {
 		r := &records[i]
 		known, ok := of.records[item{r.Key.Content, r.Key.Occurrence}]
@@ -125,16 +174,13 @@ func (m *Memory) Finish(ctx context.Context, p Part, mark string, records ...Rec
 		case !ok:
 			refused = append(refused, Record{Key: r.Key})
 		case known.State != Pending:
-			refused = append(refused, known.copy())
+			refused = append(refused, of.copyOf(known))
 		default:
 			begun := known.Begun
-			*known = r.copy()
-			known.Begun, known.Ended = begun, r.Ended.Truncate(time.Microsecond)
+			*known = kept{Record: r.copy(), call: of.calls}
+			known.Begun, known.Ended, known.Behind = begun, r.Ended.Truncate(time.Microsecond), false
 			of.changed = latest(of.changed, known.Ended)
 		}
-	}
-	if mark != "" {
-		of.mark = mark
 	}
 	return refused, nil
 }
@@ -166,7 +212,7 @@ func (m *Memory) recordsOf(ctx context.Context, p Part) (all []Record, err error
 			continue
 		}
 		for _, r := range of.records {
-			all = append(all, r.copy())
+			all = append(all, of.copyOf(r))
 		}
 	}
 	return all, nil
@@ -195,7 +241,7 @@ func (m *Memory) LoadLaw(ctx context.Context, limiter string) (Law, error) {
 	return l, nil
 }
 
-// Close implements Journal, and lets the memory go.
+// Close implements Journal, and frees the memory.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -222,6 +268,24 @@ func (m *Memory) openLocked(ctx context.Context, p Part) (*part, error) {
 		return nil, ErrNotOpen
 	}
 	return of, nil
+}
+
+// heldLocked returns the part if owner has it.
+func (m *Memory) heldLocked(ctx context.Context, p Part, owner Owner) (*part, error) {
+	of, err := m.openLocked(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if of.lease.Owner.ID != owner.ID || owner.ID == "" {
+		return nil, &HeldError{Part: p, Lease: of.lease, Lost: true}
+	}
+	return of, nil
+}
+
+func (p *part) copyOf(r *kept) Record {
+	c := r.copy()
+	c.Behind = r.call > p.marked
+	return c
 }
 
 func (r *Record) copy() Record {

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"time"
 )
 
 // Runs implements Retainer.
@@ -63,6 +64,11 @@ func (m *Memory) Forget(ctx context.Context, run string) error {
 	defer m.mu.Unlock()
 	if err := m.usableLocked(ctx); err != nil {
 		return err
+	}
+	for p, of := range m.parts {
+		if p.Run == run && of.lease.Excludes(Owner{}, time.Now(), 0) {
+			return of.lease.Refuse(p, 0)
+		}
 	}
 	maps.DeleteFunc(m.parts, func(p Part, _ *part) bool { return p.Run == run })
 	return nil

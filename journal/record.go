@@ -36,7 +36,7 @@ type State uint8
 // The states.
 const (
 	Unknown State = iota // there is no record
-	Pending              // begun: somebody works on it, or died while at it
+	Pending              // begun: it is being worked on, or its process died
 	Done
 	Failed
 )
@@ -60,14 +60,20 @@ type Record struct {
 	Attempts int       // in all processes so far
 	Begun    time.Time // for the last time
 	Ended    time.Time // zero while it is Pending
+	// Behind is set by the journal in a record, Done or Failed, that the output of the run
+	// may lack: it was finished with the last mark, or after it.
+	Behind bool
 }
 
 // Progress is how far a Part has come.
 type Progress struct {
 	Pending, Done, Failed int64
 	// Mark is the last one that Finish was given: how far the output of the run
-	// had been written by then.
-	Mark string
+	// had been written by then. Behind is how many of the Done and Failed records are not in that output.
+	Mark   string
+	Behind int64
+	// RenewWithin is how long the claim of Open lasts without a Renew; 0 means until Release.
+	RenewWithin time.Duration
 }
 
 // Total is how many records there are.

@@ -2,16 +2,17 @@ package journal
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 )
 
-// Retainer is a Journal that can forget. Both that ship are.
+// Retainer is a Journal that can forget. Both journals of this project are one.
 type Retainer interface {
 	// Runs yields every run, in the order of their names.
 	Runs(ctx context.Context) iter.Seq2[Run, error]
-	// Forget deletes everything about that run. One that is not known is no error; one that
-	// is still at work fails with ErrNotOpen.
+	// Forget deletes everything about that run; an unknown one is no error. It fails
+	// with a *HeldError, and deletes nothing, while an Owner has a Part of the run.
 	Forget(ctx context.Context, run string) error
 }
 
@@ -30,9 +31,9 @@ type Run struct {
 // Total is how many records there are.
 func (r Run) Total() int64 { return r.Pending + r.Done + r.Failed }
 
-// ForgetBefore deletes the runs of r that have not changed since t, and returns
-// their names, also those that it had deleted before an error. It looks first and
-// then deletes: a run that somebody goes on with just then is gone too.
+// ForgetBefore deletes the runs of r that have not changed since t, except those
+// that are at work, and returns their names, also those that it had deleted before
+// an error. It looks first and then deletes: a run that begins and ends in between is deleted too.
 func ForgetBefore(ctx context.Context, r Retainer, t time.Time) (forgotten []string, err error) {
 	var old []string
 	for run, err := range r.Runs(ctx) {
@@ -43,10 +44,14 @@ func ForgetBefore(ctx context.Context, r Retainer, t time.Time) (forgotten []str
 			old = append(old, run.Name)
 		}
 	}
-	for i, name := range old {
-		if err := r.Forget(ctx, name); err != nil {
-			return old[:i], err
+	for _, name := range old {
+		switch err := r.Forget(ctx, name); {
+		case errors.As(err, new(*HeldError)):
+		case err != nil:
+			return forgotten, err
+		default:
+			forgotten = append(forgotten, name)
 		}
 	}
-	return old, nil
+	return forgotten, nil
 }

@@ -41,9 +41,13 @@ type Batch[S, In, Out any] struct {
 	version     string
 	retryFailed bool
 	dedup       bool
+	items       *shape        // of In; nil without a journal
+	results     *shape        // of Out; likewise
 	sink        Sink[In, Out] // nil: there is none
+	text        texter[Out]   // sink, if it is one; else nil
 	sinking     chan struct{} // holds one while the sink of runs at once writes
-	writing     atomic.Bool   // a run has the sink, of those that can go on
+	writing     atomic.Bool   // a run has the ResumableSink
+	written     string        // without a journal, the mark of the last run; guarded by writing
 }
 
 // defaultGrace is how long running items may go on when a run is stopped.
@@ -127,6 +131,9 @@ func (b *Batch[S, In, Out]) Validate() error {
 	})
 }
 
+// Journal returns the journal of WithJournal, for tools that look inside nodes; nil without one.
+func (b *Batch[S, In, Out]) Journal() journal.Journal { return b.journal }
+
 // Run implements Node: it prepares the items, works on them and hands the
 // report to Post, also when the run was stopped. A run that was stopped by ctx
 // or by the failure policy fails with a *BatchError even if Post does not.
@@ -201,6 +208,7 @@ func (b *Batch[S, In, Out]) collect(ctx context.Context, open opener[In], report
 	report.stopped = r.close()
 	if r.resume != nil {
 		report.leftover = r.resume.left
+		report.stale, _ = r.resume.stale.count()
 	}
 	return nil
 }

@@ -1,6 +1,10 @@
 package node
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/headrace/headrace/internal/inside"
+)
 
 // maxFirst is how many failures a BatchError carries.
 const maxFirst = 10
@@ -45,9 +49,9 @@ func (e *BatchError) Unwrap() []error {
 	return inside
 }
 
-// RateLimited returns true: a circuit breaker around the batch does not count
-// this error, because each item has been judged inside.
-func (e *BatchError) RateLimited() bool { return true }
+// Inside marks an error whose parts have been judged: a circuit breaker around
+// the batch does not count it.
+func (e *BatchError) Inside(inside.Key) {}
 
 // stoppedBy reports whether err, one of First, is the failure that stopped the run.
 func (e *BatchError) stoppedBy(err error) bool {

@@ -13,7 +13,7 @@ import (
 
 const (
 	// commitMost is how many results are made durable together. They are those that
-	// came while the group before was being written: nobody waits for more to come.
+	// came while the group before was being written: no result waits for more to come.
 	commitMost = 64
 	// commitPatience is how long a run that is over waits for its last results to be durable.
 	commitPatience = 10 * time.Second
@@ -23,7 +23,7 @@ const (
 var errSlow = fmt.Errorf("it has not returned within %v of the end of the run", commitPatience)
 
 // committer makes results durable and hands them on after that, in groups: the
-// lines to the sink, the records to the journal, the results to the outlet.
+// records to the journal, what is recorded to the sink, and that to the outlet.
 type committer[S, In, Out any] struct {
 	r      *run[S, In, Out]
 	out    output[In, Out]
@@ -37,6 +37,7 @@ type committer[S, In, Out any] struct {
 	settled bool          // every item has been put that is to be; read once over is closed
 
 	group []task[In, Out] // that is being committed; only for the committer's goroutine
+	given bool            // the sink has it
 	buf   []task[In, Out] // under group
 	saved time.Time       // when the law was saved last
 	cold  bool            // saving it has failed
@@ -54,7 +55,7 @@ const (
 	inLaw
 )
 
-// commits returns what makes the results of r durable; nil if nobody asks for that.
+// commits returns what makes the results of r durable; nil without a journal and a sink.
 func (r *run[S, In, Out]) commits(ctx context.Context) (*committer[S, In, Out], error) {
 	if r.b.journal == nil && r.b.sink == nil {
 		return nil, nil
@@ -63,22 +64,28 @@ func (r *run[S, In, Out]) commits(ctx context.Context) (*committer[S, In, Out], 
 		r: r, queue: make(chan task[In, Out], 2*commitMost), buf: make([]task[In, Out], 0, commitMost),
 		over: make(chan struct{}), done: make(chan struct{}), saved: time.Now(),
 	}
+	prepared := false
+	defer func() { // also if the sink calls runtime.Goexit
+		if !prepared {
+			c.out.close()
+		}
+	}()
 	if err := c.prepare(ctx); err != nil {
-		c.out.close()
 		return nil, err
 	}
+	prepared = true
 	c.ctx, c.cancel = context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // wait calls it
 	return c, nil
 }
 
-// wants reports whether t is to be committed. A failure that no provider has
-// worked on is not: the next run has another chance.
+// wants reports whether t is to be committed. A failure that the provider has
+// not worked on is not: the next run tries the item again.
 func (c *committer[S, In, Out]) wants(t *task[In, Out]) bool {
 	switch t.res.State {
 	case Done:
 		return true
 	case Resumed:
-		return c.out.rewrite && t.entry.first
+		return c.out.wants(t.entry)
 	case Failed:
 		switch e := t.entry; {
 		case c.r.resume == nil:
@@ -86,7 +93,7 @@ func (c *committer[S, In, Out]) wants(t *task[In, Out]) bool {
 		case e == nil:
 			return false
 		case e.recorded:
-			return c.out.rewrite && e.first
+			return c.out.wants(e)
 		default:
 			return e.sent && !c.r.b.refused(t.res.Err)
 		}
@@ -95,7 +102,7 @@ func (c *committer[S, In, Out]) wants(t *task[In, Out]) bool {
 	}
 }
 
-// put hands t over; false if nobody commits any more.
+// put hands t over; false if the committer has ended.
 func (c *committer[S, In, Out]) put(t *task[In, Out]) bool {
 	select {
 	case c.queue <- *t:
@@ -160,6 +167,7 @@ func (c *committer[S, In, Out]) call(whose int32, f func() error) error {
 // gather makes a group of first and what else is there; false if that is nothing.
 func (c *committer[S, In, Out]) gather(first ...task[In, Out]) bool {
 	clear(c.buf[:cap(c.buf)])
+	c.given = false
 	c.group = c.buf[:copy(c.buf[:len(first)], first)]
 	for len(c.group) < commitMost {
 		select {
@@ -204,8 +212,11 @@ func (c *committer[S, In, Out]) commit() {
 	if len(c.group) == 0 {
 		return
 	}
-	mark := c.write(c.group)
-	c.record(c.group, mark)
+	if !c.given { // else user code that it was handed on to has ended the goroutine
+		c.record(c.group)
+		c.write(c.group)
+		c.given = true
+	}
 	for len(c.group) > 0 {
 		t := &c.group[0]
 		c.group = c.group[1:]
@@ -227,7 +238,7 @@ func (c *committer[S, In, Out]) kept(t *task[In, Out]) bool {
 }
 
 // record has the journal keep what group has come to, unless it has failed.
-func (c *committer[S, In, Out]) record(group []task[In, Out], mark string) {
+func (c *committer[S, In, Out]) record(group []task[In, Out]) {
 	if c.r.resume == nil || c.journalErr.Load() != nil {
 		return
 	}
@@ -240,8 +251,11 @@ func (c *committer[S, In, Out]) record(group []task[In, Out], mark string) {
 	if len(records) == 0 {
 		return
 	}
+	mark := c.nextMark()
 	refused, err := c.finishRecords(c.ctx, mark, records...)
 	if err == nil {
+		c.out.unmarked = true
+		c.noteMarked(mark)
 		err = c.takeAll(group, refused)
 	}
 	if err != nil {
@@ -251,7 +265,7 @@ func (c *committer[S, In, Out]) record(group []task[In, Out], mark string) {
 
 func (c *committer[S, In, Out]) finishRecords(ctx context.Context, mark string, records ...journal.Record) (refused []journal.Record, err error) {
 	err = c.call(inJournal, func() (err error) {
-		refused, err = c.r.resume.journal.Finish(ctx, c.r.resume.part, mark, records...)
+		refused, err = c.r.resume.journal.Finish(ctx, c.r.resume.part, c.r.resume.owner, mark, records...)
 		return err
 	})
 	return refused, err
@@ -279,12 +293,16 @@ func (c *committer[S, In, Out]) takeAll(group []task[In, Out], refused []journal
 
 func (c *committer[S, In, Out]) journalFailed(op string, err error) {
 	if c.journalErr.CompareAndSwap(nil, &JournalError{Node: c.r.b.name, Op: op, Err: err}) {
+		c.r.resume.known.Break()
 		c.r.stop(c.journalErr.Load())
 	}
 }
 
 func (c *committer[S, In, Out]) sinkFailed(err error) {
 	if c.sinkErr.CompareAndSwap(nil, &SinkError{Node: c.r.b.name, Err: err}) {
+		if c.r.resume != nil {
+			c.r.resume.known.Break()
+		}
 		c.r.stop(c.sinkErr.Load())
 	}
 }

@@ -12,12 +12,13 @@ import (
 
 var errDisk = errors.New("disk full")
 
-// faulty is a journal whose operations go wrong as on says, which is told of
-// each before it is done.
+// faulty is a journal whose operations go wrong as on says, which is called
+// before each of them.
 type faulty struct {
 	*journal.Memory
 
-	on func(op string) error
+	on          func(op string) error
+	renewWithin time.Duration // 0: claims do not lapse
 
 	mu       sync.Mutex // guards everything below
 	finished [][]journal.Record
@@ -36,11 +37,27 @@ func (f *faulty) fault(op string) error {
 	return f.on(op)
 }
 
-func (f *faulty) Open(ctx context.Context, p journal.Part, version string, at time.Time) (journal.Progress, error) {
+func (f *faulty) Open(ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
 	if err := f.fault("open"); err != nil {
 		return journal.Progress{}, err
 	}
-	return f.Memory.Open(ctx, p, version, at)
+	progress, err := f.Memory.Open(ctx, p, o, version, at)
+	progress.RenewWithin = f.renewWithin
+	return progress, err
+}
+
+func (f *faulty) Renew(ctx context.Context, p journal.Part, o journal.Owner, at time.Time) error {
+	if err := f.fault("renew"); err != nil {
+		return err
+	}
+	return f.Memory.Renew(ctx, p, o, at)
+}
+
+func (f *faulty) Release(ctx context.Context, p journal.Part, o journal.Owner) error {
+	if err := f.fault("release"); err != nil {
+		return err
+	}
+	return f.Memory.Release(ctx, p, o)
 }
 
 func (f *faulty) Begin(ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error) {
@@ -53,12 +70,12 @@ func (f *faulty) Begin(ctx context.Context, k journal.Key, at time.Time, retry b
 // errAfter has the operation done, and then fail.
 var errAfter = errors.New("it was done, but nobody heard of it")
 
-func (f *faulty) Finish(ctx context.Context, p journal.Part, mark string, records ...journal.Record) ([]journal.Record, error) {
+func (f *faulty) Finish(ctx context.Context, p journal.Part, o journal.Owner, mark string, records ...journal.Record) ([]journal.Record, error) {
 	fault := f.fault("finish")
 	if fault != nil && !errors.Is(fault, errAfter) {
 		return nil, fault
 	}
-	refused, err := f.Memory.Finish(ctx, p, mark, records...)
+	refused, err := f.Memory.Finish(ctx, p, o, mark, records...)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.finished, f.marks = append(f.finished, records), append(f.marks, mark)

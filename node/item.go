@@ -75,10 +75,14 @@ func (r *run[S, In, Out]) do(w *worker[In, Out]) (err error) {
 				return err
 			}
 		}
-		err = r.try(w)
+		if err = r.try(w); err == nil {
+			err = r.keep(t)
+		}
 	}
 	if err != nil && b.fallback != nil && r.intake.Err() == nil && !tooLate(r.ctx, err) && !w.isLost() {
-		t.res.Out, err = r.replaced(t, err)
+		if t.res.Out, err = r.replaced(t, err); err == nil {
+			err = r.keep(t)
+		}
 	}
 	return err
 }

@@ -2,11 +2,12 @@ package node
 
 import "fmt"
 
-// JournalError is why a run was stopped whose journal failed. Items whose
-// result had not been recorded are pending.
+// JournalError is why a run was not begun, or was stopped, because of its journal. Items whose
+// result had not been recorded are pending. Err is a *journal.HeldError while another run records
+// the same, and after it has taken this one over.
 type JournalError struct {
 	Node string // the batch's name
-	Op   string // what was tried: "open", "begin", "finish", "decode" or "encode"
+	Op   string // what was tried: "open", "begin", "finish", "decode" or "renew"
 	Err  error
 }
 
@@ -30,6 +31,19 @@ func (e *SinkError) Error() string { return fmt.Sprintf("node %q: the sink: %v",
 
 // Unwrap returns Err.
 func (e *SinkError) Unwrap() error { return e.Err }
+
+// ResultError is why an item failed that has a result which the journal, or a
+// JSONLFile, cannot keep: it has no JSON, or its JSON would come back as something else. It is recorded as a failure.
+type ResultError struct {
+	Value any // the result
+	Err   error
+}
+
+// Error says why the result cannot be kept.
+func (e *ResultError) Error() string { return "the result cannot be kept: " + errorText(e.Err) }
+
+// Unwrap returns Err.
+func (e *ResultError) Unwrap() error { return e.Err }
 
 // RecordedError is the error of an item that failed in an earlier run, or as another of
 // the same content under Dedup, and was not tried again: see RetryFailed.

@@ -6,27 +6,24 @@ import (
 )
 
 // WithJournal records what becomes of each item in j, so that a run that was
-// stopped or killed goes on where it was. The run's name is that of
-// flow.WithRun or journal.WithRun, or else journal.DefaultRun.
+// stopped or killed resumes where it was. The run's name is that of
+// flow.WithRun or journal.WithRun, or else journal.DefaultRun. One run at a time records a batch
+// under a name: a second one is refused with a *JournalError around a *journal.HeldError.
 //
 //   - An item that is Done in j is not called again: its result has the State
 //     Resumed. One that Failed fails again with a *RecordedError, unless there is
 //     RetryFailed. Everything else is called, at least once.
-//   - A result is handed on, to Post, All and Stream, only after its record is
-//     durable. Result.Attempts counts those of all runs.
+//   - A result is handed on, to Post, All and Stream, and to a sink, only after its record is
+//     durable. Result.Attempts counts the attempts of all runs.
 //   - A failure is recorded if the provider may have worked on the item. One that was
-//     never sent, or that the provider refused for rate, load or a used-up quota, is
-//     not: the next run has another chance. What WithFallback returns is a result like any other.
-//   - An item is known by WithKey, or else by its JSON; one that has neither fails. Items with
-//     the same content are told apart by their order, which takes about 40 bytes of memory for
-//     each content. In a loop of a flow the batch counts on from round to round. Another attempt
-//     at a step or an item around it, by WithRetry or after a refusal, meets the same items again: what
-//     is done is Resumed, and what failed is called again only with RetryFailed.
-//   - Results are kept as JSON: what that leaves out of Out is not resumed, and an Out
-//     that has none stops the run.
+//     never sent, or was rejected for rate, load or a used-up quota, is
+//     not: the next run tries again. What WithFallback returns is a result like any other.
+//   - An item is known by WithKey, or else by its JSON. Items with the same content are told
+//     apart by their order. In a loop of a flow the batch counts on from round to round. Another
+//     attempt at a step or an item around it meets the same items again.
+//   - Results are kept as JSON. A type that JSON leaves fields out of is refused by Validate; a result
+//     that JSON cannot hold fails with a *ResultError.
 //   - Give WithVersion whenever other code or another prompt gives other results.
-//   - What the batch's limiter has learnt is kept too, if j is a
-//     journal.LawKeeper, and used if it is not older than an hour.
 //
 // If j fails the run stops with a *JournalError, and what was not recorded is pending.
 // The caller closes j, after the run.
@@ -36,7 +33,7 @@ func (b *Batch[S, In, Out]) WithJournal(j journal.Journal) *Batch[S, In, Out] {
 			b.setup.Addf("WithJournal", "the journal is nil: leave the setting out, or look at the error of what opens it")
 			return
 		}
-		b.journal = j
+		b.journal, b.items, b.results = j, shapeOf[In](), shapeOf[Out]()
 	})
 	return b
 }
@@ -65,12 +62,12 @@ func (b *Batch[S, In, Out]) Dedup() *Batch[S, In, Out] {
 }
 
 // WithSink hands every result that is Done or Failed to s, as they finish; with a journal, those
-// failures that it records. In Run the report then keeps counts and the first 100 failures to come,
+// that are recorded, after that. In Run the report then keeps counts and the first 100 failures to come,
 // and no values, so that a run needs no more memory for a million items than for ten. All and
-// Stream give their results besides.
+// Stream return their results besides.
 //
-// If s fails the run stops with a *SinkError. What it has not taken is in the journal, and the
-// run that goes on gives it everything again; without a journal it is pending. Runs at once of one
+// If s fails the run stops with a *SinkError. With a journal nothing is lost: the run that resumes
+// writes what is missing. Without one, what s has not taken is pending. Runs at once of one
 // batch write one after the other; with a ResumableSink, the second is refused with a
 // *SinkError, and so is a batch with a journal inside the items of another.
 func (b *Batch[S, In, Out]) WithSink(s Sink[In, Out]) *Batch[S, In, Out] {
@@ -80,21 +77,34 @@ func (b *Batch[S, In, Out]) WithSink(s Sink[In, Out]) *Batch[S, In, Out] {
 			return
 		}
 		b.sink = s
+		b.text, _ = s.(texter[Out])
 	})
 	return b
 }
 
 func (b *Batch[S, In, Out]) checkJournal(p *invalid.Problems) {
 	if b.journal != nil {
+		b.checkTypes(p)
 		return
 	}
 	if b.retryFailed {
-		p.Addf("RetryFailed", "it needs WithJournal: without one nobody knows what has failed")
+		p.Addf("RetryFailed", "it needs WithJournal, which knows what has failed")
 	}
 	if b.dedup {
 		p.Addf("Dedup", "it needs WithJournal, which has the results")
 	}
 	if b.version != "" {
 		p.Addf("WithVersion", "it needs WithJournal: nothing else is kept")
+	}
+}
+
+// checkTypes refuses what a later run would take for something else.
+func (b *Batch[S, In, Out]) checkTypes(p *invalid.Problems) {
+	if b.key == nil && b.items.lost != "" {
+		p.Addf("WithKey", "the journal knows an item by its JSON, which leaves out %s: say by what items are told apart", b.items.lost)
+	}
+	if b.results.lost != "" {
+		p.Addf("WithJournal", "results are kept as JSON, which leaves out %s: export it, tag it `json:\"-\"` if a resumed result may lack it, "+
+			"give its type MarshalJSON and UnmarshalJSON, or return another type", b.results.lost)
 	}
 }

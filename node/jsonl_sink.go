@@ -1,15 +1,15 @@
 package node
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
-	"os"
 	"sync"
+
+	"github.com/headrace/headrace/internal/panics"
+
+	"github.com/headrace/headrace/internal/appendfile"
 )
 
 // JSONLFile is a sink that writes one line of JSON for each result to a file:
@@ -18,43 +18,35 @@ import (
 //	{"index":8,"key":"article 8","state":"failed","error":"status 400","attempts":3}
 //
 // key is there if the batch has keys. With a journal each result has its line
-// once, however often the process is killed: on start the file is cut behind the
-// last line that was recorded. A file that does not have that line where it was
-// is written anew, from the journal. Without a journal, and at the begin of a new run,
-// the file is emptied. After RetryFailed a line that says done may stand behind one that
-// says failed.
+// once, however often the process is killed: a run that resumes cuts the file behind the last
+// line that is known to be recorded, and adds what is missing. A file of results that was changed
+// before that place is written anew, from the journal. After RetryFailed a line that says done may
+// stand behind one that says failed.
 //
-// It is for one run at a time, in one process. Close it after the last.
+// A file that is not empty is refused with ErrNotResults unless it is known to be the run's
+// own: by the journal, or because this JSONLFile has written it. While a run has it open, other runs and
+// processes are refused with ErrFileBusy. Close it after the last run.
 type JSONLFile[In, Out any] struct {
 	path string
 
-	mu   sync.Mutex    // guards everything below
-	file *os.File      // nil: no run has begun
-	out  *bufio.Writer // nil: as file, or it could not be gone on with
-	at   position
+	mu   sync.Mutex       // guards everything below
+	file *appendfile.File // nil: no run has begun
+	open bool             // the file can be written to
+	anew bool             // what is in the file is in the journal too, and may be written again
 }
 
-var _ ResumableSink[any, any] = (*JSONLFile[any, any])(nil)
+var (
+	// ErrNotResults is returned for a file that is not empty, and not known to hold results of the run.
+	ErrNotResults = errors.New("it is not empty, and not known to hold results of this run: move it away, or write to another file")
+	// ErrFileBusy is returned for a file that another run or process is writing to.
+	ErrFileBusy = appendfile.ErrBusy
+)
 
-// position is the end of what was written, and the line there.
-type position struct {
-	end  int64  // in bytes
-	last int64  // length of the last line
-	sum  uint32 // of the last line
-}
-
-const positionFormat = "%d-%d-%08x"
-
-func (p position) String() string { return fmt.Sprintf(positionFormat, p.end, p.last, p.sum) }
-
-// positionOf returns that of mark; false if another kind of sink has made it.
-func positionOf(mark string) (p position, ok bool) {
-	if mark == "" {
-		return p, true
-	}
-	_, err := fmt.Sscanf(mark, positionFormat, &p.end, &p.last, &p.sum)
-	return p, err == nil && p.String() == mark && p.last >= 0 && p.end >= p.last
-}
+var (
+	_ ResumableSink[any, any] = (*JSONLFile[any, any])(nil)
+	_ rewriter                = (*JSONLFile[any, any])(nil)
+	_ texter[any]             = (*JSONLFile[any, any])(nil)
+)
 
 // NewJSONLFile returns a sink that writes to the file path, which is opened, or
 // created with the permissions 0o644, when a run begins.
@@ -62,44 +54,58 @@ func NewJSONLFile[In, Out any](path string) *JSONLFile[In, Out] {
 	return &JSONLFile[In, Out]{path: path}
 }
 
+// jsonlBegin is how each line begins.
+const jsonlBegin = `{"index":`
+
 // Resume implements ResumableSink.
 func (s *JSONLFile[In, Out]) Resume(_ context.Context, mark string) (ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.out = nil
+	anew := s.anew
+	s.open, s.anew = false, false
 	if s.file == nil {
-		if s.file, err = os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o644); err != nil { //nolint:gosec // results are for whoever may read the folder
+		if s.file, err = appendfile.Open(s.path); err != nil {
 			return false, fmt.Errorf("the results cannot be written: %w", err)
 		}
 	}
-	at, ok := positionOf(mark)
+	at, ok := appendfile.Parse(mark)
 	if ok {
-		ok, err = s.has(at)
+		ok, err = s.file.Has(at)
 	}
-	if err != nil || !ok {
+	if err != nil {
 		return false, err
 	}
-	if err := s.file.Truncate(at.end); err != nil {
-		return false, err
+	if !ok || at.End == 0 { // it is emptied, now or by the next call
+		if err := s.mayEmpty(anew || mark != ""); err != nil {
+			return false, err
+		}
 	}
-	if _, err := s.file.Seek(at.end, io.SeekStart); err != nil {
-		return false, err
+	if !ok && mark != "" {
+		return false, nil
 	}
-	s.out, s.at = bufio.NewWriterSize(s.file, 1<<16), at
-	return true, nil
+	s.open = true
+	return true, s.file.Continue(at)
 }
 
-// has reports whether the file has the line of at there.
-func (s *JSONLFile[In, Out]) has(at position) (bool, error) {
-	info, err := s.file.Stat()
-	if err != nil || info.Size() < at.end {
-		return false, err
+// mayEmpty returns an error if the file holds something that is not known to be
+// in a journal.
+func (s *JSONLFile[In, Out]) mayEmpty(recorded bool) error {
+	size, err := s.file.Size()
+	if err != nil || size == 0 {
+		return err
 	}
-	sum := crc32.NewIEEE()
-	if _, err := io.Copy(sum, io.NewSectionReader(s.file, at.end-at.last, at.last)); err != nil {
-		return false, err
+	ours, err := s.file.Begins(jsonlBegin)
+	if err != nil || ours && recorded {
+		return err
 	}
-	return sum.Sum32() == at.sum, nil
+	return fmt.Errorf("%s: %w", s.path, ErrNotResults)
+}
+
+// mayRewrite implements rewriter.
+func (s *JSONLFile[In, Out]) mayRewrite() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.anew = true
 }
 
 // jsonlLine is one result.
@@ -129,23 +135,31 @@ func lineOf[In, Out any](r *Result[In, Out]) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
+// check implements texter.
+func (s *JSONLFile[In, Out]) check(out *Out) (err error) {
+	defer panics.Catch(&err)
+	_, err = json.Marshal(out)
+	return err
+}
+
 // Write implements Sink.
-func (s *JSONLFile[In, Out]) Write(_ context.Context, results []Result[In, Out]) error {
+func (s *JSONLFile[In, Out]) Write(ctx context.Context, results []Result[In, Out]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.out == nil {
+	if ctx.Err() != nil { // the run has ended, and another may have the file
+		return context.Cause(ctx)
+	}
+	if !s.open {
 		return errNotOpen
 	}
 	for i := range results {
 		line, err := lineOf(&results[i])
+		if err == nil {
+			err = s.file.Write(line)
+		}
 		if err != nil {
 			return err
 		}
-		if _, err := s.out.Write(line); err != nil {
-			return err
-		}
-		n := int64(len(line))
-		s.at = position{end: s.at.end + n, last: n, sum: crc32.ChecksumIEEE(line)}
 	}
 	return nil
 }
@@ -156,30 +170,24 @@ var errNotOpen = errors.New("the JSONL file is not open: it is written by a run,
 func (s *JSONLFile[In, Out]) Sync(context.Context) (mark string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.out == nil {
+	if !s.open {
 		return "", errNotOpen
 	}
-	if err := s.out.Flush(); err != nil {
+	at, err := s.file.Sync()
+	if err != nil {
 		return "", err
 	}
-	if err := s.file.Sync(); err != nil {
-		return "", err
-	}
-	return s.at.String(), nil
+	return at.String(), nil
 }
 
-// Close writes what is left and closes the file. It may be called again.
+// Close writes what is left, and closes and unlocks the file. It may be called again.
 func (s *JSONLFile[In, Out]) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {
 		return nil
 	}
-	var err error
-	if s.out != nil {
-		err = s.out.Flush()
-	}
-	err = errors.Join(err, s.file.Close())
-	s.file, s.out = nil, nil
+	err := s.file.Close()
+	s.file, s.open = nil, false
 	return err
 }

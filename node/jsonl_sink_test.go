@@ -3,10 +3,13 @@ package node_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,6 +17,7 @@ import (
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/retry"
 )
 
 // doneLines are those of what is done, from 0.
@@ -47,8 +51,9 @@ func TestTheFileGoesOnWhereTheJournalEnds(t *testing.T) {
 		"lines more":         func(s string) string { return s + doneLines(3) },
 		"cut":                func(s string) string { return s[:len(s)-1] },
 		"empty":              func(string) string { return "" },
-		"another file":       func(s string) string { return strings.Repeat("x", 2*len(s)) },
 		"the last line lost": func(s string) string { return s[:len(s)-2] + "??" },
+		"a changed middle":   func(s string) string { return strings.Replace(s, `"value":2`, `"value":7`, 1) },
+		"a line less":        func(s string) string { return s[strings.Index(s, "\n")+1:] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, j := filepath.Join(t.TempDir(), "results.jsonl"), journal.NewMemory()
@@ -67,15 +72,130 @@ func TestTheFileGoesOnWhereTheJournalEnds(t *testing.T) {
 	}
 }
 
-func TestWithoutAJournalTheFileIsEmptied(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "results.jsonl")
-	require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
-	for range 2 {
-		require.NoError(t, into(t, nil, path, 2))
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, doneLines(2), string(text))
+// What is in a file that is not known to be the run's own stays as it is.
+func TestAFileThatIsNotOursIsNotEmptied(t *testing.T) {
+	older := doneLines(3)
+	recorded := func(t *testing.T, path string) journal.Journal { // with a mark in another file
+		t.Helper()
+		j := journal.NewMemory()
+		require.NoError(t, into(t, j, path+".other", 4))
+		return j
 	}
+	withoutSink := func(t *testing.T, _ string) journal.Journal {
+		t.Helper()
+		j := journal.NewMemory()
+		_, err := node.BatchFunc("b", feed(numbers(4)...), same, keep).WithJournal(j).Run(t.Context(), &state{})
+		require.NoError(t, err)
+		return j
+	}
+	for name, tc := range map[string]struct {
+		content string
+		journal func(t *testing.T, path string) journal.Journal
+	}{
+		"no journal":                      {"old", func(*testing.T, string) journal.Journal { return nil }},
+		"no journal, results":             {older, func(*testing.T, string) journal.Journal { return nil }},
+		"the journal was lost":            {older, func(*testing.T, string) journal.Journal { return journal.NewMemory() }},
+		"no output is known":              {older, withoutSink},
+		"the output is known, and longer": {strings.Repeat("x", 2000), recorded},
+		"the output is known":             {"old", recorded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "results.jsonl")
+			j := tc.journal(t, path)
+			require.NoError(t, os.WriteFile(path, []byte(tc.content), 0o600))
+			for range 2 {
+				err := into(t, j, path, 5)
+				require.ErrorIs(t, err, node.ErrNotResults)
+				require.ErrorAs(t, err, new(*node.SinkError))
+				assert.ErrorContains(t, err, path)
+				text, err := os.ReadFile(path)
+				require.NoError(t, err)
+				assert.Equal(t, tc.content, string(text))
+			}
+			require.NoError(t, os.Remove(path))
+			require.NoError(t, into(t, j, path, 5))
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.Equal(t, doneLines(5), string(text))
+		})
+	}
+}
+
+// A file that a kill has left before the first mark is cut.
+func TestAFileOfARunThatWasKilledBeforeItsFirstMark(t *testing.T) {
+	path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
+	finishes := 0
+	j.on = func(op string) error {
+		if op == "finish" {
+			if finishes++; finishes > 1 {
+				return errDisk
+			}
+		}
+		return nil
+	}
+	require.Error(t, into(t, j, path, 200))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NotEmpty(t, text)
+	require.NoError(t, into(t, j.Memory, path, 200))
+	text, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, doneLines(200), string(text))
+}
+
+// Without a journal the runs of a batch write one after the other.
+func TestWithoutAJournalTheNextRunIsWrittenBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	sink := node.NewJSONLFile[int, int](path)
+	b := node.BatchFunc("b", feed(numbers(2)...), same, keep).WithSink(sink)
+	for range 3 {
+		_, err := b.Run(t.Context(), &state{})
+		require.NoError(t, err)
+	}
+	require.NoError(t, sink.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Repeat(doneLines(2), 3), string(text))
+	require.NoError(t, os.WriteFile(path, text[1:], 0o600))
+	_, err = b.Run(t.Context(), &state{})
+	require.ErrorContains(t, err, "not known to hold results of this run")
+	require.NoError(t, sink.Close())
+}
+
+func TestAFileHasOneWriterAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	first, second := node.NewJSONLFile[int, int](path), node.NewJSONLFile[int, int](path)
+	run := func(sink *node.JSONLFile[int, int]) error {
+		_, err := node.BatchFunc("b", feed(1), same, keep).WithJournal(journal.NewMemory()).WithSink(sink).Run(t.Context(), &state{})
+		return err
+	}
+	require.NoError(t, run(first))
+	err := run(second)
+	require.ErrorIs(t, err, node.ErrFileBusy)
+	assert.ErrorContains(t, err, path+": it is being written by another run")
+	require.NoError(t, first.Close())
+	require.ErrorIs(t, run(second), node.ErrNotResults)
+	require.NoError(t, second.Close())
+}
+
+// A result without JSON fails, and its line says so.
+func TestAResultThatTheFileCannotHoldFailsAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	sink := node.NewJSONLFile[int, float64](path)
+	outs, err := node.Map("m", func(_ context.Context, i int) (float64, error) {
+		if i == 1 {
+			return math.NaN(), nil
+		}
+		return float64(i), nil
+	}).WithSink(sink).All(t.Context(), numbers(3))
+	require.ErrorAs(t, err, new(*node.ResultError))
+	require.ErrorContains(t, err, "1 of 3 items failed")
+	assert.Equal(t, []float64{0, 0, 2}, outs)
+	require.NoError(t, sink.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, doneLines(1)+`{"index":1,"state":"failed","error":"the result cannot be kept: json: unsupported value: NaN","attempts":1}`+"\n"+
+		`{"index":2,"state":"done","value":2,"attempts":1}`+"\n", string(text))
 }
 
 // A run without the sink, or with another, leaves the file behind.
@@ -191,4 +311,144 @@ func TestTwoRunsAtOnceIntoOneFile(t *testing.T) {
 		return i, err
 	}).WithJournal(j).All(t.Context(), []int{1})
 	require.ErrorContains(t, err, "the batch runs inside the items of another")
+}
+
+func linesOf(text []byte) []string {
+	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+}
+
+// killedAt is a run of items that dies after so many calls of Finish, before
+// anything of the last one is written.
+func killedAt(t *testing.T, j *faulty, path string, items []int, finishes int) {
+	t.Helper()
+	sink := node.NewJSONLFile[int, int](path)
+	left := finishes
+	j.on = func(op string) error {
+		if op == "finish" {
+			if left--; left < 0 {
+				return errDisk
+			}
+		}
+		return nil
+	}
+	dying := dyingSink{sink, func() bool { return left <= 0 }}
+	synctest.Test(t, func(t *testing.T) { // each is committed alone
+		_, err := node.BatchFunc("b", feed(items...), func(ctx context.Context, i int) (int, error) { return i, work(ctx, time.Second) }, keep).
+			WithSink(dying).WithJournal(j).Run(t.Context(), &state{})
+		require.Error(t, err)
+	})
+	require.NoError(t, sink.Close())
+	j.on = nil
+}
+
+// dyingSink writes nothing more once the process is dead.
+type dyingSink struct {
+	*node.JSONLFile[int, int]
+
+	dead func() bool
+}
+
+func (s dyingSink) Write(ctx context.Context, results []node.Result[int, int]) error {
+	if s.dead() {
+		return errDisk
+	}
+	return s.JSONLFile.Write(ctx, results)
+}
+
+func (s dyingSink) Sync(ctx context.Context) (string, error) {
+	if s.dead() {
+		return "", errDisk
+	}
+	return s.JSONLFile.Sync(ctx)
+}
+
+// What was recorded and not written is written by a run that has its items, and the
+// mark waits for that.
+func TestRecordsThatHaveNoLineYet(t *testing.T) {
+	path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
+	killedAt(t, j, path, numbers(5), 3)
+	read := func() string {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return string(text)
+	}
+	assert.Len(t, records(t, j.Memory, "b", journal.Done), 3)
+	assert.Equal(t, doneLines(2), read(), "the kill was between a record and its line")
+	for _, tc := range []struct{ items, lines int }{
+		{1, 2}, // the input has lost the item: the others keep their lines
+		{1, 2},
+		{7, 7},
+		{7, 7},
+		{8, 8},
+	} {
+		sink := node.NewJSONLFile[int, int](path)
+		_, err := node.BatchFunc("b", feed(numbers(tc.items)...), same, keep).WithSink(sink).WithJournal(j).Run(t.Context(), &state{})
+		require.NoError(t, err)
+		require.NoError(t, sink.Close())
+		assert.Equal(t, doneLines(tc.lines), read())
+	}
+}
+
+// A second kill comes before the item is met again whose line is missing.
+func TestARecordWithoutALineOutlivesAnotherKill(t *testing.T) {
+	path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
+	killedAt(t, j, path, numbers(3), 2)
+	killedAt(t, j, path, []int{0, 6, 5, 4, 3, 2, 1}, 4)
+	assert.Len(t, records(t, j.Memory, "b", journal.Done), 6)
+	require.NoError(t, into(t, j, path, 7))
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var got []string
+	for _, line := range linesOf(text) {
+		got = append(got, line[strings.Index(line, `"value"`):])
+	}
+	var want []string
+	for _, line := range linesOf([]byte(doneLines(7))) {
+		want = append(want, line[strings.Index(line, `"value"`):])
+	}
+	assert.ElementsMatch(t, want, got)
+}
+
+// Another attempt at what is around the batch writes the same again, and not behind it.
+func TestAFileThatIsWrittenAnewByASecondAttempt(t *testing.T) {
+	for name, spoil := range map[string]func(path string, j *faulty){
+		"the file is lost":            func(path string, _ *faulty) { require.NoError(t, os.Remove(path)) },
+		"a commit was not written":    func(path string, j *faulty) { killedAt(t, j, path, numbers(8), 1) },
+		"nothing is wrong":            func(string, *faulty) {},
+		"another sink was in between": func(_ string, j *faulty) { runInto(t, j, &tracked{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
+			require.NoError(t, into(t, j, path, 3))
+			spoil(path, j)
+			sink := node.NewJSONLFile[int, int](path)
+			ctx, end := occurrence.With(t.Context())
+			attempts := 0
+			step := node.Do("step", func(ctx context.Context, s *state) error {
+				attempts++
+				for range 2 { // rounds, of which the second counts on
+					if _, err := node.BatchFunc("b", feed(numbers(4)...), same, keep).WithJournal(j).WithSink(sink).Run(ctx, s); err != nil {
+						return err
+					}
+				}
+				if attempts < 3 {
+					return errBoom
+				}
+				return nil
+			}).WithRetry(retry.Policy{MaxAttempts: 3, Initial: 1, Max: 1})
+			_, err := step.Run(ctx, &state{})
+			require.NoError(t, err)
+			end()
+			require.NoError(t, sink.Close())
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			assert.ElementsMatch(t, linesOf([]byte(strings.Repeat(doneLines(4), 2))), linesOf(text))
+		})
+	}
+}
+
+func runInto(t *testing.T, j journal.Journal, sink node.Sink[int, int]) {
+	t.Helper()
+	_, err := node.BatchFunc("b", feed(numbers(3)...), same, keep).WithJournal(j).WithSink(sink).Run(t.Context(), &state{})
+	require.NoError(t, err)
 }

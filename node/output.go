@@ -4,25 +4,30 @@ import (
 	"context"
 	"errors"
 
+	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
-	"github.com/headrace/headrace/journal"
 )
 
 // Marks of the journal that are no position in the output.
 const (
-	// rewriting: the output is behind the records.
+	// rewriting: what was written before is not to be continued.
 	rewriting = "!"
-	// taken: a sink without positions has taken all that is recorded.
+	// taken: a sink without positions has taken all that was recorded before.
 	taken = "+"
 )
 
-// output is what the committer knows of the sink.
+// output is what the committer knows of the sink. Results are written after they
+// are recorded, and the mark of that goes with the next records. So a run that
+// continues has to write again what was recorded behind the mark.
 type output[In, Out any] struct {
-	sink    Sink[In, Out]          // nil: there is none
-	resumer ResumableSink[In, Out] // sink, if it is one
-	aside   bool                   // an earlier run had a sink and this one has none
-	rewrite bool                   // the output is behind the records, and resumed results are for it too
-	release func()                 // lets another run of the batch have the sink; may be nil
+	sink     Sink[In, Out]          // nil: there is none
+	resumer  ResumableSink[In, Out] // sink, if it is one
+	rewrite  bool                   // the output began anew, and gets everything that is recorded
+	lacks    int64                  // records behind the mark that it has not got yet
+	mark     string                 // where it ends
+	marked   string                 // the mark that the journal has
+	unmarked bool                   // there are records behind that
+	release  func()                 // lets another run of the batch have the sink; may be nil
 }
 
 func (o *output[In, Out]) close() {
@@ -31,31 +36,37 @@ func (o *output[In, Out]) close() {
 	}
 }
 
+// behind reports whether the output lacks records from before, so that the
+// journal cannot have its mark.
+func (o *output[In, Out]) behind() bool { return o.rewrite || o.lacks > 0 }
+
+// wants reports whether the output lacks what an earlier run has recorded of e.
+func (o *output[In, Out]) wants(e *entry) bool {
+	return o.sink != nil && (o.rewrite && e.first || e.behind)
+}
+
 var (
 	errTwoRuns = errors.New("another run of the batch is writing to it: one after the other, or give each a batch and a sink of its own")
 	errInner   = errors.New("the batch runs inside the items of another, and each of them would begin the output anew: " +
 		"give the sink to the batch around it, or use SinkFunc")
 	errNoBegin = errors.New("it cannot begin anew")
+	errChanged = errors.New("what the run before has written is not there any more, and without a journal it cannot be written again")
 )
 
-// prepare has the output go on where the records end. If it cannot, it begins
+// prepare has the output continue where its mark is. If it cannot, it begins
 // anew and gets everything, and the mark says so before anything is lost.
 func (c *committer[S, In, Out]) prepare(ctx context.Context) error {
 	o, b := &c.out, c.r.b
-	var progress journal.Progress
-	if c.r.resume != nil {
-		progress = c.r.resume.progress
-	}
 	if b.sink == nil {
-		o.aside = progress.Mark != ""
 		return nil
 	}
 	o.sink = b.sink
 	o.resumer, _ = b.sink.(ResumableSink[In, Out])
-	recorded := progress.Done+progress.Failed > 0
+	if c.r.resume != nil && o.resumer == nil {
+		return c.prepareFunc(ctx)
+	}
 	if o.resumer == nil {
-		o.rewrite = recorded && progress.Mark != taken
-		return c.markRewriting(ctx, progress.Mark)
+		return nil
 	}
 	if c.r.resume != nil && c.r.resume.part.Node != b.name {
 		return &SinkError{Node: b.name, Err: errInner}
@@ -64,89 +75,183 @@ func (c *committer[S, In, Out]) prepare(ctx context.Context) error {
 		return &SinkError{Node: b.name, Err: errTwoRuns}
 	}
 	o.release = func() { b.writing.Store(false) }
+	if c.r.resume == nil {
+		return c.prepareAlone(ctx)
+	}
+	return c.prepareResumer(ctx)
+}
 
-	mark := progress.Mark
-	o.rewrite = mark == rewriting || mark == "" && recorded
-	if o.rewrite {
-		mark = c.r.resume.known.Output() // of an earlier round of a loop, or ""
+// prepareFunc is for a sink that has no positions: the journal knows what it has taken.
+func (c *committer[S, In, Out]) prepareFunc(ctx context.Context) error {
+	o, progress := &c.out, &c.r.resume.progress
+	o.mark, o.marked = taken, progress.Mark
+	if o.rewrite = progress.Mark != taken && progress.Done+progress.Failed > 0; o.rewrite {
+		return c.markRewriting(ctx)
 	}
-	ok, err := c.goOn(ctx, mark)
-	if err != nil {
-		return &SinkError{Node: b.name, Err: err}
-	}
-	if !ok {
-		o.rewrite = c.r.resume != nil
-	}
-	if err := c.markRewriting(ctx, progress.Mark); err != nil || ok {
-		return err
-	}
-	if ok, err = c.goOn(ctx, ""); err == nil && !ok {
-		err = errNoBegin
-	}
-	if err != nil {
-		return &SinkError{Node: b.name, Err: err}
+	if o.lacks = progress.Behind; c.r.resume.known.Output().Mark != "" {
+		o.lacks = c.r.resume.known.Output().Lacks
 	}
 	return nil
 }
 
-func (c *committer[S, In, Out]) goOn(ctx context.Context, mark string) (ok bool, err error) {
+// prepareAlone is for a run without a journal: it writes behind the runs of the batch before it.
+func (c *committer[S, In, Out]) prepareAlone(ctx context.Context) error {
+	ok, err := c.resumeAt(ctx, c.r.b.written)
+	if err == nil && !ok {
+		err = errChanged
+	}
+	if err != nil {
+		return &SinkError{Node: c.r.b.name, Err: err}
+	}
+	return nil
+}
+
+// prepareResumer is for a sink with positions and a run with a journal.
+func (c *committer[S, In, Out]) prepareResumer(ctx context.Context) error {
+	o, progress, known := &c.out, &c.r.resume.progress, c.r.resume.known
+	o.marked = progress.Mark
+	at := known.Output() // of an earlier round of a loop, or nothing
+	if at.Mark == "" {
+		at = occurrence.Output{Mark: progress.Mark, Lacks: progress.Behind}
+	}
+	o.lacks = at.Lacks
+	o.rewrite = progress.Mark == rewriting || progress.Mark == taken || progress.Mark == "" && progress.Done+progress.Failed > 0
+	var ok bool
+	var err error
+	if at.Mark != rewriting && at.Mark != taken {
+		if ok, err = c.resumeAt(ctx, at.Mark); err == nil && !ok && known.Counted() {
+			known.Break()
+		}
+	}
+	if err == nil && !ok {
+		o.rewrite = true
+		if err := c.markRewriting(ctx); err != nil {
+			return err
+		}
+		if ok, err = c.anew(ctx); err == nil && !ok {
+			err = errNoBegin
+		}
+	}
+	if err == nil {
+		o.mark, err = c.sync(ctx)
+	}
+	if err != nil {
+		return &SinkError{Node: c.r.b.name, Err: err}
+	}
+	if o.rewrite {
+		return c.markRewriting(ctx)
+	}
+	return nil
+}
+
+func (c *committer[S, In, Out]) resumeAt(ctx context.Context, mark string) (ok bool, err error) {
 	defer panics.Catch(&err)
 	return c.out.resumer.Resume(ctx, mark)
 }
 
-func (c *committer[S, In, Out]) markRewriting(ctx context.Context, mark string) error {
-	if !c.out.rewrite || mark == rewriting {
+// rewriter is a sink that asks whether what it has is in the journal before it begins anew.
+type rewriter interface{ mayRewrite() }
+
+func (c *committer[S, In, Out]) anew(ctx context.Context) (ok bool, err error) {
+	if r, is := c.out.resumer.(rewriter); is {
+		r.mayRewrite()
+	}
+	return c.resumeAt(ctx, "")
+}
+
+func (c *committer[S, In, Out]) sync(ctx context.Context) (mark string, err error) {
+	defer panics.Catch(&err)
+	return c.out.resumer.Sync(ctx)
+}
+
+// markRewriting notes in the journal that the output begins anew.
+func (c *committer[S, In, Out]) markRewriting(ctx context.Context) error {
+	if c.out.marked == rewriting {
 		return nil
 	}
-	if _, err := c.finishRecords(ctx, rewriting); err != nil {
+	if err := c.giveMark(ctx, rewriting); err != nil {
 		return &JournalError{Node: c.r.b.name, Op: "finish", Err: err}
 	}
 	return nil
 }
 
-// write gives group to the sink, unless that or the journal has failed, and
-// returns the mark for its records.
-func (c *committer[S, In, Out]) write(group []task[In, Out]) (mark string) {
-	switch {
-	case c.out.sink == nil && c.out.aside:
-		return rewriting
-	case c.out.sink == nil || c.journalErr.Load() != nil:
-		return ""
-	case c.sinkErr.Load() != nil:
-		return rewriting
+// giveMark gives the journal a mark alone.
+func (c *committer[S, In, Out]) giveMark(ctx context.Context, mark string) error {
+	_, err := c.finishRecords(ctx, mark)
+	if err == nil {
+		c.out.unmarked = false
+		c.noteMarked(mark)
 	}
-	mark, err := c.take(group)
-	if err != nil {
-		c.sinkFailed(err)
-		if c.r.resume != nil {
-			c.r.resume.known.SetOutput("")
-		}
-		return rewriting
-	}
-	if c.out.rewrite {
-		c.r.resume.known.SetOutput(mark)
-		return rewriting
-	}
-	return mark
+	return err
 }
 
-// take has the sink take group, and returns where its output ends now.
-func (c *committer[S, In, Out]) take(group []task[In, Out]) (mark string, err error) {
-	results := make([]Result[In, Out], len(group))
-	for i := range group {
-		results[i] = group[i].res
+// noteMarked notes that the journal has the mark.
+func (c *committer[S, In, Out]) noteMarked(mark string) {
+	if mark == "" {
+		return
 	}
+	if c.out.marked = mark; mark != rewriting {
+		c.r.resume.known.SetOutput(occurrence.Output{}) // the journal knows
+	}
+}
+
+// nextMark is the mark that goes with the next records: that of the output as it is
+// without them, if it has all before them.
+func (c *committer[S, In, Out]) nextMark() string {
+	switch o := &c.out; {
+	case o.sink == nil, o.behind(), c.r.resume.claim.Shared(): // the output of another run may lack what that has recorded
+		return ""
+	case c.sinkErr.Load() == nil:
+		return o.mark
+	case o.resumer == nil:
+		return rewriting
+	default: // what follows its mark is written again
+		return ""
+	}
+}
+
+// write gives the sink what of the group is recorded, unless it or the journal has failed.
+func (c *committer[S, In, Out]) write(group []task[In, Out]) {
+	if c.out.sink == nil || c.failure() != nil || c.ctx.Err() != nil {
+		return
+	}
+	results, behind := make([]Result[In, Out], 0, len(group)), int64(0)
+	for i := range group {
+		t := &group[i]
+		if t.entry == nil || t.entry.recorded {
+			results = append(results, t.res)
+		}
+		if t.entry != nil && t.entry.behind {
+			behind++
+		}
+	}
+	mark, err := c.take(results)
+	if err != nil {
+		c.sinkFailed(err)
+		return
+	}
+	o := &c.out
+	if o.mark = mark; c.r.resume == nil {
+		c.r.b.written = mark
+		return
+	}
+	if o.behind() {
+		o.lacks = max(0, o.lacks-behind-c.r.resume.dropped.Swap(0))
+		c.r.resume.known.SetOutput(occurrence.Output{Mark: mark, Lacks: o.lacks})
+	}
+}
+
+// take has the sink take results, and returns where its output ends now.
+func (c *committer[S, In, Out]) take(results []Result[In, Out]) (mark string, err error) {
 	err = c.call(inSink, func() error {
-		if len(results) > 0 {
-			if c.out.resumer == nil {
-				if !enter(c.ctx, c.r.b.sinking) {
-					return context.Cause(c.ctx)
-				}
-				defer func() { <-c.r.b.sinking }()
+		if c.out.resumer == nil {
+			if !enter(c.ctx, c.r.b.sinking) {
+				return context.Cause(c.ctx)
 			}
-			if err := c.out.sink.Write(c.ctx, results); err != nil {
-				return err
-			}
+			defer func() { <-c.r.b.sinking }()
+		}
+		if err := c.out.sink.Write(c.ctx, results); err != nil {
+			return err
 		}
 		if mark = taken; c.out.resumer == nil {
 			return nil
@@ -158,19 +263,27 @@ func (c *committer[S, In, Out]) take(group []task[In, Out]) (mark string, err er
 	return mark, err
 }
 
-// complete gives an output that has everything again its mark. Records that no
-// item was found for, as those of a loop's rounds to come, are not in it.
+// complete gives the journal the mark of the whole output. An output that was behind has
+// everything if every item was looked for; records that no item was found for, as
+// those of a loop's rounds to come, are not in it.
 func (c *committer[S, In, Out]) complete() {
-	if !c.out.rewrite || !c.settled || c.failure() != nil || !c.r.src.exhausted() || c.r.intake.Err() != nil ||
-		c.r.pending.Load() > 0 || c.r.resume.known.Left() > 0 {
+	o, r := &c.out, c.r
+	if r.resume == nil || o.sink == nil || c.journalErr.Load() != nil || r.resume.claim.Shared() {
 		return
 	}
-	mark, err := c.take(nil)
-	if err != nil {
-		c.sinkFailed(err)
+	mark := o.mark
+	switch whole := c.settled && r.src.exhausted() && r.intake.Err() == nil && r.pending.Load() == 0 && r.resume.known.Left() == 0; {
+	case c.sinkErr.Load() != nil && o.resumer != nil:
+		return
+	case c.sinkErr.Load() != nil:
+		mark = rewriting
+	case o.behind() && (!whole || r.resume.known.Broken()):
 		return
 	}
-	if _, err := c.finishRecords(c.ctx, mark); err != nil {
+	if mark == o.marked && !o.unmarked {
+		return
+	}
+	if err := c.giveMark(c.ctx, mark); err != nil {
 		c.journalFailed("finish", err)
 	}
 }

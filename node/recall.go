@@ -22,6 +22,7 @@ type entry struct {
 	first    bool   // no item before it in this run was of the same key
 	turn     bool   // at its content, for Dedup
 	recorded bool   // the journal has it as it is
+	behind   bool   // the output may lack what an earlier run has recorded of it
 	sent     bool   // the provider may have worked on it in this run
 	value    []byte // of what is done, for the journal
 }
@@ -34,6 +35,7 @@ func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
 		return true, r.journalFailed("begin", err)
 	}
 	t.entry.earlier = was.Attempts
+	t.entry.behind = was.Behind && t.entry.first && r.resume.progress.Behind > 0 // else this run has recorded it
 	switch was.State {
 	case journal.Done:
 		if err := decode(was.Value, &t.res.Out); err != nil {
@@ -41,18 +43,23 @@ func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
 				"give WithVersion when the type changes: %w", t.entry.content, t.res.Out, err))
 		}
 		t.entry.recorded = true
+		r.resume.stale.note(r.resume.opened, was.Ended)
 		return true, nil
 	case journal.Failed:
 		if !r.resume.retry || !t.entry.first {
 			t.entry.recorded = true
 			return true, &RecordedError{Text: was.Err, Attempts: was.Attempts}
 		}
+		if t.entry.behind { // it comes again
+			t.entry.behind = false
+			r.resume.dropped.Add(1)
+		}
 	case journal.Unknown, journal.Pending:
 	}
 	return false, nil
 }
 
-// look asks the journal for e, for Dedup once nobody else works on an item of
+// look asks the journal for e; with Dedup, once no other worker has an item of
 // the same content.
 func (r *resume[In]) look(ctx context.Context, e *entry) (was journal.Record, err error) {
 	defer panics.Catch(&err)
@@ -70,8 +77,8 @@ func (r *resume[In]) look(ctx context.Context, e *entry) (was journal.Record, er
 	return was, nil
 }
 
-// turn waits for e's turn at its content. With no records from before nobody
-// asks who is the first.
+// turn waits for e's turn at its content. Without records from before it does
+// not matter which item is the first.
 func (r *resume[In]) turn(ctx context.Context, e *entry) error {
 	for {
 		busy := r.turns.Take(e.content)
@@ -110,24 +117,13 @@ func (r *run[S, In, Out]) journalFailed(op string, err error) error {
 	return failed
 }
 
-// keep makes what the journal keeps of t, which is done. If there is no such
-// thing t is pending, and false is returned.
-func (r *run[S, In, Out]) keep(t *task[In, Out]) (ok bool) {
-	err := errGoexit // unless encode returns
-	defer func() {
-		if ok = err == nil; !ok {
-			r.lose(t, r.journalFailed("encode", fmt.Errorf("the result of item %d has no JSON: %w", t.res.Index, err)))
-			r.settle(t)
-		}
-	}()
-	t.entry.value, err = encode(t.res.Out)
-	return ok
-}
-
 // refused reports whether err is how a guard ends a call that the provider
 // rejected. What it makes of other errors is in entry.sent.
 func (s *settings) refused(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
+	if errors.As(err, new(*ResultError)) {
+		return false
+	}
 	return errors.Is(err, adaptive.ErrQuotaExhausted) || errors.As(err, new(*adaptive.RateLimitHit))
 }
 
@@ -140,7 +136,7 @@ func (r *resume[In]) record(e *entry, state State, err error, attempts int) jour
 	return rec
 }
 
-// take has t end as somebody else has recorded it first.
+// take has t end as the journal has it, since another attempt was recorded first.
 func (t *task[In, Out]) take(known journal.Record) error {
 	switch known.State {
 	case journal.Done:
@@ -160,12 +156,7 @@ func (t *task[In, Out]) take(known journal.Record) error {
 	return nil
 }
 
-// Encoding and decoding is user code as well.
-func encode(v any) (text []byte, err error) {
-	defer panics.Catch(&err)
-	return json.Marshal(v)
-}
-
+// decode may run code of the user's too.
 func decode(text []byte, to any) (err error) {
 	defer panics.Catch(&err)
 	return json.Unmarshal(text, to)

@@ -37,7 +37,7 @@ type Report[In, Out any] struct {
 	results keeper[In, Out]
 	stopped error // what ended the run early
 
-	leftover int64
+	leftover, stale int64
 }
 
 // All yields every item that was taken from the input; in a run with a sink,
@@ -73,6 +73,9 @@ func (r *Report[In, Out]) Counts() Counts { return r.results.counts() }
 // found for: the input has changed since, or WithKey has. In a loop of a flow, the records of rounds to
 // come are among them. It is 0 without a journal, and in a run that was stopped.
 func (r *Report[In, Out]) Leftover() int64 { return r.leftover }
+
+// Stale is how many of the Resumed results are older than a day. It is 0 without a journal.
+func (r *Report[In, Out]) Stale() int64 { return r.stale }
 
 // Err returns nil if every item of the input is done, or else a *BatchError.
 func (r *Report[In, Out]) Err() error {

@@ -2,9 +2,9 @@ package node
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/event"
@@ -19,32 +19,46 @@ type resume[In any] struct {
 	journal  journal.Journal
 	name     string // the batch's
 	part     journal.Part
+	owner    journal.Owner
+	claim    *occurrence.Claim
 	progress journal.Progress // when the run began
 	opened   time.Time
 	retry    bool
 	key      func(In) string
+	shape    *shape // of In
 	known    *occurrence.Part
 	turns    *occurrence.Turns // nil unless Dedup
-	left     int64             // records that no item was found for, once the run is over
+	unbeat   func()            // ends renewing the claim; nil before that began
+	stale    stale
+	dropped  atomic.Int64 // records that the output lacked, and that are tried again
+	left     int64        // records that no item was found for, once the run is over
 }
 
-// openJournal looks where the runs before this one have come to; nil without a journal.
+// openJournal claims the batch's part of the run, and looks how far the runs before this one
+// have come; nil without a journal.
 func (b *Batch[S, In, Out]) openJournal(ctx context.Context) (*resume[In], error) {
 	if b.journal == nil {
 		return nil, nil
 	}
+	claims := occurrence.ClaimsOf(ctx)
 	r := &resume[In]{
-		journal: b.journal, name: b.name, opened: time.Now(), retry: b.retryFailed, key: b.key,
-		part: journal.Part{Run: journal.RunFrom(ctx), Node: occurrence.Path(ctx, b.name)},
+		journal: b.journal, name: b.name, opened: time.Now(), retry: b.retryFailed, key: b.key, shape: b.items,
+		part:  journal.Part{Run: journal.RunFrom(ctx), Node: occurrence.Path(ctx, b.name)},
+		owner: journal.NewOwner(),
 	}
-	if err := r.open(ctx, b.version); err != nil {
+	r.owner.ID = claims.ID
+	var err error
+	if r.claim, err = claims.Take(ctx, r.claimKey(), func() error { return r.open(ctx, b.version) }); err != nil {
 		return nil, &JournalError{Node: b.name, Op: "open", Err: err}
 	}
-	var err error
-	r.known, err = occurrence.Open(ctx, occurrence.Name(r.part), r.progress.Total(), b.dedup)
-	if err != nil {
-		return nil, &JournalError{Node: b.name, Op: "open", Err: fmt.Errorf("%w: items of both would be "+
-			"taken for each other; give the batch around it a journal too, or each its own run", err)}
+	if r.known, err = occurrence.Open(ctx, occurrence.Request{
+		Name: occurrence.Name(r.part), Earlier: r.progress.Total(), Of: b.code(), Shared: b.dedup, Claims: claims,
+	}); err != nil {
+		r.release() //nolint:contextcheck // also if ctx has ended
+		if errors.As(err, new(*occurrence.BusyError)) {
+			err = fmt.Errorf("%w: items of both would be taken for each other; give the batch around it a journal too, or each its own run", err)
+		}
+		return nil, &JournalError{Node: b.name, Op: "open", Err: err}
 	}
 	if b.dedup {
 		r.turns = r.known.Turns()
@@ -54,7 +68,7 @@ func (b *Batch[S, In, Out]) openJournal(ctx context.Context) (*resume[In], error
 
 func (r *resume[In]) open(ctx context.Context, version string) (err error) {
 	defer panics.Catch(&err)
-	r.progress, err = r.journal.Open(ctx, r.part, version, r.opened)
+	r.progress, err = r.journal.Open(ctx, r.part, r.owner, version, r.opened)
 	return err
 }
 
@@ -74,11 +88,14 @@ func (r *resume[In]) close(o event.Observer, whole bool) {
 		}
 	}
 	r.known.Close(last)
+	r.tellStale(o)
+	r.release()
 }
 
 func (r *resume[In]) tellLeft(o event.Observer) {
 	if n := r.known.Left(); n > 0 {
 		e := event.New(time.Now(), event.JournalLeftover, r.name)
+		e.To = float64(n)
 		e.Reason = fmt.Sprintf("the journal has %d records of run %q, node %q, that no item was found for: "+
 			"the input has changed, or what WithKey returns", n, r.part.Run, r.part.Node)
 		emit.Send(o, e)
@@ -101,7 +118,7 @@ func (r *resume[In]) entryOf(in In) (e *entry, err error) {
 	defer panics.Catch(&err)
 	e = &entry{first: true}
 	if r.key == nil {
-		text, err := json.Marshal(in)
+		text, err := r.shape.encodeKey(&in)
 		if err != nil {
 			return nil, fmt.Errorf("the item has no JSON to know it by: use WithKey: %w", err)
 		}
@@ -131,5 +148,5 @@ func (r *resume[In]) inside(ctx context.Context, e *entry) (inner context.Contex
 	if r == nil || e == nil {
 		return ctx, func() {}
 	}
-	return occurrence.Inside(ctx, occurrence.Item(r.part.Node, e.content, e.occurrence))
+	return r.known.Inside(ctx, occurrence.Item(r.part.Node, e.content, e.occurrence))
 }

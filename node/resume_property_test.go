@@ -132,12 +132,12 @@ func (m *mortal) Begin(ctx context.Context, k journal.Key, at time.Time, retry b
 	return m.Memory.Begin(ctx, k, at, retry)
 }
 
-func (m *mortal) Finish(ctx context.Context, p journal.Part, mark string, records ...journal.Record) ([]journal.Record, error) {
+func (m *mortal) Finish(ctx context.Context, p journal.Part, o journal.Owner, mark string, records ...journal.Record) ([]journal.Record, error) {
 	alive, heard := m.alive()
 	if !alive {
 		return nil, errDisk
 	}
-	refused, err := m.Memory.Finish(ctx, p, mark, records...)
+	refused, err := m.Memory.Finish(ctx, p, o, mark, records...)
 	m.w.mu.Lock()
 	defer m.w.mu.Unlock()
 	for _, r := range records {
@@ -164,6 +164,7 @@ type file struct {
 }
 
 func (f file) Write(ctx context.Context, results []node.Result[int, int]) error {
+	f.m.w.recorded(results) //nolint:contextcheck // of the test
 	if _, heard := f.m.alive(); !heard {
 		return errDisk
 	}
@@ -180,6 +181,27 @@ func (f file) Sync(ctx context.Context) (string, error) {
 		return "", errDisk
 	}
 	return mark, err
+}
+
+// recorded looks whether the results that a sink is given are in the journal.
+func (w *world) recorded(results []node.Result[int, int]) {
+	states := map[string]int{}
+	for r, err := range w.journal.All(context.Background(), journal.Part{Run: journal.DefaultRun, Node: "b"}) {
+		if err == nil {
+			states[fmt.Sprint(r.Key.Content, r.State)]++
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range results {
+		state := journal.Done
+		if r.State == node.Failed {
+			state = journal.Failed
+		}
+		if states[fmt.Sprint(r.Key, state)] == 0 {
+			w.broken = append(w.broken, fmt.Sprintf("%s is written as %s, and not recorded", r.Key, state))
+		}
+	}
 }
 
 // live is one process. It returns the counts, and the values unless there is a sink.
@@ -247,11 +269,16 @@ func (w *world) live(t *rapid.T, l life) (node.Counts, error) {
 
 func (w *world) tear(t *rapid.T, how int) {
 	text, err := os.ReadFile(w.path)
+	if os.IsNotExist(err) { // it died before
+		return
+	}
 	require.NoError(t, err)
-	switch how {
-	case halfALine:
+	switch {
+	case len(text) == 0: // nothing is written before something is recorded
+		return
+	case how == halfALine:
 		text = append(text, `{"index":0,"sta`...)
-	case lost:
+	case how == lost:
 		text = text[:len(text)/2]
 	default:
 		return

@@ -285,21 +285,33 @@ func TestWhatWasRecordedOfAnotherType(t *testing.T) {
 	assert.Equal(t, []int{0, 0}, outs)
 }
 
-func TestResultsWithoutJSONStopTheRun(t *testing.T) {
+func TestAResultWithoutJSONFailsAlone(t *testing.T) {
 	j := journal.NewMemory()
-	m := node.Map("m", func(_ context.Context, i int) (float64, error) {
-		if i == 2 {
-			return math.Inf(1), nil
-		}
-		return float64(i), nil
-	}).WithJournal(j)
-	outs, err := m.All(t.Context(), numbers(9))
-	var failed *node.JournalError
+	var calls tally
+	batch := func() *node.Batch[node.None, int, float64] {
+		return node.Map("m", func(_ context.Context, i int) (float64, error) {
+			calls.add(i)
+			if i == 2 {
+				return math.Inf(1), nil
+			}
+			return float64(i), nil
+		}).WithJournal(j)
+	}
+	outs, err := batch().All(t.Context(), numbers(9))
+	require.EqualError(t, err, `node "m": 1 of 9 items failed; first: item 2: the result cannot be kept: json: unsupported value: +Inf`)
+	var failed *node.ResultError
 	require.ErrorAs(t, err, &failed)
-	assert.Equal(t, "encode", failed.Op)
-	assert.Contains(t, failed.Error(), "the result of item 2 has no JSON")
-	assert.Equal(t, []float64{0, 1, 0, 0, 0, 0, 0, 0, 0}, outs, "what was before is kept")
-	assert.Len(t, records(t, j, "m", journal.Done), 2)
+	assert.Equal(t, math.Inf(1), failed.Value, "it was paid for")
+	assert.Equal(t, []float64{0, 1, 0, 3, 4, 5, 6, 7, 8}, outs)
+	assert.Len(t, records(t, j, "m", journal.Done), 8)
+
+	outs, err = batch().All(t.Context(), numbers(9))
+	require.ErrorContains(t, err, "1 of 9 items failed; first: item 2: it failed before, after 1 attempts: the result cannot be kept")
+	assert.Equal(t, []float64{0, 1, 0, 3, 4, 5, 6, 7, 8}, outs)
+	assert.Equal(t, 9, calls.sum(), "each once")
+	_, err = batch().RetryFailed().All(t.Context(), numbers(9))
+	require.ErrorAs(t, err, &failed)
+	assert.Equal(t, 10, calls.sum())
 }
 
 // records are the contents in a state.

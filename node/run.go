@@ -90,15 +90,23 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	if r.resume, err = b.openJournal(ctx); err != nil {
 		return nil, err
 	}
+	launched := false
+	defer func() { // also if the journal or the sink calls runtime.Goexit
+		if !launched {
+			r.resume.close(nil, false) //nolint:contextcheck // also if ctx has ended
+		}
+	}()
 	if r.resume != nil {
 		if err = r.resume.warm(ctx, own.Learner()); err != nil {
-			r.resume.close(nil, false)
 			return nil, &JournalError{Node: b.name, Op: "open", Err: err}
 		}
 	}
 	if r.commit, err = r.commits(ctx); err != nil {
-		r.resume.close(nil, false)
 		return nil, err
+	}
+	launched = true
+	if r.resume != nil {
+		r.resume.beat(func(err error) { r.commit.journalFailed("renew", err) }) //nolint:contextcheck // for as long as the run
 	}
 	r.begun = emit.ItemCounters(r.observer, b.name)
 	ctx, r.traces, r.attempts = traced(ctx, r.observer)
@@ -109,7 +117,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		ctx = context.WithoutCancel(ctx) // the grace period outlives the caller's context
 	}
 	r.around = outer
-	r.intake, r.stop = context.WithCancelCause(outer) // which ends it in the same moment
+	r.intake, r.stop = context.WithCancelCause(outer) //nolint:contextcheck // which ends it in the same moment
 	ctx, kill := context.WithCancelCause(ctx)
 	r.kill = func(cause error) {
 		r.stop(cause)
@@ -269,9 +277,6 @@ func (r *run[S, In, Out]) finish(t *task[In, Out], err error) {
 	r.conclude(t, err)
 	if r.commit == nil || !r.commit.wants(t) {
 		r.settle(t)
-		return
-	}
-	if t.res.State == Done && r.resume != nil && !r.keep(t) {
 		return
 	}
 	if t.res.State == Failed {

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"sync"
@@ -61,7 +62,7 @@ func (s *settings) setPolicy(setting string, change func(p *guard.Policy)) {
 func (s *settings) with(p guard.Policy) {
 	s.setPolicy("With", func(to *guard.Policy) {
 		*to = p
-		to.Name = s.name
+		to.Name = cmp.Or(p.Name, s.name)
 		to.Within = slices.Clone(p.Within)
 	})
 }

@@ -212,7 +212,7 @@ func TestPolicyOfANode(t *testing.T) {
 	within[0] = nil
 	p := b.Guard().Policy()
 	assert.Equal(t, guard.Policy{
-		Name: "m", Within: []*guard.Guard{lim, lim}, Timeout: time.Minute, Limits: concurrency(2),
+		Name: "x", Within: []*guard.Guard{lim, lim}, Timeout: time.Minute, Limits: concurrency(2),
 		Retry: &retry.Policy{MaxAttempts: 7}, Propagate: true,
 	}, p)
 }

@@ -15,10 +15,9 @@ import (
 // It is changed with the locks of all its limiters held, so any one of them is
 // enough to read it.
 type joint struct {
-	id    int64       // grows with each call: the smaller one has waited longer
-	parts []part      // as given, the most specific limiter first
-	order []*Limiter  // the same limiters, in the order of their locks
-	few   [4]*Limiter // order, of a call with no more
+	id    int64      // grows with each call: the smaller one has waited longer
+	parts []part     // as given, the most specific limiter first
+	order []*Limiter // the same limiters, in the order of their locks
 	load  load
 	line  *line
 	next  *joint // in the line
@@ -169,7 +168,7 @@ func newJoint(limiters, order []*Limiter, n load, places []int64) *joint {
 	j := &joint{id: jointIDs.Add(1), parts: make([]part, len(limiters)), order: order, load: n, at: -1}
 	for i, l := range limiters {
 		j.parts[i] = part{limiter: l, joint: j, place: lastPlace}
-		if places != nil && places[i] != 0 {
+		if i < len(places) && places[i] != 0 {
 			j.parts[i].place = places[i]
 		}
 	}

@@ -19,10 +19,10 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-func limited(t testing.TB, l throttle.Limits) *throttle.Limiter {
-	t.Helper()
+func limited(tb testing.TB, l throttle.Limits) *throttle.Limiter {
+	tb.Helper()
 	lim, err := throttle.New(l)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return lim
 }
 
@@ -237,6 +237,7 @@ func indices(n int) []int {
 // run makes all calls. A call without a deadline that is never admitted leaves
 // the bubble deadlocked, which fails the test.
 func (p program) run(t *testing.T) string {
+	t.Helper()
 	limiters := make([]*throttle.Limiter, len(p.limits))
 	for i, l := range p.limits {
 		limiters[i] = limited(t, l)
@@ -360,7 +361,7 @@ func TestJointCallsInManyGoroutines(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for g := range 8 {
-		random := rand.New(rand.NewPCG(1, uint64(g))) //nolint:gosec // a test
+		random := rand.New(rand.NewPCG(1, uint64(g)))
 		wg.Go(func() {
 			for range 300 {
 				set := slices.Clone(limiters)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/simulate/law"
 	"github.com/headrace/headrace/throttle"
 )
@@ -14,15 +15,15 @@ import (
 // hears refusals and Retry-After only.
 func headrace(name string, blind bool) Contender {
 	measured := adaptive.Measured{Max: most, IgnoreHeaders: blind}
-	about := "adaptive.Limiter with adaptive.Measured"
+	about := "guard.Guard with adaptive.Measured"
 	if !blind {
 		about += ", told what the rate-limit headers say"
 	}
 	simulated := law.Drive(name, measured, !blind)
 	return Contender{
 		Name: name, About: about, Headers: !blind, Workers: adaptiveWorkers, Simulated: &simulated,
-		Start: func(w *wire, seed uint64) (Caller, error) {
-			limiter, err := adaptive.New(adaptive.Config{Name: name, Law: measured}, adaptive.WithSeed(seed))
+		Start: func(w *wire, _ uint64) (Caller, error) {
+			limiter, err := guard.New(guard.Policy{Name: name, Law: measured})
 			if err != nil {
 				return nil, err
 			}
@@ -44,7 +45,7 @@ func (w *wire) call(ctx context.Context) error {
 		return err
 	}
 	defer answer.Body.Close()
-	adaptive.Report(ctx, adaptive.Feedback{Meters: meters(answer.Header)})
+	guard.Report(ctx, adaptive.Feedback{Meters: meters(answer.Header)})
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/throttle"
 )
@@ -40,7 +41,7 @@ func TestWhatTheLawHears(t *testing.T) {
 		defer server.Close()
 		w := &wire{transport: server.Transport(), url: "http://provider", key: "0"}
 		e := &eavesdropper{}
-		limiter, err := adaptive.New(adaptive.Config{Law: e})
+		limiter, err := guard.New(guard.Policy{Law: e})
 		require.NoError(t, err)
 		for range 2 {
 			require.NoError(t, limiter.Do(t.Context(), throttle.Cost{Requests: 1}, w.call))

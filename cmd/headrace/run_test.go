@@ -37,7 +37,7 @@ func TestTheLinesOfResults(t *testing.T) {
 		Run    json.RawMessage
 	}
 	require.NoError(t, json.Unmarshal([]byte(p.read("report.json")), &report))
-	assert.Equal(t, map[string]int{"total": 1, "done": 1, "resumed": 0, "failed": 0, "left": 0, "changed": 0}, report.Counts)
+	assert.Equal(t, map[string]int{"total": 1, "done": 1, "resumed": 0, "failed": 0, "left": 0, "changed": 0, "leftover": 0, "stale": 0}, report.Counts)
 	assert.NotEmpty(t, report.Run)
 
 	first := p.read("r.results.jsonl")

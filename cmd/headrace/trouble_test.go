@@ -29,7 +29,7 @@ func TestAWrongKeyEndsTheRun(t *testing.T) {
 	assert.Contains(t, errs, "1000 left")
 	_, _, errs = p.do("run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1")
 	assert.NotContains(t, errs, "level=", "why it has ended is said once")
-	assert.Less(t, p.provider.Counts().Arrivals, 50)
+	assert.LessOrEqual(t, p.provider.Counts().Arrivals, 200, "what was in flight by then")
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
 

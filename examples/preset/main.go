@@ -7,7 +7,7 @@
 // headers that tell what is left, and the node follows them both ways.
 //
 // Errors carry their headers by themselves. Those of successes have to be shown
-// to the limiter, as here by adaptive.Report. headrace.Transport under an SDK
+// to the limiter, as here by guard.Report. headrace.Transport under an SDK
 // does so without being asked.
 //
 //	go run ./examples/preset

@@ -102,11 +102,9 @@ func digest(ctx context.Context, c *client, provider *providertest.Server, texts
 		d.collect()
 	}
 	printDigest(out, d)
-	if told := s.print(out, report, summarise); told != nil || err != nil {
-		return errors.Join(err, told)
-	}
-	if provider == nil {
-		return nil
+	s.print(out, report, summarise)
+	if provider == nil || err != nil {
+		return err
 	}
 	return audit(out, d, provider)
 }

@@ -91,7 +91,7 @@ func wrap(text string) []string {
 }
 
 // print tells what the limiters met.
-func (s *story) print(out io.Writer, r *flow.Report, n *node.Batch[*Section, Passage, string]) error {
+func (s *story) print(out io.Writer, r *flow.Report, n *node.Batch[*Section, Passage, string]) {
 	stats := n.Guard().Stats()
 	fmt.Fprintf(out, "\n%d passages in %.1f s\n", r.Nodes[n.Name()].Done, r.Elapsed.Seconds())
 	for _, name := range []string{n.Name(), "sections"} {
@@ -100,7 +100,6 @@ func (s *story) print(out io.Writer, r *flow.Report, n *node.Batch[*Section, Pas
 	}
 	fmt.Fprintf(out, "waiting: %d calls waited %.1f s in total, at most %.1f s\n",
 		stats.Waits, stats.Waited.Seconds(), stats.LongestWait.Seconds())
-	return nil
 }
 
 // audit joins the results with what the provider has seen: every passage has

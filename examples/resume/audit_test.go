@@ -71,18 +71,28 @@ func (a *ledgerAudit) lines(t *testing.T) (values map[string]string, twice int, 
 	return values, twice, nil
 }
 
-// afterKill notes what has outlived it, and returns how many records: none is lost, and each has its line.
-func (a *ledgerAudit) afterKill(t *testing.T, hung []string) (recorded int) {
+// group is how many results are committed together at most.
+const group = 64
+
+// afterKill notes what has outlived it, and returns how many records: none is lost, each line is of a
+// record, and no more than those of one commit have no line yet.
+func (a *ledgerAudit) afterKill(t *testing.T, k kill, hung []string) (recorded int) {
 	t.Helper()
 	now := a.records(t, copied(t, a.journal))
 	lines, twice, _ := a.lines(t)
 	assert.Zero(t, twice)
-	assert.Subset(t, lines, now)
+	assert.Subset(t, now, lines)
+	assert.LessOrEqual(t, len(now)-len(lines), group)
 	if n := len(a.recorded); n > 0 {
 		assert.Subset(t, now, a.recorded[n-1])
 	}
 	for _, id := range hung {
-		assert.NotContains(t, now, id, "it was to hang before the commit")
+		if k.how == "line" {
+			assert.Contains(t, now, id, "it was to hang after the commit")
+		} else {
+			assert.NotContains(t, now, id, "it was to hang before the commit")
+		}
+		assert.NotContains(t, lines, id)
 	}
 	a.recorded, a.hung = append(a.recorded, now), append(a.hung, hung)
 	return len(now)
@@ -132,7 +142,7 @@ func (a *ledgerAudit) judge(t *testing.T, ledger providertest.Ledger, texts int)
 		v.again += calls[text.ID] - 1
 	}
 	require.Len(t, want, texts)
-	assert.Len(t, calls, texts, "nobody has asked for more")
+	assert.Len(t, calls, texts, "no other text was asked for")
 	assert.LessOrEqual(t, v.again, v.unrecorded)
 
 	assert.True(t, maps.Equal(want, a.records(t, a.journal)), "the journal has every text once")

@@ -14,7 +14,7 @@ import (
 )
 
 // childEnv has the test binary be the program: "never", or at which failpoint
-// it hangs, "answer 17" or "commit 17".
+// it hangs, "answer 17", "commit 17" or "line 17".
 const childEnv = "HEADRACE_RESUME_CHILD"
 
 // hanging is what a child says, with the texts concerned, before it hangs.
@@ -43,7 +43,7 @@ func beChild(at string) (status int) {
 			w.ask = hangsAtAnswer(w.ask, n)
 			return w.with(context.Background(), j)
 		}
-		return w.with(context.Background(), &hangsAtCommit{Journal: j, n: n})
+		return w.with(context.Background(), &hangsAtCommit{Journal: j, n: n, after: where == "line"})
 	}()
 	if err == nil {
 		err = errors.New("the failpoint was not reached")
@@ -78,21 +78,29 @@ func hangsAtAnswer(ask func(context.Context, Text) (string, error), n int64) fun
 	}
 }
 
-// hangsAtCommit never commits the n-th record, nor those together with it, after
-// their lines are on disk.
+// hangsAtCommit never commits the n-th record, nor those together with it; or it does, and
+// never returns, so that their lines are never written.
 type hangsAtCommit struct {
 	journal.Journal
 
+	after      bool
 	n, records int64 // one goroutine calls Finish
 }
 
-func (h *hangsAtCommit) Finish(ctx context.Context, p journal.Part, mark string, records ...journal.Record) ([]journal.Record, error) {
-	if h.records += int64(len(records)); h.records >= h.n {
+func (h *hangsAtCommit) Finish(
+	ctx context.Context, p journal.Part, owner journal.Owner, mark string, records ...journal.Record,
+) (refused []journal.Record, err error) {
+	h.records += int64(len(records))
+	here := h.records >= h.n
+	if !here || h.after {
+		refused, err = h.Journal.Finish(ctx, p, owner, mark, records...)
+	}
+	if here && err == nil {
 		ids := make([]string, 0, len(records))
 		for i := range records {
 			ids = append(ids, records[i].Key.Content)
 		}
 		hang(ids...)
 	}
-	return h.Journal.Finish(ctx, p, mark, records...)
+	return refused, err
 }

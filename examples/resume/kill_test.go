@@ -24,7 +24,7 @@ import (
 )
 
 var (
-	killsFlag = flag.Int("kills", 6, "how often the process is killed; a fifth of them, but two at least, at a failpoint")
+	killsFlag = flag.Int("kills", 6, "how often the process is killed; a fifth of them, but three at least, at a failpoint")
 	killTexts = flag.Int("texts", 240, "how many texts it works on")
 	killSeed  = flag.Uint64("seed", 7, "what the kills are drawn from")
 )
@@ -32,10 +32,14 @@ var (
 // A kill is when and how one life of the process ends.
 type kill struct {
 	point int    // when the ledger has so many texts; at a failpoint, so many answers or records
-	how   string // "arrival" or "reply" of a call; or at the failpoint "answer" or "commit"
+	how   string // "arrival" or "reply" of a call; or one of the failpoints
 }
 
-func (k kill) failpoint() bool { return k.how == "answer" || k.how == "commit" }
+// failpoints are where the process hangs until it is killed: with an answer, before a commit, or after
+// it and before the lines are written.
+var failpoints = []string{"answer", "commit", "line"}
+
+func (k kill) failpoint() bool { return slices.Contains(failpoints, k.how) }
 
 // draw returns n kills at points drawn evenly from 5 to 95 % of the texts.
 func draw(r *rand.Rand, n, texts int) []kill {
@@ -43,8 +47,8 @@ func draw(r *rand.Rand, n, texts int) []kill {
 	for i := range kills {
 		kills[i] = kill{point: texts/20 + r.IntN(texts*9/10+1), how: []string{"arrival", "reply"}[r.IntN(2)]}
 	}
-	for i := range max(2, n/5) {
-		kills[i].how = []string{"answer", "commit"}[i%2]
+	for i := range min(n, max(len(failpoints), n/5)) {
+		kills[i].how = failpoints[i%len(failpoints)]
 	}
 	slices.SortFunc(kills, func(a, b kill) int { return cmp.Compare(a.point, b.point) })
 	return kills
@@ -56,7 +60,7 @@ type executioner struct {
 
 	mu       sync.Mutex      // guards everything below
 	texts    map[string]bool // that have arrived
-	process  *os.Process     // nil: nobody is to be killed, or somebody was
+	process  *os.Process     // nil: there is no kill to come, or it was done
 	next     kill
 	inFlight int // at the kill
 	reached  int // texts, at the kill
@@ -162,7 +166,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	inFlight, atFailpoint, recorded := 0, 0, 0
 	for life, k := range kills {
 		hung := e.live(t, life, &k, recorded, args)
-		recorded = a.afterKill(t, hung)
+		recorded = a.afterKill(t, k, hung)
 		if e.inFlight > 0 && !k.failpoint() {
 			inFlight++
 		}

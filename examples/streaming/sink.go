@@ -76,7 +76,7 @@ func sinks(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	path := filepath.Join(folder, "pages.jsonl")
-	few, err := crawl(ctx, 1000, path)
+	few, err := crawl(ctx, 1000, filepath.Join(folder, "few.jsonl"))
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/headrace/headrace/journal"
@@ -21,13 +21,16 @@ var ErrKilled = errors.New("flowtest: the process was killed")
 type Process struct {
 	ctx    context.Context //nolint:containedctx // handed over as that of a test is
 	cancel context.CancelCauseFunc
-	dead   atomic.Bool
 	of     journal.Journal
+
+	mu     sync.Mutex // guards everything below
+	dead   bool
+	claims map[journal.Part]journal.Owner
 }
 
 // NewProcess returns a Process that works with j. Its context is that of the Record.
 func (r *Record) NewProcess(j journal.Journal) *Process {
-	p := &Process{of: j}
+	p := &Process{of: j, claims: map[journal.Part]journal.Owner{}}
 	p.ctx, p.cancel = context.WithCancelCause(r.ctx)
 	return p
 }
@@ -39,14 +42,27 @@ func (p *Process) Context() context.Context { return p.ctx }
 // nothing reaches the journal.
 func (p *Process) Journal() journal.Journal { return mortal{p} }
 
-// Kill ends the process. It is safe for concurrent use, also in a Step.Do.
+// Kill ends the process. Its claims to the journal end too, as those of a process that is known to be
+// dead. It is safe for concurrent use, also in a Step.Do.
 func (p *Process) Kill() {
-	p.dead.Store(true)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.dead = true
 	p.cancel(ErrKilled)
+	for part, owner := range p.claims {
+		_ = p.of.Release(context.WithoutCancel(p.ctx), part, owner) // what cannot be released lapses
+	}
+	clear(p.claims)
 }
 
 func (p *Process) alive() error {
-	if p.dead.Load() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.aliveLocked()
+}
+
+func (p *Process) aliveLocked() error {
+	if p.dead {
 		return ErrKilled
 	}
 	return nil
@@ -55,11 +71,34 @@ func (p *Process) alive() error {
 // mortal is the journal as a process sees it.
 type mortal struct{ *Process }
 
-func (m mortal) Open(ctx context.Context, p journal.Part, version string, at time.Time) (journal.Progress, error) {
-	if err := m.alive(); err != nil {
+func (m mortal) Open(ctx context.Context, p journal.Part, owner journal.Owner, version string, at time.Time) (journal.Progress, error) {
+	m.mu.Lock() // so that Kill knows of the claim
+	defer m.mu.Unlock()
+	if err := m.aliveLocked(); err != nil {
 		return journal.Progress{}, err
 	}
-	return m.of.Open(ctx, p, version, at)
+	progress, err := m.of.Open(ctx, p, owner, version, at)
+	if err == nil {
+		m.claims[p] = owner
+	}
+	return progress, err
+}
+
+func (m mortal) Renew(ctx context.Context, p journal.Part, owner journal.Owner, at time.Time) error {
+	if err := m.alive(); err != nil {
+		return err
+	}
+	return m.of.Renew(ctx, p, owner, at)
+}
+
+func (m mortal) Release(ctx context.Context, p journal.Part, owner journal.Owner) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.aliveLocked(); err != nil {
+		return err
+	}
+	delete(m.claims, p)
+	return m.of.Release(ctx, p, owner)
 }
 
 func (m mortal) Begin(ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error) {
@@ -70,12 +109,12 @@ func (m mortal) Begin(ctx context.Context, k journal.Key, at time.Time, retry bo
 }
 
 func (m mortal) Finish(
-	ctx context.Context, p journal.Part, mark string, records ...journal.Record,
+	ctx context.Context, p journal.Part, owner journal.Owner, mark string, records ...journal.Record,
 ) (refused []journal.Record, err error) {
 	if err := m.alive(); err != nil {
 		return nil, err
 	}
-	return m.of.Finish(ctx, p, mark, records...)
+	return m.of.Finish(ctx, p, owner, mark, records...)
 }
 
 func (m mortal) All(ctx context.Context, p journal.Part) iter.Seq2[journal.Record, error] {

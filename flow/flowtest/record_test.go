@@ -150,29 +150,39 @@ func TestKill(t *testing.T) {
 		require.True(t, ok)
 		part := journal.Part{Run: "run", Node: "node"}
 		key := journal.Key{Part: part, Content: "a"}
-		ctx, now := t.Context(), time.Now()
+		ctx, now, owner := t.Context(), time.Now(), journal.NewOwner()
 		use := func() (errs []error) {
-			_, open := j.Open(ctx, part, "", now)
+			_, open := j.Open(ctx, part, owner, "", now)
+			renew := j.Renew(ctx, part, owner, now)
 			record, begin := j.Begin(ctx, key, now, false)
 			record.Key, record.State = key, journal.Done
-			_, finish := j.Finish(ctx, part, "", record)
+			_, finish := j.Finish(ctx, part, owner, "", record)
 			save := j.SaveLaw(ctx, "key", journal.Law{State: []byte("{}"), At: now})
 			_, load := j.LoadLaw(ctx, "key")
 			var all error
 			for _, err := range j.All(ctx, part) {
 				all = errors.Join(all, err)
 			}
-			return []error{open, begin, finish, save, load, all}
+			return []error{open, renew, begin, finish, save, load, all}
 		}
 		for _, err := range use() {
 			require.NoError(t, err)
 		}
+		second := rec.NewProcess(kept)
+		_, err := second.Journal().Open(ctx, part, journal.NewOwner(), "", now)
+		require.ErrorAs(t, err, new(*journal.HeldError), "while the first one lives")
 		require.NoError(t, process.Context().Err())
 		process.Kill()
 		for i, err := range use() {
 			require.ErrorIs(t, err, flowtest.ErrKilled, i)
 		}
 		require.ErrorIs(t, context.Cause(process.Context()), flowtest.ErrKilled)
+		require.ErrorIs(t, j.Release(ctx, part, owner), flowtest.ErrKilled)
+		next := journal.NewOwner()
+		_, err = second.Journal().Open(ctx, part, next, "", now)
+		require.NoError(t, err, "its claim has ended with it")
+		require.NoError(t, second.Journal().Release(ctx, part, next))
+		second.Kill()
 		require.NoError(t, j.Close())
 		law, err := kept.LoadLaw(ctx, "key")
 		require.NoError(t, err, "it is open for the next")

@@ -46,7 +46,7 @@ func classes(o []Outcome) (all []string) {
 }
 
 func cases() []testCase {
-	return slices.Concat(limitCases(), waitCases(), failureCases(), layerCases())
+	return slices.Concat(limitCases(), waitCases(), failureCases(), layerCases(), storeCases())
 }
 
 func limitCases() []testCase {

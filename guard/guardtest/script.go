@@ -64,6 +64,13 @@ func (a *Attempts) Next() Answer {
 	return next
 }
 
+// times are those of the attempts so far. One that hung may still be in progress.
+func (a *Attempts) times() []time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sent
+}
+
 // Do makes one attempt: it is the function of a call, for doors that take one.
 func (a *Attempts) Do(ctx context.Context) error {
 	next := a.Next()
@@ -139,6 +146,8 @@ func ClassOf(err error) string {
 		return "rate limit"
 	case errors.As(err, new(*throttle.LimitedError)):
 		return "limited"
+	case errors.Is(err, errStore):
+		return "store failed"
 	case answered:
 		return fmt.Sprint("status ", status.Status)
 	default:

@@ -32,7 +32,7 @@ func _(ctx context.Context, client interface {
 	Complete(ctx context.Context, prompt string) error
 }, prompt string,
 ) error {
-	lim, err := adaptive.New(adaptive.Config{
+	lim, err := guard.New(guard.Policy{
 		Name: "openai",
 		Law:  adaptive.Measured{}, // the default; or adaptive.AIMD{}, see "Which law" below
 	})
@@ -46,14 +46,14 @@ func _(ctx context.Context, client interface {
 }
 
 // docs/dialects.md.
-func _(ctx context.Context, n *node.Batch[node.None, string, string], resp *http.Response, body []byte) (*adaptive.Limiter, error) {
+func _(ctx context.Context, n *node.Batch[node.None, string, string], resp *http.Response, body []byte) (*guard.Guard, error) {
 	guard.Report(ctx, dialect.OpenAI.Read(time.Now(), resp.StatusCode, resp.Header, body)) // inside the call
 
-	n.With(guard.Policy{Dialect: dialect.OpenAI})                                       // a node
-	lim, err := adaptive.New(adaptive.Config{Detector: dialect.Detector(dialect.Auto)}) // a limiter
+	n.With(guard.Policy{Dialect: dialect.OpenAI})                   // a node
+	own, err := guard.New(guard.Policy{Dialect: dialect.Anthropic}) // a loop of your own
 
 	n.With(guard.Policy{Dialect: calm{}})
-	return lim, err
+	return own, err
 }
 
 type calm struct{}

@@ -26,7 +26,7 @@ func Attempt(ctx context.Context) (context.Context, *Book) {
 	if !ok {
 		return ctx, nil
 	}
-	a := &attempt{Context: ctx, book: Book{outer: outer}}
+	a := &attempt{Context: ctx, book: Book{claims: outer.claims, outer: outer}}
 	return a, &a.book
 }
 
@@ -39,16 +39,19 @@ func (b *Book) Keep() {
 	defer b.mu.Unlock()
 	for _, p := range b.parts {
 		p.mu.Lock()
-		seen, found := p.seen, p.found
-		p.seen, p.found = map[Short]int64{}, 0
+		seen, found, output := p.seen, p.found, p.output
+		p.seen, p.found, p.output = map[Short]int64{}, 0, nil
 		p.mu.Unlock()
-		p.outer.add(seen, found)
+		p.outer.add(seen, found, output)
 	}
 }
 
-func (p *Part) add(seen map[Short]int64, found int64) {
+func (p *Part) add(seen map[Short]int64, found int64, output *Output) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if output != nil {
+		p.output = output
+	}
 	if p.found += found; len(p.seen) == 0 {
 		p.seen = seen // as after the first attempt, mostly
 		return

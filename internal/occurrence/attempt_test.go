@@ -30,35 +30,56 @@ func TestAllocationsOfAnAttempt(t *testing.T) {
 
 func TestAnAttemptIsOfItsScope(t *testing.T) {
 	ctx, end := occurrence.With(t.Context())
-	p, err := occurrence.Open(ctx, name("a"), 5, false)
+	p, err := occurrence.Open(ctx, request(ctx, "a", 5, false))
 	require.NoError(t, err)
 	p.Found()
-	p.SetOutput("before")
+	at := func(mark string) occurrence.Output { return occurrence.Output{Mark: mark, Lacks: 1} }
+	p.SetOutput(at("before"))
 	p.Close(nil)
 	attempt, book := occurrence.Attempt(ctx)
-	p, err = occurrence.Open(attempt, name("a"), 9, false)
+	p, err = occurrence.Open(attempt, request(attempt, "a", 9, false))
 	require.NoError(t, err)
-	_, err = occurrence.Open(ctx, name("a"), 9, false)
+	_, err = occurrence.Open(ctx, request(ctx, "a", 9, false))
 	require.ErrorAs(t, err, new(*occurrence.BusyError), "an attempt that hangs is still at work")
 	assert.Equal(t, int64(5), p.Earlier(), "when the scope began")
-	assert.Equal(t, "before", p.Output())
-	p.SetOutput("after")
+	assert.Equal(t, at("before"), p.Output())
+	p.SetOutput(at("after"))
+	assert.Equal(t, at("after"), p.Output(), "which another round of this attempt continues")
 	p.Found()
 	assert.Equal(t, int64(3), p.Left())
 	left := int64(-1)
 	p.Close(func() { left = p.Left() })
 
-	shared, err := occurrence.Open(ctx, name("a"), 9, true)
+	shared, err := occurrence.Open(ctx, request(ctx, "a", 9, true))
 	require.NoError(t, err)
-	assert.Equal(t, "after", shared.Output(), "what is written stays written")
+	assert.Equal(t, at("before"), shared.Output(), "another attempt meets, and writes, the same again")
 	assert.Equal(t, int64(4), shared.Left())
 	book.Keep()
 	book.Keep()
 	assert.Equal(t, int64(3), shared.Left())
+	assert.Equal(t, at("after"), shared.Output())
 	require.Nil(t, shared.Turns().Take("x"))
 	assert.NotNil(t, p.Turns().Take("x"), "the turns are those of all")
 	end()
 	assert.Equal(t, int64(3), left)
+}
+
+// Once the journal knows where the output ends, no attempt goes back behind that.
+func TestAnOutputThatTheJournalKnows(t *testing.T) {
+	ctx, end := occurrence.With(t.Context())
+	defer end()
+	open(ctx, t, "a").SetOutput(occurrence.Output{Mark: "before", Lacks: 1})
+	attempt, _ := occurrence.Attempt(ctx)
+	p, err := occurrence.Open(attempt, request(attempt, "b", 0, false))
+	require.NoError(t, err)
+	p.Close(nil)
+	p, err = occurrence.Open(attempt, request(attempt, "a", 0, true))
+	require.NoError(t, err)
+	p.SetOutput(occurrence.Output{})
+	next, _ := occurrence.Attempt(ctx)
+	p, err = occurrence.Open(next, request(next, "a", 0, true))
+	require.NoError(t, err)
+	assert.Zero(t, p.Output())
 }
 
 // However attempts are nested, each counts as if those that were not kept had not been.
@@ -76,7 +97,7 @@ func TestAttemptsProperty(t *testing.T) {
 			top := &layers[len(layers)-1]
 			switch rapid.SampledFrom([]string{"count", "attempt", "keep", "drop"}).Draw(t, "step") {
 			case "count":
-				p, err := occurrence.Open(top.ctx, name("a"), 0, false)
+				p, err := occurrence.Open(top.ctx, request(top.ctx, "a", 0, false))
 				require.NoError(t, err)
 				content := rapid.SampledFrom([]string{"x", "y"}).Draw(t, "content")
 				require.Equal(t, top.counts[content], p.Next(content))

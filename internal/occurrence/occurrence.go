@@ -15,9 +15,10 @@ import (
 // Book has the parts of one scope: of a run of a flow, of an attempt at an
 // item, or, where there is neither, of a single run.
 type Book struct {
-	outer *Book          // nil, or the one that an attempt goes on from
-	mu    sync.Mutex     // guards parts, and busy and last of each
-	parts map[Name]*Part // nil before the first
+	claims *Claims
+	outer  *Book          // nil, or the one that an attempt goes on from
+	mu     sync.Mutex     // guards parts, and busy and last of each
+	parts  map[Name]*Part // nil before the first
 }
 
 // Name is that of a part.
@@ -32,6 +33,19 @@ func (e *BusyError) Error() string {
 	return fmt.Sprintf("node %q of run %q is at work twice at the same time", e.Name.Node, e.Name.Run)
 }
 
+// MixedError is a part that two batches of one name count in, so that the results
+// of one would be taken for those of the other.
+type MixedError struct {
+	Name   Name
+	Of, By string // the code of the two
+}
+
+// Error names the part and the remedy.
+func (e *MixedError) Error() string {
+	return fmt.Sprintf("node %q of run %q is two batches of one name, of %s and of %s, and would take results of the one for "+
+		"those of the other: give each a name of its own", e.Name.Node, e.Name.Run, e.Of, e.By)
+}
+
 type (
 	bookKey struct{}
 	pathKey struct{}
@@ -44,14 +58,14 @@ func With(ctx context.Context) (scoped context.Context, end func()) {
 	if _, ok := ctx.Value(bookKey{}).(*Book); ok {
 		return ctx, func() {}
 	}
-	b := new(Book)
+	b := &Book{claims: newClaims()}
 	return context.WithValue(ctx, bookKey{}, b), b.end
 }
 
-// Inside returns the context of an attempt at an item, with a scope of its own:
+// Inside returns the context of an attempt at an item of p, with a scope of its own:
 // another attempt meets the same again. The item goes before the names of what runs inside.
-func Inside(ctx context.Context, item string) (inner context.Context, end func()) {
-	b := new(Book)
+func (p *Part) Inside(ctx context.Context, item string) (inner context.Context, end func()) {
+	b := &Book{claims: p.book.claims}
 	return context.WithValue(context.WithValue(ctx, bookKey{}, b), pathKey{}, item), b.end
 }
 
@@ -90,7 +104,7 @@ func Item(node, content string, occurrence int64) string {
 	return fmt.Sprintf("%s[%s#%d]", Of(node), content, occurrence)
 }
 
-// end tells what is left to tell.
+// end calls what was given to Close for the end of the scope.
 func (b *Book) end() {
 	b.mu.Lock()
 	parts := b.parts

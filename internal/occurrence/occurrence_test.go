@@ -13,9 +13,14 @@ import (
 
 func name(run string) occurrence.Name { return occurrence.Name{Run: run, Node: "n"} }
 
+// request is for a part of a run that has so many records.
+func request(ctx context.Context, run string, earlier int64, shared bool) occurrence.Request {
+	return occurrence.Request{Name: name(run), Earlier: earlier, Of: "code", Shared: shared, Claims: occurrence.ClaimsOf(ctx)}
+}
+
 func open(ctx context.Context, t *testing.T, run string) *occurrence.Part {
 	t.Helper()
-	p, err := occurrence.Open(ctx, name(run), 0, false)
+	p, err := occurrence.Open(ctx, request(ctx, run, 0, false))
 	require.NoError(t, err)
 	return p
 }
@@ -37,7 +42,9 @@ func TestAScopeCountsOn(t *testing.T) {
 	}
 	for range 2 {
 		assert.Zero(t, open(t.Context(), t, "a").Next("x"), "without a scope each is alone")
-		attempt, endAttempt := occurrence.Inside(ctx, "item")
+		around := open(ctx, t, "around")
+		attempt, endAttempt := around.Inside(ctx, "item")
+		around.Close(nil)
 		assert.Zero(t, open(attempt, t, "a").Next("x"), "an attempt meets the same again")
 		endAttempt()
 	}
@@ -47,12 +54,12 @@ func TestOneAtATime(t *testing.T) {
 	ctx, end := occurrence.With(t.Context())
 	defer end()
 	p := open(ctx, t, "a")
-	_, err := occurrence.Open(ctx, name("a"), 0, false)
+	_, err := occurrence.Open(ctx, request(ctx, "a", 0, false))
 	var busy *occurrence.BusyError
 	require.ErrorAs(t, err, &busy)
 	assert.Equal(t, name("a"), busy.Name)
 	assert.EqualError(t, err, `node "n" of run "a" is at work twice at the same time`)
-	shared, err := occurrence.Open(ctx, name("a"), 0, true)
+	shared, err := occurrence.Open(ctx, request(ctx, "a", 0, true))
 	require.NoError(t, err)
 	assert.Same(t, p, shared)
 	p.Close(nil)
@@ -78,15 +85,15 @@ func TestWhatIsLeftIsToldAtTheEndOfTheScope(t *testing.T) {
 func TestEarlierRecords(t *testing.T) {
 	ctx, end := occurrence.With(t.Context())
 	defer end()
-	p, err := occurrence.Open(ctx, name("a"), 3, true)
+	p, err := occurrence.Open(ctx, request(ctx, "a", 3, true))
 	require.NoError(t, err)
 	p.Found()
-	p.SetOutput("here")
-	again, err := occurrence.Open(ctx, name("a"), 9, true)
+	p.SetOutput(occurrence.Output{Mark: "here", Lacks: 2})
+	again, err := occurrence.Open(ctx, request(ctx, "a", 9, true))
 	require.NoError(t, err)
 	assert.Equal(t, int64(3), again.Earlier(), "when the scope began")
 	assert.Equal(t, int64(2), again.Left())
-	assert.Equal(t, "here", again.Output())
+	assert.Equal(t, occurrence.Output{Mark: "here", Lacks: 2}, again.Output())
 	for range 5 {
 		again.Found()
 	}
@@ -116,12 +123,12 @@ func TestTurns(t *testing.T) {
 	<-wait
 	require.Nil(t, other.Take("y"))
 	<-mine.Take("z")
-	require.Nil(t, other.Take("z"), "who has ended takes none")
+	require.Nil(t, other.Take("z"), "a run that has ended takes none")
 }
 
 func TestPaths(t *testing.T) {
 	assert.Equal(t, "n", occurrence.Path(t.Context(), "n"))
-	ctx, end := occurrence.Inside(t.Context(), occurrence.Item("outer", "key", 2))
+	ctx, end := open(t.Context(), t, "a").Inside(t.Context(), occurrence.Item("outer", "key", 2))
 	defer end()
 	assert.Equal(t, "outer[key#2]/n", occurrence.Path(ctx, "n"))
 	for _, content := range []string{"a]", "a[", "a#0", "a/b", strings.Repeat("x", 33)} {
@@ -147,4 +154,34 @@ func TestBranches(t *testing.T) {
 		assert.Equal(t, round, p.Next("x"), "a branch counts on from round to round")
 		p.Close(nil)
 	}
+}
+
+func TestTwoBatchesOfOneName(t *testing.T) {
+	ctx, end := occurrence.With(t.Context())
+	defer end()
+	open(ctx, t, "a").Close(nil)
+	r := request(ctx, "a", 0, false)
+	r.Of = "other code"
+	_, err := occurrence.Open(ctx, r)
+	require.EqualError(t, err, `node "n" of run "a" is two batches of one name, of code and of other code, and would take results of the one for `+
+		`those of the other: give each a name of its own`)
+	var mixed *occurrence.MixedError
+	require.ErrorAs(t, err, &mixed)
+	open(ctx, t, "a").Close(nil)
+}
+
+func TestABrokenOutputStaysBrokenInItsScope(t *testing.T) {
+	ctx, end := occurrence.With(t.Context())
+	defer end()
+	p := open(ctx, t, "a")
+	assert.False(t, p.Counted())
+	p.Next("x")
+	p.Close(nil)
+	attempt, _ := occurrence.Attempt(ctx)
+	p = open(attempt, t, "a")
+	assert.True(t, p.Counted())
+	p.Break()
+	p.Close(nil)
+	assert.True(t, open(ctx, t, "a").Broken())
+	assert.False(t, open(ctx, t, "b").Broken())
 }

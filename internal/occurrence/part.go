@@ -11,6 +11,7 @@ type Part struct {
 	book  *Book
 	outer *Part  // nil, or the part that an attempt goes on from
 	lone  bool   // there is no scope around the run
+	of    string // the code of the batch
 	busy  bool   // guarded by the book's lock
 	last  func() // guarded by the book's lock
 
@@ -18,44 +19,62 @@ type Part struct {
 	seen    map[Short]int64
 	earlier int64 // records that there were when the scope began
 	found   int64 // of them
-	output  string
+	output  *Output
+	broken  bool
 	turns   map[string]*turn
 }
 
-// Open returns part name of the scope of ctx. earlier is how many records it
-// has now, of which the first Open takes note. A part that is not shared is for
-// one run at a time. Close it.
-func Open(ctx context.Context, name Name, earlier int64, shared bool) (*Part, error) {
-	b, scoped := ctx.Value(bookKey{}).(*Book)
-	if !scoped {
-		b = new(Book)
-	}
-	return b.open(name, earlier, shared, !scoped)
+// Output is how far the output of a part has come in a scope, where that is not
+// in the journal since the output lacks records from before.
+type Output struct {
+	Mark  string // where it ends; empty: the journal knows
+	Lacks int64  // records from before that are not in it
 }
 
-func (b *Book) open(name Name, earlier int64, shared, lone bool) (_ *Part, err error) {
+// Request is what Open opens.
+type Request struct {
+	Name    Name
+	Earlier int64   // how many records the part has now, of which the first Open takes note
+	Of      string  // the code of the batch: one for all runs of the part in the scope
+	Shared  bool    // several runs may have the part at a time
+	Claims  *Claims // those of the scope
+}
+
+// Open returns a part of the scope of ctx. Close it.
+func Open(ctx context.Context, r Request) (*Part, error) {
+	b, scoped := ctx.Value(bookKey{}).(*Book)
+	if !scoped {
+		b = &Book{claims: r.Claims}
+	}
+	return b.open(r, !scoped)
+}
+
+func (b *Book) open(r Request, lone bool) (_ *Part, err error) {
 	var outer *Part
 	if b.outer != nil {
-		if outer, err = b.outer.open(name, earlier, shared, false); err != nil {
+		if outer, err = b.outer.open(r, false); err != nil {
 			return nil, err
 		}
-		earlier = outer.earlier
+		r.Earlier = outer.earlier
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := b.parts[name]
+	p := b.parts[r.Name]
 	if p == nil {
 		p = &Part{
-			name: name, book: b, outer: outer, lone: lone, earlier: earlier,
+			name: r.Name, book: b, outer: outer, lone: lone, of: r.Of, earlier: r.Earlier,
 			seen: map[Short]int64{}, turns: map[string]*turn{},
 		}
 		if b.parts == nil {
 			b.parts = map[Name]*Part{}
 		}
-		b.parts[name] = p
+		b.parts[r.Name] = p
 	}
-	if p.busy && !shared {
-		return nil, &BusyError{name}
+	switch {
+	case p.of != r.Of:
+		return nil, &MixedError{Name: r.Name, Of: p.of, By: r.Of}
+	case p.busy && !r.Shared:
+		return nil, &BusyError{r.Name}
 	}
 	p.busy = true
 	return p, nil
@@ -119,7 +138,7 @@ func (p *Part) matched() int64 {
 	return p.found + p.outer.matched()
 }
 
-// root is the part that what does not depend on attempts is kept of.
+// root is the part of the scope that attempts go on from.
 func (p *Part) root() *Part {
 	for p.outer != nil {
 		p = p.outer
@@ -127,19 +146,58 @@ func (p *Part) root() *Part {
 	return p
 }
 
-// Output is the last of SetOutput: where the output of the run before in this
-// scope has ended, if it is to be gone on with.
-func (p *Part) Output() string {
-	p = p.root()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.output
+// Output returns the last of SetOutput: that of this attempt, or else of what it goes on from.
+func (p *Part) Output() (o Output) {
+	for ; p != nil; p = p.outer {
+		p.mu.Lock()
+		at := p.output
+		p.mu.Unlock()
+		if at != nil {
+			return *at
+		}
+	}
+	return o
 }
 
-// SetOutput sets it.
-func (p *Part) SetOutput(mark string) {
+// SetOutput notes how far the output has come. The zero Output is for one that the
+// journal knows: then it is also forgotten what attempts went on from.
+func (p *Part) SetOutput(o Output) {
+	for known := o == (Output{}); p != nil; p = p.outer {
+		p.mu.Lock()
+		p.output = &o
+		p.mu.Unlock()
+		if !known {
+			return
+		}
+	}
+}
+
+// Break notes that the output has lost lines of this scope, which only another
+// process can write again.
+func (p *Part) Break() {
 	p = p.root()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.output = mark
+	p.broken = true
+}
+
+// Broken reports whether Break was called.
+func (p *Part) Broken() bool {
+	p = p.root()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.broken
+}
+
+// Counted reports whether the scope has met items of the part before this attempt or run.
+func (p *Part) Counted() bool {
+	for ; p != nil; p = p.outer {
+		p.mu.Lock()
+		n := len(p.seen)
+		p.mu.Unlock()
+		if n > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -17,7 +17,7 @@ func (s *Scale) Place(v float64) float64 {
 		v, least, most = math.Log10(v), math.Log10(least), math.Log10(most)
 	}
 	// The conversion forbids a fused operation, which some processors round differently.
-	return s.From + float64((s.To-s.From)*(v-least)/(most-least))
+	return s.From + float64((s.To-s.From)*float64((v-least)/(most-least)))
 }
 
 // Marks are round values on the scale, at most six of them if it is not

@@ -2,6 +2,7 @@ package journaltest_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -16,19 +17,43 @@ import (
 	"github.com/headrace/headrace/journal/journaltest"
 )
 
+type (
+	open    func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error)
+	renew   func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, at time.Time) error
+	release func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner) error
+	begin   func(m *journal.Memory, ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error)
+	finish  func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error)
+)
+
 // mutant is the memory with one fault.
 type mutant struct {
 	*journal.Memory
-	open   func(m *journal.Memory, ctx context.Context, p journal.Part, version string, at time.Time) (journal.Progress, error)
-	begin  func(m *journal.Memory, ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error)
-	finish func(m *journal.Memory, ctx context.Context, p journal.Part, mark string, rs []journal.Record) ([]journal.Record, error)
+	open    open
+	renew   renew
+	release release
+	begin   begin
+	finish  finish
 }
 
-func (m *mutant) Open(ctx context.Context, p journal.Part, version string, at time.Time) (journal.Progress, error) {
+func (m *mutant) Open(ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
 	if m.open != nil {
-		return m.open(m.Memory, ctx, p, version, at)
+		return m.open(m.Memory, ctx, p, o, version, at)
 	}
-	return m.Memory.Open(ctx, p, version, at)
+	return m.Memory.Open(ctx, p, o, version, at)
+}
+
+func (m *mutant) Renew(ctx context.Context, p journal.Part, o journal.Owner, at time.Time) error {
+	if m.renew != nil {
+		return m.renew(m.Memory, ctx, p, o, at)
+	}
+	return m.Memory.Renew(ctx, p, o, at)
+}
+
+func (m *mutant) Release(ctx context.Context, p journal.Part, o journal.Owner) error {
+	if m.release != nil {
+		return m.release(m.Memory, ctx, p, o)
+	}
+	return m.Memory.Release(ctx, p, o)
 }
 
 func (m *mutant) Begin(ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error) {
@@ -38,24 +63,24 @@ func (m *mutant) Begin(ctx context.Context, k journal.Key, at time.Time, retry b
 	return m.Memory.Begin(ctx, k, at, retry)
 }
 
-func (m *mutant) Finish(ctx context.Context, p journal.Part, mark string, rs ...journal.Record) ([]journal.Record, error) {
+func (m *mutant) Finish(ctx context.Context, p journal.Part, o journal.Owner, mark string, rs ...journal.Record) ([]journal.Record, error) {
 	if m.finish != nil {
-		return m.finish(m.Memory, ctx, p, mark, rs)
+		return m.finish(m.Memory, ctx, p, o, mark, rs)
 	}
-	return m.Memory.Finish(ctx, p, mark, rs...)
+	return m.Memory.Finish(ctx, p, o, mark, rs...)
 }
 
 var mutants = map[string]mutant{
-	"the version is not compared": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, _ string, at time.Time) (journal.Progress, error) {
-		return m.Open(ctx, p, "v1", at)
+	"the version is not compared": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, _ string, at time.Time) (journal.Progress, error) {
+		return m.Open(ctx, p, o, "v1", at)
 	}},
-	"who opens a run again does not use it": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, version string, at time.Time) (journal.Progress, error) {
+	"opening a run again is no use of it": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
 		for run, err := range m.Runs(ctx) {
 			if err == nil && run.Name == p.Run && run.Opened.Before(at) {
 				at = run.Opened
 			}
 		}
-		return m.Open(ctx, p, version, at)
+		return m.Open(ctx, p, o, version, at)
 	}},
 	"a failed item is always tried again": {begin: func(m *journal.Memory, ctx context.Context, k journal.Key, at time.Time, _ bool) (journal.Record, error) {
 		return m.Begin(ctx, k, at, true)
@@ -67,13 +92,13 @@ var mutants = map[string]mutant{
 		k.Occurrence = 0
 		return m.Begin(ctx, k, at, retry)
 	}},
-	"a refusal is not told": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, mark string, rs []journal.Record) ([]journal.Record, error) {
-		_, err := m.Finish(ctx, p, mark, rs...)
+	"a refusal is not told": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+		_, err := m.Finish(ctx, p, o, mark, rs...)
 		return nil, err
 	}},
-	"records are finished one by one": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, mark string, rs []journal.Record) (refused []journal.Record, err error) {
+	"records are finished one by one": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) (refused []journal.Record, err error) {
 		for _, r := range rs {
-			no, err := m.Finish(ctx, p, mark, r)
+			no, err := m.Finish(ctx, p, o, mark, r)
 			if err != nil {
 				return nil, err
 			}
@@ -81,23 +106,23 @@ var mutants = map[string]mutant{
 		}
 		return refused, nil
 	}},
-	"an empty mark replaces one": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, mark string, rs []journal.Record) ([]journal.Record, error) {
-		refused, err := m.Finish(ctx, p, mark, rs...)
+	"an empty mark replaces one": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+		refused, err := m.Finish(ctx, p, o, mark, rs...)
 		if err == nil && mark == "" {
-			_, err = m.Finish(ctx, p, " ")
+			_, err = m.Finish(ctx, p, o, " ")
 		}
 		return refused, err
 	}},
-	"what was not begun can be finished": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, mark string, rs []journal.Record) ([]journal.Record, error) {
+	"what was not begun can be finished": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
 		for _, r := range rs {
 			if r.Validate(p) == nil {
 				_, _ = m.Begin(ctx, r.Key, time.Time{}, false)
 			}
 		}
-		return m.Finish(ctx, p, mark, rs...)
+		return m.Finish(ctx, p, o, mark, rs...)
 	}},
-	"done can be done again": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, mark string, rs []journal.Record) ([]journal.Record, error) {
-		refused, err := m.Finish(ctx, p, mark, rs...)
+	"done can be done again": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+		refused, err := m.Finish(ctx, p, o, mark, rs...)
 		var left []journal.Record
 		for _, r := range refused {
 			if r.State == journal.Failed {
@@ -105,6 +130,52 @@ var mutants = map[string]mutant{
 			}
 		}
 		return left, err
+	}},
+	"a second run is let in": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
+		progress, err := m.Open(ctx, p, o, version, at)
+		if held, ok := errors.AsType[*journal.HeldError](err); ok {
+			_ = m.Release(ctx, p, held.Lease.Owner)
+			return m.Open(ctx, p, o, version, at)
+		}
+		return progress, err
+	}},
+	"the version comes before the claim": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
+		progress, err := m.Open(ctx, p, o, version, at)
+		if held, ok := errors.AsType[*journal.HeldError](err); ok {
+			if _, err := m.Open(ctx, p, held.Lease.Owner, version, at); err != nil {
+				return progress, err
+			}
+		}
+		return progress, err
+	}},
+	"a claim lapses with each look": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
+		_ = m.Release(ctx, p, o)
+		return m.Open(ctx, p, o, version, at)
+	}},
+	"every run may release": {release: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner) error {
+		if held, ok := errors.AsType[*journal.HeldError](m.Renew(ctx, p, o, time.Time{})); ok {
+			o = held.Lease.Owner
+		}
+		return m.Release(ctx, p, o)
+	}},
+	"an owner that has lost a part may renew": {renew: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, at time.Time) error {
+		if err := m.Renew(ctx, p, o, at); !errors.As(err, new(*journal.HeldError)) {
+			return err
+		}
+		return nil
+	}},
+	"an owner that has lost a part may finish": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+		if held, ok := errors.AsType[*journal.HeldError](m.Renew(ctx, p, o, time.Time{})); ok && held.Lease.Owner.ID != "" {
+			o = held.Lease.Owner
+		}
+		return m.Finish(ctx, p, o, mark, rs...)
+	}},
+	"a mark is of what comes with it": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+		refused, err := m.Finish(ctx, p, o, mark, rs...)
+		if err == nil && mark != "" {
+			_, err = m.Finish(ctx, p, o, mark)
+		}
+		return refused, err
 	}},
 }
 

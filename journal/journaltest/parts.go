@@ -3,6 +3,7 @@ package journaltest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -13,7 +14,7 @@ func versions(t *testing.T, s *subject) {
 	t.Helper()
 	j := s.open()
 	open := func(p journal.Part, version string) error {
-		_, err := j.Open(s.Context(), p, version, epoch)
+		_, err := j.Open(s.Context(), p, owner, version, epoch)
 		return err
 	}
 	other := journal.Part{Run: "run", Node: "other"}
@@ -38,7 +39,7 @@ func versions(t *testing.T, s *subject) {
 	if _, err := j.Begin(s.Context(), journal.Key{Part: journal.Part{Run: "r", Node: "n"}, Content: "x"}, epoch, false); !errors.Is(err, journal.ErrNotOpen) {
 		t.Errorf("Begin without Open: %v", err)
 	}
-	if _, err := j.Finish(s.Context(), journal.Part{Run: "r", Node: "n"}, "m"); !errors.Is(err, journal.ErrNotOpen) {
+	if _, err := j.Finish(s.Context(), journal.Part{Run: "r", Node: "n"}, owner, "m"); !errors.Is(err, journal.ErrNotOpen) {
 		t.Errorf("Finish without Open: %v", err)
 	}
 }
@@ -64,14 +65,14 @@ func partsAreApart(t *testing.T, s *subject) {
 	}
 	j := s.open()
 	for i, k := range keys {
-		if _, err := j.Open(s.Context(), k.Part, "v1", epoch); err != nil {
+		if _, err := j.Open(s.Context(), k.Part, owner, "v1", epoch); err != nil {
 			t.Fatal(err)
 		}
 		if r := s.begin(j, k, false); r.State != journal.Unknown {
 			t.Fatalf("%+v is already known as %+v", k, r)
 		}
 		r := journal.Record{Key: k, State: journal.Done, Value: fmt.Append(nil, i), Ended: epoch}
-		if _, err := j.Finish(s.Context(), k.Part, "", r); err != nil {
+		if _, err := j.Finish(s.Context(), k.Part, owner, "", r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -95,6 +96,61 @@ func marks(t *testing.T, s *subject) {
 	if got := s.progress(j, other).Mark; got != "" {
 		t.Errorf("another part has the mark %q", got)
 	}
+}
+
+// behind follows what the output lacks: a mark is of an output that has what was
+// finished before it, and not what was finished with it.
+func behind(t *testing.T, s *subject) {
+	t.Helper()
+	j := s.opened(part)
+	for _, c := range []string{"a", "b", "c", "d"} {
+		s.begin(j, key(c), false)
+	}
+	check := func(what string, mark string, want ...string) {
+		t.Helper()
+		for _, j := range []journal.Journal{j, s.another(j)} {
+			at, err := j.Open(s.Context(), part, owner, "v1", epoch)
+			if err != nil || at.Behind != int64(len(want)) || at.Mark != mark {
+				t.Errorf("%s: %+v, %v; want %d behind the mark %q", what, at, err, len(want), mark)
+			}
+			var got []string
+			for r, err := range j.All(s.Context(), part) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Behind {
+					got = append(got, r.Key.Content)
+				}
+				if b := s.begin(j, r.Key, false); b.Behind != r.Behind {
+					t.Errorf("%s: Begin says of %q that it is behind: %v", what, r.Key.Content, b.Behind)
+				}
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("%s: behind are %q; want %q", what, got, want)
+			}
+		}
+	}
+	check("nothing finished", "")
+	given := done("a", "1")
+	given.Behind = true // which is the journal's to say
+	s.finish(j, "", given)
+	check("no mark", "", "a")
+	s.finish(j, "1", failed("b", "why"))
+	check("with the next", "1", "b")
+	s.finish(j, "", done("c", "1"))
+	check("without", "1", "b", "c")
+	s.begin(j, key("b"), true)
+	check("tried again", "1", "c")
+	refused := s.finish(j, "1", done("a", "again"), done("b", "2"))
+	if len(refused) != 1 || refused[0].Behind {
+		t.Errorf("refused %+v", refused)
+	}
+	check("the same mark", "1", "b")
+	s.finish(j, "2")
+	check("nothing more", "2")
+	s.finish(j, "3", done("d", "1"))
+	s.finish(j, "4")
+	check("all of it", "4")
 }
 
 func all(t *testing.T, s *subject) {

@@ -34,7 +34,7 @@ func oneFinishWins(t *testing.T, s *subject) {
 					return
 				}
 				r := journal.Record{Key: k, State: journal.Done, Value: fmt.Append(nil, g), Ended: epoch}
-				refused, err := j.Finish(s.Context(), part, "", r)
+				refused, err := j.Finish(s.Context(), part, owner, "", r)
 				switch {
 				case err != nil:
 					t.Error(err)
@@ -120,7 +120,7 @@ func randomHistory(t *testing.T, s *subject) {
 			if random.IntN(3) > 0 {
 				r.State, r.Value, r.Err = journal.Failed, nil, strconv.Itoa(step)
 			}
-			refused, err := j.Finish(s.Context(), part, "", r)
+			refused, err := j.Finish(s.Context(), part, owner, "", r)
 			if err != nil {
 				t.Fatal(err)
 			}

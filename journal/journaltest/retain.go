@@ -1,6 +1,7 @@
 package journaltest
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func (s *subject) listed(r journal.Retainer) (runs []journal.Run) {
 
 func (s *subject) openAt(j journal.Journal, p journal.Part, at time.Time) {
 	s.Helper()
-	if _, err := j.Open(s.Context(), p, "v1", at); err != nil {
+	if _, err := j.Open(s.Context(), p, owner, "v1", at); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -60,7 +61,7 @@ func runs(t *testing.T, s *subject) {
 	check("opened again")
 	s.openAt(j, part, at(1))
 	check("opened by an earlier clock")
-	if _, err := j.Open(s.Context(), part, "v2", at(9)); err == nil {
+	if _, err := j.Open(s.Context(), part, owner, "v2", at(9)); err == nil {
 		t.Error("another version opens")
 	}
 	check("opened in vain")
@@ -99,6 +100,7 @@ func forgetting(t *testing.T, s *subject) {
 			if _, err := j.Begin(s.Context(), journal.Key{Part: p, Content: "x"}, at.Add(time.Minute), false); err != nil {
 				t.Fatal(err)
 			}
+			s.release(j, p, owner)
 		}
 	}
 	list := func() (names []string) {
@@ -121,10 +123,37 @@ func forgetting(t *testing.T, s *subject) {
 		t.Errorf("runs %q", got)
 	}
 	p := journal.Part{Run: "b", Node: "1"}
-	if got, err := j.Open(s.Context(), p, "another version", epoch); err != nil || got != (journal.Progress{}) {
+	if got, err := j.Open(s.Context(), p, owner, "another version", epoch); err != nil || got.Total() != 0 || got.Mark != "" || got.Behind != 0 {
 		t.Errorf("a forgotten part: %+v, %v", got, err)
 	}
 	if r := s.begin(j, journal.Key{Part: p, Content: "x"}, false); r.State != journal.Unknown {
 		t.Errorf("a forgotten record: %+v", r)
+	}
+}
+
+// forgettingARunAtWork is about the claims of now: Forget has no other time.
+func forgettingARunAtWork(t *testing.T, s *subject) {
+	t.Helper()
+	j, r := retainer(t, s)
+	long := time.Now().Add(-time.Hour)
+	s.openAt(j, journal.Part{Run: "old", Node: "n"}, long)
+	s.release(j, journal.Part{Run: "old", Node: "n"}, owner)
+	s.openAt(j, part, time.Now())
+	s.openAt(j, journal.Part{Run: part.Run, Node: "other"}, long)
+	s.release(j, journal.Part{Run: part.Run, Node: "other"}, owner)
+	s.begin(j, key("x"), false)
+	var held *journal.HeldError
+	if err := r.Forget(s.Context(), part.Run); !errors.As(err, &held) || held.Lease.Owner != owner || held.Part != part {
+		t.Errorf("a run that is at work: %v", err)
+	}
+	if gone, err := journal.ForgetBefore(s.Context(), r, time.Now().Add(time.Hour)); err != nil || !slices.Equal(gone, []string{"old"}) {
+		t.Errorf("forgot %q, %v", gone, err)
+	}
+	if r := s.look(j, key("x")); r.State != journal.Pending {
+		t.Errorf("its record is %+v", r)
+	}
+	s.release(j, part, owner)
+	if err := r.Forget(s.Context(), part.Run); err != nil {
+		t.Error(err)
 	}
 }

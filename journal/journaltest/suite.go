@@ -28,6 +28,12 @@ func Test(t *testing.T, storage func(t *testing.T) Storage) {
 		{"Versions", versions},
 		{"PartsAreApart", partsAreApart},
 		{"Marks", marks},
+		{"WhatTheOutputLacks", behind},
+		{"OneRunAtATime", oneRunAtATime},
+		{"ARunThatWasTakenOver", takenOver},
+		{"ClaimsLapse", lapsing},
+		{"ClaimsOfTheDead", claimsOfTheDead},
+		{"OneClaimWins", oneClaimWins},
 		{"Values", values},
 		{"BadInput", badInput},
 		{"OneFinishWins", oneFinishWins},
@@ -35,6 +41,7 @@ func Test(t *testing.T, storage func(t *testing.T) Storage) {
 		{"Laws", laws},
 		{"Runs", runs},
 		{"Forgetting", forgetting},
+		{"ForgettingARunAtWork", forgettingARunAtWork},
 		{"RandomHistory", randomHistory},
 		{"ContextsAndClosing", contextsAndClosing},
 		{"Lasting", lasting},
@@ -71,7 +78,7 @@ func (s *subject) opened(parts ...journal.Part) journal.Journal {
 	s.Helper()
 	j := s.open()
 	for _, p := range parts {
-		if _, err := j.Open(s.Context(), p, "v1", epoch); err != nil {
+		if _, err := j.Open(s.Context(), p, owner, "v1", epoch); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -90,7 +97,7 @@ func (s *subject) begin(j journal.Journal, k journal.Key, retry bool) journal.Re
 // finish reports how many of the records were refused.
 func (s *subject) finish(j journal.Journal, mark string, records ...journal.Record) []journal.Record {
 	s.Helper()
-	refused, err := j.Finish(s.Context(), part, mark, records...)
+	refused, err := j.Finish(s.Context(), part, owner, mark, records...)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -111,14 +118,19 @@ func (s *subject) look(j journal.Journal, k journal.Key) journal.Record {
 	return journal.Record{Key: k}
 }
 
+// progress is that of p, without what behind and lapsing are about.
 func (s *subject) progress(j journal.Journal, p journal.Part) journal.Progress {
 	s.Helper()
-	at, err := j.Open(s.Context(), p, "v1", epoch)
+	at, err := j.Open(s.Context(), p, owner, "v1", epoch)
 	if err != nil {
 		s.Fatal(err)
 	}
+	at.Behind, at.RenewWithin = 0, 0
 	return at
 }
+
+// owner has the parts of all tests but those about owners. Nothing is known of its process.
+var owner = journal.Owner{ID: "owner", Host: "host", PID: 1} //nolint:gochecknoglobals // a constant but for its type
 
 var part = journal.Part{Run: "run", Node: "node"} //nolint:gochecknoglobals // a constant but for its type
 

@@ -84,7 +84,7 @@ func allOrNothing(t *testing.T, s *subject) {
 	s.begin(j, key("good"), false)
 	bad := done("bad", "1")
 	bad.State = journal.Pending
-	if _, err := j.Finish(s.Context(), part, "mark", done("good", "1"), bad); err == nil {
+	if _, err := j.Finish(s.Context(), part, owner, "mark", done("good", "1"), bad); err == nil {
 		t.Error("a record that is pending was taken as finished")
 	}
 	if r := s.look(j, key("good")); r.State != journal.Pending {

@@ -46,10 +46,14 @@ func badInput(t *testing.T, s *subject) {
 	s.begin(j, key("x"), false)
 	long := strings.Repeat("x", journal.MaxName+1)
 	for _, p := range []journal.Part{{}, {Run: "r"}, {Node: "n"}, {Run: long, Node: "n"}, {Run: "r", Node: "a\x00"}, {Run: "\xff", Node: "n"}} {
-		_, err := j.Open(s.Context(), p, "v1", epoch)
+		_, err := j.Open(s.Context(), p, owner, "v1", epoch)
 		s.wantFieldError(err, p)
-		_, err = j.Finish(s.Context(), p, "m")
+		_, err = j.Finish(s.Context(), p, owner, "m")
 		s.wantFieldError(err, p)
+	}
+	for _, o := range []journal.Owner{{}, {Host: "h", PID: 1}, {ID: long}, {ID: "\x00"}} {
+		_, err := j.Open(s.Context(), journal.Part{Run: "r", Node: "n"}, o, "v1", epoch)
+		s.wantFieldError(err, o)
 	}
 	for _, k := range []journal.Key{
 		{Content: "x"}, key(""), key(long), key("\x00"), key("\xff"), {Part: part, Content: "x", Occurrence: -1},
@@ -65,7 +69,7 @@ func badInput(t *testing.T, s *subject) {
 		{Key: key(""), State: journal.Done},
 		{Key: journal.Key{Part: journal.Part{Run: "run", Node: "other"}, Content: "x"}, State: journal.Done},
 	} {
-		_, err := j.Finish(s.Context(), part, "m", r)
+		_, err := j.Finish(s.Context(), part, owner, "m", r)
 		s.wantFieldError(err, r)
 	}
 	if got := s.progress(j, part); got != (journal.Progress{Pending: 1}) {
@@ -140,9 +144,11 @@ func contextsAndClosing(t *testing.T, s *subject) {
 // attempts is what each method says.
 func attempts(ctx context.Context, j journal.Journal) map[string]error {
 	said := map[string]error{}
-	_, said["Open"] = j.Open(ctx, part, "v1", epoch)
+	_, said["Open"] = j.Open(ctx, part, owner, "v1", epoch)
+	said["Renew"] = j.Renew(ctx, part, owner, epoch)
+	said["Release"] = j.Release(ctx, part, owner)
 	_, said["Begin"] = j.Begin(ctx, key("y"), epoch, false)
-	_, said["Finish"] = j.Finish(ctx, part, "m", done("x", "1"))
+	_, said["Finish"] = j.Finish(ctx, part, owner, "m", done("x", "1"))
 	for _, err := range j.All(ctx, part) {
 		said["All"] = err
 		break

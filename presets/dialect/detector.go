@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 )
 
-// Detector returns a detector for adaptive.Config that reads the answers in
+// Detector returns a detector that reads the answers in
 // errors by d; nil is Auto. What adaptive.AnswerIn finds in the error is read:
 // of the official SDKs of OpenAI and Anthropic that is everything. Dates in it
 // are counted from now by the real clock, whatever the limiter's is. An error

@@ -10,7 +10,7 @@
 //
 // A limiter gets its detector from a dialect:
 //
-//	limiter, err := adaptive.New(adaptive.Config{Name: "openai", Detector: dialect.Detector(dialect.OpenAI)})
+//	openai, err := guard.New(guard.Policy{Name: "openai", Dialect: dialect.OpenAI})
 //
 // [Auto] finds out who speaks; [Generic] reads Retry-After, the RateLimit
 // fields of draft-ietf-httpapi-ratelimit-headers in all their versions, and the

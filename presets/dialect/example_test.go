@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/throttle"
 )
@@ -37,15 +36,8 @@ func ExampleName_Estimate() {
 }
 
 func ExampleDetector() {
-	limiter, err := adaptive.New(adaptive.Config{
-		Name:     "openai",
-		Detector: dialect.Detector(dialect.OpenAI),
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(limiter.Classify(answered(429, "", `{"code": "insufficient_quota"}`)).Verdict)
+	judge := dialect.Detector(dialect.OpenAI)
+	fmt.Println(judge(answered(429, "", `{"code": "insufficient_quota"}`)).Verdict)
 	// Output: terminal
 }
 

@@ -17,8 +17,8 @@ type beginnings struct {
 	mu    sync.Mutex // guards all below
 	of    map[item]*beginning
 	order []item // the keys of it, as they came
-	// commits counts the transactions that took some out. Who has read the file before such a
-	// commit, and looks in here after it, would see a beginning nowhere.
+	// commits counts the transactions that took some out. A reader of the file as it was before such a
+	// commit, that looks in here after it, would see a beginning nowhere.
 	commits int
 }
 
@@ -74,11 +74,32 @@ func (b *beginnings) add(i item, was journal.Record, at int64, retry bool, commi
 
 // Another process may have come further with the item: then nothing happens.
 const (
-	insertBegun = `INSERT INTO records (part, content, occurrence, state, attempts, begun)
-		VALUES (?, ?, ?, 1, 0, ?) ON CONFLICT DO NOTHING`
-	beginAgain = `UPDATE records SET state = 1, begun = ?, ended = NULL, error = NULL, value = NULL
-		WHERE part = ? AND content = ? AND occurrence = ? AND state = 3`
+	insertRecord = `INSERT INTO records (part, content, occurrence, state, attempts, begun, ended, error, value, call, sum)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	writeRecord = `UPDATE records SET state = ?, attempts = ?, begun = ?, ended = ?, error = ?, value = ?, call = ?, sum = ? WHERE id = ?`
+	readRecord  = `SELECT ` + recordColumns + ` FROM records r WHERE r.part = ? AND r.content = ? AND r.occurrence = ?`
 )
+
+// insert adds the record of i, and reports whether there was none.
+func (t *tx) insert(i item, c *columns) (added bool, err error) {
+	n, err := t.exec(insertRecord, i.part, i.content, i.occurrence, c.state, c.attempts, c.begun, c.ended, c.err, c.value, c.call, int64(c.sumOf(i)))
+	return n > 0, err
+}
+
+// write has c take the place of was, the record of i.
+func (t *tx) write(i item, was, c *columns) error {
+	_, err := t.exec(writeRecord, c.state, c.attempts, c.begun, c.ended, c.err, c.value, c.call, int64(c.sumOf(i)), was.row)
+	return err
+}
+
+// read returns the record of i.
+func (t *tx) read(i item) (*columns, error) {
+	var c columns
+	if _, err := t.row(c.into(), readRecord, i.part, i.content, i.occurrence); err != nil {
+		return nil, err
+	}
+	return &c, c.check(i)
+}
 
 // write implements lazy.
 func (b *beginnings) write(t *tx) error {
@@ -109,26 +130,33 @@ func (b *beginnings) take(i item) *beginning {
 
 // begin makes the record Pending, unless its part has been forgotten since.
 func (t *tx) begin(i item, one *beginning) error {
-	lives, err := t.partLives(i.part)
-	if err != nil || !lives {
+	p, err := t.partOf(i.part)
+	if err != nil || p == nil {
 		return err
 	}
-	var n int64
 	if one.again {
-		n, err = t.exec(beginAgain, one.at, i.part, i.content, i.occurrence)
-	} else {
-		n, err = t.exec(insertBegun, i.part, i.content, i.occurrence, one.at)
+		return t.beginAgain(p, i, one)
 	}
-	if err != nil || n == 0 {
+	added, err := t.insert(i, begunAt(one.at, 0))
+	if added {
+		p.pending++
+		p.at(one.at)
+	}
+	return err
+}
+
+func (t *tx) beginAgain(p *part, i item, one *beginning) error {
+	was, err := t.read(i)
+	if err != nil || was.state.Int64 != int64(journal.Failed) {
 		return err
 	}
-	c := t.parts.change(i.part)
-	c.pending++
-	if one.again {
-		c.failed--
+	if was.call.Int64 > p.marked {
+		p.behind--
 	}
-	c.at(one.at)
-	return nil
+	p.pending++
+	p.failed--
+	p.at(one.at)
+	return t.write(i, was, begunAt(one.at, int(was.attempts.Int64)))
 }
 
 // ended implements lazy.

@@ -13,6 +13,9 @@ import (
 
 var part = journal.Part{Run: "run", Node: "node"}
 
+// owner has the part of all tests, in all processes.
+var owner = journal.Owner{ID: "owner", Host: "host", PID: 1}
+
 func key(content string) journal.Key { return journal.Key{Part: part, Content: content} }
 
 func done(content, value string) journal.Record {
@@ -30,7 +33,7 @@ func opened(tb testing.TB, path string, options ...sqlitestore.Option) *sqlitest
 			tb.Error(err)
 		}
 	})
-	if _, err := j.Open(tb.Context(), part, "v1", time.Now()); err != nil {
+	if _, err := j.Open(tb.Context(), part, owner, "v1", time.Now()); err != nil {
 		tb.Fatal(err)
 	}
 	return j
@@ -55,7 +58,7 @@ func BenchmarkItems(b *testing.B) {
 				wg.Go(func() {
 					var records []journal.Record
 					finish := func() {
-						if refused, err := j.Finish(b.Context(), part, "mark", records...); err != nil || len(refused) > 0 {
+						if refused, err := j.Finish(b.Context(), part, owner, "mark", records...); err != nil || len(refused) > 0 {
 							b.Errorf("%+v, %v", refused, err)
 						}
 						records = records[:0]

@@ -51,7 +51,7 @@ func beChild(what string) (status int) {
 	ctx := context.Background()
 	j, err := sqlitestore.OpenJournal(os.Getenv(childFile), sqlitestore.WithBusyTimeout(time.Minute))
 	if err == nil {
-		_, err = j.Open(ctx, part, "v1", time.Now())
+		_, err = j.Open(ctx, part, owner, "v1", time.Now())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, name, err)
@@ -71,7 +71,7 @@ func beChild(what string) (status int) {
 				_, err := j.Begin(ctx, key(content), time.Now(), false)
 				var refused []journal.Record
 				if err == nil {
-					refused, err = j.Finish(ctx, part, name, done(content, content))
+					refused, err = j.Finish(ctx, part, owner, name, done(content, content))
 				}
 				if err != nil {
 					fmt.Fprintln(os.Stderr, name, err)
@@ -138,7 +138,7 @@ func TestManyProcessesShareAFile(t *testing.T) {
 	assert.Len(t, kept, processes*items+shared, "each item is kept by one process")
 	verify(t, path, kept)
 	j := opened(t, path)
-	at, err := j.Open(t.Context(), part, "v1", time.Now())
+	at, err := j.Open(t.Context(), part, owner, "v1", time.Now())
 	require.NoError(t, err)
 	assert.Equal(t, int64(processes*items+shared), at.Done)
 	assert.Zero(t, at.Pending)

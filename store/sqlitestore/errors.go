@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
+	"syscall"
 
 	"modernc.org/sqlite"
 )
@@ -15,17 +17,17 @@ var (
 	// ErrFull says that nothing was kept, for the disk is full, or the file may not grow: a quota,
 	// or a limit such as ulimit -f. The file can be used on as soon as there is room.
 	ErrFull = errors.New("there is no room left for it: make room on the disk, and run again")
-	// ErrReadOnly is for a file, or its folder, that may not be written.
-	ErrReadOnly = errors.New("it cannot be written: the file and its folder (for the files -wal and -shm next to it) have to be writable for this user")
-	// ErrLocked says that somebody else did not let go of the file for as long as WithBusyTimeout says.
-	ErrLocked = errors.New("somebody else keeps it locked: look which process has it open, such as a shell or a backup within a transaction")
-	// ErrGone says that the file was deleted or replaced while it was open. Nothing is kept any more.
+	// ErrReadOnly is for a file that cannot be written, or whose folder or file system cannot.
+	ErrReadOnly = errors.New("it cannot be written: the file, its folder (for the files -wal and -shm next to it) and its file system have to be writable for this user")
+	// ErrLocked says that another process kept the file locked for longer than WithBusyTimeout.
+	ErrLocked = errors.New("another process keeps it locked: look which one has it open, such as a shell or a backup within a transaction")
+	// ErrGone says that the file was deleted or replaced while it was open. Nothing more is kept.
 	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew")
-	// ErrForeign is for a file that is no database, or the one of another application.
+	// ErrForeign is for a file that is not a database, or that of another application.
 	ErrForeign = errors.New("the file is not one of headrace: give another path")
-	// ErrDamaged is for a database that cannot be read correctly any more.
+	// ErrDamaged is for a database that SQLite cannot read correctly, or a row with the wrong checksum.
 	ErrDamaged = errors.New("the file is damaged: save what sqlite3's .recover finds, and begin with a new file")
-	// ErrUnusable is what else the file system or SQLite may refuse.
+	// ErrUnusable is for everything else that the file system or SQLite may report.
 	ErrUnusable = errors.New("it cannot be used: it has to be a file in a folder that exists, on a local disk, not on a network share")
 )
 
@@ -61,6 +63,7 @@ func (e *NewerError) Error() string {
 
 // SQLite's result codes, https://www.sqlite.org/rescode.html.
 const (
+	codeError    = 1
 	codeBusy     = 5
 	codeLocked   = 6
 	codeReadOnly = 8
@@ -100,11 +103,11 @@ func (f *file) explain(err error) error {
 		reason = ErrLocked
 	case code&0xff == codeFull, code == codeWrite, code == codeShmSize:
 		reason = ErrFull
-	case code&0xff == codeReadOnly, code&0xff == codeCantOpen, errors.Is(err, fs.ErrPermission):
+	case code&0xff == codeReadOnly, code&0xff == codeCantOpen, errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		reason = ErrReadOnly
-	case code&0xff == codeCorrupt:
+	case code&0xff == codeCorrupt, errors.As(err, new(*sumError)):
 		reason = ErrDamaged
-	case code&0xff == codeNotADB:
+	case code&0xff == codeNotADB, code == codeError && strings.Contains(err.Error(), "no such "): // column or table
 		reason = ErrForeign
 	}
 	return &FileError{Path: f.path, Reason: reason, Err: err}

@@ -2,6 +2,7 @@ package sqlitestore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,7 +30,8 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		if _, err := j.Open(ctx, part, "prompt 1", time.Now()); err != nil {
+		owner := journal.NewOwner()
+		if _, err := j.Open(ctx, part, owner, "prompt 1", time.Now()); err != nil {
 			fmt.Println(err)
 		}
 		known, err := j.Begin(ctx, key, time.Now(), false)
@@ -39,11 +41,11 @@ func Example() {
 		fmt.Printf("%s: %q\n", known.State, known.Value)
 		if known.State != journal.Done {
 			r := journal.Record{Key: key, State: journal.Done, Value: []byte(`"short"`), Attempts: 1, Ended: time.Now()}
-			if _, err := j.Finish(ctx, part, "", r); err != nil {
+			if _, err := j.Finish(ctx, part, owner, "", r); err != nil {
 				fmt.Println(err)
 			}
 		}
-		if err := j.Close(); err != nil {
+		if err := errors.Join(j.Release(ctx, part, owner), j.Close()); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -69,10 +71,11 @@ func ExampleJournal_Runs() {
 	ctx, now := context.Background(), time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	for run, days := range map[string]int{"september": 60, "november": 3} {
 		at, part := now.AddDate(0, 0, -days), journal.Part{Run: run, Node: "summarise"}
-		key := journal.Key{Part: part, Content: "article 7"}
-		_, _ = j.Open(ctx, part, "prompt 1", at)
+		key, owner := journal.Key{Part: part, Content: "article 7"}, journal.NewOwner()
+		_, _ = j.Open(ctx, part, owner, "prompt 1", at)
 		_, _ = j.Begin(ctx, key, at, false)
-		_, _ = j.Finish(ctx, part, "", journal.Record{Key: key, State: journal.Done, Value: []byte(`"short"`), Attempts: 1, Ended: at})
+		_, _ = j.Finish(ctx, part, owner, "", journal.Record{Key: key, State: journal.Done, Value: []byte(`"short"`), Attempts: 1, Ended: at})
+		_ = j.Release(ctx, part, owner)
 	}
 
 	for run, err := range j.Runs(ctx) {

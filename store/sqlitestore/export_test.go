@@ -32,3 +32,6 @@ func Migrate(path string, steps []string) (err error) {
 
 // Migrations are all of them.
 var Migrations = migrations
+
+// Explain returns what the errors of a file at path are reported as.
+func Explain(path string, err error) error { return (&file{path: path}).explain(err) }

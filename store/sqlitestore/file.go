@@ -22,6 +22,8 @@ const (
 	readers = 4
 	// walLimit is to what the file -wal is cut back after a burst, in bytes.
 	walLimit = 16 << 20
+	// headerSize is how many bytes a database has at least, https://www.sqlite.org/fileformat2.html.
+	headerSize = 100
 )
 
 // file is a database of headrace: one connection that writes, and some that read.
@@ -81,16 +83,20 @@ func check(path string, set *settings) error {
 	return &fault.FieldError{Owner: "sqlitestore", Field: field, Problem: problem}
 }
 
-// touch makes the file unless it is there. Results are nobody else's business, so
-// it is for this user alone; SQLite gives the files next to it the same mode.
+// touch creates the file unless it is there. Results may be confidential, so it
+// is readable by this user alone; SQLite gives the files next to it the same mode.
 func touch(path string) (os.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's own path
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && info.IsDir() {
+	switch {
+	case err != nil:
+	case info.IsDir():
 		err = errors.New("it is a folder")
+	case info.Size() > 0 && info.Size() < headerSize: // SQLite would take it for an empty one
+		err = &FileError{Path: path, Reason: ErrForeign, Err: fmt.Errorf("it has %d bytes, and the header of a database has %d", info.Size(), headerSize)}
 	}
 	return info, errors.Join(err, f.Close())
 }
@@ -107,6 +113,9 @@ func (f *file) connect() (err error) {
 		return err
 	}
 	if err := f.migrate(migrations); err != nil {
+		return err
+	}
+	if err := f.patiently(f.checkParts); err != nil {
 		return err
 	}
 	f.reading, err = f.pool(readers, fmt.Sprintf("busy_timeout(%d)", f.patience.Milliseconds()), "query_only(1)")
@@ -129,9 +138,9 @@ func (f *file) pool(most int, pragmas ...string) (*sql.DB, error) {
 	return db, nil
 }
 
-// patiently tries again while somebody else has locked the file. SQLite's own
-// busy handler waits longer and longer, so that whoever came last wins; here all who
-// wait ask equally often.
+// patiently tries again while another process has locked the file. SQLite's own
+// busy handler backs off, so that the last to come wins; here all processes
+// ask equally often.
 func (f *file) patiently(try func() error) error {
 	for deadline := time.Now().Add(f.patience); ; pause(time.Millisecond) {
 		if err := try(); !busy(err) || !time.Now().Before(deadline) {

@@ -49,57 +49,56 @@ func OpenJournal(path string, options ...Option) (*Journal, error) {
 	return j, nil
 }
 
-const (
-	readPart   = `SELECT id, version, mark, pending, done, failed FROM parts WHERE run = ? AND node = ?`
-	insertPart = `INSERT INTO parts (run, node, version, opened, changed) VALUES (?, ?, ?, ?, ?)`
-)
-
-// Open implements journal.Journal.
-func (j *Journal) Open(ctx context.Context, p journal.Part, version string, at time.Time) (journal.Progress, error) {
-	if err := p.Validate(); err != nil {
+// Open implements journal.Journal. A claim lapses after 30 s without Renew.
+func (j *Journal) Open(ctx context.Context, name journal.Part, owner journal.Owner, version string, at time.Time) (journal.Progress, error) {
+	if err := errors.Join(name.Validate(), owner.Validate()); err != nil {
 		return journal.Progress{}, err
 	}
-	if err := j.writer.enter(ctx); err != nil {
-		return journal.Progress{}, err
-	}
-	defer j.writer.leave()
 	var progress journal.Progress
-	recorded := version
-	err := j.writer.commit(ctx, func(t *tx) error {
-		if err := j.settle(t); err != nil {
-			return err
-		}
-		var id int64
-		var itsVersion, mark []byte
-		found, err := t.row([]any{&id, &itsVersion, &mark, &progress.Pending, &progress.Done, &progress.Failed}, readPart, p.Run, p.Node)
-		if err != nil {
-			return err
-		}
-		if !found {
-			_, err = t.exec(insertPart, p.Run, p.Node, []byte(version), at.UnixMicro(), at.UnixMicro())
-			return err
-		}
-		recorded, progress.Mark = string(itsVersion), string(mark)
-		if recorded == version {
-			t.parts.change(id).at(at.UnixMicro())
-		}
-		return nil
+	var refused error
+	err := j.change(ctx, func(t *tx) (err error) {
+		progress, refused, err = j.open(t, name, owner, version, at)
+		return err
 	})
 	switch {
 	case err != nil:
 		return journal.Progress{}, err
-	case recorded != version:
-		return journal.Progress{}, &journal.VersionError{Part: p, Recorded: recorded, Wanted: version}
+	case refused != nil:
+		return journal.Progress{}, refused
 	}
 	return progress, nil
 }
 
-const readItem = `SELECT p.id, r.state, r.attempts, r.begun, r.ended, r.error, r.value
+func (j *Journal) open(t *tx, name journal.Part, owner journal.Owner, version string, at time.Time) (progress journal.Progress, refused, err error) {
+	if err := j.settle(t); err != nil {
+		return progress, nil, err
+	}
+	p, err := t.part(name)
+	if err != nil {
+		return progress, nil, err
+	}
+	if p == nil {
+		if p, err = t.newPart(name, version, at.UnixMicro()); err != nil {
+			return progress, nil, err
+		}
+	}
+	if held := p.excluded(owner, at); held != nil {
+		return progress, held, nil
+	}
+	if string(p.version) != version {
+		return progress, &journal.VersionError{Part: name, Recorded: string(p.version), Wanted: version}, nil
+	}
+	p.claim(owner, at.UnixMicro())
+	p.at(at.UnixMicro())
+	return p.progress(), nil, nil
+}
+
+const readItem = `SELECT p.id, p.marked, ` + recordColumns + `
 	FROM parts p LEFT JOIN records r ON r.part = p.id AND r.content = ? AND r.occurrence = ?
 	WHERE p.run = ? AND p.node = ?`
 
 // Begin implements journal.Journal. What it begins is in the file after the next
-// commit, or after 20 ms, and on disk after the next Finish; everybody who uses this Journal knows it at once.
+// commit, or after 20 ms, and on disk after the next Finish; this Journal knows it at once.
 // Only if very many wait to be written, since the file cannot be, it waits for that, and fails if that fails.
 func (j *Journal) Begin(ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error) {
 	if err := k.Validate(); err != nil {
@@ -130,17 +129,21 @@ func (j *Journal) Begin(ctx context.Context, k journal.Key, at time.Time, retry 
 
 func nothing(*tx) error { return nil }
 
-// read returns what the file says of k. It has no context: it is over in no time.
+// read returns what the file says of k. It has no context, since it takes microseconds.
 func (j *Journal) read(k journal.Key) (part int64, was journal.Record, err error) {
 	var c columns
-	err = j.item.QueryRowContext(j.file.ctx, k.Content, k.Occurrence, k.Run, k.Node).Scan(append([]any{&part}, c.into()...)...)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+	var marked int64
+	err = j.item.QueryRowContext(j.file.ctx, k.Content, k.Occurrence, k.Run, k.Node).Scan(append([]any{&part, &marked}, c.into()...)...)
+	if errors.Is(err, sql.ErrNoRows) {
 		return 0, journal.Record{}, journal.ErrNotOpen
-	case err != nil:
+	}
+	if err == nil {
+		err = c.check(item{part: part, content: k.Content, occurrence: k.Occurrence})
+	}
+	if err != nil {
 		return 0, journal.Record{}, j.file.explain(err)
 	}
-	return part, c.record(k), nil
+	return part, c.record(k, marked), nil
 }
 
 // settle has the transaction know all that happened here before.
@@ -151,101 +154,81 @@ func (j *Journal) settle(t *tx) error {
 	return t.settle()
 }
 
-const (
-	insertFinished = `INSERT INTO records (part, content, occurrence, state, attempts, begun, ended, error, value)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
-	finishRecord = `UPDATE records SET state = ?, attempts = ?, ended = ?, error = ?, value = ?
-		WHERE part = ? AND content = ? AND occurrence = ? AND state = 1`
-	readRecord = `SELECT state, attempts, begun, ended, error, value FROM records
-		WHERE part = ? AND content = ? AND occurrence = ?`
-)
-
 // Finish implements journal.Journal. On return all is on disk; what concurrent
 // callers bring is written together. An error says that nothing was kept, and the same call may be made again.
-func (j *Journal) Finish(ctx context.Context, p journal.Part, mark string, records ...journal.Record) (refused []journal.Record, err error) {
-	if err := p.Validate(); err != nil {
+func (j *Journal) Finish(
+	ctx context.Context, name journal.Part, owner journal.Owner, mark string, records ...journal.Record,
+) (refused []journal.Record, err error) {
+	if err := name.Validate(); err != nil {
 		return nil, err
 	}
 	for i := range records {
-		if err := records[i].Validate(p); err != nil {
+		if err := records[i].Validate(name); err != nil {
 			return nil, err
 		}
 	}
-	if err := j.writer.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer j.writer.leave()
-	opened := false
-	err = j.writer.commit(ctx, func(t *tx) error {
-		id, found, err := t.part(p)
-		if opened = found; err != nil || !found {
-			return err
-		}
-		refused, err = j.finish(t, id, mark, records)
+	err = j.held(ctx, name, owner, j.writer.commit, func(t *tx, p *part) error {
+		refused, err = j.finish(t, p, mark, records)
 		return err
 	})
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case !opened:
-		return nil, journal.ErrNotOpen
 	}
 	return refused, nil
 }
 
-func (j *Journal) finish(t *tx, part int64, mark string, records []journal.Record) (refused []journal.Record, err error) {
-	c := t.parts.change(part)
-	if mark != "" {
-		c.mark = mark
+func (j *Journal) finish(t *tx, p *part, mark string, records []journal.Record) (refused []journal.Record, err error) {
+	if p.dirty = true; mark != "" {
+		p.mark, p.marked, p.behind = []byte(mark), p.calls, 0
 	}
+	p.calls++
 	for i := range records {
 		r := &records[i]
-		kept, err := j.finishOne(t, item{part: part, content: r.Key.Content, occurrence: r.Key.Occurrence}, r)
+		was, err := j.finishOne(t, p, r)
 		if err != nil {
 			return nil, err
 		}
-		if !kept {
-			var now columns
-			if _, err := t.row(now.into(), readRecord, part, r.Key.Content, r.Key.Occurrence); err != nil {
-				return nil, err
-			}
-			refused = append(refused, now.record(r.Key))
+		if was != nil {
+			refused = append(refused, was.record(r.Key, p.marked))
 			continue
 		}
-		c.pending--
+		p.behind++
+		p.pending--
 		if r.State == journal.Done {
-			c.done++
-			c.bytes += int64(len(r.Value))
+			p.done++
+			p.bytes += int64(len(r.Value))
 		} else {
-			c.failed++
+			p.failed++
 		}
-		c.at(r.Ended.UnixMicro())
+		p.at(r.Ended.UnixMicro())
 	}
 	return refused, nil
 }
 
-// finishOne keeps r if its item is Pending. One that has only just begun is in
-// the file in one step, which is half the work.
-func (j *Journal) finishOne(t *tx, i item, r *journal.Record) (kept bool, err error) {
-	ended := r.Ended.UnixMicro()
+// finishOne keeps r if its item is Pending, and else returns what it is. An item that
+// has only just begun is in the file in one step, which is half the work.
+func (j *Journal) finishOne(t *tx, p *part, r *journal.Record) (was *columns, err error) {
+	i := item{part: p.id, content: r.Key.Content, occurrence: r.Key.Occurrence}
 	if one := j.begun.take(i); one != nil && one.again {
 		if err := t.begin(i, one); err != nil {
-			return false, err
+			return nil, err
 		}
 	} else if one != nil {
-		n, err := t.exec(insertFinished, i.part, i.content, i.occurrence, int64(r.State), r.Attempts, one.at, ended, blob(r.Err), r.Value)
+		added, err := t.insert(i, finished(r, one.at, p.calls))
 		if err != nil {
-			return false, err
+			return nil, err
 		}
-		if n > 0 {
-			c := t.parts.change(i.part)
-			c.pending++ // for a moment, so to say
-			c.at(one.at)
-			return true, nil
+		if added {
+			p.pending++ // as the caller takes one away
+			p.at(one.at)
+			return nil, nil
 		}
 	}
-	n, err := t.exec(finishRecord, int64(r.State), r.Attempts, ended, blob(r.Err), r.Value, i.part, i.content, i.occurrence)
-	return n > 0, err
+	was, err = t.read(i)
+	if err != nil || was.state.Int64 != int64(journal.Pending) {
+		return was, err
+	}
+	return nil, t.write(i, was, finished(r, was.begun.Int64, p.calls))
 }
 
 // Close waits for the calls that are under way, and writes what was begun. It may be called again.

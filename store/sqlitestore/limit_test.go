@@ -27,6 +27,6 @@ func TestALimitOfTheFileSize(t *testing.T) {
 
 	j := opened(t, path)
 	begin(t, j, "one more")
-	_, err := j.Finish(t.Context(), part, "", done("one more", "value"))
+	_, err := j.Finish(t.Context(), part, owner, "", done("one more", "value"))
 	require.NoError(t, err)
 }

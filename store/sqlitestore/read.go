@@ -8,13 +8,13 @@ import (
 )
 
 // pageSize is how many records All holds in memory. It reads page by page, so that
-// however slow the loop is, it holds up nobody who writes.
+// a slow loop does not keep the log from being folded into the file.
 const pageSize = 32
 
 const (
 	listParts = `SELECT id, node FROM parts WHERE run = ? AND (node = ? OR ? = '') ORDER BY id`
-	listPage  = `SELECT content, occurrence, state, attempts, begun, ended, error, value FROM records
-		WHERE part = ? AND (content, occurrence) > (?, ?) ORDER BY content, occurrence LIMIT ?`
+	listPage  = `SELECT r.content, r.occurrence, p.marked, ` + recordColumns + ` FROM records r JOIN parts p ON p.id = r.part
+		WHERE r.part = ? AND (r.content, r.occurrence) > (?, ?) ORDER BY r.content, r.occurrence LIMIT ?`
 )
 
 // All implements journal.Journal. Records that are added during the loop may be missing from it.
@@ -73,10 +73,13 @@ func (j *Journal) page(ctx context.Context, part int64, after journal.Key) (page
 	defer j.writer.leave()
 	err = j.query(func(scan func(...any) error) error {
 		var c columns
+		var marked int64
 		k := after
-		err := scan(append([]any{&k.Content, &k.Occurrence}, c.into()...)...)
-		page = append(page, c.record(k))
-		return err
+		if err := scan(append([]any{&k.Content, &k.Occurrence, &marked}, c.into()...)...); err != nil {
+			return err
+		}
+		page = append(page, c.record(k, marked))
+		return c.check(item{part: part, content: k.Content, occurrence: k.Occurrence})
 	}, listPage, part, after.Content, after.Occurrence, pageSize)
 	return page, err
 }

@@ -2,7 +2,9 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"iter"
+	"time"
 
 	"github.com/headrace/headrace/journal"
 )
@@ -11,8 +13,7 @@ import (
 // gives back to the disk: a few milliseconds, between which others write.
 const forgetAtOnce = 500
 
-const listRuns = `SELECT run, min(opened), max(changed), sum(pending), sum(done), sum(failed), sum(bytes)
-	FROM parts WHERE run IS NOT NULL GROUP BY run ORDER BY run`
+const listRuns = `SELECT ` + partColumns + ` FROM parts WHERE run IS NOT NULL ORDER BY run`
 
 // Runs implements journal.Retainer. It reads no records, however many there are.
 func (j *Journal) Runs(ctx context.Context) iter.Seq2[journal.Run, error] {
@@ -39,28 +40,52 @@ func (j *Journal) runs(ctx context.Context) (runs []journal.Run, err error) {
 		return nil, err
 	}
 	err = j.query(func(scan func(...any) error) error {
-		var run journal.Run
-		var opened, changed int64
-		err := scan(&run.Name, &opened, &changed, &run.Pending, &run.Done, &run.Failed, &run.Bytes)
-		run.Opened, run.Changed = timeOf(opened), timeOf(changed)
-		runs = append(runs, run)
-		return err
+		var p part
+		if err := scan(p.into()...); err != nil {
+			return err
+		}
+		if n := len(runs); n == 0 || runs[n-1].Name != p.name.Run {
+			runs = append(runs, journal.Run{Name: p.name.Run, Opened: timeOf(p.opened)})
+		}
+		p.addTo(&runs[len(runs)-1])
+		return p.check()
 	}, listRuns)
 	return runs, err
 }
 
+func (p *part) addTo(run *journal.Run) {
+	if at := timeOf(p.opened); at.Before(run.Opened) {
+		run.Opened = at
+	}
+	if at := timeOf(p.changed); at.After(run.Changed) {
+		run.Changed = at
+	}
+	run.Pending += p.pending
+	run.Done += p.done
+	run.Failed += p.failed
+	run.Bytes += p.bytes
+}
+
 // Forget implements journal.Retainer. The run is gone at once, also for other
-// processes. Then its records are deleted, a few at a time so that nobody has to wait,
-// and the file shrinks. If that is cut short, the next Forget of any run goes on with it.
+// processes. Then its records are deleted, a few at a time so that other calls do not
+// wait long, and the file shrinks. If that is cut short, the next Forget of any run completes it.
 func (j *Journal) Forget(ctx context.Context, run string) error {
-	if err := j.change(ctx, func(t *tx) error {
+	var held *journal.HeldError
+	err := j.change(ctx, func(t *tx) (err error) {
 		if err := j.settle(t); err != nil {
 			return err
 		}
-		_, err := t.exec(`UPDATE parts SET run = NULL, node = NULL WHERE run = ?`, run)
+		if held, err = t.heldPart(run); err != nil || held != nil {
+			return err
+		}
+		_, err = t.exec(`UPDATE parts SET run = NULL, node = NULL WHERE run = ?`, run)
 		return err
-	}); err != nil {
+	})
+	switch {
+	case err != nil:
 		return err
+	case held != nil:
+		return held
 	}
 	for more := true; more; {
 		if err := j.change(ctx, func(t *tx) (err error) {
@@ -71,6 +96,23 @@ func (j *Journal) Forget(ctx context.Context, run string) error {
 		}
 	}
 	return nil
+}
+
+// heldPart looks for a part of the run that an owner has.
+func (t *tx) heldPart(run string) (held *journal.HeldError, err error) {
+	rows, err := t.conn.QueryContext(t.ctx, `SELECT `+partColumns+` FROM parts WHERE run = ? AND owner IS NOT NULL`, run)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for now := time.Now(); rows.Next() && held == nil; {
+		var p part
+		if err := rows.Scan(p.into()...); err != nil {
+			return nil, err
+		}
+		held = p.excluded(journal.Owner{}, now)
+	}
+	return held, rows.Err()
 }
 
 // change is a commit between which and the next one the journal may be closed.

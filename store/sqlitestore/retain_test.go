@@ -24,7 +24,7 @@ func fill(t *testing.T, j journal.Journal, n int) {
 		_, err := j.Begin(t.Context(), records[i].Key, time.Now(), false)
 		require.NoError(t, err)
 	}
-	refused, err := j.Finish(t.Context(), part, "", records...)
+	refused, err := j.Finish(t.Context(), part, owner, "", records...)
 	require.NoError(t, err)
 	require.Empty(t, refused)
 }
@@ -33,6 +33,7 @@ func TestForgettingGivesRoomBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := opened(t, path)
 	fill(t, j, 2300)
+	require.NoError(t, j.Release(t.Context(), part, owner))
 	require.NoError(t, j.Forget(t.Context(), part.Run))
 	require.NoError(t, j.Close())
 	info, err := os.Stat(path)
@@ -41,11 +42,12 @@ func TestForgettingGivesRoomBack(t *testing.T) {
 	verify(t, path, nil)
 }
 
-// What a Forget leaves when it is cut short nobody sees, and the next one deletes.
+// What a Forget leaves when it is cut short is not seen, and the next one deletes it.
 func TestForgettingIsTakenUpAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := opened(t, path)
 	fill(t, j, 1200)
+	require.NoError(t, j.Release(t.Context(), part, owner))
 	ctx, cancel := context.WithCancel(t.Context())
 	release := lock(t, path)
 	ended := make(chan error)
@@ -59,13 +61,13 @@ func TestForgettingIsTakenUpAgain(t *testing.T) {
 	for run, err := range j.Runs(t.Context()) {
 		t.Error(run, err)
 	}
-	_, err := j.Open(t.Context(), part, "v2", time.Now())
+	_, err := j.Open(t.Context(), part, owner, "v2", time.Now())
 	require.NoError(t, err)
 	begin(t, j, "1")
 	require.NoError(t, j.Forget(t.Context(), "another"))
-	at, err := j.Open(t.Context(), part, "v2", time.Now())
+	at, err := j.Open(t.Context(), part, owner, "v2", time.Now())
 	require.NoError(t, err)
-	assert.Equal(t, journal.Progress{Pending: 1}, at)
+	assert.Equal(t, journal.Progress{Pending: 1, RenewWithin: 30 * time.Second}, at)
 	require.NoError(t, j.Close())
 	info, err := os.Stat(path)
 	require.NoError(t, err)
@@ -77,15 +79,17 @@ func TestForgettingIsTakenUpAgain(t *testing.T) {
 func TestABeginningOfAPartThatIsForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j, other := opened(t, path), opened(t, path)
+	_, err := j.Open(t.Context(), part, owner, "v1", time.Now().Add(-time.Hour)) // its claim has lapsed
+	require.NoError(t, err)
 	release := lock(t, path) // so that it is not written yet
 	begin(t, j, "a")
 	forgotten := make(chan error)
 	go func() { forgotten <- other.Forget(t.Context(), part.Run) }()
 	release()
 	require.NoError(t, <-forgotten)
-	_, err := j.Finish(t.Context(), part, "", done("a", "a"))
+	_, err = j.Finish(t.Context(), part, owner, "", done("a", "a"))
 	require.ErrorIs(t, err, journal.ErrNotOpen)
-	at, err := j.Open(t.Context(), part, "v2", time.Now())
+	at, err := j.Open(t.Context(), part, owner, "v2", time.Now())
 	require.NoError(t, err)
-	assert.Zero(t, at)
+	assert.Equal(t, journal.Progress{RenewWithin: 30 * time.Second}, at)
 }

@@ -1,6 +1,9 @@
 package sqlitestore
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // applicationID marks the file as one of headrace, https://www.sqlite.org/pragma.html#pragma_application_id.
 const applicationID = 0x68726163 // "hrac"
@@ -10,8 +13,10 @@ var migrations = []string{ //nolint:gochecknoglobals // a constant but for its t
 	// A part whose run is NULL was forgotten, and its records are being deleted.
 	// AUTOINCREMENT: the id of a part is never that of another one, also after it was deleted.
 	// pending, done and failed count the records, and bytes those of the values of what is done.
-	// Texts that may be anything are blobs; so is what a limiter has learnt.
-	// Times are microseconds since 1970.
+	// calls counts the calls of Finish; marked is what it was when mark was given, and behind
+	// counts the records with a later call. owner to renewed are the lease, empty and 0 without one.
+	// sum is the CRC-32C of all that is in the row. Texts that may be anything are blobs; so is
+	// what a limiter has learnt. Times are microseconds since 1970.
 	`CREATE TABLE parts (
 		id      INTEGER PRIMARY KEY AUTOINCREMENT,
 		run     TEXT,
@@ -24,6 +29,16 @@ var migrations = []string{ //nolint:gochecknoglobals // a constant but for its t
 		bytes   INTEGER NOT NULL DEFAULT 0,
 		opened  INTEGER NOT NULL,
 		changed INTEGER NOT NULL,
+		calls   INTEGER NOT NULL DEFAULT 0,
+		marked  INTEGER NOT NULL DEFAULT 0,
+		behind  INTEGER NOT NULL DEFAULT 0,
+		owner   BLOB,
+		host    BLOB,
+		pid     INTEGER NOT NULL DEFAULT 0,
+		process BLOB,
+		since   INTEGER NOT NULL DEFAULT 0,
+		renewed INTEGER NOT NULL DEFAULT 0,
+		sum     INTEGER NOT NULL,
 		UNIQUE (run, node)
 	) STRICT;
 	CREATE TABLE records (
@@ -37,16 +52,19 @@ var migrations = []string{ //nolint:gochecknoglobals // a constant but for its t
 		ended      INTEGER,
 		error      BLOB,
 		value      BLOB,
+		call       INTEGER NOT NULL,
+		sum        INTEGER NOT NULL,
 		UNIQUE (part, content, occurrence)
 	) STRICT;
 	CREATE TABLE laws (
 		limiter BLOB PRIMARY KEY,
 		state   BLOB,
-		at      INTEGER NOT NULL
+		at      INTEGER NOT NULL,
+		sum     INTEGER NOT NULL
 	) STRICT, WITHOUT ROWID;`,
 }
 
-// migrate brings the file to the latest version: all of the way, or not at all.
+// migrate brings the file to the latest version, or changes nothing.
 func (f *file) migrate(steps []string) error {
 	if err := f.patiently(func() error { _, err := f.inspect(len(steps)); return err }); err != nil {
 		return err
@@ -67,7 +85,7 @@ func (f *file) migrate(steps []string) error {
 	return err
 }
 
-// step runs within a transaction, in which nobody else changes the version.
+// step runs within a transaction, which keeps other processes from changing the version.
 func (f *file) step(steps []string) error {
 	version, err := f.inspect(len(steps))
 	if err != nil || version == len(steps) {
@@ -81,7 +99,7 @@ func (f *file) step(steps []string) error {
 	return f.exec(fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", applicationID, len(steps)))
 }
 
-// One statement sees one state of the file, with and without a write-ahead log, whoever makes it meanwhile.
+// One statement sees one state of the file, with and without a write-ahead log, also while another process creates it.
 const readHeader = `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
 	FROM pragma_application_id, pragma_user_version`
 
@@ -98,8 +116,10 @@ func (f *file) inspect(known int) (version int, err error) {
 		return 0, &FileError{Path: f.path, Reason: ErrForeign, Err: fmt.Errorf("application id %#x, %d tables and indexes", id, tables)}
 	case version > known:
 		return 0, &NewerError{Path: f.path, Found: version, Known: known}
+	case version == known:
+		err = f.exec(`SELECT ` + partColumns + ` FROM parts LIMIT 0; SELECT ` + recordColumns + ` FROM records r LIMIT 0`)
 	}
-	return version, nil
+	return version, err
 }
 
 // useWAL lets reading and writing go on at once. The pragma of auto_vacuum does
@@ -116,6 +136,16 @@ func (f *file) useWAL() error {
 		return fmt.Errorf("the file system has no shared memory for a write-ahead log: journal mode %s", mode)
 	}
 	return f.exec("PRAGMA synchronous = full")
+}
+
+// checkParts compares the table of parts with its index: a part that cannot be
+// found any more would be paid for again. It is small; records have their sums.
+func (f *file) checkParts() error {
+	var says string
+	if err := f.conn.QueryRowContext(f.ctx, "PRAGMA integrity_check(parts)").Scan(&says); err != nil || says == "ok" {
+		return err
+	}
+	return &FileError{Path: f.path, Reason: ErrDamaged, Err: errors.New(says)}
 }
 
 func (f *file) exec(statements string) error {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,13 +43,13 @@ func TestAFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := opened(t, path)
 	begin(t, j, "kept")
-	_, err := j.Finish(t.Context(), part, "1", done("kept", "value"))
+	_, err := j.Finish(t.Context(), part, owner, "1", done("kept", "value"))
 	require.NoError(t, err)
 	require.NoError(t, j.ExecInWriter(t.Context(), "PRAGMA max_page_count = 1")) // it becomes the size of the file
 
 	big := strings.Repeat("x", 1<<16)
 	begin(t, j, "big")
-	_, err = j.Finish(t.Context(), part, "2", done("big", big))
+	_, err = j.Finish(t.Context(), part, owner, "2", done("big", big))
 	wantReason(t, err, sqlitestore.ErrFull, path)
 	for i := 0; err != nil && i < 5000; i++ { // one that cannot be written is told in the end
 		if _, err = j.Begin(t.Context(), key(strconv.Itoa(i)), time.Now(), false); err != nil {
@@ -57,14 +59,14 @@ func TestAFullDisk(t *testing.T) {
 		err = assert.AnError
 	}
 	assert.ErrorIs(t, err, sqlitestore.ErrFull)
-	_, err = j.Open(t.Context(), part, "v1", time.Now())
+	_, err = j.Open(t.Context(), part, owner, "v1", time.Now())
 	wantReason(t, err, sqlitestore.ErrFull, path)
 
 	require.NoError(t, makeRoom(t, j))
-	refused, err := j.Finish(t.Context(), part, "2", done("big", big))
+	refused, err := j.Finish(t.Context(), part, owner, "2", done("big", big))
 	require.NoError(t, err)
 	assert.Empty(t, refused)
-	at, err := j.Open(t.Context(), part, "v1", time.Now())
+	at, err := j.Open(t.Context(), part, owner, "v1", time.Now())
 	require.NoError(t, err)
 	assert.Equal(t, int64(2), at.Done)
 	assert.Greater(t, at.Pending, int64(100))
@@ -84,7 +86,7 @@ func TestABigNeighbourOnAFullDisk(t *testing.T) {
 	for i := range 20 {
 		begin(t, j, strconv.Itoa(i))
 	}
-	_, err := j.Open(t.Context(), part, "v1", time.Now())
+	_, err := j.Open(t.Context(), part, owner, "v1", time.Now())
 	require.NoError(t, err)
 	require.NoError(t, j.ExecInWriter(t.Context(), "PRAGMA max_page_count = 40"))
 	release := lock(t, path)
@@ -96,7 +98,7 @@ func TestABigNeighbourOnAFullDisk(t *testing.T) {
 			value = strings.Repeat("x", 1<<20)
 		}
 		go func() {
-			_, err := j.Finish(t.Context(), part, "", done(strconv.Itoa(i), value))
+			_, err := j.Finish(t.Context(), part, owner, "", done(strconv.Itoa(i), value))
 			errs[i] <- err
 		}()
 	}
@@ -132,13 +134,13 @@ func TestAFileThatSomebodyKeepsLocked(t *testing.T) {
 	release := lock(t, path)
 	assert.Equal(t, journal.Pending, begin(t, j, "a").State, "reading goes on")
 	assert.Equal(t, journal.Unknown, begin(t, j, "c").State, "and so does beginning")
-	_, err := j.Finish(t.Context(), part, "", done("a", "a"))
+	_, err := j.Finish(t.Context(), part, owner, "", done("a", "a"))
 	wantReason(t, err, sqlitestore.ErrLocked, path)
 	_, err = sqlitestore.OpenJournal(path, sqlitestore.WithBusyTimeout(time.Millisecond))
 	wantReason(t, err, sqlitestore.ErrLocked, path)
 	release()
 	for _, content := range []string{"a", "b", "c"} {
-		refused, err := j.Finish(t.Context(), part, "", done(content, content))
+		refused, err := j.Finish(t.Context(), part, owner, "", done(content, content))
 		require.NoError(t, err)
 		assert.Empty(t, refused)
 	}
@@ -155,15 +157,15 @@ func TestGivingUpWhileTheFileIsLocked(t *testing.T) {
 	why := errors.New("why")
 	ended := make(chan error)
 	go func() {
-		_, err := j.Finish(ctx, part, "mark", done("a", "a"))
+		_, err := j.Finish(ctx, part, owner, "mark", done("a", "a"))
 		ended <- err
 	}()
 	cancel(why)
 	require.ErrorIs(t, <-ended, why)
 	release()
-	at, err := j.Open(t.Context(), part, "v1", time.Now())
+	at, err := j.Open(t.Context(), part, owner, "v1", time.Now())
 	require.NoError(t, err)
-	assert.Equal(t, journal.Progress{Pending: 1}, at)
+	assert.Equal(t, journal.Progress{Pending: 1, RenewWithin: 30 * time.Second}, at)
 }
 
 func TestAFileThatIsGone(t *testing.T) {
@@ -178,11 +180,11 @@ func TestAFileThatIsGone(t *testing.T) {
 			j, err := sqlitestore.OpenJournal(path)
 			require.NoError(t, err)
 			defer func() { _ = j.Close() }()
-			_, err = j.Open(t.Context(), part, "v1", time.Now())
+			_, err = j.Open(t.Context(), part, owner, "v1", time.Now())
 			require.NoError(t, err)
 			begin(t, j, "a")
 			require.NoError(t, remove(path))
-			_, err = j.Finish(t.Context(), part, "", done("a", "a"))
+			_, err = j.Finish(t.Context(), part, owner, "", done("a", "a"))
 			wantReason(t, err, sqlitestore.ErrGone, path)
 		})
 	}
@@ -209,11 +211,17 @@ func TestAFileThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := opened(t, path)
 	begin(t, j, "a")
-	_, err := j.Open(t.Context(), part, "v1", time.Now()) // writes what was begun
+	_, err := j.Open(t.Context(), part, owner, "v1", time.Now()) // writes what was begun
 	require.NoError(t, err)
 	require.NoError(t, j.ExecInWriter(t.Context(), "PRAGMA query_only = 1"))
-	_, err = j.Finish(t.Context(), part, "", done("a", "a"))
+	_, err = j.Finish(t.Context(), part, owner, "", done("a", "a"))
 	wantReason(t, err, sqlitestore.ErrReadOnly, path)
+}
+
+func TestAFileSystemThatIsReadOnly(t *testing.T) {
+	err := sqlitestore.Explain("j.db", &fs.PathError{Op: "open", Path: "j.db", Err: syscall.EROFS})
+	wantReason(t, err, sqlitestore.ErrReadOnly, "j.db")
+	assert.ErrorContains(t, err, "its file system have to be writable")
 }
 
 func TestWhatCannotBeOpened(t *testing.T) {
@@ -236,6 +244,8 @@ func TestWhatCannotBeOpened(t *testing.T) {
 		write("text", strings.Repeat("no database ", 1000)):                    sqlitestore.ErrForeign,
 		database("foreign", "CREATE TABLE t (a)"):                              sqlitestore.ErrForeign,
 		database("marked", "PRAGMA application_id = 7; PRAGMA user_version=1"): sqlitestore.ErrForeign,
+		database("alike", `PRAGMA application_id = 0x68726163; PRAGMA user_version = 1; CREATE TABLE parts (id, run);
+			CREATE TABLE records (part)`): sqlitestore.ErrForeign,
 		dir:                              sqlitestore.ErrUnusable,
 		filepath.Join(dir, "none", "db"): sqlitestore.ErrUnusable,
 	} {

@@ -23,7 +23,7 @@ const (
 )
 
 // writer is the one goroutine that changes the file. What concurrent callers
-// bring is committed together, for it is the disk that takes its time.
+// bring is committed together, since the disk takes most of the time.
 type writer struct {
 	file  *file
 	tx    tx
@@ -41,7 +41,7 @@ type writer struct {
 	closed bool         // guarded by mu
 }
 
-// lazy is what is written with the next transaction: nobody waits for it.
+// lazy is what is written with the next transaction: no call waits for it.
 type lazy interface {
 	waiting() bool
 	write(t *tx) error // what is not yet in the transaction
@@ -51,7 +51,8 @@ type lazy interface {
 // job is what a caller wants to be done in a transaction. It may be done again after a rollback.
 type job struct {
 	do    func(*tx) error
-	taken atomic.Bool // by the writer, or else by the caller, who then waits no more
+	soon  bool        // it is enough that other processes see it, and it is on disk with the next commit
+	taken atomic.Bool // by the writer, or else by the caller, which then waits no more
 	err   chan error
 }
 
@@ -83,7 +84,15 @@ func (w *writer) leave() { w.mu.RUnlock() }
 // commit returns when what do did is on disk, or did not happen. It is called between enter and leave.
 // When ctx ends before do was begun, it never will be; after that it is a matter of one write.
 func (w *writer) commit(ctx context.Context, do func(*tx) error) error {
-	j := &job{do: do, err: make(chan error, 1)}
+	return w.wait(ctx, &job{do: do, err: make(chan error, 1)})
+}
+
+// commitSoon is commit for what need not be on disk when it returns.
+func (w *writer) commitSoon(ctx context.Context, do func(*tx) error) error {
+	return w.wait(ctx, &job{do: do, soon: true, err: make(chan error, 1)})
+}
+
+func (w *writer) wait(ctx context.Context, j *job) error {
 	select {
 	case w.queue <- j:
 	case <-ctx.Done():
@@ -115,7 +124,11 @@ func (w *writer) run() {
 	for {
 		select {
 		case j := <-w.queue:
-			w.group(j)
+			if j.soon {
+				w.unsynced(j)
+			} else {
+				w.group(j)
+			}
 		case <-w.wake:
 			timer.Reset(groupTime)
 		case <-timer.C:
@@ -130,11 +143,27 @@ func (w *writer) run() {
 // flush writes what is lazy, and does not wait for the disk. What fails is tried
 // again with the next transaction.
 func (w *writer) flush() {
-	if !w.lazy.waiting() || w.file.exec("PRAGMA synchronous = normal") != nil {
-		return
+	if w.lazy.waiting() {
+		_ = w.relaxed(func() error { return nil })
 	}
-	_ = w.transaction(func() error { return nil })
-	_ = w.file.exec("PRAGMA synchronous = full")
+}
+
+// unsynced commits j, and does not wait for the disk.
+func (w *writer) unsynced(j *job) {
+	if j.taken.CompareAndSwap(false, true) {
+		j.err <- w.relaxed(func() error { return j.do(&w.tx) })
+	}
+}
+
+func (w *writer) relaxed(do func() error) error {
+	if err := w.file.exec("PRAGMA synchronous = normal"); err != nil {
+		return w.file.explain(err)
+	}
+	err := w.transaction(do)
+	if fullErr := w.file.exec("PRAGMA synchronous = full"); err == nil {
+		err = w.file.explain(fullErr)
+	}
+	return err
 }
 
 // group commits first together with what else is there.
@@ -156,7 +185,7 @@ func (w *writer) group(first *job) {
 	if len(group) == 0 && err != nil && first.taken.CompareAndSwap(false, true) {
 		group = append(group, first) // it was not even begun
 	}
-	alone := err != nil && len(group) > 1 // nobody is to suffer for a neighbour
+	alone := err != nil && len(group) > 1 // no call fails because of a neighbour
 	for _, j := range group {
 		if alone && !errors.Is(err, ErrLocked) {
 			err = w.transaction(func() error { return j.do(&w.tx) })
@@ -175,7 +204,7 @@ func (w *writer) next(begun time.Time, n int) *job {
 		case j := <-w.queue:
 			return j
 		default:
-			runtime.Gosched() // who was just answered comes with the next call
+			runtime.Gosched() // a caller that was just answered brings its next call
 		}
 	}
 	return nil

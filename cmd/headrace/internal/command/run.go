@@ -111,6 +111,12 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if reportErr := writeReport(s, o, err); reportErr != nil {
 		err = errors.Join(err, reportErr)
 	}
+	if o.Stale > 0 {
+		fmt.Fprintf(to, "%s older than a day (--fresh has them made again)\n", plural(o.Stale, "resumed result"))
+	}
+	if o.Left > 0 {
+		fmt.Fprintf(to, "%s of requests that are not in %s any more (--fresh leaves them out)\n", plural(o.Left, "result"), s.Requests)
+	}
 	left := o.Waiting > 0 || err != nil
 	if o.Done+o.Resumed > 0 && s.Out != "-" {
 		fmt.Fprintln(to, "results:  "+s.Out)
@@ -216,6 +222,7 @@ func writeReport(s *settings.Run, o *run.Outcome, err error) error {
 		Version: version(), Requests: s.Requests, Results: s.Out, Failures: s.Errors, Journal: s.Journal, BaseURL: s.Base.Redacted(),
 		Counts: map[string]int64{
 			"total": o.Total, "done": o.Done, "resumed": o.Resumed, "failed": o.Failed, "left": o.Waiting, "changed": o.Changed,
+			"stale": o.Stale, "leftover": o.Left,
 		},
 		Elapsed: o.Elapsed.Seconds(),
 	}

@@ -9,31 +9,43 @@ import (
 	"sync"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/internal/appendfile"
 	"github.com/headrace/headrace/node"
 )
 
 // Files are the two files of results, as a sink that goes on where an earlier process has come
 // to. One mark holds the ends of both, so that they never part from the journal nor from each other.
 type Files struct {
-	mu        sync.Mutex // guards everything below
-	out, errs *file
-	begun     bool // a run has begun
-	anew      bool // what is there is to be written again
+	outPath, errsPath string
+
+	mu        sync.Mutex       // guards everything below
+	out, errs *appendfile.File // nil once they are closed
+	begun     bool             // a run has begun
+	anew      bool             // what is there is to be written again
 }
 
 var _ node.ResumableSink[requests.Request, Answer] = (*Files)(nil)
 
 // OpenFiles opens both, and changes nothing in them yet.
 func OpenFiles(out, errs string) (*Files, error) {
-	f := &Files{}
+	f := &Files{outPath: out, errsPath: errs}
 	var err error
 	if f.out, err = openFile(out); err != nil {
 		return nil, fmt.Errorf("the results cannot be written: %w", err)
 	}
 	if f.errs, err = openFile(errs); err != nil {
-		return nil, errors.Join(fmt.Errorf("the failures cannot be written: %w", err), f.out.close())
+		return nil, errors.Join(fmt.Errorf("the failures cannot be written: %w", err), f.out.Close())
 	}
 	return f, nil
+}
+
+// openFile opens the file at path, and changes nothing in it.
+func openFile(path string) (*appendfile.File, error) {
+	f, err := appendfile.Open(path)
+	if errors.Is(err, appendfile.ErrBusy) {
+		err = fmt.Errorf("%s is being written by another process: wait for it, or give another --out", path)
+	}
+	return f, err
 }
 
 // Anew has the next run write both files again, from the journal: failures that are tried
@@ -48,23 +60,23 @@ func (f *Files) Anew() {
 func (f *Files) Resume(_ context.Context, mark string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out, errs position
+	var out, errs appendfile.Position
 	if mark != "" {
 		first, second, _ := strings.Cut(mark, "+")
 		var fine, fineToo bool
-		out, fine = positionOf(first)
-		errs, fineToo = positionOf(second)
+		out, fine = appendfile.Parse(first)
+		errs, fineToo = appendfile.Parse(second)
 		if !fine || !fineToo || f.anew {
 			return false, nil
 		}
 	}
-	for file, at := range map[*file]position{f.out: out, f.errs: errs} {
-		if ok, err := file.has(at); !ok || err != nil {
+	for file, at := range map[*appendfile.File]appendfile.Position{f.out: out, f.errs: errs} {
+		if ok, err := file.Has(at); !ok || err != nil {
 			return false, err
 		}
 	}
 	f.begun = true
-	return true, errors.Join(f.out.goOn(out), f.errs.goOn(errs))
+	return true, errors.Join(f.out.Continue(out), f.errs.Continue(errs))
 }
 
 // Write implements node.Sink.
@@ -80,7 +92,7 @@ func (f *Files) Write(_ context.Context, results []Result) error {
 		if failed {
 			to = f.errs
 		}
-		if err := to.write(text); err != nil {
+		if err := to.Write(text); err != nil {
 			return err
 		}
 	}
@@ -96,13 +108,15 @@ func (f *Files) Sync(context.Context) (mark string, err error) {
 	if !f.begun {
 		return "", errNotOpen
 	}
-	if err := f.out.sync(); err != nil {
+	out, err := f.out.Sync()
+	if err != nil {
 		return "", err
 	}
-	if err := f.errs.sync(); err != nil {
+	errs, err := f.errs.Sync()
+	if err != nil {
 		return "", err
 	}
-	return f.out.at.String() + "+" + f.errs.at.String(), nil
+	return out.String() + "+" + errs.String(), nil
 }
 
 // Close closes both. A file for failures without any does not stay, nor does one for results
@@ -110,11 +124,16 @@ func (f *Files) Sync(context.Context) (mark string, err error) {
 func (f *Files) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	err := errors.Join(f.out.close(), f.errs.close())
-	removeEmpty(f.errs.path)
-	if !f.begun {
-		removeEmpty(f.out.path)
+	if f.out == nil {
+		return nil
 	}
+	err := errors.Join(f.out.Close(), f.errs.Close())
+	f.out, f.errs = nil, nil
+	removeEmpty(f.errsPath)
+	if !f.begun {
+		removeEmpty(f.outPath)
+	}
+	f.begun = false
 	return err
 }
 

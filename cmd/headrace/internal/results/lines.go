@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/headrace/headrace/internal/appendfile"
 )
 
 // Lines writes results one after the other, from the beginning: for what cannot be cut, such as
@@ -43,7 +45,7 @@ func open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.f, nil
+	return f.Detach(), nil
 }
 
 // Begin empties what can be emptied.
@@ -75,7 +77,7 @@ func (l *Lines) Write(r *Result) error {
 func (l *Lines) Close() error {
 	var err error
 	for _, f := range l.files {
-		err = errors.Join(err, there(f), f.Close())
+		err = errors.Join(err, appendfile.Present(f), f.Close())
 		removeEmpty(f.Name())
 	}
 	return err

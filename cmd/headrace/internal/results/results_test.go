@@ -91,10 +91,7 @@ func TestTheMarkHoldsBothFiles(t *testing.T) {
 				require.NoError(t, err)
 				ok, err := f.Resume(t.Context(), last)
 				require.NoError(t, err)
-				// Only the last line is compared: what is before it is trusted.
-				if ok {
-					t.Skip("spoilt before the last line")
-				}
+				require.False(t, ok, "all of it is compared, and not the last line alone")
 				require.NoError(t, f.Close())
 			}
 		}
@@ -172,7 +169,7 @@ func TestAFileThatIsGone(t *testing.T) {
 		require.NoError(t, os.Rename(filepath.Join(dir, gone), filepath.Join(dir, "moved")))
 		require.NoError(t, f.Write(t.Context(), []results.Result{result(0, false), result(1, true)}))
 		_, err = f.Sync(t.Context())
-		require.ErrorContains(t, err, gone+" was deleted, moved or replaced on the way")
+		require.ErrorContains(t, err, gone+" was deleted, moved or replaced while it was being written")
 		require.NoError(t, f.Close(), "it is told once")
 
 		l, err := results.OpenLines(out, errs, nil)
@@ -180,7 +177,7 @@ func TestAFileThatIsGone(t *testing.T) {
 		require.NoError(t, l.Begin())
 		require.NoError(t, os.Rename(filepath.Join(dir, gone), filepath.Join(dir, "moved")))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, gone), nil, 0o600))
-		require.ErrorContains(t, l.Close(), gone+" was deleted, moved or replaced on the way")
+		require.ErrorContains(t, l.Close(), gone+" was deleted, moved or replaced while it was being written")
 	}
 }
 

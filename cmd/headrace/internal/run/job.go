@@ -39,6 +39,8 @@ type Job struct {
 	began   time.Time      // by the first process
 	outcome Outcome
 	changes atomic.Int64 // requests that have changed
+	left    atomic.Int64 // results of requests that are not there any more
+	stale   atomic.Int64 // results that are older than a day
 }
 
 // say writes a line for people.

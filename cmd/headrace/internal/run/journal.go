@@ -61,17 +61,20 @@ func (w *watched) begun(key string) (e expecting) {
 
 // Open implements journal.Journal. What was recorded with other settings is forgotten if
 // nothing of it is done.
-func (w *watched) Open(ctx context.Context, p journal.Part, version string, at time.Time) (journal.Progress, error) {
-	progress, err := w.Journal.Open(ctx, p, version, at)
+func (w *watched) Open(ctx context.Context, p journal.Part, owner journal.Owner, version string, at time.Time) (journal.Progress, error) {
+	progress, err := w.Journal.Open(ctx, p, owner, version, at)
 	if errors.As(err, new(*journal.VersionError)) && !w.hasDone(ctx, p) {
 		if err = w.Forget(ctx, p.Run); err == nil {
-			progress, err = w.Journal.Open(ctx, p, version, at)
+			progress, err = w.Journal.Open(ctx, p, owner, version, at)
 		}
 	}
-	if err == nil {
-		err = w.opened(ctx, progress)
+	if err != nil {
+		return progress, err
 	}
-	return progress, err
+	if err := w.opened(ctx, progress); err != nil {
+		return progress, errors.Join(err, w.Release(context.WithoutCancel(ctx), p, owner)) // an Open that fails claims nothing
+	}
+	return progress, nil
 }
 
 func (w *watched) hasDone(ctx context.Context, p journal.Part) bool {

@@ -22,8 +22,8 @@ func (w *watched) LoadLaw(ctx context.Context, _ string) (journal.Law, error) {
 
 // forget deletes what is recorded of a run, and what is learnt.
 func (w *watched) forget(ctx context.Context, run string) error {
-	if err := w.Journal.SaveLaw(ctx, w.law, journal.Law{State: []byte{}}); err != nil {
+	if err := w.Forget(ctx, run); err != nil {
 		return err
 	}
-	return w.Forget(ctx, run)
+	return w.Journal.SaveLaw(ctx, w.law, journal.Law{State: []byte{}})
 }

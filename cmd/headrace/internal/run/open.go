@@ -38,7 +38,10 @@ func (j *Job) open(ctx context.Context) (err error) {
 		return err
 	}
 	if j.Fresh {
-		if err := j.journal.forget(ctx, j.run()); err != nil {
+		var held *journal.HeldError
+		if err := j.journal.forget(ctx, j.run()); errors.As(err, &held) {
+			return j.busy(held)
+		} else if err != nil {
 			return usagef("--journal: %s: %w", j.Journal, plainKept(err))
 		}
 	}

@@ -24,6 +24,8 @@ type Outcome struct {
 	Waiting int64 // begun and not finished, or refused for too long: for the next process
 	Before  int64 // records that the journal had at the start
 	Changed int64 // requests that are done and ask for something else by now
+	Left    int64 // results of requests that are not in the file any more
+	Stale   int64 // results of earlier processes that are older than a day
 
 	Elapsed time.Duration
 	Flow    *flow.Report
@@ -55,6 +57,7 @@ func (o *Outcome) count(r *results.Result) {
 // waits reports whether r has failed without being worked on: the next process has another chance.
 func waits(r *results.Result) bool {
 	return r.State == node.Failed && (errors.As(r.Err, new(*adaptive.RateLimitHit)) || errors.Is(r.Err, adaptive.ErrQuotaExhausted) ||
+		errors.Is(r.Err, throttle.ErrLimited) ||
 		errors.As(r.Err, new(*throttle.CostError))) // what was learnt may be unlearnt; a cap is looked at before
 }
 
@@ -72,7 +75,7 @@ const mostTold = 10
 // finish completes the outcome.
 func (j *Job) finish() {
 	o := &j.outcome
-	o.Changed = j.changes.Load()
+	o.Changed, o.Left, o.Stale = j.changes.Load(), j.left.Load(), j.stale.Load()
 	o.Total = o.Done + o.Resumed + o.Failed + o.Waiting
 	if j.scan != nil {
 		o.Waiting += max(0, j.scan.Lines-o.Total)
@@ -83,7 +86,7 @@ func (j *Job) finish() {
 // plainer is err in words for who has never heard of nodes.
 func (j *Job) plainer(err error) error {
 	version, sink, many := (*journal.VersionError)(nil), (*node.SinkError)(nil), (*node.TooManyFailuresError)(nil)
-	usage, kept := (*UsageError)(nil), (*node.JournalError)(nil)
+	usage, kept, held := (*UsageError)(nil), (*node.JournalError)(nil), (*journal.HeldError)(nil)
 	switch {
 	case err == nil:
 		return j.outcome.input
@@ -92,6 +95,8 @@ func (j *Job) plainer(err error) error {
 	case errors.As(err, &version):
 		return usagef("the results in %s were made with other settings (%s; now %s): --fresh begins anew, or give another --out",
 			j.Out, version.Recorded, version.Wanted)
+	case errors.As(err, &held):
+		return j.busy(held)
 	case errors.As(err, &many):
 		return &StopError{Failures, fmt.Sprintf("stopped after %d failures, as --max-failures says; the last: %v", many.Failures, results.FailureOf(many.Last))}
 	case errors.Is(err, syscall.EPIPE):
@@ -102,6 +107,20 @@ func (j *Job) plainer(err error) error {
 		return fmt.Errorf("the journal %s cannot go on: %w", j.Journal, plainKept(kept.Err))
 	}
 	return err
+}
+
+// busy is err, which another process that does the same is the reason of, in plain words.
+func (j *Job) busy(err *journal.HeldError) error {
+	since := err.Lease.Since.Local().Format(time.DateTime)
+	if err.Lost {
+		return fmt.Errorf("another process has taken over the results in %s: %s, at %s", j.Out, err.Lease.Owner, since)
+	}
+	text := fmt.Sprintf("the results in %s are being made by another process: %s, since %s: wait for it, stop it, or give another --out",
+		j.Out, err.Lease.Owner, since)
+	if !err.Lapses.IsZero() {
+		text += fmt.Sprintf(" (if it is dead, try again after %s)", err.Lapses.Local().Format(time.TimeOnly))
+	}
+	return usagef("%s", text)
 }
 
 // WhyWaiting is what the provider has said to the first request that was refused for too long.

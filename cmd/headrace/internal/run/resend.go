@@ -22,8 +22,10 @@ func (j *Job) idempotencyKey(q *requests.Request) string {
 }
 
 // Finish implements journal.Journal.
-func (w *watched) Finish(ctx context.Context, p journal.Part, mark string, records ...journal.Record) ([]journal.Record, error) {
-	refused, err := w.Journal.Finish(ctx, p, mark, records...)
+func (w *watched) Finish(
+	ctx context.Context, p journal.Part, owner journal.Owner, mark string, records ...journal.Record,
+) ([]journal.Record, error) {
+	refused, err := w.Journal.Finish(ctx, p, owner, mark, records...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range records {

@@ -36,7 +36,7 @@ func level(e event.Event) slog.Level {
 	switch e.Kind { //nolint:exhaustive // the others have their own
 	case event.LimiterCut, event.LimiterHit, event.ItemFailed:
 		return slog.LevelInfo
-	case event.ItemAbandoned, event.NodeFinished, event.FlowFinished, event.NetRequest:
+	case event.ItemAbandoned, event.NodeFinished, event.FlowFinished, event.NetRequest, event.JournalStale, event.JournalLeftover:
 		return slog.LevelDebug
 	}
 	return event.DefaultLevel(e)
@@ -54,8 +54,13 @@ func (j *Job) every() time.Duration {
 func (j *Job) observer() event.Observer {
 	log := event.Slog(j.Log, event.WithLevel(level))
 	return event.Func(func(e event.Event) {
-		if e.Kind == event.FlowProgress {
+		switch e.Kind { //nolint:exhaustive // the others need nothing
+		case event.FlowProgress:
 			return // the display has it already
+		case event.JournalLeftover:
+			j.left.Store(int64(e.To))
+		case event.JournalStale:
+			j.stale.Store(int64(e.To))
 		}
 		if f := (*results.RecordedError)(nil); errors.As(e.Err, &f) {
 			e.Err = f.RequestError

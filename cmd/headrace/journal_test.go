@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/journal"
+	"github.com/headrace/headrace/providertest"
+	"github.com/headrace/headrace/store/sqlitestore"
+)
+
+// Where no file can be locked the journal tells who is at work.
+func TestTwoProcessesOnOneJournal(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(50 * time.Millisecond)})
+	p.requests(500)
+	args := []string{"run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1", "--out", "-", "--journal", "j.db"}
+	cmd := p.command(append(args, "--errors", "first.jsonl")...)
+	p.end(cmd, func() error {
+		require.NoError(t, cmd.Start())
+		eventually(t, func() bool { return p.provider.Counts().Arrivals > 0 })
+		for _, more := range []string{"--strict", "--fresh"} {
+			status, out, errs := p.do(append(args, "--errors", "second.jsonl", more)...)
+			assert.Equal(t, 2, status, more)
+			assert.Regexp(t, `the results in - are being made by another process: process \d+ on .*, since .*: wait for it, stop it, or give another --out`, errs)
+			assert.Empty(t, out)
+		}
+		require.NoError(t, cmd.Process.Kill())
+		return cmd.Wait()
+	})
+	status, _, errs := p.do(args...)
+	assert.Equal(t, 0, status, errs)
+	assert.Regexp(t, `500 requests: \d+ done(, \d+ done before)?, 0 failed, in`, errs, "nothing of the first was lost, and its claim died with it")
+}
+
+// aged copies a journal whose results are all so old.
+func aged(t *testing.T, path string, age time.Duration) {
+	t.Helper()
+	from, err := sqlitestore.OpenJournal(path)
+	require.NoError(t, err)
+	to, err := sqlitestore.OpenJournal(path + ".aged")
+	require.NoError(t, err)
+	owner := journal.NewOwner()
+	for run, err := range from.Runs(t.Context()) {
+		require.NoError(t, err)
+		parts := map[journal.Part]string{} // and their marks
+		var records []journal.Record
+		for r, err := range from.All(t.Context(), journal.Part{Run: run.Name}) {
+			require.NoError(t, err)
+			parts[r.Key.Part], records = "", append(records, r)
+		}
+		for part := range parts {
+			_, err := from.Open(t.Context(), part, owner, "", time.Now())
+			var version *journal.VersionError
+			require.ErrorAs(t, err, &version)
+			at, err := from.Open(t.Context(), part, owner, version.Recorded, time.Now())
+			require.NoError(t, err)
+			require.NoError(t, from.Release(t.Context(), part, owner))
+			_, err = to.Open(t.Context(), part, owner, version.Recorded, time.Now())
+			require.NoError(t, err)
+			parts[part] = at.Mark
+		}
+		for _, r := range records {
+			_, err := to.Begin(t.Context(), r.Key, r.Begun.Add(-age), false)
+			require.NoError(t, err)
+			r.Ended = r.Ended.Add(-age)
+			_, err = to.Finish(t.Context(), r.Key.Part, owner, "", r)
+			require.NoError(t, err)
+		}
+		for part, mark := range parts {
+			_, err := to.Finish(t.Context(), part, owner, mark)
+			require.NoError(t, err)
+			require.NoError(t, to.Release(t.Context(), part, owner))
+		}
+	}
+	require.NoError(t, errors.Join(from.Close(), to.Close(), os.Rename(path+".aged", path)))
+}
+
+func TestOldResultsAndResultsOfDeletedLinesAreReported(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(5)
+	status, _, errs := p.run()
+	require.Equal(t, 0, status, errs)
+	assert.NotContains(t, errs, "older than a day")
+	p.requests(3)
+	status, _, errs = p.run()
+	require.Equal(t, 0, status, errs)
+	assert.Contains(t, errs, "3 done before")
+	assert.Contains(t, errs, "\n2 results of requests that are not in r.jsonl any more (--fresh leaves them out)\n")
+	assert.NotContains(t, errs, "older than a day")
+	assert.Len(t, p.lines("r.results.jsonl"), 5)
+
+	aged(t, p.path("r.results.jsonl.journal"), 25*time.Hour)
+	status, _, errs = p.run("--report", "report.json")
+	require.Equal(t, 0, status, errs)
+	assert.Contains(t, errs, "\n3 resumed results older than a day (--fresh has them made again)\n")
+	assert.Contains(t, p.read("report.json"), `"stale": 3`)
+	assert.Contains(t, p.read("report.json"), `"leftover": 2`)
+	assert.Len(t, p.lines("r.results.jsonl"), 5)
+}
+
+// A byte that was changed anywhere in the results is noticed, and they are written again without a call.
+func TestAChangedByteInTheResults(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(4)
+	status, _, errs := p.run("--concurrency", "1")
+	require.Equal(t, 0, status, errs)
+	text := p.read("r.results.jsonl")
+	changed := []byte(text)
+	changed[len(text)/3] ^= 1
+	p.write("r.results.jsonl", string(changed))
+	status, _, errs = p.run("--concurrency", "1")
+	require.Equal(t, 0, status, errs)
+	assert.Equal(t, text, p.read("r.results.jsonl"))
+	assert.Equal(t, 4, p.provider.Counts().Arrivals)
+}

@@ -1,0 +1,79 @@
+package headrace_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/guard/guardtest"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
+)
+
+func TestConformance(t *testing.T) {
+	const estimated = "the transport estimates what a request costs"
+	guardtest.Run(t, guardtest.Door{
+		Name: "transport",
+		Open: func(t *testing.T, p guard.Policy) (guardtest.Caller, *guard.Guard) {
+			t.Helper()
+			if p.Retry == nil && len(p.Within) == 0 {
+				p.Retry = &retry.Policy{MaxAttempts: 1} // the transport's own default is three
+			}
+			tr := headrace.Transport(tripper(answered), "", headrace.With(p), headrace.WithRegistry(emptyRegistry(t)))
+			return func(ctx context.Context, _ throttle.Cost, a *guardtest.Attempts) error {
+				req, err := http.NewRequestWithContext(context.WithValue(ctx, attemptsKey{}, a), http.MethodGet, "https://api.example.com/", nil)
+				require.NoError(t, err)
+				resp, err := tr.RoundTrip(req)
+				if err != nil {
+					return err
+				}
+				defer resp.Body.Close()
+				switch resp.StatusCode {
+				case http.StatusOK:
+					return nil
+				case http.StatusTooManyRequests:
+					return &adaptive.RateLimitHit{}
+				case http.StatusPaymentRequired:
+					return adaptive.ErrQuotaExhausted
+				default:
+					return &guardtest.StatusError{Status: resp.StatusCode}
+				}
+			}, guard.Join()
+		},
+		Lacks: map[string]string{
+			"a 429 is learned outside":                         "the guard of the host learns",
+			"a call that can never fit":                        estimated,
+			"usage corrects the reservation":                   estimated,
+			"usage is charged up to one window":                estimated,
+			"a preset starts with what the provider documents": estimated,
+		},
+	})
+}
+
+type attemptsKey struct{}
+
+// answered is the answer of the script in the request's context.
+func answered(req *http.Request) (*http.Response, error) {
+	a, _ := req.Context().Value(attemptsKey{}).(*guardtest.Attempts)
+	next := a.Next()
+	if err := next.Wait(req.Context()); err != nil {
+		return nil, err
+	}
+	status := next.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	h := http.Header{"Content-Type": {"application/json"}}
+	if next.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(next.RetryAfter.Seconds())))
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2, Request: req}, nil
+}

@@ -1,0 +1,65 @@
+package flow
+
+import (
+	"reflect"
+	"strconv"
+
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/journal"
+)
+
+// recorded names what a batch records: two batches of one name would take each
+// other's results.
+type recorded struct {
+	journal any
+	node    string
+}
+
+// journaled is a node that may have a journal, as batches are.
+type journaled interface {
+	Name() string
+	Journal() journal.Journal
+}
+
+// checkNames reports batches with the same name and journal, each in another
+// node of the flow. Those that are in one node are reported by the flow inside.
+func (f *Flow[S]) checkNames(p *invalid.Problems) {
+	known := map[recorded]any{}
+	for _, n := range f.nodes() {
+		inside := map[recorded]any{}
+		findJournaled(n, inside, map[any]bool{})
+		for r, x := range inside {
+			if other, ok := known[r]; ok && other != x {
+				p.Addf("node "+strconv.Quote(r.node), "two batches of this name have the same journal, and would take each other's results: "+
+					"give each a name of its own")
+			}
+			known[r] = x
+		}
+	}
+}
+
+// findJournaled adds the batches with a journal that x is or has inside. What is inside of
+// one of these is recorded under its items, and apart from others.
+func findJournaled(x any, found map[recorded]any, seen map[any]bool) {
+	if invalid.Nil(x) {
+		return
+	}
+	if b, ok := x.(journaled); ok {
+		if j := b.Journal(); j != nil && reflect.ValueOf(j).Comparable() {
+			found[recorded{j, b.Name()}] = x
+			return
+		}
+	}
+	c, ok := containerOf(x)
+	if !ok {
+		return
+	}
+	id, nodes := c.contents()
+	if seen[id] {
+		return
+	}
+	seen[id] = true
+	for _, n := range nodes {
+		findJournaled(n, found, seen)
+	}
+}

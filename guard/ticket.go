@@ -1,0 +1,172 @@
+package guard
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/throttle"
+)
+
+// ticket is what one Take has taken. Calls inside of an attempt may take over
+// parts of it, so it is ended in the store when the last part is.
+type ticket struct {
+	layers []*Guard // by demand
+	taken  quota.Ticket
+
+	mu     sync.Mutex // guards everything below
+	actual []throttle.Cost
+	open   int  // demands that have not ended
+	sent   bool // one of them counts
+}
+
+// claim is an attempt's part in a ticket; the zero claim is none.
+type claim struct {
+	ticket *ticket
+	demand int
+}
+
+// newTicket begins to renew the ticket if it is a lease.
+func newTicket(d *demanded, taken quota.Ticket) *ticket {
+	t := &ticket{layers: d.layers, taken: taken, actual: make([]throttle.Cost, len(d.layers)), open: len(d.layers)}
+	if taken.Leased() {
+		t.layers[0].share.leases.add(t)
+	}
+	return t
+}
+
+// end ends the claim with what its call cost. unsent gives everything back.
+func (c claim) end(used throttle.Cost, unsent bool) {
+	t := c.ticket
+	if used == (throttle.Cost{}) && !unsent {
+		used = t.taken.Demands[c.demand].Cost
+	}
+	t.mu.Lock()
+	t.actual[c.demand] = used
+	t.open--
+	t.sent = t.sent || !unsent
+	last := t.open == 0
+	t.mu.Unlock()
+	if last {
+		t.end()
+	}
+}
+
+// end ends the ticket in the store, before the slots here go to calls that
+// would ask for it too soon.
+func (t *ticket) end() {
+	home := t.layers[0].share
+	leased := t.taken.Leased()
+	if leased {
+		home.leases.remove(t)
+	}
+	switch {
+	case !t.sent:
+		home.briefly(func(ctx context.Context, s quota.Store) error { return s.Cancel(ctx, t.taken) })
+	case t.asReserved():
+		if !leased {
+			return // the store counts it as it is
+		}
+		home.briefly(func(ctx context.Context, s quota.Store) error { return s.End(ctx, t.taken, nil) })
+	default:
+		home.briefly(func(ctx context.Context, s quota.Store) error { return s.End(ctx, t.taken, t.actual) })
+	}
+	for _, l := range t.layers {
+		l.tell()
+	}
+}
+
+func (t *ticket) asReserved() bool {
+	for i := range t.actual {
+		for u := range throttle.Units {
+			if t.actual[i].Of(u) != t.taken.Demands[i].Cost.Of(u) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// claims are those of an attempt, by part. They do not change while it is in progress.
+type claims []claim
+
+func (k *attempt) claim(i int) claim {
+	if k.claims == nil {
+		return claim{}
+	}
+	return (*k.claims)[i]
+}
+
+func (k *attempt) setClaim(i int, c claim) {
+	if k.claims == nil {
+		all := make(claims, len(k.parts))
+		k.claims = &all
+	}
+	(*k.claims)[i] = c
+}
+
+// hold gives the demands of t to the parts of k.
+func (k *attempt) hold(t *ticket, parts []int) {
+	for demand, i := range parts {
+		k.setClaim(i, claim{t, demand})
+	}
+}
+
+// inherit gives part i the claim of an enclosing attempt on the same layer. If
+// that attempt has given its permit back because it did not cover this call,
+// so is the claim; or if it cannot be, since it is one of several in the ticket,
+// it is kept and settled when this call ends.
+func (k *attempt) inherit(i int, from *attempt, covered bool) {
+	if from.claims == nil {
+		return
+	}
+	for j := range from.parts {
+		c := from.claim(j)
+		if from.parts[j].guard != k.parts[i].guard || c.ticket == nil {
+			continue
+		}
+		if covered || len(c.ticket.layers) > 1 {
+			k.setClaim(i, c)
+		} else {
+			c.end(throttle.Cost{}, true)
+		}
+	}
+}
+
+// disclaim ends the claims of an attempt that was not admitted, but for those
+// that went back to an enclosing attempt.
+func (k *attempt) disclaim(i int, returned bool) {
+	if c := k.claim(i); c.ticket != nil {
+		if !returned {
+			c.end(throttle.Cost{}, true)
+		}
+		k.setClaim(i, claim{})
+	}
+}
+
+// finishShared tells the store how an attempt ended, before it is ended here.
+// Claims that a call inside has taken over were ended by it.
+func (k *attempt) finishShared(f *adaptive.Feedback) {
+	learner := k.call.guard.learner
+	for i := range k.parts {
+		p := &k.parts[i]
+		handed := p.handed != nil // the attempt is closed: it stays so
+		if p.guard == learner && learner.share != nil && refusedFor(f) > 0 && (!handed || !f.Final) {
+			learner.share.cool(refusedFor(f))
+		}
+		if c := k.claim(i); c.ticket != nil && !handed {
+			c.end(f.Used, f.Verdict == adaptive.Unsent)
+		}
+	}
+}
+
+// refusedFor is for how long the provider asks every process to stay away. It
+// is not more than a call waits for: a cooldown cannot be taken back.
+func refusedFor(f *adaptive.Feedback) time.Duration {
+	if !refused(f.Verdict) {
+		return 0
+	}
+	return min(f.RetryAfter, adaptive.MaxRetryAfter)
+}

@@ -1,0 +1,152 @@
+// Package appendfile writes a file of lines that a later process continues: it
+// finds the place where an earlier one was known to be, and cuts off what follows.
+package appendfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+)
+
+// ErrBusy is returned for a file that is open elsewhere, in this process or another one.
+var ErrBusy = errors.New("it is being written by another run")
+
+// Position is a place in a file, with the checksum of everything before it.
+type Position struct {
+	End int64  // in bytes
+	Sum uint32 // CRC-32C
+}
+
+const positionFormat = "%d-%08x"
+
+// String returns the position as text, for Parse.
+func (p Position) String() string { return fmt.Sprintf(positionFormat, p.End, p.Sum) }
+
+// Parse returns the position that String made text of. It is not ok if text is anything else.
+func Parse(text string) (p Position, ok bool) {
+	_, err := fmt.Sscanf(text, positionFormat, &p.End, &p.Sum)
+	return p, err == nil && p.End >= 0 && p.String() == text
+}
+
+// File is a file that is locked for as long as it is open. It is not safe for concurrent use.
+type File struct {
+	f     *os.File
+	out   *bufio.Writer
+	at    Position
+	dirty bool // there is something that is not on disk
+	told  bool // a write has failed, and its caller knows of it
+}
+
+// Open opens the file at path for reading and writing, or creates it with the
+// permissions 0o644, and changes nothing in it. It fails with ErrBusy if it is open already.
+func Open(path string) (*File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644) //nolint:gosec // results are for all who may read the folder
+	if err != nil {
+		return nil, err
+	}
+	if err := Lock(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+	}
+	return &File{f: f, out: bufio.NewWriterSize(f, 1<<16)}, nil
+}
+
+// Detach returns the file itself, locked, for a caller that writes and closes it.
+func (f *File) Detach() *os.File { return f.f }
+
+// Size returns the number of bytes that are in the file.
+func (f *File) Size() (int64, error) {
+	info, err := f.f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// Begins reports whether the file begins with prefix, or, since a kill may have
+// cut it, prefix with the file.
+func (f *File) Begins(prefix string) (bool, error) {
+	got := make([]byte, len(prefix))
+	n, err := f.f.ReadAt(got, 0)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return string(got[:n]) == prefix[:n], err
+}
+
+// Has reports whether the file has what it had at that position. It reads all of that.
+func (f *File) Has(at Position) (bool, error) {
+	size, err := f.Size()
+	if err != nil || size < at.End {
+		return false, err
+	}
+	sum := crc32.New(castagnoli)
+	if _, err := io.CopyBuffer(sum, io.NewSectionReader(f.f, 0, at.End), make([]byte, 1<<18)); err != nil {
+		return false, err
+	}
+	return sum.Sum32() == at.Sum, nil
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli) //nolint:gochecknoglobals // a constant but for its type
+
+// Continue cuts the file behind at, where the next line goes.
+func (f *File) Continue(at Position) error {
+	if err := f.f.Truncate(at.End); err != nil {
+		return err
+	}
+	_, err := f.f.Seek(at.End, io.SeekStart)
+	f.out.Reset(f.f)
+	f.at, f.dirty, f.told = at, true, false
+	return err
+}
+
+// Write adds a line, which ends with a newline.
+func (f *File) Write(line []byte) error {
+	if _, err := f.out.Write(line); err != nil {
+		f.told = true
+		return err
+	}
+	f.at = Position{End: f.at.End + int64(len(line)), Sum: crc32.Update(f.at.Sum, castagnoli, line)}
+	f.dirty = true
+	return nil
+}
+
+// Sync makes what was written durable, and returns where the file ends. It fails
+// if the file is not at its path any more: what is written there is lost.
+func (f *File) Sync() (Position, error) {
+	if !f.dirty {
+		return f.at, nil
+	}
+	err := f.out.Flush()
+	if err == nil {
+		err = f.f.Sync()
+	}
+	if err == nil {
+		err = Present(f.f)
+	}
+	f.told, f.dirty = err != nil, err != nil
+	return f.at, err
+}
+
+// Close writes what is left and closes the file.
+func (f *File) Close() error {
+	var err error
+	if !f.told {
+		err = f.out.Flush()
+	}
+	return errors.Join(err, f.f.Close())
+}
+
+// Present returns an error if f was deleted, moved or replaced since it was opened.
+func Present(f *os.File) error {
+	own, err := f.Stat()
+	if err != nil || !own.Mode().IsRegular() {
+		return err
+	}
+	if now, err := os.Stat(f.Name()); err != nil || !os.SameFile(own, now) {
+		return fmt.Errorf("%s was deleted, moved or replaced while it was being written: running again writes all of it", f.Name())
+	}
+	return nil
+}

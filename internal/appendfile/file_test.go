@@ -1,0 +1,109 @@
+package appendfile_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/internal/appendfile"
+)
+
+func open(t *testing.T, path string) *appendfile.File {
+	t.Helper()
+	f, err := appendfile.Open(path)
+	require.NoError(t, err)
+	return f
+}
+
+func TestALaterProcessContinues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	f := open(t, path)
+	require.NoError(t, f.Write([]byte("one\n")))
+	at, err := f.Sync()
+	require.NoError(t, err)
+	require.NoError(t, f.Write([]byte("two, not synced\n")))
+	require.NoError(t, f.Close())
+
+	f = open(t, path)
+	again, ok := appendfile.Parse(at.String())
+	require.True(t, ok)
+	has, err := f.Has(again)
+	require.NoError(t, err)
+	assert.True(t, has)
+	require.NoError(t, f.Continue(again))
+	require.NoError(t, f.Write([]byte("three\n")))
+	after, err := f.Sync()
+	require.NoError(t, err)
+	has, err = f.Has(after)
+	require.NoError(t, err)
+	assert.True(t, has, "the checksum goes on too")
+	require.NoError(t, f.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "one\nthree\n", string(text))
+}
+
+func TestAChangedByteIsNoticedWhereverItIs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	f := open(t, path)
+	for range 100 {
+		require.NoError(t, f.Write([]byte(strings.Repeat("x", 99)+"\n")))
+	}
+	at, err := f.Sync()
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for _, i := range []int{0, 5000, len(text) - 1} {
+		changed := append([]byte(nil), text...)
+		changed[i] ^= 1
+		require.NoError(t, os.WriteFile(path, changed, 0o600))
+		f := open(t, path)
+		has, err := f.Has(at)
+		require.NoError(t, err)
+		assert.False(t, has, "byte %d", i)
+		require.NoError(t, f.Close())
+	}
+}
+
+func TestAFileHasOneWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	f := open(t, path)
+	_, err := appendfile.Open(path)
+	require.ErrorIs(t, err, appendfile.ErrBusy)
+	require.NoError(t, f.Close())
+	require.NoError(t, open(t, path).Close())
+}
+
+func TestAFileThatIsReplacedWhileItIsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lines")
+	f := open(t, path)
+	defer func() { _ = f.Close() }()
+	require.NoError(t, os.Rename(path, path+".old"))
+	require.NoError(t, f.Write([]byte("one\n")))
+	_, err := f.Sync()
+	require.ErrorContains(t, err, "was deleted, moved or replaced")
+}
+
+func TestBegins(t *testing.T) {
+	for content, want := range map[string]bool{"": true, "{": true, `{"index":7}`: true, "x": false, `{"indes":`: false} {
+		path := filepath.Join(t.TempDir(), "lines")
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		f := open(t, path)
+		got, err := f.Begins(`{"index":`)
+		require.NoError(t, err)
+		assert.Equal(t, want, got, content)
+		require.NoError(t, f.Close())
+	}
+}
+
+func TestParse(t *testing.T) {
+	for _, text := range []string{"", "!", "+", "1-2", "-1-00000000", "1-00000000 ", "1-2-00000000"} {
+		_, ok := appendfile.Parse(text)
+		assert.False(t, ok, text)
+	}
+}

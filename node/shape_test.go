@@ -1,0 +1,211 @@
+package node_test
+
+import (
+	"context"
+	"encoding/json"
+	"math/big"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/journal"
+	"github.com/headrace/headrace/node"
+)
+
+type (
+	hidden   struct{ text string } //nolint:unused // that is the point
+	mixed    struct{ ID, text string }
+	base     struct{ Name string }
+	promoted struct {
+		base
+		More int
+	}
+	byPointer struct {
+		*base
+		More int
+	}
+	shadowed struct {
+		base
+		Name string
+	}
+	tagged struct {
+		ID    string
+		Cache *hidden `json:"-"`
+	}
+	onlyTagged struct {
+		Cache *hidden `json:"-"`
+	}
+	deep     struct{ In []map[string]*hidden }
+	function struct{ F func() }
+	optional struct {
+		ID string
+		F  func() `json:",omitzero"`
+	}
+	tree struct {
+		Children []tree
+		Name     string
+	}
+	written struct{ text string }
+	odd     struct{ N map[float64]int }
+)
+
+func (w *written) MarshalJSON() ([]byte, error)    { return json.Marshal(w.text) }
+func (w *written) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &w.text) }
+
+// problems are what Validate finds in a batch of such items, without a key, and such results.
+func problemsOf[In, Out any](j journal.Journal) error {
+	return node.Map("m", func(context.Context, In) (out Out, err error) { return out, nil }).WithJournal(j).Validate()
+}
+
+// both is for a type of items and of results.
+func both[T any](j journal.Journal) (item, result error) {
+	return problemsOf[T, int](j), problemsOf[int, T](j)
+}
+
+func TestTypesThatJSONLeavesFieldsOutOfAreRefused(t *testing.T) {
+	j := journal.NewMemory()
+	for name, tc := range map[string]struct {
+		of   func(journal.Journal) (item, result error)
+		lost string // empty: it is fine
+	}{
+		"int":                            {both[int], ""},
+		"nothing":                        {both[struct{}], ""},
+		"any":                            {both[any], ""},
+		"an error":                       {both[error], ""},
+		"bytes":                          {both[[]byte], ""},
+		"exported fields":                {both[base], ""},
+		"promoted fields":                {both[promoted], ""},
+		"a recursive type":               {both[tree], ""},
+		"a time":                         {both[time.Time], ""},
+		"a big number":                   {both[big.Int], ""}, // whose methods are the pointer's
+		"its own JSON":                   {both[written], ""},
+		"pointers to it":                 {both[map[string]*written], ""},
+		"what is left out on purpose":    {both[tagged], ""},
+		"a function that may be missing": {both[optional], ""},
+		"unexported fields":              {both[hidden], "node_test.hidden.text"},
+		"one unexported field":           {both[mixed], "node_test.mixed.text"},
+		"a pointer":                      {both[*hidden], "*node_test.hidden.text"},
+		"far inside":                     {both[deep], "node_test.deep.In[][].text"},
+		"a field of nothing else":        {both[struct{ H hidden }], "struct { H node_test.hidden }.H.text"},
+		"nothing but what is left out":   {both[onlyTagged], "everything in node_test.onlyTagged"},
+		"a name that hides another":      {both[shadowed], "node_test.shadowed.Name"},
+		"a hidden pointer":               {both[byPointer], "node_test.byPointer.base"},
+		"a function":                     {both[function], "node_test.function.F, a func()"},
+		"a channel":                      {both[chan int], "chan int, a chan int"},
+		"odd keys":                       {both[odd], "node_test.odd.N, a map by float64"},
+		"values in a map":                {both[map[string]written], "map[string]node_test.written[].text"}, // without the pointer's methods
+		"a URL":                          {both[url.URL], "url.URL.User.username"},
+	} {
+		item, result := tc.of(j)
+		if tc.lost == "" {
+			require.NoError(t, item, name)
+			require.NoError(t, result, name)
+			continue
+		}
+		assertProblems(t, item, "WithKey")
+		assert.ErrorContains(t, item, "leaves out "+tc.lost+": say by what items are told apart", name)
+		assertProblems(t, result, "WithJournal")
+		assert.ErrorContains(t, result, "leaves out "+tc.lost+": export it", name)
+	}
+	keyed := node.Map("m", func(context.Context, hidden) (int, error) { return 0, nil }).WithKey(func(h hidden) string { return h.text })
+	require.NoError(t, keyed.WithJournal(j).Validate())
+	unkept := node.Map("m", func(context.Context, hidden) (hidden, error) { return hidden{}, nil })
+	require.NoError(t, unkept.Validate(), "without a journal")
+}
+
+// What no type shows is looked for in each result: it fails that item, and is recorded so.
+func TestResultsThatWouldComeBackDifferentFail(t *testing.T) {
+	const big = 1<<53 + 1
+	for name, tc := range map[string]struct {
+		out  any
+		want string // of the error; empty: there is none
+	}{
+		"what JSON has":         {map[string]any{"a": []any{1.5, "x", true, nil}}, ""},
+		"an int":                {5, "it holds a value of type int in an interface"},
+		"a large number":        {map[string]any{"n": big}, "it holds a value of type int in an interface"},
+		"a struct":              {base{"x"}, "it holds a value of type node_test.base in an interface"},
+		"a channel":             {make(chan int), "json: unsupported type: chan int"},
+		"text that is not UTF8": {"a\xff", "it holds text that is not UTF-8"},
+		"a replaced rune":       {"a\ufffd", ""},
+		"an escape in text":     {`a\ufffd`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls tally
+			j := journal.NewMemory()
+			for range 2 {
+				outs, err := node.Map("m", func(_ context.Context, i int) (any, error) {
+					if calls.add(i); i == 1 {
+						return tc.out, nil
+					}
+					return "fine", nil
+				}).WithJournal(j).All(t.Context(), numbers(3))
+				assert.Equal(t, "fine", outs[2])
+				assert.Equal(t, 3, calls.sum())
+				if tc.want == "" {
+					require.NoError(t, err)
+					assert.Equal(t, tc.out, outs[1])
+					continue
+				}
+				require.ErrorContains(t, err, "1 of 3 items failed; first: item 1: ")
+				require.ErrorContains(t, err, "the result cannot be kept: "+tc.want)
+			}
+		})
+	}
+}
+
+// lossy keeps less than it is given.
+type lossy struct{ Text string }
+
+func (l lossy) MarshalJSON() ([]byte, error) { return json.Marshal(l.Text) }
+
+func (l *lossy) UnmarshalJSON(text []byte) error {
+	err := json.Unmarshal(text, &l.Text)
+	l.Text = strings.TrimSpace(l.Text)
+	return err
+}
+
+// The excerpt of a result in its error is nothing that the provider has said about limits.
+func TestAResultThatCannotBeKeptIsNoRefusal(t *testing.T) {
+	j := journal.NewMemory()
+	var calls tally
+	for range 2 {
+		outs, err := node.Map("m", func(_ context.Context, i int) (lossy, error) {
+			calls.add(i)
+			return lossy{" HTTP 429: rate limit exceeded, insufficient_quota"}, nil
+		}).WithJournal(j).All(t.Context(), []int{1})
+		require.ErrorContains(t, err, "it comes back different")
+		assert.Zero(t, outs[0])
+	}
+	assert.Equal(t, 1, calls.sum(), "it is recorded as failed")
+	assert.Len(t, records(t, j, "m", journal.Failed), 1)
+}
+
+// oneWay is encoded as what it cannot be decoded from.
+type oneWay struct{ Text string }
+
+func (o oneWay) MarshalJSON() ([]byte, error) { return json.Marshal(o.Text) }
+
+func TestCodeOfATypeThatKeepsLess(t *testing.T) {
+	give := func(text string) error {
+		_, err := node.Map("m", func(context.Context, int) (lossy, error) { return lossy{text}, nil }).
+			WithJournal(journal.NewMemory()).All(t.Context(), []int{1})
+		return err
+	}
+	require.NoError(t, give("text"))
+	require.ErrorContains(t, give(" text"), `it comes back different: "\" text\"", then "\"text\""`)
+	_, err := node.Map("m", func(context.Context, int) (oneWay, error) { return oneWay{"x"}, nil }).
+		WithJournal(journal.NewMemory()).All(t.Context(), []int{1})
+	require.ErrorContains(t, err, "it cannot be decoded again")
+}
+
+// An item of an interface type is looked at when it comes.
+func TestItemsInAnInterface(t *testing.T) {
+	m := node.Map("m", func(_ context.Context, item any) (int, error) { return 1, nil }).WithJournal(journal.NewMemory())
+	outs, err := m.All(t.Context(), []any{1, "1", base{"x"}, hidden{"apples"}, hidden{"plums"}, "a\xff"})
+	require.ErrorContains(t, err, "3 of 6 items failed; first: item 3: the item has no JSON to know it by: use WithKey: it leaves out node_test.hidden.text")
+	assert.Equal(t, []int{1, 1, 1, 0, 0, 0}, outs)
+}
