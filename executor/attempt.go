@@ -10,6 +10,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/panics"
 )
 
@@ -55,7 +56,7 @@ func (x *Executor) guarded(ctx context.Context, t *record) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return t.guard().Do(ctx, t.reserves(), t.call)
+	return inflight.Do(t.guard(), t.scope(), t.reserves())
 }
 
 // guard is what the task's call has to pass.

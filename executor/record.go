@@ -20,7 +20,7 @@ type job interface {
 
 // record is a task without the type of its result. A task in the queue costs
 // this and nothing else: no goroutine, no channel, no context. What only some
-// tasks have is behind a pointer: with a result of one word a task is 200
+// tasks have is behind a pointer: with a result of one word a task is 224
 // bytes, and most of what a short call costs is their allocation and collection.
 type record struct {
 	x *Executor
@@ -33,6 +33,7 @@ type record struct {
 
 	single   bool // no policy repeats it
 	asked    bool // its guard had to be asked for admission; of the goroutine of the call
+	loose    bool // its call was not admitted, and its scope is the context of that; set before the call is made
 	observed bool // there are observers of its events
 	priority int32
 	cost     *throttle.Cost  // nil: nothing was said

@@ -29,8 +29,10 @@ type inside struct {
 	mu     sync.Mutex      // guards everything below; taken after that of the task, never before
 	ctx    context.Context //nolint:containedctx // nil until somebody asks for its end
 	cancel context.CancelCauseFunc
-	over   bool          // the task has ended
-	turn   chan struct{} // holds one while the slot is lent; nil until somebody asks
+	over   bool             // the task has ended
+	left   bool             // its attempt without admission has
+	found  inflight.Attempt // the attempt without admission; nil: nothing has asked for it
+	turn   chan struct{}    // holds one while the slot is lent; nil until somebody asks
 }
 
 // past is the inside of what is over.
@@ -93,7 +95,7 @@ func (s *scope) end(cause error) {
 
 // close is end for a task that is over.
 func (s *scope) close() {
-	if !s.inside.CompareAndSwap(nil, s.x.past) {
+	if in := s.inside.Load(); in != s.x.past && !s.inside.CompareAndSwap(nil, s.x.past) {
 		s.inside.Load().close()
 	}
 }
@@ -125,14 +127,25 @@ func (s *scope) Err() error {
 	return context.Canceled
 }
 
-// Value makes the scope findable by scopeOf, and what ends it by package context.
+// Value makes the scope findable by scopeOf, its attempt by package guard, and
+// what ends it by package context.
 func (s *scope) Value(key any) any {
 	switch {
 	case key == scopeKey{}:
 		return s
-	case inflight.Private(key): // its guard tells the task how the call goes
-		return (*watcher)(s)
+	case inflight.Private(key):
+		if s.loose {
+			return nil
+		}
+		return (*watcher)(s) // its guard tells the task how the call goes
+	case key == inflight.Key{} && s.loose:
+		return s.find()
 	}
+	return s.outer(key)
+}
+
+// outer is the value of what the scope is in.
+func (s *scope) outer(key any) any {
 	in := s.inside.Load()
 	if in == nil {
 		return s.ctx.Value(key)

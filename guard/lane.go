@@ -147,7 +147,7 @@ func (n *lane) End(f adaptive.Feedback) (again bool, err error) {
 func (n *lane) land(s *seat, f *adaptive.Feedback) (again bool, err error) {
 	c := s.attempt().call
 	n.free = nil
-	again, err = c.landed(n.began, n.others, f, true, f.Err)
+	again, err = c.landed(n.guard.clock.At(n.began), n.others, f, true, f.Err)
 	c.loose.leave()
 	if again {
 		n.call = c

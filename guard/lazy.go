@@ -155,15 +155,15 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 	}
 	call = l.made()
 	var fb adaptive.Feedback
-	again, err = call.landed(began, others, &fb, false, err)
+	again, err = call.landed(g.clock.At(began), others, &fb, false, err)
 	return call, again, err
 }
 
 // landed concludes the first attempt of a call, which was made without admission.
-func (c *Call) landed(began time.Duration, others int, f *adaptive.Feedback, given bool, err error) (again bool, _ error) {
+func (c *Call) landed(began time.Time, others int, f *adaptive.Feedback, given bool, err error) (again bool, _ error) {
 	k := &c.first
 	c.wait.observe(k.Context, c.guard)
-	k.loose = &throttle.Sent{At: c.guard.clock.At(began), InFlight: others, Cost: c.cost}
+	k.loose = &throttle.Sent{At: began, InFlight: others, Cost: c.cost}
 	return c.conclude(k, f, given, err)
 }
 

@@ -34,24 +34,13 @@ func (s *seat) attempt() *attempt {
 			return v.attempt
 		}
 		kept := &view{Context: v.Context, guard: v.guard, attempt: v.attempt, kept: true}
-		switch {
-		case v.over:
-			call := &Call{guard: v.guard, number: 1}
-			kept.attempt = &call.first
-			call.first.Context, call.first.call, call.first.number, call.first.over = v.Context, call, 1, true
-		case v.attempt == nil:
-			kept.attempt = &v.loosely().first
+		if v.attempt == nil { // of an admitted call that is over there is nothing else to say either
+			kept.attempt = loosely(v.Context, v.guard, reserved(v.cost), v.over)
 		}
 		if s.shows.CompareAndSwap(v, kept) {
 			return kept.attempt
 		}
 	}
-}
-
-// loosely is a call that was made without admission.
-func (v *view) loosely() *Call {
-	l := &looseCall{Context: v.Context, guard: v.guard, cost: v.cost}
-	return l.made()
 }
 
 // reserves reports whether that is the cost of v.

@@ -42,6 +42,25 @@ func (w *watcher) Judged(adaptive.Feedback, error)  {}
 func (w *watcher) Rejected(error)                   {}
 func (w *watcher) Rested(context.Context) (on bool) { return true }
 
+// caller makes the attempts of a call: a *guard.Call, or a lane.
+type caller interface {
+	Admit(ctx context.Context) (context.Context, error)
+	End(f adaptive.Feedback) (again bool, err error)
+}
+
+// caller is the one for the task of w. A lane is only for calls that are all on
+// one guard and under one context, and a pool would keep each of its records.
+func (r *run[S, In, Out]) caller(w *worker[In, Out], g *guard.Guard, c throttle.Cost) caller {
+	if w.task.ctx != nil || r.b.withinOf != nil || r.b.pool != nil {
+		return g.Begin(c)
+	}
+	if w.lane == nil {
+		w.lane = inflight.NewLane(w.around, g)
+	}
+	w.lane.Begin(c)
+	return w.lane
+}
+
 // verdict is what an attempt that returned err means, as far as the node knows
 // better than the detectors: each item of a batch inside has been judged there,
 // and the text of its error, in which the names of nodes appear, means nothing.

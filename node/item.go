@@ -134,25 +134,6 @@ func (r *run[S, In, Out]) watched(w *worker[In, Out]) context.Context {
 	return inflight.Watch(ctx, w.watch)
 }
 
-// caller makes the attempts of a call: a *guard.Call, or a lane.
-type caller interface {
-	Admit(ctx context.Context) (context.Context, error)
-	End(f adaptive.Feedback) (again bool, err error)
-}
-
-// caller is the one for the task of w. A lane is only for calls that are all on
-// one guard and under one context, and a pool would keep each of its records.
-func (r *run[S, In, Out]) caller(w *worker[In, Out], g *guard.Guard, c throttle.Cost) caller {
-	if w.task.ctx != nil || r.b.withinOf != nil || r.b.pool != nil {
-		return g.Begin(c)
-	}
-	if w.lane == nil {
-		w.lane = inflight.NewLane(w.around, g)
-	}
-	w.lane.Begin(c)
-	return w.lane
-}
-
 // call makes attempts at the task of w for as long as the guard says so.
 func (r *run[S, In, Out]) call(w *worker[In, Out], call caller, c throttle.Cost) error {
 	held := false

@@ -1,0 +1,48 @@
+package inflight
+
+import (
+	"context"
+	"time"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// Own is a call that brings the context of its first attempt, for a guard that
+// needs not admit it. Its Watcher is told nothing of such an attempt if that
+// returns without an error and nothing has asked for it.
+type Own interface {
+	// The context is that of the call until Enter, and that of the attempt from then on.
+	context.Context
+	Enter()
+	// Call makes an attempt: the first one under the context itself.
+	Call(ctx context.Context) error
+	// Leave ends the first attempt, which returned err. The result is what Loosely
+	// made of it; nil if err is, and nothing has asked for it. It is asked for no more.
+	Leave(err error) Attempt
+	// Began is when the first attempt did.
+	Began() time.Time
+	// Around is the context of the call.
+	Around() context.Context
+}
+
+//nolint:gochecknoglobals // package guard registers them, which is above this one
+var (
+	do      func(guard any, o Own, c throttle.Cost) error
+	loosely func(ctx context.Context, guard any, c throttle.Cost, over bool) Attempt
+)
+
+// OnOwn registers what Do and Loosely do. Package guard calls it.
+func OnOwn(
+	d func(guard any, o Own, c throttle.Cost) error, l func(ctx context.Context, guard any, c throttle.Cost, over bool) Attempt,
+) {
+	do, loosely = d, l
+}
+
+// Do is the Do of a *guard.Guard for o, which has not ended.
+func Do(guard any, o Own, c throttle.Cost) error { return do(guard, o, c) }
+
+// Loosely returns the first attempt of a call on a *guard.Guard that was not
+// admitted, inside of ctx; over if it has ended by now.
+func Loosely(ctx context.Context, guard any, c throttle.Cost, over bool) Attempt {
+	return loosely(ctx, guard, c, over)
+}
