@@ -112,6 +112,7 @@ func (c *compiled) compileLaw(to *invalid.Problems) {
 		c.law = p.Law
 	default:
 		c.law, c.lazy = adaptive.Measured{}, true
+		return // it is valid, and most guards never start it
 	}
 	_, err := c.law.Start(time.Time{}, 1)
 	to.AddPart("Law", err)

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
@@ -46,9 +47,16 @@ func (g *Guard) unlimited(c *compiled) bool {
 // lets reports whether a call can be made without admission. The end of the
 // intake ends admissions, of which this call needs none.
 func (g *Guard) lets(ctx context.Context, c throttle.Cost) bool {
-	return g.free.Load() && uint64(c.Requests|c.Tokens|c.Input|c.Output|c.Points) < throttle.MaxAmount && //nolint:gosec // the sign counts
-		!emit.WantsCalls(event.From(ctx)) && ctx.Err() == nil
+	return g.free.Load() && moderate(&c) && !emit.WantsCalls(event.From(ctx)) && ctx.Err() == nil
 }
+
+// moderate reports whether every amount in c is one that limits could be asked for.
+func moderate(c *throttle.Cost) bool {
+	return uint64(amounts(c)) < throttle.MaxAmount //nolint:gosec // the sign counts
+}
+
+// amounts are those in c, one above the other: 0 if all are.
+func amounts(c *throttle.Cost) int64 { return c.Requests | c.Tokens | c.Input | c.Output | c.Points }
 
 // looseCall is the context of a call without admission. It has an attempt only
 // if something asks for one.
@@ -67,9 +75,14 @@ func (l *looseCall) leave() {
 	if l.left.Swap(true) {
 		return
 	}
-	l.guard.loose.ended.Add(1)
-	if !l.guard.free.Load() {
-		l.guard.throttle.Update(nil)
+	l.guard.landed()
+}
+
+// landed takes a call out of those in flight.
+func (g *Guard) landed() {
+	g.loose.ended.Add(1)
+	if !g.free.Load() {
+		g.throttle.Update(nil)
 	}
 }
 
@@ -84,11 +97,27 @@ func (l *looseCall) Value(key any) any {
 	return l.Context.Value(key)
 }
 
-func (l *looseCall) reserves() (c throttle.Cost) {
-	if l.cost != nil {
-		c = *l.cost
+// Number implements inflight.Facts.
+func (*looseCall) Number() int { return 1 }
+
+// Timeout implements inflight.Facts: a guard that has one admits its calls.
+func (*looseCall) Timeout() time.Duration { return 0 }
+
+// reserving is c where a zero cost is nil, as most are.
+func reserving(c throttle.Cost) *throttle.Cost {
+	if amounts(&c) == 0 {
+		return nil
 	}
-	return c
+	own := c // only this is allocated
+	return &own
+}
+
+// reserved undoes reserving.
+func reserved(c *throttle.Cost) throttle.Cost {
+	if c == nil {
+		return throttle.Cost{}
+	}
+	return *c
 }
 
 // made is the call, which holds nothing of any layer.
@@ -96,7 +125,7 @@ func (l *looseCall) made() *Call {
 	if c := l.call.Load(); c != nil {
 		return c
 	}
-	c := l.guard.Begin(l.reserves())
+	c := l.guard.Begin(reserved(l.cost))
 	c.started, c.number = true, 1
 	k := &c.first
 	k.Context, k.call, k.used, k.number, k.queued = l.Context, c, c.cost, 1, -1
@@ -116,11 +145,7 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 	if w != nil {
 		w.Admitted(throttle.Bound{})
 	}
-	l := &looseCall{Context: ctx, guard: g}
-	if c != (throttle.Cost{}) {
-		own := c
-		l.cost = &own
-	}
+	l := &looseCall{Context: ctx, guard: g, cost: reserving(c)}
 	began := g.clock.Elapsed()
 	defer l.leave()      // also by runtime.Goexit
 	err = survived(l, f) //nolint:contextcheck // l is ctx
@@ -131,12 +156,17 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 		return nil, false, nil
 	}
 	call = l.made()
-	call.wait.observe(ctx, g)
-	k := &call.first
-	k.loose = &throttle.Sent{At: g.clock.At(began), InFlight: others, Cost: c}
 	var fb adaptive.Feedback
-	again, err = call.conclude(k, &fb, false, err)
+	again, err = call.landed(began, others, &fb, false, err)
 	return call, again, err
+}
+
+// landed concludes the first attempt of a call, which was made without admission.
+func (c *Call) landed(began time.Duration, others int, f *adaptive.Feedback, given bool, err error) (again bool, _ error) {
+	k := &c.first
+	c.wait.observe(k.Context, c.guard)
+	k.loose = &throttle.Sent{At: c.guard.clock.At(began), InFlight: others, Cost: c.cost}
+	return c.conclude(k, f, given, err)
 }
 
 // finishLoose tells the law of a call that it has not admitted, if that was rejected.

@@ -33,8 +33,9 @@ func (w *worker[In, Out]) giveUp() error {
 	if errors.Is(w.ctx.Err(), context.DeadlineExceeded) {
 		failure = hung
 	}
-	w.attempt.Abandon(failure)
-	if inner := inflight.Of(w.ctx); inner != nil && inner != w.attempt { // of a pool
+	attempt := inflight.Of(w.admitted)
+	attempt.Abandon(failure)
+	if inner := inflight.Of(w.ctx); inner != nil && inner != attempt { // of a pool
 		inner.Abandon(failure)
 	}
 	w.told(hung)

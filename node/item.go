@@ -107,11 +107,14 @@ func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
 	g := r.guardOf(res.In)
 	w.said, w.counted = nil, nil
 	w.around = r.watched(w)
-	err := r.call(w, g.Begin(cost), cost)
+	err := r.call(w, r.caller(w, g, cost), cost)
 	if w.isLost() {
 		return err
 	}
 	w.counted.Keep()
+	if err == nil {
+		return nil
+	}
 	if late := lateIn(err); late != nil && late != lateIn(w.said) && r.holds(late) { // it was not Exec that asked a guard
 		r.last.CompareAndSwap(nil, &lateError{err})
 	}
@@ -131,12 +134,31 @@ func (r *run[S, In, Out]) watched(w *worker[In, Out]) context.Context {
 	return inflight.Watch(ctx, w.watch)
 }
 
+// caller makes the attempts of a call: a *guard.Call, or a lane.
+type caller interface {
+	Admit(ctx context.Context) (context.Context, error)
+	End(f adaptive.Feedback) (again bool, err error)
+}
+
+// caller is the one for the task of w. A lane is only for calls that are all on
+// one guard and under one context, and a pool would keep each of its records.
+func (r *run[S, In, Out]) caller(w *worker[In, Out], g *guard.Guard, c throttle.Cost) caller {
+	if w.task.ctx != nil || r.b.withinOf != nil || r.b.pool != nil {
+		return g.Begin(c)
+	}
+	if w.lane == nil {
+		w.lane = inflight.NewLane(w.around, g)
+	}
+	w.lane.Begin(c)
+	return w.lane
+}
+
 // call makes attempts at the task of w for as long as the guard says so.
-func (r *run[S, In, Out]) call(w *worker[In, Out], call *guard.Call, c throttle.Cost) error {
+func (r *run[S, In, Out]) call(w *worker[In, Out], call caller, c throttle.Cost) error {
 	held := false
 	defer func() {
 		if held { // runtime.Goexit, in Exec or in a detector
-			w.attempt.Abandon(nil)
+			w.abandon(nil)
 		}
 	}()
 	for {
@@ -145,17 +167,21 @@ func (r *run[S, In, Out]) call(w *worker[In, Out], call *guard.Call, c throttle.
 			return err
 		}
 		held = true
-		w.admitted, w.attempt, w.begun = ctx, inflight.Of(ctx), false //nolint:fatcontext // of this attempt
+		w.admitted, w.begun = ctx, false //nolint:fatcontext // of this attempt
 		err = r.send(ctx, w, c)
 		if w.isLost() { // its attempt was ended by whatever left it behind
 			held = false
 			return err
 		}
+		if err == nil && w.lane != nil && w.lane.Done() {
+			held = false
+			return nil
+		}
 		f := r.b.verdict(ctx, err)
 		if err != nil && !w.begun {
 			f.Verdict = adaptive.Unsent
 		}
-		w.task.unsent = r.resume != nil && err != nil && unprocessed(w.attempt, &f)
+		w.task.unsent = r.resume != nil && err != nil && unprocessed(ctx, &f)
 		again, err := call.End(f)
 		if held = false; !again {
 			return err
@@ -165,10 +191,10 @@ func (r *run[S, In, Out]) call(w *worker[In, Out], call *guard.Call, c throttle.
 
 // unprocessed reports whether the provider did not work on the call: for its
 // rate, its load or a used-up quota.
-func unprocessed(a inflight.Attempt, f *adaptive.Feedback) bool {
+func unprocessed(ctx context.Context, f *adaptive.Feedback) bool {
 	v := f.Verdict
 	if v == adaptive.Unclassified {
-		v = a.Judge(f.Err).Verdict
+		v = inflight.Of(ctx).Judge(f.Err).Verdict
 	}
 	switch v {
 	case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal:
@@ -194,8 +220,9 @@ func (r *run[S, In, Out]) send(ctx context.Context, w *worker[In, Out], c thrott
 // exec makes one attempt at an item.
 func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err error) {
 	res, bounded := &w.task.res, ctx
-	res.Attempts, w.begun = w.attempt.Number(), true
-	timeout := w.attempt.Timeout()
+	facts := inflight.FactsOf(w.admitted) //nolint:contextcheck // that of the attempt
+	res.Attempts, w.begun = facts.Number(), true
+	timeout := facts.Timeout()
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		bounded, cancel = withTimeout(ctx, timeout)
@@ -212,7 +239,7 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err err
 	w.ctx = bounded
 	attempt, ok := w.begin()
 	if !ok {
-		w.attempt.Abandon(nil)
+		w.abandon(nil)
 		w.told(errAbandoned)
 		return errAbandoned
 	}

@@ -160,7 +160,7 @@ func (n *Step[S]) attempt(ctx, admitted context.Context, s S, to *atomic.Pointer
 	of := &outcome{}
 	ctx, of.counted = occurrence.Attempt(ctx) // another may follow, and is to meet the same items inside
 	traced := emit.TracersOf(event.From(ctx), event.AttemptStarted)
-	ctx, ended := n.tracedAttempt(ctx, traced, event.NoIndex, inflight.Of(admitted).Number())
+	ctx, ended := n.tracedAttempt(ctx, traced, event.NoIndex, inflight.FactsOf(admitted).Number())
 	err = errGoexit // unless it returns
 	defer func() {
 		if ended != nil {

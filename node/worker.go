@@ -17,16 +17,19 @@ type worker[In, Out any] struct {
 	attempts int64        // so far
 	busy     bool         // it has a task
 	task     task[In, Out]
+	lane     inflight.Lane    // of its calls, if they are all on one guard under one context; nil: none yet
 	watch    *watcher         // nil: no observer, or no retries
 	around   context.Context  //nolint:containedctx // of the task's call, for as long as that
 	ctx      context.Context  //nolint:containedctx // of the attempt, to know why it has ended
 	admitted context.Context  //nolint:containedctx // of the attempt, as the guard gave it
-	attempt  inflight.Attempt // to give up on it
 	said     error            // by Exec, at the end of the last attempt
 	begun    bool             // Exec was called in the attempt
 	counted  *occurrence.Book // by the last attempt, of what is in journals inside; nil: there is no scope
 	traced   func(err error)  // receives the attempt's end; nil: it is not traced
 }
+
+// abandon returns what the attempt holds.
+func (w *worker[In, Out]) abandon(hung error) { inflight.Of(w.admitted).Abandon(hung) }
 
 // told reports the end of the attempt.
 func (w *worker[In, Out]) told(err error) {

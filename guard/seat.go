@@ -1,0 +1,94 @@
+package guard
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/throttle"
+)
+
+// seat is the context of the first attempt of a call in a lane. It is all that
+// is new for most calls: what it shows belongs to the lane, and is used again
+// for the next call unless something has asked the seat for its attempt. A seat
+// that is looked at after the call does not show that of another one.
+type seat struct{ shows atomic.Pointer[view] }
+
+// view is what a seat shows.
+type view struct {
+	context.Context //nolint:containedctx // it is a context
+
+	guard   *Guard
+	cost    *throttle.Cost // of an attempt that is made when it is asked for; nil: zero
+	attempt *attempt       // nil: it is made then
+	over    bool           // the attempt has ended
+	kept    bool           // it was asked for
+}
+
+// attempt is that of the call, which cannot be used for another one from now on.
+func (s *seat) attempt() *attempt {
+	for {
+		v := s.shows.Load()
+		if v.kept {
+			return v.attempt
+		}
+		kept := &view{Context: v.Context, guard: v.guard, attempt: v.attempt, kept: true}
+		switch {
+		case v.over:
+			call := &Call{guard: v.guard, number: 1}
+			kept.attempt = &call.first
+			call.first.Context, call.first.call, call.first.number, call.first.over = v.Context, call, 1, true
+		case v.attempt == nil:
+			kept.attempt = &v.loosely().first
+		}
+		if s.shows.CompareAndSwap(v, kept) {
+			return kept.attempt
+		}
+	}
+}
+
+// loosely is a call that was made without admission.
+func (v *view) loosely() *Call {
+	l := &looseCall{Context: v.Context, guard: v.guard, cost: v.cost}
+	return l.made()
+}
+
+// reserves reports whether that is the cost of v.
+func (v *view) reserves(c *throttle.Cost) bool {
+	if v.cost == nil {
+		return amounts(c) == 0
+	}
+	return *v.cost == *c
+}
+
+func (s *seat) context() context.Context { return s.shows.Load().Context }
+
+// Deadline implements context.Context, as Done and Err do.
+func (s *seat) Deadline() (time.Time, bool) { return s.context().Deadline() }
+
+func (s *seat) Done() <-chan struct{} { return s.context().Done() }
+
+func (s *seat) Err() error { return s.context().Err() }
+
+// Value makes the attempt findable, as attempt.Value does.
+func (s *seat) Value(key any) any {
+	switch {
+	case key == inflight.Key{}:
+		return s.attempt()
+	case inflight.Private(key):
+		return nil
+	}
+	return s.context().Value(key)
+}
+
+// Number implements inflight.Facts. It is the first attempt.
+func (*seat) Number() int { return 1 }
+
+// Timeout implements inflight.Facts.
+func (s *seat) Timeout() time.Duration {
+	if k := s.shows.Load().attempt; k != nil {
+		return k.Timeout()
+	}
+	return 0
+}
