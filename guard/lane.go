@@ -75,7 +75,7 @@ func (n *lane) Admit(ctx context.Context) (context.Context, error) {
 	}
 	c := &n.record.call
 	*c = Call{guard: n.guard, cost: n.cost}
-	k, err := c.admit(n.ctx) //nolint:contextcheck // that of the lane
+	k, err := c.admit(n.ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (s *seat) attempt() *attempt {
 		case v.over:
 			call := &Call{guard: v.guard, number: 1}
 			kept.attempt = &call.first
-			call.first.Context, call.first.call, call.first.number, call.first.over = v.Context, call, 1, true
+			call.first.Context, call.first.call, call.first.number, call.first.over = v.Context, call, 1, true //nolint:fatcontext // it is not nested
 		case v.attempt == nil:
 			kept.attempt = &v.loosely().first
 		}
