@@ -115,6 +115,10 @@ fuzz: ## Run every fuzz target of every module for FUZZTIME (20s)
 		done; \
 	done
 
+.PHONY: surface
+surface: ## Count the public names, the With settings and the words of go doc, by package
+	go run ./internal/surface
+
 .PHONY: generate
 generate: ## Write what is generated: constants and table of the presets, the JSON Schema of config
 	go generate ./presets
