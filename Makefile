@@ -93,8 +93,10 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./throttle -run TestNoWindowIsEverExceeded -calls 100000000 -seeds 1000 -timeout 0
 	go test ./throttle ./breaker ./internal/oracle ./node ./adaptive ./guard -skip TestNoWindowIsEverExceeded -rapid.checks 20000 -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestManyOpenANewFileAtOnce$$' -first-opens 300
+	go test ./store/sqlitestore -count=1 -run '^TestAFlippedBitIsNeverAValue$$' -flips 3000
 	go test ./store/sqlitestore ./node -run '^$$' -bench '^Benchmark(Items|Journal)$$'
 	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -texts 2000 -seed $$seed -v; done
+	go test ./examples/resume -count=1 -run '^TestStartedTwiceAtOnce$$' -rounds 10 -texts 3000
 	go test ./benchmarks -count=1 -run '^TestMemoryIsFlat$$' -memory -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestMemoryIsFlat$$' -memory 1000000 -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestKilledAgainAndAgain$$' -kills 3 -lines 20000 -rate 50 -v -timeout 0
@@ -112,6 +114,10 @@ fuzz: ## Run every fuzz target of every module for FUZZTIME (20s)
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \
 	done
+
+.PHONY: surface
+surface: ## Count the public names, the With settings and the words of go doc, by package
+	go run ./internal/surface
 
 .PHONY: generate
 generate: ## Write what is generated: constants and table of the presets, the JSON Schema of config

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,8 +134,11 @@ func TestARejectionThatDrips(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := guard.New(guard.Policy{})
 		require.NoError(t, err)
+		var mu sync.Mutex
 		began, sent := time.Now(), []time.Duration{}
 		base := tripper(func(*http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
 			if sent = append(sent, time.Since(began)); len(sent) == 1 {
 				return dripping(answer(http.StatusTooManyRequests, "Retry-After: 5", ""), strings.Repeat(" ", 1000)), nil
 			}
@@ -145,6 +149,8 @@ func TestARejectionThatDrips(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		read(t, post(t, client, chatURL, `{}`)) //nolint:bodyclose // read does
 		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
 		require.Len(t, sent, 3)
 		assert.GreaterOrEqual(t, sent[1], 7*time.Second, "two seconds for the body, then five")
 		assert.Zero(t, l.Stats().InFlight)

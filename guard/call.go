@@ -37,6 +37,7 @@ type Call struct {
 	schedule  *retry.Schedule
 	delay     time.Duration // before the next attempt
 	failed    error         // the attempt before it
+	once      bool          // it makes one attempt, and waits for nothing
 	impatient bool          // a deadline before the next attempt ends the call at once
 }
 

@@ -53,6 +53,7 @@ func (c *Call) do(ctx context.Context, f func(context.Context) error) error {
 // Retry-After header. It makes one attempt.
 func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
 	call := g.Begin(c)
+	call.once = true
 	k := &call.first
 	k.Context, k.call, k.used, k.number, k.queued = ctx, call, c, 1, -1
 	call.wait.observe(ctx, g)

@@ -16,12 +16,19 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, given bool, err error)
 	if !k.close(f, given) {
 		return false, err // it was abandoned
 	}
+	ended := false
+	defer func() {
+		if !ended { // a detector or a law has panicked, or ended the goroutine
+			k.release()
+		}
+	}()
 	k.judge(f, err)
 	c.charge(k, f)
 	k.settleBreakers(f.Verdict, err)
 	var r result
 	k.finish(&r, f, c.wait.observed)
 	k.unhold()
+	ended = true
 	l := c.guard.learner
 	if l != nil {
 		l.emitResult(k, &r, f)
@@ -36,6 +43,18 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, given bool, err error)
 		return c.rejected(k, f, &r)
 	}
 	return c.repeats(k.Context, f, err), err
+}
+
+// release gives back what user code has kept finish from ending. A permit and a
+// ticket end once.
+func (k *attempt) release() {
+	k.cancelBreakers(nil)
+	for i := range k.parts {
+		if p := &k.parts[i]; p.handed == nil {
+			p.permit.Release()
+		}
+	}
+	k.unhold()
 }
 
 // finish ends what k holds and tells the laws: the learner hears f, and the
@@ -91,7 +110,7 @@ func (c *Call) rejected(k *attempt, f *adaptive.Feedback, r *result) (again bool
 		}
 	}
 	c.wait.hit = hit
-	if tooLong(f) {
+	if tooLong(f) || c.once || c.guard.learner == nil { // without a learner there is no pause to wait out
 		return false, hit
 	}
 	return true, nil

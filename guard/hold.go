@@ -25,6 +25,7 @@ func (k *attempt) setHeld() bool {
 // unhold ends Hold. The attempt is over, so it cannot begin again.
 func (k *attempt) unhold() {
 	if k.held {
+		k.held = false
 		l := k.call.guard.learner
 		l.throttle.Update(func(time.Time) { l.governor.held-- })
 	}

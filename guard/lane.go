@@ -72,7 +72,7 @@ func (n *lane) Admit(ctx context.Context) (context.Context, error) {
 	}
 	c := &n.record.call
 	*c = Call{guard: n.guard, cost: n.cost}
-	k, err := c.admit(n.ctx) //nolint:contextcheck // that of the lane
+	k, err := c.admit(n.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -128,17 +128,17 @@ func (n *lane) End(f adaptive.Feedback) (again bool, err error) {
 	case s == nil:
 		return false, nil
 	}
-	n.seat = nil
 	if n.loose {
-		n.loose = false
 		return n.land(s, &f)
 	}
 	record := n.record
-	if !s.shows.CompareAndSwap(&record.view, &n.over) {
-		n.record = nil
-	}
-	if again, err = record.call.End(f); again {
+	again, err = record.call.End(f) // if a law panics, the seat still shows what holds the slots
+	n.seat = nil
+	switch {
+	case again:
 		n.call, n.record = &record.call, nil
+	case !s.shows.CompareAndSwap(&record.view, &n.over):
+		n.record = nil
 	}
 	return again, err
 }
@@ -147,8 +147,8 @@ func (n *lane) End(f adaptive.Feedback) (again bool, err error) {
 func (n *lane) land(s *seat, f *adaptive.Feedback) (again bool, err error) {
 	c := s.attempt().call
 	n.free = nil
+	n.seat, n.loose = nil, false
 	again, err = c.landed(n.guard.clock.At(n.began), n.others, f, true, f.Err)
-	c.loose.leave()
 	if again {
 		n.call = c
 	}

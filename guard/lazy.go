@@ -161,6 +161,7 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 
 // landed concludes the first attempt of a call, which was made without admission.
 func (c *Call) landed(began time.Time, others int, f *adaptive.Feedback, given bool, err error) (again bool, _ error) {
+	defer c.loose.leave() // also if a detector panics
 	k := &c.first
 	c.wait.observe(k.Context, c.guard)
 	k.loose = &throttle.Sent{At: began, InFlight: others, Cost: c.cost}

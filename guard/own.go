@@ -25,7 +25,6 @@ func (g *Guard) own(o inflight.Own, c throttle.Cost) error {
 	}
 	var f adaptive.Feedback
 	again, err := k.call.landed(o.Began(), others, &f, false, err)
-	k.call.loose.leave()
 	if again {
 		return k.call.do(o.Around(), o.Call)
 	}

@@ -117,7 +117,7 @@ func (g *Guard) propagates() bool {
 func (g *Guard) transparent() bool {
 	for _, l := range g.layers {
 		c := l.current.Load()
-		if !c.lazy || c.limits.Concurrency > 0 || len(c.limits.Windows) > 0 || !l.asleep() {
+		if l.governor == nil || !c.lazy || c.limits.Concurrency > 0 || len(c.limits.Windows) > 0 || !l.asleep() {
 			return false
 		}
 	}

@@ -24,7 +24,7 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	policy := inherited(c.guard, func(p *Policy) *retry.Policy { return p.Retry })
 	open, _ := errors.AsType[*breaker.OpenError](err)
 	switch {
-	case policy == nil, f == nil && open == nil:
+	case policy == nil, c.once, f == nil && open == nil:
 		return false
 	case final(err), tooLate(ctx, err):
 		return false

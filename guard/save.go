@@ -9,7 +9,7 @@ import (
 )
 
 // Save returns what was learned, as JSON without secrets, for Restore in a
-// later process; nil if there is nothing to save, because no call was rejected
+// later process; nil, which Restore ignores, if there is nothing to save, because no call was rejected
 // yet. The error is errors.ErrUnsupported for a law that cannot be saved.
 func (g *Guard) Save() (saved []byte, err error) {
 	if g.governor == nil {
@@ -46,6 +46,9 @@ func (g *Guard) Restore(saved []byte) error {
 	r, ok := law.(adaptive.Restorer)
 	if !ok {
 		return fmt.Errorf("guard: restoring what %T learned: %w", law, errors.ErrUnsupported)
+	}
+	if len(saved) == 0 { // as Save returns it
+		return nil
 	}
 	state, err := r.Restore(g.clock.Now(), seed, saved)
 	if err != nil {

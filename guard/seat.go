@@ -34,7 +34,7 @@ func (s *seat) attempt() *attempt {
 			return v.attempt
 		}
 		kept := &view{Context: v.Context, guard: v.guard, attempt: v.attempt, kept: true}
-		if v.attempt == nil { // of an admitted call that is over there is nothing else to say either
+		if v.attempt == nil { // it was not admitted, or is over
 			kept.attempt = loosely(v.Context, v.guard, reserved(v.cost), v.over)
 		}
 		if s.shows.CompareAndSwap(v, kept) {

@@ -64,7 +64,7 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 	if len(p.Within) > 0 && !slices.Equal(p.Within, old.Within) {
 		to.Addf("Within", "it cannot change: leave it empty, or make another guard")
 	}
-	if g.governor == nil && (p.Law != nil || p.Preset != "") {
+	if g.governor == nil && (p.Law != nil || p.Preset != "" || p.Dialect != nil || p.Detector != nil) {
 		to.Addf("Law", "the guard was made to leave learning to %q, and cannot begin to learn: make another guard", g.learner.Name())
 	}
 	if p.Store != nil && p.Store != old.Store {

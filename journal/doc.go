@@ -1,11 +1,11 @@
-// Package journal remembers what the items of a run have come to, so that a run
-// that was killed goes on where it was, and nothing is paid for twice.
+// Package journal remembers what became of the items of a run, so that a run
+// that was killed resumes where it was, and no call is paid for twice.
 //
-// A [Journal] keeps one [Record] for each item, by its [Key]. Begin is asked
-// before an item is worked on; Finish makes what became of it durable, and only
-// then does the run hand its result on. [NewMemory] makes one that lasts as long as
-// the process; store/sqlitestore keeps one in a file. Both pass the suite of
-// journaltest, and so should one of your own.
+// A [Journal] keeps one [Record] for each item, by its [Key]. Open claims the part of
+// a run for an [Owner], one at a time. Begin is called before an item is worked on; Finish
+// makes its outcome durable, and only then does the run hand its result on. [NewMemory] returns one that
+// lasts as long as the process; store/sqlitestore keeps one in a file. Both pass the suite of
+// journaltest, and so should your own.
 //
 //	j := journal.NewMemory()
 //	defer j.Close()

@@ -31,7 +31,7 @@ func (e *HeldError) Error() string {
 		return fmt.Sprintf("%s: another run has taken it over: %s, at %s. What was not recorded is left to that run",
 			of, e.Lease.Owner, clock(e.Lease.Since))
 	}
-	text := fmt.Sprintf("%s: another run is recording it: %s, since %s: wait for it, stop it, or use another run's name",
+	text := fmt.Sprintf("%s: another run is recording it: %s, since %s: wait for it, stop it, or use another run name",
 		of, e.Lease.Owner, clock(e.Lease.Since))
 	if !e.Lapses.IsZero() {
 		text += ". If it is dead, try again after " + clock(e.Lapses)
@@ -51,5 +51,5 @@ type VersionError struct {
 // Error names both versions and what can be done.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("journal: run %q, node %q: its results are of version %q, and this is %q: "+
-		"go on under another run's name, or forget the run and begin it anew", e.Part.Run, e.Part.Node, e.Recorded, e.Wanted)
+		"use another run name, or forget the run and begin it again", e.Part.Run, e.Part.Node, e.Recorded, e.Wanted)
 }

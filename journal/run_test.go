@@ -16,7 +16,7 @@ func TestTheRunHasAName(t *testing.T) {
 func TestVersionErrorNamesTheRemedy(t *testing.T) {
 	err := &journal.VersionError{Part: journal.Part{Run: "r", Node: "n"}, Recorded: "v1", Wanted: "v2"}
 	assert.EqualError(t, err, `journal: run "r", node "n": its results are of version "v1", and this is "v2": `+
-		`go on under another run's name, or forget the run and begin it anew`)
+		`use another run name, or forget the run and begin it again`)
 }
 
 func TestStatesHaveNames(t *testing.T) {

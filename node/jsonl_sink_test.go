@@ -400,11 +400,11 @@ func TestARecordWithoutALineOutlivesAnotherKill(t *testing.T) {
 	require.NoError(t, err)
 	var got []string
 	for _, line := range linesOf(text) {
-		got = append(got, line[strings.Index(line, `"value"`):])
+		got = append(got, line[max(0, strings.Index(line, `"value"`)):])
 	}
 	var want []string
 	for _, line := range linesOf([]byte(doneLines(7))) {
-		want = append(want, line[strings.Index(line, `"value"`):])
+		want = append(want, line[max(0, strings.Index(line, `"value"`)):])
 	}
 	assert.ElementsMatch(t, want, got)
 }

@@ -140,7 +140,7 @@ func (l *line[In, Out]) pop() (Result[In, Out], bool) {
 func (l *line[In, Out]) close(conclude func(Result[In, Out]) Result[In, Out]) {
 	l.mu.Lock()
 	l.closed = true
-	l.mu.Unlock() // from here on nobody else comes
+	l.mu.Unlock() // no result is placed after this
 	for i, res := range l.running {
 		l.running[i] = conclude(res)
 	}

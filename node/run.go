@@ -91,9 +91,9 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		return nil, err
 	}
 	launched := false
-	defer func() { // also if the journal or the sink calls runtime.Goexit
+	defer func() { //nolint:contextcheck // also if ctx has ended, and if the journal or the sink calls runtime.Goexit
 		if !launched {
-			r.resume.close(nil, false) //nolint:contextcheck // also if ctx has ended
+			r.resume.close(nil, false)
 		}
 	}()
 	if r.resume != nil {
@@ -117,14 +117,14 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		ctx = context.WithoutCancel(ctx) // the grace period outlives the caller's context
 	}
 	r.around = outer
-	r.intake, r.stop = context.WithCancelCause(outer) //nolint:contextcheck // which ends it in the same moment
+	r.intake, r.stop = context.WithCancelCause(outer) // which ends it in the same moment
 	ctx, kill := context.WithCancelCause(ctx)
 	r.kill = func(cause error) {
 		r.stop(cause)
 		kill(cause)
 	}
 	r.ctx = intake.With(ctx, r.intake)
-	_, r.timed = intake.Deadline(r.ctx)
+	_, r.timed = intake.Deadline(r.ctx) //nolint:contextcheck // it is of the run
 	r.mu.Lock() // until all are there: a worker that finds nothing to do may otherwise be the last to leave
 	defer r.mu.Unlock()
 	r.undo = []func() bool{

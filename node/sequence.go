@@ -13,11 +13,11 @@ import (
 // block: a worker that waits for it can still be stopped.
 type sequence[In any] struct {
 	begin   func(item[In]) item[In]
-	turn    chan struct{} // holds one while somebody has it
+	turn    chan struct{} // holds one while a worker has it
 	next    func() (In, error, bool)
 	end     func()
 	index   int64
-	inside  atomic.Bool // somebody is in next, or was ended in there by a panic or runtime.Goexit
+	inside  atomic.Bool // a worker is in next, or was ended in there by a panic or runtime.Goexit
 	done    atomic.Bool
 	stopped atomic.Bool
 }
@@ -71,12 +71,12 @@ func (s *sequence[In]) take(ctx context.Context) (it item[In], ok bool, err erro
 func (s *sequence[In]) pass() {
 	<-s.turn
 	if s.stopped.Load() {
-		_ = s.stop() // nobody is there to hear of it
+		_ = s.stop() // the run has ended: its error has no receiver
 	}
 }
 
-// stop leaves it to pass while somebody is inside the iterator. Whoever ends
-// it keeps the turn, so that nobody comes after.
+// stop leaves it to pass while a worker is inside the iterator. The caller that ends
+// it keeps the turn, so that no other follows.
 func (s *sequence[In]) stop() (err error) {
 	defer panics.Catch(&err)
 	s.stopped.Store(true)

@@ -17,8 +17,8 @@ import (
 )
 
 type (
-	hidden   struct{ text string } //nolint:unused // that is the point
-	mixed    struct{ ID, text string }
+	hidden   struct{ text string }
+	mixed    struct{ ID, text string } //nolint:unused // that is the point
 	base     struct{ Name string }
 	promoted struct {
 		base

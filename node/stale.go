@@ -47,6 +47,6 @@ func (r *resume[In]) tellStale(o event.Observer) {
 	e := event.New(time.Now(), event.JournalStale, r.name)
 	e.To, e.Wait = float64(n), r.opened.Sub(oldest)
 	e.Reason = fmt.Sprintf("%d results of run %q, node %q, were resumed that are older than a day, the oldest of %s: "+
-		"to have them made again, use another run's name, or forget the run", n, r.part.Run, r.part.Node, oldest.Local().Format("2006-01-02 15:04"))
+		"to have them made again, use another run name, or forget the run", n, r.part.Run, r.part.Node, oldest.Local().Format("2006-01-02 15:04"))
 	emit.Send(o, e)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/store/sqlitestore"
 )
 
-// Where no file can be locked the journal tells who is at work.
+// Where no file can be locked, the journal says which process is at work.
 func TestTwoProcessesOnOneJournal(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(50 * time.Millisecond)})

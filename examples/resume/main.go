@@ -109,7 +109,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, us
 	return show(ctx, s, c, provider, out)
 }
 
-// calm is a provider that refuses nobody.
+// calm is a provider without limits.
 func calm() providertest.Config {
 	return providertest.Config{Latency: providertest.Uniform{Min: 10 * time.Millisecond, Max: 30 * time.Millisecond}, Seed: 1}
 }

@@ -65,7 +65,7 @@ func TestStartedTwiceAtOnce(t *testing.T) {
 			failed++
 			said := p.said.String()
 			assert.Regexp(t, `run "twice", node "summarise": another run is recording it: process \d+ on .*, since 20\d\d-.*: wait for it, stop it, `+
-				`or use another run's name`, said)
+				`or use another run name`, said)
 		}
 		assert.Positive(t, failed, "the third at least")
 		assert.Less(t, failed, 3, "%s %s %s", &first.said, &second.said, &third.said)

@@ -75,16 +75,15 @@ func sinks(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	path := filepath.Join(folder, "pages.jsonl")
 	few, err := crawl(ctx, 1000, filepath.Join(folder, "few.jsonl"))
 	if err != nil {
 		return err
 	}
-	many, err := crawl(ctx, 50_000, path)
+	many, err := crawl(ctx, 50_000, filepath.Join(folder, "many.jsonl"))
 	if err != nil {
 		return err
 	}
-	lines, err := fs.ReadFile(os.DirFS(folder), filepath.Base(path))
+	lines, err := fs.ReadFile(os.DirFS(folder), "many.jsonl")
 	fmt.Println(bytes.Count(lines, []byte("\n")), "lines in the file")
 	fmt.Println("fifty times the pages take less than 1 MiB more:", many < few+1<<20)
 	return err

@@ -43,7 +43,7 @@ type File struct {
 // Open opens the file at path for reading and writing, or creates it with the
 // permissions 0o644, and changes nothing in it. It fails with ErrBusy if it is open already.
 func Open(path string) (*File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644) //nolint:gosec // results are for all who may read the folder
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644) //nolint:gosec // results are for every reader of the folder
 	if err != nil {
 		return nil, err
 	}

@@ -154,6 +154,7 @@ func TestAFileThatWasCutIsDamaged(t *testing.T) {
 
 // What is changed on purpose is found wherever it is.
 func TestARowWithAnotherChecksum(t *testing.T) {
+	text, want := sound(t, 50)
 	for name, statement := range map[string]string{
 		"a value":        "UPDATE records SET value = CAST(replace(value, '7', '8') AS BLOB) WHERE content = 'item 7'",
 		"a failure":      "UPDATE records SET error = CAST('because' AS BLOB) WHERE content = 'item 7'",
@@ -169,7 +170,6 @@ func TestARowWithAnotherChecksum(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")
-			text, want := sound(t, 50)
 			require.NoError(t, os.WriteFile(path, text, 0o600))
 			j, err := sqlitestore.OpenJournal(path)
 			require.NoError(t, err)

@@ -114,7 +114,7 @@ func (f *file) explain(err error) error {
 }
 
 // gone reports whether the path leads to another file than the one that was opened.
-// SQLite would go on writing to a file that nobody can open any more.
+// SQLite would continue to write to a file that can no longer be opened.
 func (f *file) gone() bool {
 	if f.info == nil {
 		return false

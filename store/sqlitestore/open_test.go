@@ -15,7 +15,7 @@ import (
 // make verify plays 300 rounds.
 var firstOpens = flag.Int("first-opens", 20, "how many rounds TestManyOpenANewFileAtOnce plays")
 
-// Whoever comes second must not take what the first one has half made for the file of somebody else.
+// A second process must not take a half-made file for one of another application.
 func TestManyOpenANewFileAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	for round := range *firstOpens {

@@ -2,8 +2,8 @@ package sqlitestore
 
 import "time"
 
-// DefaultBusyTimeout is how long a call waits for other processes. Theirs take milliseconds,
-// unless one is stopped, or is no headrace.
+// DefaultBusyTimeout is how long a call waits for other processes. Their writes take milliseconds,
+// unless one is suspended, or is another program.
 const DefaultBusyTimeout = 10 * time.Second
 
 // Option changes how a file is used.
@@ -13,7 +13,7 @@ type settings struct {
 	busyTimeout time.Duration
 }
 
-// WithBusyTimeout is for how long a call waits for somebody else who has locked
+// WithBusyTimeout sets how long a call waits for another process that has locked
 // the file, before it fails with ErrLocked. Without it, or with 0, that is DefaultBusyTimeout.
 func WithBusyTimeout(d time.Duration) Option {
 	return func(s *settings) { s.busyTimeout = d }

@@ -147,7 +147,7 @@ func TestAFileThatSomebodyKeepsLocked(t *testing.T) {
 	verify(t, path, []string{"a", "b", "c"})
 }
 
-// Who gives up while the file is locked gets an answer at once, and nothing happens later.
+// A call whose context ends while the file is locked returns at once, and nothing happens later.
 func TestGivingUpWhileTheFileIsLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := opened(t, path)
