@@ -175,3 +175,18 @@ type counter int
 
 func (*counter) Observe(event.Event)      {}
 func (n *counter) ObserveCall(event.Call) { *n++ }
+
+// A law that panics leaves nothing in flight, and the lane goes on.
+func TestALaneAfterALawThatPanics(t *testing.T) {
+	g := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}, Law: fragile{}})
+	n := inflight.NewLane(t.Context(), g)
+	var before inflight.Attempt
+	for range 2 {
+		ctx := admit(t, n, throttle.Cost{})
+		assert.Panics(t, func() { _, _ = n.End(adaptive.Feedback{}) })
+		assert.Zero(t, g.Stats().InFlight)
+		assert.True(t, before != inflight.Of(ctx))
+		before = inflight.Of(ctx)
+		assert.False(t, before.Abandon(nil))
+	}
+}
