@@ -41,13 +41,13 @@ type Batch[S, In, Out any] struct {
 	version     string
 	retryFailed bool
 	dedup       bool
-	items       *shape        // of In; nil without a journal
-	results     *shape        // of Out; likewise
-	sink        Sink[In, Out] // nil: there is none
-	text        texter[Out]   // sink, if it is one; else nil
-	sinking     chan struct{} // holds one while the sink of runs at once writes
-	writing     atomic.Bool   // a run has the ResumableSink
-	written     string        // without a journal, the mark of the last run; guarded by writing
+	items       *shape                 // of In; nil without a journal
+	results     *shape                 // of Out; likewise
+	sink        Sink[In, Out]          // nil: there is none
+	text        texter[Out]            // sink, if it is one; else nil
+	sinking     chan struct{}          // holds one while the sink of runs at once writes
+	writing     atomic.Bool            // a run has the ResumableSink
+	written     atomic.Pointer[string] // without a journal, the mark of the last run
 }
 
 // defaultGrace is how long running items may go on when a run is stopped.

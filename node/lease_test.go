@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -155,10 +156,10 @@ func (u unopened) Sync(context.Context) (string, error)                 { return
 // A claim that lapses is renewed for as long as the run goes on, also when nothing else happens.
 func TestAClaimIsRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		renewed := 0
+		var renewed atomic.Int64
 		j := newFaulty(func(op string) error {
 			if op == "renew" {
-				renewed++
+				renewed.Add(1)
 			}
 			return nil
 		})
@@ -166,18 +167,18 @@ func TestAClaimIsRenewed(t *testing.T) {
 		m := node.Map("m", func(ctx context.Context, i int) (int, error) { return i, work(ctx, 95*time.Second) }).WithJournal(j)
 		_, err := m.All(t.Context(), []int{1})
 		require.NoError(t, err)
-		assert.Equal(t, 9, renewed, "each 10 s")
+		assert.EqualValues(t, 9, renewed.Load(), "each 10 s")
 		time.Sleep(time.Hour)
-		assert.Equal(t, 9, renewed, "and not after it")
+		assert.EqualValues(t, 9, renewed.Load(), "and not after it")
 	})
 }
 
 // A journal that cannot be reached for a while costs no claim.
 func TestARenewalThatFailsIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		faults := 0
+		var faults atomic.Int64
 		j := newFaulty(always("renew", func() error {
-			if faults++; faults%2 == 0 {
+			if faults.Add(1)%2 == 0 {
 				panic(errDisk)
 			}
 			return errDisk
@@ -187,7 +188,7 @@ func TestARenewalThatFailsIsTriedAgain(t *testing.T) {
 		outs, err := m.All(t.Context(), []int{1, 2})
 		require.NoError(t, err)
 		assert.Equal(t, []int{1, 2}, outs)
-		assert.Greater(t, faults, 9)
+		assert.Greater(t, faults.Load(), int64(9))
 	})
 }
 

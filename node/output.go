@@ -96,7 +96,7 @@ func (c *committer[S, In, Out]) prepareFunc(ctx context.Context) error {
 
 // prepareAlone is for a run without a journal: it writes behind the runs of the batch before it.
 func (c *committer[S, In, Out]) prepareAlone(ctx context.Context) error {
-	ok, err := c.resumeAt(ctx, c.r.b.written)
+	ok, err := c.resumeAt(ctx, c.r.b.mark())
 	if err == nil && !ok {
 		err = errChanged
 	}
@@ -232,7 +232,7 @@ func (c *committer[S, In, Out]) write(group []task[In, Out]) {
 	}
 	o := &c.out
 	if o.mark = mark; c.r.resume == nil {
-		c.r.b.written = mark
+		c.r.b.written.Store(&mark)
 		return
 	}
 	if o.behind() {
@@ -286,4 +286,12 @@ func (c *committer[S, In, Out]) complete() {
 	if err := c.giveMark(c.ctx, mark); err != nil {
 		c.journalFailed("finish", err)
 	}
+}
+
+// mark is how far the runs without a journal have written.
+func (b *Batch[S, In, Out]) mark() string {
+	if m := b.written.Load(); m != nil {
+		return *m
+	}
+	return ""
 }

@@ -125,7 +125,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	}
 	r.ctx = intake.With(ctx, r.intake)
 	_, r.timed = intake.Deadline(r.ctx) //nolint:contextcheck // it is of the run
-	r.mu.Lock() // until all are there: a worker that finds nothing to do may otherwise be the last to leave
+	r.mu.Lock()                         // until all are there: a worker that finds nothing to do may otherwise be the last to leave
 	defer r.mu.Unlock()
 	r.undo = []func() bool{
 		context.AfterFunc(r.intake, func() { r.leaveTime(outer, nested) }), //nolint:contextcheck // it is of the run
