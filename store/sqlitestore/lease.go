@@ -50,7 +50,7 @@ func (j *Journal) held(
 		}
 		if lost := p.lost(owner); lost != nil {
 			refused = lost
-			return nil
+			return nil //nolint:nilerr // the transaction is fine
 		}
 		return do(t, p)
 	})
