@@ -13,7 +13,7 @@ type lines struct {
 
 const other = -1
 
-// events is told of events.
+// events receives the parts of each event in a stream, and its end.
 type events interface {
 	data(p []byte) // a part of what one says
 	endEvent()

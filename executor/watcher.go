@@ -10,7 +10,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// watcher is a task as its guard sees it: it is told how the call goes.
+// watcher is the side of a task that its guard reports progress to.
 type watcher record
 
 var _ inflight.Watcher = (*watcher)(nil)

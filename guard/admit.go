@@ -44,8 +44,8 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 	return err
 }
 
-// observe notes who wants to know about the call, and reports whether its wait
-// is measured.
+// observe records whether anyone observes the call, and reports whether its
+// wait has to be measured.
 func (w *waiting) observe(ctx context.Context, g *Guard) (measured bool) {
 	o := event.From(ctx)
 	w.observed, w.queued = o != nil, -1

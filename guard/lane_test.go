@@ -161,7 +161,7 @@ func TestALaneKeepsToTheCost(t *testing.T) {
 	require.ErrorIs(t, err, throttle.ErrCost)
 }
 
-// An observer of calls is told of those in a lane.
+// An observer receives the calls of a lane too.
 func TestALaneIsObserved(t *testing.T) {
 	var seen counter
 	n := inflight.NewLane(event.With(t.Context(), &seen), made(t, lanes["limited"]))

@@ -43,20 +43,20 @@ func Of(ctx context.Context) Attempt {
 	return a
 }
 
-// Watcher is told how the calls under a context go. Its methods are called on
-// the goroutine of the call, without a lock.
+// Watcher follows the calls under a context from their wait to their verdict.
+// Its methods are called on the goroutine of the call, with no lock held.
 type Watcher interface {
-	// Waits says that the call asks to be admitted. A call that needs no admission is
-	// Admitted without.
+	// Waits says that the call asks for admission. A call that needs none goes
+	// straight to Admitted.
 	Waits()
 	// Admitted says that it was, and what it had to wait for.
 	Admitted(bound throttle.Bound)
-	// Judged gives the verdict on the attempt that ended with err.
+	// Judged passes on the verdict on the attempt that ended with err.
 	Judged(f adaptive.Feedback, err error)
 	// Rejected says that a breaker let no attempt through.
 	Rejected(err error)
-	// Retries says that the call waits before another attempt, which is not begun
-	// before Rested returns. Rested reports false if the call is to end.
+	// Retries says that the call waits before another attempt, which begins when
+	// Rested has returned. Rested reports false if the call has to end.
 	Retries(attempts int, delay time.Duration, err error)
 	Rested(ctx context.Context) bool
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Own is a call that brings the context of its first attempt, for a guard that
-// needs not admit it. Its Watcher is told nothing of such an attempt if that
-// returns without an error and nothing has asked for it.
+// has nothing to admit it to. Its Watcher does not hear of that attempt if it
+// returns no error and nobody has asked for it.
 type Own interface {
 	// The context is that of the call until Enter, and that of the attempt from then on.
 	context.Context
@@ -17,7 +17,8 @@ type Own interface {
 	// Call makes an attempt: the first one under the context itself.
 	Call(ctx context.Context) error
 	// Leave ends the first attempt, which returned err. The result is what Loosely
-	// made of it; nil if err is, and nothing has asked for it. It is asked for no more.
+	// made of it, or nil if err is nil and nobody has asked for it. Nobody may
+	// ask for it after Leave.
 	Leave(err error) Attempt
 	// Began is when the first attempt did.
 	Began() time.Time
