@@ -52,20 +52,21 @@ func guardsIn(x any, wanted func(*guard.Guard) bool) (all []*guard.Guard) {
 			add(outer)
 		}
 	}
-	everything(x, map[any]bool{}, func(x any) {
+	everything(x, map[any]bool{}, func(x any) bool {
 		if n, ok := x.(interface{ Guard() *guard.Guard }); ok {
 			add(guardOf(n))
 		}
+		return true
 	})
 	return all
 }
 
-// everything calls f with x and all nodes inside, also those in batches.
-func everything(x any, seen map[any]bool, f func(x any)) {
-	if invalid.Nil(x) {
+// everything calls f with x and all nodes inside, also those in batches, but
+// not with those inside a node for which f returns false.
+func everything(x any, seen map[any]bool, f func(x any) bool) {
+	if invalid.Nil(x) || !f(x) {
 		return
 	}
-	f(x)
 	c, ok := containerOf(x)
 	if !ok {
 		return

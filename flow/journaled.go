@@ -27,7 +27,7 @@ func (f *Flow[S]) checkNames(p *invalid.Problems) {
 	known := map[recorded]any{}
 	for _, n := range f.nodes() {
 		inside := map[recorded]any{}
-		findJournaled(n, inside, map[any]bool{})
+		findJournaled(n, inside)
 		for r, x := range inside {
 			if other, ok := known[r]; ok && other != x {
 				p.Addf("node "+strconv.Quote(r.node), "two batches of this name have the same journal, and would take each other's results: "+
@@ -38,28 +38,19 @@ func (f *Flow[S]) checkNames(p *invalid.Problems) {
 	}
 }
 
-// findJournaled adds the batches with a journal that x is or has inside. What is inside of
-// one of these is recorded under its items, and apart from others.
-func findJournaled(x any, found map[recorded]any, seen map[any]bool) {
-	if invalid.Nil(x) {
-		return
-	}
-	if b, ok := x.(journaled); ok {
-		if j := b.Journal(); j != nil && reflect.ValueOf(j).Comparable() {
-			found[recorded{j, b.Name()}] = x
-			return
+// findJournaled adds the batches with a journal that x is or contains. What is
+// inside one of them is recorded under its items, and apart from others.
+func findJournaled(x any, found map[recorded]any) {
+	everything(x, map[any]bool{}, func(x any) bool {
+		b, ok := x.(journaled)
+		if !ok {
+			return true
 		}
-	}
-	c, ok := containerOf(x)
-	if !ok {
-		return
-	}
-	id, nodes := c.contents()
-	if seen[id] {
-		return
-	}
-	seen[id] = true
-	for _, n := range nodes {
-		findJournaled(n, found, seen)
-	}
+		j := b.Journal()
+		if j == nil || !reflect.ValueOf(j).Comparable() {
+			return true
+		}
+		found[recorded{j, b.Name()}] = x
+		return false
+	})
 }
