@@ -10,20 +10,14 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Batch returns a batch whose items are flows: it runs n once for every T
-// that prep gives, one after the other or in parallel, with limits and a law
-// of its own that count running instances; presets.FlowModerate and its like
-// are for WithPreset of such a batch.
+// Batch returns a batch whose items are flows: it runs n once for every T that
+// prep gives. Its limits and its law count running instances.
 //
-// T is the instance's parameters and its result in one. Every attempt works on
-// a fresh copy of T, so instances share nothing by accident and a retry starts
-// clean; what n leaves in the copy is the item's result. The copy is an
-// assignment: a T that holds maps, slices or pointers which n changes should
-// have a method Clone() T, which is used instead.
+// T holds an instance's parameters and its result. Every attempt works on a
+// copy of T, made by its method Clone() T if it has one and else by assignment.
 //
-// post gets the results and puts them into s; nil goes on if every instance
-// is done. The value of an instance that is not done is T as prep returned it.
-// Each is shorter where the items are a slice and only complete results are stored.
+// post gets the results; nil goes on if every instance is done. The value of
+// an instance that is not done is T as prep returned it. See also Each.
 //
 // A node inside may be within the same guard as the batch: its first call takes
 // over what the instance holds of that guard.
