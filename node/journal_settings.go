@@ -6,27 +6,15 @@ import (
 )
 
 // WithJournal records what becomes of each item in j, so that a run that was
-// stopped or killed resumes where it was. The run's name is that of
-// flow.WithRun or journal.WithRun, or else journal.DefaultRun. One run at a time records a batch
-// under a name: a second one is refused with a *JournalError around a *journal.HeldError.
+// stopped or killed resumes where it was: docs/resume.md has the states, keys
+// and versions. The run's name is that of flow.WithRun or journal.WithRun, or
+// else journal.DefaultRun. A second run of the same name at the same time is
+// refused with a *JournalError around a *journal.HeldError.
 //
-//   - An item that is Done in j is not called again: its result has the State
-//     Resumed. One that Failed fails again with a *RecordedError, unless there is
-//     RetryFailed. Everything else is called, at least once.
-//   - A result is handed on, to Post, All and Stream, and to a sink, only after its record is
-//     durable. Result.Attempts counts the attempts of all runs.
-//   - A failure is recorded if the provider may have worked on the item. One that was
-//     never sent, or was rejected for rate, load or a used-up quota, is
-//     not: the next run tries again. What WithFallback returns is a result like any other.
-//   - An item is known by WithKey, or else by its JSON. Items with the same content are told
-//     apart by their order. In a loop of a flow the batch counts on from round to round. Another
-//     attempt at a step or an item around it meets the same items again.
-//   - Results are kept as JSON. A type that JSON leaves fields out of is refused by Validate; a result
-//     that JSON cannot hold fails with a *ResultError.
-//   - Give WithVersion whenever other code or another prompt gives other results.
-//
-// If j fails the run stops with a *JournalError, and what was not recorded is pending.
-// The caller closes j, after the run.
+// A result is handed on only after its record is durable. An item is known by
+// WithKey, or else by its JSON; results are kept as JSON, and one that JSON
+// cannot hold fails with a *ResultError. If j fails the run stops with a
+// *JournalError, and what was not recorded is pending. The caller closes j.
 func (b *Batch[S, In, Out]) WithJournal(j journal.Journal) *Batch[S, In, Out] {
 	b.setup.Change("WithJournal", func() {
 		if invalid.Nil(j) {
