@@ -202,9 +202,10 @@ func takeOver(t *testing.T, j *faulty, p journal.Part) {
 
 // A run that has lost its part records and writes nothing more, and names the one that has it.
 func TestARunThatWasTakenOverStops(t *testing.T) {
-	for name, tc := range map[string]struct{ renewWithin, end time.Duration }{
-		"seen by the renewal":     {30 * time.Second, 80 * time.Second}, // with the call that was in flight
-		"seen by the next record": {0, 90 * time.Second},                // with one more, for as long as its grace
+	for name, tc := range map[string]struct{ renewWithin, latest time.Duration }{
+		"seen by the renewal": {30 * time.Second, 80 * time.Second}, // with the call that was in flight
+		// The next call may begin before the record is refused, and has its grace.
+		"seen by the next record": {0, 90 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -223,7 +224,7 @@ func TestARunThatWasTakenOverStops(t *testing.T) {
 				var held *journal.HeldError
 				require.ErrorAs(t, err, &held)
 				assert.True(t, held.Lost)
-				assert.Equal(t, tc.end, time.Since(began))
+				assert.LessOrEqual(t, time.Since(began), tc.latest)
 				assert.Len(t, sink.results(), 3)
 				assert.Len(t, records(t, j.Memory, "b", journal.Done), 3)
 				counts := s.report.Counts()
