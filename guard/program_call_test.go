@@ -24,7 +24,13 @@ func (p *played) call(ctx context.Context, c planned, outermost bool) {
 	}
 	g := guard.Join(joined...)
 	attempts := c.fates
+	asked, sent := time.Now(), false
+	p.count()
 	fn := func(ctx context.Context) error {
+		if c.how == byTry && !time.Now().Equal(asked) {
+			p.report("Try has waited for %s", time.Since(asked))
+		}
+		sent = true
 		next := succeeds
 		if len(attempts) > 0 {
 			next, attempts = attempts[0], attempts[1:]
@@ -37,15 +43,39 @@ func (p *played) call(ctx context.Context, c planned, outermost bool) {
 		err = g.Do(ctx, cost, fn)
 	case byTry:
 		err = g.Try(ctx, cost, fn)
+		if !sent {
+			p.checkRefusal(asked, err)
+		}
 	case byCall:
 		err = inParts(ctx, g.Begin(cost), fn)
+	}
+	if err == nil && !sent {
+		p.report("a call of which nothing was sent ended without an error")
 	}
 	class := guardtest.ClassOf(err)
 	known := []string{"done", "panic", "hung", "quota exhausted", "too late", "deadline", "cancelled", "rate limit", "limited"}
 	if !slices.Contains(known, class) && !strings.HasPrefix(class, "status ") {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.problem("a call ended with %v", err)
+		p.report("a call ended with %v", err)
+	}
+}
+
+// count counts a call or a change that begins.
+func (p *played) count() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun++
+}
+
+// checkRefusal checks the refusal of a Try that was made at asked: it comes at
+// once, and not if there is nothing but this call.
+func (p *played) checkRefusal(asked time.Time, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !time.Now().Equal(asked) {
+		p.problem("Try was refused after %s", time.Since(asked))
+	}
+	if p.begun == 1 {
+		p.problem("the only call was refused: %v", err)
 	}
 }
 

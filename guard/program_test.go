@@ -88,12 +88,20 @@ type played struct {
 	begin  time.Time
 
 	mu       sync.Mutex // guards what follows
+	begun    int        // calls and changes
 	inFlight []int
 	most     []int // in force
 	before   []int // in force before the last change
 	changed  []time.Time
 	sent     [][]time.Duration // by guard, calls that were made by no other call
 	problems []string
+}
+
+// report is problem for callers that do not hold mu.
+func (p *played) report(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.problem(format, args...)
 }
 
 func (p *played) problem(format string, args ...any) {
@@ -155,6 +163,7 @@ func (p program) layersOf(guards []int) (all []int) {
 func (p *played) change(t *testing.T, c change) {
 	t.Helper()
 	g := p.guards[c.guard]
+	p.count()
 	switch c.kind {
 	case 0:
 		p.mu.Lock()
