@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +27,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) != "" {
 		main()
 	}
+	// Children inherit an ignored signal, such as that of nohup, but not a handled one.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	goleak.VerifyTestMain(m)
 }
 
