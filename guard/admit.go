@@ -95,8 +95,14 @@ func (c *Call) admitted(ctx context.Context, k *attempt) error {
 
 // split makes a part for each layer.
 func (k *attempt) split(layers []*Guard) {
-	if k.parts = k.only[:]; len(layers) != 1 {
-		k.parts = make([]part, len(layers))
+	switch n := len(layers); {
+	case n == 1:
+		k.parts = k.only[:]
+	case n <= mostFew:
+		k.few = new(fewLayers)
+		k.parts = k.few.parts[:n]
+	default:
+		k.parts = make([]part, n)
 	}
 	for i, l := range layers {
 		k.parts[i].guard = l
@@ -273,14 +279,17 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 		}
 		p := &k.parts[i]
 		if len(c.wait.places) > 0 && c.wait.places[i] != 0 {
-			p.permit, err = p.guard.throttle.Reacquire(ctx, c.cost, c.wait.places[i])
+			p.permit, err = p.guard.engine.Reacquire(ctx, c.cost, c.wait.places[i])
 		} else {
 			p.permit, err = p.guard.throttle.Acquire(ctx, c.cost)
 		}
 		return err
 	default:
-		var few fewLayers
-		limiters, permits := few.limiters[:0], few.permits[:0]
+		few := k.few
+		if few == nil {
+			few = new(fewLayers)
+		}
+		limiters, permits := few.limiters[:0], append(few.permits[:0], make([]throttle.Permit, missing)...)
 		var places []int64
 		for i := range k.parts {
 			if k.parts[i].outer != nil {
@@ -291,19 +300,21 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 				places = append(places, c.wait.places[i])
 			}
 		}
-		permits = append(permits, make([]throttle.Permit, missing)...)
-		if err = throttle.AcquireAll(ctx, limiters, c.cost, places, permits); err == nil {
+		if err = c.guard.layers[0].engine.AcquireAll(ctx, limiters, c.cost, places, permits); err == nil {
 			k.fill(permits)
 		}
 		return err
 	}
 }
 
-// fewLayers spares most calls the allocations of what is needed for each layer.
+// fewLayers has most calls allocate once for what is needed for each layer.
 type fewLayers struct {
-	limiters [4]*throttle.Limiter
-	permits  [4]throttle.Permit
+	parts    [mostFew]part
+	limiters [mostFew]*throttle.Limiter
+	permits  [mostFew]throttle.Permit
 }
+
+const mostFew = 4
 
 // missing is how many layers k has no permit of.
 func (k *attempt) missing() (n int) {
@@ -343,7 +354,7 @@ func (c *Call) try(k *attempt) error {
 	err := intake.Ended(k.Context)
 	if err == nil {
 		done := c.guard.tries()
-		err = throttle.TryAcquireAll(limiters, c.cost, permits)
+		err = c.guard.layers[0].engine.TryAcquireAll(limiters, c.cost, permits)
 		done()
 	}
 	if err == nil {

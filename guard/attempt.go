@@ -28,6 +28,7 @@ type attempt struct {
 	mu    sync.Mutex // guards everything below
 	parts []part     // one for each layer
 	only  [1]part    // parts, of a guard with one layer
+	few   *fewLayers // nil: there is one layer, or many
 	used  throttle.Cost
 	told  *adaptive.Feedback // the last Report; nil: none
 }
@@ -160,7 +161,7 @@ func (k *attempt) hand(l *Guard, c throttle.Cost, whole bool) (p throttle.Permit
 		if part.guard != l || part.handed != nil {
 			continue
 		}
-		sent, live := part.permit.Sent()
+		sent, live := l.sent(part.permit)
 		if !live {
 			continue
 		}

@@ -131,11 +131,11 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 		if p.guard != l || p.handed != nil {
 			continue
 		}
-		sent, live := p.permit.Sent()
+		sent, live := l.sent(p.permit)
 		if !live {
 			return false
 		}
-		l.throttle.Update(func(now time.Time) {
+		l.update(func(now time.Time) {
 			if !l.governor.knows(&sent) {
 				return
 			}

@@ -228,16 +228,20 @@ type result struct {
 
 // end ends p with f, reports to the law, and fills in r.
 func (g *Guard) end(r *result, p throttle.Permit, f *adaptive.Feedback, observed bool) {
-	if f.Verdict == adaptive.Unsent { // the law hears of it through OnUnsent
-		p.CancelThen(func(now time.Time, s throttle.Sent) { *r = result{ended: true, now: now, sent: s} })
-	} else {
-		p.End(f.Used, func(now time.Time, s throttle.Sent) { g.report(r, now, &s, f, observed) })
+	now := g.engine.Lock()
+	defer g.engine.Serve()
+	if f.Verdict == adaptive.Unsent { // the law learns it through OnUnsent
+		if sent, ended := g.engine.Cancel(p); ended {
+			*r = result{ended: true, now: now, sent: sent}
+		}
+	} else if sent, ended := g.engine.End(p, f.Used); ended {
+		g.report(r, now, &sent, f, observed)
 	}
 }
 
 // learn tells the law about a call whose permit another call has ended.
 func (g *Guard) learn(r *result, sent *throttle.Sent, f *adaptive.Feedback, observed bool) {
-	g.throttle.Update(func(now time.Time) { g.report(r, now, sent, f, observed) })
+	g.update(func(now time.Time) { g.report(r, now, sent, f, observed) })
 }
 
 // report tells the law f, and fills in r. It runs under the limiter's lock.
@@ -259,7 +263,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	law.result(now, s, f)
 	switch {
 	case f.Verdict == adaptive.Terminal:
-		g.throttle.CloseLocked(now.Add(law.quota.exhausted()), g.exhausted(f.Err))
+		g.engine.Close(now.Add(law.quota.exhausted()), g.exhausted(f.Err))
 	case tooLong(f): // for every call, and for no longer than a provider can mean
 		hit := newHit(g.name, f, s.At)
 		hit.GivenUp = true
@@ -267,7 +271,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 		if gate := law.view().GateUntil; gate.After(until) && gate.Before(now.Add(longestClosing)) {
 			until = gate
 		}
-		g.throttle.CloseLocked(until, hit)
+		g.engine.Close(until, hit)
 	}
 	if observed {
 		after := law.view()
@@ -285,7 +289,7 @@ const longestClosing = 31 * 24 * time.Hour
 func (g *Guard) wake(now time.Time, s *throttle.Sent) {
 	law := g.current.Load().atFirst(max(s.InFlight+1, g.loose.inFlight()))
 	if state, err := law.Start(now, seed); err == nil { // it is valid
-		g.governor.start(state, g.throttle.TotalLocked())
+		g.governor.start(state, g.engine.Total())
 	}
 }
 

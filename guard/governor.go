@@ -12,17 +12,17 @@ import (
 // until there is a law to ask, keeps the pause of a law that was replaced, and
 // lets one call probe a quota that was used up. The limiter's lock guards it.
 type governor struct {
-	state    adaptive.State // nil: no call was rejected yet
-	throttle *throttle.Limiter
-	loose    *loose // calls that were not admitted: they are in flight as well
-	most     int    // the cap on calls in flight; 0: none
-	gate     reopening.Gate
-	quota    halfOpen
-	frozen   bool          // nothing is admitted while one law replaces another
-	held     int           // attempts that admit nothing else until they end
-	holds    bool          // the gate held back the last call that was asked about
-	told     int64         // decisions of the state that observers have been told
-	since    throttle.Sent // of the last call that the state does not know: it counts from there
+	state  adaptive.State // nil: no call was rejected yet
+	engine engine
+	loose  *loose // calls that were not admitted: they are in flight as well
+	most   int    // the cap on calls in flight; 0: none
+	gate   reopening.Gate
+	quota  halfOpen
+	frozen bool          // nothing is admitted while one law replaces another
+	held   int           // attempts that admit nothing else until they end
+	holds  bool          // the gate held back the last call that was asked about
+	told   int64         // decisions of the state that observers have been told
+	since  throttle.Sent // of the last call that the state does not know: it counts from there
 }
 
 // start puts the first state in place. Calls in flight are unknown to it.
@@ -37,7 +37,7 @@ func (g *governor) replace(s adaptive.State, since throttle.Sent) {
 	g.start(s, since)
 }
 
-// Admit implements throttle.Governor.
+// Admit implements ruler.
 func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) time.Duration {
 	if g.frozen || g.held > 0 || g.quota.probing() {
 		return throttle.Forever
@@ -56,14 +56,14 @@ func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) time.Dura
 	return g.state.Admit(now, c, inFlight+out)
 }
 
-// Slack implements throttle.Governor.
+// Slack implements ruler.
 func (g *governor) Slack(now time.Time) {
 	if g.state != nil {
 		g.state.Slack(now)
 	}
 }
 
-// OnSend implements throttle.Governor.
+// OnSend implements ruler.
 func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 	if g.gate.Opening(now) {
 		g.gate.Sent(now, float64(max(1, g.view().Concurrency)))
@@ -75,12 +75,12 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 	}
 }
 
-// OnUnsent implements throttle.Governor.
+// OnUnsent implements ruler.
 func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
 	g.quota.ended(s.Seq, adaptive.Unsent)
 	if g.knows(&s) {
 		g.count(&s)
-		g.state.OnResult(now, s, g.throttle.InFlightLocked(), adaptive.Feedback{Verdict: adaptive.Unsent})
+		g.state.OnResult(now, s, g.engine.InFlight(), adaptive.Feedback{Verdict: adaptive.Unsent})
 	}
 }
 
@@ -95,7 +95,7 @@ func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback)
 	}
 	counted := *s
 	g.count(&counted)
-	g.state.OnResult(now, counted, g.throttle.InFlightLocked(), *f)
+	g.state.OnResult(now, counted, g.engine.InFlight(), *f)
 }
 
 // count puts s into the numbers of the state, which begin with the first call that it knows.

@@ -31,6 +31,7 @@ type Guard struct {
 	// What a guard made by Join does not have.
 	current  atomic.Pointer[compiled]
 	throttle *throttle.Limiter
+	engine   engine
 	governor *governor // nil: another guard learns
 	share    *share    // nil: its limits are those of this process
 	breaker  *breaker.Breaker
@@ -69,7 +70,7 @@ func New(p Policy) (*Guard, error) {
 
 // build makes what limits and learns.
 func (g *Guard) build(c *compiled) (err error) {
-	opts := []throttle.Option{throttle.WithName(g.name), throttle.WithClock(g.clock.Underlying())}
+	var rule ruler
 	if c.law != nil {
 		g.governor = &governor{loose: &g.loose, most: c.limits.Concurrency}
 		if !c.lazy {
@@ -77,18 +78,18 @@ func (g *Guard) build(c *compiled) (err error) {
 				return err
 			}
 		}
-		opts = append(opts, throttle.WithGovernor(g.governor))
+		rule = g.governor
 	}
 	if c.policy.Store != nil {
 		g.share = newShare(&c.policy, g.governor, g.clock)
-		opts = append(opts, throttle.WithGovernor(g.share))
+		rule = g.share
 	}
-	if g.throttle, err = throttle.New(c.limits, opts...); err != nil {
+	if err := g.limit(c.limits, rule, throttle.WithName(g.name), throttle.WithClock(g.clock.Underlying())); err != nil {
 		return err
 	}
-	g.throttle.SetMaxQueue(c.policy.MaxQueue)
+	g.engine.SetMaxQueue(c.policy.MaxQueue)
 	if g.governor != nil {
-		g.governor.throttle = g.throttle
+		g.governor.engine = g.engine
 	}
 	if b := c.policy.Breaker; b != nil {
 		config := *b
@@ -244,6 +245,6 @@ func (g *Guard) Reopen() {
 // reopen forgets that the quota was used up.
 func (g *Guard) reopen() {
 	if g.governor != nil {
-		g.throttle.Update(func(time.Time) { g.governor.quota.reset() })
+		g.update(func(time.Time) { g.governor.quota.reset() })
 	}
 }

@@ -9,7 +9,7 @@ func (k *attempt) Hold() {
 		return
 	}
 	l.free.Store(false)
-	l.throttle.Update(func(time.Time) { l.governor.held++ })
+	l.update(func(time.Time) { l.governor.held++ })
 }
 
 func (k *attempt) setHeld() bool {
@@ -27,6 +27,6 @@ func (k *attempt) unhold() {
 	if k.held {
 		k.held = false
 		l := k.call.guard.learner
-		l.throttle.Update(func(time.Time) { l.governor.held-- })
+		l.update(func(time.Time) { l.governor.held-- })
 	}
 }

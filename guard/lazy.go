@@ -80,7 +80,7 @@ func (l *looseCall) leave() {
 func (g *Guard) landed() {
 	g.loose.ended.Add(1)
 	if !g.free.Load() {
-		g.throttle.Update(nil)
+		g.update(func(time.Time) {})
 	}
 }
 

@@ -126,7 +126,7 @@ func (g *Guard) transparent() bool {
 
 // asleep reports whether no call was rejected yet.
 func (g *Guard) asleep() (yes bool) {
-	g.throttle.Look(func(time.Time) { yes = g.governor.state == nil })
+	g.look(func(time.Time) { yes = g.governor.state == nil })
 	return yes
 }
 
@@ -134,7 +134,7 @@ func (g *Guard) asleep() (yes bool) {
 func (g *Guard) hear(ctx context.Context, h *adaptive.RateLimitHit) {
 	var before int64
 	var after adaptive.View
-	g.throttle.Update(func(now time.Time) {
+	g.update(func(now time.Time) {
 		if g.governor.state == nil {
 			return
 		}

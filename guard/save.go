@@ -17,7 +17,7 @@ func (g *Guard) Save() (saved []byte, err error) {
 	}
 	g.changing.Lock()
 	defer g.changing.Unlock()
-	g.throttle.Look(func(now time.Time) {
+	g.look(func(now time.Time) {
 		s, ok := g.governor.state.(adaptive.Saver)
 		switch {
 		case ok:
@@ -55,7 +55,7 @@ func (g *Guard) Restore(saved []byte) error {
 		return err
 	}
 	g.free.Store(false)
-	g.throttle.Update(func(time.Time) { g.governor.replace(state, g.throttle.TotalLocked()) })
+	g.update(func(time.Time) { g.governor.replace(state, g.engine.Total()) })
 	return nil
 }
 
@@ -72,8 +72,8 @@ func (g *Guard) Reset() error {
 		if err != nil {
 			return err
 		}
-		g.throttle.Update(func(time.Time) {
-			g.governor.replace(state, g.throttle.TotalLocked())
+		g.update(func(time.Time) {
+			g.governor.replace(state, g.engine.Total())
 			g.governor.quota.reset()
 		})
 	}

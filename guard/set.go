@@ -77,16 +77,16 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 
 // learning reports whether the law runs: that of a lazy guard may not have started.
 func (g *Guard) learning() (yes bool) {
-	g.throttle.Look(func(time.Time) { yes = g.governor.state != nil })
+	g.look(func(time.Time) { yes = g.governor.state != nil })
 	return yes
 }
 
 // change puts c in the place of old.
 func (g *Guard) change(old, c *compiled) error {
 	defer g.current.Store(c)
-	g.throttle.SetMaxQueue(c.policy.MaxQueue)
+	g.engine.SetMaxQueue(c.policy.MaxQueue)
 	if g.governor != nil {
-		g.throttle.Look(func(time.Time) { g.governor.most = c.limits.Concurrency })
+		g.look(func(time.Time) { g.governor.most = c.limits.Concurrency })
 	}
 	if g.governor == nil || c.law == nil || old.sameLaw(c) && (c.lazy || g.learning()) {
 		return g.throttle.SetLimits(c.limits)
@@ -95,11 +95,11 @@ func (g *Guard) change(old, c *compiled) error {
 	if err != nil {
 		return err
 	}
-	g.throttle.Update(func(time.Time) { g.governor.frozen = true })
+	g.update(func(time.Time) { g.governor.frozen = true })
 	err = g.throttle.SetLimits(c.limits) // they are valid
-	g.throttle.Update(func(time.Time) {
+	g.update(func(time.Time) {
 		g.governor.frozen = false
-		g.governor.replace(state, g.throttle.TotalLocked())
+		g.governor.replace(state, g.engine.Total())
 	})
 	return err
 }

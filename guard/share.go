@@ -62,7 +62,7 @@ func (s *share) hold(now time.Time, c throttle.Cost) time.Duration {
 	return 0
 }
 
-// Admit implements throttle.Governor.
+// Admit implements ruler.
 func (s *share) Admit(now time.Time, c throttle.Cost, inFlight int) time.Duration {
 	if wait := s.hold(now, c); wait > 0 {
 		s.Slack(now)
@@ -74,14 +74,14 @@ func (s *share) Admit(now time.Time, c throttle.Cost, inFlight int) time.Duratio
 	return s.inner.Admit(now, c, inFlight)
 }
 
-// Slack implements throttle.Governor.
+// Slack implements ruler.
 func (s *share) Slack(now time.Time) {
 	if s.inner != nil {
 		s.inner.Slack(now)
 	}
 }
 
-// OnSend implements throttle.Governor: a call that is admitted here asks the store.
+// OnSend implements ruler: a call that is admitted here asks the store.
 func (s *share) OnSend(now time.Time, sent throttle.Sent) {
 	s.asking++
 	if s.inner != nil {
@@ -89,7 +89,7 @@ func (s *share) OnSend(now time.Time, sent throttle.Sent) {
 	}
 }
 
-// OnUnsent implements throttle.Governor.
+// OnUnsent implements ruler.
 func (s *share) OnUnsent(now time.Time, sent throttle.Sent) {
 	if s.inner != nil {
 		s.inner.OnUnsent(now, sent)
@@ -120,7 +120,7 @@ func (g *Guard) tell() {
 	if g.share == nil {
 		return
 	}
-	g.throttle.Update(func(time.Time) {
+	g.update(func(time.Time) {
 		g.share.news.Add(1)
 		if g.share.held.bound.Kind != throttle.BoundByPause {
 			g.share.held = refusal{}
@@ -133,7 +133,7 @@ func (g *Guard) holding(b throttle.Bound, c throttle.Cost) throttle.Bound {
 	if g.share == nil || b.Kind != throttle.BoundByGovernor {
 		return b
 	}
-	g.throttle.Look(func(now time.Time) {
+	g.look(func(now time.Time) {
 		if wait := g.share.hold(now, c); wait > 0 {
 			b = throttle.Bound{Kind: throttle.BoundByStore, Wait: wait}
 			if wait != throttle.Forever {
@@ -185,4 +185,4 @@ func (s *share) reset() {
 	s.unheard.Store(0)
 }
 
-var _ throttle.Governor = (*share)(nil)
+var _ ruler = (*share)(nil)

@@ -43,7 +43,7 @@ func (g *Guard) Stats() Stats {
 }
 
 func (g *Guard) view() (v adaptive.View) {
-	g.throttle.Look(func(time.Time) { v = g.governor.view() })
+	g.look(func(time.Time) { v = g.governor.view() })
 	return v
 }
 
@@ -76,7 +76,7 @@ func (g *Guard) explained(now time.Time) (why string) {
 	if g.governor == nil {
 		return ""
 	}
-	g.throttle.Look(func(time.Time) {
+	g.look(func(time.Time) {
 		why = g.governor.view().Bound
 		if x, ok := g.governor.state.(adaptive.Explainer); ok {
 			why = x.Explain(now)

@@ -99,7 +99,7 @@ func (c *Call) take(ctx context.Context, k *attempt, trying bool) (no *denial, e
 	kept = true
 	for i := range k.parts {
 		if p := &k.parts[i]; p.outer == nil && p.guard.share != nil {
-			p.guard.throttle.Update(func(time.Time) { p.guard.share.answered(false) })
+			p.guard.update(func(time.Time) { p.guard.share.answered(false) })
 		}
 	}
 	return nil, nil
@@ -194,7 +194,11 @@ func (c *Call) retract(k *attempt, no *denial, trying bool) {
 		if p.outer != nil {
 			continue
 		}
-		p.permit.Retract(func(now time.Time, s throttle.Sent) {
+		p.guard.update(func(now time.Time) {
+			s, ended := p.guard.engine.Retract(p.permit)
+			if !ended {
+				return
+			}
 			c.place(k, i, s.Seq)
 			share := p.guard.share
 			if share == nil {
@@ -220,7 +224,7 @@ func (c *Call) tooLate(ctx context.Context, k *attempt) (err error) {
 		if l.share == nil || k.parts[i].outer != nil || !l.clock.Real() {
 			continue
 		}
-		l.throttle.Look(func(now time.Time) {
+		l.look(func(now time.Time) {
 			wait, left := l.share.hold(now, c.cost), deadline.Sub(now)
 			if wait != throttle.Forever && wait > left && l.share.held.certain() {
 				err = &throttle.DeadlineError{Limiter: l.name, Wait: wait, Left: left}

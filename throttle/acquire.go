@@ -135,13 +135,6 @@ func (l *Limiter) Acquire(ctx context.Context, c Cost) (Permit, error) {
 	return l.acquire(ctx, c, lastPlace, true)
 }
 
-// Reacquire is Acquire for a call that was admitted before, with sequence
-// number seq, and has to be sent again: it waits ahead of everybody who was
-// first admitted later, or never yet.
-func (l *Limiter) Reacquire(ctx context.Context, c Cost, seq int64) (Permit, error) {
-	return l.acquire(ctx, c, seq, true)
-}
-
 func (l *Limiter) acquire(ctx context.Context, c Cost, place int64, keeps bool) (Permit, error) {
 	p, waited, err := l.await(ctx, c, place, keeps)
 	if waited > 0 {

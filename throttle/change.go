@@ -2,32 +2,19 @@ package throttle
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/meter"
 )
 
-// Update runs f, unless nil, under the limiter's lock and then looks at the
-// queue again. It is how a law that has heard something new takes effect at
-// once. f must not call the limiter.
-func (l *Limiter) Update(f func(now time.Time)) {
+// update runs f under the limiter's lock and then serves the queue.
+func (l *Limiter) update(f func()) {
 	l.mu.Lock()
 	defer l.unlock()
 	now := l.nowLocked()
-	if f != nil {
-		f(l.clock.At(now))
-	}
+	f()
 	l.pumpLocked(now)
-}
-
-// Look runs f under the limiter's lock, for reading what is guarded by it; the
-// queue is left alone. f must not call the limiter.
-func (l *Limiter) Look(f func(now time.Time)) {
-	l.mu.Lock()
-	defer l.unlock()
-	f(l.clock.At(l.nowLocked()))
 }
 
 // SetLimits changes the limits in place, in either direction: calls in flight
@@ -119,7 +106,7 @@ func (l *Limiter) SetConcurrency(n int) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	l.Update(func(time.Time) { l.limit = n })
+	l.update(func() { l.limit = n })
 	l.tell(event.LimiterChanged, 0, fmt.Sprint(l.Limits()), nil)
 	return nil
 }

@@ -2,9 +2,9 @@
 // first out, and cheaply, in one process. Package quota shares limits between processes.
 //
 // Limits are a concurrency bound and any number of windows. A Limiter takes a
-// slot and a share of every window at one instant or not at all, hands out a
-// Permit, and can be resized while people wait. It knows nothing of retries,
-// of providers or of adapting: package adaptive builds on it through Governor.
+// slot and a share of every window at one instant or not at all, returns a
+// Permit, and can be resized while calls wait. Package guard adds retries, what
+// providers document, and control laws.
 //
 // Limits can be written in Go, or as text for ParseLimits:
 // "500/min, 200000 tokens/min, 8 concurrent".

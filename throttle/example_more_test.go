@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -26,21 +24,6 @@ func ExampleCostError() {
 	// chat tokens 1500 of 1000
 }
 
-// A law may have to hear that a call which it was told of was never sent.
-func ExamplePermit_CancelThen() {
-	lim, _ := throttle.New(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}})
-	p, _ := lim.TryAcquire(throttle.Cost{})
-	unsent := func(_ time.Time, s throttle.Sent) { fmt.Println("call", s.Seq, "was not sent") }
-	fmt.Println(p.CancelThen(unsent))
-	fmt.Println(p.CancelThen(unsent)) // it has ended
-	fmt.Println(lim.Allow(throttle.Cost{}))
-	// Output:
-	// call 1 was not sent
-	// true
-	// false
-	// true
-}
-
 // Reopen does not forget: what was sent before Close still counts.
 func ExampleLimiter_Reopen() {
 	lim, _ := throttle.New(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(2, time.Hour)}})
@@ -53,25 +36,6 @@ func ExampleLimiter_Reopen() {
 	// true
 	// false maintenance
 	// true false
-}
-
-// The answer of a call closes the limiter for a while, before anybody else is
-// admitted.
-func ExampleLimiter_CloseLocked() {
-	clock := clockwork.NewFakeClock()
-	lim, _ := throttle.New(throttle.Limits{}, throttle.WithClock(clock))
-	p, _ := lim.TryAcquire(throttle.Cost{})
-	p.End(throttle.Cost{}, func(now time.Time, _ throttle.Sent) {
-		lim.CloseLocked(now.Add(time.Hour), errors.New("come back in an hour"))
-	})
-	_, err := lim.TryAcquire(throttle.Cost{})
-	fmt.Println(err)
-	clock.Advance(time.Hour)
-	_, err = lim.TryAcquire(throttle.Cost{})
-	fmt.Println(err)
-	// Output:
-	// come back in an hour
-	// <nil>
 }
 
 // Who waits for the end of a pause goes as soon as it is called off.

@@ -124,21 +124,6 @@ func ExampleLimiter_Wait() {
 	// Output: 3
 }
 
-// A call that is sent again goes ahead of those that were never sent.
-func ExampleLimiter_Reacquire() {
-	lim, _ := throttle.New(throttle.Limits{Concurrency: 1})
-	ctx := context.Background()
-	p, _ := lim.Acquire(ctx, throttle.Cost{})
-	first, _ := p.Sent()
-	p.Release() // it failed, and may be sent again
-
-	p, _ = lim.Reacquire(ctx, throttle.Cost{}, first.Seq)
-	again, _ := p.Sent()
-	p.Release()
-	fmt.Println(first.Seq, again.Seq)
-	// Output: 1 2
-}
-
 func ExampleWindow_Of() {
 	lim, _ := throttle.New(throttle.Limits{Windows: []throttle.Window{
 		throttle.Sliding(500, time.Minute),                        // requests
@@ -186,21 +171,6 @@ func ExamplePermit_Cancel() {
 	p.Cancel() // it was never sent, so it does not count
 	fmt.Println(lim.Allow(throttle.Cost{}), lim.Allow(throttle.Cost{}))
 	// Output: true false
-}
-
-// The function given to End hears how the call went before anybody else is admitted.
-func ExamplePermit_End() {
-	clock := clockwork.NewFakeClock()
-	lim, _ := throttle.New(throttle.Limits{}, throttle.WithClock(clock))
-	p, _ := lim.TryAcquire(throttle.Cost{Tokens: 900})
-	clock.Advance(3 * time.Second)
-	ended := p.End(throttle.Cost{Tokens: 650}, func(now time.Time, s throttle.Sent) {
-		fmt.Printf("call %d took %s\n", s.Seq, now.Sub(s.At))
-	})
-	fmt.Println(ended, p.End(throttle.Cost{}, nil))
-	// Output:
-	// call 1 took 3s
-	// true false
 }
 
 // New limits hold at once, and what was admitted lately still counts.
@@ -270,50 +240,4 @@ func ExampleLimiter_Stats() {
 	// Output:
 	// 1 1 1
 	// 1 0 0
-}
-
-// gentle is a law: at most two calls at a time until it has heard of a success.
-type gentle struct{ succeeded bool }
-
-func (g *gentle) Admit(_ time.Time, _ throttle.Cost, inFlight int) time.Duration {
-	if inFlight >= 2 && !g.succeeded {
-		return throttle.Forever // until something happens
-	}
-	return 0
-}
-
-func (g *gentle) Slack(time.Time)                   {}
-func (g *gentle) OnSend(time.Time, throttle.Sent)   {}
-func (g *gentle) OnUnsent(time.Time, throttle.Sent) {}
-
-func ExampleGovernor() {
-	law := &gentle{}
-	lim, _ := throttle.New(throttle.Limits{Concurrency: 100}, throttle.WithGovernor(law))
-	p, _ := lim.TryAcquire(throttle.Cost{})
-	_, _ = lim.TryAcquire(throttle.Cost{})
-	_, err := lim.TryAcquire(throttle.Cost{})
-	fmt.Println(err)
-
-	p.End(throttle.Cost{}, func(time.Time, throttle.Sent) { law.succeeded = true })
-	for range 50 {
-		_, err = lim.TryAcquire(throttle.Cost{})
-	}
-	fmt.Println(err, lim.Stats().InFlight)
-	// Output:
-	// throttle: limiter "": limited by the control law until a call ends
-	// <nil> 51
-}
-
-// Update lets a law change its mind, with effect at once.
-func ExampleLimiter_Update() {
-	law := &gentle{}
-	lim, _ := throttle.New(throttle.Limits{}, throttle.WithGovernor(law))
-	_, _ = lim.TryAcquire(throttle.Cost{})
-	_, _ = lim.TryAcquire(throttle.Cost{})
-	fmt.Println(lim.Allow(throttle.Cost{}))
-	lim.Update(func(time.Time) { law.succeeded = true })
-	fmt.Println(lim.Allow(throttle.Cost{}))
-	// Output:
-	// false
-	// true
 }

@@ -19,21 +19,20 @@ type Sent struct {
 	Total    Cost      // running sum of all that was admitted, this call included
 }
 
-// Governor is what a control law is to the limiter. The limiter calls it
-// under its own lock, never concurrently; a Governor must return at once and
-// must not call the limiter. Time is an argument and never steps back.
-type Governor interface {
-	// Admit is asked about the head of the queue, after all Limits admit it.
-	// 0 lets it go; a positive wait has it asked again then, or at the next
-	// event if that is sooner; Forever waits for an event. It is a question:
-	// only OnSend says that the call was admitted.
+// governor is a control law as the limiter sees it. The limiter calls it under
+// its lock, never concurrently; a governor returns at once and does not call the
+// limiter. Time is an argument and never steps back. Package guard declares the
+// same interface: they are one type.
+type governor = interface {
+	// Admit is asked about the head of the queue, after all Limits admit it: 0
+	// admits it, and after a positive wait, or at the next event, it is asked
+	// again; Forever waits for an event. Only OnSend reports an admission.
 	Admit(now time.Time, c Cost, inFlight int) (wait time.Duration)
-	// Slack says that the law does not bind at this moment: nobody waits, or
-	// the user's own limits hold the head back. It is no time for growth.
+	// Slack reports that the law does not bind at this moment: no call waits,
+	// or the configured limits hold the head back. The law must not grow then.
 	Slack(now time.Time)
-	// OnSend tells of an admission.
+	// OnSend reports an admission.
 	OnSend(now time.Time, s Sent)
-	// OnUnsent undoes OnSend for a call that was never sent after all: its
-	// permit was cancelled.
+	// OnUnsent undoes OnSend for a call that was never sent.
 	OnUnsent(now time.Time, s Sent)
 }

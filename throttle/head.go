@@ -66,7 +66,7 @@ func (l *Limiter) wakeLocked(now instant, wait time.Duration) {
 	}
 	l.due = now + wait
 	if l.timer == nil {
-		l.timer = l.clock.AfterFunc(wait, func() { l.Update(nil) })
+		l.timer = l.clock.AfterFunc(wait, func() { l.update(func() {}) })
 	} else {
 		l.timer.Reset(wait)
 	}

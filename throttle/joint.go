@@ -46,11 +46,11 @@ type part struct {
 	permit  Permit
 }
 
-// AcquireAll blocks until all limiters admit c at one instant, and fills in
+// acquireAll blocks until all limiters admit c at one instant, and fills in
 // permits, one for each. places are the sequence numbers of an earlier admission
 // of the call, 0 for none; nil if there was none. The errors are those of
-// Acquire; with an error nothing was taken. No limiter may be named twice.
-func AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) error {
+// Acquire; with an error nothing was taken. limiters has no duplicates.
+func acquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -89,9 +89,9 @@ func enterAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, 
 	return j, nil
 }
 
-// TryAcquireAll is AcquireAll for a call that does not wait: if a limiter does
+// tryAcquireAll is acquireAll for a call that does not wait: if a limiter does
 // not admit it now, the error is that of its TryAcquire.
-func TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
+func tryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
 	var n load
 	n.set(&c)
 	var few [4]*Limiter

@@ -26,7 +26,7 @@ type Limiter struct {
 	name     string
 	clock    clock.Clock
 	guard    time.Duration
-	governor Governor
+	governor governor
 
 	observer event.Observer
 
@@ -78,9 +78,6 @@ func WithClock(c clockwork.Clock) Option { return func(l *Limiter) { l.clock = c
 // for late timers, a calendar has what goes in the last d of a period count in
 // the next one too.
 func WithGuard(d time.Duration) Option { return func(l *Limiter) { l.guard = d } }
-
-// WithGovernor adds a control law that is asked after all Limits admit; nil adds none.
-func WithGovernor(g Governor) Option { return func(l *Limiter) { l.governor = g } }
 
 // WithObserver tells o of changes to the limits, of pauses and closings by
 // hand, and of every call that had to wait once it is served. nil tells nobody.

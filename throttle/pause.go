@@ -10,13 +10,13 @@ import (
 // PauseUntil lets nobody go before t. It only ever lengthens a pause, so that
 // of several callers the latest t holds.
 func (l *Limiter) PauseUntil(t time.Time) {
-	l.Update(func(time.Time) { l.paused = max(l.paused, l.clock.Until(t)) })
+	l.update(func() { l.paused = max(l.paused, l.clock.Until(t)) })
 	l.tell(event.LimiterPaused, l.clock.Until(t)-l.clock.Elapsed(), "", nil)
 }
 
 // Resume ends the pause of PauseUntil.
 func (l *Limiter) Resume() {
-	l.Update(func(time.Time) { l.paused = 0 })
+	l.update(func() { l.paused = 0 })
 	l.tell(event.LimiterReopened, 0, "the pause was ended", nil)
 }
 
@@ -38,15 +38,14 @@ func (c *closing) reason(now instant) error {
 // if that is nil, an error that says the limiter is closed. Calls in flight
 // end as usual. It holds until Reopen.
 func (l *Limiter) Close(cause error) {
-	l.Update(func(time.Time) { l.CloseLocked(time.Time{}, cause) })
+	l.update(func() { l.closeLocked(time.Time{}, cause) })
 	l.tell(event.LimiterClosed, 0, "", cause)
 }
 
-// CloseLocked is Close for a function that the limiter runs under its lock,
-// one given to Update or End: nobody is admitted between the two. It holds
-// until t or, if that is zero, until Reopen. Of several reasons the one that
-// holds longest counts, the first of those that hold equally long.
-func (l *Limiter) CloseLocked(t time.Time, cause error) {
+// closeLocked closes until t or, if that is zero, until Reopen. Of several
+// reasons the one that holds longest counts, the first of those that hold equally
+// long.
+func (l *Limiter) closeLocked(t time.Time, cause error) {
 	until := Forever
 	if !t.IsZero() {
 		until = l.clock.Until(t)
@@ -62,7 +61,7 @@ func (l *Limiter) CloseLocked(t time.Time, cause error) {
 
 // Reopen ends Close. The limits, their history and a pause are as they were.
 func (l *Limiter) Reopen() {
-	l.Update(func(time.Time) { l.closed = closing{} })
+	l.update(func() { l.closed = closing{} })
 	l.tell(event.LimiterReopened, 0, "", nil)
 }
 

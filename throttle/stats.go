@@ -39,11 +39,6 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-// InFlightLocked is how many permits have not ended. It may only be called
-// from a function that the limiter runs under its lock: those given to
-// Update and End, and the methods of a Governor.
-func (l *Limiter) InFlightLocked() int { return l.inFlight }
-
 // Reset sets the counts of Stats to zero. The history of the windows and a
 // pause survive: what was sent was sent.
 func (l *Limiter) Reset() {

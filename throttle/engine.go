@@ -1,0 +1,118 @@
+package throttle
+
+import (
+	"context"
+	"time"
+
+	"github.com/headrace/headrace/internal/hook"
+)
+
+func init() { //nolint:gochecknoinits // see package hook
+	hook.Register(func(l any) any {
+		return engine{l.(*Limiter)} //nolint:forcetypeassert // a mistake in package guard
+	})
+}
+
+// engine is what package guard uses of a Limiter besides its public methods. Its
+// methods are exported, so guard can name them in an interface, on a type that is
+// not, so nothing else can. Those that say so are called between Lock and Unlock,
+// or Lock and Serve.
+type engine struct{ l *Limiter }
+
+// Govern adds a control law, before the first call.
+func (e engine) Govern(g governor) { e.l.governor = g }
+
+// SetMaxQueue bounds how many calls may wait; 0 means no bound. One more is
+// refused with a *LimitedError.
+func (e engine) SetMaxQueue(n int) {
+	e.l.mu.Lock()
+	defer e.l.unlock()
+	e.l.mostQueued = n
+}
+
+// Lock takes the limiter's lock. No method of the Limiter may be called until
+// Unlock or Serve.
+func (e engine) Lock() (now time.Time) {
+	e.l.mu.Lock()
+	return e.l.clock.At(e.l.nowLocked())
+}
+
+// Unlock gives up the lock.
+func (e engine) Unlock() { e.l.unlock() }
+
+// Serve serves the queue, because something has changed, and gives up the lock.
+func (e engine) Serve() {
+	defer e.l.unlock() // also if the law panics
+	e.l.pumpLocked(e.l.last)
+}
+
+// Sent returns what was noted at the admission; false if the permit has ended.
+// Under the lock.
+func (e engine) Sent(p Permit) (Sent, bool) {
+	if p.l != e.l {
+		return Sent{}, false
+	}
+	r := &e.l.records[p.slot]
+	return e.l.sent(&r.admission), r.gen == p.gen
+}
+
+// End ends the permit like Settle, or like Release if actual is the zero Cost;
+// false if it had ended before. Under the lock: no call is admitted before Serve.
+func (e engine) End(p Permit, actual Cost) (Sent, bool) {
+	if actual == (Cost{}) {
+		return e.end(p, asReserved, nil)
+	}
+	return e.end(p, asUsed, &actual)
+}
+
+// Cancel is End for a call that was never sent.
+func (e engine) Cancel(p Permit) (Sent, bool) { return e.end(p, neverSent, nil) }
+
+// Retract is Cancel for a call that other limits did not admit: Stats does not
+// count it.
+func (e engine) Retract(p Permit) (Sent, bool) {
+	s, ended := e.end(p, neverSent, nil)
+	if ended {
+		e.l.stats.Admitted = max(0, e.l.stats.Admitted-1)
+	}
+	return s, ended
+}
+
+func (e engine) end(p Permit, how ending, actual *Cost) (Sent, bool) {
+	if p.l != e.l {
+		return Sent{}, false
+	}
+	var used amounts
+	used.use(actual)
+	a := e.l.endLocked(e.l.last, p, how, &used)
+	if a == nil {
+		return Sent{}, false
+	}
+	return e.l.sent(a), true
+}
+
+// Close closes the limiter until t or, if that is zero, until Reopen. Of several
+// reasons the one that holds longest counts. Under the lock.
+func (e engine) Close(t time.Time, cause error) { e.l.closeLocked(t, cause) }
+
+// InFlight is how many permits have not ended. Under the lock.
+func (e engine) InFlight() int { return e.l.inFlight }
+
+// Total is what was admitted so far, with the number of the last call. Under the lock.
+func (e engine) Total() Sent { return Sent{Seq: e.l.seq, Total: e.l.total.cost()} }
+
+// Reacquire is Acquire for a call that was admitted before, with sequence number
+// seq, and has to be sent again: it waits ahead of all that were admitted later.
+func (e engine) Reacquire(ctx context.Context, c Cost, seq int64) (Permit, error) {
+	return e.l.acquire(ctx, c, seq, true)
+}
+
+// AcquireAll is acquireAll for limiters, of which this is one.
+func (engine) AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) error {
+	return acquireAll(ctx, limiters, c, places, permits)
+}
+
+// TryAcquireAll is tryAcquireAll for limiters, of which this is one.
+func (engine) TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
+	return tryAcquireAll(limiters, c, permits)
+}

@@ -1,0 +1,90 @@
+package throttle
+
+import (
+	"context"
+	"time"
+)
+
+// Governor is what Govern takes.
+type Governor = governor
+
+// WithGovernor adds a control law.
+func WithGovernor(g Governor) Option { return func(l *Limiter) { engine{l}.Govern(g) } }
+
+// Update runs f, unless nil, under the lock and then serves the queue.
+func (l *Limiter) Update(f func(now time.Time)) {
+	in := engine{l}
+	now := in.Lock()
+	defer in.Serve()
+	if f != nil {
+		f(now)
+	}
+}
+
+// Look runs f under the lock.
+func (l *Limiter) Look(f func(now time.Time)) {
+	in := engine{l}
+	now := in.Lock()
+	defer in.Unlock()
+	f(now)
+}
+
+// CloseLocked, InFlightLocked and TotalLocked are for functions that Update runs.
+func (l *Limiter) CloseLocked(t time.Time, cause error) { engine{l}.Close(t, cause) }
+func (l *Limiter) InFlightLocked() int                  { return engine{l}.InFlight() }
+func (l *Limiter) TotalLocked() Sent                    { return engine{l}.Total() }
+
+func (l *Limiter) SetMaxQueue(n int) { engine{l}.SetMaxQueue(n) }
+
+func (l *Limiter) Reacquire(ctx context.Context, c Cost, seq int64) (Permit, error) {
+	return engine{l}.Reacquire(ctx, c, seq)
+}
+
+func AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) error {
+	return engine{}.AcquireAll(ctx, limiters, c, places, permits)
+}
+
+func TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
+	return engine{}.TryAcquireAll(limiters, c, permits)
+}
+
+// End ends the permit; f, unless nil, runs under the lock before the queue is served.
+func (p Permit) End(actual Cost, f func(now time.Time, s Sent)) bool {
+	return p.ended(func(in engine) (Sent, bool) { return in.End(p, actual) }, f)
+}
+
+func (p Permit) CancelThen(f func(now time.Time, s Sent)) bool {
+	return p.ended(func(in engine) (Sent, bool) { return in.Cancel(p) }, f)
+}
+
+func (p Permit) Retract(f func(now time.Time, s Sent)) bool {
+	return p.ended(func(in engine) (Sent, bool) { return in.Retract(p) }, f)
+}
+
+func (p Permit) ended(end func(engine) (Sent, bool), f func(now time.Time, s Sent)) bool {
+	if p.l == nil {
+		return false
+	}
+	in := engine{p.l}
+	now := in.Lock()
+	s, ended := end(in)
+	if !ended {
+		in.Unlock()
+		return false
+	}
+	defer in.Serve()
+	if f != nil {
+		f(now, s)
+	}
+	return true
+}
+
+func (p Permit) Sent() (Sent, bool) {
+	if p.l == nil {
+		return Sent{}, false
+	}
+	in := engine{p.l}
+	in.Lock()
+	defer in.Unlock()
+	return in.Sent(p)
+}
