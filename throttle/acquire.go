@@ -2,9 +2,8 @@ package throttle
 
 import "context"
 
-// Allow reports whether c is admitted now, and takes it for good: there is no
-// permit to end. With a concurrency bound a slot has to be free at this
-// instant, but none is held. A cost that can never be admitted is false too.
+// Allow reports whether c is admitted now, and takes it without a permit. A
+// slot has to be free at this instant, but none is held.
 func (l *Limiter) Allow(c Cost) bool {
 	if l.governor != nil {
 		return l.allowGoverned(c)
@@ -37,8 +36,8 @@ func (l *Limiter) allowGoverned(c Cost) bool {
 	return true
 }
 
-// TryAcquire returns a permit for c now, or a *LimitedError that says when it
-// is worth trying again, or a *CostError if it never is.
+// TryAcquire returns a permit now, or a *LimitedError with the time to try
+// again, or a *CostError.
 func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	var n load
 	n.set(&c)
@@ -103,8 +102,8 @@ func (l *Limiter) headHoldLocked(now instant) (h hold) {
 	return h
 }
 
-// Check returns why c would be turned away at once, however long it waited: a
-// *CostError, or the reason given to Close. It is nil if c is admitted now or later.
+// Check returns the error with which c would be refused however long it waited:
+// a *CostError, or the reason given to Close.
 func (l *Limiter) Check(c Cost) error {
 	a := c.amounts()
 	l.mu.Lock()
@@ -112,25 +111,22 @@ func (l *Limiter) Check(c Cost) error {
 	return l.refusalLocked(l.nowLocked(), &a)
 }
 
-// Wait blocks until c is admitted and takes it for good, like a blocking
-// Allow. Its errors are those of Acquire.
+// Wait is Acquire without a permit, like a blocking Allow.
 func (l *Limiter) Wait(ctx context.Context, c Cost) error {
 	p, err := l.acquire(ctx, c, lastPlace, false)
 	p.Release()
 	return err
 }
 
-// Acquire blocks until c is admitted and returns its permit. When ctx ends
-// first, it returns context.Cause(ctx) and nothing was taken.
+// Acquire blocks until c is admitted. If ctx ends first, it returns
+// context.Cause(ctx) and nothing was taken.
 //
-// What cannot come right fails at once: a cost that never fits with a
-// *CostError, a ctx whose deadline is before the earliest possible admission
-// with a *DeadlineError, anything on a closed limiter with the reason given to
-// Close. The earliest admission is reckoned from the windows and the pause, as
-// if nobody were ahead and nobody called Cancel; a window of another unit than
-// requests does not count while calls are in flight, since they may settle for
-// less. With an injected clock the deadline, which is in real time, is only met
-// by waiting for it.
+// It fails at once with a *CostError if c can never fit, with a *DeadlineError
+// if the deadline of ctx is before the earliest possible admission, and with
+// the reason given to Close. The earliest admission follows from the pause, the
+// queue and the windows. While calls are in flight, windows of other units than
+// requests do not count, because those calls may settle for less. An injected
+// clock has no deadlines.
 func (l *Limiter) Acquire(ctx context.Context, c Cost) (Permit, error) {
 	return l.acquire(ctx, c, lastPlace, true)
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BoundKind is a sort of thing that holds a call back.
+// BoundKind is what can hold a call back.
 type BoundKind uint8
 
 const (
@@ -23,11 +23,11 @@ const (
 	BoundByStore
 )
 
-// Bound says what holds a call back, and for how long.
+// Bound is what holds a call back, and for how long.
 type Bound struct {
 	Kind   BoundKind
-	Window Window        // if it is a window, also one that binds in the Store
-	Wait   time.Duration // as of the moment it was asked for; Forever if only an event helps
+	Window Window        // of BoundByWindow and BoundByStore
+	Wait   time.Duration // from now; Forever if only an event helps
 }
 
 // name is what binds.
@@ -51,7 +51,7 @@ func (b Bound) name() string {
 	return "nothing"
 }
 
-// String says what binds and for how long, such as "100/s for another 40ms".
+// String returns text such as "100/s for another 40ms".
 func (b Bound) String() string {
 	switch {
 	case b.Kind == NotBound:

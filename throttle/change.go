@@ -17,20 +17,10 @@ func (l *Limiter) update(f func()) {
 	l.pumpLocked(now)
 }
 
-// SetLimits changes the limits in place, in either direction: calls in flight
-// go on, what was admitted lately still counts, and waiting calls are checked
-// again at once: those whose cost can no longer fit fail with a *CostError.
-// Invalid limits are refused and change nothing.
-//
-// A sliding window keeps the history of the window that it replaces, as far
-// back as that one remembered; a bucket keeps the units that were left, up to
-// the new burst; a calendar what was taken in the present period, until the
-// new one's present period ends. A window of a unit that was not limited before begins empty.
-//
-// Calls in flight give back what they took, if the window still counts it: not
-// what a shorter window before it had forgotten, and not to a bucket that has
-// given credit for a late timer, whose smaller burst had no room for what was
-// left, or whose burst is lowered at the very instant of a take.
+// SetLimits changes the limits in place. What was admitted still counts, calls
+// in flight go on, and waiting calls whose cost no longer fits fail with a
+// *CostError. Invalid limits change nothing. docs/limits.md says what each
+// window inherits.
 func (l *Limiter) SetLimits(lim Limits) error {
 	p := invalid.Problems{Owner: "throttle"}
 	p.Add(lim.Validate())
@@ -97,9 +87,8 @@ func (l *Limiter) limitsLocked() Limits {
 	return lim
 }
 
-// SetConcurrency changes the most calls in flight, 0 for unbounded, and
-// nothing else. Calls above a lowered bound finish undisturbed; no call is
-// admitted until their number is below it. A negative n is refused.
+// SetConcurrency changes the concurrency limit; 0 means none. Calls above a
+// lowered limit finish, and none is admitted until fewer are in flight.
 func (l *Limiter) SetConcurrency(n int) error {
 	p := invalid.Problems{Owner: "throttle"}
 	checkConcurrency(n, &p)

@@ -1,7 +1,7 @@
 package throttle
 
-// MaxAmount is the largest amount of one unit that a single call may cost and
-// the largest Max of a window: 2^40, about 1.1e12. It keeps sums from overflowing.
+// MaxAmount is the largest amount of a unit in a Cost, and the largest Max of a
+// window: 2^40, so sums do not overflow.
 const MaxAmount = 1 << 40
 
 // Cost is what one call takes from the windows: an amount of each unit. The
@@ -14,8 +14,7 @@ type Cost struct {
 	Points   int64 // anything else a provider weighs
 }
 
-// Of returns the amount of u, with the defaults of the fields applied. An
-// unknown unit costs nothing.
+// Of returns the amount of u, with the defaults applied; 0 for an unknown unit.
 func (c Cost) Of(u Unit) int64 {
 	if u < Units {
 		a := c.amounts()

@@ -1,13 +1,6 @@
-// Package throttle enforces the limits of one resource: exactly, first in
-// first out, and cheaply, in one process. Package quota shares limits between processes.
-//
-// Limits are a concurrency bound and any number of windows. A Limiter takes a
-// slot and a share of every window at one instant or not at all, returns a
-// Permit, and can be resized while calls wait. Package guard adds retries, what
-// providers document, and control laws.
-//
-// Limits can be written in Go, or as text for ParseLimits:
-// "500/min, 200000 tokens/min, 8 concurrent".
+// Package throttle enforces the limits of one resource in one process, exactly
+// and first in, first out. Package guard adds retries, presets and control laws,
+// package quota limits that processes share.
 //
 //	lim, err := throttle.New(throttle.Limits{
 //		Concurrency: 8,

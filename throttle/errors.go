@@ -14,18 +14,18 @@ var (
 	ErrCost = errors.New("throttle: cost cannot be admitted")
 )
 
-// LimitedError says that a call was not admitted now but may be later.
+// LimitedError is the error for a call that is not admitted now but may be
+// later.
 type LimitedError struct {
 	Limiter string // the limiter's name
-	// RetryAfter is the earliest time that is worth another try, behind all that
-	// wait already: between 1 ns and 24 h, so that it can be put into an HTTP
-	// header. It is 1 s where only the end of a call in flight helps; Bound.Wait
-	// is Forever then.
+	// RetryAfter is when to try again, behind the queue: between 1 ns and 24 h,
+	// so it fits an HTTP header. It is 1 s if only the end of a call helps;
+	// Bound.Wait is Forever then.
 	RetryAfter time.Duration
 	Bound      Bound // what holds it back
 }
 
-// Error names the limiter, what binds, and the wait.
+// Error implements error.
 func (e *LimitedError) Error() string {
 	by := ""
 	if e.Bound.Kind != NotBound {
@@ -37,23 +37,24 @@ func (e *LimitedError) Error() string {
 	return fmt.Sprintf("throttle: limiter %q: limited%s, retry after %s", e.Limiter, by, e.RetryAfter)
 }
 
-// Is reports whether target is ErrLimited.
+// Is matches ErrLimited.
 func (e *LimitedError) Is(target error) bool { return target == ErrLimited }
 
-// RateLimited tells a circuit breaker that this is no failure.
+// RateLimited marks an error that a circuit breaker ignores.
 func (e *LimitedError) RateLimited() bool { return true }
 
-// CostError says that a call can never be admitted under the present limits:
-// an amount is negative, above MaxAmount, or above a window's maximum.
+// CostError is the error for a call that can never be admitted under the limits
+// in force: an amount is negative, above MaxAmount, or above a window's
+// maximum.
 type CostError struct {
 	Limiter string
 	Unit    Unit
 	Amount  int64
-	Max     int64  // the largest amount that could be admitted
-	Window  Window // the window that is too small; zero for a bad amount
+	Max     int64  // the largest amount allowed
+	Window  Window // that is too small; zero for a bad amount
 }
 
-// Error names the unit, the amount and the most that is possible.
+// Error implements error.
 func (e *CostError) Error() string {
 	if e.Window == (Window{}) {
 		return fmt.Sprintf("throttle: limiter %q: a cost of %d %s is not between 0 and %d", e.Limiter, e.Amount, e.Unit, e.Max)
@@ -62,14 +63,14 @@ func (e *CostError) Error() string {
 		e.Limiter, e.Amount, e.Unit, e.Window)
 }
 
-// RateLimited tells a circuit breaker that this is no failure: nothing was sent.
+// RateLimited marks an error that a circuit breaker ignores.
 func (e *CostError) RateLimited() bool { return true }
 
-// Is reports whether target is ErrCost.
+// Is matches ErrCost.
 func (e *CostError) Is(target error) bool { return target == ErrCost }
 
-// DeadlineError says that a call was not queued, because its context ends
-// before the earliest possible admission. It matches ErrLimited and
+// DeadlineError is the error for a call that was not queued because its context
+// ends before the earliest possible admission. It matches ErrLimited and
 // context.DeadlineExceeded.
 type DeadlineError struct {
 	Limiter string
@@ -77,15 +78,15 @@ type DeadlineError struct {
 	Left    time.Duration // until the context's deadline
 }
 
-// Error gives both durations.
+// Error implements error.
 func (e *DeadlineError) Error() string {
 	return fmt.Sprintf("throttle: limiter %q: the earliest admission is in %s, but the context ends in %s", e.Limiter, e.Wait, e.Left)
 }
 
-// Is reports whether target is ErrLimited.
+// Is matches ErrLimited.
 func (e *DeadlineError) Is(target error) bool { return target == ErrLimited }
 
-// RateLimited tells a circuit breaker that this is no failure.
+// RateLimited marks an error that a circuit breaker ignores.
 func (e *DeadlineError) RateLimited() bool { return true }
 
 // Unwrap returns context.DeadlineExceeded.

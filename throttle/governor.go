@@ -5,12 +5,10 @@ import (
 	"time"
 )
 
-// Forever is the wait that time alone does not end: only an event such as a
-// release, a settlement or new limits can help.
+// Forever is a wait that only an event ends, such as a release or new limits.
 const Forever time.Duration = math.MaxInt64
 
-// Sent is what the limiter notes about one admitted call. It is filled in
-// under the limiter's lock, so Seq and Total have no gaps.
+// Sent describes one admission, for a control law.
 type Sent struct {
 	Seq      int64     // running number of admissions, from 1
 	At       time.Time // when the call was admitted

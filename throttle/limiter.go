@@ -19,9 +19,8 @@ type instant = meter.Instant
 
 // Limiter enforces Limits in this process. A call gets its slot and its share
 // of every window at one instant or not at all, so waiting for a window never
-// holds a slot. Callers are served strictly first in, first out: nobody
-// overtakes the head of the queue, also not with a smaller cost. All methods
-// are safe for concurrent use.
+// holds a slot. Calls are served first in, first out: a small cost does not
+// overtake the head of the queue. Safe for concurrent use.
 type Limiter struct {
 	name     string
 	clock    clock.Clock
@@ -67,24 +66,21 @@ type Option func(*Limiter)
 // WithName names the limiter in errors, events and statistics.
 func WithName(name string) Option { return func(l *Limiter) { l.name = name } }
 
-// WithClock replaces the real clock, for tests with virtual time; nil keeps the real one.
+// WithClock replaces the real clock in tests.
 func WithClock(c clockwork.Clock) Option { return func(l *Limiter) { l.clock = clock.New(c) } }
 
-// WithGuard widens every window by d, for those whom the provider judges by its
-// own clock: two calls may come closer to each other on their way by the
-// jitter of the transit, so that a window which is exact here is exceeded
-// there. Choose d as large as that jitter; the default is 0, and a negative
-// one is refused. A bucket counts as if it refilled d later and gives no credit
-// for late timers, a calendar has what goes in the last d of a period count in
-// the next one too.
+// WithGuard widens every window by d, the jitter of the transit to a provider
+// that counts by its own clock. Otherwise calls may arrive closer together than
+// they were sent, and exceed a window there. The default is 0; a bucket gives
+// no credit for late timers then.
 func WithGuard(d time.Duration) Option { return func(l *Limiter) { l.guard = d } }
 
-// WithObserver tells o of changes to the limits, of pauses and closings by
-// hand, and of every call that had to wait once it is served. nil tells nobody.
+// WithObserver sets the observer of changes, pauses, closings, and calls that
+// had to wait. nil disables events.
 func WithObserver(o event.Observer) Option { return func(l *Limiter) { l.observer = o } }
 
-// New returns a limiter for lim. All problems of lim are joined in one error,
-// each a *fault.FieldError.
+// New returns a limiter. All problems of lim are joined, each a
+// *fault.FieldError.
 func New(lim Limits, opts ...Option) (*Limiter, error) {
 	l := &Limiter{id: limiterIDs.Add(1), clock: clock.New(nil), due: Forever}
 	for _, o := range opts {
@@ -100,7 +96,7 @@ func New(lim Limits, opts ...Option) (*Limiter, error) {
 	return l, nil
 }
 
-// Name returns the name given by WithName.
+// Name returns the name.
 func (l *Limiter) Name() string { return l.name }
 
 func (l *Limiter) checkGuard(lim Limits, p *invalid.Problems) {

@@ -6,13 +6,13 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Limits is what one resource allows. The zero Limits allow everything.
+// Limits is what one resource allows; the zero Limits allow everything.
 type Limits struct {
 	Concurrency int      // the most calls in flight; 0 means unbounded
 	Windows     []Window // all of them hold at the same time
 }
 
-// Validate reports every problem at once, each as a *fault.FieldError that names its field.
+// Validate joins all problems, each a *fault.FieldError.
 func (l Limits) Validate() error {
 	p := invalid.Problems{Owner: "throttle"}
 	checkConcurrency(l.Concurrency, &p)

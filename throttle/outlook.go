@@ -2,17 +2,16 @@ package throttle
 
 import "time"
 
-// WindowUse is how much of a window is taken.
+// WindowUse is how much of a window is used.
 type WindowUse struct {
 	Window   Window
 	Spent    int64         // units that count against it now
-	Left     int64         // units that would fit now; below 0 where calls have settled for more than they had reserved
+	Left     int64         // units that fit now; negative after calls that settled for more
 	FreesIn  time.Duration // until Spent falls by at least a unit; 0 if it is 0
 	ResetsIn time.Duration // until Spent is 0
 }
 
-// Windows returns the use of each window of the limits in force, in their
-// order.
+// Windows returns the use of each window, in the order of the limits.
 func (l *Limiter) Windows() []WindowUse {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -27,9 +26,8 @@ func (l *Limiter) Windows() []WindowUse {
 	return uses
 }
 
-// Bound returns what holds a call of cost c back now: what holds back the head
-// of the queue or, if it is empty, the call itself. Kind is NotBound if it
-// would go at once. A cost that never fits is for Check.
+// Bound returns what holds back the head of the queue or, if no call waits, a
+// call of cost c. Kind is NotBound if it would be admitted at once.
 func (l *Limiter) Bound(c Cost) Bound {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,14 +7,13 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// PauseUntil lets nobody go before t. It only ever lengthens a pause, so that
-// of several callers the latest t holds.
+// PauseUntil admits no call before t. It never shortens a pause.
 func (l *Limiter) PauseUntil(t time.Time) {
 	l.update(func() { l.paused = max(l.paused, l.clock.Until(t)) })
 	l.tell(event.LimiterPaused, l.clock.Until(t)-l.clock.Elapsed(), "", nil)
 }
 
-// Resume ends the pause of PauseUntil.
+// Resume ends the pause.
 func (l *Limiter) Resume() {
 	l.update(func() { l.paused = 0 })
 	l.tell(event.LimiterReopened, 0, "the pause was ended", nil)
@@ -34,9 +33,8 @@ func (c *closing) reason(now instant) error {
 	return c.cause
 }
 
-// Close refuses everybody who waits and everybody who comes, with cause or,
-// if that is nil, an error that says the limiter is closed. Calls in flight
-// end as usual. It holds until Reopen.
+// Close refuses all calls that wait or come, with cause or, if nil, a general
+// error, until Reopen. Calls in flight end as usual.
 func (l *Limiter) Close(cause error) {
 	l.update(func() { l.closeLocked(time.Time{}, cause) })
 	l.tell(event.LimiterClosed, 0, "", cause)
@@ -59,7 +57,7 @@ func (l *Limiter) closeLocked(t time.Time, cause error) {
 	l.closed, l.recheck = closing{cause, until}, true
 }
 
-// Reopen ends Close. The limits, their history and a pause are as they were.
+// Reopen ends Close. Limits, history and a pause stay.
 func (l *Limiter) Reopen() {
 	l.update(func() { l.closed = closing{} })
 	l.tell(event.LimiterReopened, 0, "", nil)

@@ -21,13 +21,13 @@ const (
 // Release ends the permit; the call cost what was reserved.
 func (p Permit) Release() { p.end(asReserved, nil) }
 
-// Settle ends the permit and corrects the windows to what the call really
-// cost: what was reserved too much is given back to the interval that it was
-// taken from, what was reserved too little is charged now, even if a window
-// goes below zero. Amounts outside 0..MaxAmount are clamped.
+// Settle ends the permit and corrects the windows to the actual cost: the
+// difference is given back to the interval it was taken from, or charged now,
+// even below zero. Amounts are clamped to 0..MaxAmount.
 func (p Permit) Settle(actual Cost) { p.end(asUsed, &actual) }
 
-// Cancel ends the permit of a call that was never sent: all that was reserved is given back.
+// Cancel ends the permit of a call that was never sent, and gives everything
+// back.
 func (p Permit) Cancel() { p.end(neverSent, nil) }
 
 // end ends the permit; there is an actual cost only if how is asUsed.

@@ -2,21 +2,19 @@ package throttle
 
 import "time"
 
-// Stats is a snapshot of a limiter. The counts run since New or Reset.
+// Stats is a snapshot of a limiter. Counts run since New or Reset.
 type Stats struct {
 	InFlight    int           // permits that have not ended
 	Waiting     int           // callers in the queue
-	Admitted    int64         // calls that were let go
-	Refused     int64         // calls that found no room and did not wait, or could not in time
-	Abandoned   int64         // waits that the caller's context ended
-	Waits       int64         // waits that were served, by a permit or an error
-	Waited      time.Duration // their sum
+	Admitted    int64         // calls
+	Refused     int64         // calls that did not wait, or could not in time
+	Abandoned   int64         // waits ended by their context
+	Waits       int64         // waits that were served
+	Waited      time.Duration // in all
 	LongestWait time.Duration
 	PausedUntil time.Time // zero when there is no pause
-	Closed      error     // why nobody is admitted; nil while the limiter is open
-	// Bound is what binds now: what holds back the head of the queue or, if
-	// nobody waits, what would hold back a call of one request.
-	Bound Bound
+	Closed      error     // the reason given to Close; nil while open
+	Bound       Bound     // what holds back the head of the queue, or a call of one request
 }
 
 func (s *Stats) addWait(d time.Duration) {
@@ -39,8 +37,7 @@ func (l *Limiter) Stats() Stats {
 	return s
 }
 
-// Reset sets the counts of Stats to zero. The history of the windows and a
-// pause survive: what was sent was sent.
+// Reset sets the counts of Stats to zero. History and a pause stay.
 func (l *Limiter) Reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -9,9 +9,8 @@ import (
 
 const unlimited = "unlimited"
 
-// String writes l as ParseLimits reads it, such as "5/s, 300/min, 8 concurrent":
-// reading it gives limits that allow exactly the same. The zero Limits are
-// "unlimited". Limits that Validate refuses give a text that is refused.
+// String writes l as ParseLimits reads it, such as "5/s, 300/min, 8
+// concurrent".
 func (l Limits) String() string {
 	var parts []string
 	for _, w := range l.Windows {
@@ -26,9 +25,8 @@ func (l Limits) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// MarshalText is String for limits that Validate accepts. The others are
-// refused with its errors, and so is a Fixed window in a time zone that
-// time.LoadLocation does not know by its name, unless its clocks never change.
+// MarshalText is String for limits that Validate accepts. It fails for the
+// others, and for a Fixed window in a time zone without an IANA name.
 func (l Limits) MarshalText() ([]byte, error) {
 	p := invalid.Problems{Owner: "throttle"}
 	p.Add(l.Validate())
@@ -68,8 +66,8 @@ func (w Window) text() string {
 	return "window without an algorithm"
 }
 
-// MarshalText writes w as ParseLimits reads it, such as "300 tokens/min", and
-// refuses what Limits.MarshalText refuses. The zero Window is an empty text.
+// MarshalText writes w as ParseLimits reads it; the zero Window is an empty
+// text.
 func (w Window) MarshalText() ([]byte, error) {
 	if w == (Window{}) {
 		return []byte{}, nil
@@ -83,8 +81,8 @@ func (w Window) MarshalText() ([]byte, error) {
 	return []byte(w.String()), nil
 }
 
-// UnmarshalText reads one window as ParseLimits does. An empty text is the zero
-// Window. An error leaves w as it was.
+// UnmarshalText reads one window as ParseLimits does. An error leaves w as it
+// was.
 func (w *Window) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*w = Window{}

@@ -13,14 +13,9 @@ import (
 //
 //	ols: 4/s, 100/min; bioportal: 2/s; "http://localhost:8080": unlimited
 //
-// A key is quoted as a string of Go if it holds a comma, a semicolon, a colon or
-// a quotation mark, or begins or ends with a space. Limits are what ParseLimits
-// reads, and problems come in the same way; a field of Validate is preceded by
-// its key, as in ["ols"].Windows[0].Max. A key without limits or that comes
-// twice is a problem. The last semicolon may be missing; a text of space alone
-// has no keys.
-//
-// FormatKeyedLimits is the inverse.
+// A key with a comma, semicolon, colon or quotation mark, or a space at either
+// end, is quoted like a Go string. Each key has limits and comes once. Errors
+// are those of ParseLimits.
 func ParseKeyedLimits(s string) (map[string]Limits, error) {
 	var r reading
 	keyed := map[string]Limits{}
@@ -36,7 +31,7 @@ func ParseKeyedLimits(s string) (map[string]Limits, error) {
 	return keyed, nil
 }
 
-// FormatKeyedLimits writes keyed as ParseKeyedLimits reads it, in the order of the keys.
+// FormatKeyedLimits is the inverse of ParseKeyedLimits, sorted by key.
 func FormatKeyedLimits(keyed map[string]Limits) string {
 	var b strings.Builder
 	for i, key := range slices.Sorted(maps.Keys(keyed)) {

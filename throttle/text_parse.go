@@ -14,14 +14,14 @@ const (
 	mostProblems = 20
 )
 
-// ParseError is one place of a text that cannot be read as Limits.
+// ParseError is a place in a text that cannot be read as Limits.
 type ParseError struct {
-	Text    string // what was read there; empty at the end of a limit
-	Offset  int    // where it begins in the whole text, in bytes
-	Problem string // what is wrong with it and what would be right
+	Text    string // at Offset; empty at the end of a limit
+	Offset  int    // in bytes
+	Problem string // and its remedy
 }
 
-// Error names the piece, its place and the remedy.
+// Error implements error.
 func (e *ParseError) Error() string {
 	return fmt.Sprintf("throttle: limits: %q at offset %d: %s", clip(e.Text), e.Offset, e.Problem)
 }
@@ -35,37 +35,13 @@ func clip(s string) string {
 	return s
 }
 
-// ParseLimits reads limits that are separated by commas:
+// ParseLimits reads limits separated by commas, such as
 //
-//	5/s                            Sliding: 5 requests in any second
-//	200k tokens/min                Sliding, of tokens
-//	100/15min, 5 per 250ms         any number of a unit of time, or a Go duration
-//	500 rpm, 200000 tpm            the same, abbreviated
-//	bucket 10/s burst 20           Bucket; the burst of one that names none is what it refills in a second, at least 1
-//	fixed 10000/day@UTC            Fixed; the anchor is UTC unless something else follows the @:
-//	fixed 1/day@Asia/Tokyo         a time zone: its days and hours, and weeks that begin on a Monday
-//	fixed 1/day@2026-01-01T09:30:00Z
-//	                               an RFC 3339 time, at whose offset the days are counted
-//	fixed 1/day@2026-01-01T09:30:00-08:00[America/Los_Angeles]
-//	                               an RFC 9557 time: its days are those of the zone
-//	8 concurrent                   Concurrency, also written concurrency 8
-//	unlimited                      the zero Limits; stands alone
+//	5/s, 200k tokens/min, bucket 10/s burst 20, fixed 10000/day@UTC, 8 concurrent
 //
-// Units are requests, which is what a number without one counts, tokens, input
-// tokens, output tokens and points, in the singular too. An abbreviation is r
-// or q, t, it, ot for the first four of them, p, and s, m, h or d. Units of time
-// are ns, us, ms, s, min, h, day and week, by their common names. A day is 24
-// hours, except for Fixed. A month or a year has no fixed length and is
-// refused. Numbers may hold underscores and end in k or M, and a bucket's may
-// have decimals. Case does not matter, except in the names of time zones, which
-// are found by time.LoadLocation.
-//
-// All problems come at once, each as a *ParseError or, if a limit can be read but
-// not used, as the *fault.FieldError of Validate; Windows[i] counts the windows of the
-// text, from 0. After 20 problems no more is read. An empty text is a problem,
-// and so is one of more than 64 KiB.
-//
-// String is the inverse.
+// or "unlimited". docs/limits.md has the grammar. Problems are joined, at most
+// 20: each is a *ParseError or, for a limit that can be read but not used, the
+// *fault.FieldError of Validate. A text may have 64 KiB.
 func ParseLimits(s string) (Limits, error) {
 	var r reading
 	if r.fits(s) {

@@ -8,7 +8,7 @@ import (
 	"github.com/headrace/headrace/internal/meter"
 )
 
-// WindowKind is how a window counts. It is 0 for the zero Window.
+// WindowKind is how a window counts; 0 for the zero Window.
 type WindowKind uint8
 
 const (
@@ -20,39 +20,34 @@ const (
 	CalendarWindow = WindowKind(meter.CalendarWindow)
 )
 
-// Window allows at most so many units per time. Make one with Sliding, Bucket
-// or Fixed, or read it with UnmarshalText; the zero Window is refused by
-// Validate. A Window is a description, immutable and safe to share.
+// Window allows a number of units per time. Make one with Sliding, Bucket or
+// Fixed; the zero Window is invalid. Windows are immutable.
 type Window struct{ spec meter.Window }
 
-// Sliding never admits more than max units in any interval of length per,
-// wherever the interval begins. With a max up to 1,024 it is exact; with a
-// larger one it may delay an admission by less than per/1024.
+// Sliding admits at most max units in any interval of length per. It is exact
+// up to a max of 1,024; above, an admission may be delayed by less than
+// per/1024.
 func Sliding(max int64, per time.Duration) Window {
 	return Window{meter.Window{Kind: meter.SlidingWindow, Max: max, Per: per}}
 }
 
-// Bucket refills at perSecond units and holds at most burst of them: after a
-// pause burst units go at once, and never more than burst + perSecond*t in t
-// seconds. It begins full.
+// Bucket refills at perSecond units and holds at most burst of them, with which
+// it begins: at most burst + perSecond*t units are admitted in t seconds.
 //
-// While callers wait in a queue, t may be 10 ms longer: what refilled while
-// the queue's timer was late is not lost, or a fast bucket with a small burst
-// would run at the pace of the timer. WithGuard takes this credit away, and a
-// quota.Store gives none: a fast bucket needs a burst there.
+// While calls wait in a queue, t may be 10 ms longer, so that a late timer
+// costs a fast bucket nothing. WithGuard and a quota.Store do without that
+// credit.
 func Bucket(perSecond float64, burst int64) Window {
 	return Window{meter.Window{Kind: meter.TokenBucket, Max: burst, Rate: perSecond}}
 }
 
 // Fixed admits at most max units in each period of a calendar, as quotas do
-// that are reset at midnight: one period begins at anchor, the others lie
-// before and after it, per long each. A per of whole days means days in the
-// location of the anchor, which are 23 or 25 hours long when its clocks
-// change. The zero anchor means the days and hours of UTC, and weeks that
-// begin on a Monday.
+// that reset at midnight. A period of length per begins at anchor. If per is
+// whole days, they are days in the anchor's location, of 23 or 25 hours when
+// its clocks change. The zero anchor means UTC, with weeks from Monday.
 //
-// Over the end of a period up to twice max can go. The calendar is read when
-// the limiter is made: setting the system's clock later does not move it.
+// Around the end of a period up to twice max can be admitted. Later changes of
+// the system clock do not move the calendar.
 func Fixed(max int64, per time.Duration, anchor time.Time) Window {
 	if anchor.IsZero() {
 		anchor = monday(time.UTC)
@@ -64,16 +59,14 @@ func Fixed(max int64, per time.Duration, anchor time.Time) Window {
 // beginning of a week as ISO 8601 counts them.
 func monday(in *time.Location) time.Time { return time.Date(1970, time.January, 5, 0, 0, 0, 0, in) }
 
-// Of returns the window counting u instead of requests.
+// Of returns the window for u instead of requests.
 func (w Window) Of(u Unit) Window {
 	w.spec.Unit = uint8(u)
 	return w
 }
 
-// Scaled returns the window with a share of its Max, such as 0.8, and of a
-// bucket's rate. The Max is rounded down, but 1 is the least; unit, period and
-// calendar stay. A share that is not above 0 and at most 1 gives the zero Window,
-// which Validate refuses.
+// Scaled returns the window with a share of its Max, rounded down to at least
+// 1, and of a bucket's rate. A share outside (0, 1] gives the zero Window.
 func (w Window) Scaled(share float64) Window {
 	if !(share > 0 && share <= 1) {
 		return Window{}
@@ -90,10 +83,11 @@ func (w Window) Kind() WindowKind { return WindowKind(w.spec.Kind) }
 // Unit returns what the window counts.
 func (w Window) Unit() Unit { return Unit(w.spec.Unit) }
 
-// Max returns the most that one call may cost: the window's maximum, or the bucket's burst.
+// Max returns the most that one call may cost: the maximum, or a bucket's
+// burst.
 func (w Window) Max() int64 { return w.spec.Max }
 
-// Rate returns how many units per second the window lets through in the long run.
+// Rate returns the long-term rate in units per second.
 func (w Window) Rate() float64 {
 	if w.Kind() == TokenBucket {
 		return w.spec.Rate
@@ -101,9 +95,8 @@ func (w Window) Rate() float64 {
 	return float64(w.spec.Max) / w.spec.Per.Seconds()
 }
 
-// Per returns the length of a sliding window or of a calendar period; 24 hours
-// stand for a calendar day. For a token bucket it is the time that an empty
-// bucket takes to fill.
+// Per returns the length of a window, 24 hours for a calendar day, or the time
+// in which an empty bucket fills.
 func (w Window) Per() time.Duration {
 	if w.Kind() == TokenBucket {
 		return time.Duration(float64(w.spec.Max) / w.spec.Rate * float64(time.Second))
@@ -111,12 +104,12 @@ func (w Window) Per() time.Duration {
 	return w.spec.Per
 }
 
-// Anchor returns when some period of a calendar window begins, in the location
-// in which its days are counted. It is zero for other windows.
+// Anchor returns the start of a period of a calendar window, in its location;
+// otherwise the zero time.
 func (w Window) Anchor() time.Time { return w.spec.Anchor }
 
-// Period returns the period of a calendar window that contains t: start is in
-// it, end is not. For other windows both are t.
+// Period returns the period of a calendar window that contains t, without its
+// end; for other windows both are t.
 func (w Window) Period(t time.Time) (start, end time.Time) {
 	if w.Kind() != CalendarWindow || w.spec.Per <= 0 {
 		return t, t
@@ -124,8 +117,7 @@ func (w Window) Period(t time.Time) (start, end time.Time) {
 	return w.spec.Period(t)
 }
 
-// String writes the window as ParseLimits reads it, such as "5/s" or
-// "bucket 150 tokens/min burst 10".
+// String writes the window as ParseLimits reads it.
 func (w Window) String() string { return w.text() }
 
 func (w Window) sound() bool {
