@@ -12,23 +12,18 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// AIMD is the classic law on concurrency, additive increase and
-// multiplicative decrease (Chiu and Jain, 1989): a refusal cuts the number of
-// calls in flight by a factor, at most once per epoch, and a run of successes
-// raises it again. The zero AIMD uses the defaults of its fields.
-//
-// An epoch lasts from one cut to the next: a refusal of a call that was sent
-// before the last cut only moves the gate. In the same way only calls sent
-// after the last change count as successes, so that the window grows at most
-// once per round trip. For 15 minutes after a refusal with Feedback.SlowDown
-// no success counts.
+// AIMD is additive increase, multiplicative decrease of the calls in flight
+// (Chiu and Jain, 1989): a 429 multiplies their number by Backoff, at most once
+// per epoch, and a run of successes raises it again. Only calls sent after the
+// last change count, so the number changes at most once per round trip. After a
+// Feedback.SlowDown it does not grow for 15 minutes.
 type AIMD struct {
 	Initial           int     // calls in flight at the start; default 5
-	Min               int     // the least that a cut leaves; default 1
-	Max               int     // the most that recovery reaches; default 20, and never above 2^30
-	Backoff           float64 // what a cut multiplies by, between 0 and 1; default 0.5
-	RecoveryThreshold int     // successes before the window grows; default 10
-	RecoveryFactor    float64 // what growth multiplies by, always by at least one call; default 1.2
+	Min               int     // default 1
+	Max               int     // default 20, at most 2^30
+	Backoff           float64 // in (0, 1); default 0.5
+	RecoveryThreshold int     // successes before an increase; default 10
+	RecoveryFactor    float64 // of an increase, which is at least one call; default 1.2
 }
 
 const (
@@ -41,7 +36,7 @@ const (
 	upwardJitter = 0.1                         // the gate opens up to a tenth later, so that processes do not return as one
 )
 
-// WithDefaults returns the law with its zero fields set to their defaults.
+// WithDefaults returns the law with its defaults filled in.
 func (a AIMD) WithDefaults() AIMD {
 	or := func(n, def int) int {
 		if n == 0 {
@@ -62,7 +57,7 @@ func (a AIMD) WithDefaults() AIMD {
 	return a
 }
 
-// Validate reports every problem at once, each as a *fault.FieldError.
+// Validate joins all problems, each a *fault.FieldError.
 func (a AIMD) Validate() error {
 	a = a.WithDefaults()
 	p := invalid.Problems{Owner: "adaptive: AIMD"}

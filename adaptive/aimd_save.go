@@ -19,7 +19,7 @@ func (a *aimd) Save(time.Time) ([]byte, error) {
 
 const lawAIMD = "aimd"
 
-// Restore implements Restorer. A window outside Min and Max is brought within them.
+// Restore implements Restorer. The number is brought within Min and Max.
 func (a AIMD) Restore(now time.Time, seed uint64, saved []byte) (State, error) {
 	state, err := a.Start(now, seed)
 	if err != nil {
@@ -34,13 +34,13 @@ func (a AIMD) Restore(now time.Time, seed uint64, saved []byte) (State, error) {
 	return state, nil
 }
 
-// A SavedError says that what was to be restored is not what the law saved.
+// SavedError is the error for saved data that the law cannot restore.
 type SavedError struct {
-	Law string // which was asked to restore it
+	Law string // that was asked to restore it
 	Err error
 }
 
-// Error names the law and what is wrong.
+// Error implements error.
 func (e *SavedError) Error() string {
 	return fmt.Sprintf("adaptive: nothing that the law %s has saved: %v", e.Law, e.Err)
 }

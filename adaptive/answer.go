@@ -17,29 +17,25 @@ import (
 // full. It is not registered with IANA.
 const statusOverloaded = 529
 
-// Answer is a provider's answer as far as an error carries it.
+// Answer is the part of a provider's response that an error carries.
 type Answer struct {
 	Status int         // of HTTP
 	Header http.Header // nil: the error has none
-	Body   []byte      // as the SDK kept it, whole or its error object alone; else JSON made of what it kept
+	Body   []byte      // whole, or its error object
 }
 
-// AnswerIn finds the provider's answer in the tree of err, from the outside in.
-// The errors of the SDKs of OpenAI, Anthropic, Google, AWS, Azure and Cohere
-// and of most others have one.
+// AnswerIn finds the provider's response in err and what it wraps, outermost
+// first. It knows the errors of the SDKs of OpenAI, Anthropic, Google, AWS,
+// Azure, Cohere and most others:
 //
-//   - The status: a method StatusCode or HTTPStatusCode, a field of either name,
-//     a field Response or RawResponse, or, beside a field Message, a number from
-//     400 to 599 in a field Code. The outermost counts.
-//   - The header: of the response, or a field Header.
-//   - The body: a method RawJSON or a field Body. If there is none it is put
-//     together: an object with the code, type, status, message and details that
-//     are in fields of these names, or in methods ErrorCode and ErrorMessage. Without
-//     a message it has the error's text.
+//   - status: a method or field StatusCode or HTTPStatusCode, a field Response
+//     or RawResponse, or a Code of 400 to 599 beside a Message;
+//   - header: that of the response, or a field Header;
+//   - body: a method RawJSON, a field Body, or an object made of the fields or
+//     methods for code, type, status, message and details.
 //
-// An error inside that has another status tells of another answer: nothing is
-// taken from it. ok is false if no error has a status. Foreign errors whose
-// methods panic are survived.
+// A wrapped error with another status is ignored. ok is false without a status.
+// Panics in methods of err are recovered.
 func AnswerIn(err error) (found Answer, ok bool) {
 	var a answer
 	walk(err, a.read)

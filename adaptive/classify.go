@@ -1,8 +1,7 @@
 package adaptive
 
-// Classify judges err with d, unless nil, and then with DefaultDetector. A
-// detector that panics does not know the error. A hit that was given up, and
-// a quota that was found used up, are not judged again.
+// Classify judges err by d, if not nil, and then by DefaultDetector. A detector
+// that panics is skipped.
 func Classify(d Detector, err error) Feedback {
 	if err == nil {
 		return Feedback{Verdict: OK}

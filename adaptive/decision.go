@@ -7,17 +7,17 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// Decision is one thing that a law decided. Observers of the guard receive it as an event.
+// Decision is one decision of a law. Observers receive it as an event.
 type Decision struct {
-	Seq      int64         // counts the decisions of a state, from 1
-	At       time.Time     // when
+	Seq      int64 // from 1
+	At       time.Time
 	Kind     event.Kind    // LimiterCut, LimiterRecovery, LimiterGate, LimiterProbe or LimiterVerdict
-	From, To float64       // the value that was changed; the Reason says which, if it is not the concurrency
-	Wait     time.Duration // how long until calls may go on; of a probe, how long nobody else goes
-	Reason   string        // one sentence for people, empty: see the answer that led to it
+	From, To float64       // the concurrency, or what Reason names
+	Wait     time.Duration // until calls are admitted again
+	Reason   string        // one sentence; may be empty
 }
 
-// Decisions are the last few of a law, without a log that could grow.
+// Decisions are the most recent decisions of a law.
 type Decisions struct {
 	Count int64 // all there ever were
 	last  [8]Decision
@@ -30,7 +30,7 @@ func (d *Decisions) add(x Decision) {
 	d.last[d.Count%int64(len(d.last))] = x
 }
 
-// Since yields those after the decision n, as far back as they are remembered.
+// Since yields the decisions after number n, as far back as they are kept.
 func (d *Decisions) Since(n int64) iter.Seq[Decision] {
 	return func(yield func(Decision) bool) {
 		for n = max(n, d.Count-int64(len(d.last))) + 1; n <= d.Count; n++ {

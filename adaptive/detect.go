@@ -4,13 +4,10 @@ import (
 	"strings"
 )
 
-// DefaultDetector judges errors by what their tree carries: a RateLimitHit of
-// ours; else the answer that AnswerIn finds, by its status, error code and
-// headers; at last, for an error that has none of these, the text of what it
-// wraps innermost, unless that is a typed error of the standard library or of
-// this module, whose texts hold names. The outermost word counts. An error
-// that says nothing about rate gives a Feedback without a verdict. Foreign
-// errors whose methods panic are survived.
+// DefaultDetector judges an error by a RateLimitHit in it; else by the status,
+// error code and headers of AnswerIn; else by words such as "rate limit" in the
+// text of the innermost error, unless that is a typed error of the standard
+// library or of headrace. It returns no verdict for other errors.
 func DefaultDetector(err error) Feedback {
 	if err == nil {
 		return Feedback{Verdict: OK}

@@ -6,31 +6,30 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Meter is what one response said about one unit.
+// Meter is what a response says about one unit.
 type Meter struct {
-	Known     bool          // false: the response did not mention the unit
-	Limit     int64         // the most that is possible at once
-	Remaining int64         // what is left
-	Reset     time.Duration // until Remaining is back at Limit
+	Known     bool // the response mentions the unit
+	Limit     int64
+	Remaining int64
+	Reset     time.Duration // until Remaining is Limit again
 }
 
-// Feedback is what one answer taught.
+// Feedback is what one response says about the limit.
 type Feedback struct {
 	Verdict    Verdict
-	Kind       Kind                  // which limit refused; for Hit
-	RetryAfter time.Duration         // the wait that the provider asked for; 0: it did not say
-	SlowDown   bool                  // of a refusal: the calls came in a ramp too steep, and the law does not grow for 15 minutes
-	Final      bool                  // of a refusal: the law and the gate hear it, but the call is not sent again and fails with its own error
+	Kind       Kind                  // of a Hit
+	RetryAfter time.Duration         // 0: not given
+	SlowDown   bool                  // the rate rose too fast; the law does not grow for 15 minutes
+	Final      bool                  // the limit learns from it, but the call is not sent again
 	Meters     [throttle.Units]Meter // indexed by throttle.Unit
-	Used       throttle.Cost         // what the call really cost; zero: as reserved
-	Source     string                // who says so, such as "status 429"
-	Err        error                 // the error that was judged, if any
+	Used       throttle.Cost         // the actual cost; zero: as reserved
+	Source     string                // such as "status 429"
+	Err        error                 // that was judged, if any
 }
 
 // tooLong reports whether the provider wants a longer wait than any call sits out.
 func (f *Feedback) tooLong() bool { return f.Verdict.refused() && f.RetryAfter > MaxRetryAfter }
 
-// Detector judges the error of a call. It returns the zero Feedback for an
-// error that it does not know; DefaultDetector is asked then. It must be safe
-// for concurrent use.
+// Detector judges the error of a call. For errors it does not know it returns
+// the zero Feedback, and DefaultDetector is asked. Safe for concurrent use.
 type Detector func(error) Feedback

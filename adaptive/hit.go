@@ -6,10 +6,8 @@ import (
 	"time"
 )
 
-// ErrQuotaExhausted is the error of every call on a key whose quota or balance
-// is used up: of the call that found out and, unsent, of all that follow. It
-// has the method RateLimited of a RateLimitHit, because who has no money left
-// says nothing about whether the provider works.
+// ErrQuotaExhausted is the error of calls on a key whose quota or balance is
+// used up. Circuit breakers ignore it.
 var ErrQuotaExhausted error = quotaError{}
 
 type quotaError struct{}
@@ -19,25 +17,25 @@ func (quotaError) Error() string { return "adaptive: quota exhausted" }
 // RateLimited tells a circuit breaker that this is no failure.
 func (quotaError) RateLimited() bool { return true }
 
-// MaxRetryAfter is the longest Retry-After that a call waits for. Longer ones
-// are returned to the caller as a *RateLimitHit.
+// MaxRetryAfter is the longest Retry-After that a call waits for. A longer one
+// ends the call with a *RateLimitHit.
 const MaxRetryAfter = 10 * time.Minute
 
-// RateLimitHit says that a provider refused a call for rate. User code may
-// return one, wrapped or not, to have the call sent again once the guard
-// allows it. It is an item's final error only when waiting was given up.
+// RateLimitHit is a call that the provider rejected for its rate. Your code may
+// return one, wrapped or not, and the call is sent again when the guard allows
+// it. It is the final error only if waiting was given up.
 type RateLimitHit struct {
 	Kind       Kind
-	RetryAfter time.Duration // what the provider asked for; 0: it did not say
-	Scope      string        // the key that was refused, by default the guard's name
-	Source     string        // who said so, such as "status 429"
-	SentAt     time.Time     // when the refused call was admitted
-	Cause      error         // the provider's error, if there is one
+	RetryAfter time.Duration // 0: not given
+	Scope      string        // the key; default the guard's name
+	Source     string        // such as "status 429"
+	SentAt     time.Time     // when the call was admitted
+	Cause      error         // the provider's error
 
-	GivenUp bool // a guard has waited for this limit and given up; the call is not sent again
+	GivenUp bool // a guard gave up waiting; the call is not sent again
 }
 
-// Error says which key refused what, and how long it asked to wait.
+// Error implements error.
 func (h *RateLimitHit) Error() string {
 	var b strings.Builder
 	b.WriteString("adaptive: rate limit hit")
@@ -60,7 +58,7 @@ func (h *RateLimitHit) Error() string {
 	return b.String()
 }
 
-// RateLimited tells a circuit breaker that this is no failure.
+// RateLimited marks an error that a circuit breaker ignores.
 func (h *RateLimitHit) RateLimited() bool { return true }
 
 // Unwrap returns Cause.

@@ -11,15 +11,14 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Measured is the law that finds what the provider really allows. It measures
-// the rate between two refusals instead of halving, bounds the calls in flight
-// only where refusals show a cap on them, and reads what headers tell. The zero
-// Measured uses the defaults of its fields. docs/adaptive.md says how it works.
+// Measured finds what the provider really allows: it measures the rate between
+// two 429s instead of halving, limits calls in flight only where 429s show such
+// a limit, and reads the headers of responses. docs/adaptive.md describes it.
 type Measured struct {
-	Initial       int             // calls in flight at the start; default 4, or Max if that is less
-	Max           int             // the most calls in flight, whatever is learnt; default 200, or what Prior takes if calls last 20 s; never above 2^30
-	Prior         throttle.Limits // where learning starts, such as a preset's limits; it moves both ways from there
-	IgnoreHeaders bool            // learn from refusals only
+	Initial       int             // calls in flight at the start; default 4, at most Max
+	Max           int             // calls in flight; default 200, or the rate of Prior times 20 s; at most 2^30
+	Prior         throttle.Limits // where learning starts
+	IgnoreHeaders bool            // learn from 429s only
 
 	without learn.Rules
 }
@@ -30,8 +29,7 @@ const (
 	longCall       = 20 // seconds: no longer answer has to hold back the rate of a Prior
 )
 
-// WithDefaults returns the law with its zero fields set to their defaults. A
-// Concurrency of the Prior is where the calls in flight start.
+// WithDefaults returns the law with its defaults filled in.
 func (m Measured) WithDefaults() Measured {
 	if m.Max == 0 { // Little's law
 		m.Max = max(defaultMax, int(math.Ceil(min(widest, longCall*lowest(m.Prior, throttle.Requests)))))
@@ -43,7 +41,7 @@ func (m Measured) WithDefaults() Measured {
 	return m
 }
 
-// Validate reports every problem at once, each as a *fault.FieldError.
+// Validate joins all problems, each a *fault.FieldError.
 func (m Measured) Validate() error {
 	m = m.WithDefaults()
 	p := invalid.Problems{Owner: "adaptive: Measured"}
@@ -56,8 +54,7 @@ func (m Measured) Validate() error {
 	return p.Err()
 }
 
-// Without returns the law without some of its rules. It is for the project's
-// simulator, which shows what each is worth; rules cannot be named outside.
+// Without leaves out rules, for the project's simulator.
 func (m Measured) Without(rules learn.Rules) Measured {
 	m.without = rules
 	return m

@@ -24,7 +24,7 @@ func (s *measured) Save(time.Time) ([]byte, error) {
 	return json.Marshal(savedMeasured{lawMeasured, measuredVersion, s.machine.Save()})
 }
 
-// Restore implements Restorer. What was learnt takes the place of the Prior.
+// Restore implements Restorer, in place of Prior.
 func (m Measured) Restore(now time.Time, seed uint64, saved []byte) (State, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err

@@ -2,23 +2,23 @@ package adaptive
 
 import "fmt"
 
-// Verdict is what one answer says about the limit.
+// Verdict is what a response says about the limit.
 type Verdict uint8
 
 const (
-	// Unclassified says nothing: the next detector is asked, at last the default one.
+	// Unclassified means the detector does not know; the next one is asked.
 	Unclassified Verdict = iota
-	// OK is an answer that has nothing to do with rate, a 400 as well as a success.
+	// OK is a response that says nothing about rate, also an error.
 	OK
-	// Hit is a refusal because of rate or concurrency: the call was not processed.
+	// Hit is a call rejected for rate or concurrency, unprocessed.
 	Hit
-	// Overloaded is a refusal because the service as a whole is full: the call was not processed.
+	// Overloaded is a call rejected because the service is overloaded, unprocessed.
 	Overloaded
-	// Transient is a failure that another attempt may cure; it teaches nothing about the limit.
+	// Transient is a failure worth a retry; it says nothing about the limit.
 	Transient
-	// Terminal is a quota or a balance that is used up: no call will pass for a long time.
+	// Terminal is a quota or balance that is used up.
 	Terminal
-	// Unsent is a call that never reached the wire: its admission is undone.
+	// Unsent is a call that was never sent: its admission is undone.
 	Unsent
 )
 
@@ -35,11 +35,11 @@ func (v Verdict) String() string {
 // refused reports whether the provider turned the call away unprocessed, so that it can go again.
 func (v Verdict) refused() bool { return v == Hit || v == Overloaded }
 
-// Kind is which limit refused a call.
+// Kind is which limit rejected a call.
 type Kind uint8
 
 const (
-	// UnknownKind is a refusal that did not say which limit it was.
+	// UnknownKind is a 429 that does not name its limit.
 	UnknownKind Kind = iota
 	// KindRequests is a limit on requests per time.
 	KindRequests

@@ -62,12 +62,10 @@ func attemptOf(ctx context.Context) *attempt {
 // Number implements inflight.Attempt.
 func (k *attempt) Number() int { return int(k.number) }
 
-// Report says, from inside a call, what its answer means: verdict, remaining
-// quota, actual cost. A verdict takes precedence over every detector; without
-// one the detectors are asked, and only Used, Meters and RetryAfter take
-// precedence. Everything takes effect when the attempt ends. The last Report
-// counts; a zero Used leaves an earlier Use as it is. The call is the innermost
-// one; outside of a call Report does nothing.
+// Report judges the answer from inside the call: a verdict takes precedence
+// over every detector; without one, Used, Meters and RetryAfter do. It takes
+// effect when the attempt ends. The last Report counts, for the innermost call;
+// outside of a call it does nothing.
 func Report(ctx context.Context, f adaptive.Feedback) {
 	if k := attemptOf(ctx); k != nil {
 		k.mu.Lock()
@@ -79,9 +77,9 @@ func Report(ctx context.Context, f adaptive.Feedback) {
 	}
 }
 
-// Use reports, from inside a call, what it actually cost. The limits are
-// corrected when the call ends, by at most what one window holds. The last Use
-// counts; outside of a call it does nothing.
+// Use reports the actual cost from inside the call. Limits are corrected when
+// the call ends, by at most one window. The last Use counts; outside of a call
+// it does nothing.
 func Use(ctx context.Context, actual throttle.Cost) {
 	if k := attemptOf(ctx); k != nil {
 		k.mu.Lock()

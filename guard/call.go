@@ -11,8 +11,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Call is Do in two steps, for a call whose end is not the return of a
-// function. Admit and End alternate for as long as End says so:
+// Call is Do in two steps, for calls that do not end when a function returns:
 //
 //	call := g.Begin(cost)
 //	for again := true; again; {
@@ -23,7 +22,8 @@ import (
 //		again, err = call.End(send(attempt)) // or later, from another goroutine
 //	}
 //
-// Admit belongs to one goroutine at a time. Of several End the first counts.
+// Admit must not be called concurrently. Of several calls of End the first
+// counts.
 type Call struct {
 	guard   *Guard
 	cost    throttle.Cost
@@ -53,15 +53,12 @@ type waiting struct {
 	observed bool // an observer receives what changes by the call
 }
 
-// Begin starts a call whose end is not the return of a function, such as a
-// response whose body is read later. Nothing is waited for before Admit, and
-// nothing has to be ended if Admit is never called.
+// Begin starts a Call. It does not wait, and need not be ended before Admit.
 func (g *Guard) Begin(c throttle.Cost) *Call { return &Call{guard: g, cost: c} }
 
-// Admit waits until every limit admits the call, and, after a failed attempt,
-// until it may be repeated. Its errors are those of Do. The context is for the
-// attempt; Policy.Timeout does not bound it. Every successful Admit must be
-// followed by End.
+// Admit waits until every limit admits the call or its next attempt, and
+// returns the context of the attempt. Errors are those of Do. Policy.Timeout
+// does not apply. Every successful Admit must be followed by End.
 func (c *Call) Admit(ctx context.Context) (context.Context, error) {
 	k, err := c.admit(ctx)
 	if err != nil {
@@ -102,12 +99,10 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 	}
 }
 
-// End ends the attempt: it is judged, charged and reported to the law and the
-// breakers. Without a Verdict in f the last Report in the attempt counts, else the
-// detectors are asked about f.Err. again reports that the call goes on: Admit
-// waits for the next attempt. Otherwise err is what Do would return.
-// Feedback.Final forbids another attempt. If no attempt is in progress, nothing
-// happens.
+// End ends the attempt. It is judged by f or, without a Verdict, by the last
+// Report or the detectors. If again is true, call Admit for the next attempt;
+// otherwise err is what Do would return. Feedback.Final forbids another
+// attempt.
 func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 	k := c.live.Swap(nil)
 	if k == nil {
@@ -116,9 +111,9 @@ func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 	return c.conclude(k, &f, true, f.Err)
 }
 
-// Heard applies the quota that a response declares while the call goes on: at
-// the end of a long stream the numbers would be old. It reports whether the
-// learner has taken them; if so, leave Meters out of the Feedback of End.
+// Heard applies the quota that a response declares before the call ends, such
+// as that of a long stream. If it returns true, leave Meters out of the
+// Feedback of End.
 func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 	k, l := c.live.Load(), c.guard.learner
 	if k == nil || l == nil {

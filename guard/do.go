@@ -8,18 +8,17 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Do makes one call: it waits until every limit admits it, runs f, and judges
-// the result. Do returns f's error, with these exceptions:
+// Do waits until every limit admits the call, runs f, and judges its error. It
+// returns f's error, except for these:
 //
-//   - After a rate-limit response the call gives its slot back, waits, and runs
-//     f again with its old place in the queue. When it gives up, the error is a
-//     *adaptive.RateLimitHit.
-//   - A used-up quota is adaptive.ErrQuotaExhausted, for this call and for
-//     those that follow until a probe succeeds.
-//   - If ctx ends before the call can be admitted, the error matches the cause
-//     of ctx; if that is known in advance, it is a *throttle.DeadlineError at once.
-//   - A cost that can never fit is a *throttle.CostError.
-//   - A panic in f is a *fault.PanicError.
+//   - *adaptive.RateLimitHit: it gave up after rate-limit responses. Until then
+//     it waits and runs f again, with its old place in the queue.
+//   - adaptive.ErrQuotaExhausted: the quota is used up, until a probe succeeds.
+//   - *throttle.DeadlineError, or the cause of ctx: ctx ends before the call
+//     can be admitted.
+//   - *throttle.CostError: the cost can never fit.
+//   - *fault.PanicError: f panicked. *fault.HungError: f ignored the end of
+//     Policy.Timeout.
 //
 // Other errors are retried by Policy.Retry. Calls nest: a Do on the same guard
 // inside f uses the slot of the outer call.
@@ -48,9 +47,9 @@ func (c *Call) do(ctx context.Context, f func(context.Context) error) error {
 	}
 }
 
-// Try is Do for callers that must not wait: if the call cannot be admitted now
-// it returns a *throttle.LimitedError, whose RetryAfter can be sent in a
-// Retry-After header. It makes one attempt.
+// Try is Do with one attempt and without waiting: if the call is not admitted
+// now, it returns a *throttle.LimitedError, whose RetryAfter fits a Retry-After
+// header.
 func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
 	call := g.Begin(c)
 	call.once = true

@@ -16,9 +16,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Guard makes calls under a Policy. It holds everything that calls to one
-// provider share: the state of the limits, what was learned, the breaker.
-// All methods are safe for concurrent use.
+// Guard makes calls under a Policy. It holds what calls to a provider share:
+// limits, what was learned, the breaker. Safe for concurrent use.
 type Guard struct {
 	name     string
 	layers   []*Guard // those that have limits: itself first, then those of Within, each once
@@ -104,10 +103,9 @@ func (g *Guard) build(c *compiled) (err error) {
 // seed makes what a law draws at random repeatable.
 const seed = 1
 
-// Join returns a guard without limits of its own that is within all of guards,
-// the most specific first. It allocates a few words: call it for each item or
-// request. Nil guards are skipped, and one that is named twice counts once.
-// Without any guard it admits every call.
+// Join returns a guard without limits of its own within all of guards, most
+// specific first. It is cheap enough for each item or request. Nil guards and
+// duplicates are skipped.
 func Join(guards ...*Guard) *Guard {
 	guards = slices.DeleteFunc(slices.Clone(guards), func(g *Guard) bool { return g == nil })
 	if len(guards) == 1 {
@@ -148,11 +146,10 @@ func (g *Guard) add(l *Guard) {
 	g.breakers = g.breakers || l.breaker != nil
 }
 
-// Name returns the name of the policy. That of a guard made by Join is the name
-// of the first one in it.
+// Name returns the name; for Join, that of its first guard.
 func (g *Guard) Name() string { return g.name }
 
-// Policy returns the policy in force, the zero Policy for a guard made by Join.
+// Policy returns the policy in force; zero for a Join.
 func (g *Guard) Policy() Policy {
 	c := g.current.Load()
 	if c == nil {
@@ -163,9 +160,8 @@ func (g *Guard) Policy() Policy {
 	return p
 }
 
-// Learner returns the guard that learns from the rate-limit responses to g's
-// calls: g itself, or the first guard in Within that learns. It is nil for a
-// Join of nothing.
+// Learner returns the guard that learns from the calls of g: itself, or the
+// first in Within that learns, or nil.
 func (g *Guard) Learner() *Guard { return g.learner }
 
 // inherited is what the nearest layer with a policy of its own says.
@@ -201,8 +197,8 @@ func survivable(d adaptive.Detector, err error) (f adaptive.Feedback) {
 	return d(err)
 }
 
-// Pause admits no call before t. It only ever lengthens a pause. On a guard
-// made by Join it does nothing, as Resume, Close and Reopen do.
+// Pause admits no call before t, and never shortens a pause. Pause, Resume,
+// Close and Reopen have no effect on a Join.
 func (g *Guard) Pause(t time.Time) {
 	if g.throttle == nil {
 		return
@@ -232,7 +228,7 @@ func (g *Guard) Close(cause error) {
 	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterClosed, Err: cause})
 }
 
-// Reopen ends a Close, also that by a used-up quota.
+// Reopen ends Close, and the closing by a used-up quota.
 func (g *Guard) Reopen() {
 	if g.throttle == nil {
 		return

@@ -8,9 +8,8 @@ import (
 	"github.com/headrace/headrace/adaptive"
 )
 
-// Save returns what was learned, as JSON without secrets, for Restore in a
-// later process; nil, which Restore ignores, if there is nothing to save, because no call was rejected
-// yet. The error is errors.ErrUnsupported for a law that cannot be saved.
+// Save returns what was learned as JSON without secrets, nil if that is
+// nothing. Laws that cannot be saved return errors.ErrUnsupported.
 func (g *Guard) Save() (saved []byte, err error) {
 	if g.governor == nil {
 		return nil, nil
@@ -29,9 +28,8 @@ func (g *Guard) Save() (saved []byte, err error) {
 	return saved, err
 }
 
-// Restore replaces what was learned by what Save returned. Windows and pauses
-// stay as they are. If saved cannot be used, the error is an *adaptive.SavedError
-// and nothing changes; it is errors.ErrUnsupported for a law that cannot be restored.
+// Restore loads what Save returned; windows and pauses stay. It fails with
+// *adaptive.SavedError or errors.ErrUnsupported, and then changes nothing.
 func (g *Guard) Restore(saved []byte) error {
 	if g.governor == nil {
 		return fmt.Errorf("guard: %q learns nothing itself: %w", g.name, errors.ErrUnsupported)
@@ -59,8 +57,8 @@ func (g *Guard) Restore(saved []byte) error {
 	return nil
 }
 
-// Reset forgets what was learned and the statistics, and reopens a guard that a
-// used-up quota had closed. Windows keep their history, and pauses hold on.
+// Reset forgets what was learned, the statistics, and a used-up quota. Window
+// history and pauses stay.
 func (g *Guard) Reset() error {
 	if g.throttle == nil {
 		return nil

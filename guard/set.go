@@ -13,15 +13,14 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// ErrJoined is the error of Set on a guard made by Join, which has no policy.
+// ErrJoined is the error of Set on a guard made by Join.
 var ErrJoined = errors.New("guard: made by Join: set the policy of the guards in it")
 
-// Set changes the policy in place while calls wait and run. Waiting calls keep
-// their place, windows keep their history, and an unchanged Law keeps what it
-// has learned; for the moment of a change of the law nothing is admitted. Only
-// a call whose cost can no longer fit fails, with a *throttle.CostError. If p is
-// invalid nothing changes. Name, Within, Store, Clock, Observer and Breaker stay
-// as they are: leave them zero, or as they were.
+// Set changes the policy while calls wait and run. Waiting calls keep their
+// place, windows their history, and an unchanged Law what it learned. A waiting
+// call whose cost no longer fits fails with a *throttle.CostError. An invalid p
+// changes nothing. Name, Within, Store, Clock, Observer and Breaker cannot
+// change: leave them zero or equal.
 func (g *Guard) Set(p Policy) error {
 	if g.throttle == nil {
 		return ErrJoined

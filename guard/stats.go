@@ -8,19 +8,19 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Stats is a snapshot of a guard. Its Stats count since New or Reset.
+// Stats is a snapshot of a guard. Counts run since New or Reset.
 type Stats struct {
 	throttle.Stats
 
-	Limits  throttle.Limits      // the hard caps in force
-	Windows []throttle.WindowUse // how much of each is used, in their order
-	View    adaptive.View        // what the learner holds
-	Why     string               // in one sentence: what it does, and what holds it back
+	Limits  throttle.Limits      // in force
+	Windows []throttle.WindowUse // in the order of Limits
+	View    adaptive.View        // of the learner
+	Why     string               // what it does and what holds it back, in a sentence
 
-	StoreErrors int64 // ends of calls, renewals and cooldowns that Policy.Store did not take
+	StoreErrors int64 // failed ends of calls, renewals and cooldowns in Policy.Store
 }
 
-// Stats returns a snapshot. That of a guard made by Join is of its first guard.
+// Stats returns a snapshot; for Join, of its first guard.
 func (g *Guard) Stats() Stats {
 	l := g
 	if l.throttle == nil {

@@ -9,10 +9,9 @@ import (
 // wire counts the connections that net/http uses for one attempt.
 type wire struct{ asked, got atomic.Int64 }
 
-// CountWire returns a context for the net/http request of an attempt. When
-// net/http sends a request again on its own, because a reused connection was
-// closed, the provider counts both, and so does the guard. headrace.Transport
-// does this for you. Outside of a call it returns ctx.
+// CountWire returns a context for the net/http request of an attempt, so that
+// requests net/http resends on its own are charged too. headrace.Transport
+// calls it. Outside of a call it returns ctx.
 func CountWire(ctx context.Context) context.Context {
 	k := attemptOf(ctx)
 	if k == nil {
