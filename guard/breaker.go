@@ -3,8 +3,10 @@ package guard
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/inside"
@@ -18,7 +20,7 @@ func (c *Call) allowed(k *attempt) error {
 	}
 	for i := range k.parts {
 		p := &k.parts[i]
-		if p.guard.breaker == nil || p.outer != nil { // the enclosing call has its ticket
+		if p.guard.breaker == nil || ticketed(k.Context, p.guard) {
 			continue
 		}
 		ticket, err := p.guard.breaker.Allow(k.Context)
@@ -37,6 +39,23 @@ func (c *Call) allowed(k *attempt) error {
 		return err
 	}
 	return nil
+}
+
+// ticketed reports whether an enclosing call holds a ticket of the breaker of l:
+// what it sends through calls inside is one probe.
+func ticketed(ctx context.Context, l *Guard) bool {
+	for o := attemptOf(ctx); o != nil; o = attemptOf(o.Context) { //nolint:contextcheck // outwards
+		if o.ticketed(l) {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *attempt) ticketed(l *Guard) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !k.over && slices.ContainsFunc(k.parts, func(p part) bool { return p.guard == l && p.ticket != (breaker.Ticket{}) })
 }
 
 // settleBreakers tells the breakers how the attempt ended.

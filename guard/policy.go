@@ -19,7 +19,7 @@ import (
 
 // Policy describes guarded calls. Every field may be zero. Guards of equal
 // policies count separately: to share a quota, share the Guard.
-type Policy struct {
+type Policy struct { //nolint:recvcheck // it is large, and Validate is for literals too
 	// Name identifies the guard in errors, events and reports. The default is "guard".
 	Name string
 
