@@ -49,7 +49,7 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	case err != nil:
 		return Permit{}, err
 	case h.wait > 0:
-		return Permit{}, l.limitedLocked(now, &n.of, h)
+		return Permit{}, l.limitedLocked(now, &n.of, h, &amounts{})
 	}
 	return l.admitLocked(now, now, &n, true), nil
 }

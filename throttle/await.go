@@ -39,10 +39,10 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 			return nil, l.admitLocked(now, now, &n, keeps), nil
 		}
 	}
-	if err := l.tooLateLocked(ctx, now, &n.of, place); err != nil {
+	if err := l.tooLateLocked(ctx, now, &n.of, place, &amounts{}); err != nil {
 		return nil, Permit{}, err
 	}
-	if err := l.fullLocked(now, &n, place); err != nil {
+	if err := l.fullLocked(now, &n, place, &amounts{}); err != nil {
 		return nil, Permit{}, err
 	}
 	return l.queueLocked(now, n, place, keeps, leads, wait), Permit{}, nil
@@ -50,10 +50,10 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 
 // enterBehindLocked is enter where joint calls wait too.
 func (l *Limiter) enterBehindLocked(ctx context.Context, now instant, n *load, place int64, keeps bool) (*waiter, Permit, error) {
-	if err := l.tooLateLocked(ctx, now, &n.of, place); err != nil {
+	if err := l.tooLateLocked(ctx, now, &n.of, place, &amounts{}); err != nil {
 		return nil, Permit{}, err
 	}
-	if err := l.fullLocked(now, n, place); err != nil {
+	if err := l.fullLocked(now, n, place, &amounts{}); err != nil {
 		return nil, Permit{}, err
 	}
 	w := l.queueLocked(now, *n, place, keeps, false, 0)
@@ -63,17 +63,17 @@ func (l *Limiter) enterBehindLocked(ctx context.Context, now instant, n *load, p
 
 // fullLocked is the error of a call that finds the queue full. One that was
 // admitted before has its place.
-func (l *Limiter) fullLocked(now instant, n *load, place int64) error {
+func (l *Limiter) fullLocked(now instant, n *load, place int64, ahead *amounts) error {
 	if l.mostQueued == 0 || l.waitingLocked() < l.mostQueued || place != lastPlace {
 		return nil
 	}
 	l.stats.Refused++
 	h, _ := l.limitsHoldLocked(now, now, &n.of)
-	return l.limitedLocked(now, &n.of, h)
+	return l.limitedLocked(now, &n.of, h, ahead)
 }
 
 // waitingLocked is how many calls wait.
-func (l *Limiter) waitingLocked() int { return l.queue.len + len(l.fronts) + l.lined }
+func (l *Limiter) waitingLocked() int { return l.queue.len + l.joined }
 
 // queueLocked puts n into the queue. A new head has to wait for that long.
 func (l *Limiter) queueLocked(now instant, n load, place int64, keeps, leads bool, wait time.Duration) *waiter {

@@ -5,10 +5,11 @@ import (
 )
 
 // earliestLocked is the least that a newcomer of cost a has to wait: until the
-// pause is over and the windows have let go all that are queued ahead of it.
+// pause is over and the windows have admitted all that are queued ahead of it, or
+// wait in line for the same limiters. Other joint calls can be overtaken.
 // While calls are in flight, windows of other units than requests are left out
 // if sure is set, since the calls may settle for less.
-func (l *Limiter) earliestLocked(now instant, a *amounts, place int64, sure bool) time.Duration {
+func (l *Limiter) earliestLocked(now instant, a *amounts, place int64, line *amounts, sure bool) time.Duration {
 	wait := max(0, l.paused-now)
 	for i := range l.gauges {
 		g := &l.gauges[i]
@@ -17,7 +18,7 @@ func (l *Limiter) earliestLocked(now instant, a *amounts, place int64, sure bool
 			continue
 		}
 		if place == lastPlace {
-			n += l.queue.sum[g.Unit]
+			n += l.queue.sum[g.Unit] + line[g.Unit]
 		}
 		wait = max(wait, g.After(now, n))
 	}
@@ -25,10 +26,10 @@ func (l *Limiter) earliestLocked(now instant, a *amounts, place int64, sure bool
 }
 
 // limitedLocked is the error of a call that is held back and does not wait.
-func (l *Limiter) limitedLocked(now instant, a *amounts, h hold) *LimitedError {
+func (l *Limiter) limitedLocked(now instant, a *amounts, h hold, line *amounts) *LimitedError {
 	e := &LimitedError{Limiter: l.name, RetryAfter: h.wait, Bound: l.boundLocked(h)}
-	if l.queue.len > 0 {
-		e.RetryAfter = max(e.RetryAfter, l.earliestLocked(now, a, lastPlace, false))
+	if l.waitingLocked() > 0 {
+		e.RetryAfter = max(e.RetryAfter, l.earliestLocked(now, a, lastPlace, line, false))
 	}
 	if e.RetryAfter == Forever {
 		e.RetryAfter = untilACallEnds

@@ -16,7 +16,7 @@ import (
 // enough to read it.
 type joint struct {
 	id    int64      // grows with each call: the smaller one has waited longer
-	parts []part     // as given, the most specific limiter first
+	parts []part     // the most specific limiter first
 	order []*Limiter // the same limiters, in the order of their locks
 	load  load
 	line  *line
@@ -39,6 +39,7 @@ type joint struct {
 // part is the place of a joint call in one limiter.
 type part struct {
 	limiter *Limiter
+	index   int // of the limiter among those given
 	joint   *joint
 	place   int64 // as of a waiter
 	order   int64 // of its arrival in the queue
@@ -62,7 +63,7 @@ func acquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64
 		return err
 	}
 	for i := range j.parts {
-		permits[i] = j.parts[i].permit
+		permits[j.parts[i].index] = j.parts[i].permit
 	}
 	return nil
 }
@@ -89,23 +90,30 @@ func enterAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, 
 	return j, nil
 }
 
-// tryAcquireAll is acquireAll for a call that does not wait: if a limiter does
-// not admit it now, the error is that of its TryAcquire.
+// tryAcquireAll is acquireAll for a call that does not wait: if limiters do not
+// admit it now, the error is the one that asks for the longest wait.
 func tryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
 	var n load
 	n.set(&c)
 	var few [4]*Limiter
 	order := locked(few[:0], limiters)
 	defer unlockAll(order)
+	var longest *LimitedError
 	for _, l := range limiters {
 		now := l.nowLocked()
 		h, err := l.tryLocked(now, &n)
 		if err != nil {
 			return err
 		}
-		if h.wait > 0 {
-			return l.limitedLocked(now, &n.of, h)
+		if h.wait == 0 {
+			continue
 		}
+		if e := l.limitedLocked(now, &n.of, h, lineAhead(order)); longest == nil || e.RetryAfter > longest.RetryAfter {
+			longest = e
+		}
+	}
+	if longest != nil {
+		return longest
 	}
 	admitAll(limiters, &n, permits)
 	return nil
@@ -167,7 +175,7 @@ var jointIDs atomic.Int64 //nolint:gochecknoglobals // it orders calls that no l
 func newJoint(limiters, order []*Limiter, n load, places []int64) *joint {
 	j := &joint{id: jointIDs.Add(1), parts: make([]part, len(limiters)), order: order, load: n, at: -1}
 	for i, l := range limiters {
-		j.parts[i] = part{limiter: l, joint: j, place: lastPlace}
+		j.parts[i] = part{limiter: l, index: i, joint: j, place: lastPlace}
 		if i < len(places) && places[i] != 0 {
 			j.parts[i].place = places[i]
 		}
@@ -203,14 +211,15 @@ func tryAgain(tries []*joint) {
 
 // enterLocked queues j, unless it would wait in vain.
 func (j *joint) enterLocked(ctx context.Context) error {
+	j.joinLocked()
 	for i := range j.parts {
 		p := &j.parts[i]
 		l := p.limiter
 		now := l.nowLocked()
-		if err := l.tooLateLocked(ctx, now, &j.load.of, p.place); err != nil {
+		if err := l.tooLateLocked(ctx, now, &j.load.of, p.place, &j.line.sum); err != nil {
 			return err
 		}
-		if err := l.fullLocked(now, &j.load, p.place); err != nil {
+		if err := l.fullLocked(now, &j.load, p.place, &j.line.sum); err != nil {
 			return err
 		}
 	}
@@ -276,8 +285,11 @@ func (j *joint) leaveLocked() {
 	for i := range j.parts[:j.at+1] {
 		j.parts[i].limiter.removeFrontLocked(&j.parts[i])
 	}
+	for _, l := range j.order {
+		l.joined--
+	}
 	if j.line.remove(j) {
-		j.parts[0].limiter.forwardLocked(j.line)
+		j.line.forwardLocked()
 	}
 }
 

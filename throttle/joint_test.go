@@ -47,7 +47,7 @@ func TestAJointCallThatWaitsHoldsNothing(t *testing.T) {
 		end, err := all(t.Context(), slots, slow)
 		require.NoError(t, err)
 		end()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
 		defer cancel()
 		var wg sync.WaitGroup
 		for range 3 {

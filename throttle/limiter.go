@@ -41,8 +41,8 @@ type Limiter struct {
 	queue      queue
 	mostQueued int              // calls that may wait; 0: any number
 	fronts     []*part          // joint calls that wait here, in the order of arrival
-	lines      map[string]*line // of joint calls whose first limiter this is
-	lined      int              // joint calls that stand in line behind another
+	lines      map[string]*line // of joint calls of whose limiters this is locked first
+	joined     int              // joint calls that wait and need this limiter
 	arrivals   int64
 	tries      []*joint        // to be tried when the lock is given up
 	recheck    bool            // some that wait may have to be turned away

@@ -2,47 +2,76 @@ package throttle
 
 import (
 	"encoding/binary"
+	"slices"
 )
 
 // line is the calls that need the same limiters, first come, first served. Only
-// the first of them is queued.
+// the first of them is queued. It is found through the limiter that is locked
+// first, and locked like the calls in it.
 type line struct {
+	home       *Limiter
 	key        string
-	head, tail *joint // head is queued
-	len        int    // those behind the head
+	parts      []*Limiter // the most specific limiter first, as the first call had them
+	head, tail *joint     // head is queued
+	sum        amounts    // of all
+}
+
+// lineKey appends what names the line of a call.
+func lineKey(key []byte, order []*Limiter) []byte {
+	for _, l := range order {
+		key = binary.LittleEndian.AppendUint64(key, l.id)
+	}
+	return key
+}
+
+// lineAhead is the sum of the calls in line for the same limiters.
+func lineAhead(order []*Limiter) *amounts {
+	var buffer [64]byte
+	if n := order[0].lines[string(lineKey(buffer[:0], order))]; n != nil {
+		return &n.sum
+	}
+	return &amounts{}
+}
+
+// joinLocked finds the line of j, or makes it.
+func (j *joint) joinLocked() {
+	home := j.order[0]
+	var buffer [64]byte
+	key := lineKey(buffer[:0], j.order)
+	if j.line = home.lines[string(key)]; j.line != nil {
+		slices.SortFunc(j.parts, func(a, b part) int {
+			return slices.Index(j.line.parts, a.limiter) - slices.Index(j.line.parts, b.limiter)
+		})
+		return
+	}
+	j.line = &line{home: home, key: string(key)}
+	for i := range j.parts {
+		j.line.parts = append(j.line.parts, j.parts[i].limiter)
+	}
 }
 
 // queueLocked puts j into its line and, if it is the first one there, into the
 // queue of its first limiter.
 func (j *joint) queueLocked() {
-	l := j.parts[0].limiter
-	var buffer [64]byte
-	key := buffer[:0]
-	for i := range j.parts {
-		key = binary.LittleEndian.AppendUint64(key, j.parts[i].limiter.id)
+	n := j.line
+	n.sum.add(&j.load.of)
+	for _, l := range j.order {
+		l.joined++
 	}
-	n := l.lines[string(key)]
-	if n == nil {
-		n = &line{key: string(key)}
-		if l.lines == nil {
-			l.lines = map[string]*line{}
-		}
-		l.lines[n.key] = n
-	}
-	j.line = n
-	j.parts[0].since = l.nowLocked()
-	if n.head == nil {
-		n.head = j
-		j.comeForwardLocked()
+	j.parts[0].since = j.parts[0].limiter.nowLocked()
+	if n.head != nil {
+		n.add(j)
 		return
 	}
-	n.add(j)
-	l.lined++
+	if n.home.lines == nil {
+		n.home.lines = map[string]*line{}
+	}
+	n.home.lines[n.key], n.head = n, j
+	j.comeForwardLocked()
 }
 
 // add puts j behind those that have an earlier place, or the same.
 func (n *line) add(j *joint) {
-	n.len++
 	place := j.parts[0].place
 	if place == lastPlace || n.head.next == nil {
 		if n.tail == nil {
@@ -65,6 +94,7 @@ func (n *line) add(j *joint) {
 
 // remove takes j out of the line, and reports whether it was the head.
 func (n *line) remove(j *joint) (head bool) {
+	n.sum.subtract(&j.load.of)
 	if n.head == j {
 		n.head = j.next
 		if n.head == nil || n.head.next == nil {
@@ -82,23 +112,18 @@ func (n *line) remove(j *joint) (head bool) {
 				n.tail = nil
 			}
 		}
-		n.len--
-		j.parts[0].limiter.lined--
 		j.next = nil
 		return false
 	}
 	return false
 }
 
-// forwardLocked has the next of a line come forward, or forgets the line. Its
-// other limiters may not be locked: it is tried when this lock is given up.
-func (l *Limiter) forwardLocked(n *line) {
+// forwardLocked has the next of the line come forward, or forgets the line.
+func (n *line) forwardLocked() {
 	if n.head == nil {
-		delete(l.lines, n.key)
+		delete(n.home.lines, n.key)
 		return
 	}
-	n.len--
-	l.lined--
 	n.head.comeForwardLocked()
 }
 

@@ -1,0 +1,117 @@
+package throttle_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// waiting has n joint calls wait for limiters until the returned function is called.
+func waiting(t *testing.T, n int, limiters ...*throttle.Limiter) (end func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			if end, err := all(ctx, limiters...); err == nil {
+				end()
+			}
+		})
+	}
+	synctest.Wait()
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// A joint call knows at once that its deadline is before its turn in the line.
+func TestADeadlineCountsTheLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key, all2 := limited(t, within(throttle.Sliding(1, time.Hour))), limited(t, throttle.Limits{Concurrency: 9})
+		end, err := all(t.Context(), key, all2)
+		require.NoError(t, err)
+		end()
+		defer waiting(t, 3, key, all2)()
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour-1)
+		defer cancel()
+		_, err = all(ctx, key, all2)
+		var late *throttle.DeadlineError
+		require.ErrorAs(t, err, &late)
+		assert.Equal(t, 4*time.Hour, late.Wait)
+		other := limited(t, throttle.Limits{Concurrency: 9})
+		end, err = all(ctx, other, all2)
+		require.NoError(t, err, "another line is not behind it")
+		end()
+	})
+}
+
+// A joint call waits for each limiter that it needs, wherever it stands.
+func TestJointCallsFillTheQueueOfEachLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key, outer := limited(t, within(throttle.Sliding(1, time.Hour))), limited(t, throttle.Limits{Concurrency: 1})
+		outer.SetMaxQueue(2)
+		require.True(t, key.Allow(throttle.Cost{}))
+		end := waiting(t, 2, key, outer)
+		assert.Equal(t, 2, outer.Stats().Waiting)
+		_, err := all(t.Context(), key, outer)
+		require.ErrorAs(t, err, new(*throttle.LimitedError))
+		end()
+		assert.Zero(t, outer.Stats().Waiting+key.Stats().Waiting)
+	})
+}
+
+// A call that does not wait learns how long the slowest of its limiters takes, behind its line.
+func TestTryAcquireAllNamesTheLongestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		minute, hour := limited(t, within(throttle.Sliding(1, time.Minute))), limited(t, within(throttle.Sliding(1, time.Hour)))
+		end, err := all(t.Context(), minute, hour)
+		require.NoError(t, err)
+		end()
+		try := func() time.Duration {
+			var no *throttle.LimitedError
+			require.ErrorAs(t, throttle.TryAcquireAll([]*throttle.Limiter{minute, hour}, throttle.Cost{}, make([]throttle.Permit, 2)), &no)
+			return no.RetryAfter
+		}
+		assert.Equal(t, time.Hour, try())
+		defer waiting(t, 2, minute, hour)()
+		assert.Equal(t, 3*time.Hour, try())
+	})
+}
+
+// Calls with the same limiters are one line, in whatever order they name them.
+func TestALineIsASetOfLimiters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, y := limited(t, throttle.Limits{Concurrency: 1}), limited(t, within(throttle.Sliding(1, time.Minute)))
+		end, err := all(t.Context(), x, y)
+		require.NoError(t, err)
+		end()
+		var mu sync.Mutex
+		var served []int
+		var wg sync.WaitGroup
+		for i, set := range [][]*throttle.Limiter{{x, y}, {y, x}, {x, y}, {y, x}} {
+			wg.Go(func() {
+				end, err := all(t.Context(), set...)
+				if assert.NoError(t, err) {
+					mu.Lock()
+					served = append(served, i)
+					mu.Unlock()
+					end()
+				}
+			})
+			synctest.Wait()
+		}
+		assert.Equal(t, 4, x.Stats().Waiting)
+		assert.Equal(t, 4, y.Stats().Waiting)
+		wg.Wait()
+		assert.Equal(t, []int{0, 1, 2, 3}, served)
+		assert.Zero(t, x.Stats().InFlight+y.Stats().InFlight)
+	})
+}
