@@ -201,7 +201,7 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 		if !c.wait.hasAsked {
 			c.wait.hasAsked, c.wait.asked = true, c.guard.clock.Elapsed()
 		}
-		since = c.wait.asked
+		since = c.wait.asked - c.wait.spent
 	case c.wait.hit != nil:
 		most = defaultMaxWait
 	default:
@@ -215,6 +215,9 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 	}
 	timer := c.guard.clock.AfterFunc(max(0, left), func() { cancel(over) })
 	return waiting, func() {
+		if c.wait.hasAsked {
+			c.wait.until = c.guard.clock.Elapsed()
+		}
 		timer.Stop()
 		cancel(nil)
 		done()

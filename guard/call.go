@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +46,9 @@ type Call struct {
 type waiting struct {
 	hit    *adaptive.RateLimitHit // the last rejection; nil before the first
 	since  time.Duration          // the first rejection, by the guard's clock
-	asked  time.Duration          // when the first admission was asked for, if MaxWait bounds it
+	asked  time.Duration          // when the admission was first asked for, if MaxWait bounds it
+	until  time.Duration          // when that wait ended
+	spent  time.Duration          // waited for the attempts before
 	places []int64                // by layer, the number of the first admission; nil: a new place
 	queued time.Duration          // how long this attempt waited; negative: not measured
 
@@ -93,7 +96,10 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			k.number, k.queued = c.number, c.wait.queued
 			return k, nil
 		}
-		if !c.repeats(ctx, nil, err) {
+		if before := c.failed; !c.repeats(ctx, nil, err) {
+			if before != nil {
+				err = fmt.Errorf("%w before another attempt after: %w", err, before)
+			}
 			return nil, err
 		}
 	}

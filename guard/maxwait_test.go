@@ -13,6 +13,8 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
 )
 
 func TestMaxWaitEndsWithTheHit(t *testing.T) {
@@ -116,5 +118,35 @@ func TestAContextThatEndsDuringTheCall(t *testing.T) {
 			assert.ErrorIs(t, err, statusError(429))
 			assert.ErrorAs(t, err, &hit)
 		}
+	})
+}
+
+// What bounds the waits of all attempts leaves out the time of those that were sent.
+func TestMaxWaitLeavesOutTheTimeOfAFailedAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		calls := 0
+		l := made(t, guard.Policy{MaxWait: 5 * time.Second, Retry: &retry.Policy{Initial: time.Millisecond}})
+		require.NoError(t, do(t.Context(), l, func(context.Context) error {
+			if calls++; calls < 3 {
+				time.Sleep(10 * time.Second)
+				return context.DeadlineExceeded
+			}
+			return nil
+		}))
+		assert.Equal(t, 3, calls)
+	})
+}
+
+// A call that cannot wait for another attempt says why the one before has failed.
+func TestAWaitForAnotherAttemptThatEndsKeepsTheError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{
+			MaxWait: 5 * time.Second, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Minute)}}, Retry: &retry.Policy{Initial: time.Second, NoJitter: true},
+		})
+		began := time.Now()
+		err := do(t.Context(), l, func(context.Context) error { return io.ErrUnexpectedEOF })
+		require.ErrorAs(t, err, new(*throttle.LimitedError))
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+		assert.Equal(t, 6*time.Second, time.Since(began))
 	})
 }

@@ -50,7 +50,7 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 		return false
 	}
 	c.delay, c.failed = delay, err
-	c.wait = waiting{asked: c.wait.asked, hasAsked: c.wait.hasAsked} // it queues anew
+	c.wait = waiting{spent: c.wait.spent + c.wait.until - c.wait.asked} // it queues anew
 	if w := inflight.WatcherOf(ctx); w != nil {
 		w.Retries(int(c.number), delay, err)
 	}
