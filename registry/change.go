@@ -20,7 +20,8 @@ func (r *Registry) Register(name string, p guard.Policy) (*guard.Guard, error) {
 	return r.guard(s)
 }
 
-// GetOrCreate returns the guard of a name, or makes it from p.
+// GetOrCreate returns the guard of a name, or makes it from p. An existing guard keeps
+// its policy.
 func (r *Registry) GetOrCreate(name string, p guard.Policy) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {

@@ -162,7 +162,7 @@ func words(p presets.Profile, isRow bool) string {
 	add("counts ", p.Counts)
 	add("", p.Algorithm)
 	for _, fact := range slices.Sorted(maps.Keys(p.Extra)) {
-		add("", fmt.Sprintf("%s %d", strings.ReplaceAll(string(fact), "_", " "), p.Extra[fact]))
+		add("", fmt.Sprintf("%s %d", strings.ReplaceAll(fact, "_", " "), p.Extra[fact]))
 	}
 	if isRow && p.Pool != string(p.ID) {
 		add("pool ", "`"+p.Pool+"`")
