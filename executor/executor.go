@@ -250,7 +250,7 @@ func (x *Executor) settleLocked() {
 	}
 }
 
-// Done is closed when the executor has stopped.
+// Done returns a channel that is closed when the executor has stopped.
 func (x *Executor) Done() <-chan struct{} { return x.watched }
 
 // activeLocked is how many tasks have left the queue and not ended.

@@ -32,8 +32,8 @@ type Subscription struct {
 	dropped int64
 }
 
-// C is closed by Close, when the executor has stopped, and after the last change of a
-// single task.
+// C returns the channel of the changes. It is closed by Close, when the executor has
+// stopped, and after the last change of a single task.
 func (s *Subscription) C() <-chan Change { return s.changes }
 
 // Dropped counts the dropped changes.

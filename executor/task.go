@@ -31,7 +31,7 @@ func (t *Task[T]) ID() string { return t.id() }
 // State returns the current state.
 func (t *Task[T]) State() State { return t.state() }
 
-// Done is closed when the task has ended.
+// Done returns a channel that is closed when the task has ended.
 func (t *Task[T]) Done() <-chan struct{} { return t.ended() }
 
 // Wait returns the result of the task when it has ended. The error is that of the
