@@ -95,8 +95,10 @@ func (r *routes) remember(to route, f found) {
 func (r *routes) make(to route) (f found, err error) {
 	to.model = strings.ToLower(to.model)
 	p := r.profile
-	if own, ok := r.table.ForModel(p.Provider, p.Tier, to.model); ok {
-		p = own
+	if p.ID != "" && to.model != "" {
+		if own, err := r.table.ForModel(p.ID, to.model); err == nil {
+			p = own
+		}
 	}
 	below := r.configured(to)
 	if below == nil && !r.layer.learns {

@@ -6,13 +6,13 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/registry"
 )
 
-// Load reads a file with Parse. The problems bear its path. For a file that is
-// not there the error says which ones are; it matches fs.ErrNotExist.
-// Of the options it heeds registry.WithPresets.
-func Load(path string, opts ...registry.Option) (registry.Config, error) {
+// Load reads a file like Parse. Errors name the file; a missing file matches
+// fs.ErrNotExist.
+func Load(path string, own ...*presets.Table) (registry.Config, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the caller names the file
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -20,26 +20,24 @@ func Load(path string, opts ...registry.Option) (registry.Config, error) {
 	case err != nil:
 		return registry.Config{}, fmt.Errorf("config: %w", err)
 	}
-	return parse(path, data, opts)
+	return parse(path, data, own)
 }
 
-// Parse reads a configuration from YAML, of which JSON is a part. Keys that are
-// unknown or come twice are refused. Anchors, aliases and merge keys (<<) work:
-// they are how an entry takes over what another says.
+// Parse reads a configuration from YAML or JSON. Unknown and repeated keys are errors.
+// Anchors, aliases and merge keys (<<) are supported.
 //
-// All problems are joined, each a *registry.ParseError with the line, the column
-// and the way to the value. After 20 no more is told. Of the options it heeds
-// registry.WithPresets.
-func Parse(data []byte, opts ...registry.Option) (registry.Config, error) {
-	return parse("", data, opts)
+// Up to 20 problems are joined, each a *registry.ParseError with line, column and path.
+// Tables of your own presets are used as by registry.ParseJSON.
+func Parse(data []byte, own ...*presets.Table) (registry.Config, error) {
+	return parse("", data, own)
 }
 
-func parse(file string, data []byte, opts []registry.Option) (registry.Config, error) {
+func parse(file string, data []byte, own []*presets.Table) (registry.Config, error) {
 	doc, err := read(data)
 	if err != nil {
 		return registry.Config{}, locate(err, file, nil)
 	}
-	c, err := registry.ParseJSON(doc.json, opts...)
+	c, err := registry.ParseJSON(doc.json, own...)
 	if err != nil {
 		return registry.Config{}, locate(err, file, doc.places)
 	}

@@ -154,7 +154,7 @@ func TestPresetsOfOnesOwn(t *testing.T) {
 	assert.ErrorAs(t, err, new(*presets.UnknownError))
 	file := filepath.Join(t.TempDir(), "x.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	c, err := config.Load(file, registry.WithPresets(mine))
+	c, err := config.Load(file, mine)
 	require.NoError(t, err)
 	r, err := registry.New(c)
 	require.NoError(t, err)

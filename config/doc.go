@@ -8,14 +8,13 @@
 //	  crawl: {limits: 20/s}
 //	  crawl/*: {limits: bucket 2/s burst 5}
 //
-// The keys are those of registry.Config. schema.json describes them for editors
-// and validators, as a JSON Schema of the draft 2020-12; it is generated from the
-// struct. An editor with a YAML language server finds it by a comment:
+// The keys are those of registry.Config. schema.json is their JSON Schema, draft
+// 2020-12. An editor with a YAML language server finds it by a comment:
 //
 //	# yaml-language-server: $schema=schema.json
 //
-// It is a module of its own, so that programs that read no YAML do not depend on
-// a YAML parser.
+// Programs that do not import this module do not depend on a YAML parser. The guide
+// is docs/registry.md.
 package config
 
 //go:generate go run ./internal/schemagen -o schema.json

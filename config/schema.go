@@ -5,8 +5,6 @@ import _ "embed"
 //go:embed schema.json
 var schema string
 
-// Schema returns the JSON Schema (draft 2020-12) of what Parse reads, schema.json
-// beside this file. A validator that accepts a file may still see Parse refuse
-// it: whether a preset exists, a window is empty, or a name comes twice in other
-// letters, no schema can say.
+// Schema returns the text of schema.json. Parse checks more than a schema can: that
+// presets exist, and that names do not differ in case only.
 func Schema() string { return schema }

@@ -22,31 +22,14 @@ const (
 
 // Config describes an executor. The zero Config is ready to use.
 type Config struct {
-	// Name identifies the executor in errors, events and the IDs of tasks. Empty means "executor".
-	Name string
-
-	// Policy describes how calls are made. Its limits, retries and breaker apply
-	// to all tasks together; to share limits with other callers, name their guard
-	// in Policy.Within. Policy.Name defaults to Name. The observer of the policy
-	// receives the events of the executor as well, and its clock is the executor's.
-	Policy guard.Policy
-
-	// Queue is the number of tasks that may wait in the queue. 0 means 1,000; the
-	// maximum is 16,777,216.
-	Queue int
-
-	// Concurrency is the number of calls that run at the same time. A task counts
-	// from when it leaves the queue, but not between two attempts, nor while it
-	// waits for a guard of its own (Within). 0 means Policy.Limits.Concurrency or,
-	// if that is 0 too, 10; the maximum is 1,048,576.
-	Concurrency int
-
-	// Keep is the number of bytes that Task.Info shows of a payload and of a
-	// response body, each. 0 means 4 KiB, a negative number none.
-	Keep int
+	Name        string       // in errors, events and the IDs of tasks; default "executor"
+	Policy      guard.Policy // of all calls together; Policy.Name defaults to Name
+	Queue       int          // most tasks in the queue; default 1,000, at most 16,777,216
+	Concurrency int          // most calls at the same time; default Policy.Limits.Concurrency or 10, at most 1,048,576
+	Keep        int          // bytes of a payload and of a response body in Info; default 4 KiB, negative means none
 }
 
-// Validate reports every problem at once, each as a *fault.FieldError that names its field.
+// Validate reports all problems, joined, each a *fault.FieldError.
 func (c Config) Validate() error {
 	c = c.filled()
 	p := invalid.Problems{Owner: "executor: " + c.Name}

@@ -8,16 +8,17 @@ import (
 	"github.com/headrace/headrace/retry"
 )
 
+// Errors to match.
 var (
-	// ErrStopped is of an executor that was stopped or closed, and of the tasks
-	// that this cut short. It is not started again: make a new one.
+	// ErrStopped is returned by an executor or model that was stopped or closed, and by
+	// the tasks that this ended.
 	ErrStopped error = stoppedError{retry.Permanent(errors.New("executor: stopped"))}
 
-	// ErrCancelled is the cause of a task that Task.Cancel ended.
+	// ErrCancelled is the error of a task that Task.Cancel ended.
 	ErrCancelled = errors.New("executor: the task was cancelled")
 
-	// ErrInside is of Stop and Join with the context of a call of the same
-	// executor: they would wait for themselves. Nothing has happened.
+	// ErrInside is returned by Stop and Join inside a call of the same executor: they
+	// would wait for themselves.
 	ErrInside = errors.New("executor: a call cannot wait for the end of its own executor: do it in a goroutine with a context of its own")
 
 	// ErrQueueFull is matched by every *QueueFullError.
@@ -32,24 +33,22 @@ type stoppedError struct{ error }
 // Unwrap returns the mark.
 func (e stoppedError) Unwrap() error { return e.error }
 
-// QueueFullError says that there was no room for a task. It matches ErrQueueFull.
+// QueueFullError is returned if there was no room for a task.
 type QueueFullError struct {
-	Executor string
-	Depth    int           // tasks in the queue
-	Waited   time.Duration // for room, by WithRoomTimeout; 0: TrySubmit
+	Depth      int           // tasks in the queue
+	RetryAfter time.Duration // estimate of when the queue will be empty: 1 ns to 24 h
 
-	// RetryAfter is when the tasks in the queue are expected to be worked off, by
-	// how long the last ones took: 1 ns to 24 h, and 1 s as long as none has ended.
-	RetryAfter time.Duration
+	executor string
+	waited   time.Duration // for room; 0: TrySubmit
 }
 
-// Error gives the depth, and how long room was waited for.
+// Error implements error.
 func (e *QueueFullError) Error() string {
-	if e.Waited > 0 {
-		return fmt.Sprintf("executor %q: the queue is still full with %d tasks after %s", e.Executor, e.Depth, e.Waited)
+	if e.waited > 0 {
+		return fmt.Sprintf("executor %q: the queue is still full with %d tasks after %s", e.executor, e.Depth, e.waited)
 	}
-	return fmt.Sprintf("executor %q: the queue is full with %d tasks: Submit waits for room", e.Executor, e.Depth)
+	return fmt.Sprintf("executor %q: the queue is full with %d tasks: Submit waits for room", e.executor, e.Depth)
 }
 
-// Is reports whether target is ErrQueueFull.
+// Is matches ErrQueueFull.
 func (e *QueueFullError) Is(target error) bool { return target == ErrQueueFull }

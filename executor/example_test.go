@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/headrace/headrace/executor"
@@ -69,23 +68,6 @@ func ExampleWithin() {
 	// Output: hi <nil> 4
 }
 
-func ExampleSubmitAll() {
-	ctx := context.Background()
-	x, _ := executor.New(executor.Config{})
-	defer func() { _ = x.Close() }()
-	words := slices.Values([]string{"a", "bc"})
-	for t, err := range executor.SubmitAll(ctx, x, words, func(_ context.Context, w string) (int, error) { return len(w), nil }) {
-		if err != nil {
-			panic(err)
-		}
-		n, _ := t.Wait(ctx)
-		fmt.Println(t.ID(), n)
-	}
-	// Output:
-	// executor-1 1
-	// executor-2 2
-}
-
 func ExampleExecutor_Subscribe() {
 	ctx := context.Background()
 	x, _ := executor.New(executor.Config{})
@@ -109,7 +91,8 @@ func ExampleExecutor_Stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // then what is left is cancelled
 	defer cancel()
 	fmt.Println(x.Stop(ctx), x.Stats().Tasks[executor.Completed])
-	fmt.Println(x.Start())
+	_, err := executor.Submit(ctx, x, func(context.Context) (int, error) { return 1, nil })
+	fmt.Println(err)
 	// Output:
 	// <nil> 1
 	// executor: stopped

@@ -12,18 +12,18 @@ import (
 	"github.com/headrace/headrace/internal/redact"
 )
 
-// RequestInfo is what a task was going to send.
+// RequestInfo is the request of a task.
 type RequestInfo struct {
 	Method   string      `json:"method,omitempty"`
-	Endpoint string      `json:"endpoint,omitempty"` // its name, or a URL without secrets
-	Header   http.Header `json:"header,omitempty"`   // the values that may be secret are REDACTED
+	Endpoint string      `json:"endpoint,omitempty"` // its name, or URL
+	Header   http.Header `json:"header,omitempty"`   // with secrets REDACTED
 	Payload  string      `json:"payload,omitempty"`  // at most Config.Keep bytes
 	Bytes    int         `json:"bytes"`              // of the whole payload
 }
 
-// ResponseInfo is what came back.
+// ResponseInfo is the last response of a task.
 type ResponseInfo struct {
-	Status int         `json:"status,omitempty"` // of HTTP
+	Status int         `json:"status,omitempty"` // HTTP
 	Header http.Header `json:"header,omitempty"` // without cookies
 	Body   string      `json:"body,omitempty"`   // at most Config.Keep bytes
 	Bytes  int         `json:"bytes"`            // of the whole body
@@ -111,10 +111,8 @@ func head(b []byte, secrets []string, keep int) []byte {
 	return b[:min(len(b), keep)]
 }
 
-// Respond puts into the Info of the task what was answered, from inside its
-// call: the status, a copy of the header and of the first bytes of the body. An
-// error that carries an answer, such as those of package httpclient and of the SDKs, says it by
-// itself. The last word counts. Outside of a call it does nothing.
+// Respond sets Info.Response from inside a call. It is needed only for responses that
+// are not in the error of the call; the last one counts. Outside a call it does nothing.
 func Respond(ctx context.Context, status int, h http.Header, body []byte) {
 	s := scopeOf(ctx)
 	if s == nil {

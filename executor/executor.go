@@ -21,8 +21,7 @@ const (
 	closing               // what is there is given up
 )
 
-// Executor works on tasks: a bounded queue in front of workers, of which there
-// are as many as are needed. Make one with New. All methods are safe for concurrent use.
+// Executor is a bounded queue in front of workers. It is safe for concurrent use.
 type Executor struct {
 	name   string
 	config Config
@@ -62,9 +61,8 @@ type Executor struct {
 	cut     error         // why tasks were cut short; nil if none were
 }
 
-// New returns an executor. It starts at the first Submit, or by Start. All
-// problems of c are joined in one error, each a *fault.FieldError. Close it when it
-// is no longer used.
+// New returns an executor, which starts at the first Submit. Problems of c are joined,
+// each a *fault.FieldError. Close it when it is no longer needed.
 func New(c Config) (*Executor, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -83,22 +81,12 @@ func New(c Config) (*Executor, error) {
 	return x, nil
 }
 
-// Name returns the name given by Config.Name.
+// Name returns Config.Name.
 func (x *Executor) Name() string { return x.name }
 
-// Guard returns the guard that all calls pass through, made from Config.Policy.
-// Its policy can be changed by Set, apart from Limits.Concurrency: once a task
-// has guards of its own that is the executor's, for SetConcurrency to change.
+// Guard returns the guard of all calls, made from Config.Policy. Its Set changes the
+// policy, but use SetConcurrency for Limits.Concurrency.
 func (x *Executor) Guard() *guard.Guard { return x.guard }
-
-// Start takes up the work, which the first Submit does otherwise. Started
-// again it does nothing; once it was stopped the error is ErrStopped. To
-// fill the queue before anything is called, Pause first.
-func (x *Executor) Start() error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.startLocked()
-}
 
 func (x *Executor) startLocked() error {
 	switch x.phase {
@@ -112,14 +100,10 @@ func (x *Executor) startLocked() error {
 	return nil
 }
 
-// Stop takes in nothing more, has all tasks worked on that are there, and
-// returns when the last has ended. What Submit waits for room with fails with
-// ErrStopped. If ctx ends before, the tasks that are left are cancelled with
-// ErrStopped, as by Close, and the error is context.Cause(ctx). A paused
-// executor works on nothing more until Resume.
-//
-// It may be called several times, and every call waits. Inside of a call of the same executor, with the
-// context of that call, the error is ErrInside.
+// Stop accepts no more tasks, completes those that are there, and returns when the last
+// has ended. If ctx ends first it cancels the remaining tasks like Close and returns
+// context.Cause(ctx). A paused executor begins nothing until Resume. Inside a call of
+// the same executor Stop returns ErrInside.
 func (x *Executor) Stop(ctx context.Context) error {
 	if x.inside(ctx) {
 		return ErrInside
@@ -135,10 +119,8 @@ func (x *Executor) Stop(ctx context.Context) error {
 	return x.cutBy()
 }
 
-// Close is Stop without patience: queued tasks and those that are worked on
-// are cancelled with ErrStopped. It returns when all tasks have ended. A call
-// that ignores the end of its context is left behind after about a second, and
-// so is one that closes its own executor. The error is always nil.
+// Close cancels all tasks with ErrStopped and returns when they have ended. A call that
+// ignores its context is left behind after about a second. The error is nil.
 func (x *Executor) Close() error {
 	x.drain()
 	x.giveUp(ErrStopped)
@@ -228,9 +210,8 @@ func (x *Executor) close(cause error) (queued, active []*record) {
 	return queued, active
 }
 
-// Join waits until nothing is queued or worked on, and leaves the executor
-// running. Tasks that are submitted meanwhile are waited for too. When ctx
-// ends first the error is context.Cause(ctx); inside of a call, with its context, it is ErrInside.
+// Join waits until no task is left, also of those submitted meanwhile. It returns
+// context.Cause(ctx) if ctx ends first, and ErrInside inside a call of the same executor.
 func (x *Executor) Join(ctx context.Context) error {
 	if x.inside(ctx) {
 		return ErrInside

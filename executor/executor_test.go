@@ -33,7 +33,7 @@ func TestSubmitAndWait(t *testing.T) {
 	require.ErrorIs(t, err, errBoom)
 	require.NoError(t, x.Join(t.Context()))
 	s := x.Stats()
-	assert.EqualValues(t, 2, s.Submitted)
+	assert.EqualValues(t, 2, submitted(s))
 	assert.EqualValues(t, 1, s.Tasks[Completed])
 	assert.EqualValues(t, 1, s.Tasks[Failed])
 }
@@ -79,7 +79,7 @@ func TestRoom(t *testing.T) {
 		_, err := TrySubmit(t.Context(), x, g.call)
 		full, ok := errors.AsType[*QueueFullError](err)
 		require.True(t, ok)
-		assert.Equal(t, QueueFullError{Executor: "executor", Depth: 2, RetryAfter: time.Second}, *full)
+		assert.Equal(t, QueueFullError{executor: "executor", Depth: 2, RetryAfter: time.Second}, *full)
 		require.ErrorIs(t, err, ErrQueueFull)
 
 		begun := time.Now()
@@ -109,7 +109,7 @@ func TestRoom(t *testing.T) {
 		close(g)
 		require.NoError(t, x.Join(t.Context()))
 		assert.Equal(t, []int{0, 1, 2}, order)
-		assert.EqualValues(t, 6, x.Stats().Submitted, "the others got no room")
+		assert.EqualValues(t, 6, submitted(x.Stats()), "the others got no room")
 	})
 }
 
@@ -214,7 +214,8 @@ func TestStopDrains(t *testing.T) {
 		assert.EqualValues(t, 10, x.Stats().Tasks[Completed])
 		_, err := Submit(t.Context(), x, value(1))
 		require.ErrorIs(t, err, ErrStopped)
-		require.ErrorIs(t, x.Start(), ErrStopped)
+		_, err = TrySubmit(t.Context(), x, value(1))
+		require.ErrorIs(t, err, ErrStopped)
 		require.NoError(t, x.Stop(t.Context()))
 		require.NoError(t, x.Close())
 		<-x.Done()
@@ -252,7 +253,8 @@ func TestCloseOfWhatWasNeverStarted(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, x.Close())
 	require.NoError(t, x.Close())
-	require.ErrorIs(t, x.Start(), ErrStopped)
+	_, err = Submit(t.Context(), x, value(1))
+	require.ErrorIs(t, err, ErrStopped)
 	require.NoError(t, x.Join(t.Context()))
 }
 

@@ -69,7 +69,7 @@ func TestATaskThatWaitsForItsOwnGuardHasNoSlot(t *testing.T) {
 			require.NoError(t, err)
 		}
 		assert.Equal(t, 3*time.Second, time.Since(begun), "five calls, two at a time")
-		assert.Equal(t, 0, x.Stats().Queue)
+		assert.Zero(t, x.Stats().Tasks[Queued])
 		require.NoError(t, x.Join(t.Context()))
 		assert.Equal(t, 7*time.Minute+time.Second, time.Since(begun))
 		assert.EqualValues(t, 2, most.Load())

@@ -10,67 +10,56 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Info is what is known about a task at one moment. It is a copy, made for
-// JSON, and has no secrets as far as WithRequest could tell them.
+// Info is a snapshot of a task for JSON, without secrets.
 type Info struct {
 	ID       string            `json:"id"`
-	Executor string            `json:"executor"`
 	State    State             `json:"state"`
 	Priority int               `json:"priority,omitempty"`
 	Metadata map[string]string `json:"metadata,omitempty"`
 
-	Times    Times         `json:"times"`
-	Queued   time.Duration `json:"queued_ns"` // in the queue so far
-	Waited   time.Duration `json:"waited_ns"` // for limits, and between attempts
-	Called   time.Duration `json:"called_ns"` // in its calls
-	Attempts int           `json:"attempts"`  // calls that were begun
-	Cost     throttle.Cost `json:"cost"`      // reserved
-	Used     throttle.Cost `json:"used"`      // what was charged once a call has returned: by guard.Use, else Cost
+	Times    map[State]time.Time `json:"times"`     // when the task first came into each state
+	Queued   time.Duration       `json:"queued_ns"` // in the queue
+	Waited   time.Duration       `json:"waited_ns"` // for limits, and between attempts
+	Called   time.Duration       `json:"called_ns"` // in calls
+	Attempts int                 `json:"attempts"`  // calls begun
+	Cost     throttle.Cost       `json:"cost"`      // reserved
+	Used     throttle.Cost       `json:"used"`      // charged after a call: by guard.Use, or Cost
 
 	Request  *RequestInfo  `json:"request,omitempty"`
 	Response *ResponseInfo `json:"response,omitempty"`
 	Error    *ErrorInfo    `json:"error,omitempty"`
 
 	Log     []LogEntry `json:"log"`
-	Dropped int        `json:"log_dropped,omitempty"` // entries after the first that were too many
+	Dropped int        `json:"log_dropped,omitempty"` // log entries dropped
 }
 
-// Times are when the task came into its states for the first time; zero if it has not yet.
-type Times struct {
-	Pending    time.Time `json:"pending,omitzero"`
-	Queued     time.Time `json:"queued,omitzero"`
-	Processing time.Time `json:"processing,omitzero"`
-	Calling    time.Time `json:"calling,omitzero"`
-	Ended      time.Time `json:"ended,omitzero"`
-}
-
-// LogEntry is one line in the log of a task, for people.
+// LogEntry is one line of the log of a task.
 type LogEntry struct {
 	At   time.Time `json:"at"`
 	Text string    `json:"text"`
 }
 
-// ErrorInfo describes the error of a task.
+// ErrorInfo is the error of a task.
 type ErrorInfo struct {
-	Type    string   `json:"type"`            // of Go, such as *httpclient.Error
-	Message string   `json:"message"`         // at most 1 KiB
-	Chain   []string `json:"chain,omitempty"` // the types of the errors that it wraps, the outermost first; at most 8
+	Message string   `json:"message"` // at most 1 KiB
+	Types   []string `json:"types"`   // of the error and those that it wraps, outermost first, at most 8
 }
 
-const maxChain = 8
+const maxTypes = 8
 
 func (t *record) info() Info {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l, now := &t.life, t.x.clock.Elapsed()
 	i := Info{
-		ID: t.id(), Executor: t.x.name, State: l.state, Priority: int(t.priority),
+		ID: t.id(), State: l.state, Priority: int(t.priority),
 		Queued: l.in(Queued, now), Waited: l.in(Processing, now), Called: l.in(Calling, now),
-		Attempts: int(l.attempts), Cost: t.reserves(),
+		Attempts: int(l.attempts), Cost: t.reserves(), Times: map[State]time.Time{},
 	}
-	i.Times = Times{t.at(Pending), t.at(Queued), t.at(Processing), t.at(Calling), t.at(l.state)}
-	if !l.state.Terminal() {
-		i.Times.Ended = time.Time{}
+	for s := range State(states) {
+		if l.entered(s) {
+			i.Times[s] = t.x.clock.At(l.first(s))
+		}
 	}
 	if l.entered(Calling) && l.state != Calling {
 		i.Used = i.Cost
@@ -97,13 +86,6 @@ func (t *record) info() Info {
 	}
 	i.Log = t.logLocked(secrets)
 	return i
-}
-
-func (t *record) at(s State) time.Time {
-	if !t.life.entered(s) {
-		return time.Time{}
-	}
-	return t.x.clock.At(t.life.first(s))
 }
 
 // logLocked puts together what the states tell and what was noted besides.
@@ -140,8 +122,8 @@ func (t *record) logLocked(secrets []string) []LogEntry {
 
 // describe tells of err and what it wraps.
 func describe(err error, secrets []string) *ErrorInfo {
-	i := &ErrorInfo{Type: fmt.Sprintf("%T", err), Message: errorText(err, secrets)}
-	chain(err, &i.Chain)
+	i := &ErrorInfo{Message: errorText(err, secrets), Types: []string{fmt.Sprintf("%T", err)}}
+	chain(err, &i.Types)
 	return i
 }
 
@@ -156,7 +138,7 @@ func chain(err error, types *[]string) {
 		inner = e.Unwrap()
 	}
 	for _, one := range inner {
-		if one == nil || len(*types) == maxChain {
+		if one == nil || len(*types) == maxTypes {
 			continue
 		}
 		*types = append(*types, fmt.Sprintf("%T", one))
@@ -164,7 +146,7 @@ func chain(err error, types *[]string) {
 	}
 }
 
-// String is one line for people: the ID, the state and the error.
+// String returns ID, state and error.
 func (i Info) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s", i.ID, i.State)

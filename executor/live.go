@@ -5,8 +5,7 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// SetConcurrency changes how many calls run at the same time. Calls above a
-// lowered bound go on; none is begun until their number is below it.
+// SetConcurrency changes Config.Concurrency. Running calls above a lower bound go on.
 func (x *Executor) SetConcurrency(n int) error {
 	p := invalid.Problems{Owner: "executor: " + x.name}
 	if n < 1 || n > maxConcurrency {
@@ -83,9 +82,8 @@ func (x *Executor) rouseLocked() {
 	x.wakeLocked()
 }
 
-// Pause stops the queue until Resume: no task is begun, and no attempt
-// repeated. Tasks that a worker already has go on, and Submit takes tasks in as
-// before. To pause the calls themselves, wherever they come from, pause the guard.
+// Pause stops the queue until Resume: no task begins, and no attempt is repeated.
+// Running calls go on, and Submit works as before.
 func (x *Executor) Pause() {
 	if x.pause(true) {
 		x.tell(event.ExecutorPaused, func(*event.Event) {})

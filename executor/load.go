@@ -2,8 +2,7 @@ package executor
 
 import "github.com/headrace/headrace/event"
 
-// Load returns what the executor does at the moment, for metrics: see
-// telemetry.Observer.WatchExecutors. Stats has more.
+// Load returns what telemetry.Observer.WatchExecutors measures.
 func (x *Executor) Load() event.Load {
 	s := x.Stats()
 	l := event.Load{

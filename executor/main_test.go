@@ -65,3 +65,11 @@ func must[T any](t *testing.T, x *Executor, call func(context.Context) (T, error
 	require.NoError(t, err)
 	return task
 }
+
+// submitted is how many tasks there have been.
+func submitted(s Stats) (n int64) {
+	for _, of := range s.Tasks {
+		n += of
+	}
+	return n
+}

@@ -16,7 +16,9 @@ func TestMemoryOfAQueuedTask(t *testing.T) {
 	const tasks, most = 100_000, 1024
 	x := start(t, Config{Queue: tasks})
 	x.Pause()
-	require.NoError(t, x.Start())
+	x.mu.Lock()
+	require.NoError(t, x.startLocked())
+	x.mu.Unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	handles := make([]*Task[int], tasks)

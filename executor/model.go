@@ -2,10 +2,8 @@ package executor
 
 import (
 	"context"
-	"errors"
-	"maps"
+	"fmt"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,93 +14,51 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// ErrModelClosed is of a Model that was closed.
-var ErrModelClosed = errors.New("executor: the model is closed")
-
 // ModelConfig describes a Model.
 type ModelConfig struct {
-	// Executor does the work. Several models may share one, and with it queue,
-	// concurrency and limits; or each has its own, within the same guard (Policy.Within). It is required.
-	Executor *Executor
-
-	// Endpoint is what is called. It should neither limit nor retry by itself:
-	// the executor does.
-	Endpoint httpclient.Caller
-
-	// Endpoints are several in place of Endpoint, for CompleteOn.
-	Endpoints map[string]httpclient.Caller
+	Executor *Executor         // required; models may share one
+	Endpoint httpclient.Caller // required; it should not limit or retry, because the executor does
 }
 
-// Model calls an endpoint through an executor. All methods are safe for
-// concurrent use.
+// Model calls an endpoint through an executor. It is safe for concurrent use.
 type Model struct {
-	executor  *Executor
-	endpoints map[string]httpclient.Caller
-	closed    atomic.Bool
+	config ModelConfig
+	closed atomic.Bool
 }
 
-// NewModel returns a model. All problems of c are joined in one error, each a *fault.FieldError.
+var errModelClosed = fmt.Errorf("executor: the model is closed: %w", ErrStopped)
+
+// NewModel returns a model. Problems of c are joined, each a *fault.FieldError.
 func NewModel(c ModelConfig) (*Model, error) {
 	p := invalid.Problems{Owner: "executor.Model"}
 	if c.Executor == nil {
 		p.Addf("Executor", "it is nil: make one with New")
 	}
-	one := !invalid.Nil(c.Endpoint)
-	switch {
-	case one && len(c.Endpoints) > 0:
-		p.Addf("Endpoint", "it excludes Endpoints: put it among them")
-	case !one && len(c.Endpoints) == 0:
-		p.Addf("Endpoint", "it is nil: say what is to be called, with httpclient.NewEndpoint")
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Endpoints)) {
-		if invalid.Nil(c.Endpoints[name]) {
-			p.Addf("Endpoints", "%q is nil", name)
-		}
+	if invalid.Nil(c.Endpoint) {
+		p.Addf("Endpoint", "it is nil: make one with httpclient.NewEndpoint")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	m := &Model{executor: c.Executor, endpoints: maps.Clone(c.Endpoints)}
-	if one {
-		m.endpoints = map[string]httpclient.Caller{"": c.Endpoint}
-	}
-	return m, nil
+	return &Model{config: c}, nil
 }
 
-// Complete submits a call of the model's endpoint with this payload, and
-// returns its task. cost is what it is expected to cost; tokens above all. The options and errors are
-// those of Submit, and ErrModelClosed. Info of the task has what was sent and
-// answered. What an answer says of the limits is told to the limiter, by the dialect of an httpclient.Endpoint.
+// Complete submits a call of the endpoint with this payload, expected cost and
+// Info.Request. Errors are those of Submit. An httpclient.Endpoint reports the limits in
+// its responses to the guard.
 func (m *Model) Complete(ctx context.Context, payload any, cost throttle.Cost, opts ...SubmitOption) (*Task[*httpclient.Answer], error) {
-	return m.CompleteOn(ctx, "", payload, cost, opts...)
-}
-
-// CompleteOn is Complete for one of several endpoints, by its key in ModelConfig.Endpoints.
-func (m *Model) CompleteOn(
-	ctx context.Context, endpoint string, payload any, cost throttle.Cost, opts ...SubmitOption,
-) (*Task[*httpclient.Answer], error) {
-	to, ok := m.endpoints[endpoint]
-	if !ok {
-		p := invalid.Problems{Owner: "executor.Model"}
-		p.Addf("endpoint", "%q is none of the model's: %s", endpoint, strings.Join(slices.Sorted(maps.Keys(m.endpoints)), ", "))
-		return nil, p.Err()
-	}
 	if m.closed.Load() {
-		return nil, ErrModelClosed
+		return nil, errModelClosed
 	}
+	to := m.config.Endpoint
 	opts = slices.Concat([]SubmitOption{WithCost(cost), WithRequest("", to.Name(), nil, nil)}, opts)
-	return Submit(ctx, m.executor, func(ctx context.Context) (*httpclient.Answer, error) { return callOn(ctx, to, payload) }, opts...)
+	return Submit(ctx, m.config.Executor, func(ctx context.Context) (*httpclient.Answer, error) { return callOn(ctx, to, payload) }, opts...)
 }
 
-// Close ends the model and its endpoints: calls that are queued or under way
-// fail. The executor is left alone. It may be called again.
+// Close closes the endpoint, so that its calls fail. The executor stays open.
 func (m *Model) Close() error {
 	m.closed.Store(true)
-	var errs []error
-	for _, e := range m.endpoints {
-		errs = append(errs, e.Close())
-	}
-	return errors.Join(errs...)
+	return m.config.Endpoint.Close()
 }
 
 // callOn makes one attempt, and puts it on the record.

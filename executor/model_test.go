@@ -73,7 +73,7 @@ func TestModel(t *testing.T) {
 
 	require.NoError(t, m.Close())
 	_, err = m.Complete(t.Context(), nil, throttle.Cost{})
-	require.ErrorIs(t, err, executor.ErrModelClosed)
+	require.ErrorIs(t, err, executor.ErrStopped)
 	_, err = executor.Submit(t.Context(), x, func(context.Context) (int, error) { return 1, nil })
 	require.NoError(t, err, "the executor is somebody else's")
 }
@@ -84,11 +84,11 @@ func TestAnErrorOfAModel(t *testing.T) {
 		_, _ = w.Write([]byte(`{"error":"no such thing"}`))
 	})
 	m, err := executor.NewModel(executor.ModelConfig{
-		Executor: open(t, executor.Config{}), Endpoints: map[string]httpclient.Caller{"chat": e},
+		Executor: open(t, executor.Config{}), Endpoint: e,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
-	task, err := m.CompleteOn(t.Context(), "chat", "hi", throttle.Cost{})
+	task, err := m.Complete(t.Context(), "hi", throttle.Cost{})
 	require.NoError(t, err)
 	_, err = task.Wait(t.Context())
 	require.ErrorIs(t, err, httpclient.CodeStatus)
@@ -96,17 +96,13 @@ func TestAnErrorOfAModel(t *testing.T) {
 	assert.Equal(t, executor.Failed, i.State)
 	assert.Equal(t, http.StatusBadRequest, i.Response.Status)
 	assert.JSONEq(t, `{"error":"no such thing"}`, i.Response.Body)
-	assert.Equal(t, "*httpclient.Error", i.Error.Type)
-	_, err = m.Complete(t.Context(), nil, throttle.Cost{})
-	require.ErrorContains(t, err, "none of the model's: chat")
+	assert.Equal(t, "*httpclient.Error", i.Error.Types[0])
 }
 
 func TestModelsThatCannotBe(t *testing.T) {
 	_, err := executor.NewModel(executor.ModelConfig{})
 	require.ErrorContains(t, err, "Executor")
 	require.ErrorContains(t, err, "Endpoint")
-	_, err = executor.NewModel(executor.ModelConfig{Endpoints: map[string]httpclient.Caller{"a": nil}})
-	require.ErrorContains(t, err, `"a" is nil`)
 }
 
 // Several models share one executor, here a function in place of HTTP.

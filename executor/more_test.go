@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -57,7 +56,7 @@ func TestDefaults(t *testing.T) {
 	x := start(t, Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 4}}})
 	s := x.Stats()
 	assert.Equal(t, 4, s.Concurrency)
-	assert.Equal(t, 1000, s.Room)
+	assert.Equal(t, 1000, x.config.Queue)
 	x = start(t, Config{})
 	assert.Equal(t, 10, x.Stats().Concurrency)
 	assert.Equal(t, "executor", x.Name())
@@ -147,23 +146,6 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-func TestSubmitAll(t *testing.T) {
-	x := start(t, Config{Queue: 5, Concurrency: 2})
-	n := 0
-	for task, err := range SubmitAll(t.Context(), x, slices.Values([]int{1, 2, 3, 4}), func(_ context.Context, i int) (int, error) { return i, nil }) {
-		require.NoError(t, err)
-		_, err = task.Wait(t.Context())
-		require.NoError(t, err)
-		if n++; n == 3 {
-			break
-		}
-	}
-	assert.EqualValues(t, 3, x.Stats().Submitted)
-	for _, err := range SubmitAll[int, int](t.Context(), x, nil, nil) {
-		require.ErrorContains(t, err, "the sequence is nil")
-	}
-}
-
 // Every worker's call waits for tasks of its own executor, through a queue of one.
 func TestCallsThatWaitForTheirOwnExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -221,7 +203,7 @@ func TestInfoHasNoSecrets(t *testing.T) {
 	assert.Equal(t, http.Header{"X-Echo": {"REDACTED!"}, "Set-Cookie": {"REDACTED"}}, i.Response.Header)
 	assert.Equal(t, "it is REDACT", i.Response.Body)
 	assert.Equal(t, "with REDACTED: boom", i.Error.Message)
-	assert.Equal(t, []string{"*errors.errorString"}, i.Error.Chain)
+	assert.Equal(t, []string{"*fmt.wrapError", "*errors.errorString"}, i.Error.Types)
 	assert.Equal(t, "executor-1: failed: with REDACTED: boom", i.String())
 	text, err := json.Marshal(i)
 	require.NoError(t, err)
@@ -229,6 +211,7 @@ func TestInfoHasNoSecrets(t *testing.T) {
 	var back Info
 	require.NoError(t, json.Unmarshal(text, &back))
 	assert.Equal(t, i.State, back.State)
+	assert.Equal(t, i.Times[Failed].UTC(), back.Times[Failed].UTC())
 	assert.Equal(t, "Bearer sk-canary", h.Get("Authorization"), "what was given is not changed")
 	Respond(t.Context(), 1, nil, nil) // outside of a call nothing happens
 }
@@ -245,7 +228,7 @@ func TestTheLogIsBounded(t *testing.T) {
 		assert.Equal(t, 50, i.Attempts)
 		assert.Equal(t, 49-keptNotes, i.Dropped)
 		assert.LessOrEqual(t, len(i.Log), keptNotes+5)
-		assert.Equal(t, i.Times.Pending.Add(49*time.Second), i.Times.Ended)
+		assert.Equal(t, i.Times[Pending].Add(49*time.Second), i.Times[Failed])
 	})
 }
 

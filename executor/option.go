@@ -22,8 +22,8 @@ func (t *record) problem(field, format string, args ...any) {
 		&fault.FieldError{Owner: "executor: task", Field: field, Problem: fmt.Sprintf(format, args...)})
 }
 
-// WithCost says what the call will cost, for the limits to reserve it. Say what it
-// really cost with guard.Use, from inside the call. The default is one request.
+// WithCost sets the expected cost, which the limits reserve; the default is one
+// request. Inside the call guard.Use sets the real one.
 func WithCost(c throttle.Cost) SubmitOption {
 	return func(t *record) {
 		for u := range throttle.Units {
@@ -35,11 +35,8 @@ func WithCost(c throttle.Cost) SubmitOption {
 	}
 }
 
-// WithPriority has the task go before all tasks in the queue of a lower
-// priority; the default is 0, and within one it is first come, first served.
-// A task starves for as long as tasks of higher priorities keep all workers
-// busy. It counts for the queue, not for those who wait for room in it, and
-// nobody overtakes a task that a worker has.
+// WithPriority puts the task before all queued tasks of a lower priority; the default
+// is 0. It has no effect while the task waits for room in the queue.
 func WithPriority(n int) SubmitOption {
 	return func(t *record) {
 		if n < math.MinInt32 || n > math.MaxInt32 {
@@ -49,8 +46,8 @@ func WithPriority(n int) SubmitOption {
 	}
 }
 
-// WithDeadline ends the task's context at a point in time. A task that nothing
-// was begun of by then fails unsent.
+// WithDeadline ends the context of the task at a point in time. A task that has not
+// begun by then fails.
 func WithDeadline(at time.Time) SubmitOption {
 	return func(t *record) {
 		if at.IsZero() {
@@ -60,11 +57,8 @@ func WithDeadline(at time.Time) SubmitOption {
 	}
 }
 
-// Within makes the task's call pass these guards too, such as that of a user,
-// the most specific first, and then that of the executor: see guard.Join. Nil
-// guards are skipped. A task that waits for them leaves its slot to others: for
-// that, up to four such tasks for each of Concurrency leave the queue early,
-// and are overtaken by no task of a higher priority.
+// Within makes the call of a task pass these guards as well, such as that of a user,
+// the most specific first. Nil guards are ignored.
 func Within(guards ...*guard.Guard) SubmitOption {
 	guards = slices.DeleteFunc(slices.Clone(guards), func(g *guard.Guard) bool { return g == nil })
 	return func(t *record) {
@@ -74,12 +68,12 @@ func Within(guards ...*guard.Guard) SubmitOption {
 	}
 }
 
-// WithMetadata puts m into the task's Info. It must hold no secrets.
+// WithMetadata sets Info.Metadata. It must not contain secrets.
 func WithMetadata(m map[string]string) SubmitOption {
 	return func(t *record) { t.more().metadata = maps.Clone(m) }
 }
 
-// WithRoomTimeout bounds how long Submit waits for room in a full queue.
+// WithRoomTimeout bounds how long Submit waits for room in the queue.
 func WithRoomTimeout(d time.Duration) SubmitOption {
 	return func(t *record) {
 		if d <= 0 {
@@ -89,10 +83,9 @@ func WithRoomTimeout(d time.Duration) SubmitOption {
 	}
 }
 
-// WithRequest puts into the task's Info what the call is going to send. The
-// values of headers that may be secret are not kept, and neither is anything in
-// the payload, an answer or an error that repeats them. Of the payload Info shows
-// the first Config.Keep bytes; it must not change any more.
+// WithRequest sets Info.Request. Secrets in the URL and the header are redacted, also
+// where the payload, the response or an error repeats them. Do not change payload
+// afterwards.
 func WithRequest(method, endpoint string, h http.Header, payload []byte) SubmitOption {
 	return func(t *record) {
 		t.more().request = newRequest(method, endpoint, h, payload)

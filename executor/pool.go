@@ -7,15 +7,10 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Run has f run by a worker, as a task with this cost, and returns when it has
-// ended: through the queue, the concurrency and the executor's guard, but
-// without its Retry. It is how a node runs on an executor; see
-// node.Batch.WithExecutor. The error is that of the task.
-//
-// f is not running any more when Run returns, unless it was left behind
-// (*fault.HungError). When the run that ctx belongs to is stopped, a
-// task that has not begun is given up. Inside of a call of the same executor f
-// runs in the slot of that call if no worker is free: nothing waits for itself.
+// Run makes a worker run f, as a task with this cost but without Policy.Retry, and
+// returns when it has ended or was left behind (*fault.HungError). It implements
+// node.Pool, see node.Batch.WithExecutor. Inside a call of the same executor f runs in
+// the slot of that call if no worker is free.
 func (x *Executor) Run(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
 	in, has := intake.Of(ctx) //nolint:contextcheck // it is of ctx
 	if !has {

@@ -5,30 +5,23 @@ import (
 	"time"
 )
 
-// State is where a task is in its life.
+// State is the state of a task.
 type State uint8
 
-// The states, in the order in which a task that succeeds goes through them.
+// The states. Completed, Failed and Cancelled are final.
 const (
-	// Pending: the task has been made and waits for room in the queue.
-	Pending State = iota
-	// Queued: it has its place in the queue.
-	Queued
-	// Processing: a worker has it. It waits for the limits, or to go again.
-	Processing
-	// Calling: its call is being made.
-	Calling
-	// Completed: the call returned without an error. Terminal, as the two that follow.
-	Completed
-	// Failed: it ended with an error, which also is that of a deadline which passed.
-	Failed
-	// Cancelled: somebody on this side gave it up.
-	Cancelled
+	Pending    State = iota // waits for room in the queue
+	Queued                  // waits for a worker
+	Processing              // waits for limits, or for the next attempt
+	Calling                 // its call runs
+	Completed               // the call succeeded
+	Failed                  // the call returned an error, or a deadline passed
+	Cancelled               // the caller gave up
 )
 
 const states = int(Cancelled) + 1
 
-// String returns the state in lower case, as in JSON.
+// String returns the name in lower case.
 func (s State) String() string {
 	switch s {
 	case Pending:
@@ -49,13 +42,13 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// Terminal reports whether a task in this state has ended.
+// Terminal reports whether the task has ended.
 func (s State) Terminal() bool { return s >= Completed }
 
-// MarshalText returns String.
+// MarshalText implements encoding.TextMarshaler.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText implements encoding.TextUnmarshaler.
 func (s *State) UnmarshalText(text []byte) error {
 	for i := range states {
 		if State(i).String() == string(text) {
@@ -63,7 +56,7 @@ func (s *State) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("executor: %q is no state of a task", text)
+	return fmt.Errorf("executor: %q is not a state of a task", text)
 }
 
 // may reports whether a task goes from s to another state in one step.

@@ -117,5 +117,5 @@ func TestStateText(t *testing.T) {
 		assert.Equal(t, s, back)
 	}
 	var s State
-	assert.EqualError(t, s.UnmarshalText([]byte("asleep")), `executor: "asleep" is no state of a task`)
+	assert.EqualError(t, s.UnmarshalText([]byte("asleep")), `executor: "asleep" is not a state of a task`)
 }

@@ -2,37 +2,28 @@ package executor
 
 import "time"
 
-// Stats is a snapshot of an executor. Guard().Stats() is one of its limits.
+// Stats is a snapshot of an executor. Guard().Stats() has its limits.
 type Stats struct {
-	Submitted int64           `json:"submitted"` // tasks so far
-	Tasks     map[State]int64 `json:"tasks"`     // by state; of those that have ended, since New
-	Queue     int             `json:"queue"`     // tasks in the queue
-	Room      int             `json:"room"`      // places that are left in it
-	Running   int             `json:"running"`   // tasks that a worker has
-	Slots     int             `json:"slots"`     // in use, of Concurrency
-	Oldest    time.Duration   `json:"oldest_ns"` // for how long the head of the queue has been in it
-	Left      int             `json:"left"`      // goroutines that were left behind and have not come back
-	Paused    bool            `json:"paused"`
-	Stopped   bool            `json:"stopped"` // nothing is taken in any more
-
-	Concurrency int `json:"concurrency"`
+	Tasks       map[State]int64 `json:"tasks"`       // by state; for final states, since New
+	Slots       int             `json:"slots"`       // in use
+	Concurrency int             `json:"concurrency"` // slots in all
+	Oldest      time.Duration   `json:"oldest_ns"`   // time that the head of the queue has been in it
+	Left        int             `json:"left"`        // goroutines left behind that still run
+	Paused      bool            `json:"paused"`
+	Stopped     bool            `json:"stopped"` // no more tasks are accepted
 }
 
-// Stats returns a snapshot. The counts of tasks that have ended and the others are not of
-// exactly the same moment.
+// Stats returns a snapshot. Counts of tasks that have ended may be slightly newer than
+// the rest.
 func (x *Executor) Stats() Stats {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := Stats{
-		Submitted: x.seq, Queue: x.queue.len, Room: x.config.Queue - x.queue.len, Slots: x.slots.counted(),
+		Slots: x.slots.counted(), Concurrency: x.slots.most,
 		Left: x.left, Paused: x.paused, Stopped: x.phase >= draining,
-		Concurrency: x.slots.most,
 	}
 	s.Tasks = map[State]int64{Pending: int64(x.room.len), Queued: int64(x.queue.len)}
 	for t := range x.tasksLocked() {
-		if t.by != nil {
-			s.Running++
-		}
 		if state := t.state(); !state.Terminal() {
 			s.Tasks[state]++
 		}

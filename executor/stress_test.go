@@ -183,8 +183,8 @@ func TestNothingIsLost(t *testing.T) {
 				x.Resume()
 			case 2:
 				s := x.Stats()
-				assert.LessOrEqual(t, s.Queue, 200)
-				assert.LessOrEqual(t, s.Running, workers)
+				assert.LessOrEqual(t, s.Tasks[Queued], int64(200))
+				assert.LessOrEqual(t, s.Tasks[Processing]+s.Tasks[Calling], int64(workers))
 			case 3:
 				if i%100 == 0 {
 					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rnd.IntN(20))*time.Millisecond)

@@ -3,36 +3,28 @@ package executor
 import (
 	"context"
 	"errors"
-	"iter"
 	"time"
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/intake"
-	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Submit hands call in and returns its task. With a full queue it waits for
-// room, in the order of arrival; WithRoomTimeout bounds that wait.
+// Submit hands in a call and returns its task. If the queue is full it waits for
+// room, first come, first served.
 //
-// ctx is for the task as well: its values reach call, and when it ends the
-// task ends, waiting or not. A task that is to outlive a request is submitted
-// with context.WithoutCancel. What waits in the queue is looked at four
-// times a second: until then a task whose context is over may still be Queued.
+// The task gets the values of ctx, and is cancelled when ctx ends; use
+// context.WithoutCancel for a task that is to outlive ctx. Inside a call of the same
+// executor ctx must be that of the call: then a full queue does not block, because the
+// new task runs in the slot of the call.
 //
-// Inside of a call of the same executor ctx should be the one of that call.
-// Then Submit does not wait for room that cannot come: with a full queue the new task is worked on
-// in place, in the slot of the call that submits it, and has ended when Submit returns.
-//
-// The error is ErrStopped, context.Cause(ctx), a *QueueFullError, one that is
-// context.DeadlineExceeded because WithDeadline came before room did, or joined
-// *FieldErrors about the arguments. Then there is no task.
+// Errors are ErrStopped, context.Cause(ctx), a *QueueFullError after WithRoomTimeout,
+// context.DeadlineExceeded after WithDeadline, or *fault.FieldErrors.
 func Submit[T any](ctx context.Context, x *Executor, call func(context.Context) (T, error), opts ...SubmitOption) (*Task[T], error) {
 	return submit(ctx, x, call, opts, true)
 }
 
-// TrySubmit is Submit, but never waits: with a full queue, or others who wait
-// for room in it, the error is a *QueueFullError, whose RetryAfter can be sent
-// in a Retry-After header.
+// TrySubmit is Submit without waiting: if there is no room it returns a
+// *QueueFullError, whose RetryAfter can go into a Retry-After header.
 func TrySubmit[T any](ctx context.Context, x *Executor, call func(context.Context) (T, error), opts ...SubmitOption) (*Task[T], error) {
 	return submit(ctx, x, call, opts, false)
 }
@@ -47,38 +39,6 @@ func submit[T any](ctx context.Context, x *Executor, call func(context.Context) 
 		return nil, err
 	}
 	return t, nil
-}
-
-// SubmitAll submits a task for each item, while the sequence that it returns
-// is ranged over: as far as there is room, and no farther ahead. At the first error of
-// Submit that is yielded, and the sequence ends. Leaving the loop submits
-// nothing more; the tasks that were yielded go on.
-func SubmitAll[In, T any](
-	ctx context.Context, x *Executor, items iter.Seq[In], call func(context.Context, In) (T, error), opts ...SubmitOption,
-) iter.Seq2[*Task[T], error] {
-	return func(yield func(*Task[T], error) bool) {
-		if items == nil || call == nil {
-			yield(nil, missing(x, items == nil, call == nil))
-			return
-		}
-		for in := range items {
-			t, err := Submit(ctx, x, func(ctx context.Context) (T, error) { return call(ctx, in) }, opts...)
-			if !yield(t, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-func missing(x *Executor, items, call bool) error {
-	p := invalid.Problems{Owner: "executor: " + x.name}
-	if items {
-		p.Addf("items", "the sequence is nil")
-	}
-	if call {
-		p.Addf("call", "the function is nil")
-	}
-	return p.Err()
 }
 
 // submit puts t into the queue, or has it worked on in place.
@@ -282,6 +242,6 @@ func (x *Executor) full(waited time.Duration) *QueueFullError {
 
 func (x *Executor) fullLocked(waited time.Duration) *QueueFullError {
 	return &QueueFullError{
-		Executor: x.name, Depth: x.queue.len, Waited: waited, RetryAfter: x.pace.room(x.queue.len, x.slots.most),
+		executor: x.name, Depth: x.queue.len, waited: waited, RetryAfter: x.pace.room(x.queue.len, x.slots.most),
 	}
 }

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// Change is one step in the life of a task.
+// Change is one state change of a task.
 type Change struct {
 	Task string    `json:"task"` // its ID
 	From State     `json:"from"`
 	To   State     `json:"to"`
 	At   time.Time `json:"at"`
-	Err  error     `json:"-"` // of a task that Failed or was Cancelled
+	Err  error     `json:"-"` // if it Failed or was Cancelled
 }
 
 // defaultChanges is the room of a subscription that does not say.
@@ -22,8 +22,7 @@ const defaultChanges = 64
 // maxChanges is the most room that a subscription has.
 const maxChanges = 1 << 16
 
-// Subscription tells of changes. It never makes the work wait: when its room is full
-// the oldest change goes, and is counted.
+// Subscription delivers changes. If its buffer is full the oldest change is dropped.
 type Subscription struct {
 	of      *fanout
 	changes chan Change
@@ -33,19 +32,18 @@ type Subscription struct {
 	dropped int64
 }
 
-// C returns the channel of the changes. It is closed by Close, after the last
-// change of the only task that it tells of, and when the executor has stopped.
+// C returns the channel of the changes. It is closed by Close, when the executor has
+// stopped, and after the last change of a single task.
 func (s *Subscription) C() <-chan Change { return s.changes }
 
-// Dropped returns how many changes were lost for want of room.
+// Dropped counts the dropped changes.
 func (s *Subscription) Dropped() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.dropped
 }
 
-// Close ends the subscription. What is in the channel can still be read. It
-// may be called again.
+// Close ends the subscription. Buffered changes can still be read.
 func (s *Subscription) Close() {
 	s.of.remove(s)
 	s.end()
@@ -140,9 +138,8 @@ func (f *fanout) endLocked() {
 	f.count.Store(0)
 }
 
-// Subscribe tells of every change of every task from now on, in the order of
-// each task. n is how many changes wait to be read at most, up to 65,536; below 1 it is 64. Close the subscription
-// when nobody reads it any more.
+// Subscribe delivers every later change of every task, in order per task. The buffer
+// holds n changes, at most 65,536; below 1 means 64.
 func (x *Executor) Subscribe(n int) *Subscription { return x.subs.add(n) }
 
 func (t *record) subscribe(n int) *Subscription {

@@ -4,7 +4,7 @@ import (
 	"context"
 )
 
-// Task is one call that was handed in. All methods are safe for concurrent use.
+// Task is a submitted call. It is safe for concurrent use.
 type Task[T any] struct {
 	record
 
@@ -25,22 +25,22 @@ func (t *Task[T]) call(ctx context.Context) error {
 // release implements job: whoever keeps a task that is over need not keep what its call was about.
 func (t *Task[T]) release() { t.do = nil }
 
-// ID names the task: the executor's name and a number that counts from 1.
+// ID is the name of the executor and a number from 1.
 func (t *Task[T]) ID() string { return t.id() }
 
-// State is where the task is in its life.
+// State returns the current state.
 func (t *Task[T]) State() State { return t.state() }
 
 // Done returns a channel that is closed when the task has ended.
 func (t *Task[T]) Done() <-chan struct{} { return t.ended() }
 
-// Wait returns the result when the task has ended. The error is the call's, or
-// why the call was not made or given up: ErrCancelled, ErrStopped, the cause of the
-// context that it was submitted with, or what limits, breaker and deadline say.
+// Wait returns the result of the task when it has ended. The error is that of the
+// call, or ErrCancelled, ErrStopped, the cause of the context of Submit, or an error of
+// the limits, the breaker or the deadline.
 //
-// When ctx ends first the error is context.Cause(ctx), and the task goes on. Inside of a
-// call of the same executor ctx has to be the one of that call: then Wait works on the task itself if
-// no worker has it yet, since all of them may be waiting like this.
+// If ctx ends first Wait returns context.Cause(ctx), and the task goes on. Inside a
+// call of the same executor ctx must be that of the call: then Wait runs the task
+// itself if no worker has it.
 func (t *Task[T]) Wait(ctx context.Context) (T, error) {
 	if got, over, err := t.result(); over {
 		return got, err
@@ -66,14 +66,11 @@ func (t *Task[T]) result() (got T, over bool, err error) {
 	return got, false, nil
 }
 
-// Cancel gives the task up: one in the queue ends at once, of one that is worked on
-// the context ends. Its error is ErrCancelled, unless the call returns
-// something else. A task that has ended stays what it is.
+// Cancel ends a queued task, and the context of a running one, with ErrCancelled.
 func (t *Task[T]) Cancel() { t.stop(ErrCancelled) }
 
-// Info returns what is known about the task.
+// Info returns a snapshot of the task.
 func (t *Task[T]) Info() Info { return t.info() }
 
-// Subscribe tells of every change of the task's state from now on, with room
-// for n changes; see Executor.Subscribe. After the last one the channel is closed.
+// Subscribe is Executor.Subscribe for this task.
 func (t *Task[T]) Subscribe(n int) *Subscription { return t.subscribe(n) }

@@ -12,7 +12,9 @@ func TestABurstWakesAsManyAsItNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const burst = 8
 		x := start(t, Config{Concurrency: burst})
-		assert.NoError(t, x.Start())
+		x.mu.Lock()
+		assert.NoError(t, x.startLocked())
+		x.mu.Unlock()
 		synctest.Wait()
 		g := make(gate)
 		x.mu.Lock() // no worker can look in between

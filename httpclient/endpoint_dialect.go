@@ -14,7 +14,7 @@ func dialectOf(provider, host string) (dialect.Dialect, error) {
 	if provider == "" {
 		return dialect.ByHost(host), nil
 	}
-	for _, p := range presets.All() {
+	for _, p := range presets.Default().All() {
 		if p.Provider == provider {
 			return p.Dialect, nil
 		}
@@ -22,7 +22,7 @@ func dialectOf(provider, host string) (dialect.Dialect, error) {
 	if d, err := dialect.ByName(provider); err == nil {
 		return d, nil
 	}
-	return nil, fmt.Errorf("%q is no provider of the presets; %s", provider, meant(provider, presets.Providers()))
+	return nil, fmt.Errorf("%q is no provider of the presets; %s", provider, meant(provider, presets.Default().Providers()))
 }
 
 // meant suggests what a misspelt name may have been.

@@ -5,25 +5,24 @@ import (
 	"time"
 )
 
-// MaxAge is the age from which a preset is stale: a year.
-const MaxAge = 365 * 24 * time.Hour
+// maxAge is the age from which a preset is stale.
+const maxAge = 365 * 24 * time.Hour
 
-// Precision is how exactly a date is known.
-type Precision uint8
+// precision is how exactly a date is known.
+type precision uint8
 
-// How exactly a date can be known.
 const (
-	ByDay   Precision = iota // 2026-07-15
-	ByMonth                  // 2026-07
-	ByYear                   // 2026
+	byDay   precision = iota // 2026-07-15
+	byMonth                  // 2026-07
+	byYear                   // 2026
 )
 
-func (p Precision) layout() string {
-	return [...]string{ByDay: time.DateOnly, ByMonth: "2006-01", ByYear: "2006"}[min(p, ByYear)]
+func (p precision) layout() string {
+	return [...]string{byDay: time.DateOnly, byMonth: "2006-01", byYear: "2006"}[min(p, byYear)]
 }
 
-func parseDate(s string) (t time.Time, p Precision, ok bool) {
-	for p := range ByYear + 1 {
+func parseDate(s string) (t time.Time, p precision, ok bool) {
+	for p := range byYear + 1 {
 		if len(s) != len(p.layout()) {
 			continue
 		}
@@ -44,23 +43,14 @@ func latest(now time.Time) time.Time {
 
 func (c *checker) isAhead(date time.Time) bool { return !c.latest.IsZero() && date.After(c.latest) }
 
-// Date writes AsOf as exactly as it is known: 2026-07-15, 2026-07 or 2026. It
-// is empty for a profile without a date.
+// Date formats AsOf as exactly as it is known: 2026-07-15, 2026-07 or 2026. It
+// is empty without a date.
 func (p Profile) Date() string {
 	if p.AsOf.IsZero() {
 		return ""
 	}
-	return p.AsOf.Format(p.Precision.layout())
+	return p.AsOf.Format(p.precision.layout())
 }
 
-// Age returns how long before now the source said so, at most: a date that is
-// known by its year counts from January. It is 0 for a profile without a date.
-func (p Profile) Age(now time.Time) time.Duration {
-	if p.AsOf.IsZero() {
-		return 0
-	}
-	return max(0, now.Sub(p.AsOf))
-}
-
-// Stale reports whether the profile is older than MaxAge.
-func (p Profile) Stale(now time.Time) bool { return p.Age(now) > MaxAge }
+// Stale reports whether AsOf is more than 365 days before now.
+func (p Profile) Stale(now time.Time) bool { return !p.AsOf.IsZero() && now.Sub(p.AsOf) > maxAge }

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// UnknownError is a name that no preset has.
+// UnknownError is returned for a name that is not in the table.
 type UnknownError struct {
 	Name string
-	Near []ID // that may have been meant, the nearest first; may be empty
+	Near []ID // similar names, the nearest first; may be empty
 }
 
-// Error names what was asked for and what may have been meant.
+// Error suggests the nearest names.
 func (e *UnknownError) Error() string {
 	hint := "names are provider/tier/model or provider/tier; docs/presets.md and All list them"
 	if len(e.Near) > 0 {
@@ -24,32 +24,33 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("presets: unknown preset %q: %s", clip(e.Name), hint)
 }
 
-// UnavailableError is a preset that the provider lists and allows nothing of.
+// UnavailableError is returned for a preset of KindUnavailable.
 type UnavailableError struct {
-	ID    ID
-	Notes string
+	ID ID
+
+	notes string
 }
 
-// Error says what to do instead.
+// Error implements error.
 func (e *UnavailableError) Error() string {
 	why := ""
-	if e.Notes != "" {
-		why = " (" + e.Notes + ")"
+	if e.notes != "" {
+		why = " (" + e.notes + ")"
 	}
 	return fmt.Sprintf("presets: %s cannot be called%s: take another tier or model", e.ID, why)
 }
 
 // RowError is one problem of a table.
 type RowError struct {
-	Line    int    // in the JSON, from 1; 0: the table was made in code
+	Line    int    // in the JSON, from 1; 0 if the table was made in code
 	Column  int    // in bytes, from 1
-	Row     int    // in presets, from 1; 0: not in a row
-	ID      ID     // of the row, as far as it could be read
-	Field   string // such as "rpm"; empty: the whole row, or file
+	Row     int    // in presets, from 1; 0 if not in a row
+	ID      ID     // of the row, if it could be read
+	Field   string // such as "rpm"; may be empty
 	Problem string // what is wrong and what would be right
 }
 
-// Error returns the place, the field and the remedy.
+// Error implements error.
 func (e *RowError) Error() string {
 	var b strings.Builder
 	b.WriteString("presets: ")

@@ -10,7 +10,7 @@ import (
 )
 
 func Example() {
-	p, err := presets.OpenAITier1GPT4oMini.Profile()
+	p, err := presets.OpenAITier1.ForModel("gpt-4o-mini")
 	if err != nil {
 		panic(err)
 	}
@@ -43,16 +43,7 @@ func ExampleProfile_Scaled() {
 	// Output: 400/min, 400000 tokens/min <nil>
 }
 
-func ExampleProfile_Concurrency() {
-	p, err := presets.OpenAITier1.Profile()
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println(p.Concurrency(6*time.Second), "calls of 6 s use 500 a minute up")
-	// Output: 50 calls of 6 s use 500 a minute up
-}
-
-func ExampleProfile_Age() {
+func ExampleProfile_Stale() {
 	p, err := presets.Lookup("github/authenticated/rest")
 	if err != nil {
 		panic(err)

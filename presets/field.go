@@ -37,7 +37,6 @@ var fields = [...]field{
 	{"tier", func(r *row) any { return &r.Tier }},
 	{"model", func(r *row) any { return &r.Model }},
 	{"main", func(r *row) any { return &r.Main }},
-	{"constant", func(r *row) any { return &r.Constant }},
 	{"hard", func(r *row) any { return &r.Hard }},
 	{"kind", func(r *row) any { return (*string)(&r.Kind) }},
 	{"dialect", func(r *row) any { return (*string)(&r.Dialect) }},

@@ -50,9 +50,9 @@ var figures = [...]figure{
 	{key: "audio_s_per_day", most: 10 * billion, unit: throttle.Points, per: day, points: "seconds of audio"},
 	{key: "concurrency", most: 100_000},
 	{key: "burst", most: 10_000_000},
-	{key: string(BatchQueueTokens), most: trillion},
-	{key: string(BatchQueueRequests), most: billion},
-	{key: string(RPMPer1kTPM), most: 1_000_000},
+	{key: "batch_queue_tokens", most: trillion},
+	{key: "batch_queue_requests", most: billion},
+	{key: "rpm_per_1k_tpm", most: 1_000_000},
 }
 
 // inputOnly is what a row's counts says when its tpm leaves output out.
@@ -61,7 +61,7 @@ const inputOnly = "input tokens"
 // limits turns the numbers of a row into the parts of a profile.
 //
 // A window is Sliding whenever nothing tells when its period begins: whatever
-// clock the provider goes by, no period of his then sees more than its Max. A
+// clock the provider goes by, no period of its then sees more than its Max. A
 // reset tells it for days, and they are Fixed. A burst makes the shortest window
 // of requests, or else of points, a Bucket.
 func (c *checker) limits(r *row) {
@@ -109,8 +109,8 @@ func other(p *Profile, key string, n int64) {
 	case "burst":
 	default:
 		if p.Extra == nil {
-			p.Extra = map[Fact]int64{}
+			p.Extra = map[string]int64{}
 		}
-		p.Extra[Fact(key)] = n
+		p.Extra[key] = n
 	}
 }

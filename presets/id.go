@@ -2,22 +2,25 @@ package presets
 
 import (
 	_ "embed"
-	"iter"
 	"sync"
 )
 
-// ID names a preset: provider/tier/model, such as openai/tier1/gpt-4o-mini, or
-// provider/tier for all models of a tier. There are constants for tiers and for
-// the main models; any other row of the table is found by its name.
+// ID names a preset: provider/tier, such as openai/tier1, or provider/tier/model,
+// such as openai/tier1/gpt-4o-mini. Tiers have constants. Models do not, because
+// they come and go: use ForModel, or write the name.
 type ID string
 
-// Profile is Lookup for a constant.
+// Profile looks the ID up in the default table. The errors are those of Lookup.
 func (id ID) Profile() (Profile, error) { return Lookup(string(id)) }
+
+// ForModel looks up the row of a model in the tier of id, in the default table.
+// Names and errors are those of Table.ForModel.
+func (id ID) ForModel(model string) (Profile, error) { return Default().ForModel(id, model) }
 
 //go:embed facts.json
 var facts string
 
-// builtin is read by whoever asks first.
+// builtin is read on first use.
 //
 //nolint:gochecknoglobals // a cache of embedded data that never changes
 var builtin = sync.OnceValue(func() *Table {
@@ -29,15 +32,9 @@ var builtin = sync.OnceValue(func() *Table {
 	return t
 })
 
-// Default returns the table that comes with this package. It cannot be changed:
-// With makes another one.
+// Default returns the table of this package. It cannot be changed; With makes
+// another one.
 func Default() *Table { return builtin() }
 
-// Lookup is Default().Lookup.
+// Lookup finds a preset in the default table; see Table.Lookup.
 func Lookup(name string) (Profile, error) { return Default().Lookup(name) }
-
-// All is Default().All.
-func All() iter.Seq2[ID, Profile] { return Default().All() }
-
-// Providers is Default().Providers.
-func Providers() []string { return Default().Providers() }

@@ -2,131 +2,43 @@
 
 package presets
 
-// Presets of anthropic.
+// The tiers.
 const (
-	AnthropicBuild               ID = "anthropic/build"
-	AnthropicBuildClaudeHaiku45  ID = "anthropic/build/claude-haiku-4.5"
-	AnthropicBuildClaudeOpus5    ID = "anthropic/build/claude-opus-5"
-	AnthropicBuildClaudeOpus55   ID = "anthropic/build/claude-opus-5.5"
-	AnthropicBuildClaudeSonnet5  ID = "anthropic/build/claude-sonnet-5"
-	AnthropicScale               ID = "anthropic/scale"
-	AnthropicScaleClaudeHaiku45  ID = "anthropic/scale/claude-haiku-4.5"
-	AnthropicScaleClaudeOpus5    ID = "anthropic/scale/claude-opus-5"
-	AnthropicScaleClaudeOpus55   ID = "anthropic/scale/claude-opus-5.5"
-	AnthropicScaleClaudeSonnet5  ID = "anthropic/scale/claude-sonnet-5"
-	AnthropicStart               ID = "anthropic/start"
-	AnthropicStartClaudeHaiku45  ID = "anthropic/start/claude-haiku-4.5"
-	AnthropicStartClaudeOpus5    ID = "anthropic/start/claude-opus-5"
-	AnthropicStartClaudeOpus55   ID = "anthropic/start/claude-opus-5.5"
-	AnthropicStartClaudeSonnet5  ID = "anthropic/start/claude-sonnet-5"
-	AnthropicTier1               ID = "anthropic/tier1"
-	AnthropicTier1ClaudeHaiku45  ID = "anthropic/tier1/claude-haiku-4.5"
-	AnthropicTier1ClaudeOpus4X   ID = "anthropic/tier1/claude-opus-4.x"
-	AnthropicTier1ClaudeSonnet4X ID = "anthropic/tier1/claude-sonnet-4.x"
-	AnthropicTier2               ID = "anthropic/tier2"
-	AnthropicTier2ClaudeHaiku45  ID = "anthropic/tier2/claude-haiku-4.5"
-	AnthropicTier2ClaudeOpus4X   ID = "anthropic/tier2/claude-opus-4.x"
-	AnthropicTier2ClaudeSonnet4X ID = "anthropic/tier2/claude-sonnet-4.x"
-	AnthropicTier3               ID = "anthropic/tier3"
-	AnthropicTier3ClaudeHaiku45  ID = "anthropic/tier3/claude-haiku-4.5"
-	AnthropicTier3ClaudeOpus4X   ID = "anthropic/tier3/claude-opus-4.x"
-	AnthropicTier3ClaudeSonnet4X ID = "anthropic/tier3/claude-sonnet-4.x"
-	AnthropicTier4               ID = "anthropic/tier4"
-	AnthropicTier4ClaudeHaiku45  ID = "anthropic/tier4/claude-haiku-4.5"
-	AnthropicTier4ClaudeOpus4X   ID = "anthropic/tier4/claude-opus-4.x"
-	AnthropicTier4ClaudeSonnet4X ID = "anthropic/tier4/claude-sonnet-4.x"
-)
+	AnthropicBuild ID = "anthropic/build"
+	AnthropicScale ID = "anthropic/scale"
+	AnthropicStart ID = "anthropic/start"
+	AnthropicTier1 ID = "anthropic/tier1"
+	AnthropicTier2 ID = "anthropic/tier2"
+	AnthropicTier3 ID = "anthropic/tier3"
+	AnthropicTier4 ID = "anthropic/tier4"
 
-// Presets of arxiv.
-const (
-	ArXivAny        ID = "arxiv/any"
-	ArXivAnyAllAPIs ID = "arxiv/any/all-apis"
-)
+	ArXivAny ID = "arxiv/any"
 
-// Presets of aws-bedrock.
-const (
 	AWSBedrockDefault ID = "aws-bedrock/default"
-)
 
-// Presets of azure-openai.
-const (
-	AzureOpenAIFormula                      ID = "azure-openai/formula"
-	AzureOpenAITier1                        ID = "azure-openai/tier1"
-	AzureOpenAITier1GPT41MiniGlobalStandard ID = "azure-openai/tier1/gpt-4.1-mini:globalstandard"
-	AzureOpenAITier1GPT41GlobalStandard     ID = "azure-openai/tier1/gpt-4.1:globalstandard"
-	AzureOpenAITier1GPT4oMiniGlobalStandard ID = "azure-openai/tier1/gpt-4o-mini:globalstandard"
-	AzureOpenAITier1GPT5MiniGlobalStandard  ID = "azure-openai/tier1/gpt-5-mini:globalstandard"
-	AzureOpenAITier1GPT51GlobalStandard     ID = "azure-openai/tier1/gpt-5.1:globalstandard"
-	AzureOpenAITier1GPT52GlobalStandard     ID = "azure-openai/tier1/gpt-5.2:globalstandard"
-	AzureOpenAITier1GPT5GlobalStandard      ID = "azure-openai/tier1/gpt-5:globalstandard"
-)
+	AzureOpenAIFormula ID = "azure-openai/formula"
+	AzureOpenAITier1   ID = "azure-openai/tier1"
 
-// Presets of cohere.
-const (
-	CohereProduction             ID = "cohere/production"
-	CohereProductionCommandA     ID = "cohere/production/command-a"
-	CohereProductionCommandR     ID = "cohere/production/command-r"
-	CohereProductionCommandRPlus ID = "cohere/production/command-r-plus"
-	CohereProductionCommandR7b   ID = "cohere/production/command-r7b"
-	CohereTrial                  ID = "cohere/trial"
-	CohereTrialCommandA          ID = "cohere/trial/command-a"
-	CohereTrialCommandR          ID = "cohere/trial/command-r"
-	CohereTrialCommandRPlus      ID = "cohere/trial/command-r-plus"
-	CohereTrialCommandR7b        ID = "cohere/trial/command-r7b"
-)
+	CohereProduction ID = "cohere/production"
+	CohereTrial      ID = "cohere/trial"
 
-// Presets of crossref.
-const (
-	CrossrefPlus               ID = "crossref/plus"
-	CrossrefPlusAll            ID = "crossref/plus/all"
-	CrossrefPolite             ID = "crossref/polite"
-	CrossrefPoliteListQuery    ID = "crossref/polite/list-query"
-	CrossrefPoliteSingleRecord ID = "crossref/polite/single-record"
-	CrossrefPublic             ID = "crossref/public"
-	CrossrefPublicListQuery    ID = "crossref/public/list-query"
-	CrossrefPublicSingleRecord ID = "crossref/public/single-record"
-)
+	CrossrefPlus   ID = "crossref/plus"
+	CrossrefPolite ID = "crossref/polite"
+	CrossrefPublic ID = "crossref/public"
 
-// Presets of datacite.
-const (
-	DataCiteAuthenticated    ID = "datacite/authenticated"
-	DataCiteAuthenticatedAll ID = "datacite/authenticated/all"
-	DataCiteIdentified       ID = "datacite/identified"
-	DataCiteIdentifiedAll    ID = "datacite/identified/all"
-)
+	DataCiteAuthenticated ID = "datacite/authenticated"
+	DataCiteIdentified    ID = "datacite/identified"
 
-// Presets of deepseek.
-const (
-	DeepSeekDefault              ID = "deepseek/default"
-	DeepSeekDefaultDeepSeekFlash ID = "deepseek/default/deepseek-flash"
-	DeepSeekDefaultDeepSeekV4Pro ID = "deepseek/default/deepseek-v4-pro"
-)
+	DeepSeekDefault ID = "deepseek/default"
 
-// Presets of fireworks.
-const (
-	FireworksNoPaymentMethod         ID = "fireworks/no-payment-method"
-	FireworksNoPaymentMethodAccount  ID = "fireworks/no-payment-method/account"
-	FireworksPaymentMethod           ID = "fireworks/payment-method"
-	FireworksPaymentMethodAccount    ID = "fireworks/payment-method/account"
-	FireworksPaymentMethodServerless ID = "fireworks/payment-method/serverless"
-)
+	FireworksNoPaymentMethod ID = "fireworks/no-payment-method"
+	FireworksPaymentMethod   ID = "fireworks/payment-method"
 
-// Presets of gemini.
-const (
-	GeminiFree                  ID = "gemini/free"
-	GeminiFreeGemini35Flash     ID = "gemini/free/gemini-3.5-flash"
-	GeminiFreeGemini35FlashLite ID = "gemini/free/gemini-3.5-flash-lite"
-	GeminiFreeGemini36Flash     ID = "gemini/free/gemini-3.6-flash"
-	GeminiTier1                 ID = "gemini/tier1"
-	GeminiTier1Gemini25Flash    ID = "gemini/tier1/gemini-2.5-flash"
-	GeminiTier1Gemini25Pro      ID = "gemini/tier1/gemini-2.5-pro"
-	GeminiTier2                 ID = "gemini/tier2"
-	GeminiTier3                 ID = "gemini/tier3"
-	GeminiTier3Gemini25Flash    ID = "gemini/tier3/gemini-2.5-flash"
-)
+	GeminiFree  ID = "gemini/free"
+	GeminiTier1 ID = "gemini/tier1"
+	GeminiTier2 ID = "gemini/tier2"
+	GeminiTier3 ID = "gemini/tier3"
 
-// Presets of generic.
-const (
 	GenericAggressive          ID = "generic/aggressive"
 	GenericConservative        ID = "generic/conservative"
 	FlowAggressive             ID = "generic/flow-aggressive"
@@ -144,333 +56,101 @@ const (
 	ScrapingPolite             ID = "generic/scraping-polite"
 	ScrapingRobots             ID = "generic/scraping-robots"
 	GenericUnlimitedConcurrent ID = "generic/unlimited-concurrent"
-)
 
-// Presets of github.
-const (
-	GitHubActions                 ID = "github/actions"
-	GitHubActionsREST             ID = "github/actions/rest"
-	GitHubAppInstallationMin      ID = "github/app-installation-min"
-	GitHubAppInstallationMinREST  ID = "github/app-installation-min/rest"
-	GitHubAuthenticated           ID = "github/authenticated"
-	GitHubAuthenticatedREST       ID = "github/authenticated/rest"
-	GitHubEnterpriseCloud         ID = "github/enterprise-cloud"
-	GitHubEnterpriseCloudREST     ID = "github/enterprise-cloud/rest"
-	GitHubSecondary               ID = "github/secondary"
-	GitHubSecondaryREST           ID = "github/secondary/rest"
-	GitHubSecondaryRESTAndGraphQL ID = "github/secondary/rest-and-graphql"
-	GitHubUnauthenticated         ID = "github/unauthenticated"
-	GitHubUnauthenticatedREST     ID = "github/unauthenticated/rest"
-)
+	GitHubActions            ID = "github/actions"
+	GitHubAppInstallationMin ID = "github/app-installation-min"
+	GitHubAuthenticated      ID = "github/authenticated"
+	GitHubEnterpriseCloud    ID = "github/enterprise-cloud"
+	GitHubSecondary          ID = "github/secondary"
+	GitHubUnauthenticated    ID = "github/unauthenticated"
 
-// Presets of groq.
-const (
-	GroqDeveloper                    ID = "groq/developer"
-	GroqDeveloperGPTOss120b          ID = "groq/developer/gpt-oss-120b"
-	GroqDeveloperGPTOss20b           ID = "groq/developer/gpt-oss-20b"
-	GroqDeveloperLlama318bInstant    ID = "groq/developer/llama-3.1-8b-instant"
-	GroqDeveloperLlama3370bVersatile ID = "groq/developer/llama-3.3-70b-versatile"
-	GroqDeveloperQwen3627b           ID = "groq/developer/qwen3.6-27b"
-	GroqFree                         ID = "groq/free"
-	GroqFreeGPTOss120b               ID = "groq/free/gpt-oss-120b"
-	GroqFreeGPTOss20b                ID = "groq/free/gpt-oss-20b"
-	GroqFreeLlama318bInstant         ID = "groq/free/llama-3.1-8b-instant"
-	GroqFreeLlama3370bVersatile      ID = "groq/free/llama-3.3-70b-versatile"
-	GroqFreeQwen3627b                ID = "groq/free/qwen3.6-27b"
-)
+	GroqDeveloper ID = "groq/developer"
+	GroqFree      ID = "groq/free"
 
-// Presets of huggingface.
-const (
-	HuggingFaceAcademiaHub                ID = "huggingface/academia-hub"
-	HuggingFaceAcademiaHubHubAPI          ID = "huggingface/academia-hub/hub-api"
-	HuggingFaceAnonymous                  ID = "huggingface/anonymous"
-	HuggingFaceAnonymousHubAPI            ID = "huggingface/anonymous/hub-api"
-	HuggingFaceEnterprise                 ID = "huggingface/enterprise"
-	HuggingFaceEnterprisePlus             ID = "huggingface/enterprise-plus"
-	HuggingFaceEnterprisePlusHigher       ID = "huggingface/enterprise-plus-higher"
-	HuggingFaceEnterprisePlusHigherHubAPI ID = "huggingface/enterprise-plus-higher/hub-api"
-	HuggingFaceEnterprisePlusHubAPI       ID = "huggingface/enterprise-plus/hub-api"
-	HuggingFaceEnterpriseHubAPI           ID = "huggingface/enterprise/hub-api"
-	HuggingFaceFree                       ID = "huggingface/free"
-	HuggingFaceFreeHubAPI                 ID = "huggingface/free/hub-api"
-	HuggingFacePro                        ID = "huggingface/pro"
-	HuggingFaceProHubAPI                  ID = "huggingface/pro/hub-api"
-	HuggingFaceTeam                       ID = "huggingface/team"
-	HuggingFaceTeamHubAPI                 ID = "huggingface/team/hub-api"
-)
+	HuggingFaceAcademiaHub          ID = "huggingface/academia-hub"
+	HuggingFaceAnonymous            ID = "huggingface/anonymous"
+	HuggingFaceEnterprise           ID = "huggingface/enterprise"
+	HuggingFaceEnterprisePlus       ID = "huggingface/enterprise-plus"
+	HuggingFaceEnterprisePlusHigher ID = "huggingface/enterprise-plus-higher"
+	HuggingFaceFree                 ID = "huggingface/free"
+	HuggingFacePro                  ID = "huggingface/pro"
+	HuggingFaceTeam                 ID = "huggingface/team"
 
-// Presets of jina.
-const (
-	JinaFreeKey              ID = "jina/free-key"
-	JinaFreeKeyEmbeddings    ID = "jina/free-key/embeddings"
-	JinaNoKey                ID = "jina/no-key"
-	JinaNoKeyReaderRJinaAi   ID = "jina/no-key/reader-r.jina.ai"
-	JinaPaidKey              ID = "jina/paid-key"
-	JinaPaidKeyEmbeddings    ID = "jina/paid-key/embeddings"
-	JinaPremiumKey           ID = "jina/premium-key"
-	JinaPremiumKeyEmbeddings ID = "jina/premium-key/embeddings"
-)
+	JinaFreeKey    ID = "jina/free-key"
+	JinaNoKey      ID = "jina/no-key"
+	JinaPaidKey    ID = "jina/paid-key"
+	JinaPremiumKey ID = "jina/premium-key"
 
-// Presets of mistral.
-const (
 	MistralFree  ID = "mistral/free"
 	MistralTier1 ID = "mistral/tier1"
 	MistralTier2 ID = "mistral/tier2"
 	MistralTier3 ID = "mistral/tier3"
 	MistralTier4 ID = "mistral/tier4"
-)
 
-// Presets of ncbi-eutils.
-const (
-	NCBIEutilsAPIKey    ID = "ncbi-eutils/api-key"
-	NCBIEutilsAPIKeyAll ID = "ncbi-eutils/api-key/all"
-	NCBIEutilsNoKey     ID = "ncbi-eutils/no-key"
-	NCBIEutilsNoKeyAll  ID = "ncbi-eutils/no-key/all"
-)
+	NCBIEutilsAPIKey ID = "ncbi-eutils/api-key"
+	NCBIEutilsNoKey  ID = "ncbi-eutils/no-key"
 
-// Presets of notion.
-const (
-	NotionAny    ID = "notion/any"
-	NotionAnyAPI ID = "notion/any/api"
-)
+	NotionAny ID = "notion/any"
 
-// Presets of openai.
-const (
-	OpenAIFree                     ID = "openai/free"
-	OpenAIFreeGPT41Nano            ID = "openai/free/gpt-4.1-nano"
-	OpenAIFreeTextEmbedding3Large  ID = "openai/free/text-embedding-3-large"
-	OpenAIFreeTextEmbedding3Small  ID = "openai/free/text-embedding-3-small"
-	OpenAITier1                    ID = "openai/tier1"
-	OpenAITier1GPT41               ID = "openai/tier1/gpt-4.1"
-	OpenAITier1GPT41Mini           ID = "openai/tier1/gpt-4.1-mini"
-	OpenAITier1GPT4o               ID = "openai/tier1/gpt-4o"
-	OpenAITier1GPT4oMini           ID = "openai/tier1/gpt-4o-mini"
-	OpenAITier1GPT5                ID = "openai/tier1/gpt-5"
-	OpenAITier1GPT5Mini            ID = "openai/tier1/gpt-5-mini"
-	OpenAITier1GPT55               ID = "openai/tier1/gpt-5.5"
-	OpenAITier1GPT56Luna           ID = "openai/tier1/gpt-5.6-luna"
-	OpenAITier1GPT56Sol            ID = "openai/tier1/gpt-5.6-sol"
-	OpenAITier1GPT56Terra          ID = "openai/tier1/gpt-5.6-terra"
-	OpenAITier1GPT6Astra           ID = "openai/tier1/gpt-6-astra"
-	OpenAITier1O3                  ID = "openai/tier1/o3"
-	OpenAITier1O4Mini              ID = "openai/tier1/o4-mini"
-	OpenAITier1TextEmbedding3Large ID = "openai/tier1/text-embedding-3-large"
-	OpenAITier1TextEmbedding3Small ID = "openai/tier1/text-embedding-3-small"
-	OpenAITier2                    ID = "openai/tier2"
-	OpenAITier2GPT41               ID = "openai/tier2/gpt-4.1"
-	OpenAITier2GPT41Mini           ID = "openai/tier2/gpt-4.1-mini"
-	OpenAITier2GPT4o               ID = "openai/tier2/gpt-4o"
-	OpenAITier2GPT4oMini           ID = "openai/tier2/gpt-4o-mini"
-	OpenAITier2GPT5                ID = "openai/tier2/gpt-5"
-	OpenAITier2GPT5Mini            ID = "openai/tier2/gpt-5-mini"
-	OpenAITier2GPT55               ID = "openai/tier2/gpt-5.5"
-	OpenAITier2GPT56Luna           ID = "openai/tier2/gpt-5.6-luna"
-	OpenAITier2GPT56Sol            ID = "openai/tier2/gpt-5.6-sol"
-	OpenAITier2GPT56Terra          ID = "openai/tier2/gpt-5.6-terra"
-	OpenAITier2GPT6Astra           ID = "openai/tier2/gpt-6-astra"
-	OpenAITier2O3                  ID = "openai/tier2/o3"
-	OpenAITier2O4Mini              ID = "openai/tier2/o4-mini"
-	OpenAITier2TextEmbedding3Large ID = "openai/tier2/text-embedding-3-large"
-	OpenAITier2TextEmbedding3Small ID = "openai/tier2/text-embedding-3-small"
-	OpenAITier3                    ID = "openai/tier3"
-	OpenAITier3GPT41               ID = "openai/tier3/gpt-4.1"
-	OpenAITier3GPT41Mini           ID = "openai/tier3/gpt-4.1-mini"
-	OpenAITier3GPT4o               ID = "openai/tier3/gpt-4o"
-	OpenAITier3GPT4oMini           ID = "openai/tier3/gpt-4o-mini"
-	OpenAITier3GPT5                ID = "openai/tier3/gpt-5"
-	OpenAITier3GPT5Mini            ID = "openai/tier3/gpt-5-mini"
-	OpenAITier3GPT55               ID = "openai/tier3/gpt-5.5"
-	OpenAITier3GPT56Luna           ID = "openai/tier3/gpt-5.6-luna"
-	OpenAITier3GPT56Sol            ID = "openai/tier3/gpt-5.6-sol"
-	OpenAITier3GPT56Terra          ID = "openai/tier3/gpt-5.6-terra"
-	OpenAITier3GPT6Astra           ID = "openai/tier3/gpt-6-astra"
-	OpenAITier3O3                  ID = "openai/tier3/o3"
-	OpenAITier3O4Mini              ID = "openai/tier3/o4-mini"
-	OpenAITier3TextEmbedding3Large ID = "openai/tier3/text-embedding-3-large"
-	OpenAITier3TextEmbedding3Small ID = "openai/tier3/text-embedding-3-small"
-	OpenAITier4                    ID = "openai/tier4"
-	OpenAITier4GPT41               ID = "openai/tier4/gpt-4.1"
-	OpenAITier4GPT41Mini           ID = "openai/tier4/gpt-4.1-mini"
-	OpenAITier4GPT4o               ID = "openai/tier4/gpt-4o"
-	OpenAITier4GPT4oMini           ID = "openai/tier4/gpt-4o-mini"
-	OpenAITier4GPT5                ID = "openai/tier4/gpt-5"
-	OpenAITier4GPT5Mini            ID = "openai/tier4/gpt-5-mini"
-	OpenAITier4GPT55               ID = "openai/tier4/gpt-5.5"
-	OpenAITier4GPT56Luna           ID = "openai/tier4/gpt-5.6-luna"
-	OpenAITier4GPT56Sol            ID = "openai/tier4/gpt-5.6-sol"
-	OpenAITier4GPT56Terra          ID = "openai/tier4/gpt-5.6-terra"
-	OpenAITier4GPT6Astra           ID = "openai/tier4/gpt-6-astra"
-	OpenAITier4O3                  ID = "openai/tier4/o3"
-	OpenAITier4O4Mini              ID = "openai/tier4/o4-mini"
-	OpenAITier4TextEmbedding3Large ID = "openai/tier4/text-embedding-3-large"
-	OpenAITier4TextEmbedding3Small ID = "openai/tier4/text-embedding-3-small"
-	OpenAITier5                    ID = "openai/tier5"
-	OpenAITier5GPT41               ID = "openai/tier5/gpt-4.1"
-	OpenAITier5GPT41Mini           ID = "openai/tier5/gpt-4.1-mini"
-	OpenAITier5GPT4o               ID = "openai/tier5/gpt-4o"
-	OpenAITier5GPT4oMini           ID = "openai/tier5/gpt-4o-mini"
-	OpenAITier5GPT5                ID = "openai/tier5/gpt-5"
-	OpenAITier5GPT5Mini            ID = "openai/tier5/gpt-5-mini"
-	OpenAITier5GPT55               ID = "openai/tier5/gpt-5.5"
-	OpenAITier5GPT56Luna           ID = "openai/tier5/gpt-5.6-luna"
-	OpenAITier5GPT56Sol            ID = "openai/tier5/gpt-5.6-sol"
-	OpenAITier5GPT56Terra          ID = "openai/tier5/gpt-5.6-terra"
-	OpenAITier5GPT6Astra           ID = "openai/tier5/gpt-6-astra"
-	OpenAITier5O3                  ID = "openai/tier5/o3"
-	OpenAITier5O4Mini              ID = "openai/tier5/o4-mini"
-	OpenAITier5TextEmbedding3Large ID = "openai/tier5/text-embedding-3-large"
-	OpenAITier5TextEmbedding3Small ID = "openai/tier5/text-embedding-3-small"
-)
+	OpenAIFree  ID = "openai/free"
+	OpenAITier1 ID = "openai/tier1"
+	OpenAITier2 ID = "openai/tier2"
+	OpenAITier3 ID = "openai/tier3"
+	OpenAITier4 ID = "openai/tier4"
+	OpenAITier5 ID = "openai/tier5"
 
-// Presets of openalex.
-const (
-	OpenAlexFreeKey    ID = "openalex/free-key"
-	OpenAlexFreeKeyAll ID = "openalex/free-key/all"
-)
+	OpenAlexFreeKey ID = "openalex/free-key"
 
-// Presets of openrouter.
-const (
-	OpenRouterFree10Credits                ID = "openrouter/free-10-credits"
-	OpenRouterFree10CreditsFreeModels      ID = "openrouter/free-10-credits/free-models"
-	OpenRouterFreeUnder10Credits           ID = "openrouter/free-under-10-credits"
-	OpenRouterFreeUnder10CreditsFreeModels ID = "openrouter/free-under-10-credits/free-models"
-	OpenRouterPaid                         ID = "openrouter/paid"
-)
+	OpenRouterFree10Credits      ID = "openrouter/free-10-credits"
+	OpenRouterFreeUnder10Credits ID = "openrouter/free-under-10-credits"
+	OpenRouterPaid               ID = "openrouter/paid"
 
-// Presets of osm-nominatim.
-const (
-	OSMNominatimPublic    ID = "osm-nominatim/public"
-	OSMNominatimPublicAll ID = "osm-nominatim/public/all"
-)
+	OSMNominatimPublic ID = "osm-nominatim/public"
 
-// Presets of perplexity.
-const (
-	PerplexityAny                    ID = "perplexity/any"
-	PerplexityAnySearchAPI           ID = "perplexity/any/search-api"
-	PerplexityTier0                  ID = "perplexity/tier0"
-	PerplexityTier0AgentAPI          ID = "perplexity/tier0/agent-api"
-	PerplexityTier0Sonar             ID = "perplexity/tier0/sonar"
-	PerplexityTier0SonarPro          ID = "perplexity/tier0/sonar-pro"
-	PerplexityTier0SonarReasoningPro ID = "perplexity/tier0/sonar-reasoning-pro"
-	PerplexityTier1                  ID = "perplexity/tier1"
-	PerplexityTier1AgentAPI          ID = "perplexity/tier1/agent-api"
-	PerplexityTier2                  ID = "perplexity/tier2"
-	PerplexityTier2AgentAPI          ID = "perplexity/tier2/agent-api"
-	PerplexityTier3                  ID = "perplexity/tier3"
-	PerplexityTier3AgentAPI          ID = "perplexity/tier3/agent-api"
-	PerplexityTier4                  ID = "perplexity/tier4"
-	PerplexityTier4AgentAPI          ID = "perplexity/tier4/agent-api"
-	PerplexityTier5                  ID = "perplexity/tier5"
-	PerplexityTier5AgentAPI          ID = "perplexity/tier5/agent-api"
-)
+	PerplexityAny   ID = "perplexity/any"
+	PerplexityTier0 ID = "perplexity/tier0"
+	PerplexityTier1 ID = "perplexity/tier1"
+	PerplexityTier2 ID = "perplexity/tier2"
+	PerplexityTier3 ID = "perplexity/tier3"
+	PerplexityTier4 ID = "perplexity/tier4"
+	PerplexityTier5 ID = "perplexity/tier5"
 
-// Presets of sec-edgar.
-const (
-	SECEdgarAny    ID = "sec-edgar/any"
-	SECEdgarAnyAll ID = "sec-edgar/any/all"
-)
+	SECEdgarAny ID = "sec-edgar/any"
 
-// Presets of semantic-scholar.
-const (
-	SemanticScholarAPIKey                    ID = "semantic-scholar/api-key"
-	SemanticScholarAPIKeyAllEndpoints        ID = "semantic-scholar/api-key/all-endpoints"
-	SemanticScholarUnauthenticated           ID = "semantic-scholar/unauthenticated"
-	SemanticScholarUnauthenticatedSharedPool ID = "semantic-scholar/unauthenticated/shared-pool"
-)
+	SemanticScholarAPIKey          ID = "semantic-scholar/api-key"
+	SemanticScholarUnauthenticated ID = "semantic-scholar/unauthenticated"
 
-// Presets of shopify.
-const (
-	ShopifyAdvanced               ID = "shopify/advanced"
-	ShopifyAdvancedGraphQLAdmin   ID = "shopify/advanced/graphql-admin"
-	ShopifyEnterprise             ID = "shopify/enterprise"
-	ShopifyEnterpriseGraphQLAdmin ID = "shopify/enterprise/graphql-admin"
-	ShopifyPlus                   ID = "shopify/plus"
-	ShopifyPlusGraphQLAdmin       ID = "shopify/plus/graphql-admin"
-	ShopifyStandard               ID = "shopify/standard"
-	ShopifyStandardGraphQLAdmin   ID = "shopify/standard/graphql-admin"
-)
+	ShopifyAdvanced   ID = "shopify/advanced"
+	ShopifyEnterprise ID = "shopify/enterprise"
+	ShopifyPlus       ID = "shopify/plus"
+	ShopifyStandard   ID = "shopify/standard"
 
-// Presets of slack.
-const (
-	SlackNonMarketplaceCommercial                     ID = "slack/non-marketplace-commercial"
-	SlackNonMarketplaceCommercialConversationsHistory ID = "slack/non-marketplace-commercial/conversations.history"
-	SlackNonMarketplaceCommercialConversationsReplies ID = "slack/non-marketplace-commercial/conversations.replies"
-	SlackSpecial                                      ID = "slack/special"
-	SlackSpecialChatPostmessage                       ID = "slack/special/chat.postmessage"
-	SlackTier1                                        ID = "slack/tier1"
-	SlackTier1WebAPI                                  ID = "slack/tier1/web-api"
-	SlackTier2                                        ID = "slack/tier2"
-	SlackTier2WebAPI                                  ID = "slack/tier2/web-api"
-	SlackTier3                                        ID = "slack/tier3"
-	SlackTier3WebAPI                                  ID = "slack/tier3/web-api"
-	SlackTier4                                        ID = "slack/tier4"
-	SlackTier4WebAPI                                  ID = "slack/tier4/web-api"
-)
+	SlackNonMarketplaceCommercial ID = "slack/non-marketplace-commercial"
+	SlackSpecial                  ID = "slack/special"
+	SlackTier1                    ID = "slack/tier1"
+	SlackTier2                    ID = "slack/tier2"
+	SlackTier3                    ID = "slack/tier3"
+	SlackTier4                    ID = "slack/tier4"
 
-// Presets of stripe.
-const (
-	StripeAny           ID = "stripe/any"
-	StripeAnyEndpoint   ID = "stripe/any/endpoint"
-	StripeLive          ID = "stripe/live"
-	StripeLiveGlobal    ID = "stripe/live/global"
-	StripeSandbox       ID = "stripe/sandbox"
-	StripeSandboxGlobal ID = "stripe/sandbox/global"
-)
+	StripeAny     ID = "stripe/any"
+	StripeLive    ID = "stripe/live"
+	StripeSandbox ID = "stripe/sandbox"
 
-// Presets of together.
-const (
 	TogetherAny ID = "together/any"
-)
 
-// Presets of voyage.
-const (
-	VoyageNoPaymentMethod   ID = "voyage/no-payment-method"
-	VoyageTier1             ID = "voyage/tier1"
-	VoyageTier1Voyage4      ID = "voyage/tier1/voyage-4"
-	VoyageTier1Voyage4Large ID = "voyage/tier1/voyage-4-large"
-	VoyageTier1Voyage4Lite  ID = "voyage/tier1/voyage-4-lite"
-	VoyageTier2             ID = "voyage/tier2"
-	VoyageTier2Voyage4      ID = "voyage/tier2/voyage-4"
-	VoyageTier2Voyage4Large ID = "voyage/tier2/voyage-4-large"
-	VoyageTier2Voyage4Lite  ID = "voyage/tier2/voyage-4-lite"
-	VoyageTier3             ID = "voyage/tier3"
-	VoyageTier3Voyage4      ID = "voyage/tier3/voyage-4"
-	VoyageTier3Voyage4Large ID = "voyage/tier3/voyage-4-large"
-	VoyageTier3Voyage4Lite  ID = "voyage/tier3/voyage-4-lite"
-)
+	VoyageNoPaymentMethod ID = "voyage/no-payment-method"
+	VoyageTier1           ID = "voyage/tier1"
+	VoyageTier2           ID = "voyage/tier2"
+	VoyageTier3           ID = "voyage/tier3"
 
-// Presets of wikimedia.
-const (
-	WikimediaAuthenticatedEstablished        ID = "wikimedia/authenticated-established"
-	WikimediaAuthenticatedEstablishedAllAPIs ID = "wikimedia/authenticated-established/all-apis"
-	WikimediaAuthenticatedNew                ID = "wikimedia/authenticated-new"
-	WikimediaAuthenticatedNewAllAPIs         ID = "wikimedia/authenticated-new/all-apis"
-	WikimediaCompliantUserAgent              ID = "wikimedia/compliant-user-agent"
-	WikimediaCompliantUserAgentAllAPIs       ID = "wikimedia/compliant-user-agent/all-apis"
-	WikimediaUnidentified                    ID = "wikimedia/unidentified"
-	WikimediaUnidentifiedAllAPIs             ID = "wikimedia/unidentified/all-apis"
-)
+	WikimediaAuthenticatedEstablished ID = "wikimedia/authenticated-established"
+	WikimediaAuthenticatedNew         ID = "wikimedia/authenticated-new"
+	WikimediaCompliantUserAgent       ID = "wikimedia/compliant-user-agent"
+	WikimediaUnidentified             ID = "wikimedia/unidentified"
 
-// Presets of xai.
-const (
-	XAITier0       ID = "xai/tier0"
-	XAITier0Grok45 ID = "xai/tier0/grok-4.5"
-	XAITier0Grok46 ID = "xai/tier0/grok-4.6"
-	XAITier0Grok47 ID = "xai/tier0/grok-4.7"
-	XAITier1       ID = "xai/tier1"
-	XAITier1Grok45 ID = "xai/tier1/grok-4.5"
-	XAITier1Grok46 ID = "xai/tier1/grok-4.6"
-	XAITier1Grok47 ID = "xai/tier1/grok-4.7"
-	XAITier2       ID = "xai/tier2"
-	XAITier2Grok45 ID = "xai/tier2/grok-4.5"
-	XAITier2Grok46 ID = "xai/tier2/grok-4.6"
-	XAITier2Grok47 ID = "xai/tier2/grok-4.7"
-	XAITier3       ID = "xai/tier3"
-	XAITier3Grok45 ID = "xai/tier3/grok-4.5"
-	XAITier3Grok46 ID = "xai/tier3/grok-4.6"
-	XAITier3Grok47 ID = "xai/tier3/grok-4.7"
-	XAITier4       ID = "xai/tier4"
-	XAITier4Grok45 ID = "xai/tier4/grok-4.5"
-	XAITier4Grok46 ID = "xai/tier4/grok-4.6"
-	XAITier4Grok47 ID = "xai/tier4/grok-4.7"
+	XAITier0 ID = "xai/tier0"
+	XAITier1 ID = "xai/tier1"
+	XAITier2 ID = "xai/tier2"
+	XAITier3 ID = "xai/tier3"
+	XAITier4 ID = "xai/tier4"
 )

@@ -1,27 +1,47 @@
 package presets
 
-import "strings"
+import (
+	"strings"
 
-// ForModel finds the row of a model in a tier by the name that requests give it,
-// which may say more than the table does: a version behind the last "-" or
-// "@", such as gpt-4o-2024-08-06, claude-haiku-4-5-20251001 or command-a-03-2025, or
-// "latest". Dots may be written as dashes, and a row such as claude-sonnet-4.x
-// stands for all of its versions. Case does not matter. The longest name wins.
-// What stands before a name is left out where there is no row with it: of models/gemini-2.5-flash,
-// of publishers/google/models/..., and of an ARN. OpenAI's ft:gpt-4o-2024-08-06:... draws on the quota of what it was tuned from.
+	"github.com/headrace/headrace/internal/near"
+)
+
+// ForModel finds the row of a model in a tier by the name that requests give it.
+// The tier may also be given by any of its rows. Case does not matter, dots may
+// be written as dashes, and the longest match wins. A version at the end is
+// ignored if the table has no row for it: gpt-4o-2024-08-06, command-a-03-2025,
+// gemini-2.5-flash-001, -latest. So are the prefix of a path or ARN and the rest
+// of a fine-tuned name: models/gemini-2.5-flash, ft:gpt-4o:acme::1. A row such as
+// claude-sonnet-4.x matches each of its versions.
 //
-// ok is false if there is no such row, and for one of KindUnavailable.
-func (t *Table) ForModel(provider, tier, model string) (p Profile, ok bool) {
-	rows := t.of(strings.ToLower(provider), strings.ToLower(tier))
-	spelt := strings.ToLower(model)
+// An unknown model is an *UnknownError with the nearest models of the tier. A
+// model of KindUnavailable is returned together with an *UnavailableError.
+func (t *Table) ForModel(tier ID, model string) (Profile, error) {
+	provider, rest, _ := strings.Cut(strings.ToLower(strings.TrimSpace(string(tier))), "/")
+	level, _, _ := strings.Cut(rest, "/")
+	rows := t.of(provider, level)
+	spelt := strings.ToLower(strings.TrimSpace(model))
 	row := rowOf(rows, spelt)
 	if name := bare(spelt); row == nil && name != spelt {
 		row = rowOf(rows, name)
 	}
-	if row == nil {
-		return Profile{}, false
+	if row != nil {
+		return row.clone(), row.err()
 	}
-	return row.clone(), row.err() == nil
+	name := provider + "/" + level
+	unknown := &UnknownError{Name: name + "/" + model}
+	if rows == nil {
+		unknown.Near = t.near(name)
+		return Profile{}, unknown
+	}
+	var of []ID
+	for _, row := range rows {
+		if row.Model != "" {
+			of = append(of, row.ID)
+		}
+	}
+	unknown.Near = near.Names(name+"/"+bare(spelt), of, 3)
+	return Profile{}, unknown
 }
 
 func rowOf(rows []*Profile, name string) *Profile {
@@ -50,11 +70,6 @@ func bare(name string) string {
 		return name[i+len("models/"):]
 	}
 	return name
-}
-
-// ForModel is Default().ForModel.
-func ForModel(provider, tier, model string) (Profile, bool) {
-	return Default().ForModel(provider, tier, model)
 }
 
 func exactly(row, name string) bool { return row == name }

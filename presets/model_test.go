@@ -1,7 +1,9 @@
 package presets_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,10 +65,17 @@ func TestForModel(t *testing.T) {
 		"-latest":               "",
 		"-001":                  "",
 	} {
-		p, ok := table.ForModel("A", "T", model)
-		assert.Equal(t, want != "", ok, model)
-		if ok {
-			assert.Equal(t, want, p.ID, model)
+		p, err := table.ForModel("A/T", model)
+		switch {
+		case model == "closed":
+			require.ErrorAs(t, err, new(*presets.UnavailableError))
+			assert.Equal(t, closed.ID, p.ID)
+		case want == "":
+			require.ErrorAs(t, err, new(*presets.UnknownError), model)
+			assert.Empty(t, p)
+		default:
+			require.NoError(t, err, model)
+			assert.Equal(t, want, p.ID)
 		}
 	}
 }
@@ -89,14 +98,42 @@ func TestForModelKnowsTheNamesOfToday(t *testing.T) {
 		{"gemini", "tier1", "models/gemini-2.5-flash", "gemini-2.5-flash"},
 		{"openai", "tier1", "ft:gpt-4o-mini-2024-07-18:acme:x:y", "gpt-4o-mini"},
 	} {
-		p, ok := presets.ForModel(c.provider, c.tier, c.model)
-		assert.True(t, ok, c.model)
+		p, err := presets.ID(c.provider + "/" + c.tier).ForModel(c.model)
+		require.NoError(t, err, c.model)
 		assert.Equal(t, c.want, p.Model)
 	}
 }
 
-func ExampleForModel() {
-	p, ok := presets.ForModel("openai", "tier1", "gpt-4o-2024-08-06")
-	fmt.Println(p.ID, ok)
-	// Output: openai/tier1/gpt-4o true
+func TestForModelSuggestsModelsOfTheTier(t *testing.T) {
+	for _, c := range []struct {
+		id           presets.ID
+		model, error string
+	}{
+		{"openai/tier1", "gpt-4o-mni", `presets: unknown preset "openai/tier1/gpt-4o-mni": did you mean openai/tier1/gpt-4o-mini or `},
+		{"OpenAI/Tier1", "claude-opus-5", `presets: unknown preset "openai/tier1/claude-opus-5": names are provider/tier/model`},
+		{"opnai/tier1", "gpt-4o", `presets: unknown preset "opnai/tier1/gpt-4o": did you mean openai/tier1 or `},
+		{"gemini/free", "gemini-3.1-pro", "presets: gemini/free/gemini-3.1-pro cannot be called (429 says limit: 0): "},
+		{"", "", `presets: unknown preset "//": names are `},
+	} {
+		_, err := c.id.ForModel(c.model)
+		require.ErrorContains(t, err, c.error)
+		if unknown, ok := errors.AsType[*presets.UnknownError](err); ok {
+			for _, id := range unknown.Near {
+				assert.True(t, strings.HasPrefix(string(id), "openai/") || c.id == "opnai/tier1", "%s", id)
+			}
+		}
+	}
+	p, err := presets.ID("openai/tier2/gpt-4o").ForModel("gpt-4o-mini")
+	require.NoError(t, err, "a row of the tier")
+	assert.Equal(t, presets.ID("openai/tier2/gpt-4o-mini"), p.ID)
+}
+
+func ExampleID_ForModel() {
+	p, err := presets.OpenAITier1.ForModel("gpt-4o-2024-08-06")
+	fmt.Println(p.ID, err)
+	_, err = presets.OpenAITier1.ForModel("gtp-4o-mini")
+	fmt.Println(err)
+	// Output:
+	// openai/tier1/gpt-4o <nil>
+	// presets: unknown preset "openai/tier1/gtp-4o-mini": did you mean openai/tier1/gpt-4o-mini or openai/tier1/gpt-4o-mini-transcribe or openai/tier1/gpt-4o-mini-tts?
 }

@@ -18,15 +18,10 @@ import (
 //	}
 //
 // A row needs an id, one of the file's sources, as_of and confidence, and a
-// number, unless its kind is info or unavailable. provider, tier and model
-// default to the parts of the id. docs/presets.md lists the fields. A row that is
-// to become part of a tier of the table that comes along, as in
-// Default().With(t), says "main": true.
+// number, unless its kind is info or unavailable. docs/presets.md lists the fields.
+// A row that is to count for its tier, as in Default().With(t), has "main": true.
 //
-// Everything is checked, and all problems are joined, each a *RowError with its
-// line: syntax, fields that are unknown, repeated or of a wrong type, numbers out
-// of bounds, dates, sources, time zones, ids that are repeated or do not name
-// the row.
+// All problems are joined, each a *RowError with its line.
 func Parse(data []byte) (*Table, error) {
 	c := checker{text: string(data), latest: latest(time.Now())}
 	if err := json.Unmarshal(data, new(json.RawMessage)); err != nil {

@@ -9,66 +9,61 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Profile is one preset: what is allowed, who says so, and since when. The
-// Profiles that a Table returns are copies.
+// Profile is one preset: the limits, their source and their date. The Profiles
+// that a Table returns are copies.
 type Profile struct {
 	ID       ID
-	Provider string // the first part of the ID; default for New: taken from there, as the next two
+	Provider string // the first part of ID, and the default of New, as for the next two
 	Tier     string
-	Model    string // as the provider spells it; empty: all models of the tier
+	Model    string // as the provider spells it; empty means all models of the tier
 
 	Kind       Kind
-	Limits     throttle.Limits // zero unless Kind is KindLimits
-	PointsUnit string          // what one of the Points in Limits is, such as "images"; empty: there are none
-	Extra      map[Fact]int64  // limits that are no windows
-	Hard       bool            // a rule to keep, not a limit to find: nobody refuses, so nothing would be learnt
+	Limits     throttle.Limits  // zero unless Kind is KindLimits
+	PointsUnit string           // what the Points in Limits count, such as "images"; empty without Points
+	Extra      map[string]int64 // limits that are not windows, such as "batch_queue_tokens", by their field in facts.json
+	Hard       bool             // a hard limit: going faster gets you banned instead of a 429
 
 	Dialect dialect.Name // how the provider reports limits; default dialect.Auto
 
 	Source     Source
-	AsOf       time.Time // when the source said so: the beginning of that day, month or year in UTC
-	Precision  Precision // of AsOf
-	Estimated  bool      // the source bears no date, and AsOf is the earliest that is plausible
+	AsOf       time.Time // date of the source: the start of that day, month or year in UTC
+	Estimated  bool      // the source has no date, and AsOf is the earliest plausible one
 	Confidence Confidence
 
-	Scope     string // whom the provider counts together, in words, such as "organization+model"
-	Pool      string // profiles with the same Pool draw on one quota: give them one limiter; default the ID
-	Algorithm string // how the provider counts, in words; empty: it does not say
-	Counts    string // which tokens count, in words
-	Status    string // such as "superseded"; empty: in force
+	Scope     string // which calls the provider counts together, such as "organization+model"
+	Pool      string // profiles with the same Pool share one quota, so give them one limiter; default the ID
+	Algorithm string // how the provider counts; empty if not documented
+	Counts    string // which tokens count
+	Status    string // such as "superseded"; empty if in force
 	Notes     string
 
-	Main     bool // counts for provider/tier
-	Constant bool // has a constant in this package, as those have that are Main
+	Main bool // counts towards the limits of provider/tier
+
+	precision precision // of AsOf
 }
 
-// Kind tells whether a profile has limits.
+// Kind says whether a profile has limits.
 type Kind string
 
+// The kinds of profiles.
 const (
-	// KindLimits has numbers.
-	KindLimits Kind = "limits"
-	// KindInfo has none, because the provider publishes none or counts something
-	// else. Its Limits allow everything, and a limiter has to find them out; the
-	// Dialect is what such a profile is good for.
-	KindInfo Kind = "info"
-	// KindUnavailable is refused by the provider at once, such as a model that a
-	// free tier lists with a limit of zero. Lookup returns it with an *UnavailableError.
-	KindUnavailable Kind = "unavailable"
+	KindLimits      Kind = "limits"      // has numbers
+	KindInfo        Kind = "info"        // the provider publishes no numbers: no Limits, only a Dialect
+	KindUnavailable Kind = "unavailable" // the provider rejects every call, such as a model with a limit of zero
 )
 
-// Confidence tells how far a number can be trusted.
+// Confidence says how reliable a number is.
 type Confidence string
 
-// How far a number can be trusted.
+// The levels of confidence, the best first.
 const (
 	High       Confidence = "high"       // read in the provider's own text
 	Medium     Confidence = "medium"     // from a dated copy, or derived
 	Low        Confidence = "low"        // old, or sources disagree
-	Convention Confidence = "convention" // nobody's limit: a number that is usual
+	Convention Confidence = "convention" // a usual number, not a limit of a provider
 )
 
-// trust orders confidences; a word that is none is below all.
+// trust orders confidences; an unknown word is below all.
 func (c Confidence) trust() int {
 	return slices.Index([]Confidence{Convention, Low, Medium, High}, c)
 }
@@ -76,20 +71,8 @@ func (c Confidence) trust() int {
 // Source is where the numbers of a profile come from.
 type Source struct {
 	Title string
-	URL   string // empty: there is none to point to
+	URL   string // may be empty
 }
-
-// Fact is a limit that is no window.
-type Fact string
-
-// The facts that a table knows.
-//
-//nolint:gosec // these tokens are no credentials
-const (
-	BatchQueueTokens   Fact = "batch_queue_tokens"   // tokens that may wait in the batch API
-	BatchQueueRequests Fact = "batch_queue_requests" // requests that may wait in the batch API
-	RPMPer1kTPM        Fact = "rpm_per_1k_tpm"       // requests per minute for each 1,000 tokens per minute that a deployment has
-)
 
 // clone shares nothing with p that could be changed.
 func (p Profile) clone() Profile {

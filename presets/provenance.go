@@ -30,7 +30,7 @@ func (c *checker) provenance(r *row, f *file) {
 	r.Source = Source{Title: source.Title, URL: strings.ReplaceAll(source.URL, "<model>", url.PathEscape(page))}
 
 	var ok bool
-	r.AsOf, r.Precision, ok = parseDate(r.asOf)
+	r.AsOf, r.precision, ok = parseDate(r.asOf)
 	switch {
 	case !ok:
 		c.add(r, "as_of", "%q is not a date: write 2026-11-20, 2026-11 or 2026, as exactly as it is known", clip(r.asOf))

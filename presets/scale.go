@@ -7,15 +7,11 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Scaled returns the profile with a share of its limits, such as 0.8 to leave
-// a fifth to somebody else, or 1.0/3 for each of three processes on one key.
+// Scaled returns the profile with a share of its limits, such as 1.0/3 for each
+// of three processes on one API key. Amounts are rounded down, but not below 1.
+// Extra is not scaled.
 //
-// Amounts are rounded down, but 1 is the least: a share of a limit that is
-// smaller than 1 lets more through than the share. The refill rate of a bucket
-// is exact. Extra stays as it is.
-//
-// A share outside of 0 (exclusive) to 1 is a *fault.FieldError: more than the
-// provider allows is no share of it, and a mistaken 80 would be a storm.
+// A share that is not above 0 and at most 1 is a *fault.FieldError.
 func (p Profile) Scaled(share float64) (Profile, error) {
 	problems := invalid.Problems{Owner: "presets: " + string(p.ID)}
 	if !(share > 0 && share <= 1) {

@@ -11,15 +11,14 @@ import (
 	"github.com/headrace/headrace/internal/near"
 )
 
-// Table is a set of presets. It never changes and is safe for concurrent use.
-// The zero Table is empty.
+// Table is a set of presets. It is immutable and safe for concurrent use. The
+// zero Table is empty.
 type Table struct {
 	rows []*Profile // sorted by ID
 }
 
-// New returns a table of profiles made in code. Each needs an ID and, unless its
-// Kind says otherwise, Limits; the rest has defaults. All problems are joined,
-// each a *RowError.
+// New returns a table of profiles made in code. Each needs an ID and, if it is of
+// KindLimits, Limits; the rest has defaults. Problems are joined, each a *RowError.
 func New(profiles ...Profile) (*Table, error) {
 	c := checker{latest: latest(time.Now())}
 	rows := make([]*Profile, len(profiles))
@@ -38,9 +37,8 @@ func build(rows []*Profile) *Table {
 	return &Table{rows}
 }
 
-// With returns the table with the rows of others laid over it, in their order: a
-// row with an ID that is there already takes its place, and is Main and has a
-// Constant if the old one was or had. Tiers are reckoned anew.
+// With returns a new table with the rows of others added, in their order. A row
+// replaces the one with the same ID, and stays Main if that one was.
 func (t *Table) With(others ...*Table) *Table {
 	rows := map[ID]*Profile{}
 	for _, from := range append([]*Table{t}, others...) {
@@ -50,7 +48,7 @@ func (t *Table) With(others ...*Table) *Table {
 		for _, p := range from.rows {
 			if old := rows[p.ID]; old != nil {
 				own := *p
-				own.Main, own.Constant = p.Main || old.Main, p.Constant || old.Constant
+				own.Main = p.Main || old.Main
 				p = &own
 			}
 			rows[p.ID] = p
@@ -59,15 +57,13 @@ func (t *Table) With(others ...*Table) *Table {
 	return build(slices.Collect(maps.Values(rows)))
 }
 
-// Lookup finds a preset, whatever the case of the name. A name provider/tier
-// that is no row stands for the tier: of each kind of window, and of the
-// concurrency, the least that the rows marked Main allow, with the date and
-// source of the oldest of them. A tier of KindInfo rows alone is of that kind.
+// Lookup finds a preset by its name, in any case. The name provider/tier, if it is
+// not a row, stands for the tier: the lowest of each limit in its Main rows, with
+// the source and date of the oldest. A tier of KindInfo rows alone is KindInfo.
 //
-// An unknown name is an *UnknownError, and so is a tier that has limits but no
-// Main rows: a model has to be named. A profile of KindUnavailable comes
-// together with an *UnavailableError, so that nobody takes its empty limits for
-// a permission.
+// An unknown name is an *UnknownError, and so is a tier that has limits but no Main
+// rows. A profile of KindUnavailable is returned together with an
+// *UnavailableError.
 func (t *Table) Lookup(name string) (Profile, error) {
 	key := strings.ToLower(strings.TrimSpace(name))
 	i, ok := slices.BinarySearchFunc(t.rows, ID(key), func(p *Profile, id ID) int { return cmp.Compare(p.ID, id) })
@@ -102,15 +98,17 @@ func (t *Table) of(provider, tier string) (rows []*Profile) {
 
 func (p Profile) err() error {
 	if p.Kind == KindUnavailable {
-		return &UnavailableError{ID: p.ID, Notes: p.Notes}
+		return &UnavailableError{ID: p.ID, notes: p.Notes}
 	}
 	return nil
 }
 
+// mostNear is how many names an UnknownError suggests.
+const mostNear = 5
+
 // near returns what name may have meant: the rows of a tier that needs a model,
 // or else what is spelt alike, tiers first.
 func (t *Table) near(name string) []ID {
-	const most = 5
 	var short, long, of []ID
 	for id := range t.Tiers() {
 		short = append(short, id)
@@ -126,15 +124,15 @@ func (t *Table) near(name string) []ID {
 		}
 	}
 	if of != nil {
-		return of[:min(most, len(of))]
+		return of[:min(mostNear, len(of))]
 	}
-	if meant := near.Names(name, short, most); meant != nil && strings.Count(name, "/") < 2 {
+	if meant := near.Names(name, short, mostNear); meant != nil && strings.Count(name, "/") < 2 {
 		return meant
 	}
-	return near.Names(name, slices.Concat(short, long), most)
+	return near.Names(name, slices.Concat(short, long), mostNear)
 }
 
-// All yields the rows, sorted by ID; KindInfo and KindUnavailable too.
+// All yields all rows, sorted by ID.
 func (t *Table) All() iter.Seq2[ID, Profile] {
 	return func(yield func(ID, Profile) bool) {
 		for _, p := range t.rows {
@@ -145,8 +143,7 @@ func (t *Table) All() iter.Seq2[ID, Profile] {
 	}
 }
 
-// Tiers yields what Lookup makes of each provider/tier that is not a row,
-// sorted by ID.
+// Tiers yields the profile of each provider/tier that is not a row, sorted by ID.
 func (t *Table) Tiers() iter.Seq2[ID, Profile] {
 	return func(yield func(ID, Profile) bool) {
 		tiers := map[ID][]*Profile{}

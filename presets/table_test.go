@@ -90,7 +90,7 @@ func TestEveryNumberOfEveryRowIsInItsProfile(t *testing.T) {
 			case meaning[key].per > 0:
 				assert.Contains(t, amounts(p.Limits, unit, meaning[key].per), n, "%s %s", p.ID, key)
 			default:
-				assert.Equal(t, n, p.Extra[presets.Fact(key)], "%s %s", p.ID, key)
+				assert.Equal(t, n, p.Extra[key], "%s %s", p.ID, key)
 			}
 		}
 		assert.Equal(t, row["main"] == true, p.Main)
@@ -187,7 +187,7 @@ func TestEveryConstantAndTierIsFound(t *testing.T) {
 		assert.Less(t, last, id)
 		last = id
 	}
-	for _, id := range []presets.ID{presets.OpenAITier1GPT4oMini, presets.GenericConservative, presets.ScrapingPolite, presets.FlowAggressive, presets.AWSBedrockDefault} {
+	for _, id := range []presets.ID{presets.OpenAITier1, presets.GenericConservative, presets.ScrapingPolite, presets.FlowAggressive, presets.AWSBedrockDefault} {
 		_, err := id.Profile()
 		require.NoError(t, err)
 	}
@@ -196,15 +196,15 @@ func TestEveryConstantAndTierIsFound(t *testing.T) {
 func TestAllIsSortedAndProvidersAreThose(t *testing.T) {
 	var ids []presets.ID
 	providers := map[string]bool{}
-	for id, p := range presets.All() {
+	for id, p := range presets.Default().All() {
 		assert.Equal(t, id, p.ID)
 		ids = append(ids, id)
 		providers[p.Provider] = true
 	}
 	assert.Len(t, ids, 522)
 	assert.True(t, slices.IsSorted(ids))
-	assert.Equal(t, slices.Sorted(maps.Keys(providers)), presets.Providers())
-	for range presets.All() {
+	assert.Equal(t, slices.Sorted(maps.Keys(providers)), presets.Default().Providers())
+	for range presets.Default().All() {
 		break
 	}
 	for range presets.Default().Tiers() {
@@ -213,11 +213,11 @@ func TestAllIsSortedAndProvidersAreThose(t *testing.T) {
 }
 
 func TestTheTableCannotBeChangedThroughAProfile(t *testing.T) {
-	p, err := presets.OpenAITier1GPT4oMini.Profile()
+	p, err := presets.OpenAITier1.ForModel("gpt-4o-mini")
 	require.NoError(t, err)
 	p.Limits.Windows[0] = throttle.Sliding(1, time.Hour)
-	p.Extra[presets.BatchQueueTokens] = 1
-	for id, q := range presets.All() {
+	p.Extra["batch_queue_tokens"] = 1
+	for id, q := range presets.Default().All() {
 		if id == p.ID {
 			assert.NotEqual(t, p.Limits.String(), q.Limits.String())
 			q.Limits.Windows[0] = throttle.Sliding(1, time.Hour)
@@ -226,11 +226,11 @@ func TestTheTableCannotBeChangedThroughAProfile(t *testing.T) {
 	tier, err := presets.OpenAITier1.Profile()
 	require.NoError(t, err)
 	tier.Limits.Windows[0] = throttle.Sliding(1, time.Hour)
-	for _, id := range []presets.ID{presets.OpenAITier1GPT4oMini, presets.OpenAITier1} {
+	for _, id := range []presets.ID{p.ID, presets.OpenAITier1} {
 		again, err := id.Profile()
 		require.NoError(t, err)
 		assert.EqualValues(t, 500, again.Limits.Windows[0].Max())
-		assert.NotEqualValues(t, 1, again.Extra[presets.BatchQueueTokens])
+		assert.NotEqualValues(t, 1, again.Extra["batch_queue_tokens"])
 	}
 }
 
@@ -240,7 +240,7 @@ func TestTheTableIsReadByManyAtOnce(t *testing.T) {
 		wg.Go(func() {
 			_, err := presets.Lookup("openai/tier1")
 			assert.NoError(t, err)
-			for range presets.All() {
+			for range presets.Default().All() {
 				continue
 			}
 		})
@@ -321,9 +321,6 @@ func TestWith(t *testing.T) {
 	p, err = table.With(silent).Lookup("openai/tier1/gpt-5")
 	require.NoError(t, err)
 	assert.True(t, p.Main)
-	p, err = table.Lookup("openai/tier1/gpt-4.1")
-	require.NoError(t, err)
-	assert.True(t, p.Constant)
 	p, err = silent.Lookup("openai/tier1/gpt-5")
 	require.NoError(t, err)
 	assert.False(t, p.Main, "the user's table is what it was")
@@ -378,7 +375,7 @@ func TestATierIsAsOldAsUnsureAndAsHardAsItsWorstRow(t *testing.T) {
 		return throttle.Limits{Windows: []throttle.Window{throttle.Sliding(n, time.Minute)}}
 	}
 	old := presets.Profile{
-		ID: "a/b/old", Main: true, Constant: true, Limits: per(9), Hard: true, Confidence: presets.High,
+		ID: "a/b/old", Main: true, Limits: per(9), Hard: true, Confidence: presets.High,
 		AsOf: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), Source: presets.Source{Title: "old"}, PointsUnit: "images",
 	}
 	young := old
@@ -396,7 +393,6 @@ func TestATierIsAsOldAsUnsureAndAsHardAsItsWorstRow(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, "8/min", p.Limits.String())
 			assert.True(t, p.Hard)
-			assert.False(t, p.Constant)
 			assert.Equal(t, old.AsOf, p.AsOf)
 			assert.Equal(t, presets.Low, p.Confidence)
 			assert.Equal(t, "points", p.PointsUnit, "of several kinds")

@@ -21,7 +21,7 @@ func tier(id ID, rows []*Profile) (p Profile, ok bool) {
 		return Profile{}, false
 	}
 	p = slices.MinFunc(use, older).clone()
-	p.ID, p.Model, p.Constant = id, "", false
+	p.ID, p.Model = id, ""
 	if len(use) == 1 {
 		return p, true
 	}
@@ -63,7 +63,7 @@ func merge(p, q *Profile) {
 	for fact, n := range q.Extra {
 		if have, ok := p.Extra[fact]; !ok || n < have {
 			if p.Extra == nil {
-				p.Extra = map[Fact]int64{}
+				p.Extra = map[string]int64{}
 			}
 			p.Extra[fact] = n
 		}

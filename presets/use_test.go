@@ -39,47 +39,18 @@ func TestPriorIsPaceAndNotQuota(t *testing.T) {
 }
 
 func TestHardAreTheRulesOfPoliteness(t *testing.T) {
-	for id, p := range presets.All() {
+	for id, p := range presets.Default().All() {
 		hard := p.Provider == "generic" || p.Provider == "arxiv" || p.Provider == "osm-nominatim" || p.Provider == "sec-edgar"
 		assert.Equal(t, hard, p.Hard, "%s", id)
 	}
 	assert.True(t, lookup(t, "arxiv/any").Hard, "a tier of hard rows is hard")
 }
 
-func TestConcurrencyIsRateTimesLatency(t *testing.T) {
-	profile := func(l throttle.Limits) presets.Profile { return presets.Profile{ID: "a/b", Limits: l} }
-	of := func(w ...throttle.Window) presets.Profile { return profile(throttle.Limits{Windows: w}) }
-	perMinute := throttle.Sliding(600, time.Minute)
-	for _, tc := range []struct {
-		name    string
-		p       presets.Profile
-		latency time.Duration
-		want    int
-	}{
-		{"10/s x 2 s", of(perMinute), 2 * time.Second, 20},
-		{"rounded up", of(perMinute), 2001 * time.Millisecond, 21},
-		{"no dust", of(throttle.Sliding(100, time.Second)), 50 * time.Millisecond, 5},
-		{"no dust above", of(throttle.Sliding(100, time.Minute)), 4200 * time.Millisecond, 7},
-		{"the lowest rate, wherever it stands", of(throttle.Sliding(1, time.Second), perMinute), 5 * time.Second, 5},
-		{"at least one", of(perMinute), 0, 1},
-		{"of a negative latency too", of(perMinute), -time.Hour, 1},
-		{"the lowest rate", of(perMinute, throttle.Sliding(1, time.Second)), 5 * time.Second, 5},
-		{"a quota is no rate", of(perMinute, throttle.Sliding(10, 24*time.Hour)), 2 * time.Second, 20},
-		{"tokens are no requests", of(perMinute, throttle.Sliding(1, time.Minute).Of(throttle.Tokens)), 2 * time.Second, 20},
-		{"its own bound", profile(throttle.Limits{Concurrency: 3, Windows: []throttle.Window{perMinute}}), time.Minute, 3},
-		{"no rate", profile(throttle.Limits{Concurrency: 3}), time.Minute, 3},
-		{"nothing", profile(throttle.Limits{}), time.Minute, 0},
-		{"no overflow", of(throttle.Sliding(1<<40, time.Millisecond)), 1e6 * time.Hour, math.MaxInt32},
-	} {
-		assert.Equal(t, tc.want, tc.p.Concurrency(tc.latency), tc.name)
-	}
-}
-
 func TestScaled(t *testing.T) {
 	p, err := lookup(t, "openai/tier1/gpt-4o-mini").Scaled(0.29)
 	require.NoError(t, err)
 	assert.Equal(t, "145/min, 2900/day, 58000 tokens/min", p.Limits.String())
-	assert.EqualValues(t, 2_000_000, p.Extra[presets.BatchQueueTokens])
+	assert.EqualValues(t, 2_000_000, p.Extra["batch_queue_tokens"])
 	assert.EqualValues(t, 500, lookup(t, "openai/tier1/gpt-4o-mini").Limits.Windows[0].Max(), "a copy")
 
 	p, err = lookup(t, "gemini/free/gemini-3.6-flash").Scaled(1.0 / 3)
@@ -107,7 +78,7 @@ func TestScaled(t *testing.T) {
 
 func TestScaledProperties(t *testing.T) {
 	var all []presets.Profile
-	for _, p := range presets.All() {
+	for _, p := range presets.Default().All() {
 		all = append(all, p)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -155,21 +126,18 @@ func TestDatesAndAge(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name, date string
-		precision  presets.Precision
 		asOf       string
 	}{
-		{"openai/tier1/gpt-4o-mini", "2026-09-24", presets.ByDay, "2026-09-24"},
-		{"openai/tier1/gpt-5.5", "2026-07", presets.ByMonth, "2026-07-01"},
-		{"ncbi-eutils/no-key/all", "2025", presets.ByYear, "2025-01-01"},
+		{"openai/tier1/gpt-4o-mini", "2026-09-24", "2026-09-24"},
+		{"openai/tier1/gpt-5.5", "2026-07", "2026-07-01"},
+		{"ncbi-eutils/no-key/all", "2025", "2025-01-01"},
 	} {
 		p := lookup(t, tc.name)
 		assert.Equal(t, tc.date, p.Date())
-		assert.Equal(t, tc.precision, p.Precision)
 		assert.Equal(t, at(tc.asOf), p.AsOf)
-		assert.False(t, p.Stale(p.AsOf.Add(presets.MaxAge)))
-		assert.True(t, p.Stale(p.AsOf.Add(presets.MaxAge+1)))
-		assert.Equal(t, time.Hour, p.Age(p.AsOf.Add(time.Hour)))
-		assert.Zero(t, p.Age(p.AsOf.Add(-time.Hour)), "a clock that is behind")
+		assert.False(t, p.Stale(p.AsOf.Add(365*24*time.Hour)))
+		assert.True(t, p.Stale(p.AsOf.Add(365*24*time.Hour+1)))
+		assert.False(t, p.Stale(p.AsOf.Add(-time.Hour)), "a clock that is behind")
 	}
 }
 

@@ -3,13 +3,11 @@ package registry
 import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
-	"github.com/headrace/headrace/internal/near"
 )
 
-// Register makes a guard from p under a free name. p.Name is ignored. A name
-// that is taken, also by the configuration, is an *ExistsError; the other errors
-// are those of guard.New. A name with slashes is within
-// the names before each slash that exist now, besides p.Within.
+// Register makes a guard from p, ignoring p.Name. A name that is taken or configured
+// is an *ExistsError. A name with slashes is within those names before each slash
+// that exist now, besides p.Within.
 func (r *Registry) Register(name string, p guard.Policy) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {
@@ -22,8 +20,8 @@ func (r *Registry) Register(name string, p guard.Policy) (*guard.Guard, error) {
 	return r.guard(s)
 }
 
-// GetOrCreate returns the guard of that name, whatever its policy is, or makes
-// it from p. Concurrent callers get the same guard.
+// GetOrCreate returns the guard of a name, or makes it from p. An existing guard keeps
+// its policy.
 func (r *Registry) GetOrCreate(name string, p guard.Policy) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {
@@ -37,10 +35,8 @@ func (r *Registry) GetOrCreate(name string, p guard.Policy) (*guard.Guard, error
 	}
 }
 
-// Replace sets the policy of the guard of that name in place, see
-// guard.Guard.Set: waiting calls keep their place, and every holder of the guard
-// sees the change. A name that is free gets a guard made from p. If p is
-// invalid nothing changes.
+// Replace changes the policy of a guard in place, like guard.Guard.Set, or makes the
+// guard from p. If p is invalid nothing changes.
 func (r *Registry) Replace(name string, p guard.Policy) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {
@@ -70,10 +66,9 @@ func (r *Registry) replace(s *slot, mine bool, p guard.Policy) (*guard.Guard, er
 	return g, nil
 }
 
-// Remove takes the guard of that name, or its configuration, out of the
-// registry, and reports whether there was one. Callers that have the guard can
-// go on using it; the next guard of that name knows nothing of it, so together
-// they admit twice as much. To change limits use Replace.
+// Remove drops a guard, or its configuration, from the registry, and reports whether
+// there was one. Callers can go on using the guard. A new guard of that name does not
+// share its limits.
 func (r *Registry) Remove(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,19 +82,7 @@ func (r *Registry) Remove(name string) bool {
 	return ok
 }
 
-// Reset forgets what a guard has learned and its statistics, see
-// guard.Guard.Reset. An unknown name is an *UnknownError.
-func (r *Registry) Reset(name string) error {
-	key := keyOf(name)
-	s := r.find(key)
-	if s == nil {
-		return &UnknownError{Name: name, Near: near.Names(key, r.Names(), mostNear)}
-	}
-	return s.reset()
-}
-
-// ResetAll is Reset for every guard, those that were forgotten included. Errors
-// are joined, each with its name.
+// ResetAll calls guard.Guard.Reset for every guard. Errors are joined.
 func (r *Registry) ResetAll() error {
 	r.unlearn()
 	p := invalid.Problems{Owner: owner}

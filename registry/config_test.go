@@ -129,7 +129,7 @@ func TestTheDialectJudges(t *testing.T) {
 // preset is the name of one that speaks a dialect.
 func preset(t *testing.T, d dialect.Name) presets.ID {
 	t.Helper()
-	for id, p := range presets.All() {
+	for id, p := range presets.Default().All() {
 		if p.Dialect == d && p.Kind == presets.KindLimits {
 			return id
 		}
@@ -150,7 +150,7 @@ func (geminiError) RawJSON() string {
 }
 
 func TestEachPresetMakesALimiter(t *testing.T) {
-	for id, p := range presets.All() {
+	for id, p := range presets.Default().All() {
 		if p.Kind == presets.KindUnavailable {
 			continue
 		}

@@ -2,9 +2,8 @@ package registry
 
 import "sync"
 
-var processWide = sync.OnceValue(func() *Registry { return with(nil) }) //nolint:gochecknoglobals // one for the process is what it is for
+var processWide = sync.OnceValue(empty) //nolint:gochecknoglobals // one for the process is what it is for
 
-// Default returns the registry of this process. It begins empty. A library
-// should take a *Registry from its caller: libraries that use this one share
-// names with each other.
+// Default returns the registry of this process, which starts empty. A library should
+// take a *Registry from its caller instead.
 func Default() *Registry { return processWide() }

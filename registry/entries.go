@@ -60,7 +60,7 @@ func (c Config) entries(ps *problems) []entry {
 		}
 		x.within = c.within(x, spec, taken, ps)
 		inside := len(x.within) > 0 || outerOf(x.key, func(key string) bool { return taken[key] }) != ""
-		x.policy = spec.compile(x.at, c.presets, inside, ps)
+		x.policy = spec.compile(x.at, c.Presets, inside, ps)
 		x.idle = spec.forget(x, ps)
 		if len(ps.list) > enoughProblems {
 			return all

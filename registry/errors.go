@@ -6,26 +6,15 @@ import (
 	"unicode"
 )
 
-// ExistsError is a name that Register found taken.
+// ExistsError is returned by Register for a name that is taken.
 type ExistsError struct {
 	Name string
 }
 
-// Error names the ways out.
+// Error implements error.
 func (e *ExistsError) Error() string {
 	return fmt.Sprintf("registry: the name %q is taken: Replace changes its guard in place, GetOrCreate shares it, "+
 		"Remove frees the name", clip(e.Name))
-}
-
-// UnknownError is a name that no guard has.
-type UnknownError struct {
-	Name string
-	Near []string // that may have been meant, the nearest first; may be empty
-}
-
-// Error names what may have been meant.
-func (e *UnknownError) Error() string {
-	return fmt.Sprintf("registry: no guard is named %q: %s", clip(e.Name), didYouMean(e.Near, "Names lists them all"))
 }
 
 // mostNear is how many names a question offers.
@@ -41,19 +30,15 @@ func didYouMean(candidates []string, otherwise string) string {
 
 // ParseError is one problem of a configuration that was read from text.
 type ParseError struct {
-	File    string   // empty: it was read from memory
-	Line    int      // from 1
-	Column  int      // in bytes, from 1
-	Keys    []string // the way to the value, such as guards, ols, limits; empty: the whole text
-	Problem string   // what is wrong and what would be right
-	Err     error    // what says so, such as a *throttle.ParseError; may be nil
+	File    string // empty if it was read from memory
+	Line    int    // from 1
+	Column  int    // in bytes, from 1
+	Path    string // of the value, such as guards.ols.limits or guards["openai/eu"]; may be empty
+	Problem string // what is wrong and what would be right
+	Err     error  // the cause, such as a *throttle.ParseError; may be nil
 }
 
-// Path is Keys as one text, such as guards.ols.limits. A key that is no plain
-// word stands in brackets: guards["openai/eu"].
-func (e *ParseError) Path() string { return path(e.Keys) }
-
-// Error gives the place, the path and the problem.
+// Error implements error.
 func (e *ParseError) Error() string {
 	place := fmt.Sprintf("%d:%d: ", e.Line, e.Column)
 	if e.File != "" {
@@ -61,8 +46,8 @@ func (e *ParseError) Error() string {
 	} else {
 		place = "line " + place
 	}
-	if len(e.Keys) > 0 {
-		place += clip(e.Path()) + ": "
+	if e.Path != "" {
+		place += clip(e.Path) + ": "
 	}
 	return "registry: " + place + e.Problem
 }
@@ -70,6 +55,7 @@ func (e *ParseError) Error() string {
 // Unwrap returns Err.
 func (e *ParseError) Unwrap() error { return e.Err }
 
+// path is keys as one text. A key that is not a plain word is in brackets.
 func path(keys []string) string {
 	var b strings.Builder
 	for i, key := range keys {

@@ -29,7 +29,7 @@ func forgetful(t require.TestingT, spec registry.Spec) (*registry.Registry, *clo
 	spec.Idle = idle
 	r, err := registry.New(registry.Config{Default: spec, Guards: map[string]registry.Spec{
 		"crawl": {}, "crawl/*": spec, "other/*": {Idle: time.Minute},
-	}}, registry.WithClock(clock))
+	}, Clock: clock})
 	require.NoError(t, err)
 	return r, clock
 }
@@ -66,16 +66,16 @@ func TestGuardsOfATemplateAreForgottenWhenIdle(t *testing.T) {
 		require.NotEmpty(t, learned)
 		name := g.Name()
 		pass(r, clock, idle-time.Second)
-		require.True(t, r.Exists(name), "%s was used until then", name)
+		require.True(t, exists(r, name), "%s was used until then", name)
 		passLong(r, clock)
-		require.False(t, r.Exists(name))
+		require.False(t, exists(r, name))
 		require.Nil(t, r.Get(name))
 		require.NotContains(t, r.Names(), name)
 
 		held := r.For(path...)
 		assert.Same(t, g, held, "it is still held")
 		passLong(r, clock)
-		require.False(t, r.Exists(name))
+		require.False(t, exists(r, name))
 		runtime.KeepAlive(held)
 		runtime.GC() // from here on nothing else holds it
 		runtime.GC()
@@ -83,7 +83,7 @@ func TestGuardsOfATemplateAreForgottenWhenIdle(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, string(learned), string(saved), "what it had learned comes back")
 	}
-	assert.True(t, r.Exists("crawl"), "which is no template")
+	assert.True(t, exists(r, "crawl"), "which is no template")
 }
 
 func TestAGuardThatLimitsIsNotForgotten(t *testing.T) {
@@ -125,13 +125,13 @@ func TestAGuardThatLimitsIsNotForgotten(t *testing.T) {
 			const name = "crawl/a.org"
 			undo := tc.do(r, clock, r.For(name))
 			passLong(r, clock)
-			require.True(t, r.Exists(name))
+			require.True(t, exists(r, name))
 			if undo == nil {
 				return
 			}
 			undo()
 			passLong(r, clock)
-			assert.False(t, r.Exists(name))
+			assert.False(t, exists(r, name))
 		})
 	}
 }
@@ -154,7 +154,7 @@ func TestRemoveAndResetForgetWhatIsRemembered(t *testing.T) {
 		r, clock := forgetful(t, registry.Spec{Law: registry.Measured})
 		answered(t, r.For("crawl", "a.org"), adaptive.Feedback{Verdict: adaptive.Hit})
 		passLong(r, clock)
-		require.False(t, r.Exists("crawl/a.org"))
+		require.False(t, exists(r, "crawl/a.org"))
 		runtime.GC()
 		runtime.GC()
 		forget(r)
@@ -221,9 +221,9 @@ func TestNothingIsForgottenThatMatters(t *testing.T) {
 				sweep(r)
 			}
 			for name, h := range hosts {
-				exists := r.Exists(name)
-				require.True(t, exists || len(h.running) == 0 && !h.closed && !clock.Now().Before(h.until), name)
-				if !exists {
+				known := exists(r, name)
+				require.True(t, known || len(h.running) == 0 && !h.closed && !clock.Now().Before(h.until), name)
+				if !known {
 					forgotten++
 				}
 			}

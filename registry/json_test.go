@@ -106,7 +106,7 @@ func TestParseErrorsCanBeMatched(t *testing.T) {
 	assert.ErrorAs(t, err, new(*presets.UnknownError))
 	var at *registry.ParseError
 	require.ErrorAs(t, err, &at)
-	assert.Equal(t, []string{"guards", "a", "limits"}, at.Keys)
+	assert.Equal(t, "guards.a.limits", at.Path)
 	assert.Equal(t, [2]int{1, 29}, [2]int{at.Line, at.Column})
 	_, err = registry.ParseJSON([]byte(`{"a" 1}`))
 	assert.ErrorAs(t, err, new(*json.SyntaxError))

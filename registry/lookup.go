@@ -7,8 +7,8 @@ import (
 	"github.com/headrace/headrace/guard"
 )
 
-// Get returns the guard of that name, or nil if it is neither configured,
-// registered nor in use.
+// Get returns the guard of a name, or nil if it is not configured, registered or in
+// use.
 func (r *Registry) Get(name string) *guard.Guard {
 	s := r.find(keyOf(name))
 	if s == nil {
@@ -18,22 +18,18 @@ func (r *Registry) Get(name string) *guard.Guard {
 	return g
 }
 
-// For returns the guard for a path, such as For("crawl", host) or For("api",
-// tenant, user). It is never nil, but the first of these that there is:
+// For returns the guard for a path, such as For("crawl", host), and never nil. It is
+// the first of these:
 //
-//  1. the guard of that name, the parts of the path with slashes between them;
+//  1. the guard of that name, the parts joined by slashes;
 //  2. one made from the template beside it, such as "crawl/*";
 //  3. the guard for the path without its last part;
 //  4. one made from Config.Default, named like the first part.
 //
-// A guard that was made from a template or the default leaves the registry when
-// it was idle for Spec.Idle. What it has learned is kept, and For returns the
-// same guard again if anything still holds it.
-//
-// A path of one part is a whole name, slashes included; of several parts each
-// counts as one, whatever it contains. Empty parts are skipped. Case, space
-// around a part, and the dot at the end of a host do not matter. Of each part
-// 256 bytes count.
+// A guard made from a template or the default leaves the registry when it was idle
+// for Spec.Idle; what it has learned is kept. A path of one part may contain slashes;
+// in longer paths slashes do not separate. Empty parts are skipped. 256 bytes of each
+// part count.
 func (r *Registry) For(path ...string) *guard.Guard {
 	parts := pathOf(path)
 	if len(parts) == 0 {
@@ -50,8 +46,7 @@ func (r *Registry) For(path ...string) *guard.Guard {
 	}
 }
 
-// Lookup is For without its last step: it returns nil where For would use
-// Config.Default.
+// Lookup is For without Config.Default: it returns nil instead.
 func (r *Registry) Lookup(path ...string) *guard.Guard {
 	for parts := pathOf(path); ; {
 		s := r.known(parts)
@@ -76,9 +71,8 @@ func (r *Registry) use(s *slot) *guard.Guard {
 	return g
 }
 
-// Generation counts the guards that came and went: while it is the same, what
-// For, Lookup and Get have returned is what they would return again. Ask for it
-// before them. Replace and Reset, which change a guard in place, do not count.
+// Generation changes when a guard is added or removed. While it has the value that it
+// had before a call of For, Lookup or Get, that call would return the same guard.
 func (r *Registry) Generation() uint64 { return r.changes.Load() }
 
 // known finds the slot for a path, or makes one from a template; nil if the
@@ -100,11 +94,7 @@ func (r *Registry) known(path []string) *slot {
 	return nil
 }
 
-// Exists reports whether Get has a guard of that name.
-func (r *Registry) Exists(name string) bool { return r.find(keyOf(name)) != nil }
-
-// Names returns all names in order: of the guards that were made, and of those
-// that are configured.
+// Names returns the names of all guards, made or configured, sorted.
 func (r *Registry) Names() []string {
 	all := r.sorted()
 	names := make([]string, len(all))
@@ -114,9 +104,8 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// All yields the guards in the order of their names, as Names would return them
-// now, and makes those that were not asked for yet. One that is removed during
-// the iteration may still be yielded.
+// All yields all guards, sorted by name, and makes those that are only configured. It
+// may yield a guard that is removed during the iteration.
 func (r *Registry) All() iter.Seq2[string, *guard.Guard] {
 	return func(yield func(string, *guard.Guard) bool) {
 		for _, s := range r.sorted() {

@@ -62,7 +62,7 @@ func TestForFallsBackToShorterPaths(t *testing.T) {
 			assert.Equal(t, tc.limits, g.Stats().Limits.String())
 			assert.Same(t, g, r.For(tc.path...), "it is made once")
 			assert.Same(t, g, r.Get(tc.name), "and found by its name")
-			assert.True(t, r.Exists(tc.name))
+			assert.True(t, exists(r, tc.name))
 		})
 	}
 }
@@ -149,7 +149,7 @@ func TestGetOfAnUnknownNameIsNil(t *testing.T) {
 	assert.Nil(t, r.Get(""))
 	assert.Nil(t, r.Get("ols/www.ebi.ac.uk"))
 	assert.Nil(t, r.Get("default"))
-	assert.False(t, r.Exists("bioportal"))
+	assert.False(t, exists(r, "bioportal"))
 	assert.Equal(t, []string{"ols"}, r.Names(), "looking makes nothing")
 }
 
@@ -172,11 +172,12 @@ func TestAllIsSortedAndMakesWhatIsMissing(t *testing.T) {
 	assert.Equal(t, []string{"a", "a/x", "b"}, order)
 }
 
-func TestOptionsReachTheLimiters(t *testing.T) {
+func TestTheConfigReachesTheGuards(t *testing.T) {
 	clock := clockwork.NewFakeClock()
 	var told []event.Event
-	r := newRegistry(t, text(t, "ols: 4/s"), registry.WithClock(clock),
-		registry.WithObserver(event.Func(func(e event.Event) { told = append(told, e) })))
+	c := text(t, "ols: 4/s")
+	c.Clock, c.Observer = clock, event.Func(func(e event.Event) { told = append(told, e) })
+	r := newRegistry(t, c)
 	l := r.Get("ols")
 	answered(t, l, adaptive.Feedback{Verdict: adaptive.Hit})
 	require.NotEmpty(t, told)
@@ -220,7 +221,7 @@ func TestLookup(t *testing.T) {
 		assert.Equal(t, tc.want, l.Name())
 		assert.Same(t, l, r.For(tc.service, tc.host))
 	}
-	assert.False(t, r.Exists("cohere"), "it makes none of the default")
+	assert.False(t, exists(r, "cohere"), "it makes none of the default")
 }
 
 // While the generation is the same, so is what is found.
@@ -238,7 +239,7 @@ func TestGeneration(t *testing.T) {
 		{func() { _, _ = r.Register("x", guard.Policy{}) }, false},
 		{func() { _, _ = r.GetOrCreate("y", guard.Policy{}) }, true},
 		{func() { _, _ = r.Replace("y", guard.Policy{MaxWait: time.Hour}) }, false},
-		{func() { _ = r.Reset("y") }, false},
+		{func() { _ = r.Get("y").Reset() }, false},
 		{func() { r.Remove("y") }, true},
 		{func() { r.Remove("y") }, false},
 		{func() { _, _ = r.Register("z", guard.Policy{MaxWait: -1}) }, true}, // it came and went

@@ -2,6 +2,8 @@ package registry_test
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,11 +20,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func newRegistry(t *testing.T, c registry.Config, opts ...registry.Option) *registry.Registry {
+func newRegistry(t *testing.T, c registry.Config) *registry.Registry {
 	t.Helper()
-	r, err := registry.New(c, opts...)
+	r, err := registry.New(c)
 	require.NoError(t, err)
 	return r
+}
+
+// exists reports whether r has a guard of that name, without making it.
+func exists(r *registry.Registry, name string) bool {
+	return slices.Contains(r.Names(), strings.ToLower(strings.TrimSpace(name)))
 }
 
 // text is a configuration in its shortest form.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/headrace/headrace/presets"
 )
 
 // ParseJSON reads a configuration from JSON. Its keys are those of Config:
@@ -19,10 +21,12 @@ import (
 //	}
 //
 // Limits are text for throttle.ParseLimits, durations for time.ParseDuration.
-// Unknown and repeated keys are errors, except for "$schema" beside default.
-// All problems are joined, those of Validate included, each a *ParseError; at
-// most 20 are reported. The only option that matters is WithPresets.
-func ParseJSON(data []byte, opts ...Option) (Config, error) {
+// Unknown and repeated keys are errors, except "$schema". Up to 20 problems are
+// joined, also those of Validate, each a *ParseError.
+//
+// Tables of your own presets, if there are any, are added to presets.Default() and
+// become Config.Presets.
+func ParseJSON(data []byte, own ...*presets.Table) (Config, error) {
 	root, at, err := readTree(data)
 	if err != nil {
 		e := &ParseError{Problem: err.Error(), Err: err}
@@ -34,7 +38,9 @@ func ParseJSON(data []byte, opts ...Option) (Config, error) {
 		ps problems
 	)
 	decode(root, &c, &ps)
-	with(opts).give(&c)
+	if len(own) > 0 {
+		c.Presets = presets.Default().With(own...)
+	}
 	typed := len(ps.list)
 	c.entries(&ps)
 	ps.find(root, typed)
@@ -67,7 +73,7 @@ func (ps *problems) told(text string) error {
 	slices.SortStableFunc(ps.list, func(a, b problem) int { return cmp.Compare(a.at, b.at) })
 	var errs []error
 	for _, p := range ps.list[:min(len(ps.list), mostProblems)] {
-		e := &ParseError{Keys: p.keys, Problem: p.text, Err: p.err}
+		e := &ParseError{Path: path(p.keys), Problem: p.text, Err: p.err}
 		e.Line, e.Column = place(text, p.at)
 		errs = append(errs, e)
 	}

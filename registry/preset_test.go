@@ -36,7 +36,7 @@ func TestTheCapsOfAPresetAreKept(t *testing.T) {
 		"a share of a rule":   {registry.Spec{Preset: "mine/rule", Share: 0.5, Limits: limits(t, "50 concurrent")}, "5/min, 1 concurrent"},
 		"the embedded polite": {registry.Spec{Preset: presets.ScrapingPolite, Limits: limits(t, "50 concurrent")}, "10/min, 2 concurrent"},
 	} {
-		r := newRegistry(t, registry.Config{Default: tc.spec}, registry.WithPresets(presets.Default().With(mine)))
+		r := newRegistry(t, registry.Config{Default: tc.spec, Presets: presets.Default().With(mine)})
 		assert.Equal(t, tc.limits, r.For("x").Stats().Limits.String(), about)
 	}
 }
@@ -53,26 +53,29 @@ func TestPresetsOfOnesOwn(t *testing.T) {
 	own := registry.Config{Default: registry.Spec{Preset: "Mine/Free", Law: registry.Fixed}}
 	embedded := registry.Config{Default: registry.Spec{Preset: presets.OpenAITier1}}
 	assert.ErrorAs(t, own.Validate(), new(*presets.UnknownError))
-	assert.NoError(t, own.Validate(registry.WithPresets(mine)))
-	assert.NoError(t, embedded.Validate(registry.WithPresets(nil)))
-	assert.ErrorAs(t, embedded.Validate(registry.WithPresets(mine)), new(*presets.UnknownError), "in the place of the embedded ones")
-	assert.Equal(t, "7/min", newRegistry(t, own, registry.WithPresets(mine)).For("x").Stats().Limits.String())
+	assert.NoError(t, embedded.Validate())
+	own.Presets, embedded.Presets = mine, mine
+	assert.NoError(t, own.Validate())
+	assert.ErrorAs(t, embedded.Validate(), new(*presets.UnknownError), "in the place of the embedded ones")
+	assert.Equal(t, "7/min", newRegistry(t, own).For("x").Stats().Limits.String())
 
 	text := []byte(`{"default": {"preset": "mine/free", "law": "fixed"}}`)
 	_, err := registry.ParseJSON(text)
 	assert.ErrorAs(t, err, new(*presets.UnknownError))
-	c, err := registry.ParseJSON(text, registry.WithPresets(mine))
+	c, err := registry.ParseJSON(text, mine)
 	require.NoError(t, err)
 	require.NoError(t, c.Validate())
 	assert.Equal(t, "7/min", newRegistry(t, c).For("x").Stats().Limits.String(), "the Config remembers them")
-	other := table(t, presets.Profile{ID: "mine/free", Limits: limits(t, "8/min")})
-	assert.Equal(t, "8/min", newRegistry(t, c, registry.WithPresets(other)).For("x").Stats().Limits.String())
+	c.Presets = table(t, presets.Profile{ID: "mine/free", Limits: limits(t, "8/min")})
+	assert.Equal(t, "8/min", newRegistry(t, c).For("x").Stats().Limits.String())
+	_, err = registry.ParseJSON([]byte(`{"default": {"preset": "openai/tier1"}}`), mine)
+	require.NoError(t, err, "beside the embedded ones")
 }
 
 // What no law takes is found before anybody waits for a limiter of it.
 func TestAPresetThatNoLawTakes(t *testing.T) {
 	mine := table(t, presets.Profile{ID: "mine/huge", Limits: limits(t, "2000000000 concurrent")})
-	_, err := registry.New(registry.Config{Default: registry.Spec{Preset: "mine/huge"}}, registry.WithPresets(mine))
+	_, err := registry.New(registry.Config{Default: registry.Spec{Preset: "mine/huge"}, Presets: mine})
 	assert.ErrorContains(t, err, "default.law: adaptive: ")
 }
 
@@ -89,8 +92,7 @@ func TestAStalePresetIsReportedOnce(t *testing.T) {
 		"a": {Preset: "registry-test/new"},
 		"b": {Preset: old},
 		"c": {Preset: old},
-	}}, registry.WithPresets(mine), registry.WithClock(clock),
-		registry.WithObserver(event.Func(func(e event.Event) { told = append(told, e) })))
+	}, Presets: mine, Clock: clock, Observer: event.Func(func(e event.Event) { told = append(told, e) })})
 	for _, name := range []string{"a", "b", "c"} {
 		require.NoError(t, do(t.Context(), r.Get(name), func(context.Context) error { return nil }))
 	}

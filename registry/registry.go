@@ -12,12 +12,11 @@ import (
 	"github.com/headrace/headrace/presets"
 )
 
-// Registry is a set of named guards. All methods are safe for concurrent use,
-// and making the guard of one name does not block the others.
+// Registry is a set of named guards. It is safe for concurrent use.
 type Registry struct {
 	clock     clockwork.Clock    // nil means the real one
 	observer  event.Observer     // nil means none
-	presets   *presets.Table     // nil means that of the Config
+	presets   *presets.Table     // nil means presets.Default()
 	fallback  recipe             // of a name that is not configured
 	templates map[string]*recipe // by the name before "/*"
 
@@ -27,28 +26,11 @@ type Registry struct {
 	sweep   sweeper
 }
 
-// Option is a setting of New.
-type Option func(*Registry)
-
-// WithClock sets the clock of policies that have none. Nil means the real one.
-func WithClock(c clockwork.Clock) Option {
-	return func(r *Registry) { r.clock = c }
-}
-
-// WithObserver sends the events of every guard to o, besides the Observer of
-// its policy. Event.Source is the name of the guard.
-func WithObserver(o event.Observer) Option { return func(r *Registry) { r.observer = o } }
-
-// WithPresets sets the table that presets are looked up in, for policies that
-// have none. Nil means presets.Default(). ParseJSON and package config take the
-// option too, and the Config that they return remembers it.
-func WithPresets(t *presets.Table) Option { return func(r *Registry) { r.presets = t } }
-
-// New returns a registry of the guards in c. They are made when they are asked
-// for; Prewarm makes all of them. The problems of c are those of Validate.
-func New(c Config, opts ...Option) (*Registry, error) {
-	r := with(opts)
-	r.give(&c)
+// New returns a registry of the guards in c, which are made on first use. The
+// errors are those of Validate.
+func New(c Config) (*Registry, error) {
+	r := empty()
+	r.clock, r.observer, r.presets = c.Clock, c.Observer, c.Presets
 	var ps problems
 	known := c.entries(&ps)
 	if err := ps.err(); err != nil {
@@ -66,26 +48,14 @@ func New(c Config, opts ...Option) (*Registry, error) {
 	return r, nil
 }
 
-// with is an empty registry.
-func with(opts []Option) *Registry {
-	r := &Registry{
+func empty() *Registry {
+	return &Registry{
 		fallback: recipe{template: true, idle: time.Hour}, templates: map[string]*recipe{}, slots: map[string]*slot{},
 		sweep: sweeper{memory: map[string]*memory{}},
 	}
-	for _, o := range opts {
-		o(r)
-	}
-	return r
 }
 
-// give has c use the presets of an option.
-func (r *Registry) give(c *Config) {
-	if r.presets != nil {
-		c.presets = r.presets
-	}
-}
-
-// Prewarm makes every guard that is known and not yet made. Errors are joined, each with its name.
+// Prewarm makes every configured guard now. Errors are joined.
 func (r *Registry) Prewarm() error {
 	p := invalid.Problems{Owner: owner}
 	for _, s := range r.sorted() {

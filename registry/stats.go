@@ -3,43 +3,25 @@ package registry
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/headrace/headrace/throttle"
 )
 
-// Stats is a snapshot of all guards that are in the registry now. Each is read
-// at an instant of its own.
+// Stats is a snapshot of all guards. Each is read at its own instant.
 type Stats struct {
-	Total Total
-	Keys  []KeyStats // in the order of their names; one that was not made yet is zero
+	Total KeyStats   // the sums, and the longest wait; Name, PausedUntil, Closed and Bound are empty
+	Keys  []KeyStats // sorted by name; all zero before first use
 }
 
-// KeyStats is the snapshot of one guard.
+// KeyStats is a snapshot of one guard.
 type KeyStats struct {
 	Name string
 	throttle.Stats
-	Hits int64 // rate-limit responses that the guard has learned from; a Reset or another law begins anew
-	Cuts int64 // times its law lowered the calls in flight, likewise
+	Hits int64 // rate-limit responses since the law started
+	Cuts int64 // decreases of the concurrency limit since then
 }
 
-// Total is the sum over all guards.
-type Total struct {
-	Keys        int // how many there are
-	Closed      int // closed by Close or by a used-up quota
-	InFlight    int
-	Waiting     int
-	Admitted    int64
-	Refused     int64
-	Abandoned   int64
-	Waits       int64
-	Waited      time.Duration
-	LongestWait time.Duration // the longest of all
-	Hits        int64
-	Cuts        int64
-}
-
-// Stats returns a snapshot. It makes no guard.
+// Stats returns a snapshot, without making guards.
 func (r *Registry) Stats() Stats {
 	var s Stats
 	for _, of := range r.sorted() {
@@ -57,11 +39,7 @@ func (r *Registry) Stats() Stats {
 	return s
 }
 
-func (t *Total) add(k *KeyStats) {
-	t.Keys++
-	if k.Closed != nil {
-		t.Closed++
-	}
+func (t *KeyStats) add(k *KeyStats) {
 	t.InFlight += k.InFlight
 	t.Waiting += k.Waiting
 	t.Admitted += k.Admitted
@@ -74,10 +52,8 @@ func (t *Total) add(k *KeyStats) {
 	t.Cuts += k.Cuts
 }
 
-// Blocking returns the guards that hold callers back, at most n of them, the
-// worst first: those with the most callers waiting now and, among equals, those
-// that made callers wait longest in sum. Bound says what it is that holds back.
-// Guards without waits are left out.
+// Blocking returns up to n guards that make callers wait, the worst first: by the
+// callers waiting now, then by Waited. Bound is what holds them back.
 func (s Stats) Blocking(n int) []KeyStats {
 	blocking := slices.DeleteFunc(slices.Clone(s.Keys), func(k KeyStats) bool { return k.Waiting == 0 && k.Waited == 0 })
 	slices.SortStableFunc(blocking, func(a, b KeyStats) int {

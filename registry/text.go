@@ -16,8 +16,7 @@ import (
 //
 //	default: 1/s; ols: 4/s; crawl: 20/s; crawl/*: bucket 2/s burst 5; users/*: 5/s
 //
-// The name default is Config.Default. All problems are joined, each a
-// *ParseError whose Err is the error of package throttle.
+// The name default is Config.Default. Problems are joined, each a *ParseError.
 func Parse(text string) (Config, error) {
 	var ps problems
 	entries := entriesIn(text)

@@ -132,7 +132,7 @@ func report(
 		return err
 	}
 	for _, line := range i.Log {
-		if _, err := fmt.Fprintf(out, "%8.3f s  %s\n", line.At.Sub(i.Times.Pending).Seconds(), line.Text); err != nil {
+		if _, err := fmt.Fprintf(out, "%8.3f s  %s\n", line.At.Sub(i.Times[executor.Pending]).Seconds(), line.Text); err != nil {
 			return err
 		}
 	}

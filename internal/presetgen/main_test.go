@@ -52,11 +52,10 @@ func TestTheWholeRowIsOnThePage(t *testing.T) {
 	for _, alter := range []func(*presets.Profile){
 		func(p *presets.Profile) { p.Limits.Concurrency = 77 },
 		func(p *presets.Profile) { p.Limits.Windows[1] = throttle.Sliding(10_001, 24*60*60*1e9) },
-		func(p *presets.Profile) { p.Extra[presets.BatchQueueTokens]++ },
+		func(p *presets.Profile) { p.Extra["batch_queue_tokens"]++ },
 		func(p *presets.Profile) { p.Source.URL += "x" },
 		func(p *presets.Profile) { p.Source.Title += "x" },
 		func(p *presets.Profile) { p.AsOf = p.AsOf.AddDate(0, 0, 1) },
-		func(p *presets.Profile) { p.Precision = presets.ByMonth },
 		func(p *presets.Profile) { p.Estimated = true },
 		func(p *presets.Profile) { p.Confidence = presets.Low },
 		func(p *presets.Profile) { p.Scope += "x" },
@@ -68,7 +67,7 @@ func TestTheWholeRowIsOnThePage(t *testing.T) {
 		func(p *presets.Profile) { p.Main = true },
 		func(p *presets.Profile) { p.Hard = true },
 	} {
-		p, err := presets.OpenAITier1GPT4oMini.Profile()
+		p, err := presets.OpenAITier1.ForModel("gpt-4o-mini")
 		require.NoError(t, err)
 		alter(&p)
 		other, err := presets.New(p)
@@ -80,29 +79,29 @@ func TestTheWholeRowIsOnThePage(t *testing.T) {
 func TestConstant(t *testing.T) {
 	for id, want := range map[presets.ID]string{
 		"openai/tier1":                 "OpenAITier1",
-		"openai/tier1/gpt-4o-mini":     "OpenAITier1GPT4oMini",
-		"openai/tier1/gpt-5.6-sol":     "OpenAITier1GPT56Sol",
+		"azure-openai/formula":         "AzureOpenAIFormula",
+		"a/gpt-5.6":                    "AGPT56",
 		"anthropic/start":              "AnthropicStart",
 		"generic/conservative":         "GenericConservative",
 		"generic/scraping-polite":      "ScrapingPolite",
 		"generic/flow-high-throughput": "FlowHighThroughput",
-		"ncbi-eutils/no-key/all":       "NCBIEutilsNoKeyAll",
-		"a/b/c:d.e":                    "ABCDE",
+		"ncbi-eutils/no-key":           "NCBIEutilsNoKey",
+		"a/b:c.d":                      "ABCD",
 	} {
 		assert.Equal(t, want, constant(id))
 	}
 	limits := throttle.Limits{Concurrency: 1}
 	table, err := presets.New(
-		presets.Profile{ID: "a/b/gpt-5.1", Main: true, Limits: limits},
-		presets.Profile{ID: "a/b/gpt-51", Main: true, Limits: limits},
+		presets.Profile{ID: "a/gpt-5.1", Limits: limits},
+		presets.Profile{ID: "a/gpt-51", Limits: limits},
 	)
 	require.NoError(t, err)
 	_, err = constants(table)
-	assert.EqualError(t, err, "a/b/gpt-5.1 and a/b/gpt-51 would both be called ABGPT51")
+	assert.EqualError(t, err, "a/gpt-5.1 and a/gpt-51 would both be called AGPT51")
 }
 
 func TestShortNumbersAreReadAsTheLongOnes(t *testing.T) {
-	for _, p := range presets.All() {
+	for _, p := range presets.Default().All() {
 		if p.PointsUnit != "" && p.PointsUnit != "points" || p.Kind != presets.KindLimits {
 			continue
 		}

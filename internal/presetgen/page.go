@@ -14,22 +14,23 @@ import (
 
 const head = `# Presets
 
-What providers allow, as far as it is known: %d rows of %d providers. This page is generated from
+The documented rate limits of %[2]d providers, in %[1]d rows. This page is generated from
 [presets/facts.json](../presets/facts.json).
 
-Numbers move, and yours may be others: look at the limits page of your account. A preset is where a limiter starts;
-the provider's headers and refusals move it both ways. One that is marked **hard** is a rule to keep, because whoever
-goes faster is banned or a nuisance instead of being refused; its limits are caps.
+Limits change, and those of your account may differ: look at its limits page. A preset is where a limiter starts; the
+provider's headers and rate-limit responses move it up and down. The limits of a preset marked **hard** are never
+exceeded, because going faster gets you banned instead of a 429.
 
 - Limits are written as [throttle.ParseLimits](https://pkg.go.dev/github.com/headrace/headrace/throttle#ParseLimits) reads
   them. A window slides unless the day is known to begin at a certain hour; then it is fixed. A month is 31 days.
-- As of: when the source said so. A ~ marks an estimate, the earliest date that is plausible, where the source bears none.
-- Source: the number leads to it, and stands for the title under the table.
+- As of: the date of the source. A ~ marks an estimate: the source has no date, and this is the earliest plausible one.
+- Source: the link leads to it; its title is below the table.
 - Confidence: *high*, read in the provider's own text; *medium*, from a dated copy, or derived; *low*, old, or sources
-  disagree; *convention*, nobody's limit.
-- A name without a model, such as ` + "`openai/tier1`" + `, stands for the whole tier: the least that the rows marked **main** allow.
-- Names are found whatever their case, by ` + "`presets.Lookup`" + `; tiers and main models have constants, such as
-  ` + "`presets.OpenAITier1`" + `.
+  disagree; *convention*, a usual number and not a limit of a provider.
+- A name without a model, such as ` + "`openai/tier1`" + `, stands for the whole tier: the lowest limits of the rows marked **main**.
+- Tiers have constants, such as ` + "`presets.OpenAITier1`" + `. Models do not, because they come and go: the tier's method
+  ` + "`ForModel(\"gpt-4o\")`" + ` finds the row of a model, also by a name with a version such as gpt-4o-2024-08-06, and an unknown
+  model is an error with the nearest names. ` + "`presets.Lookup`" + ` takes any name of the table, in any case.
 
 ## Refresh a number, or add your own
 
@@ -42,20 +43,20 @@ Profiles made in Go do the same through ` + "`presets.New`" + `.
 
 | field | meaning |
 |---|---|
-| id | provider/tier/model or provider/tier, in lower case; provider, tier and model repeat its parts |
+| id, provider, tier, model | id is provider/tier/model or provider/tier, in lower case; the others default to its parts |
 | source, as_of, dated, confidence | where the row comes from, and when; dated is "estimated" or left out |
 | rps, per_10s, rpm, per_5min, rph, rpd, per_month | requests in a second, 10 seconds, a minute, 5 minutes, an hour, a day, a month |
 | tpm, tpd | tokens in a minute, a day; of input only where counts is "input tokens" |
 | itpm, uncached_itpm, otpm | tokens of input, and of output, in a minute |
-| points_per_s, points_per_min, ipm, inputs_per_min, audio_s_per_hour, audio_s_per_day | points: whatever the provider weighs, images, inputs, seconds of audio |
+| points_per_s, points_per_min, ipm, inputs_per_min, audio_s_per_hour, audio_s_per_day | points: what the provider counts instead of requests or tokens, such as images, inputs, seconds of audio |
 | concurrency, min_interval_s | calls in flight; the least time between two of them |
-| burst | how many may go at once: makes the shortest window of requests a bucket |
-| batch_queue_tokens, batch_queue_requests, rpm_per_1k_tpm | kept as facts, for they are no windows |
+| burst | calls that may be sent at once: makes the shortest window of requests a token bucket |
+| batch_queue_tokens, batch_queue_requests, rpm_per_1k_tpm | kept in ` + "`Profile.Extra`" + `: these are not windows |
 | reset | when a day begins, such as "midnight America/Los_Angeles" |
-| main, constant, hard | counts for the tier; has a constant though it does not; is a rule to keep |
-| kind | "info": no numbers are published; "unavailable": refused at once |
-| dialect | how limits are reported, if not as the provider does |
-| scope, pool | whom the provider counts together, in words; rows of one pool draw on one quota |
+| main, hard | counts for the tier; is a hard limit |
+| kind | "info": no numbers are published; "unavailable": every call is rejected |
+| dialect | how limits are reported; the default is the dialect of the provider |
+| scope, pool | what the provider counts together, in words; rows with the same pool share one quota |
 | algorithm, window, counts, status, notes | in words |
 `
 
@@ -161,7 +162,7 @@ func words(p presets.Profile, isRow bool) string {
 	add("counts ", p.Counts)
 	add("", p.Algorithm)
 	for _, fact := range slices.Sorted(maps.Keys(p.Extra)) {
-		add("", fmt.Sprintf("%s %d", strings.ReplaceAll(string(fact), "_", " "), p.Extra[fact]))
+		add("", fmt.Sprintf("%s %d", strings.ReplaceAll(fact, "_", " "), p.Extra[fact]))
 	}
 	if isRow && p.Pool != string(p.ID) {
 		add("pool ", "`"+p.Pool+"`")

@@ -7,12 +7,9 @@ import (
 	"github.com/headrace/headrace/adaptive"
 )
 
-// Detector returns a detector that reads the answers in
-// errors by d; nil is Auto. What adaptive.AnswerIn finds in the error is read:
-// of the official SDKs of OpenAI and Anthropic that is everything. Dates in it
-// are counted from now by the real clock, whatever the limiter's is. An error
-// without an answer, and one that holds a *adaptive.RateLimitHit of the user's
-// own, is not judged, which leaves it to the next detector.
+// Detector returns a detector that reads the responses that adaptive.AnswerIn finds
+// in errors; nil means Auto. Dates are relative to the real clock. An error without a
+// response, or with an *adaptive.RateLimitHit, is left to the next detector.
 func Detector(d Dialect) adaptive.Detector {
 	if d == nil {
 		d = Auto

@@ -8,31 +8,28 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Dialect is how one provider speaks about its limits. Its methods are pure:
-// safe for concurrent use, without state, and they never panic, whatever the
-// other side sent.
+// Dialect reads the responses of one provider. Its methods have no state, are safe
+// for concurrent use, and must not panic on any input.
 type Dialect interface {
-	// Name is how the dialect is called, such as "openai".
+	// Name is a short name such as "openai".
 	Name() string
 
-	// Read judges one answer, a success too: the verdict, which limit refused,
-	// how long to wait, what is left, and what the call really cost. now is when
-	// the answer arrived; times in it are counted from there. body may be the whole
-	// body, its inner error object alone, the beginning of either, or nil. Used
-	// has what the answer tells and nothing else: a call that reserved several
-	// requests, or points, has to put these in before it settles to it.
+	// Read judges a response, also a successful one. now is when it arrived. body may
+	// be the whole body, its inner error object, the beginning of either, or nil.
+	// Used has only what the response reports: if a call reserved several requests,
+	// or points, add them before settling.
 	Read(now time.Time, status int, h http.Header, body []byte) adaptive.Feedback
 
-	// Estimate is what the provider will charge for a request before it has
-	// answered, at least one request. r may be nil: it tells the path and, where the
-	// dialect is Auto, the host. body is the request's.
+	// Estimate returns what the provider will charge for a request, at least one
+	// request. r gives the path and, to Auto, the host; it may be nil. body is the
+	// body of the request.
 	Estimate(r *http.Request, body []byte) throttle.Cost
 }
 
-// Name is a Dialect that comes with this package.
+// Name is a Dialect of this package.
 type Name string
 
-// The dialects that come with this package.
+// The dialects of this package.
 const (
 	OpenAI          Name = "openai"
 	Azure           Name = "azure-openai"
@@ -65,20 +62,15 @@ const (
 	NCBI            Name = "ncbi-eutils"
 	Nominatim       Name = "osm-nominatim"
 
-	// IETF is a provider that sends the RateLimit fields, in the new form or the
-	// old one, and problem details.
-	IETF Name = "ietf"
-	// Generic is a provider of which nothing else is known: Retry-After, the
-	// RateLimit fields, and the X-RateLimit fields.
-	Generic Name = "generic"
-	// Auto finds out from each answer or request who speaks.
-	Auto Name = "auto"
+	IETF    Name = "ietf"    // the RateLimit fields of draft-ietf-httpapi-ratelimit-headers, and problem details
+	Generic Name = "generic" // Retry-After, RateLimit and X-RateLimit fields
+	Auto    Name = "auto"    // detects the provider from each response or request
 )
 
 // Name implements Dialect.
 func (n Name) Name() string { return string(n) }
 
-// Read implements Dialect. A name that is none of this package reads as Generic does.
+// Read implements Dialect. An unknown name reads like Generic.
 func (n Name) Read(now time.Time, status int, h http.Header, body []byte) (f adaptive.Feedback) {
 	a := &answer{now: now, status: status, header: h}
 	a.read(body)
@@ -93,10 +85,9 @@ func (n Name) Read(now time.Time, status int, h http.Header, body []byte) (f ada
 	return f
 }
 
-// Estimate implements Dialect. Without a tokenizer a text is a quarter as many
-// tokens as it has bytes, which for English are characters; an image to look at
-// is 1000, and one to make is a point.
-// A request whose body is not JSON costs one request and no tokens.
+// Estimate implements Dialect. It counts a token for 4 bytes of text, 1000 tokens
+// for an input image, and a point for an image to generate. A body that is not JSON
+// costs one request.
 func (n Name) Estimate(r *http.Request, body []byte) throttle.Cost {
 	if n == Auto {
 		n = asked(r)

@@ -9,8 +9,7 @@ import (
 	"github.com/headrace/headrace/internal/near"
 )
 
-// ByName returns the dialect of that name; case does not matter. The error is
-// an *UnknownError.
+// ByName returns the dialect of a name in any case. The error is an *UnknownError.
 func ByName(name string) (Name, error) {
 	want := Name(strings.ToLower(strings.TrimSpace(name)))
 	if want == Auto || tables.byName[want] != nil {
@@ -19,9 +18,8 @@ func ByName(name string) (Name, error) {
 	return "", &UnknownError{Name: name, Near: near.Names(string(want), Names(), 3)}
 }
 
-// ByHost returns the dialect that a host speaks, with a port or without:
-// OpenAI for "api.openai.com", and for any other host below openai.com. It is
-// Auto if the host is not known.
+// ByHost returns the dialect of a host or its subdomains, with or without a port,
+// such as OpenAI for "api.openai.com". An unknown host is Auto.
 func ByHost(host string) Name {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.Contains(host[i:], "]") {
@@ -43,13 +41,13 @@ func Names() []Name {
 	return all
 }
 
-// UnknownError says that a name is no dialect.
+// UnknownError is returned for a name that is not a dialect.
 type UnknownError struct {
 	Name string
-	Near []Name // that it may have meant, the nearest first; nil: nothing is near
+	Near []Name // similar names, the nearest first; may be empty
 }
 
-// Error names the dialects that may have been meant, or the one that needs no name.
+// Error suggests the nearest names.
 func (e *UnknownError) Error() string {
 	if len(e.Near) == 0 {
 		return fmt.Sprintf("dialect: %.80q is unknown: %q finds out from the answers who speaks", e.Name, Auto)

@@ -1,9 +1,7 @@
 package dialect
 
-// Usage returns how many tokens the body of an answer says were read and
-// generated, whatever the limits count of them: with what came from a cache or
-// went into one, and with reasoning. Both are 0 if it does not say. body is as
-// for Dialect.Read, of a success.
+// Usage returns the input and output tokens that the body of a successful response
+// reports, with cached and reasoning tokens; 0 if it reports none.
 func Usage(body []byte) (input, output int64) {
 	var d document
 	d.read(body, false)

@@ -57,11 +57,7 @@ type API struct {
 
 // Limiters are some that share nothing. They tell o, if there is one.
 func Limiters(o event.Observer) *registry.Registry {
-	var opts []registry.Option
-	if o != nil {
-		opts = append(opts, registry.WithObserver(o))
-	}
-	limiters, err := registry.New(registry.Config{}, opts...)
+	limiters, err := registry.New(registry.Config{Observer: o})
 	if err != nil {
 		panic(err) // an empty config has nothing that could be wrong
 	}

@@ -143,7 +143,7 @@ func choices(arg *kong.Positional) (all []candidate) {
 	case arg.Name == "id":
 		words = ids()
 	case arg.Name == "provider":
-		words = presets.Providers()
+		words = presets.Default().Providers()
 	}
 	for _, word := range words {
 		all = append(all, candidate{word: word})

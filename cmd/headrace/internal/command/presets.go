@@ -43,7 +43,7 @@ func (c *presetsList) Run(p *Program) error {
 	return list(p.Stdout, time.Now(), func(row *presets.Profile) bool {
 		return c.Provider == "" || strings.EqualFold(row.Provider, c.Provider)
 	},
-		fmt.Sprintf("no preset is of %q%s there are %s", c.Provider, cmp.Or(meant(strings.ToLower(c.Provider), presets.Providers()), ";"), strings.Join(presets.Providers(), ", ")))
+		fmt.Sprintf("no preset is of %q%s there are %s", c.Provider, cmp.Or(meant(strings.ToLower(c.Provider), presets.Default().Providers()), ";"), strings.Join(presets.Default().Providers(), ", ")))
 }
 
 type presetsSearch struct {
@@ -60,7 +60,7 @@ func (c *presetsSearch) Run(p *Program) error {
 
 func rows() iter.Seq[presets.Profile] {
 	return func(yield func(presets.Profile) bool) {
-		for _, all := range []iter.Seq2[presets.ID, presets.Profile]{presets.All(), presets.Default().Tiers()} {
+		for _, all := range []iter.Seq2[presets.ID, presets.Profile]{presets.Default().All(), presets.Default().Tiers()} {
 			for _, row := range all {
 				if !yield(row) {
 					return
@@ -121,7 +121,7 @@ func limits(row *presets.Profile) string {
 
 // age is how old a row is, in words.
 func age(row *presets.Profile, now time.Time) string {
-	days := int(row.Age(now) / (24 * time.Hour))
+	days := int(now.Sub(row.AsOf) / (24 * time.Hour))
 	text := fmt.Sprintf("%d days", days)
 	switch {
 	case row.AsOf.IsZero():

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
-	"github.com/headrace/headrace/presets"
 )
 
 // Scan reads the requests once, where that is possible, and takes the preset of their model.
@@ -44,11 +43,10 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 
 // takeModel replaces the preset of a tier by the row of the model that all requests name.
 func (j *Job) takeModel() {
-	provider, rest, _ := strings.Cut(string(j.Spec.Preset), "/")
-	if len(j.scan.Models) != 1 || rest == "" || strings.Contains(rest, "/") {
+	if len(j.scan.Models) != 1 || strings.Count(string(j.Spec.Preset), "/") != 1 {
 		return
 	}
-	if row, ok := presets.ForModel(provider, rest, j.scan.Models[0]); ok {
+	if row, err := j.Spec.Preset.ForModel(j.scan.Models[0]); err == nil {
 		j.Spec.Preset = row.ID
 	}
 }
