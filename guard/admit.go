@@ -237,11 +237,11 @@ func (c *Call) turnedAway(ctx context.Context, err error) error {
 			return hit
 		}
 		b := c.guard.bound(c.cost)
-		return &throttle.LimitedError{Limiter: c.guard.name, RetryAfter: safe(b.Wait, over.most), Bound: b}
+		return &throttle.LimitedError{Limiter: c.guard.name, RetryAfter: c.guard.retryAfter(b.Wait, over.most), Bound: b}
 	}
 	switch {
 	case hit == nil:
-		return err
+		return c.guard.limited(err)
 	case errors.As(err, new(*throttle.DeadlineError)):
 		return fmt.Errorf("%w, after: %w", err, hit)
 	}
@@ -251,13 +251,25 @@ func (c *Call) turnedAway(ctx context.Context, err error) error {
 	return err
 }
 
-// safe is a wait that can be put into an HTTP header.
-func safe(wait, otherwise time.Duration) time.Duration {
+// retryAfter is a wait that fits an HTTP header. Where only the end of a call
+// helps, it is as long as calls take, but at least otherwise.
+func (g *Guard) retryAfter(wait, otherwise time.Duration) time.Duration {
 	const longest = 24 * time.Hour
 	if wait == throttle.Forever {
 		wait = otherwise
+		for _, l := range g.layers {
+			wait = max(wait, time.Duration(l.lasted.Load()))
+		}
 	}
 	return min(max(wait, 1), longest)
+}
+
+// limited is err with the guard's RetryAfter, if a limiter is where it comes from.
+func (g *Guard) limited(err error) error {
+	if e, ok := errors.AsType[*throttle.LimitedError](err); ok && e.Bound.Wait == throttle.Forever {
+		e.RetryAfter = g.retryAfter(throttle.Forever, e.RetryAfter)
+	}
+	return err
 }
 
 // bound is what holds a call back now: of all layers, what does so longest.
@@ -369,8 +381,5 @@ func (c *Call) try(k *attempt) error {
 		}
 	}
 	k.handBack()
-	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
-		limited.RetryAfter = safe(limited.RetryAfter, time.Second)
-	}
-	return err
+	return c.guard.limited(err)
 }

@@ -95,3 +95,17 @@ func TestEachAttemptHasItsOwnContext(t *testing.T) {
 	assert.Equal(t, 1, l.Stats().InFlight)
 	assert.True(t, abandon(second))
 }
+
+// A second Admit without End is a mistake that costs no slot.
+func TestAdmitTwice(t *testing.T) {
+	l := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 2}})
+	call := l.Begin(throttle.Cost{})
+	_, err := call.Admit(t.Context())
+	require.NoError(t, err)
+	_, err = call.Admit(t.Context())
+	require.ErrorContains(t, err, "call End first")
+	assert.Equal(t, 1, l.Stats().InFlight)
+	_, err = call.End(adaptive.Feedback{Verdict: adaptive.OK})
+	require.NoError(t, err)
+	assert.Zero(t, l.Stats().InFlight)
+}

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,8 @@ type waiting struct {
 	observed bool // an observer receives what changes by the call
 }
 
+var errNotEnded = errors.New("guard: Admit while an attempt is in progress: call End first")
+
 // Begin starts a Call. It does not wait, and need not be ended before Admit.
 func (g *Guard) Begin(c throttle.Cost) *Call { return &Call{guard: g, cost: c} }
 
@@ -63,6 +66,9 @@ func (g *Guard) Begin(c throttle.Cost) *Call { return &Call{guard: g, cost: c} }
 // returns the context of the attempt. Errors are those of Do. Policy.Timeout
 // does not apply. Every successful Admit must be followed by End.
 func (c *Call) Admit(ctx context.Context) (context.Context, error) {
+	if c.live.Load() != nil {
+		return nil, errNotEnded
+	}
 	k, err := c.admit(ctx)
 	if err != nil {
 		return nil, err

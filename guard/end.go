@@ -235,8 +235,19 @@ func (g *Guard) end(r *result, p throttle.Permit, f *adaptive.Feedback, observed
 			*r = result{ended: true, now: now, sent: sent}
 		}
 	} else if sent, ended := g.engine.End(p, f.Used); ended {
+		g.note(now.Sub(sent.At))
 		g.report(r, now, &sent, f, observed)
 	}
+}
+
+// note adds to the average of how long calls take, in which the last eight
+// weigh about as much as all before. It runs under the limiter's lock.
+func (g *Guard) note(d time.Duration) {
+	mean := g.lasted.Load()
+	if mean == 0 {
+		mean = int64(d)
+	}
+	g.lasted.Store(mean + (int64(d)-mean)/8)
 }
 
 // learn tells the law about a call whose permit another call has ended.

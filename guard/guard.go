@@ -40,6 +40,7 @@ type Guard struct {
 	free     atomic.Bool // calls need no admission: see unlimited
 	_        [64]byte    // what is only read is not in a cache line with what every call writes
 	loose    loose
+	lasted   atomic.Int64 // how long calls took lately, on average, in nanoseconds
 	_        [64]byte
 
 	changing sync.Mutex // held while the law is replaced or relied on; taken before the limiter's lock

@@ -88,3 +88,22 @@ func TestRestoreOfNothing(t *testing.T) {
 		assert.NoError(t, made(t, guard.Policy{}).Restore(saved))
 	})
 }
+
+// What a caller that does not wait is asked to wait is how long calls take, if
+// only the end of one helps.
+func TestRetryAfterIsHowLongCallsTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}})
+		after := func() time.Duration {
+			var limited *throttle.LimitedError
+			require.NoError(t, do(t.Context(), l, func(context.Context) error {
+				require.ErrorAs(t, l.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }), &limited)
+				time.Sleep(40 * time.Second)
+				return nil
+			}))
+			return limited.RetryAfter
+		}
+		assert.Equal(t, time.Second, after(), "no call has ended yet")
+		assert.Equal(t, 40*time.Second, after())
+	})
+}

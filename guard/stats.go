@@ -64,11 +64,25 @@ func (g *Guard) explain(s *Stats) string {
 		return doing + ": the gate opens in " + s.View.GateUntil.Sub(now).Round(time.Millisecond).String()
 	case s.Waiting == 0, s.Bound.Kind == throttle.NotBound:
 		return doing + ": nothing holds it back"
+	case s.Bound.Kind == throttle.BoundByOther:
+		return doing + ": held back by " + g.outside(s.Bound)
 	}
 	if why := g.explained(now); s.Bound.Kind == throttle.BoundByGovernor && why != "" {
 		return doing + ": held back by " + why
 	}
 	return doing + ": held back by " + rounded(s.Bound).String()
+}
+
+// outside names what holds calls back that this guard would admit, if it is
+// within it. For calls that Join combines it is other.
+func (g *Guard) outside(other throttle.Bound) string {
+	for _, l := range g.layers {
+		b := l.throttle.Bound(throttle.Cost{})
+		if l != g && b.Kind != throttle.NotBound && b.Kind != throttle.BoundByOther {
+			return fmt.Sprintf("%s of %q", rounded(l.holding(b, throttle.Cost{})), l.name)
+		}
+	}
+	return rounded(other).String()
 }
 
 // explained is what the law says for itself.

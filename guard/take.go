@@ -43,10 +43,10 @@ func (c *Call) tryShared(k *attempt) error {
 		return nil
 	case no.layer == nil: // a pause has come up meanwhile
 		b := c.guard.bound(c.cost)
-		return &throttle.LimitedError{Limiter: c.guard.name, RetryAfter: safe(b.Wait, time.Second), Bound: b}
+		return &throttle.LimitedError{Limiter: c.guard.name, RetryAfter: c.guard.retryAfter(b.Wait, time.Second), Bound: b}
 	}
 	no.layer.share.refused.Add(1)
-	return &throttle.LimitedError{Limiter: no.layer.name, RetryAfter: safe(no.bound.Wait, time.Second), Bound: no.shown()}
+	return &throttle.LimitedError{Limiter: no.layer.name, RetryAfter: c.guard.retryAfter(no.bound.Wait, time.Second), Bound: no.shown()}
 }
 
 // denial is a store's no to one call.

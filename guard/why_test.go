@@ -87,3 +87,21 @@ func TestWhyNamesTheBoundAndWhatComesNext(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// A guard whose calls wait for one that it is within says so.
+func TestWhyNamesTheGuardOutside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outer := made(t, guard.Policy{Name: "openai", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Minute)}}})
+		inner := made(t, guard.Policy{Name: "user", Within: []*guard.Guard{outer}, Limits: throttle.Limits{Concurrency: 5}})
+		alone := made(t, guard.Policy{Name: "alone", Limits: throttle.Limits{Concurrency: 5}})
+		var wg sync.WaitGroup
+		for _, g := range []*guard.Guard{inner, inner, guard.Join(alone, outer)} {
+			wg.Go(func() { assert.NoError(t, do(t.Context(), g, ok(0))) })
+			synctest.Wait()
+		}
+		assert.Equal(t, `0 in flight of 5, 1 waiting: held back by 1/min for another 1m0s of "openai"`, inner.Stats().Why)
+		assert.Equal(t, "0 in flight of 5, 1 waiting: held back by another guard until a call ends", alone.Stats().Why)
+		assert.Equal(t, "0 in flight, 2 waiting: held back by 1/min for another 1m0s", outer.Stats().Why)
+		wg.Wait()
+	})
+}

@@ -21,6 +21,8 @@ const (
 	BoundByGovernor
 	// BoundByStore means limits that are shared through a quota.Store.
 	BoundByStore
+	// BoundByOther means limits of another guard that the call needs.
+	BoundByOther
 )
 
 // Bound is what holds a call back, and for how long.
@@ -46,6 +48,8 @@ func (b Bound) name() string {
 			return "the store"
 		}
 		return b.Window.String() + " in the store"
+	case BoundByOther:
+		return "another guard"
 	case NotBound:
 	}
 	return "nothing"

@@ -39,10 +39,25 @@ func (l *Limiter) boundForLocked(now instant, c Cost) Bound {
 	n.set(&c)
 	if head := l.queue.head; head != nil {
 		n = head.load
+	} else if len(l.fronts) > 0 {
+		j := l.fronts[0].joint
+		if j.blocked != nil && j.blocked != l {
+			return l.elsewhereLocked(now, j)
+		}
+		n = j.load
 	}
 	h, _ := l.limitsHoldLocked(now, now, &n.of)
 	if h.wait == 0 && l.governor != nil {
 		h = l.governedLocked(now, n.cost, h)
 	}
 	return l.boundLocked(h)
+}
+
+// elsewhereLocked is what holds back a call that waits for another limiter.
+func (l *Limiter) elsewhereLocked(now instant, j *joint) Bound {
+	b := Bound{Kind: BoundByOther, Wait: Forever}
+	if !j.turn && !j.never {
+		b.Wait = max(0, l.clock.Until(j.room)-now)
+	}
+	return b
 }
