@@ -82,6 +82,8 @@ func boundBy(b throttle.Bound) string {
 		return "a pause of the limiter"
 	case throttle.BoundByGovernor:
 		return "the control law"
+	case throttle.BoundByOther:
+		return "another guard"
 	case throttle.NotBound:
 	}
 	return "its turn"

@@ -95,12 +95,12 @@ func TestRetryAfterIsHowLongCallsTake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}})
 		after := func() time.Duration {
+			done := make(chan error)
+			go func() { done <- do(t.Context(), l, ok(40*time.Second)) }()
+			synctest.Wait()
 			var limited *throttle.LimitedError
-			require.NoError(t, do(t.Context(), l, func(context.Context) error {
-				require.ErrorAs(t, l.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }), &limited)
-				time.Sleep(40 * time.Second)
-				return nil
-			}))
+			require.ErrorAs(t, l.Try(t.Context(), throttle.Cost{}, ok(0)), &limited)
+			require.NoError(t, <-done)
 			return limited.RetryAfter
 		}
 		assert.Equal(t, time.Second, after(), "no call has ended yet")
