@@ -27,7 +27,8 @@ func TestConformance(t *testing.T) {
 			if p.Retry == nil && len(p.Within) == 0 {
 				p.Retry = &retry.Policy{MaxAttempts: 1} // the transport's own default is three
 			}
-			tr := headrace.Transport(tripper(answered), "", headrace.With(p), headrace.WithRegistry(emptyRegistry(t)))
+			tr := headrace.Transport(tripper(answered), "", headrace.With(p), headrace.WithRegistry(emptyRegistry(t)),
+				headrace.WithinOf(func(r *http.Request) *guard.Guard { return attemptsOf(r).Within() }))
 			return func(ctx context.Context, _ throttle.Cost, a *guardtest.Attempts) error {
 				req, err := http.NewRequestWithContext(context.WithValue(ctx, attemptsKey{}, a), http.MethodGet, "https://api.example.com/", nil)
 				require.NoError(t, err)
@@ -60,10 +61,14 @@ func TestConformance(t *testing.T) {
 
 type attemptsKey struct{}
 
+func attemptsOf(req *http.Request) *guardtest.Attempts {
+	a, _ := req.Context().Value(attemptsKey{}).(*guardtest.Attempts)
+	return a
+}
+
 // answered is the answer of the script in the request's context.
 func answered(req *http.Request) (*http.Response, error) {
-	a, _ := req.Context().Value(attemptsKey{}).(*guardtest.Attempts)
-	next := a.Next()
+	next := attemptsOf(req).Next()
 	if err := next.Wait(req.Context()); err != nil {
 		return nil, err
 	}

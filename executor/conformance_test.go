@@ -26,7 +26,8 @@ func TestConformance(t *testing.T) {
 			require.NoError(t, err)
 			t.Cleanup(func() { assert.NoError(t, x.Close()) })
 			return func(ctx context.Context, c throttle.Cost, a *guardtest.Attempts) error {
-				task, err := executor.Submit(ctx, x, func(ctx context.Context) (struct{}, error) { return struct{}{}, a.Do(ctx) }, executor.WithCost(c))
+				task, err := executor.Submit(ctx, x, func(ctx context.Context) (struct{}, error) { return struct{}{}, a.Do(ctx) },
+					executor.WithCost(c), executor.Within(a.Within()))
 				if err != nil {
 					return err
 				}

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
@@ -46,7 +45,7 @@ func classes(o []Outcome) (all []string) {
 }
 
 func cases() []testCase {
-	return slices.Concat(limitCases(), waitCases(), failureCases(), layerCases(), storeCases())
+	return slices.Concat(limitCases(), waitCases(), failureCases(), codeCases(), layerCases(), keyCases(), storeCases())
 }
 
 func limitCases() []testCase {
@@ -284,54 +283,6 @@ func failureCases() []testCase {
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				equal(t, Outcome{"panic", []time.Duration{0}, 0}, o[0])
-			},
-		},
-	}
-}
-
-func layerCases() []testCase {
-	within := func(p guard.Policy, outer ...guard.Policy) func() guard.Policy {
-		return func() guard.Policy {
-			p := p
-			for _, o := range outer {
-				g, err := guard.New(o)
-				if err != nil {
-					panic(err)
-				}
-				p.Within = append(p.Within, g)
-			}
-			return p
-		}
-	}
-	return []testCase{
-		{
-			"limits of all layers hold", within(guard.Policy{Limits: sliding(3, time.Second)}, guard.Policy{Limits: sliding(4, 10*time.Second)}),
-			times(6, Call{}),
-			func(t *testing.T, o []Outcome) {
-				t.Helper()
-				var sent []time.Duration
-				for _, one := range o {
-					sent = append(sent, one.Sent...)
-				}
-				slices.Sort(sent)
-				equal(t, []time.Duration{0, 0, 0, time.Second, 10 * time.Second, 10 * time.Second}, sent)
-			},
-		},
-		{
-			"settings are inherited", within(guard.Policy{}, guard.Policy{Retry: thrice(), Timeout: time.Second}), answers(Answer{Takes: time.Hour}),
-			func(t *testing.T, o []Outcome) {
-				t.Helper()
-				equal(t, []time.Duration{0, 2 * time.Second}, o[0].Sent)
-			},
-		},
-		{
-			"a 429 is learned outside", within(guard.Policy{}, guard.Policy{Law: adaptive.AIMD{Initial: 4, Max: 4}}),
-			slices.Concat(answers(Answer{Status: 429, RetryAfter: 5 * time.Second}), times(3, Call{At: time.Second})),
-			func(t *testing.T, o []Outcome) {
-				t.Helper()
-				for _, one := range o[1:] {
-					atLeast(t, one.Sent[0], 5*time.Second)
-				}
 			},
 		},
 	}

@@ -27,15 +27,28 @@ type Door struct {
 	Lacks map[string]string
 }
 
+// made is a guard under p, within these.
+func made(t *testing.T, p guard.Policy, within []*guard.Guard) *guard.Guard {
+	t.Helper()
+	p.Within = within
+	g, err := guard.New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
 // Guard is the door that all others are compared with.
 func Guard() Door {
 	return Door{Name: "guard", Open: func(t *testing.T, p guard.Policy) (Caller, *guard.Guard) {
 		t.Helper()
-		g, err := guard.New(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return func(ctx context.Context, c throttle.Cost, a *Attempts) error { return g.Do(ctx, c, a.Do) }, g
+		g := made(t, p, p.Within)
+		return func(ctx context.Context, c throttle.Cost, a *Attempts) error {
+			if a.Within() != nil {
+				return guard.Join(a.Within(), g).Do(ctx, c, a.Do)
+			}
+			return g.Do(ctx, c, a.Do)
+		}, g
 	}}
 }
 
@@ -82,7 +95,14 @@ func (c testCase) arrange(o []Outcome) {
 func (c testCase) play(t *testing.T, d Door) (outcomes []Outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		call, g := d.Open(t, c.policy())
+		p := c.policy()
+		keys := map[*guard.Policy]*guard.Guard{}
+		for _, one := range c.calls {
+			if one.Key != nil && keys[one.Key] == nil {
+				keys[one.Key] = made(t, *one.Key, p.Within)
+			}
+		}
+		call, g := d.Open(t, p)
 		begin := time.Now()
 		outcomes = make([]Outcome, len(c.calls))
 		var wg sync.WaitGroup
@@ -95,7 +115,7 @@ func (c testCase) play(t *testing.T, d Door) (outcomes []Outcome) {
 					ctx, cancel = context.WithTimeout(ctx, one.Deadline)
 					defer cancel()
 				}
-				a := &Attempts{begin: begin, answers: one.Answers}
+				a := &Attempts{begin: begin, within: keys[one.Key], answers: one.Answers}
 				returned := false
 				defer func() {
 					o := Outcome{Class: "exited", Sent: a.times(), Ended: time.Since(begin)}
@@ -110,8 +130,11 @@ func (c testCase) play(t *testing.T, d Door) (outcomes []Outcome) {
 		}
 		wg.Wait()
 		time.Sleep(time.Minute) //nolint:forbidigo // in virtual time: calls that hung return
-		if s := g.Stats(); s.InFlight != 0 || s.Waiting != 0 {
-			t.Errorf("%s: %d slots and %d waiting calls are left", d.Name, s.InFlight, s.Waiting)
+		keys[nil] = g
+		for _, g := range keys {
+			if s := g.Stats(); s.InFlight != 0 || s.Waiting != 0 {
+				t.Errorf("%s: %d slots and %d waiting calls of %q are left", d.Name, s.InFlight, s.Waiting, g.Name())
+			}
 		}
 	})
 	return outcomes

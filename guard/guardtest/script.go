@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,12 +25,14 @@ type Answer struct {
 	Deaf       bool          // goes on when the context ends
 	Used       throttle.Cost // what the answer says it cost; zero: nothing
 	Panics     any
+	PanicsNil  bool
 	Exits      bool // ends its goroutine
 }
 
 // Call is one call of a script.
 type Call struct {
 	At       time.Duration // since the begin
+	Key      *guard.Policy // of a guard that the call needs besides, within those of the case; nil: none
 	Cost     throttle.Cost
 	Deadline time.Duration // since At; 0: none
 	Answers  []Answer      // one for each attempt; those after the last succeed at once
@@ -44,12 +47,16 @@ type Outcome struct {
 
 // Attempts is the provider's side of one call.
 type Attempts struct {
-	begin time.Time
+	begin  time.Time
+	within *guard.Guard
 
 	mu      sync.Mutex // guards what follows
 	answers []Answer
 	sent    []time.Duration
 }
+
+// Within is the guard that this call needs besides, or nil.
+func (a *Attempts) Within() *guard.Guard { return a.within }
 
 // Next records an attempt and returns its answer.
 func (a *Attempts) Next() Answer {
@@ -105,6 +112,9 @@ func (a Answer) Wait(ctx context.Context) error {
 	if a.Panics != nil {
 		panic(a.Panics)
 	}
+	if a.PanicsNil {
+		panic(nil) //nolint:govet // what it is about
+	}
 	if a.Exits {
 		runtime.Goexit()
 	}
@@ -148,6 +158,8 @@ func ClassOf(err error) string {
 		return "limited"
 	case errors.Is(err, errStore):
 		return "store failed"
+	case strings.HasSuffix(err.Error(), "runtime.Goexit"):
+		return "exited"
 	case answered:
 		return fmt.Sprint("status ", status.Status)
 	default:
