@@ -28,7 +28,7 @@ type Caller interface {
 
 var (
 	_ Caller = (*Endpoint)(nil)
-	_ Caller = (*FuncEndpoint)(nil)
+	_ Caller = (*funcEndpoint)(nil)
 )
 
 // Endpoint is one operation of a service, such as the chat completions of a

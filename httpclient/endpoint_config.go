@@ -2,12 +2,8 @@ package httpclient
 
 import (
 	"cmp"
-	"net/http"
 	"net/url"
-	"slices"
 	"time"
-
-	"github.com/headrace/headrace/retry"
 )
 
 // EndpointConfig describes an [Endpoint]. Only BaseURL has no default. NewEndpoint keeps a copy.
@@ -53,10 +49,6 @@ type EndpointConfig struct {
 	// read. 0 means Config.Timeouts.Call, whose default is 10 min.
 	Timeout time.Duration
 
-	// Retries is how often at most a failed call is sent again, as by [Retry]. 0 means never. Leave it 0 with a
-	// limiter in Config.Wrap that retries by itself, as headrace.Transport does; a Retry there is an error.
-	Retries int
-
 	// MaxResponse is how long the body of an answer may be, in bytes. 0 means Config.MaxResponse, whose default is 64 MiB.
 	MaxResponse int64
 
@@ -91,9 +83,6 @@ func (c EndpointConfig) client(base *url.URL) Config {
 	case AuthHeader:
 		own.Sign = OnlyTo(base.String(), HeaderAuth(c.AuthHeader, c.Secret))
 	case AuthNone:
-	}
-	if c.Retries > 0 {
-		own.Wrap = slices.Concat([]func(http.RoundTripper) http.RoundTripper{Retry(retry.Policy{MaxAttempts: c.Retries + 1})}, own.Wrap)
 	}
 	return own
 }

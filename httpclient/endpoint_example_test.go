@@ -94,7 +94,7 @@ func ExampleEndpointConfigFromMap() {
 	config, err := read(`{
 		"name": "greeter", "base_url": "` + server.URL + `", "path": "greetings",
 		"auth": "header", "auth_header": "X-Api-Key", "secret_env": "GREETER_API_KEY",
-		"timeout": "30s", "retries": 2
+		"timeout": "30s"
 	}`)
 	if err != nil {
 		fmt.Println(err)

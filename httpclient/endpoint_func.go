@@ -28,30 +28,30 @@ type FuncConfig struct {
 
 // FuncEndpoint calls a function in place of HTTP, such as a method of an SDK. Make it with
 // [NewFuncEndpoint]. All methods are safe for concurrent use.
-type FuncEndpoint struct {
+type funcEndpoint struct {
 	config FuncConfig
 	run    func(context.Context, any) (any, error)
 	closed atomic.Bool
 }
 
-// FuncError is how every call of a [FuncEndpoint] fails.
-type FuncError struct {
+// funcError is how every call of a [FuncEndpoint] fails.
+type funcError struct {
 	Endpoint string
 	Elapsed  time.Duration
 	Err      error // the function's, a *fault.PanicError, or why it was not called
 }
 
 // Error names the endpoint, and how long the call took.
-func (e *FuncError) Error() string {
+func (e *funcError) Error() string {
 	return fmt.Sprintf("httpclient: %s: after %s: %v", e.Endpoint, e.Elapsed.Round(time.Microsecond), e.Err)
 }
 
 // Unwrap returns Err.
-func (e *FuncError) Unwrap() error { return e.Err }
+func (e *funcError) Unwrap() error { return e.Err }
 
 // NewFuncEndpoint returns an endpoint that calls f. In is the type of its payloads. All
 // problems of c are joined in one error, each a *fault.FieldError.
-func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out, error)) (*FuncEndpoint, error) {
+func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out, error)) (Caller, error) {
 	p := invalid.Problems{Owner: "httpclient.FuncEndpoint"}
 	if c.Name == "" {
 		p.Addf("Name", "is missing; want such as %q", "openai chat")
@@ -65,7 +65,7 @@ func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return &FuncEndpoint{config: c, run: func(ctx context.Context, payload any) (any, error) {
+	return &funcEndpoint{config: c, run: func(ctx context.Context, payload any) (any, error) {
 		in, ok := payload.(In)
 		if !ok && (payload != nil || reflect.TypeFor[In]().Kind() != reflect.Interface) {
 			return nil, fmt.Errorf("httpclient: the payload is a %T; want a %v", payload, reflect.TypeFor[In]())
@@ -75,7 +75,7 @@ func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out
 }
 
 // Name returns the endpoint's name.
-func (e *FuncEndpoint) Name() string { return e.config.Name }
+func (e *funcEndpoint) Name() string { return e.config.Name }
 
 // Call calls the function in this goroutine, with a context that ends with ctx or after
 // FuncConfig.Timeout: a function that does not look at it is not stopped. A panic of the function or of CheckPayload is
@@ -83,19 +83,19 @@ func (e *FuncEndpoint) Name() string { return e.config.Name }
 //
 // What the function returned is the Value of the Answer. Where it has the method RawJSON, as
 // the answers of SDKs do, that is the Body. From an error of an SDK the status, header and body are found
-// as by adaptive.AnswerIn. Every error is a *[FuncError]; the Answer is never nil.
-func (e *FuncEndpoint) Call(ctx context.Context, payload any) (*Answer, error) {
+// as by adaptive.AnswerIn. Every error is a *[funcError]; the Answer is never nil.
+func (e *funcEndpoint) Call(ctx context.Context, payload any) (*Answer, error) {
 	begun := time.Now()
 	a := &Answer{Endpoint: e.config.Name}
 	err := e.call(ctx, payload, a)
 	a.Elapsed = time.Since(begun)
 	if err != nil {
-		err = &FuncError{a.Endpoint, a.Elapsed, err}
+		err = &funcError{a.Endpoint, a.Elapsed, err}
 	}
 	return a, err
 }
 
-func (e *FuncEndpoint) call(ctx context.Context, payload any, a *Answer) (err error) {
+func (e *funcEndpoint) call(ctx context.Context, payload any, a *Answer) (err error) {
 	defer panics.Catch(&err)
 	if e.closed.Load() {
 		return ErrClosed
@@ -124,7 +124,7 @@ func (e *FuncEndpoint) call(ctx context.Context, payload any, a *Answer) (err er
 }
 
 // Close ends the endpoint. Calls that are under way go on. The error is always nil.
-func (e *FuncEndpoint) Close() error {
+func (e *funcEndpoint) Close() error {
 	e.closed.Store(true)
 	return nil
 }

@@ -26,7 +26,6 @@ import (
 //	headers           object of texts
 //	idempotency_keys  true or false
 //	timeout           text with units, such as 30s or 1m30s
-//	retries           number
 //	max_response      number, in bytes
 //
 // What cannot be written in a file is added to the result in code: a limiter in Config.Wrap, CheckPayload.

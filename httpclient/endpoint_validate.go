@@ -56,9 +56,6 @@ func (c EndpointConfig) validateClient(p *invalid.Problems) {
 	if c.Timeout < 0 {
 		p.Addf("Timeout", "%v; want a positive duration, or 0 for that of Config", c.Timeout)
 	}
-	if c.Retries < 0 {
-		p.Addf("Retries", "%d; want at least 1, or 0 for none", c.Retries)
-	}
 	if c.MaxResponse < 0 {
 		p.Addf("MaxResponse", "%d; want at least 1, or 0 for that of Config", c.MaxResponse)
 	}
@@ -72,7 +69,6 @@ func (c EndpointConfig) validateClient(p *invalid.Problems) {
 			{"Auth", c.Auth != "" && c.Auth != AuthNone},
 			{"AuthHeader", c.AuthHeader != ""},
 			{"Timeout", c.Timeout > 0},
-			{"Retries", c.Retries > 0},
 			{"MaxResponse", c.MaxResponse > 0},
 		} {
 			if one.set {

@@ -82,14 +82,11 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString is for whoever wants Go syntax.
-func (s Secret) GoString() string { return "httpclient.Secret(" + s.String() + ")" }
-
 // Format writes the same for every verb and flag, but that %#v is GoString.
 func (s Secret) Format(f fmt.State, verb rune) {
 	text := s.String()
 	if verb == 'v' && f.Flag('#') {
-		text = s.GoString()
+		text = "httpclient.Secret(" + s.String() + ")"
 	}
 	_, _ = f.Write([]byte(text)) // fmt keeps the error
 }

@@ -48,7 +48,7 @@ func (a *attempt) strip() error {
 	h, req := a.call.hop, a.req
 	if req.URL.String() != h.url.String() || req.Host != "" && req.Host != h.url.Host {
 		return &GateError{
-			Target: shown(req.URL), Rule: RuleWrap,
+			Target: shown(req.URL), Rule: ruleWrap,
 			Remedy: "add what belongs into the URL with Config.Sign, which is not asked for other origins",
 		}
 	}
