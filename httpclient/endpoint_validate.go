@@ -12,8 +12,8 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Validate returns everything that is wrong with c, joined, each problem as a
-// *fault.FieldError that names its field, or nil. A Secret of an environment variable is read. No problem shows a secret.
+// Validate returns a joined *fault.FieldError for each problem, or nil. It reads the Secret of an
+// environment variable. No problem shows a secret.
 func (c EndpointConfig) Validate() error {
 	owner := "httpclient.Endpoint"
 	if c.Name != "" {

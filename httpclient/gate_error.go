@@ -32,15 +32,15 @@ const (
 
 const notPublic = "not a public address; add it to Gate.AllowPrefixes if it is meant"
 
-// GateError says which rule refused to go to a URL. It is the cause of an
-// [Error] with CodeUnsent, or with CodeRedirect where a redirect led there.
+// GateError names the rule that rejected a URL. It is the cause of an [Error] with CodeUnsent, or with
+// CodeRedirect after a redirect.
 type GateError struct {
-	Target string // the URL without userinfo, fragment and values of the query, or the address that was dialled; may be empty
+	Target string // the URL without userinfo, fragment and query values, or the dialled address; may be empty
 	Rule   string // such as "address"; docs/http.md lists the rules
 	Remedy string
 }
 
-// Error says what was refused, why, and what to do.
+// Error implements error.
 func (e *GateError) Error() string {
 	if e.Target == "" {
 		return fmt.Sprintf("httpclient: refused by the rule %q: %s", e.Rule, e.Remedy)
