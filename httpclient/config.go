@@ -91,9 +91,9 @@ type Config struct {
 	// not see what Sign adds, and each request it sends is an attempt.
 	Wrap []func(next http.RoundTripper) http.RoundTripper
 
-	// Sign adds credentials to each attempt, for any host. It may change the request except its body,
-	// which GetBody reads. An error fails the attempt with CodeUnsent. It must be safe for concurrent use.
-	// Nil means none.
+	// Sign adds credentials to each attempt, for any host, within Timeouts.Call. It may change the request
+	// except its body, which GetBody reads. An error fails the attempt with CodeUnsent. It must be safe
+	// for concurrent use. Nil means none.
 	Sign func(req *http.Request) error
 
 	// Breaker rejects attempts while the service is failing. Errors and 5xx are failures; 429, 529 and a

@@ -21,8 +21,8 @@ type Config struct {
 	// RetryAfter is the advice in a 429. 0 sends none.
 	RetryAfter RetryAfter
 
-	// Headers adds the rate-limit fields of the Dialect to answers and rejections; see [Limits]. Those of
-	// a stream are from its start.
+	// Headers adds the rate-limit fields of the Dialect to all answers; see [Limits]. Those of a stream
+	// are from its start.
 	Headers bool
 
 	// Dialect is the format of errors and rate-limit fields.
@@ -44,8 +44,7 @@ type Config struct {
 	// Seed fixes the latency of the n-th admitted call.
 	Seed uint64
 
-	// Reply makes the answer of an admitted request, cut to its MaxTokens. Nil means [Extract]. Embeddings
-	// have no reply.
+	// Reply makes the answer of an admitted request, cut to its MaxTokens. Nil means [Extract].
 	Reply func(Request) string
 
 	// Fault sees every well-formed request before the limits do. If it returns nil the request passes;

@@ -94,7 +94,7 @@ func (s *Server) Ledger() Ledger {
 	return s.book.snapshot()
 }
 
-// Counts returns the counts without copying the arrivals.
+// Counts returns the counts of the ledger.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Attempts returns how often each key arrived. Requests without a key are left out.
+// Attempts returns how often each key arrived.
 func (l Ledger) Attempts() map[string]int {
 	attempts := make(map[string]int)
 	for _, a := range l.arrivals {
