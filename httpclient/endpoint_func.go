@@ -33,7 +33,7 @@ type funcEndpoint struct {
 	closed atomic.Bool
 }
 
-// funcError is how every call of a [FuncEndpoint] fails.
+// funcError is the error of every call.
 type funcError struct {
 	Endpoint string
 	Elapsed  time.Duration
