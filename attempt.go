@@ -13,6 +13,8 @@ import (
 	"github.com/headrace/headrace/internal/panics"
 )
 
+var errNothing = errors.New("headrace: the base returned neither a response nor an error")
+
 // patience is how long the base has to return after its context has ended.
 const patience = time.Second
 
@@ -35,6 +37,9 @@ type sent struct {
 func (t *transport) trip(out *http.Request) (s sent) {
 	defer panics.Catch(&s.err)
 	s.resp, s.err = t.base.RoundTrip(out) //nolint:bodyclose // it is the caller's
+	if s.resp == nil && s.err == nil {
+		s.err = errNothing
+	}
 	return s
 }
 

@@ -1,13 +1,11 @@
-// Package headrace is the front door: a transport that goes under the SDK one
-// already uses, and has its calls wait instead of fail.
+// Package headrace provides [Transport], an http.RoundTripper for an SDK: its calls wait for the provider's limits
+// instead of failing.
 //
 //	client := openai.NewClient(
 //		option.WithHTTPClient(&http.Client{Transport: headrace.Transport(nil, presets.OpenAITier1)}),
 //		option.WithMaxRetries(0),
 //	)
 //
-// [Transport] waits at a limiter that finds what the provider really allows,
-// reads what the provider says about its limits, sends what was refused for rate
-// again, and settles to the tokens that were really used. The packages
-// behind it do the same for functions, lists and flows: node, flow, registry.
+// It finds the real limits, reads those the provider reports, retries rate-limit responses, and charges the tokens that
+// were used. Packages node, flow and registry do the same for functions, lists and flows.
 package headrace

@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/retry"
 )
 
 // longestPause is the longest Retry-After of a failure, such as a 500, that is
@@ -172,7 +173,8 @@ func (x *exchange) mayRepeat(r *reply) bool {
 	case f.Verdict == adaptive.Hit:
 		return true
 	case f.Verdict == adaptive.Overloaded:
-		told := f.RetryAfter > 0 || first(r.resp.Header, "Retry-After") != "" || f.SlowDown
+		_, told := retry.RetryAfter(r.resp.Header, time.Now())
+		told = told || f.RetryAfter > 0 || f.SlowDown
 		return replay.OfStatus(r.resp.StatusCode, told) != replay.Failed || replay.Idempotent(x.req)
 	default:
 		return f.Verdict == adaptive.Transient && x.inTime(f.RetryAfter) && replay.Failed.Allows(x.req)

@@ -8,19 +8,17 @@ import (
 	"github.com/headrace/headrace/registry"
 )
 
-// Option is a setting of Transport.
+// Option is an option of Transport.
 type Option func(*transport)
 
-// With sets the policy of the transport's guards, one for each service, host,
-// pool of models and credential. They are within the guards that the registry
-// shares between transports, unless p has a Law, Share or Detector: such guards
-// learn by themselves. p.Preset defaults to that of Transport, p.Retry to the
-// zero retry.Policy, three attempts, and p.Timeout bounds an attempt until the
-// header of the response. For one bound on all requests use Within.
+// With sets the policy of the transport's guards, one for each service, host, pool of models and
+// credential. They are within the guards that the registry shares between transports, unless p has a
+// Law, Share or Detector and they learn by themselves. p.Preset defaults to that of Transport, p.Retry
+// to three attempts, and p.Timeout bounds an attempt to the header of the response.
 func With(p guard.Policy) Option { return func(t *transport) { t.policy = p } }
 
-// Within makes every request pass the guards as well, whatever its host, model
-// and credential. Without a preset and a service, the first of them learns.
+// Within makes every request pass the guards as well, whatever its host, model and credential. Without
+// a preset and a service, the first of them learns.
 func Within(guards ...*guard.Guard) Option {
 	return func(t *transport) {
 		if slices.Contains(guards, nil) {
@@ -30,9 +28,8 @@ func Within(guards ...*guard.Guard) Option {
 	}
 }
 
-// WithinOf makes a request pass a guard that depends on it, such as that of the
-// user it is made for. If f returns nil the request passes no further guard. f
-// is called once for each request, by its goroutine.
+// WithinOf makes a request pass the guard that f returns for it, such as that of its user. Nil means
+// none. f is called once for each request, on its goroutine.
 func WithinOf(f func(*http.Request) *guard.Guard) Option {
 	return func(t *transport) {
 		if f == nil {
@@ -42,9 +39,9 @@ func WithinOf(f func(*http.Request) *guard.Guard) Option {
 	}
 }
 
-// WithService names the service in the registry. A guard that is configured or
-// registered as "service/host" or "service" is used as it is, for all models
-// and credentials. The default is the provider of the preset.
+// WithService names the service in the registry; the default is the provider of the preset. A guard
+// that is configured or registered as "service/host" or "service" is used as it is, for all models and
+// credentials.
 func WithService(name string) Option {
 	return func(t *transport) {
 		if name == "" {

@@ -8,12 +8,10 @@ import (
 	"github.com/headrace/headrace/internal/emit"
 )
 
-// SDKRetries is the event of a request that an SDK has sent again by itself,
-// which its field X-Stainless-Retry-Count tells. It comes once for each transport, with
-// the first such request that is observed, to the observers of WithObserver and of the request's context. Such retries pass
-// the limiter, but each failure is then tried by two, and some SDKs sleep
-// whatever Retry-After says. Set the SDK's WithMaxRetries(0). Source is the
-// host, and Reason says what to do.
+// SDKRetries is the event of a request that an SDK has retried by itself, as its header
+// X-Stainless-Retry-Count shows. Each transport emits it once, to the policy's observer and those of
+// the request's context. Two retry layers multiply, and some SDKs ignore Retry-After: set the SDK's
+// WithMaxRetries(0). Source is the host, and Reason the remedy.
 const SDKRetries event.Kind = "transport.sdk_retries"
 
 // noticeRetries tells of an SDK that was left to retry.

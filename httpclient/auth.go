@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// Bearer returns a function for Config.Sign that adds "Authorization: Bearer"
-// and the secret to each attempt, in place of what is there. It signs for every host; see [OnlyTo].
+// Bearer returns a function for Config.Sign that sets "Authorization: Bearer" and the secret, for
+// every host; see OnlyTo.
 func Bearer(s Secret) func(*http.Request) error { return signHeader("Authorization", "Bearer ", s) }
 
-// HeaderAuth returns a function for Config.Sign that puts the secret into a
-// header, such as X-Api-Key, in place of what is there. It signs for every host; see [OnlyTo]. A header that net/http or
-// the client sets, such as Host or Content-Type, fails every request.
+// HeaderAuth returns a function for Config.Sign that sets a header, such as X-Api-Key, to the secret,
+// for every host; see OnlyTo. A header that net/http or the client sets, such as Host or Content-Type,
+// fails every request.
 func HeaderAuth(name string, s Secret) func(*http.Request) error { return signHeader(name, "", s) }
 
 func signHeader(name, prefix string, s Secret) func(*http.Request) error {
@@ -41,10 +41,9 @@ func signHeader(name, prefix string, s Secret) func(*http.Request) error {
 	}
 }
 
-// OnlyTo returns sign for Config.Sign, but for requests to another scheme, host or port
-// than those of the URL base, which go unsigned. Such are redirects that something follows,
-// and what something in Config.Wrap asks of another service. The path of base does not count.
-// If base is no URL with a host, every request fails.
+// OnlyTo limits sign, for Config.Sign, to requests with the scheme, host and port of the URL base.
+// Others are sent unsigned, such as redirects followed above and requests of Config.Wrap to another
+// service. The path of base does not count. If base is not a URL with a host, every request fails.
 func OnlyTo(base string, sign func(*http.Request) error) func(*http.Request) error {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {

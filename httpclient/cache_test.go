@@ -294,7 +294,7 @@ func TestAnswerWithoutABody(t *testing.T) {
 	assert.True(t, told.one(t).Request.Cached)
 }
 
-func TestRetryOfNothing(t *testing.T) {
+func TestResendingNothing(t *testing.T) {
 	c := newClient(t, func(c *httpclient.Config) {
 		withRetry(c)
 		c.Wrap = append(c.Wrap, func(http.RoundTripper) http.RoundTripper {

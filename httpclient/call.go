@@ -88,7 +88,11 @@ func (c *call) typed(err error) error {
 	ctx := c.req.Context()
 	switch {
 	case ctx.Err() != nil:
-		return c.fail(CodeCanceled, c.lastPhase(), ended(ctx), nil)
+		why := ended(ctx)
+		if errors.Is(err, ctx.Err()) && errors.Is(err, context.Cause(ctx)) {
+			why = err // it has more to say, such as the last rate-limit response
+		}
+		return c.fail(CodeCanceled, c.lastPhase(), why, nil)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return c.fail(CodeCanceled, c.lastPhase(), err, nil)
 	case c.attempts.Load() == 0:

@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// Client is one long-lived client of one service. All methods are safe for concurrent use.
+// Client is a client of one service. All methods are safe for concurrent use.
 type Client struct {
 	config    Config
 	conns     *connections
@@ -18,8 +18,8 @@ type Client struct {
 	standard  *http.Client
 }
 
-// New returns a client that has no connection yet. All problems of c are joined in one error, each a *fault.FieldError.
-// Close the client when it is no longer used.
+// New returns a client, which opens connections as needed. The error joins a *fault.FieldError for
+// each problem. Close the client after use.
 func New(c Config) (*Client, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -44,16 +44,16 @@ func New(c Config) (*Client, error) {
 	return client, nil
 }
 
-// Standard returns the client as an *http.Client, for SDKs. It is the same one at each call; change nothing in it,
-// and above all leave its Timeout unset, which would count the time in limiters.
+// Standard returns the client as an *http.Client, for SDKs, always the same one. Do not change it; its
+// Timeout would include waits for admission.
 //
-// Its errors are a *url.Error around the *Error. The text of a *url.Error has the request's URL as it is: add a key
-// that belongs into the query with Config.Sign, where net/http does not see it.
+// Its errors are a *url.Error around the *Error. The text of a *url.Error contains the whole URL: add
+// a key in the query with Config.Sign, which net/http does not see.
 func (c *Client) Standard() *http.Client { return c.standard }
 
-// Do sends req and returns the answer, whatever its status. Every error has an *Error in its tree. A body that fails
-// while it is read fails with an *Error too. Do waits as long as Config.Wrap does and then at most Timeouts.Call;
-// close the body of the answer.
+// Do sends req and returns the response, whatever its status. Errors, also those of reading the body,
+// have an *Error in their tree. Do waits as long as Config.Wrap does and then at most Timeouts.Call.
+// Close the body of the response.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	resp, err := c.standard.Do(req)
 	if err == nil {
@@ -78,9 +78,9 @@ func (c *Client) foreign(req *http.Request, err error) *Error {
 	return newCall(c, shown).fail(CodeUnsent, PhasePrepare, err, nil)
 }
 
-// Close closes every connection. Requests that are under way fail, and so do later ones, with an *Error that has
-// ErrClosed in its tree. A request that waits in Config.Wrap goes on waiting there, and fails then. Close waits for
-// nobody and may be called again.
+// Close closes every connection. Running and later requests fail with an error that matches ErrClosed;
+// a request that waits in Config.Wrap fails after its wait. Close does not block and may be called
+// again.
 func (c *Client) Close() {
 	c.conns.closeAll()
 	for _, a := range c.watch.all() {

@@ -9,8 +9,7 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Validate returns everything that is wrong with c, joined, each problem as a *fault.FieldError that names its field, or
-// nil.
+// Validate returns a joined *fault.FieldError for each problem, or nil.
 func (c Config) Validate() error {
 	problems := invalid.Problems{Owner: "httpclient"}
 	c.Timeouts.validate(&problems)

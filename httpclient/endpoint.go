@@ -15,25 +15,24 @@ import (
 	"github.com/headrace/headrace/presets/dialect"
 )
 
-// Caller is what can be called with a payload: an [Endpoint] over HTTP, or a [FuncEndpoint].
-// All methods are safe for concurrent use.
+// Caller is called with a payload: an [Endpoint], or what [NewFuncEndpoint] returns. All methods are
+// safe for concurrent use.
 type Caller interface {
-	// Name is the caller's in answers and errors.
+	// Name appears in answers and errors.
 	Name() string
-	// Call makes one call. The Answer is never nil; that of a failed call has as much as there was.
+	// Call makes one call. The Answer is never nil; after an error it holds what is known.
 	Call(ctx context.Context, payload any) (*Answer, error)
-	// Close ends the caller: later calls fail with ErrClosed. It may be called again.
+	// Close makes later calls fail with ErrClosed. It may be called again.
 	Close() error
 }
 
 var (
 	_ Caller = (*Endpoint)(nil)
-	_ Caller = (*FuncEndpoint)(nil)
+	_ Caller = (*funcEndpoint)(nil)
 )
 
-// Endpoint is one operation of a service, such as the chat completions of a
-// provider: payload in, answer out. Make it with [NewEndpoint], and keep it.
-// All methods are safe for concurrent use.
+// Endpoint is one operation of a service, such as chat completions: payload in, answer out. All
+// methods are safe for concurrent use.
 type Endpoint struct {
 	target *target // a pointer, so that no printing of the endpoint shows headers
 	client *Client
@@ -52,8 +51,8 @@ type target struct {
 	dialect      dialect.Dialect
 }
 
-// NewEndpoint returns an endpoint that has no connection yet. All problems of c
-// are joined in one error, each a *fault.FieldError. Close the endpoint when it is no longer used.
+// NewEndpoint returns an endpoint. The error joins a *fault.FieldError for each problem. Close the
+// endpoint after use.
 func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -85,29 +84,28 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	return e, nil
 }
 
-// Name returns the endpoint's name.
+// Name returns the name.
 func (e *Endpoint) Name() string { return e.target.name }
 
-// Dialect tells how the provider speaks about its limits: by EndpointConfig.Provider, or by the host.
-// It estimates what a call costs, and reads what an Answer says.
+// Dialect returns how the provider reports its limits, by EndpointConfig.Provider or by the host. It
+// estimates the cost of a call and reads an Answer.
 func (e *Endpoint) Dialect() dialect.Dialect { return e.target.dialect }
 
-// String returns name, method and URL, without anything secret.
+// String returns name, method and redacted URL.
 func (e *Endpoint) String() string {
 	return e.target.name + ": " + e.target.method + " " + redactURL(e.target.url)
 }
 
-// Call sends the payload and reads the answer to its end. It waits as long as
-// Config.Wrap does, and then at most EndpointConfig.Timeout for each attempt; ctx ends all of it.
+// Call sends the payload and reads the whole response. It waits as long as Config.Wrap does, and then
+// at most EndpointConfig.Timeout per attempt.
 //
-// A payload is sent as it is if it is a string, []byte, json.RawMessage or
-// io.Reader, which is read to its end first; nil is no body. Anything else is sent as JSON, if that is
-// the content type. It must not change before Call returns.
+// A string, []byte, json.RawMessage or io.Reader is sent as it is, nil as no body, and anything else
+// as JSON if that is the content type. The payload must not change before Call returns.
 //
-// Every error has an *Error in its tree. A status that is not 2xx is one with
-// CodeStatus; a payload that cannot be sent is one with CodeUnsent, and so is a *fault.PanicError
-// of the payload's code or of CheckPayload. The Answer is never nil. In the header and body of a status from 300 on the
-// secret is replaced where the other side repeats it.
+// Every error has an *Error in its tree: CodeStatus for a status that is not 2xx, CodeUnsent for a
+// payload that cannot be sent. A panic of the payload's code or of CheckPayload is a
+// *fault.PanicError. The Answer is never nil. If a response of status 300 or above repeats the secret,
+// it is redacted.
 func (e *Endpoint) Call(ctx context.Context, payload any) (*Answer, error) {
 	begun, t := time.Now(), e.target
 	a := &Answer{Endpoint: t.name, Method: t.method, URL: redactURL(t.url)}
@@ -171,8 +169,7 @@ func (t *target) request(ctx context.Context, body []byte) (*http.Request, error
 	return req, nil
 }
 
-// Close closes the endpoint's client, unless it was given one: calls that are under way fail then.
-// The error is always nil.
+// Close closes the endpoint and its own client; running calls then fail. The error is always nil.
 func (e *Endpoint) Close() error {
 	e.closed.Store(true)
 	if e.owned {

@@ -10,28 +10,28 @@ import (
 	"time"
 )
 
-// Answer is what became of one call of an endpoint. That of a failed call has as much as there was.
+// Answer is the result of one call of a Caller.
 type Answer struct {
 	Endpoint string // its name
-	ID       string // of the request, as in event.Request; empty if none was made
+	ID       string // of the request, as in event.Request
 
 	Method        string      // of HTTP; empty for a function, as the next three
-	URL           string      // without the values of its query
-	RequestHeader http.Header // what the endpoint set and signed with, without the values that may be secret
-	Payload       []byte      // what was sent, or was to be
+	URL           string      // without query values
+	RequestHeader http.Header // set by the endpoint, with secret values redacted
+	Payload       []byte      // as sent
 
-	StatusCode int         // of HTTP; 0: there is none
-	Header     http.Header // of the answer
-	Body       []byte      // decompressed, at most MaxResponse; 64 KiB if the status is not 2xx
-	Value      any         // what the function of a FuncEndpoint returned
+	StatusCode int         // 0 without a response
+	Header     http.Header // of the response
+	Body       []byte      // decompressed; at most 64 KiB if the status is not 2xx
+	Value      any         // the result of a function
 
-	Attempts int           // how many attempts were begun; 0: none
-	Waited   time.Duration // until the first attempt, in limiters above all; 0: there was none
-	Elapsed  time.Duration // of the whole call, waits and all attempts
+	Attempts int           // 0 if none was started
+	Waited   time.Duration // until the first attempt, mostly for admission
+	Elapsed  time.Duration // of the whole call
 }
 
-// Decode puts the answer into what v points to: the Value of a function if it
-// fits, and otherwise the JSON of Body or of that Value.
+// Decode stores the answer in v, a pointer: the Value if its type fits, otherwise the JSON of Body or
+// Value.
 func (a *Answer) Decode(v any) error {
 	to := reflect.ValueOf(v)
 	if to.Kind() != reflect.Pointer || to.IsNil() {

@@ -13,7 +13,7 @@ type Auth string
 // The ways to send a secret.
 const (
 	AuthBearer Auth = "bearer" // Authorization: Bearer ...
-	AuthHeader Auth = "header" // in the header that EndpointConfig.AuthHeader names
+	AuthHeader Auth = "header" // in the header EndpointConfig.AuthHeader
 	AuthNone   Auth = "none"
 )
 

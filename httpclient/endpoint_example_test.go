@@ -94,7 +94,7 @@ func ExampleEndpointConfigFromMap() {
 	config, err := read(`{
 		"name": "greeter", "base_url": "` + server.URL + `", "path": "greetings",
 		"auth": "header", "auth_header": "X-Api-Key", "secret_env": "GREETER_API_KEY",
-		"timeout": "30s", "retries": 2
+		"timeout": "30s"
 	}`)
 	if err != nil {
 		fmt.Println(err)
@@ -117,9 +117,9 @@ func ExampleEndpointConfigFromMap() {
 	// REDACTED
 }
 
-// A function of an SDK in place of HTTP; both are a Caller.
+// A function of an SDK in place of HTTP: a Caller, as an Endpoint is.
 func ExampleNewFuncEndpoint() {
-	upper, err := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "upper", Timeout: time.Minute},
+	c, err := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "upper", Timeout: time.Minute},
 		func(_ context.Context, text string) (string, error) {
 			if text == "" {
 				panic("nothing to do")
@@ -130,7 +130,6 @@ func ExampleNewFuncEndpoint() {
 		fmt.Println(err)
 		return
 	}
-	var c httpclient.Caller = upper
 	defer c.Close() //nolint:errcheck // it is always nil
 
 	answer, err := c.Call(context.Background(), "hello")

@@ -13,45 +13,49 @@ import (
 	"github.com/headrace/headrace/internal/panics"
 )
 
-// FuncConfig describes a [FuncEndpoint].
+// FuncConfig describes the endpoint of NewFuncEndpoint.
 type FuncConfig struct {
-	// Name is the endpoint's in answers and errors. It is required.
+	// Name appears in answers and errors. It is required.
 	Name string
 
-	// Timeout bounds each call, by its context. 0 means that only the caller's context does.
+	// Timeout bounds each call through its context. 0 means no bound.
 	Timeout time.Duration
 
-	// CheckPayload is asked about the payload of each call, before the function is. Its error
-	// fails the call. It must be safe for concurrent use. Nil means that every payload will do.
+	// CheckPayload validates the payload of each call. It must be safe for concurrent use. Nil accepts
+	// everything.
 	CheckPayload func(payload any) error
 }
 
-// FuncEndpoint calls a function in place of HTTP, such as a method of an SDK. Make it with
-// [NewFuncEndpoint]. All methods are safe for concurrent use.
-type FuncEndpoint struct {
+// funcEndpoint calls a function.
+type funcEndpoint struct {
 	config FuncConfig
 	run    func(context.Context, any) (any, error)
 	closed atomic.Bool
 }
 
-// FuncError is how every call of a [FuncEndpoint] fails.
-type FuncError struct {
+// funcError is the error of every call.
+type funcError struct {
 	Endpoint string
 	Elapsed  time.Duration
 	Err      error // the function's, a *fault.PanicError, or why it was not called
 }
 
 // Error names the endpoint, and how long the call took.
-func (e *FuncError) Error() string {
+func (e *funcError) Error() string {
 	return fmt.Sprintf("httpclient: %s: after %s: %v", e.Endpoint, e.Elapsed.Round(time.Microsecond), e.Err)
 }
 
 // Unwrap returns Err.
-func (e *FuncError) Unwrap() error { return e.Err }
+func (e *funcError) Unwrap() error { return e.Err }
 
-// NewFuncEndpoint returns an endpoint that calls f. In is the type of its payloads. All
-// problems of c are joined in one error, each a *fault.FieldError.
-func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out, error)) (*FuncEndpoint, error) {
+// NewFuncEndpoint returns an endpoint that calls f, such as a method of an SDK, in place of HTTP. In
+// is the type of its payloads. The error joins a *fault.FieldError for each problem.
+//
+// Call runs f on the calling goroutine, with a context that ends after FuncConfig.Timeout; an f that
+// ignores it is not stopped. Answer.Value is the result, and Answer.Body its RawJSON if it has that
+// method. Status, header and body of an SDK's error are found as by adaptive.AnswerIn. A panic is a
+// *fault.PanicError.
+func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out, error)) (Caller, error) {
 	p := invalid.Problems{Owner: "httpclient.FuncEndpoint"}
 	if c.Name == "" {
 		p.Addf("Name", "is missing; want such as %q", "openai chat")
@@ -65,7 +69,7 @@ func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return &FuncEndpoint{config: c, run: func(ctx context.Context, payload any) (any, error) {
+	return &funcEndpoint{config: c, run: func(ctx context.Context, payload any) (any, error) {
 		in, ok := payload.(In)
 		if !ok && (payload != nil || reflect.TypeFor[In]().Kind() != reflect.Interface) {
 			return nil, fmt.Errorf("httpclient: the payload is a %T; want a %v", payload, reflect.TypeFor[In]())
@@ -75,27 +79,21 @@ func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out
 }
 
 // Name returns the endpoint's name.
-func (e *FuncEndpoint) Name() string { return e.config.Name }
+func (e *funcEndpoint) Name() string { return e.config.Name }
 
-// Call calls the function in this goroutine, with a context that ends with ctx or after
-// FuncConfig.Timeout: a function that does not look at it is not stopped. A panic of the function or of CheckPayload is
-// an error, a *fault.PanicError.
-//
-// What the function returned is the Value of the Answer. Where it has the method RawJSON, as
-// the answers of SDKs do, that is the Body. From an error of an SDK the status, header and body are found
-// as by adaptive.AnswerIn. Every error is a *[FuncError]; the Answer is never nil.
-func (e *FuncEndpoint) Call(ctx context.Context, payload any) (*Answer, error) {
+// Call implements Caller.
+func (e *funcEndpoint) Call(ctx context.Context, payload any) (*Answer, error) {
 	begun := time.Now()
 	a := &Answer{Endpoint: e.config.Name}
 	err := e.call(ctx, payload, a)
 	a.Elapsed = time.Since(begun)
 	if err != nil {
-		err = &FuncError{a.Endpoint, a.Elapsed, err}
+		err = &funcError{a.Endpoint, a.Elapsed, err}
 	}
 	return a, err
 }
 
-func (e *FuncEndpoint) call(ctx context.Context, payload any, a *Answer) (err error) {
+func (e *funcEndpoint) call(ctx context.Context, payload any, a *Answer) (err error) {
 	defer panics.Catch(&err)
 	if e.closed.Load() {
 		return ErrClosed
@@ -124,7 +122,7 @@ func (e *FuncEndpoint) call(ctx context.Context, payload any, a *Answer) (err er
 }
 
 // Close ends the endpoint. Calls that are under way go on. The error is always nil.
-func (e *FuncEndpoint) Close() error {
+func (e *funcEndpoint) Close() error {
 	e.closed.Store(true)
 	return nil
 }

@@ -10,29 +10,10 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// EndpointConfigFromMap reads a description of an endpoint as it comes out of JSON or YAML.
-// These are the keys; what they mean and their defaults are those of the fields of [EndpointConfig]:
-//
-//	name              text
-//	provider          text, such as openai
-//	base_url          text, such as https://api.openai.com/v1; the only one that is required
-//	path              text, such as /chat/completions
-//	method            text, such as POST
-//	content_type      text, such as application/json
-//	auth              bearer, header or none
-//	auth_header       text, such as X-Api-Key
-//	secret_env        text, the name of an environment variable
-//	secret            text; better not kept in a file
-//	headers           object of texts
-//	idempotency_keys  true or false
-//	timeout           text with units, such as 30s or 1m30s
-//	retries           number
-//	max_response      number, in bytes
-//
-// What cannot be written in a file is added to the result in code: a limiter in Config.Wrap, CheckPayload.
-//
-// All problems are joined, each a *fault.FieldError with its key as the field, also
-// those that Validate finds. A key that is unknown is a problem. No problem shows a secret.
+// EndpointConfigFromMap reads an endpoint from decoded JSON or YAML. The keys are the fields in snake
+// case, with secret_env and secret for Secret; docs/http.md lists them. Add Config and CheckPayload in
+// code. The error joins a *fault.FieldError for each unknown key and each problem of Validate, named
+// by key. No problem shows a secret.
 func EndpointConfigFromMap(m map[string]any) (EndpointConfig, error) {
 	r := mapReader{problems: invalid.Problems{Owner: "httpclient.Endpoint"}, bad: map[string]bool{}}
 	if name, ok := m["name"].(string); ok && name != "" {

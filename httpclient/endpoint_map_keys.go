@@ -2,7 +2,6 @@ package httpclient
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,8 +29,7 @@ func endpointKeys() []endpointKey {
 		{"headers", "Headers", readHeaders},
 		{"idempotency_keys", "IdempotencyKeys", readKeys},
 		{"timeout", "Timeout", readTimeout},
-		numberKey("retries", "Retries", 1<<16, func(c *EndpointConfig, n int64) { c.Retries = int(n) }),
-		numberKey("max_response", "MaxResponse", math.MaxInt64, func(c *EndpointConfig, n int64) { c.MaxResponse = n }),
+		numberKey("max_response", "MaxResponse", func(c *EndpointConfig, n int64) { c.MaxResponse = n }),
 	}
 }
 
@@ -42,14 +40,11 @@ func textKey(name, field string, of func(*EndpointConfig) *string) endpointKey {
 	}}
 }
 
-func numberKey(name, field string, most int64, set func(*EndpointConfig, int64)) endpointKey {
+func numberKey(name, field string, set func(*EndpointConfig, int64)) endpointKey {
 	return endpointKey{name, field, func(c *EndpointConfig, v any) string {
 		n, ok := integer(v)
 		if !ok {
 			return fmt.Sprintf("it is %s; want a whole number", kind(v))
-		}
-		if n > most {
-			return fmt.Sprintf("%d is too much; want at most %d", n, most)
 		}
 		set(c, n)
 		return ""

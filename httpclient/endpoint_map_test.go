@@ -22,7 +22,7 @@ func TestEndpointConfigFromMap(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(`{
 		"name": "chat", "provider": "openai", "base_url": "https://h/v1", "path": "/chat", "method": "PUT",
 		"content_type": "application/x+json", "auth": "header", "auth_header": "X-Key", "secret_env": "HEADRACE_TEST_SECRET",
-		"headers": {"X-Team": "search"}, "idempotency_keys": true, "timeout": "1m30s", "retries": 2, "max_response": 1000
+		"headers": {"X-Team": "search"}, "idempotency_keys": true, "timeout": "1m30s", "max_response": 1000
 	}`), &m))
 	c, err := httpclient.EndpointConfigFromMap(m)
 	require.NoError(t, err)
@@ -33,16 +33,16 @@ func TestEndpointConfigFromMap(t *testing.T) {
 	assert.Equal(t, httpclient.EndpointConfig{
 		Name: "chat", Provider: "openai", BaseURL: "https://h/v1", Path: "/chat", Method: "PUT",
 		ContentType: "application/x+json", Auth: httpclient.AuthHeader, AuthHeader: "X-Key",
-		Headers: map[string]string{"X-Team": "search"}, IdempotencyKeys: true, Timeout: 90 * time.Second, Retries: 2, MaxResponse: 1000,
+		Headers: map[string]string{"X-Team": "search"}, IdempotencyKeys: true, Timeout: 90 * time.Second, MaxResponse: 1000,
 	}, c)
 
 	// What other decoders make of the same.
-	for _, retries := range []any{2, int64(2), uint64(2), 2.0, json.Number("2")} {
+	for _, most := range []any{2, int64(2), uint64(2), 2.0, json.Number("2")} {
 		c, err = httpclient.EndpointConfigFromMap(map[string]any{
-			"base_url": "https://h", "secret": "k", "retries": retries, "timeout": time.Second, "headers": map[string]string{"A": "b"},
+			"base_url": "https://h", "secret": "k", "max_response": most, "timeout": time.Second, "headers": map[string]string{"A": "b"},
 		})
-		require.NoError(t, err, "%T", retries)
-		assert.Equal(t, 2, c.Retries)
+		require.NoError(t, err, "%T", most)
+		assert.Equal(t, int64(2), c.MaxResponse)
 		assert.Equal(t, time.Second, c.Timeout)
 		assert.Equal(t, map[string]string{"A": "b"}, c.Headers)
 		assert.True(t, c.Secret.Equal(httpclient.NewSecret("k")))
@@ -98,13 +98,12 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 		{key: "timeout", value: "30", text: `"30" is no duration`},
 		{key: "timeout", value: "-30s", text: "is not positive"},
 		{key: "timeout", value: "0s", text: "is not positive"},
-		{key: "retries", value: "3", text: "it is a text; want a whole number"},
-		{key: "retries", value: 1.5, text: "it is a number; want a whole number"},
-		{key: "retries", value: json.Number("1.5"), text: "it is a number; want a whole number"},
-		{key: "retries", value: -1, text: "want at least 1"},
-		{key: "retries", value: 1 << 40, text: "is too much"},
-		{key: "retries", value: nil, text: "it is empty"},
-		{key: "retries", value: time.Second, text: "want a whole number"},
+		{key: "max_response", value: "3", text: "it is a text; want a whole number"},
+		{key: "max_response", value: 1.5, text: "it is a number; want a whole number"},
+		{key: "max_response", value: json.Number("1.5"), text: "it is a number; want a whole number"},
+		{key: "max_response", value: -1, text: "want at least 1"},
+		{key: "max_response", value: nil, text: "it is empty"},
+		{key: "max_response", value: time.Second, text: "want a whole number"},
 		{key: "max_response", value: uint64(1 << 63), text: "want a whole number"},
 		{key: "max_response", value: 1e300, text: "want a whole number"},
 		{key: "max_response", value: -5, text: "want at least 1"},
@@ -133,7 +132,7 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 
 func TestEndpointConfigFromMapJoinsAllProblems(t *testing.T) {
 	_, err := httpclient.EndpointConfigFromMap(map[string]any{
-		"nam": "x", "path": 1, "timeout": 30, "method": "get", "headers": map[string]any{"a b": "c"}, "retries": -1, "auth": "header",
+		"nam": "x", "path": 1, "timeout": 30, "method": "get", "headers": map[string]any{"a b": "c"}, "max_response": -1, "auth": "header",
 	})
 	assert.EqualError(t, err, `httpclient.Endpoint: nam: the key is unknown: did you mean name?
 httpclient.Endpoint: path: it is a number; want a text, in quotation marks
@@ -143,14 +142,14 @@ httpclient.Endpoint: method: "get" is no method of HTTP; want such as POST, in u
 httpclient.Endpoint: secret_env: is missing, and Auth is "header"; set one, or Auth to "none"
 httpclient.Endpoint: auth_header: is missing, and Auth is "header"; want the name of a header, such as X-Api-Key
 httpclient.Endpoint: headers: "a..." is no name of a header
-httpclient.Endpoint: retries: -1; want at least 1, or 0 for none`)
+httpclient.Endpoint: max_response: -1; want at least 1, or 0 for that of Config`)
 }
 
 // Whatever is in a map, there is an error that names the key, or a config that works; never a panic.
 func TestEndpointConfigFromMapProperty(t *testing.T) {
 	keys := []string{
 		"name", "provider", "base_url", "path", "method", "content_type", "auth", "auth_header", "secret", "secret_env",
-		"headers", "idempotency_keys", "timeout", "retries", "max_response", "other",
+		"headers", "idempotency_keys", "timeout", "max_response", "other",
 	}
 	value := rapid.OneOf(
 		rapid.Just[any](nil), rapid.Map(rapid.Bool(), toAny), rapid.Map(rapid.Int(), toAny), rapid.Map(rapid.Float64(), toAny),

@@ -341,12 +341,12 @@ func TestEndpointRotatesKeys(t *testing.T) {
 	})
 	var n, passed int
 	e := endpoint(t, httpclient.EndpointConfig{
-		BaseURL: s.URL, Retries: 1,
+		BaseURL: s.URL,
 		Secret: httpclient.SecretFunc(func() (string, error) {
 			n++
 			return fmt.Sprint("key-", n), nil
 		}),
-		Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{func(next http.RoundTripper) http.RoundTripper {
+		Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{resend(retry.Policy{}), func(next http.RoundTripper) http.RoundTripper {
 			return tripper(func(r *http.Request) (*http.Response, error) {
 				passed++
 				return next.RoundTrip(r)
@@ -358,7 +358,7 @@ func TestEndpointRotatesKeys(t *testing.T) {
 	assert.ErrorIs(t, err, httpclient.CodeStatus)
 	assert.Equal(t, []string{"Bearer key-1", "Bearer key-2"}, got)
 	assert.Equal(t, 2, a.Attempts)
-	assert.Equal(t, 2, passed, "the retries are outside of Config.Wrap")
+	assert.Equal(t, 2, passed, "each attempt")
 	assert.Equal(t, "Bearer REDACTED Bearer REDACTED", string(a.Body), "of whichever attempt")
 
 	broken := errors.New("no vault")
@@ -683,7 +683,6 @@ func TestEndpointConfigProblems(t *testing.T) {
 		{"of the connection", config{Headers: map[string]string{"Upgrade": "h2c"}}, "Headers[Upgrade]", "is for the connection"},
 		{"host", config{Headers: map[string]string{"host": "h"}}, "Headers[host]", "net/http"},
 		{"negative timeout", config{Timeout: -1}, "Timeout", "want a positive duration"},
-		{"negative retries", config{Retries: -1}, "Retries", "want at least 1"},
 		{"negative limit", config{MaxResponse: -1}, "MaxResponse", "want at least 1"},
 		{"timeout twice", config{Timeout: 1, Config: httpclient.Config{Timeouts: httpclient.Timeouts{Call: 1}}}, "Timeout", "contradicts Config.Timeouts.Call"},
 		{"timeout and none", config{Timeout: 1, Config: httpclient.Config{Timeouts: httpclient.Timeouts{NoCall: true}}}, "Timeout", "contradicts Config.Timeouts.NoCall"},
@@ -695,7 +694,6 @@ func TestEndpointConfigProblems(t *testing.T) {
 		{"client and auth", config{Client: client, Auth: "bearer"}, "Auth", "contradicts Client"},
 		{"client and header", config{Client: client, AuthHeader: "X-Api-Key"}, "AuthHeader", "contradicts Client"},
 		{"client and timeout", config{Client: client, Timeout: 1}, "Timeout", "contradicts Client"},
-		{"client and retries", config{Client: client, Retries: 1}, "Retries", "contradicts Client"},
 		{"client and limit", config{Client: client, MaxResponse: 1}, "MaxResponse", "contradicts Client"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -726,12 +724,6 @@ httpclient.Endpoint "chat": Timeout: -1ns; want a positive duration, or 0 for th
 		func(http.RoundTripper) http.RoundTripper { return nil },
 	}}})
 	assert.ErrorContains(t, err, "Wrap[0]")
-	again := httpclient.Retry(retry.Policy{MaxAttempts: 2})
-	_, err = httpclient.NewEndpoint(config{BaseURL: "http://h", Retries: 1, Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{again}}})
-	assert.ErrorContains(t, err, "is a second Retry")
-	e, err := httpclient.NewEndpoint(config{BaseURL: "http://h", Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{again}}})
-	require.NoError(t, err)
-	require.NoError(t, e.Close())
 }
 
 func TestAnswerDecode(t *testing.T) {

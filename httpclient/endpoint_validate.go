@@ -12,8 +12,8 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Validate returns everything that is wrong with c, joined, each problem as a
-// *fault.FieldError that names its field, or nil. A Secret of an environment variable is read. No problem shows a secret.
+// Validate returns a joined *fault.FieldError for each problem, or nil. It reads the Secret of an
+// environment variable. No problem shows a secret.
 func (c EndpointConfig) Validate() error {
 	owner := "httpclient.Endpoint"
 	if c.Name != "" {
@@ -56,9 +56,6 @@ func (c EndpointConfig) validateClient(p *invalid.Problems) {
 	if c.Timeout < 0 {
 		p.Addf("Timeout", "%v; want a positive duration, or 0 for that of Config", c.Timeout)
 	}
-	if c.Retries < 0 {
-		p.Addf("Retries", "%d; want at least 1, or 0 for none", c.Retries)
-	}
 	if c.MaxResponse < 0 {
 		p.Addf("MaxResponse", "%d; want at least 1, or 0 for that of Config", c.MaxResponse)
 	}
@@ -72,7 +69,6 @@ func (c EndpointConfig) validateClient(p *invalid.Problems) {
 			{"Auth", c.Auth != "" && c.Auth != AuthNone},
 			{"AuthHeader", c.AuthHeader != ""},
 			{"Timeout", c.Timeout > 0},
-			{"Retries", c.Retries > 0},
 			{"MaxResponse", c.MaxResponse > 0},
 		} {
 			if one.set {

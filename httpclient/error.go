@@ -8,33 +8,33 @@ import (
 	"time"
 )
 
-// ErrClosed is in the tree of the errors of a client that was closed.
+// ErrClosed is in the tree of the errors of a closed client.
 var ErrClosed = errors.New("httpclient: the client is closed")
 
-// Error is how every request of a [Client] fails. Its text, its fields but for Header and Body, and its causes hold
-// no header, no value of the query and no userinfo of the request, also where the other side repeats them.
+// Error is the error of every request of a [Client]. Its text, causes and fields, except Header and
+// Body, hold no header, query value or userinfo of the request, even if the server repeats them.
 //
-// It has the shape of the errors of SDKs, so that adaptive.AnswerIn finds status, header and body of a CodeStatus.
+// adaptive.AnswerIn finds status, header and body of a CodeStatus.
 type Error struct {
 	Code    Code
 	Service string // Config.Service, or the host
 	ID      string // of the request, as in event.Request
 	Host    string // with its port, if one was given
 	Method  string
-	URL     string // without userinfo, fragment and the values of the query
+	URL     string // without userinfo, fragment and query values
 	Phase   Phase  // of the last attempt
 	Elapsed time.Duration
-	Attempt int // which attempt failed, from 1; 0: none was begun
+	Attempt int // from 1; 0 if none was started
 
-	StatusCode int         // of the answer, if there was one
-	Header     http.Header `json:"-"` // of the answer, for CodeStatus; may hold secrets of the other side
+	StatusCode int         // of the response, if there was one
+	Header     http.Header `json:"-"` // for CodeStatus; may hold secrets of the server
 	Body       []byte      `json:"-"` // its first 64 KiB, for CodeStatus; may hold what was sent
 
 	cause  error
 	waited time.Duration // until the first attempt
 }
 
-// Error says what failed, where and after how long, in one line.
+// Error implements error.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "httpclient: %s: %s %s: %s", e.Service, e.Method, e.URL, e.Code)
@@ -50,20 +50,19 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Is reports whether target is the error's Code.
+// Is matches the Code.
 func (e *Error) Is(target error) bool {
 	code, ok := target.(Code)
 	return ok && code == e.Code
 }
 
-// ErrorType returns the Code as OpenTelemetry wants it for the attribute error.type.
+// ErrorType returns the Code, for the attribute error.type of OpenTelemetry.
 func (e *Error) ErrorType() string { return string(e.Code) }
 
-// Unwrap returns the cause, or nil. A cause whose text held a secret is replaced by one that is only its text,
-// without it.
+// Unwrap returns the cause. One whose text held a secret is replaced by its redacted text.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Timeout reports whether something took too long, as net.Error has it.
+// Timeout implements net.Error.
 func (e *Error) Timeout() bool {
 	switch e.Code {
 	case CodeConnectTimeout, CodeHeaderTimeout, CodeReadTimeout:
@@ -73,10 +72,10 @@ func (e *Error) Timeout() bool {
 	}
 }
 
-// Final reports whether the same request would only fail again, or nobody wants another attempt: it was cancelled,
-// refused on this side or redirected, its own body failed, a body was too long, the proxy refused with 4xx (but 408 and
-// 429), or the client is closed; so is what has an answer, whose status tells. Retry and headrace.Transport go by it.
-// When it is false, a method that is not idempotent may still do harm twice: see Retry.
+// Final reports whether a retry cannot help: the request was cancelled, rejected on this side or
+// redirected, its body failed, a body was too long, the proxy answered 4xx (except 408 and 429), or
+// the client is closed. It is also true for CodeStatus, where the status decides. If it is false,
+// resending a method that is not idempotent may still do harm. headrace.Transport uses it.
 func (e *Error) Final() bool {
 	switch e.Code {
 	case CodeCanceled, CodeUnsent, CodeUpload, CodeBodyLimit, CodeRedirect, CodeStatus:

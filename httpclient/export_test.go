@@ -24,3 +24,29 @@ func (c *Client) InMemory(serve func(net.Conn)) {
 		return conn, nil
 	}
 }
+
+// What errors hold, by name.
+type (
+	FuncError = funcError
+	Rule      = string
+)
+
+// The rules of a Gate and of FollowAudited.
+const (
+	RuleScheme     = ruleScheme
+	RuleUserinfo   = ruleUserinfo
+	RuleHost       = ruleHost
+	RuleDenied     = ruleDenied
+	RuleNotAllowed = ruleNotAllowed
+	RuleLocalName  = ruleLocalName
+	RulePort       = rulePort
+	RuleAddress    = ruleAddress
+	RuleProxy      = ruleProxy
+	RuleHops       = ruleHops
+	RuleLoop       = ruleLoop
+	RuleLocation   = ruleLocation
+	RuleDowngrade  = ruleDowngrade
+	RuleBody       = ruleBody
+	RuleSecret     = ruleSecret
+	RuleWrap       = ruleWrap
+)

@@ -7,31 +7,27 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Follow says how far [Client.FollowAudited] goes. The zero value is ready to use.
+// Follow bounds Client.FollowAudited. The zero value is ready to use.
 type Follow struct {
-	// MaxHops is how many redirects are followed. 0 means 10.
+	// MaxHops is the maximum number of redirects. 0 means 10.
 	MaxHops int
 
-	// BodyToOthers lets other origins than the first have the body, where a
-	// redirect keeps it. Otherwise such a redirect is an error.
+	// BodyToOthers allows sending the body to other origins than the first, where a redirect keeps it.
+	// Otherwise such a redirect is an error.
 	BodyToOthers bool
 }
 
-// FollowAudited sends req and follows redirects, one request after the other,
-// each through Config.Gate, which must be set. It returns the last answer, which does not redirect, and the
-// trail of all requests, the first included; the trail is there with an error too.
+// FollowAudited sends req and follows redirects, each through Config.Gate, which must be set. It
+// returns the last response and the trail of all requests, also with an error. Close the body of the
+// response.
 //
-// An origin is scheme, host and port. Another one than the first gets no credentials: no header but those
-// of the content, the range and the ids, and nothing of Config.Sign; what Config.Wrap adds is taken off again. It stays so
-// on the way back. A value of the URL's query is no credential to it, unless Config.Sign or Config.Wrap added it.
+// Requests to another origin (scheme, host, port) than the first, and all after them, carry no
+// credentials. The method changes as in RFC 9110, section 15.4. A body that is sent again needs
+// Request.GetBody.
 //
-// The method changes as RFC 9110, section 15.4, says: 303 makes a GET of everything but HEAD, 301 and 302 of a
-// POST. Otherwise the body is sent again, for which Request.GetBody is needed. No Referer is added.
-//
-// It refuses with an *Error with CodeRedirect, with a [*GateError] in its tree, what the gate refuses, a step from https to http, a loop,
-// more redirects than Follow.MaxHops, and a redirect without a Location. What is refused of req itself is CodeUnsent.
-// Config.FailOnRedirect does not count here. Each hop is told as a request of its own, and has
-// the whole of Timeouts. Close the body of the answer.
+// A rejected redirect is an *Error with CodeRedirect and a *GateError in its tree; if req itself is
+// rejected the code is CodeUnsent. Config.FailOnRedirect is ignored. Each hop emits its own event and
+// has the whole of Timeouts. The rules are in docs/http.md.
 func (c *Client) FollowAudited(req *http.Request, f Follow) (*http.Response, []Hop, error) {
 	if err := c.checkFollow(req, f); err != nil {
 		closeBody(req)

@@ -9,44 +9,32 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Gate says where a client may go: a guard against forged requests of the
-// server's side (SSRF), for URLs that somebody else wrote or redirects to. The
-// zero value lets https through to public addresses, on port 443.
+// Gate restricts where a client may go, for URLs from outside (SSRF). The zero value allows https on
+// port 443 to public addresses.
 //
-// Every request of a client with Config.Gate passes it, before anything is sent, and so does
-// every address that a name resolves to, when it is dialled: a name that is
-// moved to an inside address after it was looked at is refused too. A Request.Host that is not the URL's is judged as the URL is.
-// A host with a proxy is dialled by the proxy; of such a request the URL is judged and nothing more.
-//
-// Refused whatever the fields say: userinfo; hosts in any script but ASCII, with percent
-// escapes, with a zone, or with an IPv4 address that is not four decimal numbers; an IPv6
-// address that stands for one of IPv4, unless AllowPrefixes has it; the address of a proxy in Config.Proxies.
+// Every request of a client with Config.Gate is checked before it is sent, and every resolved address
+// when it is dialled. For a host with a proxy only the URL is checked. Userinfo, ambiguous host
+// spellings and the addresses of proxies are always rejected; docs/http.md lists the rules.
 type Gate struct {
-	// Schemes is the list of "http" and "https" that may be used. Empty means https.
+	// Schemes lists the allowed schemes, "http" and "https". Empty means https.
 	Schemes []string
 
-	// Ports is the list of those that may be used. Empty means 443 for https and 80 for http.
+	// Ports lists the allowed ports. Empty means 443 for https and 80 for http.
 	Ports []uint16
 
-	// Allow is the list of hosts that may be used: a name or an address, without port, or a
-	// dot and a name, such as ".example.com", for all below it and not itself. Empty means every public one.
-	//
-	// Names that belong to a local network pass only if they are here: those without a
-	// dot, and those below localhost, local, internal and home.arpa. Where a name leads is still judged.
+	// Allow lists the allowed hosts: a name or address without port, or ".example.com" for all names below
+	// it. Empty means every public one. Local names, such as localhost, must be listed; their address is
+	// still checked.
 	Allow []string
 
-	// Deny is the list of hosts that may not be used, also where Allow has them. It is written as Allow is.
+	// Deny lists rejected hosts in the form of Allow, and takes precedence.
 	Deny []string
 
-	// AllowPrefixes is the list of addresses that may be used besides the public ones, such as 10.1.0.0/16. Without,
-	// these are refused: private, loopback, link-local, shared (100.64.0.0/10), multicast, unspecified,
-	// reserved and documentation ones, unique local ones, and those that hold an
-	// IPv4 address (mapped, NAT64, 6to4, Teredo). The list is IANA's, plus 168.63.129.16,
-	// where Azure answers its virtual machines.
+	// AllowPrefixes lists allowed addresses besides the public ones, such as 10.1.0.0/16.
 	AllowPrefixes []netip.Prefix
 }
 
-// Validate returns everything that is wrong with g, joined, each problem as a *fault.FieldError, or nil.
+// Validate returns a joined *fault.FieldError for each problem, or nil.
 func (g Gate) Validate() error {
 	problems := invalid.Problems{Owner: "httpclient"}
 	g.validate(&problems)
@@ -107,8 +95,8 @@ func validPattern(pattern string) bool {
 	return ok && !ip.IsValid() && host == strings.TrimPrefix(pattern, ".")
 }
 
-// Check returns a [*GateError] if g refuses u, or nil. It does not look names
-// up. A client with Config.Gate does this for each of its requests by itself.
+// Check returns a *GateError if g rejects u. It does not look up names. A client with Config.Gate does
+// this by itself.
 func (g Gate) Check(u *url.URL) error {
 	if err := g.Validate(); err != nil {
 		return err

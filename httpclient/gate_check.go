@@ -73,30 +73,30 @@ func (g *gate) check(u *url.URL) error {
 }
 
 // judge names the rule that refuses u, or none.
-func (g *gate) judge(u *url.URL) (Rule, string) {
+func (g *gate) judge(u *url.URL) (rule, remedy string) {
 	host, ip, ok := parseHost(u)
 	switch {
 	case !slices.Contains(g.Schemes, u.Scheme):
-		return RuleScheme, "use one of " + strings.Join(g.Schemes, ", ") + ", or add it to Gate.Schemes"
+		return ruleScheme, "use one of " + strings.Join(g.Schemes, ", ") + ", or add it to Gate.Schemes"
 	case u.User != nil:
-		return RuleUserinfo, "leave it out of the URL; Config.Sign adds credentials"
+		return ruleUserinfo, "leave it out of the URL; Config.Sign adds credentials"
 	case !ok:
-		return RuleHost, "write the host as a name in ASCII (xn--...), as four decimal numbers, or as an IPv6 address in brackets without zone"
+		return ruleHost, "write the host as a name in ASCII (xn--...), as four decimal numbers, or as an IPv6 address in brackets without zone"
 	case matches(g.Deny, host):
-		return RuleDenied, "Gate.Deny has it"
+		return ruleDenied, "Gate.Deny has it"
 	case len(g.Allow) > 0 && !matches(g.Allow, host):
-		return RuleNotAllowed, "add the host to Gate.Allow"
+		return ruleNotAllowed, "add the host to Gate.Allow"
 	case !ip.IsValid() && local(host) && len(g.Allow) == 0:
-		return RuleLocalName, "add the host to Gate.Allow if a name of the local network is meant"
+		return ruleLocalName, "add the host to Gate.Allow if a name of the local network is meant"
 	}
 	port, ok := portOf(u)
 	switch {
 	case !ok || !g.allowsPort(u.Scheme, port):
-		return RulePort, "leave the port out, or add it to Gate.Ports"
+		return rulePort, "leave the port out, or add it to Gate.Ports"
 	case ip.IsValid() && g.guard.SafeAddr(ip) != nil:
-		return RuleAddress, notPublic
+		return ruleAddress, notPublic
 	case g.proxies[net.JoinHostPort(host, strconv.Itoa(int(port)))]:
-		return RuleProxy, "a proxy is no host to ask"
+		return ruleProxy, "a proxy is no host to ask"
 	}
 	return "", ""
 }

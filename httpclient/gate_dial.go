@@ -38,9 +38,9 @@ func (g *gate) control(network, address string, conn syscall.RawConn) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ssrf.ErrProhibitedPort):
-		return &GateError{Target: address, Rule: RulePort, Remedy: "add the port to Gate.Ports"}
+		return &GateError{Target: address, Rule: rulePort, Remedy: "add the port to Gate.Ports"}
 	default:
-		return &GateError{Target: address, Rule: RuleAddress, Remedy: notPublic}
+		return &GateError{Target: address, Rule: ruleAddress, Remedy: notPublic}
 	}
 }
 

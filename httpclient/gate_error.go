@@ -6,44 +6,41 @@ import (
 	"strings"
 )
 
-// Rule names what a [GateError] was refused by. The set may grow.
-type Rule string
-
-// The rules of a [Gate].
+// The rules of a Gate.
 const (
-	RuleScheme     Rule = "scheme"     // not in Gate.Schemes
-	RuleUserinfo   Rule = "userinfo"   // the URL has a user or a password
-	RuleHost       Rule = "host"       // there is none, or it can be read in two ways
-	RuleDenied     Rule = "denied"     // in Gate.Deny
-	RuleNotAllowed Rule = "notallowed" // not in Gate.Allow
-	RuleLocalName  Rule = "localname"  // a name of the local network
-	RulePort       Rule = "port"       // not in Gate.Ports
-	RuleAddress    Rule = "address"    // not public and not in Gate.AllowPrefixes, as written or as the name resolves
-	RuleProxy      Rule = "proxy"      // one of Config.Proxies
+	ruleScheme     = "scheme"     // not in Gate.Schemes
+	ruleUserinfo   = "userinfo"   // the URL has a user or a password
+	ruleHost       = "host"       // there is none, or it can be read in two ways
+	ruleDenied     = "denied"     // in Gate.Deny
+	ruleNotAllowed = "notallowed" // not in Gate.Allow
+	ruleLocalName  = "localname"  // a name of the local network
+	rulePort       = "port"       // not in Gate.Ports
+	ruleAddress    = "address"    // not public and not in Gate.AllowPrefixes, as written or as the name resolves
+	ruleProxy      = "proxy"      // one of Config.Proxies
 )
 
 // The rules of [Client.FollowAudited].
 const (
-	RuleHops      Rule = "hops"      // more redirects than Follow.MaxHops
-	RuleLoop      Rule = "loop"      // back to a request that was answered by a redirect
-	RuleLocation  Rule = "location"  // there is none, or several, or it is no URL
-	RuleDowngrade Rule = "downgrade" // from https to http
-	RuleBody      Rule = "body"      // it would have to be sent again, and cannot, or not to there
-	RuleSecret    Rule = "secret"    // to another origin, with a credential of the request in the URL
-	RuleWrap      Rule = "wrap"      // something in Config.Wrap changed where a hop to another origin goes
+	ruleHops      = "hops"      // more redirects than Follow.MaxHops
+	ruleLoop      = "loop"      // back to a request that was answered by a redirect
+	ruleLocation  = "location"  // there is none, or several, or it is no URL
+	ruleDowngrade = "downgrade" // from https to http
+	ruleBody      = "body"      // it would have to be sent again, and cannot, or not to there
+	ruleSecret    = "secret"    // to another origin, with a credential of the request in the URL
+	ruleWrap      = "wrap"      // something in Config.Wrap changed where a hop to another origin goes
 )
 
 const notPublic = "not a public address; add it to Gate.AllowPrefixes if it is meant"
 
-// GateError says which rule refused to go to a URL. It is the cause of an
-// [Error] with CodeUnsent, or with CodeRedirect where a redirect led there.
+// GateError names the rule that rejected a URL. It is the cause of an [Error] with CodeUnsent, or with
+// CodeRedirect after a redirect.
 type GateError struct {
-	Target string // the URL without userinfo, fragment and values of the query, or the address that was dialled; may be empty
-	Rule   Rule
+	Target string // the URL without userinfo, fragment and query values, or the dialled address; may be empty
+	Rule   string // such as "address"; docs/http.md lists the rules
 	Remedy string
 }
 
-// Error says what was refused, why, and what to do.
+// Error implements error.
 func (e *GateError) Error() string {
 	if e.Target == "" {
 		return fmt.Sprintf("httpclient: refused by the rule %q: %s", e.Rule, e.Remedy)

@@ -131,7 +131,7 @@ func TestProxyRefuses(t *testing.T) {
 			c := newClient(t, func(c *httpclient.Config) {
 				through(scheme, address)(c)
 				c.RootCAs = trusted
-				c.Wrap = append(c.Wrap, httpclient.Retry(retry.Policy{MaxAttempts: 3, Initial: 1}))
+				c.Wrap = append(c.Wrap, resend(retry.Policy{MaxAttempts: 3, Initial: 1}))
 			})
 			resp, err := c.Do(request(t, "POST", "https://api.example.com", nil))
 			if err == nil {

@@ -57,14 +57,14 @@ func (w *walk) follow(a answer) *GateError {
 	if refused != nil {
 		return refused
 	}
-	refuse := func(rule Rule, remedy string) *GateError {
+	refuse := func(rule, remedy string) *GateError {
 		return &GateError{Target: shown(next), Rule: rule, Remedy: remedy}
 	}
 	if w.left == 0 {
-		return refuse(RuleHops, "raise Follow.MaxHops if that many are meant")
+		return refuse(ruleHops, "raise Follow.MaxHops if that many are meant")
 	}
 	if w.at.Scheme == schemeHTTPS && next.Scheme == schemeHTTP {
-		return refuse(RuleDowngrade, "ask the other side to redirect to https")
+		return refuse(ruleDowngrade, "ask the other side to redirect to https")
 	}
 	w.left--
 	w.foreign = w.foreign || origin(next) != w.first
@@ -72,13 +72,13 @@ func (w *walk) follow(a answer) *GateError {
 	w.at = next
 	switch {
 	case w.foreign && carries(next, a.secrets):
-		return refuse(RuleSecret, "ask the new address directly, with credentials of its own")
+		return refuse(ruleSecret, "ask the new address directly, with credentials of its own")
 	case w.body && !a.replays:
-		return refuse(RuleBody, "set Request.GetBody, so that the body can be sent again")
+		return refuse(ruleBody, "set Request.GetBody, so that the body can be sent again")
 	case w.body && w.foreign && !a.others:
-		return refuse(RuleBody, "set Follow.BodyToOthers if other origins may have the body")
+		return refuse(ruleBody, "set Follow.BodyToOthers if other origins may have the body")
 	case slices.Contains(w.seen, w.here()):
-		return refuse(RuleLoop, "ask the other side; it redirects in a circle")
+		return refuse(ruleLoop, "ask the other side; it redirects in a circle")
 	}
 	w.seen = append(w.seen, w.here())
 	return nil
@@ -86,11 +86,11 @@ func (w *walk) follow(a answer) *GateError {
 
 func (w *walk) target(locations []string) (*url.URL, *GateError) {
 	if len(locations) != 1 || locations[0] == "" || len(locations[0]) > maxLocation {
-		return nil, &GateError{Rule: RuleLocation, Remedy: "want one Location of at most 8000 bytes in an answer that redirects"}
+		return nil, &GateError{Rule: ruleLocation, Remedy: "want one Location of at most 8000 bytes in an answer that redirects"}
 	}
 	next, err := w.at.Parse(locations[0])
 	if err != nil {
-		return nil, &GateError{Rule: RuleLocation, Remedy: "the Location is no URL"} // whose error has the text
+		return nil, &GateError{Rule: ruleLocation, Remedy: "the Location is no URL"} // whose error has the text
 	}
 	return next, nil
 }

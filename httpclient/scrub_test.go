@@ -19,7 +19,7 @@ func TestScrubbingChangesNoDecision(t *testing.T) {
 	attempts := 0
 	c := newClient(t, func(c *httpclient.Config) {
 		c.Wrap = []func(http.RoundTripper) http.RoundTripper{
-			httpclient.Retry(retry.Policy{MaxAttempts: 4, Initial: 1}),
+			resend(retry.Policy{MaxAttempts: 4, Initial: 1}),
 			func(next http.RoundTripper) http.RoundTripper {
 				return tripper(func(r *http.Request) (*http.Response, error) { attempts++; return next.RoundTrip(r) })
 			},

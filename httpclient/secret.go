@@ -9,13 +9,9 @@ import (
 	"strings"
 )
 
-// Secret is a credential that is never printed and never marshalled: fmt with
-// any verb, log/slog, JSON and whatever else asks for text get
-// "REDACTED", or nothing where there is no secret; gob refuses it. That holds for structs that have one in an
-// unexported field too, where fmt shows the address of a function.
-//
-// The zero Secret is none. A Secret is safe for concurrent use if its source is. Secrets
-// are not compared by ==, but by Equal.
+// Secret is a credential that is never printed or marshalled: fmt, log/slog, JSON and other encoders
+// get "REDACTED", or nothing for the zero Secret; gob rejects it. This also holds in unexported struct
+// fields. Compare secrets with Equal, not ==.
 type Secret struct {
 	source func() (string, error) // a function, because no printing looks into one
 	steady bool                   // asking the source costs nothing, so a constructor may
@@ -23,7 +19,7 @@ type Secret struct {
 
 var errNoSecret = errors.New("httpclient: there is no secret")
 
-// NewSecret returns a secret of the value. An empty one is none.
+// NewSecret returns a secret with this value. Empty means the zero Secret.
 func NewSecret(value string) Secret {
 	if value == "" {
 		return Secret{}
@@ -31,9 +27,8 @@ func NewSecret(value string) Secret {
 	return Secret{func() (string, error) { return value, nil }, true}
 }
 
-// SecretFromEnv returns the secret in an environment variable, which is read each
-// time that the secret is used. If it is not set, or empty, Reveal fails with an
-// error that names it, and so does [NewEndpoint].
+// SecretFromEnv returns a secret that is read from an environment variable at each use. If the
+// variable is unset or empty, Reveal and NewEndpoint fail with an error that names it.
 func SecretFromEnv(name string) Secret {
 	return Secret{func() (string, error) {
 		switch value, set := os.LookupEnv(name); {
@@ -47,12 +42,11 @@ func SecretFromEnv(name string) Secret {
 	}, true}
 }
 
-// SecretFunc returns a secret that source is asked for at each attempt, so that
-// keys can change. It must be safe for concurrent use, and quick: it
-// has to remember what was costly to find out. Its errors must not hold the secret.
+// SecretFunc returns a secret that source supplies at each attempt, for keys that change. source must
+// be fast and safe for concurrent use, and its errors must not hold the secret.
 func SecretFunc(source func() (string, error)) Secret { return Secret{source: source} }
 
-// Reveal returns the secret itself. The error is that of its source.
+// Reveal returns the value, or the error of its source.
 func (s Secret) Reveal() (string, error) {
 	if s.source == nil {
 		return "", errNoSecret
@@ -60,11 +54,11 @@ func (s Secret) Reveal() (string, error) {
 	return s.source()
 }
 
-// IsZero reports whether there is no secret.
+// IsZero reports whether s is unset.
 func (s Secret) IsZero() bool { return s.source == nil }
 
-// Equal reports whether both have the same value now, or are none, in a time that tells nothing
-// about the values but their length. A source that fails is equal to nothing.
+// Equal compares the current values in constant time, except for their length. A source that fails
+// equals nothing.
 func (s Secret) Equal(other Secret) bool {
 	if s.IsZero() || other.IsZero() {
 		return s.IsZero() && other.IsZero()
@@ -74,7 +68,7 @@ func (s Secret) Equal(other Secret) bool {
 	return errA == nil && errB == nil && subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
 }
 
-// String returns "REDACTED", or nothing if there is no secret.
+// String returns "REDACTED", or "".
 func (s Secret) String() string {
 	if s.IsZero() {
 		return ""
@@ -82,22 +76,19 @@ func (s Secret) String() string {
 	return redacted
 }
 
-// GoString is for whoever wants Go syntax.
-func (s Secret) GoString() string { return "httpclient.Secret(" + s.String() + ")" }
-
-// Format writes the same for every verb and flag, but that %#v is GoString.
+// Format implements fmt.Formatter.
 func (s Secret) Format(f fmt.State, verb rune) {
 	text := s.String()
 	if verb == 'v' && f.Flag('#') {
-		text = s.GoString()
+		text = "httpclient.Secret(" + s.String() + ")"
 	}
 	_, _ = f.Write([]byte(text)) // fmt keeps the error
 }
 
-// MarshalText is what JSON, XML and YAML get. There is no way back.
+// MarshalText implements encoding.TextMarshaler. It is one-way.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// LogValue is what log/slog gets.
+// LogValue implements slog.LogValuer.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // variable is the name of a variable as an error may show it: what is spelt as no name is, or is as

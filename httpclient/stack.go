@@ -11,18 +11,12 @@ import (
 
 // stack puts Wrap and Cache around trip.
 func (c Config) stack(trip http.RoundTripper) (http.RoundTripper, error) {
-	problems, retries := invalid.Problems{Owner: "httpclient"}, 0
+	problems := invalid.Problems{Owner: "httpclient"}
 	put := func(field string, wrap func(http.RoundTripper) http.RoundTripper) {
 		around := wrap(trip)
 		if invalid.Nil(around) {
 			problems.Addf(field, "returned nil; want a round tripper")
 			return
-		}
-		if r, ok := around.(*retrier); ok {
-			problems.Add(r.problems.Err())
-			if retries++; retries == 2 {
-				problems.Addf(field, "is a second Retry, that of EndpointConfig.Retries counted: their attempts would multiply; leave one out")
-			}
 		}
 		trip = around
 	}

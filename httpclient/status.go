@@ -8,8 +8,9 @@ import (
 // maxKept is how much of the body CheckStatus keeps.
 const maxKept = 64 << 10
 
-// CheckStatus returns nil if the status of resp is 2xx. Otherwise it reads up to 64 KiB of the body, closes it and
-// returns an *Error with CodeStatus, the header and that body. resp need not be from a Client.
+// CheckStatus returns nil if the status of resp is 2xx. Otherwise it reads up to 64 KiB of the body,
+// closes it and returns an *Error with CodeStatus, the header and that body. resp may come from any
+// client.
 func CheckStatus(resp *http.Response) error { return checkStatus(resp, maxKept) }
 
 // checkStatus is CheckStatus that keeps most bytes of the body.

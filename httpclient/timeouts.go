@@ -21,22 +21,21 @@ const (
 
 // Timeouts bounds each phase of an attempt. The zero value means the defaults.
 type Timeouts struct {
-	// Connect is for looking the host up and connecting to it, all its addresses together, and for what a proxy is
-	// asked before the request. 0 means 10 s.
+	// Connect bounds looking up the host and connecting, over all its addresses, including the exchange
+	// with a proxy. 0 means 10 s.
 	Connect time.Duration
-	// TLS is for the handshake. 0 means 10 s.
+	// TLS bounds the handshake. 0 means 10 s.
 	TLS time.Duration
-	// Header is from when the request was sent until the answer's header is there. 0 means 5 min.
+	// Header bounds the time from the request sent to the response header. 0 means 5 min.
 	Header time.Duration
-	// BodyIdle is how long reading from a body may wait for the next piece, and over HTTP/1.1 sending one until it is
-	// taken; the time between two pieces does not count. Over HTTP/2 a connection that takes nothing for 15 s is given
-	// up, but a server that just leaves the stream's window shut is bound by Call alone. 0 means 2 min.
+	// BodyIdle bounds the wait for the next piece of a body, over HTTP/1.1 also of the request. Over
+	// HTTP/2 only Call bounds a stream whose window stays closed. 0 means 2 min.
 	BodyIdle time.Duration
-	// Call is for the whole of an attempt: waiting for a connection, all of the above, and until the body is read and
-	// closed, with the caller's own time between the reads. It begins after Config.Wrap. 0 means 10 min.
+	// Call bounds the whole attempt, from the end of Config.Wrap until the body is read and closed. 0
+	// means 10 min.
 	Call time.Duration
-	// NoCall sets no bound to the whole of an attempt, for streams without end. Then nothing bounds how long reading
-	// the request's own body may take.
+	// NoCall removes the bound of Call, for endless streams. Reading the request's own body is then
+	// unbounded too.
 	NoCall bool
 }
 

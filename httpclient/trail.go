@@ -8,13 +8,13 @@ import (
 	"sync/atomic"
 )
 
-// Hop is one request of [Client.FollowAudited].
+// Hop is one request of Client.FollowAudited.
 type Hop struct {
 	ID     string // as in Error and event.Request
 	Method string
-	URL    string // without userinfo, fragment and the values of the query
-	Status int    // 0: there was no answer, or it was refused and not sent
-	Bare   bool   // credentials were left out: it, or one before it, went to another origin than the first
+	URL    string // without userinfo, fragment and query values
+	Status int    // 0 if there was no response, or it was rejected unsent
+	Bare   bool   // without credentials: it, or one before it, went to another origin
 }
 
 // hop is what the layers below know of a request of FollowAudited. A nil one is no hop.
@@ -48,7 +48,7 @@ func (a *attempt) strip() error {
 	h, req := a.call.hop, a.req
 	if req.URL.String() != h.url.String() || req.Host != "" && req.Host != h.url.Host {
 		return &GateError{
-			Target: shown(req.URL), Rule: RuleWrap,
+			Target: shown(req.URL), Rule: ruleWrap,
 			Remedy: "add what belongs into the URL with Config.Sign, which is not asked for other origins",
 		}
 	}

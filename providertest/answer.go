@@ -14,7 +14,7 @@ func (c *call) end(status, output int, whole bool) advice {
 // answer serves the nth admitted call.
 func (c *call) answer(nth uint64) {
 	s := c.server
-	latency, bad := guard("Latency", func() time.Duration { return draw(s.config.Latency, s.config.Seed, nth) })
+	latency, bad := guard("Latency", func() time.Duration { return drawLatency(s.config.Latency, s.config.Seed, nth) })
 	if bad == nil && !c.pause(latency) {
 		return
 	}
@@ -41,7 +41,7 @@ func (c *call) answer(nth uint64) {
 // break it off.
 func (c *call) outcome(status int) (_ int, whole bool) {
 	switch c.fault.breaks() {
-	case NoBreak:
+	case noBreak:
 		return status, true
 	case BreakHeader:
 		return 0, false
@@ -51,7 +51,7 @@ func (c *call) outcome(status int) (_ int, whole bool) {
 }
 
 // refuse answers a request that a limit turned away.
-func (c *call) refuse(refusal Refusal) {
+func (c *call) refuse(refusal reason) {
 	if !c.pause(c.server.config.RefusalLatency) {
 		return
 	}
@@ -61,7 +61,7 @@ func (c *call) refuse(refusal Refusal) {
 	advice := c.end(status, 0, false)
 	c.setHeaders(advice)
 	told, form := time.Duration(0), c.server.config.RetryAfter
-	if form != NoRetryAfter && refusal.knowsWait() {
+	if form != noRetryAfter && refusal.knowsWait() {
 		told = advice.wait
 		if !c.speech.noWait {
 			setRetryAfter(c.w.Header(), told, form)

@@ -2,18 +2,16 @@ package providertest
 
 import "iter"
 
-// Audit tells how the items a client meant to send differ from those the server
-// served; see [Ledger.Audit]. Its zero value says that they are the same.
+// Audit compares the items that a client meant to send with those the server served; see
+// [Ledger.Audit].
 type Audit struct {
-	// Lost are the keys that were never served, in the order they were asked for.
+	// Lost are the keys that were never served, in the order given.
 	Lost []string
-	// Twice are the keys that were served more than once, in the same order.
+	// Twice are the keys that were served more than once, in the order given.
 	Twice []string
-	// Unknown are the keys that arrived and were not asked for, in the order of
-	// their first arrival.
+	// Unknown are the keys that arrived and were not given, by first arrival.
 	Unknown []string
-	// Keyless counts the served calls that carried no key, which no audit can
-	// place.
+	// Keyless counts the served calls without a key.
 	Keyless int
 }
 
@@ -22,11 +20,11 @@ func (a Audit) OK() bool {
 	return len(a.Lost) == 0 && len(a.Twice) == 0 && len(a.Unknown) == 0 && a.Keyless == 0
 }
 
-// Audit joins the ledger with the keys that should have been served once each.
-// A key that is given repeatedly counts as one. It reads keys to the end.
+// Audit compares the ledger with keys that should have been served once each. A repeated key counts
+// once.
 func (l Ledger) Audit(keys iter.Seq[string]) Audit {
 	var audit Audit
-	served := l.ByKey()
+	served := l.byKey()
 	known := make(map[string]bool)
 	for key := range keys {
 		if known[key] {

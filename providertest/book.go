@@ -21,7 +21,7 @@ func (b *book) open(a Arrival) int64 {
 		b.counts.Admitted++
 		b.counts.InFlight++
 		b.counts.PeakInFlight = max(b.counts.PeakInFlight, b.counts.InFlight)
-	case a.Refused != NotRefused:
+	case a.Refused != "":
 		b.counts.Refused++
 	case a.Faulted:
 		b.counts.Faulted++

@@ -5,11 +5,10 @@ import (
 	"net/http"
 )
 
-// Close stops the server: it gives up the port and its connections, ends the
-// calls in flight (they are Aborted) and waits until all handlers have returned,
-// Reply and Fault included. A mounted [Server.Handler] answers 503 from then on,
-// [Server.Transport] fails with [http.ErrServerClosed], and neither is written
-// down. The ledger stays readable. Close may be called again.
+// Close stops the server: it closes the port and its connections, ends the calls in flight, which are
+// Aborted, and waits for all handlers, Reply and Fault included. From then on a mounted Server.Handler
+// answers 503 and Server.Transport fails with http.ErrServerClosed; neither is recorded. The ledger
+// stays readable. Close may be called again.
 func (s *Server) Close() {
 	s.mu.Lock()
 	first := !s.closed

@@ -15,7 +15,7 @@ func fields(err error) (names []string) {
 		for _, e := range many.Unwrap() {
 			names = append(names, fields(e)...)
 		}
-	} else if one, ok := errors.AsType[*ConfigError](err); ok {
+	} else if one, ok := errors.AsType[*configError](err); ok {
 		names = append(names, one.Field)
 	}
 	return names

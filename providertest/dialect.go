@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Dialect is how a provider words its errors and rate-limit fields. It is
-// independent of the route: many speak their own dialect on OpenAI's routes.
+// Dialect is a format of errors and rate-limit fields. It is independent of the route, since many
+// providers have OpenAI's routes.
 type Dialect uint8
 
 // The dialects.
@@ -16,7 +16,7 @@ const (
 	OpenAI                   // x-ratelimit-*-requests and -tokens; resets such as 6m0s
 	Azure                    // OpenAI's fields; resets in seconds
 	Anthropic                // anthropic-ratelimit-*; resets as RFC 3339; tokens rounded to thousands
-	Gemini                   // no fields at all; a google.rpc.Status that tells the wait
+	Gemini                   // no fields at all; a google.rpc.Status with the wait
 	Mistral                  // x-ratelimit-*-req-minute and -tokens-minute, no reset; the tokens charged
 	Groq                     // OpenAI's fields; 413 for what is too large
 	IETF                     // RateLimit and RateLimit-Policy, of requests; problem details (RFC 9457)
@@ -25,7 +25,7 @@ const (
 
 func (d Dialect) validate() error {
 	if d > Generic {
-		return &ConfigError{Field: "Dialect", Problem: "must be one of the package's dialects"}
+		return &configError{Field: "Dialect", Problem: "must be one of the package's dialects"}
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func setRetryAfter(h http.Header, told time.Duration, form RetryAfter) {
 	if form == RetryAfterMillis {
 		h.Set("Retry-After-Ms", strconv.FormatInt(ceil(told, time.Millisecond), 10))
 	}
-	if form != NoRetryAfter {
+	if form != noRetryAfter {
 		h.Set("Retry-After", strconv.FormatInt(ceil(told, time.Second), 10))
 	}
 }

@@ -1,53 +1,14 @@
 package providertest_test
 
 import (
+	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"time"
 
 	"github.com/headrace/headrace/providertest"
 )
-
-// The latencies of a server are drawn from Config.Seed, so they are the same
-// in every run. Draw shows what they are like.
-func ExampleUniform() {
-	latency := providertest.Uniform{Min: 20 * time.Millisecond, Max: 30 * time.Millisecond}
-	r := rand.New(rand.NewPCG(1, 2))
-	within := 0
-	for range 1000 {
-		if d := latency.Draw(r); latency.Min <= d && d <= latency.Max {
-			within++
-		}
-	}
-	fmt.Println(within)
-	// Output: 1000
-}
-
-// Model calls have a long tail: most are quick, and a few are not.
-func ExampleLogNormal() {
-	latency := providertest.LogNormal{Median: time.Second, Sigma: 0.5, Max: 5 * time.Second}
-	r := rand.New(rand.NewPCG(1, 2))
-	quick, slow, beyond := 0, 0, 0
-	for range 10_000 {
-		switch d := latency.Draw(r); {
-		case d > latency.Max:
-			beyond++
-		case d > 2300*time.Millisecond:
-			slow++
-		case d < latency.Median:
-			quick++
-		}
-	}
-	fmt.Println("about half below the median:", 4800 < quick && quick < 5200)
-	fmt.Println("one in twenty above 2.3 s:", 400 < slow && slow < 600)
-	fmt.Println("beyond Max:", beyond)
-	// Output:
-	// about half below the median: true
-	// one in twenty above 2.3 s: true
-	// beyond Max: 0
-}
 
 // The provider is one route of a larger fake.
 func ExampleServer_Handler() {
@@ -85,19 +46,6 @@ func ExampleConfig_refusalsCount() {
 	// true 429
 }
 
-// ByKey counts only what was served.
-func ExampleLedger_ByKey() {
-	provider := mustNew(providertest.Config{
-		Limits: providertest.Limits{Window: providertest.FixedWindow{Max: 3, Per: time.Hour}},
-	})
-	defer provider.Close()
-	for _, key := range []string{"a", "b", "b", "c"} {
-		ask(provider.Client(), provider.URL(), key, "Do it.")
-	}
-	fmt.Println(provider.Ledger().ByKey())
-	// Output: map[a:1 b:2 c:0]
-}
-
 // All tells of every request, also of those that were refused.
 func ExampleLedger_All() {
 	provider := mustNew(providertest.Config{
@@ -108,9 +56,9 @@ func ExampleLedger_All() {
 		ask(provider.Client(), provider.URL(), key, "Do it.")
 	}
 	for a := range provider.Ledger().All() {
-		fmt.Println(a.Seq, a.Key, a.Status, "served:", a.Served(), "refused by:", a.Refused)
+		fmt.Println(a.Seq, a.Key, a.Status, "served:", a.Served(), "rejected by:", cmp.Or(a.Refused, "none"))
 	}
 	// Output:
-	// 1 a 200 served: true refused by: none
-	// 2 b 429 served: false refused by: window
+	// 1 a 200 served: true rejected by: none
+	// 2 b 429 served: false rejected by: window
 }

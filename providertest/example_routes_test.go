@@ -1,6 +1,7 @@
 package providertest_test
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -63,12 +64,12 @@ func ExampleTokens() {
 		_, _ = tell(provider, "/v1/chat/completions", mill)
 	}
 	for a := range provider.Ledger().All() {
-		fmt.Println(a.Status, "reserved:", a.Reserved.Total, "used:", a.Used.Total, "refused by:", a.Refused)
+		fmt.Println(a.Status, "reserved:", a.Reserved.Total, "used:", a.Used.Total, "rejected by:", cmp.Or(a.Refused, "none"))
 	}
 	// Output:
-	// 200 reserved: 20 used: 8 refused by: none
-	// 200 reserved: 20 used: 8 refused by: none
-	// 429 reserved: 20 used: 0 refused by: tokens
+	// 200 reserved: 20 used: 8 rejected by: none
+	// 200 reserved: 20 used: 8 rejected by: none
+	// 429 reserved: 20 used: 0 rejected by: tokens
 }
 
 // Connections break at the worst moment: the request has been paid for.

@@ -2,7 +2,6 @@ package providertest_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -172,7 +171,7 @@ func ExampleFault() {
 }
 
 // New and SetLimits name every field that cannot be used.
-func ExampleConfigError() {
+func ExampleNew_problems() {
 	_, err := providertest.New(providertest.Config{
 		Limits: providertest.Limits{
 			Concurrency: -1,
@@ -180,10 +179,7 @@ func ExampleConfigError() {
 		},
 	})
 	fmt.Println(err)
-	var problem *providertest.ConfigError
-	fmt.Println(errors.As(err, &problem), problem.Field)
 	// Output:
 	// providertest: Limits.Concurrency: must not be negative
 	// providertest: Limits.Window.Per: must be positive and at most 366 days
-	// true Limits.Concurrency
 }

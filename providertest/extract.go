@@ -9,10 +9,8 @@ import (
 // extractWords bounds what Extract returns.
 const extractWords = 24
 
-// Extract is the default reply: the first sentence of the last user message, cut
-// to 24 words and ending in "..." where it was cut. The same request always gives
-// the same text. Without any words from a user it says that there is nothing to
-// summarize.
+// Extract is the default reply: the first sentence of the last user message, up to 24 words. It is
+// deterministic.
 func Extract(r Request) string {
 	for _, m := range slices.Backward(r.Messages) {
 		if m.Role == "user" {

@@ -5,52 +5,43 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong with one request; see [Config.Fault]. Most are an
-// answer that has nothing to do with the limits. With Admit, it is the true
-// answer that is spoiled.
+// Fault is the failure of one request; see [Config.Fault].
 type Fault struct {
-	// Status is the HTTP status, from 200 to 599; any other is sent as 500.
+	// Status is the HTTP status, 200 to 599; any other is sent as 500.
 	Status int
-	// Body is sent as it is. If it is empty and the Status is 400 or above, the
-	// body is an error of the dialect that fits.
+	// Body is sent as it is. If empty and Status is 400 or above, the body is an error of the dialect.
 	Body string
-	// Header is added to the answer. The Content-Type is application/json, or
-	// that of the dialect's errors, unless it says otherwise.
+	// Header is added to the answer. The default Content-Type is that of the body.
 	Header http.Header
-	// Delay is how long the client waits for the header of the answer. The
-	// default is not at all.
+	// Delay is how long the header of the answer takes.
 	Delay time.Duration
-	// Break is how the answer breaks off. The default, [NoBreak], is not at all.
+	// Break is how the answer breaks off. 0 means not at all.
 	Break Break
-	// Admit lets the limits judge the request, and answers it truly, after its
-	// Latency. Delay and Break spoil that answer, and Header replaces fields of
-	// it: a Retry-After that lies. Status is that of the event that [BreakError]
-	// sends, and Body is left out.
+	// Admit lets the limits judge the request and answers it as usual, after its Latency. Delay and Break
+	// apply to that answer, and Header replaces fields of it, such as Retry-After. Status is that of the
+	// event of [BreakError]; Body is ignored.
 	Admit bool
 
 	cause cause // of one whose status depends on the dialect
 }
 
-// Break is how an answer breaks off.
+// Break is how an answer breaks off; in the body, after half of its bytes or events.
 type Break uint8
 
-// The ways to break off. In the body is in its middle, after half of its bytes
-// or of a stream's events.
+// The ways to break off.
 const (
-	NoBreak     Break = iota
+	noBreak     Break = iota
 	BreakHeader       // the connection is cut before the header
 	BreakBody         // the connection is cut in the body
 	BreakStall        // nothing more comes in the body until the client gives up
 	BreakError        // a stream ends in an error event; any other body is cut
 )
 
-// QuotaExhausted returns the fault of an account that has no money left, which no
-// retry will cure: of OpenAI a 429 of type insufficient_quota, of Anthropic a 400,
-// of others a 402.
+// QuotaExhausted returns the fault of an account without money: 429 with type insufficient_quota for
+// OpenAI, 400 for Anthropic, 402 for others.
 func QuotaExhausted() *Fault { return &Fault{cause: moneyGone} }
 
-// Overloaded returns the fault of a provider that is full as a whole: a 529 of
-// Anthropic, a 503 of others.
+// Overloaded returns the fault of an overloaded provider: 529 for Anthropic, 503 for others.
 func Overloaded() *Fault { return &Fault{cause: overloaded} }
 
 // failure returns the error that the fault stands for.
@@ -72,7 +63,7 @@ func (f *Fault) failure(s speech) *failure {
 // breaks is nil-safe: no fault breaks nothing.
 func (f *Fault) breaks() Break {
 	if f == nil {
-		return NoBreak
+		return noBreak
 	}
 	return f.Break
 }

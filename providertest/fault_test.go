@@ -1,10 +1,8 @@
 package providertest_test
 
 import (
-	"math/rand/v2"
 	"net/http"
 	"testing"
-	"time"
 
 	"github.com/headrace/headrace/providertest"
 	"github.com/stretchr/testify/require"
@@ -78,11 +76,6 @@ func TestFaultIsSentAsItIs(t *testing.T) {
 	require.Equal(t, map[string]int{"page": 0, "nothing": 0, "blank": 0, "passes": 2}, s.Ledger().ByKey())
 }
 
-// panicking is a latency that cannot be drawn.
-type panicking struct{}
-
-func (panicking) Draw(*rand.Rand) time.Duration { panic("broken") }
-
 func TestPanicsAreAnswered(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -101,7 +94,7 @@ func TestPanicsAreAnswered(t *testing.T) {
 		},
 		{
 			"Latency",
-			providertest.Config{Latency: panicking{}},
+			providertest.Config{Latency: providertest.Panicking{}},
 			providertest.Counts{Arrivals: 2, Admitted: 2, Aborted: 2, PeakInFlight: 1},
 		},
 	} {

@@ -60,9 +60,9 @@ func (g *gate) advance(now time.Time) {
 
 // arrive judges one request that reserves cost. An admitted one is in flight
 // until leave, and holds what it reserved until settle.
-func (g *gate) arrive(now time.Time, cost Tokens) Refusal {
+func (g *gate) arrive(now time.Time, cost Tokens) reason {
 	refusal, _ := g.judge(now, cost)
-	if refusal == NotRefused {
+	if refusal == notRefused {
 		g.inFlight++
 		g.pool.move(Tokens{}, cost)
 	} else if !g.refusalsCount {
@@ -90,22 +90,22 @@ func (g *gate) settle(now time.Time, reserved, used Tokens) {
 // how long. The limit with the longest wait speaks. Concurrency, whose wait
 // nobody knows, speaks only when it is alone. No wait helps a request that is
 // larger than a limit on tokens.
-func (g *gate) judge(now time.Time, cost Tokens) (refusal Refusal, wait time.Duration) {
+func (g *gate) judge(now time.Time, cost Tokens) (refusal reason, wait time.Duration) {
 	g.advance(now)
 	if !g.pool.fits(cost) {
-		return RefusedTooLarge, 0
+		return refusedTooLarge, 0
 	}
 	if g.limits.Concurrency > 0 && g.inFlight >= g.limits.Concurrency {
-		refusal = RefusedConcurrency
+		refusal = refusedConcurrency
 	}
 	if g.hasRate() {
 		if d := g.bucket.wait(); d > wait {
-			refusal, wait = RefusedRate, d
+			refusal, wait = refusedRate, d
 		}
 	}
 	if g.hasWindow() {
 		if d := g.window.wait(now); d > wait {
-			refusal, wait = RefusedWindow, d
+			refusal, wait = refusedWindow, d
 		}
 	}
 	if r, d := g.pool.wait(cost); d > wait {

@@ -36,7 +36,7 @@ func TestGateKeepsItsPromises(t *testing.T) {
 			got := g.arrive(at(now), Tokens{})
 			require.Equal(t, refusal, got, "judging is not taking")
 			switch {
-			case got == NotRefused:
+			case got == notRefused:
 				require.True(t, allowed, "admitted too much at %v", now)
 				admitted = append(admitted, now)
 				inFlight++
@@ -111,9 +111,9 @@ func admissible(l Limits, admitted []time.Duration, now time.Duration, inFlight 
 
 // checkWait holds the advice against the oracle: after the wait there is room,
 // a nanosecond before it there is none.
-func checkWait(t *rapid.T, l Limits, admitted []time.Duration, now time.Duration, refusal Refusal, wait time.Duration) {
+func checkWait(t *rapid.T, l Limits, admitted []time.Duration, now time.Duration, refusal reason, wait time.Duration) {
 	l.Concurrency = 0
-	if refusal == RefusedConcurrency {
+	if refusal == refusedConcurrency {
 		require.Zero(t, wait)
 		return
 	}

@@ -13,16 +13,16 @@ func TestGateTakesAllOrNothing(t *testing.T) {
 		Rate:        TokenBucket{Max: 10, Per: time.Second, Burst: 5},
 		Window:      FixedWindow{Max: 3, Per: time.Minute},
 	}, false, epoch)
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{}))
 	for range 10 {
-		require.Equal(t, RefusedConcurrency, g.arrive(epoch, Tokens{}))
+		require.Equal(t, refusedConcurrency, g.arrive(epoch, Tokens{}))
 	}
 	g.leave()
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{}))
 	g.leave()
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{}))
 	for range 10 {
-		require.Equal(t, RefusedWindow, g.arrive(epoch, Tokens{}), "which also has no slot, but a longer wait")
+		require.Equal(t, refusedWindow, g.arrive(epoch, Tokens{}), "which also has no slot, but a longer wait")
 	}
 	require.Equal(t, 1, g.inFlight)
 	require.Equal(t, quota{5, 2, 300 * time.Millisecond}, g.bucket.quota(), "three were taken")
@@ -31,15 +31,15 @@ func TestGateTakesAllOrNothing(t *testing.T) {
 func TestGateNamesTheLongestWait(t *testing.T) {
 	limits := Limits{Rate: TokenBucket{Max: 1, Per: 10 * time.Second}, Window: FixedWindow{Max: 1, Per: time.Minute}}
 	g := newGate(limits, false, epoch)
-	require.Equal(t, NotRefused, g.arrive(at(55*time.Second), Tokens{}))
+	require.Equal(t, notRefused, g.arrive(at(55*time.Second), Tokens{}))
 	refusal, wait := g.judge(at(55*time.Second), Tokens{})
-	require.Equal(t, RefusedRate, refusal)
+	require.Equal(t, refusedRate, refusal)
 	require.Equal(t, 10*time.Second, wait)
 
 	g = newGate(limits, false, epoch)
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{}))
 	refusal, wait = g.judge(epoch, Tokens{})
-	require.Equal(t, RefusedWindow, refusal)
+	require.Equal(t, refusedWindow, refusal)
 	require.Equal(t, time.Minute, wait)
 }
 
@@ -47,7 +47,7 @@ func TestGateRefusalsCount(t *testing.T) {
 	hammer := func(refusalsCount bool) (admitted int) {
 		g := newGate(Limits{Rate: TokenBucket{Max: 1, Per: time.Second}}, refusalsCount, epoch)
 		for i := range 100 {
-			if g.arrive(at(time.Duration(i)*100*time.Millisecond), Tokens{}) == NotRefused {
+			if g.arrive(at(time.Duration(i)*100*time.Millisecond), Tokens{}) == notRefused {
 				admitted++
 			}
 		}
@@ -57,10 +57,10 @@ func TestGateRefusalsCount(t *testing.T) {
 	require.Equal(t, 1, hammer(true), "who hammers is kept out")
 
 	g := newGate(Limits{Concurrency: 1, Window: FixedWindow{Max: 3, Per: time.Second}}, true, epoch)
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{}))
-	require.Equal(t, RefusedConcurrency, g.arrive(epoch, Tokens{}))
-	require.Equal(t, RefusedConcurrency, g.arrive(epoch, Tokens{}))
-	require.Equal(t, RefusedWindow, g.arrive(epoch, Tokens{}), "the window counted the refusals too")
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{}))
+	require.Equal(t, refusedConcurrency, g.arrive(epoch, Tokens{}))
+	require.Equal(t, refusedConcurrency, g.arrive(epoch, Tokens{}))
+	require.Equal(t, refusedWindow, g.arrive(epoch, Tokens{}), "the window counted the refusals too")
 }
 
 func TestGateQuotaIsTheTighter(t *testing.T) {
@@ -88,7 +88,7 @@ func TestGateQuotaIsTheTighter(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGate(c.limits, false, epoch)
-			require.Equal(t, NotRefused, g.arrive(epoch, Tokens{}))
+			require.Equal(t, notRefused, g.arrive(epoch, Tokens{}))
 			got, ok := g.quota(epoch)
 			require.Equal(t, c.ok, ok)
 			require.Equal(t, c.want, got)
@@ -99,22 +99,22 @@ func TestGateQuotaIsTheTighter(t *testing.T) {
 func TestGateSetLimits(t *testing.T) {
 	g := newGate(Limits{}, false, epoch)
 	for range 5 {
-		require.Equal(t, NotRefused, g.arrive(epoch, Tokens{}))
+		require.Equal(t, notRefused, g.arrive(epoch, Tokens{}))
 	}
 	g.setLimits(Limits{Concurrency: 4}, epoch)
-	require.Equal(t, RefusedConcurrency, g.arrive(epoch, Tokens{}), "the five are still in flight")
+	require.Equal(t, refusedConcurrency, g.arrive(epoch, Tokens{}), "the five are still in flight")
 	g.leave()
 	g.leave()
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{}))
 
 	g.setLimits(Limits{Window: FixedWindow{Max: 1, Per: time.Minute}}, at(90*time.Second))
-	require.Equal(t, NotRefused, g.arrive(at(90*time.Second), Tokens{}), "a new limit starts unspent")
+	require.Equal(t, notRefused, g.arrive(at(90*time.Second), Tokens{}), "a new limit starts unspent")
 	_, wait := g.judge(at(90*time.Second), Tokens{})
 	require.Equal(t, 30*time.Second, wait, "and aligned to the server's start")
 
 	g.setLimits(Limits{Rate: TokenBucket{Max: 1, Per: time.Second}}, at(90*time.Second))
-	require.Equal(t, NotRefused, g.arrive(at(90*time.Second), Tokens{}), "the window is gone")
-	require.Equal(t, RefusedRate, g.arrive(at(90*time.Second), Tokens{}))
+	require.Equal(t, notRefused, g.arrive(at(90*time.Second), Tokens{}), "the window is gone")
+	require.Equal(t, refusedRate, g.arrive(at(90*time.Second), Tokens{}))
 	g.setLimits(Limits{Rate: TokenBucket{Max: 4, Per: time.Second}}, at(90500*time.Millisecond))
 	_, wait = g.judge(at(90500*time.Millisecond), Tokens{})
 	require.Equal(t, 125*time.Millisecond, wait, "half a request was there")

@@ -2,9 +2,8 @@ package providertest
 
 import "net/http"
 
-// Handler returns the provider as an http.Handler, to be mounted in a server of
-// one's own. It shares limits and ledger with URL. See [Server.Close] for what
-// it does after that.
+// Handler returns the provider as an http.Handler for another server. It shares limits and ledger with
+// URL.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
 // serve handles one request from its first byte to its last.
@@ -48,7 +47,7 @@ type call struct {
 func (c *call) faulted() bool {
 	fault, bad := guard("Fault", func() *Fault { return c.server.config.Fault(c.req) })
 	arrival := Arrival{
-		Key: c.req.Key, Path: c.req.Path, Model: c.req.Model, PromptTokens: c.req.PromptTokens, Faulted: true,
+		Key: c.req.Key, Path: c.req.Path, Model: c.req.Model, Faulted: true,
 	}
 	switch {
 	case bad != nil:
@@ -88,7 +87,7 @@ func (c *call) judged() {
 	seq, nth, refusal := c.server.arrive(c.req, c.speech.reserved(c.req))
 	c.seq = seq
 	defer c.end(0, 0, false) // whatever has not ended by then was given up
-	if refusal == NotRefused {
+	if refusal == notRefused {
 		c.answer(nth)
 	} else {
 		c.refuse(refusal)

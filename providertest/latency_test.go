@@ -12,7 +12,7 @@ import (
 func draws(l Latency, seed uint64, n int) []time.Duration {
 	out := make([]time.Duration, n)
 	for i := range out {
-		out[i] = draw(l, seed, uint64(i))
+		out[i] = drawLatency(l, seed, uint64(i))
 	}
 	return out
 }
@@ -55,4 +55,4 @@ func shareBelow(all []time.Duration, limit time.Duration) float64 {
 // backwards is a latency that makes no sense.
 type backwards struct{}
 
-func (backwards) Draw(*rand.Rand) time.Duration { return -time.Hour }
+func (backwards) draw(*rand.Rand) time.Duration { return -time.Hour }

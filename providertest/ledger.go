@@ -5,51 +5,46 @@ import (
 	"time"
 )
 
-// Arrival is what became of one request.
+// Arrival is one request that has arrived.
 type Arrival struct {
 	// Seq numbers the arrivals from 1, in the order the limits judged them.
 	Seq int64
-	// At is the instant that the limits judged.
+	// At is when the limits judged it.
 	At time.Time
-	// Done is when its answer was ready to write, or the request was given up;
-	// zero while it is in progress.
+	// Done is when its answer was ready, or it was given up; zero before.
 	Done time.Time
-	// Key, Path, Model and PromptTokens are the request's; see [Request]. A
-	// malformed request has only its Path and the Key of its header.
-	Key          string
-	Path         string
-	Model        string
-	PromptTokens int
+	// See [Request]. A malformed request only has a Path, and the Key of its header.
+	Key   string
+	Path  string
+	Model string
 	// Attempt counts the arrivals with the same Key, from 1; 0 without a key.
 	Attempt int
-	// Reserved is what the limits on tokens took at its arrival, or would have
-	// taken of one that was refused: Input is the prompt and Output the
-	// request's MaxTokens. Total is the larger of the two for OpenAI, Groq and
-	// where no other is named, their sum for Azure, Anthropic and Mistral, and
-	// the prompt alone for Gemini.
+	// Reserved is what the token limits took at its arrival, or would have taken. Input is the prompt and
+	// Output MaxTokens. Total is the larger of the two for OpenAI, Groq and dialects not named here, their
+	// sum for Azure, Anthropic and Mistral, and the prompt for Gemini.
 	Reserved Tokens
-	// Used is what they took in the end, of an admitted call that is done.
+	// Used is what they took in the end, for an admitted call that is done.
 	Used Tokens
-	// Status is the HTTP status of the answer; 0 while there is none, and for
-	// ever if the client went away first.
+	// Status is that of the answer; 0 before it, and if the client went away first.
 	Status int
-	// Admitted says that the limits let it in.
+	// Admitted reports whether the limits admitted it.
 	Admitted bool
-	// Refused is the limit that did not.
-	Refused Refusal
-	// Faulted says that Config.Fault answered, or panicked.
+	// Refused is the limit that rejected it: "rate", "window", "concurrency", "tokens", "input tokens",
+	// "output tokens", or "too large" if a full token limit is too small; of several, the one with the
+	// longest wait. Empty means none.
+	Refused string
+	// Faulted reports whether Config.Fault answered, or panicked.
 	Faulted bool
 	// InFlight is how many admitted calls were in flight just after it arrived,
 	// itself included if it was admitted.
 	InFlight int
-	// Aborted says that it was admitted but not served: its client went away,
-	// the server was closed (Status 503), Reply or Latency panicked (500), or
-	// its Fault broke off the answer (200, or 0 before the header).
+	// Aborted reports whether it was admitted and not served: its client went away, the server was closed
+	// (Status 503), Reply panicked (500), or its Fault broke the answer off (200, or 0 before the header).
 	Aborted bool
 }
 
-// Served reports whether it was admitted and answered in full. The answer was
-// handed to the connection; whether the client read it, no server can know.
+// Served reports whether it was admitted and answered in full. Whether the client read the answer is
+// unknown.
 func (a Arrival) Served() bool { return a.Admitted && !a.Aborted && !a.Done.IsZero() }
 
 // Counts sums up a [Ledger]. At any time
@@ -57,26 +52,26 @@ func (a Arrival) Served() bool { return a.Admitted && !a.Aborted && !a.Done.IsZe
 //	Arrivals = Admitted + Refused + Faulted + Invalid
 //	Admitted = Served + Aborted + InFlight
 type Counts struct {
-	Arrivals int // every request, also those to an unknown route
-	Admitted int // let in by the limits
+	Arrivals int // all requests, also those to an unknown route
+	Admitted int // by the limits
 	Refused  int // answered 429 by the limits
 	Faulted  int // answered by Config.Fault
-	Invalid  int // malformed: 400, 404, 405 or 413; or Config.Key panicked: 500
+	Invalid  int // 400, 404, 405 or 413; 500 if Config.KeyOf panicked
 	Served   int // admitted and answered in full
 	Aborted  int // admitted and never served
 	InFlight int // admitted and not yet done
 
-	PeakInFlight int // the most there ever were in flight
+	PeakInFlight int // the maximum so far
 }
 
-// Ledger is a snapshot of everything that has arrived at a [Server], in the
-// order of arrival. It does not change and is safe for concurrent use.
+// Ledger is an immutable snapshot of all arrivals at a [Server], in their order. It is safe for
+// concurrent use.
 type Ledger struct {
 	Counts
 	arrivals []Arrival
 }
 
-// All yields every arrival in order.
+// All yields the arrivals in order.
 func (l Ledger) All() iter.Seq[Arrival] {
 	return func(yield func(Arrival) bool) {
 		for _, a := range l.arrivals {
@@ -87,9 +82,9 @@ func (l Ledger) All() iter.Seq[Arrival] {
 	}
 }
 
-// ByKey returns how many times each key was served. A key that arrived and was
+// byKey returns how many times each key was served. A key that arrived and was
 // never served is there with 0; requests without a key are left out.
-func (l Ledger) ByKey() map[string]int {
+func (l Ledger) byKey() map[string]int {
 	served := make(map[string]int)
 	for _, a := range l.arrivals {
 		switch {

@@ -14,14 +14,14 @@ func (s *Server) note(a Arrival) {
 // arrive lets the limits judge a request that reserves cost and writes it down,
 // in one step. It returns the arrival's number and, of an admitted one, its
 // number among those.
-func (s *Server) arrive(req Request, cost Tokens) (seq int64, nth uint64, refusal Refusal) {
+func (s *Server) arrive(req Request, cost Tokens) (seq int64, nth uint64, refusal reason) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	refusal = s.gate.arrive(now, cost)
 	seq = s.book.open(Arrival{
-		At: now, Key: req.Key, Path: req.Path, Model: req.Model, PromptTokens: req.PromptTokens, Reserved: cost,
-		Admitted: refusal == NotRefused, Refused: refusal,
+		At: now, Key: req.Key, Path: req.Path, Model: req.Model, Reserved: cost,
+		Admitted: refusal == notRefused, Refused: string(refusal),
 	})
 	return seq, uint64(s.book.counts.Admitted), refusal //nolint:gosec // a count
 }

@@ -3,61 +3,32 @@ package providertest
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 )
 
-// Refusal is the limit that refused a request. Where several would, it is the
-// one with the longest wait; RefusedConcurrency only when the others had room,
-// and RefusedTooLarge before all, since no wait helps.
-type Refusal uint8
+// reason is the limit that rejected a request. Where several would, it is the
+// one with the longest wait; refusedConcurrency only when the others had room,
+// and refusedTooLarge before all, since no wait helps.
+type reason string
 
-// The limits that refuse.
 const (
-	NotRefused          Refusal = iota
-	RefusedRate                 // Limits.Rate had no request left
-	RefusedWindow               // Limits.Window was used up
-	RefusedConcurrency          // Limits.Concurrency calls were in flight
-	RefusedTokens               // Limits.Tokens had too few left
-	RefusedInputTokens          // Limits.InputTokens had too few left
-	RefusedOutputTokens         // Limits.OutputTokens had too few left
-	RefusedTooLarge             // a limit on tokens holds too few even when it is full
+	notRefused          reason = ""
+	refusedRate         reason = "rate"
+	refusedWindow       reason = "window"
+	refusedConcurrency  reason = "concurrency"
+	refusedTokens       reason = "tokens"
+	refusedInputTokens  reason = "input tokens"
+	refusedOutputTokens reason = "output tokens"
+	refusedTooLarge     reason = "too large" // for a limit on tokens, even when it is full
 )
 
-// String returns "none", "rate", "window", "concurrency", "tokens", "input
-// tokens", "output tokens" or "too large".
-func (r Refusal) String() string {
-	switch r {
-	case NotRefused:
-		return "none"
-	case RefusedRate:
-		return "rate"
-	case RefusedWindow:
-		return "window"
-	case RefusedConcurrency:
-		return "concurrency"
-	case RefusedTokens:
-		return "tokens"
-	case RefusedInputTokens:
-		return "input tokens"
-	case RefusedOutputTokens:
-		return "output tokens"
-	case RefusedTooLarge:
-		return "too large"
-	}
-	return "Refusal(" + strconv.Itoa(int(r)) + ")"
-}
-
-// RetryAfter is what a 429 for rate says about waiting. The time is true when
-// the refusal is sent: who waits that long is admitted, unless others came
-// first. A refusal for concurrency never says, since nobody knows when a call
-// will end.
+// RetryAfter is the advice in a 429 for rate. The time is exact when it is sent: a client that waits
+// as long is admitted, unless others came first. A rejection for concurrency has no advice.
 type RetryAfter uint8
 
 // The forms of advice.
 const (
-	// NoRetryAfter sends no advice.
-	NoRetryAfter RetryAfter = iota
+	noRetryAfter RetryAfter = iota
 	// RetryAfterSeconds sends Retry-After, in seconds rounded up.
 	RetryAfterSeconds
 	// RetryAfterMillis sends retry-after-ms too, in milliseconds rounded up.
@@ -66,7 +37,7 @@ const (
 
 func (r RetryAfter) validate() error {
 	if r > RetryAfterMillis {
-		return &ConfigError{Field: "RetryAfter", Problem: "must be NoRetryAfter, RetryAfterSeconds or RetryAfterMillis"}
+		return &configError{Field: "RetryAfter", Problem: "must be 0, RetryAfterSeconds or RetryAfterMillis"}
 	}
 	return nil
 }
@@ -82,26 +53,26 @@ type advice struct {
 }
 
 // knowsWait reports whether a wait would help, and is known.
-func (r Refusal) knowsWait() bool { return r != RefusedConcurrency && r != RefusedTooLarge }
+func (r reason) knowsWait() bool { return r != refusedConcurrency && r != refusedTooLarge }
 
 // ceil returns d in whole units, rounded up.
 func ceil(d, unit time.Duration) int64 { return int64((d + unit - 1) / unit) }
 
 // tooMany is the body of a refusal. Its text gives away no number: the limits
 // are hidden, and advice belongs in headers.
-func tooMany(refusal Refusal, model string) *failure {
+func tooMany(refusal reason, model string) *failure {
 	f := &failure{status: http.StatusTooManyRequests, cause: tooManyRequests, kind: "requests", code: "rate_limit_exceeded"}
 	switch refusal {
-	case RefusedConcurrency:
+	case refusedConcurrency:
 		f.cause, f.kind = tooManyInFlight, "concurrency"
 		f.message = fmt.Sprintf("Too many concurrent requests for %s. Wait until one of them has finished.", model)
-	case RefusedTokens, RefusedInputTokens, RefusedOutputTokens:
+	case refusedTokens, refusedInputTokens, refusedOutputTokens:
 		f.cause, f.kind = tooManyTokens, "tokens"
 		f.message = fmt.Sprintf("Rate limit reached for %s on %s. Please try again later.", model, refusal)
-	case RefusedTooLarge:
+	case refusedTooLarge:
 		f.cause, f.kind = tooLarge, "tokens"
 		f.message = fmt.Sprintf("Request too large for %s on tokens. It must be reduced in order to run.", model)
-	case NotRefused, RefusedRate, RefusedWindow:
+	case notRefused, refusedRate, refusedWindow:
 		f.message = fmt.Sprintf("Rate limit reached for %s on requests. Please try again later.", model)
 	}
 	return f

@@ -128,14 +128,3 @@ func TestConcurrencyRefusalKnowsNoWait(t *testing.T) {
 		require.Equal(t, http.StatusOK, send(t, s.Transport(), base, "", hello).status)
 	})
 }
-
-func TestRefusalNames(t *testing.T) {
-	for want, r := range map[string]providertest.Refusal{
-		"none": providertest.NotRefused, "rate": providertest.RefusedRate, "window": providertest.RefusedWindow,
-		"concurrency": providertest.RefusedConcurrency, "tokens": providertest.RefusedTokens,
-		"input tokens": providertest.RefusedInputTokens, "output tokens": providertest.RefusedOutputTokens,
-		"too large": providertest.RefusedTooLarge, "Refusal(9)": 9,
-	} {
-		require.Equal(t, want, r.String())
-	}
-}

@@ -8,28 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// Request is one well-formed call, as Reply and Fault see it.
+// Request is one well-formed call, for Reply and Fault.
 type Request struct {
-	// Key names the item that the client works on: the header Idempotency-Key
-	// or, failing that, X-Client-Request-Id; or what [Config.KeyOf] says. It is
-	// empty without any. All attempts at one item should carry the same key.
+	// Key is the item that the client works on: the header Idempotency-Key, else X-Client-Request-Id, or
+	// the result of [Config.KeyOf]. All attempts at one item should have the same key.
 	Key string
 	// Path is the route, such as "/v1/chat/completions".
 	Path string
-	// Model is the model asked for; any name is served.
+	// Model is the requested model; any name is served.
 	Model string
-	// Messages is the conversation, never empty. Anthropic's system prompt is
-	// its first message. For embeddings each input is a message with the role
-	// "input".
+	// Messages is the conversation, never empty. Anthropic's system prompt is the first message; an input
+	// for embeddings is a message with the role "input".
 	Messages []Message
-	// MaxTokens bounds the reply, in tokens; 0 means that the request sets no
-	// bound.
+	// MaxTokens bounds the reply; 0 means no bound.
 	MaxTokens int
-	// PromptTokens is what the server charges for the messages: a token for
-	// every four characters begun, and four for each message that is no input
-	// of an embedding.
+	// PromptTokens is the charge for the messages: a token for every four characters begun, and four for
+	// each message except embedding inputs.
 	PromptTokens int
-	// Stream says that the answer is to come as server-sent events.
+	// Stream reports whether server-sent events are requested.
 	Stream bool
 	// Header is a copy of the request's header.
 	Header http.Header

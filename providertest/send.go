@@ -17,7 +17,7 @@ func (c *call) fail(f *failure) {
 func (c *call) send(status int, contentType string, body []byte) {
 	c.spoilHeader(contentType)
 	brk := c.fault.breaks()
-	if brk == NoBreak {
+	if brk == noBreak {
 		c.w.WriteHeader(status)
 		_, _ = c.w.Write(body)
 		return

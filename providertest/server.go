@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Server is a fake provider. [New] makes one; it must be closed. All methods are
-// safe for concurrent use.
+// Server is a fake provider. All methods are safe for concurrent use.
 type Server struct {
 	config   Config
 	listener net.Listener
@@ -26,9 +25,8 @@ type Server struct {
 	closed  bool
 }
 
-// New validates the configuration and returns a server that has bound a free
-// port on the loopback. It joins a [*ConfigError] for each problem, or returns
-// the error of binding. No goroutine runs before [Server.URL] is asked for.
+// New returns a server that has bound a free port on the loopback interface. Its error joins one for
+// each invalid field of config, or is that of binding. No goroutine runs before Server.URL is called.
 func New(config Config) (*Server, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -59,9 +57,8 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// URL returns the server's base, "http://127.0.0.1:port", without a final slash.
-// SDKs that ask for a base URL want "/v1" added. The first call starts serving
-// the port; after Close it is refused.
+// URL returns the base URL, "http://127.0.0.1:port". SDKs usually need "/v1" added. The first call
+// starts serving; after Close connections are refused.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,15 +69,13 @@ func (s *Server) URL() string {
 	return "http://" + s.listener.Addr().String()
 }
 
-// Client returns an HTTP client for URL, always the same one: it keeps up to
-// 1,024 connections alive, which Close drops, and uses no proxy.
+// Client returns an HTTP client for URL, always the same one. It keeps up to 1,024 connections alive,
+// which Close drops, and uses no proxy.
 func (s *Server) Client() *http.Client { return s.client }
 
-// SetLimits replaces the limits at once, in place. Calls in flight stay and
-// count; the bucket keeps the requests it holds, up to its new Burst; the window
-// keeps its count; a limit that was not there before starts unspent. Limits that
-// cannot be used change nothing and return a joined [*ConfigError] for each
-// problem.
+// SetLimits replaces the limits at once. Calls in flight continue and count; the bucket keeps its
+// requests, up to the new Burst; the window keeps its count; a new limit starts unspent. Invalid
+// limits change nothing and return one error for each field.
 func (s *Server) SetLimits(limits Limits) error {
 	if err := limits.validate(); err != nil {
 		return err
@@ -91,16 +86,15 @@ func (s *Server) SetLimits(limits Limits) error {
 	return nil
 }
 
-// Ledger returns a copy of everything that has arrived so far. The server keeps
-// every arrival, about 300 bytes and its key, until it is itself dropped. A
-// client that hangs up is noticed a little later: Close first for the last word.
+// Ledger returns a copy of all arrivals so far. The server keeps about 300 bytes and the key of each.
+// A client that hangs up is noticed a little later: Close first for the final state.
 func (s *Server) Ledger() Ledger {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.book.snapshot()
 }
 
-// Counts returns the ledger's counts without copying its arrivals.
+// Counts returns the counts of the ledger.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,7 +18,7 @@ func (c *call) stream(events []event, output int) {
 			c.end(http.StatusOK, sent, false)
 			c.breakOff(BreakBody)
 		}
-		if i == len(events)/2 && brk != NoBreak {
+		if i == len(events)/2 && brk != noBreak {
 			c.end(http.StatusOK, sent, false)
 			if brk != BreakError {
 				c.breakOff(brk)

@@ -5,9 +5,7 @@ import (
 	"time"
 )
 
-// Attempts returns how many times each key arrived, however it was answered;
-// its length is the number of unique requests. Requests without a key are left
-// out.
+// Attempts returns how often each key arrived.
 func (l Ledger) Attempts() map[string]int {
 	attempts := make(map[string]int)
 	for _, a := range l.arrivals {
@@ -18,8 +16,7 @@ func (l Ledger) Attempts() map[string]int {
 	return attempts
 }
 
-// TooMany returns how many arrivals were answered 429, by the limits or by
-// Config.Fault.
+// TooMany returns how many arrivals were answered 429, by the limits or by Config.Fault.
 func (l Ledger) TooMany() int {
 	n := 0
 	for _, a := range l.arrivals {
@@ -30,9 +27,8 @@ func (l Ledger) TooMany() int {
 	return n
 }
 
-// Between returns the ledger of the arrivals from one instant, included, to
-// another, not included. Its counts are those of these arrivals alone, and
-// PeakInFlight is the most that one of them found in flight, itself included.
+// Between returns the ledger of the arrivals in [from, to). Counts are of these arrivals alone, and
+// PeakInFlight is the maximum of their InFlight.
 func (l Ledger) Between(from, to time.Time) Ledger {
 	var part Ledger
 	for _, a := range l.arrivals {
@@ -53,7 +49,7 @@ func (l Ledger) Between(from, to time.Time) Ledger {
 			default:
 				part.Served++
 			}
-		case a.Refused != NotRefused:
+		case a.Refused != "":
 			part.Refused++
 		case a.Faulted:
 			part.Faulted++

@@ -57,13 +57,13 @@ func (p *pool) fits(cost Tokens) bool {
 }
 
 // wait returns which limit makes a request that fits wait the longest, and how long.
-func (p *pool) wait(cost Tokens) (refusal Refusal, wait time.Duration) {
+func (p *pool) wait(cost Tokens) (refusal reason, wait time.Duration) {
 	for i, n := range cost.each() {
 		if !p[i].inUse() {
 			continue
 		}
 		if d := p[i].waitFor(n); d > wait {
-			refusal, wait = [...]Refusal{RefusedTokens, RefusedInputTokens, RefusedOutputTokens}[i], d
+			refusal, wait = [...]reason{refusedTokens, refusedInputTokens, refusedOutputTokens}[i], d
 		}
 	}
 	return refusal, wait

@@ -62,12 +62,12 @@ func TestTokensAreExact(t *testing.T) {
 				missing := int64(cost)*each - level(history, each, int64(burst), now)
 				switch {
 				case cost > burst:
-					require.Equal(t, RefusedTooLarge, refusal)
+					require.Equal(t, refusedTooLarge, refusal)
 				case missing > 0:
-					require.Equal(t, RefusedTokens, refusal)
+					require.Equal(t, refusedTokens, refusal)
 					require.Equal(t, time.Duration(missing), wait)
 				default:
-					require.Equal(t, NotRefused, refusal)
+					require.Equal(t, notRefused, refusal)
 					require.Zero(t, wait)
 					history, open = append(history, entry{now, cost}), append(open, cost)
 					charged += int64(cost)

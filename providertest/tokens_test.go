@@ -9,12 +9,12 @@ import (
 
 func TestTokensAreReservedAndSettled(t *testing.T) {
 	g := newGate(Limits{Tokens: TokenBucket{Max: 60, Per: time.Minute, Burst: 10}}, false, epoch)
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{Total: 8}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 8}))
 	refusal, wait := g.judge(epoch, Tokens{Total: 6})
-	require.Equal(t, RefusedTokens, refusal)
+	require.Equal(t, refusedTokens, refusal)
 	require.Equal(t, 4*time.Second, wait)
-	require.Equal(t, RefusedTokens, g.arrive(epoch, Tokens{Total: 6}))
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{Total: 2}), "a refusal takes nothing")
+	require.Equal(t, refusedTokens, g.arrive(epoch, Tokens{Total: 6}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 2}), "a refusal takes nothing")
 
 	g.settle(epoch, Tokens{Total: 8}, Tokens{Total: 3})
 	require.Equal(t, quota{10, 5, 5 * time.Second}, g.pool[0].quota(), "five came back")
@@ -37,18 +37,18 @@ func TestTokensAreReservedAndSettled(t *testing.T) {
 func TestTokensAreCountedApart(t *testing.T) {
 	bucket := func(burst int) TokenBucket { return TokenBucket{Max: 1, Per: time.Second, Burst: burst} }
 	g := newGate(Limits{InputTokens: bucket(10), OutputTokens: bucket(5)}, false, epoch)
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{Total: 1000, Input: 6, Output: 2}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 1000, Input: 6, Output: 2}))
 	for _, c := range []struct {
 		cost Tokens
-		want Refusal
+		want reason
 		wait time.Duration
 	}{
-		{Tokens{Input: 4, Output: 3}, NotRefused, 0},
-		{Tokens{Input: 5}, RefusedInputTokens, time.Second},
-		{Tokens{Output: 5}, RefusedOutputTokens, 2 * time.Second},
-		{Tokens{Input: 7, Output: 5}, RefusedInputTokens, 3 * time.Second},
-		{Tokens{Input: 11}, RefusedTooLarge, 0},
-		{Tokens{Input: 11, Output: 6}, RefusedTooLarge, 0},
+		{Tokens{Input: 4, Output: 3}, notRefused, 0},
+		{Tokens{Input: 5}, refusedInputTokens, time.Second},
+		{Tokens{Output: 5}, refusedOutputTokens, 2 * time.Second},
+		{Tokens{Input: 7, Output: 5}, refusedInputTokens, 3 * time.Second},
+		{Tokens{Input: 11}, refusedTooLarge, 0},
+		{Tokens{Input: 11, Output: 6}, refusedTooLarge, 0},
 	} {
 		refusal, wait := g.judge(epoch, c.cost)
 		require.Equal(t, c.want, refusal, "%+v", c.cost)
@@ -61,11 +61,11 @@ func TestTokensTakeAllOrNothing(t *testing.T) {
 		Rate:   TokenBucket{Max: 1, Per: time.Second, Burst: 2},
 		Tokens: TokenBucket{Max: 1, Per: time.Second, Burst: 10},
 	}, false, epoch)
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{Total: 9}))
-	require.Equal(t, RefusedTokens, g.arrive(epoch, Tokens{Total: 9}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 9}))
+	require.Equal(t, refusedTokens, g.arrive(epoch, Tokens{Total: 9}))
 	require.Equal(t, 1, g.bucket.quota().remaining, "the refusal took no request")
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{Total: 1}))
-	require.Equal(t, RefusedRate, g.arrive(epoch, Tokens{}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 1}))
+	require.Equal(t, refusedRate, g.arrive(epoch, Tokens{}))
 	require.Equal(t, 0, g.pool[0].quota().remaining)
 }
 
@@ -74,14 +74,14 @@ func TestTokensSetLimits(t *testing.T) {
 		return Limits{Tokens: TokenBucket{Max: max, Per: time.Second, Burst: burst}}
 	}
 	g := newGate(per(10, 10), false, epoch)
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{Total: 4}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 4}))
 	g.setLimits(per(10, 100), epoch)
 	require.Equal(t, quota{100, 6, 9400 * time.Millisecond}, g.pool[0].quota(), "no gift of burst")
 	g.settle(epoch, Tokens{Total: 4}, Tokens{Total: 15})
 	g.setLimits(per(1, 10), at(50*time.Millisecond))
 	require.Equal(t, quota{10, 0, 15 * time.Second}, g.pool[0].quota(), "a debt of four and a half becomes five")
 	g.setLimits(Limits{}, epoch)
-	require.Equal(t, NotRefused, g.arrive(epoch, Tokens{Total: 1 << 60}))
+	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 1 << 60}))
 	g.setLimits(per(10, 10), epoch)
 	require.Equal(t, quota{10, 10, 0}, g.pool[0].quota(), "a new limit starts unspent")
 }

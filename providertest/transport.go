@@ -8,15 +8,12 @@ import (
 	"net/http"
 )
 
-// Transport returns a round tripper that answers every request from this server,
-// whatever host it names, in the caller's goroutine and without a socket. Limits
-// and ledger are those of URL. A request whose context ends fails with the
-// context's cause. It does not interrupt a request body that blocks.
+// Transport returns a round tripper that answers every request, whatever its host, on the caller's
+// goroutine and without a socket. It shares limits and ledger with URL. A request whose context ends
+// fails with the cause; a request body that blocks is not interrupted.
 //
-// A stream, and every answer of a server with Config.Fault, is written in a
-// goroutine of its own, which ends with the answer, when its body is closed, or
-// with the server. An answer that breaks off fails with
-// [io.ErrUnexpectedEOF].
+// Streams, and every answer of a server with Config.Fault, are written on a goroutine that ends with
+// the answer, its body or the server. An answer that breaks off fails with io.ErrUnexpectedEOF.
 func (s *Server) Transport() http.RoundTripper { return transport{server: s} }
 
 type transport struct{ server *Server }

@@ -73,7 +73,7 @@ func (s *Scenario) setting(t Times) client.Setting {
 		Latency: s.Latency, Net: netSimulated, Refusal: refusalSimulated, Processes: s.processes(),
 		Provider: provider.Config{Cap: s.Limits.Concurrency},
 	}
-	if s.RetryAfter != providertest.NoRetryAfter {
+	if s.RetryAfter != 0 {
 		w.Provider.RetryAfter = provider.WholeSeconds
 	}
 	if r := s.Limits.Rate; r.Max > 0 {

@@ -24,7 +24,7 @@ func count(l providertest.Ledger, from, to time.Time, processes int) tally {
 			continue
 		}
 		switch {
-		case a.Refused != providertest.NotRefused:
+		case a.Refused != "":
 			t.refused++
 		case a.Admitted:
 			t.admitted++

@@ -41,7 +41,7 @@ func (s *session) getAll() error {
 			}
 		}
 		if err == nil {
-			err = s.failAgain(StepRead, io.ErrUnexpectedEOF)
+			err = s.failAgain(stepRead, io.ErrUnexpectedEOF)
 		}
 		if err := s.pause(counting, err); err != nil {
 			return err

@@ -41,7 +41,7 @@ func judge(resp *http.Response, asked ask) (answer, error) {
 	switch resp.StatusCode {
 	case http.StatusOK:
 		if !asked.encoded && isEncoded(resp.Header) {
-			return answer{}, fmt.Errorf("the body has the Content-Encoding %.64q, though identity was asked for; WithEncoded stores it as it comes",
+			return answer{}, fmt.Errorf("the body has the Content-Encoding %.64q, though identity was asked for; Config.Encoded stores it as it comes",
 				resp.Header.Get("Content-Encoding"))
 		}
 		return answer{takeAll, resp.ContentLength, resp.ContentLength, validatorOf(resp.Header)}, nil

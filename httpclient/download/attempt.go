@@ -28,12 +28,12 @@ func (s *session) attempt() error {
 		return errStale
 	}
 	if s.maxBytes > 0 && a.total > s.maxBytes {
-		return &Error{Step: StepAnswer, cause: ErrTooLarge, spoilt: true}
+		return &Error{Step: stepAnswer, cause: ErrTooLarge, spoilt: true}
 	}
 	if a.verdict == takeAll {
 		s.resumed = 0
 		if err := s.part.begin(a.validator, a.total); err != nil {
-			return s.fail(StepWrite, err)
+			return s.fail(stepWrite, err)
 		}
 	}
 	s.part.total = a.total
@@ -79,7 +79,7 @@ func (s *session) receive(body io.Reader, a answer) error {
 		chunk := buf[:n]
 		if a.length >= 0 {
 			if left -= int64(n); left < 0 {
-				return s.failAgain(StepRead, errors.New("the body is longer than was declared"))
+				return s.failAgain(stepRead, errors.New("the body is longer than was declared"))
 			}
 		}
 		if overlap && n > 0 {
@@ -89,10 +89,10 @@ func (s *session) receive(body io.Reader, a answer) error {
 			chunk, overlap = chunk[1:], false
 		}
 		if s.maxBytes > 0 && int64(len(chunk)) > s.maxBytes-s.part.have {
-			return &Error{Step: StepRead, cause: ErrTooLarge, spoilt: true}
+			return &Error{Step: stepRead, cause: ErrTooLarge, spoilt: true}
 		}
 		if err := s.part.write(chunk); err != nil {
-			return s.fail(StepWrite, err)
+			return s.fail(stepWrite, err)
 		}
 		s.meter.tick()
 		switch {

@@ -19,8 +19,8 @@ type checksum struct {
 
 func sha256Sum() checksum { return checksum{name: "sha256", new: sha256.New} }
 
-// parseChecksum returns what is wrong with text, or "".
-func parseChecksum(text string) (sum checksum, problem string) {
+// parseChecksum returns what is wrong with text, or "". more are further algorithms.
+func parseChecksum(text string, more map[string]func() hash.Hash) (sum checksum, problem string) {
 	name, digits, _ := strings.Cut(text, ":")
 	switch sum.name = strings.ToLower(name); sum.name {
 	case "sha256":
@@ -30,7 +30,9 @@ func parseChecksum(text string) (sum checksum, problem string) {
 	case "sha512":
 		sum.new = sha512.New
 	default:
-		return checksum{}, fmt.Sprintf("%q; want sha256:, sha384: or sha512: and hexadecimal digits, or use WithHash", text)
+		if sum.new = more[sum.name]; sum.new == nil {
+			return checksum{}, fmt.Sprintf("%q; want sha256:, sha384: or sha512: and hexadecimal digits, or another algorithm in Hashes", text)
+		}
 	}
 	want, err := hex.DecodeString(digits)
 	if size := sum.new().Size(); err != nil || len(want) != size {
@@ -46,5 +48,5 @@ func (c checksum) verify(sum []byte) error {
 	if c.want == nil || bytes.Equal(sum, c.want) {
 		return nil
 	}
-	return &ChecksumError{Want: c.text(c.want), Got: c.text(sum)}
+	return fmt.Errorf("%w: %s; want %s", ErrChecksum, c.text(sum), c.text(c.want))
 }

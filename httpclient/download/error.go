@@ -7,34 +7,35 @@ import (
 )
 
 var (
-	// ErrBusy is in the tree of an error if another call fetches the same target.
+	// ErrBusy is in the tree of an error if another call is fetching the same target.
 	ErrBusy = errors.New("another download of this target is under way")
-	// ErrTooLarge is in the tree of an error if the file is longer than WithMaxBytes allows.
-	ErrTooLarge = errors.New("the file is longer than WithMaxBytes allows")
+	// ErrTooLarge is in the tree of an error if the file is longer than Config.MaxBytes.
+	ErrTooLarge = errors.New("the file is longer than Config.MaxBytes allows")
+	// ErrChecksum is in the tree of an error if the file does not have Config.Checksum.
+	ErrChecksum = errors.New("the checksum is wrong")
 )
-
-// Step is what failed.
-type Step string
 
 // The steps, in their order.
 const (
-	StepOpen    Step = "open"    // the files beside the target, and the lock
-	StepRequest Step = "request" // no answer came
-	StepAnswer  Step = "answer"  // one came that is not the file
-	StepRead    Step = "read"    // the body broke off
-	StepWrite   Step = "write"   // to the disk
-	StepVerify  Step = "verify"  // checksum or length
-	StepPublish Step = "publish" // syncing and renaming
+	stepOpen    = "open"
+	stepRequest = "request"
+	stepAnswer  = "answer"
+	stepRead    = "read"
+	stepWrite   = "write"
+	stepVerify  = "verify"
+	stepPublish = "publish"
 )
 
-// Error is how a download fails. Its text has neither headers nor the URL's query of the request.
-// If Step is StepPublish the target may be the new file already, whole,
-// though a loss of power may bring the old one back.
+// Error is the error of a download. Its text holds no header and no query of the request. If Step is
+// "publish" the target may already be the whole new file, though a power loss may restore the old one.
 type Error struct {
-	Target string // as it was given
-	Step   Step
-	// Kept is how many bytes a later call need not fetch again. With 0 there are none. What an earlier call has left is still
-	// there if Step is StepOpen, or if it was of another URL and nothing came in its place.
+	Target string // as given
+	// Step is what failed: "open" (the files beside the target, or the lock), "request" (no response),
+	// "answer" (the response is not the file), "read" (the body broke off), "write" (to disk), "verify"
+	// (checksum or length) or "publish" (syncing and renaming).
+	Step string
+	// Kept is how many bytes a later call can resume from. If Step is "open", or if they are of another
+	// URL, bytes of an earlier call are left and not counted.
 	Kept int64
 
 	cause   error
@@ -43,7 +44,7 @@ type Error struct {
 	noLater error // why what has come could not be kept
 }
 
-// Error says what failed for which target, and what is kept.
+// Error implements error.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "download: %q: %s: %v", e.Target, e.Step, e.cause)
@@ -56,20 +57,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the causes: of the failure, and of why what had come could not be kept.
+// Unwrap returns the cause, and why the bytes could not be kept.
 func (e *Error) Unwrap() []error {
 	if e.noLater == nil {
 		return []error{e.cause}
 	}
 	return []error{e.cause, e.noLater}
-}
-
-// ChecksumError says that the file is not the one that was meant.
-type ChecksumError struct {
-	Want, Got string // such as "sha256:" and hexadecimal digits
-}
-
-// Error gives both.
-func (e *ChecksumError) Error() string {
-	return "the checksum is " + e.Got + "; want " + e.Want
 }

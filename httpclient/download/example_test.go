@@ -53,12 +53,14 @@ func ExampleFetch() {
 	sum := sha256.Sum256([]byte("abcdefghijklmnopqrstuvwxyz")) // as it was published
 	target := filepath.Join(folder, "alphabet")
 	result, err := download.Fetch(context.Background(), client, server.URL, target,
-		download.WithChecksum(fmt.Sprintf("sha256:%x", sum)),
-		download.WithProgress(func(p download.Progress) {
-			if p.Bytes == p.Total {
-				fmt.Println(p.Bytes, "of", p.Total, "bytes")
-			}
-		}, time.Second))
+		download.Config{
+			Checksum: fmt.Sprintf("sha256:%x", sum),
+			Progress: func(p download.Progress) {
+				if p.Bytes == p.Total {
+					fmt.Println(p.Bytes, "of", p.Total, "bytes")
+				}
+			},
+		})
 	fmt.Println(result.Bytes, "bytes by", result.Attempts, "requests:", err)
 	text, err := os.ReadFile(target)
 	fmt.Println(string(text), err)
@@ -86,11 +88,11 @@ func ExampleDo() {
 	}
 	req.Header.Set("Authorization", "Bearer me")
 	target := filepath.Join(folder, "alphabet")
-	_, err = download.Do(server.Client(), req, target, download.WithRetry(retry.Policy{MaxAttempts: 1}))
+	_, err = download.Do(server.Client(), req, target, download.Config{Retry: &retry.Policy{MaxAttempts: 1}})
 	if failed, ok := errors.AsType[*download.Error](err); ok {
 		fmt.Println(failed.Step, failed.Kept, "bytes are kept")
 	}
-	result, err := download.Do(server.Client(), req, target)
+	result, err := download.Do(server.Client(), req, target, download.Config{})
 	fmt.Println(result.Bytes, "bytes,", result.Resumed, "of them from before:", err)
 	// Output:
 	// read 13 bytes are kept
@@ -98,7 +100,7 @@ func ExampleDo() {
 }
 
 // A checksum that does not fit leaves the file that was there, and nothing else.
-func ExampleChecksumError() {
+func ExampleConfig_checksum() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("what somebody else put there"))
 	}))
@@ -111,12 +113,11 @@ func ExampleChecksumError() {
 	defer func() { _ = os.RemoveAll(folder) }()
 
 	_, err = download.Fetch(context.Background(), server.Client(), server.URL, filepath.Join(folder, "model"),
-		download.WithChecksum("sha256:"+strings.Repeat("00", 32)))
-	wrong, ok := errors.AsType[*download.ChecksumError](err)
-	fmt.Println(ok, wrong.Got)
+		download.Config{Checksum: "sha256:" + strings.Repeat("00", 32)})
+	fmt.Println(errors.Is(err, download.ErrChecksum))
 	left, err := os.ReadDir(folder)
 	fmt.Println(len(left), err)
 	// Output:
-	// true sha256:e0b61d9783f1e78712b9b47611c17a85d87f2291fbbeda225cb5e42a36dabf27
+	// true
 	// 0 <nil>
 }

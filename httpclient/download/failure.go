@@ -11,11 +11,11 @@ import (
 // follow is the remedy for a redirect.
 const follow = "to go where it leads, set httpclient.Config.Gate and download with Client.Following(httpclient.Follow{})"
 
-func (s *session) fail(step Step, err error) *Error {
+func (s *session) fail(step string, err error) *Error {
 	return &Error{Target: s.target, Step: step, cause: err}
 }
 
-func (s *session) failAgain(step Step, err error) *Error {
+func (s *session) failAgain(step string, err error) *Error {
 	failed := s.fail(step, err)
 	failed.again = true
 	return failed
@@ -25,7 +25,7 @@ func (s *session) failAgain(step Step, err error) *Error {
 func (s *session) typed(err error) *Error {
 	failed, ok := errors.AsType[*Error](err)
 	if !ok {
-		failed = s.failAgain(StepAnswer, err)
+		failed = s.failAgain(stepAnswer, err)
 	}
 	failed.Target = s.target
 	return failed
@@ -37,7 +37,7 @@ func (s *session) refused(err error) *Error {
 	if _, plain := s.client.(*httpclient.Client); plain && errors.Is(err, httpclient.CodeRedirect) {
 		cause = fmt.Errorf("%w; %s", cause, follow)
 	}
-	failed := s.fail(StepRequest, cause)
+	failed := s.fail(stepRequest, cause)
 	failed.again = worthAnother(err)
 	return failed
 }
@@ -46,12 +46,12 @@ func (s *session) refused(err error) *Error {
 func (s *session) rejected(err error) *Error {
 	status := statusError(err)
 	if status == nil {
-		return s.fail(StepAnswer, err)
+		return s.fail(stepAnswer, err)
 	}
 	if isRedirect(status.StatusCode) {
 		err = fmt.Errorf("%w; %s", err, follow)
 	}
-	failed := s.fail(StepAnswer, err)
+	failed := s.fail(stepAnswer, err)
 	failed.again = isPassing(status.StatusCode)
 	return failed
 }
@@ -62,7 +62,7 @@ func (s *session) broken(err error) *Error {
 	if errors.Is(err, httpclient.CodeBodyLimit) {
 		cause = fmt.Errorf("the client's bound is shorter than the file: raise httpclient.Config.MaxResponse: %w", cause)
 	}
-	failed := s.fail(StepRead, cause)
+	failed := s.fail(stepRead, cause)
 	failed.again = worthAnother(err)
 	return failed
 }

@@ -23,13 +23,13 @@ func TestEveryCallToTheDiskMayFail(t *testing.T) {
 			d := newMemDisk()
 			d.put("f", "old")
 			if cut < whole {
-				_, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{cut}}, "http://h/", "f", withDisk(d), quick(1))
+				_, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{cut}}, "http://h/", "f", withDisk(d), quick(1))
 				require.Error(t, err)
 				require.Equal(t, int64(cut), errorOf(err).Kept)
 			}
 			d.calls, d.failAt = 0, at
 			server := &honest{body: body, tag: tagOf(1)}
-			result, err := Fetch(t.Context(), server, "http://h/", "f", withDisk(d), withSyncSize(64<<10), quick(1))
+			result, err := fetchWith(t.Context(), server, "http://h/", "f", withDisk(d), withSyncSize(64<<10), quick(1))
 			if d.failed == "" {
 				require.NoError(t, err, "without a fault")
 				assert.Greater(t, at, 10)
@@ -43,7 +43,7 @@ func TestEveryCallToTheDiskMayFail(t *testing.T) {
 				require.NotNil(t, failed)
 				assert.ErrorIs(t, err, syscall.ENOSPC, "call %d", at)
 				assert.Equal(t, "f", failed.Target)
-				if failed.Step == StepPublish && d.failed == "syncDir" {
+				if failed.Step == stepPublish && d.failed == "syncDir" {
 					assert.Equal(t, string(body), got)
 				} else {
 					assert.Equal(t, "old", got, "call %d, %s", at, d.failed)
@@ -57,9 +57,9 @@ func TestEveryCallToTheDiskMayFail(t *testing.T) {
 				assert.Equal(t, checksumOf(body), result.Checksum)
 				continue
 			}
-			result, err = Fetch(t.Context(), server, "http://h/", "f", withDisk(d), quick(1))
+			result, err = fetchWith(t.Context(), server, "http://h/", "f", withDisk(d), quick(1))
 			require.NoError(t, err, "after call %d, %s, failed", at, d.failed)
-			if failed.Step == StepOpen { // it did not come to look at what was there
+			if failed.Step == stepOpen { // it did not come to look at what was there
 				assert.Contains(t, []int64{0, 100 << 10}, result.Resumed)
 			} else {
 				assert.Equal(t, failed.Kept, result.Resumed, "call %d, %s", at, d.failed)
@@ -91,7 +91,7 @@ func TestLossOfPower(t *testing.T) {
 		}
 		body := content(rapid.IntRange(1, 3).Draw(t, "last version"), 300)
 		tag := tagOf(int(body[0]) / 40)
-		_, err := Fetch(context.Background(), &honest{body: body, tag: tag}, "http://h/", "f", withDisk(d), quick(3))
+		_, err := fetchWith(context.Background(), &honest{body: body, tag: tag}, "http://h/", "f", withDisk(d), quick(3))
 		if err != nil || d.read() != string(body) {
 			t.Fatalf("%v; the file is not the version", err)
 		}
@@ -108,13 +108,13 @@ func TestLossOfPowerBetweenTwoVersions(t *testing.T) {
 				return map[string]int{"": variant % 2, ".f.part": variant / 2 % 3, ".f.part.json": variant / 6}[name]
 			}
 			d := newMemDisk()
-			_, err := Fetch(t.Context(), &honest{body: one, tag: tagOf(1), cuts: []int{200}}, "http://h/", "f", withDisk(d), quick(1))
+			_, err := fetchWith(t.Context(), &honest{body: one, tag: tagOf(1), cuts: []int{200}}, "http://h/", "f", withDisk(d), quick(1))
 			require.Error(t, err)
 			require.NoError(t, d.syncDir(""))
 			d.calls, d.dieAt = 0, dieAt
 			fetchUntilDeath(&honest{body: two, tag: tagOf(2), cuts: []int{100, 0, 0, 0}}, d)
 			d = d.lose(choose)
-			_, err = Fetch(t.Context(), &honest{body: one, tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
+			_, err = fetchWith(t.Context(), &honest{body: one, tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
 			require.NoError(t, err)
 			require.Equal(t, string(one), d.read(), "power lost at call %d, variant %d", dieAt, variant)
 		}
@@ -131,10 +131,10 @@ func TestWhatIsToldIsDurable(t *testing.T) {
 		return 0
 	}
 	d := newMemDisk()
-	_, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{200}}, "http://h/", "f", withDisk(d), quick(1))
+	_, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{200}}, "http://h/", "f", withDisk(d), quick(1))
 	require.Equal(t, int64(200), errorOf(err).Kept)
 	d = d.lose(nothingMore)
-	r, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
+	r, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
 	require.NoError(t, err)
 	assert.Equal(t, int64(200), r.Resumed)
 	assert.Equal(t, string(body), d.lose(nothingMore).read())
@@ -146,7 +146,7 @@ func fetchUntilDeath(client Doer, d *memDisk) {
 			panic(r)
 		}
 	}()
-	_, _ = Fetch(context.Background(), client, "http://h/", "f", withDisk(d), withSyncSize(32), quick(3))
+	_, _ = fetchWith(context.Background(), client, "http://h/", "f", withDisk(d), withSyncSize(32), quick(3))
 }
 
 // A sync that failed is not believed when it succeeds the second time.
@@ -164,8 +164,8 @@ func TestAFailedSyncIsFinal(t *testing.T) {
 func TestTheLockIsGivenBackOnAPanic(t *testing.T) {
 	d := newMemDisk()
 	boom := doer(func(*http.Request) (*http.Response, error) { panic("boom") })
-	assert.PanicsWithValue(t, "boom", func() { _, _ = Fetch(t.Context(), boom, "http://h/", "f", withDisk(d)) })
-	_, err := Fetch(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", "f", withDisk(d))
+	assert.PanicsWithValue(t, "boom", func() { _, _ = fetchWith(t.Context(), boom, "http://h/", "f", withDisk(d)) })
+	_, err := fetchWith(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", "f", withDisk(d))
 	assert.False(t, errors.Is(err, ErrBusy))
 	assert.NoError(t, err)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/headrace/headrace/httpclient"
 )
 
-// Doer sends a request. An [httpclient.Client] does, which follows no redirects, an [httpclient.Follower], which follows them through
-// a gate, and an *http.Client, which follows them anywhere.
+// Doer sends a request: an [httpclient.Client], which follows no redirects, an [httpclient.Follower],
+// which follows them through a gate, or an *http.Client, which follows them anywhere.
 type Doer interface {
 	Do(req *http.Request) (*http.Response, error)
 }
@@ -21,40 +21,40 @@ var (
 	_ Doer = (*http.Client)(nil)
 )
 
-// Result is a file that was fetched.
+// Result describes a fetched file.
 type Result struct {
 	// Bytes is the length of the file.
 	Bytes int64
-	// Resumed is how many of them an earlier call had left.
+	// Resumed is how many of them an earlier call had fetched.
 	Resumed int64
-	// Checksum is the file's, such as "sha256:" and 64 hexadecimal digits; by
-	// SHA-256 unless an option names another algorithm.
+	// Checksum is that of the file, such as "sha256:" and 64 hexadecimal digits, by the algorithm of
+	// Config.Checksum or SHA-256.
 	Checksum string
-	// Attempts is how many requests were made.
+	// Attempts is the number of requests.
 	Attempts int
-	// Requests holds the ids of the event.NetRequest that they were told as, of the last 100; only an httpclient.Client tells them. A
-	// redirect that was followed has one too.
+	// Requests holds the ids of the last 100 event.NetRequest, redirects included, if the client is an
+	// httpclient.Client.
 	Requests []string
 }
 
-// Fetch gets url and stores the body as the file target, whose folder has to
-// exist. It returns when the file is on the disk under its name, or with an
-// *Error or, for what cannot be tried at all, one *fault.FieldError for each problem. A symbolic
-// link in place of target is replaced, and not followed.
+// Fetch gets url and stores the body as the file target, whose folder must exist. It returns when the
+// file is on disk under its name, with an *Error, or with a *fault.FieldError for each invalid
+// argument. A symbolic link in place of target is replaced.
 //
-// When ctx ends Fetch does too, and what has come is kept for a later call. Fetch is safe for concurrent use.
-func Fetch(ctx context.Context, client Doer, url, target string, opts ...Option) (Result, error) {
+// If ctx ends, what has arrived is kept for a later call. Fetch is safe for concurrent use.
+func Fetch(ctx context.Context, client Doer, url, target string, config Config) (Result, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil { // whose text has the URL, with what is secret in it
 		return Result{}, &fault.FieldError{Owner: owner, Field: "url", Problem: "cannot be parsed; want such as https://host/path"}
 	}
-	return Do(client, req, target, opts...)
+	return Do(client, req, target, config)
 }
 
-// Do is [Fetch] for a request of one's own, with headers such as Authorization. Its method has to be GET, without a
-// body and the headers Range and If-Range. Its context ends the download. The request is not changed.
-func Do(client Doer, req *http.Request, target string, opts ...Option) (Result, error) {
-	c, err := configure(client, req, target, opts)
+// Do is [Fetch] for your own request, with headers such as Authorization. It must be a GET without a
+// body and without the headers Range and If-Range. Its context ends the download. The request is not
+// changed.
+func Do(client Doer, req *http.Request, target string, config Config) (Result, error) {
+	c, err := configure(client, req, target, config)
 	if err != nil {
 		return Result{}, err
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/md5"
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -25,13 +26,14 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/retry"
 )
 
-func fetchMem(t *testing.T, client Doer, opts ...Option) (*memDisk, Result, error) {
+func fetchMem(t *testing.T, client Doer, opts ...option) (*memDisk, Result, error) {
 	t.Helper()
 	d := newMemDisk()
-	r, err := Fetch(t.Context(), client, "http://h/f?sig=canary", "f", append([]Option{withDisk(d), quick(3)}, opts...)...)
+	r, err := fetchWith(t.Context(), client, "http://h/f?sig=canary", "f", append([]option{withDisk(d), quick(3)}, opts...)...)
 	return d, r, err
 }
 
@@ -62,7 +64,7 @@ func TestAttemptsWithoutProgressAreBounded(t *testing.T) {
 		require.ErrorIs(t, err, errBroken, name)
 		assert.Equal(t, tc.want, r.Attempts, name)
 		assert.Equal(t, tc.want, len(server.asked), name)
-		assert.Equal(t, StepRead, stepOf(err), name)
+		assert.Equal(t, stepRead, stepOf(err), name)
 		assert.Equal(t, tc.kept, errorOf(err).Kept, name)
 		assert.Equal(t, "(none)", d.read(), name)
 	}
@@ -70,33 +72,33 @@ func TestAttemptsWithoutProgressAreBounded(t *testing.T) {
 
 // One call leaves 600 of 1000 bytes; what does the next one do?
 func TestResume(t *testing.T) {
-	old, sum := content(1, 1000), WithChecksum(checksumOf(content(1, 1000)))
+	old, sum := content(1, 1000), withChecksum(checksumOf(content(1, 1000)))
 	for name, tc := range map[string]struct {
 		version, size int
-		opts          []Option
+		opts          []option
 		url           string
 		asked         []string
 		resumed       int64
 	}{
 		"goes on":               {1, 1000, nil, "http://h/f", []string{"bytes=599-"}, 600},
-		"checks all of it":      {1, 1000, []Option{sum}, "http://h/f", []string{"bytes=599-"}, 600},
+		"checks all of it":      {1, 1000, []option{sum}, "http://h/f", []string{"bytes=599-"}, 600},
 		"the server has other":  {2, 1000, nil, "http://h/f", []string{"bytes=599-"}, 0},
 		"and it is shorter":     {2, 100, nil, "http://h/f", []string{"bytes=599-"}, 0},
 		"one tag, two lengths":  {1, 700, nil, "http://h/f", []string{"bytes=599-", ""}, 0},
 		"of another user":       {1, 1000, nil, "http://me@h/f#x", []string{"bytes=599-"}, 600},
 		"another URL":           {1, 1000, nil, "http://h/f?b", []string{""}, 0},
-		"another URL, one name": {1, 1000, []Option{WithIdentity("http://h/f")}, "http://h/f?b", []string{"bytes=599-"}, 600},
+		"another URL, one name": {1, 1000, []option{withIdentity("http://h/f")}, "http://h/f?b", []string{"bytes=599-"}, 600},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newMemDisk()
-			_, err := Fetch(t.Context(), &honest{body: old, tag: tagOf(1), cuts: []int{600}}, "http://h/f", "f", withDisk(d), quick(1))
+			_, err := fetchWith(t.Context(), &honest{body: old, tag: tagOf(1), cuts: []int{600}}, "http://h/f", "f", withDisk(d), quick(1))
 			require.Equal(t, int64(600), errorOf(err).Kept)
 			assert.ErrorContains(t, err, `download: "f": read: the connection broke (600 bytes are kept for a later call)`)
 			assert.Equal(t, []string{".f.part", ".f.part.json"}, d.list())
 
 			body := content(tc.version, tc.size)
 			server := &honest{body: body, tag: tagOf(tc.version)}
-			r, err := Fetch(t.Context(), server, tc.url, "f", append(tc.opts, withDisk(d))...)
+			r, err := fetchWith(t.Context(), server, tc.url, "f", append(tc.opts, withDisk(d))...)
 			require.NoError(t, err)
 			assert.Equal(t, tc.asked, server.asked)
 			assert.Equal(t, Result{Bytes: int64(tc.size), Resumed: tc.resumed, Checksum: checksumOf(body), Attempts: len(tc.asked)}, r)
@@ -113,7 +115,7 @@ func TestResumeOfAWholePart(t *testing.T) {
 	d.put(".f.part", string(body))
 	d.put(".f.part.json", string(state{Resource: hashOf("http://h/"), Validator: `"v1"`, Kept: 1000, Total: 1000}.encode()))
 	server := &honest{body: body, tag: tagOf(1)}
-	r, err := Fetch(t.Context(), server, "http://h/", "f", withDisk(d))
+	r, err := fetchWith(t.Context(), server, "http://h/", "f", withDisk(d))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"bytes=999-"}, server.asked)
 	assert.Equal(t, 1, server.sent)
@@ -125,10 +127,10 @@ func TestResumeOfAWholePart(t *testing.T) {
 func TestWhatIsStaleIsNotKept(t *testing.T) {
 	d := newMemDisk()
 	body := content(1, 1000)
-	_, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{500}}, "http://h/", "f", withDisk(d), quick(1))
+	_, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{500}}, "http://h/", "f", withDisk(d), quick(1))
 	require.Equal(t, int64(500), errorOf(err).Kept)
 	n := 0
-	_, err = Fetch(t.Context(), doer(func(req *http.Request) (*http.Response, error) {
+	_, err = fetchWith(t.Context(), doer(func(req *http.Request) (*http.Response, error) {
 		if n++; n == 1 {
 			return respond(req, 416, header(), 0, http.NoBody), nil
 		}
@@ -164,7 +166,7 @@ func TestTheOverlapHasToAgree(t *testing.T) {
 	d.put(".f.part", strings.Repeat("x", 500))
 	d.put(".f.part.json", string(state{Resource: hashOf("http://h/"), Validator: `"v1"`, Kept: 500, Total: 1000}.encode()))
 	server := &honest{body: body, tag: tagOf(1)}
-	_, err := Fetch(t.Context(), server, "http://h/", "f", withDisk(d))
+	_, err := fetchWith(t.Context(), server, "http://h/", "f", withDisk(d))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"bytes=499-", ""}, server.asked)
 	assert.Equal(t, string(body), d.read())
@@ -175,7 +177,7 @@ func TestBytesThatNothingVouchesForAreNotUsed(t *testing.T) {
 	body := content(1, 1000)
 	d.put(".f.part", string(body[:500])+strings.Repeat("rubbish", 100))
 	d.put(".f.part.json", string(state{Resource: hashOf("http://h/"), Validator: `"v1"`, Kept: 500, Total: 1000}.encode()))
-	_, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(d))
+	_, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(d))
 	require.NoError(t, err)
 	assert.Equal(t, string(body), d.read())
 }
@@ -189,7 +191,7 @@ func TestRequestsAskForIdentityAndKeepTheirHeaders(t *testing.T) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://h/", http.NoBody)
 	require.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer x")
-	_, err = Do(client, req, "f", withDisk(newMemDisk()))
+	_, err = doWith(client, req, "f", withDisk(newMemDisk()))
 	require.NoError(t, err)
 	assert.Equal(t, header("Authorization", "Bearer x", "Accept-Encoding", "identity"), seen)
 	assert.Equal(t, header("Authorization", "Bearer x"), req.Header, "the caller's request")
@@ -199,17 +201,18 @@ func TestChecksum(t *testing.T) {
 	body := content(1, 100)
 	want := checksumOf(content(2, 100))
 	server := &honest{body: body, tag: tagOf(1), cuts: []int{50}}
-	d, r, err := fetchMem(t, server, WithChecksum(want))
-	sum, ok := errors.AsType[*ChecksumError](err)
-	require.True(t, ok, "%v", err)
-	assert.Equal(t, ChecksumError{Want: want, Got: checksumOf(body)}, *sum)
-	assert.Equal(t, StepVerify, stepOf(err))
+	d, r, err := fetchMem(t, server, withChecksum(want))
+	require.ErrorIs(t, err, ErrChecksum)
+	assert.ErrorContains(t, err, "the checksum is wrong: "+checksumOf(body)+"; want "+want)
+	assert.Equal(t, stepVerify, stepOf(err))
 	assert.Equal(t, 2, r.Attempts, "it is not fetched again")
 	assert.Empty(t, d.list())
 
 	sha := md5.New()
 	sha.Write(body)
-	d, r, err = fetchMem(t, server, WithHash("md5", md5.New, sha.Sum(nil)))
+	d, r, err = fetchMem(t, server, withChecksum(fmt.Sprintf("md5:%x", sha.Sum(nil))), func(c *Config) {
+		c.Hashes = map[string]func() hash.Hash{"md5": md5.New}
+	})
 	require.NoError(t, err)
 	assert.Equal(t, fmt.Sprintf("md5:%x", sha.Sum(nil)), r.Checksum)
 	assert.Equal(t, string(body), d.read())
@@ -221,11 +224,11 @@ func TestMaxBytes(t *testing.T) {
 		return respond(req, 200, header("ETag", `"a"`), -1, breaking(body, 100)), nil
 	})
 	for name, client := range map[string]Doer{"known": &honest{body: body, tag: tagOf(1)}, "not known": unknown} {
-		d, r, err := fetchMem(t, client, WithMaxBytes(99))
+		d, r, err := fetchMem(t, client, withMaxBytes(99))
 		assert.ErrorIs(t, err, ErrTooLarge, name)
 		assert.Equal(t, 1, r.Attempts, name)
 		assert.Empty(t, d.list(), name)
-		_, _, err = fetchMem(t, client, WithMaxBytes(100))
+		_, _, err = fetchMem(t, client, withMaxBytes(100))
 		assert.NoError(t, err, name)
 	}
 }
@@ -236,7 +239,7 @@ func TestAnswersThatAreNotTheFile(t *testing.T) {
 			return respond(req, status, header("Content-Range", "bytes 0-0/1"), 1, breaking([]byte("x"), 1)), nil
 		}))
 		require.Error(t, err, status)
-		assert.Equal(t, StepAnswer, stepOf(err), status)
+		assert.Equal(t, stepAnswer, stepOf(err), status)
 		assert.Equal(t, want, r.Attempts, status)
 		assert.Equal(t, status >= 300, errors.Is(err, httpclient.CodeStatus), status)
 		assert.NotContains(t, err.Error(), "canary")
@@ -271,7 +274,7 @@ func TestTheContextEndsTheWait(t *testing.T) {
 		time.AfterFunc(time.Second, func() { cancel(why) })
 		d := newMemDisk()
 		server := &honest{body: content(1, 100), tag: tagOf(1), cuts: []int{50}}
-		_, err := Fetch(ctx, server, "http://h/", "f", withDisk(d), WithRetry(retry.Policy{Initial: time.Minute, Max: time.Minute}))
+		_, err := fetchWith(ctx, server, "http://h/", "f", withDisk(d), withRetry(retry.Policy{Initial: time.Minute, Max: time.Minute}))
 		assert.ErrorIs(t, err, why)
 		assert.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, int64(50), errorOf(err).Kept)
@@ -281,10 +284,10 @@ func TestTheContextEndsTheWait(t *testing.T) {
 
 // What has come is made to last every 2 s, however little it is.
 func TestSlowDownloadsAreKeptToo(t *testing.T) {
-	clock := clockwork.NewFakeClock()
+	fake := clockwork.NewFakeClock()
 	d := newMemDisk()
 	c := &config{disk: d, target: "f", sum: sha256Sum(), syncSize: defaultSyncSize, resource: "r", mode: defaultMode}
-	WithClock(clock)(c)
+	c.clock = clock.New(fake)
 	p, err := openPart(c)
 	require.NoError(t, err)
 	require.NoError(t, p.resume(t.Context(), func() {}))
@@ -293,7 +296,7 @@ func TestSlowDownloadsAreKeptToo(t *testing.T) {
 		after time.Duration
 		kept  int64
 	}{{0, 0}, {defaultSyncTime - 1, 0}, {1, 6}, {1, 6}, {defaultSyncTime - 1, 10}} {
-		clock.Advance(tc.after)
+		fake.Advance(tc.after)
 		require.NoError(t, p.write([]byte("ab")))
 		assert.Equal(t, tc.kept, p.vouched.Kept)
 	}
@@ -305,7 +308,7 @@ func TestProgress(t *testing.T) {
 	body := content(1, 10*bufferSize)
 	clock := clockwork.NewFakeClock()
 	var told []Progress
-	opts := []Option{WithClock(clock), WithProgress(func(p Progress) { told = append(told, p) }, time.Second)}
+	opts := []option{withClock(clock), withProgress(func(p Progress) { told = append(told, p) }, time.Second)}
 	step := doer(func(req *http.Request) (*http.Response, error) {
 		return respond(req, 200, header(), len(body), steady{clock, 250 * time.Millisecond, breaking(body, len(body))}), nil
 	})
@@ -317,7 +320,7 @@ func TestProgress(t *testing.T) {
 
 func TestAPanicInProgressLosesNothing(t *testing.T) {
 	calls := 0
-	d, _, err := fetchMem(t, &honest{body: content(1, 10*bufferSize), tag: tagOf(1)}, WithProgress(func(Progress) { calls++; panic("boom") }, 1))
+	d, _, err := fetchMem(t, &honest{body: content(1, 10*bufferSize), tag: tagOf(1)}, withProgress(func(Progress) { calls++; panic("boom") }, 1))
 	require.NoError(t, err)
 	assert.Equal(t, 1, calls)
 	assert.Equal(t, string(content(1, 10*bufferSize)), d.read())
@@ -331,30 +334,35 @@ func TestConfigurationIsChecked(t *testing.T) {
 	}
 	fine := get(func(*http.Request) {})
 	for field, try := range map[string]func() (Result, error){
-		"client":   func() (Result, error) { return Do((*http.Client)(nil), fine, "f") },
-		"target":   func() (Result, error) { return Do(&honest{}, fine, "") },
-		"target 2": func() (Result, error) { return Do(&honest{}, fine, "a/") },
-		"url":      func() (Result, error) { return Fetch(t.Context(), &honest{}, "http://h:canary/", "f") },
-		"req":      func() (Result, error) { return Do(&honest{}, nil, "f") },
-		"req 2":    func() (Result, error) { return Do(&honest{}, get(func(r *http.Request) { r.Method = "POST" }), "f") },
+		"client":   func() (Result, error) { return doWith((*http.Client)(nil), fine, "f") },
+		"target":   func() (Result, error) { return doWith(&honest{}, fine, "") },
+		"target 2": func() (Result, error) { return doWith(&honest{}, fine, "a/") },
+		"url":      func() (Result, error) { return fetchWith(t.Context(), &honest{}, "http://h:canary/", "f") },
+		"req":      func() (Result, error) { return doWith(&honest{}, nil, "f") },
+		"req 2": func() (Result, error) {
+			return doWith(&honest{}, get(func(r *http.Request) { r.Method = "POST" }), "f")
+		},
 		"req 3": func() (Result, error) {
-			return Do(&honest{}, get(func(r *http.Request) { r.Header.Set("Range", "x") }), "f")
+			return doWith(&honest{}, get(func(r *http.Request) { r.Header.Set("Range", "x") }), "f")
 		},
 		"req 4": func() (Result, error) {
-			return Do(&honest{}, get(func(r *http.Request) { r.Header.Set("If-Range", "x") }), "f")
+			return doWith(&honest{}, get(func(r *http.Request) { r.Header.Set("If-Range", "x") }), "f")
 		},
 		"req 5": func() (Result, error) {
-			return Do(&honest{}, get(func(r *http.Request) { r.Body = breaking(nil, 0) }), "f")
+			return doWith(&honest{}, get(func(r *http.Request) { r.Body = breaking(nil, 0) }), "f")
 		},
-		"WithChecksum": func() (Result, error) { return Do(&honest{}, fine, "f", WithChecksum("md5:00")) },
-		"WithHash":     func() (Result, error) { return Do(&honest{}, fine, "f", WithHash("", nil, nil)) },
-		"WithHash 2":   func() (Result, error) { return Do(&honest{}, fine, "f", WithHash("md5", md5.New, []byte{1})) },
-		"WithMaxBytes": func() (Result, error) { return Do(&honest{}, fine, "f", WithMaxBytes(0)) },
-		"WithMode":     func() (Result, error) { return Do(&honest{}, fine, "f", WithMode(0o444)) },
-		"WithMode 2":   func() (Result, error) { return Do(&honest{}, fine, "f", WithMode(fs.ModeSetuid|0o644)) },
-		"WithIdentity": func() (Result, error) { return Do(&honest{}, fine, "f", WithIdentity("")) },
-		"WithProgress": func() (Result, error) { return Do(&honest{}, fine, "f", WithProgress(nil, -1)) },
-		"Jitter":       func() (Result, error) { return Do(&honest{}, fine, "f", WithRetry(retry.Policy{Jitter: 2})) },
+		"Checksum": func() (Result, error) { return doWith(&honest{}, fine, "f", withChecksum("md5:00")) },
+		"Hashes": func() (Result, error) {
+			return Do(&honest{}, fine, "f", Config{Hashes: map[string]func() hash.Hash{"md5": nil}})
+		},
+		"Checksum 2": func() (Result, error) {
+			return Do(&honest{}, fine, "f", Config{Checksum: "md5:00", Hashes: map[string]func() hash.Hash{"md5": md5.New}})
+		},
+		"MaxBytes":      func() (Result, error) { return doWith(&honest{}, fine, "f", withMaxBytes(-1)) },
+		"Mode":          func() (Result, error) { return doWith(&honest{}, fine, "f", withMode(0o444)) },
+		"Mode 2":        func() (Result, error) { return doWith(&honest{}, fine, "f", withMode(fs.ModeSetuid|0o644)) },
+		"ProgressEvery": func() (Result, error) { return doWith(&honest{}, fine, "f", withProgress(nil, -1)) },
+		"Jitter":        func() (Result, error) { return doWith(&honest{}, fine, "f", withRetry(retry.Policy{Jitter: 2})) },
 	} {
 		_, err := try()
 		problem, ok := errors.AsType[*fault.FieldError](err)
@@ -376,8 +384,8 @@ func TestFilesOnARealDisk(t *testing.T) {
 		})
 	}
 	target := filepath.Join(t.TempDir(), "f")
-	fetch := func(opts ...Option) fs.FileInfo {
-		_, err := Fetch(t.Context(), serve(target), "http://h/", target, opts...)
+	fetch := func(opts ...option) fs.FileInfo {
+		_, err := fetchWith(t.Context(), serve(target), "http://h/", target, opts...)
 		require.NoError(t, err)
 		info, err := os.Lstat(target)
 		require.NoError(t, err)
@@ -390,20 +398,20 @@ func TestFilesOnARealDisk(t *testing.T) {
 		fetch()
 		t.Skip("has no permissions to look at")
 	}
-	assert.Equal(t, fs.FileMode(0o600), fetch(WithMode(0o600)).Mode())
+	assert.Equal(t, fs.FileMode(0o600), fetch(withMode(0o600)).Mode())
 	assert.Equal(t, fs.FileMode(0o600), fetch().Mode(), "the old file hands it on")
 	require.NoError(t, os.Chmod(target, 0o440))
 	assert.Equal(t, fs.FileMode(0o440), fetch().Mode())
 	assert.Equal(t, fs.FileMode(0o600), opened, "nobody reads along")
 	require.NoError(t, os.WriteFile(partPath(target), []byte("of a stranger"), 0o666))
 	require.NoError(t, os.Chmod(partPath(target), 0o666))
-	assert.Equal(t, fs.FileMode(0o600), fetch(WithMode(0o600)).Mode(), "of what was left too")
+	assert.Equal(t, fs.FileMode(0o600), fetch(withMode(0o600)).Mode(), "of what was left too")
 
 	elsewhere := filepath.Join(t.TempDir(), "precious")
 	require.NoError(t, os.WriteFile(elsewhere, []byte("precious"), 0o600))
 	require.NoError(t, os.Symlink(elsewhere, partPath(target)))
-	_, err := Fetch(t.Context(), serve(target), "http://h/", target)
-	assert.Equal(t, StepOpen, stepOf(err), "a link is not written through")
+	_, err := fetchWith(t.Context(), serve(target), "http://h/", target)
+	assert.Equal(t, stepOpen, stepOf(err), "a link is not written through")
 	require.NoError(t, os.Remove(partPath(target)))
 	require.NoError(t, os.Remove(target))
 	require.NoError(t, os.Symlink(elsewhere, target))
@@ -412,9 +420,9 @@ func TestFilesOnARealDisk(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "precious", string(got))
 
-	_, err = Fetch(t.Context(), serve(target), "http://h/", t.TempDir())
-	assert.Equal(t, StepOpen, stepOf(err), "a folder")
-	_, err = Fetch(t.Context(), serve(target), "http://h/", filepath.Join(t.TempDir(), "no", "folder"))
+	_, err = fetchWith(t.Context(), serve(target), "http://h/", t.TempDir())
+	assert.Equal(t, stepOpen, stepOf(err), "a folder")
+	_, err = fetchWith(t.Context(), serve(target), "http://h/", filepath.Join(t.TempDir(), "no", "folder"))
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }
 
@@ -433,7 +441,7 @@ func TestManyCallsForOneTarget(t *testing.T) {
 	for range 8 {
 		go func() {
 			for range 4 {
-				_, err := Fetch(context.WithoutCancel(t.Context()), client, server.URL, target)
+				_, err := fetchWith(context.WithoutCancel(t.Context()), client, server.URL, target)
 				results <- err
 			}
 		}()
@@ -461,13 +469,13 @@ func TestASecondCallIsRefused(t *testing.T) {
 	body := content(1, 100)
 	var second error
 	outer := doer(func(req *http.Request) (*http.Response, error) {
-		_, second = Fetch(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", target)
+		_, second = fetchWith(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", target)
 		return (&honest{body: body, tag: tagOf(1)}).Do(req)
 	})
-	_, err := Fetch(t.Context(), outer, "http://h/", target)
+	_, err := fetchWith(t.Context(), outer, "http://h/", target)
 	require.NoError(t, err, "and the first is not disturbed")
 	assert.ErrorIs(t, second, ErrBusy)
-	assert.Equal(t, StepOpen, stepOf(second))
+	assert.Equal(t, stepOpen, stepOf(second))
 }
 
 // The event names the requests as the client's own events do, and holds no secret.
@@ -491,8 +499,8 @@ func TestEvent(t *testing.T) {
 	defer client.Close()
 	ctx := event.With(t.Context(), event.Func(func(e event.Event) { theirs = append(theirs, e) }))
 	target := filepath.Join(t.TempDir(), "f")
-	result, err := Fetch(ctx, client, server.URL+"/?sig=canary", target, quick(3),
-		WithObserver(event.Func(func(e event.Event) { own = append(own, e) })))
+	result, err := fetchWith(ctx, client, server.URL+"/?sig=canary", target, quick(3),
+		withObserver(event.Func(func(e event.Event) { own = append(own, e) })))
 	require.NoError(t, err)
 	require.Len(t, own, 1)
 	require.Len(t, theirs, 3)
@@ -518,7 +526,7 @@ func TestTheClientsBoundIsExplained(t *testing.T) {
 	client, err := httpclient.New(httpclient.Config{MaxResponse: 60})
 	require.NoError(t, err)
 	defer client.Close()
-	r, err := Fetch(t.Context(), client, server.URL, filepath.Join(t.TempDir(), "f"), quick(3))
+	r, err := fetchWith(t.Context(), client, server.URL, filepath.Join(t.TempDir(), "f"), quick(3))
 	assert.ErrorIs(t, err, httpclient.CodeBodyLimit)
 	assert.ErrorContains(t, err, "raise httpclient.Config.MaxResponse")
 	assert.Equal(t, 1, r.Attempts)
@@ -543,7 +551,7 @@ func TestNoSecretsOfOtherClients(t *testing.T) {
 	} {
 		server := httptest.NewServer(h)
 		client := server.Client()
-		_, err := Fetch(t.Context(), client, server.URL+"/?sig=canary", filepath.Join(t.TempDir(), "f"), quick(2))
+		_, err := fetchWith(t.Context(), client, server.URL+"/?sig=canary", filepath.Join(t.TempDir(), "f"), quick(2))
 		assert.Error(t, err, name)
 		assert.NotContains(t, fmt.Sprintf("%v %+v %#v", err, err, errorOf(err).Unwrap()), "canary", name)
 		client.CloseIdleConnections()

@@ -30,15 +30,15 @@ func TestAHardLinkIsNotWrittenThrough(t *testing.T) {
 		precious, target := filepath.Join(folder, "precious"), filepath.Join(folder, "f")
 		require.NoError(t, os.WriteFile(precious, []byte("precious"), 0o600))
 		require.NoError(t, os.Link(precious, beside(target)))
-		_, err := Fetch(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", target, quick(1))
-		assert.Equal(t, StepOpen, stepOf(err), name)
+		_, err := fetchWith(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", target, quick(1))
+		assert.Equal(t, stepOpen, stepOf(err), name)
 		assert.ErrorContains(t, err, "remove it", name)
 		got, err := os.ReadFile(precious)
 		require.NoError(t, err)
 		assert.Equal(t, "precious", string(got), name)
 
 		require.NoError(t, os.Remove(beside(target)))
-		_, err = Fetch(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", target, quick(1))
+		_, err = fetchWith(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", target, quick(1))
 		assert.NoError(t, err, name)
 	}
 }
@@ -46,13 +46,13 @@ func TestAHardLinkIsNotWrittenThrough(t *testing.T) {
 func TestAPartThatIsNoFile(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, os.Mkdir(partPath(target), 0o700))
-	_, err := Fetch(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", target, quick(1))
-	assert.Equal(t, StepOpen, stepOf(err))
+	_, err := fetchWith(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", target, quick(1))
+	assert.Equal(t, stepOpen, stepOf(err))
 
 	d := newMemDisk()
 	d.put(".f.part", "")
 	d.names[".f.part"].mode = fs.ModeNamedPipe | 0o600
-	_, err = Fetch(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
+	_, err = fetchWith(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
 	assert.ErrorContains(t, err, ".f.part is no file")
 }
 
@@ -62,10 +62,10 @@ func TestLongNames(t *testing.T) {
 	folder := t.TempDir()
 	for _, n := range []int{longest, longest + 1, 255} {
 		target := filepath.Join(folder, strings.Repeat("x", n))
-		_, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{50}}, "http://h/", target, quick(1))
+		_, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{50}}, "http://h/", target, quick(1))
 		require.Equal(t, int64(50), errorOf(err).Kept)
 		assert.Equal(t, n == longest, strings.Contains(partPath(target), filepath.Base(target)))
-		r, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", target, quick(1))
+		r, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", target, quick(1))
 		require.NoError(t, err)
 		assert.Equal(t, int64(50), r.Resumed)
 	}
@@ -86,19 +86,19 @@ func (z *zipped) Do(req *http.Request) (*http.Response, error) {
 func TestEncoded(t *testing.T) {
 	body := content(1, 1000)
 	d, r, err := fetchMem(t, &zipped{honest{body: body, tag: tagOf(1)}})
-	assert.ErrorContains(t, err, "WithEncoded")
-	assert.Equal(t, StepAnswer, stepOf(err))
+	assert.ErrorContains(t, err, "Config.Encoded")
+	assert.Equal(t, stepAnswer, stepOf(err))
 	assert.Equal(t, 1, r.Attempts)
 	assert.Empty(t, d.list())
 
 	server := &zipped{honest{body: body, tag: tagOf(1), cuts: []int{600, 0, 0}}}
-	d, _, err = fetchMem(t, server, WithEncoded(), quick(1))
+	d, _, err = fetchMem(t, server, withEncoded(), quick(1))
 	require.Equal(t, int64(600), errorOf(err).Kept)
-	_, err = Fetch(t.Context(), server, "http://h/f?sig=canary", "f", withDisk(d), quick(1))
-	require.ErrorContains(t, err, "WithEncoded", "what was stored as it came is no beginning of the plain file")
+	_, err = fetchWith(t.Context(), server, "http://h/f?sig=canary", "f", withDisk(d), quick(1))
+	require.ErrorContains(t, err, "Config.Encoded", "what was stored as it came is no beginning of the plain file")
 	assert.Equal(t, []string{"", ""}, server.asked)
 	server.cuts = nil
-	r, err = Fetch(t.Context(), server, "http://h/f?sig=canary", "f", withDisk(d), WithEncoded())
+	r, err = fetchWith(t.Context(), server, "http://h/f?sig=canary", "f", withDisk(d), withEncoded())
 	require.NoError(t, err)
 	assert.Equal(t, int64(600), r.Resumed)
 	assert.Equal(t, string(body), d.read())
@@ -109,7 +109,7 @@ func TestALongDelayIsNoLongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &honest{body: content(1, 100), tag: tagOf(1), cuts: []int{0}}
 		begun := time.Now()
-		_, _, err := fetchMem(t, server, WithRetry(retry.Policy{MaxAttempts: 2, Initial: time.Hour, Max: time.Hour, Jitter: 1e-9}))
+		_, _, err := fetchMem(t, server, withRetry(retry.Policy{MaxAttempts: 2, Initial: time.Hour, Max: time.Hour, Jitter: 1e-9}))
 		require.NoError(t, err)
 		assert.Equal(t, time.Hour, time.Since(begun).Round(time.Minute))
 	})
@@ -119,7 +119,7 @@ func TestTheDefaultIsEightAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := 0
 		down := doer(func(*http.Request) (*http.Response, error) { n++; return nil, errBroken })
-		_, err := Fetch(t.Context(), down, "http://h/", "f", withDisk(newMemDisk()))
+		_, err := fetchWith(t.Context(), down, "http://h/", "f", withDisk(newMemDisk()))
 		require.Error(t, err)
 		assert.Equal(t, 8, n)
 	})

@@ -2,32 +2,66 @@ package download
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/retry"
 )
 
-func withDisk(d disk) Option      { return func(c *config) { c.disk = d } }
-func withSyncSize(n int64) Option { return func(c *config) { c.syncSize = n } }
-func quick(attempts int) Option {
-	return WithRetry(retry.Policy{MaxAttempts: attempts, Initial: 1, Max: 1})
+// option changes a Config.
+type option func(*Config)
+
+func with(opts []option) (c Config) {
+	for _, opt := range opts {
+		opt(&c)
+	}
+	return c
+}
+
+func fetchWith(ctx context.Context, client Doer, url, target string, opts ...option) (Result, error) {
+	return Fetch(ctx, client, url, target, with(opts))
+}
+
+func doWith(client Doer, req *http.Request, target string, opts ...option) (Result, error) {
+	return Do(client, req, target, with(opts))
+}
+
+func withDisk(d disk) option                 { return func(c *Config) { c.disk = d } }
+func withSyncSize(n int64) option            { return func(c *Config) { c.syncSize = n } }
+func withRetry(p retry.Policy) option        { return func(c *Config) { c.Retry = &p } }
+func withChecksum(text string) option        { return func(c *Config) { c.Checksum = text } }
+func withMaxBytes(n int64) option            { return func(c *Config) { c.MaxBytes = n } }
+func withMode(m fs.FileMode) option          { return func(c *Config) { c.Mode = m } }
+func withEncoded() option                    { return func(c *Config) { c.Encoded = true } }
+func withIdentity(name string) option        { return func(c *Config) { c.Identity = name } }
+func withObserver(o event.Observer) option   { return func(c *Config) { c.Observer = o } }
+func withClock(clock clockwork.Clock) option { return func(c *Config) { c.Clock = clock } }
+func withProgress(f func(Progress), every time.Duration) option {
+	return func(c *Config) { c.Progress, c.ProgressEvery = f, every }
+}
+
+func quick(attempts int) option {
+	return withRetry(retry.Policy{MaxAttempts: attempts, Initial: 1, Max: 1})
 }
 
 func checksumOf(b []byte) string { s := sha256.Sum256(b); return "sha256:" + hex.EncodeToString(s[:]) }
 func tagOf(version int) string   { return `"v` + strconv.Itoa(version) + `"` }
 func errorOf(err error) *Error   { e, _ := errors.AsType[*Error](err); return e }
-func stepOf(err error) Step      { return errorOf(err).Step }
+func stepOf(err error) string    { return errorOf(err).Step }
 func at(h int) time.Time         { return time.Date(2026, 1, 2, h, 0, 0, 0, time.UTC) }
 func header(kv ...string) http.Header {
 	h := http.Header{}

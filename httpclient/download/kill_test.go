@@ -29,12 +29,12 @@ const (
 const killStep = 64 << 10 // how often the child makes things last
 
 func child() int {
-	report := WithProgress(func(p Progress) {
+	report := withProgress(func(p Progress) {
 		if p.Bytes > p.Resumed { // not while what is there is read again
 			fmt.Println(p.Bytes)
 		}
 	}, 1)
-	_, err := Fetch(context.Background(), http.DefaultClient, os.Getenv(childURL), os.Getenv(childTarget), withSyncSize(killStep), report)
+	_, err := fetchWith(context.Background(), http.DefaultClient, os.Getenv(childURL), os.Getenv(childTarget), withSyncSize(killStep), report)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -2,14 +2,14 @@ package download
 
 import "time"
 
-// Progress is how far a download has come.
+// Progress is the progress of a download.
 type Progress struct {
-	// Bytes is how many bytes of the file are there. It falls when the download has to start anew. While those of an
-	// earlier call are read again it is how many were.
+	// Bytes is how many bytes of the file have arrived. It falls if the download starts anew. While bytes
+	// of an earlier call are verified it counts those.
 	Bytes int64
-	// Total is how long the file is, or -1 if the server does not say.
+	// Total is the length of the file, or -1 if the server does not report it.
 	Total int64
-	// Resumed is how many of Bytes an earlier call had left.
+	// Resumed is how many of Bytes an earlier call had fetched.
 	Resumed int64
 }
 

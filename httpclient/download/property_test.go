@@ -79,7 +79,7 @@ func TestTheFileIsOneVersion(t *testing.T) {
 		m := &moody{t: t, version: 1, size: 50 + rapid.IntRange(0, 99).Draw(t, "size"), served: map[string]bool{}}
 		before := "old"
 		for range rapid.IntRange(1, 4).Draw(t, "calls") {
-			result, err := Fetch(context.Background(), m, "http://h/", "f", withDisk(d), withSyncSize(16), quick(rapid.IntRange(1, 3).Draw(t, "attempts")))
+			result, err := fetchWith(context.Background(), m, "http://h/", "f", withDisk(d), withSyncSize(16), quick(rapid.IntRange(1, 3).Draw(t, "attempts")))
 			got := d.read()
 			if err != nil {
 				if got != before {

@@ -179,7 +179,7 @@ func TestParseChecksum(t *testing.T) {
 		strings.Repeat("0a", 32):             false,
 		"":                                   false,
 	} {
-		sum, problem := parseChecksum(text)
+		sum, problem := parseChecksum(text, nil)
 		assert.Equal(t, ok, problem == "", "%q: %s", text, problem)
 		if ok {
 			require.Len(t, sum.want, sum.new().Size(), text)

@@ -47,7 +47,7 @@ func TestARedirectIsFollowed(t *testing.T) {
 		req.Header.Set("Authorization", "Bearer me")
 		target := filepath.Join(t.TempDir(), "f")
 
-		r, err := Do(client, req, target, quick(3))
+		r, err := doWith(client, req, target, quick(3))
 		assert.Equal(t, 1, r.Attempts)
 		assert.ErrorContains(t, err, "Client.Following", "the remedy")
 		assert.NotContains(t, err.Error(), "canary")
@@ -57,7 +57,7 @@ func TestARedirectIsFollowed(t *testing.T) {
 		}
 		assert.ErrorIs(t, err, httpclient.CodeStatus)
 
-		r, err = Do(client.Following(httpclient.Follow{}), req, target, quick(3))
+		r, err = doWith(client.Following(httpclient.Follow{}), req, target, quick(3))
 		require.NoError(t, err)
 		assert.Equal(t, 2, r.Attempts)
 		assert.Len(t, r.Requests, 4, "each hop")

@@ -35,24 +35,24 @@ func TestReadingAgainIsToldAndEnds(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var told []Progress
-	report := WithProgress(func(p Progress) {
+	report := withProgress(func(p Progress) {
 		if told = append(told, p); len(told) == 2 {
 			cancel(why)
 		}
 	}, 1)
 	server := &honest{body: body, tag: tagOf(1)}
 	const b, all = bufferSize, 4 * bufferSize
-	r, err := Fetch(ctx, server, "http://h/", "f", withDisk(d), report)
+	r, err := fetchWith(ctx, server, "http://h/", "f", withDisk(d), report)
 	assert.ErrorIs(t, err, why)
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, StepOpen, stepOf(err))
+	assert.Equal(t, stepOpen, stepOf(err))
 	assert.Equal(t, int64(3*b), errorOf(err).Kept)
 	assert.Equal(t, []Progress{{b, all, b}, {2 * b, all, 2 * b}}, told)
 	assert.Empty(t, server.asked)
 	assert.Zero(t, r.Bytes-r.Resumed, "nothing was fetched")
 	assert.Equal(t, []string{".f.part", ".f.part.json"}, d.list())
 
-	r, err = Fetch(t.Context(), server, "http://h/", "f", withDisk(d))
+	r, err = fetchWith(t.Context(), server, "http://h/", "f", withDisk(d))
 	require.NoError(t, err)
 	assert.Equal(t, int64(3*b), r.Resumed)
 	assert.Equal(t, string(body), d.read())
@@ -65,7 +65,7 @@ func TestAPartThatIsTooShort(t *testing.T) {
 	kept(d, body, 500)
 	d.put(".f.part", string(body[:499]))
 	server := &honest{body: body, tag: tagOf(1)}
-	r, err := Fetch(t.Context(), server, "http://h/", "f", withDisk(d))
+	r, err := fetchWith(t.Context(), server, "http://h/", "f", withDisk(d))
 	require.NoError(t, err)
 	assert.Equal(t, []string{""}, server.asked)
 	assert.Zero(t, r.Resumed)
@@ -105,7 +105,7 @@ func TestShortAnswersWait(t *testing.T) {
 			body := content(1, tc.size*tc.pieces)
 			server := &sparse{honest{body: body, tag: tagOf(1)}, tc.size}
 			begun := time.Now()
-			d, r, err := fetchMem(t, server, WithRetry(retry.Policy{MaxAttempts: 2, Initial: time.Second, Max: time.Second, Jitter: 1e-9}))
+			d, r, err := fetchMem(t, server, withRetry(retry.Policy{MaxAttempts: 2, Initial: time.Second, Max: time.Second, Jitter: 1e-9}))
 			require.NoError(t, err, name)
 			assert.Equal(t, tc.pieces, r.Attempts, name)
 			assert.Equal(t, tc.waits, int(time.Since(begun).Round(time.Second)/time.Second), name)
@@ -122,12 +122,12 @@ func TestAReadOnlyTargetIsGoneOnWith(t *testing.T) {
 	d.names["f"].mode = 0o444
 	server := &honest{body: body, tag: tagOf(1)}
 	stuck := &sticky{memDisk: d, stuck: true}
-	_, err := Fetch(t.Context(), server, "http://h/", "f", withDisk(stuck), quick(1))
+	_, err := fetchWith(t.Context(), server, "http://h/", "f", withDisk(stuck), quick(1))
 	require.ErrorIs(t, err, fs.ErrPermission)
-	assert.Equal(t, StepPublish, stepOf(err))
+	assert.Equal(t, stepPublish, stepOf(err))
 	assert.Equal(t, int64(1000), errorOf(err).Kept)
 	stuck.stuck = false
-	r, err := Fetch(t.Context(), server, "http://h/", "f", withDisk(stuck), quick(1))
+	r, err := fetchWith(t.Context(), server, "http://h/", "f", withDisk(stuck), quick(1))
 	require.NoError(t, err)
 	assert.Equal(t, int64(1000), r.Resumed)
 	assert.Equal(t, string(body), d.read())
@@ -141,7 +141,7 @@ func TestAPartThatCannotBeOpenedIsReplaced(t *testing.T) {
 	kept(d, body, 500)
 	d.names[".f.part"].mode = 0
 	d.failAt = 6
-	r, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
+	r, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
 	require.Equal(t, "unseal", d.failed)
 	require.NoError(t, err)
 	assert.Zero(t, r.Resumed)
@@ -168,29 +168,29 @@ func TestTheModeOfAResumedFile(t *testing.T) {
 	}
 	body := content(1, 1000)
 	fresh := filepath.Join(t.TempDir(), "fresh") // what the umask leaves
-	_, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", fresh)
+	_, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", fresh)
 	require.NoError(t, err)
 	for name, tc := range map[string]struct {
-		first, second []Option
+		first, second []option
 		old           fs.FileMode // of a target that is gone at the second call
 		same          bool        // as a fresh one
 		want          fs.FileMode
 	}{
-		"narrower":              {nil, []Option{WithMode(0o600)}, 0, false, 0o600},
-		"wider":                 {[]Option{WithMode(0o600)}, []Option{WithMode(0o700)}, 0, false, 0o700},
-		"the default":           {[]Option{WithMode(0o600)}, nil, 0, true, 0},
+		"narrower":              {nil, []option{withMode(0o600)}, 0, false, 0o600},
+		"wider":                 {[]option{withMode(0o600)}, []option{withMode(0o700)}, 0, false, 0o700},
+		"the default":           {[]option{withMode(0o600)}, nil, 0, true, 0},
 		"the target is deleted": {nil, nil, 0o600, true, 0},
 	} {
 		target := filepath.Join(t.TempDir(), "f")
 		if tc.old != 0 {
 			require.NoError(t, os.WriteFile(target, nil, tc.old))
 		}
-		_, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{500}}, "http://h/", target, append(tc.first, quick(1))...)
+		_, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1), cuts: []int{500}}, "http://h/", target, append(tc.first, quick(1))...)
 		require.Equal(t, int64(500), errorOf(err).Kept, name)
 		if tc.old != 0 {
 			require.NoError(t, os.Remove(target))
 		}
-		r, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", target, tc.second...)
+		r, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", target, tc.second...)
 		require.NoError(t, err, name)
 		assert.Equal(t, int64(500), r.Resumed, name)
 		info, err := os.Stat(target)

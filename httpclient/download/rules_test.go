@@ -24,9 +24,9 @@ func TestTooLongByTheHeader(t *testing.T) {
 		counted := io.NopCloser(readerFunc(func([]byte) (int, error) { read++; return 0, io.EOF }))
 		return respond(req, 200, header("ETag", tagOf(2)), 100, counted), nil
 	})
-	_, err := Fetch(t.Context(), client, "http://h/", "f", withDisk(d), WithMaxBytes(99))
+	_, err := fetchWith(t.Context(), client, "http://h/", "f", withDisk(d), withMaxBytes(99))
 	assert.ErrorIs(t, err, ErrTooLarge)
-	assert.Equal(t, StepAnswer, stepOf(err))
+	assert.Equal(t, stepAnswer, stepOf(err))
 	assert.Zero(t, read)
 	assert.Zero(t, errorOf(err).Kept)
 	assert.Empty(t, d.list())
@@ -38,7 +38,7 @@ func TestTooLongByTheBody(t *testing.T) {
 	client := doer(func(req *http.Request) (*http.Response, error) {
 		return respond(req, 200, header("ETag", `"a"`), -1, breaking(body, len(body))), nil
 	})
-	d, _, err := fetchMem(t, client, WithMaxBytes(2*bufferSize), withSyncSize(1))
+	d, _, err := fetchMem(t, client, withMaxBytes(2*bufferSize), withSyncSize(1))
 	assert.ErrorIs(t, err, ErrTooLarge)
 	assert.Zero(t, errorOf(err).Kept)
 	assert.Empty(t, d.list())
@@ -78,7 +78,7 @@ func (f failingFile) WriteAt(p []byte, off int64) (int, error) {
 func TestAStateThatMayBeTornVouchesForNothing(t *testing.T) {
 	d := &failingDisk{memDisk: newMemDisk(), from: 1}
 	body := content(1, 3*bufferSize)
-	_, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(noUnlock{d}), withSyncSize(bufferSize), quick(1))
+	_, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(noUnlock{d}), withSyncSize(bufferSize), quick(1))
 	require.ErrorIs(t, err, errBroken)
 	assert.Zero(t, errorOf(err).Kept)
 }
@@ -96,10 +96,10 @@ func TestTheContextEndsAnAttempt(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	client := doer(func(*http.Request) (*http.Response, error) { cancel(why); return nil, errBroken })
 	var told []event.Event
-	r, err := Fetch(ctx, client, "http://h/", "f", withDisk(newMemDisk()), WithObserver(event.Func(func(e event.Event) { told = append(told, e) })))
+	r, err := fetchWith(ctx, client, "http://h/", "f", withDisk(newMemDisk()), withObserver(event.Func(func(e event.Event) { told = append(told, e) })))
 	assert.ErrorIs(t, err, why)
 	assert.ErrorIs(t, err, context.Canceled)
-	assert.Equal(t, StepRequest, stepOf(err))
+	assert.Equal(t, stepRequest, stepOf(err))
 	assert.Equal(t, 1, r.Attempts)
 	require.Len(t, told, 1)
 	assert.Empty(t, told[0].Download.Checksum, "of a failure")
@@ -114,9 +114,9 @@ func TestWhatAnotherURLLeftStays(t *testing.T) {
 	missing := doer(func(req *http.Request) (*http.Response, error) {
 		return respond(req, 404, header(), 0, http.NoBody), nil
 	})
-	_, err := Fetch(t.Context(), missing, "http://h/other", "f", withDisk(d), quick(1))
+	_, err := fetchWith(t.Context(), missing, "http://h/other", "f", withDisk(d), quick(1))
 	assert.Zero(t, errorOf(err).Kept)
-	r, err := Fetch(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
+	r, err := fetchWith(t.Context(), &honest{body: body, tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
 	require.NoError(t, err)
 	assert.Equal(t, int64(500), r.Resumed)
 }
@@ -127,7 +127,7 @@ func TestWhatWasThereIsNoProgress(t *testing.T) {
 	body := content(1, 1000)
 	kept(d, body, 500)
 	server := &honest{body: body, tag: tagOf(1), cuts: []int{1, 1, 1, 1, 1}}
-	r, err := Fetch(t.Context(), server, "http://h/", "f", withDisk(d), quick(3))
+	r, err := fetchWith(t.Context(), server, "http://h/", "f", withDisk(d), quick(3))
 	require.ErrorIs(t, err, errBroken)
 	assert.Equal(t, 3, r.Attempts)
 }

@@ -26,7 +26,7 @@ type session struct {
 func (s *session) fetch() (result Result, err error) {
 	s.begun = s.clock.Elapsed()
 	if s.part, err = openPart(s.config); err != nil {
-		return s.result(), s.fail(StepOpen, err)
+		return s.result(), s.fail(stepOpen, err)
 	}
 	defer s.part.close(false) //nolint:errcheck // only a panic leaves something to close
 	s.meter = meter{session: s}
@@ -53,7 +53,7 @@ func (s *session) resume() error {
 	if err == nil {
 		return nil
 	}
-	failed := s.fail(StepOpen, ended(ctx))
+	failed := s.fail(stepOpen, ended(ctx))
 	failed.Kept, failed.noLater = s.part.vouched.Kept, s.part.close(false)
 	return failed
 }
@@ -73,10 +73,10 @@ func (s *session) complete() error {
 		return err
 	}
 	if err := s.sum.verify(s.part.hash.Sum(nil)); err != nil {
-		return &Error{Step: StepVerify, cause: err, spoilt: true}
+		return &Error{Step: stepVerify, cause: err, spoilt: true}
 	}
 	if err := s.part.publish(); err != nil {
-		return s.fail(StepPublish, err)
+		return s.fail(stepPublish, err)
 	}
 	return nil
 }

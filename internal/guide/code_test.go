@@ -107,7 +107,7 @@ func _(ctx context.Context, messages []map[string]string, url string) error {
 	if err != nil {
 		return err
 	}
-	result, err := download.Fetch(ctx, client.Following(httpclient.Follow{}), url, "model.bin", download.WithChecksum("sha256:..."))
+	result, err := download.Fetch(ctx, client.Following(httpclient.Follow{}), url, "model.bin", download.Config{Checksum: "sha256:..."})
 	_, _ = answer, result
 	return err
 }

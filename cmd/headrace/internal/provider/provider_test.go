@@ -181,7 +181,7 @@ func TestFaults(t *testing.T) {
 		}
 		seen[f.Break]++
 	}
-	assert.InDelta(t, 2000, seen[providertest.NoBreak], 150)
+	assert.InDelta(t, 2000, seen[0], 150)
 	assert.InDelta(t, 1000, seen[providertest.BreakHeader], 150)
 	assert.InDelta(t, 3000, seen[providertest.BreakStall], 150)
 	for _, f := range []provider.Faults{{Error: -1}, {Full: 2}, {Cut: 0.6, Hang: 0.6}} {

@@ -32,7 +32,7 @@ func series(all providertest.Ledger, begin, end time.Time, every time.Duration) 
 		case a.Served():
 			s.Served[part]++
 		case a.Admitted: // and not served
-		case a.Refused != providertest.NotRefused:
+		case a.Refused != "":
 			s.Refused[part]++
 		case a.Faulted:
 			s.Faulted[part]++

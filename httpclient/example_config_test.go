@@ -7,15 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"time"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/httpclient"
-	"github.com/headrace/headrace/retry"
 )
 
-// A client without a limiter that sends what was refused again, a POST too.
-func ExampleRetry() {
+// A client that waits rate-limit responses out and sends the request again, a POST too.
+func ExampleConfig_wrap() {
 	refusals := 1
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if refusals > 0 {
@@ -31,7 +30,7 @@ func ExampleRetry() {
 	client, err := httpclient.New(httpclient.Config{
 		Service: "echo",
 		Wrap: []func(http.RoundTripper) http.RoundTripper{
-			httpclient.Retry(retry.Policy{MaxAttempts: 5, Initial: time.Millisecond}),
+			func(next http.RoundTripper) http.RoundTripper { return headrace.Transport(next, "") },
 		},
 		Observer: event.Func(func(e event.Event) { fmt.Println(e.Kind, e.Request.Status, "attempts:", e.Attempt) }),
 	})
