@@ -113,7 +113,7 @@ func (a Answer) Wait(ctx context.Context) error {
 		panic(a.Panics)
 	}
 	if a.PanicsNil {
-		panic(nil) //nolint:govet // what it is about
+		panic(nil)
 	}
 	if a.Exits {
 		runtime.Goexit()
