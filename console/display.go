@@ -117,7 +117,7 @@ func (d *Display) Observe(e event.Event) {
 	}
 }
 
-// ItemCounter implements event.ItemCounter: it counts what has begun.
+// ItemCounter counts the items that a node has begun; nodes of this module call it.
 func (d *Display) ItemCounter(node string) *atomic.Int64 {
 	if d.over() {
 		return nil

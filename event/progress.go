@@ -2,7 +2,6 @@ package event
 
 import (
 	"log/slog"
-	"sync/atomic"
 	"time"
 )
 
@@ -20,15 +19,6 @@ const (
 	// name of what is run, Wait is how long it has been running.
 	FlowProgress Kind = "flow.progress"
 )
-
-// ItemCounter is an Observer that counts the items which a node begins with: a
-// number for each node, in place of an event for each item.
-type ItemCounter interface {
-	Observer
-	// ItemCounter returns what the runs of the node of that name count on, or nil
-	// if nobody wants to know. It is asked at the begin of each run.
-	ItemCounter(node string) *atomic.Int64
-}
 
 // Progress is a snapshot of a run that a [FlowProgress] tells. Nobody changes it
 // after it was sent.

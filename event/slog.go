@@ -12,10 +12,9 @@ const message = "headrace event"
 // SlogOption changes what [Slog] does.
 type SlogOption func(*slogObserver)
 
-// WithLevel chooses the level of each event in place of [DefaultLevel], which
-// f may call for the events that it leaves alone. f must be safe for
-// concurrent use; nil changes nothing.
-func WithLevel(f func(e Event) slog.Level) SlogOption {
+// WithLevel chooses the level of each event. usual is the level that it has
+// without this option. f must be safe for concurrent use; nil changes nothing.
+func WithLevel(f func(e Event, usual slog.Level) slog.Level) SlogOption {
 	return func(s *slogObserver) {
 		if f != nil {
 			s.level = f
@@ -37,7 +36,7 @@ func WithLevel(f func(e Event) slog.Level) SlogOption {
 // It is as fast and as safe for concurrent use as the handler of l: put a
 // handler that may block behind [NewBuffer].
 func Slog(l *slog.Logger, opts ...SlogOption) Observer {
-	s := &slogObserver{handler: slog.DiscardHandler, level: DefaultLevel}
+	s := &slogObserver{handler: slog.DiscardHandler, level: func(_ Event, usual slog.Level) slog.Level { return usual }}
 	if l != nil {
 		s.handler = l.Handler()
 	}
@@ -51,11 +50,11 @@ func Slog(l *slog.Logger, opts ...SlogOption) Observer {
 
 type slogObserver struct {
 	handler slog.Handler
-	level   func(Event) slog.Level
+	level   func(e Event, usual slog.Level) slog.Level
 }
 
 func (s *slogObserver) Observe(e Event) {
-	ctx, level := context.Background(), s.level(e)
+	ctx, level := context.Background(), s.level(e, defaultLevel(e))
 	if !s.handler.Enabled(ctx, level) {
 		return
 	}
@@ -111,7 +110,7 @@ func attrs(e Event) []slog.Attr {
 	return as
 }
 
-// DefaultLevel returns the level at which [Slog] writes e:
+// defaultLevel returns the level at which [Slog] writes e:
 //
 //   - Error: a limiter closed, which somebody has to look after;
 //   - Warn: a cut, a preset that is out of date, resumed results that are, a breaker that opened, an item that failed or was abandoned, a task that failed,
@@ -120,7 +119,7 @@ func attrs(e Event) []slog.Attr {
 //     it), a recovery, a breaker that is half-open or closed, a node, flow or download
 //     that ended well, the progress of a run, and kinds that this version does not know;
 //   - Debug: starts, steps, items done, resumed and retried, tasks that did not fail, requests that ended without an error.
-func DefaultLevel(e Event) slog.Level {
+func defaultLevel(e Event) slog.Level {
 	switch e.Kind {
 	case LimiterClosed:
 		return slog.LevelError
