@@ -17,11 +17,8 @@ const (
 type Model struct {
 	// Provider is whose API it is, as presets spell it, such as "openai"; empty if nobody said.
 	Provider string
-	// Host is the host that was asked, with its port if one was given; Secure: over TLS.
-	Host   string
-	Secure bool
-	// Path is the URL's.
-	Path string
+	// URL is without user, query and fragment.
+	URL string
 	// Asked is the model that the request names; Answered the one that the answer names, or empty.
 	Asked, Answered string
 	// Status is the one of HTTP; 0: there was no answer.

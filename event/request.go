@@ -23,8 +23,6 @@ type Request struct {
 	ID string
 	// Run names the run of the program that the request is part of, or is empty.
 	Run string
-	// Host is the host that was asked for, with its port if one was given.
-	Host string
 	// Method is the one of HTTP.
 	Method string
 	// URL is without user, fragment and the values of the query.
@@ -53,7 +51,6 @@ func (r *Request) attrs(as []slog.Attr) []slog.Attr {
 	for _, text := range [...]struct{ key, value string }{
 		{"id", r.ID},
 		{"run", r.Run},
-		{"host", r.Host},
 		{"method", r.Method},
 		{"url", r.URL},
 		{"proto", r.Proto},
