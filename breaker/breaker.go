@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/clock"
 )
@@ -31,32 +29,17 @@ type Breaker struct {
 	telling bool
 }
 
-// Option is a setting of New.
-type Option func(*Breaker)
-
-// WithClock replaces the real clock, for tests with virtual time; nil keeps the real one.
-func WithClock(c clockwork.Clock) Option { return func(b *Breaker) { b.clock = clock.New(c) } }
-
-// WithObserver tells o of every change of state, with the kinds
-// event.BreakerOpened, BreakerHalfOpen and BreakerClosed; nil tells nobody.
-func WithObserver(o event.Observer) Option { return func(b *Breaker) { b.observer = o } }
-
 // New returns a closed breaker. All problems of c are joined in one error,
 // each a *fault.FieldError.
-func New(c Config, opts ...Option) (*Breaker, error) {
+func New(c Config) (*Breaker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	c = c.withDefaults()
-	b := &Breaker{name: c.Name, classify: c.Classify, clock: clock.New(nil), machine: newMachine(c)}
-	for _, o := range opts {
-		o(b)
-	}
-	return b, nil
+	return &Breaker{
+		name: c.Name, classify: c.Classify, clock: clock.New(c.Clock), observer: c.Observer, machine: newMachine(c),
+	}, nil
 }
-
-// Name returns the name given by Config.Name.
-func (b *Breaker) Name() string { return b.name }
 
 // Do calls fn with ctx and returns its error as it is, unless the breaker
 // refuses: then the error is an *OpenError and fn is not called. It is not
@@ -137,22 +120,11 @@ func (b *Breaker) nowLocked() instant {
 	return b.last
 }
 
-// State returns what the next call would meet. It changes nothing: a breaker
-// whose open time is over is HalfOpen here, and tells its observers of it when
-// the first probe comes.
-func (b *Breaker) State() State {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.machine.at(b.nowLocked())
-}
-
 // Stats is a snapshot of a breaker. The counts run since New or Reset.
 type Stats struct {
 	State      State
 	RetryAfter time.Duration // as in OpenError; 0 if a call would be let through
 	Failures   int           // in a row, while closed
-	Successes  int           // of probes, while half-open
-	Probes     int           // under way, while half-open
 	InFlight   int           // tickets that have not ended, of any state
 	Admitted   int64         // calls that were let through
 	Refused    int64         // calls that were not
@@ -167,7 +139,7 @@ func (b *Breaker) Stats() Stats {
 	now := b.nowLocked()
 	s := b.stats
 	s.State, s.RetryAfter = b.machine.at(now), b.machine.wait(now)
-	s.Failures, s.Successes, s.Probes = b.machine.failures, b.machine.successes, b.machine.probes
+	s.Failures = b.machine.failures
 	s.InFlight, s.Cause = len(b.records)-len(b.free), b.cause
 	return s
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -50,6 +53,13 @@ type Config struct {
 	// calls whose context was cancelled. It must be safe for concurrent use.
 	// If it panics the error is a failure.
 	Classify func(err error) Outcome
+
+	// Observer receives event.BreakerOpened, BreakerHalfOpen and BreakerClosed. Nil
+	// means only the observers in the context of each call.
+	Observer event.Observer
+
+	// Clock replaces the real clock in tests. Nil means the real one.
+	Clock clockwork.Clock
 }
 
 // Validate returns everything that is wrong with c, joined, each problem as a

@@ -35,13 +35,3 @@ const (
 	// Failure is what opens a breaker, if enough of them come in a row.
 	Failure
 )
-
-var outcomeNames = [...]string{"undecided", "success", "failure"}
-
-// String returns the outcome in lower case.
-func (o Outcome) String() string {
-	if int(o) >= len(outcomeNames) {
-		return fmt.Sprintf("Outcome(%d)", uint8(o))
-	}
-	return outcomeNames[o]
-}

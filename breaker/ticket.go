@@ -29,9 +29,6 @@ type record struct {
 	observer event.Observer
 }
 
-// Success ends the ticket of a call that was answered as it should be.
-func (t Ticket) Success() bool { return t.end(Success, nil) }
-
 // Failure ends the ticket of a call that failed because the other side did.
 // cause is what an OpenError tells of it; it may be nil.
 func (t Ticket) Failure(cause error) bool { return t.end(Failure, cause) }

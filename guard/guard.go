@@ -96,7 +96,13 @@ func (g *Guard) build(c *compiled) (err error) {
 		if config.Name == "" {
 			config.Name = g.name
 		}
-		g.breaker, err = breaker.New(config, breaker.WithClock(g.clock.Underlying()), breaker.WithObserver(g.observer))
+		if config.Observer == nil {
+			config.Observer = g.observer
+		}
+		if config.Clock == nil {
+			config.Clock = g.clock.Underlying()
+		}
+		g.breaker, err = breaker.New(config)
 	}
 	return err
 }
