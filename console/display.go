@@ -48,14 +48,13 @@ type Display struct {
 	drawn   []string // the frame that stands there
 }
 
-// New returns a display that writes to w; nil means os.Stderr, so that standard
-// output stays the program's own. Only an *os.File is ever taken for a terminal.
-// The error joins a *fault.FieldError for each option that cannot be used. Close it at the end.
-func New(w io.Writer, opts ...Option) (*Display, error) {
-	set, err := settle(opts)
+// New returns a display, to be closed at the end. Errors are *fault.FieldError.
+func New(c Config) (*Display, error) {
+	set, err := c.settle()
 	if err != nil {
 		return nil, err
 	}
+	w := c.Output
 	if w == nil {
 		w = os.Stderr
 	}

@@ -1,6 +1,6 @@
 // Package console shows on a terminal how far a run has come.
 //
-//	d, err := console.New(os.Stderr)
+//	d, err := console.New(console.Config{})
 //	if err != nil {
 //		return err
 //	}

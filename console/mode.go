@@ -31,16 +31,6 @@ func (m Mode) String() string {
 	return fmt.Sprintf("Mode(%d)", uint8(m))
 }
 
-// ParseMode is the inverse of String.
-func ParseMode(s string) (Mode, error) {
-	for m, name := range modeNames {
-		if s == name {
-			return Mode(m), nil
-		}
-	}
-	return Auto, &ModeError{Text: s}
-}
-
 // ModeError is a text that names no mode.
 type ModeError struct{ Text string }
 
@@ -58,7 +48,13 @@ func (m Mode) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (m *Mode) UnmarshalText(text []byte) (err error) {
-	*m, err = ParseMode(string(text))
-	return err
+func (m *Mode) UnmarshalText(text []byte) error {
+	for mode, name := range modeNames {
+		if string(text) == name {
+			*m = Mode(mode)
+			return nil
+		}
+	}
+	*m = Auto
+	return &ModeError{Text: string(text)}
 }
