@@ -72,7 +72,7 @@ func newPools(m *maker, maxNames int) *pools {
 
 // WatchExecutors reports the state of executors in metrics, each time that they are collected, until
 // stop is called. Nil executors are skipped, and one that is watched twice is reported once. stop may
-// be called any number of times.
+// be called more than once.
 func (o *Observer) WatchExecutors(executors ...*executor.Executor) (stop func()) {
 	all := make([]pool, 0, len(executors))
 	for _, x := range executors {
