@@ -120,7 +120,8 @@ type Event struct {
 	Kind Kind
 	// Source is the name of the limiter, node, flow or other emitter.
 	Source string
-	// Index is the position of the item, from 0, or NoIndex. New sets NoIndex.
+	// Index is the position of the item, from 0, or NoIndex, which New sets. The zero
+	// Event names item 0.
 	Index int64
 	// Key is the item's key, or what the Kind says. It must not be a secret.
 	Key string
