@@ -46,11 +46,11 @@ type Config struct {
 	// use. If it panics, the error is a Failure.
 	Classify func(err error) Outcome
 
-	// Observer receives event.BreakerOpened, BreakerHalfOpen and BreakerClosed. Nil
-	// means only the observers in the context of each call.
+	// Observer receives event.BreakerOpened, BreakerHalfOpen and BreakerClosed, besides
+	// the observers in the context of each call and that of a guard.
 	Observer event.Observer
 
-	// Clock replaces the real clock in tests. Nil means the real one.
+	// Clock replaces the real clock in tests. Nil means the real one, or that of a guard.
 	Clock clockwork.Clock
 }
 

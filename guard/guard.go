@@ -96,9 +96,7 @@ func (g *Guard) build(c *compiled) (err error) {
 		if config.Name == "" {
 			config.Name = g.name
 		}
-		if config.Observer == nil {
-			config.Observer = g.observer
-		}
+		config.Observer = event.Tee(g.observer, config.Observer)
 		if config.Clock == nil {
 			config.Clock = g.clock.Underlying()
 		}
