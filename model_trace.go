@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ const mostBegun = 4 << 10
 // modelCall is a request that names a model, for those who trace such.
 type modelCall struct {
 	tracers *emit.Tracers
+	host    string
 	began   time.Time
 	end     func(event.Event)
 
@@ -47,16 +49,21 @@ func (x *exchange) traceModel(body []byte) {
 		provider = string(d)
 	}
 	to := emit.TracersOf(event.Tee(theirs, x.t.observer), event.ModelStarted)
-	x.model = &modelCall{tracers: to, about: event.Model{
-		Provider: provider, Host: x.req.URL.Host, Secure: x.req.URL.Scheme == "https", Path: x.req.URL.Path, Asked: string(name),
+	x.model = &modelCall{tracers: to, host: x.req.URL.Host, about: event.Model{
+		Provider: provider, URL: bare(x.req.URL), Asked: string(name),
 	}}
+}
+
+// bare is u without what may be secret.
+func bare(u *url.URL) string {
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
 }
 
 // traced runs the exchange with what follows it.
 func (x *exchange) traced() (resp *http.Response, err error) {
 	m := x.model
 	m.began = time.Now()
-	e := event.New(m.began, event.ModelStarted, m.about.Host)
+	e := event.New(m.began, event.ModelStarted, m.host)
 	asked := m.about
 	e.Model = &asked
 	ctx, end := m.tracers.Begin(x.observed(), e)
@@ -129,7 +136,7 @@ func (m *modelCall) finish(status int, err error) {
 	m.about.Status, m.about.Answered = status, string(answeredBy(m.begun))
 	about, attempts := m.about, m.attempts
 	m.mu.Unlock()
-	e := event.New(time.Now(), event.ModelFinished, about.Host)
+	e := event.New(time.Now(), event.ModelFinished, m.host)
 	e.Attempt, e.Wait, e.Err, e.Model = attempts, e.Time.Sub(m.began), err, &about
 	m.end(e)
 }

@@ -72,7 +72,7 @@ func TestModelCallsAreTraced(t *testing.T) {
 	require.Len(t, m.begun, 1)
 	require.Len(t, m.ended, 1)
 	assert.Equal(t, event.ModelStarted, m.begun[0].Kind)
-	asked := event.Model{Provider: "openai", Host: "api.openai.com", Secure: true, Path: "/v1/chat/completions", Asked: "gpt-4o"}
+	asked := event.Model{Provider: "openai", URL: "https://api.openai.com/v1/chat/completions", Asked: "gpt-4o"}
 	assert.Equal(t, asked, *m.begun[0].Model)
 	asked.Answered, asked.Status, asked.Input, asked.Output = "gpt-4o-2024", 200, 7, 3
 	end := m.ended[0]

@@ -5,15 +5,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/clock"
 )
 
-// Breaker refuses calls while the other side does not work. Make one for each
-// thing that fails by itself: a host, a store, a model. All methods are safe
-// for concurrent use.
+// Breaker rejects calls while the server fails. Make one for each thing that fails
+// independently: a host, a store, a model. All methods are safe for concurrent use.
 type Breaker struct {
 	name     string
 	classify func(error) Outcome
@@ -31,40 +28,20 @@ type Breaker struct {
 	telling bool
 }
 
-// Option is a setting of New.
-type Option func(*Breaker)
-
-// WithClock replaces the real clock, for tests with virtual time; nil keeps the real one.
-func WithClock(c clockwork.Clock) Option { return func(b *Breaker) { b.clock = clock.New(c) } }
-
-// WithObserver tells o of every change of state, with the kinds
-// event.BreakerOpened, BreakerHalfOpen and BreakerClosed; nil tells nobody.
-func WithObserver(o event.Observer) Option { return func(b *Breaker) { b.observer = o } }
-
-// New returns a closed breaker. All problems of c are joined in one error,
-// each a *fault.FieldError.
-func New(c Config, opts ...Option) (*Breaker, error) {
+// New returns a closed breaker. Its error is that of [Config.Validate].
+func New(c Config) (*Breaker, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
 	c = c.withDefaults()
-	b := &Breaker{name: c.Name, classify: c.Classify, clock: clock.New(nil), machine: newMachine(c)}
-	for _, o := range opts {
-		o(b)
-	}
-	return b, nil
+	return &Breaker{
+		name: c.Name, classify: c.Classify, clock: clock.New(c.Clock), observer: c.Observer, machine: newMachine(c),
+	}, nil
 }
 
-// Name returns the name given by Config.Name.
-func (b *Breaker) Name() string { return b.name }
-
-// Do calls fn with ctx and returns its error as it is, unless the breaker
-// refuses: then the error is an *OpenError and fn is not called. It is not
-// called either if ctx is done before: then the error is context.Cause(ctx).
-//
-// How the error counts is told at [DefaultClassify] and Config.Classify. A
-// panic of fn is a failure and goes on. While the breaker is closed Do
-// allocates nothing.
+// Do calls fn with ctx and returns its error unchanged. If the breaker rejects the
+// call, fn is not called and the error is an *OpenError; if ctx is done, it is
+// context.Cause(ctx). A panic of fn counts as a failure and is not recovered.
 func (b *Breaker) Do(ctx context.Context, fn func(ctx context.Context) error) error {
 	t, err := b.Allow(ctx)
 	if err != nil {
@@ -89,12 +66,9 @@ func (b *Breaker) Do(ctx context.Context, fn func(ctx context.Context) error) er
 	return err
 }
 
-// Allow asks to make one call, and returns the ticket that has to be ended
-// when it is known how the call went. It never waits. Its errors are those of
-// Do: an *OpenError, or context.Cause(ctx) if ctx is done.
-//
-// Besides the breaker's observer, the observers of ctx (event.With) are told of
-// the changes of state that this call and its end make.
+// Allow admits one call, whose ticket must be ended when its outcome is known. It never
+// waits. The error is an *OpenError, or context.Cause(ctx) if ctx is done. The
+// observers of ctx also receive the events that this call and its end cause.
 func (b *Breaker) Allow(ctx context.Context) (Ticket, error) {
 	if ctx.Err() != nil {
 		return Ticket{}, context.Cause(ctx)
@@ -116,9 +90,8 @@ func (b *Breaker) Allow(ctx context.Context) (Ticket, error) {
 	return t, nil
 }
 
-// Reset closes the breaker, forgets its failures and the length of its open
-// time, and sets the counts of Stats to zero. Calls under way have no say any
-// more when they end.
+// Reset closes the breaker as if it were new, with zero counts. Calls in progress
+// no longer count when they end.
 func (b *Breaker) Reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -137,26 +110,15 @@ func (b *Breaker) nowLocked() instant {
 	return b.last
 }
 
-// State returns what the next call would meet. It changes nothing: a breaker
-// whose open time is over is HalfOpen here, and tells its observers of it when
-// the first probe comes.
-func (b *Breaker) State() State {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.machine.at(b.nowLocked())
-}
-
 // Stats is a snapshot of a breaker. The counts run since New or Reset.
 type Stats struct {
-	State      State
-	RetryAfter time.Duration // as in OpenError; 0 if a call would be let through
+	State      State         // what the next call would meet
+	RetryAfter time.Duration // as in OpenError; 0 if a call would be admitted
 	Failures   int           // in a row, while closed
-	Successes  int           // of probes, while half-open
-	Probes     int           // under way, while half-open
-	InFlight   int           // tickets that have not ended, of any state
-	Admitted   int64         // calls that were let through
-	Refused    int64         // calls that were not
-	Opened     int64         // how often it opened
+	InFlight   int           // tickets that have not ended
+	Admitted   int64         // calls
+	Refused    int64         // calls rejected with an OpenError
+	Opened     int64         // times that it opened
 	Cause      error         // the last failure that still counts, or nil
 }
 
@@ -167,7 +129,7 @@ func (b *Breaker) Stats() Stats {
 	now := b.nowLocked()
 	s := b.stats
 	s.State, s.RetryAfter = b.machine.at(now), b.machine.wait(now)
-	s.Failures, s.Successes, s.Probes = b.machine.failures, b.machine.successes, b.machine.probes
+	s.Failures = b.machine.failures
 	s.InFlight, s.Cause = len(b.records)-len(b.free), b.cause
 	return s
 }

@@ -14,16 +14,16 @@ type rateLimited interface {
 	RateLimited() bool
 }
 
-// DefaultClassify takes nil for a Success and every error for a Failure, except
-// for these, which are Undecided:
+// DefaultClassify classifies nil as Success and errors as Failure, except these, which
+// are Undecided:
 //
-//   - an error in whose tree errors.As finds a method RateLimited() bool that
-//     returns true: a refusal for rate never opens a breaker;
-//   - context.Canceled, because somebody on this side gave up;
-//   - the refusal of another breaker further in: nothing was sent.
+//   - an error that has, for errors.As, a method RateLimited() bool that returns true:
+//     a rate-limit response never opens a breaker;
+//   - context.Canceled, because the caller gave up;
+//   - the *OpenError of another breaker inside, because nothing was sent.
 //
-// It knows nothing of protocols. Whoever calls over HTTP should take a 400 for
-// a Success, since the server answers, and leave the rest to DefaultClassify.
+// It knows no protocols. Over HTTP, classify a 400 as Success, since the server works,
+// and use DefaultClassify for the rest.
 func DefaultClassify(err error) Outcome {
 	if err == nil {
 		return Success

@@ -51,10 +51,10 @@ func TestRateLimitHitsDoNotTrip(t *testing.T) {
 	b, _ = halfOpen(t, breaker.Config{})
 	_ = do(t, b, nil)
 	_ = do(t, b, hit(true))
-	assert.Equal(t, breaker.HalfOpen, b.State())
-	assert.Equal(t, 1, b.Stats().Successes)
+	assert.Equal(t, breaker.HalfOpen, b.Stats().State)
+	assert.Equal(t, 1, b.Successes())
 	assert.NoError(t, do(t, b, nil), "the place of the probe is free again")
-	assert.Equal(t, breaker.Closed, b.State())
+	assert.Equal(t, breaker.Closed, b.Stats().State)
 }
 
 func TestABreakerInsideDoesNotOpenTheOneOutside(t *testing.T) {

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -19,41 +22,39 @@ const (
 
 // Config says when a breaker opens and closes. The zero value is ready to use.
 type Config struct {
-	// Name names the breaker in errors and events. It may be empty.
+	// Name is the breaker's name in errors and events.
 	Name string
 
-	// Failures is how many failures in a row open a closed breaker; any success
-	// in between starts the count anew. 0 means 5.
+	// Failures in a row open a closed breaker; any success resets the count. 0 means 5.
 	Failures int
 
-	// Successes is how many probes have to succeed before a half-open breaker
-	// closes. A single failure opens it again. 0 means 2.
+	// Successes of probes close a half-open breaker; one failure opens it again. 0 means 2.
 	Successes int
 
-	// Probes is how many probes may be under way at the same time. More of
-	// them close the breaker sooner, but all of them meet a server that may
-	// still be down. 0 means 1.
+	// Probes is the maximum of concurrent probes. 0 means 1.
 	Probes int
 
-	// Open is how long the breaker stays open the first time. Each time that a
-	// probe fails it is open twice as long as the time before, up to MaxOpen;
-	// once it has closed it begins with Open again. 0 means 10 s, or MaxOpen
-	// where that is shorter.
+	// Open is how long the breaker is open the first time. It doubles, up to MaxOpen,
+	// each time that a probe fails. 0 means 10 s, or MaxOpen if that is shorter.
 	Open time.Duration
 
-	// MaxOpen is the longest that the breaker stays open. 0 means 60 s, or Open
-	// where that is longer.
+	// MaxOpen is the maximum of Open. 0 means 60 s, or Open if that is longer.
 	MaxOpen time.Duration
 
-	// Classify says what an error of a call means; nil means DefaultClassify.
-	// It is asked about neither nil, which is a success, nor the errors of
-	// calls whose context was cancelled. It must be safe for concurrent use.
-	// If it panics the error is a failure.
+	// Classify decides what an error means; nil means DefaultClassify. It is not called
+	// for nil and for calls whose context was cancelled. It must be safe for concurrent
+	// use. If it panics, the error is a Failure.
 	Classify func(err error) Outcome
+
+	// Observer receives event.BreakerOpened, BreakerHalfOpen and BreakerClosed, besides
+	// the observers in the context of each call and that of a guard.
+	Observer event.Observer
+
+	// Clock replaces the real clock in tests. Nil means the real one, or that of a guard.
+	Clock clockwork.Clock
 }
 
-// Validate returns everything that is wrong with c, joined, each problem as a
-// *fault.FieldError that names its field, or nil.
+// Validate reports every problem, each as a *fault.FieldError.
 func (c Config) Validate() error {
 	problems := invalid.Problems{Owner: "breaker"}
 	for _, count := range []struct {

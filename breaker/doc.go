@@ -1,34 +1,26 @@
-// Package breaker stops calling what does not answer: a circuit breaker
-// around any call.
+// Package breaker is a circuit breaker: it stops calls to a server that fails.
 //
-// A [Breaker] is closed as long as calls succeed. After five failures in a row
-// it opens, and every call is refused at once with an [*OpenError] that says
-// how long that will last: ten seconds, and twice as long each time that the
-// trial afterwards fails, up to a minute. Then it is half-open: it lets one
-// call at a time through as a probe, and closes after two successes. All of
-// these numbers are fields of [Config].
+// A [Breaker] is closed while calls succeed. After five failures in a row it opens
+// and rejects every call with an [*OpenError], first for ten seconds, then twice as
+// long each time that a probe fails, up to a minute. When that time is over it is
+// half-open: it admits one call at a time as a probe, and closes after two successes.
+// These numbers are fields of [Config].
 //
 //	err := b.Do(ctx, func(ctx context.Context) error { return call(ctx) })
 //	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
-//		// nothing was sent; try again in open.RetryAfter
+//		// nothing was sent; try again after open.RetryAfter
 //	}
 //
-// [Breaker.Allow] is for calls that end elsewhere, such as a response whose
-// body is read later: it returns a [Ticket], which is ended once.
+// [Breaker.Allow] is for calls that end elsewhere: it returns a [Ticket] to end once.
 //
 // # What counts
 //
-// A call ends as a [Success], a [Failure] or [Undecided]; [DefaultClassify]
-// decides which, or Config.Classify. Undecided is a call that says nothing
-// about whether the other side works: it changes no count, and if it was a
-// probe the next call is one in its place. These are undecided, whatever
-// Classify would say of the error: calls whose context was cancelled, and
-// calls that ended their goroutine with runtime.Goexit. A context whose
-// deadline passed is not cancelled: that is how a server that hangs shows. A
-// refusal for rate is undecided too: the server is there, but whether it works
-// it did not say, and waiting is the limiter's business.
+// Config.Classify, or [DefaultClassify], decides whether the error of a call is a
+// [Success], a [Failure] or [Undecided]. An undecided call changes no count; if it was a
+// probe, the next call takes its place. A call is always undecided if its context was
+// cancelled or if it ended its goroutine with runtime.Goexit. A context whose deadline
+// passed is not cancelled, because that is how a server that hangs is noticed.
 //
-// A call that was admitted before the breaker changed its state decides
-// nothing any more when it ends. A slow failure of the time before does not
-// open what a probe has just closed, and a slow success does not close it.
+// A call that was admitted before the breaker changed its state no longer counts
+// when it ends.
 package breaker

@@ -6,27 +6,25 @@ import (
 	"time"
 )
 
-// ErrOpen is matched by every *OpenError.
+// ErrOpen matches every *OpenError.
 var ErrOpen = errors.New("breaker: open")
 
-// OpenError says that a breaker refused a call. Nothing was sent.
+// OpenError reports that a breaker rejected a call. Nothing was sent.
 type OpenError struct {
 	Breaker string // the breaker's name
 	State   State  // Open or HalfOpen
 
-	// RetryAfter is when another try makes sense, always above zero. While the
-	// breaker is Open it is exactly the time left until it lets a probe
-	// through. While it is HalfOpen and all probes are under way nobody knows
-	// when they end: then it is a tenth of Config.Open, a distance to ask
-	// again at and no promise.
+	// RetryAfter is when to try again, always positive. If State is Open, it is the
+	// time left until a probe is admitted. If it is HalfOpen, all probes are in
+	// progress, and it is a tenth of Config.Open.
 	RetryAfter time.Duration
 
-	// Cause is the failure that opened the breaker. It is another call's error
-	// and not this one's, so errors.Is and errors.As do not look into it.
+	// Cause is the failure that opened the breaker. It is the error of another call, so
+	// errors.Is and errors.As do not match it.
 	Cause error
 }
 
-// Error names the breaker, the wait and the last failure.
+// Error implements error.
 func (e *OpenError) Error() string {
 	why := ""
 	if e.State == HalfOpen {
@@ -39,5 +37,5 @@ func (e *OpenError) Error() string {
 		e.Breaker, e.State, why, e.RetryAfter, e.Cause)
 }
 
-// Unwrap returns ErrOpen, and never Cause.
+// Unwrap returns ErrOpen.
 func (e *OpenError) Unwrap() error { return ErrOpen }

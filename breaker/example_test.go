@@ -14,7 +14,7 @@ import (
 
 func Example() {
 	clock := clockwork.NewFakeClock() // a program leaves this out
-	b, err := breaker.New(breaker.Config{Name: "search", Failures: 2}, breaker.WithClock(clock))
+	b, err := breaker.New(breaker.Config{Name: "search", Failures: 2, Clock: clock})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -33,8 +33,8 @@ func Example() {
 		clock.Advance(open.RetryAfter)
 	}
 	answer = nil
-	fmt.Println(call(), b.State())
-	fmt.Println(call(), b.State())
+	fmt.Println(call(), b.Stats().State)
+	fmt.Println(call(), b.Stats().State)
 	// Output:
 	// no route to host
 	// no route to host
@@ -61,7 +61,7 @@ func ExampleBreaker_Allow() {
 	}
 	defer ticket.Cancel() // does nothing once it has ended
 	fmt.Println(b.Stats().InFlight)
-	fmt.Println(ticket.Success(), ticket.Success())
+	fmt.Println(ticket.End(context.Background(), nil), ticket.End(context.Background(), nil))
 	fmt.Println(b.Stats().InFlight)
 	// Output:
 	// 1
@@ -80,7 +80,7 @@ func ExampleDefaultClassify() {
 	}})
 	for _, err := range []error{errBadRequest, context.Canceled, errors.New("bad gateway")} {
 		_ = b.Do(context.Background(), func(context.Context) error { return err })
-		fmt.Println(err, b.State())
+		fmt.Println(err, b.Stats().State)
 	}
 	// Output:
 	// bad request closed
@@ -88,11 +88,12 @@ func ExampleDefaultClassify() {
 	// bad gateway open
 }
 
-func ExampleWithObserver() {
+func ExampleConfig_observer() {
 	clock := clockwork.NewFakeClock()
-	b, _ := breaker.New(breaker.Config{Name: "search", Failures: 1, Successes: 1},
-		breaker.WithClock(clock),
-		breaker.WithObserver(event.Func(func(e event.Event) { fmt.Println(e.Source, e.Kind, e.Wait) })))
+	b, _ := breaker.New(breaker.Config{
+		Name: "search", Failures: 1, Successes: 1, Clock: clock,
+		Observer: event.Func(func(e event.Event) { fmt.Println(e.Source, e.Kind, e.Wait) }),
+	})
 	for _, err := range []error{errors.New("down"), errors.New("down"), nil} {
 		_ = b.Do(context.Background(), func(context.Context) error { return err })
 		clock.Advance(b.Stats().RetryAfter)
@@ -108,9 +109,9 @@ func ExampleWithObserver() {
 func ExampleBreaker_Reset() {
 	b, _ := breaker.New(breaker.Config{Failures: 1})
 	_ = b.Do(context.Background(), func(context.Context) error { return errors.New("down") })
-	fmt.Println(b.State())
+	fmt.Println(b.Stats().State)
 	b.Reset() // somebody repaired it
-	fmt.Println(b.State())
+	fmt.Println(b.Stats().State)
 	// Output:
 	// open
 	// closed

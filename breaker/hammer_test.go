@@ -46,7 +46,7 @@ func TestHammerProbes(t *testing.T) {
 	wg.Wait()
 	s := b.Stats()
 	assert.LessOrEqual(t, most.Load(), int64(probes))
-	assert.Zero(t, s.Probes)
+	assert.Zero(t, b.Probes())
 	assert.Zero(t, s.InFlight)
 	assert.Equal(t, int64(goroutines*calls), admitted.Load()+refused.Load())
 	assert.Equal(t, admitted.Load()+1, s.Admitted)
@@ -63,8 +63,8 @@ func TestHammerAll(t *testing.T) {
 	const goroutines, calls, probes = 16, 1500, 2
 	var told diary
 	b, err := breaker.New(breaker.Config{
-		Failures: 3, Probes: probes, Open: 20 * time.Microsecond, MaxOpen: 80 * time.Microsecond,
-	}, breaker.WithObserver(&told))
+		Failures: 3, Probes: probes, Open: 20 * time.Microsecond, MaxOpen: 80 * time.Microsecond, Observer: &told,
+	})
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	for i := range goroutines {
@@ -80,7 +80,7 @@ func TestHammerAll(t *testing.T) {
 					runtime.Gosched()
 					continue
 				}
-				assert.LessOrEqual(t, b.Stats().Probes, probes)
+				assert.LessOrEqual(t, b.Probes(), probes)
 				if rnd.IntN(4) == 0 {
 					runtime.Gosched()
 				}
@@ -88,7 +88,7 @@ func TestHammerAll(t *testing.T) {
 				case 0, 1:
 					assert.True(t, ticket.Failure(errDown))
 				case 2, 3:
-					assert.True(t, ticket.Success())
+					assert.True(t, ticket.End(context.Background(), nil))
 				default:
 					assert.True(t, ticket.Cancel())
 				}
@@ -101,7 +101,7 @@ func TestHammerAll(t *testing.T) {
 	}
 	wg.Wait()
 	assert.Zero(t, b.Stats().InFlight)
-	assert.Zero(t, b.Stats().Probes)
+	assert.Zero(t, b.Probes())
 	next := map[event.Kind][]event.Kind{
 		event.BreakerOpened:   {event.BreakerHalfOpen, event.BreakerClosed},
 		event.BreakerHalfOpen: {event.BreakerOpened, event.BreakerClosed},

@@ -38,11 +38,11 @@ func (d *diary) kinds() (kinds []event.Kind) {
 
 func TestObserverIsToldEveryChange(t *testing.T) {
 	var got diary
-	b, clock := newBreaker(t, breaker.Config{Name: "host", Failures: 2}, breaker.WithObserver(&got))
+	b, clock := newBreaker(t, breaker.Config{Name: "host", Failures: 2, Observer: &got})
 	start := clock.Now()
 	_, _ = do(t, b, errDown), do(t, b, errDown)
 	clock.Advance(10 * time.Second)
-	assert.Equal(t, breaker.HalfOpen, b.State())
+	assert.Equal(t, breaker.HalfOpen, b.Stats().State)
 	assert.Len(t, got.events, 1, "looking is no change")
 	_ = do(t, b, errDown)
 	clock.Advance(21 * time.Second)
@@ -71,7 +71,7 @@ func TestObserverIsToldEveryChange(t *testing.T) {
 // The context of the call that causes a change has observers too.
 func TestObserversOfTheContext(t *testing.T) {
 	var own, mine, other diary
-	b, clock := newBreaker(t, breaker.Config{Failures: 1, Successes: 1}, breaker.WithObserver(&own))
+	b, clock := newBreaker(t, breaker.Config{Failures: 1, Successes: 1, Observer: &own})
 	ctx, others := event.With(t.Context(), &mine), event.With(t.Context(), &other)
 	k, err := b.Allow(ctx)
 	require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestObserversOfTheContext(t *testing.T) {
 func TestObserverMayUseTheBreaker(t *testing.T) {
 	var got diary
 	var b *breaker.Breaker
-	b, _ = newBreaker(t, breaker.Config{Failures: 1}, breaker.WithObserver(event.Func(func(e event.Event) {
+	b, _ = newBreaker(t, breaker.Config{Failures: 1, Observer: event.Func(func(e event.Event) {
 		got.Observe(e)
 		if e.Kind == event.BreakerOpened {
 			assert.Equal(t, breaker.Open, b.Stats().State)
@@ -102,10 +102,10 @@ func TestObserverMayUseTheBreaker(t *testing.T) {
 			b.Reset()
 			_ = do(t, b, nil)
 		}
-	})))
+	})})
 	_ = do(t, b, errDown)
 	assert.Equal(t, []event.Kind{event.BreakerOpened, event.BreakerClosed}, got.kinds())
-	assert.Equal(t, breaker.Closed, b.State())
+	assert.Equal(t, breaker.Closed, b.Stats().State)
 }
 
 // While one goroutine is with the observer, others leave their news to it and
@@ -114,17 +114,17 @@ func TestOrderIsTheOrderOfTheChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var got diary
 		gate := make(chan struct{})
-		b, clock := newBreaker(t, breaker.Config{Failures: 1, Successes: 1}, breaker.WithObserver(event.Func(func(e event.Event) {
+		b, clock := newBreaker(t, breaker.Config{Failures: 1, Successes: 1, Observer: event.Func(func(e event.Event) {
 			if e.Kind == event.BreakerOpened {
 				<-gate
 			}
 			got.Observe(e)
-		})))
+		})})
 		go func() { _ = do(t, b, errDown) }()
 		synctest.Wait()
 		clock.Advance(10 * time.Second)
 		assert.NoError(t, do(t, b, nil))
-		assert.Equal(t, breaker.Closed, b.State())
+		assert.Equal(t, breaker.Closed, b.Stats().State)
 		assert.Empty(t, got.kinds())
 
 		close(gate)
@@ -137,12 +137,12 @@ func TestOrderIsTheOrderOfTheChanges(t *testing.T) {
 func TestObserverThatExits(t *testing.T) {
 	for _, kind := range []event.Kind{event.BreakerOpened, event.BreakerHalfOpen, event.BreakerClosed} {
 		var got diary
-		b, clock := newBreaker(t, breaker.Config{Failures: 1, Successes: 1}, breaker.WithObserver(event.Func(func(e event.Event) {
+		b, clock := newBreaker(t, breaker.Config{Failures: 1, Successes: 1, Observer: event.Func(func(e event.Event) {
 			got.Observe(e)
 			if e.Kind == kind {
 				runtime.Goexit()
 			}
-		})))
+		})})
 		call := func(err error) {
 			done := make(chan struct{})
 			go func() {
@@ -152,21 +152,21 @@ func TestObserverThatExits(t *testing.T) {
 			<-done
 		}
 		call(errDown)
-		assert.Equal(t, breaker.Open, b.State(), kind)
+		assert.Equal(t, breaker.Open, b.Stats().State, kind)
 		clock.Advance(10 * time.Second)
 		call(nil)
 		if kind == event.BreakerHalfOpen {
-			assert.Equal(t, breaker.HalfOpen, b.State(), "the probe never went")
+			assert.Equal(t, breaker.HalfOpen, b.Stats().State, "the probe never went")
 			call(nil)
 		}
-		assert.Equal(t, breaker.Closed, b.State(), kind)
+		assert.Equal(t, breaker.Closed, b.Stats().State, kind)
 		assert.Zero(t, b.Stats().InFlight, kind)
 		assert.Equal(t, []event.Kind{event.BreakerOpened, event.BreakerHalfOpen, event.BreakerClosed}, got.kinds())
 	}
 }
 
 func TestObserverThatPanics(t *testing.T) {
-	b, _ := newBreaker(t, breaker.Config{Failures: 1}, breaker.WithObserver(event.Func(func(event.Event) { panic("observer") })))
+	b, _ := newBreaker(t, breaker.Config{Failures: 1, Observer: event.Func(func(event.Event) { panic("observer") })})
 	assert.Equal(t, errDown, do(t, b, errDown))
 	assert.ErrorIs(t, do(t, b, nil), breaker.ErrOpen)
 }

@@ -6,17 +6,17 @@ import "fmt"
 type State uint8
 
 const (
-	// Closed lets every call through.
+	// Closed admits every call.
 	Closed State = iota
-	// Open refuses every call.
+	// Open rejects every call.
 	Open
-	// HalfOpen lets a few calls through as probes, which decide.
+	// HalfOpen admits a few calls as probes.
 	HalfOpen
 )
 
 var stateNames = [...]string{"closed", "open", "half-open"}
 
-// String returns the state in lower case, such as "half-open".
+// String returns "closed", "open" or "half-open".
 func (s State) String() string {
 	if int(s) >= len(stateNames) {
 		return fmt.Sprintf("State(%d)", uint8(s))
@@ -24,24 +24,14 @@ func (s State) String() string {
 	return stateNames[s]
 }
 
-// Outcome is what a call that ended says about the other side.
+// Outcome is what the end of a call says about the server.
 type Outcome uint8
 
 const (
-	// Undecided says nothing: no count changes, and a probe gives its place back.
+	// Undecided changes no count; a probe frees its place.
 	Undecided Outcome = iota
-	// Success is an answer as it should be.
+	// Success means that the server works.
 	Success
-	// Failure is what opens a breaker, if enough of them come in a row.
+	// Failure counts towards opening the breaker.
 	Failure
 )
-
-var outcomeNames = [...]string{"undecided", "success", "failure"}
-
-// String returns the outcome in lower case.
-func (o Outcome) String() string {
-	if int(o) >= len(outcomeNames) {
-		return fmt.Sprintf("Outcome(%d)", uint8(o))
-	}
-	return outcomeNames[o]
-}

@@ -6,15 +6,12 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// Ticket is the leave to make one call. It is a value: copies are the same
-// ticket. End it exactly once with Success, Failure, Cancel or End, each of
-// which reports whether it did; the first of them wins and every later one
-// does nothing. The zero Ticket is nobody's and ending it does nothing. Safe
-// for concurrent use.
+// Ticket is the permission for one call. End it once, with End, Failure or Cancel; each
+// reports whether it ended the ticket, and later ones do nothing. Copies are the same
+// ticket. Ending the zero Ticket does nothing. Safe for concurrent use.
 //
-// A ticket that is never ended keeps its place. If it was a probe the breaker
-// stays half-open, and with Probes of those refuses everybody until Reset: give
-// every call a deadline, and defer Cancel where a way out could be missed.
+// A probe whose ticket is never ended keeps its place, and the breaker half-open, until
+// Reset: give every call a deadline, and defer Cancel.
 type Ticket struct {
 	b    *Breaker
 	slot uint32
@@ -29,20 +26,15 @@ type record struct {
 	observer event.Observer
 }
 
-// Success ends the ticket of a call that was answered as it should be.
-func (t Ticket) Success() bool { return t.end(Success, nil) }
-
-// Failure ends the ticket of a call that failed because the other side did.
-// cause is what an OpenError tells of it; it may be nil.
+// Failure ends the ticket of a call that failed because of the server, whatever
+// Classify says. cause is for [OpenError]; it may be nil.
 func (t Ticket) Failure(cause error) bool { return t.end(Failure, cause) }
 
-// Cancel ends the ticket of a call that was never made, or that says nothing
-// about the other side. A probe gives its place back.
+// Cancel ends the ticket of a call that was not made or is [Undecided].
 func (t Ticket) Cancel() bool { return t.end(Undecided, nil) }
 
-// End ends the ticket of a call that ran under ctx and ended with err, as Do
-// does: nil is a success, an error under a cancelled context says nothing, and
-// of any other Config.Classify decides.
+// End ends the ticket of a call that ran under ctx and returned err. It counts as
+// in [Breaker.Do]; nil is a Success.
 func (t Ticket) End(ctx context.Context, err error) bool {
 	if t.b == nil {
 		return false

@@ -18,12 +18,11 @@ const (
 	patience = 2 * time.Second
 )
 
-// ErrStalled is what Close returns if the output took nothing for two seconds.
+// ErrStalled is returned by Close if the output blocked for two seconds.
 var ErrStalled = errors.New("console: the output takes nothing: the display was given up")
 
-// Display shows how far a run has come. It is safe for concurrent use. It shows
-// one run at a time: one that begins while another is shown is left out, and one
-// that begins later is shown below.
+// Display shows the progress of one run at a time: a run that begins during another
+// is not shown, a later one is shown below. Safe for concurrent use.
 type Display struct {
 	set     settings
 	mode    Mode
@@ -48,14 +47,13 @@ type Display struct {
 	drawn   []string // the frame that stands there
 }
 
-// New returns a display that writes to w; nil means os.Stderr, so that standard
-// output stays the program's own. Only an *os.File is ever taken for a terminal.
-// The error joins a *fault.FieldError for each option that cannot be used. Close it at the end.
-func New(w io.Writer, opts ...Option) (*Display, error) {
-	set, err := settle(opts)
+// New returns a display, to be closed at the end. Errors are *fault.FieldError.
+func New(c Config) (*Display, error) {
+	set, err := c.settle()
 	if err != nil {
 		return nil, err
 	}
+	w := c.Output
 	if w == nil {
 		w = os.Stderr
 	}
@@ -82,12 +80,11 @@ func New(w io.Writer, opts ...Option) (*Display, error) {
 	return d, nil
 }
 
-// Mode is how progress is shown: what Auto has become.
+// Mode returns the mode that is used, never Auto.
 func (d *Display) Mode() Mode { return d.mode }
 
-// Show shows a snapshot soon, unless a newer one comes before. It returns at
-// once; only with the last one, which is Final, it waits until that can be seen, and for at
-// most two seconds. It fits flow.WithProgress. Nobody may change what p refers to.
+// Show shows a snapshot, unless a newer one comes first. It returns at once; a Final
+// one is waited for, for at most two seconds. Do not change what p refers to.
 func (d *Display) Show(p event.Progress) {
 	if d.over() {
 		return
@@ -101,9 +98,9 @@ func (d *Display) Show(p event.Progress) {
 	}
 }
 
-// Observe implements event.Observer. Of snapshots that are sent as events it
-// shows the same as Show, without ever waiting; where there are none it counts the
-// events of nodes. The first failure and a closed limiter are shown with their reason.
+// Observe implements event.Observer. It shows event.FlowProgress as Show does, but never
+// waits; without such events it counts those of nodes. It also shows the first failure
+// and why a limiter closed.
 func (d *Display) Observe(e event.Event) {
 	if d.over() {
 		return
@@ -117,7 +114,7 @@ func (d *Display) Observe(e event.Event) {
 	}
 }
 
-// ItemCounter implements event.ItemCounter: it counts what has begun.
+// ItemCounter is for package node.
 func (d *Display) ItemCounter(node string) *atomic.Int64 {
 	if d.over() {
 		return nil
@@ -151,8 +148,8 @@ func (d *Display) flush() {
 	}
 }
 
-// Close shows what is left to show, and returns the error of the first write that
-// failed, or ErrStalled. It may be called twice. What was shown last stays.
+// Close shows the last state, which stays, and returns the first write error, or
+// ErrStalled. It may be called twice.
 func (d *Display) Close() error {
 	d.close()
 	timer := time.NewTimer(patience)

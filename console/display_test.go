@@ -19,9 +19,10 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-func made(t *testing.T, w io.Writer, opts ...Option) *Display {
+func made(t *testing.T, w io.Writer, c Config) *Display {
 	t.Helper()
-	d, err := New(w, append([]Option{WithEnv(modern)}, opts...)...)
+	c.Output, c.LookupEnv = w, modern
+	d, err := New(c)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	return d
@@ -47,7 +48,7 @@ func words(n int) (*node.Batch[node.None, int, int], []int) {
 func TestPlainOverAFlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		d := made(t, &out)
+		d := made(t, &out, Config{})
 		require.Equal(t, Plain, d.Mode(), "a buffer is no terminal")
 		step := node.Do("wait", func(context.Context, node.None) error {
 			time.Sleep(100 * time.Second)
@@ -63,17 +64,17 @@ func TestPlainOverAFlow(t *testing.T) {
 
 func TestPlainOverABatch(t *testing.T) {
 	for name, how := range map[string]struct {
-		opts []Option
-		log  bool
+		config Config
+		log    bool
 	}{
 		"plain-batch.txt":    {},
-		"plain-interval.txt": {opts: []Option{WithInterval(20 * time.Second)}, log: true},
-		"json-batch.txt":     {opts: []Option{WithMode(JSON), WithInterval(20 * time.Second)}},
+		"plain-interval.txt": {config: Config{Interval: 20 * time.Second}, log: true},
+		"json-batch.txt":     {config: Config{Mode: JSON, Interval: 20 * time.Second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out output
-				d := made(t, &out, how.opts...)
+				d := made(t, &out, how.config)
 				b, items := words(2000)
 				time.Sleep(50 * time.Millisecond) // so that no item ends when the display looks
 				_, err := b.All(event.With(t.Context(), d), items)
@@ -93,7 +94,7 @@ func TestPlainOverABatch(t *testing.T) {
 func TestOneRunIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		d := made(t, &out)
+		d := made(t, &out, Config{})
 		show := func(name string, at time.Duration, final bool) {
 			p := stage(at, 50)
 			p.Name, p.Final = name, final
@@ -140,7 +141,7 @@ func TestNoEndIsLost(t *testing.T) {
 func TestNotesComeOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		d := made(t, &out)
+		d := made(t, &out, Config{})
 		tell := func() {
 			d.Observe(event.Event{Kind: event.ItemFailed, Source: "ask", Index: 17, Attempt: 3, Err: errors.New("status 401")})
 			d.Observe(event.Event{Kind: event.LimiterClosed, Source: "key", Index: event.NoIndex, Reason: "quota exhausted", Err: errors.New("no money")})
@@ -170,7 +171,7 @@ func TestAnErrorWithoutText(t *testing.T) {
 
 func TestOff(t *testing.T) {
 	var out output
-	d := made(t, &out, WithMode(Off))
+	d := made(t, &out, Config{Mode: Off})
 	d.Show(*over())
 	d.Observe(event.Event{Kind: event.NodeStarted})
 	require.Nil(t, d.ItemCounter("ask"))
@@ -185,7 +186,7 @@ func TestOff(t *testing.T) {
 func TestFramesAreRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w frames
-		d := made(t, &w, WithMode(TTY), WithSize(func() (int, int) { return 80, 24 }))
+		d := made(t, &w, Config{Mode: TTY, Size: func() (int, int) { return 80, 24 }})
 		time.Sleep(500 * time.Microsecond) // so that nothing is shown when a frame is due
 		for i := range 1000 {
 			d.Show(stage(time.Duration(i)*time.Millisecond, int64(i)/10))
@@ -231,7 +232,7 @@ func (f *frames) len() int {
 
 func TestWriter(t *testing.T) {
 	var out output
-	d := made(t, &out)
+	d := made(t, &out, Config{})
 	w := d.Writer()
 	for _, s := range []string{"one\ntw", "o", "\nthree"} {
 		n, err := io.WriteString(w, s)
@@ -254,7 +255,7 @@ func TestWriter(t *testing.T) {
 func TestAStalledOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		d, err := New(w, WithEnv(modern), WithMode(Plain))
+		d, err := New(Config{Output: w, LookupEnv: modern, Mode: Plain})
 		require.NoError(t, err)
 		begin := time.Now()
 		for i := range 100 {
@@ -279,7 +280,7 @@ func TestAClosedPipe(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = w.Close() }()
 	require.NoError(t, r.Close())
-	d := made(t, w, WithMode(JSON))
+	d := made(t, w, Config{Mode: JSON})
 	p := stage(time.Second, 1)
 	p.Final = true
 	d.Show(p)
@@ -293,7 +294,7 @@ func TestAClosedPipe(t *testing.T) {
 func TestManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		d := made(t, &out, WithMode(TTY))
+		d := made(t, &out, Config{Mode: TTY})
 		var wg sync.WaitGroup
 		for i := range 8 {
 			wg.Go(func() {
@@ -319,7 +320,7 @@ func TestClosedTooSoon(t *testing.T) {
 	for _, m := range []Mode{Plain, TTY} {
 		synctest.Test(t, func(t *testing.T) {
 			var out output
-			d := made(t, &out, WithMode(m))
+			d := made(t, &out, Config{Mode: m})
 			p := stage(time.Second, 7)
 			d.Show(p)
 			synctest.Wait()
@@ -336,7 +337,7 @@ func TestClosedTooSoon(t *testing.T) {
 func TestTheNextRunHasItsOwnFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		d := made(t, &out)
+		d := made(t, &out, Config{})
 		for i := range 2 {
 			p := stage(time.Duration(2*i+1)*time.Second, 0)
 			d.Show(p)
@@ -363,7 +364,7 @@ func (b *broken) Write(p []byte) (int, error) {
 
 func TestABrokenOutputIsLeftAlone(t *testing.T) {
 	var w broken
-	d := made(t, &w)
+	d := made(t, &w, Config{})
 	_, err := io.WriteString(d.Writer(), "log\n")
 	require.ErrorIs(t, err, io.ErrShortWrite)
 	_, err = io.WriteString(d.Writer(), "log\n")
@@ -379,7 +380,7 @@ func TestABrokenOutputIsLeftAlone(t *testing.T) {
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		d := made(t, &out, WithMode(JSON))
+		d := made(t, &out, Config{Mode: JSON})
 		b, items := words(1)
 		_, err := b.All(event.With(t.Context(), d), items)
 		require.NoError(t, err)

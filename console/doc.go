@@ -1,24 +1,19 @@
-// Package console shows on a terminal how far a run has come.
+// Package console shows the progress of a run on a terminal.
 //
-//	d, err := console.New(os.Stderr)
+//	d, err := console.New(console.Config{})
 //	if err != nil {
 //		return err
 //	}
 //	defer d.Close()
 //	report, err := flow.Run(ctx, f, state, d.Watch())
 //
-// Without a flow the events do all of it:
+// Without a flow, events are enough:
 //
 //	vectors, err := embed.All(event.With(ctx, d), texts)
 //
-// Whoever has snapshots of their own, such as a queue, calls [Display.Show].
+// If you have snapshots of your own, such as of a queue, call [Display.Show].
 //
-// On a terminal a few lines are redrawn in place ([TTY]). In a pipe, under CI
-// and on a dumb terminal there is a line from time to time ([Plain]). [JSON] is a
-// line for each snapshot, and [Off] shows nothing. [Auto] decides; see [Mode].
-//
-// It writes to what it was given and nowhere else. A display that cannot be written
-// stops, and the work goes on. The terminal is never in a state that would have to be
-// restored: the cursor is hidden only within one write, and stands below the display
-// between two. So nothing is left behind by a panic or a kill either.
+// A display that cannot be written stops, and the work continues. Nothing has to be
+// restored after a panic or a kill. The output of each [Mode] and the variables that
+// choose it are in docs/console.md.
 package console

@@ -18,7 +18,7 @@ import (
 // An option of flow.Run shows a run. On a terminal it is redrawn in place; here it is
 // not one, so there are lines.
 func Example() {
-	d, err := console.New(os.Stderr)
+	d, err := console.New(console.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -32,7 +32,7 @@ func Example() {
 
 // Without a flow the events are counted.
 func ExampleDisplay_Observe() {
-	d, err := console.New(os.Stderr)
+	d, err := console.New(console.Config{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -45,7 +45,7 @@ func ExampleDisplay_Observe() {
 
 // A queue, or another program, has snapshots of its own.
 func ExampleDisplay_Show() {
-	d, err := console.New(os.Stdout, console.WithMode(console.Plain))
+	d, err := console.New(console.Config{Output: os.Stdout, Mode: console.Plain})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -62,7 +62,7 @@ func ExampleDisplay_Show() {
 
 // A log is printed above the display, and does not tear it.
 func ExampleDisplay_Writer() {
-	d, err := console.New(os.Stdout, console.WithMode(console.Off))
+	d, err := console.New(console.Config{Output: os.Stdout, Mode: console.Off})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 
 	"github.com/headrace/headrace/console"
 	"github.com/headrace/headrace/console/htmlreport"
@@ -17,7 +16,7 @@ import (
 //
 //nolint:errcheck // a display that fails stops nobody
 func _(ctx context.Context, f node.Node[string], state string) error {
-	d, err := console.New(os.Stderr)
+	d, err := console.New(console.Config{})
 	if err != nil {
 		return err
 	}

@@ -2,20 +2,18 @@ package console
 
 import "fmt"
 
-// Mode is how progress is shown. It is a [flag.Value] by way of flag.TextVar.
+// Mode is how progress is shown. Use flag.TextVar for a flag.
 type Mode uint8
 
 // The modes.
 const (
-	// Auto, the default, is TTY on a terminal, else Plain. It is Plain as well
-	// where CI is set in the environment (and neither "false" nor "0"), where TERM is
-	// "dumb" or not set, and on a Windows console that knows no escape sequences.
+	// Auto is TTY on a terminal that can redraw, unless CI is set; otherwise Plain.
 	Auto Mode = iota
 	// TTY redraws a few lines in place, at most ten times a second.
 	TTY
-	// Plain prints lines without escape sequences, for logs: see WithInterval.
+	// Plain prints lines without escape sequences, for logs.
 	Plain
-	// JSON prints a snapshot a line: see docs/console.md.
+	// JSON prints one snapshot a line.
 	JSON
 	// Off shows nothing.
 	Off
@@ -31,17 +29,7 @@ func (m Mode) String() string {
 	return fmt.Sprintf("Mode(%d)", uint8(m))
 }
 
-// ParseMode is the inverse of String.
-func ParseMode(s string) (Mode, error) {
-	for m, name := range modeNames {
-		if s == name {
-			return Mode(m), nil
-		}
-	}
-	return Auto, &ModeError{Text: s}
-}
-
-// ModeError is a text that names no mode.
+// ModeError reports a text that is not a mode.
 type ModeError struct{ Text string }
 
 // Error lists the modes.
@@ -58,7 +46,13 @@ func (m Mode) MarshalText() ([]byte, error) {
 }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (m *Mode) UnmarshalText(text []byte) (err error) {
-	*m, err = ParseMode(string(text))
-	return err
+func (m *Mode) UnmarshalText(text []byte) error {
+	for mode, name := range modeNames {
+		if string(text) == name {
+			*m = Mode(mode)
+			return nil
+		}
+	}
+	*m = Auto
+	return &ModeError{Text: string(text)}
 }

@@ -14,14 +14,15 @@ import (
 
 func TestModeText(t *testing.T) {
 	for m := Auto; m <= Off; m++ {
-		back, err := ParseMode(m.String())
+		var back Mode
+		err := back.UnmarshalText([]byte(m.String()))
 		require.NoError(t, err)
 		require.Equal(t, m, back)
 		text, err := m.MarshalText()
 		require.NoError(t, err)
 		require.Equal(t, m.String(), string(text))
 	}
-	_, err := ParseMode("loud")
+	err := new(Mode).UnmarshalText([]byte("loud"))
 	require.EqualError(t, err, `console: "loud" is no mode: use auto, tty, plain, json or off`)
 	require.ErrorAs(t, err, new(*ModeError))
 	_, err = Mode(9).MarshalText()
@@ -78,11 +79,11 @@ func TestWhatTheEnvironmentAsksFor(t *testing.T) {
 	assert.False(t, bare.ascii(true))
 }
 
-func TestBadOptions(t *testing.T) {
-	d, err := New(io.Discard, WithMode(Mode(7)), WithInterval(-time.Second), WithEnv(nil), nil)
+func TestBadConfig(t *testing.T) {
+	d, err := New(Config{Output: io.Discard, Mode: 7, Interval: -time.Second})
 	require.Nil(t, d)
 	require.ErrorAs(t, err, new(*fault.FieldError))
-	for _, field := range []string{"WithMode", "WithInterval", "WithEnv"} {
+	for _, field := range []string{"Mode", "Interval"} {
 		require.ErrorContains(t, err, field)
 	}
 }

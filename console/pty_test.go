@@ -69,7 +69,7 @@ func (m *monitor) shows(t *testing.T, want ...string) {
 
 func TestOnATerminal(t *testing.T) {
 	m := plugged(t, 80, 24)
-	d := made(t, m.tty)
+	d := made(t, m.tty, Config{})
 	require.Equal(t, TTY, d.Mode())
 	m.print("before\r\n")
 	d.Show(*hour())
@@ -99,7 +99,7 @@ func TestOnATerminal(t *testing.T) {
 
 func TestTheNextRunIsShownBelow(t *testing.T) {
 	m := plugged(t, 80, 24)
-	d := made(t, m.tty)
+	d := made(t, m.tty, Config{})
 	end, next := over(), hour()
 	d.Show(*end)
 	next.Time = end.Time.Add(time.Second)
@@ -110,7 +110,7 @@ func TestTheNextRunIsShownBelow(t *testing.T) {
 // A display that is as high as the screen scrolls what is above it, and itself not.
 func TestOnALowTerminal(t *testing.T) {
 	m := plugged(t, 100, 6)
-	d := made(t, m.tty)
+	d := made(t, m.tty, Config{})
 	for i := range 3 {
 		_, err := fmt.Fprintf(d.Writer(), "line %d\n", i)
 		require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestOnALowTerminal(t *testing.T) {
 func TestColoursOnATerminal(t *testing.T) {
 	for _, no := range []string{"", "1"} {
 		m := plugged(t, 80, 24)
-		d, err := New(m.tty, WithEnv(env(map[string]string{"TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": no})))
+		d, err := New(Config{Output: m.tty, LookupEnv: env(map[string]string{"TERM": "xterm", "LANG": "C.UTF-8", "NO_COLOR": no})})
 		require.NoError(t, err)
 		d.Show(*over())
 		require.Eventually(t, func() bool { return strings.Contains(m.vt.String(), "finished") }, 20*time.Second, time.Millisecond)
@@ -143,7 +143,7 @@ func TestAHangUp(t *testing.T) {
 	master, tty, err := pty.Open()
 	require.NoError(t, err)
 	defer func() { _ = tty.Close() }()
-	d := made(t, tty)
+	d := made(t, tty, Config{})
 	require.NoError(t, master.Close())
 	d.Show(*over())
 	require.Error(t, d.Close())
@@ -153,7 +153,7 @@ const childVariable = "CONSOLE_TEST_CHILD"
 
 // child is another process: it shows something on its standard error, as told.
 func child() {
-	d, err := New(nil)
+	d, err := New(Config{})
 	if err != nil {
 		os.Exit(3)
 	}
@@ -240,7 +240,7 @@ func TestTheTerminalIsLeftInOrder(t *testing.T) {
 // A terminal that moves no cursor shows plain lines, and breaks none within a word.
 func TestPlainOnATerminal(t *testing.T) {
 	m := plugged(t, 30, 24)
-	d, err := New(m.tty, WithMode(Plain))
+	d, err := New(Config{Output: m.tty, Mode: Plain})
 	require.NoError(t, err)
 	end := over()
 	d.Show(*end)

@@ -9,13 +9,10 @@ import (
 // watchEvery is how often a frame of TTY gets new numbers; its clock moves in between.
 const watchEvery = 250 * time.Millisecond
 
-// Watch is the option of flow.Run that shows the run. It stands for flow.WithProgress with
-// [Display.Show] and for flow.WithObserver with d. On a terminal there is something to
-// see after a quarter of a second and four times a second, otherwise every second or as often as
-// WithInterval says. With Off it asks for nothing.
-//
-// Whoever logs event.FlowProgress of the same run gets it as often: give them to
-// flow.WithProgress(d.Show, time.Second) and flow.WithObserver(d) in its place.
+// Watch returns the option of flow.Run that shows the run: flow.WithObserver(d) and
+// flow.WithProgress(d.Show, every), where every is 250 ms in TTY, otherwise a second or
+// Config.Interval if that is less. Other observers receive event.FlowProgress as often;
+// give the two options yourself for another interval. With Off it does nothing.
 func (d *Display) Watch() flow.RunOption {
 	every := time.Second
 	switch {

@@ -28,22 +28,22 @@ func (s *times) Observe(e event.Event) {
 
 func TestWatch(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		opts  []Option
-		every time.Duration // 0: there are no snapshots
+		name   string
+		config Config
+		every  time.Duration // 0: there are no snapshots
 	}{
-		{"tty", []Option{WithMode(TTY)}, 250 * time.Millisecond},
-		{"plain", []Option{WithMode(Plain)}, time.Second},
-		{"json", []Option{WithMode(JSON)}, time.Second},
-		{"json, often", []Option{WithMode(JSON), WithInterval(100 * time.Millisecond)}, 100 * time.Millisecond},
-		{"plain, seldom", []Option{WithMode(Plain), WithInterval(time.Minute)}, time.Second},
-		{"off", []Option{WithMode(Off)}, 0},
+		{"tty", Config{Mode: TTY}, 250 * time.Millisecond},
+		{"plain", Config{Mode: Plain}, time.Second},
+		{"json", Config{Mode: JSON}, time.Second},
+		{"json, often", Config{Mode: JSON, Interval: 100 * time.Millisecond}, 100 * time.Millisecond},
+		{"plain, seldom", Config{Mode: Plain, Interval: time.Minute}, time.Second},
+		{"off", Config{Mode: Off}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var out output
 				var told times
-				d := made(t, &out, c.opts...)
+				d := made(t, &out, c.config)
 				words := node.BatchFunc("words",
 					func(context.Context, node.None) (iter.Seq2[int, error], error) {
 						return node.Slice(make([]int, 10)), nil
@@ -73,7 +73,7 @@ func TestWatch(t *testing.T) {
 func TestABatchAfterAFlowIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		d := made(t, &out)
+		d := made(t, &out, Config{})
 		step := node.Do("wait", func(context.Context, node.None) error {
 			time.Sleep(3 * time.Second)
 			return nil
@@ -94,7 +94,7 @@ func TestABatchAfterAFlowIsShown(t *testing.T) {
 func TestTheFirstFailureOfTheNextRunStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		d := made(t, &out, WithMode(TTY))
+		d := made(t, &out, Config{Mode: TTY})
 		for _, name := range []string{"first", "second"} {
 			batch := node.BatchFunc(name,
 				func(context.Context, node.None) (iter.Seq2[int, error], error) { return node.Slice([]int{1, 2}), nil },
@@ -118,7 +118,7 @@ func TestTheFirstFailureOfTheNextRunStays(t *testing.T) {
 func TestLateEventsBeginNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out output
-		d := made(t, &out)
+		d := made(t, &out, Config{})
 		end := stage(4*time.Second, 100)
 		end.Final = true
 		d.Show(end)

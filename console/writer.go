@@ -8,10 +8,9 @@ import (
 // mostPending is how long a line without an end may become, in bytes, before it is ended.
 const mostPending = 64 << 10
 
-// Writer returns where the program prints what shall stand above the display, such as its
-// log: whole lines, so an unfinished one waits for its end or for Close. In every mode
-// they go to where the display writes, with JSON too. Unlike the display, its
-// writes wait for the output and return its error. It is safe for concurrent use.
+// Writer returns a writer that prints whole lines above the display, such as a log. In
+// every mode they go to Config.Output. An incomplete line waits for its end or for Close. Unlike
+// the display, a write waits for the output and returns its error. Safe for concurrent use.
 func (d *Display) Writer() io.Writer { return above{d} }
 
 type above struct{ d *Display }

@@ -11,11 +11,9 @@ const (
 	maxCapacity     = 1 << 20 // about 150 MB of events, reserved when the buffer is made
 )
 
-// Buffer is an Observer that never makes the work wait. It holds a bounded
-// number of events, which one goroutine delivers in the order in which they
-// were accepted; what does not fit is dropped and counted.
-//
-// All methods are safe for concurrent use.
+// Buffer is an Observer that never blocks. It holds a bounded number of events,
+// which one goroutine delivers in order. Events that do not fit are dropped and
+// counted. All methods are safe for concurrent use.
 type Buffer struct {
 	to    Observer
 	queue chan Event
@@ -26,13 +24,10 @@ type Buffer struct {
 	dropped int64
 }
 
-// NewBuffer returns a buffer in front of to, which is then only ever called
-// from one goroutine. capacity is the number of events that may wait for
-// delivery, besides the one being delivered: 0 means 1,024, the most is
-// 1,048,576. The space (about 150 bytes an event) is reserved at once.
-//
-// A capacity outside of this and a nil observer are refused, each with a
-// *fault.FieldError. The buffer owns a goroutine until [Buffer.Close].
+// NewBuffer returns a buffer that delivers to the observer to, from one
+// goroutine, which runs until [Buffer.Close]. capacity is how many events may
+// wait: 0 means 1,024, the maximum is 1,048,576. Its memory, about 150 bytes an
+// event, is reserved at once. Errors are *fault.FieldError.
 func NewBuffer(capacity int, to Observer) (*Buffer, error) {
 	problems := invalid.Problems{Owner: "event.NewBuffer"}
 	if capacity < 0 || capacity > maxCapacity {
@@ -52,8 +47,7 @@ func NewBuffer(capacity int, to Observer) (*Buffer, error) {
 	return b, nil
 }
 
-// Observe accepts e for delivery, or drops it if the buffer is full or closed.
-// It never blocks.
+// Observe queues e, or drops it if the buffer is full or closed.
 func (b *Buffer) Observe(e Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,19 +62,16 @@ func (b *Buffer) Observe(e Event) {
 	}
 }
 
-// Dropped returns how many events were dropped so far, because the buffer was
-// full or closed. Every event that was observed is delivered, waiting or
-// counted here.
+// Dropped returns the number of events dropped so far.
 func (b *Buffer) Dropped() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.dropped
 }
 
-// Close stops the intake, delivers what was accepted and returns when that is
-// done, however long the observer takes. It may be called any number of times,
-// and every call waits. The observer itself must not call it: it would wait
-// for its own return.
+// Close accepts no more events and returns when all accepted ones are delivered,
+// however long that takes. It may be called more than once; every call waits. The
+// observer itself must not call it.
 func (b *Buffer) Close() {
 	b.mu.Lock()
 	b.closeLocked()

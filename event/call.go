@@ -2,28 +2,28 @@ package event
 
 import "time"
 
-// Call is one call that has passed through an adaptive limiter, or has been
-// turned away by it. A call that is refused and sent again is several.
+// Call is one call that an adaptive limiter admitted or rejected. A call that is
+// refused by the provider and sent again is several.
 type Call struct {
 	// Limiter is the limiter's name.
 	Limiter string
-	// Queued is how long it waited to be admitted: from asking, or from the refusal before, on.
+	// Queued is the wait for admission, since it asked or since the last refusal.
 	Queued time.Duration
-	// Took is how long it held its permit; 0 for one that was not admitted.
+	// Took is the time from admission to end; 0 if it was not admitted.
 	Took time.Duration
-	// Outcome is what the limiter took its end for: "ok", "hit", "overloaded",
-	// "transient", "terminal", "unsent", "unclassified", or [Unadmitted].
+	// Outcome is how the limiter classified its end: "ok", "hit", "overloaded",
+	// "transient", "terminal", "unsent", "unclassified" or [Unadmitted].
 	Outcome string
 }
 
-// Unadmitted is the outcome of a call that the limiter did not let go, because
-// its context ended, it could never go, or the limiter was closed.
+// Unadmitted is the outcome of a call that was not admitted: its context ended,
+// it exceeds the limits, or the limiter was closed.
 const Unadmitted = "unadmitted"
 
-// CallObserver is an Observer that wants to know of each call through a
-// limiter, which are too many for events.
+// CallObserver is an Observer that also receives each call through a limiter.
+// There are too many of them for events.
 type CallObserver interface {
 	Observer
-	// ObserveCall is held to the rules of Observe.
+	// ObserveCall follows the rules of Observe.
 	ObserveCall(c Call)
 }

@@ -4,8 +4,8 @@ import "context"
 
 type contextKey struct{}
 
-// With returns a context whose observers are those of ctx and o, in this order.
-// An o that ctx already has is not added again. A nil o returns ctx.
+// With returns a context with the observers of ctx and o. If o is nil or already
+// there, nothing is added.
 func With(ctx context.Context, o Observer) context.Context {
 	if t := Tee(From(ctx), o); t != nil && o != nil {
 		return context.WithValue(ctx, contextKey{}, t)
@@ -13,8 +13,8 @@ func With(ctx context.Context, o Observer) context.Context {
 	return ctx
 }
 
-// From returns the observer of ctx, or nil if there is none. It forwards an
-// event to all observers that [With] added, and recovers their panics.
+// From returns an observer that forwards to all observers that [With] added, or
+// nil if there are none.
 func From(ctx context.Context) Observer {
 	o, _ := ctx.Value(contextKey{}).(Observer)
 	return o

@@ -1,32 +1,22 @@
-// Package event is how headrace tells what it is doing: one [Event], one
-// [Observer], and the few pieces that bring the one to the other.
+// Package event reports what headrace does: one [Event] type, one [Observer].
 //
-// Limiters, nodes and flows emit; nothing prints and nothing is logged unless
-// an observer is given. One is given to a limiter when it is made, or to
-// everything that runs under a context:
+// Nothing is printed or logged unless there is an observer. Give it to a limiter
+// when it is made, or to everything that runs under a context:
 //
 //	ctx = event.With(ctx, event.Slog(logger))
 //
-// [Tee] hands an event to several observers. [Slog] writes events to a
-// structured log. [NewBuffer] stands in front of an observer that may be slow,
-// so that the work never waits for it: events that do not fit are dropped and
-// counted.
-//
-// An observer that is more than that says so by its type: a [Tracer] follows flows,
-// nodes, items and attempts from their begin to their end, an [ItemCounter] counts what has
-// begun, a [CallObserver] is told of each call through a limiter. What nobody asks for costs nothing.
-// [NewBuffer] hides these: give a tracer without one.
+// An observer can implement more interfaces: a [Tracer] follows flows, nodes, items
+// and attempts from begin to end, a [CallObserver] receives each call through a
+// limiter. [NewBuffer] passes on neither.
 //
 // # Rules for observers
 //
-// Observe is called on the goroutine that does the work, outside of every
-// lock, and from many goroutines at once. It must be safe for that and return
-// at once. An observer that panics is not allowed to take the work down: the
-// panic is recovered and forgotten, so an observer that wants to hear of its
-// own panics recovers them itself.
+// Observe is called from many goroutines at once, on the goroutine that does the
+// work, outside of every lock. It must be safe for concurrent use and return at
+// once; [NewBuffer] makes any observer so. Panics are recovered and dropped.
 //
-// # Events of your own
+// # Your own events
 //
-// Make an event with [New], which sets Index to [NoIndex], and give it to Observe
-// of [From], unless that is nil. Hold no lock that an observer could need.
+// Make an event with [New] and pass it to Observe of [From], unless that is nil.
+// Do not hold a lock that an observer could need.
 package event

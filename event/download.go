@@ -2,26 +2,24 @@ package event
 
 import "log/slog"
 
-// What downloads tell. Source is the host that was asked.
+// Downloads. Source is the host.
 const (
-	// DownloadFetch: the fetching of a file ended. Attempt is how many requests were
-	// made for it, Wait how long it took, Err why there is no file, and Event.Download the
-	// rest. There is one for each call that began; its requests are told as a NetRequest each.
+	// DownloadFetch: a download ended after Attempt requests and Wait, with Err if there is no
+	// file. Event.Download has more. Each request is a NetRequest besides.
 	DownloadFetch Kind = "download.fetch"
 )
 
-// Download is what a [DownloadFetch] tells besides. Nobody changes it after it was sent.
+// Download is the detail of a [DownloadFetch]. It is immutable.
 type Download struct {
-	// Target is the name of the file, without its folder.
+	// Target is the name of the file, without its directory.
 	Target string
-	// Requests holds the Request.ID of the last 100 requests, in their order. It is empty if
-	// the client tells no [NetRequest].
+	// Requests are the IDs of the last 100 requests, in order; empty if the client emits none.
 	Requests []string
-	// Bytes is how long the file is, or how much of it is there after a failure.
+	// Bytes is the length of the file, or of what is there after a failure.
 	Bytes int64
-	// Resumed is how many of Bytes an earlier call had left.
+	// Resumed is how many of Bytes are from an earlier call.
 	Resumed int64
-	// Checksum is the file's, such as "sha256:" and hexadecimal digits; empty after a failure.
+	// Checksum is "sha256:" and hexadecimal digits, or alike; empty after a failure.
 	Checksum string
 }
 

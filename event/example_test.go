@@ -57,11 +57,11 @@ func ExampleNewBuffer() {
 
 // Hits are written at Info; this program wants to be woken by them.
 func ExampleWithLevel() {
-	level := func(e event.Event) slog.Level {
+	level := func(e event.Event, usual slog.Level) slog.Level {
 		if e.Kind == event.LimiterHit {
 			return slog.LevelError
 		}
-		return event.DefaultLevel(e)
+		return usual
 	}
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
 	observer := event.Slog(log, event.WithLevel(level))

@@ -1,32 +1,27 @@
 package event
 
-// What model calls tell, to a [Tracer] that wants to know of ModelStarted and to
-// nobody else. Source is the host that was asked.
+// Model calls, for a [Tracer] that traces ModelStarted. Source is the host.
 const (
-	// ModelStarted: a request that names a model begins. Event.Model has what it asks for.
+	// ModelStarted: a request that names a model begins.
 	ModelStarted Kind = "model.started"
 
-	// ModelFinished: it is over: its answer was read to the end or closed, or it failed.
-	// There is one for a request, however often it was sent: Attempt is how often. Wait is how
-	// long it took, waits included; Err is why there is no answer. Event.Model has all that is known.
+	// ModelFinished: its response was read or closed, or it failed with Err. It was
+	// sent Attempt times and took Wait, waits included.
 	ModelFinished Kind = "model.finished"
 )
 
-// Model is what a ModelStarted and a ModelFinished tell besides. Nobody
-// changes it after it was sent. It holds nothing that was said to or by the model.
+// Model is the detail of ModelStarted and ModelFinished. It is immutable, and has
+// no content of prompts or answers.
 type Model struct {
-	// Provider is whose API it is, as presets spell it, such as "openai"; empty if nobody said.
+	// Provider is a provider of package presets, such as "openai", or empty.
 	Provider string
-	// Host is the host that was asked, with its port if one was given; Secure: over TLS.
-	Host   string
-	Secure bool
-	// Path is the URL's.
-	Path string
-	// Asked is the model that the request names; Answered the one that the answer names, or empty.
+	// URL has no user, query or fragment.
+	URL string
+	// Asked is the model in the request, Answered that in the response, or empty.
 	Asked, Answered string
-	// Status is the one of HTTP; 0: there was no answer.
+	// Status is the HTTP status; 0 without a response.
 	Status int
-	// Input and Output are tokens, by what the answer says; 0 if it did not. What came from a
-	// cache is in Input, and reasoning in Output.
+	// Input and Output are the tokens that the response reports, or 0. Input
+	// includes cached tokens, Output reasoning.
 	Input, Output int64
 }

@@ -6,17 +6,13 @@ import (
 	"github.com/headrace/headrace/internal/tee"
 )
 
-// Observer is told what happens.
-//
-// Observe is called from many goroutines at once, outside of every lock, on
-// the goroutine that does the work: it must be safe for concurrent use and
-// return at once. Put an observer that cannot promise this behind [NewBuffer].
+// Observer receives events. Observe must be safe for concurrent use and return at
+// once. Put an observer that cannot promise this behind [NewBuffer].
 type Observer interface {
 	Observe(e Event)
 }
 
-// Func makes an Observer of a function, to which the same rules apply. A nil
-// Func does nothing.
+// Func is a function as an Observer. A nil Func does nothing.
 type Func func(e Event)
 
 // Observe calls f.
@@ -35,10 +31,9 @@ func send(o Observer, e Event) {
 	o.Observe(e)
 }
 
-// Tee returns an observer that tells each of observers in the order given.
-// Nils are dropped; without any observer left it returns nil. One that panics
-// stops neither the others nor the caller. An observer that is given twice is
-// told once if it is a pointer, as nearly all are: of a Func nobody knows whether it is the same.
+// Tee returns an observer that forwards to observers, in order, or nil if all of
+// them are nil. A panic of one is recovered. A pointer that is given twice receives
+// each event once; a Func receives it twice.
 func Tee(observers ...Observer) Observer {
 	t := &teed{}
 	for _, o := range observers {

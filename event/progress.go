@@ -2,112 +2,95 @@ package event
 
 import (
 	"log/slog"
-	"sync/atomic"
 	"time"
 )
 
-// What tells how far a run has come.
+// Progress of a run.
 const (
-	// ItemResumed: an item has the result that an earlier run recorded, done, and
-	// nothing was called for it. Attempt counts the attempts of then.
+	// ItemResumed: an item has the result that an earlier run recorded, after Attempt
+	// attempts. Nothing was called.
 	ItemResumed Kind = "item.resumed"
 
-	// NodeInput: this run of the node will have To items. It is told at most once
-	// for a run, after NodeStarted, and only where the number is known beforehand.
+	// NodeInput: this run of the node has To items. Emitted at most once, after
+	// NodeStarted, and only if the number is known in advance.
 	NodeInput Kind = "node.input"
 
-	// FlowProgress: how far the run has come, in Event.Progress. Source is the
-	// name of what is run, Wait is how long it has been running.
+	// FlowProgress: a snapshot, Event.Progress, after Wait. Source is the flow or node that is run.
 	FlowProgress Kind = "flow.progress"
 )
 
-// ItemCounter is an Observer that counts the items which a node begins with: a
-// number for each node, in place of an event for each item.
-type ItemCounter interface {
-	Observer
-	// ItemCounter returns what the runs of the node of that name count on, or nil
-	// if nobody wants to know. It is asked at the begin of each run.
-	ItemCounter(node string) *atomic.Int64
-}
-
-// Progress is a snapshot of a run that a [FlowProgress] tells. Nobody changes it
-// after it was sent.
+// Progress is a snapshot of a run. It is immutable.
 type Progress struct {
-	// Time is when it was taken.
+	// Time is when the snapshot was taken.
 	Time time.Time
-	// Name is that of the flow or node that is run.
+	// Name is the flow or node that is run.
 	Name string
-	// Elapsed is how long it has been running.
+	// Elapsed is the time since the run began.
 	Elapsed time.Duration
-	// Final: the run is over, and this is the last snapshot of it.
+	// Final marks the last snapshot, at the end of the run.
 	Final bool
-	// Items sums up the nodes that are not themselves inside a batch: an instance
-	// of a batch of flows is one item, whatever it does inside.
+	// Items is the sum of the nodes outside of any batch: an instance of a batch
+	// of flows is one item.
 	Items Items
-	// Nodes are those that have begun, in the order of the graph; those that it
-	// does not show come last, in the order in which they began.
+	// Nodes are those that have begun, in the order of the graph, then others in
+	// the order in which they began.
 	Nodes []NodeProgress
-	// Limiters are those of the nodes, in the order of the graph, and those that
-	// were met otherwise, by name.
+	// Limiters are those of the nodes, in the order of the graph, then others by name.
 	Limiters []LimiterProgress
 }
 
-// NodeProgress is how far one node has come, in all its runs.
+// NodeProgress sums up all runs of one node.
 type NodeProgress struct {
 	Name     string
-	Running  int64 // runs that have begun and not ended
+	Running  int64 // runs in progress
 	Runs     int64 // runs that have ended
-	Failures int64 // those of them that ended with an error
-	Items          // of a batch; a step has none
+	Failures int64 // runs that ended with an error
+	Items          // of a batch
 }
 
 // Items counts items.
 type Items struct {
-	// Total is how many there are, as far as runs have begun; 0 if that is not known.
+	// Total is the number of items of the runs that have begun; 0 if unknown.
 	Total int64
-	// Pending have begun and not ended.
+	// Pending items have begun and not ended.
 	Pending int64
-	// Done have their result, and Resumed that of an earlier run.
+	// Done items have their result, Resumed items that of an earlier run.
 	Done, Resumed int64
-	// Failed have failed for good.
+	// Failed items have failed for good.
 	Failed int64
-	// Abandoned had begun when their run was stopped.
+	// Abandoned items were in progress when their run was stopped.
 	Abandoned int64
-	// Retries are failed attempts that were followed by another.
+	// Retries are failed attempts that were repeated.
 	Retries int64
-	// Rate is how many items a second were done or failed in the last minute, or
-	// since the first began if that is less.
+	// Rate is the number of items a second that were done or failed in the last minute.
 	Rate float64
-	// ETA is how long the rest of Total takes at this rate, or, if nothing has ended
-	// for a minute, at that of all the time until now. It is 0 if nothing is left, if Total
-	// is not known, and in the first second.
+	// ETA is the rest of Total at this rate, or at the average of the run if no item
+	// ended for a minute; 0 if unknown or nothing is left.
 	ETA time.Duration
 }
 
-// Ended is how many items have come to an end, also a bad one.
+// Ended counts items that have ended in any way.
 func (i *Items) Ended() int64 { return i.Done + i.Resumed + i.Failed + i.Abandoned }
 
-// LimiterProgress is what a limiter does at the moment.
+// LimiterProgress is the state of a limiter.
 type LimiterProgress struct {
 	Name string
-	// Live: the limiter itself was looked at. Otherwise only its events are known,
-	// and there is nothing but Hits, Cuts and Closed.
+	// Live says that the limiter itself was read. Otherwise only Hits, Cuts and
+	// Closed are known, from events.
 	Live bool
-	// Limit is how many calls may be in flight, by the law and by hard caps; 0: unbounded.
+	// Limit is the concurrency limit, learnt or configured; 0 means none.
 	Limit int
-	// Pace is what the law has learnt, in units per second by the name of the unit,
-	// such as "requests"; without an entry for what it has not learnt.
+	// Pace is the learnt rate of each unit, such as "requests", per second.
 	Pace map[string]float64
-	// InFlight and Waiting are calls, of all who share the limiter.
+	// InFlight and Waiting are calls of all users of the limiter.
 	InFlight, Waiting int
-	// Calls were let go since the run began, for whoever shares the limiter.
+	// Calls is how many of them were admitted since the run began.
 	Calls int64
-	// Hits are refusals, and Cuts the times that the law lowered its window, in this run.
+	// Hits and Cuts count refusals and decreases in this run.
 	Hits, Cuts int64
-	// Closed: the quota was used up in this run.
+	// Closed says that the quota was used up in this run.
 	Closed bool
-	// Why is one sentence for people on what it does and what holds it back. Its
-	// wording is not part of the API.
+	// Why is one sentence for people on what limits it; its wording may change.
 	Why string
 }
 

@@ -5,46 +5,39 @@ import (
 	"time"
 )
 
-// What clients of HTTP tell. Source is the service.
+// HTTP clients. Source is the service.
 const (
-	// NetRequest: a request ended: its body was read to the end or closed, or it
-	// failed. Attempt is how many attempts were begun, those that found no
-	// connection and those that net/http made by itself included. Wait is how long
-	// it took from the call to the end of the body, limiters included; Request.Waited is
-	// the time in those. Err is why it failed, and Event.Request the rest. A status is no
-	// error. There is one for each request that a client was asked for.
+	// NetRequest: a request ended: its response was read or closed, or it failed with Err; a
+	// status is not an error. Attempt counts all attempts, also those without a connection
+	// and those of net/http. Wait is the time from the call to the end of the body.
 	NetRequest Kind = "net.request"
 )
 
-// Request is what a [NetRequest] tells besides. Nobody changes it after it was
-// sent. It holds no secrets: no header, and no value of a query.
+// Request is the detail of a [NetRequest]. It is immutable, and has no secrets: no
+// header and no value of a query.
 type Request struct {
-	// ID names the request for other events and for the other side's logs.
+	// ID identifies the request in other events and in the server's logs.
 	ID string
-	// Run names the run of the program that the request is part of, or is empty.
+	// Run is the run of the program that it belongs to, or empty.
 	Run string
-	// Host is the host that was asked for, with its port if one was given.
-	Host string
-	// Method is the one of HTTP.
+	// Method is the HTTP method.
 	Method string
-	// URL is without user, fragment and the values of the query.
+	// URL has no user, fragment or values of the query.
 	URL string
-	// Status is the one of HTTP, or 0 if there was no answer.
+	// Status is the HTTP status; 0 without a response.
 	Status int
-	// Proto is the version of the answer, such as "HTTP/2.0".
+	// Proto is the version of HTTP, such as "HTTP/2.0".
 	Proto string
-	// FirstByte is the time from the call until the header of the last answer was
-	// there, waits included, or 0 if there was none.
+	// FirstByte is the time from the call to the header of the last response, or 0.
 	FirstByte time.Duration
-	// Waited is the time from the call until the request was let go to the wire for
-	// the first time: what limiters and caches took.
+	// Waited is the time from the call to the first attempt, for limiters and caches.
 	Waited time.Duration
-	// Sent is the length of the request's body in bytes as far as it was declared
-	// or read; Received is how many bytes of the answer's body, decompressed, were read.
+	// Sent is the length of the request's body in bytes, as declared or read;
+	// Received the bytes read of the decompressed response.
 	Sent, Received int64
-	// Cached: there was an answer and nothing went to the wire for it.
+	// Cached says that the response needed no attempt.
 	Cached bool
-	// Reused: the last connection had carried a request before.
+	// Reused says that the last connection was not new.
 	Reused bool
 }
 
@@ -53,7 +46,6 @@ func (r *Request) attrs(as []slog.Attr) []slog.Attr {
 	for _, text := range [...]struct{ key, value string }{
 		{"id", r.ID},
 		{"run", r.Run},
-		{"host", r.Host},
 		{"method", r.Method},
 		{"url", r.URL},
 		{"proto", r.Proto},

@@ -16,13 +16,13 @@ func TestSlogWritesARequest(t *testing.T) {
 	e := event.New(now, event.NetRequest, "openai")
 	e.Attempt, e.Wait = 2, time.Second
 	e.Request = &event.Request{
-		ID: "i", Run: "r", Host: "h", Method: "POST", URL: "https://h/p", Status: 200, Proto: "HTTP/2.0",
+		ID: "i", Run: "r", Method: "POST", URL: "https://h/p", Status: 200, Proto: "HTTP/2.0",
 		FirstByte: 3, Waited: 2, Sent: 4, Received: 5, Reused: true,
 	}
 	assert.Equal(t, map[string]any{
 		"time": "2026-01-02T03:04:05Z", "level": "DEBUG", "msg": "headrace event",
 		"kind": "net.request", "source": "openai", "attempt": 2.0, "wait": 1e9,
-		"id": "i", "run": "r", "host": "h", "method": "POST", "url": "https://h/p", "status": 200.0, "proto": "HTTP/2.0",
+		"id": "i", "run": "r", "method": "POST", "url": "https://h/p", "status": 200.0, "proto": "HTTP/2.0",
 		"first_byte": 3.0, "waited": 2.0, "sent": 4.0, "received": 5.0, "cached": false, "reused": true,
 	}, logged(t, e))
 

@@ -9,13 +9,12 @@ import (
 // message is the same for all records: what varies is in attributes.
 const message = "headrace event"
 
-// SlogOption changes what [Slog] does.
+// SlogOption is a setting of [Slog].
 type SlogOption func(*slogObserver)
 
-// WithLevel chooses the level of each event in place of [DefaultLevel], which
-// f may call for the events that it leaves alone. f must be safe for
-// concurrent use; nil changes nothing.
-func WithLevel(f func(e Event) slog.Level) SlogOption {
+// WithLevel sets the level of each event. usual is its level without this option.
+// f must be safe for concurrent use; nil changes nothing.
+func WithLevel(f func(e Event, usual slog.Level) slog.Level) SlogOption {
 	return func(s *slogObserver) {
 		if f != nil {
 			s.level = f
@@ -24,20 +23,12 @@ func WithLevel(f func(e Event) slog.Level) SlogOption {
 }
 
 // Slog returns an observer that writes one record an event to l; a nil l
-// discards. The message is always "headrace event"; the record has the event's
-// time, or the present if the event has none, and these attributes, each only
-// where the event has it: kind, source, index, key, attempt, wait, from and to
-// (both or none), reason, err. The attribute err holds the error itself, so
-// that a ReplaceAttr function sees it. A [NetRequest] has these too: id, run, host,
-// method, url, proto, status, first_byte, waited, where it has them, and sent, received, cached, reused. A
-// [DownloadFetch] has target, requests, checksum, where it has them, and bytes, resumed. A
-// [FlowProgress] has final, pending, done, resumed, failed, retries, rate, and total and eta if they are known. The events of
-// tasks have task, queue and running, and queued, waited and called, where they have them.
-//
-// It is as fast and as safe for concurrent use as the handler of l: put a
-// handler that may block behind [NewBuffer].
+// discards. The message is "headrace event"; kind and what else the event has are
+// attributes. The attribute err holds the error itself, for ReplaceAttr. The
+// attributes and levels are in docs/telemetry.md. If the handler of l may block, put
+// it behind [NewBuffer].
 func Slog(l *slog.Logger, opts ...SlogOption) Observer {
-	s := &slogObserver{handler: slog.DiscardHandler, level: DefaultLevel}
+	s := &slogObserver{handler: slog.DiscardHandler, level: func(_ Event, usual slog.Level) slog.Level { return usual }}
 	if l != nil {
 		s.handler = l.Handler()
 	}
@@ -51,11 +42,11 @@ func Slog(l *slog.Logger, opts ...SlogOption) Observer {
 
 type slogObserver struct {
 	handler slog.Handler
-	level   func(Event) slog.Level
+	level   func(e Event, usual slog.Level) slog.Level
 }
 
 func (s *slogObserver) Observe(e Event) {
-	ctx, level := context.Background(), s.level(e)
+	ctx, level := context.Background(), s.level(e, defaultLevel(e))
 	if !s.handler.Enabled(ctx, level) {
 		return
 	}
@@ -111,16 +102,8 @@ func attrs(e Event) []slog.Attr {
 	return as
 }
 
-// DefaultLevel returns the level at which [Slog] writes e:
-//
-//   - Error: a limiter closed, which somebody has to look after;
-//   - Warn: a cut, a preset that is out of date, resumed results that are, a breaker that opened, an item that failed or was abandoned, a task that failed,
-//     a node, flow, request or download that ended with an error;
-//   - Info: a hit (there is one for every refused call, and headrace deals with
-//     it), a recovery, a breaker that is half-open or closed, a node, flow or download
-//     that ended well, the progress of a run, and kinds that this version does not know;
-//   - Debug: starts, steps, items done, resumed and retried, tasks that did not fail, requests that ended without an error.
-func DefaultLevel(e Event) slog.Level {
+// defaultLevel returns the level at which [Slog] writes e. docs/telemetry.md has the table.
+func defaultLevel(e Event) slog.Level {
 	switch e.Kind {
 	case LimiterClosed:
 		return slog.LevelError

@@ -79,11 +79,11 @@ func TestSlogLevels(t *testing.T) {
 }
 
 func TestSlogWithLevel(t *testing.T) {
-	loud := event.WithLevel(func(e event.Event) slog.Level {
+	loud := event.WithLevel(func(e event.Event, usual slog.Level) slog.Level {
 		if e.Kind == event.LimiterHit {
 			return slog.LevelError
 		}
-		return event.DefaultLevel(e)
+		return usual
 	})
 	assert.Equal(t, "ERROR", logged(t, event.Event{Kind: event.LimiterHit}, loud)["level"])
 	assert.Equal(t, "WARN", logged(t, event.Event{Kind: event.LimiterCut}, loud)["level"])

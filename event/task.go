@@ -5,53 +5,52 @@ import (
 	"time"
 )
 
-// What executors tell. Source is the executor's name, and Event.Task has more.
-// Key is the task's ID. A task whose life is over is told once, by TaskCompleted,
-// TaskFailed or TaskCancelled; one that was turned away for want of room is not told of. TaskQueued is
-// told by who submits, and may come after what a worker tells of the same task.
+// Executors. Source is the executor's name, Key the task's ID. Each task that was
+// accepted ends with one TaskCompleted, TaskFailed or TaskCancelled. TaskQueued
+// is emitted by the submitter, and may come after later events of the task.
 const (
-	// TaskQueued: a task has its place in the queue. Wait is how long it waited for room.
+	// TaskQueued: a task entered the queue, after it waited for room for Wait.
 	TaskQueued Kind = "task.queued"
 
-	// TaskStarted: a worker has the task. Wait is how long it was in the queue.
+	// TaskStarted: a worker has the task, after Wait in the queue.
 	TaskStarted Kind = "task.started"
 
-	// TaskRetry: attempt number Attempt ended with Err and the task goes again in Wait.
+	// TaskRetry: attempt number Attempt failed with Err; the next one is in Wait.
 	TaskRetry Kind = "task.retry"
 
-	// TaskCompleted: the call returned. Attempt counts the attempts that were
-	// made, Wait is how long the task took since it was submitted.
+	// TaskCompleted: the call succeeded after Attempt attempts, Wait after the
+	// task was submitted.
 	TaskCompleted Kind = "task.completed"
 
-	// TaskFailed: the task ended with Err. Attempt and Wait are as in TaskCompleted.
+	// TaskFailed: the task failed with Err. Attempt and Wait as in TaskCompleted.
 	TaskFailed Kind = "task.failed"
 
-	// TaskCancelled: somebody on this side gave the task up, which Err says. Attempt
-	// and Wait are as in TaskCompleted.
+	// TaskCancelled: the program cancelled the task with Err. Attempt and Wait as in
+	// TaskCompleted.
 	TaskCancelled Kind = "task.cancelled"
 
-	// ExecutorPaused: no task is begun any more; Event.Task has how many wait.
+	// ExecutorPaused: no task is started until ExecutorResumed.
 	ExecutorPaused Kind = "executor.paused"
-	// ExecutorResumed: tasks are begun again.
+	// ExecutorResumed: tasks are started again.
 	ExecutorResumed Kind = "executor.resumed"
-	// ExecutorChanged: somebody set another concurrency, from From to To, or other limits, which Reason gives.
+	// ExecutorChanged: the program changed the concurrency, From to To, or limits, in Reason.
 	ExecutorChanged Kind = "executor.changed"
-	// ExecutorStopping: no task is taken in any more. Those that are there are worked on.
+	// ExecutorStopping: no task is accepted any more; accepted ones continue.
 	ExecutorStopping Kind = "executor.stopping"
-	// ExecutorStopped: every task has ended. Err is why some were cut short, or nil.
+	// ExecutorStopped: every task has ended, with Err if some were stopped.
 	ExecutorStopped Kind = "executor.stopped"
 )
 
-// Task is what the events of executors tell besides. Nobody changes it after it was sent.
+// Task is the detail of the events of executors. It is immutable.
 type Task struct {
-	// Task is the number of the task in its executor, from 1; 0 in what concerns none.
+	// Task is the number of the task, from 1; 0 if the event concerns none.
 	Task int64
-	// Priority is the one that it was submitted with.
+	// Priority is the task's priority.
 	Priority int
-	// Queue is how many tasks were in the queue just then, and Running how many were worked on.
+	// Queue and Running are how many tasks were in the queue and in progress.
 	Queue, Running int
-	// Queued, Waited and Called are how long the task has been in the queue, how long it
-	// has waited for limits and between attempts, and how long its calls took.
+	// Queued is the task's time in the queue, Waited its wait for limits and between
+	// attempts, Called the time of its calls.
 	Queued, Waited, Called time.Duration
 }
 

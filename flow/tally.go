@@ -61,7 +61,7 @@ func (t *tally) Observe(e event.Event) {
 	}
 }
 
-// ItemCounter implements event.ItemCounter.
+// ItemCounter gives package emit the counter of the items that the node begins with.
 func (t *tally) ItemCounter(name string) *atomic.Int64 {
 	if !t.watch {
 		return nil

@@ -73,7 +73,7 @@ func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 		default:
 			switch v {
 			case adaptive.OK:
-				t.Success()
+				t.End(k.Context, nil)
 			case adaptive.Transient:
 				if limited(err) {
 					t.Cancel()

@@ -96,7 +96,11 @@ func (g *Guard) build(c *compiled) (err error) {
 		if config.Name == "" {
 			config.Name = g.name
 		}
-		g.breaker, err = breaker.New(config, breaker.WithClock(g.clock.Underlying()), breaker.WithObserver(g.observer))
+		config.Observer = event.Tee(g.observer, config.Observer)
+		if config.Clock == nil {
+			config.Clock = g.clock.Underlying()
+		}
+		g.breaker, err = breaker.New(config)
 	}
 	return err
 }

@@ -69,6 +69,16 @@ func TestAnErrorThatSaysThatItIsLimitedOpensNoBreaker(t *testing.T) {
 	}
 }
 
+func TestTheObserversOfAGuardAndOfItsBreaker(t *testing.T) {
+	var got []string
+	as := func(name string) event.Observer {
+		return event.Func(func(e event.Event) { got = append(got, name+" "+string(e.Kind)) })
+	}
+	g := made(t, guard.Policy{Observer: as("guard"), Breaker: &breaker.Config{Failures: 1, Observer: as("breaker")}})
+	require.Error(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return errors.New("x") }))
+	assert.Equal(t, []string{"guard breaker.opened", "breaker breaker.opened"}, got)
+}
+
 // What was reported inside of an attempt is what End without a verdict goes by.
 func TestEndGoesByTheReport(t *testing.T) {
 	boom := errors.New("boom")

@@ -42,7 +42,7 @@ func (a *attempt) endTicket(err error) {
 	failed, ok := errors.AsType[*Error](err)
 	switch {
 	case err == nil:
-		a.ticket.Success()
+		a.ticket.End(a.req.Context(), nil)
 	case !ok, failed.Code == CodeUnsent, failed.Code == CodeRedirect, failed.Code == CodeBodyLimit,
 		failed.Code == CodeUpload:
 		a.ticket.Cancel() // this side's own doing

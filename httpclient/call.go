@@ -74,7 +74,7 @@ func (c *call) known() *http.Request {
 func (c *call) fail(code Code, phase Phase, cause error, req *http.Request) *Error {
 	code, secrets := c.hop.fail(code, cause, c.secrets(req))
 	return &Error{
-		Code: code, Service: c.service(), ID: c.id, Host: c.req.URL.Host, Method: method(c.req), URL: c.url(),
+		Code: code, Service: c.service(), ID: c.id, Method: method(c.req), URL: c.url(),
 		Phase: phase, Elapsed: c.elapsed(), Attempt: int(c.attempts.Load()),
 		cause: scrub(cause, inOrder(secrets)), waited: time.Duration(c.waited.Load()),
 	}
@@ -126,7 +126,7 @@ func (c *call) end(err error) {
 	e.Attempt, e.Wait, e.Err = int(c.attempts.Load()), c.elapsed(), err
 	e.Request = &event.Request{
 		ID: c.id, Run: c.client.config.RunID,
-		Host: c.req.URL.Host, Method: method(c.req), URL: c.url(),
+		Method: method(c.req), URL: c.url(),
 		FirstByte: time.Duration(c.firstByte.Load()), Waited: time.Duration(c.waited.Load()),
 		Sent: max(c.req.ContentLength, c.upload.Load()), Received: c.received.Load(),
 		Reused: c.reused.Load(),

@@ -305,9 +305,9 @@ func TestBreaker(t *testing.T) {
 		status.Store(st)
 		do(t, c, request(t, "GET", s.URL, nil))
 	}
-	assert.Equal(t, breaker.Closed, b.State())
+	assert.Equal(t, breaker.Closed, b.Stats().State)
 	do(t, c, request(t, "GET", s.URL, nil))
-	assert.Equal(t, breaker.Open, b.State())
+	assert.Equal(t, breaker.Open, b.Stats().State)
 	err = get(t, c, s.URL)
 	assert.Equal(t, httpclient.CodeUnsent, failure(t, err).Code)
 	assert.ErrorIs(t, err, breaker.ErrOpen)
@@ -320,7 +320,7 @@ func TestBreakerHearsOfABrokenBody(t *testing.T) {
 	require.NoError(t, err)
 	err = get(t, newClient(t, func(c *httpclient.Config) { c.Breaker = b }), "http://"+address)
 	require.Error(t, err)
-	assert.Equal(t, breaker.Open, b.State())
+	assert.Equal(t, breaker.Open, b.Stats().State)
 }
 
 // A refusal that nobody reads gives its connection back.

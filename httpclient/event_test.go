@@ -53,7 +53,7 @@ func TestEventOfARequest(t *testing.T) {
 	assert.Greater(t, e.Wait, got.FirstByte)
 	got.ID, got.Waited, got.FirstByte = "", 0, 0
 	assert.Equal(t, event.Request{
-		Run: "run", Host: host, Method: "POST", URL: "https://" + host + "/p?key=REDACTED",
+		Run: "run", Method: "POST", URL: "https://" + host + "/p?key=REDACTED",
 		Status: 418, Proto: "HTTP/2.0", Sent: 4, Received: 5,
 	}, got)
 }

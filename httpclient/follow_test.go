@@ -502,7 +502,7 @@ func TestGatedClient(t *testing.T) {
 	}), s.URL)
 	assert.ErrorIs(t, err, httpclient.CodeUnsent)
 	assert.Equal(t, httpclient.RuleNotAllowed, ruleOf(t, err))
-	assert.Equal(t, breaker.Closed, b.State())
+	assert.Equal(t, breaker.Closed, b.Stats().State)
 
 	req := request(t, "GET", s.URL, nil)
 	req.Host = "169.254.169.254" // where a proxy would go

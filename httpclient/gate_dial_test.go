@@ -98,7 +98,7 @@ func TestDNSRebinding(t *testing.T) {
 		assert.Equal(t, httpclient.PhaseConnect, failed.Phase)
 		assert.Equal(t, httpclient.RuleAddress, ruleOf(t, err))
 		assert.NotContains(t, err.Error(), "canary")
-		assert.Equal(t, breaker.Closed, b.State())
+		assert.Equal(t, breaker.Closed, b.Stats().State)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestRedirectToANameThatLeadsInside(t *testing.T) {
 	assert.Equal(t, httpclient.RuleAddress, ruleOf(t, err))
 	require.Len(t, trail, 2)
 	assert.Zero(t, trail[1].Status)
-	assert.Equal(t, breaker.Closed, b.State(), "it says nothing about the other side")
+	assert.Equal(t, breaker.Closed, b.Stats().State, "it says nothing about the other side")
 }
 
 // Without a gate every address is dialled.

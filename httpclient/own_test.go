@@ -77,7 +77,7 @@ func TestOwnFaults(t *testing.T) {
 						require.ErrorIs(t, err, tc.inside)
 					}
 				}
-				assert.Equal(t, breaker.Closed, b.State())
+				assert.Equal(t, breaker.Closed, b.Stats().State)
 			}
 		})
 	}

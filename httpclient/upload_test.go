@@ -178,7 +178,7 @@ func TestPanicOfGetBodyGivesTheProbeBack(t *testing.T) {
 	req.GetBody = func() (io.ReadCloser, error) { panic("boom") }
 	assert.ErrorContains(t, do1(c, req), "panic: boom")
 	assert.Zero(t, b.Stats().InFlight)
-	assert.Equal(t, breaker.Closed, b.State())
+	assert.Equal(t, breaker.Closed, b.Stats().State)
 }
 
 // The other side ends the stream, net/http closes the body, and what reads it fails: that is not this side's fault.

@@ -1,10 +1,8 @@
-// Package retry decides whether a failed call is worth another attempt, and
-// how long to wait before it.
+// Package retry decides whether a failed call is repeated, and after what delay.
 //
-// A [Policy] is configuration: a value that may be shared by everybody. A
-// [Schedule] is what one item has used up of it, so that the failures of one
-// item never eat the attempts of another. The package neither waits nor reads
-// a clock; the caller does, and looks at its own context before each attempt:
+// A [Policy] is configuration and can be shared. A [Schedule] counts the attempts of one
+// item. The package neither waits nor reads a clock; the caller does, and checks its own
+// context before each attempt:
 //
 //	s := policy.Start()
 //	for {
@@ -18,9 +16,8 @@
 //		}
 //	}
 //
-// A provider's refusal for rate is not a failure: the limiter waits and sends
-// again without asking a Schedule. [RetryAfter] and [ParseRetryAfter] read how
-// long the provider wants it to wait.
+// Do not pass rate-limit responses to a Schedule: the limiter waits and sends again.
+// [RetryAfter] and [ParseRetryAfter] read how long.
 //
-// The durations come from github.com/cenkalti/backoff.
+// The delays are those of github.com/cenkalti/backoff.
 package retry

@@ -17,50 +17,39 @@ const (
 	defaultJitter      = 0.5
 )
 
-// Policy says how often and at what distance a failing call is repeated. The
-// zero value is three attempts, the second after about half a second and the
-// third after about a second more.
-//
-// A Policy is a value without state. It may be copied, and used by any number
-// of goroutines as long as nobody changes it or the slice in Except.
+// Policy says how often and after what delays a failed call is repeated. The zero value
+// makes three attempts, with delays of about half a second and one second. It is
+// safe for concurrent use as long as it and Except are not changed.
 type Policy struct {
-	// MaxAttempts is how often a call is made at most, the first attempt
-	// included: 1 means that nothing is retried. 0 means 3.
+	// MaxAttempts is the maximum of attempts, including the first. 0 means 3.
 	MaxAttempts int
 
-	// Initial is the delay before the second attempt. 0 means 500 ms, or Max
-	// where that is shorter.
+	// Initial is the delay before the second attempt. 0 means 500 ms, or Max if that is shorter.
 	Initial time.Duration
 
-	// Max is the longest delay: no delay exceeds it, jitter included. 0 means
-	// 30 s, or Initial where that is longer.
+	// Max is the longest delay, jitter included. 0 means 30 s, or Initial if that is longer.
 	Max time.Duration
 
-	// Multiplier is by how much each delay is longer than the one before, until
-	// Max is reached; 1 keeps them equal. 0 means 2.
+	// Multiplier is the growth from each delay to the next, at least 1. 0 means 2.
 	Multiplier float64
 
-	// Jitter spreads the delays, so that calls which failed together do not
-	// come back together: a delay of d is drawn evenly from d*(1-Jitter) to
-	// d*(1+Jitter). What would exceed Max is mirrored at Max, so that the
-	// delays do not gather there. It is less than 1; 0 means 0.5.
+	// Jitter draws a delay of d evenly from d*(1-Jitter) to d*(1+Jitter), mirrored at
+	// Max. It must be less than 1; 0 means 0.5.
 	Jitter float64
 
 	// NoJitter makes the delays exact, for tests.
 	NoJitter bool
 
-	// Retryable says whether an error is worth another attempt; nil means
-	// DefaultRetryable. It is not asked about nil, about what Permanent marked
-	// and about what Except names, which are never retried. It must be safe for
-	// concurrent use. If it panics the error is not retried.
+	// Retryable decides whether an error is retried; nil means DefaultRetryable. It is not
+	// called for nil, errors marked by Permanent and those in Except. It must be safe
+	// for concurrent use. If it panics, the error is not retried.
 	Retryable func(err error) bool
 
-	// Except lists errors that are never retried, compared by errors.Is.
+	// Except lists errors that are never retried, matched by errors.Is.
 	Except []error
 }
 
-// Validate returns everything that is wrong with p, joined, each problem as a
-// *fault.FieldError that names its field, or nil.
+// Validate reports every problem, each as a *fault.FieldError.
 func (p Policy) Validate() error {
 	problems := invalid.Problems{Owner: "retry"}
 	if p.MaxAttempts < 0 {

@@ -7,13 +7,9 @@ import (
 	"time"
 )
 
-// RetryAfter reads from a response's header how long the provider wants the
-// client to wait: Retry-After-Ms, a number of milliseconds that some providers
-// add because it is finer, or else Retry-After as [ParseRetryAfter] reads it.
-// ok is false if neither is there in a form that can be read.
-//
-// now is the time at which the response arrived; it matters only for a
-// Retry-After that is a date.
+// RetryAfter reads how long a response asks the client to wait: Retry-After-Ms, a
+// number of milliseconds, or else Retry-After, as [ParseRetryAfter] does. ok is false if
+// neither is valid. now is the time at which the response arrived.
 func RetryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) { //nolint:revive // the header is called Retry-After
 	if d, ok := parseDecimal(strings.TrimSpace(h.Get("Retry-After-Ms")), time.Millisecond); ok {
 		return d, true
@@ -21,21 +17,14 @@ func RetryAfter(h http.Header, now time.Time) (d time.Duration, ok bool) { //nol
 	return ParseRetryAfter(h.Get("Retry-After"), now)
 }
 
-// ParseRetryAfter reads the value of a Retry-After header field, RFC 9110
-// section 10.2.3: a number of seconds, or a date in any of the three formats of
-// HTTP (section 5.6.7), which is counted from now; a date that has passed
-// means 0. Space around the value is ignored. Pass as now the time at which
-// the response arrived, or its Date header to be independent of the local
-// clock.
+// ParseRetryAfter parses the value of a Retry-After header (RFC 9110, section 10.2.3): a
+// number of seconds, or a date in one of the three formats of section 5.6.7. Seconds may
+// have a decimal point, "1.5", but no sign or exponent; fractions of a nanosecond are rounded
+// up. A date is relative to now: pass the time at which the response arrived, or its
+// Date header. A date in the past is 0. ok is false for all other text.
 //
-// Seconds are digits with at most one decimal point, "1.5", which is more than
-// the RFC allows and less than what strconv does: signs, exponents, NaN and Inf
-// are refused. A fraction finer than a nanosecond is rounded up, since the
-// value is the least that the provider wants; a value beyond the range of
-// time.Duration becomes its maximum, about 292 years, so callers need a cap of
-// their own.
-//
-// ok is false, and d 0, for everything else. d is never negative.
+// d is never negative. It can be as large as the maximum of time.Duration, so callers
+// need a cap.
 func ParseRetryAfter(v string, now time.Time) (d time.Duration, ok bool) {
 	v = strings.TrimSpace(v)
 	if d, ok := parseDecimal(v, time.Second); ok {

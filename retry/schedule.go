@@ -6,17 +6,14 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Schedule counts the attempts of one item and says when the next one is due.
-// Every item has its own. It belongs to the goroutine that works on the item
-// and is not safe for concurrent use.
+// Schedule counts the attempts of one item. It is not safe for concurrent use.
 type Schedule struct {
 	policy   Policy // defaults filled in
 	delays   backoff.ExponentialBackOff
 	attempts int
 }
 
-// Start returns the schedule of one new item. A policy that [Policy.Validate]
-// refuses gives a schedule that never retries.
+// Start returns the schedule of one item. If p is invalid, it never retries.
 func (p Policy) Start() *Schedule {
 	if p.Validate() != nil {
 		return &Schedule{policy: Policy{MaxAttempts: 1}}
@@ -33,13 +30,8 @@ func (p Policy) Start() *Schedule {
 	}
 }
 
-// Next counts an attempt that ended with err, nil included, and reports
-// whether another one should be made and after what delay. It is no if err is
-// not worth it (see [Policy.Retries]) or the attempts are used up; the delay
-// is then 0.
-//
-// An attempt that should not count, such as one that the provider refused for
-// rate, is not passed to Next.
+// Next counts an attempt that ended with err, which may be nil, and reports whether to
+// make another one, and after what delay.
 func (s *Schedule) Next(err error) (delay time.Duration, again bool) {
 	s.attempts++
 	if s.attempts >= s.policy.MaxAttempts || !s.policy.Retries(err) {
@@ -48,7 +40,7 @@ func (s *Schedule) Next(err error) (delay time.Duration, again bool) {
 	return mirror(s.delays.NextBackOff(), s.policy.Max), true
 }
 
-// Attempts returns how many attempts were passed to [Schedule.Next].
+// Attempts returns the number of calls of Next.
 func (s *Schedule) Attempts() int { return s.attempts }
 
 // mirror folds what exceeds limit back below it. The backoff limits the middle

@@ -54,9 +54,9 @@ func newGauges(m *maker, maxNames int) *gauges {
 }
 
 // Watch reports the state of guards in metrics, each time that they are collected, until stop is
-// called. Guards of nodes in a flow that runs with flow.WithProgress are reported without it, as of
-// their last event.FlowProgress; Watch is for others, and for fresher numbers. Nil guards are skipped, and
-// a guard that is watched twice is reported once. stop may be called any number of times.
+// called. Guards in a flow that runs with flow.WithProgress are reported without it, as of the
+// last snapshot. Nil guards are skipped, and a guard that is watched twice is reported once. stop
+// may be called more than once.
 func (o *Observer) Watch(guards ...*guard.Guard) (stop func()) {
 	g := o.gauges
 	g.change(func() {

@@ -60,8 +60,9 @@ func (o *Observer) model(ctx context.Context, begin event.Event) (context.Contex
 	if o.spans.leaves(ctx) {
 		return ctx, o.models.observe
 	}
-	operation := operationOf(about.Path)
-	server := newServer(originOf(about.Host, about.Secure))
+	secure, host, path := cut(about.URL)
+	operation := operationOf(path)
+	server := newServer(originOf(host, secure))
 	attrs := append([]attribute.KeyValue{
 		operationName.String(operation), providerName.String(providerOf(about)), requestModel.String(about.Asked),
 	}, server.attrs...)
@@ -118,9 +119,10 @@ func (m *models) observe(e event.Event) {
 	if about == nil {
 		return
 	}
+	_, _, path := cut(about.URL)
 	ctx, of := context.Background(), model{
-		operation: operationOf(about.Path), provider: providerOf(about), asked: m.name(about.Asked), answered: m.name(about.Answered),
-		server: m.servers.of(about.Host, about.Secure), failure: modelFailure(e),
+		operation: operationOf(path), provider: providerOf(about), asked: m.name(about.Asked), answered: m.name(about.Answered),
+		server: m.servers.of(about.URL), failure: modelFailure(e),
 	}
 	m.duration.Record(ctx, e.Wait.Seconds(), m.labels.get(of).record...)
 	of.failure = ""
@@ -196,7 +198,8 @@ func providerOf(m *event.Model) string {
 	case "xai":
 		return "x_ai"
 	case "", "generic", "ietf":
-		return providerAt(m.Host)
+		_, host, _ := cut(m.URL)
+		return providerAt(host)
 	default:
 		return m.Provider
 	}

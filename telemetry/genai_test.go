@@ -19,7 +19,7 @@ func told(t *testing.T, c telemetry.Config, calls ...event.Model) []string {
 	c.TracerProvider = noop.NewTracerProvider()
 	r, o := record(t, c)
 	for _, about := range calls {
-		e := event.New(time.Now(), event.ModelStarted, about.Host)
+		e := event.New(time.Now(), event.ModelStarted, "h")
 		e.Model = &about
 		_, end := emit.Trace(event.With(t.Context(), o), e)
 		e.Kind, e.Wait = event.ModelFinished, 2*time.Second
@@ -30,7 +30,7 @@ func told(t *testing.T, c telemetry.Config, calls ...event.Model) []string {
 
 func TestModels(t *testing.T) {
 	about := event.Model{
-		Provider: "openai", Host: "api.openai.com", Secure: true, Path: "/v1/chat/completions",
+		Provider: "openai", URL: "https://api.openai.com/v1/chat/completions",
 		Asked: "gpt-4o", Answered: "gpt-4o-2024", Status: http.StatusOK, Input: 7, Output: 3,
 	}
 	const asked = " gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.request.model=gpt-4o"
@@ -42,14 +42,14 @@ func TestModels(t *testing.T) {
 	}, told(t, telemetry.Config{}, about))
 	assert.Equal(t, []string{"gen_ai.client.operation.duration=2 error.type=503" + asked + server},
 		told(t, telemetry.Config{Spans: telemetry.Spans{Off: true}}, event.Model{
-			Provider: "openai", Host: "api.openai.com", Secure: true, Path: "/v1/chat/completions", Asked: "gpt-4o", Status: 503,
+			Provider: "openai", URL: "https://api.openai.com/v1/chat/completions", Asked: "gpt-4o", Status: 503,
 		}), "without a span")
 
 	assert.Equal(t, []string{
 		"gen_ai.client.operation.duration=2 error.type=400" + asked + server,
 		"gen_ai.client.token.usage=3" + asked + " gen_ai.token.type=output" + server,
 	}, told(t, telemetry.Config{}, event.Model{
-		Host: "api.openai.com", Secure: true, Asked: "gpt-4o", Status: http.StatusBadRequest, Output: 3,
+		URL: "https://api.openai.com", Asked: "gpt-4o", Status: http.StatusBadRequest, Output: 3,
 	}), "tokens are used, whatever became of the call")
 }
 
@@ -86,7 +86,7 @@ func TestOperationsAndProviders(t *testing.T) {
 		{"", "notopenai.com", "/", "chat", "_OTHER"},
 		{"", "127.0.0.1:80", "/", "chat", "_OTHER"},
 	} {
-		line := told(t, telemetry.Config{}, event.Model{Provider: c.provider, Host: c.host, Path: c.path, Asked: "m"})[0]
+		line := told(t, telemetry.Config{}, event.Model{Provider: c.provider, URL: "https://" + c.host + c.path, Asked: "m"})[0]
 		operation, _ := attributeOf(line, "gen_ai.operation.name")
 		name, _ := attributeOf(line, "gen_ai.provider.name")
 		assert.Equal(t, [2]string{c.operation, c.name}, [2]string{operation, name}, c)

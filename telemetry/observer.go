@@ -20,27 +20,26 @@ const (
 	defaultMaxNames = 100
 )
 
-// Config says where measurements and spans go. The zero value is ready to use.
+// Config says where metrics and spans go. The zero value is ready to use.
 type Config struct {
-	// MeterProvider makes the instruments. Nil means otel.GetMeterProvider(), which
-	// passes everything on to the provider that otel.SetMeterProvider is given, now or later.
+	// MeterProvider makes the instruments. Nil means otel.GetMeterProvider(), also if it
+	// is set later.
 	MeterProvider metric.MeterProvider
 
-	// TracerProvider makes the spans. Nil means otel.GetTracerProvider(), which passes
-	// everything on to the provider that otel.SetTracerProvider is given, now or later.
+	// TracerProvider makes the spans. Nil means otel.GetTracerProvider(), also if it is
+	// set later.
 	TracerProvider trace.TracerProvider
 
-	// Spans says what is a span: flows, nodes and model calls by default.
+	// Spans chooses the spans.
 	Spans Spans
 
-	// MaxNames is how many hosts with their ports are told apart, how many services, how many
-	// limiters, flows, nodes, executors and models. All that are met later are one, _OTHER. 0 means 100, chosen by judgement.
+	// MaxNames is the maximum of names of each kind in metrics, such as hosts with their
+	// ports, limiters or models. 0 means 100, chosen by judgement.
 	MaxNames int
 }
 
-// Observer is an event.Observer that records metrics, and an event.Tracer that
-// makes spans. It has no end: measurements and spans go to the providers, which are what is to be
-// shut down. All methods are safe for concurrent use.
+// Observer is an event.Observer that records metrics, and an event.Tracer that makes
+// spans. Only the providers have to be shut down. All methods are safe for concurrent use.
 type Observer struct {
 	requests  *requests
 	downloads *downloads
@@ -58,8 +57,8 @@ var (
 	_ event.CallObserver = (*Observer)(nil)
 )
 
-// New makes the instruments. All problems are joined in one error: those of c
-// as a *fault.FieldError, and those that the provider has with an instrument.
+// New returns an observer. The error joins a *fault.FieldError for each problem of c, and
+// the errors of the provider.
 func New(c Config) (*Observer, error) {
 	problems := invalid.Problems{Owner: "telemetry"}
 	if c.MaxNames < 0 {
@@ -101,8 +100,7 @@ func New(c Config) (*Observer, error) {
 	return o, nil
 }
 
-// Observe records what e tells, and nothing for kinds that the package doc does not
-// name. It is as fast as the instruments, and makes no attributes that it has made before.
+// Observe implements event.Observer.
 func (o *Observer) Observe(e event.Event) {
 	switch e.Kind {
 	case event.NetRequest:

@@ -123,7 +123,7 @@ func TestObserveFromManyGoroutines(t *testing.T) {
 	for range 4 {
 		wg.Go(func() {
 			for i := range each {
-				o.Observe(request(func(e *event.Event) { e.Request.Host = string(rune('a' + i%10)) }))
+				o.Observe(request(func(e *event.Event) { e.Request.URL = "https://" + string(rune('a'+i%10)) }))
 			}
 		})
 	}
@@ -165,7 +165,7 @@ func TestHostsBeyondTheMostAllocateNothing(t *testing.T) {
 	o, err := telemetry.New(telemetry.Config{MeterProvider: noop.NewMeterProvider(), MaxNames: 1})
 	require.NoError(t, err)
 	o.Observe(request(nil))
-	beyond := request(func(e *event.Event) { e.Request.Host, e.Source = "other.example.com", "other" })
+	beyond := request(func(e *event.Event) { e.Request.URL, e.Source = "https://other.example.com", "other" })
 	download := event.New(time.Now(), event.DownloadFetch, "other.example.com")
 	download.Download = &event.Download{Bytes: 1}
 	for _, e := range []event.Event{beyond, download, event.New(time.Now(), event.LimiterHit, "other")} {

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"net/url"
 	"strconv"
+	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 )
@@ -20,6 +21,21 @@ type origin struct {
 
 // server is the same as attributes.
 type server struct{ attrs []attribute.KeyValue }
+
+// cut takes a URL apart. It allocates nothing, and takes what is no URL for a path.
+func cut(url string) (secure bool, host, path string) {
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return false, "", url
+	}
+	if i := strings.IndexAny(rest, "?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	if i := strings.IndexByte(rest, '/'); i >= 0 {
+		rest, path = rest[:i], rest[i:]
+	}
+	return scheme == "https", rest, path
+}
 
 // originOf takes a host as it was written, which names its port only if it is not the one of the scheme, or names it all the same.
 func originOf(host string, secure bool) origin {
@@ -50,7 +66,8 @@ func newServers(most int) *servers {
 	return &servers{newMemory(most, newServer), newServer(origin{other, portHTTP}), newServer(origin{other, portHTTPS})}
 }
 
-func (s *servers) of(host string, secure bool) *server {
+func (s *servers) of(url string) *server {
+	secure, host, _ := cut(url)
 	to, kept := s.known.kept(originOf(host, secure))
 	switch {
 	case kept:

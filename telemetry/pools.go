@@ -10,14 +10,39 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/executor"
 )
 
-// Pool is something that works on tasks, such as an *executor.Executor. It is
-// told from others by ==.
-type Pool interface {
-	// Load is what it does at the moment.
-	Load() event.Load
+// load is what an executor does at the moment.
+type load struct {
+	name                                 string
+	pending, queued, processing, calling int // tasks
+	slots, concurrency                   int
+	windows                              []windowLeft
+}
+
+// windowLeft is what is left of one window of a limiter.
+type windowLeft struct {
+	window, unit string
+	left         int64
+}
+
+// pool is an executor, or what stands for one in tests.
+type pool interface{ load() load }
+
+type pooled struct{ *executor.Executor }
+
+func (x pooled) load() load {
+	s := x.Stats()
+	l := load{
+		name: x.Name(), pending: int(s.Tasks[executor.Pending]), queued: int(s.Tasks[executor.Queued]),
+		processing: int(s.Tasks[executor.Processing]), calling: int(s.Tasks[executor.Calling]),
+		slots: s.Slots, concurrency: s.Concurrency,
+	}
+	for _, w := range x.Guard().Stats().Windows {
+		l.windows = append(l.windows, windowLeft{w.Window.String(), w.Window.Unit().String(), w.Left})
+	}
+	return l
 }
 
 // pools are the instruments for what executors do at the moment. They are
@@ -32,7 +57,7 @@ type pools struct {
 	registration metric.Registration // nil: there is nothing to look at
 
 	mu      sync.Mutex // guards watched
-	watched map[Pool]int
+	watched map[pool]int
 }
 
 func newPools(m *maker, maxNames int) *pools {
@@ -41,26 +66,32 @@ func newPools(m *maker, maxNames int) *pools {
 		slots:       m.upDown("headrace.executor.slots", "{call}", "Slots of the concurrency that are in use."),
 		concurrency: m.upDown("headrace.executor.concurrency", "{call}", "Calls that may be made at the same time."),
 		left:        m.gauge("headrace.executor.window.left", "{unit}", "What is left of each window of the limits."),
-		meter:       m.meter, names: newMemory(maxNames, itself), watched: map[Pool]int{},
+		meter:       m.meter, names: newMemory(maxNames, itself), watched: map[pool]int{},
 	}
 }
 
-// WatchExecutors has metrics tell what executors do, each time that they are
-// collected, until stop is called. Nils are left out, and one that is watched twice is told
-// once. stop may be called any number of times.
-func (o *Observer) WatchExecutors(of ...Pool) (stop func()) {
-	p := o.pools
-	of = slices.Clone(of)
+// WatchExecutors reports the state of executors in metrics, each time that they are collected, until
+// stop is called. Nil executors are skipped, and one that is watched twice is reported once. stop may
+// be called more than once.
+func (o *Observer) WatchExecutors(executors ...*executor.Executor) (stop func()) {
+	all := make([]pool, 0, len(executors))
+	for _, x := range executors {
+		if x != nil {
+			all = append(all, pooled{x})
+		}
+	}
+	return o.pools.watch(all...)
+}
+
+func (p *pools) watch(all ...pool) (stop func()) {
 	p.change(func() {
-		for _, x := range of {
-			if x != nil {
-				p.watched[x]++
-			}
+		for _, x := range all {
+			p.watched[x]++
 		}
 	})
 	return sync.OnceFunc(func() {
 		p.change(func() {
-			for _, x := range of {
+			for _, x := range all {
 				if p.watched[x]--; p.watched[x] <= 0 {
 					delete(p.watched, x)
 				}
@@ -96,53 +127,53 @@ func (p *pools) collect(_ context.Context, to metric.Observer) error {
 	for name, sum := range p.look() {
 		executor := attribute.String("headrace.executor.name", name)
 		for state, n := range map[string]int{
-			"pending": sum.Pending, "queued": sum.Queued, "processing": sum.Processing, "calling": sum.Calling,
+			"pending": sum.pending, "queued": sum.queued, "processing": sum.processing, "calling": sum.calling,
 		} {
 			to.ObserveInt64(p.tasks, int64(n), metric.WithAttributes(executor, attribute.String("headrace.task.state", state)))
 		}
-		to.ObserveInt64(p.slots, int64(sum.Slots), metric.WithAttributes(executor))
-		to.ObserveInt64(p.concurrency, int64(sum.Concurrency), metric.WithAttributes(executor))
-		for _, w := range sum.Windows {
-			to.ObserveFloat64(p.left, float64(w.Left), metric.WithAttributes(
-				executor, attribute.String("headrace.unit", w.Unit), attribute.String("headrace.window", w.Window)))
+		to.ObserveInt64(p.slots, int64(sum.slots), metric.WithAttributes(executor))
+		to.ObserveInt64(p.concurrency, int64(sum.concurrency), metric.WithAttributes(executor))
+		for _, w := range sum.windows {
+			to.ObserveFloat64(p.left, float64(w.left), metric.WithAttributes(
+				executor, attribute.String("headrace.unit", w.unit), attribute.String("headrace.window", w.window)))
 		}
 	}
 	return nil
 }
 
-func (p *pools) look() map[string]*event.Load {
+func (p *pools) look() map[string]*load {
 	p.mu.Lock()
 	watched := slices.Collect(maps.Keys(p.watched))
 	p.mu.Unlock()
-	sums := map[string]*event.Load{}
+	sums := map[string]*load{}
 	for _, x := range watched {
-		l := x.Load()
-		if _, kept := p.names.kept(l.Name); !kept {
-			l.Name = other
+		l := x.load()
+		if _, kept := p.names.kept(l.name); !kept {
+			l.name = other
 		}
-		sum := sums[l.Name]
+		sum := sums[l.name]
 		if sum == nil {
-			sum = new(event.Load)
-			sums[l.Name] = sum
+			sum = new(load)
+			sums[l.name] = sum
 		}
-		sum.Pending += l.Pending
-		sum.Queued += l.Queued
-		sum.Processing += l.Processing
-		sum.Calling += l.Calling
-		sum.Slots += l.Slots
-		sum.Concurrency += l.Concurrency
-		for _, w := range l.Windows {
-			sum.Windows = least(sum.Windows, w)
+		sum.pending += l.pending
+		sum.queued += l.queued
+		sum.processing += l.processing
+		sum.calling += l.calling
+		sum.slots += l.slots
+		sum.concurrency += l.concurrency
+		for _, w := range l.windows {
+			sum.windows = least(sum.windows, w)
 		}
 	}
 	return sums
 }
 
 // least has w among windows, once.
-func least(windows []event.WindowLeft, w event.WindowLeft) []event.WindowLeft {
+func least(windows []windowLeft, w windowLeft) []windowLeft {
 	for i := range windows {
-		if have := &windows[i]; have.Window == w.Window && have.Unit == w.Unit {
-			have.Left = min(have.Left, w.Left)
+		if have := &windows[i]; have.window == w.window && have.unit == w.unit {
+			have.left = min(have.left, w.left)
 			return windows
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
@@ -76,13 +75,13 @@ func (r *requests) observe(e event.Event) {
 // of is what e has for attributes, every part of which has few values.
 func (r *requests) of(e event.Event) request {
 	q := e.Request
-	to := r.servers.of(q.Host, strings.HasPrefix(q.URL, "https:"))
+	to := r.servers.of(q.URL)
 	return request{to, r.service(e), knownMethod(q.Method), q.Status, version(q.Proto), errorType(e.Err)}
 }
 
 // service is empty where a client was given no name for it, and says the host.
 func (r *requests) service(e event.Event) string {
-	if e.Source == e.Request.Host {
+	if _, host, _ := cut(e.Request.URL); e.Source == host {
 		return ""
 	}
 	name, kept := r.services.kept(e.Source)

@@ -22,7 +22,7 @@ func request(f func(*event.Event)) event.Event {
 	e := event.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), event.NetRequest, "service")
 	e.Attempt, e.Wait = 2, 3*time.Second
 	e.Request = &event.Request{
-		ID: "an-id", Run: "a-run", Host: "api.example.com", Method: "POST", URL: "https://api.example.com/v1/chat?key=REDACTED",
+		ID: "an-id", Run: "a-run", Method: "POST", URL: "https://api.example.com/v1/chat?key=REDACTED",
 		Status: 200, Proto: "HTTP/1.1", FirstByte: 2 * time.Second, Waited: time.Second, Sent: 5, Received: 7,
 	}
 	if f != nil {
@@ -118,15 +118,15 @@ func TestRequestAttributes(t *testing.T) {
 		{"HTTP/1.0", func(e *event.Event) { e.Request.Proto = "HTTP/1.0" }, "network.protocol.version", "1.0"},
 		{"no such version", func(e *event.Event) { e.Request.Proto = "HTTP/1.7" }, "network.protocol.version", none},
 		{"http is left out", func(*event.Event) {}, "network.protocol.name", none},
-		{"a port", func(e *event.Event) { e.Request.Host = "h:8443" }, "server.port", "8443"},
-		{"a host with a port", func(e *event.Event) { e.Request.Host = "h:8443" }, "server.address", "h"},
+		{"a port", func(e *event.Event) { e.Request.URL = "https://h:8443/v1/chat?key=REDACTED" }, "server.port", "8443"},
+		{"a host with a port", func(e *event.Event) { e.Request.URL = "https://h:8443/v1/chat?key=REDACTED" }, "server.address", "h"},
 		{"without TLS", func(e *event.Event) { e.Request.URL = "http://h/" }, "server.port", "80"},
-		{"hosts have no case", func(e *event.Event) { e.Request.Host = "API.Example.com" }, "server.address", "api.example.com"},
-		{"IPv6", func(e *event.Event) { e.Request.Host = "[::1]:80" }, "server.address", "::1"},
+		{"hosts have no case", func(e *event.Event) { e.Request.URL = "https://API.Example.com/v1/chat?key=REDACTED" }, "server.address", "api.example.com"},
+		{"IPv6", func(e *event.Event) { e.Request.URL = "https://[::1]:80/v1/chat?key=REDACTED" }, "server.address", "::1"},
 		{"a service", func(*event.Event) {}, "headrace.service", "service"},
-		{"no service but the host", func(e *event.Event) { e.Source = e.Request.Host }, "headrace.service", none},
-		{"the port of the scheme", func(e *event.Event) { e.Request.Host = "h:443" }, "server.port", "443"},
-		{"a port without a number", func(e *event.Event) { e.Request.Host = "h:" }, "server.port", "443"},
+		{"no service but the host", func(e *event.Event) { e.Source = "api.example.com" }, "headrace.service", none},
+		{"the port of the scheme", func(e *event.Event) { e.Request.URL = "https://h:443/v1/chat?key=REDACTED" }, "server.port", "443"},
+		{"a port without a number", func(e *event.Event) { e.Request.URL = "https://h:/v1/chat?key=REDACTED" }, "server.port", "443"},
 		{"no status", func(e *event.Event) { e.Request.Status = 0 }, "http.response.status_code", none},
 		{"no error", func(e *event.Event) { e.Request.Status = 399 }, "error.type", none},
 		{"a status is one", func(e *event.Event) { e.Request.Status = 400 }, "error.type", "400"},
@@ -150,28 +150,28 @@ func TestRequestAttributes(t *testing.T) {
 
 func TestHostsBeyondTheMost(t *testing.T) {
 	r, o := record(t, telemetry.Config{MaxNames: 2})
-	to := func(host, url string) string {
-		o.Observe(request(func(e *event.Event) { e.Request.Host, e.Request.URL = host, url }))
+	to := func(url string) string {
+		o.Observe(request(func(e *event.Event) { e.Request.URL = url }))
 		line := r.taken()[0]
 		address, _ := attributeOf(line, "server.address")
 		port, _ := attributeOf(line, "server.port")
 		return address + " " + port
 	}
-	assert.Equal(t, "a 443", to("a", "https://a"))
-	assert.Equal(t, "a 80", to("a", "http://a"))
-	assert.Equal(t, "a 443", to("A:443", "https://A:443"), "one host, spelled otherwise")
-	assert.Equal(t, "a 80", to("a:80", "http://a:80"))
-	assert.Equal(t, "_OTHER 443", to("b", "https://b"))
-	assert.Equal(t, "_OTHER 443", to("b:8443", "https://b:8443"))
-	assert.Equal(t, "_OTHER 80", to("b", "http://b"))
-	assert.Equal(t, "a 443", to("a", "https://a"))
+	assert.Equal(t, "a 443", to("https://a"))
+	assert.Equal(t, "a 80", to("http://a"))
+	assert.Equal(t, "a 443", to("https://A:443"), "one host, spelled otherwise")
+	assert.Equal(t, "a 80", to("http://a:80"))
+	assert.Equal(t, "_OTHER 443", to("https://b"))
+	assert.Equal(t, "_OTHER 443", to("https://b:8443"))
+	assert.Equal(t, "_OTHER 80", to("http://b"))
+	assert.Equal(t, "a 443", to("https://a"))
 }
 
 // The first spelling does not take the room of another host.
 func TestSpellingsAreOneHost(t *testing.T) {
 	r, o := record(t, telemetry.Config{MaxNames: 2})
 	for _, host := range []string{"Example.com", "example.com", "example.com:443", "other.example.com"} {
-		o.Observe(request(func(e *event.Event) { e.Request.Host = host }))
+		o.Observe(request(func(e *event.Event) { e.Request.URL = "https://" + host }))
 	}
 	for _, line := range r.taken() {
 		address, _ := attributeOf(line, "server.address")

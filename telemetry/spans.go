@@ -12,23 +12,19 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Spans says what is a span. The zero value has one for each run of a flow and
-// of a node, and for each model call, but none for what runs inside an item of a
-// batch, which is as often as there are items.
+// Spans chooses the spans. The zero value has one for each run of a flow or a node and for
+// each model call, except inside the items of a batch.
 type Spans struct {
-	// Off: there are none.
+	// Off turns all spans off.
 	Off bool
-	// Items has a span for each item of a batch, and for all that runs inside: flows,
-	// nodes, model calls.
+	// Items adds a span for each item of a batch, and for flows, nodes and model calls inside.
 	Items bool
-	// Attempts has a span for each attempt at an item or a step, from its admission on: the rest of
-	// the item's span is waiting.
+	// Attempts adds a span for each attempt at an item or a step, from its admission on.
 	Attempts bool
-	// Keys has the item's key as headrace.item.key. It is what Key or WithKey makes of the
-	// item, and must not be a secret then.
+	// Keys adds headrace.item.key, the item's key, which must not be a secret.
 	Keys bool
-	// ErrorText has the text of errors as the span's status and as exception.message. Errors
-	// of this module have no secrets in them; others may hold what was sent or answered.
+	// ErrorText adds the text of errors. Errors of headrace have no secrets in them; others may
+	// have content of requests and responses.
 	ErrorText bool
 }
 

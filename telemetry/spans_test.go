@@ -73,7 +73,7 @@ func TestWhatIsASpan(t *testing.T) {
 			_, o := record(t, telemetry.Config{TracerProvider: p, Spans: c.spans})
 			for _, kind := range []event.Kind{event.FlowStarted, event.NodeStarted, event.ItemStarted, event.AttemptStarted, event.ModelStarted} {
 				e := event.New(time.Now(), kind, "x")
-				e.Model = &event.Model{Asked: "m", Path: "/v1/messages"}
+				e.Model = &event.Model{Asked: "m", URL: "https://h/v1/messages"}
 				_, end := emit.Trace(event.With(ctx, o), e)
 				e.Kind, e.Err = ends[kind], brokenError{}
 				end(e)

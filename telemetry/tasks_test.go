@@ -48,19 +48,14 @@ func TestTasks(t *testing.T) {
 	assert.Len(t, r.taken(), 2)
 }
 
-// pool is an executor that is always the same.
-type pool event.Load
-
-func (p *pool) Load() event.Load { return event.Load(*p) }
-
 // What executors do is told while they are watched, and no callback is left behind.
 func TestWatchExecutors(t *testing.T) {
 	r, o := record(t, telemetry.Config{MaxNames: 1})
-	x := &pool{
+	x := &telemetry.Load{
 		Name: "x", Pending: 1, Queued: 2, Processing: 3, Calling: 4, Slots: 5, Concurrency: 6,
-		Windows: []event.WindowLeft{{Window: "500/min", Unit: "requests", Left: 70}, {Window: "9 tokens/s", Unit: "tokens", Left: -8}},
+		Windows: []telemetry.WindowLeft{{Window: "500/min", Unit: "requests", Left: 70}, {Window: "9 tokens/s", Unit: "tokens", Left: -8}},
 	}
-	stop, again := o.WatchExecutors(x, nil), o.WatchExecutors(x)
+	stop, again := o.WatchLoads(x), o.WatchLoads(x)
 	assert.Equal(t, []string{
 		"headrace.executor.concurrency=6 headrace.executor.name=x",
 		"headrace.executor.slots=5 headrace.executor.name=x",
@@ -77,10 +72,10 @@ func TestWatchExecutors(t *testing.T) {
 	again()
 	assert.Nil(t, r.looked(t))
 
-	other := &pool{Name: "y", Queued: 1, Windows: []event.WindowLeft{{Window: "500/min", Unit: "requests", Left: 60}}}
+	other := &telemetry.Load{Name: "y", Queued: 1, Windows: []telemetry.WindowLeft{{Window: "500/min", Unit: "requests", Left: 60}}}
 	more := *other
-	more.Windows = []event.WindowLeft{{Window: "500/min", Unit: "requests", Left: 50}}
-	defer o.WatchExecutors(other, &more)()
+	more.Windows = []telemetry.WindowLeft{{Window: "500/min", Unit: "requests", Left: 50}}
+	defer o.WatchLoads(other, &more)()
 	lines := r.looked(t)
 	assert.Contains(t, lines, "headrace.executor.tasks=2 headrace.executor.name=_OTHER headrace.task.state=queued")
 	assert.Contains(t, lines, "headrace.executor.window.left=50 headrace.executor.name=_OTHER headrace.unit=requests headrace.window=500/min")

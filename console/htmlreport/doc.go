@@ -1,10 +1,10 @@
-// Package htmlreport writes what a run did as a page for a browser: what became of the
-// items, and how limit, calls in flight, calls waiting, rate and refusals went over time.
+// Package htmlreport writes the report of a run as an HTML page: its items, and the limit,
+// calls in flight and waiting, rate and refusals over time.
 //
 //	report, err := flow.Run(ctx, f, state, flow.WithSeries())
 //	...
 //	err = htmlreport.Write(file, "nightly digest", report)
 //
-// The page is one file. It has no script and loads nothing, so that it can be kept,
-// sent and printed; the browser is told to hold it to that.
+// The page is one file without scripts that loads nothing, which its
+// Content-Security-Policy enforces.
 package htmlreport

@@ -16,9 +16,8 @@ import (
 //go:embed page.html
 var page string
 
-// Write writes the report of a run to w, under a title. Curves are there if the run had flow.WithSeries.
-// Title and names are foreign text and are escaped. A report that was read back from its
-// JSON will do as well. The error is that of w, of whose output a part may have been written then, or a
+// Write writes the page of a report, which may be read from its JSON, to w. It has curves if
+// the run had flow.WithSeries. Title and names are escaped. The error is that of w, or a
 // *fault.FieldError if r is nil.
 func Write(w io.Writer, title string, r *flow.Report) error {
 	if r == nil {

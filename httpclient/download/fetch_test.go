@@ -1,6 +1,7 @@
 package download
 
 import (
+	"bytes"
 	"context"
 	"crypto/md5"
 	"errors"
@@ -513,7 +514,9 @@ func TestEvent(t *testing.T) {
 	assert.Equal(t, []string{theirs[0].Request.ID, theirs[1].Request.ID}, e.Download.Requests)
 	assert.Equal(t, e.Download.Requests, result.Requests)
 	assert.Equal(t, &event.Download{Target: "f", Requests: result.Requests, Bytes: 1000, Checksum: checksumOf(body)}, e.Download)
-	assert.Equal(t, slog.LevelInfo, event.DefaultLevel(e))
+	var logged bytes.Buffer
+	event.Slog(slog.New(slog.NewTextHandler(&logged, nil))).Observe(e)
+	assert.Contains(t, logged.String(), "level=INFO")
 }
 
 func TestTheClientsBoundIsExplained(t *testing.T) {

@@ -44,7 +44,6 @@ var house = []place{
 	{"guard/guardtest", 4},
 
 	{"registry", 5},
-	{"telemetry", 5},
 
 	{"node", 6},
 	{"httpclient/...", 6},
@@ -54,6 +53,7 @@ var house = []place{
 	{"executor", 7},
 	{"examples/...", 7},
 
+	{"telemetry", 8},
 	{"", 8},
 }
 

@@ -35,6 +35,14 @@ func SendCall(o event.Observer, c event.Call) {
 	}
 }
 
+// itemCounter is an observer that counts the items which a node begins with: a
+// number for each node, in place of an event for each item. ItemCounter is asked
+// at the begin of each run, and may return nil.
+type itemCounter interface {
+	event.Observer
+	ItemCounter(node string) *atomic.Int64
+}
+
 // ItemCounters returns the counters of all observers of o for the node of that
 // name. The node adds 1 to each of them for every item that it begins.
 func ItemCounters(o event.Observer, node string) (all []*atomic.Int64) {
@@ -43,7 +51,7 @@ func ItemCounters(o event.Observer, node string) (all []*atomic.Int64) {
 		for _, o := range o.Observers(tee.Key{}) {
 			all = append(all, ItemCounters(o, node)...)
 		}
-	case event.ItemCounter:
+	case itemCounter:
 		defer func() { _ = recover() }() // an observer must not stop the work
 		if n := o.ItemCounter(node); n != nil {
 			all = append(all, n)

@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer provider.Close()
 
-	d, err := console.New(out, console.WithMode(mode))
+	d, err := console.New(console.Config{Output: out, Mode: mode})
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func run(ctx context.Context) error {
 		shelf.Passages = append(shelf.Passages, strings.Split(t.Body, "\n\n")...)
 	}
 
-	display, err := console.New(os.Stderr)
+	display, err := console.New(console.Config{})
 	if err != nil {
 		return err
 	}

@@ -7,10 +7,11 @@ import (
 
 // display opens the display on standard error: standard output is for results.
 func (p *Program) display(mode console.Mode) (*console.Display, error) {
-	shown, err := console.New(p.Stderr, console.WithMode(mode), console.WithEnv(func(name string) (string, bool) {
+	lookup := func(name string) (string, bool) {
 		value := p.Getenv(name)
 		return value, value != ""
-	}))
+	}
+	shown, err := console.New(console.Config{Output: p.Stderr, Mode: mode, LookupEnv: lookup})
 	if err != nil {
 		return nil, &settings.Error{Flag: "--progress", Problem: err.Error()}
 	}

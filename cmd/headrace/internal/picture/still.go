@@ -11,10 +11,12 @@ import (
 // Still is what a terminal of 80 columns shows of p, with its colours.
 func Still(p event.Progress) ([]string, error) {
 	var out bytes.Buffer
-	d, err := console.New(&out, console.WithMode(console.TTY), console.WithEnv(func(name string) (string, bool) {
+	lookup := func(name string) (string, bool) {
 		value, ok := map[string]string{"TERM": "xterm", "LANG": "C.UTF-8", "FORCE_COLOR": "1"}[name]
 		return value, ok
-	}), console.WithSize(func() (int, int) { return 80, 24 }))
+	}
+	size := func() (int, int) { return 80, 24 }
+	d, err := console.New(console.Config{Output: &out, Mode: console.TTY, Size: size, LookupEnv: lookup})
 	if err != nil {
 		return nil, err
 	}

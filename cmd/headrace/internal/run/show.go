@@ -32,14 +32,14 @@ func (j *Job) show(p flow.Progress) {
 
 // level is what somebody who does not watch has to hear of. To find the limit is the work, and no
 // trouble; failures are in their file; why a run has ended is told at its end, and not for each request.
-func level(e event.Event) slog.Level {
+func level(e event.Event, usual slog.Level) slog.Level {
 	switch e.Kind { //nolint:exhaustive // the others have their own
 	case event.LimiterCut, event.LimiterHit, event.ItemFailed:
 		return slog.LevelInfo
 	case event.ItemAbandoned, event.NodeFinished, event.FlowFinished, event.NetRequest, event.JournalStale, event.JournalLeftover:
 		return slog.LevelDebug
 	}
-	return event.DefaultLevel(e)
+	return usual
 }
 
 // every is the time between two snapshots.
