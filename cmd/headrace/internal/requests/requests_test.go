@@ -217,3 +217,43 @@ func TestAPackedFile(t *testing.T) {
 	}
 	assert.Equal(t, 1, n)
 }
+
+// Names are exact, and what cannot be told apart after decoding is refused: a result must not be filed under the id of
+// another request. RFC 8259 has JSON as UTF-8 (section 8.1) and leaves half surrogates to the reader (section 8.2).
+func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
+	t.Parallel()
+	read := func(line string, f requests.Format) requests.Request {
+		t.Helper()
+		for q, err := range requests.Read(strings.NewReader(line), f) {
+			require.NoError(t, err)
+			return q
+		}
+		t.Fatal("no line")
+		return requests.Request{}
+	}
+	for line, want := range map[string]string{
+		`{"Custom_ID":"a","url":"/v1/x","body":{}}`:                         `"Custom_ID" has to be spelt custom_id`,
+		`{"custom_id":"a","CUSTOM_ID":"b","url":"/v1/x","body":{}}`:         `"CUSTOM_ID" has to be spelt custom_id`,
+		`{"custom_id":"a","Url":"/v1/x","body":{}}`:                         `"Url" has to be spelt url`,
+		`{"custom_id":"a","url":"/v1/x","Body":{}}`:                         `"Body" has to be spelt body`,
+		`{"custom_id":"a","Method":"GET","url":"/v1/x","body":{}}`:          `"Method" has to be spelt method`,
+		"{\"custom_id\":\"a\xff\",\"url\":\"/v1/x\",\"body\":{}}":           "the line is not UTF-8 from byte 16 on: save the file as UTF-8",
+		"{\"custom_id\":\"a\",\"url\":\"/v1/x\",\"body\":{\"n\":\"\xc3\"}}": "the line is not UTF-8 from byte 45 on: save the file as UTF-8",
+		`{"custom_id":"a\ud800","url":"/v1/x","body":{}}`:                   "custom_id has half of a surrogate pair, which is not a character: give it another",
+		`{"custom_id":"\udc00\ud800","url":"/v1/x","body":{}}`:              "custom_id has half of a surrogate pair, which is not a character: give it another",
+		`{"custom_id":"a","url":"/v1/\ud83dx","body":{}}`:                   "url has half of a surrogate pair, which is not a character: give it another",
+	} {
+		assert.Equal(t, want, read(line, requests.OpenAI).Bad, line)
+	}
+	assert.Equal(t, `"Params" has to be spelt params`, read(`{"custom_id":"a","Params":{}}`, requests.Anthropic).Bad)
+	for line, want := range map[string]string{
+		`{"custom_id":"\ufffd","url":"/v1/x","body":{"Stream":true}}`:              "\ufffd",
+		"{\"custom_id\":\"\ufffd\\\\ud800\",\"url\":\"/v1/x\",\"body\":{}}":        "\ufffd\\ud800",
+		`{"custom_id":"\ud83d\ude00 \u00e9\n","url":"/v1/x","body":{"Model":"m"}}`: "😀 é\n",
+	} {
+		q := read(line, requests.OpenAI)
+		assert.Empty(t, q.Bad, line)
+		assert.Equal(t, want, q.ID)
+		assert.Empty(t, q.Model())
+	}
+}
