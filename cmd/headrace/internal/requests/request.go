@@ -111,6 +111,8 @@ func parse(text []byte, n int64, f Format) Request {
 		r.Bad = `url is missing, such as "/v1/chat/completions"`
 	case !strings.HasPrefix(r.URL, "/") && !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://"):
 		r.Bad = fmt.Sprintf("url %q has to begin with / or https://", r.URL)
+	case climbs(r.URL):
+		r.Bad = fmt.Sprintf("url %q could lead out of --base-url: leave out . and ..", r.URL)
 	case r.Body == "" || r.Body == "null":
 		r.Bad = name + " is missing"
 	case r.Body[0] != '{':

@@ -257,3 +257,28 @@ func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
 		assert.Empty(t, q.Model())
 	}
 }
+
+// A path that a server resolves to another place than the one below --base-url is not sent, however it is written.
+// RFC 3986, section 5.2.4, has dot segments removed.
+func TestAPathDoesNotClimbOutOfTheBaseURL(t *testing.T) {
+	t.Parallel()
+	bad := func(url string) string {
+		t.Helper()
+		text, err := json.Marshal(map[string]any{"custom_id": "a", "url": url, "body": map[string]int{}})
+		require.NoError(t, err)
+		for q, err := range requests.Read(bytes.NewReader(text), requests.OpenAI) {
+			require.NoError(t, err)
+			return q.Bad
+		}
+		return "no line"
+	}
+	for _, url := range []string{
+		"/v1/../../admin", "/..", "/./x", "/v1/x/..", "/v1/%2e%2e/admin", "/v1/%2E%2E%2fadmin", "/v1/.%2e/admin", "/v1/%252e%252e/admin",
+		`/v1\..\admin`, "/v1/..%5cadmin", "/v1/..;a=b/admin", "/../x?y=/z", "https://h/v1/../admin", "https://h/v1/%2e%2e/admin", "/v1#/../admin",
+	} {
+		assert.Contains(t, bad(url), "could lead out of --base-url: leave out . and ..", url)
+	}
+	for _, url := range []string{"/v1/chat.completions", "/v1/...", "/v1/..a", "/v1/x?file=../y", "/v1/a%20b", "/v1/100%", "https://h/v1/x"} {
+		assert.Empty(t, bad(url), url)
+	}
+}

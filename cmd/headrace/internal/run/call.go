@@ -142,6 +142,9 @@ func (c *caller) target(path string) string {
 		path = path[len("/v1"):] // Gemini's and others' path of compatibility stands for it
 	}
 	u.Path, u.RawPath = base+path, ""
+	if decoded, err := url.PathUnescape(path); err == nil { // an escape that is there is not escaped again
+		u.Path, u.RawPath = base+decoded, strings.TrimRight(c.Base.EscapedPath(), "/")+path
+	}
 	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
 	return u.String()
 }
@@ -154,6 +157,9 @@ func (c *caller) foreign(path string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != c.Base.Scheme || !strings.EqualFold(u.Host, c.Base.Host) {
 		return "url leads to another host than --base-url, " + c.Base.Host + ": give the path alone"
+	}
+	if u.User != nil {
+		return "url holds a name or a password: give the key by --api-key-env"
 	}
 	return ""
 }
