@@ -1,5 +1,5 @@
 // Package results writes what requests have come to: answers into one file, failures into
-// another, as lines of JSON in the form of OpenAI's Batch output.
+// another, as lines of JSON in the form of OpenAI's Batch output or of the results of Anthropic's Message Batches.
 package results
 
 import (
@@ -32,8 +32,9 @@ func Compact(body []byte) string {
 	return encode(string(body))
 }
 
-// Codes of failures without an answer. With one it is the status, such as status_400.
+// Codes of failures that are not an HTTP status. Of one that is it is the status, such as status_400.
 const (
+	NotJSON  = "not_json" // the status is 2xx, and the body cannot be the answer
 	BadLine  = "bad_line"
 	TooLarge = "too_large" // for a cap of the user
 	Network  = "network"
@@ -48,8 +49,9 @@ type RequestError struct {
 	Line       int64       `json:"line,omitempty"` // of a bad one
 	StatusCode int         `json:"status,omitempty"`
 	RequestID  string      `json:"request_id,omitempty"`
-	Text       string      `json:"body,omitempty"` // JSON in one line
-	Of         string      `json:"of,omitempty"`   // the hash of the request
+	Location   string      `json:"location,omitempty"` // of a redirect
+	Text       string      `json:"body,omitempty"`     // JSON in one line
+	Of         string      `json:"of,omitempty"`       // the hash of the request
 	Header     http.Header `json:"-"`
 	Body       []byte      `json:"-"`
 }
@@ -61,6 +63,9 @@ func (f *RequestError) Error() string {
 	}
 	return f.Message
 }
+
+// answered reports whether the failure is an answer over HTTP, whose body can stand in a result.
+func (f *RequestError) answered() bool { return f.StatusCode > 0 && f.Code != NotJSON }
 
 // ErrUnsent matches what is wrong with a request that is never sent: another attempt would end the same.
 var ErrUnsent = errors.New("it cannot be sent")
