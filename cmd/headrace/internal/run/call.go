@@ -169,6 +169,9 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, err error) (re
 	if ctx.Err() != nil {
 		return results.Answer{}, err
 	}
+	if failed := (*httpclient.Error)(nil); errors.As(err, &failed) && failed.Code == httpclient.CodeRedirect { // to what is not a URL
+		return c.judge(ctx, q, &http.Response{StatusCode: failed.StatusCode, Header: failed.Header}, nil)
+	}
 	text := c.scrub([]byte(reached(err)))
 	failure := &results.RequestError{Code: results.Network, Message: string(text), Of: q.Hash()}
 	for _, code := range []httpclient.Code{httpclient.CodeDNS, httpclient.CodeConnect, httpclient.CodeConnectTimeout, httpclient.CodeTLS} {
@@ -220,6 +223,10 @@ func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Resp
 	failure := &results.RequestError{
 		Code: fmt.Sprintf("status_%d", resp.StatusCode), Message: message(resp.StatusCode, body), StatusCode: resp.StatusCode,
 		RequestID: id, Text: results.Compact(body), Of: q.Hash(), Header: resp.Header, Body: body,
+	}
+	if redirects(resp.StatusCode) {
+		failure.Location = string(c.scrub([]byte(location(resp))))
+		failure.Message = redirected(failure.StatusCode, failure.Location)
 	}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:

@@ -13,7 +13,7 @@ import (
 func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
 	c := &caller{Run: j.Run, once: j.idempotencyKey, stop: stop, reach: reach{host: j.Base.Host, maxWait: j.MaxWait}}
 	config := httpclient.Config{
-		Service: j.Base.Host, UserAgent: j.Agent, NoIDs: true, FailOnRedirect: true,
+		Service: j.Base.Host, UserAgent: j.Agent, NoIDs: true, // a redirect is an answer, and is not followed: the key is for one host
 		Timeouts: httpclient.Timeouts{Call: j.Timeout, Header: j.Timeout},
 		Pool:     httpclient.Pool{MaxIdlePerHost: j.workers()},
 	}
