@@ -69,3 +69,148 @@ func TestARedirectToNowhere(t *testing.T) {
 	require.Equal(t, 1, status, errs)
 	assert.Equal(t, "https://elsewhere.example/?key=REDACTED", p.lines("r.errors.jsonl")[0].Response.Location)
 }
+
+// A wrong path below a right host, a model that is not there, an old URL, a proxy's page: the requests that are left would
+// come to the same.
+func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		config providertest.Config
+		want   string
+	}{
+		"404": {answering(404, ""), "were all the same failure: 404: "},
+		"404 as a page": {
+			answering(404, "<html>not here</html>", "Content-Type", "text/html"), "were all the same failure: 404: status 404 Not Found. Check --base-url, the url",
+		},
+		"400": {answering(400, `{"error":{"message":"no such model\nat all"}}`), "were all the same failure: 400: no such model at all. Check the requests"},
+		"403": {answering(403, `{"error":{"message":"not for you"}}`), "were all the same failure: 403: not for you. Check what the key"},
+		"301": {
+			answering(301, "", "Location", "https://h.example/v1"),
+			"were all the same failure: a redirect (301) to https://h.example/v1, which is not followed: --base-url has to be that of the service itself. Check --base-url (",
+		},
+		"a page": {
+			answering(200, "<html>\n<title>login</title>", "Content-Type", "text/html; charset=utf-8"),
+			`were all the same failure: the answer (200, text/html) is not JSON: "<html> <title>login</title>". Check --base-url, and whether a proxy`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, tc.config)
+			p.requests(2000)
+			status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--report", "report.json")
+			require.Equal(t, 3, status, errs)
+			line := ""
+			for one := range strings.Lines(errs) {
+				if strings.HasPrefix(one, "headrace: ") {
+					assert.Empty(t, line, "one line")
+					line = one
+				}
+			}
+			assert.Contains(t, line, "headrace: stopped: the first 20 answers of "+p.provider.URL()+"/v1/chat/completions "+tc.want)
+			assert.Contains(t, errs, "2000 requests: 0 done, 19 failed, 1981 left")
+			assert.Contains(t, errs, "go on with: headrace run r.jsonl --base-url "+p.provider.URL()+"/v1 --report report.json --retry-failed\n")
+			assert.LessOrEqual(t, p.provider.Counts().Arrivals, 220, "what was in flight by then")
+			assert.Len(t, p.lines("r.errors.jsonl"), 19)
+			assert.Empty(t, p.lines("r.results.jsonl"))
+			assert.Contains(t, p.read("report.json"), `"reason": "systematic"`)
+		})
+	}
+}
+
+// The command that is printed does all that is left, and what has failed.
+func TestARunThatWasStoppedBySameFailuresGoesOn(t *testing.T) {
+	t.Parallel()
+	repaired := make(chan struct{})
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		select {
+		case <-repaired:
+			return nil
+		default:
+			return &providertest.Fault{Status: 404}
+		}
+	}})
+	p.requests(100)
+	status, _, errs := p.run("--concurrency", "1")
+	require.Equal(t, 3, status, errs)
+	assert.Equal(t, 20, p.provider.Counts().Arrivals)
+	assert.Contains(t, errs, "100 requests: 0 done, 19 failed, 81 left")
+	close(repaired)
+	status, _, errs = p.run("--concurrency", "1", "--retry-failed")
+	require.Zero(t, status, errs)
+	assert.Equal(t, 100, unique(p.lines("r.results.jsonl")))
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+}
+
+// One answer among the first that is another shows that the requests are to blame, and --max-failures that failures are
+// expected.
+func TestFailuresThatDifferOrAreExpectedDoNotStopTheRun(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		other func() *providertest.Fault // of request 19
+		args  []string
+	}{
+		"a success":       {other: func() *providertest.Fault { return nil }},
+		"another failure": {other: func() *providertest.Fault { return &providertest.Fault{Status: 422} }},
+		"--max-failures":  {other: func() *providertest.Fault { return &providertest.Fault{Status: 404} }, args: []string{"--max-failures", "100"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+				if strings.Contains(r.Messages[0].Content, ">19<") {
+					return tc.other()
+				}
+				return &providertest.Fault{Status: 404}
+			}})
+			p.requests(60)
+			status, _, errs := p.run(append(tc.args, "--concurrency", "1")...)
+			require.Equal(t, 1, status, errs)
+			assert.NotContains(t, errs, " left")
+			assert.Equal(t, 60, p.provider.Counts().Arrivals)
+		})
+	}
+}
+
+// Faults that are retried say nothing of the requests.
+func TestFaultsAmongSameFailuresDoNotHideThem(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		if strings.Contains(r.Messages[0].Content, ">7<") {
+			return &providertest.Fault{Status: 500}
+		}
+		return &providertest.Fault{Status: 404}
+	}})
+	p.requests(60)
+	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1")
+	require.Equal(t, 3, status, errs)
+	assert.Equal(t, 21, p.provider.Counts().Arrivals)
+}
+
+// A 2xx whose body is not JSON has no result: the file of results would hold a page as if it were an answer.
+func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
+	t.Parallel()
+	bodies := []string{"<html>login</html>", "data: {}\n\ndata: [DONE]\n\n", `{"choices":[`, "OK", `"ok"`, "null", "\x1b[2Jno"}
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		for i, body := range bodies {
+			if strings.Contains(r.Messages[0].Content, ">"+string(rune('0'+i))+"<") {
+				return &providertest.Fault{Status: 200, Body: body}
+			}
+		}
+		return &providertest.Fault{Status: 200, Body: "\uFEFF{}"}
+	}})
+	p.requests(len(bodies) + 1)
+	for range 2 {
+		status, _, errs := p.run()
+		require.Equal(t, 1, status, errs)
+		assert.NotContains(t, errs, "item.retry", "it was answered, and perhaps paid for")
+		failed := p.lines("r.errors.jsonl")
+		require.Len(t, failed, len(bodies))
+		for _, l := range failed {
+			assert.Nil(t, l.Response)
+			assert.Equal(t, "not_json", l.Error.Code)
+			assert.Contains(t, l.Error.Message, "the answer (200, application/json) is not JSON: ")
+		}
+		assert.Equal(t, len(bodies)+1, p.provider.Counts().Arrivals)
+	}
+	require.Len(t, p.lines("r.results.jsonl"), 1)
+	assert.Equal(t, "{}", string(p.lines("r.results.jsonl")[0].Response.Body))
+}

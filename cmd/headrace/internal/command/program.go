@@ -21,10 +21,11 @@ import (
 
 // The exit statuses.
 const (
-	OK        = 0
-	Failed    = 1
-	Usage     = 2
-	Interrupt = 130
+	OK         = 0
+	Failed     = 1
+	Usage      = 2
+	Systematic = 3 // the first answers were all the same failure
+	Interrupt  = 130
 )
 
 // Program is one process.
@@ -64,6 +65,7 @@ const exits = `Exit status:
   0    all is done
   1    some requests failed, or the run had to stop
   2    something is wrong with the command or its files; nothing was sent
+  3    the first 20 answers were all the same failure, or not JSON; it stopped
   130  interrupted by Ctrl-C; the same command goes on`
 
 // exited is how kong asks to end, after --help.
@@ -134,6 +136,8 @@ func (p *Program) fail(err error) int {
 	switch {
 	case err == nil:
 		return OK
+	case errors.Is(err, errSystematic):
+		return Systematic
 	case errors.Is(err, errFailed):
 		return Failed
 	case errors.Is(err, syscall.EPIPE): // whoever read a list has seen enough
@@ -154,6 +158,9 @@ func (p *Program) fail(err error) int {
 
 // errFailed ends a run that has said all there is to say.
 var errFailed = errors.New("failed")
+
+// errSystematic is as errFailed, for a run whose first answers were all the same failure.
+var errSystematic = errors.New("systematic failure")
 
 // Interrupted is called at the first Ctrl-C.
 func (p *Program) Interrupted() {

@@ -132,10 +132,12 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 			fmt.Fprintln(to, "headrace:", line)
 		}
 	}
+	stop := (*run.StopError)(nil)
+	stopped := errors.As(err, &stop)
 	switch {
 	case left:
-		stop := (*run.StopError)(nil)
-		if errors.As(err, &stop) && stop.Reason == run.Failures && !s.RetryFailed { // what has failed would stop the next run too
+		if stopped && (stop.Reason == run.Failures || stop.Reason == run.Systematic && o.Failed > 0) && !s.RetryFailed {
+			// what has failed would stop the next run too, or has not failed by itself
 			fmt.Fprintln(to, p.goOn(s, "--retry-failed"))
 		} else {
 			fmt.Fprintln(to, p.goOn(s))
@@ -146,6 +148,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	switch {
 	case errors.Is(err, run.ErrInterrupted):
 		return err
+	case stopped && stop.Reason == run.Systematic:
+		return errSystematic
 	case left || o.Failed > 0 || o.Changed > 0:
 		return errFailed
 	}

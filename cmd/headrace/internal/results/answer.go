@@ -21,15 +21,16 @@ type Answer struct {
 	Of        string `json:"of"`   // the hash of the request
 }
 
-// Compact is body as JSON in one line. What is no JSON becomes a text, and what is no UTF-8 is replaced, as it
-// would not come back from a journal.
-func Compact(body []byte) string {
+// Compact is body as JSON in one line, and whether it is an answer: an object or a list. What is not JSON becomes a
+// string, and what is not UTF-8 is replaced, as it would not come back from a journal.
+func Compact(body []byte) (text string, ok bool) {
 	body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
 	var line bytes.Buffer
-	if err := json.Compact(&line, body); err == nil && line.Len() > 0 {
-		return line.String()
+	if err := json.Compact(&line, bytes.TrimPrefix(body, []byte("\uFEFF"))); err != nil || line.Len() == 0 {
+		return encode(string(body)), false
 	}
-	return encode(string(body))
+	text = line.String()
+	return text, text[0] == '{' || text[0] == '['
 }
 
 // Codes of failures that are not an HTTP status. Of one that is it is the status, such as status_400.

@@ -186,8 +186,11 @@ func TestCompact(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"{\n \"a\": \"<\" }": `{"a":"<"}`, "": `""`, "<html>": `"<html>"`, "\xff": `"` + "\uFFFD" + `"`, "1": "1", "{": `"{"`, "[\"\xff\"]": "[\"\uFFFD\"]",
+		"\uFEFF{ }": "{}", `"ok"`: `"ok"`, "null": "null", "{} {}": `"{} {}"`,
 	} {
-		assert.Equal(t, want, results.Compact([]byte(in)))
+		got, ok := results.Compact([]byte(in))
+		assert.Equal(t, want, got)
+		assert.Equal(t, want[0] == '{' || want[0] == '[', ok, in)
 	}
 }
 

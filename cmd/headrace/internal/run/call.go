@@ -30,6 +30,7 @@ type caller struct {
 	client  *httpclient.Client
 	secrets scrubber // that no answer may repeat
 	reach   reach
+	alike   alike
 	once    func(*requests.Request) string // the Idempotency-Key
 	stop    context.CancelCauseFunc        // of the run
 	why     atomic.Pointer[StopError]      // why it was stopped
@@ -220,9 +221,10 @@ func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Resp
 	f := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, body)
 	body = c.scrub(body)
 	id := string(c.scrub([]byte(requestID(resp.Header))))
+	text, isJSON := results.Compact(body)
 	failure := &results.RequestError{
 		Code: fmt.Sprintf("status_%d", resp.StatusCode), Message: message(resp.StatusCode, body), StatusCode: resp.StatusCode,
-		RequestID: id, Text: results.Compact(body), Of: q.Hash(), Header: resp.Header, Body: body,
+		RequestID: id, Text: text, Of: q.Hash(), Header: resp.Header, Body: body,
 	}
 	if redirects(resp.StatusCode) {
 		failure.Location = string(c.scrub([]byte(location(resp))))
@@ -240,10 +242,29 @@ func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Resp
 	}
 	guard.Report(ctx, f)
 	refused := f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded || f.Verdict == adaptive.Transient
-	if resp.StatusCode/100 != 2 || refused {
+	switch {
+	case refused:
 		return fail(failure)
+	case resp.StatusCode/100 != 2:
+		return c.failed(q, failure, failure.Code)
+	case !isJSON:
+		failure.Code, failure.Message = results.NotJSON, notJSON(resp.StatusCode, string(c.scrub([]byte(resp.Header.Get("Content-Type")))), body)
+		return c.failed(q, failure, failure.Code)
 	}
+	c.alike.succeeded()
 	return results.Answer{Status: resp.StatusCode, RequestID: id, Body: failure.Text, Of: q.Hash()}, nil
+}
+
+// failed is a failure that another attempt would not change. If all answers were the same so far, it ends the run.
+func (c *caller) failed(q *requests.Request, f *results.RequestError, kind string) (results.Answer, error) {
+	if !c.alike.failed(kind) {
+		return fail(f)
+	}
+	what := f.Message
+	if f.Code != results.NotJSON && f.Location == "" {
+		what = fmt.Sprintf("%d: %s", f.StatusCode, f.Message)
+	}
+	return c.end(systematic(f.StatusCode, string(c.scrub([]byte(c.target(q.URL)))), what))
 }
 
 func (c *caller) wrongKey(says string) string {
