@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -213,4 +215,41 @@ func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 	}
 	require.Len(t, p.lines("r.results.jsonl"), 1)
 	assert.Equal(t, "{}", string(p.lines("r.results.jsonl")[0].Response.Body))
+}
+
+// What a provider, or a line of the requests, says is text and does nothing to the terminal.
+func TestTextFromOutsideDoesNotActOnTheTerminal(t *testing.T) {
+	t.Parallel()
+	const said = `\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e`
+	for name, tc := range map[string]struct {
+		config providertest.Config
+		args   []string
+		status int
+	}{
+		"401":      {config: answering(401, `{"error":{"message":"`+said+`"}}`), status: 1},
+		"404":      {config: answering(404, `{"error":{"message":"`+said+`"}}`), status: 3},
+		"429":      {config: answering(429, `{"error":{"message":"`+said+`"}}`), args: []string{"--max-wait", "10ms", "--max-attempts", "1"}, status: 1},
+		"quota":    {config: answering(402, `{"error":{"message":"`+said+`"}}`), status: 1},
+		"failures": {config: answering(422, `{"detail":"`+said+`"}`), args: []string{"--max-failures", "1", "--log-format", "json"}, status: 1},
+		"a page":   {config: answering(200, "\x1b[2J\u009b31m\x9b", "Content-Type", "text/\u009b"), status: 3},
+		"models":   {config: answering(200, "{}"), args: []string{"--dry-run"}, status: 0},
+		"a file":   {config: answering(200, "{}"), args: []string{"--config", "\x1b[2J"}, status: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, tc.config)
+			p.requests(30)
+			p.write("r.jsonl", strings.ReplaceAll(p.read("r.jsonl"), `"model":"m"`, `"model":"`+said+`"`))
+			status, out, errs := p.run(tc.args...)
+			assert.Equal(t, tc.status, status, errs)
+			assert.NotContains(t, strings.Map(func(r rune) rune {
+				if r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {
+					return -1
+				}
+				return '!'
+			}, out+errs), "!", out+errs)
+			assert.True(t, utf8.ValidString(out+errs))
+			assert.Regexp(t, `\\(u00|x)1b\[2J`, out+errs, "it is still shown")
+		})
+	}
 }

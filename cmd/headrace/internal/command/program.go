@@ -16,6 +16,7 @@ import (
 
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 	"github.com/headrace/headrace/console"
 )
 
@@ -113,7 +114,7 @@ func (p *Program) Main(ctx context.Context) (status int) {
 		return p.fail(&run.UsageError{Err: plainly(err)})
 	}
 	for _, told := range strangers(p.Environ, parser.Model.Node) {
-		fmt.Fprintln(p.Stderr, "headrace:", told)
+		fmt.Fprintln(terminal.Writer(p.Stderr), "headrace:", told)
 	}
 	return p.fail(parsed.Run())
 }
@@ -151,7 +152,7 @@ func (p *Program) fail(err error) int {
 		return Interrupt
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintln(p.Stderr, "headrace:", line)
+		fmt.Fprintln(terminal.Writer(p.Stderr), "headrace:", line)
 	}
 	return status
 }
@@ -193,7 +194,7 @@ func (p *Program) Abandoned() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.resume != "" {
-		fmt.Fprintln(p.Stderr, p.below()+p.resume) // the cursor stands below the display
+		fmt.Fprintln(terminal.Writer(p.Stderr), p.below()+p.resume) // the cursor stands below the display
 	}
 	if p.undo != nil {
 		p.undo()

@@ -15,6 +15,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 )
 
 type runCommand struct {
@@ -63,14 +64,15 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 		return p.interrupted(err, s)
 	}
 	if scan != nil {
-		fmt.Fprintf(shown.Writer(), "%s to %s\n", plural(scan.Lines, "request"), s.Base.Host)
+		fmt.Fprintf(terminal.Writer(shown.Writer()), "%s to %s\n", plural(scan.Lines, "request"), s.Base.Host)
 	}
 	outcome, err := j.Do(ctx)
 	p.hide()
-	return p.close(p.Stderr, s, outcome, err)
+	return p.close(terminal.Writer(p.Stderr), s, outcome, err)
 }
 
 func logger(s *settings.Run, to io.Writer) *slog.Logger {
+	to = terminal.Writer(to)
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(s.LogLevel)) // kong has checked it
 	options := &slog.HandlerOptions{Level: level}
@@ -97,7 +99,7 @@ func stopping(grace time.Duration) string {
 // interrupted says how to go on after a signal.
 func (p *Program) interrupted(err error, s *settings.Run) error {
 	if errors.Is(err, run.ErrInterrupted) {
-		fmt.Fprintln(p.Stderr, p.goOn(s))
+		fmt.Fprintln(terminal.Writer(p.Stderr), p.goOn(s))
 	}
 	return err
 }
