@@ -75,8 +75,10 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		return fail(&results.RequestError{Code: results.TooLarge, Message: text, Line: q.Line, Of: q.Hash()})
 	}
+	number := c.alike.sent()
+	defer c.alike.ended(number)
 	for {
-		a, err := c.send(ctx, &q)
+		a, err := c.send(ctx, &q, number)
 		if !errors.Is(err, errAgain) {
 			return a, err
 		}
@@ -86,22 +88,22 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 // errAgain has a request sent again that reached nobody.
 var errAgain = errors.New("again")
 
-func (c *caller) send(ctx context.Context, q *requests.Request) (results.Answer, error) {
+func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (results.Answer, error) {
 	req, err := c.request(ctx, q)
 	if err != nil {
 		return fail(&results.RequestError{Code: results.BadLine, Message: "url is none", Line: q.Line, Of: q.Hash()})
 	}
 	resp, err := c.client.Do(req)
 	if err != nil {
-		return c.broken(ctx, q, err)
+		return c.broken(ctx, q, number, err)
 	}
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
 	if err != nil {
-		return c.broken(ctx, q, err)
+		return c.broken(ctx, q, number, err)
 	}
 	c.reach.reached()
-	return c.judge(ctx, q, resp, body)
+	return c.judge(ctx, q, number, resp, body)
 }
 
 func fail(f *results.RequestError) (results.Answer, error) {
@@ -166,12 +168,12 @@ func (c *caller) foreign(path string) string {
 }
 
 // broken is a call without an answer.
-func (c *caller) broken(ctx context.Context, q *requests.Request, err error) (results.Answer, error) {
+func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, err error) (results.Answer, error) {
 	if ctx.Err() != nil {
 		return results.Answer{}, err
 	}
 	if failed := (*httpclient.Error)(nil); errors.As(err, &failed) && failed.Code == httpclient.CodeRedirect { // to what is not a URL
-		return c.judge(ctx, q, &http.Response{StatusCode: failed.StatusCode, Header: failed.Header}, nil)
+		return c.judge(ctx, q, number, &http.Response{StatusCode: failed.StatusCode, Header: failed.Header}, nil)
 	}
 	text := c.scrub([]byte(reached(err)))
 	failure := &results.RequestError{Code: results.Network, Message: string(text), Of: q.Hash()}
@@ -217,7 +219,9 @@ func reached(err error) string {
 }
 
 // judge makes an answer a result, a failure, or the end of the run.
-func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Response, body []byte) (results.Answer, error) {
+func (c *caller) judge(
+	ctx context.Context, q *requests.Request, number int64, resp *http.Response, body []byte,
+) (results.Answer, error) {
 	f := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, body)
 	body = c.scrub(body)
 	id := string(c.scrub([]byte(requestID(resp.Header))))
@@ -246,18 +250,18 @@ func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Resp
 	case refused:
 		return fail(failure)
 	case resp.StatusCode/100 != 2:
-		return c.failed(q, failure, failure.Code)
+		return c.failed(q, number, failure)
 	case !isJSON:
 		failure.Code, failure.Message = results.NotJSON, notJSON(resp.StatusCode, string(c.scrub([]byte(resp.Header.Get("Content-Type")))), body)
-		return c.failed(q, failure, failure.Code)
+		return c.failed(q, number, failure)
 	}
 	c.alike.succeeded()
 	return results.Answer{Status: resp.StatusCode, RequestID: id, Body: failure.Text, Of: q.Hash()}, nil
 }
 
-// failed is a failure that another attempt would not change. If all answers were the same so far, it ends the run.
-func (c *caller) failed(q *requests.Request, f *results.RequestError, kind string) (results.Answer, error) {
-	if !c.alike.failed(kind) {
+// failed is a failure that another attempt would not change. If all requests came to the same so far, it ends the run.
+func (c *caller) failed(q *requests.Request, number int64, f *results.RequestError) (results.Answer, error) {
+	if !c.alike.fails(number, f.Code) {
 		return fail(f)
 	}
 	what := f.Message

@@ -50,3 +50,18 @@ func ScrubHeader(text, name, value string) string {
 
 // Workers is how many requests are begun at the same time.
 func Workers(s *settings.Run) int { return (&Job{Run: s}).workers() }
+
+// Alike looks at what the first requests come to.
+type Alike struct{ alike }
+
+// Sent numbers a request.
+func (a *Alike) Sent() int64 { return a.sent() }
+
+// Ended notes that a request is out no more.
+func (a *Alike) Ended(number int64) { a.ended(number) }
+
+// Succeeded notes a success.
+func (a *Alike) Succeeded() { a.succeeded() }
+
+// Fails notes a failure, and reports whether the run is stopped.
+func (a *Alike) Fails(number int64, kind string) bool { return a.fails(number, kind) }
