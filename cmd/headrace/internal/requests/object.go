@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
 // object is the members of a JSON object. Their names are compared exactly; encoding/json takes Custom_ID for custom_id
@@ -36,6 +38,21 @@ func (o object) text(name string) (value string, found bool, problem string) {
 		return "", true, name + " has half of a surrogate pair, which is not a character: give it another"
 	}
 	return value, true, ""
+}
+
+// repeats reports whether text, of which o was decoded, has a name twice. Of such members the last one counts for some
+// readers and the first one for others.
+func (o object) repeats(text []byte) bool {
+	if o == nil {
+		return false
+	}
+	n, c := 0, jsonwalk.At(text)
+	c.Peek()
+	for c.Open(); c.Next('}'); n++ {
+		c.Key()
+		c.Skip()
+	}
+	return n != len(o)
 }
 
 // misspelt returns a name that differs from name in upper and lower case only; empty if there is none.

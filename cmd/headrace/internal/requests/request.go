@@ -77,6 +77,9 @@ func parse(text []byte, n int64, f Format) Request {
 	case err != nil:
 		return bad(text, n, "it is no request: %v", err)
 	}
+	if line.repeats(text) {
+		return bad(text, n, "the line has two members of the same name: leave one")
+	}
 	id, found, problem := line.text("custom_id")
 	method, withMethod, methodProblem := line.text("method")
 	url, _, urlProblem := line.text("url")

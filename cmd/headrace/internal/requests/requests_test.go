@@ -234,6 +234,8 @@ func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"Custom_ID":"a","url":"/v1/x","body":{}}`:                         `"Custom_ID" has to be spelt custom_id`,
 		`{"custom_id":"a","CUSTOM_ID":"b","url":"/v1/x","body":{}}`:         `"CUSTOM_ID" has to be spelt custom_id`,
+		`{"custom_id":"a","custom_id":"b","url":"/v1/x","body":{}}`:         "the line has two members of the same name: leave one",
+		`{"custom_id":"a","custom_\u0069d":"b","url":"/v1/x","body":{}}`:    "the line has two members of the same name: leave one",
 		`{"custom_id":"a","Url":"/v1/x","body":{}}`:                         `"Url" has to be spelt url`,
 		`{"custom_id":"a","url":"/v1/x","Body":{}}`:                         `"Body" has to be spelt body`,
 		`{"custom_id":"a","Method":"GET","url":"/v1/x","body":{}}`:          `"Method" has to be spelt method`,
