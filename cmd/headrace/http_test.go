@@ -73,27 +73,26 @@ func TestARedirectToNowhere(t *testing.T) {
 	assert.Equal(t, "https://elsewhere.example/?key=REDACTED", p.lines("r.errors.jsonl")[0].Response.Location)
 }
 
-// A wrong path below a right host, a model that is not there, an old URL, a proxy's page: the requests that are left would
-// come to the same.
+// A wrong path on the right host, a model that does not exist, an old URL, the page of a proxy: the rest would fail too.
 func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		config providertest.Config
 		want   string
 	}{
-		"404": {answering(404, ""), "all came to the same failure: 404: "},
+		"404": {answering(404, ""), "all failed in the same way: 404: "},
 		"404 as a page": {
-			answering(404, "<html>not here</html>", "Content-Type", "text/html"), "all came to the same failure: 404: status 404 Not Found. Check --base-url, the url",
+			answering(404, "<html>not here</html>", "Content-Type", "text/html"), "all failed in the same way: 404: status 404 Not Found. Check --base-url, the url",
 		},
-		"400": {answering(400, `{"error":{"message":"no such model\nat all"}}`), "all came to the same failure: 400: no such model at all. Check the requests"},
-		"403": {answering(403, `{"error":{"message":"not for you"}}`), "all came to the same failure: 403: not for you. Check what the key"},
+		"400": {answering(400, `{"error":{"message":"no such model\nat all"}}`), "all failed in the same way: 400: no such model at all. Check the requests"},
+		"403": {answering(403, `{"error":{"message":"not for you"}}`), "all failed in the same way: 403: not for you. Check what the key"},
 		"301": {
 			answering(301, "", "Location", "https://h.example/v1"),
-			"all came to the same failure: a redirect (301) to https://h.example/v1, which is not followed: --base-url has to be that of the service itself. Check --base-url (",
+			"all failed in the same way: a redirect (301) to https://h.example/v1, which is not followed: --base-url has to be that of the service itself. Check --base-url (",
 		},
 		"a page": {
 			answering(200, "<html>\n<title>login</title>", "Content-Type", "text/html; charset=utf-8"),
-			`all came to the same failure: the answer (200, text/html) is not JSON: "<html> <title>login</title>". Check --base-url, and whether a proxy`,
+			`all failed in the same way: the answer (200, text/html) is not JSON: "<html> <title>login</title>". Check --base-url, and whether a proxy`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +121,7 @@ func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 	}
 }
 
-// The command that is printed does all that is left, and what has failed.
+// The command that is printed sends what is left, and what has failed.
 func TestARunThatWasStoppedBySameFailuresGoesOn(t *testing.T) {
 	t.Parallel()
 	repaired := make(chan struct{})
@@ -146,8 +145,7 @@ func TestARunThatWasStoppedBySameFailuresGoesOn(t *testing.T) {
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
 
-// One answer among the first that is another shows that the requests are to blame, and --max-failures that failures are
-// expected.
+// A different answer among the first shows that single requests are wrong; --max-failures shows that failures are expected.
 func TestFailuresThatDifferOrAreExpectedDoNotStopTheRun(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -175,8 +173,7 @@ func TestFailuresThatDifferOrAreExpectedDoNotStopTheRun(t *testing.T) {
 	}
 }
 
-// An error comes at once where a good answer takes its time: it is for the first requests to say what the others will come
-// to, and not for the first answers.
+// Errors arrive at once, and good answers take seconds: the first requests count, and not the first answers.
 func TestASlowSuccessAmongQuickFailuresDoesNotStopTheRun(t *testing.T) {
 	t.Parallel()
 	var arrived atomic.Int64
@@ -205,7 +202,7 @@ func TestASlowSuccessAmongQuickFailuresDoesNotStopTheRun(t *testing.T) {
 	assert.Contains(t, errs, "100 requests: 1 done, 99 failed, in")
 }
 
-// Faults that are retried say nothing of the requests.
+// Faults that are retried do not count.
 func TestFaultsAmongSameFailuresDoNotHideThem(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {

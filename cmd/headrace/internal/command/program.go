@@ -25,7 +25,7 @@ const (
 	OK         = 0
 	Failed     = 1
 	Usage      = 2
-	Systematic = 3 // the first requests all came to the same failure
+	Systematic = 3 // the first requests all failed in the same way
 	Interrupt  = 130
 )
 
@@ -66,7 +66,7 @@ const exits = `Exit status:
   0    all is done
   1    some requests failed, or the run had to stop
   2    something is wrong with the command or its files; nothing was sent
-  3    it stopped because the first 20 requests all came to the same failure
+  3    it stopped because the first 20 requests all failed in the same way
   130  interrupted by Ctrl-C; the same command goes on`
 
 // exited is how kong asks to end, after --help.
@@ -160,7 +160,7 @@ func (p *Program) fail(err error) int {
 // errFailed ends a run that has said all there is to say.
 var errFailed = errors.New("failed")
 
-// errSystematic is as errFailed, for a run whose first requests all came to the same failure.
+// errSystematic is as errFailed, for a run whose first requests all failed in the same way.
 var errSystematic = errors.New("systematic failure")
 
 // Interrupted is called at the first Ctrl-C.

@@ -24,7 +24,7 @@ type runCommand struct {
 
 // Help is what --help says behind the list of flags.
 func (*runCommand) Help() string {
-	return `Each line is a request of OpenAI's Batch form, or of Anthropic's with --format anthropic. Results and failures are written as they finish, each once, however often the process is stopped or killed; running the same command again goes on. Flags can be in the environment too, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
+	return `Each line is a request in the format of OpenAI's Batch API or, with --format anthropic, of Anthropic's Message Batches; results have the format of the same API. Results and failures are written as they finish, each once, however often the process is stopped or killed; running the same command again goes on. Flags can be in the environment too, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
 
 Examples:
   headrace run requests.jsonl
@@ -139,7 +139,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	switch {
 	case left:
 		if stopped && (stop.Reason == run.Failures || stop.Reason == run.Systematic && o.Failed > 0) && !s.RetryFailed {
-			// what has failed would stop the next run too, or has not failed by itself
+			// these failures would stop the next run too, or have a cause that was removed
 			fmt.Fprintln(to, p.goOn(s, "--retry-failed"))
 		} else {
 			fmt.Fprintln(to, p.goOn(s))

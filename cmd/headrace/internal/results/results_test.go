@@ -210,7 +210,7 @@ func written(t *testing.T, f requests.Format, r results.Result) (done, failed st
 }
 
 // failures are one of each kind.
-var failures = []*results.RequestError{ //nolint:gochecknoglobals // read only
+var failures = []*results.RequestError{
 	{Code: "status_400", Message: "too long", StatusCode: 400, RequestID: "req_1", Text: `{"error":{"message":"too long"}}`},
 	{Code: "status_307", Message: "redirect (307) to https://h/b", StatusCode: 307, Location: "https://h/b", Text: `""`},
 	{Code: results.NotJSON, Message: "the answer is not JSON", StatusCode: 200, RequestID: "req_2", Text: `"<html>"`},

@@ -8,25 +8,25 @@ import (
 	"sync"
 )
 
-// enoughAlike is how many of the first requests have to come to the same failure for the run to be stopped: the cause is the
-// command, the service or all of the requests, and the others would come to the same.
+// enoughAlike is how many of the first requests have to fail in the same way for the run to stop: the cause is then the
+// command, the service or a field that all requests share, and the rest would fail too.
 const enoughAlike = 20
 
-// alike looks at what the first requests come to, in the order in which they were sent: an error often comes at once where a
-// good answer takes its time. Answers that are retried, such as a 429 or a 500, say nothing.
+// alike detects that the first requests all fail in the same way. It goes by the order in which requests were sent: errors
+// often arrive at once, and good answers take seconds. Answers that are retried, such as a 429 or a 500, do not count.
 type alike struct {
-	off bool // --max-failures says how many failures there may be
+	off bool // --max-failures bounds the failures instead
 
-	mu      sync.Mutex // guards everything below
-	last    int64      // the number of the request that was sent last
-	out     map[int64]struct{}
-	failed  []int64 // the first that failed, at most enoughAlike, in their order
-	kind    string  // of their failure
-	mixed   bool    // there was a success, or another failure
+	mu      sync.Mutex         // guards everything below
+	last    int64              // number of the request sent last
+	out     map[int64]struct{} // numbers of the requests in flight
+	failed  []int64            // lowest numbers of failed requests, at most enoughAlike, sorted
+	kind    string             // of their failure
+	mixed   bool               // there was a success or another kind of failure
 	stopped bool
 }
 
-// sent notes that a request is sent, and returns its number. Each has to be ended.
+// sent returns the number of a request that is about to be sent. Call ended when it is over.
 func (a *alike) sent() int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,7 +40,7 @@ func (a *alike) sent() int64 {
 	return a.last
 }
 
-// ended notes that a request is out no more. What it came to is said before, if it says anything.
+// ended removes a request from those in flight. Call succeeded or fails before.
 func (a *alike) ended(number int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,10 +54,10 @@ func (a *alike) succeeded() {
 	a.mix()
 }
 
-// mix has nothing left to find out.
+// mix ends the detection: the requests do not all fail in the same way.
 func (a *alike) mix() { a.mixed, a.out, a.failed = true, nil, nil }
 
-// fails notes that a request has failed in some way, and reports whether the run is stopped because of all that have.
+// fails notes a failure, and reports whether the run has to stop. Once it has, it is true for each failure of that kind.
 func (a *alike) fails(number int64, kind string) (stop bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,7 +77,7 @@ func (a *alike) fails(number int64, kind string) (stop bool) {
 	return a.stopped
 }
 
-// waits reports whether a request is out that was sent before the one of that number.
+// waits reports whether a request is in flight that was sent before number.
 func (a *alike) waits(number int64) bool {
 	for other := range a.out {
 		if other < number {
@@ -87,7 +87,7 @@ func (a *alike) waits(number int64) bool {
 	return false
 }
 
-// systematic is why a run is stopped whose first requests all came to a failure of the status, which is described by what.
+// systematic is the error of a run whose first requests all failed with the status; what describes the failure.
 func systematic(status int, from, what string) *StopError {
 	check := "the requests, above all their model"
 	switch {
@@ -101,6 +101,6 @@ func systematic(status int, from, what string) *StopError {
 		check = "--base-url, the url of the requests, and their model"
 	}
 	return &StopError{Systematic, fmt.Sprintf(
-		"stopped: the first %d requests to %s all came to the same failure: %s. Check %s (--max-failures N continues until N have failed)",
+		"stopped: the first %d requests to %s all failed in the same way: %s. Check %s (--max-failures N continues until N have failed)",
 		enoughAlike, from, strings.TrimRight(what, "."), check)}
 }

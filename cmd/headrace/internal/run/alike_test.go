@@ -10,8 +10,8 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 )
 
-// In whatever order requests end: the run is stopped by the failure with which there are 20 that have failed in the same way,
-// nothing else has come of any other, and of those that were sent before the last of the first 20 none is out.
+// Whatever the order in which requests end, the run stops once 20 have failed in the same way, none has ended differently,
+// and none that was sent before the last of these 20 is in flight.
 func TestAlike(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

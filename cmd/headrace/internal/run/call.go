@@ -259,7 +259,7 @@ func (c *caller) judge(
 	return results.Answer{Status: resp.StatusCode, RequestID: id, Body: failure.Text, Of: q.Hash()}, nil
 }
 
-// failed is a failure that another attempt would not change. If all requests came to the same so far, it ends the run.
+// failed is a failure that another attempt would not change. If the first requests all failed like that, it ends the run.
 func (c *caller) failed(q *requests.Request, number int64, f *results.RequestError) (results.Answer, error) {
 	if !c.alike.fails(number, f.Code) {
 		return fail(f)

@@ -51,13 +51,13 @@ func ScrubHeader(text, name, value string) string {
 // Workers is how many requests are begun at the same time.
 func Workers(s *settings.Run) int { return (&Job{Run: s}).workers() }
 
-// Alike looks at what the first requests come to.
+// Alike detects that the first requests all fail in the same way.
 type Alike struct{ alike }
 
-// Sent numbers a request.
+// Sent returns the number of a request.
 func (a *Alike) Sent() int64 { return a.sent() }
 
-// Ended notes that a request is out no more.
+// Ended removes a request from those in flight.
 func (a *Alike) Ended(number int64) { a.ended(number) }
 
 // Succeeded notes a success.
