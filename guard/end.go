@@ -231,7 +231,7 @@ func (g *Guard) end(r *result, p throttle.Permit, f *adaptive.Feedback, observed
 	now := g.engine.Lock()
 	defer g.engine.Serve()
 	if f.Verdict == adaptive.Unsent { // the law learns it through OnUnsent
-		if sent, ended := g.engine.Cancel(p); ended {
+		if sent, ended := g.engine.Retract(p); ended { // Stats does not count it
 			*r = result{ended: true, now: now, sent: sent}
 		}
 	} else if sent, ended := g.engine.End(p, f.Used); ended {

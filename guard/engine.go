@@ -20,7 +20,6 @@ type engine interface {
 
 	Sent(p throttle.Permit) (throttle.Sent, bool)
 	End(p throttle.Permit, actual throttle.Cost) (throttle.Sent, bool)
-	Cancel(p throttle.Permit) (throttle.Sent, bool)
 	Retract(p throttle.Permit) (throttle.Sent, bool)
 	Close(t time.Time, cause error)
 	InFlight() int

@@ -28,7 +28,7 @@ func (l *loose) inFlight() int { return int(l.started.Load() - l.ended.Load()) }
 
 func (l *loose) addTo(s *throttle.Stats) {
 	s.InFlight += l.inFlight()
-	s.Admitted += l.started.Load() - l.forgotten.Load()
+	s.Admitted += max(0, l.started.Load()-l.forgotten.Load()) // one that is not sent may have begun before a reset
 }
 
 // reset forgets the calls so far.
@@ -170,6 +170,9 @@ func (c *Call) landed(began time.Time, others int, f *adaptive.Feedback, given b
 
 // finishLoose tells the law of a call that it has not admitted, if that was rejected.
 func (k *attempt) finishLoose(r *result, f *adaptive.Feedback, observed bool) {
+	if f.Verdict == adaptive.Unsent {
+		k.call.guard.loose.forgotten.Add(1)
+	}
 	if !refused(f.Verdict) && f.Verdict != adaptive.Terminal {
 		*r = result{ended: true, sent: *k.loose}
 		return

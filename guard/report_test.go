@@ -142,6 +142,30 @@ func TestUnsentUndoesTheAdmission(t *testing.T) {
 	})
 }
 
+// A call that reached no wire is not one that was let go, whether it needed admission or not.
+func TestUnsentCallsAreNotCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, p := range map[string]guard.Policy{
+			"with admission": {Law: &recording{}}, "with limits": {Limits: throttle.Limits{Concurrency: 1}}, "without admission": {},
+		} {
+			g := made(t, p)
+			unsent := func(ctx context.Context) error {
+				guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
+				return nil
+			}
+			require.NoError(t, do(t.Context(), g, unsent), name)
+			require.NoError(t, do(t.Context(), g, nothing), name)
+			require.NoError(t, do(t.Context(), g, unsent), name)
+			assert.EqualValues(t, 1, g.Stats().Admitted, name)
+			require.NoError(t, do(t.Context(), g, func(ctx context.Context) error {
+				require.NoError(t, g.Reset())
+				return unsent(ctx)
+			}), name)
+			assert.Zero(t, g.Stats().Admitted, name)
+		}
+	})
+}
+
 func TestJudge(t *testing.T) {
 	errMine := errors.New("mine")
 	l := made(t, guard.Policy{Detector: func(err error) (f adaptive.Feedback) {

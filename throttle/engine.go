@@ -68,7 +68,7 @@ func (e engine) End(p Permit, actual Cost) (Sent, bool) {
 // Cancel is End for a call that was never sent.
 func (e engine) Cancel(p Permit) (Sent, bool) { return e.end(p, neverSent, nil) }
 
-// Retract is Cancel for a call that other limits did not admit: Stats does not
+// Retract is Cancel for a call that is as if it had not been admitted: Stats does not
 // count it.
 func (e engine) Retract(p Permit) (Sent, bool) {
 	s, ended := e.end(p, neverSent, nil)

@@ -185,7 +185,7 @@ func TestKilledBeforeItsFirstRecord(t *testing.T) {
 	eventually(t, func() bool { return p.provider.Counts().InFlight == 3 })
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	p.write("r.results.jsonl", `{"id":"req_half a li`)
+	p.write("r.results.jsonl", `{"id":"batch_req_half a li`)
 	other := newPlace(t, providertest.Config{})
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", other.provider.URL()+"/v1")
 	require.Zero(t, status, errs)

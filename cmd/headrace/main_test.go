@@ -137,6 +137,7 @@ type line struct {
 	CustomID string `json:"custom_id"`
 	Response *struct {
 		StatusCode int             `json:"status_code"`
+		Location   string          `json:"location"`
 		Body       json.RawMessage `json:"body"`
 	} `json:"response"`
 	Error *struct {

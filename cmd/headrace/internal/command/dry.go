@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
+	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
@@ -20,35 +21,35 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 	if scan == nil {
 		return &run.UsageError{Err: fmt.Errorf("--dry-run: %s can be read only once: name a file", j.Requests)}
 	}
-	good := scan.Lines - scan.Bad
-	fmt.Fprintf(p.Stdout, "requests:  %d, and %d that cannot be sent\n", good, scan.Bad)
+	good, out := scan.Lines-scan.Bad, terminal.Writer(p.Stdout)
+	fmt.Fprintf(out, "requests:  %d, and %d that cannot be sent\n", good, scan.Bad)
 	if len(scan.Models) > 0 {
-		fmt.Fprintf(p.Stdout, "models:    %s\n", strings.Join(scan.Models, ", "))
+		fmt.Fprintf(out, "models:    %s\n", strings.Join(scan.Models, ", "))
 	}
-	fmt.Fprintf(p.Stdout, "tokens:    %d, of them %d in the prompts (estimated)\n", scan.Cost.Tokens, scan.Cost.Input)
-	fmt.Fprintf(p.Stdout, "to:        %s\n", j.Base.Redacted())
+	fmt.Fprintf(out, "tokens:    %d, of them %d in the prompts (estimated)\n", scan.Cost.Tokens, scan.Cost.Input)
+	fmt.Fprintf(out, "to:        %s\n", j.Base.Redacted())
 	limits := j.Spec.Limits
 	if j.Spec.Preset != "" {
 		row, err := presets.Lookup(string(j.Spec.Preset))
 		if err != nil {
 			return &run.UsageError{Err: err}
 		}
-		fmt.Fprintf(p.Stdout, "preset:    %s, of %s\n", row.ID, row.Date())
+		fmt.Fprintf(out, "preset:    %s, of %s\n", row.ID, row.Date())
 		limits.Windows = append(limits.Windows, row.Limits.Windows...)
 	}
 	if len(limits.Windows) > 0 {
-		fmt.Fprintf(p.Stdout, "limits:    %s\n", limits)
+		fmt.Fprintf(out, "limits:    %s\n", limits)
 	}
 	took, by := longest(limits, scan.Cost)
 	switch {
 	case took == 0 && len(limits.Windows) > 0:
-		fmt.Fprintln(p.Stdout, "time:      that of the calls: the limits let all of it through at once")
+		fmt.Fprintln(out, "time:      that of the calls: the limits let all of it through at once")
 	case took == 0:
-		fmt.Fprintln(p.Stdout, "time:      not known: no limit per time is given (--preset, --rpm, --limit)")
+		fmt.Fprintln(out, "time:      not known: no limit per time is given (--preset, --rpm, --limit)")
 	default:
-		fmt.Fprintf(p.Stdout, "time:      at least %s, because of %s\n", took.Round(time.Second), by)
+		fmt.Fprintf(out, "time:      at least %s, because of %s\n", took.Round(time.Second), by)
 	}
-	fmt.Fprintf(p.Stdout, "results:   %s\n", j.Out)
+	fmt.Fprintf(out, "results:   %s\n", j.Out)
 	if scan.Bad > 0 {
 		return errFailed
 	}

@@ -16,15 +16,17 @@ import (
 
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 	"github.com/headrace/headrace/console"
 )
 
 // The exit statuses.
 const (
-	OK        = 0
-	Failed    = 1
-	Usage     = 2
-	Interrupt = 130
+	OK         = 0
+	Failed     = 1
+	Usage      = 2
+	Systematic = 3 // the first requests all failed in the same way
+	Interrupt  = 130
 )
 
 // Program is one process.
@@ -64,6 +66,7 @@ const exits = `Exit status:
   0    all is done
   1    some requests failed, or the run had to stop
   2    something is wrong with the command or its files; nothing was sent
+  3    it stopped because the first 20 requests all failed in the same way
   130  interrupted by Ctrl-C; the same command goes on`
 
 // exited is how kong asks to end, after --help.
@@ -111,7 +114,7 @@ func (p *Program) Main(ctx context.Context) (status int) {
 		return p.fail(&run.UsageError{Err: plainly(err)})
 	}
 	for _, told := range strangers(p.Environ, parser.Model.Node) {
-		fmt.Fprintln(p.Stderr, "headrace:", told)
+		fmt.Fprintln(terminal.Writer(p.Stderr), "headrace:", told)
 	}
 	return p.fail(parsed.Run())
 }
@@ -134,6 +137,8 @@ func (p *Program) fail(err error) int {
 	switch {
 	case err == nil:
 		return OK
+	case errors.Is(err, errSystematic):
+		return Systematic
 	case errors.Is(err, errFailed):
 		return Failed
 	case errors.Is(err, syscall.EPIPE): // whoever read a list has seen enough
@@ -147,13 +152,16 @@ func (p *Program) fail(err error) int {
 		return Interrupt
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		fmt.Fprintln(p.Stderr, "headrace:", line)
+		fmt.Fprintln(terminal.Writer(p.Stderr), "headrace:", line)
 	}
 	return status
 }
 
 // errFailed ends a run that has said all there is to say.
 var errFailed = errors.New("failed")
+
+// errSystematic is as errFailed, for a run whose first requests all failed in the same way.
+var errSystematic = errors.New("systematic failure")
 
 // Interrupted is called at the first Ctrl-C.
 func (p *Program) Interrupted() {
@@ -186,7 +194,7 @@ func (p *Program) Abandoned() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.resume != "" {
-		fmt.Fprintln(p.Stderr, p.below()+p.resume) // the cursor stands below the display
+		fmt.Fprintln(terminal.Writer(p.Stderr), p.below()+p.resume) // the cursor stands below the display
 	}
 	if p.undo != nil {
 		p.undo()

@@ -15,6 +15,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 )
 
 type runCommand struct {
@@ -23,7 +24,7 @@ type runCommand struct {
 
 // Help is what --help says behind the list of flags.
 func (*runCommand) Help() string {
-	return `Each line is a request of OpenAI's Batch form, or of Anthropic's with --format anthropic. Results and failures are written as they finish, each once, however often the process is stopped or killed; running the same command again goes on. Flags can be in the environment too, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
+	return `Each line is a request in the format of OpenAI's Batch API or, with --format anthropic, of Anthropic's Message Batches; results have the format of the same API. Results and failures are written as they finish, each once, however often the process is stopped or killed; running the same command again goes on. Flags can be in the environment too, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
 
 Examples:
   headrace run requests.jsonl
@@ -63,14 +64,15 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 		return p.interrupted(err, s)
 	}
 	if scan != nil {
-		fmt.Fprintf(shown.Writer(), "%s to %s\n", plural(scan.Lines, "request"), s.Base.Host)
+		fmt.Fprintf(terminal.Writer(shown.Writer()), "%s to %s\n", plural(scan.Lines, "request"), s.Base.Host)
 	}
 	outcome, err := j.Do(ctx)
 	p.hide()
-	return p.close(p.Stderr, s, outcome, err)
+	return p.close(terminal.Writer(p.Stderr), s, outcome, err)
 }
 
 func logger(s *settings.Run, to io.Writer) *slog.Logger {
+	to = terminal.Writer(to)
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(s.LogLevel)) // kong has checked it
 	options := &slog.HandlerOptions{Level: level}
@@ -97,7 +99,7 @@ func stopping(grace time.Duration) string {
 // interrupted says how to go on after a signal.
 func (p *Program) interrupted(err error, s *settings.Run) error {
 	if errors.Is(err, run.ErrInterrupted) {
-		fmt.Fprintln(p.Stderr, p.goOn(s))
+		fmt.Fprintln(terminal.Writer(p.Stderr), p.goOn(s))
 	}
 	return err
 }
@@ -132,10 +134,12 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 			fmt.Fprintln(to, "headrace:", line)
 		}
 	}
+	stop := (*run.StopError)(nil)
+	stopped := errors.As(err, &stop)
 	switch {
 	case left:
-		stop := (*run.StopError)(nil)
-		if errors.As(err, &stop) && stop.Reason == run.Failures && !s.RetryFailed { // what has failed would stop the next run too
+		if stopped && (stop.Reason == run.Failures || stop.Reason == run.Systematic && o.Failed > 0) && !s.RetryFailed {
+			// these failures would stop the next run too, or have a cause that was removed
 			fmt.Fprintln(to, p.goOn(s, "--retry-failed"))
 		} else {
 			fmt.Fprintln(to, p.goOn(s))
@@ -146,6 +150,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	switch {
 	case errors.Is(err, run.ErrInterrupted):
 		return err
+	case stopped && stop.Reason == run.Systematic:
+		return errSystematic
 	case left || o.Failed > 0 || o.Changed > 0:
 		return errFailed
 	}

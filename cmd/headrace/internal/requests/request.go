@@ -4,6 +4,7 @@ package requests
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -56,11 +57,8 @@ func (r *Request) Hash() string {
 
 // Model is what the body asks for; empty if it does not say.
 func (r *Request) Model() string {
-	var body struct {
-		Model string `json:"model"`
-	}
-	_ = json.Unmarshal([]byte(r.Body), &body) // it was read once already
-	return body.Model
+	model, _, _ := members([]byte(r.Body)).text("model") // it was read once already
+	return model
 }
 
 // maxID is how long a custom_id may be, in bytes: it has to fit into a journal.
@@ -68,50 +66,61 @@ const maxID = 512
 
 // parse reads one line. What is wrong with it is in Bad.
 func parse(text []byte, n int64, f Format) Request {
-	var line struct {
-		ID     *string         `json:"custom_id"`
-		Method *string         `json:"method"`
-		URL    string          `json:"url"`
-		Body   json.RawMessage `json:"body"`
-		Params json.RawMessage `json:"params"`
+	if at := invalidUTF8(text); at >= 0 {
+		return bad(text, n, "the line is not UTF-8 from byte %d on: save the file as UTF-8", at+1)
 	}
+	var line object
 	wrong := (*json.UnmarshalTypeError)(nil)
 	switch err := json.Unmarshal(text, &line); {
-	case err == nil:
-	case !errors.As(err, &wrong):
-		return bad(text, n, "it is no request: %v", err)
-	case wrong.Field == "":
+	case errors.As(err, &wrong):
 		return bad(text, n, "it is no request: it is a JSON %s, and no object", wrong.Value)
-	default:
-		return bad(text, n, "%s is a JSON %s: it has to be a string", wrong.Field, wrong.Value)
+	case err != nil:
+		return bad(text, n, "it is no request: %v", err)
 	}
-	if line.ID == nil || *line.ID == "" {
+	if line.repeats(text) {
+		return bad(text, n, "the line has two members of the same name: leave one")
+	}
+	id, found, problem := line.text("custom_id")
+	method, withMethod, methodProblem := line.text("method")
+	url, _, urlProblem := line.text("url")
+	if problem = cmp.Or(problem, methodProblem, urlProblem); problem != "" {
+		return bad(text, n, "%s", problem)
+	}
+	if key := line.misspelt("custom_id"); key != "" {
+		return bad(text, n, "%q has to be spelt custom_id", key)
+	}
+	if !found || id == "" {
 		return bad(text, n, "custom_id is missing: results are found by it")
 	}
-	if len(*line.ID) > maxID {
-		return bad(text, n, "custom_id has %d bytes: the most is %d", len(*line.ID), maxID)
+	if len(id) > maxID {
+		return bad(text, n, "custom_id has %d bytes: the most is %d", len(id), maxID)
 	}
-	if strings.ContainsRune(*line.ID, 0) {
+	if strings.ContainsRune(id, 0) {
 		return bad(text, n, "custom_id holds a NUL")
 	}
+	name := bodyName(f)
 	if f == Anthropic {
-		line.URL, line.Body = messages, line.Params
+		url = messages
 	}
-	r := Request{Line: n, ID: *line.ID, URL: line.URL, Body: string(bytes.TrimSpace(line.Body))}
-	switch name := bodyName(f); {
-	case line.Method != nil && *line.Method != http.MethodPost:
-		r.Bad = fmt.Sprintf("method is %q: only POST can be sent", *line.Method)
-	case f == OpenAI && len(line.Body) == 0 && len(line.Params) > 0:
+	r := Request{Line: n, ID: id, URL: url, Body: string(bytes.TrimSpace(line[name]))}
+	switch key, known := line.misspeltOf("method", "url", name); {
+	case key != "":
+		r.Bad = fmt.Sprintf("%q has to be spelt %s", key, known)
+	case withMethod && method != http.MethodPost:
+		r.Bad = fmt.Sprintf("method is %q: only POST can be sent", method)
+	case f == OpenAI && len(line["body"]) == 0 && len(line["params"]) > 0:
 		r.Bad = "body is missing, but params is there: use --format anthropic"
 	case r.URL == "":
 		r.Bad = `url is missing, such as "/v1/chat/completions"`
 	case !strings.HasPrefix(r.URL, "/") && !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://"):
 		r.Bad = fmt.Sprintf("url %q has to begin with / or https://", r.URL)
+	case climbs(r.URL):
+		r.Bad = fmt.Sprintf("url %q could lead out of --base-url: leave out . and ..", r.URL)
 	case r.Body == "" || r.Body == "null":
 		r.Bad = name + " is missing"
 	case r.Body[0] != '{':
 		r.Bad = name + " is no JSON object"
-	case streams(line.Body):
+	case streams(line[name]):
 		r.Bad = name + ` says "stream": true: a file of results has no use for a stream, leave it out`
 	}
 	return r
@@ -124,12 +133,7 @@ func bodyName(f Format) string {
 	return "body"
 }
 
-func streams(body []byte) bool {
-	var asked struct {
-		Stream bool `json:"stream"`
-	}
-	return json.Unmarshal(body, &asked) == nil && asked.Stream
-}
+func streams(body []byte) bool { return string(members(body)["stream"]) == "true" }
 
 // bad is a line that is known by its text alone.
 func bad(text []byte, n int64, format string, args ...any) Request {

@@ -217,3 +217,70 @@ func TestAPackedFile(t *testing.T) {
 	}
 	assert.Equal(t, 1, n)
 }
+
+// Names are exact, and what cannot be told apart after decoding is refused: a result must not be filed under the id of
+// another request. RFC 8259 has JSON as UTF-8 (section 8.1) and leaves half surrogates to the reader (section 8.2).
+func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
+	t.Parallel()
+	read := func(line string, f requests.Format) requests.Request {
+		t.Helper()
+		for q, err := range requests.Read(strings.NewReader(line), f) {
+			require.NoError(t, err)
+			return q
+		}
+		t.Fatal("no line")
+		return requests.Request{}
+	}
+	for line, want := range map[string]string{
+		`{"Custom_ID":"a","url":"/v1/x","body":{}}`:                         `"Custom_ID" has to be spelt custom_id`,
+		`{"custom_id":"a","CUSTOM_ID":"b","url":"/v1/x","body":{}}`:         `"CUSTOM_ID" has to be spelt custom_id`,
+		`{"custom_id":"a","custom_id":"b","url":"/v1/x","body":{}}`:         "the line has two members of the same name: leave one",
+		`{"custom_id":"a","custom_\u0069d":"b","url":"/v1/x","body":{}}`:    "the line has two members of the same name: leave one",
+		`{"custom_id":"a","Url":"/v1/x","body":{}}`:                         `"Url" has to be spelt url`,
+		`{"custom_id":"a","url":"/v1/x","Body":{}}`:                         `"Body" has to be spelt body`,
+		`{"custom_id":"a","Method":"GET","url":"/v1/x","body":{}}`:          `"Method" has to be spelt method`,
+		"{\"custom_id\":\"a\xff\",\"url\":\"/v1/x\",\"body\":{}}":           "the line is not UTF-8 from byte 16 on: save the file as UTF-8",
+		"{\"custom_id\":\"a\",\"url\":\"/v1/x\",\"body\":{\"n\":\"\xc3\"}}": "the line is not UTF-8 from byte 45 on: save the file as UTF-8",
+		`{"custom_id":"a\ud800","url":"/v1/x","body":{}}`:                   "custom_id has half of a surrogate pair, which is not a character: give it another",
+		`{"custom_id":"\udc00\ud800","url":"/v1/x","body":{}}`:              "custom_id has half of a surrogate pair, which is not a character: give it another",
+		`{"custom_id":"a","url":"/v1/\ud83dx","body":{}}`:                   "url has half of a surrogate pair, which is not a character: give it another",
+	} {
+		assert.Equal(t, want, read(line, requests.OpenAI).Bad, line)
+	}
+	assert.Equal(t, `"Params" has to be spelt params`, read(`{"custom_id":"a","Params":{}}`, requests.Anthropic).Bad)
+	for line, want := range map[string]string{
+		`{"custom_id":"\ufffd","url":"/v1/x","body":{"Stream":true}}`:              "\ufffd",
+		"{\"custom_id\":\"\ufffd\\\\ud800\",\"url\":\"/v1/x\",\"body\":{}}":        "\ufffd\\ud800",
+		`{"custom_id":"\ud83d\ude00 \u00e9\n","url":"/v1/x","body":{"Model":"m"}}`: "😀 é\n",
+	} {
+		q := read(line, requests.OpenAI)
+		assert.Empty(t, q.Bad, line)
+		assert.Equal(t, want, q.ID)
+		assert.Empty(t, q.Model())
+	}
+}
+
+// A path that a server resolves to another place than the one below --base-url is not sent, however it is written.
+// RFC 3986, section 5.2.4, has dot segments removed.
+func TestAPathDoesNotClimbOutOfTheBaseURL(t *testing.T) {
+	t.Parallel()
+	bad := func(url string) string {
+		t.Helper()
+		text, err := json.Marshal(map[string]any{"custom_id": "a", "url": url, "body": map[string]int{}})
+		require.NoError(t, err)
+		for q, err := range requests.Read(bytes.NewReader(text), requests.OpenAI) {
+			require.NoError(t, err)
+			return q.Bad
+		}
+		return "no line"
+	}
+	for _, url := range []string{
+		"/v1/../../admin", "/..", "/./x", "/v1/x/..", "/v1/%2e%2e/admin", "/v1/%2E%2E%2fadmin", "/v1/.%2e/admin", "/v1/%252e%252e/admin",
+		`/v1\..\admin`, "/v1/..%5cadmin", "/v1/..;a=b/admin", "/../x?y=/z", "https://h/v1/../admin", "https://h/v1/%2e%2e/admin", "/v1#/../admin",
+	} {
+		assert.Contains(t, bad(url), "could lead out of --base-url: leave out . and ..", url)
+	}
+	for _, url := range []string{"/v1/chat.completions", "/v1/...", "/v1/..a", "/v1/x?file=../y", "/v1/a%20b", "/v1/100%", "https://h/v1/x"} {
+		assert.Empty(t, bad(url), url)
+	}
+}

@@ -1,5 +1,5 @@
 // Package results writes what requests have come to: answers into one file, failures into
-// another, as lines of JSON in the form of OpenAI's Batch output.
+// another, as lines of JSON in the form of OpenAI's Batch output or of the results of Anthropic's Message Batches.
 package results
 
 import (
@@ -21,19 +21,21 @@ type Answer struct {
 	Of        string `json:"of"`   // the hash of the request
 }
 
-// Compact is body as JSON in one line. What is no JSON becomes a text, and what is no UTF-8 is replaced, as it
-// would not come back from a journal.
-func Compact(body []byte) string {
+// Compact is body as JSON in one line, and whether it is an answer: an object or a list. What is not JSON becomes a
+// string, and what is not UTF-8 is replaced, as it would not come back from a journal.
+func Compact(body []byte) (text string, ok bool) {
 	body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
 	var line bytes.Buffer
-	if err := json.Compact(&line, body); err == nil && line.Len() > 0 {
-		return line.String()
+	if err := json.Compact(&line, bytes.TrimPrefix(body, []byte("\uFEFF"))); err != nil || line.Len() == 0 {
+		return encode(string(body)), false
 	}
-	return encode(string(body))
+	text = line.String()
+	return text, text[0] == '{' || text[0] == '['
 }
 
-// Codes of failures without an answer. With one it is the status, such as status_400.
+// Codes of failures that are not an HTTP status. Of one that is it is the status, such as status_400.
 const (
+	NotJSON  = "not_json" // the status is 2xx, and the body cannot be the answer
 	BadLine  = "bad_line"
 	TooLarge = "too_large" // for a cap of the user
 	Network  = "network"
@@ -48,8 +50,9 @@ type RequestError struct {
 	Line       int64       `json:"line,omitempty"` // of a bad one
 	StatusCode int         `json:"status,omitempty"`
 	RequestID  string      `json:"request_id,omitempty"`
-	Text       string      `json:"body,omitempty"` // JSON in one line
-	Of         string      `json:"of,omitempty"`   // the hash of the request
+	Location   string      `json:"location,omitempty"` // of a redirect
+	Text       string      `json:"body,omitempty"`     // JSON in one line
+	Of         string      `json:"of,omitempty"`       // the hash of the request
 	Header     http.Header `json:"-"`
 	Body       []byte      `json:"-"`
 }
@@ -61,6 +64,9 @@ func (f *RequestError) Error() string {
 	}
 	return f.Message
 }
+
+// answered reports whether the failure is an answer over HTTP, whose body can stand in a result.
+func (f *RequestError) answered() bool { return f.StatusCode > 0 && f.Code != NotJSON }
 
 // ErrUnsent matches what is wrong with a request that is never sent: another attempt would end the same.
 var ErrUnsent = errors.New("it cannot be sent")

@@ -17,6 +17,7 @@ import (
 // to. One mark holds the ends of both, so that they never part from the journal nor from each other.
 type Files struct {
 	outPath, errsPath string
+	format            requests.Format
 
 	mu        sync.Mutex       // guards everything below
 	out, errs *appendfile.File // nil once they are closed
@@ -26,9 +27,9 @@ type Files struct {
 
 var _ node.ResumableSink[requests.Request, Answer] = (*Files)(nil)
 
-// OpenFiles opens both, and changes nothing in them yet.
-func OpenFiles(out, errs string) (*Files, error) {
-	f := &Files{outPath: out, errsPath: errs}
+// OpenFiles opens both for lines of the format, and changes nothing in them yet.
+func OpenFiles(out, errs string, format requests.Format) (*Files, error) {
+	f := &Files{outPath: out, errsPath: errs, format: format}
 	var err error
 	if f.out, err = openFile(out); err != nil {
 		return nil, fmt.Errorf("the results cannot be written: %w", err)
@@ -87,7 +88,7 @@ func (f *Files) Write(_ context.Context, results []Result) error {
 		return errNotOpen
 	}
 	for i := range results {
-		text, failed := lineOf(&results[i])
+		text, failed := lineOf(&results[i], f.format)
 		to := f.out
 		if failed {
 			to = f.errs

@@ -4,9 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
-	"os"
-	"strings"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/node"
@@ -15,59 +12,58 @@ import (
 // Result is what became of one request.
 type Result = node.Result[requests.Request, Answer]
 
+// line is one of OpenAI's Batch output: https://platform.openai.com/docs/api-reference/batch/request-output.
 type line struct {
 	ID       string    `json:"id"`
 	CustomID string    `json:"custom_id"`
-	Response *response `json:"response"`
-	Error    *problem  `json:"error"`
+	Response *response `json:"response"` // null if there was none that could be used
+	Error    *problem  `json:"error"`    // of a failure that is not an HTTP status
 }
 
 type response struct {
 	StatusCode int             `json:"status_code"`
 	RequestID  string          `json:"request_id"`
+	Location   string          `json:"location,omitempty"` // of a redirect; not one of OpenAI's
 	Body       json.RawMessage `json:"body"`
 }
 
 type problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	Line    int64  `json:"line,omitempty"`
+	Line    int64  `json:"line,omitempty"` // of the requests; not one of OpenAI's
 }
 
-// lineOf is the line of a result, and whether it is one for the errors. It is
-// the same whenever it is written: the id comes from the request's.
-func lineOf(r *Result) (text []byte, failed bool) {
-	sum := sha256.Sum256([]byte(r.In.Key()))
-	l := line{ID: "req_" + hex.EncodeToString(sum[:12]), CustomID: r.In.ID}
-	if r.State == node.Failed {
-		f := FailureOf(r.Err)
-		l.Error = &problem{f.Code, f.Message, f.Line}
-		if f.StatusCode > 0 {
-			l.Response = &response{f.StatusCode, f.RequestID, json.RawMessage(orNull(f.Text))}
-		}
+// lineOf is the line of a result, and whether it belongs into the file of failures. It is the same each time it is written.
+func lineOf(r *Result, f requests.Format) (text []byte, failed bool) {
+	failed = r.State == node.Failed
+	var l any
+	if f == requests.Anthropic {
+		l = anthropicLine(r, failed)
 	} else {
-		l.Response = &response{r.Out.Status, r.Out.RequestID, json.RawMessage(orNull(r.Out.Body))}
+		l = openAILine(r, failed)
 	}
-	return append([]byte(encode(l)), '\n'), r.State == node.Failed
+	return append([]byte(encode(l)), '\n'), failed
 }
 
-// begin is how each line begins.
-const begin = `{"id":"req_`
-
-// Foreign reports whether the file at path holds something else than lines of this package.
-func Foreign(path string) bool {
-	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return false // to open a pipe waits for who writes into it
+// openAILine has either a response or an error, never both. Its id is derived from the request's.
+func openAILine(r *Result, failed bool) line {
+	sum := sha256.Sum256([]byte(r.In.Key()))
+	l := line{ID: openAIID + hex.EncodeToString(sum[:12]), CustomID: r.In.ID}
+	if !failed {
+		l.Response = &response{StatusCode: r.Out.Status, RequestID: r.Out.RequestID, Body: json.RawMessage(orNull(r.Out.Body))}
+		return l
 	}
-	f, err := os.Open(path) //nolint:gosec // the user names it
-	if err != nil {
-		return false
+	f := FailureOf(r.Err)
+	if f.answered() {
+		l.Response = &response{f.StatusCode, f.RequestID, f.Location, json.RawMessage(orNull(f.Text))}
+	} else {
+		l.Error = &problem{f.Code, f.Message, f.Line}
 	}
-	defer func() { _ = f.Close() }()
-	got := make([]byte, len(begin))
-	n, _ := io.ReadFull(f, got) // a line that a kill has cut may be shorter
-	return !strings.HasPrefix(begin, string(got[:n]))
+	return l
 }
+
+// openAIID begins the id of each line.
+const openAIID = "batch_req_"
 
 func orNull(body string) string {
 	if body == "" {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/internal/appendfile"
 )
 
@@ -14,14 +15,15 @@ import (
 type Lines struct {
 	out, errs io.Writer
 	files     []*os.File
+	format    requests.Format
 }
 
 // Stdout is the path of standard output.
 const Stdout = "-"
 
-// OpenLines opens both, and changes nothing in them yet. Out may be "-", which is stdout.
-func OpenLines(out, errs string, stdout io.Writer) (*Lines, error) {
-	l := &Lines{out: stdout}
+// OpenLines opens both for lines of the format, and changes nothing in them yet. Out may be "-", which is stdout.
+func OpenLines(out, errs string, stdout io.Writer, format requests.Format) (*Lines, error) {
+	l := &Lines{out: stdout, format: format}
 	if out != Stdout {
 		f, err := open(out)
 		if err != nil {
@@ -62,7 +64,7 @@ func (l *Lines) Begin() error {
 
 // Write writes one result.
 func (l *Lines) Write(r *Result) error {
-	text, failed := lineOf(r)
+	text, failed := lineOf(r, l.format)
 	to, name := l.out, "results"
 	if failed {
 		to, name = l.errs, "failures"

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func TestTheMarkHoldsBothFiles(t *testing.T) {
 		marks := map[string][2]string{"": {}}
 		last, n := "", 0
 		for range rapid.IntRange(1, 6).Draw(t, "lives") {
-			f, err := results.OpenFiles(out, errs)
+			f, err := results.OpenFiles(out, errs, requests.OpenAI)
 			require.NoError(t, err)
 			ok, err := f.Resume(t.Context(), last)
 			require.NoError(t, err)
@@ -87,7 +88,7 @@ func TestTheMarkHoldsBothFiles(t *testing.T) {
 				}
 			}
 			if want := marks[last]; !strings.HasPrefix(text(t, out), want[0]) || !strings.HasPrefix(text(t, errs), want[1]) {
-				f, err := results.OpenFiles(out, errs)
+				f, err := results.OpenFiles(out, errs, requests.OpenAI)
 				require.NoError(t, err)
 				ok, err := f.Resume(t.Context(), last)
 				require.NoError(t, err)
@@ -101,7 +102,7 @@ func TestTheMarkHoldsBothFiles(t *testing.T) {
 func TestAnewAndForeignMarks(t *testing.T) {
 	t.Parallel()
 	out, errs := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "errs")
-	f, err := results.OpenFiles(out, errs)
+	f, err := results.OpenFiles(out, errs, requests.OpenAI)
 	require.NoError(t, err)
 	require.ErrorContains(t, f.Write(t.Context(), nil), "not open")
 	_, err = f.Sync(t.Context())
@@ -134,7 +135,7 @@ func TestAFailureOfAnEarlierProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name string, r results.Result) string {
-		l, err := results.OpenLines(filepath.Join(dir, name), filepath.Join(dir, name+"e"), nil)
+		l, err := results.OpenLines(filepath.Join(dir, name), filepath.Join(dir, name+"e"), nil, requests.OpenAI)
 		require.NoError(t, err)
 		require.NoError(t, l.Begin())
 		require.NoError(t, l.Write(&r))
@@ -162,7 +163,7 @@ func TestAFileThatIsGone(t *testing.T) {
 	for _, gone := range []string{"out", "errs"} {
 		dir := t.TempDir()
 		out, errs := filepath.Join(dir, "out"), filepath.Join(dir, "errs")
-		f, err := results.OpenFiles(out, errs)
+		f, err := results.OpenFiles(out, errs, requests.OpenAI)
 		require.NoError(t, err)
 		_, err = f.Resume(t.Context(), "")
 		require.NoError(t, err)
@@ -172,7 +173,7 @@ func TestAFileThatIsGone(t *testing.T) {
 		require.ErrorContains(t, err, gone+" was deleted, moved or replaced while it was being written")
 		require.NoError(t, f.Close(), "it is told once")
 
-		l, err := results.OpenLines(out, errs, nil)
+		l, err := results.OpenLines(out, errs, nil, requests.OpenAI)
 		require.NoError(t, err)
 		require.NoError(t, l.Begin())
 		require.NoError(t, os.Rename(filepath.Join(dir, gone), filepath.Join(dir, "moved")))
@@ -185,7 +186,114 @@ func TestCompact(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"{\n \"a\": \"<\" }": `{"a":"<"}`, "": `""`, "<html>": `"<html>"`, "\xff": `"` + "\uFFFD" + `"`, "1": "1", "{": `"{"`, "[\"\xff\"]": "[\"\uFFFD\"]",
+		"\uFEFF{ }": "{}", `"ok"`: `"ok"`, "null": "null", "{} {}": `"{} {}"`,
 	} {
-		assert.Equal(t, want, results.Compact([]byte(in)))
+		got, ok := results.Compact([]byte(in))
+		assert.Equal(t, want, got)
+		assert.Equal(t, want[0] == '{' || want[0] == '[', ok, in)
+	}
+}
+
+// written is the line of one result, and of which file it is.
+func written(t *testing.T, f requests.Format, r results.Result) (done, failed string) {
+	t.Helper()
+	out, errs := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "errs")
+	l, err := results.OpenLines(out, errs, nil, f)
+	require.NoError(t, err)
+	require.NoError(t, l.Begin())
+	require.NoError(t, l.Write(&r))
+	require.NoError(t, l.Close())
+	for _, path := range []string{out, errs} {
+		assert.False(t, results.Foreign(path))
+	}
+	return text(t, out), text(t, errs)
+}
+
+// failures are one of each kind.
+var failures = []*results.RequestError{
+	{Code: "status_400", Message: "too long", StatusCode: 400, RequestID: "req_1", Text: `{"error":{"message":"too long"}}`},
+	{Code: "status_307", Message: "redirect (307) to https://h/b", StatusCode: 307, Location: "https://h/b", Text: `""`},
+	{Code: results.NotJSON, Message: "the answer is not JSON", StatusCode: 200, RequestID: "req_2", Text: `"<html>"`},
+	{Code: results.Network, Message: "EOF"},
+	{Code: results.BadLine, Message: "custom_id is missing", Line: 7},
+}
+
+// Field by field as https://platform.openai.com/docs/api-reference/batch/request-output has it: an id, which the example there
+// and the one of https://platform.openai.com/docs/guides/batch begin with batch_req_; custom_id; response with status_code, request_id and
+// body; error with code and message, "for requests that failed with a non-HTTP error".
+func TestALineOfOpenAIHasAResponseOrAnErrorButNotBoth(t *testing.T) {
+	t.Parallel()
+	done, failed := written(t, requests.OpenAI, results.Result{
+		In: requests.Request{ID: "r"}, State: node.Done, Out: results.Answer{Status: 200, RequestID: "req_9", Body: `{"id":"c"}`},
+	})
+	assert.Empty(t, failed)
+	const id = `{"id":"batch_req_a577a91623060e46aea38f79","custom_id":"r",`
+	assert.Equal(t, id+`"response":{"status_code":200,"request_id":"req_9","body":{"id":"c"}},"error":null}`+"\n", done)
+	for i, want := range []string{
+		`"response":{"status_code":400,"request_id":"req_1","body":{"error":{"message":"too long"}}},"error":null}`,
+		`"response":{"status_code":307,"request_id":"","location":"https://h/b","body":""},"error":null}`,
+		`"response":null,"error":{"code":"not_json","message":"the answer is not JSON"}}`,
+		`"response":null,"error":{"code":"network","message":"EOF"}}`,
+		`"response":null,"error":{"code":"bad_line","message":"custom_id is missing","line":7}}`,
+	} {
+		done, failed := written(t, requests.OpenAI, results.Result{In: requests.Request{ID: "r"}, State: node.Failed, Err: failures[i]})
+		assert.Empty(t, done)
+		assert.Equal(t, id+want+"\n", failed)
+	}
+}
+
+// Field by field as https://platform.claude.com/docs/en/api/messages/batches/results has it: custom_id; result of type succeeded with
+// message, or of type errored with error, which is the body of an error of
+// https://platform.claude.com/docs/en/api/errors: type, error with type and message, and request_id.
+func TestALineOfAnthropicIsAResultOfMessageBatches(t *testing.T) {
+	t.Parallel()
+	done, failed := written(t, requests.Anthropic, results.Result{
+		In: requests.Request{ID: "r\"\\"}, State: node.Done, Out: results.Answer{Status: 200, RequestID: "req_9", Body: `{"id":"msg_1","type":"message"}`},
+	})
+	assert.Empty(t, failed)
+	assert.Equal(t, `{"custom_id":"r\"\\","result":{"type":"succeeded","message":{"id":"msg_1","type":"message"}}}`+"\n", done)
+	own := &results.RequestError{
+		Code: "status_400", StatusCode: 400, RequestID: "req_h", Text: `{"type":"error","error":{"type":"invalid_request_error","message":"no","more":1}}`,
+	}
+	named := *own
+	named.Text = `{"type":"error","error":{"type":"not_found_error","message":"no"},"request_id":"req_b"}`
+	for i, want := range []string{
+		`{"type":"error","error":{"type":"invalid_request_error","message":"too long"},"request_id":"req_1"}`,
+		`{"type":"error","error":{"type":"api_error","message":"redirect (307) to https://h/b"},"request_id":null}`,
+		`{"type":"error","error":{"type":"api_error","message":"the answer is not JSON"},"request_id":"req_2"}`,
+		`{"type":"error","error":{"type":"api_error","message":"EOF"},"request_id":null}`,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"line 7: custom_id is missing"},"request_id":null}`,
+		`{"type":"error","error":{"type":"invalid_request_error","message":"no","more":1},"request_id":"req_h"}`,
+		`{"type":"error","error":{"type":"not_found_error","message":"no"},"request_id":"req_b"}`,
+	} {
+		all := append(slices.Clone(failures), own, &named)
+		done, failed := written(t, requests.Anthropic, results.Result{In: requests.Request{ID: "r"}, State: node.Failed, Err: all[i]})
+		assert.Empty(t, done)
+		assert.Equal(t, `{"custom_id":"r","result":{"type":"errored","error":`+want+"}}\n", failed)
+	}
+	for status, want := range map[int]string{
+		400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
+		413: "request_too_large", 422: "invalid_request_error", 429: "rate_limit_error", 500: "api_error", 504: "timeout_error", 529: "overloaded_error",
+	} {
+		_, failed := written(t, requests.Anthropic, results.Result{
+			In: requests.Request{ID: "r"}, State: node.Failed, Err: &results.RequestError{Code: "status", StatusCode: status, Text: `"<html>"`},
+		})
+		assert.Contains(t, failed, `"error":{"type":"`+want+`"`)
+	}
+}
+
+// Requests begin like results of Anthropic's form, and are not overwritten for it.
+func TestWhatIsNoFileOfResultsIsForeign(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "file")
+	for content, want := range map[string]bool{
+		"": false, `{"id":"batch_req_1","custom_id":"a"`: false, `{"id":"ba`: false,
+		`{"custom_id":"a\"","result":{"type":"succeeded","message":{}}}` + "\n": false, `{"custom_id":"a","resu`: false, `{"custom_id":"a`: false,
+		`{"custom_id":"` + strings.Repeat(`\u0001`, 512) + `","result":{"type":"errored"`: false,
+		`{"custom_id":"a","params":{}}`: true, `{"custom_id":"a","method":"POST"}`: true, `{"custom_id": "a", "result": {}}`: true,
+		`{"custom_id":"a` + "\n": true, `{"id":"req_1"`: true, "mine\n": true, `{"custom_id":7,"result":{"type":"succeeded"}}`: true,
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		assert.Equal(t, want, results.Foreign(path), content)
 	}
 }

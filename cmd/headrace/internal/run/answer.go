@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -35,11 +36,28 @@ func message(status int, body []byte) string {
 	} else if word := ""; json.Unmarshal(doc.Error, &word) == nil && word != "" {
 		text = word
 	}
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > mostMessage {
-		text = strings.ToValidUTF8(text[:mostMessage], "") + "..."
+	return cmp.Or(oneLine(text, mostMessage), strings.TrimSpace("status "+strconv.Itoa(status)+" "+http.StatusText(status)))
+}
+
+// mostBody bounds what is quoted of a body that is not JSON, in bytes.
+const mostBody = 80
+
+// notJSON says what a body is in place of JSON.
+func notJSON(status int, contentType string, body []byte) string {
+	if len(body) == 0 {
+		return fmt.Sprintf("the answer (%d) has no body", status)
 	}
-	return cmp.Or(text, strings.TrimSpace("status "+strconv.Itoa(status)+" "+http.StatusText(status)))
+	kind, _, _ := strings.Cut(contentType, ";")
+	return fmt.Sprintf("the answer (%d, %s) is not JSON: %q", status, cmp.Or(kind, "without a Content-Type"), oneLine(string(body[:min(len(body), 4*mostBody)]), mostBody))
+}
+
+// oneLine is text in one line of at most so many bytes, and a bit.
+func oneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
 }
 
 func short(id string) string {

@@ -30,6 +30,7 @@ type caller struct {
 	client  *httpclient.Client
 	secrets scrubber // that no answer may repeat
 	reach   reach
+	alike   alike
 	once    func(*requests.Request) string // the Idempotency-Key
 	stop    context.CancelCauseFunc        // of the run
 	why     atomic.Pointer[StopError]      // why it was stopped
@@ -74,8 +75,10 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		return fail(&results.RequestError{Code: results.TooLarge, Message: text, Line: q.Line, Of: q.Hash()})
 	}
+	number := c.alike.sent()
+	defer c.alike.ended(number)
 	for {
-		a, err := c.send(ctx, &q)
+		a, err := c.send(ctx, &q, number)
 		if !errors.Is(err, errAgain) {
 			return a, err
 		}
@@ -85,22 +88,22 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 // errAgain has a request sent again that reached nobody.
 var errAgain = errors.New("again")
 
-func (c *caller) send(ctx context.Context, q *requests.Request) (results.Answer, error) {
+func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (results.Answer, error) {
 	req, err := c.request(ctx, q)
 	if err != nil {
 		return fail(&results.RequestError{Code: results.BadLine, Message: "url is none", Line: q.Line, Of: q.Hash()})
 	}
 	resp, err := c.client.Do(req)
 	if err != nil {
-		return c.broken(ctx, q, err)
+		return c.broken(ctx, q, number, err)
 	}
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
 	if err != nil {
-		return c.broken(ctx, q, err)
+		return c.broken(ctx, q, number, err)
 	}
 	c.reach.reached()
-	return c.judge(ctx, q, resp, body)
+	return c.judge(ctx, q, number, resp, body)
 }
 
 func fail(f *results.RequestError) (results.Answer, error) {
@@ -142,6 +145,9 @@ func (c *caller) target(path string) string {
 		path = path[len("/v1"):] // Gemini's and others' path of compatibility stands for it
 	}
 	u.Path, u.RawPath = base+path, ""
+	if decoded, err := url.PathUnescape(path); err == nil { // an escape that is there is not escaped again
+		u.Path, u.RawPath = base+decoded, strings.TrimRight(c.Base.EscapedPath(), "/")+path
+	}
 	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
 	return u.String()
 }
@@ -155,13 +161,19 @@ func (c *caller) foreign(path string) string {
 	if err != nil || u.Scheme != c.Base.Scheme || !strings.EqualFold(u.Host, c.Base.Host) {
 		return "url leads to another host than --base-url, " + c.Base.Host + ": give the path alone"
 	}
+	if u.User != nil {
+		return "url holds a name or a password: give the key by --api-key-env"
+	}
 	return ""
 }
 
 // broken is a call without an answer.
-func (c *caller) broken(ctx context.Context, q *requests.Request, err error) (results.Answer, error) {
+func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, err error) (results.Answer, error) {
 	if ctx.Err() != nil {
 		return results.Answer{}, err
+	}
+	if failed := (*httpclient.Error)(nil); errors.As(err, &failed) && failed.Code == httpclient.CodeRedirect { // to what is not a URL
+		return c.judge(ctx, q, number, &http.Response{StatusCode: failed.StatusCode, Header: failed.Header}, nil)
 	}
 	text := c.scrub([]byte(reached(err)))
 	failure := &results.RequestError{Code: results.Network, Message: string(text), Of: q.Hash()}
@@ -207,13 +219,20 @@ func reached(err error) string {
 }
 
 // judge makes an answer a result, a failure, or the end of the run.
-func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Response, body []byte) (results.Answer, error) {
+func (c *caller) judge(
+	ctx context.Context, q *requests.Request, number int64, resp *http.Response, body []byte,
+) (results.Answer, error) {
 	f := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, body)
 	body = c.scrub(body)
 	id := string(c.scrub([]byte(requestID(resp.Header))))
+	text, isJSON := results.Compact(body)
 	failure := &results.RequestError{
 		Code: fmt.Sprintf("status_%d", resp.StatusCode), Message: message(resp.StatusCode, body), StatusCode: resp.StatusCode,
-		RequestID: id, Text: results.Compact(body), Of: q.Hash(), Header: resp.Header, Body: body,
+		RequestID: id, Text: text, Of: q.Hash(), Header: resp.Header, Body: body,
+	}
+	if redirects(resp.StatusCode) {
+		failure.Location = string(c.scrub([]byte(location(resp))))
+		failure.Message = redirected(failure.StatusCode, failure.Location)
 	}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
@@ -227,10 +246,29 @@ func (c *caller) judge(ctx context.Context, q *requests.Request, resp *http.Resp
 	}
 	guard.Report(ctx, f)
 	refused := f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded || f.Verdict == adaptive.Transient
-	if resp.StatusCode/100 != 2 || refused {
+	switch {
+	case refused:
 		return fail(failure)
+	case resp.StatusCode/100 != 2:
+		return c.failed(q, number, failure)
+	case !isJSON:
+		failure.Code, failure.Message = results.NotJSON, notJSON(resp.StatusCode, string(c.scrub([]byte(resp.Header.Get("Content-Type")))), body)
+		return c.failed(q, number, failure)
 	}
+	c.alike.succeeded()
 	return results.Answer{Status: resp.StatusCode, RequestID: id, Body: failure.Text, Of: q.Hash()}, nil
+}
+
+// failed is a failure that another attempt would not change. If the first requests all failed like that, it ends the run.
+func (c *caller) failed(q *requests.Request, number int64, f *results.RequestError) (results.Answer, error) {
+	if !c.alike.fails(number, f.Code) {
+		return fail(f)
+	}
+	what := f.Message
+	if f.Code != results.NotJSON && f.Location == "" {
+		what = fmt.Sprintf("%d: %s", f.StatusCode, f.Message)
+	}
+	return c.end(systematic(f.StatusCode, string(c.scrub([]byte(c.target(q.URL)))), what))
 }
 
 func (c *caller) wrongKey(says string) string {

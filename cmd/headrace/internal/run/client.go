@@ -11,9 +11,12 @@ import (
 
 // caller makes the client. Its proxies are those of the environment, as of other programs of the command line.
 func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
-	c := &caller{Run: j.Run, once: j.idempotencyKey, stop: stop, reach: reach{host: j.Base.Host, maxWait: j.MaxWait}}
+	c := &caller{
+		Run: j.Run, once: j.idempotencyKey, stop: stop, reach: reach{host: j.Base.Host, maxWait: j.MaxWait},
+		alike: alike{off: j.MaxFailures != nil},
+	}
 	config := httpclient.Config{
-		Service: j.Base.Host, UserAgent: j.Agent, NoIDs: true, FailOnRedirect: true,
+		Service: j.Base.Host, UserAgent: j.Agent, NoIDs: true,
 		Timeouts: httpclient.Timeouts{Call: j.Timeout, Header: j.Timeout},
 		Pool:     httpclient.Pool{MaxIdlePerHost: j.workers()},
 	}

@@ -50,3 +50,18 @@ func ScrubHeader(text, name, value string) string {
 
 // Workers is how many requests are begun at the same time.
 func Workers(s *settings.Run) int { return (&Job{Run: s}).workers() }
+
+// Alike detects that the first requests all fail in the same way.
+type Alike struct{ alike }
+
+// Sent returns the number of a request.
+func (a *Alike) Sent() int64 { return a.sent() }
+
+// Ended removes a request from those in flight.
+func (a *Alike) Ended(number int64) { a.ended(number) }
+
+// Succeeded notes a success.
+func (a *Alike) Succeeded() { a.succeeded() }
+
+// Fails notes a failure, and reports whether the run is stopped.
+func (a *Alike) Fails(number int64, kind string) bool { return a.fails(number, kind) }

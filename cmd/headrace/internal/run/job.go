@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 	"github.com/headrace/headrace/console"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/guard"
@@ -44,7 +45,7 @@ type Job struct {
 }
 
 // say writes a line for people.
-func (j *Job) say(text string) { fmt.Fprintln(j.Display.Writer(), text) }
+func (j *Job) say(text string) { fmt.Fprintln(terminal.Writer(j.Display.Writer()), text) }
 
 // Do makes the calls. The outcome tells how far it came, with an error too.
 func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {

@@ -18,9 +18,9 @@ func (j *Job) open(ctx context.Context) (err error) {
 		return err
 	}
 	if j.Journal == "" || j.Ordered || j.Out == results.Stdout || !settings.Regular(j.Out) || !settings.Regular(j.Errors) {
-		j.lines, err = results.OpenLines(j.Out, j.Errors, j.Stdout)
+		j.lines, err = results.OpenLines(j.Out, j.Errors, j.Stdout, j.Lines)
 	} else {
-		j.files, err = results.OpenFiles(j.Out, j.Errors)
+		j.files, err = results.OpenFiles(j.Out, j.Errors, j.Lines)
 	}
 	if err == nil && j.Journal == "" {
 		err = j.lines.Begin()

@@ -27,6 +27,9 @@ func TestTargets(t *testing.T) {
 		{"https://h/v1?api-version=2", "/v1/chat", "https://h/v1/chat?api-version=2"},
 		{"https://h/v1?api-version=2", "/v1/chat?x=1", "https://h/v1/chat?api-version=2&x=1"},
 		{"https://h/v1", "https://h/v2/chat", "https://h/v2/chat"},
+		{"https://h/v1", "/v1/files/a%20b%2Fc", "https://h/v1/files/a%20b%2Fc"},
+		{"https://h/a%2Fb/v1", "/v1/chat", "https://h/a%2Fb/v1/chat"},
+		{"https://h/v1", "/v1/a b#c%", "https://h/v1/a%20b%23c%25"},
 	} {
 		got, foreign, err := run.Target(tc[0], tc[1])
 		require.NoError(t, err)
@@ -38,6 +41,9 @@ func TestTargets(t *testing.T) {
 		require.NoError(t, err)
 		assert.Contains(t, foreign, "another host", other)
 	}
+	_, foreign, err := run.Target("https://h/v1", "https://user:password@h/v1/chat")
+	require.NoError(t, err)
+	assert.Equal(t, "url holds a name or a password: give the key by --api-key-env", foreign)
 }
 
 func TestNobodyWasEverThere(t *testing.T) {

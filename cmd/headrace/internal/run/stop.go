@@ -17,6 +17,7 @@ const (
 	Unreachable Reason = "unreachable"
 	BadLine     Reason = "bad_line"     // with --strict
 	Failures    Reason = "max_failures" // those that earlier runs have recorded count too
+	Systematic  Reason = "systematic"   // the first requests all failed in the same way
 )
 
 // StopError is why a run was stopped. What was not done then is done by the next one.

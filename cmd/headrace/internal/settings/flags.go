@@ -35,7 +35,7 @@ type Flags struct {
 
 	MaxAttempts int           `group:"failures" default:"3" placeholder:"N" help:"How often a request is sent that fails: a status of 5xx, a broken connection. Default: ${default}."`
 	MaxWait     time.Duration `group:"failures" default:"15m" placeholder:"TIME" help:"How long a request may wait that the provider refuses for rate (429). Default: ${default}."`
-	MaxFailures *int64        `group:"failures" placeholder:"N" help:"Stop when more than N requests have failed. Default: never."`
+	MaxFailures *int64        `group:"failures" placeholder:"N" help:"Stop when more than N requests have failed. Default: never, unless the first 20 requests all fail in the same way."`
 	Timeout     time.Duration `group:"failures" default:"10m" placeholder:"TIME" help:"How long one call may take. Default: ${default}."`
 	Grace       time.Duration `group:"failures" default:"10s" placeholder:"TIME" help:"How long running calls may go on after Ctrl-C. Default: ${default}."`
 

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+// answering is a provider that answers each request in the same way.
+func answering(status int, body string, header ...string) providertest.Config {
+	return providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		f := &providertest.Fault{Status: status, Body: body, Header: http.Header{}}
+		for i := 0; i+1 < len(header); i += 2 {
+			f.Header.Set(header[i], header[i+1])
+		}
+		return f
+	}}
+}
+
+// RFC 9110, section 15.4.8: a 307 names its target in Location. It is an answer of the service, not a fault of the network.
+func TestARedirectIsReportedAsOneAndNotRetried(t *testing.T) {
+	t.Parallel()
+	for location, want := range map[string]string{
+		"https://elsewhere.example/v1/chat/completions?a=b": "https://elsewhere.example/v1/chat/completions?a=b",
+		"/v2/chat": "/v2/chat", // below the provider
+		"":         "",
+	} {
+		p := newPlace(t, answering(307, "", "Location", location))
+		p.requests(1)
+		if strings.HasPrefix(want, "/") {
+			want = p.provider.URL() + want
+		}
+		status, _, errs := p.run()
+		require.Equal(t, 1, status, errs)
+		assert.Equal(t, 1, p.provider.Counts().Arrivals)
+		assert.NotContains(t, errs, "item.retry")
+		failed := p.lines("r.errors.jsonl")
+		require.Len(t, failed, 1)
+		assert.Nil(t, failed[0].Error)
+		assert.Equal(t, 307, failed[0].Response.StatusCode)
+		assert.Equal(t, want, failed[0].Response.Location)
+		if want == "" {
+			assert.Contains(t, errs, "first failure: r0: a redirect (307) that does not say to where")
+		} else {
+			assert.Contains(t, errs, "first failure: r0: a redirect (307) to "+want)
+		}
+	}
+}
+
+// What cannot be a URL is still a redirect, and a key in it is taken out.
+func TestARedirectToNowhere(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, answering(308, "", "Location", "http://%zz/"))
+	p.requests(1)
+	status, _, errs := p.run()
+	require.Equal(t, 1, status, errs)
+	assert.Equal(t, 1, p.provider.Counts().Arrivals)
+	require.Len(t, p.lines("r.errors.jsonl"), 1)
+	assert.Equal(t, 308, p.lines("r.errors.jsonl")[0].Response.StatusCode)
+
+	p = newPlace(t, answering(302, "", "Location", "https://elsewhere.example/?key="+canary))
+	p.requests(1)
+	status, _, errs = p.run()
+	require.Equal(t, 1, status, errs)
+	assert.Equal(t, "https://elsewhere.example/?key=REDACTED", p.lines("r.errors.jsonl")[0].Response.Location)
+}
+
+// A wrong path on the right host, a model that does not exist, an old URL, the page of a proxy: the rest would fail too.
+func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		config providertest.Config
+		want   string
+	}{
+		"404": {answering(404, ""), "all failed in the same way: 404: "},
+		"404 as a page": {
+			answering(404, "<html>not here</html>", "Content-Type", "text/html"), "all failed in the same way: 404: status 404 Not Found. Check --base-url, the url",
+		},
+		"400": {answering(400, `{"error":{"message":"no such model\nat all"}}`), "all failed in the same way: 400: no such model at all. Check the requests"},
+		"403": {answering(403, `{"error":{"message":"not for you"}}`), "all failed in the same way: 403: not for you. Check what the key"},
+		"301": {
+			answering(301, "", "Location", "https://h.example/v1"),
+			"all failed in the same way: a redirect (301) to https://h.example/v1, which is not followed: --base-url has to be that of the service itself. Check --base-url (",
+		},
+		"a page": {
+			answering(200, "<html>\n<title>login</title>", "Content-Type", "text/html; charset=utf-8"),
+			`all failed in the same way: the answer (200, text/html) is not JSON: "<html> <title>login</title>". Check --base-url, and whether a proxy`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, tc.config)
+			p.requests(2000)
+			status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--report", "report.json")
+			require.Equal(t, 3, status, errs)
+			line := ""
+			for one := range strings.Lines(errs) {
+				if strings.HasPrefix(one, "headrace: ") {
+					assert.Empty(t, line, "one line")
+					line = one
+				}
+			}
+			assert.Contains(t, line, "headrace: stopped: the first 20 requests to "+p.provider.URL()+"/v1/chat/completions "+tc.want)
+			assert.Regexp(t, `2000 requests: 0 done, \d+ failed, 1[789]\d\d left`, errs)
+			assert.Contains(t, errs, "go on with: headrace run r.jsonl --base-url "+p.provider.URL()+"/v1 --report report.json --retry-failed\n")
+			assert.LessOrEqual(t, p.provider.Counts().Arrivals, 220, "what was in flight by then")
+			failed := len(p.lines("r.errors.jsonl"))
+			assert.GreaterOrEqual(t, failed, 19)
+			assert.LessOrEqual(t, failed, p.provider.Counts().Arrivals)
+			assert.Empty(t, p.lines("r.results.jsonl"))
+			assert.Contains(t, p.read("report.json"), `"reason": "systematic"`)
+		})
+	}
+}
+
+// The command that is printed sends what is left, and what has failed.
+func TestARunThatWasStoppedBySameFailuresGoesOn(t *testing.T) {
+	t.Parallel()
+	repaired := make(chan struct{})
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		select {
+		case <-repaired:
+			return nil
+		default:
+			return &providertest.Fault{Status: 404}
+		}
+	}})
+	p.requests(100)
+	status, _, errs := p.run("--concurrency", "1")
+	require.Equal(t, 3, status, errs)
+	assert.Equal(t, 20, p.provider.Counts().Arrivals)
+	assert.Contains(t, errs, "100 requests: 0 done, 19 failed, 81 left")
+	close(repaired)
+	status, _, errs = p.run("--concurrency", "1", "--retry-failed")
+	require.Zero(t, status, errs)
+	assert.Equal(t, 100, unique(p.lines("r.results.jsonl")))
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+}
+
+// A different answer among the first shows that single requests are wrong; --max-failures shows that failures are expected.
+func TestFailuresThatDifferOrAreExpectedDoNotStopTheRun(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		other func() *providertest.Fault // of request 19
+		args  []string
+	}{
+		"a success":       {other: func() *providertest.Fault { return nil }},
+		"another failure": {other: func() *providertest.Fault { return &providertest.Fault{Status: 422} }},
+		"--max-failures":  {other: func() *providertest.Fault { return &providertest.Fault{Status: 404} }, args: []string{"--max-failures", "100"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+				if strings.Contains(r.Messages[0].Content, ">19<") {
+					return tc.other()
+				}
+				return &providertest.Fault{Status: 404}
+			}})
+			p.requests(60)
+			status, _, errs := p.run(append(tc.args, "--concurrency", "1")...)
+			require.Equal(t, 1, status, errs)
+			assert.NotContains(t, errs, " left")
+			assert.Equal(t, 60, p.provider.Counts().Arrivals)
+		})
+	}
+}
+
+// Errors arrive at once, and good answers take seconds: the first requests count, and not the first answers.
+func TestASlowSuccessAmongQuickFailuresDoesNotStopTheRun(t *testing.T) {
+	t.Parallel()
+	var arrived atomic.Int64
+	many := make(chan struct{})
+	p := newPlace(t, providertest.Config{
+		Fault: func(r providertest.Request) *providertest.Fault {
+			if arrived.Add(1) == 50 {
+				close(many)
+			}
+			if strings.Contains(r.Messages[0].Content, ">0<") {
+				return nil
+			}
+			return &providertest.Fault{Status: 400}
+		},
+		Reply: func(providertest.Request) string {
+			select {
+			case <-many:
+			case <-t.Context().Done(): // the run was stopped
+			}
+			return "done"
+		},
+	})
+	p.requests(100)
+	status, _, errs := p.run("--concurrency", "4")
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "100 requests: 1 done, 99 failed, in")
+}
+
+// Faults that are retried do not count.
+func TestFaultsAmongSameFailuresDoNotHideThem(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		if strings.Contains(r.Messages[0].Content, ">7<") {
+			return &providertest.Fault{Status: 500}
+		}
+		return &providertest.Fault{Status: 404}
+	}})
+	p.requests(60)
+	status, _, errs := p.run("--concurrency", "1", "--max-attempts", "1")
+	require.Equal(t, 3, status, errs)
+	assert.Equal(t, 21, p.provider.Counts().Arrivals)
+}
+
+// A 2xx whose body is not JSON has no result: the file of results would hold a page as if it were an answer.
+func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
+	t.Parallel()
+	bodies := []string{"<html>login</html>", "data: {}\n\ndata: [DONE]\n\n", `{"choices":[`, "OK", `"ok"`, "null", "\x1b[2Jno"}
+	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
+		for i, body := range bodies {
+			if strings.Contains(r.Messages[0].Content, ">"+string(rune('0'+i))+"<") {
+				return &providertest.Fault{Status: 200, Body: body}
+			}
+		}
+		return &providertest.Fault{Status: 200, Body: "\uFEFF{}"}
+	}})
+	p.requests(len(bodies) + 1)
+	for range 2 {
+		status, _, errs := p.run()
+		require.Equal(t, 1, status, errs)
+		assert.NotContains(t, errs, "item.retry", "it was answered, and perhaps paid for")
+		failed := p.lines("r.errors.jsonl")
+		require.Len(t, failed, len(bodies))
+		for _, l := range failed {
+			assert.Nil(t, l.Response)
+			assert.Equal(t, "not_json", l.Error.Code)
+			assert.Contains(t, l.Error.Message, "the answer (200, application/json) is not JSON: ")
+		}
+		assert.Equal(t, len(bodies)+1, p.provider.Counts().Arrivals)
+	}
+	require.Len(t, p.lines("r.results.jsonl"), 1)
+	assert.Equal(t, "{}", string(p.lines("r.results.jsonl")[0].Response.Body))
+}
+
+// What a provider, or a line of the requests, says is text and does nothing to the terminal.
+func TestTextFromOutsideDoesNotActOnTheTerminal(t *testing.T) {
+	t.Parallel()
+	const said = `\u001b[2J\u001b]0;owned\u0007\u009b31m\u202e`
+	for name, tc := range map[string]struct {
+		config providertest.Config
+		args   []string
+		status int
+	}{
+		"401":      {config: answering(401, `{"error":{"message":"`+said+`"}}`), status: 1},
+		"404":      {config: answering(404, `{"error":{"message":"`+said+`"}}`), status: 3},
+		"429":      {config: answering(429, `{"error":{"message":"`+said+`"}}`), args: []string{"--max-wait", "10ms", "--max-attempts", "1"}, status: 1},
+		"quota":    {config: answering(402, `{"error":{"message":"`+said+`"}}`), status: 1},
+		"failures": {config: answering(422, `{"detail":"`+said+`"}`), args: []string{"--max-failures", "1", "--log-format", "json"}, status: 1},
+		"a page":   {config: answering(200, "\x1b[2J\u009b31m\x9b", "Content-Type", "text/\u009b"), status: 3},
+		"models":   {config: answering(200, "{}"), args: []string{"--dry-run"}, status: 0},
+		"a file":   {config: answering(200, "{}"), args: []string{"--config", "\x1b[2J"}, status: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, tc.config)
+			p.requests(30)
+			p.write("r.jsonl", strings.ReplaceAll(p.read("r.jsonl"), `"model":"m"`, `"model":"`+said+`"`))
+			status, out, errs := p.run(tc.args...)
+			assert.Equal(t, tc.status, status, errs)
+			assert.NotContains(t, strings.Map(func(r rune) rune {
+				if r == '\n' || r == '\t' || !unicode.IsControl(r) && !unicode.Is(unicode.Cf, r) {
+					return -1
+				}
+				return '!'
+			}, out+errs), "!", out+errs)
+			assert.True(t, utf8.ValidString(out+errs))
+			assert.Regexp(t, `\\(u00|x)1b\[2J`, out+errs, "it is still shown")
+		})
+	}
+}

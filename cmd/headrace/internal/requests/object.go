@@ -1,0 +1,125 @@
+package requests
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/headrace/headrace/internal/jsonwalk"
+)
+
+// object is the members of a JSON object. Their names are compared exactly; encoding/json takes Custom_ID for custom_id
+// when it decodes into a struct.
+type object map[string]json.RawMessage
+
+// members returns those of text, which may be anything. It is nil if text is not an object.
+func members(text []byte) (o object) {
+	_ = json.Unmarshal(text, &o) // nil says it all
+	return o
+}
+
+// text returns the string under name. It is not found if it is missing or null. The problem is what has to be changed if
+// it is anything but a string.
+func (o object) text(name string) (value string, found bool, problem string) {
+	raw := o[name]
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", false, ""
+	}
+	wrong := (*json.UnmarshalTypeError)(nil)
+	if err := json.Unmarshal(raw, &value); errors.As(err, &wrong) {
+		return "", true, fmt.Sprintf("%s is a JSON %s: it has to be a string", name, wrong.Value)
+	}
+	if strings.ContainsRune(value, utf8.RuneError) && unpaired(raw) {
+		return "", true, name + " has half of a surrogate pair, which is not a character: give it another"
+	}
+	return value, true, ""
+}
+
+// repeats reports whether text, of which o was decoded, has a name twice. Of such members the last one counts for some
+// readers and the first one for others.
+func (o object) repeats(text []byte) bool {
+	if o == nil {
+		return false
+	}
+	n, c := 0, jsonwalk.At(text)
+	c.Peek()
+	for c.Open(); c.Next('}'); n++ {
+		c.Key()
+		c.Skip()
+	}
+	return n != len(o)
+}
+
+// misspelt returns a name that differs from name in upper and lower case only; empty if there is none.
+func (o object) misspelt(name string) string {
+	var found []string
+	for key := range o {
+		if key != name && strings.EqualFold(key, name) {
+			found = append(found, key)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return slices.Min(found)
+}
+
+// misspeltOf returns the first of several names that is misspelt, and how it is.
+func (o object) misspeltOf(names ...string) (key, name string) {
+	for _, name := range names {
+		if key := o.misspelt(name); key != "" {
+			return key, name
+		}
+	}
+	return "", ""
+}
+
+// unpaired reports whether raw, a valid JSON string, has half of a surrogate pair, such as \ud800. encoding/json
+// replaces each by U+FFFD, so that different strings become the same one.
+func unpaired(raw []byte) bool {
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if i++; raw[i] != 'u' {
+			continue
+		}
+		first := escape(raw[i+1:])
+		if i += 4; !utf16.IsSurrogate(first) {
+			continue
+		}
+		if raw[i+1] != '\\' || raw[i+2] != 'u' || utf16.DecodeRune(first, escape(raw[i+3:])) == utf8.RuneError {
+			return true
+		}
+		i += 6
+	}
+	return false
+}
+
+// escape is the code that four hexadecimal digits stand for.
+func escape(digits []byte) rune {
+	n, err := strconv.ParseUint(string(digits[:4]), 16, 16)
+	if err != nil {
+		return utf8.RuneError
+	}
+	return rune(n)
+}
+
+// invalidUTF8 is where text stops to be UTF-8; -1 if it is.
+func invalidUTF8(text []byte) int {
+	if utf8.Valid(text) {
+		return -1
+	}
+	for at := 0; ; {
+		r, n := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && n == 1 {
+			return at
+		}
+		at += n
+	}
+}
