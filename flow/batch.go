@@ -66,7 +66,7 @@ func copyOf[T any](t T) T {
 	return t
 }
 
-// Unfinished implements node.Placeholder: an instance that is not done keeps
+// Unfinished implements the optional method of a handler: an instance that is not done keeps
 // its parameters, so that putting the values into the state loses none.
 func (h *instances[S, T]) Unfinished(in T) T { return in }
 
@@ -78,7 +78,7 @@ func (h *instances[S, T]) Post(ctx context.Context, s S, r *node.Report[T, T]) (
 	return h.post(ctx, s, r)
 }
 
-// Validate implements node.Validator. If the batch is inside itself, what
+// Validate implements the optional method of a handler. If the batch is inside itself, what
 // else is inside is left to the flow that it is part of.
 func (h *instances[S, T]) Validate() error {
 	p := invalid.Problems{Owner: fmt.Sprintf("node %q", h.name)}

@@ -41,7 +41,7 @@ type eachInstance[S, T any] struct {
 // ListItems is called in place of Prep: see node.Each.
 func (h *eachInstance[S, T]) ListItems(s S) []T { return h.items(s) }
 
-// Validate implements node.Validator.
+// Validate implements the optional method of a handler.
 func (h *eachInstance[S, T]) Validate() error {
 	p := invalid.Problems{Owner: fmt.Sprintf("node %q", h.name)}
 	if h.items == nil {

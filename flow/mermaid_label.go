@@ -47,7 +47,7 @@ func (d *diagram) details(name string, x any) string {
 
 func policyOf(x any) guard.Policy {
 	if n, ok := x.(transparent); ok {
-		_, p := n.Inside(inside.Key{})
+		p, _, _ := n.Inside(inside.Key{})
 		return p
 	}
 	return guard.Policy{}

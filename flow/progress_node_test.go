@@ -64,9 +64,9 @@ func TestMermaidOfRealNodes(t *testing.T) {
 	shared, err := guard.New(guard.Policy{Name: "key"})
 	require.NoError(t, err)
 	nothing := func(context.Context, *trail) error { return nil }
-	own := node.Do("own", nothing).WithLimits(throttle.Limits{Concurrency: 2})
+	own := node.Do("own", nothing).With(guard.Policy{Limits: throttle.Limits{Concurrency: 2}})
 	drawing := flow.Mermaid(flow.New("f", own).
-		Then(node.Do("preset", nothing).WithPreset(presets.OpenAITier1)).
+		Then(node.Do("preset", nothing).With(guard.Policy{Preset: presets.OpenAITier1})).
 		Then(node.Do("shared", nothing).Within(shared)).
 		Then(timed("many", 1).With(guard.Policy{Law: adaptive.AIMD{}})).
 		Then(step("none")), flow.ShowLimits())
@@ -77,6 +77,6 @@ func TestMermaidOfRealNodes(t *testing.T) {
 	} {
 		require.Contains(t, drawing, want)
 	}
-	own.WithLimits(throttle.Limits{Concurrency: 3}) // nothing was built
+	own.With(guard.Policy{Limits: throttle.Limits{Concurrency: 3}}) // nothing was built
 	require.NoError(t, own.Validate())
 }

@@ -21,7 +21,7 @@ func validate(x any) error {
 		switch x := x.(type) {
 		case interface{ checkGraph() error }:
 			p.Add(x.checkGraph())
-		case node.Validator:
+		case interface{ Validate() error }:
 			p.Add(x.Validate())
 		}
 	})

@@ -10,7 +10,6 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/panics"
-	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -37,7 +36,6 @@ type Batch[S, In, Out any] struct {
 
 	placeholder func(In) Out
 
-	journal     journal.Journal // nil: there is none
 	version     string
 	retryFailed bool
 	dedup       bool
@@ -62,25 +60,25 @@ func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S,
 		b.setup.Addf("handler", "it is nil")
 		return b
 	}
-	b.handler = h
+	b.handler, b.shown = h, h
 	b.exec = func(ctx context.Context, _ int64, in In) (Out, error) { return h.Exec(ctx, in) }
 	if h, ok := h.(indexed[In, Out]); ok {
 		b.exec = h.ExecItem
 	}
 	checkOptional[S, In, Out](h, &b.setup)
-	if h, ok := h.(Keyer[In]); ok {
+	if h, ok := h.(keyer[In]); ok {
 		b.key = h.Key
 	}
-	if h, ok := h.(Coster[In]); ok {
+	if h, ok := h.(coster[In]); ok {
 		b.cost = h.Cost
 	}
-	if h, ok := h.(Settler[In, Out]); ok {
+	if h, ok := h.(settler[In, Out]); ok {
 		b.used = h.Used
 	}
-	if h, ok := h.(Fallbacker[In, Out]); ok {
+	if h, ok := h.(fallbacker[In, Out]); ok {
 		b.fallback = h.Fallback
 	}
-	if h, ok := h.(Placeholder[In, Out]); ok {
+	if h, ok := h.(placeholder[In, Out]); ok {
 		b.placeholder = h.Unfinished
 	}
 	return b
@@ -120,7 +118,7 @@ func (b *Batch[S, In, Out]) Name() string { return b.name }
 // *fault.FieldError. Run, All and Stream begin with it.
 func (b *Batch[S, In, Out]) Validate() error {
 	return b.validate(b.cost != nil || b.used != nil, func(p *invalid.Problems) {
-		if h, ok := b.handler.(Validator); ok {
+		if h, ok := b.handler.(validator); ok {
 			p.Add(validated(h))
 		}
 		b.checkJournal(p)
@@ -130,9 +128,6 @@ func (b *Batch[S, In, Out]) Validate() error {
 		}
 	})
 }
-
-// Journal returns the journal of WithJournal, for tools that look inside nodes; nil without one.
-func (b *Batch[S, In, Out]) Journal() journal.Journal { return b.journal }
 
 // Run implements Node: it prepares the items, works on them and hands the
 // report to Post, also when the run was stopped. A run that was stopped by ctx

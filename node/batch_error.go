@@ -17,6 +17,7 @@ type BatchError struct {
 	Stopped error   // why the run ended before the end of its input; nil if it did not
 
 	of any // the report
+	judged
 }
 
 // Error gives the counts, the reason for stopping and the first failure.
@@ -49,9 +50,11 @@ func (e *BatchError) Unwrap() []error {
 	return inside
 }
 
-// Inside marks an error whose parts have been judged: a circuit breaker around
+// judged marks an error whose parts have been judged: a circuit breaker around
 // the batch does not count it.
-func (e *BatchError) Inside(inside.Key) {}
+type judged struct{}
+
+func (judged) Inside(inside.Key) {}
 
 // stoppedBy reports whether err, one of First, is the failure that stopped the run.
 func (e *BatchError) stoppedBy(err error) bool {

@@ -138,10 +138,6 @@ func (b *Batch[S, In, Out]) Unordered() *Batch[S, In, Out] {
 	return b
 }
 
-// Propagate signals the batch's rate-limit responses to the guards of the calls
-// that enclose it.
-func (b *Batch[S, In, Out]) Propagate() *Batch[S, In, Out] { b.propagate(); return b }
-
 // WithKey names items by their content, in results and events.
 func (b *Batch[S, In, Out]) WithKey(f func(in In) string) *Batch[S, In, Out] {
 	b.setFunc("WithKey", f == nil, func() { b.key = f })

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
@@ -13,7 +12,6 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
-	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -56,19 +54,8 @@ func (n *Step[S]) With(p guard.Policy) *Step[S] { n.with(p); return n }
 // Within makes the step's calls pass the guards as well, which other nodes may share.
 func (n *Step[S]) Within(guards ...*guard.Guard) *Step[S] { n.within(guards); return n }
 
-// WithLimits sets hard limits of the step's calls. A window of tokens needs WithCost.
-func (n *Step[S]) WithLimits(l throttle.Limits) *Step[S] { n.withLimits(l); return n }
-
-// WithPreset starts from the limits that the provider documents; see the one of Batch.
-func (n *Step[S]) WithPreset(id presets.ID) *Step[S] { n.withPreset(id); return n }
-
 // WithRetry repeats a failed attempt by p; see the one of Batch.
 func (n *Step[S]) WithRetry(p retry.Policy) *Step[S] { n.withRetry(p); return n }
-
-// WithTimeout bounds each attempt, counted from its admission. A function that
-// does not return within a second of it is abandoned, and the step fails with a
-// *fault.HungError, which is not retried.
-func (n *Step[S]) WithTimeout(d time.Duration) *Step[S] { n.withTimeout(d); return n }
 
 // WithFallback replaces the outcome when all attempts have failed with err. It
 // is not asked once ctx, or the run of the batch around it, is being stopped.
@@ -82,10 +69,6 @@ func (n *Step[S]) WithCost(f func(s S) throttle.Cost) *Step[S] {
 	n.setFunc("WithCost", f == nil, func() { n.cost = f })
 	return n
 }
-
-// Propagate signals the step's rate-limit responses to the guards of the calls
-// that enclose it.
-func (n *Step[S]) Propagate() *Step[S] { n.propagate(); return n }
 
 // Validate joins all problems of the settings, each a *fault.FieldError.
 func (n *Step[S]) Validate() error {

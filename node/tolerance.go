@@ -5,14 +5,11 @@ import (
 	"math"
 )
 
-// Tolerance is when failed items stop a batch. The zero Tolerance is Collect.
+// Tolerance is when failed items stop a batch. The zero Tolerance never does.
 type Tolerance struct {
 	limited bool
 	most    int64
 }
-
-// Collect works on every item, however many fail.
-func Collect() Tolerance { return Tolerance{} }
 
 // FailFast stops at the first failed item. Items that are running then may
 // finish: see WithGrace.
