@@ -8,27 +8,24 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// BatchHandler is the code of a batch, as a type for reuse. BatchFunc takes
-// the same three parts as functions. These methods are optional:
+// BatchHandler is the code of a batch, as a type. These methods are optional:
 //
-//	Key(in In) string             // see WithKey
-//	Cost(in In) throttle.Cost     // see WithCost
+//	Key(in In) string
+//	Cost(in In) throttle.Cost
 //	Used(in In, out Out) throttle.Cost
 //	Fallback(ctx context.Context, in In, err error) (Out, error)
-//	Unfinished(in In) Out         // stands for an item without a result, instead of the zero Out
-//	Validate() error              // checks the configuration before the first run
+//	Unfinished(in In) Out // stands for an item without a result
+//	Validate() error      // is called before the first run
 //
 // Validate and Run report a method that is spelt or typed almost like one of them.
 type BatchHandler[S, In, Out any] interface {
-	// Prep returns the items, which may be produced while they are worked on
-	// and may be endless. An error in the sequence is the failure of one item.
+	// Prep returns the items, which may be produced lazily and without an end.
+	// An error in the sequence is the failure of one item.
 	Prep(ctx context.Context, s S) (iter.Seq2[In, error], error)
-	// Exec works on one item. It never sees S, so parallel items share
-	// nothing by accident. It should return when ctx ends.
+	// Exec works on one item, without access to S. It should return when ctx ends.
 	Exec(ctx context.Context, in In) (Out, error)
-	// Post gets all results once no item is running, also those of a run that
-	// was stopped, and puts them into s. Return r.Err() to fail on any failed
-	// item. ctx is the one of Run: it has ended if that is what stopped the run.
+	// Post receives all results once no item is running, also after a stop, and
+	// stores them in s. Return r.Err() to fail on any failed item. ctx is that of Run.
 	Post(ctx context.Context, s S, r *Report[In, Out]) (Action, error)
 }
 
@@ -66,8 +63,7 @@ func validated(v validator) (err error) {
 	return v.Validate()
 }
 
-// Defaults can be embedded in a handler to get a Post that goes on if every
-// item is done, and fails with their errors otherwise.
+// Defaults can be embedded in a handler to get a Post that returns Report.Err.
 type Defaults[S, In, Out any] struct{}
 
 // Post returns Next and r.Err().
