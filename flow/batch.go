@@ -10,17 +10,12 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Batch returns a batch whose items are flows: it runs n once for every T that
-// prep gives. Its limits and its law count running instances.
+// Batch returns a batch whose items are flows: it runs n once for every T that prep returns. Its
+// limits count running instances, not calls.
 //
-// T holds an instance's parameters and its result. Every attempt works on a
-// copy of T, made by its method Clone() T if it has one and else by assignment.
-//
-// post gets the results; nil goes on if every instance is done. The value of
-// an instance that is not done is T as prep returned it. See also Each.
-//
-// A node inside may be within the same guard as the batch: its first call takes
-// over what the instance holds of that guard.
+// A T holds an instance's parameters and its result. Every attempt works on a copy of it, made by its
+// method Clone() T if it has one and else by assignment. post receives the results; nil returns
+// Report.Err. The value of an instance that is not done is T as prep returned it.
 func Batch[S, T any](
 	name string,
 	prep func(context.Context, S) (iter.Seq2[T, error], error),

@@ -131,9 +131,9 @@ func TestProgressOfParallel(t *testing.T) {
 			return node.Each(name, func(*sheet) []int { return make([]int, n) },
 				func(ctx context.Context, i int) (int, error) { return i, pause(ctx, time.Second) }, func(*sheet, []int) {})
 		}
-		var last flow.Progress
+		var last event.Progress
 		_, err := flow.Run(t.Context(), flow.Parallel("checks", batch("b", 2), batch("a", 4)), &sheet{},
-			flow.WithProgress(func(p flow.Progress) { last = p }, 0))
+			flow.WithProgress(func(p event.Progress) { last = p }, 0))
 		require.NoError(t, err)
 		assert.Equal(t, int64(6), last.Items.Total)
 		require.Len(t, last.Nodes, 2)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
@@ -44,8 +45,8 @@ func TestItemsThatAreLeftBehindAreNotPending(t *testing.T) {
 		_, err := flow.Run(ctx, b, &trail{}, flow.WithProgress(seen.take, 0))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Len(t, seen.all, 3)
-		require.Equal(t, flow.Items{Pending: 3}, seen.all[1].Items)
-		require.Equal(t, flow.Items{Abandoned: 3}, seen.all[2].Items)
+		require.Equal(t, event.Items{Pending: 3}, seen.all[1].Items)
+		require.Equal(t, event.Items{Abandoned: 3}, seen.all[2].Items)
 	})
 }
 
@@ -56,7 +57,7 @@ func TestASliceTellsItsLength(t *testing.T) {
 			_, err := m.All(ctx, make([]int, 3))
 			return err
 		}))
-		require.Equal(t, flow.Items{Total: 3, Done: 3, Rate: 1}, p.Items)
+		require.Equal(t, event.Items{Total: 3, Done: 3, Rate: 1}, p.Items)
 	})
 }
 
