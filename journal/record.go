@@ -9,8 +9,8 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// MaxName is how long the texts of a Key may be, in bytes.
-const MaxName = 1 << 10
+// maxName is how long the texts of a Key may be, in bytes.
+const maxName = 1 << 10
 
 // Part is the share of one node in one run.
 type Part struct {
@@ -18,8 +18,7 @@ type Part struct {
 	Node string
 }
 
-// Key names an item of a Part by its content and not by its position, so that
-// the input may grow, or come in another order, from one process to the next.
+// Key identifies an item of a Part by its content, so that the input may grow or change its order.
 type Key struct {
 	Part
 
@@ -29,8 +28,8 @@ type Key struct {
 	Occurrence int64
 }
 
-// State is how far an item has come. From Unknown it goes to Pending, from there
-// to Done or Failed, and from Failed back to Pending when it is tried again. Done is for good.
+// State is how far an item has come: from Unknown to Pending, from there to Done or Failed, and from
+// Failed back to Pending when it is retried. Done is final.
 type State uint8
 
 // The states.
@@ -51,7 +50,7 @@ func (s State) String() string {
 	return stateNames[s]
 }
 
-// Record is what a journal knows of an item.
+// Record is what a journal has about an item.
 type Record struct {
 	Key      Key
 	State    State
@@ -76,10 +75,7 @@ type Progress struct {
 	RenewWithin time.Duration
 }
 
-// Total is how many records there are.
-func (p Progress) Total() int64 { return p.Pending + p.Done + p.Failed }
-
-// Validate returns everything that keeps p from being used, each problem as a *fault.FieldError, or nil.
+// Validate joins all problems of p, each a *fault.FieldError.
 func (p Part) Validate() error {
 	problems := invalid.Problems{Owner: "journal"}
 	checkName(&problems, "Run", p.Run)
@@ -87,7 +83,7 @@ func (p Part) Validate() error {
 	return problems.Err()
 }
 
-// Validate returns everything that keeps k from being used, each problem as a *fault.FieldError, or nil.
+// Validate joins all problems of k, each a *fault.FieldError.
 func (k Key) Validate() error {
 	problems := invalid.Problems{Owner: "journal"}
 	problems.Add(k.Part.Validate())
@@ -98,7 +94,7 @@ func (k Key) Validate() error {
 	return problems.Err()
 }
 
-// Validate returns everything that keeps Finish from taking r as a record of p, each problem as a *fault.FieldError, or nil.
+// Validate joins all problems of r as a record for Finish of p, each a *fault.FieldError.
 func (r *Record) Validate(p Part) error {
 	problems := invalid.Problems{Owner: "journal"}
 	problems.Add(r.Key.Validate())
@@ -118,8 +114,8 @@ func checkName(problems *invalid.Problems, field, name string) {
 	switch {
 	case name == "":
 		problems.Addf(field, "it is empty; every record needs one")
-	case len(name) > MaxName:
-		problems.Addf(field, "%d bytes; at most %d can be kept, so hash what is longer", len(name), MaxName)
+	case len(name) > maxName:
+		problems.Addf(field, "%d bytes; at most %d can be kept, so hash what is longer", len(name), maxName)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
 		problems.Addf(field, "%q is no text in UTF-8 without NUL; hash it, or encode it as hex", name[:min(len(name), 32)])
 	}
