@@ -16,9 +16,9 @@ var (
 // HeldError is returned for a Part that another run records.
 type HeldError struct {
 	Part   Part
-	Lease  Lease     // of the other run; zero if that has ended by now
-	Lapses time.Time // when the Lease lapses unless it is renewed; zero if it does not, or if the Part was Lost
-	Lost   bool      // the Part was open here, and the other run has taken it over
+	Lease  Lease     // of the other run; zero if it has ended
+	Lapses time.Time // when the Lease lapses unless renewed; zero if never, or if Lost
+	Lost   bool      // the other run has taken the Part over
 }
 
 // Error names the other run and the remedy.

@@ -10,8 +10,8 @@ type Lease struct {
 }
 
 // Excludes reports whether l prevents o from opening the Part at now. It does not if it is o's own, if
-// the process of its owner has ended, or if it has lapsed: its last renewal is longer than within ago,
-// or that far in the future because a clock was changed. 0 means that it never lapses.
+// the process of its owner has ended, or if its last renewal is longer than within ago (0: it never
+// lapses), or that far in the future because a clock was changed.
 func (l Lease) Excludes(o Owner, now time.Time, within time.Duration) bool {
 	if l.Owner.ID == "" || l.Owner.ID == o.ID || l.Owner.gone() {
 		return false

@@ -18,7 +18,7 @@ type Part struct {
 	Node string
 }
 
-// Key identifies an item of a Part by its content, so that the input may grow or change its order.
+// Key identifies an item of a Part by its content. Its texts have at most 1,024 bytes.
 type Key struct {
 	Part
 
@@ -28,8 +28,7 @@ type Key struct {
 	Occurrence int64
 }
 
-// State is how far an item has come: from Unknown to Pending, from there to Done or Failed, and from
-// Failed back to Pending when it is retried. Done is final.
+// State is how far an item has come. Failed goes back to Pending for a retry; Done is final.
 type State uint8
 
 // The states.
@@ -54,25 +53,20 @@ func (s State) String() string {
 type Record struct {
 	Key      Key
 	State    State
-	Value    []byte    // the result of a Done item, as its run has encoded it
+	Value    []byte    // the encoded result of a Done item
 	Err      string    // why a Failed item failed
 	Attempts int       // in all processes so far
 	Begun    time.Time // for the last time
 	Ended    time.Time // zero while it is Pending
-	// Behind is set by the journal in a record, Done or Failed, that the output of the run
-	// may lack: it was finished with the last mark, or after it.
-	Behind bool
+	Behind   bool      // the output may lack it: it was finished with the last mark, or after it
 }
 
 // Progress is how far a Part has come.
 type Progress struct {
 	Pending, Done, Failed int64
-	// Mark is the last one that Finish was given: how far the output of the run
-	// had been written by then. Behind is how many of the Done and Failed records are not in that output.
-	Mark   string
-	Behind int64
-	// RenewWithin is how long the claim of Open lasts without a Renew; 0 means until Release.
-	RenewWithin time.Duration
+	Mark                  string        // the last one given to Finish: how far the output was written
+	Behind                int64         // Done and Failed records that are not in that output
+	RenewWithin           time.Duration // how long the claim lasts without a Renew; 0: until Release
 }
 
 // Validate joins all problems of p, each a *fault.FieldError.

@@ -19,21 +19,18 @@ type Retainer interface {
 // Run is the summary of a run, over all its nodes.
 type Run struct {
 	Name string
-	// Opened is when it was opened for the first time, and Changed when it was opened, or a record of
-	// it begun or finished, for the last time: a run that only finds everything done is in use too.
-	Opened, Changed time.Time
-	// How many records it has.
-	Pending, Done, Failed int64
-	// Bytes is how long the values of its Done records are together. What a journal needs besides is its own.
-	Bytes int64
+	// Opened is when it was first opened, Changed when it was last opened, or a
+	// record begun or finished.
+	Opened, Changed       time.Time
+	Pending, Done, Failed int64 // records
+	Bytes                 int64 // the length of the values of its Done records
 }
 
 // Total returns the number of records.
 func (r Run) Total() int64 { return r.Pending + r.Done + r.Failed }
 
-// ForgetBefore deletes the runs of r that have not changed since t, except those that are being
-// recorded. It returns their names, with an error too. A run that begins and ends meanwhile may be
-// deleted.
+// ForgetBefore deletes the runs that have not changed since t, except those that are being recorded.
+// It returns their names, with an error too.
 func ForgetBefore(ctx context.Context, r Retainer, t time.Time) (forgotten []string, err error) {
 	var old []string
 	for run, err := range r.Runs(ctx) {

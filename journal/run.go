@@ -7,7 +7,7 @@ const DefaultRun = "default"
 
 type runKey struct{}
 
-// WithRun names the run under ctx. A later process resumes it by the same name.
+// WithRun names the run under ctx, to be resumed by that name.
 func WithRun(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, runKey{}, name)
 }

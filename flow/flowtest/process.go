@@ -14,7 +14,7 @@ import (
 var ErrKilled = errors.New("flowtest: the process was killed")
 
 // Process is one life of a program with a journal, to be killed at any moment. What is in flight then
-// is not recorded. Continue with another Process on the same journal. Files are not part of it.
+// is not recorded. Continue with another Process on the same journal.
 type Process struct {
 	ctx    context.Context //nolint:containedctx // handed over as that of a test is
 	cancel context.CancelCauseFunc

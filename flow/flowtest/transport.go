@@ -13,9 +13,8 @@ import (
 	"github.com/headrace/headrace/retry"
 )
 
-// Behind passes HTTP requests without a step to rt, such as the Transport of a providertest.Server.
-// They are recorded with the status of the response, and end with its header. It has no effect on
-// Call, or after Otherwise.
+// Behind passes HTTP requests without a step to rt, such as the Transport of a providertest.Server. It
+// has no effect on Call, or after Otherwise.
 func (p *Provider) Behind(rt http.RoundTripper) *Provider {
 	p.must(func(problems *invalid.Problems) {
 		if invalid.Nil(rt) {
