@@ -10,17 +10,12 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Batch returns a batch whose items are flows: it runs n once for every T that
-// prep gives. Its limits and its law count running instances.
+// Batch returns a batch whose items are flows: it runs n once for every T that prep returns. Its
+// limits count running instances, not calls.
 //
-// T holds an instance's parameters and its result. Every attempt works on a
-// copy of T, made by its method Clone() T if it has one and else by assignment.
-//
-// post gets the results; nil goes on if every instance is done. The value of
-// an instance that is not done is T as prep returned it. See also Each.
-//
-// A node inside may be within the same guard as the batch: its first call takes
-// over what the instance holds of that guard.
+// A T holds an instance's parameters and its result. Every attempt works on a copy of it, made by its
+// method Clone() T if it has one and else by assignment. post receives the results; nil returns
+// Report.Err. The value of an instance that is not done is T as prep returned it.
 func Batch[S, T any](
 	name string,
 	prep func(context.Context, S) (iter.Seq2[T, error], error),
@@ -66,7 +61,7 @@ func copyOf[T any](t T) T {
 	return t
 }
 
-// Unfinished implements node.Placeholder: an instance that is not done keeps
+// Unfinished implements the optional method of a handler: an instance that is not done keeps
 // its parameters, so that putting the values into the state loses none.
 func (h *instances[S, T]) Unfinished(in T) T { return in }
 
@@ -78,7 +73,7 @@ func (h *instances[S, T]) Post(ctx context.Context, s S, r *node.Report[T, T]) (
 	return h.post(ctx, s, r)
 }
 
-// Validate implements node.Validator. If the batch is inside itself, what
+// Validate implements the optional method of a handler. If the batch is inside itself, what
 // else is inside is left to the flow that it is part of.
 func (h *instances[S, T]) Validate() error {
 	p := invalid.Problems{Owner: fmt.Sprintf("node %q", h.name)}

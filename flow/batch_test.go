@@ -2,7 +2,6 @@ package flow_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -349,11 +348,8 @@ func TestEndlessNestingIsAnError(t *testing.T) {
 		f := flow.New("f", a).End(a, "out")
 		f.On(a, "in", f)
 		names, _, err := follow(t, f)
-		var nested *flow.NestingError
-		require.ErrorAs(t, err, &nested)
-		require.Equal(t, &flow.NestingError{Flow: "f", Depth: 1001}, nested)
 		require.Len(t, names, 1000)
-		require.EqualError(t, nested, `flow "f": runs nested 1001 deep: a flow inside itself needs an action that ends it`)
+		require.ErrorContains(t, err, `flow "f": runs nested 1001 deep: a flow inside itself needs an action that ends it`)
 	})
 	t.Run("through a batch", func(t *testing.T) {
 		deepest := 0
@@ -366,8 +362,7 @@ func TestEndlessNestingIsAnError(t *testing.T) {
 			return node.Slice([]job{{j.depth + 1}}), nil
 		}, f, nil))
 		_, err := f.Run(t.Context(), &job{1})
-		var nested *flow.NestingError
-		require.True(t, errors.As(err, &nested))
+		require.ErrorContains(t, err, `flow "f": runs nested 1001 deep`)
 		require.Equal(t, 1000, deepest)
 	})
 }

@@ -1,12 +1,9 @@
-// Package flow composes nodes into graphs and runs them.
+// Package flow composes nodes into graphs and runs them. The guide is
+// docs/flows.md.
 //
-// A Flow goes from node to node over one shared state, each node picking its
-// successor by the action it returns: Then for the usual way, On for branches
-// and loops, End where a branch ends. A flow is a node itself, so flows nest.
-//
-// Each makes a node that runs a flow once for every item, each run on its own copy
-// of the item; Batch is for streams of items and for partial results. Parallel
-// runs different nodes at the same time.
+// Each node picks its successor by the action it returns: Then is the default
+// way, On branches and loops, End ends a branch. Each and Batch run a flow once
+// for every item, Parallel runs different nodes at the same time.
 //
 //	f := flow.New("review", draft).
 //		Then(review).

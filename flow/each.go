@@ -9,13 +9,9 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Each returns a batch whose items are flows, like Batch: it runs n once for
-// every T of items, each run on its own copy, and put stores the copies as n
-// left them, in the order of the items.
-//
-// put runs only if every instance is done; otherwise the batch fails with a
-// *node.BatchError and the state stays as it is. Use Batch for a stream of
-// items, for partial results and for a sink.
+// Each is Batch over a slice: it runs n once for every T of items, and put stores the results in the
+// order of the items. put runs only if every instance is done; otherwise the batch fails with a
+// *node.BatchError.
 func Each[S, T any](name string, items func(s S) []T, n node.Node[*T], put func(s S, done []T)) *node.Batch[S, T, T] {
 	h := &eachInstance[S, T]{items: items, put: put}
 	h.name, h.inner = name, n
@@ -41,7 +37,7 @@ type eachInstance[S, T any] struct {
 // ListItems is called in place of Prep: see node.Each.
 func (h *eachInstance[S, T]) ListItems(s S) []T { return h.items(s) }
 
-// Validate implements node.Validator.
+// Validate implements the optional method of a handler.
 func (h *eachInstance[S, T]) Validate() error {
 	p := invalid.Problems{Owner: fmt.Sprintf("node %q", h.name)}
 	if h.items == nil {

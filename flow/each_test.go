@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
@@ -113,6 +114,6 @@ func TestProgressOfOne(t *testing.T) {
 			_, err := m.All(ctx, make([]int, 3))
 			return err
 		})))
-		assert.Equal(t, flow.Items{Total: 4, Done: 4}, p.Items)
+		assert.Equal(t, event.Items{Total: 4, Done: 4}, p.Items)
 	})
 }

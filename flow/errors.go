@@ -8,8 +8,7 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// StepError says in which node of which flow or Fork a run failed, or before
-// which node it was stopped.
+// StepError is the error of a node of a flow or Fork, or of a run that was stopped before it.
 type StepError struct {
 	Flow string
 	Node string
@@ -17,21 +16,21 @@ type StepError struct {
 	Err  error // the node's, or the cause of the context's end
 }
 
-// Error gives the path and the node's error.
+// Error has the node's path.
 func (e *StepError) Error() string { return fmt.Sprintf("flow %q: node %q: %v", e.Flow, e.Node, e.Err) }
 
 // Unwrap returns Err.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// ActionError says that a node returned an action that none of its edges names, or
-// in a Fork one other than node.Next.
+// ActionError is the error of a node that returned an action without an edge, or in a Fork one other
+// than node.Next.
 type ActionError struct {
 	Flow   string
 	Node   string
 	Action node.Action
-	Known  []node.Action // what its edges name, in the order they were added
 
-	joins bool // the node is in a Fork
+	known []node.Action // what its edges name, in the order they were added
+	joins bool          // the node is in a Fork
 }
 
 // Error lists the known actions.
@@ -40,8 +39,8 @@ func (e *ActionError) Error() string {
 		return fmt.Sprintf("flow %q: node %q returned the action %s, and in Parallel only Next goes on: branch after %q, with node.Decide",
 			e.Flow, e.Node, quoted(e.Action), e.Flow)
 	}
-	known := make([]string, len(e.Known))
-	for i, a := range e.Known {
+	known := make([]string, len(e.known))
+	for i, a := range e.known {
 		known[i] = quoted(a)
 	}
 	return fmt.Sprintf("flow %q: node %q returned the action %s, known are %s: add an edge with On, or End",
@@ -55,11 +54,11 @@ func quoted(a node.Action) string {
 	return strconv.Quote(string(a))
 }
 
-// StepsError says that a run was longer than WithMaxSteps allows.
+// StepsError is the error of a run longer than WithMaxSteps.
 type StepsError struct {
 	Flow string
-	Max  int
 	Node string // the node that would have been next
+	Max  int
 }
 
 // Error names the bound and the remedy.
@@ -68,13 +67,12 @@ func (e *StepsError) Error() string {
 		e.Flow, e.Max, e.Node)
 }
 
-// NestingError says that a flow contains itself, and went deeper than anything that is meant.
-type NestingError struct {
-	Flow  string
-	Depth int
+// nestingError says that a flow contains itself, and went deeper than anything that is meant.
+type nestingError struct {
+	flow  string
+	depth int
 }
 
-// Error names the depth.
-func (e *NestingError) Error() string {
-	return fmt.Sprintf("flow %q: runs nested %d deep: a flow inside itself needs an action that ends it", e.Flow, e.Depth)
+func (e *nestingError) Error() string {
+	return fmt.Sprintf("flow %q: runs nested %d deep: a flow inside itself needs an action that ends it", e.flow, e.depth)
 }

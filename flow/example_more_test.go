@@ -50,7 +50,7 @@ func ExampleStepsError() {
 // anything runs.
 func ExampleFlow_Validate() {
 	draft := node.Do("draft", write)
-	review := node.Do("review", write).WithTimeout(-time.Second)
+	review := node.Do("review", write).With(guard.Policy{Timeout: -time.Second})
 	lost := node.Do("lost", write)
 	f := flow.New("letter", draft).
 		Then(review).
@@ -65,7 +65,7 @@ func ExampleFlow_Validate() {
 	// flow "letter": On: node "draft" already has an edge for the action Next
 	// flow "letter": On: to: the node is nil
 	// flow "letter": node "lost": no edge leads to it from "draft", where the flow begins
-	// node "review": WithTimeout: -1s is not a positive duration: leave the setting out for no timeout
+	// node "review": policy: guard "review": Timeout: -1s is negative: use 0 for no timeout
 	// true On
 }
 

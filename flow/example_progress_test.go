@@ -26,7 +26,7 @@ func words() *node.Batch[*letter, string, int] {
 
 // There is a snapshot every second, and one at the end.
 func ExampleWithProgress() {
-	show := func(p flow.Progress) {
+	show := func(p event.Progress) {
 		fmt.Println(p.Items.Done, "of", p.Items.Total, "done,", p.Items.Failed, "failed, the end:", p.Final)
 	}
 	_, err := flow.Run(context.Background(), flow.New("count", words()), &letter{}, flow.WithProgress(show, time.Second))
@@ -53,7 +53,7 @@ func ExampleWithProgress_events() {
 
 // A total needs somebody who knows it.
 func ExampleExpect() {
-	show := func(p flow.Progress) { fmt.Println(p.Nodes[0].Name, p.Nodes[0].Total) }
+	show := func(p event.Progress) { fmt.Println(p.Nodes[0].Name, p.Nodes[0].Total) }
 	_, err := flow.Run(context.Background(), words(), &letter{}, flow.WithProgress(show, 0))
 	fmt.Println(err)
 	// Output:
@@ -68,7 +68,7 @@ func ExampleWithGuards() {
 		fmt.Println(err)
 		return
 	}
-	show := func(p flow.Progress) { fmt.Println(p.Limiters[0].Name, p.Limiters[0].InFlight, p.Limiters[0].Live) }
+	show := func(p event.Progress) { fmt.Println(p.Limiters[0].Name, p.Limiters[0].InFlight, p.Limiters[0].Live) }
 	_, err = flow.Run(context.Background(), node.Do("write", write), &letter{},
 		flow.WithProgress(show, 0), flow.WithGuards(hidden))
 	fmt.Println(err)

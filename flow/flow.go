@@ -8,13 +8,10 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Flow is a graph of nodes over the shared state S: it runs one node after
-// the other, each picking its successor by the action it returns. A flow is a
-// node.Node, so flows nest. It is put together before its first run and
-// frozen by it; after that it is safe for concurrent runs if its nodes are.
+// Flow is a graph of nodes over the shared state S. It is a node.Node, so flows nest. The first run
+// freezes it; after that it is safe for concurrent runs if its nodes are.
 //
-// Nodes are told apart by ==: give each place in the graph a node of its own,
-// and a node type that is not a pointer fields that differ.
+// Nodes are compared with ==: give each place in the graph a node of its own.
 type Flow[S any] struct {
 	setup    invalid.Setup
 	name     string
@@ -51,7 +48,7 @@ func New[S any](name string, first node.Node[S]) *Flow[S] {
 // Name returns the flow's name.
 func (f *Flow[S]) Name() string { return f.name }
 
-// Then has n follow the node that was given to New or to the last Then, on the action node.Next.
+// Then makes n follow the node of New, or of the last Then, on node.Next.
 func (f *Flow[S]) Then(n node.Node[S]) *Flow[S] {
 	f.setup.Change("Then", func() {
 		if f.usable("Then", n) && f.cursor != nil {
@@ -62,9 +59,8 @@ func (f *Flow[S]) Then(n node.Node[S]) *Flow[S] {
 	return f
 }
 
-// On has to follow from on the action a. It leaves alone where Then goes on. A
-// node that has any edge must name every action that it returns: another one
-// fails with an *ActionError.
+// On adds an edge: to follows from on action a. It does not change where Then continues. A node with
+// edges fails with an *ActionError if it returns another action.
 func (f *Flow[S]) On(from node.Node[S], a node.Action, to node.Node[S]) *Flow[S] {
 	f.setup.Change("On", func() {
 		if f.usable("On: from", from) && f.usable("On: to", to) {
@@ -74,8 +70,7 @@ func (f *Flow[S]) On(from node.Node[S], a node.Action, to node.Node[S]) *Flow[S]
 	return f
 }
 
-// End ends the flow after from on the action a, for a node that has other
-// edges. A node without edges ends the flow on any action.
+// End ends the flow after from on action a. A node without edges ends it on any action.
 func (f *Flow[S]) End(from node.Node[S], a node.Action) *Flow[S] {
 	f.setup.Change("End", func() {
 		if f.usable("End", from) {
@@ -85,8 +80,8 @@ func (f *Flow[S]) End(from node.Node[S], a node.Action) *Flow[S] {
 	return f
 }
 
-// WithMaxSteps bounds how many nodes one run goes through, for loops; beyond
-// it the run fails with a *StepsError. The default is 10,000.
+// WithMaxSteps bounds how many nodes one run goes through; then it fails with a *StepsError. The
+// default is 10,000.
 func (f *Flow[S]) WithMaxSteps(n int) *Flow[S] {
 	f.setup.Change("WithMaxSteps", func() {
 		if n < 1 {

@@ -79,7 +79,7 @@ func (f *Fork[S]) branch(ctx context.Context, r *reporter, s S, i int) error {
 	case err != nil:
 		return &StepError{Flow: f.name, Node: n.Name(), Step: i + 1, Err: err}
 	case action != node.Next:
-		return &ActionError{Flow: f.name, Node: n.Name(), Action: action, Known: []node.Action{node.Next}, joins: true}
+		return &ActionError{Flow: f.name, Node: n.Name(), Action: action, known: []node.Action{node.Next}, joins: true}
 	}
 	return nil
 }

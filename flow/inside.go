@@ -6,6 +6,7 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/inside"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/journal"
 )
 
 // container is what other nodes run inside of: a flow, a fork, or the handler of a batch of flows.
@@ -18,7 +19,7 @@ type container interface {
 
 // transparent is a node of package node: a step, or a batch, which has a handler.
 type transparent interface {
-	Inside(k inside.Key) (handler any, policy guard.Policy)
+	Inside(k inside.Key) (policy guard.Policy, handler any, j journal.Journal)
 }
 
 // isBatch reports whether x is a batch of more than the one item of node.One.
@@ -31,7 +32,7 @@ func isBatch(x any) bool {
 // handlerOf returns the handler of a batch of package node; nil: x is none.
 func handlerOf(x any) (h any) {
 	if n, ok := x.(transparent); ok {
-		h, _ = n.Inside(inside.Key{})
+		_, h, _ = n.Inside(inside.Key{})
 	}
 	return h
 }
@@ -102,7 +103,7 @@ func containerOf(x any) (container, bool) {
 		return nil, false
 	}
 	if n, ok := x.(transparent); ok {
-		if h, _ := n.Inside(inside.Key{}); h != nil {
+		if _, h, _ := n.Inside(inside.Key{}); h != nil {
 			x = h
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"strconv"
 
+	"github.com/headrace/headrace/internal/inside"
 	"github.com/headrace/headrace/internal/invalid"
-	"github.com/headrace/headrace/journal"
 )
 
 // recorded names what a batch records: two batches of one name would take each
@@ -17,8 +17,8 @@ type recorded struct {
 
 // journaled is a node that may have a journal, as batches are.
 type journaled interface {
+	transparent
 	Name() string
-	Journal() journal.Journal
 }
 
 // checkNames reports batches with the same name and journal, each in another
@@ -46,7 +46,7 @@ func findJournaled(x any, found map[recorded]any) {
 		if !ok {
 			return true
 		}
-		j := b.Journal()
+		_, _, j := b.Inside(inside.Key{})
 		if j == nil || !reflect.ValueOf(j).Comparable() {
 			return true
 		}

@@ -8,12 +8,9 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Mermaid draws n as a Mermaid flowchart: a flow as its graph, a flow inside
-// a flow as a box around its own, a batch of flows as a box around one
-// instance, a Fork as its nodes between a fork and a join. Any other node is drawn alone, and so is a flow inside itself,
-// with a double frame. The same node always gives the same text.
-//
-// It says no more than names and actions, unless ShowLimits or ShowCounts ask for it.
+// Mermaid draws n as a Mermaid flowchart, with boxes for what is inside flows, batches of flows and
+// Forks. A flow inside itself is drawn as one node with a double frame. The same node always gives the
+// same text.
 func Mermaid[S any](n node.Node[S], opts ...DrawOption) string {
 	d := &diagram{indent: 1, open: map[any]bool{}}
 	for _, o := range opts {

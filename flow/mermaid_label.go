@@ -11,16 +11,14 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// DrawOption is a setting of Mermaid.
+// DrawOption is an option of Mermaid.
 type DrawOption func(*diagram)
 
-// ShowLimits adds to each node what holds its calls back: the preset that it
-// starts from, its hard limits, its law, and the guards that it is within.
+// ShowLimits adds to each node its preset, hard limits, controller and outer guards.
 func ShowLimits() DrawOption { return func(d *diagram) { d.limits = true } }
 
-// ShowCounts says of each node what came to pass in the run that r is of, by its
-// name: the items of a batch, the runs of a step, and what its limiter met. What
-// did not happen is left out. A nil r shows nothing.
+// ShowCounts adds to each node the counts of the run that r is of: items of a batch, runs of a step,
+// and what its limiter met.
 func ShowCounts(r *Report) DrawOption { return func(d *diagram) { d.counts = r } }
 
 // details is the label of a node.
@@ -47,7 +45,7 @@ func (d *diagram) details(name string, x any) string {
 
 func policyOf(x any) guard.Policy {
 	if n, ok := x.(transparent); ok {
-		_, p := n.Inside(inside.Key{})
+		p, _, _ := n.Inside(inside.Key{})
 		return p
 	}
 	return guard.Policy{}

@@ -27,10 +27,10 @@ func TestMermaidWithLimitsAndCounts(t *testing.T) {
 	require.NoError(t, err)
 	nothing := func(context.Context, *trail) error { return nil }
 	f := flow.New("f", node.Do("own", nothing).With(guard.Policy{Limits: limits, Law: adaptive.AIMD{}})).
-		Then(node.Do("preset", nothing).WithPreset(presets.OpenAITier1)).
+		Then(node.Do("preset", nothing).With(guard.Policy{Preset: presets.OpenAITier1})).
 		Then(node.Do("shared", nothing).Within(shared)).
 		Then(node.Do("without caps", nothing).Within(bare)).
-		Then(node.Do("both", nothing).Within(shared, bare).WithLimits(throttle.Limits{Concurrency: 2})).
+		Then(node.Do("both", nothing).With(guard.Policy{Limits: throttle.Limits{Concurrency: 2}}).Within(shared, bare)).
 		Then(node.Do("none", nothing))
 	f.Then(flow.Batch("users", of[*trail](users(1)...), note("inside"), nil))
 	r := &flow.Report{

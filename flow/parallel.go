@@ -9,25 +9,18 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Fork is a node that runs several nodes at the same time over one state, made by
-// Parallel. It is safe for concurrent runs if its nodes are.
+// Fork is a node made by Parallel. It is safe for concurrent runs if its nodes are.
 type Fork[S any] struct {
 	setup invalid.Setup
 	name  string
 	nodes []node.Node[S]
 }
 
-// Parallel returns a node that runs nodes at the same time and ends when all of
-// them have ended. Each must write only to its own part of the state.
+// Parallel returns a node that runs nodes at the same time and ends when all of them have ended. Each
+// must write only to its own part of the state, and return node.Next.
 //
-// If a node fails the others are stopped as a batch is: they begin no new item,
-// attempt or step, and running calls may finish within ten seconds, or within the
-// WithGrace of a batch. The error joins a *StepError for each node that failed;
-// nodes that were only stopped are not among them. The end of ctx stops all nodes.
-//
-// An action other than node.Next is an *ActionError: branch after the join, with
-// node.Decide. In a journal, what is recorded inside a node that is not a batch
-// carries the name of that node, so names inside may repeat.
+// If a node fails the others begin nothing new, and running calls may finish within ten seconds, or
+// the WithGrace of a batch. The error joins a *StepError for each node that failed by itself.
 func Parallel[S any](name string, nodes ...node.Node[S]) *Fork[S] {
 	f := &Fork[S]{name: name, nodes: slices.Clone(nodes)}
 	f.setup.Init("flow " + strconv.Quote(name))
@@ -55,7 +48,7 @@ func Parallel[S any](name string, nodes ...node.Node[S]) *Fork[S] {
 // Name returns the node's name.
 func (f *Fork[S]) Name() string { return f.name }
 
-// Validate joins all problems of the nodes, each a *fault.FieldError. Run begins with it.
+// Validate joins all problems of the nodes, each a *fault.FieldError.
 func (f *Fork[S]) Validate() error { return validate(f) }
 
 // checkGraph joins the problems of the fork itself.

@@ -83,7 +83,7 @@ func TestParallelNamesWhatIsWrong(t *testing.T) {
 		"no name, no nodes": {flow.Parallel[*sheet](""), []string{"name", "nodes"}},
 		"nil":               {flow.Parallel[*sheet]("p", nil, (*node.Step[*sheet])(nil)), []string{"nodes[0]", "nodes[1]"}},
 		"twice":             {flow.Parallel[*sheet]("p", takes("a", 0, facts), takes("b", 0, facts), takes("a", 0, tone)), []string{"nodes[2]"}},
-		"inside":            {flow.Parallel[*sheet]("p", takes("a", -1, facts).WithTimeout(-1), flow.New[*sheet]("f", nil)), []string{"WithTimeout", "first"}},
+		"inside":            {flow.Parallel[*sheet]("p", takes("a", -1, facts).With(guard.Policy{Timeout: -1}), flow.New[*sheet]("f", nil)), []string{"Timeout", "first"}},
 	} {
 		assert.Equal(t, tc.want, fields(tc.f.Validate()), name)
 		_, err := tc.f.Run(t.Context(), &sheet{})
@@ -131,9 +131,9 @@ func TestProgressOfParallel(t *testing.T) {
 			return node.Each(name, func(*sheet) []int { return make([]int, n) },
 				func(ctx context.Context, i int) (int, error) { return i, pause(ctx, time.Second) }, func(*sheet, []int) {})
 		}
-		var last flow.Progress
+		var last event.Progress
 		_, err := flow.Run(t.Context(), flow.Parallel("checks", batch("b", 2), batch("a", 4)), &sheet{},
-			flow.WithProgress(func(p flow.Progress) { last = p }, 0))
+			flow.WithProgress(func(p event.Progress) { last = p }, 0))
 		require.NoError(t, err)
 		assert.Equal(t, int64(6), last.Items.Total)
 		require.Len(t, last.Nodes, 2)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 )
@@ -17,7 +18,7 @@ func BenchmarkProgress(b *testing.B) {
 		opts []flow.RunOption
 	}{
 		{"without", nil},
-		{"with", []flow.RunOption{flow.WithProgress(func(flow.Progress) {}, 0), flow.WithSeries()}},
+		{"with", []flow.RunOption{flow.WithProgress(func(event.Progress) {}, 0), flow.WithSeries()}},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			items := func(context.Context, *trail) (iter.Seq2[int, error], error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
@@ -44,8 +45,8 @@ func TestItemsThatAreLeftBehindAreNotPending(t *testing.T) {
 		_, err := flow.Run(ctx, b, &trail{}, flow.WithProgress(seen.take, 0))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Len(t, seen.all, 3)
-		require.Equal(t, flow.Items{Pending: 3}, seen.all[1].Items)
-		require.Equal(t, flow.Items{Abandoned: 3}, seen.all[2].Items)
+		require.Equal(t, event.Items{Pending: 3}, seen.all[1].Items)
+		require.Equal(t, event.Items{Abandoned: 3}, seen.all[2].Items)
 	})
 }
 
@@ -56,7 +57,7 @@ func TestASliceTellsItsLength(t *testing.T) {
 			_, err := m.All(ctx, make([]int, 3))
 			return err
 		}))
-		require.Equal(t, flow.Items{Total: 3, Done: 3, Rate: 1}, p.Items)
+		require.Equal(t, event.Items{Total: 3, Done: 3, Rate: 1}, p.Items)
 	})
 }
 
@@ -64,9 +65,9 @@ func TestMermaidOfRealNodes(t *testing.T) {
 	shared, err := guard.New(guard.Policy{Name: "key"})
 	require.NoError(t, err)
 	nothing := func(context.Context, *trail) error { return nil }
-	own := node.Do("own", nothing).WithLimits(throttle.Limits{Concurrency: 2})
+	own := node.Do("own", nothing).With(guard.Policy{Limits: throttle.Limits{Concurrency: 2}})
 	drawing := flow.Mermaid(flow.New("f", own).
-		Then(node.Do("preset", nothing).WithPreset(presets.OpenAITier1)).
+		Then(node.Do("preset", nothing).With(guard.Policy{Preset: presets.OpenAITier1})).
 		Then(node.Do("shared", nothing).Within(shared)).
 		Then(timed("many", 1).With(guard.Policy{Law: adaptive.AIMD{}})).
 		Then(step("none")), flow.ShowLimits())
@@ -77,6 +78,6 @@ func TestMermaidOfRealNodes(t *testing.T) {
 	} {
 		require.Contains(t, drawing, want)
 	}
-	own.WithLimits(throttle.Limits{Concurrency: 3}) // nothing was built
+	own.With(guard.Policy{Limits: throttle.Limits{Concurrency: 3}}) // nothing was built
 	require.NoError(t, own.Validate())
 }

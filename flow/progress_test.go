@@ -23,10 +23,10 @@ import (
 // shots collects snapshots.
 type shots struct {
 	mu  sync.Mutex // guards all
-	all []flow.Progress
+	all []event.Progress
 }
 
-func (s *shots) take(p flow.Progress) {
+func (s *shots) take(p event.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, p)
@@ -77,18 +77,18 @@ func TestProgressOfABatch(t *testing.T) {
 			}
 			seen.all[i].Items.Pending = 0
 		}
-		middle := flow.Items{Total: 4, Done: 1, Failed: 1, Rate: 0.8, ETA: 2500 * time.Millisecond}
-		last := flow.Items{Total: 4, Done: 3, Failed: 1, Rate: 1}
-		require.Equal(t, []flow.Progress{
+		middle := event.Items{Total: 4, Done: 1, Failed: 1, Rate: 0.8, ETA: 2500 * time.Millisecond}
+		last := event.Items{Total: 4, Done: 3, Failed: 1, Rate: 1}
+		require.Equal(t, []event.Progress{
 			{
 				Time: began.Add(2500 * time.Millisecond), Name: "f", Elapsed: 2500 * time.Millisecond, Items: middle,
-				Nodes:    []flow.NodeProgress{{Name: "a", Runs: 1}, {Name: "b", Running: 1, Items: middle}},
-				Limiters: []flow.LimiterProgress{{Name: "b", Live: true, Limit: 3, InFlight: 1, Calls: 3}},
+				Nodes:    []event.NodeProgress{{Name: "a", Runs: 1}, {Name: "b", Running: 1, Items: middle}},
+				Limiters: []event.LimiterProgress{{Name: "b", Live: true, Limit: 3, InFlight: 1, Calls: 3}},
 			},
 			{
 				Time: began.Add(4 * time.Second), Name: "f", Elapsed: 4 * time.Second, Final: true, Items: last,
-				Nodes:    []flow.NodeProgress{{Name: "a", Runs: 1}, {Name: "b", Runs: 1, Items: last}},
-				Limiters: []flow.LimiterProgress{{Name: "b", Live: true, Limit: 3, Calls: 4}},
+				Nodes:    []event.NodeProgress{{Name: "a", Runs: 1}, {Name: "b", Runs: 1, Items: last}},
+				Limiters: []event.LimiterProgress{{Name: "b", Live: true, Limit: 3, Calls: 4}},
 			},
 		}, seen.all)
 	})
@@ -111,7 +111,7 @@ func tells(name string, took time.Duration, events ...event.Event) node.Node[*tr
 }
 
 // final runs n and returns the last snapshot.
-func final(t *testing.T, n node.Node[*trail]) flow.Progress {
+func final(t *testing.T, n node.Node[*trail]) event.Progress {
 	t.Helper()
 	var seen shots
 	_, err := flow.Run(t.Context(), n, &trail{}, flow.WithProgress(seen.take, 0))
@@ -129,17 +129,17 @@ func TestWhenTheTotalIsKnown(t *testing.T) {
 	resumed, retry := event.Event{Kind: event.ItemResumed, Attempt: 3}, event.Event{Kind: event.ItemRetry}
 	for name, tc := range map[string]struct {
 		events []event.Event
-		want   flow.Items
+		want   event.Items
 	}{
-		"told":                    {[]event.Event{started, input(10), done, retry}, flow.Items{Total: 10, Done: 1, Retries: 1, Rate: 0.1, ETA: 90 * time.Second}},
-		"not told":                {[]event.Event{started, done}, flow.Items{Done: 1, Rate: 0.1}},
-		"told of one run of two":  {[]event.Event{started, input(10), started, done}, flow.Items{Done: 1, Rate: 0.1}},
-		"told of both":            {[]event.Event{started, input(10), started, input(5), done}, flow.Items{Total: 15, Done: 1, Rate: 0.1, ETA: 140 * time.Second}},
-		"more than was told":      {[]event.Event{started, input(2), done, done, done}, flow.Items{Total: 3, Done: 3, Rate: 0.3}},
-		"resumed is no speed":     {[]event.Event{started, input(10), resumed, done}, flow.Items{Total: 10, Done: 1, Resumed: 3, Rate: 0.1, ETA: 60 * time.Second}},
-		"nothing but resumed":     {[]event.Event{started, input(10), resumed}, flow.Items{Total: 10, Resumed: 3}},
-		"a failure is one less":   {[]event.Event{started, input(10), {Kind: event.ItemFailed}}, flow.Items{Total: 10, Failed: 1, Rate: 0.1, ETA: 90 * time.Second}},
-		"so is what is abandoned": {[]event.Event{started, input(10), done, {Kind: event.ItemAbandoned}}, flow.Items{Total: 10, Done: 1, Abandoned: 1, Rate: 0.1, ETA: 80 * time.Second}},
+		"told":                    {[]event.Event{started, input(10), done, retry}, event.Items{Total: 10, Done: 1, Retries: 1, Rate: 0.1, ETA: 90 * time.Second}},
+		"not told":                {[]event.Event{started, done}, event.Items{Done: 1, Rate: 0.1}},
+		"told of one run of two":  {[]event.Event{started, input(10), started, done}, event.Items{Done: 1, Rate: 0.1}},
+		"told of both":            {[]event.Event{started, input(10), started, input(5), done}, event.Items{Total: 15, Done: 1, Rate: 0.1, ETA: 140 * time.Second}},
+		"more than was told":      {[]event.Event{started, input(2), done, done, done}, event.Items{Total: 3, Done: 3, Rate: 0.3}},
+		"resumed is no speed":     {[]event.Event{started, input(10), resumed, done}, event.Items{Total: 10, Done: 1, Resumed: 3, Rate: 0.1, ETA: 60 * time.Second}},
+		"nothing but resumed":     {[]event.Event{started, input(10), resumed}, event.Items{Total: 10, Resumed: 3}},
+		"a failure is one less":   {[]event.Event{started, input(10), {Kind: event.ItemFailed}}, event.Items{Total: 10, Failed: 1, Rate: 0.1, ETA: 90 * time.Second}},
+		"so is what is abandoned": {[]event.Event{started, input(10), done, {Kind: event.ItemAbandoned}}, event.Items{Total: 10, Done: 1, Abandoned: 1, Rate: 0.1, ETA: 80 * time.Second}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			p := final(t, tells("n", 10*time.Second, tc.events...))
@@ -206,14 +206,14 @@ func TestLimitersInProgress(t *testing.T) {
 		}
 		require.Equal(t, int64(1), last[1].Calls)
 		require.Equal(t, int64(1), last[2].Calls)
-		require.Equal(t, flow.LimiterProgress{Name: "far", Hits: 1, Closed: true}, last[3])
+		require.Equal(t, event.LimiterProgress{Name: "far", Hits: 1, Closed: true}, last[3])
 	})
 }
 
 func TestASlowViewerHoldsUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at []time.Duration
-		slow := func(p flow.Progress) {
+		slow := func(p event.Progress) {
 			at = append(at, p.Elapsed)
 			time.Sleep(2600 * time.Millisecond)
 			panic("no")
@@ -232,7 +232,7 @@ func TestASlowViewerHoldsUpNothing(t *testing.T) {
 func TestAViewerThatEndsItsGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		_, err := flow.Run(t.Context(), tells("n", 5*time.Second), &trail{}, flow.WithProgress(func(flow.Progress) {
+		_, err := flow.Run(t.Context(), tells("n", 5*time.Second), &trail{}, flow.WithProgress(func(event.Progress) {
 			calls++
 			runtime.Goexit()
 		}, 0))

@@ -47,7 +47,7 @@ func wide(n int) adaptive.AIMD { return adaptive.AIMD{Initial: n, Max: n} }
 func TestHitsOfANodeInsideCutTheBatchOncePerEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &api{refuse: 8, refused: map[int]bool{}}
-		call := node.Do("call", a.call).With(guard.Policy{Law: wide(8)}).Propagate()
+		call := node.Do("call", a.call).With(guard.Policy{Law: wide(8), Propagate: true})
 		var r *node.Report[user, user]
 		b := flow.Batch("users", of[*trail](users(8)...), flow.New("user", note("before")).Then(call), keep[*trail](&r)).
 			WithParallel(8).With(guard.Policy{Law: wide(8)})
@@ -72,9 +72,9 @@ func TestOnlyPropagateLetsHitsGoUp(t *testing.T) {
 		set  func(*node.Step[*user])
 		cuts int64
 	}{
-		"a law, Propagate":    {func(n *node.Step[*user]) { n.With(guard.Policy{Law: wide(8)}).Propagate() }, 1},
+		"a law, Propagate":    {func(n *node.Step[*user]) { n.With(guard.Policy{Law: wide(8), Propagate: true}) }, 1},
 		"a law":               {func(n *node.Step[*user]) { n.With(guard.Policy{Law: wide(8)}) }, 0},
-		"nothing, Propagate":  {func(n *node.Step[*user]) { n.Propagate() }, 1},
+		"nothing, Propagate":  {func(n *node.Step[*user]) { n.With(guard.Policy{Propagate: true}) }, 1},
 		"nothing of the kind": {func(*node.Step[*user]) {}, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -107,12 +107,9 @@ func TestHitsGoUpAsFarAsBatchesPropagate(t *testing.T) {
 	for _, middlePropagates := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			a := &api{refuse: 2, refused: map[int]bool{}}
-			call := node.Do("call", a.call).Propagate()
+			call := node.Do("call", a.call).With(guard.Policy{Propagate: true})
 			middle := flow.Batch("middle", of[*user](users(4)...), flow.New("inner", call), nil).
-				WithParallel(4).With(guard.Policy{Law: wide(4)})
-			if middlePropagates {
-				middle.Propagate()
-			}
+				WithParallel(4).With(guard.Policy{Law: wide(4), Propagate: middlePropagates})
 			outer := flow.Batch("outer", of[*trail](users(1)...), flow.New("user", middle), nil).
 				WithParallel(8).With(guard.Policy{Law: wide(8)})
 
@@ -145,7 +142,7 @@ func TestABatchThatGivesUpTellsItsHit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		call := node.Do("call", func(context.Context, *user) error {
 			return &adaptive.RateLimitHit{RetryAfter: time.Hour} // beyond what is waited for
-		}).With(guard.Policy{Law: wide(8)}).Propagate()
+		}).With(guard.Policy{Law: wide(8), Propagate: true})
 		b := flow.Batch("users", of[*trail](users(1)...), flow.New("user", call), nil).With(guard.Policy{Law: wide(8)})
 		_, err := b.Run(t.Context(), nil)
 		var hit *adaptive.RateLimitHit
@@ -165,7 +162,7 @@ func TestABurstCutsEveryLimiterOfFourLevelsOnce(t *testing.T) {
 			a := &api{refuse: 8, refused: map[int]bool{}}
 			key, err := guard.New(guard.Policy{Name: "key", Law: wide(8)})
 			require.NoError(t, err)
-			call := node.Do("call", a.call).Propagate()
+			call := node.Do("call", a.call).With(guard.Policy{Propagate: true})
 			if sharing == "own keys" {
 				call.With(guard.Policy{Law: wide(8), Propagate: true})
 			} else {
@@ -176,9 +173,9 @@ func TestABurstCutsEveryLimiterOfFourLevelsOnce(t *testing.T) {
 				instance.Then(node.Do("again", func(context.Context, *user) error { return nil }).Within(key))
 			}
 			middle := flow.Batch("middle", of[*user](users(8)...), instance, nil).
-				WithParallel(8).With(guard.Policy{Law: wide(8)}).Propagate()
+				WithParallel(8).With(guard.Policy{Law: wide(8), Propagate: true})
 			outer := flow.Batch("outer", of[*trail](users(1)...), flow.New("user", middle), nil).
-				WithParallel(4).With(guard.Policy{Law: wide(4)}).Propagate()
+				WithParallel(4).With(guard.Policy{Law: wide(4), Propagate: true})
 			parent := flow.New("parent", outer)
 			if sharing == "the node has that of a sibling batch" {
 				parent.Then(flow.Batch("sibling", of[*trail](users(1)...), note("x"), nil).Within(key))

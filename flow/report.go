@@ -6,9 +6,8 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Report is what came to pass in one Run. Its JSON has the names that are given
-// with the fields, and durations in seconds; new fields may be added, none is
-// renamed.
+// Report is the outcome of one Run. Its JSON is in docs/flows.md, with durations in seconds. New
+// fields may be added, none is renamed.
 type Report struct {
 	Action   node.Action              // action: what the node that was run returned, a flow that of its last node
 	Last     string                   // last: the last node that the flow went through; look here when it ended too soon

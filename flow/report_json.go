@@ -25,7 +25,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	return json.Marshal(reportJSON{r.Action, r.Last, r.Elapsed.Seconds(), r.Steps, r.Nodes, r.Limiters, r.Series})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Names that it does not know are passed over.
+// UnmarshalJSON implements json.Unmarshaler.
 func (r *Report) UnmarshalJSON(data []byte) error {
 	var j reportJSON
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -52,7 +52,7 @@ func (s Series) MarshalJSON() ([]byte, error) {
 	return json.Marshal(seriesJSON{s.Interval.Seconds(), at, s.Nodes, s.Limiters})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. A column that is not as long as At is an error.
+// UnmarshalJSON implements json.Unmarshaler. It rejects columns that differ in length.
 func (s *Series) UnmarshalJSON(data []byte) error {
 	var j seriesJSON
 	if err := json.Unmarshal(data, &j); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// RunOption is a setting of Run.
+// RunOption is an option of Run.
 type RunOption func(*runSettings)
 
 type runSettings struct {
@@ -38,20 +38,19 @@ func (r *runSettings) validate(p *invalid.Problems) {
 // watches reports whether somebody looks at the run before its end.
 func (r *runSettings) watches() bool { return len(r.viewers) > 0 || r.series }
 
-// WithRun names the run for the journals of batches inside: a later process that
-// runs the same under the same name goes on where this one has come to. See node.Batch.WithJournal.
+// WithRun names the run for the journals of batches inside: a later run of the same name resumes it.
+// See node.Batch.WithJournal.
 func WithRun(name string) RunOption {
 	return func(r *runSettings) { r.run = name }
 }
 
-// WithObserver sends everything that happens during the run to o: steps,
-// items, hits, cuts. It must be safe for concurrent use and return at once.
+// WithObserver sends all events of the run to o, which must be safe for concurrent use and return at
+// once.
 func WithObserver(o event.Observer) RunOption {
 	return func(r *runSettings) { r.observer = event.Tee(r.observer, o) }
 }
 
-// Run runs n on s: a flow, or any other node. The report is there with an
-// error too and tells what came to pass until then.
+// Run runs n, a flow or any other node, on s. The report is complete with an error too.
 func Run[S any](ctx context.Context, n node.Node[S], s S, opts ...RunOption) (*Report, error) {
 	p := invalid.Problems{Owner: "flow.Run"}
 	if invalid.Nil(n) {

@@ -118,11 +118,11 @@ func TestAWholeFlowAgainstAProviderWithHiddenLimits(t *testing.T) {
 			func(_ context.Context, d *doc, r *node.Report[page, string]) (node.Action, error) {
 				d.Notes = r.Values()
 				return node.Next, r.Err()
-			}).WithParallel(8).Within(key).WithRetry(retry.Policy{}).Propagate()
+			}).WithParallel(8).With(guard.Policy{Within: []*guard.Guard{key}, Propagate: true}).WithRetry(retry.Policy{})
 		sum := node.Do("sum", func(ctx context.Context, d *doc) (err error) {
 			d.Abstract, err = ask(ctx, client, d.Title, fmt.Sprintf("%s has %d pages.", d.Title, len(d.Notes)))
 			return err
-		}).Within(key).Propagate()
+		}).With(guard.Policy{Within: []*guard.Guard{key}, Propagate: true})
 		perDoc := flow.New("doc", load).Then(read).Then(sum)
 
 		all := flow.Batch("docs",

@@ -6,10 +6,9 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// Series is how a run went over time: columns of equal length, one entry for
-// each moment of At. What was not there yet has zeros. There are at most 600
-// moments: when they are full every second one is dropped and the interval
-// doubles, so that any run takes the same space.
+// Series is how a run went over time: columns of equal length, one entry for each moment of At, zero
+// for what did not exist yet. It has an entry every second and at most 600: when full, every second
+// one is dropped and the interval doubles.
 type Series struct {
 	Interval time.Duration            // interval_s: between two moments; the last one is that of the run's end
 	At       []time.Duration          // at_s: since the run began
@@ -17,7 +16,7 @@ type Series struct {
 	Limiters map[string]LimiterSeries // limiters, by name; those of one name are added up
 }
 
-// NodeSeries counts the items of a node until each moment.
+// NodeSeries counts the items of a node up to each moment.
 type NodeSeries struct {
 	Done   []int64 `json:"done"` // those that were resumed among them
 	Failed []int64 `json:"failed"`

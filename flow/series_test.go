@@ -6,14 +6,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/event"
 )
 
-func at(d time.Duration, final bool) *Progress {
+func at(d time.Duration, final bool) *event.Progress {
 	n := int64(d / time.Millisecond)
-	return &Progress{
+	return &event.Progress{
 		Elapsed: d, Final: final,
-		Nodes: []NodeProgress{{Name: "step", Runs: 1}, {Name: "b", Items: Items{Done: n, Resumed: 1, Failed: 2}}},
-		Limiters: []LimiterProgress{
+		Nodes: []event.NodeProgress{{Name: "step", Runs: 1}, {Name: "b", Items: event.Items{Done: n, Resumed: 1, Failed: 2}}},
+		Limiters: []event.LimiterProgress{
 			{Name: "l", Live: true, Limit: 4, InFlight: 2, Waiting: 1, Calls: n, Hits: 3, Pace: map[string]float64{"requests": 0.5, "tokens": 9}},
 			{Name: "l", Live: true, Limit: 1, Hits: 3},
 		},
@@ -43,7 +45,7 @@ func TestASeriesDropsEverySecondMomentWhenItIsFull(t *testing.T) {
 
 func TestTheColumnsOfASeries(t *testing.T) {
 	r := newRecorder()
-	r.record(&Progress{}) // before there was anything
+	r.record(&event.Progress{}) // before there was anything
 	r.record(at(time.Second, false))
 	r.record(at(1500*time.Millisecond, false)) // not due
 	r.record(at(3*time.Second, false))

@@ -9,9 +9,8 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Validate joins all problems of the graph and of its nodes, each a
-// *fault.FieldError: nil and unreachable nodes, two edges for one action, loops
-// that no action leaves, and batches with one name and one journal. Run begins with it.
+// Validate joins all problems of the graph and of its nodes, each a *fault.FieldError. docs/flows.md
+// lists them. Run calls it first.
 func (f *Flow[S]) Validate() error { return validate(f) }
 
 // validate joins the problems of x and of what is inside.
@@ -21,7 +20,7 @@ func validate(x any) error {
 		switch x := x.(type) {
 		case interface{ checkGraph() error }:
 			p.Add(x.checkGraph())
-		case node.Validator:
+		case interface{ Validate() error }:
 			p.Add(x.Validate())
 		}
 	})

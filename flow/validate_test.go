@@ -276,7 +276,7 @@ func TestTwoBatchesInsideEachOther(t *testing.T) {
 	f := flow.New("f", begin).End(begin, "end")
 	g := flow.New[*job]("g", flow.Batch("in g", of[*job, job](), f, nil).WithParallel(-1))
 	f.On(begin, "g", flow.Batch("in f", of[*job, job](), g, nil).WithParallel(-2))
-	for _, n := range []node.Validator{f, g} {
+	for _, n := range []interface{ Validate() error }{f, g} {
 		err := n.Validate()
 		require.ElementsMatch(t, []string{"WithParallel", "WithParallel"}, fields(err))
 		require.ErrorContains(t, err, "-1 is below 1")

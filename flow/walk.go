@@ -11,10 +11,8 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Run implements node.Node: it goes through the graph on s until a node has
-// no successor, and returns that node's action. A node's error ends the run
-// as a *StepError. So does the end of ctx before the next node begins, and in a
-// Fork the failure of another node.
+// Run implements node.Node: it runs one node after the other until one has no successor, and returns
+// that node's action. A failed node, or the end of ctx before a node begins, is a *StepError.
 func (f *Flow[S]) Run(ctx context.Context, s S) (action node.Action, err error) {
 	if err := f.setup.Use(f.Validate); err != nil {
 		return node.Next, err
@@ -95,7 +93,7 @@ func (f *Flow[S]) follow(n node.Node[S], a node.Action) (node.Node[S], error) {
 		known = true
 	}
 	if known {
-		return nil, &ActionError{Flow: f.name, Node: n.Name(), Action: a, Known: f.actions(n)}
+		return nil, &ActionError{Flow: f.name, Node: n.Name(), Action: a, known: f.actions(n)}
 	}
 	return nil, nil
 }
@@ -109,7 +107,7 @@ type nestingKey struct{}
 func (f *Flow[S]) nest(ctx context.Context) (context.Context, error) {
 	depth, _ := ctx.Value(nestingKey{}).(int)
 	if depth++; depth > maxNesting {
-		return ctx, &NestingError{Flow: f.name, Depth: depth}
+		return ctx, &nestingError{flow: f.name, depth: depth}
 	}
 	return context.WithValue(ctx, nestingKey{}, depth), nil
 }

@@ -116,13 +116,13 @@ func (w *watch) look(now time.Duration, final bool) {
 	}
 }
 
-func (w *watch) snapshot(now time.Duration, final bool) *Progress {
+func (w *watch) snapshot(now time.Duration, final bool) *event.Progress {
 	nodes, met := w.tally.look()
-	p := &Progress{Time: w.tally.began.Add(now), Name: w.tally.flow, Elapsed: now, Final: final}
+	p := &event.Progress{Time: w.tally.began.Add(now), Name: w.tally.flow, Elapsed: now, Final: final}
 	known := true
 	for i := range nodes {
 		n := &nodes[i]
-		np := NodeProgress{Name: n.name, Running: n.started - n.Runs, Runs: n.Runs, Failures: n.Failures, Items: n.items()}
+		np := event.NodeProgress{Name: n.name, Running: n.started - n.Runs, Runs: n.Runs, Failures: n.Failures, Items: n.items()}
 		if w.speeds[n.name] == nil {
 			w.speeds[n.name] = newSpeed(n.first)
 		}
@@ -144,7 +144,7 @@ func (w *watch) snapshot(now time.Duration, final bool) *Progress {
 	if w.all != nil {
 		w.all.judge(now, &p.Items)
 	}
-	slices.SortStableFunc(p.Nodes, func(a, b NodeProgress) int { return cmp.Compare(w.order(a.Name), w.order(b.Name)) })
+	slices.SortStableFunc(p.Nodes, func(a, b event.NodeProgress) int { return cmp.Compare(w.order(a.Name), w.order(b.Name)) })
 	p.Limiters = w.lookAtLimiters(met)
 	return p
 }
@@ -159,7 +159,7 @@ func (w *watch) order(name string) int {
 
 // judge puts rate and ETA into i, which is what is known at that time. What was
 // resumed took no time and says nothing about the rest.
-func (s *speed) judge(at time.Duration, i *Items) {
+func (s *speed) judge(at time.Duration, i *event.Items) {
 	count := i.Done + i.Failed
 	i.Rate = s.rate(at, count)
 	if i.Total > 0 {
@@ -168,7 +168,7 @@ func (s *speed) judge(at time.Duration, i *Items) {
 	s.observe(at, count)
 }
 
-func add(sum, i *Items) {
+func add(sum, i *event.Items) {
 	sum.Total += i.Total
 	sum.Pending += i.Pending
 	sum.Done += i.Done
@@ -191,7 +191,7 @@ func (w *watch) guards() []*guard.Guard {
 
 // lookAtLimiters looks at those that can be looked at, and adds those that are
 // only known by their events.
-func (w *watch) lookAtLimiters(met map[string]LimiterReport) (all []LimiterProgress) {
+func (w *watch) lookAtLimiters(met map[string]LimiterReport) (all []event.LimiterProgress) {
 	known := map[string]bool{}
 	for _, g := range w.guards() {
 		known[g.Name()] = true
@@ -201,18 +201,18 @@ func (w *watch) lookAtLimiters(met map[string]LimiterReport) (all []LimiterProgr
 	}
 	for _, name := range slices.Sorted(maps.Keys(met)) {
 		if m := met[name]; !known[name] {
-			all = append(all, LimiterProgress{Name: name, Hits: m.Hits, Cuts: m.Cuts, Closed: m.Closed})
+			all = append(all, event.LimiterProgress{Name: name, Hits: m.Hits, Cuts: m.Cuts, Closed: m.Closed})
 		}
 	}
 	return all
 }
 
-func inspect(g *guard.Guard, met LimiterReport) LimiterProgress {
+func inspect(g *guard.Guard, met LimiterReport) event.LimiterProgress {
 	s := g.Stats()
 	if g.Learner() != g {
 		s.View = adaptive.View{} // of the learner, which is looked at as well
 	}
-	p := LimiterProgress{
+	p := event.LimiterProgress{
 		Name: g.Name(), Live: true, Limit: narrower(s.View.Concurrency, s.Limits.Concurrency),
 		InFlight: s.InFlight, Waiting: s.Waiting, Calls: s.Admitted,
 		Hits: met.Hits, Cuts: met.Cuts, Closed: met.Closed, Why: s.Why,

@@ -16,12 +16,12 @@ var (
 // HeldError is returned for a Part that another run records.
 type HeldError struct {
 	Part   Part
-	Lease  Lease     // of the other run; zero if that has ended by now
-	Lapses time.Time // when the Lease lapses unless it is renewed; zero if it does not, or if the Part was Lost
-	Lost   bool      // the Part was open here, and the other run has taken it over
+	Lease  Lease     // of the other run; zero if it has ended
+	Lapses time.Time // when the Lease lapses unless renewed; zero if never, or if Lost
+	Lost   bool      // the other run has taken the Part over
 }
 
-// Error names the other run and what can be done.
+// Error names the other run and the remedy.
 func (e *HeldError) Error() string {
 	of := fmt.Sprintf("journal: run %q, node %q", e.Part.Run, e.Part.Node)
 	switch {
@@ -41,14 +41,13 @@ func (e *HeldError) Error() string {
 
 func clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// VersionError is returned for a Part that was recorded with another version than the one it
-// is opened with.
+// VersionError is returned for a Part that was recorded with another version.
 type VersionError struct {
 	Part             Part
 	Recorded, Wanted string
 }
 
-// Error names both versions and what can be done.
+// Error names both versions and the remedy.
 func (e *VersionError) Error() string {
 	return fmt.Sprintf("journal: run %q, node %q: its results are of version %q, and this is %q: "+
 		"use another run name, or forget the run and begin it again", e.Part.Run, e.Part.Node, e.Recorded, e.Wanted)

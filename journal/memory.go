@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// Memory is a Journal for as long as the process lives: for tests, and for runs
-// that follow each other in one process. A claim lasts until Release: no process
-// can die and leave one behind.
+// Memory is a Journal, a Retainer and a LawKeeper in memory, for tests and for runs that follow each
+// other in one process. Claims do not lapse.
 type Memory struct {
 	mu     sync.Mutex // guards everything below
 	closed bool
@@ -43,7 +42,7 @@ type item struct {
 	occurrence int64
 }
 
-// NewMemory returns an empty one.
+// NewMemory returns an empty journal.
 func NewMemory() *Memory {
 	return &Memory{parts: map[Part]*part{}, laws: map[string]Law{}}
 }
@@ -185,7 +184,7 @@ func (m *Memory) Finish(ctx context.Context, p Part, owner Owner, mark string, r
 	return refused, nil
 }
 
-// All implements Journal. It yields the records of the moment at which the loop begins.
+// All implements Journal. It yields the records of one moment.
 func (m *Memory) All(ctx context.Context, p Part) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		records, err := m.recordsOf(ctx, p)

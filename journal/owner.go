@@ -17,7 +17,7 @@ type Owner struct {
 	Process string // identifies the process among all others; empty if unknown
 }
 
-// NewOwner returns an owner in this process, with an ID of its own.
+// NewOwner returns a new owner in this process.
 func NewOwner() Owner {
 	host, _ := os.Hostname() // an empty name is left out where it is shown
 	return Owner{ID: rand.Text(), Host: host, PID: os.Getpid(), Process: process.Self().String()}
@@ -34,7 +34,7 @@ func (o Owner) String() string {
 	return fmt.Sprintf("process %d on %s", o.PID, o.Host)
 }
 
-// Validate returns everything that keeps o from being used, each problem as a *fault.FieldError, or nil.
+// Validate joins all problems of o, each a *fault.FieldError.
 func (o Owner) Validate() error {
 	problems := invalid.Problems{Owner: "journal"}
 	checkName(&problems, "Owner.ID", o.ID)

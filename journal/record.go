@@ -9,8 +9,8 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// MaxName is how long the texts of a Key may be, in bytes.
-const MaxName = 1 << 10
+// maxName is how long the texts of a Key may be, in bytes.
+const maxName = 1 << 10
 
 // Part is the share of one node in one run.
 type Part struct {
@@ -18,8 +18,7 @@ type Part struct {
 	Node string
 }
 
-// Key names an item of a Part by its content and not by its position, so that
-// the input may grow, or come in another order, from one process to the next.
+// Key identifies an item of a Part by its content. Its texts have at most 1,024 bytes.
 type Key struct {
 	Part
 
@@ -29,8 +28,7 @@ type Key struct {
 	Occurrence int64
 }
 
-// State is how far an item has come. From Unknown it goes to Pending, from there
-// to Done or Failed, and from Failed back to Pending when it is tried again. Done is for good.
+// State is how far an item has come. Failed goes back to Pending for a retry; Done is final.
 type State uint8
 
 // The states.
@@ -51,35 +49,27 @@ func (s State) String() string {
 	return stateNames[s]
 }
 
-// Record is what a journal knows of an item.
+// Record is what a journal has about an item.
 type Record struct {
 	Key      Key
 	State    State
-	Value    []byte    // the result of a Done item, as its run has encoded it
+	Value    []byte    // the encoded result of a Done item
 	Err      string    // why a Failed item failed
 	Attempts int       // in all processes so far
 	Begun    time.Time // for the last time
 	Ended    time.Time // zero while it is Pending
-	// Behind is set by the journal in a record, Done or Failed, that the output of the run
-	// may lack: it was finished with the last mark, or after it.
-	Behind bool
+	Behind   bool      // the output may lack it: it was finished with the last mark, or after it
 }
 
 // Progress is how far a Part has come.
 type Progress struct {
 	Pending, Done, Failed int64
-	// Mark is the last one that Finish was given: how far the output of the run
-	// had been written by then. Behind is how many of the Done and Failed records are not in that output.
-	Mark   string
-	Behind int64
-	// RenewWithin is how long the claim of Open lasts without a Renew; 0 means until Release.
-	RenewWithin time.Duration
+	Mark                  string        // the last one given to Finish: how far the output was written
+	Behind                int64         // Done and Failed records that are not in that output
+	RenewWithin           time.Duration // how long the claim lasts without a Renew; 0: until Release
 }
 
-// Total is how many records there are.
-func (p Progress) Total() int64 { return p.Pending + p.Done + p.Failed }
-
-// Validate returns everything that keeps p from being used, each problem as a *fault.FieldError, or nil.
+// Validate joins all problems of p, each a *fault.FieldError.
 func (p Part) Validate() error {
 	problems := invalid.Problems{Owner: "journal"}
 	checkName(&problems, "Run", p.Run)
@@ -87,7 +77,7 @@ func (p Part) Validate() error {
 	return problems.Err()
 }
 
-// Validate returns everything that keeps k from being used, each problem as a *fault.FieldError, or nil.
+// Validate joins all problems of k, each a *fault.FieldError.
 func (k Key) Validate() error {
 	problems := invalid.Problems{Owner: "journal"}
 	problems.Add(k.Part.Validate())
@@ -98,7 +88,7 @@ func (k Key) Validate() error {
 	return problems.Err()
 }
 
-// Validate returns everything that keeps Finish from taking r as a record of p, each problem as a *fault.FieldError, or nil.
+// Validate joins all problems of r as a record for Finish of p, each a *fault.FieldError.
 func (r *Record) Validate(p Part) error {
 	problems := invalid.Problems{Owner: "journal"}
 	problems.Add(r.Key.Validate())
@@ -118,8 +108,8 @@ func checkName(problems *invalid.Problems, field, name string) {
 	switch {
 	case name == "":
 		problems.Addf(field, "it is empty; every record needs one")
-	case len(name) > MaxName:
-		problems.Addf(field, "%d bytes; at most %d can be kept, so hash what is longer", len(name), MaxName)
+	case len(name) > maxName:
+		problems.Addf(field, "%d bytes; at most %d can be kept, so hash what is longer", len(name), maxName)
 	case !utf8.ValidString(name) || strings.ContainsRune(name, 0):
 		problems.Addf(field, "%q is no text in UTF-8 without NUL; hash it, or encode it as hex", name[:min(len(name), 32)])
 	}

@@ -10,14 +10,11 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/panics"
-	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/throttle"
 )
 
-// Batch is a node that works on many items: one after the other, or with
-// WithParallel on a fixed number of workers. Its settings are chained after
-// the constructor and frozen by the first run. It may run any number of times
-// and in several places at once; its guard is the same in all of them.
+// Batch is a node that works on many items. Chain its settings after the constructor: the first run
+// freezes them. It may run any number of times, also concurrently, always with the same guard.
 type Batch[S, In, Out any] struct {
 	settings
 
@@ -37,7 +34,6 @@ type Batch[S, In, Out any] struct {
 
 	placeholder func(In) Out
 
-	journal     journal.Journal // nil: there is none
 	version     string
 	retryFailed bool
 	dedup       bool
@@ -53,7 +49,7 @@ type Batch[S, In, Out any] struct {
 // defaultGrace is how long running items may go on when a run is stopped.
 const defaultGrace = 10 * time.Second
 
-// NewBatch returns a batch whose code is the type h.
+// NewBatch returns a batch whose code is h.
 func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S, In, Out] {
 	b := &Batch[S, In, Out]{grace: defaultGrace, sinking: make(chan struct{}, 1)}
 	b.init(name)
@@ -62,34 +58,32 @@ func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S,
 		b.setup.Addf("handler", "it is nil")
 		return b
 	}
-	b.handler = h
+	b.handler, b.shown = h, h
 	b.exec = func(ctx context.Context, _ int64, in In) (Out, error) { return h.Exec(ctx, in) }
 	if h, ok := h.(indexed[In, Out]); ok {
 		b.exec = h.ExecItem
 	}
 	checkOptional[S, In, Out](h, &b.setup)
-	if h, ok := h.(Keyer[In]); ok {
+	if h, ok := h.(keyer[In]); ok {
 		b.key = h.Key
 	}
-	if h, ok := h.(Coster[In]); ok {
+	if h, ok := h.(coster[In]); ok {
 		b.cost = h.Cost
 	}
-	if h, ok := h.(Settler[In, Out]); ok {
+	if h, ok := h.(settler[In, Out]); ok {
 		b.used = h.Used
 	}
-	if h, ok := h.(Fallbacker[In, Out]); ok {
+	if h, ok := h.(fallbacker[In, Out]); ok {
 		b.fallback = h.Fallback
 	}
-	if h, ok := h.(Placeholder[In, Out]); ok {
+	if h, ok := h.(placeholder[In, Out]); ok {
 		b.placeholder = h.Unfinished
 	}
 	return b
 }
 
-// BatchFunc returns a batch whose code is three functions: prep returns the
-// items, exec works on one of them, and post gets the report, also of a run that
-// failed or was stopped. A nil post goes on if every item is done. Each is shorter
-// where the items are a slice and only complete results are stored.
+// BatchFunc returns a batch of three functions: prep returns the items, exec works on one, and post
+// receives the report, also of a run that failed or was stopped. A nil post returns Report.Err.
 func BatchFunc[S, In, Out any](
 	name string,
 	prep func(context.Context, S) (iter.Seq2[In, error], error),
@@ -106,8 +100,7 @@ func BatchFunc[S, In, Out any](
 	return b
 }
 
-// Map returns a batch without shared state, for All and Stream. As a node of a
-// flow it has no items.
+// Map returns a batch without shared state, for All and Stream. As a node of a flow it has no items.
 func Map[In, Out any](name string, f func(ctx context.Context, in In) (Out, error)) *Batch[None, In, Out] {
 	prep := func(context.Context, None) (iter.Seq2[In, error], error) { return Slice[In](nil), nil }
 	return BatchFunc(name, prep, f, nil)
@@ -116,11 +109,11 @@ func Map[In, Out any](name string, f func(ctx context.Context, in In) (Out, erro
 // Name returns the batch's name.
 func (b *Batch[S, In, Out]) Name() string { return b.name }
 
-// Validate joins all problems of the settings and of the handler, each a
-// *fault.FieldError. Run, All and Stream begin with it.
+// Validate joins all problems of the settings and of the handler, each a *fault.FieldError. Run, All
+// and Stream call it first.
 func (b *Batch[S, In, Out]) Validate() error {
 	return b.validate(b.cost != nil || b.used != nil, func(p *invalid.Problems) {
-		if h, ok := b.handler.(Validator); ok {
+		if h, ok := b.handler.(validator); ok {
 			p.Add(validated(h))
 		}
 		b.checkJournal(p)
@@ -131,12 +124,8 @@ func (b *Batch[S, In, Out]) Validate() error {
 	})
 }
 
-// Journal returns the journal of WithJournal, for tools that look inside nodes; nil without one.
-func (b *Batch[S, In, Out]) Journal() journal.Journal { return b.journal }
-
-// Run implements Node: it prepares the items, works on them and hands the
-// report to Post, also when the run was stopped. A run that was stopped by ctx
-// or by the failure policy fails with a *BatchError even if Post does not.
+// Run implements Node. A run that was stopped, by ctx or by WithOnError, fails with a *BatchError even
+// if Post does not.
 func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err error) {
 	if err := b.setup.Use(b.Validate); err != nil {
 		return Next, err
@@ -168,10 +157,9 @@ func (b *Batch[S, In, Out]) run(ctx context.Context, s S) (action Action, err er
 	return action, err
 }
 
-// All works on items and returns one Out for each, in their order. If any
-// item is not done the error is a *BatchError, and its Out is the zero Out or
-// what the handler's Unfinished returns. When ctx ends nothing new begins, and
-// running items may finish: see WithGrace. Prep and Post are not called.
+// All works on items and returns one Out for each, in their order. If any item is not done the error
+// is a *BatchError, and its Out is the zero Out or that of Unfinished. When ctx ends no item begins,
+// and running items may finish: see WithGrace. It calls neither Prep nor Post.
 func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, err error) {
 	if err := b.setup.Use(b.Validate); err != nil {
 		return nil, err
@@ -223,12 +211,9 @@ func (b *Batch[S, In, Out]) standIn(in In) (none Out) {
 	return none
 }
 
-// Stream works on seq and yields results as they come: in the order of the
-// input, as far ahead as WithWindow allows, or as they finish with Unordered.
-// A failed item is a Result with its Err. The error beside it is that of the
-// run: it comes last, after the items that were left pending, and says why
-// the run ended early. Leaving the loop stops the run at once and leaks
-// nothing. Prep and Post are not called.
+// Stream works on seq and yields results in the order of the input, or as they finish with Unordered.
+// A failed item has its error in the Result. The error beside it is that of the run, and comes last.
+// Leaving the loop stops the run at once and leaks nothing. It calls neither Prep nor Post.
 func (b *Batch[S, In, Out]) Stream(ctx context.Context, seq iter.Seq2[In, error]) iter.Seq2[Result[In, Out], error] {
 	return func(yield func(Result[In, Out], error) bool) {
 		err := b.stream(ctx, seq, func(r Result[In, Out]) bool { return yield(r, nil) })

@@ -9,17 +9,18 @@ import (
 // maxFirst is how many failures a BatchError carries.
 const maxFirst = 10
 
-// BatchError says that a batch has items that are not done.
+// BatchError is the error of a batch with items that are not done.
 type BatchError struct {
-	Node    string // the batch's name
+	Node    string
 	Counts  Counts
-	First   []error // the first failures in the order of the input, at most ten
-	Stopped error   // why the run ended before the end of its input; nil if it did not
+	First   []error // the first failures by input order, at most ten
+	Stopped error   // why the run ended early, or nil
 
 	of any // the report
+	judged
 }
 
-// Error gives the counts, the reason for stopping and the first failure.
+// Error has the counts and the first failure.
 func (e *BatchError) Error() string {
 	text := fmt.Sprintf("node %q: %d of %d items failed", e.Node, e.Counts.Failed, e.Counts.Total)
 	if e.Counts.Pending > 0 {
@@ -34,8 +35,7 @@ func (e *BatchError) Error() string {
 	return text
 }
 
-// Unwrap returns First and Stopped, so that errors.Is and errors.As look into
-// all of them, and into none twice: batches nest, and so would the doubling.
+// Unwrap returns First and Stopped, without duplicates.
 func (e *BatchError) Unwrap() []error {
 	if e.Stopped == nil {
 		return e.First
@@ -49,9 +49,9 @@ func (e *BatchError) Unwrap() []error {
 	return inside
 }
 
-// Inside marks an error whose parts have been judged: a circuit breaker around
+// judged marks an error whose parts have been judged: a circuit breaker around
 // the batch does not count it.
-func (e *BatchError) Inside(inside.Key) {}
+type judged = inside.Judged
 
 // stoppedBy reports whether err, one of First, is the failure that stopped the run.
 func (e *BatchError) stoppedBy(err error) bool {

@@ -10,8 +10,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// WithParallel works on up to n items at the same time. The default is 1: one
-// item after the other.
+// WithParallel works on up to n items at the same time. The default is 1.
 func (b *Batch[S, In, Out]) WithParallel(n int) *Batch[S, In, Out] {
 	b.setup.Change("WithParallel", func() {
 		if n < 1 {
@@ -23,11 +22,9 @@ func (b *Batch[S, In, Out]) WithParallel(n int) *Batch[S, In, Out] {
 	return b
 }
 
-// WithLookahead reads up to n items ahead of the calls that are admitted, so
-// that items which wait for a busy guard do not hold up those for others:
-// WithParallel then bounds only the calls that were admitted. Without WithinOf an
-// item that waits occupies one of WithParallel unless this is set. With WithinOf
-// the default is four times WithParallel, and at least 64.
+// WithLookahead reads up to n items ahead, so that items which wait for a busy guard do not delay
+// others: WithParallel then bounds only admitted calls. The default is 0; with WithinOf it is four
+// times WithParallel, at least 64.
 func (b *Batch[S, In, Out]) WithLookahead(n int) *Batch[S, In, Out] {
 	b.setup.Change("WithLookahead", func() {
 		if n < 1 {
@@ -39,74 +36,65 @@ func (b *Batch[S, In, Out]) WithLookahead(n int) *Batch[S, In, Out] {
 	return b
 }
 
-// With sets the whole policy of the batch's calls. Its Name defaults to that of
-// the batch. Settings chained later change single fields of it.
+// With sets the whole policy of the batch's calls. Its Name defaults to that of the batch. Settings
+// chained later change single fields of it.
 func (b *Batch[S, In, Out]) With(p guard.Policy) *Batch[S, In, Out] { b.with(p); return b }
 
-// Within makes every call pass the guards as well, which other nodes may share.
-// See guard.Policy.Within.
+// Within makes every call pass the guards as well, which other nodes may share. See
+// guard.Policy.Within.
 func (b *Batch[S, In, Out]) Within(guards ...*guard.Guard) *Batch[S, In, Out] {
 	b.within(guards)
 	return b
 }
 
-// WithinOf makes the calls of each item pass a guard that depends on the item as
-// well, such as that of its host. Combine several with guard.Join. A nil guard
-// adds nothing. f is called once for each item, from several goroutines; a panic
-// in it is the error of the item. See WithLookahead.
+// WithinOf makes the calls of an item pass the guard that f returns for it as well, such as that of
+// its host. Nil adds none. f is called once for each item, concurrently; a panic in it is the error of
+// the item.
 func (b *Batch[S, In, Out]) WithinOf(f func(in In) *guard.Guard) *Batch[S, In, Out] {
 	b.setFunc("WithinOf", f == nil, func() { b.withinOf = f })
 	return b
 }
 
-// WithLimits sets hard limits of the batch's calls. A window of tokens needs
-// WithCost or WithUsed.
+// WithLimits sets hard limits of the batch's calls. A window of tokens needs WithCost or WithUsed.
 func (b *Batch[S, In, Out]) WithLimits(l throttle.Limits) *Batch[S, In, Out] {
 	b.withLimits(l)
 	return b
 }
 
-// WithPreset starts from the limits that the provider documents, such as
-// presets.OpenAITier1, and reads the provider's answers by its dialect. Without
-// WithCost its tokens do not hold calls back until the provider says so. Nodes
-// that draw on one quota need one guard with that preset, and Within.
+// WithPreset starts from the limits that a provider documents, such as presets.OpenAITier1, and reads
+// its answers by its dialect. Limits on tokens need WithCost to apply from the start.
 func (b *Batch[S, In, Out]) WithPreset(id presets.ID) *Batch[S, In, Out] {
 	b.withPreset(id)
 	return b
 }
 
-// WithRetry repeats a failed attempt by p; every item counts for itself. Without
-// it there is one attempt. Waiting out a 429 is not an attempt. Panics, hung
-// calls, used-up quotas and costs that never fit are not retried; neither is an
-// answer such as a 400, unless p has a Retryable.
+// WithRetry retries failed attempts of an item by p. The default is one attempt. Waiting out a 429 is
+// not an attempt. Panics, hung calls, used-up quotas and costs above a limit are not retried, answers
+// such as a 400 only if p has a Retryable.
 func (b *Batch[S, In, Out]) WithRetry(p retry.Policy) *Batch[S, In, Out] { b.withRetry(p); return b }
 
-// WithTimeout bounds each attempt at an item, counted from its admission. An
-// Exec that does not return within a second of it is abandoned: its slot is
-// released, its worker replaced, and its item fails with a *fault.HungError,
-// which is not retried.
+// WithTimeout bounds each attempt, counted from its admission. An Exec that does not return within
+// another second is abandoned, and its item fails with a *fault.HungError.
 func (b *Batch[S, In, Out]) WithTimeout(d time.Duration) *Batch[S, In, Out] {
 	b.withTimeout(d)
 	return b
 }
 
-// WithFallback replaces the result of an item whose attempts have all failed
-// with err. It is not asked about an item that the input failed to produce,
-// and not once the run is being stopped.
+// WithFallback replaces the result of an item whose attempts have all failed with err. It is not
+// called for an invalid line of input, nor once the run is being stopped.
 func (b *Batch[S, In, Out]) WithFallback(f func(ctx context.Context, in In, err error) (Out, error)) *Batch[S, In, Out] {
 	b.setFunc("WithFallback", f == nil, func() { b.fallback = f })
 	return b
 }
 
-// WithOnError sets when failed items stop the run. The default is Collect. A
-// run that is stopped lets running items finish: see WithGrace.
+// WithOnError sets when failed items stop the run. By default they do not.
 func (b *Batch[S, In, Out]) WithOnError(t Tolerance) *Batch[S, In, Out] {
 	b.setup.Change("WithOnError", func() { b.onError = t })
 	return b
 }
 
-// WithGrace sets how long running items may go on when the run is stopped,
-// before their context ends. The default is 10 seconds; 0 ends it at once.
+// WithGrace sets how long running items may continue when the run is stopped. The default is 10
+// seconds; 0 cancels them at once.
 func (b *Batch[S, In, Out]) WithGrace(d time.Duration) *Batch[S, In, Out] {
 	b.setup.Change("WithGrace", func() {
 		if d < 0 {
@@ -118,9 +106,8 @@ func (b *Batch[S, In, Out]) WithGrace(d time.Duration) *Batch[S, In, Out] {
 	return b
 }
 
-// WithWindow sets how many items Stream may be ahead of the one that is
-// yielded. The default is four times WithParallel, or that of WithLookahead if
-// that is more.
+// WithWindow sets how many items Stream may be ahead of the one that it yields. The default is four
+// times WithParallel, or WithLookahead if larger.
 func (b *Batch[S, In, Out]) WithWindow(n int) *Batch[S, In, Out] {
 	b.setup.Change("WithWindow", func() {
 		if n < 1 {
@@ -132,29 +119,25 @@ func (b *Batch[S, In, Out]) WithWindow(n int) *Batch[S, In, Out] {
 	return b
 }
 
-// Unordered has Stream yield results as they finish.
+// Unordered makes Stream yield results as they finish.
 func (b *Batch[S, In, Out]) Unordered() *Batch[S, In, Out] {
 	b.setup.Change("Unordered", func() { b.unordered = true })
 	return b
 }
 
-// Propagate signals the batch's rate-limit responses to the guards of the calls
-// that enclose it.
-func (b *Batch[S, In, Out]) Propagate() *Batch[S, In, Out] { b.propagate(); return b }
-
-// WithKey names items by their content, in results and events.
+// WithKey names items by their content, in results, events and the journal.
 func (b *Batch[S, In, Out]) WithKey(f func(in In) string) *Batch[S, In, Out] {
 	b.setFunc("WithKey", f == nil, func() { b.key = f })
 	return b
 }
 
-// WithCost says what an item costs, to reserve it. Without it an item costs one request.
+// WithCost sets what is reserved for an item. The default is one request.
 func (b *Batch[S, In, Out]) WithCost(f func(in In) throttle.Cost) *Batch[S, In, Out] {
 	b.setFunc("WithCost", f == nil, func() { b.cost = f })
 	return b
 }
 
-// WithUsed says what an item that is done really cost, to correct the reservation.
+// WithUsed sets what a done item really cost, to correct the reservation.
 func (b *Batch[S, In, Out]) WithUsed(f func(in In, out Out) throttle.Cost) *Batch[S, In, Out] {
 	b.setFunc("WithUsed", f == nil, func() { b.used = f })
 	return b

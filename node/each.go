@@ -12,12 +12,9 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Each returns a batch over a slice: items lists it, exec works on one item and
-// never sees the state, and put stores the results, in the order of the items.
-//
-// put runs only if every item is Done or Resumed; otherwise the batch fails with
-// the *BatchError of Report.Err and the state stays as it is. Use BatchFunc for a
-// stream of items, for partial results, for a sink, and to choose the next node.
+// Each returns a batch over a slice: items lists it, exec works on one item, and put stores the
+// results in the order of the items. put runs only if every item is Done or Resumed; otherwise the
+// batch fails with a *BatchError.
 func Each[S, In, Out any](
 	name string,
 	items func(s S) []In,

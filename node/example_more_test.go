@@ -49,7 +49,7 @@ func ExampleStep_WithFallback() {
 }
 
 // Every attempt has the whole timeout, and one that runs into it is tried again.
-func ExampleStep_WithTimeout() {
+func ExampleStep_With_timeout() {
 	calls := 0
 	fetch := node.Do("fetch", func(ctx context.Context, _ *Review) error {
 		if calls++; calls == 1 {
@@ -57,7 +57,7 @@ func ExampleStep_WithTimeout() {
 			return ctx.Err()
 		}
 		return nil
-	}).WithTimeout(10 * time.Millisecond).WithRetry(retry.Policy{Initial: time.Millisecond})
+	}).With(guard.Policy{Timeout: 10 * time.Millisecond}).WithRetry(retry.Policy{Initial: time.Millisecond})
 	_, err := fetch.Run(context.Background(), &Review{})
 	fmt.Println(err, "after", calls, "attempts")
 	// Output: <nil> after 2 attempts
@@ -101,13 +101,7 @@ func ExampleStep_With_breaker() {
 // Prompts is a handler that says more about its items.
 type Prompts struct{}
 
-var (
-	_ node.BatchHandler[*Review, string, int] = Prompts{}
-	_ node.Keyer[string]                      = Prompts{}
-	_ node.Coster[string]                     = Prompts{}
-	_ node.Settler[string, int]               = Prompts{}
-	_ node.Fallbacker[string, int]            = Prompts{}
-)
+var _ node.BatchHandler[*Review, string, int] = Prompts{}
 
 // Prep, Exec and Post are what every handler has.
 func (Prompts) Prep(_ context.Context, r *Review) (iter.Seq2[string, error], error) {
@@ -152,14 +146,12 @@ func ExampleBatchHandler() {
 // Marked is a handler whose missing results cannot be taken for a score of 0.
 type Marked struct{ Scorer }
 
-var _ node.Placeholder[string, int] = (*Marked)(nil)
-
 func (*Marked) Exec(ctx context.Context, text string) (int, error) { return score(ctx, text) }
 
-// Unfinished implements node.Placeholder.
+// Unfinished is optional: it stands for a result that is missing.
 func (*Marked) Unfinished(string) int { return -1 }
 
-func ExamplePlaceholder() {
+func ExampleBatchHandler_unfinished() {
 	review := &Review{Texts: []string{"good", "", "best"}}
 	_, err := node.NewBatch("score", &Marked{}).Run(context.Background(), review)
 	fmt.Println(review.Scores)

@@ -164,8 +164,7 @@ func ExampleDo() {
 		r.Notes = append(r.Notes, "summary")
 		return nil
 	}).
-		WithLimits(throttle.Limits{Concurrency: 4}).
-		WithTimeout(30 * time.Second).
+		With(guard.Policy{Limits: throttle.Limits{Concurrency: 4}, Timeout: 30 * time.Second}).
 		WithRetry(retry.Policy{Initial: time.Millisecond})
 	review := &Review{}
 	_, err := summary.Run(context.Background(), review)
@@ -316,7 +315,7 @@ func ExampleBatch_WithCost() {
 
 // The items of the outer batch are batches. A refusal inside lowers how many
 // of them run at the same time; no item fails because of it.
-func ExampleBatch_Propagate() {
+func ExampleBatch_With_propagate() {
 	refused := false
 	pages := node.Map("pages", func(_ context.Context, page string) (int, error) {
 		if !refused {
@@ -324,7 +323,7 @@ func ExampleBatch_Propagate() {
 			return 0, &adaptive.RateLimitHit{RetryAfter: 10 * time.Millisecond}
 		}
 		return len(page), nil
-	}).Propagate()
+	}).With(guard.Policy{Propagate: true})
 	books := node.Map("books", func(ctx context.Context, book string) (int, error) {
 		lengths, err := pages.All(ctx, strings.Fields(book))
 		total := 0

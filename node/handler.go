@@ -8,49 +8,48 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// BatchHandler is the code of a batch, as a type for reuse. BatchFunc takes
-// the same three parts as functions.
+// BatchHandler is the code of a batch, as a type. These methods are optional:
 //
-// A handler may also have any of the methods of Keyer, Coster, Settler,
-// Fallbacker, Placeholder and Validator. One that is spelt or typed almost like them is
-// reported by Validate and Run, because it would otherwise never be called.
+//	Key(in In) string
+//	Cost(in In) throttle.Cost
+//	Used(in In, out Out) throttle.Cost
+//	Fallback(ctx context.Context, in In, err error) (Out, error)
+//	Unfinished(in In) Out // stands for an item without a result
+//	Validate() error      // is called before the first run
 //
-// Type inference errors are easier to read with this line beside the handler:
-//
-//	var _ node.BatchHandler[*State, In, Out] = (*Handler)(nil)
+// Validate and Run report a method that is spelt or typed almost like one of them.
 type BatchHandler[S, In, Out any] interface {
-	// Prep returns the items, which may be produced while they are worked on
-	// and may be endless. An error in the sequence is the failure of one item.
+	// Prep returns the items, which may be produced lazily and without an end.
+	// An error in the sequence is the failure of one item.
 	Prep(ctx context.Context, s S) (iter.Seq2[In, error], error)
-	// Exec works on one item. It never sees S, so parallel items share
-	// nothing by accident. It should return when ctx ends.
+	// Exec works on one item, without access to S. It should return when ctx ends.
 	Exec(ctx context.Context, in In) (Out, error)
-	// Post gets all results once no item is running, also those of a run that
-	// was stopped, and puts them into s. Return r.Err() to fail on any failed
-	// item. ctx is the one of Run: it has ended if that is what stopped the run.
+	// Post receives all results once no item is running, also after a stop, and
+	// stores them in s. Return r.Err() to fail on any failed item. ctx is that of Run.
 	Post(ctx context.Context, s S, r *Report[In, Out]) (Action, error)
 }
 
+// The optional methods of a handler.
 type (
-	// Keyer names an item by its content, for results and events.
-	Keyer[In any] interface{ Key(in In) string }
-	// Coster estimates what an item costs, to reserve it.
-	Coster[In any] interface{ Cost(in In) throttle.Cost }
-	// Settler says what an item really cost, to correct the reservation.
-	Settler[In, Out any] interface {
+	// keyer names an item by its content, for results and events.
+	keyer[In any] interface{ Key(in In) string }
+	// coster estimates what an item costs, to reserve it.
+	coster[In any] interface{ Cost(in In) throttle.Cost }
+	// settler returns what an item really cost, to correct the reservation.
+	settler[In, Out any] interface {
 		Used(in In, out Out) throttle.Cost
 	}
-	// Fallbacker replaces the result of an item whose attempts have all failed.
-	Fallbacker[In, Out any] interface {
+	// fallbacker replaces the result of an item whose attempts have all failed.
+	fallbacker[In, Out any] interface {
 		Fallback(ctx context.Context, in In, err error) (Out, error)
 	}
-	// Placeholder gives the value that stands for an item without a result, in
+	// placeholder returns the value that stands for an item without a result, in
 	// Values and All, where the zero Out would pass for one.
-	Placeholder[In, Out any] interface {
+	placeholder[In, Out any] interface {
 		Unfinished(in In) Out
 	}
-	// Validator checks the handler's own configuration before the first run.
-	Validator interface{ Validate() error }
+	// validator checks the handler's own configuration before the first run.
+	validator interface{ Validate() error }
 )
 
 // indexed is a handler of this module that wants to know which item it works on: flow.Batch.
@@ -59,13 +58,12 @@ type indexed[In, Out any] interface {
 }
 
 // validated asks v, whose panic is a problem like any other.
-func validated(v Validator) (err error) {
+func validated(v validator) (err error) {
 	defer panics.Catch(&err)
 	return v.Validate()
 }
 
-// Defaults can be embedded in a handler to get a Post that goes on if every
-// item is done, and fails with their errors otherwise.
+// Defaults can be embedded in a handler to get a Post that returns Report.Err.
 type Defaults[S, In, Out any] struct{}
 
 // Post returns Next and r.Err().

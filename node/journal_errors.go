@@ -2,16 +2,15 @@ package node
 
 import "fmt"
 
-// JournalError is why a run was not begun, or was stopped, because of its journal. Items whose
-// result had not been recorded are pending. Err is a *journal.HeldError while another run records
-// the same, and after it has taken this one over.
+// JournalError is the error of a run that did not begin, or was stopped, because of its journal. It
+// wraps a *journal.HeldError while another run has the journal, or has taken it over.
 type JournalError struct {
 	Node string // the batch's name
-	Op   string // what was tried: "open", "begin", "finish", "decode" or "renew"
+	Op   string // "open", "begin", "finish", "decode" or "renew"
 	Err  error
 }
 
-// Error says what was tried.
+// Error names the operation.
 func (e *JournalError) Error() string {
 	return fmt.Sprintf("node %q: the journal, %s: %v", e.Node, e.Op, e.Err)
 }
@@ -19,8 +18,8 @@ func (e *JournalError) Error() string {
 // Unwrap returns Err.
 func (e *JournalError) Unwrap() error { return e.Err }
 
-// SinkError is why a run was stopped whose sink failed. With a journal nothing
-// is lost: the run that goes on writes the results again.
+// SinkError is the error of a run whose sink failed. With a journal the next run writes the results
+// again.
 type SinkError struct {
 	Node string // the batch's name
 	Err  error
@@ -32,8 +31,8 @@ func (e *SinkError) Error() string { return fmt.Sprintf("node %q: the sink: %v",
 // Unwrap returns Err.
 func (e *SinkError) Unwrap() error { return e.Err }
 
-// ResultError is why an item failed that has a result which the journal, or a
-// JSONLFile, cannot keep: it has no JSON, or its JSON would come back as something else. It is recorded as a failure.
+// ResultError is the error of an item whose result a journal or a JSONLFile cannot keep: it has no
+// JSON, or its JSON decodes to something else.
 type ResultError struct {
 	Value any // the result
 	Err   error
@@ -45,14 +44,14 @@ func (e *ResultError) Error() string { return "the result cannot be kept: " + er
 // Unwrap returns Err.
 func (e *ResultError) Unwrap() error { return e.Err }
 
-// RecordedError is the error of an item that failed in an earlier run, or as another of
-// the same content under Dedup, and was not tried again: see RetryFailed.
+// RecordedError is the error of an item that failed in an earlier run, or as a duplicate under Dedup,
+// and was not tried again.
 type RecordedError struct {
 	Text     string // of the error that it failed with
 	Attempts int    // so far
 }
 
-// Error says what the item failed with.
+// Error has the recorded text.
 func (e *RecordedError) Error() string {
 	return fmt.Sprintf("it failed before, after %d attempts: %s", e.Attempts, e.Text)
 }

@@ -5,16 +5,12 @@ import (
 	"github.com/headrace/headrace/journal"
 )
 
-// WithJournal records what becomes of each item in j, so that a run that was
-// stopped or killed resumes where it was: docs/resume.md has the states, keys
-// and versions. The run's name is that of flow.WithRun or journal.WithRun, or
-// else journal.DefaultRun. A second run of the same name at the same time is
-// refused with a *JournalError around a *journal.HeldError.
+// WithJournal records the outcome of each item in j, so that a run that was stopped or killed resumes:
+// see docs/resume.md. flow.WithRun or journal.WithRun names the run; a second concurrent one of that
+// name fails. Items are identified by WithKey, or else by their JSON.
 //
-// A result is handed on only after its record is durable. An item is known by
-// WithKey, or else by its JSON; results are kept as JSON, and one that JSON
-// cannot hold fails with a *ResultError. If j fails the run stops with a
-// *JournalError, and what was not recorded is pending. The caller closes j.
+// If j fails the run stops with a *JournalError, and items that were not recorded are pending. The
+// caller closes j.
 func (b *Batch[S, In, Out]) WithJournal(j journal.Journal) *Batch[S, In, Out] {
 	b.setup.Change("WithJournal", func() {
 		if invalid.Nil(j) {
@@ -26,38 +22,30 @@ func (b *Batch[S, In, Out]) WithJournal(j journal.Journal) *Batch[S, In, Out] {
 	return b
 }
 
-// WithVersion names what the results depend on besides the item: the prompt, the
-// model, the code. A journal that has results of another version refuses the run
-// with a *journal.VersionError.
+// WithVersion names what the results depend on besides the item: the prompt, the model, the code. A
+// run with another version than the journal has fails with a *journal.VersionError.
 func (b *Batch[S, In, Out]) WithVersion(version string) *Batch[S, In, Out] {
 	b.setup.Change("WithVersion", func() { b.version = version })
 	return b
 }
 
-// RetryFailed tries items again that failed in an earlier run, once each. It needs WithJournal.
+// RetryFailed tries items that failed in an earlier run once more. It needs WithJournal.
 func (b *Batch[S, In, Out]) RetryFailed() *Batch[S, In, Out] {
 	b.setup.Change("RetryFailed", func() { b.retryFailed = true })
 	return b
 }
 
-// Dedup makes one call for all items of the same content: the others wait for it
-// and have its result, as Resumed, or its failure. That goes for all runs at once under one
-// flow.Run, or else for each. The sink gets each content once. In a run that begins anew
-// it takes no memory; in one that goes on, about 40 bytes for each content. It needs WithJournal.
+// Dedup makes one call for all items of the same content under one flow.Run, or else in one run: the
+// others share its result, as Resumed, or its failure. It needs WithJournal.
 func (b *Batch[S, In, Out]) Dedup() *Batch[S, In, Out] {
 	b.setup.Change("Dedup", func() { b.dedup = true })
 	return b
 }
 
-// WithSink hands every result that is Done or Failed to s, as they finish; with a journal, those
-// that are recorded, after that. In Run the report then keeps counts and the first 100 failures to come,
-// and no values, so that a run needs no more memory for a million items than for ten. All and
-// Stream return their results besides.
-//
-// If s fails the run stops with a *SinkError. With a journal nothing is lost: the run that resumes
-// writes what is missing. Without one, what s has not taken is pending. Runs at once of one
-// batch write one after the other; with a ResumableSink, the second is refused with a
-// *SinkError, and so is a batch with a journal inside the items of another.
+// WithSink passes every result that is Done or Failed to s, with a journal once it is recorded. Run
+// then keeps counts and the first 100 failures, so that memory does not grow with the input; All and
+// Stream return their results as well. If s fails the run stops with a *SinkError. docs/resume.md has
+// the rules.
 func (b *Batch[S, In, Out]) WithSink(s Sink[In, Out]) *Batch[S, In, Out] {
 	b.setup.Change("WithSink", func() {
 		if invalid.Nil(s) {

@@ -12,20 +12,14 @@ import (
 	"github.com/headrace/headrace/internal/appendfile"
 )
 
-// JSONLFile is a sink that writes one line of JSON for each result to a file:
+// JSONLFile is a ResumableSink that writes one line of JSON for each result:
 //
 //	{"index":7,"key":"article 7","state":"done","value":"short","attempts":1}
 //	{"index":8,"key":"article 8","state":"failed","error":"status 400","attempts":3}
 //
-// key is there if the batch has keys. With a journal each result has its line
-// once, however often the process is killed: a run that resumes cuts the file behind the last
-// line that is known to be recorded, and adds what is missing. A file of results that was changed
-// before that place is written anew, from the journal. After RetryFailed a line that says done may
-// stand behind one that says failed.
-//
-// A file that is not empty is refused with ErrNotResults unless it is known to be the run's
-// own: by the journal, or because this JSONLFile has written it. While a run has it open, other runs and
-// processes are refused with ErrFileBusy. Close it after the last run.
+// With a journal each result has its line once, however often the process is killed; after RetryFailed
+// a line with done may follow one with failed. ErrNotResults and ErrFileBusy protect files of others.
+// Close it after the last run.
 type JSONLFile[In, Out any] struct {
 	path string
 
@@ -36,9 +30,9 @@ type JSONLFile[In, Out any] struct {
 }
 
 var (
-	// ErrNotResults is returned for a file that is not empty, and not known to hold results of the run.
+	// ErrNotResults is returned for a file that is not known to hold results of the run.
 	ErrNotResults = errors.New("it is not empty, and not known to hold results of this run: move it away, or write to another file")
-	// ErrFileBusy is returned for a file that another run or process is writing to.
+	// ErrFileBusy is returned for a file that another run or process is writing.
 	ErrFileBusy = appendfile.ErrBusy
 )
 
@@ -48,8 +42,8 @@ var (
 	_ texter[any]             = (*JSONLFile[any, any])(nil)
 )
 
-// NewJSONLFile returns a sink that writes to the file path, which is opened, or
-// created with the permissions 0o644, when a run begins.
+// NewJSONLFile returns a sink that writes to path. A run opens the file, or creates it with mode
+// 0o644.
 func NewJSONLFile[In, Out any](path string) *JSONLFile[In, Out] {
 	return &JSONLFile[In, Out]{path: path}
 }
@@ -180,7 +174,7 @@ func (s *JSONLFile[In, Out]) Sync(context.Context) (mark string, err error) {
 	return at.String(), nil
 }
 
-// Close writes what is left, and closes and unlocks the file. It may be called again.
+// Close flushes, closes and unlocks the file. It may be called again.
 func (s *JSONLFile[In, Out]) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -105,7 +105,7 @@ func TestStepThatCannotBeAdmittedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
 		step := node.Do("step", func(context.Context, *state) error { calls++; return nil }).
-			WithLimits(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Minute)}}).
+			With(guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Minute)}}}).
 			WithRetry(retry.Policy{MaxAttempts: 9}).
 			WithFallback(func(context.Context, *state, error) (node.Action, error) {
 				t.Error("the fallback was asked")

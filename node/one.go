@@ -2,14 +2,9 @@ package node
 
 import "context"
 
-// One returns a step with a result: exec computes it from the state, and put
-// stores it. exec must not change the state, because with WithJournal the result
-// is kept, and a run that resumes calls put and not exec.
-//
-// It is a batch of one item, so it has the settings of a batch and fails with a
-// *BatchError. The item's key is the name of the node, whatever S is: exec runs
-// once in a run of the journal, in a loop once per round. WithKey sets another
-// key, such as the part of the state that the result depends on.
+// One returns a step with a result: exec computes it from the state, and put stores it. With
+// WithJournal a resumed run calls put and not exec, so exec must not change the state. It is a batch
+// of one item, whose default key is the name of the node.
 func One[S, Out any](
 	name string,
 	exec func(ctx context.Context, s S) (Out, error),

@@ -18,12 +18,12 @@ func checkOptional[S, In, Out any](h any, setup *invalid.Setup) {
 		"Post": reflect.TypeFor[interface {
 			Post(ctx context.Context, s S, r *Report[In, Out]) (Action, error)
 		}]().Method(0).Type, // Defaults has one, which hides that of a handler's own is misspelt
-		"Key":        reflect.TypeFor[Keyer[In]]().Method(0).Type,
-		"Cost":       reflect.TypeFor[Coster[In]]().Method(0).Type,
-		"Used":       reflect.TypeFor[Settler[In, Out]]().Method(0).Type,
-		"Fallback":   reflect.TypeFor[Fallbacker[In, Out]]().Method(0).Type,
-		"Unfinished": reflect.TypeFor[Placeholder[In, Out]]().Method(0).Type,
-		"Validate":   reflect.TypeFor[Validator]().Method(0).Type,
+		"Key":        reflect.TypeFor[keyer[In]]().Method(0).Type,
+		"Cost":       reflect.TypeFor[coster[In]]().Method(0).Type,
+		"Used":       reflect.TypeFor[settler[In, Out]]().Method(0).Type,
+		"Fallback":   reflect.TypeFor[fallbacker[In, Out]]().Method(0).Type,
+		"Unfinished": reflect.TypeFor[placeholder[In, Out]]().Method(0).Type,
+		"Validate":   reflect.TypeFor[validator]().Method(0).Type,
 	}
 	given := reflect.TypeOf(h)
 	v := reflect.ValueOf(h)

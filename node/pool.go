@@ -9,10 +9,8 @@ import (
 
 // Pool is a set of workers that nodes share. *executor.Executor is one.
 type Pool interface {
-	// Run has f run by one of the pool's workers, at this cost, and returns when f
-	// has: its error is that of f, or why f was not run. The context that f gets ends
-	// with ctx. Inside of an f of the same pool it must not wait for
-	// a worker for ever, since all of them may be waiting like this.
+	// Run calls f on a worker, at cost c, and returns its error, or why it was not called. The context of
+	// f ends with ctx. Inside an f of the same pool, Run must not wait for a worker forever.
 	Run(ctx context.Context, c throttle.Cost, f func(context.Context) error) error
 }
 
@@ -26,16 +24,12 @@ func (s *settings) setPool(p Pool) {
 	})
 }
 
-// WithExecutor runs every attempt on p, such as an *executor.Executor, which
-// other batches and services share: in its queue, within its concurrency and its
-// limits. WithParallel bounds how many items of this batch are there at the same
-// time. The batch's own guard admits an attempt before p does; a rate-limit
-// response is handled by p first. A batch inside a call of the same executor uses
-// the slot of that call.
+// WithExecutor runs every attempt on p, such as an *executor.Executor, after the batch's own guard has
+// admitted it. WithParallel bounds how many items of this batch are there at once.
 func (b *Batch[S, In, Out]) WithExecutor(p Pool) *Batch[S, In, Out] {
 	b.setPool(p)
 	return b
 }
 
-// WithExecutor has every attempt run by p; see the one of Batch.
+// WithExecutor runs every attempt on p. See Batch.WithExecutor.
 func (n *Step[S]) WithExecutor(p Pool) *Step[S] { n.setPool(p); return n }

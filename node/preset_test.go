@@ -163,7 +163,7 @@ func TestAStalePresetIsToldOnce(t *testing.T) {
 		assert.Empty(t, stale(), "nobody listens, so it is not said yet")
 		now := time.Now()
 		run(ctx)
-		_, err := node.Do("s", func(context.Context, *state) error { return nil }).WithPreset(p.ID).Run(ctx, &state{})
+		_, err := node.Do("s", func(context.Context, *state) error { return nil }).With(guard.Policy{Preset: p.ID}).Run(ctx, &state{})
 		require.NoError(t, err)
 		require.Len(t, stale(), 1)
 		e := stale()[0]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -73,7 +74,7 @@ func TestAWindowOfTokensNeedsACost(t *testing.T) {
 	require.ErrorContains(t, m().Validate(), "counts nothing unless WithCost declares")
 	require.NoError(t, m().WithCost(costs).Validate())
 	require.NoError(t, m().WithUsed(used).Validate())
-	step := node.Do("s", func(context.Context, int) error { return nil }).WithLimits(tokens)
+	step := node.Do("s", func(context.Context, int) error { return nil }).With(guard.Policy{Limits: tokens})
 	require.ErrorContains(t, step.Validate(), "counts nothing unless WithCost declares")
 	require.NoError(t, step.WithCost(costs).Validate())
 }

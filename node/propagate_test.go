@@ -48,12 +48,11 @@ func TestHitsPropagateToTheEnclosingBatch(t *testing.T) {
 					}
 					return i, nil
 				}).WithParallel(2)
+				policy := guard.Policy{Propagate: tc.propagate}
 				if tc.limited {
-					inner.With(guard.Policy{Law: adaptive.AIMD{}})
+					policy.Law = adaptive.AIMD{}
 				}
-				if tc.propagate {
-					inner.Propagate()
-				}
+				inner.With(policy)
 				run := func(ctx context.Context, i int) (int, error) {
 					out, err := inner.All(ctx, []int{2 * i, 2*i + 1})
 					return sum(out), err
@@ -79,7 +78,7 @@ func TestHitsPropagateToTheEnclosingBatch(t *testing.T) {
 				case "limited":
 					middle.WithLimits(concurrency(9))
 				case "propagating":
-					middle.WithLimits(concurrency(9)).Propagate()
+					middle.With(guard.Policy{Limits: concurrency(9), Propagate: true})
 				}
 				outer := node.Map("outer", exec).WithParallel(2).With(guard.Policy{Law: aimd})
 				out, err := outer.All(t.Context(), []int{0, 1})
@@ -107,7 +106,7 @@ func TestEveryEpochCutsTheParentOnce(t *testing.T) {
 				return 0, hit(time.Second)
 			}
 			return i, nil
-		}).WithParallel(2).With(guard.Policy{Law: aimd}).Propagate()
+		}).WithParallel(2).With(guard.Policy{Law: aimd, Propagate: true})
 		outer := node.Map("outer", func(ctx context.Context, i int) (int, error) {
 			_, err := inner.All(ctx, []int{2 * i, 2*i + 1})
 			return i, err

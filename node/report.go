@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Counts is how many items are in which state.
+// Counts is the number of items in each state.
 type Counts struct {
 	Total   int64 // items that were taken from the input
 	Done    int64
@@ -27,8 +27,8 @@ func (c *Counts) count(s State) {
 	}
 }
 
-// Report is what became of the items of one run, in the order of the input.
-// It is complete, and safe for concurrent reading, once Post or All has it.
+// Report has the outcome of one run, in the order of the input. Post and All receive it complete; it
+// is safe for concurrent reading.
 type Report[In, Out any] struct {
 	node string
 
@@ -40,15 +40,13 @@ type Report[In, Out any] struct {
 	leftover, stale int64
 }
 
-// All yields every item that was taken from the input; in a run with a sink,
-// the failures that are kept.
+// All yields every item of the input; with a sink, only the failures that are kept.
 func (r *Report[In, Out]) All() iter.Seq[Result[In, Out]] { return r.results.all() }
 
-// Failed yields the items that failed; in a run with a sink, the first 100 of them.
+// Failed yields the items that failed; with a sink, the first 100.
 func (r *Report[In, Out]) Failed() iter.Seq[Result[In, Out]] { return r.where(Failed) }
 
-// Pending yields the items that the end of the run left unfinished; in a run
-// with a sink, none: Counts has their number.
+// Pending yields the items that the run left unfinished; with a sink, none.
 func (r *Report[In, Out]) Pending() iter.Seq[Result[In, Out]] { return r.where(Pending) }
 
 func (r *Report[In, Out]) where(wanted State) iter.Seq[Result[In, Out]] {
@@ -61,23 +59,21 @@ func (r *Report[In, Out]) where(wanted State) iter.Seq[Result[In, Out]] {
 	}
 }
 
-// Values returns one Out for each item, in the order of the input. An item that
-// is not done has the zero Out there, or what the handler's Unfinished returns:
-// look at Err before you take them for results. In a run with a sink there are none.
+// Values returns one Out for each item, in the order of the input; with a sink, none. An item that is
+// not done has the zero Out, or that of Unfinished: check Err first.
 func (r *Report[In, Out]) Values() []Out { return r.results.values() }
 
 // Counts counts the items by state.
 func (r *Report[In, Out]) Counts() Counts { return r.results.counts() }
 
-// Leftover is how many records the journal has of earlier runs that no item of this one was
-// found for: the input has changed since, or WithKey has. In a loop of a flow, the records of rounds to
-// come are among them. It is 0 without a journal, and in a run that was stopped.
+// Leftover returns how many records of earlier runs match no item of this one, because the input or
+// WithKey has changed; in a loop, also those of rounds to come. It is 0 in a run that was stopped.
 func (r *Report[In, Out]) Leftover() int64 { return r.leftover }
 
-// Stale is how many of the Resumed results are older than a day. It is 0 without a journal.
+// Stale returns how many Resumed results are older than a day.
 func (r *Report[In, Out]) Stale() int64 { return r.stale }
 
-// Err returns nil if every item of the input is done, or else a *BatchError.
+// Err returns nil if every item is done, or else a *BatchError.
 func (r *Report[In, Out]) Err() error {
 	c := r.Counts()
 	if c.Failed == 0 && c.Pending == 0 && r.stopped == nil {

@@ -2,11 +2,11 @@ package node
 
 import "fmt"
 
-// State is how far an item came.
+// State is how far an item has come.
 type State uint8
 
 const (
-	// Pending has no result: the run stopped before it was finished.
+	// Pending has no result: the run stopped first.
 	Pending State = iota
 	// Done has its Out.
 	Done
@@ -26,7 +26,7 @@ func (s State) String() string {
 	return stateNames[s]
 }
 
-// Result is what became of one item.
+// Result is the outcome of one item.
 type Result[In, Out any] struct {
 	Index    int64  // its position in the input, from 0
 	Key      string // its content key, if the batch has one

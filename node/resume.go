@@ -52,7 +52,7 @@ func (b *Batch[S, In, Out]) openJournal(ctx context.Context) (*resume[In], error
 		return nil, &JournalError{Node: b.name, Op: "open", Err: err}
 	}
 	if r.known, err = occurrence.Open(ctx, occurrence.Request{
-		Name: occurrence.Name(r.part), Earlier: r.progress.Total(), Of: b.code(), Shared: b.dedup, Claims: claims,
+		Name: occurrence.Name(r.part), Earlier: r.progress.Pending + r.progress.Done + r.progress.Failed, Of: b.code(), Shared: b.dedup, Claims: claims,
 	}); err != nil {
 		r.release() //nolint:contextcheck // also if ctx has ended
 		if errors.As(err, new(*occurrence.BusyError)) {

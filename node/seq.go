@@ -9,7 +9,7 @@ import (
 	"iter"
 )
 
-// Slice makes a sequence of items of a slice.
+// Slice makes items of a slice.
 func Slice[In any](items []In) iter.Seq2[In, error] {
 	return func(yield func(In, error) bool) {
 		for _, in := range items {
@@ -20,7 +20,7 @@ func Slice[In any](items []In) iter.Seq2[In, error] {
 	}
 }
 
-// Seq makes a sequence of items of one that cannot fail.
+// Seq makes items of a sequence that cannot fail.
 func Seq[In any](seq iter.Seq[In]) iter.Seq2[In, error] {
 	return func(yield func(In, error) bool) {
 		for in := range seq {
@@ -31,7 +31,7 @@ func Seq[In any](seq iter.Seq[In]) iter.Seq2[In, error] {
 	}
 }
 
-// InputError is a line of input that could not be read as an item.
+// InputError is a line of input that is not an item.
 type InputError struct {
 	Line int64 // from 1
 	Err  error
@@ -43,10 +43,8 @@ func (e *InputError) Error() string { return fmt.Sprintf("node: input line %d: %
 // Unwrap returns Err.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// JSONL reads one JSON value a line from r, of any length; empty lines are
-// skipped. A line that is no In fails as an item of its own, with an
-// *InputError, and the lines after it are read; an error of r ends the
-// sequence with an *InputError.
+// JSONL reads one JSON value per line from r, and skips empty lines. A line that is not an In fails as
+// an item of its own, with an *InputError. An error of r ends the sequence with an *InputError.
 func JSONL[In any](r io.Reader) iter.Seq2[In, error] {
 	return func(yield func(In, error) bool) {
 		lines := bufio.NewReader(r)

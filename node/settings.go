@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
@@ -22,6 +23,9 @@ type settings struct {
 	name   string
 	policy guard.Policy // of the node's calls; every setting of calls is a field of it
 	pool   Pool         // nil: the node runs its calls itself
+
+	shown   any             // the handler of a batch, for package flow; nil in a step
+	journal journal.Journal // of a batch; nil: there is none
 
 	building sync.Mutex                  // held while own is made
 	own      atomic.Pointer[guard.Guard] // nil: not needed yet
@@ -105,10 +109,6 @@ func (s *settings) withTimeout(d time.Duration) {
 	})
 }
 
-func (s *settings) propagate() {
-	s.setPolicy("Propagate", func(p *guard.Policy) { p.Propagate = true })
-}
-
 // validate joins all problems of the settings; more adds those of the node's
 // kind. costs reports whether the node declares what a call costs.
 func (s *settings) validate(costs bool, more func(p *invalid.Problems)) error {
@@ -119,7 +119,7 @@ func (s *settings) validate(costs bool, more func(p *invalid.Problems)) error {
 	if err == nil && !costs {
 		for _, w := range g.Stats().Limits.Windows {
 			if w.Unit() != throttle.Requests {
-				p.Addf("WithLimits", "the window of %s counts nothing unless WithCost declares what a call costs", w)
+				p.Addf("Limits", "the window of %s counts nothing unless WithCost declares what a call costs", w)
 			}
 		}
 	}

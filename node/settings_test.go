@@ -49,10 +49,10 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		}, nil},
 		"share":        {func(b batch) { b.With(guard.Policy{Share: 0.5}) }, []string{"Share"}},
 		"empty preset": {func(b batch) { b.WithPreset("") }, []string{"WithPreset"}},
-		"tokens":       {func(b batch) { b.WithLimits(tokens(1)) }, []string{"WithLimits"}},
+		"tokens":       {func(b batch) { b.WithLimits(tokens(1)) }, []string{"Limits"}},
 		"tokens of a preset": {
 			func(b batch) { b.With(guard.Policy{Preset: presets.OpenAITier1, Law: adaptive.AIMD{}}) },
-			[]string{"WithLimits"},
+			[]string{"Limits"},
 		},
 		"tokens that are counted": {func(b batch) {
 			b.WithLimits(tokens(100)).WithCost(func(int) throttle.Cost { return throttle.Cost{Tokens: 1} })
@@ -150,7 +150,6 @@ func TestSettingsAreFrozenByTheFirstRun(t *testing.T) {
 		"fallback":  {func(b batch) { b.WithFallback(func(context.Context, int, error) (int, error) { return 0, nil }) }, "WithFallback"},
 		"on error":  {func(b batch) { b.WithOnError(node.FailFast()) }, "WithOnError"},
 		"unordered": {func(b batch) { b.Unordered() }, "Unordered"},
-		"propagate": {func(b batch) { b.Propagate() }, "Propagate"},
 		"key":       {func(b batch) { b.WithKey(func(int) string { return "" }) }, "WithKey"},
 		"cost":      {func(b batch) { b.WithCost(func(int) throttle.Cost { return throttle.Cost{} }) }, "WithCost"},
 		"used":      {func(b batch) { b.WithUsed(func(int, int) throttle.Cost { return throttle.Cost{} }) }, "WithUsed"},
@@ -207,8 +206,8 @@ func TestPolicyOfANode(t *testing.T) {
 	lim := newGuard(t, guard.Policy{Name: "shared"})
 	within := []*guard.Guard{lim}
 	b := node.Map("m", same).WithLimits(concurrency(9)).WithTimeout(time.Hour).
-		With(guard.Policy{Name: "x", Within: within, Timeout: time.Minute, Limits: concurrency(2)}).
-		WithRetry(retry.Policy{MaxAttempts: 7}).Within(lim).Propagate()
+		With(guard.Policy{Name: "x", Within: within, Timeout: time.Minute, Limits: concurrency(2), Propagate: true}).
+		WithRetry(retry.Policy{MaxAttempts: 7}).Within(lim)
 	within[0] = nil
 	p := b.Guard().Policy()
 	assert.Equal(t, guard.Policy{

@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"sync/atomic"
-	"time"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
@@ -13,14 +12,12 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/occurrence"
 	"github.com/headrace/headrace/internal/panics"
-	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
-// Step is a plain node: one function over the shared state. Its settings are
-// chained after Do or Decide and frozen by the first run. Safe for concurrent
-// runs if its function is.
+// Step is a plain node: one function over the shared state. Chain its settings after Do or Decide. It
+// is safe for concurrent runs if its function is.
 type Step[S any] struct {
 	settings
 
@@ -50,49 +47,34 @@ func Do[S any](name string, f func(ctx context.Context, s S) error) *Step[S] {
 // Name returns the step's name.
 func (n *Step[S]) Name() string { return n.name }
 
-// With sets the whole policy of the step's calls; see the one of Batch.
+// With sets the whole policy of the step's calls, such as limits and a timeout. See Batch.With.
 func (n *Step[S]) With(p guard.Policy) *Step[S] { n.with(p); return n }
 
 // Within makes the step's calls pass the guards as well, which other nodes may share.
 func (n *Step[S]) Within(guards ...*guard.Guard) *Step[S] { n.within(guards); return n }
 
-// WithLimits sets hard limits of the step's calls. A window of tokens needs WithCost.
-func (n *Step[S]) WithLimits(l throttle.Limits) *Step[S] { n.withLimits(l); return n }
-
-// WithPreset starts from the limits that the provider documents; see the one of Batch.
-func (n *Step[S]) WithPreset(id presets.ID) *Step[S] { n.withPreset(id); return n }
-
-// WithRetry repeats a failed attempt by p; see the one of Batch.
+// WithRetry retries failed attempts by p. See Batch.WithRetry.
 func (n *Step[S]) WithRetry(p retry.Policy) *Step[S] { n.withRetry(p); return n }
 
-// WithTimeout bounds each attempt, counted from its admission. A function that
-// does not return within a second of it is abandoned, and the step fails with a
-// *fault.HungError, which is not retried.
-func (n *Step[S]) WithTimeout(d time.Duration) *Step[S] { n.withTimeout(d); return n }
-
-// WithFallback replaces the outcome when all attempts have failed with err. It
-// is not asked once ctx, or the run of the batch around it, is being stopped.
+// WithFallback replaces the outcome when all attempts have failed with err. It is not called once ctx,
+// or the run of the batch around it, is being stopped.
 func (n *Step[S]) WithFallback(f func(ctx context.Context, s S, err error) (Action, error)) *Step[S] {
 	n.setFunc("WithFallback", f == nil, func() { n.fallback = f })
 	return n
 }
 
-// WithCost says what the call costs, to reserve it. Without it a call costs one request.
+// WithCost sets what is reserved for the call. The default is one request.
 func (n *Step[S]) WithCost(f func(s S) throttle.Cost) *Step[S] {
 	n.setFunc("WithCost", f == nil, func() { n.cost = f })
 	return n
 }
-
-// Propagate signals the step's rate-limit responses to the guards of the calls
-// that enclose it.
-func (n *Step[S]) Propagate() *Step[S] { n.propagate(); return n }
 
 // Validate joins all problems of the settings, each a *fault.FieldError.
 func (n *Step[S]) Validate() error {
 	return n.validate(n.cost != nil, func(*invalid.Problems) {})
 }
 
-// Run implements Node. A panic of the function is its error, a *fault.PanicError.
+// Run implements Node. If the function panics the error is a *fault.PanicError.
 func (n *Step[S]) Run(ctx context.Context, s S) (action Action, err error) {
 	if err := n.setup.Use(n.Validate); err != nil {
 		return Next, err

@@ -21,10 +21,10 @@ import (
 )
 
 var (
-	_ node.Node[*state] = (*node.Step[*state])(nil)
-	_ node.Node[*state] = (*node.Batch[*state, int, int])(nil)
-	_ node.Validator    = (*node.Step[*state])(nil)
-	_ node.Validator    = (*node.Batch[*state, int, int])(nil)
+	_ node.Node[*state]             = (*node.Step[*state])(nil)
+	_ node.Node[*state]             = (*node.Batch[*state, int, int])(nil)
+	_ interface{ Validate() error } = (*node.Step[*state])(nil)
+	_ interface{ Validate() error } = (*node.Batch[*state, int, int])(nil)
 )
 
 func write(line string, err error) func(context.Context, *state) error {
@@ -100,7 +100,7 @@ func TestStepWaitsOutAHit(t *testing.T) {
 				return "done", nil
 			})
 			if limits.Concurrency > 0 {
-				step.WithLimits(limits)
+				step.With(guard.Policy{Limits: limits})
 			}
 			action, err := step.Run(t.Context(), &state{})
 			require.NoError(t, err)
@@ -125,13 +125,14 @@ func TestStepTimeout(t *testing.T) {
 				return work(ctx, time.Hour)
 			}
 			return work(ctx, 900*time.Millisecond)
-		}).Within(lim).WithTimeout(time.Second).WithRetry(retry.Policy{Initial: time.Second, NoJitter: true})
+		}).With(guard.Policy{Within: []*guard.Guard{lim}, Timeout: time.Second}).WithRetry(retry.Policy{Initial: time.Second, NoJitter: true})
 		began := time.Now()
 		_, err := step.Run(t.Context(), &state{})
 		require.NoError(t, err)
 		assert.Equal(t, time.Minute+2900*time.Millisecond, time.Since(began), "it begins with the admission")
 
-		late := node.Do("late", func(ctx context.Context, _ *state) error { return work(ctx, time.Hour) }).WithTimeout(time.Second)
+		late := node.Do("late", func(ctx context.Context, _ *state) error { return work(ctx, time.Hour) }).
+			With(guard.Policy{Timeout: time.Second})
 		_, err = late.Run(t.Context(), &state{})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.ErrorContains(t, err, "its timeout of 1s")
@@ -142,7 +143,7 @@ func TestStepPanics(t *testing.T) {
 	fine := func(context.Context, *state) error { return nil }
 	for where, step := range map[string]*node.Step[*state]{
 		"f": node.Decide("s", func(context.Context, *state) (node.Action, error) { panic("f") }).WithRetry(thrice),
-		"cost": node.Do("s", fine).WithLimits(concurrency(1)).
+		"cost": node.Do("s", fine).With(guard.Policy{Limits: concurrency(1)}).
 			WithCost(func(*state) throttle.Cost { panic("cost") }),
 		"fallback": node.Do("s", write("", errBoom)).
 			WithFallback(func(context.Context, *state, error) (node.Action, error) { panic("fallback") }),
@@ -158,13 +159,13 @@ func TestStepCost(t *testing.T) {
 	step := node.Do("s", func(ctx context.Context, _ *state) error {
 		guard.Use(ctx, throttle.Cost{Tokens: 7}) // the call knows best
 		return nil
-	}).WithLimits(tokens(100)).WithCost(func(*state) throttle.Cost { return throttle.Cost{Tokens: 50} })
+	}).With(guard.Policy{Limits: tokens(100)}).WithCost(func(*state) throttle.Cost { return throttle.Cost{Tokens: 50} })
 	_, err := step.Run(t.Context(), &state{})
 	require.NoError(t, err)
 	lim := step.Guard()
 	assert.Equal(t, int64(93), left(t, lim))
 
-	huge := node.Do("s", write("sent", nil)).WithLimits(tokens(100)).
+	huge := node.Do("s", write("sent", nil)).With(guard.Policy{Limits: tokens(100)}).
 		WithCost(func(*state) throttle.Cost { return throttle.Cost{Tokens: 101} })
 	s := &state{}
 	_, err = huge.Run(t.Context(), s)
@@ -180,7 +181,7 @@ func TestStepUnderAnEndedContext(t *testing.T) {
 		step := node.Do("s", write("sent", nil)).
 			WithFallback(func(context.Context, *state, error) (node.Action, error) { return "fallback", nil })
 		if limits.Concurrency > 0 {
-			step.WithLimits(limits)
+			step.With(guard.Policy{Limits: limits})
 		}
 		_, err := step.Run(ctx, s)
 		require.ErrorIs(t, err, errBoom)
@@ -253,14 +254,14 @@ func TestStepSettings(t *testing.T) {
 		{node.Do("", f), []string{"name"}},
 		{node.Do[*state]("s", nil), []string{"f"}},
 		{node.Decide[*state]("s", nil), []string{"f"}},
-		{node.Do("s", f).WithTimeout(0), []string{"WithTimeout"}},
-		{node.Do("s", f).WithLimits(concurrency(-1)), []string{"Concurrency"}},
+		{node.Do("s", f).With(guard.Policy{Timeout: -1}), []string{"Timeout"}},
+		{node.Do("s", f).With(guard.Policy{Limits: concurrency(-1)}), []string{"Concurrency"}},
 		{node.Do("s", f).With(guard.Policy{Law: adaptive.AIMD{Min: -1}}), []string{"Min"}},
 		{node.Do("s", f).With(guard.Policy{Within: []*guard.Guard{nil}}), []string{"Within[0]"}},
 		{node.Do("s", f).Within(nil), []string{"Within"}},
-		{node.Do("s", f).Within(lim).WithLimits(concurrency(1)).WithPreset(presets.GenericModerate), nil},
+		{node.Do("s", f).With(guard.Policy{Limits: concurrency(1), Preset: presets.GenericModerate}).Within(lim), nil},
 		{node.Do("s", f).WithRetry(retry.Policy{Jitter: 3}), []string{"Jitter"}},
-		{node.Do("s", f).WithFallback(nil).WithCost(nil).WithPreset(""), []string{"WithFallback", "WithCost", "WithPreset"}},
+		{node.Do("s", f).WithFallback(nil).WithCost(nil), []string{"WithFallback", "WithCost"}},
 	} {
 		assertProblems(t, tc.step.Validate(), tc.fields...)
 		_, err := tc.step.Run(t.Context(), &state{})
@@ -270,9 +271,9 @@ func TestStepSettings(t *testing.T) {
 	step := node.Do("s", f)
 	_, err := step.Run(t.Context(), &state{})
 	require.NoError(t, err)
-	step.WithTimeout(time.Second).Propagate().WithRetry(retry.Policy{})
+	step.With(guard.Policy{Timeout: time.Second}).WithFallback(nil).WithRetry(retry.Policy{})
 	_, err = step.Run(t.Context(), &state{})
-	assertProblems(t, err, "WithTimeout", "Propagate", "WithRetry")
+	assertProblems(t, err, "With", "WithFallback", "WithRetry")
 }
 
 func TestStepPropagates(t *testing.T) {
@@ -287,10 +288,7 @@ func TestStepPropagates(t *testing.T) {
 					return hit(time.Second)
 				}
 				return nil
-			}).With(guard.Policy{Law: aimd})
-			if propagate {
-				step.Propagate()
-			}
+			}).With(guard.Policy{Law: aimd, Propagate: propagate})
 			outer := node.Map("outer", func(ctx context.Context, i int) (int, error) {
 				_, err := step.Run(ctx, &i)
 				return i, err

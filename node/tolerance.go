@@ -5,23 +5,19 @@ import (
 	"math"
 )
 
-// Tolerance is when failed items stop a batch. The zero Tolerance is Collect.
+// Tolerance is when failed items stop a batch. The zero Tolerance never stops it.
 type Tolerance struct {
 	limited bool
 	most    int64
 }
 
-// Collect works on every item, however many fail.
-func Collect() Tolerance { return Tolerance{} }
-
-// FailFast stops at the first failed item. Items that are running then may
-// finish: see WithGrace.
+// FailFast stops at the first failed item. Running items may finish: see WithGrace.
 func FailFast() Tolerance { return MaxFailures(0) }
 
 // MaxFailures stops when more than n items have failed; a negative n counts as 0.
 func MaxFailures(n int64) Tolerance { return Tolerance{limited: true, most: max(n, 0)} }
 
-// TooManyFailuresError is why a run was stopped by its Tolerance.
+// TooManyFailuresError is the reason for a stop by a Tolerance.
 type TooManyFailuresError struct {
 	Failures int64 // failed items at that moment
 	Allowed  int64
@@ -31,7 +27,7 @@ type TooManyFailuresError struct {
 	index int64 // of the item
 }
 
-// Error gives the counts and the last failure.
+// Error has the counts and the last failure.
 func (e *TooManyFailuresError) Error() string {
 	return fmt.Sprintf("node: %d items failed and %d are allowed, at last: %v", e.Failures, e.Allowed, e.Last)
 }

@@ -20,8 +20,8 @@ func TestPolicies(t *testing.T) {
 		executed int // of 20 items that all fail, at most
 	}{
 		{"the zero policy collects", node.Tolerance{}, 1, 20},
-		{"Collect", node.Collect(), 1, 20},
-		{"Collect in parallel", node.Collect(), 8, 20},
+		{"none", node.Tolerance{}, 1, 20},
+		{"none in parallel", node.Tolerance{}, 8, 20},
 		{"FailFast", node.FailFast(), 1, 1},
 		{"FailFast in parallel: what was running, and no more", node.FailFast(), 4, 4},
 		{"MaxFailures allows that many", node.MaxFailures(3), 1, 4},

@@ -11,10 +11,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Validate returns the error of a Take that does not depend on the store's
-// contents: a *fault.FieldError for each invalid field, joined, or a
-// *throttle.CostError for the first demand that can never be met. It and the
-// functions below are for implementations of Store.
+// Validate validates r, for implementations of Store: a *fault.FieldError for each invalid field,
+// joined, or a *throttle.CostError for the first demand that can never be met.
 func (r Request) Validate() error {
 	p := problems(r.Demands)
 	if !r.Peek && leased(r.Demands) {
@@ -26,7 +24,7 @@ func (r Request) Validate() error {
 	return unmet(r.Demands)
 }
 
-// ValidateEnd returns the error of an End that does not depend on the store's contents.
+// ValidateEnd validates the arguments of an End.
 func ValidateEnd(t Ticket, actual []throttle.Cost) error {
 	p := invalid.Problems{Owner: "quota"}
 	if actual != nil && len(actual) != len(t.Demands) {
@@ -35,7 +33,7 @@ func ValidateEnd(t Ticket, actual []throttle.Cost) error {
 	return p.Err()
 }
 
-// ValidateRenew returns the error of a Renew that does not depend on the store's contents.
+// ValidateRenew validates the arguments of a Renew.
 func ValidateRenew(tickets []Ticket, lease time.Duration) error {
 	p := invalid.Problems{Owner: "quota"}
 	if slices.ContainsFunc(tickets, Ticket.Leased) {
@@ -44,8 +42,8 @@ func ValidateRenew(tickets []Ticket, lease time.Duration) error {
 	return p.Err()
 }
 
-// ValidateKey returns the error of a Cooldown that does not depend on the store's contents.
-func ValidateKey(key string) error {
+// validateKey returns the error of a Cooldown that does not depend on the store's contents.
+func validateKey(key string) error {
 	p := invalid.Problems{Owner: "quota"}
 	checkKey("Key", key, &p)
 	return p.Err()

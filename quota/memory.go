@@ -21,16 +21,11 @@ const slotPoll = 25 * time.Millisecond
 // instant is a point in time as the duration since the store was made.
 type instant = meter.Instant
 
-// MemoryStore is a Store in the memory of this process: for many keys in one
-// process, for a service that answers other processes, and for tests. It is as
-// exact as a throttle.Limiter. Its methods block only for each other, so a
-// context matters only if it has ended before. All are safe for concurrent use.
+// MemoryStore is a Store in memory, also an Inspector and a Waker, for many keys in one process and
+// for tests. It is as exact as a throttle.Limiter and safe for concurrent use.
 //
-// A key without history, lease and cooldown is forgotten, so that memory does
-// not grow with the number of keys. It begins anew, with full buckets, under
-// the limits of the next demand; a debit that comes later is charged under the
-// limits of its ticket. A call that waits for a slot is told to ask again
-// within 25 ms.
+// A key without history, lease and cooldown is forgotten: it begins anew, with full buckets, under the
+// limits of the next demand. A call that waits for a slot is asked to retry within 25 ms.
 type MemoryStore struct {
 	clock clock.Clock
 
@@ -58,7 +53,7 @@ func NewMemoryStore(c clockwork.Clock) *MemoryStore {
 	}
 }
 
-// Take is Store.Take.
+// Take implements Store.
 func (s *MemoryStore) Take(ctx context.Context, r Request) (Grant, error) {
 	if ctx.Err() != nil {
 		return Grant{}, context.Cause(ctx)
@@ -124,7 +119,7 @@ func (s *MemoryStore) admitLocked(now instant, r *Request) Ticket {
 	return t
 }
 
-// End is Store.End. Amounts outside 0..throttle.MaxAmount are clamped, as by throttle.Permit.Settle.
+// End implements Store. Amounts outside 0..throttle.MaxAmount are clamped.
 func (s *MemoryStore) End(ctx context.Context, t Ticket, actual []throttle.Cost) error {
 	if err := ValidateEnd(t, actual); err != nil {
 		return err
@@ -137,7 +132,7 @@ func (s *MemoryStore) End(ctx context.Context, t Ticket, actual []throttle.Cost)
 	})
 }
 
-// Cancel is Store.Cancel.
+// Cancel implements Store.
 func (s *MemoryStore) Cancel(ctx context.Context, t Ticket) error {
 	return s.end(ctx, t, func(int, amounts) amounts { return amounts{} })
 }
@@ -168,7 +163,7 @@ func (s *MemoryStore) end(ctx context.Context, t Ticket, used func(i int, reserv
 	return nil
 }
 
-// Renew is Store.Renew.
+// Renew implements Store.
 func (s *MemoryStore) Renew(ctx context.Context, tickets []Ticket, lease time.Duration) (lost []Ticket, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -192,12 +187,12 @@ func (s *MemoryStore) Renew(ctx context.Context, tickets []Ticket, lease time.Du
 	return lost, nil
 }
 
-// Cooldown is Store.Cooldown. A d that is not positive changes nothing.
+// Cooldown implements Store. Without a positive d it changes nothing.
 func (s *MemoryStore) Cooldown(ctx context.Context, key string, d time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := ValidateKey(key); err != nil {
+	if err := validateKey(key); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -36,7 +36,7 @@ func (l *limited) uses(now instant) []throttle.WindowUse {
 	return uses
 }
 
-// Look is Inspector.Look.
+// Look implements Inspector.
 func (s *MemoryStore) Look(ctx context.Context, key string) (State, error) {
 	if ctx.Err() != nil {
 		return State{}, context.Cause(ctx)
@@ -53,7 +53,7 @@ func (s *MemoryStore) Look(ctx context.Context, key string) (State, error) {
 	return State{limits, k.uses(now), len(k.slots), max(0, k.cooled-now)}, nil
 }
 
-// Keys is Inspector.Keys. It yields the keys of one instant.
+// Keys implements Inspector. It yields the keys of one instant.
 func (s *MemoryStore) Keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, key := range s.names(prefix) {
@@ -77,7 +77,7 @@ func (s *MemoryStore) names(prefix string) []string {
 	})
 }
 
-// Forget is Inspector.Forget.
+// Forget implements Inspector.
 func (s *MemoryStore) Forget(ctx context.Context, key string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -2,7 +2,7 @@ package quota
 
 import "context"
 
-// Changed is Waker.Changed.
+// Changed implements Waker.
 func (s *MemoryStore) Changed(ctx context.Context, keys ...string) (<-chan struct{}, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -8,17 +8,14 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Inspector is implemented by stores that can show what they hold, for
-// operators and their commands.
+// Inspector is implemented by stores that can show what they hold, for operators.
 type Inspector interface {
-	// Look returns what the store holds about key. A key that it does not know is
-	// the zero State.
+	// Look returns what the store holds about key; of an unknown key the zero State.
 	Look(ctx context.Context, key string) (State, error)
-	// Keys yields the keys that begin with prefix, each once, in no order. Keys
-	// that come or go meanwhile may be missing. An error is the last value.
+	// Keys yields the keys that begin with prefix, each once, in no order. Concurrent changes may be
+	// missed. An error is the last value.
 	Keys(ctx context.Context, prefix string) iter.Seq2[string, error]
-	// Forget drops what the store holds about key: its history, its cooldown, and
-	// its slots. The leases on these are lost.
+	// Forget deletes the history, cooldown and slots of key. Leases on these are lost.
 	Forget(ctx context.Context, key string) error
 }
 
@@ -30,12 +27,10 @@ type State struct {
 	Cooldown time.Duration        // what is left of it
 }
 
-// Waker is implemented by stores that announce released slots, so that a
-// waiting call need not poll.
+// Waker is implemented by stores that announce released slots, to avoid polling.
 type Waker interface {
-	// Changed returns a channel that receives a value after a ticket on one of the
-	// keys was ended, until ctx ends. Several ends may be one value. A lease that
-	// lapses is not announced. Call it before the Take whose refusal is waited out,
-	// or an end between the two is missed.
+	// Changed returns a channel that receives a value after tickets on the keys were ended, until ctx
+	// ends. Several ends may be one value; a lapsed lease is not announced. Call it before the Take that
+	// it waits for.
 	Changed(ctx context.Context, keys ...string) (<-chan struct{}, error)
 }

@@ -360,7 +360,7 @@ func TestWhatLimitersDo(t *testing.T) {
 	looked := make(chan struct{})
 	step := node.Do("step", func(context.Context, node.None) error { <-looked; return nil }).Within(l)
 	var once atomic.Bool
-	_, err = flow.Run(t.Context(), step, node.None{}, flow.WithObserver(o), flow.WithProgress(func(p flow.Progress) {
+	_, err = flow.Run(t.Context(), step, node.None{}, flow.WithObserver(o), flow.WithProgress(func(p event.Progress) {
 		if len(p.Limiters) == 1 && p.Limiters[0].InFlight == 1 && !once.Swap(true) {
 			assert.Equal(t, []int64{1}, inFlight())
 			close(looked)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Outcome is how a call came out.
+// Outcome is how a call ended.
 type Outcome string
 
 // The outcomes of calls.
@@ -34,8 +34,7 @@ type Call struct {
 	Err        error         // what the caller got; nil with an http.Response
 }
 
-// String says what happened in one line, without when it was; how long it took unless that was the
-// millisecond of a Step that does not say.
+// String describes the call in one line.
 func (c Call) String() string {
 	var b strings.Builder
 	b.WriteString("call " + c.Provider)

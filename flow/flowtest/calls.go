@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Calls are calls in the order of their arrival. It is a plain value: put your
-// own together to judge calls that something else has noted.
+// Calls are calls in the order of their arrival. It is a plain value: Calls from another source work
+// too.
 type Calls []Call
 
-// Where returns the calls that keep says yes to.
-func (cs Calls) Where(keep func(Call) bool) Calls {
+// where returns the calls that keep says yes to.
+func (cs Calls) where(keep func(Call) bool) Calls {
 	var kept Calls
 	for _, c := range cs {
 		if keep(c) {
@@ -21,22 +21,22 @@ func (cs Calls) Where(keep func(Call) bool) Calls {
 	return kept
 }
 
-// Of returns the calls about that key.
+// Of returns the calls with that key.
 func (cs Calls) Of(key string) Calls {
-	return cs.Where(func(c Call) bool { return c.Key == key })
+	return cs.where(func(c Call) bool { return c.Key == key })
 }
 
-// With returns the calls that came out so.
+// With returns the calls with that outcome.
 func (cs Calls) With(o Outcome) Calls {
-	return cs.Where(func(c Call) bool { return c.Outcome == o })
+	return cs.where(func(c Call) bool { return c.Outcome == o })
 }
 
-// Between returns the calls that started at from or later, and before to.
+// Between returns the calls that started in [from, to).
 func (cs Calls) Between(from, to time.Duration) Calls {
-	return cs.Where(func(c Call) bool { return c.Start >= from && c.Start < to })
+	return cs.where(func(c Call) bool { return c.Start >= from && c.Start < to })
 }
 
-// Keys returns the keys, each once, in the order of their first call.
+// Keys returns each key once, in the order of their first calls.
 func (cs Calls) Keys() []string {
 	var keys []string
 	seen := map[string]bool{}
@@ -49,8 +49,8 @@ func (cs Calls) Keys() []string {
 	return keys
 }
 
-// Starts returns when each call started.
-func (cs Calls) Starts() []time.Duration {
+// starts returns when each call started.
+func (cs Calls) starts() []time.Duration {
 	starts := make([]time.Duration, len(cs))
 	for i, c := range cs {
 		starts[i] = c.Start
@@ -58,19 +58,8 @@ func (cs Calls) Starts() []time.Duration {
 	return starts
 }
 
-// Gaps returns the times between the starts of neighbouring calls: one less than there are calls.
-func (cs Calls) Gaps() []time.Duration {
-	starts := cs.Starts()
-	slices.Sort(starts)
-	var gaps []time.Duration
-	for i := 1; i < len(starts); i++ {
-		gaps = append(gaps, starts[i]-starts[i-1])
-	}
-	return gaps
-}
-
-// MaxIn returns how many calls there are at most in any span of that length,
-// whatever came of them. Of two calls that are per apart, one is in.
+// MaxIn returns the most calls in any span of that length. Calls that are exactly per apart are not in
+// one.
 func (cs Calls) MaxIn(per time.Duration) int {
 	first, last := cs.densest(per)
 	return last - first
@@ -79,11 +68,11 @@ func (cs Calls) MaxIn(per time.Duration) int {
 // densest returns the first span of per with the most calls, as positions in
 // the order of the starts.
 func (cs Calls) densest(per time.Duration) (first, last int) {
-	starts := cs.Starts()
-	slices.Sort(starts)
+	begun := cs.starts()
+	slices.Sort(begun)
 	from := 0
-	for i, s := range starts {
-		for from < i && starts[from] <= s-per {
+	for i, s := range begun {
+		for from < i && begun[from] <= s-per {
 			from++
 		}
 		if i+1-from > last-first {
@@ -93,8 +82,7 @@ func (cs Calls) densest(per time.Duration) (first, last int) {
 	return first, last
 }
 
-// MaxInFlight returns how many calls were under way at most at the same time. A call
-// that ends in the instant in which another one starts is not.
+// MaxInFlight returns the most calls in flight at once. A call that ends as another starts is not.
 func (cs Calls) MaxInFlight() int {
 	most := 0
 	var under Calls

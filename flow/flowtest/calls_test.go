@@ -105,10 +105,6 @@ func TestSelections(t *testing.T) {
 	assert.Equal(t, flowtest.Calls{cs[1], cs[3]}, cs.Of("k1"))
 	assert.Equal(t, flowtest.Calls{cs[3]}, cs.With(flowtest.Refused))
 	assert.Equal(t, flowtest.Calls{cs[1], cs[2]}, cs.Between(2*sec, 7*sec))
-	assert.Equal(t, []time.Duration{sec, 2 * sec, 4 * sec, 7 * sec}, cs.Starts())
-	assert.Equal(t, []time.Duration{sec, 2 * sec, 3 * sec}, cs.Gaps())
-	assert.Empty(t, at(1).Gaps())
-	assert.Equal(t, []time.Duration{2 * sec, 2 * sec}, at(5, 1, 3).Gaps())
 }
 
 func TestQuiet(t *testing.T) {

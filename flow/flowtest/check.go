@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// AtMost returns an error that shows the calls if there are more than most of
-// them in any span of that length. Refused calls count too.
+// AtMost returns an error with the calls if any span of that length has more than most. Rejected calls
+// count.
 func (cs Calls) AtMost(most int, per time.Duration) error {
 	first, last := cs.densest(per)
 	if last-first <= most {
@@ -19,7 +19,7 @@ func (cs Calls) AtMost(most int, per time.Duration) error {
 		last-first, per, most, abridge(cs.sorted()[first:last].String()))
 }
 
-// AtMostInFlight returns an error if more than most calls were under way at the same time.
+// AtMostInFlight returns an error if more than most calls were in flight at once.
 func (cs Calls) AtMostInFlight(most int) error {
 	if n := cs.MaxInFlight(); n > most {
 		return fmt.Errorf("flowtest: %d calls in flight, at most %d should be\n%s", n, most, abridge(cs.String()))
@@ -27,8 +27,7 @@ func (cs Calls) AtMostInFlight(most int) error {
 	return nil
 }
 
-// Quiet returns an error that shows the calls that started after from and
-// before to, neither included.
+// Quiet returns an error with the calls that started between from and to, both excluded.
 func (cs Calls) Quiet(from, to time.Duration) error {
 	loud := cs.Between(from+1, to)
 	if len(loud) == 0 {
@@ -38,16 +37,15 @@ func (cs Calls) Quiet(from, to time.Duration) error {
 		len(loud), from, to, abridge(loud.String()))
 }
 
-// HeedRetryAfter returns an error for each refusal that said when to come back
-// and after which the provider was called before that time, about whatever key.
-// A call in the instant of the refusal does not count: it cannot know.
+// HeedRetryAfter returns an error for each Retry-After that a later call to the provider, for any key,
+// did not wait for. Calls in the instant of the response do not count.
 func (cs Calls) HeedRetryAfter() error {
 	var errs []error
 	for _, refusal := range cs {
 		if refusal.Outcome != Refused || refusal.RetryAfter == 0 {
 			continue
 		}
-		same := cs.Where(func(c Call) bool { return c.Provider == refusal.Provider })
+		same := cs.where(func(c Call) bool { return c.Provider == refusal.Provider })
 		if err := same.Quiet(refusal.End, refusal.End+refusal.RetryAfter); err != nil {
 			errs = append(errs, fmt.Errorf("%w\nafter a refusal at +%s: %v", err, refusal.End, refusal))
 		}
@@ -55,9 +53,8 @@ func (cs Calls) HeedRetryAfter() error {
 	return errors.Join(errs...)
 }
 
-// OnceEach returns an error that names the keys that were not answered with what
-// they asked for, or more than once, and other keys that were called. Attempts
-// that were refused or failed are no matter.
+// OnceEach returns an error that names the keys that were not answered exactly once, and other keys
+// that were called. Failed and rejected attempts are ignored.
 func (cs Calls) OnceEach(keys ...string) error {
 	answered := map[string]int{}
 	for _, c := range cs.With(Answered) {

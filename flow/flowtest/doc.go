@@ -1,10 +1,10 @@
 // Package flowtest tests what a flow does to a provider: which calls it makes,
-// when, how long it stays away after a refusal, and what becomes of the items.
+// when, and what becomes of the items. The guide is docs/testing.md.
 //
-// A [Record] notes calls and events with their time since its beginning. A
-// [Provider] stands for the service that is called, as a function or as an
-// http.RoundTripper; a script of [Step]s says how it answers. In a bubble of
-// testing/synctest an hour of waiting takes no time, and all times are exact:
+// A Record collects calls and events. A Provider simulates the service that is
+// called, as a function or as an http.RoundTripper; a script of Steps sets its
+// answers. In a bubble of testing/synctest waiting takes no time and all times
+// are exact:
 //
 //	synctest.Test(t, func(t *testing.T) {
 //		rec := flowtest.New(t)
@@ -16,19 +16,9 @@
 //		require.NoError(t, api.Calls().OnceEach("a", "b", "c", "d"))
 //	})
 //
-// It works for everything that runs under a context: a flow, a single node,
-// All, Stream. If the test fails, the timeline of all that happened is logged.
+// Create the Record inside the bubble. To compare a whole timeline, use one
+// worker or InOrder, and a retry policy with NoJitter.
 //
-// # What is the same in every run
-//
-// Calls that arrive in the same instant are answered by provider and key, not
-// by which goroutine was first, and random latencies depend on nothing but
-// provider, key and attempt. Left to the scheduler is only who queues first at
-// a limiter when several workers come at once: give the items with [InOrder],
-// or use one worker, before you compare a whole timeline. Leave the jitter out
-// of the retry policy too, with NoJitter.
-//
-// The package does not import testing: [New] takes what it needs as a [TB], and
-// works without one and outside of a bubble, in real time. Create the Record
-// inside of the bubble that uses it.
+// The package does not import testing: New accepts a TB, or nil outside of a
+// test, and works in real time outside of a bubble.
 package flowtest

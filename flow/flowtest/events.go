@@ -7,13 +7,13 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// Event is an event and when it was told, since the Record was made.
+// Event is an event and its time since the Record was made.
 type Event struct {
 	At time.Duration
 	event.Event
 }
 
-// Events are events in the order in which they were told.
+// Events are events in the order in which they were sent.
 type Events []Event
 
 // Of returns the events of the limiter, node, flow or breaker of that name.
@@ -52,31 +52,24 @@ func (r *Record) Events() Events {
 	return slices.Clone(r.events)
 }
 
-// Hits returns the refusals that the limiter of that name has heard of. That of a
-// node that is within no guard has the node's name.
+// Hits returns the rate-limit responses that the limiter of that name received. A node without a guard
+// has a limiter of its own name.
 func (r *Record) Hits(limiter string) Events {
 	return r.Events().Of(limiter).Kinds(event.LimiterHit)
 }
 
-// Cuts returns how the limiter of that name has lowered what it allows: From and To.
+// Cuts returns the decreases of the limiter of that name: From and To.
 func (r *Record) Cuts(limiter string) Events {
 	return r.Events().Of(limiter).Kinds(event.LimiterCut)
 }
 
-// Retries returns the failed attempts of the node of that name that were
-// followed by another: Attempt, Wait and Err.
-func (r *Record) Retries(node string) Events {
-	return r.Events().Of(node).Kinds(event.ItemRetry)
-}
-
-// Steps returns the names of the nodes that the flow of that name went through. The instances of a
-// batch of flows are mixed as they ran: see StepsOf.
+// Steps returns the names of the nodes that the flow of that name went through, over all instances:
+// see StepsOf.
 func (r *Record) Steps(flow string) []string {
 	return steps(r.Events().Of(flow))
 }
 
-// StepsOf is Steps for instance number index of a batch of flows, from 0, as flow.Batch got them.
-// What ran again, for WithRetry or in another batch around, is there again.
+// StepsOf is Steps for one instance of a batch of flows, counted from 0. Retried steps are repeated.
 func (r *Record) StepsOf(flow string, index int64) []string {
 	return steps(r.Events().Of(flow).where(func(e Event) bool { return e.Index == index }))
 }

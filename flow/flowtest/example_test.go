@@ -79,11 +79,11 @@ func ExampleCalls() {
 		{Provider: "api", Key: "b", Start: 1 * s, End: 1 * s, Outcome: flowtest.Refused, RetryAfter: 5 * s},
 		{Provider: "api", Key: "b", Start: 4 * s, End: 5 * s, Outcome: flowtest.Answered, Attempt: 2, Waited: 3 * s},
 	}
-	fmt.Println(calls.MaxIn(2*s), "in 2s,", calls.MaxInFlight(), "in flight, gaps", calls.Gaps())
+	fmt.Println(calls.MaxIn(2*s), "in 2s,", calls.MaxInFlight(), "in flight")
 	fmt.Println(calls.HeedRetryAfter())
 	fmt.Println(calls.OnceEach("a", "b"))
 	// Output:
-	// 2 in 2s, 2 in flight, gaps [1s 3s]
+	// 2 in 2s, 2 in flight
 	// flowtest: 1 calls between +1s and +6s, none should be
 	// +4s  call api b, attempt 2 after 3s: ok, took 1s
 	//

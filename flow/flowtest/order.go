@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// InOrder gives items to Stream, or to the Prep of a batch, a nanosecond apart:
-// in a bubble, when whoever has the others is waiting. So workers come to a
+// InOrder yields items a nanosecond apart, for Stream or a Prep: in a bubble, workers then queue at a
 // limiter in the order of the items, in every run.
 func InOrder[In any](items ...In) iter.Seq2[In, error] {
 	return func(yield func(In, error) bool) {

@@ -10,14 +10,11 @@ import (
 	"github.com/headrace/headrace/journal"
 )
 
-// ErrKilled is the cause of the context of a Process that was killed, and what
-// its journal answers from then on.
+// ErrKilled is the cause of the context of a killed Process, and the error of its journal.
 var ErrKilled = errors.New("flowtest: the process was killed")
 
-// Process is one life of a program with a journal, to be killed at a moment of
-// your choice. What is in flight then comes to nothing: it was sent, perhaps
-// answered, and is not recorded. Go on with another Process on the same journal.
-// Files, such as those of a sink, are not part of it.
+// Process is one life of a program with a journal, to be killed at any moment. What is in flight then
+// is not recorded. Continue with another Process on the same journal.
 type Process struct {
 	ctx    context.Context //nolint:containedctx // handed over as that of a test is
 	cancel context.CancelCauseFunc
@@ -28,7 +25,7 @@ type Process struct {
 	claims map[journal.Part]journal.Owner
 }
 
-// NewProcess returns a Process that works with j. Its context is that of the Record.
+// NewProcess returns a Process that works with j.
 func (r *Record) NewProcess(j journal.Journal) *Process {
 	p := &Process{of: j, claims: map[journal.Part]journal.Owner{}}
 	p.ctx, p.cancel = context.WithCancelCause(r.ctx)
@@ -38,12 +35,11 @@ func (r *Record) NewProcess(j journal.Journal) *Process {
 // Context returns the context to run under. Kill ends it.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// Journal returns the process's way to the journal, for WithJournal. From Kill on
-// nothing reaches the journal.
+// Journal returns the journal for WithJournal. After Kill nothing reaches the underlying one.
 func (p *Process) Journal() journal.Journal { return mortal{p} }
 
-// Kill ends the process. Its claims to the journal end too, as those of a process that is known to be
-// dead. It is safe for concurrent use, also in a Step.Do.
+// Kill ends the process and its claims to the journal. It is safe for concurrent use, also in a
+// Step.Do.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,14 +10,11 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Provider stands for a service: Call is a function for Exec, and as an
-// http.RoundTripper it answers the requests of a client or an SDK.
+// Provider simulates a service: Call is a function for Exec, and RoundTrip answers a client or an SDK.
 //
-// A call is answered by the first of these that has something to say: the steps
-// For its key, the step At its number, the limits, and at last what was set with
-// Otherwise, OtherwiseFunc or Behind, or else OK. A script is put together before the first
-// call. A step that cannot be played is a mistake in the test: the method that
-// is given it panics with a *fault.FieldError.
+// A call is answered by the first of these that applies: the steps For its key, the step At its
+// number, the limits, then Otherwise, OtherwiseFunc or Behind, or else OK. Set them up before the
+// first call. An invalid step panics with a *fault.FieldError.
 type Provider struct {
 	record   *Record
 	name     string
@@ -43,9 +40,8 @@ type limit struct {
 	per  time.Duration
 }
 
-// NewProvider returns a provider that answers its first calls with steps, in
-// the order in which they arrive, and then with OK. The name is that in the timeline; no two
-// providers of a Record have the same.
+// NewProvider returns a provider that answers its first calls with steps, and then with OK. Its name
+// must be unique in the Record.
 func (r *Record) NewProvider(name string, steps ...Step) *Provider {
 	p := &Provider{
 		record: r, name: name, at: map[int]Step{}, keys: map[string][]Step{},
@@ -66,8 +62,8 @@ func (r *Record) NewProvider(name string, steps ...Step) *Provider {
 	return p.At(1, steps...)
 }
 
-// At answers the n-th call, counted from 1 over all keys, with the first of steps,
-// the next call with the second, and so on.
+// At answers the n-th call, counted from 1 over all keys, with the first step, the next call with the
+// second, and so on.
 func (p *Provider) At(n int, steps ...Step) *Provider {
 	p.must(func(problems *invalid.Problems) {
 		if n < 1 {
@@ -85,8 +81,7 @@ func (p *Provider) At(n int, steps ...Step) *Provider {
 	return p
 }
 
-// For answers the calls about key with steps, one after the other, and then like others.
-// It may be used again to add more.
+// For answers the calls with that key with steps, one after the other. Repeat it to add more.
 func (p *Provider) For(key string, steps ...Step) *Provider {
 	p.must(func(problems *invalid.Problems) {
 		for _, s := range steps {
@@ -97,8 +92,8 @@ func (p *Provider) For(key string, steps ...Step) *Provider {
 	return p
 }
 
-// Limit refuses a call that would be more than most in any span of that length,
-// saying exactly when there is room. Calls that were refused do not count.
+// Limit rejects a call that would exceed most in any span of that length, with the exact Retry-After.
+// Rejected calls do not count.
 func (p *Provider) Limit(most int, per time.Duration) *Provider {
 	p.must(func(problems *invalid.Problems) {
 		if most < 1 || per <= 0 {
@@ -109,8 +104,7 @@ func (p *Provider) Limit(most int, per time.Duration) *Provider {
 	return p
 }
 
-// LimitInFlight refuses a call while most others are under way. Nobody knows how
-// long that will be, so such a refusal does not say.
+// LimitInFlight rejects a call, without a Retry-After, while most others are in flight.
 func (p *Provider) LimitInFlight(most int) *Provider {
 	p.must(func(problems *invalid.Problems) {
 		if most < 1 {
@@ -121,15 +115,15 @@ func (p *Provider) LimitInFlight(most int) *Provider {
 	return p
 }
 
-// Otherwise answers all calls that nothing else has a step for with s.
+// Otherwise answers all other calls with s.
 func (p *Provider) Otherwise(s Step) *Provider {
 	p.must(func(problems *invalid.Problems) { s.check(problems, "Otherwise") })
 	p.rule = func(Call) Step { return s }
 	return p
 }
 
-// OtherwiseFunc answers all calls that nothing else has a step for with what
-// rule says. It is told of a call as it is at its start, one call after the other.
+// OtherwiseFunc answers all other calls with the step that rule returns for the call at its start.
+// Calls of rule do not overlap.
 func (p *Provider) OtherwiseFunc(rule func(Call) Step) *Provider {
 	p.must(func(problems *invalid.Problems) {
 		if rule == nil {
@@ -155,11 +149,11 @@ func (p *Provider) must(f func(*invalid.Problems)) {
 
 // Calls returns the calls so far, in the order of their arrival.
 func (p *Provider) Calls() Calls {
-	return p.record.Calls().Where(func(c Call) bool { return c.Provider == p.name })
+	return p.record.Calls().where(func(c Call) bool { return c.Provider == p.name })
 }
 
-// Call makes a call about key. It returns the answer; a *StatusError; the error
-// of FailWith; or, if ctx ends first, its cause. It is an Exec for items that are strings.
+// Call makes a call with that key. It returns the answer, a *StatusError, the error of FailWith, or
+// the cause of ctx. It is an Exec for string items.
 func (p *Provider) Call(ctx context.Context, key string) (answer string, err error) {
 	if ctx.Err() != nil {
 		return "", context.Cause(ctx)

@@ -10,7 +10,7 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// TB is what a Record needs of a test. *testing.T is one.
+// TB is what a Record needs of a *testing.T.
 type TB interface {
 	Helper()
 	Context() context.Context
@@ -19,8 +19,7 @@ type TB interface {
 	Log(args ...any)
 }
 
-// Record notes the calls of its providers, the events of what runs under its
-// context, and notes, all with the time since it was made. All methods are safe for
+// Record collects the calls of its providers, the events under its context, and notes. It is safe for
 // concurrent use.
 type Record struct {
 	began time.Time
@@ -39,8 +38,8 @@ type note struct {
 	text string
 }
 
-// New returns a Record that begins now. If t has failed at its end the timeline
-// is logged, its middle left out if it is long. t may be nil.
+// New returns a Record that begins now. If t fails the timeline is logged, shortened if it is long. t
+// may be nil.
 func New(t TB) *Record {
 	r := &Record{began: time.Now()}
 	ctx := context.Background()
@@ -60,8 +59,7 @@ func New(t TB) *Record {
 // Context returns the context to run under: that of the test, with the Record as an observer.
 func (r *Record) Context() context.Context { return r.ctx }
 
-// Observe implements event.Observer, for event.With and flow.WithObserver where
-// the context is not that of Record.Context.
+// Observe implements event.Observer, for a context that is not that of the Record.
 func (r *Record) Observe(e event.Event) {
 	at := r.Elapsed()
 	r.mu.Lock()
@@ -69,8 +67,7 @@ func (r *Record) Observe(e event.Event) {
 	r.events = append(r.events, Event{At: at, Event: e})
 }
 
-// Notef puts a line of your own into the timeline: what a function was called with,
-// which branch it is in.
+// Notef adds a line to the timeline.
 func (r *Record) Notef(format string, args ...any) {
 	at := r.Elapsed()
 	r.mu.Lock()
@@ -78,7 +75,7 @@ func (r *Record) Notef(format string, args ...any) {
 	r.notes = append(r.notes, note{at, fmt.Sprintf(format, args...)})
 }
 
-// Notes returns the lines of Notef, in their order.
+// Notes returns the lines of Notef, in order.
 func (r *Record) Notes() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -108,7 +108,7 @@ func TestTheTimelineHasItAll(t *testing.T) {
 +0s  note 1
 `, rec.String())
 		assert.Equal(t, []string{"read", "load"}, rec.Steps("doc"), "as they were told")
-		assert.Len(t, rec.Retries("ask"), 1)
+		assert.Len(t, rec.Events().Of("ask").Kinds(event.ItemRetry), 1)
 		assert.Len(t, rec.Cuts("key"), 1)
 		assert.Len(t, rec.Hits("key"), 1)
 		assert.Empty(t, rec.Hits("another"))

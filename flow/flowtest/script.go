@@ -57,8 +57,7 @@ func (p *Provider) refusalLocked(now time.Duration) (s Step, refused bool) {
 	return Refuse(0), p.inFlight > 0 && len(p.open) >= p.inFlight
 }
 
-// Played returns an error that names the steps of the script that no call has
-// come to: mostly a mistake in the test.
+// Played returns an error that names the steps that no call has reached.
 func (p *Provider) Played() error {
 	p.record.mu.Lock()
 	defer p.record.mu.Unlock()
@@ -105,8 +104,8 @@ func (s Step) answer(key string) (string, error) {
 	}
 }
 
-// StatusError is the error of Call for an answer with a status from 400. It has
-// the fields by which the limiters know the errors of SDKs.
+// StatusError is the error of Call for a status from 400. Its fields are those by which limiters
+// recognise errors of SDKs.
 type StatusError struct {
 	StatusCode int
 	Code       string // what QuotaExhausted gives for a reason
@@ -114,7 +113,7 @@ type StatusError struct {
 	Body       string
 }
 
-// Error gives the status.
+// Error has the status.
 func (e *StatusError) Error() string {
 	return fmt.Sprintf("status %d %s", e.StatusCode, http.StatusText(e.StatusCode))
 }

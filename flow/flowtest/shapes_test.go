@@ -38,7 +38,7 @@ func TestABatchOfFlows(t *testing.T) {
 			func(_ context.Context, a *account, r *node.Report[string, string]) (node.Action, error) {
 				a.Posts = r.Values()
 				return node.Next, r.Err()
-			}).WithParallel(4).With(guard.Policy{Law: adaptive.AIMD{Initial: 8, Max: 16}}).Propagate()
+			}).WithParallel(4).With(guard.Policy{Law: adaptive.AIMD{Initial: 8, Max: 16}, Propagate: true})
 		score := node.Do("score", func(_ context.Context, a *account) error {
 			a.Score = 10 * len(a.Posts)
 			return nil

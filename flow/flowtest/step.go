@@ -14,8 +14,8 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// Step is how a provider answers one call. It is a value; its methods return a
-// changed copy. The zero Step is OK. A step takes a millisecond unless Taking says otherwise.
+// Step is how a provider answers one call. It is a value: methods return a changed copy. The zero Step
+// is OK.
 type Step struct {
 	status     int // 0: 200, or what err says
 	code       string
@@ -34,11 +34,11 @@ type Step struct {
 	forwards   bool // to the round tripper behind the provider
 }
 
-// OK answers. The answer is that of Body, or else the call's key.
+// OK answers with the text of Body, or else the call's key.
 func OK() Step { return Step{} }
 
-// Refuse is a status 429 that asks to stay away for retryAfter, in the headers
-// Retry-After and, finer than a second, Retry-After-Ms; 0 does not say for how long.
+// Refuse answers with a 429 and Retry-After (and Retry-After-Ms, if finer than a second); 0 omits the
+// headers.
 func Refuse(retryAfter time.Duration) Step {
 	s := Step{status: http.StatusTooManyRequests, refuses: true, retryAfter: retryAfter}
 	if retryAfter <= 0 {
@@ -53,16 +53,15 @@ func Refuse(retryAfter time.Duration) Step {
 	return s
 }
 
-// Fail is an answer with a status from 400 to 599. See Refuse for 429.
+// Fail answers with a status from 400 to 599. For a 429 see Refuse.
 func Fail(status int) Step {
 	return Step{status: status, refuses: status == http.StatusTooManyRequests}
 }
 
-// FailWith is err in place of an answer, as if the connection was lost.
+// FailWith returns err instead of an answer, as if the connection was lost.
 func FailWith(err error) Step { return Step{err: err} }
 
-// QuotaExhausted is a status 429 in the words of an account that has no money
-// left, which no waiting cures.
+// QuotaExhausted answers with a 429 that says that the account has no credit left.
 func QuotaExhausted() Step {
 	const code = "insufficient_quota"
 	s := Step{status: http.StatusTooManyRequests, code: code}
@@ -73,17 +72,17 @@ func QuotaExhausted() Step {
 // Hang never answers: the call ends with its context.
 func Hang() Step { return Step{hangs: true} }
 
-// Panic panics with v in the goroutine that calls.
+// Panic panics with v in the calling goroutine.
 func Panic(v any) Step { return Step{panics: true, value: v} }
 
 // usual is how long a step takes that does not say.
 const usual = time.Millisecond
 
-// Taking sets how long the step takes: a millisecond without it, and a nanosecond at least.
+// Taking sets how long the step takes. The default is a millisecond, the minimum a nanosecond.
 func (s Step) Taking(d time.Duration) Step { return s.TakingBetween(d, d) }
 
-// TakingBetween draws how long the step takes evenly from low to high, the same
-// in every run for the same provider, key and attempt.
+// TakingBetween draws the duration evenly from low to high, the same in every run for the same
+// provider, key and attempt.
 func (s Step) TakingBetween(low, high time.Duration) Step {
 	s.low, s.high, s.timed = low, high, true
 	return s
@@ -104,8 +103,7 @@ func (s Step) Header(name, value string) Step {
 	return s
 }
 
-// Do has f called when the call has arrived and before the step takes its time:
-// to stop the run, for example, with the CancelFunc of its context.
+// Do calls f when the call has arrived, such as the CancelFunc of its context.
 func (s Step) Do(f func()) Step {
 	s.do = append(slices.Clip(s.do), f)
 	return s

@@ -29,9 +29,8 @@ const (
 
 func callLine(i int, c Call) line { return line{c.Start, ofCalls, i, c.String()} }
 
-// String is the timeline of everything: calls at their start, events and notes,
-// with times to the microsecond.
-// Left out are the beginnings and ends of nodes and flows, and items that are done.
+// String is the timeline of calls, events and notes, with times to the microsecond. It omits starts
+// and ends of nodes and flows, and done items.
 func (r *Record) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

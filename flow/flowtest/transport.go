@@ -13,10 +13,8 @@ import (
 	"github.com/headrace/headrace/retry"
 )
 
-// Behind has rt answer the requests that nothing else has a step for, such as
-// the Transport of a providertest.Server, which knows real routes and limits on
-// tokens. They are noted by the status that rt returns, and end with its header.
-// It does nothing for Call, and not after Otherwise.
+// Behind passes HTTP requests without a step to rt, such as the Transport of a providertest.Server. It
+// has no effect on Call, or after Otherwise.
 func (p *Provider) Behind(rt http.RoundTripper) *Provider {
 	p.must(func(problems *invalid.Problems) {
 		if invalid.Nil(rt) {
@@ -27,8 +25,8 @@ func (p *Provider) Behind(rt http.RoundTripper) *Provider {
 	return p
 }
 
-// RoundTrip implements http.RoundTripper. The key of a request is its header
-// Idempotency-Key or X-Client-Request-Id, or else its method and path.
+// RoundTrip implements http.RoundTripper. The key of a request is its Idempotency-Key or
+// X-Client-Request-Id, or else its method and path.
 func (p *Provider) RoundTrip(req *http.Request) (res *http.Response, err error) {
 	forwarded := false
 	defer func() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
@@ -114,7 +115,7 @@ func _(ctx context.Context, messages []map[string]string, url string) error {
 
 // docs/flows.md.
 func _(ctx context.Context, f node.Node[string], state string) error {
-	report, err := flow.Run(ctx, f, state, flow.WithProgress(func(p flow.Progress) {
+	report, err := flow.Run(ctx, f, state, flow.WithProgress(func(p event.Progress) {
 		fmt.Printf("%d of %d, %d failed, %.1f/s, %s left\n", p.Items.Done, p.Items.Total, p.Items.Failed, p.Items.Rate, p.Items.ETA)
 		for _, l := range p.Limiters {
 			fmt.Println(l.Name, l.Why)

@@ -4,3 +4,9 @@ package inside
 // Key is the argument of the method Inside of the nodes of package node. Only
 // packages of headrace can name it, so no other node has that method by accident.
 type Key struct{}
+
+// Judged is embedded in an error whose parts have been judged, each by itself.
+type Judged struct{}
+
+// Inside marks the error.
+func (Judged) Inside(Key) {}

@@ -12,6 +12,9 @@ import (
 	"github.com/headrace/headrace/journal"
 )
 
+// longestName is how long the texts of a Key may be, in bytes.
+const longestName = 1 << 10
+
 func values(t *testing.T, s *subject) {
 	t.Helper()
 	j := s.opened(part)
@@ -24,7 +27,7 @@ func values(t *testing.T, s *subject) {
 		{State: journal.Failed, Err: "with a value", Value: []byte("partial")},
 		{State: journal.Failed, Err: ""},
 	} {
-		r.Key = key(strings.Repeat("k", journal.MaxName-i))
+		r.Key = key(strings.Repeat("k", longestName-i))
 		r.Ended = time.Date(1970, 1, 1, 0, 0, i, 1_999, time.UTC)
 		s.begin(j, r.Key, false)
 		s.finish(j, "", r)
@@ -44,7 +47,7 @@ func badInput(t *testing.T, s *subject) {
 	t.Helper()
 	j := s.opened(part)
 	s.begin(j, key("x"), false)
-	long := strings.Repeat("x", journal.MaxName+1)
+	long := strings.Repeat("x", longestName+1)
 	for _, p := range []journal.Part{{}, {Run: "r"}, {Node: "n"}, {Run: long, Node: "n"}, {Run: "r", Node: "a\x00"}, {Run: "\xff", Node: "n"}} {
 		_, err := j.Open(s.Context(), p, owner, "v1", epoch)
 		s.wantFieldError(err, p)

@@ -7,31 +7,27 @@ import (
 	"github.com/headrace/headrace/quota"
 )
 
-// Subject is a store to be tested, with nothing in it.
+// Subject is an empty store to be tested.
 type Subject struct {
 	Store quota.Store
-	// Pass lets at least d go by on the store's clock: time.Sleep for a store
-	// with a clock of its own.
+	// Pass lets at least d elapse on the store's clock, such as time.Sleep.
 	Pass func(d time.Duration)
-	// Peer opens another handle on the same data, as another process would; nil
-	// if there is none. Everything is then tested across two handles.
+	// Peer opens another handle on the same data; nil if there is none. Everything is then tested across
+	// two handles.
 	Peer func() quota.Store
-	// StepClock sets the store's clock forward by d, or back if d is negative;
-	// nil if it cannot be set. What needs it is skipped then: history of more
-	// than some seconds, days on which clocks change, and clocks that step.
+	// StepClock moves the store's clock by d, or back if d is negative. If nil, long history, calendar
+	// days and clock steps are not tested.
 	StepClock func(d time.Duration)
-	// Epoch is the moment that Ticket.At counts from, by which the calendar of
-	// Fixed windows is judged. The zero Time means the Unix epoch.
+	// Epoch is the origin of Ticket.At, for the calendar of Fixed windows. The zero Time means the Unix
+	// epoch.
 	Epoch time.Time
-	// Late is by how much a window of at most a second may let a call go later
-	// than it has to, because instants are rounded: 0 for an exact store. That
-	// is besides what every store may: per/1024 for a sliding window with a max
-	// above 1,024, and a microsecond for a bucket whose units do not refill in a
-	// whole number of nanoseconds. Too early is always wrong.
+	// Late is how much later than necessary a window of at most a second may admit a call, because
+	// instants are rounded: 0 for an exact store. Every store may add per/1024 for a sliding window with a
+	// max above 1,024, and a microsecond for a bucket whose units do not refill in whole nanoseconds. Too
+	// early is always wrong.
 	Late time.Duration
-	// Slots is in how many parts the store divides a sliding window, if it counts
-	// in parts: it may let a call go late by one of them. 0 means the 1,024 that
-	// every store may use for a max above 1,024.
+	// Slots is the number of parts of a sliding window in the store, if it counts in parts: it may admit a
+	// call late by one. 0 means 1,024, for a max above 1,024.
 	Slots int64
 	// Histories is how many random histories are played; 0 means 4.
 	Histories int
@@ -39,9 +35,7 @@ type Subject struct {
 	patience time.Duration // how long an announcement may be on its way
 }
 
-// Run tests the stores that open returns, a new one for each part, which open
-// closes with t.Cleanup. Windows and leases are short, so that a store with a
-// real clock takes some seconds.
+// Run tests the stores that open returns, a new one for each part. open closes it with t.Cleanup.
 func Run(t *testing.T, open func(tb testing.TB) Subject) {
 	t.Helper()
 	for _, c := range cases() {

@@ -31,9 +31,6 @@ func views() map[string]func(w workshop) {
 		"shows a window empty too early":  func(w workshop) { w.using(func(u *throttle.WindowUse) { u.ResetsIn = u.FreesIn }) },
 		"shows a window empty too late":   func(w workshop) { w.using(func(u *throttle.WindowUse) { u.ResetsIn++ }) },
 		"shows the use of another window": func(w workshop) { w.using(func(u *throttle.WindowUse) { u.Window = u.Window.Of(throttle.Requests) }) },
-		"answers less well than it says": func(w workshop) {
-			w.granting(func(g *quota.Grant) { g.Degraded = "storage unavailable" })
-		},
 		"has an instant for each key, one of them earlier": func(w workshop) {
 			n := int64(0)
 			w.granting(func(g *quota.Grant) {

@@ -78,7 +78,7 @@ func readAll(t *testing.T, path string, want map[journal.Key]journal.Record) err
 	if err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	if at.Total() > 0 {
+	if at.Pending+at.Done+at.Failed > 0 {
 		assert.Equal(t, journal.Progress{Done: 40, Failed: 10, Mark: "mark", Behind: 1, RenewWithin: 30 * time.Second}, at)
 	}
 	for k, w := range want {

@@ -11,34 +11,33 @@ import (
 	"modernc.org/sqlite"
 )
 
-// What is wrong with a file, as errors.Is finds it in a [FileError]. Each text
-// says what can be done about it.
+// Reasons of a [FileError], for errors.Is. The text of each has the remedy.
 var (
-	// ErrFull says that nothing was kept, for the disk is full, or the file may not grow: a quota,
-	// or a limit such as ulimit -f. The file can be used on as soon as there is room.
+	// ErrFull is for a full disk, or a file that may not grow. The file can be used again once there is
+	// room.
 	ErrFull = errors.New("there is no room left for it: make room on the disk, and run again")
-	// ErrReadOnly is for a file that cannot be written, or whose folder or file system cannot.
+	// ErrReadOnly is for a file, folder or file system that is not writable.
 	ErrReadOnly = errors.New("it cannot be written: the file, its folder (for the files -wal and -shm next to it) and its file system have to be writable for this user")
-	// ErrLocked says that another process kept the file locked for longer than WithBusyTimeout.
+	// ErrLocked is for a file that another process locked for longer than WithBusyTimeout.
 	ErrLocked = errors.New("another process keeps it locked: look which one has it open, such as a shell or a backup within a transaction")
-	// ErrGone says that the file was deleted or replaced while it was open. Nothing more is kept.
+	// ErrGone is for a file that was deleted or replaced while it was open.
 	ErrGone = errors.New("the file was deleted, moved or replaced while it was in use: open it anew")
 	// ErrForeign is for a file that is not a database, or that of another application.
 	ErrForeign = errors.New("the file is not one of headrace: give another path")
-	// ErrDamaged is for a database that SQLite cannot read correctly, or a row with the wrong checksum.
+	// ErrDamaged is for a database that SQLite cannot read, or a row with a wrong checksum.
 	ErrDamaged = errors.New("the file is damaged: save what sqlite3's .recover finds, and begin with a new file")
-	// ErrUnusable is for everything else that the file system or SQLite may report.
+	// ErrUnusable is for everything else.
 	ErrUnusable = errors.New("it cannot be used: it has to be a file in a folder that exists, on a local disk, not on a network share")
 )
 
-// FileError says what is wrong with which file.
+// FileError is an error of the file.
 type FileError struct {
 	Path   string
 	Reason error // one of those above
 	Err    error // what SQLite or the operating system said; may be nil
 }
 
-// Error names the file, the remedy, and what was said.
+// Error names the file and the remedy.
 func (e *FileError) Error() string {
 	if e.Err == nil {
 		return fmt.Sprintf("sqlitestore: %s: %v", e.Path, e.Reason)
@@ -46,10 +45,10 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("sqlitestore: %s: %v (%v)", e.Path, e.Reason, e.Err)
 }
 
-// Unwrap returns the reason, and what was said.
+// Unwrap returns Reason and Err.
 func (e *FileError) Unwrap() []error { return []error{e.Reason, e.Err} }
 
-// NewerError is a file that was written by a later release than this one. It is left as it is.
+// NewerError is the error for a file of a later release. The file is left unchanged.
 type NewerError struct {
 	Path         string
 	Found, Known int // versions of the schema

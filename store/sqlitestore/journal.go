@@ -9,9 +9,8 @@ import (
 	"github.com/headrace/headrace/journal"
 )
 
-// Journal is a journal.Journal in a file, and a journal.LawKeeper and
-// journal.Retainer too. It is safe for concurrent use. Several of them, in one
-// process or in many, may have the same file open.
+// Journal is a journal.Journal, a journal.LawKeeper and a journal.Retainer in a file. It is safe for
+// concurrent use. Several Journals, in one process or in many, may have the same file open.
 type Journal struct {
 	file   *file
 	writer *writer
@@ -25,12 +24,9 @@ var (
 	_ journal.Retainer  = (*Journal)(nil)
 )
 
-// OpenJournal opens the journal in the file at path. One that is not there is
-// made, for this user alone; its folder has to exist.
-//
-// What is wrong with the file is a *FileError, or a *NewerError if it was written
-// by a later release. A path or an option that means nothing is a *fault.FieldError.
-// A file of an earlier release is brought up to date.
+// OpenJournal opens the file at path, or creates it with access for this user alone; its folder must
+// exist. A file of an earlier release is migrated. Errors are a *FileError, a *NewerError, or a
+// *fault.FieldError for an invalid argument.
 func OpenJournal(path string, options ...Option) (*Journal, error) {
 	f, err := openFile(path, options)
 	if err != nil {
@@ -97,9 +93,8 @@ const readItem = `SELECT p.id, p.marked, ` + recordColumns + `
 	FROM parts p LEFT JOIN records r ON r.part = p.id AND r.content = ? AND r.occurrence = ?
 	WHERE p.run = ? AND p.node = ?`
 
-// Begin implements journal.Journal. What it begins is in the file after the next
-// commit, or after 20 ms, and on disk after the next Finish; this Journal knows it at once.
-// Only if very many wait to be written, since the file cannot be, it waits for that, and fails if that fails.
+// Begin implements journal.Journal. The record is in the file after the next commit, or 20 ms. It
+// waits, and may fail, only if too many records wait to be written.
 func (j *Journal) Begin(ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error) {
 	if err := k.Validate(); err != nil {
 		return journal.Record{}, err
@@ -154,8 +149,8 @@ func (j *Journal) settle(t *tx) error {
 	return t.settle()
 }
 
-// Finish implements journal.Journal. On return all is on disk; what concurrent
-// callers bring is written together. An error says that nothing was kept, and the same call may be made again.
+// Finish implements journal.Journal. After an error nothing was kept, and the same call may be
+// repeated.
 func (j *Journal) Finish(
 	ctx context.Context, name journal.Part, owner journal.Owner, mark string, records ...journal.Record,
 ) (refused []journal.Record, err error) {
@@ -231,7 +226,7 @@ func (j *Journal) finishOne(t *tx, p *part, r *journal.Record) (was *columns, er
 	return nil, t.write(i, was, finished(r, was.begun.Int64, p.calls))
 }
 
-// Close waits for the calls that are under way, and writes what was begun. It may be called again.
+// Close waits for running calls and writes what was begun. It may be called again.
 func (j *Journal) Close() error {
 	first, err := j.writer.close()
 	if !first {

@@ -6,7 +6,7 @@ import (
 	"github.com/headrace/headrace/journal"
 )
 
-// SaveLaw implements journal.LawKeeper. It is on disk on return.
+// SaveLaw implements journal.LawKeeper.
 func (j *Journal) SaveLaw(ctx context.Context, limiter string, saved journal.Law) error {
 	if err := j.writer.enter(ctx); err != nil {
 		return err

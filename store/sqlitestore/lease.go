@@ -8,7 +8,7 @@ import (
 	"github.com/headrace/headrace/journal"
 )
 
-// Renew implements journal.Journal. It does not wait for the disk.
+// Renew implements journal.Journal.
 func (j *Journal) Renew(ctx context.Context, name journal.Part, owner journal.Owner, at time.Time) error {
 	return j.held(ctx, name, owner, j.writer.commitSoon, func(_ *tx, p *part) error {
 		p.renewed, p.dirty = at.UnixMicro(), true
@@ -16,7 +16,7 @@ func (j *Journal) Renew(ctx context.Context, name journal.Part, owner journal.Ow
 	})
 }
 
-// Release implements journal.Journal. It does not wait for the disk.
+// Release implements journal.Journal.
 func (j *Journal) Release(ctx context.Context, name journal.Part, owner journal.Owner) error {
 	err := j.held(ctx, name, owner, j.writer.commitSoon, func(_ *tx, p *part) error {
 		p.release()

@@ -17,7 +17,7 @@ const (
 		WHERE r.part = ? AND (r.content, r.occurrence) > (?, ?) ORDER BY r.content, r.occurrence LIMIT ?`
 )
 
-// All implements journal.Journal. Records that are added during the loop may be missing from it.
+// All implements journal.Journal. Records added during the loop may be missing.
 func (j *Journal) All(ctx context.Context, p journal.Part) iter.Seq2[journal.Record, error] {
 	return func(yield func(journal.Record, error) bool) {
 		parts, err := j.parts(ctx, p)

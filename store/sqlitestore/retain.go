@@ -15,7 +15,7 @@ const forgetAtOnce = 500
 
 const listRuns = `SELECT ` + partColumns + ` FROM parts WHERE run IS NOT NULL ORDER BY run`
 
-// Runs implements journal.Retainer. It reads no records, however many there are.
+// Runs implements journal.Retainer. It reads no records.
 func (j *Journal) Runs(ctx context.Context) iter.Seq2[journal.Run, error] {
 	return func(yield func(journal.Run, error) bool) {
 		runs, err := j.runs(ctx)
@@ -66,9 +66,8 @@ func (p *part) addTo(run *journal.Run) {
 	run.Bytes += p.bytes
 }
 
-// Forget implements journal.Retainer. The run is gone at once, also for other
-// processes. Then its records are deleted, a few at a time so that other calls do not
-// wait long, and the file shrinks. If that is cut short, the next Forget of any run completes it.
+// Forget implements journal.Retainer. The run is gone at once; its records are then deleted in small
+// steps, and the file shrinks. If that is interrupted, the next Forget completes it.
 func (j *Journal) Forget(ctx context.Context, run string) error {
 	var held *journal.HeldError
 	err := j.change(ctx, func(t *tx) (err error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 	"github.com/headrace/headrace/console"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/node"
@@ -28,7 +29,7 @@ type Job struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Display *console.Display
-	Watch   func(flow.Progress) // is given what is displayed; nil: nobody is
+	Watch   func(event.Progress) // is given what is displayed; nil: nobody is
 	Log     *slog.Logger
 	Agent   string // of HTTP
 

@@ -12,13 +12,12 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/console"
 	"github.com/headrace/headrace/event"
-	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/node"
 )
 
 // show shows the file as one thing: that there is a step around its requests is of no interest.
-func (j *Job) show(p flow.Progress) {
+func (j *Job) show(p event.Progress) {
 	p.Nodes = nil
 	p.Items.Abandoned = 0 // the next process does them
 	if p.Name = filepath.Base(j.Requests); j.Requests == requests.Stdin {
