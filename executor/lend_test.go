@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -119,9 +120,16 @@ func TestATaskThatIsOverHoldsNothing(t *testing.T) {
 }
 
 // counter is an observer.
-type counter struct{ kinds []event.Kind }
+type counter struct {
+	mu    sync.Mutex // guards kinds
+	kinds []event.Kind
+}
 
-func (c *counter) Observe(e event.Event) { c.kinds = append(c.kinds, e.Kind) }
+func (c *counter) Observe(e event.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.kinds = append(c.kinds, e.Kind)
+}
 
 // Who observes the executor and the context of a task is told once.
 func TestAnObserverIsToldOnce(t *testing.T) {
@@ -132,6 +140,8 @@ func TestAnObserverIsToldOnce(t *testing.T) {
 	require.NoError(t, err)
 	x.Resume()
 	require.NoError(t, x.Close())
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	seen := map[event.Kind]int{}
 	for _, kind := range c.kinds {
 		seen[kind]++

@@ -230,7 +230,7 @@ func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error]
 	}
 	window := b.window
 	if window == 0 {
-		window = max(aheadOfEach*b.parallel, b.workers())
+		window = max(windowOfEach*b.parallel, b.workers())
 	}
 	ctx, finished := b.started(ctx)
 	line := newLine[In, Out](window, b.unordered)

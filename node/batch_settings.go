@@ -23,8 +23,8 @@ func (b *Batch[S, In, Out]) WithParallel(n int) *Batch[S, In, Out] {
 }
 
 // WithLookahead reads up to n items ahead, so that items which wait for a busy guard do not delay
-// others: WithParallel then bounds only admitted calls. The default is 0; with WithinOf it is four
-// times WithParallel, at least 64.
+// others: WithParallel then bounds only admitted calls. The default is 0; with WithinOf it is
+// 16 times WithParallel, at least 256.
 func (b *Batch[S, In, Out]) WithLookahead(n int) *Batch[S, In, Out] {
 	b.setup.Change("WithLookahead", func() {
 		if n < 1 {

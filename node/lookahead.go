@@ -5,11 +5,15 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// The default of WithLookahead with WithinOf.
+// The default of WithLookahead with WithinOf. Items often come host by host, and
+// what is ahead has to reach enough hosts to use up the outer limit.
 const (
-	aheadOfEach = 4
-	leastAhead  = 64
+	aheadOfEach = 16
+	leastAhead  = 256
 )
+
+// windowOfEach is the default of WithWindow for each worker.
+const windowOfEach = 4
 
 // ahead reports whether waiting items do not count against WithParallel.
 func (b *Batch[S, In, Out]) ahead() bool { return b.withinOf != nil || b.lookahead > 0 }
