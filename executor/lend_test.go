@@ -3,8 +3,8 @@ package executor
 import (
 	"context"
 	"runtime"
-	"sync/atomic"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
