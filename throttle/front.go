@@ -63,7 +63,7 @@ func (l *Limiter) candidateLocked(now instant, self *joint) (c candidate, ahead 
 		}
 		ahead = append(ahead, ahead[b].behind(j, n))
 		if j != nil && self == nil && !j.turn {
-			l.tries = append(l.tries, j) // it has to be known elsewhere that it waits for its turn
+			l.tryLaterLocked(j) // it has to be known elsewhere that it waits for its turn
 		}
 		if j == nil {
 			w = nil // those behind it wait for the same
@@ -151,11 +151,12 @@ func (l *Limiter) pumpFrontsLocked(now instant) {
 		l.recheck = false
 		for _, p := range l.fronts {
 			if l.refusalLocked(now, &p.joint.load.of) != nil {
-				l.tries = append(l.tries, p.joint)
+				l.tryLaterLocked(p.joint)
 			}
 		}
 	}
-	for {
+	l.tryDueLocked(now)
+	for l.untried.Load() == 0 { // each try serves this queue again
 		c, ahead := l.candidateLocked(now, nil)
 		switch {
 		case c.w != nil:
@@ -182,13 +183,13 @@ func (l *Limiter) pumpFrontsLocked(now instant) {
 				if h, _ := l.holdLocked(now, max(from, c.part.since), &j.load); h.wait > 0 {
 					l.wakeLocked(now, h.wait)
 					if j.turn {
-						l.tries = append(l.tries, j) // it waits for room now
+						l.tryLaterLocked(j) // it waits for room now
 					}
 					return
 				}
 			}
 			l.due = from
-			l.tries = append(l.tries, j)
+			l.tryLaterLocked(j)
 			return
 		default:
 			l.wakeLocked(now, l.claimedLocked(now, ahead))
@@ -196,6 +197,17 @@ func (l *Limiter) pumpFrontsLocked(now instant) {
 				l.governor.Slack(l.clock.At(now))
 			}
 			return
+		}
+	}
+}
+
+// tryDueLocked has calls tried that waited for room in another limiter until
+// now, so that they come here before the queue uses the limiter up.
+func (l *Limiter) tryDueLocked(now instant) {
+	at := l.clock.At(now)
+	for _, j := range l.heads {
+		if j.blocked != l && j.due(at) {
+			l.tryLaterLocked(j)
 		}
 	}
 }

@@ -13,7 +13,7 @@ const maxLateness = 10 * time.Millisecond
 
 // pumpLocked serves the queue from its head for as long as there is capacity.
 func (l *Limiter) pumpLocked(now instant) {
-	if len(l.fronts) > 0 {
+	if len(l.heads) > 0 {
 		l.pumpFrontsLocked(now)
 		return
 	}

@@ -32,6 +32,7 @@ type joint struct {
 	room    time.Time // when there may be room
 	never   bool      // time alone does not make room
 
+	untried   atomic.Bool // it is about to be tried
 	overtaken atomic.Bool // by another call, since it was last tried; any one lock is enough to set it
 	claims    bool        // it lacked room after it had been overtaken
 }
@@ -287,6 +288,9 @@ func (j *joint) leaveLocked() {
 	}
 	for _, l := range j.order {
 		l.joined--
+		if i := slices.Index(l.heads, j); i >= 0 {
+			l.heads = slices.Delete(l.heads, i, i+1)
+		}
 	}
 	if j.line.remove(j) {
 		j.line.forwardLocked()

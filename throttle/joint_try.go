@@ -1,14 +1,40 @@
 package throttle
 
+import "time"
+
 // try admits j if all its limiters have room and it is its turn in each. It
 // returns the calls to try next.
 func (j *joint) try() (tries []*joint) {
 	j.lock()
 	defer func() { tries = release(j.order) }()
+	if j.untried.Swap(false) {
+		for _, l := range j.order {
+			l.untried.Add(-1)
+		}
+	}
 	if !j.ended && j.at >= 0 {
 		j.tryLocked()
+	} else {
+		j.pumpLocked()
 	}
 	return nil
+}
+
+// tryLaterLocked has j tried when the lock is given up, before any limiter that it
+// needs admits another call.
+func (l *Limiter) tryLaterLocked(j *joint) {
+	if j.untried.Swap(true) {
+		return
+	}
+	l.tries = append(l.tries, j)
+	for _, o := range j.order {
+		o.untried.Add(1)
+	}
+}
+
+// due reports whether j waits for room that there is by now.
+func (j *joint) due(now time.Time) bool {
+	return !j.turn && !j.never && !j.room.After(now)
 }
 
 func (j *joint) tryLocked() {

@@ -43,6 +43,8 @@ type Limiter struct {
 	fronts     []*part          // joint calls that wait here, in the order of arrival
 	lines      map[string]*line // of joint calls of whose limiters this is locked first
 	joined     int              // joint calls that wait and need this limiter
+	heads      []*joint         // the first of each line that needs this limiter
+	untried    atomic.Int32     // heads that may be admitted, and are tried before anything else here
 	arrivals   int64
 	tries      []*joint        // to be tried when the lock is given up
 	recheck    bool            // some that wait may have to be turned away

@@ -133,5 +133,8 @@ func (j *joint) comeForwardLocked() {
 	l := j.parts[0].limiter
 	j.at, j.blocked = 0, l
 	l.addFrontLocked(&j.parts[0])
-	l.tries = append(l.tries, j)
+	for _, o := range j.order {
+		o.heads = append(o.heads, j)
+	}
+	l.tryLaterLocked(j)
 }

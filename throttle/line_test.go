@@ -115,3 +115,46 @@ func TestALineIsASetOfLimiters(t *testing.T) {
 		assert.Zero(t, x.Stats().InFlight+y.Stats().InFlight)
 	})
 }
+
+// A line whose own limit is lower has its share of a busy limiter in every
+// window, although the windows of both end at the same instant.
+func TestALineWithALimitOfItsOwnGetsItsShare(t *testing.T) {
+	for name, direct := range map[string]func(outer *throttle.Limiter) []*throttle.Limiter{
+		"beside callers of the limiter itself": func(outer *throttle.Limiter) []*throttle.Limiter { return []*throttle.Limiter{outer} },
+		"beside another line": func(outer *throttle.Limiter) []*throttle.Limiter {
+			return []*throttle.Limiter{limited(t, within(throttle.Sliding(45, time.Second))), outer}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				outer, own := limited(t, within(throttle.Sliding(50, time.Second))), limited(t, within(throttle.Sliding(10, time.Second)))
+				others := direct(outer)
+				began := time.Now()
+				var mu sync.Mutex
+				var last, all2 time.Duration
+				var wg sync.WaitGroup
+				call := func(note *time.Duration, limiters []*throttle.Limiter) {
+					wg.Go(func() {
+						end, err := all(t.Context(), limiters...)
+						if assert.NoError(t, err) {
+							mu.Lock()
+							*note = max(*note, time.Since(began))
+							mu.Unlock()
+							end()
+						}
+					})
+				}
+				for range 400 {
+					call(&all2, others)
+				}
+				synctest.Wait()
+				for range 100 {
+					call(&last, []*throttle.Limiter{own, outer})
+				}
+				wg.Wait()
+				assert.LessOrEqual(t, last, 10*time.Second, "100 calls at 10/s; none in the first second, which the others had")
+				assert.LessOrEqual(t, all2, 10*time.Second)
+			})
+		})
+	}
+}
