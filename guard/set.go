@@ -3,6 +3,7 @@ package guard
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -69,9 +70,23 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 	if p.Store != nil && p.Store != old.Store {
 		to.Addf("Store", "it cannot change: leave it empty, or make another guard")
 	}
+	if p.Breaker != nil && p.Breaker != old.Breaker && !reflect.DeepEqual(p.Breaker, old.Breaker) {
+		to.Addf("Breaker", "it cannot change: leave it empty, or make another guard")
+	}
+	if other(p.Observer, old.Observer) {
+		to.Addf("Observer", "it cannot change: leave it empty, or make another guard")
+	}
+	if other(p.Clock, old.Clock) {
+		to.Addf("Clock", "it cannot change: leave it empty, or make another guard")
+	}
 	p.Name, p.Within, p.Store = old.Name, old.Within, old.Store
 	p.Clock, p.Observer, p.Breaker = old.Clock, old.Observer, old.Breaker
 	return p
+}
+
+// other reports whether a, unless nil, is known not to be b: functions cannot be compared.
+func other(a, b any) bool {
+	return a != nil && reflect.ValueOf(a).Comparable() && (b == nil || reflect.ValueOf(b).Comparable()) && a != b
 }
 
 // learning reports whether the law runs: that of a lazy guard may not have started.

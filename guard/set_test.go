@@ -8,11 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/throttle"
 )
@@ -192,3 +195,26 @@ func TestSetLeavesAClosedGuardClosed(t *testing.T) {
 	require.NoError(t, l.Reset())
 	assert.NoError(t, do(t.Context(), l, ok(0)))
 }
+
+// What a guard cannot change is an error that names the field, not silence.
+func TestSetOfWhatCannotChange(t *testing.T) {
+	p := guard.Policy{
+		Name: "api", Breaker: &breaker.Config{Failures: 3}, Observer: &watcher{}, Clock: clockwork.NewFakeClock(),
+	}
+	l := made(t, p)
+	require.NoError(t, l.Set(p), "equal values")
+	require.NoError(t, l.Set(guard.Policy{Breaker: &breaker.Config{Failures: 3}}))
+	for field, change := range map[string]guard.Policy{
+		"Breaker":  {Breaker: &breaker.Config{Failures: 1}},
+		"Observer": {Observer: &watcher{}},
+		"Clock":    {Clock: clockwork.NewFakeClock()},
+	} {
+		var wrong *fault.FieldError
+		require.ErrorAs(t, l.Set(change), &wrong, field)
+		assert.Equal(t, field, wrong.Field)
+	}
+}
+
+type watcher struct{ seen int }
+
+func (w *watcher) Observe(event.Event) { w.seen++ }

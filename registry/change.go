@@ -36,7 +36,8 @@ func (r *Registry) GetOrCreate(name string, p guard.Policy) (*guard.Guard, error
 }
 
 // Replace changes the policy of a guard in place, like guard.Guard.Set, or makes the
-// guard from p. If p is invalid nothing changes.
+// guard from p. If p is invalid nothing changes. Observer and Clock of p count only
+// for a new guard.
 func (r *Registry) Replace(name string, p guard.Policy) (*guard.Guard, error) {
 	key, err := checked(name)
 	if err != nil {
@@ -59,7 +60,7 @@ func (r *Registry) replace(s *slot, mine bool, p guard.Policy) (*guard.Guard, er
 		return g, err
 	}
 	p = r.completed(p)
-	p.Name = ""
+	p.Name, p.Observer, p.Clock = "", nil, nil
 	if err := g.Set(p); err != nil { // observers are called: no lock is held
 		return nil, err
 	}

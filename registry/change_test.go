@@ -44,7 +44,7 @@ func TestNamesThatAreRefused(t *testing.T) {
 	r := newRegistry(t, registry.Config{})
 	for name, problem := range map[string]string{
 		"": "the name is empty", "  ": "the name is empty", "a\x00b": "cannot be printed",
-		"Default": "set default", "crawl/*": "set it in the Config", "*": "a name before a slash", "a/*/b": "only the last part", "a/": "ends with a slash", strings.Repeat("x", 300): "longer than 256 bytes",
+		"Default": "set default", "crawl/*": "set it in the Config", "*": "a name before a slash", "a/*/b": "only the last part", "crawl*/b": "a part of its own", "crawl/**": "a part of its own", "default/b": "take another name", "a/": "ends with a slash", strings.Repeat("x", 300): "longer than 256 bytes",
 	} {
 		for about, give := range map[string]func(string, guard.Policy) (*guard.Guard, error){
 			"Register": r.Register, "GetOrCreate": r.GetOrCreate, "Replace": r.Replace,

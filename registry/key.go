@@ -11,6 +11,7 @@ import (
 const (
 	defaultName = "default" // the template of all names, and the guard of callers that name nothing
 	anyName     = "*"       // the last part of a template
+	emptyPart   = "(empty)"
 	longestName = 256
 )
 
@@ -33,15 +34,20 @@ func partOf(part string) string {
 }
 
 // pathOf returns the parts of a name that callers ask for. A single argument is
-// a whole name; of several, each is one part, whatever slashes it has.
+// a whole name; of several, each is one part, whatever slashes it has. An empty
+// part, such as the ID of a user that is missing, is a part like any other, so
+// it does not lead around the limits of the template.
 func pathOf(given []string) []string {
 	if len(given) == 1 && strings.Contains(given[0], "/") {
 		given = strings.Split(given[0], "/")
 	}
 	parts := make([]string, 0, len(given))
 	for _, part := range given {
-		if part = tidy(partOf(part)); part != "" {
+		switch part = tidy(partOf(part)); {
+		case part != "":
 			parts = append(parts, part)
+		case len(parts) > 0:
+			parts = append(parts, emptyPart)
 		}
 	}
 	return parts
@@ -70,6 +76,10 @@ func nameProblem(key string) string {
 			return "the name is that of a template: set it in the Config, or name a guard"
 		case part == anyName:
 			return "only the last part of a name can be *"
+		case strings.Contains(part, anyName):
+			return "* is a part of its own, as in crawl/*"
+		case i == 0 && part == defaultName:
+			return "default is the template of all names, and no name is within it: take another name, such as crawl/*"
 		}
 	}
 	return ""
