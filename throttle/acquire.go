@@ -15,6 +15,7 @@ func (l *Limiter) Allow(c Cost) bool {
 	h, err := l.roomLocked(now, &a)
 	ok := h.wait == 0 && err == nil
 	if ok {
+		l.overtakeLocked()
 		l.chargeLocked(now, now, &a)
 	}
 	l.unlock()
@@ -32,6 +33,7 @@ func (l *Limiter) allowGoverned(c Cost) bool {
 	if h.wait > 0 || err != nil {
 		return false
 	}
+	l.overtakeLocked()
 	l.admitLocked(now, now, &n, false)
 	return true
 }
@@ -49,8 +51,9 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	case err != nil:
 		return Permit{}, err
 	case h.wait > 0:
-		return Permit{}, l.limitedLocked(now, &n.of, h, &amounts{})
+		return Permit{}, l.limitedLocked(now, &n.of, h, &l.queue.sum)
 	}
+	l.overtakeLocked()
 	return l.admitLocked(now, now, &n, true), nil
 }
 

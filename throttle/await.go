@@ -39,10 +39,10 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 			return nil, l.admitLocked(now, now, &n, keeps), nil
 		}
 	}
-	if err := l.tooLateLocked(ctx, now, &n.of, place, &amounts{}); err != nil {
+	if err := l.tooLateLocked(ctx, now, &n.of, place, &l.queue.sum); err != nil {
 		return nil, Permit{}, err
 	}
-	if err := l.fullLocked(now, &n, place, &amounts{}); err != nil {
+	if err := l.fullLocked(now, &n, place, &l.queue.sum); err != nil {
 		return nil, Permit{}, err
 	}
 	return l.queueLocked(now, n, place, keeps, leads, wait), Permit{}, nil
@@ -50,10 +50,10 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 
 // enterBehindLocked is enter where joint calls wait too.
 func (l *Limiter) enterBehindLocked(ctx context.Context, now instant, n *load, place int64, keeps bool) (*waiter, Permit, error) {
-	if err := l.tooLateLocked(ctx, now, &n.of, place, &amounts{}); err != nil {
+	if err := l.tooLateLocked(ctx, now, &n.of, place, &l.queue.sum); err != nil {
 		return nil, Permit{}, err
 	}
-	if err := l.fullLocked(now, n, place, &amounts{}); err != nil {
+	if err := l.fullLocked(now, n, place, &l.queue.sum); err != nil {
 		return nil, Permit{}, err
 	}
 	w := l.queueLocked(now, *n, place, keeps, false, 0)

@@ -5,11 +5,10 @@ import (
 )
 
 // earliestLocked is the least that a newcomer of cost a has to wait: until the
-// pause is over and the windows have admitted all that are queued ahead of it, or
-// wait in line for the same limiters. Other joint calls can be overtaken.
-// While calls are in flight, windows of other units than requests are left out
+// pause is over and the windows have admitted what is ahead of it in any case: the
+// queue of the limiter, or the line of a joint call. While calls are in flight, windows of other units than requests are left out
 // if sure is set, since the calls may settle for less.
-func (l *Limiter) earliestLocked(now instant, a *amounts, place int64, line *amounts, sure bool) time.Duration {
+func (l *Limiter) earliestLocked(now instant, a *amounts, place int64, ahead *amounts, sure bool) time.Duration {
 	wait := max(0, l.paused-now)
 	for i := range l.gauges {
 		g := &l.gauges[i]
@@ -18,7 +17,7 @@ func (l *Limiter) earliestLocked(now instant, a *amounts, place int64, line *amo
 			continue
 		}
 		if place == lastPlace {
-			n += l.queue.sum[g.Unit] + line[g.Unit]
+			n += ahead[g.Unit]
 		}
 		wait = max(wait, g.After(now, n))
 	}
@@ -26,10 +25,10 @@ func (l *Limiter) earliestLocked(now instant, a *amounts, place int64, line *amo
 }
 
 // limitedLocked is the error of a call that is held back and does not wait.
-func (l *Limiter) limitedLocked(now instant, a *amounts, h hold, line *amounts) *LimitedError {
+func (l *Limiter) limitedLocked(now instant, a *amounts, h hold, ahead *amounts) *LimitedError {
 	e := &LimitedError{Limiter: l.name, RetryAfter: h.wait, Bound: l.boundLocked(h)}
 	if l.waitingLocked() > 0 {
-		e.RetryAfter = max(e.RetryAfter, l.earliestLocked(now, a, lastPlace, line, false))
+		e.RetryAfter = max(e.RetryAfter, l.earliestLocked(now, a, lastPlace, ahead, false))
 	}
 	if e.RetryAfter == Forever {
 		e.RetryAfter = untilACallEnds

@@ -22,10 +22,11 @@ type entry struct {
 	claims  bool
 	room    time.Time
 	never   bool
+	insists time.Time // until then it is not overtaken
 }
 
 func (j *joint) entry() entry {
-	return entry{j, &j.load, j.blocked, j.turn, j.claims, j.room, j.never}
+	return entry{j, &j.load, j.blocked, j.turn, j.claims, j.room, j.never, j.insists.until}
 }
 
 // behind is the entry of a call that cannot overtake a, and waits for what a waits for.
@@ -88,8 +89,12 @@ func (l *Limiter) mayPassLocked(now instant, j *joint, n *load, a *entry) bool {
 	if j != nil && slices.Contains(j.order, a.blocked) {
 		return false
 	}
-	if !a.claims || a.turn || a.never {
+	older := j != nil && a.joint != nil && j.id < a.joint.id // so that claims do not wait for each other
+	switch {
+	case older, !a.claims, a.turn:
 		return true
+	case a.never:
+		return !l.clock.At(now).Before(a.insists)
 	}
 	again := l.waitAfterLocked(now, &n.of, a.load)
 	return again != Forever && !l.clock.At(now+again).After(a.room)
@@ -107,7 +112,9 @@ func (l *Limiter) waitAfterLocked(now instant, x *amounts, a *load) time.Duratio
 		w := Window{g.Window}
 		both := min(n+x[g.Unit], w.Max())
 		after := g.Wait(now, both)
-		if over := n + x[g.Unit] - both; over > 0 {
+		if over := n + x[g.Unit] - both; over > 0 && w.Kind() == SlidingWindow {
+			after = max(after, w.Per()) // what is taken now has to leave the window first
+		} else if over > 0 {
 			after += time.Duration(float64(over) / w.Rate() * float64(time.Second))
 		}
 		wait = max(wait, after)
@@ -149,9 +156,11 @@ func (l *Limiter) pumpFrontsLocked(now instant) {
 	from := l.creditLocked(now)
 	if l.recheck {
 		l.recheck = false
-		for _, p := range l.fronts {
-			if l.refusalLocked(now, &p.joint.load.of) != nil {
-				l.tryLaterLocked(p.joint)
+		for _, j := range l.heads {
+			for ; j != nil; j = j.next {
+				if l.refusalLocked(now, &j.load.of) != nil {
+					l.tryLaterLocked(j)
+				}
 			}
 		}
 	}
@@ -216,11 +225,24 @@ func (l *Limiter) tryDueLocked(now instant) {
 func (l *Limiter) claimedLocked(now instant, ahead []entry) time.Duration {
 	wait := Forever
 	for _, a := range ahead {
-		if a.claims && !a.turn && !a.never {
+		switch {
+		case !a.claims, a.turn:
+		case !a.never:
 			wait = min(wait, max(time.Millisecond, l.clock.Until(a.room)-now))
+		case l.clock.Until(a.insists) > now:
+			wait = min(wait, l.clock.Until(a.insists)-now)
 		}
 	}
 	return wait
+}
+
+// overtakeLocked notes that a call was admitted which did not wait.
+func (l *Limiter) overtakeLocked() {
+	for _, p := range l.fronts {
+		if p.joint.blocked != l {
+			p.joint.overtaken.Store(true)
+		}
+	}
 }
 
 // newcomerHoldLocked is what holds back a call that does not wait where joint

@@ -35,6 +35,7 @@ type joint struct {
 	untried   atomic.Bool // it is about to be tried
 	overtaken atomic.Bool // by another call, since it was last tried; any one lock is enough to set it
 	claims    bool        // it lacked room after it had been overtaken
+	insists   insistence
 }
 
 // part is the place of a joint call in one limiter.
@@ -115,6 +116,9 @@ func tryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
 	}
 	if longest != nil {
 		return longest
+	}
+	for _, l := range limiters {
+		l.overtakeLocked()
 	}
 	admitAll(limiters, &n, permits)
 	return nil
@@ -288,10 +292,8 @@ func (j *joint) leaveLocked() {
 	}
 	for _, l := range j.order {
 		l.joined--
-		if i := slices.Index(l.heads, j); i >= 0 {
-			l.heads = slices.Delete(l.heads, i, i+1)
-		}
 	}
+	j.forgetHeadLocked()
 	if j.line.remove(j) {
 		j.line.forwardLocked()
 	}

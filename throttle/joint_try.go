@@ -12,10 +12,14 @@ func (j *joint) try() (tries []*joint) {
 			l.untried.Add(-1)
 		}
 	}
-	if !j.ended && j.at >= 0 {
-		j.tryLocked()
-	} else {
+	switch err := j.refusalLocked(); {
+	case j.ended, j.at < 0 && err == nil:
 		j.pumpLocked()
+	case err != nil:
+		j.endLocked(err)
+		j.pumpLocked()
+	default:
+		j.tryLocked()
 	}
 	return nil
 }
@@ -39,10 +43,6 @@ func (j *joint) due(now time.Time) bool {
 
 func (j *joint) tryLocked() {
 	defer j.pumpLocked()
-	if err := j.refusalLocked(); err != nil {
-		j.endLocked(err)
-		return
-	}
 	var passed []*joint
 	for {
 		if j.obstructedLocked(&passed) {
@@ -89,7 +89,11 @@ func (j *joint) obstructedLocked(passed *[]*joint) bool {
 			j.room = l.clock.At(now + h.wait)
 		}
 		if mine {
-			j.claims = j.overtaken.Swap(false) || j.claims
+			overtaken := j.overtaken.Swap(false)
+			j.claims = overtaken || j.claims
+			if j.never {
+				j.insists.lacks(l.clock.At(now), overtaken)
+			}
 		}
 		return true
 	}

@@ -3,6 +3,7 @@ package throttle
 import (
 	"encoding/binary"
 	"slices"
+	"time"
 )
 
 // line is the calls that need the same limiters, first come, first served. Only
@@ -59,8 +60,17 @@ func (j *joint) queueLocked() {
 		l.joined++
 	}
 	j.parts[0].since = j.parts[0].limiter.nowLocked()
-	if n.head != nil {
+	if n.head != nil && j.parts[0].place >= n.head.parts[0].place {
 		n.add(j)
+		return
+	}
+	if n.head != nil {
+		n.head.stepBackLocked()
+		j.next, n.head = n.head, j
+		if n.tail == nil {
+			n.tail = j.next
+		}
+		j.comeForwardLocked()
 		return
 	}
 	if n.home.lines == nil {
@@ -127,11 +137,28 @@ func (n *line) forwardLocked() {
 	n.head.comeForwardLocked()
 }
 
+// stepBackLocked undoes comeForwardLocked, for a call with an earlier place.
+func (j *joint) stepBackLocked() {
+	for i := range j.parts[:j.at+1] {
+		j.parts[i].limiter.removeFrontLocked(&j.parts[i])
+	}
+	j.at = -1
+	j.forgetHeadLocked()
+}
+
+func (j *joint) forgetHeadLocked() {
+	for _, l := range j.order {
+		if i := slices.Index(l.heads, j); i >= 0 {
+			l.heads = slices.Delete(l.heads, i, i+1)
+		}
+	}
+}
+
 // comeForwardLocked queues j, which is the first of its line. All its limiters
 // are locked: those of a line have the same ones.
 func (j *joint) comeForwardLocked() {
 	l := j.parts[0].limiter
-	j.at, j.blocked = 0, l
+	j.at, j.blocked, j.turn, j.never, j.room = 0, l, false, false, time.Time{}
 	l.addFrontLocked(&j.parts[0])
 	for _, o := range j.order {
 		o.heads = append(o.heads, j)
