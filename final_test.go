@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -92,20 +93,22 @@ func TestACancelledWaitMatchesContextCanceled(t *testing.T) {
 		"after a failure": func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, _ := limiter(t)
-			ctx, cancel := context.WithCancelCause(t.Context())
-			defer cancel(nil)
-			base := tripper(func(r *http.Request) (*http.Response, error) {
-				time.AfterFunc(time.Millisecond, func() { cancel(reason) })
-				return failed(r)
+			synctest.Test(t, func(t *testing.T) {
+				l, _ := limiter(t)
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				base := tripper(func(r *http.Request) (*http.Response, error) {
+					time.AfterFunc(time.Second, func() { cancel(reason) })
+					return failed(r)
+				})
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, secretURL, http.NoBody)
+				require.NoError(t, err)
+				patient := guard.Policy{Retry: &retry.Policy{Initial: time.Minute, Max: time.Minute}}
+				_, err = under(base, presets.OpenAITier1, l, patient).RoundTrip(req) //nolint:bodyclose // there is none
+				require.ErrorIs(t, err, context.Canceled)
+				assert.ErrorIs(t, err, reason)
+				assert.NotErrorIs(t, err, context.DeadlineExceeded)
 			})
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, secretURL, http.NoBody)
-			require.NoError(t, err)
-			patient := guard.Policy{Retry: &retry.Policy{Initial: time.Minute, Max: time.Minute}}
-			_, err = under(base, presets.OpenAITier1, l, patient).RoundTrip(req) //nolint:bodyclose // there is none
-			require.ErrorIs(t, err, context.Canceled)
-			assert.ErrorIs(t, err, reason)
-			assert.NotErrorIs(t, err, context.DeadlineExceeded)
 		})
 	}
 }

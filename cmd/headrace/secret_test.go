@@ -64,7 +64,7 @@ func TestTheKeyIsTakenOut(t *testing.T) {
 			}
 			p.write("r.jsonl", lines.String())
 			_, _, errs := p.do(append([]string{
-				"run", "r.jsonl", "--base-url", server.URL, "--log-level", "debug", "--report", "report.json", "--max-wait", "10ms", "--max-attempts", "1",
+				"run", "r.jsonl", "--base-url", server.URL, "--log-level", "debug", "--report", "report.json", "--max-wait", "500ms", "--max-attempts", "1",
 			}, given...)...)
 			said := p.read("report.json") + errs
 			if len(hows) > 1 {
