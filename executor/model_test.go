@@ -15,8 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/executor"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -146,4 +148,39 @@ func TestAModelKeepsTheBeginning(t *testing.T) {
 	assert.Equal(t, 7, i.Request.Bytes)
 	assert.Equal(t, "answ", i.Response.Body)
 	assert.Equal(t, 8, i.Response.Bytes)
+}
+
+// A page of HTML with status 200 is a failed attempt: the retry policy and the task see it.
+func TestAModelRetriesWhatIsNoAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		pages    int64
+		attempts int
+		state    executor.State
+	}{
+		"one page":   {1, 2, executor.Completed},
+		"only pages": {9, 3, executor.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+				if calls.Add(1) <= c.pages {
+					_, _ = w.Write([]byte("<html>login</html>"))
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(`{"usage":{"total_tokens":5}}`))
+			})
+			x := open(t, executor.Config{Policy: guard.Policy{Retry: &retry.Policy{Initial: 1}}})
+			m, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: e})
+			require.NoError(t, err)
+			task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{})
+			require.NoError(t, err)
+			_, err = task.Wait(t.Context())
+			assert.Equal(t, c.state == executor.Failed, errors.Is(err, httpclient.CodeAnswer), "%v", err)
+			i := task.Info()
+			assert.Equal(t, c.state, i.State)
+			assert.Equal(t, c.attempts, i.Attempts)
+			assert.Equal(t, http.StatusOK, i.Response.Status)
+		})
+	}
 }

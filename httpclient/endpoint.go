@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/presets/dialect"
 )
 
@@ -48,6 +49,7 @@ type target struct {
 	keys         bool
 	limit        int64
 	check        func(any) error
+	accept       func(*Answer) error
 	dialect      dialect.Dialect
 }
 
@@ -69,8 +71,11 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	c.Name = cmp.Or(c.Name, c.Provider, base.Host)
 	e := &Endpoint{client: c.Client, target: &target{
 		name: c.Name, method: cmp.Or(c.Method, http.MethodPost), url: to, header: http.Header{},
-		contentType: c.contentType(), keys: c.IdempotencyKeys, check: c.CheckPayload, dialect: speaks,
+		contentType: c.contentType(), keys: c.IdempotencyKeys, check: c.CheckPayload, accept: c.CheckAnswer, dialect: speaks,
 	}}
+	if e.target.accept == nil {
+		e.target.accept = checkAnswer
+	}
 	for name, value := range c.Headers {
 		e.target.header.Set(name, value)
 	}
@@ -103,9 +108,9 @@ func (e *Endpoint) String() string {
 // as JSON if that is the content type. The payload must not change before Call returns.
 //
 // Every error has an *Error in its tree: CodeStatus for a status that is not 2xx, CodeUnsent for a
-// payload that cannot be sent. A panic of the payload's code or of CheckPayload is a
-// *fault.PanicError. The Answer is never nil. If a response of status 300 or above repeats the secret,
-// it is redacted.
+// payload that cannot be sent, CodeAnswer for a response that CheckAnswer rejects. A panic of the
+// payload's code or of a check is a *fault.PanicError. The Answer is never nil. If a response of status
+// 300 or above repeats the secret, it is redacted.
 func (e *Endpoint) Call(ctx context.Context, payload any) (*Answer, error) {
 	begun, t := time.Now(), e.target
 	a := &Answer{Endpoint: t.name, Method: t.method, URL: redactURL(t.url)}
@@ -146,8 +151,19 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // it was read, or reading it has failed
-	a.Body, err = io.ReadAll(resp.Body)
-	return err
+	if a.Body, err = io.ReadAll(resp.Body); err != nil {
+		return err
+	}
+	if err = t.accepts(a); err != nil {
+		return sent.reject(resp, err)
+	}
+	return nil
+}
+
+// accepts calls CheckAnswer, which is the user's code.
+func (t *target) accepts(a *Answer) (err error) {
+	defer panics.Catch(&err)
+	return t.accept(a)
 }
 
 func (t *target) request(ctx context.Context, body []byte) (*http.Request, error) {

@@ -55,6 +55,12 @@ type EndpointConfig struct {
 	// bytes. It must be safe for concurrent use. Nil accepts everything.
 	CheckPayload func(payload any) error
 
+	// CheckAnswer validates each response with a 2xx status within the attempt, so that a retry around
+	// Call sees its error, which has CodeAnswer. It must not change the Answer and must be safe for
+	// concurrent use. Nil rejects HTML, which comes from proxies and login pages, and a body that is not
+	// JSON although its Content-Type is.
+	CheckAnswer func(*Answer) error
+
 	// Config is that of the endpoint's own client. Limits and retries go into its Wrap:
 	//
 	//	Wrap: []func(http.RoundTripper) http.RoundTripper{func(next http.RoundTripper) http.RoundTripper {
