@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -181,6 +182,51 @@ func TestAModelRetriesWhatIsNoAnswer(t *testing.T) {
 			assert.Equal(t, c.state, i.State)
 			assert.Equal(t, c.attempts, i.Attempts)
 			assert.Equal(t, http.StatusOK, i.Response.Status)
+		})
+	}
+}
+
+// A service that repeats the key does not get it into Info, whatever its status.
+func TestInfoOfAModelHidesTheKey(t *testing.T) {
+	const key = "sk-canary/of+a key" // whose spellings differ
+	for name, c := range map[string]struct {
+		status int
+		say    func(auth string) (kind, body string)
+		bad    bool
+	}{
+		"200":              {200, func(auth string) (string, string) { return "text/plain", "you sent " + auth }, false},
+		"200, as JSON":     {200, func(auth string) (string, string) { b, _ := json.Marshal(auth); return "application/json", string(b) }, false},
+		"200, in a path":   {200, func(auth string) (string, string) { return "text/plain", url.PathEscape(auth) }, false},
+		"200, and no JSON": {200, func(auth string) (string, string) { return "text/html", "<html>" + auth }, true},
+		"400":              {400, func(auth string) (string, string) { return "text/plain", auth }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				kind, body := c.say(r.Header.Get("Authorization"))
+				w.Header().Set("Content-Type", kind)
+				w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(body))
+			}))
+			defer s.Close()
+			e, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: s.URL, Secret: httpclient.NewSecret(key)})
+			require.NoError(t, err)
+			defer e.Close()
+			m, err := executor.NewModel(executor.ModelConfig{Executor: open(t, executor.Config{}), Endpoint: e})
+			require.NoError(t, err)
+			task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{})
+			require.NoError(t, err)
+			a, err := task.Wait(t.Context())
+			assert.Equal(t, c.bad, err != nil)
+			if !c.bad {
+				assert.Contains(t, string(a.Body), "canary", "the answer is the caller's")
+			}
+			i := task.Info()
+			assert.Contains(t, i.Response.Body, "REDACTED")
+			text, err := json.Marshal(i)
+			require.NoError(t, err)
+			assert.NotContains(t, string(text), "canary")
+			assert.Equal(t, c.status, i.Response.Status)
 		})
 	}
 }
