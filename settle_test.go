@@ -29,6 +29,14 @@ func sized(text, kind string, known bool) *http.Response {
 	return resp
 }
 
+// fresh is a registry for one test.
+func fresh(t *testing.T) *registry.Registry {
+	t.Helper()
+	r, err := registry.New(registry.Config{})
+	require.NoError(t, err)
+	return r
+}
+
 // The usage that an answer reports delays the next call by no more than a
 // window, whatever it says, and what a model or a tool has written not at all.
 func TestAUsageDelaysTheNextCallByAWindowAtMost(t *testing.T) {
@@ -57,11 +65,9 @@ func TestAUsageDelaysTheNextCallByAWindowAtMost(t *testing.T) {
 			} {
 				t.Run(fmt.Sprintf("%s, of known length %t, %s", about, known, name), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						r, err := registry.New(registry.Config{})
-						require.NoError(t, err)
 						rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
 							return sized(c.text, c.kind, known), nil
-						}), presets.OpenAITier1, headrace.WithRegistry(r), headrace.With(policy))
+						}), presets.OpenAITier1, headrace.WithRegistry(fresh(t)), headrace.With(policy))
 						client := &http.Client{Transport: rt}
 						const request = `{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}],"max_tokens":10}`
 						read(t, post(t, client, secretURL, request)) //nolint:bodyclose // read does
@@ -84,13 +90,11 @@ func TestAUsageDelaysTheNextCallByAWindowAtMost(t *testing.T) {
 // MaxWait bounds the wait for the first admission as well.
 func TestMaxWaitBoundsTheFirstAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, err := registry.New(registry.Config{})
-		require.NoError(t, err)
 		sent := 0
 		rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
 			sent++
 			return answer(http.StatusOK, "", `{}`), nil
-		}), "", headrace.WithRegistry(r), headrace.With(guard.Policy{
+		}), "", headrace.WithRegistry(fresh(t)), headrace.With(guard.Policy{
 			MaxWait: 20 * time.Second, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}},
 		}))
 		client := &http.Client{Transport: rt}
