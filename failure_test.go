@@ -314,7 +314,7 @@ func TestTheErrorOfAHitHasAType(t *testing.T) {
 						return answer(c.status, "", c.body), nil
 					}
 					return answer(http.StatusOK, "", `{}`), nil
-				}), "", headrace.WithRegistry(fresh(t)), headrace.With(guard.Policy{Dialect: dialect.MiniMax, Observer: event.Func(func(e event.Event) {
+				}), "", headrace.WithRegistry(emptyRegistry(t)), headrace.With(guard.Policy{Dialect: dialect.MiniMax, Observer: event.Func(func(e event.Event) {
 					typed, ok := errors.AsType[interface {
 						error
 						ErrorType() string

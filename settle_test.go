@@ -16,7 +16,6 @@ import (
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
-	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -27,14 +26,6 @@ func sized(text, kind string, known bool) *http.Response {
 		resp.ContentLength, resp.TransferEncoding = -1, []string{"chunked"}
 	}
 	return resp
-}
-
-// fresh is a registry for one test.
-func fresh(t *testing.T) *registry.Registry {
-	t.Helper()
-	r, err := registry.New(registry.Config{})
-	require.NoError(t, err)
-	return r
 }
 
 // The usage that an answer reports delays the next call by no more than a
@@ -67,7 +58,7 @@ func TestAUsageDelaysTheNextCallByAWindowAtMost(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
 							return sized(c.text, c.kind, known), nil
-						}), presets.OpenAITier1, headrace.WithRegistry(fresh(t)), headrace.With(policy))
+						}), presets.OpenAITier1, headrace.WithRegistry(emptyRegistry(t)), headrace.With(policy))
 						client := &http.Client{Transport: rt}
 						const request = `{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}],"max_tokens":10}`
 						read(t, post(t, client, secretURL, request)) //nolint:bodyclose // read does
@@ -94,7 +85,7 @@ func TestMaxWaitBoundsTheFirstAdmission(t *testing.T) {
 		rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
 			sent++
 			return answer(http.StatusOK, "", `{}`), nil
-		}), "", headrace.WithRegistry(fresh(t)), headrace.With(guard.Policy{
+		}), "", headrace.WithRegistry(emptyRegistry(t)), headrace.With(guard.Policy{
 			MaxWait: 20 * time.Second, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}},
 		}))
 		client := &http.Client{Transport: rt}
