@@ -43,7 +43,10 @@ type Endpoint struct {
 
 type target struct {
 	name, method string
-	url          *url.URL
+	base         *url.URL
+	path         string
+	url          *url.URL // without parameters
+	auth         string   // the header of the secret, or ""
 	header       http.Header
 	contentType  string
 	keys         bool
@@ -70,7 +73,7 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	}
 	c.Name = cmp.Or(c.Name, c.Provider, base.Host)
 	e := &Endpoint{client: c.Client, target: &target{
-		name: c.Name, method: cmp.Or(c.Method, http.MethodPost), url: to, header: http.Header{},
+		name: c.Name, method: cmp.Or(c.Method, http.MethodPost), base: base, path: c.Path, url: to, auth: c.authName(), header: http.Header{},
 		contentType: c.contentType(), keys: c.IdempotencyKeys, check: c.CheckPayload, accept: c.CheckAnswer, dialect: speaks,
 	}}
 	if e.target.accept == nil {
@@ -105,7 +108,8 @@ func (e *Endpoint) String() string {
 // at most EndpointConfig.Timeout per attempt.
 //
 // A string, []byte, json.RawMessage or io.Reader is sent as it is, nil as no body, and anything else
-// as JSON if that is the content type. The payload must not change before Call returns.
+// as JSON if that is the content type. [Params] adds path, query and header parameters to any of these.
+// The payload must not change before Call returns.
 //
 // Every error has an *Error in its tree: CodeStatus for a status that is not 2xx, CodeUnsent for a
 // payload that cannot be sent, CodeAnswer for a response that CheckAnswer rejects. A panic of the
@@ -130,12 +134,17 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 	if e.closed.Load() {
 		return unsent(ErrClosed)
 	}
-	var err error
-	if a.Payload, err = prepare(payload, t.contentType, t.limit, t.check); err != nil {
+	params := paramsOf(payload)
+	to, err := t.where(&params)
+	if err != nil {
+		return unsent(err)
+	}
+	a.URL = redactURL(to)
+	if a.Payload, err = prepare(params.Payload, t.contentType, t.limit, t.check); err != nil {
 		return unsent(err)
 	}
 	var sent sentSecrets
-	req, err := t.request(context.WithValue(ctx, sentKey{}, &sent), a.Payload)
+	req, err := t.request(context.WithValue(ctx, sentKey{}, &sent), to, &params, a.Payload)
 	if err != nil {
 		return unsent(err)
 	}
@@ -166,12 +175,12 @@ func (t *target) accepts(a *Answer) (err error) {
 	return t.accept(a)
 }
 
-func (t *target) request(ctx context.Context, body []byte) (*http.Request, error) {
+func (t *target) request(ctx context.Context, to *url.URL, p *Params, body []byte) (*http.Request, error) {
 	var from io.Reader = http.NoBody
 	if body != nil {
 		from = bytes.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(ctx, t.method, t.url.String(), from)
+	req, err := http.NewRequestWithContext(ctx, t.method, to.String(), from)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +191,7 @@ func (t *target) request(ctx context.Context, body []byte) (*http.Request, error
 	if t.keys {
 		req.Header.Set("Idempotency-Key", rand.Text())
 	}
-	return req, nil
+	return req, t.with(p, req.Header)
 }
 
 // Close closes the endpoint and its own client; running calls then fail. The error is always nil.

@@ -15,7 +15,8 @@ type EndpointConfig struct {
 	Provider string
 
 	// BaseURL, such as https://api.openai.com/v1, and Path, such as /chat/completions, are joined. Either
-	// may have a query, but no secret.
+	// may have a query, but no secret. A name in braces in Path, such as /batches/{id}, is replaced by the
+	// value that Params.Path has for it in each call.
 	BaseURL, Path string
 
 	// Method is the HTTP method, except CONNECT. Empty means POST.

@@ -47,7 +47,11 @@ func (c EndpointConfig) validateURL(p *invalid.Problems) {
 	if problem != "" {
 		p.Addf("BaseURL", "%s", problem)
 	}
-	if problem := pathProblem(c.Path); problem != "" {
+	problem = pathProblem(c.Path)
+	if problem == "" {
+		_, problem = pathNames(c.Path)
+	}
+	if problem != "" {
 		p.Addf("Path", "%s", problem)
 	}
 }
