@@ -14,6 +14,7 @@ import (
 
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/retry"
 )
 
 // Caller is called with a payload: an [Endpoint], or what [NewFuncEndpoint] returns. All methods are
@@ -50,6 +51,7 @@ type target struct {
 	header       http.Header
 	contentType  string
 	keys         bool
+	retries      int
 	limit        int64
 	check        func(any) error
 	accept       func(*Answer) error
@@ -74,7 +76,7 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	c.Name = cmp.Or(c.Name, c.Provider, base.Host)
 	e := &Endpoint{client: c.Client, target: &target{
 		name: c.Name, method: cmp.Or(c.Method, http.MethodPost), base: base, path: c.Path, url: to, auth: c.authName(), header: http.Header{},
-		contentType: c.contentType(), keys: c.IdempotencyKeys, check: c.CheckPayload, accept: c.CheckAnswer, dialect: speaks,
+		contentType: c.contentType(), keys: c.IdempotencyKeys, retries: c.MaxRetries, check: c.CheckPayload, accept: c.CheckAnswer, dialect: speaks,
 	}}
 	if e.target.accept == nil {
 		e.target.accept = checkAnswer
@@ -144,26 +146,41 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 		return unsent(err)
 	}
 	var sent sentSecrets
-	req, err := t.request(context.WithValue(ctx, sentKey{}, &sent), to, &params, a.Payload)
-	if err != nil {
-		return unsent(err)
+	key := ""
+	if t.keys {
+		key = rand.Text()
 	}
-	a.RequestHeader = redactHeader(req.Header)
+	schedule := retry.Policy{MaxAttempts: 1 + t.retries, Retryable: func(error) bool { return true }}.Start()
+	for before := 0; ; before = a.Attempts {
+		req, err := t.request(context.WithValue(ctx, sentKey{}, &sent), to, &params, key, a.Payload)
+		if err != nil {
+			return unsent(err)
+		}
+		err = e.attempt(req, &sent, a)
+		if a.Attempts += before; err == nil || !rest(ctx, schedule, err, req) {
+			return err
+		}
+	}
+}
+
+// attempt sends the request, and reads and checks the response.
+func (e *Endpoint) attempt(req *http.Request, sent *sentSecrets, a *Answer) error {
+	a.RequestHeader, a.Attempts, a.StatusCode, a.Header, a.Body = redactHeader(req.Header), 0, 0, nil, nil
 	resp, err := e.client.Do(req)
 	sent.show(a.RequestHeader)
-	a.learn(resp, err) //nolint:contextcheck // the answer's request has it
+	a.learn(resp, err)
 	if err != nil {
 		return err
 	}
 	if err = sent.check(resp); err != nil {
-		a.learn(nil, err) //nolint:contextcheck // as above
+		a.learn(nil, err)
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // it was read, or reading it has failed
 	if a.Body, err = io.ReadAll(resp.Body); err != nil {
 		return err
 	}
-	if err = t.accepts(a); err != nil {
+	if err = e.target.accepts(a); err != nil {
 		return sent.reject(resp, err)
 	}
 	return nil
@@ -175,7 +192,7 @@ func (t *target) accepts(a *Answer) (err error) {
 	return t.accept(a)
 }
 
-func (t *target) request(ctx context.Context, to *url.URL, p *Params, body []byte) (*http.Request, error) {
+func (t *target) request(ctx context.Context, to *url.URL, p *Params, key string, body []byte) (*http.Request, error) {
 	var from io.Reader = http.NoBody
 	if body != nil {
 		from = bytes.NewReader(body)
@@ -188,8 +205,8 @@ func (t *target) request(ctx context.Context, to *url.URL, p *Params, body []byt
 	if body != nil {
 		req.Header.Set("Content-Type", t.contentType)
 	}
-	if t.keys {
-		req.Header.Set("Idempotency-Key", rand.Text())
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
 	}
 	return req, t.with(p, req.Header)
 }

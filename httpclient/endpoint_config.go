@@ -49,6 +49,12 @@ type EndpointConfig struct {
 	// Config.Timeouts.Call.
 	Timeout time.Duration
 
+	// MaxRetries is how often Call repeats a failed attempt, by the rules of headrace.Transport: any
+	// method if nothing was done, such as after a 429, and otherwise idempotent ones. A Retry-After of
+	// at most a minute is waited for. 0 means never. Leave it 0 with a Transport in Config.Wrap and in
+	// an executor, which retry themselves.
+	MaxRetries int
+
 	// MaxResponse bounds the response body, in bytes. 0 means Config.MaxResponse.
 	MaxResponse int64
 

@@ -60,6 +60,9 @@ func (c EndpointConfig) validateClient(p *invalid.Problems) {
 	if c.Timeout < 0 {
 		p.Addf("Timeout", "%v; want a positive duration, or 0 for that of Config", c.Timeout)
 	}
+	if c.MaxRetries < 0 {
+		p.Addf("MaxRetries", "%d; want at least 1, or 0 for none", c.MaxRetries)
+	}
 	if c.MaxResponse < 0 {
 		p.Addf("MaxResponse", "%d; want at least 1, or 0 for that of Config", c.MaxResponse)
 	}
