@@ -211,7 +211,7 @@ func TestInfoOfAModelHidesTheKey(t *testing.T) {
 			defer s.Close()
 			e, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: s.URL, Secret: httpclient.NewSecret(key)})
 			require.NoError(t, err)
-			defer e.Close()
+			defer func() { assert.NoError(t, e.Close()) }()
 			m, err := executor.NewModel(executor.ModelConfig{Executor: open(t, executor.Config{}), Endpoint: e})
 			require.NoError(t, err)
 			task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{})

@@ -113,8 +113,8 @@ func readTimeout(c *EndpointConfig, v any) string {
 		return fmt.Sprintf("it is %s; %s", kind(v), want)
 	case d <= 0:
 		return fmt.Sprintf("%.80q is not positive; %s", fmt.Sprint(v), want)
-	case seconds && d > mostSeconds:
-		return fmt.Sprintf("%v is more than %s; %s", v, mostSeconds, want)
+	case seconds && d > longestTimeout:
+		return fmt.Sprintf("%v is more than %s; %s", v, longestTimeout, want)
 	default:
 		c.Timeout = d
 		return ""

@@ -65,8 +65,8 @@ func kind(v any) string {
 	}
 }
 
-// mostSeconds bounds a timeout without a unit: a longer one was meant in milliseconds.
-const mostSeconds = 24 * time.Hour
+// longestTimeout bounds one without a unit: a longer one was meant in milliseconds.
+const longestTimeout = 24 * time.Hour
 
 // duration accepts a text with units, a time.Duration and a number of seconds.
 func duration(v any) (d time.Duration, seconds, ok bool) {
@@ -96,5 +96,5 @@ func duration(v any) (d time.Duration, seconds, ok bool) {
 
 // inSeconds is a number of seconds, or more than is allowed.
 func inSeconds(f float64) time.Duration {
-	return time.Duration(min(max(f, -1), 2*mostSeconds.Seconds()) * float64(time.Second))
+	return time.Duration(min(max(f, -1), 2*longestTimeout.Seconds()) * float64(time.Second))
 }
