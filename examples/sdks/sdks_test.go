@@ -64,6 +64,7 @@ func TestRateLimits(t *testing.T) {
 	const calls = 40
 	limits := providertest.Limits{Rate: providertest.TokenBucket{Max: 5, Per: time.Second}}
 	under(t, limits, func(t *testing.T, s *service, reg *registry.Registry, sdk client) {
+		t.Helper()
 		var wg sync.WaitGroup
 		for range calls {
 			wg.Go(func() {
@@ -80,6 +81,7 @@ func TestRateLimits(t *testing.T) {
 
 func TestStreams(t *testing.T) {
 	under(t, providertest.Limits{}, func(t *testing.T, s *service, reg *registry.Registry, sdk client) {
+		t.Helper()
 		s.refuse, s.after = 2, "3"
 		began := time.Now()
 		said, err := sdk.stream(t.Context())
@@ -95,6 +97,7 @@ func TestStreams(t *testing.T) {
 func TestUploads(t *testing.T) {
 	const size = 3 << 20
 	under(t, providertest.Limits{}, func(t *testing.T, s *service, reg *registry.Registry, sdk client) {
+		t.Helper()
 		s.refuse, s.after = 2, "3"
 		require.NoError(t, sdk.upload(t.Context(), strings.Repeat(letter, size)))
 		assert.Equal(t, 2, s.refused)
@@ -113,6 +116,7 @@ func TestUploads(t *testing.T) {
 // Cancelling ends the wait after a 429 at once, and leaves nothing in flight.
 func TestCancels(t *testing.T) {
 	under(t, providertest.Limits{}, func(t *testing.T, s *service, reg *registry.Registry, sdk client) {
+		t.Helper()
 		for name, call := range map[string]func(context.Context) error{
 			"call":   func(ctx context.Context) error { _, err := sdk.call(ctx); return err },
 			"stream": func(ctx context.Context) error { _, err := sdk.stream(ctx); return err },
@@ -134,6 +138,7 @@ func TestCancels(t *testing.T) {
 // An answer that is no rate limit is the SDK's own error.
 func TestErrors(t *testing.T) {
 	under(t, providertest.Limits{}, func(t *testing.T, s *service, reg *registry.Registry, sdk client) {
+		t.Helper()
 		s.status = http.StatusBadRequest
 		_, err := sdk.call(t.Context())
 		assert.True(t, answered(err, http.StatusBadRequest), "%T: %v", err, err)

@@ -49,18 +49,18 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.say(w, http.StatusTooManyRequests, `{}`)
 		return
 	}
-	if resp := s.ask(r); resp.StatusCode != http.StatusOK {
-		if after := resp.Header.Get("Retry-After"); after != "" {
+	if status, after := s.ask(r); status != http.StatusOK {
+		if after != "" {
 			w.Header().Set("Retry-After", after)
 		}
-		s.say(w, resp.StatusCode, `{"error":{"message":"No.","type":"rate_limit_error"}}`)
+		s.say(w, status, `{"error":{"message":"No.","type":"rate_limit_error"}}`)
 		return
 	}
 	s.answer(w, r, bytes.Contains(body, []byte(`"stream":true`)))
 }
 
 // ask has the provider judge the request.
-func (s *service) ask(r *http.Request) *http.Response {
+func (s *service) ask(r *http.Request) (status int, retryAfter string) {
 	ask, err := http.NewRequestWithContext(r.Context(), http.MethodPost, base+"/v1/chat/completions",
 		strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hello?"}]}`))
 	if err != nil {
@@ -68,11 +68,11 @@ func (s *service) ask(r *http.Request) *http.Response {
 	}
 	resp, err := s.provider.Transport().RoundTrip(ask)
 	if err != nil {
-		return &http.Response{StatusCode: http.StatusBadGateway}
+		return http.StatusBadGateway, ""
 	}
 	_, _ = io.Copy(io.Discard, resp.Body)
 	resp.Body.Close()
-	return resp
+	return resp.StatusCode, resp.Header.Get("Retry-After")
 }
 
 func (s *service) say(w http.ResponseWriter, status int, body string) {
