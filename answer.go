@@ -1,7 +1,6 @@
 package headrace
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -91,9 +90,9 @@ func (x *exchange) complete(f *adaptive.Feedback, status int) {
 	switch {
 	case f.Err != nil:
 	case f.Source != "":
-		f.Err = x.fail(errors.New(f.Source))
+		f.Err = x.fail(refused(f.Source, status, f.Verdict))
 	case f.Verdict == adaptive.Transient:
-		f.Err = x.fail(errors.New("status " + strconv.Itoa(status)))
+		f.Err = x.fail(refused("status "+strconv.Itoa(status), status, f.Verdict))
 	}
 }
 

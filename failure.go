@@ -5,6 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strconv"
+
+	"github.com/headrace/headrace/adaptive"
 )
 
 // redacted returns u without its user information and query, which may be secret.
@@ -18,6 +21,28 @@ type failure struct {
 	method, url string
 	err         error
 	ended       error // Err of the request's context, if that is why: the cause may be another error
+}
+
+// refusal is a response that is the error of an attempt.
+type refusal struct {
+	text, kind string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// ErrorType is for the attribute error.type of OpenTelemetry, whose conventions
+// for HTTP have the status there.
+func (r *refusal) ErrorType() string { return r.kind }
+
+// refused is the error of a response with a verdict on it.
+func refused(text string, status int, v adaptive.Verdict) *refusal {
+	switch {
+	case status >= http.StatusBadRequest:
+		return &refusal{text, strconv.Itoa(status)}
+	case v == adaptive.Hit: // which no status says
+		return &refusal{text, "rate_limited"}
+	}
+	return &refusal{text, v.String()}
 }
 
 func (f *failure) Error() string { return "headrace: " + f.method + " " + f.url + ": " + f.err.Error() }

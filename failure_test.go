@@ -15,8 +15,10 @@ import (
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -288,5 +290,42 @@ func TestALongRequest(t *testing.T) {
 		require.NoError(t, err)
 		read(t, resp)
 		assert.Equal(t, want, b.sent[0].Cost.Output)
+	}
+}
+
+// The event of a rate-limit response says in its error what it was, by the conventions of OpenTelemetry.
+func TestTheErrorOfAHitHasAType(t *testing.T) {
+	const limited = `{"base_resp":{"status_code":1002,"status_msg":"rate limit"}}`
+	for name, c := range map[string]struct {
+		status int
+		body   string
+		want   string
+	}{
+		"a status":          {http.StatusTooManyRequests, `{}`, "429"},
+		"an overload":       {529, `{}`, "529"},
+		"an error in a 200": {http.StatusOK, limited, "rate_limited"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var types []string
+				sent := 0
+				rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+					if sent++; sent == 1 {
+						return answer(c.status, "", c.body), nil
+					}
+					return answer(http.StatusOK, "", `{}`), nil
+				}), "", headrace.WithRegistry(emptyRegistry(t)), headrace.With(guard.Policy{Dialect: dialect.MiniMax, Observer: event.Func(func(e event.Event) {
+					typed, ok := errors.AsType[interface {
+						error
+						ErrorType() string
+					}](e.Err)
+					if e.Kind == event.LimiterHit && ok {
+						types = append(types, typed.ErrorType())
+					}
+				})}))
+				read(t, post(t, &http.Client{Transport: rt}, secretURL, `{}`)) //nolint:bodyclose // read does
+				assert.Equal(t, []string{c.want}, types)
+			})
+		})
 	}
 }

@@ -60,3 +60,15 @@ func WithRegistry(r *registry.Registry) Option {
 		t.routes.registry = r
 	}
 }
+
+// WithResend sets how many bytes are kept of a request body without GetBody while it is sent, so that it
+// can be sent again. A longer one is sent once. The default is 16 MiB, for each request in flight. Of a
+// body that is read in advance for its estimate, up to 1 MiB, all is kept.
+func WithResend(bytes int64) Option {
+	return func(t *transport) {
+		if bytes < 0 {
+			t.problems.Addf("WithResend", "%d is negative: use 0 to send such bodies once", bytes)
+		}
+		t.resent = bytes
+	}
+}

@@ -33,11 +33,11 @@ type scratch struct {
 }
 
 // weigh finds out what the request will cost and which limiter it passes. A
-// short body is kept; a long one is looked at if GetBody can give it again.
+// short body is kept; a long one is looked at if it can be had again.
 func (x *exchange) weigh() (err error) {
 	p := &x.payload
 	looks := mayBeJSON(x.req.Header)
-	if p.Body, err = replay.Of(x.req, looks); err != nil {
+	if p.Body, err = replay.Of(x.req, looks, x.t.resent); err != nil {
 		return err
 	}
 	if kept := p.Kept(); kept != nil || !looks {

@@ -141,3 +141,81 @@ func TestARefusalBeforeTheBodyIsSent(t *testing.T) {
 	defer mu.Unlock()
 	assert.Equal(t, len(text), sizes[len(sizes)-1])
 }
+
+// once is a body without GetBody.
+type once struct{ io.Reader }
+
+// A body without GetBody is sent again, whatever its length is said to be, up to a bound.
+func TestABodyWithoutGetBodyIsResent(t *testing.T) {
+	const kept = 16 << 20
+	for about, c := range map[string]struct {
+		size   int
+		told   bool // its length
+		option []headrace.Option
+		want   int // attempts
+	}{
+		"short, of unknown length":       {100, false, nil, 2},
+		"4 MiB":                          {4 << 20, true, nil, 2},
+		"4 MiB, of unknown length":       {4 << 20, false, nil, 2},
+		"16 MiB, of unknown length":      {kept, false, nil, 2},
+		"longer than 16 MiB":             {kept + 1, true, nil, 1},
+		"longer, of unknown length":      {kept + 1, false, nil, 1},
+		"longer than the option":         {5, false, []headrace.Option{headrace.WithResend(4)}, 1},
+		"as long as the option":          {5, false, []headrace.Option{headrace.WithResend(5)}, 2},
+		"as long as a large option":      {kept + 1, false, []headrace.Option{headrace.WithResend(kept + 1)}, 2},
+		"of unknown length, by no means": {5, false, []headrace.Option{headrace.WithResend(0)}, 1},
+	} {
+		t.Run(about, func(t *testing.T) {
+			l, _ := limiter(t)
+			var mu sync.Mutex
+			var got []int
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				text, err := io.ReadAll(r.Body)
+				mu.Lock()
+				defer mu.Unlock()
+				assert.NoError(t, err)
+				assert.Equal(t, len(text), strings.Count(string(text), "x"))
+				if got = append(got, len(text)); len(got) == 1 {
+					w.WriteHeader(http.StatusTooManyRequests)
+				}
+			}))
+			defer s.Close()
+			base := &http.Transport{}
+			defer base.CloseIdleConnections()
+			client := &http.Client{Transport: headrace.Transport(base, "", append(c.option, headrace.Within(l))...)}
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, once{strings.NewReader(strings.Repeat("x", c.size))})
+			require.NoError(t, err)
+			require.Nil(t, req.GetBody)
+			if req.Header.Set("Content-Type", "application/octet-stream"); c.told {
+				req.ContentLength = int64(c.size)
+			}
+			resp, err := client.Do(req)
+			require.NoError(t, err)
+			resp.Body.Close()
+			mu.Lock()
+			defer mu.Unlock()
+			require.Len(t, got, c.want)
+			for _, n := range got {
+				assert.Equal(t, c.size, n)
+			}
+		})
+	}
+}
+
+// The model behind a long text is found in a body of known length without GetBody.
+func TestALongBodyWithoutGetBodyIsLookedAt(t *testing.T) {
+	text := `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 3<<20) + `"}],"model":"gpt-4o","max_tokens":4321}`
+	l, b := limiter(t)
+	url, client := serve(t, l, presets.OpenAITier1, func(_ http.ResponseWriter, r *http.Request) {
+		got, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		assert.Equal(t, text, string(got))
+	})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, once{strings.NewReader(text)})
+	require.NoError(t, err)
+	req.ContentLength = int64(len(text))
+	resp, err := client.Do(req)
+	require.NoError(t, err)
+	resp.Body.Close()
+	assert.EqualValues(t, 4321, b.sent[0].Cost.Output)
+}

@@ -109,7 +109,9 @@ func (r *routes) make(to route) (f found, err error) {
 	if f.guard, err = r.layer.over(below, p.ID, r.name(to, &p)); err != nil {
 		return f, err
 	}
-	f.dialect = r.layer.speaks(f.guard)
+	if f.dialect = r.layer.speaks(f.guard); f.dialect == dialect.Auto {
+		f.dialect = dialect.ByHost(to.host) // which not every response shows
+	}
 	return f, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace"
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
@@ -265,5 +266,40 @@ func TestTheNameOfTheDialectIsChecked(t *testing.T) {
 		}
 		require.NoError(t, err)
 		resp.Body.Close()
+	}
+}
+
+// Without a dialect the host says how a response is read.
+func TestTheHostSaysWhoSpeaks(t *testing.T) {
+	for name, c := range map[string]struct {
+		url    string
+		status int
+		body   string
+		policy guard.Policy
+		closed bool
+	}{
+		"cohere, the month's":          {"https://api.cohere.com/v2/chat", 429, `{"message":"You have used up your monthly calls."}`, guard.Policy{}, true},
+		"nominatim, its policy":        {"https://Nominatim.openstreetmap.org:443/search", 403, ``, guard.Policy{}, true},
+		"the same, said to be anybody": {"https://nominatim.openstreetmap.org/search", 403, ``, guard.Policy{Dialect: dialect.Generic}, false},
+		"the same, to be found out":    {"https://nominatim.openstreetmap.org/search", 403, ``, guard.Policy{Dialect: dialect.Auto}, true},
+		"the same of another host":     {"https://example.com/search", 403, ``, guard.Policy{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+					return answer(c.status, "", c.body), nil
+				}), "", headrace.WithRegistry(emptyRegistry(t)), headrace.With(c.policy))
+				client := &http.Client{Transport: rt}
+				resp, err := client.Get(c.url)
+				require.NoError(t, err)
+				read(t, resp)
+				if resp, err = client.Get(c.url); c.closed {
+					require.ErrorIs(t, err, adaptive.ErrQuotaExhausted)
+					return
+				}
+				require.NoError(t, err)
+				read(t, resp)
+			})
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/presets"
 )
 
@@ -25,6 +26,7 @@ type transport struct {
 	told     sync.Once        // that the SDK retries by itself
 	traces   atomic.Bool      // the base reports its connections
 	scratch  sync.Pool        // of *scratch, for request bodies that are looked at
+	resent   int64            // bytes that are kept of a request body without GetBody
 }
 
 // Transport returns a round tripper that sends by base and keeps to what the
@@ -41,7 +43,7 @@ func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundT
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	t := &transport{base: base, problems: invalid.Problems{Owner: "headrace.Transport"}}
+	t := &transport{base: base, resent: replay.MaxResent, problems: invalid.Problems{Owner: "headrace.Transport"}}
 	for i, o := range opts {
 		if o == nil {
 			t.problems.Addf("opts["+strconv.Itoa(i)+"]", "nil: leave it out")

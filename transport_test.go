@@ -59,13 +59,13 @@ func TestWhatIsGivenUpIsReturnedAsItCame(t *testing.T) {
 		header  string
 		policy  guard.Policy
 		timeout time.Duration
-		stream  bool // the body cannot be had again
+		stream  bool // the body is too long to be had again
 		sent    int
 	}{
 		"MaxWait":                 {header: "Retry-After: 7", policy: guard.Policy{MaxWait: 20 * time.Second}, sent: 3},
 		"deadline":                {header: "Retry-After: 7", timeout: 10 * time.Second, sent: 2},
 		"more than ten minutes":   {header: "Retry-After: 3600", sent: 1},
-		"the body was a stream":   {header: "Retry-After: 1", stream: true, sent: 1},
+		"the body was too long":   {header: "Retry-After: 1", stream: true, sent: 1},
 		"x-should-retry says not": {header: "X-Should-Retry: false", sent: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestWhatIsGivenUpIsReturnedAsItCame(t *testing.T) {
 				defer cancel()
 				var in io.Reader = strings.NewReader(`{}`)
 				if c.stream {
-					in = io.MultiReader(in)
+					in = io.MultiReader(strings.NewReader(strings.Repeat("x", 16<<20+1)))
 				}
 				req, err := http.NewRequestWithContext(ctx, http.MethodPost, secretURL, in)
 				require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestRetries(t *testing.T) {
 		status         int
 		policy         guard.Policy
 		after          string // how long to wait, in milliseconds
-		stream         bool   // the body cannot be had again
+		stream         int    // the length of a body without GetBody
 		sent           int
 	}{
 		"GET 500":                 {method: http.MethodGet, status: 500, sent: 3},
@@ -146,7 +146,8 @@ func TestRetries(t *testing.T) {
 		"POST, keyed":             {method: http.MethodPost, header: "Idempotency-Key", status: 502, sent: 3},
 		"off":                     {method: http.MethodGet, status: 500, sent: 1, policy: guard.Policy{Retry: &retry.Policy{MaxAttempts: 1}}},
 		"GET 500, in a long time": {method: http.MethodGet, status: 500, after: "61000", sent: 1},
-		"PUT, a stream":           {method: http.MethodPut, status: 500, stream: true, sent: 1},
+		"PUT, a short stream":     {method: http.MethodPut, status: 500, stream: 2, sent: 3},
+		"PUT, a long stream":      {method: http.MethodPut, status: 500, stream: 16<<20 + 1, sent: 1},
 		"GET 404":                 {method: http.MethodGet, status: 404, sent: 1},
 		"GET, broken":             {method: http.MethodGet, sent: 3},
 		"POST, broken":            {method: http.MethodPost, sent: 1},
@@ -170,8 +171,8 @@ func TestRetries(t *testing.T) {
 				tr := under(base, presets.OpenAITier1, l, c.policy)
 				req, err := http.NewRequestWithContext(t.Context(), c.method, secretURL, http.NoBody)
 				require.NoError(t, err)
-				if c.stream {
-					req.Body, req.ContentLength = io.NopCloser(strings.NewReader("{}")), -1
+				if c.stream > 0 {
+					req.Body, req.ContentLength = io.NopCloser(strings.NewReader(strings.Repeat("x", c.stream))), -1
 				}
 				if c.header != "" {
 					req.Header.Set(c.header, "k")

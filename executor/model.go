@@ -1,15 +1,19 @@
 package executor
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/redact"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/throttle"
 )
@@ -63,15 +67,61 @@ func (m *Model) Close() error {
 
 // callOn makes one attempt, and puts it on the record.
 func callOn(ctx context.Context, to httpclient.Caller, payload any) (*httpclient.Answer, error) {
-	a, err := to.Call(ctx, payload)
-	if a == nil { // somebody else's Caller
+	t := scopeOf(ctx).task()
+	var keys credentials
+	a, err := to.Call(redact.Collecting(ctx, keys.add), payload)
+	if a == nil { // not an Endpoint's
 		return nil, err
 	}
-	scopeOf(ctx).task().exchange(a)
+	t.hide(keys.all())
+	t.exchange(a)
 	if speaks, ok := to.(interface{ Dialect() dialect.Dialect }); ok && err == nil {
 		guard.Report(ctx, speaks.Dialect().Read(time.Now(), a.StatusCode, a.Header, a.Body))
 	}
 	return a, err
+}
+
+// credentials are what the requests of one call were sent with.
+type credentials struct {
+	mu     sync.Mutex // guards values
+	values []string
+}
+
+func (c *credentials) add(value string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.values = append(c.values, value)
+}
+
+func (c *credentials) all() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.values
+}
+
+// hide adds credentials to what must not be repeated of the task.
+func (t *record) hide(values []string) {
+	if len(values) == 0 {
+		return
+	}
+	found := redact.Credentials(slices.Clone(values))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.life.state.Terminal() {
+		return
+	}
+	r := request{}
+	if before := t.more().request; before != nil {
+		r = *before
+	}
+	r.secrets = slices.Compact(longestFirst(append(found, r.secrets...)))
+	t.extra.request = &r
+}
+
+// longestFirst sorts secrets, because one may begin with another.
+func longestFirst(secrets []string) []string {
+	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
+	return secrets
 }
 
 // exchange puts what an endpoint tells of a call into the task's Info.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,8 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/executor"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -146,4 +149,84 @@ func TestAModelKeepsTheBeginning(t *testing.T) {
 	assert.Equal(t, 7, i.Request.Bytes)
 	assert.Equal(t, "answ", i.Response.Body)
 	assert.Equal(t, 8, i.Response.Bytes)
+}
+
+// A page of HTML with status 200 is a failed attempt: the retry policy and the task see it.
+func TestAModelRetriesWhatIsNoAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		pages    int64
+		attempts int
+		state    executor.State
+	}{
+		"one page":   {1, 2, executor.Completed},
+		"only pages": {9, 3, executor.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+				if calls.Add(1) <= c.pages {
+					_, _ = w.Write([]byte("<html>login</html>"))
+					return
+				}
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(`{"usage":{"total_tokens":5}}`))
+			})
+			x := open(t, executor.Config{Policy: guard.Policy{Retry: &retry.Policy{Initial: 1}}})
+			m, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: e})
+			require.NoError(t, err)
+			task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{})
+			require.NoError(t, err)
+			_, err = task.Wait(t.Context())
+			assert.Equal(t, c.state == executor.Failed, errors.Is(err, httpclient.CodeAnswer), "%v", err)
+			i := task.Info()
+			assert.Equal(t, c.state, i.State)
+			assert.Equal(t, c.attempts, i.Attempts)
+			assert.Equal(t, http.StatusOK, i.Response.Status)
+		})
+	}
+}
+
+// A service that repeats the key does not get it into Info, whatever its status.
+func TestInfoOfAModelHidesTheKey(t *testing.T) {
+	const key = "sk-canary/of+a key" // whose spellings differ
+	for name, c := range map[string]struct {
+		status int
+		say    func(auth string) (kind, body string)
+		bad    bool
+	}{
+		"200":              {200, func(auth string) (string, string) { return "text/plain", "you sent " + auth }, false},
+		"200, as JSON":     {200, func(auth string) (string, string) { b, _ := json.Marshal(auth); return "application/json", string(b) }, false},
+		"200, in a path":   {200, func(auth string) (string, string) { return "text/plain", url.PathEscape(auth) }, false},
+		"200, and no JSON": {200, func(auth string) (string, string) { return "text/html", "<html>" + auth }, true},
+		"400":              {400, func(auth string) (string, string) { return "text/plain", auth }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				kind, body := c.say(r.Header.Get("Authorization"))
+				w.Header().Set("Content-Type", kind)
+				w.Header().Set("X-Echo", r.Header.Get("Authorization"))
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(body))
+			}))
+			defer s.Close()
+			e, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: s.URL, Secret: httpclient.NewSecret(key)})
+			require.NoError(t, err)
+			defer func() { assert.NoError(t, e.Close()) }()
+			m, err := executor.NewModel(executor.ModelConfig{Executor: open(t, executor.Config{}), Endpoint: e})
+			require.NoError(t, err)
+			task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{})
+			require.NoError(t, err)
+			a, err := task.Wait(t.Context())
+			assert.Equal(t, c.bad, err != nil)
+			if !c.bad {
+				assert.Contains(t, string(a.Body), "canary", "the answer is the caller's")
+			}
+			i := task.Info()
+			assert.Contains(t, i.Response.Body, "REDACTED")
+			text, err := json.Marshal(i)
+			require.NoError(t, err)
+			assert.NotContains(t, string(text), "canary")
+			assert.Equal(t, c.status, i.Response.Status)
+		})
+	}
 }

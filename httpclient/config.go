@@ -2,6 +2,8 @@ package httpclient
 
 import (
 	"cmp"
+	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"maps"
 	"net"
@@ -42,13 +44,26 @@ type Config struct {
 	// RootCAs replaces the system's root certificates if not nil. The minimum is TLS 1.2.
 	RootCAs *x509.CertPool
 
+	// TLS has client certificates, or other settings. Nil means the defaults. It is copied; the minimum
+	// stays TLS 1.2. RootCAs takes precedence, and NextProtos must be empty.
+	TLS *tls.Config
+
 	// Proxies maps host names, in lower case and without port, to proxies (http, https, socks5, socks5h).
-	// Other hosts have none; the environment is ignored. A non-ASCII host is rejected. Timeouts.Connect
-	// includes the exchange with the proxy.
+	// Other hosts have none, unless Proxy says so. A non-ASCII host is rejected. Timeouts.Connect includes
+	// the exchange with the proxy.
 	Proxies map[string]*url.URL
+
+	// Proxy chooses the proxy of hosts that are not in Proxies, such as http.ProxyFromEnvironment. Nil
+	// means none: the environment is ignored. It must be safe for concurrent use, and is called several
+	// times for a request. A Gate needs Proxies instead.
+	Proxy func(*http.Request) (*url.URL, error)
 
 	// Resolver looks up names. Nil means the system's.
 	Resolver *net.Resolver
+
+	// Dial makes connections in place of a net.Dialer, within Timeouts.Connect, such as to a Unix socket.
+	// Nil means net.Dialer. It contradicts Resolver, and Gate, which has to see each address.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	// UserAgent is sent if a request has none. Empty means "headrace".
 	UserAgent string
@@ -126,6 +141,7 @@ func (c Config) withDefaults() Config {
 	c.MaxRequest = cmp.Or(c.MaxRequest, defaultMaxBody)
 	c.MaxResponse = cmp.Or(c.MaxResponse, defaultMaxBody)
 	c.MaxHeader = cmp.Or(c.MaxHeader, defaultMaxHeader)
+	c.TLS = c.TLS.Clone() // nil stays nil
 	c.Proxies = maps.Clone(c.Proxies)
 	c.Wrap = slices.Clone(c.Wrap)
 	return c

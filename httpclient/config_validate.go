@@ -1,6 +1,7 @@
 package httpclient
 
 import (
+	"crypto/tls"
 	"maps"
 	"net/http"
 	"slices"
@@ -21,10 +22,34 @@ func (c Config) Validate() error {
 	for _, host := range slices.Sorted(maps.Keys(c.Proxies)) {
 		c.validateProxy(host, &problems)
 	}
+	c.validateHooks(&problems)
 	if slices.ContainsFunc(c.Wrap, func(f func(http.RoundTripper) http.RoundTripper) bool { return f == nil }) {
 		problems.Addf("Wrap", "has a nil function; leave it out")
 	}
 	return problems.Err()
+}
+
+func (c Config) validateHooks(problems *invalid.Problems) {
+	if c.TLS != nil {
+		if c.TLS.MinVersion != 0 && c.TLS.MinVersion < tls.VersionTLS12 || c.TLS.MaxVersion != 0 && c.TLS.MaxVersion < tls.VersionTLS12 {
+			problems.Addf("TLS", "allows less than TLS 1.2; leave MinVersion and MaxVersion out")
+		}
+		if len(c.TLS.NextProtos) > 0 {
+			problems.Addf("TLS", "has NextProtos; leave them out, and set NoHTTP2 for HTTP/1.1 alone")
+		}
+		if c.TLS.RootCAs != nil && c.RootCAs != nil {
+			problems.Addf("RootCAs", "contradicts TLS.RootCAs; leave one of them out")
+		}
+	}
+	if c.Proxy != nil && c.Gate != nil {
+		problems.Addf("Proxy", "contradicts Gate; name the proxies in Proxies")
+	}
+	if c.Dial != nil && c.Gate != nil {
+		problems.Addf("Dial", "contradicts Gate, which has to see each address; leave one of them out")
+	}
+	if c.Dial != nil && c.Resolver != nil {
+		problems.Addf("Dial", "contradicts Resolver; leave one of them out")
+	}
 }
 
 func (c Config) validateNumbers(problems *invalid.Problems) {

@@ -12,7 +12,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/retry"
 )
 
 // Caller is called with a payload: an [Endpoint], or what [NewFuncEndpoint] returns. All methods are
@@ -42,12 +44,17 @@ type Endpoint struct {
 
 type target struct {
 	name, method string
-	url          *url.URL
+	base         *url.URL
+	path         string
+	url          *url.URL // without parameters
+	auth         string   // the header of the secret, or ""
 	header       http.Header
 	contentType  string
 	keys         bool
+	retries      int
 	limit        int64
 	check        func(any) error
+	accept       func(*Answer) error
 	dialect      dialect.Dialect
 }
 
@@ -68,9 +75,12 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 	}
 	c.Name = cmp.Or(c.Name, c.Provider, base.Host)
 	e := &Endpoint{client: c.Client, target: &target{
-		name: c.Name, method: cmp.Or(c.Method, http.MethodPost), url: to, header: http.Header{},
-		contentType: c.contentType(), keys: c.IdempotencyKeys, check: c.CheckPayload, dialect: speaks,
+		name: c.Name, method: cmp.Or(c.Method, http.MethodPost), base: base, path: c.Path, url: to, auth: c.authName(), header: http.Header{},
+		contentType: c.contentType(), keys: c.IdempotencyKeys, retries: c.MaxRetries, check: c.CheckPayload, accept: c.CheckAnswer, dialect: speaks,
 	}}
+	if e.target.accept == nil {
+		e.target.accept = checkAnswer
+	}
 	for name, value := range c.Headers {
 		e.target.header.Set(name, value)
 	}
@@ -100,12 +110,13 @@ func (e *Endpoint) String() string {
 // at most EndpointConfig.Timeout per attempt.
 //
 // A string, []byte, json.RawMessage or io.Reader is sent as it is, nil as no body, and anything else
-// as JSON if that is the content type. The payload must not change before Call returns.
+// as JSON if that is the content type. [Params] adds path, query and header parameters to any of these.
+// The payload must not change before Call returns.
 //
 // Every error has an *Error in its tree: CodeStatus for a status that is not 2xx, CodeUnsent for a
-// payload that cannot be sent. A panic of the payload's code or of CheckPayload is a
-// *fault.PanicError. The Answer is never nil. If a response of status 300 or above repeats the secret,
-// it is redacted.
+// payload that cannot be sent, CodeAnswer for a response that CheckAnswer rejects. A panic of the
+// payload's code or of a check is a *fault.PanicError. The Answer is never nil. If a response of status
+// 300 or above repeats the secret, it is redacted.
 func (e *Endpoint) Call(ctx context.Context, payload any) (*Answer, error) {
 	begun, t := time.Now(), e.target
 	a := &Answer{Endpoint: t.name, Method: t.method, URL: redactURL(t.url)}
@@ -125,37 +136,68 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 	if e.closed.Load() {
 		return unsent(ErrClosed)
 	}
-	var err error
-	if a.Payload, err = prepare(payload, t.contentType, t.limit, t.check); err != nil {
-		return unsent(err)
-	}
-	var sent sentSecrets
-	req, err := t.request(context.WithValue(ctx, sentKey{}, &sent), a.Payload)
+	params := paramsOf(payload)
+	to, err := t.where(&params)
 	if err != nil {
 		return unsent(err)
 	}
-	a.RequestHeader = redactHeader(req.Header)
+	a.URL = redactURL(to)
+	if a.Payload, err = prepare(params.Payload, t.contentType, t.limit, t.check); err != nil {
+		return unsent(err)
+	}
+	var sent sentSecrets
+	key := ""
+	if t.keys {
+		key = rand.Text()
+	}
+	schedule := retry.Policy{MaxAttempts: 1 + t.retries, Retryable: func(error) bool { return true }}.Start()
+	for before := 0; ; before = a.Attempts {
+		req, err := t.request(context.WithValue(ctx, sentKey{}, &sent), to, &params, key, a.Payload)
+		if err != nil {
+			return unsent(err)
+		}
+		err = e.attempt(req, &sent, a) //nolint:contextcheck // the request has it
+		if a.Attempts += before; err == nil || !rest(ctx, schedule, err, req) {
+			return err
+		}
+	}
+}
+
+// attempt sends the request, and reads and checks the response.
+func (e *Endpoint) attempt(req *http.Request, sent *sentSecrets, a *Answer) error {
+	a.RequestHeader, a.Attempts, a.StatusCode, a.Header, a.Body = redactHeader(req.Header), 0, 0, nil, nil
 	resp, err := e.client.Do(req)
 	sent.show(a.RequestHeader)
-	a.learn(resp, err) //nolint:contextcheck // the answer's request has it
+	a.learn(resp, err)
 	if err != nil {
 		return err
 	}
 	if err = sent.check(resp); err != nil {
-		a.learn(nil, err) //nolint:contextcheck // as above
+		a.learn(nil, err)
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }() // it was read, or reading it has failed
-	a.Body, err = io.ReadAll(resp.Body)
-	return err
+	if a.Body, err = io.ReadAll(resp.Body); err != nil {
+		return err
+	}
+	if err = e.target.accepts(a); err != nil {
+		return sent.reject(resp, err)
+	}
+	return nil
 }
 
-func (t *target) request(ctx context.Context, body []byte) (*http.Request, error) {
+// accepts calls CheckAnswer, which is the user's code.
+func (t *target) accepts(a *Answer) (err error) {
+	defer panics.Catch(&err)
+	return t.accept(a)
+}
+
+func (t *target) request(ctx context.Context, to *url.URL, p *Params, key string, body []byte) (*http.Request, error) {
 	var from io.Reader = http.NoBody
 	if body != nil {
 		from = bytes.NewReader(body)
 	}
-	req, err := http.NewRequestWithContext(ctx, t.method, t.url.String(), from)
+	req, err := http.NewRequestWithContext(ctx, t.method, to.String(), from)
 	if err != nil {
 		return nil, err
 	}
@@ -163,10 +205,10 @@ func (t *target) request(ctx context.Context, body []byte) (*http.Request, error
 	if body != nil {
 		req.Header.Set("Content-Type", t.contentType)
 	}
-	if t.keys {
-		req.Header.Set("Idempotency-Key", rand.Text())
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
 	}
-	return req, nil
+	return req, t.with(p, req.Header)
 }
 
 // Close closes the endpoint and its own client; running calls then fail. The error is always nil.

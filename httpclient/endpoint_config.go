@@ -15,7 +15,8 @@ type EndpointConfig struct {
 	Provider string
 
 	// BaseURL, such as https://api.openai.com/v1, and Path, such as /chat/completions, are joined. Either
-	// may have a query, but no secret.
+	// may have a query, but no secret. A name in braces in Path, such as /batches/{id}, is replaced by the
+	// value that Params.Path has for it in each call.
 	BaseURL, Path string
 
 	// Method is the HTTP method, except CONNECT. Empty means POST.
@@ -48,12 +49,24 @@ type EndpointConfig struct {
 	// Config.Timeouts.Call.
 	Timeout time.Duration
 
+	// MaxRetries is how often Call repeats a failed attempt, by the rules of headrace.Transport: any
+	// method if nothing was done, such as after a 429, and otherwise idempotent ones. A Retry-After of
+	// at most a minute is waited for. 0 means never. Leave it 0 with a Transport in Config.Wrap and in
+	// an executor, which retry themselves.
+	MaxRetries int
+
 	// MaxResponse bounds the response body, in bytes. 0 means Config.MaxResponse.
 	MaxResponse int64
 
 	// CheckPayload validates the payload of each call before it is sent; an io.Reader is passed as its
 	// bytes. It must be safe for concurrent use. Nil accepts everything.
 	CheckPayload func(payload any) error
+
+	// CheckAnswer validates each response with a 2xx status within the attempt, so that a retry around
+	// Call sees its error, which has CodeAnswer. It must not change the Answer and must be safe for
+	// concurrent use. Nil rejects HTML, which comes from proxies and login pages, and a body that is not
+	// JSON although its Content-Type is.
+	CheckAnswer func(*Answer) error
 
 	// Config is that of the endpoint's own client. Limits and retries go into its Wrap:
 	//

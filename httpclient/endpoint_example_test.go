@@ -88,7 +88,7 @@ func ExampleEndpointConfigFromMap() {
 		}
 		return httpclient.EndpointConfigFromMap(m)
 	}
-	_, err := read(`{"name": "greeter", "base_url": "http://localhost", "secret_evn": "GREETER_API_KEY", "timeout": 30}`)
+	_, err := read(`{"name": "greeter", "base_url": "http://localhost", "secret_evn": "GREETER_API_KEY", "timeout": "30"}`)
 	fmt.Println(err)
 
 	config, err := read(`{
@@ -112,7 +112,7 @@ func ExampleEndpointConfigFromMap() {
 	fmt.Println(config.Secret)
 	// Output:
 	// httpclient.Endpoint "greeter": secret_evn: the key is unknown: did you mean secret_env or secret?
-	// httpclient.Endpoint "greeter": timeout: it is a number; want a text with units, such as "30s" or "1m30s"
+	// httpclient.Endpoint "greeter": timeout: "30" is no duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
 	// {"text": "/greetings: hello, you"} <nil>
 	// REDACTED
 }

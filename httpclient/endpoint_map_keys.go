@@ -2,10 +2,10 @@ package httpclient
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
-	"time"
 )
 
 // endpointKey is one key of a map.
@@ -29,6 +29,10 @@ func endpointKeys() []endpointKey {
 		{"headers", "Headers", readHeaders},
 		{"idempotency_keys", "IdempotencyKeys", readKeys},
 		{"timeout", "Timeout", readTimeout},
+		numberKey("max_retries", "MaxRetries", func(c *EndpointConfig, n int64) {
+			c.MaxRetries = int(max(min(n, math.MaxInt32), math.MinInt32))
+		}),
+		{"transport_type", "", readTransport},
 		numberKey("max_response", "MaxResponse", func(c *EndpointConfig, n int64) { c.MaxResponse = n }),
 	}
 }
@@ -87,22 +91,32 @@ func readKeys(c *EndpointConfig, v any) string {
 	return ""
 }
 
-func readTimeout(c *EndpointConfig, v any) string {
-	const want = `want a text with units, such as "30s" or "1m30s"`
-	if d, ok := v.(time.Duration); ok {
-		v = d.String()
-	}
-	s, ok := v.(string)
-	if !ok {
-		return fmt.Sprintf("it is %s; %s", kind(v), want)
-	}
-	d, err := time.ParseDuration(s)
+// readTransport accepts the only transport that there is.
+func readTransport(_ *EndpointConfig, v any) string {
+	s, problem := text(v)
 	switch {
-	case err != nil:
-		return fmt.Sprintf("%.80q is no duration; %s", s, want)
-	case d <= 0:
-		return fmt.Sprintf("%.80q is not positive; %s", s, want)
+	case problem != "":
+		return problem
+	case !slices.Contains([]string{"http", "https", "rest"}, strings.ToLower(s)):
+		return fmt.Sprintf("%.80q is no transport of an endpoint; want http, or use NewFuncEndpoint", s)
 	}
-	c.Timeout = d
 	return ""
+}
+
+func readTimeout(c *EndpointConfig, v any) string {
+	const want = `want a text with units, such as "30s" or "1m30s", or a number of seconds`
+	switch d, seconds, ok := duration(v); {
+	case !ok:
+		if s, is := v.(string); is {
+			return fmt.Sprintf("%.80q is no duration; %s", s, want)
+		}
+		return fmt.Sprintf("it is %s; %s", kind(v), want)
+	case d <= 0:
+		return fmt.Sprintf("%.80q is not positive; %s", fmt.Sprint(v), want)
+	case seconds && d > longestTimeout:
+		return fmt.Sprintf("%v is more than %s; %s", v, longestTimeout, want)
+	default:
+		c.Timeout = d
+		return ""
+	}
 }

@@ -49,6 +49,33 @@ func TestEndpointConfigFromMap(t *testing.T) {
 	}
 }
 
+// The names that other clients have for the same.
+func TestEndpointConfigFromMapSynonyms(t *testing.T) {
+	t.Setenv(variable, "k123")
+	var m map[string]any
+	require.NoError(t, json.Unmarshal([]byte(`{
+		"transport_type": "http", "base_url": "https://h/v1", "endpoint": "/chat", "api_key": "k123", "auth_type": "bearer",
+		"default_headers": {"X-Team": "search"}, "max_retries": 3, "timeout": 1.5, "client_kwargs": {"max_response": 1000}
+	}`), &m))
+	c, err := httpclient.EndpointConfigFromMap(m)
+	require.NoError(t, err)
+	assert.True(t, c.Secret.Equal(httpclient.NewSecret("k123")))
+	c.Secret = httpclient.Secret{}
+	assert.Equal(t, httpclient.EndpointConfig{
+		BaseURL: "https://h/v1", Path: "/chat", Auth: httpclient.AuthBearer, Headers: map[string]string{"X-Team": "search"},
+		MaxRetries: 3, Timeout: 1500 * time.Millisecond, MaxResponse: 1000,
+	}, c)
+	for _, timeout := range []any{30, int64(30), uint8(30), 30.0, json.Number("30"), "30s", 30 * time.Second} {
+		c, err = httpclient.EndpointConfigFromMap(map[string]any{
+			"endpoint": "https://h/v1/chat", "client_kwargs": map[string]any{"timeout": timeout, "api_key_env": variable},
+		})
+		require.NoError(t, err, "%T", timeout)
+		assert.Equal(t, 30*time.Second, c.Timeout)
+		assert.Equal(t, "https://h/v1/chat", c.BaseURL)
+		assert.False(t, c.Secret.IsZero())
+	}
+}
+
 func TestEndpointConfigFromMapProblems(t *testing.T) {
 	t.Setenv(variable, canary)
 	for _, tc := range []struct {
@@ -94,7 +121,25 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 		{key: "headers", value: map[string]any{"X-A": canary + "\n"}, field: "headers[X-A]", text: "white space"},
 		{key: "headers", value: map[string]any{"authorization": "Basic " + canary}, also: map[string]any{"secret": "k123"}, field: "headers[authorization]", text: "is where Auth puts"},
 		{key: "idempotency_keys", value: "yes", text: "it is a text; want true or false"},
-		{key: "timeout", value: 30, text: `it is a number; want a text with units, such as "30s"`},
+		{key: "timeout", value: []any{30}, text: `it is a list; want a text with units, such as "30s" or "1m30s", or a number of seconds`},
+		{key: "timeout", value: 0, text: "is not positive"},
+		{key: "timeout", value: -1.5, text: "is not positive"},
+		{key: "timeout", value: 90000, text: "is more than 24h0m0s"}, // it was meant in milliseconds
+		{key: "timeout", value: json.Number("1e999"), text: "is a number"},
+		{key: "timeout", value: nil, text: "it is empty"},
+		{key: "api_key", value: canary + "\n", text: "white space"},
+		{key: "api_key", value: canary, also: map[string]any{"secret": "k123"}, text: "contradicts secret"},
+		{key: "auth_type", value: "berer", also: map[string]any{"api_key": "k123"}, text: "did you mean bearer?"},
+		{key: "endpoint", value: "../x", text: "has a segment of dots"},
+		{key: "endpoint", value: "https://h2", also: map[string]any{"name": "chat"}, field: "base_url", text: "contradicts endpoint"},
+		{key: "default_headers", value: "X-A: " + canary, text: "it is a text; want an object"},
+		{key: "max_retries", value: -1, text: "want at least 1"},
+		{key: "max_retries", value: "3", text: "it is a text; want a whole number"},
+		{key: "transport_type", value: "grpc", text: `"grpc" is no transport of an endpoint; want http`},
+		{key: "client_kwargs", value: "timeout=3", text: "it is a text; want an object"},
+		{key: "client_kwargs", value: map[string]any{"timeuot": canary}, field: "client_kwargs.timeuot", text: "the key is unknown: did you mean timeout?"},
+		{key: "client_kwargs", value: map[string]any{"timeout": 0}, field: "client_kwargs.timeout", text: "is not positive"},
+		{key: "client_kwargs", value: map[string]any{"max_response": -1}, field: "client_kwargs.max_response", text: "want at least 1"},
 		{key: "timeout", value: "30", text: `"30" is no duration`},
 		{key: "timeout", value: "-30s", text: "is not positive"},
 		{key: "timeout", value: "0s", text: "is not positive"},
@@ -132,11 +177,11 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 
 func TestEndpointConfigFromMapJoinsAllProblems(t *testing.T) {
 	_, err := httpclient.EndpointConfigFromMap(map[string]any{
-		"nam": "x", "path": 1, "timeout": 30, "method": "get", "headers": map[string]any{"a b": "c"}, "max_response": -1, "auth": "header",
+		"nam": "x", "path": 1, "timeout": "30", "method": "get", "headers": map[string]any{"a b": "c"}, "max_response": -1, "auth": "header",
 	})
 	assert.EqualError(t, err, `httpclient.Endpoint: nam: the key is unknown: did you mean name?
 httpclient.Endpoint: path: it is a number; want a text, in quotation marks
-httpclient.Endpoint: timeout: it is a number; want a text with units, such as "30s" or "1m30s"
+httpclient.Endpoint: timeout: "30" is no duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
 httpclient.Endpoint: base_url: is missing; want such as https://api.example.com/v1
 httpclient.Endpoint: method: "get" is no method of HTTP; want such as POST, in upper case
 httpclient.Endpoint: secret_env: is missing, and Auth is "header"; set one, or Auth to "none"

@@ -64,3 +64,37 @@ func kind(v any) string {
 		return fmt.Sprintf("a %T", v)
 	}
 }
+
+// longestTimeout bounds one without a unit: a longer one was meant in milliseconds.
+const longestTimeout = 24 * time.Hour
+
+// duration accepts a text with units, a time.Duration and a number of seconds.
+func duration(v any) (d time.Duration, seconds, ok bool) {
+	switch v := v.(type) {
+	case time.Duration:
+		return v, false, true
+	case json.Number:
+		f, err := v.Float64()
+		return inSeconds(f), true, err == nil
+	case string:
+		d, err := time.ParseDuration(v)
+		return d, false, err == nil
+	}
+	switch n := reflect.ValueOf(v); {
+	case !n.IsValid():
+		return 0, false, false
+	case n.CanInt():
+		return inSeconds(float64(n.Int())), true, true
+	case n.CanUint():
+		return inSeconds(float64(n.Uint())), true, true
+	case n.CanFloat():
+		return inSeconds(n.Float()), true, !math.IsNaN(n.Float())
+	default:
+		return 0, false, false
+	}
+}
+
+// inSeconds is a number of seconds, or more than is allowed.
+func inSeconds(f float64) time.Duration {
+	return time.Duration(min(max(f, -1), 2*longestTimeout.Seconds()) * float64(time.Second))
+}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+
+	"github.com/headrace/headrace/internal/redact"
 )
 
 // sentSecrets are what was signed with in one call: of several attempts each may have another.
@@ -20,6 +22,7 @@ type sentKey struct{}
 
 // remember notes a header and the secret in it with the call that ctx is of, if any.
 func remember(ctx context.Context, header, value string) {
+	redact.Sent(ctx, value)
 	s, ok := ctx.Value(sentKey{}).(*sentSecrets)
 	if !ok {
 		return
@@ -45,7 +48,7 @@ func (s *sentSecrets) show(h http.Header) {
 func (s *sentSecrets) spellings() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return secretsOf(&http.Request{Header: http.Header{"Authorization": slices.Clone(s.values)}})
+	return redact.Credentials(slices.Clone(s.values))
 }
 
 // check is CheckStatus, with the secrets replaced where the answer repeats them, as some do that refuse a key. It reads more than

@@ -755,3 +755,11 @@ func TestAnswerDecode(t *testing.T) {
 		assert.ErrorContains(t, (&httpclient.Answer{Body: []byte("{}")}).Decode(v), "wants a pointer")
 	}
 }
+
+func TestEndpointsOfProvidersWithoutPresets(t *testing.T) {
+	for _, provider := range []string{"ollama", "exa"} {
+		e := endpoint(t, httpclient.EndpointConfig{Provider: provider, BaseURL: "http://localhost:11434"})
+		assert.Equal(t, provider, e.Name())
+		assert.Equal(t, dialect.Name(provider), e.Dialect())
+	}
+}

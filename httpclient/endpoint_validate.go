@@ -47,7 +47,11 @@ func (c EndpointConfig) validateURL(p *invalid.Problems) {
 	if problem != "" {
 		p.Addf("BaseURL", "%s", problem)
 	}
-	if problem := pathProblem(c.Path); problem != "" {
+	problem = pathProblem(c.Path)
+	if problem == "" {
+		_, problem = pathNames(c.Path)
+	}
+	if problem != "" {
 		p.Addf("Path", "%s", problem)
 	}
 }
@@ -55,6 +59,9 @@ func (c EndpointConfig) validateURL(p *invalid.Problems) {
 func (c EndpointConfig) validateClient(p *invalid.Problems) {
 	if c.Timeout < 0 {
 		p.Addf("Timeout", "%v; want a positive duration, or 0 for that of Config", c.Timeout)
+	}
+	if c.MaxRetries < 0 {
+		p.Addf("MaxRetries", "%d; want at least 1, or 0 for none", c.MaxRetries)
 	}
 	if c.MaxResponse < 0 {
 		p.Addf("MaxResponse", "%d; want at least 1, or 0 for that of Config", c.MaxResponse)

@@ -15,14 +15,17 @@ type dialFunc = func(ctx context.Context, network, address string) (net.Conn, er
 // dial is how connections of a client are made. With a gate, each address is judged
 // when its socket is there and before it connects, except for the proxies': those are the user's own.
 func (c Config) dial(dialer *net.Dialer, conns *connections) dialFunc {
-	open := dialWith(dialer, conns)
+	if c.Dial != nil {
+		return dialWith(c.hooked(), c.Timeouts.Connect, conns)
+	}
+	open := dialWith(dialer.DialContext, dialer.Timeout, conns)
 	if c.Gate == nil {
 		return open
 	}
 	g := newGate(*c.Gate, c.Proxies)
 	judged := *dialer
 	judged.Control = g.control
-	guarded := dialWith(&judged, conns)
+	guarded := dialWith(judged.DialContext, judged.Timeout, conns)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		if g.proxies[canonicalAddress(address)] {
 			return open(ctx, network, address)

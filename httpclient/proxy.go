@@ -16,14 +16,19 @@ var errProxyOfWhom = errors.New("httpclient: Config.Proxies needs the host in AS
 
 // proxy is for http.Transport.
 func (c Config) proxy(req *http.Request) (*url.URL, error) {
-	if len(c.Proxies) == 0 {
+	if len(c.Proxies) > 0 {
+		host := req.URL.Hostname()
+		if strings.ContainsFunc(host, notASCII) { // it would go by the proxy that it has in its other spelling
+			return nil, errProxyOfWhom
+		}
+		if proxy := c.Proxies[canonicalHost(host)]; proxy != nil {
+			return proxy, nil
+		}
+	}
+	if c.Proxy == nil {
 		return nil, nil //nolint:nilnil // how http.Transport wants it
 	}
-	host := req.URL.Hostname()
-	if strings.ContainsFunc(host, notASCII) { // it would go by the proxy that it has in its other spelling
-		return nil, errProxyOfWhom
-	}
-	return c.Proxies[canonicalHost(host)], nil
+	return c.Proxy(req)
 }
 
 func (c Config) validateProxy(host string, problems *invalid.Problems) {

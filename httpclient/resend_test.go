@@ -126,7 +126,10 @@ func failed(code httpclient.Code, phase httpclient.Phase) error {
 	return &httpclient.Error{Code: code, Phase: phase, Service: "test"}
 }
 
-// bodyOf makes a body of 3 bytes that can be had again, or not.
+// kept is what resend keeps of a body without GetBody.
+const kept = 3
+
+// bodyOf makes a body that can be had again, or that is longer than what is kept.
 func bodyOf(kind string, req *http.Request) {
 	switch kind {
 	case "":
@@ -135,8 +138,10 @@ func bodyOf(kind string, req *http.Request) {
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("abc")), nil }
 	case "short":
 		req.Body, req.ContentLength = io.NopCloser(strings.NewReader("abc")), 3
-	case "once":
+	case "chunked":
 		req.Body, req.ContentLength = io.NopCloser(strings.NewReader("abc")), -1
+	case "once":
+		req.Body, req.ContentLength = io.NopCloser(strings.NewReader("abcd")), -1
 	case "long":
 		req.Body, req.ContentLength = io.NopCloser(strings.NewReader("abc")), 1<<20+1
 	default:
@@ -173,6 +178,7 @@ func TestWhatATransportSendsAgain(t *testing.T) {
 		{"POST", "", "short", play{status: 429, header: "Retry-After: 1"}, true},
 		{"POST", "", "short", play{status: 429, header: "Retry-After: NaN"}, true},
 		{"POST", "", "short", play{status: 429, header: "Retry-After: -1"}, true},
+		{"POST", "", "chunked", play{status: 429}, true},
 		{"POST", "", "once", play{status: 429}, false},
 		{"POST", "k", "once", play{status: 429}, false},
 		{"POST", "", "long", play{status: 429}, false},
@@ -206,6 +212,8 @@ func TestWhatATransportSendsAgain(t *testing.T) {
 		{"PATCH", "k", "short", play{status: 408}, true},
 		{"POST", "k", "once", play{status: 500}, false},
 		{"PUT", "", "once", play{status: 500}, false},
+		{"PUT", "", "chunked", play{status: 500}, true},
+		{"POST", "", "chunked", play{status: 500}, false},
 
 		// Nothing was sent: any method.
 		{"POST", "", "GetBody", play{err: failed(httpclient.CodeDNS, connect)}, true},
@@ -266,7 +274,11 @@ func TestWhatATransportSendsAgain(t *testing.T) {
 			defer resp.Body.Close()
 			assert.Equal(t, 204, resp.StatusCode, name)
 			require.Len(t, f.sent, 2, name)
-			if tc.body != "" {
+			switch tc.body {
+			case "":
+			case "once":
+				assert.Equal(t, "abcd", f.sent[1], name)
+			default:
 				assert.Equal(t, "abc", f.sent[1], name)
 			}
 			assert.Same(t, req, resp.Request, name)
@@ -449,7 +461,7 @@ func resend(p retry.Policy) func(http.RoundTripper) http.RoundTripper {
 		if err != nil {
 			panic(err)
 		}
-		return headrace.Transport(next, "", headrace.WithRegistry(r), headrace.With(guard.Policy{Retry: &p}))
+		return headrace.Transport(next, "", headrace.WithRegistry(r), headrace.With(guard.Policy{Retry: &p}), headrace.WithResend(kept))
 	}
 }
 

@@ -3,9 +3,12 @@ package httpclient
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/headrace/headrace/internal/panics"
 )
 
 // A connection over HTTP/2 that died without a word shows in these. They are what the measurements of this project
@@ -26,7 +29,7 @@ func newTransport(c Config, conns *connections) *http.Transport {
 		Proxy:                  c.proxy,
 		DialContext:            c.dial(dialer, conns),
 		OnProxyConnectResponse: refusedByProxy,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: c.RootCAs},
+		TLSClientConfig:        c.tls(),
 		TLSHandshakeTimeout:    c.Timeouts.TLS,
 		ExpectContinueTimeout:  time.Second,
 		IdleConnTimeout:        c.Pool.Idle,
@@ -43,17 +46,30 @@ func newTransport(c Config, conns *connections) *http.Transport {
 	}
 }
 
+// tls is the configuration of TLS.
+func (c Config) tls() *tls.Config {
+	own := &tls.Config{MinVersion: tls.VersionTLS12}
+	if c.TLS != nil {
+		own = c.TLS.Clone()
+		own.MinVersion = max(own.MinVersion, tls.VersionTLS12)
+	}
+	if c.RootCAs != nil {
+		own.RootCAs = c.RootCAs
+	}
+	return own
+}
+
 // dialWith tells the attempt that it dials: it costs less than the hooks of httptrace, which need a context and a
 // function each.
-func dialWith(d *net.Dialer, conns *connections) func(context.Context, string, string) (net.Conn, error) {
+func dialWith(dial dialFunc, timeout time.Duration, conns *connections) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		a, until := attemptOf(ctx), time.Now().Add(d.Timeout)
+		a, until := attemptOf(ctx), time.Now().Add(timeout)
 		if a != nil {
 			a.reach(stepConnect)
 		}
 		ctx, done := conns.begin(ctx) // net/http goes on dialling for whoever comes next, also after the request is over
 		defer done()
-		raw, err := d.DialContext(ctx, network, address)
+		raw, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
@@ -65,5 +81,22 @@ func dialWith(d *net.Dialer, conns *connections) func(context.Context, string, s
 			a.greet(conn, until)
 		}
 		return conn, nil
+	}
+}
+
+// hooked is Config.Dial, held to Timeouts.Connect.
+func (c Config) hooked() dialFunc {
+	return func(ctx context.Context, network, address string) (conn net.Conn, err error) {
+		ctx, cancel := context.WithTimeout(ctx, c.Timeouts.Connect)
+		defer cancel()
+		defer panics.Catch(&err)
+		conn, err = c.Dial(ctx, network, address)
+		if err == nil && conn == nil {
+			err = errors.New("httpclient: Config.Dial returned neither a connection nor an error")
+		}
+		if err != nil && !isA[*net.OpError](err) {
+			err = &net.OpError{Op: "dial", Net: network, Err: err}
+		}
+		return conn, err
 	}
 }

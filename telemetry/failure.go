@@ -3,7 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"fmt"
+	"go/token"
 	"reflect"
 )
 
@@ -35,14 +35,25 @@ func failureType(err error) (kind string) {
 	}
 }
 
-// typeName is the type of the first error in err that is more than text around another.
+// typeName is the type of the first error in err that is more than text around
+// another: a type without an exported name, such as that of fmt.Errorf, is not.
 func typeName(err error) string {
-	around := reflect.TypeOf(fmt.Errorf("%w", context.Canceled))
-	for reflect.TypeOf(err) == around {
-		err = errors.Unwrap(err)
+	for err != nil && private(reflect.TypeOf(err)) {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			break
+		}
+		err = inner
 	}
 	if err == nil {
 		return other
 	}
 	return reflect.TypeOf(err).String()
+}
+
+func private(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return !token.IsExported(t.Name())
 }

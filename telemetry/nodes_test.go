@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"testing"
 	"time"
 
@@ -41,6 +42,10 @@ func TestNodes(t *testing.T) {
 			"headrace.node.item.duration=2 error.type=*errors.errorString headrace.item.outcome=failed headrace.node.name=n",
 			"headrace.node.items=1 error.type=*errors.errorString headrace.item.outcome=failed headrace.node.name=n",
 		}},
+		{event.ItemFailed, "n", &around{&fs.PathError{Op: "open", Err: io.EOF}}, []string{
+			"headrace.node.item.duration=2 error.type=*fs.PathError headrace.item.outcome=failed headrace.node.name=n",
+			"headrace.node.items=1 error.type=*fs.PathError headrace.item.outcome=failed headrace.node.name=n",
+		}},
 		{event.ItemAbandoned, "n", nil, []string{
 			"headrace.node.item.duration=2 headrace.item.outcome=abandoned headrace.node.name=n",
 			"headrace.node.items=1 headrace.item.outcome=abandoned headrace.node.name=n",
@@ -51,6 +56,11 @@ func TestNodes(t *testing.T) {
 		assert.Equal(t, c.want, tell(c.kind, c.name, c.err), "%s %s", c.kind, c.name)
 	}
 }
+
+// around is an error of a type that says nothing.
+type around struct{ error }
+
+func (a *around) Unwrap() error { return a.error }
 
 func TestCalls(t *testing.T) {
 	r, o := record(t, telemetry.Config{MaxNames: 1})

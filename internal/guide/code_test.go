@@ -104,6 +104,14 @@ func _(ctx context.Context, messages []map[string]string, url string) error {
 	if err != nil {
 		return err
 	}
+	batch, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: "https://api.openai.com/v1", Path: "/batches/{id}", Method: http.MethodGet})
+	if err != nil {
+		return err
+	}
+	answer, err = batch.Call(ctx, httpclient.Params{Path: map[string]string{"id": "batch_123"}})
+	if err != nil {
+		return err
+	}
 	client, err := httpclient.New(httpclient.Config{MaxResponse: 20 << 30, Gate: &httpclient.Gate{}})
 	if err != nil {
 		return err

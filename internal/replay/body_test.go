@@ -27,6 +27,9 @@ func from(text string) *source { return &source{Reader: strings.NewReader(text)}
 func (s *source) Read(p []byte) (int, error) { s.reads.Add(1); return s.Reader.Read(p) }
 func (s *source) Close() error               { s.closes.Add(1); return nil }
 
+// none is kept of a body that is sent.
+const none = 0
+
 // attempt reads the next body to its end and closes it.
 func attempt(t require.TestingT, b *replay.Body, req *http.Request) string {
 	out := *req
@@ -41,15 +44,15 @@ func attempt(t require.TestingT, b *replay.Body, req *http.Request) string {
 }
 
 func TestNoBody(t *testing.T) {
-	for _, none := range []io.ReadCloser{nil, http.NoBody} {
-		req := &http.Request{Body: none}
-		b, err := replay.Of(req, false)
+	for _, nothing := range []io.ReadCloser{nil, http.NoBody} {
+		req := &http.Request{Body: nothing}
+		b, err := replay.Of(req, false, none)
 		require.NoError(t, err)
 		for range 3 {
 			assert.True(t, b.Replayable())
 			out := *req
 			require.NoError(t, b.Next(&out))
-			assert.Equal(t, none, out.Body)
+			assert.Equal(t, nothing, out.Body)
 			assert.Nil(t, out.GetBody)
 		}
 		assert.Nil(t, b.Kept())
@@ -63,7 +66,7 @@ func TestBodyWithGetBody(t *testing.T) {
 		made = append(made, from("abc"))
 		return made[len(made)-1], nil
 	}}
-	b, err := replay.Of(req, false)
+	b, err := replay.Of(req, false, none)
 	require.NoError(t, err)
 	assert.Zero(t, first.reads.Load())
 	assert.Nil(t, b.Kept())
@@ -84,7 +87,7 @@ func TestBodyWithGetBody(t *testing.T) {
 func TestGetBodyFails(t *testing.T) {
 	failure := errors.New("gone")
 	req := &http.Request{Body: from("a"), GetBody: func() (io.ReadCloser, error) { return nil, failure }}
-	b, err := replay.Of(req, false)
+	b, err := replay.Of(req, false, none)
 	require.NoError(t, err)
 	attempt(t, &b, req)
 	assert.ErrorIs(t, b.Next(&http.Request{}), failure)
@@ -95,7 +98,7 @@ func TestBodyIsKept(t *testing.T) {
 		text := strings.Repeat("x", length)
 		s := from(text)
 		req := &http.Request{Body: s, ContentLength: int64(length)}
-		b, err := replay.Of(req, false)
+		b, err := replay.Of(req, false, none)
 		require.NoError(t, err)
 		assert.Equal(t, int32(1), s.closes.Load())
 		assert.Equal(t, text, string(b.Kept()))
@@ -119,7 +122,7 @@ func TestBodyIsKept(t *testing.T) {
 func TestBodyOfAnotherLength(t *testing.T) {
 	for text, want := range map[string]string{"ab": "ab", "abcdef": "abcd"} {
 		req := &http.Request{Body: from(text), ContentLength: 3}
-		b, err := replay.Of(req, false)
+		b, err := replay.Of(req, false, none)
 		require.NoError(t, err)
 		assert.Equal(t, want, attempt(t, &b, req))
 	}
@@ -128,7 +131,7 @@ func TestBodyOfAnotherLength(t *testing.T) {
 func TestBodyThatCannotBeRead(t *testing.T) {
 	failure := errors.New("no more")
 	s := &source{Reader: iotest.ErrReader(failure)}
-	_, err := replay.Of(&http.Request{Body: s, ContentLength: 3}, false)
+	_, err := replay.Of(&http.Request{Body: s, ContentLength: 3}, false, none)
 	assert.ErrorIs(t, err, failure)
 	assert.Equal(t, int32(1), s.closes.Load())
 }
@@ -137,7 +140,7 @@ func TestBodyOnce(t *testing.T) {
 	for _, length := range []int64{0, -1, replay.MaxKept + 1} {
 		s := from("abc")
 		req := &http.Request{Body: s, ContentLength: length}
-		b, err := replay.Of(req, false)
+		b, err := replay.Of(req, false, none)
 		require.NoError(t, err)
 		assert.Zero(t, s.reads.Load())
 		assert.True(t, b.Replayable())
@@ -153,7 +156,7 @@ func TestBodyOnce(t *testing.T) {
 func TestBodyOnceGoesOnUnread(t *testing.T) {
 	s := from("abc")
 	req := &http.Request{Body: s, ContentLength: -1}
-	b, err := replay.Of(req, false)
+	b, err := replay.Of(req, false, none)
 	require.NoError(t, err)
 	first := *req
 	require.NoError(t, b.Next(&first))
@@ -181,7 +184,7 @@ func TestBodyOnceGoesOnUnread(t *testing.T) {
 func TestBodyOnceIsTakenBack(t *testing.T) {
 	s := from("abc")
 	req := &http.Request{Body: s, ContentLength: -1}
-	b, err := replay.Of(req, false)
+	b, err := replay.Of(req, false, none)
 	require.NoError(t, err)
 	first := *req
 	require.NoError(t, b.Next(&first))
@@ -196,7 +199,7 @@ func TestClose(t *testing.T) {
 	t.Run("what nobody was given", func(t *testing.T) {
 		for _, getBody := range []func() (io.ReadCloser, error){nil, func() (io.ReadCloser, error) { return http.NoBody, nil }} {
 			s := from("abc")
-			b, err := replay.Of(&http.Request{Body: s, ContentLength: -1, GetBody: getBody}, false)
+			b, err := replay.Of(&http.Request{Body: s, ContentLength: -1, GetBody: getBody}, false, none)
 			require.NoError(t, err)
 			b.Close()
 			b.Close()
@@ -210,7 +213,7 @@ func TestClose(t *testing.T) {
 	t.Run("what was closed unread", func(t *testing.T) {
 		s := from("abc")
 		req := &http.Request{Body: s, ContentLength: -1}
-		b, _ := replay.Of(req, false)
+		b, _ := replay.Of(req, false, none)
 		require.NoError(t, b.Next(req))
 		require.NoError(t, req.Body.Close())
 		b.Close()
@@ -222,7 +225,7 @@ func TestClose(t *testing.T) {
 	t.Run("not what an attempt still has", func(t *testing.T) {
 		s := from("abc")
 		req := &http.Request{Body: s, ContentLength: -1}
-		b, _ := replay.Of(req, false)
+		b, _ := replay.Of(req, false, none)
 		require.NoError(t, b.Next(req))
 		b.Close()
 		assert.Zero(t, s.closes.Load(), "an answer may come before the body is asked for")
@@ -235,7 +238,7 @@ func TestClose(t *testing.T) {
 	t.Run("left unread after the end", func(t *testing.T) {
 		s := from("abc")
 		req := &http.Request{Body: s, ContentLength: -1}
-		b, _ := replay.Of(req, false)
+		b, _ := replay.Of(req, false, none)
 		require.NoError(t, b.Next(req))
 		b.Close()
 		require.NoError(t, req.Body.Close())
@@ -248,7 +251,7 @@ func TestClose(t *testing.T) {
 func TestBodyProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(1, 40, 40).Draw(t, "text")
-		kind := rapid.SampledFrom([]string{"none", "again", "kept", "once"}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]string{"none", "again", "kept", "recorded", "once"}).Draw(t, "kind")
 		s := from(text)
 		made := []*source{s}
 		req := &http.Request{Body: s, ContentLength: -1}
@@ -263,7 +266,11 @@ func TestBodyProperty(t *testing.T) {
 		case "kept":
 			req.ContentLength = int64(len(text))
 		}
-		b, err := replay.Of(req, false)
+		resent := int64(none)
+		if kind == "recorded" {
+			resent = int64(len(text))
+		}
+		b, err := replay.Of(req, false, resent)
 		require.NoError(t, err)
 		used := false
 		for range rapid.IntRange(0, 5).Draw(t, "attempts") {
@@ -272,6 +279,13 @@ func TestBodyProperty(t *testing.T) {
 			if err := b.Next(&out); err != nil {
 				require.True(t, used && kind == "once")
 				break
+			}
+			if n := rapid.IntRange(0, 40).Draw(t, "begins"); kind == "recorded" && n < len(text) {
+				got := make([]byte, n)
+				_, err := io.ReadFull(out.Body, got)
+				require.NoError(t, err)
+				require.Equal(t, text[:n], string(got))
+				require.NoError(t, b.Next(&out))
 			}
 			if rapid.Bool().Draw(t, "reads") && out.Body != nil {
 				got, err := io.ReadAll(out.Body)
@@ -289,7 +303,7 @@ func TestBodyProperty(t *testing.T) {
 		for _, one := range made {
 			require.Positive(t, one.closes.Load())
 		}
-		if kind == "once" {
+		if kind == "once" || kind == "recorded" {
 			require.Equal(t, int32(1), s.closes.Load())
 		}
 	})

@@ -31,6 +31,7 @@ func common() []rule {
 		{code: quota.Codes, verdict: adaptive.Terminal},
 		{code: "overloaded_error", verdict: adaptive.Overloaded}, // Anthropic's, also within a stream
 		{status: statuses(http.StatusPaymentRequired), verdict: adaptive.Terminal},
+		{status: statuses(tooMany), text: "api calls / month", verdict: adaptive.Terminal}, // Cohere's, which no field marks
 		{status: statuses(tooMany), text: "request too large", when: notWithinLimit, verdict: adaptive.OK},
 		{status: statuses(tooMany), when: largerThanLimit, verdict: adaptive.OK},
 		{status: statuses(tooMany), verdict: adaptive.Hit},

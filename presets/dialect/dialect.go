@@ -50,6 +50,8 @@ const (
 	Jina            Name = "jina"
 	HuggingFace     Name = "huggingface"
 	Cerebras        Name = "cerebras"
+	Ollama          Name = "ollama"
+	Exa             Name = "exa"
 	GitHub          Name = "github"
 	Stripe          Name = "stripe"
 	Slack           Name = "slack"

@@ -65,6 +65,14 @@ func inference() []speaker {
 		{name: Perplexity, hosts: []string{"perplexity.ai"}},
 		{name: Voyage, hosts: []string{"voyageai.com"}},
 		{name: Jina, hosts: []string{"jina.ai"}},
+		{ // whose queue is full: https://github.com/ollama/ollama/pull/4144; its cloud answers 429
+			name: Ollama, hosts: []string{"ollama.com"},
+			rules: []rule{{status: statuses(unavailable), verdict: adaptive.Overloaded}},
+		},
+		{ // https://exa.ai/docs/admin/error-codes, read in November 2026
+			name: Exa, hosts: []string{"exa.ai"},
+			rules: []rule{{status: statuses(unavailable), verdict: adaptive.Overloaded}},
+		},
 		{name: HuggingFace, hosts: []string{"huggingface.co", "hf.co"}, marks: []string{"X-Repo-Commit"}},
 	}
 }

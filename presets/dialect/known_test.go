@@ -434,7 +434,7 @@ func answers() []known {
 		},
 
 		{
-			name: "cohere, trial month", by: dialect.Cohere, status: 429, verdict: adaptive.Terminal,
+			name: "cohere, trial month", by: dialect.Cohere, auto: true, status: 429, verdict: adaptive.Terminal,
 			body: `{"id":"a","message":"You are using a Trial key, which is limited to 1000 API calls / month. Continue with a Production key."}`,
 		},
 		{
@@ -695,6 +695,10 @@ func answers() []known {
 		{name: "e-utilities", by: dialect.NCBI, status: 429, verdict: adaptive.Hit, kind: anyKind, body: `{"error":"API rate limit exceeded","api-key":"0","count":"4","limit":"3"}`},
 		{name: "wikimedia, the Action API", by: dialect.Wikimedia, status: 200, verdict: adaptive.Hit, kind: anyKind, body: `{"error":{"code":"ratelimited","info":"You've exceeded your rate limit."}}`},
 		{name: "jina, the balance is zero", by: dialect.Jina, status: 402, verdict: adaptive.Terminal},
+		{name: "ollama, the queue is full", by: dialect.Ollama, status: 503, verdict: adaptive.Overloaded, kind: anyKind, body: `{"error":"server busy, please try again.  maximum pending requests exceeded"}`},
+		{name: "exa", by: dialect.Exa, auto: true, status: 429, verdict: adaptive.Hit, kind: anyKind, body: `{"error":"You've exceeded your Exa rate limit of 10 requests per second."}`},
+		{name: "exa, out of credits", by: dialect.Exa, auto: true, status: 402, verdict: adaptive.Terminal, body: `{"requestId":"a","error":"You have exceeded your credits limit.","tag":"NO_MORE_CREDITS"}`},
+		{name: "exa, overloaded", by: dialect.Exa, status: 503, verdict: adaptive.Overloaded, kind: anyKind, body: `{"requestId":"b","error":"The service is overloaded.","tag":"SERVICE_OVERLOADED"}`},
 		{name: "perplexity", by: dialect.Perplexity, status: 429, verdict: adaptive.Hit, kind: anyKind},
 	}
 }
@@ -854,6 +858,8 @@ func TestKnownHosts(t *testing.T) {
 		"bedrock-runtime.eu-west-1.amazonaws.com": dialect.Bedrock,
 		"api.deepseek.com":                        dialect.DeepSeek,
 		"api.x.ai":                                dialect.XAI,
+		"ollama.com":                              dialect.Ollama,
+		"api.exa.ai":                              dialect.Exa,
 		"openrouter.ai":                           dialect.OpenRouter,
 		"huggingface.co":                          dialect.HuggingFace,
 		"api.github.com":                          dialect.GitHub,
@@ -880,7 +886,7 @@ func TestKnownNames(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, n, got)
 	}
-	assert.GreaterOrEqual(t, len(dialect.Names()), 32, "29 providers, ietf, generic and auto")
+	assert.GreaterOrEqual(t, len(dialect.Names()), 34, "31 providers, ietf, generic and auto")
 	for name, near := range map[string]dialect.Name{
 		"opneai": dialect.OpenAI, "antropic": dialect.Anthropic, "azure": dialect.Azure, "azure_openai": dialect.Azure, "hugging-face": dialect.HuggingFace,
 		"bedrock": dialect.Bedrock, "deep-seek": dialect.DeepSeek, "Mistrall": dialect.Mistral, "open router": dialect.OpenRouter, "semanticscholar": dialect.SemanticScholar,

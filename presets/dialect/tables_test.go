@@ -137,7 +137,7 @@ func TestDigitsAreWhatEverybodyReads(t *testing.T) {
 func TestEveryNameHasATable(t *testing.T) {
 	for _, n := range []Name{
 		OpenAI, Azure, Anthropic, Gemini, MiniMax, Mistral, Groq, Cohere, Bedrock, DeepSeek, XAI, Perplexity, Together, Fireworks, OpenRouter,
-		Voyage, Jina, HuggingFace, Cerebras, GitHub, Stripe, Slack, Notion, Shopify, Wikimedia, Crossref, Arxiv, SemanticScholar, NCBI,
+		Voyage, Jina, HuggingFace, Cerebras, Ollama, Exa, GitHub, Stripe, Slack, Notion, Shopify, Wikimedia, Crossref, Arxiv, SemanticScholar, NCBI,
 		Nominatim, IETF, Generic,
 	} {
 		assert.Equal(t, n, n.speaker().name)
