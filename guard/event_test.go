@@ -118,3 +118,12 @@ func TestAnObserverMayAskTheGuard(t *testing.T) {
 		assert.Equal(t, 4, views[0].Concurrency, "the law knows already")
 	})
 }
+
+func TestAPauseUntilThePastIsNone(t *testing.T) {
+	var seen []event.Event
+	g := made(t, guard.Policy{Observer: event.Func(func(e event.Event) { seen = append(seen, e) })})
+	g.Pause(time.Time{})
+	g.Pause(time.Now())
+	assert.Empty(t, seen)
+	assert.Zero(t, g.Stats().PausedUntil)
+}

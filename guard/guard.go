@@ -202,15 +202,19 @@ func survivable(d adaptive.Detector, err error) (f adaptive.Feedback) {
 	return d(err)
 }
 
-// Pause admits no call before t, and never shortens a pause. Pause, Resume,
+// Pause admits no call before t. It never shortens a pause. Pause, Resume,
 // Close and Reopen have no effect on a Join.
 func (g *Guard) Pause(t time.Time) {
 	if g.throttle == nil {
 		return
 	}
+	wait := t.Sub(g.clock.Now())
+	if wait <= 0 {
+		return
+	}
 	g.free.Store(false)
 	g.throttle.PauseUntil(t)
-	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterPaused, Wait: t.Sub(g.clock.Now())})
+	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterPaused, Wait: wait})
 }
 
 // Resume ends a Pause.
