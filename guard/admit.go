@@ -27,11 +27,18 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 		bound = g.bound(c.cost)
 		watcher.Waits()
 	}
+	tells := c.wait.observed && c.wait.hit == nil && g.tellsOfWaits()
+	if tells && watcher == nil {
+		bound = g.bound(c.cost)
+	}
 	var asked time.Time
-	if measured {
+	if tells || measured {
 		asked = g.clock.Now()
 	}
 	err := c.acquire(ctx, k)
+	if tells {
+		g.emitWaited(ctx, bound, g.clock.Now().Sub(asked), err)
+	}
 	if measured {
 		c.wait.queued += max(0, g.clock.Now().Sub(asked))
 		if err != nil {

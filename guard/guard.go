@@ -41,6 +41,7 @@ type Guard struct {
 	_        [64]byte    // what is only read is not in a cache line with what every call writes
 	loose    loose
 	gate     atomic.Int64 // when the pause after a rate-limit response ends, at the latest, in Unix nanoseconds; 0: there was none
+	waited   atomic.Int64 // when an observer was last told of a wait, by the clock; 0: never
 	lasted   atomic.Int64 // how long calls took lately, on average, in nanoseconds
 	_        [64]byte
 
