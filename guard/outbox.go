@@ -60,7 +60,7 @@ func (o *outbox) deliver(l *letter) {
 	if l.once != nil {
 		within = promptOnce
 	}
-	if err, answered := o.try(l.send, within); answered || l.once != nil {
+	if answered, err := o.try(o.share.always, l.send, within); answered || l.once != nil {
 		o.finish(l, err)
 		return
 	}
@@ -70,8 +70,8 @@ func (o *outbox) deliver(l *letter) {
 
 // try sends once. An error after the time is over is no answer: what was sent
 // may have arrived or not.
-func (o *outbox) try(send func(context.Context, quota.Store) error, within time.Duration) (err error, answered bool) {
-	ctx, cancel := context.WithTimeoutCause(o.share.always, within, errStoreSlow)
+func (o *outbox) try(ctx context.Context, send func(context.Context, quota.Store) error, within time.Duration) (answered bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errStoreSlow)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { o.slow.Store(true) }) // also if the store ignores ctx
 	defer stop()
@@ -79,7 +79,7 @@ func (o *outbox) try(send func(context.Context, quota.Store) error, within time.
 	if answered = err == nil || ctx.Err() == nil; !answered {
 		o.slow.Store(true)
 	}
-	return err, answered
+	return answered, err
 }
 
 func guarded(ctx context.Context, s quota.Store, f func(context.Context, quota.Store) error) (err error) {
@@ -137,7 +137,7 @@ func (o *outbox) sendAll() {
 			o.back(l)
 			return
 		}
-		err, answered := o.try(l.send, storeTimeout)
+		answered, err := o.try(o.share.always, l.send, storeTimeout)
 		if !answered && l.once == nil {
 			l.again = true
 			o.back(l)
@@ -153,7 +153,7 @@ func (o *outbox) sendAll() {
 // answers asks the store two things that change nothing. What a store knows
 // without asking others, as it may the second, says nothing about them.
 func (o *outbox) answers(l *letter) bool {
-	_, answered := o.try(func(ctx context.Context, s quota.Store) error {
+	answered, _ := o.try(o.share.always, func(ctx context.Context, s quota.Store) error {
 		if _, err := s.Take(ctx, quota.Request{Demands: l.once, Lease: leaseTime, Peek: true}); err != nil {
 			return err
 		}

@@ -161,11 +161,11 @@ func TestCallsOnTheGuardOfAnUnknownNameFail(t *testing.T) {
 	r, err := registry.New(registry.Config{})
 	require.NoError(t, err)
 	const problem = "guard: the guard is nil, as registry.Get returns for an unknown name: use registry.For, or check for nil"
-	call := func(context.Context) error { t.Error("called"); return nil }
+	call := func(ctx context.Context) error { t.Error("called"); return ctx.Err() }
 	for _, g := range []*guard.Guard{r.Get("unknown"), r.Lookup("unknown")} {
 		require.EqualError(t, g.Do(t.Context(), throttle.Cost{}, call), problem)
 		require.EqualError(t, g.Try(t.Context(), throttle.Cost{}, call), problem)
-		_, err = guard.Get(t.Context(), g, throttle.Cost{}, func(context.Context) (int, error) { return 1, call(t.Context()) })
+		_, err = guard.Get(t.Context(), g, throttle.Cost{}, func(ctx context.Context) (int, error) { return 1, call(ctx) })
 		require.EqualError(t, err, problem)
 		begun := g.Begin(throttle.Cost{})
 		_, err = begun.Admit(t.Context())
