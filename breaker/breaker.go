@@ -39,6 +39,9 @@ func New(c Config) (*Breaker, error) {
 	}, nil
 }
 
+// longestRetryAfter keeps what is put into an HTTP header within what clients take.
+const longestRetryAfter = 24 * time.Hour
+
 // Do calls fn with ctx and returns its error unchanged. If the breaker rejects the
 // call, fn is not called and the error is an *OpenError; if ctx is done, it is
 // context.Cause(ctx). A panic of fn counts as a failure and is not recovered.
@@ -79,7 +82,7 @@ func (b *Breaker) Allow(ctx context.Context) (Ticket, error) {
 	now, before := b.nowLocked(), b.machine.state
 	if wait := b.machine.admit(now); wait > 0 {
 		b.stats.Refused++
-		return Ticket{}, &OpenError{Breaker: b.name, State: b.machine.state, RetryAfter: wait, Cause: b.cause}
+		return Ticket{}, &OpenError{Breaker: b.name, State: b.machine.state, RetryAfter: min(wait, longestRetryAfter), Cause: b.cause}
 	}
 	b.stats.Admitted++
 	t := b.ticketLocked(o)
@@ -128,7 +131,7 @@ func (b *Breaker) Stats() Stats {
 	defer b.mu.Unlock()
 	now := b.nowLocked()
 	s := b.stats
-	s.State, s.RetryAfter = b.machine.at(now), b.machine.wait(now)
+	s.State, s.RetryAfter = b.machine.at(now), min(b.machine.wait(now), longestRetryAfter)
 	s.Failures = b.machine.failures
 	s.InFlight, s.Cause = len(b.records)-len(b.free), b.cause
 	return s

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -301,4 +302,15 @@ func TestNamesOfStates(t *testing.T) {
 		names = append(names, s.String())
 	}
 	assert.Equal(t, "closed open half-open State(3)", strings.Join(names, " "))
+}
+
+func TestARetryAfterFitsAHeader(t *testing.T) {
+	b, err := breaker.New(breaker.Config{Failures: 1, Open: math.MaxInt64})
+	require.NoError(t, err)
+	require.Error(t, b.Do(t.Context(), func(context.Context) error { return io.EOF }))
+	_, err = b.Allow(t.Context())
+	var open *breaker.OpenError
+	require.ErrorAs(t, err, &open)
+	assert.Equal(t, 24*time.Hour, open.RetryAfter)
+	assert.Equal(t, 24*time.Hour, b.Stats().RetryAfter)
 }

@@ -14,8 +14,8 @@ type OpenError struct {
 	Breaker string // the breaker's name
 	State   State  // Open or HalfOpen
 
-	// RetryAfter is when to try again, always positive. If State is Open, it is the
-	// time left until a probe is admitted. If it is HalfOpen, all probes are in
+	// RetryAfter is when to try again, between 1 ns and 24 h. If State is Open, it is
+	// the time left until a probe is admitted. If it is HalfOpen, all probes are in
 	// progress, and it is a tenth of Config.Open.
 	RetryAfter time.Duration
 

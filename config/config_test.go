@@ -179,7 +179,7 @@ func TestAliasesDoNotExplode(t *testing.T) {
 	}
 	b.WriteString("}\nb: {<<: [" + strings.Repeat("*a, ", 100) + "]}\n")
 	_, err = config.Parse([]byte(b.String()))
-	require.ErrorContains(t, err, "the aliases make the configuration larger than 100000 values")
+	require.ErrorContains(t, err, "the aliases add more than 100000 values to the configuration")
 
 	for _, merged := range []string{"{x: 1, y: 2, z: 3}", "{}"} {
 		b.Reset()
@@ -188,8 +188,19 @@ func TestAliasesDoNotExplode(t *testing.T) {
 			fmt.Fprintf(&b, "k%d: &a%d {<<: [%s*a%d]}\n", i, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 9), i)
 		}
 		_, err = config.Parse([]byte(b.String()))
-		require.ErrorContains(t, err, "the aliases make the configuration larger than 100000 values", merged)
+		require.ErrorContains(t, err, "the aliases add more than 100000 values to the configuration", merged)
 	}
+}
+
+func TestALargeConfigurationWithoutAliasesIsRead(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("guards:\n")
+	for i := range 30_000 {
+		fmt.Fprintf(&b, "  service%d: {limits: 4/s, max_queue: 7}\n", i)
+	}
+	c, err := config.Parse([]byte(b.String()))
+	require.NoError(t, err)
+	assert.Len(t, c.Guards, 30_000)
 }
 
 func TestLoadNamesTheFile(t *testing.T) {

@@ -11,7 +11,7 @@ func (d *document) merged(n *yaml.Node, depth int) ([]pair, error) {
 	switch d.taken++; {
 	case depth > deepest:
 		return nil, problemAt(placeOf(n), "the merge keys lie too deep in each other, or a mapping merges itself")
-	case d.taken > largest:
+	case d.taken > d.plain+largest:
 		return nil, problemAt(placeOf(n), tooLarge, largest)
 	}
 	var own, taken []pair

@@ -24,13 +24,14 @@ type document struct {
 	json   []byte
 	places []place
 	taken  int // mappings that were gone through for their keys, and keys that were merged
+	plain  int // lines that need no alias
 }
 
 const (
 	deepest = 50      // levels: a configuration has five, and an alias may contain itself
-	largest = 100_000 // lines of JSON, and merged keys: an alias of aliases of aliases can become endless
+	largest = 100_000 // lines of JSON, and merged keys, that aliases add: an alias of aliases of aliases can become endless
 
-	tooLarge = "the aliases make the configuration larger than %d values"
+	tooLarge = "the aliases add more than %d values to the configuration"
 )
 
 // read makes JSON of the one document in data.
@@ -49,11 +50,20 @@ func read(data []byte) (*document, error) {
 	case !errors.Is(err, io.EOF):
 		return nil, syntax(err)
 	}
-	var d document
+	d := document{plain: linesOf(root.Content[0])}
 	if err := d.value(root.Content[0], 0); err != nil {
 		return nil, err
 	}
 	return &d, nil
+}
+
+// linesOf is how many lines n needs at most, without what its aliases add.
+func linesOf(n *yaml.Node) int {
+	lines := 2
+	for _, x := range n.Content {
+		lines += linesOf(x)
+	}
+	return lines
 }
 
 // syntax gives what the parser says its place.
@@ -86,7 +96,7 @@ func (d *document) value(n *yaml.Node, depth int) error {
 	switch {
 	case depth > deepest:
 		return problemAt(placeOf(n), "the entries lie too deep in each other, or an alias contains itself")
-	case len(d.places) > largest:
+	case len(d.places) > d.plain+largest:
 		return problemAt(placeOf(n), tooLarge, largest)
 	}
 	switch n.Kind {

@@ -50,7 +50,7 @@ func frame(v view, width, height int, s style) []string {
 
 // head is the line that is always there: a bar, and how far it is.
 func head(p *event.Progress, width int, s style) string {
-	i, ended := &p.Items, p.Items.Ended()
+	i, ended := &p.Items, ended(&p.Items)
 	name := part{text: cut(clean(p.Name), max(10, width/4), s.tail()), sgr: bold}
 	if p.Final {
 		return s.line("", width, name, part{text: verdict(p) + " in " + exact(p.Elapsed), sgr: verdictColour(p)},
@@ -78,9 +78,13 @@ func head(p *event.Progress, width int, s style) string {
 	return s.paint(bold, name.text) + gap + bar + gap + rest
 }
 
+// ended is how many items have come to an end of their own. Those that were
+// abandoned are left for the next run.
+func ended(i *event.Items) int64 { return i.Ended() - i.Abandoned }
+
 // share is 1,234/5,678, or what has ended if the total is not known.
 func share(i *event.Items) string {
-	switch ended := i.Ended(); {
+	switch ended := ended(i); {
 	case i.Total > 0:
 		return count(ended) + "/" + count(i.Total)
 	case ended > 0 || i.Pending > 0:
@@ -106,14 +110,14 @@ func outcome(i *event.Items, pending bool) []part {
 		{text: some(i.Retries, "retry", "retries"), sgr: yellow, drop: 3},
 	}
 	if pending {
-		parts = append(parts, part{text: some(i.Pending, "in progress", "in progress"), drop: 4})
+		parts = append(parts, part{text: some(i.Pending, "begun", "begun"), drop: 4})
 	}
 	return parts
 }
 
 // verdict is one word on how it ended, as far as the items tell.
 func verdict(p *event.Progress) string {
-	if i := &p.Items; i.Abandoned > 0 || i.Total > 0 && i.Ended() < i.Total {
+	if i := &p.Items; i.Abandoned > 0 || i.Total > 0 && ended(i) < i.Total {
 		return "stopped"
 	}
 	return "finished"

@@ -26,7 +26,7 @@ type pacing struct {
 func (p *pacing) due(now *event.Progress) bool {
 	at, step := now.Elapsed, int64(0)
 	if now.Items.Total > 0 {
-		step = now.Items.Ended() * lineStep / now.Items.Total
+		step = ended(&now.Items) * lineStep / now.Items.Total
 	}
 	since := at - p.at
 	if since < 0 { // another run
@@ -45,7 +45,7 @@ func (p *pacing) due(now *event.Progress) bool {
 
 // plainLine is a line for a log, without a line feed.
 func plainLine(p *event.Progress) string {
-	i, ended := &p.Items, p.Items.Ended()
+	i, ended := &p.Items, ended(&p.Items)
 	var parts []string
 	add := func(s string) {
 		if s != "" {

@@ -69,7 +69,7 @@ func nodeLine(n *event.NodeProgress, name string, width int, s style) string {
 	if n.Ended() == 0 && n.Pending == 0 && n.Total == 0 {
 		return s.line(gap, width, append(parts, steps(n)...)...)
 	}
-	parts = append(parts, part{text: share(&n.Items)}, part{text: percent(n.Ended(), n.Total), drop: 3})
+	parts = append(parts, part{text: share(&n.Items)}, part{text: percent(ended(&n.Items), n.Total), drop: 3})
 	if n.Running > 0 {
 		parts = append(parts, part{text: speed(n.Rate), drop: 2})
 	}

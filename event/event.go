@@ -43,8 +43,9 @@ const (
 	// LimiterChanged: the program set other limits, which Reason lists.
 	LimiterChanged Kind = "limiter.changed"
 
-	// LimiterWaited: a call waited for Wait and was admitted, or rejected with Err. Only
-	// throttle.Limiter emits it; of adaptive limiters a [CallObserver] receives each call.
+	// LimiterWaited: a call waited for Wait and was admitted, or rejected with Err. A
+	// throttle.Limiter emits it for each wait, a guard at most once in ten seconds, and
+	// not to a [CallObserver], which receives each call.
 	LimiterWaited Kind = "limiter.waited"
 
 	// LimiterStalePreset: a limiter starts from a preset, Key, that is older than a

@@ -22,7 +22,7 @@ const (
 
 // Config describes an executor. The zero Config is ready to use.
 type Config struct {
-	Name        string       // in errors, events and the IDs of tasks; default "executor"
+	Name        string       // in errors, events and the IDs of tasks, which repeat in executors of one name; default "executor"
 	Policy      guard.Policy // of all calls together; Policy.Name defaults to Name
 	Queue       int          // most tasks in the queue; default 1,000, at most 16,777,216
 	Concurrency int          // most calls at the same time; default Policy.Limits.Concurrency or 10, at most 1,048,576

@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer func() { _ = x.Close() }()
+	defer func() { _ = x.Close() }() // cancels what Stop has not completed
 	t, err := executor.Submit(ctx, x, func(context.Context) (string, error) { return "hi", nil },
 		executor.WithCost(throttle.Cost{Tokens: 900}))
 	if err != nil {
@@ -30,6 +30,9 @@ func Example() {
 	}
 	answer, err := t.Wait(ctx)
 	fmt.Println(answer, err, t.State(), t.Info().Attempts)
+	if err := x.Stop(ctx); err != nil { // completes all tasks that were submitted
+		panic(err)
+	}
 	// Output: hi <nil> completed 1
 }
 

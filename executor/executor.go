@@ -119,8 +119,9 @@ func (x *Executor) Stop(ctx context.Context) error {
 	return x.cutBy()
 }
 
-// Close cancels all tasks with ErrStopped and returns when they have ended. A call that
-// ignores its context is left behind after about a second. The error is nil.
+// Close cancels all tasks, also queued ones, with ErrStopped and returns when they have
+// ended; Stop completes them. A call that ignores its context is left behind after
+// about a second. The error is nil.
 func (x *Executor) Close() error {
 	x.drain()
 	x.giveUp(ErrStopped)

@@ -212,3 +212,25 @@ func TestConcurrencyIsABoundForTasksThatLookAhead(t *testing.T) {
 		assert.Equal(t, 3, x.Guard().Policy().Limits.Concurrency)
 	})
 }
+
+// Also if the policy sets the concurrency.
+func TestARaisedConcurrencyIsUsedAtOnce(t *testing.T) {
+	windows := []throttle.Window{throttle.Sliding(1000, time.Minute)}
+	for name, c := range map[string]Config{
+		"by the executor": {Concurrency: 1, Policy: guard.Policy{Limits: throttle.Limits{Windows: windows}}},
+		"by the policy":   {Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1, Windows: windows}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := start(t, c)
+				require.NoError(t, x.SetConcurrency(16))
+				begin := time.Now()
+				for range 48 {
+					must(t, x, func(context.Context) (int, error) { time.Sleep(time.Second); return 1, nil })
+				}
+				require.NoError(t, x.Join(t.Context()))
+				assert.Equal(t, 3*time.Second, time.Since(begin))
+			})
+		})
+	}
+}

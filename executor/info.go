@@ -1,12 +1,17 @@
 package executor
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/internal/redact"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -25,6 +30,8 @@ type Info struct {
 	Cost     throttle.Cost       `json:"cost"`      // reserved
 	Used     throttle.Cost       `json:"used"`      // charged after a call: by guard.Use, or Cost
 
+	CorrelationID string `json:"correlation_id,omitempty"` // of the last request through package httpclient
+
 	Request  *RequestInfo  `json:"request,omitempty"`
 	Response *ResponseInfo `json:"response,omitempty"`
 	Error    *ErrorInfo    `json:"error,omitempty"`
@@ -41,9 +48,12 @@ type LogEntry struct {
 
 // ErrorInfo is the error of a task.
 type ErrorInfo struct {
-	Message string   `json:"message"` // at most 1 KiB
-	Types   []string `json:"types"`   // of the error and those that it wraps, outermost first, at most 8
+	Message string   `json:"message"`         // at most 1 KiB
+	Types   []string `json:"types"`           // of the error and those that it wraps, outermost first, at most 8
+	Stack   string   `json:"stack,omitempty"` // of a panic, at most 8 KiB
 }
+
+const maxStack = 8 << 10
 
 const maxTypes = 8
 
@@ -72,7 +82,7 @@ func (t *record) info() Info {
 	}
 	var secrets []string
 	if e := t.extra; e != nil {
-		i.Metadata = maps.Clone(e.metadata)
+		i.Metadata, i.CorrelationID = maps.Clone(e.metadata), e.correlation
 		if e.request != nil {
 			secrets = e.request.secrets
 			i.Request = e.request.info(t.x.config.Keep)
@@ -83,6 +93,7 @@ func (t *record) info() Info {
 	}
 	if err := t.errLocked(); err != nil {
 		i.Error = describe(err, secrets)
+		i.CorrelationID = cmp.Or(correlationOf(err), i.CorrelationID)
 	}
 	i.Log = t.logLocked(secrets)
 	return i
@@ -124,7 +135,27 @@ func (t *record) logLocked(secrets []string) []LogEntry {
 func describe(err error, secrets []string) *ErrorInfo {
 	i := &ErrorInfo{Message: errorText(err, secrets), Types: []string{fmt.Sprintf("%T", err)}}
 	chain(err, &i.Types)
+	i.Stack = stackOf(err, secrets)
 	return i
+}
+
+// stackOf is the stack of the panic in err, bounded and without the secrets.
+func stackOf(err error, secrets []string) (stack string) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	if p, ok := errors.AsType[*fault.PanicError](err); ok {
+		stack = redact.Text(string(p.Stack), secrets)
+		stack = strings.ToValidUTF8(stack[:min(len(stack), maxStack)], "")
+	}
+	return stack
+}
+
+// correlationOf is the id of the request that failed with err; empty if it was none.
+func correlationOf(err error) (id string) {
+	defer func() { _ = recover() }() // the methods of err are user code
+	if e, ok := errors.AsType[*httpclient.Error](err); ok {
+		id = e.ID
+	}
+	return id
 }
 
 // chain adds the types of what err wraps, depth first.

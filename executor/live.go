@@ -26,7 +26,7 @@ func (x *Executor) SetConcurrency(n int) error {
 func (x *Executor) resize(n int) (before int, err error) {
 	x.resizing.Lock()
 	defer x.resizing.Unlock()
-	if x.confined.Load() {
+	if x.confined.Load() || x.guard.Policy().Limits.Concurrency != 0 {
 		if err := x.bound(n); err != nil {
 			return 0, err
 		}

@@ -133,6 +133,7 @@ func (t *record) exchange(a *httpclient.Answer) {
 	if t.life.state.Terminal() {
 		return
 	}
+	t.more().correlation = a.ID
 	before := t.more().request
 	r := &request{method: a.Method, endpoint: a.Endpoint, header: a.RequestHeader.Clone(), payload: payload, bytes: len(a.Payload)}
 	if a.URL != "" {

@@ -62,6 +62,8 @@ func TestModel(t *testing.T) {
 	i := task.Info()
 	assert.Equal(t, executor.Completed, i.State)
 	assert.Equal(t, 2, i.Attempts)
+	assert.Equal(t, a.ID, i.CorrelationID)
+	assert.NotEmpty(t, i.CorrelationID)
 	assert.Equal(t, "POST", i.Request.Method)
 	assert.Contains(t, i.Request.Endpoint, "chat http://127.0.0.1")
 	assert.JSONEq(t, `{"say":"hi"}`, i.Request.Payload)
@@ -100,6 +102,9 @@ func TestAnErrorOfAModel(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, i.Response.Status)
 	assert.JSONEq(t, `{"error":"no such thing"}`, i.Response.Body)
 	assert.Equal(t, "*httpclient.Error", i.Error.Types[0])
+	failed, ok := errors.AsType[*httpclient.Error](err)
+	require.True(t, ok)
+	assert.Equal(t, failed.ID, i.CorrelationID)
 }
 
 func TestModelsThatCannotBe(t *testing.T) {

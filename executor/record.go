@@ -85,13 +85,14 @@ func (t *record) courseLocked() *course {
 
 // extra is what few tasks have.
 type extra struct {
-	deadline time.Time
-	metadata map[string]string
-	room     time.Duration // how long to wait for room
-	request  *request
-	response *response
-	within   []*guard.Guard // besides that of the executor
-	problems []error        // of the options
+	deadline    time.Time
+	metadata    map[string]string
+	correlation string        // of the last request
+	room        time.Duration // how long to wait for room
+	request     *request
+	response    *response
+	within      []*guard.Guard // besides that of the executor
+	problems    []error        // of the options
 }
 
 // within are the guards that only this task has to pass.

@@ -25,7 +25,8 @@ func (t *Task[T]) call(ctx context.Context) error {
 // release implements job: whoever keeps a task that is over need not keep what its call was about.
 func (t *Task[T]) release() { t.do = nil }
 
-// ID is the name of the executor and a number from 1.
+// ID is the name of the executor and a number from 1. Executors of one name use the
+// same IDs: give each a Config.Name.
 func (t *Task[T]) ID() string { return t.id() }
 
 // State returns the current state.

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/node"
 )
@@ -91,6 +92,11 @@ func (h *instances[S, T]) checkInner(p *invalid.Problems) {
 	case !recursive(h):
 		p.Add(validate(h.inner))
 	}
+}
+
+// Learners are the guards inside that learn: a journal of the batch keeps what.
+func (h *instances[S, T]) Learners() []*guard.Guard {
+	return guardsIn(h.inner, func(g *guard.Guard) bool { return g.Learner() == g })
 }
 
 // contents implements container.

@@ -17,7 +17,10 @@ type StepError struct {
 }
 
 // Error has the node's path.
-func (e *StepError) Error() string { return fmt.Sprintf("flow %q: node %q: %v", e.Flow, e.Node, e.Err) }
+func (e *StepError) Error() string {
+	node := fmt.Sprintf("node %q: ", e.Node)
+	return fmt.Sprintf("flow %q: ", e.Flow) + node + strings.TrimPrefix(fmt.Sprint(e.Err), node) // its error may begin with it
+}
 
 // Unwrap returns Err.
 func (e *StepError) Unwrap() error { return e.Err }

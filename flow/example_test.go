@@ -151,7 +151,7 @@ func ExampleRun() {
 	done := report.Nodes["lengths"]
 	fmt.Println(report.Steps, "step,", done.Done, "items done,", done.Failed, "failed")
 	// Output:
-	// flow "count": node "lengths": node "lengths": 1 of 3 items failed; first: item 1: no word
+	// flow "count": node "lengths": 1 of 3 items failed; first: item 1: no word
 	// 1 step, 2 items done, 1 failed
 }
 

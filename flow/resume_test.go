@@ -6,6 +6,7 @@ import (
 	"iter"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/flow"
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/retry"
@@ -173,4 +175,38 @@ func ExampleWithRun() {
 	// [10 20] 2 <nil>
 	// [10 20] 2 <nil>
 	// [30 40] 4 <nil>
+}
+
+// What a step inside a batch of flows has learned is kept by the journal of the batch.
+func TestTheLawOfAStepInsideAJournaledBatchIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := journal.NewMemory()
+		run := func(name string, items ...int) (learned adaptive.View) {
+			step := node.Do("ask", func(context.Context, *int) error { return nil }).With(guard.Policy{Law: adaptive.AIMD{Initial: 8}})
+			rejected := false
+			refuse := node.Do("refuse", func(context.Context, *int) error {
+				if name == "first" && !rejected {
+					rejected = true
+					return &adaptive.RateLimitHit{RetryAfter: time.Second}
+				}
+				return nil
+			}).Within(step.Guard())
+			b := flow.Each("jobs", func([]int) []int { return items }, flow.New("job", step).Then(refuse), func([]int, []int) {}).
+				WithParallel(1).WithJournal(j)
+			_, err := flow.Run(t.Context(), flow.New("all", b), []int{}, flow.WithRun(name), flow.WithObserver(event.Func(func(e event.Event) {
+				if e.Kind == event.FlowStarted && learned.Concurrency == 0 && e.Source == "job" {
+					learned = step.Guard().Stats().View
+				}
+			})))
+			require.NoError(t, err)
+			if name == "first" {
+				return step.Guard().Stats().View
+			}
+			return learned
+		}
+		first := run("first", 1)
+		require.Less(t, first.Concurrency, 8, "it was cut")
+		second := run("second", 1)
+		assert.Equal(t, first.Concurrency, second.Concurrency, "before the first call")
+	})
 }

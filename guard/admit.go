@@ -27,11 +27,18 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 		bound = g.bound(c.cost)
 		watcher.Waits()
 	}
+	tells := c.wait.observed && c.wait.hit == nil && g.tellsOfWaits()
+	if tells && watcher == nil {
+		bound = g.bound(c.cost)
+	}
 	var asked time.Time
-	if measured {
+	if tells || measured {
 		asked = g.clock.Now()
 	}
 	err := c.acquire(ctx, k)
+	if tells {
+		g.emitWaited(ctx, bound, g.clock.Now().Sub(asked), err)
+	}
 	if measured {
 		c.wait.queued += max(0, g.clock.Now().Sub(asked))
 		if err != nil {
@@ -75,9 +82,12 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 			return nil
 		}
 	}
-	waiting, done := c.bounded(ctx)
-	defer done()
-	err := c.admitted(waiting, k)
+	err := c.gated(ctx, k)
+	if err == nil {
+		waiting, done := c.bounded(ctx)
+		defer done()
+		err = c.admitted(waiting, k)
+	}
 	if err == nil {
 		return nil
 	}
@@ -91,6 +101,33 @@ func (c *Call) admitted(ctx context.Context, k *attempt) error {
 		return c.queue(ctx, k)
 	}
 	return c.queueShared(ctx, k)
+}
+
+// gated is the error of a call whose context ends before the pause after a
+// rate-limit response does.
+func (c *Call) gated(ctx context.Context, k *attempt) error {
+	l := c.guard.learner
+	if l == nil || !l.clock.Real() {
+		return nil
+	}
+	gate := l.gate.Load()
+	if gate == 0 {
+		return nil
+	}
+	deadline, ok := ctx.Deadline()
+	if !ok || gate <= deadline.UnixNano() {
+		return nil
+	}
+	for i := range k.parts {
+		if p := &k.parts[i]; p.guard != l || p.outer != nil {
+			continue
+		}
+		if until := l.view().GateUntil; until.After(deadline) {
+			now := l.clock.Now()
+			return &throttle.DeadlineError{Limiter: l.name, Wait: until.Sub(now), Left: deadline.Sub(now)}
+		}
+	}
+	return nil
 }
 
 // split makes a part for each layer.
@@ -254,14 +291,13 @@ func (c *Call) turnedAway(ctx context.Context, err error) error {
 // retryAfter is a wait that fits an HTTP header. Where only the end of a call
 // helps, it is as long as calls take, but at least otherwise.
 func (g *Guard) retryAfter(wait, otherwise time.Duration) time.Duration {
-	const longest = 24 * time.Hour
 	if wait == throttle.Forever {
 		wait = otherwise
 		for _, l := range g.layers {
 			wait = max(wait, time.Duration(l.lasted.Load()))
 		}
 	}
-	return min(max(wait, 1), longest)
+	return min(max(wait, 1), longestRetryAfter)
 }
 
 // limited is err with the guard's RetryAfter, if a limiter is where it comes from.

@@ -57,6 +57,8 @@ type waiting struct {
 	observed bool // an observer receives what changes by the call
 }
 
+var errNil = errors.New("guard: the guard is nil, as registry.Get returns for an unknown name: use registry.For, or check for nil")
+
 var errNotEnded = errors.New("guard: Admit while an attempt is in progress: call End first")
 
 // Begin starts a Call. It does not wait, and need not be ended before Admit.
@@ -68,6 +70,9 @@ func (g *Guard) Begin(c throttle.Cost) *Call { return &Call{guard: g, cost: c} }
 func (c *Call) Admit(ctx context.Context) (context.Context, error) {
 	if c.live.Load() != nil {
 		return nil, errNotEnded
+	}
+	if c.guard == nil {
+		return nil, errNil
 	}
 	k, err := c.admit(ctx)
 	if err != nil {
@@ -127,8 +132,12 @@ func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 // as that of a long stream. If it returns true, leave Meters out of the
 // Feedback of End.
 func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
-	k, l := c.live.Load(), c.guard.learner
-	if k == nil || l == nil {
+	k := c.live.Load()
+	if k == nil {
+		return false
+	}
+	l := c.guard.learner
+	if l == nil {
 		return false
 	}
 	k.mu.Lock()

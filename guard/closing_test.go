@@ -125,3 +125,39 @@ func TestTheClosingLastsAsLongAsThePause(t *testing.T) {
 		assert.Zero(t, time.Since(began))
 	})
 }
+
+// A Retry-After that no provider can mean holds for a day. Then one call probes.
+func TestAnEndlessRetryAfterIsProbedAfterADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, law := range []adaptive.Law{nil, adaptive.AIMD{}, adaptive.Measured{}} {
+			l := made(t, guard.Policy{Law: law})
+			var sent atomic.Int64
+			call := func(err error) error {
+				return do(t.Context(), l, func(context.Context) error {
+					sent.Add(1)
+					time.Sleep(time.Second)
+					return err
+				})
+			}
+			endless := &adaptive.RateLimitHit{RetryAfter: 1<<63 - 1}
+			for day := range 3 {
+				var hit *adaptive.RateLimitHit
+				require.ErrorAs(t, call(endless), &hit)
+				assert.Equal(t, 24*time.Hour, hit.RetryAfter, "it fits an HTTP header")
+				require.ErrorAs(t, call(nil), &hit)
+				assert.Equal(t, 24*time.Hour, hit.RetryAfter)
+				assert.EqualValues(t, day+1, sent.Load())
+				time.Sleep(30 * time.Hour)
+			}
+			sent.Store(0)
+			var wg sync.WaitGroup
+			for range 5 {
+				wg.Go(func() { assert.NoError(t, call(nil)) })
+			}
+			synctest.Wait()
+			assert.EqualValues(t, 1, sent.Load(), "the others wait for the probe")
+			wg.Wait()
+			assert.EqualValues(t, 5, sent.Load())
+		}
+	})
+}

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,5 +51,31 @@ func TestTheDeadlineOfTheIntakeCounts(t *testing.T) {
 		defer cancel()
 		err := do(intake.With(t.Context(), in), l, ok(0))
 		require.ErrorAs(t, err, new(*throttle.DeadlineError))
+	})
+}
+
+// Neither the rejected call nor one that comes later waits for its deadline.
+func TestADeadlineWithinThePauseOfARetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{Name: "api"})
+		began := time.Now()
+		for _, sent := range []int64{1, 0} {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Second)
+			fn, calls := rejectedOnce(300 * time.Second)
+			err := do(ctx, l, fn)
+			cancel()
+			var late *throttle.DeadlineError
+			require.ErrorAs(t, err, &late)
+			assert.Equal(t, 200*time.Second, late.Left)
+			assert.GreaterOrEqual(t, late.Wait, 300*time.Second)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, sent, calls.Load())
+			assert.Equal(t, sent == 1, errors.As(err, new(*adaptive.RateLimitHit)))
+			assert.Zero(t, time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 400*time.Second)
+		defer cancel()
+		require.NoError(t, do(ctx, l, ok(0)), "there is time enough")
+		assert.GreaterOrEqual(t, time.Since(began), 300*time.Second)
 	})
 }

@@ -20,9 +20,12 @@ import (
 //   - *fault.PanicError: f panicked. *fault.HungError: f ignored the end of
 //     Policy.Timeout.
 //
-// Other errors are retried by Policy.Retry. Calls nest: a Do on the same guard
+// Other errors are retried by Policy.Retry. A nil guard makes no call. Calls nest: a Do on the same guard
 // inside f uses the slot of the outer call.
 func (g *Guard) Do(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
+	if g == nil {
+		return errNil
+	}
 	if g.lets(ctx, c) {
 		call, again, err := g.freely(ctx, c, f)
 		if !again {
@@ -51,6 +54,9 @@ func (c *Call) do(ctx context.Context, f func(context.Context) error) error {
 // now, it returns a *throttle.LimitedError, whose RetryAfter fits a Retry-After
 // header.
 func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
+	if g == nil {
+		return errNil
+	}
 	call := g.Begin(c)
 	call.once = true
 	k := &call.first

@@ -184,6 +184,7 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 	if f.Err == nil {
 		f.Err = err
 	}
+	f.RetryAfter = min(f.RetryAfter, longestRetryAfter)
 }
 
 // Abandon implements inflight.Attempt.
@@ -272,17 +273,23 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 		r.before = law.told
 	}
 	law.result(now, s, f)
+	if refused(f.Verdict) {
+		g.gate.Store(max(g.gate.Load(), law.view().GateUntil.UnixNano()))
+	}
 	switch {
 	case f.Verdict == adaptive.Terminal:
 		g.engine.Close(now.Add(law.quota.exhausted()), g.exhausted(f.Err))
-	case tooLong(f): // for every call, and for no longer than a provider can mean
+	case tooLong(f): // for every call
 		hit := newHit(g.name, f, s.At)
 		hit.GivenUp = true
-		until := now.Add(min(f.RetryAfter, longestClosing))
-		if gate := law.view().GateUntil; gate.After(until) && gate.Before(now.Add(longestClosing)) {
+		until := now.Add(f.RetryAfter)
+		if gate := law.view().GateUntil; gate.After(until) && gate.Before(now.Add(2*longestRetryAfter)) {
 			until = gate
 		}
 		g.engine.Close(until, hit)
+		if f.RetryAfter == longestRetryAfter { // it may have been longer
+			law.quota.probeNext()
+		}
 	}
 	if observed {
 		after := law.view()
@@ -293,8 +300,9 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	}
 }
 
-// longestClosing bounds how long a provider's word closes a guard.
-const longestClosing = 31 * 24 * time.Hour
+// longestRetryAfter bounds how long a Retry-After counts, and keeps it within what
+// an HTTP header can hold. After that time one call probes.
+const longestRetryAfter = 24 * time.Hour
 
 // wake starts the law of a lazy guard at its first rejected call.
 func (g *Guard) wake(now time.Time, s *throttle.Sent) {

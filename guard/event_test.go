@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
 )
 
 func TestEventsReachTheObserversOfPolicyAndContext(t *testing.T) {
@@ -117,4 +118,63 @@ func TestAnObserverMayAskTheGuard(t *testing.T) {
 		require.Len(t, views, 6) // the hit, the parent's cut and its own
 		assert.Equal(t, 4, views[0].Concurrency, "the law knows already")
 	})
+}
+
+func TestAPauseUntilThePastIsNone(t *testing.T) {
+	var seen []event.Event
+	g := made(t, guard.Policy{Observer: event.Func(func(e event.Event) { seen = append(seen, e) })})
+	g.Pause(time.Time{})
+	g.Pause(time.Now())
+	assert.Empty(t, seen)
+	assert.Zero(t, g.Stats().PausedUntil)
+}
+
+// An observer that does not receive each call is told of waits for configured limits, but not of all.
+func TestAWaitForAConfiguredLimitIsAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, limits := range map[string]throttle.Limits{
+			"waited for 1/s": rate(throttle.Sliding(1, time.Second)), "waited for the concurrency limit": slots(1),
+		} {
+			var seen []event.Event
+			var mu sync.Mutex
+			o := event.Func(func(e event.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen = append(seen, e)
+			})
+			g := made(t, guard.Policy{Name: "api", Limits: limits, Observer: o})
+			counts := &countsCalls{}
+			ctx := event.With(t.Context(), counts)
+			var wg sync.WaitGroup
+			for range 21 {
+				wg.Go(func() { assert.NoError(t, g.Do(ctx, throttle.Cost{}, takes(time.Second))) })
+			}
+			wg.Wait()
+			require.Len(t, seen, 2, "in 20 s")
+			assert.Equal(t, event.LimiterWaited, seen[0].Kind)
+			assert.Equal(t, "api", seen[0].Source)
+			assert.Equal(t, time.Second, seen[0].Wait)
+			assert.Equal(t, name, seen[0].Reason)
+			require.NoError(t, seen[0].Err)
+			assert.Equal(t, []int{21, 0}, []int{counts.calls, counts.events}, "it receives each call")
+		}
+	})
+}
+
+// countsCalls receives each call.
+type countsCalls struct {
+	mu            sync.Mutex // guards the rest
+	calls, events int
+}
+
+func (c *countsCalls) Observe(event.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events++
+}
+
+func (c *countsCalls) ObserveCall(event.Call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls++
 }

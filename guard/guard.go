@@ -40,6 +40,8 @@ type Guard struct {
 	free     atomic.Bool // calls need no admission: see unlimited
 	_        [64]byte    // what is only read is not in a cache line with what every call writes
 	loose    loose
+	gate     atomic.Int64 // when the pause after a rate-limit response ends, at the latest, in Unix nanoseconds; 0: there was none
+	waited   atomic.Int64 // when an observer was last told of a wait, by the clock; 0: never
 	lasted   atomic.Int64 // how long calls took lately, on average, in nanoseconds
 	_        [64]byte
 
@@ -202,15 +204,19 @@ func survivable(d adaptive.Detector, err error) (f adaptive.Feedback) {
 	return d(err)
 }
 
-// Pause admits no call before t, and never shortens a pause. Pause, Resume,
+// Pause admits no call before t. It never shortens a pause. Pause, Resume,
 // Close and Reopen have no effect on a Join.
 func (g *Guard) Pause(t time.Time) {
 	if g.throttle == nil {
 		return
 	}
+	wait := t.Sub(g.clock.Now())
+	if wait <= 0 {
+		return
+	}
 	g.free.Store(false)
 	g.throttle.PauseUntil(t)
-	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterPaused, Wait: t.Sub(g.clock.Now())})
+	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterPaused, Wait: wait})
 }
 
 // Resume ends a Pause.

@@ -27,6 +27,9 @@ func (h *halfOpen) exhausted() time.Duration {
 	return h.pause
 }
 
+// probeNext has one call probe when the guard opens.
+func (h *halfOpen) probeNext() { h.pause, h.probe = max(h.pause, firstProbe), 0 }
+
 func (h *halfOpen) probing() bool { return h.probe != 0 }
 
 // sent notes the call that probes.

@@ -86,8 +86,8 @@ func TestAContextThatEndsDuringThePause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := made(t, guard.Policy{})
 		stop := errors.New("stopped by the user")
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, stop)
-		defer cancel()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer time.AfterFunc(5*time.Second, func() { cancel(stop) }).Stop()
 		began := time.Now()
 		fn, calls := rejectedOnce(time.Minute)
 		err := do(ctx, l, fn)

@@ -7,6 +7,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/throttle"
 )
 
 // emitResult sends what r shows, and signals a hit to the enclosing calls.
@@ -76,6 +77,49 @@ func (g *Guard) emitEnd(k *attempt, r *result, f *adaptive.Feedback) {
 			Queued: k.queued, Took: max(0, r.now.Sub(r.sent.At)), Outcome: f.Verdict.String(),
 		})
 	}
+}
+
+const (
+	// waitWorthTelling is the shortest wait that is an event.
+	waitWorthTelling = time.Millisecond
+	// quietAfterAWait is how long a guard tells of no other wait then.
+	quietAfterAWait = 10 * time.Second
+)
+
+// tellsOfWaits reports whether the next wait is an event.
+func (g *Guard) tellsOfWaits() bool {
+	if len(g.layers) == 0 {
+		return false
+	}
+	last := g.layers[0].waited.Load()
+	return last == 0 || int64(g.clock.Elapsed())+1-last >= int64(quietAfterAWait)
+}
+
+// emitWaited tells of a call that has waited for a configured limit.
+func (g *Guard) emitWaited(ctx context.Context, b throttle.Bound, waited time.Duration, err error) {
+	var limit string
+	switch b.Kind {
+	case throttle.BoundByWindow:
+		limit = "waited for " + b.Window.String()
+	case throttle.BoundByConcurrency:
+		limit = "waited for the concurrency limit"
+	case throttle.BoundByStore:
+		limit = "waited for the limits in the store"
+	case throttle.NotBound, throttle.BoundByPause, throttle.BoundByGovernor, throttle.BoundByOther:
+		return
+	}
+	teller := g.layers[0]
+	last := teller.waited.Load()
+	if waited < waitWorthTelling || !g.tellsOfWaits() || !teller.waited.CompareAndSwap(last, int64(g.clock.Elapsed())+1) {
+		return
+	}
+	e := event.New(g.clock.Now(), event.LimiterWaited, teller.name)
+	e.Wait, e.Reason, e.Err = waited, limit, err
+	theirs := event.From(ctx)
+	for _, l := range g.layers {
+		emit.SendUncounted(emit.Except(l.observer, theirs), e)
+	}
+	emit.SendUncounted(theirs, e)
 }
 
 func (g *Guard) emitCall(ctx context.Context, c event.Call) {

@@ -29,6 +29,7 @@ type share struct {
 	refused atomic.Int64 // calls that the store refused and that did not wait
 	unheard atomic.Int64 // ends, renewals and cooldowns that failed
 	leases  leases
+	outbox  outbox
 }
 
 // refusal is when the store is to be asked again.
@@ -47,6 +48,7 @@ const longestHold = 24 * time.Hour
 func newShare(p *Policy, inner *governor, c clock.Clock) *share {
 	s := &share{chain: chain{store: p.Store}, always: context.Background(), key: p.Name, inner: inner, most: atFirst}
 	s.leases.share, s.leases.clock = s, c
+	s.outbox.share = s
 	return s
 }
 
@@ -144,12 +146,7 @@ func (g *Guard) holding(b throttle.Bound, c throttle.Cost) throttle.Bound {
 	return b
 }
 
-// cool has other processes pause too.
-func (s *share) cool(d time.Duration) {
-	s.briefly(func(ctx context.Context, store quota.Store) error { return store.Cooldown(ctx, s.key, d) })
-}
-
-// briefly calls the store where no caller can be given an error, which is counted.
+// briefly calls the store where no caller waits, or can be given an error. That is counted.
 func (s *share) briefly(f func(context.Context, quota.Store) error) {
 	if s.within(s.always, f) != nil {
 		s.unheard.Add(1)

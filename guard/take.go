@@ -90,7 +90,7 @@ func (c *Call) take(ctx context.Context, k *attempt, trying bool) (no *denial, e
 		}
 		if no != nil || err != nil {
 			if grant.Ticket.ID != "" {
-				d.layers[0].share.briefly(func(ctx context.Context, s quota.Store) error { return s.Cancel(ctx, grant.Ticket) })
+				d.layers[0].share.tellEnd(grant.Ticket, true, nil, nil)
 			}
 			return no, err
 		}

@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -54,28 +53,26 @@ func (c claim) end(used throttle.Cost, unsent bool) {
 	}
 }
 
-// end ends the ticket in the store, before the slots here go to calls that
-// would ask for it too soon.
+// end ends the ticket in the store, if it answers before the slots here go to
+// calls that would ask for it too soon. A lease is renewed until the store has
+// heard of its end.
 func (t *ticket) end() {
-	home := t.layers[0].share
-	leased := t.taken.Leased()
-	if leased {
-		home.leases.remove(t)
-	}
-	switch {
-	case !t.sent:
-		home.briefly(func(ctx context.Context, s quota.Store) error { return s.Cancel(ctx, t.taken) })
-	case t.asReserved():
+	home, leased := t.layers[0].share, t.taken.Leased()
+	actual := t.actual
+	if t.sent && t.asReserved() {
 		if !leased {
 			return // the store counts it as it is
 		}
-		home.briefly(func(ctx context.Context, s quota.Store) error { return s.End(ctx, t.taken, nil) })
-	default:
-		home.briefly(func(ctx context.Context, s quota.Store) error { return s.End(ctx, t.taken, t.actual) })
+		actual = nil
 	}
-	for _, l := range t.layers {
-		l.tell()
-	}
+	home.tellEnd(t.taken, !t.sent, actual, func() {
+		if leased {
+			home.leases.remove(t)
+		}
+		for _, l := range t.layers {
+			l.tell()
+		}
+	})
 }
 
 func (t *ticket) asReserved() bool {

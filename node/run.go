@@ -97,8 +97,10 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		}
 	}()
 	if r.resume != nil {
-		if err = r.resume.warm(ctx, own.Learner()); err != nil {
-			return nil, &JournalError{Node: b.name, Op: "open", Err: err}
+		for _, l := range b.learners() {
+			if err = r.resume.warm(ctx, l); err != nil {
+				return nil, &JournalError{Node: b.name, Op: "open", Err: err}
+			}
 		}
 	}
 	if r.commit, err = r.commits(ctx); err != nil {

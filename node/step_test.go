@@ -139,6 +139,42 @@ func TestStepTimeout(t *testing.T) {
 	})
 }
 
+func TestAStepThatIgnoresItsTimeoutIsLeftBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		step := node.Do("deaf", func(context.Context, *state) error {
+			<-release
+			return nil
+		}).With(guard.Policy{Limits: concurrency(1), Timeout: time.Second})
+		began := time.Now()
+		_, err := step.Run(t.Context(), &state{})
+		require.ErrorAs(t, err, new(*fault.HungError))
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		assert.Zero(t, step.Guard().Stats().InFlight)
+	})
+}
+
+// The grace period is that of items: a step of its own ends with its context, node.One does not.
+func TestWhichStepsHaveAGracePeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			node node.Node[*state]
+			want time.Duration
+		}{
+			{node.Do("plain", func(ctx context.Context, _ *state) error { return work(ctx, 5*time.Second) }), time.Second},
+			{node.One("one", func(ctx context.Context, _ *state) (int, error) { return 1, work(ctx, 5*time.Second) },
+				func(*state, int) {}), 5 * time.Second},
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			began := time.Now()
+			_, _ = c.node.Run(ctx, &state{})
+			assert.Equal(t, c.want, time.Since(began), c.node.Name())
+		}
+	})
+}
+
 func TestStepPanics(t *testing.T) {
 	fine := func(context.Context, *state) error { return nil }
 	for where, step := range map[string]*node.Step[*state]{

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -37,6 +38,22 @@ func (r *resume[In]) warm(ctx context.Context, g *guard.Guard) (err error) {
 	return err
 }
 
+// learners are the guards that learn from the calls of the batch, each once:
+// its own, and those of the nodes inside its items.
+func (b *Batch[S, In, Out]) learners() (all []*guard.Guard) {
+	if l := b.made().Learner(); l != nil {
+		all = append(all, l)
+	}
+	if h, ok := b.handler.(interface{ Learners() []*guard.Guard }); ok {
+		for _, l := range h.Learners() {
+			if !slices.Contains(all, l) {
+				all = append(all, l)
+			}
+		}
+	}
+	return all
+}
+
 // saveLaw saves what was learned, if the journal keeps it. To lose it costs a
 // cold start, so a failure is no reason to stop the run.
 func (c *committer[S, In, Out]) saveLaw() {
@@ -45,16 +62,19 @@ func (c *committer[S, In, Out]) saveLaw() {
 		return
 	}
 	keeper, ok := c.r.resume.journal.(journal.LawKeeper)
-	g := c.r.b.made().Learner()
-	if !ok || g == nil {
+	if !ok {
 		return
 	}
-	err := c.call(inLaw, func() error {
-		state, err := g.Save()
-		if err != nil || state == nil { // nothing was learned
-			return err
-		}
-		return keeper.SaveLaw(c.ctx, g.Name(), journal.Law{State: state, At: c.saved})
-	})
-	c.cold = errors.Is(err, errors.ErrUnsupported)
+	cold := true
+	for _, g := range c.r.b.learners() {
+		err := c.call(inLaw, func() error {
+			state, err := g.Save()
+			if err != nil || state == nil { // nothing was learned
+				return err
+			}
+			return keeper.SaveLaw(c.ctx, g.Name(), journal.Law{State: state, At: c.saved})
+		})
+		cold = cold && errors.Is(err, errors.ErrUnsupported)
+	}
+	c.cold = cold
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // Get returns the guard of a name, or nil if it is not configured, registered or in
-// use.
+// use. Calls on a nil guard return an error and are not made.
 func (r *Registry) Get(name string) *guard.Guard {
 	s := r.find(keyOf(name))
 	if s == nil {

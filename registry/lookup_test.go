@@ -1,6 +1,7 @@
 package registry_test
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
 )
 
 func TestForFallsBackToShorterPaths(t *testing.T) {
@@ -152,6 +154,27 @@ func TestGetOfAnUnknownNameIsNil(t *testing.T) {
 	assert.Nil(t, r.Get("default"))
 	assert.False(t, exists(r, "bioportal"))
 	assert.Equal(t, []string{"ols"}, r.Names(), "looking makes nothing")
+}
+
+// What Get and Lookup return for an unknown name makes no call and does not panic.
+func TestCallsOnTheGuardOfAnUnknownNameFail(t *testing.T) {
+	r, err := registry.New(registry.Config{})
+	require.NoError(t, err)
+	const problem = "guard: the guard is nil, as registry.Get returns for an unknown name: use registry.For, or check for nil"
+	call := func(ctx context.Context) error { t.Error("called"); return ctx.Err() }
+	for _, g := range []*guard.Guard{r.Get("unknown"), r.Lookup("unknown")} {
+		require.EqualError(t, g.Do(t.Context(), throttle.Cost{}, call), problem)
+		require.EqualError(t, g.Try(t.Context(), throttle.Cost{}, call), problem)
+		_, err = guard.Get(t.Context(), g, throttle.Cost{}, func(ctx context.Context) (int, error) { return 1, call(ctx) })
+		require.EqualError(t, err, problem)
+		begun := g.Begin(throttle.Cost{})
+		_, err = begun.Admit(t.Context())
+		require.EqualError(t, err, problem)
+		again, err := begun.End(adaptive.Feedback{})
+		require.NoError(t, err)
+		require.False(t, again)
+		require.False(t, begun.Heard([throttle.Units]adaptive.Meter{}))
+	}
 }
 
 func TestAllIsSortedAndMakesWhatIsMissing(t *testing.T) {

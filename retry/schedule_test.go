@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/headrace/headrace/retry"
@@ -190,4 +191,17 @@ func TestPolicyIsSharedBetweenGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A delay that was drawn beyond what a time.Duration holds is the longest one, not none.
+func TestADelayThatOverflowsIsTheLongest(t *testing.T) {
+	const century = 100 * 365 * 24 * time.Hour
+	p := retry.Policy{MaxAttempts: 1000, Initial: 2 * century, Max: 2 * century, Jitter: 0.9}
+	s := p.Start()
+	for range 500 {
+		delay, again := s.Next(errors.New("again"))
+		require.True(t, again)
+		assert.GreaterOrEqual(t, delay, century/5-time.Second)
+		assert.LessOrEqual(t, delay, 2*century)
+	}
 }

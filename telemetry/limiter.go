@@ -32,12 +32,24 @@ func newLimiters(m *maker, maxNames int) *limiters {
 }
 
 func (l *limiters) observe(e event.Event) {
-	if e.Kind == event.LimiterCut {
+	switch e.Kind {
+	case event.LimiterWaited: // of a throttle.Limiter, which does not know how its calls end
+		outcome := admitted
+		if e.Err != nil {
+			outcome = event.Unadmitted
+		}
+		l.wait.Record(context.Background(), e.Wait.Seconds(), l.of(e.Source, "headrace.limiter.outcome", outcome).record...)
+		return
+	case event.LimiterCut:
 		l.cuts.Add(context.Background(), 1, l.of(e.Source, "", "").add...)
 		return
+	default:
 	}
 	l.hits.Add(context.Background(), 1, l.of(e.Source, "headrace.limiter.hit.kind", e.Key).add...)
 }
+
+// admitted is the outcome of a call of a throttle.Limiter that has waited.
+const admitted = "admitted"
 
 func (l *limiters) call(c event.Call) {
 	ctx, to := context.Background(), l.of(c.Limiter, "headrace.limiter.outcome", c.Outcome)

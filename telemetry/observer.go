@@ -44,6 +44,7 @@ type Observer struct {
 	requests  *requests
 	downloads *downloads
 	limiters  *limiters
+	breakers  *breakers
 	gauges    *gauges
 	nodes     *nodes
 	tasks     *tasks
@@ -87,6 +88,7 @@ func New(c Config) (*Observer, error) {
 		requests:  newRequests(&m, c.MaxNames),
 		downloads: newDownloads(&m, c.MaxNames),
 		limiters:  newLimiters(&m, c.MaxNames),
+		breakers:  newBreakers(&m, c.MaxNames),
 		gauges:    newGauges(&m, c.MaxNames),
 		nodes:     newNodes(&m, c.MaxNames),
 		tasks:     newTasks(&m, c.MaxNames),
@@ -107,8 +109,10 @@ func (o *Observer) Observe(e event.Event) {
 		o.requests.observe(e)
 	case event.DownloadFetch:
 		o.downloads.observe(e)
-	case event.LimiterHit, event.LimiterCut:
+	case event.LimiterHit, event.LimiterCut, event.LimiterWaited:
 		o.limiters.observe(e)
+	case event.BreakerOpened, event.BreakerHalfOpen, event.BreakerClosed:
+		o.breakers.observe(e)
 	case event.FlowProgress:
 		o.gauges.progress(e)
 	case event.ItemDone, event.ItemResumed, event.ItemFailed, event.ItemAbandoned, event.ItemRetry, event.NodeFinished, event.FlowFinished:

@@ -29,6 +29,7 @@ func TestNewMakesTheInstruments(t *testing.T) {
 		"headrace.http.client.wait":               "s: Time that requests waited before they were sent. [0 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10 30 60 300 900]",
 		"headrace.http.client.attempts":           "{attempt}: Attempts that requests took on the wire. [0 1 2 3 5 10 20]",
 		"headrace.http.client.cached":             "{request}: Requests that were answered by a cache.",
+		"headrace.breaker.changes":                "{change}: Times that a circuit breaker changed its state.",
 		"headrace.download.duration":              "s: Duration of downloads. [0.1 0.25 0.5 1 2.5 5 10 30 60 300 900 3600]",
 		"headrace.download.size":                  "By: Size of what downloads fetched. [0 65536 262144 1.048576e+06 4.194304e+06 1.6777216e+07 6.7108864e+07 2.68435456e+08 1.073741824e+09 4.294967296e+09 1.7179869184e+10]",
 		"headrace.limiter.hits":                   "{hit}: Calls that the provider refused for rate.",
@@ -90,7 +91,7 @@ func TestNewTakesTheGlobalProvider(t *testing.T) {
 
 func TestObserveLeavesTheRest(t *testing.T) {
 	r, o := record(t, telemetry.Config{})
-	for _, kind := range []event.Kind{event.LimiterRecovery, event.BreakerOpened, event.NodeStarted, event.FlowStep, event.FlowProgress, "of a later version"} {
+	for _, kind := range []event.Kind{event.LimiterRecovery, event.LimiterRecovery, event.NodeStarted, event.FlowStep, event.FlowProgress, "of a later version"} {
 		o.Observe(event.New(time.Now(), kind, "x"))
 	}
 	o.Observe(event.New(time.Now(), event.NetRequest, "x")) // of an emitter that leaves Request out

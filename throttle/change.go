@@ -2,6 +2,7 @@ package throttle
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/invalid"
@@ -19,7 +20,7 @@ func (l *Limiter) update(f func()) {
 
 // SetLimits changes the limits in place. What was admitted still counts, calls
 // in flight go on, and waiting calls whose cost no longer fits fail with a
-// *CostError. Invalid limits change nothing. docs/limits.md says what each
+// *CostError. Invalid limits, and those in force, change nothing. docs/limits.md says what each
 // window inherits.
 func (l *Limiter) SetLimits(lim Limits) error {
 	p := invalid.Problems{Owner: "throttle"}
@@ -37,6 +38,11 @@ func (l *Limiter) setLimits(lim Limits) {
 	l.mu.Lock()
 	defer l.unlock()
 	now := l.nowLocked()
+	if l.hasWindowsLocked(lim) {
+		l.limit = lim.Concurrency
+		l.pumpLocked(now)
+		return
+	}
 	old := l.gauges
 	for i := range old {
 		if b := old[i].Bucket; b != nil { // a larger burst would make credit of what is still out
@@ -60,6 +66,12 @@ func (l *Limiter) setLimits(lim Limits) {
 		w = next
 	}
 	l.pumpLocked(now)
+}
+
+// hasWindowsLocked reports whether the windows of lim are those in force. Then none
+// has to inherit anything, which costs a bucket that has given credit its units.
+func (l *Limiter) hasWindowsLocked(lim Limits) bool {
+	return slices.EqualFunc(lim.Windows, l.gauges, func(w Window, g meter.Gauge) bool { return w.spec == g.Window })
 }
 
 // fitLocked gives the limiter windows without a history.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -333,5 +334,22 @@ func TestLook(t *testing.T) {
 		l.Update(nil)
 		synctest.Wait()
 		assert.True(t, head.finished())
+	})
+}
+
+func TestAPauseUntilThePastIsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []event.Event
+		l := newLimiter(t, throttle.Limits{}, throttle.WithObserver(event.Func(func(e event.Event) { seen = append(seen, e) })))
+		sleep(time.Second)
+		l.PauseUntil(time.Time{})
+		l.PauseUntil(time.Now())
+		l.PauseUntil(time.Now().Add(-time.Hour))
+		assert.Empty(t, seen)
+		assert.Zero(t, l.Stats().PausedUntil)
+		l.PauseUntil(time.Unix(1<<40, 0))
+		require.Len(t, seen, 1)
+		assert.Positive(t, seen[0].Wait)
+		assert.False(t, l.Allow(throttle.Cost{}))
 	})
 }

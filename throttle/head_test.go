@@ -237,7 +237,7 @@ func TestTheEndOfACallDoesNotCostTheCredit(t *testing.T) {
 func TestCreditIsPaidBackWhenTheLimitsChange(t *testing.T) {
 	l, fake := crowd(t, 50, Limits{Windows: []Window{Bucket(1000, 1)}})
 	require.Equal(t, int64(5), admittedAfter(l, fake, 5*time.Millisecond), "the first of them was 4 ms late")
-	require.NoError(t, l.SetLimits(Limits{Windows: []Window{Bucket(1000, 1)}}))
+	require.NoError(t, l.SetLimits(Limits{Windows: []Window{Bucket(1000, 1), Sliding(1<<30, time.Hour)}}))
 	assert.Zero(t, admittedAfter(l, fake, 5*time.Millisecond-1))
 	assert.Equal(t, int64(1), admittedAfter(l, fake, 1))
 	require.NoError(t, l.SetLimits(Limits{Windows: []Window{Bucket(1000, 1)}}))
@@ -269,9 +269,26 @@ func TestGivingBackAfterAChange(t *testing.T) {
 			}
 			p, err := l.TryAcquire(Cost{Tokens: 5})
 			require.NoError(t, err)
+			lim.Windows = append(lim.Windows, Sliding(1<<30, time.Hour))
 			require.NoError(t, l.SetLimits(lim))
 			p.Cancel()
 			assert.Equal(t, tc.spent, l.gauges[0].Spent(l.last))
 		})
 	}
+}
+
+// Limits that are set again, also with another concurrency, do not take back
+// the credit that a bucket has given for a late timer.
+func TestEqualLimitsCostABucketNothing(t *testing.T) {
+	lim := Limits{Windows: []Window{Bucket(1000, 1)}}
+	l, fake := crowd(t, 500, lim)
+	alone, other := crowd(t, 500, lim)
+	for i := range 50 {
+		late := time.Duration(1+i%7)*time.Millisecond + time.Millisecond/3
+		require.Equal(t, admittedAfter(alone, other, late), admittedAfter(l, fake, late))
+		lim.Concurrency = 1000 + i%2
+		require.NoError(t, l.SetLimits(lim))
+		require.Equal(t, lim, l.Limits())
+	}
+	require.Equal(t, alone.Stats().Admitted, l.Stats().Admitted)
 }

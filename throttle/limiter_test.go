@@ -145,3 +145,19 @@ func TestStats(t *testing.T) {
 		assert.False(t, l.Allow(throttle.Cost{}), "the history of the windows survives")
 	})
 }
+
+func TestTheLongestWaitIsNotTheLastOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, throttle.Limits{Concurrency: 1})
+		for _, wait := range []time.Duration{2 * time.Second, 5 * time.Second, time.Second} {
+			p, err := l.TryAcquire(throttle.Cost{})
+			require.NoError(t, err)
+			next := spawn(l, throttle.Cost{}, 0)
+			sleep(wait)
+			p.Release()
+			synctest.Wait()
+			next.permit.Release()
+		}
+		assert.Equal(t, 5*time.Second, l.Stats().LongestWait)
+	})
+}

@@ -7,10 +7,15 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// PauseUntil admits no call before t. It never shortens a pause.
+// PauseUntil admits no call before t. It never shortens a pause, and a t in the
+// past changes nothing.
 func (l *Limiter) PauseUntil(t time.Time) {
+	wait := t.Sub(l.clock.Now())
+	if wait <= 0 {
+		return
+	}
 	l.update(func() { l.paused = max(l.paused, l.clock.Until(t)) })
-	l.tell(event.LimiterPaused, l.clock.Until(t)-l.clock.Elapsed(), "", nil)
+	l.tell(event.LimiterPaused, wait, "", nil)
 }
 
 // Resume ends the pause.

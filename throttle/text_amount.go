@@ -66,8 +66,8 @@ func (p *parser) count(a amount) int64 {
 	return n
 }
 
-// rate is a per the period, as units per second.
-func (p *parser) rate(a amount, per time.Duration) float64 {
+// number is a, which may have decimals.
+func (p *parser) number(a amount) float64 {
 	digits := a.digits
 	if a.zeros > 0 {
 		digits += "e" + strconv.Itoa(a.zeros)
@@ -76,12 +76,13 @@ func (p *parser) rate(a amount, per time.Duration) float64 {
 	if err != nil && n == 0 { // what is out of range is infinite: left to check
 		p.failAt(a.at, a.text, "it is not a number")
 	}
-	return n / per.Seconds()
+	return n
 }
 
-// secondsWorth is the burst of a bucket that was given none.
-func secondsWorth(rate float64) int64 {
-	return int64(math.Ceil(min(max(rate, 1), MaxAmount)))
+// defaultBurst is the burst of a bucket whose text names none: what it refills
+// in the period as written, so that a call that the rate allows also fits.
+func defaultBurst(n float64) int64 {
+	return int64(math.Ceil(min(max(n, 1), MaxAmount)))
 }
 
 // formatRate writes units per second as an amount per period: the shortest of

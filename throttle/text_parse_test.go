@@ -111,7 +111,10 @@ func TestParseLimits(t *testing.T) {
 		{"Bucket 10 / s Burst 20", bucketOf(10, 20), "bucket 10/s burst 20"},
 		{"bucket 2.5/s burst 10", bucketOf(2.5, 10), ""},
 		{"bucket 10/s", bucketOf(10, 10), "bucket 10/s burst 10"},
-		{"bucket 90/min", bucketOf(1.5, 2), "bucket 90/min burst 2"},
+		{"bucket 90/min", bucketOf(1.5, 90), "bucket 90/min burst 90"},
+		{"bucket 0.5/s", bucketOf(0.5, 1), "bucket 30/min burst 1"},
+		{"bucket 2.5/min", bucketOf(2.5/60, 3), "bucket 2.5/min burst 3"},
+		{"bucket 3/15min", bucketOf(3./900, 3), "bucket 12/h burst 3"},
 		{"bucket 1/h", bucketOf(1./3600, 1), "bucket 1/h burst 1"},
 		{"bucket 31/min burst 10", bucketOf(31./60, 10), ""}, // 31./60*60 is not 31
 		{"bucket 100/day burst 1", bucketOf(100./86400, 1), ""},
@@ -346,5 +349,24 @@ func TestParseLimitsIsBounded(t *testing.T) {
 		require.Error(t, err, piece)
 		assert.LessOrEqual(t, len(joinedErrors(err)), 21, piece)
 		assert.Less(t, len(err.Error()), 10_000, piece)
+	}
+}
+
+func TestABucketWithoutABurstHoldsWhatItRefillsInThePeriodAsWritten(t *testing.T) {
+	for text, cost := range map[string]throttle.Cost{
+		"bucket 10000 tokens/min": {Tokens: 10_000},
+		"bucket 10k tpm":          {Tokens: 10_000},
+		"bucket 600 points/h":     {Points: 600},
+		"bucket 40/15min":         {Requests: 40},
+		"bucket 2.5/s":            {Requests: 3},
+	} {
+		limits, err := throttle.ParseLimits(text)
+		require.NoError(t, err, text)
+		l, err := throttle.New(limits)
+		require.NoError(t, err, text)
+		p, err := l.TryAcquire(cost)
+		if assert.NoError(t, err, text) {
+			p.Cancel()
+		}
 	}
 }

@@ -90,13 +90,13 @@ func (p *parser) bucket() Window {
 	if per <= 0 {
 		p.failAt(a.at, a.text, "its period, %s, is not a positive duration", per)
 	}
-	rate := p.rate(a, per)
-	burst := secondsWorth(rate)
+	n := p.number(a)
+	burst := defaultBurst(n)
 	if p.tok.is("burst") {
 		p.next()
 		burst = p.count(p.amount())
 	}
-	return Bucket(rate, burst).Of(unit)
+	return Bucket(n/per.Seconds(), burst).Of(unit)
 }
 
 func (p *parser) fixed() Window {

@@ -12,7 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/event"
 	"go.uber.org/goleak"
 
 	"github.com/headrace/headrace/providertest"
@@ -168,4 +171,21 @@ func TestPassages(t *testing.T) {
 	require.Equal(t, "Tail", got[2])
 	require.Equal(t, strings.Fields(long+long+"Tail"), strings.Fields(strings.Join(got, " ")), "not a word is lost")
 	require.Equal(t, []string{"a b", "c"}, paragraphs("a\nb\n\n\n \n\nc\n"))
+}
+
+func TestACutSaysWhatItIsOf(t *testing.T) {
+	var out strings.Builder
+	s := newStory(&out)
+	for _, e := range []event.Event{
+		{Kind: event.LimiterCut, Source: "api", To: 36, Reason: "requests per second: measured"},
+		{Kind: event.LimiterCut, Source: "api", From: 36, To: 18, Reason: "requests per second: measured"},
+		{Kind: event.LimiterCut, Source: "api", From: 10, To: 6, Reason: "a cap"},
+	} {
+		e.Time = s.began
+		s.Observe(e)
+	}
+	assert.Equal(t, `  0.00 s  api: cut to 36 requests/s (requests per second: measured)
+  0.00 s  api: cut to 18 requests/s, from 36 (requests per second: measured)
+  0.00 s  api: cut to 6 in flight, from 10 (a cap)
+`, out.String())
 }

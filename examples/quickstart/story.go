@@ -44,7 +44,14 @@ func (s *story) Observe(e event.Event) {
 	at := e.Time.Sub(s.began).Seconds()
 	switch e.Kind {
 	case event.LimiterCut:
-		fmt.Fprintf(s.out, "%6.2f s  %s: cut from %.0f to %.0f in flight (%s)\n", at, e.Source, e.From, e.To, e.Reason)
+		of := "in flight"
+		if strings.HasPrefix(e.Reason, "requests per second") {
+			of = "requests/s"
+		}
+		if e.From > 0 { // else there was no limit yet
+			of += fmt.Sprintf(", from %.0f", e.From)
+		}
+		fmt.Fprintf(s.out, "%6.2f s  %s: cut to %.0f %s (%s)\n", at, e.Source, e.To, of, e.Reason)
 	case event.LimiterRecovery:
 		fmt.Fprintf(s.out, "%6.2f s  %s: back up from %.0f to %.0f\n", at, e.Source, e.From, e.To)
 	case event.ItemRetry:

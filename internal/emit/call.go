@@ -22,6 +22,20 @@ func WantsCalls(o event.Observer) bool {
 	return ok
 }
 
+// SendUncounted sends e to the observers of o that are not an
+// event.CallObserver, which receive each call.
+func SendUncounted(o event.Observer, e event.Event) {
+	switch o := o.(type) {
+	case several:
+		for _, o := range o.Observers(tee.Key{}) {
+			SendUncounted(o, e)
+		}
+	case event.CallObserver:
+	default:
+		Send(o, e)
+	}
+}
+
 // SendCall sends c to each event.CallObserver of o.
 func SendCall(o event.Observer, c event.Call) {
 	switch o := o.(type) {

@@ -1,0 +1,229 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/internal/panics"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/throttle"
+)
+
+const (
+	// prompt is how long the end of a call waits for the store. What can be sent
+	// twice is then sent again in the background.
+	prompt = 250 * time.Millisecond
+	// promptOnce is the same for what must not be sent twice: whether it has
+	// arrived is not known.
+	promptOnce = time.Second
+	// resend is how often a store that does not answer is tried.
+	resend = time.Second
+	// longestResend bounds for how long.
+	longestResend = 15 * time.Minute
+	// mostSenders is how many goroutines send in the background at once.
+	mostSenders = 16
+)
+
+// letter is what the store has to be told after a call. No caller can be given
+// its error.
+type letter struct {
+	send  func(context.Context, quota.Store) error
+	done  func()         // called once, without locks; nil: nothing to do
+	once  []quota.Demand // not nil: it must not be sent twice; used to ask whether the store answers
+	until time.Duration  // it is given up then; set when it is posted
+	again bool           // it has been sent, without an answer
+}
+
+// outbox sends letters. As long as the store answers, each is sent by the call
+// that it belongs to. Once the store has not answered in time, letters wait for
+// it here, and calls do not wait for them.
+type outbox struct {
+	share *share
+	slow  atomic.Bool // the last letter was not answered in time
+
+	mu      sync.Mutex // guards everything below
+	waiting []*letter
+	senders int
+	resting bool // no sender is started before a timer has fired
+}
+
+// deliver sends l now or, if the store does not answer, in the background.
+func (o *outbox) deliver(l *letter) {
+	if o.slow.Load() {
+		o.post(l)
+		return
+	}
+	within := prompt
+	if l.once != nil {
+		within = promptOnce
+	}
+	if answered, err := o.try(o.share.always, l.send, within); answered || l.once != nil {
+		o.finish(l, err)
+		return
+	}
+	l.again = true
+	o.post(l)
+}
+
+// try sends once. An error after the time is over is no answer: what was sent
+// may have arrived or not.
+func (o *outbox) try(ctx context.Context, send func(context.Context, quota.Store) error, within time.Duration) (answered bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errStoreSlow)
+	defer cancel()
+	stop := context.AfterFunc(ctx, func() { o.slow.Store(true) }) // also if the store ignores ctx
+	defer stop()
+	err = guarded(ctx, o.share.store, send)
+	if answered = err == nil || ctx.Err() == nil; !answered {
+		o.slow.Store(true)
+	}
+	return answered, err
+}
+
+func guarded(ctx context.Context, s quota.Store, f func(context.Context, quota.Store) error) (err error) {
+	defer panics.Catch(&err)
+	return f(ctx, s)
+}
+
+func (o *outbox) finish(l *letter, err error) {
+	if l.again && errors.Is(err, quota.ErrLeaseLost) {
+		err = nil // the first one has arrived
+	}
+	if err != nil {
+		o.share.unheard.Add(1)
+	}
+	if l.done != nil {
+		l.done()
+	}
+}
+
+func (o *outbox) post(l *letter) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	l.until = o.share.leases.clock.Elapsed() + longestResend
+	o.waiting = append(o.waiting, l)
+	o.startLocked()
+}
+
+// startLocked starts a sender if there is something for it to do.
+func (o *outbox) startLocked() {
+	if !o.resting && len(o.waiting) > 0 && o.senders < mostSenders {
+		o.senders++
+		go o.run()
+	}
+}
+
+// run sends what waits until nothing does or the store does not answer.
+func (o *outbox) run() {
+	returned := false
+	defer func() {
+		if !returned { // runtime.Goexit in the store
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.senders--
+			o.startLocked()
+		}
+	}()
+	o.sendAll()
+	returned = true
+}
+
+func (o *outbox) sendAll() {
+	for l := o.next(); l != nil; l = o.next() {
+		begun := o.share.leases.clock.Elapsed()
+		if l.once != nil && o.slow.Load() && !o.answers(l) {
+			o.back(l)
+			return
+		}
+		answered, err := o.try(o.share.always, l.send, storeTimeout)
+		if !answered && l.once == nil {
+			l.again = true
+			o.back(l)
+			return
+		}
+		if answered && o.share.leases.clock.Elapsed()-begun < prompt {
+			o.slow.Store(false)
+		}
+		o.finish(l, err)
+	}
+}
+
+// answers asks the store two things that change nothing. What a store knows
+// without asking others, as it may the second, says nothing about them.
+func (o *outbox) answers(l *letter) bool {
+	answered, _ := o.try(o.share.always, func(ctx context.Context, s quota.Store) error {
+		if _, err := s.Take(ctx, quota.Request{Demands: l.once, Lease: leaseTime, Peek: true}); err != nil {
+			return err
+		}
+		return s.End(ctx, quota.Ticket{}, nil)
+	}, storeTimeout)
+	return answered
+}
+
+// next is the next letter for a sender, which ends if there is none.
+func (o *outbox) next() *letter {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.waiting) == 0 || o.resting {
+		o.senders--
+		return nil
+	}
+	l := o.waiting[0]
+	o.waiting[0] = nil
+	o.waiting = o.waiting[1:]
+	o.startLocked()
+	return l
+}
+
+// back keeps l for later, when a sender has had no answer. The sender ends.
+func (o *outbox) back(l *letter) {
+	if o.share.leases.clock.Elapsed() >= l.until {
+		o.finish(l, errStoreSlow)
+		l = nil
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.senders--
+	if l != nil {
+		o.waiting = append(o.waiting, l)
+	}
+	if !o.resting {
+		o.resting = true
+		o.share.leases.clock.AfterFunc(resend, o.rested)
+	}
+}
+
+func (o *outbox) rested() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.resting = false
+	o.startLocked()
+}
+
+// tellEnd tells the store that what t has taken is over: actual is what it cost,
+// or nil for what was reserved.
+func (s *share) tellEnd(t quota.Ticket, unsent bool, actual []throttle.Cost, done func()) {
+	l := &letter{done: done, send: func(ctx context.Context, to quota.Store) error {
+		if unsent {
+			return to.Cancel(ctx, t)
+		}
+		return to.End(ctx, t, actual)
+	}}
+	if !t.Leased() { // it would be corrected twice
+		l.once = t.Demands
+	}
+	s.outbox.deliver(l)
+}
+
+// cool has other processes pause too.
+func (s *share) cool(d time.Duration) {
+	until := s.leases.clock.Elapsed() + d
+	s.outbox.deliver(&letter{send: func(ctx context.Context, to quota.Store) error {
+		if left := until - s.leases.clock.Elapsed(); left > 0 {
+			return to.Cooldown(ctx, s.key, left)
+		}
+		return nil
+	}})
+}
