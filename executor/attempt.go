@@ -88,17 +88,3 @@ func (t *record) call(ctx context.Context) error {
 	}
 	return err
 }
-
-// conclude takes t to its end, and reports whether it had not got there before.
-func (x *Executor) conclude(t *record, to State, err error) bool {
-	return x.concludeAt(t, to, err, x.clock.Elapsed())
-}
-
-func (x *Executor) concludeAt(t *record, to State, err error, now time.Duration) bool {
-	if !t.end(to, err, now) {
-		return false
-	}
-	x.ended[to].Add(1)
-	x.tellEnd(t, to, err)
-	return true
-}

@@ -253,3 +253,17 @@ func cutShort(err, cause error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
 	return errors.Is(err, context.Canceled) || errors.Is(err, cause)
 }
+
+func (t *record) subscribe(n int) *Subscription {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.courseLocked()
+	if c.subs == nil {
+		c.subs = new(fanout)
+	}
+	s := c.subs.add(n)
+	if t.life.state.Terminal() {
+		c.subs.end()
+	}
+	return s
+}

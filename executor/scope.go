@@ -162,28 +162,3 @@ func scopeOf(ctx context.Context) *scope {
 	s, _ := ctx.Value(scopeKey{}).(*scope)
 	return s
 }
-
-// lender is the turns at the slot of the innermost task of x that ctx is
-// inside of; nil if there is none.
-func (x *Executor) lender(ctx context.Context) chan struct{} {
-	s := scopeOf(ctx)
-	for s != nil && s.x != x {
-		s = scopeOf(s.ctx) //nolint:contextcheck // it goes outwards
-	}
-	if s == nil {
-		return nil
-	}
-	in := s.made()
-	if in == x.past {
-		return nil
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.over {
-		return nil
-	}
-	if in.turn == nil {
-		in.turn = make(chan struct{}, 1)
-	}
-	return in.turn
-}

@@ -1,9 +1,6 @@
 package executor
 
-import (
-	"context"
-	"slices"
-)
+import "slices"
 
 // lookahead is how many tasks for each slot may wait without one: for a guard
 // of their own, or between two attempts. Each takes a goroutine.
@@ -98,80 +95,5 @@ type returner struct {
 func (s *slots) withdraw(r *returner) {
 	if i := slices.Index(s.returning, r); i >= 0 {
 		s.returning = slices.Delete(s.returning, i, i+1)
-	}
-}
-
-// rest gives the slot of t up for the time between two attempts, unless it is
-// lent, or too many tasks do that already.
-func (x *Executor) rest(t *record) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if w := t.by; w != nil && w.holds && x.slots.restful() {
-		x.slots.rests(w)
-		x.returnLocked()
-		x.wakeLocked()
-	}
-}
-
-// rise gets t a slot again, before all tasks that have not begun, and not while
-// the executor is paused. It returns false if ctx ends first.
-func (x *Executor) rise(ctx context.Context, t *record) bool {
-	r := x.rising(t)
-	if r == nil {
-		return true
-	}
-	select {
-	case <-r.ready:
-		return true
-	case <-ctx.Done():
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.slots.withdraw(r)
-	x.wakeLocked() //nolint:contextcheck // a worker is for any task
-	return false
-}
-
-// rising puts t into the line of those that want a slot again; nil if it is lent one.
-func (x *Executor) rising(t *record) *returner {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if t.by == nil {
-		return nil
-	}
-	r := &returner{t.by, make(chan struct{})}
-	x.slots.returning = append(x.slots.returning, r)
-	x.returnLocked()
-	return r
-}
-
-// returnLocked gives free slots to tasks between two attempts. One that has kept
-// its slot does not wait for those before it.
-func (x *Executor) returnLocked() {
-	s := &x.slots
-	if len(s.returning) == 0 || x.paused {
-		return
-	}
-	s.returning = slices.DeleteFunc(s.returning, func(r *returner) bool {
-		switch {
-		case r.w.lost || r.w.holds:
-		case s.free():
-			s.give(r.w) // it rests no more
-			s.take(r.w)
-		default:
-			return false
-		}
-		close(r.ready)
-		return true
-	})
-}
-
-// waits notes whether t waits for a guard of its own. Meanwhile another task may begin.
-func (x *Executor) waits(t *record, yes bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if w := t.by; w != nil && !w.lost {
-		x.slots.waits(w, yes)
-		x.wakeLocked()
 	}
 }

@@ -36,3 +36,7 @@ func (x *Executor) Stats() Stats {
 	}
 	return s
 }
+
+// Subscribe delivers every later change of every task, in order per task. The buffer
+// holds n changes, at most 65,536; below 1 means 64.
+func (x *Executor) Subscribe(n int) *Subscription { return x.subs.add(n) }

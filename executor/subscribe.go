@@ -137,21 +137,3 @@ func (f *fanout) endLocked() {
 	f.all = nil
 	f.count.Store(0)
 }
-
-// Subscribe delivers every later change of every task, in order per task. The buffer
-// holds n changes, at most 65,536; below 1 means 64.
-func (x *Executor) Subscribe(n int) *Subscription { return x.subs.add(n) }
-
-func (t *record) subscribe(n int) *Subscription {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	c := t.courseLocked()
-	if c.subs == nil {
-		c.subs = new(fanout)
-	}
-	s := c.subs.add(n)
-	if t.life.state.Terminal() {
-		c.subs.end()
-	}
-	return s
-}

@@ -1,6 +1,8 @@
 package executor
 
 import (
+	"time"
+
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
 )
@@ -75,4 +77,18 @@ func (x *Executor) tellEnd(t *record, to State, err error) {
 	case Pending, Queued, Processing, Calling, Cancelled:
 	}
 	x.tellTask(t, kind, func(e *event.Event) { e.Err = err })
+}
+
+// conclude takes t to its end, and reports whether it had not got there before.
+func (x *Executor) conclude(t *record, to State, err error) bool {
+	return x.concludeAt(t, to, err, x.clock.Elapsed())
+}
+
+func (x *Executor) concludeAt(t *record, to State, err error, now time.Duration) bool {
+	if !t.end(to, err, now) {
+		return false
+	}
+	x.ended[to].Add(1)
+	x.tellEnd(t, to, err)
+	return true
 }

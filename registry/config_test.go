@@ -108,7 +108,8 @@ func TestMaxWaitIsThatOfTheSpec(t *testing.T) {
 
 // The dialect of the entry, or of its preset, reads what the provider says.
 func TestTheDialectJudges(t *testing.T) {
-	asked := func(spec registry.Spec) time.Duration {
+	asked := func(t *testing.T, spec registry.Spec) time.Duration {
+		t.Helper()
 		spec.MaxWait = time.Millisecond
 		g := newRegistry(t, registry.Config{Default: spec}).For("x")
 		err := do(t.Context(), g, func(context.Context) error { return geminiError{} })
@@ -116,14 +117,16 @@ func TestTheDialectJudges(t *testing.T) {
 		require.True(t, ok, "%v", err)
 		return hit.RetryAfter
 	}
-	for about, spec := range map[string]registry.Spec{
-		"named":         {Dialect: "Gemini"},
-		"of the preset": {Preset: preset(t, dialect.Gemini)},
-		"before that":   {Preset: preset(t, dialect.OpenAI), Dialect: dialect.Gemini},
-	} {
-		assert.Equal(t, 34*time.Second, asked(spec), about)
-	}
-	assert.Zero(t, asked(registry.Spec{}))
+	synctest.Test(t, func(t *testing.T) {
+		for about, spec := range map[string]registry.Spec{
+			"named":         {Dialect: "Gemini"},
+			"of the preset": {Preset: preset(t, dialect.Gemini)},
+			"before that":   {Preset: preset(t, dialect.OpenAI), Dialect: dialect.Gemini},
+		} {
+			assert.Equal(t, 34*time.Second, asked(t, spec), about)
+		}
+		assert.Zero(t, asked(t, registry.Spec{}))
+	})
 }
 
 // preset is the name of one that speaks a dialect.

@@ -1,0 +1,106 @@
+package executor
+
+import (
+	"context"
+	"slices"
+)
+
+// rest gives the slot of t up for the time between two attempts, unless it is
+// lent, or too many tasks do that already.
+func (x *Executor) rest(t *record) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if w := t.by; w != nil && w.holds && x.slots.restful() {
+		x.slots.rests(w)
+		x.returnLocked()
+		x.wakeLocked()
+	}
+}
+
+// rise gets t a slot again, before all tasks that have not begun, and not while
+// the executor is paused. It returns false if ctx ends first.
+func (x *Executor) rise(ctx context.Context, t *record) bool {
+	r := x.rising(t)
+	if r == nil {
+		return true
+	}
+	select {
+	case <-r.ready:
+		return true
+	case <-ctx.Done():
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.slots.withdraw(r)
+	x.wakeLocked() //nolint:contextcheck // a worker is for any task
+	return false
+}
+
+// rising puts t into the line of those that want a slot again; nil if it is lent one.
+func (x *Executor) rising(t *record) *returner {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if t.by == nil {
+		return nil
+	}
+	r := &returner{t.by, make(chan struct{})}
+	x.slots.returning = append(x.slots.returning, r)
+	x.returnLocked()
+	return r
+}
+
+// returnLocked gives free slots to tasks between two attempts. One that has kept
+// its slot does not wait for those before it.
+func (x *Executor) returnLocked() {
+	s := &x.slots
+	if len(s.returning) == 0 || x.paused {
+		return
+	}
+	s.returning = slices.DeleteFunc(s.returning, func(r *returner) bool {
+		switch {
+		case r.w.lost || r.w.holds:
+		case s.free():
+			s.give(r.w) // it rests no more
+			s.take(r.w)
+		default:
+			return false
+		}
+		close(r.ready)
+		return true
+	})
+}
+
+// waits notes whether t waits for a guard of its own. Meanwhile another task may begin.
+func (x *Executor) waits(t *record, yes bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if w := t.by; w != nil && !w.lost {
+		x.slots.waits(w, yes)
+		x.wakeLocked()
+	}
+}
+
+// lender is the turns at the slot of the innermost task of x that ctx is
+// inside of; nil if there is none.
+func (x *Executor) lender(ctx context.Context) chan struct{} {
+	s := scopeOf(ctx)
+	for s != nil && s.x != x {
+		s = scopeOf(s.ctx) //nolint:contextcheck // it goes outwards
+	}
+	if s == nil {
+		return nil
+	}
+	in := s.made()
+	if in == x.past {
+		return nil
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.over {
+		return nil
+	}
+	if in.turn == nil {
+		in.turn = make(chan struct{}, 1)
+	}
+	return in.turn
+}
