@@ -122,6 +122,9 @@ func (c *Call) gated(ctx context.Context, k *attempt) error {
 		if p := &k.parts[i]; p.guard != l || p.outer != nil {
 			continue
 		}
+		if l.throttle.Check(c.cost) != nil {
+			return nil // it is refused with that reason
+		}
 		if until := l.view().GateUntil; until.After(deadline) {
 			now := l.clock.Now()
 			return &throttle.DeadlineError{Limiter: l.name, Wait: until.Sub(now), Left: deadline.Sub(now)}

@@ -161,3 +161,16 @@ func TestAnEndlessRetryAfterIsProbedAfterADay(t *testing.T) {
 		}
 	})
 }
+
+// A call with a deadline learns why the guard is closed, and not only that it is too late.
+func TestAClosedGuardSaysWhyToACallWithADeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{})
+		require.Error(t, do(t.Context(), l, func(context.Context) error { return &adaptive.RateLimitHit{RetryAfter: time.Hour} }))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var hit *adaptive.RateLimitHit
+		require.ErrorAs(t, do(ctx, l, ok(0)), &hit)
+		assert.Equal(t, time.Hour, hit.RetryAfter)
+	})
+}
