@@ -210,21 +210,46 @@ func (k *attempt) surrender(l *Guard, p throttle.Permit) {
 	}
 }
 
-// handBack returns what was taken over by an attempt that was not admitted.
+// handBack returns what was taken over by an attempt that was not sent.
 func (k *attempt) handBack() {
 	for i := range k.parts {
-		p := &k.parts[i]
-		if p.outer == nil {
-			k.disclaim(i, false)
-			continue
+		if k.parts[i].outer == nil {
+			k.disclaim(i)
+		} else {
+			k.returnPart(i)
 		}
-		back := p.outer.takeBack(p.guard)
-		k.disclaim(i, back)
-		if !back {
-			p.permit.Cancel()
-		}
-		*p = part{guard: p.guard}
 	}
+}
+
+// returnPart returns the permit of part i to the call around this one. If that
+// is over, its request counts: the permit ends as it was reserved.
+func (k *attempt) returnPart(i int) {
+	k.mu.Lock()
+	p := k.parts[i]
+	if p.handed == nil {
+		k.parts[i] = part{guard: p.guard}
+	}
+	k.mu.Unlock()
+	if p.handed != nil { // a call inside has it, and ends it
+		return
+	}
+	back := p.outer.takeBack(p.guard)
+	if c := k.claim(i); c.ticket != nil {
+		if !back {
+			c.end(throttle.Cost{}, false)
+		}
+		k.setClaim(i, claim{})
+	}
+	if !back {
+		p.guard.giveUp(p.permit)
+	}
+}
+
+// giveUp ends the permit of a call whose outcome is not known; it cost what was
+// reserved.
+func (g *Guard) giveUp(p throttle.Permit) {
+	var r result
+	g.end(&r, p, &adaptive.Feedback{Verdict: adaptive.Transient}, false)
 }
 
 // bounded is the context to wait under: it ends with the intake of ctx and

@@ -67,6 +67,13 @@ func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 		k.finishLoose(r, f, observed)
 		return
 	}
+	if f.Verdict == adaptive.Unsent {
+		for i := range k.parts {
+			if k.parts[i].outer != nil {
+				k.returnPart(i)
+			}
+		}
+	}
 	if k.call.guard.chain != nil {
 		k.finishShared(f)
 	}
