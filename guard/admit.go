@@ -63,6 +63,7 @@ func (w *waiting) observe(ctx context.Context, g *Guard) (measured bool) {
 		if l.stale.Load() {
 			l.emitStale(ctx)
 		}
+		l.emitFailed(ctx)
 	}
 	if measured = measured && !g.transparent(); measured {
 		w.queued = 0

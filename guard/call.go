@@ -155,10 +155,7 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 			if !l.governor.knows(&sent) {
 				return
 			}
-			var to adaptive.Listener
-			if to, heard = l.governor.state.(adaptive.Listener); heard {
-				to.OnMeters(now, sent, meters)
-			}
+			heard = l.governor.meters(now, sent, meters)
 		})
 	}
 	return heard

@@ -29,8 +29,10 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, given bool, err error)
 	k.finish(&r, f, c.wait.observed)
 	k.unhold()
 	ended = true
-	l := c.guard.learner
-	if l != nil {
+	for _, l := range c.guard.layers {
+		l.emitFailed(k.Context)
+	}
+	if l := c.guard.learner; l != nil {
 		l.emitResult(k, &r, f)
 	}
 	if w := inflight.WatcherOf(k.Context); w != nil {
@@ -280,6 +282,10 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 		r.before = law.told
 	}
 	law.result(now, s, f)
+	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one hears it
+		g.wake(now, s)
+		law.result(now, s, f)
+	}
 	if refused(f.Verdict) {
 		g.gate.Store(max(g.gate.Load(), law.view().GateUntil.UnixNano()))
 	}

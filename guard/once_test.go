@@ -58,8 +58,9 @@ func TestGoexitInADetectorReturnsTheSlots(t *testing.T) {
 func TestAPanicOfALawReturnsTheSlotsOfAllLayers(t *testing.T) {
 	outer := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}})
 	g := made(t, guard.Policy{Within: []*guard.Guard{outer}, Limits: throttle.Limits{Concurrency: 1}, Law: fragile{}})
-	assert.Panics(t, func() { _ = g.Do(t.Context(), throttle.Cost{}, nothing) })
+	assert.NotPanics(t, func() { assert.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing)) })
 	assert.Zero(t, g.Stats().InFlight+outer.Stats().InFlight)
+	assert.Contains(t, g.Stats().Why, "the law guard_test.fragile panicked")
 }
 
 // fragile is a law that panics when a call ends.
