@@ -17,6 +17,35 @@ import (
 // defaultMaxWait bounds how long a call waits from its first 429 on.
 const defaultMaxWait = 15 * time.Minute
 
+// begin admits an attempt by all layers and breakers. With an error k holds nothing.
+func (c *Call) begin(ctx context.Context, k *attempt) (err error) {
+	returned := false
+	defer func() {
+		if !returned { // an observer or a law has ended the goroutine
+			k.cancel(nil)
+		}
+	}()
+	if c.once {
+		err = c.try(k) //nolint:contextcheck // k is the context
+	} else {
+		err = c.enter(ctx, k)
+	}
+	if err == nil {
+		err = c.allowed(k)
+	}
+	returned = true
+	return err
+}
+
+// cancel ends an attempt that was admitted and is not sent because of err.
+func (k *attempt) cancel(err error) {
+	defer k.cancelBreakers(nil)
+	var r result
+	f := adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}
+	k.close(&f, true)
+	k.finish(&r, &f, false)
+}
+
 // enter admits an attempt by all layers. With an error k holds nothing.
 func (c *Call) enter(ctx context.Context, k *attempt) error {
 	g := c.guard
@@ -228,7 +257,7 @@ func (k *attempt) returnPart(i int) {
 	k.mu.Lock()
 	p := k.parts[i]
 	if p.handed == nil {
-		k.parts[i] = part{guard: p.guard}
+		k.parts[i] = part{guard: p.guard, ticket: p.ticket}
 	}
 	k.mu.Unlock()
 	if p.handed != nil { // a call inside has it, and ends it

@@ -28,11 +28,7 @@ func (c *Call) allowed(k *attempt) error {
 			p.ticket = ticket
 			continue
 		}
-		k.cancelBreakers(nil)
-		var r result
-		f := adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}
-		k.close(&f, true)
-		k.finish(&r, &f, false)
+		k.cancel(err)
 		if w := inflight.WatcherOf(k.Context); w != nil {
 			w.Rejected(err)
 		}
@@ -117,10 +113,16 @@ func limited(err error) (yes bool) {
 // hung, of one that did not return.
 func (k *attempt) cancelBreakers(hung error) {
 	for i := range k.parts {
-		if t := k.parts[i].ticket; hung != nil {
-			t.Failure(hung)
-		} else {
-			t.Cancel()
+		t := k.parts[i].ticket
+		if t == (breaker.Ticket{}) {
+			continue
 		}
+		defer func() { // also after an observer that ends the goroutine
+			if hung != nil {
+				t.Failure(hung)
+			} else {
+				t.Cancel()
+			}
+		}()
 	}
 }

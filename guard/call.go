@@ -95,10 +95,7 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 		}
 		c.started = true
 		k.Context, k.call, k.used = ctx, c, c.cost //nolint:fatcontext // each attempt has its own
-		err := c.enter(ctx, k)
-		if err == nil {
-			err = c.allowed(k)
-		}
+		err := c.begin(ctx, k)
 		if err == nil {
 			if c.wait.hit == nil || c.number == 0 || c.failed != nil {
 				c.number++

@@ -65,10 +65,7 @@ func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := call.try(k); err != nil {
-		return err
-	}
-	if err := call.allowed(k); err != nil {
+	if err := call.begin(ctx, k); err != nil {
 		return err
 	}
 	_, err := call.run(k, f) //nolint:contextcheck // k is the context

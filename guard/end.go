@@ -47,13 +47,16 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, given bool, err error)
 	return c.repeats(k.Context, f, err), err
 }
 
-// release gives back what user code has kept finish from ending. A permit and a
-// ticket end once.
+// release ends what user code has kept others from ending. A permit, a claim and
+// a ticket end once.
 func (k *attempt) release() {
-	k.cancelBreakers(nil)
+	defer k.cancelBreakers(nil)
+	if k.call.guard.chain != nil {
+		k.finishShared(&adaptive.Feedback{Verdict: adaptive.Transient})
+	}
 	for i := range k.parts {
 		if p := &k.parts[i]; p.handed == nil {
-			p.permit.Release()
+			p.guard.giveUp(p.permit)
 		}
 	}
 	k.unhold()
@@ -80,6 +83,7 @@ func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 		k.finishShared(f)
 	}
 	r.ended = len(k.parts) == 0
+	var ended *Guard // the learner, if its permit has
 	for i := range k.parts {
 		p := &k.parts[i]
 		learner := p.guard == k.call.guard.learner
@@ -92,7 +96,7 @@ func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 		case learner:
 			p.guard.end(r, p.permit, f, observed)
 			p.seq = r.sent.Seq
-			p.guard.emitEnd(k, r, f)
+			ended = p.guard
 		default:
 			other := adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
 			if f.Verdict == adaptive.OK || f.Verdict == adaptive.Unsent {
@@ -102,6 +106,9 @@ func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 			p.guard.end(&one, p.permit, &other, false)
 			p.seq = one.sent.Seq
 		}
+	}
+	if ended != nil { // an observer may end the goroutine
+		ended.emitEnd(k, r, f)
 	}
 }
 
@@ -205,7 +212,7 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 	if !k.close(&f, false) {
 		return false
 	}
-	k.cancelBreakers(hung)
+	defer k.cancelBreakers(hung) // an observer may end the goroutine
 	if c.loose != nil {
 		c.loose.leave()
 	}
@@ -213,16 +220,20 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 	if c.guard.chain != nil {
 		k.finishShared(&f)
 	}
+	var learned result
 	for i := range k.parts {
 		p := &k.parts[i] // a call inside may have taken the permit over: it ends once
 		var one result
 		p.guard.end(&one, p.permit, &f, false)
 		if p.guard == c.guard.learner {
-			p.guard.emitEnd(k, &one, &f)
+			learned = one
 		}
 		held = held || one.ended
 	}
 	k.unhold()
+	if l := c.guard.learner; l != nil {
+		l.emitEnd(k, &learned, &f)
+	}
 	return held || len(k.parts) == 0
 }
 

@@ -151,6 +151,7 @@ func (k *attempt) finishShared(f *adaptive.Feedback) {
 			learner.share.cool(refusedFor(f))
 		}
 		if c := k.claim(i); c.ticket != nil && !handed {
+			k.setClaim(i, claim{})
 			c.end(f.Used, f.Verdict == adaptive.Unsent)
 		}
 	}
