@@ -107,6 +107,9 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 		return err
 	}
 	k.split(c.guard.layers)
+	if len(k.parts) == 0 && ctx.Err() != nil { // no limit looks at it
+		return context.Cause(ctx)
+	}
 	if c.wait.hit == nil {
 		if c.takeOver(ctx, k) == 0 {
 			return nil

@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"errors"
+	"io"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,13 @@ func TestAJoinOfNothingReturnsARejection(t *testing.T) {
 	})
 	require.ErrorAs(t, err, new(*adaptive.RateLimitHit))
 	assert.Equal(t, 1, calls)
+}
+
+func TestAJoinOfNothingMakesNoCallUnderAnEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(io.EOF)
+	require.NoError(t, assertNotCalled(ctx, t, guard.Join(nil), io.EOF))
+	assert.ErrorIs(t, guard.Join().Try(ctx, throttle.Cost{}, nothing), io.EOF)
 }
 
 func TestGoexitInADetectorReturnsTheSlots(t *testing.T) {
