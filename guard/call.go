@@ -94,7 +94,7 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			k = new(attempt)
 		}
 		c.started = true
-		k.Context, k.call, k.used = ctx, c, c.cost //nolint:fatcontext // each attempt has its own
+		k.Context, k.call = ctx, c //nolint:fatcontext // each attempt has its own
 		err := c.begin(ctx, k)
 		if err == nil {
 			if c.wait.hit == nil || c.number == 0 || c.failed != nil {

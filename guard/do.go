@@ -60,7 +60,7 @@ func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context
 	call := g.Begin(c)
 	call.once = true
 	k := &call.first
-	k.Context, k.call, k.used, k.number, k.queued = ctx, call, c, 1, -1
+	k.Context, k.call, k.number, k.queued = ctx, call, 1, -1
 	call.wait.observe(ctx, g)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -176,6 +177,7 @@ func (g *Guard) exhausted(err error) error {
 func (k *attempt) Judge(err error) adaptive.Feedback {
 	f := k.feedback()
 	k.judge(&f, err)
+	f.Used = cmp.Or(f.Used, k.call.cost)
 	return f
 }
 
@@ -216,7 +218,7 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 	if c.loose != nil {
 		c.loose.leave()
 	}
-	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
+	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: cmp.Or(f.Used, c.cost)}
 	if c.guard.chain != nil {
 		k.finishShared(&f)
 	}
