@@ -16,12 +16,15 @@ import (
 // Call is Do in two steps, for calls that do not end when a function returns:
 //
 //	call := g.Begin(cost)
-//	for again := true; again; {
+//	for {
 //		attempt, err := call.Admit(ctx)
 //		if err != nil {
 //			return err
 //		}
-//		again, err = call.End(send(attempt)) // or later, from another goroutine
+//		again, err := call.End(send(attempt)) // or later, from another goroutine
+//		if !again {
+//			return err
+//		}
 //	}
 //
 // Admit must not be called concurrently. Of several calls of End the first

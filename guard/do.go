@@ -16,6 +16,10 @@ import (
 //   - adaptive.ErrQuotaExhausted: the quota is used up, until a probe succeeds.
 //   - *throttle.DeadlineError, or the cause of ctx: ctx ends before the call
 //     can be admitted.
+//   - *throttle.LimitedError: MaxWait is over before the first admission, or
+//     MaxQueue calls wait.
+//   - *breaker.OpenError: a breaker is open.
+//   - the cause of Close.
 //   - *throttle.CostError: the cost can never fit.
 //   - *fault.PanicError: f panicked. *fault.HungError: f ignored the end of
 //     Policy.Timeout.
@@ -52,7 +56,7 @@ func (c *Call) do(ctx context.Context, f func(context.Context) error) error {
 
 // Try is Do with one attempt and without waiting: if the call is not admitted
 // now, it returns a *throttle.LimitedError, whose RetryAfter fits a Retry-After
-// header.
+// header, a *breaker.OpenError, adaptive.ErrQuotaExhausted or the cause of Close.
 func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
 	if g == nil {
 		return errNil
