@@ -58,6 +58,9 @@ func TestAnUnsentCallHandsThePermitBack(t *testing.T) {
 					}))
 					assert.Zero(t, a.Stats().InFlight)
 					assert.EqualValues(t, 1, a.Stats().Windows[0].Spent)
+					if shared {
+						a = made(t, p) // of another process
+					}
 					assert.ErrorIs(t, a.Try(t.Context(), throttle.Cost{}, nothing), throttle.ErrLimited)
 				})
 			})
@@ -88,6 +91,9 @@ func TestACancelledCallInsideKeepsTheChargeOfTheCallAround(t *testing.T) {
 				cancel()
 				wg.Wait()
 				assert.Zero(t, a.Stats().InFlight)
+				if shared {
+					a = made(t, p) // of another process
+				}
 				assert.ErrorIs(t, a.Try(t.Context(), throttle.Cost{}, nothing), throttle.ErrLimited)
 			})
 		})

@@ -218,6 +218,20 @@ func TestACallThatHangs(t *testing.T) {
 	})
 }
 
+// So is one that hung inside.
+func TestACallInsideThatHungIsFinal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outer, inner := made(t, guard.Policy{Retry: attempts(3)}), made(t, guard.Policy{Timeout: time.Second})
+		calls := 0
+		require.ErrorAs(t, do(t.Context(), outer, func(ctx context.Context) error {
+			calls++
+			return do(ctx, inner, func(context.Context) error { time.Sleep(time.Minute); return nil })
+		}), new(*fault.HungError))
+		assert.Equal(t, 1, calls)
+		time.Sleep(time.Minute)
+	})
+}
+
 // What a caller is asked to wait never exceeds a day.
 func TestRetryAfterIsADayAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
