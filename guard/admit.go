@@ -26,7 +26,7 @@ func (c *Call) begin(ctx context.Context, k *attempt) (err error) {
 		}
 	}()
 	if c.once {
-		err = c.try(k) //nolint:contextcheck // k is the context
+		err = c.try(k)
 	} else {
 		err = c.enter(ctx, k)
 	}

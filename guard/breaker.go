@@ -111,18 +111,16 @@ func limited(err error) (yes bool) {
 
 // cancelBreakers ends the tickets of an attempt that does not count, or, with
 // hung, of one that did not return.
-func (k *attempt) cancelBreakers(hung error) {
-	for i := range k.parts {
-		t := k.parts[i].ticket
-		if t == (breaker.Ticket{}) {
-			continue
-		}
-		defer func() { // also after an observer that ends the goroutine
-			if hung != nil {
-				t.Failure(hung)
-			} else {
-				t.Cancel()
-			}
-		}()
+func (k *attempt) cancelBreakers(hung error) { endTickets(k.parts, hung) }
+
+func endTickets(parts []part, hung error) {
+	if len(parts) == 0 {
+		return
+	}
+	defer endTickets(parts[1:], hung) // also after an observer that ends the goroutine
+	if t := parts[0].ticket; hung != nil {
+		t.Failure(hung)
+	} else {
+		t.Cancel()
 	}
 }

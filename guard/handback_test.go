@@ -26,7 +26,7 @@ func TestAnUnsentCallHandsThePermitBack(t *testing.T) {
 	for name, inside := range map[string]func(context.Context, *guard.Guard) error{
 		"rejected by a breaker": func(ctx context.Context, a *guard.Guard) error {
 			b := made(t, guard.Policy{Name: "b", Breaker: &breaker.Config{Failures: 1, Open: time.Hour}})
-			_ = do(context.WithoutCancel(t.Context()), b, func(context.Context) error { return errors.New("failed") })
+			_ = do(t.Context(), b, func(context.Context) error { return errors.New("failed") }) //nolint:contextcheck // outside of the call
 			return do(ctx, guard.Join(a, b), nothing)
 		},
 		"reported as unsent": func(ctx context.Context, a *guard.Guard) error {

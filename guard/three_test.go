@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -126,7 +127,7 @@ func (s hearingState) OnResult(now time.Time, sent throttle.Sent, n int, f adapt
 // is next overtakes it. One that failed queues anew.
 func TestThePlaceOfACallThatIsSentAgain(t *testing.T) {
 	for layers := 1; layers <= 3; layers++ {
-		t.Run(fmt.Sprint(layers), func(t *testing.T) {
+		t.Run(strconv.Itoa(layers), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := guard.Policy{Limits: throttle.Limits{Concurrency: 1}, Retry: &retry.Policy{Initial: 1, NoJitter: true}}
 				g := three(t, p, p, p)
