@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
+	"github.com/headrace/headrace/throttle"
 )
 
 // longestPause is the longest Retry-After of a failure, such as a 500, that is
@@ -158,6 +159,7 @@ func (x *exchange) failed(r *reply, a inflight.Attempt, err error) {
 		if r.feedback = a.Judge(err); r.feedback.Verdict == adaptive.Unclassified {
 			r.feedback.Verdict = adaptive.Transient
 		}
+		r.feedback.Used = throttle.Cost{} // the guard has what was reported, and else what was reserved
 	}
 }
 

@@ -40,7 +40,8 @@ const (
 	// LimiterPaused: no call is admitted for Wait.
 	LimiterPaused Kind = "limiter.paused"
 
-	// LimiterChanged: the program set other limits, which Reason lists.
+	// LimiterChanged: the program set other limits, which Reason lists; or a control law
+	// panicked with Err and was replaced.
 	LimiterChanged Kind = "limiter.changed"
 
 	// LimiterWaited: a call waited for Wait and was admitted, or rejected with Err. A

@@ -109,6 +109,11 @@ func defaultLevel(e Event) slog.Level {
 		return slog.LevelError
 	case JournalStale, LimiterCut, LimiterStalePreset, BreakerOpened, ItemFailed, ItemAbandoned, TaskFailed:
 		return slog.LevelWarn
+	case LimiterChanged:
+		if e.Err != nil {
+			return slog.LevelError
+		}
+		return slog.LevelInfo
 	case NodeFinished, FlowFinished, DownloadFetch:
 		if e.Err != nil {
 			return slog.LevelWarn

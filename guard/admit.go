@@ -17,6 +17,35 @@ import (
 // defaultMaxWait bounds how long a call waits from its first 429 on.
 const defaultMaxWait = 15 * time.Minute
 
+// begin admits an attempt by all layers and breakers. With an error k holds nothing.
+func (c *Call) begin(ctx context.Context, k *attempt) (err error) {
+	returned := false
+	defer func() {
+		if !returned { // an observer or a law has ended the goroutine
+			k.cancel(nil)
+		}
+	}()
+	if c.once {
+		err = c.try(k)
+	} else {
+		err = c.enter(ctx, k)
+	}
+	if err == nil {
+		err = c.allowed(k)
+	}
+	returned = true
+	return err
+}
+
+// cancel ends an attempt that was admitted and is not sent because of err.
+func (k *attempt) cancel(err error) {
+	defer k.cancelBreakers(nil)
+	var r result
+	f := adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}
+	k.close(&f, true)
+	k.finish(&r, &f, false)
+}
+
 // enter admits an attempt by all layers. With an error k holds nothing.
 func (c *Call) enter(ctx context.Context, k *attempt) error {
 	g := c.guard
@@ -63,6 +92,7 @@ func (w *waiting) observe(ctx context.Context, g *Guard) (measured bool) {
 		if l.stale.Load() {
 			l.emitStale(ctx)
 		}
+		l.emitFailed(ctx)
 	}
 	if measured = measured && !g.transparent(); measured {
 		w.queued = 0
@@ -77,6 +107,9 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 		return err
 	}
 	k.split(c.guard.layers)
+	if len(k.parts) == 0 && ctx.Err() != nil { // no limit looks at it
+		return context.Cause(ctx)
+	}
 	if c.wait.hit == nil {
 		if c.takeOver(ctx, k) == 0 {
 			return nil
@@ -213,21 +246,46 @@ func (k *attempt) surrender(l *Guard, p throttle.Permit) {
 	}
 }
 
-// handBack returns what was taken over by an attempt that was not admitted.
+// handBack returns what was taken over by an attempt that was not sent.
 func (k *attempt) handBack() {
 	for i := range k.parts {
-		p := &k.parts[i]
-		if p.outer == nil {
-			k.disclaim(i, false)
-			continue
+		if k.parts[i].outer == nil {
+			k.disclaim(i)
+		} else {
+			k.returnPart(i)
 		}
-		back := p.outer.takeBack(p.guard)
-		k.disclaim(i, back)
-		if !back {
-			p.permit.Cancel()
-		}
-		*p = part{guard: p.guard}
 	}
+}
+
+// returnPart returns the permit of part i to the call around this one. If that
+// is over, its request counts: the permit ends as it was reserved.
+func (k *attempt) returnPart(i int) {
+	k.mu.Lock()
+	p := k.parts[i]
+	if p.handed == nil {
+		k.parts[i] = part{guard: p.guard, ticket: p.ticket}
+	}
+	k.mu.Unlock()
+	if p.handed != nil { // a call inside has it, and ends it
+		return
+	}
+	back := p.outer.takeBack(p.guard)
+	if c := k.claim(i); c.ticket != nil {
+		if !back {
+			c.end(throttle.Cost{}, false)
+		}
+		k.setClaim(i, claim{})
+	}
+	if !back {
+		p.guard.giveUp(p.permit)
+	}
+}
+
+// giveUp ends the permit of a call whose outcome is not known; it cost what was
+// reserved.
+func (g *Guard) giveUp(p throttle.Permit) {
+	var r result
+	g.end(&r, p, &adaptive.Feedback{Verdict: adaptive.Transient}, false)
 }
 
 // bounded is the context to wait under: it ends with the intake of ctx and

@@ -23,13 +23,13 @@ type attempt struct {
 	claims *claims        // what it holds in a store; nil: nothing
 	number int32          // of the attempt, from 1; a resend after a 429 keeps it
 
-	over  bool       // it was ended or abandoned; guarded by mu
-	held  bool       // nothing else is admitted until it ends; guarded by mu
-	mu    sync.Mutex // guards everything below
-	parts []part     // one for each layer
-	only  [1]part    // parts, of a guard with one layer
-	few   *fewLayers // nil: there is one layer, or many
-	used  throttle.Cost
+	over  bool               // it was ended or abandoned; guarded by mu
+	held  bool               // nothing else is admitted until it ends; guarded by mu
+	mu    sync.Mutex         // guards everything below
+	parts []part             // one for each layer
+	only  [1]part            // parts, of a guard with one layer
+	few   *fewLayers         // nil: there is one layer, or many
+	used  throttle.Cost      // as reported; zero: not
 	told  *adaptive.Feedback // the last Report; nil: none
 }
 

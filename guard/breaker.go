@@ -28,11 +28,7 @@ func (c *Call) allowed(k *attempt) error {
 			p.ticket = ticket
 			continue
 		}
-		k.cancelBreakers(nil)
-		var r result
-		f := adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}
-		k.close(&f, true)
-		k.finish(&r, &f, false)
+		k.cancel(err)
 		if w := inflight.WatcherOf(k.Context); w != nil {
 			w.Rejected(err)
 		}
@@ -115,12 +111,16 @@ func limited(err error) (yes bool) {
 
 // cancelBreakers ends the tickets of an attempt that does not count, or, with
 // hung, of one that did not return.
-func (k *attempt) cancelBreakers(hung error) {
-	for i := range k.parts {
-		if t := k.parts[i].ticket; hung != nil {
-			t.Failure(hung)
-		} else {
-			t.Cancel()
-		}
+func (k *attempt) cancelBreakers(hung error) { endTickets(k.parts, hung) }
+
+func endTickets(parts []part, hung error) {
+	if len(parts) == 0 {
+		return
+	}
+	defer endTickets(parts[1:], hung) // also after an observer that ends the goroutine
+	if t := parts[0].ticket; hung != nil {
+		t.Failure(hung)
+	} else {
+		t.Cancel()
 	}
 }

@@ -16,12 +16,15 @@ import (
 // Call is Do in two steps, for calls that do not end when a function returns:
 //
 //	call := g.Begin(cost)
-//	for again := true; again; {
+//	for {
 //		attempt, err := call.Admit(ctx)
 //		if err != nil {
 //			return err
 //		}
-//		again, err = call.End(send(attempt)) // or later, from another goroutine
+//		again, err := call.End(send(attempt)) // or later, from another goroutine
+//		if !again {
+//			return err
+//		}
 //	}
 //
 // Admit must not be called concurrently. Of several calls of End the first
@@ -94,11 +97,8 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			k = new(attempt)
 		}
 		c.started = true
-		k.Context, k.call, k.used = ctx, c, c.cost //nolint:fatcontext // each attempt has its own
-		err := c.enter(ctx, k)
-		if err == nil {
-			err = c.allowed(k)
-		}
+		k.Context, k.call = ctx, c //nolint:fatcontext // each attempt has its own
+		err := c.begin(ctx, k)
 		if err == nil {
 			if c.wait.hit == nil || c.number == 0 || c.failed != nil {
 				c.number++
@@ -155,10 +155,7 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 			if !l.governor.knows(&sent) {
 				return
 			}
-			var to adaptive.Listener
-			if to, heard = l.governor.state.(adaptive.Listener); heard {
-				to.OnMeters(now, sent, meters)
-			}
+			heard = l.governor.meters(now, sent, meters)
 		})
 	}
 	return heard

@@ -11,7 +11,7 @@ import (
 // calls for hours.
 func (c *Call) charge(k *attempt, f *adaptive.Feedback) {
 	n := k.wire.got.Load()
-	if f.Used == (throttle.Cost{}) || f.Used == c.cost {
+	if f.Used == (throttle.Cost{}) { // nothing was reported
 		if f.Used = c.cost; n > 1 {
 			f.Used = times(c.cost, n)
 		}

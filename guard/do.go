@@ -16,6 +16,10 @@ import (
 //   - adaptive.ErrQuotaExhausted: the quota is used up, until a probe succeeds.
 //   - *throttle.DeadlineError, or the cause of ctx: ctx ends before the call
 //     can be admitted.
+//   - *throttle.LimitedError: MaxWait is over before the first admission, or
+//     MaxQueue calls wait.
+//   - *breaker.OpenError: a breaker is open.
+//   - the cause of Close.
 //   - *throttle.CostError: the cost can never fit.
 //   - *fault.PanicError: f panicked. *fault.HungError: f ignored the end of
 //     Policy.Timeout.
@@ -52,7 +56,7 @@ func (c *Call) do(ctx context.Context, f func(context.Context) error) error {
 
 // Try is Do with one attempt and without waiting: if the call is not admitted
 // now, it returns a *throttle.LimitedError, whose RetryAfter fits a Retry-After
-// header.
+// header, a *breaker.OpenError, adaptive.ErrQuotaExhausted or the cause of Close.
 func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
 	if g == nil {
 		return errNil
@@ -60,15 +64,12 @@ func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context
 	call := g.Begin(c)
 	call.once = true
 	k := &call.first
-	k.Context, k.call, k.used, k.number, k.queued = ctx, call, c, 1, -1
+	k.Context, k.call, k.number, k.queued = ctx, call, 1, -1
 	call.wait.observe(ctx, g)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := call.try(k); err != nil {
-		return err
-	}
-	if err := call.allowed(k); err != nil {
+	if err := call.begin(ctx, k); err != nil {
 		return err
 	}
 	_, err := call.run(k, f) //nolint:contextcheck // k is the context

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -29,8 +30,10 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, given bool, err error)
 	k.finish(&r, f, c.wait.observed)
 	k.unhold()
 	ended = true
-	l := c.guard.learner
-	if l != nil {
+	for _, l := range c.guard.layers {
+		l.emitFailed(k.Context)
+	}
+	if l := c.guard.learner; l != nil {
 		l.emitResult(k, &r, f)
 	}
 	if w := inflight.WatcherOf(k.Context); w != nil {
@@ -45,13 +48,16 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback, given bool, err error)
 	return c.repeats(k.Context, f, err), err
 }
 
-// release gives back what user code has kept finish from ending. A permit and a
-// ticket end once.
+// release ends what user code has kept others from ending. A permit, a claim and
+// a ticket end once.
 func (k *attempt) release() {
-	k.cancelBreakers(nil)
+	defer k.cancelBreakers(nil)
+	if k.call.guard.chain != nil {
+		k.finishShared(&adaptive.Feedback{Verdict: adaptive.Transient})
+	}
 	for i := range k.parts {
 		if p := &k.parts[i]; p.handed == nil {
-			p.permit.Release()
+			p.guard.giveUp(p.permit)
 		}
 	}
 	k.unhold()
@@ -67,10 +73,18 @@ func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 		k.finishLoose(r, f, observed)
 		return
 	}
+	if f.Verdict == adaptive.Unsent {
+		for i := range k.parts {
+			if k.parts[i].outer != nil {
+				k.returnPart(i)
+			}
+		}
+	}
 	if k.call.guard.chain != nil {
 		k.finishShared(f)
 	}
 	r.ended = len(k.parts) == 0
+	var ended *Guard // the learner, if its permit has
 	for i := range k.parts {
 		p := &k.parts[i]
 		learner := p.guard == k.call.guard.learner
@@ -83,7 +97,7 @@ func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 		case learner:
 			p.guard.end(r, p.permit, f, observed)
 			p.seq = r.sent.Seq
-			p.guard.emitEnd(k, r, f)
+			ended = p.guard
 		default:
 			other := adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
 			if f.Verdict == adaptive.OK || f.Verdict == adaptive.Unsent {
@@ -93,6 +107,9 @@ func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 			p.guard.end(&one, p.permit, &other, false)
 			p.seq = one.sent.Seq
 		}
+	}
+	if ended != nil { // an observer may end the goroutine
+		ended.emitEnd(k, r, f)
 	}
 }
 
@@ -160,6 +177,7 @@ func (g *Guard) exhausted(err error) error {
 func (k *attempt) Judge(err error) adaptive.Feedback {
 	f := k.feedback()
 	k.judge(&f, err)
+	f.Used = cmp.Or(f.Used, k.call.cost)
 	return f
 }
 
@@ -196,24 +214,28 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 	if !k.close(&f, false) {
 		return false
 	}
-	k.cancelBreakers(hung)
+	defer k.cancelBreakers(hung) // an observer may end the goroutine
 	if c.loose != nil {
 		c.loose.leave()
 	}
-	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
+	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: cmp.Or(f.Used, c.cost)}
 	if c.guard.chain != nil {
 		k.finishShared(&f)
 	}
+	var learned result
 	for i := range k.parts {
 		p := &k.parts[i] // a call inside may have taken the permit over: it ends once
 		var one result
 		p.guard.end(&one, p.permit, &f, false)
 		if p.guard == c.guard.learner {
-			p.guard.emitEnd(k, &one, &f)
+			learned = one
 		}
 		held = held || one.ended
 	}
 	k.unhold()
+	if l := c.guard.learner; l != nil {
+		l.emitEnd(k, &learned, &f)
+	}
 	return held || len(k.parts) == 0
 }
 
@@ -273,6 +295,10 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 		r.before = law.told
 	}
 	law.result(now, s, f)
+	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one hears it
+		g.wake(now, s)
+		law.result(now, s, f)
+	}
 	if refused(f.Verdict) {
 		g.gate.Store(max(g.gate.Load(), law.view().GateUntil.UnixNano()))
 	}

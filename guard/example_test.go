@@ -151,6 +151,18 @@ func ExampleGuard_Begin() {
 	// Output: 2 attempts
 }
 
+func ExampleGuard_Policy() {
+	g, err := guard.New(guard.Policy{Name: "openai", Preset: presets.OpenAITier1})
+	if err != nil {
+		panic(err)
+	}
+	p := g.Policy()
+	p.Limits = throttle.Limits{Concurrency: 8}
+	err = g.Set(p)
+	fmt.Println(err, g.Policy().Preset, g.Stats().Limits.Concurrency)
+	// Output: <nil> openai/tier1 8
+}
+
 func ExampleUse() {
 	perMinute := throttle.Sliding(1000, time.Minute).Of(throttle.Tokens)
 	provider, err := guard.New(guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{perMinute}}})

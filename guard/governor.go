@@ -1,9 +1,13 @@
 package guard
 
 import (
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
@@ -23,7 +27,39 @@ type governor struct {
 	holds  bool          // the gate held back the last call that was asked about
 	told   int64         // decisions of the state that observers have been told
 	since  throttle.Sent // of the last call that the state does not know: it counts from there
+	paused time.Time     // how long the provider asked to wait; it holds whatever becomes of the law
+
+	failed     *fault.PanicError // of a law that is out of use; nil: it is in use
+	unreported atomic.Bool       // no observer knows of that; not guarded
 }
+
+// ask calls the state, if there is one. A law that panics is out of use from
+// then on: its guard goes on as one without a Law, and the pause stays.
+func (g *governor) ask(f func(adaptive.State)) {
+	s := g.state
+	if s == nil {
+		return
+	}
+	returned := false
+	defer func() {
+		if returned {
+			return
+		}
+		v := recover()
+		if v == nil {
+			v = errLawExited
+		}
+		g.failed, g.state = panics.Error(v), nil
+		if g.paused.After(g.gate.At()) {
+			g.gate = reopening.Until(g.paused)
+		}
+		g.unreported.Store(true)
+	}()
+	f(s)
+	returned = true
+}
+
+var errLawExited = errors.New("runtime.Goexit")
 
 // start puts the first state in place. Calls in flight are unknown to it.
 func (g *governor) start(s adaptive.State, since throttle.Sent) {
@@ -34,15 +70,17 @@ func (g *governor) start(s adaptive.State, since throttle.Sent) {
 // next rejected call.
 func (g *governor) replace(s adaptive.State, since throttle.Sent) {
 	g.gate = reopening.Until(g.view().GateUntil)
+	g.failed = nil
+	g.unreported.Store(false)
 	g.start(s, since)
 }
 
 // Admit implements ruler.
-func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) time.Duration {
+func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) (wait time.Duration) {
 	if g.frozen || g.held > 0 || g.quota.probing() {
 		return throttle.Forever
 	}
-	wait := max(g.gate.Shut(now), g.gate.Pace(now))
+	wait = max(g.gate.Shut(now), g.gate.Pace(now))
 	if g.holds = wait > 0; g.holds {
 		return wait
 	}
@@ -50,17 +88,14 @@ func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) time.Dura
 	if out > 0 && g.most > 0 && inFlight+out >= g.most {
 		return throttle.Forever // until one of them ends
 	}
-	if g.state == nil {
-		return 0
-	}
-	return g.state.Admit(now, c, inFlight+out)
+	wait = 0
+	g.ask(func(s adaptive.State) { wait = s.Admit(now, c, inFlight+out) })
+	return wait
 }
 
 // Slack implements ruler.
 func (g *governor) Slack(now time.Time) {
-	if g.state != nil {
-		g.state.Slack(now)
-	}
+	g.ask(func(s adaptive.State) { s.Slack(now) })
 }
 
 // OnSend implements ruler.
@@ -71,7 +106,7 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 	g.quota.sent(s.Seq)
 	if g.state != nil {
 		g.count(&s)
-		g.state.OnSend(now, s)
+		g.ask(func(law adaptive.State) { law.OnSend(now, s) })
 	}
 }
 
@@ -80,13 +115,20 @@ func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
 	g.quota.ended(s.Seq, adaptive.Unsent)
 	if g.knows(&s) {
 		g.count(&s)
-		g.state.OnResult(now, s, g.engine.InFlight(), adaptive.Feedback{Verdict: adaptive.Unsent})
+		g.ask(func(law adaptive.State) {
+			law.OnResult(now, s, g.engine.InFlight(), adaptive.Feedback{Verdict: adaptive.Unsent})
+		})
 	}
 }
 
 // result reports the end of a call to the law.
 func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback) {
 	g.quota.ended(s.Seq, f.Verdict)
+	if refused(f.Verdict) && f.RetryAfter > 0 {
+		if until := now.Add(min(f.RetryAfter, adaptive.MaxRetryAfter)); until.After(g.paused) {
+			g.paused = until
+		}
+	}
 	if g.state == nil {
 		return
 	}
@@ -95,7 +137,35 @@ func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback)
 	}
 	counted := *s
 	g.count(&counted)
-	g.state.OnResult(now, counted, g.engine.InFlight(), *f)
+	g.ask(func(law adaptive.State) { law.OnResult(now, counted, g.engine.InFlight(), *f) })
+}
+
+// signal reports a hit further in to the law; false if there is none.
+func (g *governor) signal(now time.Time, h *adaptive.RateLimitHit) (heard bool) {
+	g.ask(func(law adaptive.State) { law.OnSignal(now, h); heard = true })
+	return heard
+}
+
+// meters reports a declared quota to the law; false if it takes none.
+func (g *governor) meters(now time.Time, s throttle.Sent, m [throttle.Units]adaptive.Meter) (heard bool) {
+	g.ask(func(law adaptive.State) {
+		if to, ok := law.(adaptive.Listener); ok {
+			to.OnMeters(now, s, m)
+			heard = true
+		}
+	})
+	return heard
+}
+
+// explain is what the law says for itself.
+func (g *governor) explain(now time.Time) (why string) {
+	why = g.view().Bound
+	g.ask(func(law adaptive.State) {
+		if x, ok := law.(adaptive.Explainer); ok {
+			why = x.Explain(now)
+		}
+	})
+	return why
 }
 
 // count puts s into the numbers of the state, which begin with the first call that it knows.
@@ -121,9 +191,7 @@ func (g *governor) knows(s *throttle.Sent) bool { return g.state != nil && s.Seq
 
 func (g *governor) view() adaptive.View {
 	var v adaptive.View
-	if g.state != nil {
-		v = g.state.View()
-	}
+	g.ask(func(s adaptive.State) { v = s.View() })
 	if at := g.gate.At(); at.After(v.GateUntil) {
 		v.GateUntil = at
 	}

@@ -111,8 +111,9 @@ func (g *Guard) build(c *compiled) (err error) {
 const seed = 1
 
 // Join returns a guard without limits of its own within all of guards, most
-// specific first. It is cheap enough for each item or request. Nil guards and
-// duplicates are skipped.
+// specific first. The first with a Law, Preset, Dialect or Detector learns, or
+// if there is none, the first. It is cheap enough for each item or request. Nil
+// guards and duplicates are skipped.
 func Join(guards ...*Guard) *Guard {
 	guards = slices.DeleteFunc(slices.Clone(guards), func(g *Guard) bool { return g == nil })
 	if len(guards) == 1 {
@@ -136,13 +137,17 @@ func (g *Guard) join(guards []*Guard) {
 		for _, l := range o.layers {
 			g.add(l)
 		}
-		if g.learner == nil {
-			g.learner = o.learner
+		if l := o.learner; g.learner == nil || l != nil && !g.learner.meantToLearn() && l.meantToLearn() {
+			g.learner = l
 		}
 	}
 	g.detect = g.ask
 	g.link()
 }
+
+// meantToLearn reports whether the policy has anything to learn with. Another
+// guard that is within none learns too, but only if no other can.
+func (g *Guard) meantToLearn() bool { return g.current.Load().policy.reads() }
 
 // add makes l a layer, unless it is one.
 func (g *Guard) add(l *Guard) {
@@ -167,8 +172,8 @@ func (g *Guard) Policy() Policy {
 	return p
 }
 
-// Learner returns the guard that learns from the calls of g: itself, or the
-// first in Within that learns, or nil.
+// Learner returns the guard that learns from the calls of g: itself, or one in
+// Within or of those that were joined, or nil.
 func (g *Guard) Learner() *Guard { return g.learner }
 
 // inherited is what the nearest layer with a policy of its own says.

@@ -24,8 +24,11 @@ func (k *attempt) setHeld() bool {
 
 // unhold ends Hold. The attempt is over, so it cannot begin again.
 func (k *attempt) unhold() {
-	if k.held {
-		k.held = false
+	k.mu.Lock()
+	held := k.held
+	k.held = false
+	k.mu.Unlock()
+	if held {
 		l := k.call.guard.learner
 		l.update(func(time.Time) { l.governor.held-- })
 	}

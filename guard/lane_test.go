@@ -2,6 +2,8 @@ package guard_test
 
 import (
 	"context"
+	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -180,10 +182,26 @@ func (n *counter) ObserveCall(event.Call) { *n++ }
 func TestALaneAfterALawThatPanics(t *testing.T) {
 	g := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}, Law: fragile{}})
 	n := inflight.NewLane(t.Context(), g)
+	for range 2 {
+		admit(t, n, throttle.Cost{})
+		assert.NotPanics(t, func() { assert.False(t, end(t, n, nil)) })
+		assert.Zero(t, g.Stats().InFlight)
+	}
+}
+
+// So does the end of a call that does not return.
+func TestALaneAfterAnEndThatExits(t *testing.T) {
+	g := made(t, guard.Policy{
+		Limits: throttle.Limits{Concurrency: 1}, Law: adaptive.AIMD{},
+		Detector: func(error) adaptive.Feedback { runtime.Goexit(); return adaptive.Feedback{} },
+	})
+	n := inflight.NewLane(t.Context(), g)
 	var before inflight.Attempt
 	for range 2 {
 		ctx := admit(t, n, throttle.Cost{})
-		assert.Panics(t, func() { _, _ = n.End(adaptive.Feedback{}) })
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = n.End(adaptive.Feedback{Err: errors.New("failed")}) })
+		wg.Wait()
 		assert.Zero(t, g.Stats().InFlight)
 		assert.True(t, before != inflight.Of(ctx))
 		before = inflight.Of(ctx)

@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"testing"
@@ -107,6 +108,32 @@ func TestTheNearestLearnerLearns(t *testing.T) {
 		assert.EqualValues(t, 2, account.Stats().Admitted)
 		assert.EqualValues(t, 2, user.Stats().Admitted)
 	})
+}
+
+// A guard that has only limits learns if no other is meant to.
+func TestWhichOfSeveralGuardsLearns(t *testing.T) {
+	limited := func(name string) *guard.Guard {
+		return made(t, guard.Policy{Name: name, Limits: rate(throttle.Sliding(5, time.Second))})
+	}
+	user, host := limited("user"), made(t, guard.Policy{Name: "host", Detector: func(error) adaptive.Feedback { return hitAfter(time.Minute) }})
+	service := made(t, guard.Policy{Name: "service", Law: adaptive.AIMD{}})
+	for about, c := range map[string]struct{ got, want *guard.Guard }{
+		"a detector":                           {guard.Join(user, host), host},
+		"the first of two that have one":       {guard.Join(host, user, service), host},
+		"the other order":                      {guard.Join(user, service, host), service},
+		"none has one":                         {guard.Join(user, limited("other")), user},
+		"the learner of a guard within others": {guard.Join(user, made(t, guard.Policy{Within: []*guard.Guard{service}})), service},
+		"several that a guard is within":       {made(t, guard.Policy{Within: []*guard.Guard{user, host, service}}), host},
+		"its own":                              {made(t, guard.Policy{Law: adaptive.AIMD{}, Within: []*guard.Guard{host}}), nil},
+	} {
+		if c.want == nil {
+			c.want = c.got
+		}
+		assert.Same(t, c.want, c.got.Learner(), about)
+	}
+	require.Error(t, guard.Join(user, host).Try(t.Context(), throttle.Cost{}, func(context.Context) error { return io.EOF }))
+	assert.EqualValues(t, 1, host.Stats().View.Hits)
+	assert.Zero(t, user.Stats().View.Hits)
 }
 
 func TestAGuardReachedTwiceCountsOnce(t *testing.T) {

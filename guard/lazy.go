@@ -126,7 +126,7 @@ func (l *looseCall) made() *Call {
 	c := l.guard.Begin(reserved(l.cost))
 	c.started, c.number = true, 1
 	k := &c.first
-	k.Context, k.call, k.used, k.number, k.queued = l.Context, c, c.cost, 1, -1
+	k.Context, k.call, k.number, k.queued = l.Context, c, 1, -1
 	c.loose = l
 	l.call.CompareAndSwap(nil, c)
 	return l.call.Load()

@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"errors"
+	"io"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -40,6 +41,13 @@ func TestAJoinOfNothingReturnsARejection(t *testing.T) {
 	assert.Equal(t, 1, calls)
 }
 
+func TestAJoinOfNothingMakesNoCallUnderAnEndedContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(io.EOF)
+	require.NoError(t, assertNotCalled(ctx, t, guard.Join(nil), io.EOF))
+	assert.ErrorIs(t, guard.Join().Try(ctx, throttle.Cost{}, nothing), io.EOF)
+}
+
 func TestGoexitInADetectorReturnsTheSlots(t *testing.T) {
 	outer := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}})
 	g := made(t, guard.Policy{
@@ -58,8 +66,9 @@ func TestGoexitInADetectorReturnsTheSlots(t *testing.T) {
 func TestAPanicOfALawReturnsTheSlotsOfAllLayers(t *testing.T) {
 	outer := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}})
 	g := made(t, guard.Policy{Within: []*guard.Guard{outer}, Limits: throttle.Limits{Concurrency: 1}, Law: fragile{}})
-	assert.Panics(t, func() { _ = g.Do(t.Context(), throttle.Cost{}, nothing) })
+	assert.NotPanics(t, func() { assert.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing)) })
 	assert.Zero(t, g.Stats().InFlight+outer.Stats().InFlight)
+	assert.Contains(t, g.Stats().Why, "the law guard_test.fragile panicked")
 }
 
 // fragile is a law that panics when a call ends.

@@ -26,7 +26,8 @@ type Policy struct { //nolint:recvcheck // it is large, and Validate is for lite
 	// Within lists guards that must admit every call as well, at the same
 	// instant, most specific first: user, host, service. A guard within others
 	// without a Law, Preset, Dialect or Detector leaves learning to the first of
-	// them, and takes a Retry, Timeout or MaxWait that is zero here from them.
+	// them that has one, or else to the first, and takes a Retry, Timeout or
+	// MaxWait that is zero here from them.
 	Within []*Guard
 
 	// Limits are hard limits, never exceeded whatever is learned.
@@ -52,8 +53,9 @@ type Policy struct { //nolint:recvcheck // it is large, and Validate is for lite
 	// be set. A guard and those in Within have the same Store or none.
 	Store quota.Store
 
-	// MaxWait bounds all waiting of a call. 0 means no bound on the first
-	// admission and 15 minutes from the first 429.
+	// MaxWait bounds all waiting of a call; from the first 429 on, the time that
+	// its function takes counts too. 0 means no bound on the first admission and
+	// 15 minutes from the first 429.
 	MaxWait time.Duration
 	// MaxQueue bounds how many calls wait. One more fails at once with a
 	// *throttle.LimitedError. 0 means no bound.
@@ -124,5 +126,10 @@ func (p *Policy) owner() string { return fmt.Sprintf("guard %q", p.name()) }
 
 // learns reports whether the guard has a learner of its own.
 func (p *Policy) learns() bool {
-	return len(p.Within) == 0 || p.Law != nil || p.Preset != "" || p.Dialect != nil || p.Detector != nil
+	return len(p.Within) == 0 || p.reads()
+}
+
+// reads reports whether the policy says how to learn.
+func (p *Policy) reads() bool {
+	return p.Law != nil || p.Preset != "" || p.Dialect != nil || p.Detector != nil
 }

@@ -179,13 +179,11 @@ func (g *Guard) hear(ctx context.Context, h *adaptive.RateLimitHit) {
 	var before int64
 	var after adaptive.View
 	g.update(func(now time.Time) {
-		if g.governor.state == nil {
-			return
-		}
 		before = g.governor.told
-		g.governor.state.OnSignal(now, h)
-		after = g.governor.view()
-		g.governor.told = after.Decisions.Count
+		if g.governor.signal(now, h) {
+			after = g.governor.view()
+			g.governor.told = after.Decisions.Count
+		}
 	})
 	g.emitDecisions(ctx, before, &after, "a 429 in ", h.Scope)
 }

@@ -17,12 +17,15 @@ func (g *Guard) Save() (saved []byte, err error) {
 	g.changing.Lock()
 	defer g.changing.Unlock()
 	g.look(func(now time.Time) {
-		s, ok := g.governor.state.(adaptive.Saver)
-		switch {
-		case ok:
-			saved, err = s.Save(now)
-		case g.governor.state != nil:
-			err = fmt.Errorf("guard: saving what %T learned: %w", g.current.Load().law, errors.ErrUnsupported)
+		g.governor.ask(func(law adaptive.State) {
+			if s, ok := law.(adaptive.Saver); ok {
+				saved, err = s.Save(now)
+			} else {
+				err = fmt.Errorf("guard: saving what %T learned: %w", g.current.Load().law, errors.ErrUnsupported)
+			}
+		})
+		if failed := g.governor.failed; failed != nil {
+			saved, err = nil, fmt.Errorf("guard: saving what %T learned: %w", g.current.Load().law, failed)
 		}
 	})
 	return saved, err

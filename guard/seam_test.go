@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptrace"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +67,23 @@ func TestHold(t *testing.T) {
 	}
 }
 
+// Hold may come while the attempt ends: run it with -race.
+func TestHoldWhileTheAttemptEnds(t *testing.T) {
+	g := made(t, guard.Policy{})
+	for range 100 {
+		call := g.Begin(throttle.Cost{})
+		ctx, err := call.Admit(t.Context())
+		require.NoError(t, err)
+		inflight.Of(ctx).Hold()
+		var wg sync.WaitGroup
+		wg.Go(func() { inflight.Of(ctx).Hold() })
+		_, err = call.End(adaptive.Feedback{Verdict: adaptive.OK})
+		require.NoError(t, err)
+		wg.Wait()
+	}
+	assert.NoError(t, g.Try(t.Context(), throttle.Cost{}, nothing), "nothing is held")
+}
+
 // Each connection that net/http uses is charged as a request, also beside a
 // reported cost that names none. Points are charged as reserved.
 func TestWireAttemptsAreCharged(t *testing.T) {
@@ -74,12 +92,14 @@ func TestWireAttemptsAreCharged(t *testing.T) {
 		used        throttle.Cost
 		want        throttle.Cost
 	}{
-		"none, reported":  {0, throttle.Cost{Input: 3}, throttle.Cost{Requests: 1, Input: 3, Points: 2}},
-		"one":             {1, throttle.Cost{}, throttle.Cost{Requests: 1, Input: 5, Points: 2}},
-		"two":             {2, throttle.Cost{}, throttle.Cost{Requests: 2, Input: 10, Points: 4}},
-		"two, reported":   {2, throttle.Cost{Input: 3}, throttle.Cost{Requests: 2, Input: 3, Points: 2}},
-		"two, all told":   {2, throttle.Cost{Input: 3, Points: 1}, throttle.Cost{Requests: 2, Input: 3, Points: 1}},
-		"more than holds": {9, throttle.Cost{Input: 3}, throttle.Cost{Requests: 8, Input: 3, Points: 2}},
+		"none, reported":   {0, throttle.Cost{Input: 3}, throttle.Cost{Requests: 1, Input: 3, Points: 2}},
+		"one":              {1, throttle.Cost{}, throttle.Cost{Requests: 1, Input: 5, Points: 2}},
+		"two":              {2, throttle.Cost{}, throttle.Cost{Requests: 2, Input: 10, Points: 4}},
+		"two, reported":    {2, throttle.Cost{Input: 3}, throttle.Cost{Requests: 2, Input: 3, Points: 2}},
+		"two, all told":    {2, throttle.Cost{Input: 3, Points: 1}, throttle.Cost{Requests: 2, Input: 3, Points: 1}},
+		"two, as reserved": {2, throttle.Cost{Input: 5, Points: 2}, throttle.Cost{Requests: 2, Input: 5, Points: 2}},
+		"two, equal":       {2, throttle.Cost{Requests: 1, Input: 5, Points: 2}, throttle.Cost{Requests: 2, Input: 5, Points: 2}},
+		"more than holds":  {9, throttle.Cost{Input: 3}, throttle.Cost{Requests: 8, Input: 3, Points: 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -102,7 +102,7 @@ func (g *Guard) change(old, c *compiled) error {
 	if g.governor != nil {
 		g.look(func(time.Time) { g.governor.most = c.limits.Concurrency })
 	}
-	if g.governor == nil || c.law == nil || old.sameLaw(c) && (c.lazy || g.learning()) {
+	if g.governor == nil || c.law == nil || old.sameLaw(c) && !g.lawFailed() && (c.lazy || g.learning()) {
 		return g.throttle.SetLimits(c.limits)
 	}
 	state, err := c.start(g.clock.Now())

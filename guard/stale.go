@@ -2,13 +2,34 @@ package guard
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/fault"
 )
 
 //nolint:gochecknoglobals // once per process is the promise
 var staleReported sync.Map // of presets.ID
+
+// emitFailed reports that the law panicked, to the observers of the first call
+// that has any.
+func (g *Guard) emitFailed(ctx context.Context) {
+	if g.governor == nil || !g.governor.unreported.Load() || event.Tee(event.From(ctx), g.observer) == nil || !g.governor.unreported.Swap(false) {
+		return
+	}
+	var failed *fault.PanicError
+	g.look(func(time.Time) { failed = g.governor.failed })
+	if failed != nil {
+		g.emit(ctx, event.Event{Time: g.clock.Now(), Kind: event.LimiterChanged, Reason: g.outOfUse(), Err: failed})
+	}
+}
+
+// outOfUse says what a guard does without the law that panicked.
+func (g *Guard) outOfUse() string {
+	return fmt.Sprintf("the law %T panicked: until Set or Reset adaptive.Measured is in its place, from the next 429 on", g.current.Load().law)
+}
 
 // emitStale reports once per process that a preset is older than a year, to the
 // observers of the first call that has any.

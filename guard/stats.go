@@ -54,6 +54,9 @@ func (g *Guard) explain(s *Stats) string {
 		doing += fmt.Sprintf(" of %d", most)
 	}
 	doing += fmt.Sprintf(", %d waiting", s.Waiting)
+	if g.lawFailed() {
+		doing += " (" + g.outOfUse() + ")"
+	}
 	now := g.clock.Now()
 	switch {
 	case s.Closed != nil:
@@ -85,17 +88,20 @@ func (g *Guard) outside(other throttle.Bound) string {
 	return rounded(other).String()
 }
 
+// lawFailed reports whether the law has panicked.
+func (g *Guard) lawFailed() (yes bool) {
+	if g.governor != nil {
+		g.look(func(time.Time) { yes = g.governor.failed != nil })
+	}
+	return yes
+}
+
 // explained is what the law says for itself.
 func (g *Guard) explained(now time.Time) (why string) {
 	if g.governor == nil {
 		return ""
 	}
-	g.look(func(time.Time) {
-		why = g.governor.view().Bound
-		if x, ok := g.governor.state.(adaptive.Explainer); ok {
-			why = x.Explain(now)
-		}
-	})
+	g.look(func(time.Time) { why = g.governor.explain(now) })
 	return why
 }
 

@@ -132,13 +132,10 @@ func (k *attempt) inherit(i int, from *attempt, covered bool) {
 	}
 }
 
-// disclaim ends the claims of an attempt that was not admitted, but for those
-// that went back to an enclosing attempt.
-func (k *attempt) disclaim(i int, returned bool) {
+// disclaim ends the claim of part i, which was not admitted.
+func (k *attempt) disclaim(i int) {
 	if c := k.claim(i); c.ticket != nil {
-		if !returned {
-			c.end(throttle.Cost{}, true)
-		}
+		c.end(throttle.Cost{}, true)
 		k.setClaim(i, claim{})
 	}
 }
@@ -154,6 +151,7 @@ func (k *attempt) finishShared(f *adaptive.Feedback) {
 			learner.share.cool(refusedFor(f))
 		}
 		if c := k.claim(i); c.ticket != nil && !handed {
+			k.setClaim(i, claim{})
 			c.end(f.Used, f.Verdict == adaptive.Unsent)
 		}
 	}

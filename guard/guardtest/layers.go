@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -45,6 +47,29 @@ func layerCases() []testCase {
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				equal(t, []time.Duration{0, 2 * time.Second}, o[0].Sent)
+			},
+		},
+		{
+			"the nearest setting counts", within(
+				guard.Policy{Retry: thrice(), Timeout: 2 * time.Second},
+				guard.Policy{Retry: &retry.Policy{MaxAttempts: 1}, Timeout: time.Second},
+			),
+			answers(Answer{Takes: time.Hour}),
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				equal(t, []time.Duration{0, 3 * time.Second}, o[0].Sent)
+			},
+		},
+		{
+			"a call that hung is not repeated, and its breakers hear of it", within(
+				guard.Policy{Retry: thrice()},
+				guard.Policy{Timeout: time.Second, Breaker: &breaker.Config{Failures: 1, Open: time.Hour}},
+			),
+			[]Call{{Answers: []Answer{{Takes: 6 * time.Second, Deaf: true}}}, {At: 10 * time.Second}},
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				equal(t, Outcome{"hung", []time.Duration{0}, 2 * time.Second}, o[0])
+				atLeast(t, o[1].Sent[0], time.Hour)
 			},
 		},
 		{
