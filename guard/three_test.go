@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -205,13 +206,13 @@ func TestACallThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := guard.Policy{Timeout: time.Second, Retry: attempts(3), Breaker: &breaker.Config{Failures: 1, Open: time.Hour}}
 		g := three(t, p, guard.Policy{Breaker: p.Breaker}, guard.Policy{})
-		calls := 0
+		var calls atomic.Int64
 		require.ErrorAs(t, do(t.Context(), g[0], func(context.Context) error {
-			calls++
+			calls.Add(1)
 			time.Sleep(time.Minute)
 			return nil
 		}), new(*fault.HungError))
-		assert.Equal(t, 1, calls)
+		assert.EqualValues(t, 1, calls.Load())
 		for _, one := range g[:2] {
 			assert.ErrorAs(t, one.Try(t.Context(), throttle.Cost{}, nothing), new(*breaker.OpenError))
 		}
