@@ -155,8 +155,8 @@ func (c *Call) gated(ctx context.Context, k *attempt) error {
 		if p := &k.parts[i]; p.guard != l || p.outer != nil {
 			continue
 		}
-		if l.throttle.Check(c.cost) != nil {
-			return nil // it is refused with that reason
+		if err := l.throttle.Check(c.cost); err != nil {
+			return err
 		}
 		if until := l.view().GateUntil; until.After(deadline) {
 			now := l.clock.Now()

@@ -104,6 +104,7 @@ func _(ctx context.Context, messages []map[string]string, url string) error {
 	if err != nil {
 		return err
 	}
+	_ = answer
 	batch, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: "https://api.openai.com/v1", Path: "/batches/{id}", Method: http.MethodGet})
 	if err != nil {
 		return err
