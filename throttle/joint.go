@@ -32,6 +32,7 @@ type joint struct {
 	room    time.Time // when there may be room
 	never   bool      // time alone does not make room
 
+	came      int64       // grows with each call that becomes the first of its line
 	untried   atomic.Bool // it is about to be tried
 	overtaken atomic.Bool // by another call, since it was last tried; any one lock is enough to set it
 	claims    bool        // it lacked room after it had been overtaken

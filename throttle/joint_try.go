@@ -1,12 +1,22 @@
 package throttle
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // try admits j if all its limiters have room and it is its turn in each. It
 // returns the calls to try next.
 func (j *joint) try() (tries []*joint) {
 	j.lock()
-	defer func() { tries = release(j.order) }()
+	var first []*joint
+	defer func() { tries = slices.Concat(first, release(j.order)) }()
+	if !j.ended && j.at >= 0 {
+		if h := j.forerunnerLocked(); h != nil {
+			first = []*joint{h, j}
+			return nil
+		}
+	}
 	if j.untried.Swap(false) {
 		for _, l := range j.order {
 			l.untried.Add(-1)
@@ -22,6 +32,20 @@ func (j *joint) try() (tries []*joint) {
 		j.tryLocked()
 	}
 	return nil
+}
+
+// forerunnerLocked is the call of another line that is to be tried before j: it
+// needs one of the same limiters, and was the first of its line before j was.
+func (j *joint) forerunnerLocked() (first *joint) {
+	for _, l := range j.order {
+		l.tryDueLocked(l.nowLocked())
+		for _, h := range l.heads {
+			if h != j && h.untried.Load() && h.came < j.came && (first == nil || h.came < first.came) {
+				first = h
+			}
+		}
+	}
+	return first
 }
 
 // tryLaterLocked has j tried when the lock is given up, before any limiter that it

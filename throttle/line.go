@@ -158,6 +158,7 @@ func (j *joint) forgetHeadLocked() {
 // are locked: those of a line have the same ones.
 func (j *joint) comeForwardLocked() {
 	l := j.parts[0].limiter
+	j.came = jointIDs.Add(1)
 	j.at, j.blocked, j.turn, j.never, j.room = 0, l, false, false, time.Time{}
 	l.addFrontLocked(&j.parts[0])
 	for _, o := range j.order {

@@ -116,8 +116,8 @@ func TestALineIsASetOfLimiters(t *testing.T) {
 	})
 }
 
-// A line whose own limit is lower has its share of a busy limiter in nearly every
-// window, although the windows of both end at the same instant.
+// A line whose own limit is lower has its share of a busy limiter in every window,
+// although the windows of both end at the same instant.
 func TestALineWithALimitOfItsOwnGetsItsShare(t *testing.T) {
 	for name, direct := range map[string]func(outer *throttle.Limiter) []*throttle.Limiter{
 		"beside callers of the limiter itself": func(outer *throttle.Limiter) []*throttle.Limiter { return []*throttle.Limiter{outer} },
@@ -158,7 +158,7 @@ func TestALineWithALimitOfItsOwnGetsItsShare(t *testing.T) {
 						shared++
 					}
 				}
-				assert.GreaterOrEqual(t, shared, 8, "%v", served)
+				assert.GreaterOrEqual(t, shared, 10, "%v", served)
 			})
 		})
 	}
