@@ -3,6 +3,7 @@ package headrace_test
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -93,4 +94,34 @@ func ExampleWithin() {
 	}
 	fmt.Println(mine.Stats().Admitted)
 	// Output: 3
+}
+
+// A body from a pipe is sent again after a 429 if at most as much of it was sent as is kept.
+func ExampleWithResend() {
+	calls := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if calls++; calls == 1 {
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		_, _ = fmt.Fprintf(w, "%s, in call %d", body, calls)
+	}))
+	defer server.Close()
+
+	client := &http.Client{Transport: headrace.Transport(nil, "", headrace.WithResend(1<<20))} // 1 MiB
+	body, upload := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(upload, "a log")
+		_ = upload.Close()
+	}()
+	resp, err := client.Post(server.URL, "text/plain", body)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	said, err := io.ReadAll(resp.Body)
+	fmt.Println(string(said), err)
+	// Output: a log, in call 2 <nil>
 }

@@ -397,18 +397,10 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 		}
 		return err
 	default:
-		few := k.few
-		if few == nil {
-			few = new(fewLayers)
-		}
-		limiters, permits := few.limiters[:0], append(few.permits[:0], make([]throttle.Permit, missing)...)
+		limiters, permits := k.lacking()
 		var places []int64
-		for i := range k.parts {
-			if k.parts[i].outer != nil {
-				continue
-			}
-			limiters = append(limiters, k.parts[i].guard.throttle)
-			if c.wait.places != nil {
+		for i := range c.wait.places {
+			if k.parts[i].outer == nil {
 				places = append(places, c.wait.places[i])
 			}
 		}
@@ -427,6 +419,22 @@ type fewLayers struct {
 }
 
 const mostFew = 4
+
+// lacking returns the limiters of the layers that are missing, and room for a
+// permit of each.
+func (k *attempt) lacking() (limiters []*throttle.Limiter, permits []throttle.Permit) {
+	few := k.few
+	if few == nil {
+		few = new(fewLayers)
+	}
+	limiters, permits = few.limiters[:0], few.permits[:0]
+	for i := range k.parts {
+		if p := &k.parts[i]; p.outer == nil {
+			limiters, permits = append(limiters, p.guard.throttle), append(permits, throttle.Permit{})
+		}
+	}
+	return limiters, permits
+}
 
 // missing is how many layers k has no permit of.
 func (k *attempt) missing() (n int) {
@@ -456,13 +464,7 @@ func (c *Call) try(k *attempt) error {
 	if c.takeOver(k.Context, k) == 0 {
 		return nil
 	}
-	var limiters []*throttle.Limiter
-	for i := range k.parts {
-		if k.parts[i].outer == nil {
-			limiters = append(limiters, k.parts[i].guard.throttle)
-		}
-	}
-	permits := make([]throttle.Permit, len(limiters))
+	limiters, permits := k.lacking()
 	err := intake.Ended(k.Context)
 	if err == nil {
 		done := c.guard.tries()

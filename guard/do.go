@@ -8,24 +8,15 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Do waits until every limit admits the call, runs f, and judges its error. It
-// returns f's error, except for these:
-//
-//   - *adaptive.RateLimitHit: it gave up after rate-limit responses. Until then
-//     it waits and runs f again, with its old place in the queue.
-//   - adaptive.ErrQuotaExhausted: the quota is used up, until a probe succeeds.
-//   - *throttle.DeadlineError, or the cause of ctx: ctx ends before the call
-//     can be admitted.
-//   - *throttle.LimitedError: MaxWait is over before the first admission, or
-//     MaxQueue calls wait.
-//   - *breaker.OpenError: a breaker is open.
-//   - the cause of Close.
-//   - *throttle.CostError: the cost can never fit.
-//   - *fault.PanicError: f panicked. *fault.HungError: f ignored the end of
-//     Policy.Timeout.
-//
-// Other errors are retried by Policy.Retry. A nil guard makes no call. Calls nest: a Do on the same guard
+// Do waits until every limit admits the call, runs f, and judges its error. After a
+// rate-limit response it waits and runs f again, with its old place in the queue;
+// other errors are retried by Policy.Retry. Calls nest: a Do on the same guard
 // inside f uses the slot of the outer call.
+//
+// Do returns f's error or its own: *adaptive.RateLimitHit,
+// adaptive.ErrQuotaExhausted, *throttle.DeadlineError, *throttle.LimitedError,
+// *throttle.CostError, *breaker.OpenError, *fault.PanicError, *fault.HungError, the
+// cause of ctx or that of Close. docs/guard.md says when each is returned.
 func (g *Guard) Do(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
 	if g == nil {
 		return errNil

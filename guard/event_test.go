@@ -129,7 +129,7 @@ func TestAPauseUntilThePastIsNone(t *testing.T) {
 	assert.Zero(t, g.Stats().PausedUntil)
 }
 
-// An observer that does not receive each call is told of waits for configured limits, but not of all.
+// Observers that do not receive every call receive waits for configured limits, at most one event every 10 s.
 func TestAWaitForAConfiguredLimitIsAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, limits := range map[string]throttle.Limits{

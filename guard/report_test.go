@@ -142,7 +142,7 @@ func TestUnsentUndoesTheAdmission(t *testing.T) {
 	})
 }
 
-// A call that reached no wire is not one that was let go, whether it needed admission or not.
+// A call that was never sent does not count as admitted, with and without limits.
 func TestUnsentCallsAreNotCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, p := range map[string]guard.Policy{

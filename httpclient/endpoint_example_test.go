@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -183,4 +184,27 @@ func ExampleOnlyTo() {
 	// Output:
 	// "Bearer k" <nil>
 	// "" <nil>
+}
+
+// One endpoint serves all batches: the path, the query and a header are those of the call.
+func ExampleParams() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprint(w, r.URL.RequestURI(), " ", r.Header.Get("Accept-Language"))
+	}))
+	defer server.Close()
+
+	batch, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: server.URL + "/v1", Path: "/batches/{id}", Method: http.MethodGet})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer batch.Close() //nolint:errcheck // it is always nil
+
+	answer, err := batch.Call(context.Background(), httpclient.Params{
+		Path:   map[string]string{"id": "batch_123"},
+		Query:  url.Values{"limit": {"20"}},
+		Header: map[string]string{"Accept-Language": "en"},
+	})
+	fmt.Println(string(answer.Body), err)
+	// Output: /v1/batches/batch_123?limit=20 en <nil>
 }

@@ -236,8 +236,8 @@ func TestARunThatWasTakenOverStops(t *testing.T) {
 	}
 }
 
-// An attempt that hangs is given up. What follows it for the same item meets the batch inside as
-// ever, although the first may not have let go of it yet.
+// An attempt that hangs is given up. The next attempt of the item can run the batch inside, although
+// the first one may still be running it.
 func TestABatchInsideAnItemThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j, hang := newFaulty(nil), make(chan struct{})

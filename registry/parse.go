@@ -9,23 +9,11 @@ import (
 	"github.com/headrace/headrace/presets"
 )
 
-// ParseJSON reads a configuration from JSON. Its keys are those of Config:
-//
-//	{
-//	  "default": {"limits": "1/s"},
-//	  "guards": {
-//	    "openai": {"preset": "openai/tier1", "share": 0.5, "max_wait": "5m"},
-//	    "crawl": {"limits": "20/s"},
-//	    "crawl/*": {"limits": "bucket 2/s burst 5", "retry": 3, "idle": "10m"}
-//	  }
-//	}
-//
-// Limits are text for throttle.ParseLimits, durations for time.ParseDuration.
-// Unknown and repeated keys are errors, except "$schema". Up to 20 problems are
-// joined, also those of Validate, each a *ParseError.
-//
-// Tables of your own presets, if there are any, are added to presets.Default() and
-// become Config.Presets.
+// ParseJSON reads a configuration from JSON, whose keys are those of Config;
+// docs/registry.md has an example. Limits are text for throttle.ParseLimits, durations
+// for time.ParseDuration. Unknown and repeated keys are errors, except "$schema". Up
+// to 20 problems are joined, also those of Validate, each a *ParseError. Tables of
+// your own presets are added to presets.Default() and become Config.Presets.
 func ParseJSON(data []byte, own ...*presets.Table) (Config, error) {
 	root, at, err := readTree(data)
 	if err != nil {

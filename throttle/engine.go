@@ -42,8 +42,8 @@ func (e engine) Unlock() { e.l.unlock() }
 
 // Serve serves the queue, because something has changed, and gives up the lock.
 func (e engine) Serve() {
-	defer e.l.unlock() // also if the law panics
 	e.l.pumpLocked(e.l.last)
+	e.l.unlock()
 }
 
 // Sent returns what was noted at the admission; false if the permit has ended.
@@ -65,11 +65,8 @@ func (e engine) End(p Permit, actual Cost) (Sent, bool) {
 	return e.end(p, asUsed, &actual)
 }
 
-// Cancel is End for a call that was never sent.
-func (e engine) Cancel(p Permit) (Sent, bool) { return e.end(p, neverSent, nil) }
-
-// Retract is Cancel for a call that is as if it had not been admitted: Stats does not
-// count it.
+// Retract ends the permit of a call that was never sent: everything is given back,
+// and Stats does not count it. Under the lock.
 func (e engine) Retract(p Permit) (Sent, bool) {
 	s, ended := e.end(p, neverSent, nil)
 	if ended {

@@ -54,7 +54,7 @@ func (p Permit) End(actual Cost, f func(now time.Time, s Sent)) bool {
 }
 
 func (p Permit) CancelThen(f func(now time.Time, s Sent)) bool {
-	return p.ended(func(in engine) (Sent, bool) { return in.Cancel(p) }, f)
+	return p.ended(func(in engine) (Sent, bool) { return in.end(p, neverSent, nil) }, f)
 }
 
 func (p Permit) Retract(f func(now time.Time, s Sent)) bool {

@@ -125,14 +125,7 @@ func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 func TestARunThatWasStoppedBySameFailuresGoesOn(t *testing.T) {
 	t.Parallel()
 	repaired := make(chan struct{})
-	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
-		select {
-		case <-repaired:
-			return nil
-		default:
-			return &providertest.Fault{Status: 404}
-		}
-	}})
+	p := newPlace(t, missingUntil(repaired))
 	p.requests(100)
 	status, _, errs := p.run("--concurrency", "1")
 	require.Equal(t, 3, status, errs)

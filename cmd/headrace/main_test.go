@@ -32,6 +32,18 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// missingUntil is a provider that answers 404 until repaired is closed.
+func missingUntil(repaired <-chan struct{}) providertest.Config {
+	return providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		select {
+		case <-repaired:
+			return nil
+		default:
+			return &providertest.Fault{Status: 404}
+		}
+	}}
+}
+
 // canary is the key. It may be in no output.
 const canary = "sk-canary-7f3a9c51d2"
 

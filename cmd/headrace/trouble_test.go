@@ -115,14 +115,7 @@ func TestAUsedUpQuotaLeavesTheRest(t *testing.T) {
 func TestMaxFailures(t *testing.T) {
 	t.Parallel()
 	repaired := make(chan struct{})
-	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
-		select {
-		case <-repaired:
-			return nil
-		default:
-			return &providertest.Fault{Status: 404}
-		}
-	}})
+	p := newPlace(t, missingUntil(repaired))
 	p.requests(500)
 	status, _, errs := p.run("--max-failures", "3", "--concurrency", "2", "--report", "report.json")
 	require.Equal(t, 1, status)

@@ -7,9 +7,9 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Own is a call that brings the context of its first attempt, for a guard that
-// has nothing to admit it to. Its Watcher does not hear of that attempt if it
-// returns no error and nobody has asked for it.
+// Own is a call that brings the context of its first attempt, for a guard without
+// limits. Its Watcher receives nothing about that attempt if it returns no error
+// and no call inside has looked it up.
 type Own interface {
 	// The context is that of the call until Enter, and that of the attempt from then on.
 	context.Context
@@ -17,8 +17,8 @@ type Own interface {
 	// Call makes an attempt: the first one under the context itself.
 	Call(ctx context.Context) error
 	// Leave ends the first attempt, which returned err. The result is what Loosely
-	// made of it, or nil if err is nil and nobody has asked for it. Nobody may
-	// ask for it after Leave.
+	// made of it, or nil if err is nil and no call inside has looked it up. It must
+	// not be looked up after Leave.
 	Leave(err error) Attempt
 	// Began is when the first attempt did.
 	Began() time.Time
