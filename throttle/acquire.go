@@ -57,7 +57,7 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	return l.admitLocked(now, now, &n, true), nil
 }
 
-// tryLocked is what holds back a newcomer; others who wait are served first.
+// tryLocked is what holds back a newcomer, behind all that wait.
 func (l *Limiter) tryLocked(now instant, n *load) (hold, error) {
 	h, err := l.roomLocked(now, &n.of)
 	if l.governor == nil || err != nil || l.queue.head != nil || len(l.fronts) > 0 {
@@ -100,7 +100,7 @@ func (l *Limiter) headHoldLocked(now instant) (h hold) {
 	head := l.queue.head
 	if h, _ = l.holdLocked(now, now, &head.load); h.wait == 0 {
 		l.pumpLocked(now)
-		h = hold{wait: 1, kind: BoundByGovernor} // whoever stood behind it was here first, too
+		h = hold{wait: 1, kind: BoundByGovernor} // the calls behind it come first, too
 	}
 	return h
 }

@@ -36,8 +36,8 @@ type Limiter struct {
 	gauges     []meter.Gauge
 	most       [Units]uint64 // that one call may cost
 	inFlight   int
-	paused     instant // nobody goes before it
-	closed     closing // nobody goes at all
+	paused     instant // no call is admitted before it
+	closed     closing // no call is admitted
 	queue      queue
 	mostQueued int              // calls that may wait; 0: any number
 	fronts     []*part          // joint calls that wait here, in the order of arrival

@@ -30,7 +30,7 @@ type closing struct {
 	until instant // it is open again from then on
 }
 
-// reason is why nobody is admitted now, if that is so.
+// reason is why no call is admitted now; nil if calls are.
 func (c *closing) reason(now instant) error {
 	if c.cause != nil && now >= c.until {
 		*c = closing{}

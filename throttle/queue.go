@@ -57,7 +57,7 @@ func (q *queue) put(w *waiter) {
 	q.spares++
 }
 
-// add queues w behind everybody who has an earlier place or the same.
+// add queues w behind all that have an earlier place or the same.
 func (q *queue) add(w *waiter) {
 	after := q.tail
 	if w.place != lastPlace {
