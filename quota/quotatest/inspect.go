@@ -21,7 +21,8 @@ func testInspector(w *watch) {
 	a := demand{"user a", limits{concurrency: 3, windows: []spec{
 		newSpec(sliding, throttle.Requests, 4, forGood), newSpec(bucket, throttle.Tokens, 20, forGood),
 	}}, throttle.Cost{Tokens: 6}}
-	b := demand{key: "user b", limits: requests(fixed, 2, forGood)}
+	const aeon = 1000 * 24 * time.Hour // a calendar of hours may begin another one meanwhile, and the key is forgotten
+	b := demand{key: "user b", limits: requests(fixed, 2, aeon)}
 	held := w.take(forGood, a, b).Ticket
 	w.end(w.take(forGood, a).Ticket, nil)
 	w.cool(a.key, a.limits, forGood)
