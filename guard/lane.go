@@ -38,7 +38,7 @@ type recorded struct {
 // Seats are made so many at a time: few at first, for most lanes are short.
 const (
 	firstSeats = 4
-	mostSeats  = 32
+	mostSeats  = 128
 )
 
 func newLane(ctx context.Context, g *Guard) *lane {

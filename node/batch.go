@@ -173,7 +173,7 @@ func (b *Batch[S, In, Out]) All(ctx context.Context, items []In) (outs []Out, er
 		return nil, err
 	}
 	for i := len(all.ins); i < len(items); i++ {
-		all.add(item[In]{index: int64(i), in: items[i]})
+		all.add(&item[In]{index: int64(i), in: items[i]})
 		all.set(&Result[In, Out]{Index: int64(i), Out: b.standIn(items[i]), Err: r.stopped})
 	}
 	if c := r.Counts(); c.Done+c.Resumed == int64(len(items)) && !unrecorded(r.stopped) {

@@ -36,7 +36,8 @@ func (r *run[S, In, Out]) context(t *task[In, Out]) context.Context {
 
 // next gives w the next item; false if there is none.
 func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
-	it, ok := r.take()
+	it := &w.item
+	ok := r.take(it)
 	if ok {
 		r.started()
 		w.busy, w.task = true, task[In, Out]{
@@ -101,8 +102,11 @@ func (r *run[S, In, Out]) try(w *worker[In, Out]) error {
 	if r.b.cost != nil {
 		cost = r.b.cost(res.In)
 	}
-	if stopped := ended(r.ctx); stopped != nil {
-		return stopped
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	if r.intake.Err() != nil {
+		return context.Cause(r.intake)
 	}
 	g := r.guardOf(res.In)
 	w.said, w.counted = nil, nil
@@ -213,7 +217,7 @@ func (r *run[S, In, Out]) exec(ctx context.Context, w *worker[In, Out]) (err err
 		var end func()
 		bounded, end = r.resume.inside(bounded, w.task.entry)
 		defer end()
-	} else {
+	} else if r.scoped {
 		bounded, w.counted = occurrence.Attempt(bounded) // another may follow, and is to meet the same items inside
 	}
 	bounded, w.traced = r.b.tracedAttempt(bounded, r.attempts, res.Index, res.Attempts)

@@ -51,7 +51,7 @@ func (l *line[In, Out]) reserve(ctx context.Context) bool { return enter(ctx, l.
 
 func (l *line[In, Out]) unreserve() { <-l.room }
 
-func (l *line[In, Out]) begin(it item[In]) {
+func (l *line[In, Out]) begin(it *item[In]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	res := Result[In, Out]{Index: it.index, In: it.in}

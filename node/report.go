@@ -89,7 +89,7 @@ func (r *Report[In, Out]) Err() error {
 }
 
 // begin notes that an item was taken; its index is the next.
-func (r *Report[In, Out]) begin(it item[In]) {
+func (r *Report[In, Out]) begin(it *item[In]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {

@@ -37,7 +37,7 @@ func newResults[In, Out any](keyed bool, expected int) *results[In, Out] {
 }
 
 // add makes room for the result of the next item.
-func (r *results[In, Out]) add(it item[In]) {
+func (r *results[In, Out]) add(it *item[In]) {
 	var none Out
 	r.ins = append(r.ins, it.in)
 	r.outs = append(r.outs, none)

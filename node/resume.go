@@ -103,15 +103,14 @@ func (r *resume[In]) tellLeft(o event.Observer) {
 }
 
 // identify makes the entry by which it is known. It is called in the order of the input.
-func (r *resume[In]) identify(it item[In]) item[In] {
+func (r *resume[In]) identify(it *item[In]) {
 	if it.err != nil {
-		return it
+		return
 	}
 	e, err := r.entryOf(it.in)
 	if it.err = err; err == nil {
 		it.entry = e
 	}
-	return it
 }
 
 func (r *resume[In]) entryOf(in In) (e *entry, err error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/intake"
+	"github.com/headrace/headrace/internal/occurrence"
 )
 
 var errLeft = errors.New("node: the loop over the results was left")
@@ -19,7 +20,7 @@ var errLeft = errors.New("node: the loop over the results was left")
 // outlet takes the results of a run. begin is called in the order of the
 // input, end in any order; both come from several goroutines.
 type outlet[In, Out any] interface {
-	begin(it item[In])
+	begin(it *item[In])
 	// end reports whether res came in time.
 	end(res *Result[In, Out]) bool
 	// close makes what has begun and not ended into what conclude makes of it;
@@ -50,6 +51,7 @@ type run[S, In, Out any] struct {
 	traces   *traces         // nil: nobody traces items
 	attempts *emit.Tracers
 	retries  bool         // an observer is sent them
+	scoped   bool         // items inside are counted in the scope of the run
 	guard    *guard.Guard // of the calls, but for what depends on the item
 	bound    *guard.Guard // bounds the admitted calls; nil: the number of workers does
 
@@ -126,6 +128,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 		kill(cause)
 	}
 	r.ctx = intake.With(ctx, r.intake)
+	r.scoped = occurrence.In(r.ctx)     //nolint:contextcheck // it is of the run
 	_, r.timed = intake.Deadline(r.ctx) //nolint:contextcheck // it is of the run
 	r.mu.Lock()                         // until all are there: a worker that finds nothing to do may otherwise be the last to leave
 	defer r.mu.Unlock()
@@ -147,15 +150,14 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 }
 
 // begin is told of each item before anybody has it.
-func (r *run[S, In, Out]) begin(it item[In]) item[In] {
+func (r *run[S, In, Out]) begin(it *item[In]) {
 	r.out.begin(it) // first: whatever becomes of it, it has its place
 	for _, n := range r.begun {
 		n.Add(1)
 	}
 	if r.resume != nil {
-		it = r.resume.identify(it)
+		r.resume.identify(it)
 	}
-	return it
 }
 
 // leaveTime begins the grace period of the items that are running. In a run
@@ -254,22 +256,23 @@ func (r *run[S, In, Out]) reason() error {
 	return cause
 }
 
-// take takes an item for a worker. A panic of the input stops the run.
-func (r *run[S, In, Out]) take() (item[In], bool) {
+// take fills in the next item; false if there is none. A panic of the input stops the run.
+func (r *run[S, In, Out]) take(it *item[In]) bool {
 	if r.ctx.Err() != nil {
 		r.stop(context.Cause(r.ctx))
 	}
 	if r.last.Load() != nil || r.room != nil && !r.room.reserve(r.intake) {
-		return item[In]{}, false
+		return false
 	}
-	it, ok, err := r.src.take(r.intake)
+	*it = item[In]{}
+	ok, err := r.src.take(r.intake, it)
 	if err != nil {
 		r.stop(inputError(err))
 	}
 	if r.room != nil && !ok {
 		r.room.unreserve()
 	}
-	return it, ok
+	return ok
 }
 
 func inputError(err error) error { return fmt.Errorf("the input failed: %w", err) }

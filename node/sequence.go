@@ -12,7 +12,7 @@ import (
 // turn is a channel and no mutex, because the iterator is user code that may
 // block: a worker that waits for it can still be stopped.
 type sequence[In any] struct {
-	begin   func(item[In]) item[In]
+	begin   func(*item[In])
 	turn    chan struct{} // holds one while a worker has it
 	next    func() (In, error, bool)
 	end     func()
@@ -27,10 +27,10 @@ func pulled[In any](seq iter.Seq2[In, error]) opener[In] {
 	if seq == nil {
 		seq = Slice[In](nil)
 	}
-	return func(begin func(item[In]) item[In]) source[In] { return pull(seq, begin) }
+	return func(begin func(*item[In])) source[In] { return pull(seq, begin) }
 }
 
-func pull[In any](seq iter.Seq2[In, error], begin func(item[In]) item[In]) *sequence[In] {
+func pull[In any](seq iter.Seq2[In, error], begin func(*item[In])) *sequence[In] {
 	next, end := iter.Pull2(func(yield func(In, error) bool) {
 		var panicked error
 		defer func() {
@@ -44,26 +44,26 @@ func pull[In any](seq iter.Seq2[In, error], begin func(item[In]) item[In]) *sequ
 	return &sequence[In]{begin: begin, turn: make(chan struct{}, 1), next: next, end: end}
 }
 
-func (s *sequence[In]) take(ctx context.Context) (it item[In], ok bool, err error) {
+func (s *sequence[In]) take(ctx context.Context, it *item[In]) (ok bool, err error) {
 	if !enter(ctx, s.turn) {
-		return it, false, nil
+		return false, nil
 	}
 	defer s.pass()
 	defer panics.Catch(&err)
 	if s.inside.Load() || s.done.Load() || ctx.Err() != nil {
-		return it, false, nil
+		return false, nil
 	}
 	s.inside.Store(true)
 	it.in, it.err, ok = s.next()
 	s.inside.Store(false)
 	if !ok {
 		s.done.Store(true)
-		return it, false, nil
+		return false, nil
 	}
 	it.index = s.index
 	s.index++
-	it = s.begin(it)
-	return it, true, nil
+	s.begin(it)
+	return true, nil
 }
 
 // pass gives the turn to the next. An iterator that hung while the source was

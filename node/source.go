@@ -14,15 +14,15 @@ type item[In any] struct {
 }
 
 // opener makes the source of a run. begin is called with each item, in the
-// order of the input, before anybody has it, and returns it completed.
-type opener[In any] func(begin func(item[In]) item[In]) source[In]
+// order of the input, before anybody has it, and completes it.
+type opener[In any] func(begin func(*item[In])) source[In]
 
 // source gives the workers their items. An item's index is given out, and the
 // outlet of the run hears of its begin, in the order of the input.
 type source[In any] interface {
-	// take returns false at the end of the input, and when ctx ends; a panic of
-	// the input's code is the error.
-	take(ctx context.Context) (it item[In], ok bool, err error)
+	// take fills in it, which is zero. It returns false at the end of the input,
+	// and when ctx ends; a panic of the input's code is the error.
+	take(ctx context.Context, it *item[In]) (ok bool, err error)
 	// stop releases the source; a panic of its code is the error.
 	stop() error
 	// exhausted reports whether all of the input was taken.
@@ -31,29 +31,29 @@ type source[In any] interface {
 
 // listed opens items that are all there.
 func listed[In any](items []In) opener[In] {
-	return func(begin func(item[In]) item[In]) source[In] { return &list[In]{begin: begin, items: items} }
+	return func(begin func(*item[In])) source[In] { return &list[In]{begin: begin, items: items} }
 }
 
 // list is a source of items that are all there.
 type list[In any] struct {
-	begin func(item[In]) item[In]
+	begin func(*item[In])
 
 	mu    sync.Mutex // guards items, index
 	items []In       // those that are left
 	index int64
 }
 
-func (l *list[In]) take(ctx context.Context) (it item[In], ok bool, _ error) {
+func (l *list[In]) take(ctx context.Context, it *item[In]) (ok bool, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.items) == 0 || ctx.Err() != nil {
-		return it, false, nil
+		return false, nil
 	}
-	it = item[In]{index: l.index, in: l.items[0]}
+	it.index, it.in = l.index, l.items[0]
 	l.items = l.items[1:]
 	l.index++
-	it = l.begin(it)
-	return it, true, nil
+	l.begin(it)
+	return true, nil
 }
 
 func (l *list[In]) stop() error { return nil }

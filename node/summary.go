@@ -12,7 +12,7 @@ const summaryMost = 100
 
 // keeper is what a report has of its items.
 type keeper[In, Out any] interface {
-	add(it item[In])
+	add(it *item[In])
 	set(res *Result[In, Out])
 	// all yields the items that are kept, in the order of the input.
 	all() iter.Seq[Result[In, Out]]
@@ -33,7 +33,7 @@ func newSummary[In, Out any]() *summary[In, Out] {
 	return &summary[In, Out]{running: map[int64]In{}}
 }
 
-func (s *summary[In, Out]) add(it item[In]) {
+func (s *summary[In, Out]) add(it *item[In]) {
 	s.n.Total++
 	s.running[it.index] = it.in
 }

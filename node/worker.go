@@ -15,6 +15,7 @@ import (
 type worker[In, Out any] struct {
 	state    atomic.Int64 // idle, lost, or the number of the attempt that it is in
 	attempts int64        // so far
+	item     item[In]     // that the task is for
 	busy     bool         // it has a task
 	task     task[In, Out]
 	lane     inflight.Lane    // of its calls, if they are all on one guard under one context; nil: none yet

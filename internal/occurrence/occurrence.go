@@ -55,11 +55,17 @@ type (
 // under it, as in a loop, counts on. Call end after the last. Inside of another
 // scope there is nothing to do.
 func With(ctx context.Context) (scoped context.Context, end func()) {
-	if _, ok := ctx.Value(bookKey{}).(*Book); ok {
+	if In(ctx) {
 		return ctx, func() {}
 	}
 	b := &Book{claims: newClaims()}
 	return context.WithValue(ctx, bookKey{}, b), b.end
+}
+
+// In reports whether ctx is in a scope.
+func In(ctx context.Context) bool {
+	_, ok := ctx.Value(bookKey{}).(*Book)
+	return ok
 }
 
 // Inside returns the context of an attempt at an item of p, with a scope of its own:
