@@ -9,7 +9,7 @@ import (
 
 	"github.com/headrace/headrace/executor"
 	"github.com/headrace/headrace/guard"
-	"github.com/headrace/headrace/guard/guardtest"
+	"github.com/headrace/headrace/internal/guardtest"
 	"github.com/headrace/headrace/throttle"
 )
 

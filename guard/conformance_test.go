@@ -3,7 +3,7 @@ package guard_test
 import (
 	"testing"
 
-	"github.com/headrace/headrace/guard/guardtest"
+	"github.com/headrace/headrace/internal/guardtest"
 )
 
 func TestConformance(t *testing.T) { guardtest.Run(t, guardtest.Guard()) }

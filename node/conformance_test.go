@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/guard"
-	"github.com/headrace/headrace/guard/guardtest"
+	"github.com/headrace/headrace/internal/guardtest"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )

@@ -21,6 +21,7 @@ var house = []place{
 	{"internal/simulate/...", 3},
 	{"internal/presetgen", 4},
 	{"internal/inflight", 3},
+	{"internal/guardtest", 4},
 	{"internal/emit", 0},
 	{"internal/...", 0},
 	{"fault", 0},
@@ -41,7 +42,6 @@ var house = []place{
 	{"presets/dialect", 3},
 
 	{"guard", 4},
-	{"guard/guardtest", 4},
 
 	{"registry", 5},
 
@@ -68,7 +68,7 @@ var level = []arrow{
 	{"event", "internal/..."},
 	{"quota/quotatest", "quota"},
 	{"journal/journaltest", "journal"},
-	{"guard/guardtest", "guard"},
+	{"internal/guardtest", "guard"},
 	{"presets", "presets/dialect"},
 	{"httpclient/...", "httpclient/..."},
 	{"flow/flowtest", "flow"},
