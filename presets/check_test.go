@@ -130,6 +130,7 @@ func TestProblemsHaveAPlaceAndARemedy(t *testing.T) {
 		{"empty text", with(`"rpm"`, `"notes": "", "rpm"`), "notes: it is empty: leave it out"},
 		{"row is no object", file("5"), "presets: line 4:3: row 1: it is not an object in braces"},
 		{"rows are no list", `{"presets": {}}`, "presets: line 1:13: presets: it is not a list in brackets"},
+		{"constants are no list", `{"constants": "a"}`, "constants: it is not a list in brackets"},
 		{"sources are no object", `{"sources": []}`, "sources: it is not an object in braces"},
 		{"source without title", `{"sources": {"s": {"url": ""}}}`, "presets: line 1:19: sources.s.title: it is missing"},
 		{"source with a bad address", `{"sources": {"s": {"title": "t", "url": "ftp://x"}}}`, `sources.s.url: "ftp://x" is not a web address`},

@@ -6,8 +6,9 @@ import (
 )
 
 // ID names a preset: provider/tier, such as openai/tier1, or provider/tier/model,
-// such as openai/tier1/gpt-4o-mini. Tiers have constants. Models do not, because
-// they come and go: use ForModel, or write the name.
+// such as openai/tier1/gpt-4o-mini. The tiers of providers that are used most have
+// constants; of others write the name, such as "github/actions". Models have no
+// constants, because they come and go: use ForModel, or write the name.
 type ID string
 
 // Profile looks the ID up in the default table. The errors are those of Lookup.

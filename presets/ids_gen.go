@@ -2,7 +2,7 @@
 
 package presets
 
-// The tiers.
+// The tiers of the providers that are used most, and of generic.
 const (
 	AnthropicBuild ID = "anthropic/build"
 	AnthropicScale ID = "anthropic/scale"
@@ -12,8 +12,6 @@ const (
 	AnthropicTier3 ID = "anthropic/tier3"
 	AnthropicTier4 ID = "anthropic/tier4"
 
-	ArXivAny ID = "arxiv/any"
-
 	AWSBedrockDefault ID = "aws-bedrock/default"
 
 	AzureOpenAIFormula ID = "azure-openai/formula"
@@ -22,17 +20,7 @@ const (
 	CohereProduction ID = "cohere/production"
 	CohereTrial      ID = "cohere/trial"
 
-	CrossrefPlus   ID = "crossref/plus"
-	CrossrefPolite ID = "crossref/polite"
-	CrossrefPublic ID = "crossref/public"
-
-	DataCiteAuthenticated ID = "datacite/authenticated"
-	DataCiteIdentified    ID = "datacite/identified"
-
 	DeepSeekDefault ID = "deepseek/default"
-
-	FireworksNoPaymentMethod ID = "fireworks/no-payment-method"
-	FireworksPaymentMethod   ID = "fireworks/payment-method"
 
 	GeminiFree  ID = "gemini/free"
 	GeminiTier1 ID = "gemini/tier1"
@@ -57,40 +45,14 @@ const (
 	ScrapingRobots             ID = "generic/scraping-robots"
 	GenericUnlimitedConcurrent ID = "generic/unlimited-concurrent"
 
-	GitHubActions            ID = "github/actions"
-	GitHubAppInstallationMin ID = "github/app-installation-min"
-	GitHubAuthenticated      ID = "github/authenticated"
-	GitHubEnterpriseCloud    ID = "github/enterprise-cloud"
-	GitHubSecondary          ID = "github/secondary"
-	GitHubUnauthenticated    ID = "github/unauthenticated"
-
 	GroqDeveloper ID = "groq/developer"
 	GroqFree      ID = "groq/free"
-
-	HuggingFaceAcademiaHub          ID = "huggingface/academia-hub"
-	HuggingFaceAnonymous            ID = "huggingface/anonymous"
-	HuggingFaceEnterprise           ID = "huggingface/enterprise"
-	HuggingFaceEnterprisePlus       ID = "huggingface/enterprise-plus"
-	HuggingFaceEnterprisePlusHigher ID = "huggingface/enterprise-plus-higher"
-	HuggingFaceFree                 ID = "huggingface/free"
-	HuggingFacePro                  ID = "huggingface/pro"
-	HuggingFaceTeam                 ID = "huggingface/team"
-
-	JinaFreeKey    ID = "jina/free-key"
-	JinaNoKey      ID = "jina/no-key"
-	JinaPaidKey    ID = "jina/paid-key"
-	JinaPremiumKey ID = "jina/premium-key"
 
 	MistralFree  ID = "mistral/free"
 	MistralTier1 ID = "mistral/tier1"
 	MistralTier2 ID = "mistral/tier2"
 	MistralTier3 ID = "mistral/tier3"
 	MistralTier4 ID = "mistral/tier4"
-
-	NCBIEutilsAPIKey ID = "ncbi-eutils/api-key"
-	NCBIEutilsNoKey  ID = "ncbi-eutils/no-key"
-
-	NotionAny ID = "notion/any"
 
 	OpenAIFree  ID = "openai/free"
 	OpenAITier1 ID = "openai/tier1"
@@ -99,54 +61,9 @@ const (
 	OpenAITier4 ID = "openai/tier4"
 	OpenAITier5 ID = "openai/tier5"
 
-	OpenAlexFreeKey ID = "openalex/free-key"
-
 	OpenRouterFree10Credits      ID = "openrouter/free-10-credits"
 	OpenRouterFreeUnder10Credits ID = "openrouter/free-under-10-credits"
 	OpenRouterPaid               ID = "openrouter/paid"
-
-	OSMNominatimPublic ID = "osm-nominatim/public"
-
-	PerplexityAny   ID = "perplexity/any"
-	PerplexityTier0 ID = "perplexity/tier0"
-	PerplexityTier1 ID = "perplexity/tier1"
-	PerplexityTier2 ID = "perplexity/tier2"
-	PerplexityTier3 ID = "perplexity/tier3"
-	PerplexityTier4 ID = "perplexity/tier4"
-	PerplexityTier5 ID = "perplexity/tier5"
-
-	SECEdgarAny ID = "sec-edgar/any"
-
-	SemanticScholarAPIKey          ID = "semantic-scholar/api-key"
-	SemanticScholarUnauthenticated ID = "semantic-scholar/unauthenticated"
-
-	ShopifyAdvanced   ID = "shopify/advanced"
-	ShopifyEnterprise ID = "shopify/enterprise"
-	ShopifyPlus       ID = "shopify/plus"
-	ShopifyStandard   ID = "shopify/standard"
-
-	SlackNonMarketplaceCommercial ID = "slack/non-marketplace-commercial"
-	SlackSpecial                  ID = "slack/special"
-	SlackTier1                    ID = "slack/tier1"
-	SlackTier2                    ID = "slack/tier2"
-	SlackTier3                    ID = "slack/tier3"
-	SlackTier4                    ID = "slack/tier4"
-
-	StripeAny     ID = "stripe/any"
-	StripeLive    ID = "stripe/live"
-	StripeSandbox ID = "stripe/sandbox"
-
-	TogetherAny ID = "together/any"
-
-	VoyageNoPaymentMethod ID = "voyage/no-payment-method"
-	VoyageTier1           ID = "voyage/tier1"
-	VoyageTier2           ID = "voyage/tier2"
-	VoyageTier3           ID = "voyage/tier3"
-
-	WikimediaAuthenticatedEstablished ID = "wikimedia/authenticated-established"
-	WikimediaAuthenticatedNew         ID = "wikimedia/authenticated-new"
-	WikimediaCompliantUserAgent       ID = "wikimedia/compliant-user-agent"
-	WikimediaUnidentified             ID = "wikimedia/unidentified"
 
 	XAITier0 ID = "xai/tier0"
 	XAITier1 ID = "xai/tier1"

@@ -18,8 +18,9 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	ids  = "../../presets/ids_gen.go"
-	docs = "../../docs/presets.md"
+	facts = "../../presets/facts.json"
+	ids   = "../../presets/ids_gen.go"
+	docs  = "../../docs/presets.md"
 )
 
 func read(t *testing.T, name string) string {
@@ -30,7 +31,9 @@ func read(t *testing.T, name string) string {
 }
 
 func TestNothingGeneratedIsStale(t *testing.T) {
-	code, err := constants(presets.Default())
+	providers, err := withConstants([]byte(read(t, facts)))
+	require.NoError(t, err)
+	code, err := constants(presets.Default(), providers)
 	require.NoError(t, err)
 	assert.True(t, string(code) == read(t, ids), "presets/ids_gen.go is older than facts.json: run go generate ./presets")
 	assert.True(t, string(page(presets.Default())) == read(t, docs), "docs/presets.md is older than facts.json: run go generate ./presets")
@@ -39,11 +42,12 @@ func TestNothingGeneratedIsStale(t *testing.T) {
 func TestRunWritesBoth(t *testing.T) {
 	dir := t.TempDir()
 	code, text := filepath.Join(dir, "ids.go"), filepath.Join(dir, "page.md")
-	require.NoError(t, run(presets.Default(), code, text))
+	require.NoError(t, run(presets.Default(), facts, code, text))
 	assert.Equal(t, read(t, ids), read(t, code))
 	assert.Equal(t, read(t, docs), read(t, text))
-	require.Error(t, run(presets.Default(), filepath.Join(dir, "none", "ids.go"), text))
-	require.Error(t, run(presets.Default(), code, filepath.Join(dir, "none", "page.md")))
+	require.Error(t, run(presets.Default(), filepath.Join(dir, "none.json"), code, text))
+	require.Error(t, run(presets.Default(), facts, filepath.Join(dir, "none", "ids.go"), text))
+	require.Error(t, run(presets.Default(), facts, code, filepath.Join(dir, "none", "page.md")))
 }
 
 // Whatever is altered in a row shows on the page.
@@ -96,8 +100,30 @@ func TestConstant(t *testing.T) {
 		presets.Profile{ID: "a/gpt-51", Limits: limits},
 	)
 	require.NoError(t, err)
-	_, err = constants(table)
+	_, err = constants(table, []string{"a"})
 	assert.EqualError(t, err, "a/gpt-5.1 and a/gpt-51 would both be called AGPT51")
+}
+
+func TestOnlyTheProvidersThatTheFactsNameHaveConstants(t *testing.T) {
+	limits := throttle.Limits{Concurrency: 1}
+	table, err := presets.New(
+		presets.Profile{ID: "a/free", Limits: limits},
+		presets.Profile{ID: "a/paid/gpt-5.1", Limits: limits, Main: true},
+		presets.Profile{ID: "b/free", Limits: limits},
+	)
+	require.NoError(t, err)
+	providers, err := withConstants([]byte(`{"constants": ["a"], "presets": []}`))
+	require.NoError(t, err)
+	code, err := constants(table, providers)
+	require.NoError(t, err)
+	assert.Contains(t, string(code), `AFree ID = "a/free"`)
+	assert.Contains(t, string(code), `APaid ID = "a/paid"`)
+	assert.NotContains(t, string(code), "BFree")
+	assert.NotContains(t, string(code), "GPT")
+	_, err = constants(table, []string{"a", "c"})
+	require.EqualError(t, err, `constants: "c" is not a provider of the table`)
+	_, err = withConstants([]byte(`{"constants": "a"}`))
+	require.Error(t, err)
 }
 
 func TestShortNumbersAreReadAsTheLongOnes(t *testing.T) {

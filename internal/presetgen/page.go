@@ -28,7 +28,9 @@ exceeded, because going faster gets you banned instead of a 429.
 - Confidence: *high*, read in the provider's own text; *medium*, from a dated copy, or derived; *low*, old, or sources
   disagree; *convention*, a usual number and not a limit of a provider.
 - A name without a model, such as ` + "`openai/tier1`" + `, stands for the whole tier: the lowest limits of the rows marked **main**.
-- Tiers have constants, such as ` + "`presets.OpenAITier1`" + `. Models do not, because they come and go: the tier's method
+- Every name of the table is a ` + "`presets.ID`" + `, such as ` + "`\"github/actions\"`" + `; an unknown one is an error with the nearest names. The tiers
+  of the providers listed in ` + "`constants`" + ` of facts.json, which are used most, have constants too, such as ` + "`presets.OpenAITier1`" + `.
+- Models have no constants, because they come and go: the method of a tier
   ` + "`ForModel(\"gpt-4o\")`" + ` finds the row of a model, also by a name with a version such as gpt-4o-2024-08-06, and an unknown
   model is an error with the nearest names. ` + "`presets.Lookup`" + ` takes any name of the table, in any case.
 
