@@ -380,7 +380,7 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 		problem(guard.Policy{Name: "b", Store: two, Within: []*guard.Guard{a}}))
 	assert.Contains(t, problem(guard.Policy{Name: "a", Store: one, Within: []*guard.Guard{a}}), `another guard "a" have the same store`)
 	assert.Equal(t, `guard "guard": Name: it is empty: it is the key in Store`, problem(guard.Policy{Store: one}))
-	assert.Contains(t, problem(guard.Policy{Name: "a", Store: (*quota.MemoryStore)(nil)}), "Store: it is a nil pointer")
+	assert.Contains(t, problem(guard.Policy{Name: "a", Store: (*pointed)(nil)}), "Store: it is a nil pointer")
 	assert.Contains(t, problem(guard.Policy{Name: "a", Store: uncomparable{}}), "Store: a guard_test.uncomparable cannot be compared")
 
 	joined := guard.Join(a, plain, b)
@@ -399,6 +399,9 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 	assert.Equal(t, quota.Store(one), a.Policy().Store)
 	assert.Nil(t, plain.Policy().Store)
 }
+
+// pointed is a store by its pointer.
+type pointed struct{ quota.Store }
 
 type uncomparable struct {
 	quota.Store

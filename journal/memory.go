@@ -9,9 +9,15 @@ import (
 	"time"
 )
 
-// Memory is a Journal, a Retainer and a LawKeeper in memory, for tests and for runs that follow each
-// other in one process. Claims do not lapse.
-type Memory struct {
+// Memory is a journal in memory, for tests and for runs that follow each other in one process. Claims
+// do not lapse, and Close frees the memory.
+type Memory interface {
+	Journal
+	Retainer
+	LawKeeper
+}
+
+type memory struct {
 	mu     sync.Mutex // guards everything below
 	closed bool
 	parts  map[Part]*part
@@ -43,12 +49,12 @@ type item struct {
 }
 
 // NewMemory returns an empty journal.
-func NewMemory() *Memory {
-	return &Memory{parts: map[Part]*part{}, laws: map[string]Law{}}
+func NewMemory() Memory {
+	return &memory{parts: map[Part]*part{}, laws: map[string]Law{}}
 }
 
 // Open implements Journal.
-func (m *Memory) Open(ctx context.Context, p Part, owner Owner, version string, at time.Time) (Progress, error) {
+func (m *memory) Open(ctx context.Context, p Part, owner Owner, version string, at time.Time) (Progress, error) {
 	if err := errors.Join(p.Validate(), owner.Validate()); err != nil {
 		return Progress{}, err
 	}
@@ -96,7 +102,7 @@ func (p *part) progress() Progress {
 }
 
 // Renew implements Journal.
-func (m *Memory) Renew(ctx context.Context, p Part, owner Owner, at time.Time) error {
+func (m *memory) Renew(ctx context.Context, p Part, owner Owner, at time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of, err := m.heldLocked(ctx, p, owner)
@@ -107,7 +113,7 @@ func (m *Memory) Renew(ctx context.Context, p Part, owner Owner, at time.Time) e
 }
 
 // Release implements Journal.
-func (m *Memory) Release(ctx context.Context, p Part, owner Owner) error {
+func (m *memory) Release(ctx context.Context, p Part, owner Owner) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usableLocked(ctx); err != nil {
@@ -120,7 +126,7 @@ func (m *Memory) Release(ctx context.Context, p Part, owner Owner) error {
 }
 
 // Begin implements Journal.
-func (m *Memory) Begin(ctx context.Context, k Key, at time.Time, retry bool) (Record, error) {
+func (m *memory) Begin(ctx context.Context, k Key, at time.Time, retry bool) (Record, error) {
 	if err := k.Validate(); err != nil {
 		return Record{}, err
 	}
@@ -147,7 +153,7 @@ func (m *Memory) Begin(ctx context.Context, k Key, at time.Time, retry bool) (Re
 }
 
 // Finish implements Journal.
-func (m *Memory) Finish(ctx context.Context, p Part, owner Owner, mark string, records ...Record) (refused []Record, err error) {
+func (m *memory) Finish(ctx context.Context, p Part, owner Owner, mark string, records ...Record) (refused []Record, err error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
@@ -185,7 +191,7 @@ func (m *Memory) Finish(ctx context.Context, p Part, owner Owner, mark string, r
 }
 
 // All implements Journal. It yields the records of one moment.
-func (m *Memory) All(ctx context.Context, p Part) iter.Seq2[Record, error] {
+func (m *memory) All(ctx context.Context, p Part) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		records, err := m.recordsOf(ctx, p)
 		if err != nil {
@@ -200,7 +206,7 @@ func (m *Memory) All(ctx context.Context, p Part) iter.Seq2[Record, error] {
 	}
 }
 
-func (m *Memory) recordsOf(ctx context.Context, p Part) (all []Record, err error) {
+func (m *memory) recordsOf(ctx context.Context, p Part) (all []Record, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usableLocked(ctx); err != nil {
@@ -218,7 +224,7 @@ func (m *Memory) recordsOf(ctx context.Context, p Part) (all []Record, err error
 }
 
 // SaveLaw implements LawKeeper.
-func (m *Memory) SaveLaw(ctx context.Context, limiter string, saved Law) error {
+func (m *memory) SaveLaw(ctx context.Context, limiter string, saved Law) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usableLocked(ctx); err != nil {
@@ -229,7 +235,7 @@ func (m *Memory) SaveLaw(ctx context.Context, limiter string, saved Law) error {
 }
 
 // LoadLaw implements LawKeeper.
-func (m *Memory) LoadLaw(ctx context.Context, limiter string) (Law, error) {
+func (m *memory) LoadLaw(ctx context.Context, limiter string) (Law, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usableLocked(ctx); err != nil {
@@ -240,15 +246,15 @@ func (m *Memory) LoadLaw(ctx context.Context, limiter string) (Law, error) {
 	return l, nil
 }
 
-// Close implements Journal, and frees the memory.
-func (m *Memory) Close() error {
+// Close implements Journal.
+func (m *memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed, m.parts, m.laws = true, nil, nil
 	return nil
 }
 
-func (m *Memory) usableLocked(ctx context.Context) error {
+func (m *memory) usableLocked(ctx context.Context) error {
 	if m.closed {
 		return ErrClosed
 	}
@@ -258,7 +264,7 @@ func (m *Memory) usableLocked(ctx context.Context) error {
 	return nil
 }
 
-func (m *Memory) openLocked(ctx context.Context, p Part) (*part, error) {
+func (m *memory) openLocked(ctx context.Context, p Part) (*part, error) {
 	if err := m.usableLocked(ctx); err != nil {
 		return nil, err
 	}
@@ -270,7 +276,7 @@ func (m *Memory) openLocked(ctx context.Context, p Part) (*part, error) {
 }
 
 // heldLocked returns the part if owner has it.
-func (m *Memory) heldLocked(ctx context.Context, p Part, owner Owner) (*part, error) {
+func (m *memory) heldLocked(ctx context.Context, p Part, owner Owner) (*part, error) {
 	of, err := m.openLocked(ctx, p)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 )
 
 // Runs implements Retainer.
-func (m *Memory) Runs(ctx context.Context) iter.Seq2[Run, error] {
+func (m *memory) Runs(ctx context.Context) iter.Seq2[Run, error] {
 	return func(yield func(Run, error) bool) {
 		runs, err := m.runs(ctx)
 		if err != nil {
@@ -24,7 +24,7 @@ func (m *Memory) Runs(ctx context.Context) iter.Seq2[Run, error] {
 	}
 }
 
-func (m *Memory) runs(ctx context.Context) (map[string]*Run, error) {
+func (m *memory) runs(ctx context.Context) (map[string]*Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usableLocked(ctx); err != nil {
@@ -59,7 +59,7 @@ func (p *part) addTo(run *Run) {
 }
 
 // Forget implements Retainer.
-func (m *Memory) Forget(ctx context.Context, run string) error {
+func (m *memory) Forget(ctx context.Context, run string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.usableLocked(ctx); err != nil {

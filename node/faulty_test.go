@@ -15,7 +15,7 @@ var errDisk = errors.New("disk full")
 // faulty is a journal whose operations go wrong as on says, which is called
 // before each of them.
 type faulty struct {
-	*journal.Memory
+	journal.Memory
 
 	on          func(op string) error
 	renewWithin time.Duration // 0: claims do not lapse

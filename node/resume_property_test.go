@@ -54,7 +54,7 @@ type world struct {
 	contents []int // of the items
 	fates    map[int]fate
 	dedup    bool
-	journal  *journal.Memory
+	journal  journal.Memory
 	path     string
 
 	mu     sync.Mutex // guards everything below
@@ -96,7 +96,7 @@ func (w *world) occurrences(c int) (n int) {
 
 // mortal is what dies with a life: its journal and its sink.
 type mortal struct {
-	*journal.Memory
+	journal.Memory
 
 	w    *world
 	l    life

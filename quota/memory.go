@@ -21,12 +21,18 @@ const slotPoll = 25 * time.Millisecond
 // instant is a point in time as the duration since the store was made.
 type instant = meter.Instant
 
-// MemoryStore is a Store in memory, also an Inspector and a Waker, for many keys in one process and
-// for tests. It is as exact as a throttle.Limiter and safe for concurrent use.
+// MemoryStore is a store in memory, for many keys in one process and for tests. It is as exact as a
+// throttle.Limiter and safe for concurrent use.
 //
 // A key without history, lease and cooldown is forgotten: it begins anew, with full buckets, under the
 // limits of the next demand. A call that waits for a slot is asked to retry within 25 ms.
-type MemoryStore struct {
+type MemoryStore interface {
+	Store
+	Inspector
+	Waker
+}
+
+type memory struct {
 	clock clock.Clock
 
 	mu     sync.Mutex // guards everything below
@@ -39,22 +45,18 @@ type MemoryStore struct {
 	wakes  map[string]map[chan struct{}]struct{} // by key, see Changed
 }
 
-var (
-	_ Store     = (*MemoryStore)(nil)
-	_ Inspector = (*MemoryStore)(nil)
-	_ Waker     = (*MemoryStore)(nil)
-)
-
 // NewMemoryStore returns an empty store; a nil clock means the real one.
-func NewMemoryStore(c clockwork.Clock) *MemoryStore {
-	return &MemoryStore{
+func NewMemoryStore(c clockwork.Clock) MemoryStore { return newMemory(c) }
+
+func newMemory(c clockwork.Clock) *memory {
+	return &memory{
 		clock: clock.New(c), keys: map[string]*memoryKey{}, leases: map[string]*memoryLease{},
 		wakes: map[string]map[chan struct{}]struct{}{},
 	}
 }
 
 // Take implements Store.
-func (s *MemoryStore) Take(ctx context.Context, r Request) (Grant, error) {
+func (s *memory) Take(ctx context.Context, r Request) (Grant, error) {
 	if ctx.Err() != nil {
 		return Grant{}, context.Cause(ctx)
 	}
@@ -77,7 +79,7 @@ func (s *MemoryStore) Take(ctx context.Context, r Request) (Grant, error) {
 }
 
 // askLocked returns what the call has to wait for, if anything.
-func (s *MemoryStore) askLocked(now instant, r *Request) (g Grant) {
+func (s *memory) askLocked(now instant, r *Request) (g Grant) {
 	if !r.Peek {
 		s.sweepLocked(now, 2*len(r.Demands))
 	}
@@ -97,7 +99,7 @@ func (s *MemoryStore) askLocked(now instant, r *Request) (g Grant) {
 }
 
 // admitLocked takes what r demands.
-func (s *MemoryStore) admitLocked(now instant, r *Request) Ticket {
+func (s *memory) admitLocked(now instant, r *Request) Ticket {
 	// Gauges made for this call have to count it as one that they charge: seq is raised after it.
 	t := Ticket{strconv.FormatInt(s.seq+1, 36), int64(now), s.seq + 1, slices.Clone(r.Demands)}
 	l := memoryLease{id: t.ID, ends: after(now, r.Lease)}
@@ -120,7 +122,7 @@ func (s *MemoryStore) admitLocked(now instant, r *Request) Ticket {
 }
 
 // End implements Store. Amounts outside 0..throttle.MaxAmount are clamped.
-func (s *MemoryStore) End(ctx context.Context, t Ticket, actual []throttle.Cost) error {
+func (s *memory) End(ctx context.Context, t Ticket, actual []throttle.Cost) error {
 	if err := ValidateEnd(t, actual); err != nil {
 		return err
 	}
@@ -133,11 +135,11 @@ func (s *MemoryStore) End(ctx context.Context, t Ticket, actual []throttle.Cost)
 }
 
 // Cancel implements Store.
-func (s *MemoryStore) Cancel(ctx context.Context, t Ticket) error {
+func (s *memory) Cancel(ctx context.Context, t Ticket) error {
 	return s.end(ctx, t, func(int, amounts) amounts { return amounts{} })
 }
 
-func (s *MemoryStore) end(ctx context.Context, t Ticket, used func(i int, reserved amounts) amounts) error {
+func (s *memory) end(ctx context.Context, t Ticket, used func(i int, reserved amounts) amounts) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -164,7 +166,7 @@ func (s *MemoryStore) end(ctx context.Context, t Ticket, used func(i int, reserv
 }
 
 // Renew implements Store.
-func (s *MemoryStore) Renew(ctx context.Context, tickets []Ticket, lease time.Duration) (lost []Ticket, err error) {
+func (s *memory) Renew(ctx context.Context, tickets []Ticket, lease time.Duration) (lost []Ticket, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -188,7 +190,7 @@ func (s *MemoryStore) Renew(ctx context.Context, tickets []Ticket, lease time.Du
 }
 
 // Cooldown implements Store. Without a positive d it changes nothing.
-func (s *MemoryStore) Cooldown(ctx context.Context, key string, d time.Duration) error {
+func (s *memory) Cooldown(ctx context.Context, key string, d time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -207,7 +209,7 @@ func (s *MemoryStore) Cooldown(ctx context.Context, key string, d time.Duration)
 }
 
 // nowLocked never steps back, whatever an injected clock does.
-func (s *MemoryStore) nowLocked() instant {
+func (s *memory) nowLocked() instant {
 	s.last = max(s.last, s.clock.Elapsed())
 	return s.last
 }

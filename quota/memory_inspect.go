@@ -11,7 +11,7 @@ import (
 )
 
 // usesLocked returns how much of the windows of d is taken, under its limits.
-func (s *MemoryStore) usesLocked(now instant, d *Demand) []throttle.WindowUse {
+func (s *memory) usesLocked(now instant, d *Demand) []throttle.WindowUse {
 	if k := s.keys[d.Key]; k != nil {
 		under := s.underLocked(now, k, d.Limits)
 		return under.uses(now)
@@ -37,7 +37,7 @@ func (l *limited) uses(now instant) []throttle.WindowUse {
 }
 
 // Look implements Inspector.
-func (s *MemoryStore) Look(ctx context.Context, key string) (State, error) {
+func (s *memory) Look(ctx context.Context, key string) (State, error) {
 	if ctx.Err() != nil {
 		return State{}, context.Cause(ctx)
 	}
@@ -54,7 +54,7 @@ func (s *MemoryStore) Look(ctx context.Context, key string) (State, error) {
 }
 
 // Keys implements Inspector. It yields the keys of one instant.
-func (s *MemoryStore) Keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
+func (s *memory) Keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, key := range s.names(prefix) {
 			if ctx.Err() != nil {
@@ -68,7 +68,7 @@ func (s *MemoryStore) Keys(ctx context.Context, prefix string) iter.Seq2[string,
 	}
 }
 
-func (s *MemoryStore) names(prefix string) []string {
+func (s *memory) names(prefix string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.nowLocked()
@@ -78,7 +78,7 @@ func (s *MemoryStore) names(prefix string) []string {
 }
 
 // Forget implements Inspector.
-func (s *MemoryStore) Forget(ctx context.Context, key string) error {
+func (s *memory) Forget(ctx context.Context, key string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -61,7 +61,7 @@ func TestMemoryStoreForgetsTickets(t *testing.T) {
 
 func TestMemoryStoreForgetsWatchers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := NewMemoryStore(nil)
+		s := newMemory(nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		changed, err := s.Changed(ctx, "a", "b", "a")
 		require.NoError(t, err)

@@ -22,7 +22,7 @@ type limited struct {
 }
 
 // keyLocked returns the key of d, made if there is none.
-func (s *MemoryStore) keyLocked(now instant, d *Demand) *memoryKey {
+func (s *memory) keyLocked(now instant, d *Demand) *memoryKey {
 	k := s.keys[d.Key]
 	if k == nil {
 		k = &memoryKey{name: d.Key}
@@ -37,7 +37,7 @@ func (s *MemoryStore) keyLocked(now instant, d *Demand) *memoryKey {
 
 // underLocked returns what k has to count under these limits: what it has
 // counted so far, or other gauges that inherit the history.
-func (s *MemoryStore) underLocked(now instant, k *memoryKey, of throttle.Limits) limited {
+func (s *memory) underLocked(now instant, k *memoryKey, of throttle.Limits) limited {
 	if slices.Equal(k.limits.Windows, of.Windows) {
 		same := k.limited
 		same.limits.Concurrency = of.Concurrency
@@ -54,7 +54,7 @@ func (s *MemoryStore) underLocked(now instant, k *memoryKey, of throttle.Limits)
 
 // boundLocked returns what holds d back under these limits: a cooldown, a
 // window or, if none of them does, a slot.
-func (s *MemoryStore) boundLocked(now instant, k *memoryKey, under limited, d *Demand) (b throttle.Bound) {
+func (s *memory) boundLocked(now instant, k *memoryKey, under limited, d *Demand) (b throttle.Bound) {
 	if wait := k.cooled - now; wait > 0 {
 		b = throttle.Bound{Kind: throttle.BoundByPause, Wait: wait}
 	}
@@ -98,7 +98,7 @@ func (k *memoryKey) charge(now instant, c throttle.Cost) {
 }
 
 // settleLocked corrects the windows of d to what was used.
-func (s *MemoryStore) settleLocked(now instant, t *Ticket, d *Demand, reserved, used amounts) {
+func (s *memory) settleLocked(now instant, t *Ticket, d *Demand, reserved, used amounts) {
 	if reserved == used {
 		return
 	}
@@ -112,7 +112,7 @@ func (s *MemoryStore) settleLocked(now instant, t *Ticket, d *Demand, reserved, 
 // sweepLocked looks at the next n keys and forgets those that do not differ
 // from a new one. Called with twice the number of keys that are used at a time,
 // it forgets idle keys faster than new ones are made.
-func (s *MemoryStore) sweepLocked(now instant, n int) {
+func (s *memory) sweepLocked(now instant, n int) {
 	for range min(n, len(s.ring)) {
 		if s.hand >= len(s.ring) {
 			s.hand = 0
@@ -129,7 +129,7 @@ func (s *MemoryStore) sweepLocked(now instant, n int) {
 	}
 }
 
-func (s *MemoryStore) idleLocked(now instant, k *memoryKey) bool {
+func (s *memory) idleLocked(now instant, k *memoryKey) bool {
 	s.lapseLocked(now, k)
 	if len(k.slots) > 0 || k.cooled > now {
 		return false

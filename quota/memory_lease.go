@@ -63,7 +63,7 @@ func (h *slotHeap) Pop() any {
 }
 
 // lapseLocked frees the slots of k whose lease has lapsed.
-func (s *MemoryStore) lapseLocked(now instant, k *memoryKey) {
+func (s *memory) lapseLocked(now instant, k *memoryKey) {
 	for len(k.slots) > 0 && k.slots[0].lease.ends <= now {
 		delete(s.leases, k.slots[0].lease.id)
 		heap.Pop(&k.slots)
@@ -71,7 +71,7 @@ func (s *MemoryStore) lapseLocked(now instant, k *memoryKey) {
 }
 
 // leaseLocked is the lease of t; nil if it was lost.
-func (s *MemoryStore) leaseLocked(now instant, t Ticket) *memoryLease {
+func (s *memory) leaseLocked(now instant, t Ticket) *memoryLease {
 	l := s.leases[t.ID]
 	if l == nil || l.ends <= now {
 		return nil

@@ -15,10 +15,10 @@ import (
 
 // What every Store has to do is in quotatest; here is what only this one does.
 
-func memoryStore(t *testing.T) (*MemoryStore, *clockwork.FakeClock, func(lease time.Duration, demands ...Demand) Grant) {
+func memoryStore(t *testing.T) (*memory, *clockwork.FakeClock, func(lease time.Duration, demands ...Demand) Grant) {
 	t.Helper()
 	clock := clockwork.NewFakeClock()
-	s := NewMemoryStore(clock)
+	s := newMemory(clock)
 	return s, clock, func(lease time.Duration, demands ...Demand) Grant {
 		t.Helper()
 		g, err := s.Take(t.Context(), Request{Demands: demands, Lease: lease})

@@ -3,7 +3,7 @@ package quota
 import "context"
 
 // Changed implements Waker.
-func (s *MemoryStore) Changed(ctx context.Context, keys ...string) (<-chan struct{}, error) {
+func (s *memory) Changed(ctx context.Context, keys ...string) (<-chan struct{}, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -20,7 +20,7 @@ func (s *MemoryStore) Changed(ctx context.Context, keys ...string) (<-chan struc
 	return changed, nil
 }
 
-func (s *MemoryStore) unwatch(changed chan struct{}, keys []string) {
+func (s *memory) unwatch(changed chan struct{}, keys []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range keys {
@@ -32,7 +32,7 @@ func (s *MemoryStore) unwatch(changed chan struct{}, keys []string) {
 }
 
 // wakeLocked announces that something on key was given back.
-func (s *MemoryStore) wakeLocked(key string) {
+func (s *memory) wakeLocked(key string) {
 	for changed := range s.wakes[key] {
 		select {
 		case changed <- struct{}{}:

@@ -17,7 +17,7 @@ var errStore = errors.New("the store cannot be reached")
 
 // books is a store that counts what is asked of it.
 type books struct {
-	*quota.MemoryStore
+	quota.MemoryStore
 
 	down            bool
 	takes, refusals atomic.Int64

@@ -18,16 +18,16 @@ import (
 )
 
 type (
-	open    func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error)
-	renew   func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, at time.Time) error
-	release func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner) error
-	begin   func(m *journal.Memory, ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error)
-	finish  func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error)
+	open    func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error)
+	renew   func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, at time.Time) error
+	release func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner) error
+	begin   func(m journal.Memory, ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error)
+	finish  func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error)
 )
 
 // mutant is the memory with one fault.
 type mutant struct {
-	*journal.Memory
+	journal.Memory
 	open    open
 	renew   renew
 	release release
@@ -71,10 +71,10 @@ func (m *mutant) Finish(ctx context.Context, p journal.Part, o journal.Owner, ma
 }
 
 var mutants = map[string]mutant{
-	"the version is not compared": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, _ string, at time.Time) (journal.Progress, error) {
+	"the version is not compared": {open: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, _ string, at time.Time) (journal.Progress, error) {
 		return m.Open(ctx, p, o, "v1", at)
 	}},
-	"opening a run again is no use of it": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
+	"opening a run again is no use of it": {open: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
 		for run, err := range m.Runs(ctx) {
 			if err == nil && run.Name == p.Run && run.Opened.Before(at) {
 				at = run.Opened
@@ -82,21 +82,21 @@ var mutants = map[string]mutant{
 		}
 		return m.Open(ctx, p, o, version, at)
 	}},
-	"a failed item is always tried again": {begin: func(m *journal.Memory, ctx context.Context, k journal.Key, at time.Time, _ bool) (journal.Record, error) {
+	"a failed item is always tried again": {begin: func(m journal.Memory, ctx context.Context, k journal.Key, at time.Time, _ bool) (journal.Record, error) {
 		return m.Begin(ctx, k, at, true)
 	}},
-	"a failed item is never tried again": {begin: func(m *journal.Memory, ctx context.Context, k journal.Key, at time.Time, _ bool) (journal.Record, error) {
+	"a failed item is never tried again": {begin: func(m journal.Memory, ctx context.Context, k journal.Key, at time.Time, _ bool) (journal.Record, error) {
 		return m.Begin(ctx, k, at, false)
 	}},
-	"occurrences are one": {begin: func(m *journal.Memory, ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error) {
+	"occurrences are one": {begin: func(m journal.Memory, ctx context.Context, k journal.Key, at time.Time, retry bool) (journal.Record, error) {
 		k.Occurrence = 0
 		return m.Begin(ctx, k, at, retry)
 	}},
-	"a refusal is not told": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+	"a refusal is not told": {finish: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
 		_, err := m.Finish(ctx, p, o, mark, rs...)
 		return nil, err
 	}},
-	"records are finished one by one": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) (refused []journal.Record, err error) {
+	"records are finished one by one": {finish: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) (refused []journal.Record, err error) {
 		for _, r := range rs {
 			no, err := m.Finish(ctx, p, o, mark, r)
 			if err != nil {
@@ -106,14 +106,14 @@ var mutants = map[string]mutant{
 		}
 		return refused, nil
 	}},
-	"an empty mark replaces one": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+	"an empty mark replaces one": {finish: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
 		refused, err := m.Finish(ctx, p, o, mark, rs...)
 		if err == nil && mark == "" {
 			_, err = m.Finish(ctx, p, o, " ")
 		}
 		return refused, err
 	}},
-	"what was not begun can be finished": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+	"what was not begun can be finished": {finish: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
 		for _, r := range rs {
 			if r.Validate(p) == nil {
 				_, _ = m.Begin(ctx, r.Key, time.Time{}, false)
@@ -121,7 +121,7 @@ var mutants = map[string]mutant{
 		}
 		return m.Finish(ctx, p, o, mark, rs...)
 	}},
-	"done can be done again": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+	"done can be done again": {finish: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
 		refused, err := m.Finish(ctx, p, o, mark, rs...)
 		var left []journal.Record
 		for _, r := range refused {
@@ -131,7 +131,7 @@ var mutants = map[string]mutant{
 		}
 		return left, err
 	}},
-	"a second run is let in": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
+	"a second run is let in": {open: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
 		progress, err := m.Open(ctx, p, o, version, at)
 		if held, ok := errors.AsType[*journal.HeldError](err); ok {
 			_ = m.Release(ctx, p, held.Lease.Owner)
@@ -139,7 +139,7 @@ var mutants = map[string]mutant{
 		}
 		return progress, err
 	}},
-	"the version comes before the claim": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
+	"the version comes before the claim": {open: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
 		progress, err := m.Open(ctx, p, o, version, at)
 		if held, ok := errors.AsType[*journal.HeldError](err); ok {
 			if _, err := m.Open(ctx, p, held.Lease.Owner, version, at); err != nil {
@@ -148,29 +148,29 @@ var mutants = map[string]mutant{
 		}
 		return progress, err
 	}},
-	"a claim lapses with each look": {open: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
+	"a claim lapses with each look": {open: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, version string, at time.Time) (journal.Progress, error) {
 		_ = m.Release(ctx, p, o)
 		return m.Open(ctx, p, o, version, at)
 	}},
-	"every run may release": {release: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner) error {
+	"every run may release": {release: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner) error {
 		if held, ok := errors.AsType[*journal.HeldError](m.Renew(ctx, p, o, time.Time{})); ok {
 			o = held.Lease.Owner
 		}
 		return m.Release(ctx, p, o)
 	}},
-	"an owner that has lost a part may renew": {renew: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, at time.Time) error {
+	"an owner that has lost a part may renew": {renew: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, at time.Time) error {
 		if err := m.Renew(ctx, p, o, at); !errors.As(err, new(*journal.HeldError)) {
 			return err
 		}
 		return nil
 	}},
-	"an owner that has lost a part may finish": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+	"an owner that has lost a part may finish": {finish: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
 		if held, ok := errors.AsType[*journal.HeldError](m.Renew(ctx, p, o, time.Time{})); ok && held.Lease.Owner.ID != "" {
 			o = held.Lease.Owner
 		}
 		return m.Finish(ctx, p, o, mark, rs...)
 	}},
-	"a mark is of what comes with it": {finish: func(m *journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
+	"a mark is of what comes with it": {finish: func(m journal.Memory, ctx context.Context, p journal.Part, o journal.Owner, mark string, rs []journal.Record) ([]journal.Record, error) {
 		refused, err := m.Finish(ctx, p, o, mark, rs...)
 		if err == nil && mark != "" {
 			_, err = m.Finish(ctx, p, o, mark)

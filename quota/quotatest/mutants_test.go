@@ -109,7 +109,7 @@ func (p *parts) Cooldown(ctx context.Context, key string, d time.Duration) error
 }
 
 // goodStore has a method for each part.
-type goodStore struct{ *quota.MemoryStore }
+type goodStore struct{ quota.MemoryStore }
 
 func (s goodStore) Take(ctx context.Context, demands []quota.Demand, lease time.Duration) (quota.Grant, error) {
 	return s.MemoryStore.Take(ctx, quota.Request{Demands: demands, Lease: lease})

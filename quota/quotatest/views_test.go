@@ -108,7 +108,7 @@ func (w waker) Changed(ctx context.Context, _ ...string) (<-chan struct{}, error
 }
 
 // since1970 counts from the Unix epoch, as a store on a real clock does.
-type since1970 struct{ *quota.MemoryStore }
+type since1970 struct{ quota.MemoryStore }
 
 const since = int64(56 * 365 * 24 * time.Hour)
 
