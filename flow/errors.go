@@ -8,11 +8,11 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// StepError is the error of a node of a flow or Fork, or of a run that was stopped before it.
+// StepError is the error of a node of a flow or of Parallel, or of a run that was stopped before it.
 type StepError struct {
 	Flow string
 	Node string
-	Step int   // from 1; in a Fork the node's place
+	Step int   // from 1; in Parallel the node's place
 	Err  error // the node's, or the cause of the context's end
 }
 
@@ -25,7 +25,7 @@ func (e *StepError) Error() string {
 // Unwrap returns Err.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// ActionError is the error of a node that returned an action without an edge, or in a Fork one other
+// ActionError is the error of a node that returned an action without an edge, or in Parallel one other
 // than node.Next.
 type ActionError struct {
 	Flow   string
@@ -33,7 +33,7 @@ type ActionError struct {
 	Action node.Action
 
 	known []node.Action // what its edges name, in the order they were added
-	joins bool          // the node is in a Fork
+	joins bool          // the node is in Parallel
 }
 
 // Error lists the known actions.

@@ -14,7 +14,7 @@ import (
 )
 
 // Run implements node.Node.
-func (f *Fork[S]) Run(ctx context.Context, s S) (action node.Action, err error) {
+func (f *forked[S]) Run(ctx context.Context, s S) (action node.Action, err error) {
 	if err := f.setup.Use(f.Validate); err != nil {
 		return node.Next, err
 	}
@@ -26,7 +26,7 @@ func (f *Fork[S]) Run(ctx context.Context, s S) (action node.Action, err error) 
 	return node.Next, f.run(ctx, r, s)
 }
 
-func (f *Fork[S]) run(ctx context.Context, r *reporter, s S) error { //nolint:contextcheck // the contexts of the fork inherit from ctx
+func (f *forked[S]) run(ctx context.Context, r *reporter, s S) error { //nolint:contextcheck // the contexts of the fork inherit from ctx
 	around, nested := intake.Of(ctx)
 	side := fork.New(ctx, around, nested)
 	defer side.End()
@@ -66,7 +66,7 @@ func (f *Fork[S]) run(ctx context.Context, r *reporter, s S) error { //nolint:co
 }
 
 // branch runs one of the nodes.
-func (f *Fork[S]) branch(ctx context.Context, r *reporter, s S, i int) error {
+func (f *forked[S]) branch(ctx context.Context, r *reporter, s S, i int) error {
 	n := f.nodes[i]
 	if err := stopped(ctx); err != nil {
 		return err

@@ -9,20 +9,21 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Fork is a node made by Parallel. It is safe for concurrent runs if its nodes are.
-type Fork[S any] struct {
+// forked is a node made by Parallel.
+type forked[S any] struct {
 	setup invalid.Setup
 	name  string
 	nodes []node.Node[S]
 }
 
 // Parallel returns a node that runs nodes at the same time and ends when all of them have ended. Each
-// must write only to its own part of the state, and return node.Next.
+// must write only to its own part of the state, and return node.Next. The node is safe for concurrent
+// runs if its nodes are.
 //
 // If a node fails the others begin nothing new, and running calls may finish within ten seconds, or
 // the WithGrace of a batch. The error joins a *StepError for each node that failed by itself.
-func Parallel[S any](name string, nodes ...node.Node[S]) *Fork[S] {
-	f := &Fork[S]{name: name, nodes: slices.Clone(nodes)}
+func Parallel[S any](name string, nodes ...node.Node[S]) node.Node[S] {
+	f := &forked[S]{name: name, nodes: slices.Clone(nodes)}
 	f.setup.Init("flow " + strconv.Quote(name))
 	if name == "" {
 		f.setup.Addf("name", "it is empty: errors, events and drawings need one")
@@ -46,16 +47,16 @@ func Parallel[S any](name string, nodes ...node.Node[S]) *Fork[S] {
 }
 
 // Name returns the node's name.
-func (f *Fork[S]) Name() string { return f.name }
+func (f *forked[S]) Name() string { return f.name }
 
 // Validate joins all problems of the nodes, each a *fault.FieldError.
-func (f *Fork[S]) Validate() error { return validate(f) }
+func (f *forked[S]) Validate() error { return validate(f) }
 
 // checkGraph joins the problems of the fork itself.
-func (f *Fork[S]) checkGraph() error { return f.setup.Err() }
+func (f *forked[S]) checkGraph() error { return f.setup.Err() }
 
 // contents implements container.
-func (f *Fork[S]) contents() (any, []any) {
+func (f *forked[S]) contents() (any, []any) {
 	inside := make([]any, len(f.nodes))
 	for i, n := range f.nodes {
 		inside[i] = n
@@ -64,7 +65,7 @@ func (f *Fork[S]) contents() (any, []any) {
 }
 
 // draw implements container.
-func (f *Fork[S]) draw(d *diagram) {
+func (f *forked[S]) draw(d *diagram) {
 	begin := d.id()
 	d.linef("%s((%s))", begin, label("fork"))
 	ids := make([]string, len(f.nodes))

@@ -77,7 +77,7 @@ func TestParallelRunsItsNodesAtTheSameTime(t *testing.T) {
 
 func TestParallelNamesWhatIsWrong(t *testing.T) {
 	for name, tc := range map[string]struct {
-		f    *flow.Fork[*sheet]
+		f    node.Node[*sheet]
 		want []string
 	}{
 		"no name, no nodes": {flow.Parallel[*sheet](""), []string{"name", "nodes"}},
@@ -85,7 +85,7 @@ func TestParallelNamesWhatIsWrong(t *testing.T) {
 		"twice":             {flow.Parallel[*sheet]("p", takes("a", 0, facts), takes("b", 0, facts), takes("a", 0, tone)), []string{"nodes[2]"}},
 		"inside":            {flow.Parallel[*sheet]("p", takes("a", -1, facts).With(guard.Policy{Timeout: -1}), flow.New[*sheet]("f", nil)), []string{"Timeout", "first"}},
 	} {
-		assert.Equal(t, tc.want, fields(tc.f.Validate()), name)
+		assert.Equal(t, tc.want, fields(tc.f.(interface{ Validate() error }).Validate()), name)
 		_, err := tc.f.Run(t.Context(), &sheet{})
 		assert.Equal(t, tc.want, fields(err), name)
 		assert.Equal(t, tc.want, fields(flow.New[*sheet]("outer", tc.f).Validate()), name)
