@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/decisions"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/learn"
 	"github.com/headrace/headrace/internal/reopening"
@@ -125,7 +126,7 @@ type aimd struct {
 	hits     int64
 	cuts     int64
 	raises   int64
-	decided  Decisions
+	decided  decisions.Log
 }
 
 // Admit implements throttle.Governor.
@@ -201,7 +202,7 @@ func (a *aimd) succeed(now time.Time, s throttle.Sent) {
 	a.window = min(float64(a.Max), max(a.window+1, a.window*a.RecoveryFactor))
 	a.change = epoch{now, a.sent}
 	a.raises++
-	a.decided.add(Decision{At: now, Kind: event.LimiterRecovery, From: float64(before), To: float64(int(a.window))})
+	a.decided.Add(decisions.Decision{At: now, Kind: string(event.LimiterRecovery), From: float64(before), To: float64(int(a.window))})
 }
 
 func (a *aimd) refuse(now time.Time, s throttle.Sent, f *Feedback, factor float64) {
@@ -231,7 +232,7 @@ func (a *aimd) cutOnce(now time.Time, s throttle.Sent, factor float64) bool {
 	a.change = a.cut
 	lower := max(float64(a.Min), a.window*factor)
 	if lower < a.window {
-		a.decided.add(Decision{At: now, Kind: event.LimiterCut, From: float64(int(a.window)), To: float64(int(lower))})
+		a.decided.Add(decisions.Decision{At: now, Kind: string(event.LimiterCut), From: float64(int(a.window)), To: float64(int(lower))})
 		a.window = lower
 		a.cuts++
 	}

@@ -25,7 +25,7 @@ func ExampleMeasured() {
 }
 
 // Each decision of the law is an event with its reason.
-func ExampleDecision() {
+func ExampleMeasured_decisions() {
 	api, _ := guard.New(guard.Policy{Name: "api", Observer: event.Func(func(e event.Event) {
 		if e.Kind == event.LimiterCut {
 			fmt.Println(e.Reason)

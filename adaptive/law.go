@@ -3,6 +3,7 @@ package adaptive
 import (
 	"time"
 
+	"github.com/headrace/headrace/internal/decisions"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -69,5 +70,5 @@ type View struct {
 	Hits        int64                   // Hit and Overloaded
 	Cuts        int64                   // decreases
 	Recoveries  int64                   // increases
-	Decisions   Decisions
+	Decisions   decisions.Log           // the last ones, which observers receive as events
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/decisions"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/learn"
 	"github.com/headrace/headrace/internal/reopening"
@@ -97,7 +98,7 @@ type measured struct {
 	hits    int64
 	cuts    int64
 	raises  int64
-	decided Decisions
+	decided decisions.Log
 }
 
 func (s *measured) seconds(t time.Time) float64 { return t.Sub(s.base).Seconds() }
@@ -213,7 +214,7 @@ func (s *measured) decide(d learn.Decision) {
 		s.raises++
 	case learn.Gate, learn.Probe, learn.Verdict:
 	}
-	s.decided.add(Decision{
-		At: s.time(d.At), Kind: kindsOf[d.Kind], From: d.From, To: d.To, Wait: duration(d.Wait), Reason: d.Reason(),
+	s.decided.Add(decisions.Decision{
+		At: s.time(d.At), Kind: string(kindsOf[d.Kind]), From: d.From, To: d.To, Wait: duration(d.Wait), Reason: d.Reason(),
 	})
 }

@@ -52,7 +52,7 @@ func (g *Guard) emitResult(k *attempt, r *result, f *adaptive.Feedback) {
 // parts because it is rarely needed.
 func (g *Guard) emitDecisions(ctx context.Context, before int64, after *adaptive.View, reason, detail string) {
 	for d := range after.Decisions.Since(before) {
-		e := event.Event{Time: d.At, Kind: d.Kind, From: d.From, To: d.To, Wait: d.Wait, Reason: d.Reason}
+		e := event.Event{Time: d.At, Kind: event.Kind(d.Kind), From: d.From, To: d.To, Wait: d.Wait, Reason: d.Reason}
 		if e.Reason == "" {
 			e.Reason = reason + detail
 		}
