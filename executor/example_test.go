@@ -120,7 +120,7 @@ func ExampleModel() {
 	})
 	x, _ := executor.New(executor.Config{})
 	defer func() { _ = x.Close() }()
-	m, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: echo})
+	m, err := executor.NewModel(x, echo)
 	if err != nil {
 		panic(err)
 	}

@@ -18,33 +18,30 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// ModelConfig describes a Model.
-type ModelConfig struct {
-	Executor *Executor         // required; models may share one
-	Endpoint httpclient.Caller // required; it should not limit or retry, because the executor does
-}
-
 // Model calls an endpoint through an executor. It is safe for concurrent use.
 type Model struct {
-	config ModelConfig
+	x      *Executor
+	to     httpclient.Caller
 	closed atomic.Bool
 }
 
 var errModelClosed = fmt.Errorf("executor: the model is closed: %w", ErrStopped)
 
-// NewModel returns a model. Problems of c are joined, each a *fault.FieldError.
-func NewModel(c ModelConfig) (*Model, error) {
+// NewModel returns a model that calls the endpoint to on x. Models may share an
+// executor. The endpoint should not limit or retry, because the executor does. If x
+// or to is nil the errors are joined, each a *fault.FieldError.
+func NewModel(x *Executor, to httpclient.Caller) (*Model, error) {
 	p := invalid.Problems{Owner: "executor.Model"}
-	if c.Executor == nil {
+	if x == nil {
 		p.Addf("Executor", "it is nil: make one with New")
 	}
-	if invalid.Nil(c.Endpoint) {
+	if invalid.Nil(to) {
 		p.Addf("Endpoint", "it is nil: make one with httpclient.NewEndpoint")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	return &Model{config: c}, nil
+	return &Model{x: x, to: to}, nil
 }
 
 // Complete submits a call of the endpoint with this payload, expected cost and
@@ -54,15 +51,14 @@ func (m *Model) Complete(ctx context.Context, payload any, cost throttle.Cost, o
 	if m.closed.Load() {
 		return nil, errModelClosed
 	}
-	to := m.config.Endpoint
-	opts = slices.Concat([]SubmitOption{WithCost(cost), WithRequest("", to.Name(), nil, nil)}, opts)
-	return Submit(ctx, m.config.Executor, func(ctx context.Context) (*httpclient.Answer, error) { return callOn(ctx, to, payload) }, opts...)
+	opts = slices.Concat([]SubmitOption{WithCost(cost), WithRequest("", m.to.Name(), nil, nil)}, opts)
+	return Submit(ctx, m.x, func(ctx context.Context) (*httpclient.Answer, error) { return callOn(ctx, m.to, payload) }, opts...)
 }
 
 // Close closes the endpoint, so that its calls fail. The executor stays open.
 func (m *Model) Close() error {
 	m.closed.Store(true)
-	return m.config.Endpoint.Close()
+	return m.to.Close()
 }
 
 // callOn makes one attempt, and puts it on the record.

@@ -50,7 +50,7 @@ func TestModel(t *testing.T) {
 	p := within(throttle.Sliding(1000, time.Minute).Of(throttle.Tokens))
 	p.Dialect = dialect.OpenAI
 	x := open(t, executor.Config{Policy: p})
-	m, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: e})
+	m, err := executor.NewModel(x, e)
 	require.NoError(t, err)
 	task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{Tokens: 300},
 		executor.WithMetadata(map[string]string{"user": "7"}))
@@ -88,9 +88,7 @@ func TestAnErrorOfAModel(t *testing.T) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write([]byte(`{"error":"no such thing"}`))
 	})
-	m, err := executor.NewModel(executor.ModelConfig{
-		Executor: open(t, executor.Config{}), Endpoint: e,
-	})
+	m, err := executor.NewModel(open(t, executor.Config{}), e)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	task, err := m.Complete(t.Context(), "hi", throttle.Cost{})
@@ -108,7 +106,7 @@ func TestAnErrorOfAModel(t *testing.T) {
 }
 
 func TestModelsThatCannotBe(t *testing.T) {
-	_, err := executor.NewModel(executor.ModelConfig{})
+	_, err := executor.NewModel(nil, nil)
 	require.ErrorContains(t, err, "Executor")
 	require.ErrorContains(t, err, "Endpoint")
 }
@@ -125,7 +123,7 @@ func TestModelsOfFunctions(t *testing.T) {
 	require.NoError(t, err)
 	x := open(t, executor.Config{})
 	for _, in := range []string{"a", ""} {
-		m, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: f})
+		m, err := executor.NewModel(x, f)
 		require.NoError(t, err)
 		task, err := m.Complete(t.Context(), in, throttle.Cost{})
 		require.NoError(t, err)
@@ -142,7 +140,7 @@ func TestModelsOfFunctions(t *testing.T) {
 // A task that is kept has of what was sent and answered what it shows, and no more.
 func TestAModelKeepsTheBeginning(t *testing.T) {
 	e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("answered")) })
-	m, err := executor.NewModel(executor.ModelConfig{Executor: open(t, executor.Config{Keep: 4}), Endpoint: e})
+	m, err := executor.NewModel(open(t, executor.Config{Keep: 4}), e)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
 	task, err := m.Complete(t.Context(), "payload", throttle.Cost{})
@@ -177,7 +175,7 @@ func TestAModelRetriesWhatIsNoAnswer(t *testing.T) {
 				_, _ = w.Write([]byte(`{"usage":{"total_tokens":5}}`))
 			})
 			x := open(t, executor.Config{Policy: guard.Policy{Retry: &retry.Policy{Initial: 1}}})
-			m, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: e})
+			m, err := executor.NewModel(x, e)
 			require.NoError(t, err)
 			task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{})
 			require.NoError(t, err)
@@ -217,7 +215,7 @@ func TestInfoOfAModelHidesTheKey(t *testing.T) {
 			e, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: s.URL, Secret: httpclient.NewSecret(key)})
 			require.NoError(t, err)
 			defer func() { assert.NoError(t, e.Close()) }()
-			m, err := executor.NewModel(executor.ModelConfig{Executor: open(t, executor.Config{}), Endpoint: e})
+			m, err := executor.NewModel(open(t, executor.Config{}), e)
 			require.NoError(t, err)
 			task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{})
 			require.NoError(t, err)

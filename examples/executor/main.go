@@ -68,7 +68,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = x.Close() }()
-	model, err := executor.NewModel(executor.ModelConfig{Executor: x, Endpoint: chat})
+	model, err := executor.NewModel(x, chat)
 	if err != nil {
 		return err
 	}
