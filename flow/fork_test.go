@@ -159,7 +159,7 @@ func TestParallelInAnItemOfARunThatIsStopped(t *testing.T) {
 				flow.New[*sheet]("flow", takes("first", 2*time.Second, facts)).Then(takes("second", 2*time.Second, facts)),
 				takes("tone", 3*time.Second, tone))
 			var r *node.Report[sheet, sheet]
-			_, err := flow.Batch("pages", of[*trail](sheet{}, sheet{}), node.Node[*sheet](item), keep[*trail](&r)).WithGrace(grace).Run(ctx, nil)
+			_, err := flow.Batch("pages", of[*trail](sheet{}, sheet{}), item, keep[*trail](&r)).WithGrace(grace).Run(ctx, nil)
 			require.ErrorIs(t, err, context.Canceled)
 			if grace == time.Second {
 				assert.Equal(t, node.Counts{Total: 1, Pending: 1}, r.Counts())
@@ -195,7 +195,7 @@ func TestATimeoutAroundParallel(t *testing.T) {
 		require.NoError(t, full.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
 		item := flow.Parallel[*sheet]("both", takes("waiting", 0, plans).Within(full), takes("tone", time.Second, tone))
 		ctx := context.WithoutCancel(t.Context())
-		_, err = flow.Batch("sheets", of[*trail](sheet{}), node.Node[*sheet](item), nil).WithTimeout(2*time.Second).Run(ctx, nil)
+		_, err = flow.Batch("sheets", of[*trail](sheet{}), item, nil).WithTimeout(2*time.Second).Run(ctx, nil)
 		require.Error(t, err)
 		require.NotErrorAs(t, err, new(*fault.HungError))
 		assert.LessOrEqual(t, time.Since(began), 2*time.Second)

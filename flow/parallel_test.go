@@ -142,8 +142,8 @@ func TestProgressOfParallel(t *testing.T) {
 }
 
 func TestMermaidDrawsAForkAndAJoin(t *testing.T) {
-	f := flow.New("f", node.Node[*sheet](flow.Parallel[*sheet]("checks", takes("facts", 0, facts), node.One("plan",
-		func(context.Context, *sheet) (int, error) { return 0, nil }, func(*sheet, int) {})))).Then(takes("tone", 0, tone))
+	f := flow.New("f", flow.Parallel[*sheet]("checks", takes("facts", 0, facts), node.One("plan",
+		func(context.Context, *sheet) (int, error) { return 0, nil }, func(*sheet, int) {}))).Then(takes("tone", 0, tone))
 	assert.Equal(t, `flowchart TD
     subgraph n1["f"]
         subgraph n2["checks"]
