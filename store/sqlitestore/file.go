@@ -72,10 +72,10 @@ func check(path string, set *settings) error {
 	case strings.ContainsRune(path, 0):
 		field, problem = "path", "it holds a NUL"
 	case set.busyTimeout < 0:
-		field, problem = "WithBusyTimeout", fmt.Sprintf("%v is negative; want how long to wait for others, or 0 for %v", set.busyTimeout, DefaultBusyTimeout)
+		field, problem = "WithBusyTimeout", fmt.Sprintf("%v is negative; want how long to wait for others, or 0 for %v", set.busyTimeout, defaultBusyTimeout)
 	}
 	if set.busyTimeout == 0 {
-		set.busyTimeout = DefaultBusyTimeout
+		set.busyTimeout = defaultBusyTimeout
 	}
 	if problem == "" {
 		return nil

@@ -2,8 +2,8 @@ package sqlitestore
 
 import "time"
 
-// DefaultBusyTimeout is how long a call waits for other processes.
-const DefaultBusyTimeout = 10 * time.Second
+// defaultBusyTimeout is how long a call waits for other processes.
+const defaultBusyTimeout = 10 * time.Second
 
 // Option is an option of OpenJournal.
 type Option func(*settings)
@@ -13,7 +13,7 @@ type settings struct {
 }
 
 // WithBusyTimeout sets how long a call waits for a process that has locked the file, before it fails
-// with ErrLocked. 0 means DefaultBusyTimeout.
+// with ErrLocked. The default is 10 seconds.
 func WithBusyTimeout(d time.Duration) Option {
 	return func(s *settings) { s.busyTimeout = d }
 }
