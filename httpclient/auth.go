@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/headrace/headrace/internal/header"
 )
 
 // Bearer returns a function for Config.Sign that sets "Authorization: Bearer" and the secret, for
@@ -19,17 +21,17 @@ func HeaderAuth(name string, s Secret) func(*http.Request) error { return signHe
 
 func signHeader(name, prefix string, s Secret) func(*http.Request) error {
 	return func(r *http.Request) error {
-		if !isToken(name) {
-			return fmt.Errorf("httpclient: %q is no name of a header", token(name))
+		if !header.IsToken(name) {
+			return fmt.Errorf("httpclient: %q is no name of a header", header.Shown(name))
 		}
-		if problem := secretHeaderProblem(name); problem != "" {
+		if problem := header.SecretProblem(name); problem != "" {
 			return fmt.Errorf("httpclient: %q %s", name, problem)
 		}
 		value, err := s.Reveal()
 		if err != nil {
 			return err
 		}
-		if problem := headerProblem(value); problem != "" {
+		if problem := header.ValueProblem(value); problem != "" {
 			return errors.New("httpclient: the secret " + problem)
 		}
 		if r.Header == nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/internal/header"
 )
 
 // call is one request that the client was asked for: any number of attempts, and one event. What attempts write is
@@ -46,7 +47,7 @@ type call struct {
 
 func newCall(client *Client, req *http.Request) *call {
 	c := &call{client: client, req: req, begun: client.watch.now()}
-	if c.id = req.Header.Get(correlationHeader); c.id == "" {
+	if c.id = req.Header.Get(header.CorrelationID); c.id == "" {
 		c.id = client.ids.next()
 	}
 	if client.gate != nil {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/headrace/headrace/internal/header"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -24,7 +25,7 @@ func (c EndpointConfig) validateAuth(p *invalid.Problems) string {
 		var err error
 		if value, err = c.Secret.Reveal(); err != nil {
 			p.Addf("Secret", "%s", strings.TrimPrefix(err.Error(), "httpclient: "))
-		} else if problem := headerProblem(value); problem != "" {
+		} else if problem := header.ValueProblem(value); problem != "" {
 			p.Addf("Secret", "it %s", problem)
 		}
 	}
@@ -45,10 +46,10 @@ func (c EndpointConfig) validateAuth(p *invalid.Problems) string {
 	switch {
 	case auth == AuthHeader && c.AuthHeader == "":
 		p.Addf("AuthHeader", "is missing, and Auth is %q; want the name of a header, such as X-Api-Key", auth)
-	case auth == AuthHeader && !isToken(c.AuthHeader):
-		p.Addf("AuthHeader", "%q is no name of a header; want such as X-Api-Key", token(c.AuthHeader))
-	case auth == AuthHeader && secretHeaderProblem(c.AuthHeader) != "":
-		p.Addf("AuthHeader", "%q %s", c.AuthHeader, secretHeaderProblem(c.AuthHeader))
+	case auth == AuthHeader && !header.IsToken(c.AuthHeader):
+		p.Addf("AuthHeader", "%q is no name of a header; want such as X-Api-Key", header.Shown(c.AuthHeader))
+	case auth == AuthHeader && header.SecretProblem(c.AuthHeader) != "":
+		p.Addf("AuthHeader", "%q %s", c.AuthHeader, header.SecretProblem(c.AuthHeader))
 	case auth != AuthHeader && c.AuthHeader != "":
 		p.Addf("AuthHeader", "contradicts Auth, %q; leave one of them out", auth)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headrace/headrace/internal/header"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -16,18 +17,18 @@ func (c EndpointConfig) validateHeaders(p *invalid.Problems, secret string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		field, canonical, value := fmt.Sprintf("Headers[%s]", name), http.CanonicalHeaderKey(name), c.Headers[name]
 		switch {
-		case !isToken(name):
-			p.Addf("Headers", "%q is no name of a header", token(name))
+		case !header.IsToken(name):
+			p.Addf("Headers", "%q is no name of a header", header.Shown(name))
 			continue
 		case seen[canonical] != "":
 			p.Addf(field, "is %s again; leave one out", seen[canonical])
 		case canonical == auth:
 			p.Addf(field, "is where Auth puts the Secret; leave one of them out")
-		case reserved(name) != "":
-			p.Addf(field, "%s", reserved(name))
+		case header.Reserved(name) != "":
+			p.Addf(field, "%s", header.Reserved(name))
 		}
 		seen[canonical] = name
-		if problem := headerProblem(value); problem != "" && value != "" {
+		if problem := header.ValueProblem(value); problem != "" && value != "" {
 			p.Addf(field, "the value %s", problem)
 		}
 		if len(secret) >= minSecret && strings.Contains(value, secret) {

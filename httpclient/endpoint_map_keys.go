@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/headrace/headrace/internal/header"
 )
 
 // endpointKey is one key of a map.
@@ -73,7 +75,7 @@ func readHeaders(c *EndpointConfig, v any) string {
 	for at := m.MapRange(); at.Next(); {
 		value, problem := text(at.Value().Interface())
 		if problem != "" {
-			problems = append(problems, fmt.Sprintf("%.80q: %s", token(at.Key().String()), problem))
+			problems = append(problems, fmt.Sprintf("%.80q: %s", header.Shown(at.Key().String()), problem))
 		}
 		headers[at.Key().String()] = value
 	}

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/headrace/headrace/internal/header"
 )
 
 // Params is a payload with parameters of its own, for Caller.Call of an [Endpoint].
@@ -110,15 +112,15 @@ func (t *target) with(p *Params, h http.Header) error {
 		canonical := http.CanonicalHeaderKey(name)
 		problem := ""
 		switch {
-		case !isToken(name):
-			return fmt.Errorf("httpclient: Params.Header: %q is no name of a header", token(name))
+		case !header.IsToken(name):
+			return fmt.Errorf("httpclient: Params.Header: %q is no name of a header", header.Shown(name))
 		case canonical == t.auth:
 			problem = "is where Auth puts the Secret; leave one of them out"
-		case canonical != "Idempotency-Key" && canonical != correlationHeader:
-			problem = reserved(name)
+		case canonical != "Idempotency-Key" && canonical != header.CorrelationID:
+			problem = header.Reserved(name)
 		}
 		if problem == "" && p.Header[name] != "" {
-			if wrong := headerProblem(p.Header[name]); wrong != "" {
+			if wrong := header.ValueProblem(p.Header[name]); wrong != "" {
 				problem = "has a value that " + wrong
 			}
 		}

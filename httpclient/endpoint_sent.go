@@ -85,7 +85,7 @@ func (s *sentSecrets) check(resp *http.Response) error {
 func redactHeader(h http.Header) http.Header {
 	shown := make(http.Header, len(h)+1)
 	for name, values := range h {
-		if harmless(name) {
+		if redact.Harmless(name) {
 			shown[name] = values
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/headrace/headrace/internal/header"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -27,7 +28,7 @@ func (c EndpointConfig) Validate() error {
 	switch {
 	case c.Method == http.MethodConnect:
 		p.Addf("Method", "CONNECT is for proxies, which Config.Proxies names; want such as POST")
-	case !isToken(cmp.Or(c.Method, http.MethodPost)), strings.ToUpper(c.Method) != c.Method:
+	case !header.IsToken(cmp.Or(c.Method, http.MethodPost)), strings.ToUpper(c.Method) != c.Method:
 		p.Addf("Method", "%q is no method of HTTP; want such as POST, in upper case", c.Method)
 	}
 	if _, _, err := mime.ParseMediaType(c.contentType()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 
+	"github.com/headrace/headrace/internal/header"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -39,7 +40,7 @@ func (c *Client) FollowAudited(req *http.Request, f Follow) (*http.Response, []H
 	var trail []Hop
 	for next := req; ; {
 		h := &hop{
-			client: c, id: cmp.Or(next.Header.Get(correlationHeader), c.ids.next()),
+			client: c, id: cmp.Or(next.Header.Get(header.CorrelationID), c.ids.next()),
 			url: w.at, turned: len(trail) > 0, foreign: w.foreign, known: known,
 		}
 		trail = append(trail, Hop{ID: h.id, Method: w.method, URL: h.shown(), Bare: w.foreign})

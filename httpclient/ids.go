@@ -6,12 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"sync/atomic"
-)
 
-// The headers of the ids, in their canonical form.
-const (
-	correlationHeader = "X-Correlation-Id"
-	runHeader         = "X-Run-Id"
+	"github.com/headrace/headrace/internal/header"
 )
 
 // ids gives each call a name of its own: a random text for the client, 130 bits of it, and a count.
@@ -41,9 +37,9 @@ func (c *call) dress(req *http.Request) {
 	}
 	if !config.NoIDs {
 		c.ids = [1]string{c.id}
-		h[correlationHeader] = c.ids[:]
+		h[header.CorrelationID] = c.ids[:]
 		if config.RunID != "" {
-			h[runHeader] = c.client.run
+			h[header.RunID] = c.client.run
 		}
 	}
 	req.Header = h

@@ -29,5 +29,3 @@ func scrub(err error, secrets []string) error {
 }
 
 func scrubText(text string, secrets []string) string { return redact.Text(text, secrets) }
-
-func harmless(header string) bool { return redact.Harmless(header) }

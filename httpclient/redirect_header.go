@@ -1,6 +1,10 @@
 package httpclient
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/headrace/headrace/internal/header"
+)
 
 // bare returns what another origin may see of h.
 func bare(h http.Header) http.Header {
@@ -8,7 +12,7 @@ func bare(h http.Header) http.Header {
 	for name, values := range h {
 		switch name {
 		case "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Encoding", "Content-Language", "Content-Type",
-			"If-Range", "Range", "User-Agent", correlationHeader, runHeader:
+			"If-Range", "Range", "User-Agent", header.CorrelationID, header.RunID:
 			kept[name] = values
 		}
 	}

@@ -3,6 +3,8 @@ package httpclient
 import (
 	"net/http"
 	"slices"
+
+	"github.com/headrace/headrace/internal/redact"
 )
 
 // secrets collects what an error of the call must not repeat: what is in the caller's request, in what was sent, and
@@ -32,7 +34,7 @@ func (c *call) added(sent *http.Request) []string {
 	own := []string{c.id, c.client.config.UserAgent, c.client.config.RunID}
 	var values []string
 	for name, all := range sent.Header {
-		if !harmless(name) {
+		if !redact.Harmless(name) {
 			continue
 		}
 		for _, value := range all {
