@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -64,12 +63,12 @@ func (m *Model) Close() error {
 // callOn makes one attempt, and puts it on the record.
 func callOn(ctx context.Context, to httpclient.Caller, payload any) (*httpclient.Answer, error) {
 	t := scopeOf(ctx).task()
-	var keys credentials
-	a, err := to.Call(redact.Collecting(ctx, keys.add), payload)
+	var sent redact.Collector
+	a, err := to.Call(sent.Within(ctx), payload)
 	if a == nil { // not an Endpoint's
 		return nil, err
 	}
-	t.hide(keys.all())
+	t.hide(sent.Credentials())
 	t.exchange(a)
 	if speaks, ok := to.(interface{ Dialect() dialect.Dialect }); ok && err == nil {
 		guard.Report(ctx, speaks.Dialect().Read(time.Now(), a.StatusCode, a.Header, a.Body))
@@ -77,30 +76,11 @@ func callOn(ctx context.Context, to httpclient.Caller, payload any) (*httpclient
 	return a, err
 }
 
-// credentials are what the requests of one call were sent with.
-type credentials struct {
-	mu     sync.Mutex // guards values
-	values []string
-}
-
-func (c *credentials) add(value string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.values = append(c.values, value)
-}
-
-func (c *credentials) all() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.values
-}
-
 // hide adds credentials to what must not be repeated of the task.
-func (t *record) hide(values []string) {
-	if len(values) == 0 {
+func (t *record) hide(found []string) {
+	if len(found) == 0 {
 		return
 	}
-	found := redact.Credentials(slices.Clone(values))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.life.state.Terminal() {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/internal/header"
+	"github.com/headrace/headrace/internal/redact"
 )
 
 // Bearer returns a function for Config.Sign that sets "Authorization: Bearer" and the secret, for
@@ -38,7 +39,7 @@ func signHeader(name, prefix string, s Secret) func(*http.Request) error {
 			r.Header = http.Header{}
 		}
 		r.Header.Set(name, prefix+value)
-		remember(r.Context(), name, value)
+		redact.Sent(r.Context(), name, value)
 		return nil
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/internal/panics"
+	"github.com/headrace/headrace/internal/redact"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 )
@@ -145,14 +146,15 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 	if a.Payload, err = prepare(params.Payload, t.contentType, t.limit, t.check); err != nil {
 		return unsent(err)
 	}
-	var sent sentSecrets
+	var sent redact.Collector
+	ctx = sent.Within(ctx)
 	key := ""
 	if t.keys {
 		key = rand.Text()
 	}
 	schedule := retry.Policy{MaxAttempts: 1 + t.retries, Retryable: func(error) bool { return true }}.Start()
 	for before := 0; ; before = a.Attempts {
-		req, err := t.request(context.WithValue(ctx, sentKey{}, &sent), to, &params, key, a.Payload)
+		req, err := t.request(ctx, to, &params, key, a.Payload)
 		if err != nil {
 			return unsent(err)
 		}
@@ -164,15 +166,17 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 }
 
 // attempt sends the request, and reads and checks the response.
-func (e *Endpoint) attempt(req *http.Request, sent *sentSecrets, a *Answer) error {
+func (e *Endpoint) attempt(req *http.Request, sent *redact.Collector, a *Answer) error {
 	a.RequestHeader, a.Attempts, a.StatusCode, a.Header, a.Body = redactHeader(req.Header), 0, 0, nil, nil
 	resp, err := e.client.Do(req)
-	sent.show(a.RequestHeader)
+	for _, name := range sent.Headers() {
+		a.RequestHeader.Set(name, redact.Mark)
+	}
 	a.learn(resp, err)
 	if err != nil {
 		return err
 	}
-	if err = sent.check(resp); err != nil {
+	if err = checkScrubbed(resp, sent.Credentials()); err != nil {
 		a.learn(nil, err)
 		return err
 	}
@@ -181,7 +185,7 @@ func (e *Endpoint) attempt(req *http.Request, sent *sentSecrets, a *Answer) erro
 		return err
 	}
 	if err = e.target.accepts(a); err != nil {
-		return sent.reject(resp, err)
+		return rejected(resp, scrub(err, sent.Credentials()))
 	}
 	return nil
 }

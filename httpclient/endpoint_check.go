@@ -33,12 +33,12 @@ func begins(text []byte, word string) bool {
 	return len(text) >= len(word) && bytes.EqualFold(text[:len(word)], []byte(word))
 }
 
-// reject is the error of a response that a check of answers has rejected because of err.
-func (s *sentSecrets) reject(resp *http.Response, err error) error {
+// rejected is the error of a response that a check of answers has rejected because of cause.
+func rejected(resp *http.Response, cause error) error {
 	failed := fromOutside(resp)
 	if b, ok := resp.Body.(*callBody); ok {
 		failed = b.call.fail(CodeAnswer, PhaseBody, nil, nil)
 	}
-	failed.Code, failed.cause = CodeAnswer, scrub(err, s.spellings())
+	failed.Code, failed.cause = CodeAnswer, cause
 	return failed
 }
