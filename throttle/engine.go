@@ -8,9 +8,7 @@ import (
 )
 
 func init() { //nolint:gochecknoinits // see package hook
-	hook.Register(func(l any) any {
-		return engine{l.(*Limiter)} //nolint:forcetypeassert // a mistake in package guard
-	})
+	hook.Register(func(l *Limiter) any { return engine{l} })
 }
 
 // engine is what package guard uses of a Limiter besides its public methods. Its

@@ -1,15 +1,19 @@
-// Package hook gives package guard the parts of a throttle.Limiter that users
-// do not see. throttle registers an opener; guard declares the interface that it
-// needs and asserts it once for each limiter, so its calls are typed.
+// Package hook lets a package give another one of ours what users do not see of its types. It registers an opener; the
+// other one declares the interface that it needs and asserts it once for each value, so its calls are typed. Package
+// guard sees so the inside of a throttle.Limiter, and httpclient/endpoint that of a Client.
 package hook
 
-var open func(limiter any) any //nolint:gochecknoglobals // set once, by the init function of throttle
+import "reflect"
 
-// Register sets what Open calls.
-func Register(f func(limiter any) any) { open = f }
+var openers = map[reflect.Type]func(any) any{} //nolint:gochecknoglobals // filled by init functions and then only read
 
-// Open returns the inside of a *throttle.Limiter. It panics if the two packages
-// do not fit together, which every test of package guard finds.
-func Open[I any](limiter any) I {
-	return open(limiter).(I) //nolint:forcetypeassert // see above
+// Register sets what Open calls for a T. Call it from an init function.
+func Register[T any](opener func(T) any) {
+	openers[reflect.TypeFor[T]()] = func(of any) any { return opener(of.(T)) } //nolint:forcetypeassert // its type is the key
+}
+
+// Open returns the inside of a value. It panics if the two packages do not fit
+// together, which every test of the one that calls it finds.
+func Open[I any](of any) I {
+	return openers[reflect.TypeOf(of)](of).(I) //nolint:forcetypeassert // see above
 }
