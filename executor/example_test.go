@@ -8,7 +8,7 @@ import (
 
 	"github.com/headrace/headrace/executor"
 	"github.com/headrace/headrace/guard"
-	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/throttle"
 )
@@ -115,7 +115,7 @@ func ExampleExecutor_Run() {
 
 func ExampleModel() {
 	ctx := context.Background()
-	echo, _ := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "echo"}, func(_ context.Context, s string) (string, error) {
+	echo, _ := endpoint.NewFunc(endpoint.FuncConfig{Name: "echo"}, func(_ context.Context, s string) (string, error) {
 		return s + "!", nil
 	})
 	x, _ := executor.New(executor.Config{})

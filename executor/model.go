@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/guard"
-	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/redact"
 	"github.com/headrace/headrace/presets/dialect"
@@ -20,7 +20,7 @@ import (
 // Model calls an endpoint through an executor. It is safe for concurrent use.
 type Model struct {
 	x      *Executor
-	to     httpclient.Caller
+	to     endpoint.Caller
 	closed atomic.Bool
 }
 
@@ -29,13 +29,13 @@ var errModelClosed = fmt.Errorf("executor: the model is closed: %w", ErrStopped)
 // NewModel returns a model that calls the endpoint to on x. Models may share an
 // executor. The endpoint should not limit or retry, because the executor does. If x
 // or to is nil the errors are joined, each a *fault.FieldError.
-func NewModel(x *Executor, to httpclient.Caller) (*Model, error) {
+func NewModel(x *Executor, to endpoint.Caller) (*Model, error) {
 	p := invalid.Problems{Owner: "executor.Model"}
 	if x == nil {
 		p.Addf("Executor", "it is nil: make one with New")
 	}
 	if invalid.Nil(to) {
-		p.Addf("Endpoint", "it is nil: make one with httpclient.NewEndpoint")
+		p.Addf("Endpoint", "it is nil: make one with endpoint.New")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -44,14 +44,14 @@ func NewModel(x *Executor, to httpclient.Caller) (*Model, error) {
 }
 
 // Complete submits a call of the endpoint with this payload, expected cost and
-// Info.Request. Errors are those of Submit. An httpclient.Endpoint reports the limits in
+// Info.Request. Errors are those of Submit. An endpoint.Endpoint reports the limits in
 // its responses to the guard.
-func (m *Model) Complete(ctx context.Context, payload any, cost throttle.Cost, opts ...SubmitOption) (*Task[*httpclient.Answer], error) {
+func (m *Model) Complete(ctx context.Context, payload any, cost throttle.Cost, opts ...SubmitOption) (*Task[*endpoint.Answer], error) {
 	if m.closed.Load() {
 		return nil, errModelClosed
 	}
 	opts = slices.Concat([]SubmitOption{WithCost(cost), WithRequest("", m.to.Name(), nil, nil)}, opts)
-	return Submit(ctx, m.x, func(ctx context.Context) (*httpclient.Answer, error) { return callOn(ctx, m.to, payload) }, opts...)
+	return Submit(ctx, m.x, func(ctx context.Context) (*endpoint.Answer, error) { return callOn(ctx, m.to, payload) }, opts...)
 }
 
 // Close closes the endpoint, so that its calls fail. The executor stays open.
@@ -61,7 +61,7 @@ func (m *Model) Close() error {
 }
 
 // callOn makes one attempt, and puts it on the record.
-func callOn(ctx context.Context, to httpclient.Caller, payload any) (*httpclient.Answer, error) {
+func callOn(ctx context.Context, to endpoint.Caller, payload any) (*endpoint.Answer, error) {
 	t := scopeOf(ctx).task()
 	var sent redact.Collector
 	a, err := to.Call(sent.Within(ctx), payload)
@@ -101,7 +101,7 @@ func longestFirst(secrets []string) []string {
 }
 
 // exchange puts what an endpoint tells of a call into the task's Info.
-func (t *record) exchange(a *httpclient.Answer) {
+func (t *record) exchange(a *endpoint.Answer) {
 	t.respond(a.StatusCode, a.Header, a.Body)
 	payload := slices.Clone(head(a.Payload, t.secrets(), t.x.config.Keep))
 	t.mu.Lock()

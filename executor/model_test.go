@@ -18,16 +18,17 @@ import (
 	"github.com/headrace/headrace/executor"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
-func endpoint(t *testing.T, h http.HandlerFunc) *httpclient.Endpoint {
+func newEndpoint(t *testing.T, h http.HandlerFunc) *endpoint.Endpoint {
 	t.Helper()
 	s := httptest.NewServer(h)
 	t.Cleanup(s.Close)
-	e, err := httpclient.NewEndpoint(httpclient.EndpointConfig{
+	e, err := endpoint.New(endpoint.Config{
 		Name: "chat", Provider: "openai", BaseURL: s.URL, Path: "/v1/chat", Secret: httpclient.NewSecret("sk-canary"),
 	})
 	require.NoError(t, err)
@@ -36,7 +37,7 @@ func endpoint(t *testing.T, h http.HandlerFunc) *httpclient.Endpoint {
 
 func TestModel(t *testing.T) {
 	var calls atomic.Int64
-	e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+	e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) {
 		if calls.Add(1) == 1 {
 			w.Header().Set("Retry-After-Ms", "10")
 			w.WriteHeader(http.StatusTooManyRequests)
@@ -84,7 +85,7 @@ func TestModel(t *testing.T) {
 }
 
 func TestAnErrorOfAModel(t *testing.T) {
-	e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+	e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		_, _ = w.Write([]byte(`{"error":"no such thing"}`))
 	})
@@ -114,7 +115,7 @@ func TestModelsThatCannotBe(t *testing.T) {
 // Several models share one executor, here a function in place of HTTP.
 func TestModelsOfFunctions(t *testing.T) {
 	boom := errors.New("boom")
-	f, err := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "echo"}, func(_ context.Context, in string) (string, error) {
+	f, err := endpoint.NewFunc(endpoint.FuncConfig{Name: "echo"}, func(_ context.Context, in string) (string, error) {
 		if in == "" {
 			return "", boom
 		}
@@ -139,7 +140,7 @@ func TestModelsOfFunctions(t *testing.T) {
 
 // A task that is kept has of what was sent and answered what it shows, and no more.
 func TestAModelKeepsTheBeginning(t *testing.T) {
-	e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("answered")) })
+	e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("answered")) })
 	m, err := executor.NewModel(open(t, executor.Config{Keep: 4}), e)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, m.Close()) })
@@ -166,7 +167,7 @@ func TestAModelRetriesWhatIsNoAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls atomic.Int64
-			e := endpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+			e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) {
 				if calls.Add(1) <= c.pages {
 					_, _ = w.Write([]byte("<html>login</html>"))
 					return
@@ -212,7 +213,7 @@ func TestInfoOfAModelHidesTheKey(t *testing.T) {
 				_, _ = w.Write([]byte(body))
 			}))
 			defer s.Close()
-			e, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: s.URL, Secret: httpclient.NewSecret(key)})
+			e, err := endpoint.New(endpoint.Config{BaseURL: s.URL, Secret: httpclient.NewSecret(key)})
 			require.NoError(t, err)
 			defer func() { assert.NoError(t, e.Close()) }()
 			m, err := executor.NewModel(open(t, executor.Config{}), e)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/ended"
 )
 
 // attempt is one request on its way through the wire. net/http may send it twice all the same, when a connection that
@@ -145,10 +146,10 @@ func (a *attempt) failure(err error) *Error {
 		code, err = own.code, own.err
 	case cause == nil, errors.Is(cause, errOver):
 		code = classify(phase, err)
-	case isA[*expiredError](cause), isA[*resentError](cause), errors.Is(cause, ErrClosed):
+	case isA[*ended.Late](cause), isA[*resentError](cause), errors.Is(cause, ErrClosed):
 		err, code = cause, classify(phase, cause)
 	default:
-		err, code = ended(a.req.Context()), CodeCanceled
+		err, code = ended.Cause(a.req.Context()), CodeCanceled
 	}
 	if code != CodeCanceled && a.call.client.conns.isClosed() && !errors.Is(err, ErrClosed) {
 		err = errors.Join(ErrClosed, err)
@@ -171,7 +172,7 @@ func (a *attempt) end(err error) bool {
 
 // expire ends the attempt from the goroutine of the timer. Who waits for it hears of that by the context; a body that
 // nobody reads or closes is ended here.
-func (a *attempt) expire(why *expiredError) {
+func (a *attempt) expire(why *ended.Late) {
 	a.cancel(why)
 	if a.phase() != PhaseBody {
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/internal/ended"
 	"github.com/headrace/headrace/internal/header"
 )
 
@@ -89,7 +90,7 @@ func (c *call) typed(err error) error {
 	ctx := c.req.Context()
 	switch {
 	case ctx.Err() != nil:
-		why := ended(ctx)
+		why := ended.Cause(ctx)
 		if errors.Is(err, ctx.Err()) && errors.Is(err, context.Cause(ctx)) {
 			why = err // it has more to say, such as the last rate-limit response
 		}
@@ -101,15 +102,6 @@ func (c *call) typed(err error) error {
 	default:
 		return c.fail(CodeUnknown, c.lastPhase(), err, nil)
 	}
-}
-
-// ended says why ctx did: its cause, which need not be what errors.Is looks for.
-func ended(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, ctx.Err()) {
-		return cause
-	}
-	return errors.Join(ctx.Err(), cause)
 }
 
 func (c *call) lastPhase() Phase { return step(c.phase.Load()).phase() }

@@ -1,6 +1,10 @@
 package httpclient
 
-import "io"
+import (
+	"io"
+
+	"github.com/headrace/headrace/internal/ended"
+)
 
 // callBody ends the call when its body ends, wherever that came from.
 type callBody struct {
@@ -37,7 +41,7 @@ func (c *call) receive(n int, err error) (int, error) {
 		return n, err
 	}
 	if ctx := c.req.Context(); ctx.Err() != nil {
-		return n, c.fail(CodeCanceled, PhaseBody, ended(ctx), nil)
+		return n, c.fail(CodeCanceled, PhaseBody, ended.Cause(ctx), nil)
 	}
 	return n, c.fail(classify(PhaseBody, err), PhaseBody, err, nil)
 }

@@ -11,6 +11,8 @@ import (
 	"net/textproto"
 	"strings"
 	"syscall"
+
+	"github.com/headrace/headrace/internal/ended"
 )
 
 // classify says what err is that ended an attempt at phase. Types alone cannot: a handshake that the other side hangs
@@ -29,7 +31,7 @@ func classify(phase Phase, err error) Code {
 		return CodeDNS
 	case phase == PhaseTLS, isTLS(err):
 		return CodeTLS
-	case phase == PhaseConnect && timedOut(err), phase == PhasePrepare && isA[*expiredError](err):
+	case phase == PhaseConnect && timedOut(err), phase == PhasePrepare && isA[*ended.Late](err):
 		return CodeConnectTimeout
 	case phase == PhaseConnect:
 		return CodeConnect

@@ -22,8 +22,8 @@ const (
 	CodeRedirect       Code = "E_NET_REDIRECT"        // a redirect that is not followed, or whose target is not a URL
 	CodeUpload         Code = "E_UPLOAD"              // the request body failed, or had not its ContentLength; a part may have been sent
 	CodeBodyLimit      Code = "E_BODY_LIMIT"          // a body is longer than Config allows
-	CodeStatus         Code = "E_HTTP_STATUS"         // the status is not 2xx; only CheckStatus and Endpoint return it
-	CodeAnswer         Code = "E_ANSWER"              // the status is 2xx, but EndpointConfig.CheckAnswer rejects the response
+	CodeStatus         Code = "E_HTTP_STATUS"         // the status is not 2xx; only CheckStatus and package endpoint return it
+	CodeAnswer         Code = "E_ANSWER"              // the status is 2xx, but endpoint.Config.CheckAnswer rejects the response
 	CodeCanceled       Code = "E_CANCELED"            // a context ended: the caller's, or one in Config.Wrap
 	CodeUnsent         Code = "E_UNSENT"              // rejected before sending: an invalid request, the breaker, Gate, Wrap or Sign, or a closed client
 	CodeUnknown        Code = "E_NET_UNKNOWN"         // anything else

@@ -22,5 +22,5 @@
 // A request passes, from the outside in: ids, event and error type; Config.Cache; Config.Wrap, the first
 // outermost; Breaker; Sign; timeouts and limits; the connection.
 //
-// The guide docs/http.md covers retries, gates, redirects, endpoints read from a file and secrets.
+// The guide docs/http.md covers retries, gates, redirects, secrets, and endpoints, which are package endpoint.
 package httpclient

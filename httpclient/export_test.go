@@ -26,10 +26,7 @@ func (c *Client) InMemory(serve func(net.Conn)) {
 }
 
 // What errors hold, by name.
-type (
-	FuncError = funcError
-	Rule      = string
-)
+type Rule = string
 
 // The rules of a Gate and of FollowAudited.
 const (

@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/internal/ended"
 )
 
 // Every case is one attempt, from its begin on, under the timeouts of limits.
@@ -93,11 +95,11 @@ func TestWatch(t *testing.T) {
 				tc.use(a)
 				time.Sleep(2 * time.Hour)
 				synctest.Wait()
-				cause, expired := errors.AsType[*expiredError](context.Cause(a.req.Context()))
+				cause, expired := errors.AsType[*ended.Late](context.Cause(a.req.Context()))
 				require.Equal(t, tc.why != "", expired)
 				if expired {
 					assert.Equal(t, tc.at, at)
-					assert.Equal(t, tc.why, cause.setting)
+					assert.Equal(t, tc.why, cause.Setting)
 				}
 				a.end(nil)
 				time.Sleep(time.Hour)
@@ -199,8 +201,8 @@ func TestClassifyTheRest(t *testing.T) {
 	}{
 		{PhaseHeader, errors.New("something new"), CodeUnknown},
 		{PhaseBody, errors.New("something new"), CodeUnknown},
-		{PhaseSend, &expiredError{"Timeouts.Call", 1}, CodeHeaderTimeout},
-		{PhasePrepare, &expiredError{"Timeouts.Call", 1}, CodeConnectTimeout},
+		{PhaseSend, &ended.Late{Setting: "Timeouts.Call", After: 1}, CodeHeaderTimeout},
+		{PhasePrepare, &ended.Late{Setting: "Timeouts.Call", After: 1}, CodeConnectTimeout},
 		{PhasePrepare, errors.New("bad request"), CodeUnsent},
 		{PhaseConnect, errors.New("Proxy Authentication Required"), CodeConnect},
 		{PhaseHeader, streamError{Code: h2InadequateSecurity}, CodeTLS},

@@ -28,7 +28,7 @@ func NewSecret(value string) Secret {
 }
 
 // SecretFromEnv returns a secret that is read from an environment variable at each use. If the
-// variable is unset or empty, Reveal and NewEndpoint fail with an error that names it.
+// variable is unset or empty, Reveal and endpoint.New fail with an error that names it.
 func SecretFromEnv(name string) Secret {
 	return Secret{func() (string, error) {
 		switch value, set := os.LookupEnv(name); {

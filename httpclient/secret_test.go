@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 )
 
 const variable = "HEADRACE_TEST_SECRET"
@@ -77,8 +78,8 @@ func TestSecretNeverShows(t *testing.T) {
 				inside{s, &s, map[string]httpclient.Secret{"a": s}},
 				&inside{s: s},
 				[]inside{{s: s}},
-				httpclient.EndpointConfig{Secret: s},
-				&httpclient.EndpointConfig{Secret: s},
+				endpoint.Config{Secret: s},
+				&endpoint.Config{Secret: s},
 				httpclient.Bearer(s), httpclient.HeaderAuth("X", s),
 			} {
 				noTrace(t, shows(t, x))

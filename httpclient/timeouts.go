@@ -2,8 +2,6 @@ package httpclient
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"time"
 
 	"github.com/headrace/headrace/internal/invalid"
@@ -69,13 +67,3 @@ func (t Timeouts) withDefaults() Timeouts {
 	}
 	return t
 }
-
-// expiredError is why an attempt was ended by its own timer.
-type expiredError struct {
-	setting string
-	after   time.Duration
-}
-
-func (e *expiredError) Error() string        { return fmt.Sprintf("%s, %v, is over", e.setting, e.after) }
-func (e *expiredError) Timeout() bool        { return true }
-func (e *expiredError) Is(target error) bool { return target == context.DeadlineExceeded }

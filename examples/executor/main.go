@@ -21,6 +21,7 @@ import (
 	"github.com/headrace/headrace/executor"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/throttle"
@@ -50,7 +51,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	defer provider.Close()
-	chat, err := httpclient.NewEndpoint(httpclient.EndpointConfig{
+	chat, err := endpoint.New(endpoint.Config{
 		Name: "chat", Provider: "openai", BaseURL: provider.URL(), Path: "/v1/chat/completions",
 		Secret: httpclient.NewSecret("sk-not-shown-anywhere"),
 	})
@@ -86,8 +87,8 @@ func run(ctx context.Context, out io.Writer) error {
 }
 
 // submit hands all calls in; it waits whenever the queue is full.
-func submit(ctx context.Context, model *executor.Model) ([]*executor.Task[*httpclient.Answer], error) {
-	tasks := make([]*executor.Task[*httpclient.Answer], 0, calls)
+func submit(ctx context.Context, model *executor.Model) ([]*executor.Task[*endpoint.Answer], error) {
+	tasks := make([]*executor.Task[*endpoint.Answer], 0, calls)
 	for i := range calls {
 		n, question := int64(small), fmt.Sprintf("Question %d.", i)
 		if i >= calls/2 {
@@ -106,7 +107,7 @@ func submit(ctx context.Context, model *executor.Model) ([]*executor.Task[*httpc
 }
 
 func report(
-	out io.Writer, x *executor.Executor, tasks []*executor.Task[*httpclient.Answer], provider *providertest.Server, took time.Duration,
+	out io.Writer, x *executor.Executor, tasks []*executor.Task[*endpoint.Answer], provider *providertest.Server, took time.Duration,
 ) error {
 	waited := map[string]int{}
 	for _, t := range tasks {

@@ -1,11 +1,11 @@
 package download
 
 import (
-	"context"
 	"errors"
 	"io"
 	"time"
 
+	"github.com/headrace/headrace/internal/ended"
 	"github.com/headrace/headrace/retry"
 )
 
@@ -23,7 +23,7 @@ func (s *session) getAll() error {
 	for {
 		err := s.attempt()
 		if ctx := s.req.Context(); ctx.Err() != nil && err != nil {
-			return &Error{Step: s.typed(err).Step, cause: ended(ctx)}
+			return &Error{Step: s.typed(err).Step, cause: ended.Cause(ctx)}
 		}
 		if err == nil && s.part.whole() {
 			return nil
@@ -60,7 +60,7 @@ func (s *session) pause(schedule *retry.Schedule, err error) error {
 		return err
 	}
 	if s.wait(max(delay, asked)) != nil {
-		return &Error{Step: s.typed(err).Step, cause: errors.Join(ended(s.req.Context()), err)}
+		return &Error{Step: s.typed(err).Step, cause: errors.Join(ended.Cause(s.req.Context()), err)}
 	}
 	return nil
 }
@@ -77,15 +77,6 @@ func (s *session) wait(d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// ended says why ctx did: its cause, which need not be what errors.Is looks for.
-func ended(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, ctx.Err()) {
-		return cause
-	}
-	return errors.Join(ctx.Err(), cause)
 }
 
 // retryAfter is what the answer of a failed attempt asks for.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/ended"
 )
 
 // session is one call: any number of requests for one file.
@@ -53,7 +54,7 @@ func (s *session) resume() error {
 	if err == nil {
 		return nil
 	}
-	failed := s.fail(stepOpen, ended(ctx))
+	failed := s.fail(stepOpen, ended.Cause(ctx))
 	failed.Kept, failed.noLater = s.part.vouched.Kept, s.part.close(false)
 	return failed
 }

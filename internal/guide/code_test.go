@@ -16,6 +16,7 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/httpclient/download"
+	"github.com/headrace/headrace/httpclient/endpoint"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets/dialect"
@@ -91,7 +92,7 @@ func _(ctx context.Context, shorten, french answer, host string, fetch func(cont
 
 // docs/http.md.
 func _(ctx context.Context, messages []map[string]string, url string) error {
-	chat, err := httpclient.NewEndpoint(httpclient.EndpointConfig{
+	chat, err := endpoint.New(endpoint.Config{
 		BaseURL: "https://api.openai.com/v1",
 		Path:    "/chat/completions",
 		Secret:  httpclient.SecretFromEnv("OPENAI_API_KEY"),
@@ -105,11 +106,11 @@ func _(ctx context.Context, messages []map[string]string, url string) error {
 		return err
 	}
 	_ = answer
-	batch, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: "https://api.openai.com/v1", Path: "/batches/{id}", Method: http.MethodGet})
+	batch, err := endpoint.New(endpoint.Config{BaseURL: "https://api.openai.com/v1", Path: "/batches/{id}", Method: http.MethodGet})
 	if err != nil {
 		return err
 	}
-	answer, err = batch.Call(ctx, httpclient.Params{Path: map[string]string{"id": "batch_123"}})
+	answer, err = batch.Call(ctx, endpoint.Params{Path: map[string]string{"id": "batch_123"}})
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"context"
@@ -7,30 +7,31 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/retry"
 )
 
-// longestPause is the longest Retry-After that EndpointConfig.MaxRetries waits for.
+// longestPause is the longest Retry-After that Config.MaxRetries waits for.
 const longestPause = time.Minute
 
 // rest waits before another attempt after err. It returns false if there is to be none.
 func rest(ctx context.Context, s *retry.Schedule, err error, req *http.Request) bool {
-	failed, ok := errors.AsType[*Error](err)
-	if !ok || ctx.Err() != nil || isA[*fault.PanicError](err) {
+	failed, ok := errors.AsType[*httpclient.Error](err)
+	if !ok || ctx.Err() != nil || errors.As(err, new(*fault.PanicError)) {
 		return false
 	}
 	var outcome replay.Outcome
 	var asked time.Duration
 	switch failed.Code {
-	case CodeStatus:
+	case httpclient.CodeStatus:
 		var told bool
 		asked, told = retry.RetryAfter(failed.Header, time.Now())
 		outcome = replay.OfStatus(failed.StatusCode, told)
-	case CodeAnswer:
+	case httpclient.CodeAnswer:
 		outcome = replay.Failed
 	default:
-		outcome = replay.OfError(err, failed.Phase.unsent())
+		outcome = replay.OfError(err, unsent(failed.Phase))
 	}
 	if !outcome.Allows(req) || asked > longestPause {
 		return false
@@ -48,4 +49,9 @@ func rest(ctx context.Context, s *retry.Schedule, err error, req *http.Request) 
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// unsent reports whether an attempt that ended in this phase cannot have been heard of.
+func unsent(p httpclient.Phase) bool {
+	return p == httpclient.PhasePrepare || p == httpclient.PhaseConnect || p == httpclient.PhaseTLS
 }

@@ -1,11 +1,10 @@
-package httpclient_test
+package endpoint_test
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 )
 
 // greeter answers whoever has the right key.
@@ -31,11 +31,11 @@ func greeter() *httptest.Server {
 }
 
 // An endpoint from code.
-func ExampleNewEndpoint() {
+func ExampleNew() {
 	server := greeter()
 	defer server.Close()
 
-	greet, err := httpclient.NewEndpoint(httpclient.EndpointConfig{
+	greet, err := endpoint.New(endpoint.Config{
 		Name:    "greeter",
 		BaseURL: server.URL + "/v1",
 		Path:    "/greetings",
@@ -76,18 +76,18 @@ func ExampleNewEndpoint() {
 }
 
 // An endpoint from a file. What no file can say is added in code.
-func ExampleEndpointConfigFromMap() {
+func ExampleConfigFromMap() {
 	server := greeter()
 	defer server.Close()
 	_ = os.Setenv("GREETER_API_KEY", "right")
 	defer func() { _ = os.Unsetenv("GREETER_API_KEY") }()
 
-	read := func(text string) (c httpclient.EndpointConfig, err error) {
+	read := func(text string) (c endpoint.Config, err error) {
 		var m map[string]any
 		if err := json.Unmarshal([]byte(text), &m); err != nil {
 			return c, err
 		}
-		return httpclient.EndpointConfigFromMap(m)
+		return endpoint.ConfigFromMap(m)
 	}
 	_, err := read(`{"name": "greeter", "base_url": "http://localhost", "secret_evn": "GREETER_API_KEY", "timeout": "30"}`)
 	fmt.Println(err)
@@ -102,7 +102,7 @@ func ExampleEndpointConfigFromMap() {
 		return
 	}
 	config.Config.UserAgent = "example/1.0"
-	greet, err := httpclient.NewEndpoint(config)
+	greet, err := endpoint.New(config)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -112,15 +112,15 @@ func ExampleEndpointConfigFromMap() {
 	fmt.Println(string(answer.Body), err)
 	fmt.Println(config.Secret)
 	// Output:
-	// httpclient.Endpoint "greeter": secret_evn: the key is unknown: did you mean secret_env or secret?
-	// httpclient.Endpoint "greeter": timeout: "30" is no duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
+	// endpoint "greeter": secret_evn: the key is unknown: did you mean secret_env or secret?
+	// endpoint "greeter": timeout: "30" is no duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
 	// {"text": "/greetings: hello, you"} <nil>
 	// REDACTED
 }
 
 // A function of an SDK in place of HTTP: a Caller, as an Endpoint is.
-func ExampleNewFuncEndpoint() {
-	c, err := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "upper", Timeout: time.Minute},
+func ExampleNewFunc() {
+	c, err := endpoint.NewFunc(endpoint.FuncConfig{Name: "upper", Timeout: time.Minute},
 		func(_ context.Context, text string) (string, error) {
 			if text == "" {
 				panic("nothing to do")
@@ -144,48 +144,6 @@ func ExampleNewFuncEndpoint() {
 	// true nothing to do
 }
 
-// A secret is seen by nobody who does not ask for it.
-func ExampleSecret() {
-	s := httpclient.NewSecret("sk-123")
-	fmt.Printf("%v %+v %x %#v\n", s, struct{ key httpclient.Secret }{s}.key, s, s)
-	text, err := json.Marshal(map[string]httpclient.Secret{"key": s})
-	fmt.Println(string(text), err)
-	value, err := s.Reveal()
-	fmt.Println(len(value), err)
-	// Output:
-	// REDACTED REDACTED REDACTED httpclient.Secret(REDACTED)
-	// {"key":"REDACTED"} <nil>
-	// 6 <nil>
-}
-
-// Credentials for one service, in a client that an SDK uses for whatever it likes.
-func ExampleOnlyTo() {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = fmt.Fprintf(w, "%q", r.Header.Get("Authorization"))
-	}))
-	defer server.Close()
-	key := httpclient.NewSecret("k")
-	for _, base := range []string{server.URL, "https://api.example.com"} {
-		client, err := httpclient.New(httpclient.Config{Sign: httpclient.OnlyTo(base, httpclient.Bearer(key))})
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		resp, err := client.Standard().Get(server.URL)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		fmt.Println(string(body), err)
-		client.Close()
-	}
-	// Output:
-	// "Bearer k" <nil>
-	// "" <nil>
-}
-
 // One endpoint serves all batches: the path, the query and a header are those of the call.
 func ExampleParams() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -193,14 +151,14 @@ func ExampleParams() {
 	}))
 	defer server.Close()
 
-	batch, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: server.URL + "/v1", Path: "/batches/{id}", Method: http.MethodGet})
+	batch, err := endpoint.New(endpoint.Config{BaseURL: server.URL + "/v1", Path: "/batches/{id}", Method: http.MethodGet})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer batch.Close() //nolint:errcheck // it is always nil
 
-	answer, err := batch.Call(context.Background(), httpclient.Params{
+	answer, err := batch.Call(context.Background(), endpoint.Params{
 		Path:   map[string]string{"id": "batch_123"},
 		Query:  url.Values{"limit": {"20"}},
 		Header: map[string]string{"Accept-Language": "en"},

@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"fmt"
@@ -13,14 +13,14 @@ import (
 
 // Params is a payload with parameters of its own, for Caller.Call of an [Endpoint].
 type Params struct {
-	// Path has a value for each name in braces in EndpointConfig.Path, such as id in /batches/{id}. A
+	// Path has a value for each name in braces in Config.Path, such as id in /batches/{id}. A
 	// value is escaped, and must not be empty or lead to another path.
 	Path map[string]string
 
 	// Query is added to the URL. A name that the URL has already is replaced.
 	Query url.Values
 
-	// Header is added to EndpointConfig.Headers, and takes precedence. It may have an Idempotency-Key and
+	// Header is added to Config.Headers, and takes precedence. It may have an Idempotency-Key and
 	// an X-Correlation-Id, but none that the endpoint or net/http sets.
 	Header map[string]string
 
@@ -67,7 +67,7 @@ func expand(path string, values map[string]string) (string, error) {
 	names, _ := pathNames(path)
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(names, name) {
-			return "", fmt.Errorf("httpclient: Params.Path[%s]: the path has no {%s}", name, name)
+			return "", fmt.Errorf("endpoint: Params.Path[%s]: the path has no {%s}", name, name)
 		}
 	}
 	if len(names) == 0 {
@@ -77,12 +77,12 @@ func expand(path string, values map[string]string) (string, error) {
 	for _, name := range names {
 		value := values[name]
 		if value == "" {
-			return "", fmt.Errorf("httpclient: Params.Path[%s] is missing", name)
+			return "", fmt.Errorf("endpoint: Params.Path[%s] is missing", name)
 		}
 		plain = strings.ReplaceAll(plain, "{"+name+"}", url.PathEscape(value))
 	}
 	if problem := pathProblem(plain); problem != "" { // which does not repeat the value
-		return "", fmt.Errorf("httpclient: Params.Path: the path %s", problem)
+		return "", fmt.Errorf("endpoint: Params.Path: the path %s", problem)
 	}
 	if asks {
 		plain += "?" + query
@@ -113,7 +113,7 @@ func (t *target) with(p *Params, h http.Header) error {
 		problem := ""
 		switch {
 		case !header.IsToken(name):
-			return fmt.Errorf("httpclient: Params.Header: %q is no name of a header", header.Shown(name))
+			return fmt.Errorf("endpoint: Params.Header: %q is no name of a header", header.Shown(name))
 		case canonical == t.auth:
 			problem = "is where Auth puts the Secret; leave one of them out"
 		case canonical != "Idempotency-Key" && canonical != header.CorrelationID:
@@ -125,7 +125,7 @@ func (t *target) with(p *Params, h http.Header) error {
 			}
 		}
 		if problem != "" {
-			return fmt.Errorf("httpclient: Params.Header[%s] %s", name, problem)
+			return fmt.Errorf("endpoint: Params.Header[%s] %s", name, problem)
 		}
 		h.Set(name, p.Header[name])
 	}

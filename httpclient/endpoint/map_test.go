@@ -1,4 +1,4 @@
-package httpclient_test
+package endpoint_test
 
 import (
 	"encoding/json"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 )
 
 func TestEndpointConfigFromMap(t *testing.T) {
@@ -24,21 +25,21 @@ func TestEndpointConfigFromMap(t *testing.T) {
 		"content_type": "application/x+json", "auth": "header", "auth_header": "X-Key", "secret_env": "HEADRACE_TEST_SECRET",
 		"headers": {"X-Team": "search"}, "idempotency_keys": true, "timeout": "1m30s", "max_response": 1000
 	}`), &m))
-	c, err := httpclient.EndpointConfigFromMap(m)
+	c, err := endpoint.ConfigFromMap(m)
 	require.NoError(t, err)
 	secret, err := c.Secret.Reveal()
 	require.NoError(t, err)
 	assert.Equal(t, "k", secret)
 	c.Secret = httpclient.Secret{}
-	assert.Equal(t, httpclient.EndpointConfig{
+	assert.Equal(t, endpoint.Config{
 		Name: "chat", Provider: "openai", BaseURL: "https://h/v1", Path: "/chat", Method: "PUT",
-		ContentType: "application/x+json", Auth: httpclient.AuthHeader, AuthHeader: "X-Key",
+		ContentType: "application/x+json", Auth: endpoint.AuthHeader, AuthHeader: "X-Key",
 		Headers: map[string]string{"X-Team": "search"}, IdempotencyKeys: true, Timeout: 90 * time.Second, MaxResponse: 1000,
 	}, c)
 
 	// What other decoders make of the same.
 	for _, most := range []any{2, int64(2), uint64(2), 2.0, json.Number("2")} {
-		c, err = httpclient.EndpointConfigFromMap(map[string]any{
+		c, err = endpoint.ConfigFromMap(map[string]any{
 			"base_url": "https://h", "secret": "k", "max_response": most, "timeout": time.Second, "headers": map[string]string{"A": "b"},
 		})
 		require.NoError(t, err, "%T", most)
@@ -57,16 +58,16 @@ func TestEndpointConfigFromMapSynonyms(t *testing.T) {
 		"transport_type": "http", "base_url": "https://h/v1", "endpoint": "/chat", "api_key": "k123", "auth_type": "bearer",
 		"default_headers": {"X-Team": "search"}, "max_retries": 3, "timeout": 1.5, "client_kwargs": {"max_response": 1000}
 	}`), &m))
-	c, err := httpclient.EndpointConfigFromMap(m)
+	c, err := endpoint.ConfigFromMap(m)
 	require.NoError(t, err)
 	assert.True(t, c.Secret.Equal(httpclient.NewSecret("k123")))
 	c.Secret = httpclient.Secret{}
-	assert.Equal(t, httpclient.EndpointConfig{
-		BaseURL: "https://h/v1", Path: "/chat", Auth: httpclient.AuthBearer, Headers: map[string]string{"X-Team": "search"},
+	assert.Equal(t, endpoint.Config{
+		BaseURL: "https://h/v1", Path: "/chat", Auth: endpoint.AuthBearer, Headers: map[string]string{"X-Team": "search"},
 		MaxRetries: 3, Timeout: 1500 * time.Millisecond, MaxResponse: 1000,
 	}, c)
 	for _, timeout := range []any{30, int64(30), uint8(30), 30.0, json.Number("30"), "30s", 30 * time.Second} {
-		c, err = httpclient.EndpointConfigFromMap(map[string]any{
+		c, err = endpoint.ConfigFromMap(map[string]any{
 			"endpoint": "https://h/v1/chat", "client_kwargs": map[string]any{"timeout": timeout, "api_key_env": variable},
 		})
 		require.NoError(t, err, "%T", timeout)
@@ -157,14 +158,14 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 			m := map[string]any{"name": "chat", "base_url": "https://h"}
 			maps.Copy(m, tc.also)
 			m[tc.key] = tc.value
-			c, err := httpclient.EndpointConfigFromMap(m)
+			c, err := endpoint.ConfigFromMap(m)
 			assert.Zero(t, c.BaseURL)
 			var field *fault.FieldError
 			require.ErrorAs(t, err, &field, "%v", tc)
 			if tc.field == "" {
 				tc.field = tc.key
 			}
-			assert.Equal(t, `httpclient.Endpoint "chat"`, field.Owner)
+			assert.Equal(t, `endpoint "chat"`, field.Owner)
 			assert.Equal(t, tc.field, field.Field)
 			assert.Contains(t, field.Problem, tc.text)
 			joined, is := err.(interface{ Unwrap() []error })
@@ -176,18 +177,18 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 }
 
 func TestEndpointConfigFromMapJoinsAllProblems(t *testing.T) {
-	_, err := httpclient.EndpointConfigFromMap(map[string]any{
+	_, err := endpoint.ConfigFromMap(map[string]any{
 		"nam": "x", "path": 1, "timeout": "30", "method": "get", "headers": map[string]any{"a b": "c"}, "max_response": -1, "auth": "header",
 	})
-	assert.EqualError(t, err, `httpclient.Endpoint: nam: the key is unknown: did you mean name?
-httpclient.Endpoint: path: it is a number; want a text, in quotation marks
-httpclient.Endpoint: timeout: "30" is no duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
-httpclient.Endpoint: base_url: is missing; want such as https://api.example.com/v1
-httpclient.Endpoint: method: "get" is no method of HTTP; want such as POST, in upper case
-httpclient.Endpoint: secret_env: is missing, and Auth is "header"; set one, or Auth to "none"
-httpclient.Endpoint: auth_header: is missing, and Auth is "header"; want the name of a header, such as X-Api-Key
-httpclient.Endpoint: headers: "a..." is no name of a header
-httpclient.Endpoint: max_response: -1; want at least 1, or 0 for that of Config`)
+	assert.EqualError(t, err, `endpoint: nam: the key is unknown: did you mean name?
+endpoint: path: it is a number; want a text, in quotation marks
+endpoint: timeout: "30" is no duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
+endpoint: base_url: is missing; want such as https://api.example.com/v1
+endpoint: method: "get" is no method of HTTP; want such as POST, in upper case
+endpoint: secret_env: is missing, and Auth is "header"; set one, or Auth to "none"
+endpoint: auth_header: is missing, and Auth is "header"; want the name of a header, such as X-Api-Key
+endpoint: headers: "a..." is no name of a header
+endpoint: max_response: -1; want at least 1, or 0 for that of Config`)
 }
 
 // Whatever is in a map, there is an error that names the key, or a config that works; never a panic.
@@ -204,9 +205,9 @@ func TestEndpointConfigFromMapProperty(t *testing.T) {
 	t.Setenv(variable, "k")
 	rapid.Check(t, func(t *rapid.T) {
 		m := rapid.MapOf(rapid.SampledFrom(keys), value).Draw(t, "map")
-		c, err := httpclient.EndpointConfigFromMap(m)
+		c, err := endpoint.ConfigFromMap(m)
 		if err == nil {
-			e, err := httpclient.NewEndpoint(c)
+			e, err := endpoint.New(c)
 			require.NoError(t, err)
 			require.NoError(t, e.Close())
 			return

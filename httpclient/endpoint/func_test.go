@@ -1,4 +1,4 @@
-package httpclient_test
+package endpoint_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 )
 
 type question struct{ Text string }
@@ -32,7 +33,7 @@ func (*refusal) Error() string   { return "refused" }
 func (*refusal) RawJSON() string { return `{"error":"slow down"}` }
 
 func TestFuncEndpoint(t *testing.T) {
-	e, err := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "sdk"}, func(_ context.Context, q question) (*reply, error) {
+	e, err := endpoint.NewFunc(endpoint.FuncConfig{Name: "sdk"}, func(_ context.Context, q question) (*reply, error) {
 		return &reply{q.Text + "!"}, nil
 	})
 	require.NoError(t, err)
@@ -76,18 +77,18 @@ func TestFuncEndpointErrors(t *testing.T) {
 			return (*reply)(nil), fmt.Errorf("chat: %w", refused)
 		}, is: refused, text: "chat: refused", called: 1},
 		{name: "a panic", payload: question{}, f: func(context.Context, question) (any, error) { panic(bad) }, is: bad, text: "panic: bad", called: 1},
-		{name: "another type", payload: "text", text: "the payload is a string; want a httpclient_test.question"},
-		{name: "no payload", text: "the payload is a <nil>; want a httpclient_test.question"},
+		{name: "another type", payload: "text", text: "the payload is a string; want a endpoint_test.question"},
+		{name: "no payload", text: "the payload is a <nil>; want a endpoint_test.question"},
 		{name: "not valid", payload: question{"no"}, text: "is not valid: bad", is: bad},
 	} {
-		e, err := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "sdk", CheckPayload: func(p any) error {
+		e, err := endpoint.NewFunc(endpoint.FuncConfig{Name: "sdk", CheckPayload: func(p any) error {
 			if p == (question{"no"}) {
 				return bad
 			}
 			return nil
 		}}, tc.f)
 		if tc.f == nil {
-			e, err = httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "sdk", CheckPayload: func(p any) error {
+			e, err = endpoint.NewFunc(endpoint.FuncConfig{Name: "sdk", CheckPayload: func(p any) error {
 				if p == (question{"no"}) {
 					return bad
 				}
@@ -96,11 +97,11 @@ func TestFuncEndpointErrors(t *testing.T) {
 		}
 		require.NoError(t, err)
 		a, err := e.Call(t.Context(), tc.payload)
-		failed, ok := errors.AsType[*httpclient.FuncError](err)
+		failed, ok := errors.AsType[*endpoint.FuncError](err)
 		require.True(t, ok, tc.name)
 		assert.Equal(t, "sdk", failed.Endpoint)
 		assert.Equal(t, a.Elapsed, failed.Elapsed)
-		assert.ErrorContains(t, err, "httpclient: sdk: after ", tc.name)
+		assert.ErrorContains(t, err, "endpoint: sdk: after ", tc.name)
 		assert.ErrorContains(t, err, tc.text, tc.name)
 		if tc.is != nil {
 			assert.ErrorIs(t, err, tc.is, tc.name)
@@ -118,7 +119,7 @@ func TestFuncEndpointErrors(t *testing.T) {
 }
 
 func TestFuncEndpointTakesNothing(t *testing.T) {
-	e, err := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "sdk"}, func(_ context.Context, p any) (any, error) { return p, nil })
+	e, err := endpoint.NewFunc(endpoint.FuncConfig{Name: "sdk"}, func(_ context.Context, p any) (any, error) { return p, nil })
 	require.NoError(t, err)
 	a, err := e.Call(t.Context(), nil)
 	require.NoError(t, err)
@@ -128,14 +129,14 @@ func TestFuncEndpointTakesNothing(t *testing.T) {
 
 func TestFuncEndpointTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e, err := httpclient.NewFuncEndpoint(httpclient.FuncConfig{Name: "sdk", Timeout: time.Minute}, func(ctx context.Context, _ string) (string, error) {
+		e, err := endpoint.NewFunc(endpoint.FuncConfig{Name: "sdk", Timeout: time.Minute}, func(ctx context.Context, _ string) (string, error) {
 			<-ctx.Done()
 			return "", ctx.Err()
 		})
 		require.NoError(t, err)
 		a, err := e.Call(t.Context(), "")
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.EqualError(t, err, "httpclient: sdk: after 1m0s: FuncConfig.Timeout, 1m0s, is over: context deadline exceeded")
+		assert.EqualError(t, err, "endpoint: sdk: after 1m0s: FuncConfig.Timeout, 1m0s, is over: context deadline exceeded")
 		assert.Equal(t, time.Minute, a.Elapsed)
 
 		why := errors.New("changed my mind")
@@ -149,8 +150,8 @@ func TestFuncEndpointTimeout(t *testing.T) {
 }
 
 func TestFuncConfigProblems(t *testing.T) {
-	_, err := httpclient.NewFuncEndpoint[string, string](httpclient.FuncConfig{Timeout: -1}, nil)
-	assert.EqualError(t, err, `httpclient.FuncEndpoint: Name: is missing; want such as "openai chat"
-httpclient.FuncEndpoint: Timeout: -1ns; want a positive duration, or 0 for none
-httpclient.FuncEndpoint: f: nil; want a function`)
+	_, err := endpoint.NewFunc[string, string](endpoint.FuncConfig{Timeout: -1}, nil)
+	assert.EqualError(t, err, `endpoint: Name: is missing; want such as "openai chat"
+endpoint: Timeout: -1ns; want a positive duration, or 0 for none
+endpoint: f: nil; want a function`)
 }

@@ -1,8 +1,10 @@
-package httpclient_test
+package endpoint_test
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 )
 
 // An endpoint by itself repeats what can do no harm.
@@ -39,18 +42,18 @@ func TestEndpointMaxRetries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := &fake{plays: []play{{status: c.status, header: "Retry-After: " + c.header, body: "{}"}}}
-				if c.header == "" {
-					f.plays[0].header = ""
+				f := &fake{status: c.status, header: http.Header{}, body: "{}"}
+				if c.header != "" {
+					f.header.Set("Retry-After", c.header)
 				}
 				if c.status == 0 {
-					f.plays[0] = play{status: 200, body: "<html>"}
+					f.status, f.body = http.StatusOK, "<html>"
 				}
 				var mu sync.Mutex
 				keys := map[string]bool{}
 				client := newClient(t, func(config *httpclient.Config) {
 					config.Wrap = []func(http.RoundTripper) http.RoundTripper{func(http.RoundTripper) http.RoundTripper {
-						return roundTrip(func(r *http.Request) (*http.Response, error) {
+						return tripper(func(r *http.Request) (*http.Response, error) {
 							mu.Lock()
 							defer mu.Unlock()
 							keys[r.Header.Get("Idempotency-Key")] = true
@@ -58,7 +61,7 @@ func TestEndpointMaxRetries(t *testing.T) {
 						})
 					}}
 				})
-				e := endpoint(t, httpclient.EndpointConfig{
+				e := newEndpoint(t, endpoint.Config{
 					BaseURL: "http://h", Method: c.method, Client: client, MaxRetries: c.retries, IdempotencyKeys: c.keys,
 				})
 				ctx := t.Context()
@@ -83,7 +86,21 @@ func TestEndpointMaxRetries(t *testing.T) {
 	}
 }
 
-// roundTrip is a round tripper made of a function.
-type roundTrip func(*http.Request) (*http.Response, error)
+// fake answers every request alike.
+type fake struct {
+	status int
+	header http.Header
+	body   string
+	sent   []string // the bodies
+}
 
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+func (f *fake) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	f.sent = append(f.sent, string(body))
+	return &http.Response{
+		StatusCode: f.status, Header: f.header.Clone(), Body: io.NopCloser(strings.NewReader(f.body)), Request: req,
+	}, req.Body.Close()
+}

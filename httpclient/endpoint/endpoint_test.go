@@ -1,4 +1,4 @@
-package httpclient_test
+package endpoint_test
 
 import (
 	"bytes"
@@ -28,14 +28,15 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/retry"
 )
 
-func endpoint(t *testing.T, c httpclient.EndpointConfig) *httpclient.Endpoint {
+func newEndpoint(t *testing.T, c endpoint.Config) *endpoint.Endpoint {
 	t.Helper()
-	e, err := httpclient.NewEndpoint(c)
+	e, err := endpoint.New(c)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, e.Close()) })
 	return e
@@ -48,7 +49,7 @@ func TestEndpointChats(t *testing.T) {
 	})
 	require.NoError(t, err)
 	defer provider.Close()
-	e := endpoint(t, httpclient.EndpointConfig{
+	e := newEndpoint(t, endpoint.Config{
 		Name: "chat", Provider: "openai", BaseURL: provider.URL() + "/v1?api-version=7", Path: "chat/completions",
 		Secret: httpclient.NewSecret("k1"), Headers: map[string]string{"x-team": "search", "accept": "application/json"},
 		IdempotencyKeys: true, Timeout: 20 * time.Second,
@@ -128,7 +129,7 @@ func TestEndpointPayloads(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var told requests
-			e := endpoint(t, httpclient.EndpointConfig{Name: "e", BaseURL: s.URL, ContentType: tc.contentType, Config: httpclient.Config{Observer: &told, Service: "s"}})
+			e := newEndpoint(t, endpoint.Config{Name: "e", BaseURL: s.URL, ContentType: tc.contentType, Config: httpclient.Config{Observer: &told, Service: "s"}})
 			a, err := e.Call(t.Context(), tc.payload)
 			if tc.err == "" {
 				require.NoError(t, err)
@@ -168,7 +169,7 @@ func (panics) MarshalJSON() ([]byte, error) { panic("in MarshalJSON") }
 func TestEndpointReaderIsBounded(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
 	for limit, fits := range map[int64]bool{4: false, 5: true, math.MaxInt64: true} {
-		e := endpoint(t, httpclient.EndpointConfig{BaseURL: s.URL, Config: httpclient.Config{MaxRequest: limit}})
+		e := newEndpoint(t, endpoint.Config{BaseURL: s.URL, Config: httpclient.Config{MaxRequest: limit}})
 		from := &counting{r: strings.NewReader("12345")}
 		a, err := e.Call(t.Context(), from)
 		if fits {
@@ -197,7 +198,7 @@ func TestEndpointChecksThePayload(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) { sent.Add(1) })
 	bad := errors.New("no model")
 	var seen []any
-	e := endpoint(t, httpclient.EndpointConfig{BaseURL: s.URL, CheckPayload: func(p any) error {
+	e := newEndpoint(t, endpoint.Config{BaseURL: s.URL, CheckPayload: func(p any) error {
 		seen = append(seen, p)
 		switch p {
 		case "bad":
@@ -228,7 +229,7 @@ func TestEndpointStatus(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = fmt.Fprintf(w, `{"error":"bad key %s"}`, r.Header.Get("X-Api-Key"))
 	})
-	e := endpoint(t, httpclient.EndpointConfig{Name: "e", BaseURL: s.URL, Secret: httpclient.NewSecret(canary), AuthHeader: "x-api-key"})
+	e := newEndpoint(t, endpoint.Config{Name: "e", BaseURL: s.URL, Secret: httpclient.NewSecret(canary), AuthHeader: "x-api-key"})
 	a, err := e.Call(t.Context(), "p")
 	failed := failure(t, err)
 	assert.Equal(t, httpclient.CodeStatus, failed.Code)
@@ -267,7 +268,7 @@ func TestEndpointSecretCanary(t *testing.T) {
 				var told requests
 				var log bytes.Buffer
 				logger := slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-				e := endpoint(t, httpclient.EndpointConfig{
+				e := newEndpoint(t, endpoint.Config{
 					BaseURL: "http://" + address, Secret: httpclient.NewSecret(canary), AuthHeader: auth,
 					Config: httpclient.Config{Observer: event.Tee(&told, event.Slog(logger))},
 				})
@@ -287,7 +288,7 @@ func TestEndpointSecretCanary(t *testing.T) {
 
 // A failed call tells as much as there was.
 func TestEndpointFailures(t *testing.T) {
-	e := endpoint(t, httpclient.EndpointConfig{BaseURL: "http://" + listen(t, says(ok+"X-A: b\r\nContent-Length: 9\r\n\r\nabc"))})
+	e := newEndpoint(t, endpoint.Config{BaseURL: "http://" + listen(t, says(ok+"X-A: b\r\nContent-Length: 9\r\n\r\nabc"))})
 	a, err := e.Call(t.Context(), "p")
 	assert.ErrorIs(t, err, httpclient.CodeRead)
 	assert.Equal(t, 200, a.StatusCode)
@@ -296,7 +297,7 @@ func TestEndpointFailures(t *testing.T) {
 	assert.Equal(t, failure(t, err).ID, a.ID)
 	assert.Positive(t, a.Elapsed)
 
-	e = endpoint(t, httpclient.EndpointConfig{BaseURL: "http://127.0.0.1:1", Secret: httpclient.NewSecret("k")})
+	e = newEndpoint(t, endpoint.Config{BaseURL: "http://127.0.0.1:1", Secret: httpclient.NewSecret("k")})
 	a, err = e.Call(t.Context(), "p")
 	assert.ErrorIs(t, err, httpclient.CodeConnect)
 	assert.Zero(t, a.StatusCode)
@@ -306,7 +307,7 @@ func TestEndpointFailures(t *testing.T) {
 	assert.Equal(t, []string{"REDACTED"}, a.RequestHeader["Authorization"])
 	assert.Equal(t, failure(t, err).ID, a.ID)
 
-	e = endpoint(t, httpclient.EndpointConfig{BaseURL: "http://" + listen(t, stalls("")), Timeout: time.Millisecond})
+	e = newEndpoint(t, endpoint.Config{BaseURL: "http://" + listen(t, stalls("")), Timeout: time.Millisecond})
 	a, err = e.Call(t.Context(), "p")
 	assert.True(t, failure(t, err).Timeout())
 	assert.ErrorIs(t, err, context.DeadlineExceeded)
@@ -319,7 +320,7 @@ func TestEndpointFailures(t *testing.T) {
 	assert.ErrorContains(t, err, "enough")
 
 	long := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "123456") })
-	e = endpoint(t, httpclient.EndpointConfig{BaseURL: long.URL, MaxResponse: 5})
+	e = newEndpoint(t, endpoint.Config{BaseURL: long.URL, MaxResponse: 5})
 	a, err = e.Call(t.Context(), nil)
 	assert.ErrorIs(t, err, httpclient.CodeBodyLimit)
 	assert.Equal(t, "12345", string(a.Body))
@@ -340,7 +341,7 @@ func TestEndpointRotatesKeys(t *testing.T) {
 		_, _ = io.WriteString(w, strings.Join(got, " "))
 	})
 	var n, passed int
-	e := endpoint(t, httpclient.EndpointConfig{
+	e := newEndpoint(t, endpoint.Config{
 		BaseURL: s.URL,
 		Secret: httpclient.SecretFunc(func() (string, error) {
 			n++
@@ -362,7 +363,7 @@ func TestEndpointRotatesKeys(t *testing.T) {
 	assert.Equal(t, "Bearer REDACTED Bearer REDACTED", string(a.Body), "of whichever attempt")
 
 	broken := errors.New("no vault")
-	e = endpoint(t, httpclient.EndpointConfig{BaseURL: s.URL, Secret: httpclient.SecretFunc(func() (string, error) { return "", broken })})
+	e = newEndpoint(t, endpoint.Config{BaseURL: s.URL, Secret: httpclient.SecretFunc(func() (string, error) { return "", broken })})
 	a, err = e.Call(t.Context(), "p")
 	assert.ErrorIs(t, err, broken)
 	assert.ErrorIs(t, err, httpclient.CodeUnsent)
@@ -379,7 +380,7 @@ func TestEndpointHidesBeforeItCuts(t *testing.T) {
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w, body)
 	})
-	e := endpoint(t, httpclient.EndpointConfig{BaseURL: s.URL, Secret: httpclient.NewSecret(key)})
+	e := newEndpoint(t, endpoint.Config{BaseURL: s.URL, Secret: httpclient.NewSecret(key)})
 	asJSON, err := json.Marshal(key)
 	require.NoError(t, err)
 	for _, spelt := range []string{key, strings.Trim(string(asJSON), `"`), strings.Trim(strconv.Quote(key), `"`), url.QueryEscape(key), strings.ReplaceAll(key, "/", `\/`)} {
@@ -410,7 +411,7 @@ func TestEndpointDoesNotRetryUnasked(t *testing.T) {
 		w.Header().Set("Retry-After", "0")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
-	_, err := endpoint(t, httpclient.EndpointConfig{BaseURL: s.URL}).Call(t.Context(), "p")
+	_, err := newEndpoint(t, endpoint.Config{BaseURL: s.URL}).Call(t.Context(), "p")
 	assert.ErrorIs(t, err, httpclient.CodeStatus)
 	assert.EqualValues(t, 1, n.Load())
 }
@@ -424,7 +425,7 @@ func TestEndpointSignsForItsOwnHostOnly(t *testing.T) {
 	to, err := url.Parse(other.URL)
 	require.NoError(t, err)
 	var divert atomic.Bool
-	config := httpclient.EndpointConfig{
+	config := endpoint.Config{
 		BaseURL: mine.URL, Secret: httpclient.NewSecret("k"),
 		Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{func(next http.RoundTripper) http.RoundTripper {
 			return tripper(func(r *http.Request) (*http.Response, error) {
@@ -439,7 +440,7 @@ func TestEndpointSignsForItsOwnHostOnly(t *testing.T) {
 	}
 	for header, value := range map[string]string{"": "Bearer k", "authorization": "k"} {
 		config.AuthHeader = header
-		e := endpoint(t, config)
+		e := newEndpoint(t, config)
 		for diverted, want := range map[bool]string{false: "auth:" + value, true: "auth:"} {
 			divert.Store(diverted)
 			a, err := e.Call(t.Context(), nil)
@@ -457,9 +458,9 @@ func TestEndpointsShareAClient(t *testing.T) {
 	client := newClient(t, func(c *httpclient.Config) {
 		c.Sign = httpclient.OnlyTo(s.URL, httpclient.Bearer(httpclient.NewSecret("k")))
 	})
-	first, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: s.URL, Path: "a", Client: client})
+	first, err := endpoint.New(endpoint.Config{BaseURL: s.URL, Path: "a", Client: client})
 	require.NoError(t, err)
-	second := endpoint(t, httpclient.EndpointConfig{BaseURL: s.URL, Path: "/b", Method: "PUT", Client: client})
+	second := newEndpoint(t, endpoint.Config{BaseURL: s.URL, Path: "/b", Method: "PUT", Client: client})
 	for range 2 {
 		require.NoError(t, first.Close())
 		_, err = first.Call(t.Context(), nil)
@@ -479,7 +480,7 @@ func TestEndpointCloseEndsItsOwnClient(t *testing.T) {
 		close(arrived)
 		<-r.Context().Done()
 	})
-	e := endpoint(t, httpclient.EndpointConfig{BaseURL: s.URL})
+	e := newEndpoint(t, endpoint.Config{BaseURL: s.URL})
 	failed := make(chan error)
 	go func() {
 		_, err := e.Call(t.Context(), nil)
@@ -499,8 +500,8 @@ func TestEndpointIsSafeForConcurrentUse(t *testing.T) {
 		assert.Equal(t, []string{"text/plain"}, r.Header["Accept"])
 		_, _ = io.Copy(w, r.Body)
 	})
-	config := httpclient.EndpointConfig{BaseURL: s.URL, Headers: map[string]string{"X-A": "b", "Accept": "text/plain"}, Secret: httpclient.NewSecret("key"), IdempotencyKeys: true}
-	e := endpoint(t, config)
+	config := endpoint.Config{BaseURL: s.URL, Headers: map[string]string{"X-A": "b", "Accept": "text/plain"}, Secret: httpclient.NewSecret("key"), IdempotencyKeys: true}
+	e := newEndpoint(t, config)
 	config.Headers["X-A"] = "it has a copy"
 	var wg sync.WaitGroup
 	for i := range 16 {
@@ -521,17 +522,17 @@ func TestEndpointIsSafeForConcurrentUse(t *testing.T) {
 
 func TestEndpointName(t *testing.T) {
 	for _, tc := range []struct {
-		config httpclient.EndpointConfig
+		config endpoint.Config
 		name   string
 		speaks dialect.Name
 	}{
-		{httpclient.EndpointConfig{Name: "n", Provider: "anthropic", BaseURL: "https://h"}, "n", dialect.Anthropic},
-		{httpclient.EndpointConfig{Provider: "groq", BaseURL: "https://h"}, "groq", dialect.Groq},
-		{httpclient.EndpointConfig{BaseURL: "https://api.openai.com:443/v1"}, "api.openai.com:443", dialect.OpenAI},
-		{httpclient.EndpointConfig{BaseURL: "https://h"}, "h", dialect.Auto},
-		{httpclient.EndpointConfig{Provider: "cerebras", BaseURL: "https://h"}, "cerebras", dialect.Cerebras}, // which has no presets
+		{endpoint.Config{Name: "n", Provider: "anthropic", BaseURL: "https://h"}, "n", dialect.Anthropic},
+		{endpoint.Config{Provider: "groq", BaseURL: "https://h"}, "groq", dialect.Groq},
+		{endpoint.Config{BaseURL: "https://api.openai.com:443/v1"}, "api.openai.com:443", dialect.OpenAI},
+		{endpoint.Config{BaseURL: "https://h"}, "h", dialect.Auto},
+		{endpoint.Config{Provider: "cerebras", BaseURL: "https://h"}, "cerebras", dialect.Cerebras}, // which has no presets
 	} {
-		e := endpoint(t, tc.config)
+		e := newEndpoint(t, tc.config)
 		assert.Equal(t, tc.name, e.Name())
 		assert.Equal(t, tc.speaks, e.Dialect())
 	}
@@ -556,7 +557,7 @@ func TestEndpointURL(t *testing.T) {
 		{"http://[fe80::1%25en0]:80/v1", "a", "http://[fe80::1%25en0]:80/v1/a"},
 		{"http://h/v1", "ü", "http://h/v1/%C3%BC"},
 	} {
-		e := endpoint(t, httpclient.EndpointConfig{Name: "e", BaseURL: tc.base, Path: tc.path})
+		e := newEndpoint(t, endpoint.Config{Name: "e", BaseURL: tc.base, Path: tc.path})
 		assert.Equal(t, "e: POST "+tc.want, e.String(), "%q %q", tc.base, tc.path)
 	}
 }
@@ -598,7 +599,7 @@ func TestEndpointURLProperty(t *testing.T) {
 		if rapid.Bool().Draw(rt, "slash at the beginning") {
 			rest = "/" + rest
 		}
-		e, err := httpclient.NewEndpoint(httpclient.EndpointConfig{BaseURL: base + mark(queries[0]), Path: rest + mark(queries[1]), Client: client})
+		e, err := endpoint.New(endpoint.Config{BaseURL: base + mark(queries[0]), Path: rest + mark(queries[1]), Client: client})
 		require.NoError(rt, err)
 		_, err = e.Call(t.Context(), nil)
 		require.NoError(rt, err)
@@ -611,7 +612,7 @@ func TestEndpointURLProperty(t *testing.T) {
 }
 
 func TestEndpointConfigProblems(t *testing.T) {
-	type config = httpclient.EndpointConfig
+	type config = endpoint.Config
 	key := httpclient.NewSecret(canary)
 	client := newClient(t, nil)
 	strict := gated(t, &httpclient.Gate{Deny: []string{"h.example"}}, nil)
@@ -703,7 +704,7 @@ func TestEndpointConfigProblems(t *testing.T) {
 			if tc.name == "client and secret" {
 				tc.config.Auth = ""
 			}
-			e, err := httpclient.NewEndpoint(tc.config)
+			e, err := endpoint.New(tc.config)
 			assert.Nil(t, e)
 			var field *fault.FieldError
 			require.ErrorAs(t, err, &field)
@@ -716,11 +717,11 @@ func TestEndpointConfigProblems(t *testing.T) {
 			noTrace(t, err.Error())
 		})
 	}
-	_, err := httpclient.NewEndpoint(config{Name: "chat", Method: "get", Timeout: -1})
-	assert.EqualError(t, err, `httpclient.Endpoint "chat": BaseURL: is missing; want such as https://api.example.com/v1
-httpclient.Endpoint "chat": Method: "get" is no method of HTTP; want such as POST, in upper case
-httpclient.Endpoint "chat": Timeout: -1ns; want a positive duration, or 0 for that of Config`)
-	_, err = httpclient.NewEndpoint(config{BaseURL: "http://h", Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{
+	_, err := endpoint.New(config{Name: "chat", Method: "get", Timeout: -1})
+	assert.EqualError(t, err, `endpoint "chat": BaseURL: is missing; want such as https://api.example.com/v1
+endpoint "chat": Method: "get" is no method of HTTP; want such as POST, in upper case
+endpoint "chat": Timeout: -1ns; want a positive duration, or 0 for that of Config`)
+	_, err = endpoint.New(config{BaseURL: "http://h", Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{
 		func(http.RoundTripper) http.RoundTripper { return nil },
 	}}})
 	assert.ErrorContains(t, err, "Wrap[0]")
@@ -730,17 +731,17 @@ func TestAnswerDecode(t *testing.T) {
 	type point struct{ X int }
 	for _, tc := range []struct {
 		name   string
-		answer httpclient.Answer
+		answer endpoint.Answer
 		want   int
 		err    string
 	}{
-		{name: "body", answer: httpclient.Answer{Body: []byte(`{"X":1}`)}, want: 1},
-		{name: "value", answer: httpclient.Answer{Value: point{2}, Body: []byte("no JSON")}, want: 2},
-		{name: "another value", answer: httpclient.Answer{Value: map[string]int{"x": 3}}, want: 3},
-		{name: "another value with its JSON", answer: httpclient.Answer{Value: 7, Body: []byte(`{"X":4}`)}, want: 4},
-		{name: "nothing", answer: httpclient.Answer{Endpoint: "e"}, err: "httpclient: e: the answer cannot be decoded into a *httpclient_test.point: there is no body"},
-		{name: "no JSON", answer: httpclient.Answer{Body: []byte("<html>")}, err: "invalid character"},
-		{name: "no JSON in the value", answer: httpclient.Answer{Value: func() {}}, err: "unsupported type"},
+		{name: "body", answer: endpoint.Answer{Body: []byte(`{"X":1}`)}, want: 1},
+		{name: "value", answer: endpoint.Answer{Value: point{2}, Body: []byte("no JSON")}, want: 2},
+		{name: "another value", answer: endpoint.Answer{Value: map[string]int{"x": 3}}, want: 3},
+		{name: "another value with its JSON", answer: endpoint.Answer{Value: 7, Body: []byte(`{"X":4}`)}, want: 4},
+		{name: "nothing", answer: endpoint.Answer{Endpoint: "e"}, err: "endpoint: e: the answer cannot be decoded into a *endpoint_test.point: there is no body"},
+		{name: "no JSON", answer: endpoint.Answer{Body: []byte("<html>")}, err: "invalid character"},
+		{name: "no JSON in the value", answer: endpoint.Answer{Value: func() {}}, err: "unsupported type"},
 	} {
 		var p point
 		err := tc.answer.Decode(&p)
@@ -752,13 +753,13 @@ func TestAnswerDecode(t *testing.T) {
 		assert.Equal(t, tc.want, p.X, tc.name)
 	}
 	for _, v := range []any{nil, point{}, (*point)(nil)} {
-		assert.ErrorContains(t, (&httpclient.Answer{Body: []byte("{}")}).Decode(v), "wants a pointer")
+		assert.ErrorContains(t, (&endpoint.Answer{Body: []byte("{}")}).Decode(v), "wants a pointer")
 	}
 }
 
 func TestEndpointsOfProvidersWithoutPresets(t *testing.T) {
 	for _, provider := range []string{"ollama", "exa"} {
-		e := endpoint(t, httpclient.EndpointConfig{Provider: provider, BaseURL: "http://localhost:11434"})
+		e := newEndpoint(t, endpoint.Config{Provider: provider, BaseURL: "http://localhost:11434"})
 		assert.Equal(t, provider, e.Name())
 		assert.Equal(t, dialect.Name(provider), e.Dialect())
 	}

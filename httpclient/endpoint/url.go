@@ -1,7 +1,8 @@
-package httpclient
+package endpoint
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -22,7 +23,7 @@ func parseBase(text string) (base *url.URL, problem string) {
 		return nil, "its scheme is neither https nor http; " + want
 	case u.Hostname() == "":
 		return nil, "has no host; " + want
-	case port(u) == 0:
+	case !hasPort(u):
 		return nil, "its port is none; want 1 to 65535, or leave it out"
 	case u.User != nil:
 		return nil, "has a user in it; put that into Secret, with AuthHeader \"Authorization\""
@@ -73,11 +74,8 @@ func unescaped(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// port is 0 if it is none.
-func port(u *url.URL) uint16 {
-	n, ok := portOf(u)
-	if !ok {
-		return 0
-	}
-	return n
+// hasPort reports whether the port of u can be one. None is that of the scheme.
+func hasPort(u *url.URL) bool {
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return u.Port() == "" || err == nil && n > 0
 }

@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"context"
@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/internal/ended"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/panics"
 )
 
-// FuncConfig describes the endpoint of NewFuncEndpoint.
+// FuncConfig describes the endpoint of NewFunc.
 type FuncConfig struct {
 	// Name appears in answers and errors. It is required.
 	Name string
@@ -42,21 +44,21 @@ type funcError struct {
 
 // Error names the endpoint, and how long the call took.
 func (e *funcError) Error() string {
-	return fmt.Sprintf("httpclient: %s: after %s: %v", e.Endpoint, e.Elapsed.Round(time.Microsecond), e.Err)
+	return fmt.Sprintf("endpoint: %s: after %s: %v", e.Endpoint, e.Elapsed.Round(time.Microsecond), e.Err)
 }
 
 // Unwrap returns Err.
 func (e *funcError) Unwrap() error { return e.Err }
 
-// NewFuncEndpoint returns an endpoint that calls f, such as a method of an SDK, in place of HTTP. In
+// NewFunc returns an endpoint that calls f, such as a method of an SDK, in place of HTTP. In
 // is the type of its payloads. The error joins a *fault.FieldError for each problem.
 //
 // Call runs f on the calling goroutine, with a context that ends after FuncConfig.Timeout; an f that
 // ignores it is not stopped. Answer.Value is the result, and Answer.Body its RawJSON if it has that
 // method. Status, header and body of an SDK's error are found as by adaptive.AnswerIn. A panic is a
 // *fault.PanicError.
-func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out, error)) (Caller, error) {
-	p := invalid.Problems{Owner: "httpclient.FuncEndpoint"}
+func NewFunc[In, Out any](c FuncConfig, f func(context.Context, In) (Out, error)) (Caller, error) {
+	p := invalid.Problems{Owner: "endpoint"}
 	if c.Name == "" {
 		p.Addf("Name", "is missing; want such as %q", "openai chat")
 	}
@@ -72,7 +74,7 @@ func NewFuncEndpoint[In, Out any](c FuncConfig, f func(context.Context, In) (Out
 	return &funcEndpoint{config: c, run: func(ctx context.Context, payload any) (any, error) {
 		in, ok := payload.(In)
 		if !ok && (payload != nil || reflect.TypeFor[In]().Kind() != reflect.Interface) {
-			return nil, fmt.Errorf("httpclient: the payload is a %T; want a %v", payload, reflect.TypeFor[In]())
+			return nil, fmt.Errorf("endpoint: the payload is a %T; want a %v", payload, reflect.TypeFor[In]())
 		}
 		return f(ctx, in)
 	}}, nil
@@ -96,15 +98,15 @@ func (e *funcEndpoint) Call(ctx context.Context, payload any) (*Answer, error) {
 func (e *funcEndpoint) call(ctx context.Context, payload any, a *Answer) (err error) {
 	defer panics.Catch(&err)
 	if e.closed.Load() {
-		return ErrClosed
+		return httpclient.ErrClosed
 	}
 	if check := e.config.CheckPayload; check != nil {
 		if err := check(payload); err != nil {
-			return fmt.Errorf("httpclient: the payload, a %T, is not valid: %w", payload, err)
+			return fmt.Errorf("endpoint: the payload, a %T, is not valid: %w", payload, err)
 		}
 	}
 	if d := e.config.Timeout; d > 0 {
-		within, cancel := context.WithTimeoutCause(ctx, d, &expiredError{"FuncConfig.Timeout", d})
+		within, cancel := context.WithTimeoutCause(ctx, d, &ended.Late{Setting: "FuncConfig.Timeout", After: d})
 		defer cancel()
 		ctx = within
 	}
@@ -116,7 +118,7 @@ func (e *funcEndpoint) call(ctx context.Context, payload any, a *Answer) (err er
 		a.Body = []byte(raw.RawJSON())
 	}
 	if cause := context.Cause(ctx); err != nil && cause != nil && !errors.Is(err, cause) {
-		return fmt.Errorf("%w: %w", ended(ctx), err)
+		return fmt.Errorf("%w: %w", ended.Cause(ctx), err)
 	}
 	return err
 }

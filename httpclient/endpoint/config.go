@@ -1,13 +1,15 @@
-package httpclient
+package endpoint
 
 import (
 	"cmp"
 	"net/url"
 	"time"
+
+	"github.com/headrace/headrace/httpclient"
 )
 
-// EndpointConfig describes an [Endpoint]. Only BaseURL is required.
-type EndpointConfig struct {
+// Config describes an [Endpoint]. Only BaseURL is required.
+type Config struct {
 	// Name appears in answers, errors and events. Empty means Provider, or the host.
 	Name string
 
@@ -27,7 +29,7 @@ type EndpointConfig struct {
 
 	// Secret is sent only to the scheme, host and port of BaseURL, unencrypted if that is http. It is read
 	// at each attempt.
-	Secret Secret
+	Secret httpclient.Secret
 
 	// Auth is how the Secret is sent. Empty means AuthNone without a Secret, AuthHeader if AuthHeader is
 	// set, and otherwise AuthBearer.
@@ -63,7 +65,7 @@ type EndpointConfig struct {
 	CheckPayload func(payload any) error
 
 	// CheckAnswer validates each response with a 2xx status within the attempt, so that a retry around
-	// Call sees its error, which has CodeAnswer. It must not change the Answer and must be safe for
+	// Call sees its error, which has httpclient.CodeAnswer. It must not change the Answer and must be safe for
 	// concurrent use. Nil rejects HTML, which comes from proxies and login pages, and a body that is not
 	// JSON although its Content-Type is.
 	CheckAnswer func(*Answer) error
@@ -73,27 +75,27 @@ type EndpointConfig struct {
 	//	Wrap: []func(http.RoundTripper) http.RoundTripper{func(next http.RoundTripper) http.RoundTripper {
 	//		return headrace.Transport(next, presets.OpenAITier1)
 	//	}},
-	Config Config
+	Config httpclient.Config
 
 	// Client is used instead of an own client. The endpoint does not close it. Config, Secret, AuthHeader,
 	// Timeout and MaxResponse must then be zero.
-	Client *Client
+	Client *httpclient.Client
 }
 
 // client is the Config of the endpoint's own client. c must be valid.
-func (c EndpointConfig) client(base *url.URL) Config {
+func (c Config) client(base *url.URL) httpclient.Config {
 	own := c.Config
 	own.Service = cmp.Or(own.Service, c.Name)
 	own.Timeouts.Call = cmp.Or(c.Timeout, own.Timeouts.Call)
 	own.MaxResponse = cmp.Or(c.MaxResponse, own.MaxResponse)
 	switch c.auth() {
 	case AuthBearer:
-		own.Sign = OnlyTo(base.String(), Bearer(c.Secret))
+		own.Sign = httpclient.OnlyTo(base.String(), httpclient.Bearer(c.Secret))
 	case AuthHeader:
-		own.Sign = OnlyTo(base.String(), HeaderAuth(c.AuthHeader, c.Secret))
+		own.Sign = httpclient.OnlyTo(base.String(), httpclient.HeaderAuth(c.AuthHeader, c.Secret))
 	case AuthNone:
 	}
 	return own
 }
 
-func (c EndpointConfig) contentType() string { return cmp.Or(c.ContentType, "application/json") }
+func (c Config) contentType() string { return cmp.Or(c.ContentType, "application/json") }

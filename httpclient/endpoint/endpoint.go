@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"bytes"
@@ -12,20 +12,21 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/internal/redact"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 )
 
-// Caller is called with a payload: an [Endpoint], or what [NewFuncEndpoint] returns. All methods are
+// Caller is called with a payload: an [Endpoint], or what [NewFunc] returns. All methods are
 // safe for concurrent use.
 type Caller interface {
 	// Name appears in answers and errors.
 	Name() string
 	// Call makes one call. The Answer is never nil; after an error it holds what is known.
 	Call(ctx context.Context, payload any) (*Answer, error)
-	// Close makes later calls fail with ErrClosed. It may be called again.
+	// Close makes later calls fail with httpclient.ErrClosed. It may be called again.
 	Close() error
 }
 
@@ -38,13 +39,14 @@ var (
 // methods are safe for concurrent use.
 type Endpoint struct {
 	target *target // a pointer, so that no printing of the endpoint shows headers
-	client *Client
+	client *httpclient.Client
 	owned  bool
 	closed atomic.Bool
 }
 
 type target struct {
 	name, method string
+	service      string // as errors name it
 	base         *url.URL
 	path         string
 	url          *url.URL // without parameters
@@ -59,9 +61,9 @@ type target struct {
 	dialect      dialect.Dialect
 }
 
-// NewEndpoint returns an endpoint. The error joins a *fault.FieldError for each problem. Close the
+// New returns an endpoint. The error joins a *fault.FieldError for each problem. Close the
 // endpoint after use.
-func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
+func New(c Config) (*Endpoint, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
@@ -86,41 +88,42 @@ func NewEndpoint(c EndpointConfig) (*Endpoint, error) {
 		e.target.header.Set(name, value)
 	}
 	if e.client == nil {
-		if e.client, err = New(c.client(base)); err != nil {
+		if e.client, err = httpclient.New(c.client(base)); err != nil {
 			return nil, err
 		}
 		e.owned = true
 	}
-	e.target.limit = e.client.config.MaxRequest
+	of := seen().Config(e.client)
+	e.target.service, e.target.limit = cmp.Or(of.Service, c.Name), of.MaxRequest
 	return e, nil
 }
 
 // Name returns the name.
 func (e *Endpoint) Name() string { return e.target.name }
 
-// Dialect returns how the provider reports its limits, by EndpointConfig.Provider or by the host. It
+// Dialect returns how the provider reports its limits, by Config.Provider or by the host. It
 // estimates the cost of a call and reads an Answer.
 func (e *Endpoint) Dialect() dialect.Dialect { return e.target.dialect }
 
 // String returns name, method and redacted URL.
 func (e *Endpoint) String() string {
-	return e.target.name + ": " + e.target.method + " " + redactURL(e.target.url)
+	return e.target.name + ": " + e.target.method + " " + redact.URL(e.target.url)
 }
 
 // Call sends the payload and reads the whole response. It waits as long as Config.Wrap does, and then
-// at most EndpointConfig.Timeout per attempt.
+// at most Config.Timeout per attempt.
 //
 // A string, []byte, json.RawMessage or io.Reader is sent as it is, nil as no body, and anything else
 // as JSON if that is the content type. [Params] adds path, query and header parameters to any of these.
 // The payload must not change before Call returns.
 //
-// Every error has an *Error in its tree: CodeStatus for a status that is not 2xx, CodeUnsent for a
-// payload that cannot be sent, CodeAnswer for a response that CheckAnswer rejects. A panic of the
+// Every error has an *httpclient.Error in its tree: httpclient.CodeStatus for a status that is not 2xx, httpclient.CodeUnsent for a
+// payload that cannot be sent, httpclient.CodeAnswer for a response that CheckAnswer rejects. A panic of the
 // payload's code or of a check is a *fault.PanicError. The Answer is never nil. If a response of status
 // 300 or above repeats the secret, it is redacted.
 func (e *Endpoint) Call(ctx context.Context, payload any) (*Answer, error) {
 	begun, t := time.Now(), e.target
-	a := &Answer{Endpoint: t.name, Method: t.method, URL: redactURL(t.url)}
+	a := &Answer{Endpoint: t.name, Method: t.method, URL: redact.URL(t.url)}
 	err := e.call(ctx, payload, a, begun)
 	a.Elapsed = time.Since(begun)
 	return a, err
@@ -129,20 +132,20 @@ func (e *Endpoint) Call(ctx context.Context, payload any) (*Answer, error) {
 func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.Time) error {
 	t := e.target
 	unsent := func(cause error) error {
-		return &Error{
-			Code: CodeUnsent, Service: cmp.Or(e.client.config.Service, t.name), Host: t.url.Host, Method: t.method, URL: a.URL,
-			Phase: PhasePrepare, Elapsed: time.Since(begun), cause: cause,
-		}
+		failed := seen().Failed(nil, httpclient.CodeUnsent, cause)
+		failed.Service, failed.Host, failed.Method, failed.URL = t.service, t.url.Host, t.method, a.URL
+		failed.Phase, failed.Elapsed = httpclient.PhasePrepare, time.Since(begun)
+		return failed
 	}
 	if e.closed.Load() {
-		return unsent(ErrClosed)
+		return unsent(httpclient.ErrClosed)
 	}
 	params := paramsOf(payload)
 	to, err := t.where(&params)
 	if err != nil {
 		return unsent(err)
 	}
-	a.URL = redactURL(to)
+	a.URL = redact.URL(to)
 	if a.Payload, err = prepare(params.Payload, t.contentType, t.limit, t.check); err != nil {
 		return unsent(err)
 	}
@@ -176,7 +179,7 @@ func (e *Endpoint) attempt(req *http.Request, sent *redact.Collector, a *Answer)
 	if err != nil {
 		return err
 	}
-	if err = checkScrubbed(resp, sent.Credentials()); err != nil {
+	if err = checkStatus(resp, sent.Credentials()); err != nil {
 		a.learn(nil, err)
 		return err
 	}
@@ -185,7 +188,7 @@ func (e *Endpoint) attempt(req *http.Request, sent *redact.Collector, a *Answer)
 		return err
 	}
 	if err = e.target.accepts(a); err != nil {
-		return rejected(resp, scrub(err, sent.Credentials()))
+		return rejected(resp, err, sent.Credentials())
 	}
 	return nil
 }

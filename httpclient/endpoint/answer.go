@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"reflect"
 	"time"
+
+	"github.com/headrace/headrace/httpclient"
 )
 
 // Answer is the result of one call of a Caller.
@@ -35,7 +37,7 @@ type Answer struct {
 func (a *Answer) Decode(v any) error {
 	to := reflect.ValueOf(v)
 	if to.Kind() != reflect.Pointer || to.IsNil() {
-		return fmt.Errorf("httpclient: %s: Decode wants a pointer that is not nil, and got a %T", a.Endpoint, v)
+		return fmt.Errorf("endpoint: %s: Decode wants a pointer that is not nil, and got a %T", a.Endpoint, v)
 	}
 	if value := reflect.ValueOf(a.Value); value.IsValid() && value.Type().AssignableTo(to.Type().Elem()) {
 		to.Elem().Set(value)
@@ -52,28 +54,22 @@ func (a *Answer) Decode(v any) error {
 		err = json.Unmarshal(body, v)
 	}
 	if err != nil {
-		return fmt.Errorf("httpclient: %s: the answer cannot be decoded into a %T: %w", a.Endpoint, v, err)
+		return fmt.Errorf("endpoint: %s: the answer cannot be decoded into a %T: %w", a.Endpoint, v, err)
 	}
 	return nil
 }
 
 // learn takes over what resp, or the error of a request, tells about the call.
 func (a *Answer) learn(resp *http.Response, err error) {
-	if failed, ok := errors.AsType[*Error](err); ok {
+	if failed, ok := errors.AsType[*httpclient.Error](err); ok {
 		a.ID, a.Attempts, a.StatusCode = failed.ID, failed.Attempt, failed.StatusCode
-		a.Header, a.Body, a.Waited = failed.Header, failed.Body, cmp.Or(failed.waited, a.Waited)
+		a.Header, a.Body, a.Waited = failed.Header, failed.Body, cmp.Or(seen().Waited(failed), a.Waited)
 	}
 	if resp == nil {
 		return
 	}
 	a.StatusCode, a.Header = resp.StatusCode, resp.Header
-	var c *call
-	if b, ok := resp.Body.(*callBody); ok {
-		c = b.call
-	} else if resp.Request != nil {
-		c = callOf(resp.Request.Context())
-	}
-	if c != nil {
-		a.ID, a.Attempts, a.Waited = c.id, int(c.attempts.Load()), time.Duration(c.waited.Load())
+	if id, attempts, waited, ok := seen().Call(resp); ok {
+		a.ID, a.Attempts, a.Waited = id, attempts, waited
 	}
 }

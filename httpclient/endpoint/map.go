@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"fmt"
@@ -10,12 +10,12 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 )
 
-// EndpointConfigFromMap reads an endpoint from decoded JSON or YAML. The keys are the fields in snake
+// ConfigFromMap reads an endpoint from decoded JSON or YAML. The keys are the fields in snake
 // case, with secret_env and secret for Secret; docs/http.md lists them and their synonyms. Add Config
 // and the checks in code. The error joins a *fault.FieldError for each unknown key and each problem of
 // Validate, named by key. No problem shows a secret.
-func EndpointConfigFromMap(m map[string]any) (EndpointConfig, error) {
-	r := mapReader{problems: invalid.Problems{Owner: "httpclient.Endpoint"}, bad: map[string]bool{}, as: map[string]string{}}
+func ConfigFromMap(m map[string]any) (Config, error) {
+	r := mapReader{problems: invalid.Problems{Owner: "endpoint"}, bad: map[string]bool{}, as: map[string]string{}}
 	if name, ok := m["name"].(string); ok && name != "" {
 		r.problems.Owner += fmt.Sprintf(" %q", name)
 	}
@@ -23,13 +23,13 @@ func EndpointConfigFromMap(m map[string]any) (EndpointConfig, error) {
 	r.read(keys, m, "")
 	r.validate(keys)
 	if err := r.problems.Err(); err != nil {
-		return EndpointConfig{}, err
+		return Config{}, err
 	}
 	return r.config, nil
 }
 
 type mapReader struct {
-	config   EndpointConfig
+	config   Config
 	problems invalid.Problems
 	bad      map[string]bool   // fields that have a problem already
 	as       map[string]string // by field: the key that it was given as

@@ -1,4 +1,4 @@
-package httpclient_test
+package endpoint_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/httpclient/endpoint"
 )
 
 func TestEndpointRejectsWhatIsNoAnswer(t *testing.T) {
@@ -18,7 +19,7 @@ func TestEndpointRejectsWhatIsNoAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind, body string
 		status     int
-		check      func(*httpclient.Answer) error
+		check      func(*endpoint.Answer) error
 		problem    string // empty: it is an answer
 	}{
 		"JSON":                         {kind: js, body: `{"a":1}`},
@@ -33,9 +34,9 @@ func TestEndpointRejectsWhatIsNoAnswer(t *testing.T) {
 		"HTML that claims to be JSON":  {kind: js, body: "\ufeff<!DOCTYPE html><html>", problem: "a page of HTML"},
 		"what claims to be JSON":       {kind: "application/problem+json", body: "upstream connect error", problem: "is not JSON"},
 		"a part of JSON":               {kind: js, body: `{"a":`, problem: "is not JSON"},
-		"HTML that is wanted":          {kind: html, body: "<html>", check: func(*httpclient.Answer) error { return nil }},
-		"JSON that is not wanted":      {kind: js, body: `{}`, check: func(*httpclient.Answer) error { return refusal }, problem: "no choices for REDACTED"},
-		"a check that panics":          {kind: js, body: `{}`, check: func(*httpclient.Answer) error { panic("oops") }, problem: "oops"},
+		"HTML that is wanted":          {kind: html, body: "<html>", check: func(*endpoint.Answer) error { return nil }},
+		"JSON that is not wanted":      {kind: js, body: `{}`, check: func(*endpoint.Answer) error { return refusal }, problem: "no choices for REDACTED"},
+		"a check that panics":          {kind: js, body: `{}`, check: func(*endpoint.Answer) error { panic("oops") }, problem: "oops"},
 		"a refusal, which is a status": {kind: html, body: "<html>", status: http.StatusBadGateway, problem: "E_HTTP_STATUS"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +47,7 @@ func TestEndpointRejectsWhatIsNoAnswer(t *testing.T) {
 				}
 				_, _ = w.Write([]byte(c.body))
 			})
-			e := endpoint(t, httpclient.EndpointConfig{Name: "e", BaseURL: s.URL, Secret: httpclient.NewSecret(canary), CheckAnswer: c.check})
+			e := newEndpoint(t, endpoint.Config{Name: "e", BaseURL: s.URL, Secret: httpclient.NewSecret(canary), CheckAnswer: c.check})
 			a, err := e.Call(t.Context(), "p")
 			assert.Equal(t, c.body, string(a.Body))
 			if c.problem == "" {

@@ -1,11 +1,10 @@
-package httpclient
+package endpoint
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"mime"
-	"net/http"
 )
 
 // The problems that checkAnswer finds.
@@ -14,7 +13,7 @@ var (
 	errNotJSON = errors.New("the answer is not JSON, although its Content-Type says so")
 )
 
-// checkAnswer is the default of EndpointConfig.CheckAnswer.
+// checkAnswer is the default of Config.CheckAnswer.
 func checkAnswer(a *Answer) error {
 	text := bytes.TrimLeft(a.Body, " \t\r\n\ufeff")
 	kind := a.Header.Get("Content-Type")
@@ -31,14 +30,4 @@ func checkAnswer(a *Answer) error {
 // begins reports whether text begins with a word in lower case, whatever its own case.
 func begins(text []byte, word string) bool {
 	return len(text) >= len(word) && bytes.EqualFold(text[:len(word)], []byte(word))
-}
-
-// rejected is the error of a response that a check of answers has rejected because of cause.
-func rejected(resp *http.Response, cause error) error {
-	failed := fromOutside(resp)
-	if b, ok := resp.Body.(*callBody); ok {
-		failed = b.call.fail(CodeAnswer, PhaseBody, nil, nil)
-	}
-	failed.Code, failed.cause = CodeAnswer, cause
-	return failed
 }

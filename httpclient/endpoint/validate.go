@@ -1,7 +1,8 @@
-package httpclient
+package endpoint
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -9,14 +10,15 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/header"
 	"github.com/headrace/headrace/internal/invalid"
 )
 
 // Validate returns a joined *fault.FieldError for each problem, or nil. It reads the Secret of an
 // environment variable. No problem shows a secret.
-func (c EndpointConfig) Validate() error {
-	owner := "httpclient.Endpoint"
+func (c Config) Validate() error {
+	owner := "endpoint"
 	if c.Name != "" {
 		owner += fmt.Sprintf(" %q", c.Name)
 	}
@@ -40,7 +42,7 @@ func (c EndpointConfig) Validate() error {
 	return p.Err()
 }
 
-func (c EndpointConfig) validateURL(p *invalid.Problems) {
+func (c Config) validateURL(p *invalid.Problems) {
 	base, problem := parseBase(c.BaseURL)
 	if problem == "" {
 		problem = c.refused(base)
@@ -57,7 +59,7 @@ func (c EndpointConfig) validateURL(p *invalid.Problems) {
 	}
 }
 
-func (c EndpointConfig) validateClient(p *invalid.Problems) {
+func (c Config) validateClient(p *invalid.Problems) {
 	if c.Timeout < 0 {
 		p.Addf("Timeout", "%v; want a positive duration, or 0 for that of Config", c.Timeout)
 	}
@@ -101,20 +103,16 @@ func (c EndpointConfig) validateClient(p *invalid.Problems) {
 }
 
 // refused says which rule of the gate keeps every call from base, or "".
-func (c EndpointConfig) refused(base *url.URL) string {
-	var g *gate
-	switch {
-	case c.Client != nil:
-		g = c.Client.gate
-	case c.Config.Gate != nil && c.Config.Validate() == nil:
-		g = newGate(*c.Config.Gate, c.Config.Proxies)
-	}
-	if g == nil {
+func (c Config) refused(base *url.URL) string {
+	client := c.Config
+	if c.Client != nil {
+		client = seen().Config(c.Client)
+	} else if client.Validate() != nil {
 		return ""
 	}
-	rule, remedy := g.judge(base)
-	if rule == "" {
+	refused, ok := errors.AsType[*httpclient.GateError](seen().Check(client, base))
+	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("is refused by the rule %q of the gate: %s", rule, remedy)
+	return fmt.Sprintf("is refused by the rule %q of the gate: %s", refused.Rule, refused.Remedy)
 }

@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"net/http"
@@ -13,15 +13,15 @@ type Auth string
 
 // The ways to send a secret.
 const (
-	AuthBearer Auth = "bearer" // Authorization: Bearer ...
-	AuthHeader Auth = "header" // in the header EndpointConfig.AuthHeader
+	AuthBearer Auth = "bearer" // Authorization: httpclient.Bearer ...
+	AuthHeader Auth = "header" // in the header Config.AuthHeader
 	AuthNone   Auth = "none"
 )
 
 // validateAuth returns the value of the secret if it can be had by now.
-func (c EndpointConfig) validateAuth(p *invalid.Problems) string {
+func (c Config) validateAuth(p *invalid.Problems) string {
 	var value string
-	if c.Secret.steady {
+	if seen().Steady(c.Secret) {
 		var err error
 		if value, err = c.Secret.Reveal(); err != nil {
 			p.Addf("Secret", "%s", strings.TrimPrefix(err.Error(), "httpclient: "))
@@ -56,7 +56,7 @@ func (c EndpointConfig) validateAuth(p *invalid.Problems) string {
 	return value
 }
 
-func (c EndpointConfig) auth() Auth {
+func (c Config) auth() Auth {
 	switch {
 	case c.Auth != "":
 		return c.Auth
@@ -70,7 +70,7 @@ func (c EndpointConfig) auth() Auth {
 }
 
 // authName is the header that the secret goes into, or "".
-func (c EndpointConfig) authName() string {
+func (c Config) authName() string {
 	switch c.auth() {
 	case AuthBearer:
 		return "Authorization"

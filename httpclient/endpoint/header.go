@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"fmt"
@@ -9,9 +9,10 @@ import (
 
 	"github.com/headrace/headrace/internal/header"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/redact"
 )
 
-func (c EndpointConfig) validateHeaders(p *invalid.Problems, secret string) {
+func (c Config) validateHeaders(p *invalid.Problems, secret string) {
 	seen := map[string]string{}
 	auth := c.authName()
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
@@ -31,11 +32,11 @@ func (c EndpointConfig) validateHeaders(p *invalid.Problems, secret string) {
 		if problem := header.ValueProblem(value); problem != "" && value != "" {
 			p.Addf(field, "the value %s", problem)
 		}
-		if len(secret) >= minSecret && strings.Contains(value, secret) {
+		if len(secret) >= redact.MinSecret && strings.Contains(value, secret) {
 			p.Addf(field, "has the Secret in it, which Auth sends; leave it out here")
 		}
 	}
-	if len(secret) >= minSecret && strings.Contains(c.BaseURL+c.Path, secret) {
+	if len(secret) >= redact.MinSecret && strings.Contains(c.BaseURL+c.Path, secret) {
 		p.Addf("BaseURL", "it or Path has the Secret in it, which Auth sends; leave it out here")
 	}
 }

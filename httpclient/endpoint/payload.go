@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"encoding/json"
@@ -18,7 +18,7 @@ func prepare(payload any, contentType string, limit int64, check func(any) error
 	r, isReader := payload.(io.Reader)
 	if isReader {
 		if body, err = io.ReadAll(io.LimitReader(r, min(limit, math.MaxInt64-1)+1)); err != nil {
-			return nil, fmt.Errorf("httpclient: the payload, a %T, could not be read: %w", payload, err)
+			return nil, fmt.Errorf("endpoint: the payload, a %T, could not be read: %w", payload, err)
 		}
 	}
 	if check != nil {
@@ -27,7 +27,7 @@ func prepare(payload any, contentType string, limit int64, check func(any) error
 			shown = body
 		}
 		if err := check(shown); err != nil {
-			return nil, fmt.Errorf("httpclient: the payload, a %T, is not valid: %w", payload, err)
+			return nil, fmt.Errorf("endpoint: the payload, a %T, is not valid: %w", payload, err)
 		}
 	}
 	if isReader {
@@ -44,10 +44,10 @@ func prepare(payload any, contentType string, limit int64, check func(any) error
 		return []byte(p), nil
 	}
 	if !isJSON(contentType) {
-		return nil, fmt.Errorf("httpclient: the payload, a %T, cannot be made %s of; want a string, []byte or io.Reader", payload, contentType)
+		return nil, fmt.Errorf("endpoint: the payload, a %T, cannot be made %s of; want a string, []byte or io.Reader", payload, contentType)
 	}
 	if body, err = json.Marshal(payload); err != nil {
-		return nil, fmt.Errorf("httpclient: the payload, a %T, cannot be written as JSON: %w", payload, err)
+		return nil, fmt.Errorf("endpoint: the payload, a %T, cannot be written as JSON: %w", payload, err)
 	}
 	return body, nil
 }

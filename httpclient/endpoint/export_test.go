@@ -1,0 +1,4 @@
+package endpoint
+
+// FuncError is the error of a function endpoint, by name.
+type FuncError = funcError

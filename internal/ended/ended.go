@@ -1,0 +1,32 @@
+// Package ended says why a context ended.
+package ended
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Cause returns the cause of the end of ctx, as an error that errors.Is finds ctx.Err() in too.
+func Cause(ctx context.Context) error {
+	why := context.Cause(ctx)
+	if errors.Is(why, ctx.Err()) {
+		return why
+	}
+	return errors.Join(ctx.Err(), why)
+}
+
+// Late is the cause if the time is over that a setting allows.
+type Late struct {
+	Setting string
+	After   time.Duration
+}
+
+func (e *Late) Error() string { return fmt.Sprintf("%s, %v, is over", e.Setting, e.After) }
+
+// Timeout returns true, as that of a net.Error.
+func (e *Late) Timeout() bool { return true }
+
+// Is matches context.DeadlineExceeded.
+func (e *Late) Is(target error) bool { return target == context.DeadlineExceeded }
