@@ -98,3 +98,14 @@ func (a *attempt) sendable() error {
 	a.boundUpload()
 	return nil
 }
+
+// judged asks the gate again: Config.Wrap and Config.Sign may have changed the request.
+func (a *attempt) judged() error {
+	if a.call.client.gate == nil {
+		return nil
+	}
+	if h := a.call.hop; h != nil {
+		h.sent(a.req)
+	}
+	return a.call.client.gate.checkRequest(a.req)
+}
