@@ -146,7 +146,7 @@ func (a *attempt) failure(err error) *Error {
 		code, err = own.code, own.err
 	case cause == nil, errors.Is(cause, errOver):
 		code = classify(phase, err)
-	case isA[*ended.Late](cause), isA[*resentError](cause), errors.Is(cause, ErrClosed):
+	case isA[*ended.LateError](cause), isA[*resentError](cause), errors.Is(cause, ErrClosed):
 		err, code = cause, classify(phase, cause)
 	default:
 		err, code = ended.Cause(a.req.Context()), CodeCanceled
@@ -172,7 +172,7 @@ func (a *attempt) end(err error) bool {
 
 // expire ends the attempt from the goroutine of the timer. Who waits for it hears of that by the context; a body that
 // nobody reads or closes is ended here.
-func (a *attempt) expire(why *ended.Late) {
+func (a *attempt) expire(why *ended.LateError) {
 	a.cancel(why)
 	if a.phase() != PhaseBody {
 		return

@@ -31,7 +31,7 @@ func classify(phase Phase, err error) Code {
 		return CodeDNS
 	case phase == PhaseTLS, isTLS(err):
 		return CodeTLS
-	case phase == PhaseConnect && timedOut(err), phase == PhasePrepare && isA[*ended.Late](err):
+	case phase == PhaseConnect && timedOut(err), phase == PhasePrepare && isA[*ended.LateError](err):
 		return CodeConnectTimeout
 	case phase == PhaseConnect:
 		return CodeConnect

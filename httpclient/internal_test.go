@@ -95,7 +95,7 @@ func TestWatch(t *testing.T) {
 				tc.use(a)
 				time.Sleep(2 * time.Hour)
 				synctest.Wait()
-				cause, expired := errors.AsType[*ended.Late](context.Cause(a.req.Context()))
+				cause, expired := errors.AsType[*ended.LateError](context.Cause(a.req.Context()))
 				require.Equal(t, tc.why != "", expired)
 				if expired {
 					assert.Equal(t, tc.at, at)
@@ -201,8 +201,8 @@ func TestClassifyTheRest(t *testing.T) {
 	}{
 		{PhaseHeader, errors.New("something new"), CodeUnknown},
 		{PhaseBody, errors.New("something new"), CodeUnknown},
-		{PhaseSend, &ended.Late{Setting: "Timeouts.Call", After: 1}, CodeHeaderTimeout},
-		{PhasePrepare, &ended.Late{Setting: "Timeouts.Call", After: 1}, CodeConnectTimeout},
+		{PhaseSend, &ended.LateError{Setting: "Timeouts.Call", After: 1}, CodeHeaderTimeout},
+		{PhasePrepare, &ended.LateError{Setting: "Timeouts.Call", After: 1}, CodeConnectTimeout},
 		{PhasePrepare, errors.New("bad request"), CodeUnsent},
 		{PhaseConnect, errors.New("Proxy Authentication Required"), CodeConnect},
 		{PhaseHeader, streamError{Code: h2InadequateSecurity}, CodeTLS},

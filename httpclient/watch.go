@@ -79,7 +79,7 @@ func (w *watch) armLocked(d time.Duration) {
 
 // look ends whoever is late.
 func (w *watch) look() {
-	late := make(map[*attempt]*ended.Late)
+	late := make(map[*attempt]*ended.LateError)
 	w.mu.Lock()
 	now := w.now()
 	next := now + w.shortest
@@ -102,16 +102,16 @@ func (w *watch) look() {
 }
 
 // deadline is when a will be late if nothing changes, and by which timeout.
-func (a *attempt) deadline(t *Timeouts) (time.Duration, *ended.Late) {
-	at, why := a.until, ended.Late{Setting: "Timeouts.Call", After: t.Call}
+func (a *attempt) deadline(t *Timeouts) (time.Duration, *ended.LateError) {
+	at, why := a.until, ended.LateError{Setting: "Timeouts.Call", After: t.Call}
 	switch a.phase() {
 	case PhaseHeader:
 		if since := a.sent.Load(); since != 0 && time.Duration(since)+t.Header < at {
-			at, why = time.Duration(since)+t.Header, ended.Late{Setting: "Timeouts.Header", After: t.Header}
+			at, why = time.Duration(since)+t.Header, ended.LateError{Setting: "Timeouts.Header", After: t.Header}
 		}
 	case PhaseBody:
 		if since := a.reading.Load(); since != 0 && time.Duration(since)+t.BodyIdle < at {
-			at, why = time.Duration(since)+t.BodyIdle, ended.Late{Setting: "Timeouts.BodyIdle", After: t.BodyIdle}
+			at, why = time.Duration(since)+t.BodyIdle, ended.LateError{Setting: "Timeouts.BodyIdle", After: t.BodyIdle}
 		}
 	case PhasePrepare, PhaseConnect, PhaseTLS, PhaseSend: // net/http has timeouts of its own for two of them
 	}

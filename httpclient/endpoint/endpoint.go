@@ -161,7 +161,7 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 		if err != nil {
 			return unsent(err)
 		}
-		err = e.attempt(req, &sent, a) //nolint:contextcheck // the request has it
+		err = e.attempt(req, &sent, a)
 		if a.Attempts += before; err == nil || !rest(ctx, schedule, err, req) {
 			return err
 		}

@@ -106,7 +106,7 @@ func (e *funcEndpoint) call(ctx context.Context, payload any, a *Answer) (err er
 		}
 	}
 	if d := e.config.Timeout; d > 0 {
-		within, cancel := context.WithTimeoutCause(ctx, d, &ended.Late{Setting: "FuncConfig.Timeout", After: d})
+		within, cancel := context.WithTimeoutCause(ctx, d, &ended.LateError{Setting: "FuncConfig.Timeout", After: d})
 		defer cancel()
 		ctx = within
 	}

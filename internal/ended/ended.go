@@ -17,16 +17,17 @@ func Cause(ctx context.Context) error {
 	return errors.Join(ctx.Err(), why)
 }
 
-// Late is the cause if the time is over that a setting allows.
-type Late struct {
+// LateError is the cause if the time is over that a setting allows.
+type LateError struct {
 	Setting string
 	After   time.Duration
 }
 
-func (e *Late) Error() string { return fmt.Sprintf("%s, %v, is over", e.Setting, e.After) }
+// Error names the setting.
+func (e *LateError) Error() string { return fmt.Sprintf("%s, %v, is over", e.Setting, e.After) }
 
 // Timeout returns true, as that of a net.Error.
-func (e *Late) Timeout() bool { return true }
+func (e *LateError) Timeout() bool { return true }
 
 // Is matches context.DeadlineExceeded.
-func (e *Late) Is(target error) bool { return target == context.DeadlineExceeded }
+func (e *LateError) Is(target error) bool { return target == context.DeadlineExceeded }
