@@ -3,7 +3,6 @@ package httpclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"sync/atomic"
@@ -120,15 +119,6 @@ func (a *attempt) onSent(info httptrace.WroteRequestInfo) {
 // maxFresh is on how many new connections net/http may send a request before it is stopped. Over HTTP/2 it goes on
 // for ever against a server that resets each stream with PROTOCOL_ERROR: 892 times in 20 s, as the corpus saw.
 const maxFresh = 3
-
-type resentError struct{ times int }
-
-// Redact returns e, which holds no secret.
-func (e *resentError) Redact([]string) error { return e }
-
-func (e *resentError) Error() string {
-	return fmt.Sprintf("net/http sent it on %d new connections, and each was refused", e.times)
-}
 
 // fail makes the error of the attempt and ends it.
 func (a *attempt) fail(err error) *Error {

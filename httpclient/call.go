@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -66,6 +67,28 @@ func (c *call) outgoing() *http.Request {
 	req := c.req.WithContext(&c.scope)
 	c.dress(req)
 	return req
+}
+
+// dress gives req the headers of the client. The map that it has belongs to somebody else.
+func (c *call) dress(req *http.Request) {
+	config := &c.client.config
+	_, agent := req.Header["User-Agent"] // an empty one means none, to net/http
+	if agent && config.NoIDs {
+		return
+	}
+	h := make(http.Header, len(req.Header)+3)
+	maps.Copy(h, req.Header)
+	if !agent {
+		h["User-Agent"] = c.client.agent
+	}
+	if !config.NoIDs {
+		c.ids = [1]string{c.id}
+		h[header.CorrelationID] = c.ids[:]
+		if config.RunID != "" {
+			h[header.RunID] = c.client.run
+		}
+	}
+	req.Header = h
 }
 
 // known is the caller's request, with the call in its context, for an answer that has no body to find it by.

@@ -61,19 +61,6 @@ func classifyAnswer(err error) Code {
 	}
 }
 
-func isA[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
-}
-
-func timedOut(err error) bool {
-	t, ok := errors.AsType[interface {
-		error
-		Timeout() bool
-	}](err)
-	return ok && t.Timeout()
-}
-
 // isTLS finds what TLS says after the handshake too: in TLS 1.3 a server refuses a client's certificate when the
 // client has long begun to send.
 func isTLS(err error) bool {

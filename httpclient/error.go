@@ -8,9 +8,6 @@ import (
 	"time"
 )
 
-// ErrClosed is in the tree of the errors of a closed client.
-var ErrClosed = errors.New("httpclient: the client is closed")
-
 // Error is the error of every request of a [Client]. Its text, causes and fields, except Header and
 // Body, hold no header, query value or userinfo of the request, even if the server repeats them.
 //

@@ -12,11 +12,6 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-const (
-	schemeHTTP  = "http"
-	schemeHTTPS = "https"
-)
-
 // gate is a Gate that is ready to judge. It is not changed any more.
 type gate struct {
 	Gate
@@ -50,6 +45,22 @@ func newGate(g Gate, proxies map[string]*url.URL) *gate {
 		guard: ssrf.New(ssrf.WithPorts(ports...), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...),
 			ssrf.WithDeniedV4Prefixes(azure)),
 	}
+}
+
+// proxyAddresses is what net/http dials for proxies.
+func proxyAddresses(proxies map[string]*url.URL) map[string]bool {
+	found := make(map[string]bool, len(proxies))
+	for _, proxy := range proxies {
+		port := proxy.Port()
+		if port == "" {
+			port = map[string]string{schemeHTTP: "80", schemeHTTPS: "443"}[proxy.Scheme]
+		}
+		if port == "" {
+			port = "1080" // socks5
+		}
+		found[net.JoinHostPort(canonicalHost(proxy.Hostname()), port)] = true
+	}
+	return found
 }
 
 // checkRequest judges the Host of req too: a proxy goes by that.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/url"
 	"syscall"
 
 	"code.dny.dev/ssrf"
@@ -45,20 +44,4 @@ func (g *gate) control(network, address string, conn syscall.RawConn) error {
 	default:
 		return &GateError{Target: address, Rule: ruleAddress, Remedy: notPublic}
 	}
-}
-
-// proxyAddresses is what net/http dials for proxies.
-func proxyAddresses(proxies map[string]*url.URL) map[string]bool {
-	found := make(map[string]bool, len(proxies))
-	for _, proxy := range proxies {
-		port := proxy.Port()
-		if port == "" {
-			port = map[string]string{schemeHTTP: "80", schemeHTTPS: "443"}[proxy.Scheme]
-		}
-		if port == "" {
-			port = "1080" // socks5
-		}
-		found[net.JoinHostPort(canonicalHost(proxy.Hostname()), port)] = true
-	}
-	return found
 }

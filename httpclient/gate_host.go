@@ -9,6 +9,9 @@ import (
 )
 
 const (
+	schemeHTTP  = "http"
+	schemeHTTPS = "https"
+
 	portHTTP  = 80
 	portHTTPS = 443
 

@@ -3,7 +3,6 @@ package httpclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -67,21 +66,6 @@ func (c *connection) greeted() {
 	if c.greeting.CompareAndSwap(true, false) {
 		_ = c.SetDeadline(time.Time{})
 	}
-}
-
-// proxyError is a CONNECT that was refused, without the proxy's words.
-type proxyError struct{ status int }
-
-func (e *proxyError) Error() string {
-	return fmt.Sprintf("the proxy refused to connect: status %d", e.status)
-}
-
-// Redact returns e, which holds no secret.
-func (e *proxyError) Redact([]string) error { return e }
-
-// final reports whether it would refuse again.
-func (e *proxyError) final() bool {
-	return e.status/100 == 4 && e.status != http.StatusRequestTimeout && e.status != http.StatusTooManyRequests
 }
 
 func refusedByProxy(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Response) error {

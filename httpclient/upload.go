@@ -11,16 +11,6 @@ import (
 	"sync/atomic"
 )
 
-// tooLongError is what reading a body past its limit gives.
-type tooLongError struct {
-	field string
-	limit int64
-}
-
-func (e *tooLongError) Error() string {
-	return fmt.Sprintf("the body is longer than Config.%s, %d bytes; raise it if that is meant", e.field, e.limit)
-}
-
 // tooLong judges the body of req by its length, if that is known: net/http sends no more.
 func (c *call) tooLong(req *http.Request) error {
 	if limit := c.client.config.MaxRequest; req.Body != nil && req.ContentLength > limit {
