@@ -9,6 +9,7 @@ type Answer struct {
 
 // Answered says that a call was taken.
 func (m *Machine) Answered(now float64, c Call, a Answer) {
+	m.overload.Taken()
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}
@@ -43,7 +44,11 @@ func (m *Machine) opened(left float64) {
 // opened again left at the moment left, when so many calls had been admitted.
 func (m *Machine) span(left, calls float64) {
 	counts := m.Calls.On && !m.Flight.Claimed && !m.quota.Known() && !m.off.Has(SpanRule)
-	rate := m.spans.Opened(left, calls, float64(m.hits), counts)
+	known := 0.0
+	if m.calm.Agreed() {
+		known = m.Calls.Rate
+	}
+	rate := m.spans.Opened(left, calls, float64(m.hits), known, counts)
 	if rate == 0 {
 		return
 	}

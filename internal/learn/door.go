@@ -132,6 +132,9 @@ func (d *Door) Foreign(now, luck float64) {
 	}
 }
 
+// Aliens is how many refusals in a row said nothing about our share.
+func (d *Door) Aliens() int { return d.foreign }
+
 // Overloaded waits because the service as a whole is full: as long as it asks,
 // else twice as long each time.
 func (d *Door) Overloaded(now, asked, luck float64, again bool) {

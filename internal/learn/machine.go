@@ -12,28 +12,29 @@ type Machine struct {
 	Tokens Pacer
 	Door   Door
 
-	quota   Quota
-	tally   Tally
-	claim   Claim
-	label   Label
-	noise   Noise
-	calm    Calm
-	spans   Spans
-	rate    Rate // what the refusal that is judged measures
-	labels  int  // refusals that said for how long
-	hits    int64
-	cut     float64 // when the last epoch began
-	cutBy   int64   // the last call sent by then
-	resumed Point   // when the first call left after that, and what had been admitted by then; zero: none has
-	slowBy  float64 // no growth before
-	knows   bool    // a refusal has marked the provider's bucket as empty
-	trip    float64 // smoothed time of a call that was taken, seconds
-	unit    float64 // tokens of the call that was asked about last
-	slack   bool    // nobody has waited since the last tick
-	bound   Bound
-	off     Rules
-	luck    *rand.Rand
-	decide  func(Decision)
+	quota    Quota
+	tally    Tally
+	claim    Claim
+	label    Label
+	noise    Noise
+	calm     Calm
+	spans    Spans
+	overload Overload
+	rate     Rate // what the refusal that is judged measures
+	labels   int  // refusals that said for how long
+	hits     int64
+	cut      float64 // when the last epoch began
+	cutBy    int64   // the last call sent by then
+	resumed  Point   // when the first call left after that, and what had been admitted by then; zero: none has
+	slowBy   float64 // no growth before
+	knows    bool    // a refusal has marked the provider's bucket as empty
+	trip     float64 // smoothed time of a call that was taken, seconds
+	unit     float64 // tokens of the call that was asked about last
+	slack    bool    // nobody has waited since the last tick
+	bound    Bound
+	off      Rules
+	luck     *rand.Rand
+	decide   func(Decision)
 }
 
 // Config is what a machine begins with.

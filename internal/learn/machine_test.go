@@ -173,25 +173,82 @@ func TestATerminalRetryAfterTeachesNothing(t *testing.T) {
 	}
 }
 
-func TestAnOverloadCutsByATenth(t *testing.T) {
+func TestOverloadsCutTheCallsInFlightAndNoRate(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		rate, want float64
-	}{{"no rate is known, and none is learnt", 0, 0}, {"one is", 10, 0.9 * 9.7}} {
+		name string
+		rate float64
+	}{{"no rate is known, and none is learnt", 0}, {"one is known, and stays", 10}} {
 		t.Run(c.name, func(t *testing.T) {
 			r := runMachine(Config{Initial: 50, Max: 100, CallRate: c.rate})
-			calls := r.sendMany(1)
+			calls, pace := r.sendMany(1), r.Calls.Pace()
 			r.Refused(1.1, calls[3], Refusal{Mild: true, Asked: 2})
+			assert.Equal(t, 50, r.InFlight(), "one is an exception")
 			r.Refused(1.2, calls[4], Refusal{Mild: true, Asked: 2})
+			r.Refused(1.3, calls[5], Refusal{Mild: true, Asked: 2})
 			assert.Equal(t, 45, r.InFlight(), "once an epoch")
-			assert.InDelta(t, c.want, r.Calls.Rate, 1e-9)
+			assert.InDelta(t, c.rate, r.Calls.Rate, 1e-9)
+			assert.InDelta(t, pace, r.Calls.Pace(), 1e-9)
 			assert.Equal(t, c.rate > 0, r.Calls.On)
-			assert.GreaterOrEqual(t, r.Wait(1.2, 1, 0), 2.0)
-			assert.Equal(t, []Decision{{At: 1.1, Of: OfFlight, From: 50, To: 45, Why: WhyOverload}}, r.decided)
+			assert.GreaterOrEqual(t, r.Wait(1.3, 1, 0), 2.0)
+			assert.Equal(t, []Decision{{At: 1.2, Of: OfFlight, From: 50, To: 45, Why: WhyOverload}}, r.decided)
 			r.Refused(9.1, r.send(9), Refusal{Mild: true})
 			assert.Equal(t, 40, r.InFlight())
 		})
 	}
+}
+
+func TestOverloadsHalveTheCallsInFlightInTenSecondsAtMost(t *testing.T) {
+	r := runMachine(Config{Initial: 50, Max: 100})
+	least := r.InFlight()
+	for at := 1.0; at < 10; at += 0.25 {
+		r.Refused(at+0.1, r.send(at), Refusal{Mild: true})
+		least = min(least, r.InFlight())
+	}
+	assert.InDelta(t, 25, least, 1)
+	for at := 12.0; at < 20; at += 0.25 {
+		r.Refused(at+0.1, r.send(at), Refusal{Mild: true})
+	}
+	assert.Less(t, r.InFlight(), 20, "and then on from there")
+}
+
+func TestAnOverloadNowAndThenChangesNothing(t *testing.T) {
+	r := runMachine(Config{Initial: 50, Max: 100, CallRate: 10})
+	for i, call := range r.sendMany(60) {
+		if at := call.At + 0.1; i%30 == 0 {
+			r.Refused(at, call, Refusal{Mild: true})
+		} else {
+			r.Answered(at, call, Answer{Used: 100, InFlight: 5})
+		}
+	}
+	assert.Zero(t, r.count(Cut))
+	assert.GreaterOrEqual(t, r.Calls.Pace(), 9.7)
+}
+
+func TestRefusalsThatKeepComingAreNotForeign(t *testing.T) {
+	r := runMachine(Config{Off: NoiseRule})
+	calls := r.sendMany(2)
+	for _, call := range calls[:19] {
+		r.Answered(call.At+0.1, call, Answer{Used: 100, InFlight: 5})
+	}
+	r.Refused(2.1, calls[19], Refusal{Asked: 1}) // those of the rate say for how long
+	foreign := func() (n int) {
+		for _, d := range r.decided {
+			if d.Why == WhyForeign {
+				n++
+			}
+		}
+		return n
+	}
+	for at := 5.0; at < 60; at += 0.5 {
+		call := r.send(at)
+		if int(2*at)%2 == 0 { // one of two gets through: the door stays open
+			r.Refused(at+0.1, call, Refusal{})
+			continue
+		}
+		r.Answered(at+0.1, call, Answer{Used: 100, InFlight: 5})
+	}
+	assert.Positive(t, foreign())
+	assert.Greater(t, r.count(Cut), 1, "what never ends is answered by the pace")
 }
 
 func TestASignalCutsOnce(t *testing.T) {

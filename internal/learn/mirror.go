@@ -35,8 +35,9 @@ const (
 	resolution = 0.999 // of Remaining, which is rounded down
 	coarse     = 0.5   // of Limit, which is rounded to a whole number
 	perMinute  = 60
-	spare      = 2   // calls' worth that are left for whoever else comes
-	quick      = 0.3 // seconds: what a bucket that fills so fast holds is gone before it can be used
+	resetError = 0.05 // seconds
+	spare      = 2    // calls' worth that are left for whoever else comes
+	quick      = 0.3  // seconds: what a bucket that fills so fast holds is gone before it can be used
 )
 
 // Sent notes a call.
@@ -81,6 +82,9 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 		if m.refill == 0 {
 			m.refill = t.Limit / perMinute
 		}
+		if t.Reset > 0 && missing >= 1 { // a limit that is not per minute may never let more be missing
+			m.refill = max(m.refill, missing/(t.Reset+resetError))
+		}
 	case m.Known && m.refilled:
 		m.refill += 0.2 * ((missing-coarse)/t.Reset - m.refill)
 	default:
@@ -102,6 +106,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 		m.lost, m.lostAt, left = m.lost+over, newest, m.full
 	}
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
+	need = min(need, max(1, m.full)) // what can never be there is not waited for
 	if left >= need {
 		return 0, left >= plenty*m.full && m.full >= quick*m.refill
 	}

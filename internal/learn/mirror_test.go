@@ -19,6 +19,7 @@ func TestMirrorLearnsTheRefill(t *testing.T) {
 	}{
 		{"a limit per minute, of which the bucket holds little", []Told{told(600, 9, 1)}, 1, 599.5 / 60},
 		{"slower than that, by the reset", []Told{told(60, 10, 100)}, 1, 0.5},
+		{"a small limit that is not per minute: as fast as it comes back", []Told{told(1, 0, 1)}, 1, 1 / 1.05},
 		{"a small limit is rounded", []Told{told(3, 0, 0)}, 1, 2.5 / 60},
 		{"a limit that the bucket holds: by the reset", []Told{told(100, 99, 0.5), told(100, 90, 4.75)}, 1, 2},
 		{"smoothed once it was seen", []Told{told(100, 99, 0.5), told(100, 90, 4.75), told(100, 90, 2.375)}, 1, 2.4},
@@ -58,7 +59,9 @@ func TestMirrorWaitsForTheBucket(t *testing.T) {
 		{"plenty", 80, 1, 1, 0, 0, true},
 		{"no longer", 80, 1, 1, 10, 0, false},
 		{"less is spared of a large part of the bucket", 40, 1, 60, 0, 19.88, false},
-		{"nothing of all it holds", 90, 1, 100, 0, 5, false},
+		{"nothing of all it holds", 90, 1, 100, 0, 4.75, false},
+		{"more than it ever holds: until it is full", 90, 1, 150, 0, 4.75, false},
+		{"more than it ever holds, and it is full", 90, 6, 150, 0, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			wait, plentiful := bucket(c.left).Wait(c.now, c.n, c.own, 2)

@@ -129,22 +129,19 @@ func (m *Machine) Closed(now, asked float64, slow bool) {
 	m.Door.Closed(now, asked, m.luck.Float64())
 }
 
-// mild is what an overload cuts by: it is the service that is full, not our share.
-const mild = 0.9
-
-// overloaded waits, and cuts mildly, once an epoch. No rate is learnt from it.
+// overloaded waits and, if such refusals are no exception, bounds the calls in
+// flight, once an epoch. It is no measurement: pace and mark stay.
 func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
+	m.overload.Refused()
 	fresh := m.after(c)
 	m.Door.Overloaded(now, r.Asked, m.luck.Float64(), fresh)
-	if !fresh {
+	if !fresh || m.overload.Rare() {
 		return
 	}
 	before := m.InFlight()
-	m.Flight.Signal(mild, float64(before))
-	m.Calls.Set(mild*m.Calls.Pace(), m.cycle())
-	m.Tokens.Set(mild*m.Tokens.Pace(), m.cycle())
+	m.Flight.Signal(overloadCut, m.overload.From(now, float64(before)))
+	m.cut, m.cutBy = now, m.tally.last.Seq
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
-	m.begin(now, c)
 }
 
 // signalled is what a hit further in cuts the calls in flight by.

@@ -10,13 +10,16 @@ type Spans struct {
 	begin float64 // the last opening
 	calls float64 // admitted by then
 	hits  float64 // refused by then
+	last  float64 // length of the last span that may have been a window; 0: none has
 }
 
 const (
-	windowShut  = 2   // seconds of closure that are no mere refill
-	windowShare = 0.2 // of the span
-	windowLeast = 10  // calls in a window
-	spanLongest = 120 // seconds until a span begins anew
+	windowShut  = 2    // seconds of closure that are no mere refill
+	windowShare = 0.2  // of the span
+	windowLeast = 10   // calls in a window
+	spanLongest = 120  // seconds until a span begins anew
+	spanAlike   = 1.25 // of another span, at most, is as long as that
+	outageShare = 0.5  // of the known rate: what lets less through is an outage
 )
 
 // Sent notes that a call left.
@@ -35,8 +38,10 @@ func (s *Spans) Shut(left float64) {
 
 // Opened notes that a call which left at the moment left was taken, and
 // returns the rate of the span that ends there; 0 if it tells nothing. calls
-// were admitted by then and hits refused. counts says whether it may be a window.
-func (s *Spans) Opened(left, calls, hits float64, counts bool) (rate float64) {
+// were admitted by then and hits refused. counts says whether it may be a window,
+// and known is the rate that marks agree about, 0 if they do not: what says much less
+// than that is an outage, unless it comes again.
+func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate float64) {
 	if s.shut == 0 {
 		return 0
 	}
@@ -44,8 +49,11 @@ func (s *Spans) Opened(left, calls, hits float64, counts bool) (rate float64) {
 	s.shut = 0
 	switch {
 	case counts && shut >= windowShut && shut >= windowShare*span && got >= windowLeast:
-		s.Window = span
-		rate = min(2*got, got+hits-s.hits) / span // refusals may have cost quota, too
+		if again := max(span, s.last) < spanAlike*min(span, s.last); again || got/span >= outageShare*known {
+			s.Window = span
+			rate = min(2*got, got+hits-s.hits) / span // refusals may have cost quota, too
+		}
+		s.last = span
 	case shut < windowShut && span <= spanLongest:
 		return 0
 	}

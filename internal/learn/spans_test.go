@@ -10,6 +10,7 @@ func TestSpansMeasureAWindow(t *testing.T) {
 	for name, c := range map[string]struct {
 		shut, opened float64
 		calls, hits  float64
+		known        float64
 		no           bool // it cannot be a window
 		rate, window float64
 	}{
@@ -23,6 +24,8 @@ func TestSpansMeasureAWindow(t *testing.T) {
 		"shut long enough":        {shut: 18, opened: 20, calls: 120, rate: 12, window: 10},
 		"a small share of it":     {shut: 60, opened: 70, calls: 120},
 		"a fifth of it":           {shut: 58, opened: 70, calls: 120, rate: 2, window: 60},
+		"half of what is known":   {shut: 30, opened: 70, calls: 120, known: 4, rate: 2, window: 60},
+		"an outage":               {shut: 30, opened: 70, calls: 120, known: 4.1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s Spans
@@ -30,9 +33,9 @@ func TestSpansMeasureAWindow(t *testing.T) {
 			s.Sent(11) // the first one begins the span
 			s.Shut(c.shut)
 			s.Shut(c.shut + 1) // and the first refused one ends what was open
-			assert.InDelta(t, c.rate, s.Opened(c.opened, c.calls, c.hits, !c.no), 1e-9)
+			assert.InDelta(t, c.rate, s.Opened(c.opened, c.calls, c.hits, c.known, !c.no), 1e-9)
 			assert.InDelta(t, c.window, s.Window, 1e-9)
-			assert.Zero(t, s.Opened(c.opened+50, 1000, 0, true), "it is open already")
+			assert.Zero(t, s.Opened(c.opened+50, 1000, 0, 0, true), "it is open already")
 		})
 	}
 }
@@ -41,11 +44,31 @@ func TestSpansGoFromOpeningToOpening(t *testing.T) {
 	var s Spans
 	s.Sent(10)
 	s.Shut(30)
-	s.Opened(70, 120, 6, true)
+	s.Opened(70, 120, 6, 0, true)
 	s.Sent(75)
 	s.Shut(100)
-	assert.InDelta(t, (60+3)/50.0, s.Opened(120, 180, 9, true), 1e-9, "what came since the last opening")
+	assert.InDelta(t, (60+3)/50.0, s.Opened(120, 180, 9, 0, true), 1e-9, "what came since the last opening")
 	assert.InDelta(t, 50, s.Window, 1e-9)
+}
+
+func TestWhatSaysMuchLessThanIsKnownHasToComeAgain(t *testing.T) {
+	const known = 10
+	for name, c := range map[string]struct{ second, rate float64 }{
+		"as long":           {second: 130, rate: 60.0 / 60},
+		"a quarter longer":  {second: 144, rate: 60.0 / 74},
+		"much longer":       {second: 146},
+		"a quarter shorter": {second: 119, rate: 60.0 / 49},
+		"much shorter":      {second: 117},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s Spans
+			s.Sent(10)
+			s.Shut(30)
+			assert.Zero(t, s.Opened(70, 60, 0, known, true), "shut for the first time")
+			s.Shut(80)
+			assert.InDelta(t, c.rate, s.Opened(c.second, 120, 0, known, true), 1e-9)
+		})
+	}
 }
 
 func TestSpansGoOnOverAShortClosure(t *testing.T) {
@@ -57,13 +80,13 @@ func TestSpansGoOnOverAShortClosure(t *testing.T) {
 			var s Spans
 			s.Sent(10)
 			s.Shut(c.first - 1)
-			assert.Zero(t, s.Opened(c.first, 100, 0, true))
+			assert.Zero(t, s.Opened(c.first, 100, 0, 0, true))
 			end := 110.0
 			if c.first > end {
 				end = 160
 			}
 			s.Shut(end - 25)
-			assert.InDelta(t, c.rate, s.Opened(end, c.calls, 0, true), 1e-9)
+			assert.InDelta(t, c.rate, s.Opened(end, c.calls, 0, 0, true), 1e-9)
 		})
 	}
 }

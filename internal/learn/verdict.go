@@ -62,9 +62,16 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 
 // foreign: refusals of the rate look different here, so this one is not ours
 // to answer with the pace. One that names a rate may still be about another than the headers tell of.
+// If they keep coming without any meters, the rate's look like that by now.
 func (m *Machine) foreign(c Call, r *Refusal, named bool) bool {
+	if m.Door.Aliens() >= mostForeign && !r.told() {
+		m.labels = 0
+	}
 	return !m.off.Has(ForeignRule) && (m.labels > 0 || !named && r.left(c.Tokens))
 }
+
+// mostForeign is how many refusals in a row are taken for none of ours.
+const mostForeign = 6
 
 // claimed: from here on the calls in flight are bounded, and the pace stands by.
 func (m *Machine) claimed(now float64, c Call, named bool) {

@@ -1,0 +1,178 @@
+package guard_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
+)
+
+// server is a provider with a token bucket, and what else it makes of a call.
+type server struct {
+	mu    sync.Mutex
+	rate  float64 // calls per second
+	burst float64
+	left  float64
+	at    time.Time
+	began time.Time
+	lasts time.Duration // a call that is taken
+
+	// answer says what becomes of a call; admitted is what the bucket says.
+	answer func(at time.Duration, admitted bool) adaptive.Feedback
+
+	taken, refused int
+	last           time.Duration // of those that were taken
+}
+
+func newServer(rate, burst float64) *server {
+	now := time.Now()
+	return &server{rate: rate, burst: burst, left: burst, at: now, began: now, lasts: 300 * time.Millisecond}
+}
+
+func (s *server) call(ctx context.Context) error {
+	time.Sleep(20 * time.Millisecond)
+	s.mu.Lock()
+	now := time.Now()
+	s.left = min(s.burst, s.left+s.rate*now.Sub(s.at).Seconds())
+	s.at = now
+	admitted := s.left >= 1
+	f := s.answer(now.Sub(s.began), admitted)
+	if f.Verdict == adaptive.OK {
+		s.left--
+		s.taken++
+		s.last = now.Sub(s.began)
+	} else {
+		s.refused++
+	}
+	s.mu.Unlock()
+	guard.Report(ctx, f)
+	if f.Verdict != adaptive.OK {
+		return errTurnedAway
+	}
+	time.Sleep(s.lasts)
+	return nil
+}
+
+// work sends calls of a cost through a new guard, so many at a time, until all are
+// done or the time is up, and returns how long the taken ones took.
+func (s *server) work(t *testing.T, p guard.Policy, calls, parallel int, c throttle.Cost, most time.Duration) time.Duration {
+	t.Helper()
+	l := made(t, p)
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	s.began = time.Now()
+	todo := make(chan struct{}, calls)
+	for range calls {
+		todo <- struct{}{}
+	}
+	close(todo)
+	var wg sync.WaitGroup
+	for range parallel {
+		wg.Go(func() {
+			for range todo {
+				for l.Do(ctx, c, s.call) != nil && ctx.Err() == nil {
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, ctx.Err(), "%d of %d calls in %v, %d refused", s.taken, calls, most, s.refused)
+	return s.last
+}
+
+func rejected(after time.Duration) adaptive.Feedback {
+	return adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: after}
+}
+
+var errTurnedAway = errors.New("turned away")
+
+var taken = adaptive.Feedback{Verdict: adaptive.OK}
+
+func TestACallLargerThanWhatTheHeaderCanEverHoldIsSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(100, 100)
+		s.answer = func(time.Duration, bool) adaptive.Feedback {
+			f := taken
+			f.Meters[throttle.Tokens] = adaptive.Meter{Known: true, Limit: 30_000, Remaining: 29_000, Reset: 2 * time.Second}
+			return f
+		}
+		s.work(t, guard.Policy{Law: adaptive.Measured{}}, 20, 4, throttle.Cost{Tokens: 40_000}, 30*time.Minute)
+	})
+}
+
+func TestOneOverloadInAHundredCostsNoRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, luck := newServer(20, 20), rand.New(rand.NewPCG(1, 1))
+		s.answer = func(_ time.Duration, admitted bool) adaptive.Feedback {
+			switch {
+			case luck.Float64() < 0.01:
+				return adaptive.Feedback{Verdict: adaptive.Overloaded}
+			case !admitted:
+				return rejected(time.Second)
+			}
+			return taken
+		}
+		took := s.work(t, guard.Policy{}, 6000, 32, throttle.Cost{}, time.Hour)
+		assert.Less(t, took, 330*time.Second, "300 s are possible")
+	})
+}
+
+func TestAHeaderOfOneCallPerSecondIsFollowedAtThatRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(1, 1)
+		s.answer = func(_ time.Duration, admitted bool) adaptive.Feedback {
+			f := taken
+			if !admitted {
+				f = rejected(time.Second)
+			}
+			f.Meters[throttle.Requests] = adaptive.Meter{Known: true, Limit: 1, Reset: time.Second}
+			return f
+		}
+		took := s.work(t, guard.Policy{Law: adaptive.Measured{}}, 300, 8, throttle.Cost{}, time.Hour)
+		assert.Less(t, took, 360*time.Second, "300 s are possible")
+	})
+}
+
+func TestAnOutageIsNoWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const from, to = 5 * time.Minute, 25 * time.Minute
+		s := newServer(10, 10)
+		s.answer = func(at time.Duration, admitted bool) adaptive.Feedback {
+			if !admitted || at > from && at < to {
+				return rejected(time.Second)
+			}
+			return taken
+		}
+		took := s.work(t, guard.Policy{Law: adaptive.Measured{}}, 9000, 32, throttle.Cost{}, 3*time.Hour)
+		assert.Less(t, took, 38*time.Minute, "35 are possible: five before the outage, ten after it")
+	})
+}
+
+func TestSilentRejectionsAreOursAfterOneThatSaidForHowLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, first := newServer(10, 10), true
+		s.answer = func(_ time.Duration, admitted bool) adaptive.Feedback {
+			switch {
+			case admitted:
+				return taken
+			case first:
+				first = false
+				return rejected(time.Second)
+			}
+			return rejected(0)
+		}
+		took := s.work(t, guard.Policy{}, 3000, 32, throttle.Cost{}, time.Hour)
+		assert.Less(t, took, 330*time.Second, "300 s are possible")
+		assert.Less(t, s.refused, 150, "5 % of the calls")
+	})
+}
