@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/node"
 )
 
@@ -31,7 +32,11 @@ func (r *Report) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &j); err != nil {
 		return err
 	}
-	*r = Report{j.Action, j.Last, duration(j.Elapsed), j.Steps, j.Nodes, j.Limiters, j.Series}
+	elapsed, err := duration("flow.Report", "elapsed_s", j.Elapsed)
+	if err != nil {
+		return err
+	}
+	*r = Report{j.Action, j.Last, elapsed, j.Steps, j.Nodes, j.Limiters, j.Series}
 	return nil
 }
 
@@ -52,7 +57,8 @@ func (s Series) MarshalJSON() ([]byte, error) {
 	return json.Marshal(seriesJSON{s.Interval.Seconds(), at, s.Nodes, s.Limiters})
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It rejects columns that differ in length.
+// UnmarshalJSON implements json.Unmarshaler. It rejects columns that differ in length, and
+// times above 292 years.
 func (s *Series) UnmarshalJSON(data []byte) error {
 	var j seriesJSON
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -69,10 +75,18 @@ func (s *Series) UnmarshalJSON(data []byte) error {
 			return err
 		}
 	}
-	*s = Series{Interval: duration(j.Interval), At: make([]time.Duration, len(j.At)), Nodes: j.Nodes, Limiters: j.Limiters}
-	for i, seconds := range j.At {
-		s.At[i] = duration(seconds)
+	const owner = "flow.Series"
+	interval, err := duration(owner, "interval_s", j.Interval)
+	if err != nil {
+		return err
 	}
+	at := make([]time.Duration, len(j.At))
+	for i, seconds := range j.At {
+		if at[i], err = duration(owner, fmt.Sprintf("at_s[%d]", i), seconds); err != nil {
+			return err
+		}
+	}
+	*s = Series{Interval: interval, At: at, Nodes: j.Nodes, Limiters: j.Limiters}
 	return nil
 }
 
@@ -85,8 +99,14 @@ func sameLength(what, name string, want int, columns ...int) error {
 	return nil
 }
 
+// longest is the number of seconds that is too long for a time.Duration, 292 years.
+const longest = float64(math.MaxInt64) / float64(time.Second)
+
 // duration is exact up to 97 days: the whole seconds go apart, so that their size takes nothing from the rest.
-func duration(seconds float64) time.Duration {
+func duration(owner, field string, seconds float64) (time.Duration, error) {
+	if math.Abs(seconds) >= longest {
+		return 0, &fault.FieldError{Owner: owner, Field: field, Problem: fmt.Sprintf("%v seconds are more than 292 years", seconds)}
+	}
 	whole, rest := math.Modf(seconds)
-	return time.Duration(whole)*time.Second + time.Duration(math.Round(rest*float64(time.Second)))
+	return time.Duration(whole)*time.Second + time.Duration(math.Round(rest*float64(time.Second))), nil
 }

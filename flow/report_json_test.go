@@ -5,9 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/flow"
 	"github.com/headrace/headrace/node"
 )
@@ -91,4 +93,18 @@ func TestJSONThatIsNoReport(t *testing.T) {
 		`flow: series: limiter "l": a column of 1 points beside 0 in at_s`)
 	require.NoError(t, json.Unmarshal([]byte(`{"steps":3,"of a later version":1}`), &r))
 	require.Equal(t, int64(3), r.Steps)
+}
+
+func TestAReportWithATimeThatCannotBeIsRefused(t *testing.T) {
+	for text, field := range map[string]string{
+		`{"elapsed_s":-1e10}`: "elapsed_s", `{"elapsed_s":31556952000}`: "elapsed_s", `{"elapsed_s":9223372036.854775807}`: "elapsed_s",
+		`{"series":{"interval_s":1e300}}`: "interval_s", `{"series":{"at_s":[1,-1e300]}}`: "at_s[1]",
+	} {
+		var r flow.Report
+		err := json.Unmarshal([]byte(text), &r)
+		var wrong *fault.FieldError
+		require.ErrorAs(t, err, &wrong, text)
+		assert.Equal(t, field, wrong.Field, text)
+		assert.Zero(t, r.Elapsed, text)
+	}
 }
