@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"unicode/utf8"
 )
 
 // Slice makes items of a slice.
@@ -43,8 +45,18 @@ func (e *InputError) Error() string { return fmt.Sprintf("node: input line %d: %
 // Unwrap returns Err.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// JSONL reads one JSON value per line from r, and skips empty lines. A line that is not an In fails as
-// an item of its own, with an *InputError. An error of r ends the sequence with an *InputError.
+// errNotUTF8 is for a line in which encoding/json would replace bytes.
+var errNotUTF8 = errors.New("the line is not UTF-8: save the file as UTF-8")
+
+func unmarshalLine(text []byte, to any) error {
+	if !utf8.Valid(text) {
+		return errNotUTF8
+	}
+	return json.Unmarshal(text, to)
+}
+
+// JSONL reads one JSON value per line from r, and skips empty lines. A line that is not UTF-8 or not an In
+// fails as an item of its own, with an *InputError. An error of r ends the sequence with an *InputError.
 func JSONL[In any](r io.Reader) iter.Seq2[In, error] {
 	return func(yield func(In, error) bool) {
 		lines := bufio.NewReader(r)
@@ -52,7 +64,7 @@ func JSONL[In any](r io.Reader) iter.Seq2[In, error] {
 			line, err := lines.ReadBytes('\n')
 			if text := bytes.TrimSpace(line); len(text) > 0 && (err == nil || err == io.EOF) {
 				var in In
-				problem := json.Unmarshal(text, &in)
+				problem := unmarshalLine(text, &in)
 				if problem != nil {
 					problem = &InputError{Line: n, Err: problem}
 				}

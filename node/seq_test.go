@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"slices"
@@ -137,4 +138,22 @@ func TestJSONLFeedsABatch(t *testing.T) {
 		got = append(got, text)
 	}
 	assert.Equal(t, []string{"done", "done", "failed", "done", "reader"}, got)
+}
+
+// encoding/json would make the same item of different ones.
+func TestALineThatIsNotUTF8IsABadLine(t *testing.T) {
+	n := 0
+	for in, err := range node.JSONL[string](strings.NewReader("\"a\"\n\"\xff\"\n\"\xfe\"\n\"b\"")) {
+		n++
+		if n == 1 || n == 4 {
+			require.NoError(t, err)
+			continue
+		}
+		var bad *node.InputError
+		require.ErrorAs(t, err, &bad)
+		assert.Equal(t, int64(n), bad.Line)
+		assert.Empty(t, in)
+		assert.EqualError(t, err, fmt.Sprintf("node: input line %d: the line is not UTF-8: save the file as UTF-8", n))
+	}
+	assert.Equal(t, 4, n)
 }
