@@ -179,3 +179,28 @@ func TestARowWithAnotherChecksum(t *testing.T) {
 		})
 	}
 }
+
+// What a part says of its records, and of who has it, is not believed unchecked.
+func TestAPartWithAnotherChecksumIsNotUsed(t *testing.T) {
+	text, _ := sound(t, 5)
+	changed := func(statement string) *sqlitestore.Journal {
+		path := filepath.Join(t.TempDir(), "journal.db")
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		j := opened(t, path)
+		require.NoError(t, j.ExecInWriter(t.Context(), statement))
+		return j
+	}
+	for statement, run := range map[string]string{
+		"UPDATE parts SET node = 'another'": part.Run, "UPDATE parts SET run = 'another'": "another", "UPDATE parts SET marked = 0": part.Run,
+	} {
+		j := changed(statement)
+		for r, err := range j.All(t.Context(), journal.Part{Run: run}) {
+			require.ErrorIs(t, err, sqlitestore.ErrDamaged, "%s: %v", statement, r)
+		}
+	}
+	for _, statement := range []string{
+		"UPDATE parts SET owner = CAST('another' AS BLOB), renewed = 1 << 52", "UPDATE parts SET owner = CAST('another' AS BLOB)",
+	} {
+		require.ErrorIs(t, changed(statement).Forget(t.Context(), part.Run), sqlitestore.ErrDamaged, statement)
+	}
+}

@@ -12,8 +12,8 @@ import (
 const pageSize = 32
 
 const (
-	listParts = `SELECT id, node FROM parts WHERE run = ? AND (node = ? OR ? = '') ORDER BY id`
-	listPage  = `SELECT r.content, r.occurrence, p.marked, ` + recordColumns + ` FROM records r JOIN parts p ON p.id = r.part
+	listParts = `SELECT ` + partColumns + ` FROM parts WHERE run = ? AND (node = ? OR ? = '') ORDER BY id`
+	listPage  = `SELECT r.content, r.occurrence, ` + recordColumns + ` FROM records r
 		WHERE r.part = ? AND (r.content, r.occurrence) > (?, ?) ORDER BY r.content, r.occurrence LIMIT ?`
 )
 
@@ -25,10 +25,11 @@ func (j *Journal) All(ctx context.Context, p journal.Part) iter.Seq2[journal.Rec
 			yield(journal.Record{}, err)
 			return
 		}
-		for _, part := range parts {
-			after := journal.Record{Key: journal.Key{Part: journal.Part{Run: p.Run, Node: part.node}, Occurrence: -1}}
+		for i := range parts {
+			part := &parts[i]
+			after := journal.Record{Key: journal.Key{Part: part.name, Occurrence: -1}}
 			for full := true; full; {
-				page, err := j.page(ctx, part.id, after.Key)
+				page, err := j.page(ctx, part, after.Key)
 				if err != nil {
 					yield(journal.Record{}, err)
 					return
@@ -44,12 +45,7 @@ func (j *Journal) All(ctx context.Context, p journal.Part) iter.Seq2[journal.Rec
 	}
 }
 
-type partName struct {
-	id   int64
-	node string
-}
-
-func (j *Journal) parts(ctx context.Context, p journal.Part) (parts []partName, err error) {
+func (j *Journal) parts(ctx context.Context, p journal.Part) (parts []part, err error) {
 	if err := j.writer.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -58,29 +54,30 @@ func (j *Journal) parts(ctx context.Context, p journal.Part) (parts []partName, 
 		return nil, err
 	}
 	err = j.query(func(scan func(...any) error) error {
-		var one partName
-		err := scan(&one.id, &one.node)
+		var one part
+		if err := scan(one.into()...); err != nil {
+			return err
+		}
 		parts = append(parts, one)
-		return err
+		return one.check()
 	}, listParts, p.Run, p.Node, p.Node)
 	return parts, err
 }
 
-func (j *Journal) page(ctx context.Context, part int64, after journal.Key) (page []journal.Record, err error) {
+func (j *Journal) page(ctx context.Context, of *part, after journal.Key) (page []journal.Record, err error) {
 	if err := j.writer.enter(ctx); err != nil {
 		return nil, err
 	}
 	defer j.writer.leave()
 	err = j.query(func(scan func(...any) error) error {
 		var c columns
-		var marked int64
 		k := after
-		if err := scan(append([]any{&k.Content, &k.Occurrence, &marked}, c.into()...)...); err != nil {
+		if err := scan(append([]any{&k.Content, &k.Occurrence}, c.into()...)...); err != nil {
 			return err
 		}
-		page = append(page, c.record(k, marked))
-		return c.check(item{part: part, content: k.Content, occurrence: k.Occurrence})
-	}, listPage, part, after.Content, after.Occurrence, pageSize)
+		page = append(page, c.record(k, of.marked))
+		return c.check(item{part: of.id, content: k.Content, occurrence: k.Occurrence})
+	}, listPage, of.id, after.Content, after.Occurrence, pageSize)
 	return page, err
 }
 

@@ -109,6 +109,9 @@ func (t *tx) heldPart(run string) (held *journal.HeldError, err error) {
 		if err := rows.Scan(p.into()...); err != nil {
 			return nil, err
 		}
+		if err := p.check(); err != nil {
+			return nil, err
+		}
 		held = p.excluded(journal.Owner{}, now)
 	}
 	return held, rows.Err()
