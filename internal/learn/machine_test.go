@@ -326,7 +326,7 @@ func TestNonsenseInSavedIsBounded(t *testing.T) {
 			PerCall: v, Noise: v, Window: v, Short: v, Long: v,
 		}
 	}
-	for _, v := range []float64{-1, -1e300, 1e-300, 1e12, 1e300} {
+	for _, v := range []float64{-1, -1e300, 1e-300, 1e12, 1e300, math.MaxFloat64} {
 		m := New(Config{Initial: 10, Max: 100, Saved: filled(v)})
 		s := m.Save()
 		assert.LessOrEqual(t, s.InFlight, 100.0, "%v", v)
@@ -340,6 +340,10 @@ func TestNonsenseInSavedIsBounded(t *testing.T) {
 		for _, least := range []float64{s.CallRest, s.TokenRest, s.PerCall, s.Noise, s.Window, s.Short, s.Long} {
 			assert.GreaterOrEqual(t, least, 0.0, "%v", v)
 		}
+		for _, p := range []*Pacer{&m.Calls, &m.Tokens} {
+			assert.False(t, math.IsInf(p.Pace(), 0) || p.Pace() > 2*mostRate, "%v: %v", v, p.Pace())
+		}
+		assert.LessOrEqual(t, s.PerCall, float64(mostRate))
 		assert.LessOrEqual(t, s.CallRest, 60*max(s.Calls, leastRate))
 		assert.LessOrEqual(t, m.InFlight(), 100)
 		assert.GreaterOrEqual(t, m.InFlight(), 1)

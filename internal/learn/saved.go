@@ -36,15 +36,20 @@ func (m *Machine) Save() Saved {
 	return s
 }
 
+// mostRate bounds a restored rate, in units per second, and the units of a call.
+// It is far above any real one, and all that is computed of it is finite.
+const mostRate = 1e15
+
 // restore goes on with what another machine has learnt. Nonsense in it is brought within bounds.
 func (m *Machine) restore(s *Saved) {
-	if s.Calls > 0 {
-		m.Calls.Expect(s.Calls, Cycle(s.Calls), false)
-		m.Calls.rest.burst = min(max(0, s.CallRest), 60*s.Calls)
+	calls, tokens := min(s.Calls, mostRate), min(s.Tokens, mostRate)
+	if calls > 0 {
+		m.Calls.Expect(calls, Cycle(calls), false)
+		m.Calls.rest.burst = min(max(0, s.CallRest), 60*calls)
 	}
-	if s.Tokens > 0 {
-		m.Tokens.Expect(s.Tokens, Cycle(max(s.Calls, leastRate)), false)
-		m.Tokens.rest.burst = min(max(0, s.TokenRest), 60*s.Tokens)
+	if tokens > 0 {
+		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
+		m.Tokens.rest.burst = min(max(0, s.TokenRest), 60*tokens)
 	}
 	if s.Trip > 0 {
 		m.trip = min(s.Trip, 600)
@@ -52,7 +57,7 @@ func (m *Machine) restore(s *Saved) {
 	if s.Refusal > 0 {
 		m.Door.trip = min(s.Refusal, 60)
 	}
-	m.tally.perCall = max(0, s.PerCall)
+	m.tally.perCall = min(max(0, s.PerCall), mostRate)
 	m.noise.Share = min(max(0, s.Noise), mostNoise)
 	m.spans.Window = min(max(0, s.Window), 86400)
 	m.Calls.SetSpan(m.spans.Window)
