@@ -70,6 +70,8 @@ func parseChat(body []byte, req *Request) *failure {
 		return invalid("messages", "You must provide at least one message.")
 	case limit != nil && *limit < 1:
 		return invalid("max_tokens", "max_tokens must be at least 1.")
+	case limit != nil && *limit > mostTokens:
+		return invalid("max_tokens", fmt.Sprintf("max_tokens is too large: %d. The most is %d.", *limit, mostTokens))
 	}
 	req.Model, req.Stream, req.usage = in.Model, in.Stream, in.StreamOptions.IncludeUsage
 	if limit != nil {

@@ -30,6 +30,8 @@ func parseMessages(body []byte, req *Request) *failure {
 		return invalid("max_tokens", "max_tokens: Field required")
 	case *in.MaxTokens < 1:
 		return invalid("max_tokens", "max_tokens: must be greater than or equal to 1")
+	case *in.MaxTokens > mostTokens:
+		return invalid("max_tokens", fmt.Sprintf("max_tokens: %d > %d, which is the maximum allowed number of output tokens", *in.MaxTokens, mostTokens))
 	}
 	req.Model, req.MaxTokens, req.Stream = in.Model, *in.MaxTokens, in.Stream
 	if in.System != "" {

@@ -41,6 +41,9 @@ type Message struct {
 	Content string // the text; the text parts joined where it came in parts
 }
 
+// mostTokens bounds the max_tokens of a request, so that no sum of tokens overflows.
+const mostTokens = 1 << 28
+
 // maxBody bounds a request's body, in bytes.
 const maxBody = 4 << 20
 

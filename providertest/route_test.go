@@ -117,6 +117,7 @@ func TestMalformedRequestsOfTheRoutes(t *testing.T) {
 		{"no messages", messagesPath, `{"model":"m","max_tokens":1}`, "at least one message"},
 		{"no bound", messagesPath, `{"model":"m",` + messages + `}`, "max_tokens: Field required"},
 		{"no tokens", messagesPath, `{"model":"m","max_tokens":0,` + messages + `}`, "greater than or equal to 1"},
+		{"more tokens than can be summed", messagesPath, `{"model":"m","max_tokens":9223372036854775807,` + messages + `}`, "is the maximum allowed"},
 		{"no JSON", embeddingsPath, "", "parse"},
 		{"no model", embeddingsPath, `{"input":"x"}`, "model"},
 		{"no input", embeddingsPath, `{"model":"m","input":null}`, "from 1 to 2048"},
