@@ -30,3 +30,10 @@ func SameAccount(a, b *http.Request) (same, known bool) {
 	x, y := credentialOf(a), credentialOf(b)
 	return x == y, x != credential{}
 }
+
+// Told is how much is kept, in bytes, of a stream of events.
+func Told(events string) int {
+	s := newScan(true)
+	s.write([]byte(events))
+	return len(s.told(true))
+}

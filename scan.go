@@ -10,6 +10,9 @@ import (
 // is a few hundred bytes.
 const mostKept = 4 << 10
 
+// mostEvent bounds the members that are kept of one event, which may repeat them.
+const mostEvent = 4 * mostKept
+
 // scan finds the usage in a body that passes by, and in a stream of events an
 // error too. Both are looked for only where providers put them, so that nothing
 // that a model or a tool has written is mistaken for them. Nothing else is kept.
@@ -120,7 +123,9 @@ func (s *scan) Value(at *jsonwalk.Path, value []byte, whole bool) {
 		s.cause = member(s.cause[:0], at, value)
 	case !isUsage(at):
 		s.fails = s.fails || string(value) == `"error"` // its type, or that of the object
-		s.event = append(member(s.event, at, value), ',')
+		if len(s.event) < mostEvent {
+			s.event = append(member(s.event, at, value), ',')
+		}
 	case whole:
 		s.found(append(member([]byte("data: {"), at, value), "}\n\n"...))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets/dialect"
 )
@@ -99,4 +100,11 @@ func TestLongMembersOfAStream(t *testing.T) {
 		`data: {"error":{"code":429,"metadata":{"raw":"`+long+`"}},"status":500}`+"\n\n", false))
 	assert.Equal(t, []string{"hit"}, settled(t, dialect.OpenAI, "text/event-stream",
 		`data: {"type":"error","message":"`+long+`","code":"rate_limit_exceeded"}`+"\n\n", false))
+}
+
+// However many members of an event could explain an error, little of it is kept.
+func TestAnEventWithoutEndIsBounded(t *testing.T) {
+	events := "data: {" + strings.Repeat(`"code":"rate_limit_exceeded",`, 100_000) + `"error":{"code":429}}` + "\n\n"
+	assert.Equal(t, []string{"hit"}, settled(t, dialect.OpenRouter, "text/event-stream", events, false))
+	assert.LessOrEqual(t, headrace.Told(events), 32<<10)
 }
