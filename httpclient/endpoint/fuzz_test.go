@@ -1,4 +1,4 @@
-package httpclient
+package endpoint
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 
 // A map of a file is an endpoint whose bounds are within what is documented, or
 // an error that names each key. No error shows the secret.
-func FuzzEndpointConfigFromMap(f *testing.F) {
+func FuzzConfigFromMap(f *testing.F) {
 	const secret = "s3cretTweet"
 	f.Fuzz(func(t *testing.T, text []byte, numbers, withSecret bool) {
 		d := json.NewDecoder(bytes.NewReader(text))
@@ -33,7 +33,7 @@ func FuzzEndpointConfigFromMap(f *testing.F) {
 		if withSecret {
 			m["secret"] = secret
 		}
-		c, err := EndpointConfigFromMap(m)
+		c, err := ConfigFromMap(m)
 		if err != nil {
 			require.Equal(t, "", c.BaseURL)
 			require.NotContains(t, err.Error(), secret)
@@ -47,7 +47,7 @@ func FuzzEndpointConfigFromMap(f *testing.F) {
 		require.GreaterOrEqual(t, c.Timeout, time.Duration(0))
 		require.GreaterOrEqual(t, c.MaxRetries, 0)
 		require.GreaterOrEqual(t, c.MaxResponse, int64(0))
-		e, err := NewEndpoint(c)
+		e, err := New(c)
 		require.NoError(t, err)
 		require.NoError(t, e.Close())
 	})
