@@ -40,6 +40,7 @@ Examples:
 
 // Run is called by kong.
 func (c *runCommand) Run(ctx context.Context, p *Program) error {
+	c.ConfigFile, c.Stdin, c.Stdout = p.given.path, info(p.Stdin), info(p.Stdout)
 	s, err := settings.Resolve(c.Flags, p.Getenv)
 	if err := errors.Join(err, s.Present()); err != nil {
 		return err
@@ -69,6 +70,19 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	outcome, err := j.Do(ctx)
 	p.hide()
 	return p.close(terminal.Writer(p.Stderr), s, outcome, err)
+}
+
+// info describes the file that a stream is; nil if it is none.
+func info(stream any) os.FileInfo {
+	f, ok := stream.(interface{ Stat() (os.FileInfo, error) })
+	if !ok {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil
+	}
+	return info
 }
 
 func logger(s *settings.Run, to io.Writer) *slog.Logger {

@@ -2,6 +2,7 @@
 package settings
 
 import (
+	"os"
 	"time"
 
 	"github.com/headrace/headrace/console"
@@ -44,4 +45,7 @@ type Flags struct {
 	Report    string       `group:"display" placeholder:"FILE" help:"Write a report of the run as JSON."`
 	LogLevel  string       `group:"display" default:"warn" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error. Default: ${default}."`
 	LogFormat string       `group:"display" default:"text" enum:"text,json" placeholder:"HOW" help:"How it is logged: text or json. Default: ${default}."`
+
+	ConfigFile    string      `kong:"-"` // that the flags were in
+	Stdin, Stdout os.FileInfo `kong:"-"` // nil: not files
 }

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -86,38 +85,6 @@ func (r *Run) files(p *problems) {
 		}
 	} else if r.RetryFailed && r.Fresh {
 		p.addf("--retry-failed", "--fresh forgets what has failed: give one of them")
-	}
-}
-
-// apart has each file be one of its own, also where a link leads to it: what is emptied for results must not be the requests.
-func (r *Run) apart(p *problems) {
-	type place struct {
-		flag, path string
-		info       os.FileInfo // nil: it is not there
-	}
-	var taken []place
-	for _, at := range []place{
-		{flag: "REQUESTS", path: r.Requests},
-		{flag: "--out", path: r.Out},
-		{flag: "--errors", path: r.Errors},
-		{flag: "--journal", path: r.Journal},
-		{flag: "--report", path: r.Report},
-	} {
-		if at.path == "" || at.path == "-" || !Regular(at.path) {
-			continue
-		}
-		given := at.path
-		if path, err := filepath.Abs(at.path); err == nil {
-			at.path = path
-		}
-		at.info, _ = os.Stat(at.path)
-		for _, other := range taken {
-			if at.path == other.path || at.info != nil && other.info != nil && os.SameFile(at.info, other.info) {
-				p.addf(at.flag, "%s is that of %s too: each needs a file of its own", given, other.flag)
-				break
-			}
-		}
-		taken = append(taken, at)
 	}
 }
 
