@@ -70,7 +70,7 @@ func (p *place) noCanary() {
 	files, err := filepath.Glob(filepath.Join(p.dir, "*"))
 	require.NoError(p.t, err)
 	for _, f := range files {
-		if info, err := os.Stat(f); err != nil || info.IsDir() {
+		if info, err := os.Stat(f); err != nil || !info.Mode().IsRegular() {
 			continue
 		}
 		text, err := os.ReadFile(f)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 )
@@ -13,15 +14,22 @@ func writable(path, what string) error {
 	if path == "" {
 		return nil
 	}
-	_, err := os.Stat(path)
+	info, err := os.Stat(path)
+	if err == nil && info.Mode()&os.ModeNamedPipe != 0 {
+		return nil // opening it would wait for its reader
+	}
 	isNew := errors.Is(err, os.ErrNotExist)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the user names it, for whoever may read the folder
 	if err != nil {
 		return &run.UsageError{Err: fmt.Errorf("the %s cannot be written: %w", what, err)}
 	}
 	err = f.Close()
-	if isNew {
-		err = errors.Join(err, os.Remove(path))
+	if !isNew {
+		return err
 	}
-	return err
+	made, linkErr := filepath.EvalSymlinks(path) // the link stays
+	if err := errors.Join(err, linkErr); err != nil {
+		return err
+	}
+	return os.Remove(made)
 }
