@@ -3,11 +3,14 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"io"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -42,4 +45,71 @@ func TestCtrlCWhileNobodyReads(t *testing.T) {
 	})
 	require.Error(t, <-ended)
 	assert.Equal(t, 130, cmd.ProcessState.ExitCode())
+}
+
+// A pipe that no other process opens is waited for until the first Ctrl-C.
+func TestCtrlCWhileAPipeHasNoOtherEnd(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"requests": {"pipe", "--out", "o.jsonl"},
+		"results":  {"r.jsonl", "--out", "pipe"},
+		"failures": {"r.jsonl", "--errors", "pipe"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, providertest.Config{})
+			p.requests(1)
+			require.NoError(t, syscall.Mkfifo(p.path("pipe"), 0o600))
+			cmd := p.command(append([]string{"run", "--base-url", p.provider.URL() + "/v1", "--progress", "off"}, args...)...)
+			read, write, err := os.Pipe()
+			require.NoError(t, err)
+			cmd.Stderr = write
+			require.NoError(t, cmd.Start())
+			require.NoError(t, write.Close())
+			said := bufio.NewReader(read)
+			if args[0] == "r.jsonl" {
+				_, err = said.ReadString('\n') // it listens to signals by then
+				require.NoError(t, err)
+			} else {
+				eventually(t, func() bool {
+					_, err := os.Stat(p.path("o.jsonl.journal"))
+					return err == nil
+				})
+			}
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			require.Error(t, cmd.Wait())
+			assert.Equal(t, 130, cmd.ProcessState.ExitCode())
+			rest, err := io.ReadAll(said)
+			require.NoError(t, err)
+			assert.Regexp(t, "go on with: headrace run|nothing was recorded", string(rest))
+			assert.Zero(t, p.provider.Counts().Arrivals)
+		})
+	}
+}
+
+func TestAPipeAsReportIsNotOpenedAhead(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	require.NoError(t, syscall.Mkfifo(p.path("pipe"), 0o600))
+	cmd := p.command("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--report", "pipe")
+	require.NoError(t, cmd.Start())
+	report, err := os.ReadFile(p.path("pipe")) // there is one writer
+	require.NoError(t, err)
+	require.NoError(t, cmd.Wait())
+	assert.Contains(t, string(report), `"done": 1`)
+	assert.Len(t, p.lines("r.results.jsonl"), 1)
+}
+
+// A program that does not end after the first signal is ended when its patience is over.
+func TestTheSecondSignal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		signals, began := make(chan os.Signal, 1), time.Now()
+		second(signals, time.Minute)
+		assert.Equal(t, time.Minute, time.Since(began))
+		signals <- syscall.SIGTERM
+		second(signals, time.Minute)
+		assert.Equal(t, time.Minute, time.Since(began))
+	})
 }

@@ -27,11 +27,21 @@ func main() {
 		<-signals
 		within(time.Second, p.Interrupted)
 		stop(run.ErrInterrupted)
-		<-signals
+		second(signals, p.Patience())
 		within(time.Second, p.Abandoned)
 		os.Exit(command.Interrupt)
 	}()
 	os.Exit(p.Main(ctx))
+}
+
+// second waits for another signal, and no longer than d: what the program waits for may never come, such as the reader of a pipe.
+func second(signals <-chan os.Signal, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-signals:
+	case <-timer.C:
+	}
 }
 
 // within waits for f, and no longer than d: what it says may be read by nobody.

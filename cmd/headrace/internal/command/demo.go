@@ -143,7 +143,7 @@ func (d *stage) do(ctx context.Context) (*run.Outcome, error) {
 	}
 	defer d.p.hide()
 	d.p.mu.Lock()
-	d.p.grace = stopping(d.run.Grace)
+	d.p.grace, d.p.calls = stopping(d.run.Grace), d.run.Grace
 	d.p.mu.Unlock()
 	j := &run.Job{Run: d.run, Display: shown, Watch: d.scene.watch, Log: logger(d.run, shown.Writer()), Agent: "headrace/" + version()}
 	if _, err := j.Scan(ctx); err != nil {

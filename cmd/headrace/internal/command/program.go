@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -42,6 +43,7 @@ type Program struct {
 	mu     sync.Mutex       // guards everything below
 	resume string           // the command that goes on; empty: nothing is under way
 	grace  string           // what is waited for
+	calls  time.Duration    // how long that is
 	shown  *console.Display // nil: nothing is shown
 	undo   func()           // what is left behind else; nil: nothing
 }
@@ -177,6 +179,16 @@ func (p *Program) Interrupted() {
 	if grace != "" {
 		fmt.Fprintln(to, before+grace)
 	}
+}
+
+// ending is how long a program takes to end once no calls are in flight: a run waits for its last results to be durable.
+const ending = 30 * time.Second
+
+// Patience is how long the program may take to end after the first Ctrl-C.
+func (p *Program) Patience() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls + ending
 }
 
 // below begins a line of its own where the terminal shows ^C.

@@ -102,7 +102,7 @@ func (p *Program) begin(s *settings.Run, scanning bool) {
 	defer p.mu.Unlock()
 	p.resume = p.goOn(s)
 	if scanning {
-		p.grace = stopping(s.Grace)
+		p.grace, p.calls = stopping(s.Grace), s.Grace
 	}
 }
 

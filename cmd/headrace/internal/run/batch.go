@@ -104,36 +104,3 @@ func (j *Job) input(ctx context.Context, in io.Reader) iter.Seq2[requests.Reques
 		}
 	}
 }
-
-// interruptible ends with ctx also while seq waits, as for somebody who types.
-func interruptible(ctx context.Context, seq iter.Seq2[requests.Request, error]) iter.Seq2[requests.Request, error] {
-	type read struct {
-		q   requests.Request
-		err error
-	}
-	return func(yield func(requests.Request, error) bool) {
-		ctx, end := context.WithCancel(ctx)
-		defer end()
-		all := make(chan read)
-		go func() {
-			defer close(all)
-			for q, err := range seq {
-				select {
-				case all <- read{q, err}:
-				case <-ctx.Done():
-					return
-				}
-			}
-		}()
-		for {
-			select {
-			case one, ok := <-all:
-				if !ok || !yield(one.q, one.err) {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
-}

@@ -73,7 +73,10 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	if err := batch.Validate(); err != nil {
 		return &j.outcome, &UsageError{err}
 	}
-	in, err := requests.Open(j.Requests, j.Stdin)
+	in, err := unless(ctx, func() (io.ReadCloser, error) { return requests.Open(j.Requests, j.Stdin) })
+	if cause := context.Cause(ctx); cause != nil {
+		return &j.outcome, cause
+	}
 	if err != nil {
 		return &j.outcome, usagef("the requests cannot be read: %w", err)
 	}

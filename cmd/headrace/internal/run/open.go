@@ -18,12 +18,15 @@ func (j *Job) open(ctx context.Context) (err error) {
 		return err
 	}
 	if j.Journal == "" || j.Ordered || j.Out == results.Stdout || !settings.Regular(j.Out) || !settings.Regular(j.Errors) {
-		j.lines, err = results.OpenLines(j.Out, j.Errors, j.Stdout, j.Lines)
+		j.lines, err = unless(ctx, func() (*results.Lines, error) { return results.OpenLines(j.Out, j.Errors, j.Stdout, j.Lines) })
 	} else {
 		j.files, err = results.OpenFiles(j.Out, j.Errors, j.Lines)
 	}
 	if err == nil && j.Journal == "" {
 		err = j.lines.Begin()
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
 	}
 	if err != nil || j.Journal == "" {
 		return usage(err)

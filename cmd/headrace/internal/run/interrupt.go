@@ -1,0 +1,61 @@
+package run
+
+import (
+	"context"
+	"iter"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+)
+
+// unless calls open until ctx ends, as it may wait for the other end of a pipe.
+func unless[T any](ctx context.Context, open func() (T, error)) (T, error) {
+	type opened struct {
+		it  T
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		it, err := open()
+		done <- opened{it, err}
+	}()
+	select {
+	case o := <-done:
+		return o.it, o.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// interruptible ends with ctx also while seq waits, as for somebody who types.
+func interruptible(ctx context.Context, seq iter.Seq2[requests.Request, error]) iter.Seq2[requests.Request, error] {
+	type read struct {
+		q   requests.Request
+		err error
+	}
+	return func(yield func(requests.Request, error) bool) {
+		ctx, end := context.WithCancel(ctx)
+		defer end()
+		all := make(chan read)
+		go func() {
+			defer close(all)
+			for q, err := range seq {
+				select {
+				case all <- read{q, err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		for {
+			select {
+			case one, ok := <-all:
+				if !ok || !yield(one.q, one.err) {
+					return
+				}
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
