@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 )
 
@@ -74,6 +75,22 @@ func (f *File) Begins(prefix string) (bool, error) {
 		err = nil
 	}
 	return string(got[:n]) == prefix[:n], err
+}
+
+// Beyond reports whether a line ends behind at. A kill may leave less than a line there.
+func (f *File) Beyond(at Position) (bool, error) {
+	rest := bufio.NewReaderSize(io.NewSectionReader(f.f, at.End, math.MaxInt64-at.End), 1<<16)
+	for {
+		_, err := rest.ReadSlice('\n')
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return false, err
+		}
+	}
 }
 
 // Has reports whether the file has what it had at that position. It reads all of that.

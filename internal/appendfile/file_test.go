@@ -101,6 +101,19 @@ func TestBegins(t *testing.T) {
 	}
 }
 
+func TestBeyondIsWhatEndsALineBehindAPosition(t *testing.T) {
+	long := strings.Repeat("x", 1<<17)
+	for content, want := range map[string]bool{"": false, "one\n": false, "one\ntw": false, "one\ntwo\n": true, "one\n" + long: false, "one\n" + long + "\n": true} {
+		path := filepath.Join(t.TempDir(), "lines")
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		f := open(t, path)
+		got, err := f.Beyond(appendfile.Position{End: int64(len("one\n"))})
+		require.NoError(t, err)
+		assert.Equal(t, want, got, "%.10q", content)
+		require.NoError(t, f.Close())
+	}
+}
+
 func TestParse(t *testing.T) {
 	for _, text := range []string{"", "!", "+", "1-2", "-1-00000000", "1-00000000 ", "1-2-00000000"} {
 		_, ok := appendfile.Parse(text)

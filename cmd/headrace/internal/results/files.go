@@ -61,15 +61,9 @@ func (f *Files) Anew() {
 func (f *Files) Resume(_ context.Context, mark string) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var out, errs appendfile.Position
-	if mark != "" {
-		first, second, _ := strings.Cut(mark, "+")
-		var fine, fineToo bool
-		out, fine = appendfile.Parse(first)
-		errs, fineToo = appendfile.Parse(second)
-		if !fine || !fineToo || f.anew {
-			return false, nil
-		}
+	out, errs, ok := positions(mark)
+	if !ok || mark != "" && f.anew {
+		return false, nil
 	}
 	for file, at := range map[*appendfile.File]appendfile.Position{f.out: out, f.errs: errs} {
 		if ok, err := file.Has(at); !ok || err != nil {
@@ -78,6 +72,34 @@ func (f *Files) Resume(_ context.Context, mark string) (bool, error) {
 	}
 	f.begun = true
 	return true, errors.Join(f.out.Continue(out), f.errs.Continue(errs))
+}
+
+// positions are where both files end at mark. It is not ok if mark is not one of positions.
+func positions(mark string) (out, errs appendfile.Position, ok bool) {
+	if mark == "" {
+		return out, errs, true
+	}
+	first, second, _ := strings.Cut(mark, "+")
+	out, fine := appendfile.Parse(first)
+	errs, fineToo := appendfile.Parse(second)
+	return out, errs, fine && fineToo
+}
+
+// Beyond returns the path of a file with lines behind mark; empty if there is none, or if mark is not one of positions.
+func (f *Files) Beyond(mark string) (path string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out, errs, ok := positions(mark)
+	if !ok {
+		return "", nil
+	}
+	if more, err := f.out.Beyond(out); more || err != nil {
+		return f.outPath, err
+	}
+	if more, err := f.errs.Beyond(errs); more || err != nil {
+		return f.errsPath, err
+	}
+	return "", nil
 }
 
 // Write implements node.Sink.

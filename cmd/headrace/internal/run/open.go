@@ -100,10 +100,30 @@ func (j *Job) opened(ctx context.Context, p journal.Progress) error {
 	if j.lines != nil {
 		return j.lines.Begin()
 	}
+	if err := j.unknown(p); err != nil {
+		return err
+	}
 	if j.RetryFailed && p.Failed > 0 {
 		j.files.Anew()
 	}
 	return nil
+}
+
+// unknown looks for lines that are not of this run. Its own lines are recorded before they are written, so that there
+// are none behind the mark unless there are such records.
+func (j *Job) unknown(p journal.Progress) error {
+	if j.Fresh || p.Behind > 0 {
+		return nil
+	}
+	path, err := j.files.Beyond(p.Mark)
+	if err != nil || path == "" {
+		return err
+	}
+	flag := "--out"
+	if path == j.Errors {
+		flag = "--errors"
+	}
+	return usagef("%s has lines that the journal %s does not know: --fresh overwrites it, or give another %s", path, j.Journal, flag)
 }
 
 // plainKept is an error of the journal without names of a package and of the file.
