@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"runtime"
 )
 
 // ErrBusy is returned for a file that is open elsewhere, in this process or another one.
@@ -44,14 +45,21 @@ type File struct {
 // Open opens the file at path for reading and writing, or creates it with the
 // permissions 0o644, and changes nothing in it. It fails with ErrBusy if it is open already.
 func Open(path string) (*File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644) //nolint:gosec // results are for every reader of the folder
-	if err != nil {
-		return nil, err
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644) //nolint:gosec // results are for every reader of the folder
+		if err != nil {
+			return nil, err
+		}
+		if err := Lock(f); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
+		}
+		if Present(f) == nil {
+			return &File{f: f, out: bufio.NewWriterSize(f, 1<<16)}, nil
+		}
+		if err := f.Close(); err != nil { // it was removed before the lock
+			return nil, err
+		}
 	}
-	if err := Lock(f); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
-	}
-	return &File{f: f, out: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
 // Detach returns the file itself, locked, for a caller that writes and closes it.
@@ -148,12 +156,36 @@ func (f *File) Sync() (Position, error) {
 }
 
 // Close writes what is left and closes the file.
-func (f *File) Close() error {
-	var err error
-	if !f.told {
-		err = f.out.Flush()
+func (f *File) Close() error { return errors.Join(f.flush(), f.f.Close()) }
+
+// CloseUsed is Close. An empty file is removed.
+func (f *File) CloseUsed() error { return errors.Join(f.flush(), CloseUsed(f.f)) }
+
+func (f *File) flush() error {
+	if f.told {
+		return nil
 	}
-	return errors.Join(err, f.f.Close())
+	return f.out.Flush()
+}
+
+// CloseUsed closes f. An empty file is removed while it is locked, as another process may open it after that. A link
+// to it stays.
+func CloseUsed(f *os.File) error {
+	own, err := f.Stat()
+	empty := err == nil && own.Mode().IsRegular() && own.Size() == 0
+	remove := func() {
+		if now, err := os.Lstat(f.Name()); err == nil && os.SameFile(own, now) {
+			_ = os.Remove(f.Name())
+		}
+	}
+	if empty {
+		remove()
+	}
+	err = f.Close()
+	if empty && runtime.GOOS == "windows" { // which removes no file that is open
+		remove()
+	}
+	return err
 }
 
 // Present returns an error if f was deleted, moved or replaced since it was opened.

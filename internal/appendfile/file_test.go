@@ -101,6 +101,21 @@ func TestBegins(t *testing.T) {
 	}
 }
 
+func TestAFileThatIsNotUsedIsRemoved(t *testing.T) {
+	dir := t.TempDir()
+	empty, used, link := filepath.Join(dir, "empty"), filepath.Join(dir, "used"), filepath.Join(dir, "link")
+	require.NoError(t, os.Symlink("target", link))
+	for _, path := range []string{empty, link} {
+		require.NoError(t, open(t, path).CloseUsed())
+	}
+	assert.NoFileExists(t, empty)
+	assert.FileExists(t, link)
+	f := open(t, used)
+	require.NoError(t, f.Write([]byte("one\n")))
+	require.NoError(t, f.CloseUsed())
+	assert.FileExists(t, used)
+}
+
 func TestBeyondIsWhatEndsALineBehindAPosition(t *testing.T) {
 	long := strings.Repeat("x", 1<<17)
 	for content, want := range map[string]bool{"": false, "one\n": false, "one\ntw": false, "one\ntwo\n": true, "one\n" + long: false, "one\n" + long + "\n": true} {

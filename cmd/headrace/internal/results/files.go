@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 
@@ -150,18 +149,11 @@ func (f *Files) Close() error {
 	if f.out == nil {
 		return nil
 	}
-	err := errors.Join(f.out.Close(), f.errs.Close())
-	f.out, f.errs = nil, nil
-	removeEmpty(f.errsPath)
-	if !f.begun {
-		removeEmpty(f.outPath)
+	closeOut := f.out.CloseUsed
+	if f.begun {
+		closeOut = f.out.Close
 	}
-	f.begun = false
+	err := errors.Join(closeOut(), f.errs.CloseUsed())
+	f.out, f.errs, f.begun = nil, nil, false
 	return err
-}
-
-func removeEmpty(path string) {
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 { // a link stays
-		_ = os.Remove(path)
-	}
 }

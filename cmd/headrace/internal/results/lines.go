@@ -79,8 +79,7 @@ func (l *Lines) Write(r *Result) error {
 func (l *Lines) Close() error {
 	var err error
 	for _, f := range l.files {
-		err = errors.Join(err, appendfile.Present(f), f.Close())
-		removeEmpty(f.Name())
+		err = errors.Join(err, appendfile.Present(f), appendfile.CloseUsed(f))
 	}
 	return err
 }
