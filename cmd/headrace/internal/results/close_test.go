@@ -17,9 +17,9 @@ func TestTheNextProcessKeepsItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	out, errs := filepath.Join(dir, "o"), filepath.Join(dir, "e")
 	var both sync.WaitGroup
-	for range 2 {
+	for range 8 {
 		both.Go(func() {
-			for range 1000 {
+			for range 500 {
 				f, err := results.OpenFiles(out, errs, requests.OpenAI)
 				if err != nil {
 					assert.ErrorContains(t, err, "is being written by another process")
