@@ -104,6 +104,20 @@ func TestALimiterInUseIsLeftAlone(t *testing.T) {
 	assert.Equal(t, 8, lim.Stats().View.Concurrency)
 }
 
+// A clock that was ahead when it was saved does not make it fresh for as long as that.
+func TestWhatTheLimiterHasLearntAtATimeToComeIsNotRestored(t *testing.T) {
+	for ahead, want := range map[time.Duration]int{time.Minute: 2, 365 * 24 * time.Hour: 8} {
+		j := newFaulty(nil)
+		state, err := newGuard(t, guard.Policy{Name: "saved", Law: adaptive.AIMD{Initial: 2, Max: 8}}).Save()
+		require.NoError(t, err)
+		require.NoError(t, j.Memory.SaveLaw(t.Context(), "saved", journal.Law{State: state, At: time.Now().Add(ahead)}))
+		lim := newGuard(t, guard.Policy{Name: "saved", Law: aimd})
+		_, err = node.Map("m", same).Within(lim).WithJournal(j).All(t.Context(), []int{1})
+		require.NoError(t, err)
+		assert.Equal(t, want, lim.Stats().View.Concurrency, ahead)
+	}
+}
+
 // It is saved each minute and at the end; that this fails is no reason to stop.
 func TestTheLawIsSavedEachMinute(t *testing.T) {
 	for name, fault := range faults(nil) {
