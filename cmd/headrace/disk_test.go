@@ -120,3 +120,20 @@ func TestStandardOutputIsFull(t *testing.T) {
 		assert.Contains(t, errs, "headrace: the results cannot be written: write /dev/")
 	}
 }
+
+// What is printed is the result of these commands.
+func TestWhatCannotBePrintedIsAnError(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	for _, args := range [][]string{{"version"}, {"presets", "list"}, {"completion", "bash"}, {"run", "r.jsonl", "--dry-run", "--base-url", p.provider.URL()}} {
+		cmd := p.command(args...)
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		require.NoError(t, err)
+		cmd.Stdout = full
+		status, _, errs := p.end(cmd, cmd.Run)
+		require.NoError(t, full.Close())
+		assert.Equal(t, 1, status, args)
+		assert.Equal(t, 1, strings.Count(errs, "no space left on device"), errs)
+	}
+}

@@ -85,6 +85,13 @@ func (p *Program) Main(ctx context.Context) (status int) {
 			panic(why)
 		}
 	}()
+	out := &told{to: p.Stdout}
+	p.Stdout = out
+	defer func() {
+		if status == OK && out.err != nil {
+			status = p.fail(out.err)
+		}
+	}()
 	var c commands
 	p.given.getenv = p.Getenv
 	parser, err := kong.New(&c,

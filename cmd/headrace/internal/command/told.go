@@ -1,0 +1,29 @@
+package command
+
+import (
+	"io"
+	"os"
+)
+
+// told is standard output. What could not be written to it is an error in the end, whatever wrote it.
+type told struct {
+	to  io.Writer
+	err error // the first one
+}
+
+// Write implements io.Writer.
+func (t *told) Write(text []byte) (int, error) {
+	n, err := t.to.Write(text)
+	if t.err == nil {
+		t.err = err
+	}
+	return n, err
+}
+
+// Stat describes the file that it is.
+func (t *told) Stat() (os.FileInfo, error) {
+	if f, ok := t.to.(*os.File); ok {
+		return f.Stat()
+	}
+	return nil, os.ErrInvalid
+}
