@@ -105,6 +105,28 @@ func TestOldResultsAndResultsOfDeletedLinesAreReported(t *testing.T) {
 	assert.Len(t, p.lines("r.results.jsonl"), 5)
 }
 
+// Where the results are written again, those of deleted lines are in the journal only.
+func TestResultsOfDeletedLinesThatAreLeftOutAreReported(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("r.jsonl", request(0)+request(1)+request(2)+unsendable)
+	status, _, errs := p.run()
+	require.Equal(t, 1, status, errs)
+	for _, flag := range []string{"--retry-failed", "--ordered"} {
+		p.write("r.jsonl", request(0)+unsendable)
+		status, _, errs = p.run(flag)
+		require.Equal(t, 1, status, errs)
+		assert.Contains(t, errs, "\n2 results of requests that are not in r.jsonl any more: the journal keeps them, and r.results.jsonl has them no longer\n")
+		assert.Len(t, p.lines("r.results.jsonl"), 1)
+
+		p.write("r.jsonl", request(0)+request(1)+request(2)+unsendable)
+		status, _, errs = p.run(flag)
+		require.Equal(t, 1, status, errs)
+		assert.Len(t, p.lines("r.results.jsonl"), 3)
+	}
+	assert.Equal(t, 3, p.provider.Counts().Served)
+}
+
 // A byte that was changed anywhere in the results is noticed, and they are written again without a call.
 func TestAChangedByteInTheResults(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -341,8 +342,11 @@ func TestTwoProcessesOnOneFile(t *testing.T) {
 		for _, more := range [][]string{{}, {"--fresh"}, {"--fresh", "--ordered"}} {
 			status, _, errs := p.run(more...)
 			assert.Equal(t, 2, status)
-			assert.Contains(t, errs, "is being written by another process")
+			assert.Contains(t, errs, fmt.Sprintf("the results in r.results.jsonl are being made by another process: process %d on ", cmd.Process.Pid))
 		}
+		status, _, errs := p.run("--journal", "another")
+		assert.Equal(t, 2, status)
+		assert.Contains(t, errs, "r.results.jsonl is being written by another process: wait for it, or give another --out")
 		require.NoError(t, cmd.Process.Kill())
 		return cmd.Wait()
 	})

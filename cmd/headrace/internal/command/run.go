@@ -130,7 +130,10 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	if o.Stale > 0 {
 		fmt.Fprintf(to, "%s older than a day (--fresh has them made again)\n", plural(o.Stale, "resumed result"))
 	}
-	if o.Left > 0 {
+	switch {
+	case o.Left > 0 && o.LeftOut:
+		fmt.Fprintf(to, "%s of requests that are not in %s any more: the journal keeps them, and %s has them no longer\n", plural(o.Left, "result"), s.Requests, s.Out)
+	case o.Left > 0:
 		fmt.Fprintf(to, "%s of requests that are not in %s any more (--fresh leaves them out)\n", plural(o.Left, "result"), s.Requests)
 	}
 	left := o.Waiting > 0 || err != nil

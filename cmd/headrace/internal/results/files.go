@@ -22,6 +22,7 @@ type Files struct {
 	out, errs *appendfile.File // nil once they are closed
 	begun     bool             // a run has begun
 	anew      bool             // what is there is to be written again
+	rewritten bool             // the run began with empty files
 }
 
 var _ node.ResumableSink[requests.Request, Answer] = (*Files)(nil)
@@ -39,11 +40,19 @@ func OpenFiles(out, errs string, format requests.Format) (*Files, error) {
 	return f, nil
 }
 
+// BusyError is a file that another process is writing.
+type BusyError struct{ Path string }
+
+// Error names the file.
+func (e *BusyError) Error() string {
+	return e.Path + " is being written by another process: wait for it, or give another --out"
+}
+
 // openFile opens the file at path, and changes nothing in it.
 func openFile(path string) (*appendfile.File, error) {
 	f, err := appendfile.Open(path)
 	if errors.Is(err, appendfile.ErrBusy) {
-		err = fmt.Errorf("%s is being written by another process: wait for it, or give another --out", path)
+		err = &BusyError{path}
 	}
 	return f, err
 }
@@ -54,6 +63,13 @@ func (f *Files) Anew() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.anew = true
+}
+
+// Rewritten reports whether the files have the results of this run's requests alone.
+func (f *Files) Rewritten() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.rewritten
 }
 
 // Resume implements node.ResumableSink.
@@ -69,7 +85,7 @@ func (f *Files) Resume(_ context.Context, mark string) (bool, error) {
 			return false, err
 		}
 	}
-	f.begun = true
+	f.begun, f.rewritten = true, mark == ""
 	return true, errors.Join(f.out.Continue(out), f.errs.Continue(errs))
 }
 

@@ -37,8 +37,11 @@ func (j *Job) workers() int {
 
 type batch = node.Batch[node.None, requests.Request, results.Answer]
 
+// batchName is what the journal knows the batch by.
+const batchName = "requests"
+
 func (j *Job) batch(c *caller) *batch {
-	b := node.Map("requests", c.call).
+	b := node.Map(batchName, c.call).
 		WithParallel(j.workers()).
 		Within(j.guard).
 		WithRetry(retry.Policy{MaxAttempts: j.MaxAttempts, Except: []error{results.ErrUnsent}}).

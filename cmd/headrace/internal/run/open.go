@@ -1,10 +1,12 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
@@ -28,6 +30,9 @@ func (j *Job) open(ctx context.Context) (err error) {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
+	if errors.As(err, new(*results.BusyError)) {
+		err = cmp.Or(j.holder(ctx), err)
+	}
 	if err != nil || j.Journal == "" {
 		return usage(err)
 	}
@@ -49,6 +54,25 @@ func (j *Job) open(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// holder says which process makes the results; nil if the journal does not know.
+func (j *Job) holder(ctx context.Context) error {
+	if info, err := os.Stat(j.Journal); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	kept, err := sqlitestore.OpenJournal(j.Journal)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = kept.Close() }()
+	part := journal.Part{Run: j.run(), Node: batchName}
+	var held *journal.HeldError // a new owner has no claim to renew
+	if err := kept.Renew(ctx, part, journal.NewOwner(), time.Now()); !errors.As(err, &held) || held.Lease.Owner.ID == "" {
+		return nil
+	}
+	held.Lost = false
+	return j.busy(held)
 }
 
 // foreign looks for a file of somebody else where results are to be: what holds no results is not emptied.

@@ -25,6 +25,7 @@ type Outcome struct {
 	Before  int64 // records that the journal had at the start
 	Changed int64 // requests that are done and ask for something else by now
 	Left    int64 // results of requests that are not in the file any more
+	LeftOut bool  // those are not in the files any more either
 	Stale   int64 // results of earlier processes that are older than a day
 
 	Elapsed time.Duration
@@ -76,6 +77,7 @@ const mostTold = 10
 func (j *Job) finish() {
 	o := &j.outcome
 	o.Changed, o.Left, o.Stale = j.changes.Load(), j.left.Load(), j.stale.Load()
+	o.LeftOut = j.lines != nil || j.files != nil && j.files.Rewritten()
 	o.Total = o.Done + o.Resumed + o.Failed + o.Waiting
 	if j.scan != nil {
 		o.Waiting += max(0, j.scan.Lines-o.Total)
