@@ -356,3 +356,21 @@ func TestDryRun(t *testing.T) {
 	assert.Contains(t, out, "preset:    openai/tier1/gpt-4o-mini, ")
 	assert.Contains(t, out, "models:    gpt-4o-mini-2024-07-18")
 }
+
+// Whichever of two lines with one custom_id is sent, the other one is reported. Workers may begin them in either order.
+func TestOfTwoRequestsWithOneNameOneIsReported(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	const pairs = 3000
+	var all strings.Builder
+	for i := range pairs {
+		all.WriteString(request(i))
+		all.WriteString(strings.Replace(request(i), "Tell", "Ask", 1))
+	}
+	cmd := p.command("run", "-", "--out", "o.jsonl", "--report", "report.json", "--base-url", p.provider.URL()+"/v1", "--concurrency", "64")
+	cmd.Stdin = strings.NewReader(all.String())
+	status, _, errs := p.end(cmd, cmd.Run)
+	require.Equal(t, 1, status, errs)
+	assert.Contains(t, p.read("report.json"), fmt.Sprintf(`"changed": %d`, pairs))
+	assert.Equal(t, pairs, p.provider.Counts().Served)
+}

@@ -76,6 +76,9 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 			return err
 		}
 		j.outcome.count(&r)
+		if (r.State == node.Done || r.State == node.Resumed) && r.Out.Of != r.In.Hash() {
+			j.changed(r.In) // neither is paid for twice, nor do results mix unseen
+		}
 		if j.lines == nil || r.State == node.Pending || j.journal != nil && waits(&r) {
 			continue
 		}
@@ -97,9 +100,6 @@ func (j *Job) input(ctx context.Context, in io.Reader) iter.Seq2[requests.Reques
 			if err != nil {
 				j.outcome.input = err
 				return
-			}
-			if j.journal != nil {
-				j.journal.expect(&q)
 			}
 			if !yield(q, nil) {
 				return

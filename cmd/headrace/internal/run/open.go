@@ -41,7 +41,7 @@ func (j *Job) open(ctx context.Context) (err error) {
 		return usagef("--journal: %s: %w", j.Journal, plainKept(err))
 	}
 	j.journal = watch(kept, j.law())
-	j.journal.opened, j.journal.differ = j.opened, j.changed
+	j.journal.opened = j.opened
 	if err := j.mine(ctx, kept); err != nil {
 		return err
 	}
