@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,13 +18,19 @@ import (
 // Where no file can be locked, the journal says which process is at work.
 func TestTwoProcessesOnOneJournal(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(50 * time.Millisecond)})
+	hold := make(chan struct{})
+	var held atomic.Bool
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		held.Store(true)
+		<-hold
+		return nil
+	}})
 	p.requests(500)
 	args := []string{"run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1", "--out", "-", "--journal", "j.db"}
 	cmd := p.command(append(args, "--errors", "first.jsonl")...)
 	p.end(cmd, func() error {
 		require.NoError(t, cmd.Start())
-		eventually(t, func() bool { return p.provider.Counts().Arrivals > 0 })
+		eventually(t, held.Load)
 		for _, more := range []string{"--strict", "--fresh"} {
 			status, out, errs := p.do(append(args, "--errors", "second.jsonl", more)...)
 			assert.Equal(t, 2, status, more)
@@ -31,6 +38,7 @@ func TestTwoProcessesOnOneJournal(t *testing.T) {
 			assert.Empty(t, out)
 		}
 		require.NoError(t, cmd.Process.Kill())
+		close(hold)
 		return cmd.Wait()
 	})
 	status, _, errs := p.do(args...)
