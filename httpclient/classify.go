@@ -106,7 +106,7 @@ func (e streamError) classify() Code {
 // the corpus in the tests holds them.
 func isProtocol(err error) bool {
 	if isA[textproto.ProtocolError](err) || isA[flate.CorruptInputError](err) ||
-		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
+		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, errSwitched) {
 		return true
 	}
 	return says(err,

@@ -116,6 +116,10 @@ func TestCorpusOverHTTP1(t *testing.T) {
 			name: "duplicate Content-Length", serve: says(ok + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
 			code: httpclient.CodeProtocol, phase: httpclient.PhaseHeader,
 		},
+		{
+			name: "another protocol that was not asked for", serve: stalls("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"),
+			code: httpclient.CodeProtocol, phase: httpclient.PhaseBody,
+		},
 		{name: "truncated", serve: says(ok + "Content-Length: 10\r\n\r\nabc"), code: httpclient.CodeRead, phase: httpclient.PhaseBody},
 		{name: "truncated chunks", serve: says(ok + "Transfer-Encoding: chunked\r\n\r\n5\r\nab"), code: httpclient.CodeRead, phase: httpclient.PhaseBody},
 		{name: "RST in the body", serve: after(func(c net.Conn) {

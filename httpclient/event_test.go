@@ -243,4 +243,11 @@ func TestCheckStatus(t *testing.T) {
 
 	found := httpclient.CheckStatus(&http.Response{StatusCode: http.StatusInternalServerError})
 	assert.True(t, errors.Is(found, httpclient.CodeStatus))
+
+	line, other := net.Pipe() // on which nothing is said
+	defer func() { _ = other.Close() }()
+	found = httpclient.CheckStatus(&http.Response{StatusCode: http.StatusSwitchingProtocols, Body: line})
+	assert.True(t, errors.Is(found, httpclient.CodeStatus))
+	_, err = line.Read(make([]byte, 1))
+	assert.ErrorIs(t, err, io.ErrClosedPipe)
 }

@@ -2,8 +2,12 @@ package httpclient
 
 import (
 	"context"
+	"errors"
 	"net/http"
 )
+
+// errSwitched is the error of a 101 that RFC 9110, section 15.2.2, does not allow.
+var errSwitched = errors.New("the server switched to another protocol, which the request did not ask for")
 
 // inner is the round tripper below Config.Wrap: the breaker, the signature, the timeouts and limits of one attempt.
 type inner struct{ client *Client }
@@ -49,6 +53,10 @@ func (a *attempt) exchange() (*http.Response, error) {
 		return nil, a.fail(context.Cause(a.req.Context()))
 	}
 	a.call.firstByte.Store(int64(a.call.elapsed()))
+	if resp.StatusCode == http.StatusSwitchingProtocols && a.req.Header.Get("Upgrade") == "" {
+		_ = resp.Body.Close() // it is the connection, which may stay open for ever
+		return nil, a.fail(errSwitched)
+	}
 	a.judge(resp)
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:

@@ -17,7 +17,11 @@ func CheckStatus(resp *http.Response) error {
 	}
 	failed := failureOf(resp)
 	failed.StatusCode, failed.Header = resp.StatusCode, resp.Header
-	if resp.Body != nil {
+	switch {
+	case resp.Body == nil:
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		_ = resp.Body.Close() // it is a connection, on which nothing need arrive
+	default:
 		failed.Body, _ = io.ReadAll(io.LimitReader(resp.Body, maxKept)) // the status is the error
 		_ = resp.Body.Close()
 	}
