@@ -85,6 +85,9 @@ func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 			answering(404, "<html>not here</html>", "Content-Type", "text/html"), "all failed in the same way: 404: status 404 Not Found. Check --base-url, the url",
 		},
 		"400": {answering(400, `{"error":{"message":"no such model\nat all"}}`), "all failed in the same way: 400: no such model at all. Check the requests"},
+		"200 with an error": {
+			answering(200, `{"error":{"message":"no such model"}}`), "all failed in the same way: 200: no such model. Check the requests, above all their model",
+		},
 		"403": {answering(403, `{"error":{"message":"not for you"}}`), "all failed in the same way: 403: not for you. Check what the key"},
 		"301": {
 			answering(301, "", "Location", "https://h.example/v1"),
@@ -119,6 +122,36 @@ func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 			assert.Contains(t, p.read("report.json"), `"reason": "systematic"`)
 		})
 	}
+}
+
+// OpenRouter and MiniMax answer with status 200 and only an error in it.
+func TestAnErrorInAnAnswerWithStatus200IsAFailure(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"error":{"code":400,"message":"no such model"}}`:                            "no such model",
+		`{"error":"no such model"}`:                                                   "no such model",
+		`{"type":"error","error":{"type":"invalid_request_error","message":"wrong"}}`: "wrong",
+		`{"base_resp":{"status_code":2013,"status_msg":"invalid params"}}`:            "invalid params",
+	} {
+		p := newPlace(t, answering(200, body))
+		p.requests(1)
+		status, _, errs := p.run()
+		require.Equal(t, 1, status, errs)
+		assert.Equal(t, 1, p.provider.Counts().Arrivals)
+		assert.Contains(t, errs, "first failure: r0: "+want)
+		assert.Empty(t, p.lines("r.results.jsonl"))
+		failed := p.lines("r.errors.jsonl")
+		require.Len(t, failed, 1)
+		assert.Nil(t, failed[0].Error)
+		assert.Equal(t, 200, failed[0].Response.StatusCode)
+		assert.JSONEq(t, body, string(failed[0].Response.Body))
+	}
+
+	p := newPlace(t, answering(200, `{"id":"1","status":"failed","error":{"message":"in a job"}}`))
+	p.requests(1)
+	status, _, errs := p.run()
+	require.Equal(t, 0, status, errs)
+	assert.Len(t, p.lines("r.results.jsonl"), 1, "a record with an error in it is an answer")
 }
 
 // The command that is printed sends what is left, and what has failed.

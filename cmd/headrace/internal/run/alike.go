@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
 )
 
 // enoughAlike is how many of the first requests have to fail in the same way for the run to stop: the cause is then the
@@ -87,11 +89,11 @@ func (a *alike) waits(number int64) bool {
 	return false
 }
 
-// systematic is the error of a run whose first requests all failed with the status; what describes the failure.
-func systematic(status int, from, what string) *StopError {
+// systematic is the error of a run whose first requests all failed like f; what describes the failure.
+func systematic(f *results.RequestError, from, what string) *StopError {
 	check := "the requests, above all their model"
-	switch {
-	case status/100 == 2:
+	switch status := f.StatusCode; {
+	case f.Code == results.NotJSON:
 		check = "--base-url, and whether a proxy or a login page answers in place of the service"
 	case redirects(status):
 		check = "--base-url"

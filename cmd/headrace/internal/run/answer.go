@@ -25,9 +25,12 @@ func message(status int, body []byte) string {
 		Error   json.RawMessage `json:"error"`
 		Message string          `json:"message"`
 		Detail  string          `json:"detail"`
+		MiniMax struct {
+			Message string `json:"status_msg"`
+		} `json:"base_resp"`
 	}
 	_ = json.Unmarshal(body, &doc) // what is no JSON says nothing
-	text := cmp.Or(doc.Message, doc.Detail)
+	text := cmp.Or(doc.Message, doc.Detail, doc.MiniMax.Message)
 	var inner struct {
 		Message string `json:"message"`
 	}

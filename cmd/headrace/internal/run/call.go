@@ -249,7 +249,7 @@ func (c *caller) judge(
 	switch {
 	case refused:
 		return fail(failure)
-	case resp.StatusCode/100 != 2:
+	case resp.StatusCode/100 != 2, isJSON && f.Source != "": // an error is all that the answer is about
 		return c.failed(q, number, failure)
 	case !isJSON:
 		failure.Code, failure.Message = results.NotJSON, notJSON(resp.StatusCode, string(c.scrub([]byte(resp.Header.Get("Content-Type")))), body)
@@ -268,7 +268,7 @@ func (c *caller) failed(q *requests.Request, number int64, f *results.RequestErr
 	if f.Code != results.NotJSON && f.Location == "" {
 		what = fmt.Sprintf("%d: %s", f.StatusCode, f.Message)
 	}
-	return c.end(systematic(f.StatusCode, string(c.scrub([]byte(c.target(q.URL)))), what))
+	return c.end(systematic(f, string(c.scrub([]byte(c.target(q.URL)))), what))
 }
 
 func (c *caller) wrongKey(says string) string {
