@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// claimed returns what identifies the account of a JSON Web Token, or "": it
-// goes by the claims that stay the same when the token is renewed.
+// claimed returns what identifies the account of a JSON Web Token, or "". A token
+// that expires is identified by the claims that stay the same when it is renewed;
+// any other is a key, such as MiniMax's, whose claims may name the issuer alone.
 func claimed(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -17,14 +18,14 @@ func claimed(token string) string {
 	if err != nil {
 		return token
 	}
-	var claims map[string]any
-	if json.Unmarshal(text, &claims) != nil {
+	var claims map[string]json.RawMessage
+	if json.Unmarshal(text, &claims) != nil || claims["exp"] == nil {
 		return token
 	}
 	var id strings.Builder
 	for _, name := range [...]string{"iss", "sub", "azp", "appid", "client_id", "api_key"} {
-		if s, ok := claims[name].(string); ok {
-			id.WriteString(name + "=" + s + "\n")
+		if value := claims[name]; value != nil { // a text, or a number, as GitHub's
+			id.WriteString(name + "=" + string(value) + "\n")
 		}
 	}
 	return id.String()
