@@ -15,7 +15,7 @@ import (
 // longer is passed on while it is read. 64 KiB.
 const mostAnswer = replay.MaxAnswer
 
-// mostReading bounds how long the body of a rejection is read.
+// mostReading bounds how long the body of an error is waited for.
 const mostReading = 2 * time.Second
 
 // answered judges a response as far as it is known without holding it back:
@@ -51,7 +51,7 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 
 // keep reads the beginning of a response. If its header says that the provider
 // has rejected the request, no other is admitted meanwhile, and a body that is
-// not there after mostReading is given up.
+// not there after mostReading is given up. That of another error is passed on then.
 func (x *exchange) keep(resp *http.Response, a inflight.Attempt, now time.Time) *replay.Answer {
 	if resp.StatusCode >= http.StatusBadRequest {
 		switch x.dialect.Read(now, resp.StatusCode, resp.Header, nil).Verdict {
@@ -60,6 +60,7 @@ func (x *exchange) keep(resp *http.Response, a inflight.Attempt, now time.Time) 
 			return replay.KeepFor(resp.Body, resp.ContentLength, mostReading)
 		case adaptive.Unclassified, adaptive.OK, adaptive.Transient, adaptive.Unsent:
 		}
+		return replay.KeepWithin(resp.Body, resp.ContentLength, mostReading)
 	}
 	return replay.Keep(resp.Body, resp.ContentLength)
 }

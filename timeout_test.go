@@ -175,3 +175,43 @@ func TestWhatHasArrivedOfARejection(t *testing.T) {
 		assert.Equal(t, []adaptive.Verdict{adaptive.Hit}, b.verdicts())
 	})
 }
+
+// The body of another error is waited for no longer, and is passed on as it comes.
+func TestAnErrorThatDrips(t *testing.T) {
+	for name, c := range map[string]struct {
+		method   string
+		status   int
+		verdicts []adaptive.Verdict
+		took     time.Duration
+		returned int
+	}{
+		"404":                          {http.MethodPost, http.StatusNotFound, []adaptive.Verdict{adaptive.OK}, 2 * time.Second, http.StatusNotFound},
+		"500":                          {http.MethodPost, http.StatusInternalServerError, []adaptive.Verdict{adaptive.Transient}, 2 * time.Second, http.StatusInternalServerError},
+		"500, which may be sent again": {http.MethodPut, http.StatusInternalServerError, []adaptive.Verdict{adaptive.Transient, adaptive.OK}, 2 * time.Second, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, b := limiter(t)
+				const text = "0123456789"
+				base := tripper(func(*http.Request) (*http.Response, error) {
+					if len(b.ended()) > 0 {
+						return answer(http.StatusOK, "", `{}`), nil
+					}
+					return dripping(answer(c.status, "", ""), text), nil
+				})
+				req, err := http.NewRequestWithContext(t.Context(), c.method, chatURL, strings.NewReader("{}"))
+				require.NoError(t, err)
+				began := time.Now()
+				resp, err := under(base, presets.OpenAITier1, l, guard.Policy{Retry: &retry.Policy{Initial: 1, Max: 1}}).RoundTrip(req)
+				require.NoError(t, err)
+				assert.Equal(t, c.took, time.Since(began).Truncate(time.Second))
+				assert.Equal(t, c.returned, resp.StatusCode)
+				assert.Equal(t, c.verdicts, b.verdicts())
+				if c.returned == c.status {
+					assert.Equal(t, text, read(t, resp))
+				}
+				resp.Body.Close()
+			})
+		})
+	}
+}

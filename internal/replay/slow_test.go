@@ -69,6 +69,35 @@ func TestKeepFor(t *testing.T) {
 	}
 }
 
+func TestKeepWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		a := replay.KeepWithin(io.NopCloser(strings.NewReader("abc")), -1, time.Second)
+		assert.Equal(t, "abc", string(a.Head()))
+		assert.True(t, a.Whole())
+		a = replay.KeepWithin(io.NopCloser(io.MultiReader(readPanic{})), -1, time.Second)
+		assert.ErrorIs(t, a.Err(), errRead)
+		assert.Zero(t, time.Since(began))
+
+		body := &stuck{text: strings.NewReader("ab"), closed: make(chan struct{})}
+		a = replay.KeepWithin(body, -1, time.Second)
+		assert.Equal(t, time.Second, time.Since(began))
+		assert.Empty(t, a.Head())
+		assert.False(t, a.Whole())
+		time.AfterFunc(time.Minute, func() { assert.NoError(t, a.Close()) })
+		text, err := io.ReadAll(a)
+		assert.Equal(t, "ab", string(text))
+		assert.ErrorContains(t, err, "closed")
+		assert.Equal(t, time.Minute+time.Second, time.Since(began))
+
+		body = &stuck{text: strings.NewReader("ab"), closed: make(chan struct{})}
+		a = replay.KeepWithin(body, -1, time.Second)
+		a.Release()
+		_, err = a.Read(make([]byte, 1))
+		assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	})
+}
+
 var errRead = errors.New("read")
 
 type readPanic struct{}
