@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
 )
 
 // body is the body of a response in the caller's hands. Whatever comes first,
@@ -114,6 +115,10 @@ func (e *ending) feedback(err error, whole bool) (f adaptive.Feedback, first boo
 		e.exchange.model.told(text)
 	}
 	f = e.exchange.dialect.Read(e.came, e.status, e.header, text)
+	if e.scan != nil && e.scan.start && f.Used != (throttle.Cost{}) { // what was generated is not in it
+		reserved := &e.exchange.payload.cost
+		f.Used.Tokens, f.Used.Output = max(f.Used.Tokens, reserved.Tokens), max(f.Used.Output, reserved.Output)
+	}
 	if e.heard {
 		clear(f.Meters[:])
 	}

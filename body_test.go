@@ -162,6 +162,10 @@ func TestUsage(t *testing.T) {
 			p: presets.AnthropicTier1, kind: "text/event-stream", text: anthropic + anthropicEnd, early: len(anthropic),
 			want: throttle.Cost{Requests: 1, Input: 1, Output: 50},
 		},
+		"stream of Anthropic without an end: the answer as reserved": {
+			p: presets.AnthropicTier1, kind: "text/event-stream", text: anthropic,
+			want: throttle.Cost{Requests: 1, Input: 25, Output: 50},
+		},
 		"another kind says nothing: as reserved": {
 			p: presets.OpenAITier1, kind: "audio/mpeg", text: openAI,
 			want: throttle.Cost{Requests: 1, Tokens: 50, Input: 1, Output: 50},

@@ -24,6 +24,7 @@ type scan struct {
 	begun       bool // an event has ended
 	first, last []byte
 	early       bool // all that was found was in the first event
+	start       bool // of what was found, the last was of a stream whose answer was about to begin
 
 	event   []byte // the members of the event that is being read which explain an error
 	cause   []byte // the error itself, which may be cut: it stands last
@@ -127,6 +128,7 @@ func (s *scan) Value(at *jsonwalk.Path, value []byte, whole bool) {
 			s.event = append(member(s.event, at, value), ',')
 		}
 	case whole:
+		s.start = s.stream && at.Is("message", "usage") // of Anthropic's message_start
 		s.found(append(member([]byte("data: {"), at, value), "}\n\n"...))
 	}
 }
