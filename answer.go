@@ -8,7 +8,9 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/jsonwalk"
 	"github.com/headrace/headrace/internal/replay"
+	"github.com/headrace/headrace/throttle"
 )
 
 // mostAnswer is how much of a response is held back to be judged: what is
@@ -70,12 +72,20 @@ func (x *exchange) judge(r *reply, k *replay.Answer, now time.Time) {
 	resp, f := r.resp, &r.feedback
 	said := text(resp.Header, k.Head())
 	*f = x.dialect.Read(now, resp.StatusCode, resp.Header, said)
+	if replay.Reads(x.req.Method) && jsonwalk.TextOf(said, "id") != nil {
+		stored(f)
+	}
 	x.model.told(said)
 	x.model.saw(said)
 	if k.Err() != nil && f.Verdict == adaptive.OK {
 		f.Verdict, f.Err = x.broke(), k.Err()
 	}
 }
+
+// stored leaves out the tokens in an answer that is an object with an id, to a
+// method that only reads: they were used by the call that has made the object,
+// such as a batch.
+func stored(f *adaptive.Feedback) { f.Used = throttle.Cost{Points: f.Used.Points} }
 
 // broke is the verdict on a body that has failed. A caller who has had enough
 // says nothing about the provider.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -118,6 +119,9 @@ func (e *ending) feedback(err error, whole bool) (f adaptive.Feedback, first boo
 	if e.scan != nil && e.scan.start && f.Used != (throttle.Cost{}) { // what was generated is not in it
 		reserved := &e.exchange.payload.cost
 		f.Used.Tokens, f.Used.Output = max(f.Used.Tokens, reserved.Tokens), max(f.Used.Output, reserved.Output)
+	}
+	if e.scan != nil && e.scan.named && replay.Reads(e.exchange.req.Method) {
+		stored(&f)
 	}
 	if e.heard {
 		clear(f.Meters[:])

@@ -18,6 +18,7 @@ const mostEvent = 4 * mostKept
 // that a model or a tool has written is mistaken for them. Nothing else is kept.
 type scan struct {
 	stream bool // it is server-sent events
+	named  bool // it is one object with an id
 	lines  lines
 	walker jsonwalk.Walker
 
@@ -84,6 +85,9 @@ func (s *scan) Member(at *jsonwalk.Path, first byte) jsonwalk.Choice {
 			return jsonwalk.Enter
 		}
 	case "type", "code", "status", "object":
+	case "id":
+		s.named = !s.stream && first == '"'
+		return jsonwalk.Skip
 	default:
 		return jsonwalk.Skip
 	}

@@ -78,6 +78,34 @@ func TestAUsageDelaysTheNextCallByAWindowAtMost(t *testing.T) {
 	}
 }
 
+// A GET reads what another call has made, such as a batch, with the usage of that.
+func TestTheUsageInWhatIsReadIsNotCharged(t *testing.T) {
+	const batch = `{"id":"batch_1","object":"batch","status":"completed","usage":{"input_tokens":1000000,"output_tokens":1,"total_tokens":1000001}}`
+	for method, delay := range map[string]time.Duration{
+		http.MethodGet:  0,
+		http.MethodPost: time.Minute,
+	} {
+		for _, text := range []string{batch, strings.Replace(batch, "batch_1", strings.Repeat("x", 100<<10), 1)} {
+			synctest.Test(t, func(t *testing.T) {
+				rt := headrace.Transport(tripper(func(*http.Request) (*http.Response, error) {
+					return answer(http.StatusOK, "", text), nil
+				}), presets.OpenAITier1, headrace.WithRegistry(emptyRegistry(t)), headrace.With(guard.Policy{
+					Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1000, time.Minute).Of(throttle.Tokens)}},
+				}))
+				client := &http.Client{Transport: rt}
+				req, err := http.NewRequestWithContext(t.Context(), method, secretURL, http.NoBody)
+				require.NoError(t, err)
+				resp, err := client.Do(req)
+				require.NoError(t, err)
+				read(t, resp)
+				began := time.Now()
+				read(t, post(t, client, secretURL, `{"messages":["hi"],"max_tokens":10}`)) //nolint:bodyclose // read does
+				assert.Equal(t, delay, time.Since(began).Truncate(time.Second), method)
+			})
+		}
+	}
+}
+
 // MaxWait bounds the wait for the first admission as well.
 func TestMaxWaitBoundsTheFirstAdmission(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

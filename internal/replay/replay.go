@@ -69,11 +69,19 @@ func (o Outcome) Allows(req *http.Request) bool {
 	}
 }
 
+// Reads reports whether a method only reads, by RFC 9110, section 9.2.1.
+func Reads(method string) bool {
+	switch method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
+		return true
+	}
+	return false
+}
+
 // Idempotent goes by RFC 9110, section 9.2.2, and by the fields that net/http
 // knows too. Methods are compared as they are: RFC 9110 has them in capitals.
 func Idempotent(req *http.Request) bool {
-	switch req.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+	if Reads(req.Method) || req.Method == http.MethodPut || req.Method == http.MethodDelete {
 		return true
 	}
 	return req.Header.Get("Idempotency-Key") != "" || req.Header.Get("X-Idempotency-Key") != ""
