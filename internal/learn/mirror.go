@@ -97,16 +97,18 @@ func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate
 
 // Wait is how long until n may go, and whether most of what the bucket holds is
 // left, of one that holds enough for that to mean something. own is what we have used since the call m.Seq; newest is the last call.
+// More than it holds goes when it is full: n is an estimate, and the provider decides.
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		return m.windowWait(now, n, own), true
 	}
+	n = min(n, m.limit)
 	left := m.left + m.net()*(now-m.at) - own - m.lost
 	if over := left - m.full; over > 0 {
 		m.lost, m.lostAt, left = m.lost+over, newest, m.full
 	}
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
-	need = min(need, max(1, m.full)) // what can never be there is not waited for
+	need = min(need, m.full) // what can never be there is not waited for
 	if left >= need {
 		return 0, left >= plenty*m.full && m.full >= quick*m.refill
 	}
@@ -118,6 +120,7 @@ func (m *Mirror) windowWait(now, n, own float64) float64 {
 	if m.turn.Pass(now) { // nothing has been told of the new window yet
 		m.at, m.left, m.made = now, m.limit, own
 	}
+	n = min(n, m.limit)
 	left := m.left - (own - m.made)
 	if left < n {
 		return m.turn.At - now + turnDelay

@@ -58,6 +58,9 @@ func TestMirrorWaitsForTheBucket(t *testing.T) {
 		{"refilled since", 3, 3, 1, 4, 0, false},
 		{"plenty", 80, 1, 1, 0, 0, true},
 		{"no longer", 80, 1, 1, 10, 0, false},
+		{"more than the bucket holds goes when it is full", 60, 1, 500, 0, 19.75, false},
+		{"all that it holds, by the limit", 90, 5.9, 100, 0, 0, true},
+		{"and then at once", 60, 21, 500, 0, 0, true},
 		{"less is spared of a large part of the bucket", 40, 1, 60, 0, 19.88, false},
 		{"nothing of all it holds", 90, 1, 100, 0, 4.75, false},
 		{"more than it ever holds: until it is full", 90, 1, 150, 0, 4.75, false},
@@ -190,6 +193,8 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 		{"a larger one", 4, 2, 0, 4, 11.2},
 		{"long since", 30, 1, 0, 4, 0},
 		{"nothing is left: until it turns", 4, 1, 10, 4, 56.01},
+		{"more than a window holds: when it turns", 4, 99, 1, 4, 56.01},
+		{"and then within it", 60, 99, 50, 4, 0},
 		{"the next one is full", 60, 1, 50, 60, 0.56},
 	} {
 		t.Run(c.name, func(t *testing.T) {
