@@ -167,9 +167,12 @@ var limitsOf = [...]learn.Limit{ //nolint:gochecknoglobals // a table
 	UnknownKind: learn.Unnamed, KindRequests: learn.CallLimit, KindTokens: learn.TokenLimit, KindConcurrency: learn.FlightLimit,
 }
 
+// longestReset bounds how long it is believed that nothing comes back: after a day a call finds out.
+const longestReset = 24 * time.Hour
+
 func told(m *Meter) learn.Told {
 	return learn.Told{
-		Known: m.Known, Limit: float64(m.Limit), Remaining: float64(max(0, m.Remaining)), Reset: max(0, m.Reset.Seconds()),
+		Known: m.Known, Limit: float64(m.Limit), Remaining: float64(max(0, m.Remaining)), Reset: min(max(0, m.Reset), longestReset).Seconds(),
 	}
 }
 
