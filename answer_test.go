@@ -64,6 +64,27 @@ func TestARefusalWithStatus200(t *testing.T) {
 	}
 }
 
+// A part of a GraphQL request may have been done before the rest was throttled.
+func TestWhatWasDoneInPartIsNotSentAgain(t *testing.T) {
+	const throttled = `"errors":[{"message":"Throttled","extensions":{"code":"THROTTLED"}}]}`
+	for text, want := range map[string][]adaptive.Verdict{
+		`{` + throttled:             {adaptive.Hit, adaptive.OK},
+		`{"data":null,` + throttled: {adaptive.Hit, adaptive.OK},
+		`{"data":{"create":{"id":1},"update":null},` + throttled: {adaptive.Hit},
+	} {
+		l, b := limiter(t)
+		client := &http.Client{Transport: under(tripper(func(*http.Request) (*http.Response, error) {
+			if len(b.ended()) > 0 {
+				return answer(http.StatusOK, "", `{}`), nil
+			}
+			return answer(http.StatusOK, "", text), nil
+		}), "", l)}
+		got := read(t, post(t, client, "https://shop.myshopify.com/admin/api/graphql.json", `{"query":"mutation {...}"}`)) //nolint:bodyclose // read does
+		assert.Equal(t, len(want) == 1, got == text)
+		assert.Equal(t, want, b.verdicts(), text)
+	}
+}
+
 // Only one JSON object is worth waiting for: what may be a stream is passed on
 // as it comes, and so is what is long.
 func TestWhatIsNotHeldBack(t *testing.T) {

@@ -85,6 +85,7 @@ func (a *answer) judge(s *speaker, f *adaptive.Feedback) {
 		}
 		return
 	}
+	f.Final = f.Final || a.doc.partly
 	f.RetryAfter = a.wait(s, r)
 	if f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded {
 		f.SlowDown = r.slow || a.tooSteep()

@@ -24,6 +24,7 @@ type document struct {
 	failed  bool     // it has an error
 	record  bool     // of which something is told besides: see beside
 	stream  bool     // it is server-sent events
+	partly  bool     // what was asked for was done in part
 	status  int      // that the error stands for; 0: its codes say
 	codes   []string // codes, types, statuses and reasons, in lower case; of a URI what follows the "#"
 	message string   // all texts, in lower case

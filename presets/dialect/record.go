@@ -18,7 +18,10 @@ func (d *document) beside(s *scanner, key []byte) {
 
 // pardon forgets the error of a record. Slack says ok, MiniMax base_resp and Shopify THROTTLED of the call alone.
 func (d *document) pardon() {
-	if !d.record || d.shape.all(hasOK) || d.shape.all(hasBaseResp) || d.shape.all(hasExtensions) && has(d, "throttled") {
+	if !d.record || d.shape.all(hasOK) || d.shape.all(hasBaseResp) {
+		return
+	}
+	if d.partly = d.shape.all(hasExtensions) && has(d, "throttled"); d.partly {
 		return
 	}
 	d.failed, d.codes, d.message, d.header = false, nil, "", nil
