@@ -8,7 +8,6 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/internal/inflight"
-	"github.com/headrace/headrace/internal/jsonwalk"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/throttle"
 )
@@ -72,7 +71,7 @@ func (x *exchange) judge(r *reply, k *replay.Answer, now time.Time) {
 	resp, f := r.resp, &r.feedback
 	said := text(resp.Header, k.Head())
 	*f = x.dialect.Read(now, resp.StatusCode, resp.Header, said)
-	if replay.Reads(x.req.Method) && jsonwalk.TextOf(said, "id") != nil {
+	if replay.Stored(x.req.Method, said) {
 		stored(f)
 	}
 	x.model.told(said)
@@ -82,9 +81,8 @@ func (x *exchange) judge(r *reply, k *replay.Answer, now time.Time) {
 	}
 }
 
-// stored leaves out the tokens in an answer that is an object with an id, to a
-// method that only reads: they were used by the call that has made the object,
-// such as a batch.
+// stored leaves out the tokens in what was read, which the call has used that made
+// it.
 func stored(f *adaptive.Feedback) { f.Used = throttle.Cost{Points: f.Used.Points} }
 
 // broke is the verdict on a body that has failed. A caller who has had enough

@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/httpclient/endpoint"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/redact"
+	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/throttle"
 )
@@ -71,7 +72,11 @@ func callOn(ctx context.Context, to endpoint.Caller, payload any) (*endpoint.Ans
 	t.hide(sent.Credentials())
 	t.exchange(a)
 	if speaks, ok := to.(interface{ Dialect() dialect.Dialect }); ok && err == nil {
-		guard.Report(ctx, speaks.Dialect().Read(time.Now(), a.StatusCode, a.Header, a.Body))
+		f := speaks.Dialect().Read(time.Now(), a.StatusCode, a.Header, a.Body)
+		if replay.Stored(a.Method, a.Body) {
+			f.Used = throttle.Cost{Points: f.Used.Points}
+		}
+		guard.Report(ctx, f)
 	}
 	return a, err
 }

@@ -106,6 +106,28 @@ func TestAnErrorOfAModel(t *testing.T) {
 	assert.Equal(t, failed.ID, i.CorrelationID)
 }
 
+// A GET reads what another call has made, with the usage of that.
+func TestAModelThatReadsIsNotChargedTheUsageOfWhatItReads(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"id":"batch_1","usage":{"total_tokens":700}}`))
+	}))
+	t.Cleanup(s.Close)
+	for method, spent := range map[string]int64{http.MethodGet: 0, http.MethodPost: 700} {
+		e, err := httpclient.NewEndpoint(httpclient.EndpointConfig{Provider: "openai", BaseURL: s.URL, Method: method})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, e.Close()) })
+		g, err := guard.New(within(throttle.Sliding(1000, time.Hour).Of(throttle.Tokens)))
+		require.NoError(t, err)
+		m, err := executor.NewModel(executor.ModelConfig{Executor: open(t, executor.Config{Policy: guard.Policy{Within: []*guard.Guard{g}}}), Endpoint: e})
+		require.NoError(t, err)
+		task, err := m.Complete(t.Context(), nil, throttle.Cost{})
+		require.NoError(t, err)
+		_, err = task.Wait(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, spent, g.Stats().Windows[0].Spent, method)
+	}
+}
+
 func TestModelsThatCannotBe(t *testing.T) {
 	_, err := executor.NewModel(nil, nil)
 	require.ErrorContains(t, err, "Executor")

@@ -8,6 +8,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"net/http"
+
+	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
 // StatusOverloaded is what Anthropic and others answer when the service is full. IANA does not know it.
@@ -76,6 +78,13 @@ func Reads(method string) bool {
 		return true
 	}
 	return false
+}
+
+// Stored reports whether an answer is an object that an earlier call has made, such
+// as a batch: one with an id, to a method that only reads. The tokens in its usage
+// were used by that call.
+func Stored(method string, body []byte) bool {
+	return Reads(method) && jsonwalk.TextOf(body, "id") != nil
 }
 
 // Idempotent goes by RFC 9110, section 9.2.2, and by the fields that net/http
