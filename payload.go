@@ -2,6 +2,7 @@ package headrace
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 	"strings"
@@ -33,10 +34,20 @@ type scratch struct {
 }
 
 // weigh finds out what the request will cost and which limiter it passes. A
-// short body is kept; a long one is looked at if it can be had again.
+// short body is kept; a long one is looked at if it can be had again. If the
+// context ends meanwhile, the body is closed.
 func (x *exchange) weigh() (err error) {
 	p := &x.payload
 	looks := mayBeJSON(x.req.Header)
+	if x.req.GetBody == nil && x.req.Body != nil { // it need not be in memory
+		ctx, body := x.req.Context(), x.req.Body
+		stop := context.AfterFunc(ctx, func() { _ = body.Close() }) // which ends a Read
+		defer func() {
+			if stop(); err != nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+		}()
+	}
 	if p.Body, err = replay.Of(x.req, looks, x.t.resent); err != nil {
 		return err
 	}

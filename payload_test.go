@@ -1,12 +1,16 @@
 package headrace_test
 
 import (
+	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -218,4 +222,34 @@ func TestALongBodyWithoutGetBodyIsLookedAt(t *testing.T) {
 	require.NoError(t, err)
 	resp.Body.Close()
 	assert.EqualValues(t, 4321, b.sent[0].Cost.Output)
+}
+
+// A body that is read before the first attempt may not arrive.
+func TestABodyThatDoesNotArriveEndsWithTheContext(t *testing.T) {
+	for _, length := range []int64{10, 2 << 20} { // kept, and looked at
+		synctest.Test(t, func(t *testing.T) {
+			l, _ := limiter(t)
+			sent := 0
+			rt := under(tripper(func(*http.Request) (*http.Response, error) {
+				sent++
+				return answer(http.StatusOK, "", `{}`), nil
+			}), presets.OpenAITier1, l)
+			reason := errors.New("no longer wanted")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(time.Minute, func() { cancel(reason) })
+			from, to := io.Pipe()
+			defer func() { _ = to.Close() }()
+			go func() { _, _ = io.WriteString(to, `{"a":`) }()
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, secretURL, from)
+			require.NoError(t, err)
+			req.ContentLength = length
+			began := time.Now()
+			time.AfterFunc(time.Hour, func() { _ = to.Close() })
+			_, err = rt.RoundTrip(req) //nolint:bodyclose // there is none
+			require.ErrorIs(t, err, reason)
+			assert.ErrorIs(t, err, context.Canceled)
+			assert.Equal(t, time.Minute, time.Since(began))
+			assert.Zero(t, sent)
+		})
+	}
 }
