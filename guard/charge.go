@@ -16,6 +16,7 @@ func (c *Call) charge(k *attempt, f *adaptive.Feedback) {
 			f.Used = times(c.cost, n)
 		}
 	} else {
+		clamp(&f.Used)
 		f.Used.Requests = max(f.Used.Requests, n, 1)
 		if f.Used.Points == 0 { // a response reports tokens, and never these
 			f.Used.Points = c.cost.Points
@@ -26,6 +27,14 @@ func (c *Call) charge(k *attempt, f *adaptive.Feedback) {
 	}
 	for _, l := range c.guard.layers {
 		l.current.Load().bound(&f.Used, &c.cost)
+	}
+}
+
+// clamp limits every amount to what a cost can be, so that no sum of them
+// overflows.
+func clamp(c *throttle.Cost) {
+	for _, n := range [...]*int64{&c.Requests, &c.Tokens, &c.Input, &c.Output, &c.Points} {
+		*n = min(max(*n, 0), throttle.MaxAmount)
 	}
 }
 

@@ -218,7 +218,8 @@ func (c *Call) abandon(k *attempt, hung error) (held bool) {
 	if c.loose != nil {
 		c.loose.leave()
 	}
-	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: cmp.Or(f.Used, c.cost)}
+	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
+	c.charge(k, &f)
 	if c.guard.chain != nil {
 		k.finishShared(&f)
 	}
