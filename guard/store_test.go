@@ -548,3 +548,24 @@ func TestASmallerCallAsksAfterALargerOneWasRefused(t *testing.T) {
 		idle(t, a, b)
 	})
 }
+
+// A store may admit a call and say nothing else, for example because what it
+// keeps cannot be reached and it would rather not stop anyone.
+func TestAStoreThatAdmitsAndSaysNothingElse(t *testing.T) {
+	for _, grant := range []quota.Grant{{}, {Ticket: quota.Ticket{ID: "1"}}, {Wait: -time.Second}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newScripted()
+			s.take = func(context.Context, quota.Request) (quota.Grant, error) { return grant, nil }
+			g := made(t, guard.Policy{Name: "api", Store: s, Limits: slots(1)})
+			require.NoError(t, do(t.Context(), g, nothing))
+			require.NoError(t, g.Do(t.Context(), tokens(5), func(ctx context.Context) error {
+				guard.Use(ctx, tokens(4))
+				return nil
+			}))
+			idle(t, g)
+			if grant.Ticket.ID == "" {
+				assert.Zero(t, s.ends.Load()+g.Stats().StoreErrors, "nothing was taken")
+			}
+		})
+	}
+}

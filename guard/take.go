@@ -94,7 +94,9 @@ func (c *Call) take(ctx context.Context, k *attempt, trying bool) (no *denial, e
 			}
 			return no, err
 		}
-		k.hold(newTicket(&d, grant.Ticket), d.parts)
+		if grant.Ticket.ID != "" { // else nothing was taken
+			k.hold(newTicket(&d, grant.Ticket), d.parts)
+		}
 	}
 	kept = true
 	for i := range k.parts {

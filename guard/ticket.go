@@ -29,6 +29,7 @@ type claim struct {
 
 // newTicket begins to renew the ticket if it is a lease.
 func newTicket(d *demanded, taken quota.Ticket) *ticket {
+	taken.Demands = d.request.Demands // whatever the store says of them
 	t := &ticket{layers: d.layers, taken: taken, actual: make([]throttle.Cost, len(d.layers)), open: len(d.layers)}
 	if taken.Leased() {
 		t.layers[0].share.leases.add(t)
