@@ -107,6 +107,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	if over := left - m.full; over > 0 {
 		m.lost, m.lostAt, left = m.lost+over, newest, m.full
 	}
+	n = min(n, m.limit)
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	need = min(need, m.full) // what can never be there is not waited for
 	if left >= need {
