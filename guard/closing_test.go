@@ -3,6 +3,8 @@ package guard_test
 import (
 	"context"
 	"errors"
+	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -173,4 +175,20 @@ func TestAClosedGuardSaysWhyToACallWithADeadline(t *testing.T) {
 		require.ErrorAs(t, do(ctx, l, ok(0)), &hit)
 		assert.Equal(t, time.Hour, hit.RetryAfter)
 	})
+}
+
+func TestANegativeRetryAfterIsNone(t *testing.T) {
+	for _, after := range []time.Duration{-1, -time.Hour, math.MinInt64} {
+		synctest.Test(t, func(t *testing.T) {
+			g := made(t, guard.Policy{MaxWait: time.Minute})
+			for _, answer := range []func(ctx context.Context) error{
+				func(context.Context) error { return &adaptive.RateLimitHit{RetryAfter: after} },
+				func(ctx context.Context) error { guard.Report(ctx, hitAfter(after)); return io.EOF },
+			} {
+				hit := new(adaptive.RateLimitHit)
+				require.ErrorAs(t, do(t.Context(), g, answer), &hit)
+				assert.Zero(t, hit.RetryAfter)
+			}
+		})
+	}
 }

@@ -202,7 +202,7 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 	if f.Err == nil {
 		f.Err = err
 	}
-	f.RetryAfter = min(f.RetryAfter, longestRetryAfter)
+	f.RetryAfter = min(max(f.RetryAfter, 0), longestRetryAfter)
 }
 
 // Abandon implements inflight.Attempt.
