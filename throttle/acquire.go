@@ -51,7 +51,7 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	case err != nil:
 		return Permit{}, err
 	case h.wait > 0:
-		return Permit{}, l.limitedLocked(now, &n.of, h, &l.queue.sum)
+		return Permit{}, l.limitedLocked(now, &n.of, h, nil)
 	}
 	l.overtakeLocked()
 	return l.admitLocked(now, now, &n, true), nil

@@ -39,10 +39,10 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 			return nil, l.admitLocked(now, now, &n, keeps), nil
 		}
 	}
-	if err := l.tooLateLocked(ctx, now, &n.of, place, &l.queue.sum); err != nil {
+	if err := l.tooLateLocked(ctx, now, &n.of, place, nil); err != nil {
 		return nil, Permit{}, err
 	}
-	if err := l.fullLocked(now, &n, place, &l.queue.sum); err != nil {
+	if err := l.fullLocked(now, &n, place, nil); err != nil {
 		return nil, Permit{}, err
 	}
 	return l.queueLocked(now, n, place, keeps, leads, wait), Permit{}, nil
@@ -50,10 +50,10 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 
 // enterBehindLocked is enter where joint calls wait too.
 func (l *Limiter) enterBehindLocked(ctx context.Context, now instant, n *load, place int64, keeps bool) (*waiter, Permit, error) {
-	if err := l.tooLateLocked(ctx, now, &n.of, place, &l.queue.sum); err != nil {
+	if err := l.tooLateLocked(ctx, now, &n.of, place, nil); err != nil {
 		return nil, Permit{}, err
 	}
-	if err := l.fullLocked(now, n, place, &l.queue.sum); err != nil {
+	if err := l.fullLocked(now, n, place, nil); err != nil {
 		return nil, Permit{}, err
 	}
 	w := l.queueLocked(now, *n, place, keeps, false, 0)
@@ -63,13 +63,13 @@ func (l *Limiter) enterBehindLocked(ctx context.Context, now instant, n *load, p
 
 // fullLocked is the error of a call that finds the queue full. One that was
 // admitted before has its place.
-func (l *Limiter) fullLocked(now instant, n *load, place int64, ahead *amounts) error {
+func (l *Limiter) fullLocked(now instant, n *load, place int64, own *line) error {
 	if l.mostQueued == 0 || l.waitingLocked() < l.mostQueued || place != lastPlace {
 		return nil
 	}
 	l.stats.Refused++
 	h, _ := l.limitsHoldLocked(now, now, &n.of)
-	return l.limitedLocked(now, &n.of, h, ahead)
+	return l.limitedLocked(now, &n.of, h, own)
 }
 
 // waitingLocked is how many calls wait.

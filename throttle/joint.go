@@ -111,7 +111,7 @@ func tryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
 		if h.wait == 0 {
 			continue
 		}
-		if e := l.limitedLocked(now, &n.of, h, lineAhead(order)); longest == nil || e.RetryAfter > longest.RetryAfter {
+		if e := l.limitedLocked(now, &n.of, h, lineOf(order)); longest == nil || e.RetryAfter > longest.RetryAfter {
 			longest = e
 		}
 	}
@@ -222,10 +222,10 @@ func (j *joint) enterLocked(ctx context.Context) error {
 		p := &j.parts[i]
 		l := p.limiter
 		now := l.nowLocked()
-		if err := l.tooLateLocked(ctx, now, &j.load.of, p.place, &j.line.sum); err != nil {
+		if err := l.tooLateLocked(ctx, now, &j.load.of, p.place, j.line); err != nil {
 			return err
 		}
-		if err := l.fullLocked(now, &j.load, p.place, &j.line.sum); err != nil {
+		if err := l.fullLocked(now, &j.load, p.place, j.line); err != nil {
 			return err
 		}
 	}

@@ -25,13 +25,17 @@ func lineKey(key []byte, order []*Limiter) []byte {
 	return key
 }
 
-// lineAhead is the sum of the calls in line for the same limiters.
-func lineAhead(order []*Limiter) *amounts {
+// lineOf is the line of a call that needs these limiters; nil if it stands in the
+// queue of a single one, empty if no other call waits for the same.
+func lineOf(order []*Limiter) *line {
+	if len(order) == 1 {
+		return nil
+	}
 	var buffer [64]byte
 	if n := order[0].lines[string(lineKey(buffer[:0], order))]; n != nil {
-		return &n.sum
+		return n
 	}
-	return &amounts{}
+	return &line{}
 }
 
 // joinLocked finds the line of j, or makes it.

@@ -163,3 +163,57 @@ func TestALineWithALimitOfItsOwnGetsItsShare(t *testing.T) {
 		})
 	}
 }
+
+// Lines are served in turn: a call knows at once how many lines stand before it.
+func TestADeadlineAndATryCountTheOtherLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outer := limited(t, within(throttle.Sliding(1, time.Second)))
+		require.True(t, outer.Allow(throttle.Cost{}))
+		const lines = 50
+		for range lines {
+			t.Cleanup(waiting(t, 2, limited(t, throttle.Limits{Concurrency: 9}), outer))
+		}
+		key := limited(t, throttle.Limits{Concurrency: 9})
+		wait := (lines + 1) * time.Second
+		try := func(limiters ...*throttle.Limiter) time.Duration {
+			err := throttle.TryAcquireAll(limiters, throttle.Cost{}, make([]throttle.Permit, len(limiters)))
+			var limited *throttle.LimitedError
+			require.ErrorAs(t, err, &limited)
+			return limited.RetryAfter
+		}
+		assert.Equal(t, wait, try(key, outer))
+		assert.Equal(t, wait, try(outer))
+		soon, cancel := context.WithTimeout(t.Context(), wait-1)
+		defer cancel()
+		for _, limiters := range [][]*throttle.Limiter{{key, outer}, {outer}} {
+			var late *throttle.DeadlineError
+			_, err := all(soon, limiters...)
+			require.ErrorAs(t, err, &late)
+			assert.Equal(t, wait, late.Wait)
+		}
+		begin := time.Now()
+		enough, cancel := context.WithTimeout(t.Context(), wait+1)
+		defer cancel()
+		end, err := all(enough, key, outer)
+		require.NoError(t, err)
+		end()
+		assert.Equal(t, wait, time.Since(begin))
+	})
+}
+
+// A line that waits for another limiter is overtaken: it makes no call late.
+func TestADeadlineDoesNotCountALineThatWaitsElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outer, slow := limited(t, within(throttle.Sliding(1, time.Second))), limited(t, within(throttle.Sliding(1, time.Hour)))
+		require.True(t, slow.Allow(throttle.Cost{}))
+		for range 9 {
+			t.Cleanup(waiting(t, 2, outer, limited(t, throttle.Limits{Concurrency: 9}), slow))
+		}
+		require.True(t, outer.Allow(throttle.Cost{}))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second+1)
+		defer cancel()
+		end, err := all(ctx, outer, limited(t, throttle.Limits{Concurrency: 9}))
+		require.NoError(t, err)
+		end()
+	})
+}

@@ -31,14 +31,14 @@ func impossible(name string, a *amounts, windows []Window) error {
 }
 
 // tooLateLocked is the error of a ctx that ends before a could be admitted,
-// behind all that wait already, those in its line among them.
-func (l *Limiter) tooLateLocked(ctx context.Context, now instant, a *amounts, place int64, line *amounts) error {
+// behind all that wait already. own is the line of a joint call.
+func (l *Limiter) tooLateLocked(ctx context.Context, now instant, a *amounts, place int64, own *line) error {
 	deadline, ok := ctx.Deadline()
 	if !ok || !l.clock.Real() {
 		return nil
 	}
 	left := l.clock.Until(deadline) - now
-	wait := l.earliestLocked(now, a, place, line, true)
+	wait := l.earliestLocked(now, a, place, own, true)
 	if wait <= left {
 		return nil
 	}
