@@ -335,7 +335,8 @@ func (c *Call) turnedAway(ctx context.Context, err error) error {
 			return hit
 		}
 		b := c.guard.bound(c.cost)
-		return &throttle.LimitedError{Limiter: c.guard.name, RetryAfter: c.guard.retryAfter(b.Wait, over.most), Bound: b}
+		after := max(c.guard.retryAfter(b.Wait, over.most), min(c.guard.earliest(c.cost), longestRetryAfter))
+		return &throttle.LimitedError{Limiter: c.guard.name, RetryAfter: after, Bound: b}
 	}
 	switch {
 	case hit == nil:
@@ -377,6 +378,15 @@ func (g *Guard) bound(c throttle.Cost) (most throttle.Bound) {
 		}
 	}
 	return most
+}
+
+// earliest is the least that another call would wait behind all that wait now.
+func (g *Guard) earliest(c throttle.Cost) time.Duration {
+	limiters := make([]*throttle.Limiter, len(g.layers))
+	for i, l := range g.layers {
+		limiters[i] = l.throttle
+	}
+	return g.layers[0].engine.Earliest(limiters, c)
 }
 
 // queue waits for the layers that are missing, all at one instant.

@@ -27,6 +27,7 @@ type engine interface {
 
 	Reacquire(ctx context.Context, c throttle.Cost, seq int64) (throttle.Permit, error)
 	AcquireAll(ctx context.Context, limiters []*throttle.Limiter, c throttle.Cost, places []int64, permits []throttle.Permit) error
+	Earliest(limiters []*throttle.Limiter, c throttle.Cost) time.Duration
 	TryAcquireAll(limiters []*throttle.Limiter, c throttle.Cost, permits []throttle.Permit) error
 }
 

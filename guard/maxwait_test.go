@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,5 +149,37 @@ func TestAWaitForAnotherAttemptThatEndsKeepsTheError(t *testing.T) {
 		require.ErrorAs(t, err, new(*throttle.LimitedError))
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		assert.Equal(t, 6*time.Second, time.Since(began))
+	})
+}
+
+// A call that waited for MaxWait is told how long it would wait behind those that
+// came after it.
+func TestMaxWaitEndsWithAWaitThatCountsTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := guard.Policy{Name: "service", MaxWait: 5 * time.Second, Limits: rate(throttle.Sliding(1, time.Minute))}
+		alone, outer := made(t, service), made(t, service)
+		for name, of := range map[string]struct {
+			waits, asks *guard.Guard
+			after       time.Duration
+		}{
+			"own":   {alone, alone, 3*time.Minute + 55*time.Second},
+			"outer": {made(t, guard.Policy{Name: "key", Within: []*guard.Guard{outer}}), made(t, guard.Policy{Name: "other", Within: []*guard.Guard{outer}}), time.Minute + 55*time.Second}, // lines are served in turn
+		} {
+			require.NoError(t, do(t.Context(), of.asks, nothing))
+			ctx, cancel := context.WithCancel(t.Context())
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				time.Sleep(time.Second)
+				for range 3 {
+					patient := made(t, guard.Policy{MaxWait: time.Hour, Within: []*guard.Guard{of.waits}})
+					wg.Go(func() { assert.Error(t, do(ctx, patient, nothing)) })
+				}
+			})
+			var limited *throttle.LimitedError
+			require.ErrorAs(t, do(t.Context(), of.asks, nothing), &limited)
+			assert.Equal(t, of.after, limited.RetryAfter, name)
+			cancel()
+			wg.Wait()
+		}
 	})
 }

@@ -107,6 +107,20 @@ func (engine) AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, place
 	return acquireAll(ctx, limiters, c, places, permits)
 }
 
+// Earliest is the least that a call would wait for limiters, of which this is one,
+// behind all that wait now.
+func (engine) Earliest(limiters []*Limiter, c Cost) (wait time.Duration) {
+	a := c.amounts()
+	var few [4]*Limiter
+	order := locked(few[:0], limiters)
+	defer unlockAll(order)
+	own := lineOf(order)
+	for _, l := range order {
+		wait = max(wait, l.earliestLocked(l.nowLocked(), &a, lastPlace, own, false))
+	}
+	return wait
+}
+
 // TryAcquireAll is tryAcquireAll for limiters, of which this is one.
 func (engine) TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
 	return tryAcquireAll(limiters, c, permits)
