@@ -5,8 +5,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// charge completes what the attempt cost: requests as they were written on the
-// wire, other units as reported, else as reserved for each request. No unit is
+// charge completes what the attempt cost: the weight of the call for each request
+// that was written on the wire, other units as reported, else as reserved for each request. No unit is
 // charged more than one window holds: a number in a response must not stop
 // calls for hours.
 func (c *Call) charge(k *attempt, f *adaptive.Feedback) {
@@ -17,8 +17,11 @@ func (c *Call) charge(k *attempt, f *adaptive.Feedback) {
 		}
 	} else {
 		clamp(&f.Used)
-		f.Used.Requests = max(f.Used.Requests, n, 1)
-		if f.Used.Points == 0 { // a response reports tokens, and never these
+		if f.Used.Requests == 0 { // a response reports tokens, and not what the call weighs
+			f.Used.Requests = max(c.cost.Requests, 1) * max(n, 1)
+		}
+		f.Used.Requests = max(f.Used.Requests, n)
+		if f.Used.Points == 0 { // nor these
 			f.Used.Points = c.cost.Points
 		}
 	}

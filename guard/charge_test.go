@@ -49,3 +49,24 @@ func TestACallThatHungIsChargedLikeAnyOther(t *testing.T) {
 		assert.Equal(t, int64(590), g.Stats().Windows[0].Spent, "the 10 that were reserved are back after two seconds")
 	})
 }
+
+// A response reports tokens. What a call weighs stays what it reserved.
+func TestAReportOfTokensLeavesTheWeightOfACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{Limits: rate(throttle.Sliding(10, time.Minute), throttle.Sliding(1000, time.Minute).Of(throttle.Tokens))})
+		begin := time.Now()
+		for range 3 {
+			require.NoError(t, g.Do(t.Context(), throttle.Cost{Requests: 5, Tokens: 100}, func(ctx context.Context) error {
+				guard.Use(ctx, tokens(50))
+				return nil
+			}))
+		}
+		assert.Equal(t, time.Minute, time.Since(begin))
+		assert.Equal(t, int64(5), g.Stats().Windows[0].Spent)
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{Requests: 5}, func(ctx context.Context) error {
+			guard.Use(ctx, throttle.Cost{Requests: 2})
+			return nil
+		}))
+		assert.Equal(t, int64(7), g.Stats().Windows[0].Spent, "a weight can be reported, too")
+	})
+}
