@@ -36,10 +36,12 @@ func partOf(part string) string {
 // pathOf returns the parts of a name that callers ask for. A single argument is
 // a whole name; of several, each is one part, whatever slashes it has. An empty
 // part, such as the ID of a user that is missing, is a part like any other, so
-// it does not lead around the limits of the template.
+// it does not lead around the limits of the template. In a whole name it stays
+// empty, because the name may be a URL.
 func pathOf(given []string) []string {
+	empty := emptyPart
 	if len(given) == 1 && strings.Contains(given[0], "/") {
-		given = strings.Split(given[0], "/")
+		given, empty = strings.Split(given[0], "/"), ""
 	}
 	parts := make([]string, 0, len(given))
 	for _, part := range given {
@@ -47,7 +49,7 @@ func pathOf(given []string) []string {
 		case part != "":
 			parts = append(parts, part)
 		case len(parts) > 0:
-			parts = append(parts, emptyPart)
+			parts = append(parts, empty)
 		}
 	}
 	return parts

@@ -79,14 +79,17 @@ func (r *Registry) Generation() uint64 { return r.changes.Load() }
 // path is unknown.
 func (r *Registry) known(path []string) *slot {
 	for n := len(path); n > 0; n-- {
-		key := strings.Join(path[:n], "/")
+		key, last := strings.Join(path[:n], "/"), path[n-1]
+		if last == "" {
+			key, last = key+emptyPart, emptyPart
+		}
 		if s := r.find(key); s != nil {
 			return s
 		}
 		if n == 1 {
 			break
 		}
-		if t := r.templates[key[:len(key)-len(path[n-1])-1]]; t != nil {
+		if t := r.templates[key[:len(key)-len(last)-1]]; t != nil {
 			s, _ := r.claim(key, t)
 			return s
 		}
