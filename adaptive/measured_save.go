@@ -2,6 +2,7 @@ package adaptive
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/headrace/headrace/internal/learn"
@@ -32,6 +33,9 @@ func (m Measured) Restore(now time.Time, seed uint64, saved []byte) (State, erro
 	var s savedMeasured
 	if err := unmarshalSaved(saved, lawMeasured, &s.Law, &s); err != nil {
 		return nil, err
+	}
+	if s.Version != measuredVersion {
+		return nil, &SavedError{Law: lawMeasured, Err: fmt.Errorf("it is of version %d, not %d", s.Version, measuredVersion)}
 	}
 	return m.start(now, seed, s.Saved), nil
 }

@@ -34,6 +34,17 @@ func TestWhatWasLearnedIsSavedAndRestored(t *testing.T) {
 	})
 }
 
+// What another version saved may mean something else.
+func TestWhatAnotherVersionSavedIsNotRestored(t *testing.T) {
+	l := made(t, guard.Policy{Law: adaptive.Measured{}})
+	for _, version := range []string{`"version":2`, `"version":-1`, `"in_flight":3`} {
+		err := l.Restore([]byte(`{"law":"measured",` + version + `}`))
+		require.ErrorAs(t, err, new(*adaptive.SavedError), version)
+		assert.ErrorContains(t, err, "of version", version)
+	}
+	assert.NoError(t, l.Restore([]byte(`{"law":"measured","version":1}`)))
+}
+
 func TestAIMDIsSavedAndRestored(t *testing.T) {
 	l := made(t, guard.Policy{Law: adaptive.AIMD{Initial: 8, Max: 40}})
 	l.Learn(time.Now(), of(adaptive.Hit))
