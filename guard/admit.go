@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -351,15 +352,23 @@ func (c *Call) turnedAway(ctx context.Context, err error) error {
 }
 
 // retryAfter is a wait that fits an HTTP header. Where only the end of a call
-// helps, it is as long as calls take, but at least otherwise.
+// helps, it is as long as calls take, those that wait among them, but at least
+// otherwise.
 func (g *Guard) retryAfter(wait, otherwise time.Duration) time.Duration {
 	if wait == throttle.Forever {
 		wait = otherwise
 		for _, l := range g.layers {
-			wait = max(wait, time.Duration(l.lasted.Load()))
+			wait = max(wait, l.untilFree())
 		}
 	}
 	return min(max(wait, 1), longestRetryAfter)
+}
+
+// untilFree is about how long it takes until a slot is free that no waiting call gets.
+func (g *Guard) untilFree() time.Duration {
+	s := g.throttle.Stats()
+	rounds := math.Ceil(float64(s.Waiting+1) / float64(max(1, s.InFlight)))
+	return time.Duration(min(rounds*float64(g.lasted.Load()), float64(longestRetryAfter)))
 }
 
 // limited is err with the guard's RetryAfter, if a limiter is where it comes from.

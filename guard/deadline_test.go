@@ -3,6 +3,7 @@ package guard_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,5 +78,31 @@ func TestADeadlineWithinThePauseOfARetryAfter(t *testing.T) {
 		defer cancel()
 		require.NoError(t, do(ctx, l, ok(0)), "there is time enough")
 		assert.GreaterOrEqual(t, time.Since(began), 300*time.Second)
+	})
+}
+
+// Where only slots hold calls back, those that wait get the next ones.
+func TestATryCountsTheQueueForSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outer := made(t, guard.Policy{Name: "outer", Limits: slots(2)})
+		g := made(t, guard.Policy{Name: "inner", Within: []*guard.Guard{outer}})
+		require.NoError(t, do(t.Context(), g, ok(10*time.Second)))
+		retryAfter := func() time.Duration {
+			var limited *throttle.LimitedError
+			require.ErrorAs(t, g.Try(t.Context(), throttle.Cost{}, nothing), &limited)
+			return limited.RetryAfter
+		}
+		for _, c := range []struct {
+			calls int
+			after time.Duration
+		}{{2, 10 * time.Second}, {4, 20 * time.Second}, {101, 500 * time.Second}} {
+			var wg sync.WaitGroup
+			for range c.calls {
+				wg.Go(func() { assert.NoError(t, do(t.Context(), g, ok(10*time.Second))) })
+			}
+			synctest.Wait()
+			assert.Equal(t, c.after, retryAfter(), c.calls)
+			wg.Wait()
+		}
 	})
 }
