@@ -96,8 +96,9 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether most of what the bucket holds is
-// left, of one that holds enough for that to mean something. own is what we have used since the call m.Seq; newest is the last call.
-// More than it holds goes when it is full: n is an estimate, and the provider decides.
+// left, of one that holds enough for that to mean something. own is what we have
+// used since the call m.Seq; newest is the last call. More than it holds goes when
+// it is full: n is an estimate, and the provider decides.
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		return m.windowWait(now, n, own), true
@@ -107,7 +108,6 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	if over := left - m.full; over > 0 {
 		m.lost, m.lostAt, left = m.lost+over, newest, m.full
 	}
-	n = min(n, m.limit)
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	need = min(need, m.full) // what can never be there is not waited for
 	if left >= need {
