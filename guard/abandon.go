@@ -1,0 +1,63 @@
+package guard
+
+import (
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Abandon implements inflight.Attempt.
+func (k *attempt) Abandon(hung error) bool { return k.call.abandon(k, hung) }
+
+// abandon returns what k holds before its function has returned.
+func (c *Call) abandon(k *attempt, hung error) (held bool) {
+	var f adaptive.Feedback
+	if !k.close(&f, false) {
+		return false
+	}
+	defer k.cancelBreakers(hung) // an observer may end the goroutine
+	if c.loose != nil {
+		c.loose.leave()
+	}
+	f = adaptive.Feedback{Verdict: adaptive.Transient, Used: f.Used}
+	c.charge(k, &f)
+	if c.guard.chain != nil {
+		k.finishShared(&f)
+	}
+	var learned result
+	for i := range k.parts {
+		p := &k.parts[i] // a call inside may have taken the permit over: it ends once
+		var one result
+		p.guard.end(&one, p.permit, &f, false)
+		if p.guard == c.guard.learner {
+			learned = one
+		}
+		held = held || one.ended
+	}
+	k.unhold()
+	if l := c.guard.learner; l != nil {
+		l.emitEnd(k, &learned, &f)
+	}
+	return held || len(k.parts) == 0
+}
+
+// release ends what user code has kept others from ending. A permit, a claim and
+// a ticket end once.
+func (k *attempt) release() {
+	defer k.cancelBreakers(nil)
+	if k.call.guard.chain != nil {
+		k.finishShared(&adaptive.Feedback{Verdict: adaptive.Transient})
+	}
+	for i := range k.parts {
+		if p := &k.parts[i]; p.handed == nil {
+			p.guard.giveUp(p.permit)
+		}
+	}
+	k.unhold()
+}
+
+// giveUp ends the permit of a call whose outcome is not known; it cost what was
+// reserved.
+func (g *Guard) giveUp(p throttle.Permit) {
+	var r result
+	g.end(&r, p, &adaptive.Feedback{Verdict: adaptive.Transient}, false)
+}

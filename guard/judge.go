@@ -1,0 +1,82 @@
+package guard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+)
+
+// Judge implements inflight.Attempt.
+func (k *attempt) Judge(err error) adaptive.Feedback {
+	f := k.feedback()
+	k.judge(&f, err)
+	f.Used = cmp.Or(f.Used, k.call.cost)
+	return f
+}
+
+// judge completes what the attempt itself has reported by what the detectors
+// make of its error.
+func (k *attempt) judge(f *adaptive.Feedback, err error) {
+	if err != nil && panicked(err) { // whatever the function reported before, or panicked with
+		f.Verdict, f.RetryAfter = adaptive.Transient, 0
+	}
+	switch {
+	case f.Verdict != adaptive.Unclassified:
+	case err == nil:
+		f.Verdict, f.Kind, f.Source, f.Final, f.Err = adaptive.OK, adaptive.UnknownKind, "", false, nil
+	default:
+		told := *f
+		*f = adaptive.Classify(k.call.guard.detect, err)
+		f.Used, f.Meters, f.Final = told.Used, told.Meters, f.Final || told.Final
+		if told.RetryAfter > 0 {
+			f.RetryAfter = told.RetryAfter
+		}
+	}
+	if f.Err == nil {
+		f.Err = err
+	}
+	f.RetryAfter = min(max(f.RetryAfter, 0), longestRetryAfter)
+}
+
+// tooLong reports whether the provider asks for a longer wait than a call makes.
+func tooLong(f *adaptive.Feedback) bool {
+	return refused(f.Verdict) && f.RetryAfter > adaptive.MaxRetryAfter
+}
+
+// newHit describes the rejection f of a call that was admitted at sentAt.
+func newHit(scope string, f *adaptive.Feedback, sentAt time.Time) *adaptive.RateLimitHit {
+	h := &adaptive.RateLimitHit{
+		Kind: f.Kind, RetryAfter: f.RetryAfter, Scope: scope,
+		Source: f.Source, SentAt: sentAt, Cause: f.Err,
+	}
+	if own := hitIn(f.Err); own != nil && own.Scope != "" {
+		h.Scope = own.Scope
+	}
+	return h
+}
+
+// hitIn returns the outermost hit in err, or nil. Errors whose methods panic
+// hold none.
+func hitIn(err error) (h *adaptive.RateLimitHit) {
+	defer func() { _ = recover() }()
+	h, _ = errors.AsType[*adaptive.RateLimitHit](err)
+	return h
+}
+
+// scope names what rejected a call: the guard that learns.
+func (g *Guard) scope() string {
+	if g.learner != nil {
+		return g.learner.name
+	}
+	return g.name
+}
+
+func (g *Guard) exhausted(err error) error {
+	if err == nil {
+		return fmt.Errorf("%w: guard %q", adaptive.ErrQuotaExhausted, g.scope())
+	}
+	return fmt.Errorf("%w: guard %q: %w", adaptive.ErrQuotaExhausted, g.scope(), err)
+}

@@ -1,0 +1,103 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// result is what came of telling a law how a call went. It is filled in under
+// the limiter's lock and sent to observers after it.
+type result struct {
+	ended  bool // false: the permit had ended before
+	now    time.Time
+	sent   throttle.Sent
+	before int64          // decisions by then, if there is an observer
+	after  *adaptive.View // nil: there is none, or nothing to say
+}
+
+// end ends p with f, reports to the law, and fills in r.
+func (g *Guard) end(r *result, p throttle.Permit, f *adaptive.Feedback, observed bool) {
+	now := g.engine.Lock()
+	defer g.engine.Serve()
+	if f.Verdict == adaptive.Unsent { // the law learns it through OnUnsent
+		if sent, ended := g.engine.Retract(p); ended { // Stats does not count it
+			*r = result{ended: true, now: now, sent: sent}
+		}
+	} else if sent, ended := g.engine.End(p, f.Used); ended {
+		g.note(now.Sub(sent.At))
+		g.report(r, now, &sent, f, observed)
+	}
+}
+
+// note adds to the average of how long calls take, in which the last eight
+// weigh about as much as all before. It runs under the limiter's lock.
+func (g *Guard) note(d time.Duration) {
+	mean := g.lasted.Load()
+	if mean == 0 {
+		mean = int64(d)
+	}
+	g.lasted.Store(mean + (int64(d)-mean)/8)
+}
+
+// learn tells the law about a call whose permit another call has ended.
+func (g *Guard) learn(r *result, sent *throttle.Sent, f *adaptive.Feedback, observed bool) {
+	g.update(func(now time.Time) { g.report(r, now, sent, f, observed) })
+}
+
+// report tells the law f, and fills in r. It runs under the limiter's lock.
+func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.Feedback, observed bool) {
+	r.ended, r.now, r.sent = true, now, *s
+	law := g.governor
+	if law == nil {
+		return
+	}
+	if refused(f.Verdict) || f.Verdict == adaptive.Terminal {
+		g.free.Store(false)
+	}
+	if refused(f.Verdict) && law.state == nil {
+		g.wake(now, s)
+	}
+	if observed {
+		r.before = law.told
+	}
+	law.result(now, s, f)
+	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one hears it
+		g.wake(now, s)
+		law.result(now, s, f)
+	}
+	if refused(f.Verdict) {
+		g.gate.Store(max(g.gate.Load(), law.view().GateUntil.UnixNano()))
+	}
+	switch {
+	case f.Verdict == adaptive.Terminal:
+		g.engine.Close(now.Add(law.quota.exhausted()), g.exhausted(f.Err))
+	case tooLong(f): // for every call
+		hit := newHit(g.name, f, s.At)
+		hit.GivenUp = true
+		until := now.Add(f.RetryAfter)
+		if gate := law.view().GateUntil; gate.After(until) && gate.Before(now.Add(2*longestRetryAfter)) {
+			until = gate
+		}
+		g.engine.Close(until, hit)
+		if f.RetryAfter == longestRetryAfter { // it may have been longer
+			law.quota.probeNext()
+		}
+	}
+	if observed {
+		after := law.view()
+		if law.told = after.Decisions.Count; law.told != r.before || refused(f.Verdict) || f.Verdict == adaptive.Terminal {
+			news := after // which is rare, and what the pointer is to is allocated
+			r.after = &news
+		}
+	}
+}
+
+// wake starts the law of a lazy guard at its first rejected call.
+func (g *Guard) wake(now time.Time, s *throttle.Sent) {
+	law := g.current.Load().atFirst(max(s.InFlight+1, g.loose.inFlight()))
+	if state, err := law.Start(now, seed); err == nil { // it is valid
+		g.governor.start(state, g.engine.Total())
+	}
+}
