@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/headrace/headrace/internal/signer"
 )
 
 // mostCredentials bounds the credentials that have guards of their own, for all
@@ -89,10 +91,26 @@ func (a *accounts) hash(text string) (c credential) {
 
 // credentialOf returns the credential of a request.
 func credentialOf(req *http.Request) credential {
-	if id := identity(req); id != "" {
-		return credentials().hash(id)
+	id := identity(req)
+	if sign := signer.Of(req.Context()); id == "" && sign != nil {
+		id = signature(req, sign)
 	}
-	return credential{}
+	if id == "" {
+		return credential{}
+	}
+	return credentials().hash(id)
+}
+
+// signature returns the identity that sign will give a request further down. A
+// sign that fails does so again when the request is sent.
+func signature(req *http.Request, sign func(*http.Request) error) (id string) {
+	defer func() { _ = recover() }() // it is user code
+	to := *req.URL
+	bare := (&http.Request{Method: req.Method, URL: &to, Host: req.Host, Header: http.Header{}}).WithContext(req.Context())
+	if sign(bare) != nil {
+		return ""
+	}
+	return identity(bare)
 }
 
 // identity returns the text that identifies the account of a request: an API

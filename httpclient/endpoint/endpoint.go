@@ -15,6 +15,7 @@ import (
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/internal/redact"
+	"github.com/headrace/headrace/internal/signer"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
 )
@@ -59,6 +60,7 @@ type target struct {
 	check        func(any) error
 	accept       func(*Answer) error
 	dialect      dialect.Dialect
+	sign         func(*http.Request) error // adds the same secret to each call; nil: another one, or none
 }
 
 // New returns an endpoint. The error joins a *fault.FieldError for each problem. Close the
@@ -88,8 +90,12 @@ func New(c Config) (*Endpoint, error) {
 		e.target.header.Set(name, value)
 	}
 	if e.client == nil {
-		if e.client, err = httpclient.New(c.client(base)); err != nil {
+		own := c.client(base)
+		if e.client, err = httpclient.New(own); err != nil {
 			return nil, err
+		}
+		if seen().Steady(c.Secret) {
+			e.target.sign = own.Sign
 		}
 		e.owned = true
 	}
@@ -139,6 +145,9 @@ func (e *Endpoint) call(ctx context.Context, payload any, a *Answer, begun time.
 	}
 	if e.closed.Load() {
 		return unsent(httpclient.ErrClosed)
+	}
+	if t.sign != nil {
+		ctx = signer.With(ctx, t.sign)
 	}
 	params := paramsOf(payload)
 	to, err := t.where(&params)
