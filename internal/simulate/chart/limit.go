@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"slices"
 	"time"
 
 	"github.com/headrace/headrace/internal/simulate/provider"
@@ -17,17 +18,22 @@ type Step struct {
 // from each of its changes on. Limits on tokens are not among them.
 func rates(s *scenario.Scenario) []Step {
 	p := &s.Provider
-	bucket, minute := p.Requests.PerMinute/60, float64(p.Minute)/60
-	log := 0.0
-	if p.Log.Max > 0 {
-		log = float64(p.Log.Max) / p.Log.Per.Seconds()
-	}
+	factor := 1.0
 	return steps(s, func(c provider.Change) float64 {
 		if c.Factor > 0 {
-			bucket *= c.Factor
-			minute *= c.Factor
+			factor *= c.Factor
 		}
-		return lowest(bucket, minute, log)
+		all := []float64{factor * p.Requests.PerMinute / 60, factor * float64(p.Minute) / 60}
+		for _, q := range slices.Concat(p.More, []provider.Quota{{Max: p.Log.Max, Per: max(p.Log.Per, 1), Count: provider.Exactly}}) {
+			switch rate := float64(q.Max) / q.Per.Seconds(); {
+			case q.Hollow:
+			case q.Count == provider.Exactly: // no change reaches a log
+				all = append(all, rate)
+			default:
+				all = append(all, factor*rate)
+			}
+		}
+		return lowest(all...)
 	})
 }
 

@@ -25,6 +25,13 @@ func TestLimits(t *testing.T) {
 			rate:     []Step{{0, 10}, {5, 5}, {9, 10}},
 			cap:      []Step{{7, 9}},
 		},
+		"two tiers and one that headers only tell of": {
+			provider: provider.Config{Requests: provider.Bucket{PerMinute: 600}, More: []provider.Quota{
+				{Max: 300, Per: time.Minute}, {Max: 40, Per: 10 * time.Second, Count: provider.Exactly}, {Max: 1, Per: time.Minute, Hollow: true},
+			}},
+			changes: []provider.Change{{At: 5, Factor: 0.5}},
+			rate:    []Step{{0, 4}, {5, 2.5}},
+		},
 		"a minute": {
 			provider: provider.Config{Minute: 120}, changes: []provider.Change{{At: 5, Factor: 2}},
 			rate: []Step{{0, 2}, {5, 4}},

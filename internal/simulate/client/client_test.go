@@ -268,7 +268,7 @@ func TestNoItemIsLost(t *testing.T) {
 		w := setting(provider.Config{
 			Cap:      rapid.IntRange(0, 8).Draw(t, "cap"),
 			Requests: provider.Bucket{PerMinute: rapid.Float64Range(6, 120).Draw(t, "rate"), Burst: 3},
-			Noise:    rapid.SampledFrom([]float64{0, 0.2}).Draw(t, "noise"),
+			Errors:   []provider.Errors{{Share: rapid.SampledFrom([]float64{0, 0.2}).Draw(t, "noise")}},
 		})
 		w.Processes = rapid.IntRange(1, 3).Draw(t, "processes")
 		w.Tokens = rapid.Bool().Draw(t, "tokens")

@@ -5,6 +5,7 @@ import "time"
 // Answer is what the client gets to see.
 type Answer struct {
 	Admitted   bool
+	Status     Status        // of a rejection
 	RetryAfter time.Duration // 0: absent
 	Limit      Limit         // that a refusal names
 	Requests   Meter
@@ -14,7 +15,7 @@ type Answer struct {
 // Meter is what the headers of an answer say about one unit.
 type Meter struct {
 	Known     bool
-	Limit     int64         // per minute
+	Limit     int64         // of a minute, or of the quota's own time
 	Remaining int64         // rounded down
 	Reset     time.Duration // until all of it is there again
 }
@@ -41,6 +42,6 @@ const (
 	None Cause = iota
 	// Limited is for a limit that was reached.
 	Limited
-	// Unlucky is at random: no limit stood against it.
+	// Unlucky is at random: another call at the same moment may get through.
 	Unlucky
 )

@@ -40,9 +40,6 @@ func (b *bucket) wait(now time.Duration, n float64) time.Duration {
 // take may follow a wait of 0 only.
 func (b *bucket) take(n float64) { b.level -= n }
 
-// fine takes one for a refusal, down to a debt.
-func (b *bucket) fine(debt float64) { b.level = max(-debt, b.level-1) }
-
 // settle gives back what was reserved and not used.
 func (b *bucket) settle(now time.Duration, n float64) {
 	b.refill(now)
@@ -54,13 +51,30 @@ func (b *bucket) scale(now time.Duration, factor float64) {
 	b.rate *= factor
 }
 
-func (b *bucket) meter() Meter {
+// meter is what headers say; the limit is of so many seconds.
+func (b *bucket) meter(now time.Duration, per float64) Meter {
+	b.refill(now)
 	return Meter{
 		Known:     true,
-		Limit:     int64(b.rate*60 + 0.5),
+		Limit:     int64(b.rate*per + 0.5),
 		Remaining: int64(max(0, math.Floor(b.level))),
 		Reset:     seconds((b.burst - b.level) / b.rate),
 	}
+}
+
+// calls is a bucket of calls whose limit headers state for so many seconds.
+type calls struct {
+	bucket *bucket
+	per    float64
+}
+
+func (c calls) wait(now time.Duration) time.Duration    { return c.bucket.wait(now, 1) }
+func (c calls) take(time.Duration)                      { c.bucket.take(1) }
+func (c calls) scale(now time.Duration, factor float64) { c.bucket.scale(now, factor) }
+func (c calls) meter(now time.Duration) Meter           { return c.bucket.meter(now, c.per) }
+
+func (c calls) fine(_ time.Duration, debt float64) {
+	c.bucket.level = max(-debt, c.bucket.level-1)
 }
 
 // seconds rounds up to the next nanosecond: who waits that long has waited long enough.

@@ -31,3 +31,7 @@ func (l *slidingLog) take(now time.Duration) {
 		l.next, l.filled = 0, true
 	}
 }
+
+func (l *slidingLog) fine(time.Duration, float64)  {}
+func (l *slidingLog) scale(time.Duration, float64) {}
+func (l *slidingLog) meter(time.Duration) Meter    { return Meter{} }

@@ -33,6 +33,19 @@ func drawConfig(t *rapid.T) provider.Config {
 	if some("log") {
 		c.Log = provider.Log{Max: rapid.IntRange(1, 9).Draw(t, "log max"), Per: rapid.SampledFrom([]time.Duration{sec, 10 * sec}).Draw(t, "per")}
 	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "quotas") {
+		c.More = append(c.More, provider.Quota{
+			Max: rapid.IntRange(1, 9).Draw(t, "quota max"), Count: provider.Count(i) + provider.Count(rapid.IntRange(0, 2).Draw(t, "count")),
+			Per:  rapid.SampledFrom([]time.Duration{sec, 10 * sec, time.Hour}).Draw(t, "quota per"),
+			Turn: rapid.SampledFrom([]time.Duration{0, 3 * sec, 70 * sec}).Draw(t, "turn"),
+		})
+	}
+	if some("outage") {
+		c.Errors = []provider.Errors{{Share: 1, From: sec, For: 10 * sec}}
+	}
+	if some("overload") {
+		c.Overload = rapid.IntRange(1, 4).Draw(t, "most")
+	}
 	return c
 }
 
@@ -57,7 +70,8 @@ func TestProviderKeepsItsRules(t *testing.T) {
 			}
 			tokens := rapid.Int64Range(0, 100).Draw(t, "reserved")
 			a, _ := p.Arrive(now, tokens)
-			if !a.Admitted && a.RetryAfter > 0 && (c.Cap == 0 || len(flying) < c.Cap) && !c.RefusalsCount {
+			if room := (c.Cap == 0 || len(flying) < c.Cap) && (c.Overload == 0 || len(flying) < c.Overload); !a.Admitted &&
+				a.RetryAfter > 0 && room && !c.RefusalsCount && !out(c, now+a.RetryAfter) {
 				now += a.RetryAfter
 				if a, _ = p.Arrive(now, tokens); !a.Admitted {
 					t.Fatalf("refused after the wait it asked for")
@@ -77,6 +91,15 @@ func judge(t *rapid.T, c provider.Config, history []happening, flying int) {
 	last := history[len(history)-1]
 	if c.Cap > 0 && flying > c.Cap {
 		t.Fatalf("%d in flight", flying)
+	}
+	if c.Overload > 0 && flying > c.Overload {
+		t.Fatalf("%d in flight, more than it can", flying)
+	}
+	if out(c, last.at) {
+		t.Fatalf("admitted in an outage, at %s", last.at)
+	}
+	for _, q := range c.More {
+		judgeQuota(t, q, history)
 	}
 	var requests, tokens, minute, logged float64
 	for _, e := range slices.Backward(history) {
@@ -101,5 +124,47 @@ func judge(t *rapid.T, c provider.Config, history []happening, flying int) {
 	}
 	if c.Log.Max > 0 && logged > float64(c.Log.Max) {
 		t.Fatalf("%g in the log", logged)
+	}
+}
+
+// out reports whether nothing gets through at that time.
+func out(c provider.Config, at time.Duration) bool {
+	return len(c.Errors) > 0 && at >= c.Errors[0].From && at < c.Errors[0].From+c.Errors[0].For
+}
+
+// judgeQuota counts every admission again, from the first one on.
+func judgeQuota(t *rapid.T, q provider.Quota, history []happening) {
+	count, begin := 0, time.Duration(-1)
+	last := history[len(history)-1].at
+	within := 0.0
+	for _, e := range history {
+		if e.requests == 0 {
+			continue
+		}
+		switch q.Count {
+		case provider.Clock:
+			if (e.at+q.Per-q.Turn%q.Per)/q.Per == (last+q.Per-q.Turn%q.Per)/q.Per {
+				count++
+			}
+		case provider.FirstCall:
+			if begin < 0 || e.at >= begin+q.Per {
+				begin, count = e.at, 0
+			}
+			count++
+		case provider.Exactly:
+			if last-e.at < q.Per {
+				count++
+			}
+		case provider.Refilled:
+		}
+	}
+	if count > q.Max {
+		t.Fatalf("%d of %+v", count, q)
+	}
+	for _, e := range slices.Backward(history) {
+		within += float64(e.requests)
+		if most := float64(q.Max) * (1 + (last-e.at).Seconds()/q.Per.Seconds()); q.Count == provider.Refilled && within > most+1e-6 {
+			t.Fatalf("%g in %s of %+v", within, last-e.at, q)
+		}
 	}
 }

@@ -13,20 +13,22 @@ const Forever time.Duration = math.MaxInt64
 type Provider struct {
 	Config
 	inFlight int
-	requests *bucket
+	limits   []limit // on calls
+	shown    rate    // the one that headers describe, or nil
 	tokens   *bucket
-	minute   *minute
-	log      *slidingLog
+	faults   []fault
 	luck     *rand.Rand
 }
 
-// New returns a provider whose buckets are full. luck decides about noise; it
-// may be nil without.
+// New returns a provider whose buckets are full. luck decides about errors and
+// about what is at random in rejections; it may be nil if nothing is.
 func New(c Config, luck *rand.Rand) *Provider {
-	return &Provider{
-		Config: c, luck: luck,
-		requests: newBucket(c.Requests), tokens: newBucket(c.Tokens), minute: newMinute(c.Minute), log: newLog(c.Log),
+	p := &Provider{Config: c, luck: luck, tokens: newBucket(c.Tokens)}
+	p.limits, p.shown = c.limits()
+	for _, e := range c.Errors {
+		p.faults = append(p.faults, newFault(e, luck))
 	}
+	return p
 }
 
 // InFlight returns how many calls are in flight.
@@ -35,33 +37,41 @@ func (p *Provider) InFlight() int { return p.inFlight }
 // Arrive decides about a call that reserves so many tokens. If it is admitted,
 // Depart has to follow.
 func (p *Provider) Arrive(now time.Duration, reserved int64) (Answer, Cause) {
-	var a Answer
-	cause := None
-	if p.Noise > 0 && p.luck.Float64() < p.Noise {
-		cause = Unlucky
-	}
-	if p.Cap > 0 && p.inFlight >= p.Cap {
-		cause, a.Limit = Limited, p.capped()
-	}
-	if p.Overload > 0 && p.inFlight >= p.Overload {
-		cause = Limited
-	}
-	if wait := p.rates(now, reserved); wait > 0 {
-		cause, a.RetryAfter = Limited, p.told(wait)
-		if p.Names == Everything {
-			a.Limit = p.slower(now, reserved)
-		}
-	}
+	a, cause := p.decide(now, reserved)
 	if p.Names == RequestsOnly && cause != None {
 		a.Limit = Requests
 	}
 	if a.Admitted = cause == None; a.Admitted {
 		p.admit(now, reserved)
 	} else if p.RefusalsCount {
-		p.fine()
+		p.fine(now)
 	}
-	if p.Headers {
+	if p.Headers && !p.Tale.Absent {
 		p.meters(now, &a)
+	}
+	return a, cause
+}
+
+// decide goes from what a service checks last to what it checks first.
+func (p *Provider) decide(now time.Duration, reserved int64) (a Answer, cause Cause) {
+	fault := p.strike(now)
+	if fault != nil {
+		a, cause = fault.answer(), Unlucky
+	}
+	if p.Cap > 0 && p.inFlight >= p.Cap {
+		a, cause = Answer{Status: p.Status, Limit: p.capped()}, Limited
+	}
+	if p.Overload > 0 && p.inFlight >= p.Overload {
+		a, cause = p.Shed.answer(), Limited
+	}
+	if wait := p.rates(now, reserved); wait > 0 {
+		a.Status, a.RetryAfter, cause = p.Status, p.told(wait), Limited
+		if p.Names == Everything {
+			a.Limit = p.slower(now, reserved)
+		}
+	}
+	if fault != nil && fault.blocks() {
+		a, cause = fault.answer(), Limited
 	}
 	return a, cause
 }
@@ -84,11 +94,18 @@ func (p *Provider) Strain() float64 {
 
 // Wait is for the omniscient: how long until a call would be admitted, Forever
 // if another one has to depart first. It leaves one place before an overload.
+// Errors at random are not foreseen; see Lucky.
 func (p *Provider) Wait(now time.Duration, reserved int64) time.Duration {
 	if p.Cap > 0 && p.inFlight >= p.Cap || p.Overload > 0 && p.inFlight >= p.Overload-1 {
 		return Forever
 	}
-	return p.rates(now, reserved)
+	wait := p.rates(now, reserved)
+	for i := range p.faults {
+		if f := &p.faults[i]; f.blocks() {
+			wait = max(wait, f.left(now))
+		}
+	}
+	return wait
 }
 
 // Apply changes the limits as of now.
@@ -99,62 +116,47 @@ func (p *Provider) Apply(now time.Duration, c Change) {
 	if c.Factor == 0 {
 		return
 	}
-	for _, b := range []*bucket{p.requests, p.tokens} {
-		if b != nil {
-			b.scale(now, c.Factor)
-		}
+	for _, l := range p.limits {
+		l.scale(now, c.Factor)
 	}
-	if p.minute != nil {
-		p.minute.scale(c.Factor)
+	if p.tokens != nil {
+		p.tokens.scale(now, c.Factor)
 	}
 }
 
 // rates is how long until the rates admit a call.
 func (p *Provider) rates(now time.Duration, reserved int64) (wait time.Duration) {
-	if p.requests != nil {
-		wait = p.requests.wait(now, 1)
+	for _, l := range p.limits {
+		if !l.hollow {
+			wait = max(wait, l.wait(now))
+		}
 	}
 	if p.tokens != nil {
 		wait = max(wait, p.tokens.wait(now, float64(reserved)))
-	}
-	if p.log != nil {
-		wait = max(wait, p.log.wait(now))
-	}
-	if p.minute != nil {
-		wait = max(wait, p.minute.wait(now))
 	}
 	return wait
 }
 
 func (p *Provider) admit(now time.Duration, reserved int64) {
 	p.inFlight++
-	if p.requests != nil {
-		p.requests.take(1)
+	for _, l := range p.limits {
+		l.take(now)
 	}
 	if p.tokens != nil {
 		p.tokens.take(float64(reserved))
 	}
-	if p.log != nil {
-		p.log.take(now)
-	}
-	if p.minute != nil {
-		p.minute.take()
-	}
 }
 
-// fine makes a refused call count. Tokens and the log only know calls that were processed.
-func (p *Provider) fine() {
-	if p.requests != nil {
-		p.requests.fine(p.Debt)
-	}
-	if p.minute != nil {
-		p.minute.take()
+// fine makes a refused call count.
+func (p *Provider) fine(now time.Duration) {
+	for _, l := range p.limits {
+		l.fine(now, p.Debt)
 	}
 }
 
 // capped is what is said of the cap.
 func (p *Provider) capped() Limit {
-	if p.Names == Everything || p.Names == CapByHeaders && p.Headers {
+	if p.Names == Everything || p.Names == CapByHeaders && p.Headers && !p.Tale.Absent {
 		return Concurrency
 	}
 	return Unnamed
@@ -170,11 +172,19 @@ func (p *Provider) slower(now time.Duration, reserved int64) Limit {
 
 // told is what the provider says of a wait.
 func (p *Provider) told(wait time.Duration) time.Duration {
+	if p.Constant > 0 {
+		wait = p.Constant
+	}
 	switch p.RetryAfter {
 	case Silent:
 		return 0
+	case Sometimes:
+		if p.luck.IntN(2) == 0 {
+			return 0
+		}
+		wait = wholeSeconds(wait)
 	case WholeSeconds:
-		wait = (wait + time.Second - 1).Truncate(time.Second)
+		wait = wholeSeconds(wait)
 	case Exact:
 	}
 	if p.Lie > 0 {
@@ -184,13 +194,10 @@ func (p *Provider) told(wait time.Duration) time.Duration {
 }
 
 func (p *Provider) meters(now time.Duration, a *Answer) {
-	if p.requests != nil {
-		a.Requests = p.requests.meter()
-	}
-	if p.minute != nil {
-		a.Requests = p.minute.meter(now)
+	if p.shown != nil {
+		a.Requests = p.Tale.calls(p.shown.meter(now))
 	}
 	if p.tokens != nil {
-		a.Tokens = p.tokens.meter()
+		a.Tokens = p.Tale.tokens(p.tokens.meter(now, 60))
 	}
 }

@@ -208,15 +208,15 @@ func TestWhatRefusalsName(t *testing.T) {
 		})
 	}
 	luck := rand.New(rand.NewPCG(1, 2))
-	p := provider.New(provider.Config{Noise: 1, Names: provider.Everything}, luck)
+	p := provider.New(provider.Config{Errors: []provider.Errors{{Share: 1}}, Names: provider.Everything}, luck)
 	assert.Zero(t, must(p.Arrive(0, 1)).Limit, "bad luck has no name")
-	p = provider.New(provider.Config{Noise: 1, Names: provider.RequestsOnly}, luck)
+	p = provider.New(provider.Config{Errors: []provider.Errors{{Share: 1}}, Names: provider.RequestsOnly}, luck)
 	assert.Equal(t, provider.Requests, must(p.Arrive(0, 1)).Limit)
 }
 
 func TestNoise(t *testing.T) {
 	const calls = 20_000
-	p := provider.New(provider.Config{Noise: 0.05, Minute: calls / 2, RetryAfter: provider.Exact}, rand.New(rand.NewPCG(1, 2)))
+	p := provider.New(provider.Config{Errors: []provider.Errors{{Share: 0.05}}, Minute: calls / 2, RetryAfter: provider.Exact}, rand.New(rand.NewPCG(1, 2)))
 	counts := map[provider.Cause]int{}
 	for range calls {
 		a, cause := p.Arrive(0, 0)

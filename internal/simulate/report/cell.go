@@ -17,7 +17,7 @@ func share(percent float64) string {
 func (g *Grid) Measured(bar Bar) Table {
 	return g.table(bar, func(s int, f Figures) string {
 		cell := fmt.Sprintf("%.1f / %s", f.Goodput, share(f.Own))
-		if g.Scenarios[s].Provider.Noise > 0 {
+		if len(g.Scenarios[s].Provider.Errors) > 0 {
 			cell += fmt.Sprintf(" (%s)", share(f.Refused))
 		}
 		if g.Scenarios[s].Shared() {

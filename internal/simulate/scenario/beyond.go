@@ -15,7 +15,7 @@ func Beyond() []Scenario {
 func strange() []Scenario {
 	limit := perMinute(600, 10)
 	noisy := func(c provider.Config, share float64) provider.Config {
-		c.Noise = share
+		c.Errors = []provider.Errors{{Share: share}}
 		return c
 	}
 	silent := func(c provider.Config) provider.Config {
