@@ -43,7 +43,9 @@ type Seat struct {
 	Start     time.Duration
 	Seed      uint64
 	Pool      int                // workers of policies with a fixed pool
+	Process   int                // which of them this one is, from 0 on
 	Processes int                // how many there will be in this world
+	Preset    Preset             // what the provider documents
 	Provider  *provider.Provider // for the omniscient
 }
 
@@ -51,6 +53,6 @@ type Seat struct {
 type Contender struct {
 	Name       string
 	Headers    bool // the provider sends headers in its worlds
-	Omniscient bool // it sees the provider, hears every change, and its calls arrive at once unless there is a cap
+	Omniscient bool // it sees the provider and every change at once, its calls arrive at once, and no error at random strikes them
 	New        func(Seat) (Policy, error)
 }

@@ -106,13 +106,13 @@ func (p *process) wake(now time.Duration) {
 
 func (p *process) send(now time.Duration, c *Call) {
 	p.seq++
-	p.total += c.Reserved
+	p.total += c.Guess
 	c.Seq, c.SentAt, c.Others, c.Total = p.seq, now, p.inFlight, p.total
 	c.window = windowOf(now)
 	p.inFlight++
 	p.got.of(c.window).Attempts++
 	p.policy.Sent(now, c)
-	if p.run.Net == 0 {
+	if p.run.omniscient {
 		p.arrive(now, c)
 		return
 	}
@@ -140,7 +140,7 @@ func (p *process) arrive(now time.Duration, c *Call) {
 
 func (p *process) depart(now time.Duration, c *Call) {
 	p.run.provider.Depart(now, c.Reserved, c.Used)
-	p.run.queue.At(now+p.run.Net, event{what: answer, process: p, call: c})
+	p.run.queue.At(now+p.run.back(), event{what: answer, process: p, call: c})
 }
 
 func (p *process) answer(now time.Duration, c *Call) {

@@ -16,9 +16,27 @@ type Setting struct {
 	Net       time.Duration     // one way
 	Refusal   time.Duration     // mean, from the arrival of a refused call to its answer
 	Tokens    bool              // calls differ in tokens, and last accordingly
-	Processes int               // they join 20 s apart
+	Tail      float64           // the standard deviation of the logarithm of a call's tokens; 0: that of ordinary calls
+	Guess     Range             // what policies take a call's tokens for, as a factor of what it reserves; zero: they know
+	Processes int               // they join 20 s apart, more than four of them within 80 s
 	Pool      int               // workers of policies with a fixed pool
 	OnOff     time.Duration     // demand lasts so long and pauses as long; 0: it never pauses
+	Preset    Preset            // what the provider's documentation says, to policies that read it
+	Lasts     time.Duration     // how long the run is measured; 0: Measured
+}
+
+// Range is drawn from with each factor equally likely.
+type Range struct{ Low, High float64 }
+
+// Preset is a documented limit; 0: it is not documented.
+type Preset struct{ RequestsPerMinute, TokensPerMinute int64 }
+
+// End is when the run is over.
+func (s *Setting) End() time.Duration {
+	if s.Lasts > 0 {
+		return WarmUp + s.Lasts
+	}
+	return WarmUp + Measured
 }
 
 // Sample is what one process is doing at a moment.
@@ -36,8 +54,8 @@ type Watch struct {
 	See   func(Sample)
 }
 
-// joining is how far apart processes join.
-const joining = 20 * time.Second
+// Processes join so far apart, or so that all of them are there after joined.
+const joining, joined = 20 * time.Second, 80 * time.Second
 
 // The streams of chance in one world.
 const (
@@ -86,17 +104,18 @@ func Run(s Setting, c Contender, seed uint64, watch Watch) ([]Result, error) {
 	config := s.Provider
 	config.Headers = c.Headers
 	r.provider = provider.New(config, world.NewChance(seed, luckStream).Rand)
-	if c.Omniscient && config.Cap == 0 {
-		r.Net = 0
+	if c.Omniscient {
+		r.provider = provider.New(config.Lucky(), world.NewChance(seed, luckStream).Rand)
 	}
 	starts := world.NewChance(seed, joinStream)
+	apart := min(joining, joined/time.Duration(max(1, s.Processes)))
 	for i := range max(1, s.Processes) {
-		start := time.Duration(i)*joining + stretch(time.Second, starts.Float64())
+		start := time.Duration(i)*apart + stretch(time.Second, starts.Float64())
 		p := newProcess(r, seed, firstStream+2*uint64(i))
 		var err error
 		p.policy, err = c.New(Seat{
 			Start: start, Seed: seed*1_000_003 + uint64(i), Pool: s.Pool,
-			Processes: max(1, s.Processes), Provider: r.provider,
+			Process: i, Processes: max(1, s.Processes), Preset: s.Preset, Provider: r.provider,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("client: process %d of %q: %w", i, c.Name, err)
@@ -105,7 +124,7 @@ func Run(s Setting, c Contender, seed uint64, watch Watch) ([]Result, error) {
 		r.queue.At(start, event{what: join, process: p})
 	}
 	r.arrange()
-	const last = WarmUp + Measured - 1 // what would begin at the end is not of this run
+	last := s.End() - 1 // what would begin at the end is not of this run
 	for e, ok := r.queue.Next(last); ok; e, ok = r.queue.Next(last) {
 		r.happen(e)
 	}
@@ -159,6 +178,20 @@ func (r *run) happen(e event) {
 	case glance:
 		r.look(now)
 		r.queue.At(now+r.watch.Every, event{what: glance})
+	}
+}
+
+// back is how long an answer is on its way. A semaphore over the network holds a
+// place of a cap for both ways, and that of the oracle too; without a cap the
+// oracle sees at once what happens at the provider.
+func (r *run) back() time.Duration {
+	switch {
+	case !r.omniscient:
+		return r.Net
+	case r.provider.Cap > 0:
+		return 2 * r.Net
+	default:
+		return 0
 	}
 }
 

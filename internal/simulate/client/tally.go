@@ -5,7 +5,7 @@ import "time"
 const (
 	// WarmUp is what a run begins with: the cold start, which is counted apart.
 	WarmUp = 2 * time.Minute
-	// Measured is how long it is measured after that.
+	// Measured is how long it is measured after that, unless its setting says otherwise.
 	Measured = 20 * time.Minute
 )
 

@@ -7,18 +7,32 @@ import (
 	"github.com/headrace/headrace/internal/simulate/provider"
 )
 
-// oracle knows the provider. Under a cap it keeps a semaphore of exactly its
-// share, with the delay of the network that everybody has; the rates it sees
-// without delay, which is an upper bound.
+// oracle knows the provider and sends each call at the first moment at which it
+// would be admitted. No schedule admits more calls of one size: to take a call
+// earlier never leaves less room in a bucket, a window or a log later. Its
+// goodput is therefore what the limits allow:
+//
+//   - Rates, quotas and tiers: it sees their state without delay and waits until
+//     all of them have room, those of tokens for the call at the head of the line.
+//   - A cap: it holds a semaphore of exactly its share of the places, with the
+//     delay of the network that every client has. A cap beside rates is both.
+//   - An outage, which admits no call: it waits for the end.
+//   - Errors that strike some of the calls: it foresees them, so the calls it
+//     sends are the ones that are spared. The limits count no others.
+//   - A server that sheds: it stays one call below the queue's end.
+//   - Changes, lies in Retry-After and in headers: it sees the limits themselves.
+//
+// With tokens the calls differ in size and the oracle keeps their order. A
+// client that lets small calls pass large ones may get more calls through.
 type oracle struct {
-	provider  *provider.Provider
-	processes int
+	provider           *provider.Provider
+	process, processes int
 }
 
 // Oracle returns what an omniscient client gets.
 func Oracle() client.Contender {
 	return client.Contender{Name: "oracle", Omniscient: true, New: func(s client.Seat) (client.Policy, error) {
-		return oracle{s.Provider, s.Processes}, nil
+		return oracle{s.Provider, s.Process, s.Processes}, nil
 	}}
 }
 
@@ -27,10 +41,7 @@ const late = time.Microsecond
 
 // Admit implements client.Policy.
 func (o oracle) Admit(now time.Duration, c *client.Call, inFlight int) time.Duration {
-	if limit := o.provider.Cap; limit > 0 {
-		if inFlight < limit/o.processes {
-			return 0
-		}
+	if limit := o.provider.Cap; limit > 0 && inFlight >= (limit+o.process)/o.processes { // the shares add up to the cap
 		return client.Forever
 	}
 	wait := o.provider.Wait(now, c.Reserved)

@@ -31,7 +31,7 @@ func check(t assert.TestingT, s scenario.Scenario) {
 	assert.False(t, s.Provider.Headers, "whether there are headers is the contender's affair")
 	assert.True(t, slices.IsSortedFunc(s.Changes, func(a, b provider.Change) int { return int(a.At - b.At) }))
 	for _, c := range s.Changes {
-		assert.True(t, c.At > client.WarmUp && c.At < client.WarmUp+client.Measured)
+		assert.True(t, c.At > client.WarmUp && c.At < s.End())
 		assert.True(t, c.Factor > 0 || c.Cap > 0)
 	}
 }

@@ -1,0 +1,94 @@
+package client_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/headrace/headrace/internal/simulate/client"
+	"github.com/headrace/headrace/internal/simulate/provider"
+)
+
+func TestARunLastsAsLongAsItIsSaid(t *testing.T) {
+	last := func(lasts time.Duration) (at time.Duration) {
+		w := setting(provider.Config{})
+		w.Lasts = lasts
+		run(t, w, playing(&script{
+			admit: upTo(1),
+			sent:  func(now time.Duration, _ *client.Call) { at = now },
+		}))
+		return at
+	}
+	assert.InDelta(t, client.WarmUp+client.Measured, last(0), float64(5*time.Second))
+	assert.InDelta(t, client.WarmUp+time.Minute, last(time.Minute), float64(5*time.Second))
+	assert.InDelta(t, client.WarmUp+time.Hour, last(time.Hour), float64(5*time.Second))
+}
+
+// calls returns the items of a world, as its policy sees them.
+func calls(t *testing.T, alter func(*client.Setting)) (all []client.Call) {
+	t.Helper()
+	w := setting(provider.Config{Tokens: provider.Bucket{PerMinute: 60_000_000, Burst: 60_000}})
+	w.Tokens = true
+	alter(&w)
+	run(t, w, playing(&script{
+		admit: upTo(4),
+		sent:  func(_ time.Duration, c *client.Call) { all = append(all, *c) },
+	}))
+	return all
+}
+
+// What a policy takes a call for changes neither the calls nor how long they take.
+func TestGuesses(t *testing.T) {
+	known := calls(t, func(*client.Setting) {})
+	tenfold := calls(t, func(w *client.Setting) { w.Guess = client.Range{Low: 10, High: 10} })
+	assert.Equal(t, known[0].Reserved, known[0].Guess)
+	assert.Equal(t, 10*known[0].Reserved, tenfold[0].Guess)
+	assert.Equal(t, known[0].Reserved, tenfold[0].Reserved)
+
+	var low, high int
+	var total int64
+	for _, c := range calls(t, func(w *client.Setting) { w.Guess = client.Range{Low: 0.3, High: 3} }) {
+		total += c.Guess
+		assert.Equal(t, total, c.Total, "the policy adds up what it knows")
+		switch factor := float64(c.Guess) / float64(c.Reserved); {
+		case factor < 0.299 || factor > 3.001:
+			t.Fatalf("guessed %g times the truth", factor)
+		case factor < 0.949: // the geometric mean
+			low++
+		default:
+			high++
+		}
+	}
+	assert.InEpsilon(t, low, high, 0.1)
+}
+
+func TestHeavyTails(t *testing.T) {
+	largest := func(tail float64) (most int64) {
+		for _, c := range calls(t, func(w *client.Setting) { w.Tail = tail }) {
+			most = max(most, c.Reserved)
+			assert.True(t, c.Used <= c.Reserved && c.Reserved <= 45_000, "more than three quarters of the bucket")
+		}
+		return most
+	}
+	assert.Less(t, largest(0), int64(7025))
+	assert.Greater(t, largest(1.8), int64(40_000))
+}
+
+// All processes are there when the warm-up is over, however many they are.
+func TestManyProcessesJoinInTime(t *testing.T) {
+	var seats []client.Seat
+	w := setting(provider.Config{})
+	w.Processes, w.Preset = 16, client.Preset{RequestsPerMinute: 7}
+	run(t, w, client.Contender{New: func(s client.Seat) (client.Policy, error) {
+		seats = append(seats, s)
+		return &script{admit: upTo(1)}, nil
+	}})
+	for i, s := range seats {
+		assert.Equal(t, i, s.Process)
+		assert.Equal(t, 16, s.Processes)
+		assert.Equal(t, 5*i, int(s.Start/time.Second))
+		assert.Equal(t, client.Preset{RequestsPerMinute: 7}, s.Preset)
+	}
+	assert.Less(t, seats[15].Start, client.WarmUp)
+}
