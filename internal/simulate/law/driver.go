@@ -1,31 +1,52 @@
 package law
 
 import (
+	"math"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/internal/simulate/client"
 	"github.com/headrace/headrace/internal/simulate/provider"
+	"github.com/headrace/headrace/internal/simulate/world"
 	"github.com/headrace/headrace/throttle"
 )
 
 // driver is one process whose limiter obeys a law.
 type driver struct {
 	adaptive.State
-	zero time.Time // where the world begins
+	zero   time.Time // where the world begins
+	chance world.Chance
 }
+
+// retryStream is the stream of chance of the delays of a retry.Policy.
+const retryStream = 1
 
 // Drive makes a contender of law. With headers it hears what the provider
 // tells in its meters. What a refusal names it always hears.
 func Drive(name string, law adaptive.Law, headers bool) client.Contender {
 	return client.Contender{Name: name, Headers: headers, New: func(s client.Seat) (client.Policy, error) {
 		zero := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		state, err := law.Start(zero.Add(s.Start), s.Seed)
+		state, err := told(law, s.Preset).Start(zero.Add(s.Start), s.Seed)
 		if err != nil {
 			return nil, err
 		}
-		return &driver{State: state, zero: zero}, nil
+		return &driver{State: state, zero: zero, chance: world.NewChance(s.Seed, retryStream)}, nil
 	}}
+}
+
+// told is law with what the provider documents, if it is one that can be told.
+func told(law adaptive.Law, p client.Preset) adaptive.Law {
+	m, ok := law.(adaptive.Measured)
+	if !ok {
+		return law
+	}
+	if n := p.RequestsPerMinute; n > 0 {
+		m.Prior.Windows = append(m.Prior.Windows, throttle.Sliding(n, time.Minute))
+	}
+	if n := p.TokensPerMinute; n > 0 {
+		m.Prior.Windows = append(m.Prior.Windows, throttle.Sliding(n, time.Minute).Of(throttle.Tokens))
+	}
+	return m
 }
 
 // Admit implements client.Policy.
@@ -40,10 +61,22 @@ func (d *driver) Slack(now time.Duration) { d.State.Slack(d.zero.Add(now)) }
 func (d *driver) Sent(now time.Duration, c *client.Call) { d.OnSend(d.zero.Add(now), d.sent(c)) }
 
 // Answered implements client.Policy: a refused call has no slot and is first
-// in line again, as after Reacquire.
+// in line again, as after Reacquire. A failed one is retried as a retry.Policy
+// does by default, without its end.
 func (d *driver) Answered(now time.Duration, c *client.Call, inFlight int, a *provider.Answer) (backoff time.Duration, keep bool) {
-	d.OnResult(d.zero.Add(now), d.sent(c), inFlight, d.feedback(c, a))
+	f := d.feedback(c, a)
+	d.OnResult(d.zero.Add(now), d.sent(c), inFlight, f)
+	if f.Verdict == adaptive.Transient {
+		return d.delay(c.Refusals), true
+	}
 	return 0, false
+}
+
+// delay is that of a retry.Policy after so many failures in a row: half a second
+// that doubles up to 30 s, each drawn from half of it to one and a half, at most 30 s.
+func (d *driver) delay(failures int) time.Duration {
+	middle := min(30, 0.5*math.Pow(2, float64(failures-1)))
+	return time.Duration(min(30, middle*(0.5+d.chance.Float64())) * float64(time.Second))
 }
 
 // Gauge implements client.Gauged.
@@ -54,7 +87,7 @@ func (d *driver) Gauge() client.Gauge {
 	}
 }
 
-func reserved(c *client.Call) throttle.Cost { return throttle.Cost{Requests: 1, Tokens: c.Reserved} }
+func reserved(c *client.Call) throttle.Cost { return throttle.Cost{Requests: 1, Tokens: c.Guess} }
 
 func (d *driver) sent(c *client.Call) throttle.Sent {
 	return throttle.Sent{
@@ -77,7 +110,19 @@ func (d *driver) feedback(c *client.Call, a *provider.Answer) adaptive.Feedback 
 		f.Used = throttle.Cost{Requests: 1, Tokens: c.Used}
 	case a.Admitted:
 	default:
-		f.Verdict, f.RetryAfter, f.Kind = adaptive.Hit, a.RetryAfter, kinds[a.Limit]
+		f.Verdict, f.RetryAfter, f.Kind = verdict(a), a.RetryAfter, kinds[a.Limit]
 	}
 	return f
+}
+
+// verdict is that of adaptive.DefaultDetector.
+func verdict(a *provider.Answer) adaptive.Verdict {
+	switch {
+	case a.Status == provider.TooMany:
+		return adaptive.Hit
+	case a.Status == provider.Full, a.RetryAfter > 0:
+		return adaptive.Overloaded
+	default:
+		return adaptive.Transient
+	}
 }

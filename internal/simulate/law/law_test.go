@@ -58,7 +58,7 @@ func TestALawHearsWhatALimiterTells(t *testing.T) {
 	s := &spy{}
 	p := drive(t, s)
 	zero := s.began.Add(-5 * time.Second)
-	call := &client.Call{Reserved: 100, Used: 40, Seq: 3, SentAt: 6 * time.Second, Others: 2, Total: 250}
+	call := &client.Call{Reserved: 120, Guess: 100, Used: 40, Seq: 3, SentAt: 6 * time.Second, Others: 2, Total: 250}
 	want := throttle.Sent{
 		Seq: 3, At: zero.Add(6 * time.Second), InFlight: 2,
 		Cost: throttle.Cost{Requests: 1, Tokens: 100}, Total: throttle.Cost{Requests: 3, Tokens: 250},
