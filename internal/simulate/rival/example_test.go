@@ -18,5 +18,8 @@ func ExampleAll() {
 	// Netflix Vegas
 	// Netflix Gradient2
 	// AWS adaptive (CUBIC)
+	// inspect_ai
+	// promptfoo
+	// Nall
 	// oracle
 }

@@ -14,6 +14,9 @@ func All() []client.Contender {
 		pooled("Netflix Vegas", func(s client.Seat) window { return newVegas(s.Seed) }),
 		pooled("Netflix Gradient2", func(client.Seat) window { return &gradient2{size: 20} }),
 		{Name: "AWS adaptive (CUBIC)", New: newCubic},
+		{Name: "inspect_ai", New: newInspectAI},
+		{Name: "promptfoo", New: newPromptfoo},
+		{Name: "Nall", New: newNall},
 	}
 }
 

@@ -80,9 +80,14 @@ func TestTheOracleHearsOfChanges(t *testing.T) {
 
 func start(t *testing.T, name string) client.Policy {
 	t.Helper()
+	return startWith(t, name, client.Seat{Pool: 2, Seed: 1, Processes: 1})
+}
+
+func startWith(t *testing.T, name string, seat client.Seat) client.Policy {
+	t.Helper()
 	for _, c := range rival.All() {
 		if c.Name == name {
-			p, err := c.New(client.Seat{Pool: 2, Seed: 1, Processes: 1})
+			p, err := c.New(seat)
 			require.NoError(t, err)
 			return p
 		}
