@@ -35,11 +35,14 @@ DEMOFLAGS ?=
 # make try: what of the repository, and pages whose names contain PAGES.
 TRY ?= clone
 PAGES ?=
-# N random providers from number OFFSET on; take ones that nobody tuned with.
+# N random providers and HARSHER of the harsher generator from number OFFSET on,
+# and the seeds of the families after it. From the default on they are for
+# judging: no law was tuned on them. Tune on those below it.
 # make simulate ABLATE=1 leaves out each rule of the law in turn, and
-# SIMFLAGS='-only blind -show 5' is any other flag (SIMFLAGS=-help).
-OFFSET ?= 0
+# SIMFLAGS='-set families -family 03 -only blind' is any other flag (SIMFLAGS=-help).
+OFFSET ?= 1000000
 N ?= 500
+HARSHER ?= 400
 ABLATE ?=
 SIMFLAGS ?=
 # The scenarios that docs/adaptive.md shows.
@@ -133,13 +136,13 @@ goodput: ## Measure over real HTTP what clients get of a limit, peers and ours, 
 	cd benchmarks && go run ./goodput/cmd/goodput -seeds $(SEEDS) -o ../docs/goodput.md $(GOODPUTFLAGS)
 
 .PHONY: simulate
-simulate: ## Play the control laws, ours and others, against simulated providers (OFFSET=n N=500 ABLATE=1)
-	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) $(if $(ABLATE),-ablate) $(SIMFLAGS)
+simulate: ## Play the control laws, ours and others, against simulated providers (OFFSET=n N=500 HARSHER=400 ABLATE=1)
+	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) -harsher $(HARSHER) $(if $(ABLATE),-ablate) $(SIMFLAGS)
 
 .PHONY: pictures
 pictures: ## Draw docs/adaptive/*.svg and put the figures into docs/adaptive.md (OFFSET=n N=500)
 	go run ./internal/simulate/cmd/simulate -chart docs/adaptive -only 'headrace blind' -scenario '$(PICTURES)'
-	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) -into docs/adaptive.md $(SIMFLAGS)
+	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) -harsher $(HARSHER) -into docs/adaptive.md $(SIMFLAGS)
 
 .PHONY: demo
 demo: ## Run the demo and draw docs/demo.svg of it (DEMOFLAGS='--seed 7'; on an idle machine)

@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/headrace/headrace/internal/simulate/client"
 	"github.com/headrace/headrace/internal/simulate/rival"
@@ -13,19 +14,26 @@ import (
 type Grid struct {
 	Scenarios  []scenario.Scenario
 	Contenders []client.Contender
-	cells      []Figures // by scenario, then contender
+	cells      []Figures   // by scenario, then contender; means
+	seeds      [][]Figures // the same, of each seed
 }
 
 // Play plays seeds worlds, from seed 1 on, of each scenario with each
 // contender and with the oracle.
 func Play(scenarios []scenario.Scenario, contenders []client.Contender, seeds int) (*Grid, error) {
+	return PlayFrom(scenarios, contenders, 1, seeds)
+}
+
+// PlayFrom is Play from seed first on.
+func PlayFrom(scenarios []scenario.Scenario, contenders []client.Contender, first uint64, seeds int) (*Grid, error) {
 	g := &Grid{Scenarios: scenarios, Contenders: contenders}
 	g.cells = make([]Figures, len(scenarios)*len(contenders))
+	g.seeds = make([][]Figures, len(g.cells))
 	worlds := make([][]Figures, len(scenarios)*seeds) // by contender
 	problems := make([]error, len(worlds))
 	parallel(len(worlds), func(i int) {
 		s := &scenarios[i/seeds]
-		worlds[i], problems[i] = play(s, contenders, uint64(i%seeds)+1) //nolint:gosec // not negative
+		worlds[i], problems[i] = play(s, contenders, first+uint64(i%seeds)) //nolint:gosec // not negative
 	})
 	for i := range g.cells {
 		s, c := i/len(contenders), i%len(contenders)
@@ -35,7 +43,7 @@ func Play(scenarios []scenario.Scenario, contenders []client.Contender, seeds in
 				all = append(all, w[c])
 			}
 		}
-		g.cells[i] = mean(all)
+		g.cells[i], g.seeds[i] = mean(all), all
 	}
 	return g, errors.Join(problems...)
 }
@@ -59,6 +67,17 @@ func play(s *scenario.Scenario, contenders []client.Contender, seed uint64) ([]F
 
 // At returns the figures of a contender in a scenario, both by index.
 func (g *Grid) At(s, c int) Figures { return g.cells[s*len(g.Contenders)+c] }
+
+// Goodputs returns the goodput of a contender in each seed of a scenario, both by
+// index, from the least on.
+func (g *Grid) Goodputs(s, c int) []float64 {
+	var all []float64
+	for _, f := range g.seeds[s*len(g.Contenders)+c] {
+		all = append(all, f.Goodput)
+	}
+	slices.Sort(all)
+	return all
+}
 
 // Of returns the figures of a contender in every scenario.
 func (g *Grid) Of(c int) []Figures {

@@ -30,39 +30,66 @@ func (m *Marks) Grid(target string, g *Grid, bar Bar) {
 	}
 }
 
-// What the default law has to reach among random providers, in percent.
-const (
-	sweepHeadersP5, sweepHeadersRefused = 94, 0.5
-	sweepBlindP5, sweepBlindRefused     = 90, 1.2
-	sweepLeast                          = 25
-)
+// reach is what the default law has to reach in many worlds, in percent.
+type reach struct {
+	p5, p25, least float64 // of goodput; 0: anything
+	median, p95    float64 // of 429s; 0: anything
+}
 
-// Sweep judges what g, of random providers, comes to.
-func (m *Marks) Sweep(target string, g *Grid) {
+// Reaches is a reach blind, and one with headers.
+type Reaches struct{ blind, headers reach }
+
+func (r Reaches) of(contender string) reach {
+	if contender == law.Headers {
+		return r.headers
+	}
+	return r.blind
+}
+
+// RandomReach is that among the random providers.
+func RandomReach() Reaches {
+	return Reaches{blind: reach{p5: 90, least: 25, median: 1.2}, headers: reach{p5: 96, least: 25, median: 0.5}}
+}
+
+// HarsherReach is that among those of the harsher generator.
+func HarsherReach() Reaches {
+	return Reaches{blind: reach{p5: 60, p25: 88, p95: 9}, headers: reach{p5: 70, p25: 93, p95: 9}}
+}
+
+// Sweep judges what g, of many providers, comes to.
+func (m *Marks) Sweep(target string, g *Grid, r Reaches) {
 	for c, contender := range g.Contenders {
-		p5, refused := float64(sweepBlindP5), sweepBlindRefused
-		switch contender.Name {
-		case law.Headers:
-			p5, refused = sweepHeadersP5, sweepHeadersRefused
-		case law.Blind:
-		default:
+		if !asked(contender.Name) {
 			continue
 		}
-		s := spreadOf(g, c)
-		m.least(target, contender.Name, "goodput p5", s.goodput(0.05), p5)
-		m.least(target, contender.Name, "goodput min", s.goodput(0), sweepLeast)
-		wrong := ""
-		if got := s.refused(0.5); got > refused {
-			wrong = fmt.Sprintf("429s median %.2f > %g", got, refused)
-		}
-		m.add(target, contender.Name, wrong)
+		want, s := r.of(contender.Name), spreadOf(g, c)
+		m.least(target, contender.Name, "goodput min", s.goodput(0), want.least)
+		m.least(target, contender.Name, "goodput p5", s.goodput(0.05), want.p5)
+		m.least(target, contender.Name, "goodput p25", s.goodput(0.25), want.p25)
+		m.most(target, contender.Name, "429s median", s.refused(0.5), want.median)
+		m.most(target, contender.Name, "429s p95", s.refused(0.95), want.p95)
 	}
 }
 
+// least and most judge by a bar, of which 0 is none.
 func (m *Marks) least(target, contender, what string, got, least float64) {
+	if least == 0 {
+		return
+	}
 	wrong := ""
 	if got < least {
 		wrong = fmt.Sprintf("%s %.1f < %g", what, got, least)
+	}
+	m.add(target+": "+what, contender, wrong)
+}
+
+func (m *Marks) most(target, contender, what string, got, most float64) {
+	if most == 0 {
+		return
+	}
+	wrong := ""
+	if got > most {
+		wrong = fmt.Sprintf("%s %.2f > %g", what, got, most)
 	}
 	m.add(target+": "+what, contender, wrong)
 }

@@ -16,7 +16,11 @@ type pen struct {
 }
 
 func (p *pen) play(scenarios []scenario.Scenario, contenders []client.Contender, seeds int) *Grid {
-	g, err := Play(scenarios, contenders, max(1, seeds))
+	return p.playFrom(scenarios, contenders, 1, seeds)
+}
+
+func (p *pen) playFrom(scenarios []scenario.Scenario, contenders []client.Contender, first uint64, seeds int) *Grid {
+	g, err := PlayFrom(scenarios, contenders, first, max(1, seeds))
 	if p.err == nil {
 		p.err = err
 	}

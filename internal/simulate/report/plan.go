@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/headrace/headrace/internal/simulate/client"
 	"github.com/headrace/headrace/internal/simulate/law"
@@ -17,40 +18,65 @@ import (
 // Plan is what to play and to print. The zero Plan prints nothing but heads.
 type Plan struct {
 	Seeds    int            // of each scenario with a name
-	Offset   int            // the first random scenario
-	N        int            // how many of those
+	Offset   int            // the first random provider, the first harsher one, and the seed before the first of a family
+	N        int            // how many random providers
+	Harsher  int            // how many of the harsher generator
+	Set      string         // parts of the names of sets, separated by commas; empty: all
+	Family   string         // beginnings of the names of families, separated by commas; empty: all
+	Members  bool           // the table of members has all of them, not only the weak ones
 	Only     string         // parts of the names of contenders, separated by commas; empty: all in the twelve, ours elsewhere
-	Scenario string         // parts of the names of scenarios, "random" for N random ones, #n for one of them; empty: all
+	Scenario string         // parts of the names of scenarios, "random" for N random ones, "harsher" for those, #n or hn for one of them; empty: all
 	ColdOnly bool           // nothing but the cold start
 	Names    provider.Names // what refusals say of the limit; the zero Names: what each scenario has
 	Ablate   bool           // nothing but the default law without each of its rules
 	Show     int            // so many of the worst random scenarios
 	Plain    bool           // lines instead of Markdown
+	Took     func(set string, d time.Duration)
 }
 
-// randomName stands for the random scenarios among the names of the others.
-const randomName = "random"
+// The sets. The names of those that a generator draws also stand for their
+// scenarios among the names of the others.
+const (
+	twelveSet   = "twelve"
+	familiesSet = "families"
+	randomSet   = "random"
+	harsherSet  = "harsher"
+)
 
 // Write plays p and writes it to w.
 func (p *Plan) Write(w io.Writer) error {
-	pen := &pen{w: w, plain: p.Plain}
+	out := &pen{w: w, plain: p.Plain}
 	if p.Ablate {
-		p.ablations(pen)
-		return pen.err
+		p.ablations(out)
+		return out.err
 	}
 	var marks Marks
-	p.fixed(pen, &marks)
-	if p.N > 0 && named(randomName, p.Scenario) && !p.ColdOnly {
-		p.sweep(pen, &marks)
+	for _, set := range []struct {
+		name string
+		play func(*pen, *Marks)
+	}{
+		{twelveSet, p.fixed},
+		{familiesSet, p.families},
+		{randomSet, p.random},
+		{harsherSet, p.harsher},
+	} {
+		if !named(set.name, p.Set) || p.ColdOnly && set.name != twelveSet {
+			continue
+		}
+		began := time.Now()
+		set.play(out, &marks)
+		if p.Took != nil {
+			p.Took(set.name, time.Since(began))
+		}
 	}
 	if len(marks.rows) > 0 {
-		pen.heading("Targets", "of the default law")
-		pen.table(marks.Table())
+		out.heading("Targets", "of the default law")
+		out.table(marks.Table())
 	}
-	return pen.err
+	return out.err
 }
 
-// fixed is about the scenarios with a name, and random ones asked for by number.
+// fixed is about the twelve and beyond, and drawn scenarios asked for by number.
 func (p *Plan) fixed(pen *pen, marks *Marks) {
 	twelve := pen.play(p.scenarios(scenario.Twelve()), p.contenders(everybody()), p.Seeds)
 	if !p.ColdOnly {
@@ -60,18 +86,63 @@ func (p *Plan) fixed(pen *pen, marks *Marks) {
 	if p.ColdOnly {
 		return
 	}
-	beyond := append(p.scenarios(scenario.Beyond()), p.randoms()...)
+	beyond := append(p.scenarios(scenario.Beyond()), p.numbered()...)
 	pen.grid("Beyond the twelve", pen.play(beyond, p.elsewhere(), p.Seeds), BeyondBar, (*Grid).Measured, marks)
 }
 
-func (p *Plan) sweep(pen *pen, marks *Marks) {
-	g := pen.play(p.sweeping(), p.elsewhere(), 1)
-	pen.heading("Random providers", fmt.Sprintf("%d from #%d on, one seed each", p.N, p.Offset))
+func (p *Plan) families(pen *pen, marks *Marks) {
+	f := pen.playFamilies(p.judged(), p.elsewhere(), p.first(), p.Seeds)
+	if pen.err != nil || len(f.cells) == 0 {
+		return
+	}
+	pen.heading("Families", fmt.Sprintf("mean of medians / worst seed / 429s in %% of attempts, seeds from %d on", p.Offset+1))
+	pen.table(f.Table())
+	members := f.Members(!p.Members && p.Family == "" && p.Scenario == "")
+	if len(members.Rows) > 0 {
+		pen.heading("Members of families", "median / worst seed / 429s in % of attempts")
+		pen.table(members)
+	}
+	marks.families(&f)
+}
+
+// first is the first seed of the families.
+func (p *Plan) first() uint64 { return uint64(max(0, p.Offset)) + 1 }
+
+// harshly are the Harsher scenarios of the harsher generator.
+func (p *Plan) harshly() []scenario.Scenario {
+	return p.naming(drawn(scenario.Harsher, p.Offset, p.Harsher))
+}
+
+// judged are the families, with those members that Scenario names.
+func (p *Plan) judged() (all []scenario.Family) {
+	for _, f := range scenario.Families() {
+		if f.Members = p.scenarios(f.Members); len(f.Members) > 0 && begins(f.Name, p.Family) {
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+func (p *Plan) random(pen *pen, marks *Marks) {
+	if p.N > 0 && named(randomSet, p.Scenario) {
+		p.sweep(pen, "Random providers", p.sweeping(), marks, RandomReach())
+	}
+}
+
+func (p *Plan) harsher(pen *pen, marks *Marks) {
+	if p.Harsher > 0 && named(harsherSet, p.Scenario) {
+		p.sweep(pen, "Harsher providers", p.harshly(), marks, HarsherReach())
+	}
+}
+
+func (p *Plan) sweep(pen *pen, title string, all []scenario.Scenario, marks *Marks, r Reaches) {
+	g := pen.play(all, p.elsewhere(), 1)
+	pen.heading(title, fmt.Sprintf("%d from #%d on, one seed each", len(all), p.Offset))
 	pen.table(g.Spread())
 	if p.Show > 0 {
 		pen.table(g.Worst(p.Show))
 	}
-	marks.Sweep("random providers", g)
+	marks.Sweep(strings.ToLower(title), g, r)
 }
 
 func everybody() []client.Contender { return append(rival.All(), law.All()...) }
@@ -93,12 +164,13 @@ func (p *Plan) scenarios(all []scenario.Scenario) []scenario.Scenario {
 	return p.naming(slices.DeleteFunc(all, func(s scenario.Scenario) bool { return !named(s.Name, p.Scenario) }))
 }
 
-// randoms are the scenarios that Scenario asks for by number.
-func (p *Plan) randoms() (all []scenario.Scenario) {
+// numbered are the drawn scenarios that Scenario asks for by number.
+func (p *Plan) numbered() (all []scenario.Scenario) {
 	for name := range strings.SplitSeq(p.Scenario, ",") {
-		if number, ok := strings.CutPrefix(name, "#"); ok {
-			if i, err := strconv.Atoi(number); err == nil {
-				all = append(all, scenario.Random(i))
+		for prefix, draw := range map[string]func(int) scenario.Scenario{"#": scenario.Random, "h": scenario.Harsher} {
+			number, ok := strings.CutPrefix(name, prefix)
+			if i, err := strconv.Atoi(number); ok && err == nil {
+				all = append(all, draw(i))
 			}
 		}
 	}
@@ -116,6 +188,16 @@ func (p *Plan) naming(all []scenario.Scenario) []scenario.Scenario {
 		}
 	}
 	return all
+}
+
+// begins reports whether name begins with one of parts, separated by commas.
+func begins(name, parts string) bool {
+	for part := range strings.SplitSeq(parts, ",") {
+		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(part)) {
+			return true
+		}
+	}
+	return false
 }
 
 // named reports whether one of parts, separated by commas, is in name.

@@ -9,10 +9,12 @@ import (
 )
 
 // Randoms returns n random scenarios from offset on.
-func Randoms(offset, n int) []scenario.Scenario {
+func Randoms(offset, n int) []scenario.Scenario { return drawn(scenario.Random, offset, n) }
+
+func drawn(draw func(int) scenario.Scenario, offset, n int) []scenario.Scenario {
 	all := make([]scenario.Scenario, n)
 	for i := range all {
-		all[i] = scenario.Random(offset + i)
+		all[i] = draw(offset + i)
 	}
 	return all
 }

@@ -38,7 +38,11 @@ func (p *Plan) Each(f func(*scenario.Scenario, client.Contender) error) error {
 
 // chosen are the scenarios that Scenario names.
 func (p *Plan) chosen() []scenario.Scenario {
-	return append(p.scenarios(slices.Concat(scenario.Twelve(), scenario.Beyond())), p.randoms()...)
+	all := p.scenarios(slices.Concat(scenario.Twelve(), scenario.Beyond()))
+	for _, f := range p.judged() {
+		all = append(all, f.Members...)
+	}
+	return append(all, p.numbered()...)
 }
 
 func traceOne(w io.Writer, d time.Duration, s *scenario.Scenario, c client.Contender) error {

@@ -18,16 +18,29 @@ import (
 
 const help = `simulate: our control laws, and those of others, against providers with hidden limits.
 
-Twenty minutes of virtual time are measured after two of warm-up. Goodput is
-what the provider admitted, in percent of an oracle that sees its limits; 429s
-are in percent of the attempts, without those that a noisy provider refuses at
-random. Equal flags print equal tables. A cell with "!" misses its target.
+Twenty minutes of virtual time are measured after two of warm-up, hours where
+quotas are that long. Goodput is what the provider admitted, in percent of an
+oracle that sees its limits; 429s are in percent of the attempts, without those
+at random, and with them in brackets. Equal flags print equal tables. A cell
+with "!" misses its target.
 
-  simulate                                   everything: the twelve, beyond, cold start, 500 random providers
-  simulate -only headrace -n 0               our laws in the scenarios with a name
-  simulate -scenario random -offset 70000 -show 10
+There are four sets:
+  twelve    the twelve, the cold start, and what is beyond the twelve
+  families  what real services do beside ordinary limits, several members each
+  random    providers drawn at random, with ordinary limits
+  harsher   the same with what the families have
+
+The default offset is for judging: no law was ever tuned on its worlds. Tune on
+offsets below it.
+
+  simulate                                   everything
+  simulate -set families -only headrace      our laws in the families
+  simulate -set families -family 03,08 -only blind -offset 0
+                                             two of them, on worlds for tuning
+  simulate -only headrace -set twelve        our laws in the scenarios with a name
+  simulate -set random -offset 70000 -show 10
                                              500 random providers, and the worst of them
-  simulate -scenario '#70123' -only headers  one of those again
+  simulate -scenario '#70123' -only headers  one of those again; h70123 is one of the harsher ones
   simulate -scenario flap -trace 5s          what a run looks like, as tab-separated values
   simulate -scenario flap -only blind -chart pictures
                                              the same as a picture, an SVG of panels over time
@@ -36,6 +49,10 @@ random. Equal flags print equal tables. A cell with "!" misses its target.
 
 Flags:
 `
+
+// judging is the first world that is for judging. No law was tuned on it or on
+// any after it.
+const judging = 1_000_000
 
 func main() {
 	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
@@ -53,10 +70,14 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 		flags.PrintDefaults()
 	}
 	flags.IntVar(&p.Seeds, "seeds", 10, "worlds of each scenario with a name")
-	flags.IntVar(&p.Offset, "offset", 0, "the first random provider; take one that nobody tuned with")
+	flags.IntVar(&p.Offset, "offset", judging, "the first random and the first harsher provider, and the seed before the first of a family; from the default on worlds are for judging, those below it for tuning")
 	flags.IntVar(&p.N, "n", 500, "how many random providers")
+	flags.IntVar(&p.Harsher, "harsher", 400, "how many providers of the harsher generator")
+	flags.StringVar(&p.Set, "set", "", "only these `sets`, separated by commas: twelve, families, random, harsher")
+	flags.StringVar(&p.Family, "family", "", "only `families` whose name begins with one of these, separated by commas, such as 03,08")
+	flags.BoolVar(&p.Members, "members", false, "list all members of families, not only those in which the default law is weak")
 	flags.StringVar(&p.Only, "only", "", "only `policies` whose name contains one of these, separated by commas")
-	flags.StringVar(&p.Scenario, "scenario", "", "only `scenarios` whose name contains one of these, separated by commas; random stands for the random providers, #n for one of them")
+	flags.StringVar(&p.Scenario, "scenario", "", "only `scenarios` whose name contains one of these, separated by commas; random and harsher stand for drawn providers, #n or hn for one of them")
 	flags.Func("names", "what refusals `say` of the limit: everything (which it is, of rates too), requests (always that, whatever refused) or nothing", func(s string) error {
 		return name(&p.Names, s)
 	})
@@ -97,6 +118,9 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 	}
 	if *pictures != "" {
 		return draw(&p, *pictures, out)
+	}
+	p.Took = func(set string, d time.Duration) {
+		fmt.Fprintf(stderr, "simulate: %s took %s\n", set, d.Round(100*time.Millisecond))
 	}
 	began := time.Now()
 	if err := tables(&p, *page, out); err != nil {
