@@ -66,6 +66,14 @@ func TestAnErrorTellsItsPath(t *testing.T) {
 	require.Equal(t, []any{"inner", "b", 2, errBoom}, []any{at.Flow, at.Node, at.Step, at.Err})
 }
 
+func TestAnErrorNamesItsNodeOnce(t *testing.T) {
+	list := node.Each("list", func(*trail) []int { return []int{1} },
+		func(context.Context, int) (int, error) { return 0, errBoom }, func(*trail, []int) {})
+	_, _, err := follow(t, flow.New("f", step("a")).Then(list))
+	require.ErrorIs(t, err, errBoom)
+	require.Equal(t, 1, strings.Count(err.Error(), `node "list": `), err.Error())
+}
+
 // custom is a node type of the user's own.
 type custom struct {
 	name string
