@@ -15,7 +15,8 @@ type Law interface {
 }
 
 // State is the pure state machine of one guard. It reads no clock. The guard
-// calls it under a lock, never concurrently, and it must not call the guard.
+// calls it under a lock, never concurrently, and it must not call the guard or
+// runtime.Goexit. A law that panics is out of use.
 type State interface {
 	// Admit is asked about the head of the queue once all limits admit it. 0
 	// admits it; otherwise it is asked again after wait, or at the next event;
