@@ -144,18 +144,22 @@ func TestAHeaderOfOneCallPerSecondIsFollowedAtThatRate(t *testing.T) {
 }
 
 func TestAnOutageIsNoWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const from, to = 5 * time.Minute, 25 * time.Minute
-		s := newServer(10, 10)
-		s.answer = func(at time.Duration, admitted bool) adaptive.Feedback {
-			if !admitted || at > from && at < to {
-				return rejected(time.Second)
-			}
-			return taken
-		}
-		took := s.work(t, guard.Policy{Law: adaptive.Measured{}}, 9000, 32, throttle.Cost{}, 3*time.Hour)
-		assert.Less(t, took, 38*time.Minute, "35 are possible: five before the outage, ten after it")
-	})
+	for name, after := range map[string]time.Duration{"that says for how long": time.Second, "that does not": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const from, to = 5 * time.Minute, 25 * time.Minute
+				s := newServer(10, 10)
+				s.answer = func(at time.Duration, admitted bool) adaptive.Feedback {
+					if !admitted || at > from && at < to {
+						return rejected(after)
+					}
+					return taken
+				}
+				took := s.work(t, guard.Policy{Law: adaptive.Measured{}}, 9000, 32, throttle.Cost{}, 3*time.Hour)
+				assert.Less(t, took, 38*time.Minute, "35 are possible: five before the outage, ten after it")
+			})
+		})
+	}
 }
 
 func TestSilentRejectionsAreOursAfterOneThatSaidForHowLong(t *testing.T) {

@@ -44,11 +44,7 @@ func (m *Machine) opened(left float64) {
 // opened again left at the moment left, when so many calls had been admitted.
 func (m *Machine) span(left, calls float64) {
 	counts := m.Calls.On && !m.Flight.Claimed && !m.quota.Known() && !m.off.Has(SpanRule)
-	known := 0.0
-	if m.calm.Agreed() {
-		known = m.Calls.Rate
-	}
-	rate := m.spans.Opened(left, calls, float64(m.hits), known, counts)
+	rate := m.spans.Opened(left, calls, float64(m.hits), m.calm.Settled, counts)
 	if rate == 0 {
 		return
 	}

@@ -5,6 +5,8 @@ import "math"
 // Calm stretches the cycles of a limit that stays where it is: each probe for
 // more ends in a refusal, and a limit that marks agree about needs few.
 type Calm struct {
+	Settled float64 // the rate that marks agreed about last, in units per second; 0: none yet
+
 	stretch float64
 	agreed  int // marks in a row
 }
@@ -21,6 +23,9 @@ func (c *Calm) Marked(measured, known float64) {
 	if known > 0 && math.Abs(measured/known-1) < calmTolerance {
 		if c.agreed++; c.agreed > calmAfter {
 			c.stretch = min(calmMost/eager(measured), c.stretch*calmStep)
+		}
+		if c.Agreed() {
+			c.Settled = measured
 		}
 		return
 	}

@@ -38,3 +38,20 @@ func TestCalmStretchesTheCyclesOfALimitThatStays(t *testing.T) {
 		})
 	}
 }
+
+// A closure begins with refusals that fit no rate. They do not undo what was known.
+func TestWhatMarksAgreedAboutStaysKnown(t *testing.T) {
+	c := Calm{stretch: 1}
+	c.Marked(30, 0)
+	c.Marked(10, 30)
+	assert.Zero(t, c.Settled, "marks do not agree yet")
+	c.Marked(10, 10)
+	c.Marked(10.2, 10)
+	assert.InDelta(t, 10.2, c.Settled, 1e-9)
+	c.Marked(8, 10.2)
+	assert.False(t, c.Agreed())
+	assert.InDelta(t, 10.2, c.Settled, 1e-9, "until marks agree about another rate")
+	c.Marked(8, 8)
+	c.Marked(8, 8)
+	assert.InDelta(t, 8, c.Settled, 1e-9)
+}
