@@ -19,7 +19,7 @@ func claimed(token string) string {
 		return token
 	}
 	var claims map[string]json.RawMessage
-	if json.Unmarshal(text, &claims) != nil || claims["exp"] == nil {
+	if json.Unmarshal(text, &claims) != nil || claims["exp"] == nil || string(claims["exp"]) == "null" {
 		return token
 	}
 	var id strings.Builder

@@ -57,6 +57,7 @@ func TestAccounts(t *testing.T) {
 		"Azure, signed again": {"Authorization: SharedKey acct:sig1", "Authorization: SharedKey acct:sig2", true, true},
 		"Digest":              {`Authorization: Digest username="u", nonce="1"`, `Authorization: Digest username="u", nonce="2"`, true, false},
 		"a renewed token":     {token(`{"iss":"i","sub":"s","exp":1}`), token(`{"iss":"i","sub":"s","exp":2}`), true, true},
+		"no end":              {token(`{"iss":"i","exp":null,"k":1}`), token(`{"iss":"i","exp":null,"k":2}`), false, true},
 		"another subject":     {token(`{"sub":"s1"}`), token(`{"sub":"s2"}`), false, true},
 		"a key of MiniMax":    {token(`{"iss":"minimax","GroupID":"1"}`), token(`{"iss":"minimax","GroupID":"2"}`), false, true},
 		"the same key again":  {token(`{"iss":"minimax","GroupID":"1"}`), token(`{"iss":"minimax","GroupID":"1"}`), true, true},

@@ -41,7 +41,10 @@ func (x *exchange) weigh() (err error) {
 	looks := mayBeJSON(x.req.Header)
 	if x.req.GetBody == nil && x.req.Body != nil { // it need not be in memory
 		ctx, body := x.req.Context(), x.req.Body
-		stop := context.AfterFunc(ctx, func() { _ = body.Close() }) // which ends a Read
+		stop := context.AfterFunc(ctx, func() { // which ends a Read
+			defer func() { _ = recover() }() // it is user code
+			_ = body.Close()
+		})
 		defer func() {
 			if stop(); err != nil && ctx.Err() != nil {
 				err = context.Cause(ctx)

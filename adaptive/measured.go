@@ -172,7 +172,8 @@ const longestReset = 24 * time.Hour
 
 func told(m *Meter) learn.Told {
 	return learn.Told{
-		Known: m.Known, Limit: float64(m.Limit), Remaining: float64(max(0, m.Remaining)), Reset: min(max(0, m.Reset), longestReset).Seconds(),
+		Known: m.Known && m.Limit > 0, // a limit of nothing is what some providers declare where there is none
+		Limit: float64(m.Limit), Remaining: float64(max(0, m.Remaining)), Reset: min(max(0, m.Reset), longestReset).Seconds(),
 	}
 }
 

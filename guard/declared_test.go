@@ -65,6 +65,9 @@ func TestADeclaredLimitOfNothingHoldsBackNoCall(t *testing.T) {
 				begin := time.Now()
 				declared(t, g, u, func(int) adaptive.Meter { return adaptive.Meter{Known: true, Limit: limit, Reset: time.Second} })
 				assert.Equal(t, 6*time.Second, time.Since(begin))
+				for range 3 { // whose responses declare nothing
+					require.NoError(t, g.Do(t.Context(), tokens(10), nothing))
+				}
 			})
 		}
 	}

@@ -31,7 +31,7 @@ func (g *Guard) end(r *result, p throttle.Permit, f *adaptive.Feedback, observed
 	}
 }
 
-// note adds to the average of how long calls take, in which the last eight
+// note adds to the average of how long calls take, in which the last five
 // weigh about as much as all before. It runs under the limiter's lock.
 func (g *Guard) note(d time.Duration) {
 	mean := g.lasted.Load()

@@ -74,6 +74,24 @@ func TestARedirectToNowhere(t *testing.T) {
 }
 
 // A wrong path on the right host, a model that does not exist, an old URL, the page of a proxy: the rest would fail too.
+// Nothing was done with the wrong URL, so nothing ties the run to it.
+func TestARunThatOnlyFailedGoesOnWithAnotherBaseURL(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(5)
+	wrong := answering(404, "")
+	q := newPlace(t, wrong)
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", q.provider.URL()+"/v1")
+	require.NotZero(t, status, errs)
+	assert.Len(t, p.lines("r.errors.jsonl"), 5)
+	for range 2 { // the second has nothing to do
+		status, _, errs = p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--retry-failed")
+		require.Zero(t, status, errs)
+		assert.Len(t, p.lines("r.results.jsonl"), 5)
+		assert.Empty(t, p.lines("r.errors.jsonl"))
+	}
+}
+
 func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

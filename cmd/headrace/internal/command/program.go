@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -195,7 +196,7 @@ const ending = 30 * time.Second
 func (p *Program) Patience() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.calls + ending
+	return min(p.calls, math.MaxInt64-ending) + ending
 }
 
 // below begins a line of its own where the terminal shows ^C.

@@ -16,6 +16,7 @@ type watched struct {
 
 	law    string                                        // what is learnt is kept under that name
 	opened func(context.Context, journal.Progress) error // told how far the run has come, before anything is written
+	anew   bool                                          // what was recorded is forgotten
 
 	mu    sync.Mutex     // guards everything below
 	tried map[string]int // attempts of failures that are tried again, by their keys
@@ -31,6 +32,7 @@ func (w *watched) Open(ctx context.Context, p journal.Part, owner journal.Owner,
 	progress, err := w.Journal.Open(ctx, p, owner, version, at)
 	if errors.As(err, new(*journal.VersionError)) && !w.hasDone(ctx, p) {
 		if err = w.Forget(ctx, p.Run); err == nil {
+			w.anew = true
 			progress, err = w.Journal.Open(ctx, p, owner, version, at)
 		}
 	}

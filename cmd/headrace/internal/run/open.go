@@ -124,6 +124,10 @@ func (j *Job) opened(ctx context.Context, p journal.Progress) error {
 	if j.lines != nil {
 		return j.lines.Begin()
 	}
+	if j.journal.anew { // the failures that are there are of requests with other settings
+		j.files.Anew()
+		return nil
+	}
 	if err := j.unknown(p); err != nil {
 		return err
 	}
