@@ -152,8 +152,8 @@ func TestAWaitForAnotherAttemptThatEndsKeepsTheError(t *testing.T) {
 	})
 }
 
-// A call that waited for MaxWait is told how long it would wait behind those that
-// came after it.
+// The error of a call that waited for MaxWait counts the calls queued after it in its
+// RetryAfter.
 func TestMaxWaitEndsWithAWaitThatCountsTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := guard.Policy{Name: "service", MaxWait: 5 * time.Second, Limits: rate(throttle.Sliding(1, time.Minute))}

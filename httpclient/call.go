@@ -69,7 +69,7 @@ func (c *call) outgoing() *http.Request {
 	return req
 }
 
-// dress gives req the headers of the client. The map that it has belongs to somebody else.
+// dress gives req the headers of the client. It copies the map that req has, which the caller owns.
 func (c *call) dress(req *http.Request) {
 	config := &c.client.config
 	_, agent := req.Header["User-Agent"] // an empty one means none, to net/http

@@ -10,7 +10,7 @@ import (
 	"github.com/headrace/headrace/httpclient"
 )
 
-// A secret is seen by nobody who does not ask for it.
+// A secret is printed only where Reveal is called.
 func ExampleSecret() {
 	s := httpclient.NewSecret("sk-123")
 	fmt.Printf("%v %+v %x %#v\n", s, struct{ key httpclient.Secret }{s}.key, s, s)

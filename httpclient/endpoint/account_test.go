@@ -15,7 +15,7 @@ import (
 	"github.com/headrace/headrace/httpclient/endpoint"
 )
 
-// Sign works below the transport, which has a guard for each key all the same.
+// Sign adds the key below the transport, which still has a guard for each key.
 func TestAKeyThatIsOutOfMoneyStopsNoOtherEndpoint(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "Bearer sk-poor-1234" {

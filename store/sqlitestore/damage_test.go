@@ -180,7 +180,7 @@ func TestARowWithAnotherChecksum(t *testing.T) {
 	}
 }
 
-// What a part says of its records, and of who has it, is not believed unchecked.
+// The row of a part is checked before its records and its lease are used.
 func TestAPartWithAnotherChecksumIsNotUsed(t *testing.T) {
 	text, _ := sound(t, 5)
 	changed := func(statement string) *sqlitestore.Journal {

@@ -9,21 +9,11 @@ import (
 
 // oracle knows the provider and sends each call at the first moment at which it
 // would be admitted. No schedule admits more calls of one size: to take a call
-// earlier never leaves less room in a bucket, a window or a log later. Its
-// goodput is therefore what the limits allow:
+// earlier never leaves less room in a bucket, a window or a log later.
 //
-//   - Rates, quotas and tiers: it sees their state without delay and waits until
-//     all of them have room, those of tokens for the call at the head of the line.
-//   - A cap: it holds a semaphore of exactly its share of the places, with the
-//     delay of the network that every client has. A cap beside rates is both.
-//   - An outage, which admits no call: it waits for the end.
-//   - Errors that strike some of the calls: it foresees them, so the calls it
-//     sends are the ones that are spared. The limits count no others.
-//   - A server that sheds: it stays one call below the queue's end.
-//   - Changes, lies in Retry-After and in headers: it sees the limits themselves.
-//
-// With tokens the calls differ in size and the oracle keeps their order. A
-// client that lets small calls pass large ones may get more calls through.
+// It sees all limits as they are, waits for the end of an outage, foresees which
+// calls an error will strike, and stays one call below the queue of a server that
+// sheds. A client that lets small calls pass large ones may get more calls through.
 type oracle struct {
 	provider           *provider.Provider
 	process, processes int

@@ -27,7 +27,7 @@ func unless[T any](ctx context.Context, open func() (T, error)) (T, error) {
 	}
 }
 
-// interruptible ends with ctx also while seq waits, as for somebody who types.
+// interruptible ends with ctx even while seq waits, as it does for input from a terminal.
 func interruptible(ctx context.Context, seq iter.Seq2[requests.Request, error]) iter.Seq2[requests.Request, error] {
 	type read struct {
 		q   requests.Request
