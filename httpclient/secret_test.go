@@ -1,14 +1,11 @@
 package httpclient_test
 
 import (
-	"bytes"
 	"encoding/gob"
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,41 +16,6 @@ import (
 )
 
 const variable = "HEADRACE_TEST_SECRET"
-
-// verbs are all that fmt knows, and one that it does not.
-var verbs = []string{
-	"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%c", "%U", "%b", "%o", "%O", "%t", "%e", "%g", "%p", "%T", "%20s", "%-20q", "% x", "%#x", "%#q", "%z",
-}
-
-// shows lets everything have a look at x that prints or marshals.
-func shows(t *testing.T, x any) string {
-	t.Helper()
-	var all bytes.Buffer
-	for _, verb := range verbs {
-		fmt.Fprintf(&all, verb+"\n", x)
-	}
-	fmt.Fprintln(&all, x)
-	asJSON, _ := json.Marshal(x)
-	asXML, _ := xml.Marshal(x)
-	all.Write(asJSON)
-	all.Write(asXML)
-	_ = gob.NewEncoder(&all).Encode(x) // which refuses a secret
-	slog.New(slog.NewJSONHandler(&all, nil)).Info("m", "x", x)
-	slog.New(slog.NewTextHandler(&all, nil)).Info("m", "x", x)
-	assert.ObjectsAreEqual(x, nil)
-	return all.String()
-}
-
-// noTrace looks for the canary as it is, in hexadecimal and in numbers.
-func noTrace(t *testing.T, text string) {
-	t.Helper()
-	for _, spelt := range []string{
-		canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary), fmt.Sprintf("% x", canary),
-		fmt.Sprintf("%d", []byte(canary))[1:20], fmt.Sprintf("%#v", []byte(canary))[7:30],
-	} {
-		assert.NotContains(t, text, spelt)
-	}
-}
 
 func TestSecretNeverShows(t *testing.T) {
 	t.Setenv(variable, canary)

@@ -14,7 +14,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"sync"
 	"testing"
 	"time"
 
@@ -53,74 +52,6 @@ func certificate(t *testing.T, until time.Time, hosts ...string) (cert tls.Certi
 func goodCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	return certificate(t, time.Now().Add(time.Hour), "127.0.0.1")
-}
-
-// listen serves each connection with a function that owns it, and returns the address.
-// All connections are closed and all functions have returned before the test ends.
-func listen(t *testing.T, serve func(net.Conn)) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		conns []net.Conn
-		over  bool
-	)
-	wg.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			mu.Lock()
-			conns = append(conns, conn)
-			if over {
-				_ = conn.Close()
-			}
-			mu.Unlock()
-			wg.Go(func() {
-				defer func() { _ = conn.Close() }()
-				serve(conn)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		mu.Lock()
-		over = true
-		for _, c := range conns {
-			_ = c.Close()
-		}
-		mu.Unlock()
-		wg.Wait()
-	})
-	return l.Addr().String()
-}
-
-// after reads one request and then lets answer have the connection.
-func after(answer func(net.Conn)) func(net.Conn) {
-	return func(c net.Conn) {
-		req, err := http.ReadRequest(bufio.NewReader(c))
-		if err != nil {
-			return
-		}
-		_, _ = io.Copy(io.Discard, req.Body)
-		answer(c)
-	}
-}
-
-// says answers with text and hangs up.
-func says(text string) func(net.Conn) {
-	return after(func(c net.Conn) { _, _ = io.WriteString(c, text) })
-}
-
-// stalls answers with text and never goes on.
-func stalls(text string) func(net.Conn) {
-	return after(func(c net.Conn) {
-		_, _ = io.WriteString(c, text)
-		_, _ = io.Copy(io.Discard, c)
-	})
 }
 
 // over serves inside TLS.
