@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -252,4 +253,36 @@ func TestABodyThatDoesNotArriveEndsWithTheContext(t *testing.T) {
 			assert.Zero(t, sent)
 		})
 	}
+}
+
+// panicky is a body whose Close ends its Read, and panics the first time.
+type panicky struct {
+	io.Reader
+
+	to     io.Closer
+	closed atomic.Bool
+}
+
+func (c *panicky) Close() error {
+	_ = c.to.Close()
+	if !c.closed.Swap(true) {
+		panic("closed")
+	}
+	return nil
+}
+
+// Close is called on a goroutine of its own there, where a panic would end the process.
+func TestABodyWhoseClosePanicsWhileItIsReadEndsTheCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := limiter(t)
+		rt := under(tripper(func(*http.Request) (*http.Response, error) { return answer(http.StatusOK, "", `{}`), nil }), presets.OpenAITier1, l)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		from, to := io.Pipe()
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, secretURL, http.NoBody)
+		require.NoError(t, err)
+		req.Body, req.GetBody, req.ContentLength = &panicky{Reader: from, to: to}, nil, 10
+		_, err = rt.RoundTrip(req) //nolint:bodyclose // there is none
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
 }
