@@ -26,6 +26,8 @@ type exchange struct {
 	t       *transport
 	req     *http.Request
 	payload payload
+	taken   bool // the payload has the body
+	sent    replay.Upload
 	guard   *guard.Guard
 	dialect dialect.Dialect
 	call    *guard.Call

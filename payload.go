@@ -34,24 +34,15 @@ type scratch struct {
 }
 
 // weigh finds out what the request will cost and which limiter it passes. A
-// short body is kept; a long one is looked at if it can be had again. If the
-// context ends meanwhile, the body is closed.
+// short body is kept; a long one is looked at if it can be had again.
 func (x *exchange) weigh() (err error) {
 	p := &x.payload
 	looks := mayBeJSON(x.req.Header)
-	if x.req.GetBody == nil && x.req.Body != nil { // it need not be in memory
-		ctx, body := x.req.Context(), x.req.Body
-		stop := context.AfterFunc(ctx, func() { // which ends a Read
-			defer func() { _ = recover() }() // it is user code
-			_ = body.Close()
-		})
-		defer func() {
-			if stop(); err != nil && ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-		}()
-	}
-	if p.Body, err = replay.Of(x.req, looks, x.t.resent); err != nil {
+	x.taken, x.sent.Clock = true, &x.t.clock
+	if p.Body, err = replay.Of(x.req, looks, x.t.resent, &x.sent); err != nil {
+		if ctx := x.req.Context(); ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		return err
 	}
 	if kept := p.Kept(); kept != nil || !looks {

@@ -286,3 +286,30 @@ func TestABodyWhoseClosePanicsWhileItIsReadEndsTheCall(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
 }
+
+// A body whose Close does not end its Read is left behind, whether it is read in
+// advance or by net/http, which waits for what writes the request.
+func TestABodyWhoseReadNeverReturnsEndsWithTheContext(t *testing.T) {
+	for about, length := range map[string]int64{"kept": 10, "looked at": 2 << 20, "sent as it comes": -1} {
+		t.Run(about, func(t *testing.T) {
+			l, b := limiter(t)
+			url, client := serve(t, l, presets.OpenAITier1, func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+			from, to := io.Pipe()
+			defer func() { _ = to.Close() }() // the goroutine that reads ends with the test
+			reason := errors.New("no longer wanted")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			go func() {
+				_, _ = io.WriteString(to, `{"a":`)
+				_, _ = io.WriteString(to, `1`) // which is received once the next Read waits
+				cancel(reason)
+			}()
+			req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, io.NopCloser(from))
+			require.NoError(t, err)
+			req.ContentLength = length
+			_, err = client.Do(req) //nolint:bodyclose // there is none
+			require.ErrorIs(t, err, reason)
+			assert.Zero(t, l.Stats().InFlight)
+			assert.LessOrEqual(t, len(b.ended()), 1)
+		})
+	}
+}

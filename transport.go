@@ -74,9 +74,8 @@ func (t *transport) CloseIdleConnections() {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	x, err := t.prepare(req)
 	if err != nil {
-		x.payload.Close()
-		if req.Body != nil {
-			_ = req.Body.Close() // also if it was not looked at
+		if x.payload.Close(); !x.taken && req.Body != nil {
+			_ = req.Body.Close()
 		}
 		return nil, err
 	}

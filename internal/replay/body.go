@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -16,6 +17,7 @@ const (
 // attempts gives a body that is not read in advance to one attempt after the other.
 type attempts interface {
 	next() (io.ReadCloser, error)
+	under(ctx context.Context) // which the next attempts have
 	replayable() bool
 	settle()
 }
@@ -33,17 +35,19 @@ type Body struct {
 // known and at most MaxKept and either there is no GetBody or whole asks for it.
 // Of another one without GetBody, what an attempt reads is kept, up to resent
 // bytes, for the next. The error is one of reading, and the body is closed then.
-// Close b when no attempt will follow.
-func Of(req *http.Request, whole bool, resent int64) (b Body, err error) {
+// A body without GetBody may not arrive: it is no longer read when the context
+// of the request, or of an attempt, ends. What attempts read of it is noted in
+// sent, unless nil. Close b when no attempt will follow.
+func Of(req *http.Request, whole bool, resent int64, sent *Upload) (b Body, err error) {
 	switch {
 	case req.Body == nil || req.Body == http.NoBody:
 		return Body{}, nil
 	case req.ContentLength > 0 && req.ContentLength <= MaxKept && (whole || req.GetBody == nil):
-		return keepBody(req)
+		return keepBody(req, sent)
 	case req.GetBody != nil:
-		return Body{parts: &shared{body: req.Body, getBody: req.GetBody}}, nil
+		return Body{parts: &shared{body: req.Body, getBody: req.GetBody, sent: sent}}, nil
 	}
-	r := &recording{from: req.Body, max: resent}
+	r := &recording{from: detach(req.Context(), req.Body), max: resent, sent: sent}
 	if req.ContentLength > resent { // it would be kept for nothing
 		r.max = 0
 	} else {
@@ -52,24 +56,37 @@ func Of(req *http.Request, whole bool, resent int64) (b Body, err error) {
 	return Body{parts: r}, nil
 }
 
-func keepBody(req *http.Request) (Body, error) {
-	defer req.Body.Close()
+func keepBody(req *http.Request, sent *Upload) (Body, error) {
+	body := req.Body
+	if req.GetBody == nil { // it need not be in memory
+		body = detach(req.Context(), body)
+	}
+	defer body.Close()
 	kept := make([]byte, req.ContentLength+1) // one byte too many is reported by what sends it
-	n, err := io.ReadFull(req.Body, kept)
+	n, err := io.ReadFull(body, kept)
 	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return Body{}, err
 	}
 	b := Body{kept: kept[:n:n]}
 	b.again = func() (io.ReadCloser, error) {
-		r := &keptReader{}
-		r.Reset(kept[:n:n])
+		r := &keptReader{sent: sent}
+		r.kept.Reset(kept[:n:n])
 		return r, nil
 	}
 	return b, nil
 }
 
 // keptReader reads what is kept.
-type keptReader struct{ bytes.Reader }
+type keptReader struct {
+	kept bytes.Reader
+	sent *Upload
+}
+
+// Read implements io.Reader.
+func (r *keptReader) Read(p []byte) (int, error) {
+	defer r.sent.end()
+	return r.kept.Read(p)
+}
 
 // Close implements io.Closer.
 func (*keptReader) Close() error { return nil }
@@ -103,6 +120,7 @@ func (b *Body) Replayable() bool { return b.parts == nil || b.parts.replayable()
 func (b *Body) Next(out *http.Request) (err error) {
 	switch {
 	case b.parts != nil:
+		b.parts.under(out.Context())
 		out.GetBody = b.parts.next
 		out.Body, err = b.parts.next()
 	case b.again != nil:

@@ -46,7 +46,7 @@ func attempt(t require.TestingT, b *replay.Body, req *http.Request) string {
 func TestNoBody(t *testing.T) {
 	for _, nothing := range []io.ReadCloser{nil, http.NoBody} {
 		req := &http.Request{Body: nothing}
-		b, err := replay.Of(req, false, none)
+		b, err := replay.Of(req, false, none, nil)
 		require.NoError(t, err)
 		for range 3 {
 			assert.True(t, b.Replayable())
@@ -66,7 +66,7 @@ func TestBodyWithGetBody(t *testing.T) {
 		made = append(made, from("abc"))
 		return made[len(made)-1], nil
 	}}
-	b, err := replay.Of(req, false, none)
+	b, err := replay.Of(req, false, none, nil)
 	require.NoError(t, err)
 	assert.Zero(t, first.reads.Load())
 	assert.Nil(t, b.Kept())
@@ -87,7 +87,7 @@ func TestBodyWithGetBody(t *testing.T) {
 func TestGetBodyFails(t *testing.T) {
 	failure := errors.New("gone")
 	req := &http.Request{Body: from("a"), GetBody: func() (io.ReadCloser, error) { return nil, failure }}
-	b, err := replay.Of(req, false, none)
+	b, err := replay.Of(req, false, none, nil)
 	require.NoError(t, err)
 	attempt(t, &b, req)
 	assert.ErrorIs(t, b.Next(&http.Request{}), failure)
@@ -98,7 +98,7 @@ func TestBodyIsKept(t *testing.T) {
 		text := strings.Repeat("x", length)
 		s := from(text)
 		req := &http.Request{Body: s, ContentLength: int64(length)}
-		b, err := replay.Of(req, false, none)
+		b, err := replay.Of(req, false, none, nil)
 		require.NoError(t, err)
 		assert.Equal(t, int32(1), s.closes.Load())
 		assert.Equal(t, text, string(b.Kept()))
@@ -122,7 +122,7 @@ func TestBodyIsKept(t *testing.T) {
 func TestBodyOfAnotherLength(t *testing.T) {
 	for text, want := range map[string]string{"ab": "ab", "abcdef": "abcd"} {
 		req := &http.Request{Body: from(text), ContentLength: 3}
-		b, err := replay.Of(req, false, none)
+		b, err := replay.Of(req, false, none, nil)
 		require.NoError(t, err)
 		assert.Equal(t, want, attempt(t, &b, req))
 	}
@@ -131,7 +131,7 @@ func TestBodyOfAnotherLength(t *testing.T) {
 func TestBodyThatCannotBeRead(t *testing.T) {
 	failure := errors.New("no more")
 	s := &source{Reader: iotest.ErrReader(failure)}
-	_, err := replay.Of(&http.Request{Body: s, ContentLength: 3}, false, none)
+	_, err := replay.Of(&http.Request{Body: s, ContentLength: 3}, false, none, nil)
 	assert.ErrorIs(t, err, failure)
 	assert.Equal(t, int32(1), s.closes.Load())
 }
@@ -140,7 +140,7 @@ func TestBodyOnce(t *testing.T) {
 	for _, length := range []int64{0, -1, replay.MaxKept + 1} {
 		s := from("abc")
 		req := &http.Request{Body: s, ContentLength: length}
-		b, err := replay.Of(req, false, none)
+		b, err := replay.Of(req, false, none, nil)
 		require.NoError(t, err)
 		assert.Zero(t, s.reads.Load())
 		assert.True(t, b.Replayable())
@@ -156,7 +156,7 @@ func TestBodyOnce(t *testing.T) {
 func TestBodyOnceGoesOnUnread(t *testing.T) {
 	s := from("abc")
 	req := &http.Request{Body: s, ContentLength: -1}
-	b, err := replay.Of(req, false, none)
+	b, err := replay.Of(req, false, none, nil)
 	require.NoError(t, err)
 	first := *req
 	require.NoError(t, b.Next(&first))
@@ -184,7 +184,7 @@ func TestBodyOnceGoesOnUnread(t *testing.T) {
 func TestBodyOnceIsTakenBack(t *testing.T) {
 	s := from("abc")
 	req := &http.Request{Body: s, ContentLength: -1}
-	b, err := replay.Of(req, false, none)
+	b, err := replay.Of(req, false, none, nil)
 	require.NoError(t, err)
 	first := *req
 	require.NoError(t, b.Next(&first))
@@ -199,7 +199,7 @@ func TestClose(t *testing.T) {
 	t.Run("what nobody was given", func(t *testing.T) {
 		for _, getBody := range []func() (io.ReadCloser, error){nil, func() (io.ReadCloser, error) { return http.NoBody, nil }} {
 			s := from("abc")
-			b, err := replay.Of(&http.Request{Body: s, ContentLength: -1, GetBody: getBody}, false, none)
+			b, err := replay.Of(&http.Request{Body: s, ContentLength: -1, GetBody: getBody}, false, none, nil)
 			require.NoError(t, err)
 			b.Close()
 			b.Close()
@@ -213,7 +213,7 @@ func TestClose(t *testing.T) {
 	t.Run("what was closed unread", func(t *testing.T) {
 		s := from("abc")
 		req := &http.Request{Body: s, ContentLength: -1}
-		b, _ := replay.Of(req, false, none)
+		b, _ := replay.Of(req, false, none, nil)
 		require.NoError(t, b.Next(req))
 		require.NoError(t, req.Body.Close())
 		b.Close()
@@ -225,7 +225,7 @@ func TestClose(t *testing.T) {
 	t.Run("not what an attempt still has", func(t *testing.T) {
 		s := from("abc")
 		req := &http.Request{Body: s, ContentLength: -1}
-		b, _ := replay.Of(req, false, none)
+		b, _ := replay.Of(req, false, none, nil)
 		require.NoError(t, b.Next(req))
 		b.Close()
 		assert.Zero(t, s.closes.Load(), "an answer may come before the body is asked for")
@@ -238,7 +238,7 @@ func TestClose(t *testing.T) {
 	t.Run("left unread after the end", func(t *testing.T) {
 		s := from("abc")
 		req := &http.Request{Body: s, ContentLength: -1}
-		b, _ := replay.Of(req, false, none)
+		b, _ := replay.Of(req, false, none, nil)
 		require.NoError(t, b.Next(req))
 		b.Close()
 		require.NoError(t, req.Body.Close())
@@ -270,7 +270,7 @@ func TestBodyProperty(t *testing.T) {
 		if kind == "recorded" {
 			resent = int64(len(text))
 		}
-		b, err := replay.Of(req, false, resent)
+		b, err := replay.Of(req, false, resent, nil)
 		require.NoError(t, err)
 		used := false
 		for range rapid.IntRange(0, 5).Draw(t, "attempts") {

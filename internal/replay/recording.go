@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"errors"
 	"io"
 	"sync"
@@ -14,19 +15,21 @@ var errTooLong = errors.New("replay: more of the body was read than is kept; set
 // to a bound, so that the next one can begin with that and read on where the
 // one before has stopped.
 type recording struct {
-	from   io.ReadCloser
-	max    int64 // bytes that are kept
-	length int64 // how long it says that it is, if that much is kept
+	from   *detached
+	max    int64   // bytes that are kept
+	sent   *Upload // nil: it is not watched
+	length int64   // how long it says that it is, if that much is kept
 
 	reading sync.Mutex // held while from is read
 
-	mu      sync.Mutex // guards all below
-	kept    []byte     // what was read, unless over
-	err     error      // of from, behind what is kept
-	over    bool       // more was read than is kept
-	settled bool       // no other attempt will follow
-	shut    bool       // from is closed
-	last    *replayed  // nil: no attempt has the body yet
+	mu      sync.Mutex      // guards all below
+	kept    []byte          // what was read, unless over
+	err     error           // of from, behind what is kept
+	over    bool            // more was read than is kept
+	settled bool            // no other attempt will follow
+	shut    bool            // from is closed
+	last    *replayed       // nil: no attempt has the body yet
+	ctx     context.Context //nolint:containedctx // of the attempt; nil: there is none yet
 }
 
 // next takes the body from the attempt before and gives it to another.
@@ -36,8 +39,17 @@ func (r *recording) next() (io.ReadCloser, error) {
 	if r.over {
 		return nil, errTooLong
 	}
-	r.last = &replayed{of: r}
+	if r.last != nil {
+		r.last.leave()
+	}
+	r.last = &replayed{of: r, ctx: r.ctx, left: make(chan struct{})}
 	return r.last, nil
+}
+
+func (r *recording) under(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ctx = ctx
 }
 
 // replayable is false as well if the body itself has failed: it would fail again.
@@ -85,8 +97,11 @@ func (r *recording) keep(p []byte, err error) {
 // replayed is a recording as one attempt has it.
 type replayed struct {
 	of     *recording
-	at     int  // bytes that were read of what is kept; of.mu guards it
-	closed bool // by the attempt; of.mu guards it
+	ctx    context.Context //nolint:containedctx // of the attempt
+	left   chan struct{}   // closed when the attempt does not have the body any more
+	at     int             // bytes that were read of what is kept; of.mu guards it
+	gone   bool            // left is closed; of.mu guards it
+	closed bool            // by the attempt; of.mu guards it
 }
 
 // Read implements io.Reader.
@@ -100,10 +115,14 @@ func (h *replayed) Read(p []byte) (int, error) {
 	if n, err, done := h.replay(p); done { // what another attempt was reading
 		return n, err
 	}
-	n, err := r.from.Read(p)
+	h.of.sent.begin()
+	n, err, given := r.from.until(h.ctx, h.left, p)
+	h.of.sent.end()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
+	case !given:
+		return 0, err
 	case r.last != h: // it was taken back meanwhile, and the next attempt needs what was read
 		r.kept, r.err = append(r.kept, p[:n]...), err
 		return 0, io.ErrClosedPipe
@@ -134,11 +153,20 @@ func (h *replayed) replay(p []byte) (n int, err error, done bool) { //nolint:rev
 	return 0, nil, len(p) == 0
 }
 
+// leave ends a Read that waits. of.mu is held.
+func (h *replayed) leave() {
+	if !h.gone {
+		h.gone = true
+		close(h.left)
+	}
+}
+
 // Close implements io.Closer. The body stays open as long as another attempt may follow.
 func (h *replayed) Close() error {
 	r := h.of
 	r.mu.Lock()
 	h.closed = true
+	h.leave()
 	shuts := (r.settled || r.over) && !r.shut && r.last == h
 	r.shut = r.shut || shuts
 	r.mu.Unlock()

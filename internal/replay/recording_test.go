@@ -19,7 +19,7 @@ func TestABodyOfUnknownLengthIsResent(t *testing.T) {
 		text := strings.Repeat("abcde", replay.MaxKept/5+2)[:replay.MaxKept+5]
 		s := from(text)
 		req := &http.Request{Body: s, ContentLength: length}
-		b, err := replay.Of(req, false, replay.MaxResent)
+		b, err := replay.Of(req, false, replay.MaxResent, nil)
 		require.NoError(t, err)
 		assert.Zero(t, s.reads.Load(), "nothing is read in advance")
 		for range 3 {
@@ -36,7 +36,7 @@ func TestABodyIsResentUpToABound(t *testing.T) {
 	for text, again := range map[string]bool{"abc": true, "abcd": false} {
 		s := from(text)
 		req := &http.Request{Body: s, ContentLength: -1}
-		b, err := replay.Of(req, false, 3)
+		b, err := replay.Of(req, false, 3, nil)
 		require.NoError(t, err)
 		assert.Equal(t, text, attempt(t, &b, req))
 		assert.Equal(t, again, b.Replayable())
@@ -53,7 +53,7 @@ func TestABodyIsResentUpToABound(t *testing.T) {
 func TestABodyIsResentFromWhereItWasRead(t *testing.T) {
 	s := from("abcdef")
 	req := &http.Request{Body: s, ContentLength: -1}
-	b, err := replay.Of(req, false, replay.MaxResent)
+	b, err := replay.Of(req, false, replay.MaxResent, nil)
 	require.NoError(t, err)
 	first := *req
 	require.NoError(t, b.Next(&first))
@@ -74,7 +74,7 @@ func TestABodyIsResentFromWhereItWasRead(t *testing.T) {
 func TestABodyThatFailsIsNotResent(t *testing.T) {
 	failure := errors.New("no more")
 	req := &http.Request{Body: &source{Reader: io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(failure))}, ContentLength: -1}
-	b, err := replay.Of(req, false, replay.MaxResent)
+	b, err := replay.Of(req, false, replay.MaxResent, nil)
 	require.NoError(t, err)
 	out := *req
 	require.NoError(t, b.Next(&out))
@@ -88,7 +88,7 @@ func TestABodyThatFailsIsNotResent(t *testing.T) {
 func TestABodyThatIsStillBeingReadIsResent(t *testing.T) {
 	body := &slow{strings.NewReader("abc"), make(chan struct{}, 9), make(chan struct{})}
 	req := &http.Request{Body: body, ContentLength: -1}
-	b, err := replay.Of(req, false, 1) // of what the next attempt needs, nothing is given up
+	b, err := replay.Of(req, false, 1, nil) // of what the next attempt needs, nothing is given up
 	require.NoError(t, err)
 	first := *req
 	require.NoError(t, b.Next(&first))
@@ -112,7 +112,7 @@ func TestPeekOfABodyOfKnownLength(t *testing.T) {
 	text := strings.Repeat("x", replay.MaxKept) + "abc"
 	s := from(text + "more than it says")
 	req := &http.Request{Body: s, ContentLength: int64(len(text))}
-	b, err := replay.Of(req, true, replay.MaxResent)
+	b, err := replay.Of(req, true, replay.MaxResent, nil)
 	require.NoError(t, err)
 	got, err := io.ReadAll(b.Peek())
 	require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestPeekOfABodyOfKnownLength(t *testing.T) {
 		assert.Equal(t, text+"more than it says", attempt(t, &b, req), "what sends it reports the length")
 	}
 	b.Close()
-	b, err = replay.Of(&http.Request{Body: from(text), ContentLength: int64(len(text))}, true, 100)
+	b, err = replay.Of(&http.Request{Body: from(text), ContentLength: int64(len(text))}, true, 100, nil)
 	require.NoError(t, err)
 	assert.Nil(t, b.Peek())
 	b.Close()

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"context"
 	"io"
 	"sync"
 )
@@ -11,7 +12,8 @@ import (
 type shared struct {
 	body    io.ReadCloser
 	getBody func() (io.ReadCloser, error)
-	looked  bool // body has been read before the first attempt
+	sent    *Upload // nil: it is not watched
+	looked  bool    // body has been read before the first attempt
 
 	mu   sync.Mutex // guards last
 	last *handle    // nil: no attempt has a body yet
@@ -21,7 +23,7 @@ type shared struct {
 func (s *shared) next() (io.ReadCloser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := &handle{from: s.body}
+	h := &handle{from: s.body, sent: s.sent}
 	if s.last != nil || s.looked {
 		if s.last != nil {
 			s.last.end()
@@ -37,6 +39,8 @@ func (s *shared) next() (io.ReadCloser, error) {
 	s.last = h
 	return h, nil
 }
+
+func (*shared) under(context.Context) {} // it is in memory
 
 func (*shared) replayable() bool { return true }
 
@@ -57,6 +61,7 @@ func (s *shared) settle() {
 // handle is a body as one attempt has it.
 type handle struct {
 	from io.ReadCloser
+	sent *Upload   // nil: it is not watched
 	also io.Closer // closed with from
 
 	reading sync.Mutex // held while from is read
@@ -76,6 +81,8 @@ func (h *handle) Read(p []byte) (int, error) {
 	if closed {
 		return 0, io.ErrClosedPipe
 	}
+	h.sent.begin()
+	defer h.sent.end()
 	return h.from.Read(p)
 }
 

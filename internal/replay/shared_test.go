@@ -19,7 +19,7 @@ func TestPeek(t *testing.T) {
 		made = append(made, from("abc"))
 		return made[len(made)-1], nil
 	}}
-	b, err := replay.Of(req, true, none)
+	b, err := replay.Of(req, true, none, nil)
 	require.NoError(t, err)
 	head := make([]byte, 2)
 	_, err = io.ReadFull(b.Peek(), head)
@@ -37,7 +37,7 @@ func TestPeek(t *testing.T) {
 
 func TestPeekWouldLoseTheBody(t *testing.T) {
 	for _, req := range []*http.Request{{}, {Body: from("abc"), ContentLength: -1}, {Body: from("abc"), ContentLength: 3}} {
-		b, err := replay.Of(req, true, none)
+		b, err := replay.Of(req, true, none, nil)
 		require.NoError(t, err)
 		assert.Nil(t, b.Peek())
 	}
@@ -47,7 +47,7 @@ func TestPeekWouldLoseTheBody(t *testing.T) {
 func TestAWholeBodyIsKept(t *testing.T) {
 	s := from("abc")
 	req := &http.Request{Body: s, ContentLength: 3, GetBody: func() (io.ReadCloser, error) { panic("not needed") }}
-	b, err := replay.Of(req, true, none)
+	b, err := replay.Of(req, true, none, nil)
 	require.NoError(t, err)
 	assert.Equal(t, "abc", string(b.Kept()))
 	for range 2 {
@@ -79,7 +79,7 @@ func TestOneAttemptReadsAtATime(t *testing.T) {
 			_, err := body.Seek(0, io.SeekStart) // which the race detector sees beside a Read
 			return body, err
 		}}
-		b, err := replay.Of(req, false, none)
+		b, err := replay.Of(req, false, none, nil)
 		require.NoError(t, err)
 		first, second := *req, *req
 		require.NoError(t, b.Next(&first))

@@ -1,0 +1,37 @@
+package replay
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/internal/clock"
+)
+
+// Upload is when the body of a request was last read. It is safe for concurrent
+// use; a nil Upload records nothing.
+type Upload struct {
+	Clock *clock.Clock
+
+	last atomic.Int64 // time.Duration by Clock; reading: a Read is waiting for the caller's body
+}
+
+const reading = math.MaxInt64
+
+func (u *Upload) begin() {
+	if u != nil {
+		u.last.Store(reading)
+	}
+}
+
+func (u *Upload) end() {
+	if u != nil {
+		u.last.Store(int64(u.Clock.Elapsed()))
+	}
+}
+
+// Last is when the last Read ended, and now during a Read: what sends the body
+// waits for it then, and not for the provider. It is 0 before the first.
+func (u *Upload) Last(now time.Duration) time.Duration {
+	return min(now, time.Duration(u.last.Load()))
+}
