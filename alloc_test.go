@@ -15,7 +15,8 @@ import (
 	"github.com/headrace/headrace/presets"
 )
 
-// The race detector allocates on its own account.
+// The race detector allocates on its own account. Two are the context of an attempt, which ends if its
+// response does not begin.
 func TestAllocations(t *testing.T) {
 	tr := headrace.Transport(chatBase(), presets.OpenAITier5, headrace.WithRegistry(emptyRegistry(t)))
 	layered := under(chatBase(), presets.OpenAITier5, benchLimiter(t))
@@ -23,8 +24,8 @@ func TestAllocations(t *testing.T) {
 		return testing.AllocsPerRun(200, func() { chat(t, rt) })
 	}
 	bare := run(chatBase())
-	assert.LessOrEqual(t, run(tr)-bare, 12.0)
-	assert.LessOrEqual(t, run(layered)-bare, 13.0)
+	assert.LessOrEqual(t, run(tr)-bare, 14.0)
+	assert.LessOrEqual(t, run(layered)-bare, 15.0)
 }
 
 // chat makes one small call.

@@ -3,13 +3,10 @@ package headrace
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"time"
 
 	"github.com/headrace/headrace/fault"
-	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/panics"
 )
 
@@ -17,15 +14,6 @@ var errNothing = errors.New("headrace: the base returned neither a response nor 
 
 // patience is how long the base has to return after its context has ended.
 const patience = time.Second
-
-// timeoutError is the cause of an attempt that Policy.Timeout has ended.
-type timeoutError struct{ after time.Duration }
-
-func (e *timeoutError) Error() string {
-	return fmt.Sprintf("the header of the response took longer than the timeout of %s", e.after)
-}
-
-func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
 // sent is what the base has returned.
 type sent struct {
@@ -43,36 +31,29 @@ func (t *transport) trip(out *http.Request) (s sent) {
 	return s
 }
 
-// send sends out, and waits for the header of the response no longer than the
-// policy's Timeout.
-func (x *exchange) send(a inflight.Attempt, out *http.Request) (*http.Response, error) {
-	d := a.Timeout()
-	if d == 0 {
+// send sends out. If the policy has a Timeout, a base that ignores its context is
+// abandoned.
+func (x *exchange) send(b *bound, out *http.Request) (resp *http.Response, err error) {
+	if b != nil && b.timeout > 0 {
+		resp, err = x.t.supervise(out.Context(), out)
+	} else {
 		s := x.t.trip(out)
-		return s.resp, s.err
+		resp, err = s.resp, s.err
 	}
-	ctx, cancel := context.WithCancelCause(out.Context())
-	timer := x.t.clock.AfterFunc(d, func() { cancel(&timeoutError{d}) })
-	s, err := x.t.supervise(ctx, out.WithContext(ctx))
-	if !timer.Stop() && err == nil && ctx.Err() != nil {
-		discard(s) // the body ends with the context
-		err = context.Cause(ctx)
+	late := b.arrived()
+	switch {
+	case late == nil && b != nil && err == nil && resp.Body != nil && resp.StatusCode != http.StatusSwitchingProtocols:
+		b.ReadCloser, resp.Body = resp.Body, b
+		return resp, nil
+	case late == nil:
+		return resp, err
+	case err == nil:
+		discard(resp) // its body ends with the context
+		err = late
+	case !errors.As(err, new(*fault.HungError)):
+		err = late // the base may call it cancelled
 	}
-	if err != nil {
-		late, ok := errors.AsType[*timeoutError](context.Cause(ctx))
-		if ok && !errors.As(err, new(*fault.HungError)) {
-			err = late // the base may call it cancelled
-		}
-		if ok {
-			err = x.fail(err) //nolint:contextcheck // the request has it
-		}
-		cancel(nil)
-		return nil, err
-	}
-	if s.StatusCode != http.StatusSwitchingProtocols && s.Body != nil {
-		s.Body = &ended{s.Body, cancel}
-	}
-	return s, nil
+	return nil, x.fail(err) //nolint:contextcheck // the request has it
 }
 
 // supervise calls the base on a goroutine of its own, and abandons it if it does
@@ -105,25 +86,4 @@ func discard(resp *http.Response) {
 	if resp != nil && resp.Body != nil {
 		_ = resp.Body.Close() // it is not returned
 	}
-}
-
-// ended is a body whose end releases the context of its attempt.
-type ended struct {
-	io.ReadCloser
-
-	cancel context.CancelCauseFunc
-}
-
-// Read implements io.Reader.
-func (b *ended) Read(p []byte) (n int, err error) {
-	if n, err = b.ReadCloser.Read(p); err != nil {
-		b.cancel(nil)
-	}
-	return n, err
-}
-
-// Close implements io.Closer.
-func (b *ended) Close() error {
-	defer b.cancel(nil)
-	return b.ReadCloser.Close()
 }

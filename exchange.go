@@ -26,7 +26,8 @@ type exchange struct {
 	t       *transport
 	req     *http.Request
 	payload payload
-	taken   bool // the payload has the body
+	bound   bound // of the first attempt
+	taken   bool  // the payload has the body
 	sent    replay.Upload
 	guard   *guard.Guard
 	dialect dialect.Dialect
@@ -97,18 +98,22 @@ func (x *exchange) turnedAway(r *reply, err error) (*http.Response, error) {
 func (x *exchange) attempt(ctx context.Context, r *reply) {
 	*r = reply{}
 	returned := false
+	a := inflight.Of(ctx)
+	ctx, b := x.bounded(ctx, a.Timeout())
 	defer func() {
+		if b != nil && (r.resp == nil || r.resp.Body == nil) {
+			b.release()
+		}
 		if !returned { // a panic, or runtime.Goexit in the base
 			_, _ = x.call.End(adaptive.Feedback{Verdict: adaptive.Transient, Final: true})
 		}
 	}()
 	x.model.attempt()
-	a := inflight.Of(ctx)
 	out := x.req.WithContext(a.CountWire(ctx, x.trace()))
 	uncoded(out)
 	if err := x.payload.Next(out); err != nil {
 		x.failed(r, a, err)
-	} else if resp, err := x.send(a, out); err != nil { //nolint:bodyclose // it is the caller's
+	} else if resp, err := x.send(b, out); err != nil { //nolint:bodyclose // it is the caller's
 		x.failed(r, a, err)
 	} else {
 		x.t.learn(a)

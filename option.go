@@ -3,6 +3,7 @@ package headrace
 import (
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
@@ -70,5 +71,19 @@ func WithResend(bytes int64) Option {
 			t.problems.Addf("WithResend", "%d is negative: use 0 to send such bodies once", bytes)
 		}
 		t.resent = bytes
+	}
+}
+
+// WithFirstByte bounds how long an attempt waits for the header of its response once the request body has
+// been read to its end, or for the next Read of it. The error matches context.DeadlineExceeded and counts
+// as a failure, which is retried where that is safe. A base that ignores its context is not stopped:
+// guard.Policy.Timeout abandons it. The default is 10 minutes, or no bound if the policy has a Timeout. 0
+// means no bound.
+func WithFirstByte(d time.Duration) Option {
+	return func(t *transport) {
+		if d < 0 {
+			t.problems.Addf("WithFirstByte", "%s is negative: use 0 for no bound", d)
+		}
+		t.firstByte, t.firstByteSet = max(0, d), true
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
@@ -17,16 +18,19 @@ import (
 
 // transport is what Transport returns.
 type transport struct {
-	base     http.RoundTripper
-	policy   guard.Policy // of With
-	routes   routes
-	clock    clock.Clock
-	observer event.Observer
-	problems invalid.Problems // of the options and the preset: the error of every request
-	told     sync.Once        // that the SDK retries by itself
-	traces   atomic.Bool      // the base reports its connections
-	scratch  sync.Pool        // of *scratch, for request bodies that are looked at
-	resent   int64            // bytes that are kept of a request body without GetBody
+	base         http.RoundTripper
+	policy       guard.Policy // of With
+	routes       routes
+	clock        clock.Clock
+	observer     event.Observer
+	problems     invalid.Problems // of the options and the preset: the error of every request
+	told         sync.Once        // that the SDK retries by itself
+	traces       atomic.Bool      // the base reports its connections
+	alarms       sync.Pool        // of *alarm, whose timer is stopped
+	scratch      sync.Pool        // of *scratch, for request bodies that are looked at
+	firstByte    time.Duration    // from the last of a request to its response; 0: no bound
+	firstByteSet bool
+	resent       int64 // bytes that are kept of a request body without GetBody
 }
 
 // Transport returns a round tripper that sends by base and keeps to what the
@@ -43,7 +47,7 @@ func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundT
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	t := &transport{base: base, resent: replay.MaxResent, problems: invalid.Problems{Owner: "headrace.Transport"}}
+	t := &transport{base: base, resent: replay.MaxResent, firstByte: defaultFirstByte, problems: invalid.Problems{Owner: "headrace.Transport"}}
 	for i, o := range opts {
 		if o == nil {
 			t.problems.Addf("opts["+strconv.Itoa(i)+"]", "nil: leave it out")

@@ -84,6 +84,7 @@ type keptReader struct {
 
 // Read implements io.Reader.
 func (r *keptReader) Read(p []byte) (int, error) {
+	r.sent.begin()
 	defer r.sent.end()
 	return r.kept.Read(p)
 }

@@ -107,6 +107,8 @@ type replayed struct {
 // Read implements io.Reader.
 func (h *replayed) Read(p []byte) (int, error) {
 	r := h.of
+	r.sent.begin()
+	defer r.sent.end()
 	if n, err, done := h.replay(p); done {
 		return n, err
 	}
@@ -115,9 +117,7 @@ func (h *replayed) Read(p []byte) (int, error) {
 	if n, err, done := h.replay(p); done { // what another attempt was reading
 		return n, err
 	}
-	h.of.sent.begin()
 	n, err, given := r.from.until(h.ctx, h.left, p)
-	h.of.sent.end()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {

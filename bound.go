@@ -1,0 +1,159 @@
+package headrace
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/internal/replay"
+)
+
+// defaultFirstByte is how long a request that was sent waits for its response,
+// unless WithFirstByte says otherwise.
+const defaultFirstByte = 10 * time.Minute
+
+// timeoutError is the cause of an attempt that took too long.
+type timeoutError struct{ text string }
+
+func (e *timeoutError) Error() string { return e.text }
+
+func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
+
+// bound ends the context of an attempt whose response does not begin in time. It
+// is then the body, whose end releases the context.
+type bound struct {
+	io.ReadCloser
+
+	transport *transport
+	began     time.Duration
+	timeout   time.Duration  // from the beginning to the header; 0: none
+	firstByte time.Duration  // from the last of the request to the header; 0: none
+	sent      *replay.Upload // says when the request was sent
+	cancel    context.CancelCauseFunc
+
+	mu    sync.Mutex // guards all below
+	alarm *alarm
+	over  bool          // the header is there, or the attempt has failed
+	late  *timeoutError // why it was ended; nil: it was not
+}
+
+// bounded returns the context for an attempt with a policy's timeout. The bound
+// is nil if there is none.
+func (x *exchange) bounded(ctx context.Context, timeout time.Duration) (context.Context, *bound) {
+	first := x.t.firstByte
+	if timeout > 0 && !x.t.firstByteSet {
+		first = 0
+	}
+	if timeout == 0 && first == 0 {
+		return ctx, nil
+	}
+	b := &x.bound
+	if b.transport != nil { // the body of an earlier attempt may still be read
+		b = new(bound)
+	}
+	b.transport, b.began, b.timeout, b.firstByte, b.sent = x.t, x.t.clock.Elapsed(), timeout, first, &x.sent
+	ctx, b.cancel = context.WithCancelCause(ctx)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, left := b.leftLocked()
+	b.alarm = x.t.alarm(b, left)
+	return ctx, b
+}
+
+// leftLocked is the time until the attempt is ended because of late.
+func (b *bound) leftLocked() (late *timeoutError, left time.Duration) {
+	now := b.transport.clock.Elapsed()
+	if b.timeout > 0 {
+		left = b.timeout - (now - b.began)
+		if left <= 0 {
+			return &timeoutError{fmt.Sprintf("the header of the response took longer than the timeout of %s", b.timeout)}, 0
+		}
+	}
+	if b.firstByte > 0 {
+		quiet := now - max(b.began, b.sent.Last(now))
+		if quiet >= b.firstByte {
+			return &timeoutError{fmt.Sprintf("no response in the %s after the request was sent: WithFirstByte sets how long to wait", b.firstByte)}, 0
+		}
+		if first := b.firstByte - quiet; left == 0 || first < left {
+			left = first
+		}
+	}
+	return nil, left
+}
+
+// alarm is a timer that is used again.
+type alarm struct {
+	timer clockwork.Timer
+	bound *bound
+}
+
+// alarm has b look after d. b.mu is held.
+func (t *transport) alarm(b *bound, d time.Duration) *alarm {
+	a, ok := t.alarms.Get().(*alarm)
+	if !ok {
+		a = &alarm{bound: b}
+		a.timer = t.clock.AfterFunc(d, func() { a.bound.look() })
+		return a
+	}
+	a.bound = b
+	a.timer.Reset(d)
+	return a
+}
+
+// look ends the attempt if it is late.
+func (b *bound) look() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return
+	}
+	late, left := b.leftLocked()
+	if late == nil {
+		b.alarm.timer.Reset(left)
+		return
+	}
+	b.over, b.late = true, late
+	b.cancel(late)
+}
+
+// arrived stops the clock, and returns why the attempt was ended before.
+func (b *bound) arrived() error {
+	if b == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over && b.alarm.timer.Stop() { // or else it is about to look
+		b.alarm.bound = nil
+		b.transport.alarms.Put(b.alarm)
+	}
+	b.over, b.alarm = true, nil
+	if b.late == nil { // which must not be an error that is not nil
+		return nil
+	}
+	return b.late
+}
+
+// release ends the context of the attempt.
+func (b *bound) release() {
+	_ = b.arrived()
+	b.cancel(nil)
+}
+
+// Read implements io.Reader.
+func (b *bound) Read(p []byte) (n int, err error) {
+	if n, err = b.ReadCloser.Read(p); err != nil {
+		b.release()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *bound) Close() error {
+	defer b.release()
+	return b.ReadCloser.Close()
+}
