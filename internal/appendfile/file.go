@@ -42,10 +42,16 @@ type File struct {
 	told  bool // a write has failed, and its caller knows of it
 }
 
+// mostOpens is how often Open opens a file that is no longer at its path, as one is
+// that another process removed before it could be locked.
+const mostOpens = 100
+
 // Open opens the file at path for reading and writing, or creates it with the
 // permissions 0o644, and changes nothing in it. It fails with ErrBusy if it is open already.
-func Open(path string) (*File, error) {
-	for {
+func Open(path string) (*File, error) { return open(path, Present) }
+
+func open(path string, present func(*os.File) error) (*File, error) {
+	for range mostOpens {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644) //nolint:gosec // results are for every reader of the folder
 		if err != nil {
 			return nil, err
@@ -53,13 +59,15 @@ func Open(path string) (*File, error) {
 		if err := Lock(f); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 		}
-		if Present(f) == nil {
+		if present(f) == nil {
 			return &File{f: f, out: bufio.NewWriterSize(f, 1<<16)}, nil
 		}
 		if err := f.Close(); err != nil { // it was removed before the lock
 			return nil, err
 		}
 	}
+	return nil, fmt.Errorf("%s: opened %d times, and each time another file was at that path: "+
+		"either it is being replaced, or its file system gives a file a new inode number each time; use another folder", path, mostOpens)
 }
 
 // Detach returns the file itself, locked, for a caller that writes and closes it.

@@ -135,3 +135,20 @@ func TestParse(t *testing.T) {
 		assert.False(t, ok, text)
 	}
 }
+
+// On some network and user-space file systems a file is never the one at its path.
+func TestOpenGivesUp(t *testing.T) {
+	path, opened := filepath.Join(t.TempDir(), "lines"), 0
+	_, err := appendfile.OpenWith(path, func(*os.File) error { opened++; return os.ErrNotExist })
+	require.ErrorContains(t, err, path)
+	assert.ErrorContains(t, err, "inode number")
+	assert.Equal(t, 100, opened)
+	f, err := appendfile.OpenWith(path, func(f *os.File) error {
+		if opened++; opened < 105 {
+			return os.ErrNotExist
+		}
+		return appendfile.Present(f)
+	})
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
