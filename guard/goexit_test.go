@@ -122,3 +122,56 @@ type exitsAtCalls struct{}
 
 func (exitsAtCalls) Observe(event.Event)    {}
 func (exitsAtCalls) ObserveCall(event.Call) { runtime.Goexit() }
+
+// exiting is a law that ends the goroutine that it is told of a call on, once.
+type exiting struct {
+	adaptive.State
+
+	at    int // the call
+	slots int
+}
+
+func (l *exiting) Start(now time.Time, seed uint64) (s adaptive.State, err error) {
+	l.State, err = adaptive.AIMD{Initial: l.slots, Max: l.slots}.Start(now, seed)
+	return l, err
+}
+
+func (l *exiting) OnSend(now time.Time, s throttle.Sent) {
+	if l.State.OnSend(now, s); s.Seq == int64(l.at) {
+		runtime.Goexit()
+	}
+}
+
+// A law that ends the goroutine of a call keeps neither its slot nor another
+// call from being admitted.
+func TestGoexitInALawReturnsTheSlot(t *testing.T) {
+	for name, nested := range map[string]bool{"alone": false, "within another": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := guard.Policy{Limits: throttle.Limits{Concurrency: 1}, Law: &exiting{at: 1, slots: 1}}
+				if nested {
+					p.Within = []*guard.Guard{made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}, Law: adaptive.AIMD{}})}
+				}
+				g := made(t, p)
+				exits(t, g, nothing)
+				assert.Zero(t, g.Stats().InFlight)
+				require.NoError(t, g.Try(t.Context(), throttle.Cost{}, nothing))
+			})
+		})
+	}
+}
+
+// It may be told of one call on the goroutine of another.
+func TestGoexitInALawLeavesNoCallBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}, Law: &exiting{at: 2, slots: 1}})
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		wg.Go(func() { _ = do(t.Context(), g, func(context.Context) error { time.Sleep(time.Second); return nil }) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		require.NoError(t, do(ctx, g, nothing))
+		assert.Zero(t, g.Stats().InFlight)
+	})
+}

@@ -109,9 +109,25 @@ func (l *Limiter) keepLocked(now, credited instant, n *load) Permit {
 	l.noteLocked(&r.admission, now, credited, n)
 	l.inFlight++
 	if l.governor != nil {
-		l.tellSentLocked(&r.admission)
+		l.tellKeptLocked(&r.admission, p.slot)
 	}
 	return p
+}
+
+// tellKeptLocked gives the slot back if the governor ends the goroutine.
+func (l *Limiter) tellKeptLocked(a *admission, slot uint32) {
+	told := false
+	defer func() {
+		if told {
+			return
+		}
+		l.freeLocked(slot)
+		if l.queue.head != nil || len(l.fronts) > 0 {
+			l.wakeLocked(a.at, 1) // what this goroutine was to serve
+		}
+	}()
+	l.tellSentLocked(a)
+	told = true
 }
 
 func (l *Limiter) tellSentLocked(a *admission) {

@@ -40,8 +40,8 @@ func (e engine) Unlock() { e.l.unlock() }
 
 // Serve serves the queue, because something has changed, and gives up the lock.
 func (e engine) Serve() {
+	defer e.l.unlock() // also if a governor ends the goroutine
 	e.l.pumpLocked(e.l.last)
-	e.l.unlock()
 }
 
 // Sent returns what was noted at the admission; false if the permit has ended.

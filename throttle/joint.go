@@ -142,9 +142,18 @@ func admitted(limiters []*Limiter, n *load, permits []Permit) bool {
 }
 
 func admitAll(limiters []*Limiter, n *load, permits []Permit) {
+	all := 0
+	defer func() {
+		if all < len(limiters) { // a governor has ended the goroutine
+			for i, l := range limiters[:all] {
+				l.freeLocked(permits[i].slot)
+			}
+		}
+	}()
 	for i, l := range limiters {
 		now := l.nowLocked()
 		permits[i] = l.admitLocked(now, now, n, true)
+		all++
 	}
 }
 
