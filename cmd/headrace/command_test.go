@@ -91,6 +91,7 @@ func TestWhereItIsGiven(t *testing.T) {
 		"c.yaml: progress: \"loud\" is none of them":                  "progress: loud",
 		"c.yaml: \"max_wait\" is no flag, did you mean \"max-wait\"?": "max_wait: 1s",
 		"c.yaml: \"config\" can be on the command line only":          "config: d.yaml",
+		"c.yaml: a second YAML document begins after ---":             "rpm: 3\n---\nrpm: 4",
 		"c.yaml: it has to be YAML with lines such as":                "- rpm",
 		"c.yaml: it has to be YAML":                                   "a: b: c",
 		"--limit: \"3\": a / and a period":                            "limit: [50/s, 3]",

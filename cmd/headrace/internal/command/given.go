@@ -1,8 +1,10 @@
 package command
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -126,8 +128,13 @@ func (g *given) load(k *kong.Context) error {
 		}
 		return &settings.Error{Flag: from, Problem: fmt.Sprintf("%s cannot be read: %v", g.path, reason)}
 	}
-	var doc any
-	err = yaml.Unmarshal(content, &doc)
+	var doc, more any
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	if err = decoder.Decode(&doc); errors.Is(err, io.EOF) { // it is empty
+		err = nil
+	} else if err == nil && !errors.Is(decoder.Decode(&more), io.EOF) {
+		return &settings.Error{Flag: g.path, Problem: "a second YAML document begins after ---: put all flags into one"}
+	}
 	lines, ok := doc.(map[string]any)
 	if err == nil && doc != nil && !ok {
 		err = errors.New("it is something else")

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"context"
+	"io"
 	"net/url"
 	"time"
 
@@ -65,3 +67,8 @@ func (a *Alike) Succeeded() { a.succeeded() }
 
 // Fails notes a failure, and reports whether the run is stopped.
 func (a *Alike) Fails(number int64, kind string) bool { return a.fails(number, kind) }
+
+// Open opens a file, unless ctx ends first.
+func Open(ctx context.Context, open func() (io.Closer, error)) (io.Closer, error) {
+	return unless(ctx, open)
+}

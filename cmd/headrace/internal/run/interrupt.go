@@ -2,13 +2,14 @@ package run
 
 import (
 	"context"
+	"io"
 	"iter"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 )
 
 // unless calls open until ctx ends, as it may wait for the other end of a pipe.
-func unless[T any](ctx context.Context, open func() (T, error)) (T, error) {
+func unless[T io.Closer](ctx context.Context, open func() (T, error)) (T, error) {
 	type opened struct {
 		it  T
 		err error
@@ -22,6 +23,11 @@ func unless[T any](ctx context.Context, open func() (T, error)) (T, error) {
 	case o := <-done:
 		return o.it, o.err
 	case <-ctx.Done():
+		go func() {
+			if o := <-done; o.err == nil {
+				_ = o.it.Close() // it came too late
+			}
+		}()
 		var none T
 		return none, context.Cause(ctx)
 	}

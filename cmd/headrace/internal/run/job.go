@@ -74,13 +74,15 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 		return &j.outcome, &UsageError{err}
 	}
 	in, err := unless(ctx, func() (io.ReadCloser, error) { return requests.Open(j.Requests, j.Stdin) })
+	if in != nil {
+		defer func() { _ = in.Close() }()
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return &j.outcome, cause
 	}
 	if err != nil {
 		return &j.outcome, usagef("the requests cannot be read: %w", err)
 	}
-	defer func() { _ = in.Close() }()
 	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in) })
 	options := []flow.RunOption{
 		flow.WithRun(j.run()), flow.WithObserver(j.observer()), flow.WithGuards(j.guard),
