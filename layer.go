@@ -5,13 +5,12 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/hook"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
-	"github.com/headrace/headrace/throttle"
 )
 
 // layer makes the guards of one transport, which hold what With and Within say.
@@ -62,19 +61,12 @@ func (l *layer) over(shared *guard.Guard, preset presets.ID, name string) (*guar
 	if err != nil {
 		return nil, err
 	}
-	if len(l.made) >= l.most && l.policy.Breaker == nil {
-		maps.DeleteFunc(l.made, func(_ below, g *guard.Guard) bool { return idle(g) })
+	if len(l.made) >= l.most {
+		maps.DeleteFunc(l.made, func(_ below, g *guard.Guard) bool { return hook.Open[interface{ Idle() bool }](g).Idle() })
 		l.most = max(leastMade, 2*len(l.made))
 	}
 	l.made[to] = g
 	return g, nil
-}
-
-// idle reports whether nothing that g has counted limits a call.
-func idle(g *guard.Guard) bool {
-	s := g.Stats()
-	return s.InFlight == 0 && s.Waiting == 0 && s.Closed == nil && !s.PausedUntil.After(time.Now()) && !s.View.GateUntil.After(time.Now()) &&
-		!slices.ContainsFunc(s.Windows, func(w throttle.WindowUse) bool { return w.Spent > 0 })
 }
 
 // settings is the policy of a guard of the layer.

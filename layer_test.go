@@ -62,6 +62,32 @@ func TestGuardsOfATransportAreBounded(t *testing.T) {
 	})
 }
 
+// So are those with a breaker, unless it is open.
+func TestGuardsWithABreakerAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rt := headrace.Transport(tripper(func(r *http.Request) (*http.Response, error) {
+			if r.Host == "down.example" {
+				return answer(http.StatusBadGateway, "", `{}`), nil
+			}
+			return answer(http.StatusOK, "", `{}`), nil
+		}), "", headrace.WithRegistry(emptyRegistry(t)), headrace.With(guard.Policy{
+			Limits: perMinute(1), Breaker: &breaker.Config{Failures: 1, Open: time.Hour}, Retry: &retry.Policy{MaxAttempts: 1},
+		}))
+		client := &http.Client{Transport: rt}
+		read(t, post(t, client, "https://down.example", `{}`)) //nolint:bodyclose // read does
+		for i := range 1100 {
+			read(t, post(t, client, "https://h"+strconv.Itoa(i)+".example", `{}`)) //nolint:bodyclose // read does
+		}
+		time.Sleep(time.Minute)
+		for i := range 1100 {
+			read(t, post(t, client, "https://more"+strconv.Itoa(i)+".example", `{}`)) //nolint:bodyclose // read does
+		}
+		assert.Less(t, headrace.Made(rt), 2000)
+		_, err := client.Post("https://down.example", "", http.NoBody) //nolint:bodyclose // there is none
+		assert.ErrorAs(t, err, new(*breaker.OpenError))
+	})
+}
+
 // A guard of WithinOf bounds the requests that it is returned for; what the
 // provider rejects is learned by the guard of the service.
 func TestWithinOf(t *testing.T) {

@@ -18,17 +18,26 @@ const (
 type halfOpen struct {
 	pause time.Duration // the last one; 0: the quota is not known to be used up
 	probe int64         // the call that probes; 0: none is out
+	until time.Time     // when the next probe is due
 }
 
-// exhausted returns how long to stay closed.
-func (h *halfOpen) exhausted() time.Duration {
+// exhausted returns until when to stay closed.
+func (h *halfOpen) exhausted(now time.Time) time.Time {
 	h.pause = min(max(firstProbe, 2*h.pause), lastProbe)
-	h.probe = 0
-	return h.pause
+	h.probe, h.until = 0, now.Add(h.pause)
+	return h.until
 }
 
 // probeNext has one call probe when the guard opens.
-func (h *halfOpen) probeNext() { h.pause, h.probe = max(h.pause, firstProbe), 0 }
+func (h *halfOpen) probeNext(until time.Time) {
+	h.pause, h.probe, h.until = max(h.pause, firstProbe), 0, until
+}
+
+// known reports whether the quota is still worth knowing: one that no call has
+// probed for an hour after that was due may be forgotten.
+func (h *halfOpen) known(now time.Time) bool {
+	return h.pause > 0 && now.Before(h.until.Add(lastProbe))
+}
 
 func (h *halfOpen) probing() bool { return h.probe != 0 }
 

@@ -72,7 +72,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	}
 	switch {
 	case f.Verdict == adaptive.Terminal:
-		g.engine.Close(now.Add(law.quota.exhausted()), g.exhausted(f.Err))
+		g.engine.Close(law.quota.exhausted(now), g.exhausted(f.Err))
 	case tooLong(f): // for every call
 		hit := newHit(g.name, f, s.At)
 		hit.GivenUp = true
@@ -82,7 +82,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 		}
 		g.engine.Close(until, hit)
 		if f.RetryAfter == longestRetryAfter { // it may have been longer
-			law.quota.probeNext()
+			law.quota.probeNext(until)
 		}
 	}
 	if observed {

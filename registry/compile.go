@@ -72,11 +72,7 @@ func (s *Spec) forget(x *entry, ps *problems) time.Duration {
 	case s.Idle < 0:
 		ps.addf(at, "%s is negative: write a time such as 1h", s.Idle)
 	}
-	idle := cmp.Or(s.Idle, time.Hour)
-	if s.Breaker {
-		idle = max(idle, time.Minute) // the longest that it stays open
-	}
-	return idle
+	return cmp.Or(s.Idle, time.Hour)
 }
 
 // nothing reports whether p sets no limits. An unknown preset might.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/hook"
 )
 
 // sweeper forgets idle guards that were made from templates. It has no
@@ -108,13 +109,7 @@ func (s *slot) idle(g *guard.Guard, now time.Time) bool {
 		s.since, s.admitted = now, stats.Admitted
 		return false
 	}
-	for _, w := range stats.Windows {
-		if w.Spent > 0 {
-			return false
-		}
-	}
-	return stats.InFlight == 0 && stats.Waiting == 0 && stats.Closed == nil &&
-		!stats.PausedUntil.After(now) && !stats.View.GateUntil.After(now)
+	return hook.Open[interface{ Idle() bool }](g).Idle()
 }
 
 // forget takes s out of the registry and keeps the memory of its guard, unless

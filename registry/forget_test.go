@@ -114,6 +114,10 @@ func TestAGuardThatLimitsIsNotForgotten(t *testing.T) {
 			answered(t, g, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: adaptive.MaxRetryAfter})
 			return func() { clock.Advance(time.Hour) }
 		}},
+		"a used-up quota": {"unlimited", func(_ *registry.Registry, clock *clockwork.FakeClock, g *guard.Guard) func() {
+			answered(t, g, adaptive.Feedback{Verdict: adaptive.Terminal}) // closed for a minute, and then one call probes
+			return func() { clock.Advance(time.Hour) }
+		}},
 		"a policy of its own": {"unlimited", func(r *registry.Registry, _ *clockwork.FakeClock, g *guard.Guard) func() {
 			_, err := r.Replace(g.Name(), guard.Policy{Limits: limits(t, "7/s")})
 			require.NoError(t, err)

@@ -1,0 +1,42 @@
+package guard
+
+import (
+	"slices"
+	"time"
+
+	"github.com/headrace/headrace/internal/hook"
+	"github.com/headrace/headrace/throttle"
+)
+
+// shown is what package registry and the transport use of a Guard besides its
+// public methods, through package hook.
+type shown struct{ g *Guard }
+
+// Idle reports whether another guard in the place of this one would admit the
+// same calls: nothing is in flight or waits, and nothing that was counted or
+// reported holds a call back. Of a Join it is not asked.
+func (i shown) Idle() bool {
+	g, s := i.g, i.g.Stats()
+	now := g.clock.Now()
+	if s.InFlight > 0 || s.Waiting > 0 || s.Closed != nil || s.PausedUntil.After(now) || s.View.GateUntil.After(now) ||
+		slices.ContainsFunc(s.Windows, func(w throttle.WindowUse) bool { return w.Spent > 0 }) {
+		return false
+	}
+	if b := g.breaker; b != nil {
+		if s := b.Stats(); s.RetryAfter > 0 || s.InFlight > 0 {
+			return false
+		}
+	}
+	return g.governor == nil || !g.probesLater(now)
+}
+
+// probesLater reports whether the next call is to probe a quota that was used up.
+func (g *Guard) probesLater(now time.Time) bool {
+	g.engine.Lock()
+	defer g.engine.Unlock()
+	return g.governor.quota.known(now)
+}
+
+func init() { //nolint:gochecknoinits // see package hook
+	hook.Register(func(g *Guard) any { return shown{g} })
+}
