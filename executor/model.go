@@ -3,13 +3,16 @@ package executor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/httpclient/endpoint"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/redact"
@@ -71,8 +74,13 @@ func callOn(ctx context.Context, to endpoint.Caller, payload any) (*endpoint.Ans
 	}
 	t.hide(sent.Credentials())
 	t.exchange(a)
-	if speaks, ok := to.(interface{ Dialect() dialect.Dialect }); ok && err == nil {
+	failed, rejected := errors.AsType[*httpclient.Error](err)
+	rejected = rejected && failed.Code == httpclient.CodeAnswer
+	if speaks, ok := to.(interface{ Dialect() dialect.Dialect }); ok && (err == nil || rejected) {
 		f := speaks.Dialect().Read(time.Now(), a.StatusCode, a.Header, a.Body)
+		if f.Verdict == adaptive.OK && rejected {
+			f.Verdict = adaptive.Unclassified // by err
+		}
 		if replay.Stored(a.Method, a.Body) {
 			f.Used = throttle.Cost{Points: f.Used.Points}
 		}

@@ -256,3 +256,38 @@ func TestInfoOfAModelHidesTheKey(t *testing.T) {
 		})
 	}
 }
+
+// An error with status 200 is a failed attempt, unless the dialect knows it as a
+// rate limit: that is waited out.
+func TestAnErrorWithStatus200(t *testing.T) {
+	for name, c := range map[string]struct {
+		body     string
+		attempts int
+		state    executor.State
+	}{
+		"unknown":         {`{"error":{"message":"the model has crashed","type":"model_error"}}`, 2, executor.Failed},
+		"of a rate limit": {`{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`, 3, executor.Completed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var calls atomic.Int64
+			e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.Header().Set("Retry-After-Ms", "1")
+				if calls.Add(1) <= 2 {
+					_, _ = w.Write([]byte(c.body))
+					return
+				}
+				_, _ = w.Write([]byte(`{"choices":[]}`))
+			})
+			x := open(t, executor.Config{Policy: guard.Policy{Retry: &retry.Policy{MaxAttempts: 2, Initial: 1}}})
+			m, err := executor.NewModel(x, e)
+			require.NoError(t, err)
+			task, err := m.Complete(t.Context(), map[string]string{"say": "hi"}, throttle.Cost{})
+			require.NoError(t, err)
+			_, err = task.Wait(t.Context())
+			assert.Equal(t, c.state == executor.Failed, errors.Is(err, httpclient.CodeAnswer), "%v", err)
+			assert.Equal(t, c.state, task.Info().State)
+			assert.Equal(t, c.attempts, task.Info().Attempts)
+		})
+	}
+}

@@ -10,6 +10,7 @@ import (
 // The problems that checkAnswer finds.
 var (
 	errHTML    = errors.New("the answer is a page of HTML, such as that of a proxy or a login; check BaseURL and Path")
+	errFailed  = errors.New("the answer is nothing but an error, although its status is 2xx; Answer.Body has it")
 	errNotJSON = errors.New("the answer is not JSON, although its Content-Type says so")
 )
 
@@ -23,9 +24,38 @@ func checkAnswer(a *Answer) error {
 		return errHTML
 	case len(text) > 0 && isJSON(kind) && !json.Valid(text):
 		return errNotJSON
+	case isError(text):
+		return errFailed
 	}
 	return nil
 }
+
+// isError reports whether text is an object that holds an error, and nothing else
+// but what says that it is one and which request it is about.
+func isError(text []byte) bool {
+	if !bytes.HasPrefix(text, []byte("{")) || !bytes.Contains(text[:min(len(text), mostError)], []byte(`"error"`)) {
+		return false
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(text, &members) != nil {
+		return false
+	}
+	for name, value := range members {
+		switch told := string(value); {
+		case told == "null", name == "error", name == "request_id", name == "type" && told == `"error"`:
+		default:
+			return false
+		}
+	}
+	switch string(members["error"]) {
+	case "", "null", "false", "{}", `""`, "[]", "0":
+		return false
+	}
+	return true
+}
+
+// mostError is where an error begins at the latest, in bytes.
+const mostError = 1 << 10
 
 // begins reports whether text begins with a word in lower case, whatever its own case.
 func begins(text []byte, word string) bool {

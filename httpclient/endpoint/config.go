@@ -66,8 +66,8 @@ type Config struct {
 
 	// CheckAnswer validates each response with a 2xx status within the attempt, so that a retry around
 	// Call sees its error, which has httpclient.CodeAnswer. It must not change the Answer and must be safe for
-	// concurrent use. Nil rejects HTML, which comes from proxies and login pages, and a body that is not
-	// JSON although its Content-Type is.
+	// concurrent use. Nil rejects HTML, which comes from proxies and login pages, a body that is not
+	// JSON although its Content-Type is, and a JSON object that holds nothing but an "error".
 	CheckAnswer func(*Answer) error
 
 	// Config is that of the endpoint's own client. Limits and retries go into its Wrap:
