@@ -60,3 +60,16 @@ func ExampleDefaultRetryable() {
 	// bad request false
 	// false
 }
+
+// Do is the loop around a call that is not limited.
+func ExampleDo() {
+	attempts := 0
+	err := retry.Do(context.Background(), retry.Policy{Initial: time.Millisecond}, func(context.Context) error {
+		if attempts++; attempts < 3 {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	})
+	fmt.Println(err, attempts)
+	// Output: <nil> 3
+}
