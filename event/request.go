@@ -39,6 +39,9 @@ type Request struct {
 	Cached bool
 	// Reused says that the last connection was not new.
 	Reused bool
+	// Connect is the time from the beginning of the last attempt to its connection: name
+	// lookup, dial and TLS. 0 if the connection was not new.
+	Connect time.Duration
 }
 
 // attrs leaves out what the request does not have.
@@ -62,6 +65,9 @@ func (r *Request) attrs(as []slog.Attr) []slog.Attr {
 	}
 	if r.Waited != 0 {
 		as = append(as, slog.Duration("waited", r.Waited))
+	}
+	if r.Connect != 0 {
+		as = append(as, slog.Duration("connect", r.Connect))
 	}
 	return append(as, slog.Int64("sent", r.Sent), slog.Int64("received", r.Received),
 		slog.Bool("cached", r.Cached), slog.Bool("reused", r.Reused))

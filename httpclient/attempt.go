@@ -24,6 +24,7 @@ type attempt struct {
 	step    atomic.Int32
 	conns   atomic.Int32  // how many it was given
 	fresh   atomic.Int32  // how many of those were new
+	begun   time.Duration // since the client was made
 	until   time.Duration // when the whole of it is late
 	sent    atomic.Int64  // when it was written, since the client was made; 0: not yet
 	reading atomic.Int64  // since when a read of the answer's body waits; 0: none does
@@ -47,7 +48,7 @@ func newAttempt(c *call, req *http.Request) *attempt {
 	}
 	now := c.client.watch.now()
 	c.waited.CompareAndSwap(0, int64(now-c.begun))
-	a.call = c
+	a.call, a.begun = c, now
 	a.scope = scope{req.Context(), c, a}
 	a.trace = httptrace.ClientTrace{TLSHandshakeStart: a.onTLS, GotConn: a.onConn, WroteRequest: a.onSent}
 	ctx, cancel := context.WithCancelCause(httptrace.WithClientTrace(&a.scope, &a.trace))
@@ -106,6 +107,11 @@ func (a *attempt) onConn(info httptrace.GotConnInfo) {
 		a.call.attempts.Add(1)
 	}
 	a.call.reused.Store(info.Reused)
+	connect := a.call.client.watch.now() - a.begun
+	if info.Reused {
+		connect = 0
+	}
+	a.call.connect.Store(int64(connect))
 	a.step.Store(int32(stepSend))
 }
 

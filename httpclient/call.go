@@ -32,6 +32,7 @@ type call struct {
 	waited    atomic.Int64 // until the first attempt
 	firstByte atomic.Int64 // of the last answer
 	reused    atomic.Bool
+	connect   atomic.Int64 // how long the last connection took to make; 0: it was not new
 	phase     atomic.Int32 // of the last attempt when it ended
 	upload    atomic.Int64 // what was read of a body of unknown length
 	received  atomic.Int64
@@ -157,7 +158,7 @@ func (c *call) end(err error) {
 		Method: method(c.req), URL: c.url(),
 		FirstByte: time.Duration(c.firstByte.Load()), Waited: time.Duration(c.waited.Load()),
 		Sent: max(c.req.ContentLength, c.upload.Load()), Received: c.received.Load(),
-		Reused: c.reused.Load(),
+		Reused: c.reused.Load(), Connect: time.Duration(c.connect.Load()),
 	}
 	if c.answered.Load() {
 		e.Request.Status, e.Request.Proto = c.status, c.proto

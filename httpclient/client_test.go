@@ -338,6 +338,7 @@ func TestClosingARefusalDrainsIt(t *testing.T) {
 	}
 	for i, e := range told.all {
 		assert.Equal(t, i > 0, e.Request.Reused)
+		assert.Equal(t, i > 0, e.Request.Connect == 0)
 	}
 }
 

@@ -51,7 +51,9 @@ func TestEventOfARequest(t *testing.T) {
 	assert.Positive(t, got.Waited)
 	assert.Greater(t, got.FirstByte, got.Waited)
 	assert.Greater(t, e.Wait, got.FirstByte)
-	got.ID, got.Waited, got.FirstByte = "", 0, 0
+	assert.Positive(t, got.Connect)
+	assert.Less(t, got.Connect, got.FirstByte)
+	got.ID, got.Waited, got.FirstByte, got.Connect = "", 0, 0, 0
 	assert.Equal(t, event.Request{
 		Run: "run", Method: "POST", URL: "https://" + host + "/p?key=REDACTED",
 		Status: 418, Proto: "HTTP/2.0", Sent: 4, Received: 5,
