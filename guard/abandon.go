@@ -11,7 +11,7 @@ func (k *attempt) Abandon(hung error) bool { return k.call.abandon(k, hung) }
 // abandon returns what k holds before its function has returned.
 func (c *Call) abandon(k *attempt, hung error) (held bool) {
 	var f adaptive.Feedback
-	if !k.close(&f, false) {
+	if !k.close(&f) {
 		return false
 	}
 	defer k.cancelBreakers(hung) // an observer may end the goroutine

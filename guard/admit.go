@@ -37,7 +37,7 @@ func (k *attempt) cancel(err error) {
 	defer k.cancelBreakers(nil)
 	var r result
 	f := adaptive.Feedback{Verdict: adaptive.Unsent, Err: err}
-	k.close(&f, true)
+	k.close(&f)
 	k.finish(&r, &f, false)
 }
 

@@ -92,20 +92,12 @@ func Use(ctx context.Context, actual throttle.Cost) {
 func (k *attempt) feedback() (f adaptive.Feedback) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.reported(&f)
+	k.complete(&f)
 	return f
 }
 
-// reported fills in what the attempt itself has reported. mu is held.
-func (k *attempt) reported(f *adaptive.Feedback) {
-	if k.told != nil {
-		*f = *k.told
-	}
-	f.Used = k.used
-}
-
-// complete adds to f, which End was given, what was reported inside of the
-// attempt: its cost, and without a verdict in f whatever f does not say. mu is held.
+// complete adds to f, with which the attempt ends, what was reported inside of
+// it: its cost, and without a verdict in f whatever f does not say. mu is held.
 func (k *attempt) complete(f *adaptive.Feedback) {
 	if f.Used == (throttle.Cost{}) {
 		f.Used = k.used
@@ -127,18 +119,23 @@ func (k *attempt) complete(f *adaptive.Feedback) {
 }
 
 // close claims the end of the attempt; false if it has ended before. Nothing is
-// handed over from then on. f becomes what the attempt has reported; if it is
-// given, it takes precedence over that.
-func (k *attempt) close(f *adaptive.Feedback, given bool) (first bool) {
+// handed over from then on. f is completed by what the attempt has reported.
+func (k *attempt) close(f *adaptive.Feedback) (first bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if first = !k.over; first {
 		k.over = true
-		if !given {
-			k.reported(f)
-		} else {
-			k.complete(f)
-		}
+		k.complete(f)
 	}
 	return first
+}
+
+// of is the part of layer l, or nil.
+func (k *attempt) of(l *Guard) *part {
+	for i := range k.parts {
+		if k.parts[i].guard == l {
+			return &k.parts[i]
+		}
+	}
+	return nil
 }

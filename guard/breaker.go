@@ -3,7 +3,6 @@ package guard
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
@@ -51,7 +50,8 @@ func ticketed(ctx context.Context, l *Guard) bool {
 func (k *attempt) ticketed(l *Guard) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return !k.over && slices.ContainsFunc(k.parts, func(p part) bool { return p.guard == l && p.ticket != (breaker.Ticket{}) })
+	p := k.of(l)
+	return !k.over && p != nil && p.ticket != (breaker.Ticket{})
 }
 
 // settleBreakers tells the breakers how the attempt ended.

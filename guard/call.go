@@ -30,13 +30,12 @@ import (
 // Admit must not be called concurrently. Of several calls of End the first
 // counts.
 type Call struct {
-	guard   *Guard
-	cost    throttle.Cost
-	wait    waiting
-	live    atomic.Pointer[attempt] // of Admit and End; nil: no attempt is in progress
-	first   attempt                 // most calls make one
-	started bool                    // first is in use
-	number  int32                   // attempts, those after a 429 not counted
+	guard  *Guard
+	cost   throttle.Cost
+	wait   waiting
+	live   atomic.Pointer[attempt] // of Admit and End; nil: no attempt is in progress
+	first  attempt                 // most calls make one; without a call: it is not in use
+	number int32                   // attempts, those after a 429 not counted
 
 	loose     *looseCall // the call, if its first attempt was made without admission
 	schedule  *retry.Schedule
@@ -93,14 +92,13 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			}
 		}
 		k := &c.first
-		if c.started { // the context of an earlier attempt may still be looked at
+		if k.call != nil { // the context of an earlier attempt may still be looked at
 			k = new(attempt)
 		}
-		c.started = true
 		k.Context, k.call = ctx, c //nolint:fatcontext // each attempt has its own
 		err := c.begin(ctx, k)
 		if err == nil {
-			if c.wait.hit == nil || c.number == 0 || c.failed != nil {
+			if c.wait.hit == nil {
 				c.number++
 			}
 			c.failed = nil
@@ -125,7 +123,7 @@ func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 	if k == nil {
 		return false, nil
 	}
-	return c.conclude(k, &f, true, f.Err)
+	return c.conclude(k, &f)
 }
 
 // Heard applies the quota that a response declares before the call ends, such
@@ -136,28 +134,17 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 	if k == nil {
 		return false
 	}
-	l := c.guard.learner
-	if l == nil {
-		return false
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i := range k.parts {
-		p := &k.parts[i]
-		if p.guard != l || p.handed != nil {
-			continue
-		}
-		sent, live := l.sent(p.permit)
-		if !live {
-			return false
-		}
-		l.update(func(now time.Time) {
-			if !l.governor.knows(&sent) {
-				return
-			}
-			heard = l.governor.meters(now, sent, meters)
-		})
+	l := c.guard.learner
+	p := k.of(l)
+	if p == nil || p.handed != nil {
+		return false
 	}
+	l.update(func(now time.Time) {
+		sent, live := l.engine.Sent(p.permit)
+		heard = live && l.governor.knows(&sent) && l.governor.meters(now, sent, meters)
+	})
 	return heard
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -21,14 +20,11 @@ func (g *Guard) Do(ctx context.Context, c throttle.Cost, f func(context.Context)
 	if g == nil {
 		return errNil
 	}
-	if g.lets(ctx, c) {
-		call, again, err := g.freely(ctx, c, f)
-		if !again {
-			return err
-		}
-		return call.do(ctx, f)
+	call, again, err := g.freely(ctx, c, f)
+	if !again {
+		return err
 	}
-	return g.Begin(c).do(ctx, f)
+	return call.do(ctx, f)
 }
 
 // do makes attempts for as long as the call goes on.
@@ -75,32 +71,17 @@ func Get[T any](ctx context.Context, g *Guard, c throttle.Cost, f func(context.C
 
 // run makes one attempt with f.
 func (c *Call) run(k *attempt, f func(context.Context) error) (again bool, err error) {
-	if d := c.guard.timeout(); d > 0 {
-		again, err = c.supervise(k, f, d)
-		if again {
-			return false, err // it was abandoned
-		}
-	} else {
-		err = c.here(k, f)
-	}
-	var fb adaptive.Feedback
-	return c.conclude(k, &fb, false, err)
-}
-
-// here runs f on this goroutine.
-func (c *Call) here(k *attempt, f func(context.Context) error) (err error) {
 	returned := false
 	defer func() {
-		if returned {
-			return
-		}
-		if v := recover(); v != nil {
-			err = panics.Error(v)
-		} else { // runtime.Goexit
+		if !returned { // runtime.Goexit
 			c.abandon(k, nil)
 		}
 	}()
-	err = f(k)
+	if d := c.guard.timeout(); d > 0 {
+		err = c.supervise(k, f, d)
+	} else {
+		err = survived(k, f)
+	}
 	returned = true
-	return err
+	return c.conclude(k, &adaptive.Feedback{Err: err})
 }

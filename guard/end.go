@@ -5,10 +5,11 @@ import (
 	"github.com/headrace/headrace/internal/inflight"
 )
 
-// conclude ends the attempt k, which returned err. With given f is taken in
-// place of what it has reported.
-func (c *Call) conclude(k *attempt, f *adaptive.Feedback, given bool, err error) (again bool, _ error) {
-	if !k.close(f, given) {
+// conclude ends the attempt k, which returned f.Err. What else f says takes
+// precedence over what the attempt has reported.
+func (c *Call) conclude(k *attempt, f *adaptive.Feedback) (again bool, err error) {
+	err = f.Err
+	if !k.close(f) {
 		return false, err // it was abandoned
 	}
 	ended := false
@@ -63,15 +64,16 @@ func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 		k.finishShared(f)
 	}
 	r.ended = len(k.parts) == 0
-	var ended *Guard // the learner, if its permit has
+	news := !f.Final && (refused(f.Verdict) || f.Verdict == adaptive.Terminal) // what is final passed through the call inside
+	var ended *Guard                                                           // the learner, if its permit has
 	for i := range k.parts {
 		p := &k.parts[i]
 		learner := p.guard == k.call.guard.learner
-		switch handed := p.handed != nil; {
-		case handed && (!learner || f.Final || !refused(f.Verdict) && f.Verdict != adaptive.Terminal):
-			p.seq = p.handed.Seq // what is final passed through the call inside
-		case handed:
-			p.guard.learn(r, p.handed, f, observed)
+		switch {
+		case p.handed != nil:
+			if learner && news {
+				p.guard.learn(r, p.handed, f, observed)
+			}
 			p.seq = p.handed.Seq
 		case learner:
 			p.guard.end(r, p.permit, f, observed)

@@ -15,9 +15,9 @@ import (
 // ended, before it is abandoned.
 const patience = time.Second
 
-// supervise runs f on a goroutine of its own, bounded by d. With hung, f did
-// not return and the attempt was ended without it.
-func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Duration) (hung bool, err error) {
+// supervise runs f on a goroutine of its own, bounded by d. With a HungError f
+// did not return and the attempt was abandoned.
+func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Duration) (err error) {
 	ctx, end := c.within(k, d)
 	defer end(nil)
 	returned := make(chan error, 1)
@@ -47,15 +47,14 @@ func (c *Call) supervise(k *attempt, f func(context.Context) error, d time.Durat
 			}
 			c.abandon(k, failure)
 			timer.Stop()
-			return true, cause
+			return cause
 		}
 		timer.Stop()
 	}
 	if err == errExited { //nolint:errorlint // it is not wrapped
-		c.abandon(k, nil)
 		runtime.Goexit() // f meant the goroutine of its caller
 	}
-	return false, namedTimeout(ctx, err)
+	return namedTimeout(ctx, err)
 }
 
 var errExited = errors.New("guard: the function ended its goroutine")

@@ -61,10 +61,8 @@ func (n *lane) Admit(ctx context.Context) (context.Context, error) {
 	if n.call != nil {
 		return n.call.Admit(ctx)
 	}
-	if n.guard.free.Load() && moderate(&n.cost) {
-		if others, ok := n.guard.loose.begin(&n.guard.free); ok {
-			return n.pass(others), nil
-		}
+	if others, ok := n.guard.lets(&n.cost); ok {
+		return n.pass(others), nil
 	}
 	if n.record == nil {
 		n.record = new(recorded)
@@ -148,7 +146,7 @@ func (n *lane) land(s *seat, f *adaptive.Feedback) (again bool, err error) {
 	c := s.attempt().call
 	n.free = nil
 	n.seat, n.loose = nil, false
-	again, err = c.landed(n.guard.clock.At(n.began), n.others, f, true, f.Err)
+	again, err = c.landed(n.guard.clock.At(n.began), n.others, f)
 	if again {
 		n.call = c
 	}

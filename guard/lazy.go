@@ -13,11 +13,15 @@ import (
 // loose counts the calls that were made without admission.
 type loose struct{ started, ended, forgotten atomic.Int64 }
 
-// begin counts a call, and returns how many others are out. It is false if calls
-// need admission by now: what admits them would not know of this one.
-func (l *loose) begin(free *atomic.Bool) (others int, ok bool) {
+// lets begins a call without admission, and returns how many others are out. It
+// is false if calls need admission: what admits them would not know of this one.
+func (g *Guard) lets(c *throttle.Cost) (others int, ok bool) {
+	if !g.free.Load() || !moderate(c) {
+		return 0, false
+	}
+	l := &g.loose
 	others = int(l.started.Add(1) - l.ended.Load() - 1)
-	if ok = free.Load(); !ok {
+	if ok = g.free.Load(); !ok { // not any more
 		l.forgotten.Add(1)
 		l.ended.Add(1)
 	}
@@ -40,12 +44,6 @@ func (l *loose) reset() { l.forgotten.Store(l.started.Load()) }
 func (g *Guard) unlimited(c *compiled) bool {
 	return c.lazy && len(g.layers) == 1 && !g.breakers && !g.calls && c.policy.Timeout == 0 && g.chain == nil &&
 		c.limits.Concurrency == 0 && len(c.limits.Windows) == 0
-}
-
-// lets reports whether a call can be made without admission. The end of the
-// intake ends admissions, of which this call needs none.
-func (g *Guard) lets(ctx context.Context, c throttle.Cost) bool {
-	return g.free.Load() && moderate(&c) && ctx.Err() == nil
 }
 
 // moderate reports whether every amount in c is one that limits could be asked for.
@@ -124,7 +122,7 @@ func (l *looseCall) made() *Call {
 		return c
 	}
 	c := l.guard.Begin(reserved(l.cost))
-	c.started, c.number = true, 1
+	c.number = 1
 	k := &c.first
 	k.Context, k.call, k.number, k.queued = l.Context, c, 1, -1
 	c.loose = l
@@ -133,9 +131,13 @@ func (l *looseCall) made() *Call {
 }
 
 // freely makes the first attempt of a call without admission. If it has to be
-// repeated, or needs admission after all, that is up to the call that it returns.
+// repeated, or needs admission, that is up to the call that it returns. The end
+// of the intake ends admissions, of which this attempt needs none.
 func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Context) error) (call *Call, again bool, err error) {
-	others, ok := g.loose.begin(&g.free)
+	if ctx.Err() != nil {
+		return g.Begin(c), true, nil
+	}
+	others, ok := g.lets(&c)
 	if !ok {
 		return g.Begin(c), true, nil
 	}
@@ -154,18 +156,17 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 		return nil, false, nil
 	}
 	call = l.made()
-	var fb adaptive.Feedback
-	again, err = call.landed(g.clock.At(began), others, &fb, false, err)
+	again, err = call.landed(g.clock.At(began), others, &adaptive.Feedback{Err: err})
 	return call, again, err
 }
 
 // landed concludes the first attempt of a call, which was made without admission.
-func (c *Call) landed(began time.Time, others int, f *adaptive.Feedback, given bool, err error) (again bool, _ error) {
+func (c *Call) landed(began time.Time, others int, f *adaptive.Feedback) (again bool, err error) {
 	defer c.loose.leave() // also if a detector panics
 	k := &c.first
 	c.wait.observe(k.Context, c.guard)
 	k.loose = &throttle.Sent{At: began, InFlight: others, Cost: c.cost}
-	return c.conclude(k, f, given, err)
+	return c.conclude(k, f)
 }
 
 // finishLoose tells the law of a call that it has not admitted, if that was rejected.

@@ -115,38 +115,27 @@ func (k *attempt) returnPart(i int) {
 func (k *attempt) hand(l *Guard, c throttle.Cost, whole bool) (p throttle.Permit, place int64, covered bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.over {
+	part := k.of(l)
+	if k.over || part == nil || part.handed != nil {
 		return p, 0, false
 	}
-	for i := range k.parts {
-		part := &k.parts[i]
-		if part.guard != l || part.handed != nil {
-			continue
-		}
-		sent, live := l.sent(part.permit)
-		if !live {
-			continue
-		}
-		if covered = covers(sent.Cost, c); !covered && whole {
-			continue
-		}
-		part.handed = &sent
-		return part.permit, sent.Seq, covered
+	sent, live := l.sent(part.permit)
+	if covered = covers(sent.Cost, c); !live || whole && !covered {
+		return p, 0, false
 	}
-	return p, 0, false
+	part.handed = &sent
+	return part.permit, sent.Seq, covered
 }
 
 // takeBack undoes hand for a call inside that was not admitted after all.
 func (k *attempt) takeBack(l *Guard) (ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for i := range k.parts {
-		if part := &k.parts[i]; part.guard == l && part.handed != nil && !k.over {
-			part.handed = nil
-			return true
-		}
+	part := k.of(l)
+	if ok = !k.over && part != nil && part.handed != nil; ok {
+		part.handed = nil
 	}
-	return false
+	return ok
 }
 
 // covers reports whether a reservation is enough for a cost. The zero cost is

@@ -11,10 +11,7 @@ import (
 
 // own is Do for a call that is the context of its first attempt.
 func (g *Guard) own(o inflight.Own, c throttle.Cost) error {
-	if !g.free.Load() || !moderate(&c) {
-		return g.Begin(c).do(o, o.Call)
-	}
-	others, ok := g.loose.begin(&g.free)
+	others, ok := g.lets(&c)
 	if !ok {
 		return g.Begin(c).do(o, o.Call)
 	}
@@ -23,8 +20,7 @@ func (g *Guard) own(o inflight.Own, c throttle.Cost) error {
 	if k == nil {
 		return nil
 	}
-	var f adaptive.Feedback
-	again, err := k.call.landed(o.Began(), others, &f, false, err)
+	again, err := k.call.landed(o.Began(), others, &adaptive.Feedback{Err: err})
 	if again {
 		return k.call.do(o.Around(), o.Call)
 	}

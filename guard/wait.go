@@ -68,17 +68,15 @@ func (c *Call) gated(ctx context.Context, k *attempt) error {
 	if !ok || gate <= deadline.UnixNano() {
 		return nil
 	}
-	for i := range k.parts {
-		if p := &k.parts[i]; p.guard != l || p.outer != nil {
-			continue
-		}
-		if err := l.throttle.Check(c.cost); err != nil {
-			return err
-		}
-		if until := l.view().GateUntil; until.After(deadline) {
-			now := l.clock.Now()
-			return &throttle.DeadlineError{Limiter: l.name, Wait: until.Sub(now), Left: deadline.Sub(now)}
-		}
+	if k.of(l).outer != nil {
+		return nil
+	}
+	if err := l.throttle.Check(c.cost); err != nil {
+		return err
+	}
+	if until := l.view().GateUntil; until.After(deadline) {
+		now := l.clock.Now()
+		return &throttle.DeadlineError{Limiter: l.name, Wait: until.Sub(now), Left: deadline.Sub(now)}
 	}
 	return nil
 }
