@@ -17,7 +17,7 @@ type Call struct {
 }
 
 // Unadmitted is the outcome of a call that was not admitted: its context ended,
-// it exceeds the limits, or the limiter was closed.
+// it exceeds the limits, there was no room for a Try, or the limiter was closed.
 const Unadmitted = "unadmitted"
 
 // CallObserver is an Observer that also receives each call through a limiter.

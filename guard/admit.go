@@ -20,12 +20,7 @@ func (c *Call) begin(ctx context.Context, k *attempt) (err error) {
 			k.cancel(nil)
 		}
 	}()
-	if c.once {
-		err = c.try(k)
-	} else {
-		err = c.enter(ctx, k)
-	}
-	if err == nil {
+	if err = c.enter(ctx, k); err == nil {
 		err = c.allowed(k)
 	}
 	returned = true
@@ -46,14 +41,13 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 	g := c.guard
 	watcher := inflight.WatcherOf(ctx)
 	measured := c.wait.observe(ctx, g)
-	var bound throttle.Bound
-	if watcher != nil {
-		bound = g.bound(c.cost)
-		watcher.Waits()
-	}
 	tells := c.wait.observed && c.wait.hit == nil && g.tellsOfWaits()
-	if tells && watcher == nil {
+	var bound throttle.Bound
+	if tells || watcher != nil {
 		bound = g.bound(c.cost)
+	}
+	if watcher != nil {
+		watcher.Waits()
 	}
 	var asked time.Time
 	if tells || measured {
@@ -96,7 +90,7 @@ func (w *waiting) observe(ctx context.Context, g *Guard) (measured bool) {
 }
 
 // acquire fills in the parts of k: from the enclosing calls on the same layers,
-// and from the queues of the others.
+// and from the others.
 func (c *Call) acquire(ctx context.Context, k *attempt) error {
 	if err := c.guard.conflict(); err != nil {
 		return err
@@ -106,15 +100,16 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 		return context.Cause(ctx)
 	}
 	if c.wait.hit == nil {
-		if c.takeOver(ctx, k) == 0 {
-			return nil
-		}
+		c.takeOver(ctx, k)
 	}
-	err := c.gated(ctx, k)
-	if err == nil {
-		waiting, done := c.bounded(ctx)
-		defer done()
-		err = c.admitted(waiting, k)
+	if k.missing() == 0 {
+		return nil
+	}
+	var err error
+	if c.once {
+		err = c.try(ctx, k)
+	} else {
+		err = c.queued(ctx, k)
 	}
 	if err == nil {
 		return nil
@@ -123,12 +118,36 @@ func (c *Call) acquire(ctx context.Context, k *attempt) error {
 	return c.turnedAway(ctx, err)
 }
 
-// admitted waits for the layers that are missing, and for the store if they have one.
-func (c *Call) admitted(ctx context.Context, k *attempt) error {
-	if c.guard.chain == nil {
-		return c.queue(ctx, k)
+// queued waits for the layers that are missing, and for the store if they have one.
+func (c *Call) queued(ctx context.Context, k *attempt) error {
+	if err := c.gated(ctx, k); err != nil {
+		return err
 	}
-	return c.queueShared(ctx, k)
+	waiting, done := c.bounded(ctx)
+	defer done()
+	if c.guard.chain == nil {
+		return c.queue(waiting, k)
+	}
+	return c.queueShared(waiting, k)
+}
+
+// try acquires the layers that are missing now, or none.
+func (c *Call) try(ctx context.Context, k *attempt) error {
+	if err := intake.Ended(ctx); err != nil {
+		return err
+	}
+	limiters, permits := k.lacking()
+	done := c.guard.tries()
+	err := c.guard.layers[0].engine.TryAcquireAll(limiters, c.cost, permits)
+	done()
+	if err != nil {
+		return err
+	}
+	k.fill(permits)
+	if c.guard.chain == nil {
+		return nil
+	}
+	return c.tryShared(k)
 }
 
 // split makes a part for each layer.
@@ -145,32 +164,4 @@ func (k *attempt) split(layers []*Guard) {
 	for i, l := range layers {
 		k.parts[i].guard = l
 	}
-}
-
-// try acquires everything now, or nothing.
-func (c *Call) try(k *attempt) error {
-	if err := c.guard.conflict(); err != nil {
-		return err
-	}
-	k.split(c.guard.layers)
-	if c.takeOver(k.Context, k) == 0 {
-		return nil
-	}
-	limiters, permits := k.lacking()
-	err := intake.Ended(k.Context)
-	if err == nil {
-		done := c.guard.tries()
-		err = c.guard.layers[0].engine.TryAcquireAll(limiters, c.cost, permits)
-		done()
-	}
-	if err == nil {
-		if k.fill(permits); c.guard.chain == nil {
-			return nil
-		}
-		if err = c.tryShared(k); err == nil {
-			return nil
-		}
-	}
-	k.handBack()
-	return c.guard.limited(err)
 }

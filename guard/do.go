@@ -50,17 +50,7 @@ func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context
 	}
 	call := g.Begin(c)
 	call.once = true
-	k := &call.first
-	k.Context, k.call, k.number, k.queued = ctx, call, 1, -1
-	call.wait.observe(ctx, g)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := call.begin(ctx, k); err != nil {
-		return err
-	}
-	_, err := call.run(k, f) //nolint:contextcheck // k is the context
-	return err
+	return call.do(ctx, f)
 }
 
 // Get is Do for a function that returns a value.

@@ -8,15 +8,13 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// takeOver gets what enclosing calls hold of the same layers, and returns how
-// many layers are missing. A call that would be turned away at once gets nothing.
-// After the end of the intake it gets what needs no admission: the call around
-// it goes on.
-func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int) {
-	missing = len(k.parts)
+// takeOver gets what enclosing calls hold of the same layers. A call that would
+// be turned away at once gets nothing. After the end of the intake it gets what
+// needs no admission: the call around it goes on.
+func (c *Call) takeOver(ctx context.Context, k *attempt) {
 	outer := attemptOf(ctx)
 	if outer == nil || ctx.Err() != nil {
-		return missing
+		return
 	}
 	ended := intake.Ended(ctx) != nil
 	for i := range k.parts {
@@ -34,7 +32,6 @@ func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int) {
 			case covered:
 				p.permit, p.outer = permit, o
 				k.inherit(i, o, true)
-				missing--
 			case place != 0:
 				o.surrender(p.guard, permit)
 				k.inherit(i, o, false)
@@ -48,7 +45,6 @@ func (c *Call) takeOver(ctx context.Context, k *attempt) (missing int) {
 			break
 		}
 	}
-	return missing
 }
 
 // place notes the number of the first admission of layer i.

@@ -85,6 +85,13 @@ func TestObserverOfCalls(t *testing.T) {
 			time.AfterFunc(3*time.Second, func() { cancel(errors.New("enough")) })
 			_ = l.Do(ctx, throttle.Cost{}, sleeping(0, nil))
 		}, []event.Call{{Queued: 3 * time.Second, Outcome: event.Unadmitted}}},
+		"calls that do not wait": {func(ctx context.Context, l *guard.Guard) {
+			_ = l.Try(ctx, throttle.Cost{}, func(context.Context) error {
+				_ = l.Try(ctx, throttle.Cost{}, nothing)
+				time.Sleep(time.Second)
+				return nil
+			})
+		}, []event.Call{{Outcome: event.Unadmitted}, {Took: time.Second, Outcome: "ok"}}},
 		"a permit that is taken over": {func(ctx context.Context, l *guard.Guard) {
 			_ = l.Do(ctx, throttle.Cost{}, func(ctx context.Context) error {
 				time.Sleep(time.Second)

@@ -8,10 +8,7 @@ import (
 
 // queue waits for the layers that are missing, all at one instant.
 func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
-	switch missing := k.missing(); missing {
-	case 0:
-		return nil
-	case 1:
+	if k.missing() == 1 {
 		i := 0
 		for k.parts[i].outer != nil {
 			i++
@@ -23,19 +20,18 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 			p.permit, err = p.guard.throttle.Acquire(ctx, c.cost)
 		}
 		return err
-	default:
-		limiters, permits := k.lacking()
-		var places []int64
-		for i := range c.wait.places {
-			if k.parts[i].outer == nil {
-				places = append(places, c.wait.places[i])
-			}
-		}
-		if err = c.guard.layers[0].engine.AcquireAll(ctx, limiters, c.cost, places, permits); err == nil {
-			k.fill(permits)
-		}
-		return err
 	}
+	limiters, permits := k.lacking()
+	var places []int64
+	for i := range c.wait.places {
+		if k.parts[i].outer == nil {
+			places = append(places, c.wait.places[i])
+		}
+	}
+	if err = c.guard.layers[0].engine.AcquireAll(ctx, limiters, c.cost, places, permits); err == nil {
+		k.fill(permits)
+	}
+	return err
 }
 
 // fewLayers has most calls allocate once for what is needed for each layer.
