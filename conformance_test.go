@@ -19,7 +19,11 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	const estimated = "the transport estimates what a request costs"
+	const (
+		estimated = "the transport estimates what a request costs"
+		dialect   = "the dialect judges a response, and a Detector what is none"
+		hosts     = "the guard of the host learns"
+	)
 	guardtest.Run(t, guardtest.Door{
 		Name: "transport",
 		Open: func(t *testing.T, p guard.Policy) (guardtest.Caller, *guard.Guard) {
@@ -50,7 +54,13 @@ func TestConformance(t *testing.T) {
 			}, guard.Join()
 		},
 		Lacks: map[string]string{
-			"a 429 is learned outside":                         "the guard of the host learns",
+			guardtest.Trying:                                   "a round trip waits until its context ends",
+			"a 429 is learned outside":                         hosts,
+			"a Retry-After goes to the store":                  hosts,
+			"a report from inside is the verdict":              dialect,
+			"what is final is not sent again":                  dialect,
+			"the nearest detector judges, for all layers":      dialect,
+			"a detector's rejection is waited out":             dialect,
 			"a call that can never fit":                        estimated,
 			"usage corrects the reservation":                   estimated,
 			"usage is charged up to one window":                estimated,
@@ -69,6 +79,10 @@ func attemptsOf(req *http.Request) *guardtest.Attempts {
 // answered is the answer of the script in the request's context.
 func answered(req *http.Request) (*http.Response, error) {
 	next := attemptsOf(req).Next()
+	next.Write(req.Context())
+	if next.Reports != nil {
+		guard.Report(req.Context(), *next.Reports)
+	}
 	if err := next.Wait(req.Context()); err != nil {
 		return nil, err
 	}
@@ -80,5 +94,9 @@ func answered(req *http.Request) (*http.Response, error) {
 	if next.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(next.RetryAfter.Seconds())))
 	}
-	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2, Request: req}, nil
+	resp := &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2, Request: req}
+	if next.Drips > 0 {
+		dripping(resp, strings.Repeat(" ", int(next.Drips.Seconds())))
+	}
+	return resp, nil
 }

@@ -53,8 +53,8 @@ func (p *played) call(ctx context.Context, c planned, outermost bool) {
 		p.report("a call of which nothing was sent ended without an error")
 	}
 	class := guardtest.ClassOf(err)
-	known := []string{"done", "panic", "hung", "quota exhausted", "too late", "deadline", "cancelled", "rate limit", "limited"}
-	if !slices.Contains(known, class) && !strings.HasPrefix(class, "status ") {
+	known := []string{"done", "panic", "hung", "quota exhausted", "too late", "deadline", "cancelled", "rate limit"}
+	if !slices.Contains(known, class) && !strings.HasPrefix(class, "status ") && !strings.HasPrefix(class, "limited for ") {
 		p.report("a call ended with %v", err)
 	}
 }

@@ -2,8 +2,11 @@ package node_test
 
 import (
 	"context"
+	"iter"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/guard"
@@ -12,20 +15,57 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
+// A function returns when it has the whole answer, and items wait.
+const (
+	whole  = "a function returns when it has the whole answer"
+	waited = "an item waits until the context ends"
+)
+
 func TestConformanceOfBatches(t *testing.T) {
+	batch := func(p guard.Policy) *node.Batch[node.None, call, struct{}] {
+		return node.Map("b", func(ctx context.Context, c call) (struct{}, error) { return struct{}{}, c.attempts.Do(ctx) }).
+			With(p).WithCost(func(c call) throttle.Cost { return c.cost }).WithGrace(0).
+			WithinOf(func(c call) *guard.Guard { return c.attempts.Within() })
+	}
 	guardtest.Run(t, guardtest.Door{
 		Name: "batch",
 		Open: func(t *testing.T, p guard.Policy) (guardtest.Caller, *guard.Guard) {
 			t.Helper()
-			cost := func(c call) throttle.Cost { return c.cost }
-			b := node.Map("b", func(ctx context.Context, c call) (struct{}, error) { return struct{}{}, c.attempts.Do(ctx) }).
-				With(p).WithCost(cost).WithGrace(0).
-				WithinOf(func(c call) *guard.Guard { return c.attempts.Within() })
+			b := batch(p)
 			require.NoError(t, b.Validate())
 			return func(ctx context.Context, c throttle.Cost, a *guardtest.Attempts) error {
 				_, err := b.All(ctx, []call{{c, a}})
 				return err
 			}, b.Guard()
+		},
+		Crowded: func(t *testing.T, p guard.Policy, n int) (guardtest.Caller, *guard.Guard) {
+			t.Helper()
+			b, in := batch(p).WithParallel(n).Unordered(), make(chan call)
+			require.NoError(t, b.Validate())
+			var results sync.Map // of *guardtest.Attempts: chan error
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				for r, err := range b.Stream(context.Background(), items(in)) {
+					assert.NoError(t, err)
+					to, _ := results.Load(r.In.attempts)
+					to.(chan error) <- r.Err
+				}
+			}()
+			t.Cleanup(func() {
+				close(in)
+				<-over
+			})
+			return func(_ context.Context, c throttle.Cost, a *guardtest.Attempts) error {
+				result := make(chan error, 1)
+				results.Store(a, result)
+				in <- call{c, a}
+				return <-result
+			}, b.Guard()
+		},
+		Lacks: map[string]string{
+			guardtest.Trying: waited, guardtest.Bodies: whole,
+			"a call that needs two limits is not overtaken for ever": "each call of this door is a batch of its own, and batches are served in turn",
 		},
 	})
 }
@@ -45,11 +85,26 @@ func TestConformanceOfSteps(t *testing.T) {
 			}, s.Guard()
 		},
 		Lacks: map[string]string{
-			"a call that waits for its key holds nothing": static,
-			"calls of one key are served in order":        static,
-			"keys share the outer limit evenly":           static,
+			guardtest.Trying: waited, guardtest.Bodies: whole,
+			"a call that needs two limits is not overtaken for ever": static,
+			"a used-up quota closes the guard that it is of":         static,
+			"a call that waits occupies no worker":                   static,
+			"a call that waits for its key holds nothing":            static,
+			"calls of one key are served in order":                   static,
+			"keys share the outer limit evenly":                      static,
 		},
 	})
+}
+
+// items are what comes out of in.
+func items(in <-chan call) iter.Seq2[call, error] {
+	return func(yield func(call, error) bool) {
+		for c := range in {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
 }
 
 type call struct {

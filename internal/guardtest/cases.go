@@ -45,7 +45,7 @@ func classes(o []Outcome) (all []string) {
 }
 
 func cases() []testCase {
-	return slices.Concat(limitCases(), waitCases(), failureCases(), codeCases(), layerCases(), keyCases(), storeCases())
+	return slices.Concat(limitCases(), waitCases(), tryCases(), failureCases(), verdictCases(), codeCases(), layerCases(), keyCases(), storeCases())
 }
 
 func limitCases() []testCase {
@@ -130,6 +130,15 @@ func limitCases() []testCase {
 				atMost(t, o[1].Sent[0], 62*time.Second)
 			},
 		},
+		{
+			"each request on the wire is charged", given(guard.Policy{Limits: sliding(4, time.Minute)}),
+			[]Call{{Answers: []Answer{{Wire: 3}}}, {At: time.Second}, {At: 2 * time.Second}},
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				equal(t, []time.Duration{time.Second}, o[1].Sent)
+				equal(t, []time.Duration{time.Minute}, o[2].Sent)
+			},
+		},
 	}
 }
 
@@ -155,6 +164,17 @@ func waitCases() []testCase {
 			},
 		},
 		{
+			"a 429 takes effect with its header", given(guard.Policy{}),
+			[]Call{{Answers: []Answer{{Status: 429, RetryAfter: 5 * time.Second, Drips: time.Hour}}}, {At: 100 * time.Millisecond}},
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				equal(t, []string{"done", "done"}, classes(o))
+				equal(t, 2, len(o[0].Sent))
+				atLeast(t, o[1].Sent[0], 5*time.Second)
+				atMost(t, o[0].Ended, 8*time.Second) // not more than two seconds of the body are read
+			},
+		},
+		{
 			"a Retry-After of an hour is the caller's", given(guard.Policy{}), answers(hit(time.Hour)),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
@@ -166,7 +186,7 @@ func waitCases() []testCase {
 			[]Call{{}, {At: time.Second}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				equal(t, Outcome{"limited", nil, 6 * time.Second}, o[1])
+				equal(t, Outcome{"limited for 54s", nil, 6 * time.Second}, o[1])
 			},
 		},
 		{
@@ -182,7 +202,7 @@ func waitCases() []testCase {
 			[]Call{{Answers: []Answer{{Takes: 9 * time.Second}}}, {At: time.Second}, {At: 2 * time.Second}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				equal(t, []string{"done", "done", "limited"}, classes(o))
+				equal(t, []string{"done", "done", "limited for 1s"}, classes(o))
 				equal(t, 2*time.Second, o[2].Ended)
 			},
 		},
@@ -260,6 +280,23 @@ func failureCases() []testCase {
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				equal(t, []string{"status 500", "status 500", "breaker open", "done"}, classes(o))
+			},
+		},
+		{
+			"an open breaker undoes the admission", given(guard.Policy{Breaker: &breaker.Config{Failures: 1, Open: 10 * time.Second}, Limits: sliding(2, time.Minute)}),
+			[]Call{{Answers: []Answer{broken}}, {At: time.Second}, {At: 20 * time.Second}},
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				equal(t, []string{"status 500", "breaker open", "done"}, classes(o))
+				equal(t, []time.Duration{20 * time.Second}, o[2].Sent)
+			},
+		},
+		{
+			"a panic is a failure for the breaker", given(guard.Policy{Breaker: &breaker.Config{Failures: 1, Open: time.Hour}}),
+			[]Call{{Answers: []Answer{{Panics: "oh"}}}, {At: time.Second}},
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				equal(t, []string{"panic", "breaker open"}, classes(o))
 			},
 		},
 		{

@@ -90,7 +90,12 @@ func layerCases() []testCase {
 func keyCases() []testCase {
 	slow, fast := &guard.Policy{Name: "slow", Limits: sliding(1, time.Minute)}, &guard.Policy{Name: "fast", Limits: sliding(100, time.Second)}
 	steady, other := &guard.Policy{Name: "steady", Limits: sliding(1, time.Second)}, &guard.Policy{Name: "other", Limits: sliding(100, time.Second)}
+	ours, theirs := &guard.Policy{Name: "ours", Law: adaptive.AIMD{}}, &guard.Policy{Name: "theirs", Law: adaptive.AIMD{}}
 	keyed := func(key *guard.Policy, at time.Duration, n int) []Call { return times(n, Call{Key: key, At: at}) }
+	var busy []Call // there is always one that waits
+	for i := range 60 {
+		busy = append(busy, Call{At: time.Duration(i) * 900 * time.Millisecond, Answers: []Answer{{Takes: time.Second}}})
+	}
 	return []testCase{
 		{
 			"a call that waits for its key holds nothing", given(guard.Policy{Limits: throttle.Limits{Concurrency: 1}}),
@@ -120,6 +125,29 @@ func keyCases() []testCase {
 				for _, one := range o[8:] { // every second turn
 					atMost(t, one.Sent[0], 8*time.Second)
 				}
+			},
+		},
+		{
+			"a call that needs two limits is not overtaken for ever", given(guard.Policy{Limits: throttle.Limits{Concurrency: 1}}),
+			slices.Concat(busy, keyed(steady, 5050*time.Millisecond, 3)),
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				for i, one := range o[len(busy):] {
+					atMost(t, one.Sent[0], time.Duration(6+2*i)*time.Second)
+				}
+			},
+		},
+		{
+			"a used-up quota closes the guard that it is of", given(guard.Policy{}),
+			[]Call{
+				{Key: ours, Answers: []Answer{{Status: 402}}},
+				{Key: ours, At: time.Second},
+				{Key: theirs, At: time.Second},
+			},
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				equal(t, []string{"quota exhausted", "quota exhausted", "done"}, classes(o))
+				equal(t, 0, len(o[1].Sent))
 			},
 		},
 		{

@@ -23,8 +23,43 @@ type Door struct {
 	// Open returns a caller under p and the guard of its calls. It is called in a
 	// synctest bubble: close what it starts by t.Cleanup.
 	Open func(t *testing.T, p guard.Policy) (Caller, *guard.Guard)
-	// Lacks names the cases that the door cannot have, each with the reason.
+	// Crowded is Open with n workers for all calls. Nil: calls need no worker.
+	Crowded func(t *testing.T, p guard.Policy, n int) (Caller, *guard.Guard)
+	// Lacks names the cases and abilities that the door cannot have, each with
+	// the reason. Such a case is skipped with it.
 	Lacks map[string]string
+}
+
+// Abilities that a door may lack.
+const (
+	Trying = "calls that do not wait"
+	Bodies = "answers whose header comes first"
+)
+
+// lacks is why d cannot have the case; empty: it can.
+func (d Door) lacks(c testCase) string {
+	why := d.Lacks[c.name]
+	for _, one := range c.calls {
+		if one.Try {
+			why = cmp.Or(why, d.Lacks[Trying])
+		}
+		for _, a := range one.Answers {
+			if a.Drips > 0 {
+				why = cmp.Or(why, d.Lacks[Bodies])
+			}
+		}
+	}
+	return why
+}
+
+// known fails the test if the door lacks what there is not.
+func (d Door) known(t *testing.T, all []testCase) {
+	t.Helper()
+	for name := range d.Lacks {
+		if name != Trying && name != Bodies && !slices.ContainsFunc(all, func(c testCase) bool { return c.name == name }) {
+			t.Errorf("the door lacks %q, which is no case", name)
+		}
+	}
 }
 
 // made is a guard under p, within these.
@@ -44,36 +79,52 @@ func Guard() Door {
 		t.Helper()
 		g := made(t, p, p.Within)
 		return func(ctx context.Context, c throttle.Cost, a *Attempts) error {
+			g := g
 			if a.Within() != nil {
-				return guard.Join(a.Within(), g).Do(ctx, c, a.Do)
+				g = guard.Join(a.Within(), g)
+			}
+			if a.Try() {
+				return g.Try(ctx, c, a.Do)
 			}
 			return g.Do(ctx, c, a.Do)
 		}, g
-	}}
+	}, Lacks: map[string]string{Bodies: "a function returns when it has the whole answer"}}
 }
 
 // Run runs every case through the door.
 func Run(t *testing.T, d Door) {
 	t.Helper()
-	for _, c := range cases() {
-		t.Run(c.name, func(t *testing.T) {
-			if why := d.Lacks[c.name]; why != "" {
-				t.Skip(why)
+	all, crowded := cases(), crowdedCases()
+	d.known(t, slices.Concat(all, crowded))
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
+	}
+	if d.Crowded != nil {
+		d.Open = func(t *testing.T, p guard.Policy) (Caller, *guard.Guard) {
+			t.Helper()
+			return d.Crowded(t, p, workers)
+		}
+	}
+	for _, c := range crowded {
+		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
+	}
+}
+
+// run checks what comes of c through d, also by comparison with guard.Guard.
+func (c testCase) run(t *testing.T, d Door) {
+	t.Helper()
+	if why := d.lacks(c); why != "" {
+		t.Skip(why)
+	}
+	got := c.play(t, d)
+	c.check(t, got)
+	if ref := Guard(); d.Name != ref.Name && ref.lacks(c) == "" {
+		want := c.play(t, ref)
+		for i := range want {
+			if !reflect.DeepEqual(want[i], got[i]) {
+				t.Errorf("call %d came out as %+v; through guard.Guard it is %+v", i, got[i], want[i])
 			}
-			want := c.play(t, Guard())
-			c.check(t, want)
-			if d.Name == "guard" {
-				return
-			}
-			got := c.play(t, d)
-			c.arrange(want)
-			c.arrange(got)
-			for i := range want {
-				if !reflect.DeepEqual(want[i], got[i]) {
-					t.Errorf("call %d came out as %+v; through guard.Guard it is %+v", i, got[i], want[i])
-				}
-			}
-		})
+		}
 	}
 }
 
@@ -91,7 +142,7 @@ func (c testCase) arrange(o []Outcome) {
 	}
 }
 
-// play makes the calls of c through d.
+// play makes the calls of c through d, and arranges the outcomes.
 func (c testCase) play(t *testing.T, d Door) (outcomes []Outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +166,7 @@ func (c testCase) play(t *testing.T, d Door) (outcomes []Outcome) {
 					ctx, cancel = context.WithTimeout(ctx, one.Deadline)
 					defer cancel()
 				}
-				a := &Attempts{begin: begin, within: keys[one.Key], answers: one.Answers}
+				a := &Attempts{begin: begin, within: keys[one.Key], try: one.Try, answers: one.Answers}
 				returned := false
 				defer func() {
 					o := Outcome{Class: "exited", Sent: a.times(), Ended: time.Since(begin)}
@@ -137,6 +188,7 @@ func (c testCase) play(t *testing.T, d Door) (outcomes []Outcome) {
 			}
 		}
 	})
+	c.arrange(outcomes)
 	return outcomes
 }
 

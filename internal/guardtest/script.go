@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"runtime"
 	"strings"
 	"sync"
@@ -22,8 +23,11 @@ type Answer struct {
 	Status     int           // 0: 200
 	RetryAfter time.Duration // of a 429 or 503
 	Takes      time.Duration
-	Deaf       bool          // goes on when the context ends
-	Used       throttle.Cost // what the answer says it cost; zero: nothing
+	Drips      time.Duration      // the body takes that long after the header
+	Deaf       bool               // goes on when the context ends
+	Used       throttle.Cost      // what the answer says it cost; zero: nothing
+	Wire       int                // requests that the attempt writes on the wire; 0: they are not counted
+	Reports    *adaptive.Feedback // from inside of the attempt; nil: nothing
 	Panics     any
 	PanicsNil  bool
 	Exits      bool // ends its goroutine
@@ -33,6 +37,7 @@ type Answer struct {
 type Call struct {
 	At       time.Duration // since the begin
 	Key      *guard.Policy // of a guard that the call needs besides, within those of the case; nil: none
+	Try      bool          // without waiting
 	Cost     throttle.Cost
 	Deadline time.Duration // since At; 0: none
 	Answers  []Answer      // one for each attempt; those after the last succeed at once
@@ -49,6 +54,7 @@ type Outcome struct {
 type Attempts struct {
 	begin  time.Time
 	within *guard.Guard
+	try    bool
 
 	mu      sync.Mutex // guards what follows
 	answers []Answer
@@ -57,6 +63,9 @@ type Attempts struct {
 
 // Within is the guard that this call needs besides, or nil.
 func (a *Attempts) Within() *guard.Guard { return a.within }
+
+// Try reports whether the call does not wait.
+func (a *Attempts) Try() bool { return a.try }
 
 // Next records an attempt and returns its answer.
 func (a *Attempts) Next() Answer {
@@ -81,6 +90,10 @@ func (a *Attempts) times() []time.Duration {
 // Do makes one attempt: it is the function of a call, for doors that take one.
 func (a *Attempts) Do(ctx context.Context) error {
 	next := a.Next()
+	next.Write(guard.CountWire(ctx))
+	if next.Reports != nil {
+		guard.Report(ctx, *next.Reports)
+	}
 	if next.Used != (throttle.Cost{}) {
 		guard.Use(ctx, next.Used)
 	}
@@ -94,6 +107,13 @@ func (a *Attempts) Do(ctx context.Context) error {
 		return &adaptive.RateLimitHit{RetryAfter: next.RetryAfter}
 	default:
 		return &StatusError{next.Status}
+	}
+}
+
+// Write writes the attempt's requests. ctx is that of guard.CountWire.
+func (a Answer) Write(ctx context.Context) {
+	for range a.Wire {
+		httptrace.ContextClientTrace(ctx).GotConn(httptrace.GotConnInfo{})
 	}
 }
 
@@ -130,9 +150,10 @@ func (e *StatusError) Error() string { return fmt.Sprintf("status %d", e.Status)
 // StatusCode is what detectors ask for.
 func (e *StatusError) StatusCode() int { return e.Status }
 
-// ClassOf names the kind of err.
+// ClassOf names the kind of err, with the RetryAfter of a LimitedError.
 func ClassOf(err error) string {
 	status, answered := errors.AsType[*StatusError](err)
+	limited, late := errors.AsType[*throttle.LimitedError](err)
 	switch {
 	case err == nil:
 		return "done"
@@ -154,8 +175,8 @@ func ClassOf(err error) string {
 		return "cancelled"
 	case errors.As(err, new(*adaptive.RateLimitHit)):
 		return "rate limit"
-	case errors.As(err, new(*throttle.LimitedError)):
-		return "limited"
+	case late:
+		return "limited for " + limited.RetryAfter.String()
 	case errors.Is(err, errStore):
 		return "store failed"
 	case strings.HasSuffix(err.Error(), "runtime.Goexit"):

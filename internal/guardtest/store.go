@@ -86,12 +86,25 @@ func storeCases() []testCase {
 			},
 		},
 		{
+			"two layers of a store are asked at once", func() guard.Policy {
+				seen = &books{MemoryStore: quota.NewMemoryStore(nil)}
+				inner := guard.Policy{Name: "inner", Store: seen, Limits: sliding(2, 10*time.Second)}
+				return within(inner, guard.Policy{Name: "outer", Store: seen, Limits: throttle.Limits{Concurrency: 1}})()
+			},
+			[]Call{{Answers: []Answer{{Takes: time.Second}}}, {At: 2 * time.Second}},
+			func(t *testing.T, o []Outcome) {
+				t.Helper()
+				equal(t, []string{"done", "done"}, classes(o))
+				equal(t, int64(2), seen.takes.Load())
+			},
+		},
+		{
 			"a refused call has MaxWait and a deadline",
 			sharing(guard.Policy{Limits: sliding(1, time.Minute), MaxWait: 5 * time.Second}, 1, false),
 			[]Call{{}, {At: time.Second, Deadline: 3 * time.Second}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				equal(t, Outcome{"limited", nil, 5 * time.Second}, o[0])
+				equal(t, Outcome{"limited for 55s", nil, 5 * time.Second}, o[0])
 				equal(t, Outcome{"too late", nil, time.Second}, o[1])
 			},
 		},
