@@ -45,6 +45,7 @@ type Guard struct {
 	lasted   atomic.Int64 // how long calls took lately, on average, in nanoseconds
 	_        [64]byte
 
+	seats    seats
 	changing sync.Mutex // held while the law is replaced or relied on; taken before the limiter's lock
 }
 

@@ -26,7 +26,7 @@ type lane struct {
 	record *recorded // of an admitted one; nil: of none yet, or it was kept
 	over   view
 	seats  []seat
-	most   int // seats made at a time
+	most   int // seats taken at a time
 }
 
 // recorded is a call and what its seat shows.
@@ -34,12 +34,6 @@ type recorded struct {
 	call Call
 	view view
 }
-
-// Seats are made so many at a time: few at first, for most lanes are short.
-const (
-	firstSeats = 4
-	mostSeats  = 128
-)
 
 func newLane(ctx context.Context, g *Guard) *lane {
 	return &lane{
@@ -96,7 +90,7 @@ func (n *lane) pass(others int) context.Context {
 
 func (n *lane) sit(v *view) *seat {
 	if len(n.seats) == 0 {
-		n.seats = make([]seat, n.most)
+		n.seats = n.guard.seats.take(n.most)
 		n.most = min(2*n.most, mostSeats)
 	}
 	n.seat, n.seats = &n.seats[0], n.seats[1:]

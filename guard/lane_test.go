@@ -58,6 +58,24 @@ func TestAllocationsOfACallInALane(t *testing.T) {
 	}
 }
 
+// The contexts of calls are made many at a time, whichever lane they are in.
+func TestAllocationsOfCallsInManyLanes(t *testing.T) {
+	const lanes, calls = 16, 600
+	g := made(t, guard.Policy{})
+	got := testing.AllocsPerRun(3, func() {
+		for range lanes {
+			n := inflight.NewLane(t.Context(), g)
+			for range calls {
+				n.Begin(throttle.Cost{})
+				if _, err := n.Admit(t.Context()); err != nil || !n.Done() {
+					t.Error("the call was not made without admission")
+				}
+			}
+		}
+	})
+	assert.LessOrEqual(t, got, 2.0*lanes+calls*lanes/1000+1, "a lane, what it shows, and 1 for 1,000 calls")
+}
+
 // A context that is used after its call has ended says nothing about the next one.
 func TestACallInALaneIsNotThatBeforeIt(t *testing.T) {
 	for name, policy := range lanes {

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,34 @@ import (
 // for the next call unless something has asked the seat for its attempt. A seat
 // that is looked at after the call does not show that of another one.
 type seat struct{ shows atomic.Pointer[view] }
+
+// A lane takes so many seats at a time: few at first, for most lanes are short.
+const (
+	firstSeats = 4
+	mostSeats  = 128
+)
+
+// newSeats is how many seats are made at a time, at most. 8 KiB.
+const newSeats = 1024
+
+// seats are those that no call has had yet, for all lanes of a guard.
+type seats struct {
+	mu   sync.Mutex // guards what follows
+	free []seat
+	made int // the last time
+}
+
+// take returns n of them.
+func (s *seats) take(n int) (taken []seat) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.free) < n {
+		s.made = min(max(n, 2*s.made), newSeats)
+		s.free = make([]seat, s.made)
+	}
+	taken, s.free = s.free[:n:n], s.free[n:]
+	return taken
+}
 
 // view is what a seat shows.
 type view struct {
