@@ -1,0 +1,110 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/cmd/headrace/internal/requests"
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/internal/guardtest"
+	"github.com/headrace/headrace/node"
+	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/throttle"
+)
+
+// The batch of a run is one of package node, which passes the suite itself. What
+// is played here are its calls.
+func TestConformance(t *testing.T) {
+	const (
+		estimated = "a run estimates what a request costs"
+		judged    = "a run reports what the dialect makes of a response"
+		stops     = "a used-up quota ends the run"
+		wire      = "a run has no code of users: a panic of the client below is an error of the network"
+	)
+	guardtest.Run(t, guardtest.Door{
+		Name: "headrace run",
+		Open: func(t *testing.T, p guard.Policy) (guardtest.Caller, *guard.Guard) {
+			t.Helper()
+			c := &caller{
+				Run:  &settings.Run{Base: &url.URL{Scheme: "https", Host: "api.example.com"}, Dialect: dialect.Auto},
+				once: func(*requests.Request) string { return "" }, stop: func(error) {}, alike: alike{off: true},
+			}
+			var err error
+			c.client, err = httpclient.New(httpclient.Config{
+				NoIDs: true, Timeouts: httpclient.Timeouts{NoCall: true},
+				Wrap: []func(http.RoundTripper) http.RoundTripper{func(http.RoundTripper) http.RoundTripper { return scripted{} }},
+			})
+			require.NoError(t, err)
+			t.Cleanup(c.client.Close)
+			b := node.Map("requests", func(ctx context.Context, a *guardtest.Attempts) (results.Answer, error) {
+				return c.call(context.WithValue(ctx, attemptsKey{}, a), requests.Request{URL: "/", Body: "{}"})
+			}).With(p).WithGrace(0).WithinOf(func(a *guardtest.Attempts) *guard.Guard { return a.Within() })
+			require.NoError(t, b.Validate())
+			return func(ctx context.Context, _ throttle.Cost, a *guardtest.Attempts) error {
+				_, err := b.All(ctx, []*guardtest.Attempts{a})
+				failed, ok := errors.AsType[*results.RecordedError](err)
+				switch {
+				case !ok || failed.StatusCode == 0:
+					return err
+				case failed.StatusCode == http.StatusTooManyRequests:
+					return &adaptive.RateLimitHit{}
+				}
+				return &guardtest.StatusError{Status: failed.StatusCode}
+			}, b.Guard()
+		},
+		Lacks: map[string]string{
+			guardtest.Trying: "a request waits until the run ends",
+			guardtest.Bodies: "a run reads the whole response before it judges it",
+			"a preset starts with what the provider documents":       estimated,
+			"a call that can never fit":                              estimated,
+			"usage corrects the reservation":                         estimated,
+			"usage is charged up to one window":                      estimated,
+			"a report from inside is the verdict":                    judged,
+			"the nearest detector judges, for all layers":            judged,
+			"a detector's rejection is waited out":                   judged,
+			"what is final is not sent again":                        judged,
+			"a used-up quota stops other calls, and is probed":       stops,
+			"a used-up quota closes the guard that it is of":         stops,
+			"a panic with nil gives the slot back":                   wire,
+			"a slot of a store is given back":                        wire,
+			"a panic is a failure for the breaker":                   wire,
+			"a panic is an error and is not repeated":                wire,
+			"a call that needs two limits is not overtaken for ever": "each call of this door is a batch of its own, and batches are served in turn",
+		},
+	})
+}
+
+type attemptsKey struct{}
+
+// scripted answers by the script in the request's context.
+type scripted struct{}
+
+func (scripted) RoundTrip(req *http.Request) (*http.Response, error) {
+	a, _ := req.Context().Value(attemptsKey{}).(*guardtest.Attempts)
+	next := a.Next()
+	next.Write(req.Context())
+	if err := next.Wait(req.Context()); err != nil {
+		return nil, err
+	}
+	status := next.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	h := http.Header{"Content-Type": {"application/json"}}
+	if next.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(next.RetryAfter.Seconds())))
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2, Request: req}, nil
+}
