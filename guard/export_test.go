@@ -18,5 +18,13 @@ func (g *Guard) Learn(sentAt time.Time, f adaptive.Feedback) {
 	g.emitResult(&attempt{Context: context.Background(), call: &Call{guard: g}}, &r, &f)
 }
 
+// Reconsiders is a call that finds, after it was counted as one without
+// admission, that calls need admission by now.
+func (g *Guard) Reconsiders(meanwhile func()) {
+	g.loose.started.Add(1)
+	meanwhile()
+	g.unbegun()
+}
+
 // Classify is what g makes of err.
 func (g *Guard) Classify(err error) adaptive.Feedback { return adaptive.Classify(g.detect, err) }

@@ -22,13 +22,23 @@ func (g *Guard) lets(c *throttle.Cost) (others int, ok bool) {
 	l := &g.loose
 	others = int(l.started.Add(1) - l.ended.Load() - 1)
 	if ok = g.free.Load(); !ok { // not any more
-		l.forgotten.Add(1)
-		l.ended.Add(1)
+		g.unbegun()
 	}
 	return others, ok
 }
 
-func (l *loose) inFlight() int { return int(l.started.Load() - l.ended.Load()) }
+// unbegun takes back a call that has to be admitted after all. Calls may wait
+// for its end already.
+func (g *Guard) unbegun() {
+	g.loose.forgotten.Add(1)
+	g.landed()
+}
+
+// inFlight counts a call that begins and ends meanwhile: no call is missed.
+func (l *loose) inFlight() int {
+	ended := l.ended.Load()
+	return int(l.started.Load() - ended)
+}
 
 func (l *loose) addTo(s *throttle.Stats) {
 	s.InFlight += l.inFlight()

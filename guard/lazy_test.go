@@ -47,6 +47,23 @@ func TestCallsWithoutAdmissionAreCounted(t *testing.T) {
 	assert.Zero(t, g.Stats().InFlight)
 }
 
+// A call that is about to be made without admission when a limit is set is
+// taken back, and those that wait for it are admitted.
+func TestALimitIsSetWhileACallBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{})
+		var wg sync.WaitGroup
+		g.Reconsiders(func() {
+			require.NoError(t, g.Set(guard.Policy{Limits: throttle.Limits{Concurrency: 1}}))
+			wg.Go(func() { assert.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing)) })
+			synctest.Wait()
+			assert.Equal(t, 1, g.Stats().Waiting)
+		})
+		wg.Wait()
+		assert.EqualValues(t, 1, g.Stats().Admitted)
+	})
+}
+
 // The calls that are out at the first rejection set where the law starts, and
 // their own rejections are waited out.
 func TestTheFirstRejectionOfManyCalls(t *testing.T) {

@@ -87,6 +87,7 @@ type played struct {
 	guards []*guard.Guard
 	begin  time.Time
 
+	setting  sync.Mutex // held by one Set at a time, so that the last one noted is the one in force
 	mu       sync.Mutex // guards what follows
 	begun    int        // calls and changes
 	inFlight []int
@@ -166,6 +167,8 @@ func (p *played) change(t *testing.T, c change) {
 	p.count()
 	switch c.kind {
 	case 0:
+		p.setting.Lock()
+		defer p.setting.Unlock()
 		p.mu.Lock()
 		before := p.most[c.guard]
 		if p.changed[c.guard].Equal(time.Now()) {
@@ -207,6 +210,9 @@ func wider(a, b int) int {
 func (p *played) checkAfter(t *testing.T) {
 	t.Helper()
 	for i, g := range p.guards {
+		if most := g.Policy().Limits.Concurrency; most != p.most[i] {
+			p.problem("guard %d has a limit of %d, and was last given %d", i, most, p.most[i])
+		}
 		if s := g.Stats(); s.InFlight != 0 || s.Waiting != 0 {
 			p.problem("guard %d is left with %d calls in flight and %d waiting", i, s.InFlight, s.Waiting)
 		}
