@@ -1,6 +1,7 @@
 package headrace
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,6 +25,7 @@ const mostReading = 2 * time.Second
 func (x *exchange) answered(r *reply, a inflight.Attempt) {
 	resp, f := r.resp, &r.feedback
 	now, body := time.Now(), resp.Body
+	var said []byte
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols: // the body is a connection, which may live for ever
 		f.Verdict = adaptive.OK
@@ -34,7 +36,7 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 	case resp.StatusCode >= http.StatusBadRequest || resp.ContentLength == 0 || short(resp): // HTTP/2 has an empty body of its own
 		k := x.keep(resp, a, now)
 		resp.Body = k
-		x.judge(r, k, now)
+		said = x.judge(r, k, now)
 	case resp.ContentLength < 0 && plain(resp.Header) && kindOf(resp.Header) == document:
 		k := hold(body)
 		resp.Body = k
@@ -46,6 +48,9 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 	default:
 		x.follow(r, now)
 		return
+	}
+	if resp.StatusCode >= http.StatusBadRequest {
+		x.detect(r, a, said)
 	}
 	x.complete(f, resp.StatusCode)
 }
@@ -66,10 +71,10 @@ func (x *exchange) keep(resp *http.Response, a inflight.Attempt, now time.Time) 
 	return replay.Keep(resp.Body, resp.ContentLength)
 }
 
-// judge has the dialect read what was kept of a response.
-func (x *exchange) judge(r *reply, k *replay.Answer, now time.Time) {
+// judge has the dialect read what was kept of a response, and returns it.
+func (x *exchange) judge(r *reply, k *replay.Answer, now time.Time) (said []byte) {
 	resp, f := r.resp, &r.feedback
-	said := text(resp.Header, k.Head())
+	said = text(resp.Header, k.Head())
 	*f = x.dialect.Read(now, resp.StatusCode, resp.Header, said)
 	if replay.Stored(x.req.Method, said) {
 		stored(f)
@@ -79,6 +84,36 @@ func (x *exchange) judge(r *reply, k *replay.Answer, now time.Time) {
 	if k.Err() != nil && f.Verdict == adaptive.OK {
 		f.Verdict, f.Err = x.broke(), k.Err()
 	}
+	return said
+}
+
+// answerError is an error response as detectors see it, by adaptive.AnswerIn.
+type answerError struct {
+	StatusCode int
+	Header     http.Header
+	Body       []byte // as much as was kept
+}
+
+func (e *answerError) Error() string { return "status " + strconv.Itoa(e.StatusCode) }
+
+// detect has a report from inside and the detectors of the policies judge an
+// error response. What they leave open is as the dialect has read it.
+func (x *exchange) detect(r *reply, a inflight.Attempt, said []byte) {
+	answer := &answerError{r.resp.StatusCode, r.resp.Header, said}
+	f, read := a.Detect(answer), &r.feedback
+	if f.Verdict == adaptive.Unclassified {
+		read.Final = read.Final || f.Final
+		read.RetryAfter = cmp.Or(max(f.RetryAfter, 0), read.RetryAfter)
+		return
+	}
+	f.Used, f.Meters = cmp.Or(f.Used, read.Used), cmp.Or(f.Meters, read.Meters)
+	f.Source = cmp.Or(f.Source, answer.Error())
+	if f.Err == error(answer) { //nolint:errorlint // it is not wrapped
+		f.Err = nil
+	} else if f.Err != nil {
+		f.Err = x.fail(f.Err)
+	}
+	*read = f
 }
 
 // stored leaves out the tokens in what was read, which the call has used that made

@@ -250,3 +250,63 @@ func TestTheHeaderOfAStreamIsHeardAtOnce(t *testing.T) {
 	assert.Zero(t, b.ended()[0].Meters, "it was told")
 	assert.True(t, quiet.ended()[0].Meters[throttle.Requests].Known, "a law that does not listen hears it at the end")
 }
+
+// A policy's detector goes before the dialect; what it leaves open is as the dialect reads it.
+func TestADetectorIsAskedAboutAnErrorResponse(t *testing.T) {
+	failure := errors.New("without the key")
+	for name, c := range map[string]struct {
+		status  int
+		verdict adaptive.Feedback
+		report  adaptive.Feedback
+		sent    int
+		want    adaptive.Feedback
+		err     string
+	}{
+		"its verdict":          {418, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Second}, adaptive.Feedback{}, 2, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Second}, "status 418"},
+		"its error":            {418, adaptive.Feedback{Verdict: adaptive.Transient, Err: failure}, adaptive.Feedback{}, 2, adaptive.Feedback{Verdict: adaptive.Transient}, failure.Error()},
+		"against the dialect":  {429, adaptive.Feedback{Verdict: adaptive.OK}, adaptive.Feedback{}, 1, adaptive.Feedback{Verdict: adaptive.OK}, "status 429"},
+		"nothing":              {429, adaptive.Feedback{RetryAfter: time.Hour}, adaptive.Feedback{}, 2, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: 3 * time.Second}, "status 429"},
+		"a report goes before": {429, adaptive.Feedback{Verdict: adaptive.Transient}, adaptive.Feedback{Verdict: adaptive.OK}, 1, adaptive.Feedback{Verdict: adaptive.OK}, "status 429"},
+		"a reported pause":     {429, adaptive.Feedback{}, adaptive.Feedback{RetryAfter: 5 * time.Second}, 2, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: 5 * time.Second}, "status 429"},
+		"success":              {200, adaptive.Feedback{Verdict: adaptive.Hit}, adaptive.Feedback{}, 1, adaptive.Feedback{Verdict: adaptive.OK}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sent := 0
+				base := tripper(func(req *http.Request) (*http.Response, error) {
+					if sent++; sent > 1 {
+						return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+					}
+					guard.Report(req.Context(), c.report)
+					h := http.Header{"Content-Type": {"application/json"}, "Retry-After": {"3"}}
+					return &http.Response{StatusCode: c.status, Header: h, Body: io.NopCloser(strings.NewReader(`{"a":1}`)), ContentLength: 7}, nil
+				})
+				asked := 0
+				l, b := limiter(t)
+				g, err := guard.New(guard.Policy{Within: []*guard.Guard{l}, Law: b, Detector: func(err error) adaptive.Feedback {
+					asked++
+					answer, ok := adaptive.AnswerIn(err)
+					assert.True(t, ok)
+					assert.Equal(t, c.status, answer.Status)
+					assert.Equal(t, "3", answer.Header.Get("Retry-After"))
+					assert.JSONEq(t, `{"a":1}`, string(answer.Body))
+					return c.verdict
+				}})
+				require.NoError(t, err)
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://api.example.com/", http.NoBody)
+				require.NoError(t, err)
+				resp, err := under(base, "", g).RoundTrip(req)
+				require.NoError(t, err)
+				require.NoError(t, resp.Body.Close())
+				assert.Equal(t, c.sent, sent)
+				got := b.ended()[0]
+				assert.Equal(t, c.want.Verdict, got.Verdict)
+				assert.Equal(t, c.want.RetryAfter, got.RetryAfter)
+				if c.err != "" {
+					assert.ErrorContains(t, got.Err, c.err)
+				}
+				assert.Equal(t, c.report.Verdict == adaptive.Unclassified && c.status >= 400, asked == 1)
+			})
+		})
+	}
+}

@@ -21,7 +21,6 @@ import (
 func TestConformance(t *testing.T) {
 	const (
 		estimated = "the transport estimates what a request costs"
-		dialect   = "the dialect judges a response, and a Detector what is none"
 		hosts     = "the guard of the host learns"
 	)
 	guardtest.Run(t, guardtest.Door{
@@ -57,10 +56,6 @@ func TestConformance(t *testing.T) {
 			guardtest.Trying:                                   "a round trip waits until its context ends",
 			"a 429 is learned outside":                         hosts,
 			"a Retry-After goes to the store":                  hosts,
-			"a report from inside is the verdict":              dialect,
-			"what is final is not sent again":                  dialect,
-			"the nearest detector judges, for all layers":      dialect,
-			"a detector's rejection is waited out":             dialect,
 			"a call that can never fit":                        estimated,
 			"usage corrects the reservation":                   estimated,
 			"usage is charged up to one window":                estimated,

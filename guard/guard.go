@@ -193,9 +193,6 @@ func (g *Guard) ask(err error) adaptive.Feedback {
 	for _, l := range g.layers {
 		c := l.current.Load()
 		for _, d := range [...]adaptive.Detector{c.detector, c.dialect} {
-			if d == nil {
-				continue
-			}
 			if f := survivable(d, err); f.Verdict != adaptive.Unclassified {
 				return f
 			}
@@ -204,8 +201,23 @@ func (g *Guard) ask(err error) adaptive.Feedback {
 	return adaptive.Feedback{}
 }
 
-// survivable is what d makes of err. A detector that panics does not know the error.
+// askFirst asks the detectors that come before the dialect that has read the answer.
+func (g *Guard) askFirst(err error) (f adaptive.Feedback) {
+	for _, l := range g.layers {
+		c := l.current.Load()
+		if f = survivable(c.detector, err); f.Verdict != adaptive.Unclassified || c.dialect != nil {
+			break
+		}
+	}
+	return f
+}
+
+// survivable is what d makes of err, if there is one. A detector that panics
+// does not know the error.
 func survivable(d adaptive.Detector, err error) (f adaptive.Feedback) {
+	if d == nil {
+		return f
+	}
 	defer func() { _ = recover() }()
 	return d(err)
 }

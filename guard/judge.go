@@ -17,6 +17,15 @@ func (k *attempt) Judge(err error) adaptive.Feedback {
 	return f
 }
 
+// Detect implements inflight.Attempt.
+func (k *attempt) Detect(err error) adaptive.Feedback {
+	f := k.feedback()
+	if f.Verdict == adaptive.Unclassified {
+		judged(&f, k.call.guard.askFirst(err))
+	}
+	return f
+}
+
 // judge completes what the attempt itself has reported by what the detectors
 // make of its error.
 func (k *attempt) judge(f *adaptive.Feedback, err error) {
@@ -28,17 +37,21 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 	case err == nil:
 		f.Verdict, f.Kind, f.Source, f.Final, f.Err = adaptive.OK, adaptive.UnknownKind, "", false, nil
 	default:
-		told := *f
-		*f = adaptive.Classify(k.call.guard.detect, err)
-		f.Used, f.Meters, f.Final = told.Used, told.Meters, f.Final || told.Final
-		if told.RetryAfter > 0 {
-			f.RetryAfter = told.RetryAfter
-		}
+		judged(f, adaptive.Classify(k.call.guard.detect, err))
 	}
 	if f.Err == nil {
 		f.Err = err
 	}
 	f.RetryAfter = min(max(f.RetryAfter, 0), longestRetryAfter)
+}
+
+// judged completes what was reported without a verdict by the detectors' d.
+func judged(f *adaptive.Feedback, d adaptive.Feedback) {
+	d.Used, d.Meters, d.Final = f.Used, f.Meters, d.Final || f.Final
+	if f.RetryAfter > 0 {
+		d.RetryAfter = f.RetryAfter
+	}
+	*f = d
 }
 
 // tooLong reports whether the provider asks for a longer wait than a call makes.

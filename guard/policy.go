@@ -46,7 +46,8 @@ type Policy struct { //nolint:recvcheck // it is large, and Validate is for lite
 	Law adaptive.Law
 	// Dialect reads the provider's answers. Nil means that of the preset.
 	Dialect dialect.Dialect
-	// Detector is asked about an error before Dialect and adaptive.DefaultDetector.
+	// Detector is asked about an error, or an HTTP transport's error response,
+	// before Dialect and adaptive.DefaultDetector.
 	Detector adaptive.Detector
 
 	// Store shares Limits with other processes, under the key Name, which must
