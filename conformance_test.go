@@ -55,7 +55,6 @@ func TestConformance(t *testing.T) {
 		Lacks: map[string]string{
 			guardtest.Trying:                                   "a round trip waits until its context ends",
 			"a 429 is learned outside":                         hosts,
-			"a Retry-After goes to the store":                  hosts,
 			"a call that can never fit":                        estimated,
 			"usage corrects the reservation":                   estimated,
 			"usage is charged up to one window":                estimated,

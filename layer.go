@@ -35,7 +35,7 @@ type below struct {
 }
 
 func (l *layer) init(p guard.Policy, within []*guard.Guard) {
-	l.learns = p.Law != nil || p.Share != 0 || p.Detector != nil
+	l.learns = p.Law != nil || p.Share != 0 || p.Detector != nil || p.Store != nil
 	l.within = slices.Concat(p.Within, within)
 	l.bare = !l.learns && p.Limits.Concurrency == 0 && len(p.Limits.Windows) == 0 && p.MaxWait == 0 && p.MaxQueue == 0 &&
 		p.Timeout == 0 && p.Breaker == nil && p.Retry == nil && !p.Propagate

@@ -14,7 +14,7 @@ type Option func(*transport)
 
 // With sets the policy of the transport's guards, one for each service, host, pool of models and
 // credential. They are within the guards that the registry shares between transports, unless p has a
-// Law, Share or Detector and they learn by themselves. A Detector is asked about responses with a
+// Law, Share, Detector or Store and they learn by themselves. A Detector is asked about responses with a
 // status from 400 on before the dialect, with what adaptive.AnswerIn finds. p.Preset defaults to that of Transport, p.Retry
 // to three attempts, and p.Timeout bounds an attempt to the header of the response.
 func With(p guard.Policy) Option { return func(t *transport) { t.policy = p } }
