@@ -17,9 +17,6 @@ import (
 // longer is passed on while it is read. 64 KiB.
 const mostAnswer = replay.MaxAnswer
 
-// mostReading bounds how long the body of an error is waited for.
-const mostReading = 2 * time.Second
-
 // answered judges a response as far as it is known without holding it back:
 // errors and short JSON by their body, others by their header until the body ends.
 func (x *exchange) answered(r *reply, a inflight.Attempt) {
@@ -55,18 +52,11 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 	x.complete(f, resp.StatusCode)
 }
 
-// keep reads the beginning of a response. If its header says that the provider
-// has rejected the request, no other is admitted meanwhile, and a body that is
-// not there after mostReading is given up. That of another error is passed on then.
+// keep reads the beginning of a response.
 func (x *exchange) keep(resp *http.Response, a inflight.Attempt, now time.Time) *replay.Answer {
 	if resp.StatusCode >= http.StatusBadRequest {
-		switch x.dialect.Read(now, resp.StatusCode, resp.Header, nil).Verdict {
-		case adaptive.Hit, adaptive.Overloaded, adaptive.Terminal:
-			a.Hold()
-			return replay.KeepFor(resp.Body, resp.ContentLength, mostReading)
-		case adaptive.Unclassified, adaptive.OK, adaptive.Transient, adaptive.Unsent:
-		}
-		return replay.KeepWithin(resp.Body, resp.ContentLength, mostReading)
+		k, _ := inflight.Keep(a, resp, x.dialect.Read(now, resp.StatusCode, resp.Header, nil).Verdict)
+		return k
 	}
 	return replay.Keep(resp.Body, resp.ContentLength)
 }

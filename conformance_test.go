@@ -2,10 +2,7 @@ package headrace_test
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,17 +77,5 @@ func answered(req *http.Request) (*http.Response, error) {
 	if err := next.Wait(req.Context()); err != nil {
 		return nil, err
 	}
-	status := next.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
-	h := http.Header{"Content-Type": {"application/json"}}
-	if next.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(next.RetryAfter.Seconds())))
-	}
-	resp := &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader("{}")), ContentLength: 2, Request: req}
-	if next.Drips > 0 {
-		dripping(resp, strings.Repeat(" ", int(next.Drips.Seconds())))
-	}
-	return resp, nil
+	return next.Response(req), nil
 }

@@ -1,12 +1,15 @@
 package guardtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptrace"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -140,6 +143,47 @@ func (a Answer) Wait(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Response is the answer in HTTP.
+func (a Answer) Response(req *http.Request) *http.Response {
+	h := http.Header{"Content-Type": {"application/json"}}
+	if a.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(a.RetryAfter.Seconds())))
+	}
+	b := &body{Reader: strings.NewReader("{}"), closed: make(chan struct{})}
+	b.after = time.After(a.Drips) //nolint:forbidigo // in virtual time
+	return &http.Response{StatusCode: cmp.Or(a.Status, http.StatusOK), Header: h, Body: b, ContentLength: 2, Request: req}
+}
+
+// body is there after a time, unless it is closed before.
+type body struct {
+	io.Reader
+
+	after  <-chan time.Time
+	closed chan struct{}
+	close  sync.Once
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	if b.after != nil {
+		select {
+		case <-b.after:
+			b.after = nil
+		case <-b.closed:
+			return 0, errClosed
+		}
+	}
+	return b.Reader.Read(p)
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	b.close.Do(func() { close(b.closed) })
+	return nil
+}
+
+var errClosed = errors.New("guardtest: the body was closed")
 
 // StatusError is an answer with a status other than 200 and 429.
 type StatusError struct{ Status int }

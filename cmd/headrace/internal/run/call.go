@@ -19,6 +19,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -97,13 +98,25 @@ func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (r
 	if err != nil {
 		return c.broken(ctx, q, number, err)
 	}
-	body, err := io.ReadAll(resp.Body)
+	body, err := c.read(ctx, resp)
 	_ = resp.Body.Close()
 	if err != nil {
 		return c.broken(ctx, q, number, err)
 	}
 	c.reach.reached()
 	return c.judge(ctx, q, number, resp, body)
+}
+
+// read reads a body. Of that of a rejected request, what is kept and arrives in time is enough.
+func (c *caller) read(ctx context.Context, resp *http.Response) ([]byte, error) {
+	if resp.StatusCode >= http.StatusBadRequest {
+		v := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, nil).Verdict
+		kept, rejected := inflight.Keep(inflight.Of(ctx), resp, v)
+		if resp.Body = kept; rejected && ctx.Err() == nil {
+			return kept.Head(), nil
+		}
+	}
+	return io.ReadAll(resp.Body)
 }
 
 func fail(f *results.RequestError) (results.Answer, error) {
