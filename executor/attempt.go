@@ -35,8 +35,13 @@ func (x *Executor) perform(t *record, w *worker) {
 			undo()
 		}
 	}()
-	x.tellTask(t, event.TaskStarted, nil)
+	if !t.inTurn {
+		x.tellTask(t, event.TaskStarted, nil)
+	}
 	err = x.guarded(ctx, t)
+	if t.inTurn {
+		x.pass(t)
+	}
 	now = x.clock.Elapsed()
 	x.concludeAt(t, outcome(ctx, err), err, now)
 	if w != nil {

@@ -49,8 +49,9 @@ type Executor struct {
 	paused  bool
 	slots   slots
 	pace    pace
-	idle    int  // workers that wait on work, or are on their way from there
-	waking  bool // one is on its way
+	idle    int     // workers that wait on work, or are on their way from there
+	waking  bool    // one is on its way
+	turn    *worker // took a task that has no place in the queues of its guards yet: none is taken before it has; nil: there is none
 	workers map[*worker]struct{}
 	left    int           // goroutines that were left behind
 	dozing  bool          // the watch waits on wake

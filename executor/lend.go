@@ -32,7 +32,7 @@ func (x *Executor) rise(ctx context.Context, t *record) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.slots.withdraw(r)
-	x.wakeLocked() //nolint:contextcheck // a worker is for any task
+	x.wakeLocked()
 	return false
 }
 

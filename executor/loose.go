@@ -10,7 +10,12 @@ import (
 var _ inflight.Own = (*scope)(nil)
 
 // Enter implements inflight.Own: the scope is the context of a call that needs no admission.
-func (s *scope) Enter() { s.loose = true }
+func (s *scope) Enter() {
+	if s.inTurn {
+		s.x.pass(s.task())
+	}
+	s.loose = true
+}
 
 // Call implements inflight.Own.
 func (s *scope) Call(ctx context.Context) error { return s.task().call(ctx) }

@@ -27,9 +27,13 @@ func (w *watcher) Waits() {
 	}
 }
 
+// Queued lets the next task take its place behind this one.
+func (w *watcher) Queued() { w.x.pass(w.task()) }
+
 // Admitted notes what the task had to wait for, if it had to.
 func (w *watcher) Admitted(by throttle.Bound) {
 	t := w.task()
+	t.x.pass(t)
 	if len(t.within()) > 0 {
 		t.x.waits(t, false)
 	}

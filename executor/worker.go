@@ -1,6 +1,11 @@
 package executor
 
-import "time"
+import (
+	"time"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/inflight"
+)
 
 // worker is one of the goroutines that work on tasks. Its fields are guarded
 // by the executor's mu.
@@ -104,6 +109,9 @@ func (x *Executor) next(w *worker) *record {
 	x.outLocked(t)
 	x.busy++
 	w.task, t.by = t, w
+	if len(t.within()) > 0 || !inflight.Free(x.guard) {
+		x.turn, t.inTurn = w, true
+	}
 	x.slots.take(w)
 	if x.dozing {
 		x.pokeLocked()
@@ -112,9 +120,34 @@ func (x *Executor) next(w *worker) *record {
 	return t
 }
 
+// pass has the next task taken: t, which only its own goroutine passes, has its
+// place in the queues of its guards, or has ended.
+func (x *Executor) pass(t *record) {
+	if !t.inTurn {
+		return
+	}
+	t.inTurn = false
+	x.passed(t)
+	x.tellTask(t, event.TaskStarted, nil) // not earlier: other tasks do not wait for an observer
+}
+
+func (x *Executor) passed(t *record) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.passLocked(t.by)
+	x.wakeLocked()
+}
+
+// passLocked ends the turn of w, if it has it.
+func (x *Executor) passLocked(w *worker) {
+	if x.turn == w {
+		x.turn = nil
+	}
+}
+
 // mayLocked reports whether a task of the queue may be begun.
 func (x *Executor) mayLocked() bool {
-	return x.queue.len > 0 && x.slots.free() && !x.paused && len(x.slots.returning) == 0
+	return x.queue.len > 0 && x.turn == nil && x.slots.free() && !x.paused && len(x.slots.returning) == 0
 }
 
 // wakeLocked has a worker look whether it may begin. One at a time is on its
@@ -158,8 +191,9 @@ func (x *Executor) dismissLocked(w *worker) {
 	x.freeLocked(w)
 }
 
-// freeLocked takes back the slot of w.
+// freeLocked takes back the slot of w, and its turn.
 func (x *Executor) freeLocked(w *worker) {
+	x.passLocked(w)
 	x.slots.give(w)
 	x.returnLocked()
 }

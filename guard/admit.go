@@ -40,6 +40,7 @@ func (k *attempt) cancel(err error) {
 func (c *Call) enter(ctx context.Context, k *attempt) error {
 	g := c.guard
 	watcher := inflight.WatcherOf(ctx)
+	c.wait.watcher = watcher
 	measured := c.wait.observe(ctx, g)
 	tells := c.wait.observed && c.wait.hit == nil && g.tellsOfWaits()
 	var bound throttle.Bound

@@ -47,13 +47,14 @@ type Call struct {
 
 // waiting is what a call remembers from one admission to the next.
 type waiting struct {
-	hit    *adaptive.RateLimitHit // the last rejection; nil before the first
-	since  time.Duration          // the first rejection, by the guard's clock
-	asked  time.Duration          // when the admission was first asked for, if MaxWait bounds it
-	until  time.Duration          // when that wait ended
-	spent  time.Duration          // waited for the attempts before
-	places []int64                // by layer, the number of the first admission; nil: a new place
-	queued time.Duration          // how long this attempt waited; negative: not measured
+	hit     *adaptive.RateLimitHit // the last rejection; nil before the first
+	since   time.Duration          // the first rejection, by the guard's clock
+	asked   time.Duration          // when the admission was first asked for, if MaxWait bounds it
+	until   time.Duration          // when that wait ended
+	spent   time.Duration          // waited for the attempts before
+	places  []int64                // by layer, the number of the first admission; nil: a new place
+	queued  time.Duration          // how long this attempt waited; negative: not measured
+	watcher inflight.Watcher       // of the admission; nil: none
 
 	hasAsked bool
 	observed bool // an observer receives what changes by the call

@@ -25,11 +25,14 @@ type engine interface {
 	InFlight() int
 	Total() throttle.Sent
 
-	Reacquire(ctx context.Context, c throttle.Cost, seq int64) (throttle.Permit, error)
-	AcquireAll(ctx context.Context, limiters []*throttle.Limiter, c throttle.Cost, places []int64, permits []throttle.Permit) error
+	Acquire(ctx context.Context, c throttle.Cost, seq int64, o onlooker) (throttle.Permit, error)
+	AcquireAll(ctx context.Context, limiters []*throttle.Limiter, c throttle.Cost, places []int64, permits []throttle.Permit, o onlooker) error
 	Earliest(limiters []*throttle.Limiter, c throttle.Cost) time.Duration
 	TryAcquireAll(limiters []*throttle.Limiter, c throttle.Cost, permits []throttle.Permit) error
 }
+
+// onlooker is that of package throttle.
+type onlooker = interface{ Queued() }
 
 // ruler is the governor of package throttle.
 type ruler = interface {

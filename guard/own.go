@@ -64,5 +64,6 @@ func init() { //nolint:gochecknoinits // it is below package inflight's users
 		func(g any, o inflight.Own, c throttle.Cost) error { return g.(*Guard).own(o, c) }, //nolint:forcetypeassert // see there
 		func(ctx context.Context, g any, c throttle.Cost, over bool) inflight.Attempt {
 			return loosely(ctx, g.(*Guard), c, over) //nolint:forcetypeassert // see there
-		})
+		},
+		func(g any) bool { return g.(*Guard).free.Load() }) //nolint:forcetypeassert // see there
 }

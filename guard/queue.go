@@ -14,11 +14,11 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 			i++
 		}
 		p := &k.parts[i]
-		if len(c.wait.places) > 0 && c.wait.places[i] != 0 {
-			p.permit, err = p.guard.engine.Reacquire(ctx, c.cost, c.wait.places[i])
-		} else {
-			p.permit, err = p.guard.throttle.Acquire(ctx, c.cost)
+		var place int64
+		if len(c.wait.places) > 0 {
+			place = c.wait.places[i]
 		}
+		p.permit, err = p.guard.engine.Acquire(ctx, c.cost, place, c.wait.watcher)
 		return err
 	}
 	limiters, permits := k.lacking()
@@ -28,7 +28,7 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 			places = append(places, c.wait.places[i])
 		}
 	}
-	if err = c.guard.layers[0].engine.AcquireAll(ctx, limiters, c.cost, places, permits); err == nil {
+	if err = c.guard.layers[0].engine.AcquireAll(ctx, limiters, c.cost, places, permits, c.wait.watcher); err == nil {
 		k.fill(permits)
 	}
 	return err

@@ -23,6 +23,9 @@ func (c *Call) queueShared(ctx context.Context, k *attempt) error {
 		if err := c.queue(ctx, k); err != nil {
 			return err
 		}
+		if c.wait.watcher != nil { // behind here the store decides which call is first
+			c.wait.watcher.Queued()
+		}
 		no, err := c.take(ctx, k, false)
 		if no == nil {
 			return err

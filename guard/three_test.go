@@ -192,6 +192,7 @@ func TestTheBoundOfACostIsThatOfEveryLayer(t *testing.T) {
 type judged struct{ adaptive.Feedback }
 
 func (*judged) Waits()                                {}
+func (*judged) Queued()                               {}
 func (*judged) Admitted(throttle.Bound)               {}
 func (j *judged) Judged(f adaptive.Feedback, _ error) { j.Feedback = f }
 func (*judged) Rejected(error)                        {}

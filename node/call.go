@@ -37,6 +37,7 @@ func (w *watcher) Retries(attempts int, delay time.Duration, err error) {
 // The other methods of inflight.Watcher.
 
 func (w *watcher) Waits()                           {}
+func (w *watcher) Queued()                          {}
 func (w *watcher) Admitted(throttle.Bound)          {}
 func (w *watcher) Judged(adaptive.Feedback, error)  {}
 func (w *watcher) Rejected(error)                   {}

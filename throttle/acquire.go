@@ -116,7 +116,7 @@ func (l *Limiter) Check(c Cost) error {
 
 // Wait is Acquire without a permit, like a blocking Allow.
 func (l *Limiter) Wait(ctx context.Context, c Cost) error {
-	p, err := l.acquire(ctx, c, lastPlace, false)
+	p, err := l.acquire(ctx, c, lastPlace, false, nil)
 	p.Release()
 	return err
 }
@@ -131,11 +131,11 @@ func (l *Limiter) Wait(ctx context.Context, c Cost) error {
 // requests do not count, because those calls may settle for less. An injected
 // clock has no deadlines.
 func (l *Limiter) Acquire(ctx context.Context, c Cost) (Permit, error) {
-	return l.acquire(ctx, c, lastPlace, true)
+	return l.acquire(ctx, c, lastPlace, true, nil)
 }
 
-func (l *Limiter) acquire(ctx context.Context, c Cost, place int64, keeps bool) (Permit, error) {
-	p, waited, err := l.await(ctx, c, place, keeps)
+func (l *Limiter) acquire(ctx context.Context, c Cost, place int64, keeps bool, o onlooker) (Permit, error) {
+	p, waited, err := l.await(ctx, c, place, keeps, o)
 	if waited > 0 {
 		l.tellWaited(p, waited, err)
 	}

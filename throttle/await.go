@@ -5,14 +5,20 @@ import (
 	"time"
 )
 
+// onlooker is called when a call has got its place in the queue, with no lock held.
+type onlooker = interface{ Queued() }
+
 // await is acquire within this process.
-func (l *Limiter) await(ctx context.Context, c Cost, place int64, keeps bool) (p Permit, waited time.Duration, err error) {
+func (l *Limiter) await(ctx context.Context, c Cost, place int64, keeps bool, o onlooker) (p Permit, waited time.Duration, err error) {
 	if ctx.Err() != nil {
 		return Permit{}, 0, context.Cause(ctx)
 	}
 	w, p, err := l.enter(ctx, c, place, keeps)
 	if w == nil {
 		return p, 0, err
+	}
+	if o != nil {
+		o.Queued()
 	}
 	return l.stand(ctx, w)
 }

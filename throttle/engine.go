@@ -96,15 +96,19 @@ func (e engine) InFlight() int { return e.l.inFlight }
 // Total is what was admitted so far, with the number of the last call. Under the lock.
 func (e engine) Total() Sent { return Sent{Seq: e.l.seq, Total: e.l.total.cost()} }
 
-// Reacquire is Acquire for a call that was admitted before, with sequence number
-// seq, and has to be sent again: it waits ahead of all that were admitted later.
-func (e engine) Reacquire(ctx context.Context, c Cost, seq int64) (Permit, error) {
-	return e.l.acquire(ctx, c, seq, true)
+// Acquire is that of the Limiter. A call that was admitted before, with sequence
+// number seq, and has to be sent again waits ahead of all that were admitted later.
+// o is called if the call has to wait, once it has its place; nil and 0 mean none.
+func (e engine) Acquire(ctx context.Context, c Cost, seq int64, o onlooker) (Permit, error) {
+	if seq == 0 {
+		seq = lastPlace
+	}
+	return e.l.acquire(ctx, c, seq, true, o)
 }
 
 // AcquireAll is acquireAll for limiters, of which this is one.
-func (engine) AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) error {
-	return acquireAll(ctx, limiters, c, places, permits)
+func (engine) AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit, o onlooker) error {
+	return acquireAll(ctx, limiters, c, places, permits, o)
 }
 
 // Earliest is the least that a call would wait for limiters, of which this is one,

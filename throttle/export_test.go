@@ -37,11 +37,11 @@ func (l *Limiter) TotalLocked() Sent                    { return engine{l}.Total
 func (l *Limiter) SetMaxQueue(n int) { engine{l}.SetMaxQueue(n) }
 
 func (l *Limiter) Reacquire(ctx context.Context, c Cost, seq int64) (Permit, error) {
-	return engine{l}.Reacquire(ctx, c, seq)
+	return engine{l}.Acquire(ctx, c, seq, nil)
 }
 
 func AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) error {
-	return engine{}.AcquireAll(ctx, limiters, c, places, permits)
+	return engine{}.AcquireAll(ctx, limiters, c, places, permits, nil)
 }
 
 func TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {

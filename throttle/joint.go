@@ -52,15 +52,18 @@ type part struct {
 
 // acquireAll blocks until all limiters admit c at one instant, and fills in
 // permits, one for each. places are the sequence numbers of an earlier admission
-// of the call, 0 for none; nil if there was none. The errors are those of
+// of the call, 0 for none; nil if there was none. o may be nil. The errors are those of
 // Acquire; with an error nothing was taken. limiters has no duplicates.
-func acquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit) error {
+func acquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64, permits []Permit, o onlooker) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	j, err := enterAll(ctx, limiters, c, places, permits)
 	if j == nil {
 		return err
+	}
+	if o != nil {
+		o.Queued()
 	}
 	if err := j.stand(ctx); err != nil {
 		return err

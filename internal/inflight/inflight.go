@@ -52,6 +52,9 @@ type Watcher interface {
 	// Waits says that the call asks for admission. A call that needs none goes
 	// straight to Admitted.
 	Waits()
+	// Queued says that the call has its place in the queue of each limit. One that
+	// is admitted at once goes straight to Admitted.
+	Queued()
 	// Admitted says that it was, and what it had to wait for.
 	Admitted(bound throttle.Bound)
 	// Judged passes on the verdict on the attempt that ended with err.

@@ -30,17 +30,22 @@ type Own interface {
 var (
 	do      func(guard any, o Own, c throttle.Cost) error
 	loosely func(ctx context.Context, guard any, c throttle.Cost, over bool) Attempt
+	free    func(guard any) bool
 )
 
-// OnOwn registers what Do and Loosely do. Package guard calls it.
+// OnOwn registers what Do, Loosely and Free do. Package guard calls it.
 func OnOwn(
 	d func(guard any, o Own, c throttle.Cost) error, l func(ctx context.Context, guard any, c throttle.Cost, over bool) Attempt,
+	f func(guard any) bool,
 ) {
-	do, loosely = d, l
+	do, loosely, free = d, l, f
 }
 
 // Do is the Do of a *guard.Guard for o, which has not ended.
 func Do(guard any, o Own, c throttle.Cost) error { return do(guard, o, c) }
+
+// Free reports whether calls on a *guard.Guard need no admission for now.
+func Free(guard any) bool { return free(guard) }
 
 // Loosely returns the first attempt of a call on a *guard.Guard that was not
 // admitted, inside of ctx; over if it has ended by now.
