@@ -30,19 +30,18 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 	case body == nil || body == http.NoBody || x.method() == http.MethodHead ||
 		resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified:
 		*f = x.dialect.Read(now, resp.StatusCode, resp.Header, nil)
-	case resp.StatusCode >= http.StatusBadRequest || resp.ContentLength == 0 || short(resp): // HTTP/2 has an empty body of its own
-		k := x.keep(resp, a, now)
+	case resp.StatusCode >= http.StatusBadRequest:
+		k, _ := inflight.Keep(a, resp, x.dialect.Read(now, resp.StatusCode, resp.Header, nil).Verdict)
 		resp.Body = k
 		said = x.judge(r, k, now)
-	case resp.ContentLength < 0 && plain(resp.Header) && kindOf(resp.Header) == document:
-		k := hold(body)
-		resp.Body = k
-		x.judge(r, k, now)
-		if !k.Whole() && f.Verdict == adaptive.OK {
-			x.follow(r, now)
-			return
-		}
 	default:
+		if k := x.glance(resp); k != nil {
+			resp.Body = k
+			x.judge(r, k, now)
+			if k.Whole() || f.Verdict != adaptive.OK {
+				break
+			}
+		}
 		x.follow(r, now)
 		return
 	}
@@ -52,13 +51,16 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 	x.complete(f, resp.StatusCode)
 }
 
-// keep reads the beginning of a response.
-func (x *exchange) keep(resp *http.Response, a inflight.Attempt, now time.Time) *replay.Answer {
-	if resp.StatusCode >= http.StatusBadRequest {
-		k, _ := inflight.Keep(a, resp, x.dialect.Read(now, resp.StatusCode, resp.Header, nil).Verdict)
-		return k
+// glance reads a success that may be an error all the same: short JSON, until it
+// is there or replay.MostReading has passed. It is nil for any other.
+func (x *exchange) glance(resp *http.Response) *replay.Answer {
+	switch {
+	case resp.ContentLength == 0 || short(resp): // HTTP/2 has an empty body of its own
+		return x.t.keeper.Keep(resp.Body, resp.ContentLength, replay.MostReading, nil)
+	case resp.ContentLength < 0 && plain(resp.Header) && kindOf(resp.Header) == document:
+		return x.t.hold(resp.Body)
 	}
-	return replay.Keep(resp.Body, resp.ContentLength)
+	return nil
 }
 
 // judge has the dialect read what was kept of a response, and returns it.

@@ -11,12 +11,12 @@ import (
 	"github.com/headrace/headrace/internal/replay"
 )
 
-// hold reads body until the object that it begins with is there. What begins
-// with anything else is passed on at once: a list may be a stream of its
-// elements, as Gemini's is.
-func hold(body io.ReadCloser) *replay.Answer {
+// hold reads body until the object that it begins with is there, but not longer
+// than replay.MostReading. What begins with anything else is passed on at once: a list
+// may be a stream of its elements, as Gemini's is.
+func (t *transport) hold(body io.ReadCloser) *replay.Answer {
 	var w jsonwalk.Walker
-	return replay.KeepUntil(body, func(p []byte) bool {
+	return t.keeper.Keep(body, -1, replay.MostReading, func(p []byte) bool {
 		w.Feed(p)
 		return w.First() != 0 && w.First() != '{' || w.Ended() > 0 || w.Broken()
 	})

@@ -14,7 +14,7 @@ func TestWhatIsHeldBack(t *testing.T) {
 	for text, held := range map[string]int{
 		"[": 1, " [{": 2, `"`: 1, "12": 1, "x": 1, "}": 1, " \n\t\r": 4, `{"a":[{"}":"\"}"}`: 17, `{"a":[{"}":"\"}"}]}{}`: 19, `{"a" x}`: 6,
 	} {
-		k := hold(io.NopCloser(iotest.OneByteReader(strings.NewReader(text))))
+		k := new(transport).hold(io.NopCloser(iotest.OneByteReader(strings.NewReader(text))))
 		assert.Len(t, k.Head(), held, text)
 	}
 }
@@ -25,7 +25,7 @@ func TestHeldBodiesAreBounded(t *testing.T) {
 		`{"a":1}`: false, `{"a":1}{}`: false, `{"a":1`: true, "": true, "[": false,
 		`{"` + strings.Repeat("x", 1<<20): false,
 	} {
-		k := hold(io.NopCloser(iotest.OneByteReader(strings.NewReader(text))))
+		k := new(transport).hold(io.NopCloser(iotest.OneByteReader(strings.NewReader(text))))
 		assert.Equal(t, whole, k.Whole(), text[:min(len(text), 10)])
 		assert.LessOrEqual(t, len(k.Head()), mostAnswer)
 		all, err := io.ReadAll(k)

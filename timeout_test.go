@@ -215,3 +215,28 @@ func TestAnErrorThatDrips(t *testing.T) {
 		})
 	}
 }
+
+// A success is held back for two seconds at most, and then passed on as it comes.
+func TestASuccessThatDrips(t *testing.T) {
+	const text = `{"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}`
+	for name, length := range map[string]int64{"of a length": int64(len(text)), "chunked": -1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, b := limiter(t)
+				base := tripper(func(*http.Request) (*http.Response, error) {
+					resp := dripping(answer(http.StatusOK, "", ""), text)
+					resp.ContentLength = length
+					return resp, nil
+				})
+				began := time.Now()
+				resp := post(t, &http.Client{Transport: under(base, presets.OpenAITier1, l)}, chatURL, `{}`) //nolint:bodyclose // read does
+				assert.Equal(t, 2*time.Second, time.Since(began))
+				assert.Empty(t, b.ended(), "the call goes on until its body ends")
+				assert.Equal(t, text, read(t, resp))
+				assert.Equal(t, time.Duration(len(text)+1)*time.Second, time.Since(began))
+				require.Equal(t, []adaptive.Verdict{adaptive.OK}, b.verdicts())
+				assert.EqualValues(t, 3, b.ended()[0].Used.Tokens)
+			})
+		})
+	}
+}

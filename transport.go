@@ -27,8 +27,9 @@ type transport struct {
 	told         sync.Once        // that the SDK retries by itself
 	traces       atomic.Bool      // the base reports its connections
 	alarms       sync.Pool        // of *alarm, whose timer is stopped
-	scratch      sync.Pool        // of *scratch, for request bodies that are looked at
-	firstByte    time.Duration    // from the last of a request to its response; 0: no bound
+	keeper       replay.Keeper
+	scratch      sync.Pool     // of *scratch, for request bodies that are looked at
+	firstByte    time.Duration // from the last of a request to its response; 0: no bound
 	firstByteSet bool
 	resent       int64 // bytes that are kept of a request body without GetBody
 }

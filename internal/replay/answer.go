@@ -1,9 +1,6 @@
 package replay
 
-import (
-	"bytes"
-	"io"
-)
+import "io"
 
 // MaxAnswer is how much of an answer is kept, so that it can be judged, and while its
 // request is sent again: 64 KiB. It is also how much is read so that the connection can be used again.
@@ -16,48 +13,6 @@ type Answer struct {
 	read int           // of head, by the caller
 	rest io.ReadCloser // what follows; nil: nothing, and the body is closed
 	err  error         // with which it ended behind head, but for io.EOF
-}
-
-// Keep reads up to MaxAnswer of body, and closes it if that was all. length is
-// how long it says that it is, negative if it does not.
-func Keep(body io.ReadCloser, length int64) *Answer {
-	size := int64(bytes.MinRead)
-	if length >= 0 {
-		size = min(length, MaxAnswer) + 1 // for the end to be seen
-	}
-	a := &Answer{head: make([]byte, 0, size)}
-	a.fill(body, func([]byte) bool { return false })
-	return a
-}
-
-// KeepUntil is Keep that stops when done, which is given all that is read, has seen enough.
-func KeepUntil(body io.ReadCloser, done func(fresh []byte) bool) *Answer {
-	a := &Answer{head: make([]byte, 0, bytes.MinRead)}
-	a.fill(body, done)
-	return a
-}
-
-// fill reads until done has seen enough, and closes what has ended.
-func (a *Answer) fill(body io.ReadCloser, done func([]byte) bool) {
-	for len(a.head) < MaxAnswer {
-		if len(a.head) == cap(a.head) {
-			a.head = append(a.head, 0)[:len(a.head)]
-		}
-		n, err := body.Read(a.head[len(a.head):min(cap(a.head), MaxAnswer)])
-		fresh := a.head[len(a.head) : len(a.head)+n]
-		a.head = a.head[:len(a.head)+n]
-		if err != nil {
-			_ = body.Close() // it has ended
-			if err != io.EOF {
-				a.err = err
-			}
-			return
-		}
-		if done(fresh) {
-			break
-		}
-	}
-	a.rest = body
 }
 
 // Head is what was read. Change nothing in it.

@@ -1,84 +1,174 @@
 package replay
 
 import (
+	"bytes"
+	"errors"
 	"io"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/headrace/headrace/internal/panics"
 )
 
+// MostReading bounds how long a response is held back to be judged.
+const MostReading = 2 * time.Second
+
 // patience is how long a body has to end its Read after it was closed.
 const patience = time.Second
 
-// keeping is Keep on a goroutine of its own. A panic is the error of its Answer.
-func keeping(body io.ReadCloser, length int64) <-chan *Answer {
-	kept := make(chan *Answer, 1)
-	go func() {
-		a, err := new(Answer), error(nil)
-		defer func() {
-			if err != nil {
-				a = &Answer{err: err}
-			}
-			kept <- a
-		}()
-		defer panics.Catch(&err)
-		a = Keep(body, length)
-	}()
-	return kept
+// Keeper reads the beginnings of bodies. The zero Keeper is ready to use, by any
+// number of goroutines.
+type Keeper struct {
+	idle sync.Pool // of *beginning: a pool for all would carry channels from one synctest bubble to another
 }
 
-// KeepWithin is Keep for a body that may take long: an Answer that is returned
-// after d has an empty Head, and the first Read waits for what Keep would have read.
-func KeepWithin(body io.ReadCloser, length int64, d time.Duration) *Answer {
-	kept := keeping(body, length)
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+// Keep reads up to MaxAnswer of body, and closes it if that was all. length is
+// how long it says that it is, negative if it does not. It stops when done, which
+// is given all that is read and may be nil, has seen enough, or after d: then the
+// Head is what has come, and the rest is read as it comes. A panic of body is the
+// error of the Answer.
+func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done func(fresh []byte) bool) *Answer {
+	r, ok := k.idle.Get().(*beginning)
+	if !ok {
+		r = &beginning{came: make(chan struct{}, 1), timer: time.NewTimer(d)}
+		r.run = r.read
+	} else {
+		r.timer.Reset(d)
+	}
+	size := int64(bytes.MinRead)
+	if length >= 0 {
+		size = min(length, MaxAnswer) + 1 // for the end to be seen
+	}
+	r.body, r.done, r.head = body, done, make([]byte, 0, size)
+	go r.run()
 	select {
-	case a := <-kept:
-		return a
-	case <-timer.C:
-		return &Answer{rest: &late{body: body, kept: kept}}
+	case <-r.came:
+	case <-r.timer.C:
+		return &Answer{head: r.leave(), rest: r}
 	}
-}
-
-// late is a body that another goroutine has begun to read.
-type late struct {
-	body io.ReadCloser
-	kept <-chan *Answer
-	came *Answer // nil: it has not been waited for
-}
-
-// Read implements io.Reader.
-func (l *late) Read(p []byte) (int, error) {
-	if l.came == nil {
-		l.came = <-l.kept
+	r.timer.Stop()
+	a := &Answer{head: r.head}
+	if r.err == nil {
+		a.rest = body
+	} else {
+		_ = body.Close()     // it has ended
+		if r.err != io.EOF { //nolint:errorlint // readers return it as it is
+			a.err = r.err
+		}
 	}
-	return l.came.Read(p)
+	*r = beginning{came: r.came, timer: r.timer, run: r.run}
+	k.idle.Put(r)
+	return a
 }
-
-// Close implements io.Closer. It ends a Read.
-func (l *late) Close() error { return l.body.Close() }
 
 // KeepFor is Keep for a body that may not arrive: after d it is closed, and the
 // Answer is what was read by then, with io.ErrUnexpectedEOF at its end.
-func KeepFor(body io.ReadCloser, length int64, d time.Duration) *Answer {
-	kept := keeping(body, length)
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case a := <-kept:
+func (k *Keeper) KeepFor(body io.ReadCloser, length int64, d time.Duration) *Answer {
+	a := k.Keep(body, length, d, nil)
+	r, slow := a.rest.(*beginning)
+	if !slow {
 		return a
-	case <-timer.C:
 	}
 	_ = body.Close() // which ends the Read
-	timer.Reset(patience)
+	r.timer.Reset(patience)
 	select {
-	case a := <-kept:
-		if a.rest != nil || a.err != nil {
-			a.rest, a.err = nil, io.ErrUnexpectedEOF
+	case <-r.came:
+		a.head, a.rest = append(a.head, r.last...), nil
+		if r.err != io.EOF { //nolint:errorlint // readers return it as it is
+			a.err = io.ErrUnexpectedEOF
 		}
 		return a
-	case <-timer.C:
+	case <-r.timer.C:
 		return &Answer{err: io.ErrUnexpectedEOF}
 	}
 }
+
+var errReadExit = errors.New("replay: Read of the response's body ended its goroutine")
+
+// beginning is a body whose beginning is read by a goroutine of its own. If that
+// takes too long it is the rest of the body.
+type beginning struct {
+	body  io.ReadCloser
+	done  func(fresh []byte) bool
+	came  chan struct{} // receives when the goroutine ends
+	timer *time.Timer
+	run   func() // read: a go statement allocates nothing for it
+
+	mu   sync.Mutex // guards head and left until came
+	head []byte
+	left bool // the head was passed on: what is read from now on is last
+
+	last []byte
+	err  error // behind the head, or behind last
+	had  bool  // the caller has received from came
+}
+
+// read fills the head.
+func (r *beginning) read() {
+	defer func() { r.came <- struct{}{} }()
+	for more := true; more; {
+		p := r.room()
+		n, err := r.piece(p)
+		more = r.took(p[:max(0, min(n, len(p)))], err)
+	}
+}
+
+// room is where the next piece is read into.
+func (r *beginning) room() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.head) == cap(r.head) {
+		r.head = append(r.head, 0)[:len(r.head)]
+	}
+	return r.head[len(r.head):min(cap(r.head), MaxAnswer)]
+}
+
+func (r *beginning) piece(p []byte) (n int, err error) {
+	r.err = errReadExit
+	defer panics.Catch(&err)
+	n, err = r.body.Read(p)
+	r.err = nil
+	return n, err
+}
+
+// took adds what was read, and reports whether there is more to read.
+func (r *beginning) took(fresh []byte, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+	if r.left {
+		r.last = fresh
+		return false
+	}
+	r.head = r.head[:len(r.head)+len(fresh)]
+	return err == nil && len(r.head) < MaxAnswer && (r.done == nil || !r.done(fresh))
+}
+
+// leave returns what has come.
+func (r *beginning) leave() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = true
+	return slices.Clip(r.head)
+}
+
+// Read implements io.Reader.
+func (r *beginning) Read(p []byte) (n int, err error) {
+	if !r.had {
+		<-r.came
+		r.had = true
+	}
+	n = copy(p, r.last)
+	r.last = r.last[n:]
+	switch {
+	case n > 0 || len(p) == 0:
+		return n, nil
+	case r.err != nil:
+		return 0, r.err
+	}
+	return r.body.Read(p)
+}
+
+// Close implements io.Closer. It ends a Read.
+func (r *beginning) Close() error { return r.body.Close() }
