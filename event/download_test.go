@@ -18,14 +18,14 @@ func TestSlogWritesADownload(t *testing.T) {
 	e.Download = &event.Download{Target: "f", Requests: []string{"i", "j"}, Bytes: 5, Resumed: 3, Checksum: "sha256:00"}
 	assert.Equal(t, map[string]any{
 		"time": "2026-01-02T03:04:05Z", "level": "INFO", "msg": "headrace event",
-		"kind": "download.fetch", "source": "h:1", "attempt": 2.0, "wait": 1e9,
+		"kind": "download.fetch", "source": "h:1", "attempt": 2.0, "wait_ms": 1e3,
 		"target": "f", "requests": []any{"i", "j"}, "bytes": 5.0, "resumed": 3.0, "checksum": "sha256:00",
 	}, logged(t, e))
 
 	e.Download, e.Err = &event.Download{}, errors.New("full")
 	assert.Equal(t, map[string]any{
 		"time": "2026-01-02T03:04:05Z", "level": "WARN", "msg": "headrace event",
-		"kind": "download.fetch", "source": "h:1", "attempt": 2.0, "wait": 1e9, "err": "full",
+		"kind": "download.fetch", "source": "h:1", "attempt": 2.0, "wait_ms": 1e3, "err": "full",
 		"bytes": 0.0, "resumed": 0.0,
 	}, logged(t, e))
 }

@@ -32,7 +32,7 @@ func Example() {
 
 	fmt.Println("hits:", hits)
 	// Output:
-	// level=INFO msg="headrace event" kind=limiter.hit source=openai wait=2s reason="429 with Retry-After"
+	// level=INFO msg="headrace event" kind=limiter.hit source=openai wait_ms=2000 reason="429 with Retry-After"
 	// level=WARN msg="headrace event" kind=limiter.cut source=openai from=8 to=4
 	// hits: 1
 }

@@ -103,7 +103,7 @@ func (p *Progress) attrs(as []slog.Attr) []slog.Attr {
 		as = append(as, slog.Int64("total", p.Items.Total))
 	}
 	if p.Items.ETA != 0 {
-		as = append(as, slog.Duration("eta", p.Items.ETA))
+		as = append(as, milliseconds("eta", p.Items.ETA))
 	}
 	return as
 }

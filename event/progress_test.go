@@ -19,13 +19,13 @@ func TestSlogWritesProgress(t *testing.T) {
 	}}
 	want := map[string]any{
 		"time": "2026-01-02T03:04:05Z", "level": "INFO", "msg": "headrace event",
-		"kind": "flow.progress", "source": "f", "wait": 1e9, "final": true,
-		"total": 9.0, "pending": 1.0, "done": 2.0, "resumed": 3.0, "failed": 1.0, "retries": 5.0, "rate": 0.5, "eta": 4e9,
+		"kind": "flow.progress", "source": "f", "wait_ms": 1e3, "final": true,
+		"total": 9.0, "pending": 1.0, "done": 2.0, "resumed": 3.0, "failed": 1.0, "retries": 5.0, "rate": 0.5, "eta_ms": 4e3,
 	}
 	assert.Equal(t, want, logged(t, e))
 	e.Progress = &event.Progress{Final: true, Items: event.Items{Pending: 1, Done: 2, Resumed: 3, Failed: 1, Retries: 5, Rate: 0.5}}
 	delete(want, "total")
-	delete(want, "eta")
+	delete(want, "eta_ms")
 	assert.Equal(t, want, logged(t, e))
 }
 

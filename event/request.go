@@ -61,13 +61,13 @@ func (r *Request) attrs(as []slog.Attr) []slog.Attr {
 		as = append(as, slog.Int("status", r.Status))
 	}
 	if r.FirstByte != 0 {
-		as = append(as, slog.Duration("first_byte", r.FirstByte))
+		as = append(as, milliseconds("first_byte", r.FirstByte))
 	}
 	if r.Waited != 0 {
-		as = append(as, slog.Duration("waited", r.Waited))
+		as = append(as, milliseconds("waited", r.Waited))
 	}
 	if r.Connect != 0 {
-		as = append(as, slog.Duration("connect", r.Connect))
+		as = append(as, milliseconds("connect", r.Connect))
 	}
 	return append(as, slog.Int64("sent", r.Sent), slog.Int64("received", r.Received),
 		slog.Bool("cached", r.Cached), slog.Bool("reused", r.Reused))

@@ -21,15 +21,15 @@ func TestSlogWritesARequest(t *testing.T) {
 	}
 	assert.Equal(t, map[string]any{
 		"time": "2026-01-02T03:04:05Z", "level": "DEBUG", "msg": "headrace event",
-		"kind": "net.request", "source": "openai", "attempt": 2.0, "wait": 1e9,
+		"kind": "net.request", "source": "openai", "attempt": 2.0, "wait_ms": 1e3,
 		"id": "i", "run": "r", "method": "POST", "url": "https://h/p", "status": 200.0, "proto": "HTTP/2.0",
-		"first_byte": 3.0, "waited": 2.0, "sent": 4.0, "received": 5.0, "cached": false, "reused": true,
+		"first_byte_ms": 3e-6, "waited_ms": 2e-6, "sent": 4.0, "received": 5.0, "cached": false, "reused": true,
 	}, logged(t, e))
 
 	e.Request, e.Err = &event.Request{}, errors.New("refused")
 	assert.Equal(t, map[string]any{
 		"time": "2026-01-02T03:04:05Z", "level": "WARN", "msg": "headrace event",
-		"kind": "net.request", "source": "openai", "attempt": 2.0, "wait": 1e9, "err": "refused",
+		"kind": "net.request", "source": "openai", "attempt": 2.0, "wait_ms": 1e3, "err": "refused",
 		"sent": 0.0, "received": 0.0, "cached": false, "reused": false,
 	}, logged(t, e))
 }

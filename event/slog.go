@@ -76,7 +76,7 @@ func attrs(e Event) []slog.Attr {
 		as = append(as, slog.Int("attempt", e.Attempt))
 	}
 	if e.Wait != 0 {
-		as = append(as, slog.Duration("wait", e.Wait))
+		as = append(as, milliseconds("wait", e.Wait))
 	}
 	if e.From != 0 || e.To != 0 {
 		as = append(as, slog.Float64("from", e.From), slog.Float64("to", e.To))
@@ -100,6 +100,12 @@ func attrs(e Event) []slog.Attr {
 		as = e.Task.attrs(as)
 	}
 	return as
+}
+
+// milliseconds is a duration as a number whose key has the unit: a JSON handler
+// writes a slog.Duration as nanoseconds, without a unit.
+func milliseconds(key string, d time.Duration) slog.Attr {
+	return slog.Float64(key+"_ms", float64(d)/float64(time.Millisecond))
 }
 
 // defaultLevel returns the level at which [Slog] writes e. docs/telemetry.md has the table.

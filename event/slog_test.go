@@ -35,7 +35,7 @@ func TestSlogWritesWhatTheEventHas(t *testing.T) {
 	}
 	assert.Equal(t, map[string]any{
 		"time": "2026-01-02T03:04:05Z", "level": "WARN", "msg": "headrace event",
-		"kind": "limiter.cut", "source": "openai", "index": 0.0, "key": "k", "attempt": 2.0, "wait": 1e9,
+		"kind": "limiter.cut", "source": "openai", "index": 0.0, "key": "k", "attempt": 2.0, "wait_ms": 1e3,
 		"from": 8.0, "to": 0.0, "reason": "the provider refused", "err": "429",
 	}, logged(t, full))
 

@@ -68,7 +68,7 @@ func (t *Task) attrs(as []slog.Attr) []slog.Attr {
 		took time.Duration
 	}{{"queued", t.Queued}, {"waited", t.Waited}, {"called", t.Called}} {
 		if d.took != 0 {
-			as = append(as, slog.Duration(d.key, d.took))
+			as = append(as, milliseconds(d.key, d.took))
 		}
 	}
 	return as
