@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,6 +58,21 @@ func (a *Answer) Decode(v any) error {
 		return fmt.Errorf("endpoint: %s: the answer cannot be decoded into a %T: %w", a.Endpoint, v, err)
 	}
 	return nil
+}
+
+// Get calls c and decodes the answer into a T, as [Answer.Decode] does. An error is
+// that of Call or of Decode, and then the T is its zero value. The payload of an
+// endpoint whose method is GET is nil or [Params].
+func Get[T any](ctx context.Context, c Caller, payload any) (T, error) {
+	var v T
+	a, err := c.Call(ctx, payload)
+	if err == nil {
+		err = a.Decode(&v)
+	}
+	if err != nil {
+		return *new(T), err
+	}
+	return v, nil
 }
 
 // learn takes over what resp, or the error of a request, tells about the call.

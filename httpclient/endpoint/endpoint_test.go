@@ -764,3 +764,21 @@ func TestEndpointsOfProvidersWithoutPresets(t *testing.T) {
 		assert.Equal(t, dialect.Name(provider), e.Dialect())
 	}
 }
+
+// Get returns no half of a value.
+func TestGet(t *testing.T) {
+	type answer struct {
+		Text string
+		N    int
+	}
+	for text, want := range map[string]answer{`{"text":"a","n":1}`: {"a", 1}, `{"text":"a","n":"x"}`: {}} {
+		f, err := endpoint.NewFunc(endpoint.FuncConfig{Name: "f"}, func(context.Context, int) (json.RawMessage, error) { return json.RawMessage(text), nil })
+		require.NoError(t, err)
+		got, err := endpoint.Get[answer](t.Context(), f, 1)
+		assert.Equal(t, want == answer{}, err != nil)
+		assert.Equal(t, want, got)
+		require.NoError(t, f.Close())
+		_, err = endpoint.Get[answer](t.Context(), f, 1)
+		assert.ErrorIs(t, err, httpclient.ErrClosed)
+	}
+}

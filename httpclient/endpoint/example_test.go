@@ -1,6 +1,7 @@
 package endpoint_test
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,9 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/httpclient/endpoint"
+	"github.com/headrace/headrace/presets"
 )
 
 // greeter answers whoever has the right key.
@@ -165,4 +168,66 @@ func ExampleParams() {
 	})
 	fmt.Println(string(answer.Body), err)
 	// Output: /v1/batches/batch_123?limit=20 en <nil>
+}
+
+// What a GET returns, as a value.
+func ExampleGet() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"id": %q, "status": "completed"}`, strings.TrimPrefix(r.URL.Path, "/batches/"))
+	}))
+	defer server.Close()
+
+	batches, err := endpoint.New(endpoint.Config{BaseURL: server.URL, Path: "/batches/{id}", Method: http.MethodGet})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer batches.Close() //nolint:errcheck // it is always nil
+
+	batch, err := endpoint.Get[struct{ Status string }](context.Background(), batches, endpoint.Params{Path: map[string]string{"id": "batch_123"}})
+	fmt.Println(batch.Status, err)
+	// Output: completed <nil>
+}
+
+// An endpoint reads whole answers. A stream is read through the client that the endpoint shares, so that both have
+// the same key and the same limits.
+func Example_stream() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "data: %s\n\ndata: [DONE]\n\n", r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+
+	client, err := httpclient.New(httpclient.Config{
+		Sign: httpclient.OnlyTo(server.URL, httpclient.Bearer(httpclient.NewSecret("right"))),
+		Wrap: []func(http.RoundTripper) http.RoundTripper{func(next http.RoundTripper) http.RoundTripper {
+			return headrace.Transport(next, presets.OpenAITier1)
+		}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	chat, err := endpoint.New(endpoint.Config{BaseURL: server.URL, Path: "/chat/completions", Client: client})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer chat.Close() //nolint:errcheck // it is always nil
+
+	resp, err := client.Standard().Post(server.URL+"/chat/completions", "application/json", strings.NewReader(`{"model": "gpt-5.6-luna", "stream": true}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			fmt.Println(data)
+		}
+	}
+	// Output:
+	// Bearer right
+	// [DONE]
 }
