@@ -362,7 +362,7 @@ func TestVerdictsAndKindsHaveNames(t *testing.T) {
 	for i, name := range []string{"unclassified", "ok", "hit", "overloaded", "transient", "terminal", "unsent", "Verdict(7)"} {
 		assert.Equal(t, name, adaptive.Verdict(i).String())
 	}
-	for i, name := range []string{"unknown", "requests", "tokens", "concurrency", "Kind(4)"} {
+	for i, name := range []string{"unknown", "requests", "tokens", "concurrency", "overload", "Kind(5)"} {
 		assert.Equal(t, name, adaptive.Kind(i).String())
 	}
 }

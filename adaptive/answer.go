@@ -157,9 +157,9 @@ func (a *answer) judge() Feedback {
 	case statusOverloaded:
 		f.Verdict = Overloaded
 	case http.StatusServiceUnavailable:
-		f.Verdict = Transient
+		f.Verdict, f.Kind = Transient, KindOverload
 		if told {
-			f.Verdict = Overloaded
+			f.Verdict, f.Kind = Overloaded, UnknownKind
 		}
 	case http.StatusRequestTimeout:
 		f.Verdict = Transient

@@ -153,7 +153,7 @@ func TestDefaultDetector(t *testing.T) {
 		{"overloaded", statusError(529), judged(adaptive.Overloaded, 529)},
 		{"503 with Retry-After", answered(503, "Retry-After", "2"), with(judged(adaptive.Overloaded, 503), 0, 2*time.Second)},
 		{"503 with Retry-After 0", answered(503, "Retry-After", "0"), judged(adaptive.Overloaded, 503)},
-		{"503", statusError(503), judged(adaptive.Transient, 503)},
+		{"503", statusError(503), with(judged(adaptive.Transient, 503), adaptive.KindOverload, 0)},
 		{"408", statusError(408), judged(adaptive.Transient, 408)},
 		{"500", statusError(500), judged(adaptive.Transient, 500)},
 		{"502", statusError(502), judged(adaptive.Transient, 502)},

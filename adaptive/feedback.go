@@ -17,7 +17,7 @@ type Meter struct {
 // Feedback is what one response says about the limit.
 type Feedback struct {
 	Verdict    Verdict
-	Kind       Kind                  // of a Hit
+	Kind       Kind                  // of a Hit, or KindOverload of a Transient failure
 	RetryAfter time.Duration         // 0: not given
 	SlowDown   bool                  // the rate rose too fast; the law does not grow for 15 minutes
 	Final      bool                  // the limit learns from it, but the call is not sent again

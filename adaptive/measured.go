@@ -154,7 +154,11 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 		})
 	case Unsent:
 		s.machine.Unsent(c)
-	case Unclassified, Transient, Terminal:
+	case Transient:
+		if f.Kind == KindOverload {
+			s.machine.Refused(s.seconds(now), c, learn.Refusal{Asked: f.RetryAfter.Seconds(), Mild: true, Calls: calls, Tokens: tokens})
+		}
+	case Unclassified, Terminal:
 	}
 }
 

@@ -14,7 +14,8 @@ const (
 	Hit
 	// Overloaded is a call rejected because the service is overloaded, unprocessed.
 	Overloaded
-	// Transient is a failure worth a retry; it says nothing about the limit.
+	// Transient is a failure worth a retry. It says nothing about the limit, but
+	// for one of KindOverload.
 	Transient
 	// Terminal is a quota or balance that is used up.
 	Terminal
@@ -47,9 +48,12 @@ const (
 	KindTokens
 	// KindConcurrency is a limit on calls in flight.
 	KindConcurrency
+	// KindOverload is a service that may be full: of a Transient failure, such as
+	// a 503 without Retry-After. Nobody knows whether the call was processed.
+	KindOverload
 )
 
-var kindNames = [...]string{"unknown", "requests", "tokens", "concurrency"}
+var kindNames = [...]string{"unknown", "requests", "tokens", "concurrency", "overload"}
 
 // String returns the kind in lower case.
 func (k Kind) String() string {

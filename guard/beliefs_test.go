@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,10 +26,13 @@ type server struct {
 	left  float64
 	at    time.Time
 	began time.Time
-	lasts time.Duration // a call that is taken
+	lasts time.Duration // a call that is taken, on average
+	luck  *rand.Rand
 
 	// answer says what becomes of a call; admitted is what the bucket says.
 	answer func(at time.Duration, admitted bool) adaptive.Feedback
+
+	ended func() // a call that was taken has; nil: nothing happens
 
 	taken, refused int
 	last           time.Duration // of those that were taken
@@ -36,7 +40,7 @@ type server struct {
 
 func newServer(rate, burst float64) *server {
 	now := time.Now()
-	return &server{rate: rate, burst: burst, left: burst, at: now, began: now, lasts: 300 * time.Millisecond}
+	return &server{rate: rate, burst: burst, left: burst, at: now, began: now, lasts: 300 * time.Millisecond, luck: rand.New(rand.NewPCG(1, 2))}
 }
 
 func (s *server) call(ctx context.Context) error {
@@ -54,12 +58,16 @@ func (s *server) call(ctx context.Context) error {
 	} else {
 		s.refused++
 	}
+	lasts := time.Duration((0.5 + s.luck.Float64()) * float64(s.lasts))
 	s.mu.Unlock()
 	guard.Report(ctx, f)
 	if f.Verdict != adaptive.OK {
 		return errTurnedAway
 	}
-	time.Sleep(s.lasts)
+	time.Sleep(lasts)
+	if s.ended != nil {
+		s.ended()
+	}
 	return nil
 }
 
@@ -176,7 +184,113 @@ func TestSilentRejectionsAreOursAfterOneThatSaidForHowLong(t *testing.T) {
 			return rejected(0)
 		}
 		took := s.work(t, guard.Policy{}, 3000, 32, throttle.Cost{}, time.Hour)
-		assert.Less(t, took, 330*time.Second, "300 s are possible")
-		assert.Less(t, s.refused, 150, "5 % of the calls")
+		assert.Less(t, took, 400*time.Second, "300 s are possible")
+		assert.Less(t, s.refused, 450, "15 % of the calls")
+	})
+}
+
+// shedding is a service that turns calls away with f while more than most are in flight.
+func shedding(s *server, most int, f adaptive.Feedback) {
+	var inside atomic.Int64
+	s.ended = func() { inside.Add(-1) }
+	s.answer = func(time.Duration, bool) adaptive.Feedback {
+		if inside.Load() >= int64(most) {
+			return f
+		}
+		inside.Add(1)
+		return taken
+	}
+}
+
+func TestAServiceThatShedsIsNotFlooded(t *testing.T) {
+	for name, f := range map[string]adaptive.Feedback{
+		"plain 503":              {Verdict: adaptive.Transient, Kind: adaptive.KindOverload},
+		"overloaded":             {Verdict: adaptive.Overloaded},
+		"503 that says how long": {Verdict: adaptive.Overloaded, RetryAfter: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(1e6, 1e6)
+				shedding(s, 20, f)
+				took := s.work(t, guard.Policy{}, 8_000, 64, throttle.Cost{}, time.Hour)
+				assert.Less(t, took, 180*time.Second, "120 s are possible, without a pause")
+				assert.Less(t, s.refused, 800, "one call in ten; 64 of them come at once to 20 places")
+			})
+		})
+	}
+}
+
+// A failure that says nothing of a service that is full bounds nothing.
+func TestOtherFailuresAreNoOverload(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(1e6, 1e6)
+		shedding(s, 20, adaptive.Feedback{Verdict: adaptive.Transient})
+		s.work(t, guard.Policy{}, 1000, 64, throttle.Cost{}, time.Hour)
+		assert.Greater(t, s.refused, 1000)
+	})
+}
+
+func TestAnOutageOfTheWholeServiceIsKnockedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const from, to = time.Minute, 21 * time.Minute
+		s := newServer(10, 10)
+		s.answer = func(at time.Duration, admitted bool) adaptive.Feedback {
+			switch {
+			case at > from && at < to:
+				return adaptive.Feedback{Verdict: adaptive.Overloaded}
+			case !admitted:
+				return rejected(time.Second)
+			}
+			return taken
+		}
+		took := s.work(t, guard.Policy{}, 3000, 32, throttle.Cost{}, 2*time.Hour)
+		assert.Less(t, took, 27*time.Minute, "25 are possible: one before the outage, four after it")
+		assert.Less(t, s.refused, 250, "a knock each half minute")
+	})
+}
+
+// episodes are five in eight minutes, of 6 to 20 seconds.
+func episodes(at time.Duration) bool {
+	at %= 8 * time.Minute
+	for _, e := range [...][2]int{{70, 18}, {190, 6}, {250, 20}, {330, 12}, {430, 15}} {
+		if from := time.Duration(e[0]) * time.Second; at > from && at < from+time.Duration(e[1])*time.Second {
+			return true
+		}
+	}
+	return false
+}
+
+func TestEpisodesOfRejectionsDoNotAddUp(t *testing.T) {
+	for name, after := range map[string]time.Duration{"that say for how long": time.Second, "that do not": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServer(10, 10)
+				s.answer = func(at time.Duration, admitted bool) adaptive.Feedback {
+					if !admitted || episodes(at) {
+						return rejected(after)
+					}
+					return taken
+				}
+				took := s.work(t, guard.Policy{Law: adaptive.Measured{}}, 9000, 32, throttle.Cost{}, 2*time.Hour)
+				assert.Less(t, took, 25*time.Minute, "18 are possible")
+			})
+		})
+	}
+}
+
+func TestHeadersOfAnotherQuotaDoNotOverruleThePace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(10, 10)
+		s.answer = func(_ time.Duration, admitted bool) adaptive.Feedback {
+			f := taken
+			if !admitted {
+				f = rejected(time.Second)
+			}
+			f.Meters[throttle.Requests] = adaptive.Meter{Known: true, Limit: 6000, Remaining: 5900, Reset: time.Second}
+			return f
+		}
+		took := s.work(t, guard.Policy{Law: adaptive.Measured{}}, 3000, 32, throttle.Cost{}, time.Hour)
+		assert.Less(t, took, 8*time.Minute, "5 are possible")
+		assert.Less(t, s.refused, 450, "15 % of the calls: they are believed again now and then")
 	})
 }

@@ -132,7 +132,7 @@ func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback)
 	if g.state == nil {
 		return
 	}
-	if !g.knows(s) && !refused(f.Verdict) {
+	if !g.knows(s) && !limits(f) {
 		return // it was admitted before there was a law
 	}
 	counted := *s
@@ -199,6 +199,11 @@ func (g *governor) view() adaptive.View {
 		v.Bound = reopening.Bound
 	}
 	return v
+}
+
+// limits reports whether f tells the law of a limit.
+func limits(f *adaptive.Feedback) bool {
+	return refused(f.Verdict) || f.Verdict == adaptive.Transient && f.Kind == adaptive.KindOverload
 }
 
 // refused reports whether the provider turned the call away unprocessed.

@@ -184,7 +184,7 @@ func (k *attempt) finishLoose(r *result, f *adaptive.Feedback, observed bool) {
 	if f.Verdict == adaptive.Unsent {
 		k.call.guard.loose.forgotten.Add(1)
 	}
-	if !refused(f.Verdict) && f.Verdict != adaptive.Terminal {
+	if !limits(f) && f.Verdict != adaptive.Terminal {
 		*r = result{ended: true, sent: *k.loose}
 		return
 	}

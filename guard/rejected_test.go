@@ -36,7 +36,7 @@ func TestAnOverloadIsWaitedOut(t *testing.T) {
 			}
 			return nil
 		}))
-		assertJittered(t, 1500*time.Millisecond, time.Since(began), "half a second, then a second")
+		assertJittered(t, 150*time.Millisecond, time.Since(began), "a twentieth of a second, then a tenth")
 	})
 }
 

@@ -53,21 +53,21 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	if law == nil {
 		return
 	}
-	if refused(f.Verdict) || f.Verdict == adaptive.Terminal {
+	if limits(f) || f.Verdict == adaptive.Terminal {
 		g.free.Store(false)
 	}
-	if refused(f.Verdict) && law.state == nil {
+	if limits(f) && law.state == nil {
 		g.wake(now, s)
 	}
 	if observed {
 		r.before = law.told
 	}
 	law.result(now, s, f)
-	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one hears it
+	if limits(f) && law.state == nil { // the law has panicked: another one hears it
 		g.wake(now, s)
 		law.result(now, s, f)
 	}
-	if refused(f.Verdict) {
+	if limits(f) {
 		g.gate.Store(max(g.gate.Load(), law.view().GateUntil.UnixNano()))
 	}
 	switch {

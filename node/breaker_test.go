@@ -45,6 +45,7 @@ func fail(t *testing.T, g *guard.Guard) {
 // isOpen makes a call that succeeds unless the breaker of g is open.
 func isOpen(t *testing.T, g *guard.Guard) bool {
 	t.Helper()
+	time.Sleep(100 * time.Millisecond) // the pause after a 503 is over
 	err := g.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil })
 	return errors.Is(err, breaker.ErrOpen)
 }

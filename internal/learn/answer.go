@@ -10,6 +10,9 @@ type Answer struct {
 // Answered says that a call was taken.
 func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.overload.Taken()
+	m.rates.Taken(now, c)
+	m.levels.Taken(now, c)
+	m.trust.Taken()
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}
@@ -43,7 +46,7 @@ func (m *Machine) opened(left float64) {
 // span ends what is measured of a window: the first call that it took when it
 // opened again left at the moment left, when so many calls had been admitted.
 func (m *Machine) span(left, calls float64) {
-	counts := m.Calls.On && !m.Flight.Claimed && !m.quota.Known() && !m.off.Has(SpanRule)
+	counts := m.Calls.On && !m.Flight.Claimed && (!m.quota.Known() || m.trust.Ignored(left)) && !m.off.Has(SpanRule)
 	rate := m.spans.Opened(left, calls, float64(m.hits), m.calm.Settled, counts)
 	if rate == 0 {
 		return
@@ -53,6 +56,7 @@ func (m *Machine) span(left, calls float64) {
 		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
 		share := rate / m.Calls.Rate
 		m.Calls.Set(rate, Cycle(rate))
+		m.rates.Marked(left, rate, false)
 		m.Tokens.Set(m.Tokens.Rate*share, Cycle(rate))
 	}
 	m.Calls.SetSpan(m.spans.Window)

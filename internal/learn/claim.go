@@ -46,7 +46,7 @@ const (
 	crowdMost   = 4
 	lonelyMost  = 1.5
 	lonelyDecay = 0.02 // for each call
-	aliens      = 6
+	aliens      = 12
 	alienDecay  = 0.1 // for each call
 	claimMemory = 800 // calls
 	claimYoung  = 100 // the same at first

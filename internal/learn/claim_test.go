@@ -248,7 +248,7 @@ func TestAliensThatKeepComingAreNone(t *testing.T) {
 		name  string
 		calls int // between two of them
 		want  int // which is one too many; 0: none
-	}{{"one after the other", 0, 7}, {"with calls between", 4, 10}, {"now and then", 10, 0}} {
+	}{{"one after the other", 0, 13}, {"with calls between", 4, 20}, {"now and then", 10, 0}} {
 		t.Run(c.name, func(t *testing.T) {
 			var k Claim
 			first := 0

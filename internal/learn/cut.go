@@ -7,6 +7,7 @@ func (m *Machine) begin(now float64, c Call) {
 	m.cut, m.cutBy, m.knows = now, m.tally.last.Seq, true
 	m.tally.Mark(c)
 	m.resumed = Point{}
+	m.dark = 0
 }
 
 // cutFlight answers a cap.
@@ -17,8 +18,21 @@ func (m *Machine) cutFlight(now float64, c Call) {
 	} else {
 		m.Flight.Cap(float64(c.Others), m.trip)
 	}
+	m.remember(now, float64(before), float64(m.InFlight()))
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyCap})
 	m.begin(now, c)
+}
+
+// remember notes that a cap has moved. What others share moves by itself.
+func (m *Machine) remember(now, before, after float64) {
+	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
+	case shared:
+		m.levels = Memory{first: levelFirst}
+	case m.levels.high == 0 && after < memoryFell*before:
+		m.levels.Fell(now, before)
+	default:
+		m.levels.Marked(now, after, m.Flight.Agreed())
+	}
 }
 
 // ofTokens reports whether a refusal may be about tokens. One that names calls is
@@ -39,6 +53,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
 	m.Calls.SetCycle(m.cycle())
+	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.Calls.Agreed = m.calm.Agreed()
 	if m.ofTokens(r) && c.Tokens > 0 {
 		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)

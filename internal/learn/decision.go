@@ -49,6 +49,9 @@ const (
 	WhyRose
 	WhyMore
 	WhyKnock
+	WhyBefore
+	WhyNotYet
+	WhyUntrue
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -64,6 +67,9 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyRose:      "more is taken than was measured: the limit has risen",
 	WhyMore:      "tries more than was measured",
 	WhyKnock:     "one call tries whether the provider is open again",
+	WhyBefore:    "tries what held before the limit fell",
+	WhyNotYet:    "what held before the limit fell is refused",
+	WhyUntrue:    "calls are refused that would fit by the headers: ignores the headers",
 }
 
 // Reason is the reason in words.

@@ -31,7 +31,7 @@ const (
 func newDoor(off Rules) Door { return Door{trip: firstTrip, left: math.Inf(-1), off: off} }
 
 // Stuck reports whether it has been so for a while, which is no time for growth.
-func (d *Door) Stuck() bool { return d.refused >= 2 }
+func (d *Door) Stuck() bool { return d.refused >= 2 || d.full >= 2 }
 
 // Shut reports whether nothing has got through since the last refusal but one.
 func (d *Door) Shut() bool { return d.refused > 0 }
@@ -132,18 +132,17 @@ func (d *Door) Foreign(now, luck float64) {
 	}
 }
 
-// Aliens is how many refusals in a row said nothing about our share.
-func (d *Door) Aliens() int { return d.foreign }
-
 // Overloaded waits because the service as a whole is full: as long as it asks,
 // else twice as long each time.
-func (d *Door) Overloaded(now, asked, luck float64, again bool) {
+func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 	if again {
 		d.full++
 	}
 	if asked == 0 {
-		asked = min(30, 0.5*math.Pow(2, float64(max(0, d.full-1))))
+		asked = min(30, max(0.5*share, 0.05*math.Pow(2, float64(max(0, d.full-1)))))
 	}
+	d.probing = d.full > 2
+	d.knock = 0
 	d.wait(now + asked*(1+0.1*luck))
 }
 

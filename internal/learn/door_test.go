@@ -156,7 +156,7 @@ func TestDoorSettlesWhenSomethingGotThrough(t *testing.T) {
 // hundred seconds after the one before.
 func TestDoorWaits(t *testing.T) {
 	foreign := func(d *Door, now, luck float64) { d.Foreign(now, luck) }
-	full := func(d *Door, now, luck float64) { d.Overloaded(now, 0, luck, true) }
+	full := func(d *Door, now, luck float64) { d.Overloaded(now, 0, 0.2, luck, true) }
 	inf := math.Inf(1)
 	for name, c := range map[string]struct {
 		refused func(d *Door, now, luck float64)
@@ -165,10 +165,10 @@ func TestDoorWaits(t *testing.T) {
 	}{
 		"foreign":           {foreign, 0, []float64{-inf, 0.4, 0.8, 1.6, 3.2, 6.4, 8, 8}},
 		"foreign, jitter":   {foreign, 1, []float64{-inf, 0.5, 1}},
-		"full":              {full, 0, []float64{0.5, 1, 2, 4, 8, 16, 30, 30}},
-		"full, jitter":      {full, 1, []float64{0.55, 1.1}},
-		"full, one epoch":   {func(d *Door, now, l float64) { d.Overloaded(now, 0, l, false) }, 0, []float64{0.5, 0.5, 0.5}},
-		"full, as asked":    {func(d *Door, now, l float64) { d.Overloaded(now, 7, l, true) }, 1, []float64{7.7, 7.7}},
+		"full":              {full, 0, []float64{0.1, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30}},
+		"full, jitter":      {full, 1, []float64{0.11, 0.11}},
+		"full, one epoch":   {func(d *Door, now, l float64) { d.Overloaded(now, 0, 0.2, l, false) }, 0, []float64{0.1, 0.1, 0.1}},
+		"full, as asked":    {func(d *Door, now, l float64) { d.Overloaded(now, 7, 1, l, true) }, 1, []float64{7.7, 7.7}},
 		"closed":            {func(d *Door, now, l float64) { d.Closed(now, 40, l) }, 0.5, []float64{42, 42}},
 		"pause, a call":     {func(d *Door, now, _ float64) { d.Pause(now, 0.5) }, 0, []float64{2}},
 		"pause, five":       {func(d *Door, now, _ float64) { d.Pause(now, 0) }, 0, []float64{5}},

@@ -19,7 +19,13 @@ type Flight struct {
 	highs  [4]float64 // levels refused of late
 	high   int
 	origin float64 // where it began to hover
+	kept   kept    // before Return
 	off    Rules
+}
+
+type kept struct {
+	mode         mode
+	bound, level float64
 }
 
 type mode uint8
@@ -27,8 +33,9 @@ type mode uint8
 const (
 	slowStart mode = iota
 	steady
-	climbing // a call above every level refused of late was taken
-	hovering // where a small share is refused: others take from the same cap
+	climbing  // a call above every level refused of late was taken
+	returning // to a level that held before, a call for each answer
+	hovering  // where a small share is refused: others take from the same cap
 )
 
 // NewFlight returns a bound that starts at initial and never goes above most.
@@ -59,6 +66,9 @@ func (f *Flight) Bound(needed float64) int {
 			b = max(b, needed)
 		}
 	}
+	if f.mode == returning && !f.Claimed {
+		b = max(b, needed)
+	}
 	return int(max(1, min(f.Max, math.Floor(b+rounding))))
 }
 
@@ -81,6 +91,9 @@ func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
 		}
 	case busy:
 		f.bound = min(f.Max, f.bound+f.gain())
+		if f.mode == returning && f.bound >= f.level {
+			f.hold(f.level)
+		}
 	}
 	return rose
 }
@@ -89,7 +102,7 @@ func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
 // as much in a round trip, whatever it is: those who share a cap so get even parts.
 func (f *Flight) gain() float64 {
 	switch f.mode {
-	case slowStart:
+	case slowStart, returning:
 		return 1
 	case hovering:
 		if f.off.Has(EvenRule) {
@@ -130,6 +143,7 @@ const (
 	hoverGain  = 0.003 // calls in a round trip, for each call in flight of these:
 	hoverLeast = 5
 	hoverShare = 0.7  // of where it began
+	hoverKept  = 0.3  // of the level before: what others have not taken alone
 	hoverCut   = 0.12 // of the bound, for each refusal
 )
 
@@ -150,14 +164,41 @@ func (f *Flight) Restart(n float64) {
 	f.bound = max(f.bound, n)
 }
 
-// Signal cuts the bound to a share of what it is, because of something that is
-// no measurement. It grows back to it within a cycle.
-func (f *Flight) Signal(share, now float64) {
-	f.mode, f.level, f.bound = steady, now, max(1, share*now)
-	f.active = 0
+// hold has the bound stand at n.
+func (f *Flight) hold(n float64) {
+	f.mode, f.level, f.bound, f.active = steady, n, n, 0
 	if f.cycle == 0 {
 		f.cycle = settled(1)
 	}
+}
+
+// Signal cuts the bound to a share of what it is, because of something that is
+// no measurement. It grows back to it within a cycle.
+func (f *Flight) Signal(share, now float64) {
+	f.hold(now)
+	f.bound = max(1, share*now)
+}
+
+// Agreed reports whether the levels refused of late are one.
+func (f *Flight) Agreed() bool {
+	for _, h := range f.highs {
+		if math.Abs(h-f.level) > max(1, sameLevel*f.level) {
+			return false
+		}
+	}
+	return true
+}
+
+// Return goes back to n calls, if they are taken.
+func (f *Flight) Return(n float64) {
+	f.kept = kept{f.mode, float64(f.Bound(0)), f.level}
+	f.bound = f.kept.bound + 1
+	f.mode, f.level, f.active = returning, n, 0
+}
+
+// Back undoes Return.
+func (f *Flight) Back() {
+	f.mode, f.bound, f.level, f.active = f.kept.mode, f.kept.bound, f.kept.level, 0
 }
 
 // Wait is how long until the bound is above n by itself.

@@ -20,6 +20,9 @@ type Machine struct {
 	calm     Calm
 	spans    Spans
 	overload Overload
+	rates    Memory
+	levels   Memory
+	trust    Trust
 	rate     Rate // what the refusal that is judged measures
 	labels   int  // refusals that said for how long
 	hits     int64
@@ -27,6 +30,8 @@ type Machine struct {
 	cutBy    int64   // the last call sent by then
 	resumed  Point   // when the first call left after that, and what had been admitted by then; zero: none has
 	slowBy   float64 // no growth before
+	dark     float64 // seconds since the mark in which nobody could go
+	at       float64 // the last tick
 	knows    bool    // a refusal has marked the provider's bucket as empty
 	trip     float64 // smoothed time of a call that was taken, seconds
 	unit     float64 // tokens of the call that was asked about last
@@ -58,6 +63,7 @@ func New(c Config) *Machine {
 	}
 	m.Door = newDoor(c.Off)
 	m.calm = Calm{stretch: 1}
+	m.rates.first, m.levels.first = rateFirst, levelFirst
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
 	m.claim.off, m.Flight.off = c.Off, c.Off
@@ -117,12 +123,56 @@ func (m *Machine) Bound() Bound { return m.bound }
 // tick brings everything up to now.
 func (m *Machine) tick(now float64, slack bool) {
 	open := now >= m.Door.Until
+	if m.Door.Stuck() || m.Door.foreign >= 2 {
+		m.dark += now - m.at
+	}
+	m.at = now
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	grow := open && !m.Door.Stuck() && now >= m.slowBy
 	m.slack = slack
 	m.Flight.Tick(now, grow)
 	m.pace(now, &m.Calls, OfCalls, 1, open, grow, idle)
 	m.pace(now, &m.Tokens, OfTokens, m.unit, open, grow, idle)
+	if grow && !slack {
+		m.retry(now)
+	}
+	if w := m.spans.Window; w > 0 && m.Calls.Outlasts(w) { // it would have been used up
+		m.spans.Window = 0
+		m.Calls.SetSpan(0)
+		m.Tokens.SetSpan(0)
+	}
+}
+
+// retry tries what held before it fell, if it is time.
+func (m *Machine) retry(now float64) {
+	if m.Calls.On && m.rates.Due(now) {
+		before := m.Calls.Pace()
+		m.Calls.Set(m.rates.Begin(m.tally.last.Seq, m.Calls.Rate), m.cycle())
+		m.note(Decision{At: now, Kind: Probe, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyBefore})
+	}
+	if m.levels.Due(now) {
+		before := float64(m.InFlight())
+		m.Flight.Return(m.levels.Begin(m.tally.last.Seq, before))
+		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: WhyBefore})
+	}
+}
+
+// retried reports whether the refused call is of such a trial, which measures nothing.
+func (m *Machine) retried(now float64, c Call) bool {
+	switch {
+	case m.rates.Tries(c):
+		before := m.Calls.Pace()
+		m.Calls.Set(m.rates.Refused(now), m.cycle())
+		m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
+	case m.levels.Tries(c):
+		before := m.InFlight()
+		m.levels.Refused(now)
+		m.Flight.Back()
+		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyNotYet})
+	default:
+		return false
+	}
+	return true
 }
 
 // pace brings a pacer up to now and tells when it begins to try more.
@@ -170,7 +220,10 @@ func (m *Machine) Wait(now, tokens float64, inFlight int) float64 {
 // paceWait is how long the headers and the pace hold a call back.
 func (m *Machine) paceWait(now, tokens float64) (wait float64) {
 	m.bound = Free
-	q := m.quota.wait(now, tokens, &m.tally)
+	var q quotaWait
+	if !m.trust.Ignored(now) {
+		q = m.quota.wait(now, tokens, &m.tally)
+	}
 	if q.wait > 0 {
 		m.binding(false, false)
 		m.bound, wait = ByHeaders, q.wait

@@ -230,6 +230,10 @@ func (p *Pacer) SetCycle(cycle float64) { p.cycle = cycle }
 // SetSpan tells the length of the window in which the provider counts.
 func (p *Pacer) SetSpan(span float64) { p.span = span }
 
+// Outlasts reports whether more than was measured has been sent for longer
+// than a window of the provider lasts.
+func (p *Pacer) Outlasts(window float64) bool { return p.active > 0.55*p.cycle+window }
+
 // Next is how many seconds of activity it takes until more is sent than was measured.
 func (p *Pacer) Next() float64 { return max(0, 0.15*p.cycle-p.active) }
 

@@ -66,6 +66,14 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		m.slowBy = now + SlowFor
 	}
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
+	if !r.Mild && r.left(c.Tokens) {
+		if m.trust.Broken(now) {
+			m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
+		}
+	}
+	if m.trust.Ignored(now) {
+		r.Calls, r.Tokens = Told{}, Told{}
+	}
 	if r.Mild {
 		m.overloaded(now, c, &r)
 		return
@@ -134,11 +142,16 @@ func (m *Machine) Closed(now, asked float64, slow bool) {
 func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 	m.overload.Refused()
 	fresh := m.after(c)
-	m.Door.Overloaded(now, r.Asked, m.luck.Float64(), fresh)
+	m.Door.Overloaded(now, r.Asked, m.overload.share, m.luck.Float64(), fresh)
 	if !fresh || m.overload.Rare() {
 		return
 	}
 	before := m.InFlight()
+	if m.retried(now, c) {
+		m.cut, m.cutBy = now, m.tally.last.Seq
+		return
+	}
+	m.levels.Fell(now, float64(before))
 	m.Flight.Signal(overloadCut, m.overload.From(now, float64(before)))
 	m.cut, m.cutBy = now, m.tally.last.Seq
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})

@@ -17,7 +17,7 @@ const (
 	windowShut  = 2    // seconds of closure that are no mere refill
 	windowShare = 0.2  // of the span
 	windowLeast = 10   // calls in a window
-	spanLongest = 120  // seconds until a span begins anew
+	spanLongest = 120  // seconds: a longer one is an outage, unless it comes again; without a closure it begins anew
 	spanAlike   = 1.25 // of another span, at most, is as long as that
 	outageShare = 0.5  // of the known rate: what lets less through is an outage
 )
@@ -49,7 +49,7 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	s.shut = 0
 	switch {
 	case counts && shut >= windowShut && shut >= windowShare*span && got >= windowLeast:
-		if again := max(span, s.last) < spanAlike*min(span, s.last); again || got/span >= outageShare*known {
+		if again := max(span, s.last) < spanAlike*min(span, s.last); again || span <= spanLongest && got/span >= outageShare*known {
 			s.Window = span
 			rate = min(2*got, got+hits-s.hits) / span // refusals may have cost quota, too
 		}

@@ -90,3 +90,13 @@ func TestSpansGoOnOverAShortClosure(t *testing.T) {
 		})
 	}
 }
+
+func TestALongClosureIsAWindowWhenItComesAgain(t *testing.T) {
+	var s Spans
+	s.Sent(1)
+	for i, want := range []float64{0, 0.5, 0.5} {
+		from := float64(i) * 1000
+		s.Shut(from + 500)
+		assert.InDelta(t, want, s.Opened(from+1001, float64(i+1)*500, 0, 0, true), 1e-3, "closure %d", i+1)
+	}
+}

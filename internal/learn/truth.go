@@ -1,7 +1,5 @@
 package learn
 
-import "math"
-
 // Truth learns by how much a Retry-After is to be multiplied before it is
 // true. One that is too short shows by itself, since the door is still shut; one
 // that is too long does only if somebody knocks early now and then.
@@ -19,6 +17,7 @@ const (
 	worthATest = 4  // calls that the wait costs
 	rarest     = 64 // closures between tests
 	longestLie = 8
+	mostMore   = 2 // times what it was, at once: an outage is longer than it asks for, too
 )
 
 func (t *Truth) mul() float64 {
@@ -68,7 +67,7 @@ func (t *Truth) Opened(sent float64) {
 		t.Testing, t.every, t.obeyed = false, 1, 0
 		t.factor = max(0.01, t.mul()/2)
 	case t.again > 0 && t.asked > 0:
-		took := math.Min(longestLie, math.Max(1, (sent-t.shutAt)/t.asked))
+		took := max(1, min(longestLie, mostMore*t.mul(), (sent-t.shutAt)/t.asked))
 		t.factor = t.mul() + 0.5*(took-t.mul())
 		t.again, t.obeyed, t.every = 0, 0, 3
 	}

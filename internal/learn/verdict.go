@@ -14,6 +14,10 @@ const (
 // without a label is taken for a cap all the same, because that is soon refuted.
 // One that names a rate is not, until Label finds the name wrong.
 func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
+	if m.retried(now, c) {
+		m.begin(now, c)
+		return isNothing
+	}
 	named := r.aRate(c.Tokens) && !m.off.Has(NameRule)
 	m.claim.Refused(c.Others, named || r.hinted())
 	isACap := r.Names == FlightLimit
@@ -51,6 +55,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	}
 	m.Flight.Claimed = isACap
 	m.rate = m.tally.Measure(c, !m.knows, m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(), m.spans.Window)
+	m.rate = m.lit(m.rate)
 	if isACap {
 		return isCap
 	}
@@ -60,18 +65,31 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	return isRate
 }
 
+// lit allows for what came in unseen while nobody could go: a rate that marks
+// agree about stays if it may have been that of the rest of the time, and any
+// rate if that is the lesser part.
+func (m *Machine) lit(r Rate) Rate {
+	light, known := r.Span-m.dark, m.calm.Settled
+	if m.dark > light {
+		known = max(known, m.Calls.Rate)
+	}
+	if r.Calls < known && light > 0 {
+		more := min(known/r.Calls, r.Span/light)
+		r.Calls *= more
+		r.Tokens *= more
+	}
+	return r
+}
+
 // foreign: refusals of the rate look different here, so this one is not ours
 // to answer with the pace. One that names a rate may still be about another than the headers tell of.
-// If they keep coming without any meters, the rate's look like that by now.
+// If more of them come without any meters than chance sends, the rate's look like that by now.
 func (m *Machine) foreign(c Call, r *Refusal, named bool) bool {
-	if m.Door.Aliens() >= mostForeign && !r.told() {
+	if m.labels > 0 && !r.told() && m.claim.Alien() {
 		m.labels = 0
 	}
 	return !m.off.Has(ForeignRule) && (m.labels > 0 || !named && r.left(c.Tokens))
 }
-
-// mostForeign is how many refusals in a row are taken for none of ours.
-const mostForeign = 6
 
 // claimed: from here on the calls in flight are bounded, and the pace stands by.
 func (m *Machine) claimed(now float64, c Call, named bool) {

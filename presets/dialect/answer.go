@@ -90,8 +90,11 @@ func (a *answer) judge(s *speaker, f *adaptive.Feedback) {
 	if f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded {
 		f.SlowDown = r.slow || a.tooSteep()
 	}
-	if f.Verdict == adaptive.Hit {
+	switch {
+	case f.Verdict == adaptive.Hit:
 		f.Kind = a.kind(r)
+	case f.Verdict == adaptive.Transient && a.status == unavailable:
+		f.Kind = adaptive.KindOverload
 	}
 }
 

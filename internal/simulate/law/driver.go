@@ -111,6 +111,9 @@ func (d *driver) feedback(c *client.Call, a *provider.Answer) adaptive.Feedback 
 	case a.Admitted:
 	default:
 		f.Verdict, f.RetryAfter, f.Kind = verdict(a), a.RetryAfter, kinds[a.Limit]
+		if f.Verdict == adaptive.Transient {
+			f.Kind = adaptive.KindOverload
+		}
 	}
 	return f
 }

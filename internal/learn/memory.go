@@ -1,0 +1,91 @@
+package learn
+
+// Memory keeps what held before it fell, a rate or a bound on the calls in
+// flight, and has it tried again: after an outage it holds as before. A limit
+// that really fell rejects the trials, which become rare and end.
+type Memory struct {
+	first float64 // seconds from a fall to the first trial
+	high  float64 // what held
+	until float64 // the last trial is before
+	next  float64 // when the next one is; 0: nothing has fallen
+	pause float64 // seconds before it, twice as long each time
+	held  float64 // when a trial succeeded last
+
+	before int64   // the last call sent before the trial; 0: there is none
+	low    float64 // what the trial began from
+	taken  int
+}
+
+// Source of these: the families of providers in internal/simulate.
+const (
+	memoryFell  = 0.7     // of what held: it has fallen
+	memoryHolds = 0.9     // of it: as good as that
+	rateFirst   = 30      // seconds from a fall to the first trial: refusals by chance lower a rate for a while
+	levelFirst  = 2       // and of a bound on the calls in flight
+	memoryLasts = 15 * 60 // seconds
+	trialTaken  = 20      // calls, and it holds again
+)
+
+// Marked notes what was measured. Marks that agree are what holds.
+func (m *Memory) Marked(now, value float64, agreed bool) {
+	switch {
+	case agreed && (value >= memoryHolds*m.high || now >= m.until):
+		m.high, m.next, m.pause = value, 0, 0
+	case value >= memoryHolds*m.high:
+		m.next = 0
+	case m.next == 0 && value < memoryFell*m.high:
+		m.fell(now)
+	}
+}
+
+// Fell notes that high is given up for now, though nothing was measured.
+func (m *Memory) Fell(now, high float64) {
+	if m.next == 0 || now >= m.until {
+		m.high = high
+		m.fell(now)
+	}
+}
+
+func (m *Memory) fell(now float64) {
+	if now-m.held > m.pause {
+		m.pause = 0
+	}
+	m.until = now + memoryLasts
+	m.postpone(now)
+}
+
+func (m *Memory) postpone(now float64) {
+	m.pause = max(m.first, 2*m.pause)
+	m.next = now + m.pause
+}
+
+// Due reports whether it is time for a trial.
+func (m *Memory) Due(now float64) bool {
+	return m.next > 0 && m.before == 0 && now >= m.next && now < m.until
+}
+
+// Begin begins one after the call newest, from low, and returns what to try.
+func (m *Memory) Begin(newest int64, low float64) (high float64) {
+	m.before, m.low, m.taken = newest, low, 0
+	return m.high
+}
+
+// Tries reports whether the call is of a trial.
+func (m *Memory) Tries(c Call) bool { return m.before > 0 && c.Seq > m.before }
+
+// Taken notes that a call was.
+func (m *Memory) Taken(now float64, c Call) {
+	if !m.Tries(c) {
+		return
+	}
+	if m.taken++; m.taken == trialTaken {
+		m.before, m.next, m.held = 0, 0, now
+	}
+}
+
+// Refused notes that a call of a trial was, which ends it, and returns where it began.
+func (m *Memory) Refused(now float64) (low float64) {
+	m.before = 0
+	m.postpone(now)
+	return m.low
+}

@@ -1,0 +1,96 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// trials are when a rate that fell from high is tried again until the moment to;
+// each trial is refused at once.
+func trials(m *Memory, from, to float64) (at []float64) {
+	for now := from; now < to; now++ {
+		if m.Due(now) {
+			at = append(at, now-from)
+			m.Begin(int64(now), 1)
+			m.Refused(now)
+		}
+	}
+	return at
+}
+
+func TestWhatHeldIsTriedAgain(t *testing.T) {
+	m := Memory{first: 2}
+	m.Marked(0, 10, false)
+	assert.Empty(t, trials(&m, 0, 100), "nothing held yet")
+	m.Marked(100, 10, true)
+	m.Marked(110, 7.1, false)
+	assert.Empty(t, trials(&m, 110, 200), "seven tenths are no fall")
+	m.Marked(200, 6.9, false)
+	assert.Equal(t, []float64{2, 6, 14, 30, 62, 126, 254, 510}, trials(&m, 200, 4000), "until 15 minutes are over")
+}
+
+func TestASmallFallAfterAnotherIsOneFall(t *testing.T) {
+	m := Memory{first: 2}
+	m.Marked(0, 10, true)
+	m.Marked(10, 8.9, false)
+	m.Marked(20, 8, false)
+	m.Marked(30, 6.9, false)
+	assert.True(t, m.Due(32))
+	assert.InDelta(t, 10, m.Begin(1, 6.9), 0)
+}
+
+func TestATrialSucceedsWithTwentyCalls(t *testing.T) {
+	m := Memory{first: 2}
+	m.Fell(0, 32)
+	assert.InDelta(t, 32, m.Begin(100, 8), 0)
+	assert.False(t, m.Due(1000), "one at a time")
+	assert.False(t, m.Tries(Call{Seq: 100}), "it had left before")
+	for i := range trialTaken {
+		assert.True(t, m.Tries(Call{Seq: 101}), "after %d", i)
+		m.Taken(5, Call{Seq: 100})
+		m.Taken(5, Call{Seq: int64(101 + i)})
+	}
+	assert.False(t, m.Tries(Call{Seq: 200}))
+	assert.Empty(t, trials(&m, 5, 2000))
+}
+
+func TestATrialFailsWithOneRefusal(t *testing.T) {
+	m := Memory{first: 2}
+	m.Fell(0, 32)
+	m.Begin(100, 8)
+	assert.InDelta(t, 8, m.Refused(3), 0)
+	assert.False(t, m.Due(6.9))
+	assert.True(t, m.Due(7), "after twice the pause")
+}
+
+func TestTrialsAreSoonAgainAfterOneThatHeld(t *testing.T) {
+	for name, c := range map[string]struct{ again, pause float64 }{
+		"it held for longer than the pause": {17, 2},
+		"it did not":                        {15, 32},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := Memory{first: 2, high: 10, pause: 16}
+			m.Begin(1, 5)
+			for range trialTaken {
+				m.Taken(0, Call{Seq: 2})
+			}
+			m.Marked(c.again, 5, false)
+			assert.False(t, m.Due(c.again+c.pause-0.1))
+			assert.True(t, m.Due(c.again+c.pause))
+		})
+	}
+}
+
+func TestWhatMarksAgreeAboutHoldsAfterTheLastTrial(t *testing.T) {
+	m := Memory{first: 2}
+	m.Marked(0, 10, true)
+	m.Marked(10, 5, false)
+	m.Marked(20, 5, true)
+	assert.True(t, m.Due(20), "an episode may have marks that agree")
+	m.Marked(10+memoryLasts, 5, true)
+	assert.False(t, m.Due(2000))
+	m.Marked(2000, 3, false)
+	assert.True(t, m.Due(2002))
+	assert.InDelta(t, 5, m.Begin(1, 3), 0)
+}

@@ -1,0 +1,43 @@
+package learn
+
+// Trust is how far the headers are believed. They may be about another limit
+// than the one that refuses, and then promise what is refused. They are ignored
+// for a while, longer each time.
+type Trust struct {
+	until float64 // they are ignored
+	pause float64 // for how long the last time, seconds
+	share float64 // of the calls of late, refused though the headers said they would fit
+	open  int     // those that count until the next call is taken: headers foretell no outage
+}
+
+const (
+	trustMemory = 30      // calls
+	trustBroken = 0.2     // share
+	trustOpen   = 2       // refusals in a row: an outage does not make up that share
+	trustFirst  = 60      // seconds
+	trustMost   = 30 * 60 // seconds
+)
+
+// Ignored reports whether the headers are.
+func (t *Trust) Ignored(now float64) bool { return now < t.until }
+
+// Taken notes that a call was.
+func (t *Trust) Taken() {
+	t.share -= t.share / trustMemory
+	t.open = min(trustOpen, t.open+1)
+}
+
+// Broken notes that a call was refused though the headers said that it would
+// fit, and reports whether they are ignored from now on.
+func (t *Trust) Broken(now float64) bool {
+	if t.open == 0 || t.Ignored(now) {
+		return false
+	}
+	t.open--
+	if t.share += (1 - t.share) / trustMemory; t.share < trustBroken {
+		return false
+	}
+	t.pause = min(trustMost, max(trustFirst, 2*t.pause))
+	t.until, t.share = now+t.pause, 0
+	return true
+}

@@ -1,0 +1,45 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// broken counts the refusals until the headers are ignored, with so many calls
+// taken before each; -1: after a thousand they are not.
+func broken(t *Trust, now float64, taken int) int {
+	for n := 1; n <= 1000; n++ {
+		for range taken {
+			t.Taken()
+		}
+		if t.Broken(now); t.Ignored(now) {
+			return n
+		}
+	}
+	return -1
+}
+
+func TestHeadersThatPromiseWhatIsRefusedAreIgnored(t *testing.T) {
+	for name, c := range map[string]struct{ taken, want int }{
+		"every other call":   {1, 8},
+		"one call in four":   {3, 11},
+		"one call in twenty": {19, -1},
+		"an outage":          {0, -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, c.want, broken(new(Trust), 0, c.taken))
+		})
+	}
+}
+
+func TestHeadersAreIgnoredForLongerEachTime(t *testing.T) {
+	var tr Trust
+	now := 0.0
+	for i, want := range []float64{60, 120, 240, 480, 960, 1800, 1800} {
+		assert.Positive(t, broken(&tr, now, 1))
+		assert.True(t, tr.Ignored(now+want-0.1), "time %d", i)
+		now += want
+		assert.False(t, tr.Ignored(now), "time %d", i)
+	}
+}
