@@ -18,9 +18,22 @@ func (l *Limiter) await(ctx context.Context, c Cost, place int64, keeps bool, o 
 		return p, 0, err
 	}
 	if o != nil {
-		o.Queued()
+		l.queued(w, o)
 	}
 	return l.stand(ctx, w)
+}
+
+// queued calls o. If that does not return, w gives up its place or its permit.
+func (l *Limiter) queued(w *waiter, o onlooker) {
+	returned := false
+	defer func() {
+		if !returned && !l.leave(w) {
+			<-w.ready
+			w.permit.Cancel()
+		}
+	}()
+	o.Queued()
+	returned = true
 }
 
 // enter admits c at once or returns the waiter that stands in the queue for it.

@@ -44,6 +44,15 @@ func AcquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64
 	return engine{}.AcquireAll(ctx, limiters, c, places, permits, nil)
 }
 
+// AcquireTold is AcquireAll, or Acquire of one limiter, that calls o once the call is queued.
+func AcquireTold(ctx context.Context, limiters []*Limiter, o interface{ Queued() }) error {
+	if len(limiters) == 1 {
+		_, err := engine{limiters[0]}.Acquire(ctx, Cost{}, 0, o)
+		return err
+	}
+	return engine{}.AcquireAll(ctx, limiters, Cost{}, nil, make([]Permit, len(limiters)), o)
+}
+
 func TryAcquireAll(limiters []*Limiter, c Cost, permits []Permit) error {
 	return engine{}.TryAcquireAll(limiters, c, permits)
 }

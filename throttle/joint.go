@@ -63,7 +63,7 @@ func acquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64
 		return err
 	}
 	if o != nil {
-		o.Queued()
+		j.queued(o)
 	}
 	if err := j.stand(ctx); err != nil {
 		return err
@@ -72,6 +72,21 @@ func acquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64
 		permits[j.parts[i].index] = j.parts[i].permit
 	}
 	return nil
+}
+
+// queued calls o. If that does not return, j gives up its places or its permits.
+func (j *joint) queued(o onlooker) {
+	returned := false
+	defer func() {
+		if returned || j.leave() || j.err != nil {
+			return
+		}
+		for i := range j.parts {
+			j.parts[i].permit.Cancel()
+		}
+	}()
+	o.Queued()
+	returned = true
 }
 
 // enterAll admits a call at once, or returns the one that waits.
@@ -279,15 +294,23 @@ func (j *joint) stand(ctx context.Context) error {
 		return j.err
 	case <-ctx.Done():
 	}
+	if j.leave() {
+		return context.Cause(ctx)
+	}
+	return j.err // it was served in the same moment
+}
+
+// leave takes j out of all queues; false if it has been served.
+func (j *joint) leave() bool {
 	j.lock()
 	defer j.unlock()
-	if j.ended { // in the same moment
-		return j.err
+	if j.ended {
+		return false
 	}
 	j.parts[0].limiter.stats.Abandoned++
 	j.leaveLocked()
 	j.pumpLocked()
-	return context.Cause(ctx)
+	return true
 }
 
 // endLocked takes j out of all queues and lets its caller go on.
