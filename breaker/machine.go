@@ -20,7 +20,7 @@ type machine struct {
 	successes int    // of probes, while half-open
 	probes    int    // under way, while half-open
 	open      time.Duration
-	until     instant // the end of open
+	until     instant // the end of open; while closed, the last failure
 }
 
 func newMachine(c Config) machine {
@@ -37,6 +37,12 @@ func (m *machine) at(now instant) State {
 		return HalfOpen
 	}
 	return m.state
+}
+
+// remembers reports whether a new machine would admit other calls. What no call
+// has probed or failed again for an hour after it could is not worth keeping.
+func (m *machine) remembers(now instant) bool {
+	return (m.state != Closed || m.failures > 0) && now-m.until < time.Hour
 }
 
 // admit lets a call through, into the phase that it leaves behind, or says how
@@ -79,6 +85,7 @@ func (m *machine) end(now instant, phase uint64, o Outcome) bool {
 	case Success:
 		m.failures = 0
 	case Failure:
+		m.until = now
 		if m.failures++; m.failures >= m.maxFailures {
 			m.trip(now, m.minOpen)
 		}

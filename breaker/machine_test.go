@@ -126,3 +126,29 @@ func TestMachineLooksWithoutTouching(t *testing.T) {
 	}
 	assert.Equal(t, before, m)
 }
+
+func TestMachineRemembers(t *testing.T) {
+	m := newMachine(Config{Failures: 2}.withDefaults())
+	check := func(until instant) {
+		t.Helper()
+		assert.True(t, m.remembers(until-1))
+		assert.False(t, m.remembers(until))
+	}
+	assert.False(t, m.remembers(0), "nothing was counted")
+	begin, open := 3*time.Hour, 10*time.Second
+	for range 2 {
+		m.admit(begin)
+	}
+	m.end(begin, 0, Failure)
+	check(begin + time.Hour)
+	m.end(begin, 0, Failure)
+	check(begin + open + time.Hour)
+	m.admit(begin + open)
+	check(begin + open + time.Hour)
+	m.end(begin+open, m.phase, Success)
+	m.admit(begin + open)
+	m.end(begin+open, m.phase, Success)
+	assert.False(t, m.remembers(begin+open), "it is closed")
+	m.trip(begin, math.MaxInt64)
+	assert.True(t, m.remembers(math.MaxInt64), "it is open for ever")
+}

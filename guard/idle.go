@@ -22,10 +22,8 @@ func (i shown) Idle() bool {
 		slices.ContainsFunc(s.Windows, func(w throttle.WindowUse) bool { return w.Spent > 0 }) {
 		return false
 	}
-	if b := g.breaker; b != nil {
-		if s := b.Stats(); s.RetryAfter > 0 || s.InFlight > 0 {
-			return false
-		}
+	if b := g.breaker; b != nil && !hook.Open[interface{ Idle() bool }](b).Idle() {
+		return false
 	}
 	return g.governor == nil || !g.probesLater(now)
 }

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
@@ -118,6 +119,17 @@ func TestAGuardThatLimitsIsNotForgotten(t *testing.T) {
 			answered(t, g, adaptive.Feedback{Verdict: adaptive.Terminal}) // closed for a minute, and then one call probes
 			return func() { clock.Advance(time.Hour) }
 		}},
+		"a breaker that is to be probed": {"unlimited", func(_ *registry.Registry, clock *clockwork.FakeClock, g *guard.Guard) func() {
+			for range 5 {
+				answered(t, g, adaptive.Feedback{Verdict: adaptive.Transient}) // open for ten seconds
+			}
+			require.ErrorAs(t, g.Try(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }), new(*breaker.OpenError))
+			return func() { clock.Advance(time.Hour) }
+		}},
+		"a failure that a breaker has counted": {"unlimited", func(_ *registry.Registry, clock *clockwork.FakeClock, g *guard.Guard) func() {
+			answered(t, g, adaptive.Feedback{Verdict: adaptive.Transient})
+			return func() { clock.Advance(time.Hour) }
+		}},
 		"a policy of its own": {"unlimited", func(r *registry.Registry, _ *clockwork.FakeClock, g *guard.Guard) func() {
 			_, err := r.Replace(g.Name(), guard.Policy{Limits: limits(t, "7/s")})
 			require.NoError(t, err)
@@ -125,7 +137,7 @@ func TestAGuardThatLimitsIsNotForgotten(t *testing.T) {
 		}},
 	} {
 		t.Run(about, func(t *testing.T) {
-			r, clock := forgetful(t, registry.Spec{Limits: limits(t, tc.spec), Law: registry.Measured})
+			r, clock := forgetful(t, registry.Spec{Limits: limits(t, tc.spec), Law: registry.Measured, Breaker: true})
 			const name = "crawl/a.org"
 			undo := tc.do(r, clock, r.For(name))
 			passLong(r, clock)
