@@ -42,7 +42,10 @@ func (x *exchange) send(b *bound, out *http.Request) (resp *http.Response, err e
 	}
 	late := b.arrived()
 	switch {
-	case late == nil && b != nil && err == nil && resp.Body != nil && resp.StatusCode != http.StatusSwitchingProtocols:
+	case late == nil && b != nil && err == nil && resp.StatusCode == http.StatusSwitchingProtocols:
+		b.release() // the connection is the caller's: no context ends it any more
+		return resp, nil
+	case late == nil && b != nil && err == nil && resp.Body != nil:
 		b.ReadCloser, resp.Body = resp.Body, b
 		return resp, nil
 	case late == nil:

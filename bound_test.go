@@ -159,6 +159,22 @@ func TestNoBoundAfterTheFirstByte(t *testing.T) {
 	})
 }
 
+// The body of a 101 is a connection, which the caller is to write to: it is not wrapped.
+func TestFirstByteOfSwitchedProtocols(t *testing.T) {
+	l, _ := limiter(t)
+	var ctx context.Context
+	sent := answer(http.StatusSwitchingProtocols, "", "")
+	base := tripper(func(r *http.Request) (*http.Response, error) {
+		ctx = r.Context()
+		return sent, nil
+	})
+	body := sent.Body
+	resp := post(t, &http.Client{Transport: headrace.Transport(base, "", headrace.Within(l))}, secretURL, `{}`)
+	defer resp.Body.Close()
+	assert.Equal(t, body, resp.Body)
+	assert.Error(t, ctx.Err(), "it is released")
+}
+
 func TestWithFirstByteNegative(t *testing.T) {
 	_, err := headrace.Transport(nil, "", headrace.WithFirstByte(-1)).RoundTrip(httptest.NewRequest(http.MethodGet, "http://a.example", http.NoBody)) //nolint:bodyclose // there is none
 	field, ok := errors.AsType[*fault.FieldError](err)
