@@ -236,9 +236,15 @@ func (l *Limiter) unlock() {
 }
 
 func tryAgain(tries []*joint) {
+	defer func() {
+		if len(tries) > 0 { // a governor has ended the goroutine, which each does once
+			tryAgain(tries)
+		}
+	}()
 	for len(tries) > 0 {
-		more := tries[0].try()
-		tries = append(tries[1:], more...)
+		j := tries[0]
+		tries = tries[1:]
+		j.try(&tries)
 	}
 }
 
@@ -274,6 +280,14 @@ func (j *joint) refusalLocked() error {
 
 // admitLocked takes from all limiters.
 func (j *joint) admitLocked() {
+	all := 0
+	defer func() {
+		if !j.ended { // a governor has ended the goroutine
+			for i := range j.parts[:all] {
+				j.parts[i].limiter.freeLocked(j.parts[i].permit.slot)
+			}
+		}
+	}()
 	for i := range j.parts {
 		p := &j.parts[i]
 		l := p.limiter
@@ -283,6 +297,7 @@ func (j *joint) admitLocked() {
 		l.due = credited
 		l.stats.addWait(now - p.since)
 		p.permit = l.admitLocked(now, credited, &j.load, true)
+		all++
 	}
 	j.ended = true
 }

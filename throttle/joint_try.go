@@ -6,15 +6,15 @@ import (
 )
 
 // try admits j if all its limiters have room and it is its turn in each. It
-// returns the calls to try next.
-func (j *joint) try() (tries []*joint) {
+// appends the calls to try next.
+func (j *joint) try(tries *[]*joint) {
 	j.lock()
 	var first []*joint
-	defer func() { tries = slices.Concat(first, release(j.order)) }()
+	defer func() { *tries = slices.Concat(*tries, first, release(j.order)) }() // also if a governor ends the goroutine
 	if !j.ended && j.at >= 0 {
 		if h := j.forerunnerLocked(); h != nil {
 			first = []*joint{h, j}
-			return nil
+			return
 		}
 	}
 	if j.untried.Swap(false) {
@@ -31,7 +31,6 @@ func (j *joint) try() (tries []*joint) {
 	default:
 		j.tryLocked()
 	}
-	return nil
 }
 
 // forerunnerLocked is the call of another line that is to be tried before j: it
