@@ -156,7 +156,7 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 		s.machine.Unsent(c)
 	case Transient:
 		if f.Kind == KindOverload {
-			s.machine.Refused(s.seconds(now), c, learn.Refusal{Asked: f.RetryAfter.Seconds(), Mild: true, Calls: calls, Tokens: tokens})
+			s.machine.Refused(s.seconds(now), c, learn.Refusal{Mild: true, Calls: calls, Tokens: tokens})
 		}
 	case Unclassified, Terminal:
 	}

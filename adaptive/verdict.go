@@ -14,8 +14,8 @@ const (
 	Hit
 	// Overloaded is a call rejected because the service is overloaded, unprocessed.
 	Overloaded
-	// Transient is a failure worth a retry. It says nothing about the limit, but
-	// for one of KindOverload.
+	// Transient is a failure worth a retry. It says nothing about the limit,
+	// unless Kind is KindOverload.
 	Transient
 	// Terminal is a quota or balance that is used up.
 	Terminal
@@ -49,7 +49,7 @@ const (
 	// KindConcurrency is a limit on calls in flight.
 	KindConcurrency
 	// KindOverload is a service that may be full: of a Transient failure, such as
-	// a 503 without Retry-After. Nobody knows whether the call was processed.
+	// a 503 without Retry-After. The call may have been processed.
 	KindOverload
 )
 

@@ -249,35 +249,6 @@ func TestAnOutageOfTheWholeServiceIsKnockedAt(t *testing.T) {
 	})
 }
 
-// episodes are five in eight minutes, of 6 to 20 seconds.
-func episodes(at time.Duration) bool {
-	at %= 8 * time.Minute
-	for _, e := range [...][2]int{{70, 18}, {190, 6}, {250, 20}, {330, 12}, {430, 15}} {
-		if from := time.Duration(e[0]) * time.Second; at > from && at < from+time.Duration(e[1])*time.Second {
-			return true
-		}
-	}
-	return false
-}
-
-func TestEpisodesOfRejectionsDoNotAddUp(t *testing.T) {
-	for name, after := range map[string]time.Duration{"that say for how long": time.Second, "that do not": 0} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := newServer(10, 10)
-				s.answer = func(at time.Duration, admitted bool) adaptive.Feedback {
-					if !admitted || episodes(at) {
-						return rejected(after)
-					}
-					return taken
-				}
-				took := s.work(t, guard.Policy{Law: adaptive.Measured{}}, 9000, 32, throttle.Cost{}, 2*time.Hour)
-				assert.Less(t, took, 25*time.Minute, "18 are possible")
-			})
-		})
-	}
-}
-
 func TestHeadersOfAnotherQuotaDoNotOverruleThePace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(10, 10)
@@ -293,4 +264,41 @@ func TestHeadersOfAnotherQuotaDoNotOverruleThePace(t *testing.T) {
 		assert.Less(t, took, 8*time.Minute, "5 are possible")
 		assert.Less(t, s.refused, 450, "15 % of the calls: they are believed again now and then")
 	})
+}
+
+// A plain 503 pauses calls for a moment, whatever time it names: it is no pause that the provider asks for.
+func TestAPlain503ObeysNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{Law: adaptive.Measured{}})
+		began := time.Now()
+		for range 3 {
+			err := l.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
+				guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient, Kind: adaptive.KindOverload, RetryAfter: 3 * time.Hour})
+				return errTurnedAway
+			})
+			require.ErrorIs(t, err, errTurnedAway)
+		}
+		assert.Less(t, time.Since(began), time.Second)
+	})
+}
+
+func TestOnePlain503StartsNoLaw(t *testing.T) {
+	for name, c := range map[string]struct {
+		apart time.Duration
+		bound bool
+	}{"two at once": {time.Second, true}, "two in a minute": {time.Minute, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := made(t, guard.Policy{})
+				for range 2 {
+					_ = l.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
+						guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Transient, Kind: adaptive.KindOverload})
+						return errTurnedAway
+					})
+					time.Sleep(c.apart)
+				}
+				assert.Equal(t, c.bound, l.Stats().View.Concurrency > 0)
+			})
+		})
+	}
 }

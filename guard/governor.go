@@ -26,6 +26,7 @@ type governor struct {
 	held   int           // attempts that admit nothing else until they end
 	holds  bool          // the gate held back the last call that was asked about
 	told   int64         // decisions of the state that observers have been told
+	shed   time.Time     // the last failure that may have been an overload, before there is a law
 	since  throttle.Sent // of the last call that the state does not know: it counts from there
 	paused time.Time     // how long the provider asked to wait; it holds whatever becomes of the law
 
@@ -199,6 +200,20 @@ func (g *governor) view() adaptive.View {
 		v.Bound = reopening.Bound
 	}
 	return v
+}
+
+// overloadsWithin is how soon a second failure of KindOverload has to come to
+// start the law of a lazy guard. One by itself is no evidence.
+const overloadsWithin = 10 * time.Second
+
+// starts reports whether f starts the law of a lazy guard.
+func (g *governor) starts(now time.Time, f *adaptive.Feedback) bool {
+	if refused(f.Verdict) || !limits(f) {
+		return refused(f.Verdict)
+	}
+	last := g.shed
+	g.shed = now
+	return !last.IsZero() && now.Sub(last) < overloadsWithin
 }
 
 // limits reports whether f tells the law of a limit.

@@ -53,17 +53,18 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	if law == nil {
 		return
 	}
-	if limits(f) || f.Verdict == adaptive.Terminal {
+	starts := law.state == nil && law.starts(now, f)
+	if starts || refused(f.Verdict) || f.Verdict == adaptive.Terminal {
 		g.free.Store(false)
 	}
-	if limits(f) && law.state == nil {
+	if starts {
 		g.wake(now, s)
 	}
 	if observed {
 		r.before = law.told
 	}
 	law.result(now, s, f)
-	if limits(f) && law.state == nil { // the law has panicked: another one hears it
+	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one hears it
 		g.wake(now, s)
 		law.result(now, s, f)
 	}

@@ -109,7 +109,7 @@ func TestAWindowIsForgottenWhenMoreIsTakenForLonger(t *testing.T) {
 	assert.Zero(t, r.Calls.span)
 }
 
-func TestHeadersThatAreIgnoredHoldNothingBackAndOverruleNothing(t *testing.T) {
+func TestHeadersThatAreIgnoredHoldNothingBack(t *testing.T) {
 	r := runMachine(Config{})
 	none := Told{Known: true, Limit: 100, Reset: 60}
 	r.Heard(1, r.send(0.9), none, Told{})
@@ -128,6 +128,50 @@ func TestACapThatFellIsTriedAgainButOneThatOthersShareIsNot(t *testing.T) {
 			r.claim.shared = shared
 			r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10})
 			assert.Equal(t, !shared, r.levels.Due(3))
+		})
+	}
+}
+
+func TestATrialOfAMachineThatHasSentNothingRisesOnce(t *testing.T) {
+	r := runMachine(Config{Initial: 100, Max: 1000})
+	for i := range 40 {
+		r.Refused(float64(i), Call{At: float64(i) - 0.1, Others: 20}, Refusal{Names: FlightLimit})
+	}
+	low := r.InFlight()
+	for at := 50.0; at < 250; at += 0.5 {
+		r.Wait(at, 100, 500)
+	}
+	assert.LessOrEqual(t, r.InFlight(), low+1, "no call was answered")
+	assert.LessOrEqual(t, r.count(Probe), 1)
+}
+
+func TestASignalEndsATrialForGood(t *testing.T) {
+	r := runMachine(Config{Initial: 40, Max: 100})
+	r.levels.Fell(0, 40)
+	r.Flight.hold(10)
+	r.Wait(3, 100, 0)
+	assert.Equal(t, 11, r.InFlight())
+	c := r.send(3)
+	r.Signal(3.1, 3)
+	low := r.InFlight()
+	assert.LessOrEqual(t, low, 5)
+	r.Refused(3.2, c, Refusal{Mild: true})
+	assert.LessOrEqual(t, r.InFlight(), low, "a refusal raises nothing")
+}
+
+func TestARefusalThatNamesTheCallsInFlightBreaksNoTrust(t *testing.T) {
+	for name, c := range map[string]struct {
+		names   Limit
+		ignored bool
+	}{"the calls in flight": {FlightLimit, false}, "nothing": {Unnamed, true}} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(Config{})
+			left := Told{Known: true, Limit: 100, Remaining: 50, Reset: 10}
+			for at := 1.0; at < 60; at += 2 {
+				r.Answered(at+0.1, r.send(at), Answer{Used: 100, Calls: left})
+				r.Refused(at+1.1, r.send(at+1), Refusal{Names: c.names, Calls: left})
+			}
+			assert.Equal(t, c.ignored, r.trust.Ignored(60))
 		})
 	}
 }

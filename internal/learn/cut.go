@@ -13,6 +13,7 @@ func (m *Machine) begin(now float64, c Call) {
 // cutFlight answers a cap.
 func (m *Machine) cutFlight(now float64, c Call) {
 	before := m.InFlight()
+	m.levels.Stop(now)
 	if m.claim.shared || m.Flight.mode == hovering && !m.claim.alone {
 		m.Flight.Hover(float64(c.Others))
 	} else {

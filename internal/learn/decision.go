@@ -68,8 +68,8 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyMore:      "tries more than was measured",
 	WhyKnock:     "one call tries whether the provider is open again",
 	WhyBefore:    "tries what held before the limit fell",
-	WhyNotYet:    "what held before the limit fell is refused",
-	WhyUntrue:    "calls are refused that would fit by the headers: ignores the headers",
+	WhyNotYet:    "the earlier limit is still rejected",
+	WhyUntrue:    "calls are rejected although the headers show quota left: ignores the headers",
 }
 
 // Reason is the reason in words.

@@ -141,7 +141,7 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 	if asked == 0 {
 		asked = min(30, max(0.5*share, 0.05*math.Pow(2, float64(max(0, d.full-1)))))
 	}
-	d.probing = d.full > 2
+	d.probing = d.probing || d.full > 2
 	d.knock = 0
 	d.wait(now + asked*(1+0.1*luck))
 }

@@ -30,7 +30,7 @@ type Machine struct {
 	cutBy    int64   // the last call sent by then
 	resumed  Point   // when the first call left after that, and what had been admitted by then; zero: none has
 	slowBy   float64 // no growth before
-	dark     float64 // seconds since the mark in which nobody could go
+	dark     float64 // seconds since the mark during which no call was admitted
 	at       float64 // the last tick
 	knows    bool    // a refusal has marked the provider's bucket as empty
 	trip     float64 // smoothed time of a call that was taken, seconds
@@ -159,20 +159,19 @@ func (m *Machine) retry(now float64) {
 
 // retried reports whether the refused call is of such a trial, which measures nothing.
 func (m *Machine) retried(now float64, c Call) bool {
-	switch {
-	case m.rates.Tries(c):
+	rates, levels := m.rates.Tries(c), m.levels.Tries(c)
+	if rates {
 		before := m.Calls.Pace()
 		m.Calls.Set(m.rates.Refused(now), m.cycle())
 		m.note(Decision{At: now, Kind: Cut, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyNotYet})
-	case m.levels.Tries(c):
+	}
+	if levels {
 		before := m.InFlight()
 		m.levels.Refused(now)
 		m.Flight.Back()
 		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyNotYet})
-	default:
-		return false
 	}
-	return true
+	return rates || levels
 }
 
 // pace brings a pacer up to now and tells when it begins to try more.

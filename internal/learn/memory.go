@@ -11,7 +11,8 @@ type Memory struct {
 	pause float64 // seconds before it, twice as long each time
 	held  float64 // when a trial succeeded last
 
-	before int64   // the last call sent before the trial; 0: there is none
+	trying bool    // a trial runs
+	before int64   // the last call sent before it
 	low    float64 // what the trial began from
 	taken  int
 }
@@ -33,7 +34,7 @@ func (m *Memory) Marked(now, value float64, agreed bool) {
 		m.high, m.next, m.pause = value, 0, 0
 	case value >= memoryHolds*m.high:
 		m.next = 0
-	case m.next == 0 && value < memoryFell*m.high:
+	case (m.next == 0 || now >= m.until) && value < memoryFell*m.high:
 		m.fell(now)
 	}
 }
@@ -61,17 +62,17 @@ func (m *Memory) postpone(now float64) {
 
 // Due reports whether it is time for a trial.
 func (m *Memory) Due(now float64) bool {
-	return m.next > 0 && m.before == 0 && now >= m.next && now < m.until
+	return m.next > 0 && !m.trying && now >= m.next && now < m.until
 }
 
 // Begin begins one after the call newest, from low, and returns what to try.
 func (m *Memory) Begin(newest int64, low float64) (high float64) {
-	m.before, m.low, m.taken = newest, low, 0
+	m.trying, m.before, m.low, m.taken = true, newest, low, 0
 	return m.high
 }
 
 // Tries reports whether the call is of a trial.
-func (m *Memory) Tries(c Call) bool { return m.before > 0 && c.Seq > m.before }
+func (m *Memory) Tries(c Call) bool { return m.trying && c.Seq > m.before }
 
 // Taken notes that a call was.
 func (m *Memory) Taken(now float64, c Call) {
@@ -79,13 +80,20 @@ func (m *Memory) Taken(now float64, c Call) {
 		return
 	}
 	if m.taken++; m.taken == trialTaken {
-		m.before, m.next, m.held = 0, 0, now
+		m.trying, m.next, m.held = false, 0, now
+	}
+}
+
+// Stop ends a trial that something else has overtaken.
+func (m *Memory) Stop(now float64) {
+	if m.trying {
+		m.Refused(now)
 	}
 }
 
 // Refused notes that a call of a trial was, which ends it, and returns where it began.
 func (m *Memory) Refused(now float64) (low float64) {
-	m.before = 0
+	m.trying = false
 	m.postpone(now)
 	return m.low
 }

@@ -44,7 +44,7 @@ func TestATrialSucceedsWithTwentyCalls(t *testing.T) {
 	m := Memory{first: 2}
 	m.Fell(0, 32)
 	assert.InDelta(t, 32, m.Begin(100, 8), 0)
-	assert.False(t, m.Due(1000), "one at a time")
+	assert.False(t, m.Due(100), "one at a time")
 	assert.False(t, m.Tries(Call{Seq: 100}), "it had left before")
 	for i := range trialTaken {
 		assert.True(t, m.Tries(Call{Seq: 101}), "after %d", i)
@@ -89,7 +89,7 @@ func TestWhatMarksAgreeAboutHoldsAfterTheLastTrial(t *testing.T) {
 	m.Marked(20, 5, true)
 	assert.True(t, m.Due(20), "an episode may have marks that agree")
 	m.Marked(10+memoryLasts, 5, true)
-	assert.False(t, m.Due(2000))
+	assert.False(t, m.Due(memoryLasts))
 	m.Marked(2000, 3, false)
 	assert.True(t, m.Due(2002))
 	assert.InDelta(t, 5, m.Begin(1, 3), 0)

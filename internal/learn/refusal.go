@@ -66,7 +66,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		m.slowBy = now + SlowFor
 	}
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
-	if !r.Mild && r.left(c.Tokens) {
+	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) {
 		if m.trust.Broken(now) {
 			m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
 		}
@@ -168,6 +168,7 @@ func (m *Machine) Signal(now, left float64) {
 	}
 	m.cut, m.cutBy = now, m.tally.last.Seq
 	before := m.InFlight()
+	m.levels.Stop(now)
 	m.Flight.Signal(signalled, float64(before))
 	if after := m.InFlight(); after < before {
 		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(after), Why: WhySignal})

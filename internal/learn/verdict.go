@@ -32,6 +32,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(NoiseRule) {
 				m.noise.Know(share)
 				m.claim.Forget()
+				m.levels.Stop(now)
 				m.Flight.Restart(m.claim.level)
 				m.note(Decision{At: now, Kind: Verdict, To: share, Why: WhyNoise})
 				return isNothing
@@ -65,9 +66,9 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	return isRate
 }
 
-// lit allows for what came in unseen while nobody could go: a rate that marks
-// agree about stays if it may have been that of the rest of the time, and any
-// rate if that is the lesser part.
+// lit corrects a measured rate for time when no call was admitted. The rate
+// that marks agree about stays if it may have held for the rest of the span, and
+// any rate if that is the lesser part.
 func (m *Machine) lit(r Rate) Rate {
 	light, known := r.Span-m.dark, m.calm.Settled
 	if m.dark > light {
