@@ -14,7 +14,7 @@ type shown struct{ g *Guard }
 
 // Idle reports whether another guard in the place of this one would admit the
 // same calls: nothing is in flight or waits, and nothing that was counted or
-// reported holds a call back. Of a Join it is not asked.
+// reported holds a call back. It is never called on a Join.
 func (i shown) Idle() bool {
 	g, s := i.g, i.g.Stats()
 	now := g.clock.Now()
