@@ -163,7 +163,7 @@ func TestNoBoundAfterTheFirstByte(t *testing.T) {
 func TestFirstByteOfSwitchedProtocols(t *testing.T) {
 	l, _ := limiter(t)
 	var ctx context.Context
-	sent := answer(http.StatusSwitchingProtocols, "", "")
+	sent := answer(http.StatusSwitchingProtocols, "", "") //nolint:bodyclose // it is that of resp
 	base := tripper(func(r *http.Request) (*http.Response, error) {
 		ctx = r.Context()
 		return sent, nil
