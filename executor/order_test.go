@@ -89,9 +89,11 @@ func TestATaskThatIsNotAdmittedLetsTheNextOneCome(t *testing.T) {
 			}
 		})
 		x := start(t, Config{Policy: p, Concurrency: 3})
+		x.Pause() // until all are queued, and have said so
 		must(t, x, value(1), WithCost(throttle.Cost{Tokens: 1}))
 		over := must(t, x, value(2), WithCost(throttle.Cost{Tokens: 11}))
 		third := must(t, x, value(3), WithCost(throttle.Cost{Tokens: 1}))
+		x.Resume()
 		_, err := over.Wait(t.Context())
 		require.ErrorIs(t, err, throttle.ErrCost)
 		_, err = third.Wait(t.Context())
