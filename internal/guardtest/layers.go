@@ -90,11 +90,12 @@ func layerCases() []testCase {
 func keyCases() []testCase {
 	slow, fast := &guard.Policy{Name: "slow", Limits: sliding(1, time.Minute)}, &guard.Policy{Name: "fast", Limits: sliding(100, time.Second)}
 	steady, other := &guard.Policy{Name: "steady", Limits: sliding(1, time.Second)}, &guard.Policy{Name: "other", Limits: sliding(100, time.Second)}
+	between := &guard.Policy{Name: "between", Limits: sliding(1, 700*time.Millisecond)} // has room again while a call is in flight
 	ours, theirs := &guard.Policy{Name: "ours", Law: adaptive.AIMD{}}, &guard.Policy{Name: "theirs", Law: adaptive.AIMD{}}
 	keyed := func(key *guard.Policy, at time.Duration, n int) []Call { return times(n, Call{Key: key, At: at}) }
-	var busy []Call // there is always one that waits
+	var busy []Call // there is always one that waits, and none comes when another ends
 	for i := range 60 {
-		busy = append(busy, Call{At: time.Duration(i) * 900 * time.Millisecond, Answers: []Answer{{Takes: time.Second}}})
+		busy = append(busy, Call{At: time.Duration(i) * 887 * time.Millisecond, Answers: []Answer{{Takes: time.Second}}})
 	}
 	return []testCase{
 		{
@@ -129,11 +130,11 @@ func keyCases() []testCase {
 		},
 		{
 			"a call that needs two limits is not overtaken for ever", given(guard.Policy{Limits: throttle.Limits{Concurrency: 1}}),
-			slices.Concat(busy, keyed(steady, 5050*time.Millisecond, 3)),
+			slices.Concat(busy, times(3, Call{Key: between, At: 5050 * time.Millisecond, Answers: []Answer{{Takes: 10 * time.Millisecond}}})),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
-				for i, one := range o[len(busy):] {
-					atMost(t, one.Sent[0], time.Duration(6+2*i)*time.Second)
+				for i, one := range o[len(busy):] { // every second turn
+					equal(t, []time.Duration{6*time.Second + time.Duration(i)*1010*time.Millisecond}, one.Sent)
 				}
 			},
 		},

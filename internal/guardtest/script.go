@@ -125,12 +125,14 @@ func (a Answer) Wait(ctx context.Context) error {
 	if a.Deaf {
 		ctx = context.WithoutCancel(ctx)
 	}
-	timer := time.NewTimer(a.Takes)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if a.Takes > 0 {
+		timer := time.NewTimer(a.Takes)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	if a.Panics != nil {
 		panic(a.Panics)
@@ -151,7 +153,9 @@ func (a Answer) Response(req *http.Request) *http.Response {
 		h.Set("Retry-After", strconv.Itoa(int(a.RetryAfter.Seconds())))
 	}
 	b := &body{Reader: strings.NewReader("{}"), closed: make(chan struct{})}
-	b.after = time.After(a.Drips) //nolint:forbidigo // in virtual time
+	if a.Drips > 0 {
+		b.after = time.After(a.Drips) //nolint:forbidigo // in virtual time
+	}
 	return &http.Response{StatusCode: cmp.Or(a.Status, http.StatusOK), Header: h, Body: b, ContentLength: 2, Request: req}
 }
 
