@@ -31,7 +31,6 @@ const (
 	mildBackoff  = 0.9 // for Overloaded: it is the service that is full, not our share
 	firstBackoff = 500 * time.Millisecond
 	maxBackoff   = 30 * time.Second
-	longestGate  = 31 * 24 * time.Hour         // nobody means more than a month
 	widest       = 1 << 30                     // an unbounded Max: a float64 holds it exactly, an int on every platform
 	slowDownFor  = learn.SlowFor * time.Second // how long nothing grows after a ramp too steep
 	upwardJitter = 0.1                         // the gate opens up to a tenth later, so that processes do not return as one
@@ -207,18 +206,21 @@ func (a *aimd) succeed(now time.Time, s throttle.Sent) {
 
 func (a *aimd) refuse(now time.Time, s throttle.Sent, f *Feedback, factor float64) {
 	a.hits++
-	if a.cutOnce(now, s, factor) {
-		a.streak++
-	}
 	if f.SlowDown {
 		a.frozen = now.Add(slowDownFor)
+	}
+	if f.tooLong() {
+		return
+	}
+	if a.cutOnce(now, s, factor) {
+		a.streak++
 	}
 	retryAfter := f.RetryAfter
 	if retryAfter <= 0 {
 		retryAfter = min(maxBackoff, firstBackoff<<min(max(a.streak-1, 0), 16))
 	}
 	later := 1 + upwardJitter*a.jitter.Float64()
-	a.reopened.CloseUntil(now, now.Add(time.Duration(float64(min(retryAfter, longestGate))*later)))
+	a.reopened.CloseUntil(now, now.Add(time.Duration(float64(retryAfter)*later)))
 }
 
 // cutOnce lowers the window for the first refusal of an epoch, which it

@@ -27,7 +27,8 @@ type Feedback struct {
 	Err        error                 // that was judged, if any
 }
 
-// tooLong reports whether the provider wants a longer wait than any call sits out.
+// tooLong reports whether the provider wants a longer wait than a law waits out:
+// the guard closes.
 func (f *Feedback) tooLong() bool { return f.Verdict.refused() && f.RetryAfter > MaxRetryAfter }
 
 // Detector judges the error of a call. For errors it does not know it returns

@@ -77,15 +77,23 @@ func TestAnOldSuccessDoesNotEndTheBackoff(t *testing.T) {
 	assertJittered(t, time.Second, m.gate())
 }
 
-func TestAnAbsurdRetryAfterDoesNotOverflow(t *testing.T) {
-	for _, absurd := range []time.Duration{math.MaxInt64, math.MaxInt64 - 1, 200 * 365 * 24 * time.Hour} {
-		m := start(t, adaptive.AIMD{})
-		m.trip(1, rtt, hitAfter(absurd))
-		assertJittered(t, 31*24*time.Hour, m.gate(), "nobody means more than a month")
+func TestALongRetryAfterIsNotTheLawsToWaitFor(t *testing.T) {
+	for _, law := range []adaptive.Law{adaptive.AIMD{}, adaptive.Measured{}} {
+		for _, long := range []time.Duration{math.MaxInt64, 200 * 365 * 24 * time.Hour, adaptive.MaxRetryAfter + 1} {
+			m := start(t, law)
+			before := m.View().Concurrency
+			m.trip(1, rtt, hitAfter(long))
+			assert.Zero(t, m.admit(0))
+			assert.Equal(t, before, m.View().Concurrency, "it teaches nothing")
+			assert.EqualValues(t, 1, m.View().Hits)
+		}
 	}
+}
+
+func TestANegativeRetryAfterWasNotSaid(t *testing.T) {
 	m := start(t, adaptive.AIMD{})
 	m.trip(1, rtt, hitAfter(math.MinInt64))
-	assertJittered(t, 500*time.Millisecond, m.gate(), "a negative one was not said")
+	assertJittered(t, 500*time.Millisecond, m.gate())
 }
 
 // departures lets up to n callers go as early as the law allows, without any

@@ -17,8 +17,9 @@ func (quotaError) Error() string { return "adaptive: quota exhausted" }
 // RateLimited tells a circuit breaker that this is no failure.
 func (quotaError) RateLimited() bool { return true }
 
-// MaxRetryAfter is the longest Retry-After that a call waits for. A longer one
-// ends the call with a *RateLimitHit.
+// MaxRetryAfter is the longest Retry-After that is simply waited out. A longer one
+// ends all calls with a *RateLimitHit, unless guard.Policy.MaxWait is at least as
+// long, and one call looks after 1, 2, 4, ... 60 minutes whether it is true.
 const MaxRetryAfter = 10 * time.Minute
 
 // RateLimitHit is a call that the provider rejected for its rate. Your code may

@@ -27,7 +27,8 @@ type State interface {
 	// OnSend reports an admission.
 	OnSend(now time.Time, s throttle.Sent)
 	// OnResult reports the end of a call; inFlight are the others. The verdict
-	// Unsent undoes OnSend.
+	// Unsent undoes OnSend. A RetryAfter above MaxRetryAfter closes the guard, which
+	// has one call look from time to time: a State waits for no such time itself.
 	OnResult(now time.Time, s throttle.Sent, inFlight int, f Feedback)
 	// OnSignal reports a 429 of a guard further in. It may only decrease the
 	// concurrency, and only if h.SentAt is after the last decrease.

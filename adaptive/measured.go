@@ -105,9 +105,12 @@ func (s *measured) seconds(t time.Time) float64 { return t.Sub(s.base).Seconds()
 
 func (s *measured) time(seconds float64) time.Time { return s.base.Add(duration(seconds)) }
 
+// endless is a wait, in seconds, that only an event ends: a year.
+const endless = 365 * 24 * 3600
+
 // duration rounds up, so that who waits so long has waited long enough.
 func duration(seconds float64) time.Duration {
-	if seconds >= longestGate.Seconds() {
+	if seconds >= endless {
 		return throttle.Forever
 	}
 	return time.Duration(math.Ceil(seconds * float64(time.Second)))
@@ -145,8 +148,7 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 	case Hit, Overloaded:
 		s.hits++
 		if f.tooLong() {
-			s.machine.Unsent(c)
-			s.machine.Closed(s.seconds(now), min(f.RetryAfter, longestGate).Seconds(), f.SlowDown)
+			s.machine.Closed(s.seconds(now), c, f.SlowDown)
 			return
 		}
 		s.machine.Refused(s.seconds(now), c, learn.Refusal{

@@ -34,7 +34,8 @@ const (
 	// Err that a quota or the credit is used up, or asks for a wait, Wait, that is too long.
 	LimiterClosed Kind = "limiter.closed"
 
-	// LimiterReopened: a closed or paused limiter was reopened by the program.
+	// LimiterReopened: a closed or paused limiter was reopened by the program, or a
+	// call has found that the provider admits again.
 	LimiterReopened Kind = "limiter.reopened"
 
 	// LimiterPaused: no call is admitted for Wait.

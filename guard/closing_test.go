@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
 )
 
 // answers makes calls that fail with each error, a second apart.
@@ -43,7 +45,7 @@ func TestALongRetryAfterIsReturnedAtOnce(t *testing.T) {
 		var hit *adaptive.RateLimitHit
 		require.ErrorAs(t, err, &hit)
 		assert.Zero(t, time.Since(began))
-		assertJittered(t, 10*time.Minute, l.Stats().View.GateUntil.Sub(began), "the others have to wait")
+		assert.Equal(t, time.Minute, l.Stats().View.GateUntil.Sub(began), "then one call looks")
 
 		l = made(t, guard.Policy{})
 		fn, _ := rejectedOnce(10 * time.Minute)
@@ -51,7 +53,7 @@ func TestALongRetryAfterIsReturnedAtOnce(t *testing.T) {
 	})
 }
 
-func TestALongRetryAfterClosesTheGuardForThatLong(t *testing.T) {
+func TestALongRetryAfterClosesTheGuard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := made(t, capped(1))
 		var queued, sent atomic.Int64
@@ -88,20 +90,6 @@ func TestALongRetryAfterClosesTheGuardForThatLong(t *testing.T) {
 	})
 }
 
-func TestTheLongestRetryAfterCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := made(t, guard.Policy{})
-		answers(t, l,
-			&adaptive.RateLimitHit{RetryAfter: 11 * time.Minute}, &adaptive.RateLimitHit{RetryAfter: 3 * time.Hour})
-		time.Sleep(20 * time.Minute)
-		began := time.Now()
-		var hit *adaptive.RateLimitHit
-		require.ErrorAs(t, do(t.Context(), l, ok(0)), &hit)
-		assert.Equal(t, 3*time.Hour, hit.RetryAfter)
-		assert.Zero(t, time.Since(began), "no call waits for the pause")
-	})
-}
-
 func TestResetKeepsTheClosingOfALongRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := made(t, guard.Policy{})
@@ -114,53 +102,177 @@ func TestResetKeepsTheClosingOfALongRetryAfter(t *testing.T) {
 	})
 }
 
-// The pause is jittered upwards: no call waits between the end of the closing and that of the pause.
-func TestTheClosingLastsAsLongAsThePause(t *testing.T) {
+// shut is a provider that admits nothing until an instant, and says for how long.
+func shut(until time.Time, sent *[]time.Duration) func(context.Context) error {
+	began := time.Now()
+	return func(context.Context) error {
+		*sent = append(*sent, time.Since(began))
+		if left := time.Until(until); left > 0 {
+			return &adaptive.RateLimitHit{RetryAfter: left}
+		}
+		return nil
+	}
+}
+
+func minutes(n ...int) (all []time.Duration) {
+	for _, m := range n {
+		all = append(all, time.Duration(m)*time.Minute)
+	}
+	return all
+}
+
+// The time that a provider names may be wrong.
+func TestOneCallLooksWhetherALongRetryAfterIsTrue(t *testing.T) {
+	for name, law := range map[string]adaptive.Law{"lazy": nil, "AIMD": adaptive.AIMD{}, "Measured": adaptive.Measured{}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := made(t, guard.Policy{Law: law})
+				var sent []time.Duration
+				call := shut(time.Now().Add(50*365*24*time.Hour), &sent)
+				for range 1 + 4*60*6 {
+					var hit *adaptive.RateLimitHit
+					require.ErrorAs(t, do(t.Context(), l, call), &hit)
+					assert.Equal(t, 24*time.Hour, hit.RetryAfter, "it fits an HTTP header")
+					time.Sleep(10 * time.Second)
+				}
+				assert.Equal(t, minutes(0, 1, 3, 7, 15, 31, 63, 123, 183), sent)
+				time.Sleep(time.Hour)
+				require.NoError(t, do(t.Context(), l, ok(0)), "it was not true")
+				require.NoError(t, do(t.Context(), l, ok(0)))
+			})
+		})
+	}
+}
+
+func TestTheOthersWaitForTheCallThatLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := made(t, guard.Policy{})
 		answers(t, l, &adaptive.RateLimitHit{RetryAfter: 24 * time.Hour})
-		time.Sleep(time.Until(l.Stats().View.GateUntil) - time.Nanosecond)
-		require.Error(t, do(t.Context(), l, ok(0)))
-		time.Sleep(time.Nanosecond)
-		began := time.Now()
-		require.NoError(t, do(t.Context(), l, ok(0)))
-		assert.Zero(t, time.Since(began))
+		time.Sleep(time.Hour)
+		var sent atomic.Int64
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				assert.NoError(t, do(t.Context(), l, func(context.Context) error {
+					sent.Add(1)
+					time.Sleep(time.Second)
+					return nil
+				}))
+			})
+		}
+		synctest.Wait()
+		assert.EqualValues(t, 1, sent.Load())
+		wg.Wait()
+		assert.EqualValues(t, 5, sent.Load())
 	})
 }
 
-// A Retry-After that no provider can mean holds for a day. Then one call probes.
-func TestAnEndlessRetryAfterIsProbedAfterADay(t *testing.T) {
+// What other calls in flight are told of the same closing makes no look later.
+func TestCallsInFlightAtTheClosingCountOnce(t *testing.T) {
+	for name, err := range map[string]error{"a long Retry-After": &adaptive.RateLimitHit{RetryAfter: 24 * time.Hour}, "a used-up quota": statusError(402)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := made(t, guard.Policy{})
+				answers(t, l, err, err, err, err, err)
+				time.Sleep(55 * time.Second)
+				require.Error(t, do(t.Context(), l, ok(0)))
+				time.Sleep(time.Second)
+				require.NoError(t, do(t.Context(), l, ok(0)))
+			})
+		})
+	}
+}
+
+// A look finds out how long it is still closed, and a call waits for as long as
+// that when it is no longer too long.
+func TestALongRetryAfterThatIsTrue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, law := range []adaptive.Law{nil, adaptive.AIMD{}, adaptive.Measured{}} {
-			l := made(t, guard.Policy{Law: law})
-			var sent atomic.Int64
-			call := func(err error) error {
-				return do(t.Context(), l, func(context.Context) error {
-					sent.Add(1)
-					time.Sleep(time.Second)
-					return err
-				})
-			}
-			endless := &adaptive.RateLimitHit{RetryAfter: 1<<63 - 1}
-			for day := range 3 {
-				var hit *adaptive.RateLimitHit
-				require.ErrorAs(t, call(endless), &hit)
-				assert.Equal(t, 24*time.Hour, hit.RetryAfter, "it fits an HTTP header")
-				require.ErrorAs(t, call(nil), &hit)
-				assert.Equal(t, 24*time.Hour, hit.RetryAfter)
-				assert.EqualValues(t, day+1, sent.Load())
-				time.Sleep(30 * time.Hour)
-			}
-			sent.Store(0)
-			var wg sync.WaitGroup
-			for range 5 {
-				wg.Go(func() { assert.NoError(t, call(nil)) })
-			}
-			synctest.Wait()
-			assert.EqualValues(t, 1, sent.Load(), "the others wait for the probe")
-			wg.Wait()
-			assert.EqualValues(t, 5, sent.Load())
+		l := made(t, guard.Policy{})
+		var sent []time.Duration
+		call := shut(time.Now().Add(16*time.Minute), &sent)
+		for range 10 {
+			require.ErrorAs(t, do(t.Context(), l, call), new(*adaptive.RateLimitHit))
+			time.Sleep(50 * time.Second)
 		}
+		require.NoError(t, do(t.Context(), l, call))
+		require.Len(t, sent, 5)
+		assert.Equal(t, []time.Duration{0, 100 * time.Second, 250 * time.Second}, sent[:3])
+		assert.GreaterOrEqual(t, sent[4], 16*time.Minute)
+	})
+}
+
+// Calls that may wait so long do, in their order, and the provider is asked as rarely.
+func TestALongRetryAfterIsWaitedOutWithinMaxWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := capped(1)
+		c.MaxWait = 2 * time.Hour
+		l := made(t, c)
+		var sent []time.Duration
+		call := shut(time.Now().Add(time.Hour), &sent)
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() { assert.NoError(t, do(t.Context(), l, call)) })
+		}
+		wg.Wait()
+		require.Len(t, sent, 9)
+		assert.Equal(t, minutes(0, 1, 3, 7, 15, 31, 60), sent[:7])
+		assert.Less(t, sent[8], time.Hour+time.Minute)
+	})
+}
+
+// Ten calls a second get through, and all others are told to wait for a century.
+func TestACenturyIsNotBelievedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 20}})
+		var mu sync.Mutex
+		var second, admitted int64
+		call := func(context.Context) error {
+			time.Sleep(100 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			if now := time.Now().Unix(); now != second {
+				second, admitted = now, 0
+			}
+			if admitted++; admitted > 10 {
+				return &adaptive.RateLimitHit{RetryAfter: 100 * 365 * 24 * time.Hour}
+			}
+			return nil
+		}
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() { _ = do(t.Context(), l, call) })
+		}
+		wg.Wait()
+		require.Error(t, do(t.Context(), l, call), "it is believed at first")
+		time.Sleep(time.Minute)
+		for range 20 {
+			wg.Go(func() {
+				for range 10 {
+					assert.NoError(t, do(t.Context(), l, call))
+				}
+			})
+		}
+		wg.Wait()
+	})
+}
+
+func TestTheClosingAndItsEndAreEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []event.Event
+		l := made(t, guard.Policy{Observer: event.Func(func(e event.Event) {
+			if e.Kind == event.LimiterClosed || e.Kind == event.LimiterReopened {
+				seen = append(seen, e)
+			}
+		})})
+		began := time.Now()
+		answers(t, l, &adaptive.RateLimitHit{RetryAfter: time.Hour})
+		time.Sleep(2 * time.Minute)
+		require.NoError(t, do(t.Context(), l, ok(time.Second)))
+		require.Len(t, seen, 2)
+		assert.Equal(t, event.LimiterClosed, seen[0].Kind)
+		assert.Equal(t, time.Hour, seen[0].Wait)
+		assert.Equal(t, event.LimiterReopened, seen[1].Kind)
+		assert.Equal(t, 2*time.Minute+2*time.Second, seen[1].Time.Sub(began))
 	})
 }
 

@@ -108,7 +108,7 @@ func (c *Call) rejected(k *attempt, f *adaptive.Feedback, r *result) (again bool
 		}
 	}
 	c.wait.hit = hit
-	if tooLong(f) || c.once || c.guard.learner == nil { // without a learner there is no pause to wait out
+	if l := c.guard.learner; c.once || l == nil || l.outwaits(f) { // without a learner there is no pause to wait out
 		return false, hit
 	}
 	return true, nil

@@ -14,14 +14,14 @@ import (
 
 // governor stands between a limiter and a control law. It lets everything pass
 // until there is a law to ask, keeps the pause of a law that was replaced, and
-// lets one call probe a quota that was used up. The limiter's lock guards it.
+// has one call look at a key that the provider has closed. The limiter's lock guards it.
 type governor struct {
 	state  adaptive.State // nil: no call was rejected yet
 	engine engine
 	loose  *loose // calls that were not admitted: they are in flight as well
 	most   int    // the cap on calls in flight; 0: none
 	gate   reopening.Gate
-	quota  halfOpen
+	closed reopening.Closure
 	frozen bool          // nothing is admitted while one law replaces another
 	held   int           // attempts that admit nothing else until they end
 	holds  bool          // the gate held back the last call that was asked about
@@ -78,7 +78,7 @@ func (g *governor) replace(s adaptive.State, since throttle.Sent) {
 
 // Admit implements ruler.
 func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) (wait time.Duration) {
-	if g.frozen || g.held > 0 || g.quota.probing() {
+	if g.frozen || g.held > 0 || g.closed.Looking() {
 		return throttle.Forever
 	}
 	wait = max(g.gate.Shut(now), g.gate.Pace(now))
@@ -104,7 +104,7 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 	if g.gate.Opening(now) {
 		g.gate.Sent(now, float64(max(1, g.view().Concurrency)))
 	}
-	g.quota.sent(s.Seq)
+	g.closed.Sent(s.Seq)
 	if g.state != nil {
 		g.count(&s)
 		g.ask(func(law adaptive.State) { law.OnSend(now, s) })
@@ -113,7 +113,7 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 
 // OnUnsent implements ruler.
 func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
-	g.quota.ended(s.Seq, adaptive.Unsent)
+	g.closed.Lost(s.Seq)
 	if g.knows(&s) {
 		g.count(&s)
 		g.ask(func(law adaptive.State) {
@@ -124,11 +124,24 @@ func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
 
 // result reports the end of a call to the law.
 func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback) {
-	g.quota.ended(s.Seq, f.Verdict)
-	if refused(f.Verdict) && f.RetryAfter > 0 {
-		if until := now.Add(min(f.RetryAfter, adaptive.MaxRetryAfter)); until.After(g.paused) {
+	if tooLong(f) && g.closed.Doubts(now) {
+		f.RetryAfter = 0
+	}
+	switch {
+	case f.Verdict == adaptive.Terminal:
+		g.closed.Refused(now, s.Seq, 0)
+	case tooLong(f):
+		g.closed.Refused(now, s.Seq, f.RetryAfter)
+		g.gate.CloseUntil(now, g.closed.Until())
+	case refused(f.Verdict):
+		g.closed.Answered(s.Seq) // a rate limit is reported while there is quota left
+		if until := now.Add(f.RetryAfter); f.RetryAfter > 0 && until.After(g.paused) {
 			g.paused = until
 		}
+	case f.Verdict == adaptive.OK:
+		g.closed.Passed(now, s.Seq)
+	default:
+		g.closed.Lost(s.Seq)
 	}
 	if g.state == nil {
 		return

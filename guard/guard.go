@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -257,7 +258,7 @@ func (g *Guard) Close(cause error) {
 	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterClosed, Err: cause})
 }
 
-// Reopen ends Close, and the closing by a used-up quota.
+// Reopen ends Close, and the closing by the provider.
 func (g *Guard) Reopen() {
 	if g.throttle == nil {
 		return
@@ -267,9 +268,9 @@ func (g *Guard) Reopen() {
 	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterReopened})
 }
 
-// reopen forgets that the quota was used up.
+// reopen forgets that the provider has closed the key.
 func (g *Guard) reopen() {
 	if g.governor != nil {
-		g.update(func(time.Time) { g.governor.quota.reset() })
+		g.update(func(time.Time) { g.governor.closed = reopening.Closure{} })
 	}
 }

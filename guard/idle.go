@@ -25,14 +25,14 @@ func (i shown) Idle() bool {
 	if b := g.breaker; b != nil && !hook.Open[interface{ Idle() bool }](b).Idle() {
 		return false
 	}
-	return g.governor == nil || !g.probesLater(now)
+	return g.governor == nil || !g.looksLater(now)
 }
 
-// probesLater reports whether the next call is to probe a quota that was used up.
-func (g *Guard) probesLater(now time.Time) bool {
+// looksLater reports whether the next call is to look at a key that was closed.
+func (g *Guard) looksLater(now time.Time) bool {
 	g.engine.Lock()
 	defer g.engine.Unlock()
-	return g.governor.quota.known(now)
+	return g.governor.closed.Known(now)
 }
 
 func init() { //nolint:gochecknoinits // see package hook

@@ -54,9 +54,15 @@ func judged(f *adaptive.Feedback, d adaptive.Feedback) {
 	*f = d
 }
 
-// tooLong reports whether the provider asks for a longer wait than a call makes.
+// tooLong reports whether the provider asks for so long a wait that it may be
+// an error: a call looks sooner.
 func tooLong(f *adaptive.Feedback) bool {
 	return refused(f.Verdict) && f.RetryAfter > adaptive.MaxRetryAfter
+}
+
+// outwaits reports whether the provider asks for a longer wait than the calls of g make.
+func (g *Guard) outwaits(f *adaptive.Feedback) bool {
+	return tooLong(f) && f.RetryAfter > inherited(g, func(p *Policy) time.Duration { return p.MaxWait })
 }
 
 // newHit describes the rejection f of a call that was admitted at sentAt.

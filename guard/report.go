@@ -37,8 +37,10 @@ func (g *Guard) emitResult(k *attempt, r *result, f *adaptive.Feedback) {
 	case tooLong(f):
 		g.emit(ctx, event.Event{
 			Time: r.now, Kind: event.LimiterClosed, Wait: f.RetryAfter,
-			Reason: "the provider asks for more than " + adaptive.MaxRetryAfter.String(), Err: f.Err,
+			Reason: "the provider asks to wait for " + f.RetryAfter.String(), Err: f.Err,
 		})
+	case r.reopened:
+		g.emit(ctx, event.Event{Time: r.now, Kind: event.LimiterReopened, Reason: "a call found it open"})
 	}
 	if refused(f.Verdict) {
 		g.emitDecisions(ctx, r.before, r.after, "refused, limit on: ", f.Kind.String())

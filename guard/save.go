@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
 )
 
 // Save returns what was learned as JSON without secrets, nil if that is
@@ -75,7 +76,7 @@ func (g *Guard) Reset() error {
 		}
 		g.update(func(time.Time) {
 			g.governor.replace(state, g.engine.Total())
-			g.governor.quota.reset()
+			g.governor.closed = reopening.Closure{}
 		})
 	}
 	if errors.Is(g.throttle.Stats().Closed, adaptive.ErrQuotaExhausted) {

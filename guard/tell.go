@@ -15,6 +15,8 @@ type result struct {
 	sent   throttle.Sent
 	before int64          // decisions by then, if there is an observer
 	after  *adaptive.View // nil: there is none, or nothing to say
+
+	reopened bool // the call has found a closed key open
 }
 
 // end ends p with f, reports to the law, and fills in r.
@@ -63,6 +65,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	if observed {
 		r.before = law.told
 	}
+	wasClosed := law.closed.Closed()
 	law.result(now, s, f)
 	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one hears it
 		g.wake(now, s)
@@ -73,22 +76,16 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	}
 	switch {
 	case f.Verdict == adaptive.Terminal:
-		g.engine.Close(law.quota.exhausted(now), g.exhausted(f.Err))
-	case tooLong(f): // for every call
+		g.engine.Close(law.closed.Until(), g.exhausted(f.Err))
+	case g.outwaits(f): // every call
 		hit := newHit(g.name, f, s.At)
 		hit.GivenUp = true
-		until := now.Add(f.RetryAfter)
-		if gate := law.view().GateUntil; gate.After(until) && gate.Before(now.Add(2*longestRetryAfter)) {
-			until = gate
-		}
-		g.engine.Close(until, hit)
-		if f.RetryAfter == longestRetryAfter { // it may have been longer
-			law.quota.probeNext(until)
-		}
+		g.engine.Close(law.closed.Until(), hit)
 	}
+	r.reopened = wasClosed && !law.closed.Closed()
 	if observed {
 		after := law.view()
-		if law.told = after.Decisions.Count; law.told != r.before || refused(f.Verdict) || f.Verdict == adaptive.Terminal {
+		if law.told = after.Decisions.Count; law.told != r.before || r.reopened || refused(f.Verdict) || f.Verdict == adaptive.Terminal {
 			news := after // which is rare, and what the pointer is to is allocated
 			r.after = &news
 		}

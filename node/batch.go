@@ -124,8 +124,8 @@ func (b *Batch[S, In, Out]) Validate() error {
 	})
 }
 
-// Run implements Node. A run that was stopped, by ctx or by WithOnError, fails with a *BatchError even
-// if Post does not.
+// Run implements Node. A run that was stopped, by ctx or by WithOnError, or that leaves items pending,
+// fails with a *BatchError even if Post does not.
 func (b *Batch[S, In, Out]) Run(ctx context.Context, s S) (action Action, err error) {
 	if err := b.setup.Use(b.Validate); err != nil {
 		return Next, err

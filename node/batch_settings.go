@@ -87,7 +87,8 @@ func (b *Batch[S, In, Out]) WithFallback(f func(ctx context.Context, in In, err 
 	return b
 }
 
-// WithOnError sets when failed items stop the run. By default they do not.
+// WithOnError sets when failed items stop the run. By default they do not. A run that they may stop
+// also stops when the provider refuses an item for good.
 func (b *Batch[S, In, Out]) WithOnError(t Tolerance) *Batch[S, In, Out] {
 	b.setup.Change("WithOnError", func() { b.onError = t })
 	return b

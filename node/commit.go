@@ -95,7 +95,7 @@ func (c *committer[S, In, Out]) wants(t *task[In, Out]) bool {
 		case e.recorded:
 			return c.out.wants(e)
 		default:
-			return e.sent && !c.r.b.refused(t.res.Err)
+			return e.sent
 		}
 	default:
 		return false

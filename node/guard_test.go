@@ -296,20 +296,33 @@ func TestUsedUpQuotaStopsTheOthers(t *testing.T) {
 				b.WithLimits(limits)
 			}
 			_, err := b.Run(t.Context(), s)
-			require.NoError(t, err)
+			require.ErrorIs(t, err, adaptive.ErrQuotaExhausted)
 			assert.Equal(t, 3, calls.sum(), "the others are not sent")
-			assert.Equal(t, node.Counts{Total: 20, Done: 2, Failed: 18}, s.report.Counts())
-			for res := range s.report.Failed() {
+			assert.Equal(t, node.Counts{Total: 20, Done: 2, Pending: 18}, s.report.Counts())
+			for res := range s.report.Pending() {
 				require.ErrorIs(t, res.Err, adaptive.ErrQuotaExhausted)
 				require.ErrorIs(t, res.Err, errQuota, "with what the provider said")
 			}
 			require.NoError(t, b.Guard().Reset(), "when it has been paid for")
 			calls = tally{}
 			_, err = b.Run(t.Context(), s)
-			require.NoError(t, err)
+			require.Error(t, err)
 			assert.Positive(t, calls.sum())
 		})
 	}
+}
+
+// What the provider does not accept has not failed, but a run that failures may stop ends with it.
+func TestARefusalStopsARunThatFailuresMayStop(t *testing.T) {
+	long := &adaptive.RateLimitHit{RetryAfter: time.Hour}
+	b := node.Map("b", func(_ context.Context, i int) (int, error) { return i, long }).WithOnError(node.MaxFailures(5))
+	_, err := b.All(t.Context(), numbers(1000))
+	failed, ok := errors.AsType[*node.BatchError](err)
+	require.True(t, ok)
+	assert.ErrorIs(t, failed.Stopped, long)
+	assert.Zero(t, failed.Counts.Failed)
+	assert.Less(t, failed.Counts.Total-failed.Counts.Pending, int64(1000))
+	assert.NotErrorAs(t, err, new(*node.TooManyFailuresError))
 }
 
 // An error that a batch inside has already judged is not judged again: its

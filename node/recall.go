@@ -119,7 +119,7 @@ func (r *run[S, In, Out]) journalFailed(op string, err error) error {
 
 // refused reports whether err is how a guard ends a call that the provider
 // rejected. What it makes of other errors is in entry.sent.
-func (s *settings) refused(err error) (yes bool) {
+func refused(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
 	if errors.As(err, new(*ResultError)) {
 		return false

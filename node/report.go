@@ -46,7 +46,7 @@ func (r *Report[In, Out]) All() iter.Seq[Result[In, Out]] { return r.results.all
 // Failed yields the items that failed; with a sink, the first 100.
 func (r *Report[In, Out]) Failed() iter.Seq[Result[In, Out]] { return r.where(Failed) }
 
-// Pending yields the items that the run left unfinished; with a sink, none.
+// Pending yields the items that the run left unfinished, or that were refused for too long; with a sink, none.
 func (r *Report[In, Out]) Pending() iter.Seq[Result[In, Out]] { return r.where(Pending) }
 
 func (r *Report[In, Out]) where(wanted State) iter.Seq[Result[In, Out]] {

@@ -6,7 +6,8 @@ import "fmt"
 type State uint8
 
 const (
-	// Pending has no result: the run stopped first.
+	// Pending has no result: the run stopped first, or the provider did not accept the item within
+	// MaxWait. Calling it again is safe.
 	Pending State = iota
 	// Done has its Out.
 	Done
@@ -34,5 +35,5 @@ type Result[In, Out any] struct {
 	Out      Out // its value if it is Done or Resumed
 	Attempts int // how often it was tried; waiting out a refusal does not count
 	State    State
-	Err      error // why it failed, or what stopped the run it is pending in
+	Err      error // why it failed or is pending
 }

@@ -326,6 +326,9 @@ func (r *run[S, In, Out]) settle(t *task[In, Out]) {
 		r.tell(event.ItemFailed, t)
 	case Pending:
 		r.pending.Add(1)
+		if r.b.onError.limited && refused(t.res.Err) {
+			r.stop(t.res.Err)
+		}
 		r.missed(t.res.Err)
 		r.tell(event.ItemAbandoned, t)
 	case Done:
@@ -366,8 +369,9 @@ func (r *run[S, In, Out]) stamp() time.Time {
 	return time.Now()
 }
 
-// conclude sets the state that err leaves an item in: what the stop of the
-// run cut short, or its deadline leaves no time for, is pending, not failed.
+// conclude sets the state that err leaves an item in: what the stop of the run
+// cut short, its deadline leaves no time for, or the provider did not accept is
+// pending, not failed.
 func (r *run[S, In, Out]) conclude(t *task[In, Out], err error) {
 	res := &t.res
 	if e := t.entry; e != nil {
@@ -381,7 +385,7 @@ func (r *run[S, In, Out]) conclude(t *task[In, Out], err error) {
 		return
 	}
 	res.Out, res.State = r.b.standIn(res.In), Failed // a fallback that fails may return a value all the same
-	if r.intake.Err() != nil && cutShort(err, context.Cause(r.intake)) || tooLate(r.ctx, err) || unrecorded(err) {
+	if r.intake.Err() != nil && cutShort(err, context.Cause(r.intake)) || tooLate(r.ctx, err) || unrecorded(err) || refused(err) {
 		res.State = Pending
 	}
 }

@@ -6,9 +6,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -362,6 +365,31 @@ func TestWhyItIsLeft(t *testing.T) {
 	}})
 	p.requests(1)
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--max-wait", "10ms")
-	assert.Equal(t, 1, status)
+	assert.Equal(t, 75, status)
 	assert.Contains(t, errs, "1 request left, for example because of this: come back later (429)\n")
+	assert.NotContains(t, errs, "the provider asks to wait")
+}
+
+// Nobody waits for an hour who was not told to, and what is left is for then.
+func TestARunSaysWhenItCanGoOn(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		if calls.Add(1) < 3 {
+			return nil
+		}
+		return &providertest.Fault{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"3600"}}}
+	}})
+	p.requests(20)
+	began := time.Now()
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1")
+	assert.Equal(t, 75, status)
+	assert.Contains(t, errs, "20 requests: 2 done, 0 failed, 18 left")
+	said := regexp.MustCompile(`the provider asks to wait until (\S+ \S+): go on then, or have it wait with --max-wait 1h1m0s\n`).FindStringSubmatch(errs)
+	require.Len(t, said, 2, errs)
+	until, err := time.ParseInLocation(time.DateTime, said[1], time.Local)
+	require.NoError(t, err)
+	assert.WithinRange(t, until, began.Add(time.Hour-time.Second), time.Now().Add(time.Hour))
+	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
+	assert.EqualValues(t, 3, calls.Load())
 }

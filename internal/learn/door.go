@@ -146,9 +146,6 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 	d.wait(now + asked*(1+0.1*luck))
 }
 
-// Closed waits for as long as it was asked for, though no call will wait so long.
-func (d *Door) Closed(now, asked, luck float64) { d.wait(now + asked*(1+0.1*luck)) }
-
 // Pause waits after a refusal that did not say for how long: about a call, and
 // not before the refusals that are under way have been heard.
 func (d *Door) Pause(now, rate float64) {

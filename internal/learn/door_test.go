@@ -169,7 +169,6 @@ func TestDoorWaits(t *testing.T) {
 		"full, jitter":      {full, 1, []float64{0.11, 0.11}},
 		"full, one epoch":   {func(d *Door, now, l float64) { d.Overloaded(now, 0, 0.2, l, false) }, 0, []float64{0.1, 0.1, 0.1}},
 		"full, as asked":    {func(d *Door, now, l float64) { d.Overloaded(now, 7, 1, l, true) }, 1, []float64{7.7, 7.7}},
-		"closed":            {func(d *Door, now, l float64) { d.Closed(now, 40, l) }, 0.5, []float64{42, 42}},
 		"pause, a call":     {func(d *Door, now, _ float64) { d.Pause(now, 0.5) }, 0, []float64{2}},
 		"pause, five":       {func(d *Door, now, _ float64) { d.Pause(now, 0) }, 0, []float64{5}},
 		"pause, until told": {func(d *Door, now, _ float64) { d.Pause(now, 1000) }, 0, []float64{0.3}},

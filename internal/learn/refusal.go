@@ -127,14 +127,14 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 // steep, in seconds. Source: OpenAI's guide to rate limits, 2026-07.
 const SlowFor = 15 * 60
 
-// Closed says that the provider asks for so long a wait that no call sits it
-// out. That measures no rate.
-func (m *Machine) Closed(now, asked float64, slow bool) {
+// Closed says that the provider has closed the key for so long that no law waits
+// it out. That measures no rate.
+func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
 	if slow {
 		m.slowBy = now + SlowFor
 	}
-	m.Door.Closed(now, asked, m.luck.Float64())
+	m.Unsent(c)
 }
 
 // overloaded waits and, if such refusals are no exception, bounds the calls in

@@ -5,15 +5,18 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/internal/simulate/client"
 	"github.com/headrace/headrace/internal/simulate/provider"
 	"github.com/headrace/headrace/internal/simulate/world"
 	"github.com/headrace/headrace/throttle"
 )
 
-// driver is one process whose limiter obeys a law.
+// driver is one process whose limiter obeys a law. Like guard.Guard, it has one
+// call look at a key that the provider has closed.
 type driver struct {
 	adaptive.State
+	closed reopening.Closure
 	zero   time.Time // where the world begins
 	chance world.Chance
 }
@@ -51,21 +54,45 @@ func told(law adaptive.Law, p client.Preset) adaptive.Law {
 
 // Admit implements client.Policy.
 func (d *driver) Admit(now time.Duration, c *client.Call, inFlight int) time.Duration {
-	return d.State.Admit(d.zero.Add(now), reserved(c), inFlight)
+	at := d.zero.Add(now)
+	if d.closed.Looking() {
+		return throttle.Forever
+	}
+	if wait := d.closed.Until().Sub(at); wait > 0 {
+		return wait
+	}
+	return d.State.Admit(at, reserved(c), inFlight)
 }
 
 // Slack implements client.Policy.
 func (d *driver) Slack(now time.Duration) { d.State.Slack(d.zero.Add(now)) }
 
 // Sent implements client.Policy.
-func (d *driver) Sent(now time.Duration, c *client.Call) { d.OnSend(d.zero.Add(now), d.sent(c)) }
+func (d *driver) Sent(now time.Duration, c *client.Call) {
+	d.closed.Sent(c.Seq)
+	d.OnSend(d.zero.Add(now), d.sent(c))
+}
 
 // Answered implements client.Policy: a refused call has no slot and is first
 // in line again, as after Reacquire. A failed one is retried as a retry.Policy
 // does by default, without its end.
 func (d *driver) Answered(now time.Duration, c *client.Call, inFlight int, a *provider.Answer) (backoff time.Duration, keep bool) {
 	f := d.feedback(c, a)
-	d.OnResult(d.zero.Add(now), d.sent(c), inFlight, f)
+	at := d.zero.Add(now)
+	if f.RetryAfter > adaptive.MaxRetryAfter && d.closed.Doubts(at) {
+		f.RetryAfter = 0
+	}
+	switch {
+	case f.RetryAfter > adaptive.MaxRetryAfter:
+		d.closed.Refused(at, c.Seq, f.RetryAfter)
+	case f.Verdict == adaptive.OK:
+		d.closed.Passed(at, c.Seq)
+	case f.Verdict == adaptive.Transient:
+		d.closed.Lost(c.Seq)
+	default:
+		d.closed.Answered(c.Seq)
+	}
+	d.OnResult(at, d.sent(c), inFlight, f)
 	if f.Verdict == adaptive.Transient {
 		return d.delay(c.Refusals), true
 	}

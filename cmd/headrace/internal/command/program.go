@@ -27,7 +27,8 @@ const (
 	OK         = 0
 	Failed     = 1
 	Usage      = 2
-	Systematic = 3 // the first requests all failed in the same way
+	Systematic = 3  // the first requests all failed in the same way
+	Later      = 75 // what is left had to wait for too long; as EX_TEMPFAIL of sysexits.h
 	Interrupt  = 130
 )
 
@@ -70,6 +71,7 @@ const exits = `Exit status:
   1    some requests failed, or the run had to stop
   2    something is wrong with the command or its files; nothing was sent
   3    it stopped because the first 20 requests all failed in the same way
+  75   nothing failed; what had to wait for too long is left for later
   130  interrupted by Ctrl-C; the same command goes on`
 
 // exited is how kong asks to end, after --help.
@@ -149,6 +151,8 @@ func (p *Program) fail(err error) int {
 		return OK
 	case errors.Is(err, errSystematic):
 		return Systematic
+	case errors.Is(err, errLater):
+		return Later
 	case errors.Is(err, errFailed):
 		return Failed
 	case errors.Is(err, syscall.EPIPE): // whoever read a list has seen enough
@@ -172,6 +176,9 @@ var errFailed = errors.New("failed")
 
 // errSystematic is as errFailed, for a run whose first requests all failed in the same way.
 var errSystematic = errors.New("systematic failure")
+
+// errLater is as errFailed, for a run whose remaining requests had to wait for too long.
+var errLater = errors.New("left for later")
 
 // Interrupted is called at the first Ctrl-C.
 func (p *Program) Interrupted() {

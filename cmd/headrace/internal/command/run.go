@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
@@ -145,6 +146,10 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	}
 	if why := o.WhyWaiting(); why != nil && err == nil {
 		fmt.Fprintf(to, "%s left, for example because of this: %s\n", plural(o.Waiting, "request"), said(why))
+		if hit := (*adaptive.RateLimitHit)(nil); errors.As(why, &hit) && hit.RetryAfter > s.MaxWait {
+			fmt.Fprintf(to, "the provider asks to wait until %s: go on then, or have it wait with --max-wait %s\n",
+				hit.SentAt.Add(hit.RetryAfter).Local().Format(time.DateTime), (hit.RetryAfter + time.Minute).Round(time.Minute))
+		}
 	}
 	if err != nil && !errors.Is(err, run.ErrInterrupted) {
 		for line := range strings.SplitSeq(err.Error(), "\n") {
@@ -169,6 +174,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		return err
 	case stopped && stop.Reason == run.Systematic:
 		return errSystematic
+	case err == nil && o.WhyWaiting() != nil && o.Failed+o.Changed == 0:
+		return errLater
 	case left || o.Failed > 0 || o.Changed > 0:
 		return errFailed
 	}

@@ -41,25 +41,27 @@ func (o *Outcome) count(r *results.Result) {
 		o.Done++
 	case node.Resumed:
 		o.Resumed++
-	case node.Failed:
+	case node.Failed, node.Pending:
 		if !waits(r) {
 			o.Failed++
 			return
 		}
 		o.Waiting++
-		if o.reason == nil {
+		if o.reason == nil && (r.State == node.Failed || refused(r.Err)) {
 			o.reason = r.Err
 		}
-	case node.Pending:
-		o.Waiting++
 	}
 }
 
-// waits reports whether r has failed without being worked on: the next process has another chance.
+// waits reports whether r was not worked on: the next process has another chance.
 func waits(r *results.Result) bool {
-	return r.State == node.Failed && (errors.As(r.Err, new(*adaptive.RateLimitHit)) || errors.Is(r.Err, adaptive.ErrQuotaExhausted) ||
-		errors.Is(r.Err, throttle.ErrLimited) ||
+	return r.State == node.Pending || r.State == node.Failed && (errors.Is(r.Err, throttle.ErrLimited) ||
 		errors.As(r.Err, new(*throttle.CostError))) // what was learnt may be unlearnt; a cap is looked at before
+}
+
+// refused reports whether err is that the provider has not accepted a request in time.
+func refused(err error) bool {
+	return errors.As(err, new(*adaptive.RateLimitHit)) || errors.Is(err, adaptive.ErrQuotaExhausted)
 }
 
 // changed tells of a request that is done and asks for something else by now.
@@ -107,6 +109,8 @@ func (j *Job) plainer(err error) error {
 		return fmt.Errorf("the results cannot be written: %w", sink.Err)
 	case errors.As(err, &kept):
 		return fmt.Errorf("the journal %s cannot go on: %w", j.Journal, plainKept(kept.Err))
+	case refused(err): // the outcome says it
+		return j.outcome.input
 	}
 	return err
 }

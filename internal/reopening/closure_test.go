@@ -1,0 +1,101 @@
+package reopening_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/headrace/headrace/internal/reopening"
+)
+
+const day = 24 * time.Hour
+
+func at(d time.Duration) time.Time { return time.Unix(0, 0).Add(d) }
+
+// refusedFor closes a key at 0 for that long.
+func refusedFor(asked time.Duration) *reopening.Closure {
+	var c reopening.Closure
+	c.Refused(at(0), 1, asked)
+	return &c
+}
+
+func TestLooksBecomeRarer(t *testing.T) {
+	c := refusedFor(day)
+	var looks []time.Duration
+	for seq := range int64(9) {
+		look := c.Until()
+		looks = append(looks, look.Sub(at(0)))
+		assert.False(t, c.Looking())
+		c.Sent(seq + 2)
+		assert.True(t, c.Looking())
+		c.Refused(look, seq+2, day)
+	}
+	assert.Equal(t, []time.Duration{
+		time.Minute, 3 * time.Minute, 7 * time.Minute, 15 * time.Minute, 31 * time.Minute, 63 * time.Minute,
+		123 * time.Minute, 183 * time.Minute, 243 * time.Minute,
+	}, looks)
+}
+
+func TestALookIsNotLaterThanTheWaitThatWasAskedFor(t *testing.T) {
+	assert.Equal(t, at(20*time.Second), refusedFor(20*time.Second).Until())
+	assert.Equal(t, at(time.Minute), refusedFor(0).Until(), "it does not say")
+}
+
+func TestWhatALookFinds(t *testing.T) {
+	for name, c := range map[string]struct {
+		ended           func(*reopening.Closure)
+		looking, closed bool
+	}{
+		"it gets through":           {func(c *reopening.Closure) { c.Passed(at(time.Minute), 2) }, false, false},
+		"it is refused for a while": {func(c *reopening.Closure) { c.Answered(2) }, false, false},
+		"it tells nothing":          {func(c *reopening.Closure) { c.Lost(2) }, false, true},
+		"it is refused":             {func(c *reopening.Closure) { c.Refused(at(time.Minute), 2, day) }, false, true},
+		"another gets through":      {func(c *reopening.Closure) { c.Passed(at(time.Minute), 1) }, true, true},
+		"another is refused":        {func(c *reopening.Closure) { c.Refused(at(time.Second), 1, day) }, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			closure := refusedFor(day)
+			closure.Sent(2)
+			closure.Sent(3)
+			c.ended(closure)
+			assert.Equal(t, c.looking, closure.Looking())
+			assert.Equal(t, c.closed, closure.Closed())
+		})
+	}
+}
+
+// A provider whose times are not true is believed again when it is shut.
+func TestATimeThatWasNotTrueIsDoubted(t *testing.T) {
+	c := refusedFor(day)
+	assert.False(t, c.Doubts(at(0)))
+	c.Sent(2)
+	c.Passed(at(time.Minute), 2)
+	assert.True(t, c.Doubts(at(time.Hour)), "whenever that is")
+	assert.True(t, c.Doubts(at(time.Hour+59*time.Second)))
+	c.Passed(at(time.Hour+59*time.Second), 9)
+	assert.True(t, c.Doubts(at(time.Hour+time.Minute)), "something got through")
+	assert.True(t, c.Doubts(at(time.Hour+119*time.Second)))
+	assert.False(t, c.Doubts(at(time.Hour+2*time.Minute)))
+	assert.False(t, c.Doubts(at(time.Hour+2*time.Minute)))
+}
+
+func TestATimeThatWasOverIsNotDoubted(t *testing.T) {
+	for name, ended := range map[string]func(*reopening.Closure){
+		"it was over":               func(c *reopening.Closure) { c.Passed(at(time.Minute), 2) },
+		"it is refused for a while": func(c *reopening.Closure) { c.Answered(2) },
+	} {
+		c := refusedFor(time.Minute)
+		c.Sent(2)
+		ended(c)
+		assert.False(t, c.Closed(), name)
+		assert.False(t, c.Doubts(at(time.Minute)), name)
+	}
+}
+
+func TestAClosureIsForgottenWhenNobodyLooks(t *testing.T) {
+	c := refusedFor(day)
+	assert.True(t, c.Known(at(time.Hour)))
+	assert.False(t, c.Known(at(time.Hour+time.Minute)))
+	assert.False(t, new(reopening.Closure).Known(at(0)))
+}
