@@ -73,8 +73,8 @@ func TestHiddenLimits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, err := providertest.New(providertest.Config{
 					Limits: providertest.Limits{
-						Concurrency: 6, Rate: providertest.TokenBucket{Max: 10, Per: time.Second},
-						Tokens: providertest.TokenBucket{Max: 20_000, Per: time.Minute}, OutputTokens: providertest.TokenBucket{Max: 20_000, Per: time.Minute},
+						Concurrency: 6, Rate: providertest.Bucket{PerSecond: 10, Burst: 10},
+						Tokens: providertest.Bucket{PerSecond: 20_000. / 60, Burst: 20_000}, OutputTokens: providertest.Bucket{PerSecond: 20_000. / 60, Burst: 20_000},
 					},
 					Latency: providertest.Fixed(300 * time.Millisecond), RetryAfter: providertest.RetryAfterSeconds, Headers: headers,
 				})

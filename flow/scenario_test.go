@@ -76,7 +76,7 @@ func TestAWholeFlowAgainstAProviderWithHiddenLimits(t *testing.T) {
 		provider, err := providertest.New(providertest.Config{
 			Limits: providertest.Limits{
 				Concurrency: 6,
-				Rate:        providertest.TokenBucket{Max: 10, Per: time.Second, Burst: 10},
+				Rate:        providertest.Bucket{PerSecond: 10, Burst: 10},
 			},
 			RetryAfter: providertest.RetryAfterMillis,
 			Latency:    providertest.Uniform{Min: 200 * time.Millisecond, Max: 600 * time.Millisecond},

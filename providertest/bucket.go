@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// bucket is the state of a [TokenBucket]. It counts in time, not in requests or tokens:
+// bucket is the state of a [Bucket]. It counts in time, not in requests or tokens:
 // credit grows by a nanosecond each nanosecond and a request costs one interval.
 // All of it is whole numbers, so nothing drifts, and a client that waits exactly
 // as long as it was told is admitted.
@@ -17,9 +17,9 @@ type bucket struct {
 }
 
 // newBucket returns a full bucket.
-func newBucket(limit TokenBucket, now time.Time) bucket {
+func newBucket(limit Bucket, now time.Time) bucket {
 	interval := limit.interval()
-	full := time.Duration(limit.burst()) * interval
+	full := time.Duration(limit.Burst) * interval
 	return bucket{interval: interval, full: full, credit: full, at: now}
 }
 
@@ -70,7 +70,7 @@ func (b *bucket) quota() quota {
 
 // resize changes the limit and keeps the requests that are in the bucket, as far
 // as the new one holds them: a raised limit is not a gift of burst.
-func (b *bucket) resize(limit TokenBucket) {
+func (b *bucket) resize(limit Bucket) {
 	next := newBucket(limit, b.at)
 	if b.credit < 0 {
 		next.credit = 0

@@ -13,7 +13,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 func at(d time.Duration) time.Time { return epoch.Add(d) }
 
 func TestBucketRefills(t *testing.T) {
-	limit := TokenBucket{Max: 500, Per: time.Minute, Burst: 2} // one each 120 ms
+	limit := Bucket{PerSecond: 500. / 60, Burst: 2} // one each 120 ms
 	b := newBucket(limit, epoch)
 	require.Equal(t, quota{limit: 2, remaining: 2}, b.quota())
 	b.spend()
@@ -38,7 +38,7 @@ func TestBucketRefills(t *testing.T) {
 }
 
 func TestBucketNeverOwes(t *testing.T) {
-	b := newBucket(TokenBucket{Max: 1, Per: time.Second}, epoch)
+	b := newBucket(Bucket{PerSecond: 1, Burst: 1}, epoch)
 	for range 5 {
 		b.spend()
 	}
@@ -46,16 +46,18 @@ func TestBucketNeverOwes(t *testing.T) {
 }
 
 func TestBucketRoundsTheIntervalUp(t *testing.T) {
-	limit := TokenBucket{Max: 7, Per: time.Minute}
-	require.Equal(t, 8571428572*time.Nanosecond, limit.interval())
-	require.Equal(t, 7, limit.burst(), "the default burst is Max")
+	require.Equal(t, 8571428572*time.Nanosecond, Bucket{PerSecond: 7. / 60, Burst: 7}.interval())
+	for ms := range 2000 {
+		each := time.Duration(ms+1) * time.Millisecond
+		require.Equal(t, each, Bucket{PerSecond: 1 / each.Seconds(), Burst: 1}.interval(), "the error of a float is not rounded up")
+	}
 }
 
 func TestBucketResizeKeepsWhatItHolds(t *testing.T) {
-	perSecond := func(n, burst int) TokenBucket { return TokenBucket{Max: n, Per: time.Second, Burst: burst} }
+	perSecond := func(n, burst int) Bucket { return Bucket{PerSecond: float64(n), Burst: burst} }
 	for _, c := range []struct {
 		name     string
-		from, to TokenBucket
+		from, to Bucket
 		spent    int
 		after    time.Duration // passes between the last request and the change
 		want     quota

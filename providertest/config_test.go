@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -25,10 +24,10 @@ func TestNewNamesEveryProblem(t *testing.T) {
 	_, err := New(Config{
 		Limits: Limits{
 			Concurrency: -1,
-			Rate:        TokenBucket{Max: -1, Burst: -1},
+			Rate:        Bucket{PerSecond: -1, Burst: -1},
 			Window:      FixedWindow{Per: -1},
 
-			InputTokens: TokenBucket{Max: 1},
+			InputTokens: Bucket{PerSecond: 1},
 		},
 		Dialect:        Generic + 1,
 		Pace:           -1,
@@ -38,9 +37,9 @@ func TestNewNamesEveryProblem(t *testing.T) {
 	})
 	require.Equal(t, []string{
 		"Limits.Concurrency",
-		"Limits.Rate.Max", "Limits.Rate.Per", "Limits.Rate.Burst",
+		"Limits.Rate.PerSecond", "Limits.Rate.Burst",
 		"Limits.Window.Max", "Limits.Window.Per",
-		"Limits.InputTokens.Per",
+		"Limits.InputTokens.Burst",
 		"RetryAfter",
 		"Dialect",
 		"Latency.Median", "Latency.Sigma", "Latency.Max",
@@ -57,14 +56,17 @@ func TestConfigBounds(t *testing.T) {
 		want   []string
 	}{
 		{"zero", Config{}, nil},
-		{"a million per second", Config{Limits: Limits{Rate: TokenBucket{Max: 1e6, Per: time.Second}}}, nil},
-		{"more than a million", Config{Limits: Limits{Rate: TokenBucket{Max: 1e6 + 1, Per: time.Second}}}, []string{"Limits.Rate.Max"}},
-		{"shorter than a microsecond", Config{Limits: Limits{Rate: TokenBucket{Max: 1, Per: 999}}}, []string{"Limits.Rate.Max"}},
-		{"refills too slowly", Config{Limits: Limits{Rate: TokenBucket{Max: 1, Per: longest, Burst: 2}}}, []string{"Limits.Rate.Burst"}},
-		{"huge burst", Config{Limits: Limits{Rate: TokenBucket{Max: 1, Per: time.Second, Burst: math.MaxInt}}}, []string{"Limits.Rate.Burst"}},
-		{"tokens", Config{Limits: Limits{Tokens: TokenBucket{Burst: 1}}}, []string{"Limits.Tokens.Max", "Limits.Tokens.Per"}},
-		{"output", Config{Limits: Limits{OutputTokens: TokenBucket{Max: 1, Per: 999}}}, []string{"Limits.OutputTokens.Max"}},
-		{"burst alone", Config{Limits: Limits{Rate: TokenBucket{Burst: 1}}}, []string{"Limits.Rate.Max", "Limits.Rate.Per"}},
+		{"a million per second", Config{Limits: Limits{Rate: Bucket{PerSecond: 1e6, Burst: 1e6}}}, nil},
+		{"more than a million", Config{Limits: Limits{Rate: Bucket{PerSecond: 1e6 + 1, Burst: 1}}}, []string{"Limits.Rate.PerSecond"}},
+		{"no number", Config{Limits: Limits{Rate: Bucket{PerSecond: math.NaN(), Burst: 1}}}, []string{"Limits.Rate.PerSecond"}},
+		{"infinite", Config{Limits: Limits{Rate: Bucket{PerSecond: math.Inf(1), Burst: 1}}}, []string{"Limits.Rate.PerSecond"}},
+		{"next to nothing", Config{Limits: Limits{Rate: Bucket{PerSecond: math.SmallestNonzeroFloat64, Burst: 1}}}, []string{"Limits.Rate.PerSecond"}},
+		{"refills in 366 days", Config{Limits: Limits{Rate: Bucket{PerSecond: 2 / longest.Seconds(), Burst: 2}}}, nil},
+		{"refills too slowly", Config{Limits: Limits{Rate: Bucket{PerSecond: 1 / longest.Seconds(), Burst: 2}}}, []string{"Limits.Rate.PerSecond"}},
+		{"huge burst", Config{Limits: Limits{Rate: Bucket{PerSecond: 1, Burst: math.MaxInt}}}, []string{"Limits.Rate.PerSecond"}},
+		{"tokens", Config{Limits: Limits{Tokens: Bucket{Burst: 1}}}, []string{"Limits.Tokens.PerSecond"}},
+		{"output", Config{Limits: Limits{OutputTokens: Bucket{PerSecond: 1}}}, []string{"Limits.OutputTokens.Burst"}},
+		{"burst alone", Config{Limits: Limits{Rate: Bucket{Burst: 1}}}, []string{"Limits.Rate.PerSecond"}},
 		{"endless window", Config{Limits: Limits{Window: FixedWindow{Max: 1, Per: longest + 1}}}, []string{"Limits.Window.Per"}},
 		{"fixed", Config{Latency: Fixed(-1)}, []string{"Latency"}},
 		{"uniform", Config{Latency: Uniform{Min: -1, Max: -2}}, []string{"Latency.Min", "Latency.Max"}},

@@ -104,8 +104,8 @@ func TestDialectsAreUnderstood(t *testing.T) {
 				s := newServer(t, providertest.Config{
 					Dialect: c.speaks, Headers: true, RetryAfter: providertest.RetryAfterSeconds,
 					Limits: providertest.Limits{
-						Rate:   providertest.TokenBucket{Max: 30, Per: time.Minute, Burst: 2},
-						Tokens: providertest.TokenBucket{Max: 60_000, Per: time.Minute, Burst: 40_000},
+						Rate:   providertest.Bucket{PerSecond: 0.5, Burst: 2},
+						Tokens: providertest.Bucket{PerSecond: 1000, Burst: 40_000},
 					},
 				})
 				got, f := c.ask(t, s, "")
@@ -150,14 +150,14 @@ func (c tongue) checkMeters(t *testing.T, f adaptive.Feedback, remaining int64) 
 func TestDialectsNameTheLimit(t *testing.T) {
 	for name, c := range tongues() {
 		t.Run(name, func(t *testing.T) {
-			bucket := providertest.TokenBucket{Max: 1, Per: time.Second, Burst: 20}
+			bucket := providertest.Bucket{PerSecond: 1, Burst: 20}
 			for about, l := range map[string]struct {
 				limits  providertest.Limits
 				refusal providertest.Refusal
 			}{
 				"tokens":    {providertest.Limits{Tokens: bucket}, providertest.RefusedTokens},
 				"input":     {providertest.Limits{InputTokens: bucket}, providertest.RefusedInputTokens},
-				"too large": {providertest.Limits{Tokens: providertest.TokenBucket{Max: 1, Per: time.Second}}, providertest.RefusedTooLarge},
+				"too large": {providertest.Limits{Tokens: providertest.Bucket{PerSecond: 1, Burst: 1}}, providertest.RefusedTooLarge},
 			} {
 				synctest.Test(t, func(t *testing.T) {
 					s := newServer(t, providertest.Config{
@@ -229,7 +229,7 @@ func TestDialectsOfFaults(t *testing.T) {
 
 func TestAnthropicTellsTokensApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		perMinute := func(n int) providertest.TokenBucket { return providertest.TokenBucket{Max: n, Per: time.Minute} }
+		perMinute := func(n int) providertest.Bucket { return providertest.Bucket{PerSecond: float64(n) / 60, Burst: n} }
 		s := newServer(t, providertest.Config{Headers: true, Limits: providertest.Limits{
 			InputTokens: perMinute(60_000), OutputTokens: perMinute(6_000),
 		}})

@@ -57,7 +57,7 @@ func ExampleDialect() {
 // A request takes what it might use, and gives back what it did not.
 func ExampleTokens() {
 	provider := mustNew(providertest.Config{
-		Limits: providertest.Limits{Tokens: providertest.TokenBucket{Max: 1, Per: time.Hour, Burst: 30}},
+		Limits: providertest.Limits{Tokens: providertest.Bucket{PerSecond: 1. / 3600, Burst: 30}},
 	})
 	defer provider.Close()
 	for range 3 {

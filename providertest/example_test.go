@@ -112,7 +112,7 @@ func ExampleServer_SetLimits() {
 
 	fmt.Println(status(), status())
 	err := provider.SetLimits(providertest.Limits{
-		Rate: providertest.TokenBucket{Max: 1, Per: time.Hour},
+		Rate: providertest.Bucket{PerSecond: 1. / 3600, Burst: 1},
 	})
 	fmt.Println(err, status(), status())
 	// Output:

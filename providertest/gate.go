@@ -21,7 +21,7 @@ func newGate(limits Limits, refusalsCount bool, now time.Time) *gate {
 	return g
 }
 
-func (g *gate) hasRate() bool   { return g.limits.Rate != TokenBucket{} }
+func (g *gate) hasRate() bool   { return g.limits.Rate != Bucket{} }
 func (g *gate) hasWindow() bool { return g.limits.Window != FixedWindow{} }
 
 // setLimits puts new limits in place. Calls in flight stay, a bucket keeps its

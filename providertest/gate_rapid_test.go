@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -57,8 +58,8 @@ func drawLimits(t *rapid.T) (l Limits) {
 		return time.Duration(rapid.Int64Range(int64(time.Millisecond), int64(2*time.Second)).Draw(t, label))
 	}
 	if rapid.Bool().Draw(t, "rate") {
-		l.Rate = TokenBucket{
-			Max: rapid.IntRange(1, 20).Draw(t, "max"), Per: per("per"), Burst: rapid.IntRange(0, 8).Draw(t, "burst"),
+		l.Rate = Bucket{
+			PerSecond: float64(rapid.IntRange(1, 20).Draw(t, "n")) / per("per").Seconds(), Burst: rapid.IntRange(1, 8).Draw(t, "burst"),
 		}
 	}
 	if rapid.Bool().Draw(t, "window") {
@@ -73,24 +74,17 @@ func drawLimits(t *rapid.T) (l Limits) {
 //
 // A token bucket that starts full means: in every interval that ends now and
 // begins with an admission, the admissions number at most Burst plus what was
-// refilled in it. With a refill each ceil(Per/Max) nanoseconds that is
-// (n-Burst) * ceil(Per/Max) <= length.
+// refilled in it. With a refill each ceil(1e9/PerSecond) nanoseconds that is
+// (n-Burst) * ceil(1e9/PerSecond) <= length.
 func admissible(l Limits, admitted []time.Duration, now time.Duration, inFlight int) bool {
 	if l.Concurrency > 0 && inFlight >= l.Concurrency {
 		return false
 	}
-	if l.Rate.Max > 0 {
-		burst := l.Rate.Burst
-		if burst == 0 {
-			burst = l.Rate.Max
-		}
-		each := int64(l.Rate.Per) / int64(l.Rate.Max)
-		if int64(l.Rate.Per)%int64(l.Rate.Max) != 0 {
-			each++
-		}
+	if l.Rate.PerSecond > 0 {
+		each := int64(math.Ceil(1e9/l.Rate.PerSecond - 1e-6))
 		for i, first := range admitted {
 			n := len(admitted) - i + 1
-			if int64(n-burst)*each > int64(now-first) {
+			if int64(n-l.Rate.Burst)*each > int64(now-first) {
 				return false
 			}
 		}

@@ -10,7 +10,7 @@ import (
 func TestGateTakesAllOrNothing(t *testing.T) {
 	g := newGate(Limits{
 		Concurrency: 1,
-		Rate:        TokenBucket{Max: 10, Per: time.Second, Burst: 5},
+		Rate:        Bucket{PerSecond: 10, Burst: 5},
 		Window:      FixedWindow{Max: 3, Per: time.Minute},
 	}, false, epoch)
 	require.Equal(t, notRefused, g.arrive(epoch, Tokens{}))
@@ -29,7 +29,7 @@ func TestGateTakesAllOrNothing(t *testing.T) {
 }
 
 func TestGateNamesTheLongestWait(t *testing.T) {
-	limits := Limits{Rate: TokenBucket{Max: 1, Per: 10 * time.Second}, Window: FixedWindow{Max: 1, Per: time.Minute}}
+	limits := Limits{Rate: Bucket{PerSecond: 0.1, Burst: 1}, Window: FixedWindow{Max: 1, Per: time.Minute}}
 	g := newGate(limits, false, epoch)
 	require.Equal(t, notRefused, g.arrive(at(55*time.Second), Tokens{}))
 	refusal, wait := g.judge(at(55*time.Second), Tokens{})
@@ -45,7 +45,7 @@ func TestGateNamesTheLongestWait(t *testing.T) {
 
 func TestGateRefusalsCount(t *testing.T) {
 	hammer := func(refusalsCount bool) (admitted int) {
-		g := newGate(Limits{Rate: TokenBucket{Max: 1, Per: time.Second}}, refusalsCount, epoch)
+		g := newGate(Limits{Rate: Bucket{PerSecond: 1, Burst: 1}}, refusalsCount, epoch)
 		for i := range 100 {
 			if g.arrive(at(time.Duration(i)*100*time.Millisecond), Tokens{}) == notRefused {
 				admitted++
@@ -71,17 +71,17 @@ func TestGateQuotaIsTheTighter(t *testing.T) {
 		ok     bool
 	}{
 		{"none", Limits{Concurrency: 4}, quota{}, false},
-		{"rate", Limits{Rate: TokenBucket{Max: 1, Per: time.Second, Burst: 4}}, quota{4, 3, time.Second}, true},
+		{"rate", Limits{Rate: Bucket{PerSecond: 1, Burst: 4}}, quota{4, 3, time.Second}, true},
 		{"window", Limits{Window: FixedWindow{Max: 4, Per: time.Minute}}, quota{4, 3, time.Minute}, true},
 		{
 			"fewest remaining",
-			Limits{Rate: TokenBucket{Max: 1, Per: time.Second, Burst: 4}, Window: FixedWindow{Max: 9, Per: time.Minute}},
+			Limits{Rate: Bucket{PerSecond: 1, Burst: 4}, Window: FixedWindow{Max: 9, Per: time.Minute}},
 			quota{4, 3, time.Second},
 			true,
 		},
 		{
 			"as many, but longer",
-			Limits{Rate: TokenBucket{Max: 1, Per: time.Second, Burst: 4}, Window: FixedWindow{Max: 4, Per: time.Minute}},
+			Limits{Rate: Bucket{PerSecond: 1, Burst: 4}, Window: FixedWindow{Max: 4, Per: time.Minute}},
 			quota{4, 3, time.Minute},
 			true,
 		},
@@ -112,10 +112,10 @@ func TestGateSetLimits(t *testing.T) {
 	_, wait := g.judge(at(90*time.Second), Tokens{})
 	require.Equal(t, 30*time.Second, wait, "and aligned to the server's start")
 
-	g.setLimits(Limits{Rate: TokenBucket{Max: 1, Per: time.Second}}, at(90*time.Second))
+	g.setLimits(Limits{Rate: Bucket{PerSecond: 1, Burst: 1}}, at(90*time.Second))
 	require.Equal(t, notRefused, g.arrive(at(90*time.Second), Tokens{}), "the window is gone")
 	require.Equal(t, refusedRate, g.arrive(at(90*time.Second), Tokens{}))
-	g.setLimits(Limits{Rate: TokenBucket{Max: 4, Per: time.Second}}, at(90500*time.Millisecond))
+	g.setLimits(Limits{Rate: Bucket{PerSecond: 4, Burst: 4}}, at(90500*time.Millisecond))
 	_, wait = g.judge(at(90500*time.Millisecond), Tokens{})
 	require.Equal(t, 125*time.Millisecond, wait, "half a request was there")
 }

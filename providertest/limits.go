@@ -2,6 +2,7 @@ package providertest
 
 import (
 	"errors"
+	"math"
 	"time"
 )
 
@@ -19,22 +20,22 @@ type Limits struct {
 	// Concurrency is the maximum number of admitted calls in flight.
 	Concurrency int
 	// Rate refills continuously.
-	Rate TokenBucket
+	Rate Bucket
 	// Window refills all at once.
 	Window FixedWindow
 	// Tokens, InputTokens and OutputTokens count tokens. A request that reserves more than Burst is always
 	// rejected. OpenAI has the first, Anthropic the others.
-	Tokens       TokenBucket
-	InputTokens  TokenBucket
-	OutputTokens TokenBucket
+	Tokens       Bucket
+	InputTokens  Bucket
+	OutputTokens Bucket
 }
 
-// TokenBucket admits Burst requests at once and Max per Per in the long run, and starts full: {Max:
-// 500, Per: time.Minute}. The interval Per/Max is rounded up to whole nanoseconds.
-type TokenBucket struct {
-	Max   int           // requests per Per; at most one per microsecond
-	Per   time.Duration // the time to refill Max requests
-	Burst int           // requests in a full bucket; 0 means Max
+// Bucket refills at PerSecond and holds at most Burst, with which it begins, as throttle.Bucket does:
+// {PerSecond: 500.0 / 60, Burst: 500} is 500 per minute. Both are required. It counts requests or tokens.
+// The interval 1/PerSecond is rounded up to whole nanoseconds.
+type Bucket struct {
+	PerSecond float64 // the rate in the long run; at most 1,000,000
+	Burst     int     // what a full bucket holds; it must refill within 366 days
 }
 
 // FixedWindow admits Max requests in each window of length Per. The first starts with the server and
@@ -48,6 +49,9 @@ type FixedWindow struct {
 // overflows.
 const longest = 366 * 24 * time.Hour
 
+// fastest is the highest rate of a bucket, per second.
+const fastest = 1e6
+
 func (l Limits) validate() error {
 	return errors.Join(
 		notNegative("Limits.Concurrency", l.Concurrency),
@@ -59,54 +63,39 @@ func (l Limits) validate() error {
 	)
 }
 
-func (t TokenBucket) validate(field string) error {
-	if t == (TokenBucket{}) {
+func (b Bucket) validate(field string) error {
+	if b == (Bucket{}) {
 		return nil
 	}
-	sound := errors.Join(
-		validateRate(field, t.Max, t.Per),
-		notNegative(field+".Burst", t.Burst),
-	)
-	switch {
-	case sound != nil:
-		return sound
-	case time.Duration(t.Max) > t.Per/time.Microsecond:
-		return &configError{Field: field + ".Max", Problem: "must not exceed one per microsecond"}
-	case time.Duration(t.burst()) > longest/t.interval():
-		return &configError{Field: field + ".Burst", Problem: "must refill within 366 days"}
+	var errs []error
+	if !(b.PerSecond > 0 && b.PerSecond <= fastest) {
+		errs = append(errs, &configError{Field: field + ".PerSecond", Problem: "must be positive and at most 1,000,000"})
 	}
-	return nil
+	switch {
+	case b.Burst <= 0:
+		errs = append(errs, &configError{Field: field + ".Burst", Problem: "must be positive"})
+	case errs == nil && float64(b.Burst)/b.PerSecond > longest.Seconds():
+		errs = append(errs, &configError{Field: field + ".PerSecond", Problem: "must refill Burst within 366 days"})
+	}
+	return errors.Join(errs...)
 }
 
 func (f FixedWindow) validate() error {
 	if f == (FixedWindow{}) {
 		return nil
 	}
-	return validateRate("Limits.Window", f.Max, f.Per)
-}
-
-// validateRate checks a limit that is in use: both its fields must be set.
-func validateRate(field string, most int, per time.Duration) error {
 	var errs []error
-	if most <= 0 {
-		errs = append(errs, &configError{Field: field + ".Max", Problem: "must be positive"})
+	if f.Max <= 0 {
+		errs = append(errs, &configError{Field: "Limits.Window.Max", Problem: "must be positive"})
 	}
-	if per <= 0 || per > longest {
-		errs = append(errs, &configError{Field: field + ".Per", Problem: "must be positive and at most 366 days"})
+	if f.Per <= 0 || f.Per > longest {
+		errs = append(errs, &configError{Field: "Limits.Window.Per", Problem: "must be positive and at most 366 days"})
 	}
 	return errors.Join(errs...)
 }
 
-// burst returns the size of a full bucket.
-func (t TokenBucket) burst() int {
-	if t.Burst == 0 {
-		return t.Max
-	}
-	return t.Burst
-}
-
-// interval returns the time that one request takes to refill.
-func (t TokenBucket) interval() time.Duration {
-	most := time.Duration(t.Max)
-	return (t.Per + most - 1) / most
+// interval returns the time that one request takes to refill. The factor keeps the rounding
+// error of PerSecond, as of 1/0.021, from adding a nanosecond.
+func (b Bucket) interval() time.Duration {
+	return time.Duration(math.Ceil(float64(time.Second) / b.PerSecond * (1 - 0x1p-50)))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // oneIn1500ms refuses every second of two requests.
-var oneIn1500ms = providertest.Limits{Rate: providertest.TokenBucket{Max: 1, Per: 1500 * time.Millisecond}}
+var oneIn1500ms = providertest.Limits{Rate: providertest.Bucket{PerSecond: 1 / 1.5, Burst: 1}}
 
 func TestRefusalBody(t *testing.T) {
 	s := newServer(t, providertest.Config{Limits: oneIn1500ms})
@@ -55,7 +55,7 @@ func TestWhoWaitsIsAdmitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, providertest.Config{
 			Limits: providertest.Limits{
-				Rate:   providertest.TokenBucket{Max: 7, Per: 3 * time.Second, Burst: 2},
+				Rate:   providertest.Bucket{PerSecond: 7. / 3, Burst: 2},
 				Window: providertest.FixedWindow{Max: 5, Per: 4 * time.Second},
 			},
 			RetryAfter: providertest.RetryAfterMillis,
@@ -88,7 +88,7 @@ func TestRateLimitHeaders(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, providertest.Config{
-			Limits:  providertest.Limits{Rate: providertest.TokenBucket{Max: 60, Per: time.Minute, Burst: 2}},
+			Limits:  providertest.Limits{Rate: providertest.Bucket{PerSecond: 1, Burst: 2}},
 			Headers: true,
 		})
 		require.Equal(t, headers{"2", "1", "1s"}, of(send(t, s.Transport(), base, "", hello)))

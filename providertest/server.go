@@ -58,7 +58,8 @@ func New(config Config) (*Server, error) {
 }
 
 // URL returns the base URL, "http://127.0.0.1:port". SDKs usually need "/v1" added. The first call
-// starts serving; after Close connections are refused.
+// starts to serve the port, with goroutines that wait for the network. It is a method because a test in a
+// synctest bubble must not have those: it uses Transport. After Close connections are refused.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -163,7 +163,7 @@ func TestEverythingAtOnce(t *testing.T) {
 		})
 		wg.Go(func() {
 			for n := range 50 {
-				_ = s.SetLimits(providertest.Limits{Concurrency: i + 1, Rate: providertest.TokenBucket{Max: n + 1, Per: time.Millisecond}})
+				_ = s.SetLimits(providertest.Limits{Concurrency: i + 1, Rate: providertest.Bucket{PerSecond: 1000 * float64(n+1), Burst: n + 1}})
 				checkSums(t, s.Ledger())
 			}
 		})

@@ -100,7 +100,7 @@ func TestStreamThatIsGivenUp(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(t, providertest.Config{
 					Pace:   time.Minute,
-					Limits: providertest.Limits{Tokens: providertest.TokenBucket{Max: 1, Per: time.Hour, Burst: 100}},
+					Limits: providertest.Limits{Tokens: providertest.Bucket{PerSecond: 1. / 3600, Burst: 100}},
 				})
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)

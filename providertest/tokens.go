@@ -16,8 +16,8 @@ func (t Tokens) each() [tokenLimits]int { return [...]int{t.Total, t.Input, t.Ou
 const tokenLimits = 3
 
 // tokens returns the limits on tokens, one for each field of [Tokens].
-func (l Limits) tokens() [tokenLimits]TokenBucket {
-	return [...]TokenBucket{l.Tokens, l.InputTokens, l.OutputTokens}
+func (l Limits) tokens() [tokenLimits]Bucket {
+	return [...]Bucket{l.Tokens, l.InputTokens, l.OutputTokens}
 }
 
 // pool is the state of the limits on tokens. A limit that is not in use has the
@@ -28,7 +28,7 @@ type pool [tokenLimits]bucket
 func (p *pool) setLimits(limits Limits, now time.Time) {
 	for i, limit := range limits.tokens() {
 		switch {
-		case limit == TokenBucket{}:
+		case limit == Bucket{}:
 			p[i] = bucket{}
 		case p[i].inUse():
 			p[i].resize(limit)

@@ -34,11 +34,9 @@ func level(history []entry, each, burst int64, now time.Duration) int64 {
 func TestTokensAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		burst := rapid.IntRange(1, 50).Draw(t, "burst")
-		limit := TokenBucket{
-			Max: rapid.IntRange(1, 40).Draw(t, "max"), Burst: burst,
-			Per: time.Duration(rapid.Int64Range(int64(time.Millisecond), int64(2*time.Second)).Draw(t, "per")),
-		}
-		each := (int64(limit.Per) + int64(limit.Max) - 1) / int64(limit.Max)
+		n, per := rapid.Int64Range(1, 40).Draw(t, "n"), rapid.Int64Range(int64(time.Millisecond), int64(2*time.Second)).Draw(t, "per")
+		limit := Bucket{PerSecond: float64(n) / time.Duration(per).Seconds(), Burst: burst}
+		each := (per + n - 1) / n
 		g := newGate(Limits{Tokens: limit}, rapid.Bool().Draw(t, "refusalsCount"), epoch)
 		var (
 			now     time.Duration

@@ -8,7 +8,7 @@ import (
 )
 
 func TestTokensAreReservedAndSettled(t *testing.T) {
-	g := newGate(Limits{Tokens: TokenBucket{Max: 60, Per: time.Minute, Burst: 10}}, false, epoch)
+	g := newGate(Limits{Tokens: Bucket{PerSecond: 1, Burst: 10}}, false, epoch)
 	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 8}))
 	refusal, wait := g.judge(epoch, Tokens{Total: 6})
 	require.Equal(t, refusedTokens, refusal)
@@ -35,7 +35,7 @@ func TestTokensAreReservedAndSettled(t *testing.T) {
 }
 
 func TestTokensAreCountedApart(t *testing.T) {
-	bucket := func(burst int) TokenBucket { return TokenBucket{Max: 1, Per: time.Second, Burst: burst} }
+	bucket := func(burst int) Bucket { return Bucket{PerSecond: 1, Burst: burst} }
 	g := newGate(Limits{InputTokens: bucket(10), OutputTokens: bucket(5)}, false, epoch)
 	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 1000, Input: 6, Output: 2}))
 	for _, c := range []struct {
@@ -58,8 +58,8 @@ func TestTokensAreCountedApart(t *testing.T) {
 
 func TestTokensTakeAllOrNothing(t *testing.T) {
 	g := newGate(Limits{
-		Rate:   TokenBucket{Max: 1, Per: time.Second, Burst: 2},
-		Tokens: TokenBucket{Max: 1, Per: time.Second, Burst: 10},
+		Rate:   Bucket{PerSecond: 1, Burst: 2},
+		Tokens: Bucket{PerSecond: 1, Burst: 10},
 	}, false, epoch)
 	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 9}))
 	require.Equal(t, refusedTokens, g.arrive(epoch, Tokens{Total: 9}))
@@ -71,7 +71,7 @@ func TestTokensTakeAllOrNothing(t *testing.T) {
 
 func TestTokensSetLimits(t *testing.T) {
 	per := func(max, burst int) Limits {
-		return Limits{Tokens: TokenBucket{Max: max, Per: time.Second, Burst: burst}}
+		return Limits{Tokens: Bucket{PerSecond: float64(max), Burst: burst}}
 	}
 	g := newGate(per(10, 10), false, epoch)
 	require.Equal(t, notRefused, g.arrive(epoch, Tokens{Total: 4}))

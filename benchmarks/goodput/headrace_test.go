@@ -34,7 +34,7 @@ func (e *eavesdropper) OnResult(now time.Time, s throttle.Sent, inFlight int, f 
 func TestWhatTheLawHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, err := providertest.New(providertest.Config{
-			Limits:  providertest.Limits{Rate: providertest.TokenBucket{Max: 1, Per: 2 * time.Second, Burst: 1}},
+			Limits:  providertest.Limits{Rate: providertest.Bucket{PerSecond: 0.5, Burst: 1}},
 			Headers: true, RetryAfter: providertest.RetryAfterSeconds,
 		})
 		require.NoError(t, err)

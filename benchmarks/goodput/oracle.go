@@ -39,8 +39,8 @@ func (s *Scenario) starts(t Times) []time.Duration {
 // rate is how many calls per second the limits admit in the long run.
 func rate(l providertest.Limits, latency time.Duration) float64 {
 	most := math.Inf(1)
-	if l.Rate.Max > 0 {
-		most = min(most, float64(l.Rate.Max)/l.Rate.Per.Seconds())
+	if l.Rate.PerSecond > 0 {
+		most = min(most, l.Rate.PerSecond)
 	}
 	if l.Window.Max > 0 {
 		most = min(most, float64(l.Window.Max)/l.Window.Per.Seconds())

@@ -12,7 +12,7 @@ import (
 
 func TestTheOracle(t *testing.T) {
 	const latency = 200 * time.Millisecond
-	bucket := providertest.TokenBucket{Max: 20, Per: time.Second, Burst: 10}
+	bucket := providertest.Bucket{PerSecond: 20, Burst: 10}
 	window := providertest.FixedWindow{Max: 100, Per: 5 * time.Second}
 	times := Times{WarmUp: 30 * time.Second, Measured: 90 * time.Second}
 	for about, c := range map[string]struct {
@@ -39,7 +39,7 @@ func TestTheOracle(t *testing.T) {
 
 // A changed limit leaves alone what it does not scale, and what is not there.
 func TestLimitsOfAPhase(t *testing.T) {
-	bucket := providertest.TokenBucket{Max: 20, Per: time.Second}
+	bucket := providertest.Bucket{PerSecond: 20, Burst: 20}
 	for about, c := range map[string]struct{ before, after providertest.Limits }{
 		"nothing": {},
 		"all": {
@@ -48,7 +48,7 @@ func TestLimitsOfAPhase(t *testing.T) {
 		},
 		"the burst stays": {
 			providertest.Limits{Rate: bucket},
-			providertest.Limits{Rate: providertest.TokenBucket{Max: 10, Per: time.Second, Burst: 20}},
+			providertest.Limits{Rate: providertest.Bucket{PerSecond: 10, Burst: 20}},
 		},
 	} {
 		t.Run(about, func(t *testing.T) {

@@ -55,6 +55,6 @@ func audit(t *testing.T, s *Scenario, times Times, ledger providertest.Ledger, b
 		assert.LessOrEqual(t, ledger.PeakInFlight, s.Limits.Concurrency, about)
 		return
 	}
-	most := s.oracle(times, s.Latency) + float64(burst(s.Limits.Rate)+s.Limits.Window.Max)
+	most := s.oracle(times, s.Latency) + float64(s.Limits.Rate.Burst+s.Limits.Window.Max)
 	assert.LessOrEqual(t, float64(got.admitted), most, about)
 }

@@ -37,8 +37,8 @@ const latencySpread = 0.6
 // law meets within a minute what it meets within an hour of a limit per minute.
 func Scenarios() []Scenario {
 	const latency = 250 * time.Millisecond
-	perSecond := func(most, burst int) providertest.Limits {
-		return providertest.Limits{Rate: providertest.TokenBucket{Max: most, Per: time.Second, Burst: burst}}
+	perSecond := func(rate float64, burst int) providertest.Limits {
+		return providertest.Limits{Rate: providertest.Bucket{PerSecond: rate, Burst: burst}}
 	}
 	return []Scenario{
 		{
@@ -80,11 +80,8 @@ func (s *Scenario) limits(factor float64) providertest.Limits {
 	l := s.Limits
 	scale := func(n *int) { *n = int(math.Round(float64(*n) * factor)) }
 	scale(&l.Concurrency)
-	scale(&l.Rate.Max)
 	scale(&l.Window.Max)
-	if l.Rate.Max > 0 && l.Rate.Burst == 0 { // which would follow Max
-		l.Rate.Burst = s.Limits.Rate.Max
-	}
+	l.Rate.PerSecond *= factor
 	return l
 }
 

@@ -70,7 +70,7 @@ func (p *seat) peep(now time.Duration) provider.Meter {
 			m.Reset = untilTurn(f, now)
 		}
 	} else {
-		m.Limit = int64(burst(p.scenario.Limits.Rate))
+		m.Limit = int64(p.scenario.Limits.Rate.Burst)
 	}
 	return m
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/headrace/headrace/internal/simulate/client"
 	"github.com/headrace/headrace/internal/simulate/provider"
 	"github.com/headrace/headrace/internal/simulate/rival"
-	"github.com/headrace/headrace/providertest"
 )
 
 const (
@@ -76,8 +75,8 @@ func (s *Scenario) setting(t Times) client.Setting {
 	if s.RetryAfter != 0 {
 		w.Provider.RetryAfter = provider.WholeSeconds
 	}
-	if r := s.Limits.Rate; r.Max > 0 {
-		w.Provider.Requests = provider.Bucket{PerMinute: 60 * rate(providertest.Limits{Rate: r}, 0), Burst: float64(burst(r))}
+	if r := s.Limits.Rate; r.PerSecond > 0 {
+		w.Provider.Requests = provider.Bucket{PerMinute: 60 * r.PerSecond, Burst: float64(r.Burst)}
 	}
 	factor := 1.0
 	for _, p := range s.Phases {
@@ -94,11 +93,4 @@ func (s *Scenario) setting(t Times) client.Setting {
 		w.Provider.Tokens = peephole()
 	}
 	return w
-}
-
-func burst(r providertest.TokenBucket) int {
-	if r.Burst > 0 {
-		return r.Burst
-	}
-	return r.Max
 }

@@ -41,7 +41,7 @@ func TestCount(t *testing.T) {
 		t.Run(about, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				server, err := providertest.New(providertest.Config{
-					Limits:  providertest.Limits{Rate: providertest.TokenBucket{Max: 1, Per: time.Second, Burst: 1}},
+					Limits:  providertest.Limits{Rate: providertest.Bucket{PerSecond: 1, Burst: 1}},
 					Latency: providertest.Fixed(100 * time.Millisecond),
 				})
 				require.NoError(t, err)

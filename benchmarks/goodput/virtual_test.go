@@ -58,7 +58,7 @@ func TestNobodyGetsMoreThanThereIs(t *testing.T) {
 // spare is what a provider may have in store when the measured time begins; the
 // mean latency of a cap is known to a tenth only.
 func spare(s *Scenario) float64 {
-	return float64(burst(s.Limits.Rate)) + 0.1*float64(s.Limits.Concurrency)/s.Latency.Seconds()*short().Measured.Seconds()
+	return float64(s.Limits.Rate.Burst) + 0.1*float64(s.Limits.Concurrency)/s.Latency.Seconds()*short().Measured.Seconds()
 }
 
 // A pool that learns nothing shows the provider as it is: the server's ledger,

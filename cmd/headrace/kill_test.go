@@ -44,7 +44,7 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	}
 	if *killRate > 0 {
 		c.Latency = providertest.LogNormal{Median: 300 * time.Millisecond, Sigma: 0.4}
-		c.Limits.Rate = providertest.TokenBucket{Max: *killRate, Per: time.Second}
+		c.Limits.Rate = providertest.Bucket{PerSecond: float64(*killRate), Burst: *killRate}
 	}
 	p := newPlace(t, c)
 	p.requests(*killLines)

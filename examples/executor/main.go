@@ -44,8 +44,8 @@ func main() {
 
 func run(ctx context.Context, out io.Writer) error {
 	provider, err := providertest.New(providertest.Config{Limits: providertest.Limits{
-		Rate:   providertest.TokenBucket{Max: requests, Per: time.Second, Burst: 2 * requests},
-		Tokens: providertest.TokenBucket{Max: tokens, Per: time.Second, Burst: 2 * tokens},
+		Rate:   providertest.Bucket{PerSecond: requests, Burst: 2 * requests},
+		Tokens: providertest.Bucket{PerSecond: tokens, Burst: 2 * tokens},
 	}})
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func newNode(client chat.Client) *node.Batch[node.None, string, int] {
 }
 
 // work has an account, whose limit is in no code, answer so many questions.
-func work(ctx context.Context, account providertest.TokenBucket, questions int) error {
+func work(ctx context.Context, account providertest.Bucket, questions int) error {
 	provider, err := providertest.New(providertest.Config{Limits: providertest.Limits{Rate: account}, Headers: true})
 	if err != nil {
 		return err
@@ -62,8 +62,8 @@ func work(ctx context.Context, account providertest.TokenBucket, questions int) 
 		return err
 	}
 	rate := float64(questions) / time.Since(begun).Seconds()
-	fmt.Printf("an account of %d per %s: %d calls, %d refused, faster than the preset: %t\n",
-		account.Max, account.Per, questions, provider.Counts().Refused, rate > preset)
+	fmt.Printf("an account of %g per second: %d calls, %d refused, faster than the preset: %t\n",
+		account.PerSecond, questions, provider.Counts().Refused, rate > preset)
 	return nil
 }
 
@@ -74,10 +74,10 @@ func run(ctx context.Context) error {
 	}
 	fmt.Printf("%s: %s, as of %s\n", p.ID, p.Limits, p.Date())
 	// Both accounts are of tier 1, by name.
-	if err := work(ctx, providertest.TokenBucket{Max: 6000, Per: time.Minute}, 100); err != nil {
+	if err := work(ctx, providertest.Bucket{PerSecond: 100, Burst: 6000}, 100); err != nil {
 		return err
 	}
-	return work(ctx, providertest.TokenBucket{Max: 4, Per: time.Second}, 12)
+	return work(ctx, providertest.Bucket{PerSecond: 4, Burst: 4}, 12)
 }
 
 func main() {

@@ -81,7 +81,7 @@ func hidden() providertest.Config {
 	return providertest.Config{
 		Limits: providertest.Limits{
 			Concurrency: 6,
-			Rate:        providertest.TokenBucket{Max: 30, Per: time.Second, Burst: 10},
+			Rate:        providertest.Bucket{PerSecond: 30, Burst: 10},
 		},
 		RetryAfter:     providertest.RetryAfterMillis,
 		Latency:        providertest.LogNormal{Median: 120 * time.Millisecond, Sigma: 0.4, Max: time.Second},

@@ -62,7 +62,7 @@ func free(t *testing.T, reg *registry.Registry) {
 // Calls beyond a hidden limit are waited out: no caller sees a 429.
 func TestRateLimits(t *testing.T) {
 	const calls = 40
-	limits := providertest.Limits{Rate: providertest.TokenBucket{Max: 5, Per: time.Second}}
+	limits := providertest.Limits{Rate: providertest.Bucket{PerSecond: 5, Burst: 5}}
 	under(t, limits, func(t *testing.T, s *service, reg *registry.Registry, sdk client) {
 		t.Helper()
 		var wg sync.WaitGroup

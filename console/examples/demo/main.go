@@ -94,7 +94,7 @@ func hidden() providertest.Config {
 	return providertest.Config{
 		Limits: providertest.Limits{
 			Concurrency: 8,
-			Rate:        providertest.TokenBucket{Max: 60, Per: time.Second, Burst: 10},
+			Rate:        providertest.Bucket{PerSecond: 60, Burst: 10},
 		},
 		RetryAfter:     providertest.RetryAfterMillis,
 		Latency:        providertest.LogNormal{Median: 100 * time.Millisecond, Sigma: 0.4, Max: time.Second},

@@ -13,7 +13,7 @@ import (
 // of tokens that are given. A request takes its tokens at its arrival, as many as
 // it might use, and what it did not use is given back with the answer.
 func (s *Settings) Provider(limits providertest.Limits) providertest.Config {
-	limits.Rate = providertest.TokenBucket{Max: s.RPM, Per: time.Minute, Burst: max(1, s.RPM/60)}
+	limits.Rate = providertest.Bucket{PerSecond: float64(s.RPM) / 60, Burst: max(1, s.RPM/60)}
 	c := providertest.Config{
 		Limits:     limits,
 		RetryAfter: providertest.RetryAfterMillis,
@@ -28,8 +28,8 @@ func (s *Settings) Provider(limits providertest.Limits) providertest.Config {
 }
 
 // Tokens is a bucket of so many tokens a minute.
-func Tokens(perMinute int) providertest.TokenBucket {
-	return providertest.TokenBucket{Max: perMinute, Per: time.Minute, Burst: max(500, perMinute/30)}
+func Tokens(perMinute int) providertest.Bucket {
+	return providertest.Bucket{PerSecond: float64(perMinute) / 60, Burst: max(500, perMinute/30)}
 }
 
 // badDay spoils one of ten calls, each the first time that it comes.

@@ -119,7 +119,7 @@ func (c *providerCommand) config() (provider.Config, error) {
 		if config.Hidden, err = provider.ParseRange(c.Hidden); err != nil {
 			return config, &settings.Error{Flag: "--hidden", Problem: err.Error()}
 		}
-		if config.Limits.Rate.Max > 0 {
+		if config.Limits.Rate.PerSecond > 0 {
 			return config, &settings.Error{Flag: "--hidden", Problem: "--limit has a limit of requests already: give one of them"}
 		}
 	}

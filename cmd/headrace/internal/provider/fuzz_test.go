@@ -18,10 +18,10 @@ func FuzzLimits(f *testing.F) {
 			return
 		}
 		require.GreaterOrEqual(t, l.Concurrency, 0)
-		for _, b := range []providertest.TokenBucket{l.Rate, l.Tokens, l.InputTokens, l.OutputTokens} {
-			if b != (providertest.TokenBucket{}) {
-				require.Positive(t, b.Max)
-				require.Positive(t, b.Per)
+		for _, b := range []providertest.Bucket{l.Rate, l.Tokens, l.InputTokens, l.OutputTokens} {
+			if b != (providertest.Bucket{}) {
+				require.Positive(t, b.PerSecond)
+				require.Positive(t, b.Burst)
 			}
 		}
 		server, err := providertest.New(providertest.Config{Limits: l})

@@ -55,7 +55,7 @@ func (s *Server) Reveal(every time.Duration) Ledger {
 			part = all.Between(p.from, end.Add(time.Nanosecond))
 		}
 		one := Phase{
-			Limit: cmp.Or(p.text, "none"), Rate: rate(p.bucket), From: p.from.Sub(begin).Seconds(), To: to.Sub(begin).Seconds(),
+			Limit: cmp.Or(p.text, "none"), Rate: p.bucket.PerSecond, From: p.from.Sub(begin).Seconds(), To: to.Sub(begin).Seconds(),
 			Possible: possible(p.bucket, to.Sub(p.from), i == 0), Served: part.Served, Refused: part.Refused, Faulted: part.Faulted,
 		}
 		l.Limits, l.Possible = append(l.Limits, one), l.Possible+one.Possible
@@ -85,21 +85,10 @@ func (s *Server) endLocked(all providertest.Ledger) time.Time {
 }
 
 // possible is how many requests a bucket admits at most.
-func possible(b providertest.TokenBucket, in time.Duration, full bool) float64 {
-	if b.Max == 0 {
-		return 0
-	}
-	n := in.Seconds() * rate(b)
+func possible(b providertest.Bucket, in time.Duration, full bool) float64 {
+	n := in.Seconds() * b.PerSecond
 	if full {
-		n += float64(cmp.Or(b.Burst, b.Max))
+		n += float64(b.Burst)
 	}
 	return n
-}
-
-// rate is how many requests a second a bucket admits in the long run.
-func rate(b providertest.TokenBucket) float64 {
-	if b.Max == 0 {
-		return 0
-	}
-	return float64(b.Max) / b.Per.Seconds()
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
-	"time"
 
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/throttle"
@@ -46,19 +45,17 @@ func allow(to *providertest.Limits, w throttle.Window) error {
 	if text := w.String(); strings.HasPrefix(text, "fixed ") {
 		return &LimitError{text, "windows of the calendar are not kept: use the form \"500/min\""}
 	}
-	bucket := map[throttle.Unit]*providertest.TokenBucket{
+	bucket := map[throttle.Unit]*providertest.Bucket{
 		throttle.Requests: &to.Rate, throttle.Tokens: &to.Tokens,
 		throttle.InputTokens: &to.InputTokens, throttle.OutputTokens: &to.OutputTokens,
 	}[w.Unit()]
 	switch {
 	case bucket == nil:
 		return &LimitError{w.String(), "it counts what the provider does not: requests and tokens are counted"}
-	case *bucket != providertest.TokenBucket{}:
+	case *bucket != providertest.Bucket{}:
 		return &LimitError{w.String(), "there is a limit of that kind already: give one"}
 	}
-	*bucket = providertest.TokenBucket{
-		Max: int(w.Max()), Per: time.Duration(float64(w.Max()) / w.Rate() * float64(time.Second)).Round(time.Microsecond),
-	}
+	*bucket = providertest.Bucket{PerSecond: w.Rate(), Burst: int(w.Max())}
 	return nil
 }
 
@@ -93,6 +90,6 @@ func (r Range) draw(random *rand.Rand, before int) int {
 func abs(n int) int { return max(n, -n) }
 
 // perSecond is a rate that holds a second of requests.
-func perSecond(rate int) providertest.TokenBucket {
-	return providertest.TokenBucket{Max: rate, Per: time.Second}
+func perSecond(rate int) providertest.Bucket {
+	return providertest.Bucket{PerSecond: float64(rate), Burst: rate}
 }

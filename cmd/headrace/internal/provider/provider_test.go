@@ -89,7 +89,7 @@ func TestTheLimitMoves(t *testing.T) {
 func TestNoMoreThanPossible(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s, err := provider.New(provider.Config{
-			Config: providertest.Config{Limits: providertest.Limits{Rate: providertest.TokenBucket{Max: rapid.IntRange(1, 50).Draw(r, "max"), Per: time.Hour}}},
+			Config: providertest.Config{Limits: providertest.Limits{Rate: providertest.Bucket{PerSecond: 1. / 3600, Burst: rapid.IntRange(1, 50).Draw(r, "max")}}},
 			Text:   "some/h",
 		})
 		require.NoError(r, err)
@@ -134,9 +134,9 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, providertest.Limits{
 		Concurrency: 8,
-		Rate:        providertest.TokenBucket{Max: 50, Per: time.Second},
-		Tokens:      providertest.TokenBucket{Max: 200_000, Per: time.Minute},
-		InputTokens: providertest.TokenBucket{Max: 10, Per: 250 * time.Millisecond},
+		Rate:        providertest.Bucket{PerSecond: 50, Burst: 50},
+		Tokens:      providertest.Bucket{PerSecond: 200_000. / 60, Burst: 200_000},
+		InputTokens: providertest.Bucket{PerSecond: 40, Burst: 10},
 	}, l)
 	for text, want := range map[string]string{
 		"often": "often", "1/s, 2/min": "already", "1 points/s": "does not", "fixed 5/day": "500/min", "2 concurrent;": "",

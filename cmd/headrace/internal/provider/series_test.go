@@ -19,7 +19,7 @@ func TestSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		faults := 0
 		s, err := provider.New(provider.Config{Text: "3/s", Config: providertest.Config{
-			Limits: providertest.Limits{Rate: providertest.TokenBucket{Max: 3, Per: time.Second}},
+			Limits: providertest.Limits{Rate: providertest.Bucket{PerSecond: 3, Burst: 3}},
 			Fault: func(providertest.Request) *providertest.Fault {
 				if faults++; faults%6 == 0 {
 					return &providertest.Fault{Status: http.StatusInternalServerError}

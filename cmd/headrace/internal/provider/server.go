@@ -43,7 +43,7 @@ type Server struct {
 type phase struct {
 	from   time.Time // zero: from the first request
 	text   string
-	bucket providertest.TokenBucket // of requests
+	bucket providertest.Bucket // of requests
 }
 
 // New returns a server that listens nowhere: see Handler.
