@@ -51,8 +51,8 @@ func TestConformance(t *testing.T) {
 		},
 		Lacks: map[string]string{
 			guardtest.Trying:                                   "a round trip waits until its context ends",
-			"a 429 is learned outside":                         hosts,
-			"a call that can never fit":                        estimated,
+			"a 429 is learned by the outer guard":              hosts,
+			"a call that can never fit is an error":            estimated,
 			"usage corrects the reservation":                   estimated,
 			"usage is charged up to one window":                estimated,
 			"a preset starts with what the provider documents": estimated,

@@ -15,7 +15,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// A function returns when it has the whole answer, and items wait.
+// Why a node lacks abilities.
 const (
 	whole  = "a function returns when it has the whole answer"
 	waited = "an item waits until the context ends"
@@ -87,7 +87,7 @@ func TestConformanceOfSteps(t *testing.T) {
 		Lacks: map[string]string{
 			guardtest.Trying: waited, guardtest.Bodies: whole,
 			"a call that needs two limits is not overtaken for ever": static,
-			"a used-up quota closes the guard that it is of":         static,
+			"a used-up quota closes only the guard it belongs to":    static,
 			"a call that waits occupies no worker":                   static,
 			"a call that waits for its key holds nothing":            static,
 			"calls of one key are served in order":                   static,
@@ -96,7 +96,7 @@ func TestConformanceOfSteps(t *testing.T) {
 	})
 }
 
-// items are what comes out of in.
+// items yields what is received from in.
 func items(in <-chan call) iter.Seq2[call, error] {
 	return func(yield func(call, error) bool) {
 		for c := range in {

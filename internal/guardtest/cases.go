@@ -75,7 +75,7 @@ func limitCases() []testCase {
 			},
 		},
 		{
-			"a cap on calls in flight", given(guard.Policy{Limits: throttle.Limits{Concurrency: 2}}),
+			"calls in flight are capped", given(guard.Policy{Limits: throttle.Limits{Concurrency: 2}}),
 			times(6, Call{Answers: []Answer{{Takes: time.Second}}}),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
@@ -97,7 +97,7 @@ func limitCases() []testCase {
 			},
 		},
 		{
-			"a call that can never fit", given(guard.Policy{Limits: sliding(3, time.Second)}),
+			"a call that can never fit is an error", given(guard.Policy{Limits: sliding(3, time.Second)}),
 			[]Call{{Cost: throttle.Cost{Requests: 4}}, {Cost: throttle.Cost{Requests: 3}}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
@@ -146,7 +146,7 @@ func waitCases() []testCase {
 	hit := func(after time.Duration) Answer { return Answer{Status: 429, RetryAfter: after} }
 	return []testCase{
 		{
-			"a 429 is waited out and is no attempt", given(guard.Policy{Retry: &retry.Policy{MaxAttempts: 1}}), answers(hit(3*time.Second), hit(2*time.Second)),
+			"a 429 is waited out and does not count as an attempt", given(guard.Policy{Retry: &retry.Policy{MaxAttempts: 1}}), answers(hit(3*time.Second), hit(2*time.Second)),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				equal(t, "done", o[0].Class)
@@ -175,7 +175,7 @@ func waitCases() []testCase {
 			},
 		},
 		{
-			"a Retry-After of an hour is the caller's", given(guard.Policy{}), answers(hit(time.Hour)),
+			"a Retry-After of an hour is returned to the caller", given(guard.Policy{}), answers(hit(time.Hour)),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				equal(t, Outcome{"rate limit", []time.Duration{0}, 0}, o[0])
@@ -230,21 +230,21 @@ func failureCases() []testCase {
 	broken := Answer{Status: 500}
 	return []testCase{
 		{
-			"a 500 is repeated", given(guard.Policy{Retry: thrice()}), answers(broken, broken, broken, broken),
+			"a 500 is retried", given(guard.Policy{Retry: thrice()}), answers(broken, broken, broken, broken),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				equal(t, Outcome{"status 500", []time.Duration{0, time.Second, 2 * time.Second}, 2 * time.Second}, o[0])
 			},
 		},
 		{
-			"a 400 is not", given(guard.Policy{Retry: thrice()}), answers(Answer{Status: 400}),
+			"a 400 is not retried", given(guard.Policy{Retry: thrice()}), answers(Answer{Status: 400}),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				equal(t, Outcome{"status 400", []time.Duration{0}, 0}, o[0])
 			},
 		},
 		{
-			"between attempts nothing is held", given(guard.Policy{Retry: thrice(), Limits: throttle.Limits{Concurrency: 1}}),
+			"nothing is held between attempts", given(guard.Policy{Retry: thrice(), Limits: throttle.Limits{Concurrency: 1}}),
 			[]Call{{Answers: []Answer{broken}}, {At: 500 * time.Millisecond}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
@@ -316,7 +316,7 @@ func failureCases() []testCase {
 			},
 		},
 		{
-			"a panic is an error and is not repeated", given(guard.Policy{Retry: thrice(), Limits: throttle.Limits{Concurrency: 1}}), answers(Answer{Panics: "oh"}),
+			"a panic is an error and is not retried", given(guard.Policy{Retry: thrice(), Limits: throttle.Limits{Concurrency: 1}}), answers(Answer{Panics: "oh"}),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
 				equal(t, Outcome{"panic", []time.Duration{0}, 0}, o[0])

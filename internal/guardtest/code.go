@@ -21,7 +21,7 @@ func codeCases() []testCase {
 		{"a panic with nil gives the slot back", given(guard.Policy{Limits: one}), again(Answer{PanicsNil: true}), second},
 		{"a call that exits its goroutine gives the slot back", given(guard.Policy{Limits: one}), again(Answer{Exits: true}), second},
 		{
-			"a detector that panics knows nothing",
+			"a detector that panics gives no verdict",
 			given(guard.Policy{Limits: one, Detector: func(error) adaptive.Feedback { panic("detector") }}), again(Answer{Status: 500}),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()

@@ -8,7 +8,7 @@ import (
 	"github.com/headrace/headrace/guard"
 )
 
-// workers is how many a door has for the calls of crowdedCases.
+// workers is how many workers a door has for the calls of crowdedCases.
 const workers = 2
 
 // crowdedCases have more calls than there are workers.

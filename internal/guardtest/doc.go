@@ -6,7 +6,7 @@
 //
 //	func TestConformance(t *testing.T) { guardtest.Run(t, door) }
 //
-// What a door cannot have is in Door.Lacks with the reason, and its cases are
-// skipped with that. TestEveryRuleIsTested lists the rules and where each is
-// tested: by cases here, or in the package of the only door that can have it.
+// Door.Lacks lists what a door cannot have, each with the reason, and those
+// cases are skipped. The table of TestEveryRuleIsTested lists the rules and where
+// each is tested: by cases here, or in the package of the only door that can have it.
 package guardtest

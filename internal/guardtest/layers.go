@@ -61,7 +61,7 @@ func layerCases() []testCase {
 			},
 		},
 		{
-			"a call that hung is not repeated, and its breakers hear of it", within(
+			"a call that hung is not retried and is a failure for its breakers", within(
 				guard.Policy{Retry: thrice()},
 				guard.Policy{Timeout: time.Second, Breaker: &breaker.Config{Failures: 1, Open: time.Hour}},
 			),
@@ -73,7 +73,7 @@ func layerCases() []testCase {
 			},
 		},
 		{
-			"a 429 is learned outside", within(guard.Policy{}, guard.Policy{Law: adaptive.AIMD{Initial: 4, Max: 4}}),
+			"a 429 is learned by the outer guard", within(guard.Policy{}, guard.Policy{Law: adaptive.AIMD{Initial: 4, Max: 4}}),
 			slices.Concat(answers(Answer{Status: 429, RetryAfter: 5 * time.Second}), times(3, Call{At: time.Second})),
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
@@ -139,7 +139,7 @@ func keyCases() []testCase {
 			},
 		},
 		{
-			"a used-up quota closes the guard that it is of", given(guard.Policy{}),
+			"a used-up quota closes only the guard it belongs to", given(guard.Policy{}),
 			[]Call{
 				{Key: ours, Answers: []Answer{{Status: 402}}},
 				{Key: ours, At: time.Second},

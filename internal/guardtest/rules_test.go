@@ -11,11 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// rule is one thing that a policy means, in whatever door.
+// rule is one thing that a policy means in every door.
 type rule struct {
 	what  string
-	cases []string // that every door passes, or lacks with a reason
-	tests []string // folder/Test of what only one door can have, or of details
+	cases []string // that every door passes, unless its Lacks has a reason
+	tests []string // folder/Test, for details and for what only one door can have
 }
 
 func rules() []rule {
@@ -23,11 +23,11 @@ func rules() []rule {
 		{
 			"a call starts with the same limits in every door",
 			[]string{
-				"a preset starts with what the provider documents", "a cap on calls in flight", "limits of all layers hold", "a call that can never fit",
+				"a preset starts with what the provider documents", "calls in flight are capped", "limits of all layers hold", "a call that can never fit is an error",
 			},
 			[]string{"guard/TestWhatAPresetBecomes"},
 		},
-		{"a rate is no bound of calls in flight", []string{"a rate does not bound calls in flight"}, nil},
+		{"a rate does not bound the calls in flight", []string{"a rate does not bound calls in flight"}, nil},
 		{"a stale preset is reported once", []string{"a stale preset is reported once"}, nil},
 		{"without limits there is no limiter before the first rejection", []string{"nothing is bounded before the first 429"}, []string{"guard/TestTheFirstRejectionOfManyCalls"}},
 		{
@@ -40,16 +40,16 @@ func rules() []rule {
 		{
 			"an answer is judged once, for laws and breakers alike",
 			[]string{
-				"a report from inside is the verdict", "the nearest detector judges, for all layers", "a detector's rejection is waited out",
-				"a detector that panics knows nothing",
+				"a verdict that the call reports is used", "the nearest detector judges, for all layers", "a detector's rejection is waited out",
+				"a detector that panics gives no verdict",
 			},
 			[]string{"guard/TestWhatIsAskedAboutAnError", "guard/TestThreeLayersOfDetectorsAndLaws"},
 		},
 		{
 			"a rejected call keeps its place, and a retry gets a new one",
 			[]string{
-				"a 429 is waited out and is no attempt", "a 429 keeps its place", "a 500 is repeated", "a 400 is not", "between attempts nothing is held",
-				"what is final is not sent again", "a Retry-After of an hour is the caller's",
+				"a 429 is waited out and does not count as an attempt", "a 429 keeps its place", "a 500 is retried", "a 400 is not retried", "nothing is held between attempts",
+				"a final response is not retried", "a Retry-After of an hour is returned to the caller",
 			},
 			[]string{"guard/TestThePlaceOfACallThatIsSentAgain"},
 		},
@@ -61,9 +61,9 @@ func rules() []rule {
 			[]string{"guard/TestWireAttemptsAreCharged", "./TestAHiddenResendIsCharged", "cmd/headrace/TestEveryRequestOnTheWirePassesTheLimit"},
 		},
 		{
-			"code of users that misbehaves gives everything back",
+			"user code that panics or exits gives everything back",
 			[]string{
-				"a panic is an error and is not repeated", "a panic is a failure for the breaker", "a panic with nil gives the slot back",
+				"a panic is an error and is not retried", "a panic is a failure for the breaker", "a panic with nil gives the slot back",
 				"a call that exits its goroutine gives the slot back",
 			},
 			[]string{"guard/TestGoexitInADetectorReturnsTheSlots", "guard/TestGoexitInAnObserverReturnsEverything", "guard/TestAPanicOfALawReturnsTheSlotsOfAllLayers"},
@@ -71,22 +71,22 @@ func rules() []rule {
 		{
 			"a call that hangs is abandoned",
 			[]string{
-				"a call that ignores its timeout is abandoned", "a call that hung is not repeated, and its breakers hear of it",
+				"a call that ignores its timeout is abandoned", "a call that hung is not retried and is a failure for its breakers",
 			},
 			[]string{"guard/TestACallThatHangs"},
 		},
 		{"settings are inherited from the nearest guard", []string{"settings are inherited", "the nearest setting counts"}, nil},
 		{"a rejection takes effect with its header", []string{"a 429 takes effect with its header"}, []string{"guard/TestHold", "./TestARejectionThatDrips"}},
 		{
-			"a RetryAfter can be waited for",
+			"a RetryAfter is a time after which a retry can succeed",
 			[]string{
-				"a try without room is told when there is some", "a try without a slot is told how long calls take",
-				"a try takes from all layers or none", "a try makes one attempt", "MaxQueue turns calls away",
+				"a rejected Try returns the time until there is room", "a Try without a free slot returns how long calls take",
+				"a Try takes from all layers or from none", "a Try makes one attempt", "MaxQueue turns calls away",
 			},
 			[]string{"guard/TestRetryAfterIsADayAtMost", "executor/TestRetryAfterOfAFullQueue"},
 		},
 		{
-			"a wait has a bound, and a hopeless one does not begin",
+			"waits are bounded, and a wait that cannot succeed does not begin",
 			[]string{
 				"a deadline before the earliest admission fails at once", "a context that ends while the call waits",
 				"MaxWait bounds the first admission", "MaxWait bounds the wait after a 429",
@@ -98,17 +98,17 @@ func rules() []rule {
 		{"keys share the layers outside evenly", []string{"keys share the outer limit evenly"}, nil},
 		{"no call is overtaken for ever", []string{"a call that needs two limits is not overtaken for ever"}, []string{"throttle/TestNoSetOfLimitersStarves"}},
 		{
-			"one guard learns, and a used-up quota closes it alone",
+			"one guard learns, and a used-up quota closes only that guard",
 			[]string{
-				"a 429 is learned outside", "a used-up quota stops other calls, and is probed", "a used-up quota closes the guard that it is of",
+				"a 429 is learned by the outer guard", "a used-up quota stops other calls, and is probed", "a used-up quota closes only the guard it belongs to",
 			},
 			[]string{"guard/TestWhichOfSeveralGuardsLearns"},
 		},
 		{"a guard that is reached twice counts once", []string{"a guard that is reached twice counts once"}, nil},
 		{
-			"a store is asked once for each call, and hears what comes of it",
+			"a store is asked once for each call and receives the outcome",
 			[]string{
-				"limits are shared through a store", "two layers of a store are asked at once", "a refused call has MaxWait and a deadline",
+				"limits are shared through a store", "two layers with the same store are one request to it", "MaxWait and deadlines bound a call that a store rejects",
 				"a slot of a store is given back", "a Retry-After goes to the store", "a store that is down fails the call",
 			},
 			[]string{"guard/TestOneTakeForAllLayers", "guard/TestAStoreThatCannotBeUsed"},
@@ -116,14 +116,14 @@ func rules() []rule {
 		{"a call that waits occupies no worker", []string{"a call that waits occupies no worker"}, []string{"node/TestLookaheadBoundsWhatIsTaken", "executor/TestTheLookaheadIsBounded"}},
 		{"policies are checked, and changed in place", nil, []string{"guard/TestNewReportsEveryProblem", "guard/TestSetKeepsThePlaceOfARejectedCall"}},
 		{"a call inside another needs one slot", nil, []string{"guard/TestNestedCallsUseOneSlot", "guard/TestNestedCallsUseOneTicket"}},
-		{"a rejection is a signal for the calls around", nil, []string{"guard/TestPropagation", "node/TestHitsPropagateToTheEnclosingBatch"}},
+		{"a rejection is a signal for the enclosing calls", nil, []string{"guard/TestPropagation", "node/TestHitsPropagateToTheEnclosingBatch"}},
 	}
 }
 
-// Every rule has a case that all doors play, or a test where only one can.
+// Every rule has a case that all doors play, or a test of the one door that can have it.
 func TestEveryRuleIsTested(t *testing.T) {
 	all := slices.Concat(cases(), crowdedCases())
-	names := map[string]bool{} // of cases, and whether a rule names them
+	names := map[string]bool{} // of cases: whether a rule names it
 	for _, c := range all {
 		names[c.name] = false
 	}
@@ -143,7 +143,7 @@ func TestEveryRuleIsTested(t *testing.T) {
 	}
 }
 
-// exists reports whether the tests of a folder have that function.
+// exists reports whether the test, such as guard/TestHold, exists.
 func exists(t *testing.T, test string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", filepath.Dir(test), "*_test.go"))

@@ -23,10 +23,10 @@ type Door struct {
 	// Open returns a caller under p and the guard of its calls. It is called in a
 	// synctest bubble: close what it starts by t.Cleanup.
 	Open func(t *testing.T, p guard.Policy) (Caller, *guard.Guard)
-	// Crowded is Open with n workers for all calls. Nil: calls need no worker.
+	// Crowded is Open for a door with n workers; nil if calls need no worker.
 	Crowded func(t *testing.T, p guard.Policy, n int) (Caller, *guard.Guard)
-	// Lacks names the cases and abilities that the door cannot have, each with
-	// the reason. Such a case is skipped with it.
+	// Lacks maps the names of cases and abilities that the door cannot have to
+	// the reason. Those cases are skipped.
 	Lacks map[string]string
 }
 
@@ -36,7 +36,7 @@ const (
 	Bodies = "answers whose header comes first"
 )
 
-// lacks is why d cannot have the case; empty: it can.
+// lacks returns why d cannot have the case, or an empty string if it can.
 func (d Door) lacks(c testCase) string {
 	why := d.Lacks[c.name]
 	for _, one := range c.calls {
@@ -52,12 +52,12 @@ func (d Door) lacks(c testCase) string {
 	return why
 }
 
-// known fails the test if the door lacks what there is not.
+// known fails the test if Lacks names neither a case nor an ability.
 func (d Door) known(t *testing.T, all []testCase) {
 	t.Helper()
 	for name := range d.Lacks {
 		if name != Trying && name != Bodies && !slices.ContainsFunc(all, func(c testCase) bool { return c.name == name }) {
-			t.Errorf("the door lacks %q, which is no case", name)
+			t.Errorf("the door lacks %q, which is neither a case nor an ability", name)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func Run(t *testing.T, d Door) {
 	}
 }
 
-// run checks what comes of c through d, also by comparison with guard.Guard.
+// run plays c through d, checks the outcomes and compares them with those of guard.Guard.
 func (c testCase) run(t *testing.T, d Door) {
 	t.Helper()
 	if why := d.lacks(c); why != "" {

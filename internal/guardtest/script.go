@@ -26,11 +26,11 @@ type Answer struct {
 	Status     int           // 0: 200
 	RetryAfter time.Duration // of a 429 or 503
 	Takes      time.Duration
-	Drips      time.Duration      // the body takes that long after the header
+	Drips      time.Duration      // how long after the header the body arrives
 	Deaf       bool               // goes on when the context ends
-	Used       throttle.Cost      // what the answer says it cost; zero: nothing
-	Wire       int                // requests that the attempt writes on the wire; 0: they are not counted
-	Reports    *adaptive.Feedback // from inside of the attempt; nil: nothing
+	Used       throttle.Cost      // what the answer says it cost; zero if it does not say
+	Wire       int                // requests that the attempt writes on the wire; 0 if they are not counted
+	Reports    *adaptive.Feedback // what the attempt reports; nil if nothing
 	Panics     any
 	PanicsNil  bool
 	Exits      bool // ends its goroutine
@@ -159,7 +159,7 @@ func (a Answer) Response(req *http.Request) *http.Response {
 	return &http.Response{StatusCode: cmp.Or(a.Status, http.StatusOK), Header: h, Body: b, ContentLength: 2, Request: req}
 }
 
-// body is there after a time, unless it is closed before.
+// body can be read after a time. Close ends a Read that waits.
 type body struct {
 	io.Reader
 

@@ -86,7 +86,7 @@ func storeCases() []testCase {
 			},
 		},
 		{
-			"two layers of a store are asked at once", func() guard.Policy {
+			"two layers with the same store are one request to it", func() guard.Policy {
 				seen = &books{MemoryStore: quota.NewMemoryStore(nil)}
 				inner := guard.Policy{Name: "inner", Store: seen, Limits: sliding(2, 10*time.Second)}
 				return within(inner, guard.Policy{Name: "outer", Store: seen, Limits: throttle.Limits{Concurrency: 1}})()
@@ -99,7 +99,7 @@ func storeCases() []testCase {
 			},
 		},
 		{
-			"a refused call has MaxWait and a deadline",
+			"MaxWait and deadlines bound a call that a store rejects",
 			sharing(guard.Policy{Limits: sliding(1, time.Minute), MaxWait: 5 * time.Second}, 1, false),
 			[]Call{{}, {At: time.Second, Deadline: 3 * time.Second}},
 			func(t *testing.T, o []Outcome) {

@@ -13,7 +13,7 @@ func tryCases() []testCase {
 	busy := Answer{Takes: 30 * time.Second}
 	return []testCase{
 		{
-			"a try without room is told when there is some", given(guard.Policy{Limits: sliding(1, time.Minute)}),
+			"a rejected Try returns the time until there is room", given(guard.Policy{Limits: sliding(1, time.Minute)}),
 			[]Call{{}, {At: 10 * time.Second, Try: true}, {At: time.Minute, Try: true}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
@@ -22,7 +22,7 @@ func tryCases() []testCase {
 			},
 		},
 		{
-			"a try without a slot is told how long calls take", given(guard.Policy{Limits: throttle.Limits{Concurrency: 1}}),
+			"a Try without a free slot returns how long calls take", given(guard.Policy{Limits: throttle.Limits{Concurrency: 1}}),
 			[]Call{
 				{Answers: []Answer{busy}},
 				{At: time.Second, Try: true},
@@ -35,7 +35,7 @@ func tryCases() []testCase {
 			},
 		},
 		{
-			"a try takes from all layers or none", within(
+			"a Try takes from all layers or from none", within(
 				guard.Policy{Limits: sliding(1, time.Minute)}, guard.Policy{Limits: throttle.Limits{Concurrency: 1}},
 			),
 			[]Call{{Key: &guard.Policy{Name: "other"}, Try: true, Answers: []Answer{busy}}, {At: time.Second, Try: true}, {At: time.Minute, Try: true}},
@@ -45,7 +45,7 @@ func tryCases() []testCase {
 			},
 		},
 		{
-			"a try makes one attempt", given(guard.Policy{Retry: thrice()}),
+			"a Try makes one attempt", given(guard.Policy{Retry: thrice()}),
 			[]Call{
 				{Try: true, Answers: []Answer{{Status: 500}}},
 				{At: time.Second, Try: true, Answers: []Answer{{Status: 429, RetryAfter: time.Second}}},

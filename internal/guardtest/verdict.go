@@ -35,7 +35,7 @@ func verdictCases() []testCase {
 	var stale *atomic.Int64
 	return []testCase{
 		{
-			"a report from inside is the verdict", given(guard.Policy{Breaker: one, Retry: thrice(), Detector: rejects}),
+			"a verdict that the call reports is used", given(guard.Policy{Breaker: one, Retry: thrice(), Detector: rejects}),
 			[]Call{{Answers: []Answer{{Status: http.StatusTeapot, Reports: &adaptive.Feedback{Verdict: adaptive.OK}}}}, {At: time.Second}},
 			func(t *testing.T, o []Outcome) {
 				t.Helper()
@@ -63,7 +63,7 @@ func verdictCases() []testCase {
 			},
 		},
 		{
-			"what is final is not sent again", given(guard.Policy{Retry: thrice()}),
+			"a final response is not retried", given(guard.Policy{Retry: thrice()}),
 			[]Call{
 				{Answers: []Answer{{Status: 429, RetryAfter: time.Second, Reports: &adaptive.Feedback{Final: true}}}},
 				{At: time.Minute, Answers: []Answer{{Status: 500, Reports: &adaptive.Feedback{Final: true}}}},

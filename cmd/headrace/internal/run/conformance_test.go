@@ -21,14 +21,14 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// The batch of a run is one of package node, which passes the suite itself. What
-// is played here are its calls.
+// The batch of a run is a node.Batch, which passes the suite in its own package.
+// The suite tests the calls of the run here.
 func TestConformance(t *testing.T) {
 	const (
 		estimated = "a run estimates what a request costs"
-		judged    = "a run reports what the dialect makes of a response"
+		judged    = "a run reports the verdict of the dialect"
 		stops     = "a used-up quota ends the run"
-		wire      = "a run has no code of users: a panic of the client below is an error of the network"
+		wire      = "a run calls no user code: a panic in the client is a network error"
 	)
 	guardtest.Run(t, guardtest.Door{
 		Name: "headrace run",
@@ -64,19 +64,19 @@ func TestConformance(t *testing.T) {
 		Lacks: map[string]string{
 			guardtest.Trying: "a request waits until the run ends",
 			"a preset starts with what the provider documents":       estimated,
-			"a call that can never fit":                              estimated,
+			"a call that can never fit is an error":                  estimated,
 			"usage corrects the reservation":                         estimated,
 			"usage is charged up to one window":                      estimated,
-			"a report from inside is the verdict":                    judged,
+			"a verdict that the call reports is used":                judged,
 			"the nearest detector judges, for all layers":            judged,
 			"a detector's rejection is waited out":                   judged,
-			"what is final is not sent again":                        judged,
+			"a final response is not retried":                        judged,
 			"a used-up quota stops other calls, and is probed":       stops,
-			"a used-up quota closes the guard that it is of":         stops,
+			"a used-up quota closes only the guard it belongs to":    stops,
 			"a panic with nil gives the slot back":                   wire,
 			"a slot of a store is given back":                        wire,
 			"a panic is a failure for the breaker":                   wire,
-			"a panic is an error and is not repeated":                wire,
+			"a panic is an error and is not retried":                 wire,
 			"a call that needs two limits is not overtaken for ever": "each call of this door is a batch of its own, and batches are served in turn",
 		},
 	})
