@@ -16,7 +16,7 @@ type watched struct {
 
 	law    string                                        // what is learnt is kept under that name
 	opened func(context.Context, journal.Progress) error // told how far the run has come, before anything is written
-	anew   bool                                          // what was recorded is forgotten
+	anew   bool                                          // the records of other settings were forgotten
 
 	mu    sync.Mutex     // guards everything below
 	tried map[string]int // attempts of failures that are tried again, by their keys

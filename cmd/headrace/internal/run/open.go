@@ -124,10 +124,6 @@ func (j *Job) opened(ctx context.Context, p journal.Progress) error {
 	if j.lines != nil {
 		return j.lines.Begin()
 	}
-	if j.journal.anew { // the failures that are there are of requests with other settings
-		j.files.Anew()
-		return nil
-	}
 	if err := j.unknown(p); err != nil {
 		return err
 	}
@@ -138,9 +134,9 @@ func (j *Job) opened(ctx context.Context, p journal.Progress) error {
 }
 
 // unknown looks for lines that are not of this run. Its own lines are recorded before they are written, so that there
-// are none behind the mark unless there are such records.
+// are none behind the mark unless there are such records, or those of other settings were forgotten.
 func (j *Job) unknown(p journal.Progress) error {
-	if j.Fresh || p.Behind > 0 {
+	if j.Fresh || j.journal.anew || p.Behind > 0 {
 		return nil
 	}
 	path, err := j.files.Beyond(p.Mark)
