@@ -73,8 +73,7 @@ func TestARedirectToNowhere(t *testing.T) {
 	assert.Equal(t, "https://elsewhere.example/?key=REDACTED", p.lines("r.errors.jsonl")[0].Response.Location)
 }
 
-// A wrong path on the right host, a model that does not exist, an old URL, the page of a proxy: the rest would fail too.
-// Nothing was done with the wrong URL, so nothing ties the run to it.
+// No request succeeded with the wrong URL, so the run may continue with another one.
 func TestARunThatOnlyFailedGoesOnWithAnotherBaseURL(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
@@ -92,6 +91,7 @@ func TestARunThatOnlyFailedGoesOnWithAnotherBaseURL(t *testing.T) {
 	}
 }
 
+// A wrong path on the right host, a model that does not exist, an old URL, the page of a proxy: the rest would fail too.
 func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -42,12 +42,13 @@ type File struct {
 	told  bool // a write has failed, and its caller knows of it
 }
 
-// mostOpens is how often Open opens a file that is no longer at its path, as one is
-// that another process removed before it could be locked.
+// mostOpens bounds how often Open tries again because the file that it has locked is
+// no longer at its path: another process has removed it in between.
 const mostOpens = 100
 
 // Open opens the file at path for reading and writing, or creates it with the
-// permissions 0o644, and changes nothing in it. It fails with ErrBusy if it is open already.
+// permissions 0o644, and changes nothing in it. It fails with ErrBusy if it is open already,
+// and after 100 tries if another file is at path each time.
 func Open(path string) (*File, error) { return open(path, Present) }
 
 func open(path string, present func(*os.File) error) (*File, error) {

@@ -7,10 +7,10 @@ import (
 	"github.com/headrace/headrace/internal/replay"
 )
 
-// Keep reads the beginning of an error response, whose header has the verdict v.
-// If that says that the provider has rejected the request, no other is admitted
-// until a has ended, and a body that is not there after replay.MostReading is given up.
-// That of another error is passed on then. a may be nil.
+// Keep reads the beginning of an error response; v is the verdict on its header.
+// If the provider has rejected the request, no other is admitted until a has ended,
+// and a body that has not arrived within replay.MostReading is given up. The body of
+// another error is passed on after that time. a may be nil.
 func Keep(a Attempt, resp *http.Response, v adaptive.Verdict) (kept *replay.Answer, rejected bool) {
 	var k replay.Keeper
 	switch v {

@@ -107,7 +107,7 @@ func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (r
 	return c.judge(ctx, q, number, resp, body)
 }
 
-// read reads a body. Of that of a rejected request, what is kept and arrives in time is enough.
+// read reads the body. Of a rejected request it returns only what inflight.Keep has read in time.
 func (c *caller) read(ctx context.Context, resp *http.Response) ([]byte, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		v := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, nil).Verdict

@@ -8,7 +8,8 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 )
 
-// unless calls open until ctx ends, as it may wait for the other end of a pipe.
+// unless calls open, which may wait for the other end of a pipe, and returns early if
+// ctx ends. What open returns after that is closed.
 func unless[T io.Closer](ctx context.Context, open func() (T, error)) (T, error) {
 	type opened struct {
 		it  T
