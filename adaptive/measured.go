@@ -178,7 +178,7 @@ const longestReset = 24 * time.Hour
 
 func told(m *Meter) learn.Told {
 	return learn.Told{
-		Known: m.Known && m.Limit > 0, // a limit of nothing is what some providers declare where there is none
+		Known: m.Known && m.Limit > 0, // some providers declare a limit of 0 where there is none
 		Limit: float64(m.Limit), Remaining: float64(max(0, m.Remaining)), Reset: min(max(0, m.Reset), longestReset).Seconds(),
 	}
 }

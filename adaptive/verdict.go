@@ -48,8 +48,8 @@ const (
 	KindTokens
 	// KindConcurrency is a limit on calls in flight.
 	KindConcurrency
-	// KindOverload is a service that may be full: of a Transient failure, such as
-	// a 503 without Retry-After. The call may have been processed.
+	// KindOverload marks a Transient failure of a service that may be overloaded,
+	// such as a 503 without Retry-After. The call may have been processed.
 	KindOverload
 )
 

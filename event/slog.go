@@ -24,9 +24,10 @@ func WithLevel(f func(e Event, usual slog.Level) slog.Level) SlogOption {
 
 // Slog returns an observer that writes one record an event to l; a nil l
 // discards. The message is "headrace event"; kind and what else the event has are
-// attributes. The attribute err holds the error itself, for ReplaceAttr. The
-// attributes and levels are in docs/telemetry.md. If the handler of l may block, put
-// it behind [NewBuffer].
+// attributes. Durations are in milliseconds, and their names end in _ms. The
+// attribute err holds the error itself, for ReplaceAttr. The attributes and
+// levels are in docs/telemetry.md. If the handler of l may block, put it behind
+// [NewBuffer].
 func Slog(l *slog.Logger, opts ...SlogOption) Observer {
 	s := &slogObserver{handler: slog.DiscardHandler, level: func(_ Event, usual slog.Level) slog.Level { return usual }}
 	if l != nil {

@@ -24,7 +24,7 @@ func (m *Machine) cutFlight(now float64, c Call) {
 	m.begin(now, c)
 }
 
-// remember notes that a cap has moved. What others share moves by itself.
+// remember notes that a cap has moved. One that others share moves by itself.
 func (m *Machine) remember(now, before, after float64) {
 	switch shared := m.Flight.mode == hovering && after > hoverKept*m.levels.high; {
 	case shared:

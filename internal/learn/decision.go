@@ -68,7 +68,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyMore:      "tries more than was measured",
 	WhyKnock:     "one call tries whether the provider is open again",
 	WhyBefore:    "tries what held before the limit fell",
-	WhyNotYet:    "the earlier limit is still rejected",
+	WhyNotYet:    "calls at the earlier limit are still rejected",
 	WhyUntrue:    "calls are rejected although the headers show quota left: ignores the headers",
 }
 

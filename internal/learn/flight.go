@@ -19,7 +19,7 @@ type Flight struct {
 	highs  [4]float64 // levels refused of late
 	high   int
 	origin float64 // where it began to hover
-	kept   kept    // before Return
+	kept   kept    // what Back restores
 	off    Rules
 }
 
@@ -164,7 +164,7 @@ func (f *Flight) Restart(n float64) {
 	f.bound = max(f.bound, n)
 }
 
-// hold has the bound stand at n.
+// hold sets the bound and its level to n.
 func (f *Flight) hold(n float64) {
 	f.mode, f.level, f.bound, f.active = steady, n, n, 0
 	if f.cycle == 0 {
@@ -179,7 +179,7 @@ func (f *Flight) Signal(share, now float64) {
 	f.bound = max(1, share*now)
 }
 
-// Agreed reports whether the levels refused of late are one.
+// Agreed reports whether the levels refused of late are the same.
 func (f *Flight) Agreed() bool {
 	for _, h := range f.highs {
 		if math.Abs(h-f.level) > max(1, sameLevel*f.level) {
@@ -189,7 +189,7 @@ func (f *Flight) Agreed() bool {
 	return true
 }
 
-// Return goes back to n calls, if they are taken.
+// Return begins to raise the bound to n, by one for each answer.
 func (f *Flight) Return(n float64) {
 	f.kept = kept{f.mode, float64(f.Bound(0)), f.level}
 	f.bound = f.kept.bound + 1

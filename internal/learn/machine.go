@@ -143,7 +143,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	}
 }
 
-// retry tries what held before it fell, if it is time.
+// retry begins the trials of what held before a fall that are due.
 func (m *Machine) retry(now float64) {
 	if m.Calls.On && m.rates.Due(now) {
 		before := m.Calls.Pace()
@@ -157,7 +157,8 @@ func (m *Machine) retry(now float64) {
 	}
 }
 
-// retried reports whether the refused call is of such a trial, which measures nothing.
+// retried ends the trials to which the refused call belongs, and reports whether there
+// are any. Such a refusal measures nothing.
 func (m *Machine) retried(now float64, c Call) bool {
 	rates, levels := m.rates.Tries(c), m.levels.Tries(c)
 	if rates {

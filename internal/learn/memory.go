@@ -1,7 +1,7 @@
 package learn
 
-// Memory keeps what held before it fell, a rate or a bound on the calls in
-// flight, and has it tried again: after an outage it holds as before. A limit
+// Memory keeps what held before a fall, a rate or a bound on the calls in flight,
+// and says when to try it again: after an outage it holds as before. A limit
 // that really fell rejects the trials, which become rare and end.
 type Memory struct {
 	first float64 // seconds from a fall to the first trial
@@ -39,7 +39,7 @@ func (m *Memory) Marked(now, value float64, agreed bool) {
 	}
 }
 
-// Fell notes that high is given up for now, though nothing was measured.
+// Fell notes that high is given up for now, although nothing was measured.
 func (m *Memory) Fell(now, high float64) {
 	if m.next == 0 || now >= m.until {
 		m.high = high
@@ -60,21 +60,21 @@ func (m *Memory) postpone(now float64) {
 	m.next = now + m.pause
 }
 
-// Due reports whether it is time for a trial.
+// Due reports whether it is time to begin a trial.
 func (m *Memory) Due(now float64) bool {
 	return m.next > 0 && !m.trying && now >= m.next && now < m.until
 }
 
-// Begin begins one after the call newest, from low, and returns what to try.
+// Begin begins a trial with the calls after newest, from low, and returns what to try.
 func (m *Memory) Begin(newest int64, low float64) (high float64) {
 	m.trying, m.before, m.low, m.taken = true, newest, low, 0
 	return m.high
 }
 
-// Tries reports whether the call is of a trial.
+// Tries reports whether the call belongs to the trial.
 func (m *Memory) Tries(c Call) bool { return m.trying && c.Seq > m.before }
 
-// Taken notes that a call was.
+// Taken notes that a call was taken. A trial succeeds with trialTaken of its calls.
 func (m *Memory) Taken(now float64, c Call) {
 	if !m.Tries(c) {
 		return
@@ -84,14 +84,15 @@ func (m *Memory) Taken(now float64, c Call) {
 	}
 }
 
-// Stop ends a trial that something else has overtaken.
+// Stop ends a trial because something else has changed the bound.
 func (m *Memory) Stop(now float64) {
 	if m.trying {
 		m.Refused(now)
 	}
 }
 
-// Refused notes that a call of a trial was, which ends it, and returns where it began.
+// Refused notes that a call of the trial was refused, which ends the trial, and
+// returns the value from which it began.
 func (m *Memory) Refused(now float64) (low float64) {
 	m.trying = false
 	m.postpone(now)

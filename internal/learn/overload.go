@@ -1,7 +1,7 @@
 package learn
 
-// Overload tells a service that is full from failures here and there. Rare
-// ones are no evidence that too much is sent.
+// Overload distinguishes a service that is full from occasional failures, which are
+// no evidence that too much is sent.
 type Overload struct {
 	share float64 // of the calls of late
 	since float64 // when most was noted

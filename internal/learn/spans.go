@@ -17,7 +17,7 @@ const (
 	windowShut  = 2    // seconds of closure that are no mere refill
 	windowShare = 0.2  // of the span
 	windowLeast = 10   // calls in a window
-	spanLongest = 120  // seconds: a longer one is an outage, unless it comes again; without a closure it begins anew
+	spanLongest = 120  // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
 	spanAlike   = 1.25 // of another span, at most, is as long as that
 	outageShare = 0.5  // of the known rate: what lets less through is an outage
 )

@@ -1,13 +1,13 @@
 package learn
 
-// Trust is how far the headers are believed. They may be about another limit
-// than the one that refuses, and then promise what is refused. They are ignored
-// for a while, longer each time.
+// Trust decides whether the headers are used. They may be about another limit
+// than the one that refuses, and then show quota left for calls that are refused.
+// They are ignored for a while, longer each time.
 type Trust struct {
-	until float64 // they are ignored
+	until float64 // they are ignored before
 	pause float64 // for how long the last time, seconds
-	share float64 // of the calls of late, refused though the headers said they would fit
-	open  int     // those that count until the next call is taken: headers foretell no outage
+	share float64 // of the recent calls, refused although the headers said they would fit
+	open  int     // how many more such refusals count before the next call is taken: headers foretell no outage
 }
 
 const (
@@ -18,10 +18,10 @@ const (
 	trustMost   = 30 * 60 // seconds
 )
 
-// Ignored reports whether the headers are.
+// Ignored reports whether the headers are ignored.
 func (t *Trust) Ignored(now float64) bool { return now < t.until }
 
-// Taken notes that a call was.
+// Taken notes that a call was taken.
 func (t *Trust) Taken() {
 	t.share -= t.share / trustMemory
 	t.open = min(trustOpen, t.open+1)

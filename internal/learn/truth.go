@@ -17,7 +17,7 @@ const (
 	worthATest = 4  // calls that the wait costs
 	rarest     = 64 // closures between tests
 	longestLie = 8
-	mostMore   = 2 // times what it was, at once: an outage is longer than it asks for, too
+	mostMore   = 2 // times the factor so far, at once: an outage, too, is longer than it asks for
 )
 
 func (t *Truth) mul() float64 {

@@ -66,9 +66,9 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	return isRate
 }
 
-// lit corrects a measured rate for time when no call was admitted. The rate
-// that marks agree about stays if it may have held for the rest of the span, and
-// any rate if that is the lesser part.
+// lit corrects a measured rate for the time in which no call was admitted. The rate
+// that marks agreed about stays if it may have held for the rest of the span. If that
+// rest is less than half of the span, the same is true of the rate in use.
 func (m *Machine) lit(r Rate) Rate {
 	light, known := r.Span-m.dark, m.calm.Settled
 	if m.dark > light {
@@ -84,7 +84,7 @@ func (m *Machine) lit(r Rate) Rate {
 
 // foreign: refusals of the rate look different here, so this one is not ours
 // to answer with the pace. One that names a rate may still be about another than the headers tell of.
-// If more of them come without any meters than chance sends, the rate's look like that by now.
+// If more of them come without meters than random rejections explain, those of the rate look like that by now.
 func (m *Machine) foreign(c Call, r *Refusal, named bool) bool {
 	if m.labels > 0 && !r.told() && m.claim.Alien() {
 		m.labels = 0
