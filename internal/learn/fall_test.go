@@ -1,0 +1,157 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// play sends as much as the machine allows from one moment to the next, to a provider
+// with a bucket of ten calls that refills at rate. Each answer takes a tenth of a second.
+func (r *machineRun) play(from, to float64, rate func(now float64) float64, refusal Refusal) {
+	const step, trip = 0.02, 0.1
+	type answer struct {
+		Call
+		ok bool
+	}
+	var out []answer
+	bucket := 10.0
+	for now := from; now < to; now += step {
+		bucket = min(10, bucket+step*rate(now))
+		for len(out) > 0 && now >= out[0].At+trip {
+			if c := out[0]; c.ok {
+				r.Answered(now, c.Call, Answer{Used: 100, InFlight: len(out)})
+			} else {
+				r.Refused(now, c.Call, refusal)
+			}
+			out = out[1:]
+		}
+		for r.Wait(now, 100, len(out)) == 0 && len(out) < r.InFlight() {
+			c := r.send(now)
+			c.Others = len(out)
+			ok := bucket >= 1
+			if ok {
+				bucket--
+			}
+			out = append(out, answer{c, ok})
+		}
+	}
+}
+
+func (r *machineRun) reasons(why Why) (n int) {
+	for i := range r.decided {
+		if r.decided[i].Why == why {
+			n++
+		}
+	}
+	return n
+}
+
+func TestARateThatFellForAMinuteIsTriedAgainSoon(t *testing.T) {
+	r := runMachine(Config{Initial: 10, Max: 100})
+	rate := func(now float64) float64 {
+		if now >= 900 && now < 960 {
+			return 2
+		}
+		return 10
+	}
+	r.play(0, 900, rate, Refusal{Names: CallLimit, Asked: 1})
+	assert.InDelta(t, 10, r.Calls.Rate, 0.5)
+	assert.Zero(t, r.reasons(WhyBefore), "nothing has fallen yet")
+	r.play(900, 960, rate, Refusal{Names: CallLimit, Asked: 1})
+	assert.Less(t, r.Calls.Rate, 5.0)
+	r.play(960, 1020, rate, Refusal{Names: CallLimit, Asked: 1})
+	assert.Positive(t, r.reasons(WhyBefore))
+	assert.InDelta(t, 10, r.Calls.Rate, 0.5)
+}
+
+func TestAServiceThatStaysFullIsProbedByOneCall(t *testing.T) {
+	d := newDoor(0)
+	for n := 1; n <= 3; n++ {
+		assert.Equal(t, n > 2, d.Stuck(), "no growth after %d", n-1)
+		assert.False(t, d.Sent(float64(n)))
+		d.Overloaded(float64(n), 0, 0, 0, true)
+	}
+	for _, now := range []float64{4, 5} {
+		assert.True(t, d.Sent(now), "the first call is the probe")
+		assert.False(t, d.Sent(now))
+		wait, _ := d.Probing(now)
+		assert.Positive(t, wait, "all others wait")
+		d.Overloaded(now+0.1, 0, 0, 0, true)
+		wait, _ = d.Probing(now + 0.1)
+		assert.Zero(t, wait, "the probe was refused")
+	}
+	d.Opened(6)
+	assert.False(t, d.Stuck())
+	assert.False(t, d.Sent(6))
+}
+
+func TestARetryAfterIsMultipliedByEightAtMost(t *testing.T) {
+	var tr Truth
+	for i := range 20 {
+		now := float64(i) * 1e6
+		tr.Shut(now, 10, 0, 0.1)
+		tr.Again(10)
+		tr.Opened(now + 1e5)
+		tr.Testing = false
+	}
+	assert.InDelta(t, longestLie, tr.mul(), 0.1)
+}
+
+// What is ignored says neither that a refusal is foreign nor what is left.
+func TestHeadersThatAreIgnoredExplainNoRefusal(t *testing.T) {
+	left := Told{Known: true, Limit: 100, Remaining: 50, Reset: 10}
+	for name, c := range map[string]struct {
+		until float64
+		cuts  int
+	}{"ignored": {100, 1}, "believed": {0, 0}} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(Config{})
+			calls := r.sendMany(2)
+			r.trust.until = c.until
+			for _, call := range calls[:19] {
+				r.Answered(call.At+0.1, call, Answer{Used: 100, InFlight: 5, Calls: left})
+			}
+			r.Wait(2.1, 100, 5)
+			r.Refused(2.1, r.last, Refusal{Calls: left})
+			assert.Equal(t, c.cuts, r.count(Cut))
+		})
+	}
+}
+
+func TestAnOverloadBreaksNoTrust(t *testing.T) {
+	r := runMachine(Config{})
+	left := Told{Known: true, Limit: 100, Remaining: 50, Reset: 10}
+	for at := 1.0; at < 60; at += 2 {
+		r.Answered(at+0.1, r.send(at), Answer{Used: 100, Calls: left})
+		r.Refused(at+1.1, r.send(at+1), Refusal{Mild: true, Calls: left})
+	}
+	assert.False(t, r.trust.Ignored(60))
+}
+
+func TestAnOverloadEndsATrialOfCallsInFlight(t *testing.T) {
+	r := runMachine(Config{Initial: 40, Max: 100})
+	r.levels.Fell(0, 40)
+	r.Flight.hold(10)
+	for at := 0.5; at < 3; at += 0.5 { // such refusals are no exception
+		r.overload.Refused()
+	}
+	r.Wait(3, 100, 0)
+	r.Refused(3.1, r.send(3), Refusal{Mild: true})
+	assert.Equal(t, 10, r.InFlight(), "what held before the trial, and no cut of it")
+	assert.Equal(t, WhyNotYet, r.decided[len(r.decided)-1].Why)
+}
+
+func TestACapThatOthersShareIsTriedAgainAfterADeepFall(t *testing.T) {
+	for name, c := range map[string]struct {
+		high float64
+		due  bool
+	}{"to a half": {20, false}, "to a tenth": {100, true}} {
+		t.Run(name, func(t *testing.T) {
+			r := runMachine(Config{Initial: 20, Max: 100})
+			r.Flight.Claimed, r.claim.shared, r.levels.high = true, true, c.high
+			r.cutFlight(1, Call{Seq: 1, At: 1, Others: 10})
+			assert.Equal(t, c.due, r.levels.Due(3))
+		})
+	}
+}
