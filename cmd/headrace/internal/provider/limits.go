@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"time"
 
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/throttle"
@@ -41,6 +42,12 @@ func Limits(texts []string) (to providertest.Limits, err error) {
 	return to, nil
 }
 
+// What a providertest.Bucket can hold.
+const (
+	fastest = 1e6 // per second
+	longest = 366 * 24 * time.Hour
+)
+
 func allow(to *providertest.Limits, w throttle.Window) error {
 	if text := w.String(); strings.HasPrefix(text, "fixed ") {
 		return &LimitError{text, "windows of the calendar are not kept: use the form \"500/min\""}
@@ -55,7 +62,14 @@ func allow(to *providertest.Limits, w throttle.Window) error {
 	case *bucket != providertest.Bucket{}:
 		return &LimitError{w.String(), "there is a limit of that kind already: give one"}
 	}
-	*bucket = providertest.Bucket{PerSecond: w.Rate(), Burst: int(w.Max())}
+	wanted := providertest.Bucket{PerSecond: w.Rate(), Burst: int(w.Max())}
+	switch {
+	case wanted.PerSecond > fastest:
+		return &LimitError{w.String(), "the provider admits at most 1,000,000 a second"}
+	case w.Per() > longest:
+		return &LimitError{w.String(), "it takes more than 366 days to refill: give a shorter period"}
+	}
+	*bucket = wanted
 	return nil
 }
 

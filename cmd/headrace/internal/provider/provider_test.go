@@ -140,6 +140,7 @@ func TestLimits(t *testing.T) {
 	}, l)
 	for text, want := range map[string]string{
 		"often": "often", "1/s, 2/min": "already", "1 points/s": "does not", "fixed 5/day": "500/min", "2 concurrent;": "",
+		"1000001/s": "at most 1,000,000", "7 tokens/400d": "366 days", "bucket 0.0000001/s burst 4": "366 days",
 	} {
 		_, err := provider.Limits([]string{text})
 		require.ErrorContains(t, err, want, text)
