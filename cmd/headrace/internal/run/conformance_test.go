@@ -3,9 +3,12 @@ package run
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -95,4 +98,18 @@ func (scripted) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return next.Response(req), nil
+}
+
+// A part of a body is not the answer if it is the end of the context that cut it off.
+func TestACancelledCallReadsNoPartOfAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		c := &caller{Run: &settings.Run{Dialect: dialect.Auto}}
+		body, server := io.Pipe()
+		context.AfterFunc(ctx, func() { _ = server.CloseWithError(ctx.Err()) })
+		go func() { _, _ = server.Write([]byte(`{"error":`)) }()
+		_, err := c.read(ctx, &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{}, Body: body, ContentLength: -1})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
 }
