@@ -213,7 +213,7 @@ func TestMaxIsAHardCeilingAndMinTheFloor(t *testing.T) {
 	assert.Equal(t, throttle.Forever, m.admit(3))
 }
 
-// The largest int does not fit a float64; a window beyond it would wrap around and admit nobody.
+// The largest int does not fit a float64; a window beyond it would wrap around and admit no call.
 func TestAnUnboundedMaxStaysUsable(t *testing.T) {
 	m := start(t, adaptive.AIMD{Max: math.MaxInt, RecoveryThreshold: 1, RecoveryFactor: 1e6})
 	for range 10 {

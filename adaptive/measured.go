@@ -108,7 +108,7 @@ func (s *measured) time(seconds float64) time.Time { return s.base.Add(duration(
 // endless is a wait, in seconds, that only an event ends: a year.
 const endless = 365 * 24 * 3600
 
-// duration rounds up, so that who waits so long has waited long enough.
+// duration rounds up, so that a wait of this length is long enough.
 func duration(seconds float64) time.Duration {
 	if seconds >= endless {
 		return throttle.Forever

@@ -57,7 +57,7 @@ func (s *slogObserver) Observe(e Event) {
 	}
 	r := slog.NewRecord(at, level, message, 0)
 	r.AddAttrs(attrs(e)...)
-	_ = s.handler.Handle(ctx, r) // there is nobody to tell
+	_ = s.handler.Handle(ctx, r) // there is no place to report the error
 }
 
 // attrs leaves out what the event does not have.

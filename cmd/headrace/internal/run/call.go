@@ -86,7 +86,7 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 	}
 }
 
-// errAgain has a request sent again that reached nobody.
+// errAgain has a request sent again that reached no server.
 var errAgain = errors.New("again")
 
 func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (results.Answer, error) {

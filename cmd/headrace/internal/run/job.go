@@ -29,7 +29,7 @@ type Job struct {
 	Stdin   io.Reader
 	Stdout  io.Writer
 	Display *console.Display
-	Watch   func(event.Progress) // is given what is displayed; nil: nobody is
+	Watch   func(event.Progress) // receives what is displayed; may be nil
 	Log     *slog.Logger
 	Agent   string // of HTTP
 

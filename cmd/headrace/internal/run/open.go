@@ -75,7 +75,7 @@ func (j *Job) holder(ctx context.Context) error {
 	return j.busy(held)
 }
 
-// foreign looks for a file of somebody else where results are to be: what holds no results is not emptied.
+// foreign looks for a file without results where results are to be written: such a file is not emptied.
 func (j *Job) foreign() error {
 	for _, at := range []struct{ flag, path string }{{"--out", j.Out}, {"--errors", j.Errors}} {
 		if !j.Fresh && at.path != results.Stdout && results.Foreign(at.path) {
