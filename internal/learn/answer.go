@@ -55,6 +55,7 @@ func (m *Machine) span(left, calls float64) {
 	if rate < m.Calls.Pace() {
 		m.note(Decision{At: left, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), To: rate, Why: WhyWindow})
 		share := rate / m.Calls.Rate
+		m.rates.Stop(left)
 		m.Calls.Set(rate, Cycle(rate))
 		m.rates.Marked(left, rate, false)
 		m.Tokens.Set(m.Tokens.Rate*share, Cycle(rate))

@@ -155,3 +155,18 @@ func TestACapThatOthersShareIsTriedAgainAfterADeepFall(t *testing.T) {
 		})
 	}
 }
+
+// A later refusal of a call of the trial does not bring the rate back that was before the window was found.
+func TestAWindowThatIsFoundEndsATrial(t *testing.T) {
+	r := cutOnce(Config{}, Refusal{Asked: 58})
+	r.Wait(60.1, 100, 0)
+	r.send(60.1)
+	r.rates.Fell(60.1, 50)
+	r.Calls.Set(r.rates.Begin(r.last.Seq, r.Calls.Rate), 60)
+	for i := range 8 {
+		r.send(60.1 + float64(i+1)/100)
+	}
+	r.Answered(62, Call{Seq: 21, At: 60.1}, Answer{Used: 100})
+	assert.InDelta(t, 60, r.spans.Window, 0.2)
+	assert.False(t, r.rates.trying)
+}

@@ -6,7 +6,7 @@ package learn
 type Memory struct {
 	first float64 // seconds from a fall to the first trial
 	high  float64 // what held
-	until float64 // the last trial is before
+	until float64 // trials end
 	next  float64 // when the next one is; 0: nothing has fallen
 	pause float64 // seconds before it, twice as long each time
 	held  float64 // when a trial succeeded last
@@ -51,7 +51,7 @@ func (m *Memory) fell(now float64) {
 	if now-m.held > m.pause {
 		m.pause = 0
 	}
-	m.until = now + memoryLasts
+	m.trying, m.until = false, now+memoryLasts
 	m.postpone(now)
 }
 
@@ -72,7 +72,7 @@ func (m *Memory) Begin(newest int64, low float64) (high float64) {
 }
 
 // Tries reports whether the call belongs to the trial.
-func (m *Memory) Tries(c Call) bool { return m.trying && c.Seq > m.before }
+func (m *Memory) Tries(c Call) bool { return m.trying && c.Seq > m.before && c.At < m.until }
 
 // Taken notes that a call was taken. A trial succeeds with trialTaken of its calls.
 func (m *Memory) Taken(now float64, c Call) {

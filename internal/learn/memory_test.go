@@ -94,3 +94,14 @@ func TestWhatMarksAgreeAboutHoldsAfterTheLastTrial(t *testing.T) {
 	assert.True(t, m.Due(2002))
 	assert.InDelta(t, 5, m.Begin(1, 3), 0)
 }
+
+// What was tried long ago is not what a refusal is about.
+func TestATrialWithoutCallsEnds(t *testing.T) {
+	m := Memory{first: 2}
+	m.Fell(0, 10)
+	assert.InDelta(t, 10, m.Begin(7, 3), 0)
+	assert.True(t, m.Tries(Call{Seq: 8, At: memoryLasts - 1}))
+	assert.False(t, m.Tries(Call{Seq: 9, At: memoryLasts}))
+	m.Fell(memoryLasts, 20)
+	assert.True(t, m.Due(memoryLasts+2), "the next one is free to begin")
+}

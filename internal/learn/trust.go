@@ -2,7 +2,7 @@ package learn
 
 // Trust decides whether the headers are used. They may be about another limit
 // than the one that refuses, and then show quota left for calls that are refused.
-// They are ignored for a while, longer each time.
+// They are ignored for a while, longer each time until they are true for as long.
 type Trust struct {
 	until float64 // they are ignored before
 	pause float64 // for how long the last time, seconds
@@ -36,6 +36,9 @@ func (t *Trust) Broken(now float64) bool {
 	t.open--
 	if t.share += (1 - t.share) / trustMemory; t.share < trustBroken {
 		return false
+	}
+	if now-t.until > t.pause { // they have been true for longer
+		t.pause = 0
 	}
 	t.pause = min(trustMost, max(trustFirst, 2*t.pause))
 	t.until, t.share = now+t.pause, 0

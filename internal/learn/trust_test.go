@@ -43,3 +43,12 @@ func TestHeadersAreIgnoredForLongerEachTime(t *testing.T) {
 		assert.False(t, tr.Ignored(now), "time %d", i)
 	}
 }
+
+func TestHeadersThatWereTrueForLongAreIgnoredBriefly(t *testing.T) {
+	var tr Trust
+	assert.Positive(t, broken(&tr, 0, 1))
+	assert.Positive(t, broken(&tr, 60, 1))
+	assert.True(t, tr.Ignored(60+119))
+	assert.Positive(t, broken(&tr, 180+121, 1))
+	assert.False(t, tr.Ignored(180+121+60), "they have been true for longer than they were ignored")
+}
