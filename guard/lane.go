@@ -24,6 +24,7 @@ type lane struct {
 
 	free   *view     // of a call without admission; nil: of none yet, or it was kept
 	record *recorded // of an admitted one; nil: of none yet, or it was kept
+	first  view      // free, at first
 	over   view
 	seats  []seat
 	most   int // seats taken at a time
@@ -36,10 +37,12 @@ type recorded struct {
 }
 
 func newLane(ctx context.Context, g *Guard) *lane {
-	return &lane{
+	n := &lane{
 		guard: g, ctx: ctx, watcher: inflight.WatcherOf(ctx),
-		over: view{Context: ctx, guard: g, over: true}, most: firstSeats,
+		first: view{Context: ctx, guard: g}, over: view{Context: ctx, guard: g, over: true}, most: firstSeats,
 	}
+	n.free = &n.first
+	return n
 }
 
 // Begin implements inflight.Lane.

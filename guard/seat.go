@@ -22,8 +22,12 @@ const (
 	mostSeats  = 128
 )
 
-// newSeats is how many seats are made at a time, at most. 8 KiB.
-const newSeats = 1024
+// So many seats are made at a time: twice as many as the last time, from half a
+// KiB up to 8 KiB.
+const (
+	fewSeats  = 64
+	manySeats = 1024
+)
 
 // seats are those that no call has had yet, for all lanes of a guard.
 type seats struct {
@@ -37,7 +41,7 @@ func (s *seats) take(n int) (taken []seat) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.free) < n {
-		s.made = min(max(n, 2*s.made), newSeats)
+		s.made = min(max(n, fewSeats, 2*s.made), manySeats)
 		s.free = make([]seat, s.made)
 	}
 	taken, s.free = s.free[:n:n], s.free[n:]
