@@ -163,7 +163,7 @@ func TestAnOutageIsNoWindow(t *testing.T) {
 					}
 					return taken
 				}
-				took := s.work(t, guard.Policy{Law: adaptive.Measured{}}, 9000, 32, throttle.Cost{}, 3*time.Hour)
+				took := s.work(t, guard.Policy{Law: adaptive.Measured{}, MaxWait: time.Hour}, 9000, 32, throttle.Cost{}, 3*time.Hour)
 				assert.Less(t, took, 38*time.Minute, "35 are possible: five before the outage, ten after it")
 			})
 		})

@@ -256,6 +256,40 @@ func TestACenturyIsNotBelievedTwice(t *testing.T) {
 	})
 }
 
+// A million calls do not give up one after the other, each after MaxWait.
+func TestAKeyThatRefusesEverythingIsClosedAfterMaxWait(t *testing.T) {
+	for most, closed := range map[time.Duration]time.Duration{0: 15 * time.Minute, time.Minute: 15 * time.Minute, time.Hour: time.Hour} {
+		t.Run(most.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := capped(5)
+				c.MaxWait = most
+				l := made(t, c)
+				began := time.Now()
+				var sent atomic.Int64
+				var wg sync.WaitGroup
+				for range 5 {
+					wg.Go(func() {
+						for range 200 {
+							assert.ErrorAs(t, do(t.Context(), l, func(context.Context) error {
+								sent.Add(1)
+								time.Sleep(time.Second)
+								return &adaptive.RateLimitHit{}
+							}), new(*adaptive.RateLimitHit))
+						}
+					})
+				}
+				wg.Wait()
+				assert.InDelta(t, closed.Minutes(), time.Since(began).Minutes(), 2)
+				before := sent.Load()
+				require.Error(t, do(t.Context(), l, ok(0)), "it is closed")
+				time.Sleep(time.Minute)
+				require.NoError(t, do(t.Context(), l, ok(0)), "one call looks")
+				assert.Equal(t, before, sent.Load())
+			})
+		})
+	}
+}
+
 func TestTheClosingAndItsEndAreEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []event.Event

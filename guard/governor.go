@@ -122,19 +122,20 @@ func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
 	}
 }
 
-// result reports the end of a call to the law.
-func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback) {
+// result reports the end of a call to the law. silent says that f is a refusal after so
+// many others that it closes the key.
+func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback, silent bool) {
 	if tooLong(f) && g.closed.Doubts(now) {
 		f.RetryAfter = 0
 	}
 	switch {
 	case f.Verdict == adaptive.Terminal:
 		g.closed.Refused(now, s.Seq, 0)
-	case tooLong(f):
+	case tooLong(f), silent:
 		g.closed.Refused(now, s.Seq, f.RetryAfter)
 		g.gate.CloseUntil(now, g.closed.Until())
 	case refused(f.Verdict):
-		g.closed.Answered(s.Seq) // a rate limit is reported while there is quota left
+		g.closed.Answered(now, s.Seq) // a rate limit is reported while there is quota left
 		if until := now.Add(f.RetryAfter); f.RetryAfter > 0 && until.After(g.paused) {
 			g.paused = until
 		}

@@ -61,9 +61,10 @@ func tooLong(f *adaptive.Feedback) bool {
 }
 
 // outwaits reports whether the provider asks for a longer wait than the calls of g make.
-func (g *Guard) outwaits(f *adaptive.Feedback) bool {
-	return tooLong(f) && f.RetryAfter > inherited(g, func(p *Policy) time.Duration { return p.MaxWait })
-}
+func (g *Guard) outwaits(f *adaptive.Feedback) bool { return tooLong(f) && f.RetryAfter > g.maxWait() }
+
+// patience is how long no call gets through before the key is closed.
+func (g *Guard) patience() time.Duration { return max(defaultMaxWait, g.maxWait()) }
 
 // newHit describes the rejection f of a call that was admitted at sentAt.
 func newHit(scope string, f *adaptive.Feedback, sentAt time.Time) *adaptive.RateLimitHit {

@@ -39,6 +39,10 @@ func (g *Guard) emitResult(k *attempt, r *result, f *adaptive.Feedback) {
 			Time: r.now, Kind: event.LimiterClosed, Wait: f.RetryAfter,
 			Reason: "the provider asks to wait for " + f.RetryAfter.String(), Err: f.Err,
 		})
+	case r.silent:
+		g.emit(ctx, event.Event{
+			Time: r.now, Kind: event.LimiterClosed, Reason: "no call got through for " + g.patience().String(), Err: f.Err,
+		})
 	case r.reopened:
 		g.emit(ctx, event.Event{Time: r.now, Kind: event.LimiterReopened, Reason: "a call found it open"})
 	}

@@ -16,6 +16,7 @@ type result struct {
 	before int64          // decisions by then, if there is an observer
 	after  *adaptive.View // nil: there is none, or nothing to say
 
+	silent   bool // no call has got through for so long that the key is closed
 	reopened bool // the call has found a closed key open
 }
 
@@ -66,10 +67,11 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 		r.before = law.told
 	}
 	wasClosed := law.closed.Closed()
-	law.result(now, s, f)
+	r.silent = refused(f.Verdict) && law.closed.Silent(now) >= g.patience()
+	law.result(now, s, f, r.silent)
 	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one hears it
 		g.wake(now, s)
-		law.result(now, s, f)
+		law.result(now, s, f, r.silent)
 	}
 	if limits(f) {
 		g.gate.Store(max(g.gate.Load(), law.view().GateUntil.UnixNano()))
@@ -77,7 +79,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	switch {
 	case f.Verdict == adaptive.Terminal:
 		g.engine.Close(law.closed.Until(), g.exhausted(f.Err))
-	case g.outwaits(f): // every call
+	case r.silent, g.outwaits(f): // every call
 		hit := newHit(g.name, f, s.At)
 		hit.GivenUp = true
 		g.engine.Close(law.closed.Until(), hit)

@@ -18,7 +18,7 @@ const defaultMaxWait = 15 * time.Minute
 // when the call has waited for MaxWait.
 func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 	ctx, done := intake.Waiting(ctx)
-	most := inherited(c.guard, func(p *Policy) time.Duration { return p.MaxWait })
+	most := c.guard.maxWait()
 	since := c.wait.since
 	switch {
 	case most > 0:
@@ -46,6 +46,10 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 		cancel(nil)
 		done()
 	}
+}
+
+func (g *Guard) maxWait() time.Duration {
+	return inherited(g, func(p *Policy) time.Duration { return p.MaxWait })
 }
 
 // waitedError ends a wait by MaxWait.

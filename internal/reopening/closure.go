@@ -8,8 +8,8 @@ const (
 	lastLook  = time.Hour
 )
 
-// Closure is how a key is found open again whose quota is used up, or whose
-// provider asks for so long a wait that it may be an error. After a minute, or
+// Closure is how a key is found open again whose quota is used up, whose provider
+// asks for so long a wait that it may be an error, or refuses all calls. After a minute, or
 // sooner if the wait is over, one call looks, and all others wait for its
 // outcome. Each look that is refused doubles the pause, up to an hour. The zero
 // Closure is open.
@@ -20,7 +20,7 @@ type Closure struct {
 	over  time.Time     // when the wait that was asked for is over
 
 	doubts bool      // a look has found the key open before that
-	since  time.Time // nothing got through from then on; zero: something has
+	since  time.Time // the first refusal after a call got through; zero: none
 }
 
 // Refused notes that the call seq, 0 if it has no number, was told that nothing
@@ -28,6 +28,7 @@ type Closure struct {
 // the first look is due, other calls that were in flight are told the same, and
 // change nothing.
 func (c *Closure) Refused(now time.Time, seq int64, asked time.Duration) {
+	c.refused(now)
 	if c.pause > 0 && (c.look == 0 || seq != c.look) && now.Before(c.until) {
 		return
 	}
@@ -42,15 +43,22 @@ func (c *Closure) Refused(now time.Time, seq int64, asked time.Duration) {
 // the key: the one before was not true. It is believed again when nothing has
 // got through for a minute.
 func (c *Closure) Doubts(now time.Time) bool {
-	switch {
-	case !c.doubts:
-		return false
-	case c.since.IsZero():
-		c.since = now
-	case now.Sub(c.since) >= firstLook:
-		c.doubts, c.since = false, time.Time{}
-	}
+	c.doubts = c.doubts && c.Silent(now) < firstLook
 	return c.doubts
+}
+
+// Silent returns for how long calls have been refused without one that got through.
+func (c *Closure) Silent(now time.Time) time.Duration {
+	if c.since.IsZero() {
+		return 0
+	}
+	return now.Sub(c.since)
+}
+
+func (c *Closure) refused(now time.Time) {
+	if c.since.IsZero() {
+		c.since = now
+	}
 }
 
 // Until is when the next look is due, or was.
@@ -82,7 +90,8 @@ func (c *Closure) Passed(now time.Time, seq int64) {
 }
 
 // Answered notes that the call seq was refused, but only for a while.
-func (c *Closure) Answered(seq int64) {
+func (c *Closure) Answered(now time.Time, seq int64) {
+	c.refused(now)
 	if c.looked(seq) {
 		c.pause = 0
 	}

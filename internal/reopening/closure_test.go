@@ -48,7 +48,7 @@ func TestWhatALookFinds(t *testing.T) {
 		looking, closed bool
 	}{
 		"it gets through":           {func(c *reopening.Closure) { c.Passed(at(time.Minute), 2) }, false, false},
-		"it is refused for a while": {func(c *reopening.Closure) { c.Answered(2) }, false, false},
+		"it is refused for a while": {func(c *reopening.Closure) { c.Answered(at(time.Minute), 2) }, false, false},
 		"it tells nothing":          {func(c *reopening.Closure) { c.Lost(2) }, false, true},
 		"it is refused":             {func(c *reopening.Closure) { c.Refused(at(time.Minute), 2, day) }, false, true},
 		"another gets through":      {func(c *reopening.Closure) { c.Passed(at(time.Minute), 1) }, true, true},
@@ -72,9 +72,11 @@ func TestATimeThatWasNotTrueIsDoubted(t *testing.T) {
 	c.Sent(2)
 	c.Passed(at(time.Minute), 2)
 	assert.True(t, c.Doubts(at(time.Hour)), "whenever that is")
+	c.Answered(at(time.Hour), 8)
 	assert.True(t, c.Doubts(at(time.Hour+59*time.Second)))
 	c.Passed(at(time.Hour+59*time.Second), 9)
 	assert.True(t, c.Doubts(at(time.Hour+time.Minute)), "something got through")
+	c.Answered(at(time.Hour+time.Minute), 10)
 	assert.True(t, c.Doubts(at(time.Hour+119*time.Second)))
 	assert.False(t, c.Doubts(at(time.Hour+2*time.Minute)))
 	assert.False(t, c.Doubts(at(time.Hour+2*time.Minute)))
@@ -83,7 +85,7 @@ func TestATimeThatWasNotTrueIsDoubted(t *testing.T) {
 func TestATimeThatWasOverIsNotDoubted(t *testing.T) {
 	for name, ended := range map[string]func(*reopening.Closure){
 		"it was over":               func(c *reopening.Closure) { c.Passed(at(time.Minute), 2) },
-		"it is refused for a while": func(c *reopening.Closure) { c.Answered(2) },
+		"it is refused for a while": func(c *reopening.Closure) { c.Answered(at(time.Minute), 2) },
 	} {
 		c := refusedFor(time.Minute)
 		c.Sent(2)
@@ -98,4 +100,15 @@ func TestAClosureIsForgottenWhenNobodyLooks(t *testing.T) {
 	assert.True(t, c.Known(at(time.Hour)))
 	assert.False(t, c.Known(at(time.Hour+time.Minute)))
 	assert.False(t, new(reopening.Closure).Known(at(0)))
+}
+
+func TestSilenceLastsUntilACallGetsThrough(t *testing.T) {
+	var c reopening.Closure
+	assert.Zero(t, c.Silent(at(time.Hour)))
+	c.Answered(at(0), 1)
+	c.Answered(at(time.Second), 2)
+	c.Refused(at(2*time.Second), 3, day)
+	assert.Equal(t, time.Minute, c.Silent(at(time.Minute)))
+	c.Passed(at(time.Minute), 4)
+	assert.Zero(t, c.Silent(at(time.Hour)))
 }

@@ -90,7 +90,7 @@ func (d *driver) Answered(now time.Duration, c *client.Call, inFlight int, a *pr
 	case f.Verdict == adaptive.Transient:
 		d.closed.Lost(c.Seq)
 	default:
-		d.closed.Answered(c.Seq)
+		d.closed.Answered(at, c.Seq)
 	}
 	d.OnResult(at, d.sent(c), inFlight, f)
 	if f.Verdict == adaptive.Transient {
