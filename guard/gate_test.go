@@ -40,19 +40,35 @@ func together(t *testing.T, l *guard.Guard, n int) (same int) {
 	return same
 }
 
+// No round trip is known yet: the pause ends over one second, in which the ten
+// calls that may be in flight are sent one at a time.
 func TestAPauseEndsStepByStepWithoutASuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := made(t, guard.Policy{Law: adaptive.AIMD{Initial: 20}})
+		var mu sync.Mutex
+		var sent []time.Time
 		var wg sync.WaitGroup
 		for range 20 {
 			wg.Go(func() {
-				fn, _ := rejectedOnce(time.Second)
-				assert.NoError(t, do(t.Context(), l, fn))
+				rejected := false
+				assert.NoError(t, do(t.Context(), l, func(context.Context) error {
+					if !rejected {
+						rejected = true
+						time.Sleep(time.Millisecond) // all are in flight
+						return &adaptive.RateLimitHit{RetryAfter: time.Second}
+					}
+					mu.Lock()
+					sent = append(sent, time.Now())
+					mu.Unlock()
+					return nil
+				}))
 			})
 		}
-		synctest.Wait()
-		assert.Equal(t, 1, together(t, l, 5))
 		wg.Wait()
+		require.Len(t, sent, 20)
+		for i, at := range sent {
+			assert.Equal(t, min(time.Duration(i)*100*time.Millisecond, time.Second), at.Sub(sent[0]), i)
+		}
 	})
 }
 
