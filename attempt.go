@@ -42,14 +42,14 @@ func (x *exchange) send(b *bound, out *http.Request) (resp *http.Response, err e
 	}
 	late := b.arrived()
 	switch {
-	case late == nil && b != nil && err == nil && resp.StatusCode == http.StatusSwitchingProtocols:
-		b.release() // the connection is the caller's: no context ends it any more
-		return resp, nil
-	case late == nil && b != nil && err == nil && resp.Body != nil:
-		b.ReadCloser, resp.Body = resp.Body, b
+	case late == nil && (b == nil || err != nil):
+		return resp, err
+	case late == nil && (resp.StatusCode == http.StatusSwitchingProtocols || resp.Body == nil || resp.Body == http.NoBody):
+		b.release() // a connection is the caller's from now on
 		return resp, nil
 	case late == nil:
-		return resp, err
+		b.ReadCloser, resp.Body = resp.Body, b
+		return resp, nil
 	case err == nil:
 		discard(resp) // its body ends with the context
 		err = late

@@ -159,20 +159,32 @@ func TestNoBoundAfterTheFirstByte(t *testing.T) {
 	})
 }
 
-// The body of a 101 is a connection, which the caller is to write to: it is not wrapped.
-func TestFirstByteOfSwitchedProtocols(t *testing.T) {
-	l, _ := limiter(t)
-	var ctx context.Context
-	sent := answer(http.StatusSwitchingProtocols, "", "") //nolint:bodyclose // it is that of resp
-	base := tripper(func(r *http.Request) (*http.Response, error) {
-		ctx = r.Context()
-		return sent, nil
-	})
-	body := sent.Body
-	resp := post(t, &http.Client{Transport: headrace.Transport(base, "", headrace.Within(l))}, secretURL, `{}`)
-	defer resp.Body.Close()
-	assert.Equal(t, body, resp.Body)
-	assert.Error(t, ctx.Err(), "it is released")
+// The body of a 101 is a connection, which the caller is to write to. It is not
+// wrapped, and neither is http.NoBody, which is recognized by its identity.
+func TestFirstByteOfAResponseWithoutABodyToRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		body   io.ReadCloser
+	}{
+		"101": {http.StatusSwitchingProtocols, io.NopCloser(strings.NewReader("connection"))},
+		"200": {http.StatusOK, http.NoBody},
+		"503": {http.StatusServiceUnavailable, http.NoBody},
+		"nil": {http.StatusOK, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, _ := limiter(t)
+			var ctx context.Context
+			base := tripper(func(r *http.Request) (*http.Response, error) {
+				ctx = r.Context()
+				return &http.Response{StatusCode: c.status, Body: c.body}, nil
+			})
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, http.NoBody)
+			resp, err := headrace.Transport(base, "", headrace.Within(l)).RoundTrip(req) //nolint:bodyclose // there is none
+			require.NoError(t, err)
+			assert.Equal(t, c.body, resp.Body)
+			assert.Error(t, ctx.Err(), "it is released")
+		})
+	}
 }
 
 func TestWithFirstByteNegative(t *testing.T) {

@@ -101,7 +101,7 @@ func (x *exchange) attempt(ctx context.Context, r *reply) {
 	a := inflight.Of(ctx)
 	ctx, b := x.bounded(ctx, a.Timeout())
 	defer func() {
-		if b != nil && (r.resp == nil || r.resp.Body == nil) {
+		if b != nil && r.resp == nil {
 			b.release()
 		}
 		if !returned { // a panic, or runtime.Goexit in the base
