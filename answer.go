@@ -31,7 +31,7 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 		resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified:
 		*f = x.dialect.Read(now, resp.StatusCode, resp.Header, nil)
 	case resp.StatusCode >= http.StatusBadRequest:
-		k, _ := inflight.Keep(a, resp, x.dialect.Read(now, resp.StatusCode, resp.Header, nil).Verdict)
+		k, _ := inflight.Keep(&x.t.keeper, a, resp, x.dialect.Read(now, resp.StatusCode, resp.Header, nil).Verdict)
 		resp.Body = k
 		said = x.judge(r, k, now)
 	default:
@@ -51,8 +51,8 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 	x.complete(f, resp.StatusCode)
 }
 
-// glance reads a success that may be an error all the same: short JSON, until it
-// is there or replay.MostReading has passed. It is nil for any other.
+// glance reads a response below 400 whose body may still be an error, which only short
+// JSON can be, for at most replay.MostReading. It returns nil for all others.
 func (x *exchange) glance(resp *http.Response) *replay.Answer {
 	switch {
 	case resp.ContentLength == 0 || short(resp): // HTTP/2 has an empty body of its own

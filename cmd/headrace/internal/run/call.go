@@ -20,6 +20,7 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/httpclient"
 	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -30,6 +31,7 @@ type caller struct {
 
 	client  *httpclient.Client
 	secrets scrubber // that no answer may repeat
+	keeper  replay.Keeper
 	reach   reach
 	alike   alike
 	once    func(*requests.Request) string // the Idempotency-Key
@@ -111,7 +113,7 @@ func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (r
 func (c *caller) read(ctx context.Context, resp *http.Response) ([]byte, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		v := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, nil).Verdict
-		kept, rejected := inflight.Keep(inflight.Of(ctx), resp, v)
+		kept, rejected := inflight.Keep(&c.keeper, inflight.Of(ctx), resp, v)
 		if resp.Body = kept; rejected && ctx.Err() == nil {
 			return kept.Head(), nil
 		}
