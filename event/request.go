@@ -39,8 +39,9 @@ type Request struct {
 	Cached bool
 	// Reused says that the last connection was not new.
 	Reused bool
-	// Connect is the time from the beginning of the last attempt to its connection: name
-	// lookup, dial and TLS. 0 if the connection was not new.
+	// Connect is the time from the beginning of the last attempt until it had a new
+	// connection: the wait for a free one if the client bounds their number, name
+	// lookup, dial and TLS. 0 if the connection was reused.
 	Connect time.Duration
 }
 

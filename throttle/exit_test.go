@@ -13,7 +13,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// exiting is a law that ends the goroutine of the first admission.
+// exiting is a law whose first OnSend calls runtime.Goexit.
 type exiting struct {
 	law
 
@@ -28,8 +28,8 @@ func (e *exiting) OnSend(now time.Time, s throttle.Sent) {
 	e.law.OnSend(now, s)
 }
 
-// A law that ends the goroutine which was to admit a waiting joint call keeps no
-// slot of the other limiters, and the call is tried again.
+// A waiting call of two limiters is about to be admitted when the law of the second
+// one ends the goroutine. The slot of the first is returned, and the call is retried.
 func TestGoexitInTheLawOfAWaitingJointCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := newLimiter(t, throttle.Limits{Concurrency: 1})

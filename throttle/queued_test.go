@@ -18,8 +18,8 @@ type queued func()
 
 func (f queued) Queued() { f() }
 
-// A call whose goroutine ends as soon as it is queued keeps neither its place nor
-// a permit, nor what it took from a window.
+// A call whose goroutine ends in Queued keeps no place in a queue, no permit and
+// no units of a window.
 func TestGoexitOnceQueued(t *testing.T) {
 	for name, layers := range map[string]int{"one limiter": 1, "three at once": 3} {
 		for _, when := range []string{"while it waits", "after it was served", "after it was refused"} {
