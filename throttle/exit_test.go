@@ -13,16 +13,15 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// exiting is a law whose first OnSend calls runtime.Goexit.
+// exiting is a law whose OnSend calls runtime.Goexit, once.
 type exiting struct {
 	law
 
-	exited bool
+	in int // calls of OnSend until then
 }
 
 func (e *exiting) OnSend(now time.Time, s throttle.Sent) {
-	if !e.exited {
-		e.exited = true
+	if e.in--; e.in == 0 {
 		runtime.Goexit()
 	}
 	e.law.OnSend(now, s)
@@ -33,7 +32,7 @@ func (e *exiting) OnSend(now time.Time, s throttle.Sent) {
 func TestGoexitInTheLawOfAWaitingJointCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := newLimiter(t, throttle.Limits{Concurrency: 1})
-		second := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{}))
+		second := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{in: 1}))
 		held, err := first.Acquire(t.Context(), throttle.Cost{})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -53,5 +52,36 @@ func TestGoexitInTheLawOfAWaitingJointCall(t *testing.T) {
 			assert.Zero(t, l.Stats().InFlight)
 			assert.Zero(t, l.Stats().Waiting)
 		}
+	})
+}
+
+// The same for a call that need not wait, which is lost with its goroutine.
+func TestGoexitInTheLawOfAJointCall(t *testing.T) {
+	first := newLimiter(t, throttle.Limits{Concurrency: 1})
+	second := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{in: 1}))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = all(t.Context(), first, second)
+		t.Error("the goroutine was to end")
+	}()
+	<-done
+	assert.Zero(t, first.Stats().InFlight)
+	assert.Zero(t, second.Stats().InFlight)
+}
+
+// The goroutine that ends was to admit the next call in the queue, which is admitted later.
+func TestGoexitInTheLawOfAWaitingCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{in: 2}))
+		held, err := l.Acquire(t.Context(), throttle.Cost{})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		time.AfterFunc(time.Second, held.Release)
+		next, err := l.Acquire(ctx, throttle.Cost{})
+		require.NoError(t, err)
+		next.Release()
+		assert.Zero(t, l.Stats().InFlight)
 	})
 }
