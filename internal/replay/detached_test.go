@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"runtime"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,43 +24,46 @@ func piped(t *testing.T, length int64) (*http.Request, *io.PipeWriter) {
 	return &http.Request{Body: io.NopCloser(from), ContentLength: length}, to
 }
 
-// What arrives after the attempt that waited for it has ended is for the next one.
+// An attempt gives up its body while a Read of it waits. What that Read returns is for the next attempt.
 func TestAReadThatIsLeftBehindIsForTheNextAttempt(t *testing.T) {
 	for name, leave := range map[string]func(cancel func(), out *http.Request, b *replay.Body){
-		"its context ends":    func(cancel func(), _ *http.Request, _ *replay.Body) { cancel() },
-		"it closes it":        func(_ func(), out *http.Request, _ *replay.Body) { _ = out.Body.Close() },
-		"another begins":      func(_ func(), _ *http.Request, b *replay.Body) { _ = b.Next(&http.Request{}) },
-		"net/http resends":    func(_ func(), out *http.Request, _ *replay.Body) { _, _ = out.GetBody() },
-		"more than one of it": func(cancel func(), out *http.Request, _ *replay.Body) { _ = out.Body.Close(); cancel() },
+		"its context ends":          func(cancel func(), _ *http.Request, _ *replay.Body) { cancel() },
+		"it closes the body":        func(_ func(), out *http.Request, _ *replay.Body) { _ = out.Body.Close() },
+		"another attempt begins":    func(_ func(), _ *http.Request, b *replay.Body) { _ = b.Next(&http.Request{}) },
+		"net/http asks for another": func(_ func(), out *http.Request, _ *replay.Body) { _, _ = out.GetBody() },
+		"it closes, then ends":      func(cancel func(), out *http.Request, _ *replay.Body) { _ = out.Body.Close(); cancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			req, to := piped(t, -1)
-			b, err := replay.Of(req, false, replay.MaxResent, nil)
-			require.NoError(t, err)
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			first := req.WithContext(ctx)
-			require.NoError(t, b.Next(first))
-			read := make(chan error)
-			go func() {
-				_, err := io.ReadAll(first.Body)
-				read <- err
-			}()
-			_, err = io.WriteString(to, "abc")
-			require.NoError(t, err)
-			leave(cancel, first, &b)
-			require.Error(t, <-read)
-			second := req.WithContext(t.Context())
-			require.True(t, b.Replayable())
-			require.NoError(t, b.Next(second))
-			go func() {
-				_, _ = io.WriteString(to, "def")
-				_ = to.Close()
-			}()
-			text, err := io.ReadAll(second.Body)
-			require.NoError(t, err)
-			assert.Equal(t, "abcdef", string(text))
-			b.Close()
+			synctest.Test(t, func(t *testing.T) {
+				req, to := piped(t, -1)
+				b, err := replay.Of(req, false, replay.MaxResent, nil)
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				first := req.WithContext(ctx)
+				require.NoError(t, b.Next(first))
+				read := make(chan error)
+				go func() {
+					_, err := io.ReadAll(first.Body)
+					read <- err
+				}()
+				_, err = io.WriteString(to, "abc")
+				require.NoError(t, err)
+				synctest.Wait() // for the next Read to wait
+				leave(cancel, first, &b)
+				require.Error(t, <-read)
+				second := req.WithContext(t.Context())
+				require.True(t, b.Replayable())
+				require.NoError(t, b.Next(second))
+				go func() {
+					_, _ = io.WriteString(to, "def")
+					_ = to.Close()
+				}()
+				text, err := io.ReadAll(second.Body)
+				require.NoError(t, err)
+				assert.Equal(t, "abcdef", string(text))
+				b.Close()
+			})
 		})
 	}
 }
