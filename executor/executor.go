@@ -51,7 +51,7 @@ type Executor struct {
 	pace    pace
 	idle    int     // workers that wait on work, or are on their way from there
 	waking  bool    // one is on its way
-	turn    *worker // took a task that has no place in the queues of its guards yet: none is taken before it has; nil: there is none
+	turn    *worker // its task has no place in the queues of its guards yet, and no other task is taken until it has; nil: there is none
 	workers map[*worker]struct{}
 	left    int           // goroutines that were left behind
 	dozing  bool          // the watch waits on wake

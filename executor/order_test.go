@@ -33,15 +33,16 @@ func (m meddling) Value(key any) any {
 	return m.Context.Value(key)
 }
 
-// Tasks come to their limits in the order in which they left the queue, even if one takes longer on its way there.
-func TestTasksComeToTheirLimitsInOrder(t *testing.T) {
+// Tasks reach their limits in the order in which they leave the queue, even if an earlier one takes longer to get there.
+func TestTasksReachTheirLimitsInOrder(t *testing.T) {
 	second := throttle.Sliding(1, time.Second)
 	for name, c := range map[string]struct {
 		policy guard.Policy
 		within []throttle.Window // of a guard around all tasks
 	}{
-		"a limit":      {policy: within(second)},
-		"of each task": {policy: within(throttle.Sliding(1000, time.Second)), within: []throttle.Window{second}},
+		"of the executor":              {policy: within(second)},
+		"of each task":                 {within: []throttle.Window{second}},
+		"of the executor and the task": {policy: within(throttle.Sliding(1000, time.Second)), within: []throttle.Window{second}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestTasksComeToTheirLimitsInOrder(t *testing.T) {
 	}
 }
 
-// The others do not wait for a task that is not admitted, nor for an observer of one.
+// Tasks wait neither for one that is not admitted, nor for the observer of another.
 func TestATaskThatIsNotAdmittedLetsTheNextOneCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := within(throttle.Sliding(10, time.Minute).Of(throttle.Tokens))
@@ -104,7 +105,7 @@ func TestATaskThatIsNotAdmittedLetsTheNextOneCome(t *testing.T) {
 	})
 }
 
-// Nor for one whose goroutine ends on the way to its limits.
+// Tasks do not wait for one whose goroutine ends before it reaches its limits.
 func TestATaskThatNeverComesToItsLimitsLetsTheNextOneCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t, Config{Policy: within(throttle.Sliding(10, time.Minute)), Concurrency: 2})
@@ -131,7 +132,7 @@ func (a asking) Take(ctx context.Context, r quota.Request) (quota.Grant, error) 
 	return a.Store.Take(ctx, r)
 }
 
-// A store is asked about several tasks at the same time.
+// Several tasks ask a store at the same time.
 func TestTasksDoNotWaitForTheStoreOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := within(throttle.Sliding(100, time.Second))

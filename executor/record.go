@@ -35,7 +35,7 @@ type record struct {
 	asked    bool // its guard had to be asked for admission; of the goroutine of the call
 	loose    bool // its call was not admitted, and its scope is the context of that; set before the call is made
 	observed bool // there are observers of its events
-	inTurn   bool // no other task is taken for now; of the goroutine of the call
+	inTurn   bool // no other task is taken until pass; of the goroutine of the call
 	priority int32
 	cost     *throttle.Cost  // nil: nothing was said
 	extra    *extra          // as above, of all else

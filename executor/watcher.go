@@ -27,7 +27,7 @@ func (w *watcher) Waits() {
 	}
 }
 
-// Queued lets the next task take its place behind this one.
+// Queued lets a worker take the next task, whose place is behind that of this one.
 func (w *watcher) Queued() { w.x.pass(w.task()) }
 
 // Admitted notes what the task had to wait for, if it had to.

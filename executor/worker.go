@@ -109,7 +109,7 @@ func (x *Executor) next(w *worker) *record {
 	x.outLocked(t)
 	x.busy++
 	w.task, t.by = t, w
-	if len(t.within()) > 0 || !inflight.Free(x.guard) {
+	if !inflight.Free(x.guard) { // it never is once a task has guards of its own: see confine
 		x.turn, t.inTurn = w, true
 	}
 	x.slots.take(w)
@@ -120,8 +120,8 @@ func (x *Executor) next(w *worker) *record {
 	return t
 }
 
-// pass has the next task taken: t, which only its own goroutine passes, has its
-// place in the queues of its guards, or has ended.
+// pass lets a worker take the next task, because t has its place in the queues of
+// its guards, or has ended. Only the goroutine of t calls it.
 func (x *Executor) pass(t *record) {
 	if !t.inTurn {
 		return
