@@ -18,6 +18,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -57,7 +58,8 @@ func TestARefusalWithStatus200(t *testing.T) {
 				})
 				c := &http.Client{Transport: under(base, presets.AnthropicTier1, l)}
 				assert.Equal(t, `{"fine":1}`, read(t, post(t, c, secretURL, `{}`))) //nolint:bodyclose // read does
-				assert.Equal(t, []adaptive.Verdict{adaptive.Hit, adaptive.OK}, b.verdicts())
+				t.Log(b.ended()[0].Err)
+	assert.Equal(t, []adaptive.Verdict{adaptive.Hit, adaptive.OK}, b.verdicts())
 				assert.True(t, closed.closed.Load())
 			})
 		}
@@ -309,4 +311,24 @@ func TestADetectorIsAskedAboutAnErrorResponse(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The dialect of a guard comes before the detectors of the guards around it.
+func TestADetectorAroundTheDialectIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outer, err := guard.New(guard.Policy{Detector: func(error) adaptive.Feedback { return adaptive.Feedback{Verdict: adaptive.Terminal} }})
+		require.NoError(t, err)
+		g, err := guard.New(guard.Policy{Within: []*guard.Guard{outer}, Dialect: dialect.OpenAI})
+		require.NoError(t, err)
+		sent := 0
+		base := tripper(func(*http.Request) (*http.Response, error) {
+			if sent++; sent > 1 {
+				return answer(http.StatusOK, "", `{}`), nil
+			}
+			return answer(http.StatusTooManyRequests, "Retry-After: 1", `{}`), nil
+		})
+		resp := post(t, &http.Client{Transport: under(base, "", g)}, secretURL, `{}`)
+		read(t, resp)
+		assert.Equal(t, http.StatusOK, resp.StatusCode)
+	})
 }

@@ -187,6 +187,36 @@ func TestFirstByteOfAResponseWithoutABodyToRead(t *testing.T) {
 	}
 }
 
+// A base that ignores its context returns a response too late.
+func TestAResponseAfterTheBoundIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := limiter(t)
+		body := &closer{Reader: http.NoBody}
+		base := tripper(func(*http.Request) (*http.Response, error) {
+			time.Sleep(time.Minute)
+			return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+		})
+		rt := headrace.Transport(base, "", headrace.Within(l), headrace.WithFirstByte(time.Second))
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, http.NoBody)
+		_, err := rt.RoundTrip(req) //nolint:bodyclose // there is none
+		require.ErrorContains(t, err, "no response in the 1s")
+		assert.True(t, body.closed.Load())
+	})
+}
+
+func TestTheContextOfAFailedAttemptIsReleased(t *testing.T) {
+	l, _ := limiter(t)
+	var ctx context.Context
+	base := tripper(func(r *http.Request) (*http.Response, error) {
+		ctx = r.Context()
+		return nil, errors.New("refused")
+	})
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, secretURL, http.NoBody)
+	_, err := headrace.Transport(base, "", headrace.Within(l)).RoundTrip(req) //nolint:bodyclose // there is none
+	require.ErrorContains(t, err, "refused")
+	assert.Error(t, ctx.Err())
+}
+
 func TestWithFirstByteNegative(t *testing.T) {
 	_, err := headrace.Transport(nil, "", headrace.WithFirstByte(-1)).RoundTrip(httptest.NewRequest(http.MethodGet, "http://a.example", http.NoBody)) //nolint:bodyclose // there is none
 	field, ok := errors.AsType[*fault.FieldError](err)

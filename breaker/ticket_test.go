@@ -8,7 +8,18 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/hook"
 )
+
+func TestABreakerWithATicketIsNotIdle(t *testing.T) {
+	b, _ := newBreaker(t, breaker.Config{})
+	idle := hook.Open[interface{ Idle() bool }](b).Idle
+	assert.True(t, idle())
+	ticket := allow(t, b)
+	assert.False(t, idle())
+	ticket.Cancel()
+	assert.True(t, idle())
+}
 
 func TestFirstEndWins(t *testing.T) {
 	ends := map[string]func(breaker.Ticket) bool{
