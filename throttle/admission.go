@@ -114,6 +114,10 @@ func (l *Limiter) keepLocked(now, credited instant, n *load) Permit {
 	return p
 }
 
+// afterExit is the pause after a governor has ended a goroutine that was to admit
+// calls: it may do so every time.
+const afterExit = time.Millisecond
+
 // tellKeptLocked gives the slot back if the governor ends the goroutine.
 func (l *Limiter) tellKeptLocked(a *admission, slot uint32) {
 	told := false
@@ -123,7 +127,7 @@ func (l *Limiter) tellKeptLocked(a *admission, slot uint32) {
 		}
 		l.freeLocked(slot)
 		if l.queue.head != nil || len(l.fronts) > 0 {
-			l.wakeLocked(a.at, 1) // what this goroutine was to serve
+			l.wakeLocked(a.at, afterExit) // to serve the queue, which this goroutine was about to do
 		}
 	}()
 	l.tellSentLocked(a)

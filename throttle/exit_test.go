@@ -2,6 +2,7 @@ package throttle_test
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -13,15 +14,16 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// exiting is a law whose OnSend calls runtime.Goexit, once.
+// exiting is a law whose OnSend calls runtime.Goexit for some of the calls.
 type exiting struct {
 	law
 
-	in int // calls of OnSend until then
+	first, last int // of those calls, from 1
+	sent        int
 }
 
 func (e *exiting) OnSend(now time.Time, s throttle.Sent) {
-	if e.in--; e.in == 0 {
+	if e.sent++; e.first <= e.sent && e.sent <= e.last {
 		runtime.Goexit()
 	}
 	e.law.OnSend(now, s)
@@ -32,7 +34,7 @@ func (e *exiting) OnSend(now time.Time, s throttle.Sent) {
 func TestGoexitInTheLawOfAWaitingJointCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := newLimiter(t, throttle.Limits{Concurrency: 1})
-		second := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{in: 1}))
+		second := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{first: 1, last: 1}))
 		held, err := first.Acquire(t.Context(), throttle.Cost{})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -58,7 +60,7 @@ func TestGoexitInTheLawOfAWaitingJointCall(t *testing.T) {
 // The same for a call that need not wait, which is lost with its goroutine.
 func TestGoexitInTheLawOfAJointCall(t *testing.T) {
 	first := newLimiter(t, throttle.Limits{Concurrency: 1})
-	second := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{in: 1}))
+	second := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{first: 1, last: 1}))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -73,7 +75,7 @@ func TestGoexitInTheLawOfAJointCall(t *testing.T) {
 // The goroutine that ends was to admit the next call in the queue, which is admitted later.
 func TestGoexitInTheLawOfAWaitingCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{in: 2}))
+		l := newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(&exiting{first: 2, last: 2}))
 		held, err := l.Acquire(t.Context(), throttle.Cost{})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -84,4 +86,30 @@ func TestGoexitInTheLawOfAWaitingCall(t *testing.T) {
 		next.Release()
 		assert.Zero(t, l.Stats().InFlight)
 	})
+}
+
+// A law that ends every goroutine admits no call, and its limiter neither recurses
+// nor spins: the calls end with their contexts.
+func TestGoexitInALawEachTime(t *testing.T) {
+	for _, joint := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			e := &exiting{first: 2, last: math.MaxInt}
+			limiters := []*throttle.Limiter{newLimiter(t, throttle.Limits{Concurrency: 1}, throttle.WithGovernor(e))}
+			if joint {
+				limiters = append(limiters, newLimiter(t, throttle.Limits{Concurrency: 1}))
+			}
+			held, err := limiters[0].Acquire(t.Context(), throttle.Cost{})
+			require.NoError(t, err)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			time.AfterFunc(time.Microsecond, held.Release)
+			require.ErrorIs(t, throttle.AcquireTold(ctx, limiters, nil), context.DeadlineExceeded)
+			assert.InDelta(t, 1000, e.sent, 10)
+			synctest.Wait()
+			for _, l := range limiters {
+				assert.Zero(t, l.Stats().InFlight)
+				assert.Zero(t, l.Stats().Waiting)
+			}
+		})
+	}
 }

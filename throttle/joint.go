@@ -237,8 +237,8 @@ func (l *Limiter) unlock() {
 
 func tryAgain(tries []*joint) {
 	defer func() {
-		if len(tries) > 0 { // a governor has ended the goroutine, which each does once
-			tryAgain(tries)
+		if len(tries) > 0 { // a governor has ended the goroutine
+			tries[0].order[0].clock.AfterFunc(afterExit, func() { tryAgain(tries) })
 		}
 	}()
 	for len(tries) > 0 {
