@@ -63,7 +63,7 @@ func (x *exchange) glance(resp *http.Response) *replay.Answer {
 	return nil
 }
 
-// judge has the dialect read what was kept of a response, and returns it.
+// judge reads the kept part of a response with the dialect, and returns its text.
 func (x *exchange) judge(r *reply, k *replay.Answer, now time.Time) (said []byte) {
 	resp, f := r.resp, &r.feedback
 	said = text(resp.Header, k.Head())
@@ -88,8 +88,9 @@ type answerError struct {
 
 func (e *answerError) Error() string { return "status " + strconv.Itoa(e.StatusCode) }
 
-// detect has a report from inside and the detectors of the policies judge an
-// error response. What they leave open is as the dialect has read it.
+// detect judges an error response by what was reported inside the attempt and by
+// the detectors of the policies. Fields that they do not set keep the values that
+// the dialect has read.
 func (x *exchange) detect(r *reply, a inflight.Attempt, said []byte) {
 	answer := &answerError{r.resp.StatusCode, r.resp.Header, said}
 	f, read := a.Detect(answer), &r.feedback

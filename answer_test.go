@@ -59,7 +59,7 @@ func TestARefusalWithStatus200(t *testing.T) {
 				c := &http.Client{Transport: under(base, presets.AnthropicTier1, l)}
 				assert.Equal(t, `{"fine":1}`, read(t, post(t, c, secretURL, `{}`))) //nolint:bodyclose // read does
 				t.Log(b.ended()[0].Err)
-	assert.Equal(t, []adaptive.Verdict{adaptive.Hit, adaptive.OK}, b.verdicts())
+				assert.Equal(t, []adaptive.Verdict{adaptive.Hit, adaptive.OK}, b.verdicts())
 				assert.True(t, closed.closed.Load())
 			})
 		}
@@ -253,7 +253,7 @@ func TestTheHeaderOfAStreamIsHeardAtOnce(t *testing.T) {
 	assert.True(t, quiet.ended()[0].Meters[throttle.Requests].Known, "a law that does not listen hears it at the end")
 }
 
-// A policy's detector goes before the dialect; what it leaves open is as the dialect reads it.
+// The detector of a policy comes before the dialect, which supplies what the detector does not set.
 func TestADetectorIsAskedAboutAnErrorResponse(t *testing.T) {
 	failure := errors.New("without the key")
 	for name, c := range map[string]struct {
@@ -267,7 +267,7 @@ func TestADetectorIsAskedAboutAnErrorResponse(t *testing.T) {
 		"its verdict":          {418, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Second}, adaptive.Feedback{}, 2, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Second}, "status 418"},
 		"its error":            {418, adaptive.Feedback{Verdict: adaptive.Transient, Err: failure}, adaptive.Feedback{}, 2, adaptive.Feedback{Verdict: adaptive.Transient}, failure.Error()},
 		"against the dialect":  {429, adaptive.Feedback{Verdict: adaptive.OK}, adaptive.Feedback{}, 1, adaptive.Feedback{Verdict: adaptive.OK}, "status 429"},
-		"nothing":              {429, adaptive.Feedback{RetryAfter: time.Hour}, adaptive.Feedback{}, 2, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: 3 * time.Second}, "status 429"},
+		"no verdict":           {429, adaptive.Feedback{RetryAfter: time.Hour}, adaptive.Feedback{}, 2, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: 3 * time.Second}, "status 429"},
 		"a report goes before": {429, adaptive.Feedback{Verdict: adaptive.Transient}, adaptive.Feedback{Verdict: adaptive.OK}, 1, adaptive.Feedback{Verdict: adaptive.OK}, "status 429"},
 		"a reported pause":     {429, adaptive.Feedback{}, adaptive.Feedback{RetryAfter: 5 * time.Second}, 2, adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: 5 * time.Second}, "status 429"},
 		"success":              {200, adaptive.Feedback{Verdict: adaptive.Hit}, adaptive.Feedback{}, 1, adaptive.Feedback{Verdict: adaptive.OK}, ""},

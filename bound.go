@@ -23,15 +23,15 @@ func (e *timeoutError) Error() string { return e.text }
 
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// bound ends the context of an attempt whose response does not begin in time. It
-// is then the body, whose end releases the context.
+// bound ends the context of an attempt whose response does not begin in time. After
+// that it is the body of the response, and the end of the body releases the context.
 type bound struct {
 	io.ReadCloser
 
 	transport *transport
 	began     time.Duration
-	timeout   time.Duration  // from the beginning to the header; 0: none
-	firstByte time.Duration  // from the last of the request to the header; 0: none
+	timeout   time.Duration  // from the start of the attempt to the header; 0: none
+	firstByte time.Duration  // from the last Read of the request body to the header; 0: none
 	sent      *replay.Upload // says when the request was sent
 	cancel    context.CancelCauseFunc
 
@@ -64,7 +64,8 @@ func (x *exchange) bounded(ctx context.Context, timeout time.Duration) (context.
 	return ctx, b
 }
 
-// leftLocked is the time until the attempt is ended because of late.
+// leftLocked returns how much longer the attempt may take or, if its time is over,
+// why it is ended.
 func (b *bound) leftLocked() (late *timeoutError, left time.Duration) {
 	now := b.transport.clock.Elapsed()
 	if b.timeout > 0 {
@@ -85,13 +86,13 @@ func (b *bound) leftLocked() (late *timeoutError, left time.Duration) {
 	return nil, left
 }
 
-// alarm is a timer that is used again.
+// alarm is a timer that is reused.
 type alarm struct {
 	timer clockwork.Timer
 	bound *bound
 }
 
-// alarm has b look after d. b.mu is held.
+// alarm calls b.look after d. b.mu is held.
 func (t *transport) alarm(b *bound, d time.Duration) *alarm {
 	a, ok := t.alarms.Get().(*alarm)
 	if !ok {
@@ -120,19 +121,19 @@ func (b *bound) look() {
 	b.cancel(late)
 }
 
-// arrived stops the clock, and returns why the attempt was ended before.
+// arrived stops the alarm. If the attempt was ended before, it returns why.
 func (b *bound) arrived() error {
 	if b == nil {
 		return nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.over && b.alarm.timer.Stop() { // or else it is about to look
+	if !b.over && b.alarm.timer.Stop() { // otherwise look is about to run
 		b.alarm.bound = nil
 		b.transport.alarms.Put(b.alarm)
 	}
 	b.over, b.alarm = true, nil
-	if b.late == nil { // which must not be an error that is not nil
+	if b.late == nil { // a nil pointer in an error is not nil
 		return nil
 	}
 	return b.late

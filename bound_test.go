@@ -39,13 +39,13 @@ func TestFirstByte(t *testing.T) {
 		took     time.Duration
 		says     string
 	}{
-		"POST":                   {http.MethodPost, 0, nil, 1, 10 * time.Minute, "no response in the 10m0s"},
-		"GET":                    {http.MethodGet, 0, nil, 2, 20 * time.Minute, "no response in the 10m0s"},
-		"set":                    {http.MethodPost, 0, []headrace.Option{headrace.WithFirstByte(time.Hour)}, 1, time.Hour, "no response in the 1h0m0s"},
-		"off":                    {http.MethodPost, 0, []headrace.Option{headrace.WithFirstByte(0)}, 1, 24 * time.Hour, "given up"},
-		"a timeout alone":        {http.MethodPost, time.Hour, nil, 1, time.Hour, "timeout of 1h0m0s"},
-		"both, the timeout less": {http.MethodPost, time.Minute, []headrace.Option{headrace.WithFirstByte(time.Hour)}, 1, time.Minute, "timeout of 1m0s"},
-		"both, the timeout more": {http.MethodPost, time.Hour, []headrace.Option{headrace.WithFirstByte(time.Minute)}, 1, time.Minute, "no response in the 1m0s"},
+		"POST":                  {http.MethodPost, 0, nil, 1, 10 * time.Minute, "no response in the 10m0s"},
+		"GET":                   {http.MethodGet, 0, nil, 2, 20 * time.Minute, "no response in the 10m0s"},
+		"set":                   {http.MethodPost, 0, []headrace.Option{headrace.WithFirstByte(time.Hour)}, 1, time.Hour, "no response in the 1h0m0s"},
+		"off":                   {http.MethodPost, 0, []headrace.Option{headrace.WithFirstByte(0)}, 1, 24 * time.Hour, "given up"},
+		"a timeout only":        {http.MethodPost, time.Hour, nil, 1, time.Hour, "timeout of 1h0m0s"},
+		"both, shorter timeout": {http.MethodPost, time.Minute, []headrace.Option{headrace.WithFirstByte(time.Hour)}, 1, time.Minute, "timeout of 1m0s"},
+		"both, longer timeout":  {http.MethodPost, time.Hour, []headrace.Option{headrace.WithFirstByte(time.Minute)}, 1, time.Minute, "no response in the 1m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -93,8 +93,8 @@ func (p *pausing) Read(b []byte) (int, error) {
 
 func (*pausing) Close() error { return nil }
 
-// An upload may take as long as it likes: the time counts from its last byte, for
-// the first attempt and for the next.
+// An upload may take any time: the bound counts from its last byte, in the first
+// attempt and in the next.
 func TestTheFirstByteIsWaitedForFromTheLastOfTheRequest(t *testing.T) {
 	const pieces, every = 60, time.Minute
 	for name, c := range map[string]struct {
@@ -102,10 +102,10 @@ func TestTheFirstByteIsWaitedForFromTheLastOfTheRequest(t *testing.T) {
 		body io.Reader
 		took time.Duration // until it is sent
 	}{
-		"kept":                       {"application/json", strings.NewReader(strings.Repeat(" ", pieces)), pieces * every},
-		"with GetBody":               {"text/plain", strings.NewReader(strings.Repeat("x", pieces)), pieces * every},
-		"without GetBody":            {"text/plain", once{strings.NewReader(strings.Repeat("x", pieces))}, pieces * every},
-		"which the caller is making": {"text/plain", &pausing{3}, 3*time.Hour + 3*every},
+		"kept":                {"application/json", strings.NewReader(strings.Repeat(" ", pieces)), pieces * every},
+		"with GetBody":        {"text/plain", strings.NewReader(strings.Repeat("x", pieces)), pieces * every},
+		"without GetBody":     {"text/plain", once{strings.NewReader(strings.Repeat("x", pieces))}, pieces * every},
+		"still being written": {"text/plain", &pausing{3}, 3*time.Hour + 3*every},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -139,8 +139,8 @@ func TestTheFirstByteIsWaitedForFromTheLastOfTheRequest(t *testing.T) {
 	}
 }
 
-// The context of an attempt lives as long as its response, and a stream as long
-// as it likes.
+// The context of an attempt lives as long as its response, and there is no bound on
+// how long a stream takes.
 func TestNoBoundAfterTheFirstByte(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := limiter(t)

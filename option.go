@@ -14,8 +14,8 @@ type Option func(*transport)
 
 // With sets the policy of the transport's guards, one for each service, host, pool of models and
 // credential. They are within the guards that the registry shares between transports, unless p has a
-// Law, Share, Detector or Store and they learn by themselves. A Detector is asked about responses with a
-// status from 400 on before the dialect, with what adaptive.AnswerIn finds. p.Preset defaults to that of Transport, p.Retry
+// Law, Share, Detector or Store and they learn by themselves. A Detector judges responses with a status
+// of 400 or above before the dialect does; adaptive.AnswerIn returns status, header and body. p.Preset defaults to that of Transport, p.Retry
 // to three attempts, and p.Timeout bounds an attempt to the header of the response.
 func With(p guard.Policy) Option { return func(t *transport) { t.policy = p } }
 
@@ -75,11 +75,11 @@ func WithResend(bytes int64) Option {
 	}
 }
 
-// WithFirstByte bounds how long an attempt waits for the header of its response once the request body has
-// been read to its end, or for the next Read of it. The error matches context.DeadlineExceeded and counts
-// as a failure, which is retried where that is safe. A base that ignores its context is not stopped:
-// guard.Policy.Timeout abandons it. The default is 10 minutes, or no bound if the policy has a Timeout. 0
-// means no bound.
+// WithFirstByte bounds the time from the last Read of the request body, or from the start of the attempt if
+// there was none, to the header of the response. The default is 10 minutes, or no bound if the policy has a
+// Timeout. 0 means no bound; a negative d is an error of every request. The error of a late response matches
+// context.DeadlineExceeded and counts as a failure, which is retried where that is safe. A base that ignores
+// its context is not stopped: guard.Policy.Timeout abandons it.
 func WithFirstByte(d time.Duration) Option {
 	return func(t *transport) {
 		if d < 0 {

@@ -39,8 +39,8 @@ func (m *machine) at(now instant) State {
 	return m.state
 }
 
-// remembers reports whether a new machine would admit other calls. What no call
-// has probed or failed again for an hour after it could is not worth keeping.
+// remembers reports whether a new machine would admit other calls. Failures are
+// forgotten an hour after the last one, or after the open time has ended.
 func (m *machine) remembers(now instant) bool {
 	return (m.state != Closed || m.failures > 0) && now-m.until < time.Hour
 }

@@ -123,11 +123,11 @@ type exitsAtCalls struct{}
 func (exitsAtCalls) Observe(event.Event)    {}
 func (exitsAtCalls) ObserveCall(event.Call) { runtime.Goexit() }
 
-// exiting is a law that ends the goroutine that it is told of a call on, once.
+// exiting is a law whose OnSend calls runtime.Goexit, once.
 type exiting struct {
 	adaptive.State
 
-	at    int // the call
+	at    int // for which call, from 1
 	slots int
 }
 
@@ -142,8 +142,8 @@ func (l *exiting) OnSend(now time.Time, s throttle.Sent) {
 	}
 }
 
-// A law that ends the goroutine of a call keeps neither its slot nor another
-// call from being admitted.
+// If a law ends the goroutine of a call, the slot of the call is returned and other
+// calls are admitted.
 func TestGoexitInALawReturnsTheSlot(t *testing.T) {
 	for name, nested := range map[string]bool{"alone": false, "within another": true} {
 		t.Run(name, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestGoexitInALawReturnsTheSlot(t *testing.T) {
 	}
 }
 
-// It may be told of one call on the goroutine of another.
+// A law may end the goroutine of one call while it admits another.
 func TestGoexitInALawLeavesNoCallBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 1}, Law: &exiting{at: 2, slots: 1}})

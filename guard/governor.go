@@ -230,7 +230,7 @@ func (g *governor) starts(now time.Time, f *adaptive.Feedback) bool {
 	return !last.IsZero() && now.Sub(last) < overloadsWithin
 }
 
-// limits reports whether f tells the law of a limit.
+// limits reports whether f is evidence of a limit.
 func limits(f *adaptive.Feedback) bool {
 	return refused(f.Verdict) || f.Verdict == adaptive.Transient && f.Kind == adaptive.KindOverload
 }

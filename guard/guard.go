@@ -213,8 +213,7 @@ func (g *Guard) askFirst(err error) (f adaptive.Feedback) {
 	return f
 }
 
-// survivable is what d makes of err, if there is one. A detector that panics
-// does not know the error.
+// survivable returns the verdict of d on err. If d is nil or panics, there is none.
 func survivable(d adaptive.Detector, err error) (f adaptive.Feedback) {
 	if d == nil {
 		return f

@@ -27,14 +27,14 @@ func (g *Guard) lets(c *throttle.Cost) (others int, ok bool) {
 	return others, ok
 }
 
-// unbegun takes back a call that has to be admitted after all. Calls may wait
-// for its end already.
+// unbegun stops counting a call that has to be admitted. Other calls may already
+// wait for its end.
 func (g *Guard) unbegun() {
 	g.loose.forgotten.Add(1)
 	g.landed()
 }
 
-// inFlight counts a call that begins and ends meanwhile: no call is missed.
+// inFlight may count a call that ends meanwhile, but misses none.
 func (l *loose) inFlight() int {
 	ended := l.ended.Load()
 	return int(l.started.Load() - ended)

@@ -16,7 +16,7 @@ import (
 // that is looked at after the call does not show that of another one.
 type seat struct{ shows atomic.Pointer[view] }
 
-// A lane takes so many seats at a time: few at first, for most lanes are short.
+// How many seats a lane takes at a time: few at first, because most lanes are short.
 const (
 	firstSeats = 4
 	mostSeats  = 128
@@ -29,11 +29,11 @@ const (
 	manySeats = 1024
 )
 
-// seats are those that no call has had yet, for all lanes of a guard.
+// seats are the unused seats of a guard, for all its lanes.
 type seats struct {
 	mu   sync.Mutex // guards what follows
 	free []seat
-	made int // the last time
+	made int // how many were made last
 }
 
 // take returns n of them.

@@ -1,8 +1,8 @@
 // Package retry decides whether a failed call is repeated, and after what delay.
 //
 // A [Policy] is configuration and can be shared. A [Schedule] counts the attempts of one
-// item. [Do] is the loop for a single call. Apart from it, the package neither waits nor reads a
-// clock; the caller does, and checks its own context before each attempt:
+// item. [Do] is the loop for a single call. Nothing else here waits or reads a
+// clock: the caller does, and checks its own context before each attempt:
 //
 //	s := policy.Start()
 //	for {

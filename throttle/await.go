@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// onlooker is called when a call has got its place in the queue, with no lock held.
+// onlooker is called when a call has its place in the queue. No lock is held.
 type onlooker = interface{ Queued() }
 
 // await is acquire within this process.
@@ -23,7 +23,7 @@ func (l *Limiter) await(ctx context.Context, c Cost, place int64, keeps bool, o 
 	return l.stand(ctx, w)
 }
 
-// queued calls o. If that does not return, w gives up its place or its permit.
+// queued calls o. If o ends the goroutine, w gives up its place or its permit.
 func (l *Limiter) queued(w *waiter, o onlooker) {
 	returned := false
 	defer func() {

@@ -74,7 +74,7 @@ func acquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64
 	return nil
 }
 
-// queued calls o. If that does not return, j gives up its places or its permits.
+// queued calls o. If o ends the goroutine, j gives up its places or its permits.
 func (j *joint) queued(o onlooker) {
 	returned := false
 	defer func() {

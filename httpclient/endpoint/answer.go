@@ -60,9 +60,9 @@ func (a *Answer) Decode(v any) error {
 	return nil
 }
 
-// Get calls c and decodes the answer into a T, as [Answer.Decode] does. An error is
-// that of Call or of Decode, and then the T is its zero value. The payload of an
-// endpoint whose method is GET is nil or [Params].
+// Get calls c and decodes the answer into a T, as [Answer.Decode] does. Its errors are
+// those of Call and Decode; the T is then the zero value. The payload of an endpoint
+// whose method is GET is nil or [Params].
 func Get[T any](ctx context.Context, c Caller, payload any) (T, error) {
 	var v T
 	a, err := c.Call(ctx, payload)

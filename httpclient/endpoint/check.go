@@ -30,8 +30,8 @@ func checkAnswer(a *Answer) error {
 	return nil
 }
 
-// isError reports whether text is an object that holds an error, and nothing else
-// but what says that it is one and which request it is about.
+// isError reports whether text is a JSON object with an "error" and no other data:
+// only its type, the id of the request, and nulls.
 func isError(text []byte) bool {
 	if !bytes.HasPrefix(text, []byte("{")) || !bytes.Contains(text[:min(len(text), mostError)], []byte(`"error"`)) {
 		return false
@@ -54,7 +54,7 @@ func isError(text []byte) bool {
 	return true
 }
 
-// mostError is where an error begins at the latest, in bytes.
+// mostError is within how many bytes an "error" must begin.
 const mostError = 1 << 10
 
 // begins reports whether text begins with a word in lower case, whatever its own case.

@@ -765,7 +765,7 @@ func TestEndpointsOfProvidersWithoutPresets(t *testing.T) {
 	}
 }
 
-// Get returns no half of a value.
+// With an error, Get returns the zero value, not a partly decoded one.
 func TestGet(t *testing.T) {
 	type answer struct {
 		Text string

@@ -25,8 +25,8 @@ type Attempt interface {
 	Abandon(hung error) bool
 	// Judge returns what the guard would make of err.
 	Judge(err error) adaptive.Feedback
-	// Detect returns what was reported inside of the attempt or, if that has no
-	// verdict, what the detectors of the policies say of an answer that a dialect reads.
+	// Detect returns what was reported inside the attempt or, if that has no verdict,
+	// the verdict of the detectors that take precedence over the dialect.
 	Detect(err error) adaptive.Feedback
 	// Hold admits no other call until the attempt ends: the provider is about to
 	// say for how long, in the body of a response that is being read.

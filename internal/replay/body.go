@@ -17,7 +17,7 @@ const (
 // attempts gives a body that is not read in advance to one attempt after the other.
 type attempts interface {
 	next() (io.ReadCloser, error)
-	under(ctx context.Context) // which the next attempts have
+	under(ctx context.Context) // sets the context of the next attempts
 	replayable() bool
 	settle()
 }
@@ -35,9 +35,8 @@ type Body struct {
 // known and at most MaxKept and either there is no GetBody or whole asks for it.
 // Of another one without GetBody, what an attempt reads is kept, up to resent
 // bytes, for the next. The error is one of reading, and the body is closed then.
-// A body without GetBody may not arrive: it is no longer read when the context
-// of the request, or of an attempt, ends. What attempts read of it is noted in
-// sent, unless nil. Close b when no attempt will follow.
+// A body without GetBody may block: a Read ends with the context of the request
+// or of the attempt. sent records when attempts read the body; it may be nil. Close b when no attempt will follow.
 func Of(req *http.Request, whole bool, resent int64, sent *Upload) (b Body, err error) {
 	switch {
 	case req.Body == nil || req.Body == http.NoBody:

@@ -14,9 +14,9 @@ const mostDetached = 32 << 10
 
 var errGoexit = errors.New("replay: Read of the request's body ended its goroutine")
 
-// detached is a body whose Read may not return: it runs on a goroutine of its
-// own, which is left behind when the context ends. What it returns after that is
-// for the next Read. It is for one reader at a time.
+// detached is a body whose Read may block. It runs on a goroutine of its own, which
+// is left behind when the context ends. What it returns after that is passed to the
+// next Read. Only one goroutine may read at a time.
 type detached struct {
 	io.Closer
 
@@ -69,7 +69,7 @@ func (d *detached) until(ctx context.Context, left <-chan struct{}, p []byte) (n
 	return n, err, true
 }
 
-// begin has the next piece read, unless it is being read.
+// begin starts to read the next piece, unless a Read is in progress.
 func (d *detached) begin(length int) {
 	if d.pending.Swap(true) {
 		return

@@ -23,11 +23,11 @@ type Keeper struct {
 	idle sync.Pool // of *beginning: a pool for all would carry channels from one synctest bubble to another
 }
 
-// Keep reads up to MaxAnswer of body, and closes it if that was all. length is
-// how long it says that it is, negative if it does not. It stops when done, which
-// is given all that is read and may be nil, has seen enough, or after d: then the
-// Head is what has come, and the rest is read as it comes. A panic of body is the
-// error of the Answer.
+// Keep reads up to MaxAnswer of body, and closes it if it has ended. length is its
+// declared length; negative means unknown. Keep stops early after d, or when done
+// returns true, which receives each piece and may be nil. The Head is then what
+// has arrived, and the Answer reads on from there. A panic of body is the error of
+// the Answer.
 func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done func(fresh []byte) bool) *Answer {
 	r, ok := k.idle.Get().(*beginning)
 	if !ok {
@@ -86,8 +86,8 @@ func (k *Keeper) KeepFor(body io.ReadCloser, length int64, d time.Duration) *Ans
 
 var errReadExit = errors.New("replay: Read of the response's body ended its goroutine")
 
-// beginning is a body whose beginning is read by a goroutine of its own. If that
-// takes too long it is the rest of the body.
+// beginning is a body whose first part is read on a goroutine of its own. If that
+// takes too long, beginning is the rest of the body.
 type beginning struct {
 	body  io.ReadCloser
 	done  func(fresh []byte) bool

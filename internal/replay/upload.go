@@ -30,8 +30,8 @@ func (u *Upload) end() {
 	}
 }
 
-// Last is when the last Read ended, and now during a Read: what sends the body
-// waits for it then, and not for the provider. It is 0 before the first.
+// Last returns when the last Read ended; 0 means that there was none. During a Read
+// it returns now, because the sender waits for the body and not for the provider.
 func (u *Upload) Last(now time.Duration) time.Duration {
 	return min(now, time.Duration(u.last.Load()))
 }

@@ -1,5 +1,5 @@
-// Package wiretest has what tests of HTTP clients share: servers that speak bytes,
-// and a look at everything that must not show a secret.
+// Package wiretest has what tests of HTTP clients share: servers that send raw bytes,
+// and checks that no output contains a secret.
 package wiretest
 
 import (
@@ -66,7 +66,7 @@ func Listen(t *testing.T, serve func(net.Conn)) string {
 	return l.Addr().String()
 }
 
-// After reads one request and then lets answer have the connection.
+// After reads one request and then passes the connection to answer.
 func After(answer func(net.Conn)) func(net.Conn) {
 	return func(c net.Conn) {
 		req, err := http.ReadRequest(bufio.NewReader(c))
@@ -96,7 +96,7 @@ var verbs = []string{ //nolint:gochecknoglobals // a table
 	"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%c", "%U", "%b", "%o", "%O", "%t", "%e", "%g", "%p", "%T", "%20s", "%-20q", "% x", "%#x", "%#q", "%z",
 }
 
-// Shows lets everything have a look at x that prints or marshals.
+// Shows returns x as fmt, encoders and loggers print it.
 func Shows(t *testing.T, x any) string {
 	t.Helper()
 	var all bytes.Buffer
@@ -114,7 +114,7 @@ func Shows(t *testing.T, x any) string {
 	return all.String()
 }
 
-// NoTrace looks for Canary as it is, in hexadecimal and in numbers.
+// NoTrace fails if text contains Canary as it is, in hexadecimal or in decimal numbers.
 func NoTrace(t *testing.T, text string) {
 	t.Helper()
 	for _, spelt := range []string{
@@ -125,7 +125,7 @@ func NoTrace(t *testing.T, text string) {
 	}
 }
 
-// NoCanary looks at every error of the tree.
+// NoCanary fails if err, or an error that it wraps, contains Canary.
 func NoCanary(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
