@@ -230,7 +230,7 @@ func TestOtherFailuresAreNoOverload(t *testing.T) {
 	})
 }
 
-func TestAnOutageOfTheWholeServiceIsKnockedAt(t *testing.T) {
+func TestAnOutageOfTheWholeServiceIsProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const from, to = time.Minute, 21 * time.Minute
 		s := newServer(10, 10)
