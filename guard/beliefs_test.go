@@ -88,7 +88,11 @@ func (s *server) work(t *testing.T, p guard.Policy, calls, parallel int, c throt
 	for range parallel {
 		wg.Go(func() {
 			for range todo {
-				for l.Do(ctx, c, s.call) != nil && ctx.Err() == nil {
+				err := l.Do(ctx, c, s.call)
+				for ; err != nil && ctx.Err() == nil; err = l.Do(ctx, c, s.call) {
+					if errors.As(err, new(*adaptive.RateLimitHit)) {
+						time.Sleep(time.Second) // the guard is closed
+					}
 				}
 			}
 		})
@@ -243,7 +247,7 @@ func TestAnOutageOfTheWholeServiceIsProbed(t *testing.T) {
 			}
 			return taken
 		}
-		took := s.work(t, guard.Policy{}, 3000, 32, throttle.Cost{}, 2*time.Hour)
+		took := s.work(t, guard.Policy{MaxWait: time.Hour}, 3000, 32, throttle.Cost{}, 2*time.Hour)
 		assert.Less(t, took, 27*time.Minute, "25 are possible: one before the outage, four after it")
 		assert.Less(t, s.refused, 250, "a knock each half minute")
 	})

@@ -270,11 +270,11 @@ func TestAKeyThatRefusesEverythingIsClosedAfterMaxWait(t *testing.T) {
 				for range 5 {
 					wg.Go(func() {
 						for range 200 {
-							assert.ErrorAs(t, do(t.Context(), l, func(context.Context) error {
+							assert.Error(t, do(t.Context(), l, func(context.Context) error {
 								sent.Add(1)
 								time.Sleep(time.Second)
 								return &adaptive.RateLimitHit{}
-							}), new(*adaptive.RateLimitHit))
+							}))
 						}
 					})
 				}

@@ -58,11 +58,14 @@ func (g *Guard) explain(s *Stats) string {
 		doing += " (" + g.outOfUse() + ")"
 	}
 	now := g.clock.Now()
+	look := g.nextLook(now)
 	switch {
 	case s.Closed != nil:
-		return doing + ": closed, " + s.Closed.Error()
+		return doing + ": closed, " + s.Closed.Error() + look
 	case s.PausedUntil.After(now):
 		return doing + ": paused for another " + s.PausedUntil.Sub(now).Round(time.Millisecond).String()
+	case look != "":
+		return doing + ": closed by the provider" + look
 	case s.View.GateUntil.After(now):
 		return doing + ": the gate opens in " + s.View.GateUntil.Sub(now).Round(time.Millisecond).String()
 	case s.Waiting == 0, s.Bound.Kind == throttle.NotBound:
@@ -74,6 +77,26 @@ func (g *Guard) explain(s *Stats) string {
 		return doing + ": held back by " + why
 	}
 	return doing + ": held back by " + rounded(s.Bound).String()
+}
+
+// nextLook says when a call looks at a key that the provider has closed; empty: it is open.
+func (g *Guard) nextLook(now time.Time) (text string) {
+	if g.governor == nil {
+		return ""
+	}
+	g.look(func(time.Time) {
+		c := &g.governor.closed
+		switch wait := c.Until().Sub(now); {
+		case !c.Closed():
+		case c.Looking():
+			text = "; one call looks now"
+		case wait > 0:
+			text = "; one call looks in " + wait.Round(time.Second).String()
+		default:
+			text = "; the next call looks"
+		}
+	})
+	return text
 }
 
 // outside names what holds calls back that this guard would admit, if it is

@@ -44,7 +44,21 @@ func TestWhy(t *testing.T) {
 		assert.Equal(t, "0 in flight of 1, 1 waiting: paused for another 1m30s", l.Stats().Why)
 		wg.Wait()
 		l.Learn(time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal, Err: statusError(402)})
-		assert.Equal(t, `0 in flight of 1, 0 waiting: closed, adaptive: quota exhausted: guard "api": answer 402`, l.Stats().Why)
+		assert.Equal(t, `0 in flight of 1, 0 waiting: closed, adaptive: quota exhausted: guard "api": answer 402; one call looks in 1m0s`, l.Stats().Why)
+
+		c.MaxWait = time.Hour
+		l = made(t, c)
+		l.Learn(time.Now(), hitAfter(30*time.Minute))
+		call(l, ok(time.Second))
+		assert.Equal(t, "0 in flight of 2, 1 waiting: closed by the provider; one call looks in 1m0s", l.Stats().Why)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, "1 in flight of 2, 0 waiting: closed by the provider; one call looks now", l.Stats().Why)
+		wg.Wait()
+		l = made(t, c)
+		l.Learn(time.Now(), hitAfter(30*time.Minute))
+		time.Sleep(time.Minute)
+		assert.Equal(t, "0 in flight of 2, 0 waiting: closed by the provider; the next call looks", l.Stats().Why)
 
 		c.Limits = throttle.Limits{Concurrency: 1, Windows: []throttle.Window{throttle.Sliding(1, time.Second)}}
 		l = made(t, c)
