@@ -290,6 +290,79 @@ func TestAKeyThatRefusesEverythingIsClosedAfterMaxWait(t *testing.T) {
 	}
 }
 
+func TestALookThatHangsHoldsTheOthersForAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{})
+		answers(t, l, &adaptive.RateLimitHit{RetryAfter: 24 * time.Hour})
+		time.Sleep(time.Hour)
+		hung, end := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			assert.Error(t, do(hung, l, func(ctx context.Context) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}))
+		})
+		synctest.Wait()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		require.NoError(t, do(ctx, l, ok(0)))
+		assert.Equal(t, time.Minute, time.Since(began))
+		require.NoError(t, do(ctx, l, ok(0)))
+		assert.Equal(t, time.Minute, time.Since(began), "it is open again")
+		end()
+		wg.Wait()
+	})
+}
+
+// A refusal of a call that was sent before the closing says nothing about the look.
+func TestALateRefusalDoesNotEndTheLook(t *testing.T) {
+	for name, p := range map[string]guard.Policy{"a call without admission": {}, "an admitted call": capped(3)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := made(t, p)
+				century := &adaptive.RateLimitHit{RetryAfter: 24 * time.Hour}
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					assert.Error(t, do(t.Context(), l, func(context.Context) error {
+						time.Sleep(90 * time.Second)
+						return century
+					}))
+				})
+				synctest.Wait()
+				answers(t, l, century)
+				time.Sleep(70 * time.Second)
+				require.NoError(t, do(t.Context(), l, ok(30*time.Second)), "it looks")
+				wg.Wait()
+				require.NoError(t, do(t.Context(), l, ok(0)))
+			})
+		})
+	}
+}
+
+// Two refusals with no call between them do not show that no call would have got through.
+func TestRefusalsFarApartDoNotCloseTheKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{MaxWait: time.Second})
+		require.Error(t, do(t.Context(), l, func(context.Context) error { return &adaptive.RateLimitHit{RetryAfter: time.Minute} }))
+		time.Sleep(24 * time.Hour)
+		fn, _ := rejectedOnce(100 * time.Millisecond)
+		require.NoError(t, do(t.Context(), l, fn))
+	})
+}
+
+func TestReopenEndsThePauseBeforeTheNextLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{})
+		answers(t, l, &adaptive.RateLimitHit{RetryAfter: 24 * time.Hour})
+		l.Reopen()
+		began := time.Now()
+		require.NoError(t, do(t.Context(), l, ok(0)))
+		assert.Zero(t, time.Since(began))
+	})
+}
+
 func TestTheClosingAndItsEndAreEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen []event.Event

@@ -78,8 +78,11 @@ func (g *governor) replace(s adaptive.State, since throttle.Sent) {
 
 // Admit implements ruler.
 func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) (wait time.Duration) {
-	if g.frozen || g.held > 0 || g.closed.Looking() {
+	if g.frozen || g.held > 0 {
 		return throttle.Forever
+	}
+	if wait = g.closed.Looking(now); wait > 0 {
+		return wait
 	}
 	wait = max(g.gate.Shut(now), g.gate.Pace(now))
 	if g.holds = wait > 0; g.holds {
@@ -104,7 +107,7 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 	if g.gate.Opening(now) {
 		g.gate.Sent(now, float64(max(1, g.view().Concurrency)))
 	}
-	g.closed.Sent(s.Seq)
+	g.closed.Sent(now, s.Seq)
 	if g.state != nil {
 		g.count(&s)
 		g.ask(func(law adaptive.State) { law.OnSend(now, s) })
@@ -170,6 +173,14 @@ func (g *governor) meters(now time.Time, s throttle.Sent, m [throttle.Units]adap
 		}
 	})
 	return heard
+}
+
+// reopen forgets that the provider has closed the key, and the pause until the next look.
+func (g *governor) reopen() {
+	if g.closed.Closed() {
+		g.gate = reopening.Until(g.paused)
+	}
+	g.closed = reopening.Closure{}
 }
 
 // explain is what the law says for itself.

@@ -13,7 +13,6 @@ import (
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/emit"
 	"github.com/headrace/headrace/internal/invalid"
-	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -262,14 +261,9 @@ func (g *Guard) Reopen() {
 	if g.throttle == nil {
 		return
 	}
-	g.reopen()
+	if g.governor != nil {
+		g.update(func(time.Time) { g.governor.reopen() })
+	}
 	g.throttle.Reopen()
 	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterReopened})
-}
-
-// reopen forgets that the provider has closed the key.
-func (g *Guard) reopen() {
-	if g.governor != nil {
-		g.update(func(time.Time) { g.governor.closed = reopening.Closure{} })
-	}
 }

@@ -4,35 +4,40 @@ import "time"
 
 // The pauses between two looks at a key that is closed.
 const (
-	firstLook = time.Minute
+	FirstLook = time.Minute
 	lastLook  = time.Hour
 )
+
+// unseen is how long after the last refusal, or after a look was due, the next one says
+// nothing about the time between them: no call was made.
+const unseen = 15 * time.Minute
 
 // Closure is how a key is found open again whose quota is used up, whose provider
 // asks for so long a wait that it may be an error, or refuses all calls. After a minute, or
 // sooner if the wait is over, one call looks, and all others wait for its
-// outcome. Each look that is refused doubles the pause, up to an hour. The zero
-// Closure is open.
+// outcome, but at most for a minute: then another call looks as well. Each look that
+// is refused doubles the pause, up to an hour. The zero Closure is open.
 type Closure struct {
 	pause time.Duration // the last one; 0: open
-	look  int64         // the call that looks; 0: none is out
+	look  int64         // the first call that looks; 0: none is out
 	until time.Time     // when the next look is due
 	over  time.Time     // when the wait that was asked for is over
 
 	doubts bool      // a look has found the key open before that
 	since  time.Time // the first refusal after a call got through; zero: none
+	last   time.Time // the last refusal
 }
 
 // Refused notes that the call seq, 0 if it has no number, was told that nothing
 // is admitted for as long as asked; 0: the answer does not say. Until
-// the first look is due, other calls that were in flight are told the same, and
-// change nothing.
+// the first look is due, and while it is out, other calls that were in flight are
+// told the same, and change nothing.
 func (c *Closure) Refused(now time.Time, seq int64, asked time.Duration) {
 	c.refused(now)
-	if c.pause > 0 && (c.look == 0 || seq != c.look) && now.Before(c.until) {
+	if c.pause > 0 && !c.looks(seq) && (c.look != 0 || now.Before(c.until)) {
 		return
 	}
-	c.pause, c.look = min(max(firstLook, 2*c.pause), lastLook), 0
+	c.pause, c.look = min(max(FirstLook, 2*c.pause), lastLook), 0
 	c.until, c.over = now.Add(c.pause), now.Add(asked)
 	if asked > 0 && asked < c.pause {
 		c.until = c.over
@@ -43,22 +48,27 @@ func (c *Closure) Refused(now time.Time, seq int64, asked time.Duration) {
 // the key: the one before was not true. It is believed again when nothing has
 // got through for a minute.
 func (c *Closure) Doubts(now time.Time) bool {
-	c.doubts = c.doubts && c.Silent(now) < firstLook
+	c.doubts = c.doubts && c.Silent(now) < FirstLook
 	return c.doubts
 }
 
 // Silent returns for how long calls have been refused without one that got through.
 func (c *Closure) Silent(now time.Time) time.Duration {
-	if c.since.IsZero() {
+	if c.since.IsZero() || c.unseen(now) {
 		return 0
 	}
 	return now.Sub(c.since)
 }
 
+func (c *Closure) unseen(now time.Time) bool {
+	return now.Sub(c.last) > unseen && now.Sub(c.until) > unseen
+}
+
 func (c *Closure) refused(now time.Time) {
-	if c.since.IsZero() {
+	if c.since.IsZero() || c.unseen(now) {
 		c.since = now
 	}
+	c.last = now
 }
 
 // Until is when the next look is due, or was.
@@ -68,17 +78,29 @@ func (c *Closure) Until() time.Time { return c.until }
 // has looked for an hour after that was due may be forgotten.
 func (c *Closure) Known(now time.Time) bool { return c.pause > 0 && now.Before(c.until.Add(lastLook)) }
 
-// Looking reports whether a call has left to look.
-func (c *Closure) Looking() bool { return c.look != 0 }
+// Looking returns how long calls wait for the outcome of the look that is out.
+func (c *Closure) Looking(now time.Time) time.Duration {
+	if c.look == 0 {
+		return 0
+	}
+	return max(0, c.until.Sub(now))
+}
 
 // Closed reports whether no call has found the key open yet.
 func (c *Closure) Closed() bool { return c.pause > 0 }
 
-// Sent notes that a call left: the first looks.
-func (c *Closure) Sent(seq int64) {
-	if c.pause > 0 && c.look == 0 {
+// Sent notes that a call was sent: if the key is closed, it looks.
+func (c *Closure) Sent(now time.Time, seq int64) {
+	if c.pause == 0 {
+		return
+	}
+	if c.look == 0 {
 		c.look = seq
 	}
+	if c.unseen(now) {
+		c.since = time.Time{}
+	}
+	c.until = now.Add(FirstLook)
 }
 
 // Passed notes that the call seq got through.
@@ -100,11 +122,14 @@ func (c *Closure) Answered(now time.Time, seq int64) {
 // Lost notes that the call seq has told nothing: another call looks.
 func (c *Closure) Lost(seq int64) { c.looked(seq) }
 
-// looked ends the look of the call seq, if it is the one that looks.
+// looked ends the look of the call seq, if it is one that looks.
 func (c *Closure) looked(seq int64) bool {
-	if c.look == 0 || seq != c.look {
+	if !c.looks(seq) {
 		return false
 	}
 	c.look = 0
 	return true
 }
+
+// looks reports whether the call seq was sent while the key was closed.
+func (c *Closure) looks(seq int64) bool { return c.look != 0 && seq >= c.look }

@@ -26,9 +26,9 @@ func TestLooksBecomeRarer(t *testing.T) {
 	for seq := range int64(9) {
 		look := c.Until()
 		looks = append(looks, look.Sub(at(0)))
-		assert.False(t, c.Looking())
-		c.Sent(seq + 2)
-		assert.True(t, c.Looking())
+		assert.Zero(t, c.Looking(look))
+		c.Sent(look, seq+2)
+		assert.Equal(t, time.Minute, c.Looking(look))
 		c.Refused(look, seq+2, day)
 	}
 	assert.Equal(t, []time.Duration{
@@ -56,10 +56,10 @@ func TestWhatALookFinds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			closure := refusedFor(day)
-			closure.Sent(2)
-			closure.Sent(3)
+			closure.Sent(at(time.Minute), 2)
+			closure.Sent(at(time.Minute), 3)
 			c.ended(closure)
-			assert.Equal(t, c.looking, closure.Looking())
+			assert.Equal(t, c.looking, closure.Looking(at(time.Minute)) > 0)
 			assert.Equal(t, c.closed, closure.Closed())
 		})
 	}
@@ -69,7 +69,7 @@ func TestWhatALookFinds(t *testing.T) {
 func TestATimeThatWasNotTrueIsDoubted(t *testing.T) {
 	c := refusedFor(day)
 	assert.False(t, c.Doubts(at(0)))
-	c.Sent(2)
+	c.Sent(at(time.Minute), 2)
 	c.Passed(at(time.Minute), 2)
 	assert.True(t, c.Doubts(at(time.Hour)), "whenever that is")
 	c.Answered(at(time.Hour), 8)
@@ -88,7 +88,7 @@ func TestATimeThatWasOverIsNotDoubted(t *testing.T) {
 		"it is refused for a while": func(c *reopening.Closure) { c.Answered(at(time.Minute), 2) },
 	} {
 		c := refusedFor(time.Minute)
-		c.Sent(2)
+		c.Sent(at(time.Minute), 2)
 		ended(c)
 		assert.False(t, c.Closed(), name)
 		assert.False(t, c.Doubts(at(time.Minute)), name)
@@ -111,4 +111,19 @@ func TestSilenceLastsUntilACallGetsThrough(t *testing.T) {
 	assert.Equal(t, time.Minute, c.Silent(at(time.Minute)))
 	c.Passed(at(time.Minute), 4)
 	assert.Zero(t, c.Silent(at(time.Hour)))
+}
+
+func TestSilenceEndsWhenNoCallIsMade(t *testing.T) {
+	var c reopening.Closure
+	c.Answered(at(0), 1)
+	assert.Equal(t, 15*time.Minute, c.Silent(at(15*time.Minute)))
+	assert.Zero(t, c.Silent(at(16*time.Minute)))
+	c.Answered(at(20*time.Minute), 2)
+	assert.Equal(t, time.Minute, c.Silent(at(21*time.Minute)))
+
+	closed := refusedFor(day)
+	assert.Equal(t, 16*time.Minute, closed.Silent(at(16*time.Minute)), "the look was due a minute later")
+	assert.Zero(t, closed.Silent(at(17*time.Minute)))
+	closed.Sent(at(time.Hour), 2)
+	assert.Zero(t, closed.Silent(at(time.Hour)))
 }

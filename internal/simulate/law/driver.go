@@ -55,10 +55,7 @@ func told(law adaptive.Law, p client.Preset) adaptive.Law {
 // Admit implements client.Policy.
 func (d *driver) Admit(now time.Duration, c *client.Call, inFlight int) time.Duration {
 	at := d.zero.Add(now)
-	if d.closed.Looking() {
-		return throttle.Forever
-	}
-	if wait := d.closed.Until().Sub(at); wait > 0 {
+	if wait := d.closed.Until().Sub(at); d.closed.Closed() && wait > 0 { // or until the look that is out has ended
 		return wait
 	}
 	return d.State.Admit(at, reserved(c), inFlight)
@@ -69,7 +66,7 @@ func (d *driver) Slack(now time.Duration) { d.State.Slack(d.zero.Add(now)) }
 
 // Sent implements client.Policy.
 func (d *driver) Sent(now time.Duration, c *client.Call) {
-	d.closed.Sent(c.Seq)
+	d.closed.Sent(d.zero.Add(now), c.Seq)
 	d.OnSend(d.zero.Add(now), d.sent(c))
 }
 
