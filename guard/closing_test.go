@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -360,6 +361,20 @@ func TestReopenEndsThePauseBeforeTheNextLook(t *testing.T) {
 		began := time.Now()
 		require.NoError(t, do(t.Context(), l, ok(0)))
 		assert.Zero(t, time.Since(began))
+	})
+}
+
+// A cooldown in the store cannot be taken back: it does not outlast the time until the first look.
+func TestALongRetryAfterIsLookedAtWithAStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{Name: "api", Store: quota.NewMemoryStore(nil), MaxWait: 48 * time.Hour})
+		began := time.Now()
+		fn, _ := rejectedOnce(24 * time.Hour)
+		require.NoError(t, do(t.Context(), l, fn))
+		assert.Equal(t, time.Minute, time.Since(began))
+		fn, _ = rejectedOnce(24 * time.Hour)
+		require.NoError(t, do(t.Context(), l, fn), "it is not believed twice")
+		assert.Less(t, time.Since(began), 2*time.Minute)
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
@@ -148,8 +149,10 @@ func (k *attempt) finishShared(f *adaptive.Feedback) {
 	for i := range k.parts {
 		p := &k.parts[i]
 		handed := p.handed != nil // the attempt is closed: it stays so
-		if p.guard == learner && learner.share != nil && refusedFor(f) > 0 && (!handed || !f.Final) {
-			learner.share.cool(refusedFor(f))
+		if p.guard == learner && learner.share != nil && refused(f.Verdict) && (!handed || !f.Final) {
+			if d := learner.refusedFor(f); d > 0 {
+				learner.share.cool(d)
+			}
 		}
 		if c := k.claim(i); c.ticket != nil && !handed {
 			k.setClaim(i, claim{})
@@ -158,11 +161,16 @@ func (k *attempt) finishShared(f *adaptive.Feedback) {
 	}
 }
 
-// refusedFor is for how long the provider asks every process to stay away. It
-// is not more than a call waits for: a cooldown cannot be taken back.
-func refusedFor(f *adaptive.Feedback) time.Duration {
-	if !refused(f.Verdict) {
-		return 0
+// refusedFor is for how long the refusal f asks every process to stay away. It is
+// not longer than until one call looks: a cooldown cannot be taken back.
+func (g *Guard) refusedFor(f *adaptive.Feedback) (d time.Duration) {
+	if !tooLong(f) {
+		return f.RetryAfter
 	}
-	return min(f.RetryAfter, adaptive.MaxRetryAfter)
+	g.look(func(now time.Time) {
+		if !g.governor.closed.Doubts(now) {
+			d = reopening.FirstLook
+		}
+	})
+	return d
 }
