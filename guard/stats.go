@@ -88,7 +88,7 @@ func (g *Guard) nextLook(now time.Time) (text string) {
 		c := &g.governor.closed
 		switch wait := c.Until().Sub(now); {
 		case !c.Closed():
-		case c.Looking():
+		case c.Looking(now) > 0:
 			text = "; one call looks now"
 		case wait > 0:
 			text = "; one call looks in " + wait.Round(time.Second).String()
