@@ -57,8 +57,9 @@ type Policy struct { //nolint:recvcheck // it is large, and Validate is for lite
 	// MaxWait bounds all waiting of a call; from the first 429 on, the time that
 	// its function takes counts too. 0 means no bound on the first admission and
 	// 15 minutes from the first 429. A Retry-After of more than ten minutes ends all
-	// calls at once, unless MaxWait is at least as long. So does a refusal when no
-	// call has got through for MaxWait, or 15 minutes if that is longer.
+	// calls at once, unless the MaxWait of the guard that learns is at least as long.
+	// So does a refusal when no call has got through for that MaxWait, or for 15
+	// minutes if that is longer.
 	MaxWait time.Duration
 	// MaxQueue bounds how many calls wait. One more fails at once with a
 	// *throttle.LimitedError. 0 means no bound.
