@@ -238,7 +238,8 @@ func (l *Limiter) unlock() {
 func tryAgain(tries []*joint) {
 	defer func() {
 		if len(tries) > 0 { // a governor has ended the goroutine
-			tries[0].order[0].clock.AfterFunc(afterExit, func() { tryAgain(tries) })
+			left := tries // so that only these are allocated
+			left[0].order[0].clock.AfterFunc(afterExit, func() { tryAgain(left) })
 		}
 	}()
 	for len(tries) > 0 {
