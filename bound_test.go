@@ -159,8 +159,8 @@ func TestNoBoundAfterTheFirstByte(t *testing.T) {
 	})
 }
 
-// The body of a 101 is a connection, which the caller is to write to. It is not
-// wrapped, and neither is http.NoBody, which is recognized by its identity.
+// The body of a 101 is a connection that the caller writes to, so it is not wrapped.
+// Neither is http.NoBody, because callers compare a body with it.
 func TestFirstByteOfAResponseWithoutABodyToRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int

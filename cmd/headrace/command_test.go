@@ -370,7 +370,7 @@ func TestWhyItIsLeft(t *testing.T) {
 	assert.NotContains(t, errs, "the provider asks to wait")
 }
 
-// Nobody waits for an hour who was not told to, and what is left is for then.
+// Without --max-wait a run does not wait for an hour. It ends, and says when the rest can be done.
 func TestARunSaysWhenItCanGoOn(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
