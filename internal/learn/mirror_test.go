@@ -234,3 +234,15 @@ func TestOthersTakeFromTheSameBucket(t *testing.T) {
 	wait, _ = m.Wait(1, 1, 0, 2)
 	assert.InDelta(t, 10, wait, 0.01, "and a tenth at least")
 }
+
+func TestWhatAFullBucketLosesCountsUntilItIsTold(t *testing.T) {
+	const gap = 0.25 // seconds between calls, in which a bucket of 3 calls is full again
+	var m Mirror
+	told := told(840, 2, 1./14)
+	m.Observe(1, gap, 1, 1, told)
+	wait, _ := m.Wait(3, 1, 7, 8)
+	assert.Zero(t, wait)
+	m.Observe(7, 7*gap, 6, 1, told)
+	wait, _ = m.Wait(3, 1, 1, 8)
+	assert.Zero(t, wait, "the call that is told of found the bucket full")
+}
