@@ -13,6 +13,10 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.rates.Taken(now, c)
 	m.levels.Taken(now, c)
 	m.trust.Taken()
+	if m.quota.draft.Taken(c) {
+		m.trust.Low(now)
+		m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyLow})
+	}
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}

@@ -52,6 +52,8 @@ const (
 	WhyBefore
 	WhyNotYet
 	WhyUntrue
+	WhyDraft
+	WhyLow
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
@@ -70,6 +72,8 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyBefore:    "tries what held before the limit fell",
 	WhyNotYet:    "calls at the earlier limit are still rejected",
 	WhyUntrue:    "calls are rejected although the headers show quota left: ignores the headers",
+	WhyDraft:     "tries whether more is taken than the headers show to be left",
+	WhyLow:       "more is taken than the headers show to be left: ignores the headers",
 }
 
 // Reason is the reason in words.

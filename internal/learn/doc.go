@@ -9,6 +9,7 @@
 //   - [Flight] bounds the calls in flight.
 //   - [Pacer] spaces calls, and another one tokens.
 //   - [Mirror] estimates what the headers say is left.
+//   - [Overdraft] tries whether more is taken than that.
 //   - [Tally] measures the rate between two refusals.
 //   - [Claim] weighs whether a refusal without a label is a cap on concurrency.
 //   - [Label] weighs whether refusals that name a rate are those of a cap all the same.

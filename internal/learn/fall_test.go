@@ -7,21 +7,25 @@ import (
 )
 
 // play sends as much as the machine allows from one moment to the next, to a provider
-// with a bucket of ten calls that refills at rate. Each answer takes a tenth of a second.
+// with a bucket of ten calls that refills at rate. Each answer takes a tenth of a second,
+// and tells of the bucket that is shown, if there is one.
 func (r *machineRun) play(from, to float64, rate func(now float64) float64, refusal Refusal) {
 	const step, trip = 0.02, 0.1
 	type answer struct {
 		Call
-		ok bool
+		ok   bool
+		told Told
 	}
 	var out []answer
 	bucket := 10.0
 	for now := from; now < to; now += step {
 		bucket = min(10, bucket+step*rate(now))
+		r.shown.refill(step)
 		for len(out) > 0 && now >= out[0].At+trip {
 			if c := out[0]; c.ok {
-				r.Answered(now, c.Call, Answer{Used: 100, InFlight: len(out)})
+				r.Answered(now, c.Call, Answer{Used: 100, InFlight: len(out), Calls: c.told})
 			} else {
+				refusal.Calls = c.told
 				r.Refused(now, c.Call, refusal)
 			}
 			out = out[1:]
@@ -32,8 +36,9 @@ func (r *machineRun) play(from, to float64, rate func(now float64) float64, refu
 			ok := bucket >= 1
 			if ok {
 				bucket--
+				r.shown.take()
 			}
-			out = append(out, answer{c, ok})
+			out = append(out, answer{c, ok, r.shown.tell()})
 		}
 	}
 }

@@ -24,6 +24,7 @@ type Machine struct {
 	levels   Memory
 	trust    Trust
 	rate     Rate // what the refusal that is judged measures
+	drafted  bool // it belongs to a try of Overdraft
 	labels   int  // refusals that said for how long
 	hits     int64
 	cut      float64 // when the last epoch began
@@ -223,6 +224,9 @@ func (m *Machine) paceWait(now, tokens float64) (wait float64) {
 	var q quotaWait
 	if !m.trust.Ignored(now) {
 		q = m.quota.wait(now, tokens, &m.tally)
+	}
+	if d := &m.quota.draft; q.tries {
+		m.note(Decision{At: now, Kind: Probe, Of: OfCalls, From: d.refill, To: d.pace, Why: WhyDraft})
 	}
 	if q.wait > 0 {
 		m.binding(false, false)

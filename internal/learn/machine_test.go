@@ -14,6 +14,29 @@ type machineRun struct {
 	*Machine
 	decided []Decision
 	last    Call
+	shown   *shown
+}
+
+// shown is a bucket that headers tell of, and that holds back nobody.
+type shown struct{ rate, full, left float64 }
+
+func (s *shown) refill(seconds float64) {
+	if s != nil {
+		s.left = min(s.full, s.left+seconds*s.rate)
+	}
+}
+
+func (s *shown) take() {
+	if s != nil {
+		s.left = max(0, s.left-1)
+	}
+}
+
+func (s *shown) tell() Told {
+	if s == nil {
+		return Told{}
+	}
+	return told(60*s.rate, math.Floor(s.left), (s.full-s.left)/s.rate)
 }
 
 func runMachine(c Config) *machineRun {

@@ -60,7 +60,7 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 		return
 	}
 	left := m.left + m.net()*(at-m.at) - own
-	spilt := left - (m.full - taken) // it was full before the call
+	spilt := left - (m.full - taken)      // it was full before the call
 	m.lost = max(0, m.lost-max(0, spilt)) // the rest has been lost since this call
 	left = min(max(left-max(0, spilt), t.Remaining), t.Remaining+resolution)
 	m.at, m.left = at, left

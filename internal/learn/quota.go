@@ -9,6 +9,7 @@ type Quota struct {
 	last     Call
 	total    float64 // tokens reserved by the call Tokens.Seq
 	refusals Refusals
+	draft    Overdraft
 	off      Rules
 }
 
@@ -21,6 +22,7 @@ func (q *Quota) Sent(c Call) {
 	q.last = c
 	q.Calls.Sent(c.At)
 	q.Tokens.Sent(c.At)
+	q.draft.Sent()
 }
 
 // Refused notes that a call used up nothing.
@@ -49,6 +51,7 @@ func (q *Quota) Known() bool { return q.Calls.Known || q.Tokens.Known }
 type quotaWait struct {
 	wait                  float64
 	callsLeft, tokensLeft bool // most of them
+	tries                 bool // a try begins whether more is taken than that
 }
 
 func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
@@ -57,7 +60,10 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 	}
 	if q.Calls.Known {
 		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
-		w.wait, w.callsLeft = q.Calls.Wait(now, 1, float64(q.last.Seq-q.Calls.Seq)-gone, q.last.Seq)
+		own := float64(q.last.Seq-q.Calls.Seq) - gone
+		if w.wait, w.callsLeft = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 {
+			w.wait, w.tries = q.draft.Wait(now, w.wait, &q.Calls, own, q.last)
+		}
 	}
 	if q.Tokens.Known {
 		_, gone := q.refusals.Between(q.Tokens.Seq, q.last.Seq)

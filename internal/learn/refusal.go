@@ -62,6 +62,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		r.Calls, r.Tokens = Told{}, Told{}
 	}
 	m.account(now, c, &r)
+	m.drafted = m.quota.draft.Refused(now, c, &r)
 	if r.Slow {
 		m.slowBy = now + SlowFor
 	}

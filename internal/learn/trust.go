@@ -15,6 +15,7 @@ const (
 	trustBroken = 0.2     // share
 	trustOpen   = 2       // refusals in a row: an outage does not make up that share
 	trustFirst  = 60      // seconds
+	trustLow    = 15 * 60 // seconds, of headers that are about less than is taken
 	trustMost   = 30 * 60 // seconds
 )
 
@@ -40,7 +41,14 @@ func (t *Trust) Broken(now float64) bool {
 	if now-t.until > t.pause { // they have been true for longer
 		t.pause = 0
 	}
-	t.pause = min(trustMost, max(trustFirst, 2*t.pause))
-	t.until, t.share = now+t.pause, 0
+	t.ignore(now, trustFirst)
 	return true
+}
+
+// Low notes that the headers are about less than is taken, so that they are ignored from now on.
+func (t *Trust) Low(now float64) { t.ignore(now, trustLow) }
+
+func (t *Trust) ignore(now, least float64) {
+	t.pause = min(trustMost, max(least, 2*t.pause))
+	t.until, t.share = now+t.pause, 0
 }

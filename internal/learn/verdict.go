@@ -14,7 +14,7 @@ const (
 // without a label is taken for a cap all the same, because that is soon refuted.
 // One that names a rate is not, until Label finds the name wrong.
 func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
-	if m.retried(now, c) {
+	if m.drafted || m.retried(now, c) {
 		m.begin(now, c)
 		return isNothing
 	}

@@ -1,0 +1,113 @@
+package learn
+
+// Overdraft tries now and then whether more calls are taken than the headers leave
+// room for: they may be about a smaller limit than the one that rejects. A try
+// sends faster than calls come in, or at the end of a window more than is left of it.
+type Overdraft struct {
+	held  int     // calls that the headers have held back since the last try
+	waits bool    // they hold back the next one
+	low   bool    // the last try found them too low
+	next  float64 // no try before
+	pause float64 // seconds from the last try to next
+
+	trying bool
+	before int64   // the last call sent before the try
+	began  float64 // when
+	ends   float64
+	proof  float64 // calls that have to be taken, besides those that come in
+	refill float64 // of these, per second
+	pace   float64 // calls per second
+	taken  float64
+}
+
+// Source of these: the families and the harsher providers in internal/simulate.
+const (
+	draftFirst = 50      // calls held back before a try
+	draftAgain = 10      // the same if the last try found the headers too low
+	draftLeast = 4       // calls more than there is room for that are proof
+	draftShare = 0.1     // of what the bucket or window holds, likewise
+	draftPace  = 2       // times what comes in
+	draftEnd   = 0.2     // of a window: a try that is rejected costs no more
+	draftHaste = 1.2     // times what it takes to get the proof before the window turns
+	draftLasts = 15      // seconds, at least
+	draftPause = 30      // seconds to the next try after one that was rejected, twice as long each time
+	draftTold  = 15 * 60 // the same if the headers of the rejection say that nothing is left
+	draftCost  = 50      // times the wait that a rejection asked for, likewise
+	draftRare  = 60 * 60 // seconds, at most
+	draftAlone = 0.05    // of what comes in, taken by others: then the headers are about what rejects
+)
+
+// Wait is how long until a call may go which the headers hold back for so long. own is
+// what was sent since the call m.Seq, last the newest call. It reports whether a try begins.
+func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (shorter float64, begins bool) {
+	o.trying = o.trying && now < o.ends
+	if !o.trying && o.due(now, m) {
+		o.begin(now, m, own, last.Seq)
+		begins = true
+	}
+	if o.waits = !o.trying; o.waits {
+		return wait, false
+	}
+	return min(wait, max(0, last.At+1/o.pace-now)), begins
+}
+
+func (o *Overdraft) due(now float64, m *Mirror) bool {
+	least := draftFirst
+	if o.low {
+		least = draftAgain
+	}
+	return o.held >= least && now >= o.next && m.others.Rate <= draftAlone*m.refill &&
+		(!m.turn.Windowed() || m.turn.At-now <= draftEnd*m.turn.span)
+}
+
+func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
+	o.trying, o.before, o.began, o.held, o.taken = true, newest, now, 0, 0
+	if m.turn.Windowed() {
+		o.proof = max(0, m.left-(own-m.made)) + max(draftLeast, draftShare*m.limit)
+		o.ends, o.refill = m.turn.At, 0
+		o.pace = draftHaste * o.proof / max(m.turn.At-now, resetError)
+		return
+	}
+	left := m.left + m.refill*(now-m.at) - own
+	o.proof = max(0, left) + max(draftLeast, draftShare*m.full)
+	o.refill, o.pace = m.refill, draftPace*m.refill
+	o.ends = now + max(draftLasts, draftPace*o.proof/m.refill)
+}
+
+// Sent notes that a call has left.
+func (o *Overdraft) Sent() {
+	if o.waits {
+		o.held++
+		o.waits = false
+	}
+}
+
+// Refused ends the try to which the rejected call belongs, and reports whether there is one.
+func (o *Overdraft) Refused(now float64, c Call, r *Refusal) bool {
+	if !o.tries(c) {
+		return false
+	}
+	o.trying, o.low = false, false
+	o.pause = max(draftPause, 2*o.pause, draftCost*r.Asked)
+	if r.Calls.Known && r.Calls.Remaining < 1 {
+		o.pause = max(draftTold, o.pause)
+	}
+	o.pause = min(draftRare, o.pause)
+	o.next = now + o.pause
+	return true
+}
+
+// Taken notes that a call was taken, and reports whether that proves the headers too low.
+func (o *Overdraft) Taken(c Call) bool {
+	if !o.tries(c) {
+		return false
+	}
+	o.taken++
+	if o.low = o.taken >= o.proof+o.refill*(c.At-o.began); !o.low {
+		return false
+	}
+	o.trying, o.pause, o.next = false, 0, 0
+	return true
+}
+
+func (o *Overdraft) tries(c Call) bool { return o.trying && c.Seq > o.before }

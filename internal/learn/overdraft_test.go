@@ -1,0 +1,151 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func constant(rate float64) func(float64) float64 { return func(float64) float64 { return rate } }
+
+func TestHeadersOfASmallerLimitAreFoundOut(t *testing.T) {
+	r := runMachine(Config{Initial: 10, Max: 100})
+	r.shown = &shown{rate: 1, full: 10, left: 10}
+	r.play(0, 120, constant(10), Refusal{Names: CallLimit, Asked: 1})
+	assert.Equal(t, 1, r.reasons(WhyDraft))
+	assert.Equal(t, 1, r.reasons(WhyLow))
+	before := r.last.Seq
+	r.play(120, 180, constant(10), Refusal{Names: CallLimit, Asked: 1})
+	assert.InDelta(t, 600, r.last.Seq-before, 30, "the limit that rejects is used")
+	assert.True(t, r.trust.Ignored(900))
+	assert.False(t, r.trust.Ignored(1100), "they may have become true")
+}
+
+func TestTrueHeadersCostARejectionInFifteenMinutes(t *testing.T) {
+	r := runMachine(Config{Initial: 10, Max: 100})
+	r.shown = &shown{rate: 10, full: 10, left: 10}
+	r.play(0, 800, constant(10), Refusal{Asked: 1})
+	assert.Equal(t, 1, r.reasons(WhyDraft))
+	assert.Zero(t, r.reasons(WhyLow))
+	assert.Less(t, r.hits, int64(8))
+	assert.Zero(t, r.reasons(WhyRate), "a try measures no rate")
+	assert.False(t, r.Calls.On)
+}
+
+// draft has a try begin at 100 with 2 calls left of a bucket of 10 that refills by 2 a second.
+func draft() (o *Overdraft, m *Mirror) {
+	o, m = &Overdraft{held: draftFirst}, &Mirror{Known: true, at: 100, left: 2, full: 10, refill: 2, limit: 120}
+	_, begins := o.Wait(100, 1, m, 0, Call{Seq: 7, At: 100})
+	if !begins {
+		panic("no try")
+	}
+	return o, m
+}
+
+func TestATryTakesTwiceWhatComesIn(t *testing.T) {
+	o, m := draft()
+	wait, begins := o.Wait(100.1, 1, m, 0, Call{Seq: 8, At: 100})
+	assert.InDelta(t, 0.15, wait, 1e-9)
+	assert.False(t, begins)
+	wait, _ = o.Wait(100.1, 0.1, m, 0, Call{Seq: 8, At: 100})
+	assert.InDelta(t, 0.1, wait, 1e-9, "never longer than the headers say")
+}
+
+func TestProofIsWhatWasLeftAndCameInAndFourMore(t *testing.T) {
+	o, _ := draft()
+	for seq := int64(8); seq < 8+2+4+2*5-1; seq++ {
+		assert.False(t, o.Taken(Call{Seq: seq, At: 105}), "call %d", seq)
+	}
+	assert.False(t, o.Taken(Call{Seq: 7, At: 100}), "it left before the try")
+	assert.True(t, o.Taken(Call{Seq: 100, At: 105}))
+	assert.False(t, o.Taken(Call{Seq: 101, At: 105}), "once")
+}
+
+func TestATryEnds(t *testing.T) {
+	o, m := draft()
+	wait, _ := o.Wait(100+draftLasts, 1, m, 0, Call{Seq: 9, At: 110})
+	assert.InDelta(t, 1, wait, 0)
+	assert.False(t, o.Taken(Call{Seq: 8, At: 110}))
+}
+
+func TestProofStartsThePausesAnew(t *testing.T) {
+	o, m := draft()
+	for _, pause := range []float64{30, 60, 120} {
+		o.Refused(o.began, Call{Seq: 100}, &Refusal{})
+		assert.InDelta(t, o.began+pause, o.next, 0)
+		o.begin(o.next, m, 0, 7)
+	}
+	for seq := int64(8); !o.Taken(Call{Seq: seq, At: o.began}); seq++ {
+		assert.Less(t, seq, int64(1000))
+	}
+	o.begin(1000, m, 0, 7)
+	o.Refused(1000, Call{Seq: 8}, &Refusal{})
+	assert.InDelta(t, 1030, o.next, 0)
+}
+
+func TestARejectedTryPostponesTheNext(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		refusal Refusal
+		pause   float64
+	}{
+		{"nothing is told", Refusal{}, draftPause},
+		{"a long wait", Refusal{Asked: 10}, 10 * draftCost},
+		{"a day", Refusal{Asked: 24 * 60 * 60}, draftRare},
+		{"the header says that nothing is left", Refusal{Calls: told(120, 0, 5)}, draftTold},
+		{"the header says that some is left", Refusal{Calls: told(120, 3, 5)}, draftPause},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o, m := draft()
+			assert.False(t, o.Refused(101, Call{Seq: 7}, &c.refusal), "it left before the try")
+			assert.True(t, o.Refused(101, Call{Seq: 8}, &c.refusal))
+			o.held = 1000
+			_, begins := o.Wait(100.9+c.pause, 1, m, 0, Call{})
+			assert.False(t, begins)
+			_, begins = o.Wait(101+c.pause, 1, m, 0, Call{})
+			assert.True(t, begins)
+		})
+	}
+}
+
+func TestWhenATryIsDue(t *testing.T) {
+	bucket := Mirror{Known: true, left: 2, full: 10, refill: 2, limit: 120}
+	shared := bucket
+	shared.others.Rate = 1
+	window := bucket
+	window.turn = Turn{At: 100 + 0.3*60, span: 60, votes: enoughVotes}
+	ending := window
+	ending.turn.At = 100 + 0.1*60
+	for _, c := range []struct {
+		name string
+		m    Mirror
+		held int
+		low  bool
+		want bool
+	}{
+		{"after fifty calls", bucket, draftFirst, false, true},
+		{"not before", bucket, draftFirst - 1, false, false},
+		{"after ten, if the headers were too low the last time", bucket, draftAgain, true, true},
+		{"not if others take from what the headers tell of", shared, 1000, false, false},
+		{"not in the middle of a window", window, 1000, false, false},
+		{"at the end of a window", ending, 1000, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := Overdraft{held: c.held, low: c.low}
+			_, begins := o.Wait(100, 1, &c.m, 0, Call{})
+			assert.Equal(t, c.want, begins)
+		})
+	}
+}
+
+func TestATryInAWindowTakesMoreThanIsLeftBeforeItTurns(t *testing.T) {
+	m := Mirror{Known: true, left: 5, limit: 100, turn: Turn{At: 103, span: 60, votes: enoughVotes}}
+	o := Overdraft{held: draftFirst}
+	wait, begins := o.Wait(100, 2, &m, 1, Call{Seq: 7, At: 100})
+	assert.True(t, begins)
+	assert.InDelta(t, 3/(1.2*(4+10)), wait, 1e-9)
+	for seq := int64(8); seq < 8+13; seq++ {
+		assert.False(t, o.Taken(Call{Seq: seq, At: 102}))
+	}
+	assert.True(t, o.Taken(Call{Seq: 21, At: 102}))
+}
