@@ -20,6 +20,9 @@ func (m *Machine) cutFlight(now float64, c Call) {
 		m.Flight.Cap(float64(c.Others), m.trip)
 	}
 	m.remember(now, float64(before), float64(m.InFlight()))
+	if m.under.fell {
+		m.levels.Fell(now, m.under.level)
+	}
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyCap})
 	m.begin(now, c)
 }
@@ -56,6 +59,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	m.Calls.SetCycle(m.cycle())
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.Calls.Agreed = m.calm.Agreed()
+	m.replacesCap(now)
 	if m.ofTokens(r) && c.Tokens > 0 {
 		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)
 	}

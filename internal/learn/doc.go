@@ -12,6 +12,7 @@
 //   - [Overdraft] tries whether more is taken than that.
 //   - [Tally] measures the rate between two refusals.
 //   - [Claim] weighs whether a refusal without a label is a cap on concurrency.
+//   - [Under] remembers what a cap let through before errors refuted it.
 //   - [Label] weighs whether refusals that name a rate are those of a cap all the same.
 //   - [Noise] finds refusals that no pace prevents.
 //

@@ -189,11 +189,14 @@ func (f *Flight) Agreed() bool {
 	return true
 }
 
-// Return begins to raise the bound to n, by one for each answer.
+// Return begins to raise the bound to n, by one for each answer, or lowers it at once.
 func (f *Flight) Return(n float64) {
 	f.kept = kept{f.mode, float64(f.Bound(0)), f.level}
 	f.bound = f.kept.bound + 1
 	f.mode, f.level, f.active = returning, n, 0
+	if f.bound >= n {
+		f.hold(n)
+	}
 }
 
 // Back undoes Return.

@@ -22,6 +22,7 @@ type Machine struct {
 	overload Overload
 	rates    Memory
 	levels   Memory
+	under    Under
 	trust    Trust
 	rate     Rate // what the refusal that is judged measures
 	drafted  bool // it belongs to a try of Overdraft
@@ -154,6 +155,7 @@ func (m *Machine) retry(now float64) {
 	if m.levels.Due(now) {
 		before := float64(m.InFlight())
 		m.Flight.Return(m.levels.Begin(m.tally.last.Seq, before))
+		m.triesCap()
 		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: WhyBefore})
 	}
 }
@@ -171,6 +173,7 @@ func (m *Machine) retried(now float64, c Call) bool {
 		before := m.InFlight()
 		m.levels.Refused(now)
 		m.Flight.Back()
+		m.givesCapUp()
 		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyNotYet})
 	}
 	return rates || levels

@@ -58,6 +58,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	m.rate = m.tally.Measure(c, !m.knows, m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(), m.spans.Window)
 	m.rate = m.lit(m.rate)
 	if isACap {
+		m.under.Held(now, float64(c.Others), m.rate)
 		return isCap
 	}
 	if m.knows && m.isNoise(now, c, r, named) {
@@ -92,6 +93,9 @@ func (m *Machine) foreign(c Call, r *Refusal, named bool) bool {
 	return !m.off.Has(ForeignRule) && (m.labels > 0 || !named && r.left(c.Tokens))
 }
 
+// standBy is how far above the rate the pace stands by, times.
+const standBy = 1.2
+
 // claimed: from here on the calls in flight are bounded, and the pace stands by.
 func (m *Machine) claimed(now float64, c Call, named bool) {
 	why := WhyCap
@@ -101,8 +105,8 @@ func (m *Machine) claimed(now float64, c Call, named bool) {
 	m.claim.Begin(c, float64(m.hits))
 	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: why})
 	if m.Calls.On {
-		m.Calls.Set(1.2*m.Calls.Pace(), m.cycle())
-		m.Tokens.Set(1.2*m.Tokens.Pace(), m.cycle())
+		m.Calls.Set(standBy*m.Calls.Pace(), m.cycle())
+		m.Tokens.Set(standBy*m.Tokens.Pace(), m.cycle())
 	}
 }
 

@@ -1,0 +1,65 @@
+package learn
+
+// Under is what got through for some time under a cap on the calls in flight. Errors of
+// a few seconds refute the cap, and a rate is measured while they last. So when much less gets
+// through than before, the cap is tried again.
+type Under struct {
+	level float64 // calls in flight
+	rate  float64 // calls per second; 0: no cap has held
+	fell  bool    // much less has got through since
+	until float64 // it is kept
+	pace  float64 // before the trial that runs; 0: it is not about the cap
+}
+
+// underHeld is for how many seconds no call was rejected, so that a cap has held.
+const underHeld = 20
+
+// Held notes that at a moment a cap has rejected a call at a level, and the rate since the mark.
+// If that is much less than before, what held before is kept for as long as it is tried again.
+func (u *Under) Held(now, level float64, r Rate) {
+	if r.Span < underHeld {
+		u.fell = false
+		return
+	}
+	u.fell = r.Calls < memoryFell*u.rate && (u.until == 0 || now < u.until)
+	switch {
+	case !u.fell:
+		u.level, u.rate, u.until = level, r.Calls, 0
+	case u.until == 0:
+		u.until = now + memoryLasts
+	}
+}
+
+// replacesCap compares a rate that was measured with what got through under the cap before.
+func (m *Machine) replacesCap(now float64) {
+	switch u := &m.under; {
+	case m.rate.Span >= underHeld && m.Calls.Rate >= memoryHolds*u.rate:
+		*u = Under{}
+	case m.Calls.Rate < memoryFell*u.rate:
+		m.levels.Fell(now, u.level)
+	}
+}
+
+// triesCap makes the trial of a level, which has begun, one of the cap that held.
+func (m *Machine) triesCap() {
+	u := &m.under
+	u.pace = 0
+	if u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
+		return
+	}
+	u.pace = m.Calls.Rate
+	m.Calls.Set(standBy*u.rate, m.cycle())
+	m.Flight.Claimed = true
+	m.claim.Begin(Call{Others: int(u.level)}, float64(m.hits))
+}
+
+// givesCapUp goes back to the rate because the trial was rejected.
+func (m *Machine) givesCapUp() {
+	u := &m.under
+	if u.pace == 0 {
+		return
+	}
+	m.Calls.Set(u.pace, m.cycle())
+	m.Flight.Claimed = false
+	u.pace = 0
+}

@@ -1,0 +1,161 @@
+package learn
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// playCap sends as much as the machine allows to a provider that takes so many calls at
+// once, each for half a second to one and a half, and silently rejects three in five of the others while it fails.
+// It returns the calls that were taken.
+func (r *machineRun) playCap(from, to float64, places int, fails func(now float64) bool) (taken int) {
+	type call struct {
+		Call
+		ok   bool
+		ends float64
+	}
+	var out []call
+	for now := from; now < to; now += 0.02 {
+		held := 0
+		for i := 0; i < len(out); i++ {
+			switch c := out[i]; {
+			case now < c.ends:
+				if c.ok {
+					held++
+				}
+				continue
+			case c.ok:
+				taken++
+				r.Answered(now, c.Call, Answer{Used: 100, InFlight: len(out) - 1})
+			default:
+				r.Refused(now, c.Call, Refusal{})
+			}
+			out = slices.Delete(out, i, i+1)
+			i--
+		}
+		for n := len(out); r.Wait(now, 100, n) == 0; n++ {
+			c := call{Call: Call{Seq: r.last.Seq + 1, At: now, Others: n}, ends: now + 0.1}
+			r.last = c.Call
+			r.Sent(c.Call)
+			if c.ok = held < places && (!fails(now) || c.Seq%5 >= 3); c.ok {
+				c.ends = now + 0.5 + float64(c.Seq*7%11)/10
+				held++
+			}
+			out = append(out, c)
+		}
+	}
+	return taken
+}
+
+func never(float64) bool { return false }
+
+func TestACapThatErrorsRefutedIsTriedAgain(t *testing.T) {
+	r := runMachine(Config{Initial: 4, Max: 200})
+	r.playCap(0, 120, 20, never)
+	assert.InDelta(t, 20, r.under.rate, 1)
+	r.playCap(120, 135, 20, func(float64) bool { return true })
+	assert.False(t, r.Flight.Claimed, "a rate, it seems")
+	assert.Less(t, r.Calls.Rate, 14.)
+	r.playCap(135, 165, 20, never)
+	assert.True(t, r.Flight.Claimed)
+	assert.InDelta(t, 20*60, r.playCap(165, 225, 20, never), 60)
+}
+
+func TestACapThatGaveWayToARateIsForgotten(t *testing.T) {
+	r := runMachine(Config{Initial: 4, Max: 200})
+	r.under = Under{level: 20, rate: 20}
+	r.Calls.Expect(10, 20, true)
+	r.rate = Rate{Calls: 19, Span: underHeld}
+	r.Calls.Rate = 19
+	r.replacesCap(100)
+	assert.Zero(t, r.under)
+}
+
+func TestWhatHeldUnderACap(t *testing.T) {
+	long := func(calls float64) Rate { return Rate{Calls: calls, Span: underHeld} }
+	for _, c := range []struct {
+		name string
+		now  float64
+		rate Rate
+		want Under
+	}{
+		{"not for long", 0, Rate{Calls: 30, Span: underHeld - 1}, Under{level: 20, rate: 20}},
+		{"more", 0, long(30), Under{level: 7, rate: 30}},
+		{"a little less", 0, long(15), Under{level: 7, rate: 15}},
+		{"much less", 100, long(10), Under{level: 20, rate: 20, fell: true, until: 100 + memoryLasts}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := Under{level: 20, rate: 20}
+			u.Held(c.now, 7, c.rate)
+			assert.Equal(t, c.want, u)
+		})
+	}
+	u := Under{level: 20, rate: 20}
+	u.Held(0, 7, long(10))
+	u.Held(memoryLasts-1, 7, long(11))
+	assert.True(t, u.fell)
+	u.Held(memoryLasts, 7, long(12))
+	assert.Equal(t, Under{level: 7, rate: 12}, u, "it has been tried again for long enough")
+}
+
+func TestARejectedTrialOfACapGoesBackToTheRate(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.Calls.Expect(5, 20, true)
+	r.under = Under{level: 20, rate: 20}
+	r.levels.Fell(0, 20)
+	r.Flight.Follow(20, 40)
+	r.retry(2)
+	assert.True(t, r.Flight.Claimed)
+	assert.Equal(t, 20, r.InFlight(), "not more than the cap while it is tried")
+	assert.Greater(t, r.Calls.Pace(), 20.)
+	c := r.send(3)
+	assert.True(t, r.retried(3.1, c))
+	assert.False(t, r.Flight.Claimed)
+	assert.InDelta(t, 5, r.Calls.Rate, 0)
+	assert.Equal(t, 40, r.InFlight())
+}
+
+func TestMuchLessThanUnderTheCapIsAFall(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.under = Under{level: 20, rate: 20}
+	r.Calls.Expect(14, 20, true)
+	r.replacesCap(100)
+	assert.False(t, r.levels.Due(1000), "seven tenths are no fall")
+	r.Calls.Expect(13.9, 20, true)
+	r.replacesCap(100)
+	assert.True(t, r.levels.Due(102))
+}
+
+func TestACapMuchLowerThanBeforeIsAFall(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.under = Under{level: 20, rate: 20, fell: true}
+	r.Flight.Cap(6, 1)
+	r.cutFlight(100, Call{Seq: 1, At: 100, Others: 6})
+	assert.True(t, r.levels.Due(102))
+	assert.InDelta(t, 20, r.levels.Begin(1, 6), 0)
+}
+
+func TestTheTrialOfACapWeighsItAnew(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.Calls.Expect(5, 20, true)
+	r.under = Under{level: 20, rate: 20}
+	r.claim.Begin(Call{Others: 9}, 0)
+	r.claim.Sent(Call{Seq: 1})
+	r.triesCap()
+	assert.Zero(t, r.claim.sent)
+	assert.InDelta(t, 20, r.claim.level, 0)
+}
+
+func TestTheTrialOfALevelUnderACapLeavesThePace(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.Calls.Expect(5, 20, true)
+	r.Flight.Cap(6, 1)
+	r.Flight.Claimed = true
+	r.under = Under{level: 20, rate: 20}
+	r.triesCap()
+	assert.InDelta(t, 5, r.Calls.Rate, 0)
+	r.givesCapUp()
+	assert.True(t, r.Flight.Claimed)
+}
