@@ -43,14 +43,14 @@ func (m *Machine) Heard(now float64, c Call, calls, tokens Told) {
 
 // opened: a call that left at the moment left found the door open.
 func (m *Machine) opened(left float64) {
-	m.Door.Opened(left)
 	m.span(left, m.tally.calls)
+	m.Door.Opened(left)
 }
 
 // span ends what is measured of a window: the first call that it took when it
 // opened again left at the moment left, when so many calls had been admitted.
 func (m *Machine) span(left, calls float64) {
-	counts := m.Calls.On && !m.Flight.Claimed && (!m.quota.Known() || m.trust.Ignored(left)) && !m.off.Has(SpanRule)
+	counts := m.Calls.On && !m.Flight.Claimed && !m.Door.Alien() && (!m.quota.Known() || m.trust.Ignored(left)) && !m.off.Has(SpanRule)
 	rate := m.spans.Opened(left, calls, float64(m.hits), m.calm.Settled, counts)
 	if rate == 0 {
 		return

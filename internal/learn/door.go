@@ -132,6 +132,9 @@ func (d *Door) Foreign(now, luck float64) {
 	}
 }
 
+// Alien reports whether such refusals have shut the door.
+func (d *Door) Alien() bool { return d.foreign > 1 }
+
 // Overloaded waits because the service as a whole is full: as long as it asks,
 // else twice as long each time.
 func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {

@@ -175,3 +175,18 @@ func TestAWindowThatIsFoundEndsATrial(t *testing.T) {
 	assert.InDelta(t, 60, r.spans.Window, 0.2)
 	assert.False(t, r.rates.trying)
 }
+
+// Refusals of the rate say for how long; those of the outages do not.
+func TestOutagesThatLookForeignAreNoWindow(t *testing.T) {
+	r := runMachine(Config{Initial: 10, Max: 100})
+	r.play(0, 60, constant(10), Refusal{Asked: 1})
+	before := r.Calls.Rate
+	assert.InDelta(t, 10, before, 1)
+	for i := range 4 {
+		at := 60 + 60*float64(i)
+		r.play(at, at+15, constant(0), Refusal{})
+		r.play(at+15, at+60, constant(10), Refusal{Asked: 1})
+	}
+	assert.Zero(t, r.reasons(WhyWindow))
+	assert.InDelta(t, 10, r.Calls.Rate, 1)
+}

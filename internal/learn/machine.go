@@ -125,7 +125,7 @@ func (m *Machine) Bound() Bound { return m.bound }
 // tick brings everything up to now.
 func (m *Machine) tick(now float64, slack bool) {
 	open := now >= m.Door.Until
-	if m.Door.Stuck() || m.Door.foreign >= 2 {
+	if m.Door.Stuck() || m.Door.Alien() {
 		m.dark += now - m.at
 	}
 	m.at = now

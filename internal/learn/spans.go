@@ -10,7 +10,9 @@ type Spans struct {
 	begin float64 // the last opening
 	calls float64 // admitted by then
 	hits  float64 // refused by then
+	holds float64 // calls that the window let through
 	last  float64 // length of the last span that may have been a window; 0: none has
+	got   float64 // calls that it let through
 }
 
 const (
@@ -18,7 +20,8 @@ const (
 	windowShare = 0.2  // of the span
 	windowLeast = 10   // calls in a window
 	spanLongest = 120  // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
-	spanAlike   = 1.25 // of another span, at most, is as long as that
+	spanAlike   = 1.25 // of another, at most: it is as long, or has let as much through
+	spanEarly   = 0.8  // of what the window let through: less does not use it up
 	outageShare = 0.5  // of the known rate: what lets less through is an outage
 )
 
@@ -40,7 +43,7 @@ func (s *Spans) Shut(left float64) {
 // returns the rate of the span that ends there; 0 if it tells nothing. calls
 // were admitted by then and hits refused. counts says whether it may be a window,
 // and known is the rate that marks agree about, 0 if they do not: what says much less
-// than that is an outage, unless it comes again.
+// than that, or ends before the window is used up, is an outage, unless it comes again.
 func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate float64) {
 	if s.shut == 0 {
 		return 0
@@ -49,14 +52,18 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	s.shut = 0
 	switch {
 	case counts && shut >= windowShut && shut >= windowShare*span && got >= windowLeast:
-		if again := max(span, s.last) < spanAlike*min(span, s.last); again || span <= spanLongest && got/span >= outageShare*known {
-			s.Window = span
+		again := alike(span, s.last) && alike(got, s.got)
+		early := s.Window > 0 && got < spanEarly*s.holds
+		if again || !early && span <= spanLongest && got/span >= outageShare*known {
+			s.Window, s.holds = span, got
 			rate = min(2*got, got+hits-s.hits) / span // refusals may have cost quota, too
 		}
-		s.last = span
+		s.last, s.got = span, got
 	case shut < windowShut && span <= spanLongest:
 		return 0
 	}
 	s.begin, s.calls, s.hits = left, calls, hits
 	return rate
 }
+
+func alike(a, b float64) bool { return max(a, b) < spanAlike*min(a, b) }

@@ -47,7 +47,7 @@ func TestSpansGoFromOpeningToOpening(t *testing.T) {
 	s.Opened(70, 120, 6, 0, true)
 	s.Sent(75)
 	s.Shut(100)
-	assert.InDelta(t, (60+3)/50.0, s.Opened(120, 180, 9, 0, true), 1e-9, "what came since the last opening")
+	assert.InDelta(t, (100+3)/50.0, s.Opened(120, 220, 9, 0, true), 1e-9, "what came since the last opening")
 	assert.InDelta(t, 50, s.Window, 1e-9)
 }
 
@@ -67,6 +67,29 @@ func TestWhatSaysMuchLessThanIsKnownHasToComeAgain(t *testing.T) {
 			assert.Zero(t, s.Opened(70, 60, 0, known, true), "shut for the first time")
 			s.Shut(80)
 			assert.InDelta(t, c.rate, s.Opened(c.second, 120, 0, known, true), 1e-9)
+		})
+	}
+}
+
+func TestAClosureBeforeAWindowIsUsedUpIsAnOutage(t *testing.T) {
+	for name, c := range map[string]struct{ got, rates []float64 }{
+		"used up":                      {[]float64{120, 96}, []float64{2, 1.6}},
+		"not used up":                  {[]float64{120, 95}, []float64{2, 0}},
+		"used up the next time":        {[]float64{120, 90, 120}, []float64{2, 0, 2}},
+		"as little again: it has less": {[]float64{120, 60, 72}, []float64{2, 0, 1.2}},
+		"little again, but not alike":  {[]float64{120, 90, 60}, []float64{2, 0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s Spans
+			s.Sent(10)
+			var rates []float64
+			opened, calls := 10.0, 0.0
+			for _, got := range c.got {
+				s.Shut(opened + 30)
+				opened, calls = opened+60, calls+got
+				rates = append(rates, s.Opened(opened, calls, 0, 0, true))
+			}
+			assert.InDeltaSlice(t, c.rates, rates, 1e-9)
 		})
 	}
 }
