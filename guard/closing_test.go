@@ -426,3 +426,54 @@ func TestANegativeRetryAfterIsNone(t *testing.T) {
 		})
 	}
 }
+
+// The time of a closure measures nothing, and nothing grows in it.
+func TestALongClosureLeavesTheLearntRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := made(t, guard.Policy{MaxWait: 2 * time.Hour, Law: adaptive.Measured{}})
+		closes := time.Now().Add(2 * time.Minute)
+		opens := closes.Add(time.Hour)
+		var mu sync.Mutex
+		var second, admitted int64
+		refused := false
+		call := func(context.Context) error {
+			time.Sleep(100 * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			now := time.Now()
+			switch left := opens.Sub(now); {
+			case now.After(closes) && left > 0:
+				return &adaptive.RateLimitHit{RetryAfter: left}
+			case left <= 0 && !refused: // the look
+				refused = true
+				return &adaptive.RateLimitHit{}
+			}
+			if now := now.Unix(); now != second {
+				second, admitted = now, 0
+			}
+			if admitted++; admitted > 10 {
+				return &adaptive.RateLimitHit{}
+			}
+			return nil
+		}
+		var wg sync.WaitGroup
+		var stop atomic.Bool
+		for range 20 {
+			wg.Go(func() {
+				for !stop.Load() && do(t.Context(), l, call) == nil {
+				}
+			})
+		}
+		pace := func() float64 { return l.Stats().View.Pace[throttle.Requests] }
+		time.Sleep(time.Until(closes))
+		before := pace()
+		assert.InDelta(t, 10, before, 3)
+		time.Sleep(time.Until(opens) - time.Second)
+		assert.InDelta(t, before, pace(), 4)
+		time.Sleep(2 * time.Second)
+		assert.True(t, refused)
+		assert.InDelta(t, before, pace(), 4)
+		stop.Store(true)
+		wg.Wait()
+	})
+}

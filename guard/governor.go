@@ -76,8 +76,23 @@ func (g *governor) replace(s adaptive.State, since throttle.Sent) {
 	g.start(s, since)
 }
 
-// Admit implements ruler.
+// Admit implements ruler. While something else than the law holds calls back, that
+// learns nothing of the time and does not grow.
 func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) (wait time.Duration) {
+	if wait = g.shut(now); wait > 0 {
+		g.Slack(now)
+		return wait
+	}
+	out := g.loose.inFlight()
+	if out > 0 && g.most > 0 && inFlight+out >= g.most {
+		return throttle.Forever // until one of them ends
+	}
+	g.ask(func(s adaptive.State) { wait = s.Admit(now, c, inFlight+out) })
+	return wait
+}
+
+// shut is how long no call is admitted, whatever the law says.
+func (g *governor) shut(now time.Time) (wait time.Duration) {
 	if g.frozen || g.held > 0 {
 		return throttle.Forever
 	}
@@ -85,15 +100,7 @@ func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) (wait tim
 		return wait
 	}
 	wait = max(g.gate.Shut(now), g.gate.Pace(now))
-	if g.holds = wait > 0; g.holds {
-		return wait
-	}
-	out := g.loose.inFlight()
-	if out > 0 && g.most > 0 && inFlight+out >= g.most {
-		return throttle.Forever // until one of them ends
-	}
-	wait = 0
-	g.ask(func(s adaptive.State) { wait = s.Admit(now, c, inFlight+out) })
+	g.holds = wait > 0
 	return wait
 }
 

@@ -56,6 +56,7 @@ func told(law adaptive.Law, p client.Preset) adaptive.Law {
 func (d *driver) Admit(now time.Duration, c *client.Call, inFlight int) time.Duration {
 	at := d.zero.Add(now)
 	if wait := d.closed.Until().Sub(at); d.closed.Closed() && wait > 0 { // or until the look that is out has ended
+		d.State.Slack(at)
 		return wait
 	}
 	return d.State.Admit(at, reserved(c), inFlight)
