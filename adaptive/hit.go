@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/headrace/headrace/internal/reopening"
 )
 
 // ErrQuotaExhausted is the error of calls on a key whose quota or balance is
@@ -17,17 +19,17 @@ func (quotaError) Error() string { return "adaptive: quota exhausted" }
 // RateLimited tells a circuit breaker that this is no failure.
 func (quotaError) RateLimited() bool { return true }
 
-// MaxRetryAfter is the longest Retry-After that is simply waited out. A longer one
+// MaxRetryAfter is the longest Retry-After that is simply waited out: 10 minutes. A longer one
 // ends all calls with a *RateLimitHit, unless guard.Policy.MaxWait is at least as
 // long, and one call looks after 1, 2, 4, ... 60 minutes whether it is true.
-const MaxRetryAfter = 10 * time.Minute
+const MaxRetryAfter = reopening.Longest
 
 // RateLimitHit is a call that the provider rejected for its rate. Your code may
 // return one, wrapped or not, and the call is sent again when the guard allows
 // it. It is the final error only if waiting was given up.
 type RateLimitHit struct {
 	Kind       Kind
-	RetryAfter time.Duration // 0: not given
+	RetryAfter time.Duration // 0: not given; 24 h, the most that a guard returns: at least that
 	Scope      string        // the key; default the guard's name
 	Source     string        // such as "status 429"
 	SentAt     time.Time     // when the call was admitted
@@ -46,7 +48,10 @@ func (h *RateLimitHit) Error() string {
 	if h.Kind != UnknownKind {
 		fmt.Fprintf(&b, " (%s)", h.Kind)
 	}
-	if h.RetryAfter > 0 {
+	switch {
+	case h.RetryAfter >= reopening.MostSaid:
+		fmt.Fprintf(&b, ", retry after at least %s", h.RetryAfter)
+	case h.RetryAfter > 0:
 		fmt.Fprintf(&b, ", retry after %s", h.RetryAfter)
 	}
 	cause := h.Cause

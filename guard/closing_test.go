@@ -477,3 +477,30 @@ func TestALongClosureLeavesTheLearntRate(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// MaxWait covers what was asked for, and not what fits an HTTP header.
+func TestAWaitOfMoreThanADay(t *testing.T) {
+	for asked, c := range map[time.Duration]struct {
+		most  time.Duration
+		waits bool
+	}{
+		100 * 365 * 24 * time.Hour: {24 * time.Hour, false},
+		31 * time.Hour:             {30 * time.Hour, false},
+		30 * time.Hour:             {31 * time.Hour, true},
+	} {
+		t.Run(asked.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := made(t, guard.Policy{MaxWait: c.most})
+				var sent []time.Duration
+				began := time.Now()
+				err := do(t.Context(), l, shut(began.Add(asked), &sent))
+				if c.waits {
+					require.NoError(t, err)
+					return
+				}
+				assert.Zero(t, time.Since(began))
+				assert.EqualError(t, err, `adaptive: rate limit hit on "guard", retry after at least 24h0m0s`)
+			})
+		})
+	}
+}

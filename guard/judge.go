@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
 )
 
 // Judge implements inflight.Attempt.
@@ -42,7 +43,7 @@ func (k *attempt) judge(f *adaptive.Feedback, err error) {
 	if f.Err == nil {
 		f.Err = err
 	}
-	f.RetryAfter = min(max(f.RetryAfter, 0), longestRetryAfter)
+	f.RetryAfter = max(f.RetryAfter, 0)
 }
 
 // judged completes what was reported without a verdict by the detectors' d.
@@ -69,7 +70,7 @@ func (g *Guard) patience() time.Duration { return max(defaultMaxWait, g.maxWait(
 // newHit describes the rejection f of a call that was admitted at sentAt.
 func newHit(scope string, f *adaptive.Feedback, sentAt time.Time) *adaptive.RateLimitHit {
 	h := &adaptive.RateLimitHit{
-		Kind: f.Kind, RetryAfter: f.RetryAfter, Scope: scope,
+		Kind: f.Kind, RetryAfter: min(f.RetryAfter, reopening.MostSaid), Scope: scope,
 		Source: f.Source, SentAt: sentAt, Cause: f.Err,
 	}
 	if own := hitIn(f.Err); own != nil && own.Scope != "" {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/internal/intake"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -93,7 +94,7 @@ func (c *Call) turnedAway(ctx context.Context, err error) error {
 			return hit
 		}
 		b := c.guard.bound(c.cost)
-		after := max(c.guard.retryAfter(b.Wait, over.most), min(c.guard.earliest(c.cost), longestRetryAfter))
+		after := max(c.guard.retryAfter(b.Wait, over.most), min(c.guard.earliest(c.cost), reopening.MostSaid))
 		return &throttle.LimitedError{Limiter: c.guard.name, RetryAfter: after, Bound: b}
 	}
 	switch {
@@ -126,19 +127,15 @@ func (g *Guard) retryAfter(wait, otherwise time.Duration) time.Duration {
 			wait = max(wait, l.untilFree())
 		}
 	}
-	return min(max(wait, 1), longestRetryAfter)
+	return min(max(wait, 1), reopening.MostSaid)
 }
 
 // untilFree is about how long it takes until a slot is free that no waiting call gets.
 func (g *Guard) untilFree() time.Duration {
 	s := g.throttle.Stats()
 	rounds := math.Ceil(float64(s.Waiting+1) / float64(max(1, s.InFlight)))
-	return time.Duration(min(rounds*float64(g.lasted.Load()), float64(longestRetryAfter)))
+	return time.Duration(min(rounds*float64(g.lasted.Load()), float64(reopening.MostSaid)))
 }
-
-// longestRetryAfter bounds how long a Retry-After counts, and keeps it within what
-// an HTTP header can hold. After that time one call probes.
-const longestRetryAfter = 24 * time.Hour
 
 // bound is what holds a call back now: of all layers, what does so longest.
 func (g *Guard) bound(c throttle.Cost) (most throttle.Bound) {

@@ -370,6 +370,18 @@ func TestWhyItIsLeft(t *testing.T) {
 	assert.NotContains(t, errs, "the provider asks to wait")
 }
 
+// A century is not waited out, whatever --max-wait is up to a day.
+func TestARunDoesNotWaitForACentury(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		return &providertest.Fault{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"3153600000"}}}
+	}})
+	p.requests(2)
+	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1", "--max-wait", "24h")
+	assert.Equal(t, 75, status)
+	assert.Regexp(t, `the provider asks to wait until \S+ \S+ at least: go on then\n`, errs)
+}
+
 // Without --max-wait a run does not wait for an hour. It ends, and says when the rest can be done.
 func TestARunSaysWhenItCanGoOn(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,13 @@ const (
 	lastLook  = time.Hour
 )
 
+// Longest is the longest wait that a refusal can ask for without closing the key.
+const Longest = 10 * time.Minute
+
+// MostSaid is the longest wait that an error names, so that it fits an HTTP header: the
+// provider may have asked for more.
+const MostSaid = 24 * time.Hour
+
 // unseen is how long after the last refusal, or after a look was due, the next one says
 // nothing about the time between them: no call was made.
 const unseen = 15 * time.Minute

@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
+	"github.com/headrace/headrace/internal/reopening"
 )
 
 type runCommand struct {
@@ -146,9 +147,8 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	}
 	if why := o.WhyWaiting(); why != nil && err == nil {
 		fmt.Fprintf(to, "%s left, for example because of this: %s\n", plural(o.Waiting, "request"), said(why))
-		if hit := (*adaptive.RateLimitHit)(nil); errors.As(why, &hit) && hit.RetryAfter > s.MaxWait {
-			fmt.Fprintf(to, "the provider asks to wait until %s: go on then, or have it wait with --max-wait %s\n",
-				hit.SentAt.Add(hit.RetryAfter).Local().Format(time.DateTime), (hit.RetryAfter + time.Minute).Round(time.Minute))
+		if hit := (*adaptive.RateLimitHit)(nil); errors.As(why, &hit) {
+			tellWait(to, hit, s.MaxWait)
 		}
 	}
 	if err != nil && !errors.Is(err, run.ErrInterrupted) {
@@ -180,6 +180,18 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		return errFailed
 	}
 	return nil
+}
+
+// tellWait says until when the provider asks to wait, if that is longer than the run waits.
+func tellWait(to io.Writer, hit *adaptive.RateLimitHit, most time.Duration) {
+	until := hit.SentAt.Add(hit.RetryAfter).Local().Format(time.DateTime)
+	switch {
+	case hit.RetryAfter >= reopening.MostSaid:
+		fmt.Fprintf(to, "the provider asks to wait until %s at least: go on then\n", until)
+	case hit.RetryAfter > most:
+		fmt.Fprintf(to, "the provider asks to wait until %s: go on then, or have it wait with --max-wait %s\n",
+			until, (hit.RetryAfter + time.Minute).Round(time.Minute))
+	}
 }
 
 // said is why a request waits: what the provider has said, if it has.
