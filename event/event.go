@@ -31,7 +31,9 @@ const (
 	LimiterVerdict Kind = "limiter.verdict"
 
 	// LimiterClosed: the limiter admits no more calls, because the provider reports with
-	// Err that a quota or the credit is used up, or asks for a wait, Wait, that is too long.
+	// Err that a quota or the credit is used up, or asks for a wait, Wait, of more than 10
+	// minutes, or refuses all calls. Emitted once, however many calls are refused until
+	// LimiterReopened.
 	LimiterClosed Kind = "limiter.closed"
 
 	// LimiterReopened: a closed or paused limiter was reopened by the program, or a

@@ -504,3 +504,95 @@ func TestAWaitOfMoreThanADay(t *testing.T) {
 		})
 	}
 }
+
+// keyEvents are the events about a key that the provider closes.
+func keyEvents(seen *[]string) event.Observer {
+	var mu sync.Mutex // guards seen
+	return event.Func(func(e event.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Kind == event.LimiterClosed || e.Kind == event.LimiterReopened || e.Kind == event.LimiterVerdict {
+			*seen = append(*seen, string(e.Kind)+": "+e.Reason)
+		}
+	})
+}
+
+func TestAClosingIsOneEvent(t *testing.T) {
+	hour := &adaptive.RateLimitHit{RetryAfter: time.Hour}
+	for name, c := range map[string]struct {
+		err    error
+		most   time.Duration
+		reason string
+	}{
+		"a long Retry-After":           {hour, 0, "the provider asks to wait for 1h0m0s"},
+		"one that calls only wait for": {hour, 2 * time.Hour, "the provider asks to wait for 1h0m0s"},
+		"a used-up quota":              {statusError(402), 0, "quota exhausted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var seen []string
+				l := made(t, guard.Policy{MaxWait: c.most, Limits: throttle.Limits{Concurrency: 5}, Observer: keyEvents(&seen)})
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+				defer cancel()
+				var wg sync.WaitGroup
+				for range 2 { // the second time some of them look
+					for i := range 5 {
+						wg.Go(func() {
+							assert.Error(t, do(ctx, l, func(context.Context) error {
+								time.Sleep(time.Duration(i+1) * time.Second)
+								return c.err
+							}))
+						})
+					}
+					time.Sleep(2 * time.Minute)
+					if c.most == 0 {
+						wg.Wait()
+					}
+				}
+				cancel()
+				wg.Wait()
+				assert.Equal(t, []string{"limiter.closed: " + c.reason}, seen)
+			})
+		})
+	}
+}
+
+func TestADoubtIsAnEventAndInWhy(t *testing.T) {
+	const doubts = "(a long wait that the provider asks for is not believed)"
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		l := made(t, guard.Policy{Law: adaptive.AIMD{}, Observer: keyEvents(&seen)})
+		century := &adaptive.RateLimitHit{RetryAfter: 100 * 365 * 24 * time.Hour}
+		answers(t, l, century)
+		assert.NotContains(t, l.Stats().Why, doubts)
+		time.Sleep(2 * time.Minute)
+		require.NoError(t, do(t.Context(), l, ok(time.Second)))
+		assert.Contains(t, l.Stats().Why, ", 0 waiting "+doubts+": nothing holds it back")
+		require.Len(t, seen, 3)
+		assert.Equal(t, "limiter.verdict: a call got through during a long wait that the provider had asked for: such a wait is not believed again", seen[1])
+		assert.Equal(t, "limiter.reopened: a call found it open", seen[2])
+		answers(t, l, century) // refused until it is believed
+		assert.NotContains(t, l.Stats().Why, doubts)
+		require.Len(t, seen, 5)
+		assert.Equal(t, "limiter.verdict: no call gets through: a long wait that the provider asks for is believed again", seen[3])
+		assert.Contains(t, seen[4], "limiter.closed: the provider asks to wait for 876000h")
+	})
+}
+
+// Refusals during a wait that the provider asks for are no silence, up to its end.
+func TestALongRetryAfterIsNoSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		l := made(t, guard.Policy{Observer: keyEvents(&seen)})
+		var sent []time.Duration
+		call := shut(time.Now().Add(25*time.Minute), &sent)
+		var err error
+		for range 15 { // looks after 1, 3 and 7 minutes
+			err = do(t.Context(), l, call)
+			require.ErrorAs(t, err, new(*adaptive.RateLimitHit))
+			time.Sleep(time.Minute)
+		}
+		require.NoError(t, do(t.Context(), l, call), "the look after a quarter of an hour is asked to wait for ten minutes")
+		assert.Equal(t, []string{"limiter.closed: the provider asks to wait for 25m0s", "limiter.reopened: a call found it open"}, seen[:2])
+	})
+}

@@ -132,28 +132,35 @@ func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
 	}
 }
 
-// result reports the end of a call to the law. silent says that f is a refusal after so
-// many others that it closes the key.
-func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback, silent bool) {
-	if tooLong(f) && g.closed.Doubts(now) {
-		f.RetryAfter = 0
-	}
+// hear notes what f says about the key. A wait that is not believed is taken out of f.
+func (g *governor) hear(now time.Time, seq int64, f *adaptive.Feedback, patience time.Duration) (n reopening.News) {
+	f.RetryAfter, n = g.closed.Heard(now, seq, found(f.Verdict), f.RetryAfter, patience)
 	switch {
-	case f.Verdict == adaptive.Terminal:
-		g.closed.Refused(now, s.Seq, 0)
-	case tooLong(f), silent:
-		g.closed.Refused(now, s.Seq, f.RetryAfter)
+	case tooLong(f), n.Silent:
 		g.gate.CloseUntil(now, g.closed.Until())
 	case refused(f.Verdict):
-		g.closed.Answered(now, s.Seq) // a rate limit is reported while there is quota left
 		if until := now.Add(f.RetryAfter); f.RetryAfter > 0 && until.After(g.paused) {
 			g.paused = until
 		}
-	case f.Verdict == adaptive.OK:
-		g.closed.Passed(now, s.Seq)
-	default:
-		g.closed.Lost(s.Seq)
 	}
+	return n
+}
+
+// found is v for a key that the provider may have closed.
+func found(v adaptive.Verdict) reopening.Verdict {
+	switch {
+	case v == adaptive.OK:
+		return reopening.Passed
+	case v == adaptive.Terminal:
+		return reopening.Exhausted
+	case refused(v):
+		return reopening.Refused
+	}
+	return reopening.Lost
+}
+
+// result reports the end of a call to the law.
+func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback) {
 	if g.state == nil {
 		return
 	}

@@ -31,26 +31,39 @@ func (g *Guard) emitResult(k *attempt, r *result, f *adaptive.Feedback) {
 			g.signal(k, newHit(g.name, f, r.sent.At))
 		}
 	}
-	switch {
-	case f.Verdict == adaptive.Terminal:
-		g.emit(ctx, event.Event{Time: r.now, Kind: event.LimiterClosed, Reason: "quota exhausted", Err: f.Err})
-	case tooLong(f):
-		g.emit(ctx, event.Event{
-			Time: r.now, Kind: event.LimiterClosed, Wait: f.RetryAfter,
-			Reason: "the provider asks to wait for " + f.RetryAfter.String(), Err: f.Err,
-		})
-	case r.silent:
-		g.emit(ctx, event.Event{
-			Time: r.now, Kind: event.LimiterClosed, Reason: "no call got through for " + g.patience().String(), Err: f.Err,
-		})
-	case r.reopened:
-		g.emit(ctx, event.Event{Time: r.now, Kind: event.LimiterReopened, Reason: "a call found it open"})
-	}
+	g.emitNews(ctx, r, f)
 	if refused(f.Verdict) {
 		g.emitDecisions(ctx, r.before, r.after, "refused, limit on: ", f.Kind.String())
 	} else {
 		g.emitDecisions(ctx, r.before, r.after, "calls succeed", "")
 	}
+}
+
+// emitNews sends what has changed about the key: that the provider has closed it, once
+// for each closing, and whether long waits are believed.
+func (g *Guard) emitNews(ctx context.Context, r *result, f *adaptive.Feedback) {
+	e := event.Event{Time: r.now, Kind: event.LimiterVerdict}
+	switch n := &r.news; {
+	case n.Doubts:
+		e.Reason = "a call got through during a long wait that the provider had asked for: such a wait is not believed again"
+		g.emit(ctx, e)
+	case n.Believes:
+		e.Reason = "no call gets through: a long wait that the provider asks for is believed again"
+		g.emit(ctx, e)
+	}
+	switch e.Kind = event.LimiterClosed; {
+	case r.news.Reopened:
+		e.Kind, e.Reason = event.LimiterReopened, "a call found it open"
+	case !r.news.Closed:
+		return
+	case f.Verdict == adaptive.Terminal:
+		e.Reason, e.Err = "quota exhausted", f.Err
+	case tooLong(f):
+		e.Reason, e.Wait, e.Err = "the provider asks to wait for "+f.RetryAfter.String(), f.RetryAfter, f.Err
+	default:
+		e.Reason, e.Err = "no call got through for "+g.patience().String(), f.Err
+	}
+	g.emit(ctx, e)
 }
 
 // emitDecisions sends what the law has decided since its decision before. A

@@ -58,7 +58,10 @@ func (g *Guard) explain(s *Stats) string {
 		doing += " (" + g.outOfUse() + ")"
 	}
 	now := g.clock.Now()
-	look := g.nextLook(now)
+	look, doubts := g.nextLook(now)
+	if doubts {
+		doing += " (a long wait that the provider asks for is not believed)"
+	}
 	switch {
 	case s.Closed != nil:
 		return doing + ": closed, " + s.Closed.Error() + look
@@ -80,12 +83,14 @@ func (g *Guard) explain(s *Stats) string {
 }
 
 // nextLook says when a call looks at a key that the provider has closed; empty: it is open.
-func (g *Guard) nextLook(now time.Time) (text string) {
+// doubts reports whether long waits are not believed.
+func (g *Guard) nextLook(now time.Time) (text string, doubts bool) {
 	if g.governor == nil {
-		return ""
+		return "", false
 	}
 	g.look(func(time.Time) {
 		c := &g.governor.closed
+		doubts = c.Doubts(now)
 		switch wait := c.Until().Sub(now); {
 		case !c.Closed():
 		case c.Looking(now) > 0:
@@ -96,7 +101,7 @@ func (g *Guard) nextLook(now time.Time) (text string) {
 			text = "; the next call looks"
 		}
 	})
-	return text
+	return text, doubts
 }
 
 // outside names what holds calls back that this guard would admit, if it is

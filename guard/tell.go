@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -16,8 +17,7 @@ type result struct {
 	before int64          // decisions by then, if there is an observer
 	after  *adaptive.View // nil: there is none, or nothing to say
 
-	silent   bool // no call has got through for so long that the key is closed
-	reopened bool // the call has found a closed key open
+	news reopening.News // what the call has changed about the key
 }
 
 // end ends p with f, reports to the law, and fills in r.
@@ -66,12 +66,11 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	if observed {
 		r.before = law.told
 	}
-	wasClosed := law.closed.Closed()
-	r.silent = refused(f.Verdict) && law.closed.Silent(now) >= g.patience()
-	law.result(now, s, f, r.silent)
+	r.news = law.hear(now, s.Seq, f, g.patience())
+	law.result(now, s, f)
 	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one hears it
 		g.wake(now, s)
-		law.result(now, s, f, r.silent)
+		law.result(now, s, f)
 	}
 	if limits(f) {
 		g.gate.Store(max(g.gate.Load(), law.view().GateUntil.UnixNano()))
@@ -80,15 +79,14 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	case law.closed.Looking(now) > 0: // the look decides
 	case f.Verdict == adaptive.Terminal:
 		g.engine.Close(law.closed.Until(), g.exhausted(f.Err))
-	case r.silent, g.outwaits(f): // every call
+	case r.news.Silent, g.outwaits(f): // every call
 		hit := newHit(g.name, f, s.At)
 		hit.GivenUp = true
 		g.engine.Close(law.closed.Until(), hit)
 	}
-	r.reopened = wasClosed && !law.closed.Closed()
 	if observed {
 		after := law.view()
-		if law.told = after.Decisions.Count; law.told != r.before || r.reopened || refused(f.Verdict) || f.Verdict == adaptive.Terminal {
+		if law.told = after.Decisions.Count; law.told != r.before || r.news.Reopened || refused(f.Verdict) || f.Verdict == adaptive.Terminal {
 			news := after // which is rare, and what the pointer is to is allocated
 			r.after = &news
 		}

@@ -28,11 +28,58 @@ type Closure struct {
 	pause time.Duration // the last one; 0: open
 	look  int64         // the first call that looks; 0: none is out
 	until time.Time     // when the next look is due
-	over  time.Time     // when the wait that was asked for is over
+	over  time.Time     // when the long wait that was asked for is over; zero: none was
 
 	doubts bool      // a look has found the key open before that
 	since  time.Time // the first refusal after a call got through; zero: none
 	last   time.Time // the last refusal
+}
+
+// Verdict is what has become of a call.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Lost      Verdict = iota // it tells nothing
+	Passed                   // it got through
+	Refused                  // it was refused, perhaps for a while
+	Exhausted                // it was refused because the quota is used up
+)
+
+// News is what a call has changed.
+type News struct {
+	Closed, Reopened bool // the key
+	Silent           bool // it stays or becomes closed because all calls are refused
+	Doubts, Believes bool // long waits are believed no more, or again
+}
+
+// Heard notes what became of the call seq, 0 if it has no number. asked is how long a
+// refusal asks to wait; 0 means that it does not say. A long wait closes the key, and so
+// do refusals of all calls for patience, unless that is 0 or a long wait explains them. Heard
+// returns asked, or 0 if that is not believed.
+func (c *Closure) Heard(now time.Time, seq int64, v Verdict, asked, patience time.Duration) (believed time.Duration, n News) {
+	closed, doubted := c.Closed(), c.doubts
+	if v == Refused && asked > Longest {
+		if c.doubts = c.Doubts(now); c.doubts {
+			asked = 0
+		}
+	}
+	n.Silent = v == Refused && patience > 0 && min(c.Silent(now), now.Sub(c.over)) >= patience
+	switch {
+	case v == Exhausted:
+		c.Refused(now, seq, 0)
+	case v == Refused && (asked > Longest || n.Silent):
+		c.Refused(now, seq, asked)
+	case v == Refused: // a rate limit is reported while there is quota left
+		c.Answered(now, seq, asked)
+	case v == Passed:
+		c.Passed(now, seq)
+	default:
+		c.Lost(seq)
+	}
+	n.Closed, n.Reopened = !closed && c.Closed(), closed && !c.Closed()
+	n.Doubts, n.Believes = !doubted && c.doubts, doubted && !c.doubts
+	return asked, n
 }
 
 // Refused notes that the call seq, 0 if it has no number, was told that nothing
@@ -45,19 +92,22 @@ func (c *Closure) Refused(now time.Time, seq int64, asked time.Duration) {
 		return
 	}
 	c.pause, c.look = min(max(FirstLook, 2*c.pause), lastLook), 0
-	c.until, c.over = now.Add(c.pause), now.Add(asked)
+	c.until, c.over = now.Add(c.pause), time.Time{}
 	if asked > 0 && asked < c.pause {
-		c.until = c.over
+		c.until = now.Add(asked)
+	}
+	if asked > Longest {
+		c.over = now.Add(asked)
 	}
 }
 
 // Doubts reports whether a long wait that was just asked for should not close
 // the key: the one before was not true. It is believed again when nothing has
 // got through for a minute.
-func (c *Closure) Doubts(now time.Time) bool {
-	c.doubts = c.doubts && c.Silent(now) < FirstLook
-	return c.doubts
-}
+func (c *Closure) Doubts(now time.Time) bool { return c.doubts && c.Silent(now) < FirstLook }
+
+// Waits reports whether the long wait that was asked for is not over.
+func (c *Closure) Waits(now time.Time) bool { return now.Before(c.over) }
 
 // Silent returns for how long calls have been refused without one that got through.
 func (c *Closure) Silent(now time.Time) time.Duration {
@@ -114,15 +164,22 @@ func (c *Closure) Sent(now time.Time, seq int64) {
 func (c *Closure) Passed(now time.Time, seq int64) {
 	c.since = time.Time{}
 	if c.looked(seq) {
-		c.pause, c.doubts = 0, now.Before(c.over)
+		if !c.over.IsZero() {
+			c.doubts = now.Before(c.over)
+		}
+		c.pause, c.over = 0, time.Time{}
 	}
 }
 
-// Answered notes that the call seq was refused, but only for a while.
-func (c *Closure) Answered(now time.Time, seq int64) {
+// Answered notes that the call seq was refused, but only for a while: it is asked
+// to wait for so long.
+func (c *Closure) Answered(now time.Time, seq int64, asked time.Duration) {
 	c.refused(now)
 	if c.looked(seq) {
 		c.pause = 0
+		if end := now.Add(asked); end.Before(c.over) {
+			c.over = end
+		}
 	}
 }
 

@@ -48,7 +48,7 @@ func TestWhatALookFinds(t *testing.T) {
 		looking, closed bool
 	}{
 		"it gets through":           {func(c *reopening.Closure) { c.Passed(at(time.Minute), 2) }, false, false},
-		"it is refused for a while": {func(c *reopening.Closure) { c.Answered(at(time.Minute), 2) }, false, false},
+		"it is refused for a while": {func(c *reopening.Closure) { c.Answered(at(time.Minute), 2, 0) }, false, false},
 		"it tells nothing":          {func(c *reopening.Closure) { c.Lost(2) }, false, true},
 		"it is refused":             {func(c *reopening.Closure) { c.Refused(at(time.Minute), 2, day) }, false, true},
 		"another gets through":      {func(c *reopening.Closure) { c.Passed(at(time.Minute), 1) }, true, true},
@@ -72,11 +72,11 @@ func TestATimeThatWasNotTrueIsDoubted(t *testing.T) {
 	c.Sent(at(time.Minute), 2)
 	c.Passed(at(time.Minute), 2)
 	assert.True(t, c.Doubts(at(time.Hour)), "whenever that is")
-	c.Answered(at(time.Hour), 8)
+	c.Answered(at(time.Hour), 8, 0)
 	assert.True(t, c.Doubts(at(time.Hour+59*time.Second)))
 	c.Passed(at(time.Hour+59*time.Second), 9)
 	assert.True(t, c.Doubts(at(time.Hour+time.Minute)), "something got through")
-	c.Answered(at(time.Hour+time.Minute), 10)
+	c.Answered(at(time.Hour+time.Minute), 10, 0)
 	assert.True(t, c.Doubts(at(time.Hour+119*time.Second)))
 	assert.False(t, c.Doubts(at(time.Hour+2*time.Minute)))
 	assert.False(t, c.Doubts(at(time.Hour+2*time.Minute)))
@@ -85,7 +85,7 @@ func TestATimeThatWasNotTrueIsDoubted(t *testing.T) {
 func TestATimeThatWasOverIsNotDoubted(t *testing.T) {
 	for name, ended := range map[string]func(*reopening.Closure){
 		"it was over":               func(c *reopening.Closure) { c.Passed(at(time.Minute), 2) },
-		"it is refused for a while": func(c *reopening.Closure) { c.Answered(at(time.Minute), 2) },
+		"it is refused for a while": func(c *reopening.Closure) { c.Answered(at(time.Minute), 2, 0) },
 	} {
 		c := refusedFor(time.Minute)
 		c.Sent(at(time.Minute), 2)
@@ -105,8 +105,8 @@ func TestAClosureIsForgottenWhenNobodyLooks(t *testing.T) {
 func TestSilenceLastsUntilACallGetsThrough(t *testing.T) {
 	var c reopening.Closure
 	assert.Zero(t, c.Silent(at(time.Hour)))
-	c.Answered(at(0), 1)
-	c.Answered(at(time.Second), 2)
+	c.Answered(at(0), 1, 0)
+	c.Answered(at(time.Second), 2, 0)
 	c.Refused(at(2*time.Second), 3, day)
 	assert.Equal(t, time.Minute, c.Silent(at(time.Minute)))
 	c.Passed(at(time.Minute), 4)
@@ -115,10 +115,10 @@ func TestSilenceLastsUntilACallGetsThrough(t *testing.T) {
 
 func TestSilenceEndsWhenNoCallIsMade(t *testing.T) {
 	var c reopening.Closure
-	c.Answered(at(0), 1)
+	c.Answered(at(0), 1, 0)
 	assert.Equal(t, 15*time.Minute, c.Silent(at(15*time.Minute)))
 	assert.Zero(t, c.Silent(at(16*time.Minute)))
-	c.Answered(at(20*time.Minute), 2)
+	c.Answered(at(20*time.Minute), 2, 0)
 	assert.Equal(t, time.Minute, c.Silent(at(21*time.Minute)))
 
 	closed := refusedFor(day)
@@ -126,4 +126,47 @@ func TestSilenceEndsWhenNoCallIsMade(t *testing.T) {
 	assert.Zero(t, closed.Silent(at(17*time.Minute)))
 	closed.Sent(at(time.Hour), 2)
 	assert.Zero(t, closed.Silent(at(time.Hour)))
+}
+
+// heard closes a key at 0 for a day, has the call 2 look after a minute, and returns it.
+func heard(found reopening.Verdict, asked time.Duration) *reopening.Closure {
+	c := refusedFor(day)
+	c.Sent(at(time.Minute), 2)
+	c.Heard(at(time.Minute), 2, found, asked, 15*time.Minute)
+	return c
+}
+
+// Silence closes a key, but not before the long wait is over that was asked for last.
+func TestWhenSilenceCloses(t *testing.T) {
+	for name, x := range map[string]struct {
+		c     *reopening.Closure
+		after time.Duration // the first refusal that closes the key
+	}{
+		"no wait was asked for":                    {new(reopening.Closure), 15 * time.Minute},
+		"a look is refused for a while":            {heard(reopening.Refused, 0), 15 * time.Minute},
+		"a look is asked to wait for five minutes": {heard(reopening.Refused, 5*time.Minute), 20 * time.Minute},
+		"a look gets through":                      {heard(reopening.Passed, 0), 15 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := at(time.Minute)
+			for after := time.Duration(0); after < x.after; after += time.Minute {
+				_, n := x.c.Heard(began.Add(after), 9, reopening.Refused, 0, 15*time.Minute)
+				assert.False(t, n.Silent || n.Closed, after)
+			}
+			_, n := x.c.Heard(began.Add(x.after), 9, reopening.Refused, 0, 15*time.Minute)
+			assert.Equal(t, reopening.News{Closed: true, Silent: true}, n)
+		})
+	}
+}
+
+// A closure for another reason than a wait shows nothing about waits.
+func TestAUsedUpQuotaLeavesTheDoubt(t *testing.T) {
+	c := heard(reopening.Passed, 0)
+	c.Heard(at(time.Hour), 3, reopening.Exhausted, 0, 0)
+	c.Sent(at(time.Hour+time.Minute), 4)
+	_, n := c.Heard(at(time.Hour+time.Minute), 4, reopening.Passed, 0, 0)
+	assert.Equal(t, reopening.News{Reopened: true}, n)
+	believed, n := c.Heard(at(time.Hour+2*time.Minute), 5, reopening.Refused, day, 0)
+	assert.Zero(t, believed)
+	assert.Zero(t, n)
 }

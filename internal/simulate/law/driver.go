@@ -77,19 +77,7 @@ func (d *driver) Sent(now time.Duration, c *client.Call) {
 func (d *driver) Answered(now time.Duration, c *client.Call, inFlight int, a *provider.Answer) (backoff time.Duration, keep bool) {
 	f := d.feedback(c, a)
 	at := d.zero.Add(now)
-	if f.RetryAfter > adaptive.MaxRetryAfter && d.closed.Doubts(at) {
-		f.RetryAfter = 0
-	}
-	switch {
-	case f.RetryAfter > adaptive.MaxRetryAfter:
-		d.closed.Refused(at, c.Seq, f.RetryAfter)
-	case f.Verdict == adaptive.OK:
-		d.closed.Passed(at, c.Seq)
-	case f.Verdict == adaptive.Transient:
-		d.closed.Lost(c.Seq)
-	default:
-		d.closed.Answered(at, c.Seq)
-	}
+	f.RetryAfter, _ = d.closed.Heard(at, c.Seq, found[f.Verdict], f.RetryAfter, 0)
 	d.OnResult(at, d.sent(c), inFlight, f)
 	if f.Verdict == adaptive.Transient {
 		return d.delay(c.Refusals), true
@@ -119,6 +107,10 @@ func (d *driver) sent(c *client.Call) throttle.Sent {
 		Seq: c.Seq, At: d.zero.Add(c.SentAt), InFlight: c.Others,
 		Cost: reserved(c), Total: throttle.Cost{Requests: c.Seq, Tokens: c.Total},
 	}
+}
+
+var found = [...]reopening.Verdict{ //nolint:gochecknoglobals // a table
+	adaptive.OK: reopening.Passed, adaptive.Hit: reopening.Refused, adaptive.Overloaded: reopening.Refused, adaptive.Transient: reopening.Lost,
 }
 
 var kinds = [...]adaptive.Kind{ //nolint:gochecknoglobals // a table
