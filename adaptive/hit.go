@@ -1,6 +1,7 @@
 package adaptive
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -69,6 +70,14 @@ func (h *RateLimitHit) RateLimited() bool { return true }
 
 // Unwrap returns Cause.
 func (h *RateLimitHit) Unwrap() error { return h.Cause }
+
+// Refused reports whether err is how a guard ends a call that the provider rejected:
+// with a *RateLimitHit or ErrQuotaExhausted. Such a call was not processed. Methods
+// of err may panic.
+func Refused(err error) (yes bool) {
+	defer survive()
+	return errors.Is(err, ErrQuotaExhausted) || errors.As(err, new(*RateLimitHit))
+}
 
 // hitIn returns the outermost hit in err, or nil.
 func hitIn(err error) (found *RateLimitHit) {

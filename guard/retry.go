@@ -66,7 +66,7 @@ const longestPause = time.Minute
 func final(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
 	return errors.As(err, new(*fault.PanicError)) || errors.As(err, new(*fault.HungError)) ||
-		errors.As(err, new(*adaptive.RateLimitHit)) || errors.Is(err, adaptive.ErrQuotaExhausted) || errors.Is(err, throttle.ErrCost)
+		adaptive.Refused(err) || errors.Is(err, throttle.ErrCost)
 }
 
 // tooLate reports whether err says that the call can only be admitted when ctx is over.

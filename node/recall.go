@@ -124,7 +124,7 @@ func refused(err error) (yes bool) {
 	if errors.As(err, new(*ResultError)) {
 		return false
 	}
-	return errors.Is(err, adaptive.ErrQuotaExhausted) || errors.As(err, new(*adaptive.RateLimitHit))
+	return adaptive.Refused(err)
 }
 
 // record is what t has come to, for the journal.

@@ -47,7 +47,7 @@ func (o *Outcome) count(r *results.Result) {
 			return
 		}
 		o.Waiting++
-		if o.reason == nil && (r.State == node.Failed || refused(r.Err)) {
+		if o.reason == nil && (r.State == node.Failed || adaptive.Refused(r.Err)) {
 			o.reason = r.Err
 		}
 	}
@@ -57,11 +57,6 @@ func (o *Outcome) count(r *results.Result) {
 func waits(r *results.Result) bool {
 	return r.State == node.Pending || r.State == node.Failed && (errors.Is(r.Err, throttle.ErrLimited) ||
 		errors.As(r.Err, new(*throttle.CostError))) // what was learnt may be unlearnt; a cap is looked at before
-}
-
-// refused reports whether err is that the provider has not accepted a request in time.
-func refused(err error) bool {
-	return errors.As(err, new(*adaptive.RateLimitHit)) || errors.Is(err, adaptive.ErrQuotaExhausted)
 }
 
 // changed tells of a request that is done and asks for something else by now.
@@ -109,7 +104,7 @@ func (j *Job) plainer(err error) error {
 		return fmt.Errorf("the results cannot be written: %w", sink.Err)
 	case errors.As(err, &kept):
 		return fmt.Errorf("the journal %s cannot go on: %w", j.Journal, plainKept(kept.Err))
-	case refused(err): // the outcome says it
+	case adaptive.Refused(err): // the outcome says it
 		return j.outcome.input
 	}
 	return err
