@@ -189,12 +189,14 @@ func (g *governor) meters(now time.Time, s throttle.Sent, m [throttle.Units]adap
 	return heard
 }
 
-// reopen forgets that the provider has closed the key, and the pause until the next look.
-func (g *governor) reopen() {
-	if g.closed.Closed() {
+// reopen forgets that the provider has closed the key, which it reports, and the pause
+// until the next look.
+func (g *governor) reopen() (closed bool) {
+	if closed = g.closed.Closed(); closed {
 		g.gate = reopening.Until(g.paused)
 	}
 	g.closed = reopening.Closure{}
+	return closed
 }
 
 // explain is what the law says for itself.

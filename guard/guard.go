@@ -256,7 +256,7 @@ func (g *Guard) Close(cause error) {
 	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterClosed, Err: cause})
 }
 
-// Reopen ends Close, and the closing by the provider.
+// Reopen ends Close, and the closing by the provider, also that of a long Retry-After.
 func (g *Guard) Reopen() {
 	if g.throttle == nil {
 		return

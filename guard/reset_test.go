@@ -132,3 +132,75 @@ func TestAFailedResetChangesNothing(t *testing.T) {
 	assert.Equal(t, before, l.Stats().View)
 	assert.Equal(t, "guard", l.Name())
 }
+
+// Reset opens a key as Reopen does, and observers learn it.
+func TestResetOpensAClosedKey(t *testing.T) {
+	for name, c := range map[string]struct {
+		closes func(*guard.Guard)
+		seen   []string // after the closing
+	}{
+		"by a used-up quota": {func(l *guard.Guard) {
+			l.Learn(time.Now(), of(adaptive.Terminal))
+		}, []string{"limiter.reopened: what was learned was reset"}},
+		"when a look is due": {func(l *guard.Guard) {
+			l.Learn(time.Now(), of(adaptive.Terminal))
+			time.Sleep(time.Hour)
+		}, []string{"limiter.reopened: what was learned was reset"}},
+		"by silence": {func(l *guard.Guard) {
+			for range 16 {
+				l.Learn(time.Now(), hitAfter(time.Minute))
+				time.Sleep(time.Minute)
+			}
+			l.Learn(time.Now(), of(adaptive.Hit))
+		}, []string{"limiter.reopened: what was learned was reset"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var seen []string
+				l := made(t, guard.Policy{Observer: keyEvents(&seen)})
+				c.closes(l)
+				require.Contains(t, l.Stats().Why, "look")
+				seen = nil
+				require.NoError(t, l.Reset())
+				assert.Equal(t, c.seen, seen)
+				require.NoError(t, l.Stats().Closed)
+				assert.NotContains(t, l.Stats().Why, "look")
+				require.NoError(t, l.Reset())
+				assert.Len(t, seen, 1, "it is open")
+			})
+		})
+	}
+}
+
+// A long Retry-After is a pause: it outlasts Reset, and one call looks.
+func TestResetKeepsTheLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen []string
+		l := made(t, guard.Policy{Observer: keyEvents(&seen)})
+		answers(t, l, &adaptive.RateLimitHit{RetryAfter: time.Hour})
+		require.NoError(t, l.Reset())
+		assert.Len(t, seen, 1, "it is still closed")
+		time.Sleep(time.Minute)
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(time.Second))) })
+		}
+		synctest.Wait()
+		assert.Equal(t, 1, l.Stats().InFlight)
+		wg.Wait()
+		assert.Contains(t, seen, "limiter.reopened: a call found it open")
+		require.NoError(t, l.Reset())
+		assert.NotContains(t, l.Stats().Why, "not believed")
+	})
+}
+
+// What the program has closed, it reopens.
+func TestResetLeavesCloseInForce(t *testing.T) {
+	var seen []string
+	l := made(t, guard.Policy{Observer: keyEvents(&seen)})
+	l.Learn(time.Now(), of(adaptive.Terminal))
+	l.Close(io.EOF)
+	require.NoError(t, l.Reset())
+	assert.Equal(t, []string{"limiter.closed: quota exhausted", "limiter.closed: "}, seen)
+	assert.ErrorIs(t, do(t.Context(), l, ok(0)), io.EOF)
+}

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
-	"github.com/headrace/headrace/internal/reopening"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // Save returns what was learned as JSON without secrets, nil if that is
@@ -61,33 +62,48 @@ func (g *Guard) Restore(saved []byte) error {
 	return nil
 }
 
-// Reset forgets what was learned, the statistics, and a used-up quota. Window
-// history and pauses stay.
+// Reset forgets what was learned, the statistics, and that the provider has closed the
+// key, unless a long Retry-After is not over. Window history, pauses and Close stay.
 func (g *Guard) Reset() error {
 	if g.throttle == nil {
 		return nil
 	}
+	reopened, err := g.reset()
+	if reopened { // the observer may change or save the guard: no lock is held
+		emit.Send(g.observer, event.Event{
+			Time: g.clock.Now(), Kind: event.LimiterReopened, Source: g.name, Index: event.NoIndex, Reason: "what was learned was reset",
+		})
+	}
+	return err
+}
+
+// reset reports whether the key was closed by the provider and is open now.
+func (g *Guard) reset() (reopened bool, err error) {
 	g.changing.Lock()
 	defer g.changing.Unlock()
 	if g.governor != nil {
 		state, err := g.current.Load().start(g.clock.Now())
 		if err != nil {
-			return err
+			return false, err
 		}
-		g.update(func(time.Time) {
+		g.update(func(now time.Time) {
+			if !g.governor.closed.Waits(now) {
+				reopened = g.governor.reopen()
+			}
 			g.governor.replace(state, g.engine.Total())
-			g.governor.closed = reopening.Closure{}
 		})
 	}
-	if errors.Is(g.throttle.Stats().Closed, adaptive.ErrQuotaExhausted) {
-		g.throttle.Reopen()
+	if closed := g.throttle.Stats().Closed; closed != nil && reopened {
+		if reopened = adaptive.Refused(closed); reopened { // and not by Close
+			g.throttle.Reopen()
+		}
 	}
 	g.throttle.Reset()
 	g.loose.reset()
 	if g.share != nil {
 		g.share.reset()
 	}
-	return nil
+	return reopened, nil
 }
 
 // start is the state that a law begins with; nil for one that waits for the
