@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
 
@@ -72,3 +73,6 @@ func (a *Alike) Fails(number int64, kind string) bool { return a.fails(number, k
 func Open(ctx context.Context, open func() (io.Closer, error)) (io.Closer, error) {
 	return unless(ctx, open)
 }
+
+// Count counts what became of a request.
+func (o *Outcome) Count(r *results.Result) { o.count(r) }

@@ -55,8 +55,7 @@ func (o *Outcome) count(r *results.Result) {
 
 // waits reports whether r was not worked on: the next process has another chance.
 func waits(r *results.Result) bool {
-	return r.State == node.Pending || r.State == node.Failed && (errors.Is(r.Err, throttle.ErrLimited) ||
-		errors.As(r.Err, new(*throttle.CostError))) // what was learnt may be unlearnt; a cap is looked at before
+	return r.State == node.Pending || r.State == node.Failed && errors.Is(r.Err, throttle.ErrLimited)
 }
 
 // changed tells of a request that is done and asks for something else by now.

@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -9,9 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/node"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/throttle"
 )
 
 func TestTargets(t *testing.T) {
@@ -117,5 +122,26 @@ func TestWorkers(t *testing.T) {
 			s.Spec.Preset, s.Spec.Limits.Concurrency = tc.preset, tc.concurrency
 			assert.Equal(t, tc.want, run.Workers(s))
 		})
+	}
+}
+
+// A request that can never fit the limits fails: the next process would find the same.
+func TestWhatWaits(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		state         node.State
+		err           error
+		failed, waits int64
+	}{
+		"too large for the limits": {node.Failed, &throttle.CostError{Limiter: "run", Amount: 2, Max: 1}, 1, 0},
+		"waited for too long":      {node.Failed, &throttle.LimitedError{Limiter: "run"}, 0, 1},
+		"refused":                  {node.Pending, &adaptive.RateLimitHit{GivenUp: true}, 0, 1},
+		"failed":                   {node.Failed, io.EOF, 1, 0},
+	} {
+		var o run.Outcome
+		o.Count(&results.Result{State: c.state, Err: c.err})
+		assert.Equal(t, c.failed, o.Failed, name)
+		assert.Equal(t, c.waits, o.Waiting, name)
+		assert.Equal(t, c.waits > 0, o.WhyWaiting() != nil, name)
 	}
 }
