@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/quota"
@@ -102,6 +103,44 @@ func TestATaskThatIsNotAdmittedLetsTheNextOneCome(t *testing.T) {
 		close(observed)
 		require.NoError(t, x.Join(t.Context()))
 		assert.Equal(t, []event.Kind{event.TaskQueued, event.TaskStarted, event.TaskFailed}, second)
+	})
+}
+
+// brokenLaw panics when it is first asked.
+type brokenLaw struct{ adaptive.AIMD }
+
+type brokenState struct{ adaptive.State }
+
+func (b brokenLaw) Start(now time.Time, seed uint64) (adaptive.State, error) {
+	s, err := b.AIMD.Start(now, seed)
+	return brokenState{s}, err
+}
+
+func (brokenState) Admit(time.Time, throttle.Cost, int) time.Duration { panic("broken") }
+
+// Nor do tasks wait while an observer of the guard is told something.
+func TestATaskWhoseGuardTellsAnObserverLetsTheNextOneCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		observed := make(chan struct{})
+		var told, began atomic.Int64
+		x := start(t, Config{Concurrency: 3, Policy: guard.Policy{Law: brokenLaw{}, Observer: event.Func(func(e event.Event) {
+			if e.Kind == event.LimiterChanged {
+				told.Add(1)
+				<-observed
+			}
+		})}})
+		for range 3 {
+			must(t, x, func(context.Context) (int, error) {
+				began.Add(1)
+				time.Sleep(time.Second)
+				return 0, nil
+			})
+		}
+		time.Sleep(time.Hour)
+		assert.EqualValues(t, 1, told.Load())
+		assert.EqualValues(t, 2, began.Load())
+		close(observed)
+		require.NoError(t, x.Join(t.Context()))
 	})
 }
 

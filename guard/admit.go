@@ -55,6 +55,10 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 		asked = g.clock.Now()
 	}
 	err := c.acquire(ctx, k)
+	if watcher != nil && err == nil {
+		watcher.Admitted(bound)
+	}
+	g.emitOverdue(ctx) // not earlier: tasks behind this one do not wait for an observer
 	if tells {
 		g.emitWaited(ctx, bound, g.clock.Now().Sub(asked), err)
 	}
@@ -63,9 +67,6 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 		if err != nil {
 			g.emitCall(ctx, event.Call{Queued: c.wait.queued, Outcome: event.Unadmitted})
 		}
-	}
-	if watcher != nil && err == nil {
-		watcher.Admitted(bound)
 	}
 	return err
 }
@@ -79,10 +80,6 @@ func (w *waiting) observe(ctx context.Context, g *Guard) (measured bool) {
 	for _, l := range g.layers {
 		w.observed = w.observed || l.observer != nil
 		measured = measured || l.calls
-		if l.stale.Load() {
-			l.emitStale(ctx)
-		}
-		l.emitFailed(ctx)
 	}
 	if measured = measured && !g.transparent(); measured {
 		w.queued = 0

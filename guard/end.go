@@ -25,9 +25,7 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback) (again bool, err error
 	k.finish(&r, f, c.wait.observed)
 	k.unhold()
 	ended = true
-	for _, l := range c.guard.layers {
-		l.emitFailed(k.Context)
-	}
+	c.guard.emitOverdue(k.Context)
 	if l := c.guard.learner; l != nil {
 		l.emitResult(k, &r, f)
 	}

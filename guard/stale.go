@@ -13,6 +13,16 @@ import (
 //nolint:gochecknoglobals // once per process is the promise
 var staleReported sync.Map // of presets.ID
 
+// emitOverdue reports what the first call with an observer is to learn.
+func (g *Guard) emitOverdue(ctx context.Context) {
+	for _, l := range g.layers {
+		if l.stale.Load() {
+			l.emitStale(ctx)
+		}
+		l.emitFailed(ctx)
+	}
+}
+
 // emitFailed reports that the law panicked, to the observers of the first call
 // that has any.
 func (g *Guard) emitFailed(ctx context.Context) {
