@@ -1,0 +1,130 @@
+package learn
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestAMarkEndsTheDarkTime(t *testing.T) {
+	r := runMachine(Config{CallRate: 10})
+	r.dark = 50
+	r.begin(60, r.send(59))
+	assert.Zero(t, r.dark)
+}
+
+func TestARefusalIsMeasuredByTheTimeInWhichCallsWereAdmitted(t *testing.T) {
+	r := runMachine(Config{CallRate: 10})
+	r.knows, r.calm.Settled, r.dark = true, 10, 36
+	for _, c := range r.sendMany(4) {
+		r.Answered(c.At+0.1, c, Answer{Used: 100})
+	}
+	r.Wait(40, 100, 0)
+	r.Refused(40.1, r.send(40), Refusal{Names: CallLimit})
+	assert.InDelta(t, 10, r.rate.Calls, 0.5)
+}
+
+func TestACapThatIsFoundEndsATrial(t *testing.T) {
+	r := runMachine(Config{Initial: 20, Max: 100})
+	r.levels.Fell(0, 40)
+	r.levels.Begin(5, 10)
+	r.cutFlight(3, Call{Seq: 4, At: 1, Others: 10})
+	assert.False(t, r.levels.trying)
+}
+
+// A claim that turns out to be noise restores the bound: the trial is over.
+func TestNoiseEndsATrial(t *testing.T) {
+	r := runMachine(Config{Initial: 20, Max: 100})
+	r.Flight.Claimed, r.knows = true, true
+	r.levels.Fell(0, 40)
+	for _, c := range r.sendMany(20) {
+		r.Answered(c.At+0.1, c, Answer{Used: 100})
+	}
+	r.levels.Begin(1000, 10)
+	for r.Flight.Claimed {
+		r.last.Others = 0 // no cap refuses a call that is alone
+		r.verdict(21, Call{Seq: r.last.Seq, At: 20}, &Refusal{})
+	}
+	assert.Equal(t, WhyNoise, r.decided[len(r.decided)-1].Why)
+	assert.False(t, r.levels.trying)
+}
+
+// Refusals of calls that had left before the first of them was heard are answered with it.
+func TestATrialThatFailsIsAnEpoch(t *testing.T) {
+	r := fell()
+	for _, c := range r.until(3, 33) {
+		r.Answered(c.At+0.1, c, Answer{Used: 100})
+	}
+	first, second := r.send(33.4), r.send(33.4)
+	r.Refused(33.5, first, Refusal{Names: CallLimit, Asked: 1})
+	cuts := r.count(Cut)
+	r.Refused(33.5, second, Refusal{Names: CallLimit, Asked: 1})
+	assert.Equal(t, cuts, r.count(Cut))
+}
+
+func TestARefusalWithMetersIsNoneWithoutALabel(t *testing.T) {
+	r := runMachine(Config{})
+	r.labels = 1
+	none := Refusal{Calls: Told{Known: true, Limit: 10}}
+	for range 2 * aliens {
+		assert.True(t, r.foreign(Call{}, &none, false))
+	}
+}
+
+func TestABoundThatReturnsFollowsThePace(t *testing.T) {
+	f := NewFlight(4, 100)
+	f.Return(8)
+	assert.Equal(t, 20, f.Bound(20))
+	f.Claimed = true
+	assert.Equal(t, 5, f.Bound(20), "a cap does not")
+}
+
+func TestTimeBehindForeignRefusalsMeasuresNoRate(t *testing.T) {
+	r := runMachine(Config{})
+	r.Wait(10, 100, 0)
+	r.Door.foreign = 1
+	r.Wait(20, 100, 0)
+	assert.Zero(t, r.dark)
+	r.Door.foreign = 2
+	r.Wait(30, 100, 0)
+	assert.InDelta(t, 10, r.dark, 1e-9)
+}
+
+func TestATrialBeginsWhenACallWaits(t *testing.T) {
+	r := runMachine(Config{Initial: 10, Max: 100})
+	r.levels.Fell(0, 40)
+	r.Slack(3)
+	assert.False(t, r.levels.trying)
+	r.Wait(3, 100, 0)
+	assert.True(t, r.levels.trying)
+}
+
+func TestNineTenthsHold(t *testing.T) {
+	m := Memory{first: 2}
+	m.Marked(0, 10, true)
+	m.Marked(10, 5, false)
+	m.Marked(20, 9.1, false)
+	assert.Empty(t, trials(&m, 20, 100), "nothing has fallen any more")
+	m.Marked(100, 9.1, true)
+	m.Marked(110, 6.5, false)
+	assert.Empty(t, trials(&m, 110, 200), "of what was measured last it is more than seven tenths")
+}
+
+func TestRefusalsWhileHeadersAreIgnoredCountForNothing(t *testing.T) {
+	tr := Trust{until: 100, pause: 60}
+	for range 100 {
+		tr.Taken()
+		assert.False(t, tr.Broken(50))
+	}
+	assert.False(t, tr.Ignored(100))
+	assert.Zero(t, tr.share)
+}
+
+func TestAWindowIsFoundWithHeadersThatAreIgnored(t *testing.T) {
+	for name, c := range map[string]struct{ until, window float64 }{"ignored": {100, 60}, "believed": {0, 0}} {
+		r := cutOnce(Config{}, Refusal{Asked: 58})
+		r.quota.Calls.Known, r.trust.until = true, c.until
+		r.Answered(60.2, r.send(60.1), Answer{Used: 100})
+		assert.InDelta(t, c.window, r.spans.Window, 0.2, name)
+	}
+}
