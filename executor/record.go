@@ -200,6 +200,7 @@ func (t *record) end(to State, err error, now time.Duration) bool {
 	if !t.life.entered(Processing) {
 		t.job.release() // nobody works on it
 	}
+	t.x.ended[to].Add(1) // before anybody hears of it
 	t.moveLocked(to, now)
 	t.attempt = nil
 	if t.done != nil {

@@ -88,7 +88,6 @@ func (x *Executor) concludeAt(t *record, to State, err error, now time.Duration)
 	if !t.end(to, err, now) {
 		return false
 	}
-	x.ended[to].Add(1)
 	x.tellEnd(t, to, err)
 	return true
 }
