@@ -236,16 +236,25 @@ func (l *Limiter) unlock() {
 }
 
 func tryAgain(tries []*joint) {
+	pause := afterExit
 	defer func() {
-		if len(tries) > 0 { // a governor has ended the goroutine
+		if len(tries) > 0 { // a governor has ended the goroutine, or the calls wait for each other
 			left := tries // so that only these are allocated
-			left[0].order[0].clock.AfterFunc(afterExit, func() { tryAgain(left) })
+			left[0].order[0].clock.AfterFunc(pause, func() { tryAgain(left) })
 		}
 	}()
-	for len(tries) > 0 {
+	for vain := 0; len(tries) > 0; vain++ {
+		if vain > mostVain+4*len(tries) {
+			if vain = 0; !anyRoom(&tries) {
+				pause = circling
+				return
+			}
+		}
 		j := tries[0]
 		tries = tries[1:]
-		j.try(&tries)
+		if j.try(&tries) {
+			vain = 0
+		}
 	}
 }
 

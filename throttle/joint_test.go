@@ -172,6 +172,14 @@ func TestRandomSetsOfLimiters(t *testing.T) {
 	})
 }
 
+// In this program, five calls come to wait for each other's turn in a circle.
+func TestCallsThatWaitForEachOtherAreTriedAgainLater(t *testing.T) {
+	for range 20 { // which call comes first at an instant is chance
+		p := rapid.Custom(drawProgram).Example(8296336512988528866)
+		synctest.Test(t, func(t *testing.T) { assert.Empty(t, p.run(t)) })
+	}
+}
+
 // program is random calls on random sets of random limiters.
 type program struct {
 	limits []throttle.Limits

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// try admits j if all its limiters have room and it is its turn in each. It
-// appends the calls to try next.
-func (j *joint) try(tries *[]*joint) {
+// try admits j if all its limiters have room and it is its turn in each, and reports
+// whether j has been served. It appends the calls to try next.
+func (j *joint) try(tries *[]*joint) (served bool) {
 	j.lock()
 	var first []*joint
 	defer func() { *tries = slices.Concat(*tries, first, release(j.order)) }() // also if a governor ends the goroutine
 	if !j.ended && j.at >= 0 {
 		if h := j.forerunnerLocked(); h != nil {
 			first = []*joint{h, j}
-			return
+			return false
 		}
 	}
 	if j.untried.Swap(false) {
@@ -31,6 +31,7 @@ func (j *joint) try(tries *[]*joint) {
 	default:
 		j.tryLocked()
 	}
+	return j.ended
 }
 
 // forerunnerLocked is the call of another line that is to be tried before j: it
