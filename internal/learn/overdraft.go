@@ -10,7 +10,7 @@ type Overdraft struct {
 	next  float64 // no try before
 	pause float64 // seconds from the last try to next
 
-	trying bool
+	trying bool    // a try runs, or has ended without a rejection or a proof
 	before int64   // the last call sent before the try
 	began  float64 // when
 	ends   float64
@@ -40,12 +40,12 @@ const (
 // Wait is how long until a call may go which the headers hold back for so long. own is
 // what was sent since the call m.Seq, last the newest call. It reports whether a try begins.
 func (o *Overdraft) Wait(now, wait float64, m *Mirror, own float64, last Call) (shorter float64, begins bool) {
-	o.trying = o.trying && now < o.ends
-	if !o.trying && o.due(now, m) {
+	runs := o.trying && now < o.ends
+	if !runs && o.due(now, m) {
 		o.begin(now, m, own, last.Seq)
-		begins = true
+		runs, begins = true, true
 	}
-	if o.waits = !o.trying; o.waits {
+	if o.waits = !runs; o.waits {
 		return wait, false
 	}
 	return min(wait, max(0, last.At+1/o.pace-now)), begins
@@ -110,4 +110,5 @@ func (o *Overdraft) Taken(c Call) bool {
 	return true
 }
 
-func (o *Overdraft) tries(c Call) bool { return o.trying && c.Seq > o.before }
+// tries reports whether the call left during the try.
+func (o *Overdraft) tries(c Call) bool { return o.trying && c.Seq > o.before && c.At < o.ends }

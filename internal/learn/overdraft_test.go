@@ -68,6 +68,16 @@ func TestATryEnds(t *testing.T) {
 	assert.False(t, o.Taken(Call{Seq: 8, At: 110}))
 }
 
+func TestOnlyWhatLeftDuringATryCounts(t *testing.T) {
+	o, m := draft()
+	for seq := int64(8); seq < 100; seq++ {
+		assert.False(t, o.Taken(Call{Seq: seq, At: 100 + draftLasts}), "call %d", seq)
+	}
+	assert.False(t, o.Refused(300, Call{Seq: 100, At: 100 + draftLasts}, &Refusal{}))
+	o.Wait(100+draftLasts, 1, m, 0, Call{Seq: 100, At: 110})
+	assert.True(t, o.Refused(101+draftLasts, Call{Seq: 9, At: 110}, &Refusal{}), "it is heard late")
+}
+
 func TestProofStartsThePausesAnew(t *testing.T) {
 	o, m := draft()
 	for _, pause := range []float64{30, 60, 120} {
