@@ -118,6 +118,14 @@ func TestARejectedTryPostponesTheNext(t *testing.T) {
 	}
 }
 
+func TestATryThatClosesTheKeyIsRare(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.quota.draft = Overdraft{trying: true, ends: 10}
+	r.Closed(2, r.send(1), false)
+	assert.False(t, r.quota.draft.trying)
+	assert.InDelta(t, 2+draftRare, r.quota.draft.next, 0)
+}
+
 func TestWhenATryIsDue(t *testing.T) {
 	bucket := Mirror{Known: true, left: 2, full: 10, refill: 2, limit: 120}
 	shared := bucket

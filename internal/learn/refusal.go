@@ -129,9 +129,10 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 const SlowFor = 15 * 60
 
 // Closed says that the provider has closed the key for so long that no law waits
-// it out. That measures no rate.
+// it out. That measures no rate. A try whose call was told so is not made again soon.
 func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
+	m.quota.draft.Refused(now, c, &Refusal{Asked: draftRare})
 	if slow {
 		m.slowBy = now + SlowFor
 	}
