@@ -30,6 +30,7 @@ const (
 	draftEnd   = 0.2     // of a window: a try that is rejected costs no more
 	draftHaste = 1.2     // times what it takes to get the proof before the window turns
 	draftLasts = 15      // seconds, at least
+	draftMost  = 60 * 60 // seconds, at most: meanwhile the limit may have changed
 	draftPause = 30      // seconds to the next try after one that was rejected, twice as long each time
 	draftTold  = 15 * 60 // the same if the headers of the rejection say that nothing is left
 	draftCost  = 50      // times the wait that a rejection asked for, likewise
@@ -71,7 +72,7 @@ func (o *Overdraft) begin(now float64, m *Mirror, own float64, newest int64) {
 	left := m.left + m.refill*(now-m.at) - own
 	o.proof = max(0, left) + max(draftLeast, draftShare*m.full)
 	o.refill, o.pace = m.refill, draftPace*m.refill
-	o.ends = now + max(draftLasts, draftPace*o.proof/m.refill)
+	o.ends = now + min(draftMost, max(draftLasts, draftPace*o.proof/m.refill))
 }
 
 // Sent notes that a call has left.

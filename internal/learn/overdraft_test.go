@@ -68,6 +68,14 @@ func TestATryEnds(t *testing.T) {
 	assert.False(t, o.Taken(Call{Seq: 8, At: 110}))
 }
 
+func TestATryLastsAnHourAtMost(t *testing.T) {
+	for left, want := range map[float64]bool{99 + draftMost: true, 100 + draftMost: false} {
+		o := Overdraft{held: draftFirst}
+		o.Wait(100, 1, &Mirror{Known: true, at: 100, full: 1e18, refill: 1e-5, limit: 1e18}, 0, Call{Seq: 7, At: 100})
+		assert.Equal(t, want, o.Refused(101+draftMost, Call{Seq: 8, At: left}, &Refusal{}))
+	}
+}
+
 func TestOnlyWhatLeftDuringATryCounts(t *testing.T) {
 	o, m := draft()
 	for seq := int64(8); seq < 100; seq++ {
