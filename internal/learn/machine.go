@@ -147,16 +147,16 @@ func (m *Machine) tick(now float64, slack bool) {
 
 // retry begins the trials of what held before a fall that are due.
 func (m *Machine) retry(now float64) {
-	if m.Calls.On && m.rates.Due(now) {
-		before := m.Calls.Pace()
-		m.Calls.Set(m.rates.Begin(m.tally.last.Seq, m.Calls.Rate), m.cycle())
-		m.note(Decision{At: now, Kind: Probe, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyBefore})
-	}
 	if m.levels.Due(now) {
 		before := float64(m.InFlight())
 		m.Flight.Return(m.levels.Begin(m.tally.last.Seq, before))
-		m.triesCap()
+		m.triesCap(now)
 		m.note(Decision{At: now, Kind: Probe, Of: OfFlight, From: before, To: m.Flight.level, Why: WhyBefore})
+	}
+	if m.Calls.On && !m.capTried(now) && m.rates.Due(now) {
+		before := m.Calls.Pace()
+		m.Calls.Set(m.rates.Begin(m.tally.last.Seq, m.Calls.Rate), m.cycle())
+		m.note(Decision{At: now, Kind: Probe, Of: OfCalls, From: before, To: m.Calls.Pace(), Why: WhyBefore})
 	}
 }
 

@@ -40,14 +40,23 @@ func (m *Machine) replacesCap(now float64) {
 	}
 }
 
+// capTried reports whether the trial of a cap runs. It sets the pace, so that no
+// trial of a rate does.
+func (m *Machine) capTried(now float64) bool {
+	return m.levels.trying && now < m.levels.until && m.under.pace > 0
+}
+
 // triesCap makes the trial of a level, which has begun, one of the cap that held.
-func (m *Machine) triesCap() {
+func (m *Machine) triesCap(now float64) {
 	u := &m.under
 	u.pace = 0
 	if u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
 		return
 	}
 	u.pace = m.Calls.Rate
+	if m.rates.trying {
+		u.pace = m.rates.Refused(now)
+	}
 	m.Calls.Set(standBy*u.rate, m.cycle())
 	m.Flight.Claimed = true
 	m.claim.Begin(Call{Others: int(u.level)}, float64(m.hits))

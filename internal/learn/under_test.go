@@ -117,6 +117,46 @@ func TestARejectedTrialOfACapGoesBackToTheRate(t *testing.T) {
 	assert.Equal(t, 40, r.InFlight())
 }
 
+func TestOneTrialAtATimeSetsThePace(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		rate, level float64 // when they fell
+	}{
+		{"the rate is tried first", 0, 40},
+		{"the cap is tried first", 20, 0},
+		{"both are due", 10, 38},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := runMachine(Config{Initial: 30, Max: 200})
+			r.Calls.Expect(5, 20, true)
+			r.under = Under{level: 20, rate: 20}
+			r.Flight.Follow(20, 40)
+			r.rates.Fell(c.rate, 18)
+			r.levels.Fell(c.level, 20)
+			for _, now := range []float64{10, 30, 40, 45} {
+				r.retry(now)
+			}
+			first := r.send(50)
+			r.retry(60)
+			assert.True(t, r.retried(61, first))
+			r.retried(62, r.send(61))
+			assert.False(t, r.Flight.Claimed)
+			assert.InDelta(t, 5, r.Calls.Rate, 0)
+		})
+	}
+}
+
+func TestATrialOfACapThatHadTooFewCallsIsOverForTheRate(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.Calls.Expect(5, 20, true)
+	r.under = Under{level: 20, rate: 20}
+	r.levels.Fell(0, 20)
+	r.retry(2)
+	r.rates.Fell(2000, 18)
+	r.retry(2030)
+	assert.InDelta(t, 18, r.Calls.Rate, 0)
+}
+
 func TestMuchLessThanUnderTheCapIsAFall(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.under = Under{level: 20, rate: 20}
@@ -143,7 +183,7 @@ func TestTheTrialOfACapWeighsItAnew(t *testing.T) {
 	r.under = Under{level: 20, rate: 20}
 	r.claim.Begin(Call{Others: 9}, 0)
 	r.claim.Sent(Call{Seq: 1})
-	r.triesCap()
+	r.triesCap(0)
 	assert.Zero(t, r.claim.sent)
 	assert.InDelta(t, 20, r.claim.level, 0)
 }
@@ -154,7 +194,7 @@ func TestTheTrialOfALevelUnderACapLeavesThePace(t *testing.T) {
 	r.Flight.Cap(6, 1)
 	r.Flight.Claimed = true
 	r.under = Under{level: 20, rate: 20}
-	r.triesCap()
+	r.triesCap(0)
 	assert.InDelta(t, 5, r.Calls.Rate, 0)
 	r.givesCapUp()
 	assert.True(t, r.Flight.Claimed)
