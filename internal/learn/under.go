@@ -30,12 +30,19 @@ func (u *Under) Held(now, level float64, r Rate) {
 	}
 }
 
-// replacesCap compares a rate that was measured with what got through under the cap before.
+// replacesCap compares a rate that was measured with what got through under the cap before,
+// which is forgotten if it holds instead, or when the cap has been tried for long enough.
 func (m *Machine) replacesCap(now float64) {
 	switch u := &m.under; {
 	case m.rate.Span >= underHeld && m.Calls.Rate >= memoryHolds*u.rate:
 		*u = Under{}
-	case m.Calls.Rate < memoryFell*u.rate:
+	case m.Calls.Rate >= memoryFell*u.rate:
+	case u.until == 0:
+		u.until = now + memoryLasts
+		m.levels.Fell(now, u.level)
+	case now >= u.until:
+		*u = Under{}
+	default:
 		m.levels.Fell(now, u.level)
 	}
 }

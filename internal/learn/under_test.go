@@ -168,6 +168,20 @@ func TestMuchLessThanUnderTheCapIsAFall(t *testing.T) {
 	assert.True(t, r.levels.Due(102))
 }
 
+func TestACapThatIsRejectedForAQuarterOfAnHourIsForgotten(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.under = Under{level: 20, rate: 20}
+	r.Calls.Expect(5, 20, true)
+	for _, now := range []float64{100, 500, 99 + memoryLasts} {
+		r.replacesCap(now)
+	}
+	assert.True(t, r.levels.Due(99+memoryLasts))
+	r.replacesCap(100 + memoryLasts)
+	r.replacesCap(200 + memoryLasts)
+	assert.Zero(t, r.under)
+	assert.False(t, r.levels.Due(300+memoryLasts), "or a limit that stays low would be tried for ever")
+}
+
 func TestACapMuchLowerThanBeforeIsAFall(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.under = Under{level: 20, rate: 20, fell: true}
