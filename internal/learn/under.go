@@ -4,12 +4,15 @@ package learn
 // a few seconds refute the cap, and a rate is measured while they last. So when much less gets
 // through than before, the cap is tried again.
 type Under struct {
-	level float64 // calls in flight
-	rate  float64 // calls per second; 0: no cap has held
-	fell  bool    // much less has got through since
-	until float64 // it is kept
-	pace  float64 // before the trial that runs; 0: it is not about the cap
+	level  float64 // calls in flight
+	rate   float64 // calls per second; 0: no cap has held
+	tokens float64 // likewise
+	fell   bool    // much less has got through since
+	until  float64 // it is kept
+	before paces   // the trial that runs; zero: it is not about the cap
 }
+
+type paces struct{ calls, tokens float64 } // per second
 
 // underHeld is for how many seconds no call was rejected, so that a cap has held.
 const underHeld = 20
@@ -24,7 +27,7 @@ func (u *Under) Held(now, level float64, r Rate) {
 	u.fell = r.Calls < memoryFell*u.rate && (u.until == 0 || now < u.until)
 	switch {
 	case !u.fell:
-		u.level, u.rate, u.until = level, r.Calls, 0
+		u.level, u.rate, u.tokens, u.until = level, r.Calls, r.Tokens, 0
 	case u.until == 0:
 		u.until = now + memoryLasts
 	}
@@ -50,32 +53,36 @@ func (m *Machine) replacesCap(now float64) {
 // capTried reports whether the trial of a cap runs. It sets the pace, so that no
 // trial of a rate does.
 func (m *Machine) capTried(now float64) bool {
-	return m.levels.trying && now < m.levels.until && m.under.pace > 0
+	return m.levels.trying && now < m.levels.until && m.under.before != (paces{})
 }
 
 // triesCap makes the trial of a level, which has begun, one of the cap that held.
 func (m *Machine) triesCap(now float64) {
 	u := &m.under
-	u.pace = 0
+	u.before = paces{}
 	if u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
 		return
 	}
-	u.pace = m.Calls.Rate
+	u.before = paces{m.Calls.Rate, m.Tokens.Rate}
 	if m.rates.trying {
-		u.pace = m.rates.Refused(now)
+		u.before.calls = m.rates.Refused(now)
 	}
 	m.Calls.Set(standBy*u.rate, m.cycle())
+	m.Tokens.Set(max(standBy*u.tokens, m.Tokens.Rate), m.cycle())
 	m.Flight.Claimed = true
 	m.claim.Begin(Call{Others: int(u.level)}, float64(m.hits))
 }
 
-// givesCapUp goes back to the rate because the trial was rejected.
+// givesCapUp goes back to the rates because the trial was rejected.
 func (m *Machine) givesCapUp() {
 	u := &m.under
-	if u.pace == 0 {
+	if u.before == (paces{}) {
 		return
 	}
-	m.Calls.Set(u.pace, m.cycle())
+	m.Calls.Set(u.before.calls, m.cycle())
+	if u.before.tokens > 0 {
+		m.Tokens.Set(u.before.tokens, m.cycle())
+	}
 	m.Flight.Claimed = false
-	u.pace = 0
+	u.before = paces{}
 }

@@ -36,7 +36,7 @@ func (r *machineRun) playCap(from, to float64, places int, fails func(now float6
 			i--
 		}
 		for n := len(out); r.Wait(now, 100, n) == 0; n++ {
-			c := call{Call: Call{Seq: r.last.Seq + 1, At: now, Others: n}, ends: now + 0.1}
+			c := call{Call: Call{Seq: r.last.Seq + 1, At: now, Others: n, Tokens: 100, Total: r.last.Total + 100}, ends: now + 0.1}
 			r.last = c.Call
 			r.Sent(c.Call)
 			if c.ok = held < places && (!fails(now) || c.Seq%5 >= 3); c.ok {
@@ -103,17 +103,20 @@ func TestWhatHeldUnderACap(t *testing.T) {
 func TestARejectedTrialOfACapGoesBackToTheRate(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.Calls.Expect(5, 20, true)
-	r.under = Under{level: 20, rate: 20}
+	r.Tokens.Expect(300, 20, true)
+	r.under = Under{level: 20, rate: 20, tokens: 2000}
 	r.levels.Fell(0, 20)
 	r.Flight.Follow(20, 40)
 	r.retry(2)
 	assert.True(t, r.Flight.Claimed)
 	assert.Equal(t, 20, r.InFlight(), "not more than the cap while it is tried")
 	assert.Greater(t, r.Calls.Pace(), 20.)
+	assert.Greater(t, r.Tokens.Pace(), 2000.)
 	c := r.send(3)
 	assert.True(t, r.retried(3.1, c))
 	assert.False(t, r.Flight.Claimed)
 	assert.InDelta(t, 5, r.Calls.Rate, 0)
+	assert.InDelta(t, 300, r.Tokens.Rate, 0)
 	assert.Equal(t, 40, r.InFlight())
 }
 
@@ -155,6 +158,25 @@ func TestATrialOfACapThatHadTooFewCallsIsOverForTheRate(t *testing.T) {
 	r.rates.Fell(2000, 18)
 	r.retry(2030)
 	assert.InDelta(t, 18, r.Calls.Rate, 0)
+}
+
+func TestAPaceOfTokensThatATrialBringsIsKept(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.Calls.Expect(5, 20, true)
+	r.under = Under{level: 20, rate: 20, tokens: 2000}
+	r.triesCap(0)
+	r.Tokens.Expect(300, 20, true)
+	r.givesCapUp()
+	assert.InDelta(t, 300, r.Tokens.Rate, 0)
+}
+
+func TestATrialDoesNotLowerThePaceOfTokens(t *testing.T) {
+	r := runMachine(Config{Initial: 30, Max: 200})
+	r.Calls.Expect(5, 20, true)
+	r.Tokens.Expect(5000, 20, true)
+	r.under = Under{level: 20, rate: 20, tokens: 2000}
+	r.triesCap(0)
+	assert.InDelta(t, 5000, r.Tokens.Rate, 0)
 }
 
 func TestMuchLessThanUnderTheCapIsAFall(t *testing.T) {
