@@ -152,7 +152,7 @@ func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feed
 			return
 		}
 		s.machine.Refused(s.seconds(now), c, learn.Refusal{
-			Asked: f.RetryAfter.Seconds(), Names: limitsOf[f.Kind], Mild: f.Verdict == Overloaded, Slow: f.SlowDown, Calls: calls, Tokens: tokens,
+			Asked: f.RetryAfter.Seconds(), Names: limitOf(f.Kind), Mild: f.Verdict == Overloaded, Slow: f.SlowDown, Calls: calls, Tokens: tokens,
 		})
 	case Unsent:
 		s.machine.Unsent(c)
@@ -169,8 +169,18 @@ func (s *measured) OnMeters(now time.Time, x throttle.Sent, m [throttle.Units]Me
 	s.machine.Heard(s.seconds(now), callOut(s, &x), told(&m[throttle.Requests]), told(&m[throttle.Tokens]))
 }
 
-var limitsOf = [...]learn.Limit{ //nolint:gochecknoglobals // a table
-	UnknownKind: learn.Unnamed, KindRequests: learn.CallLimit, KindTokens: learn.TokenLimit, KindConcurrency: learn.FlightLimit,
+// limitOf is the limit that k names. A detector may return any Kind.
+func limitOf(k Kind) learn.Limit {
+	switch k {
+	case KindRequests:
+		return learn.CallLimit
+	case KindTokens:
+		return learn.TokenLimit
+	case KindConcurrency:
+		return learn.FlightLimit
+	case UnknownKind, KindOverload:
+	}
+	return learn.Unnamed
 }
 
 // longestReset bounds how long it is believed that nothing comes back: after a day a call finds out.

@@ -22,6 +22,8 @@ func TestMeasuredHearsTheKind(t *testing.T) {
 		{adaptive.KindRequests, 0, true, false},
 		{adaptive.KindTokens, 0, true, true},
 		{adaptive.KindConcurrency, 4, false, false},
+		{adaptive.KindOverload, 4, false, false}, // none of a refusal
+		{adaptive.Kind(200), 4, false, false},
 	} {
 		t.Run(c.kind.String(), func(t *testing.T) {
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
