@@ -30,8 +30,9 @@ const (
 	handful  = 10 // calls, below which the one that was refused matters
 	lately   = 5  // seconds, when the bucket may have run over earlier
 	cautious = 0.95
-	shortest = 0.5 // seconds, from the beginning to the first mark
-	leanest  = 0.7 // of the tokens that so many calls take
+	shortest = 0.5  // seconds, from the beginning to the first mark
+	instant  = 1e-3 // seconds, from mark to mark: clocks are coarse, and a refusal may take no time
+	leanest  = 0.7  // of the tokens that so many calls take
 )
 
 // Sent notes a call.
@@ -86,7 +87,7 @@ func (t *Tally) GotThrough(c Call, heard float64) bool {
 // was far from the rate that was known: the bucket may have run over. window
 // is the length of the provider's window, 0 if none is known.
 func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
-	span := c.At - t.mark.At
+	span := max(instant, c.At-t.mark.At)
 	if first {
 		span = max(span, shortest)
 	}

@@ -76,6 +76,15 @@ func TestTallyMeasuresFromMarkToMark(t *testing.T) {
 	}
 }
 
+func TestTwoMarksAtOneMomentMeasureARateThatIsFinite(t *testing.T) {
+	s := marked()
+	c := s.send(2, 0)
+	s.refuse(102)
+	r := s.Measure(c, false, false, 0)
+	assert.InDelta(t, 2000, r.Calls, 1e-6)
+	assert.InDelta(t, 200_000, r.Tokens, 1e-6)
+}
+
 func TestTallyBeginsAnewAtAMark(t *testing.T) {
 	s := marked()
 	s.Answered(s.sent[0], 40) // 60 given back before the mark
