@@ -157,12 +157,12 @@ func (p *Pacer) Wait(n float64) float64 {
 	return (n - p.level) / p.Pace()
 }
 
-// Take charges n.
+// Take charges n. What the headers let go beyond the pace is no debt: they overrule it.
 func (p *Pacer) Take(n float64) {
 	if p.unused && n > 0 {
 		p.level, p.unused = max(p.level, n), false
 	}
-	p.level -= n
+	p.level = max(p.level-n, min(p.level, -n))
 	p.model -= n
 }
 

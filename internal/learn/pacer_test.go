@@ -245,3 +245,15 @@ func TestPacerNextIsTheTimeUntilMoreIsSent(t *testing.T) {
 	p.Tick(50, true, true, false, 1)
 	assert.Zero(t, p.Next())
 }
+
+func TestWhatGoesBeyondThePaceIsNoDebt(t *testing.T) {
+	p := Pacer{}
+	p.Expect(2, 20, false)
+	for range 600 {
+		p.Take(1)
+	}
+	assert.InDelta(t, 2/p.Pace(), p.Wait(1), 1e-9, "one call, and the next")
+	p.Return(3)
+	p.Take(1)
+	assert.Zero(t, p.Wait(1))
+}
