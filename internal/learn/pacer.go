@@ -132,9 +132,9 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	p.active += dt
 	switch {
 	case p.fast > 0 && p.marks == 1:
-		p.fast *= math.Exp(firstGrow * dt)
+		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
-		p.fast *= math.Exp(fastGrow * dt)
+		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
 	case !p.off.Has(FastRule) && p.model < -(3*unit+p.proof()*p.Rate*max(p.cycle, 3*p.span)):
 		p.fast = pace
 	}

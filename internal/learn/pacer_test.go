@@ -257,3 +257,17 @@ func TestWhatGoesBeyondThePaceIsNoDebt(t *testing.T) {
 	p.Take(1)
 	assert.Zero(t, p.Wait(1))
 }
+
+func TestAPaceThatGrowsForHoursIsFinite(t *testing.T) {
+	for _, first := range []bool{true, false} {
+		p := Pacer{}
+		p.Expect(2, 20, false)
+		p.Cut(2, 20, false)
+		p.fast, p.Binding = 2, true
+		if first {
+			p.marks = 1
+		}
+		p.Tick(86400, true, true, false, 1)
+		assert.InDelta(t, mostRate, p.Pace(), 0)
+	}
+}

@@ -36,7 +36,7 @@ func (m *Machine) Save() Saved {
 	return s
 }
 
-// mostRate bounds a restored rate, in units per second, and the units of a call.
+// mostRate bounds a rate that is restored or grows, in units per second, and the units of a call.
 // It is far above any real one, and all that is computed of it is finite.
 const mostRate = 1e15
 
