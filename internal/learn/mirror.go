@@ -105,7 +105,9 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 		return m.windowWait(now, n, own), true
 	}
 	n = min(n, m.limit)
-	left := m.left + m.net()*(now-m.at) - own - m.lost
+	came := m.left + m.net()*(now-m.at)
+	m.lost = min(m.lost, max(0, came)) // the limit may have fallen since
+	left := came - own - m.lost
 	if over := left - m.full; over > 0 {
 		m.lost, m.lostAt, left = m.lost+over, newest, m.full
 	}

@@ -246,3 +246,12 @@ func TestWhatAFullBucketLosesCountsUntilItIsTold(t *testing.T) {
 	wait, _ = m.Wait(3, 1, 1, 8)
 	assert.Zero(t, wait, "the call that is told of found the bucket full")
 }
+
+func TestWhatIsLostOfALimitThatFellIsNotWaitedFor(t *testing.T) {
+	m := Mirror{}
+	m.Observe(1, 0, 1, 1, told(60e6, 60e6-1, 0))
+	m.Wait(600, 1, 5, 6)
+	m.Observe(3, 0.1, 2, 1, told(60, 30, 30))
+	wait, _ := m.Wait(601, 1, 3, 6)
+	assert.LessOrEqual(t, wait, 60.)
+}
