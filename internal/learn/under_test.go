@@ -7,10 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// playCap sends as much as the machine allows to a provider that takes so many calls at
+// playCap sends as much as the machine allows to a provider that takes 20 calls at
 // once, each for half a second to one and a half, and silently rejects three in five of the others while it fails.
 // It returns the calls that were taken.
-func (r *machineRun) playCap(from, to float64, places int, fails func(now float64) bool) (taken int) {
+func (r *machineRun) playCap(from, to float64, fails func(now float64) bool) (taken int) {
 	type call struct {
 		Call
 		ok   bool
@@ -49,18 +49,20 @@ func (r *machineRun) playCap(from, to float64, places int, fails func(now float6
 	return taken
 }
 
+const places = 20 // of the provider of playCap
+
 func never(float64) bool { return false }
 
 func TestACapThatErrorsRefutedIsTriedAgain(t *testing.T) {
 	r := runMachine(Config{Initial: 4, Max: 200})
-	r.playCap(0, 120, 20, never)
+	r.playCap(0, 120, never)
 	assert.InDelta(t, 20, r.under.rate, 1)
-	r.playCap(120, 135, 20, func(float64) bool { return true })
+	r.playCap(120, 135, func(float64) bool { return true })
 	assert.False(t, r.Flight.Claimed, "a rate, it seems")
 	assert.Less(t, r.Calls.Rate, 14.)
-	r.playCap(135, 165, 20, never)
+	r.playCap(135, 165, never)
 	assert.True(t, r.Flight.Claimed)
-	assert.InDelta(t, 20*60, r.playCap(165, 225, 20, never), 60)
+	assert.InDelta(t, 20*60, r.playCap(165, 225, never), 60)
 }
 
 func TestACapThatGaveWayToARateIsForgotten(t *testing.T) {
