@@ -8,6 +8,7 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -109,7 +110,7 @@ func leased(demands []Demand) bool {
 func unmet(demands []Demand) error {
 	for i := range demands {
 		d := &demands[i]
-		a := amountsOf(d.Cost)
+		a := tally.Amounts(d.Cost)
 		for u, n := range a {
 			if n < 0 || n > throttle.MaxAmount {
 				return &throttle.CostError{Limiter: d.Key, Unit: throttle.Unit(u), Amount: n, Max: throttle.MaxAmount}

@@ -12,11 +12,9 @@ import (
 
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/meter"
+	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/throttle"
 )
-
-// slotPoll is how soon a call that waits for a slot is to ask again.
-const slotPoll = 25 * time.Millisecond
 
 // instant is a point in time as the duration since the store was made.
 type instant = meter.Instant
@@ -79,7 +77,8 @@ func (s *memory) Take(ctx context.Context, r Request) (Grant, error) {
 }
 
 // askLocked returns what the call has to wait for, if anything.
-func (s *memory) askLocked(now instant, r *Request) (g Grant) {
+func (s *memory) askLocked(now instant, r *Request) Grant {
+	var b meter.Bound
 	if !r.Peek {
 		s.sweepLocked(now, 2*len(r.Demands))
 	}
@@ -93,9 +92,9 @@ func (s *memory) askLocked(now instant, r *Request) (g Grant) {
 		if !r.Peek {
 			k.limited = under
 		}
-		g.later(i, s.boundLocked(now, k, under, d))
+		b.Later(i, s.boundLocked(now, k, under, d))
 	}
-	return g
+	return Grant{Wait: b.Wait, Bound: tally.Bound(b, r.Demands[b.Demand].Limits), Demand: b.Demand}
 }
 
 // admitLocked takes what r demands.
@@ -126,20 +125,20 @@ func (s *memory) End(ctx context.Context, t Ticket, actual []throttle.Cost) erro
 	if err := ValidateEnd(t, actual); err != nil {
 		return err
 	}
-	return s.end(ctx, t, func(i int, reserved amounts) amounts {
+	return s.end(ctx, t, func(i int, reserved meter.Amounts) meter.Amounts {
 		if actual == nil {
 			return reserved
 		}
-		return usedOf(actual[i])
+		return tally.Used(actual[i])
 	})
 }
 
 // Cancel implements Store.
 func (s *memory) Cancel(ctx context.Context, t Ticket) error {
-	return s.end(ctx, t, func(int, amounts) amounts { return amounts{} })
+	return s.end(ctx, t, func(int, meter.Amounts) meter.Amounts { return meter.Amounts{} })
 }
 
-func (s *memory) end(ctx context.Context, t Ticket, used func(i int, reserved amounts) amounts) error {
+func (s *memory) end(ctx context.Context, t Ticket, used func(i int, reserved meter.Amounts) meter.Amounts) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -158,7 +157,7 @@ func (s *memory) end(ctx context.Context, t Ticket, used func(i int, reserved am
 		delete(s.leases, l.id)
 	}
 	for i := range t.Demands {
-		reserved := amountsOf(t.Demands[i].Cost)
+		reserved := tally.Amounts(t.Demands[i].Cost)
 		s.settleLocked(now, &t, &t.Demands[i], reserved, used(i, reserved))
 		s.wakeLocked(t.Demands[i].Key)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -24,16 +25,7 @@ func (s *memory) usesLocked(now instant, d *Demand) []throttle.WindowUse {
 }
 
 func (l *limited) uses(now instant) []throttle.WindowUse {
-	uses := make([]throttle.WindowUse, 0, len(l.gauges))
-	for i := range l.gauges {
-		g := &l.gauges[i]
-		spent := g.Spent(now)
-		frees, resets := g.Frees(now)
-		uses = append(uses, throttle.WindowUse{
-			Window: l.limits.Windows[i], Spent: spent, Left: g.Max - spent, FreesIn: frees, ResetsIn: resets,
-		})
-	}
-	return uses
+	return tally.Uses(now, l.limits.Windows, l.gauges)
 }
 
 // Look implements Inspector.

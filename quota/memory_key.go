@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/headrace/headrace/internal/meter"
+	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -18,7 +19,7 @@ type memoryKey struct {
 // limited is limits with what was taken from their windows, in the same order.
 type limited struct {
 	limits throttle.Limits
-	gauges []meter.Gauge
+	gauges meter.Gauges
 }
 
 // keyLocked returns the key of d, made if there is none.
@@ -44,69 +45,37 @@ func (s *memory) underLocked(now instant, k *memoryKey, of throttle.Limits) limi
 		return same
 	}
 	of.Windows = slices.Clone(of.Windows)
-	gauges := make([]meter.Gauge, len(of.Windows))
-	for i, w := range of.Windows {
-		gauges[i] = meter.New(plain(w), s.clock.At(0), 0, s.seq)
-		gauges[i].Inherit(now, k.gauges, i)
-	}
-	return limited{of, gauges}
+	return limited{of, k.gauges.Succeed(now, tally.Windows(of.Windows), s.clock.At(0), s.seq)}
 }
 
 // boundLocked returns what holds d back under these limits: a cooldown, a
 // window or, if none of them does, a slot.
-func (s *memory) boundLocked(now instant, k *memoryKey, under limited, d *Demand) (b throttle.Bound) {
-	if wait := k.cooled - now; wait > 0 {
-		b = throttle.Bound{Kind: throttle.BoundByPause, Wait: wait}
-	}
-	a := amountsOf(d.Cost)
-	for i := range under.gauges {
-		g := &under.gauges[i]
-		if n := a[g.Unit]; n > 0 {
-			if wait := g.Wait(now, n); wait > b.Wait {
-				b = throttle.Bound{Kind: throttle.BoundByWindow, Window: under.limits.Windows[i], Wait: wait}
-			}
-		}
-	}
+func (s *memory) boundLocked(now instant, k *memoryKey, under limited, d *Demand) meter.Bound {
+	a := tally.Amounts(d.Cost)
+	b := under.gauges.Bound(now, k.cooled, &a)
 	if b.Wait > 0 || d.Limits.Concurrency == 0 {
 		return b
 	}
 	s.lapseLocked(now, k)
 	if len(k.slots) >= d.Limits.Concurrency {
-		b = throttle.Bound{Kind: throttle.BoundByConcurrency, Wait: min(slotPoll, k.slots[0].lease.ends-now)}
+		b = meter.Bound{Kind: meter.BySlot, Wait: min(meter.SlotPoll, k.slots[0].lease.ends-now)}
 	}
 	return b
 }
 
-// later makes g wait for b too, which holds back that demand. Of windows and
-// cooldowns the longest counts. A slot counts only if nothing else is missing:
-// it may be free by the time that the others admit the call.
-func (g *Grant) later(demand int, b throttle.Bound) {
-	slot, slots := b.Kind == throttle.BoundByConcurrency, g.Bound.Kind == throttle.BoundByConcurrency
-	if b.Wait == 0 || slot == slots && b.Wait <= g.Wait || slot && !slots && g.Wait > 0 {
-		return
-	}
-	g.Wait, g.Bound, g.Demand = b.Wait, b, demand
-}
-
 func (k *memoryKey) charge(now instant, c throttle.Cost) {
-	a := amountsOf(c)
-	for i := range k.gauges {
-		if g := &k.gauges[i]; a[g.Unit] > 0 {
-			g.Take(now, a[g.Unit])
-		}
-	}
+	a := tally.Amounts(c)
+	k.gauges.Take(now, &a, 1)
 }
 
 // settleLocked corrects the windows of d to what was used.
-func (s *memory) settleLocked(now instant, t *Ticket, d *Demand, reserved, used amounts) {
+func (s *memory) settleLocked(now instant, t *Ticket, d *Demand, reserved, used meter.Amounts) {
 	if reserved == used {
 		return
 	}
 	k := s.keyLocked(now, d) // a key that was forgotten can still be debited
-	for i := range k.gauges {
-		g := &k.gauges[i]
-		g.Settle(now, t.Token, instant(t.At), reserved[g.Unit]-used[g.Unit])
-	}
+	less := tally.Less(reserved, used)
+	k.gauges.Settle(now, t.Token, instant(t.At), &less)
 }
 
 // sweepLocked looks at the next n keys and forgets those that do not differ
@@ -131,13 +100,5 @@ func (s *memory) sweepLocked(now instant, n int) {
 
 func (s *memory) idleLocked(now instant, k *memoryKey) bool {
 	s.lapseLocked(now, k)
-	if len(k.slots) > 0 || k.cooled > now {
-		return false
-	}
-	for i := range k.gauges {
-		if k.gauges[i].Spent(now) > 0 {
-			return false
-		}
-	}
-	return true
+	return len(k.slots) == 0 && k.cooled <= now && k.gauges.Idle(now)
 }

@@ -19,6 +19,9 @@ type meter interface {
 	frees(now Instant) (first, all time.Duration)
 	// follow takes over the history of a meter that remembers in the same way.
 	follow(now Instant, old meter) succession
+	// append appends the state to b, and read reads it into a new meter of the same window.
+	append(b []byte) []byte
+	read(r *reader)
 }
 
 // succession is what becomes of a meter's history.
