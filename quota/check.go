@@ -43,8 +43,8 @@ func ValidateRenew(tickets []Ticket, lease time.Duration) error {
 	return p.Err()
 }
 
-// validateKey returns the error of a Cooldown that does not depend on the store's contents.
-func validateKey(key string) error {
+// ValidateCooldown validates the key of a Cooldown.
+func ValidateCooldown(key string) error {
 	p := invalid.Problems{Owner: "quota"}
 	checkKey("Key", key, &p)
 	return p.Err()

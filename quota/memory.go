@@ -193,7 +193,7 @@ func (s *memory) Cooldown(ctx context.Context, key string, d time.Duration) erro
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := validateKey(key); err != nil {
+	if err := ValidateCooldown(key); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -1,6 +1,18 @@
 package sqlitestore
 
-import "context"
+import (
+	"context"
+	"time"
+)
+
+// OpenQuotaAt is OpenQuota with another clock than that of the host.
+func OpenQuotaAt(path string, now func() time.Time, options ...Option) (*Quota, error) {
+	q, err := OpenQuota(path, options...)
+	if err == nil {
+		q.now = now
+	}
+	return q, err
+}
 
 // ExecInWriter runs statements on the connection that writes.
 func (j *Journal) ExecInWriter(ctx context.Context, statements string) error {

@@ -68,7 +68,7 @@ func check(path string, set *settings) error {
 	case path == "":
 		field, problem = "path", "it is empty; give the path of a file"
 	case path == ":memory:" || strings.HasPrefix(path, "file:"):
-		field, problem = "path", fmt.Sprintf("%q is no path of a file; for a journal in memory there is journal.NewMemory", path)
+		field, problem = "path", fmt.Sprintf("%q is no path of a file; in memory there are journal.NewMemory and quota.NewMemoryStore", path)
 	case strings.ContainsRune(path, 0):
 		field, problem = "path", "it holds a NUL"
 	case set.busyTimeout < 0:

@@ -5,7 +5,7 @@ import "time"
 // defaultBusyTimeout is how long a call waits for other processes.
 const defaultBusyTimeout = 10 * time.Second
 
-// Option is an option of OpenJournal.
+// Option is an option of OpenJournal and OpenQuota.
 type Option func(*settings)
 
 type settings struct {

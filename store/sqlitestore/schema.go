@@ -62,6 +62,27 @@ var migrations = []string{ //nolint:gochecknoglobals // a constant but for its t
 		at      INTEGER NOT NULL,
 		sum     INTEGER NOT NULL
 	) STRICT, WITHOUT ROWID;`,
+
+	// state is what package meter counts of a key, with a version and a checksum of its own.
+	// quota_clock has one row: the time of the limits, that of the host when it was last read,
+	// both in nanoseconds since 1970, and the last token.
+	`CREATE TABLE quotas (
+		key   BLOB PRIMARY KEY,
+		state BLOB NOT NULL
+	) STRICT, WITHOUT ROWID;
+	CREATE TABLE quota_clock (
+		id    INTEGER PRIMARY KEY CHECK (id = 1),
+		at    INTEGER NOT NULL,
+		wall  INTEGER NOT NULL,
+		token INTEGER NOT NULL,
+		sum   INTEGER NOT NULL
+	) STRICT;`,
+}
+
+// schema[i] fails in a file that has the version i+1 and not its columns.
+var schema = []string{ //nolint:gochecknoglobals // a constant but for its type
+	`SELECT ` + partColumns + ` FROM parts LIMIT 0; SELECT ` + recordColumns + ` FROM records r LIMIT 0`,
+	`SELECT key, state FROM quotas LIMIT 0; ` + readClock,
 }
 
 // migrate brings the file to the latest version, or changes nothing.
@@ -116,10 +137,13 @@ func (f *file) inspect(known int) (version int, err error) {
 		return 0, &FileError{Path: f.path, Reason: ErrForeign, Err: fmt.Errorf("application id %#x, %d tables and indexes", id, tables)}
 	case version > known:
 		return 0, &NewerError{Path: f.path, Found: version, Known: known}
-	case version == known:
-		err = f.exec(`SELECT ` + partColumns + ` FROM parts LIMIT 0; SELECT ` + recordColumns + ` FROM records r LIMIT 0`)
 	}
-	return version, err
+	for _, columns := range schema[:min(version, len(schema))] {
+		if err := f.exec(columns); err != nil {
+			return version, err
+		}
+	}
+	return version, nil
 }
 
 // useWAL lets reading and writing go on at once. The pragma of auto_vacuum does
