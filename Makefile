@@ -60,6 +60,7 @@ test: ## Vet and test every module: race detector, shuffled, runnable examples i
 	go test ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
 	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./guard ./node ./event ./telemetry .
 	go test ./store/sqlitestore -run '^TestManyProcessesShareAFile$$' -items 350
+	go test ./store/sqlitestore -run '^TestEightProcessesShareLimits$$' -calls 4000
 	go test -count=1 ./benchmarks/goodput
 
 .PHONY: check
@@ -99,6 +100,9 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./throttle ./breaker ./internal/oracle ./node ./adaptive ./guard -skip TestNoWindowIsEverExceeded -rapid.checks 20000 -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestManyOpenANewFileAtOnce$$' -first-opens 300
 	go test ./store/sqlitestore -count=1 -run '^TestAFlippedBitIsNeverAValue$$' -flips 3000
+	go test ./store/sqlitestore -count=1 -run '^TestEightProcessesShareLimits$$' -calls 100000 -timeout 0
+	go test ./store/sqlitestore -count=1 -run '^TestQuotaInRealTime$$' -real-time
+	go test ./store/sqlitestore -count=1 -run '^TestQuotaBesideATransaction$$' -beside 3s -v -timeout 0
 	go test ./store/sqlitestore ./node -run '^$$' -bench '^Benchmark(Items|Journal)$$'
 	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -texts 2000 -seed $$seed -v; done
 	go test ./examples/resume -count=1 -run '^TestStartedTwiceAtOnce$$' -rounds 10 -texts 3000

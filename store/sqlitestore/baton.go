@@ -19,7 +19,8 @@ const (
 // that wait for the lock of a file in their order, and SQLite does not. When a
 // process dies, its turn ends.
 type baton struct {
-	file *os.File // nil where files cannot be locked
+	file     *os.File      // nil where files cannot be locked
+	patience time.Duration // turnPatience
 
 	mu      sync.Mutex
 	waiting chan bool // of the goroutine that waits for the lock; nil: there is none
@@ -35,7 +36,7 @@ func newBaton(path string) (*baton, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the file by which processes take turns: %w", err)
 	}
-	return &baton{file: f}, nil
+	return &baton{file: f, patience: turnPatience}, nil
 }
 
 // take waits for the turn. If it reports false, the caller goes on without it.
@@ -47,7 +48,7 @@ func (b *baton) take() bool {
 	if got == nil {
 		return false
 	}
-	late := time.NewTimer(turnPatience)
+	late := time.NewTimer(b.patience)
 	defer late.Stop()
 	select {
 	case ok := <-got:

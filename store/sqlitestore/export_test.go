@@ -2,8 +2,34 @@ package sqlitestore
 
 import (
 	"context"
+	"errors"
 	"time"
 )
+
+// CoolAnd runs f in a transaction in which a key was cooled down.
+func (q *Quota) CoolAnd(ctx context.Context, key string, d time.Duration, f func()) error {
+	return q.change(ctx, func(l *ledger) error {
+		err := errors.Join(l.cool(key, d), l.write())
+		f()
+		return err
+	})
+}
+
+// Exec runs statements on the connection that writes, while no call does.
+func (q *Quota) Exec(statements string) error { return q.file.exec(statements) }
+
+// Waiting returns how many calls wait.
+func (q *Quota) Waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.queue)
+}
+
+// Impatient has q go on without its turn after d.
+func (q *Quota) Impatient(d time.Duration) { q.baton.patience = d }
+
+// TurnOf is the file by which the processes with the file at path take turns.
+func TurnOf(path string) string { return path + turnSuffix }
 
 // OpenQuotaAt is OpenQuota with another clock than that of the host.
 func OpenQuotaAt(path string, now func() time.Time, options ...Option) (*Quota, error) {

@@ -1,6 +1,8 @@
 package sqlitestore
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -47,30 +49,44 @@ func (c *quotaClock) tick(wall int64) {
 	c.wall = wall
 }
 
-func (c *quotaClock) sum() int64 { return int64(sum(0).numbers(c.at, c.wall, c.token)) }
+// append appends the clock and its sum to b.
+func (c *quotaClock) append(b []byte) []byte {
+	for _, n := range []int64{c.at, c.wall, c.token, int64(sum(0).numbers(c.at, c.wall, c.token))} {
+		b = binary.LittleEndian.AppendUint64(b, uint64(n)) //nolint:gosec // all 64 bits of it
+	}
+	return b
+}
+
+// read reports whether b is a clock.
+func (c *quotaClock) read(b []byte) bool {
+	if len(b) != 4*8 {
+		return false
+	}
+	for i, n := range []*int64{&c.at, &c.wall, &c.token} {
+		*n = int64(binary.LittleEndian.Uint64(b[8*i:])) //nolint:gosec // all 64 bits of it
+	}
+	return bytes.Equal(b, c.append(nil))
+}
 
 // mostShapes is how many shapes a call is compared with.
 const mostShapes = 16
 
 const (
-	readClock   = `SELECT at, wall, token, sum FROM quota_clock`
-	addClock    = `INSERT INTO quota_clock (at, wall, token, sum, id) VALUES (?, ?, ?, ?, 1)`
-	writeClock  = `UPDATE quota_clock SET at = ?, wall = ?, token = ?, sum = ?`
 	readQuota   = `SELECT state FROM quotas WHERE key = ?`
-	addQuota    = `INSERT INTO quotas (state, key) VALUES (?, ?)`
-	writeQuota  = `UPDATE quotas SET state = ? WHERE key = ?`
+	addQuota    = `INSERT OR ROLLBACK INTO quotas (state, key) VALUES (?, ?)`
+	writeQuota  = `UPDATE OR ROLLBACK quotas SET state = ? WHERE key = ?`
 	deleteQuota = `DELETE FROM quotas WHERE key = ?`
 	listQuotas  = `SELECT key, state FROM quotas WHERE key >= ? ORDER BY key LIMIT ?`
 )
 
 func newLedger(q *Quota) (*ledger, error) {
 	l := &ledger{q: q, keys: map[string]*account{}}
-	var sum int64
-	found, err := q.tx.row([]any{&l.clock.at, &l.clock.wall, &l.clock.token, &sum}, readClock)
+	var text []byte
+	found, err := q.tx.row([]any{&text}, readQuota, []byte{})
 	if err != nil {
 		return nil, err
 	}
-	if l.first = !found; found && sum != l.clock.sum() {
+	if l.first = !found; found && !l.clock.read(text) {
 		return nil, &sumError{of: "the clock of the limits"}
 	}
 	l.clock.tick(q.now().UnixNano())
@@ -377,11 +393,11 @@ func (l *ledger) write() error {
 	if !l.used {
 		return nil
 	}
-	c, query := &l.clock, writeClock
+	query := writeQuota
 	if l.first {
-		query = addClock
+		query = addQuota
 	}
-	_, err := l.q.tx.exec(query, c.at, c.wall, c.token, c.sum())
+	_, err := l.q.tx.exec(query, l.clock.append(l.q.bytes[:0]), []byte{})
 	return err
 }
 
@@ -389,11 +405,11 @@ func (l *ledger) write() error {
 // new one. Called with twice the number of new keys, it deletes idle keys
 // faster than new ones are made.
 func (l *ledger) sweep(n int) error {
-	page, err := l.page(l.q.hand, n)
+	page, err := l.page(max(l.q.hand, firstKey), n)
 	if err != nil {
 		return err
 	}
-	l.q.hand = ""
+	l.q.hand = firstKey
 	if len(page) == n {
 		l.q.hand = page[n-1].name + "\x00"
 	}
@@ -407,6 +423,9 @@ func (l *ledger) sweep(n int) error {
 	}
 	return nil
 }
+
+// firstKey is where the keys begin, behind the clock.
+const firstKey = "\x00"
 
 // listed is a key of a page.
 type listed struct {

@@ -30,7 +30,7 @@ func (q *Quota) Look(ctx context.Context, key string) (state quota.State, err er
 // Keys implements quota.Inspector. A key that is damaged is among them.
 func (q *Quota) Keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
-		for from, last := prefix, false; !last; {
+		for from, last := max(prefix, firstKey), false; !last; {
 			var names []string
 			if err := q.change(ctx, func(l *ledger) error {
 				page, err := l.page(from, pageSize)

@@ -12,5 +12,8 @@ func TestMain(m *testing.M) {
 	if child := os.Getenv(childEnv); child != "" {
 		os.Exit(beChild(child))
 	}
+	if child := os.Getenv(quotaChildEnv); child != "" {
+		os.Exit(beQuotaChild(child))
+	}
 	goleak.VerifyTestMain(m)
 }

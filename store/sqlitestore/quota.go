@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -222,6 +223,7 @@ func (q *Quota) wait(ctx context.Context, a *ask) error {
 func (q *Quota) serve() {
 	for q.waiting() {
 		q.decide()
+		runtime.Gosched() // callers that were just answered ask again
 	}
 }
 

@@ -64,25 +64,17 @@ var migrations = []string{ //nolint:gochecknoglobals // a constant but for its t
 	) STRICT, WITHOUT ROWID;`,
 
 	// state is what package meter counts of a key, with a version and a checksum of its own.
-	// quota_clock has one row: the time of the limits, that of the host when it was last read,
-	// both in nanoseconds since 1970, and the last token.
+	// The row with the empty key is the clock of all of them: see quotaClock.
 	`CREATE TABLE quotas (
 		key   BLOB PRIMARY KEY,
 		state BLOB NOT NULL
-	) STRICT, WITHOUT ROWID;
-	CREATE TABLE quota_clock (
-		id    INTEGER PRIMARY KEY CHECK (id = 1),
-		at    INTEGER NOT NULL,
-		wall  INTEGER NOT NULL,
-		token INTEGER NOT NULL,
-		sum   INTEGER NOT NULL
-	) STRICT;`,
+	) STRICT, WITHOUT ROWID;`,
 }
 
 // schema[i] fails in a file that has the version i+1 and not its columns.
 var schema = []string{ //nolint:gochecknoglobals // a constant but for its type
 	`SELECT ` + partColumns + ` FROM parts LIMIT 0; SELECT ` + recordColumns + ` FROM records r LIMIT 0`,
-	`SELECT key, state FROM quotas LIMIT 0; ` + readClock,
+	`SELECT key, state FROM quotas LIMIT 0`,
 }
 
 // migrate brings the file to the latest version, or changes nothing.

@@ -1,0 +1,372 @@
+package sqlitestore_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/store/sqlitestore"
+	"github.com/headrace/headrace/throttle"
+)
+
+// perHour is a request under a limit of n requests in an hour.
+func perHour(key string, n int64) quota.Request {
+	return quota.Request{Demands: []quota.Demand{{Key: key, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(n, time.Hour)}}}}}
+}
+
+// slot is a request of one of n slots.
+func slot(key string, n int) quota.Request {
+	return quota.Request{Demands: []quota.Demand{{Key: key, Limits: throttle.Limits{Concurrency: n}}}, Lease: time.Hour}
+}
+
+func took(t *testing.T, q *sqlitestore.Quota, r quota.Request) quota.Ticket {
+	t.Helper()
+	g, err := q.Take(t.Context(), r)
+	require.NoError(t, err)
+	require.Zero(t, g.Wait, "%s", g.Bound)
+	return g.Ticket
+}
+
+func waits(t *testing.T, q *sqlitestore.Quota, r quota.Request) time.Duration {
+	t.Helper()
+	g, err := q.Take(t.Context(), r)
+	require.NoError(t, err)
+	require.Positive(t, g.Wait)
+	return g.Wait
+}
+
+// beHolder stays in a transaction until it is killed.
+func beHolder(path string) error {
+	q, err := sqlitestore.OpenQuota(path)
+	if err != nil {
+		return err
+	}
+	return q.CoolAnd(context.Background(), "a", time.Hour, func() {
+		fmt.Println("holding")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	})
+}
+
+// A process that is stopped within a transaction holds others for as long as
+// they allow. When it is killed they go on, and what it had not committed did not happen.
+func TestAWriterThatIsStopped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, nil, sqlitestore.WithBusyTimeout(100*time.Millisecond))
+	q.Impatient(time.Millisecond)
+	kept := took(t, q, slot("kept", 1))
+
+	cmd := quotaChild(t, "hold", path)
+	input, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	defer func() { _ = input.Close() }()
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
+	(&member{cmd: cmd}).stop()
+
+	_, err = q.Take(t.Context(), perHour("a", 1))
+	wantReason(t, err, sqlitestore.ErrLocked, path)
+	wantReason(t, q.End(t.Context(), kept, nil), sqlitestore.ErrLocked, path)
+	why := errors.New("why")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := q.Take(ctx, perHour("a", 1))
+		ended <- err
+	}()
+	cancel(why)
+	require.ErrorIs(t, <-ended, why)
+
+	require.NoError(t, cmd.Process.Kill())
+	require.Error(t, cmd.Wait())
+	took(t, q, perHour("a", 1))
+	waits(t, q, slot("kept", 1))
+	require.NoError(t, q.End(t.Context(), kept, nil), "the End before changed nothing")
+	verify(t, path, nil)
+}
+
+// Whoever has the turn and does nothing with it is not waited for.
+func TestATurnThatDoesNotEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, nil)
+	q.Impatient(time.Millisecond)
+	release := lockTurn(t, path)
+	for range 3 {
+		took(t, q, perHour("a", 3))
+	}
+	waits(t, q, perHour("a", 3))
+	release()
+	another := openQuota(t, path, nil)
+	another.Impatient(time.Hour) // it has to get the turn
+	for range 3 {
+		waits(t, another, perHour("a", 3))
+		waits(t, q, perHour("a", 3))
+	}
+}
+
+// A Quota can be closed while it is not its turn.
+func TestClosingWithoutATurn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q, err := sqlitestore.OpenQuota(path)
+	require.NoError(t, err)
+	q.Impatient(time.Millisecond)
+	release := lockTurn(t, path)
+	took(t, q, perHour("a", 1))
+	require.NoError(t, q.Close())
+	require.NoError(t, q.Close())
+	release() // the goroutine that waited ends: goleak looks for it
+	_, err = q.Take(t.Context(), perHour("a", 1))
+	require.ErrorIs(t, err, fs.ErrClosed)
+	require.ErrorIs(t, q.Forget(t.Context(), "a"), fs.ErrClosed)
+}
+
+// Calls that wait at the same time are decided together: as many as fit, at one instant.
+func TestCallsAreDecidedTogether(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, nil)
+	r := quota.Request{Lease: time.Hour, Uses: true, Demands: []quota.Demand{
+		{Key: "a", Limits: throttle.Limits{Concurrency: 30, Windows: []throttle.Window{throttle.Sliding(50, time.Hour)}}},
+		{Key: "b", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(1e-3, 40).Of(throttle.Tokens)}}, Cost: throttle.Cost{Tokens: 2}},
+	}}
+	release := lock(t, path)
+	var mu sync.Mutex
+	instants, tokens, refused := map[int64]int{}, map[int64]bool{}, 0
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			g, err := q.Take(t.Context(), r)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case !assert.NoError(t, err):
+			case g.Wait > 0:
+				assert.Equal(t, 1, g.Demand, "the bucket holds %s", g.Bound)
+				refused++
+			default:
+				instants[g.Ticket.At]++
+				tokens[g.Ticket.Token] = true
+			}
+			assert.Equal(t, int64(40), g.Uses[1][0].Spent)
+			g.Uses[1][0].Spent = 0 // each caller has its own
+		})
+	}
+	for q.Waiting() < 100 {
+		continue
+	}
+	release()
+	all.Wait()
+	assert.Len(t, instants, 1, "all of them have one instant")
+	assert.Len(t, tokens, 20)
+	assert.Equal(t, 80, refused)
+}
+
+func TestAFullDiskOfLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, nil)
+	kept := took(t, q, slot("kept", 1))
+	require.NoError(t, q.Exec("PRAGMA max_page_count = 1")) // it becomes the size of the file
+	var err error
+	last := 0
+	for ; err == nil && last < 10_000; last++ {
+		_, err = q.Take(t.Context(), perHour(strconv.Itoa(last), 1))
+	}
+	wantReason(t, err, sqlitestore.ErrFull, path)
+	require.NoError(t, q.End(t.Context(), kept, nil), "what needs no room goes on")
+	require.NoError(t, q.Exec("PRAGMA max_page_count = 1000000"))
+	took(t, q, perHour(strconv.Itoa(last-1), 1))
+	waits(t, q, perHour(strconv.Itoa(last-2), 1))
+	verify(t, path, nil)
+}
+
+func TestLimitsThatCannotBeWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, nil)
+	require.NoError(t, q.Exec("PRAGMA query_only = 1"))
+	_, err := q.Take(t.Context(), perHour("a", 1))
+	wantReason(t, err, sqlitestore.ErrReadOnly, path)
+	wantReason(t, q.Cooldown(t.Context(), "a", time.Hour), sqlitestore.ErrReadOnly, path)
+	require.NoError(t, q.Exec("PRAGMA query_only = 0"))
+	took(t, q, perHour("a", 1))
+}
+
+func TestLimitsWhoseFileIsGone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q, err := sqlitestore.OpenQuota(path)
+	require.NoError(t, err)
+	defer func() { _ = q.Close() }()
+	took(t, q, perHour("a", 1))
+	require.NoError(t, os.Remove(path))
+	_, err = q.Take(t.Context(), perHour("a", 1))
+	wantReason(t, err, sqlitestore.ErrGone, path)
+}
+
+// A row that is damaged is an error for the calls that need it, until it is forgotten.
+func TestDamagedLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, nil)
+	for _, key := range []string{"a", "b"} {
+		took(t, q, perHour(key, 2))
+	}
+	change := func(to string) {
+		t.Helper()
+		db, err := sql.Open("sqlite", path)
+		require.NoError(t, err)
+		_, err = db.Exec(to)
+		require.NoError(t, errors.Join(err, db.Close()))
+	}
+	change(`UPDATE quotas SET state = (SELECT state FROM quotas WHERE key = x'62') WHERE key = x'61'`)
+	_, err := q.Take(t.Context(), quota.Request{Demands: append(perHour("b", 2).Demands, perHour("a", 2).Demands...)})
+	wantReason(t, err, sqlitestore.ErrDamaged, path)
+	require.ErrorContains(t, err, `the limits of "a"`)
+	_, err = q.Look(t.Context(), "a")
+	wantReason(t, err, sqlitestore.ErrDamaged, path)
+	wantReason(t, q.Cooldown(t.Context(), "a", time.Hour), sqlitestore.ErrDamaged, path)
+	took(t, q, perHour("b", 2))
+	var keys []string
+	for key, err := range q.Keys(t.Context(), "") {
+		require.NoError(t, err)
+		keys = append(keys, key)
+	}
+	assert.Equal(t, []string{"a", "b"}, keys)
+	require.NoError(t, q.Forget(t.Context(), "a"))
+	took(t, q, perHour("a", 2))
+
+	change(`UPDATE quotas SET state = x'00' WHERE key = x''`)
+	_, err = q.Take(t.Context(), perHour("b", 2))
+	wantReason(t, err, sqlitestore.ErrDamaged, path)
+}
+
+// A key that was forgotten by the store is not in the file any more.
+func TestIdleLimitsAreDeleted(t *testing.T) {
+	path, clock := filepath.Join(t.TempDir(), "quota.db"), newHostClock()
+	q := openQuota(t, path, clock)
+	for i := range 3000 {
+		took(t, q, quota.Request{Demands: []quota.Demand{{
+			Key: "user " + strconv.Itoa(i), Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(1, 2)}},
+		}}})
+		clock.advance(10 * time.Millisecond)
+	}
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	var rows int
+	require.NoError(t, db.QueryRow(`SELECT count(*) FROM quotas`).Scan(&rows))
+	require.NoError(t, db.Close())
+	assert.Less(t, rows, 450, "there are 100 that are in use")
+	keys := 0
+	for key, err := range q.Keys(t.Context(), "user ") {
+		require.NoError(t, err)
+		assert.Contains(t, key, "user ")
+		keys++
+	}
+	assert.Equal(t, 99, keys)
+}
+
+// While the host's clock is behind, what is to wait waits twice as long.
+func TestAClockThatWasSetBack(t *testing.T) {
+	path, clock := filepath.Join(t.TempDir(), "quota.db"), newHostClock()
+	q := openQuota(t, path, clock)
+	before := took(t, q, perHour("a", 1))
+	clock.advance(-24 * time.Hour)
+	assert.Equal(t, time.Hour, waits(t, q, perHour("a", 1)))
+	old := took(t, openQuota(t, path, clock), slot("b", 9))
+	assert.Equal(t, before.At, old.At)
+	clock.advance(2*time.Hour - 2)
+	assert.Equal(t, time.Duration(1), waits(t, q, perHour("a", 1)))
+	clock.advance(2)
+	assert.Equal(t, before.At+int64(time.Hour), took(t, q, perHour("a", 1)).At)
+	clock.advance(48 * time.Hour)
+	assert.Equal(t, clock.at.Load(), took(t, q, perHour("a", 1)).At, "it is right again")
+}
+
+// What a lease holds of other keys is free after one of them was forgotten.
+func TestWhatALostLeaseHolds(t *testing.T) {
+	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
+	both := slot("a", 1)
+	both.Demands = append(both.Demands, slot("b", 1).Demands...)
+	for _, lose := range []func(quota.Ticket){
+		func(held quota.Ticket) {
+			lost, err := q.Renew(t.Context(), []quota.Ticket{held}, time.Hour)
+			require.NoError(t, err)
+			assert.Len(t, lost, 1)
+		},
+		func(held quota.Ticket) { require.ErrorIs(t, q.End(t.Context(), held, nil), quota.ErrLeaseLost) },
+	} {
+		held := took(t, q, both)
+		require.NoError(t, q.Forget(t.Context(), "a"))
+		waits(t, q, slot("b", 1))
+		lose(held)
+		require.NoError(t, q.Cancel(t.Context(), took(t, q, both)))
+	}
+}
+
+// Limits and a journal share a file.
+func TestLimitsBesideAJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "headrace.db")
+	j, q := opened(t, path), openQuota(t, path, nil)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for k := range 10 {
+				content := fmt.Sprint(i, " ", k)
+				_, err := j.Begin(t.Context(), key(content), time.Now(), false)
+				assert.NoError(t, err)
+				_, err = q.Take(t.Context(), perHour("a", 50))
+				assert.NoError(t, err)
+				_, err = j.Finish(t.Context(), part, owner, "", done(content, content))
+				assert.NoError(t, err)
+			}
+		})
+	}
+	all.Wait()
+	at, err := j.Open(t.Context(), part, owner, "v1", time.Now())
+	require.NoError(t, err)
+	assert.Equal(t, int64(80), at.Done)
+	waits(t, q, perHour("a", 50))
+}
+
+// A file of the release before has no limits yet.
+func TestAnEarlierFileGetsLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	require.NoError(t, sqlitestore.Migrate(path, sqlitestore.Migrations[:1]))
+	before, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.False(t, bytes.Contains(before, []byte("quotas")))
+	took(t, openQuota(t, path, nil), perHour("a", 1))
+}
+
+// Keys of Quotas with other files are not announced.
+func TestOtherFilesAreNotAnnounced(t *testing.T) {
+	q, other := openQuota(t, filepath.Join(t.TempDir(), "a.db"), nil), openQuota(t, filepath.Join(t.TempDir(), "b.db"), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	changed, err := q.Changed(ctx, "a")
+	require.NoError(t, err)
+	require.NoError(t, other.End(t.Context(), took(t, other, slot("a", 1)), nil))
+	assert.Empty(t, changed)
+	require.NoError(t, q.End(t.Context(), took(t, q, slot("a", 1)), nil))
+	assert.Len(t, changed, 1)
+}
+
+// A ticket whose windows count nothing is refused.
+func TestATicketThatNoStoreHasMade(t *testing.T) {
+	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
+	forged := quota.Ticket{ID: "x", Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: make([]throttle.Window, 1)}}}}
+	require.ErrorContains(t, q.End(t.Context(), forged, nil), "the limits of the ticket's demand 0")
+}
