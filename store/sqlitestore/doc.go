@@ -1,4 +1,5 @@
-// Package sqlitestore keeps a journal in a file: a SQLite database, without cgo.
+// Package sqlitestore keeps a journal, and limits that processes share, in a
+// file: a SQLite database, without cgo. Both may be in the same file.
 //
 //	j, err := sqlitestore.OpenJournal("journal.db")
 //	if err != nil {
@@ -6,6 +7,9 @@
 //	}
 //	defer j.Close()
 //	summaries, err := summarise.WithJournal(j).All(ctx, texts)
+//
+// [OpenQuota] returns a [quota.Store] for the Store of a guard.Policy: several
+// processes on one host keep one limit together.
 //
 // # Durability
 //
@@ -15,12 +19,27 @@
 // Release do not wait for the disk. An item whose Begin was lost is called again.
 // A call that fails, or ends with its context, changes nothing and may be repeated.
 //
+// What a Quota decided survives a kill. After a loss of power the last decisions
+// may be missing (synchronous = NORMAL).
+//
 // # Several processes
 //
 // Any number of processes on one host may open the file; one at a time records a
 // part of a run. Its claim lapses 30 seconds after it was last renewed, or at once
 // if its process has died on this machine. The file must be on a local disk. A copy
 // of an open file needs the -wal and -shm files next to it, or use sqlite3's backup.
+//
+// # Limits
+//
+// Concurrent calls of a process are decided in one transaction, and equal ones as
+// one. Processes take turns by a lock on the file -turn next to the database
+// (flock); where there is none, as on Windows, chance decides the order. A process
+// that is stopped within a transaction holds the others until WithBusyTimeout or
+// their contexts end; one that is killed does not.
+//
+// Time is the clock of the host. If that is set back, the limits' time runs at half
+// its speed until the clock has caught up, so that nothing is admitted too early. A
+// key that nothing counts against is deleted while new ones are added.
 //
 // # Retention
 //
@@ -31,5 +50,6 @@
 // # Errors
 //
 // Problems of the file are a [*FileError] with one of the reasons of this package.
-// After ErrFull and ErrLocked the journal remains usable.
+// After ErrFull and ErrLocked the journal and the limits remain usable. A damaged
+// row of a limit fails the calls that need it, until [Quota.Forget] deletes it.
 package sqlitestore

@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/store/sqlitestore"
+	"github.com/headrace/headrace/throttle"
 )
 
 // A second process finds what the first one has paid for.
@@ -91,4 +93,40 @@ func ExampleJournal_Runs() {
 	// november: 3 days old, 1 of 1 done, 7 bytes
 	// september: 60 days old, 1 of 1 done, 7 bytes
 	// forgotten: [september] <nil>
+}
+
+// Two processes keep one limit together.
+func ExampleOpenQuota() {
+	dir, err := os.MkdirTemp("", "headrace")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	limits := throttle.Limits{Windows: []throttle.Window{throttle.Sliding(3, time.Hour)}}
+
+	for process := range 2 {
+		store, err := sqlitestore.OpenQuota(filepath.Join(dir, "limits.db"))
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		api, err := guard.New(guard.Policy{Name: "api", Limits: limits, Store: store})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for range 2 {
+			err := api.Try(context.Background(), throttle.Cost{}, func(context.Context) error { return nil })
+			fmt.Println(process, errors.Is(err, throttle.ErrLimited))
+		}
+		if err := store.Close(); err != nil {
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// 0 false
+	// 0 false
+	// 1 false
+	// 1 true
 }

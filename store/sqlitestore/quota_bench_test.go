@@ -36,6 +36,7 @@ type contender struct {
 type share struct {
 	Decisions int64
 	Worst     time.Duration // that one decision took
+	CPU       time.Duration
 	Errors    []string
 }
 
@@ -47,26 +48,28 @@ func TestQuotaBesideATransaction(t *testing.T) {
 	}
 	const processes, rounds = 4, 5
 	for _, goroutines := range []int{64, 8} {
-		rates, worst, jain := map[string][]float64{}, map[string][]time.Duration{}, map[string][]float64{}
+		rates, costs, worst, jain := map[string][]float64{}, map[string][]float64{}, map[string][]time.Duration{}, map[string][]float64{}
 		names := []string{"transaction", "one key", "three keys"}
 		for range rounds {
 			for _, name := range names {
 				shares := contend(t, processes, contender{name, filepath.Join(t.TempDir(), "quota.db"), goroutines, *beside})
 				var sum, squares float64
-				var longest time.Duration
+				var longest, cpu time.Duration
 				for _, s := range shares {
 					sum += float64(s.Decisions)
 					squares += float64(s.Decisions) * float64(s.Decisions)
 					longest = max(longest, s.Worst)
+					cpu += s.CPU
 				}
 				rates[name] = append(rates[name], sum)
+				costs[name] = append(costs[name], float64(cpu)/sum)
 				worst[name] = append(worst[name], longest)
 				jain[name] = append(jain[name], sum*sum/squares/processes)
 			}
 		}
 		for _, name := range names {
-			t.Logf("%d x %d %-12s %6.2f times as many decisions, worst wait %s (%s in the median round), Jain %.3f (%.3f at least)",
-				processes, goroutines, name, median(rates[name])/median(rates[names[0]]),
+			t.Logf("%d x %d %-12s %6.2f times as many decisions, each %6.2f times as cheap, worst wait %s (%s in the median round), Jain %.3f (%.3f at least)",
+				processes, goroutines, name, median(rates[name])/median(rates[names[0]]), median(costs[names[0]])/median(costs[name]),
 				slices.Max(worst[name]).Round(time.Millisecond/10), median(worst[name]).Round(time.Millisecond/10), median(jain[name]), slices.Min(jain[name]))
 		}
 	}
@@ -92,6 +95,7 @@ func contend(t *testing.T, processes int, c contender) []share {
 			out, err := cmd.Output()
 			if assert.NoError(t, err) && assert.NoError(t, json.Unmarshal(out, &shares[i])) {
 				assert.Empty(t, shares[i].Errors)
+				shares[i].CPU = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 			}
 		})
 	}
