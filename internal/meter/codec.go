@@ -181,7 +181,7 @@ func (r *reader) count(most int) int {
 		return 0
 	}
 	r.b = r.b[n:]
-	return int(x) //nolint:gosec // at most most
+	return int(x) //nolint:gosec // not above it
 }
 
 func (r *reader) float() float64 {
@@ -219,7 +219,7 @@ func (m *sliding) append(b []byte) []byte {
 			kept++
 		}
 	}
-	b = binary.AppendUvarint(b, uint64(kept)) //nolint:gosec // not negative
+	b = binary.AppendUvarint(b, uint64(kept))
 	last := Instant(0)
 	for i := range m.len {
 		if s := m.at(i); s.n > 0 {

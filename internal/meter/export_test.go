@@ -1,8 +1,11 @@
 package meter
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // Seal appends the checksum that belongs to b.
 func (c *Codec) Seal(b []byte, name string) []byte {
-	return binary.LittleEndian.AppendUint32(b[:len(b):len(b)], c.sum(b, name))
+	return binary.LittleEndian.AppendUint32(slices.Clip(b), c.sum(b, name))
 }

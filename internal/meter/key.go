@@ -26,7 +26,7 @@ type Slot struct {
 func (k *Key) Under(now Instant, concurrency int, windows []Window, base time.Time, since int64) (changed bool) {
 	changed = k.Concurrency != concurrency
 	k.Concurrency = concurrency
-	if slices.EqualFunc(k.Gauges, windows, func(g Gauge, w Window) bool { return g.Window.same(&w) }) {
+	if slices.EqualFunc(k.Gauges, windows, func(g Gauge, w Window) bool { return g.same(&w) }) {
 		return changed
 	}
 	k.Gauges = k.Gauges.Succeed(now, windows, base, since)
@@ -90,7 +90,7 @@ func (k *Key) Idle(now Instant) bool {
 }
 
 // same reports whether w and v count the same, in whatever process they were made.
-func (w *Window) same(v *Window) bool {
+func (w Window) same(v *Window) bool {
 	return w.Kind == v.Kind && w.Unit == v.Unit && w.Max == v.Max && w.Per == v.Per && w.Rate == v.Rate &&
 		(w.Kind != CalendarWindow || w.Anchor.Equal(v.Anchor) && sameZone(w.Anchor, v.Anchor))
 }

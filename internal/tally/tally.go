@@ -58,7 +58,7 @@ func Limits(concurrency int, gauges meter.Gauges) throttle.Limits {
 		case meter.SlidingWindow:
 			w = throttle.Sliding(g.Max, g.Per)
 		case meter.TokenBucket:
-			w = throttle.Bucket(g.Window.Rate, g.Max)
+			w = throttle.Bucket(g.Rate, g.Max)
 		case meter.CalendarWindow:
 		}
 		l.Windows = append(l.Windows, w.Of(throttle.Unit(g.Unit)))

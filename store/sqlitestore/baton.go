@@ -1,6 +1,7 @@
 package sqlitestore
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -11,15 +12,18 @@ const (
 	// turnPatience is how long a process waits for its turn. Then it goes on
 	// without: what keeps decisions apart is the lock of SQLite.
 	turnPatience = time.Second
-	// turnSuffix is what the name of the file that is locked ends in.
+	// The names of the files that are locked end in these.
 	turnSuffix = "-turn"
+	nextSuffix = "-next"
 )
 
-// baton has processes write one after the other: the operating system wakes those
-// that wait for the lock of a file in their order, and SQLite does not. When a
-// process dies, its turn ends.
+// baton has processes write one after the other, where SQLite's own lock
+// leaves them to chance. A process locks the file next while it waits for its
+// turn, so that the one whose turn just ended comes after it. When a process
+// dies, its turn ends.
 type baton struct {
-	file     *os.File      // nil where files cannot be locked
+	turn     *os.File // nil where files cannot be locked
+	next     *os.File
 	patience time.Duration // turnPatience
 
 	mu      sync.Mutex
@@ -32,16 +36,20 @@ func newBaton(path string) (*baton, error) {
 	if !canLock {
 		return &baton{}, nil
 	}
-	f, err := os.OpenFile(path+turnSuffix, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's own path
-	if err != nil {
-		return nil, fmt.Errorf("the file by which processes take turns: %w", err)
+	b := &baton{patience: turnPatience}
+	for file, suffix := range map[**os.File]string{&b.turn: turnSuffix, &b.next: nextSuffix} {
+		f, err := os.OpenFile(path+suffix, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller's own path
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("a file by which processes take turns: %w", err), b.close())
+		}
+		*file = f
 	}
-	return &baton{file: f, patience: turnPatience}, nil
+	return b, nil
 }
 
 // take waits for the turn. If it reports false, the caller goes on without it.
 func (b *baton) take() bool {
-	if b.file == nil {
+	if b.turn == nil {
 		return false
 	}
 	got := b.begin()
@@ -68,24 +76,39 @@ func (b *baton) take() bool {
 
 // begin returns what receives whether it is the turn; nil if an earlier wait has not ended.
 func (b *baton) begin() <-chan bool {
-	got := make(chan bool, 1)
-	if locked, err := tryLock(b.file); locked || err != nil {
-		got <- locked
-		return got
-	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.waiting != nil {
 		return nil
 	}
+	got := make(chan bool, 1)
+	isNext, err := tryLock(b.next)
+	if isNext {
+		var isNow bool
+		if isNow, err = tryLock(b.turn); isNow || err != nil {
+			unlock(b.next)
+			got <- isNow
+			return got
+		}
+	}
+	if err != nil { // this file system has no locks
+		return nil
+	}
 	b.waiting = got
-	go b.wait(got)
+	go b.wait(isNext, got)
 	return got
 }
 
 // wait takes the lock, and gives it back at once if it comes too late.
-func (b *baton) wait(got chan<- bool) {
-	err := lock(b.file)
+func (b *baton) wait(isNext bool, got chan<- bool) {
+	var err error
+	if !isNext {
+		err = lock(b.next)
+	}
+	if err == nil {
+		err = lock(b.turn)
+		unlock(b.next)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	late := b.late
@@ -94,23 +117,33 @@ func (b *baton) wait(got chan<- bool) {
 	case !late:
 		got <- err == nil
 	case err == nil:
-		unlock(b.file)
+		unlock(b.turn)
 	}
 	if b.closed {
-		_ = b.file.Close()
+		_ = b.closeFiles()
 	}
 }
 
 // end gives the next process its turn.
-func (b *baton) end() { unlock(b.file) }
+func (b *baton) end() { unlock(b.turn) }
 
-// close closes the file. A goroutine that waits for the lock ends when the process that has it does.
+// close closes the files. A goroutine that waits for the lock ends when the process that has it does.
 func (b *baton) close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	if b.file == nil || b.waiting != nil {
+	if b.waiting != nil {
 		return nil
 	}
-	return b.file.Close()
+	return b.closeFiles()
+}
+
+func (b *baton) closeFiles() error {
+	var errs []error
+	for _, f := range []*os.File{b.turn, b.next} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
 }

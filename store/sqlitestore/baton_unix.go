@@ -26,7 +26,7 @@ func unlock(f *os.File) { _ = flock(f, syscall.LOCK_UN) }
 
 func flock(f *os.File, how int) error {
 	for {
-		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) { //nolint:gosec // a file descriptor is small
+		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}

@@ -32,8 +32,8 @@
 // # Limits
 //
 // Concurrent calls of a process are decided in one transaction, and equal ones as
-// one. Processes take turns by a lock on the file -turn next to the database
-// (flock); where there is none, as on Windows, chance decides the order. A process
+// one. Processes take turns by locks on the files -turn and -next beside the database
+// (flock); where there are none, as on Windows, chance decides the order. A process
 // that is stopped within a transaction holds the others until WithBusyTimeout or
 // their contexts end; one that is killed does not.
 //
