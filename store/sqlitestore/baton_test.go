@@ -4,6 +4,7 @@ package sqlitestore
 
 import (
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,12 +26,13 @@ func TestTurnsAreTakenInTurn(t *testing.T) {
 	require.True(t, first.take())
 	for range 100 {
 		order := make(chan string, 2)
-		go func() {
+		var waits sync.WaitGroup
+		waits.Go(func() {
 			if second.take() {
 				order <- "second"
 				second.end()
 			}
-		}()
+		})
 		for free := true; free; { // until the second one waits
 			var err error
 			free, err = tryLock(third.next)
@@ -42,6 +44,7 @@ func TestTurnsAreTakenInTurn(t *testing.T) {
 		first.end()
 		require.True(t, first.take())
 		order <- "first"
+		waits.Wait()
 		assert.Equal(t, "second", <-order)
 		assert.Equal(t, "first", <-order)
 	}
