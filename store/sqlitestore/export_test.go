@@ -4,6 +4,11 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/headrace/headrace/internal/meter"
+	"github.com/headrace/headrace/internal/tally"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/throttle"
 )
 
 // CoolAnd runs f in a transaction in which a key was cooled down.
@@ -13,6 +18,15 @@ func (q *Quota) CoolAnd(ctx context.Context, key string, d time.Duration, f func
 		f()
 		return err
 	})
+}
+
+// EndAt is End, and returns the instant of the decision and the last token that was given before.
+func (q *Quota) EndAt(ctx context.Context, t quota.Ticket, actual []throttle.Cost) (at, after int64, err error) {
+	err = q.change(ctx, func(l *ledger) error {
+		at, after = l.clock.at, l.clock.token
+		return l.end(&t, func(i int, _ meter.Amounts) meter.Amounts { return tally.Used(actual[i]) })
+	})
+	return at, after, err
 }
 
 // Exec runs statements on the connection that writes, while no call does.

@@ -106,9 +106,10 @@ func callerLimits() (limits map[string]throttle.Limits, rules map[string][]oracl
 
 // line is one of a caller's log. Times are nanoseconds since 1970.
 type line struct {
-	Kind   string // take, ending, lost, renewed
+	Kind   string // take, ending, ended, lost, renewed
 	Token  int64
-	At     int64 // of a take that of the ticket; else when the call of the store began
+	At     int64 // of a take that of the ticket, of ended that of the decision; else when the call of the store began
+	After  int64 // of ended, the last token that was given before
 	Keys   []string
 	Weight oracle.Weights // of a take what was reserved, of ending what was used
 }
@@ -179,7 +180,7 @@ func callOnce(ctx context.Context, q *sqlitestore.Quota, random *rand.Rand, log 
 		return nil
 	}
 	t := g.Ticket
-	log(line{"take", t.Token, t.At, keys, weightsOf(cost)})
+	log(line{Kind: "take", Token: t.Token, At: t.At, Keys: keys, Weight: weightsOf(cost)})
 	rest(time.Duration(random.IntN(3000)) * time.Microsecond)
 	always := context.WithoutCancel(ctx)
 	if random.IntN(4) == 0 {
@@ -205,13 +206,17 @@ func callOnce(ctx context.Context, q *sqlitestore.Quota, random *rand.Rand, log 
 	for i := range actual {
 		actual[i] = used
 	}
-	log(line{"ending", t.Token, time.Now().UnixNano(), nil, weightsOf(used)})
-	err = q.End(always, t, actual)
-	if errors.Is(err, quota.ErrLeaseLost) {
+	log(line{Kind: "ending", Token: t.Token, At: time.Now().UnixNano(), Weight: weightsOf(used)})
+	at, after, err := q.EndAt(always, t, actual)
+	switch {
+	case errors.Is(err, quota.ErrLeaseLost):
 		log(line{Kind: "lost", Token: t.Token})
-		return nil
+	case err != nil:
+		return err
+	default:
+		log(line{Kind: "ended", Token: t.Token, At: at, After: after})
 	}
-	return err
+	return nil
 }
 
 func weightsOf(c throttle.Cost) (w oracle.Weights) {
@@ -231,13 +236,13 @@ func rest(d time.Duration) {
 type call struct {
 	take   line
 	ending *line
+	ended  *line
 	lapse  int64
 	lost   bool
 }
 
 // judgeCalls has the oracle judge what the processes wrote, key by key. What is
-// not known, since a process was killed, is read in favour of the store. What a
-// call cost in excess does not count: a process does not know when it was charged.
+// not known, since a process was killed, is read in favour of the store.
 func judgeCalls(t *testing.T, log []line) {
 	t.Helper()
 	calls := map[int64]*call{}
@@ -251,6 +256,8 @@ func judgeCalls(t *testing.T, log []line) {
 			c.lapse = l.At + int64(callerLease)
 		case "ending":
 			c.ending = &l
+		case "ended":
+			c.ended = &l
 		case "lost":
 			c.lost = true
 		}
@@ -273,41 +280,56 @@ func judgeCalls(t *testing.T, log []line) {
 // moment is an entry of the oracle's log before it has its place.
 type moment struct {
 	at    int64
-	order int // of one instant: what is given back, what is taken
+	after int64 // the last token that was given before; of a take its own
+	order int   // of one instant and token: the take, what is charged, what is given back
 	token int64
 	entry oracle.Entry
 }
 
-// timeline is the log of one key in the order of its instants.
+// timeline is the log of one key in the order in which the store decided.
 func timeline(calls map[int64]*call, key string) []moment {
 	var all []moment
 	for token, c := range calls {
 		if !slices.Contains(c.take.Keys, key) {
 			continue
 		}
-		all = append(all, moment{c.take.At, 1, token, oracle.Entry{Weights: c.take.Weight}})
-		over := c.lapse
+		all = append(all, moment{c.take.At, token, 0, token, oracle.Entry{Weights: c.take.Weight}})
+		over := moment{at: c.lapse, order: 2, token: token, entry: oracle.Entry{Kind: oracle.End}}
 		if c.ending != nil && !c.lost {
-			over = min(over, c.ending.At)
-			var less oracle.Weights
+			end := moment{at: c.ending.At, order: 2, token: token}
+			if c.ended != nil {
+				end.at, end.after = c.ended.At, c.ended.After
+			}
+			var more, less oracle.Weights
 			for u, n := range c.ending.Weight {
 				less[u] = max(0, c.take.Weight[u]-n)
+				more[u] = max(0, n-c.take.Weight[u])
 			}
-			all = append(all, moment{c.ending.At, 0, token, oracle.Entry{Kind: oracle.GiveBack, Weights: less}})
+			end.entry = oracle.Entry{Kind: oracle.GiveBack, Weights: less}
+			all = append(all, end)
+			if c.ended != nil { // else it is not known whether and when it was charged
+				end.order, end.entry = 1, oracle.Entry{Kind: oracle.Debit, Weights: more}
+				all = append(all, end)
+			}
+			if end.at < over.at {
+				over.at, over.after = end.at, end.after
+			}
 		}
-		all = append(all, moment{over, 0, token, oracle.Entry{Kind: oracle.End}})
+		all = append(all, over)
 	}
 	slices.SortFunc(all, func(a, b moment) int {
-		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order), cmp.Compare(a.token, b.token))
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.after, b.after), cmp.Compare(a.order, b.order), cmp.Compare(a.token, b.token))
 	})
 	places := map[int64]int{}
 	for i := range all {
 		m := &all[i]
 		m.entry.At = time.Duration(m.at)
-		if m.order == 1 {
+		switch m.entry.Kind {
+		case oracle.Admission:
 			places[m.token] = i
-		} else {
+		case oracle.GiveBack, oracle.End:
 			m.entry.Of = places[m.token]
+		case oracle.Debit, oracle.Resize:
 		}
 	}
 	return all
