@@ -21,7 +21,7 @@ type ledger struct {
 	now   meter.Instant
 	first bool // nothing was written before
 	keys  map[string]*account
-	used  bool     // a ticket was given
+	used  bool     // the clock has to be written, as a ticket was given
 	freed []string // keys of which something was given back
 }
 
@@ -38,8 +38,10 @@ type account struct {
 type quotaClock struct{ at, wall, token int64 }
 
 // tick never steps back. While the host's clock is behind, because it was set
-// back, the store's runs half as fast until it has caught up.
-func (c *quotaClock) tick(wall int64) {
+// back, the store's runs half as fast until it has caught up. It reports whether
+// it was set back, which has to be written: the next tick counts from there.
+func (c *quotaClock) tick(wall int64) (setBack bool) {
+	setBack = wall < c.wall
 	switch {
 	case wall >= c.at:
 		c.at = wall
@@ -47,6 +49,7 @@ func (c *quotaClock) tick(wall int64) {
 		c.at += (wall - c.wall) / 2
 	}
 	c.wall = wall
+	return setBack
 }
 
 // append appends the clock and its sum to b.
@@ -89,7 +92,7 @@ func newLedger(q *Quota) (*ledger, error) {
 	if l.first = !found; found && !l.clock.read(text) {
 		return nil, &sumError{of: "the clock of the limits"}
 	}
-	l.clock.tick(q.now().UnixNano())
+	l.used = l.clock.tick(q.now().UnixNano())
 	l.now = meter.Instant(l.clock.at)
 	return l, nil
 }

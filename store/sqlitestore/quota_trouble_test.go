@@ -295,6 +295,19 @@ func TestAClockThatWasSetBack(t *testing.T) {
 	assert.Equal(t, clock.at.Load(), took(t, q, perHour("a", 1)).At, "it is right again")
 }
 
+// The time of the store goes on, at half its speed, also while no call is admitted.
+func TestAClockThatWasSetBackWhileAllWait(t *testing.T) {
+	clock := newHostClock()
+	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), clock)
+	took(t, q, perHour("a", 1))
+	clock.advance(-24 * time.Hour)
+	for range 4 {
+		waits(t, q, perHour("a", 1))
+		clock.advance(30 * time.Minute)
+	}
+	took(t, q, perHour("a", 1))
+}
+
 // What a lease holds of other keys is free after one of them was forgotten.
 func TestWhatALostLeaseHolds(t *testing.T) {
 	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
