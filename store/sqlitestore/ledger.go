@@ -137,17 +137,18 @@ func (l *ledger) takeAll(asks []*ask) {
 		}
 		return
 	}
-	fits := 0
-	if g := l.bound(r, keys); g.Wait == 0 {
-		fits = len(asks)
-		if !r.Peek {
-			fits = l.fit(r, keys, fits)
-			l.charge(r, keys, fits)
+	fits, token, later := 0, l.clock.token, quota.Grant{}
+	for fits < len(asks) {
+		if later = l.bound(r, keys); later.Wait > 0 {
+			break
 		}
-	}
-	later := quota.Grant{}
-	if fits < len(asks) {
-		later = l.bound(r, keys)
+		n := len(asks) - fits
+		if !r.Peek {
+			// A bucket rounds the sum of many calls otherwise than each of them.
+			n = max(1, l.fit(r, keys, n))
+			l.charge(r, keys, n)
+		}
+		fits += n
 	}
 	var uses [][]throttle.WindowUse
 	if r.Uses {
@@ -160,8 +161,8 @@ func (l *ledger) takeAll(asks []*ask) {
 		case i >= fits:
 			a.grant = later
 		case !r.Peek:
-			l.clock.token++
-			a.grant.Ticket = quota.Ticket{At: int64(l.now), Token: l.clock.token}
+			token++
+			a.grant.Ticket = quota.Ticket{At: int64(l.now), Token: token}
 		}
 		a.grant.Uses = uses
 	}
@@ -215,9 +216,11 @@ func (l *ledger) fit(r *quota.Request, keys []*account, n int) int {
 	return int(fits)
 }
 
-// charge takes what n calls demand. They will have the next n tokens.
+// charge takes what n calls demand, and gives them the next n tokens.
 func (l *ledger) charge(r *quota.Request, keys []*account, n int) {
 	l.used = true
+	first := l.clock.token + 1
+	l.clock.token += int64(n)
 	for i, k := range keys {
 		limits := &r.Demands[i].Limits
 		if len(limits.Windows) == 0 && limits.Concurrency == 0 {
@@ -228,7 +231,7 @@ func (l *ledger) charge(r *quota.Request, keys []*account, n int) {
 		k.Gauges.Take(l.now, &a, int64(n))
 		if limits.Concurrency > 0 {
 			for j := range n {
-				k.Hold(l.clock.token+1+int64(j), l.after(r.Lease))
+				k.Hold(first+int64(j), l.after(r.Lease))
 			}
 		}
 	}

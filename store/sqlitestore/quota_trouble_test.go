@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -382,4 +383,76 @@ func TestATicketThatNoStoreHasMade(t *testing.T) {
 	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
 	forged := quota.Ticket{ID: "x", Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: make([]throttle.Window, 1)}}}}
 	require.ErrorContains(t, q.End(t.Context(), forged, nil), "the limits of the ticket's demand 0")
+}
+
+// Three times a third of a second is not quite a second: as many calls are
+// admitted together as one by one, and each that need not wait has a ticket.
+func TestCallsOfABucketThatDividesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, newHostClock())
+	r := quota.Request{Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(3, 7)}}}}}
+	first := r
+	first.Demands = slices.Clone(r.Demands)
+	first.Demands[0].Cost.Requests = 3
+	took(t, q, first)
+	took(t, q, r)
+	release := lock(t, path)
+	var mu sync.Mutex
+	tokens, refused := map[int64]bool{}, 0
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			g, err := q.Take(t.Context(), r)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case !assert.NoError(t, err):
+			case g.Wait > 0:
+				refused++
+			default:
+				assert.Positive(t, g.Ticket.Token)
+				tokens[g.Ticket.Token] = true
+			}
+		})
+	}
+	for q.Waiting() < 5 {
+		continue
+	}
+	release()
+	all.Wait()
+	assert.Len(t, tokens, 3)
+	assert.Equal(t, 2, refused)
+}
+
+// What a call used in excess is charged at the instant of End, not at that of
+// Take: the bucket was full in between, and the windows had forgotten the call.
+func TestExcessIsChargedAtTheEnd(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		window throttle.Window
+		wait   time.Duration
+	}{
+		{"bucket", throttle.Bucket(1, 10), 3 * time.Second},
+		{"sliding", throttle.Sliding(10, 10*time.Second), 10 * time.Second},
+		{"fixed", throttle.Fixed(10, 10*time.Second, newHostClock().now()), 10 * time.Second},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path, clock := filepath.Join(t.TempDir(), "quota.db"), newHostClock()
+			q, other := openQuota(t, path, clock), openQuota(t, path, clock)
+			of := func(n int64) quota.Request {
+				return quota.Request{Demands: []quota.Demand{{
+					Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{test.window}}, Cost: throttle.Cost{Requests: n},
+				}}}
+			}
+			held := took(t, q, of(2))
+			clock.advance(20 * time.Second)
+			require.NoError(t, other.End(t.Context(), held, []throttle.Cost{{Requests: 5}}))
+			took(t, q, of(7))
+			assert.Equal(t, test.wait, waits(t, q, of(3)))
+			clock.advance(test.wait - 1)
+			assert.Equal(t, time.Duration(1), waits(t, other, of(3)))
+			clock.advance(1)
+			took(t, other, of(3))
+		})
+	}
 }
