@@ -58,7 +58,7 @@ func (c *Codec) Read(b []byte, name string) (*Key, error) {
 		return nil, ErrDamaged
 	}
 	if b[0] != version {
-		return nil, fmt.Errorf("it has the version %d, and this release knows %d", b[0], version)
+		return nil, fmt.Errorf("they have the version %d, and this release knows %d; use a later release", b[0], version)
 	}
 	r := reader{b: b[1:end]}
 	k := &Key{Concurrency: r.count(math.MaxInt), Cooled: r.instant()}
@@ -96,11 +96,7 @@ func appendWindow(b []byte, w *Window) []byte {
 	}
 	b = binary.AppendVarint(b, w.Anchor.Unix())
 	b = binary.AppendUvarint(b, uint64(w.Anchor.Nanosecond())) //nolint:gosec // not negative
-	zone, offset := w.Anchor.Location().String(), 0
-	if isFixed(w.Anchor) {
-		zone = ""
-		_, offset = w.Anchor.Zone()
-	}
+	zone, offset := zoneOf(w.Anchor)
 	b = binary.AppendVarint(b, int64(offset))
 	b = binary.AppendUvarint(b, uint64(len(zone)))
 	return append(b, zone...)
@@ -133,6 +129,22 @@ func (c *Codec) window(r *reader) (w Window, err error) {
 	return w, nil
 }
 
+// Knows returns the error of Read for a calendar window with this anchor, if its
+// time zone cannot be found by its name.
+func (c *Codec) Knows(anchor time.Time) error {
+	_, err := c.zone(zoneOf(anchor))
+	return err
+}
+
+// zoneOf returns the name of t's zone, or none and its offset if its clocks never change.
+func zoneOf(t time.Time) (name string, offset int) {
+	if loc := t.Location(); loc == time.UTC || !isFixed(t) {
+		return loc.String(), 0
+	}
+	_, offset = t.Zone()
+	return "", offset
+}
+
 // zone finds a time zone by its name, or makes one that is always so many
 // seconds east of UTC. Loading one reads a file: each is loaded once.
 func (c *Codec) zone(name string, offset int) (*time.Location, error) {
@@ -143,7 +155,7 @@ func (c *Codec) zone(name string, offset int) (*time.Location, error) {
 	if loc == nil {
 		var err error
 		if loc, err = time.LoadLocation(name); err != nil {
-			return nil, fmt.Errorf("the time zone of a calendar window: %w", err)
+			return nil, fmt.Errorf("the anchor of a calendar window: %w; install tzdata on this host, or import time/tzdata, or take time.UTC", err)
 		}
 		c.zones[name] = loc
 	}

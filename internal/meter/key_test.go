@@ -1,6 +1,7 @@
 package meter_test
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -147,6 +148,19 @@ func TestBytesThatWereNotWritten(t *testing.T) {
 		_, err = codec.Read(text[:i], "key")
 		require.ErrorIs(t, err, meter.ErrDamaged, i)
 	}
+}
+
+// What another process wrote and this one cannot read is not damaged.
+func TestBytesOfAnotherRelease(t *testing.T) {
+	codec := meter.NewCodec(epoch)
+	_, err := codec.Read(codec.Seal([]byte{2}, "key"), "key")
+	require.EqualError(t, err, "they have the version 2, and this release knows 1; use a later release")
+	k := &meter.Key{}
+	k.Under(0, 0, windows(t)[3:4], epoch, 0)
+	text := bytes.Replace(codec.Append(nil, "key", k), []byte("New_York"), []byte("Atlantis"), 1)
+	_, err = codec.Read(codec.Seal(body(text), "key"), "key")
+	require.ErrorContains(t, err, "the anchor of a calendar window: unknown time zone America/Atlantis; ")
+	require.NotErrorIs(t, err, meter.ErrDamaged)
 }
 
 // Bytes with a right checksum that no Key has are an error, and never a panic.

@@ -9,6 +9,9 @@ import (
 	"syscall"
 
 	"modernc.org/sqlite"
+
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/quota"
 )
 
 // Reasons of a [FileError], for errors.Is. The text of each has the remedy.
@@ -90,8 +93,10 @@ func busy(err error) bool {
 }
 
 // explain finds the reason for an error of SQLite or of the operating system.
+// Other errors say what is wrong, and remain as they are.
 func (f *file) explain(err error) error {
-	if err == nil || errors.As(err, new(*FileError)) || errors.As(err, new(*NewerError)) {
+	if err == nil || errors.As(err, new(*FileError)) || errors.As(err, new(*NewerError)) ||
+		errors.As(err, new(*fault.FieldError)) || errors.Is(err, quota.ErrLeaseLost) {
 		return err
 	}
 	reason := ErrUnusable

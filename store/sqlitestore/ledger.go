@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/meter"
 	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/quota"
@@ -183,6 +184,11 @@ func (l *ledger) under(r *quota.Request) ([]*account, error) {
 			return nil, err
 		}
 		keys[i] = k
+		for _, w := range r.Demands[i].Limits.Windows {
+			if err := l.q.codec.Knows(w.Anchor()); err != nil { // no process could read it
+				return nil, stateError(k.name, err)
+			}
+		}
 	}
 	for i, k := range keys {
 		if r.Peek {
@@ -365,7 +371,7 @@ func stateError(name string, err error) error {
 	if errors.Is(err, meter.ErrDamaged) {
 		return &sumError{of: fmt.Sprintf("the limits of %q", name)}
 	}
-	return fmt.Errorf("the limits of %q: %w", name, err)
+	return &fault.FieldError{Owner: "sqlitestore", Field: fmt.Sprintf("the limits of %q", name), Problem: err.Error()}
 }
 
 // write writes what has changed.

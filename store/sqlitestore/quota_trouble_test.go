@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/store/sqlitestore"
 	"github.com/headrace/headrace/throttle"
@@ -455,4 +456,32 @@ func TestExcessIsChargedAtTheEnd(t *testing.T) {
 			took(t, other, of(3))
 		})
 	}
+}
+
+// A zone that has no name which other processes know could not be read again.
+func TestATimeZoneWithoutAName(t *testing.T) {
+	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
+	// Version 1 of the format: one change of the clocks, from one zone to another.
+	text := append([]byte("TZif"), make([]byte, 40)...)
+	text[35], text[39], text[43] = 1, 2, 4
+	text = append(text, 0x60, 0, 0, 0, 1)                                            // when it was, and to what
+	text = append(text, 0, 0, 0, 0, 0, 0, 0, 0, 14, 16, 0, 0)                        // the two: seconds, summer, name
+	zone, err := time.LoadLocationFromTZData("Atlantis", append(text, "ATL\x00"...)) // the names
+	require.NoError(t, err)
+	daily := throttle.Fixed(5, 24*time.Hour, time.Date(2026, time.March, 1, 0, 0, 0, 0, zone))
+	r := quota.Request{Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{daily}}}}}
+	for range 2 {
+		_, err = q.Take(t.Context(), r)
+		require.ErrorAs(t, err, new(*fault.FieldError))
+		require.ErrorContains(t, err, `sqlitestore: the limits of "a": the anchor of a calendar window: unknown time zone Atlantis`)
+	}
+	took(t, q, perHour("a", 1))
+}
+
+// A lost lease is no problem of the file.
+func TestTheErrorOfALostLease(t *testing.T) {
+	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
+	held := took(t, q, slot("a", 1))
+	require.NoError(t, q.Cancel(t.Context(), held))
+	require.EqualError(t, q.End(t.Context(), held, nil), "quota: lease lost: ticket "+held.ID)
 }
