@@ -87,14 +87,14 @@ const (
 func callerLimits() (limits map[string]throttle.Limits, rules map[string][]oracle.Rule) {
 	limits = map[string]throttle.Limits{
 		"a": {Concurrency: slotsOfA, Windows: []throttle.Window{
-			throttle.Sliding(40, 200*time.Millisecond), throttle.Bucket(1000, 50).Of(throttle.Tokens),
+			throttle.Sliding(40, 200*time.Millisecond), throttle.Bucket(300, 50).Of(throttle.Tokens),
 		}},
 		"b": {Windows: []throttle.Window{throttle.Sliding(60, 100*time.Millisecond), throttle.Fixed(900, time.Second, time.Unix(0, 0)).Of(throttle.Points)}},
 	}
 	rules = map[string][]oracle.Rule{
 		"a": {
 			oracle.Concurrency(slotsOfA), oracle.Sliding(int(throttle.Requests), 40, 200*time.Millisecond),
-			oracle.Bucket(int(throttle.Tokens), 1000, time.Second, 50),
+			oracle.Bucket(int(throttle.Tokens), 300, time.Second, 50),
 		},
 		"b": {
 			oracle.Sliding(int(throttle.Requests), 60, 100*time.Millisecond),
@@ -343,7 +343,7 @@ var quotaCalls = flag.Int("calls", 600, "how many calls eight processes make in 
 func TestEightProcessesShareLimits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	random := rand.New(rand.NewPCG(5, 6))
-	lines := make(chan line, 1000)
+	lines, ended := make(chan line, 1000), make(chan *member, 8+*quotaCalls)
 	var reading sync.WaitGroup
 	var crew, killed []*member
 	hire := func() *member {
@@ -355,6 +355,7 @@ func TestEightProcessesShareLimits(t *testing.T) {
 					lines <- l
 				}
 			}
+			ended <- m
 		})
 		return m
 	}
@@ -364,7 +365,13 @@ func TestEightProcessesShareLimits(t *testing.T) {
 	var log []line
 	takes := 0
 	for faults := 0; takes < *quotaCalls; {
-		l := <-lines
+		var l line
+		select {
+		case l = <-lines:
+		case m := <-ended:
+			require.Contains(t, killed, m, "a process has ended early")
+			continue
+		}
 		log = append(log, l)
 		if l.Kind != "take" {
 			continue
