@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -104,7 +105,7 @@ func TestAWriterThatIsStopped(t *testing.T) {
 	verify(t, path, nil)
 }
 
-// Whoever has the turn and does nothing with it is not waited for.
+// A turn that is held and not used delays other processes only for a while.
 func TestATurnThatDoesNotEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
 	q := openQuota(t, path, nil)
@@ -139,6 +140,27 @@ func TestClosingWithoutATurn(t *testing.T) {
 	require.ErrorIs(t, q.Forget(t.Context(), "a"), fs.ErrClosed)
 }
 
+// together makes these calls wait, in their order, for one transaction.
+func together(t *testing.T, q *sqlitestore.Quota, path string, requests []quota.Request) []quota.Grant {
+	t.Helper()
+	release := lock(t, path)
+	grants := make([]quota.Grant, len(requests))
+	var all sync.WaitGroup
+	for i, r := range requests {
+		all.Go(func() {
+			var err error
+			grants[i], err = q.Take(t.Context(), r)
+			assert.NoError(t, err)
+		})
+		for q.Waiting() <= i {
+			runtime.Gosched()
+		}
+	}
+	release()
+	all.Wait()
+	return grants
+}
+
 // Calls that wait at the same time are decided together: as many as fit, at one instant.
 func TestCallsAreDecidedTogether(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "quota.db")
@@ -147,33 +169,18 @@ func TestCallsAreDecidedTogether(t *testing.T) {
 		{Key: "a", Limits: throttle.Limits{Concurrency: 30, Windows: []throttle.Window{throttle.Sliding(50, time.Hour)}}},
 		{Key: "b", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(1e-3, 40).Of(throttle.Tokens)}}, Cost: throttle.Cost{Tokens: 2}},
 	}}
-	release := lock(t, path)
-	var mu sync.Mutex
 	instants, tokens, refused := map[int64]int{}, map[int64]bool{}, 0
-	var all sync.WaitGroup
-	for range 100 {
-		all.Go(func() {
-			g, err := q.Take(t.Context(), r)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case !assert.NoError(t, err):
-			case g.Wait > 0:
-				assert.Equal(t, 1, g.Demand, "the bucket holds %s", g.Bound)
-				refused++
-			default:
-				instants[g.Ticket.At]++
-				tokens[g.Ticket.Token] = true
-			}
-			assert.Equal(t, int64(40), g.Uses[1][0].Spent)
-			g.Uses[1][0].Spent = 0 // each caller has its own
-		})
+	for _, g := range together(t, q, path, slices.Repeat([]quota.Request{r}, 100)) {
+		if g.Wait > 0 {
+			assert.Equal(t, 1, g.Demand, "the bucket holds %s", g.Bound)
+			refused++
+		} else {
+			instants[g.Ticket.At]++
+			tokens[g.Ticket.Token] = true
+		}
+		assert.Equal(t, int64(40), g.Uses[1][0].Spent)
+		g.Uses[1][0].Spent = 0 // each caller has its own
 	}
-	for q.Waiting() < 100 {
-		continue
-	}
-	release()
-	all.Wait()
 	assert.Len(t, instants, 1, "all of them have one instant")
 	assert.Len(t, tokens, 20)
 	assert.Equal(t, 80, refused)
@@ -386,6 +393,24 @@ func TestATicketThatNoStoreHasMade(t *testing.T) {
 	require.ErrorContains(t, q.End(t.Context(), forged, nil), "the limits of the ticket's demand 0")
 }
 
+// A call that is refused leaves nothing behind of a key that only it has named,
+// not even for the next call of the same transaction.
+func TestARefusedCallLeavesNoLimits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, newHostClock())
+	took(t, q, perHour("full", 1))
+	of := func(burst int64) quota.Request {
+		return quota.Request{Demands: []quota.Demand{{
+			Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(1, burst)}}, Cost: throttle.Cost{Requests: burst},
+		}}}
+	}
+	refused := of(5)
+	refused.Demands = append(refused.Demands, perHour("full", 1).Demands...)
+	grants := together(t, q, path, []quota.Request{refused, of(10)})
+	assert.Equal(t, time.Hour, grants[0].Wait)
+	assert.Zero(t, grants[1].Wait, "the bucket is new, and full")
+}
+
 // Three times a third of a second is not quite a second: as many calls are
 // admitted together as one by one, and each that need not wait has a ticket.
 func TestCallsOfABucketThatDividesNothing(t *testing.T) {
@@ -397,30 +422,15 @@ func TestCallsOfABucketThatDividesNothing(t *testing.T) {
 	first.Demands[0].Cost.Requests = 3
 	took(t, q, first)
 	took(t, q, r)
-	release := lock(t, path)
-	var mu sync.Mutex
 	tokens, refused := map[int64]bool{}, 0
-	var all sync.WaitGroup
-	for range 5 {
-		all.Go(func() {
-			g, err := q.Take(t.Context(), r)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case !assert.NoError(t, err):
-			case g.Wait > 0:
-				refused++
-			default:
-				assert.Positive(t, g.Ticket.Token)
-				tokens[g.Ticket.Token] = true
-			}
-		})
+	for _, g := range together(t, q, path, slices.Repeat([]quota.Request{r}, 5)) {
+		if g.Wait > 0 {
+			refused++
+		} else {
+			assert.Positive(t, g.Ticket.Token)
+			tokens[g.Ticket.Token] = true
+		}
 	}
-	for q.Waiting() < 5 {
-		continue
-	}
-	release()
-	all.Wait()
 	assert.Len(t, tokens, 3)
 	assert.Equal(t, 2, refused)
 }
@@ -484,4 +494,27 @@ func TestTheErrorOfALostLease(t *testing.T) {
 	held := took(t, q, slot("a", 1))
 	require.NoError(t, q.Cancel(t.Context(), held))
 	require.EqualError(t, q.End(t.Context(), held, nil), "quota: lease lost: ticket "+held.ID)
+}
+
+// A slot that is given back in a transaction is free for the calls that came before.
+func TestEndsAreAppliedFirst(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quota.db")
+	q := openQuota(t, path, nil)
+	held := took(t, q, slot("a", 1))
+	release := lock(t, path)
+	var all sync.WaitGroup
+	all.Go(func() {
+		g, err := q.Take(t.Context(), slot("a", 1))
+		assert.NoError(t, err)
+		assert.Zero(t, g.Wait)
+	})
+	for q.Waiting() < 1 {
+		runtime.Gosched()
+	}
+	all.Go(func() { assert.NoError(t, q.End(t.Context(), held, nil)) })
+	for q.Waiting() < 2 {
+		runtime.Gosched()
+	}
+	release()
+	all.Wait()
 }
