@@ -166,8 +166,8 @@ func appendFloat(b []byte, x float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
 }
 
-// reader reads what Append wrote. After the first value that is none, it is bad
-// and returns zeros.
+// reader reads what Append wrote. After the first invalid value it is bad and
+// returns zeros.
 type reader struct {
 	b   []byte
 	bad bool

@@ -25,7 +25,7 @@ const (
 	BySlot
 )
 
-// Bound is what a call waits for at the longest, if for anything.
+// Bound is what holds a call back the longest, if anything does.
 type Bound struct {
 	Kind   BoundKind
 	Wait   time.Duration // 0: nothing
@@ -81,7 +81,8 @@ func (g Gauges) Take(now Instant, a *Amounts, n int64) {
 	}
 }
 
-// Fit returns how many of n calls that cost a each fit now.
+// Fit returns how many of n calls that cost a each fit now. A bucket rounds their
+// sum: after Take, one more may still fit.
 func (g Gauges) Fit(now Instant, a *Amounts, n int64) int64 {
 	for i := range g {
 		each := a[g[i].Unit]

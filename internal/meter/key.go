@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Key is what a store that is not in memory keeps of one key: everything that
-// a decision needs. A Codec writes and reads it.
+// Key is the state of one key, as a store outside of memory keeps it. A Codec
+// writes and reads it.
 type Key struct {
 	Concurrency int
 	Gauges      Gauges
@@ -21,8 +21,8 @@ type Slot struct {
 	Ends  Instant // it has lapsed from this instant on
 }
 
-// Under has the key count under these limits from now on, and reports whether
-// they are others than before. History is kept.
+// Under sets the limits of the key, and reports whether they differ from those
+// before. History is kept.
 func (k *Key) Under(now Instant, concurrency int, windows []Window, base time.Time, since int64) (changed bool) {
 	changed = k.Concurrency != concurrency
 	k.Concurrency = concurrency
@@ -60,7 +60,7 @@ func (k *Key) Fit(now Instant, a *Amounts, n int64) int64 {
 	return k.Gauges.Fit(now, a, n)
 }
 
-// Hold gives a slot to the call with that token, which is above all before.
+// Hold gives a slot to the call with that token, which must exceed all earlier ones.
 func (k *Key) Hold(token int64, ends Instant) { k.Slots = append(k.Slots, Slot{token, ends}) }
 
 // Held returns the slot of that token, or nil. Slots have been lapsed.
@@ -84,7 +84,7 @@ func (k *Key) find(token int64) (i int, found bool) {
 	return slices.BinarySearchFunc(k.Slots, token, func(s Slot, token int64) int { return cmp.Compare(s.Token, token) })
 }
 
-// Idle reports whether the key does not differ from a new one.
+// Idle reports whether the key is in the same state as a new one.
 func (k *Key) Idle(now Instant) bool {
 	return k.Cooled <= now && !slices.ContainsFunc(k.Slots, func(s Slot) bool { return s.Ends > now }) && k.Gauges.Idle(now)
 }

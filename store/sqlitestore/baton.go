@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// turnPatience is how long a process waits for its turn. Then it goes on
-	// without: what keeps decisions apart is the lock of SQLite.
+	// turnPatience is how long a process waits for its turn. Then it proceeds
+	// without it: only SQLite's lock is needed for correct decisions.
 	turnPatience = time.Second
 	// The names of the files that are locked end in these.
 	turnSuffix = "-turn"
 	nextSuffix = "-next"
 )
 
-// baton has processes write one after the other, where SQLite's own lock
-// leaves them to chance. A process locks the file next while it waits for its
+// baton orders the writes of processes, which SQLite's own lock does not.
+// A process locks the file next while it waits for its
 // turn, so that the one whose turn just ended comes after it. When a process
 // dies, its turn ends.
 type baton struct {
@@ -28,7 +28,7 @@ type baton struct {
 
 	mu      sync.Mutex
 	waiting chan bool // of the goroutine that waits for the lock; nil: there is none
-	late    bool      // nobody waits for that goroutine any more
+	late    bool      // no call waits for that goroutine any more
 	closed  bool
 }
 
@@ -47,7 +47,7 @@ func newBaton(path string) (*baton, error) {
 	return b, nil
 }
 
-// take waits for the turn. If it reports false, the caller goes on without it.
+// take waits for the turn. If it reports false, the caller proceeds without it.
 func (b *baton) take() bool {
 	if b.turn == nil {
 		return false
@@ -99,7 +99,7 @@ func (b *baton) begin() <-chan bool {
 	return got
 }
 
-// wait takes the lock, and gives it back at once if it comes too late.
+// wait takes the lock, and releases it at once if that was too late.
 func (b *baton) wait(isNext bool, got chan<- bool) {
 	var err error
 	if !isNext {

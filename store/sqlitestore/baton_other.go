@@ -4,7 +4,7 @@ package sqlitestore
 
 import "os"
 
-// Here processes ask SQLite for its lock again and again, and the order is left to chance.
+// Processes poll SQLite's own lock here, in random order.
 const canLock = false
 
 func lock(*os.File) error            { return nil }

@@ -9,7 +9,7 @@
 //	summaries, err := summarise.WithJournal(j).All(ctx, texts)
 //
 // [OpenQuota] returns a [quota.Store] for the Store of a guard.Policy: several
-// processes on one host keep one limit together.
+// processes on one host share one limit.
 //
 // # Durability
 //
@@ -20,7 +20,7 @@
 // A call that fails, or ends with its context, changes nothing and may be repeated.
 //
 // What a Quota decided survives a kill. After a loss of power the last decisions
-// may be missing (synchronous = NORMAL).
+// may be missing, and their fencing tokens may be given again (synchronous = NORMAL).
 //
 // # Several processes
 //
@@ -33,13 +33,13 @@
 //
 // Concurrent calls of a process are decided in one transaction, and equal ones as
 // one. Processes take turns by locks on the files -turn and -next beside the database
-// (flock); where there are none, as on Windows, chance decides the order. A process
-// that is stopped within a transaction holds the others until WithBusyTimeout or
+// (flock); on systems without flock, such as Windows, the order is random. A process
+// that is stopped within a transaction blocks the others until WithBusyTimeout or
 // their contexts end; one that is killed does not.
 //
 // Time is the clock of the host. If that is set back, the limits' time runs at half
-// its speed until the clock has caught up, so that nothing is admitted too early. A
-// key that nothing counts against is deleted while new ones are added.
+// speed until the clock has caught up, so that no call is admitted too early. Idle
+// keys are deleted as new ones are added.
 //
 // # Retention
 //

@@ -98,8 +98,8 @@ func newLedger(q *Quota) (*ledger, error) {
 	return l, nil
 }
 
-// apply decides all asks. What fails for one, as the key that it needs is
-// damaged, changes nothing. Calls that give something back come first.
+// apply decides all asks. One that fails, because a key it needs is damaged,
+// changes nothing. Calls that give something back come first.
 func (l *ledger) apply(asks []*ask) {
 	var shapes [][]*ask
 	for _, a := range asks {
@@ -145,7 +145,7 @@ func (l *ledger) takeAll(asks []*ask) {
 		}
 		n := len(asks) - fits
 		if !r.Peek {
-			// A bucket rounds the sum of many calls otherwise than each of them.
+			// A bucket rounds the sum of many calls differently from each one.
 			n = max(1, l.fit(r, keys, n))
 			l.charge(r, keys, n)
 		}

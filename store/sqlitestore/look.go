@@ -27,7 +27,7 @@ func (q *Quota) Look(ctx context.Context, key string) (state quota.State, err er
 	return state, err
 }
 
-// Keys implements quota.Inspector. A key that is damaged is among them.
+// Keys implements quota.Inspector. Damaged keys are included.
 func (q *Quota) Keys(ctx context.Context, prefix string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for from, last := max(prefix, firstKey), false; !last; {
@@ -58,8 +58,8 @@ func (q *Quota) Keys(ctx context.Context, prefix string) iter.Seq2[string, error
 	}
 }
 
-// Forget implements quota.Inspector. What the leases that are lost hold of other keys is free when they
-// are renewed or ended, or lapse. A key whose row is damaged can be forgotten.
+// Forget implements quota.Inspector. A lease that is lost keeps its slots of other keys until it is
+// renewed or ended, or lapses. A key whose row is damaged can be forgotten.
 func (q *Quota) Forget(ctx context.Context, key string) error {
 	return q.change(ctx, func(l *ledger) error {
 		l.forget(key)
@@ -73,8 +73,8 @@ type wakes struct {
 	byKey map[string]map[chan struct{}]struct{} // guarded by mu
 }
 
-// Changed implements quota.Waker. It announces what was ended in this process, by any Quota with the file;
-// what other processes end is found by asking again after Grant.Wait.
+// Changed implements quota.Waker. It announces the tickets that any Quota of this process with the same file
+// ends. To notice those of other processes, ask again after Grant.Wait.
 func (q *Quota) Changed(ctx context.Context, keys ...string) (<-chan struct{}, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -113,7 +113,7 @@ func (w *wakes) wake(keys []string) {
 		for changed := range w.byKey[key] {
 			select {
 			case changed <- struct{}{}:
-			default: // it was told before and has not looked since
+			default: // a value that was not yet received is enough
 			}
 		}
 	}

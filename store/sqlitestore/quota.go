@@ -30,7 +30,7 @@ type Quota struct {
 	now    func() time.Time
 	codec  *meter.Codec
 	bytes  []byte // see ledger.write
-	hand   string // where the sweep goes on
+	hand   string // where the sweep continues
 	serves sync.WaitGroup
 	wakes  wakes
 
@@ -55,7 +55,7 @@ func OpenQuota(path string, options ...Option) (*Quota, error) {
 		return nil, err
 	}
 	q := &Quota{file: f, tx: newTx(f.conn), now: time.Now, codec: meter.NewCodec(epoch())}
-	// A decision has to outlive this process, not a loss of power.
+	// A decision must survive a kill, but not a loss of power.
 	if err = f.exec("PRAGMA synchronous = normal"); err == nil {
 		q.baton, err = newBaton(f.path)
 	}
@@ -178,7 +178,7 @@ type ask struct {
 	take   *quota.Request      // a Take, or else
 	change func(*ledger) error // anything
 
-	taken atomic.Bool // by the transaction, or else by the caller, which then waits no more
+	taken atomic.Bool // by the transaction, or by the caller when it stops waiting
 	grant quota.Grant // of take; its ticket has no ID and no demands yet
 	err   error
 	done  chan struct{} // closed when grant and err are set
@@ -193,8 +193,8 @@ func (q *Quota) change(ctx context.Context, do func(*ledger) error) error {
 
 var errClosed = fmt.Errorf("sqlitestore: the store was closed: %w", os.ErrClosed)
 
-// wait returns when a was decided in a transaction. When ctx ends before that
-// was begun, it never will be; after that it is a matter of one write.
+// wait returns when a has been decided in a transaction. If ctx ends before the
+// transaction begins, a is dropped; after that, wait takes one write longer.
 func (q *Quota) wait(ctx context.Context, a *ask) error {
 	a.done = make(chan struct{})
 	q.mu.Lock()
@@ -219,7 +219,7 @@ func (q *Quota) wait(ctx context.Context, a *ask) error {
 	return a.err
 }
 
-// serve decides what callers ask until there is nothing.
+// serve decides until no call waits.
 func (q *Quota) serve() {
 	for q.waiting() {
 		q.decide()
@@ -234,7 +234,7 @@ func (q *Quota) waiting() bool {
 	return q.serving
 }
 
-// drain returns all that wait and have not given up.
+// drain returns the calls that wait and whose contexts have not ended.
 func (q *Quota) drain() []*ask {
 	q.mu.Lock()
 	asks := q.queue
@@ -243,9 +243,9 @@ func (q *Quota) drain() []*ask {
 	return slices.DeleteFunc(asks, func(a *ask) bool { return !a.taken.CompareAndSwap(false, true) })
 }
 
-// decide answers those that wait by one transaction. They are called when the
-// transaction has begun, so that those that have come while it was the turn of
-// others are served together.
+// decide answers the waiting calls in one transaction. It drains the queue after
+// the transaction has begun, so that calls that arrive while other processes have
+// their turns are included.
 func (q *Quota) decide() {
 	held := q.baton.take()
 	err := q.begin()
@@ -267,7 +267,7 @@ func (q *Quota) decide() {
 	}
 }
 
-// begin takes the lock that keeps others from writing.
+// begin takes SQLite's write lock.
 func (q *Quota) begin() error {
 	err := q.file.patiently(func() error {
 		_, err := q.tx.exec("BEGIN IMMEDIATE")
