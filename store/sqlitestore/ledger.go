@@ -426,7 +426,7 @@ func (l *ledger) sweep(n int) error {
 		l.q.hand = page[n-1].name + "\x00"
 	}
 	for _, k := range page {
-		if l.keys[k.name] != nil || k.damaged || !k.Idle(l.now) {
+		if k.damaged || !k.Idle(l.now) {
 			continue
 		}
 		if _, err := l.q.tx.exec(deleteQuota, []byte(k.name)); err != nil {
