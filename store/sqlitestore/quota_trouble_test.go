@@ -284,6 +284,18 @@ func TestDamagedLimits(t *testing.T) {
 	wantReason(t, err, sqlitestore.ErrDamaged, path)
 }
 
+// A Renew that fails extends none of its leases.
+func TestRenewingBesideADamagedKey(t *testing.T) {
+	path, clock := filepath.Join(t.TempDir(), "quota.db"), newHostClock()
+	q := openQuota(t, path, clock)
+	tickets := []quota.Ticket{took(t, q, slot("a", 1)), took(t, q, slot("b", 1))}
+	require.NoError(t, q.Exec(`UPDATE quotas SET state = x'00' WHERE key = x'62'`))
+	_, err := q.Renew(t.Context(), tickets, 10*time.Hour)
+	wantReason(t, err, sqlitestore.ErrDamaged, path)
+	clock.advance(time.Hour)
+	took(t, q, slot("a", 1))
+}
+
 // A key that was forgotten by the store is not in the file any more.
 func TestIdleLimitsAreDeleted(t *testing.T) {
 	path, clock := filepath.Join(t.TempDir(), "quota.db"), newHostClock()
