@@ -134,9 +134,14 @@ func (c *Call) try(ctx context.Context, k *attempt) error {
 	if err := intake.Ended(ctx); err != nil {
 		return err
 	}
+	admitted, err := c.tryRemote(ctx, k)
+	defer admitted()
+	if err != nil {
+		return err
+	}
 	limiters, permits := k.lacking()
 	done := c.guard.tries()
-	err := c.guard.layers[0].engine.TryAcquireAll(limiters, c.cost, permits)
+	err = c.guard.layers[0].engine.TryAcquireAll(limiters, c.cost, permits)
 	done()
 	if err != nil {
 		return err

@@ -43,6 +43,7 @@ type Call struct {
 	failed    error         // the attempt before it
 	once      bool          // it makes one attempt, and waits for nothing
 	impatient bool          // a deadline before the next attempt ends the call at once
+	patient   bool          // MaxWait does not bound it
 }
 
 // waiting is what a call remembers from one admission to the next.

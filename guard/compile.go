@@ -93,6 +93,11 @@ func (c *compiled) compileLaw(to *invalid.Problems) {
 	measured, isMeasured := p.Law.(adaptive.Measured)
 	given := p.Preset != ""
 	switch {
+	case isRemote(p.Law):
+		c.law = p.Law
+		if given && c.profile.Hard {
+			c.limits = both(p.Limits, c.profile.Limits)
+		}
 	case given && (p.Law == nil || isMeasured):
 		if measured.Prior.Concurrency == 0 && len(measured.Prior.Windows) == 0 {
 			measured.Prior = c.profile.Prior()
@@ -116,6 +121,12 @@ func (c *compiled) compileLaw(to *invalid.Problems) {
 	}
 	_, err := c.law.Start(time.Time{}, 1)
 	to.AddPart("Law", err)
+}
+
+// isRemote reports whether another guard learns for the guards of law.
+func isRemote(law adaptive.Law) bool {
+	_, yes := law.(remote) // it is its own state
+	return yes
 }
 
 // atFirst is the law of a lazy guard whose first call was rejected when

@@ -17,6 +17,7 @@ import (
 // has one call look at a key that the provider has closed. The limiter's lock guards it.
 type governor struct {
 	state  adaptive.State // nil: no call was rejected yet
+	remote remote         // the state, if it leaves pauses and closings to another guard; else nil
 	engine engine
 	loose  *loose // calls that were not admitted: they are in flight as well
 	most   int    // the cap on calls in flight; 0: none
@@ -50,7 +51,7 @@ func (g *governor) ask(f func(adaptive.State)) {
 		if v == nil {
 			v = errLawExited
 		}
-		g.failed, g.state = panics.Error(v), nil
+		g.failed, g.state, g.remote = panics.Error(v), nil, nil
 		if g.paused.After(g.gate.At()) {
 			g.gate = reopening.Until(g.paused)
 		}
@@ -65,6 +66,9 @@ var errLawExited = errors.New("runtime.Goexit")
 // start puts the first state in place. Calls in flight are unknown to it.
 func (g *governor) start(s adaptive.State, since throttle.Sent) {
 	g.state, g.told, g.since = s, 0, since
+	if g.remote, _ = s.(remote); g.remote != nil { // it ends what it has admitted before, too
+		g.since = throttle.Sent{}
+	}
 }
 
 // replace puts another state in the place of the one so far; nil waits for the
@@ -134,6 +138,9 @@ func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
 
 // hear notes what f says about the key. A wait that is not believed is taken out of f.
 func (g *governor) hear(now time.Time, seq int64, f *adaptive.Feedback, patience time.Duration) (n reopening.News) {
+	if g.remote != nil { // the other guard hears it
+		return n
+	}
 	f.RetryAfter, n = g.closed.Heard(now, seq, found(f.Verdict), f.RetryAfter, patience)
 	switch {
 	case tooLong(f), n.Silent:

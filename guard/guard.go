@@ -32,6 +32,7 @@ type Guard struct {
 	throttle *throttle.Limiter
 	engine   engine
 	governor *governor // nil: another guard learns
+	remote   remote    // nil: calls are admitted here
 	share    *share    // nil: its limits are those of this process
 	breaker  *breaker.Breaker
 	observer event.Observer
@@ -77,9 +78,12 @@ func (g *Guard) build(c *compiled) (err error) {
 	if c.law != nil {
 		g.governor = &governor{loose: &g.loose, most: c.limits.Concurrency}
 		if !c.lazy {
-			if g.governor.state, err = c.law.Start(g.clock.Now(), seed); err != nil {
+			state, err := c.law.Start(g.clock.Now(), seed)
+			if err != nil {
 				return err
 			}
+			g.governor.start(state, throttle.Sent{})
+			g.remote = g.governor.remote
 		}
 		rule = g.governor
 	}
@@ -263,6 +267,9 @@ func (g *Guard) Reopen() {
 	}
 	if g.governor != nil {
 		g.update(func(time.Time) { g.governor.reopen() })
+	}
+	if g.remote != nil {
+		g.remote.Reopen()
 	}
 	g.throttle.Reopen()
 	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterReopened})

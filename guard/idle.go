@@ -8,8 +8,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// shown is what package registry and the transport use of a Guard besides its
-// public methods, through package hook.
+// shown is what packages registry and group and the transport use of a Guard besides
+// its public methods, through package hook.
 type shown struct{ g *Guard }
 
 // Idle reports whether another guard in the place of this one would admit the

@@ -67,6 +67,12 @@ func (g *Guard) fixed(p Policy, old *Policy, to *invalid.Problems) Policy {
 	if g.governor == nil && (p.Law != nil || p.Preset != "" || p.Dialect != nil || p.Detector != nil) {
 		to.Addf("Law", "the guard was made to leave learning to %q, and cannot begin to learn: make another guard", g.learner.Name())
 	}
+	if g.remote != nil {
+		if other(p.Law, old.Law) {
+			to.Addf("Law", "it cannot change: a group learns for this guard")
+		}
+		p.Law = old.Law
+	}
 	if p.Store != nil && p.Store != old.Store {
 		to.Addf("Store", "it cannot change: leave it empty, or make another guard")
 	}

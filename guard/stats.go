@@ -54,6 +54,9 @@ func (g *Guard) explain(s *Stats) string {
 		doing += fmt.Sprintf(" of %d", most)
 	}
 	doing += fmt.Sprintf(", %d waiting", s.Waiting)
+	if g.remote != nil {
+		doing += " (" + g.remote.Standing() + ")"
+	}
 	if g.lawFailed() {
 		doing += " (" + g.outOfUse() + ")"
 	}

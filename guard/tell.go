@@ -76,7 +76,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 		g.gate.Store(max(g.gate.Load(), law.view().GateUntil.UnixNano()))
 	}
 	switch {
-	case law.closed.Looking(now) > 0: // the look decides
+	case law.remote != nil, law.closed.Looking(now) > 0: // the other guard or the look decides
 	case f.Verdict == adaptive.Terminal:
 		g.engine.Close(law.closed.Until(), g.exhausted(f.Err))
 	case r.news.Silent, g.outwaits(f): // every call

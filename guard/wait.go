@@ -22,6 +22,8 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 	most := c.guard.maxWait()
 	since := c.wait.since
 	switch {
+	case c.patient:
+		return ctx, done
 	case most > 0:
 		if !c.wait.hasAsked {
 			c.wait.hasAsked, c.wait.asked = true, c.guard.clock.Elapsed()

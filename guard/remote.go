@@ -1,0 +1,98 @@
+package guard
+
+import (
+	"context"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// remote is the state of a law that does not decide itself: another guard, such as
+// one in another process, admits its calls and learns from them. Its Admit returns
+// Forever until that guard has admitted the head of the queue. Pauses and closings
+// are those of the other guard, which the state passes on through shown.
+type remote interface {
+	adaptive.State
+	// Try asks for a call that does not wait. Admit then lets one such call pass until
+	// done is called. It is called without the limiter's lock.
+	Try(ctx context.Context, c throttle.Cost) (done func(), err error)
+	// Reopen reopens the other guard. It is called without the limiter's lock.
+	Reopen()
+	// Standing returns a few words about where the calls are admitted.
+	Standing() string
+}
+
+// tryRemote asks the guards that decide for the layers of k, for a call that does
+// not wait. done is never nil.
+func (c *Call) tryRemote(ctx context.Context, k *attempt) (done func(), err error) {
+	var ends []func()
+	done = func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+	for i := range k.parts {
+		r := k.parts[i].guard.remote
+		if r == nil || k.parts[i].outer != nil {
+			continue
+		}
+		if err = k.parts[i].guard.throttle.Check(c.cost); err != nil {
+			break
+		}
+		end, err := r.Try(ctx, c.cost)
+		if err != nil {
+			return done, err
+		}
+		ends = append(ends, end)
+	}
+	return done, err
+}
+
+// Update runs f under the lock of the limiter, and then serves the queue. f does not
+// call other methods than Close.
+func (i shown) Update(f func(now time.Time)) { i.g.update(f) }
+
+// Close fails all waiting and later calls with cause until then. It is called by f
+// of Update.
+func (i shown) Close(until time.Time, cause error) { i.g.engine.Close(until, cause) }
+
+// Closed returns when a call next looks at a key that the provider has closed; zero
+// if it is open.
+func (i shown) Closed() (until time.Time) {
+	i.g.look(func(time.Time) {
+		if l := i.g.governor; l != nil && l.closed.Closed() {
+			until = l.closed.Until()
+		}
+	})
+	return until
+}
+
+// Once is Begin for a call that does not wait.
+func (i shown) Once(c throttle.Cost) *Call {
+	call := i.g.Begin(c)
+	call.once = true
+	return call
+}
+
+// Patient is Begin for a call that MaxWait does not bound: it is up to the process
+// that makes the call how long it waits.
+func (i shown) Patient(c throttle.Cost) *Call {
+	call := i.g.Begin(c)
+	call.patient = true
+	return call
+}
+
+// Adopt counts a call as in flight that another guard has admitted, until end is
+// called with what became of it.
+func (i shown) Adopt(c throttle.Cost, began time.Time) (end func(adaptive.Feedback)) {
+	i.g.free.Store(false)
+	others := int(i.g.loose.started.Add(1) - i.g.loose.ended.Load() - 1)
+	l := &looseCall{Context: context.Background(), guard: i.g, cost: reserving(c)}
+	return func(f adaptive.Feedback) {
+		_, _ = l.made().landed(began, others, &f) // whether it is sent again is up to the guard that admitted it
+	}
+}
+
+// Signal reports to the law a 429 of a guard further in.
+func (i shown) Signal(h *adaptive.RateLimitHit) { i.g.hear(context.Background(), h) }
