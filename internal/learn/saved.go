@@ -17,6 +17,17 @@ type Saved struct {
 	Long      float64 `json:"long,omitempty"`       // likewise a longer one
 }
 
+// Scaled returns what a machine goes on with that uses a part of the limit, share.
+func (s Saved) Scaled(share float64) Saved {
+	for _, part := range [...]*float64{&s.Calls, &s.Tokens, &s.CallRest, &s.TokenRest} {
+		*part *= share
+	}
+	if s.InFlight > 0 {
+		s.InFlight = max(1, s.InFlight*share)
+	}
+	return s
+}
+
 // Save returns what was learnt.
 func (m *Machine) Save() Saved {
 	s := Saved{
