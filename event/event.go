@@ -44,7 +44,7 @@ const (
 	LimiterPaused Kind = "limiter.paused"
 
 	// LimiterChanged: the program set other limits, which Reason lists; or a control law
-	// panicked with Err and was replaced.
+	// panicked with Err and was replaced; or another process of a group leads.
 	LimiterChanged Kind = "limiter.changed"
 
 	// LimiterWaited: a call waited for Wait and was admitted, or rejected with Err. A

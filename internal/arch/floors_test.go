@@ -52,6 +52,7 @@ var house = []place{
 	{"flow", 7},
 	{"flow/flowtest", 7},
 	{"executor", 7},
+	{"group", 7},
 	{"examples/...", 7},
 
 	{"telemetry", 8},

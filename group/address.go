@@ -1,0 +1,44 @@
+package group
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// mostPath is the longest path of a Unix socket that every system takes, in bytes.
+const mostPath = 103
+
+// parse returns the path in an address.
+func parse(address string) (path string, err error) {
+	problems := invalid.Problems{Owner: "group: Join"}
+	path, isUnix := strings.CutPrefix(address, "unix:")
+	switch {
+	case !isUnix:
+		problems.Addf("address", "%q is not supported: use unix:PATH, such as unix:/run/user/1000/acme.sock", address)
+	case path == "":
+		problems.Addf("address", "the path is empty: use unix:PATH, such as unix:/run/user/1000/acme.sock")
+	case strings.ContainsRune(path, 0) || path[0] == '@':
+		problems.Addf("address", "%q is not the path of a file: only those belong to a user", path)
+	case len(path) > mostPath:
+		problems.Addf("address", "the path has %d bytes, and that of a socket at most %d: use a shorter one", len(path), mostPath)
+	}
+	if err := problems.Err(); err != nil {
+		return "", err
+	}
+	switch dir, err := os.Stat(filepath.Dir(path)); {
+	case err != nil:
+		problems.Addf("address", "the directory of the socket has to exist: %v", err)
+	case !dir.IsDir():
+		problems.Addf("address", "%s is not a directory", filepath.Dir(path))
+	}
+	if there, err := os.Lstat(path); err == nil && there.Mode()&os.ModeSocket == 0 {
+		problems.Addf("address", "%s is not a socket: remove it, or use another path", path)
+	}
+	if err = supported(); err != nil {
+		problems.Addf("address", "%v", err)
+	}
+	return path, problems.Err()
+}

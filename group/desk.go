@@ -1,0 +1,272 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
+)
+
+// desk is where a member uses a key.
+type desk struct {
+	session *session
+	key     *key
+	number  uint64
+	other   bool // its policy is not the one in force
+
+	mu      sync.Mutex                   // guards what follows
+	waiting map[int64]context.CancelFunc // calls that were asked for
+	calls   map[int64]held               // calls that were granted
+	gone    bool
+}
+
+// held is a call in flight: one of the two is set.
+type held struct {
+	call *guard.Call
+	end  func(adaptive.Feedback) // of one that an earlier leader has admitted
+}
+
+func (h held) conclude(f adaptive.Feedback) {
+	if h.call != nil {
+		_, _ = h.call.End(f) // whether it is sent again is up to the member
+	} else if h.end != nil {
+		h.end(f)
+	}
+}
+
+// room reports whether another call with this id may begin.
+func (d *desk) room(id int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, waits := d.waiting[id]
+	_, runs := d.calls[id]
+	switch {
+	case waits || runs:
+		return fmt.Errorf("%w: call %d has begun", errFrame, id)
+	case len(d.waiting) >= mostWaiting, len(d.calls) >= mostInFlight:
+		return fmt.Errorf("group: key %q: a member has %d calls waiting or %d in flight", d.key.name, mostWaiting, mostInFlight)
+	}
+	return nil
+}
+
+// ask admits a call now or, if it waits, when the guard does.
+func (d *desk) ask(f *frame) error {
+	if err := d.room(f.id); err != nil {
+		return err
+	}
+	all := d.session.leader.ctx
+	call := d.key.inside.Once(f.cost)
+	_, err := call.Admit(all)
+	limited, isLimited := errors.AsType[*throttle.LimitedError](err)
+	switch {
+	case err == nil:
+		d.grant(f.id, call, false)
+	case all.Err() != nil: // the member finds the next leader
+		return net.ErrClosed
+	case isLimited && f.once:
+		d.send(&frame{kind: kindRefuse, id: f.id, wait: limited.RetryAfter})
+	case isLimited:
+		ctx, cancel := context.WithCancel(all)
+		d.mu.Lock()
+		d.waiting[f.id] = cancel
+		d.mu.Unlock()
+		id, cost := f.id, f.cost
+		d.session.leader.wg.Go(func() {
+			defer cancel()
+			d.wait(ctx, id, cost)
+		})
+	default:
+		d.refuse(f.id, err)
+	}
+	return nil
+}
+
+// wait has a call wait in the queue of the guard.
+func (d *desk) wait(ctx context.Context, id int64, c throttle.Cost) {
+	call := d.key.inside.Patient(c)
+	_, err := call.Admit(ctx)
+	switch {
+	case err == nil:
+		d.grant(id, call, true)
+	case ctx.Err() == nil && d.awaited(id):
+		d.refuse(id, err)
+	}
+}
+
+// awaited ends the wait for a call; false if the member has withdrawn it.
+func (d *desk) awaited(id int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, ok := d.waiting[id]
+	delete(d.waiting, id)
+	return ok
+}
+
+// grant passes an admitted call to the member, unless that does not need it any more.
+func (d *desk) grant(id int64, call *guard.Call, waited bool) {
+	d.mu.Lock()
+	wanted := !d.gone
+	if waited {
+		_, ok := d.waiting[id]
+		delete(d.waiting, id)
+		wanted = wanted && ok
+	}
+	if wanted {
+		d.calls[id] = held{call: call}
+	}
+	d.mu.Unlock()
+	if wanted {
+		d.send(&frame{kind: kindGrant, id: id})
+	} else {
+		_, _ = call.End(adaptive.Feedback{Verdict: adaptive.Unsent})
+	}
+}
+
+// refuse reports to the member that the key is closed because of err, and then that
+// the call is not admitted.
+func (d *desk) refuse(id int64, err error) {
+	wait := time.Until(d.key.inside.Closed())
+	if wait <= 0 { // it is not the provider that has closed it
+		wait = closedFor
+	}
+	f := frame{kind: kindClosed, key: d.number}
+	d.session.link.sendJSON(f, closingOf(err, wait))
+	d.send(&frame{kind: kindRefuse, id: id})
+}
+
+// closedFor is how long a key is closed for a member whose call cannot be
+// admitted for another reason than that the provider has closed it.
+const closedFor = time.Second
+
+func (d *desk) withdraw(id int64) {
+	d.mu.Lock()
+	cancel := d.waiting[id]
+	delete(d.waiting, id)
+	d.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// take returns the call id, which is not in flight any more if over.
+func (d *desk) take(id int64, over bool) held {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	h := d.calls[id]
+	if over {
+		delete(d.calls, id)
+	}
+	return h
+}
+
+func (d *desk) meters(f *frame) {
+	if h := d.take(f.id, false); h.call != nil {
+		h.call.Heard(f.feedback.Meters)
+	}
+}
+
+// carry counts a call that is in flight since before there was this leader.
+func (d *desk) carry(f *frame) error {
+	if err := d.room(f.id); err != nil {
+		return err
+	}
+	end := d.key.inside.Adopt(f.cost, time.Now().Add(-min(max(0, f.wait), longestCall)))
+	d.mu.Lock()
+	d.calls[f.id] = held{end: end}
+	d.mu.Unlock()
+	return nil
+}
+
+// longestCall bounds the age of a call that is carried over.
+const longestCall = 24 * time.Hour
+
+// restore loads what a member has saved in an earlier run, if nothing is known yet.
+func (d *desk) restore(saved []byte) {
+	if len(saved) == 0 {
+		return
+	}
+	if known, err := d.key.guard.Save(); err == nil && len(known) == 0 {
+		_ = d.key.guard.Restore(saved) // the member has checked it
+	}
+}
+
+// leave frees what the member holds. What became of its calls is not known.
+func (d *desk) leave() {
+	d.key.mu.Lock()
+	delete(d.key.desks, d)
+	d.key.last = nil
+	d.key.mu.Unlock()
+	d.mu.Lock()
+	d.gone = true
+	waiting, calls := d.waiting, d.calls
+	d.waiting, d.calls = nil, nil
+	d.mu.Unlock()
+	for _, cancel := range waiting {
+		cancel()
+	}
+	for _, h := range calls {
+		h.conclude(adaptive.Feedback{Verdict: adaptive.Transient})
+	}
+}
+
+func (d *desk) send(f *frame) {
+	f.key = d.number
+	d.session.link.send(f)
+}
+
+// closing is the data of kindClosed.
+type closing struct {
+	For   time.Duration `json:"for"`
+	Quota bool          `json:"quota,omitempty"` // it is used up
+	Hit   *rejection    `json:"hit,omitempty"`
+	Text  string        `json:"text"`
+}
+
+// rejection is an adaptive.RateLimitHit that was given up.
+type rejection struct {
+	Kind       adaptive.Kind `json:"kind"`
+	RetryAfter time.Duration `json:"retry_after"`
+	Source     string        `json:"source"`
+}
+
+func closingOf(err error, wait time.Duration) closing {
+	c := closing{For: wait, Text: textOf(err), Quota: errors.Is(err, adaptive.ErrQuotaExhausted)}
+	c.Text = c.Text[:min(len(c.Text), mostText)]
+	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok {
+		c.Hit = &rejection{hit.Kind, hit.RetryAfter, hit.Source}
+		if c.Text = ""; hit.Cause != nil {
+			c.Text = textOf(hit.Cause)
+		}
+	}
+	return c
+}
+
+// err is what a member's calls fail with.
+func (c *closing) err(name string) error {
+	switch {
+	case c.Quota:
+		return &usedUpError{c.Text}
+	case c.Hit != nil:
+		hit := &adaptive.RateLimitHit{
+			Kind: c.Hit.Kind, RetryAfter: c.Hit.RetryAfter, Source: c.Hit.Source, Scope: name, SentAt: time.Now(), GivenUp: true,
+		}
+		if c.Text != "" {
+			hit.Cause = remoteError(c.Text)
+		}
+		return hit
+	}
+	return remoteError(c.Text)
+}
+
+// usedUpError is adaptive.ErrQuotaExhausted with the text of the leader.
+type usedUpError struct{ text string }
+
+func (e *usedUpError) Error() string { return e.text }
+
+func (e *usedUpError) Unwrap() error { return adaptive.ErrQuotaExhausted }

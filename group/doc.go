@@ -1,0 +1,22 @@
+// Package group lets processes on one host share limits that the provider does not
+// disclose: one of them admits the calls of all and learns from all results.
+//
+//	g, err := group.Join(ctx, "unix:/run/user/1000/acme.sock")
+//	acme, err := g.Guard(guard.Policy{Name: "acme"})
+//	client := &http.Client{Transport: headrace.Transport(nil, "", headrace.Within(acme))}
+//
+// The guards work with nodes, executors and transports like any other. The first
+// process leads. The heads of the members' queues wait in one queue, first come,
+// first served, so each member gets an even share. If the leader is killed, another
+// member leads within a second, from what was learned a second before; calls in
+// flight count until they end. A leader that is stopped is replaced after about four
+// seconds, and gives up a quarter of a second after it goes on, at the latest.
+// Members without a leader use an even share of each limit.
+//
+// Only processes of one user can be members: the mode of the socket is 0600, and
+// Linux reports the user at the other end.
+//
+// A new leader does not know what was sent in the windows of configured Limits: they
+// may be used twice in the first period. If that must not happen, use
+// guard.Policy.Store instead.
+package group

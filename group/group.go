@@ -1,0 +1,249 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/internal/hook"
+	"github.com/headrace/headrace/internal/invalid"
+)
+
+// ErrClosed is the error of calls after Close.
+var ErrClosed = errors.New("group: closed")
+
+// Group is this process as a member. Safe for concurrent use.
+type Group struct {
+	path string
+	ctx  context.Context //nolint:containedctx // from Join to Close
+	end  context.CancelCauseFunc
+	wg   sync.WaitGroup
+
+	linked   chan struct{} // closed when calls are admitted for the first time
+	once     sync.Once
+	standing atomic.Pointer[Stats]
+
+	mu      sync.Mutex // guards what follows; taken before a limiter's lock
+	seats   []*seat    // by number
+	current *link      // nil: none for the moment
+}
+
+// Role is the part that a process has in a group.
+type Role string
+
+// Roles.
+const (
+	Leading   Role = "leading"   // this process admits the calls of all members
+	Following Role = "following" // another process does
+	Alone     Role = "alone"     // no process does, and each uses its share
+	Joining   Role = "joining"   // none of these yet
+)
+
+// Stats is a snapshot of a process in its group.
+type Stats struct {
+	Role    Role
+	Leader  int       // the process ID of the leader; 0: there is none
+	Members int       // the most that share a key of this process, itself included; 0: not known yet
+	Reason  string    // why it is alone, or what is wrong
+	Since   time.Time // of the role
+}
+
+// String describes s in a few words.
+func (s Stats) String() string {
+	text := string(s.Role)
+	if s.Role == Following {
+		text += fmt.Sprintf(" process %d", s.Leader)
+	}
+	switch {
+	case s.Members < 1:
+	case s.Role == Alone:
+		text += fmt.Sprintf(" with 1/%d of each limit", s.Members)
+	case s.Members == 1:
+		text += ", 1 member"
+	default:
+		text += fmt.Sprintf(", %d members", s.Members)
+	}
+	if s.Reason != "" {
+		text += ": " + s.Reason
+	}
+	return text
+}
+
+// Join makes this process a member of the group at address, unix:PATH: the
+// processes of one user on one host that name the same PATH, of at most 103 bytes
+// in an existing directory. The first one leads: it admits the calls of all and
+// learns from them. If it ends, another one goes on from what was learned a second
+// before. While there is no leader each member uses its share of each limit.
+//
+// Join returns when it is known which process admits the calls, or with the cause of
+// ctx, which ends nothing after that. The error for an address is a *fault.FieldError.
+// Close the group to leave it.
+func Join(ctx context.Context, address string) (*Group, error) {
+	path, err := parse(address)
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{path: path, linked: make(chan struct{})}
+	g.ctx, g.end = context.WithCancelCause(context.WithoutCancel(ctx))
+	g.standing.Store(&Stats{Role: Joining, Since: time.Now()})
+	g.wg.Go(g.run)
+	select {
+	case <-g.linked:
+		return g, nil
+	case <-ctx.Done():
+		g.Close() //nolint:contextcheck // it ends what ctx does not
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Guard returns a guard for a limit that all members share, which they call by its
+// Name. Every member passes the same Limits, Preset, Share, Law and MaxWait: those
+// of the first one count, and Stats.Reason reports a difference. Everything else is of this
+// process. A Law is adaptive.Measured, adaptive.AIMD or nil, and Store, Presets and
+// Clock are not used. Problems are joined, each a *fault.FieldError.
+//
+// Its Save is up to a second old, its Restore counts if the group has learned
+// nothing yet; its Set, Pause, Resume and Close are for this process only. A deadline does
+// not see how long the calls of other members take. Guards of a group are never forgotten.
+func (g *Group) Guard(p guard.Policy) (*guard.Guard, error) {
+	problems := invalid.Problems{Owner: fmt.Sprintf("group: guard %q", p.Name)}
+	s := &seat{group: g, policy: p, trials: map[int64]trial{}, calls: map[int64]sending{}}
+	s.spec = specOf(&p, &problems)
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	if _, err := guard.New(s.spec.policy(p.Name, 1)); err != nil {
+		return nil, err
+	}
+	p.Law = s
+	made, err := guard.New(p)
+	if err != nil {
+		return nil, err
+	}
+	s.inside = hook.Open[interior](made)
+	s.guard = made
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.ctx.Err() != nil:
+		return nil, ErrClosed
+	case slices.ContainsFunc(g.seats, func(o *seat) bool { return o.policy.Name == p.Name }):
+		problems.Addf("Name", "this process has a guard of that name in the group: share it")
+	case len(g.seats) >= mostKeys:
+		problems.Addf("Name", "the group has %d guards: the most is %d", len(g.seats), mostKeys)
+	}
+	if err := problems.Err(); err != nil {
+		return nil, err
+	}
+	g.seats = append(g.seats, s)
+	if g.current != nil {
+		s.attach(g.current, len(g.seats)-1)
+	}
+	return made, nil
+}
+
+// Stats returns where this process stands.
+func (g *Group) Stats() Stats { return *g.standing.Load() }
+
+// Close leaves the group: another member leads, if this one did. Calls that wait,
+// and later ones, fail with ErrClosed; calls in flight finish. It may be called twice.
+func (g *Group) Close() {
+	g.end(ErrClosed)
+	g.mu.Lock()
+	seats := slices.Clone(g.seats)
+	g.mu.Unlock()
+	for _, s := range seats {
+		s.guard.Close(ErrClosed)
+	}
+	g.wg.Wait()
+}
+
+// use has the other end of l admit the calls of all guards.
+func (g *Group) use(l *link, role Role, leader int, reason string) {
+	g.mu.Lock()
+	g.current = l
+	for i, s := range g.seats {
+		s.attach(l, i)
+	}
+	g.mu.Unlock()
+	g.stand(l, func(s *Stats) { s.Role, s.Leader, s.Reason = role, leader, reason })
+	g.once.Do(func() { close(g.linked) })
+}
+
+// leave has calls wait until use, if l admits them now.
+func (g *Group) leave(l *link) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.current != l {
+		return
+	}
+	g.current = nil
+	for _, s := range g.seats {
+		s.detach()
+	}
+}
+
+// handle processes a frame from the other end of l.
+func (g *Group) handle(l *link, f *frame) error {
+	if f.kind == kindPing {
+		return nil
+	}
+	g.mu.Lock()
+	var s *seat
+	if f.key < uint64(len(g.seats)) {
+		s = g.seats[f.key]
+	}
+	g.mu.Unlock()
+	if s == nil {
+		return fmt.Errorf("%w: key %d was not opened", errFrame, f.key)
+	}
+	return s.handle(l, f)
+}
+
+// stand notes where the process stands as long as l admits its calls, and has
+// observers receive it if it is news.
+func (g *Group) stand(l *link, change func(*Stats)) {
+	g.mu.Lock()
+	old := g.Stats()
+	s := old
+	if g.current == l {
+		change(&s)
+	}
+	if s.Role != old.Role || s.Leader != old.Leader {
+		s.Since = time.Now()
+	}
+	g.standing.Store(&s)
+	seats := slices.Clone(g.seats)
+	g.mu.Unlock()
+	if s == old {
+		return
+	}
+	e := event.Event{Time: time.Now(), Kind: event.LimiterChanged, Index: event.NoIndex, Reason: "the group: " + s.String()}
+	for _, seat := range seats {
+		e.Source = seat.policy.Name
+		emit.Send(seat.policy.Observer, e)
+	}
+}
+
+// learned notes what the other end of l has reported about the keys.
+func (g *Group) learned(l *link) {
+	g.stand(l, func(s *Stats) {
+		if l.alone {
+			return
+		}
+		s.Members, s.Reason = 0, ""
+		for _, seat := range g.seats {
+			s.Members = max(s.Members, int(seat.members.Load()))
+			if seat.other.Load() {
+				s.Reason = fmt.Sprintf("guard %q has another policy than that of the first member, which counts", seat.policy.Name)
+			}
+		}
+	})
+}

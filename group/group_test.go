@@ -1,0 +1,114 @@
+//go:build unix
+
+package group_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/throttle"
+)
+
+func address(t *testing.T) string {
+	t.Helper()
+	return "unix:" + filepath.Join(t.TempDir(), "s")
+}
+
+func joined(t *testing.T, address string) *group.Group {
+	t.Helper()
+	g, err := group.Join(t.Context(), address)
+	require.NoError(t, err)
+	t.Cleanup(g.Close)
+	return g
+}
+
+func guarded(t *testing.T, g *group.Group, p guard.Policy) *guard.Guard {
+	t.Helper()
+	made, err := g.Guard(p)
+	require.NoError(t, err)
+	return made
+}
+
+func nothing(context.Context) error { return nil }
+
+// Members share one limit, and get an even share of it.
+func TestMembersShareALimit(t *testing.T) {
+	const members, slots, calls = 4, 3, 200
+	at := address(t)
+	var inFlight, most atomic.Int64
+	var wg sync.WaitGroup
+	for range members {
+		g := guarded(t, joined(t, at), guard.Policy{Name: "k", Limits: throttle.Limits{Concurrency: slots}})
+		for range 8 {
+			wg.Go(func() {
+				for range calls / 8 {
+					assert.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error {
+						n := inFlight.Add(1)
+						for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+						}
+						inFlight.Add(-1)
+						return nil
+					}))
+				}
+			})
+		}
+	}
+	wg.Wait()
+	assert.LessOrEqual(t, most.Load(), int64(slots))
+	assert.Positive(t, most.Load())
+}
+
+func TestRoles(t *testing.T) {
+	at := address(t)
+	a, b := joined(t, at), joined(t, at)
+	assert.Equal(t, group.Leading, a.Stats().Role)
+	assert.Equal(t, group.Following, b.Stats().Role)
+	g := guarded(t, b, guard.Policy{Name: "k"})
+	require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))
+	a.Close()
+	require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing))
+	require.Eventually(t, func() bool { return b.Stats().Role == group.Leading }, 10*time.Second, time.Millisecond)
+	assert.ErrorIs(t, func() error { _, err := a.Guard(guard.Policy{Name: "k"}); return err }(), group.ErrClosed)
+	b.Close()
+	assert.ErrorIs(t, g.Do(t.Context(), throttle.Cost{}, nothing), group.ErrClosed)
+}
+
+func TestTry(t *testing.T) {
+	at := address(t)
+	a := guarded(t, joined(t, at), guard.Policy{Name: "k", Limits: throttle.Limits{Concurrency: 1}})
+	b := guarded(t, joined(t, at), guard.Policy{Name: "k", Limits: throttle.Limits{Concurrency: 1}})
+	require.NoError(t, b.Try(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
+		assert.ErrorIs(t, a.Try(ctx, throttle.Cost{}, nothing), throttle.ErrLimited)
+		return nil
+	}))
+	assert.Zero(t, b.Stats().InFlight)
+}
+
+// A quota that is used up ends the calls of all members.
+func TestAUsedUpQuota(t *testing.T) {
+	at := address(t)
+	a := guarded(t, joined(t, at), guard.Policy{Name: "k"})
+	b := guarded(t, joined(t, at), guard.Policy{Name: "k"})
+	err := a.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
+		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Terminal})
+		return errors.New("used up")
+	})
+	require.ErrorIs(t, err, adaptive.ErrQuotaExhausted)
+	for _, g := range []*guard.Guard{a, b} {
+		assert.ErrorIs(t, g.Try(t.Context(), throttle.Cost{}, nothing), adaptive.ErrQuotaExhausted)
+		assert.ErrorIs(t, g.Do(t.Context(), throttle.Cost{}, nothing), adaptive.ErrQuotaExhausted)
+	}
+	a.Reopen()
+	require.NoError(t, a.Do(t.Context(), throttle.Cost{}, nothing))
+}

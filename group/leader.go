@@ -1,0 +1,289 @@
+package group
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/hook"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Bounds of what members may ask for.
+const (
+	mostName     = 256     // bytes of the name of a key
+	mostMembers  = 1 << 10 // connections
+	mostKeys     = 1 << 14
+	mostWaiting  = 1 << 12 // calls of one member and key
+	mostInFlight = 1 << 20 // calls of one member and key
+)
+
+// saving is how often members receive what the leader has learned, if it has changed.
+const saving = time.Second
+
+// interior is what this package uses of a guard that others do not see.
+type interior interface {
+	Update(f func(now time.Time))
+	Close(until time.Time, cause error)
+	Closed() (until time.Time)
+	Once(c throttle.Cost) *guard.Call
+	Patient(c throttle.Cost) *guard.Call
+	Adopt(c throttle.Cost, began time.Time) (end func(adaptive.Feedback))
+	Signal(h *adaptive.RateLimitHit)
+}
+
+// leader admits the calls of all members and learns from them. It has one guard
+// for each key, in whose queue the heads of the members' queues wait.
+type leader struct {
+	alone bool            // it admits the calls of one process, up to its share of each limit
+	ctx   context.Context //nolint:containedctx // of all that it waits for
+	end   context.CancelFunc
+	wg    sync.WaitGroup
+
+	mu       sync.Mutex // guards what follows
+	keys     map[string]*key
+	sessions map[*session]struct{}
+}
+
+func newLeader(alone bool) *leader {
+	l := &leader{alone: alone, keys: map[string]*key{}, sessions: map[*session]struct{}{}}
+	l.ctx, l.end = context.WithCancel(context.Background())
+	l.wg.Go(l.publish)
+	return l
+}
+
+// close ends all sessions, and returns when nothing runs any more.
+func (l *leader) close() {
+	l.drop()
+	l.wg.Wait()
+}
+
+// drop ends all sessions.
+func (l *leader) drop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end()
+	for s := range l.sessions {
+		s.link.fail(net.ErrClosed)
+	}
+}
+
+// key is a limit.
+type key struct {
+	name   string
+	spec   []byte // of the member that came first
+	guard  *guard.Guard
+	inside interior
+
+	mu    sync.Mutex // guards what follows
+	desks map[*desk]struct{}
+	last  []byte // what members know
+	await int    // members of the leader before that have not reported yet what they have in flight
+}
+
+// settling is how long a new leader waits for those members before it admits a call.
+const settling = 250 * time.Millisecond
+
+// settle notes that n more members have reported what they have in flight.
+func (k *key) settle(n int) {
+	k.mu.Lock()
+	awaited := k.await > 0
+	k.await -= n
+	settled := awaited && k.await <= 0
+	k.mu.Unlock()
+	if settled {
+		k.guard.Resume()
+	}
+}
+
+// key returns the one of that name, made if it is new.
+func (l *leader) key(o *opening) (k *key, err error) {
+	if o.Name == "" || len(o.Name) > mostName {
+		return nil, fmt.Errorf("%w: a key of %d bytes", errFrame, len(o.Name))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known := l.keys[o.Name]; known != nil {
+		return known, nil
+	}
+	if len(l.keys) >= mostKeys {
+		return nil, fmt.Errorf("group: more than %d keys", mostKeys)
+	}
+	g, err := o.Spec.make(o.Name, l.share(o), o.Saved)
+	if err != nil {
+		return nil, err
+	}
+	k = &key{name: o.Name, guard: g, inside: hook.Open[interior](g), desks: map[*desk]struct{}{}}
+	k.spec, _ = json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
+	l.keys[o.Name] = k
+	if k.await = min(o.Others, mostMembers); k.await > 0 && !l.alone {
+		g.Pause(time.Now().Add(settling))
+	}
+	return k, nil
+}
+
+// share is the part of a limit that the calls here may use.
+func (l *leader) share(o *opening) float64 {
+	if l.alone && o.Members > 1 {
+		return 1 / float64(min(o.Members, mostMembers))
+	}
+	return 1
+}
+
+// publish sends what was learned to all members, until the end.
+func (l *leader) publish() {
+	ticker := time.NewTicker(saving)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		l.mu.Lock()
+		keys := make([]*key, 0, len(l.keys))
+		for _, k := range l.keys {
+			keys = append(keys, k)
+		}
+		l.mu.Unlock()
+		for _, k := range keys {
+			k.publish()
+		}
+	}
+}
+
+// publish sends what was learned to all members that use k, if it is news.
+func (k *key) publish() {
+	v := k.guard.Stats().View
+	s := stateOf(&v, time.Now())
+	s.Saved, _ = k.guard.Save() // without it the next leader starts anew
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s.Members = len(k.desks)
+	for d := range k.desks {
+		if !d.session.own {
+			s.Others++
+		}
+	}
+	news, _ := json.Marshal(s) //nolint:errchkjson // it is ours
+	if bytes.Equal(news, k.last) {
+		return
+	}
+	k.last = news
+	for d := range k.desks {
+		s.Other = d.other
+		d.session.link.sendJSON(frame{kind: kindState, key: d.number}, s)
+	}
+}
+
+// session is a member's connection.
+type session struct {
+	leader *leader
+	link   *link
+	own    bool             // the member ends with the leader
+	desks  map[uint64]*desk // by the member's number; of the goroutine that reads
+}
+
+// serve serves one member until its connection ends, and frees what it holds.
+func (l *leader) serve(conn net.Conn) error {
+	s := &session{leader: l, link: newLink(conn), desks: map[uint64]*desk{}}
+	member, err := s.link.greet(hello{Version: version, PID: os.Getpid()}, false)
+	if err != nil {
+		_ = conn.Close() // the error is that of the greeting
+		return err
+	}
+	s.own = member.Leads
+	l.mu.Lock()
+	full := len(l.sessions) >= mostMembers
+	if !full {
+		l.sessions[s] = struct{}{}
+	}
+	l.mu.Unlock()
+	if full || l.ctx.Err() != nil {
+		s.link.fail(fmt.Errorf("group: more than %d members", mostMembers))
+	}
+	err = s.link.run(memberSilence, s.handle)
+	l.mu.Lock()
+	delete(l.sessions, s)
+	l.mu.Unlock()
+	for _, d := range s.desks {
+		d.leave()
+	}
+	return err
+}
+
+// handle does what a member asks for.
+func (s *session) handle(f *frame) error {
+	switch f.kind {
+	case kindPing:
+		return nil
+	case kindOpen:
+		return s.open(f)
+	default:
+	}
+	d := s.desks[f.key]
+	if d == nil {
+		return fmt.Errorf("%w: key %d was not opened", errFrame, f.key)
+	}
+	switch f.kind {
+	case kindAsk:
+		return d.ask(f)
+	case kindEnd:
+		d.take(f.id, true).conclude(f.feedback)
+	case kindWithdraw:
+		d.withdraw(f.id)
+	case kindCarry:
+		return d.carry(f)
+	case kindCarried:
+		d.key.settle(1)
+	case kindMeters:
+		d.meters(f)
+	case kindSignal:
+		d.key.inside.Signal(&adaptive.RateLimitHit{
+			Kind: f.feedback.Kind, RetryAfter: f.feedback.RetryAfter, Source: f.feedback.Source, SentAt: time.Now().Add(-min(max(0, f.wait), longestCall)),
+		})
+	case kindReopen:
+		d.key.guard.Reopen()
+	case kindRestore:
+		d.restore(f.data)
+	default:
+		return fmt.Errorf("%w: kind %d is for members", errFrame, f.kind)
+	}
+	return nil
+}
+
+func (s *session) open(f *frame) error {
+	var o opening
+	if err := json.Unmarshal(f.data, &o); err != nil {
+		return fmt.Errorf("%w: %w", errFrame, err)
+	}
+	if s.desks[f.key] != nil {
+		return fmt.Errorf("%w: key %d is open", errFrame, f.key)
+	}
+	k, err := s.leader.key(&o)
+	if err != nil {
+		return err
+	}
+	own, _ := json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
+	d := &desk{
+		session: s, key: k, number: f.key, other: !bytes.Equal(own, k.spec),
+		waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{},
+	}
+	s.desks[f.key] = d
+	k.mu.Lock()
+	k.desks[d] = struct{}{}
+	k.last = nil
+	k.mu.Unlock()
+	if !s.leader.alone {
+		d.restore(o.Saved) // the member that came first may be new to the group
+	}
+	k.publish()
+	return nil
+}

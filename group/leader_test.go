@@ -1,0 +1,164 @@
+package group
+
+import (
+	"encoding/json"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/hook"
+	"github.com/headrace/headrace/throttle"
+)
+
+// peer is the other end of a connection, written by hand.
+type peer struct {
+	*link
+
+	mu  sync.Mutex // guards got
+	got []frame    // without data
+}
+
+// all returns what has arrived of kind.
+func (p *peer) all(k kind) (of []frame) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, f := range p.got {
+		if f.kind == k {
+			of = append(of, f)
+		}
+	}
+	return of
+}
+
+func newPeer(t *testing.T, conn net.Conn) *peer {
+	t.Helper()
+	p := &peer{link: newLink(conn)}
+	go func() {
+		_ = p.run(forever, func(f *frame) error {
+			one := *f
+			one.data = nil
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.got = append(p.got, one)
+			return nil
+		})
+	}()
+	return p
+}
+
+// memberOf is a member of l that uses the key k, and follows o.
+func memberOf(t *testing.T, l *leader, o opening) *peer {
+	t.Helper()
+	a, b := net.Pipe()
+	l.wg.Go(func() { _ = l.serve(b) })
+	greeter := newLink(a)
+	_, err := greeter.greet(hello{Version: version}, true)
+	require.NoError(t, err)
+	p := newPeer(t, a)
+	t.Cleanup(func() { p.fail(net.ErrClosed) })
+	o.Name = "k"
+	p.sendJSON(frame{kind: kindOpen}, o)
+	return p
+}
+
+func leading(t *testing.T) *leader {
+	t.Helper()
+	l := newLeader(false)
+	t.Cleanup(l.close)
+	return l
+}
+
+// A new leader admits nothing before the members of the last one have reported what
+// they have in flight.
+func TestANewLeaderWaitsForTheMembers(t *testing.T) {
+	o := opening{Spec: spec{Limits: throttle.Limits{Concurrency: 2}}, Others: 2}
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		a := memberOf(t, l, o)
+		a.send(&frame{kind: kindCarried})
+		a.send(&frame{kind: kindAsk, id: 1})
+		a.send(&frame{kind: kindAsk, id: 2})
+		synctest.Wait()
+		assert.Empty(t, a.all(kindGrant))
+		b := memberOf(t, l, o)
+		b.send(&frame{kind: kindCarry, id: 1, wait: time.Minute})
+		synctest.Wait()
+		assert.Empty(t, a.all(kindGrant))
+		b.send(&frame{kind: kindCarried})
+		synctest.Wait()
+		assert.Len(t, a.all(kindGrant), 1)
+		b.send(&frame{kind: kindEnd, id: 1, feedback: adaptive.Feedback{Verdict: adaptive.OK}})
+		synctest.Wait()
+		assert.Len(t, a.all(kindGrant), 2)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		a := memberOf(t, leading(t), o)
+		a.send(&frame{kind: kindAsk, id: 1})
+		time.Sleep(settling - 1)
+		synctest.Wait()
+		assert.Empty(t, a.all(kindGrant))
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		assert.Len(t, a.all(kindGrant), 1)
+	})
+}
+
+// The member that comes first may be new to the group.
+func TestALeaderGoesOnFromWhatAnyMemberKnows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		memberOf(t, l, opening{})
+		synctest.Wait()
+		memberOf(t, l, opening{Saved: json.RawMessage(`{"law":"measured","version":1,"calls":10}`)})
+		synctest.Wait()
+		saved, err := l.keys["k"].guard.Save()
+		require.NoError(t, err)
+		assert.Contains(t, string(saved), `"calls":10`)
+	})
+}
+
+// A grant that comes too late is given back.
+func TestAGrantThatIsNotNeeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := net.Pipe()
+		own, other := newLink(a), newPeer(t, b)
+		g := &Group{}
+		g.standing.Store(&Stats{})
+		s := &seat{group: g, policy: guard.Policy{Name: "k"}, trials: map[int64]trial{}, calls: map[int64]sending{}}
+		made, err := guard.New(guard.Policy{Name: "k", Law: s})
+		require.NoError(t, err)
+		s.inside = hook.Open[interior](made)
+		s.attach(own, 0)
+		go func() { _ = own.run(forever, func(f *frame) error { return s.handle(own, f) }) }()
+
+		other.send(&frame{kind: kindGrant, id: 77})
+		synctest.Wait()
+		require.Len(t, other.all(kindEnd), 1)
+		assert.Equal(t, int64(77), other.all(kindEnd)[0].id)
+		assert.Equal(t, adaptive.Unsent, other.all(kindEnd)[0].feedback.Verdict)
+		own.fail(net.ErrClosed)
+		other.fail(net.ErrClosed)
+	})
+}
+
+// A leader that ends refuses nothing: its members find the next one.
+func TestALeaderThatEndsClosesNoKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		a := memberOf(t, l, opening{})
+		synctest.Wait()
+		l.end() // before the connections do
+		a.send(&frame{kind: kindAsk, id: 1})
+		synctest.Wait()
+		assert.Empty(t, a.all(kindClosed))
+		assert.Empty(t, a.all(kindRefuse))
+		assert.Error(t, a.reason())
+	})
+}

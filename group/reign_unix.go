@@ -1,0 +1,227 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// errLed means that another process leads, or did a moment ago.
+var errLed = errors.New("group: another process leads, and does not answer yet")
+
+func supported() error { return nil }
+
+// reign is the time for which this process leads: for as long as it holds the
+// lock on PATH.lock, which the system takes away if the process is killed, and
+// the lock is the one at that path.
+type reign struct {
+	path     string
+	lock     *os.File
+	listener *net.UnixListener
+	leader   *leader
+	resigned atomic.Bool
+	stop     chan struct{}
+	wg       sync.WaitGroup
+}
+
+// begin takes the lock and serves. The error is errLed if another process has the lock.
+func begin(path string) (r *reign, err error) {
+	lock, err := lockFile(path + ".lock")
+	if err != nil {
+		return nil, err
+	}
+	listener, err := listen(path)
+	if err != nil {
+		_ = lock.Close() // the error is that of listen
+		return nil, err
+	}
+	r = &reign{path: path, lock: lock, listener: listener, leader: newLeader(false), stop: make(chan struct{})}
+	r.wg.Go(r.accept)
+	r.wg.Go(r.watch)
+	return r, nil
+}
+
+// listen replaces the socket at path. The lock is held.
+func listen(path string) (*net.UnixListener, error) {
+	switch there, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case there.Mode()&os.ModeSocket == 0:
+		return nil, fmt.Errorf("group: %s is not a socket: remove it, or use another path", path)
+	default:
+		if err = os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // it may be that of the next leader
+	if err = os.Chmod(path, 0o600); err != nil {
+		_ = l.Close() // the error is that of Chmod
+		return nil, err
+	}
+	return l, nil
+}
+
+// over reports whether another process has taken over.
+func (r *reign) over() bool { return r.resigned.Load() }
+
+func (r *reign) accept() {
+	for {
+		conn, err := r.listener.AcceptUnix()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			rest(r.leader.ctx, soonest) // such as too many open files
+			continue
+		}
+		r.wg.Go(func() {
+			if err := samePeer(conn); err != nil {
+				_ = conn.Close() // it gets no reason
+				return
+			}
+			_ = r.leader.serve(conn) // the member sees for itself
+		})
+	}
+}
+
+// watch resigns when another process has taken over, because this one did not answer.
+func (r *reign) watch() {
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-r.stop:
+			return
+		case <-ticker.C:
+		}
+		if same, err := stillThere(r.lock, r.path+".lock"); err == nil && !same {
+			r.resign()
+			return
+		}
+	}
+}
+
+// resign ends all connections. Members find the next leader.
+func (r *reign) resign() {
+	r.resigned.Store(true)
+	_ = r.listener.Close() // it has no error that matters
+	r.leader.drop()
+}
+
+// close ends the reign. The socket is removed if it is ours.
+func (r *reign) close() {
+	close(r.stop)
+	if same, err := stillThere(r.lock, r.path+".lock"); err == nil && same {
+		_ = os.Remove(r.path) // the next leader replaces it otherwise
+	}
+	r.resign()
+	r.wg.Wait()
+	r.leader.close()
+	_ = r.lock.Close() // which gives up the lock
+}
+
+// dial connects to the leader. leads reports whether that is in this process.
+func dial(ctx context.Context, path string, leads bool) (l *link, leader int, err error) {
+	dialer := net.Dialer{Timeout: helloTimeout}
+	conn, err := dialer.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err = samePeer(conn.(*net.UnixConn)); err != nil { //nolint:forcetypeassert // it is of the network unix
+		_ = conn.Close() // the error is another one
+		return nil, 0, err
+	}
+	l = newLink(conn)
+	other, err := l.greet(hello{Version: version, PID: os.Getpid(), Leads: leads}, true)
+	if err != nil {
+		l.fail(err)
+		return nil, 0, err
+	}
+	return l, other.PID, nil
+}
+
+// usurp makes way for another leader, because the one that has the lock does not
+// answer. One process at a time decides that.
+func usurp(ctx context.Context, path string) error {
+	lock, err := lockFile(path + ".takeover")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }() // which gives up the lock
+	l, _, err := dial(ctx, path, false)
+	switch {
+	case err == nil: // it answers again, or is another one
+		l.fail(net.ErrClosed)
+		return errLed
+	case !isTimeout(err):
+		return errLed
+	}
+	if err = os.Remove(path + ".lock"); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// lockFile opens or makes name, locked until it is closed or the process ends. The
+// one that had it before may have removed it meanwhile: then the lock is on nothing.
+func lockFile(name string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600) //nolint:gosec // the user's choice
+		if err != nil {
+			return nil, err
+		}
+		if err = flock(f); err != nil {
+			_ = f.Close() // the error is that of the lock
+			return nil, err
+		}
+		same, err := stillThere(f, name)
+		if same {
+			return f, nil
+		}
+		_ = f.Close() // no other process can see it
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func flock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return errLed
+		case !errors.Is(err, syscall.EINTR):
+			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
+		}
+	}
+}
+
+// stillThere reports whether f is the file at name.
+func stillThere(f *os.File, name string) (bool, error) {
+	there, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	mine, err := f.Stat()
+	return err == nil && os.SameFile(there, mine), err
+}
