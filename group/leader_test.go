@@ -162,3 +162,16 @@ func TestALeaderThatEndsClosesNoKey(t *testing.T) {
 		assert.Error(t, a.reason())
 	})
 }
+
+// A side that neither reads nor writes is given up in time, also when what is sent
+// to it waits for room.
+func TestASideThatDoesNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := net.Pipe() // which has no room
+		defer func() { _ = b.Close() }()
+		begun := time.Now()
+		l := newLink(a)
+		assert.ErrorIs(t, l.run(leaderSilence, func(*frame) error { return nil }), errSilent)
+		assert.Equal(t, leaderSilence, time.Since(begun))
+	})
+}

@@ -158,7 +158,15 @@ func (l *link) write(stop <-chan struct{}, silence time.Duration) {
 			l.mu.Lock()
 			l.out, spare = spare[:0], l.out
 			l.mu.Unlock()
+			left := silence - silent
+			if l.heard.Load() {
+				left = silence
+			}
+			_ = l.conn.SetWriteDeadline(time.Now().Add(left)) // Write fails if this does
 			if _, err := l.conn.Write(spare); err != nil {
+				if isTimeout(err) { // nor does it read
+					err = errSilent
+				}
 				l.fail(err)
 				return
 			}
