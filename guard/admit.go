@@ -134,8 +134,8 @@ func (c *Call) try(ctx context.Context, k *attempt) error {
 	if err := intake.Ended(ctx); err != nil {
 		return err
 	}
-	admitted, err := c.tryRemote(ctx, k)
-	defer admitted()
+	asked, err := c.tryRemote(ctx, k)
+	defer asked.call()
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,7 @@ func TestAllocationsOfDo(t *testing.T) {
 		})
 		assert.LessOrEqual(t, got, tc.want, tc.name)
 	}
+	assert.LessOrEqual(t, testing.AllocsPerRun(100, func() { _ = g.Try(t.Context(), throttle.Cost{}, nothing) }), 2.0, "Try")
 }
 
 type countedCalls struct {

@@ -23,30 +23,33 @@ type remote interface {
 	Standing() string
 }
 
-// tryRemote asks the guards that decide for the layers of k, for a call that does
-// not wait. done is never nil.
-func (c *Call) tryRemote(ctx context.Context, k *attempt) (done func(), err error) {
-	var ends []func()
-	done = func() {
-		for _, end := range ends {
-			end()
-		}
+// ends are functions that are called together.
+type ends []func()
+
+func (e ends) call() {
+	for _, end := range e {
+		end()
 	}
+}
+
+// tryRemote asks the guards that decide for the layers of k, for a call that does
+// not wait. What it returns is called when the call was tried.
+func (c *Call) tryRemote(ctx context.Context, k *attempt) (done ends, err error) {
 	for i := range k.parts {
 		r := k.parts[i].guard.remote
 		if r == nil || k.parts[i].outer != nil {
 			continue
 		}
 		if err = k.parts[i].guard.throttle.Check(c.cost); err != nil {
-			break
+			return done, err
 		}
 		end, err := r.Try(ctx, c.cost)
 		if err != nil {
 			return done, err
 		}
-		ends = append(ends, end)
+		done = append(done, end)
 	}
-	return done, err
+	return done, nil
 }
 
 // Update runs f under the lock of the limiter, and then serves the queue. f does not
