@@ -16,7 +16,8 @@ import (
 // desk is where a member uses a key.
 type desk struct {
 	session *session
-	key     *key
+	key     *key // nil: failed is why there is none
+	failed  error
 	number  uint64
 	other   bool // its policy is not the one in force
 
@@ -131,9 +132,11 @@ func (d *desk) grant(id int64, call *guard.Call, waited bool) {
 // refuse reports to the member that the key is closed because of err, and then that
 // the call is not admitted.
 func (d *desk) refuse(id int64, err error) {
-	wait := time.Until(d.key.inside.Closed())
-	if wait <= 0 { // it is not the provider that has closed it
-		wait = closedFor
+	wait := closedFor
+	if d.key != nil {
+		if closed := time.Until(d.key.inside.Closed()); closed > 0 {
+			wait = closed
+		}
 	}
 	f := frame{kind: kindClosed, key: d.number}
 	d.session.link.sendJSON(f, closingOf(err, wait))
@@ -198,6 +201,9 @@ func (d *desk) restore(saved []byte) {
 
 // leave frees what the member holds. What became of its calls is not known.
 func (d *desk) leave() {
+	if d.key == nil {
+		return
+	}
 	d.key.mu.Lock()
 	delete(d.key.desks, d)
 	d.key.last = nil

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -129,6 +130,20 @@ func (l *leader) key(o *opening) (k *key, err error) {
 	return k, nil
 }
 
+// enter notes that a member uses k at d; false if it does so elsewhere.
+func (k *key) enter(d *desk) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for o := range k.desks {
+		if o.session == d.session {
+			return false
+		}
+	}
+	k.desks[d] = struct{}{}
+	k.last = nil
+	return true
+}
+
 // share is the part of a limit that the calls here may use.
 func (l *leader) share(o *opening) float64 {
 	if l.alone && o.Members > 1 {
@@ -232,6 +247,12 @@ func (s *session) handle(f *frame) error {
 	if d == nil {
 		return fmt.Errorf("%w: key %d was not opened", errFrame, f.key)
 	}
+	if d.failed != nil {
+		if f.kind == kindAsk {
+			d.refuse(f.id, d.failed)
+		}
+		return nil
+	}
 	switch f.kind {
 	case kindAsk:
 		return d.ask(f)
@@ -267,20 +288,23 @@ func (s *session) open(f *frame) error {
 	if s.desks[f.key] != nil {
 		return fmt.Errorf("%w: key %d is open", errFrame, f.key)
 	}
+	if len(s.desks) >= mostKeys {
+		return fmt.Errorf("%w: a member has %d keys", errFrame, mostKeys)
+	}
 	k, err := s.leader.key(&o)
-	if err != nil {
+	if errors.Is(err, errFrame) {
 		return err
 	}
-	own, _ := json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
-	d := &desk{
-		session: s, key: k, number: f.key, other: !bytes.Equal(own, k.spec),
-		waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{},
-	}
+	d := &desk{session: s, key: k, number: f.key, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
 	s.desks[f.key] = d
-	k.mu.Lock()
-	k.desks[d] = struct{}{}
-	k.last = nil
-	k.mu.Unlock()
+	if err != nil {
+		return nil //nolint:nilerr // the calls of this guard fail with it, and no others
+	}
+	own, _ := json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
+	d.other = !bytes.Equal(own, k.spec)
+	if !k.enter(d) {
+		return fmt.Errorf("%w: key %q is open", errFrame, k.name)
+	}
 	if !s.leader.alone {
 		d.restore(o.Saved) // the member that came first may be new to the group
 	}

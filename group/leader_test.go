@@ -175,3 +175,42 @@ func TestASideThatDoesNotRead(t *testing.T) {
 		assert.Equal(t, leaderSilence, time.Since(begun))
 	})
 }
+
+// A guard that the leader cannot make, such as one with a preset that only newer
+// processes know, fails with the reason. The other guards of the member go on.
+func TestAKeyThatTheLeaderCannotMake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := memberOf(t, leading(t), opening{Spec: spec{Preset: "no-such"}})
+		a.send(&frame{kind: kindCarried})
+		a.send(&frame{kind: kindAsk, id: 1})
+		a.sendJSON(frame{kind: kindOpen, key: 1}, opening{Name: "other"})
+		a.send(&frame{kind: kindAsk, key: 1, id: 1})
+		synctest.Wait()
+		require.NoError(t, a.reason())
+		assert.Len(t, a.all(kindClosed), 1)
+		assert.Len(t, a.all(kindRefuse), 1)
+		require.Len(t, a.all(kindGrant), 1)
+		assert.Equal(t, uint64(1), a.all(kindGrant)[0].key)
+	})
+}
+
+// How much one connection can have the leader remember is bounded.
+func TestTheKeysOfAMemberAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		a := memberOf(t, l, opening{})
+		a.sendJSON(frame{kind: kindOpen, key: 1}, opening{Name: "k"})
+		synctest.Wait()
+		require.Error(t, a.reason(), "the same key twice")
+		assert.Empty(t, l.keys["k"].desks)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		a := memberOf(t, leading(t), opening{Spec: spec{Share: 7}})
+		for n := range uint64(mostKeys) {
+			require.NoError(t, a.reason())
+			a.sendJSON(frame{kind: kindOpen, key: n + 1}, opening{Name: "k", Spec: spec{Share: 7}})
+		}
+		synctest.Wait()
+		assert.Error(t, a.reason())
+	})
+}

@@ -271,7 +271,6 @@ func TestStrangers(t *testing.T) {
 		"one call twice":           append(append([]byte{}, hello...), append(open, append(framed(4, 0, 1, 0, 0, 0, 0, 0, 0), framed(4, 0, 1, 0, 0, 0, 0, 0, 0)...)...)...),
 		"a key twice":              append(append([]byte{}, hello...), append(open, open...)...),
 		"a key without a name":     append(append([]byte{}, hello...), framed(3, 0, 0, []byte(`{}`)...)...),
-		"a policy that is not one": append(append([]byte{}, hello...), framed(3, 0, 0, []byte(`{"name":"x","spec":{"share":7}}`)...)...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("unix", strings.TrimPrefix(at, "unix:"))
