@@ -166,6 +166,56 @@ func TestAlone(t *testing.T) {
 	require.NoError(t, one.Do(t.Context(), throttle.Cost{}, nothing))
 }
 
+// A leader that takes no part, such as one with another version of the protocol or
+// without room, does not keep a process from going on alone with the reason.
+func TestALeaderThatTurnsMembersAway(t *testing.T) {
+	hello := func(version string) []byte { return framed(1, 0, 0, []byte(`{"pid":7,"version":`+version+`}`)...) }
+	for name, c := range map[string]struct {
+		answer []byte
+		reason string
+	}{
+		"another version": {hello("99"), "process 7 uses version 99"},
+		"no room":         {hello("1"), "the leader has ended"},
+		"no protocol":     {framed(200, 0, 0), "malformed frame"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := address(t)
+			path := strings.TrimPrefix(at, "unix:")
+			lock, err := os.Create(path + ".lock")
+			require.NoError(t, err)
+			defer func() { _ = lock.Close() }()
+			require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+			l, err := net.Listen("unix", path)
+			require.NoError(t, err)
+			var turnedAway atomic.Int64
+			var serving sync.WaitGroup
+			serving.Go(func() {
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					turnedAway.Add(1)
+					_, _ = conn.Read(make([]byte, 100))
+					_, _ = conn.Write(c.answer)
+					_ = conn.Close()
+				}
+			})
+			defer serving.Wait()
+			defer func() { _ = l.Close() }()
+
+			g := joined(t, at)
+			soon(t, func() bool { return g.Stats().Role == group.Alone })
+			assert.Contains(t, g.Stats().Reason, c.reason)
+			one := guarded(t, g, guard.Policy{Name: "k"})
+			soon(t, func() bool {
+				require.NoError(t, one.Do(t.Context(), throttle.Cost{}, nothing))
+				return turnedAway.Load() > 6
+			})
+		})
+	}
+}
+
 type observer func(event.Event)
 
 func (o observer) Observe(e event.Event) { o(e) }
@@ -261,16 +311,16 @@ func TestStrangers(t *testing.T) {
 	hello := framed(1, 0, 0, []byte(`{"version":1}`)...)
 	open := framed(3, 0, 0, []byte(`{"name":"k","spec":{}}`)...)
 	for name, bytes := range map[string][]byte{
-		"noise":                    []byte(strings.Repeat("GET / HTTP/1.1\r\n", 100)),
-		"another version":          framed(1, 0, 0, []byte(`{"version":99}`)...),
-		"no hello":                 framed(2, 0, 0),
-		"a frame too large":        append(append([]byte{}, hello...), 0xff, 0xff, 0xff, 0xff),
-		"an unknown kind":          append(append([]byte{}, hello...), framed(200, 0, 0)...),
-		"a key that is not open":   append(append([]byte{}, hello...), framed(7, 7, 0)...),
-		"a negative cost":          append(append([]byte{}, hello...), append(open, framed(6, 0, 1, 0, 1, 0, 0, 0, 0)...)...),
-		"one call twice":           append(append([]byte{}, hello...), append(open, append(framed(4, 0, 1, 0, 0, 0, 0, 0, 0), framed(4, 0, 1, 0, 0, 0, 0, 0, 0)...)...)...),
-		"a key twice":              append(append([]byte{}, hello...), append(open, open...)...),
-		"a key without a name":     append(append([]byte{}, hello...), framed(3, 0, 0, []byte(`{}`)...)...),
+		"noise":                  []byte(strings.Repeat("GET / HTTP/1.1\r\n", 100)),
+		"another version":        framed(1, 0, 0, []byte(`{"version":99}`)...),
+		"no hello":               framed(2, 0, 0),
+		"a frame too large":      append(append([]byte{}, hello...), 0xff, 0xff, 0xff, 0xff),
+		"an unknown kind":        append(append([]byte{}, hello...), framed(200, 0, 0)...),
+		"a key that is not open": append(append([]byte{}, hello...), framed(7, 7, 0)...),
+		"a negative cost":        append(append([]byte{}, hello...), append(open, framed(6, 0, 1, 0, 1, 0, 0, 0, 0)...)...),
+		"one call twice":         append(append([]byte{}, hello...), append(open, append(framed(4, 0, 1, 0, 0, 0, 0, 0, 0), framed(4, 0, 1, 0, 0, 0, 0, 0, 0)...)...)...),
+		"a key twice":            append(append([]byte{}, hello...), append(open, open...)...),
+		"a key without a name":   append(append([]byte{}, hello...), framed(3, 0, 0, []byte(`{}`)...)...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("unix", strings.TrimPrefix(at, "unix:"))

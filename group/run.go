@@ -35,22 +35,28 @@ func (g *Group) run() {
 			if own != nil {
 				role = Leading
 			}
+			begun := time.Now()
 			err = g.follow(l, role, leader, &alone)
-			lost, reason, pause = time.Now(), "the leader has ended: "+err.Error(), soonest
-			if errors.Is(err, errSilent) {
-				reason = "the leader does not answer"
-				lost = lost.Add(-grace)
-			}
-			continue
-		}
-		hung := isTimeout(err)
-		if hung {
-			reason = "the leader does not answer"
-			err = usurp(g.ctx, g.path)
-		}
-		if !hung || err == nil {
-			if own, err = begin(g.path); err == nil {
+			reason = "the leader has ended: " + err.Error()
+			if time.Since(begun) >= grace {
+				lost, pause = time.Now(), soonest
+				if errors.Is(err, errSilent) {
+					reason = "the leader does not answer"
+					lost = lost.Add(-grace)
+				}
 				continue
+			}
+		} else {
+			reason = "the leader cannot be reached: " + err.Error()
+			hung := isTimeout(err)
+			if hung {
+				reason = "the leader does not answer"
+				err = usurp(g.ctx, g.path)
+			}
+			if !hung || err == nil {
+				if own, err = begin(g.path); err == nil {
+					continue
+				}
 			}
 			if !errors.Is(err, errLed) {
 				reason = err.Error()
