@@ -304,6 +304,19 @@ func TestASocketThatWasLeft(t *testing.T) {
 	assert.ErrorIs(t, err, os.ErrNotExist)
 }
 
+// A socket that was removed, such as by what cleans up temporary files, is replaced:
+// else new members would be alone for as long as the leader lives.
+func TestASocketThatIsRemoved(t *testing.T) {
+	at := address(t)
+	a := joined(t, at)
+	require.NoError(t, os.Remove(strings.TrimPrefix(at, "unix:")))
+	b := joined(t, at)
+	soon(t, func() bool {
+		roles := string(a.Stats().Role + b.Stats().Role)
+		return strings.Contains(roles, string(group.Leading)) && strings.Contains(roles, string(group.Following))
+	})
+}
+
 // What does not follow the protocol ends its own connection and nothing else.
 func TestStrangers(t *testing.T) {
 	at := address(t)

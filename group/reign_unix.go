@@ -27,6 +27,7 @@ type reign struct {
 	path     string
 	lock     *os.File
 	listener *net.UnixListener
+	socket   os.FileInfo
 	leader   *leader
 	resigned atomic.Bool
 	stop     chan struct{}
@@ -39,40 +40,43 @@ func begin(path string) (r *reign, err error) {
 	if err != nil {
 		return nil, err
 	}
-	listener, err := listen(path)
+	listener, socket, err := listen(path)
 	if err != nil {
 		_ = lock.Close() // the error is that of listen
 		return nil, err
 	}
-	r = &reign{path: path, lock: lock, listener: listener, leader: newLeader(false), stop: make(chan struct{})}
+	r = &reign{path: path, lock: lock, listener: listener, socket: socket, leader: newLeader(false), stop: make(chan struct{})}
 	r.wg.Go(r.accept)
 	r.wg.Go(r.watch)
 	return r, nil
 }
 
 // listen replaces the socket at path. The lock is held.
-func listen(path string) (*net.UnixListener, error) {
+func listen(path string) (l *net.UnixListener, socket os.FileInfo, err error) {
 	switch there, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case there.Mode()&os.ModeSocket == 0:
-		return nil, fmt.Errorf("group: %s is not a socket: remove it, or use another path", path)
+		return nil, nil, fmt.Errorf("group: %s is not a socket: remove it, or use another path", path)
 	default:
 		if err = os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l.SetUnlinkOnClose(false) // it may be that of the next leader
-	if err = os.Chmod(path, 0o600); err != nil {
-		_ = l.Close() // the error is that of Chmod
-		return nil, err
+	if err = os.Chmod(path, 0o600); err == nil {
+		socket, err = os.Lstat(path)
 	}
-	return l, nil
+	if err != nil {
+		_ = l.Close() // the error is another one
+		return nil, nil, err
+	}
+	return l, socket, nil
 }
 
 // over reports whether another process has taken over.
@@ -98,7 +102,8 @@ func (r *reign) accept() {
 	}
 }
 
-// watch resigns when another process has taken over, because this one did not answer.
+// watch resigns when another process has taken over, because this one did not
+// answer, or when the socket was removed, because new members cannot find it.
 func (r *reign) watch() {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -108,11 +113,19 @@ func (r *reign) watch() {
 			return
 		case <-ticker.C:
 		}
-		if same, err := stillThere(r.lock, r.path+".lock"); err == nil && !same {
+		if intact, err := r.intact(); err == nil && !intact {
 			r.resign()
 			return
 		}
 	}
+}
+
+// intact reports whether the files at the paths are those of r.
+func (r *reign) intact() (bool, error) {
+	if same, err := isAt(r.path, r.socket); !same || err != nil {
+		return false, err
+	}
+	return stillThere(r.lock, r.path+".lock")
 }
 
 // resign ends all connections. Members find the next leader.
@@ -125,7 +138,7 @@ func (r *reign) resign() {
 // close ends the reign. The socket is removed if it is ours.
 func (r *reign) close() {
 	close(r.stop)
-	if same, err := stillThere(r.lock, r.path+".lock"); err == nil && same {
+	if intact, err := r.intact(); err == nil && intact {
 		_ = os.Remove(r.path) // the next leader replaces it otherwise
 	}
 	r.resign()
@@ -215,13 +228,18 @@ func flock(f *os.File) error {
 
 // stillThere reports whether f is the file at name.
 func stillThere(f *os.File, name string) (bool, error) {
+	mine, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	return isAt(name, mine)
+}
+
+// isAt reports whether f is the file at name.
+func isAt(name string, f os.FileInfo) (bool, error) {
 	there, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	mine, err := f.Stat()
-	return err == nil && os.SameFile(there, mine), err
+	return err == nil && os.SameFile(there, f), err
 }
