@@ -82,6 +82,8 @@ func TestRoles(t *testing.T) {
 	assert.ErrorIs(t, func() error { _, err := a.Guard(guard.Policy{Name: "k"}); return err }(), group.ErrClosed)
 	b.Close()
 	assert.ErrorIs(t, g.Do(t.Context(), throttle.Cost{}, nothing), group.ErrClosed)
+	g.Reopen()
+	assert.ErrorIs(t, g.Do(t.Context(), throttle.Cost{}, nothing), group.ErrClosed, "it would wait for ever")
 }
 
 func TestTry(t *testing.T) {

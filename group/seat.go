@@ -193,8 +193,9 @@ func (s *seat) Save(time.Time) ([]byte, error) { return slices.Clone(s.saved), n
 func (s *seat) Standing() string { return s.group.Stats().String() }
 
 // Reopen is called by package guard.
-func (s *seat) Reopen() {
+func (s *seat) Reopen() bool {
 	s.inside.Update(func(time.Time) { s.send(&frame{kind: kindReopen}) })
+	return s.group.ctx.Err() == nil
 }
 
 // tryTimeout bounds how long a call that does not wait is asked for.

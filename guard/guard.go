@@ -268,8 +268,8 @@ func (g *Guard) Reopen() {
 	if g.governor != nil {
 		g.update(func(time.Time) { g.governor.reopen() })
 	}
-	if g.remote != nil {
-		g.remote.Reopen()
+	if g.remote != nil && !g.remote.Reopen() {
+		return
 	}
 	g.throttle.Reopen()
 	g.emit(context.Background(), event.Event{Time: g.clock.Now(), Kind: event.LimiterReopened})

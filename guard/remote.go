@@ -17,8 +17,9 @@ type remote interface {
 	// Try asks for a call that does not wait. Admit then lets one such call pass until
 	// done is called. It is called without the limiter's lock.
 	Try(ctx context.Context, c throttle.Cost) (done func(), err error)
-	// Reopen reopens the other guard. It is called without the limiter's lock.
-	Reopen()
+	// Reopen reopens the other guard; false if there will never be one again, and this
+	// one stays closed. It is called without the limiter's lock.
+	Reopen() (ok bool)
 	// Standing returns a few words about where the calls are admitted.
 	Standing() string
 }

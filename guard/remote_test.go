@@ -83,7 +83,7 @@ func (f *far) Try(context.Context, throttle.Cost) (func(), error) {
 	return func() { f.guard.Update(func(time.Time) { f.tries = 0 }) }, nil
 }
 
-func (f *far) Reopen() { f.reopened++ }
+func (f *far) Reopen() bool { f.reopened++; return true }
 
 func (*far) Standing() string { return "far away" }
 
