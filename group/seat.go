@@ -11,6 +11,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -248,8 +249,9 @@ func (s *seat) Try(ctx context.Context, c throttle.Cost) (done func(), err error
 const mostTrials = 1 << 10
 
 func (s *seat) limited(after time.Duration) error {
+	after = min(max(1, after), reopening.MostSaid)
 	return &throttle.LimitedError{
-		Limiter: s.policy.Name, RetryAfter: max(1, after), Bound: throttle.Bound{Kind: throttle.BoundByGovernor, Wait: after},
+		Limiter: s.policy.Name, RetryAfter: after, Bound: throttle.Bound{Kind: throttle.BoundByGovernor, Wait: after},
 	}
 }
 
