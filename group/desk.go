@@ -62,8 +62,7 @@ func (d *desk) ask(f *frame) error {
 		return err
 	}
 	all := d.session.leader.ctx
-	call := d.key.inside.Once(f.cost)
-	_, err := call.Admit(all)
+	call, err := d.try(f)
 	limited, isLimited := errors.AsType[*throttle.LimitedError](err)
 	switch {
 	case err == nil:
@@ -86,6 +85,20 @@ func (d *desk) ask(f *frame) error {
 		d.refuse(f.id, err)
 	}
 	return nil
+}
+
+// try asks for a call now. One that is larger than the share of a process that is
+// alone takes all of that share: the limit that the user wrote has room for it.
+func (d *desk) try(f *frame) (call *guard.Call, err error) {
+	for {
+		call = d.key.inside.Once(f.cost)
+		_, err = call.Admit(d.session.leader.ctx)
+		large, isLarge := errors.AsType[*throttle.CostError](err)
+		if !isLarge || !d.session.leader.alone || large.Max >= large.Amount {
+			return call, err
+		}
+		*[...]*int64{&f.cost.Requests, &f.cost.Tokens, &f.cost.Input, &f.cost.Output, &f.cost.Points}[large.Unit] = large.Max
+	}
 }
 
 // wait has a call wait in the queue of the guard.
@@ -136,6 +149,8 @@ func (d *desk) refuse(id int64, err error) {
 	if d.key != nil {
 		if closed := time.Until(d.key.inside.Closed()); closed > 0 {
 			wait = closed
+		} else if errors.As(err, new(*throttle.CostError)) {
+			wait = 1 // the calls that wait fail, and no later ones
 		}
 	}
 	f := frame{kind: kindClosed, key: d.number}

@@ -124,8 +124,8 @@ func TestALeaderGoesOnFromWhatAnyMemberKnows(t *testing.T) {
 	})
 }
 
-// A grant that comes too late is given back.
-func TestAGrantThatIsNotNeeded(t *testing.T) {
+// A grant that comes too late is given back, and a wait without a bound gets one.
+func TestAnswersThatAreOdd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := net.Pipe()
 		own, other := newLink(a), newPeer(t, b)
@@ -143,6 +143,14 @@ func TestAGrantThatIsNotNeeded(t *testing.T) {
 		require.Len(t, other.all(kindEnd), 1)
 		assert.Equal(t, int64(77), other.all(kindEnd)[0].id)
 		assert.Equal(t, adaptive.Unsent, other.all(kindEnd)[0].feedback.Verdict)
+
+		refused := make(chan error, 1)
+		go func() { refused <- made.Try(t.Context(), throttle.Cost{}, nil) }()
+		synctest.Wait()
+		other.send(&frame{kind: kindRefuse, id: other.all(kindAsk)[0].id, wait: forever / 2})
+		limited := new(throttle.LimitedError)
+		require.ErrorAs(t, <-refused, &limited)
+		assert.Equal(t, 24*time.Hour, limited.RetryAfter)
 		own.fail(net.ErrClosed)
 		other.fail(net.ErrClosed)
 	})
@@ -212,5 +220,26 @@ func TestTheKeysOfAMemberAreBounded(t *testing.T) {
 		}
 		synctest.Wait()
 		assert.Error(t, a.reason())
+	})
+}
+
+// The limit has room for a call that is larger than the share of a process that is
+// alone.
+func TestACallThatIsLargerThanAShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(true)
+		t.Cleanup(l.close)
+		windows := []throttle.Window{throttle.Sliding(100, time.Minute).Of(throttle.Tokens), throttle.Sliding(40, time.Minute).Of(throttle.InputTokens)}
+		a := memberOf(t, l, opening{Spec: spec{Limits: throttle.Limits{Windows: windows}}, Members: 4})
+		for id := range int64(2) {
+			a.send(&frame{kind: kindAsk, id: id + 1, cost: throttle.Cost{Input: 30, Output: 60}})
+		}
+		time.Sleep(time.Minute - 1)
+		synctest.Wait()
+		assert.Len(t, a.all(kindGrant), 1)
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		assert.Len(t, a.all(kindGrant), 2)
+		assert.Empty(t, a.all(kindClosed))
 	})
 }

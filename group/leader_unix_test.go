@@ -239,6 +239,7 @@ func TestACostThatTheLeaderCannotAdmit(t *testing.T) {
 	soon(t, func() bool { return a.Stats().Members == 1 })
 	one := guarded(t, b, guard.Policy{Name: "k"})
 	assert.ErrorContains(t, one.Do(t.Context(), throttle.Cost{Requests: 6}, nothing), "5")
+	assert.NoError(t, one.Do(t.Context(), throttle.Cost{}, nothing), "later calls have nothing to do with it")
 }
 
 func TestWhatCannotBeShared(t *testing.T) {
