@@ -33,7 +33,19 @@ type Group struct {
 	mu      sync.Mutex // guards what follows; taken before a limiter's lock
 	seats   []*seat    // by number
 	current *link      // nil: none for the moment
+	news    []news     // that observers have not received
+	telling bool       // a goroutine sends them
 }
+
+// news is an event for the observer of a guard.
+type news struct {
+	event.Event
+
+	to event.Observer
+}
+
+// mostNews bounds what waits for an observer that does not return. Later events are lost.
+const mostNews = 1 << 16
 
 // Role is the part that a process has in a group.
 type Role string
@@ -110,8 +122,9 @@ func Join(ctx context.Context, address string) (*Group, error) {
 // Clock are not used. Problems are joined, each a *fault.FieldError.
 //
 // Its Save is up to a second old, its Restore counts if the group has learned
-// nothing yet; its Set, Pause, Resume and Close are for this process only. A deadline does
-// not see how long the calls of other members take. Guards of a group are never forgotten.
+// nothing yet. Its Set, Reset, Pause, Resume and Close are for this process only; Reopen is for
+// the group, and other processes where a call has found the key closed reopen when they
+// look again. A deadline does not see how long the calls of other members take. Guards of a group are never forgotten.
 func (g *Group) Guard(p guard.Policy) (*guard.Guard, error) {
 	problems := invalid.Problems{Owner: fmt.Sprintf("group: guard %q", p.Name)}
 	s := &seat{group: g, policy: p, trials: map[int64]trial{}, calls: map[int64]sending{}}
@@ -154,6 +167,7 @@ func (g *Group) Stats() Stats { return *g.standing.Load() }
 
 // Close leaves the group: another member leads, if this one did. Calls that wait,
 // and later ones, fail with ErrClosed; calls in flight finish. It may be called twice.
+// It does not wait for observers.
 func (g *Group) Close() {
 	g.end(ErrClosed)
 	g.mu.Lock()
@@ -220,15 +234,46 @@ func (g *Group) stand(l *link, change func(*Stats)) {
 		s.Since = time.Now()
 	}
 	g.standing.Store(&s)
-	seats := slices.Clone(g.seats)
-	g.mu.Unlock()
-	if s == old {
-		return
+	if s != old {
+		e := event.Event{Time: time.Now(), Kind: event.LimiterChanged, Index: event.NoIndex, Reason: "the group: " + s.String()}
+		g.tellLocked(e)
 	}
-	e := event.Event{Time: time.Now(), Kind: event.LimiterChanged, Index: event.NoIndex, Reason: "the group: " + s.String()}
-	for _, seat := range seats {
-		e.Source = seat.policy.Name
-		emit.Send(seat.policy.Observer, e)
+	g.mu.Unlock()
+}
+
+// tellLocked has the observers of all guards receive e.
+func (g *Group) tellLocked(e event.Event) {
+	for _, s := range g.seats {
+		if e.Source = s.policy.Name; s.policy.Observer != nil && len(g.news) < mostNews {
+			g.news = append(g.news, news{e, s.policy.Observer})
+		}
+	}
+	if len(g.news) > 0 && !g.telling {
+		g.telling = true
+		go g.tell()
+	}
+}
+
+// tell sends the news, in a goroutine of its own: an observer may wait for a call,
+// close the group, or end the goroutine.
+func (g *Group) tell() {
+	told := false
+	defer func() {
+		if !told {
+			go g.tell()
+		}
+	}()
+	for {
+		g.mu.Lock()
+		if told = len(g.news) == 0; told {
+			g.telling = false
+			g.mu.Unlock()
+			return
+		}
+		n := g.news[0]
+		g.news = g.news[1:]
+		g.mu.Unlock()
+		emit.Send(n.to, n.Event)
 	}
 }
 

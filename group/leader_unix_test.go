@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -214,6 +215,34 @@ func TestALeaderThatTurnsMembersAway(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Observers may end their goroutine, wait for a call or close the group.
+func TestObserversOfAGroup(t *testing.T) {
+	at := address(t)
+	first, second := joined(t, at), joined(t, at)
+	called := make(chan error, 1)
+	var exits atomic.Int64
+	guarded(t, second, guard.Policy{Name: "exits", Observer: observer(func(e event.Event) {
+		if e.Kind == event.LimiterChanged {
+			exits.Add(1)
+			runtime.Goexit()
+		}
+	})})
+	var one *guard.Guard
+	one = guarded(t, second, guard.Policy{Name: "k", Observer: observer(func(e event.Event) {
+		if strings.Contains(e.Reason, "leading") {
+			called <- one.Do(context.Background(), throttle.Cost{}, nothing)
+			second.Close()
+			close(called)
+		}
+	})})
+	require.NoError(t, one.Do(t.Context(), throttle.Cost{}, nothing))
+	first.Close()
+	assert.NoError(t, <-called)
+	<-called
+	assert.Positive(t, exits.Load())
+	assert.ErrorIs(t, one.Do(t.Context(), throttle.Cost{}, nothing), group.ErrClosed)
 }
 
 type observer func(event.Event)
