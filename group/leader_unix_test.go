@@ -240,7 +240,7 @@ func TestObserversOfAGroup(t *testing.T) {
 	require.NoError(t, one.Do(t.Context(), throttle.Cost{}, nothing))
 	first.Close()
 	assert.NoError(t, <-called)
-	<-called
+	assert.NoError(t, <-called) // closed
 	assert.Positive(t, exits.Load())
 	assert.ErrorIs(t, one.Do(t.Context(), throttle.Cost{}, nothing), group.ErrClosed)
 }

@@ -41,7 +41,7 @@ func (c *Call) tryRemote(ctx context.Context, k *attempt) (done ends, err error)
 		if r == nil || k.parts[i].outer != nil {
 			continue
 		}
-		if err = k.parts[i].guard.throttle.Check(c.cost); err != nil {
+		if err := k.parts[i].guard.throttle.Check(c.cost); err != nil {
 			return done, err
 		}
 		end, err := r.Try(ctx, c.cost)
