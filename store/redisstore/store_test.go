@@ -1,0 +1,41 @@
+package redisstore_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/quota/quotatest"
+	"github.com/headrace/headrace/store/redisstore"
+	"github.com/headrace/headrace/store/redisstore/internal/redistest"
+)
+
+// open returns a handle of its own on the server.
+func open(tb testing.TB, s *redistest.Server, options ...redisstore.Option) *redisstore.Store {
+	tb.Helper()
+	store, err := redisstore.Open(s.URL(), options...)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, store.Close()) })
+	return store
+}
+
+// A clock that stands still: every answer is judged to the microsecond, across two handles.
+func TestStore(t *testing.T) {
+	server := redistest.Start(t)
+	quotatest.Run(t, func(tb testing.TB) quotatest.Subject {
+		clock := clockwork.NewFakeClockAt(time.Now())
+		own := []redisstore.Option{redisstore.WithPrefix(tb.Name() + ":"), redisstore.WithClock(clock)}
+		return quotatest.Subject{
+			Store:     open(tb, server, own...),
+			Peer:      func() quota.Store { return open(tb, server, own...) },
+			Pass:      clock.Advance,
+			StepClock: clock.Advance,
+			Late:      2 * time.Microsecond,
+			Slots:     64,
+			Histories: 20,
+		}
+	})
+}
