@@ -96,7 +96,7 @@ func TestEqualRequestsShareAScript(t *testing.T) {
 		wg.Wait()
 		assert.Equal(t, 40, admitted)
 		assert.Equal(t, 24, refused)
-		assert.Equal(t, []int{1, 1, 62}, f.taken, "callers that wait while two scripts are under way share the next one")
+		assert.ElementsMatch(t, []int{1, 1, 62}, f.taken, "callers that wait while two scripts are under way share the next one")
 		require.NoError(t, s.Close())
 	})
 }
