@@ -20,7 +20,7 @@
 // A method returns when its context ends, or with an error after WithTimeout, also if Redis has stopped. What an
 // operation took whose answer was lost counts as used; its lease lapses. No command is sent twice. A key that was
 // evicted, or lost by a restart or FLUSHALL, begins anew with full limits: have Redis persist its data, and set
-// maxmemory-policy to noeviction, where that matters.
+// maxmemory-policy to noeviction, where that matters. [quota.WithFallback] says what happens while Redis is unavailable.
 //
 // # Cluster
 //
