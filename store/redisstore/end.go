@@ -39,11 +39,11 @@ func (s *Store) finish(ctx context.Context, t quota.Ticket, used func(i int) amo
 	if parts := splitTicket(s, t); parts != nil {
 		return s.finishParts(ctx, parts, used)
 	}
-	return s.finishOne(ctx, t, used)
+	return s.finishOne(ctx, t, 1, used)
 }
 
-// finishOne ends what was taken in one group.
-func (s *Store) finishOne(ctx context.Context, t quota.Ticket, used func(i int) amounts) error {
+// finishOne ends what was taken in one group, by so many calls at that instant.
+func (s *Store) finishOne(ctx context.Context, t quota.Ticket, calls int64, used func(i int) amounts) error {
 	back := make([]amounts, len(t.Demands))
 	leased, nothing := t.Leased(), true
 	c := call{op: opFinish}
@@ -52,7 +52,7 @@ func (s *Store) finishOne(ctx context.Context, t quota.Ticket, used func(i int) 
 		c.keys = names(c.keys, s.tag(d.Key), d.Key)
 		back[i] = amountsOf(d.Cost)
 		for u, n := range used(i) {
-			back[i][u] -= n
+			back[i][u] = calls * (back[i][u] - n)
 		}
 		nothing = nothing && back[i] == amounts{}
 	}
@@ -179,6 +179,7 @@ func (s *Store) Cooldown(ctx context.Context, key string, d time.Duration) error
 	if d <= 0 {
 		return nil
 	}
+	s.queues.drop(s, key)
 	_, err := s.run(ctx, &call{op: opCool, keys: names(nil, s.tag(key), key), args: func(time.Time) []string {
 		return []string{key, text(micros(d))}
 	}})

@@ -3,6 +3,7 @@ package redisstore_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -23,7 +24,7 @@ type fake struct {
 	open  chan struct{} // answers come once it is closed
 	left  int           // how many calls fit
 	taken []int         // of each take, how many calls it was for
-	ended int           // finished tickets
+	ended int           // other commands
 }
 
 func newFake(left int) *fake { return &fake{open: make(chan struct{}), left: left} }
@@ -51,6 +52,20 @@ func (f *fake) Do(_ context.Context, words ...string) (any, error) {
 		wait = 1000
 	}
 	return []any{int64(fit), int64(1), int64(1), wait, int64(1), int64(0), int64(0)}, nil
+}
+
+// takes are the calls of each take so far.
+func (f *fake) takes() []int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.taken)
+}
+
+// ends is how many other commands there were.
+func (f *fake) ends() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ended
 }
 
 func (f *fake) Scan(context.Context, string, func(string) bool) error { return nil }
@@ -96,7 +111,7 @@ func TestEqualRequestsShareAScript(t *testing.T) {
 		wg.Wait()
 		assert.Equal(t, 40, admitted)
 		assert.Equal(t, 24, refused)
-		assert.ElementsMatch(t, []int{1, 1, 62}, f.taken, "callers that wait while two scripts are under way share the next one")
+		assert.ElementsMatch(t, []int{1, 1, 62}, f.takes(), "callers that wait while two scripts are under way share the next one")
 		require.NoError(t, s.Close())
 	})
 }
@@ -121,7 +136,7 @@ func TestDifferentRequestsAreSentApart(t *testing.T) {
 		}
 		close(f.open)
 		wg.Wait()
-		assert.Equal(t, []int{1, 1, 1, 1, 1, 1}, f.taken)
+		assert.Equal(t, []int{1, 1, 1, 1, 1, 1}, f.takes())
 		require.NoError(t, s.Close())
 	})
 }
@@ -186,14 +201,16 @@ func TestLateGrantsAreGivenBack(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		close(f.open)
 		synctest.Wait()
-		assert.Equal(t, 1, f.ended, "a caller has left, the script was in time")
+		assert.Equal(t, 1, f.ends(), "a caller has left, the script was in time")
 
+		f.mu.Lock()
 		f.open = make(chan struct{})
+		f.mu.Unlock()
 		_, err = s.Take(t.Context(), request("a"))
 		require.ErrorContains(t, err, "no answer")
 		close(f.open)
 		synctest.Wait()
-		assert.Equal(t, 2, f.ended, "the script was late")
+		assert.Equal(t, 2, f.ends(), "the script was late")
 		require.NoError(t, s.Close())
 	})
 }

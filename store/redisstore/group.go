@@ -175,7 +175,7 @@ func (s *Store) finishParts(ctx context.Context, parts []partTicket, used func(i
 			if p.Leased() != leased {
 				continue
 			}
-			e := s.finishOne(ctx, p.Ticket, func(i int) amounts { return used(p.part[i]) })
+			e := s.finishOne(ctx, p.Ticket, 1, func(i int) amounts { return used(p.part[i]) })
 			if err = errors.Join(err, e); errors.Is(e, quota.ErrLeaseLost) && leased {
 				return err
 			}

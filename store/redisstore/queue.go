@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/headrace/headrace/quota"
 )
@@ -35,6 +36,16 @@ type queue struct {
 	shape   *shape
 	waiting []*caller
 	flights int
+
+	batch    *batch // what was taken in advance; nil: nothing
+	batching bool   // a flight is about to bring a batch
+	want     int    // how many the next batch is to have
+}
+
+// batch is calls that were taken in advance, of which some are left.
+type batch struct {
+	grants []quota.Grant
+	lapse  *time.Timer
 }
 
 // caller waits for a grant. It either gets one or leaves.
@@ -48,8 +59,8 @@ type caller struct {
 // take is a Take that may share a script with others. A caller that leaves gives back what it was granted.
 func (q *queues) take(ctx context.Context, s *Store, r *quota.Request) (quota.Grant, error) {
 	c := &caller{done: make(chan struct{})}
-	if !q.join(s, r, c) {
-		return quota.Grant{}, wrap(errClosed)
+	if g, ok, err := q.join(s, r, c); ok || err != nil {
+		return g, err
 	}
 	select {
 	case <-c.done:
@@ -62,8 +73,9 @@ func (q *queues) take(ctx context.Context, s *Store, r *quota.Request) (quota.Gr
 	return c.grant, c.err
 }
 
-// join adds c to the queue of its request and starts a flight if there are few.
-func (q *queues) join(s *Store, r *quota.Request, c *caller) bool {
+// join returns a grant that was taken in advance. If there is none, it adds c to the queue of its request and starts
+// a flight if there are few.
+func (q *queues) join(s *Store, r *quota.Request, c *caller) (g quota.Grant, ok bool, err error) {
 	q.once.Do(func() { q.seed, q.shapes = maphash.MakeSeed(), map[uint64][]*queue{} })
 	sum := q.sum(r)
 	q.mu.Lock()
@@ -76,26 +88,49 @@ func (q *queues) join(s *Store, r *quota.Request, c *caller) bool {
 		q.count++
 	}
 	of := q.shapes[sum][i]
+	if of.batch != nil {
+		return of.popLocked(s.calls), true, nil
+	}
 	if of.flights < mostFlights {
 		if !s.begin() {
-			return false
+			return g, false, wrap(errClosed)
 		}
 		of.flights++
 		go q.fly(s, of)
 	}
 	of.waiting = append(of.waiting, c)
-	return true
+	return g, false, nil
+}
+
+// popLocked is a grant of the batch. If it was the last one, the next batch has more.
+func (of *queue) popLocked(most int) quota.Grant {
+	b := of.batch
+	end := len(b.grants) - 1
+	g := b.grants[end]
+	b.grants = b.grants[:end]
+	if end == 0 {
+		b.lapse.Stop()
+		of.batch, of.want = nil, min(2*of.want, most)
+	}
+	return g
 }
 
 // fly serves the callers of a queue until there are none.
 func (q *queues) fly(s *Store, of *queue) {
 	defer s.wg.Done()
 	for {
-		callers := q.next(of)
+		callers, more := q.next(s, of)
 		if len(callers) == 0 {
 			return
 		}
-		grants, err := s.takeSome(s.life, of.shape, len(callers), s.giveBack)
+		grants, err := s.takeSome(s.life, of.shape, len(callers)+more, s.giveBack)
+		if more > 0 {
+			var advance []quota.Grant
+			if err == nil {
+				advance = grants[len(callers):]
+			}
+			q.keep(s, of, advance)
+		}
 		var unwanted []quota.Grant
 		for i, c := range callers {
 			switch {
@@ -115,18 +150,66 @@ func (q *queues) fly(s *Store, of *queue) {
 	}
 }
 
-// next takes the callers of one flight from the queue; with none, the flight is over.
-func (q *queues) next(of *queue) []*caller {
+// next takes the callers of one flight from the queue, and says how many calls it is to take in advance. Without
+// callers the flight is over.
+func (q *queues) next(s *Store, of *queue) (callers []*caller, more int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	of.waiting = slices.DeleteFunc(of.waiting, func(c *caller) bool { return c.settled.Load() })
 	n := min(len(of.waiting), mostMerged)
-	callers := slices.Clone(of.waiting[:n])
+	callers = slices.Clone(of.waiting[:n])
 	of.waiting = slices.Delete(of.waiting, 0, n)
 	if n == 0 {
 		of.flights--
+	} else if s.calls > 0 && of.batch == nil && !of.batching && !of.shape.leased() {
+		of.batching, of.want = true, max(1, of.want)
+		more = of.want
 	}
-	return callers
+	return callers, more
+}
+
+// keep puts what was granted in advance into the queue, until it is used or lapses.
+func (q *queues) keep(s *Store, of *queue, advance []quota.Grant) {
+	advance = slices.DeleteFunc(slices.Clone(advance), func(g quota.Grant) bool { return g.Wait > 0 })
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	of.batching = false
+	if len(advance) == 0 {
+		return
+	}
+	b := &batch{grants: advance}
+	b.lapse = time.AfterFunc(s.hold, func() { q.lapse(s, of, b) })
+	of.batch = b
+}
+
+// lapse gives back what is left of a batch. The next one has fewer.
+func (q *queues) lapse(s *Store, of *queue, b *batch) {
+	q.mu.Lock()
+	left := b.grants
+	if of.batch != b {
+		left = nil
+	} else {
+		of.batch, of.want = nil, max(1, of.want/2)
+	}
+	q.mu.Unlock()
+	s.giveBack(left)
+}
+
+// drop gives back what was taken in advance from a key.
+func (q *queues) drop(s *Store, key string) {
+	var left []quota.Grant
+	q.mu.Lock()
+	for _, list := range q.shapes {
+		for _, of := range list {
+			if of.batch != nil && slices.ContainsFunc(of.shape.Demands, func(d quota.Demand) bool { return d.Key == key }) {
+				of.batch.lapse.Stop()
+				left = append(left, of.batch.grants...)
+				of.batch = nil
+			}
+		}
+	}
+	q.mu.Unlock()
+	s.giveBack(left)
 }
 
 // trimLocked forgets some queues without callers if there are many.
@@ -136,7 +219,7 @@ func (q *queues) trimLocked() {
 	}
 	looked := 0
 	for sum, list := range q.shapes {
-		kept := slices.DeleteFunc(list, func(o *queue) bool { return o.flights == 0 })
+		kept := slices.DeleteFunc(list, func(o *queue) bool { return o.flights == 0 && o.batch == nil })
 		q.count -= len(list) - len(kept)
 		if q.shapes[sum] = kept; len(kept) == 0 {
 			delete(q.shapes, sum)
@@ -162,6 +245,8 @@ func (q *queues) sum(r *quota.Request) uint64 {
 	}
 	return h.Sum64()
 }
+
+func (h *shape) leased() bool { return (quota.Ticket{Demands: h.Demands}).Leased() }
 
 func (h *shape) equal(r *quota.Request) bool {
 	return h.Lease == r.Lease && slices.EqualFunc(h.Demands, r.Demands, func(a, b quota.Demand) bool {

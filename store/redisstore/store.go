@@ -38,6 +38,9 @@ type Store struct {
 	mu     sync.Mutex // guards closed, and wg.Add against Close
 	closed bool
 
+	calls int           // of a batch; 0: none
+	hold  time.Duration // of a batch
+
 	queues queues
 	wakes  wakes
 }
@@ -57,6 +60,16 @@ func WithTimeout(d time.Duration) Option { return func(s *Store) { s.timeout = d
 // everything back if one refuses. Meanwhile other calls may be refused that would have fit; limits are never exceeded.
 // By default all keys are in one group, on one node. All processes must use the same groups.
 func WithGroups(group func(key string) string) Option { return func(s *Store) { s.group = group } }
+
+// WithBatches has the store take up to so many equal calls in advance, and admit calls from them without asking Redis.
+// What is left after hold is given back. As few are taken as were used last time. Requests with a concurrency, for a
+// Peek, or for Uses are not taken in advance.
+//
+// Limits may be exceeded by these calls: in any window by at most calls for each store and request. They are admitted
+// for up to hold after another process has set a cooldown. By default no call is taken in advance.
+func WithBatches(calls int, hold time.Duration) Option {
+	return func(s *Store) { s.calls, s.hold = calls, hold }
+}
 
 // Open connects to the server of a URL such as "redis://localhost:6379/0", as redis.ParseURL reads it. It does not
 // wait for the server.
@@ -95,6 +108,12 @@ func New(c Client, options ...Option) (*Store, error) {
 	}
 	if s.timeout <= 0 {
 		p.Addf("WithTimeout", "%s is not positive: commands need some time, such as 1s", s.timeout)
+	}
+	if s.calls < 0 || s.calls > mostMerged {
+		p.Addf("WithBatches", "%d calls are not between 0 and %d", s.calls, mostMerged)
+	}
+	if s.calls > 0 && s.hold <= 0 {
+		p.Addf("WithBatches", "a hold of %s is not positive: give how long calls may be kept, such as 100ms", s.hold)
 	}
 	if s.group == nil {
 		p.Addf("WithGroups", "it is nil: leave the option out to have all keys in one group")

@@ -202,11 +202,19 @@ func readUses(windows []throttle.Window, v []int64) (uses []throttle.WindowUse, 
 	return uses, v, nil
 }
 
-// giveBack cancels what was taken for callers that have gone. A lease whose Cancel fails lapses.
+// giveBack cancels grants of one request that no caller wants. Those without a lease that were taken at one instant
+// are one command. A lease whose Cancel fails lapses; what is not given back counts as used.
 func (s *Store) giveBack(grants []quota.Grant) {
-	for i := range grants {
-		if t := grants[i].Ticket; t.ID != "" {
-			_ = s.Cancel(s.life, t) // what is not given back counts as used
+	for len(grants) > 0 {
+		t, n := grants[0].Ticket, 1
+		if t.ID != "" && !t.Leased() {
+			for n < len(grants) && grants[n].Ticket.ID != "" && grants[n].Ticket.At == t.At {
+				n++
+			}
+		}
+		grants = grants[n:]
+		if t.ID != "" {
+			_ = s.finishOne(s.life, t, int64(n), func(int) amounts { return amounts{} })
 		}
 	}
 }

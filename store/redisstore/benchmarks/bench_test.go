@@ -150,6 +150,11 @@ func BenchmarkAdmit(b *testing.B) {
 			c := client(b, server, of.away)
 			run(b, c, of.goroutines, rate(c, of.limits))
 		})
+		b.Run(name+"sliding in batches", func(b *testing.B) {
+			c := client(b, server, of.away)
+			run(b, c, of.goroutines, store(b, c, sliding, of.limits, redisstore.WithPrefix("batches:"), redisstore.WithTimeout(time.Minute),
+				redisstore.WithBatches(100, time.Second)))
+		})
 		for kind, w := range map[string]throttle.Window{"sliding": sliding, "bucket": bucket} {
 			b.Run(name+kind, func(b *testing.B) {
 				c := client(b, server, of.away)
