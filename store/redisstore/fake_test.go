@@ -244,7 +244,6 @@ func TestOptions(t *testing.T) {
 		"redisstore: Client: ":      func() error { _, err := redisstore.New(nil); return err },
 		"redisstore: WithPrefix: ":  func() error { _, err := redisstore.New(newFake(0), redisstore.WithPrefix("a{b}")); return err },
 		"redisstore: WithTimeout: ": func() error { _, err := redisstore.New(newFake(0), redisstore.WithTimeout(0)); return err },
-		"redisstore: WithGroups: ":  func() error { _, err := redisstore.New(newFake(0), redisstore.WithGroups(nil)); return err },
 		"redisstore: URL: ":         func() error { _, err := redisstore.Open("localhost"); return err },
 	} {
 		require.ErrorContains(t, make(), problem)

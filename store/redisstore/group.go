@@ -15,10 +15,10 @@ import (
 // part is the demands of one group: their places in the request.
 type part []int
 
-// parts splits demands by their group, in the order of their first demands.
+// parts splits demands by their group, in the order of their first demands. It may return nil for one group.
 func (s *Store) parts(demands []quota.Demand) []part {
-	if len(demands) == 1 {
-		return []part{{0}}
+	if len(demands) == 1 || s.group == nil {
+		return nil
 	}
 	groups, parts := make([]string, 0, len(demands)), make([]part, 0, 1)
 	for i := range demands {

@@ -2,13 +2,13 @@ package redisstore
 
 import (
 	"context"
-	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/throttle"
 )
 
 const (
@@ -23,12 +23,16 @@ const (
 
 // queues merges equal requests. The zero value is ready for use.
 type queues struct {
-	once sync.Once
-	seed maphash.Seed
-
 	mu     sync.Mutex // guards everything below
-	shapes map[uint64][]*queue
+	shapes map[outline][]*queue
 	count  int
+}
+
+// outline is what most requests that differ differ in.
+type outline struct {
+	key     string // of the first demand
+	cost    throttle.Cost
+	demands int
 }
 
 // queue is the callers that make one request.
@@ -58,8 +62,8 @@ type caller struct {
 
 // take is a Take that may share a script with others. A caller that leaves gives back what it was granted.
 func (q *queues) take(ctx context.Context, s *Store, r *quota.Request) (quota.Grant, error) {
-	c := &caller{done: make(chan struct{})}
-	if g, ok, err := q.join(s, r, c); ok || err != nil {
+	g, c, err := q.join(s, r)
+	if c == nil {
 		return g, err
 	}
 	select {
@@ -73,33 +77,43 @@ func (q *queues) take(ctx context.Context, s *Store, r *quota.Request) (quota.Gr
 	return c.grant, c.err
 }
 
-// join returns a grant that was taken in advance. If there is none, it adds c to the queue of its request and starts
-// a flight if there are few.
-func (q *queues) join(s *Store, r *quota.Request, c *caller) (g quota.Grant, ok bool, err error) {
-	q.once.Do(func() { q.seed, q.shapes = maphash.MakeSeed(), map[uint64][]*queue{} })
-	sum := q.sum(r)
+// join returns a grant that was taken in advance. If there is none, it adds a caller to the queue of its request and
+// starts a flight if there are few.
+func (q *queues) join(s *Store, r *quota.Request) (g quota.Grant, c *caller, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.shapes[sum], func(o *queue) bool { return o.shape.equal(r) })
-	if i < 0 {
-		q.trimLocked()
-		i = len(q.shapes[sum])
-		q.shapes[sum] = append(q.shapes[sum], &queue{shape: newShape(s, &query{Request: *r})})
-		q.count++
-	}
-	of := q.shapes[sum][i]
+	of := q.findLocked(s, r)
 	if of.batch != nil {
-		return of.popLocked(s.calls), true, nil
+		return of.popLocked(s.calls), nil, nil
 	}
 	if of.flights < mostFlights {
 		if !s.begin() {
-			return g, false, wrap(errClosed)
+			return g, nil, wrap(errClosed)
 		}
 		of.flights++
 		go q.fly(s, of)
 	}
+	c = &caller{done: make(chan struct{})}
 	of.waiting = append(of.waiting, c)
-	return g, false, nil
+	return g, c, nil
+}
+
+// findLocked returns the queue of a request.
+func (q *queues) findLocked(s *Store, r *quota.Request) *queue {
+	at := outline{r.Demands[0].Key, r.Demands[0].Cost, len(r.Demands)}
+	for _, of := range q.shapes[at] {
+		if of.shape.equal(r) {
+			return of
+		}
+	}
+	q.trimLocked()
+	if q.shapes == nil {
+		q.shapes = map[outline][]*queue{}
+	}
+	of := &queue{shape: newShape(s, &query{Request: *r})}
+	q.shapes[at] = append(q.shapes[at], of)
+	q.count++
+	return of
 }
 
 // popLocked is a grant of the batch. If it was the last one, the next batch has more.
@@ -170,7 +184,9 @@ func (q *queues) next(s *Store, of *queue) (callers []*caller, more int) {
 
 // keep puts what was granted in advance into the queue, until it is used or lapses.
 func (q *queues) keep(s *Store, of *queue, advance []quota.Grant) {
-	advance = slices.DeleteFunc(slices.Clone(advance), func(g quota.Grant) bool { return g.Wait > 0 })
+	if i := slices.IndexFunc(advance, func(g quota.Grant) bool { return g.Wait > 0 }); i >= 0 {
+		advance = advance[:i] // the rest was refused
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	of.batching = false
@@ -218,11 +234,11 @@ func (q *queues) trimLocked() {
 		return
 	}
 	looked := 0
-	for sum, list := range q.shapes {
+	for at, list := range q.shapes {
 		kept := slices.DeleteFunc(list, func(o *queue) bool { return o.flights == 0 && o.batch == nil })
 		q.count -= len(list) - len(kept)
-		if q.shapes[sum] = kept; len(kept) == 0 {
-			delete(q.shapes, sum)
+		if q.shapes[at] = kept; len(kept) == 0 {
+			delete(q.shapes, at)
 		}
 		if looked++; looked == 16 {
 			return
@@ -230,27 +246,18 @@ func (q *queues) trimLocked() {
 	}
 }
 
-func (q *queues) sum(r *quota.Request) uint64 {
-	var h maphash.Hash
-	h.SetSeed(q.seed)
-	maphash.WriteComparable(&h, r.Lease)
-	for i := range r.Demands {
-		d := &r.Demands[i]
-		maphash.WriteComparable(&h, d.Key)
-		maphash.WriteComparable(&h, d.Cost)
-		maphash.WriteComparable(&h, d.Limits.Concurrency)
-		for _, w := range d.Limits.Windows {
-			maphash.WriteComparable(&h, w)
-		}
-	}
-	return h.Sum64()
-}
-
 func (h *shape) leased() bool { return (quota.Ticket{Demands: h.Demands}).Leased() }
 
 func (h *shape) equal(r *quota.Request) bool {
-	return h.Lease == r.Lease && slices.EqualFunc(h.Demands, r.Demands, func(a, b quota.Demand) bool {
-		return a.Key == b.Key && a.Cost == b.Cost && a.Limits.Concurrency == b.Limits.Concurrency &&
-			slices.Equal(a.Limits.Windows, b.Limits.Windows)
-	})
+	if h.Lease != r.Lease || len(h.Demands) != len(r.Demands) {
+		return false
+	}
+	for i := range h.Demands {
+		a, b := &h.Demands[i], &r.Demands[i]
+		if a.Key != b.Key || a.Cost != b.Cost || a.Limits.Concurrency != b.Limits.Concurrency ||
+			!slices.Equal(a.Limits.Windows, b.Limits.Windows) {
+			return false
+		}
+	}
+	return true
 }

@@ -93,8 +93,8 @@ func Open(url string, options ...Option) (*Store, error) {
 func New(c Client, options ...Option) (*Store, error) {
 	s := &Store{
 		client: c, prefix: "headrace:", timeout: time.Second,
-		clock: func() string { return "" }, group: func(string) string { return "" },
-		sha: nameOfScript(), id: rand.Text()[:13], room: make(chan struct{}, mostUnanswered),
+		clock: func() string { return "" },
+		sha:   nameOfScript(), id: rand.Text()[:13], room: make(chan struct{}, mostUnanswered),
 	}
 	for _, option := range options {
 		option(s)
@@ -114,9 +114,6 @@ func New(c Client, options ...Option) (*Store, error) {
 	}
 	if s.calls > 0 && s.hold <= 0 {
 		p.Addf("WithBatches", "a hold of %s is not positive: give how long calls may be kept, such as 100ms", s.hold)
-	}
-	if s.group == nil {
-		p.Addf("WithGroups", "it is nil: leave the option out to have all keys in one group")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
@@ -152,7 +149,11 @@ func (s *Store) begin() bool {
 
 // tag is the hash tag of a key's group.
 func (s *Store) tag(key string) string {
-	return s.prefix + "{" + digest(s.prefix+"\x00"+s.group(key), 9) + "}"
+	group := ""
+	if s.group != nil {
+		group = s.group(key)
+	}
+	return s.prefix + "{" + digest(s.prefix+"\x00"+group, 9) + "}"
 }
 
 // names appends the names of a key: of its value and of its slots.

@@ -140,6 +140,8 @@ func (h *shape) grants(reply []any, n int, id string) ([]quota.Grant, error) {
 		v[0] = 1
 	}
 	grants := make([]quota.Grant, n)
+	dotted := append(make([]byte, 0, 40), id...)
+	dotted = append(dotted, '.')
 	for i := range grants {
 		g := &grants[i]
 		switch {
@@ -149,8 +151,8 @@ func (h *shape) grants(reply []any, n int, id string) ([]quota.Grant, error) {
 			}
 		case h.mode == take:
 			g.Ticket = quota.Ticket{
-				ID: id + "." + strconv.Itoa(i), At: v[1] * int64(time.Microsecond), Token: v[2] + int64(i),
-				Demands: slices.Clone(h.Demands),
+				ID: string(strconv.AppendInt(dotted, int64(i), 10)), At: v[1] * int64(time.Microsecond), Token: v[2] + int64(i),
+				Demands: slices.Clip(h.Demands), // what is in tickets is only read
 			}
 		}
 	}
