@@ -577,7 +577,9 @@ func TestStatsOfADegradedStore(t *testing.T) {
 	require.NoError(t, err)
 	g, err := guard.New(guard.Policy{Name: "a", Store: s})
 	require.NoError(t, err)
-	do := func() { require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil })) }
+	do := func() {
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+	}
 	do()
 	require.NoError(t, g.Stats().Degraded)
 	store.take = func(context.Context, quota.Request) (quota.Grant, error) { return quota.Grant{}, errDown }

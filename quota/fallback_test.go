@@ -58,6 +58,7 @@ func ten(slots int) quota.Request {
 
 func TestAFallbackIsNotSeenWhileTheStoreAnswers(t *testing.T) {
 	quotatest.Run(t, func(tb testing.TB) quotatest.Subject {
+		tb.Helper()
 		clock := clockwork.NewFakeClock()
 		s, err := quota.WithFallback(quota.NewMemoryStore(clock), quota.Fallback{Share: 0.1, Clock: clock})
 		require.NoError(tb, err)

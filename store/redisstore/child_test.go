@@ -88,11 +88,11 @@ func beChild(url string) (status int) {
 				}
 				pause(ctx, time.Millisecond)
 				until := time.Now()
-				if err = s.End(context.Background(), g.Ticket, nil); errors.Is(err, quota.ErrLeaseLost) {
+				if err = s.End(context.WithoutCancel(ctx), g.Ticket, nil); errors.Is(err, quota.ErrLeaseLost) {
 					until = from // this machine was slow: since when it held no slot is not known
 				}
 				mu.Lock()
-				fmt.Fprintln(out, g.Ticket.At, from.UnixNano(), until.UnixNano(), r.Demands[0].Cost.Tokens)
+				_, _ = fmt.Fprintln(out, g.Ticket.At, from.UnixNano(), until.UnixNano(), r.Demands[0].Cost.Tokens)
 				mu.Unlock()
 			}
 		})

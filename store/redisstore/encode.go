@@ -115,7 +115,7 @@ func dated(demands []quota.Demand) bool {
 func specOf(windows []throttle.Window) string {
 	var b []byte
 	for _, w := range windows {
-		b = append(b, '0'+byte(w.Kind()), ' ', '0'+byte(w.Unit()), ' ') //nolint:gosec // both are single digits
+		b = append(b, '0'+byte(w.Kind()), ' ', '0'+byte(w.Unit()), ' ')
 		b = append(strconv.AppendInt(b, w.Max(), 10), ' ')
 		added, anchor, zone := int64(0), int64(0), "-"
 		if w.Kind() == throttle.TokenBucket {

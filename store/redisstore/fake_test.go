@@ -240,12 +240,12 @@ func TestClose(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for problem, make := range map[string]func() error{
+	for problem, build := range map[string]func() error{
 		"redisstore: Client: ":      func() error { _, err := redisstore.New(nil); return err },
 		"redisstore: WithPrefix: ":  func() error { _, err := redisstore.New(newFake(0), redisstore.WithPrefix("a{b}")); return err },
 		"redisstore: WithTimeout: ": func() error { _, err := redisstore.New(newFake(0), redisstore.WithTimeout(0)); return err },
 		"redisstore: URL: ":         func() error { _, err := redisstore.Open("localhost"); return err },
 	} {
-		require.ErrorContains(t, make(), problem)
+		require.ErrorContains(t, build(), problem)
 	}
 }

@@ -88,7 +88,7 @@ func TestEviction(t *testing.T) {
 	evictor.Go(func() {
 		for ctx.Err() == nil {
 			name := s.Names(strconv.Itoa(rand.IntN(3)))[rand.IntN(2)]
-			_ = c.Del(context.Background(), name).Err()
+			_ = c.Del(ctx, name).Err()
 			clock.Sleep(time.Millisecond)
 		}
 	})

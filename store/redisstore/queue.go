@@ -28,7 +28,7 @@ type queues struct {
 	count  int
 }
 
-// outline is what most requests that differ differ in.
+// outline is where requests are mostly different.
 type outline struct {
 	key     string // of the first demand
 	cost    throttle.Cost

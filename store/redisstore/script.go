@@ -75,7 +75,7 @@ func (s *Store) run(ctx context.Context, c *call) ([]any, error) {
 	go func() {
 		defer s.wg.Done()
 		defer cancel()
-		defer context.AfterFunc(s.life, cancel)()
+		defer context.AfterFunc(s.life, cancel)() //nolint:contextcheck // Close ends it too
 		f.reply, f.err = s.send(timed, c)
 		if f.settled.CompareAndSwap(false, true) {
 			close(f.answered)
@@ -92,10 +92,9 @@ func (s *Store) run(ctx context.Context, c *call) ([]any, error) {
 	case <-timed.Done():
 		err = wrap(context.Cause(timed))
 	case <-s.life.Done():
-		err = context.Cause(s.life)
 	}
 	if s.life.Err() != nil {
-		err = context.Cause(s.life)
+		err = wrap(errClosed)
 	}
 	if f.settled.CompareAndSwap(false, true) {
 		return nil, err

@@ -26,6 +26,7 @@ func open(tb testing.TB, s *redistest.Server, options ...redisstore.Option) *red
 func TestStore(t *testing.T) {
 	server := redistest.Start(t)
 	quotatest.Run(t, func(tb testing.TB) quotatest.Subject {
+		tb.Helper()
 		clock := clockwork.NewFakeClockAt(time.Now())
 		own := []redisstore.Option{redisstore.WithPrefix(tb.Name() + ":"), redisstore.WithClock(clock)}
 		return quotatest.Subject{

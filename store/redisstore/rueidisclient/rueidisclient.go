@@ -24,9 +24,9 @@ type client struct{ rueidis.Client }
 
 func (c client) Do(ctx context.Context, words ...string) (any, error) {
 	b := c.B().Arbitrary(words[0])
-	args, keys := words[1:], 0
+	args := words[1:]
 	if len(words) > 2 && (words[0] == "EVALSHA" || words[0] == "EVAL") {
-		keys, _ = strconv.Atoi(words[2])
+		keys, _ := strconv.Atoi(words[2])
 		b, args = b.Args(words[1:3]...), words[3:]
 		b = b.Keys(args[:keys]...)
 		args = args[keys:]

@@ -37,6 +37,7 @@ func TestStore(t *testing.T) {
 	}
 	server := redistest.Start(t)
 	quotatest.Run(t, func(tb testing.TB) quotatest.Subject {
+		tb.Helper()
 		return quotatest.Subject{
 			Store: open(tb, server),
 			Peer: func() quota.Store {

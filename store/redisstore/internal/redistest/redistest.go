@@ -2,6 +2,7 @@
 package redistest
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os/exec"
@@ -61,7 +62,7 @@ func (s *Server) stop() {
 
 // answers reports whether the server answers a PING within a while.
 func (s *Server) answers() bool {
-	conn, err := net.DialTimeout("tcp", s.Addr, 100*time.Millisecond)
+	conn, err := (&net.Dialer{Timeout: 100 * time.Millisecond}).DialContext(context.Background(), "tcp", s.Addr)
 	if err != nil {
 		<-time.NewTimer(5 * time.Millisecond).C
 		return false
@@ -78,7 +79,7 @@ func (s *Server) answers() bool {
 
 func freePort(tb testing.TB) int {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatalf("no free port: %v", err)
 	}
