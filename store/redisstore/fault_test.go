@@ -209,3 +209,26 @@ func TestAPausedServerHoldsNoCaller(t *testing.T) {
 	server.Resume()
 	assert.Eventually(t, func() bool { return s.End(t.Context(), ticket, nil) == nil }, 20*time.Second, time.Millisecond, "it answers again")
 }
+
+// When a window begins to count in parts, a call that it has forgotten may share a part with one that it still counts.
+func TestAForgottenCallHasNothingToGetBack(t *testing.T) {
+	clock := clockwork.NewFakeClockAt(time.Unix(1_800_000_000, 0).Truncate(64 * time.Second))
+	s := open(t, redistest.Start(t), redisstore.WithClock(clock))
+	r := quota.Request{Uses: true, Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1000, 64*time.Second)}}}}}
+	clock.Advance(500 * time.Millisecond)
+	forgotten := taken(t, s, r)
+	clock.Advance(400 * time.Millisecond)
+	for range 127 {
+		taken(t, s, r)
+		clock.Advance(500 * time.Millisecond)
+	}
+	clock.Advance(200 * time.Millisecond) // 64.6 s
+	taken(t, s, r)
+	clock.Advance(10 * time.Millisecond)
+	taken(t, s, r)
+	require.NoError(t, s.Cancel(t.Context(), forgotten))
+	r.Peek = true
+	g, err := s.Take(t.Context(), r)
+	require.NoError(t, err)
+	assert.EqualValues(t, 129, g.Uses[0][0].Spent)
+}

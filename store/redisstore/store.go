@@ -123,7 +123,7 @@ func New(c Client, options ...Option) (*Store, error) {
 }
 
 // Close ends calls that are in progress with an error, waits for them, and closes a client that Open has made. It may
-// be called more than once. Leases stay until they lapse.
+// be called more than once. Leases stay until they lapse; calls that WithBatches has in advance count as used.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	first := !s.closed
