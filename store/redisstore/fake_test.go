@@ -189,6 +189,35 @@ func TestNoCallerIsHeldByAStoppedRedis(t *testing.T) {
 	})
 }
 
+// Nor by one that stops between the groups of a Take.
+func TestNoCallerIsHeldBetweenGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(9)
+		s, err := redisstore.New(f, redisstore.WithGroups(func(key string) string { return key }))
+		require.NoError(t, err)
+		r := request("a")
+		r.Demands = append(r.Demands, request("b").Demands...)
+		first, rest := f.open, make(chan struct{})
+		go func() {
+			synctest.Wait() // the first group is asked
+			f.mu.Lock()
+			f.open = rest
+			f.mu.Unlock()
+			close(first)
+		}()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		_, err = s.Take(ctx, r)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		assert.Equal(t, 300*time.Millisecond, time.Since(begun))
+		close(rest)
+		synctest.Wait()
+		assert.Equal(t, 2, f.ends(), "both are given back: the reserved one, and the late one")
+		require.NoError(t, s.Close())
+	})
+}
+
 // What a caller is granted after it has left is given back.
 func TestLateGrantsAreGivenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

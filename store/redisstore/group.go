@@ -57,7 +57,7 @@ func (s *Store) takeParts(ctx context.Context, r *quota.Request, parts []part) (
 		if err != nil || g.Wait > 0 || floor == 0 || token == floor {
 			return g, err
 		}
-		s.abandon(g.Ticket)
+		s.abandon(ctx, g.Ticket)
 		floor = token + 1
 	}
 	b := throttle.Bound{Kind: throttle.BoundByConcurrency, Wait: time.Millisecond} // others draw tokens all the time
@@ -78,7 +78,7 @@ func (s *Store) tryParts(ctx context.Context, r *quota.Request, parts []part, fl
 		}
 		var g quota.Grant
 		if g, err = s.takeOne(ctx, &q); err != nil {
-			s.abandon(reserved...)
+			s.abandon(ctx, reserved...)
 			return quota.Grant{}, 0, err
 		}
 		for i, at := range p {
@@ -87,7 +87,7 @@ func (s *Store) tryParts(ctx context.Context, r *quota.Request, parts []part, fl
 			}
 		}
 		if g.Wait > 0 {
-			s.abandon(reserved...)
+			s.abandon(ctx, reserved...)
 			reserved = nil
 			g.Demand = p[g.Demand]
 			all = later(all, g)
@@ -106,10 +106,22 @@ func (s *Store) tryParts(ctx context.Context, r *quota.Request, parts []part, fl
 	return all, token, nil
 }
 
-// abandon gives back what was reserved, also if the caller's context has ended.
-func (s *Store) abandon(reserved ...quota.Ticket) {
-	for _, t := range reserved {
-		_ = s.Cancel(s.life, t) // what is not given back counts as used
+// abandon gives back what was reserved, also if the caller's context has ended: then it does not wait for that.
+func (s *Store) abandon(ctx context.Context, reserved ...quota.Ticket) {
+	if len(reserved) == 0 || !s.begin() {
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer s.wg.Done()
+		defer close(done)
+		for _, t := range reserved {
+			_ = s.Cancel(s.life, t) //nolint:contextcheck // what is not given back counts as used
+		}
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
 	}
 }
 
