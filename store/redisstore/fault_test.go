@@ -140,11 +140,12 @@ func TestKeysExpire(t *testing.T) {
 	server := redistest.Start(t)
 	s, c := open(t, server), plain(t, server)
 	taken(t, s, leased("a", 5, throttle.Sliding(1000, time.Hour), throttle.Bucket(1, 100)))
+	taken(t, s, leased("slots", 5))
 	taken(t, s, request("minute"))
 	taken(t, s, quota.Request{Demands: []quota.Demand{{Key: "unlimited"}}})
 	require.NoError(t, s.Cooldown(t.Context(), "cold", 3*time.Hour))
 	for key, want := range map[string][2]time.Duration{
-		"a": {time.Hour, time.Minute}, "minute": {time.Minute, 0}, "unlimited": {0, 0}, "cold": {3 * time.Hour, 0},
+		"a": {time.Hour, time.Minute}, "slots": {time.Minute, time.Minute}, "minute": {time.Minute, 0}, "unlimited": {0, 0}, "cold": {3 * time.Hour, 0},
 	} {
 		for i, name := range s.Names(key) {
 			ttl := c.PTTL(t.Context(), name).Val()
@@ -208,6 +209,23 @@ func TestAPausedServerHoldsNoCaller(t *testing.T) {
 	wg.Wait() // all of them, while it is still paused
 	server.Resume()
 	assert.Eventually(t, func() bool { return s.End(t.Context(), ticket, nil) == nil }, 20*time.Second, time.Millisecond, "it answers again")
+}
+
+// What was taken before a bucket was full is not missing in it any more.
+func TestAFullBucketOwesNothing(t *testing.T) {
+	clock := clockwork.NewFakeClockAt(time.Now())
+	s := open(t, redistest.Start(t), redisstore.WithClock(clock))
+	r := quota.Request{Uses: true, Demands: []quota.Demand{{
+		Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(1, 10)}}, Cost: throttle.Cost{Requests: 5},
+	}}}
+	first := taken(t, s, r)
+	clock.Advance(6 * time.Second)
+	taken(t, s, r)
+	require.NoError(t, s.Cancel(t.Context(), first))
+	r.Peek = true
+	g, err := s.Take(t.Context(), r)
+	require.NoError(t, err)
+	assert.EqualValues(t, 5, g.Uses[0][0].Spent)
 }
 
 // When a window begins to count in parts, a call that it has forgotten may share a part with one that it still counts.
