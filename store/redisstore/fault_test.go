@@ -250,3 +250,39 @@ func TestAForgottenCallHasNothingToGetBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 129, g.Uses[0][0].Spent)
 }
+
+// A slot may be free by the time that a window admits the call, so the window counts, however soon that is.
+func TestAWindowComesBeforeASlot(t *testing.T) {
+	clock := clockwork.NewFakeClockAt(time.Now())
+	s := open(t, redistest.Start(t), redisstore.WithClock(clock))
+	r := leased("slots", 1)
+	r.Demands = append(r.Demands, quota.Demand{Key: "window", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, 5*time.Millisecond)}}})
+	taken(t, s, r)
+	g, err := s.Take(t.Context(), r)
+	require.NoError(t, err)
+	assert.Equal(t, throttle.BoundByWindow, g.Bound.Kind)
+	assert.Equal(t, 1, g.Demand)
+	assert.Equal(t, 5*time.Millisecond, g.Wait)
+}
+
+// A late debit under limits that have changed counts, although the ticket does not say which day it is.
+func TestALateDebitOfADay(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Skip("this machine knows no time zones: ", err)
+	}
+	clock := clockwork.NewFakeClockAt(time.Now())
+	s := open(t, redistest.Start(t), redisstore.WithClock(clock))
+	day := func(most, cost int64) quota.Request {
+		w := throttle.Fixed(most, 24*time.Hour, time.Date(2026, time.May, 1, 0, 0, 0, 0, zone))
+		return quota.Request{Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{w}}, Cost: throttle.Cost{Requests: cost}}}}
+	}
+	late := taken(t, s, day(10, 1))
+	taken(t, s, day(20, 1))
+	clock.Advance(48 * time.Hour)
+	require.NoError(t, s.End(t.Context(), late, []throttle.Cost{{Requests: 16}}))
+	taken(t, s, day(20, 5))
+	g, err := s.Take(t.Context(), day(20, 1))
+	require.NoError(t, err)
+	assert.Positive(t, g.Wait)
+}
