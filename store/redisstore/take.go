@@ -107,8 +107,8 @@ func flag(b bool) string {
 	return "0"
 }
 
-// takeSome asks for n calls of one shape at one instant, and returns as many grants. If nobody waits for the answer
-// any more, what was taken is given back.
+// takeSome asks for n calls of one shape at one instant, and returns as many grants. If the answer comes too late,
+// what was taken is given back.
 func (s *Store) takeSome(ctx context.Context, h *shape, n int, late func([]quota.Grant)) ([]quota.Grant, error) {
 	id := s.id + strconv.FormatInt(s.seq.Add(1), 36)
 	c := call{op: opTake, keys: h.keys, args: func(now time.Time) []string { return h.args(n, id, now) }}
