@@ -116,7 +116,7 @@ func (s *Store) abandon(ctx context.Context, reserved ...quota.Ticket) {
 		defer s.wg.Done()
 		defer close(done)
 		for _, t := range reserved {
-			_ = s.Cancel(s.life, t) //nolint:contextcheck // what is not given back counts as used
+			_ = s.Cancel(s.life, t) // what is not given back counts as used
 		}
 	}()
 	select {
