@@ -211,6 +211,19 @@ func TestAPausedServerHoldsNoCaller(t *testing.T) {
 	assert.Eventually(t, func() bool { return s.End(t.Context(), ticket, nil) == nil }, 20*time.Second, time.Millisecond, "it answers again")
 }
 
+// What is held about a key lasts as long as a renewed lease, although its windows are empty.
+func TestARenewedLeaseKeepsItsKey(t *testing.T) {
+	server := redistest.Start(t)
+	s, c := open(t, server), plain(t, server)
+	first := taken(t, s, leased("a", 5))
+	lost, err := s.Renew(t.Context(), []quota.Ticket{first}, time.Hour)
+	require.NoError(t, err)
+	require.Empty(t, lost)
+	for _, name := range s.Names("a") {
+		assert.Greater(t, c.PTTL(t.Context(), name).Val(), 59*time.Minute)
+	}
+}
+
 // What was taken before a bucket was full is not missing in it any more.
 func TestAFullBucketOwesNothing(t *testing.T) {
 	clock := clockwork.NewFakeClockAt(time.Now())

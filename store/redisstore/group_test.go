@@ -88,3 +88,14 @@ func TestTicketsOfSeveralGroups(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, state.InFlight)
 }
+
+// A token that several groups share is ahead of the clock. A key that forgot it would give lower ones.
+func TestAKeyRemembersItsTokenUntilTheClockPassesIt(t *testing.T) {
+	server := redistest.Start(t)
+	s := open(t, server, redisstore.WithTimeout(time.Hour), redisstore.WithGroups(func(key string) string { return key }))
+	r := leased("a", 1)
+	r.Demands = append(r.Demands, leased("b", 1).Demands...)
+	r.Lease = time.Second
+	taken(t, s, r)
+	assert.Greater(t, plain(t, server).PTTL(t.Context(), s.Names("a")[0]).Val(), 59*time.Minute)
+}

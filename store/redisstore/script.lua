@@ -319,7 +319,8 @@ local function save()
   for _, k in ipairs(keys) do
     if k.dirty then
       local ttl = k.cool - now
-      if k.conc > 0 then ttl = max(ttl, 1000 * call('PTTL', k.slots)) end
+      -- A token that several groups share is ahead of the clock.
+      if k.conc > 0 then ttl = max(ttl, 1000 * call('PTTL', k.slots), k.tok - now) end
       for _, w in ipairs(k.windows) do
         ttl = max(ttl, lasts(w))
         w.begins, w.ends = nil, nil
@@ -513,10 +514,12 @@ if op == 'renew' then
       if all then
         call('ZADD', k.slots, now + lease, id)
         expiry(k)
+        k.dirty = not k.fresh
       end
     end
     if not all then lost[#lost+1] = t - 1 end
   end
+  save()
   return lost
 end
 
