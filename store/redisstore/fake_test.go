@@ -277,4 +277,9 @@ func TestOptions(t *testing.T) {
 	} {
 		require.ErrorContains(t, build(), problem)
 	}
+	for _, url := range []string{"redis://me:hunter2@host:bad/0", "redis://me:hunter2/x@host", "redis://me:%zzhunter2@host", "hunter2@host", "redis://host/hunter2", "redis://host?hunter2=1"} {
+		_, err := redisstore.Open(url)
+		require.ErrorContains(t, err, "redisstore: URL: ")
+		assert.NotContains(t, err.Error(), "hunter2", "it may be a password")
+	}
 }

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -75,8 +74,9 @@ func WithBatches(calls int, hold time.Duration) Option {
 // wait for the server.
 func Open(url string, options ...Option) (*Store, error) {
 	o, err := redis.ParseURL(url)
-	if err != nil {
-		return nil, &fault.FieldError{Owner: "redisstore", Field: "URL", Problem: fmt.Sprintf("%v: give one such as redis://localhost:6379/0", err)}
+	if err != nil { // its text may repeat the password
+		return nil, &fault.FieldError{Owner: "redisstore", Field: "URL", Problem: "it is not understood: give one such as " +
+			"redis://user:password@localhost:6379/0, with special characters of the password escaped"}
 	}
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, -1, 1
 	c := redis.NewClient(o)
