@@ -5,6 +5,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,11 +57,63 @@ func TestBatchesEndWithACooldown(t *testing.T) {
 		taken(t, s, request("a"))
 		taken(t, s, request("b"))
 		require.NoError(t, s.Cooldown(t.Context(), "a", time.Second))
+		synctest.Wait()
 		assert.Equal(t, 2, f.ends(), "what was taken in advance, and the cooldown")
 		taken(t, s, request("b"))
 		assert.Equal(t, []int{2, 2}, f.takes(), "that of another key is still there")
 		taken(t, s, request("a"))
 		assert.Equal(t, []int{2, 2, 2}, f.takes())
+		require.NoError(t, s.Close())
+	})
+}
+
+// Each batch is given back by itself: its demands are not those of another.
+func TestBatchesOfOneInstantEndApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, f := batching(t, 1000)
+		taken(t, s, request("a"))
+		dear := request("a")
+		dear.Demands[0].Cost.Requests = 5
+		taken(t, s, dear)
+		require.NoError(t, s.Cooldown(t.Context(), "a", time.Second))
+		synctest.Wait()
+		assert.Equal(t, 3, f.ends(), "two batches and the cooldown")
+		require.NoError(t, s.Close())
+	})
+}
+
+func TestABatchUnderWayEndsWithACooldown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, f := batching(t, 1000)
+		open := make(chan struct{})
+		f.reopen(open)
+		var wg sync.WaitGroup
+		wg.Go(func() { taken(t, s, request("a")) })
+		synctest.Wait()
+		wg.Go(func() { assert.NoError(t, s.Cooldown(t.Context(), "a", time.Second)) })
+		synctest.Wait()
+		close(open)
+		wg.Wait()
+		synctest.Wait()
+		assert.Equal(t, 2, f.ends(), "the batch and the cooldown")
+		taken(t, s, request("a"))
+		assert.Equal(t, []int{2, 2}, f.takes(), "Redis is asked again")
+		require.NoError(t, s.Close())
+	})
+}
+
+func TestACooldownIsNotHeldByABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, f := batching(t, 1000)
+		taken(t, s, request("a"))
+		open := make(chan struct{})
+		f.reopen(open)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		require.ErrorIs(t, s.Cooldown(ctx, "a", time.Second), context.DeadlineExceeded)
+		assert.Equal(t, 10*time.Millisecond, time.Since(begun))
+		close(open)
 		require.NoError(t, s.Close())
 	})
 }

@@ -90,6 +90,8 @@ func scanNode(ctx context.Context, c redis.Cmdable, pattern string, yield func(k
 
 func (c goRedis) Subscribe(ctx context.Context, channel string, ready func(), got func(message string)) error {
 	sub := c.UniversalClient.Subscribe(ctx, channel)
+	// Receive waits for Redis, not for ctx.
+	defer context.AfterFunc(ctx, func() { _ = sub.Close() })()
 	defer sub.Close() //nolint:errcheck // nothing depends on it any more
 	if _, err := sub.Receive(ctx); err != nil {
 		return err

@@ -108,17 +108,14 @@ func (s *Store) tryParts(ctx context.Context, r *quota.Request, parts []part, fl
 
 // abandon gives back what was reserved, also if the caller's context has ended: then it does not wait for that.
 func (s *Store) abandon(ctx context.Context, reserved ...quota.Ticket) {
-	if len(reserved) == 0 || !s.begin() {
+	if len(reserved) == 0 {
 		return
 	}
-	done := make(chan struct{})
-	go func() {
-		defer s.wg.Done()
-		defer close(done)
+	done := s.background(func() {
 		for _, t := range reserved {
 			_ = s.Cancel(s.life, t) // what is not given back counts as used
 		}
-	}()
+	})
 	select {
 	case <-done:
 	case <-ctx.Done():

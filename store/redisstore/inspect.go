@@ -46,28 +46,65 @@ func (s *Store) Keys(ctx context.Context, prefix string) iter.Seq2[string, error
 			yield("", context.Cause(ctx))
 			return
 		}
-		var err error
-		seen, more := map[string]bool{}, true
-		scanned := s.client.Scan(ctx, globbed(s.prefix)+"{*}*", func(name string) bool {
+		seen := map[string]bool{}
+		for name, err := range s.scan(ctx) {
 			name = strings.TrimSuffix(name, ":s")
 			if seen[name] {
-				return true
+				continue
 			}
 			seen[name] = true
 			var key string
-			if key, _, err = s.look(ctx, []string{name, name + ":s"}); err != nil {
-				return false
+			if err == nil {
+				key, _, err = s.look(ctx, []string{name, name + ":s"})
 			}
-			if key != "" && strings.HasPrefix(key, prefix) {
-				more = yield(key, nil)
+			if err != nil {
+				yield("", err)
+				return
 			}
-			return more
-		})
-		if err == nil && scanned != nil {
-			err = wrap(scanned)
+			if key != "" && strings.HasPrefix(key, prefix) && !yield(key, nil) {
+				return
+			}
 		}
-		if more && err != nil {
-			yield("", err)
+	}
+}
+
+// scan yields the names of the store in Redis, and an error at the end if there was one. The client may still wait for
+// Redis when ctx has ended.
+func (s *Store) scan(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		defer context.AfterFunc(s.life, func() { cancel(wrap(errClosed)) })() //nolint:contextcheck // Close ends it too
+		names := make(chan string)
+		err := wrap(errClosed)
+		done := s.background(func() {
+			err = wrap(s.client.Scan(ctx, globbed(s.prefix)+"{*}*", func(name string) bool {
+				select {
+				case names <- name:
+					return true
+				case <-ctx.Done():
+					return false
+				}
+			}))
+		})
+		for {
+			select {
+			case name := <-names:
+				if !yield(name, nil) {
+					return
+				}
+			case <-done:
+				if ctx.Err() != nil {
+					err = context.Cause(ctx)
+				}
+				if err != nil {
+					yield("", err)
+				}
+				return
+			case <-ctx.Done():
+				yield("", context.Cause(ctx))
+				return
+			}
 		}
 	}
 }

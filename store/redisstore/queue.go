@@ -43,6 +43,7 @@ type queue struct {
 
 	batch    *batch // what was taken in advance; nil: nothing
 	batching bool   // a flight is about to bring a batch
+	late     bool   // it is to be given back: there is a cooldown since
 	want     int    // how many the next batch is to have
 }
 
@@ -66,11 +67,13 @@ func (q *queues) take(ctx context.Context, s *Store, r *quota.Request) (quota.Gr
 	if c == nil {
 		return g, err
 	}
+	timed, cancel := context.WithTimeoutCause(ctx, s.timeout, wrap(errSlow))
+	defer cancel()
 	select {
 	case <-c.done:
-	case <-ctx.Done():
+	case <-timed.Done():
 		if c.settled.CompareAndSwap(false, true) {
-			return quota.Grant{}, context.Cause(ctx)
+			return quota.Grant{}, context.Cause(timed)
 		}
 		<-c.done
 	}
@@ -101,7 +104,7 @@ func (q *queues) join(s *Store, r *quota.Request) (g quota.Grant, c *caller, err
 // findLocked returns the queue of a request.
 func (q *queues) findLocked(s *Store, r *quota.Request) *queue {
 	at := outline{r.Demands[0].Key, r.Demands[0].Cost, len(r.Demands)}
-	for _, of := range q.shapes[at] {
+	for _, of := range slices.Backward(q.shapes[at]) { // limits that have changed come last
 		if of.shape.equal(r) {
 			return of
 		}
@@ -160,7 +163,9 @@ func (q *queues) fly(s *Store, of *queue) {
 			}
 			close(c.done)
 		}
-		s.giveBack(unwanted)
+		if len(unwanted) > 0 {
+			s.background(func() { s.giveBack(unwanted) })
+		}
 	}
 }
 
@@ -189,8 +194,13 @@ func (q *queues) keep(s *Store, of *queue, advance []quota.Grant) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	of.batching = false
-	if len(advance) == 0 {
+	late := of.late
+	of.batching, of.late = false, false
+	switch {
+	case len(advance) == 0:
+		return
+	case late:
+		s.background(func() { s.giveBack(advance) })
 		return
 	}
 	b := &batch{grants: advance}
@@ -208,24 +218,26 @@ func (q *queues) lapse(s *Store, of *queue, b *batch) {
 		of.batch, of.want = nil, max(1, of.want/2)
 	}
 	q.mu.Unlock()
-	s.giveBack(left)
+	s.background(func() { s.giveBack(left) })
 }
 
 // drop gives back what was taken in advance from a key.
 func (q *queues) drop(s *Store, key string) {
-	var left []quota.Grant
 	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, list := range q.shapes {
 		for _, of := range list {
-			if of.batch != nil && slices.ContainsFunc(of.shape.Demands, func(d quota.Demand) bool { return d.Key == key }) {
-				of.batch.lapse.Stop()
-				left = append(left, of.batch.grants...)
+			if !slices.ContainsFunc(of.shape.Demands, func(d quota.Demand) bool { return d.Key == key }) {
+				continue
+			}
+			of.late = of.batching
+			if b := of.batch; b != nil {
+				b.lapse.Stop()
+				s.background(func() { s.giveBack(b.grants) })
 				of.batch = nil
 			}
 		}
 	}
-	q.mu.Unlock()
-	s.giveBack(left)
 }
 
 // trimLocked forgets some queues without callers if there are many.

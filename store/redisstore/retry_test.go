@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -15,7 +16,7 @@ import (
 	"github.com/headrace/headrace/store/redisstore"
 )
 
-// hangUp serves connections that break when a script arrives, and counts the scripts.
+// hangUp serves connections that break when a script arrives, and counts the scripts. It answers no SUBSCRIBE.
 func hangUp(t *testing.T) (addr string, scripts *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -59,5 +60,15 @@ func TestNothingIsSentTwice(t *testing.T) {
 	_, err = s.Take(t.Context(), request("a"))
 	require.Error(t, err)
 	assert.EqualValues(t, 1, scripts.Load())
+	require.NoError(t, s.Close())
+}
+
+// A subscription that is not answered ends with the store.
+func TestCloseDoesNotWaitForASubscription(t *testing.T) {
+	addr, _ := hangUp(t)
+	s, err := redisstore.Open("redis://"+addr, redisstore.WithTimeout(50*time.Millisecond))
+	require.NoError(t, err)
+	_, err = s.Changed(t.Context(), "a")
+	require.ErrorContains(t, err, "no answer")
 	require.NoError(t, s.Close())
 }

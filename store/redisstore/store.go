@@ -147,6 +147,21 @@ func (s *Store) begin() bool {
 	return !s.closed
 }
 
+// background runs f in a goroutine that Close waits for; after Close it does not run.
+func (s *Store) background(f func()) (done <-chan struct{}) {
+	ended := make(chan struct{})
+	if !s.begin() {
+		close(ended)
+		return ended
+	}
+	go func() {
+		defer s.wg.Done()
+		defer close(ended)
+		f()
+	}()
+	return ended
+}
+
 // tag is the hash tag of a key's group.
 func (s *Store) tag(key string) string {
 	group := ""

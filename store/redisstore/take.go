@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -204,8 +205,8 @@ func readUses(windows []throttle.Window, v []int64) (uses []throttle.WindowUse, 
 	return uses, v, nil
 }
 
-// giveBack cancels grants of one request that no caller wants. Those without a lease that were taken at one instant
-// are one command. A lease whose Cancel fails lapses; what is not given back counts as used.
+// giveBack cancels grants of one request that no caller wants, up to an error: then leases lapse, and what is not given
+// back counts as used. Those without a lease that were taken at one instant are one command.
 func (s *Store) giveBack(grants []quota.Grant) {
 	for len(grants) > 0 {
 		t, n := grants[0].Ticket, 1
@@ -216,7 +217,10 @@ func (s *Store) giveBack(grants []quota.Grant) {
 		}
 		grants = grants[n:]
 		if t.ID != "" {
-			_ = s.finishOne(s.life, t, int64(n), func(int) amounts { return amounts{} })
+			err := s.finishOne(s.life, t, int64(n), func(int) amounts { return amounts{} })
+			if err != nil && !errors.Is(err, quota.ErrLeaseLost) {
+				return
+			}
 		}
 	}
 }
