@@ -1,9 +1,12 @@
 package redisstore
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/quota"
 )
 
 // WithClock has the store count by a clock of the test, not by that of Redis.
@@ -15,3 +18,8 @@ func WithClock(c clockwork.Clock) Option {
 
 // Names returns the names in Redis of a key's value and of its slots.
 func (s *Store) Names(key string) []string { return names(nil, s.tag(key), key) }
+
+// TakeTogether is n equal Takes that share a script.
+func (s *Store) TakeTogether(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+	return s.takeSome(ctx, newShape(s, &query{Request: r}), n, nil)
+}
