@@ -30,9 +30,9 @@ var errTimeout = errors.New("no answer in time")
 // Fallback says what a process does while its store is unavailable. The zero value fails every Take with the
 // error of the store or, while the breaker is open, with a *breaker.OpenError.
 type Fallback struct {
-	// Share of each limit is what this process admits without the store: 1/n for n processes. Windows and
-	// slots are those of a MemoryStore, empty when an outage begins. A call that costs more than its share of
-	// a window allows fails.
+	// Share of each limit, but at least 1, is what this process admits without the store: 1/n for n
+	// processes. Only what was admitted without the store counts. A call that costs more than its share of a
+	// window allows fails.
 	Share float64
 	// Unlimited admits every call, with neither windows nor slots. It excludes Share.
 	Unlimited bool
@@ -48,7 +48,7 @@ type Fallback struct {
 // FallbackStats counts what became of the calls of Take since WithFallback.
 type FallbackStats struct {
 	Asked    int64         // the store was asked
-	Failed   int64         // of these, got an error that says nothing about the request
+	Failed   int64         // of these, got an error that is neither about the request nor a caller's cancel
 	Degraded int64         // were answered without the store
 	Breaker  breaker.Stats // of the store; its Cause is the last failure
 }
@@ -148,7 +148,7 @@ func (f *FallbackStore) ask(ctx context.Context, r Request) (g Grant, err error)
 	defer cancel()
 	g, err = f.store.Take(timed, r)
 	t.End(ctx, err)
-	if err != nil && !about(err) {
+	if err != nil && !about(err) && !errors.Is(ctx.Err(), context.Canceled) {
 		f.failed.Add(1)
 	}
 	return g, err
@@ -163,6 +163,10 @@ func (f *FallbackStore) without(ctx context.Context, r Request, reason error) (g
 				return Grant{}, context.Cause(ctx)
 			}
 			return Grant{}, reason // the share of a window is less than the cost
+		}
+		if g.Wait > 0 { // the store may be back before that
+			g.Wait = min(g.Wait, cmp.Or(f.breaker.Stats().RetryAfter, f.config.Timeout))
+			g.Bound.Wait = g.Wait
 		}
 	case !f.config.Unlimited:
 		return Grant{}, reason

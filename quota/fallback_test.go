@@ -168,6 +168,28 @@ func TestShareOfTheLimits(t *testing.T) {
 	})
 }
 
+// A share that is used up for a day is no reason to leave the store alone for a day.
+func TestWaitsForAShareEndWhenTheStoreMayBeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := withFallback(t, quota.Fallback{Share: 0.1, Timeout: 100 * time.Millisecond})
+		b.err = errDown
+		r := ten(0)
+		r.Demands[0].Limits.Windows = []throttle.Window{throttle.Sliding(10, 24*time.Hour)}
+		for i := range 7 {
+			g, err := s.Take(t.Context(), r)
+			require.NoError(t, err)
+			want := []time.Duration{0, 100 * time.Millisecond, time.Second}[min(i, 1)+i/4]
+			assert.Equal(t, want, g.Wait, "call %d", i)
+			assert.Equal(t, want, g.Bound.Wait, "call %d", i)
+		}
+		b.err = nil
+		time.Sleep(time.Second)
+		g, err := s.Take(t.Context(), r)
+		require.NoError(t, err)
+		assert.Zero(t, g.Wait)
+	})
+}
+
 func TestAStoreThatHangsIsNotAskedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, b := withFallback(t, quota.Fallback{Unlimited: true, Timeout: 20 * time.Millisecond})
@@ -207,6 +229,7 @@ func TestErrorsThatAreNoOutage(t *testing.T) {
 		}
 		assert.Equal(t, breaker.Closed, s.Stats().Breaker.State)
 		assert.Zero(t, s.Stats().Degraded)
+		assert.Zero(t, s.Stats().Failed)
 	})
 }
 
