@@ -135,6 +135,28 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
+// A value that has changed in one place could admit any number of calls.
+func TestDamagedValues(t *testing.T) {
+	server := redistest.Start(t)
+	s, c := open(t, server), plain(t, server)
+	taken(t, s, request("a"))
+	name := s.Names("a")[0]
+	value, err := c.Get(t.Context(), name).Result()
+	require.NoError(t, err)
+	for i := range value {
+		damaged := []byte(value)
+		damaged[i] ^= 0x10
+		require.NoError(t, c.Set(t.Context(), name, damaged, 0).Err())
+		_, err := s.Take(t.Context(), request("a"))
+		require.ErrorContains(t, err, "is damaged", "byte %d", i)
+		require.NoError(t, c.Set(t.Context(), name, value[:i], 0).Err())
+		_, err = s.Take(t.Context(), request("a"))
+		require.ErrorContains(t, err, "is damaged", "%d bytes", i)
+	}
+	require.NoError(t, c.Set(t.Context(), name, value, 0).Err())
+	taken(t, s, request("a"))
+}
+
 // Every key expires, and not before its history.
 func TestKeysExpire(t *testing.T) {
 	server := redistest.Start(t)

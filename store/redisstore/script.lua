@@ -37,14 +37,19 @@ end
 
 -- Keys ---------------------------------------------------------------------------------------------------------------
 
--- The value of a key: {VERSION, name, concurrency, spec, cooled until, token, last, windows}.
+-- The value of a key: a sum of what follows, which is {VERSION, name, concurrency, spec, cooled until, token, last,
+-- windows}. Damage that the sum shows could otherwise admit any number of calls.
+local SUM = 8
+local function checked(packed) return sub(redis.sha1hex(packed), 1, SUM) .. packed end
+
 local keys = {}
 for i = 1, #KEYS/2 do
   local raw = call('GET', KEYS[2*i-1])
   if raw then
-    local ok, v = pcall(cmsgpack.unpack, raw)
-    if not ok or type(v) ~= 'table' or v[1] ~= VERSION then
-      return redis.error_reply('HEADRACE the value at ' .. KEYS[2*i-1] .. ' is not of this version of redisstore')
+    local packed = sub(raw, SUM + 1)
+    local v = checked(packed) == raw and cmsgpack.unpack(packed)
+    if type(v) ~= 'table' or v[1] ~= VERSION then
+      return redis.error_reply('HEADRACE the value at ' .. KEYS[2*i-1] .. ' is damaged, or not of this version of redisstore: Forget removes it')
     end
     keys[i] = {at = KEYS[2*i-1], slots = KEYS[2*i], name = v[2], conc = v[3], spec = v[4], cool = v[5], tok = v[6], windows = v[8]}
     now = max(now, v[7])
@@ -148,7 +153,7 @@ local function wait(w, n)
     excess = excess - units
     if excess <= 0 then return at + w[4] - now end
   end
-  return 0
+  return w[4]
 end
 
 -- room is how many times n units fit. The window is settled.
@@ -325,7 +330,8 @@ local function save()
         ttl = max(ttl, lasts(w))
         w.begins, w.ends = nil, nil
       end
-      call('SET', k.at, cmsgpack.pack({VERSION, k.name, k.conc, k.spec, k.cool, k.tok, now, k.windows}), 'PX', ceil(max(0, ttl) / 1000) + LINGER)
+      local packed = cmsgpack.pack({VERSION, k.name, k.conc, k.spec, k.cool, k.tok, now, k.windows})
+      call('SET', k.at, checked(packed), 'PX', ceil(max(0, ttl) / 1000) + LINGER)
     end
   end
 end
