@@ -11,7 +11,8 @@ import (
 // rueidisclient one of rueidis. It must be safe for concurrent use.
 type Client interface {
 	// Do sends a command and returns its reply: nil, an int64, a string, or a []any of these. The client
-	// must not send a command twice if the first may have been executed.
+	// must not send a command twice if the first may have been executed. Do should return soon after ctx ends:
+	// callers do not wait for it then, but Close does, and up to 1,024 commands may have no answer.
 	Do(ctx context.Context, words ...string) (any, error)
 	// Scan calls yield with the keys that match a pattern, on every node, until yield returns false.
 	Scan(ctx context.Context, pattern string, yield func(key string) bool) error

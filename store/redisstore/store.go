@@ -51,7 +51,8 @@ type Option func(*Store)
 // The default is "headrace:". It must not contain braces.
 func WithPrefix(prefix string) Option { return func(s *Store) { s.prefix = prefix } }
 
-// WithTimeout sets how long a command may take before it fails. The default is 1 second.
+// WithTimeout sets how long a command may take before it fails, and a Take from keys of one group with the time that it
+// waits to be sent. The default is 1 second.
 func WithTimeout(d time.Duration) Option { return func(s *Store) { s.timeout = d } }
 
 // WithGroups distributes keys over the nodes of a cluster: keys for which group returns the same text are on the
