@@ -24,10 +24,11 @@ type share struct {
 	most   int // how many calls may ask at once
 	held   refusal
 
-	trying  atomic.Int32 // calls that do not wait may always ask
-	news    atomic.Int64 // counts what may turn a refusal into a grant
-	refused atomic.Int64 // calls that the store refused and that did not wait
-	unheard atomic.Int64 // ends, renewals and cooldowns that failed
+	trying  atomic.Int32          // calls that do not wait may always ask
+	news    atomic.Int64          // counts what may turn a refusal into a grant
+	refused atomic.Int64          // calls that the store refused and that did not wait
+	unheard atomic.Int64          // ends, renewals and cooldowns that failed
+	without atomic.Pointer[error] // why the last grant was made without the store; nil: it was asked
 	leases  leases
 	outbox  outbox
 }
@@ -174,6 +175,19 @@ func (g *Guard) tries() (done func()) {
 func (s *share) addTo(to *Stats) {
 	to.Refused += s.refused.Load()
 	to.StoreErrors = s.unheard.Load()
+	if err := s.without.Load(); err != nil {
+		to.Degraded = *err
+	}
+}
+
+// granted notes whether a grant was made by the store.
+func (s *share) granted(degraded error) {
+	switch {
+	case degraded != nil:
+		s.without.Store(&degraded)
+	case s.without.Load() != nil:
+		s.without.Store(nil)
+	}
 }
 
 // reset forgets the counts.

@@ -18,6 +18,7 @@ type Stats struct {
 	Why     string               // what it does and what holds it back, in a sentence
 
 	StoreErrors int64 // failed ends of calls, renewals and cooldowns in Policy.Store
+	Degraded    error // why the last call was admitted without Policy.Store, see quota.Fallback; nil: it was asked
 }
 
 // Stats returns a snapshot; for Join, of its first guard.
@@ -64,6 +65,9 @@ func (g *Guard) explain(s *Stats) string {
 	look, doubts := g.nextLook(now)
 	if doubts {
 		doing += " (a long wait that the provider asks for is not believed)"
+	}
+	if s.Degraded != nil {
+		doing += " (without the store: " + s.Degraded.Error() + ")"
 	}
 	switch {
 	case s.Closed != nil:

@@ -569,3 +569,24 @@ func TestAStoreThatAdmitsAndSaysNothingElse(t *testing.T) {
 		})
 	}
 }
+
+// A grant that was made without the store shows in the statistics until the store answers again.
+func TestStatsOfADegradedStore(t *testing.T) {
+	store := newScripted()
+	s, err := quota.WithFallback(store, quota.Fallback{Unlimited: true})
+	require.NoError(t, err)
+	g, err := guard.New(guard.Policy{Name: "a", Store: s})
+	require.NoError(t, err)
+	do := func() {
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+	}
+	do()
+	require.NoError(t, g.Stats().Degraded)
+	store.take = func(context.Context, quota.Request) (quota.Grant, error) { return quota.Grant{}, errDown }
+	do()
+	require.ErrorIs(t, g.Stats().Degraded, errDown)
+	assert.Contains(t, g.Stats().Why, "without the store: connection refused")
+	store.take = nil
+	do()
+	require.NoError(t, g.Stats().Degraded)
+}

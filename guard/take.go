@@ -83,6 +83,11 @@ func (c *Call) take(ctx context.Context, k *attempt, trying bool) (no *denial, e
 			grant, err = s.Take(ctx, d.request)
 			return err
 		})
+		if err == nil {
+			for _, l := range d.layers {
+				l.share.granted(grant.Degraded)
+			}
+		}
 		if err == nil && grant.Wait > 0 {
 			return d.denied(&grant), nil
 		}

@@ -3,5 +3,7 @@
 // against, such as a user, a host and the whole service, and takes from all of
 // them at one instant or from none. See docs/guard.md.
 //
-// MemoryStore keeps them in this process. Package quotatest tests every Store.
+// MemoryStore keeps them in this process, package store/redisstore in Redis.
+// WithFallback says what happens while a store is unavailable. Package quotatest
+// tests every Store.
 package quota

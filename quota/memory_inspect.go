@@ -17,11 +17,7 @@ func (s *memory) usesLocked(now instant, d *Demand) []throttle.WindowUse {
 		under := s.underLocked(now, k, d.Limits)
 		return under.uses(now)
 	}
-	uses := make([]throttle.WindowUse, 0, len(d.Limits.Windows))
-	for _, w := range d.Limits.Windows {
-		uses = append(uses, throttle.WindowUse{Window: w, Left: w.Max()})
-	}
-	return uses
+	return unused(d.Limits.Windows)
 }
 
 func (l *limited) uses(now instant) []throttle.WindowUse {

@@ -63,6 +63,8 @@ type Grant struct {
 	// Uses is the use of each window after this Take, by demand and window. It is
 	// nil unless Request.Uses was set.
 	Uses [][]throttle.WindowUse
+	// Degraded is why the grant was made without the store; nil if it was asked. See Fallback.
+	Degraded error
 }
 
 // Ticket identifies what was taken from a store. Another process may renew and end it.

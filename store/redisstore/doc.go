@@ -1,0 +1,32 @@
+// Package redisstore keeps limits in Redis, for processes that share them: a [quota.Store] for guards.
+//
+//	store, err := redisstore.Open("redis://localhost:6379/0")
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//	g, err := guard.New(guard.Policy{Name: "openai", Limits: limits, Store: store})
+//
+// # How it counts
+//
+// One script does each operation, by the clock of Redis. Everything about a key is in one value; its slots are in
+// another. Token buckets and calendars are exact. A sliding window is exact for up to 128 admissions at different
+// instants; with more it counts in 64 parts until it is empty, and may admit a call late by per/64, never early.
+// Instants are rounded to microseconds. Equal requests that callers of one Store make at the same time are sent as one,
+// which admits as many of them as fit.
+//
+// # Failures
+//
+// A method returns when its context ends, or with an error after WithTimeout, also if Redis has stopped. What an
+// operation took whose answer was lost counts as used; its lease lapses. No command is sent twice. A key that was
+// evicted, or lost by a restart or FLUSHALL, begins anew with full limits: have Redis persist its data, and set
+// maxmemory-policy to noeviction, where that matters. A damaged value is an error until Forget removes it. If the clock
+// of Redis is set back, the windows of a key stand still until it has caught up. [quota.WithFallback] says what happens while Redis is unavailable.
+//
+// # Cluster
+//
+// By default all keys have one hash tag, so they are on one node, and a Take from several keys is atomic. WithGroups
+// distributes them. Names of keys are hashed.
+//
+// Redis 6.2 or later is required, with the commands EVALSHA, EVAL, SCAN and SUBSCRIBE.
+package redisstore

@@ -1,0 +1,178 @@
+package redisstore
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/throttle"
+)
+
+// amounts is a cost by unit.
+type amounts [throttle.Units]int64
+
+func amountsOf(c throttle.Cost) (a amounts) {
+	for u := range throttle.Units {
+		a[u] = c.Of(u)
+	}
+	return a
+}
+
+// usedOf is amountsOf for a cost that was read from a response.
+func usedOf(c throttle.Cost) amounts {
+	for _, n := range []*int64{&c.Requests, &c.Tokens, &c.Input, &c.Output, &c.Points} {
+		*n = min(max(*n, 0), throttle.MaxAmount)
+	}
+	return amountsOf(c)
+}
+
+func text(n int64) string { return strconv.FormatInt(n, 10) }
+
+// micros rounds up, so that nothing is early.
+func micros(d time.Duration) int64 {
+	us := d.Microseconds()
+	if d%time.Microsecond > 0 {
+		us++
+	}
+	return us
+}
+
+func unixMicros(t time.Time) int64 {
+	us := t.UnixMicro() // rounds down
+	if t.Nanosecond()%1000 > 0 {
+		us++
+	}
+	return us
+}
+
+func fromMicros(us int64) time.Duration {
+	return time.Duration(min(us, int64(throttle.Forever/time.Microsecond))) * time.Microsecond
+}
+
+// digest is the part of a key's name that Redis sees: of fixed length, without braces.
+func digest(text string, bytes int) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:bytes])
+}
+
+// demand appends the words of a demand, as the script's demands reads them. now is for calendars.
+func demand(words []string, d *quota.Demand, a *amounts, now time.Time) []string {
+	words = append(words, d.Key, strconv.Itoa(d.Limits.Concurrency), specOf(d.Limits.Windows))
+	at, n := len(words), 0
+	words = append(words, "")
+	for u, v := range a {
+		if v != 0 {
+			words, n = append(words, strconv.Itoa(u), text(v)), n+1
+		}
+	}
+	words[at] = strconv.Itoa(n)
+	at = len(words)
+	words = append(words, "")
+	for _, w := range d.Limits.Windows {
+		if w.Kind() == throttle.CalendarWindow {
+			words = period(words, w, now)
+		}
+	}
+	words[at] = strconv.Itoa(len(words) - at - 1)
+	return words
+}
+
+// period appends three words about the periods of a calendar: where all of them can be counted from, or when the
+// one around now and the next begin and end.
+func period(words []string, w throttle.Window, now time.Time) []string {
+	if regular(w) {
+		return append(words, "-", text(unixMicros(w.Anchor())), "-")
+	}
+	first, second := w.Period(now)
+	_, third := w.Period(second)
+	return append(words, text(unixMicros(first)), text(unixMicros(second)), text(unixMicros(third)))
+}
+
+// regular reports whether all periods of a calendar are of one length.
+func regular(w throttle.Window) bool {
+	return w.Per()%time.Microsecond == 0 && (w.Per()%(24*time.Hour) != 0 || w.Anchor().Location() == time.UTC)
+}
+
+// dated reports whether the words of a demand depend on the time.
+func dated(demands []quota.Demand) bool {
+	for i := range demands {
+		for _, w := range demands[i].Limits.Windows {
+			if w.Kind() == throttle.CalendarWindow && !regular(w) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// specOf writes windows for the script, which compares them as text and reads the first four fields: kind, unit,
+// max and length, or rate. Behind these is what readSpec needs: the nanoseconds that rounding has added to the
+// length, and the anchor of a calendar with its zone.
+func specOf(windows []throttle.Window) string {
+	var b []byte
+	for _, w := range windows {
+		b = append(b, '0'+byte(w.Kind()), ' ', '0'+byte(w.Unit()), ' ')
+		b = append(strconv.AppendInt(b, w.Max(), 10), ' ')
+		added, anchor, zone := int64(0), int64(0), "-"
+		if w.Kind() == throttle.TokenBucket {
+			b = strconv.AppendFloat(b, w.Rate(), 'g', -1, 64)
+		} else {
+			us := micros(w.Per())
+			b, added = strconv.AppendInt(b, us, 10), us*1000-int64(w.Per())
+		}
+		if w.Kind() == throttle.CalendarWindow {
+			t := w.Anchor()
+			_, offset := t.Zone()
+			anchor, zone = t.UnixNano(), strconv.Itoa(offset)+"/"+url.QueryEscape(t.Location().String())
+		}
+		b = append(strconv.AppendInt(append(b, ' '), added, 10), ' ')
+		b = append(strconv.AppendInt(b, anchor, 10), ' ')
+		b = append(append(b, zone...), ';')
+	}
+	return string(b)
+}
+
+// readSpec is the inverse of specOf.
+func readSpec(spec string) []throttle.Window {
+	var windows []throttle.Window
+	for part := range strings.SplitSeq(strings.TrimSuffix(spec, ";"), ";") {
+		f := strings.Fields(part)
+		if len(f) != 7 {
+			continue
+		}
+		most, length := number(f[2]), time.Duration(number(f[3])*1000-number(f[4]))
+		var w throttle.Window
+		switch f[0][0] - '0' {
+		case byte(throttle.SlidingWindow):
+			w = throttle.Sliding(most, length)
+		case byte(throttle.TokenBucket):
+			rate, _ := strconv.ParseFloat(f[3], 64)
+			w = throttle.Bucket(rate, most)
+		default:
+			w = throttle.Fixed(most, length, readAnchor(number(f[5]), f[6]))
+		}
+		windows = append(windows, w.Of(throttle.Unit(number(f[1])))) //nolint:gosec // a single digit
+	}
+	return windows
+}
+
+func readAnchor(ns int64, zone string) time.Time {
+	at := time.Unix(0, ns).UTC()
+	offset, name, _ := strings.Cut(zone, "/")
+	name, _ = url.QueryUnescape(name)
+	if loc, err := time.LoadLocation(name); err == nil {
+		if _, o := at.In(loc).Zone(); int64(o) == number(offset) {
+			return at.In(loc)
+		}
+	}
+	return at.In(time.FixedZone(name, int(number(offset))))
+}
+
+func number(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}

@@ -1,0 +1,189 @@
+package redisstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/throttle"
+)
+
+// End implements quota.Store. Amounts outside 0..throttle.MaxAmount are clamped.
+func (s *Store) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
+	if err := quota.ValidateEnd(t, actual); err != nil {
+		return err
+	}
+	return s.finish(ctx, t, func(i int) amounts {
+		if actual == nil {
+			return amountsOf(t.Demands[i].Cost)
+		}
+		return usedOf(actual[i])
+	})
+}
+
+// Cancel implements quota.Store.
+func (s *Store) Cancel(ctx context.Context, t quota.Ticket) error {
+	return s.finish(ctx, t, func(int) amounts { return amounts{} })
+}
+
+func (s *Store) finish(ctx context.Context, t quota.Ticket, used func(i int) amounts) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if t.ID == "" {
+		return nil // nothing was taken
+	}
+	if parts := splitTicket(s, t); parts != nil {
+		return s.finishParts(ctx, parts, used)
+	}
+	return s.finishOne(ctx, t, 1, used)
+}
+
+// finishOne ends what was taken in one group, by so many calls at that instant.
+func (s *Store) finishOne(ctx context.Context, t quota.Ticket, calls int64, used func(i int) amounts) error {
+	back := make([]amounts, len(t.Demands))
+	leased, nothing := t.Leased(), true
+	c := call{op: opFinish}
+	for i := range t.Demands {
+		d := &t.Demands[i]
+		c.keys = names(c.keys, s.tag(d.Key), d.Key)
+		back[i] = amountsOf(d.Cost)
+		for u, n := range used(i) {
+			back[i][u] = calls * (back[i][u] - n)
+		}
+		nothing = nothing && back[i] == amounts{}
+	}
+	if nothing && !leased {
+		return nil
+	}
+	c.args = func(now time.Time) []string {
+		words := []string{t.ID, flag(leased), text(t.At / int64(time.Microsecond)), text(t.Token), ""}
+		if leased {
+			words[4] = s.channel()
+		}
+		for i := range t.Demands {
+			words = demand(words, &t.Demands[i], &back[i], now)
+		}
+		return words
+	}
+	reply, err := s.run(ctx, &c)
+	if err != nil {
+		return err
+	}
+	v, err := ints(reply, 2)
+	if err == nil && v[0] == 1 {
+		return fmt.Errorf("%w: ticket %s", quota.ErrLeaseLost, t.ID)
+	}
+	return wrap(err)
+}
+
+// Renew implements quota.Store. The tickets of one group of keys are renewed by one script.
+func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Duration) (lost []quota.Ticket, err error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := quota.ValidateRenew(tickets, lease); err != nil {
+		return nil, err
+	}
+	var tags []string
+	renewals := map[string]*renewal{}
+	add := func(i int, t quota.Ticket) {
+		if !t.Leased() {
+			return
+		}
+		tag := s.tag(t.Demands[0].Key)
+		if renewals[tag] == nil {
+			renewals[tag], tags = &renewal{tag: tag, lease: lease, places: map[string]int{}}, append(tags, tag)
+		}
+		renewals[tag].add(i, t)
+	}
+	for i, t := range tickets {
+		parts := splitTicket(s, t)
+		if parts == nil {
+			add(i, t)
+		}
+		for _, p := range parts {
+			add(i, p.Ticket)
+		}
+	}
+	gone := map[int]bool{}
+	for _, tag := range tags {
+		if err := renewals[tag].do(ctx, s, gone); err != nil {
+			return nil, err
+		}
+	}
+	for i, t := range tickets {
+		if gone[i] {
+			lost = append(lost, t)
+		}
+	}
+	return lost, nil
+}
+
+// renewal is the tickets of one group that a Renew extends.
+type renewal struct {
+	tag     string
+	lease   time.Duration
+	tickets []int // their places in the Renew
+	keys    []string
+	places  map[string]int // of the keys, from 1
+	words   []string
+}
+
+func (r *renewal) add(i int, t quota.Ticket) {
+	r.tickets = append(r.tickets, i)
+	at, n := len(r.words)+1, 0
+	r.words = append(r.words, t.ID, "")
+	for j := range t.Demands {
+		d := &t.Demands[j]
+		if d.Limits.Concurrency == 0 {
+			continue
+		}
+		if r.places[d.Key] == 0 {
+			r.keys = names(r.keys, r.tag, d.Key)
+			r.places[d.Key] = len(r.keys) / 2
+		}
+		r.words, n = append(r.words, strconv.Itoa(r.places[d.Key])), n+1
+	}
+	r.words[at] = strconv.Itoa(n)
+}
+
+// do renews, and adds the places of the tickets that were lost to gone.
+func (r *renewal) do(ctx context.Context, s *Store, gone map[int]bool) error {
+	words := append([]string{text(micros(r.lease)), strconv.Itoa(len(r.tickets))}, r.words...)
+	reply, err := s.run(ctx, &call{op: opRenew, keys: r.keys, args: func(time.Time) []string { return words }})
+	if err != nil {
+		return err
+	}
+	v, err := ints(reply, 0)
+	for _, i := range v {
+		if i < 0 || i >= int64(len(r.tickets)) {
+			return wrap(errReply)
+		}
+		gone[r.tickets[i]] = true
+	}
+	return wrap(err)
+}
+
+// Cooldown implements quota.Store. Without a positive d it changes nothing.
+func (s *Store) Cooldown(ctx context.Context, key string, d time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if key == "" {
+		return &fault.FieldError{Owner: "quota", Field: "Key", Problem: "it is empty: name what is limited"}
+	}
+	if d <= 0 {
+		return nil
+	}
+	s.queues.drop(s, key)
+	_, err := s.run(ctx, &call{op: opCool, keys: names(nil, s.tag(key), key), args: func(time.Time) []string {
+		return []string{key, text(micros(d))}
+	}})
+	return err
+}
+
+func (s *Store) channel() string { return s.prefix + "ended" }

@@ -1,0 +1,25 @@
+package redisstore
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/quota"
+)
+
+// WithClock has the store count by a clock of the test, not by that of Redis.
+func WithClock(c clockwork.Clock) Option {
+	return func(s *Store) {
+		s.clock = func() string { return strconv.FormatInt(c.Now().UnixMicro(), 10) }
+	}
+}
+
+// Names returns the names in Redis of a key's value and of its slots.
+func (s *Store) Names(key string) []string { return names(nil, s.tag(key), key) }
+
+// TakeTogether is n equal Takes that share a script.
+func (s *Store) TakeTogether(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+	return s.takeSome(ctx, newShape(s, &query{Request: r}), n, nil)
+}

@@ -1,0 +1,174 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // Redis names scripts by it
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+//go:embed script.lua
+var script string
+
+// The operations of the script. Its first argument is the time, empty for that of Redis.
+const (
+	opTake   = "take"
+	opFinish = "finish"
+	opRenew  = "renew"
+	opCool   = "cool"
+	opLook   = "look"
+	opForget = "forget"
+)
+
+// otherTime is the script's reply to periods of calendars that are not of its time, followed by the time.
+const otherTime = -1
+
+var (
+	errSlow   = errors.New("no answer in time")
+	errBusy   = errors.New("too many commands without an answer")
+	errClosed = errors.New("the store is closed")
+	errReply  = errors.New("an unknown reply: another program uses the keys, or another version of the store")
+)
+
+// mostUnanswered bounds the commands that wait for an answer at a time, also with a client that ignores its context.
+const mostUnanswered = 1024
+
+func nameOfScript() string {
+	sum := sha1.Sum([]byte(script)) //nolint:gosec // Redis names scripts by it
+	return hex.EncodeToString(sum[:])
+}
+
+// call is an operation on the keys of one tag.
+type call struct {
+	op   string
+	keys []string
+	args func(now time.Time) []string
+	// late is called with the reply if it came after the caller had gone; nil: not.
+	late func(reply []any)
+}
+
+// flight is a command that was sent. The caller either gets the answer or leaves.
+type flight struct {
+	settled  atomic.Bool
+	answered chan struct{}
+	reply    []any
+	err      error
+}
+
+// run has Redis do c. It returns when ctx ends or no answer comes in time, whatever the client does.
+func (s *Store) run(ctx context.Context, c *call) ([]any, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	timed, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.timeout, errSlow)
+	f := flight{answered: make(chan struct{})}
+	if !s.begin() {
+		cancel()
+		return nil, wrap(errClosed)
+	}
+	go func() {
+		defer s.wg.Done()
+		defer cancel()
+		defer context.AfterFunc(s.life, cancel)() //nolint:contextcheck // Close ends it too
+		f.reply, f.err = s.send(timed, c)
+		if f.settled.CompareAndSwap(false, true) {
+			close(f.answered)
+		} else if f.err == nil && c.late != nil {
+			c.late(f.reply)
+		}
+	}()
+	var err error
+	select {
+	case <-f.answered:
+		return f.reply, wrap(f.err)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-timed.Done():
+		err = wrap(context.Cause(timed))
+	case <-s.life.Done():
+	}
+	if s.life.Err() != nil {
+		err = wrap(errClosed)
+	}
+	if f.settled.CompareAndSwap(false, true) {
+		return nil, err
+	}
+	<-f.answered
+	return f.reply, wrap(f.err)
+}
+
+// send asks with this process's idea of the time, and once more with Redis' own if calendars need that.
+func (s *Store) send(ctx context.Context, c *call) (reply []any, err error) {
+	select {
+	case s.room <- struct{}{}:
+		defer func() { <-s.room }()
+	case <-ctx.Done():
+		return nil, errBusy
+	}
+	for range 3 {
+		if reply, err = s.eval(ctx, c); err != nil || len(reply) != 2 || reply[0] != int64(otherTime) {
+			return reply, err
+		}
+		s.learn(reply[1])
+	}
+	return nil, errReply
+}
+
+func (s *Store) eval(ctx context.Context, c *call) ([]any, error) {
+	words := append(make([]string, 0, 64), "EVALSHA", s.sha, strconv.Itoa(len(c.keys)))
+	words = append(words, c.keys...)
+	words = append(words, s.clock(), c.op)
+	words = append(words, c.args(s.redisNow())...)
+	v, err := s.client.Do(ctx, words...)
+	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
+		words[0], words[1] = "EVAL", script
+		v, err = s.client.Do(ctx, words...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	reply, ok := v.([]any)
+	if !ok {
+		return nil, errReply
+	}
+	return reply, nil
+}
+
+func wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("redisstore: %w", err)
+}
+
+// redisNow is the time by the clock of Redis, as far as it is known here.
+func (s *Store) redisNow() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+
+// learn notes the time of a reply.
+func (s *Store) learn(us any) {
+	if n, ok := us.(int64); ok {
+		s.ahead.Store(int64(time.Until(time.UnixMicro(n))))
+	}
+}
+
+// ints are the numbers of a reply.
+func ints(reply []any, least int) ([]int64, error) {
+	if len(reply) < least {
+		return nil, errReply
+	}
+	list := make([]int64, len(reply))
+	for i, v := range reply {
+		n, ok := v.(int64)
+		if !ok {
+			return nil, errReply
+		}
+		list[i] = n
+	}
+	return list, nil
+}

@@ -1,0 +1,550 @@
+-- One operation of a store on the keys of one hash tag. See script.go for the operations.
+--
+-- ARGV: the time in microseconds (empty: that of Redis), the operation, and what it needs. KEYS has two names for each
+-- key: that of its value, and that of its slots, a sorted set of leases by when they lapse.
+--
+-- Times and durations are whole microseconds, times since 1970: doubles hold them exactly. Every loop is bounded by
+-- the arguments, by the windows of a key, or by the stamps of a window. Redis makes every function anew each time it
+-- runs the script, so what is rarely needed is made where it is.
+
+local ARGV, KEYS, call = ARGV, KEYS, redis.call
+local floor, ceil, max, min, sub = math.floor, math.ceil, math.max, math.min, string.sub
+local pack, unpack = struct.pack, struct.unpack
+
+local VERSION = 1
+local STAMPS, SLOTS = 128, 64    -- a sliding window is exact up to STAMPS stamps, and counts in SLOTS parts above
+local LONGEST = 3153600000000000 -- a century
+local POLL = 25000               -- how soon a caller that waits for a slot asks again
+local LINGER = 1000              -- milliseconds that a key outlives its history
+local OTHER_TIME = -1            -- the reply to a client whose periods are not of this time, with the time
+
+local op = ARGV[2]
+local now = tonumber(ARGV[1])
+if not now then
+  local t = call('TIME')
+  now = t[1] * 1000000 + t[2]
+end
+
+local cursor = 2
+local function text() cursor = cursor + 1; return ARGV[cursor] end
+local function number() cursor = cursor + 1; return tonumber(ARGV[cursor]) end
+
+if op == 'forget' then -- whatever the value is
+  call('DEL', KEYS[1], KEYS[2])
+  call('PUBLISH', text(), text())
+  return {0, now}
+end
+
+-- Keys ---------------------------------------------------------------------------------------------------------------
+
+-- The value of a key: a sum of what follows, which is {VERSION, name, concurrency, spec, cooled until, token, last,
+-- windows}. Damage that the sum shows could otherwise admit any number of calls.
+local SUM = 8
+local function checked(packed) return sub(redis.sha1hex(packed), 1, SUM) .. packed end
+
+local keys = {}
+for i = 1, #KEYS/2 do
+  local raw = call('GET', KEYS[2*i-1])
+  if raw then
+    local packed = sub(raw, SUM + 1)
+    local v = checked(packed) == raw and cmsgpack.unpack(packed)
+    if type(v) ~= 'table' or v[1] ~= VERSION then
+      return redis.error_reply('HEADRACE the value at ' .. KEYS[2*i-1] .. ' is damaged, or not of this version of redisstore: Forget removes it')
+    end
+    keys[i] = {at = KEYS[2*i-1], slots = KEYS[2*i], name = v[2], conc = v[3], spec = v[4], cool = v[5], tok = v[6], windows = v[8]}
+    now = max(now, v[7])
+  else
+    keys[i] = {at = KEYS[2*i-1], slots = KEYS[2*i], fresh = true, name = '', conc = 0, spec = '', cool = 0, windows = {}}
+  end
+end
+-- Calls from before a key was made have nothing to get back from it.
+for _, k in ipairs(keys) do k.tok = k.tok or now - 1 end
+
+-- Windows ------------------------------------------------------------------------------------------------------------
+
+-- A sliding window: {1, unit, max, per, since, grain, sum, gone, log}. The log has 13 bytes for each stamp, oldest
+-- first: when, and how many units. A grain of 0 is exact; else stamps are rounded up to a multiple of it. What was
+-- taken up to gone is not in the log any more.
+--
+-- A bucket: {2, unit, burst, time for a unit, since, missing, at, brim, low at, low, taken}. missing is how long it took
+-- to fill at the time at. What was taken before brim cannot be given back: it was full then. low is the least that was
+-- missing just before a take, at or after the time low at; -1: none.
+--
+-- A calendar: {3, unit, max, per, since, begin, end, sum, counts}. sum is what was taken since counts. begins and ends
+-- are the present period, if the client has said which it is.
+--
+-- Calls with a token up to since were not charged.
+local SIZE, LARGEST = 13, 2^48-1
+
+local function stamp(w, i) return unpack('>I7I6', w[9], i*SIZE + 1) end
+
+local function rounded(w, at)
+  if w[6] == 0 then return at end
+  return ceil(at / w[6]) * w[6]
+end
+
+-- append adds units to a log. With more than STAMPS stamps it counts in parts from then on, until it is empty.
+local function append(w, at, units)
+  local n = #w[9] / SIZE
+  at = rounded(w, at)
+  w[7] = w[7] + units
+  if n > 0 then
+    local last, before = stamp(w, n-1)
+    if last >= at then
+      w[9] = sub(w[9], 1, (n-1)*SIZE) .. pack('>I7I6', last, min(before + units, LARGEST))
+      return
+    end
+  end
+  w[9] = w[9] .. pack('>I7I6', at, min(units, LARGEST))
+  if n < STAMPS or w[6] > 0 then return end
+  local log = w[9]
+  w[6], w[7], w[8], w[9] = max(1, floor(w[4] / SLOTS)), 0, max(w[8], now - w[4]), ''
+  for i = 0, n do
+    local t, u = unpack('>I7I6', log, i*SIZE + 1)
+    append(w, t, u)
+  end
+end
+
+-- missing is how long a bucket takes to fill.
+local function missing(w) return max(0, w[6] - (now - w[7])) end
+
+-- note remembers how much a bucket misses just before a take.
+local function note(w)
+  local m = w[6] - (now - w[7])
+  w[7] = now
+  if m < 0 then
+    w[6], w[8], w[9] = 0, now, -1
+    return
+  end
+  w[6] = m
+  if w[9] < 0 or m <= w[10] then w[10] = m end
+  w[9] = now
+end
+
+-- settle has a window be as of now: stamps expire, a period ends.
+local function settle(w)
+  if w[1] == 1 then
+    local n, i = #w[9] / SIZE, 0
+    while i < n do
+      local at, units = stamp(w, i)
+      if now - at < w[4] then break end
+      w[7] = w[7] - units
+      i = i + 1
+    end
+    if i > 0 then w[9] = sub(w[9], i*SIZE + 1) end
+    if i == n then w[6], w[7] = 0, 0 end
+  elseif w[1] == 3 and now >= w[7] then
+    w[8], w[9] = 0, now
+    if w.begins then w[6], w[7], w[9] = w.begins, w.ends, w.begins end
+  end
+end
+
+-- wait is how long until n units fit. The window is settled.
+local function wait(w, n)
+  if w[1] == 2 then return max(0, ceil(missing(w) - (w[3] - n) * w[4])) end
+  if w[1] == 3 then
+    if w[8] + n <= w[3] then return 0 end
+    return w[7] - now
+  end
+  local excess = w[7] + n - w[3]
+  if excess <= 0 then return 0 end
+  for i = 0, #w[9] / SIZE - 1 do
+    local at, units = stamp(w, i)
+    excess = excess - units
+    if excess <= 0 then return at + w[4] - now end
+  end
+  return w[4]
+end
+
+-- room is how many times n units fit. The window is settled.
+local function room(w, n)
+  if w[1] == 1 then return floor((w[3] - w[7]) / n) end
+  if w[1] == 3 then return floor((w[3] - w[8]) / n) end
+  local fit = floor((w[3] - missing(w) / w[4]) / n)
+  if fit > 0 and wait(w, n * fit) > 0 then return fit - 1 end
+  if n * (fit + 1) <= w[3] and wait(w, n * (fit + 1)) == 0 then return fit + 1 end
+  return fit
+end
+
+-- take charges n units, whether they fit or not.
+local function take(w, n)
+  settle(w)
+  if w[1] == 1 then
+    append(w, now, n)
+  elseif w[1] == 2 then
+    note(w)
+    w[6], w[11] = min(w[6] + min(n * w[4], LONGEST), LONGEST), now
+  else
+    -- A debit under limits that the client does not know: the period is not known either, and ends by then.
+    if now >= w[7] then w[6], w[7] = now, now + w[4] end
+    w[8] = w[8] + n
+  end
+end
+
+local function spent(w)
+  settle(w)
+  if w[1] == 1 then return w[7] end
+  if w[1] == 2 then return ceil(missing(w) / w[4] - 1e-9) end
+  return w[8]
+end
+
+-- lasts is how long until nothing is spent.
+local function lasts(w)
+  settle(w)
+  if w[1] == 2 then return ceil(missing(w)) end
+  if w[1] == 3 then return w[8] == 0 and 0 or w[7] - now end
+  local n = #w[9] / SIZE
+  return n == 0 and 0 or stamp(w, n-1) + w[4] - now
+end
+
+-- Limits -------------------------------------------------------------------------------------------------------------
+
+-- periods gives the calendars of a list their present period: counted from an anchor, or one of two that the client
+-- sent. It returns false if the client has another time.
+local function periods(list, d)
+  local b = 0
+  for _, w in ipairs(list) do
+    if w[1] == 3 then
+      local first, second, third = d.bounds[b+1], tonumber(d.bounds[b+2]), tonumber(d.bounds[b+3])
+      if first == '-' then
+        local begins = second + floor((now - second) / w[4]) * w[4]
+        if begins > now then begins = begins - w[4] elseif begins + w[4] <= now then begins = begins + w[4] end
+        w.begins, w.ends = begins, begins + w[4]
+      else
+        first = tonumber(first)
+        if now < first or now >= third then return false end
+        if now < second then w.begins, w.ends = first, second else w.begins, w.ends = second, third end
+      end
+      b = b + 3
+    end
+  end
+  return true
+end
+
+-- rebuilt returns windows for the limits of d, with the history of those that the key has; false if the client has
+-- another time.
+local function rebuilt(k, d)
+  local function likeness(a, b)
+    if a[2] ~= b[2] then return 0 end
+    if a[1] ~= b[1] then return 1 end
+    if a[4] ~= b[4] and (a[1] ~= 2 or a[3] ~= b[3]) then return 2 end
+    if a[3] ~= b[3] or a[4] ~= b[4] then return 3 end
+    return 4
+  end
+  local function length(w) if w[1] == 2 then return 0 end; return w[4] end
+
+  -- follow takes over the history of a window of the same kind. It returns false if nothing of it can be given back.
+  local function follow(w, old)
+    settle(old)
+    if w[1] == 1 then
+      local forgotten = now - old[4]
+      if old[6] > 0 then
+        forgotten = floor(forgotten / old[6]) * old[6]
+        w[6] = max(1, floor(w[4] / SLOTS))
+      end
+      w[8] = max(old[8], forgotten)
+      for i = 0, #old[9] / SIZE - 1 do append(w, stamp(old, i)) end
+      settle(w)
+    elseif w[1] == 2 then
+      note(old)
+      local scale = w[4] / old[4]
+      w[8], w[11] = old[8], old[11]
+      if old[9] >= 0 then w[9], w[10] = old[9], old[10] * scale end
+      local m = (w[3] - old[3]) * w[4] + old[6] * scale
+      w[6], w[7] = min(max(m, 0), LONGEST), now
+      return m >= 0 and not (w[3] < old[3] and old[11] == now)
+    else
+      w[8], w[9] = old[8], old[9]
+    end
+    return true
+  end
+
+  local list = {}
+  for kind, unit, most, per in string.gmatch(d.spec, '(%d) (%d) (%d+) (%S+) [^;]*;') do
+    list[#list+1] = {tonumber(kind), tonumber(unit), tonumber(most), tonumber(per), k.tok}
+  end
+  if not periods(list, d) then return false end
+  for i, w in ipairs(list) do
+    if w[1] == 1 then
+      w[6], w[7], w[8], w[9] = 0, 0, -1, ''
+    elseif w[1] == 2 then
+      w[4] = 1e6 / w[4] -- it was the rate
+      w[6], w[7], w[8], w[9], w[10], w[11] = 0, now, now, -1, 0, 0
+    else
+      w[6], w[7], w[8], w[9] = w.begins, w.ends, 0, w.begins
+    end
+    local best, score = nil, 0
+    for j, old in ipairs(k.windows) do
+      local s = likeness(w, old)
+      if s > score or s > 0 and s == score and (length(old) > length(best) or length(old) == length(best) and i == j) then
+        best, score = old, s
+      end
+    end
+    if best and best[1] == w[1] then
+      if follow(w, best) then w[5] = best[5] end
+    elseif best then
+      local n = min(spent(best), w[3])
+      if n > 0 then take(w, n) end
+    end
+  end
+  return list
+end
+
+-- under returns the windows of a key under the limits of d; false if the client has another time.
+local function under(k, d)
+  if k.spec ~= d.spec then return rebuilt(k, d) end
+  return periods(k.windows, d) and k.windows
+end
+
+-- demands reads a demand for each key: its name, concurrency and spec, amounts by unit, and the periods of calendars.
+local function demands()
+  local ds = {}
+  for i, k in ipairs(keys) do
+    local d = {key = k, name = text(), conc = number(), spec = text(), amounts = {[0] = 0, 0, 0, 0, 0}, bounds = {}}
+    for _ = 1, number() do
+      local unit = number()
+      d.amounts[unit] = number()
+    end
+    for j = 1, number() do d.bounds[j] = text() end
+    ds[i] = d
+  end
+  return ds
+end
+
+-- adopt has the limits of d apply to its key.
+local function adopt(d)
+  local k = d.key
+  if k.spec ~= d.spec or k.conc ~= d.conc then
+    k.spec, k.conc, k.windows, k.dirty = d.spec, d.conc, d.windows, true
+  end
+end
+
+-- save writes the keys that have changed. A key expires when it no longer differs from a new one.
+local function save()
+  for _, k in ipairs(keys) do
+    if k.dirty then
+      local ttl = k.cool - now
+      -- A token that several groups share is ahead of the clock.
+      if k.conc > 0 then ttl = max(ttl, 1000 * call('PTTL', k.slots), k.tok - now) end
+      for _, w in ipairs(k.windows) do
+        ttl = max(ttl, lasts(w))
+        w.begins, w.ends = nil, nil
+      end
+      local packed = cmsgpack.pack({VERSION, k.name, k.conc, k.spec, k.cool, k.tok, now, k.windows})
+      call('SET', k.at, checked(packed), 'PX', ceil(max(0, ttl) / 1000) + LINGER)
+    end
+  end
+end
+
+-- taken is how many slots of a key are.
+local function taken(k)
+  call('ZREMRANGEBYSCORE', k.slots, '-inf', now)
+  return call('ZCARD', k.slots)
+end
+
+-- expiry has the slots of a key expire with the last lease.
+local function expiry(k)
+  local last = call('ZRANGE', k.slots, -1, -1, 'WITHSCORES')
+  if last[2] then call('PEXPIRE', k.slots, ceil(max(0, tonumber(last[2]) - now) / 1000) + LINGER) end
+end
+
+-- held reports whether a lease on a slot has not lapsed.
+local function held(k, id)
+  local lapses = call('ZSCORE', k.slots, id)
+  return lapses and tonumber(lapses) > now
+end
+
+-- uses appends to a reply how much of each window is spent, when a unit is free, and when all are.
+local function uses(windows, reply)
+  for _, w in ipairs(windows) do
+    local n, all = spent(w), lasts(w)
+    local first = all
+    if n > 0 and w[1] == 1 then first = stamp(w, 0) + w[4] - now end
+    if n > 0 and w[1] == 2 then first, all = max(1, ceil(missing(w) - (n - 1) * w[4])), max(1, all) end
+    if n <= 0 then first, all = 0, 0 end
+    reply[#reply+1], reply[#reply+2], reply[#reply+3] = n, first, all
+  end
+end
+
+-- Operations ---------------------------------------------------------------------------------------------------------
+
+-- take admits as many as fit of n equal calls, at one instant. A mode of 'peek' changes nothing, one of 'ask' only the
+-- limits. The first token is least or above.
+if op == 'take' then
+  local n, id, lease, least, mode, show = number(), text(), number(), number(), text(), text() == '1'
+  local ds = demands()
+  for _, d in ipairs(ds) do
+    d.windows = under(d.key, d)
+    if not d.windows then return {OTHER_TIME, now} end
+    for _, w in ipairs(d.windows) do settle(w) end
+    if mode ~= 'peek' and not d.key.fresh then adopt(d) end
+  end
+
+  -- bound is what one call has to wait for: how long, its kind, the demand and the window, both from 0.
+  local function bound()
+    local longest, kind, demand, window = 0, 0, 0, 0
+    for i, d in ipairs(ds) do
+      local k, w1, k1, j1 = d.key, 0, 0, 0
+      if k.cool > now then w1, k1 = k.cool - now, 3 end
+      for j, w in ipairs(d.windows) do
+        local units = d.amounts[w[2]]
+        if units > 0 then
+          local x = wait(w, units)
+          if x > w1 then w1, k1, j1 = x, 1, j - 1 end
+        end
+      end
+      if w1 == 0 and d.conc > 0 and taken(k) >= d.conc then
+        local first = call('ZRANGE', k.slots, 0, 0, 'WITHSCORES')
+        w1, k1 = min(POLL, tonumber(first[2]) - now), 2
+      end
+      -- Of windows and cooldowns the longest counts, and a slot only if nothing else is missing.
+      local slot, slots = k1 == 2, kind == 2
+      if w1 > 0 and not (slot == slots and w1 <= longest or slot and not slots and longest > 0) then
+        longest, kind, demand, window = w1, k1, i - 1, j1
+      end
+    end
+    return longest, kind, demand, window
+  end
+
+  local longest, kind, demand, window = bound()
+  local fit, tok = 0, 0
+  if longest == 0 and mode == 'take' then
+    fit, tok = n, max(now, least)
+    for _, d in ipairs(ds) do
+      tok = max(tok, d.key.tok + 1)
+      if n > 1 then
+        for _, w in ipairs(d.windows) do
+          local units = d.amounts[w[2]]
+          if units > 0 then fit = min(fit, room(w, units)) end
+        end
+        if d.conc > 0 then fit = min(fit, d.conc - taken(d.key)) end
+      end
+    end
+    fit = max(1, fit)
+    for _, d in ipairs(ds) do
+      local k = d.key
+      for _, w in ipairs(d.windows) do
+        local units = d.amounts[w[2]] * fit
+        if units > 0 then take(w, units) end
+      end
+      adopt(d)
+      k.name, k.tok, k.dirty = d.name, tok + fit - 1, true
+      if d.conc > 0 then
+        for i = 0, fit - 1 do call('ZADD', k.slots, now + lease, id .. '.' .. i) end
+        expiry(k)
+      end
+    end
+    if fit < n then
+      longest, kind, demand, window = bound()
+      if longest == 0 then longest, kind = 1, 1 end -- a bucket, by a rounding
+    end
+  end
+  save()
+  local reply = {fit, now, tok, longest, kind, demand, window}
+  if show then
+    for _, d in ipairs(ds) do uses(d.windows, reply) end
+  end
+  return reply
+end
+
+-- finish ends a ticket. The amounts of its demands are what is given back, or charged if negative.
+if op == 'finish' then
+  local id, leased, at, tok, channel = text(), text() == '1', number(), number(), text()
+  local ds = demands()
+  for _, d in ipairs(ds) do
+    for u = 0, 4 do d.differs = d.differs or d.amounts[u] ~= 0 end
+    if d.differs and (#d.key.windows == 0 or d.key.spec == d.spec) then
+      d.windows = under(d.key, d)
+      if not d.windows then return {OTHER_TIME, now} end
+    end
+    if leased and d.conc > 0 and not held(d.key, id) then return {1, now} end
+  end
+
+  -- back gives back n units that were taken at the time at.
+  local function back(w, n)
+    settle(w)
+    if w[1] == 1 then
+      if at <= w[8] then return end
+      local want, lo, hi = rounded(w, at), 0, #w[9] / SIZE
+      while lo < hi do
+        local mid = floor((lo + hi) / 2)
+        if stamp(w, mid) >= want then hi = mid else lo = mid + 1 end
+      end
+      if lo == #w[9] / SIZE then return end
+      local found, units = stamp(w, lo)
+      if found ~= want then return end
+      n = min(n, units)
+      w[7] = w[7] - n
+      local rest = n < units and pack('>I7I6', found, units - n) or ''
+      w[9] = sub(w[9], 1, lo*SIZE) .. rest .. sub(w[9], (lo+1)*SIZE + 1)
+    elseif w[1] == 2 then
+      if at < w[8] then return end
+      local d = n * w[4]
+      if w[9] > at then
+        d = min(d, w[10])
+        w[10] = w[10] - d
+      end
+      w[6], w[7] = max(missing(w) - d, 0), now
+    elseif at >= w[9] then
+      w[8] = max(0, w[8] - n)
+    end
+  end
+
+  for _, d in ipairs(ds) do
+    local k = d.key
+    if leased and d.conc > 0 then call('ZREM', k.slots, id) end
+    if d.differs then
+      if #k.windows == 0 then k.windows, k.spec, k.conc, k.name = d.windows, d.spec, d.conc, d.name end
+      for _, w in ipairs(k.windows) do
+        local n = d.amounts[w[2]]
+        if n > 0 and tok > w[5] then back(w, n) elseif n < 0 then take(w, -n) end
+      end
+      k.dirty = true
+    end
+    if channel ~= '' then call('PUBLISH', channel, d.name) end
+  end
+  save()
+  return {0, now}
+end
+
+-- renew extends leases and returns the places of those that were lost.
+if op == 'renew' then
+  local lease, lost = number(), {}
+  for t = 1, number() do
+    local id, of, all = text(), {}, true
+    for i = 1, number() do
+      of[i] = keys[number()]
+      all = all and held(of[i], id)
+    end
+    for _, k in ipairs(of) do
+      if all then
+        call('ZADD', k.slots, now + lease, id)
+        expiry(k)
+        k.dirty = not k.fresh
+      end
+    end
+    if not all then lost[#lost+1] = t - 1 end
+  end
+  save()
+  return lost
+end
+
+if op == 'cool' then
+  local k, name, d = keys[1], text(), number()
+  k.cool, k.name, k.dirty = max(k.cool, now + d), name, true
+  save()
+  return {0, now}
+end
+
+-- look returns what is held about a key; nothing if it does not differ from a new one.
+if op == 'look' then
+  local k = keys[1]
+  local slots, cooled, idle = taken(k), max(0, k.cool - now), true
+  for _, w in ipairs(k.windows) do idle = idle and spent(w) <= 0 end
+  if k.fresh or idle and slots == 0 and cooled == 0 then return {} end
+  local reply = {k.name, k.spec, k.conc, slots, cooled}
+  uses(k.windows, reply)
+  return reply
+end
+
+return redis.error_reply('HEADRACE unknown operation')
