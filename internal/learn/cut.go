@@ -60,7 +60,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	m.rates.Marked(now, m.Calls.Rate, m.calm.Agreed())
 	m.Calls.Agreed = m.calm.Agreed()
 	m.replacesCap(now)
-	if m.ofTokens(r) && c.Tokens > 0 {
+	if m.ofTokens(r) && c.Tokens > 0 && measured.Tokens > 0 { // a call that took none says nothing of their rate
 		m.Tokens.Cut(measured.Tokens, m.cycle(), measured.Few)
 	}
 	m.Flight.Follow(m.cycle(), m.needed())

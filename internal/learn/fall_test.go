@@ -190,3 +190,18 @@ func TestOutagesThatLookForeignAreNoWindow(t *testing.T) {
 	assert.Zero(t, r.reasons(WhyWindow))
 	assert.InDelta(t, 10, r.Calls.Rate, 1)
 }
+
+// The calls before it took no tokens: that is no rate of tokens.
+func TestTokensThatWereNeverTakenHaveNoRate(t *testing.T) {
+	r := runMachine(Config{Initial: 10, Max: 100})
+	for i := range 40 {
+		c := Call{Seq: int64(i + 1), At: float64(i), Others: 5}
+		r.Sent(c)
+		r.Answered(c.At+0.1, c, Answer{InFlight: 5})
+	}
+	c := Call{Seq: 41, At: 40, Others: 5, Tokens: 4096, Total: 4096}
+	r.Sent(c)
+	r.Refused(40.1, c, Refusal{Asked: 1})
+	assert.True(t, r.Calls.On)
+	assert.Less(t, r.Wait(60, 4096, 0), 60.)
+}
