@@ -159,8 +159,8 @@ func TestNoBoundAfterTheFirstByte(t *testing.T) {
 	})
 }
 
-// The body of a 101 is a connection that the caller writes to, so it is not wrapped.
-// Neither is http.NoBody, because callers compare a body with it.
+// The body of a 101 is not wrapped because the caller writes to it, and http.NoBody is not
+// wrapped because callers compare bodies with it.
 func TestFirstByteOfAResponseWithoutABodyToRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int

@@ -118,7 +118,7 @@ func (b brokenLaw) Start(now time.Time, seed uint64) (adaptive.State, error) {
 
 func (brokenState) Admit(time.Time, throttle.Cost, int) time.Duration { panic("broken") }
 
-// Nor do tasks wait while an observer of the guard is told something.
+// An observer of the guard that blocks does not keep other tasks from starting.
 func TestATaskWhoseGuardTellsAnObserverLetsTheNextOneCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		observed := make(chan struct{})

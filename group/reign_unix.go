@@ -11,8 +11,9 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
+
+	"github.com/headrace/headrace/internal/lockfile"
 )
 
 // errLed means that another process leads, or did a moment ago.
@@ -125,7 +126,7 @@ func (r *reign) intact() (bool, error) {
 	if same, err := isAt(r.path, r.socket); !same || err != nil {
 		return false, err
 	}
-	return stillThere(r.lock, r.path+".lock")
+	return lockfile.IsAt(r.lock, r.path+".lock")
 }
 
 // resign ends all connections. Members find the next leader.
@@ -189,50 +190,13 @@ func usurp(ctx context.Context, path string) error {
 	return err
 }
 
-// lockFile opens or makes name, locked until it is closed or the process ends. The
-// one that had it before may have removed it meanwhile: then the lock is on nothing.
+// lockFile is lockfile.Open, with errLed if another process has the lock.
 func lockFile(name string) (*os.File, error) {
-	for {
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600) //nolint:gosec // the user's choice
-		if err != nil {
-			return nil, err
-		}
-		if err = flock(f); err != nil {
-			_ = f.Close() // the error is that of the lock
-			return nil, err
-		}
-		same, err := stillThere(f, name)
-		if same {
-			return f, nil
-		}
-		_ = f.Close() // no other process can see it
-		if err != nil {
-			return nil, err
-		}
+	f, err := lockfile.Open(name)
+	if errors.Is(err, lockfile.ErrHeld) {
+		return nil, errLed
 	}
-}
-
-func flock(f *os.File) error {
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return errLed
-		case !errors.Is(err, syscall.EINTR):
-			return &os.PathError{Op: "lock", Path: f.Name(), Err: err}
-		}
-	}
-}
-
-// stillThere reports whether f is the file at name.
-func stillThere(f *os.File, name string) (bool, error) {
-	mine, err := f.Stat()
-	if err != nil {
-		return false, err
-	}
-	return isAt(name, mine)
+	return f, err
 }
 
 // isAt reports whether f is the file at name.

@@ -15,8 +15,8 @@ const (
 	circling = 10 * time.Millisecond // until calls are tried again of which none has room
 )
 
-// anyRoom admits the oldest of the calls that has room in all its limiters, whoever's
-// turn it is, and reports whether there is one. It appends the calls to try next.
+// anyRoom admits the oldest call for which all its limiters have room, even if it is
+// not its turn, and reports whether there was one. It appends the calls to try next.
 func anyRoom(tries *[]*joint) bool {
 	oldest := slices.Clone(*tries)
 	slices.SortFunc(oldest, func(a, b *joint) int { return cmp.Compare(a.id, b.id) })

@@ -17,7 +17,7 @@ type machineRun struct {
 	shown   *shown
 }
 
-// shown is a bucket that headers tell of, and that holds back nobody.
+// shown is a bucket that headers report but that rejects no calls.
 type shown struct{ rate, full, left float64 }
 
 func (s *shown) refill(seconds float64) {

@@ -157,7 +157,7 @@ func (p *Pacer) Wait(n float64) float64 {
 	return (n - p.level) / p.Pace()
 }
 
-// Take charges n. What the headers let go beyond the pace is no debt: they overrule it.
+// Take charges n. Calls that the headers admit above the pace leave no debt, because headers overrule the pace.
 func (p *Pacer) Take(n float64) {
 	if p.unused && n > 0 {
 		p.level, p.unused = max(p.level, n), false
