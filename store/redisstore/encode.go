@@ -8,27 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/internal/meter"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
 
-// amounts is a cost by unit.
-type amounts [throttle.Units]int64
-
-func amountsOf(c throttle.Cost) (a amounts) {
-	for u := range throttle.Units {
-		a[u] = c.Of(u)
-	}
-	return a
-}
-
-// usedOf is amountsOf for a cost that was read from a response.
-func usedOf(c throttle.Cost) amounts {
-	for _, n := range []*int64{&c.Requests, &c.Tokens, &c.Input, &c.Output, &c.Points} {
-		*n = min(max(*n, 0), throttle.MaxAmount)
-	}
-	return amountsOf(c)
-}
+type amounts = meter.Amounts // by unit
 
 func text(n int64) string { return strconv.FormatInt(n, 10) }
 

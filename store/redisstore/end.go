@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
@@ -18,9 +19,9 @@ func (s *Store) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost)
 	}
 	return s.finish(ctx, t, func(i int) amounts {
 		if actual == nil {
-			return amountsOf(t.Demands[i].Cost)
+			return tally.Amounts(t.Demands[i].Cost)
 		}
-		return usedOf(actual[i])
+		return tally.Used(actual[i])
 	})
 }
 
@@ -50,7 +51,7 @@ func (s *Store) finishOne(ctx context.Context, t quota.Ticket, calls int64, used
 	for i := range t.Demands {
 		d := &t.Demands[i]
 		c.keys = names(c.keys, s.tag(d.Key), d.Key)
-		back[i] = amountsOf(d.Cost)
+		back[i] = tally.Amounts(d.Cost)
 		for u, n := range used(i) {
 			back[i][u] = calls * (back[i][u] - n)
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/headrace/headrace/internal/tally"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
@@ -86,7 +87,7 @@ func newShape(s *Store, q *query) *shape {
 func (h *shape) demands(words []string, now time.Time) []string {
 	for i := range h.Demands {
 		d := &h.Demands[i]
-		a := amountsOf(d.Cost)
+		a := tally.Amounts(d.Cost)
 		words = demand(words, d, &a, now)
 	}
 	return words
