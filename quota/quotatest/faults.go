@@ -115,17 +115,25 @@ func (w *watch) caused(err error, method string) {
 
 // allFree reports whether n calls are admitted at once, and takes them back.
 func (w *watch) allFree(list []quota.Demand, n int) bool {
-	free := true
+	var taken []quota.Ticket
+	defer func() {
+		for _, t := range taken {
+			if err := w.store().Cancel(w.Context(), t); err != nil {
+				w.Errorf("Cancel: %v", err)
+			}
+		}
+	}()
 	for range n {
 		g, err := w.store().Take(w.Context(), quota.Request{Demands: list, Lease: forGood})
 		if err != nil {
-			w.Errorf("after a storm of cancelled callers: %v", err)
-			return true
+			w.Fatalf("after a storm of cancelled callers: %v", err)
 		}
-		free = free && g.Wait == 0
-		defer func() { _ = w.store().Cancel(w.Context(), g.Ticket) }() // one without an ID is ignored
+		if g.Wait > 0 {
+			return false
+		}
+		taken = append(taken, g.Ticket)
 	}
-	return free
+	return true
 }
 
 // testCancelStorm: callers that give up at any moment leave no lease behind
