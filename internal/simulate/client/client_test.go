@@ -308,3 +308,24 @@ func moody(mood world.Chance) *script {
 		},
 	}
 }
+
+func TestTheLongestSilenceIsNoted(t *testing.T) {
+	const begins = 7 * time.Minute
+	s := &script{admit: func(now time.Duration, c *client.Call, inFlight int) time.Duration {
+		switch {
+		case c.Seq > 0 || now > begins:
+			return client.Forever
+		case now < begins-time.Minute && now > time.Minute:
+			return begins - now
+		default:
+			return upTo(1)(now, c, inFlight)
+		}
+	}}
+	got := run(t, setting(provider.Config{}), playing(s))[0]
+	assert.InDelta(t, (client.WarmUp + client.Measured - begins).Minutes(), got.Silence.Minutes(), 0.2, "to the end")
+
+	w := setting(provider.Config{})
+	w.OnOff = 5 * time.Minute
+	got = run(t, w, playing(&script{admit: upTo(1)}))[0]
+	assert.Less(t, got.Silence, time.Minute, "a pause of the demand is none")
+}

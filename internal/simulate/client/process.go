@@ -24,6 +24,7 @@ type process struct {
 	total    int64
 	due      time.Duration // when the head of the line is asked about again
 	armed    time.Duration // the earliest wake in the queue, which may come before that
+	admitted time.Duration // when the last call was, or the demand came
 	got      Result
 }
 
@@ -126,6 +127,7 @@ func (p *process) arrive(now time.Duration, c *Call) {
 	switch cause {
 	case provider.None:
 		tally.Admitted++
+		p.speaks(now)
 		latency := stretch(c.latency, p.run.provider.Strain())
 		p.run.queue.At(now+latency, event{what: depart, process: p, call: c})
 		return
@@ -178,8 +180,17 @@ func (p *process) again(now time.Duration, c *Call) {
 	p.pump(now)
 }
 
+// speaks ends a time in which no call was admitted.
+func (p *process) speaks(now time.Duration) {
+	p.got.Silence = max(p.got.Silence, now-p.admitted)
+	p.admitted = now
+}
+
 func (p *process) result() Result {
 	r := p.got
+	if now := p.run.End(); p.joined && !p.run.ebb(now) {
+		r.Silence = max(r.Silence, now-p.admitted)
+	}
 	r.Left = p.inFlight + p.kept + p.line.len + 1 // the fresh one
 	return r
 }

@@ -152,7 +152,7 @@ func (r *run) happen(e event) {
 	now := r.queue.Now()
 	switch e.what {
 	case join:
-		e.process.joined = true
+		e.process.joined, e.process.admitted = true, now
 		e.process.pump(now)
 	case wake:
 		e.process.wake(now)
@@ -173,6 +173,9 @@ func (r *run) happen(e event) {
 			r.pumpAll(now)
 		}
 	case tide:
+		for _, p := range r.processes {
+			p.admitted = now
+		}
 		r.pumpAll(now)
 		r.queue.At(now+r.OnOff, event{what: tide})
 	case glance:

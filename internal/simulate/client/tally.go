@@ -24,6 +24,8 @@ type Result struct {
 	Drawn    int // items that the process began with
 	Done     int // items that were answered
 	Left     int // items in line, kept, or on the wire at the end
+
+	Silence time.Duration // the longest in which no call was admitted although there was demand
 }
 
 // window is the part of the run that an attempt counts in.
