@@ -32,7 +32,6 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 			m.note(Decision{At: now, Kind: Grow, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyRose})
 		}
 		m.claim.Taken(c.Others)
-		m.label.Taken(c.Others)
 	}
 }
 

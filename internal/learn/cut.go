@@ -14,7 +14,7 @@ func (m *Machine) begin(now float64, c Call) {
 func (m *Machine) cutFlight(now float64, c Call) {
 	before := m.InFlight()
 	m.levels.Stop(now)
-	if m.claim.shared || m.Flight.mode == hovering && !m.claim.alone {
+	if hovers := m.claim.shared || m.Flight.mode == hovering && !m.claim.alone; hovers && !m.off.Has(HoverRule) {
 		m.Flight.Hover(float64(c.Others))
 	} else {
 		m.Flight.Cap(float64(c.Others), m.trip)
@@ -43,7 +43,7 @@ func (m *Machine) remember(now, before, after float64) {
 // not: a pace of tokens that no limit stands behind would be a second one in series. One that
 // names tokens marks the pace of calls all the same. Which tokens a provider counts, those of
 // questions or of answers, is not known, and a call is what can be held back.
-func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit || m.off.Has(NameRule) }
+func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 
 // cutPace answers a rate, with what was measured.
 func (m *Machine) cutPace(now float64, c Call, r *Refusal) {

@@ -39,7 +39,6 @@ type Why uint8
 const (
 	WhyRate Why = iota
 	WhyCap
-	WhyMisnamed
 	WhyNoise
 	WhyForeign
 	WhyWindow
@@ -59,7 +58,6 @@ const (
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyRate:      "requests per second: what got through between two refusals is the rate",
 	WhyCap:       "refusals without a reason come at one number of calls in flight: taken for a cap",
-	WhyMisnamed:  "refusals that name a rate keep coming at one number of calls in flight: taken for a cap",
 	WhyNoise:     "requests per second: refusals come at any pace: taken for noise",
 	WhyForeign:   "a refusal that does not look like those for rate: taken for none of ours",
 	WhyWindow:    "requests per second: what a window lets through from one opening to the next is the rate",

@@ -16,7 +16,6 @@ type Door struct {
 	knock   float64 // when it left; 0: not yet
 	truths  [2]Truth
 	truth   int // which of them judged the last Retry-After
-	turns   Turns
 	off     Rules
 }
 
@@ -116,9 +115,6 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 	case !hinted:
 		most := max(1, min(60, 1/(knockShare*max(rate, leastRate))))
 		d.wait(now + min(most, 0.25*math.Pow(2, n-1))*(1+0.25*luck))
-		if turn := d.turns.Next(now, d.refused); turn > 0 && !d.off.Has(TurnsRule) {
-			d.wait(turn)
-		}
 	case d.refused > 2: // the Retry-After keeps being too short
 		d.wait(now + asked + luck*min(8, 0.5*math.Pow(2, n-2)))
 	}
@@ -157,9 +153,6 @@ func (d *Door) Pause(now, rate float64) {
 
 // Opened notes that a call which left at the moment left was not refused.
 func (d *Door) Opened(left float64) {
-	if d.refused >= 2 {
-		d.turns.Opened(left, left-d.left)
-	}
 	d.truths[d.truth].Opened(left)
 	d.probing, d.refused, d.foreign, d.full, d.knock = false, 0, 0, 0, 0
 }

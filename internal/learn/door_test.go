@@ -187,18 +187,3 @@ func TestDoorWaits(t *testing.T) {
 		})
 	}
 }
-
-func TestDoorLearnsTheMinute(t *testing.T) {
-	for off, want := range map[Rules]float64{0: 245.05, TurnsRule: 190.5} {
-		d := newDoor(off)
-		for _, opens := range []float64{65, 125, 185} {
-			d.Still(opens-20, 0, false, 0, 0, 0)
-			d.Still(opens-10, 0, false, 0, 0, 0)
-			d.Refused(opens - 0.1)
-			d.Opened(opens)
-		}
-		d.Still(189, 0, false, 0, 0, 0)
-		d.Still(190, 0, false, 0, 0, 0)
-		assert.InDelta(t, want, d.Until, 1e-9)
-	}
-}

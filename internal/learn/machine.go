@@ -15,7 +15,6 @@ type Machine struct {
 	quota    Quota
 	tally    Tally
 	claim    Claim
-	label    Label
 	noise    Noise
 	calm     Calm
 	spans    Spans
@@ -135,7 +134,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	m.Flight.Tick(now, grow)
 	m.pace(now, &m.Calls, OfCalls, 1, open, grow, idle)
 	m.pace(now, &m.Tokens, OfTokens, m.unit, open, grow, idle)
-	if grow && !slack {
+	if grow && !slack && !m.off.Has(MemoryRule) {
 		m.retry(now)
 	}
 	if w := m.spans.Window; w > 0 && m.Calls.Outlasts(w) { // it would have been used up
@@ -235,7 +234,12 @@ func (m *Machine) paceWait(now, tokens float64) (wait float64) {
 		m.binding(false, false)
 		m.bound, wait = ByHeaders, q.wait
 	}
-	if d := m.Calls.Wait(1); d > 0 && !q.callsLeft {
+	if q.callsLeft {
+		m.Calls.Hasten()
+	} else {
+		m.Calls.Slow()
+	}
+	if d := m.Calls.Wait(1); d > 0 {
 		m.binding(false, true)
 		m.bound, wait = ByCalls, max(wait, d)
 	}

@@ -427,7 +427,6 @@ func TestARefusalThatNamesARate(t *testing.T) {
 		{"of calls", 0, Refusal{Names: CallLimit}, isRate},
 		{"of tokens", 0, Refusal{Names: TokenLimit}, isRate},
 		{"with a Retry-After", 0, Refusal{Names: CallLimit, Asked: 1}, isRate},
-		{"left out", NameRule, Refusal{Names: CallLimit}, isCap},
 		{"that is used up", 0, Refusal{Names: CallLimit, Calls: empty, Tokens: manyTokens}, isRate},
 		{"that no meter tells of", 0, Refusal{Names: CallLimit, Tokens: manyTokens}, isRate},
 		{"with calls left", 0, Refusal{Names: CallLimit, Calls: full}, isNothing},
@@ -447,21 +446,39 @@ func TestARefusalThatNamesARate(t *testing.T) {
 	assert.Equal(t, WhyForeign, others.decided[len(others.decided)-1].Why, "unlike those of the rate")
 }
 
+func TestANameIsNotBelievedForEver(t *testing.T) {
+	r := runMachine(Config{})
+	epoch := func() {
+		for range 40 {
+			call := r.send(r.last.At + 0.5)
+			call.Others = 3
+			r.Answered(call.At+0.2, call, Answer{Used: 100, InFlight: 3})
+		}
+		call := r.send(r.last.At + 0.5)
+		r.Wait(call.At, 100, 5)
+		r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
+	}
+	for range sameEpochs - 1 {
+		epoch()
+		assert.False(t, r.Flight.Claimed)
+	}
+	epoch()
+	assert.True(t, r.Flight.Claimed)
+	assert.InDelta(t, 5, r.Flight.Level(), 0)
+}
+
 func TestARefusalThatNamesCallsMarksNoTokens(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		off    Rules
 		names  Limit
 		tokens bool
 	}{
-		{"neither", 0, Unnamed, true},
-		{"calls", 0, CallLimit, false},
-		{"tokens", 0, TokenLimit, true},
-		{"left out", NameRule, CallLimit, true},
+		{"neither", Unnamed, true},
+		{"calls", CallLimit, false},
+		{"tokens", TokenLimit, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := cutOnce(Config{}, Refusal{Asked: 1})
-			r.off = c.off
 			r.Tokens.fast, r.Calls.fast = 0, 0
 			calls, tokens := r.Calls.Rate, r.Tokens.Rate
 			for range 19 {
@@ -492,89 +509,6 @@ func TestALimitOnTokensThatNobodyCounts(t *testing.T) {
 	r.Refused(call.At+0.1, call, Refusal{Names: TokenLimit, Asked: 1})
 	assert.Less(t, r.Calls.Rate, before)
 	assert.InDelta(t, tokens, r.Tokens.Rate, 0)
-}
-
-func TestWhatRefusesIsWhatTheMeterSaysToo(t *testing.T) {
-	meter := func(left float64) Told { return Told{Known: true, Limit: 6000, Remaining: left} }
-	for _, c := range []struct {
-		refusal Refusal
-		want    bool
-	}{
-		{Refusal{}, false},
-		{Refusal{Names: FlightLimit}, false},
-		{Refusal{Names: CallLimit}, true},
-		{Refusal{Names: CallLimit, Calls: meter(0), Tokens: meter(6000)}, true},
-		{Refusal{Names: CallLimit, Calls: meter(1)}, false},
-		{Refusal{Names: TokenLimit}, true},
-		{Refusal{Names: TokenLimit, Calls: meter(60), Tokens: meter(99)}, true},
-		{Refusal{Names: TokenLimit, Tokens: meter(100)}, false},
-	} {
-		assert.Equal(t, c.want, c.refusal.aRate(100), "%+v", c.refusal)
-	}
-}
-
-// Refusals that name a rate say nothing about those that name nothing.
-func TestNamesCountForNoClaim(t *testing.T) {
-	r := cutOnce(Config{}, Refusal{Asked: 1})
-	for range 4 {
-		for range 40 {
-			call := r.send(r.last.At + 0.5)
-			call.Others = 3
-			r.Answered(call.At+0.2, call, Answer{Used: 100, InFlight: 3})
-		}
-		call := r.send(r.last.At + 0.5)
-		r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
-		assert.False(t, r.claim.Repeated())
-	}
-}
-
-// A claim ends with the first refusal that names a rate, whoever made it.
-func TestANameRefutesAClaim(t *testing.T) {
-	for name, r := range map[string]*machineRun{
-		"of an unlabelled refusal": cutOnce(Config{}, Refusal{}),
-		"of an earlier run":        runMachine(Config{Saved: Saved{InFlight: 6, Claimed: true, Calls: 10}}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.True(t, r.Flight.Claimed)
-			for range 20 {
-				call := r.send(r.last.At + 1)
-				r.Answered(call.At+0.1, call, Answer{Used: 100, InFlight: 5})
-			}
-			call := r.send(r.last.At + 1)
-			r.Wait(call.At, 100, 5)
-			r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
-			assert.False(t, r.Flight.Claimed)
-			assert.InDelta(t, 1, r.Calls.Rate, 0.3)
-		})
-	}
-}
-
-func TestANameIsNotBelievedForEver(t *testing.T) {
-	r := runMachine(Config{})
-	epoch := func() {
-		for range 20 {
-			call := r.send(r.last.At + 0.5)
-			call.Others = 3
-			r.Answered(call.At+0.2, call, Answer{Used: 100, InFlight: 3})
-		}
-		call := r.send(r.last.At + 0.5)
-		r.Wait(call.At, 100, 5)
-		r.Refused(call.At+0.1, call, Refusal{Names: CallLimit})
-	}
-	for range labelEpochs - 1 {
-		epoch()
-		assert.False(t, r.Flight.Claimed)
-	}
-	epoch()
-	assert.True(t, r.Flight.Claimed)
-	assert.InDelta(t, 5, r.Flight.Level(), 0)
-	var why []Why
-	for i := range r.decided {
-		if r.decided[i].Kind == Verdict {
-			why = append(why, r.decided[i].Why)
-		}
-	}
-	assert.Equal(t, []Why{WhyMisnamed}, why)
 }
 
 func TestWhatHoldsBack(t *testing.T) {

@@ -37,6 +37,8 @@ const (
 	perMinute  = 60
 	resetError = 0.05 // seconds
 	spare      = 2    // calls' worth that are left for whoever else comes
+	fillsBy    = 4    // times as long as an empty bucket takes: others take from it, too
+	several    = 4    // calls that a bucket or window holds, at least, for what is left of it to mean something
 	quick      = 0.3  // seconds: what a bucket that fills so fast holds is gone before it can be used
 )
 
@@ -96,13 +98,14 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 // net is what comes in for us.
 func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate) }
 
-// Wait is how long until n may go, and whether most of what the bucket holds is
-// left, of one that holds enough for that to mean something. own is what we have
-// used since the call m.Seq; newest is the last call. More than it holds goes when
+// Wait is how long until n may go, and whether there is plenty left: most of what a bucket
+// holds, or as much of a window as of its time, where that is enough to mean something. own is what
+// we have used since the call m.Seq; newest is the last call. More than it holds goes when
 // it is full: n is an estimate, and the provider decides.
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
-		return m.windowWait(now, n, own), true
+		wait, left := m.windowWait(now, n, own)
+		return wait, n > 1 || m.limit >= several && left*m.turn.span >= m.limit*(m.turn.At-now)
 	}
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)
@@ -114,22 +117,23 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	need = min(need, m.full) // what can never be there is not waited for
 	if left >= need {
-		return 0, left >= plenty*m.full && m.full >= quick*m.refill
+		return 0, left >= plenty*m.full && m.full >= quick*m.refill && m.full >= several
 	}
-	return (need - left) / m.net(), false
+	fills := m.last + fillsBy*m.full/m.refill - now // whatever was sent before the last call
+	return max(0, min((need-left)/m.net(), fills)), false
 }
 
 // windowWait spreads what is left of a window over what is left of its time.
-func (m *Mirror) windowWait(now, n, own float64) float64 {
+func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	if m.turn.Pass(now) { // nothing has been told of the new window yet
 		m.at, m.left, m.made = now, m.limit, own
 	}
 	n = min(n, m.limit)
-	left := m.left - (own - m.made)
+	left = m.left - (own - m.made)
 	if left < n {
-		return m.turn.At - now + turnDelay
+		return m.turn.At - now + turnDelay, left
 	}
-	return max(0, m.last+n*(m.turn.At-now)/left-now)
+	return max(0, m.last+n*(m.turn.At-now)/left-now), left
 }
 
 // Others estimates what others take from the same bucket.

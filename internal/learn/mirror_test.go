@@ -95,8 +95,9 @@ func TestALimitPerMinuteIsNotWhatTheBucketHolds(t *testing.T) {
 	_, plentiful := m.Wait(1, 1, 0, 1)
 	assert.True(t, plentiful)
 	m.Wait(100, 1, 0, 1)
-	wait, _ := m.Wait(100, 1, 100, 1)
-	assert.InDelta(t, 9.3, wait, 0.3, "no more than 10 have come in, and 3 are needed")
+	m.Sent(100)
+	wait, _ := m.Wait(100, 1, 30, 1)
+	assert.InDelta(t, 2.3, wait, 0.1, "no more than 10 have come in, and 3 are needed")
 }
 
 func TestWhatAFullBucketCouldNotTakeIsLost(t *testing.T) {
@@ -202,9 +203,42 @@ func TestAWindowIsSpreadOverItsTime(t *testing.T) {
 			m.Sent(c.sent)
 			wait, plentiful := m.Wait(c.now, c.n, c.own, 4)
 			assert.InDelta(t, c.waited, wait, 0.03)
-			assert.True(t, plentiful, "the headers alone decide")
+			assert.Equal(t, c.n > 1 || c.now == 60, plentiful, "of tokens the headers alone decide")
 		})
 	}
+}
+
+// A window has room if as much of it is left as of its time.
+func TestAWindowHasRoom(t *testing.T) {
+	for _, c := range []struct {
+		limit, left float64 // 30 of 60 seconds before it turns
+		want        bool
+	}{{100, 50, true}, {100, 49, false}, {3, 3, false}, {4, 4, true}} {
+		m := Mirror{Known: true, limit: c.limit, left: c.left, turn: Turn{At: 60, span: 60, votes: enoughVotes}}
+		_, plentiful := m.Wait(30, 1, 0, 1)
+		assert.Equal(t, c.want, plentiful, "%v of %v", c.left, c.limit)
+	}
+}
+
+// What a bucket of few calls holds says little: one call is most of it.
+func TestPlentyMeansNothingOfAFewCalls(t *testing.T) {
+	for limit, want := range map[float64]bool{3: false, 4: true} {
+		m := Mirror{Known: true, limit: limit, full: limit, left: limit, refill: 1}
+		_, plentiful := m.Wait(0, 1, 0, 1)
+		assert.Equal(t, want, plentiful, "%v", limit)
+	}
+}
+
+// What others take is an estimate, and so is what was sent since. Neither holds calls
+// back for longer than a bucket takes that others have most of.
+func TestTheWaitForABucketHasABound(t *testing.T) {
+	m := bucket(0) // 100 at 2 a second
+	m.others.Rate = 5
+	m.Sent(10)
+	wait, _ := m.Wait(10, 1, 1e6, 2)
+	assert.InDelta(t, fillsBy*50, wait, 1)
+	wait, _ = m.Wait(10+fillsBy*50.5, 1, 1e6, 2)
+	assert.Zero(t, wait)
 }
 
 func TestOthersTakeFromTheSameBucket(t *testing.T) {

@@ -52,8 +52,8 @@ func (n *Noise) Sent() {
 }
 
 // Refused judges the first refusal of an epoch: measured is the rate there,
-// believed that of the pacer, pace what was being sent. A doubtful one says nothing of noise.
-func (n *Noise) Refused(measured, believed, pace float64, doubtful bool) Opinion {
+// believed that of the pacer, pace what was being sent.
+func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	if n.Share > 0 && measured >= explained*believed {
 		return n.expected(0, explainedWeight) // it may be the limit, and may be noise just as well
 	}
@@ -65,9 +65,6 @@ func (n *Noise) Refused(measured, believed, pace float64, doubtful bool) Opinion
 	}
 	if n.Share > 0 {
 		return n.Expected()
-	}
-	if doubtful {
-		return Believe
 	}
 	if n.unexplained == 0 {
 		n.before, n.sent = believed, 0

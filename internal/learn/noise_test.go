@@ -18,7 +18,7 @@ func noiseAfter(n *Noise, refusals, calls int, fallen, measured float64) (last O
 		if i > 0 {
 			believed *= fallen
 		}
-		last = n.Refused(measured*believed, believed, believed, false)
+		last = n.Refused(measured*believed, believed, believed)
 	}
 	return last
 }
@@ -54,12 +54,12 @@ func TestNoiseIsWhatNoPacePrevents(t *testing.T) {
 func TestNoiseLessWhatTheRateExplains(t *testing.T) {
 	var n Noise
 	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9))
-	assert.Equal(t, Believe, n.Refused(80, 80, 80, false))
-	assert.Equal(t, Believe, n.Refused(72, 80, 80, false), "three again")
+	assert.Equal(t, Believe, n.Refused(80, 80, 80))
+	assert.Equal(t, Believe, n.Refused(72, 80, 80), "three again")
 	for range 20 {
 		n.Sent()
 	}
-	assert.Equal(t, Restore, n.Refused(72, 80, 80, false))
+	assert.Equal(t, Restore, n.Refused(72, 80, 80))
 
 	n = Noise{}
 	noiseAfter(&n, 3, 20, 0.8, 0.9)
@@ -68,21 +68,8 @@ func TestNoiseLessWhatTheRateExplains(t *testing.T) {
 
 	n = Noise{}
 	noiseAfter(&n, 3, 20, 0.8, 0.9)
-	n.Refused(100, 100, 100, false) // back where it was: all of them were explained
+	n.Refused(100, 100, 100) // back where it was: all of them were explained
 	assert.Equal(t, Believe, noiseAfter(&n, 3, 20, 0.8, 0.9))
-}
-
-func TestADoubtfulRefusalSaysNothingOfNoise(t *testing.T) {
-	var n Noise
-	noiseAfter(&n, 3, 20, 0.8, 0.9)
-	for range 9 {
-		n.Sent()
-		assert.Equal(t, Believe, n.Refused(72, 80, 80, true))
-	}
-	for range 11 {
-		n.Sent()
-	}
-	assert.Equal(t, Restore, n.Refused(72, 80, 80, false), "and takes nothing back")
 }
 
 func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
@@ -103,7 +90,7 @@ func TestNoiseThatIsKnownIsIgnored(t *testing.T) {
 			var n Noise
 			n.Know(0.05)
 			for i, want := range c.want {
-				assert.Equal(t, want, n.Refused(c.measured, 100, 100, false), "refusal %d", i)
+				assert.Equal(t, want, n.Refused(c.measured, 100, 100), "refusal %d", i)
 			}
 		})
 	}
@@ -157,7 +144,7 @@ func TestNoiseThatIsTooMuchWasNone(t *testing.T) {
 	for range 20 {
 		n.Sent()
 	}
-	assert.Equal(t, Restore, n.Refused(72, 80, 80, false))
+	assert.Equal(t, Restore, n.Refused(72, 80, 80))
 }
 
 func TestNoiseForgivesWhatIsLongAgo(t *testing.T) {

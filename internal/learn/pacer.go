@@ -16,6 +16,7 @@ type Pacer struct {
 	at     float64 // as of when
 	model  float64 // the provider's bucket, if its rate were Rate and it was empty at the mark
 	fast   float64 // the pace, while it grows exponentially; else 0
+	spurs  bool    // because the headers show that there is room
 	marks  int
 	burst  float64 // how much more than the rate the provider takes after a pause
 	rested bool    // the demand has paused since the last mark
@@ -213,14 +214,28 @@ func (p *Pacer) Set(rate, cycle float64) {
 
 func (p *Pacer) begin(rate, cycle float64) {
 	p.Rate, p.cycle = max(rate, leastRate), cycle
-	p.active, p.fast, p.model = 0, 0, 0
+	p.active, p.fast, p.model, p.spurs = 0, 0, 0, false
 	p.Agreed = false
 }
 
 // Sober ends fast growth that proved nothing.
 func (p *Pacer) Sober() {
 	if p.fast > 0 {
-		p.fast, p.active = 0, 0.15*p.cycle
+		p.fast, p.active, p.spurs = 0, 0.15*p.cycle, false
+	}
+}
+
+// Hasten begins fast growth because the headers show that there is room.
+func (p *Pacer) Hasten() {
+	if p.On && p.fast == 0 {
+		p.fast, p.spurs = p.Pace(), true
+	}
+}
+
+// Slow ends what Hasten began, because the room is taken.
+func (p *Pacer) Slow() {
+	if p.spurs {
+		p.Sober()
 	}
 }
 

@@ -271,3 +271,27 @@ func TestAPaceThatGrowsForHoursIsFinite(t *testing.T) {
 		assert.InDelta(t, mostRate, p.Pace(), 0)
 	}
 }
+
+// Headers that show room speed the pace up, until the room is taken.
+func TestRoomSpeedsThePaceUp(t *testing.T) {
+	p := expectTen()
+	p.Binding = true
+	p.Slow()
+	assert.InDelta(t, 9.7, p.Pace(), 1e-9, "there is nothing to end")
+	p.Hasten()
+	p.Tick(2, true, true, false, 1)
+	p.Hasten() // goes on
+	assert.InDelta(t, 9.7*math.Exp(2*firstGrow), p.Pace(), 0.01)
+	p.Slow()
+	assert.False(t, p.Rising())
+	assert.InDelta(t, 10, p.Pace(), 1e-9)
+
+	p.fast = 20 // what was proved is not ended by that
+	p.Hasten()
+	p.Slow()
+	assert.InDelta(t, 20, p.Pace(), 1e-9)
+
+	var off Pacer
+	off.Hasten()
+	assert.Zero(t, off.Pace())
+}

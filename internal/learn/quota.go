@@ -61,7 +61,7 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 	if q.Calls.Known {
 		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
 		own := float64(q.last.Seq-q.Calls.Seq) - gone
-		if w.wait, w.callsLeft = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 {
+		if w.wait, w.callsLeft = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 && !q.off.Has(DraftRule) {
 			w.wait, w.tries = q.draft.Wait(now, w.wait, &q.Calls, own, q.last)
 		}
 	}

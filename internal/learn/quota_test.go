@@ -103,3 +103,15 @@ func TestPlentyIsSaidOfEachUnit(t *testing.T) {
 		})
 	}
 }
+
+func TestHeadersThatShowRoomSpeedThePaceUp(t *testing.T) {
+	r := runMachine(Config{CallRate: 1})
+	for r.last.At < 20 {
+		call := r.send(r.last.At + max(0.01, r.Wait(r.last.At, 100, 1)))
+		r.Answered(call.At+0.1, call, Answer{Used: 100, InFlight: 1, Calls: told(60, 59, 1)})
+	}
+	assert.Greater(t, r.Calls.Pace(), 10.0)
+	r.Answered(20.1, r.send(20), Answer{Used: 100, InFlight: 1, Calls: told(60, 30, 30)})
+	r.Wait(20.1, 100, 1)
+	assert.InDelta(t, 1, r.Calls.Pace(), 0.1)
+}

@@ -21,28 +21,23 @@ const (
 	FlightLimit
 )
 
-// aRate reports whether it names a rate, of a call of so many tokens, and is
-// not contradicted by the meter of that.
-func (r *Refusal) aRate(tokens float64) bool {
-	switch r.Names {
-	case CallLimit:
-		return !r.Calls.Known || r.Calls.Remaining < 1
-	case TokenLimit:
-		return !r.Tokens.Known || r.Tokens.Remaining < tokens
-	case Unnamed, FlightLimit:
-	}
-	return false
-}
-
 func (r *Refusal) hinted() bool { return r.Asked > 0 }
 
 // told reports whether it came with any meters.
 func (r *Refusal) told() bool { return r.Calls.Known || r.Tokens.Known }
 
-// left reports whether its meters say that so many tokens would have fitted.
+// left reports whether its meters, or that of the limit that it names, say that a
+// call of so many tokens would have fitted.
 func (r *Refusal) left(tokens float64) bool {
-	return r.told() && (!r.Calls.Known || r.Calls.Remaining >= 1) &&
-		(!r.Tokens.Known || r.Tokens.Remaining >= tokens)
+	calls, some := !r.Calls.Known || r.Calls.Remaining >= 1, !r.Tokens.Known || r.Tokens.Remaining >= tokens
+	switch r.Names {
+	case CallLimit:
+		return r.Calls.Known && calls
+	case TokenLimit:
+		return r.Tokens.Known && some
+	case Unnamed, FlightLimit:
+	}
+	return r.told() && calls && some
 }
 
 // reset is when the meter that is used up will be whole again, 0 if none is.
@@ -67,7 +62,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		m.slowBy = now + SlowFor
 	}
 	m.quota.Observe(now, c, 0, r.Calls, r.Tokens, &m.tally)
-	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) {
+	if !r.Mild && r.Names != FlightLimit && r.left(c.Tokens) && !m.off.Has(TrustRule) {
 		if m.trust.Broken(now) {
 			m.note(Decision{At: now, Kind: Verdict, Wait: m.trust.pause, Why: WhyUntrue})
 		}
@@ -145,7 +140,7 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 	m.overload.Refused()
 	fresh := m.after(c)
 	m.Door.Overloaded(now, r.Asked, m.overload.share, m.luck.Float64(), fresh)
-	if !fresh || m.overload.Rare() {
+	if !fresh || m.overload.Rare() || m.off.Has(OverloadRule) {
 		return
 	}
 	before := m.InFlight()

@@ -67,7 +67,7 @@ func TestARefusalWithMetersIsNoneWithoutALabel(t *testing.T) {
 	r.labels = 1
 	none := Refusal{Calls: Told{Known: true, Limit: 10}}
 	for range 2 * aliens {
-		assert.True(t, r.foreign(Call{}, &none, false))
+		assert.True(t, r.foreign(Call{}, &none))
 	}
 }
 

@@ -11,7 +11,8 @@ type Tally struct {
 	mark    Call
 	refused float64 // since the mark, the one that is measured included
 	lost    float64 // their tokens
-	given   float64 // tokens reserved and not used, ever
+	given   float64 // tokens reserved and not used, ever, less those used and not reserved
+	back    float64 // the same without the latter
 	givenBy float64 // by the mark
 	history History
 	perCall float64 // tokens that a call really takes, smoothed
@@ -45,7 +46,7 @@ func (t *Tally) Sent(c Call) {
 	t.last = c
 	t.calls++
 	t.tokens += c.Tokens
-	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Given: t.given})
+	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Given: t.back})
 }
 
 // Counts reports whether the call was sent since the tally began, which is not
@@ -56,6 +57,7 @@ func (t *Tally) Counts(c Call) bool { return t.begun && c.Seq > t.base }
 func (t *Tally) Answered(c Call, used float64) {
 	t.perCall += 0.05 * (used - t.perCall)
 	t.given += c.Tokens - used
+	t.back += max(0, c.Tokens-used)
 }
 
 // Refused notes that a call was refused.
@@ -127,7 +129,8 @@ func (t *Tally) since(c Call, seconds float64) Point {
 }
 
 // GivenBack is how many tokens were reserved for calls that have ended since
-// the moment from, and not used by them.
+// the moment from, and not used by them. What they used beyond that counts as
+// nothing: their provider reserved more, by its own estimate.
 func (t *Tally) GivenBack(from, now float64) float64 {
-	return t.history.Since(from, Point{At: now, Given: t.given}).Given
+	return t.history.Since(from, Point{At: now, Given: t.back}).Given
 }

@@ -242,8 +242,9 @@ func TestTallyGivesBack(t *testing.T) {
 	s.Answered(s.sent[0], 30)
 	s.send(10, 1)
 	s.Answered(s.sent[1], 60)
-	s.Answered(s.sent[2], 150) // more than was reserved
-	assert.InDelta(t, 60, s.GivenBack(0, 20), 1e-9)
-	assert.InDelta(t, -10, s.GivenBack(15, 20), 1e-9)
-	assert.InDelta(t, 60, s.GivenBack(10, 20), 1e-9)
+	assert.InDelta(t, 110, s.GivenBack(0, 20), 1e-9)
+	assert.InDelta(t, 40, s.GivenBack(15, 20), 1e-9)
+	assert.InDelta(t, 110, s.GivenBack(10, 20), 1e-9)
+	s.Answered(s.sent[2], 150) // more than was reserved takes nothing back
+	assert.InDelta(t, 110, s.GivenBack(0, 20), 1e-9)
 }

@@ -12,19 +12,17 @@ const (
 // verdict judges the first refusal of an epoch. A rate is the default: to take
 // a cap for a rate costs a few percent, the converse starves. The first refusal
 // without a label is taken for a cap all the same, because that is soon refuted.
-// One that names a rate is not, until Label finds the name wrong.
+// One that names a rate is not, but if such refusals keep coming at one number
+// of calls in flight, the name is wrong.
 func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	if m.drafted || m.retried(now, c) {
 		m.begin(now, c)
 		return isNothing
 	}
-	named := r.aRate(c.Tokens) && !m.off.Has(NameRule)
-	m.claim.Refused(c.Others, named || r.hinted())
+	m.claim.Refused(c.Others, r.hinted())
 	isACap := r.Names == FlightLimit
 	if !isACap && !r.hinted() {
 		switch {
-		case named:
-			isACap = m.label.Refused(c.Others)
 		case m.Flight.Claimed:
 			if isACap = m.claim.Holds(c, m.tally.mark.At, m.trip, m.Flight.Hovers()); isACap {
 				break
@@ -40,10 +38,10 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		case r.told():
 		case m.claim.Repeated():
 			isACap = true
-		case !m.knows && !m.Calls.On && c.Others >= 2 && !m.off.Has(TrialRule):
+		case !m.knows && !m.Calls.On && c.Others >= 2 && r.Names == Unnamed && !m.off.Has(TrialRule):
 			isACap = true
 		}
-		if !isACap && !m.Flight.Claimed && m.foreign(c, r, named) {
+		if !isACap && !m.Flight.Claimed && m.foreign(c, r) {
 			if isACap = r.told() && c.Others >= 2 && m.claim.Alien(); !isACap {
 				m.Door.Foreign(now, m.luck.Float64())
 				m.note(Decision{At: now, Kind: Verdict, Why: WhyForeign})
@@ -52,7 +50,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		}
 	}
 	if isACap && !m.Flight.Claimed {
-		m.claimed(now, c, named)
+		m.claimed(now, c)
 	}
 	m.Flight.Claimed = isACap
 	m.rate = m.tally.Measure(c, !m.knows, m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(), m.spans.Window)
@@ -61,7 +59,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		m.under.Held(now, float64(c.Others), m.rate)
 		return isCap
 	}
-	if m.knows && m.isNoise(now, c, r, named) {
+	if m.knows && m.isNoise(now, c, r) {
 		return isNothing
 	}
 	return isRate
@@ -75,7 +73,7 @@ func (m *Machine) lit(r Rate) Rate {
 	if m.dark > light {
 		known = max(known, m.Calls.Rate)
 	}
-	if r.Calls < known && light > 0 {
+	if r.Calls < known && light > 0 && !m.off.Has(DarkRule) {
 		more := min(known/r.Calls, r.Span/light)
 		r.Calls *= more
 		r.Tokens *= more
@@ -84,41 +82,35 @@ func (m *Machine) lit(r Rate) Rate {
 }
 
 // foreign: refusals of the rate look different here, so this one is not ours
-// to answer with the pace. One that names a rate may still be about another than the headers tell of.
-// If more of them come without meters than random rejections explain, those of the rate look like that by now.
-func (m *Machine) foreign(c Call, r *Refusal, named bool) bool {
+// to answer with the pace. If more of them come without meters than random rejections explain, those of the rate look like that by now.
+func (m *Machine) foreign(c Call, r *Refusal) bool {
 	if m.labels > 0 && !r.told() && m.claim.Alien() {
 		m.labels = 0
 	}
-	return !m.off.Has(ForeignRule) && (m.labels > 0 || !named && r.left(c.Tokens))
+	return !m.off.Has(ForeignRule) && (m.labels > 0 || r.left(c.Tokens))
 }
 
 // standBy is how far above the rate the pace stands by, times.
 const standBy = 1.2
 
 // claimed: from here on the calls in flight are bounded, and the pace stands by.
-func (m *Machine) claimed(now float64, c Call, named bool) {
-	why := WhyCap
-	if named {
-		why = WhyMisnamed
-	}
+func (m *Machine) claimed(now float64, c Call) {
 	m.claim.Begin(c, float64(m.hits))
-	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: why})
+	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: WhyCap})
 	if m.Calls.On {
 		m.Calls.Set(standBy*m.Calls.Pace(), m.cycle())
 		m.Tokens.Set(standBy*m.Tokens.Pace(), m.cycle())
 	}
 }
 
-// isNoise lets refusals pass that no pace would have prevented. One that names a rate is not counted among
-// them if it was measured on a handful of calls.
-func (m *Machine) isNoise(now float64, c Call, r *Refusal, named bool) bool {
+// isNoise lets refusals pass that no pace would have prevented.
+func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 	if r.hinted() || m.off.Has(NoiseRule) {
 		return false
 	}
 	var opinion Opinion
 	if m.Calls.On {
-		opinion = m.noise.Refused(m.rate.Calls, m.Calls.Rate, m.Calls.Pace(), named && m.rate.Few)
+		opinion = m.noise.Refused(m.rate.Calls, m.Calls.Rate, m.Calls.Pace())
 	} else {
 		opinion = m.noise.Expected()
 	}
