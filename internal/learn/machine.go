@@ -50,6 +50,7 @@ type Config struct {
 	Blind        bool           // headers are ignored
 	CallRate     float64        // calls per second that are known of; 0: none
 	TokenRate    float64        // likewise tokens
+	Share        float64        // of the limit, where others like this machine use the rest; 0 and 1: all of it
 	Seed         uint64         // of jitter
 	Off          Rules          // left out, to see what they are worth
 	Saved        Saved          // what another machine has learnt
@@ -74,6 +75,9 @@ func New(c Config) *Machine {
 	}
 	if c.TokenRate > 0 {
 		m.Tokens.Expect(c.TokenRate, Cycle(max(c.CallRate, 1)), true)
+	}
+	if c.Share > 0 && c.Share < 1 {
+		m.sharing(c.Share)
 	}
 	m.restore(&c.Saved)
 	return m
@@ -282,5 +286,5 @@ func (m *Machine) Unsent(c Call) {
 	m.Calls.Return(1)
 	m.Tokens.Return(c.Tokens)
 	m.tally.Refused(c)
-	m.quota.Refused(c)
+	m.quota.Unsent(c)
 }

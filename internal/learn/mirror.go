@@ -29,6 +29,7 @@ type Mirror struct {
 	turn     Turn
 	made     float64 // our own use since the call Seq that a turn has made up for
 	last     float64 // when the last call left
+	part     Part
 }
 
 const (
@@ -51,6 +52,7 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.limit, m.Seq = t.Limit, seq
 	m.learnRefill(&t, taken)
 	m.full = min(t.Limit, max(1, t.Remaining+t.Reset*m.refill))
+	m.part.Observe(at, m.refill, &t, taken)
 	if seq > m.lostAt {
 		m.lost = 0
 	}
@@ -113,6 +115,9 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	}
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	need = min(need, m.full) // what can never be there is not waited for
+	if m.part.On() {
+		return max(m.part.Wait(now, n, m.full), (need-left)/m.net()), true
+	}
 	if left >= need {
 		return 0, left >= plenty*m.full && m.full >= quick*m.refill
 	}
@@ -128,6 +133,9 @@ func (m *Mirror) windowWait(now, n, own float64) float64 {
 	left := m.left - (own - m.made)
 	if left < n {
 		return m.turn.At - now + turnDelay
+	}
+	if m.part.On() {
+		left *= m.part.share
 	}
 	return max(0, m.last+n*(m.turn.At-now)/left-now)
 }
