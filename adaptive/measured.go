@@ -22,6 +22,7 @@ type Measured struct {
 	IgnoreHeaders bool            // learn from 429s only
 
 	without learn.Rules
+	share   float64 // of what the provider allows, in (0, 1); 0: all of it
 }
 
 const (
@@ -75,7 +76,7 @@ func (m Measured) start(now time.Time, seed uint64, saved learn.Saved) *measured
 	s.machine = learn.New(learn.Config{
 		Initial: float64(m.Initial), Max: float64(m.Max), Blind: m.IgnoreHeaders,
 		CallRate: lowest(m.Prior, throttle.Requests), TokenRate: lowest(m.Prior, throttle.Tokens),
-		Saved: saved, Seed: seed, Off: m.without, Decide: s.decide,
+		Saved: saved, Share: m.share, Seed: seed, Off: m.without, Decide: s.decide,
 	})
 	return s
 }

@@ -15,11 +15,24 @@ type sharer struct {
 // Share returns saved for a part of the limit, above 0 and at most 1.
 func (s sharer) Share(saved []byte, share float64) ([]byte, error) { return s.scale(saved, share) }
 
+// parted is the sharer of a law that can use a part of the limit itself. Package
+// guard sees it through package hook.
+type parted struct {
+	sharer
+	law Measured
+}
+
+// Part returns the law for a part of what the provider allows, above 0 and below 1.
+func (p parted) Part(share float64) Law {
+	p.law.share = share
+	return p.law
+}
+
 func init() { //nolint:gochecknoinits // see package hook
-	hook.Register(func(Measured) any {
-		return sharer{func(saved []byte, share float64) ([]byte, error) {
+	hook.Register(func(m Measured) any {
+		return parted{sharer{func(saved []byte, share float64) ([]byte, error) {
 			return scaled(saved, lawMeasured, func(s *savedMeasured) { s.Saved = s.Scaled(share) })
-		}}
+		}}, m}
 	})
 	hook.Register(func(AIMD) any {
 		return sharer{func(saved []byte, share float64) ([]byte, error) {

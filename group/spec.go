@@ -71,7 +71,7 @@ func (s *spec) policy(name string, share float64) guard.Policy {
 		return p
 	}
 	p.Limits = scaled(p.Limits, share)
-	if p.Preset != "" {
+	if p.Preset != "" || p.Share != 0 {
 		if p.Share == 0 {
 			p.Share = 1
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/hook"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
@@ -44,10 +45,10 @@ func (p *Policy) compile(to *invalid.Problems) *compiled {
 
 // profile looks up the preset.
 func (p *Policy) profile(to *invalid.Problems) presets.Profile {
+	if !(p.Share >= 0 && p.Share <= 1) { // NaN is neither
+		to.Addf("Share", "%g is not a part of what the provider allows: use a number in (0, 1], or 0 for all of it", p.Share)
+	}
 	if p.Preset == "" {
-		if p.Share != 0 {
-			to.Addf("Share", "%g of what? Name a Preset, or write smaller Limits", p.Share)
-		}
 		return presets.Profile{}
 	}
 	table := p.Presets
@@ -59,10 +60,7 @@ func (p *Policy) profile(to *invalid.Problems) presets.Profile {
 	if err != nil || p.Share == 0 {
 		return profile
 	}
-	scaled, err := profile.Scaled(p.Share)
-	if err != nil {
-		to.Addf("Share", "%g is not a part of the preset: use a number in (0, 1], or 0 for all of it", p.Share)
-	}
+	scaled, _ := profile.Scaled(p.Share) // what it reports has been
 	return scaled
 }
 
@@ -115,12 +113,33 @@ func (c *compiled) compileLaw(to *invalid.Problems) {
 		c.limits = both(p.Limits, c.profile.Limits)
 	case p.Law != nil:
 		c.law = p.Law
+	case p.isPart():
+		c.law = measured
 	default:
 		c.law, c.lazy = adaptive.Measured{}, true
 		return // it is valid, and most guards never start it
 	}
+	if p.Share != 0 && !isRemote(c.law) {
+		c.usePart(to)
+	}
 	_, err := c.law.Start(time.Time{}, 1)
 	to.AddPart("Law", err)
+}
+
+// isPart reports whether the guard may use only a part of what the provider allows.
+func (p *Policy) isPart() bool { return p.Share > 0 && p.Share < 1 }
+
+// usePart tells the law of the part.
+func (c *compiled) usePart(to *invalid.Problems) {
+	p := &c.policy
+	switch _, isMeasured := c.law.(adaptive.Measured); {
+	case isMeasured && p.isPart():
+		c.law = hook.Open[interface {
+			Part(share float64) adaptive.Law
+		}](c.law).Part(p.Share)
+	case !isMeasured && p.Preset == "":
+		to.Addf("Share", "%g of what? Only adaptive.Measured finds its part: name a Preset, or write smaller Limits", p.Share)
+	}
 }
 
 // isRemote reports whether another guard learns for the guards of law.

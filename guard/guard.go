@@ -116,7 +116,7 @@ func (g *Guard) build(c *compiled) (err error) {
 const seed = 1
 
 // Join returns a guard without limits of its own within all of guards, most
-// specific first. The first with a Law, Preset, Dialect or Detector learns, or
+// specific first. The first with a Law, Preset, Share, Dialect or Detector learns, or
 // if there is none, the first. It is cheap enough for each item or request. Nil
 // guards and duplicates are skipped.
 func Join(guards ...*Guard) *Guard {

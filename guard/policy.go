@@ -25,7 +25,7 @@ type Policy struct { //nolint:recvcheck // it is large, and Validate is for lite
 
 	// Within lists guards that must admit every call as well, at the same
 	// instant, most specific first: user, host, service. A guard within others
-	// without a Law, Preset, Dialect or Detector leaves learning to the first of
+	// without a Law, Preset, Share, Dialect or Detector leaves learning to the first of
 	// them that has one, or else to the first, and takes a Retry, Timeout or
 	// MaxWait that is zero here from them.
 	Within []*Guard
@@ -36,13 +36,16 @@ type Policy struct { //nolint:recvcheck // it is large, and Validate is for lite
 	// Preset names documented limits, such as presets.OpenAITier1, from which
 	// learning starts. A preset that is marked hard is a hard limit.
 	Preset presets.ID
-	// Share is the part of the preset's limits to use, in (0, 1]. 0 means 1.
+	// Share is the part of what the provider allows that is for this guard, in (0, 1],
+	// such as 1/n for each of n processes. It scales the preset and what headers declare,
+	// and adaptive.Measured settles at an equal part of what it learns. Limits are not
+	// scaled. Another Law needs a Preset. 0 means 1.
 	Share float64
 	// Presets is the table of Preset. Nil means presets.Default().
 	Presets *presets.Table
 
 	// Law is the control law. Nil means adaptive.Measured. Without a Law and a
-	// Preset it starts at the first 429.
+	// Preset, and with a Share of 1, it starts at the first 429.
 	Law adaptive.Law
 	// Dialect reads the provider's answers. Nil means that of the preset.
 	Dialect dialect.Dialect
@@ -135,5 +138,5 @@ func (p *Policy) learns() bool {
 
 // reads reports whether the policy says how to learn.
 func (p *Policy) reads() bool {
-	return p.Law != nil || p.Preset != "" || p.Dialect != nil || p.Detector != nil
+	return p.Law != nil || p.Preset != "" || p.Share != 0 || p.Dialect != nil || p.Detector != nil
 }

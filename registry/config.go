@@ -26,7 +26,7 @@ type Config struct {
 // has more.
 type Spec struct {
 	Preset  presets.ID      `config:"preset" doc:"The provider's published limits to start with, such as openai/tier1 or openai/tier1/gpt-4o-mini." pattern:"^[^/\\s][^/]*(/[^/]+)*$"`
-	Share   float64         `config:"share" doc:"The part of the preset's limits to use, such as 0.5 for each of two processes; 1 if it is left out." above:"0" most:"1"`
+	Share   float64         `config:"share" doc:"The part of what the provider allows that is for this guard, such as 0.5 for each of two processes: of the preset's limits, of what headers declare and, if the law is measured, of what is learned. Limits are not scaled. 1 if it is left out." above:"0" most:"1"`
 	Limits  throttle.Limits `config:"limits" doc:"Hard caps, never exceeded whatever is learned, such as 4/s, 200k tokens/min, 8 concurrent."`
 	Law     Law             `config:"law" doc:"How the guard adapts: measured finds the provider's limits, aimd halves the calls in flight after a rate-limit response and raises them again, fixed keeps the limits and waits out rate-limit responses. If it is left out, a guard within another one leaves it to that one, and others are measured." enum:"measured,aimd,fixed"`
 	Dialect dialect.Name    `config:"dialect" doc:"How the provider reports limits; that of the preset if it is left out."`

@@ -83,7 +83,7 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 		in(`"max_wait": "0s"`):                         `line 2:15: guards.ols.max_wait: "0s" would be the default: leave the key out, or write a time such as 30s`,
 		in(`"max_wait": "-1s"`):                        `line 2:15: guards.ols.max_wait: -1s is negative: use 0 for the default`,
 		in(`"preset": "openai/teir1"`):                 `line 2:13: guards.ols.preset: ` + unknown.Error(),
-		in(`"share": 0.5`):                             `line 2:12: guards.ols.share: 0.5 of what? Name a Preset, or write smaller Limits`,
+		in(`"share": 0.5, "law": "aimd"`):              `line 2:12: guards.ols.share: 0.5 of what? Only adaptive.Measured finds its part: name a Preset, or write smaller Limits`,
 		in(`"preset": "openai/tier1", "share": 0`):     `line 2:38: guards.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
 		in(`"preset": "openai/tier1", "share": 1e999`): `line 2:38: guards.ols.share: strconv.ParseFloat: parsing "1e999": value out of range`,
 		// What follows from another problem is not told.

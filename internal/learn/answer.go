@@ -24,6 +24,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if m.tally.Counts(c) {
 		m.tally.Answered(c, a.Used)
 		m.Tokens.Return(c.Tokens - a.Used)
+		m.quota.Tokens.part.Return(c.Tokens - a.Used)
 	}
 	m.quota.Observe(now, c, 1, a.Calls, a.Tokens, &m.tally)
 	if m.after(c) {

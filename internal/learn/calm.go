@@ -7,6 +7,7 @@ import "math"
 type Calm struct {
 	Settled float64 // the rate that marks agreed about last, in units per second; 0: none yet
 
+	share   float64 // see Part
 	stretch float64
 	agreed  int // marks in a row
 }
@@ -36,4 +37,9 @@ func (c *Calm) Marked(measured, known float64) {
 func (c *Calm) Agreed() bool { return c.agreed >= calmAfter }
 
 // Cycle is how long the pace takes from one probe to the next at a rate.
-func (c *Calm) Cycle(rate float64) float64 { return c.stretch * Cycle(rate) }
+func (c *Calm) Cycle(rate float64) float64 {
+	if c.share > 0 {
+		return c.stretch * evenCycle(rate/c.share)
+	}
+	return c.stretch * Cycle(rate)
+}

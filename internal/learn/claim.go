@@ -23,6 +23,7 @@ type Claim struct {
 	sameAt float64
 	levels Levels  // taken since the last cut
 	alien  float64 // refusals of late that were none of ours
+	part   bool    // others press for the same limit
 	off    Rules
 }
 
@@ -85,7 +86,7 @@ func (c *Claim) Refused(level int, hinted bool) {
 		c.same = 1
 	}
 	c.sameAt = n
-	c.shared = taken >= sharedTaken && at > sharedShare*taken
+	c.shared = c.part || taken >= sharedTaken && at > sharedShare*taken
 	c.alone = taken >= evidence && at == 0
 	c.levels = Levels{}
 }
@@ -114,6 +115,9 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 		return false
 	}
 	if hovers > 0 {
+		if c.part { // others crowd too, and the level of the claim was theirs as well
+			return c.again < hoverSoon
+		}
 		c.weighCrowd(x)
 		return c.again < hoverSoon && c.crowds < crowdMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
 	}

@@ -20,6 +20,7 @@ type Flight struct {
 	high   int
 	origin float64 // where it began to hover
 	kept   kept    // what Back restores
+	part   bool    // others hover under the same cap, in the same way
 	off    Rules
 }
 
@@ -105,6 +106,9 @@ func (f *Flight) gain() float64 {
 	case slowStart, returning:
 		return 1
 	case hovering:
+		if f.part {
+			return evenGain * max(hoverLeast, hoverShare*f.bound) / f.bound
+		}
 		if f.off.Has(EvenRule) {
 			return hoverGain
 		}
@@ -134,7 +138,11 @@ func (f *Flight) Hover(n float64) {
 	if f.mode != hovering {
 		f.mode, f.bound, f.origin = hovering, max(1, n), n
 	} else {
-		f.bound = max(1, (1-hoverCut)*f.bound)
+		cut := hoverCut
+		if f.part {
+			cut = evenCut
+		}
+		f.bound = max(1, (1-cut)*f.bound)
 	}
 	f.level = f.bound
 }

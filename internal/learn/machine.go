@@ -49,6 +49,7 @@ type Config struct {
 	Blind        bool           // headers are ignored
 	CallRate     float64        // calls per second that are known of; 0: none
 	TokenRate    float64        // likewise tokens
+	Share        float64        // of the limit, where others like this machine use the rest; 0 and 1: all of it
 	Seed         uint64         // of jitter
 	Off          Rules          // left out, to see what they are worth
 	Saved        Saved          // what another machine has learnt
@@ -73,6 +74,9 @@ func New(c Config) *Machine {
 	}
 	if c.TokenRate > 0 {
 		m.Tokens.Expect(c.TokenRate, Cycle(max(c.CallRate, 1)), true)
+	}
+	if c.Share > 0 && c.Share < 1 {
+		m.sharing(c.Share)
 	}
 	m.restore(&c.Saved)
 	return m
@@ -234,12 +238,13 @@ func (m *Machine) paceWait(now, tokens float64) (wait float64) {
 		m.binding(false, false)
 		m.bound, wait = ByHeaders, q.wait
 	}
-	if q.callsLeft {
+	ours := q.callsLeft && m.quota.Calls.part.On() // a part of what is left is no reason for more
+	if q.callsLeft && !ours {
 		m.Calls.Hasten()
 	} else {
 		m.Calls.Slow()
 	}
-	if d := m.Calls.Wait(1); d > 0 {
+	if d := m.Calls.Wait(1); d > 0 && !ours {
 		m.binding(false, true)
 		m.bound, wait = ByCalls, max(wait, d)
 	}
@@ -286,5 +291,5 @@ func (m *Machine) Unsent(c Call) {
 	m.Calls.Return(1)
 	m.Tokens.Return(c.Tokens)
 	m.tally.Refused(c)
-	m.quota.Refused(c)
+	m.quota.Unsent(c)
 }

@@ -29,6 +29,7 @@ type Mirror struct {
 	turn     Turn
 	made     float64 // our own use since the call Seq that a turn has made up for
 	last     float64 // when the last call left
+	part     Part
 }
 
 const (
@@ -53,6 +54,7 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.limit, m.Seq = t.Limit, seq
 	m.learnRefill(&t, taken)
 	m.full = min(t.Limit, max(1, t.Remaining+t.Reset*m.refill))
+	m.part.Observe(at, m.refill, &t, taken)
 	if seq > m.lostAt {
 		m.lost = 0
 	}
@@ -105,7 +107,7 @@ func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		wait, left := m.windowWait(now, n, own)
-		return wait, n > 1 || m.limit >= several && left*m.turn.span >= m.limit*(m.turn.At-now)
+		return wait, n > 1 || m.part.On() || m.limit >= several && left*m.turn.span >= m.limit*(m.turn.At-now)
 	}
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)
@@ -116,10 +118,13 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	}
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
 	need = min(need, m.full) // what can never be there is not waited for
+	fills := m.last + fillsBy*m.full/m.refill - now // whatever was sent before the last call
+	if m.part.On() {
+		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), true
+	}
 	if left >= need {
 		return 0, left >= plenty*m.full && m.full >= quick*m.refill && m.full >= several
 	}
-	fills := m.last + fillsBy*m.full/m.refill - now // whatever was sent before the last call
 	return max(0, min((need-left)/m.net(), fills)), false
 }
 
@@ -132,6 +137,9 @@ func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
 	left = m.left - (own - m.made)
 	if left < n {
 		return m.turn.At - now + turnDelay, left
+	}
+	if m.part.On() {
+		left *= m.part.share
 	}
 	return max(0, m.last+n*(m.turn.At-now)/left-now), left
 }

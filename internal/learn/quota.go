@@ -22,11 +22,20 @@ func (q *Quota) Sent(c Call) {
 	q.last = c
 	q.Calls.Sent(c.At)
 	q.Tokens.Sent(c.At)
+	q.Calls.part.Take(c.At, 1)
+	q.Tokens.part.Take(c.At, c.Tokens)
 	q.draft.Sent()
 }
 
 // Refused notes that a call used up nothing.
 func (q *Quota) Refused(c Call) { q.refusals.Add(c.Seq, c.Tokens) }
+
+// Unsent notes that a call was not sent after all.
+func (q *Quota) Unsent(c Call) {
+	q.Refused(c)
+	q.Calls.part.Return(1)
+	q.Tokens.part.Return(c.Tokens)
+}
 
 // Observe takes in what the answer to c told. taken is 0 for a refusal, else 1.
 func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, t *Tally) {
@@ -61,7 +70,7 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 	if q.Calls.Known {
 		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
 		own := float64(q.last.Seq-q.Calls.Seq) - gone
-		if w.wait, w.callsLeft = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 && !q.off.Has(DraftRule) {
+		if w.wait, w.callsLeft = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 && !q.Calls.part.On() && !q.off.Has(DraftRule) {
 			w.wait, w.tries = q.draft.Wait(now, w.wait, &q.Calls, own, q.last)
 		}
 	}

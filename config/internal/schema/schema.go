@@ -38,7 +38,10 @@ func fields(schema object) object {
 
 // entry adds what holds between the fields of one limiter.
 func entry(schema object) object {
-	schema["dependentRequired"] = object{"share": []string{"preset"}}
+	schema["dependentSchemas"] = object{"share": object{ // only measured finds its part without one
+		"if":   object{"required": []string{"law"}, "properties": object{"law": object{"enum": []string{string(registry.AIMD), string(registry.Fixed)}}}},
+		"then": object{"required": []string{"preset"}},
+	}}
 	schema["if"] = object{"required": []string{"law"}, "properties": object{"law": object{"const": string(registry.Fixed)}}}
 	schema["then"] = object{"anyOf": []object{
 		{"required": []string{"preset"}},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/hook"
 	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/internal/simulate/client"
 	"github.com/headrace/headrace/internal/simulate/provider"
@@ -34,6 +35,17 @@ func Drive(name string, law adaptive.Law, headers bool) client.Contender {
 			return nil, err
 		}
 		return &driver{State: state, zero: zero, chance: world.NewChance(s.Seed, retryStream)}, nil
+	}}
+}
+
+// part is Drive of a law that is told its part of what the provider allows: 1/n
+// for each of n processes.
+func part(name string, law adaptive.Measured, headers bool) client.Contender {
+	return client.Contender{Name: name, Headers: headers, New: func(s client.Seat) (client.Policy, error) {
+		sharer := hook.Open[interface {
+			Part(share float64) adaptive.Law
+		}](law)
+		return Drive(name, sharer.Part(1/float64(s.Processes)), headers).New(s)
 	}}
 }
 

@@ -25,6 +25,15 @@ func All() []client.Contender {
 	}
 }
 
+// Sharing returns the default law, blind and with headers, of processes that are
+// each told their part of what the provider allows.
+func Sharing() []client.Contender {
+	return []client.Contender{
+		part(Blind+" shared", adaptive.Measured{Max: most, IgnoreHeaders: true}, false),
+		part(Headers+" shared", adaptive.Measured{Max: most}, true),
+	}
+}
+
 // Ablated returns the default law with each of its rules left out in turn,
 // blind and with headers.
 func Ablated() (all []client.Contender) {

@@ -88,6 +88,10 @@ func (p *Plan) fixed(pen *pen, marks *Marks) {
 	}
 	beyond := append(p.scenarios(scenario.Beyond()), p.numbered()...)
 	pen.grid("Beyond the twelve", pen.play(beyond, p.elsewhere(), p.Seeds), BeyondBar, (*Grid).Measured, marks)
+	many := slices.DeleteFunc(p.scenarios(slices.Concat(scenario.Twelve(), scenario.Beyond())), func(s scenario.Scenario) bool { return !s.Shared() })
+	if parts := p.contenders(law.Sharing()); len(parts) > 0 {
+		pen.grid("Processes that are each told their part", pen.play(many, parts, p.Seeds), nil, (*Grid).Measured, marks)
+	}
 }
 
 func (p *Plan) families(pen *pen, marks *Marks) {

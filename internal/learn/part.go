@@ -1,0 +1,83 @@
+package learn
+
+import "math"
+
+// Source of these: four and sixteen processes on one quota in internal/simulate.
+const (
+	evenGain    = 3 * hoverGain // of a bound that hovers
+	evenCut     = 0.15          // of it, for each refusal
+	evenFirst   = 15            // seconds of a cycle,
+	evenSlope   = 6             // and so many more for each call per second of the whole limit
+	evenLongest = 90            // seconds
+)
+
+// sharing has the machine use only a part of the limit, and press for it as each
+// of the others that use the rest does. A rate or a cap that is learnt is a part
+// already, for the others press too: there the parts become even, because a
+// machine that has less grows sooner.
+func (m *Machine) sharing(share float64) {
+	m.Flight.part, m.claim.part = true, true
+	m.calm.share = share
+	m.quota.Calls.part.share, m.quota.Tokens.part.share = share, share
+}
+
+// evenCycle is how long the pace takes from one probe to the next, where the
+// whole limit seems to be rate: the longer, the more of the limit a machine has.
+func evenCycle(rate float64) float64 { return min(evenLongest, evenFirst+evenSlope*rate) }
+
+// Part is what one of several clients may use of what headers declare: its share
+// of what is left at first, and of what comes in.
+type Part struct {
+	share float64 // 0: all of it
+
+	begun bool
+	rate  float64 // units per second that there are for all
+	level float64
+	at    float64 // as of when
+}
+
+// On reports whether it is less than all.
+func (p *Part) On() bool { return p.share > 0 }
+
+func (p *Part) tick(now float64) {
+	p.level += p.share * p.rate * max(0, now-p.at)
+	p.at = max(p.at, now)
+}
+
+// Observe takes in what the answer to a call that left at the moment at told, of a bucket
+// that refills at a rate. What is left may be used by the time that it is whole again: of a
+// window that is not known as one, more than what seems to come in.
+//
+// A call that was refused has had its turn. The turns after it come when the bucket has
+// the next unit: right behind those of another client, so that clients that share few
+// calls do not meet again.
+func (p *Part) Observe(at, refill float64, t *Told, taken float64) {
+	p.tick(at)
+	if !p.begun {
+		p.begun = true
+		p.level += p.share * t.Remaining
+	}
+	if p.rate = refill; t.Reset >= quick {
+		p.rate = max(refill, t.Remaining/t.Reset)
+	}
+	if taken == 0 {
+		_, missing := math.Modf(t.Reset * refill)
+		p.level -= p.share * missing
+	}
+}
+
+// Take charges n.
+func (p *Part) Take(now, n float64) {
+	p.tick(now)
+	p.level -= n
+}
+
+// Return gives back what Take charged.
+func (p *Part) Return(n float64) { p.level += n }
+
+// Wait is how long until n may go. A bucket that is full holds so much for all.
+func (p *Part) Wait(now, n, full float64) float64 {
+	p.tick(now)
+	p.level = min(p.level, max(n, p.share*full))
+	return max(0, n-p.level) / (p.share * p.rate)
+}
