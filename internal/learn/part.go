@@ -44,6 +44,14 @@ func (p *Part) tick(now float64) {
 	p.at = max(p.at, now)
 }
 
+// Begin takes its share of what the first answer tells is left, of which so much has gone since.
+// What went before is missing from that already. The call may be of an earlier run.
+func (p *Part) Begin(left, gone float64) {
+	if !p.begun {
+		p.begun, p.level = true, p.share*left-max(0, gone)
+	}
+}
+
 // Observe takes in what the answer to a call that left at the moment at told, of a bucket
 // that refills at a rate. What is left may be used by the time that it is whole again: of a
 // window that is not known as one, more than what seems to come in.
@@ -53,10 +61,6 @@ func (p *Part) tick(now float64) {
 // calls do not meet again.
 func (p *Part) Observe(at, refill float64, t *Told, taken float64) {
 	p.tick(at)
-	if !p.begun {
-		p.begun = true
-		p.level += p.share * t.Remaining
-	}
 	if p.rate = refill; t.Reset >= quick {
 		p.rate = max(refill, t.Remaining/t.Reset)
 	}
@@ -75,9 +79,11 @@ func (p *Part) Take(now, n float64) {
 // Return gives back what Take charged.
 func (p *Part) Return(n float64) { p.level += n }
 
-// Wait is how long until n may go. A bucket that is full holds so much for all.
+// Wait is how long until n may go. A bucket that is full holds so much for all. More than the
+// part goes while the headers are ignored, and that is not made up for without end.
 func (p *Part) Wait(now, n, full float64) float64 {
 	p.tick(now)
-	p.level = min(p.level, max(n, p.share*full))
+	most := max(n, p.share*full)
+	p.level = max(n-fillsBy*most, min(p.level, most))
 	return max(0, n-p.level) / (p.share * p.rate)
 }

@@ -124,6 +124,7 @@ func partOfTen(left float64) Told {
 func TestThePartOfABucket(t *testing.T) {
 	p := Part{share: 0.25}
 	told := partOfTen(8)
+	p.Begin(8, 0)
 	p.Observe(0, 10, &told, 1)
 	for range 2 {
 		assert.Zero(t, p.Wait(0, 1, 10))
@@ -170,6 +171,7 @@ func TestThePartOfAWindowThatLooksLikeABucket(t *testing.T) {
 func TestTheMirrorKeepsToItsPart(t *testing.T) {
 	var m Mirror
 	m.part.share = 0.25
+	m.part.Begin(9, 0)
 	m.Observe(1, 0, 0, 1, partOfTen(9))
 	for range 2 {
 		wait, decides := m.Wait(0, 1, 0, 1)
@@ -232,4 +234,37 @@ func TestAShareTriesNoMoreThanTheHeadersDeclare(t *testing.T) {
 		m.quota.draft.held = draftFirst
 		assert.Equal(t, tries, m.quota.wait(1, 0, &m.tally).tries)
 	}
+}
+
+// What is left already lacks the calls that were answered before.
+func TestAPartBeginsWithTheFirstHeader(t *testing.T) {
+	m := New(Config{Initial: 4, Max: 50, Share: 0.25})
+	var c, last Call
+	for seq := range int64(1000) {
+		last = Call{Seq: seq + 1, At: float64(seq) / 100, Tokens: 100, Total: float64(100 * (seq + 1))}
+		m.Sent(last)
+		if seq == 997 {
+			c = last
+		}
+	}
+	m.Answered(10, c, Answer{Used: 100, Calls: Told{Known: true, Limit: 600, Remaining: 400, Reset: 20}, Tokens: Told{Known: true, Limit: 6e4, Remaining: 4e4, Reset: 20}})
+	assert.InDelta(t, 98, m.quota.Calls.part.level, 1e-9, "a quarter of 400, less the two that left since")
+	assert.InDelta(t, 9800, m.quota.Tokens.part.level, 1e-9)
+}
+
+func TestAPartBeginsWithACallOfAnEarlierRun(t *testing.T) {
+	p := Part{share: 0.25}
+	p.Begin(8, -1000)
+	assert.InDelta(t, 2, p.level, 1e-9)
+}
+
+// More is sent than the part while the headers are ignored.
+func TestTheWaitForAPartHasABound(t *testing.T) {
+	p := Part{share: 0.25}
+	told := partOfTen(8)
+	p.Observe(0, 10, &told, 1)
+	for now := range 1800 {
+		p.Take(float64(now), 10)
+	}
+	assert.InDelta(t, fillsBy*1.0, p.Wait(1800, 1, 10), 1e-9, "a part of a full bucket comes in a second")
 }

@@ -13,8 +13,8 @@ type Quota struct {
 	off      Rules
 }
 
-// plenty is the share of a full bucket above which the headers alone decide:
-// a pace that lets so much build up is too low.
+// plenty is the share of a full bucket above which there is room: a pace that
+// lets so much build up is too low.
 const plenty = 0.75
 
 // Sent notes a call.
@@ -44,11 +44,13 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 	}
 	if calls.Known && c.Seq > q.Calls.Seq {
 		gone, _ := q.refusals.Between(q.Calls.Seq, c.Seq)
+		q.Calls.part.Begin(calls.Remaining, float64(q.last.Seq-c.Seq))
 		q.Calls.Observe(c.Seq, c.At, float64(c.Seq-q.Calls.Seq)-gone, taken, calls)
 	}
 	if tokens.Known && c.Seq > q.Tokens.Seq {
 		_, gone := q.refusals.Between(q.Tokens.Seq, c.Seq)
 		back := max(0, t.GivenBack(q.Tokens.at, now)-t.GivenBack(c.At, now))
+		q.Tokens.part.Begin(tokens.Remaining, q.last.Total-c.Total)
 		q.Tokens.Observe(c.Seq, c.At, c.Total-q.total-gone-back, taken*c.Tokens, tokens)
 		q.total = c.Total
 	}
