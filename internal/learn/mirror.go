@@ -117,7 +117,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 		m.lost, m.lostAt, left = m.lost+over, newest, m.full
 	}
 	need := n + max(0, min(spare*n, 0.5*(m.full-n)))
-	need = min(need, m.full) // what can never be there is not waited for
+	need = min(need, m.full)                        // what can never be there is not waited for
 	fills := m.last + fillsBy*m.full/m.refill - now // whatever was sent before the last call
 	if m.part.On() {
 		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), true

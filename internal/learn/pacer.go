@@ -158,7 +158,7 @@ func (p *Pacer) Wait(n float64) float64 {
 	return (n - p.level) / p.Pace()
 }
 
-// Take charges n. Calls that the headers admit above the pace leave no debt, because headers overrule the pace.
+// Take charges n. What goes although the pace would hold it back, by the headers, leaves no debt.
 func (p *Pacer) Take(n float64) {
 	if p.unused && n > 0 {
 		p.level, p.unused = max(p.level, n), false
