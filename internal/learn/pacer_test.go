@@ -295,3 +295,13 @@ func TestRoomSpeedsThePaceUp(t *testing.T) {
 	off.Hasten()
 	assert.Zero(t, off.Pace())
 }
+
+// A cut ends what room in the headers began: what is proved after it goes on.
+func TestACutEndsWhatRoomBegan(t *testing.T) {
+	p := expectTen()
+	p.Hasten()
+	p.Set(5, 20)
+	p.fast = 20
+	p.Slow()
+	assert.InDelta(t, 20, p.Pace(), 1e-9)
+}

@@ -268,3 +268,24 @@ func TestTheWaitForAPartHasABound(t *testing.T) {
 	}
 	assert.InDelta(t, fillsBy*1.0, p.Wait(1800, 1, 10), 1e-9, "a part of a full bucket comes in a second")
 }
+
+// The headers alone decide what a part is: there is neither a pace beside them nor a reason to speed it up.
+func TestAPartIsAllThatHoldsBack(t *testing.T) {
+	for name, turn := range map[string]Turn{"bucket": {}, "window": {At: 60, span: 60, votes: enoughVotes}} {
+		m := New(Config{Initial: 4, Max: 50, Share: 0.25})
+		m.Calls.Expect(0.1, 60, false)
+		m.quota.Calls = Mirror{Known: true, limit: 10, full: 10, left: 10, refill: 10, turn: turn, part: Part{share: 0.25, begun: true, rate: 10, level: 2}}
+		if turn.votes > 0 {
+			m.quota.Calls.left = 1 // less than of its time
+		}
+		m.quota.Calls.last = -1e6
+		assert.Zero(t, m.Wait(1, 0, 0), name)
+		assert.False(t, m.Calls.Rising(), name)
+	}
+}
+
+// The cycle is that of the whole limit.
+func TestTheCycleOfAPartIsThatOfTheWhole(t *testing.T) {
+	c := Calm{share: 0.25, stretch: 1}
+	assert.InDelta(t, evenFirst+4*evenSlope, c.Cycle(1), 1e-9)
+}

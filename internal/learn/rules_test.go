@@ -128,3 +128,70 @@ func TestAWindowIsFoundWithHeadersThatAreIgnored(t *testing.T) {
 		assert.InDelta(t, c.window, r.spans.Window, 0.2, name)
 	}
 }
+
+func TestANameSaysWhoseMeterCounts(t *testing.T) {
+	for _, c := range []struct {
+		name          Limit
+		calls, tokens Told
+		want          bool
+	}{
+		{CallLimit, told(60, 9, 1), told(600, 0, 60), true},
+		{CallLimit, Told{}, told(600, 600, 0), false},
+		{TokenLimit, told(60, 0, 60), told(600, 100, 1), true},
+		{TokenLimit, told(60, 60, 0), Told{}, false},
+		{Unnamed, told(60, 60, 0), told(600, 99, 1), false},
+		{Unnamed, told(60, 60, 0), Told{}, true},
+		{Unnamed, Told{}, Told{}, false},
+	} {
+		r := Refusal{Names: c.name, Calls: c.calls, Tokens: c.tokens}
+		assert.Equal(t, c.want, r.left(100), "%+v", r)
+	}
+}
+
+// Rules that are left out do nothing.
+func TestRulesThatAreLeftOut(t *testing.T) {
+	for off, memory := range map[Rules]bool{0: true, MemoryRule: false} {
+		r := runMachine(Config{Initial: 10, Max: 100, Off: off})
+		r.levels.Fell(0, 40)
+		r.Wait(3, 100, 0)
+		assert.Equal(t, memory, r.levels.trying)
+	}
+	for off, tries := range map[Rules]bool{0: true, DraftRule: false} {
+		m := New(Config{Initial: 4, Max: 50, Off: off})
+		m.quota.Observe(1, Call{Seq: 1, Total: 100}, 1, Told{Known: true, Limit: 60, Reset: 60}, Told{}, &m.tally)
+		m.quota.draft.held = draftFirst
+		assert.Equal(t, tries, m.quota.wait(1, 0, &m.tally).tries)
+	}
+	for off, hovers := range map[Rules]bool{0: true, HoverRule: false} {
+		m := New(Config{Initial: 4, Max: 50, Off: off})
+		m.claim.shared = true
+		m.cutFlight(1, Call{Others: 5})
+		assert.Equal(t, hovers, m.Flight.Hovers() > 0)
+	}
+	for off, dark := range map[Rules]float64{0: 10, DarkRule: 5} {
+		m := New(Config{Initial: 4, Max: 50, Off: off})
+		m.calm.Settled, m.dark = 10, 5
+		assert.InDelta(t, dark, m.lit(Rate{Calls: 5, Span: 10}).Calls, 1e-9)
+	}
+	for off, ignored := range map[Rules]bool{0: true, TrustRule: false} {
+		r := runMachine(Config{Off: off})
+		for _, c := range r.sendMany(60) {
+			if c.Seq%2 == 0 {
+				r.Answered(c.At+0.1, c, Answer{Used: 100})
+			} else {
+				r.Refused(c.At+0.1, c, Refusal{Calls: told(60, 30, 30)})
+			}
+		}
+		assert.Equal(t, ignored, r.trust.pause > 0)
+	}
+	for off, cut := range map[Rules]bool{0: true, OverloadRule: false} {
+		r := runMachine(Config{Initial: 20, Max: 100, Off: off})
+		at := 0.0
+		for range 10 {
+			at += 2
+			c := r.send(at)
+			r.overloaded(at+0.1, c, &Refusal{})
+		}
+		assert.Equal(t, cut, r.InFlight() < 20)
+	}
+}
