@@ -16,6 +16,8 @@ import (
 // Server is a redis-server of the test's own, on a free port of 127.0.0.1. It ends with the test.
 type Server struct {
 	Addr string
+	path string
+	args []string
 	cmd  *exec.Cmd
 }
 
@@ -28,22 +30,34 @@ func Start(tb testing.TB, config ...string) *Server {
 		tb.Skip("this needs redis-server, which is not installed")
 	}
 	port := freePort(tb)
-	s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
-	args := append([]string{
+	dir := tb.TempDir()
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), path: path, args: append([]string{
 		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
-		"--dir", tb.TempDir(), "--logfile", filepath.Join(tb.TempDir(), "log"),
-	}, config...)
-	s.cmd = exec.Command(path, args...) //nolint:gosec,noctx // the words are the test's; Cleanup ends it
+		"--dir", dir, "--logfile", filepath.Join(dir, "log"),
+	}, config...)}
+	tb.Cleanup(s.Kill)
+	s.Restart(tb)
+	return s
+}
+
+// Restart starts the server again after Kill, with an empty memory and the same address.
+func (s *Server) Restart(tb testing.TB) {
+	tb.Helper()
+	s.cmd = exec.Command(s.path, s.args...) //nolint:gosec,noctx // the words are the test's; Cleanup ends it
 	if err := s.cmd.Start(); err != nil {
 		tb.Fatalf("redis-server: %v", err)
 	}
-	tb.Cleanup(s.stop)
 	for end := time.Now().Add(20 * time.Second); !s.answers(); {
 		if time.Now().After(end) {
 			tb.Fatalf("redis-server on %s does not answer", s.Addr)
 		}
 	}
-	return s
+}
+
+// Kill ends the process at once, as kill -9 does, also while it is paused. It may be called again.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
 }
 
 // Pause stops the process without ending it, as a machine that hangs; connections stay open.
@@ -54,11 +68,6 @@ func (s *Server) Resume() { _ = s.cmd.Process.Signal(syscall.SIGCONT) }
 
 // URL is the address for redisstore.Open.
 func (s *Server) URL() string { return "redis://" + s.Addr }
-
-func (s *Server) stop() {
-	_ = s.cmd.Process.Kill() // also while it is paused
-	_ = s.cmd.Wait()
-}
 
 // answers reports whether the server answers a PING within a while.
 func (s *Server) answers() bool {
@@ -77,7 +86,19 @@ func (s *Server) answers() bool {
 	return err == nil && string(reply[:n]) == "+PONG\r\n"
 }
 
+// freePort is one below 55536: a server of a cluster also listens 10,000 ports above.
 func freePort(tb testing.TB) int {
+	tb.Helper()
+	for range 1000 {
+		if port := anyPort(tb); port+10_000 < 1<<16 {
+			return port
+		}
+	}
+	tb.Fatal("no free port below 55536")
+	return 0
+}
+
+func anyPort(tb testing.TB) int {
 	tb.Helper()
 	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
