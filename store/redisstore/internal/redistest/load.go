@@ -15,17 +15,17 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-const (
-	inFlight = 60
-	lease    = 400 * time.Millisecond
-)
+const inFlight = 60
+
+// Lease is how long a call of a Load has its slot if its answer was lost.
+const Lease = 400 * time.Millisecond
 
 // anchor is when the periods of the calendar are counted from.
 func anchor() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
 // shared is what all callers of a load share. No call gives anything back, so that the log is the whole history.
 func shared(cost int64) quota.Request {
-	return quota.Request{Lease: lease, Demands: []quota.Demand{
+	return quota.Request{Lease: Lease, Demands: []quota.Demand{
 		{Key: "service", Cost: throttle.Cost{Tokens: cost}, Limits: throttle.Limits{Concurrency: inFlight, Windows: []throttle.Window{
 			throttle.Sliding(400, 200*time.Millisecond), throttle.Bucket(5000, 90).Of(throttle.Tokens),
 		}}},
@@ -84,7 +84,7 @@ func Load(ctx context.Context, s quota.Store, callers int, within time.Duration,
 				if errors.Is(err, quota.ErrLeaseLost) {
 					until = from // this machine was slow: since when it held no slot is not known
 				}
-				until = time.Unix(0, min(until.UnixNano(), g.Ticket.At+int64(lease)))
+				until = time.Unix(0, min(until.UnixNano(), g.Ticket.At+int64(Lease)))
 				mu.Lock()
 				granted(Granted{g.Ticket.At, min(from.UnixNano(), until.UnixNano()), until.UnixNano(), r.Demands[0].Cost.Tokens})
 				mu.Unlock()
