@@ -25,8 +25,8 @@ const childEnv = "HEADRACE_REDIS_CHILD" // the URL of the server
 // patience is how long the processes wait for Redis.
 const patience = 150 * time.Millisecond
 
-// Main is TestMain for tests that start Processes.
-func Main(m *testing.M) {
+// Main is TestMain for tests that start Processes. The options are for what may be left running.
+func Main(m *testing.M, options ...goleak.Option) {
 	redis.SetLogger(quiet{})
 	if url := os.Getenv(childEnv); url != "" {
 		if err := load(url); err != nil {
@@ -35,7 +35,7 @@ func Main(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, options...)
 }
 
 // quiet is a logger: that Redis cannot be reached is no news in these tests.
