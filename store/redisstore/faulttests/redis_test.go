@@ -32,11 +32,13 @@ func TestRedisFailsUnderLoad(t *testing.T) {
 			s.Resume()
 		}},
 		"flushed": {true, func(t *testing.T, s *redistest.Server) {
+			t.Helper()
 			c := s.Client()
 			require.NoError(t, c.FlushAll(t.Context()).Err())
 			require.NoError(t, c.Close())
 		}},
 		"killed": {true, func(t *testing.T, s *redistest.Server) {
+			t.Helper()
 			s.Kill()
 			s.Restart(t)
 		}},

@@ -29,7 +29,7 @@ func StartCluster(tb testing.TB, masters int) []*Server {
 			tb.Fatal(err)
 		}
 	}
-	for end := time.Now().Add(30 * time.Second); ; <-time.After(5 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; wait(tb.Context(), 5*time.Millisecond) {
 		ready := 0
 		for _, s := range servers {
 			if s.knows(tb.Context(), masters) {
@@ -50,7 +50,7 @@ func (s *Server) knows(ctx context.Context, masters int) bool {
 	c := s.Client()
 	defer c.Close() //nolint:errcheck // it was only for this
 	info, err := c.ClusterInfo(ctx).Result()
-	ranges, err2 := c.ClusterSlots(ctx).Result()
+	ranges, err2 := c.ClusterSlots(ctx).Result() //nolint:staticcheck // it says all that is asked here
 	return err == nil && err2 == nil && strings.Contains(info, "cluster_state:ok") && len(ranges) == masters
 }
 

@@ -70,7 +70,7 @@ func Processes(tb testing.TB, n int, url string) (stop func() []Granted) {
 	outputs := make([]bytes.Buffer, n)
 	inputs, waits := make([]io.Closer, n), make([]func() error, n)
 	for i := range n {
-		cmd := exec.CommandContext(tb.Context(), self)
+		cmd := exec.CommandContext(tb.Context(), self) //nolint:gosec // it is this program
 		cmd.Env = append(os.Environ(), childEnv+"="+url)
 		cmd.Stdout, cmd.Stderr = &outputs[i], os.Stderr
 		input, err := cmd.StdinPipe()
@@ -105,7 +105,7 @@ func (s *Server) Executes(tb testing.TB, more int) {
 	tb.Helper()
 	const calls = "cmdstat_evalsha:calls="
 	first := s.Stat(tb, calls)
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); <-time.After(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); wait(tb.Context(), 2*time.Millisecond) {
 		if s.Stat(tb, calls) >= first+more {
 			return
 		}
