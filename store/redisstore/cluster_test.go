@@ -16,13 +16,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/internal/oracle"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/store/redisstore"
 	"github.com/headrace/headrace/store/redisstore/internal/redistest"
 	"github.com/headrace/headrace/throttle"
 )
 
-var moves = flag.Int("moves", 1, "how many slots TestClusterUnderLoad moves there and back")
+var moves = flag.Int("moves", 1, "how many slots TestCluster moves there and back")
 
 func clusterClient(t *testing.T, servers []*redistest.Server) *redis.ClusterClient {
 	t.Helper()
@@ -36,8 +37,8 @@ func clusterClient(t *testing.T, servers []*redistest.Server) *redis.ClusterClie
 }
 
 // A cluster refuses scripts whose keys are in different hash slots.
-func TestCluster(t *testing.T) {
-	c := clusterClient(t, redistest.StartCluster(t, 3))
+func testKeysOfSeveralSlots(t *testing.T, c *redis.ClusterClient) {
+	t.Helper()
 	for prefix, options := range map[string][]redisstore.Option{
 		"one:":     nil,
 		"several:": {redisstore.WithGroups(func(key string) string { return key[:1] })},
@@ -78,12 +79,17 @@ type pairs struct {
 	stores  []*redisstore.Store
 	granted [pairKeys]atomic.Int64
 	failed  atomic.Int64
+
+	mu    sync.Mutex
+	calls [pairKeys][]oracle.Call // from when until when they had a slot at least
 }
 
 const (
 	pairKeys = 12
 	pairMost = 300 // of each key, in an hour
 	pairHeld = 5   // slots of each key
+
+	pairLease = 700 * time.Millisecond
 )
 
 func newPairs(t *testing.T, servers []*redistest.Server, prefix string) *pairs {
@@ -100,7 +106,7 @@ func newPairs(t *testing.T, servers []*redistest.Server, prefix string) *pairs {
 }
 
 func (p *pairs) request(keys ...int) quota.Request {
-	r := quota.Request{Lease: 2 * time.Second}
+	r := quota.Request{Lease: pairLease}
 	for _, key := range keys {
 		r.Demands = append(r.Demands, quota.Demand{Key: strconv.Itoa(key), Limits: throttle.Limits{
 			Concurrency: pairHeld, Windows: []throttle.Window{throttle.Sliding(pairMost, time.Hour)},
@@ -113,14 +119,15 @@ func (p *pairs) request(keys ...int) quota.Request {
 func (p *pairs) start(t *testing.T) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	var held [pairKeys]atomic.Int64
 	var all sync.WaitGroup
 	for i := range 24 {
 		s, random := p.stores[i%len(p.stores)], rand.New(rand.NewPCG(uint64(i), 1))
 		all.Go(func() {
 			for ctx.Err() == nil {
 				keys := random.Perm(pairKeys)[:2]
+				lapses := time.Now().Add(pairLease)
 				g, err := s.Take(ctx, p.request(keys...))
+				from := time.Now()
 				if err != nil || g.Wait > 0 {
 					if err != nil && ctx.Err() == nil {
 						p.failed.Add(1)
@@ -130,12 +137,17 @@ func (p *pairs) start(t *testing.T) (stop func()) {
 				}
 				for _, key := range keys {
 					p.granted[key].Add(1)
-					assert.LessOrEqual(t, held[key].Add(1), int64(pairHeld))
 				}
 				<-time.After(time.Millisecond)
-				for _, key := range keys {
-					held[key].Add(-1)
+				until := time.Now()
+				if lapses.Before(until) { // this machine was slow
+					from, until = earlier(from, lapses), lapses
 				}
+				p.mu.Lock()
+				for _, key := range keys {
+					p.calls[key] = append(p.calls[key], oracle.Call{At: time.Duration(from.UnixNano()), Done: time.Duration(until.UnixNano())})
+				}
+				p.mu.Unlock()
 				_ = s.End(context.WithoutCancel(ctx), g.Ticket, nil) // else the lease lapses
 			}
 		})
@@ -144,6 +156,13 @@ func (p *pairs) start(t *testing.T) (stop func()) {
 		cancel()
 		all.Wait()
 	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // await waits until so many calls more of a key were admitted.
@@ -160,6 +179,7 @@ func (p *pairs) judge(t *testing.T, times func(key int) int64) {
 	for key := range p.granted {
 		n := p.granted[key].Load()
 		assert.LessOrEqual(t, n, times(key)*pairMost, "key %d", key)
+		require.NoError(t, oracle.Judge(oracle.Timeline(p.calls[key]), oracle.Concurrency(pairHeld)).Err(), "key %d", key)
 		if times(key) > 1 {
 			continue
 		}
@@ -173,8 +193,9 @@ func (p *pairs) judge(t *testing.T, times func(key int) int64) {
 	}
 }
 
-func TestClusterUnderLoad(t *testing.T) {
+func TestCluster(t *testing.T) {
 	servers := redistest.StartCluster(t, 3)
+	t.Run("keys of several slots", func(t *testing.T) { testKeysOfSeveralSlots(t, clusterClient(t, servers)) })
 	nodes := make([]*redis.Client, len(servers))
 	for i, s := range servers {
 		nodes[i] = plain(t, s)
