@@ -355,7 +355,8 @@ func TestAClockThatWasSetBackWhileAllWait(t *testing.T) {
 }
 
 // A clock that was years ahead leaves nothing behind that lasts for years: what is to wait waits as long as without it,
-// and calendars follow the clock again when their present period has ended.
+// and calendars follow the clock again when their present period has ended. What was taken in it also counts in the
+// period that it ends in.
 func TestAClockThatWasYearsAhead(t *testing.T) {
 	path, clock := filepath.Join(t.TempDir(), "quota.db"), newHostClock() // 20:00
 	daily := quota.Request{Demands: []quota.Demand{{Key: "daily", Limits: throttle.Limits{
@@ -383,7 +384,6 @@ func TestAClockThatWasYearsAhead(t *testing.T) {
 		took(t, q, r)
 	}
 	clock.advance(22 * time.Hour) // 19:00
-	took(t, other, daily)
 	for range 3 {
 		assert.Equal(t, 5*time.Hour, waits(t, q, daily), "until midnight")
 		clock.advance(5 * time.Hour)
@@ -391,6 +391,13 @@ func TestAClockThatWasYearsAhead(t *testing.T) {
 		assert.Equal(t, 24*time.Hour, waits(t, q, daily))
 		clock.advance(19 * time.Hour)
 	}
+	clock.advance(5 * time.Hour)
+	took(t, q, daily)
+	clock.advance(-time.Second) // set back a little: the day does not begin twice
+	clock.advance(24 * time.Hour)
+	assert.Equal(t, time.Second, waits(t, q, daily))
+	clock.advance(time.Second)
+	took(t, q, daily)
 	clock.advance(years)
 	assert.Equal(t, clock.at.Load(), took(t, q, perHour("a", 1)).At, "it was right before")
 }
