@@ -362,3 +362,17 @@ func TestTheLocalTimeZone(t *testing.T) {
 	require.ErrorContains(t, err, `redisstore: the limits of "a": the anchor of a calendar window is in time.Local`)
 	require.NoError(t, s.Close())
 }
+
+// Close waits for a connection that is being made.
+func TestTimeoutsOfConnections(t *testing.T) {
+	for query, want := range map[string][2]time.Duration{
+		"":                                 {200 * time.Millisecond, 200 * time.Millisecond},
+		"?dial_timeout=2s&read_timeout=3s": {2 * time.Second, 3 * time.Second},
+	} {
+		s, err := redisstore.Open("redis://127.0.0.1:1"+query, redisstore.WithTimeout(200*time.Millisecond))
+		require.NoError(t, err)
+		dial, read := s.Timeouts()
+		assert.Equal(t, want, [2]time.Duration{dial, read})
+		require.NoError(t, s.Close())
+	}
+}

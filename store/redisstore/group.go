@@ -186,7 +186,7 @@ func (s *Store) finishParts(ctx context.Context, parts []partTicket, used func(i
 		}
 	}
 	err := wrap(errClosed)
-	done := s.background(func() { err = s.finishEach(s.life, parts, uses) })
+	done := s.background(func() { err = s.finishEach(context.WithoutCancel(ctx), parts, uses) })
 	select {
 	case <-done:
 		return err

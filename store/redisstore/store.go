@@ -85,7 +85,11 @@ func Open(url string, options ...Option) (*Store, error) {
 		return nil, err
 	}
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, -1, 1
-	if o.ReadTimeout == 0 { // it also bounds the greeting of a connection that has no context, which Close waits for
+	// A subscription that is made again has no context, and Close waits for it.
+	if o.DialTimeout == 0 {
+		o.DialTimeout = s.timeout
+	}
+	if o.ReadTimeout == 0 {
 		o.ReadTimeout = s.timeout
 	}
 	c := redis.NewClient(o)
