@@ -73,14 +73,14 @@ func (s *Server) launch() error {
 		defer close(ended)
 		_ = cmd.Wait()
 	}()
-	for end := time.After(20 * time.Second); !s.answers(); {
+	for end := time.NewTimer(20 * time.Second).C; !s.answers(); {
 		select {
 		case <-ended:
 			return fmt.Errorf("redis-server on %s has ended", s.Addr)
 		case <-end:
 			s.Kill()
 			return fmt.Errorf("redis-server on %s does not answer", s.Addr)
-		case <-time.After(5 * time.Millisecond):
+		case <-time.NewTimer(5 * time.Millisecond).C:
 		}
 	}
 	return nil
