@@ -33,9 +33,12 @@ func (m *calendar) roll(now Instant) {
 	}
 	ended := m.end
 	m.begin, m.end = m.period(now)
-	m.sum, m.counts = 0, m.begin
-	if m.begin == ended {
+	switch {
+	case m.begin < ended: // the base was moved: what was taken before may be in this period too
+	case m.begin == ended:
 		m.sum, m.counts = m.late, m.lates
+	default:
+		m.sum, m.counts = 0, m.begin
 	}
 	m.late, m.lates = 0, m.end-m.guard
 }

@@ -15,6 +15,8 @@ const version = 1
 // ErrDamaged is matched by the errors of a Codec for bytes that are not what was written.
 var ErrDamaged = errors.New("the checksum is wrong")
 
+var errLocal = errors.New(`the anchor of a calendar window: time.Local may be another zone in another process; give its zone by name, as time.LoadLocation("Europe/Berlin") does, or take time.UTC`)
+
 // Codec writes and reads Keys: a version, the state, and a CRC-32C of both and
 // of the key's name. It is not safe for concurrent use.
 type Codec struct {
@@ -150,6 +152,9 @@ func zoneOf(t time.Time) (name string, offset int) {
 func (c *Codec) zone(name string, offset int) (*time.Location, error) {
 	if name == "" && offset != 0 {
 		return time.FixedZone("", offset), nil
+	}
+	if name == "Local" {
+		return nil, errLocal
 	}
 	loc := c.zones[name]
 	if loc == nil {

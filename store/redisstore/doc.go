@@ -21,12 +21,13 @@
 // operation took whose answer was lost counts as used; its lease lapses. No command is sent twice. A key that was
 // evicted, or lost by a restart or FLUSHALL, begins anew with full limits: have Redis persist its data, and set
 // maxmemory-policy to noeviction, where that matters. A damaged value is an error until Forget removes it. If the clock
-// of Redis is set back, the windows of a key stand still until it has caught up. [quota.WithFallback] says what happens while Redis is unavailable.
+// of Redis is set back, the windows of a key stand still until it has caught up. With noeviction, calls without slots
+// fail while the memory is full. [quota.WithFallback] says what happens while Redis is unavailable.
 //
 // # Cluster
 //
 // By default all keys have one hash tag, so they are on one node, and a Take from several keys is atomic. WithGroups
-// distributes them. Names of keys are hashed.
+// distributes them. Names of keys are hashed. While a hash slot migrates to another node, calls of its keys may fail.
 //
 // Redis 6.2 or later is required, with the commands EVALSHA, EVAL, SCAN and SUBSCRIBE.
 package redisstore

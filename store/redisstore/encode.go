@@ -3,11 +3,13 @@ package redisstore
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/meter"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
@@ -92,6 +94,23 @@ func dated(demands []quota.Demand) bool {
 		}
 	}
 	return false
+}
+
+// zones returns an error for a calendar in time.Local, which may be another zone in another process.
+func zones(demands []quota.Demand) error {
+	for i := range demands {
+		for _, w := range demands[i].Limits.Windows {
+			if w.Kind() != throttle.CalendarWindow || w.Anchor().Location().String() != "Local" {
+				continue
+			}
+			if begin, end := w.Anchor().ZoneBounds(); begin.IsZero() && end.IsZero() {
+				continue // its offset says all
+			}
+			return &fault.FieldError{Owner: "redisstore", Field: fmt.Sprintf("the limits of %q", demands[i].Key), Problem: "the anchor of a " +
+				`calendar window is in time.Local, which may be another zone in another process: give its zone by name, as time.LoadLocation("Europe/Berlin") does, or take time.UTC`}
+		}
+	}
+	return nil
 }
 
 // specOf writes windows for the script, which compares them as text and reads the first four fields: kind, unit,

@@ -3,8 +3,10 @@ package redisstore
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"github.com/jonboulle/clockwork"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/headrace/headrace/quota"
 )
@@ -22,4 +24,10 @@ func (s *Store) Names(key string) []string { return names(nil, s.tag(key), key) 
 // TakeTogether is n equal Takes that share a script.
 func (s *Store) TakeTogether(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
 	return s.takeSome(ctx, newShape(s, &query{Request: r}), n, nil)
+}
+
+// Timeouts are those of the client that Open has made.
+func (s *Store) Timeouts() (dial, read time.Duration) {
+	c, _ := s.client.(goRedis).UniversalClient.(*redis.Client)
+	return c.Options().DialTimeout, c.Options().ReadTimeout
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/store/redisstore"
 	"github.com/headrace/headrace/store/redisstore/internal/redistest"
@@ -342,4 +343,36 @@ func TestALateDebitOfADay(t *testing.T) {
 	g, err := s.Take(t.Context(), day(20, 1))
 	require.NoError(t, err)
 	assert.Positive(t, g.Wait)
+}
+
+// time.Local is a different zone in a process with another TZ, which would count other periods.
+func TestTheLocalTimeZone(t *testing.T) {
+	// Version 1 of the format: one change of the clocks, from one zone to another.
+	text := append([]byte("TZif"), make([]byte, 40)...)
+	text[35], text[39], text[43] = 1, 2, 4
+	text = append(text, 0x60, 0, 0, 0, 1)
+	text = append(text, 0, 0, 0, 0, 0, 0, 0, 0, 14, 16, 0, 0)
+	zone, err := time.LoadLocationFromTZData("Local", append(text, "ATL\x00"...)) // the name of time.Local
+	require.NoError(t, err)
+	s := newStore(t, newFake(0))
+	r := request("a")
+	r.Demands[0].Limits.Windows = []throttle.Window{throttle.Fixed(5, 24*time.Hour, time.Date(2026, time.March, 1, 0, 0, 0, 0, zone))}
+	_, err = s.Take(t.Context(), r)
+	require.ErrorAs(t, err, new(*fault.FieldError))
+	require.ErrorContains(t, err, `redisstore: the limits of "a": the anchor of a calendar window is in time.Local`)
+	require.NoError(t, s.Close())
+}
+
+// Close waits for a connection that is being made.
+func TestTimeoutsOfConnections(t *testing.T) {
+	for query, want := range map[string][2]time.Duration{
+		"":                                 {200 * time.Millisecond, 200 * time.Millisecond},
+		"?dial_timeout=2s&read_timeout=3s": {2 * time.Second, 3 * time.Second},
+	} {
+		s, err := redisstore.Open("redis://127.0.0.1:1"+query, redisstore.WithTimeout(200*time.Millisecond))
+		require.NoError(t, err)
+		dial, read := s.Timeouts()
+		assert.Equal(t, want, [2]time.Duration{dial, read})
+		require.NoError(t, s.Close())
+	}
 }

@@ -176,15 +176,33 @@ func splitTicket(s *Store, t quota.Ticket) []partTicket {
 	return list
 }
 
-// finishParts ends a ticket in the groups where it has slots first: if one of these leases is lost, nothing else
-// changes.
-func (s *Store) finishParts(ctx context.Context, parts []partTicket, used func(i int) amounts) (err error) {
+// finishParts ends a ticket in all its groups, also if the caller's context ends meanwhile: then it does not wait for
+// that.
+func (s *Store) finishParts(ctx context.Context, parts []partTicket, used func(i int) amounts) error {
+	uses := make([][]amounts, len(parts)) // used reads what is the caller's
+	for i, p := range parts {
+		for _, at := range p.part {
+			uses[i] = append(uses[i], used(at))
+		}
+	}
+	err := wrap(errClosed)
+	done := s.background(func() { err = s.finishEach(context.WithoutCancel(ctx), parts, uses) })
+	select {
+	case <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// finishEach begins with the groups where the ticket has slots: if one of these leases is lost, nothing else changes.
+func (s *Store) finishEach(ctx context.Context, parts []partTicket, uses [][]amounts) (err error) {
 	for _, leased := range []bool{true, false} {
-		for _, p := range parts {
+		for i, p := range parts {
 			if p.Leased() != leased {
 				continue
 			}
-			e := s.finishOne(ctx, p.Ticket, 1, func(i int) amounts { return used(p.part[i]) })
+			e := s.finishOne(ctx, p.Ticket, 1, func(j int) amounts { return uses[i][j] })
 			if err = errors.Join(err, e); errors.Is(e, quota.ErrLeaseLost) && leased {
 				return err
 			}

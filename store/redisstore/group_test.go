@@ -1,7 +1,9 @@
 package redisstore_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jonboulle/clockwork"
@@ -98,4 +100,42 @@ func TestAKeyRemembersItsTokenUntilTheClockPassesIt(t *testing.T) {
 	r.Lease = time.Second
 	taken(t, s, r)
 	assert.Greater(t, plain(t, server).PTTL(t.Context(), s.Names("a")[0]).Val(), 59*time.Minute)
+}
+
+// A Cancel whose context ends goes on in all groups, until Close.
+func TestACancelGoesOnInAllGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		close(f.open)
+		s, err := redisstore.New(f, redisstore.WithGroups(func(key string) string { return key }))
+		require.NoError(t, err)
+		r := quota.Request{}
+		for _, key := range []string{"a", "b", "c"} {
+			r.Demands = append(r.Demands, request(key).Demands...)
+		}
+		cancelled := func() (release func()) {
+			ticket := taken(t, s, r)
+			open := make(chan struct{})
+			f.reopen(open)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, s.Cancel(ctx, ticket), context.DeadlineExceeded)
+			return func() { close(open) }
+		}
+		before := f.ends()
+		cancelled()()
+		synctest.Wait()
+		assert.Equal(t, before+3, f.ends())
+
+		release := cancelled()
+		closed := make(chan struct{})
+		go func() {
+			defer close(closed)
+			assert.NoError(t, s.Close())
+		}()
+		synctest.Wait()
+		release()
+		<-closed
+		assert.Equal(t, before+4, f.ends(), "the command that was sent")
+	})
 }

@@ -1,16 +1,9 @@
 package redisstore_test
 
 import (
-	"os"
 	"testing"
 
-	"go.uber.org/goleak"
+	"github.com/headrace/headrace/store/redisstore/internal/redistest"
 )
 
-// TestMain is a child process instead when a test has asked for one.
-func TestMain(m *testing.M) {
-	if url := os.Getenv(childEnv); url != "" {
-		os.Exit(beChild(url))
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { redistest.Main(m) }

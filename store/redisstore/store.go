@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,21 +80,42 @@ func Open(url string, options ...Option) (*Store, error) {
 		return nil, &fault.FieldError{Owner: "redisstore", Field: "URL", Problem: "it is not understood: give one such as " +
 			"redis://user:password@localhost:6379/0, with special characters of the password escaped"}
 	}
-	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, -1, 1
-	c := redis.NewClient(o)
-	s, err := New(GoRedis(c), options...)
+	s, err := newStore(options)
 	if err != nil {
-		_ = c.Close() // nothing was sent
 		return nil, err
 	}
-	s.owned = c.Close
+	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries = true, -1, 1
+	// A subscription that is made again has no context, and Close waits for it.
+	if o.DialTimeout == 0 {
+		o.DialTimeout = s.timeout
+	}
+	if o.ReadTimeout == 0 {
+		o.ReadTimeout = s.timeout
+	}
+	c := redis.NewClient(o)
+	s.client, s.owned = GoRedis(c), c.Close
 	return s, nil
 }
 
 // New returns a store that uses a client, such as GoRedis(c). Close does not close the client.
 func New(c Client, options ...Option) (*Store, error) {
+	s, err := newStore(options)
+	if c == nil || invalid.Nil(c) {
+		p := invalid.Problems{Owner: "redisstore"}
+		p.Addf("Client", "it is nil: use GoRedis, or Open")
+		err = errors.Join(p.Err(), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.client = c
+	return s, nil
+}
+
+// newStore returns a store that has no client yet.
+func newStore(options []Option) (*Store, error) {
 	s := &Store{
-		client: c, prefix: "headrace:", timeout: time.Second,
+		prefix: "headrace:", timeout: time.Second,
 		clock: func() string { return "" },
 		sha:   nameOfScript(), id: rand.Text()[:13], room: make(chan struct{}, mostUnanswered),
 	}
@@ -101,9 +123,6 @@ func New(c Client, options ...Option) (*Store, error) {
 		option(s)
 	}
 	p := invalid.Problems{Owner: "redisstore"}
-	if c == nil || invalid.Nil(c) {
-		p.Addf("Client", "it is nil: use GoRedis, or Open")
-	}
 	if strings.ContainsAny(s.prefix, "{}") {
 		p.Addf("WithPrefix", "%q contains a brace, which marks the hash tag of a cluster: leave it out", s.prefix)
 	}

@@ -20,6 +20,9 @@ func (s *Store) Take(ctx context.Context, r quota.Request) (quota.Grant, error) 
 	if err := r.Validate(); err != nil {
 		return quota.Grant{}, err
 	}
+	if err := zones(r.Demands); err != nil {
+		return quota.Grant{}, err
+	}
 	if parts := s.parts(r.Demands); len(parts) > 1 {
 		return s.takeParts(ctx, &r, parts)
 	}

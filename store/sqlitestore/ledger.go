@@ -38,19 +38,35 @@ type account struct {
 // quotaClock is the time of the store, in nanoseconds since 1970, and the last token.
 type quotaClock struct{ at, wall, token int64 }
 
+// mostAhead is how far the store's time waits for a clock that was set back, at half speed. If it is further ahead, the
+// clock was wrong before: the store's time goes on at full speed, and calendars follow the clock.
+const mostAhead = int64(24 * time.Hour)
+
+func (c *quotaClock) farAhead() bool { return c.at-c.wall > mostAhead }
+
 // tick never steps back. While the host's clock is behind, because it was set
-// back, the store's runs half as fast until it has caught up. It reports whether
+// back, the store's runs half as fast until it has caught up, unless it is far ahead. It reports whether
 // it was set back, which has to be written: the next tick counts from there.
 func (c *quotaClock) tick(wall int64) (setBack bool) {
 	setBack = wall < c.wall
 	switch {
 	case wall >= c.at:
 		c.at = wall
+	case wall > c.wall && c.farAhead():
+		c.at += wall - c.wall
 	case wall > c.wall:
 		c.at += (wall - c.wall) / 2
 	}
 	c.wall = wall
 	return setBack
+}
+
+// base is the instant 0 of calendars by the host's clock.
+func (c *quotaClock) base() time.Time {
+	if c.farAhead() {
+		return epoch().Add(time.Duration(c.wall - c.at))
+	}
+	return epoch()
 }
 
 // append appends the clock and its sum to b.
@@ -94,7 +110,7 @@ func newLedger(q *Quota) (*ledger, error) {
 		return nil, &sumError{of: "the clock of the limits"}
 	}
 	l.used = l.clock.tick(q.now().UnixNano())
-	l.now = meter.Instant(l.clock.at)
+	l.now, q.codec.Base = meter.Instant(l.clock.at), l.clock.base()
 	return l, nil
 }
 

@@ -354,6 +354,54 @@ func TestAClockThatWasSetBackWhileAllWait(t *testing.T) {
 	took(t, q, perHour("a", 1))
 }
 
+// A clock that was years ahead leaves nothing behind that lasts for years: what is to wait waits as long as without it,
+// and calendars follow the clock again when their present period has ended. What was taken in it also counts in the
+// period that it ends in.
+func TestAClockThatWasYearsAhead(t *testing.T) {
+	path, clock := filepath.Join(t.TempDir(), "quota.db"), newHostClock() // 20:00
+	daily := quota.Request{Demands: []quota.Demand{{Key: "daily", Limits: throttle.Limits{
+		Windows: []throttle.Window{throttle.Fixed(1, 24*time.Hour, time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC))},
+	}}}}
+	q := openQuota(t, path, clock)
+	const years = 3650*24*time.Hour + 5*time.Hour
+	clock.advance(years) // 01:00
+	took(t, q, perHour("a", 1))
+	took(t, q, slot("slot", 1)) // for an hour
+	took(t, q, daily)
+	require.NoError(t, q.Cooldown(t.Context(), "cold", time.Hour))
+	clock.advance(-years)
+	other := openQuota(t, path, clock)
+	for _, r := range []quota.Request{perHour("a", 1), perHour("cold", 1)} {
+		assert.Equal(t, time.Hour, waits(t, other, r))
+	}
+	assert.Equal(t, 23*time.Hour, waits(t, other, daily))
+	clock.advance(time.Hour - 1)
+	for _, r := range []quota.Request{perHour("a", 1), perHour("cold", 1), slot("slot", 1)} {
+		assert.Equal(t, time.Duration(1), waits(t, other, r))
+	}
+	clock.advance(1)
+	for _, r := range []quota.Request{perHour("a", 1), perHour("cold", 1), slot("slot", 1)} {
+		took(t, q, r)
+	}
+	clock.advance(22 * time.Hour) // 19:00
+	for range 3 {
+		assert.Equal(t, 5*time.Hour, waits(t, q, daily), "until midnight")
+		clock.advance(5 * time.Hour)
+		took(t, other, daily)
+		assert.Equal(t, 24*time.Hour, waits(t, q, daily))
+		clock.advance(19 * time.Hour)
+	}
+	clock.advance(5 * time.Hour)
+	took(t, q, daily)
+	clock.advance(-time.Second) // set back a little: the day does not begin twice
+	clock.advance(24 * time.Hour)
+	assert.Equal(t, time.Second, waits(t, q, daily))
+	clock.advance(time.Second)
+	took(t, q, daily)
+	clock.advance(years)
+	assert.Equal(t, clock.at.Load(), took(t, q, perHour("a", 1)).At, "it was right before")
+}
+
 // What a lease holds of other keys is free after one of them was forgotten.
 func TestWhatALostLeaseHolds(t *testing.T) {
 	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
@@ -523,6 +571,24 @@ func TestATimeZoneWithoutAName(t *testing.T) {
 		require.ErrorContains(t, err, `sqlitestore: the limits of "a": the anchor of a calendar window: unknown time zone Atlantis`)
 	}
 	took(t, q, perHour("a", 1))
+}
+
+// time.Local is a different zone in a process with another TZ, which would count other periods.
+func TestTheLocalTimeZone(t *testing.T) {
+	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
+	// As above: a zone whose clocks change.
+	text := append([]byte("TZif"), make([]byte, 40)...)
+	text[35], text[39], text[43] = 1, 2, 4
+	text = append(text, 0x60, 0, 0, 0, 1)
+	text = append(text, 0, 0, 0, 0, 0, 0, 0, 0, 14, 16, 0, 0)
+	zone, err := time.LoadLocationFromTZData("Local", append(text, "ATL\x00"...)) // the name of time.Local
+	require.NoError(t, err)
+	daily := throttle.Fixed(5, 24*time.Hour, time.Date(2026, time.March, 1, 0, 0, 0, 0, zone))
+	r := quota.Request{Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{daily}}}}}
+	_, err = q.Take(t.Context(), r)
+	require.ErrorAs(t, err, new(*fault.FieldError))
+	require.ErrorContains(t, err, `sqlitestore: the limits of "a": the anchor of a calendar window: time.Local`)
+	require.ErrorContains(t, err, `time.LoadLocation`)
 }
 
 // A lost lease is no problem of the file.
