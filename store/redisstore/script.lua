@@ -67,15 +67,17 @@ for _, k in ipairs(keys) do k.tok = k.tok or now - 1 end
 -- first: when, and how many units. A grain of 0 is exact; else stamps are rounded up to a multiple of it. What was
 -- taken up to gone is not in the log any more.
 --
--- A bucket: {2, unit, burst, time for a unit, since, missing, at, brim, low at, low, taken}. missing is how long it took
--- to fill at the time at. What was taken before brim cannot be given back: it was full then. low is the least that was
--- missing just before a take, at or after the time low at; -1: none.
+-- A bucket: {2, unit, burst, time for a unit, since, missing, at, brim, taken, lows}. missing is how long it took to
+-- fill at the time at. What was taken before brim cannot be given back: it was full then. lows has 15 bytes for each of
+-- up to LOWS takes since, oldest first: when, and how much was missing just before, ever more. What missed as much or
+-- more before is left out. Of more than LOWS the two most alike are merged: then less can be given back, never more.
 --
 -- A calendar: {3, unit, max, per, since, begin, end, sum, counts}. sum is what was taken since counts. begins and ends
 -- are the present period, if the client has said which it is.
 --
 -- Calls with a token up to since were not charged.
 local SIZE, LARGEST = 13, 2^48-1
+local LOW, LOWS = 15, 16
 
 local function stamp(w, i) return unpack('>I7I6', w[9], i*SIZE + 1) end
 
@@ -109,17 +111,34 @@ end
 -- missing is how long a bucket takes to fill.
 local function missing(w) return max(0, w[6] - (now - w[7])) end
 
+local function low(lows, i) return unpack('>I7d', lows, i*LOW + 1) end
+
 -- note remembers how much a bucket misses just before a take.
 local function note(w)
   local m = w[6] - (now - w[7])
   w[7] = now
   if m < 0 then
-    w[6], w[8], w[9] = 0, now, -1
+    w[6], w[8], w[10] = 0, now, ''
     return
   end
   w[6] = m
-  if w[9] < 0 or m <= w[10] then w[10] = m end
-  w[9] = now
+  local lows = w[10]
+  local n = #lows / LOW
+  while n > 0 and select(2, low(lows, n - 1)) >= m do n = n - 1 end
+  lows = sub(lows, 1, n*LOW)
+  if n == LOWS then
+    -- Of two neighbours the amount of the first and the time of the second stay. They are compared by ratio: a low above
+    -- what a call took does not matter.
+    local best, least, _, before = 0, math.huge, low(lows, 0)
+    for i = 1, n - 1 do
+      local _, missed = low(lows, i)
+      if missed / before < least then best, least = i - 1, missed / before end
+      before = missed
+    end
+    local _, missed = low(lows, best)
+    lows = sub(lows, 1, best*LOW) .. pack('>I7d', low(lows, best + 1), missed) .. sub(lows, (best+2)*LOW + 1)
+  end
+  w[10] = lows .. pack('>I7d', now, m)
 end
 
 -- settle has a window be as of now: stamps expire, a period ends.
@@ -174,7 +193,7 @@ local function take(w, n)
     append(w, now, n)
   elseif w[1] == 2 then
     note(w)
-    w[6], w[11] = min(w[6] + min(n * w[4], LONGEST), LONGEST), now
+    w[6], w[9] = min(w[6] + min(n * w[4], LONGEST), LONGEST), now
   else
     -- A debit under limits that the client does not know: the period is not known either, and ends by then.
     if now >= w[7] then w[6], w[7] = now, now + w[4] end
@@ -249,11 +268,14 @@ local function rebuilt(k, d)
     elseif w[1] == 2 then
       note(old)
       local scale = w[4] / old[4]
-      w[8], w[11] = old[8], old[11]
-      if old[9] >= 0 then w[9], w[10] = old[9], old[10] * scale end
+      w[8], w[9] = old[8], old[9]
+      for i = 0, #old[10] / LOW - 1 do
+        local at, m = low(old[10], i)
+        w[10] = w[10] .. pack('>I7d', at, m * scale)
+      end
       local m = (w[3] - old[3]) * w[4] + old[6] * scale
       w[6], w[7] = min(max(m, 0), LONGEST), now
-      return m >= 0 and not (w[3] < old[3] and old[11] == now)
+      return m >= 0 and not (w[3] < old[3] and w[9] == now)
     else
       w[8], w[9] = old[8], old[9]
     end
@@ -270,7 +292,7 @@ local function rebuilt(k, d)
       w[6], w[7], w[8], w[9] = 0, 0, -1, ''
     elseif w[1] == 2 then
       w[4] = 1e6 / w[4] -- it was the rate
-      w[6], w[7], w[8], w[9], w[10], w[11] = 0, now, now, -1, 0, 0
+      w[6], w[7], w[8], w[9], w[10] = 0, now, now, 0, ''
     else
       w[6], w[7], w[8], w[9] = w.begins, w.ends, 0, w.begins
     end
@@ -491,10 +513,18 @@ if op == 'finish' then
       w[9] = sub(w[9], 1, lo*SIZE) .. rest .. sub(w[9], (lo+1)*SIZE + 1)
     elseif w[1] == 2 then
       if at < w[8] then return end
-      local d = n * w[4]
-      if w[9] > at then
-        d = min(d, w[10])
-        w[10] = w[10] - d
+      local lows, count, i, d = w[10], #w[10] / LOW, 0, n * w[4]
+      while i < count and low(lows, i) <= at do i = i + 1 end
+      if i < count then
+        local _, least = low(lows, i)
+        d = min(d, least)
+        local kept = i
+        while kept > 0 and select(2, low(lows, kept - 1)) >= least - d do kept = kept - 1 end
+        w[10] = sub(lows, 1, kept*LOW)
+        for j = i, count - 1 do
+          local t, m = low(lows, j)
+          w[10] = w[10] .. pack('>I7d', t, m - d)
+        end
       end
       w[6], w[7] = max(missing(w) - d, 0), now
     elseif at >= w[9] then
