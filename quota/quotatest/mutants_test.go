@@ -198,6 +198,10 @@ func eachWindow(d *quota.Demand, change func(w throttle.Window) throttle.Window)
 	}
 }
 
+func onlyBuckets(d quota.Demand) bool {
+	return !slices.ContainsFunc(d.Limits.Windows, func(x throttle.Window) bool { return x.Kind() != throttle.TokenBucket })
+}
+
 func valid(d quota.Demand) bool {
 	return (quota.Request{Demands: []quota.Demand{d}, Peek: true}).Validate() == nil
 }
@@ -399,6 +403,20 @@ func mutants() map[string]func(w workshop) {
 		},
 		"gives nothing back in a Cancel": func(w workshop) {
 			w.cancel = func(ctx context.Context, t quota.Ticket) error { return w.good.End(ctx, t, nil) }
+		},
+		"gives a bucket nothing back if another call took from it since": func(w workshop) {
+			last := map[string]int64{}
+			w.granting(func(g *quota.Grant) {
+				for _, d := range g.Ticket.Demands {
+					last[d.Key] = g.Ticket.At
+				}
+			})
+			w.end = func(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
+				if len(t.Demands) == 1 && last[t.Demands[0].Key] > t.At && onlyBuckets(t.Demands[0]) {
+					actual = nil
+				}
+				return w.good.End(ctx, t, actual)
+			}
 		},
 		"gives everything back in an End": func(w workshop) {
 			w.end = func(ctx context.Context, t quota.Ticket, _ []throttle.Cost) error { return w.good.Cancel(ctx, t) }

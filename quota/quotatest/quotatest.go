@@ -72,6 +72,7 @@ func cases() []testCase {
 		{"Atomicity", testAtomicity},
 		{"Peek", testPeek},
 		{"Settle", testSettle},
+		{"Refunds", testRefunds},
 		{"Uses", testUses},
 		{"LimitsChange", testLimitsChange},
 		{"PeriodsChange", testPeriodsChange},

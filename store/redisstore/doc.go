@@ -29,5 +29,6 @@
 // By default all keys have one hash tag, so they are on one node, and a Take from several keys is atomic. WithGroups
 // distributes them. Names of keys are hashed. While a hash slot migrates to another node, calls of its keys may fail.
 //
-// Redis 6.2 or later is required, with the commands EVALSHA, EVAL, SCAN and SUBSCRIBE.
+// Redis 6.2 or later is required, with the commands EVALSHA, EVAL, SCAN and SUBSCRIBE. With ACLs, the user needs the
+// keys and the channels that begin with the prefix.
 package redisstore

@@ -3,7 +3,9 @@ package redisstore
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"strings"
@@ -48,24 +50,24 @@ func digest(text string, bytes int) string {
 
 // demand appends the words of a demand, as the script's demands reads them. now is for calendars.
 func demand(words []string, d *quota.Demand, a *amounts, now time.Time) []string {
-	words = append(words, d.Key, strconv.Itoa(d.Limits.Concurrency), specOf(d.Limits.Windows))
-	at, n := len(words), 0
-	words = append(words, "")
-	for u, v := range a {
-		if v != 0 {
-			words, n = append(words, strconv.Itoa(u), text(v)), n+1
-		}
-	}
-	words[at] = strconv.Itoa(n)
-	at = len(words)
-	words = append(words, "")
+	words = append(words, d.Key, specOf(d.Limits.Windows), "")
+	at := len(words)
 	for _, w := range d.Limits.Windows {
 		if w.Kind() == throttle.CalendarWindow {
 			words = period(words, w, now)
 		}
 	}
-	words[at] = strconv.Itoa(len(words) - at - 1)
+	packed := appendNumber(make([]byte, 0, 8*(len(a)+2)), int64(d.Limits.Concurrency))
+	for _, n := range a {
+		packed = appendNumber(packed, n)
+	}
+	words[at-1] = string(appendNumber(packed, int64(len(words)-at)))
 	return words
+}
+
+// appendNumber appends n as the numbers of the script are.
+func appendNumber(b []byte, n int64) []byte {
+	return binary.BigEndian.AppendUint64(b, math.Float64bits(float64(n)))
 }
 
 // period appends three words about the periods of a calendar: where all of them can be counted from, or when the

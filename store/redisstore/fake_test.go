@@ -232,6 +232,40 @@ func TestNoCallerIsHeldByALongQueue(t *testing.T) {
 	})
 }
 
+// A call fails by its own deadline, also if one before it was answered.
+func TestEveryCallHasItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(100)
+		s := newStore(t, f)
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() { taken(t, s, request("a")) })
+		}
+		synctest.Wait()
+		close(f.open)
+		wg.Wait()
+		open := make(chan struct{})
+		f.reopen(open)
+		for range 2 { // as many scripts as may be under way
+			wg.Go(func() { _, _ = s.Take(t.Context(), request("a")) })
+			synctest.Wait()
+		}
+		time.Sleep(500 * time.Millisecond)
+		for range 5 {
+			wg.Go(func() {
+				begun := time.Now()
+				_, err := s.Take(t.Context(), request("a"))
+				assert.ErrorContains(t, err, "no answer")
+				assert.Equal(t, time.Second, time.Since(begun))
+			})
+			synctest.Wait()
+		}
+		wg.Wait()
+		close(open)
+		require.NoError(t, s.Close())
+	})
+}
+
 // Callers that have left the queue are not asked for.
 func TestDepartedCallersAreNotAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

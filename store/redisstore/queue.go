@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,8 @@ type queues struct {
 	mu     sync.Mutex // guards everything below
 	shapes map[outline][]*queue
 	count  int
+
+	served sync.Pool // callers that can be used again
 }
 
 // outline is where requests are mostly different.
@@ -56,9 +59,29 @@ type batch struct {
 // caller waits for a grant. It either gets one or leaves.
 type caller struct {
 	settled atomic.Bool
-	done    chan struct{}
+	done    chan struct{} // has room for the one value
+	timeout *time.Timer
 	grant   quota.Grant
 	err     error
+}
+
+func (q *queues) caller(timeout time.Duration) *caller {
+	c, ok := q.served.Get().(*caller)
+	if !ok {
+		return &caller{done: make(chan struct{}, 1), timeout: time.NewTimer(timeout)}
+	}
+	c.settled.Store(false)
+	c.timeout.Reset(timeout)
+	return c
+}
+
+// leave reports whether the caller has left before it was granted anything.
+func (c *caller) leave() bool {
+	if c.settled.CompareAndSwap(false, true) {
+		return true
+	}
+	<-c.done
+	return false
 }
 
 // take is a Take that may share a script with others. A caller that leaves gives back what it was granted.
@@ -67,17 +90,23 @@ func (q *queues) take(ctx context.Context, s *Store, r *quota.Request) (quota.Gr
 	if c == nil {
 		return g, err
 	}
-	timed, cancel := context.WithTimeoutCause(ctx, s.timeout, wrap(errSlow))
-	defer cancel()
 	select {
 	case <-c.done:
-	case <-timed.Done():
-		if c.settled.CompareAndSwap(false, true) {
-			return quota.Grant{}, context.Cause(timed)
+	case <-ctx.Done():
+		if c.leave() {
+			c.timeout.Stop()
+			return g, context.Cause(ctx)
 		}
-		<-c.done
+	case <-c.timeout.C:
+		if c.leave() {
+			return g, wrap(errSlow)
+		}
 	}
-	return c.grant, c.err
+	c.timeout.Stop()
+	g, err = c.grant, c.err
+	c.grant, c.err = quota.Grant{}, nil
+	q.served.Put(c)
+	return g, err
 }
 
 // join returns a grant that was taken in advance. If there is none, it adds a caller to the queue of its request and
@@ -96,7 +125,7 @@ func (q *queues) join(s *Store, r *quota.Request) (g quota.Grant, c *caller, err
 		of.flights++
 		go q.fly(s, of)
 	}
-	c = &caller{done: make(chan struct{})}
+	c = q.caller(s.timeout)
 	of.waiting = append(of.waiting, c)
 	return g, c, nil
 }
@@ -136,6 +165,7 @@ func (of *queue) popLocked(most int) quota.Grant {
 func (q *queues) fly(s *Store, of *queue) {
 	defer s.wg.Done()
 	for {
+		runtime.Gosched() // callers that are about to ask share the script
 		callers, more := q.next(s, of)
 		if len(callers) == 0 {
 			return
@@ -161,7 +191,7 @@ func (q *queues) fly(s *Store, of *queue) {
 			default:
 				c.grant = grants[i]
 			}
-			close(c.done)
+			c.done <- struct{}{}
 		}
 		if len(unwanted) > 0 {
 			s.background(func() { s.giveBack(unwanted) })

@@ -30,32 +30,33 @@ local function text() cursor = cursor + 1; return ARGV[cursor] end
 local function number() cursor = cursor + 1; return tonumber(ARGV[cursor]) end
 
 if op == 'forget' then -- whatever the value is
-  call('DEL', KEYS[1], KEYS[2])
   call('PUBLISH', text(), text())
+  call('DEL', KEYS[1], KEYS[2])
   return {0, now}
 end
 
 -- Keys ---------------------------------------------------------------------------------------------------------------
 
--- The value of a key: a sum of what follows, which is {VERSION, name, concurrency, spec, cooled until, token, last,
--- windows}. Damage that the sum shows could otherwise admit any number of calls.
+-- The value of a key: a sum of what follows, which is VERSION, name, concurrency, spec, cooled until, token, last,
+-- windows. Damage that the sum shows could otherwise admit any number of calls.
 local SUM = 8
-local function checked(packed) return sub(redis.sha1hex(packed), 1, SUM) .. packed end
+local function sum(packed) return sub(redis.sha1hex(packed), 1, SUM) end
 
 local keys = {}
 for i = 1, #KEYS/2 do
-  local raw = call('GET', KEYS[2*i-1])
+  local at = KEYS[2*i-1]
+  local raw = call('GET', at)
+  local fresh, version, name, conc, spec, cool, tok, last, windows = true, VERSION, '', 0, '', 0, nil, 0, {}
   if raw then
     local packed = sub(raw, SUM + 1)
-    local v = checked(packed) == raw and cmsgpack.unpack(packed)
-    if type(v) ~= 'table' or v[1] ~= VERSION then
-      return redis.error_reply('HEADRACE the value at ' .. KEYS[2*i-1] .. ' is damaged, or not of this version of redisstore: Forget removes it')
+    fresh, version = false, nil
+    if sum(packed) == sub(raw, 1, SUM) then version, name, conc, spec, cool, tok, last, windows = cmsgpack.unpack(packed) end
+    if version ~= VERSION then
+      return redis.error_reply('HEADRACE the value at ' .. at .. ' is damaged, or not of this version of redisstore: Forget removes it')
     end
-    keys[i] = {at = KEYS[2*i-1], slots = KEYS[2*i], name = v[2], conc = v[3], spec = v[4], cool = v[5], tok = v[6], windows = v[8]}
-    now = max(now, v[7])
-  else
-    keys[i] = {at = KEYS[2*i-1], slots = KEYS[2*i], fresh = true, name = '', conc = 0, spec = '', cool = 0, windows = {}}
+    now = max(now, last)
   end
+  keys[i] = {at = at, slots = KEYS[2*i], fresh = fresh, name = name, conc = conc, spec = spec, cool = cool, tok = tok, windows = windows}
 end
 -- Calls from before a key was made have nothing to get back from it.
 for _, k in ipairs(keys) do k.tok = k.tok or now - 1 end
@@ -66,15 +67,17 @@ for _, k in ipairs(keys) do k.tok = k.tok or now - 1 end
 -- first: when, and how many units. A grain of 0 is exact; else stamps are rounded up to a multiple of it. What was
 -- taken up to gone is not in the log any more.
 --
--- A bucket: {2, unit, burst, time for a unit, since, missing, at, brim, low at, low, taken}. missing is how long it took
--- to fill at the time at. What was taken before brim cannot be given back: it was full then. low is the least that was
--- missing just before a take, at or after the time low at; -1: none.
+-- A bucket: {2, unit, burst, time for a unit, since, missing, at, brim, taken, lows}. missing is how long it took to
+-- fill at the time at. What was taken before brim cannot be given back: it was full then. lows has 15 bytes for each of
+-- up to LOWS takes since, oldest first: when, and how much was missing just before, ever more. What missed as much or
+-- more before is left out. Of more than LOWS the two most alike are merged: then less can be given back, never more.
 --
 -- A calendar: {3, unit, max, per, since, begin, end, sum, counts}. sum is what was taken since counts. begins and ends
 -- are the present period, if the client has said which it is.
 --
 -- Calls with a token up to since were not charged.
 local SIZE, LARGEST = 13, 2^48-1
+local LOW, LOWS = 15, 16
 
 local function stamp(w, i) return unpack('>I7I6', w[9], i*SIZE + 1) end
 
@@ -108,17 +111,34 @@ end
 -- missing is how long a bucket takes to fill.
 local function missing(w) return max(0, w[6] - (now - w[7])) end
 
+local function low(lows, i) return unpack('>I7d', lows, i*LOW + 1) end
+
 -- note remembers how much a bucket misses just before a take.
 local function note(w)
   local m = w[6] - (now - w[7])
   w[7] = now
   if m < 0 then
-    w[6], w[8], w[9] = 0, now, -1
+    w[6], w[8], w[10] = 0, now, ''
     return
   end
   w[6] = m
-  if w[9] < 0 or m <= w[10] then w[10] = m end
-  w[9] = now
+  local lows = w[10]
+  local n = #lows / LOW
+  while n > 0 and select(2, low(lows, n - 1)) >= m do n = n - 1 end
+  lows = sub(lows, 1, n*LOW)
+  if n == LOWS then
+    -- Of two neighbours the amount of the first and the time of the second stay. They are compared by ratio: a low above
+    -- what a call took does not matter.
+    local best, least, _, before = 0, math.huge, low(lows, 0)
+    for i = 1, n - 1 do
+      local _, missed = low(lows, i)
+      if missed / before < least then best, least = i - 1, missed / before end
+      before = missed
+    end
+    local _, missed = low(lows, best)
+    lows = sub(lows, 1, best*LOW) .. pack('>I7d', low(lows, best + 1), missed) .. sub(lows, (best+2)*LOW + 1)
+  end
+  w[10] = lows .. pack('>I7d', now, m)
 end
 
 -- settle has a window be as of now: stamps expire, a period ends.
@@ -173,7 +193,7 @@ local function take(w, n)
     append(w, now, n)
   elseif w[1] == 2 then
     note(w)
-    w[6], w[11] = min(w[6] + min(n * w[4], LONGEST), LONGEST), now
+    w[6], w[9] = min(w[6] + min(n * w[4], LONGEST), LONGEST), now
   else
     -- A debit under limits that the client does not know: the period is not known either, and ends by then.
     if now >= w[7] then w[6], w[7] = now, now + w[4] end
@@ -248,11 +268,14 @@ local function rebuilt(k, d)
     elseif w[1] == 2 then
       note(old)
       local scale = w[4] / old[4]
-      w[8], w[11] = old[8], old[11]
-      if old[9] >= 0 then w[9], w[10] = old[9], old[10] * scale end
+      w[8], w[9] = old[8], old[9]
+      for i = 0, #old[10] / LOW - 1 do
+        local at, m = low(old[10], i)
+        w[10] = w[10] .. pack('>I7d', at, m * scale)
+      end
       local m = (w[3] - old[3]) * w[4] + old[6] * scale
       w[6], w[7] = min(max(m, 0), LONGEST), now
-      return m >= 0 and not (w[3] < old[3] and old[11] == now)
+      return m >= 0 and not (w[3] < old[3] and w[9] == now)
     else
       w[8], w[9] = old[8], old[9]
     end
@@ -269,7 +292,7 @@ local function rebuilt(k, d)
       w[6], w[7], w[8], w[9] = 0, 0, -1, ''
     elseif w[1] == 2 then
       w[4] = 1e6 / w[4] -- it was the rate
-      w[6], w[7], w[8], w[9], w[10], w[11] = 0, now, now, -1, 0, 0
+      w[6], w[7], w[8], w[9], w[10] = 0, now, now, 0, ''
     else
       w[6], w[7], w[8], w[9] = w.begins, w.ends, 0, w.begins
     end
@@ -296,16 +319,15 @@ local function under(k, d)
   return periods(k.windows, d) and k.windows
 end
 
--- demands reads a demand for each key: its name, concurrency and spec, amounts by unit, and the periods of calendars.
+-- demands reads a demand for each key: its name and spec; its concurrency, the amounts by unit, and how many words
+-- follow, which are the periods of calendars.
 local function demands()
   local ds = {}
   for i, k in ipairs(keys) do
-    local d = {key = k, name = text(), conc = number(), spec = text(), amounts = {[0] = 0, 0, 0, 0, 0}, bounds = {}}
-    for _ = 1, number() do
-      local unit = number()
-      d.amounts[unit] = number()
-    end
-    for j = 1, number() do d.bounds[j] = text() end
+    local name, spec = text(), text()
+    local conc, a0, a1, a2, a3, a4, words = unpack('>ddddddd', text())
+    local d = {key = k, name = name, spec = spec, conc = conc, amounts = {[0] = a0, a1, a2, a3, a4}, bounds = {}}
+    for j = 1, words do d.bounds[j] = text() end
     ds[i] = d
   end
   return ds
@@ -319,33 +341,45 @@ local function adopt(d)
   end
 end
 
--- save writes the keys that have changed. A key expires when it no longer differs from a new one.
-local function save()
-  for _, k in ipairs(keys) do
-    if k.dirty then
-      local ttl = k.cool - now
-      -- A token that several groups share is ahead of the clock.
-      if k.conc > 0 then ttl = max(ttl, 1000 * call('PTTL', k.slots), k.tok - now) end
-      for _, w in ipairs(k.windows) do
-        ttl = max(ttl, lasts(w))
-        w.begins, w.ends = nil, nil
-      end
-      local packed = cmsgpack.pack({VERSION, k.name, k.conc, k.spec, k.cool, k.tok, now, k.windows})
-      call('SET', k.at, checked(packed), 'PX', ceil(max(0, ttl) / 1000) + LINGER)
-    end
-  end
-end
-
 -- taken is how many slots of a key are.
 local function taken(k)
-  call('ZREMRANGEBYSCORE', k.slots, '-inf', now)
-  return call('ZCARD', k.slots)
+  k.used = k.used or call('ZCOUNT', k.slots, now + 1, '+inf')
+  return k.used
 end
 
--- expiry has the slots of a key expire with the last lease.
-local function expiry(k)
-  local last = call('ZRANGE', k.slots, -1, -1, 'WITHSCORES')
-  if last[2] then call('PEXPIRE', k.slots, ceil(max(0, tonumber(last[2]) - now) / 1000) + LINGER) end
+-- commit writes the keys that have changed, and the leases that they get and lose. All is decided, and announced, before
+-- the first write: a script that fails by then, if only because Redis does not let it publish, changes nothing. A key
+-- expires when it no longer differs from a new one, its slots with the last lease.
+local function commit(lease, channel, names)
+  for _, k in ipairs(keys) do
+    local last = 0
+    if k.gets or k.dirty and k.conc > 0 then
+      last = max(0, (tonumber(call('ZRANGE', k.slots, -1, -1, 'WITHSCORES')[2]) or now) - now)
+      if k.gets then last = max(last, lease) end
+      k.last = ceil(last / 1000) + LINGER
+    end
+    if k.dirty then
+      local ttl = max(0, last, k.cool - now)
+      -- A token that several groups share is ahead of the clock.
+      if k.conc > 0 then ttl = max(ttl, k.tok - now) end
+      for _, w in ipairs(k.windows) do
+        ttl = max(ttl, lasts(w))
+        if w.begins then w.begins, w.ends = nil, nil end
+      end
+      local packed = cmsgpack.pack(VERSION, k.name, k.conc, k.spec, k.cool, k.tok, now, k.windows)
+      k.value, k.ttl = sum(packed) .. packed, ceil(ttl / 1000) + LINGER
+    end
+  end
+  for _, name in ipairs(names or {}) do call('PUBLISH', channel, name) end
+  for _, k in ipairs(keys) do
+    if k.value then call('SET', k.at, k.value, 'PX', k.ttl) end
+    if k.loses then call('ZREM', k.slots, k.loses) end
+    if k.gets then
+      call('ZREMRANGEBYSCORE', k.slots, '-inf', now)
+      for _, id in ipairs(k.gets) do call('ZADD', k.slots, now + lease, id) end
+      call('PEXPIRE', k.slots, k.last)
+    end
+  end
 end
 
 -- held reports whether a lease on a slot has not lapsed.
@@ -394,8 +428,8 @@ if op == 'take' then
         end
       end
       if w1 == 0 and d.conc > 0 and taken(k) >= d.conc then
-        local first = call('ZRANGE', k.slots, 0, 0, 'WITHSCORES')
-        w1, k1 = min(POLL, tonumber(first[2]) - now), 2
+        local first = call('ZRANGEBYSCORE', k.slots, now + 1, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+        w1, k1 = min(POLL, k.gets and lease or POLL, first and first - now or POLL), 2
       end
       -- Of windows and cooldowns the longest counts, and a slot only if nothing else is missing.
       local slot, slots = k1 == 2, kind == 2
@@ -430,8 +464,8 @@ if op == 'take' then
       adopt(d)
       k.name, k.tok, k.dirty = d.name, tok + fit - 1, true
       if d.conc > 0 then
-        for i = 0, fit - 1 do call('ZADD', k.slots, now + lease, id .. '.' .. i) end
-        expiry(k)
+        k.gets, k.used = {}, taken(k) + fit
+        for i = 1, fit do k.gets[i] = id .. '.' .. i - 1 end
       end
     end
     if fit < n then
@@ -439,7 +473,7 @@ if op == 'take' then
       if longest == 0 then longest, kind = 1, 1 end -- a bucket, by a rounding
     end
   end
-  save()
+  commit(lease)
   local reply = {fit, now, tok, longest, kind, demand, window}
   if show then
     for _, d in ipairs(ds) do uses(d.windows, reply) end
@@ -479,10 +513,18 @@ if op == 'finish' then
       w[9] = sub(w[9], 1, lo*SIZE) .. rest .. sub(w[9], (lo+1)*SIZE + 1)
     elseif w[1] == 2 then
       if at < w[8] then return end
-      local d = n * w[4]
-      if w[9] > at then
-        d = min(d, w[10])
-        w[10] = w[10] - d
+      local lows, count, i, d = w[10], #w[10] / LOW, 0, n * w[4]
+      while i < count and low(lows, i) <= at do i = i + 1 end
+      if i < count then
+        local _, least = low(lows, i)
+        d = min(d, least)
+        local kept = i
+        while kept > 0 and select(2, low(lows, kept - 1)) >= least - d do kept = kept - 1 end
+        w[10] = sub(lows, 1, kept*LOW)
+        for j = i, count - 1 do
+          local t, m = low(lows, j)
+          w[10] = w[10] .. pack('>I7d', t, m - d)
+        end
       end
       w[6], w[7] = max(missing(w) - d, 0), now
     elseif at >= w[9] then
@@ -490,9 +532,10 @@ if op == 'finish' then
     end
   end
 
-  for _, d in ipairs(ds) do
+  local names = {}
+  for i, d in ipairs(ds) do
     local k = d.key
-    if leased and d.conc > 0 then call('ZREM', k.slots, id) end
+    if leased and d.conc > 0 then k.loses = id end
     if d.differs then
       if #k.windows == 0 then k.windows, k.spec, k.conc, k.name = d.windows, d.spec, d.conc, d.name end
       for _, w in ipairs(k.windows) do
@@ -501,9 +544,9 @@ if op == 'finish' then
       end
       k.dirty = true
     end
-    if channel ~= '' then call('PUBLISH', channel, d.name) end
+    if channel ~= '' then names[i] = d.name end
   end
-  save()
+  commit(0, channel, names)
   return {0, now}
 end
 
@@ -518,21 +561,20 @@ if op == 'renew' then
     end
     for _, k in ipairs(of) do
       if all then
-        call('ZADD', k.slots, now + lease, id)
-        expiry(k)
-        k.dirty = not k.fresh
+        k.gets, k.dirty = k.gets or {}, not k.fresh
+        k.gets[#k.gets+1] = id
       end
     end
     if not all then lost[#lost+1] = t - 1 end
   end
-  save()
+  commit(lease)
   return lost
 end
 
 if op == 'cool' then
   local k, name, d = keys[1], text(), number()
   k.cool, k.name, k.dirty = max(k.cool, now + d), name, true
-  save()
+  commit()
   return {0, now}
 end
 

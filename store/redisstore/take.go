@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/headrace/headrace/internal/tally"
@@ -145,8 +146,8 @@ func (h *shape) grants(reply []any, n int, id string) ([]quota.Grant, error) {
 		v[0] = 1
 	}
 	grants := make([]quota.Grant, n)
-	dotted := append(make([]byte, 0, 40), id...)
-	dotted = append(dotted, '.')
+	var ids strings.Builder // of all tickets, in one piece of memory
+	ids.Grow(n * (len(id) + len(".255")))
 	for i := range grants {
 		g := &grants[i]
 		switch {
@@ -155,8 +156,12 @@ func (h *shape) grants(reply []any, n int, id string) ([]quota.Grant, error) {
 				return nil, wrap(err)
 			}
 		case h.mode == take:
+			from := ids.Len()
+			ids.WriteString(id)
+			ids.WriteByte('.')
+			ids.WriteString(strconv.Itoa(i))
 			g.Ticket = quota.Ticket{
-				ID: string(strconv.AppendInt(dotted, int64(i), 10)), At: v[1] * int64(time.Microsecond), Token: v[2] + int64(i),
+				ID: ids.String()[from:], At: v[1] * int64(time.Microsecond), Token: v[2] + int64(i),
 				Demands: slices.Clip(h.Demands), // what is in tickets is only read
 			}
 		}
