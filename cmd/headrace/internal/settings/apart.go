@@ -23,6 +23,7 @@ func (r *Run) apart(p *problems) {
 		{"--errors", r.Errors, nil},
 		{"--journal", r.Journal, nil},
 		{"--report", r.Report, nil},
+		{"--share", r.SharePath(), nil},
 	} {
 		f := file{flag: at.flag}
 		switch {
@@ -35,6 +36,9 @@ func (r *Run) apart(p *problems) {
 			f.info, _ = os.Stat(f.path)
 		}
 		for _, other := range taken {
+			if at.flag == "--share" && other.flag == "--journal" { // one file of SQLite can be both
+				continue
+			}
 			if f.path != "" && f.path == other.path || f.info != nil && other.info != nil && os.SameFile(f.info, other.info) {
 				p.addf(at.flag, "%s is that of %s too: each needs a file of its own", at.path, other.flag)
 				break

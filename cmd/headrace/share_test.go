@@ -1,0 +1,165 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+const (
+	sharedRate  = 40 // requests a second
+	sharedLines = 60 // of each of two runs
+)
+
+// Two runs on one key that share are one client to the provider: it has nothing to refuse.
+func TestTwoRunsShareALimit(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]func(*place) string{
+		"sqlite":              func(*place) string { return "sqlite:limits.db" },
+		"file of a journal":   func(*place) string { return "sqlite:r.results.jsonl.journal" },
+		"redis":               func(p *place) string { return "redis://" + startRedis(p) + "/0" },
+		"group":               func(*place) string { return "group:g.sock" },
+		"group by its socket": func(*place) string { return "unix:g.sock" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, providertest.Config{
+				Limits:  providertest.Limits{Rate: providertest.Bucket{PerSecond: sharedRate, Burst: sharedRate}},
+				Latency: providertest.Fixed(20 * time.Millisecond),
+			})
+			p.twice("--share", address(p), "--limit", fmt.Sprintf("bucket %d/s burst 10", sharedRate))
+			ledger := p.provider.Ledger()
+			assert.Equal(t, 2*sharedLines, ledger.Served)
+			assert.Zero(t, ledger.Refused)
+			assert.Equal(t, 2*sharedLines, ledger.Arrivals)
+		})
+	}
+}
+
+// Limits that are to be found out need a group, and no other flag.
+func TestTwoRunsShareWhatIsFoundOut(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(20 * time.Millisecond)})
+	p.twice("--share", "group:g.sock")
+	assert.Equal(t, 2*sharedLines, p.provider.Ledger().Served)
+	assert.FileExists(t, p.path("g.sock.lock"))
+}
+
+// twice is `headrace run` for two files at the same time, to their ends.
+func (p *place) twice(args ...string) {
+	p.t.Helper()
+	p.requests(sharedLines)
+	p.write("s.jsonl", strings.ReplaceAll(p.read("r.jsonl"), `"custom_id":"r`, `"custom_id":"s`))
+	var wg sync.WaitGroup
+	for _, file := range []string{"r.jsonl", "s.jsonl"} {
+		wg.Go(func() {
+			status, _, errs := p.do(append([]string{"run", file, "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1"}, args...)...)
+			assert.Zero(p.t, status, errs)
+		})
+	}
+	wg.Wait()
+	assert.Equal(p.t, sharedLines, unique(p.lines("r.results.jsonl")))
+	assert.Equal(p.t, sharedLines, unique(p.lines("s.results.jsonl")))
+}
+
+// startRedis returns the address of a server until the test ends.
+func startRedis(p *place) (address string) {
+	p.t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		p.t.Skip("redis-server is not installed")
+	}
+	free, err := new(net.ListenConfig).Listen(p.t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(p.t, err)
+	address = free.Addr().String()
+	require.NoError(p.t, free.Close())
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(p.t, err)
+	cmd := exec.CommandContext(p.t.Context(), "redis-server",
+		"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", p.t.TempDir())
+	require.NoError(p.t, cmd.Start())
+	p.t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	eventually(p.t, func() bool {
+		c, err := new(net.Dialer).DialContext(p.t.Context(), "tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+	return address
+}
+
+// The limits of one key are not those of another.
+func TestOtherKeysDoNotShare(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	for _, tc := range []struct {
+		key    string
+		status int
+	}{{"A", 0}, {"B", 0}, {"A", 75}} {
+		p.env = []string{"A=one", "B=two"}
+		status, _, errs := p.do("run", "r.jsonl", "--fresh", "--api-key-env", tc.key, "--base-url", p.provider.URL()+"/v1",
+			"--share", "sqlite:limits.db", "--limit", "1/h", "--max-wait", "1s")
+		assert.Equal(t, tc.status, status, errs)
+	}
+	assert.Equal(t, 2, p.provider.Counts().Arrivals)
+}
+
+// A store that does not answer stops the run; nothing is recorded as failed.
+func TestTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(3)
+	none, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, none.Close())
+	status, _, errs := p.run("--share", "redis://:"+canary+"@"+none.Addr().String(), "--limit", "9/s")
+	assert.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "headrace: --share: redis://:xxxxx@"+none.Addr().String()+" cannot decide about calls: ")
+	assert.Contains(t, errs, "3 requests: 0 done, 0 failed, 3 left")
+	assert.Contains(t, errs, "--share redis://:xxxxx@")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+	assert.Zero(t, p.provider.Counts().Arrivals)
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+}
+
+func TestShareSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	for address, want := range map[string]string{
+		"memory":                        "memory is that of this process alone: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH, or leave it out",
+		"limits.db":                     `"limits.db" is no address: give sqlite:PATH`,
+		"postgres://u:" + canary + "@h": `"postgres" is none of sqlite, redis and group`,
+		"sqlite:limits.db":              "sqlite shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH",
+		"redis://h/0":                   "redis shares limits that are known",
+		"group:":                        `"group:" ends after the colon`,
+		"group:no/g.sock":               "there is no folder no: make it, or name another file",
+		"group:r.jsonl":                 "r.jsonl is that of REQUESTS too",
+	} {
+		status, _, errs := p.run("--share", address)
+		assert.Equal(t, 2, status, errs)
+		assert.Contains(t, errs, "headrace: --share: "+want)
+	}
+	status, _, errs := p.run("--share", "redis://h:x", "--rpm", "5")
+	assert.Equal(t, 2, status, errs)
+	assert.Contains(t, errs, "headrace: --share: redis://...: it is not understood")
+	p.write("text.db", strings.Repeat("This is no database. ", 100))
+	status, _, errs = p.run("--share", "sqlite:"+filepath.Base("text.db"), "--rpm", "5")
+	assert.Equal(t, 2, status, errs)
+	assert.Contains(t, errs, "headrace: --share: sqlite:text.db: ")
+	assert.Zero(t, p.provider.Counts().Arrivals)
+}
