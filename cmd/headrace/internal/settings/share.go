@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/quota"
@@ -24,7 +26,7 @@ const addresses = "sqlite:PATH, redis://HOST:PORT/DB or group:PATH"
 // share checks --share, once the limits are known to be valid.
 func (r *Run) share(p *problems) {
 	const flag = "--share"
-	scheme, _, ok := strings.Cut(r.Share, ":")
+	scheme, rest, ok := strings.Cut(r.Share, ":")
 	limits := r.Spec.Limits
 	switch {
 	case r.Share == "":
@@ -38,6 +40,9 @@ func (r *Run) share(p *problems) {
 	case !slices.Contains([]string{"sqlite", "redis", "rediss", "group", "unix"}, scheme):
 		p.addf(flag, "%q is none of sqlite, redis and group: give %s", scheme, addresses) // what is behind it may be a password
 		return
+	case rest == "":
+		p.addf(flag, "%q ends after the colon: give %s", r.Share, addresses)
+		return
 	case scheme != "group" && scheme != "unix" && limits.Concurrency == 0 && len(limits.Windows) == 0 && r.Preset == "":
 		p.addf(flag, "%s shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH, which shares the limit that is found", scheme)
 		return
@@ -48,13 +53,14 @@ func (r *Run) share(p *problems) {
 	}
 }
 
-// SharePath returns the file that --share names; empty: none.
+// SharePath returns the file that --share names, or an empty path. What follows another scheme may be a
+// password.
 func (r *Run) SharePath() string {
 	scheme, path, _ := strings.Cut(r.Share, ":")
-	if scheme == "redis" || scheme == "rediss" {
-		return ""
+	if slices.Contains([]string{"sqlite", "group", "unix"}, scheme) {
+		return path
 	}
-	return path
+	return ""
 }
 
 // WithoutPassword returns the address of --share as it may be shown.
@@ -63,9 +69,11 @@ func WithoutPassword(address string) string {
 	switch {
 	case !strings.Contains(address, "://"):
 		return address
-	case err != nil:
+	case err != nil, u.User == nil && strings.Contains(address, "@"): // perhaps a password that is not escaped
 		scheme, _, _ := strings.Cut(address, ":")
 		return scheme + "://..."
+	case u.User == nil:
+		return address
 	}
 	return u.Redacted()
 }
@@ -101,6 +109,7 @@ func (r *Run) registry(failed func(error) error) registry.Config {
 				return &store{s, s.Close, failed}, nil
 			}),
 			"redis": registry.OpenStore(func(url string, _ ...struct{}) (*store, error) {
+				logging.Disable() // of go-redis, whose errors are reported anyway
 				s, err := redisstore.Open(url)
 				if err != nil {
 					return nil, err
