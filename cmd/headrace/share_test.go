@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -18,14 +19,13 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-const (
-	sharedRate  = 40 // requests a second
-	sharedLines = 60 // of each of two runs
-)
+const sharedLines = 60 // of each of two runs
 
-// Two runs on one key that share are one client to the provider: it has nothing to refuse.
+// Two runs on one key that share are one client to the provider: it has nothing to refuse. However late a request
+// arrives after it was admitted, no more than the calls in flight and the burst arrive beyond the rate.
 func TestTwoRunsShareALimit(t *testing.T) {
 	t.Parallel()
+	const rate, burst, inFlight = 40, 10, 10
 	for name, address := range map[string]func(*place) string{
 		"sqlite":              func(*place) string { return "sqlite:limits.db" },
 		"file of a journal":   func(*place) string { return "sqlite:r.results.jsonl.journal" },
@@ -36,10 +36,12 @@ func TestTwoRunsShareALimit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, providertest.Config{
-				Limits:  providertest.Limits{Rate: providertest.Bucket{PerSecond: sharedRate, Burst: sharedRate}},
+				Limits:  providertest.Limits{Rate: providertest.Bucket{PerSecond: rate, Burst: burst + inFlight}},
 				Latency: providertest.Fixed(20 * time.Millisecond),
 			})
-			p.twice("--share", address(p), "--limit", fmt.Sprintf("bucket %d/s burst 10", sharedRate))
+			p.twice("--share", address(p), "--limit", fmt.Sprintf("bucket %d/s burst %d, %d concurrent", rate, burst, inFlight))
+			assert.Equal(t, sharedLines, unique(p.lines("r.results.jsonl")))
+			assert.Equal(t, sharedLines, unique(p.lines("s.results.jsonl")))
 			ledger := p.provider.Ledger()
 			assert.Equal(t, 2*sharedLines, ledger.Served)
 			assert.Zero(t, ledger.Refused)
@@ -48,30 +50,48 @@ func TestTwoRunsShareALimit(t *testing.T) {
 	}
 }
 
-// Limits that are to be found out need a group, and no other flag.
+// Limits that are to be found out need a group, and no other flag. The log tells how many runs share.
 func TestTwoRunsShareWhatIsFoundOut(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(20 * time.Millisecond)})
-	p.twice("--share", "group:g.sock")
+	joined := make(chan struct{})
+	join := sync.OnceFunc(func() { close(joined) })
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		<-joined
+		return nil
+	}})
+	t.Cleanup(join) // before the provider closes
+	go func() {
+		defer join()
+		assert.Eventually(t, func() bool {
+			r, _ := os.ReadFile(p.path("r.log"))
+			s, _ := os.ReadFile(p.path("s.log"))
+			return strings.Contains(string(r)+string(s), "2 members")
+		}, 20*time.Second, 5*time.Millisecond)
+	}()
+	p.twice("--share", "group:g.sock", "--log-level", "info")
 	assert.Equal(t, 2*sharedLines, p.provider.Ledger().Served)
 	assert.FileExists(t, p.path("g.sock.lock"))
 }
 
-// twice is `headrace run` for two files at the same time, to their ends.
+// twice is `headrace run` for two files at the same time, to their ends. What they log is in r.log and s.log.
 func (p *place) twice(args ...string) {
 	p.t.Helper()
 	p.requests(sharedLines)
 	p.write("s.jsonl", strings.ReplaceAll(p.read("r.jsonl"), `"custom_id":"r`, `"custom_id":"s`))
 	var wg sync.WaitGroup
-	for _, file := range []string{"r.jsonl", "s.jsonl"} {
+	for _, name := range []string{"r", "s"} {
+		log, err := os.Create(p.path(name + ".log"))
+		require.NoError(p.t, err)
+		cmd := p.command(append([]string{"run", name + ".jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1"}, args...)...)
+		cmd.Stderr = log
+		require.NoError(p.t, cmd.Start())
 		wg.Go(func() {
-			status, _, errs := p.do(append([]string{"run", file, "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1"}, args...)...)
-			assert.Zero(p.t, status, errs)
+			_ = cmd.Wait()
+			assert.NoError(p.t, log.Close())
+			assert.Zero(p.t, cmd.ProcessState.ExitCode(), p.read(name+".log"))
 		})
 	}
 	wg.Wait()
-	assert.Equal(p.t, sharedLines, unique(p.lines("r.results.jsonl")))
-	assert.Equal(p.t, sharedLines, unique(p.lines("s.results.jsonl")))
 }
 
 // startRedis returns the address of a server until the test ends.

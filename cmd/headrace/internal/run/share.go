@@ -6,10 +6,13 @@ import (
 	"sync/atomic"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/emit"
 )
 
 // share makes the guard. The run stops if its store does not answer: what waits is left for the next run.
 func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error) {
+	log := event.Slog(j.Log, event.WithLevel(level))
 	var first atomic.Pointer[StopError]
 	j.guard, leave, err = j.Guard(func(err error) error {
 		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot decide about calls: %s; once it can, run the same command again",
@@ -17,6 +20,10 @@ func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error
 		why := first.Load()
 		stop(why)
 		return why
-	})
+	}, event.Func(func(e event.Event) {
+		if e.Kind == event.LimiterChanged && e.Err == nil { // in a group; the run's observer receives what calls report
+			emit.Send(log, e)
+		}
+	}))
 	return leave, err
 }

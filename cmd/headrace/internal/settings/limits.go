@@ -46,7 +46,7 @@ func (r *Run) limits(p *problems) {
 	if len(p.all) > 0 {
 		return
 	}
-	if err := r.registry(nil).Validate(); err != nil {
+	if err := r.registry(nil, nil).Validate(); err != nil {
 		p.addf("--limit, --law or --preset", "%s", Plain(err))
 		return
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9/logging"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/quota"
@@ -48,7 +49,7 @@ func (r *Run) share(p *problems) {
 		return
 	}
 	r.Spec.Store = r.Share
-	if err := r.registry(nil).Validate(); err != nil {
+	if err := r.registry(nil, nil).Validate(); err != nil {
 		p.addf(flag, "%s", Plain(err))
 	}
 }
@@ -97,9 +98,10 @@ func (r *Run) account() string {
 	return host[:min(len(host), mostHost)] + " " + hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-func (r *Run) registry(failed func(error) error) registry.Config {
+func (r *Run) registry(failed func(error) error, observer event.Observer) registry.Config {
 	return registry.Config{
-		Guards: map[string]registry.Spec{r.guardName(): r.Spec},
+		Guards:   map[string]registry.Spec{r.guardName(): r.Spec},
+		Observer: observer,
 		Open: map[string]registry.Opener{
 			"sqlite": registry.OpenStore(func(path string, _ ...struct{}) (*store, error) {
 				s, err := sqlitestore.OpenQuota(path)
@@ -129,9 +131,10 @@ func (r *Run) guardName() string {
 }
 
 // Guard returns the guard of the run, and what ends it. A store that cannot decide about a call is
-// reported to failed, which returns the error of the call.
-func (r *Run) Guard(failed func(error) error) (g *guard.Guard, end func() error, err error) {
-	reg, err := registry.New(r.registry(failed))
+// reported to failed, which returns the error of the call. The observer receives the events of the
+// guard; it may be nil.
+func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard.Guard, end func() error, err error) {
+	reg, err := registry.New(r.registry(failed, observer))
 	if err != nil {
 		if r.Share != "" {
 			err = &Error{"--share", WithoutPassword(r.Share) + ": " + Plain(err)}
