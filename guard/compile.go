@@ -105,7 +105,7 @@ func (c *compiled) compileLaw(to *invalid.Problems) {
 			measured.Initial = cmp.Or(c.profile.Limits.Concurrency, measured.Max)
 		}
 		c.law = measured
-		if c.profile.Hard {
+		if c.profile.Hard || p.Store != nil {
 			c.limits = both(p.Limits, c.profile.Limits)
 		}
 	case given: // this law cannot start from the limits, and would not know of them

@@ -34,7 +34,8 @@ type Policy struct { //nolint:recvcheck // it is large, and Validate is for lite
 	Limits throttle.Limits
 
 	// Preset names documented limits, such as presets.OpenAITier1, from which
-	// learning starts. A preset that is marked hard is a hard limit.
+	// learning starts. A preset that is marked hard is a hard limit, and so is one
+	// of a guard with a Store: what each process learns is not shared by it.
 	Preset presets.ID
 	// Share is the part of what the provider allows that is for this guard, in (0, 1],
 	// such as 1/n for each of n processes. It scales the preset and what headers declare,

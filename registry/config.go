@@ -17,9 +17,12 @@ type Config struct {
 	Default Spec            `config:"default" doc:"The template for each name that is not configured."`
 	Guards  map[string]Spec `config:"guards" doc:"The guards, by name. A name with slashes, such as crawl/example.org, is within the names before each slash that are configured. A last part * is a template: each name that is asked for gets a guard of its own. Case and space around a name do not matter."`
 
-	Presets  *presets.Table  // for policies that have none; default presets.Default()
-	Observer event.Observer  // receives the events of all guards; may be nil
-	Clock    clockwork.Clock // for policies that have none; default the real clock
+	Store string `config:"store" doc:"Where guards share their limits with other processes: sqlite:PATH or redis://HOST:PORT/DB for those that have limits, group:PATH for those that are configured by name and find their limits out. The limits hold in this process if it is left out, or memory." pattern:"^\\s*(memory|[a-z][a-z0-9+-]*:.+)\\s*$"`
+
+	Open     map[string]Opener // opens the addresses of Store, by scheme: sqlite, redis, group or your own
+	Presets  *presets.Table    // for policies that have none; default presets.Default()
+	Observer event.Observer    // receives the events of all guards; may be nil
+	Clock    clockwork.Clock   // for policies that have none; default the real clock
 }
 
 // Spec describes a guard in text. The tag doc says what a field means; guard.Policy
@@ -30,6 +33,8 @@ type Spec struct {
 	Limits  throttle.Limits `config:"limits" doc:"Hard caps, never exceeded whatever is learned, such as 4/s, 200k tokens/min, 8 concurrent."`
 	Law     Law             `config:"law" doc:"How the guard adapts: measured finds the provider's limits, aimd halves the calls in flight after a rate-limit response and raises them again, fixed keeps the limits and waits out rate-limit responses. If it is left out, a guard within another one leaves it to that one, and others are measured." enum:"measured,aimd,fixed"`
 	Dialect dialect.Name    `config:"dialect" doc:"How the provider reports limits; that of the preset if it is left out."`
+
+	Store string `config:"store" doc:"Where this guard shares its limits with other processes, in the form of the store of all guards; memory: nowhere. The guard's name is the key." pattern:"^\\s*(memory|[a-z][a-z0-9+-]*:.+)\\s*$"`
 
 	Within   []string      `config:"within" doc:"Names of more guards that every call has to pass, besides those of the names before each slash."`
 	MaxWait  time.Duration `config:"max_wait" doc:"How long a call may wait in all, such as 90s or 1h30m; if it is left out, any time at first, and 15m from the first rate-limit response on."`
@@ -56,6 +61,6 @@ func laws() []string { return []string{string(Measured), string(AIMD), string(Fi
 // the path in the text forms, such as guards.ols.law.
 func (c Config) Validate() error {
 	var ps problems
-	c.entries(&ps)
+	c.findOpeners(c.entries(&ps), &ps)
 	return ps.err()
 }

@@ -16,6 +16,7 @@ type recipe struct {
 	within   []string      // names of the registry, besides those before the slashes
 	template bool          // guards of it are forgotten
 	idle     time.Duration // after so long
+	store    string        // the address of where its limits are shared; empty: nowhere
 }
 
 // entry is a guard or a template that a Config describes.
@@ -23,6 +24,8 @@ type entry struct {
 	recipe
 	key string
 	at  []string // the path to it
+
+	storeAt []string // the path to its store
 }
 
 // isTemplate reports whether a key stands for any last part, and of what prefix.
@@ -62,11 +65,13 @@ func (c Config) entries(ps *problems) []entry {
 		inside := len(x.within) > 0 || outerOf(x.key, func(key string) bool { return taken[key] }) != ""
 		x.policy = spec.compile(x.at, c.Presets, inside, ps)
 		x.idle = spec.forget(x, ps)
+		c.place(x, spec, ps)
 		if len(ps.list) > enoughProblems {
 			return all
 		}
 	}
 	findCycles(all, taken, ps)
+	c.findStores(all, taken, ps)
 	return all
 }
 

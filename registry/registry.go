@@ -24,15 +24,21 @@ type Registry struct {
 	slots   map[string]*slot
 	changes atomic.Uint64 // of slots, written under mu
 	sweep   sweeper
+
+	shared  map[string]shared // by address; written by New only
+	closing sync.Once
+	closed  error // of the first Close
 }
 
-// New returns a registry of the guards in c, which are made on first use. The
-// errors are those of Validate.
+// New returns a registry of the guards in c, which are made on first use, except those of a
+// group. What their stores name is opened now, once for each address; Close closes it. The
+// errors are those of Validate and of opening.
 func New(c Config) (*Registry, error) {
 	r := empty()
 	r.clock, r.observer, r.presets = c.Clock, c.Observer, c.Presets
 	var ps problems
 	known := c.entries(&ps)
+	c.findOpeners(known, &ps)
 	if err := ps.err(); err != nil {
 		return nil, err
 	}
@@ -45,13 +51,16 @@ func New(c Config) (*Registry, error) {
 			r.slots[x.key] = &slot{key: x.key, of: &x.recipe}
 		}
 	}
+	if err := r.open(known, c.Open); err != nil {
+		return nil, err
+	}
 	return r, nil
 }
 
 func empty() *Registry {
 	return &Registry{
 		fallback: recipe{template: true, idle: time.Hour}, templates: map[string]*recipe{}, slots: map[string]*slot{},
-		sweep: sweeper{memory: map[string]*memory{}},
+		sweep: sweeper{memory: map[string]*memory{}}, shared: map[string]shared{},
 	}
 }
 

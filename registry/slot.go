@@ -104,7 +104,7 @@ func (r *Registry) orMake(s *slot, p guard.Policy, must bool) (g *guard.Guard, m
 	}()
 	p = r.completed(p)
 	p.Name, p.Within = s.key, append(slices.Clone(p.Within), r.outer(s)...)
-	if g, err = guard.New(p); err == nil {
+	if g, err = r.fresh(p, s.of); err == nil {
 		if s.saved != nil {
 			_ = g.Restore(s.saved) // what the same law has saved
 		}

@@ -16,16 +16,26 @@ import (
 //
 //	default: 1/s; ols: 4/s; crawl: 20/s; crawl/*: bucket 2/s burst 5; users/*: 5/s
 //
-// The name default is Config.Default. Problems are joined, each a *ParseError.
+// The name default is Config.Default. An entry such as "store: sqlite:limits.db" is
+// Config.Store; the address ends at a semicolon. Problems are joined, each a *ParseError.
 func Parse(text string) (Config, error) {
 	var ps problems
 	entries := entriesIn(text)
-	keyed, err := throttle.ParseKeyedLimits(text)
+	stores, rest := cutStores(text, entries)
+	keyed, err := throttle.ParseKeyedLimits(rest)
+	if strings.TrimSpace(rest) == "" && len(stores) > 0 {
+		err = nil
+	}
 	if err != nil {
 		ps.addText(text, entries, err)
 		return Config{}, ps.told(text)
 	}
 	c, templates := Config{Guards: map[string]Spec{}}, 0
+	for i, address := range stores {
+		if c.Store = address; i > 0 {
+			ps.addf([]string{storeName}, "the store comes twice: leave one out")
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(keyed)) {
 		spec := Spec{Limits: keyed[name]}
 		if keyOf(name) != defaultName {
@@ -49,6 +59,30 @@ func Parse(text string) (Config, error) {
 		return Config{}, ps.told(text)
 	}
 	return c, nil
+}
+
+// storeName is the key of Config.Store.
+const storeName = "store"
+
+// cutStores returns the addresses of the entries that name the store, and the text with
+// blanks in their place. A guard of that name has limits, which are no address.
+func cutStores(text string, entries []entryText) (addresses []string, rest string) {
+	rest = text
+	for i := range entries {
+		x := &entries[i]
+		end := len(text)
+		if n := strings.IndexByte(text[x.at:], ';'); n >= 0 {
+			end = x.at + n + 1
+		}
+		key, value, _ := strings.Cut(strings.TrimSuffix(text[x.at:end], ";"), ":")
+		if value = strings.TrimSpace(value); keyOf(key) != storeName || !isAddress(value) {
+			continue
+		}
+		addresses = append(addresses, value)
+		rest = rest[:x.at] + strings.Repeat(" ", end-x.at) + rest[end:]
+		x.keys = []string{storeName}
+	}
+	return addresses, rest
 }
 
 // entryText is where the entry of a key begins in a text.

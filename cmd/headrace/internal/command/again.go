@@ -7,7 +7,7 @@ import (
 )
 
 // again is the command line that goes on, as a shell reads it: without --fresh, even if the
-// environment or a file says it, and without what may be secret in a --header.
+// environment or a file says it, and without what may be secret in a --header or --share.
 func again(args []string, fresh bool) []string {
 	var words []string
 	for i := 0; i < len(args); i++ {
@@ -19,6 +19,11 @@ func again(args []string, fresh bool) []string {
 		case name == "--header" && i+1 < len(args):
 			i++
 			words = append(words, name, quoted(withoutSecret(args[i])))
+		case name == "--share" && given:
+			words = append(words, "--share="+quoted(settings.WithoutPassword(value)))
+		case name == "--share" && i+1 < len(args):
+			i++
+			words = append(words, name, quoted(settings.WithoutPassword(args[i])))
 		default:
 			words = append(words, quoted(args[i]))
 		}

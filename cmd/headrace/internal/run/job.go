@@ -57,9 +57,11 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	}(j.began)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	if j.guard, err = j.Guard(); err != nil {
+	leave, err := j.share(stop)
+	if err != nil {
 		return &j.outcome, &UsageError{err}
 	}
+	defer func() { err = errors.Join(err, leave()) }() // no call is made any more
 	c, err := j.caller(stop)
 	if err != nil {
 		return &j.outcome, &UsageError{err}

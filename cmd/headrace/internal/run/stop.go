@@ -17,6 +17,7 @@ const (
 	Unreachable Reason = "unreachable"
 	BadLine     Reason = "bad_line"     // with --strict
 	Failures    Reason = "max_failures" // those that earlier runs have recorded count too
+	Sharing     Reason = "share"        // the store of --share does not answer
 	Systematic  Reason = "systematic"   // the first requests all failed in the same way
 )
 

@@ -3,6 +3,7 @@ package settings
 import (
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // apart has each file be one of its own, also where links lead to it: what is emptied for results must not be the requests.
@@ -23,6 +24,7 @@ func (r *Run) apart(p *problems) {
 		{"--errors", r.Errors, nil},
 		{"--journal", r.Journal, nil},
 		{"--report", r.Report, nil},
+		{"--share", r.SharePath(), nil},
 	} {
 		f := file{flag: at.flag}
 		switch {
@@ -35,6 +37,9 @@ func (r *Run) apart(p *problems) {
 			f.info, _ = os.Stat(f.path)
 		}
 		for _, other := range taken {
+			if at.flag == "--share" && other.flag == "--journal" && strings.HasPrefix(r.Share, "sqlite:") { // one file can be both
+				continue
+			}
 			if f.path != "" && f.path == other.path || f.info != nil && other.info != nil && os.SameFile(f.info, other.info) {
 				p.addf(at.flag, "%s is that of %s too: each needs a file of its own", at.path, other.flag)
 				break

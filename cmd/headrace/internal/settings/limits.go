@@ -3,12 +3,11 @@ package settings
 import (
 	"time"
 
-	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/throttle"
 )
 
-// service is the limiter's name in the registry, and so in events and in the journal.
+// service is the limiter's name in the registry, and so in events and in the journal, unless it is shared.
 const service = "provider"
 
 // limits joins all caps.
@@ -47,9 +46,11 @@ func (r *Run) limits(p *problems) {
 	if len(p.all) > 0 {
 		return
 	}
-	if err := r.registry().Validate(); err != nil {
+	if err := r.registry(nil, nil).Validate(); err != nil {
 		p.addf("--limit, --law or --preset", "%s", Plain(err))
+		return
 	}
+	r.share(p)
 }
 
 func least(a, b int) int {
@@ -57,17 +58,4 @@ func least(a, b int) int {
 		return b
 	}
 	return a
-}
-
-func (r *Run) registry() registry.Config {
-	return registry.Config{Guards: map[string]registry.Spec{service: r.Spec}}
-}
-
-// Guard returns the guard of the run.
-func (r *Run) Guard() (*guard.Guard, error) {
-	reg, err := registry.New(r.registry())
-	if err != nil {
-		return nil, err
-	}
-	return reg.Get(service), nil
 }

@@ -14,6 +14,11 @@ import (
 // Plain is what the library says of a flag's text, in words for who has never heard of its packages.
 func Plain(err error) string {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
+		if parts := many.Unwrap(); len(parts) == 2 { // of which one may say of a field what the other says
+			if of, ok := parts[0].(*fault.FieldError); ok && of.Problem == parts[1].Error() { //nolint:errorlint // not one inside of it
+				return Plain(parts[1])
+			}
+		}
 		var all []string
 		for _, one := range many.Unwrap() {
 			all = append(all, Plain(one))

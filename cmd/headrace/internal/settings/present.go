@@ -17,9 +17,9 @@ func (r *Run) Present() error {
 		told[filepath.Dir(r.Requests)] = true // what is named after it
 	}
 	for _, at := range []struct{ flag, path string }{
-		{"--out", r.Out}, {"--errors", r.Errors}, {"--journal", r.Journal}, {"--report", r.Report},
+		{"--out", r.Out}, {"--errors", r.Errors}, {"--journal", r.Journal}, {"--report", r.Report}, {"--share", r.SharePath()},
 	} {
-		folder := filepath.Dir(at.path)
+		folder := filepath.Dir(at.path) // of an empty one the current one
 		if info, err := os.Stat(folder); told[folder] || err == nil && info.IsDir() {
 			continue
 		}

@@ -102,8 +102,9 @@ func TestAllCapsHold(t *testing.T) {
 	r, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
 	require.NoError(t, err)
 	assert.Equal(t, "2/s, 100/min, 5000 tokens/min, 7 concurrent", r.Spec.Limits.String())
-	g, err := r.Guard()
+	g, end, err := r.Guard(nil, nil)
 	require.NoError(t, err)
+	require.NoError(t, end())
 	assert.Equal(t, r.Spec.Limits, g.Stats().Limits)
 }
 

@@ -1,0 +1,186 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/providertest"
+)
+
+const sharedLines = 60 // of each of two runs
+
+// Two runs on one key that share are one client to the provider: it has nothing to refuse. However late a request
+// arrives after it was admitted, no more than the calls in flight and the burst arrive beyond the rate.
+func TestTwoRunsShareALimit(t *testing.T) {
+	t.Parallel()
+	const rate, burst, inFlight = 40, 10, 10
+	for name, address := range map[string]func(*place) string{
+		"sqlite":              func(*place) string { return "sqlite:limits.db" },
+		"file of a journal":   func(*place) string { return "sqlite:r.results.jsonl.journal" },
+		"redis":               func(p *place) string { return "redis://" + startRedis(p) + "/0" },
+		"group":               func(*place) string { return "group:g.sock" },
+		"group by its socket": func(*place) string { return "unix:g.sock" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t, providertest.Config{
+				Limits:  providertest.Limits{Rate: providertest.Bucket{PerSecond: rate, Burst: burst + inFlight}},
+				Latency: providertest.Fixed(20 * time.Millisecond),
+			})
+			p.twice("--share", address(p), "--limit", fmt.Sprintf("bucket %d/s burst %d, %d concurrent", rate, burst, inFlight))
+			assert.Equal(t, sharedLines, unique(p.lines("r.results.jsonl")))
+			assert.Equal(t, sharedLines, unique(p.lines("s.results.jsonl")))
+			ledger := p.provider.Ledger()
+			assert.Equal(t, 2*sharedLines, ledger.Served)
+			assert.Zero(t, ledger.Refused)
+			assert.Equal(t, 2*sharedLines, ledger.Arrivals)
+		})
+	}
+}
+
+// Limits that are to be found out need a group, and no other flag. The log tells how many runs share.
+func TestTwoRunsShareWhatIsFoundOut(t *testing.T) {
+	t.Parallel()
+	joined := make(chan struct{})
+	join := sync.OnceFunc(func() { close(joined) })
+	p := newPlace(t, providertest.Config{Fault: func(providertest.Request) *providertest.Fault {
+		<-joined
+		return nil
+	}})
+	t.Cleanup(join) // before the provider closes
+	go func() {
+		defer join()
+		assert.Eventually(t, func() bool {
+			r, _ := os.ReadFile(p.path("r.log"))
+			s, _ := os.ReadFile(p.path("s.log"))
+			return strings.Contains(string(r)+string(s), "2 members")
+		}, 20*time.Second, 5*time.Millisecond)
+	}()
+	p.twice("--share", "group:g.sock", "--log-level", "info")
+	assert.Equal(t, 2*sharedLines, p.provider.Ledger().Served)
+	assert.FileExists(t, p.path("g.sock.lock"))
+}
+
+// twice is `headrace run` for two files at the same time, to their ends. What they log is in r.log and s.log.
+func (p *place) twice(args ...string) {
+	p.t.Helper()
+	p.requests(sharedLines)
+	p.write("s.jsonl", strings.ReplaceAll(p.read("r.jsonl"), `"custom_id":"r`, `"custom_id":"s`))
+	var wg sync.WaitGroup
+	for _, name := range []string{"r", "s"} {
+		log, err := os.Create(p.path(name + ".log"))
+		require.NoError(p.t, err)
+		cmd := p.command(append([]string{"run", name + ".jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1"}, args...)...)
+		cmd.Stderr = log
+		require.NoError(p.t, cmd.Start())
+		wg.Go(func() {
+			_ = cmd.Wait()
+			assert.NoError(p.t, log.Close())
+			assert.Zero(p.t, cmd.ProcessState.ExitCode(), p.read(name+".log"))
+		})
+	}
+	wg.Wait()
+}
+
+// startRedis returns the address of a server until the test ends.
+func startRedis(p *place) (address string) {
+	p.t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		p.t.Skip("redis-server is not installed")
+	}
+	free, err := new(net.ListenConfig).Listen(p.t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(p.t, err)
+	address = free.Addr().String()
+	require.NoError(p.t, free.Close())
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(p.t, err)
+	cmd := exec.CommandContext(p.t.Context(), "redis-server",
+		"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", p.t.TempDir())
+	require.NoError(p.t, cmd.Start())
+	p.t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	eventually(p.t, func() bool {
+		c, err := new(net.Dialer).DialContext(p.t.Context(), "tcp", address)
+		if err == nil {
+			_ = c.Close()
+		}
+		return err == nil
+	})
+	return address
+}
+
+// The limits of one key are not those of another.
+func TestOtherKeysDoNotShare(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	for _, tc := range []struct {
+		key    string
+		status int
+	}{{"A", 0}, {"B", 0}, {"A", 75}} {
+		p.env = []string{"A=one", "B=two"}
+		status, _, errs := p.do("run", "r.jsonl", "--fresh", "--api-key-env", tc.key, "--base-url", p.provider.URL()+"/v1",
+			"--share", "sqlite:limits.db", "--limit", "1/h", "--max-wait", "1s")
+		assert.Equal(t, tc.status, status, errs)
+	}
+	assert.Equal(t, 2, p.provider.Counts().Arrivals)
+}
+
+// A store that does not answer stops the run; nothing is recorded as failed.
+func TestTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(3)
+	const none = "127.0.0.1:1" // a reserved port
+	status, _, errs := p.run("--share", "redis://:"+canary+"@"+none, "--limit", "9/s")
+	assert.Equal(t, 1, status, errs)
+	assert.Contains(t, errs, "headrace: --share: redis://:xxxxx@"+none+" cannot decide about calls: ")
+	assert.NotContains(t, errs, "connection pool", "the error is reported once")
+	assert.Contains(t, errs, "3 requests: 0 done, 0 failed, 3 left")
+	assert.Contains(t, errs, "--share redis://:xxxxx@")
+	assert.NoFileExists(t, p.path("r.errors.jsonl"))
+	assert.Zero(t, p.provider.Counts().Arrivals)
+	status, _, errs = p.run()
+	require.Zero(t, status, errs)
+}
+
+func TestShareSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.requests(1)
+	for address, want := range map[string]string{
+		"memory":                          "memory is that of this process alone: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH, or leave it out",
+		"limits.db":                       `"limits.db" is no address: give sqlite:PATH`,
+		"postgres://u:" + canary + "@h/0": `"postgres" is none of sqlite, redis and group`,
+		"sqlite:limits.db":                "sqlite shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH",
+		"redis://h/0":                     "redis shares limits that are known",
+		"group:":                          `"group:" ends after the colon: give sqlite:PATH`,
+		"sqlite:":                         `"sqlite:" ends after the colon: give sqlite:PATH`,
+		"group:r.results.jsonl.journal":   "r.results.jsonl.journal is that of --journal too",
+		"group:no/g.sock":                 "there is no folder no: make it, or name another file",
+		"group:r.jsonl":                   "r.jsonl is that of REQUESTS too",
+	} {
+		status, _, errs := p.run("--share", address)
+		assert.Equal(t, 2, status, errs)
+		assert.Contains(t, errs, "headrace: --share: "+want)
+	}
+	status, _, errs := p.run("--share", "redis://h:x", "--rpm", "5")
+	assert.Equal(t, 2, status, errs)
+	assert.Contains(t, errs, "headrace: --share: redis://...: it is not understood")
+	p.write("text.db", strings.Repeat("This is no database. ", 100))
+	status, _, errs = p.run("--share", "sqlite:"+filepath.Base("text.db"), "--rpm", "5")
+	assert.Equal(t, 2, status, errs)
+	assert.Contains(t, errs, "headrace: --share: sqlite:text.db: ")
+	assert.Zero(t, p.provider.Counts().Arrivals)
+}
