@@ -137,8 +137,10 @@ generate: ## Write what is generated: constants and table of the presets, the JS
 	cd config && go generate .
 
 .PHONY: bench
-bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md (BENCH=regexp COUNT=n)
+bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores (BENCH=regexp COUNT=n)
 	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -o ../docs/benchmarks.md $(BENCHFLAGS)
+	go test ./store/sqlitestore -count=1 -run '^TestQuotaBesideATransaction$$' -beside 3s -v -timeout 0
+	cd store/redisstore/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
 
 .PHONY: goodput
 goodput: ## Measure over real HTTP what clients get of a limit, peers and ours, and write docs/goodput.md (SEEDS=5; on an idle machine)
