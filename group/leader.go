@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/hook"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -34,6 +36,9 @@ type interior interface {
 	Update(f func(now time.Time))
 	Close(until time.Time, cause error)
 	Closed() (until time.Time)
+	Memory() (m reopening.Memory, cause error)
+	Remember(m reopening.Memory, cause error)
+	Resume()
 	Once(c throttle.Cost) *guard.Call
 	Patient(c throttle.Cost) *guard.Call
 	Adopt(c throttle.Cost, began time.Time) (end func(adaptive.Feedback))
@@ -82,10 +87,13 @@ type key struct {
 	spec   []byte // of the member that came first
 	guard  *guard.Guard
 	inside interior
+	made   time.Time
 
 	mu    sync.Mutex // guards what follows
 	desks map[*desk]struct{}
-	last  []byte // what members know
+	last  []byte    // what members know
+	gate  time.Time // the end of the pause that they know
+	spent int       // reports between two that are due
 	await int    // members of the leader before that have not reported yet what they have in flight
 }
 
@@ -100,7 +108,59 @@ func (k *key) settle(n int) {
 	settled := awaited && k.await <= 0
 	k.mu.Unlock()
 	if settled {
-		k.guard.Resume()
+		k.inside.Resume()
+	}
+}
+
+// recalling is how long a new leader believes what members know of an earlier one.
+const recalling = 2 * time.Second
+
+// recall has a new key go on from the pause or closing that a member knows, if that
+// is of an earlier leader.
+func (k *key) recall(h *hold) {
+	age := time.Since(k.made)
+	if h.Memory == (reopening.Memory{}) || age > recalling || h.Age < age {
+		return
+	}
+	var cause error
+	if h.Cause != nil {
+		cause = h.Cause.err(k.name)
+	}
+	k.inside.Remember(h.Memory, cause)
+}
+
+// mostReports bounds how many reports a key sends to a member between two that are due.
+const mostReports = 32
+
+// reportLocked reports whether members may receive one more. mu is held.
+func (k *key) reportLocked() bool {
+	k.spent++
+	return k.spent <= mostReports
+}
+
+// longer is by how much a pause has to become longer for members to receive it at once.
+const longer = 100 * time.Millisecond
+
+// Observe implements event.Observer: members receive at once that the provider has
+// paused, closed or reopened the key, because they may have to go on from that.
+func (k *key) Observe(e event.Event) {
+	switch e.Kind { //nolint:exhaustive // the others are of one call
+	case event.LimiterHit:
+		k.mu.Lock()
+		news := e.Time.Add(e.Wait).Sub(k.gate) > longer
+		k.mu.Unlock()
+		if !news {
+			return
+		}
+	case event.LimiterClosed, event.LimiterReopened:
+	default:
+		return
+	}
+	k.mu.Lock()
+	may := k.reportLocked()
+	k.mu.Unlock()
+	if may {
+		k.publish()
 	}
 }
 
@@ -117,11 +177,12 @@ func (l *leader) key(o *opening) (k *key, err error) {
 	if len(l.keys) >= mostKeys {
 		return nil, fmt.Errorf("group: more than %d keys", mostKeys)
 	}
-	g, err := o.Spec.make(o.Name, l.share(o), o.Saved)
+	k = &key{name: o.Name, made: time.Now(), desks: map[*desk]struct{}{}}
+	g, err := o.Spec.make(o.Name, l.share(o), o.Saved, k)
 	if err != nil {
 		return nil, err
 	}
-	k = &key{name: o.Name, guard: g, inside: hook.Open[interior](g), desks: map[*desk]struct{}{}}
+	k.guard, k.inside = g, hook.Open[interior](g)
 	k.spec, _ = json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
 	l.keys[o.Name] = k
 	if k.await = min(o.Others, mostMembers); k.await > 0 && !l.alone {
@@ -169,6 +230,9 @@ func (l *leader) publish() {
 		}
 		l.mu.Unlock()
 		for _, k := range keys {
+			k.mu.Lock()
+			k.spent = 0
+			k.mu.Unlock()
 			k.publish()
 		}
 	}
@@ -177,10 +241,12 @@ func (l *leader) publish() {
 // publish sends what was learned to all members that use k, if it is news.
 func (k *key) publish() {
 	v := k.guard.Stats().View
-	s := stateOf(&v, time.Now())
+	s := stateOf(&v)
 	s.Saved, _ = k.guard.Save() // without it the next leader starts anew
+	s.Hold = k.hold()
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.gate = v.GateUntil
 	s.Members = len(k.desks)
 	for d := range k.desks {
 		if !d.session.own {
@@ -196,6 +262,16 @@ func (k *key) publish() {
 		s.Other = d.other
 		d.session.link.sendJSON(frame{kind: kindState, key: d.number}, s)
 	}
+}
+
+// hold is what holds back all calls now.
+func (k *key) hold() (h hold) {
+	m, cause := k.inside.Memory()
+	if h.Memory = m; cause != nil {
+		c := closingOf(cause, m.Look)
+		h.Cause = &c
+	}
+	return h
 }
 
 // session is a member's connection.
@@ -308,6 +384,7 @@ func (s *session) open(f *frame) error {
 	if !s.leader.alone {
 		d.restore(o.Saved) // the member that came first may be new to the group
 	}
+	k.recall(&o.Hold)
 	k.publish()
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/hook"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -121,6 +122,68 @@ func TestALeaderGoesOnFromWhatAnyMemberKnows(t *testing.T) {
 		saved, err := l.keys["k"].guard.Save()
 		require.NoError(t, err)
 		assert.Contains(t, string(saved), `"calls":10`)
+	})
+}
+
+// A new leader goes on from the pause and the closing that the members of the last one
+// know, for as long as it is new.
+func TestANewLeaderGoesOnFromAPause(t *testing.T) {
+	paused := hold{Memory: reopening.Memory{Gate: time.Minute, Asked: time.Minute}, Age: time.Second}
+	closed := hold{
+		Memory: reopening.Memory{Gate: time.Minute, Pause: time.Minute, Look: time.Minute, Over: time.Hour},
+		Cause:  &closing{Hit: &rejection{RetryAfter: time.Hour}}, Age: time.Second,
+	}
+	for name, c := range map[string]struct {
+		hold            hold
+		after           time.Duration // the member links to the leader
+		waits, refusals bool
+	}{
+		"a pause":                      {hold: paused, waits: true},
+		"a closing":                    {hold: closed, refusals: true},
+		"of this leader":               {hold: closed, after: time.Second + 1},
+		"of a member that was stopped": {hold: hold{Memory: closed.Memory, Cause: closed.Cause, Age: time.Hour}, after: recalling + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := leading(t)
+				a := memberOf(t, l, opening{})
+				synctest.Wait()
+				time.Sleep(c.after)
+				memberOf(t, l, opening{Hold: c.hold})
+				synctest.Wait()
+				a.send(&frame{kind: kindAsk, id: 1})
+				synctest.Wait()
+				assert.Len(t, a.all(kindRefuse), map[bool]int{true: 1}[c.refusals])
+				assert.Len(t, a.all(kindGrant), map[bool]int{true: 1}[!c.waits && !c.refusals])
+				time.Sleep(time.Minute)
+				a.send(&frame{kind: kindAsk, id: 2})
+				synctest.Wait()
+				assert.NotEmpty(t, a.all(kindGrant))
+			})
+		})
+	}
+}
+
+// Members know of a pause before the leader can be gone.
+func TestAPauseIsReportedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		a, b := memberOf(t, l, opening{}), memberOf(t, l, opening{})
+		for id := range int64(3) {
+			a.send(&frame{kind: kindAsk, id: id})
+		}
+		synctest.Wait()
+		before := len(b.all(kindState))
+		hit := adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Minute}
+		for id := range int64(2) {
+			a.send(&frame{kind: kindEnd, id: id, feedback: hit})
+			synctest.Wait()
+		}
+		assert.Len(t, b.all(kindState), before+1, "the second pause is not longer")
+		hit.RetryAfter = time.Hour
+		a.send(&frame{kind: kindEnd, id: 2, feedback: hit})
+		synctest.Wait()
+		assert.Len(t, b.all(kindState), before+2)
 	})
 }
 

@@ -125,6 +125,40 @@ func TestTheNextLeaderGoesOn(t *testing.T) {
 	soon(t, func() bool { return b.Stats().View.Hits == 0 && b.Stats().View.Concurrency == 4 })
 }
 
+// A pause that the provider has asked for, and a key that it has closed, stay when
+// another process leads.
+func TestTheNextLeaderKeepsAPause(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked time.Duration
+		want  error
+	}{
+		"a pause":   {5 * time.Minute, throttle.ErrLimited},
+		"a closing": {5 * time.Hour, &adaptive.RateLimitHit{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := address(t)
+			first, second := joined(t, at), joined(t, at)
+			a, b := guarded(t, first, guard.Policy{Name: "k"}), guarded(t, second, guard.Policy{Name: "k"})
+			call := a.Begin(throttle.Cost{})
+			_, err := call.Admit(t.Context())
+			require.NoError(t, err)
+			_, _ = call.End(adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: c.asked})
+			soon(t, func() bool { return time.Now().Before(b.Stats().View.GateUntil) })
+			first.Close()
+			soon(t, func() bool { return second.Stats().Role == group.Leading })
+			err = b.Try(t.Context(), throttle.Cost{}, nothing)
+			if c.want == throttle.ErrLimited { //nolint:errorlint // of the table
+				assert.ErrorIs(t, err, throttle.ErrLimited)
+				assert.Contains(t, b.Stats().Why, "gate opens")
+				return
+			}
+			hit := new(adaptive.RateLimitHit)
+			require.ErrorAs(t, err, &hit)
+			assert.Equal(t, c.asked, hit.RetryAfter)
+		})
+	}
+}
+
 func TestRestoreCountsIfNothingWasLearned(t *testing.T) {
 	at := address(t)
 	a, b := guarded(t, joined(t, at), guard.Policy{Name: "k"}), guarded(t, joined(t, at), guard.Policy{Name: "k"})

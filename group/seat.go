@@ -41,6 +41,8 @@ type seat struct {
 	others int // members that do not end with the leader, as it has reported last
 	view   adaptive.View
 	closed error // why the leader has closed the key last
+	hold   hold  // what held back all calls when the leader has reported last
+	held   time.Time
 }
 
 // grant is a call that may be sent.
@@ -260,7 +262,11 @@ func (s *seat) attach(l *link, number int) {
 	s.inside.Update(func(now time.Time) {
 		s.link, s.number = l, uint64(number) //nolint:gosec // it is an index
 		s.forget()
-		l.sendJSON(frame{kind: kindOpen, key: s.number}, opening{Name: s.policy.Name, Spec: s.spec, Saved: s.saved, Members: int(s.members.Load()), Others: s.others})
+		o := opening{Name: s.policy.Name, Spec: s.spec, Saved: s.saved, Members: int(s.members.Load()), Others: s.others}
+		if s.hold != (hold{}) {
+			o.Hold = s.hold.after(max(0, now.Sub(s.held)))
+		}
+		l.sendJSON(frame{kind: kindOpen, key: s.number}, o)
 		for _, c := range s.calls {
 			s.send(&frame{kind: kindCarry, id: c.id, cost: c.cost, wait: max(0, now.Sub(c.at))})
 		}
@@ -322,6 +328,7 @@ func (s *seat) handle(l *link, f *frame) error {
 			if s.link != l {
 				return
 			}
+			s.hold, s.held = st.Hold, now
 			if s.view = st.view(now); !l.alone {
 				s.saved, s.others = st.Saved, st.Others
 				s.members.Store(int64(st.Members))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -71,6 +72,44 @@ func (i shown) Closed() (until time.Time) {
 	})
 	return until
 }
+
+// Memory returns what holds back all calls because of what the provider has answered,
+// and the error of calls if there is one.
+func (i shown) Memory() (m reopening.Memory, cause error) {
+	i.g.look(func(now time.Time) {
+		l := i.g.governor
+		m = l.closed.Memory(now)
+		m.Gate, m.Asked = max(0, l.view().GateUntil.Sub(now)), max(0, l.paused.Sub(now))
+	})
+	if m.Pause > 0 {
+		cause = i.g.throttle.Stats().Closed
+	}
+	return m, cause
+}
+
+// Remember goes on from the Memory of another guard. A key that is closed here stays so.
+func (i shown) Remember(m reopening.Memory, cause error) {
+	i.g.free.Store(false)
+	i.g.update(func(now time.Time) {
+		l := i.g.governor
+		gate, asked := m.Paused(now)
+		if gate.After(now) {
+			l.gate.CloseUntil(now, gate)
+		}
+		if asked.After(l.paused) {
+			l.paused = asked
+		}
+		if l.closed.Closed() {
+			return
+		}
+		if l.closed = m.Closure(now); l.closed.Closed() && cause != nil {
+			i.g.engine.Close(l.closed.Until(), cause)
+		}
+	})
+}
+
+// Resume ends a Pause, without an event.
+func (i shown) Resume() { i.g.throttle.Resume() }
 
 // Once is Begin for a call that does not wait.
 func (i shown) Once(c throttle.Cost) *Call {

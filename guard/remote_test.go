@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/hook"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -21,6 +22,8 @@ type interior interface {
 	Update(f func(now time.Time))
 	Close(until time.Time, cause error)
 	Closed() (until time.Time)
+	Memory() (m reopening.Memory, cause error)
+	Remember(m reopening.Memory, cause error)
 	Once(c throttle.Cost) *guard.Call
 	Patient(c throttle.Cost) *guard.Call
 	Adopt(c throttle.Cost, began time.Time) (end func(adaptive.Feedback))
