@@ -15,11 +15,12 @@ import (
 
 // desk is where a member uses a key.
 type desk struct {
-	session *session
-	key     *key // nil: failed is why there is none
-	failed  error
-	number  uint64
-	other   bool // its policy is not the one in force
+	session  *session
+	key      *key // nil: failed is why there is none
+	failed   error
+	number   uint64
+	other    bool // its policy is not the one in force
+	observes bool // the member has an observer
 
 	mu      sync.Mutex                   // guards what follows
 	waiting map[int64]context.CancelFunc // calls that were asked for
@@ -257,12 +258,11 @@ type rejection struct {
 }
 
 func closingOf(err error, wait time.Duration) closing {
-	c := closing{For: wait, Text: textOf(err), Quota: errors.Is(err, adaptive.ErrQuotaExhausted)}
-	c.Text = c.Text[:min(len(c.Text), mostText)]
+	c := closing{For: wait, Text: bounded(textOf(err)), Quota: errors.Is(err, adaptive.ErrQuotaExhausted)}
 	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok {
 		c.Hit = &rejection{hit.Kind, hit.RetryAfter, hit.Source}
 		if c.Text = ""; hit.Cause != nil {
-			c.Text = textOf(hit.Cause)
+			c.Text = bounded(textOf(hit.Cause))
 		}
 	}
 	return c

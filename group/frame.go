@@ -33,6 +33,7 @@ const (
 	kindRefuse                   // a call that does not wait
 	kindClosed                   // the key is closed, in JSON
 	kindState                    // what the leader has learned, in JSON
+	kindEvent                    // what the leader has decided, in JSON
 	kinds
 )
 
@@ -76,7 +77,7 @@ func (f *frame) append(b []byte) []byte {
 		b = appendFeedback(b, &f.feedback)
 	case kindEnd, kindMeters:
 		b = appendFeedback(b, &f.feedback)
-	case kindHello, kindOpen, kindRestore, kindClosed, kindState:
+	case kindHello, kindOpen, kindRestore, kindClosed, kindState, kindEvent:
 		b = append(b, f.data...)
 	case kindPing, kindCarried, kindWithdraw, kindReopen, kindGrant, kinds:
 	}
@@ -123,7 +124,7 @@ func appendFeedback(b []byte, f *adaptive.Feedback) []byte {
 }
 
 func appendText(b []byte, s string) []byte {
-	s = s[:min(len(s), mostText)]
+	s = bounded(s)
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)
 }
@@ -162,7 +163,7 @@ func (f *frame) parse(b []byte) error {
 		r.feedback(&f.feedback)
 	case kindEnd, kindMeters:
 		r.feedback(&f.feedback)
-	case kindHello, kindOpen, kindRestore, kindClosed, kindState:
+	case kindHello, kindOpen, kindRestore, kindClosed, kindState, kindEvent:
 		f.data, r.rest = r.rest, nil
 	case kindPing, kindCarried, kindWithdraw, kindReopen, kindGrant:
 	default:

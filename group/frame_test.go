@@ -38,6 +38,7 @@ func samples() []frame {
 		{kind: kindRefuse, id: 3, wait: time.Second},
 		{kind: kindClosed, data: []byte("{}")},
 		{kind: kindState, data: []byte("{}")},
+		{kind: kindEvent, data: []byte("{}")},
 	}
 }
 

@@ -132,34 +132,33 @@ func (k *key) recall(h *hold) {
 // mostReports bounds how many reports a key sends to a member between two that are due.
 const mostReports = 32
 
-// reportLocked reports whether members may receive one more. mu is held.
-func (k *key) reportLocked() bool {
-	k.spent++
-	return k.spent <= mostReports
-}
-
 // longer is by how much a pause has to become longer for members to receive it at once.
 const longer = 100 * time.Millisecond
 
-// Observe implements event.Observer: members receive at once that the provider has
-// paused, closed or reopened the key, because they may have to go on from that.
+// Observe implements event.Observer: observers of the members receive what is decided
+// here, and members at once that the provider has paused, closed or reopened the key,
+// because they may have to go on from that.
 func (k *key) Observe(e event.Event) {
-	switch e.Kind { //nolint:exhaustive // the others are of one call
-	case event.LimiterHit:
-		k.mu.Lock()
-		news := e.Time.Add(e.Wait).Sub(k.gate) > longer
-		k.mu.Unlock()
-		if !news {
-			return
-		}
-	case event.LimiterClosed, event.LimiterReopened:
-	default:
+	hit := e.Kind == event.LimiterHit // of which the member has sent an event
+	if !hit && !decides(e.Kind) {
 		return
 	}
 	k.mu.Lock()
-	may := k.reportLocked()
+	if hit && e.Time.Add(e.Wait).Sub(k.gate) <= longer || k.spent >= mostReports {
+		k.mu.Unlock()
+		return
+	}
+	k.spent++
+	if !hit {
+		news := decisionOf(&e)
+		for d := range k.desks {
+			if d.observes {
+				d.session.link.sendJSON(frame{kind: kindEvent, key: d.number}, news)
+			}
+		}
+	}
 	k.mu.Unlock()
-	if may {
+	if hit || e.Kind == event.LimiterClosed || e.Kind == event.LimiterReopened {
 		k.publish()
 	}
 }
@@ -371,7 +370,7 @@ func (s *session) open(f *frame) error {
 	if errors.Is(err, errFrame) {
 		return err
 	}
-	d := &desk{session: s, key: k, number: f.key, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
+	d := &desk{session: s, key: k, number: f.key, observes: o.Observes, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
 	s.desks[f.key] = d
 	if err != nil {
 		return nil //nolint:nilerr // the calls of this guard fail with it, and no others

@@ -3,6 +3,7 @@ package group
 import (
 	"encoding/json"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/hook"
 	"github.com/headrace/headrace/internal/reopening"
@@ -185,6 +187,43 @@ func TestAPauseIsReportedAtOnce(t *testing.T) {
 		synctest.Wait()
 		assert.Len(t, b.all(kindState), before+2)
 	})
+}
+
+// Decisions are sent to the members that observe, and at most so many in a second.
+func TestReportsOfDecisionsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		a, b := memberOf(t, l, opening{Others: 2, Observes: true}), memberOf(t, l, opening{})
+		for _, p := range []*peer{a, b} {
+			p.send(&frame{kind: kindCarried})
+		}
+		synctest.Wait()
+		assert.Empty(t, a.all(kindEvent), "that calls are admitted now is no decision")
+		for range 100 {
+			l.keys["k"].guard.Reopen()
+		}
+		synctest.Wait()
+		assert.Len(t, a.all(kindEvent), mostReports)
+		assert.Empty(t, b.all(kindEvent))
+		assert.LessOrEqual(t, len(b.all(kindState)), 3+mostReports)
+		time.Sleep(saving)
+		l.keys["k"].guard.Reopen()
+		synctest.Wait()
+		assert.Len(t, a.all(kindEvent), mostReports+1)
+	})
+}
+
+// What another process calls a decision is one, and within bounds.
+func TestADecisionThatIsOdd(t *testing.T) {
+	long := strings.Repeat("x", 10*mostText)
+	_, ok := (&decision{Kind: event.NodeFinished}).event()
+	assert.False(t, ok)
+	e, ok := (&decision{Kind: event.LimiterCut, Age: -time.Hour, Wait: -1, Reason: long, Err: long}).event()
+	assert.True(t, ok)
+	assert.Len(t, e.Reason, mostText)
+	assert.Len(t, e.Err.Error(), mostText)
+	assert.Zero(t, e.Wait)
+	assert.WithinDuration(t, time.Now(), e.Time, time.Minute)
 }
 
 // A grant that comes too late is given back, and a wait without a bound gets one.

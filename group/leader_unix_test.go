@@ -279,6 +279,45 @@ func TestObserversOfAGroup(t *testing.T) {
 	assert.ErrorIs(t, one.Do(t.Context(), throttle.Cost{}, nothing), group.ErrClosed)
 }
 
+// Observers of all members receive what the leader decides.
+func TestDecisionsReachAllObservers(t *testing.T) {
+	at := address(t)
+	events := make([]chan event.Event, 2)
+	var guards []*guard.Guard
+	for i := range events {
+		events[i] = make(chan event.Event, 100)
+		guards = append(guards, guarded(t, joined(t, at), guard.Policy{
+			Name: "k", Law: adaptive.AIMD{Initial: 8},
+			Observer: observer(func(e event.Event) {
+				if e.Kind != event.LimiterChanged && e.Kind != event.LimiterHit {
+					events[i] <- e
+				}
+			}),
+		}))
+	}
+	require.NoError(t, guards[1].Do(t.Context(), throttle.Cost{}, nothing)) // both are members
+	for _, f := range []adaptive.Feedback{
+		{Verdict: adaptive.Hit, RetryAfter: time.Millisecond}, {Verdict: adaptive.Terminal, Err: errors.New("no credit")},
+	} {
+		call := guards[1].Begin(throttle.Cost{})
+		_, err := call.Admit(t.Context())
+		require.NoError(t, err)
+		_, _ = call.End(f)
+	}
+	for i := range events {
+		cut := <-events[i]
+		assert.Equal(t, event.LimiterCut, cut.Kind)
+		assert.Equal(t, []any{"k", event.NoIndex, 8.0, 4.0}, []any{cut.Source, cut.Index, cut.From, cut.To})
+		assert.Contains(t, cut.Reason, "refused")
+		closed := <-events[i]
+		assert.Equal(t, event.LimiterClosed, closed.Kind)
+		assert.Equal(t, "quota exhausted", closed.Reason)
+		assert.EqualError(t, closed.Err, "no credit")
+	}
+	guards[0].Reopen()
+	assert.Equal(t, event.LimiterReopened, (<-events[1]).Kind)
+}
+
 type observer func(event.Event)
 
 func (o observer) Observe(e event.Event) { o(e) }

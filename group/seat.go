@@ -262,7 +262,7 @@ func (s *seat) attach(l *link, number int) {
 	s.inside.Update(func(now time.Time) {
 		s.link, s.number = l, uint64(number) //nolint:gosec // it is an index
 		s.forget()
-		o := opening{Name: s.policy.Name, Spec: s.spec, Saved: s.saved, Members: int(s.members.Load()), Others: s.others}
+		o := opening{Name: s.policy.Name, Spec: s.spec, Saved: s.saved, Members: int(s.members.Load()), Others: s.others, Observes: s.policy.Observer != nil}
 		if s.hold != (hold{}) {
 			o.Hold = s.hold.after(max(0, now.Sub(s.held)))
 		}
@@ -336,6 +336,14 @@ func (s *seat) handle(l *link, f *frame) error {
 			}
 		})
 		s.group.learned(l)
+	case kindEvent:
+		var d decision
+		if err := json.Unmarshal(f.data, &d); err != nil {
+			return fmt.Errorf("%w: %w", errFrame, err)
+		}
+		if e, ok := d.event(); ok {
+			s.group.tell(s, e)
+		}
 	default:
 		return fmt.Errorf("%w: kind %d is for leaders", errFrame, f.kind)
 	}

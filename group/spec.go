@@ -137,7 +137,8 @@ type opening struct {
 	Members int `json:"members,omitempty"` // that used the key last
 	Others  int `json:"others,omitempty"`  // of them, those that did not end with the leader
 
-	Hold hold `json:"hold,omitzero"`
+	Hold     hold `json:"hold,omitzero"`
+	Observes bool `json:"observes,omitempty"` // the member has an observer
 }
 
 // hold is what holds back all calls, because of what the provider has answered.
