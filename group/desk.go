@@ -154,7 +154,7 @@ func (d *desk) refuse(id int64, err error) {
 			wait = 1 // the calls that wait fail, and no later ones
 		}
 	}
-	f := frame{kind: kindClosed, key: d.number}
+	f := frame{kind: kindClosed, key: d.number, id: id}
 	d.session.link.sendJSON(f, closingOf(err, wait))
 	d.send(&frame{kind: kindRefuse, id: id})
 }

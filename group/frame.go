@@ -34,6 +34,7 @@ const (
 	kindClosed                   // the key is closed, in JSON
 	kindState                    // what the leader has learned, in JSON
 	kindEvent                    // what the leader has decided, in JSON
+	kindReset                    // what was learned, and a closed key
 	kinds
 )
 
@@ -79,7 +80,7 @@ func (f *frame) append(b []byte) []byte {
 		b = appendFeedback(b, &f.feedback)
 	case kindHello, kindOpen, kindRestore, kindClosed, kindState, kindEvent:
 		b = append(b, f.data...)
-	case kindPing, kindCarried, kindWithdraw, kindReopen, kindGrant, kinds:
+	case kindPing, kindCarried, kindWithdraw, kindReopen, kindReset, kindGrant, kinds:
 	}
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4)) //nolint:gosec // it is bounded
 	return b
@@ -165,7 +166,7 @@ func (f *frame) parse(b []byte) error {
 		r.feedback(&f.feedback)
 	case kindHello, kindOpen, kindRestore, kindClosed, kindState, kindEvent:
 		f.data, r.rest = r.rest, nil
-	case kindPing, kindCarried, kindWithdraw, kindReopen, kindGrant:
+	case kindPing, kindCarried, kindWithdraw, kindReopen, kindReset, kindGrant:
 	default:
 		return fmt.Errorf("%w: kind %d", errFrame, f.kind)
 	}

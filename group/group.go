@@ -121,11 +121,10 @@ func Join(ctx context.Context, address string) (*Group, error) {
 // process. A Law is adaptive.Measured, adaptive.AIMD or nil, and Store, Presets and
 // Clock are not used. Problems are joined, each a *fault.FieldError.
 //
-// Its Save is up to a second old, its Restore counts if the group has learned
-// nothing yet. Its Observer receives what the leader decides, at most 32 events a
-// second and key. Its Set, Reset, Pause, Resume and Close are for this process only; Reopen is for
-// the group, and other processes where a call has found the key closed reopen when they
-// look again. A deadline does not see how long the calls of other members take. Guards of a group are never forgotten.
+// Its Save is up to a second old; its Restore counts if the group has learned nothing yet.
+// Reset and Reopen are for the group; Set, Pause, Resume and Close for this process only.
+// The Observer receives what the leader decides, at most 32 events a second. A deadline
+// does not see how long the calls of other members take. Guards of a group are never forgotten.
 func (g *Group) Guard(p guard.Policy) (*guard.Guard, error) {
 	problems := invalid.Problems{Owner: fmt.Sprintf("group: guard %q", p.Name)}
 	s := &seat{group: g, policy: p, trials: map[int64]trial{}, calls: map[int64]sending{}}

@@ -113,4 +113,28 @@ func TestAUsedUpQuota(t *testing.T) {
 	}
 	a.Reopen()
 	require.NoError(t, a.Do(t.Context(), throttle.Cost{}, nothing))
+	soon(t, func() bool { return b.Do(t.Context(), throttle.Cost{}, nothing) == nil })
+}
+
+// What was learned is forgotten by the leader, by the members, and by the leader that is next.
+func TestResetIsForTheGroup(t *testing.T) {
+	at := address(t)
+	first, second := joined(t, at), joined(t, at)
+	p := guard.Policy{Name: "k", Law: adaptive.AIMD{Initial: 8}}
+	a, b := guarded(t, first, p), guarded(t, second, p)
+	for _, f := range []adaptive.Feedback{{Verdict: adaptive.Hit, RetryAfter: time.Millisecond}, {Verdict: adaptive.Terminal}} {
+		call := b.Begin(throttle.Cost{})
+		_, err := call.Admit(t.Context())
+		require.NoError(t, err)
+		_, _ = call.End(f)
+	}
+	soon(t, func() bool { return b.Stats().View.Concurrency == 4 })
+	require.ErrorIs(t, b.Do(t.Context(), throttle.Cost{}, nothing), adaptive.ErrQuotaExhausted)
+	require.NoError(t, b.Reset())
+	require.NoError(t, b.Do(t.Context(), throttle.Cost{}, nothing))
+	soon(t, func() bool { return a.Stats().View.Concurrency == 8 && b.Stats().View.Concurrency == 8 })
+	first.Close()
+	soon(t, func() bool { return second.Stats().Role == group.Leading })
+	require.NoError(t, b.Do(t.Context(), throttle.Cost{}, nothing))
+	soon(t, func() bool { return b.Stats().View.Concurrency == 8 })
 }

@@ -35,6 +35,7 @@ const saving = time.Second
 type interior interface {
 	Update(f func(now time.Time))
 	Close(until time.Time, cause error)
+	Open(cause error)
 	Closed() (until time.Time)
 	Memory() (m reopening.Memory, cause error)
 	Remember(m reopening.Memory, cause error)
@@ -48,6 +49,7 @@ type interior interface {
 // leader admits the calls of all members and learns from them. It has one guard
 // for each key, in whose queue the heads of the members' queues wait.
 type leader struct {
+	open  time.Time       // until then it admits nothing; zero: there was no leader before
 	alone bool            // it admits the calls of one process, up to its share of each limit
 	ctx   context.Context //nolint:containedctx // of all that it waits for
 	end   context.CancelFunc
@@ -58,8 +60,12 @@ type leader struct {
 	sessions map[*session]struct{}
 }
 
-func newLeader(alone bool) *leader {
+// newLeader begins to lead. succeeds is whether another process may have led before.
+func newLeader(alone, succeeds bool) *leader {
 	l := &leader{alone: alone, keys: map[string]*key{}, sessions: map[*session]struct{}{}}
+	if succeeds {
+		l.open = time.Now().Add(settling)
+	}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	l.wg.Go(l.publish)
 	return l
@@ -94,10 +100,11 @@ type key struct {
 	last  []byte    // what members know
 	gate  time.Time // the end of the pause that they know
 	spent int       // reports between two that are due
-	await int    // members of the leader before that have not reported yet what they have in flight
+	await int       // members of the leader before that have not reported yet what they have in flight
 }
 
-// settling is how long a new leader waits for those members before it admits a call.
+// settling is how long a new leader waits for the members of the one before, that
+// report what they have in flight, before it admits a call.
 const settling = 250 * time.Millisecond
 
 // settle notes that n more members have reported what they have in flight.
@@ -184,8 +191,13 @@ func (l *leader) key(o *opening) (k *key, err error) {
 	k.guard, k.inside = g, hook.Open[interior](g)
 	k.spec, _ = json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
 	l.keys[o.Name] = k
-	if k.await = min(o.Others, mostMembers); k.await > 0 && !l.alone {
-		g.Pause(time.Now().Add(settling))
+	switch k.await = min(o.Others, mostMembers); {
+	case l.alone:
+	case k.await > 0:
+		g.Pause(k.made.Add(settling))
+	case l.open.After(k.made): // the member is new to the group, and does not know of others
+		k.await = mostMembers + 1
+		g.Pause(l.open)
 	}
 	return k, nil
 }
@@ -347,6 +359,9 @@ func (s *session) handle(f *frame) error {
 		})
 	case kindReopen:
 		d.key.guard.Reopen()
+	case kindReset:
+		_ = d.key.guard.Reset() // its law has started before
+		d.key.publish()         // or a member would have the next leader know it
 	case kindRestore:
 		d.restore(f.data)
 	default:

@@ -71,9 +71,10 @@ func memberOf(t *testing.T, l *leader, o opening) *peer {
 	return p
 }
 
+// leading is a leader before which there was none.
 func leading(t *testing.T) *leader {
 	t.Helper()
-	l := newLeader(false)
+	l := newLeader(false, false)
 	t.Cleanup(l.close)
 	return l
 }
@@ -124,6 +125,34 @@ func TestALeaderGoesOnFromWhatAnyMemberKnows(t *testing.T) {
 		saved, err := l.keys["k"].guard.Save()
 		require.NoError(t, err)
 		assert.Contains(t, string(saved), `"calls":10`)
+	})
+}
+
+// The member that comes first may be new to the group, and not know that others have calls
+// in flight.
+func TestALeaderThatSucceedsWaitsForMembersThatItDoesNotKnow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(false, true)
+		t.Cleanup(l.close)
+		o := opening{Spec: spec{Limits: throttle.Limits{Concurrency: 2}}}
+		a := memberOf(t, l, o)
+		a.send(&frame{kind: kindCarried})
+		a.send(&frame{kind: kindAsk, id: 1})
+		a.send(&frame{kind: kindAsk, id: 2})
+		b := memberOf(t, l, o)
+		b.send(&frame{kind: kindCarry, id: 1})
+		b.send(&frame{kind: kindCarried})
+		time.Sleep(settling - 1)
+		synctest.Wait()
+		assert.Empty(t, a.all(kindGrant))
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		assert.Len(t, a.all(kindGrant), 1, "one slot is in use")
+		o.Name = "later"
+		a.sendJSON(frame{kind: kindOpen, key: 1}, o)
+		a.send(&frame{kind: kindAsk, key: 1, id: 1})
+		synctest.Wait()
+		assert.Len(t, a.all(kindGrant), 2)
 	})
 }
 
@@ -207,6 +236,7 @@ func TestReportsOfDecisionsAreBounded(t *testing.T) {
 		assert.Empty(t, b.all(kindEvent))
 		assert.LessOrEqual(t, len(b.all(kindState)), 3+mostReports)
 		time.Sleep(saving)
+		synctest.Wait()
 		l.keys["k"].guard.Reopen()
 		synctest.Wait()
 		assert.Len(t, a.all(kindEvent), mostReports+1)
@@ -329,7 +359,7 @@ func TestTheKeysOfAMemberAreBounded(t *testing.T) {
 // alone.
 func TestACallThatIsLargerThanAShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeader(true)
+		l := newLeader(true, false)
 		t.Cleanup(l.close)
 		windows := []throttle.Window{throttle.Sliding(100, time.Minute).Of(throttle.Tokens), throttle.Sliding(40, time.Minute).Of(throttle.InputTokens)}
 		a := memberOf(t, l, opening{Spec: spec{Limits: throttle.Limits{Windows: windows}}, Members: 4})

@@ -201,6 +201,15 @@ func (s *seat) Reopen() bool {
 	return s.group.ctx.Err() == nil
 }
 
+// Reset is called by package guard.
+func (s *seat) Reset() {
+	s.inside.Update(func(time.Time) {
+		s.saved = nil
+		s.send(&frame{kind: kindReset})
+		s.inside.Open(s.closed) // if the leader keeps it closed, the next call finds that
+	})
+}
+
 // tryTimeout bounds how long a call that does not wait is asked for.
 const tryTimeout = time.Second
 
@@ -314,7 +323,7 @@ func (s *seat) handle(l *link, f *frame) error {
 		}
 		err := c.err(s.policy.Name)
 		s.inside.Update(func(now time.Time) {
-			if s.link == l {
+			if s.link == l && s.awaits(f.id) {
 				s.asked, s.closed = 0, err
 				s.inside.Close(now.Add(min(max(0, c.For), longestClosed)), err)
 			}
@@ -329,6 +338,9 @@ func (s *seat) handle(l *link, f *frame) error {
 				return
 			}
 			s.hold, s.held = st.Hold, now
+			if st.Hold.Cause == nil {
+				s.inside.Open(s.closed)
+			}
 			if s.view = st.view(now); !l.alone {
 				s.saved, s.others = st.Saved, st.Others
 				s.members.Store(int64(st.Members))
@@ -348,6 +360,13 @@ func (s *seat) handle(l *link, f *frame) error {
 		return fmt.Errorf("%w: kind %d is for leaders", errFrame, f.kind)
 	}
 	return nil
+}
+
+// awaits reports whether the call id was asked for, and not withdrawn: the key may have
+// been reopened since.
+func (s *seat) awaits(id int64) bool {
+	_, tried := s.trials[id]
+	return tried || id == s.asked
 }
 
 // longestClosed bounds how long the leader can close a key. A call looks after it.

@@ -21,6 +21,9 @@ type remote interface {
 	// Reopen reopens the other guard; false if there will never be one again, and this
 	// one stays closed. It is called without the limiter's lock.
 	Reopen() (ok bool)
+	// Reset has the other guard forget what it has learned. It is called without the
+	// limiter's lock.
+	Reset()
 	// Standing returns a few words about where the calls are admitted.
 	Standing() string
 }
@@ -61,6 +64,9 @@ func (i shown) Update(f func(now time.Time)) { i.g.update(f) }
 // Close fails all waiting and later calls with cause until then. It is called by f
 // of Update.
 func (i shown) Close(until time.Time, cause error) { i.g.engine.Close(until, cause) }
+
+// Open undoes a Close with cause. It is called by f of Update.
+func (i shown) Open(cause error) { i.g.engine.Open(cause) }
 
 // Closed returns when a call next looks at a key that the provider has closed; zero
 // if it is open.
@@ -131,8 +137,10 @@ func (i shown) Patient(c throttle.Cost) *Call {
 func (i shown) Adopt(c throttle.Cost, began time.Time) (end func(adaptive.Feedback)) {
 	i.g.free.Store(false)
 	others := int(i.g.loose.started.Add(1) - i.g.loose.ended.Load() - 1)
+	i.g.look(func(time.Time) { i.g.engine.Add(1) })
 	l := &looseCall{Context: context.Background(), guard: i.g, cost: reserving(c)}
 	return func(f adaptive.Feedback) {
+		i.g.look(func(time.Time) { i.g.engine.Add(-1) })
 		_, _ = l.made().landed(began, others, &f) // whether it is sent again is up to the guard that admitted it
 	}
 }
