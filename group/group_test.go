@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -137,4 +138,29 @@ func TestResetIsForTheGroup(t *testing.T) {
 	soon(t, func() bool { return second.Stats().Role == group.Leading })
 	require.NoError(t, b.Do(t.Context(), throttle.Cost{}, nothing))
 	soon(t, func() bool { return b.Stats().View.Concurrency == 8 })
+}
+
+// One process judges whether a long wait is believed: the one that admits the calls.
+func TestALongWaitIsJudgedByTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := guarded(t, group.ByItself(t), guard.Policy{Name: "k"})
+		cause := errors.New("busy")
+		waits := func(context.Context) error { return &adaptive.RateLimitHit{RetryAfter: 5 * time.Hour, Cause: cause} }
+		hit := new(adaptive.RateLimitHit)
+		require.ErrorAs(t, g.Do(t.Context(), throttle.Cost{}, waits), &hit)
+		assert.Equal(t, 5*time.Hour, hit.RetryAfter)
+		assert.ErrorIs(t, hit, cause, "the call that met it has all of it")
+		require.ErrorAs(t, g.Do(t.Context(), throttle.Cost{}, nothing), &hit, "the key is closed")
+		time.Sleep(time.Minute)
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing), "the wait was not true")
+
+		calls := 0
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
+			if calls++; calls == 1 {
+				return waits(ctx)
+			}
+			return nil
+		}))
+		assert.Equal(t, 2, calls)
+	})
 }
