@@ -21,6 +21,8 @@ type desk struct {
 	number   uint64
 	other    bool // its policy is not the one in force
 	observes bool // the member has an observer
+	most     int  // calls in flight
+	spec     spec // of the member
 
 	mu      sync.Mutex                   // guards what follows
 	waiting map[int64]context.CancelFunc // calls that were asked for
@@ -51,16 +53,29 @@ func (d *desk) room(id int64) error {
 	switch {
 	case waits || runs:
 		return fmt.Errorf("%w: call %d has begun", errFrame, id)
-	case len(d.waiting) >= mostWaiting, len(d.calls) >= mostInFlight:
-		return fmt.Errorf("group: key %q: a member has %d calls waiting or %d in flight", d.key.name, mostWaiting, mostInFlight)
 	}
 	return nil
+}
+
+// fullError is the error of a call that is beyond the bounds of a member; nil if it is not.
+func (d *desk) fullError() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.waiting) < mostWaiting && len(d.calls) < d.most {
+		return nil
+	}
+	return fmt.Errorf("group: key %q: this process has %d calls in flight and %d waiting: the most is %d and %d",
+		d.key.name, len(d.calls), len(d.waiting), d.most, mostWaiting)
 }
 
 // ask admits a call now or, if it waits, when the guard does.
 func (d *desk) ask(f *frame) error {
 	if err := d.room(f.id); err != nil {
 		return err
+	}
+	if err := d.fullError(); err != nil {
+		d.refuse(f.id, err)
+		return nil
 	}
 	all := d.session.leader.ctx
 	call, err := d.try(f)
@@ -195,6 +210,9 @@ func (d *desk) carry(f *frame) error {
 	if err := d.room(f.id); err != nil {
 		return err
 	}
+	if err := d.fullError(); err != nil {
+		return err
+	}
 	end := d.key.inside.Adopt(f.cost, time.Now().Add(-min(max(0, f.wait), longestCall)))
 	d.mu.Lock()
 	d.calls[f.id] = held{end: end}
@@ -205,12 +223,16 @@ func (d *desk) carry(f *frame) error {
 // longestCall bounds the age of a call that is carried over.
 const longestCall = 24 * time.Hour
 
-// restore loads what a member has saved in an earlier run, if nothing is known yet.
+// restore loads the share of what a member has saved in an earlier run, if nothing is known yet.
 func (d *desk) restore(saved []byte) {
 	if len(saved) == 0 {
 		return
 	}
-	if known, err := d.key.guard.Save(); err == nil && len(known) == 0 {
+	known, err := d.key.guard.Save()
+	if err != nil || len(known) > 0 {
+		return
+	}
+	if saved, err = d.spec.learned(saved, d.key.share); err == nil {
 		_ = d.key.guard.Restore(saved) // the member has checked it
 	}
 }

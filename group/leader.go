@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 const (
 	mostName     = 256     // bytes of the name of a key
 	mostMembers  = 1 << 10 // connections
+	mostGreeting = 1 << 8  // connections that have not said hello
 	mostKeys     = 1 << 14
 	mostWaiting  = 1 << 12 // calls of one member and key
 	mostInFlight = 1 << 20 // calls of one member and key
@@ -51,6 +53,7 @@ type interior interface {
 type leader struct {
 	open  time.Time       // until then it admits nothing; zero: there was no leader before
 	alone bool            // it admits the calls of one process, up to its share of each limit
+	most  int             // calls in flight of one member and key
 	ctx   context.Context //nolint:containedctx // of all that it waits for
 	end   context.CancelFunc
 	wg    sync.WaitGroup
@@ -58,11 +61,12 @@ type leader struct {
 	mu       sync.Mutex // guards what follows
 	keys     map[string]*key
 	sessions map[*session]struct{}
+	greeting []net.Conn // connections that have not said hello, the oldest first
 }
 
 // newLeader begins to lead. succeeds is whether another process may have led before.
 func newLeader(alone, succeeds bool) *leader {
-	l := &leader{alone: alone, keys: map[string]*key{}, sessions: map[*session]struct{}{}}
+	l := &leader{alone: alone, most: mostInFlight, keys: map[string]*key{}, sessions: map[*session]struct{}{}}
 	if succeeds {
 		l.open = time.Now().Add(settling)
 	}
@@ -94,6 +98,7 @@ type key struct {
 	guard  *guard.Guard
 	inside interior
 	made   time.Time
+	share  float64 // of the limit
 
 	mu    sync.Mutex // guards what follows
 	desks map[*desk]struct{}
@@ -183,8 +188,8 @@ func (l *leader) key(o *opening) (k *key, err error) {
 	if len(l.keys) >= mostKeys {
 		return nil, fmt.Errorf("group: more than %d keys", mostKeys)
 	}
-	k = &key{name: o.Name, made: time.Now(), desks: map[*desk]struct{}{}}
-	g, err := o.Spec.make(o.Name, l.share(o), o.Saved, k)
+	k = &key{name: o.Name, made: time.Now(), share: l.share(o), desks: map[*desk]struct{}{}}
+	g, err := o.Spec.make(o.Name, k.share, o.Saved, k)
 	if err != nil {
 		return nil, err
 	}
@@ -293,10 +298,30 @@ type session struct {
 	desks  map[uint64]*desk // by the member's number; of the goroutine that reads
 }
 
+// greets notes that a connection has yet to say hello. Of too many the oldest is closed: a
+// member says it at once.
+func (l *leader) greets(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.greeting) >= mostGreeting {
+		_ = l.greeting[0].Close() // it gets no reason
+		l.greeting = slices.Delete(l.greeting, 0, 1)
+	}
+	l.greeting = append(l.greeting, conn)
+}
+
+func (l *leader) greeted(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.greeting = slices.DeleteFunc(l.greeting, func(c net.Conn) bool { return c == conn })
+}
+
 // serve serves one member until its connection ends, and frees what it holds.
 func (l *leader) serve(conn net.Conn) error {
 	s := &session{leader: l, link: newLink(conn), desks: map[uint64]*desk{}}
+	l.greets(conn)
 	member, err := s.link.greet(hello{Version: version, PID: os.Getpid()}, false)
+	l.greeted(conn)
 	if err != nil {
 		_ = conn.Close() // the error is that of the greeting
 		return err
@@ -385,7 +410,7 @@ func (s *session) open(f *frame) error {
 	if errors.Is(err, errFrame) {
 		return err
 	}
-	d := &desk{session: s, key: k, number: f.key, observes: o.Observes, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
+	d := &desk{session: s, key: k, number: f.key, observes: o.Observes, spec: o.Spec, most: s.leader.most, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
 	s.desks[f.key] = d
 	if err != nil {
 		return nil //nolint:nilerr // the calls of this guard fail with it, and no others

@@ -218,6 +218,95 @@ func TestAPauseIsReportedAtOnce(t *testing.T) {
 	})
 }
 
+// What a process that is alone restores is for all members.
+func TestTheShareOfWhatIsRestoredAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLeader(true, false)
+		t.Cleanup(l.close)
+		a := memberOf(t, l, opening{Members: 4})
+		a.send(&frame{kind: kindRestore, data: []byte(`{"law":"measured","version":1,"calls":10}`)})
+		synctest.Wait()
+		saved, err := l.keys["k"].guard.Save()
+		require.NoError(t, err)
+		assert.Contains(t, string(saved), `"calls":2.5`)
+	})
+}
+
+// A member with more calls in flight than a connection holds unsent reports them all.
+func TestManyCallsInFlightAreCarried(t *testing.T) {
+	conn, other := net.Pipe()
+	l := newLink(conn)
+	defer func() { _, _ = conn.Close(), other.Close() }()
+	carry := frame{kind: kindCarry, id: 1 << 40, cost: throttle.Cost{Tokens: 1 << 40}, wait: time.Hour}
+	for range mostUnsent / 20 {
+		l.send(&carry)
+	}
+	require.Greater(t, len(l.out), mostUnsent)
+	l.send(&frame{kind: kindCarried})
+	require.NoError(t, l.reason())
+	for range mostUnsent / mostFrame * 2 {
+		l.send(&frame{kind: kindState, data: make([]byte, mostFrame)})
+	}
+	assert.ErrorIs(t, l.reason(), errUnread)
+}
+
+// A call beyond the bounds of a member fails with them, and its connection stays.
+func TestTheCallsOfAMemberAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		l.most = 2
+		a := memberOf(t, l, opening{})
+		for id := range int64(3) {
+			a.send(&frame{kind: kindAsk, id: id})
+		}
+		synctest.Wait()
+		require.NoError(t, a.reason())
+		assert.Len(t, a.all(kindGrant), 2)
+		assert.Len(t, a.all(kindClosed), 1)
+		require.Len(t, a.all(kindRefuse), 1)
+		assert.Equal(t, int64(2), a.all(kindRefuse)[0].id)
+		a.send(&frame{kind: kindEnd, feedback: adaptive.Feedback{Verdict: adaptive.OK}})
+		a.send(&frame{kind: kindAsk, id: 3})
+		synctest.Wait()
+		assert.Len(t, a.all(kindGrant), 3)
+		a.send(&frame{kind: kindCarry, id: 4})
+		synctest.Wait()
+		assert.Error(t, a.reason(), "no leader has admitted it")
+	})
+}
+
+// A connection that says nothing is closed after a second, or before if there are too many.
+func TestStrangersThatSayNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		open := func(c net.Conn) bool {
+			_ = c.SetReadDeadline(time.Now())
+			_, err := c.Read(make([]byte, 1))
+			return isTimeout(err)
+		}
+		var silent []net.Conn
+		for range mostGreeting + 10 {
+			a, b := net.Pipe()
+			silent = append(silent, a)
+			l.wg.Go(func() { _ = l.serve(b) })
+			synctest.Wait()
+		}
+		memberOf(t, l, opening{})
+		synctest.Wait()
+		assert.Len(t, l.sessions, 1)
+		for i, c := range silent {
+			assert.Equal(t, i > 10, open(c), i)
+		}
+		time.Sleep(helloTimeout)
+		synctest.Wait()
+		for _, c := range silent {
+			assert.False(t, open(c))
+		}
+		assert.Empty(t, l.greeting)
+		assert.Len(t, l.sessions, 1)
+	})
+}
+
 // Decisions are sent to the members that observe, and at most so many in a second.
 func TestReportsOfDecisionsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
