@@ -21,6 +21,7 @@ type desk struct {
 	number   uint64
 	other    bool // its policy is not the one in force
 	observes bool // the member has an observer
+	follows  bool // the member is of an earlier leader, and has not reported what it has in flight
 	most     int  // calls in flight
 	spec     spec // of the member
 

@@ -375,7 +375,10 @@ func (s *session) handle(f *frame) error {
 	case kindCarry:
 		return d.carry(f)
 	case kindCarried:
-		d.key.settle(1)
+		if d.follows {
+			d.follows = false
+			d.key.settle(1)
+		}
 	case kindMeters:
 		d.meters(f)
 	case kindSignal:
@@ -410,7 +413,7 @@ func (s *session) open(f *frame) error {
 	if errors.Is(err, errFrame) {
 		return err
 	}
-	d := &desk{session: s, key: k, number: f.key, observes: o.Observes, spec: o.Spec, most: s.leader.most, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
+	d := &desk{session: s, key: k, number: f.key, observes: o.Observes, spec: o.Spec, follows: o.Others > 0, most: s.leader.most, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
 	s.desks[f.key] = d
 	if err != nil {
 		return nil //nolint:nilerr // the calls of this guard fail with it, and no others
