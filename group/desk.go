@@ -45,14 +45,13 @@ func (h held) conclude(f adaptive.Feedback) {
 	}
 }
 
-// room reports whether another call with this id may begin.
-func (d *desk) room(id int64) error {
+// begun is an error if a call with this id has begun.
+func (d *desk) begun(id int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, waits := d.waiting[id]
 	_, runs := d.calls[id]
-	switch {
-	case waits || runs:
+	if waits || runs {
 		return fmt.Errorf("%w: call %d has begun", errFrame, id)
 	}
 	return nil
@@ -71,7 +70,7 @@ func (d *desk) fullError() error {
 
 // ask admits a call now or, if it waits, when the guard does.
 func (d *desk) ask(f *frame) error {
-	if err := d.room(f.id); err != nil {
+	if err := d.begun(f.id); err != nil {
 		return err
 	}
 	if err := d.fullError(); err != nil {
@@ -208,7 +207,7 @@ func (d *desk) meters(f *frame) {
 
 // carry counts a call that is in flight since before there was this leader.
 func (d *desk) carry(f *frame) error {
-	if err := d.room(f.id); err != nil {
+	if err := d.begun(f.id); err != nil {
 		return err
 	}
 	if err := d.fullError(); err != nil {

@@ -151,7 +151,7 @@ type hold struct {
 
 // after is h when d has passed.
 func (h hold) after(d time.Duration) hold {
-	h.Memory, h.Age = h.Memory.After(d), h.Age+d
+	h.Memory, h.Age = h.After(d), h.Age+d
 	return h
 }
 
