@@ -254,6 +254,23 @@ func TestManyCallsInFlightAreCarried(t *testing.T) {
 	assert.ErrorIs(t, l.reason(), errUnread)
 }
 
+// What was carried over has no part in the bound once it is written.
+func TestTheBoundOfALinkAfterCallsWereCarried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := net.Pipe()
+		l := newPeer(t, a)
+		l.send(&frame{kind: kindCarry, id: 1, wait: time.Hour})
+		other := newPeer(t, b)
+		synctest.Wait()
+		assert.Len(t, other.all(kindCarry), 1)
+		l.link.mu.Lock()
+		assert.Zero(t, l.carried)
+		l.link.mu.Unlock()
+		l.fail(net.ErrClosed)
+		other.fail(net.ErrClosed)
+	})
+}
+
 // A call beyond the bounds of a member fails with them, and its connection stays.
 func TestTheCallsOfAMemberAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -161,7 +161,7 @@ func (l *link) write(stop <-chan struct{}, silence time.Duration) {
 			l.send(&frame{kind: kindPing})
 		case <-l.wake:
 			l.mu.Lock()
-			l.out, spare = spare[:0], l.out
+			l.out, spare, l.carried = spare[:0], l.out, 0
 			l.mu.Unlock()
 			left := silence - silent
 			if l.heard.Load() {
