@@ -398,6 +398,36 @@ func TestAnswersThatAreOdd(t *testing.T) {
 	})
 }
 
+// The last closing by the leader counts, also if it is the shorter one: Reset of a
+// member ends it.
+func TestAClosingReplacesTheOneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := net.Pipe()
+		own, other := newLink(a), newPeer(t, b)
+		s := &seat{group: &Group{}, policy: guard.Policy{Name: "k"}, trials: map[int64]trial{}, calls: map[int64]sending{}}
+		s.group.standing.Store(&Stats{})
+		made, err := guard.New(guard.Policy{Name: "k", Law: s})
+		require.NoError(t, err)
+		s.inside = hook.Open[interior](made)
+		s.attach(own, 0)
+		go func() { _ = own.run(forever, func(f *frame) error { return s.handle(own, f) }) }()
+		var tried sync.WaitGroup
+		for range 2 {
+			tried.Go(func() { assert.Error(t, made.Try(t.Context(), throttle.Cost{}, nil)) })
+		}
+		synctest.Wait()
+		for i, ask := range other.all(kindAsk) {
+			other.sendJSON(frame{kind: kindClosed, id: ask.id}, closing{For: time.Hour - time.Duration(i), Quota: true})
+		}
+		tried.Wait()
+		require.ErrorIs(t, made.Stats().Closed, adaptive.ErrQuotaExhausted)
+		require.NoError(t, made.Reset())
+		assert.NoError(t, made.Stats().Closed)
+		own.fail(net.ErrClosed)
+		other.fail(net.ErrClosed)
+	})
+}
+
 // A leader that ends refuses nothing: its members find the next one.
 func TestALeaderThatEndsClosesNoKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -324,6 +324,7 @@ func (s *seat) handle(l *link, f *frame) error {
 		err := c.err(s.policy.Name)
 		s.inside.Update(func(now time.Time) {
 			if s.link == l && s.awaits(f.id) {
+				s.inside.Open(s.closed) // the last word of the leader counts, not the longest
 				s.asked, s.closed = 0, err
 				s.inside.Close(now.Add(min(max(0, c.For), longestClosed)), err)
 			}

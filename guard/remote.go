@@ -58,7 +58,7 @@ func (c *Call) tryRemote(ctx context.Context, k *attempt) (done ends, err error)
 }
 
 // Update runs f under the lock of the limiter, and then serves the queue. f does not
-// call other methods than Close.
+// call other methods than Close and Open.
 func (i shown) Update(f func(now time.Time)) { i.g.update(f) }
 
 // Close fails all waiting and later calls with cause until then. It is called by f
