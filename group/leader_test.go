@@ -296,6 +296,37 @@ func TestTheCallsOfAMemberAreBounded(t *testing.T) {
 	})
 }
 
+// So are those that wait.
+func TestTheWaitingCallsOfAMemberAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := memberOf(t, leading(t), opening{Spec: spec{Limits: throttle.Limits{Concurrency: 1}}})
+		for id := range int64(mostWaiting + 2) {
+			a.send(&frame{kind: kindAsk, id: id})
+		}
+		synctest.Wait()
+		require.NoError(t, a.reason())
+		assert.Len(t, a.all(kindGrant), 1)
+		require.Len(t, a.all(kindRefuse), 1)
+		assert.Equal(t, int64(mostWaiting+1), a.all(kindRefuse)[0].id)
+	})
+}
+
+// A member that does not know of a reset would have the next leader go on from what was
+// learned before.
+func TestAResetIsReportedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		a, b := memberOf(t, l, opening{}), memberOf(t, l, opening{})
+		a.send(&frame{kind: kindRestore, data: []byte(`{"law":"measured","version":1,"calls":10}`)})
+		time.Sleep(2 * saving)
+		synctest.Wait()
+		before := len(b.all(kindState))
+		a.send(&frame{kind: kindReset})
+		synctest.Wait()
+		assert.Len(t, b.all(kindState), before+1)
+	})
+}
+
 // A connection that says nothing is closed after a second, or before if there are too many.
 func TestStrangersThatSayNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -421,8 +452,10 @@ func TestAClosingReplacesTheOneBefore(t *testing.T) {
 		}
 		tried.Wait()
 		require.ErrorIs(t, made.Stats().Closed, adaptive.ErrQuotaExhausted)
+		s.saved = []byte("{}")
 		require.NoError(t, made.Reset())
 		assert.NoError(t, made.Stats().Closed)
+		assert.Empty(t, s.saved, "the leader may be gone before it reports")
 		own.fail(net.ErrClosed)
 		other.fail(net.ErrClosed)
 	})
