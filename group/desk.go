@@ -15,11 +15,15 @@ import (
 
 // desk is where a member uses a key.
 type desk struct {
-	session *session
-	key     *key // nil: failed is why there is none
-	failed  error
-	number  uint64
-	other   bool // its policy is not the one in force
+	session  *session
+	key      *key // nil: failed is why there is none
+	failed   error
+	number   uint64
+	other    bool // its policy is not the one in force
+	observes bool // the member has an observer
+	follows  bool // the member is of an earlier leader, and has not reported what it has in flight
+	most     int  // calls in flight
+	spec     spec // of the member
 
 	mu      sync.Mutex                   // guards what follows
 	waiting map[int64]context.CancelFunc // calls that were asked for
@@ -41,25 +45,37 @@ func (h held) conclude(f adaptive.Feedback) {
 	}
 }
 
-// room reports whether another call with this id may begin.
-func (d *desk) room(id int64) error {
+// begun is an error if a call with this id has begun.
+func (d *desk) begun(id int64) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, waits := d.waiting[id]
 	_, runs := d.calls[id]
-	switch {
-	case waits || runs:
+	if waits || runs {
 		return fmt.Errorf("%w: call %d has begun", errFrame, id)
-	case len(d.waiting) >= mostWaiting, len(d.calls) >= mostInFlight:
-		return fmt.Errorf("group: key %q: a member has %d calls waiting or %d in flight", d.key.name, mostWaiting, mostInFlight)
 	}
 	return nil
 }
 
+// fullError is the error of a call that is beyond the bounds of a member; nil if it is not.
+func (d *desk) fullError() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.waiting) < mostWaiting && len(d.calls) < d.most {
+		return nil
+	}
+	return fmt.Errorf("group: key %q: this process has %d calls in flight and %d waiting: the most is %d and %d",
+		d.key.name, len(d.calls), len(d.waiting), d.most, mostWaiting)
+}
+
 // ask admits a call now or, if it waits, when the guard does.
 func (d *desk) ask(f *frame) error {
-	if err := d.room(f.id); err != nil {
+	if err := d.begun(f.id); err != nil {
 		return err
+	}
+	if err := d.fullError(); err != nil {
+		d.refuse(f.id, err)
+		return nil
 	}
 	all := d.session.leader.ctx
 	call, err := d.try(f)
@@ -153,7 +169,7 @@ func (d *desk) refuse(id int64, err error) {
 			wait = 1 // the calls that wait fail, and no later ones
 		}
 	}
-	f := frame{kind: kindClosed, key: d.number}
+	f := frame{kind: kindClosed, key: d.number, id: id}
 	d.session.link.sendJSON(f, closingOf(err, wait))
 	d.send(&frame{kind: kindRefuse, id: id})
 }
@@ -191,7 +207,10 @@ func (d *desk) meters(f *frame) {
 
 // carry counts a call that is in flight since before there was this leader.
 func (d *desk) carry(f *frame) error {
-	if err := d.room(f.id); err != nil {
+	if err := d.begun(f.id); err != nil {
+		return err
+	}
+	if err := d.fullError(); err != nil {
 		return err
 	}
 	end := d.key.inside.Adopt(f.cost, time.Now().Add(-min(max(0, f.wait), longestCall)))
@@ -204,12 +223,16 @@ func (d *desk) carry(f *frame) error {
 // longestCall bounds the age of a call that is carried over.
 const longestCall = 24 * time.Hour
 
-// restore loads what a member has saved in an earlier run, if nothing is known yet.
+// restore loads the share of what a member has saved in an earlier run, if nothing is known yet.
 func (d *desk) restore(saved []byte) {
 	if len(saved) == 0 {
 		return
 	}
-	if known, err := d.key.guard.Save(); err == nil && len(known) == 0 {
+	known, err := d.key.guard.Save()
+	if err != nil || len(known) > 0 {
+		return
+	}
+	if saved, err = d.spec.learned(saved, d.key.share); err == nil {
 		_ = d.key.guard.Restore(saved) // the member has checked it
 	}
 }
@@ -257,12 +280,11 @@ type rejection struct {
 }
 
 func closingOf(err error, wait time.Duration) closing {
-	c := closing{For: wait, Text: textOf(err), Quota: errors.Is(err, adaptive.ErrQuotaExhausted)}
-	c.Text = c.Text[:min(len(c.Text), mostText)]
+	c := closing{For: wait, Text: bounded(textOf(err)), Quota: errors.Is(err, adaptive.ErrQuotaExhausted)}
 	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok {
 		c.Hit = &rejection{hit.Kind, hit.RetryAfter, hit.Source}
 		if c.Text = ""; hit.Cause != nil {
-			c.Text = textOf(hit.Cause)
+			c.Text = bounded(textOf(hit.Cause))
 		}
 	}
 	return c

@@ -33,6 +33,8 @@ const (
 	kindRefuse                   // a call that does not wait
 	kindClosed                   // the key is closed, in JSON
 	kindState                    // what the leader has learned, in JSON
+	kindEvent                    // what the leader has decided, in JSON
+	kindReset                    // what was learned, and a closed key
 	kinds
 )
 
@@ -76,9 +78,9 @@ func (f *frame) append(b []byte) []byte {
 		b = appendFeedback(b, &f.feedback)
 	case kindEnd, kindMeters:
 		b = appendFeedback(b, &f.feedback)
-	case kindHello, kindOpen, kindRestore, kindClosed, kindState:
+	case kindHello, kindOpen, kindRestore, kindClosed, kindState, kindEvent:
 		b = append(b, f.data...)
-	case kindPing, kindCarried, kindWithdraw, kindReopen, kindGrant, kinds:
+	case kindPing, kindCarried, kindWithdraw, kindReopen, kindReset, kindGrant, kinds:
 	}
 	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4)) //nolint:gosec // it is bounded
 	return b
@@ -123,7 +125,7 @@ func appendFeedback(b []byte, f *adaptive.Feedback) []byte {
 }
 
 func appendText(b []byte, s string) []byte {
-	s = s[:min(len(s), mostText)]
+	s = bounded(s)
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)
 }
@@ -162,9 +164,9 @@ func (f *frame) parse(b []byte) error {
 		r.feedback(&f.feedback)
 	case kindEnd, kindMeters:
 		r.feedback(&f.feedback)
-	case kindHello, kindOpen, kindRestore, kindClosed, kindState:
+	case kindHello, kindOpen, kindRestore, kindClosed, kindState, kindEvent:
 		f.data, r.rest = r.rest, nil
-	case kindPing, kindCarried, kindWithdraw, kindReopen, kindGrant:
+	case kindPing, kindCarried, kindWithdraw, kindReopen, kindReset, kindGrant:
 	default:
 		return fmt.Errorf("%w: kind %d", errFrame, f.kind)
 	}

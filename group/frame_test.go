@@ -34,10 +34,12 @@ func samples() []frame {
 		{kind: kindSignal, wait: time.Second, feedback: full},
 		{kind: kindRestore, data: []byte("{}")},
 		{kind: kindReopen},
+		{kind: kindReset},
 		{kind: kindGrant, id: 3},
 		{kind: kindRefuse, id: 3, wait: time.Second},
 		{kind: kindClosed, data: []byte("{}")},
 		{kind: kindState, data: []byte("{}")},
+		{kind: kindEvent, data: []byte("{}")},
 	}
 }
 

@@ -121,10 +121,10 @@ func Join(ctx context.Context, address string) (*Group, error) {
 // process. A Law is adaptive.Measured, adaptive.AIMD or nil, and Store, Presets and
 // Clock are not used. Problems are joined, each a *fault.FieldError.
 //
-// Its Save is up to a second old, its Restore counts if the group has learned
-// nothing yet. Its Set, Reset, Pause, Resume and Close are for this process only; Reopen is for
-// the group, and other processes where a call has found the key closed reopen when they
-// look again. A deadline does not see how long the calls of other members take. Guards of a group are never forgotten.
+// Its Save is up to a second old; its Restore counts if the group has learned nothing yet.
+// Reset and Reopen are for the group; Set, Pause, Resume and Close for this process only.
+// The Observer receives what the leader decides, at most 32 events a second. A deadline
+// does not see how long the calls of other members take. Guards of a group are never forgotten.
 func (g *Group) Guard(p guard.Policy) (*guard.Guard, error) {
 	problems := invalid.Problems{Owner: fmt.Sprintf("group: guard %q", p.Name)}
 	s := &seat{group: g, policy: p, trials: map[int64]trial{}, calls: map[int64]sending{}}
@@ -236,31 +236,39 @@ func (g *Group) stand(l *link, change func(*Stats)) {
 	g.standing.Store(&s)
 	if s != old {
 		e := event.Event{Time: time.Now(), Kind: event.LimiterChanged, Index: event.NoIndex, Reason: "the group: " + s.String()}
-		g.tellLocked(e)
+		for _, s := range g.seats {
+			g.tellLocked(s, e)
+		}
 	}
 	g.mu.Unlock()
 }
 
-// tellLocked has the observers of all guards receive e.
-func (g *Group) tellLocked(e event.Event) {
-	for _, s := range g.seats {
-		if e.Source = s.policy.Name; s.policy.Observer != nil && len(g.news) < mostNews {
-			g.news = append(g.news, news{e, s.policy.Observer})
-		}
+// tell has the observer of s receive e.
+func (g *Group) tell(s *seat, e event.Event) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.tellLocked(s, e)
+}
+
+func (g *Group) tellLocked(s *seat, e event.Event) {
+	if s.policy.Observer == nil || len(g.news) >= mostNews {
+		return
 	}
-	if len(g.news) > 0 && !g.telling {
+	e.Source = s.policy.Name
+	g.news = append(g.news, news{e, s.policy.Observer})
+	if !g.telling {
 		g.telling = true
-		go g.tell()
+		go g.sendNews()
 	}
 }
 
-// tell sends the news, in a goroutine of its own: an observer may wait for a call,
+// sendNews sends the news, in a goroutine of its own: an observer may wait for a call,
 // close the group, or end the goroutine.
-func (g *Group) tell() {
+func (g *Group) sendNews() {
 	told := false
 	defer func() {
 		if !told {
-			go g.tell()
+			go g.sendNews()
 		}
 	}()
 	for {

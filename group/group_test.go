@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -113,4 +114,53 @@ func TestAUsedUpQuota(t *testing.T) {
 	}
 	a.Reopen()
 	require.NoError(t, a.Do(t.Context(), throttle.Cost{}, nothing))
+	soon(t, func() bool { return b.Do(t.Context(), throttle.Cost{}, nothing) == nil })
+}
+
+// What was learned is forgotten by the leader, by the members, and by the leader that is next.
+func TestResetIsForTheGroup(t *testing.T) {
+	at := address(t)
+	first, second := joined(t, at), joined(t, at)
+	p := guard.Policy{Name: "k", Law: adaptive.AIMD{Initial: 8}}
+	a, b := guarded(t, first, p), guarded(t, second, p)
+	for _, f := range []adaptive.Feedback{{Verdict: adaptive.Hit, RetryAfter: time.Millisecond}, {Verdict: adaptive.Terminal}} {
+		call := b.Begin(throttle.Cost{})
+		_, err := call.Admit(t.Context())
+		require.NoError(t, err)
+		_, _ = call.End(f)
+	}
+	soon(t, func() bool { return b.Stats().View.Concurrency == 4 })
+	require.ErrorIs(t, b.Do(t.Context(), throttle.Cost{}, nothing), adaptive.ErrQuotaExhausted)
+	require.NoError(t, b.Reset())
+	require.NoError(t, b.Do(t.Context(), throttle.Cost{}, nothing))
+	soon(t, func() bool { return a.Stats().View.Concurrency == 8 && b.Stats().View.Concurrency == 8 })
+	first.Close()
+	soon(t, func() bool { return second.Stats().Role == group.Leading })
+	require.NoError(t, b.Do(t.Context(), throttle.Cost{}, nothing))
+	soon(t, func() bool { return b.Stats().View.Concurrency == 8 })
+}
+
+// One process judges whether a long wait is believed: the one that admits the calls.
+func TestALongWaitIsJudgedByTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := guarded(t, group.ByItself(t), guard.Policy{Name: "k"})
+		cause := errors.New("busy")
+		waits := func(context.Context) error { return &adaptive.RateLimitHit{RetryAfter: 5 * time.Hour, Cause: cause} }
+		hit := new(adaptive.RateLimitHit)
+		require.ErrorAs(t, g.Do(t.Context(), throttle.Cost{}, waits), &hit)
+		assert.Equal(t, 5*time.Hour, hit.RetryAfter)
+		assert.ErrorIs(t, hit, cause, "the call that met it has all of it")
+		require.ErrorAs(t, g.Do(t.Context(), throttle.Cost{}, nothing), &hit, "the key is closed")
+		time.Sleep(time.Minute)
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing), "the wait was not true")
+
+		calls := 0
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(ctx context.Context) error {
+			if calls++; calls == 1 {
+				return waits(ctx)
+			}
+			return nil
+		}))
+		assert.Equal(t, 2, calls)
+	})
 }

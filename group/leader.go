@@ -8,12 +8,15 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/hook"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -21,6 +24,7 @@ import (
 const (
 	mostName     = 256     // bytes of the name of a key
 	mostMembers  = 1 << 10 // connections
+	mostGreeting = 1 << 8  // connections that have not said hello
 	mostKeys     = 1 << 14
 	mostWaiting  = 1 << 12 // calls of one member and key
 	mostInFlight = 1 << 20 // calls of one member and key
@@ -33,7 +37,11 @@ const saving = time.Second
 type interior interface {
 	Update(f func(now time.Time))
 	Close(until time.Time, cause error)
+	Open(cause error)
 	Closed() (until time.Time)
+	Memory() (m reopening.Memory, cause error)
+	Remember(m reopening.Memory, cause error)
+	Resume()
 	Once(c throttle.Cost) *guard.Call
 	Patient(c throttle.Cost) *guard.Call
 	Adopt(c throttle.Cost, began time.Time) (end func(adaptive.Feedback))
@@ -43,7 +51,9 @@ type interior interface {
 // leader admits the calls of all members and learns from them. It has one guard
 // for each key, in whose queue the heads of the members' queues wait.
 type leader struct {
+	open  time.Time       // until then it admits nothing; zero: there was no leader before
 	alone bool            // it admits the calls of one process, up to its share of each limit
+	most  int             // calls in flight of one member and key
 	ctx   context.Context //nolint:containedctx // of all that it waits for
 	end   context.CancelFunc
 	wg    sync.WaitGroup
@@ -51,10 +61,15 @@ type leader struct {
 	mu       sync.Mutex // guards what follows
 	keys     map[string]*key
 	sessions map[*session]struct{}
+	greeting []net.Conn // connections that have not said hello, the oldest first
 }
 
-func newLeader(alone bool) *leader {
-	l := &leader{alone: alone, keys: map[string]*key{}, sessions: map[*session]struct{}{}}
+// newLeader begins to lead. succeeds is whether another process may have led before.
+func newLeader(alone, succeeds bool) *leader {
+	l := &leader{alone: alone, most: mostInFlight, keys: map[string]*key{}, sessions: map[*session]struct{}{}}
+	if succeeds {
+		l.open = time.Now().Add(settling)
+	}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	l.wg.Go(l.publish)
 	return l
@@ -82,14 +97,19 @@ type key struct {
 	spec   []byte // of the member that came first
 	guard  *guard.Guard
 	inside interior
+	made   time.Time
+	share  float64 // of the limit
 
 	mu    sync.Mutex // guards what follows
 	desks map[*desk]struct{}
-	last  []byte // what members know
-	await int    // members of the leader before that have not reported yet what they have in flight
+	last  []byte    // what members know
+	gate  time.Time // the end of the pause that they know
+	spent int       // reports between two that are due
+	await int       // members of the leader before that have not reported yet what they have in flight
 }
 
-// settling is how long a new leader waits for those members before it admits a call.
+// settling is how long a new leader waits for the members of the one before, that
+// report what they have in flight, before it admits a call.
 const settling = 250 * time.Millisecond
 
 // settle notes that n more members have reported what they have in flight.
@@ -100,7 +120,58 @@ func (k *key) settle(n int) {
 	settled := awaited && k.await <= 0
 	k.mu.Unlock()
 	if settled {
-		k.guard.Resume()
+		k.inside.Resume()
+	}
+}
+
+// recalling is how long a new leader believes what members know of an earlier one.
+const recalling = 2 * time.Second
+
+// recall has a new key go on from the pause or closing that a member knows, if that
+// is of an earlier leader.
+func (k *key) recall(h *hold) {
+	age := time.Since(k.made)
+	if h.Memory == (reopening.Memory{}) || age > recalling || h.Age < age {
+		return
+	}
+	var cause error
+	if h.Cause != nil {
+		cause = h.Cause.err(k.name)
+	}
+	k.inside.Remember(h.Memory, cause)
+}
+
+// mostReports bounds how many reports a key sends to a member between two that are due.
+const mostReports = 32
+
+// longer is by how much a pause has to become longer for members to receive it at once.
+const longer = 100 * time.Millisecond
+
+// Observe implements event.Observer: observers of the members receive what is decided
+// here, and members at once that the provider has paused, closed or reopened the key,
+// because they may have to go on from that.
+func (k *key) Observe(e event.Event) {
+	hit := e.Kind == event.LimiterHit // of which the member has sent an event
+	if !hit && !decides(e.Kind) {
+		return
+	}
+	k.mu.Lock()
+	if hit && e.Time.Add(e.Wait).Sub(k.gate) <= longer || k.spent >= mostReports {
+		k.mu.Unlock()
+		return
+	}
+	k.spent++
+	if !hit {
+		news := decisionOf(&e)
+		for d := range k.desks {
+			if d.observes {
+				d.session.link.sendJSON(frame{kind: kindEvent, key: d.number}, news)
+			}
+		}
+	}
+	k.mu.Unlock()
+	if hit || e.Kind == event.LimiterClosed || e.Kind == event.LimiterReopened {
+		k.publish()
 	}
 }
 
@@ -117,15 +188,21 @@ func (l *leader) key(o *opening) (k *key, err error) {
 	if len(l.keys) >= mostKeys {
 		return nil, fmt.Errorf("group: more than %d keys", mostKeys)
 	}
-	g, err := o.Spec.make(o.Name, l.share(o), o.Saved)
+	k = &key{name: o.Name, made: time.Now(), share: l.share(o), desks: map[*desk]struct{}{}}
+	g, err := o.Spec.make(o.Name, k.share, o.Saved, k)
 	if err != nil {
 		return nil, err
 	}
-	k = &key{name: o.Name, guard: g, inside: hook.Open[interior](g), desks: map[*desk]struct{}{}}
+	k.guard, k.inside = g, hook.Open[interior](g)
 	k.spec, _ = json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
 	l.keys[o.Name] = k
-	if k.await = min(o.Others, mostMembers); k.await > 0 && !l.alone {
-		g.Pause(time.Now().Add(settling))
+	switch k.await = min(o.Others, mostMembers); {
+	case l.alone:
+	case k.await > 0:
+		g.Pause(k.made.Add(settling))
+	case l.open.After(k.made): // the member is new to the group, and does not know of others
+		k.await = mostMembers + 1
+		g.Pause(l.open)
 	}
 	return k, nil
 }
@@ -169,6 +246,9 @@ func (l *leader) publish() {
 		}
 		l.mu.Unlock()
 		for _, k := range keys {
+			k.mu.Lock()
+			k.spent = 0
+			k.mu.Unlock()
 			k.publish()
 		}
 	}
@@ -177,10 +257,12 @@ func (l *leader) publish() {
 // publish sends what was learned to all members that use k, if it is news.
 func (k *key) publish() {
 	v := k.guard.Stats().View
-	s := stateOf(&v, time.Now())
+	s := stateOf(&v)
 	s.Saved, _ = k.guard.Save() // without it the next leader starts anew
+	s.Hold = k.hold()
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.gate = v.GateUntil
 	s.Members = len(k.desks)
 	for d := range k.desks {
 		if !d.session.own {
@@ -198,6 +280,16 @@ func (k *key) publish() {
 	}
 }
 
+// hold is what holds back all calls now.
+func (k *key) hold() (h hold) {
+	m, cause := k.inside.Memory()
+	if h.Memory = m; cause != nil {
+		c := closingOf(cause, m.Look)
+		h.Cause = &c
+	}
+	return h
+}
+
 // session is a member's connection.
 type session struct {
 	leader *leader
@@ -206,10 +298,30 @@ type session struct {
 	desks  map[uint64]*desk // by the member's number; of the goroutine that reads
 }
 
+// greets notes that a connection has yet to say hello. Of too many the oldest is closed: a
+// member says it at once.
+func (l *leader) greets(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.greeting) >= mostGreeting {
+		_ = l.greeting[0].Close() // it gets no reason
+		l.greeting = slices.Delete(l.greeting, 0, 1)
+	}
+	l.greeting = append(l.greeting, conn)
+}
+
+func (l *leader) greeted(conn net.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.greeting = slices.DeleteFunc(l.greeting, func(c net.Conn) bool { return c == conn })
+}
+
 // serve serves one member until its connection ends, and frees what it holds.
 func (l *leader) serve(conn net.Conn) error {
 	s := &session{leader: l, link: newLink(conn), desks: map[uint64]*desk{}}
+	l.greets(conn)
 	member, err := s.link.greet(hello{Version: version, PID: os.Getpid()}, false)
+	l.greeted(conn)
 	if err != nil {
 		_ = conn.Close() // the error is that of the greeting
 		return err
@@ -263,7 +375,10 @@ func (s *session) handle(f *frame) error {
 	case kindCarry:
 		return d.carry(f)
 	case kindCarried:
-		d.key.settle(1)
+		if d.follows {
+			d.follows = false
+			d.key.settle(1)
+		}
 	case kindMeters:
 		d.meters(f)
 	case kindSignal:
@@ -272,6 +387,9 @@ func (s *session) handle(f *frame) error {
 		})
 	case kindReopen:
 		d.key.guard.Reopen()
+	case kindReset:
+		_ = d.key.guard.Reset() // its law has started before
+		d.key.publish()         // or a member would have the next leader know it
 	case kindRestore:
 		d.restore(f.data)
 	default:
@@ -295,7 +413,7 @@ func (s *session) open(f *frame) error {
 	if errors.Is(err, errFrame) {
 		return err
 	}
-	d := &desk{session: s, key: k, number: f.key, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
+	d := &desk{session: s, key: k, number: f.key, observes: o.Observes, spec: o.Spec, follows: o.Others > 0, most: s.leader.most, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
 	s.desks[f.key] = d
 	if err != nil {
 		return nil //nolint:nilerr // the calls of this guard fail with it, and no others
@@ -308,6 +426,7 @@ func (s *session) open(f *frame) error {
 	if !s.leader.alone {
 		d.restore(o.Saved) // the member that came first may be new to the group
 	}
+	k.recall(&o.Hold)
 	k.publish()
 	return nil
 }

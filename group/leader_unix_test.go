@@ -125,6 +125,40 @@ func TestTheNextLeaderGoesOn(t *testing.T) {
 	soon(t, func() bool { return b.Stats().View.Hits == 0 && b.Stats().View.Concurrency == 4 })
 }
 
+// A pause that the provider has asked for, and a key that it has closed, stay when
+// another process leads.
+func TestTheNextLeaderKeepsAPause(t *testing.T) {
+	for name, c := range map[string]struct {
+		asked time.Duration
+		want  error
+	}{
+		"a pause":   {5 * time.Minute, throttle.ErrLimited},
+		"a closing": {5 * time.Hour, &adaptive.RateLimitHit{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := address(t)
+			first, second := joined(t, at), joined(t, at)
+			a, b := guarded(t, first, guard.Policy{Name: "k"}), guarded(t, second, guard.Policy{Name: "k"})
+			call := a.Begin(throttle.Cost{})
+			_, err := call.Admit(t.Context())
+			require.NoError(t, err)
+			_, _ = call.End(adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: c.asked})
+			soon(t, func() bool { return time.Now().Before(b.Stats().View.GateUntil) })
+			first.Close()
+			soon(t, func() bool { return second.Stats().Role == group.Leading })
+			err = b.Try(t.Context(), throttle.Cost{}, nothing)
+			if c.want == throttle.ErrLimited { //nolint:errorlint // of the table
+				assert.ErrorIs(t, err, throttle.ErrLimited)
+				assert.Contains(t, b.Stats().Why, "gate opens")
+				return
+			}
+			hit := new(adaptive.RateLimitHit)
+			require.ErrorAs(t, err, &hit)
+			assert.Equal(t, c.asked, hit.RetryAfter)
+		})
+	}
+}
+
 func TestRestoreCountsIfNothingWasLearned(t *testing.T) {
 	at := address(t)
 	a, b := guarded(t, joined(t, at), guard.Policy{Name: "k"}), guarded(t, joined(t, at), guard.Policy{Name: "k"})
@@ -243,6 +277,45 @@ func TestObserversOfAGroup(t *testing.T) {
 	assert.NoError(t, <-called) // closed
 	assert.Positive(t, exits.Load())
 	assert.ErrorIs(t, one.Do(t.Context(), throttle.Cost{}, nothing), group.ErrClosed)
+}
+
+// Observers of all members receive what the leader decides.
+func TestDecisionsReachAllObservers(t *testing.T) {
+	at := address(t)
+	events := make([]chan event.Event, 2)
+	var guards []*guard.Guard
+	for i := range events {
+		events[i] = make(chan event.Event, 100)
+		guards = append(guards, guarded(t, joined(t, at), guard.Policy{
+			Name: "k", Law: adaptive.AIMD{Initial: 8},
+			Observer: observer(func(e event.Event) {
+				if e.Kind != event.LimiterChanged && e.Kind != event.LimiterHit {
+					events[i] <- e
+				}
+			}),
+		}))
+	}
+	require.NoError(t, guards[1].Do(t.Context(), throttle.Cost{}, nothing)) // both are members
+	for _, f := range []adaptive.Feedback{
+		{Verdict: adaptive.Hit, RetryAfter: time.Millisecond}, {Verdict: adaptive.Terminal, Err: errors.New("no credit")},
+	} {
+		call := guards[1].Begin(throttle.Cost{})
+		_, err := call.Admit(t.Context())
+		require.NoError(t, err)
+		_, _ = call.End(f)
+	}
+	for i := range events {
+		cut := <-events[i]
+		assert.Equal(t, event.LimiterCut, cut.Kind)
+		assert.Equal(t, []any{"k", event.NoIndex, 8.0, 4.0}, []any{cut.Source, cut.Index, cut.From, cut.To})
+		assert.Contains(t, cut.Reason, "refused")
+		closed := <-events[i]
+		assert.Equal(t, event.LimiterClosed, closed.Kind)
+		assert.Equal(t, "quota exhausted", closed.Reason)
+		assert.EqualError(t, closed.Err, "no credit")
+	}
+	guards[0].Reopen()
+	assert.Equal(t, event.LimiterReopened, (<-events[1]).Kind)
 }
 
 type observer func(event.Event)

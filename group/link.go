@@ -41,9 +41,10 @@ type link struct {
 	heard  atomic.Bool   // something was read since the last beat
 	buffer []byte
 
-	mu    sync.Mutex // guards what follows
-	out   []byte
-	cause error // why it is broken; nil: it is not
+	mu      sync.Mutex // guards what follows
+	out     []byte
+	carried int   // bytes about calls that were in flight before
+	cause   error // why it is broken; nil: it is not
 }
 
 func newLink(conn net.Conn) *link {
@@ -57,8 +58,12 @@ func (l *link) send(f *frame) {
 		l.mu.Unlock()
 		return
 	}
+	before := len(l.out)
 	l.out = f.append(l.out)
-	full := len(l.out) > mostUnsent
+	if f.kind == kindCarry { // all of them have to be sent at once, and there are no more than calls in flight
+		l.carried += len(l.out) - before
+	}
+	full := len(l.out) > mostUnsent+l.carried
 	l.mu.Unlock()
 	if full {
 		l.fail(errUnread)
@@ -156,7 +161,7 @@ func (l *link) write(stop <-chan struct{}, silence time.Duration) {
 			l.send(&frame{kind: kindPing})
 		case <-l.wake:
 			l.mu.Lock()
-			l.out, spare = spare[:0], l.out
+			l.out, spare, l.carried = spare[:0], l.out, 0
 			l.mu.Unlock()
 			left := silence - silent
 			if l.heard.Load() {

@@ -305,9 +305,11 @@ func TestProcesses(t *testing.T) {
 					return
 				}
 				assert.GreaterOrEqual(t, f.jain, 0.95)
+				assert.LessOrEqual(t, f.refused, 0.005)
 				if kill == 0 {
 					assert.GreaterOrEqual(t, f.goodput, 0.98)
-					assert.LessOrEqual(t, f.refused, 0.005)
+				} else {
+					assert.GreaterOrEqual(t, f.goodput, 0.97)
 				}
 			})
 		}

@@ -37,6 +37,11 @@ type reign struct {
 
 // begin takes the lock and serves. The error is errLed if another process has the lock.
 func begin(path string) (r *reign, err error) {
+	succeeds := false // either file is there if a process has led before, however that has ended
+	for _, name := range [...]string{path, path + ".lock"} {
+		_, err = os.Lstat(name)
+		succeeds = succeeds || err == nil
+	}
 	lock, err := lockFile(path + ".lock")
 	if err != nil {
 		return nil, err
@@ -46,7 +51,7 @@ func begin(path string) (r *reign, err error) {
 		_ = lock.Close() // the error is that of listen
 		return nil, err
 	}
-	r = &reign{path: path, lock: lock, listener: listener, socket: socket, leader: newLeader(false), stop: make(chan struct{})}
+	r = &reign{path: path, lock: lock, listener: listener, socket: socket, leader: newLeader(false, succeeds), stop: make(chan struct{})}
 	r.wg.Go(r.accept)
 	r.wg.Go(r.watch)
 	return r, nil

@@ -107,7 +107,7 @@ type solo struct {
 
 func (g *Group) goAlone(reason string) *solo {
 	a, b := net.Pipe()
-	s := &solo{leader: newLeader(true), link: newLink(a), done: make(chan struct{})}
+	s := &solo{leader: newLeader(true, false), link: newLink(a), done: make(chan struct{})}
 	s.link.alone = true
 	s.leader.wg.Go(func() { _ = s.leader.serve(b) }) // it ends with the link
 	if _, err := s.link.greet(hello{Version: version, PID: os.Getpid()}, true); err != nil {

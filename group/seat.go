@@ -41,6 +41,8 @@ type seat struct {
 	others int // members that do not end with the leader, as it has reported last
 	view   adaptive.View
 	closed error // why the leader has closed the key last
+	hold   hold  // what held back all calls when the leader has reported last
+	held   time.Time
 }
 
 // grant is a call that may be sent.
@@ -199,6 +201,15 @@ func (s *seat) Reopen() bool {
 	return s.group.ctx.Err() == nil
 }
 
+// Reset is called by package guard.
+func (s *seat) Reset() {
+	s.inside.Update(func(time.Time) {
+		s.saved = nil
+		s.send(&frame{kind: kindReset})
+		s.inside.Open(s.closed) // if the leader keeps it closed, the next call finds that
+	})
+}
+
 // tryTimeout bounds how long a call that does not wait is asked for.
 const tryTimeout = time.Second
 
@@ -260,7 +271,11 @@ func (s *seat) attach(l *link, number int) {
 	s.inside.Update(func(now time.Time) {
 		s.link, s.number = l, uint64(number) //nolint:gosec // it is an index
 		s.forget()
-		l.sendJSON(frame{kind: kindOpen, key: s.number}, opening{Name: s.policy.Name, Spec: s.spec, Saved: s.saved, Members: int(s.members.Load()), Others: s.others})
+		o := opening{Name: s.policy.Name, Spec: s.spec, Saved: s.saved, Members: int(s.members.Load()), Others: s.others, Observes: s.policy.Observer != nil}
+		if s.hold != (hold{}) {
+			o.Hold = s.hold.after(max(0, now.Sub(s.held)))
+		}
+		l.sendJSON(frame{kind: kindOpen, key: s.number}, o)
 		for _, c := range s.calls {
 			s.send(&frame{kind: kindCarry, id: c.id, cost: c.cost, wait: max(0, now.Sub(c.at))})
 		}
@@ -308,7 +323,8 @@ func (s *seat) handle(l *link, f *frame) error {
 		}
 		err := c.err(s.policy.Name)
 		s.inside.Update(func(now time.Time) {
-			if s.link == l {
+			if s.link == l && s.awaits(f.id) {
+				s.inside.Open(s.closed) // the last word of the leader counts, not the longest
 				s.asked, s.closed = 0, err
 				s.inside.Close(now.Add(min(max(0, c.For), longestClosed)), err)
 			}
@@ -322,6 +338,10 @@ func (s *seat) handle(l *link, f *frame) error {
 			if s.link != l {
 				return
 			}
+			s.hold, s.held = st.Hold, now
+			if st.Hold.Cause == nil {
+				s.inside.Open(s.closed)
+			}
 			if s.view = st.view(now); !l.alone {
 				s.saved, s.others = st.Saved, st.Others
 				s.members.Store(int64(st.Members))
@@ -329,10 +349,25 @@ func (s *seat) handle(l *link, f *frame) error {
 			}
 		})
 		s.group.learned(l)
+	case kindEvent:
+		var d decision
+		if err := json.Unmarshal(f.data, &d); err != nil {
+			return fmt.Errorf("%w: %w", errFrame, err)
+		}
+		if e, ok := d.event(); ok {
+			s.group.tell(s, e)
+		}
 	default:
 		return fmt.Errorf("%w: kind %d is for leaders", errFrame, f.kind)
 	}
 	return nil
+}
+
+// awaits reports whether the call id was asked for, and not withdrawn: the key may have
+// been reopened since.
+func (s *seat) awaits(id int64) bool {
+	_, tried := s.trials[id]
+	return tried || id == s.asked
 }
 
 // longestClosed bounds how long the leader can close a key. A call looks after it.

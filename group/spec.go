@@ -6,9 +6,11 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/hook"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/throttle"
 )
@@ -113,8 +115,10 @@ func (s *spec) learned(saved []byte, share float64) ([]byte, error) {
 }
 
 // make makes the guard that decides.
-func (s *spec) make(name string, share float64, saved []byte) (*guard.Guard, error) {
-	g, err := guard.New(s.policy(name, share))
+func (s *spec) make(name string, share float64, saved []byte, to event.Observer) (*guard.Guard, error) {
+	p := s.policy(name, share)
+	p.Observer = to
+	g, err := guard.New(p)
 	if err != nil {
 		return nil, fmt.Errorf("group: key %q: %w", name, err)
 	}
@@ -132,6 +136,23 @@ type opening struct {
 
 	Members int `json:"members,omitempty"` // that used the key last
 	Others  int `json:"others,omitempty"`  // of them, those that did not end with the leader
+
+	Hold     hold `json:"hold,omitzero"`
+	Observes bool `json:"observes,omitempty"` // the member has an observer
+}
+
+// hold is what holds back all calls, because of what the provider has answered.
+type hold struct {
+	reopening.Memory
+
+	Cause *closing      `json:"cause,omitempty"` // what calls fail with; nil: they wait
+	Age   time.Duration `json:"age,omitempty"`   // since the leader reported it
+}
+
+// after is h when d has passed.
+func (h hold) after(d time.Duration) hold {
+	h.Memory, h.Age = h.After(d), h.Age+d
+	return h
 }
 
 // state is the data of kindState.
@@ -142,24 +163,23 @@ type state struct {
 	Other       bool                    `json:"other,omitempty"` // the policy of the member is not the one in force
 	Concurrency int                     `json:"concurrency,omitempty"`
 	Pace        [throttle.Units]float64 `json:"pace"`
-	Gate        time.Duration           `json:"gate,omitempty"` // from now
+	Hold        hold                    `json:"hold,omitzero"`
 	Bound       string                  `json:"bound,omitempty"`
 	Hits        int64                   `json:"hits,omitempty"`
 	Cuts        int64                   `json:"cuts,omitempty"`
 	Recoveries  int64                   `json:"recoveries,omitempty"`
 }
 
-func stateOf(v *adaptive.View, now time.Time) state {
+func stateOf(v *adaptive.View) state {
 	return state{
-		Concurrency: v.Concurrency, Pace: v.Pace, Gate: max(0, v.GateUntil.Sub(now)), Bound: v.Bound,
-		Hits: v.Hits, Cuts: v.Cuts, Recoveries: v.Recoveries,
+		Concurrency: v.Concurrency, Pace: v.Pace, Bound: v.Bound, Hits: v.Hits, Cuts: v.Cuts, Recoveries: v.Recoveries,
 	}
 }
 
 func (s *state) view(now time.Time) adaptive.View {
 	v := adaptive.View{Concurrency: s.Concurrency, Pace: s.Pace, Bound: s.Bound, Hits: s.Hits, Cuts: s.Cuts, Recoveries: s.Recoveries}
-	if s.Gate > 0 {
-		v.GateUntil = now.Add(s.Gate)
+	if s.Hold.Gate > 0 {
+		v.GateUntil = now.Add(s.Hold.Gate)
 	}
 	return v
 }

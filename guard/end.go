@@ -106,7 +106,8 @@ func (c *Call) rejected(k *attempt, f *adaptive.Feedback, r *result) (again bool
 		}
 	}
 	c.wait.hit = hit
-	if l := c.guard.learner; c.once || l == nil || l.outwaits(f) { // without a learner there is no pause to wait out
+	l := c.guard.learner
+	if c.once || l == nil || l.remote == nil && l.outwaits(f) { // without a learner there is no pause to wait out
 		return false, hit
 	}
 	return true, nil

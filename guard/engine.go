@@ -22,7 +22,9 @@ type engine interface {
 	End(p throttle.Permit, actual throttle.Cost) (throttle.Sent, bool)
 	Retract(p throttle.Permit) (throttle.Sent, bool)
 	Close(t time.Time, cause error)
+	Open(cause error)
 	InFlight() int
+	Add(n int)
 	Total() throttle.Sent
 
 	Acquire(ctx context.Context, c throttle.Cost, seq int64, o onlooker) (throttle.Permit, error)

@@ -62,6 +62,7 @@ func tooLong(f *adaptive.Feedback) bool {
 }
 
 // outwaits reports whether the provider asks for a longer wait than the calls of g make.
+// A remote guard decides that itself: it may not believe the wait.
 func (g *Guard) outwaits(f *adaptive.Feedback) bool { return tooLong(f) && f.RetryAfter > g.maxWait() }
 
 // patience is how long no call gets through before the key is closed.

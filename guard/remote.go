@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -20,6 +21,9 @@ type remote interface {
 	// Reopen reopens the other guard; false if there will never be one again, and this
 	// one stays closed. It is called without the limiter's lock.
 	Reopen() (ok bool)
+	// Reset has the other guard forget what it has learned. It is called without the
+	// limiter's lock.
+	Reset()
 	// Standing returns a few words about where the calls are admitted.
 	Standing() string
 }
@@ -54,12 +58,15 @@ func (c *Call) tryRemote(ctx context.Context, k *attempt) (done ends, err error)
 }
 
 // Update runs f under the lock of the limiter, and then serves the queue. f does not
-// call other methods than Close.
+// call other methods than Close and Open.
 func (i shown) Update(f func(now time.Time)) { i.g.update(f) }
 
 // Close fails all waiting and later calls with cause until then. It is called by f
 // of Update.
 func (i shown) Close(until time.Time, cause error) { i.g.engine.Close(until, cause) }
+
+// Open undoes a Close with cause. It is called by f of Update.
+func (i shown) Open(cause error) { i.g.engine.Open(cause) }
 
 // Closed returns when a call next looks at a key that the provider has closed; zero
 // if it is open.
@@ -71,6 +78,44 @@ func (i shown) Closed() (until time.Time) {
 	})
 	return until
 }
+
+// Memory returns what holds back all calls because of what the provider has answered,
+// and the error of calls if there is one.
+func (i shown) Memory() (m reopening.Memory, cause error) {
+	i.g.look(func(now time.Time) {
+		l := i.g.governor
+		m = l.closed.Memory(now)
+		m.Gate, m.Asked = max(0, l.view().GateUntil.Sub(now)), max(0, l.paused.Sub(now))
+	})
+	if m.Pause > 0 {
+		cause = i.g.throttle.Stats().Closed
+	}
+	return m, cause
+}
+
+// Remember goes on from the Memory of another guard. A key that is closed here stays so.
+func (i shown) Remember(m reopening.Memory, cause error) {
+	i.g.free.Store(false)
+	i.g.update(func(now time.Time) {
+		l := i.g.governor
+		gate, asked := m.Paused(now)
+		if gate.After(now) {
+			l.gate.CloseUntil(now, gate)
+		}
+		if asked.After(l.paused) {
+			l.paused = asked
+		}
+		if l.closed.Closed() {
+			return
+		}
+		if l.closed = m.Closure(now); l.closed.Closed() && cause != nil {
+			i.g.engine.Close(l.closed.Until(), cause)
+		}
+	})
+}
+
+// Resume ends a Pause, without an event.
+func (i shown) Resume() { i.g.throttle.Resume() }
 
 // Once is Begin for a call that does not wait.
 func (i shown) Once(c throttle.Cost) *Call {
@@ -92,8 +137,10 @@ func (i shown) Patient(c throttle.Cost) *Call {
 func (i shown) Adopt(c throttle.Cost, began time.Time) (end func(adaptive.Feedback)) {
 	i.g.free.Store(false)
 	others := int(i.g.loose.started.Add(1) - i.g.loose.ended.Load() - 1)
+	i.g.look(func(time.Time) { i.g.engine.Add(1) })
 	l := &looseCall{Context: context.Background(), guard: i.g, cost: reserving(c)}
 	return func(f adaptive.Feedback) {
+		i.g.look(func(time.Time) { i.g.engine.Add(-1) })
 		_, _ = l.made().landed(began, others, &f) // whether it is sent again is up to the guard that admitted it
 	}
 }

@@ -69,6 +69,9 @@ func (g *Guard) Reset() error {
 		return nil
 	}
 	reopened, err := g.reset()
+	if err == nil && g.remote != nil {
+		g.remote.Reset()
+	}
 	if reopened { // the observer may change or save the guard: no lock is held
 		emit.Send(g.observer, event.Event{
 			Time: g.clock.Now(), Kind: event.LimiterReopened, Source: g.name, Index: event.NoIndex, Reason: "what was learned was reset",

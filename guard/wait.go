@@ -104,6 +104,8 @@ func (c *Call) turnedAway(ctx context.Context, err error) error {
 		return c.guard.limited(err)
 	case errors.As(err, new(*throttle.DeadlineError)):
 		return fmt.Errorf("%w, after: %w", err, hit)
+	case c.guard.learner != nil && c.guard.learner.remote != nil && hitIn(err) != nil: // what this call has met itself says more
+		return hit
 	}
 	if ended := intake.Ended(ctx); ended != nil {
 		return fmt.Errorf("%w while waiting to be sent again: %w", ended, hit)

@@ -86,12 +86,23 @@ func (e engine) end(p Permit, how ending, actual *Cost) (Sent, bool) {
 	return e.l.sent(a), true
 }
 
+// Open undoes a Close with cause, unless another one holds. Under the lock.
+func (e engine) Open(cause error) {
+	if cause != nil && e.l.closed.cause == cause { //nolint:errorlint // it is the one that was given
+		e.l.closed = closing{}
+	}
+}
+
 // Close closes the limiter until t or, if that is zero, until Reopen. Of several
 // reasons the one that holds longest counts. Under the lock.
 func (e engine) Close(t time.Time, cause error) { e.l.closeLocked(t, cause) }
 
-// InFlight is how many permits have not ended. Under the lock.
-func (e engine) InFlight() int { return e.l.inFlight }
+// InFlight is how many permits have not ended, and calls that were added. Under the lock.
+func (e engine) InFlight() int { return e.l.inFlight + e.l.added }
+
+// Add adds n calls to those in flight, as a control law sees them: they were admitted
+// elsewhere. Under the lock.
+func (e engine) Add(n int) { e.l.added += n }
 
 // Total is what was admitted so far, with the number of the last call. Under the lock.
 func (e engine) Total() Sent { return Sent{Seq: e.l.seq, Total: e.l.total.cost()} }

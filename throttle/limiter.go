@@ -36,6 +36,7 @@ type Limiter struct {
 	gauges     []meter.Gauge
 	most       [Units]uint64 // that one call may cost
 	inFlight   int
+	added      int     // calls in flight that were admitted elsewhere
 	paused     instant // no call is admitted before it
 	closed     closing // no call is admitted
 	queue      queue

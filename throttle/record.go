@@ -23,7 +23,7 @@ func (l *Limiter) sent(a *admission) Sent {
 
 // noteLocked fills a in place, as load.set does.
 func (l *Limiter) noteLocked(a *admission, now, credited instant, n *load) {
-	a.seq, a.at, a.credited, a.inFlight = l.seq, now, credited, l.inFlight
+	a.seq, a.at, a.credited, a.inFlight = l.seq, now, credited, l.inFlight+l.added
 	copyCost(&a.cost, &n.cost)
 	a.total = amounts{}
 	a.total.add(&l.total)
