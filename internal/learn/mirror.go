@@ -51,6 +51,7 @@ func (m *Mirror) Sent(now float64) { m.last = now }
 // taken is its own part of it, 0 if it was refused.
 func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.turn.Observe(at, t.Reset)
+	m.Full(taken, t)
 	m.limit, m.Seq = t.Limit, seq
 	m.learnRefill(&t, taken)
 	m.full = min(t.Limit, max(1, t.Remaining+t.Reset*m.refill))
@@ -71,11 +72,16 @@ func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.others.Observe(at, left, own, m.refill, spilt > 0)
 }
 
+// Full notes that the limit is what the bucket holds, if an answer shows it full. Answers
+// that overtake each other show it, too.
+func (m *Mirror) Full(taken float64, t Told) {
+	m.holds = m.holds || t.Known && t.Remaining+taken >= t.Limit-1
+}
+
 // learnRefill learns the rate at which the bucket refills, in units per second.
 // The limit is either what the bucket holds, which shows when it is seen full,
 // or what may go in a minute.
 func (m *Mirror) learnRefill(t *Told, taken float64) {
-	m.holds = m.holds || t.Remaining+taken >= t.Limit-1
 	missing := t.Limit - t.Remaining
 	switch {
 	case !m.holds:

@@ -42,6 +42,8 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 	if q.Blind {
 		return
 	}
+	q.Calls.Full(taken, calls)
+	q.Tokens.Full(taken*c.Tokens, tokens)
 	if calls.Known && c.Seq > q.Calls.Seq {
 		gone, _ := q.refusals.Between(q.Calls.Seq, c.Seq)
 		q.Calls.part.Begin(calls.Remaining, float64(q.last.Seq-c.Seq))

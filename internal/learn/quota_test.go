@@ -115,3 +115,16 @@ func TestHeadersThatShowRoomSpeedThePaceUp(t *testing.T) {
 	r.Wait(20.1, 100, 1)
 	assert.InDelta(t, 1, r.Calls.Pace(), 0.1)
 }
+
+// The first answers come in any order: one of them shows that the bucket was full.
+func TestAnAnswerThatWasOvertakenShowsAFullBucket(t *testing.T) {
+	q := &quotaRun{}
+	first, second := q.send(1), q.send(1)
+	q.told(second, told(20, 10, 1), told(2000, 1000, 1))
+	q.told(first, told(20, 19, 0.1), told(2000, 1900, 0.1))
+	assert.True(t, q.Calls.holds)
+	assert.True(t, q.Tokens.holds)
+	third := q.send(1)
+	q.told(third, told(20, 10, 1), told(2000, 1000, 1))
+	assert.InDelta(t, 10, q.Calls.refill, 0.6, "not 20 a minute")
+}
