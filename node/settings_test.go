@@ -47,7 +47,7 @@ func TestInvalidSettingsAreNamed(t *testing.T) {
 		"guard and all": {func(b batch) {
 			b.With(guard.Policy{Within: []*guard.Guard{lim}, Law: adaptive.AIMD{}}).WithPreset(presets.GenericModerate)
 		}, nil},
-		"share":        {func(b batch) { b.With(guard.Policy{Share: 0.5}) }, []string{"Share"}},
+		"share":        {func(b batch) { b.With(guard.Policy{Share: 1.5}) }, []string{"Share"}},
 		"empty preset": {func(b batch) { b.WithPreset("") }, []string{"WithPreset"}},
 		"tokens":       {func(b batch) { b.WithLimits(tokens(1)) }, []string{"Limits"}},
 		"tokens of a preset": {

@@ -21,7 +21,7 @@
 // operation took whose answer was lost counts as used; its lease lapses. No command is sent twice. A key that was
 // evicted, or lost by a restart or FLUSHALL, begins anew with full limits: have Redis persist its data, and set
 // maxmemory-policy to noeviction, where that matters. A damaged value is an error until Forget removes it. If the clock
-// of Redis is set back, the windows of a key stand still until it has caught up. With noeviction, calls without slots
+// of Redis is set back, the windows of a key stand still until it has caught up. With noeviction, calls
 // fail while the memory is full. [quota.WithFallback] says what happens while Redis is unavailable.
 //
 // # Cluster

@@ -164,12 +164,11 @@ func TestEvictionUnderLoad(t *testing.T) {
 	losses := <-lost
 	t.Logf("%d granted of %d, %d keys lost", s.granted.Load(), manyKeys*mostOfEach, losses)
 	assert.Positive(t, losses)
-	assert.Zero(t, s.full.Load())
+	assert.Less(t, s.full.Load(), s.granted.Load(), "Redis may find too little to evict at once; most calls pass")
 	assert.LessOrEqual(t, s.granted.Load(), mostOfEach*(manyKeys+losses))
 }
 
-// Without evictions calls fail while the memory is full, and what failed is not counted. Calls with slots go on: Redis
-// lets a script that has removed something, such as leases that have lapsed, write.
+// Without evictions calls fail while the memory is full, with slots and without, and what failed is not counted.
 func TestFullMemory(t *testing.T) {
 	c, s := withMemory(t, 1<<20, "--maxmemory-policy", "noeviction")
 	s.take(t, 5)
@@ -183,6 +182,8 @@ func TestFullMemory(t *testing.T) {
 	s.slots = mostOfEach
 	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "1").Err())
 	s.take(t, 10)
+	assert.EqualValues(t, failed+16*10, s.full.Load())
+	failed = s.full.Load()
 	require.NoError(t, c.ConfigSet(t.Context(), "maxmemory", "0").Err())
 	s.take(t, 100)
 	t.Logf("%d granted, then %d calls without memory", granted, failed)
