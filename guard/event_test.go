@@ -148,6 +148,7 @@ func TestAWaitForAConfiguredLimitIsAnEvent(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 21 {
 				wg.Go(func() { assert.NoError(t, g.Do(ctx, throttle.Cost{}, takes(time.Second))) })
+				synctest.Wait() // what holds a call back is what does when it comes
 			}
 			wg.Wait()
 			require.Len(t, seen, 2, "in 20 s")
