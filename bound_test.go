@@ -159,8 +159,8 @@ func TestNoBoundAfterTheFirstByte(t *testing.T) {
 	})
 }
 
-// The body of a 101 is not wrapped because the caller writes to it, and http.NoBody is not
-// wrapped because callers compare bodies with it.
+// Two bodies stay unwrapped: that of a 101, because the caller writes to it, and
+// http.NoBody, because callers compare bodies with it.
 func TestFirstByteOfAResponseWithoutABodyToRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int

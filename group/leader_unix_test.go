@@ -55,7 +55,8 @@ func TestCallsInFlightOutliveTheLeader(t *testing.T) {
 		roles := string(second.Stats().Role + third.Stats().Role)
 		return strings.Contains(roles, string(group.Leading)) && strings.Contains(roles, string(group.Following))
 	})
-	time.Sleep(300 * time.Millisecond) // until the leader has waited for all members
+	other := guard.Policy{Name: "other"}
+	require.NoError(t, guarded(t, third, other).Do(t.Context(), throttle.Cost{}, nothing), "the new leader has waited for all members")
 	assert.ErrorIs(t, c.Try(t.Context(), throttle.Cost{}, nothing), throttle.ErrLimited)
 	assert.Empty(t, done)
 	_, err = call.End(adaptive.Feedback{Verdict: adaptive.OK})

@@ -50,7 +50,7 @@ func TestTwoRunsShareALimit(t *testing.T) {
 	}
 }
 
-// Limits that are to be found out need a group, and no other flag. The log tells how many runs share.
+// Hidden limits need a group, and no other flag. The log reports how many runs share it.
 func TestTwoRunsShareWhatIsFoundOut(t *testing.T) {
 	t.Parallel()
 	joined := make(chan struct{})

@@ -38,7 +38,7 @@ type settings struct {
 // it allows in a second: requests that are admitted at different times may arrive together.
 const burst = 10
 
-// limits are what the provider documents, as each worker is told.
+// limits are what the provider documents. Each worker configures them.
 func (s *settings) limits() string { return fmt.Sprintf("bucket %d/s burst %d", s.rate, burst) }
 
 func main() {

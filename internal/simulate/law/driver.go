@@ -38,7 +38,7 @@ func Drive(name string, law adaptive.Law, headers bool) client.Contender {
 	}}
 }
 
-// part is Drive of a law that is told its part of what the provider allows: 1/n
+// part is Drive for processes that each configure their part of the limit: 1/n
 // for each of n processes.
 func part(name string, law adaptive.Measured, headers bool) client.Contender {
 	return client.Contender{Name: name, Headers: headers, New: func(s client.Seat) (client.Policy, error) {

@@ -36,7 +36,7 @@ func TestFourThatAreToldTheirPart(t *testing.T) {
 	}
 }
 
-// A process that is alone has all of it, and is told nothing new.
+// A process that is alone has the whole limit, and its law is the ordinary one.
 func TestOneThatIsToldItsPart(t *testing.T) {
 	alone := slices.DeleteFunc(scenario.Twelve(), func(s scenario.Scenario) bool { return s.Shared() })
 	parts, err := report.Play(alone, law.Sharing(), 1)
