@@ -119,7 +119,7 @@ func (c *compiled) compileLaw(to *invalid.Problems) {
 		c.law, c.lazy = adaptive.Measured{}, true
 		return // it is valid, and most guards never start it
 	}
-	if p.Share != 0 && !isRemote(c.law) {
+	if p.isPart() && !isRemote(c.law) {
 		c.usePart(to)
 	}
 	_, err := c.law.Start(time.Time{}, 1)
@@ -133,11 +133,11 @@ func (p *Policy) isPart() bool { return p.Share > 0 && p.Share < 1 }
 func (c *compiled) usePart(to *invalid.Problems) {
 	p := &c.policy
 	switch _, isMeasured := c.law.(adaptive.Measured); {
-	case isMeasured && p.isPart():
+	case isMeasured:
 		c.law = hook.Open[interface {
 			Part(share float64) adaptive.Law
 		}](c.law).Part(p.Share)
-	case !isMeasured && p.Preset == "":
+	case p.Preset == "":
 		to.Addf("Share", "%g of what? Only adaptive.Measured finds its part: name a Preset, or write smaller Limits", p.Share)
 	}
 }

@@ -17,13 +17,12 @@ import (
 
 func TestWhatCannotBeAShare(t *testing.T) {
 	for name, p := range map[string]guard.Policy{
-		"negative":             {Share: -0.5},
-		"more than all":        {Share: 1.01},
-		"no number":            {Share: math.NaN()},
-		"endless":              {Share: math.Inf(1), Law: adaptive.Measured{Prior: perSecond(10)}},
-		"of a preset":          {Share: 4, Preset: presets.OpenAITier1},
-		"of what AIMD finds":   {Share: 0.25, Law: adaptive.AIMD{}},
-		"all of what it finds": {Share: 1, Law: adaptive.AIMD{}},
+		"negative":           {Share: -0.5},
+		"more than all":      {Share: 1.01},
+		"no number":          {Share: math.NaN()},
+		"endless":            {Share: math.Inf(1), Law: adaptive.Measured{Prior: perSecond(10)}},
+		"of a preset":        {Share: 4, Preset: presets.OpenAITier1},
+		"of what AIMD finds": {Share: 0.25, Law: adaptive.AIMD{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := p.Validate()
@@ -40,6 +39,7 @@ func TestWhatCannotBeAShare(t *testing.T) {
 func TestWhatAShareIsOf(t *testing.T) {
 	for name, p := range map[string]guard.Policy{
 		"what is learned":         {Share: 0.25},
+		"all, which is no part":   {Share: 1, Law: adaptive.AIMD{}},
 		"what a law finds":        {Share: 0.25, Law: adaptive.Measured{Prior: perSecond(10)}},
 		"a preset":                {Share: 0.25, Preset: presets.OpenAITier1},
 		"a preset of AIMD":        {Share: 0.25, Preset: presets.OpenAITier1, Law: adaptive.AIMD{}},

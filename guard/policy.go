@@ -139,5 +139,5 @@ func (p *Policy) learns() bool {
 
 // reads reports whether the policy says how to learn.
 func (p *Policy) reads() bool {
-	return p.Law != nil || p.Preset != "" || p.Share != 0 || p.Dialect != nil || p.Detector != nil
+	return p.Law != nil || p.Preset != "" || p.isPart() || p.Dialect != nil || p.Detector != nil
 }

@@ -238,17 +238,16 @@ func (m *Machine) paceWait(now, tokens float64) (wait float64) {
 		m.binding(false, false)
 		m.bound, wait = ByHeaders, q.wait
 	}
-	ours := q.callsLeft && m.quota.Calls.part.On() // a part of what is left is no reason for more
-	if q.callsLeft && !ours {
+	if q.room {
 		m.Calls.Hasten()
 	} else {
 		m.Calls.Slow()
 	}
-	if d := m.Calls.Wait(1); d > 0 && !ours {
+	if d := m.Calls.Wait(1); d > 0 && !q.calls {
 		m.binding(false, true)
 		m.bound, wait = ByCalls, max(wait, d)
 	}
-	if d := m.Tokens.Wait(tokens); tokens > 0 && d > 0 && !q.tokensLeft {
+	if d := m.Tokens.Wait(tokens); tokens > 0 && d > 0 && !q.tokens {
 		m.Flight.Binding, m.Tokens.Binding = false, true
 		if wait == 0 {
 			m.Calls.Binding = false

@@ -107,13 +107,13 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
-// holds, or as much of a window as of its time, where that is enough to mean something. own is what
+// holds, or as much of a window as of its time, if that holds enough to mean something. own is what
 // we have used since the call m.Seq; newest is the last call. More than it holds goes when
 // it is full: n is an estimate, and the provider decides.
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		wait, left := m.windowWait(now, n, own)
-		return wait, n > 1 || m.part.On() || m.limit >= several && left*m.turn.span >= m.limit*(m.turn.At-now)
+		return wait, m.limit >= several && left*m.turn.span >= m.limit*(m.turn.At-now)
 	}
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)
@@ -126,7 +126,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 	need = min(need, m.full)                        // what can never be there is not waited for
 	fills := m.last + fillsBy*m.full/m.refill - now // whatever was sent before the last call
 	if m.part.On() {
-		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), true
+		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), false
 	}
 	if left >= need {
 		return 0, left >= plenty*m.full && m.full >= quick*m.refill && m.full >= several

@@ -62,9 +62,11 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 func (q *Quota) Known() bool { return q.Calls.Known || q.Tokens.Known }
 
 type quotaWait struct {
-	wait                  float64
-	callsLeft, tokensLeft bool // most of them
-	tries                 bool // a try begins whether more is taken than that
+	wait   float64
+	room   bool // for a faster pace of calls
+	calls  bool // the headers alone decide about calls: no pace does
+	tokens bool // and about tokens
+	tries  bool // a try begins whether more calls are taken than the headers leave room for
 }
 
 func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
@@ -74,18 +76,20 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 	if q.Calls.Known {
 		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
 		own := float64(q.last.Seq-q.Calls.Seq) - gone
-		if w.wait, w.callsLeft = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 && !q.Calls.part.On() && !q.off.Has(DraftRule) {
+		w.calls = q.Calls.part.On()
+		if w.wait, w.room = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 && !w.calls && !q.off.Has(DraftRule) {
 			w.wait, w.tries = q.draft.Wait(now, w.wait, &q.Calls, own, q.last)
 		}
+		w.room = w.room && !w.calls // a part of what is left is no reason for more
 	}
 	if q.Tokens.Known {
 		_, gone := q.refusals.Between(q.Tokens.Seq, q.last.Seq)
 		own := q.last.Total - q.total - gone - t.GivenBack(q.Tokens.at, now)
 		d, left := q.Tokens.Wait(now, tokens, own, q.last.Seq)
-		w.wait, w.tokensLeft = max(w.wait, d), left
+		w.wait, w.tokens = max(w.wait, d), left || q.Tokens.turn.Windowed() || q.Tokens.part.On()
 	}
 	if q.off.Has(PlentyRule) {
-		w.callsLeft, w.tokensLeft = false, false
+		w.room, w.calls, w.tokens = false, false, false
 	}
 	return w
 }

@@ -91,8 +91,8 @@ func TestPlentyIsSaidOfEachUnit(t *testing.T) {
 		off           Rules
 		want          quotaWait
 	}{
-		{"of calls", told(60, 59, 1), told(6000, 3000, 30), 0, quotaWait{callsLeft: true}},
-		{"of tokens", told(60, 30, 30), told(6000, 5900, 1), 0, quotaWait{tokensLeft: true}},
+		{"of calls", told(60, 59, 1), told(6000, 3000, 30), 0, quotaWait{room: true}},
+		{"of tokens", told(60, 30, 30), told(6000, 5900, 1), 0, quotaWait{tokens: true}},
 		{"left out", told(60, 59, 1), told(6000, 5900, 1), PlentyRule, quotaWait{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -127,4 +127,29 @@ func TestAnAnswerThatWasOvertakenShowsAFullBucket(t *testing.T) {
 	third := q.send(1)
 	q.told(third, told(20, 10, 1), told(2000, 1000, 1))
 	assert.InDelta(t, 10, q.Calls.refill, 0.6, "not 20 a minute")
+}
+
+// Headers decide alone about the part of a client, and about tokens in a window.
+func TestWhereHeadersDecideAlone(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		share float64
+		votes int
+		want  quotaWait
+	}{
+		{"of a bucket that is half full", 0, 0, quotaWait{}},
+		{"of a window", 0, enoughVotes, quotaWait{tokens: true}},
+		{"of a part", 0.25, 0, quotaWait{calls: true, tokens: true}},
+		{"of a part of a window", 0.25, enoughVotes, quotaWait{calls: true, tokens: true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := &quotaRun{}
+			q.Calls.part.share, q.Tokens.part.share = c.share, c.share
+			q.told(q.send(1), told(60, 30, 30), told(6000, 3000, 30))
+			q.Calls.turn.votes, q.Tokens.turn.votes = c.votes, c.votes
+			w := q.wait(2, 100, &q.t)
+			w.wait, w.room = 0, w.room && c.share > 0
+			assert.Equal(t, c.want, w)
+		})
+	}
 }
