@@ -1,6 +1,10 @@
 package headrace
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/headrace/headrace/internal/account"
+)
 
 // Routes is how many routes a Transport remembers.
 func Routes(rt http.RoundTripper) int {
@@ -27,8 +31,8 @@ func Made(rt http.RoundTripper) int {
 // SameAccount reports whether two requests are authenticated alike, and whether
 // they are at all.
 func SameAccount(a, b *http.Request) (same, known bool) {
-	x, y := credentialOf(a), credentialOf(b)
-	return x == y, x != credential{}
+	x, y := account.Of(a), account.Of(b)
+	return x == y, x != (account.ID{})
 }
 
 // Told is how much is kept, in bytes, of a stream of events.

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,28 +117,5 @@ func FuzzGzip(f *testing.F) {
 		require.LessOrEqual(t, len(text(packed, whole)), mostAnswer)
 		got := text(packed, pack(body)[:int(at)%len(whole)])
 		require.True(t, bytes.HasPrefix(body, got), "%q", got)
-	})
-}
-
-// Two requests that differ in nothing have one account. A key that is not a
-// token or a signature is an account of its own.
-func FuzzIdentity(f *testing.F) {
-	f.Fuzz(func(t *testing.T, authorization, key, query string) {
-		request := func() *http.Request {
-			r := httptest.NewRequest(http.MethodPost, "https://api.example.com/v1", nil)
-			r.Header = http.Header{"Authorization": {authorization}, "X-Api-Key": {key}}
-			r.URL.RawQuery = query
-			return r
-		}
-		a, b := credentialOf(request()), credentialOf(request())
-		require.Equal(t, a, b)
-		if id := identity(request()); id != "" {
-			require.NotZero(t, a)
-		}
-		plain := "Bearer k" + strings.ReplaceAll(authorization, " ", "")
-		require.Equal(t, plain, authorized(plain))
-		if authorization == "" && key != "" {
-			require.Equal(t, key, identity(request()))
-		}
 	})
 }

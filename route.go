@@ -2,12 +2,12 @@ package headrace
 
 import (
 	"net/http"
-	"net/url"
 	"reflect"
 	"strings"
 	"sync"
 
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/account"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/registry"
@@ -34,7 +34,7 @@ type routes struct {
 // route is what the guard of a request depends on, as the request spells it.
 type route struct {
 	host, model string
-	key         credential
+	key         account.ID
 }
 
 // found is the guard of a route, and the generation of the registry it is of.
@@ -64,7 +64,7 @@ func (r *routes) init(p guard.Policy) {
 
 // find returns the guard of a request, and how its provider is read.
 func (r *routes) find(req *http.Request, model []byte) (g *guard.Guard, d dialect.Dialect, err error) {
-	host, key := hostOf(req.URL), credentialOf(req)
+	host, key := account.Host(req.URL), account.Of(req)
 	r.mu.RLock()
 	f := r.known[route{host, string(model), key}] // which allocates nothing
 	r.mu.RUnlock()
@@ -168,20 +168,4 @@ func (r *routes) name(to route, p *presets.Profile) string {
 }
 
 // number tells the credentials of a host apart, as "#key2"; empty: there is none.
-func number(to route) string { return credentials().number(to.host, to.key) }
-
-// hostOf returns the one spelling of a host: in lower case, without the dot of
-// the root, and without the default port.
-func hostOf(u *url.URL) string {
-	host := strings.ToLower(u.Host)
-	switch u.Scheme {
-	case "https":
-		host = strings.TrimSuffix(host, ":443")
-	case "http":
-		host = strings.TrimSuffix(host, ":80")
-	}
-	if i := strings.LastIndex(host, ".:"); i >= 0 {
-		return host[:i] + host[i+1:]
-	}
-	return strings.TrimSuffix(host, ".")
-}
+func number(to route) string { return account.Number(to.host, to.key) }

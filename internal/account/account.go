@@ -1,4 +1,6 @@
-package headrace
+// Package account tells which account sends a request: the one of its API key or of
+// what stays the same in its signature. What it keeps of a ID is a keyed hash.
+package account
 
 import (
 	"crypto/hmac"
@@ -6,6 +8,7 @@ import (
 	"crypto/sha256"
 	"hash"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,9 +20,9 @@ import (
 // hosts of a process together. Further ones share a guard.
 const mostCredentials = 4096
 
-// credential is a keyed hash of what a request is authenticated by. It is of no
-// use outside of this process. The zero credential is none.
-type credential [16]byte
+// ID is a keyed hash of what a request is authenticated by. It is of no
+// use outside of this process. The zero ID is none.
+type ID [16]byte
 
 // accounts numbers the credentials of each host.
 type accounts struct {
@@ -32,7 +35,7 @@ type accounts struct {
 
 type account struct {
 	host string
-	key  credential
+	key  ID
 }
 
 // keyed is an HMAC-SHA256 and the memory that it needs.
@@ -52,10 +55,12 @@ var credentials = sync.OnceValue(func() *accounts {
 	return a
 })
 
-// number returns what the names of the guards for a credential end in: the
-// first one of a host is "#key1". It is empty without a credential.
-func (a *accounts) number(host string, key credential) string {
-	if key == (credential{}) {
+// Number returns what the names of the guards for an account end in: the first one
+// of a host is "#key1". It is empty for none.
+func Number(host string, id ID) string { return credentials().number(host, id) }
+
+func (a *accounts) number(host string, key ID) string {
+	if key == (ID{}) {
 		return ""
 	}
 	a.mu.Lock()
@@ -73,8 +78,8 @@ func (a *accounts) number(host string, key credential) string {
 	return "#key" + strconv.Itoa(n)
 }
 
-// hash returns the credential for a text that identifies an account.
-func (a *accounts) hash(text string) (c credential) {
+// hash returns the ID for a text that identifies an account.
+func (a *accounts) hash(text string) (c ID) {
 	h, ok := a.hashes.Get().(*keyed)
 	if !ok {
 		return c
@@ -89,14 +94,14 @@ func (a *accounts) hash(text string) (c credential) {
 	return c
 }
 
-// credentialOf returns the credential of a request.
-func credentialOf(req *http.Request) credential {
+// Of returns the account of a request.
+func Of(req *http.Request) ID {
 	id := identity(req)
 	if sign := signer.Of(req.Context()); id == "" && sign != nil {
 		id = signature(req, sign)
 	}
 	if id == "" {
-		return credential{}
+		return ID{}
 	}
 	return credentials().hash(id)
 }
@@ -133,7 +138,7 @@ func identity(req *http.Request) string {
 			return key
 		}
 	}
-	if strings.HasSuffix(hostOf(req.URL), ".googleapis.com") { // elsewhere it may be any key
+	if strings.HasSuffix(Host(req.URL), ".googleapis.com") { // elsewhere it may be any key
 		return query.Get("key")
 	}
 	return ""
@@ -157,4 +162,28 @@ func authorized(value string) string {
 	}
 	id, _, _ := strings.Cut(rest, ":") // of "name:signature"
 	return id
+}
+
+// Host returns the one spelling of a host: in lower case, without the dot of
+// the root, and without the default port.
+func Host(u *url.URL) string {
+	host := strings.ToLower(u.Host)
+	switch u.Scheme {
+	case "https":
+		host = strings.TrimSuffix(host, ":443")
+	case "http":
+		host = strings.TrimSuffix(host, ":80")
+	}
+	if i := strings.LastIndex(host, ".:"); i >= 0 {
+		return host[:i] + host[i+1:]
+	}
+	return strings.TrimSuffix(host, ".")
+}
+
+// first is the first value of a field whose name is in canonical form.
+func first(h http.Header, name string) string {
+	if v := h[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
 }

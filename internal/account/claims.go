@@ -1,4 +1,4 @@
-package headrace
+package account
 
 import (
 	"encoding/base64"
