@@ -96,7 +96,7 @@ func (a *accounts) hash(text string) (c ID) {
 
 // Of returns the account of a request.
 func Of(req *http.Request) ID {
-	id := identity(req)
+	id := Identity(req)
 	if sign := signer.Of(req.Context()); id == "" && sign != nil {
 		id = signature(req, sign)
 	}
@@ -115,12 +115,12 @@ func signature(req *http.Request, sign func(*http.Request) error) (id string) {
 	if sign(bare) != nil {
 		return ""
 	}
-	return identity(bare)
+	return Identity(bare)
 }
 
-// identity returns the text that identifies the account of a request: an API
+// Identity returns the text that identifies the account of a request: an API
 // key, or the part of a signature that stays the same. It must not be kept.
-func identity(req *http.Request) string {
+func Identity(req *http.Request) string {
 	if id := authorized(first(req.Header, "Authorization")); id != "" {
 		return id
 	}

@@ -21,13 +21,13 @@ func FuzzIdentity(f *testing.F) {
 		}
 		a, b := Of(request()), Of(request())
 		require.Equal(t, a, b)
-		if id := identity(request()); id != "" {
+		if id := Identity(request()); id != "" {
 			require.NotZero(t, a)
 		}
 		plain := "Bearer k" + strings.ReplaceAll(authorization, " ", "")
 		require.Equal(t, plain, authorized(plain))
 		if authorization == "" && key != "" {
-			require.Equal(t, key, identity(request()))
+			require.Equal(t, key, Identity(request()))
 		}
 	})
 }

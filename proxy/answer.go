@@ -1,0 +1,84 @@
+package proxy
+
+import (
+	"bufio"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// writeTime is how long a client may take to read what is written to it at a time.
+const writeTime = time.Minute
+
+// answer is a ResponseWriter whose writes end in time.
+type answer struct {
+	http.ResponseWriter
+
+	control *http.ResponseController
+	multi   bool      // a deadline ends the stream even if nothing is written
+	renewed bool      // the server sets a deadline for each request
+	set     time.Time // when the last deadline was set
+}
+
+func newAnswer(w http.ResponseWriter, r *http.Request) *answer {
+	a := &answer{ResponseWriter: w, control: http.NewResponseController(w), multi: r.ProtoMajor >= 2}
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
+		a.renewed = s.WriteTimeout > 0
+	}
+	if a.multi && a.renewed {
+		a.clear()
+	}
+	return a
+}
+
+// bound sets the deadline of a write.
+func (a *answer) bound() {
+	if now := time.Now(); now.Sub(a.set) > writeTime/4 {
+		a.set = now
+		_ = a.control.SetWriteDeadline(now.Add(writeTime)) // a recorder has none
+	}
+}
+
+func (a *answer) clear() {
+	a.set = time.Time{}
+	_ = a.control.SetWriteDeadline(time.Time{})
+}
+
+// end leaves the connection as it was.
+func (a *answer) end() {
+	if !a.set.IsZero() && !a.renewed && !a.multi {
+		a.clear()
+	}
+}
+
+// Write implements io.Writer.
+func (a *answer) Write(p []byte) (int, error) {
+	a.bound()
+	if a.multi {
+		defer a.clear()
+	}
+	return a.ResponseWriter.Write(p)
+}
+
+// FlushError is called by http.ResponseController.
+func (a *answer) FlushError() error {
+	a.bound()
+	if a.multi {
+		defer a.clear()
+	}
+	return a.control.Flush()
+}
+
+// Hijack implements http.Hijacker.
+func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	a.clear()
+	_ = a.control.SetReadDeadline(time.Time{})
+	return a.control.Hijack()
+}
+
+// waited says how long a request has waited, in seconds, and how often it was sent.
+func waited(h http.Header, d time.Duration, attempts int) {
+	h.Set("X-Headrace-Waited", strconv.FormatFloat(d.Seconds(), 'f', 3, 64))
+	h.Set("X-Headrace-Attempts", strconv.Itoa(attempts))
+}

@@ -1,0 +1,162 @@
+package proxy
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/internal/replay"
+)
+
+// A body has to arrive within bodyTime and what its length takes at bodyRate.
+const (
+	bodyTime = 30 * time.Second
+	bodyRate = 16 << 10 // bytes a second
+)
+
+// mostMemory bounds the request bodies and answers that are kept, of all requests together.
+const mostMemory = 1 << 30
+
+// memory counts what is kept.
+type memory struct{ used atomic.Int64 }
+
+// take reports whether there is room for n more bytes, and takes it.
+func (m *memory) take(n int64) bool {
+	if m.used.Add(n) <= mostMemory {
+		return true
+	}
+	m.used.Add(-n)
+	return false
+}
+
+// body is that of a request, as far as the proxy keeps it itself. The transport
+// keeps a short one.
+type body struct {
+	memory *memory
+	taken  int64
+	kept   []byte // nil: it is not kept here
+	rest   io.ReadCloser
+	length int64 // of all; -1: it is not known
+}
+
+// keep reads a body in advance, so that a slow one takes no place in line, and so
+// that it can be sent again. whole asks for it even if the transport would do so.
+func (x *exchange) keep(out *answer, r *http.Request, whole bool) *failure {
+	b := &x.body
+	b.memory, b.length = &x.proxy.memory, r.ContentLength
+	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
+		b.length = 0
+		return nil
+	}
+	b.rest = &timed{body: r.Body, control: out.control, began: time.Now()}
+	limit := x.proxy.config.MaxBody
+	switch {
+	case r.ContentLength > limit:
+		return nil // it is sent as it comes
+	case r.ContentLength > 0:
+		if !b.memory.take(r.ContentLength) {
+			return noMemory()
+		}
+		b.taken = r.ContentLength
+		if !whole && r.ContentLength <= replay.MaxKept {
+			return nil
+		}
+	}
+	return b.read(limit)
+}
+
+func noMemory() *failure {
+	f := fail(CodeQueueFull, "the bodies of the requests that wait take %d MiB: send fewer at a time", mostMemory>>20)
+	f.retryAfter = time.Second
+	return f
+}
+
+// read keeps up to limit bytes.
+func (b *body) read(limit int64) *failure {
+	var kept bytes.Buffer
+	if b.length > 0 {
+		kept.Grow(int(b.length) + bytes.MinRead) // it was taken
+	}
+	for int64(kept.Len()) <= limit {
+		n, err := io.CopyN(&kept, b.rest, min(64<<10, limit+1-int64(kept.Len())))
+		if more := int64(kept.Len()) - b.taken; more > 0 {
+			if !b.memory.take(n) {
+				return noMemory()
+			}
+			b.taken += n
+		}
+		if err == io.EOF {
+			b.kept, b.length = kept.Bytes(), int64(kept.Len())
+			b.rest = nil
+			return nil
+		}
+		if err != nil {
+			if f, ok := errors.AsType[*failure](err); ok {
+				return f
+			}
+			return fail(CodeBody, "the body of the request broke off")
+		}
+	}
+	b.rest = &joined{Reader: io.MultiReader(bytes.NewReader(kept.Bytes()), b.rest), Closer: b.rest}
+	return nil
+}
+
+type joined struct {
+	io.Reader
+	io.Closer
+}
+
+// put has out send the body. What the transport keeps is not kept twice.
+func (b *body) put(out *http.Request) {
+	switch {
+	case b.kept != nil:
+		kept := b.kept
+		out.ContentLength = b.length
+		out.Body = io.NopCloser(bytes.NewReader(kept))
+		if b.length > replay.MaxKept {
+			out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(kept)), nil }
+		}
+		b.kept = nil
+	case b.rest != nil:
+		out.Body = b.rest
+	default:
+		out.Body, out.ContentLength = nil, 0
+	}
+}
+
+// release gives back the memory.
+func (b *body) release() { b.memory.used.Add(-b.taken) }
+
+// timed is a body that has to arrive in time.
+type timed struct {
+	body    io.ReadCloser
+	control *http.ResponseController
+	began   time.Time
+	read    int64
+	set     time.Time
+}
+
+// Read implements io.Reader.
+func (t *timed) Read(p []byte) (int, error) {
+	until := t.began.Add(bodyTime + time.Duration(t.read/bodyRate)*time.Second)
+	if until.Sub(t.set) >= time.Second {
+		t.set = until
+		_ = t.control.SetReadDeadline(until) // a test's has none
+	}
+	n, err := t.body.Read(p)
+	t.read += int64(n)
+	if err != nil {
+		_ = t.control.SetReadDeadline(time.Time{}) // the server listens for the end of the connection
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fail(CodeSlow, "the body of the request did not arrive within %s and a second for each %d KiB", bodyTime, bodyRate>>10)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (t *timed) Close() error { return t.body.Close() }

@@ -1,0 +1,32 @@
+package proxy
+
+import (
+	"net/http"
+
+	"github.com/headrace/headrace/internal/account"
+)
+
+// caller returns which client sends a request: the one that its path or its
+// header names, or else that of its credential.
+func (p *Proxy) caller(r *http.Request, to *route) (c Caller, f *failure) {
+	c.Client = to.client
+	if names := r.Header["X-Headrace-Client"]; len(names) > 0 && c.Client == "" {
+		if c.Client = names[0]; len(names) > 1 || !upstreamName.MatchString(c.Client) {
+			return c, fail(CodeClient, "X-Headrace-Client is not one name of up to 64 letters, digits, dots, dashes and underscores")
+		}
+	}
+	if c.Client == "" {
+		sent := *r
+		sent.URL = to.target()
+		c.Client = to.upstream.name + account.Number(account.Host(sent.URL), account.Of(&sent))
+	}
+	c.Weight = p.config.Weights[c.Client]
+	switch priority := r.Header["X-Headrace-Priority"]; {
+	case len(priority) == 0, len(priority) == 1 && priority[0] == "interactive":
+	case len(priority) == 1 && priority[0] == "batch":
+		c.Priority = Batch
+	default:
+		return c, fail(CodeClient, "X-Headrace-Priority is neither interactive, the default, nor batch")
+	}
+	return c, nil
+}

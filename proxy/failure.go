@@ -1,0 +1,133 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/throttle"
+)
+
+// longestFollowed is the longest Retry-After that SDKs keep to. After a longer
+// one they would come back at once.
+const longestFollowed = time.Minute
+
+// failure is an answer of the proxy itself. Its text has no part of a request but
+// names that were checked.
+type failure struct {
+	code       Code
+	text       string
+	retryAfter time.Duration // 0: it is not said
+}
+
+func (f *failure) Error() string { return string(f.code) + ": " + f.text }
+
+func fail(code Code, format string, args ...any) *failure {
+	return &failure{code: code, text: fmt.Sprintf(format, args...)}
+}
+
+// again reports whether the client should send the request again by itself.
+func (f *failure) again() bool {
+	switch f.code {
+	case CodeQuota, CodeInternal:
+		return false
+	}
+	return f.code.status() >= http.StatusTooManyRequests && f.retryAfter <= longestFollowed || f.code == CodeSlow
+}
+
+// headers are those of every answer of the proxy itself.
+func (f *failure) headers(h http.Header) {
+	h.Set("X-Headrace-Error", string(f.code))
+	h.Set("X-Should-Retry", strconv.FormatBool(f.again()))
+	if f.retryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(f.retryAfter.Seconds())), 10))
+	}
+	h.Set("Cache-Control", "no-store")
+}
+
+// failed is the answer for an error of the transport, nil if the client is gone.
+func failed(ctx context.Context, u *upstream, err error) *failure {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	if f, ok := errors.AsType[*failure](context.Cause(ctx)); ok {
+		return f
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	if f := held(u, err); f != nil {
+		return f
+	}
+	if errors.As(err, new(*fault.PanicError)) {
+		return fail(CodeInternal, "the transport to %s panicked; this is a bug", u.name)
+	}
+	if t, ok := errors.AsType[interface {
+		error
+		Timeout() bool
+	}](err); ok && t.Timeout() || errors.Is(err, context.DeadlineExceeded) {
+		return fail(CodeTimeout, "%s did not answer in time: %s", u.name, reason(err))
+	}
+	return fail(CodeUnreachable, "%s cannot be reached at %s: %s. Check the network, and the URL of the upstream", u.name, u.url.Host, reason(err))
+}
+
+// held is the answer for a request that was not admitted, nil for other errors.
+func held(u *upstream, err error) *failure {
+	if errors.Is(err, adaptive.ErrQuotaExhausted) {
+		return fail(CodeQuota, "%s reports that the quota or the credit of this key is used up: check the billing there; one request looks from time to time", u.name)
+	}
+	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok {
+		f := fail(CodeLimited, "%s refuses calls for longer than this proxy waits", u.name)
+		f.retryAfter = hit.RetryAfter
+		return f
+	}
+	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		f := fail(CodeQueueFull, "the limit of %q, which the policy of this proxy sets, admits no more calls: try again, or raise it", limited.Limiter)
+		f.retryAfter = limited.RetryAfter
+		return f
+	}
+	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
+		f := fail(CodeBreaker, "%s keeps failing, so that calls are stopped for now", u.name)
+		f.retryAfter = open.RetryAfter
+		return f
+	}
+	if cost, ok := errors.AsType[*throttle.CostError](err); ok {
+		return fail(CodeCost, "a cost of %d %s never fits the limits of %q: split the request, or raise the limit", cost.Amount, cost.Unit, cost.Limiter)
+	}
+	return nil
+}
+
+// reason is why there was no answer, in words that repeat nothing of the request.
+func reason(err error) string {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		if dns.IsNotFound {
+			return "there is no such host"
+		}
+		return "the name lookup failed"
+	}
+	if errors.As(err, new(*tls.CertificateVerificationError)) {
+		return "its certificate is not valid"
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		if op.Op == "dial" && op.Err != nil && !op.Timeout() {
+			return "the connection was refused or there is no route"
+		}
+		if op.Op == "dial" {
+			return "no connection could be made in time"
+		}
+		return "the connection broke"
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no response in the time that the policy allows"
+	}
+	return "the exchange failed before there was an answer"
+}

@@ -1,0 +1,100 @@
+package proxy_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/proxy"
+	"github.com/headrace/headrace/registry"
+)
+
+// setup is a proxy over real HTTP, before one upstream named "up".
+type setup struct {
+	proxy *proxy.Proxy
+	url   string
+	http  *http.Client
+}
+
+// open starts a proxy with c before a handler.
+func open(t testing.TB, c proxy.Config, upstream http.Handler) *setup {
+	t.Helper()
+	up := httptest.NewServer(upstream)
+	t.Cleanup(up.Close)
+	if c.Upstreams == nil {
+		c.Upstreams = map[string]proxy.Upstream{}
+	}
+	c.Upstreams["up"] = proxy.Upstream{URL: up.URL}
+	return before(t, c)
+}
+
+// before starts a proxy with c.
+func before(t testing.TB, c proxy.Config) *setup {
+	t.Helper()
+	if c.Registry == nil {
+		r, err := registry.New(registry.Config{})
+		require.NoError(t, err)
+		c.Registry = r
+	}
+	if c.Base == nil {
+		base := http.DefaultTransport.(*http.Transport).Clone()
+		base.MaxIdleConnsPerHost = 128
+		t.Cleanup(base.CloseIdleConnections)
+		c.Base = base
+	}
+	p, err := proxy.New(c)
+	require.NoError(t, err)
+	l, err := p.Listen(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	s := p.Server()
+	served := make(chan struct{})
+	go func() { defer close(served); _ = s.Serve(l) }()
+	own := &http.Transport{MaxIdleConnsPerHost: 128, DisableCompression: true}
+	t.Cleanup(func() {
+		own.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = p.Drain(ctx)
+		_ = s.Close()
+		<-served
+	})
+	return &setup{proxy: p, url: "http://" + l.Addr().String(), http: &http.Client{Transport: own, Timeout: 30 * time.Second}}
+}
+
+// reply is a whole answer.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request and reads its answer.
+func (s *setup) do(t testing.TB, r *http.Request) reply {
+	t.Helper()
+	resp, err := s.http.Do(r)
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return reply{resp.StatusCode, resp.Header, string(b)}
+}
+
+// request makes a request; the headers are names and values in turn.
+func (s *setup) request(t testing.TB, method, path, body string, headers ...string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
+	require.NoError(t, err)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return r
+}

@@ -1,0 +1,30 @@
+package proxy_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/headrace/headrace/proxy"
+)
+
+func TestARequestIsPassedOn(t *testing.T) {
+	s := open(t, proxy.Config{}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		w.Header().Set("X-Method", r.Method)
+		w.Header().Set("X-Uri", r.RequestURI)
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = w.Write(b)
+	}))
+	got := s.do(t, s.request(t, http.MethodPost, "/up/v1/chat?a=b;c&d", `{"model":"m"}`))
+
+	assert.Equal(t, http.StatusAccepted, got.status)
+	assert.Equal(t, `{"model":"m"}`, got.body)
+	assert.Equal(t, "POST", got.header.Get("X-Method"))
+	assert.Equal(t, "/v1/chat?a=b;c&d", got.header.Get("X-Uri"))
+	assert.Equal(t, "0.000", got.header.Get("X-Headrace-Waited"))
+	assert.Equal(t, "1", got.header.Get("X-Headrace-Attempts"))
+	assert.Empty(t, got.header.Get("X-Headrace-Error"))
+}

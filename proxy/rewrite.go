@@ -1,0 +1,91 @@
+package proxy
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/headrace/headrace/internal/account"
+)
+
+// rewrite makes the request for the upstream. ReverseProxy has removed what
+// belongs to the connection.
+func (*Proxy) rewrite(r *httputil.ProxyRequest) {
+	x := exchangeOf(r.In.Context())
+	r.Out.URL = x.to.target()
+	r.Out.Host = ""
+	x.body.put(r.Out)
+	for name := range r.Out.Header {
+		if notSent(name) {
+			delete(r.Out.Header, name)
+		}
+	}
+	if _, ok := r.Out.Header["User-Agent"]; !ok {
+		r.Out.Header["User-Agent"] = []string{""} // or net/http would add its own
+	}
+}
+
+// notSent reports whether a header is for the proxy, or of the browser's
+// dealings with it. The name is in canonical form.
+func notSent(name string) bool {
+	switch name {
+	case "Expect", "Cookie", "Origin", "Referer", "Forwarded", "Via", "X-Real-Ip":
+		return true
+	}
+	return strings.HasPrefix(name, "X-Headrace-") || strings.HasPrefix(name, "X-Forwarded-") ||
+		strings.HasPrefix(name, "Sec-Fetch-") || strings.HasPrefix(name, "Sec-Ch-")
+}
+
+// answered prepares the upstream's answer for the client.
+func (*Proxy) answered(resp *http.Response) error {
+	x := exchangeOf(resp.Request.Context())
+	secret := account.Identity(resp.Request)
+	for name, values := range resp.Header {
+		if notReturned(name) || secret != "" && slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
+			delete(resp.Header, name)
+		}
+	}
+	x.relocate(resp.Header)
+	waited(resp.Header, x.ticket.Waited(), x.ticket.Attempts())
+	x.status = resp.StatusCode
+	return nil
+}
+
+// notReturned reports whether a header would give a client a credential, a
+// promise about the proxy's own address, or the proxy's own words.
+func notReturned(name string) bool {
+	switch name {
+	case "Set-Cookie", "Set-Cookie2", "Authorization", "Proxy-Authorization", "Proxy-Authenticate", "Authentication-Info",
+		"X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Ocp-Apim-Subscription-Key", "X-Auth-Token", "Cookie",
+		"Alt-Svc", "Strict-Transport-Security", "Public-Key-Pins", "Clear-Site-Data":
+		return true
+	}
+	return strings.HasPrefix(name, "X-Headrace-") || strings.HasPrefix(name, "Access-Control-")
+}
+
+// relocate has a redirect within the upstream lead to the upstream again.
+func (x *exchange) relocate(h http.Header) {
+	to := h.Get("Location")
+	if to == "" {
+		return
+	}
+	u, err := url.Parse(to)
+	base := x.to.upstream
+	own := err == nil && (u.Host == "" && u.Scheme == "" && strings.HasPrefix(u.Path, "/") ||
+		u.Scheme == base.url.Scheme && account.Host(u) == account.Host(base.url))
+	if !own {
+		return
+	}
+	path, ok := strings.CutPrefix(u.EscapedPath(), base.path)
+	if !ok {
+		return
+	}
+	u.Scheme, u.Host, u.User = "", "", nil
+	u.Path, u.RawPath = x.to.prefix+path, ""
+	if unescaped, err := url.PathUnescape(u.Path); err == nil {
+		u.RawPath, u.Path = u.Path, unescaped
+	}
+	h.Set("Location", u.String())
+}

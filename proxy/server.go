@@ -1,0 +1,89 @@
+package proxy
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/headrace/headrace/fault"
+)
+
+// Bounds on what clients may hold.
+const (
+	headerTime  = 10 * time.Second
+	headerBytes = 64 << 10
+	idleTime    = 2 * time.Minute
+	mostStreams = 1000 // of one HTTP/2 connection
+)
+
+// Server returns a server for HTTP/1, HTTP/2 and unencrypted HTTP/2 (h2c), with
+// all bounds set. Give it the listener of Listen. Its Shutdown does not wait for
+// hijacked connections: call Drain first.
+func (p *Proxy) Server() *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(true)
+	protocols.SetUnencryptedHTTP2(true)
+	return &http.Server{
+		Handler:           p,
+		ReadHeaderTimeout: headerTime,
+		WriteTimeout:      writeTime, // of each write: the handler extends it
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    headerBytes,
+		Protocols:         protocols,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: mostStreams, WriteByteTimeout: writeTime},
+		TLSConfig:         p.config.TLS,
+		ErrorLog:          silent(),
+	}
+}
+
+// silent discards: what net/http would write could have a part of a request.
+func silent() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// Listen listens on a TCP address, such as 127.0.0.1:8787. If it is not of the loopback
+// interface, Config must have a Token, or a TLS that requires certificates of clients;
+// the error is a *fault.FieldError. With Config.TLS the listener speaks TLS.
+func (p *Proxy) Listen(ctx context.Context, address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, &fault.FieldError{Owner: owner, Field: "address", Problem: fmt.Sprintf("%.100q is not HOST:PORT, such as 127.0.0.1:8787", address)}
+	}
+	own := p.config.TLS
+	trusted := p.config.Token != "" || own != nil && own.ClientAuth == tls.RequireAndVerifyClientCert
+	if !loopback(host) && !trusted {
+		return nil, &fault.FieldError{Owner: owner, Field: "address", Problem: fmt.Sprintf(
+			"%.100q can be reached from other machines, which could use this one's network and limits: "+
+				"use 127.0.0.1, or set a token or certificates of clients", address)}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("proxy: %w", err)
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && !trusted {
+		_ = l.Close() // a name that is not what it says
+		return nil, &fault.FieldError{Owner: owner, Field: "address", Problem: fmt.Sprintf("%.100q is not a loopback address: use 127.0.0.1", address)}
+	}
+	if own != nil {
+		own = own.Clone()
+		if len(own.NextProtos) == 0 {
+			own.NextProtos = []string{"h2", "http/1.1"}
+		}
+		return tls.NewListener(l, own), nil
+	}
+	return l, nil
+}
+
+// loopback reports whether a host is of the loopback interface.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Unmap().IsLoopback()
+}

@@ -1,0 +1,138 @@
+package proxy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Stats are counts since New.
+type Stats struct {
+	Calls    int64          // requests that were passed on, or joined one
+	Active   int64          // of these, in progress
+	Joined   int64          // of these, that had the answer of an earlier request with their Idempotency-Key
+	Attempts int64          // that limiters admitted for requests that have ended
+	Refused  int64          // rate-limit responses of providers
+	Hidden   int64          // of these, that no client saw
+	Waited   time.Duration  // for limits, by all requests that have ended
+	Errors   map[Code]int64 // answers of the proxy itself
+	Draining bool
+	Clients  []ClientStats // sorted by name
+}
+
+// ClientStats are the counts of one client.
+type ClientStats struct {
+	// Name is what the client calls itself, or the upstream and a number for its
+	// credential, as limiters have it: "openai#key1".
+	Name     string
+	Weight   float64
+	Calls    int64
+	Active   int64
+	Attempts int64
+	Waited   time.Duration
+	LastCall time.Time
+}
+
+// mostClients bounds the clients that are counted apart. Further ones are "others".
+const mostClients = 4096
+
+const others = "others"
+
+// tally counts.
+type tally struct {
+	mu      sync.Mutex // guards all below and the stats of clients
+	stats   Stats
+	clients map[string]*client
+	weights map[string]float64
+}
+
+// client is one that is counted.
+type client struct {
+	tally *tally
+	ClientStats
+}
+
+func (t *tally) init(weights map[string]float64) {
+	t.clients, t.weights, t.stats.Errors = map[string]*client{}, weights, map[Code]int64{}
+}
+
+// client returns the counts for a name.
+func (t *tally) client(name string) *client {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c := t.clients[name]
+	if c == nil && len(t.clients) >= mostClients {
+		name = others
+		c = t.clients[name]
+	}
+	if c == nil {
+		c = &client{tally: t, ClientStats: ClientStats{Name: name, Weight: cmp.Or(t.weights[name], 1)}}
+		t.clients[name] = c
+	}
+	return c
+}
+
+// begin counts a request until end is called.
+func (c *client) begin() (end func()) {
+	c.tally.mu.Lock()
+	defer c.tally.mu.Unlock()
+	c.Calls++
+	c.Active++
+	c.LastCall = time.Now()
+	c.tally.stats.Calls++
+	c.tally.stats.Active++
+	return func() {
+		c.tally.mu.Lock()
+		defer c.tally.mu.Unlock()
+		c.Active--
+		c.tally.stats.Active--
+	}
+}
+
+func (t *tally) joined() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stats.Joined++
+}
+
+func (t *tally) failed(code Code) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stats.Errors[code]++
+}
+
+// done counts an exchange that has ended. status is that of the upstream's
+// answer which the client got; 0: none.
+func (t *tally) done(x *exchange) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	refused, attempts, waited := x.wire.refused.Load(), int64(x.ticket.Attempts()), x.ticket.Waited()
+	t.stats.Refused += refused
+	t.stats.Hidden += refused
+	if refused > 0 && isRefusal(x.status) {
+		t.stats.Hidden--
+	}
+	t.stats.Attempts += attempts
+	t.stats.Waited += waited
+	x.client.Attempts += attempts
+	x.client.Waited += waited
+}
+
+// Stats returns a snapshot.
+func (p *Proxy) Stats() Stats {
+	t := &p.tally
+	t.mu.Lock()
+	s := t.stats
+	s.Errors = maps.Clone(s.Errors)
+	for _, c := range t.clients {
+		s.Clients = append(s.Clients, c.ClientStats)
+	}
+	t.mu.Unlock()
+	slices.SortFunc(s.Clients, func(a, b ClientStats) int { return cmp.Compare(a.Name, b.Name) })
+	p.work.mu.Lock()
+	defer p.work.mu.Unlock()
+	s.Draining = p.work.draining
+	return s
+}
