@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -123,10 +124,46 @@ func (c *Call) queued(ctx context.Context, k *attempt) error {
 	}
 	waiting, done := c.bounded(ctx)
 	defer done()
-	if c.guard.chain == nil {
-		return c.queue(waiting, k)
+	if line, ok := c.wait.watcher.(inflight.Line); ok {
+		ahead := c.wait.hit != nil || k.missing() < len(k.parts)
+		return c.inLine(waiting, k, line.Turn(c.guard.name, ahead))
 	}
-	return c.queueShared(waiting, k)
+	return c.ask(waiting, k, c.wait.watcher)
+}
+
+// ask waits in the queues of the limits. o may be nil.
+func (c *Call) ask(ctx context.Context, k *attempt, o onlooker) error {
+	if c.guard.chain == nil {
+		return c.queue(ctx, k, o)
+	}
+	return c.queueShared(ctx, k, o)
+}
+
+// inLine asks whenever it is the turn of the call, until it is admitted.
+func (c *Call) inLine(ctx context.Context, k *attempt, t inflight.Turn) error {
+	for {
+		asking, err := t.Await(ctx)
+		if err != nil {
+			return err
+		}
+		again, err := c.askOnce(asking, k, t)
+		if !again {
+			return err
+		}
+		if c.wait.hit == nil {
+			c.wait.places = nil // its place is in the line
+		}
+	}
+}
+
+var errGone = errors.New("guard: the goroutine ended during the admission")
+
+// askOnce is ask in a turn.
+func (c *Call) askOnce(ctx context.Context, k *attempt, t inflight.Turn) (again bool, err error) {
+	err = errGone
+	defer func() { again = t.Asked(err) }() // also if a law panics or an observer ends the goroutine
+	err = c.ask(ctx, k, t)
+	return again, err
 }
 
 // try acquires the layers that are missing now, or none.

@@ -7,7 +7,7 @@ import (
 )
 
 // queue waits for the layers that are missing, all at one instant.
-func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
+func (c *Call) queue(ctx context.Context, k *attempt, o onlooker) (err error) {
 	if k.missing() == 1 {
 		i := 0
 		for k.parts[i].outer != nil {
@@ -18,7 +18,7 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 		if len(c.wait.places) > 0 {
 			place = c.wait.places[i]
 		}
-		p.permit, err = p.guard.engine.Acquire(ctx, c.cost, place, c.wait.watcher)
+		p.permit, err = p.guard.engine.Acquire(ctx, c.cost, place, o)
 		return err
 	}
 	limiters, permits := k.lacking()
@@ -28,7 +28,7 @@ func (c *Call) queue(ctx context.Context, k *attempt) (err error) {
 			places = append(places, c.wait.places[i])
 		}
 	}
-	if err = c.guard.layers[0].engine.AcquireAll(ctx, limiters, c.cost, places, permits, c.wait.watcher); err == nil {
+	if err = c.guard.layers[0].engine.AcquireAll(ctx, limiters, c.cost, places, permits, o); err == nil {
 		k.fill(permits)
 	}
 	return err

@@ -13,18 +13,18 @@ import (
 // layers here first, so that the store is asked only for what fits in this
 // process. Refused, it gives everything back and waits with its place at the
 // layer that the store names.
-func (c *Call) queueShared(ctx context.Context, k *attempt) error {
+func (c *Call) queueShared(ctx context.Context, k *attempt, o onlooker) error {
 	var w watching
 	defer w.stop()
 	for {
 		if err := c.tooLate(ctx, k); err != nil {
 			return err
 		}
-		if err := c.queue(ctx, k); err != nil {
+		if err := c.queue(ctx, k, o); err != nil {
 			return err
 		}
-		if c.wait.watcher != nil { // behind here the store decides which call is first
-			c.wait.watcher.Queued()
+		if o != nil { // behind here the store decides which call is first
+			o.Queued()
 		}
 		no, err := c.take(ctx, k, false)
 		if no == nil {

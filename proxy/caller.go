@@ -4,11 +4,12 @@ import (
 	"net/http"
 
 	"github.com/headrace/headrace/internal/account"
+	"github.com/headrace/headrace/internal/line"
 )
 
 // caller returns which client sends a request: the one that its path or its
 // header names, or else that of its credential.
-func (p *Proxy) caller(r *http.Request, to *route) (c Caller, f *failure) {
+func (p *Proxy) caller(r *http.Request, to *route) (c line.Caller, f *failure) {
 	c.Client = to.client
 	if names := r.Header["X-Headrace-Client"]; len(names) > 0 && c.Client == "" {
 		if c.Client = names[0]; len(names) > 1 || !upstreamName.MatchString(c.Client) {
@@ -24,7 +25,7 @@ func (p *Proxy) caller(r *http.Request, to *route) (c Caller, f *failure) {
 	switch priority := r.Header["X-Headrace-Priority"]; {
 	case len(priority) == 0, len(priority) == 1 && priority[0] == "interactive":
 	case len(priority) == 1 && priority[0] == "batch":
-		c.Priority = Batch
+		c.Priority = line.Batch
 	default:
 		return c, fail(CodeClient, "X-Headrace-Priority is neither interactive, the default, nor batch")
 	}

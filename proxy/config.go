@@ -9,16 +9,13 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/line"
+	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/registry"
 )
 
-// The defaults of a Config.
-const (
-	defaultMaxQueue = 10_000
-	defaultMaxWait  = 5 * time.Minute
-	defaultMaxBody  = 16 << 20
-)
+const defaultMaxBody = replay.MaxResent
 
 // Config describes a Proxy. The zero Config is ready to use.
 type Config struct {
@@ -76,10 +73,10 @@ func (c *Config) check(to *invalid.Problems) {
 		to.Addf("Policy.Preset", "use Config.Preset or the Preset of an upstream")
 	}
 	if c.MaxQueue < 0 {
-		to.Addf("MaxQueue", "%d is negative: use 0 for the default of %d", c.MaxQueue, defaultMaxQueue)
+		to.Addf("MaxQueue", "%d is negative: use 0 for the default of %d", c.MaxQueue, line.DefaultMaxQueue)
 	}
 	if c.MaxWait < 0 {
-		to.Addf("MaxWait", "%s is negative: use 0 for the default of %s", c.MaxWait, defaultMaxWait)
+		to.Addf("MaxWait", "%s is negative: use 0 for the default of %s", c.MaxWait, line.DefaultMaxWait)
 	}
 	if c.MaxBody < 0 {
 		to.Addf("MaxBody", "%d is negative: use 0 for the default of %d", c.MaxBody, defaultMaxBody)
@@ -99,12 +96,6 @@ func (c *Config) check(to *invalid.Problems) {
 
 // fill sets the defaults.
 func (c *Config) fill() {
-	if c.MaxQueue == 0 {
-		c.MaxQueue = defaultMaxQueue
-	}
-	if c.MaxWait == 0 {
-		c.MaxWait = defaultMaxWait
-	}
 	if c.MaxBody == 0 {
 		c.MaxBody = defaultMaxBody
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/line"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -88,6 +89,16 @@ func held(u *upstream, err error) *failure {
 	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok {
 		f := fail(CodeLimited, "%s refuses calls for longer than this proxy waits", u.name)
 		f.retryAfter = hit.RetryAfter
+		return f
+	}
+	if full, ok := errors.AsType[*line.FullError](err); ok {
+		f := fail(CodeQueueFull, "%d requests wait for %s, which is the most: try again later, send fewer at a time, or raise --max-queue", full.Waiting, u.name)
+		f.retryAfter = full.RetryAfter
+		return f
+	}
+	if long, ok := errors.AsType[*line.WaitError](err); ok {
+		f := fail(CodeWait, "%s did not allow the request within %s: try again later, send fewer at a time, or raise --max-wait", u.name, long.Waited.Round(time.Second))
+		f.retryAfter = long.RetryAfter
 		return f
 	}
 	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/line"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/presets/dialect"
 )
@@ -21,7 +22,7 @@ type Proxy struct {
 	upstreams map[string]*upstream
 	senders   map[presets.ID]http.RoundTripper
 	reverse   *httputil.ReverseProxy
-	lines     lines
+	lines     *line.Lines
 	work      work
 	tally     tally
 	memory    memory
@@ -33,6 +34,7 @@ func New(c Config) (*Proxy, error) {
 	c.check(&problems)
 	c.fill()
 	p := &Proxy{config: c, clock: clock.New(c.Policy.Clock), gate: newGate(&c), upstreams: c.upstreams(&problems)}
+	p.lines = line.New(line.Config{MaxQueue: c.MaxQueue, MaxWait: c.MaxWait, Clock: c.Policy.Clock})
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
@@ -44,7 +46,6 @@ func New(c Config) (*Proxy, error) {
 				headrace.With(c.Policy), headrace.WithRegistry(c.Registry), headrace.WithResend(0))
 		}
 	}
-	p.lines.init(&c)
 	p.work.init()
 	p.tally.init(c.Weights)
 	p.reverse = &httputil.ReverseProxy{
@@ -63,7 +64,7 @@ type exchange struct {
 	proxy  *Proxy
 	to     route
 	client *client
-	ticket *ticket
+	ticket *line.Ticket
 	wire   wire
 	body   body
 	status int // of the upstream's answer; 0: there is none
@@ -126,7 +127,7 @@ func (p *Proxy) serve(out *answer, r *http.Request, to route) *failure {
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), exchangeKey{}, x))
 	defer cancel(nil)
 	defer p.work.also(cancel)()
-	ctx, x.ticket = p.lines.with(ctx, caller)
+	ctx, x.ticket = p.lines.With(ctx, caller)
 	defer func() { p.tally.done(x) }()
 	p.reverse.ServeHTTP(out, r.WithContext(ctx))
 	return nil

@@ -20,6 +20,7 @@ type Stats struct {
 	Errors   map[Code]int64 // answers of the proxy itself
 	Draining bool
 	Clients  []ClientStats // sorted by name
+	Queues   []Queue       // sorted by name
 }
 
 // ClientStats are the counts of one client.
@@ -33,6 +34,21 @@ type ClientStats struct {
 	Attempts int64
 	Waited   time.Duration
 	LastCall time.Time
+}
+
+// Queue is what waits for one limiter.
+type Queue struct {
+	Limiter string
+	Waiting int
+	Oldest  time.Duration // how long the first has waited
+	Clients []QueueClient // those that wait, sorted by name
+}
+
+// QueueClient is what waits of one client.
+type QueueClient struct {
+	Name     string
+	Waiting  int
+	Admitted int64 // attempts, since the client was seen last
 }
 
 // mostClients bounds the clients that are counted apart. Further ones are "others".
@@ -131,6 +147,13 @@ func (p *Proxy) Stats() Stats {
 	}
 	t.mu.Unlock()
 	slices.SortFunc(s.Clients, func(a, b ClientStats) int { return cmp.Compare(a.Name, b.Name) })
+	for _, l := range p.lines.Stats() {
+		q := Queue{Limiter: l.Line, Waiting: l.Waiting, Oldest: l.Oldest}
+		for _, c := range l.Clients {
+			q.Clients = append(q.Clients, QueueClient(c))
+		}
+		s.Queues = append(s.Queues, q)
+	}
 	p.work.mu.Lock()
 	defer p.work.mu.Unlock()
 	s.Draining = p.work.draining

@@ -21,6 +21,7 @@ var house = []place{
 	{"internal/simulate/...", 3},
 	{"internal/presetgen", 4},
 	{"internal/inflight", 3},
+	{"internal/line", 3},
 	{"internal/guardtest", 4},
 	{"internal/tally", 2},
 	{"internal/emit", 0},

@@ -1,0 +1,32 @@
+package line
+
+import (
+	"fmt"
+	"time"
+)
+
+// FullError is the error of a call that finds Config.MaxQueue calls waiting.
+// Nothing was sent.
+type FullError struct {
+	Line    string // the name of the guard
+	Waiting int
+	// RetryAfter is how long the calls that wait are expected to take, by what the
+	// line has admitted lately: between a second and Config.MaxWait.
+	RetryAfter time.Duration
+}
+
+func (e *FullError) Error() string {
+	return fmt.Sprintf("line: %d calls wait for %q, which is the most: try again in %s, or raise MaxQueue", e.Waiting, e.Line, e.RetryAfter)
+}
+
+// WaitError is the error of a call that was not admitted within Config.MaxWait.
+// Nothing was sent.
+type WaitError struct {
+	Line       string // the name of the guard
+	Waited     time.Duration
+	RetryAfter time.Duration // as of FullError
+}
+
+func (e *WaitError) Error() string {
+	return fmt.Sprintf("line: not admitted by %q in %s, which is the longest wait: try again in %s, or raise MaxWait", e.Line, e.Waited, e.RetryAfter)
+}

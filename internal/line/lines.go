@@ -1,0 +1,180 @@
+package line
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/throttle"
+)
+
+const (
+	// DefaultMaxQueue is how many calls wait in a line at most.
+	DefaultMaxQueue = 10_000
+	// DefaultMaxWait is for how long a call waits at most.
+	DefaultMaxWait = 5 * time.Minute
+)
+
+// mostIdle is how many lines in which no call waits are remembered, for Stats.
+const mostIdle = 256
+
+// Config configures Lines. The zero Config is ready to use.
+type Config struct {
+	// MaxQueue bounds how many calls wait in a line for their first admission. One
+	// more fails at once with a *FullError. 0 means DefaultMaxQueue.
+	MaxQueue int
+	// MaxWait bounds the time from the arrival of a call to its admission, for
+	// each attempt. Later it fails with a *WaitError. 0 means DefaultMaxWait.
+	MaxWait time.Duration
+	// Clock replaces the real clock in tests.
+	Clock clockwork.Clock
+}
+
+// Lines has a line for each guard. It is safe for concurrent use.
+type Lines struct {
+	clock    clock.Clock
+	maxQueue int
+	maxWait  time.Duration
+
+	mu      sync.Mutex // guards what follows, and all lines and turns
+	lines   map[string]*line
+	busy    int             // lines that are in use
+	waiting arrivals        // the turns in all lines
+	timer   clockwork.Timer // for the first of waiting; nil: it was never needed
+	armed   bool
+}
+
+// New returns Lines. Values below 0 count as 0.
+func New(c Config) *Lines {
+	l := &Lines{clock: clock.New(c.Clock), maxQueue: c.MaxQueue, maxWait: c.MaxWait, lines: map[string]*line{}}
+	if l.maxQueue <= 0 {
+		l.maxQueue = DefaultMaxQueue
+	}
+	if l.maxWait <= 0 {
+		l.maxWait = DefaultMaxWait
+	}
+	return l
+}
+
+// Caller is where a call comes from.
+type Caller struct {
+	// Client is what shares are counted by. Lines remember names: bound their length.
+	Client string
+	// Weight is the client's share in relation to those of others, from 0.001 to
+	// 1,000. 0 means 1, and so does what is not a positive number.
+	Weight   float64
+	Priority Priority
+}
+
+// share is how much of the time of a class an item of c takes.
+func (c *Caller) share() float64 {
+	const most = 1000
+	if !(c.Weight > 0) { //nolint:staticcheck // NaN is not
+		return 1
+	}
+	return 1 / min(max(c.Weight, 1./most), most)
+}
+
+// Ticket is what is known of a request. It is safe for concurrent use.
+type Ticket struct {
+	lines    *Lines
+	caller   Caller
+	waited   atomic.Int64
+	attempts atomic.Int64
+	used     atomic.Bool // first is
+	admitted atomic.Bool
+	first    turn
+}
+
+var _ inflight.Line = (*Ticket)(nil)
+
+// With returns a context for one request. Calls that pass a guard under it wait in
+// the line of that guard; calls inside of these do not. Another watcher of ctx,
+// such as that of a node, is replaced.
+func (l *Lines) With(ctx context.Context, c Caller) (context.Context, *Ticket) {
+	if c.Priority > Batch {
+		c.Priority = Batch
+	}
+	t := &Ticket{lines: l, caller: c}
+	return inflight.Watch(ctx, t), t
+}
+
+// Waited returns how long the request has waited in lines and for limits, over all
+// attempts. A wait that has not ended does not count.
+func (t *Ticket) Waited() time.Duration { return time.Duration(t.waited.Load()) }
+
+// Attempts returns how many attempts were admitted, resends after a 429 included.
+func (t *Ticket) Attempts() int { return int(t.attempts.Load()) }
+
+// Turn implements inflight.Line.
+func (t *Ticket) Turn(guard string, ahead bool) inflight.Turn {
+	u := &t.first
+	if t.used.Swap(true) {
+		u = new(turn)
+	}
+	u.ticket, u.name, u.ahead, u.since = t, guard, ahead, t.lines.clock.Elapsed()
+	return u
+}
+
+// Admitted implements inflight.Watcher.
+func (t *Ticket) Admitted(throttle.Bound) {
+	t.admitted.Store(true)
+	t.attempts.Add(1)
+}
+
+// Rejected implements inflight.Watcher: a breaker has stopped an attempt that was
+// admitted.
+func (t *Ticket) Rejected(error) { t.attempts.Add(-1) }
+
+// Waits does nothing, as the other methods of inflight.Watcher.
+func (*Ticket) Waits()                            {}
+func (*Ticket) Queued()                           {}
+func (*Ticket) Judged(adaptive.Feedback, error)   {}
+func (*Ticket) Retries(int, time.Duration, error) {}
+func (*Ticket) Rested(context.Context) bool       { return true }
+
+// Stats is a line at one moment.
+type Stats struct {
+	Line    string        // the name of the guard
+	Waiting int           // calls, the one that asks the guard included
+	Oldest  time.Duration // how long the first of them has waited
+	Clients []Client      // those that wait and recent ones, by name
+}
+
+// Client is a client in a line.
+type Client struct {
+	Name     string
+	Waiting  int   // calls
+	Admitted int64 // attempts, those that did not have to wait included, since the client was forgotten last
+}
+
+// Stats returns the lines in which calls wait and recent ones, by name.
+func (l *Lines) Stats() []Stats {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make([]Stats, 0, len(l.lines))
+	for name, n := range l.lines {
+		s := Stats{Line: name, Waiting: n.order.len(), Clients: make([]Client, 0, len(n.clients))}
+		for name, c := range n.clients {
+			s.Clients = append(s.Clients, Client{name, c.waiting, c.admitted})
+		}
+		slices.SortFunc(s.Clients, func(a, b Client) int { return strings.Compare(a.Name, b.Name) })
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b Stats) int { return strings.Compare(a.Line, b.Line) })
+	now := l.clock.Elapsed()
+	for t := l.waiting.first; t != nil; t = t.later {
+		i, _ := slices.BinarySearchFunc(all, t.line.name, func(s Stats, name string) int { return cmp.Compare(s.Line, name) })
+		all[i].Oldest = max(all[i].Oldest, now-t.since)
+	}
+	return all
+}

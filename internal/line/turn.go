@@ -1,0 +1,369 @@
+package line
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// errOutranked ends the wait for admission of a call that another one goes before.
+var errOutranked = errors.New("line: another call goes first")
+
+// patience is for how long a turn whose wait for admission was ended may go on
+// asking, before another one is chosen regardless: what a guard asks, such as a
+// store, may not return.
+const patience = time.Second
+
+// turn implements inflight.Turn. It is in line from the moment that it has to wait.
+type turn struct {
+	ticket *Ticket
+	name   string // of the guard
+	ahead  bool
+	since  time.Duration // its arrival
+	stop   func() bool   // of what waits for the end of the context; nil: nothing does
+
+	// Guarded by the lock of the Lines.
+	line           *line // nil: it has not begun
+	client         *client
+	item           item
+	earlier, later *turn // in the arrivals
+	listed         bool
+	fresh          bool
+	loose          bool          // it asks without an order
+	recalled       bool          // ask was ended because it was outranked
+	ask            *asking       // nil: it does not ask the guard
+	err            error         // why the line has ended it
+	woken          chan struct{} // holds one; nil: it does not wait
+}
+
+// inLine reports whether it has a place in the order.
+func (t *turn) inLine() bool { return t.item.flow != nil }
+
+// tell wakes t if it waits.
+func (t *turn) tell() {
+	if t.woken == nil {
+		return
+	}
+	select {
+	case t.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Await implements inflight.Turn.
+func (t *turn) Await(ctx context.Context) (context.Context, error) {
+	if t.ahead {
+		return ctx, nil
+	}
+	for {
+		if ctx.Err() != nil {
+			t.lose()
+			return nil, context.Cause(ctx)
+		}
+		ask, err := t.begin(ctx)
+		if err != nil {
+			t.lose()
+			return nil, err
+		}
+		if ask != nil {
+			return ask, nil
+		}
+		select {
+		case <-t.woken:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// begin returns the context to ask under, or nil if t has to wait.
+func (t *turn) begin(ctx context.Context) (ask *asking, err error) {
+	l := t.ticket.lines
+	l.mu.Lock()
+	recall := nothing
+	defer func() {
+		l.mu.Unlock()
+		recall()
+		if ask != nil && !t.loose {
+			t.follow(ask)
+		}
+	}()
+	now := l.clock.Elapsed()
+	n := t.line
+	if n == nil {
+		n = l.of(t.name)
+		if n.turns++; n.turns == 1 {
+			l.busy++
+		}
+		n.last = now
+		t.line = n
+	}
+	switch {
+	case t.err != nil:
+		return nil, t.err
+	case t.inLine():
+	case n.asking == nil:
+		t.loose = true
+	default:
+		if err := n.join(t, now); err != nil {
+			return nil, err
+		}
+		recall = n.choose()
+	}
+	if t.loose || n.asking == t {
+		t.ask = &asking{Context: ctx}
+		return t.ask, nil
+	}
+	if t.woken == nil {
+		t.woken = make(chan struct{}, 1)
+	}
+	return nil, nil
+}
+
+// follow has the line go on if the context of a turn that asks ends, and the
+// guard does not return.
+func (t *turn) follow(ask *asking) {
+	t.stop = context.AfterFunc(ask.Context, func() { t.ticket.lines.lapse(t, ask) })
+}
+
+// Queued implements inflight.Turn: a call that asks without an order has to wait,
+// and joins the line.
+func (t *turn) Queued() {
+	if t.ahead {
+		return
+	}
+	l := t.ticket.lines
+	l.mu.Lock()
+	n, ask := t.line, t.ask
+	if !t.loose {
+		l.mu.Unlock()
+		return
+	}
+	t.loose = false
+	if n.asking == nil {
+		n.asking = t
+	}
+	recall := nothing
+	var end error
+	if end = n.join(t, l.clock.Elapsed()); end != nil {
+		t.err = end
+	} else if n.asking != t {
+		end = errOutranked
+		recall = n.choose()
+	}
+	l.mu.Unlock()
+	recall()
+	if end != nil {
+		ask.end(end)
+		return
+	}
+	t.follow(ask)
+}
+
+// Asked implements inflight.Turn.
+func (t *turn) Asked(err error) (again bool) {
+	if t.ahead {
+		t.count()
+		return false
+	}
+	if t.stop != nil {
+		t.stop()
+		t.stop = nil
+	}
+	l := t.ticket.lines
+	l.mu.Lock()
+	ask := t.ask
+	t.ask, t.recalled = nil, false
+	n := t.line
+	if n.asking == t {
+		n.asking = nil
+	}
+	switch {
+	case err == nil:
+		n.admitted(t)
+	case errors.Is(err, errOutranked):
+		again = true
+	case t.loose && n.asking != nil:
+		again = errors.Is(err, throttle.ErrLimited) // the queue of the guard is full of calls that are not in line yet
+	}
+	t.loose = false
+	recall := t.passOn(!again)
+	l.mu.Unlock()
+	recall()
+	ask.end(nil)
+	if !again {
+		t.count()
+	}
+	return again
+}
+
+// admitted counts t, which was admitted.
+func (n *line) admitted(t *turn) {
+	now := n.lines.clock.Elapsed()
+	n.recent.add(now)
+	if t.inLine() {
+		n.leave(t, true)
+	} else {
+		t.client = n.client(t.ticket.caller.Client, now)
+	}
+	t.client.admitted++
+	t.client.last = now
+}
+
+// passOn has the next turn ask, if t does not. over says that t has ended.
+func (t *turn) passOn(over bool) (recall func()) {
+	n := t.line
+	if n == nil {
+		return nothing
+	}
+	if over {
+		if t.inLine() {
+			n.leave(t, false)
+		}
+		if n.asking == t {
+			n.asking = nil
+		}
+		if n.turns--; n.turns == 0 {
+			n.lines.busy--
+		}
+		t.line = nil
+	}
+	return n.choose()
+}
+
+// lose ends a turn that has not been asked.
+func (t *turn) lose() {
+	l := t.ticket.lines
+	l.mu.Lock()
+	recall := t.passOn(true)
+	l.mu.Unlock()
+	recall()
+	t.count()
+}
+
+// count adds the wait to that of the ticket.
+func (t *turn) count() {
+	t.ticket.waited.Add(int64(max(0, t.ticket.lines.clock.Elapsed()-t.since)))
+}
+
+// end ends the wait of t for admission because of err.
+func (l *Lines) end(t *turn, ask *asking, err error) {
+	ask.end(err)
+	l.lapse(t, ask)
+}
+
+// lapse has another turn ask if t has not returned after a while.
+func (l *Lines) lapse(t *turn, ask *asking) {
+	l.clock.AfterFunc(patience, func() {
+		l.mu.Lock()
+		recall := nothing
+		if n := t.line; n != nil && t.ask == ask && n.asking == t {
+			if t.inLine() {
+				n.leave(t, false)
+			}
+			n.asking = nil
+			recall = n.choose()
+		}
+		l.mu.Unlock()
+		recall()
+	})
+}
+
+// arm sets the timer for the turn that has waited longest.
+func (l *Lines) arm(now time.Duration) {
+	if l.armed || l.waiting.first == nil {
+		return
+	}
+	l.armed = true
+	left := max(0, l.waiting.first.since+l.maxWait-now)
+	if l.timer == nil {
+		l.timer = l.clock.AfterFunc(left, l.expire)
+	} else {
+		l.timer.Reset(left)
+	}
+}
+
+// expire ends the turns that have waited for too long.
+func (l *Lines) expire() {
+	var ends []func()
+	l.mu.Lock()
+	l.armed = false
+	now := l.clock.Elapsed()
+	for t := l.waiting.first; t != nil && now-t.since >= l.maxWait; t = l.waiting.first {
+		n := t.line
+		err := &WaitError{n.name, now - t.since, n.retryAfter(now)}
+		t.err = err
+		if ask := t.ask; ask != nil {
+			l.waiting.remove(t) // it leaves the line when it returns
+			ends = append(ends, func() { l.end(t, ask, err) })
+			continue
+		}
+		n.leave(t, false)
+		if n.asking == t {
+			n.asking = nil
+		}
+		t.tell()
+		ends = append(ends, n.choose())
+	}
+	l.arm(now)
+	l.mu.Unlock()
+	for _, end := range ends {
+		end()
+	}
+}
+
+// asking is the context that a call waits for admission under. It ends with the
+// one that it is made of, or by end. Most calls do not have to wait, so what ends
+// it is only made when it is needed.
+type asking struct {
+	context.Context //nolint:containedctx // it is a context
+
+	mu     sync.Mutex      // guards what follows
+	inner  context.Context //nolint:containedctx // nil: it was not needed
+	cancel context.CancelCauseFunc
+}
+
+// end ends it; a nil error says that it is not needed any more.
+func (a *asking) end(err error) {
+	a.mu.Lock()
+	if a.inner == nil && err != nil {
+		a.makeLocked()
+	}
+	cancel := a.cancel
+	a.mu.Unlock()
+	if cancel != nil {
+		cancel(err)
+	}
+}
+
+func (a *asking) makeLocked() {
+	a.inner, a.cancel = context.WithCancelCause(a.Context)
+}
+
+// current is the context as it is now.
+func (a *asking) current() context.Context {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.inner != nil {
+		return a.inner
+	}
+	return a.Context
+}
+
+// Done implements context.Context.
+func (a *asking) Done() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.inner == nil {
+		a.makeLocked()
+	}
+	return a.inner.Done()
+}
+
+// Err implements context.Context.
+func (a *asking) Err() error { return a.current().Err() }
+
+// Value implements context.Context.
+func (a *asking) Value(key any) any { return a.current().Value(key) }
