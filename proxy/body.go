@@ -33,6 +33,9 @@ func (m *memory) take(n int64) bool {
 	return false
 }
 
+// give gives n bytes back.
+func (m *memory) give(n int64) { m.used.Add(-n) }
+
 // body is that of a request, as far as the proxy keeps it itself. The transport
 // keeps a short one.
 type body struct {
@@ -115,7 +118,7 @@ func (b *body) put(out *http.Request) {
 	switch {
 	case b.kept != nil:
 		kept := b.kept
-		out.ContentLength = b.length
+		out.ContentLength, out.TransferEncoding = b.length, nil
 		out.Body = io.NopCloser(bytes.NewReader(kept))
 		if b.length > replay.MaxKept {
 			out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(kept)), nil }
@@ -129,7 +132,10 @@ func (b *body) put(out *http.Request) {
 }
 
 // release gives back the memory.
-func (b *body) release() { b.memory.used.Add(-b.taken) }
+func (b *body) release() {
+	b.memory.give(b.taken)
+	b.taken, b.kept = 0, nil
+}
 
 // timed is a body that has to arrive in time.
 type timed struct {

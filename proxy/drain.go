@@ -30,6 +30,14 @@ func (w *work) enter() (leave func(), f *failure) {
 	return w.leave, nil
 }
 
+// more begins work for a request that has entered.
+func (w *work) more() (leave func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.active++
+	return w.leave
+}
+
 func draining() *failure {
 	f := fail(CodeDraining, "the proxy is being stopped and takes no more requests: send it again when it is up")
 	f.retryAfter = 2 * time.Second
@@ -70,6 +78,7 @@ func (p *Proxy) Drain(ctx context.Context) error {
 		}
 	}
 	w.mu.Unlock()
+	p.flights.close()
 	select {
 	case <-w.idle:
 		return nil

@@ -25,6 +25,7 @@ type Proxy struct {
 	lines     *line.Lines
 	work      work
 	tally     tally
+	flights   flights
 	memory    memory
 }
 
@@ -48,6 +49,7 @@ func New(c Config) (*Proxy, error) {
 	}
 	p.work.init()
 	p.tally.init(c.Weights)
+	p.flights.init(&p.clock, &p.memory)
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:        p.rewrite,
 		Transport:      sender{p},
@@ -120,17 +122,32 @@ func (p *Proxy) serve(out *answer, r *http.Request, to route) *failure {
 	}
 	x.client = p.tally.client(caller.Client)
 	defer x.client.begin()()
-	if f := x.keep(out, r, false); f != nil {
+	streams := p.config.Heartbeat > 0 && mayStream(r)
+	if f := x.keep(out, r, streams || len(r.Header["Idempotency-Key"]) > 0); f != nil {
+		x.body.release()
 		return f
 	}
+	var w http.ResponseWriter = out
+	if streams && x.streams() {
+		b := p.beat(out, x.to.upstream)
+		defer b.end()
+		w = b
+	}
+	if !p.join(w, r, x, caller) {
+		p.send(w, r, x, caller)
+	}
+	return nil
+}
+
+// send makes the call of x.
+func (p *Proxy) send(w http.ResponseWriter, r *http.Request, x *exchange, caller line.Caller) {
 	defer x.body.release()
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), exchangeKey{}, x))
 	defer cancel(nil)
 	defer p.work.also(cancel)()
 	ctx, x.ticket = p.lines.With(ctx, caller)
-	defer func() { p.tally.done(x) }()
-	p.reverse.ServeHTTP(out, r.WithContext(ctx))
-	return nil
+	defer p.tally.done(x)
+	p.reverse.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // unanswered answers a request without an answer of the upstream.

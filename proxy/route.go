@@ -85,9 +85,7 @@ func (to *route) target() *url.URL {
 	u := *to.upstream.url
 	raw := to.upstream.path + to.path
 	u.Path, _ = url.PathUnescape(raw) // known has checked it
-	if u.RawPath = raw; u.Path == raw {
-		u.RawPath = ""
-	}
+	u.RawPath = raw
 	u.RawQuery, u.ForceQuery = to.query, to.hasQuery && to.query == ""
 	return &u
 }

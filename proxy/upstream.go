@@ -98,7 +98,7 @@ func (c *Config) upstreams(to *invalid.Problems) map[string]*upstream {
 		}
 		u.url = checkURL(all[name].URL, field, to)
 		u.path = strings.TrimSuffix(u.url.EscapedPath(), "/")
-		u.dialect = dialect.ByHost(u.url.Host)
+		u.dialect = speaks(name, u.url)
 		if u.preset != "" {
 			if _, err := c.table().Lookup(string(u.preset)); err != nil {
 				to.Addf(field+".Preset", "%v", err)
@@ -109,6 +109,18 @@ func (c *Config) upstreams(to *invalid.Problems) map[string]*upstream {
 		made[name] = u
 	}
 	return made
+}
+
+// speaks returns the dialect of an upstream's host or, if that is not known, such
+// as a gateway's, of its name.
+func speaks(name string, at *url.URL) dialect.Name {
+	if d := dialect.ByHost(at.Host); d != dialect.Auto {
+		return d
+	}
+	if host, ok := hosts()[name]; ok {
+		return dialect.ByHost(host)
+	}
+	return dialect.Auto
 }
 
 // checkURL returns what text says, or an empty URL after a problem.
