@@ -81,10 +81,16 @@ func (*piped) Flush() {}
 // it talks over pipes.
 func inBubble(t *testing.T, c proxy.Config, upstream handler, f func(t *testing.T, s *bubble)) {
 	t.Helper()
+	inBubbleWith(t, c, func() handler { return upstream }, f)
+}
+
+// inBubbleWith has the upstream made inside of the bubble.
+func inBubbleWith(t *testing.T, c proxy.Config, upstream func() handler, f func(t *testing.T, s *bubble)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r, err := registry.New(registry.Config{})
 		require.NoError(t, err)
-		c.Registry, c.Base = r, upstream
+		c.Registry, c.Base = r, upstream()
 		if c.Upstreams == nil {
 			c.Upstreams = map[string]proxy.Upstream{"up": {URL: "http://up.test"}}
 		}

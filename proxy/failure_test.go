@@ -1,0 +1,199 @@
+package proxy_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/proxy"
+	"github.com/headrace/headrace/throttle"
+)
+
+// shaped are upstreams whose errors have different shapes, at the same host.
+func shaped(url string) map[string]proxy.Upstream {
+	return map[string]proxy.Upstream{"openai": {URL: url}, "anthropic": {URL: url}, "gemini": {URL: url}, "up": {URL: url}}
+}
+
+func TestErrorsHaveTheShapeOfTheProvider(t *testing.T) {
+	refused, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, refused.Close()) // no server is there now
+	s := before(t, proxy.Config{Upstreams: shaped("http://" + refused.Addr().String())})
+
+	for name, want := range map[string]string{
+		"openai":    `{"error":{"message":M,"type":"headrace_error","param":null,"code":"headrace_upstream_unreachable"}}`,
+		"up":        `{"error":{"message":M,"type":"headrace_error","param":null,"code":"headrace_upstream_unreachable"}}`,
+		"anthropic": `{"type":"error","error":{"type":"api_error","message":M,"code":"headrace_upstream_unreachable"}}`,
+		"gemini": `{"error":{"code":502,"message":M,"status":"UNAVAILABLE","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo",` +
+			`"reason":"HEADRACE_UPSTREAM_UNREACHABLE","domain":"headrace"}]}}`,
+	} {
+		got := s.do(t, s.request(t, http.MethodPost, "/"+name+"/v1", `{}`))
+		message := "headrace: " + name + " cannot be reached at " + refused.Addr().String() +
+			": the connection was refused or there is no route. Check the network, and the URL of the upstream"
+		quoted, _ := json.Marshal(message)
+		assert.Equal(t, http.StatusBadGateway, got.status)
+		assert.JSONEq(t, replaced(want, string(quoted)), got.body)
+		assert.Equal(t, "headrace_upstream_unreachable", got.header.Get("X-Headrace-Error"))
+		assert.Equal(t, "true", got.header.Get("X-Should-Retry"))
+		assert.Equal(t, "application/json", got.header.Get("Content-Type"))
+		assert.NotEmpty(t, got.header.Get("X-Headrace-Waited"))
+	}
+	assert.EqualValues(t, 4, s.proxy.Stats().Errors[proxy.CodeUnreachable])
+}
+
+func replaced(text, m string) string {
+	before, after, _ := cut(text, ":M,")
+	return before + ":" + m + "," + after
+}
+
+func cut(s, sep string) (before, after string, found bool) {
+	for i := 0; i+len(sep) <= len(s); i++ {
+		if s[i:i+len(sep)] == sep {
+			return s[:i], s[i+len(sep):], true
+		}
+	}
+	return s, "", false
+}
+
+// blocking is an upstream whose calls end when open is closed.
+func blocking(open chan struct{}) handler {
+	return func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-open:
+			_, _ = io.WriteString(w, "done")
+		case <-r.Context().Done():
+		}
+	}
+}
+
+func TestAFullQueue(t *testing.T) {
+	open := make(chan struct{})
+	c := proxy.Config{MaxQueue: 2, Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
+	inBubbleWith(t, c, func() handler { open = make(chan struct{}); return blocking(open) }, func(t *testing.T, s *bubble) {
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				got, err := s.do(s.request(t.Context(), "/up/v1", `{}`))
+				assert.NoError(t, err)
+				assert.Equal(t, "done", got.body)
+			})
+			synctest.Wait()
+		}
+		got := s.get(t, "/up/v1", `{}`)
+
+		assert.Equal(t, http.StatusServiceUnavailable, got.status)
+		assert.Equal(t, "headrace_queue_full", got.header.Get("X-Headrace-Error"))
+		assert.Contains(t, got.body, "--max-queue")
+		after, err := strconv.Atoi(got.header.Get("Retry-After"))
+		require.NoError(t, err)
+		assert.Equal(t, strconv.FormatBool(after <= 60), got.header.Get("X-Should-Retry"))
+		assert.Equal(t, 2, s.proxy.Stats().Queues[0].Waiting)
+		close(open)
+		wg.Wait()
+	})
+}
+
+func TestAWaitThatIsTooLong(t *testing.T) {
+	c := proxy.Config{MaxWait: 90 * time.Second, Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
+	var open chan struct{}
+	inBubbleWith(t, c, func() handler { open = make(chan struct{}); return blocking(open) }, func(t *testing.T, s *bubble) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = s.do(s.request(ctx, "/up/v1", `{}`)) })
+		synctest.Wait()
+		began := time.Now()
+		got := s.get(t, "/up/v1", `{}`)
+
+		assert.Equal(t, http.StatusServiceUnavailable, got.status)
+		assert.Equal(t, "headrace_wait_exceeded", got.header.Get("X-Headrace-Error"))
+		assert.Equal(t, 90*time.Second, time.Since(began))
+		assert.Equal(t, "90.000", got.header.Get("X-Headrace-Waited"))
+		assert.Equal(t, "0", got.header.Get("X-Headrace-Attempts"))
+		assert.Equal(t, "90", got.header.Get("Retry-After"))
+		assert.Equal(t, "false", got.header.Get("X-Should-Retry"), "an SDK would not wait for so long")
+		cancel()
+		wg.Wait()
+	})
+}
+
+func TestRefusalsAreHidden(t *testing.T) {
+	calls := 0
+	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+		if calls++; calls <= 2 {
+			w.Header().Set("Retry-After", "3")
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, `{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`)
+			return
+		}
+		_, _ = io.WriteString(w, "done")
+	}, func(t *testing.T, s *bubble) {
+		got := s.get(t, "/up/v1", `{}`)
+
+		assert.Equal(t, "done", got.body)
+		assert.Equal(t, "3", got.header.Get("X-Headrace-Attempts"))
+		waited, err := strconv.ParseFloat(got.header.Get("X-Headrace-Waited"), 64)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, waited, 6.0)
+		stats := s.proxy.Stats()
+		assert.EqualValues(t, 2, stats.Refused)
+		assert.EqualValues(t, 2, stats.Hidden)
+		assert.EqualValues(t, 3, stats.Attempts)
+		assert.EqualValues(t, 1, stats.Calls)
+		assert.Zero(t, stats.Active)
+	})
+}
+
+func TestAUsedUpQuota(t *testing.T) {
+	const text = `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`
+	inBubble(t, proxy.Config{Upstreams: shaped("http://up.test")}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, text)
+	}, func(t *testing.T, s *bubble) {
+		first, second := s.get(t, "/openai/v1", `{}`), s.get(t, "/openai/v1", `{}`)
+
+		assert.Equal(t, text, first.body, "an answer of the provider is passed on as it is")
+		assert.Empty(t, first.header.Get("X-Headrace-Error"))
+		assert.Equal(t, http.StatusTooManyRequests, second.status)
+		assert.Equal(t, "headrace_quota_exhausted", second.header.Get("X-Headrace-Error"))
+		assert.Equal(t, "false", second.header.Get("X-Should-Retry"))
+		stats := s.proxy.Stats()
+		assert.EqualValues(t, 1, stats.Refused)
+		assert.Zero(t, stats.Hidden)
+	})
+}
+
+func TestAnUpstreamThatDoesNotAnswer(t *testing.T) {
+	c := proxy.Config{Policy: guard.Policy{Timeout: 20 * time.Second}}
+	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(t *testing.T, s *bubble) {
+		got := s.get(t, "/up/v1", `{}`)
+
+		assert.Equal(t, http.StatusGatewayTimeout, got.status)
+		assert.Equal(t, "headrace_upstream_timeout", got.header.Get("X-Headrace-Error"))
+	})
+}
+
+func TestARequestThatNeverFits(t *testing.T) {
+	c := proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Minute).Of(throttle.Tokens)}}}}
+	inBubble(t, c, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, s *bubble) {
+		got := s.get(t, "/up/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"`+longText+`"}],"max_tokens":1000}`)
+
+		assert.Equal(t, http.StatusBadRequest, got.status)
+		assert.Equal(t, "headrace_never_fits", got.header.Get("X-Headrace-Error"))
+		assert.Equal(t, "false", got.header.Get("X-Should-Retry"))
+	})
+}
+
+const longText = "a text that is more than one token long, whoever counts"
