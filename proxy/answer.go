@@ -45,10 +45,13 @@ func (a *answer) clear() {
 	_ = a.control.SetWriteDeadline(time.Time{})
 }
 
-// end leaves the connection as it was.
+// end is for what the server writes behind the handler.
 func (a *answer) end() {
-	if !a.set.IsZero() && !a.renewed && !a.multi {
-		a.clear()
+	switch {
+	case a.renewed && !a.multi:
+		a.bound()
+	case !a.set.IsZero():
+		a.clear() // the deadline would be that of the next request too
 	}
 }
 

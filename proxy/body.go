@@ -43,7 +43,8 @@ type body struct {
 	taken  int64
 	kept   []byte // nil: it is not kept here
 	rest   io.ReadCloser
-	length int64 // of all; -1: it is not known
+	length int64       // of all; -1: it is not known
+	slow   atomic.Bool // it did not arrive in time
 }
 
 // keep reads a body in advance, so that a slow one takes no place in line, and so
@@ -55,7 +56,7 @@ func (x *exchange) keep(out *answer, r *http.Request, whole bool) *failure {
 		b.length = 0
 		return nil
 	}
-	b.rest = &timed{body: r.Body, control: out.control, began: time.Now()}
+	b.rest = &timed{body: r.Body, of: b, control: out.control, began: time.Now()}
 	limit := x.proxy.config.MaxBody
 	switch {
 	case r.ContentLength > limit:
@@ -98,7 +99,7 @@ func (b *body) read(limit int64) *failure {
 			return nil
 		}
 		if err != nil {
-			if f, ok := errors.AsType[*failure](err); ok {
+			if f := b.failed(); f != nil {
 				return f
 			}
 			return fail(CodeBody, "the body of the request broke off")
@@ -106,6 +107,14 @@ func (b *body) read(limit int64) *failure {
 	}
 	b.rest = &joined{Reader: io.MultiReader(bytes.NewReader(kept.Bytes()), b.rest), Closer: b.rest}
 	return nil
+}
+
+// failed is the answer for a body that did not arrive in time, or nil.
+func (b *body) failed() *failure {
+	if !b.slow.Load() {
+		return nil
+	}
+	return fail(CodeSlow, "the body of the request did not arrive within %s and a second for each %d KiB", bodyTime, bodyRate>>10)
 }
 
 type joined struct {
@@ -140,6 +149,7 @@ func (b *body) release() {
 // timed is a body that has to arrive in time.
 type timed struct {
 	body    io.ReadCloser
+	of      *body
 	control *http.ResponseController
 	began   time.Time
 	read    int64
@@ -155,11 +165,11 @@ func (t *timed) Read(p []byte) (int, error) {
 	}
 	n, err := t.body.Read(p)
 	t.read += int64(n)
-	if err != nil {
+	if err == io.EOF { //nolint:errorlint // readers return it as it is
 		_ = t.control.SetReadDeadline(time.Time{}) // the server listens for the end of the connection
-	}
+	} // else the server must not wait for the rest
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fail(CodeSlow, "the body of the request did not arrive within %s and a second for each %d KiB", bodyTime, bodyRate>>10)
+		t.of.slow.Store(true)
 	}
 	return n, err
 }

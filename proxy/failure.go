@@ -57,9 +57,6 @@ func (f *failure) headers(h http.Header) {
 
 // failed is the answer for an error of the transport, nil if the client is gone.
 func failed(ctx context.Context, u *upstream, err error) *failure {
-	if f, ok := errors.AsType[*failure](err); ok {
-		return f
-	}
 	if f, ok := errors.AsType[*failure](context.Cause(ctx)); ok {
 		return f
 	}

@@ -153,7 +153,10 @@ func (p *Proxy) send(w http.ResponseWriter, r *http.Request, x *exchange, caller
 // unanswered answers a request without an answer of the upstream.
 func (p *Proxy) unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	x := exchangeOf(r.Context())
-	f := failed(r.Context(), x.to.upstream, err)
+	f := x.body.failed() // the server has cancelled the request for it
+	if f == nil {
+		f = failed(r.Context(), x.to.upstream, err)
+	}
 	if f == nil { // the client is gone
 		return
 	}

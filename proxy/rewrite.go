@@ -41,16 +41,33 @@ func notSent(name string) bool {
 // answered prepares the upstream's answer for the client.
 func (*Proxy) answered(resp *http.Response) error {
 	x := exchangeOf(resp.Request.Context())
-	secret := account.Identity(resp.Request)
-	for name, values := range resp.Header {
-		if notReturned(name) || secret != "" && slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
+	for name := range resp.Header {
+		if notReturned(name) {
 			delete(resp.Header, name)
+		}
+	}
+	for secret := range account.Secrets(resp.Request) {
+		if len(secret) >= shortestSecret {
+			dropEchoes(resp.Header, secret)
 		}
 	}
 	x.relocate(resp.Header)
 	waited(resp.Header, x.ticket.Waited(), x.ticket.Attempts())
 	x.status = resp.StatusCode
 	return nil
+}
+
+// shortestSecret is the length, in bytes, from which a credential is not found in
+// other texts by chance.
+const shortestSecret = 8
+
+// dropEchoes removes the headers that repeat a credential.
+func dropEchoes(h http.Header, secret string) {
+	for name, values := range h {
+		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
+			delete(h, name)
+		}
+	}
 }
 
 // notReturned reports whether a header would give a client a credential, a

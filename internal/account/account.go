@@ -1,5 +1,5 @@
 // Package account tells which account sends a request: the one of its API key or of
-// what stays the same in its signature. What it keeps of a ID is a keyed hash.
+// what stays the same in its signature. What is kept of it is a keyed hash.
 package account
 
 import (
@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"hash"
+	"iter"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -118,30 +119,64 @@ func signature(req *http.Request, sign func(*http.Request) error) (id string) {
 	return Identity(bare)
 }
 
+// keyHeaders and keyValues are where API keys are besides Authorization: in which
+// headers, and in which values of the query.
+func keyHeaders() [4]string {
+	return [...]string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Ocp-Apim-Subscription-Key"}
+}
+
+func keyValues() [4]string { return [...]string{"api_key", "api-key", "apikey", "subscription-key"} }
+
 // Identity returns the text that identifies the account of a request: an API
 // key, or the part of a signature that stays the same. It must not be kept.
 func Identity(req *http.Request) string {
 	if id := authorized(first(req.Header, "Authorization")); id != "" {
 		return id
 	}
-	for _, name := range [...]string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key", "Ocp-Apim-Subscription-Key"} {
+	for _, name := range keyHeaders() {
 		if key := first(req.Header, name); key != "" {
 			return key
 		}
 	}
-	if req.URL.RawQuery == "" || !strings.Contains(req.URL.RawQuery, "key=") {
-		return ""
-	}
-	query := req.URL.Query()
-	for _, name := range [...]string{"api_key", "api-key", "apikey", "subscription-key"} {
-		if key := query.Get(name); key != "" {
-			return key
-		}
-	}
-	if strings.HasSuffix(Host(req.URL), ".googleapis.com") { // elsewhere it may be any key
-		return query.Get("key")
+	for key := range queryKeys(req) {
+		return key
 	}
 	return ""
+}
+
+// queryKeys yields the API keys in the query of a request.
+func queryKeys(req *http.Request) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if req.URL.RawQuery == "" || !strings.Contains(req.URL.RawQuery, "key=") {
+			return
+		}
+		query := req.URL.Query()
+		for _, name := range keyValues() {
+			if key := query.Get(name); key != "" && !yield(key) {
+				return
+			}
+		}
+		if key := query.Get("key"); key != "" && strings.HasSuffix(Host(req.URL), ".googleapis.com") { // elsewhere it may be any key
+			yield(key)
+		}
+	}
+}
+
+// Secrets yields what a request is authenticated by, without the name of its scheme.
+// It must not be kept.
+func Secrets(req *http.Request) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		_, secret, _ := strings.Cut(first(req.Header, "Authorization"), " ")
+		if secret != "" && !yield(secret) {
+			return
+		}
+		for _, name := range keyHeaders() {
+			if key := first(req.Header, name); key != "" && !yield(key) {
+				return
+			}
+		}
+		queryKeys(req)(yield)
+	}
 }
 
 // authorized returns what identifies an account in an Authorization. Signatures

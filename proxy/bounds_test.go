@@ -1,0 +1,200 @@
+package proxy_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/proxy"
+	"github.com/headrace/headrace/throttle"
+)
+
+func TestASlowHeaderIsCutOff(t *testing.T) {
+	inBubble(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, s *bubble) {
+		c, err := s.pipes.dial()
+		require.NoError(t, err)
+		defer c.Close()
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		began := time.Now()
+		_, err = io.WriteString(c, "GET /up/v1 HTTP/1.1\r\nHost: localhost\r\n")
+		for err == nil {
+			_, err = io.WriteString(c, "A: b\r\n")
+			time.Sleep(time.Second)
+		}
+		assert.LessOrEqual(t, time.Since(began), 12*time.Second)
+	})
+}
+
+// A body that drips holds no place in line and no slot: another call goes on.
+func TestASlowBodyHoldsNoSlot(t *testing.T) {
+	for about, length := range map[string]string{
+		"short": "Content-Length: 1000", "long": "Content-Length: 2000000", "of unknown length": "Transfer-Encoding: chunked",
+	} {
+		t.Run(about, func(t *testing.T) {
+			c := proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
+			inBubble(t, c, func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(w, r.Body)
+			}, func(t *testing.T, s *bubble) {
+				conn, err := s.pipes.dial()
+				require.NoError(t, err)
+				defer conn.Close()
+				began := time.Now()
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					_, err := io.WriteString(conn, "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"+length+"\r\n\r\n")
+					for err == nil {
+						piece := "{"
+						if about == "of unknown length" {
+							piece = "1\r\n{\r\n"
+						}
+						_, err = io.WriteString(conn, piece)
+						time.Sleep(time.Second)
+					}
+				})
+				time.Sleep(5 * time.Second)
+				got := s.get(t, "/up/v1", `{"a":1}`)
+				assert.Equal(t, `{"a":1}`, got.body)
+				assert.Equal(t, 5*time.Second, time.Since(began))
+
+				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				require.NoError(t, err)
+				defer resp.Body.Close()
+				assert.Equal(t, http.StatusRequestTimeout, resp.StatusCode)
+				assert.Equal(t, "headrace_body_too_slow", resp.Header.Get("X-Headrace-Error"))
+				assert.Equal(t, 30*time.Second, time.Since(began))
+				_ = conn.Close()
+				wg.Wait()
+			})
+		})
+	}
+}
+
+// A client that reads nothing of its answer does not hold its call for ever.
+func TestASlowReaderIsCutOff(t *testing.T) {
+	for _, headers := range [][]string{nil, {"Idempotency-Key", "k1"}} {
+		var ended time.Time
+		inBubble(t, proxy.Config{}, func(w http.ResponseWriter, r *http.Request) {
+			piece := bytes.Repeat([]byte("x"), 32<<10)
+			for r.Context().Err() == nil {
+				if _, err := w.Write(piece); err != nil {
+					break
+				}
+			}
+			ended = time.Now()
+		}, func(t *testing.T, s *bubble) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			resp, err := s.http.Do(s.request(ctx, "/up/v1", `{}`, headers...))
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			began := time.Now()
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+
+			assert.LessOrEqual(t, ended.Sub(began), time.Minute)
+			assert.False(t, ended.IsZero())
+			assert.Zero(t, s.proxy.Stats().Active)
+		})
+	}
+}
+
+// A stream may pause for longer than a write may take.
+func TestAStreamMayPause(t *testing.T) {
+	for _, headers := range [][]string{nil, {"Idempotency-Key", "k1"}} {
+		inBubble(t, proxy.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for range 3 {
+				_, _ = io.WriteString(w, "data: x\n\n")
+				time.Sleep(8 * time.Minute)
+			}
+		}, func(t *testing.T, s *bubble) {
+			got := s.get(t, "/up/v1", `{}`, headers...)
+			assert.Equal(t, strings.Repeat("data: x\n\n", 3), got.body)
+		})
+	}
+}
+
+func TestThousandClientsThatWaitAndLeave(t *testing.T) {
+	const n = 1000
+	c := proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
+	started := make(chan struct{}, n+1)
+	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) {
+		started <- struct{}{}
+		<-r.Context().Done()
+	}, func(t *testing.T, s *bubble) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg, holder sync.WaitGroup
+		holding, release := context.WithCancel(t.Context())
+		holder.Go(func() { _, _ = s.do(s.request(holding, "/c/holder/up/v1", `{}`)) })
+		synctest.Wait()
+		for i := range n {
+			wg.Go(func() { _, _ = s.do(s.request(ctx, "/c/client"+strconv.Itoa(i%10)+"/up/v1", `{}`)) })
+		}
+		synctest.Wait()
+		stats := s.proxy.Stats()
+		assert.EqualValues(t, n+1, stats.Active)
+		require.Len(t, stats.Queues, 1)
+		assert.Equal(t, n, stats.Queues[0].Waiting)
+		began := time.Now()
+		cancel()
+		wg.Wait()
+		synctest.Wait()
+
+		assert.Zero(t, time.Since(began))
+		stats = s.proxy.Stats()
+		assert.EqualValues(t, 1, stats.Active)
+		assert.Zero(t, stats.Queues[0].Waiting)
+		assert.Len(t, started, 1, "calls upstream")
+		assert.Len(t, stats.Clients, 11)
+		release()
+		holder.Wait()
+	})
+}
+
+func TestTheNamesOfClientsAreBounded(t *testing.T) {
+	inBubble(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, s *bubble) {
+		for i := range 4200 {
+			s.get(t, "/up/v1", "", "X-Headrace-Client", "n"+strconv.Itoa(i))
+		}
+		stats := s.proxy.Stats()
+		assert.Len(t, stats.Clients, 4097)
+		assert.EqualValues(t, 4200, stats.Calls)
+	})
+}
+
+func TestClientsAreNamed(t *testing.T) {
+	inBubble(t, proxy.Config{Weights: map[string]float64{"ci": 3}}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, s *bubble) {
+		s.get(t, "/c/ci/up/v1", "", "X-Headrace-Client", "other")
+		s.get(t, "/up/v1", "", "X-Headrace-Client", "web")
+		s.get(t, "/up/v1", "", "Authorization", "Bearer a")
+		s.get(t, "/up/v1", "", "Authorization", "Bearer b")
+		s.get(t, "/up/v1", "", "Authorization", "Bearer a")
+		s.get(t, "/up/v1", "")
+		names := map[string]int64{}
+		for _, c := range s.proxy.Stats().Clients {
+			names[c.Name] = c.Calls
+			assert.Equal(t, c.Name == "ci", c.Weight == 3)
+		}
+		one, two := "", ""
+		for name, calls := range names {
+			if strings.HasPrefix(name, "up#key") && calls == 2 {
+				one = name
+			} else if strings.HasPrefix(name, "up#key") {
+				two = name
+			}
+		}
+		assert.Equal(t, map[string]int64{"ci": 1, "web": 1, one: 2, two: 1, "up": 1}, names)
+	})
+}

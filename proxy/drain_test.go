@@ -1,0 +1,68 @@
+package proxy_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/proxy"
+	"github.com/headrace/headrace/throttle"
+)
+
+func TestDrainWaitsForWhatRuns(t *testing.T) {
+	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(10 * time.Second)
+		_, _ = io.WriteString(w, "done")
+	}, func(t *testing.T, s *bubble) {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			got, err := s.do(s.request(t.Context(), "/up/v1", `{}`))
+			assert.NoError(t, err)
+			assert.Equal(t, "done", got.body)
+		})
+		synctest.Wait()
+		began := time.Now()
+		wg.Go(func() {
+			synctest.Wait()
+			late := s.get(t, "/up/v1", `{}`)
+			assert.Equal(t, http.StatusServiceUnavailable, late.status)
+			assert.Equal(t, "headrace_draining", late.header.Get("X-Headrace-Error"))
+			assert.Equal(t, "2", late.header.Get("Retry-After"))
+		})
+		require.NoError(t, s.proxy.Drain(t.Context()))
+		assert.Equal(t, 10*time.Second, time.Since(began))
+		wg.Wait()
+		require.NoError(t, s.proxy.Drain(t.Context()), "again")
+		assert.True(t, s.proxy.Stats().Draining)
+	})
+}
+
+func TestADrainThatMayNotTakeSoLong(t *testing.T) {
+	c := proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
+	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(t *testing.T, s *bubble) {
+		var wg sync.WaitGroup
+		for range 3 { // one runs, two wait
+			wg.Go(func() {
+				got, err := s.do(s.request(t.Context(), "/up/v1", `{}`))
+				assert.NoError(t, err)
+				assert.Equal(t, "headrace_draining", got.header.Get("X-Headrace-Error"))
+			})
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := s.proxy.Drain(ctx)
+
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "3 requests were cancelled")
+		wg.Wait()
+	})
+}

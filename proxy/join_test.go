@@ -1,0 +1,224 @@
+package proxy_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/proxy"
+)
+
+// counting is an upstream that takes its time, and counts.
+type counting struct{ calls, cancelled atomic.Int64 }
+
+func (c *counting) serve(w http.ResponseWriter, r *http.Request) {
+	n := c.calls.Add(1)
+	_, _ = io.Copy(io.Discard, r.Body)
+	select {
+	case <-time.After(10 * time.Second):
+	case <-r.Context().Done():
+		c.cancelled.Add(1)
+		return
+	}
+	w.Header().Set("X-Call", strconv.FormatInt(n, 10))
+	w.WriteHeader(http.StatusCreated)
+	_, _ = io.WriteString(w, "answer "+strconv.FormatInt(n, 10))
+}
+
+func TestAnSDKThatTimedOutJoinsItsFirstCall(t *testing.T) {
+	up := &counting{}
+	inBubble(t, proxy.Config{}, up.serve, func(t *testing.T, s *bubble) {
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		_, err := s.do(s.request(ctx, "/up/v1", `{"a":1}`, "Idempotency-Key", "k1"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(2 * time.Second) // the SDK's own pause
+		began := time.Now()
+		got := s.get(t, "/up/v1", `{"a":1}`, "Idempotency-Key", "k1", "X-Stainless-Retry-Count", "1")
+
+		assert.Equal(t, "answer 1", got.body)
+		assert.Equal(t, http.StatusCreated, got.status)
+		assert.Equal(t, "1", got.header.Get("X-Call"))
+		assert.Equal(t, "true", got.header.Get("X-Headrace-Joined"))
+		assert.Equal(t, "1", got.header.Get("X-Headrace-Attempts"))
+		assert.Equal(t, 4*time.Second, time.Since(began))
+		assert.EqualValues(t, 1, up.calls.Load())
+		assert.EqualValues(t, 1, s.proxy.Stats().Joined)
+
+		again := s.get(t, "/up/v1", `{"a":1}`, "Idempotency-Key", "k1")
+		assert.Equal(t, "answer 2", again.body, "an answer that was delivered is not kept")
+	})
+}
+
+func TestAnAnswerIsKeptForAClientThatLeft(t *testing.T) {
+	up := &counting{}
+	inBubble(t, proxy.Config{}, up.serve, func(t *testing.T, s *bubble) {
+		ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
+		defer cancel()
+		_, err := s.do(s.request(ctx, "/up/v1", `{}`, "Idempotency-Key", "k1"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(8 * time.Second) // the answer has come
+		began := time.Now()
+		got := s.get(t, "/up/v1", `{}`, "Idempotency-Key", "k1")
+
+		assert.Equal(t, "answer 1", got.body)
+		assert.Zero(t, time.Since(began))
+	})
+}
+
+func TestACallWithoutAClientEnds(t *testing.T) {
+	for about, c := range map[string]struct {
+		headers []string
+		after   time.Duration
+	}{
+		"at once":                        {nil, 0},
+		"after the grace, with a key":    {[]string{"Idempotency-Key", "k1"}, 15 * time.Second},
+		"at once, with a key of no text": {[]string{"Idempotency-Key", ""}, 0},
+	} {
+		t.Run(about, func(t *testing.T) {
+			var ended time.Time
+			inBubble(t, proxy.Config{}, func(_ http.ResponseWriter, r *http.Request) {
+				<-r.Context().Done()
+				ended = time.Now()
+			}, func(t *testing.T, s *bubble) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				_, err := s.do(s.request(ctx, "/up/v1", `{}`, c.headers...))
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				left := time.Now()
+				time.Sleep(time.Minute)
+				synctest.Wait()
+
+				assert.Equal(t, c.after, ended.Sub(left))
+				assert.Zero(t, s.proxy.Stats().Active)
+			})
+		})
+	}
+}
+
+func TestOnlyEqualRequestsJoin(t *testing.T) {
+	up := &counting{}
+	inBubble(t, proxy.Config{}, up.serve, func(t *testing.T, s *bubble) {
+		type sent struct {
+			path, body string
+			headers    []string
+		}
+		base := []string{"Idempotency-Key", "k1", "Authorization", "Bearer a"}
+		var wg sync.WaitGroup
+		for _, r := range []sent{
+			{"/up/v1", `{"a":1}`, base},
+			{"/up/v1", `{"a":2}`, base},
+			{"/up/v2", `{"a":1}`, base},
+			{"/up/v1?x", `{"a":1}`, base},
+			{"/c/other/up/v1", `{"a":1}`, base},
+			{"/up/v1", `{"a":1}`, []string{"Idempotency-Key", "k2", "Authorization", "Bearer a"}},
+			{"/up/v1", `{"a":1}`, []string{"Idempotency-Key", "k1", "Authorization", "Bearer b"}},
+			{"/c/other/up/v1", `{"a":1}`, []string{"Idempotency-Key", "k1", "Authorization", "Bearer b"}},
+			{"/up/v1", `{"a":1}`, []string{"Idempotency-Key", "k1", "Authorization", "Bearer a", "Accept", "text/event-stream"}},
+		} {
+			wg.Go(func() {
+				got, err := s.do(s.request(t.Context(), r.path, r.body, r.headers...))
+				assert.NoError(t, err)
+				assert.Empty(t, got.header.Get("X-Headrace-Joined"), "%+v", r)
+			})
+		}
+		wg.Wait()
+		assert.EqualValues(t, 9, up.calls.Load())
+	})
+}
+
+func TestAStreamIsJoined(t *testing.T) {
+	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range 10 {
+			_, _ = io.WriteString(w, "data: "+strconv.Itoa(i)+"\n\n")
+			time.Sleep(time.Second)
+		}
+	}, func(t *testing.T, s *bubble) {
+		first, err := s.http.Do(s.request(t.Context(), "/up/v1", `{"stream":true}`, "Idempotency-Key", "k1"))
+		require.NoError(t, err)
+		time.Sleep(4500 * time.Millisecond)
+		began := time.Now()
+		second := s.get(t, "/up/v1", `{"stream":true}`, "Idempotency-Key", "k1")
+		whole, err := io.ReadAll(first.Body)
+		require.NoError(t, err)
+		require.NoError(t, first.Body.Close())
+
+		assert.Equal(t, string(whole), second.body)
+		assert.Equal(t, 10, strings.Count(second.body, "data: "))
+		assert.Equal(t, 5500*time.Millisecond, time.Since(began))
+	})
+}
+
+// What is too long to be kept goes on for those that read it; no other joins.
+func TestALongAnswerIsNotJoined(t *testing.T) {
+	piece := bytes.Repeat([]byte("x"), 64<<10)
+	var calls atomic.Int64
+	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		calls.Add(1)
+		for range 64 { // 4 MiB
+			if _, err := w.Write(piece); err != nil || r.Context().Err() != nil {
+				return
+			}
+			time.Sleep(time.Second)
+		}
+	}, func(t *testing.T, s *bubble) {
+		lengths := make(chan int, 2)
+		ask := func() {
+			got, err := s.do(s.request(t.Context(), "/up/v1", `{}`, "Idempotency-Key", "k1"))
+			assert.NoError(t, err)
+			lengths <- len(got.body)
+		}
+		var wg sync.WaitGroup
+		wg.Go(ask)
+		time.Sleep(30 * time.Second)
+		wg.Go(ask)
+		wg.Wait()
+
+		assert.Equal(t, 4<<20, <-lengths)
+		assert.Equal(t, 4<<20, <-lengths)
+		assert.EqualValues(t, 2, calls.Load())
+	})
+}
+
+func TestAnAnswerThatBreaksOffIsNotTakenForWhole(t *testing.T) {
+	for _, headers := range [][]string{nil, {"Idempotency-Key", "k1"}} {
+		inBubble(t, proxy.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, "half")
+			panic(http.ErrAbortHandler)
+		}, func(t *testing.T, s *bubble) {
+			got, err := s.do(s.request(t.Context(), "/up/v1", `{}`, headers...))
+
+			assert.Equal(t, "half", got.body)
+			require.Error(t, err)
+		})
+	}
+}
+
+func TestDrainEndsCallsWithoutAClient(t *testing.T) {
+	up := &counting{}
+	inBubble(t, proxy.Config{}, up.serve, func(t *testing.T, s *bubble) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.do(s.request(ctx, "/up/v1", `{}`, "Idempotency-Key", "k1"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		began := time.Now()
+		require.NoError(t, s.proxy.Drain(t.Context()))
+		synctest.Wait()
+
+		assert.Zero(t, time.Since(began))
+		assert.EqualValues(t, 1, up.cancelled.Load())
+	})
+}
