@@ -179,6 +179,23 @@ func TestACallInsideOfAnother(t *testing.T) {
 	})
 }
 
+// The line of b waits for the call, which makes a call on b.
+func TestALineThatWaitsForTheCallAround(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, line.Config{})
+		a, b := made(t, guard.Policy{Name: "a", Limits: one().Limits}), made(t, guard.Policy{Name: "b", Limits: one().Limits})
+		c.do(t.Context(), a, "around", batch("x"), func(ctx context.Context) error {
+			time.Sleep(time.Second)
+			ctx, _ = c.lines.With(ctx, batch("x"))
+			return b.Do(ctx, throttle.Cost{}, nothing)
+		})
+		c.do(t.Context(), guard.Join(b, a), "both", batch("x"), nothing)
+		assert.Equal(t, []string{"around", "both"}, c.admitted())
+		assert.NoError(t, c.err("around"))
+		assert.Equal(t, time.Second, c.wait("both"))
+	})
+}
+
 // slow is a store whose first Take does not return before it is released.
 type slow struct {
 	quota.Store
