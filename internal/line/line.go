@@ -131,7 +131,8 @@ func (n *line) choose() (recall func()) {
 		return nothing
 	}
 	a.recalled = true
-	return func() { n.lines.end(a, a.ask, intake.ErrOutranked) }
+	ask := a.ask
+	return func() { n.lines.end(a, ask, intake.ErrOutranked) }
 }
 
 func nothing() {}
