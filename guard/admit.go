@@ -146,12 +146,8 @@ func (c *Call) inLine(ctx context.Context, k *attempt, t inflight.Turn) error {
 		if err != nil {
 			return err
 		}
-		again, err := c.askOnce(asking, k, t)
-		if !again {
+		if again, err := c.askOnce(asking, k, t); !again {
 			return err
-		}
-		if c.wait.hit == nil {
-			c.wait.places = nil // its place is in the line
 		}
 	}
 }

@@ -242,6 +242,40 @@ func TestAStoreThatHangsHoldsNoOtherCallForLong(t *testing.T) {
 	}
 }
 
+// One that hangs in a store when it is outranked gives up its turn a second
+// later, and waits as long as any other when the store has returned.
+func TestACallThatIsOutrankedWhileItHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, line.Config{MaxWait: time.Minute})
+		store := &slow{Store: quota.NewMemoryStore(nil), release: make(chan struct{})}
+		g := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 2}, Store: store})
+		c.do(t.Context(), g, "hangs", batch("x"), nothing)
+		time.Sleep(10 * time.Second)
+		first := c.do(t.Context(), g, "first", interactive("x"), sleeps(time.Hour))
+		second := c.do(t.Context(), g, "second", interactive("x"), sleeps(time.Hour))
+		c.do(t.Context(), g, "later", batch("x"), nothing)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, 1, first.Attempts())
+		assert.Equal(t, time.Second, first.Waited())
+		assert.Zero(t, second.Attempts(), "the other slot is that of the call that hangs")
+		close(store.release)
+		synctest.Wait()
+		assert.Equal(t, 1, second.Attempts())
+		assert.Equal(t, 2, c.lines.Stats()[0].Waiting)
+		assert.Equal(t, 11*time.Second, c.lines.Stats()[0].Oldest)
+		time.Sleep(49 * time.Second)
+		synctest.Wait()
+		assert.ErrorAs(t, c.err("hangs"), new(*line.WaitError))
+		assert.Equal(t, time.Minute, c.wait("hangs"))
+		assert.NoError(t, c.err("later"))
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		assert.ErrorAs(t, c.err("later"), new(*line.WaitError))
+		c.wg.Wait()
+	})
+}
+
 func TestAStoreThatRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t, line.Config{})
