@@ -125,7 +125,7 @@ func (c *Call) queued(ctx context.Context, k *attempt) error {
 	waiting, done := c.bounded(ctx)
 	defer done()
 	if line, ok := c.wait.watcher.(inflight.Line); ok {
-		ahead := c.wait.hit != nil || k.missing() < len(k.parts)
+		ahead := c.wait.hit != nil || attemptOf(ctx) != nil // what the call around it holds may be what the line waits for
 		return c.inLine(waiting, k, line.Turn(c.guard.name, ahead))
 	}
 	return c.ask(waiting, k, c.wait.watcher)
@@ -146,12 +146,8 @@ func (c *Call) inLine(ctx context.Context, k *attempt, t inflight.Turn) error {
 		if err != nil {
 			return err
 		}
-		again, err := c.askOnce(asking, k, t)
-		if !again {
+		if again, err := c.askOnce(asking, k, t); !again {
 			return err
-		}
-		if c.wait.hit == nil {
-			c.wait.places = nil // its place is in the line
 		}
 	}
 }

@@ -2,6 +2,8 @@ package guard_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +13,7 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/guardtest"
 	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/line"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -23,6 +26,9 @@ func (p *played) call(ctx context.Context, c planned, outermost bool) {
 		joined = append(joined, p.guards[g])
 	}
 	g := guard.Join(joined...)
+	if c.line > 0 {
+		ctx, _ = p.lines.With(ctx, line.Caller{Client: fmt.Sprint(c.line), Priority: line.Priority(c.line % 2)}) //nolint:gosec // it is 0 or 1
+	}
 	attempts := c.fates
 	asked, sent := time.Now(), false
 	p.count()
@@ -51,6 +57,9 @@ func (p *played) call(ctx context.Context, c planned, outermost bool) {
 	}
 	if err == nil && !sent {
 		p.report("a call of which nothing was sent ended without an error")
+	}
+	if c.line > 0 && (errors.As(err, new(*line.FullError)) || errors.As(err, new(*line.WaitError))) {
+		return
 	}
 	class := guardtest.ClassOf(err)
 	known := []string{"done", "panic", "hung", "quota exhausted", "too late", "deadline", "cancelled", "rate limit"}

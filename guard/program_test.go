@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/line"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -21,6 +22,9 @@ type program struct {
 	guards  []layer
 	calls   []planned
 	changes []change
+
+	queue    int           // calls in a line
+	patience time.Duration // of these
 }
 
 // layer is one guard.
@@ -65,6 +69,7 @@ const (
 type planned struct {
 	at, deadline time.Duration
 	guards       []int
+	line         int // 0: in none; otherwise its client, whose calls are interactive if it is even
 	how          how
 	takes        time.Duration
 	fates        []fate    // of its attempts; those after the last succeed
@@ -85,6 +90,7 @@ type played struct {
 	program
 
 	guards []*guard.Guard
+	lines  *line.Lines
 	begin  time.Time
 
 	setting  sync.Mutex // held by one Set at a time, so that the last one noted is the one in force
@@ -117,6 +123,7 @@ func (p program) play(t *testing.T) (problems []string) {
 		r := &played{
 			program: p, begin: time.Now(), inFlight: make([]int, n), most: make([]int, n), before: make([]int, n),
 			changed: make([]time.Time, n), sent: make([][]time.Duration, n),
+			lines: line.New(line.Config{MaxQueue: p.queue, MaxWait: p.patience}),
 		}
 		for i, l := range p.guards {
 			r.guards = append(r.guards, made(t, l.policy(i, r.guards)))
@@ -222,10 +229,16 @@ func (p *played) checkAfter(t *testing.T) {
 		g.Reopen()
 		require.NoError(t, g.Reset()) // what was learned may be a very low rate
 	}
+	for _, s := range p.lines.Stats() {
+		if s.Waiting != 0 || s.Oldest != 0 {
+			p.problem("the line %s is left with %d calls waiting", s.Line, s.Waiting)
+		}
+	}
 	time.Sleep(time.Hour) // pauses end
 	for i, g := range p.guards {
 		time.Sleep(time.Second) // the windows are free again
-		if err := g.Do(t.Context(), throttle.Cost{}, nothing); err != nil {
+		ctx, _ := p.lines.With(t.Context(), line.Caller{})
+		if err := g.Do(ctx, throttle.Cost{}, nothing); err != nil {
 			p.problem("guard %d admits no call any more: %v", i, err)
 		}
 	}

@@ -33,6 +33,7 @@ func drawCall(t *rapid.T, guards, depth int) planned {
 	c := planned{
 		at: millis("at", 0, 0, 100, 500, 1000, 2500), deadline: millis("deadline", 100, 1000, 5000, 60_000, 600_000),
 		takes: millis("takes", 0, 1, 100, 700, 3000),
+		line:  rapid.SampledFrom([]int{0, 0, 1, 2, 3}).Draw(t, "line"),
 		how:   how(rapid.IntRange(0, int(ways)-1).Draw(t, "how")),
 	}
 	for range rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "joined") {
@@ -64,7 +65,7 @@ func drawChange(t *rapid.T, guards int) change {
 // make verify plays 20,000 programs.
 func TestProgramsExceedAndLeakNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		var p program
+		p := program{queue: rapid.SampledFrom([]int{0, 2}).Draw(rt, "queue"), patience: rapid.SampledFrom([]time.Duration{0, time.Second}).Draw(rt, "patience")}
 		p.guards = drawGuards(rt)
 		for range rapid.IntRange(1, 25).Draw(rt, "calls") {
 			p.calls = append(p.calls, drawCall(rt, len(p.guards), 2))

@@ -27,7 +27,7 @@ func (l *Limiter) await(ctx context.Context, c Cost, place int64, keeps bool, o 
 func (l *Limiter) queued(w *waiter, o onlooker) {
 	returned := false
 	defer func() {
-		if !returned && !l.leave(w) {
+		if !returned && !l.leave(w, nil) {
 			<-w.ready
 			w.permit.Cancel()
 		}
@@ -110,8 +110,8 @@ func (l *Limiter) stand(ctx context.Context, w *waiter) (p Permit, waited time.D
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
-		if l.leave(w) {
-			return Permit{}, 0, context.Cause(ctx)
+		if cause := context.Cause(ctx); l.leave(w, cause) {
+			return Permit{}, 0, cause
 		}
 		<-w.ready // it was served in the same moment
 	}
@@ -122,8 +122,8 @@ func (l *Limiter) stand(ctx context.Context, w *waiter) (p Permit, waited time.D
 	return p, waited, err
 }
 
-// leave takes w out of the queue; false if it has been served.
-func (l *Limiter) leave(w *waiter) bool {
+// leave takes w out of the queue because of cause; false if it has been served.
+func (l *Limiter) leave(w *waiter, cause error) bool {
 	l.mu.Lock()
 	defer l.unlock()
 	if !w.queued {
@@ -132,7 +132,7 @@ func (l *Limiter) leave(w *waiter) bool {
 	led := l.queue.head == w
 	l.queue.remove(w)
 	l.queue.put(w)
-	l.stats.Abandoned++
+	l.stats.addEnd(cause)
 	if led || len(l.fronts) > 0 {
 		l.pumpLocked(l.nowLocked())
 	}

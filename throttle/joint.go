@@ -78,7 +78,7 @@ func acquireAll(ctx context.Context, limiters []*Limiter, c Cost, places []int64
 func (j *joint) queued(o onlooker) {
 	returned := false
 	defer func() {
-		if returned || j.leave() || j.err != nil {
+		if returned || j.leave(nil) || j.err != nil {
 			return
 		}
 		for i := range j.parts {
@@ -319,20 +319,20 @@ func (j *joint) stand(ctx context.Context) error {
 		return j.err
 	case <-ctx.Done():
 	}
-	if j.leave() {
-		return context.Cause(ctx)
+	if cause := context.Cause(ctx); j.leave(cause) {
+		return cause
 	}
 	return j.err // it was served in the same moment
 }
 
-// leave takes j out of all queues; false if it has been served.
-func (j *joint) leave() bool {
+// leave takes j out of all queues because of cause; false if it has been served.
+func (j *joint) leave(cause error) bool {
 	j.lock()
 	defer j.unlock()
 	if j.ended {
 		return false
 	}
-	j.parts[0].limiter.stats.Abandoned++
+	j.parts[0].limiter.stats.addEnd(cause)
 	j.leaveLocked()
 	j.pumpLocked()
 	return true

@@ -1,6 +1,10 @@
 package throttle
 
-import "time"
+import (
+	"time"
+
+	"github.com/headrace/headrace/internal/intake"
+)
 
 // Stats is a snapshot of a limiter. Counts run since New or Reset.
 type Stats struct {
@@ -21,6 +25,13 @@ func (s *Stats) addWait(d time.Duration) {
 	s.Waits++
 	s.Waited += d
 	s.LongestWait = max(s.LongestWait, d)
+}
+
+// addEnd counts a wait that ended because of cause, unless it begins again.
+func (s *Stats) addEnd(cause error) {
+	if cause != intake.ErrOutranked { //nolint:errorlint // it is not wrapped
+		s.Abandoned++
+	}
 }
 
 // Stats returns a snapshot.

@@ -278,7 +278,7 @@ func (x *trial) end(i int, f func(Permit), used amounts) {
 func (x *trial) giveUp() {
 	i := x.rnd.IntN(len(x.waiting))
 	w := x.waiting[i]
-	x.must(x.lim.leave(w))
+	x.must(x.lim.leave(w, nil))
 	delete(x.tickets, w)
 	x.waiting = slices.Delete(x.waiting, i, i+1)
 }

@@ -1,7 +1,14 @@
 // Package intake stops the admission of calls without ending the calls that run.
 package intake
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrOutranked is the cause of a context under which a call has waited for
+// admission, if the call waits on elsewhere because another one goes first.
+var ErrOutranked = errors.New("another call goes first")
 
 type key struct{}
 

@@ -8,7 +8,7 @@
 //	ctx, ticket := lines.With(ctx, line.Caller{Client: "ci", Priority: line.Batch})
 //	resp, err := client.Do(req.WithContext(ctx)) // *line.FullError, *line.WaitError
 //
-// Interactive calls go before Batch calls, of which one in 20 is admitted as
+// Interactive calls go before Batch calls, of which one in 19 is admitted as
 // long as both wait. Within a class the clients share by weight, and a client's
 // calls go in the order of their arrival. A call that the provider rejected
 // keeps its place in the guard, ahead of the line.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/headrace/headrace/internal/intake"
 )
 
 // line is what waits for one guard. Of the turns in its order at most one asks
@@ -129,7 +131,8 @@ func (n *line) choose() (recall func()) {
 		return nothing
 	}
 	a.recalled = true
-	return func() { n.lines.end(a, a.ask, errOutranked) }
+	ask := a.ask
+	return func() { n.lines.end(a, ask, intake.ErrOutranked) }
 }
 
 func nothing() {}

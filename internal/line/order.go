@@ -17,8 +17,8 @@ const (
 )
 
 // batchPart is the least part of admissions that is for Batch while both
-// classes wait: one in that many.
-const batchPart = 20
+// classes wait: one in that many, so that it is at least 5 % of any count.
+const batchPart = 19
 
 // order is the order of those that wait. Within a class it is self-clocked fair
 // queueing (Golestani, 1994): the next item of a client is due its share after

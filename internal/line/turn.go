@@ -6,11 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/throttle"
 )
-
-// errOutranked ends the wait for admission of a call that another one goes before.
-var errOutranked = errors.New("line: another call goes first")
 
 // patience is for how long a turn whose wait for admission was ended may go on
 // asking, before another one is chosen regardless: what a guard asks, such as a
@@ -150,7 +148,7 @@ func (t *turn) Queued() {
 	if end = n.join(t, l.clock.Elapsed()); end != nil {
 		t.err = end
 	} else if n.asking != t {
-		end = errOutranked
+		end = intake.ErrOutranked
 		recall = n.choose()
 	}
 	l.mu.Unlock()
@@ -183,7 +181,7 @@ func (t *turn) Asked(err error) (again bool) {
 	switch {
 	case err == nil:
 		n.admitted(t)
-	case errors.Is(err, errOutranked):
+	case errors.Is(err, intake.ErrOutranked):
 		again = true
 	case t.loose && n.asking != nil:
 		again = errors.Is(err, throttle.ErrLimited) // the queue of the guard is full of calls that are not in line yet
