@@ -101,10 +101,11 @@ func told(e *event.Event) (what string, shown bool) {
 }
 
 func change(what string, e *event.Event) string {
-	if e.From == 0 && e.To == 0 {
+	from, to := fmt.Sprintf("%.4g", e.From), fmt.Sprintf("%.4g", e.To)
+	if from == to {
 		return what
 	}
-	return fmt.Sprintf("%s, %.4g instead of %.4g", what, e.To, e.From)
+	return what + ", " + to + " instead of " + from
 }
 
 func wait(e *event.Event) string {

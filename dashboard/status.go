@@ -44,6 +44,8 @@ type Limiter struct {
 	Cap     int                `json:"cap,omitempty"`     // calls in flight that are allowed
 	Limits  string             `json:"limits,omitempty"`  // hard limits
 
+	LearnedCap int `json:"learned_cap,omitempty"` // calls in flight, as learned
+
 	InFlight  int     `json:"in_flight"`
 	Waiting   int     `json:"waiting"`
 	PerSecond float64 `json:"per_second"` // calls admitted, on average over 10 seconds
@@ -78,7 +80,7 @@ type Line struct {
 // limiter describes a guard.
 func limiter(name string, now time.Time, s *guard.Stats, hits, cuts int64) Limiter {
 	l := Limiter{
-		Name: name, State: Open, Why: sentence(s.Why), Limits: text(s.Limits), Cap: least(s.View.Concurrency, s.Limits.Concurrency),
+		Name: name, State: Open, Why: sentence(s.Why), Limits: text(s.Limits), LearnedCap: s.View.Concurrency, Cap: least(s.View.Concurrency, s.Limits.Concurrency),
 		InFlight: s.InFlight, Waiting: s.Waiting, Admitted: s.Admitted, Hits: hits, Cuts: cuts, Rejected: s.Refused, Abandoned: s.Abandoned,
 		LongestWait: rounded(s.LongestWait.Seconds()),
 	}

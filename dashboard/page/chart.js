@@ -69,7 +69,7 @@ export class Chart {
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
       scales: { x: { time: true }, second: { range: upTo(1) }, calls: { range: upTo(4) } },
       axes: [
-        { ...axis, grid: { show: false }, space: 70, values: clocks },
+        { ...axis, grid: { show: false }, size: 24, space: 70, values: clocks },
         { ...axis, scale: "second", size: 44, label: "per second", labelSize: 14, labelFont: axis.font, labelGap: 0, space: 34 },
         { ...axis, scale: "calls", side: 1, size: 40, label: "calls", labelSize: 14, labelFont: axis.font, labelGap: 0, grid: { show: false }, space: 34, values: whole },
       ],
@@ -114,6 +114,7 @@ export class Chart {
 }
 
 // clocks are the labels of the time axis.
-function clocks(_, values) {
-  return values.map((v) => new Date(v * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", second: v % 60 ? "2-digit" : undefined }));
+function clocks(_, values, __, ___, step) {
+  const parts = { hour: "2-digit", minute: "2-digit", second: step < 60 ? "2-digit" : undefined };
+  return values.map((v) => new Date(v * 1000).toLocaleTimeString("en-GB", parts));
 }

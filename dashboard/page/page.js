@@ -63,7 +63,7 @@ class Card {
     put(p.note, l.note ?? "");
     show(p.note, !!l.note);
     put(p.facts, facts(l));
-    show(this.button("pause"), l.state !== "paused");
+    show(this.button("pause"), l.state !== "paused" && l.state !== "closed");
     show(this.button("resume"), l.state === "paused" || l.state === "closed");
     this.legend();
     p.chart.setAttribute("aria-label", `Timeline of ${this.name}: ${rate(l.per_second)} calls admitted a second, ${count(l.waiting)} waiting`);
@@ -101,7 +101,7 @@ function headline(l) {
   }
   const [unit] = Object.keys(learned);
   if (unit) return [rate(learned[unit]), `${unit}/s`, "learned rate"];
-  if (l.cap) return [count(l.cap), "in flight", l.hits ? "learned cap" : "cap so far"];
+  if (l.cap) return [count(l.cap), "in flight", l.cap === l.learned_cap ? "learned cap" : "set by its limits"];
   return [rate(l.per_second), "/s", "admitted; no limit was met yet"];
 }
 
@@ -306,24 +306,26 @@ function ask({ title, text, label, value = "", yes, type = "text", problem = "",
   show($("ask-label"), !!label);
   return new Promise((resolve) => {
     const form = dialog.querySelector("form");
-    let ended = false;
+    const end = (yes) => {
+      dialog.close();
+      input.value = "";
+      resolve(yes);
+    };
     form.onsubmit = async (event) => {
       event.preventDefault();
       $("ask-yes").disabled = true;
       try {
         await done(input.value.trim());
-        ended = true;
-        dialog.close();
+        end(true);
       } catch (caught) {
         put($("ask-problem"), caught.message);
       } finally {
         $("ask-yes").disabled = false;
       }
     };
-    $("ask-no").onclick = () => dialog.close();
-    dialog.onclose = () => {
-      input.value = "";
-      resolve(ended);
+    $("ask-no").onclick = () => end(false);
+    dialog.onclose = () => { // by Escape, or else the event comes late, and the next question may be open
+      if (!dialog.open) end(false);
     };
     dialog.showModal();
     if (label) input.select();
