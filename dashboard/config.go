@@ -16,8 +16,9 @@ type Config struct {
 	// Title is what the page is headed with. The default is "headrace".
 	Title string
 
-	// Registry has the guards to show. Nil means registry.Default(), unless there are Guards. Guards are
-	// shown once they were used, up to 64 of them: those without a call for the longest time make room.
+	// Registry has the guards to show. Nil means registry.Default(), unless there are Guards. Up to 64
+	// are shown: those without a call for the longest time make room. A guard that is configured is shown from its
+	// first use on.
 	Registry *registry.Registry
 	// Guards are shown too. Of two with the same name the first is shown.
 	Guards []*guard.Guard

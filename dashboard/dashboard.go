@@ -134,12 +134,12 @@ func (d *Dashboard) refresh(now time.Time, clients bool) {
 	}
 }
 
-// rows are the guards that were used.
+// rows are the guards that there are. Those that are only configured were never used.
 func (d *Dashboard) rows() (all []row) {
 	known := map[string]bool{}
 	if d.registry != nil {
 		for _, k := range d.registry.Stats().Keys {
-			if k.Why != "" { // else it was never used
+			if k.Why != "" { // else it is only configured
 				all = append(all, row{k.Name, k.Stats, k.Hits, k.Cuts})
 				known[k.Name] = true
 			}

@@ -154,7 +154,7 @@ func text(l throttle.Limits) string {
 // sentence is why a guard waits, without the numbers at its beginning, which are shown anyway.
 func sentence(why string) string {
 	numbers, rest, found := strings.Cut(why, ": ")
-	if !found || strings.Contains(numbers, "(") || !strings.Contains(numbers, " in flight") {
+	if !found || rest == "" || strings.Contains(numbers, "(") || !strings.Contains(numbers, " in flight") {
 		return why
 	}
 	return strings.ToUpper(rest[:1]) + rest[1:] + "."

@@ -28,9 +28,13 @@ func CheckAddress(address, remedy string) error {
 	return fmt.Errorf("%s can be reached from other machines: listen on 127.0.0.1, or %s", host, remedy)
 }
 
-// Local reports whether the connection of r arrived at a loopback address. Without a server that reports the
-// address, it did not.
+// Local reports whether r is of this machine: its connection arrived at a loopback address, and its Host is one, or
+// "localhost". Other names are those of a reverse proxy, which anyone may reach. Without a server that reports the
+// address of the connection, r is not.
 func Local(r *http.Request) bool {
+	if host, _ := split(r.Host); host != "localhost" && !loopback(strings.Trim(host, "[]")) {
+		return false
+	}
 	at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
 		return false
@@ -75,14 +79,10 @@ func Check(r *http.Request, hosts []string) error {
 }
 
 func allowed(host string, hosts []string) bool {
-	name, port, err := net.SplitHostPort(host)
-	if err != nil {
-		name, port = host, ""
-	}
+	name, port := split(host)
 	if strings.Trim(port, "0123456789") != "" {
 		return false
 	}
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	if name == "localhost" || isIP(name) {
 		return true
 	}
@@ -92,6 +92,15 @@ func allowed(host string, hosts []string) bool {
 		}
 	}
 	return false
+}
+
+// split returns the one spelling of the name in a Host, and the port.
+func split(host string) (name, port string) {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = host, ""
+	}
+	return strings.ToLower(strings.TrimSuffix(name, ".")), port
 }
 
 func isIP(host string) bool {

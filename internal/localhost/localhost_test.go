@@ -34,14 +34,22 @@ func TestCheckAddress(t *testing.T) {
 
 func TestLocal(t *testing.T) {
 	at := func(a net.Addr) *http.Request {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "http://localhost/", nil)
 		return r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, a))
 	}
 	assert.True(t, localhost.Local(at(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})))
 	assert.True(t, localhost.Local(at(&net.TCPAddr{IP: net.IPv6loopback, Port: 1})))
 	assert.True(t, localhost.Local(at(&net.UnixAddr{Net: "unix", Name: "/x"})))
 	assert.False(t, localhost.Local(at(&net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1})))
-	assert.False(t, localhost.Local(httptest.NewRequest(http.MethodGet, "/", nil)), "unknown")
+	assert.False(t, localhost.Local(httptest.NewRequest(http.MethodGet, "http://localhost/", nil)), "unknown")
+	for host, want := range map[string]bool{
+		"localhost": true, "LOCALHOST.:80": true, "127.0.0.1:8787": true, "[::1]:8787": true, "[::1]": true,
+		"box.lan": false, "192.168.1.4": false, "": false, "localhost.evil": false,
+	} {
+		r := at(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
+		r.Host = host
+		assert.Equal(t, want, localhost.Local(r), host)
+	}
 }
 
 func TestCheck(t *testing.T) {
