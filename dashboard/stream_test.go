@@ -82,6 +82,7 @@ func inBubble(t *testing.T, c Config) (*Dashboard, *guard.Guard) {
 	require.NoError(t, err)
 	d, err := New(c)
 	require.NoError(t, err)
+	synctest.Wait() // it has looked
 	return d, g
 }
 
