@@ -45,8 +45,8 @@ type Config struct {
 	Token string
 	// TLS is used by Listen and Server. Nil means no TLS.
 	TLS *tls.Config
-	// Hosts are names in the Host header that are accepted besides localhost,
-	// 127.0.0.1 and ::1, without a port.
+	// Hosts are names in the Host header that are accepted besides localhost and IP
+	// addresses, without a port.
 	Hosts []string
 	// Origins are those of web pages whose requests are accepted, such as
 	// https://app.example.com. The default is none but the proxy's own.

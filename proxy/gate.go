@@ -3,6 +3,7 @@ package proxy
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -11,13 +12,14 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/internal/localhost"
 )
 
 // gate decides which requests are let in at all.
 type gate struct {
 	token   *[sha256.Size]byte // nil: none is required
-	hosts   []string           // in lower case
-	origins []string           // in lower case
+	hosts   []string
+	origins []string // in lower case
 }
 
 var tokenText = regexp.MustCompile(`^[A-Za-z0-9_-]{16,256}$`) //nolint:gochecknoglobals // it is constant
@@ -43,10 +45,7 @@ func (c *Config) checkHosts(to *invalid.Problems) {
 }
 
 func newGate(c *Config) gate {
-	g := gate{hosts: []string{"localhost", "127.0.0.1", "::1"}}
-	for _, h := range c.Hosts {
-		g.hosts = append(g.hosts, strings.ToLower(h))
-	}
+	g := gate{hosts: c.Hosts}
 	for _, o := range c.Origins {
 		g.origins = append(g.origins, strings.ToLower(o))
 	}
@@ -59,11 +58,8 @@ func newGate(c *Config) gate {
 
 // admit returns why a request is refused, or nil. token is that of its path.
 func (g *gate) admit(r *http.Request, token string) *failure {
-	if !slices.Contains(g.hosts, hostname(r.Host)) {
-		return fail(CodeHost, "the Host header is not one of this proxy: use localhost or 127.0.0.1 in the base URL, or add the name to the proxy's hosts")
-	}
-	if !g.ownPage(r) {
-		return fail(CodeOrigin, "web pages of this origin may not use the proxy: add it to the proxy's origins")
+	if f := g.ownPage(r); f != nil {
+		return f
 	}
 	if g.token == nil || r.Method == http.MethodOptions && g.preflight(r) {
 		return nil
@@ -77,39 +73,27 @@ func (g *gate) admit(r *http.Request, token string) *failure {
 	return nil
 }
 
-// ownPage reports whether a request is of no web page, or of one that may send it.
-func (g *gate) ownPage(r *http.Request) bool {
-	sent := r.Header["Origin"]
-	if len(sent) == 0 {
-		site := r.Header.Get("Sec-Fetch-Site")
-		return site == "" || site == "none" || site == "same-origin"
+// ownPage refuses what may come from a web page of another site.
+func (g *gate) ownPage(r *http.Request) *failure {
+	if origin := r.Header["Origin"]; len(origin) == 1 && slices.Contains(g.origins, strings.ToLower(origin[0])) {
+		other := *r
+		other.Header = nil
+		r = &other
 	}
-	origin := strings.ToLower(sent[0])
-	if len(sent) > 1 {
-		return false
+	refused, ok := errors.AsType[*localhost.Error](localhost.Check(r, g.hosts))
+	switch {
+	case !ok:
+		return nil
+	case refused.Header == "Host":
+		return fail(CodeHost, "the Host header is not one of this proxy: use localhost or an IP address in the base URL, or add the name to the proxy's hosts")
+	default:
+		return fail(CodeOrigin, "web pages of this origin may not use the proxy: add it to the proxy's origins")
 	}
-	if slices.Contains(g.origins, origin) {
-		return true
-	}
-	scheme := "http://"
-	if r.TLS != nil {
-		scheme = "https://"
-	}
-	return origin == scheme+strings.ToLower(r.Host)
 }
 
 // preflight reports whether a request asks what a page may send.
 func (*gate) preflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != ""
-}
-
-// hostname is a Host header without its port, in lower case.
-func hostname(host string) string {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-	return strings.ToLower(host)
 }
 
 // allowPage lets a page of an allowed origin read the answer, and reports

@@ -8,10 +8,10 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/localhost"
 )
 
 // Bounds on what clients may hold.
@@ -50,16 +50,12 @@ func silent() *log.Logger { return log.New(io.Discard, "", 0) }
 // interface, Config must have a Token, or a TLS that requires certificates of clients;
 // the error is a *fault.FieldError. With Config.TLS the listener speaks TLS.
 func (p *Proxy) Listen(ctx context.Context, address string) (net.Listener, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, &fault.FieldError{Owner: owner, Field: "address", Problem: fmt.Sprintf("%.100q is not HOST:PORT, such as 127.0.0.1:8787", address)}
-	}
 	own := p.config.TLS
 	trusted := p.config.Token != "" || own != nil && own.ClientAuth == tls.RequireAndVerifyClientCert
-	if !loopback(host) && !trusted {
-		return nil, &fault.FieldError{Owner: owner, Field: "address", Problem: fmt.Sprintf(
-			"%.100q can be reached from other machines, which could use this one's network and limits: "+
-				"use 127.0.0.1, or set a token or certificates of clients", address)}
+	if _, _, err := net.SplitHostPort(address); err != nil || !trusted {
+		if err := localhost.CheckAddress(address, "set a token, or require certificates of clients"); err != nil {
+			return nil, &fault.FieldError{Owner: owner, Field: "address", Problem: err.Error()}
+		}
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -77,13 +73,4 @@ func (p *Proxy) Listen(ctx context.Context, address string) (net.Listener, error
 		return tls.NewListener(l, own), nil
 	}
 	return l, nil
-}
-
-// loopback reports whether a host is of the loopback interface.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.Unmap().IsLoopback()
 }

@@ -415,10 +415,12 @@ func TestStats(t *testing.T) {
 		assert.GreaterOrEqual(t, s.Total.Waits, int64(1), "and those of no time")
 		s.Total.Waits = 0
 		assert.Equal(t, registry.KeyStats{
-			Stats: throttle.Stats{InFlight: 1, Waiting: 2, Admitted: 54, Waited: time.Second, LongestWait: time.Second},
+			Stats: guard.Stats{Stats: throttle.Stats{InFlight: 1, Waiting: 2, Admitted: 54, Waited: time.Second, LongestWait: time.Second}},
 		}, s.Total)
 		require.Len(t, s.Keys, 5)
 		assert.Error(t, s.Keys[1].Closed)
+		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by the concurrency until a call ends", s.Keys[0].Why)
+		assert.Equal(t, 1, s.Keys[0].Limits.Concurrency)
 		wg.Wait()
 		s = r.Stats()
 		assert.Equal(t, time.Minute, s.Total.LongestWait, "of all, not in sum")
@@ -434,7 +436,7 @@ func TestStats(t *testing.T) {
 
 func TestBlockingPutsThoseFirstWhoHoldUpMostNow(t *testing.T) {
 	key := func(name string, waiting int, waited time.Duration) registry.KeyStats {
-		return registry.KeyStats{Name: name, Stats: throttle.Stats{Waiting: waiting, Waited: waited}}
+		return registry.KeyStats{Name: name, Stats: guard.Stats{Stats: throttle.Stats{Waiting: waiting, Waited: waited}}}
 	}
 	s := registry.Stats{Keys: []registry.KeyStats{
 		key("idle", 0, 0), key("past", 0, time.Hour), key("few", 1, time.Second), key("many", 9, 0), key("earlier", 1, time.Minute),

@@ -4,19 +4,19 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/headrace/headrace/throttle"
+	"github.com/headrace/headrace/guard"
 )
 
 // Stats is a snapshot of all guards. Each is read at its own instant.
 type Stats struct {
-	Total KeyStats   // the sums, and the longest wait; Name, PausedUntil, Closed and Bound are empty
+	Total KeyStats   // the sums of what is counted, and the longest wait; all else is empty
 	Keys  []KeyStats // sorted by name; all zero before first use
 }
 
 // KeyStats is a snapshot of one guard.
 type KeyStats struct {
 	Name string
-	throttle.Stats
+	guard.Stats
 	Hits int64 // rate-limit responses since the law started
 	Cuts int64 // decreases of the concurrency limit since then
 }
@@ -27,10 +27,9 @@ func (r *Registry) Stats() Stats {
 	for _, of := range r.sorted() {
 		k := KeyStats{Name: of.key}
 		if g := of.made.Load(); g != nil {
-			now := g.Stats()
-			k.Stats = now.Stats
+			k.Stats = g.Stats()
 			if g.Learner() == g { // else they are those of another guard
-				k.Hits, k.Cuts = now.View.Hits, now.View.Cuts
+				k.Hits, k.Cuts = k.View.Hits, k.View.Cuts
 			}
 		}
 		s.Keys = append(s.Keys, k)
@@ -48,6 +47,7 @@ func (t *KeyStats) add(k *KeyStats) {
 	t.Waits += k.Waits
 	t.Waited += k.Waited
 	t.LongestWait = max(t.LongestWait, k.LongestWait)
+	t.StoreErrors += k.StoreErrors
 	t.Hits += k.Hits
 	t.Cuts += k.Cuts
 }

@@ -1,0 +1,20 @@
+module github.com/headrace/headrace/dashboard/browsertests
+
+go 1.26.0
+
+require (
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0
+	github.com/headrace/headrace v0.0.0
+	github.com/headrace/headrace/dashboard v0.0.0
+	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
+)
+
+require (
+	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
+	github.com/dunglas/httpsfv v1.1.2 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
+	github.com/jonboulle/clockwork v0.5.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.5 // indirect
+)

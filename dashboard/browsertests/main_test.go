@@ -1,0 +1,17 @@
+package browsertests_test
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// To look at the page: go test -pictures /tmp/pictures -after 60s.
+var (
+	pictures = flag.String("pictures", "", "a folder for pictures of the page")
+	after    = flag.Duration("after", 0*time.Second, "how old the timelines in them are, at least")
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,0 +1,145 @@
+package browsertests_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+
+	"github.com/headrace/headrace/dashboard"
+)
+
+func TestThePageShowsWhatHappens(t *testing.T) {
+	b := opened(t)
+	s := played(t, "127.0.0.1:0", dashboard.Config{Title: "an example", Clients: clients})
+	end := b.strict(s.url)
+	b.look(1280, "light")
+	b.do(chromedp.Navigate(s.url))
+	b.until("document.querySelector('#empty').innerText.includes('No calls yet')")
+	b.picture("empty-1280-light")
+
+	stop := s.load(t)
+	defer stop()
+	openai := card("api.openai.com#key1")
+	b.until(openai + "?.querySelector('.facts').textContent.includes('admitted')")
+	b.until(card("embeddings") + ".querySelector('.why').textContent.startsWith('Held back by')")
+	b.until(card("embeddings") + ".querySelector('.state').textContent == 'waiting'")
+	b.until(card("nightly") + ".querySelector('.state').textContent == 'paused'")
+	b.until(card("images") + ".querySelector('.why').textContent.includes('the monthly budget is used up')")
+	before := b.number(openai + ".querySelector('.facts').textContent.split(' ')[0].replace(',', '') * 1")
+	b.until(fmt.Sprintf("%s.querySelector('.facts').textContent.split(' ')[0].replace(',', '') > %g", openai, before))
+	b.until(openai + ".querySelector('.chart canvas') != null")
+	b.until("document.querySelectorAll('#clients tbody tr').length == 3")
+	b.until("document.querySelector('#clients tbody').textContent.includes('<b>ide</b>')") // as text
+	b.until("document.querySelector('#events').innerText.includes('paused for')")
+	b.until("document.querySelector('#connection').textContent == 'Live'")
+	if *pictures != "" {
+		time.Sleep(*after)
+	}
+	for _, width := range []int64{1280, 390} {
+		for _, scheme := range []string{"light", "dark"} {
+			b.look(width, scheme)
+			b.until("document.readyState == 'complete'")
+			assert.LessOrEqual(t, b.number("document.documentElement.scrollWidth"), float64(width), "nothing is cut off at %d pixels", width)
+			if *pictures != "" {
+				time.Sleep(time.Second)
+			}
+			b.picture(fmt.Sprintf("page-%d-%s", width, scheme))
+		}
+	}
+	end()
+}
+
+// All that can be done is done with the keyboard alone, in the order of the page.
+func TestActionsByKeyboard(t *testing.T) {
+	b := opened(t)
+	s := played(t, "127.0.0.1:0", dashboard.Config{})
+	b.look(1280, "light")
+	end := b.strict(s.url)
+	stop := s.load(t)
+	defer stop()
+	b.do(chromedp.Navigate(s.url))
+	pause := "document.activeElement.getAttribute('aria-label') == 'Pause embeddings'"
+	b.until(card("embeddings") + "?.querySelector('.actions').hidden == false")
+	b.tab(pause)
+	assert.NotEqual(t, "none", b.text("getComputedStyle(document.activeElement).outlineStyle"), "the focus is visible")
+	end() // a wrong token is an error in the console too
+
+	b.keys(kb.Enter)
+	b.until("document.activeElement.id == 'ask-value' && document.querySelector('#ask-title').textContent == 'Unlock actions'")
+	b.picture("token-1280-light")
+	b.keys("wrong" + kb.Enter)
+	b.until("document.querySelector('#ask-title').textContent == 'Pause embeddings'")
+	b.keys(kb.Enter)
+	b.until("document.querySelector('#ask-problem').textContent.includes('token is missing or wrong')")
+	b.keys(kb.Escape)
+	b.until("!document.querySelector('#ask').open && " + pause)
+
+	b.keys(kb.Enter)
+	b.until("document.querySelector('#ask-title').textContent == 'Unlock actions'")
+	b.keys(token + kb.Enter)
+	b.until("document.querySelector('#ask-title').textContent == 'Pause embeddings'")
+	b.keys("soon" + kb.Enter)
+	b.until("document.querySelector('#ask-problem').textContent.includes('is not a duration')")
+	b.keys("a", chromedp.KeyModifiers(chromedp.ModifierCtrl))
+	b.keys("2m" + kb.Enter)
+	b.until(card("embeddings") + ".querySelector('.state').textContent == 'paused'")
+	b.until(card("embeddings") + ".querySelector('.note').textContent.includes('What was learned is kept')")
+	b.until("!document.querySelector('#ask').open")
+	assert.False(t, s.registry.Get("embeddings").Stats().PausedUntil.IsZero())
+
+	b.tab("document.activeElement.getAttribute('aria-label') == 'Resume embeddings'")
+	b.keys(kb.Enter)
+	b.until(card("embeddings") + ".querySelector('.state').textContent != 'paused'")
+
+	b.tab("document.activeElement.getAttribute('aria-label') == 'Set limits embeddings'")
+	b.keys(kb.Enter)
+	b.until("document.querySelector('#ask-value').value == '4 concurrent'")
+	b.keys("2/s" + kb.Enter) // it was selected
+	b.until(card("embeddings") + ".querySelector('.facts').textContent.includes('limits 2/s')")
+	b.until(card("embeddings") + ".querySelector('.big').textContent.startsWith('2.00 /s')")
+	assert.Equal(t, "2/s", s.registry.Get("embeddings").Policy().Limits.String())
+
+	b.until("!document.querySelector('#ask').open")
+	b.tab("document.activeElement.id == 'drain'")
+	b.keys(kb.Enter)
+	b.until("document.querySelector('#ask-title').textContent == 'Drain'")
+	b.tab("document.activeElement.id == 'ask-yes'")
+	b.keys(kb.Enter)
+	b.until("document.querySelector('#drain').disabled")
+	assert.True(t, s.drained.Load())
+}
+
+// tab moves the focus on until an expression is true.
+func (b *browser) tab(until string) {
+	b.t.Helper()
+	for range 60 {
+		b.keys(kb.Tab)
+		if b.number("("+until+") ? 1 : 0") == 1 {
+			return
+		}
+	}
+	b.t.Fatalf("no focus has %s, it is on %s", until, b.text("document.activeElement.outerHTML"))
+}
+
+func TestThePageSaysWhenTheProgramIsGone(t *testing.T) {
+	b := opened(t)
+	s := played(t, "127.0.0.1:0", dashboard.Config{})
+	stop := s.load(t)
+	b.look(390, "dark")
+	b.do(chromedp.Navigate(s.url))
+	b.until(card("embeddings") + " != null")
+	stop()
+	s.page.Close()
+	b.until("document.querySelector('#notice').innerText.includes('The connection to the program was lost')")
+	b.until("document.querySelector('#connection').textContent == 'Not connected'")
+	b.picture("lost-390-dark")
+
+	again := played(t, s.url[len("http://"):len(s.url)-1], dashboard.Config{})
+	b.until("document.querySelector('#connection').textContent == 'Live' && document.querySelector('#notice').hidden")
+	b.until("document.querySelector('#empty').hidden == false && " + card("embeddings") + " == null")
+	_ = again
+}

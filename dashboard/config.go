@@ -1,0 +1,66 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/invalid"
+	"github.com/headrace/headrace/registry"
+)
+
+// Config describes a Dashboard. The zero Config shows registry.Default, and changes nothing.
+type Config struct {
+	// Title is what the page is headed with. The default is "headrace".
+	Title string
+
+	// Registry has the guards to show. Nil means registry.Default(), unless there are Guards. Up to 64
+	// are shown: those without a call for the longest time make room. A guard that is configured is shown from its
+	// first use on.
+	Registry *registry.Registry
+	// Guards are shown too. Of two with the same name the first is shown.
+	Guards []*guard.Guard
+
+	// Token allows actions, and reading from other machines, to requests with
+	// "Authorization: Bearer TOKEN". If it is empty neither is possible.
+	Token string
+	// Hosts are the names, besides localhost and IP addresses, by which the page can be reached, without ports.
+	// Requests that use them need the Token.
+	Hosts []string
+
+	// Clients returns those that make the calls, for the table of shares. It is called about once a second while the
+	// page is open, and must return at once. Nil means there is no table. The first 100 are shown.
+	Clients func() []Client
+	// Drain stops the intake of the program and returns when its calls have ended. It is called once, and its context
+	// ends with the Dashboard. Nil means that the program cannot be drained.
+	Drain func(context.Context) error
+}
+
+// Client is one that makes calls, such as a user of a proxy.
+type Client struct {
+	Name     string        `json:"name"`
+	Weight   float64       `json:"weight,omitempty"` // its part of the limit beside others; 0 means 1
+	Waiting  int           `json:"waiting"`          // calls in queues
+	Admitted int64         `json:"admitted"`         // calls so far
+	Waited   time.Duration `json:"waited_ns"`        // by all calls so far
+}
+
+func (c *Config) validate() error {
+	problems := invalid.Problems{Owner: "dashboard"}
+	for i, g := range c.Guards {
+		if g == nil {
+			problems.Addf(fmt.Sprintf("Guards[%d]", i), "the guard is nil: is its name registered?")
+		}
+	}
+	if strings.ContainsFunc(c.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		problems.Addf("Token", "it has spaces or characters that a header cannot hold: use letters and digits")
+	}
+	for i, h := range c.Hosts {
+		if h == "" || strings.ContainsAny(h, ":/*@ ") {
+			problems.Addf(fmt.Sprintf("Hosts[%d]", i), "%q is not a name: give it without a scheme, a port and wildcards", h)
+		}
+	}
+	return problems.Err()
+}

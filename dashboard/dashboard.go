@@ -1,0 +1,193 @@
+package dashboard
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/registry"
+)
+
+const (
+	tick = 250 * time.Millisecond // between two frames
+	slow = 20 * time.Millisecond  // a look that takes longer is taken once a second
+)
+
+// Dashboard shows limiters. It is an http.Handler and an event.CallObserver, and safe for concurrent use.
+type Dashboard struct {
+	c        Config
+	registry *registry.Registry // nil: there are guards only
+	mux      *http.ServeMux
+	started  time.Time
+	incoming incoming
+
+	ctx  context.Context //nolint:containedctx // of everything that New started, until Close
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	acting  sync.Mutex // held while a limiter is changed
+	looking sync.Mutex // held while guards and clients are looked at; taken before mu
+
+	mu       sync.Mutex // guards everything below
+	board    board
+	took     time.Duration // the last look
+	looked   time.Time
+	draining bool
+	readers  map[*reader]struct{}
+}
+
+// New returns a Dashboard that looks at its limiters until Close. The error joins all problems of c, each a
+// *fault.FieldError.
+func New(c Config) (*Dashboard, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	c.Title, c.Guards, c.Hosts = cmp.Or(c.Title, "headrace"), slices.Clone(c.Guards), slices.Clone(c.Hosts)
+	d := &Dashboard{
+		c: c, registry: c.Registry, started: time.Now(), incoming: incoming{failed: map[string]int64{}},
+		board: board{limiters: map[string]*tracked{}}, readers: map[*reader]struct{}{},
+	}
+	if d.registry == nil && len(c.Guards) == 0 {
+		d.registry = registry.Default()
+	}
+	d.ctx, d.stop = context.WithCancel(context.Background())
+	d.mux = d.routes()
+	d.wg.Go(d.run)
+	return d, nil
+}
+
+// Close ends the streams of readers, and what Serve and Listen began. It waits for them, and may be called twice.
+func (d *Dashboard) Close() {
+	d.mu.Lock()
+	d.stop()
+	d.mu.Unlock()
+	d.wg.Wait()
+}
+
+// beginLocked starts f, which Close waits for, and reports whether it did: not after Close.
+func (d *Dashboard) beginLocked(f func()) bool {
+	if d.ctx.Err() != nil {
+		return false
+	}
+	d.wg.Go(f)
+	return true
+}
+
+func (d *Dashboard) run() {
+	ticker := time.NewTicker(tick)
+	defer ticker.Stop()
+	for {
+		d.look(time.Now())
+		select {
+		case <-ticker.C:
+		case <-d.ctx.Done():
+			return
+		}
+	}
+}
+
+// look reads guards and clients, and sends a frame to the readers. One that is due in less than a second may be left out.
+func (d *Dashboard) look(now time.Time) {
+	d.mu.Lock()
+	due := now.Sub(d.looked) >= fineEvery-fineEvery/20
+	spared := !due && (len(d.readers) == 0 || d.took > slow)
+	d.mu.Unlock()
+	if !spared {
+		d.refresh(now, due)
+	}
+}
+
+// refresh is look at once. clients has the clients looked at too.
+func (d *Dashboard) refresh(now time.Time, clients bool) {
+	d.looking.Lock()
+	defer d.looking.Unlock()
+	began := time.Now()
+	rows := d.rows()
+	var all []Client
+	if clients && d.c.Clients != nil {
+		all = survivable(d.c.Clients)
+	}
+	lines, failed := d.incoming.take()
+
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	sampled := d.board.update(now, rows, failed)
+	if sampled {
+		d.looked = now
+	}
+	if clients && d.c.Clients != nil {
+		d.board.count(now, all)
+	}
+	d.board.events = lines
+	d.took = time.Since(began)
+	if len(d.readers) == 0 {
+		d.board.gone = nil
+		return
+	}
+	if text, err := json.Marshal(d.board.delta(now, d.draining, sampled)); err == nil {
+		d.sendLocked(text)
+	}
+}
+
+// rows are the guards that there are. Those that are only configured were never used.
+func (d *Dashboard) rows() (all []row) {
+	known := map[string]bool{}
+	if d.registry != nil {
+		for _, k := range d.registry.Stats().Keys {
+			if k.Why != "" { // else it is only configured
+				all = append(all, row{k.Name, k.Stats, k.Hits, k.Cuts})
+				known[k.Name] = true
+			}
+		}
+	}
+	for _, g := range d.c.Guards {
+		if s := g.Stats(); !known[g.Name()] {
+			all = append(all, row{g.Name(), s, s.View.Hits, s.View.Cuts})
+			known[g.Name()] = true
+		}
+	}
+	return all
+}
+
+// find returns the guard of a name; nil: there is none.
+func (d *Dashboard) find(name string) (g *guard.Guard, registered bool) {
+	if d.registry != nil && slices.Contains(d.registry.Names(), name) {
+		return d.registry.Get(name), true
+	}
+	for _, g := range d.c.Guards {
+		if g.Name() == name {
+			return g, false
+		}
+	}
+	return nil, false
+}
+
+// Status is what there is to show now.
+func (d *Dashboard) Status() Status {
+	d.refresh(time.Now(), false)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.statusLocked()
+}
+
+func (d *Dashboard) statusLocked() Status {
+	s := Status{
+		Title: d.c.Title, Time: time.Now(), Started: d.started, Actions: d.c.Token != "", Drains: d.c.Drain != nil, Draining: d.draining,
+		Limiters: []Limiter{}, More: d.board.more, Clients: slices.Clone(d.board.clients), Events: slices.Clone(d.board.events),
+	}
+	for _, t := range d.board.sorted() {
+		s.Limiters = append(s.Limiters, t.Limiter)
+	}
+	return s
+}
+
+// survivable calls f, which is user code.
+func survivable[T any](f func() T) (v T) {
+	defer func() { _ = recover() }()
+	return f()
+}

@@ -1,0 +1,124 @@
+package dashboard
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/headrace/headrace/event"
+)
+
+const (
+	mostEvents = 100
+	mostText   = 300 // bytes of the text of an event
+	mostNames  = 1024
+)
+
+// incoming is what observers receive until the next look. It never waits for a reader.
+type incoming struct {
+	mu     sync.Mutex // guards everything below
+	last   int64
+	lines  []Line           // the last ones
+	failed map[string]int64 // calls, by limiter
+}
+
+// Observe implements event.Observer.
+func (d *Dashboard) Observe(e event.Event) {
+	what, shown := told(&e)
+	if !shown {
+		return
+	}
+	in := &d.incoming
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.last++
+	if len(in.lines) == mostEvents {
+		copy(in.lines, in.lines[1:])
+		in.lines = in.lines[:mostEvents-1]
+	}
+	in.lines = append(in.lines, Line{ID: in.last, Time: e.Time, Limiter: short(e.Source), Kind: string(e.Kind), Text: short(what)})
+}
+
+// ObserveCall implements event.CallObserver: it counts calls that failed for other reasons than a rate limit.
+func (d *Dashboard) ObserveCall(c event.Call) {
+	if c.Outcome != "transient" && c.Outcome != "terminal" && c.Outcome != "unclassified" {
+		return
+	}
+	in := &d.incoming
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if _, known := in.failed[c.Limiter]; known || len(in.failed) < mostNames {
+		in.failed[c.Limiter]++
+	}
+}
+
+// take returns copies of what there is.
+func (in *incoming) take() (lines []Line, failed map[string]int64) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	failed = make(map[string]int64, len(in.failed))
+	for name, n := range in.failed {
+		failed[name] = n
+	}
+	return append([]Line(nil), in.lines...), failed
+}
+
+// told is an event in words. Errors are left out: what a provider answers may repeat a key. 429s and waits are too many,
+// and are counted.
+func told(e *event.Event) (what string, shown bool) {
+	switch e.Kind {
+	case event.LimiterCut:
+		what = change("allows less", e)
+	case event.LimiterRecovery:
+		what = change("allows more", e)
+	case event.LimiterProbe:
+		what = change("tries more", e)
+	case event.LimiterGate:
+		what = "admits no call for " + wait(e)
+	case event.LimiterVerdict:
+	case event.LimiterClosed:
+		what = "closed: calls fail until it is reopened"
+	case event.LimiterReopened:
+		what = "reopened"
+	case event.LimiterPaused:
+		what = "paused for " + wait(e)
+	case event.LimiterChanged:
+		what = "changed"
+	case event.BreakerOpened:
+		what = "circuit breaker opened for " + wait(e)
+	case event.BreakerHalfOpen:
+		what = "circuit breaker tries one call"
+	case event.BreakerClosed:
+		what = "circuit breaker closed"
+	default:
+		return "", false
+	}
+	if e.Reason != "" {
+		what = strings.TrimPrefix(what+": "+e.Reason, ": ")
+	}
+	return what, true
+}
+
+func change(what string, e *event.Event) string {
+	from, to := fmt.Sprintf("%.4g", e.From), fmt.Sprintf("%.4g", e.To)
+	if from == to {
+		return what
+	}
+	return what + ", " + to + " instead of " + from
+}
+
+func wait(e *event.Event) string {
+	if e.Wait < time.Second {
+		return e.Wait.Round(time.Millisecond).String()
+	}
+	return e.Wait.Round(time.Second / 10).String()
+}
+
+// short is text of a bounded length.
+func short(text string) string {
+	if len(text) > mostText {
+		return strings.ToValidUTF8(text[:mostText], "") + "..."
+	}
+	return text
+}
