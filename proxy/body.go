@@ -36,20 +36,19 @@ func (m *memory) take(n int64) bool {
 // give gives n bytes back.
 func (m *memory) give(n int64) { m.used.Add(-n) }
 
-// body is that of a request, as far as the proxy keeps it itself. The transport
-// keeps a short one.
+// body is that of a request.
 type body struct {
 	memory *memory
 	taken  int64
-	kept   []byte // nil: it is not kept here
+	kept   []byte // nil: it is not kept
 	rest   io.ReadCloser
 	length int64       // of all; -1: it is not known
 	slow   atomic.Bool // it did not arrive in time
 }
 
 // keep reads a body in advance, so that a slow one takes no place in line, and so
-// that it can be sent again. whole asks for it even if the transport would do so.
-func (x *exchange) keep(out *answer, r *http.Request, whole bool) *failure {
+// that it can be sent again.
+func (x *exchange) keep(out *answer, r *http.Request) *failure {
 	b := &x.body
 	b.memory, b.length = &x.proxy.memory, r.ContentLength
 	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
@@ -58,17 +57,17 @@ func (x *exchange) keep(out *answer, r *http.Request, whole bool) *failure {
 	}
 	b.rest = &timed{body: r.Body, of: b, control: out.control, began: time.Now()}
 	limit := x.proxy.config.MaxBody
-	switch {
-	case r.ContentLength > limit:
+	if r.ContentLength > limit {
 		return nil // it is sent as it comes
-	case r.ContentLength > 0:
+	}
+	if r.ContentLength > 0 {
 		if !b.memory.take(r.ContentLength) {
 			return noMemory()
 		}
 		b.taken = r.ContentLength
-		if !whole && r.ContentLength <= replay.MaxKept {
-			return nil
-		}
+	}
+	if r.ContentLength > 0 && r.ContentLength <= replay.MaxKept {
+		return b.readShort()
 	}
 	return b.read(limit)
 }
@@ -77,6 +76,16 @@ func noMemory() *failure {
 	f := fail(CodeQueueFull, "the bodies of the requests that wait take %d MiB: send fewer at a time", mostMemory>>20)
 	f.retryAfter = time.Second
 	return f
+}
+
+// readShort keeps a body of a known length.
+func (b *body) readShort() *failure {
+	kept := make([]byte, b.length)
+	if _, err := io.ReadFull(b.rest, kept); err != nil {
+		return b.broken()
+	}
+	b.kept, b.rest = kept, nil
+	return nil
 }
 
 // read keeps up to limit bytes.
@@ -99,10 +108,7 @@ func (b *body) read(limit int64) *failure {
 			return nil
 		}
 		if err != nil {
-			if f := b.failed(); f != nil {
-				return f
-			}
-			return fail(CodeBody, "the body of the request broke off")
+			return b.broken()
 		}
 	}
 	b.rest = &joined{Reader: io.MultiReader(bytes.NewReader(kept.Bytes()), b.rest), Closer: b.rest}
@@ -117,22 +123,31 @@ func (b *body) failed() *failure {
 	return fail(CodeSlow, "the body of the request did not arrive within %s and a second for each %d KiB", bodyTime, bodyRate>>10)
 }
 
+// broken is the answer for a body that could not be read.
+func (b *body) broken() *failure {
+	if f := b.failed(); f != nil {
+		return f
+	}
+	return fail(CodeBody, "the body of the request broke off")
+}
+
 type joined struct {
 	io.Reader
 	io.Closer
 }
 
-// put has out send the body. What the transport keeps is not kept twice.
+// put has out send the body.
 func (b *body) put(out *http.Request) {
 	switch {
 	case b.kept != nil:
 		kept := b.kept
 		out.ContentLength, out.TransferEncoding = b.length, nil
-		out.Body = io.NopCloser(bytes.NewReader(kept))
-		if b.length > replay.MaxKept {
-			out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(kept)), nil }
+		if b.length <= replay.MaxKept {
+			out.Body = replay.NewReady(kept)
+			break
 		}
-		b.kept = nil
+		out.Body = io.NopCloser(bytes.NewReader(kept))
+		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(kept)), nil }
 	case b.rest != nil:
 		out.Body = b.rest
 	default:

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -48,10 +49,13 @@ func (h handler) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = read.Close()
 		return nil, context.Cause(r.Context())
 	}
-	stop := context.AfterFunc(r.Context(), func() { _ = read.CloseWithError(context.Cause(r.Context())) })
-	_ = stop
+	context.AfterFunc(r.Context(), func() { _ = read.CloseWithError(context.Cause(r.Context())) })
+	length, err := strconv.ParseInt(w.sent.Get("Content-Length"), 10, 64)
+	if err != nil {
+		length = -1
+	}
 	return &http.Response{
-		StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: w.sent, Body: read, ContentLength: -1, Request: r,
+		StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: w.sent, Body: read, ContentLength: length, Request: r,
 	}, nil
 }
 

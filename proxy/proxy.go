@@ -123,7 +123,7 @@ func (p *Proxy) serve(out *answer, r *http.Request, to route) *failure {
 	x.client = p.tally.client(caller.Client)
 	defer x.client.begin()()
 	streams := p.config.Heartbeat > 0 && mayStream(r)
-	if f := x.keep(out, r, streams || len(r.Header["Idempotency-Key"]) > 0); f != nil {
+	if f := x.keep(out, r); f != nil {
 		x.body.release()
 		return f
 	}

@@ -38,9 +38,12 @@ type Body struct {
 // A body without GetBody may block: a Read ends with the context of the request
 // or of the attempt. sent records when attempts read the body; it may be nil. Close b when no attempt will follow.
 func Of(req *http.Request, whole bool, resent int64, sent *Upload) (b Body, err error) {
+	ready, _ := req.Body.(*Ready)
 	switch {
 	case req.Body == nil || req.Body == http.NoBody:
 		return Body{}, nil
+	case ready != nil:
+		return keptBody(ready.all, sent), nil
 	case req.ContentLength > 0 && req.ContentLength <= MaxKept && (whole || req.GetBody == nil):
 		return keepBody(req, sent)
 	case req.GetBody != nil:
@@ -66,14 +69,34 @@ func keepBody(req *http.Request, sent *Upload) (Body, error) {
 	if err != nil && err != io.EOF && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return Body{}, err
 	}
-	b := Body{kept: kept[:n:n]}
-	b.again = func() (io.ReadCloser, error) {
-		r := &keptReader{sent: sent}
-		r.kept.Reset(kept[:n:n])
-		return r, nil
-	}
-	return b, nil
+	return keptBody(kept[:n:n], sent), nil
 }
+
+func keptBody(kept []byte, sent *Upload) Body {
+	return Body{kept: kept, again: func() (io.ReadCloser, error) {
+		r := &keptReader{sent: sent}
+		r.kept.Reset(kept)
+		return r, nil
+	}}
+}
+
+// Ready is a request body that is in memory, as the body of a request that was
+// received. It is kept without a copy.
+type Ready struct {
+	bytes.Reader
+
+	all []byte
+}
+
+// NewReady returns a body of b, which must not be changed and has at most MaxKept bytes.
+func NewReady(b []byte) *Ready {
+	r := &Ready{all: b}
+	r.Reset(b)
+	return r
+}
+
+// Close implements io.Closer.
+func (*Ready) Close() error { return nil }
 
 // keptReader reads what is kept.
 type keptReader struct {

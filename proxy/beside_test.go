@@ -1,0 +1,176 @@
+package proxy_test
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/proxy"
+	"github.com/headrace/headrace/throttle"
+)
+
+var beside = flag.Duration("beside", 0, "how long TestBesideReverseProxy measures; 0 skips it")
+
+const chat = `{"id":"c1","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hello"}}],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}`
+
+// ways are a proxy and a plain ReverseProxy before the same upstream.
+func ways(t testing.TB) map[string]string {
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if strings.HasSuffix(r.URL.Path, "/stream") {
+			w.Header().Set("Content-Type", "text/event-stream")
+			for i := range 50 {
+				_, _ = io.WriteString(w, `data: {"choices":[{"delta":{"content":"`+strconv.Itoa(i)+`"}}]}`+"\n\n")
+				_ = http.NewResponseController(w).Flush()
+			}
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, chat)
+	})
+	server := httptest.NewServer(up)
+	t.Cleanup(server.Close)
+	u, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxIdleConnsPerHost = 128
+	t.Cleanup(base.CloseIdleConnections)
+	plain := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, Transport: base})
+	t.Cleanup(plain.Close)
+	ours := before(t, proxy.Config{Base: base, Upstreams: map[string]proxy.Upstream{"up": {URL: server.URL}}})
+	return map[string]string{"plain": plain.URL, "headrace": ours.url + "/up"}
+}
+
+// post sends a small chat and reads its answer.
+func post(c *http.Client, to string) error {
+	r, err := http.NewRequest(http.MethodPost, to, strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hello"}]}`))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer sk-0123456789abcdef")
+	resp, err := c.Do(r)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, bufio.NewReader(resp.Body))
+	return err
+}
+
+// TestBesideReverseProxy prints medians of the ratios to a plain ReverseProxy, of
+// batches that take turns.
+func TestBesideReverseProxy(t *testing.T) {
+	if *beside == 0 {
+		t.Skip("-beside 10s measures")
+	}
+	to := ways(t)
+	own := &http.Transport{MaxIdleConnsPerHost: 128, DisableCompression: true}
+	defer own.CloseIdleConnections()
+	c := &http.Client{Transport: own}
+	measure := func(path string, clients, requests int) (p50, took [2]time.Duration) {
+		for i, way := range []string{"plain", "headrace"} {
+			var mu sync.Mutex
+			var all []time.Duration
+			began := time.Now()
+			var wg sync.WaitGroup
+			for range clients {
+				wg.Go(func() {
+					for range requests / clients {
+						at := time.Now()
+						if post(c, to[way]+path) != nil {
+							t.Error("a request failed")
+						}
+						mu.Lock()
+						all = append(all, time.Since(at))
+						mu.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			took[i] = time.Since(began)
+			slices.Sort(all)
+			p50[i] = all[len(all)/2]
+		}
+		return p50, took
+	}
+	for _, c := range []struct {
+		about, path       string
+		clients, requests int
+	}{{"one client", "/v1", 1, 100}, {"16 clients", "/v1", 16, 320}, {"streams, 4 clients", "/v1/stream", 4, 40}} {
+		measure(c.path, c.clients, c.requests) // to warm up
+		var p50s, rates []float64
+		for began := time.Now(); time.Since(began) < *beside; {
+			p50, took := measure(c.path, c.clients, c.requests)
+			p50s = append(p50s, float64(p50[1])/float64(p50[0]))
+			rates = append(rates, float64(took[0])/float64(took[1]))
+		}
+		slices.Sort(p50s)
+		slices.Sort(rates)
+		t.Logf("%s: p50 x%.3f, requests/s x%.3f (%d batches)", c.about, p50s[len(p50s)/2], rates[len(rates)/2], len(p50s))
+	}
+}
+
+func BenchmarkRequest(b *testing.B) {
+	own := &http.Transport{MaxIdleConnsPerHost: 128, DisableCompression: true}
+	defer own.CloseIdleConnections()
+	c := &http.Client{Transport: own}
+	to := ways(b)
+	for _, way := range []string{"plain", "headrace"} {
+		b.Run(way, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := post(c, to[way]+"/v1"); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// A client that waits costs its connection and little more: 40 KB with both ends of
+// the connection in this process is far above that.
+func TestMemoryOfAThousandClientsThatWait(t *testing.T) {
+	const n = 1000
+	open1 := make(chan struct{})
+	s := open(t, proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-open1 }))
+	defer close(open1)
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc + m.StackInuse
+	}
+	s.http.Timeout = 0
+	before := heap()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	conns := rawClients(t, ctx, s, n)
+	require.Eventually(t, func() bool {
+		q := s.proxy.Stats().Queues
+		return len(q) == 1 && q[0].Waiting == n-1
+	}, 30*time.Second, 20*time.Millisecond)
+	each := (heap() - before) / n
+	t.Logf("%d bytes for each of %d clients that wait", each, n)
+	require.LessOrEqual(t, each, uint64(40<<10))
+	for _, c := range conns {
+		_ = c.Close()
+	}
+	require.Eventually(t, func() bool { return s.proxy.Stats().Active <= 1 }, 30*time.Second, 20*time.Millisecond)
+}
