@@ -105,6 +105,7 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./store/sqlitestore -count=1 -run '^TestQuotaBesideATransaction$$' -beside 3s -v -timeout 0
 	go test ./store/redisstore -count=1 -run '^TestManyProcessesShareLimits$$' -running 60s -v -timeout 0
 	go test ./store/redisstore -count=1 -run '^TestCluster$$' -moves 10 -v -timeout 0
+	go test $(RACE) ./proxy/faulttests -count=20 -timeout 0
 	go test $(RACE) ./store/redisstore/faulttests -count=1 -rounds 20 -storms 1000 -v -timeout 0
 	go test ./store/sqlitestore ./node -run '^$$' -bench '^Benchmark(Items|Journal)$$'
 	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -texts 2000 -seed $$seed -v; done
@@ -139,6 +140,7 @@ generate: ## Write what is generated: constants and table of the presets, the JS
 .PHONY: bench
 bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores (BENCH=regexp COUNT=n)
 	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -o ../docs/benchmarks.md $(BENCHFLAGS)
+	go test ./proxy -count=1 -run '^TestBesideReverseProxy$$' -beside 30s -v -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestQuotaBesideATransaction$$' -beside 3s -v -timeout 0
 	cd store/redisstore/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
 

@@ -29,7 +29,8 @@ var beside = flag.Duration("beside", 0, "how long TestBesideReverseProxy measure
 const chat = `{"id":"c1","object":"chat.completion","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hello"}}],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7}}`
 
 // ways are a proxy and a plain ReverseProxy before the same upstream.
-func ways(t testing.TB) map[string]string {
+func ways(tb testing.TB) map[string]string {
+	tb.Helper()
 	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if strings.HasSuffix(r.URL.Path, "/stream") {
@@ -44,15 +45,15 @@ func ways(t testing.TB) map[string]string {
 		_, _ = io.WriteString(w, chat)
 	})
 	server := httptest.NewServer(up)
-	t.Cleanup(server.Close)
+	tb.Cleanup(server.Close)
 	u, err := url.Parse(server.URL)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConnsPerHost = 128
-	t.Cleanup(base.CloseIdleConnections)
+	tb.Cleanup(base.CloseIdleConnections)
 	plain := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }, Transport: base})
-	t.Cleanup(plain.Close)
-	ours := before(t, proxy.Config{Base: base, Upstreams: map[string]proxy.Upstream{"up": {URL: server.URL}}})
+	tb.Cleanup(plain.Close)
+	ours := before(tb, proxy.Config{Base: base, Upstreams: map[string]proxy.Upstream{"up": {URL: server.URL}}})
 	return map[string]string{"plain": plain.URL, "headrace": ours.url + "/up"}
 }
 
@@ -161,7 +162,7 @@ func TestMemoryOfAThousandClientsThatWait(t *testing.T) {
 	before := heap()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	conns := rawClients(t, ctx, s, n)
+	conns := rawClients(ctx, t, s, n)
 	require.Eventually(t, func() bool {
 		q := s.proxy.Stats().Queues
 		return len(q) == 1 && q[0].Waiting == n-1

@@ -102,7 +102,7 @@ func (b *body) read(limit int64) *failure {
 			}
 			b.taken += n
 		}
-		if err == io.EOF {
+		if err == io.EOF { //nolint:errorlint // io.CopyN returns it as it is
 			b.kept, b.length = kept.Bytes(), int64(kept.Len())
 			b.rest = nil
 			return nil
@@ -180,7 +180,7 @@ func (t *timed) Read(p []byte) (int, error) {
 	}
 	n, err := t.body.Read(p)
 	t.read += int64(n)
-	if err == io.EOF { //nolint:errorlint // readers return it as it is
+	if err == io.EOF {
 		_ = t.control.SetReadDeadline(time.Time{}) // the server listens for the end of the connection
 	} // else the server must not wait for the rest
 	if errors.Is(err, os.ErrDeadlineExceeded) {

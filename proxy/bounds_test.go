@@ -22,10 +22,11 @@ import (
 )
 
 func TestASlowHeaderIsCutOff(t *testing.T) {
-	inBubble(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, s *bubble) {
+	inBubble(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) {}, func(s *bubble) {
+		t := s.t
 		c, err := s.pipes.dial()
 		require.NoError(t, err)
-		defer c.Close()
+		defer func() { _ = c.Close() }()
 		go func() { _, _ = io.Copy(io.Discard, c) }()
 		began := time.Now()
 		_, err = io.WriteString(c, "GET /up/v1 HTTP/1.1\r\nHost: localhost\r\n")
@@ -46,10 +47,11 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 			c := proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
 			inBubble(t, c, func(w http.ResponseWriter, r *http.Request) {
 				_, _ = io.Copy(w, r.Body)
-			}, func(t *testing.T, s *bubble) {
+			}, func(s *bubble) {
+				t := s.t
 				conn, err := s.pipes.dial()
 				require.NoError(t, err)
-				defer conn.Close()
+				defer func() { _ = conn.Close() }()
 				began := time.Now()
 				var wg sync.WaitGroup
 				wg.Go(func() {
@@ -94,7 +96,8 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 				}
 			}
 			ended = time.Now()
-		}, func(t *testing.T, s *bubble) {
+		}, func(s *bubble) {
+			t := s.t
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			resp, err := s.http.Do(s.request(ctx, "/up/v1", `{}`, headers...))
@@ -120,7 +123,8 @@ func TestAStreamMayPause(t *testing.T) {
 				_, _ = io.WriteString(w, "data: x\n\n")
 				time.Sleep(8 * time.Minute)
 			}
-		}, func(t *testing.T, s *bubble) {
+		}, func(s *bubble) {
+			t := s.t
 			got := s.get(t, "/up/v1", `{}`, headers...)
 			assert.Equal(t, strings.Repeat("data: x\n\n", 3), got.body)
 		})
@@ -134,7 +138,8 @@ func TestThousandClientsThatWaitAndLeave(t *testing.T) {
 	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) {
 		started <- struct{}{}
 		<-r.Context().Done()
-	}, func(t *testing.T, s *bubble) {
+	}, func(s *bubble) {
+		t := s.t
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg, holder sync.WaitGroup
 		holding, release := context.WithCancel(t.Context())
@@ -165,7 +170,8 @@ func TestThousandClientsThatWaitAndLeave(t *testing.T) {
 }
 
 func TestTheNamesOfClientsAreBounded(t *testing.T) {
-	inBubble(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, s *bubble) {
+	inBubble(t, proxy.Config{}, func(http.ResponseWriter, *http.Request) {}, func(s *bubble) {
+		t := s.t
 		for i := range 4200 {
 			s.get(t, "/up/v1", "", "X-Headrace-Client", "n"+strconv.Itoa(i))
 		}
@@ -176,7 +182,8 @@ func TestTheNamesOfClientsAreBounded(t *testing.T) {
 }
 
 func TestClientsAreNamed(t *testing.T) {
-	inBubble(t, proxy.Config{Weights: map[string]float64{"ci": 3}}, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, s *bubble) {
+	inBubble(t, proxy.Config{Weights: map[string]float64{"ci": 3}}, func(http.ResponseWriter, *http.Request) {}, func(s *bubble) {
+		t := s.t
 		s.get(t, "/c/ci/up/v1", "", "X-Headrace-Client", "other")
 		s.get(t, "/up/v1", "", "X-Headrace-Client", "web")
 		s.get(t, "/up/v1", "", "Authorization", "Bearer a")

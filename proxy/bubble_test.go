@@ -49,7 +49,7 @@ func (h handler) RoundTrip(r *http.Request) (*http.Response, error) {
 		_ = read.Close()
 		return nil, context.Cause(r.Context())
 	}
-	context.AfterFunc(r.Context(), func() { _ = read.CloseWithError(context.Cause(r.Context())) })
+	context.AfterFunc(r.Context(), func() { _ = read.CloseWithError(context.Cause(r.Context())) }) //nolint:contextcheck // it is its
 	length, err := strconv.ParseInt(w.sent.Get("Content-Length"), 10, 64)
 	if err != nil {
 		length = -1
@@ -83,13 +83,13 @@ func (*piped) Flush() {}
 
 // inBubble runs f in virtual time with a proxy before an upstream "up", to which
 // it talks over pipes.
-func inBubble(t *testing.T, c proxy.Config, upstream handler, f func(t *testing.T, s *bubble)) {
+func inBubble(t *testing.T, c proxy.Config, upstream handler, f func(s *bubble)) {
 	t.Helper()
 	inBubbleWith(t, c, func() handler { return upstream }, f)
 }
 
 // inBubbleWith has the upstream made inside of the bubble.
-func inBubbleWith(t *testing.T, c proxy.Config, upstream func() handler, f func(t *testing.T, s *bubble)) {
+func inBubbleWith(t *testing.T, c proxy.Config, upstream func() handler, f func(s *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r, err := registry.New(registry.Config{})
@@ -101,13 +101,13 @@ func inBubbleWith(t *testing.T, c proxy.Config, upstream func() handler, f func(
 		p, err := proxy.New(c)
 		require.NoError(t, err)
 		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-		s := &bubble{proxy: p, pipes: l}
+		s := &bubble{t: t, proxy: p, pipes: l}
 		server := p.Server()
 		served := make(chan struct{})
 		go func() { defer close(served); _ = server.Serve(l) }()
 		own := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return l.dial() }, DisableCompression: true}
 		s.http = &http.Client{Transport: own}
-		f(t, s)
+		f(s)
 		own.CloseIdleConnections()
 		_ = server.Close()
 		<-served
@@ -116,6 +116,7 @@ func inBubbleWith(t *testing.T, c proxy.Config, upstream func() handler, f func(
 }
 
 type bubble struct {
+	t     *testing.T
 	proxy *proxy.Proxy
 	pipes *pipes
 	http  *http.Client
@@ -197,7 +198,7 @@ func raw(t *testing.T, p *proxy.Proxy, text string) reply {
 	defer l.Close()
 	c, err := net.Dial("tcp", l.Listener.Addr().String())
 	require.NoError(t, err)
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	_, err = io.WriteString(c, text)
 	require.NoError(t, err)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)

@@ -21,7 +21,8 @@ func TestDrainWaitsForWhatRuns(t *testing.T) {
 	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, _ *http.Request) {
 		time.Sleep(10 * time.Second)
 		_, _ = io.WriteString(w, "done")
-	}, func(t *testing.T, s *bubble) {
+	}, func(s *bubble) {
+		t := s.t
 		var wg sync.WaitGroup
 		wg.Go(func() {
 			got, err := s.do(s.request(t.Context(), "/up/v1", `{}`))
@@ -47,7 +48,8 @@ func TestDrainWaitsForWhatRuns(t *testing.T) {
 
 func TestADrainThatMayNotTakeSoLong(t *testing.T) {
 	c := proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
-	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(t *testing.T, s *bubble) {
+	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(s *bubble) {
+		t := s.t
 		var wg sync.WaitGroup
 		for range 3 { // one runs, two wait
 			wg.Go(func() {

@@ -18,8 +18,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// longestFollowed is the longest Retry-After that SDKs keep to. After a longer
-// one they would come back at once.
+// longestFollowed is the longest Retry-After that all SDKs keep to. After a longer
+// one some come back at once.
 const longestFollowed = time.Minute
 
 // failure is an answer of the proxy itself. Its text has no part of a request but
@@ -41,8 +41,11 @@ func (f *failure) again() bool {
 	switch f.code {
 	case CodeQuota, CodeInternal:
 		return false
+	case CodeSlow:
+		return true
+	default:
+		return f.code.status() >= http.StatusTooManyRequests && f.retryAfter <= longestFollowed
 	}
-	return f.code.status() >= http.StatusTooManyRequests && f.retryAfter <= longestFollowed || f.code == CodeSlow
 }
 
 // headers are those of every answer of the proxy itself.

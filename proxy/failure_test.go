@@ -71,7 +71,8 @@ func blocking(open chan struct{}) handler {
 func TestAFullQueue(t *testing.T) {
 	open := make(chan struct{})
 	c := proxy.Config{MaxQueue: 2, Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
-	inBubbleWith(t, c, func() handler { open = make(chan struct{}); return blocking(open) }, func(t *testing.T, s *bubble) {
+	inBubbleWith(t, c, func() handler { open = make(chan struct{}); return blocking(open) }, func(s *bubble) {
+		t := s.t
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
@@ -98,7 +99,8 @@ func TestAFullQueue(t *testing.T) {
 func TestAWaitThatIsTooLong(t *testing.T) {
 	c := proxy.Config{MaxWait: 90 * time.Second, Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
 	var open chan struct{}
-	inBubbleWith(t, c, func() handler { open = make(chan struct{}); return blocking(open) }, func(t *testing.T, s *bubble) {
+	inBubbleWith(t, c, func() handler { open = make(chan struct{}); return blocking(open) }, func(s *bubble) {
+		t := s.t
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { _, _ = s.do(s.request(ctx, "/up/v1", `{}`)) })
@@ -129,7 +131,8 @@ func TestRefusalsAreHidden(t *testing.T) {
 			return
 		}
 		_, _ = io.WriteString(w, "done")
-	}, func(t *testing.T, s *bubble) {
+	}, func(s *bubble) {
+		t := s.t
 		got := s.get(t, "/up/v1", `{}`)
 
 		assert.Equal(t, "done", got.body)
@@ -152,7 +155,8 @@ func TestAUsedUpQuota(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, text)
-	}, func(t *testing.T, s *bubble) {
+	}, func(s *bubble) {
+		t := s.t
 		first, second := s.get(t, "/openai/v1", `{}`), s.get(t, "/openai/v1", `{}`)
 
 		assert.Equal(t, text, first.body, "an answer of the provider is passed on as it is")
@@ -168,7 +172,8 @@ func TestAUsedUpQuota(t *testing.T) {
 
 func TestAnUpstreamThatDoesNotAnswer(t *testing.T) {
 	c := proxy.Config{Policy: guard.Policy{Timeout: 20 * time.Second}}
-	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(t *testing.T, s *bubble) {
+	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(s *bubble) {
+		t := s.t
 		got := s.get(t, "/up/v1", `{}`)
 
 		assert.Equal(t, http.StatusGatewayTimeout, got.status)
@@ -178,7 +183,8 @@ func TestAnUpstreamThatDoesNotAnswer(t *testing.T) {
 
 func TestARequestThatNeverFits(t *testing.T) {
 	c := proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Minute).Of(throttle.Tokens)}}}}
-	inBubble(t, c, func(http.ResponseWriter, *http.Request) {}, func(t *testing.T, s *bubble) {
+	inBubble(t, c, func(http.ResponseWriter, *http.Request) {}, func(s *bubble) {
+		t := s.t
 		got := s.get(t, "/up/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"`+longText+`"}],"max_tokens":1000}`)
 
 		assert.Equal(t, http.StatusBadRequest, got.status)

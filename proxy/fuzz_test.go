@@ -26,13 +26,14 @@ func (s *sent) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // to returns a proxy before three upstreams of one host.
-func (s *sent) to(t testing.TB, c proxy.Config) *proxy.Proxy {
+func (s *sent) to(tb testing.TB, c proxy.Config) *proxy.Proxy {
+	tb.Helper()
 	r, err := registry.New(registry.Config{})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	c.Registry, c.Base = r, s
 	c.Upstreams = map[string]proxy.Upstream{"up": {URL: "http://up.test"}, "deep": {URL: "http://up.test/base/v2"}, "openai": {URL: "http://up.test"}}
 	p, err := proxy.New(c)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return p
 }
 

@@ -22,7 +22,7 @@ type gate struct {
 	origins []string // in lower case
 }
 
-var tokenText = regexp.MustCompile(`^[A-Za-z0-9_-]{16,256}$`) //nolint:gochecknoglobals // it is constant
+var tokenText = regexp.MustCompile(`^[A-Za-z0-9_-]{16,256}$`)
 
 func (c *Config) checkToken(to *invalid.Problems) {
 	if c.Token != "" && !tokenText.MatchString(c.Token) {

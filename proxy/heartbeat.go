@@ -3,6 +3,7 @@ package proxy
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"mime"
 	"net/http"
 	"strings"
@@ -100,7 +101,7 @@ func (b *beating) tick() {
 }
 
 func (b *beating) sendLocked(text string) bool {
-	_, err := b.ResponseWriter.Write([]byte(text))
+	_, err := b.ResponseWriter.Write([]byte(text)) //nolint:gosec // comments and JSON
 	return err == nil && b.control.Flush() == nil
 }
 
@@ -125,10 +126,7 @@ func (b *beating) WriteHeader(status int) {
 		b.sendLocked(": headrace waited " + b.header.Get("X-Headrace-Waited") + " s, attempts " + b.header.Get("X-Headrace-Attempts") + "\n\n")
 		return
 	}
-	h := b.ResponseWriter.Header()
-	for name, values := range b.header {
-		h[name] = values
-	}
+	maps.Copy(b.ResponseWriter.Header(), b.header)
 	b.ResponseWriter.WriteHeader(status)
 }
 

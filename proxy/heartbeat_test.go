@@ -50,7 +50,8 @@ func TestHeartbeats(t *testing.T) {
 	} {
 		for _, headers := range [][]string{nil, {"Idempotency-Key", "k1"}} {
 			t.Run(about+strings.Join(headers, " "), func(t *testing.T) {
-				inBubble(t, proxy.Config{Heartbeat: c.every, Upstreams: shaped("http://up.test")}, c.upstream, func(t *testing.T, s *bubble) {
+				inBubble(t, proxy.Config{Heartbeat: c.every, Upstreams: shaped("http://up.test")}, c.upstream, func(s *bubble) {
+					t := s.t
 					got := s.get(t, c.path, c.body, headers...)
 
 					assert.Equal(t, c.status, got.status)
@@ -62,7 +63,8 @@ func TestHeartbeats(t *testing.T) {
 }
 
 func TestHeartbeatsOfAClientThatLeaves(t *testing.T) {
-	inBubble(t, proxy.Config{Heartbeat: time.Second}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(t *testing.T, s *bubble) {
+	inBubble(t, proxy.Config{Heartbeat: time.Second}, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(s *bubble) {
+		t := s.t
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		_, err := s.do(s.request(ctx, "/up/v1", `{"stream":true}`))
@@ -74,7 +76,8 @@ func TestHeartbeatsOfAClientThatLeaves(t *testing.T) {
 
 func TestALateErrorOfTheProxyIsAnEvent(t *testing.T) {
 	c := proxy.Config{Heartbeat: 10 * time.Second, Upstreams: shaped("http://up.test"), Policy: guard.Policy{Timeout: 15 * time.Second}}
-	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(t *testing.T, s *bubble) {
+	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(s *bubble) {
+		t := s.t
 		got := s.get(t, "/anthropic/v1", `{"stream":true}`)
 
 		assert.Equal(t, http.StatusOK, got.status)

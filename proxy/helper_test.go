@@ -24,40 +24,40 @@ type setup struct {
 }
 
 // open starts a proxy with c before a handler.
-func open(t testing.TB, c proxy.Config, upstream http.Handler) *setup {
-	t.Helper()
+func open(tb testing.TB, c proxy.Config, upstream http.Handler) *setup {
+	tb.Helper()
 	up := httptest.NewServer(upstream)
-	t.Cleanup(up.Close)
+	tb.Cleanup(up.Close)
 	if c.Upstreams == nil {
 		c.Upstreams = map[string]proxy.Upstream{}
 	}
 	c.Upstreams["up"] = proxy.Upstream{URL: up.URL}
-	return before(t, c)
+	return before(tb, c)
 }
 
 // before starts a proxy with c.
-func before(t testing.TB, c proxy.Config) *setup {
-	t.Helper()
+func before(tb testing.TB, c proxy.Config) *setup {
+	tb.Helper()
 	if c.Registry == nil {
 		r, err := registry.New(registry.Config{})
-		require.NoError(t, err)
+		require.NoError(tb, err)
 		c.Registry = r
 	}
 	if c.Base == nil {
 		base := http.DefaultTransport.(*http.Transport).Clone()
 		base.MaxIdleConnsPerHost = 128
-		t.Cleanup(base.CloseIdleConnections)
+		tb.Cleanup(base.CloseIdleConnections)
 		c.Base = base
 	}
 	p, err := proxy.New(c)
-	require.NoError(t, err)
-	l, err := p.Listen(t.Context(), "127.0.0.1:0")
-	require.NoError(t, err)
+	require.NoError(tb, err)
+	l, err := p.Listen(tb.Context(), "127.0.0.1:0")
+	require.NoError(tb, err)
 	s := p.Server()
 	served := make(chan struct{})
 	go func() { defer close(served); _ = s.Serve(l) }()
 	own := &http.Transport{MaxIdleConnsPerHost: 128, DisableCompression: true}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		own.CloseIdleConnections()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
@@ -76,21 +76,21 @@ type reply struct {
 }
 
 // do sends a request and reads its answer.
-func (s *setup) do(t testing.TB, r *http.Request) reply {
-	t.Helper()
+func (s *setup) do(tb testing.TB, r *http.Request) reply {
+	tb.Helper()
 	resp, err := s.http.Do(r)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return reply{resp.StatusCode, resp.Header, string(b)}
 }
 
 // request makes a request; the headers are names and values in turn.
-func (s *setup) request(t testing.TB, method, path, body string, headers ...string) *http.Request {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
-	require.NoError(t, err)
+func (s *setup) request(tb testing.TB, method, path, body string, headers ...string) *http.Request {
+	tb.Helper()
+	r, err := http.NewRequestWithContext(tb.Context(), method, s.url+path, strings.NewReader(body))
+	require.NoError(tb, err)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -101,7 +101,7 @@ func (s *setup) request(t testing.TB, method, path, body string, headers ...stri
 }
 
 // rawClients opens n connections that send a request and read nothing.
-func rawClients(t *testing.T, ctx context.Context, s *setup, n int) (conns []net.Conn) {
+func rawClients(ctx context.Context, t *testing.T, s *setup, n int) (conns []net.Conn) {
 	t.Helper()
 	for range n {
 		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(s.url, "http://"))

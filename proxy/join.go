@@ -95,7 +95,8 @@ func (fs *flights) board(key flightKey) (f *flight, c *passenger, first bool) {
 	}
 	f = &flight{flights: fs, key: key, live: http.Header{}, changed: make(chan struct{}), aboard: map[*passenger]struct{}{}}
 	fs.known[key] = f
-	return f, f.join(), true
+	c = f.join()
+	return f, c, true
 }
 
 // close ends the calls without a client, now and from now on at once.
@@ -132,7 +133,7 @@ type flight struct {
 	landing clockwork.Timer // nil: some client is aboard
 }
 
-// passenger is a client that waits for the answer, and how much of it it has.
+// passenger is a client that waits for the answer, and how much of it is read.
 type passenger struct{ read int }
 
 // join adds a client. It returns nil if it could not have all of the answer.

@@ -38,7 +38,8 @@ func (c *counting) serve(w http.ResponseWriter, r *http.Request) {
 
 func TestAnSDKThatTimedOutJoinsItsFirstCall(t *testing.T) {
 	up := &counting{}
-	inBubble(t, proxy.Config{}, up.serve, func(t *testing.T, s *bubble) {
+	inBubble(t, proxy.Config{}, up.serve, func(s *bubble) {
+		t := s.t
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
 		_, err := s.do(s.request(ctx, "/up/v1", `{"a":1}`, "Idempotency-Key", "k1"))
@@ -63,7 +64,8 @@ func TestAnSDKThatTimedOutJoinsItsFirstCall(t *testing.T) {
 
 func TestAnAnswerIsKeptForAClientThatLeft(t *testing.T) {
 	up := &counting{}
-	inBubble(t, proxy.Config{}, up.serve, func(t *testing.T, s *bubble) {
+	inBubble(t, proxy.Config{}, up.serve, func(s *bubble) {
+		t := s.t
 		ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
 		defer cancel()
 		_, err := s.do(s.request(ctx, "/up/v1", `{}`, "Idempotency-Key", "k1"))
@@ -91,7 +93,8 @@ func TestACallWithoutAClientEnds(t *testing.T) {
 			inBubble(t, proxy.Config{}, func(_ http.ResponseWriter, r *http.Request) {
 				<-r.Context().Done()
 				ended = time.Now()
-			}, func(t *testing.T, s *bubble) {
+			}, func(s *bubble) {
+				t := s.t
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				_, err := s.do(s.request(ctx, "/up/v1", `{}`, c.headers...))
@@ -109,7 +112,8 @@ func TestACallWithoutAClientEnds(t *testing.T) {
 
 func TestOnlyEqualRequestsJoin(t *testing.T) {
 	up := &counting{}
-	inBubble(t, proxy.Config{}, up.serve, func(t *testing.T, s *bubble) {
+	inBubble(t, proxy.Config{}, up.serve, func(s *bubble) {
+		t := s.t
 		type sent struct {
 			path, body string
 			headers    []string
@@ -145,7 +149,8 @@ func TestAStreamIsJoined(t *testing.T) {
 			_, _ = io.WriteString(w, "data: "+strconv.Itoa(i)+"\n\n")
 			time.Sleep(time.Second)
 		}
-	}, func(t *testing.T, s *bubble) {
+	}, func(s *bubble) {
+		t := s.t
 		first, err := s.http.Do(s.request(t.Context(), "/up/v1", `{"stream":true}`, "Idempotency-Key", "k1"))
 		require.NoError(t, err)
 		time.Sleep(4500 * time.Millisecond)
@@ -173,7 +178,8 @@ func TestALongAnswerIsNotJoined(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-	}, func(t *testing.T, s *bubble) {
+	}, func(s *bubble) {
+		t := s.t
 		lengths := make(chan int, 2)
 		ask := func() {
 			got, err := s.do(s.request(t.Context(), "/up/v1", `{}`, "Idempotency-Key", "k1"))
@@ -197,7 +203,8 @@ func TestAnAnswerThatBreaksOffIsNotTakenForWhole(t *testing.T) {
 		inBubble(t, proxy.Config{}, func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, "half")
 			panic(http.ErrAbortHandler)
-		}, func(t *testing.T, s *bubble) {
+		}, func(s *bubble) {
+			t := s.t
 			got, err := s.do(s.request(t.Context(), "/up/v1", `{}`, headers...))
 
 			assert.Equal(t, "half", got.body)
@@ -208,7 +215,8 @@ func TestAnAnswerThatBreaksOffIsNotTakenForWhole(t *testing.T) {
 
 func TestDrainEndsCallsWithoutAClient(t *testing.T) {
 	up := &counting{}
-	inBubble(t, proxy.Config{}, up.serve, func(t *testing.T, s *bubble) {
+	inBubble(t, proxy.Config{}, up.serve, func(s *bubble) {
+		t := s.t
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := s.do(s.request(ctx, "/up/v1", `{}`, "Idempotency-Key", "k1"))

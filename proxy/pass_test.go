@@ -38,7 +38,8 @@ func summing() handler {
 }
 
 func TestUploadsAreSentAgainUpToMaxBody(t *testing.T) {
-	inBubble(t, proxy.Config{MaxBody: 4 << 20}, summing(), func(t *testing.T, s *bubble) {
+	inBubble(t, proxy.Config{MaxBody: 4 << 20}, summing(), func(s *bubble) {
+		t := s.t
 		unknown := func(b []byte) io.Reader { return io.MultiReader(bytes.NewReader(b)) }
 		known := func(b []byte) io.Reader { return bytes.NewReader(b) }
 		for about, c := range map[string]struct {
@@ -82,7 +83,7 @@ func TestMultipartIsPassedOn(t *testing.T) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		b, _ := io.ReadAll(f)
 		_, _ = io.WriteString(w, h.Filename+" "+string(b)+" "+r.FormValue("purpose"))
 	}))
@@ -129,7 +130,7 @@ func TestAWebSocketPasses(t *testing.T) {
 		if err != nil {
 			return
 		}
-		defer c.Close()
+		defer func() { _ = c.Close() }()
 		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 		_ = rw.Flush()
 		line, _ := rw.ReadString('\n')

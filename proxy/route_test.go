@@ -15,6 +15,7 @@ import (
 
 // uris is an upstream that records what it is asked for.
 func uris(t *testing.T, c proxy.Config) (p *proxy.Proxy, seen func() []string) {
+	t.Helper()
 	var all []string
 	up := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { all = append(all, r.Method+" "+r.RequestURI) }))
 	t.Cleanup(up.Close)

@@ -44,7 +44,7 @@ func (p *Proxy) Server() *http.Server {
 }
 
 // silent discards: what net/http would write could have a part of a request.
-func silent() *log.Logger { return log.New(io.Discard, "", 0) }
+func silent() *log.Logger { return log.New(io.Discard, "", 0) } //nolint:forbidigo // the type that net/http takes
 
 // Listen listens on a TCP address, such as 127.0.0.1:8787. If it is not of the loopback
 // interface, Config must have a Token, or a TLS that requires certificates of clients;

@@ -76,7 +76,7 @@ type upstream struct {
 }
 
 // upstreamName is what names a client too.
-var upstreamName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) //nolint:gochecknoglobals // it is constant
+var upstreamName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // upstreams makes the known ones and those of c, and reports problems to to.
 func (c *Config) upstreams(to *invalid.Problems) map[string]*upstream {

@@ -1,0 +1,42 @@
+package proxy_test
+
+import (
+	"context"
+	"log"
+	"net/http"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/proxy"
+)
+
+// A proxy of one's own, which ends well on SIGTERM.
+func Example() {
+	p, err := proxy.New(proxy.Config{
+		Upstreams: map[string]proxy.Upstream{"local": {URL: "http://127.0.0.1:9000"}},
+		Preset:    presets.OpenAITier1,
+		Weights:   map[string]float64{"web": 3},
+	})
+	if err != nil {
+		log.Fatal(err) // it names every field with a problem
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	l, err := p.Listen(ctx, "127.0.0.1:8787")
+	if err != nil {
+		log.Fatal(err)
+	}
+	s := p.Server()
+	go func() {
+		<-ctx.Done()
+		drain, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		_ = p.Drain(drain)
+		_ = s.Close()
+	}()
+	if err := s.Serve(l); err != http.ErrServerClosed {
+		log.Fatal(err)
+	}
+}
