@@ -206,3 +206,75 @@ func TestClientsAreNamed(t *testing.T) {
 		assert.Equal(t, map[string]int64{"ci": 1, "web": 1, one: 2, two: 1, "up": 1}, names)
 	})
 }
+
+// What holds for HTTP/1 holds for streams of HTTP/2, whose deadlines end them even
+// while nothing is written: a long wait, a long pause, and then a reader that stops.
+func TestDeadlinesOverHTTP2(t *testing.T) {
+	var ended time.Time
+	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		time.Sleep(8 * time.Minute)
+		w.Header().Set("Content-Length", "1000000000")
+		piece := bytes.Repeat([]byte("x"), 1000)
+		_, _ = w.Write(piece)
+		time.Sleep(8 * time.Minute)
+		for r.Context().Err() == nil {
+			if _, err := w.Write(piece); err != nil {
+				break
+			}
+		}
+		ended = time.Now()
+	}, func(s *bubble) {
+		t := s.t
+		own := s.http2()
+		defer own.CloseIdleConnections()
+		resp, err := (&http.Client{Transport: own}).Do(s.request(t.Context(), "/up/v1", `{}`))
+		require.NoError(t, err)
+		assert.Equal(t, 2, resp.ProtoMajor)
+		_, err = io.ReadFull(resp.Body, make([]byte, 10_000))
+		require.NoError(t, err)
+		began := time.Now()
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+
+		require.False(t, ended.IsZero())
+		assert.LessOrEqual(t, ended.Sub(began), time.Minute)
+		_ = resp.Body.Close()
+	})
+}
+
+// The line of a guard puts interactive requests before batch ones, and shares by weight.
+func TestRequestsTakeTurns(t *testing.T) {
+	c := proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}, Weights: map[string]float64{"heavy": 3}}
+	inBubble(t, c, func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) }, func(s *bubble) {
+		t := s.t
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		done := map[string]int{}
+		ask := func(client, priority string) {
+			wg.Go(func() {
+				got, err := s.do(s.request(t.Context(), "/c/"+client+"/up/v1", `{}`, "X-Headrace-Priority", priority))
+				assert.NoError(t, err)
+				assert.Equal(t, http.StatusOK, got.status)
+				mu.Lock()
+				done[client]++
+				mu.Unlock()
+			})
+		}
+		for range 100 {
+			ask("heavy", "batch")
+			ask("light", "batch")
+		}
+		synctest.Wait()
+		time.Sleep(40*time.Second + time.Millisecond)
+		synctest.Wait()
+		mu.Lock()
+		assert.InDelta(t, 30, done["heavy"], 1)
+		assert.InDelta(t, 10, done["light"], 1)
+		mu.Unlock()
+		began := time.Now()
+		got := s.get(t, "/c/web/up/v1", `{}`, "X-Headrace-Priority", "interactive")
+		assert.Equal(t, http.StatusOK, got.status)
+		assert.LessOrEqual(t, time.Since(began), 2*time.Second)
+		wg.Wait()
+	})
+}

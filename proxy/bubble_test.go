@@ -151,6 +151,13 @@ func (l *pipes) Accept() (net.Conn, error) {
 func (l *pipes) Close() error { l.once.Do(func() { close(l.closed) }); return nil }
 func (*pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8787} }
 
+// http2 is a client that speaks HTTP/2 without TLS. Close its idle connections.
+func (s *bubble) http2() *http.Transport {
+	own := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return s.pipes.dial() }, Protocols: new(http.Protocols)}
+	own.Protocols.SetUnencryptedHTTP2(true)
+	return own
+}
+
 // request makes a request; the headers are names and values in turn.
 func (*bubble) request(ctx context.Context, path, body string, headers ...string) *http.Request {
 	method := http.MethodGet
