@@ -91,9 +91,6 @@ func (b *body) readShort() *failure {
 // read keeps up to limit bytes.
 func (b *body) read(limit int64) *failure {
 	var kept bytes.Buffer
-	if b.length > 0 {
-		kept.Grow(int(b.length) + bytes.MinRead) // it was taken
-	}
 	for int64(kept.Len()) <= limit {
 		n, err := io.CopyN(&kept, b.rest, min(64<<10, limit+1-int64(kept.Len())))
 		if more := int64(kept.Len()) - b.taken; more > 0 {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -239,6 +240,43 @@ func TestDeadlinesOverHTTP2(t *testing.T) {
 		require.False(t, ended.IsZero())
 		assert.LessOrEqual(t, ended.Sub(began), time.Minute)
 		_ = resp.Body.Close()
+	})
+}
+
+// An answer without a body is written behind the handler, after any wait.
+func TestAnAnswerWithoutABodyAfterALongWait(t *testing.T) {
+	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(8 * time.Minute)
+		w.WriteHeader(http.StatusNoContent)
+	}, func(s *bubble) {
+		assert.Equal(s.t, http.StatusNoContent, s.get(s.t, "/up/v1", `{}`).status)
+	})
+}
+
+// Bodies take up to 1 GiB, as declared: one more is refused before it is read.
+func TestTheMemoryOfBodiesIsBounded(t *testing.T) {
+	inBubble(t, proxy.Config{MaxBody: 600 << 20}, func(http.ResponseWriter, *http.Request) {}, func(s *bubble) {
+		t := s.t
+		begin := func() net.Conn {
+			c, err := s.pipes.dial()
+			require.NoError(t, err)
+			_, err = io.WriteString(c, "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 600000000\r\n\r\n{")
+			require.NoError(t, err)
+			return c
+		}
+		first := begin()
+		synctest.Wait()
+		second := begin()
+		resp, err := http.ReadResponse(bufio.NewReader(second), nil)
+		require.NoError(t, err)
+		assert.Equal(t, "headrace_queue_full", resp.Header.Get("X-Headrace-Error"))
+		_ = second.Close()
+		_ = first.Close()
+		synctest.Wait()
+		third := begin() // the memory of those that left is free
+		time.Sleep(time.Second)
+		assert.EqualValues(t, 1, s.proxy.Stats().Active)
+		_ = third.Close()
 	})
 }
 
