@@ -12,7 +12,7 @@ import (
 func (p *Proxy) caller(r *http.Request, to *route) (c line.Caller, f *failure) {
 	c.Client = to.client
 	if names := r.Header["X-Headrace-Client"]; len(names) > 0 && c.Client == "" {
-		if c.Client = names[0]; len(names) > 1 || !upstreamName.MatchString(c.Client) {
+		if c.Client = names[0]; len(names) > 1 || !validName.MatchString(c.Client) {
 			return c, fail(CodeClient, "X-Headrace-Client is not one name of up to 64 letters, digits, dots, dashes and underscores")
 		}
 	}

@@ -2,10 +2,14 @@ package proxy_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +22,7 @@ import (
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/proxy"
+	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
@@ -194,3 +199,34 @@ func TestARequestThatNeverFits(t *testing.T) {
 }
 
 const longText = "a text that is more than one token long, whoever counts"
+
+// failing is an upstream that cannot be reached.
+type failing struct{ err error }
+
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+func TestWhyAnUpstreamIsNotReached(t *testing.T) {
+	for want, err := range map[string]error{
+		"there is no such host":                   &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "secret.test", IsNotFound: true}},
+		"the name lookup failed":                  &net.OpError{Op: "dial", Err: &net.DNSError{Err: "server misbehaving", Name: "secret.test"}},
+		"the connection was refused":              &net.OpError{Op: "dial", Err: errors.New("secret")},
+		"no connection could be made in time":     &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
+		"the connection broke":                    &net.OpError{Op: "read", Err: errors.New("secret")},
+		"its certificate is not valid":            &tls.CertificateVerificationError{Err: errors.New("secret")},
+		"failed before there was an answer":       errors.New("secret"),
+		"no response in the time that the policy": context.DeadlineExceeded,
+	} {
+		r, regErr := registry.New(registry.Config{})
+		require.NoError(t, regErr)
+		p, newErr := proxy.New(proxy.Config{Registry: r, Base: failing{err}, Policy: once, Upstreams: shaped("http://up.test")})
+		require.NoError(t, newErr)
+		w := httptest.NewRecorder()
+		in := httptest.NewRequest(http.MethodPost, "/up/v1", strings.NewReader("{}"))
+		in.Host = "localhost"
+		p.ServeHTTP(w, in)
+
+		assert.Contains(t, w.Body.String(), want)
+		assert.NotContains(t, w.Body.String(), "secret")
+		assert.GreaterOrEqual(t, w.Code, http.StatusBadGateway)
+	}
+}

@@ -100,7 +100,7 @@ func TestNoSecretIsWritten(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(&lockedWriter{to: &log, mu: &mu}, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	calls := 0
 	c := proxy.Config{Observer: event.Slog(logger), Token: token, Policy: once, Upstreams: map[string]proxy.Upstream{
-		"dead": {URL: "http://127.0.0.1:1"}, "nowhere": {URL: "http://nowhere.invalid"},
+		"dead": {URL: "http://127.0.0.1:1"},
 	}}
 	s := open(t, c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
@@ -115,7 +115,7 @@ func TestNoSecretIsWritten(t *testing.T) {
 		}
 	}))
 	out := &strings.Builder{}
-	for _, path := range []string{"/up/v1", "/dead/v1", "/nowhere/v1", "/unknown/v1", "/up/../x", "/c/ /up", "/t/" + token + "x/up"} {
+	for _, path := range []string{"/up/v1", "/dead/v1", "/unknown/v1", "/up/../x", "/c/ /up", "/t/" + token + "x/up"} {
 		for _, headers := range [][]string{
 			{"X-Headrace-Token", token, "Authorization", "Bearer " + key},
 			{"X-Headrace-Token", token, "X-Api-Key", key, "Idempotency-Key", key + "i"},

@@ -32,7 +32,7 @@ func (p *Proxy) routeOf(r *http.Request) (to route, f *failure) {
 	for {
 		switch to.name, to.path = element(to.path); to.name {
 		case "c":
-			if to.client, to.path = element(to.path); !upstreamName.MatchString(to.client) {
+			if to.client, to.path = element(to.path); !validName.MatchString(to.client) {
 				return to, fail(CodeClient, "the name of the client behind /c/ is not up to 64 letters, digits, dots, dashes and underscores")
 			}
 		case "t":

@@ -75,8 +75,8 @@ type upstream struct {
 	preset  presets.ID
 }
 
-// upstreamName is what names a client too.
-var upstreamName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+// validName is that of an upstream or a client.
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
 // upstreams makes the known ones and those of c, and reports problems to to.
 func (c *Config) upstreams(to *invalid.Problems) map[string]*upstream {
@@ -91,7 +91,7 @@ func (c *Config) upstreams(to *invalid.Problems) map[string]*upstream {
 		u := &upstream{name: name, preset: all[name].Preset}
 		field := "Upstreams[" + name + "]"
 		switch {
-		case !upstreamName.MatchString(name):
+		case !validName.MatchString(name):
 			to.Addf(field, "not a name: use up to 64 letters, digits, dots, dashes and underscores")
 		case len(name) == 1:
 			to.Addf(field, "a name of one letter is reserved for prefixes such as /c/NAME/: use a longer one")
