@@ -198,7 +198,7 @@ func TestARequestThatNeverFits(t *testing.T) {
 	})
 }
 
-const longText = "a text that is more than one token long, whoever counts"
+const longText = "a text that is more than one token long, however it is counted"
 
 // failing is an upstream that cannot be reached.
 type failing struct{ err error }

@@ -119,7 +119,7 @@ func TestProblemsOfAConfig(t *testing.T) {
 	_, err := proxy.New(proxy.Config{
 		Upstreams: map[string]proxy.Upstream{
 			"x": {URL: "http://a"}, "a b": {URL: "http://a"}, "ftp": {URL: "ftp://a"}, "user": {URL: "http://me:hunter2@a"},
-			"query": {URL: "http://a?b"}, "bad": {URL: "http://a:hunter2/%zz"}, "preset": {URL: "http://a", Preset: "nobody/none"},
+			"query": {URL: "http://a?b"}, "bad": {URL: "http://a:hunter2/%zz"}, "preset": {URL: "http://a", Preset: "unknown/none"},
 		},
 		MaxQueue: -1, MaxWait: -1, MaxBody: -1, Heartbeat: 1, Token: "short", Hosts: []string{"a:1"}, Origins: []string{"example.com"},
 		Weights: map[string]float64{"a": 0}, Preset: "none",
