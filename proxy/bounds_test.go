@@ -269,6 +269,7 @@ func TestTheMemoryOfBodiesIsBounded(t *testing.T) {
 		second := begin()
 		resp, err := http.ReadResponse(bufio.NewReader(second), nil)
 		require.NoError(t, err)
+		defer resp.Body.Close()
 		assert.Equal(t, "headrace_queue_full", resp.Header.Get("X-Headrace-Error"))
 		_ = second.Close()
 		_ = first.Close()

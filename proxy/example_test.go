@@ -4,6 +4,7 @@ import (
 	"context"
 	"log"
 	"net/http"
+	"os"
 	"os/signal"
 	"syscall"
 	"time"
@@ -22,18 +23,18 @@ func Example() {
 	if err != nil {
 		log.Fatal(err) // it names every field with a problem
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	l, err := p.Listen(ctx, "127.0.0.1:8787")
+	l, err := p.Listen(context.Background(), "127.0.0.1:8787")
 	if err != nil {
 		log.Fatal(err)
 	}
 	s := p.Server()
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGTERM)
 	go func() {
-		<-ctx.Done()
-		drain, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		<-ended
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
-		_ = p.Drain(drain)
+		_ = p.Drain(ctx)
 		_ = s.Close()
 	}()
 	if err := s.Serve(l); err != http.ErrServerClosed {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -98,14 +99,14 @@ func TestNoSecretIsWritten(t *testing.T) {
 	var log bytes.Buffer
 	var mu sync.Mutex
 	logger := slog.New(slog.NewTextHandler(&lockedWriter{to: &log, mu: &mu}, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	calls := 0
+	var calls atomic.Int64 // a handler that panics ends without a write
 	c := proxy.Config{Observer: event.Slog(logger), Token: token, Policy: once, Upstreams: map[string]proxy.Upstream{
 		"dead": {URL: "http://127.0.0.1:1"},
 	}}
 	s := open(t, c, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Echo", r.Header.Get("Authorization"))
 		w.Header().Set("X-Query", r.URL.Query().Get("api_key"))
-		switch calls++; calls % 4 {
+		switch calls.Add(1) % 4 {
 		case 0:
 			w.WriteHeader(http.StatusTooManyRequests)
 		case 1:

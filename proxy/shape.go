@@ -125,5 +125,5 @@ func (f *failure) write(w http.ResponseWriter, d dialect.Name) {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(f.code.status())
-	_, _ = w.Write(body) //nolint:gosec // it is JSON, and a client that is gone reads nothing
+	_, _ = w.Write(body) // a client that is gone reads nothing
 }

@@ -127,7 +127,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	calm := func() {
 		s.heal()
 		require.Eventually(t, func() bool {
-			resp, text, err := s.post("/v1", "{}")
+			resp, text, err := s.post("/v1", "{}") //nolint:bodyclose // it is closed
 			return err == nil && resp.StatusCode == http.StatusOK && whole(text)
 		}, 20*time.Second, 10*time.Millisecond)
 	}
@@ -156,7 +156,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 						if i%3 == 2 {
 							path = "/v1/stream"
 						}
-						resp, text, err := s.post(path, "{}")
+						resp, text, err := s.post(path, "{}") //nolint:bodyclose // it is closed
 						switch {
 						case err != nil && (resp != nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
 							broken.Add(1)
