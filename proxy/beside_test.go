@@ -2,14 +2,12 @@ package proxy_test
 
 import (
 	"bufio"
-	"context"
 	"flag"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,9 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/proxy"
-	"github.com/headrace/headrace/throttle"
 )
 
 var beside = flag.Duration("beside", 0, "how long TestBesideReverseProxy measures; 0 skips it")
@@ -142,36 +138,4 @@ func BenchmarkRequest(b *testing.B) {
 			}
 		})
 	}
-}
-
-// A client that waits costs its connection and little more: 40 KB with both ends of
-// the connection in this process is far above that.
-func TestMemoryOfAThousandClientsThatWait(t *testing.T) {
-	const n = 1000
-	open1 := make(chan struct{})
-	s := open(t, proxy.Config{Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-open1 }))
-	defer close(open1)
-	heap := func() uint64 {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc + m.StackInuse
-	}
-	s.http.Timeout = 0
-	before := heap()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	conns := rawClients(ctx, t, s, n)
-	require.Eventually(t, func() bool {
-		q := s.proxy.Stats().Queues
-		return len(q) == 1 && q[0].Waiting == n-1
-	}, 30*time.Second, 20*time.Millisecond)
-	each := (heap() - before) / n
-	t.Logf("%d bytes for each of %d clients that wait", each, n)
-	require.LessOrEqual(t, each, uint64(40<<10))
-	for _, c := range conns {
-		_ = c.Close()
-	}
-	require.Eventually(t, func() bool { return s.proxy.Stats().Active <= 1 }, 30*time.Second, 20*time.Millisecond)
 }

@@ -3,7 +3,6 @@ package proxy_test
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -98,18 +97,4 @@ func (s *setup) request(tb testing.TB, method, path, body string, headers ...str
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	return r
-}
-
-// rawClients opens n connections that send a request and read nothing.
-func rawClients(ctx context.Context, t *testing.T, s *setup, n int) (conns []net.Conn) {
-	t.Helper()
-	for range n {
-		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", strings.TrimPrefix(s.url, "http://"))
-		require.NoError(t, err)
-		_, err = io.WriteString(c, "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer sk-0123456789\r\n"+
-			"Content-Type: application/json\r\nContent-Length: 60\r\n\r\n"+`{"model":"m","messages":[{"role":"user","content":"hello"}]}`)
-		require.NoError(t, err)
-		conns = append(conns, c)
-	}
-	return conns
 }
