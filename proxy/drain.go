@@ -66,9 +66,13 @@ func (w *work) also(cancel context.CancelCauseFunc) (no func()) {
 	}
 }
 
+// cancelTime is how long cancelled requests have to end.
+const cancelTime = 2 * time.Second
+
 // Drain refuses new requests with a 503 and waits for the rest. If ctx ends before
-// that, they are cancelled, and the error says how many there were. It may be
-// called more than once.
+// that, they are cancelled, and the error says how many there were. It then returns
+// after 2 s at the latest: Close the server to end the connections of clients that
+// neither send nor read. It may be called more than once.
 func (p *Proxy) Drain(ctx context.Context) error {
 	w := &p.work
 	w.mu.Lock()
@@ -93,6 +97,12 @@ func (p *Proxy) Drain(ctx context.Context) error {
 	if left == 0 {
 		return nil
 	}
-	<-w.idle
+	late := make(chan struct{})
+	timer := p.clock.AfterFunc(cancelTime, func() { close(late) })
+	defer timer.Stop()
+	select {
+	case <-w.idle:
+	case <-late:
+	}
 	return fmt.Errorf("proxy: drain: %d requests were cancelled: %w", left, context.Cause(ctx))
 }

@@ -68,3 +68,35 @@ func TestADrainThatMayNotTakeSoLong(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// A client that neither sends nor reads does not hold up the end.
+func TestADrainIsNotHeldUp(t *testing.T) {
+	for about, request := range map[string]string{
+		"does not send": "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{",
+		"does not read": "GET /up/v1 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	} {
+		t.Run(about, func(t *testing.T) {
+			inBubble(t, proxy.Config{}, func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Length", "1000000000")
+				for r.Context().Err() == nil {
+					if _, err := w.Write(make([]byte, 32<<10)); err != nil {
+						return
+					}
+				}
+			}, func(s *bubble) {
+				t := s.t
+				c, err := s.pipes.dial()
+				require.NoError(t, err)
+				defer func() { _ = c.Close() }()
+				_, err = io.WriteString(c, request)
+				require.NoError(t, err)
+				synctest.Wait()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				began := time.Now()
+				require.ErrorContains(t, s.proxy.Drain(ctx), "1 requests were cancelled")
+				assert.Equal(t, 3*time.Second, time.Since(began))
+			})
+		})
+	}
+}
