@@ -231,6 +231,9 @@ func (d *Dashboard) limit(g target, a asked) *problem {
 		return bad(`limits: it is empty: use limits such as "20/s, 8 concurrent", or "unlimited"`)
 	}
 	limits, err := throttle.ParseLimits(a.Limits)
+	if e, ok := errors.AsType[*throttle.ParseError](err); ok {
+		return bad("limits: %q: %s", short(e.Text), e.Problem)
+	}
 	if err != nil {
 		return bad("limits: %v", err)
 	}

@@ -284,7 +284,7 @@ func TestLimit(t *testing.T) {
 		_, _ = s.ask(http.MethodPost, at, `{"limits": "unlimited"}`, with(secret))
 		assert.Equal(t, "unlimited", g.Stats().Limits.String())
 		for body, message := range map[string]string{
-			`{"limits": "fast"}`: "limits: ", `{}`: "limits: it is empty", `{"limits": "0/s"}`: "limits: ", `{"limits": "-5/s"}`: "limits: ",
+			`{"limits": "fast"}`: `limits: "fast": it does not begin a limit`, `{}`: "limits: it is empty", `{"limits": "0/s"}`: "limits: ", `{"limits": "-5/s"}`: "limits: ",
 		} {
 			resp, text := s.ask(http.MethodPost, at, body, with(secret))
 			refused(t, resp, text, http.StatusBadRequest, "bad_request", message)

@@ -143,3 +143,16 @@ func TestThePageSaysWhenTheProgramIsGone(t *testing.T) {
 	b.until("document.querySelector('#empty').hidden == false && " + card("embeddings") + " == null")
 	_ = again
 }
+
+// docs/dashboard.png is a picture of this test.
+func TestPictureOfARun(t *testing.T) {
+	if *address == "" {
+		t.Skip("no -url: there is no page to take a picture of")
+	}
+	b := opened(t)
+	b.look(760, "light")
+	b.do(chromedp.Navigate(*address))
+	b.until("document.querySelector('.chart canvas') != null")
+	time.Sleep(*after)
+	b.picture("run")
+}
