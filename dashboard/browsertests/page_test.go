@@ -91,9 +91,10 @@ func TestActionsByKeyboard(t *testing.T) {
 	b.until("!document.querySelector('#ask').open")
 	assert.False(t, s.registry.Get("embeddings").Stats().PausedUntil.IsZero())
 
-	b.tab("document.activeElement.getAttribute('aria-label') == 'Resume embeddings'")
+	b.until("document.activeElement.getAttribute('aria-label') == 'Resume embeddings'") // Pause is hidden
 	b.keys(kb.Enter)
 	b.until(card("embeddings") + ".querySelector('.state').textContent != 'paused'")
+	b.until(pause)
 
 	b.tab("document.activeElement.getAttribute('aria-label') == 'Set limits embeddings'")
 	b.keys(kb.Enter)
