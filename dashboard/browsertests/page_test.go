@@ -151,7 +151,7 @@ func TestPictureOfARun(t *testing.T) {
 		t.Skip("no -url: there is no page to take a picture of")
 	}
 	b := opened(t)
-	b.look(760, "light")
+	b.look(720, "light")
 	b.do(chromedp.Navigate(*address))
 	b.until("document.querySelector('.chart canvas') != null")
 	time.Sleep(*after)
