@@ -18,8 +18,8 @@ func ExampleServe() {
 		fmt.Println(err)
 		return
 	}
-	defer d.Close()
 	// Make calls through headrace.Transport, and look at http://127.0.0.1:8788.
+	d.Close()
 }
 
 func ExampleNew() {

@@ -258,7 +258,8 @@ func (d *Dashboard) drain(w http.ResponseWriter, _ *http.Request) {
 	}
 	d.mu.Lock()
 	if !d.draining {
-		d.draining = d.beginLocked(func() { _ = survivable(func() error { return d.c.Drain(d.ctx) }) })
+		d.draining = true
+		go func() { _ = survivable(func() error { return d.c.Drain(d.ctx) }) }() // it may end in Close, which does not wait for it
 	}
 	d.mu.Unlock()
 	reply(w, http.StatusAccepted, d.Status())

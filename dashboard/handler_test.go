@@ -68,8 +68,14 @@ func (s *served) used(name string, p guard.Policy) *guard.Guard {
 	return g
 }
 
+// answer is a response that was read.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // ask sends a request, changed by f.
-func (s *served) ask(method, path, body string, f ...func(*http.Request)) (*http.Response, string) {
+func (s *served) ask(method, path, body string, f ...func(*http.Request)) (a answer, text string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)
@@ -79,9 +85,9 @@ func (s *served) ask(method, path, body string, f ...func(*http.Request)) (*http
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(s.t, err)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	all, err := io.ReadAll(resp.Body)
 	require.NoError(s.t, err)
-	return resp, string(text)
+	return answer{resp.StatusCode, resp.Header}, string(all)
 }
 
 func with(token string) func(*http.Request) {
@@ -89,7 +95,7 @@ func with(token string) func(*http.Request) {
 }
 
 // refused asserts that a response is an error.
-func refused(t *testing.T, resp *http.Response, text string, status int, code, message string) {
+func refused(t *testing.T, resp answer, text string, status int, code, message string) {
 	t.Helper()
 	var e Error
 	require.NoError(t, json.Unmarshal([]byte(text), &e), text)
@@ -311,8 +317,16 @@ func TestDrain(t *testing.T) {
 	s.Close()
 	assert.Equal(t, int32(1), drained.Load())
 
-	s = serve(t, Config{Token: secret})
+	var own atomic.Pointer[served]
+	closed := make(chan struct{})
+	s = serve(t, Config{Token: secret, Drain: func(context.Context) error { own.Load().Close(); close(closed); return nil }})
+	own.Store(s)
 	resp, text := s.ask(http.MethodPost, "/api/drain", "", with(secret))
+	assert.Equal(t, http.StatusAccepted, resp.StatusCode, "%s: the answer arrives, although the program ends", text)
+	<-closed
+
+	s = serve(t, Config{Token: secret})
+	resp, text = s.ask(http.MethodPost, "/api/drain", "", with(secret))
 	refused(t, resp, text, http.StatusNotFound, "no_drain", "this program cannot be drained")
 }
 

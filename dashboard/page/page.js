@@ -109,6 +109,7 @@ function facts(l) {
   const parts = [`${count(l.admitted)} admitted`, `${count(l.hits)} ${l.hits === 1 ? "429" : "429s"}`];
   if (l.failed) parts.push(`${count(l.failed)} failed otherwise`);
   if (l.longest_wait_s) parts.push(`waits ${seconds(l.mean_wait_s)} on average, ${seconds(l.longest_wait_s)} at most`);
+  if (l.oldest_wait_s) parts.push(`the first in the queue has waited ${seconds(l.oldest_wait_s)}`);
   if (l.limits) parts.push(`limits ${l.limits}`);
   for (const [unit, value] of Object.entries(l.learned ?? {})) {
     if (unit !== "requests") parts.push(`${rate(value)} ${unit}/s learned`);
