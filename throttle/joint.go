@@ -44,8 +44,8 @@ type part struct {
 	limiter *Limiter
 	index   int // of the limiter among those given
 	joint   *joint
-	place   int64 // as of a waiter
-	order   int64 // of its arrival in the queue
+	place   int64   // as of a waiter
+	order   int64   // of its arrival in the queue
 	since   instant // it is at the front of the limiter
 	asked   instant // it waits
 	permit  Permit

@@ -294,7 +294,7 @@ func writeClients(b *bytes.Buffer, clients []dashboard.Share) {
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "\nCLIENT\tADMITTED\tWAITING\tCALLS")
 	for _, c := range clients {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\n", oneLine(c.Name), perSecond(c.PerSecond), c.Waiting, c.Client.Admitted)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%d\n", oneLine(c.Name), perSecond(c.PerSecond), c.Waiting, c.Admitted)
 	}
 	_ = table.Flush() // a buffer
 }
