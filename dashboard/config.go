@@ -33,9 +33,19 @@ type Config struct {
 	// Clients returns those that make the calls, for the table of shares. It is called about once a second while the
 	// page is open, and must return at once. Nil means there is no table. The first 100 are shown.
 	Clients func() []Client
-	// Drain stops the intake of the program and returns when its calls have ended. It is called once, and its context
-	// ends with the Dashboard. Nil means that the program cannot be drained.
+	// Queues returns what waits in queues of the program's own before limiters, for example by client. It is called up
+	// to four times a second, and must return at once. Nil means that calls wait in the limiters only.
+	Queues func() []Queue
+	// Drain stops the intake of the program and returns when its calls have ended. It is called once. Its context
+	// ends with Close, which does not wait for it. Nil means that the program cannot be drained.
 	Drain func(context.Context) error
+}
+
+// Queue is what waits for one limiter.
+type Queue struct {
+	Limiter string        // its name
+	Waiting int           // calls, those included that the limiter itself counts
+	Oldest  time.Duration // how long the first of them has waited
 }
 
 // Client is one that makes calls, such as a user of a proxy.

@@ -15,7 +15,7 @@ import (
 
 const (
 	tick = 250 * time.Millisecond // between two frames
-	slow = 20 * time.Millisecond  // a look that takes longer is taken once a second
+	slow = 20 * time.Millisecond  // a look that takes longer is taken once a second at most
 )
 
 // Dashboard shows limiters. It is an http.Handler and an event.CallObserver, and safe for concurrent use.
@@ -108,6 +108,10 @@ func (d *Dashboard) refresh(now time.Time, clients bool) {
 	defer d.looking.Unlock()
 	began := time.Now()
 	rows := d.rows()
+	var queues []Queue
+	if d.c.Queues != nil {
+		queues = survivable(d.c.Queues)
+	}
 	var all []Client
 	if clients && d.c.Clients != nil {
 		all = survivable(d.c.Clients)
@@ -116,7 +120,7 @@ func (d *Dashboard) refresh(now time.Time, clients bool) {
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	sampled := d.board.update(now, rows, failed)
+	sampled := d.board.update(now, rows, reports{failed, queues})
 	if sampled {
 		d.looked = now
 	}

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -57,11 +59,7 @@ func (d *Dashboard) ObserveCall(c event.Call) {
 func (in *incoming) take() (lines []Line, failed map[string]int64) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	failed = make(map[string]int64, len(in.failed))
-	for name, n := range in.failed {
-		failed[name] = n
-	}
-	return append([]Line(nil), in.lines...), failed
+	return slices.Clone(in.lines), maps.Clone(in.failed)
 }
 
 // told is an event in words. Errors are left out: what a provider answers may repeat a key. 429s and waits are too many,

@@ -2,7 +2,7 @@ package dashboard
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +51,7 @@ func TestEventsAreWords(t *testing.T) {
 func TestEventsAreBounded(t *testing.T) {
 	d := observing()
 	for i := range 3 * mostEvents {
-		d.Observe(event.Event{Kind: event.LimiterChanged, Source: fmt.Sprint(i), Reason: strings.Repeat("ä", mostText)})
+		d.Observe(event.Event{Kind: event.LimiterChanged, Source: strconv.Itoa(i), Reason: strings.Repeat("ä", mostText)})
 	}
 	lines, _ := d.incoming.take()
 	require.Len(t, lines, mostEvents)
@@ -63,7 +63,7 @@ func TestEventsAreBounded(t *testing.T) {
 	assert.NotEqual(t, lines[0].Text, again[0].Text, "a copy")
 
 	for i := range 2 * mostNames {
-		d.ObserveCall(event.Call{Limiter: fmt.Sprint(i), Outcome: "transient"})
+		d.ObserveCall(event.Call{Limiter: strconv.Itoa(i), Outcome: "transient"})
 	}
 	for _, outcome := range []string{"terminal", "unclassified", "ok", "hit", event.Unadmitted} {
 		d.ObserveCall(event.Call{Limiter: "0", Outcome: outcome})

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -27,6 +26,8 @@ const (
 	mostBody   = 4 << 10 // bytes
 )
 
+// uplot.js and uplot.css are uPlot 1.6.32 (dist/uPlot.iife.min.js and dist/uPlot.min.css of the npm package), unchanged.
+//
 //go:embed page
 var page embed.FS
 
@@ -78,10 +79,7 @@ func static(name string) http.HandlerFunc {
 	}
 	sum := sha256.Sum256(text)
 	tag := strconv.Quote(hex.EncodeToString(sum[:8]))
-	kind := mime.TypeByExtension(path.Ext(name))
-	if path.Ext(name) == ".txt" || kind == "" {
-		kind = "text/plain; charset=utf-8"
-	}
+	kind := map[string]string{".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".txt": "text/plain"}[path.Ext(name)] + "; charset=utf-8"
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.Header().Set("Cache-Control", "no-cache")
@@ -231,6 +229,9 @@ func (d *Dashboard) limit(g target, a asked) *problem {
 		return bad(`limits: it is empty: use limits such as "20/s, 8 concurrent", or "unlimited"`)
 	}
 	limits, err := throttle.ParseLimits(a.Limits)
+	if e, ok := errors.AsType[*throttle.ParseError](err); ok {
+		return bad("limits: %q: %s", short(e.Text), e.Problem)
+	}
 	if err != nil {
 		return bad("limits: %v", err)
 	}
@@ -255,7 +256,8 @@ func (d *Dashboard) drain(w http.ResponseWriter, _ *http.Request) {
 	}
 	d.mu.Lock()
 	if !d.draining {
-		d.draining = d.beginLocked(func() { _ = survivable(func() error { return d.c.Drain(d.ctx) }) })
+		d.draining = true
+		go func() { _ = survivable(func() error { return d.c.Drain(d.ctx) }) }() // it may end in Close, which does not wait for it
 	}
 	d.mu.Unlock()
 	reply(w, http.StatusAccepted, d.Status())

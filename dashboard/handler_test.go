@@ -52,10 +52,10 @@ func serve(t *testing.T, c Config) *served {
 	return s
 }
 
-func emptyRegistry(t *testing.T) *registry.Registry {
-	t.Helper()
+func emptyRegistry(tb testing.TB) *registry.Registry {
+	tb.Helper()
 	r, err := registry.New(registry.Config{})
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return r
 }
 
@@ -68,8 +68,14 @@ func (s *served) used(name string, p guard.Policy) *guard.Guard {
 	return g
 }
 
+// answer is a response that was read.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+}
+
 // ask sends a request, changed by f.
-func (s *served) ask(method, path, body string, f ...func(*http.Request)) (*http.Response, string) {
+func (s *served) ask(method, path, body string, f ...func(*http.Request)) (a answer, text string) {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)
@@ -79,9 +85,9 @@ func (s *served) ask(method, path, body string, f ...func(*http.Request)) (*http
 	resp, err := http.DefaultClient.Do(req)
 	require.NoError(s.t, err)
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	all, err := io.ReadAll(resp.Body)
 	require.NoError(s.t, err)
-	return resp, string(text)
+	return answer{resp.StatusCode, resp.Header}, string(all)
 }
 
 func with(token string) func(*http.Request) {
@@ -89,7 +95,7 @@ func with(token string) func(*http.Request) {
 }
 
 // refused asserts that a response is an error.
-func refused(t *testing.T, resp *http.Response, text string, status int, code, message string) {
+func refused(t *testing.T, resp answer, text string, status int, code, message string) {
 	t.Helper()
 	var e Error
 	require.NoError(t, json.Unmarshal([]byte(text), &e), text)
@@ -284,7 +290,7 @@ func TestLimit(t *testing.T) {
 		_, _ = s.ask(http.MethodPost, at, `{"limits": "unlimited"}`, with(secret))
 		assert.Equal(t, "unlimited", g.Stats().Limits.String())
 		for body, message := range map[string]string{
-			`{"limits": "fast"}`: "limits: ", `{}`: "limits: it is empty", `{"limits": "0/s"}`: "limits: ", `{"limits": "-5/s"}`: "limits: ",
+			`{"limits": "fast"}`: `limits: "fast": it does not begin a limit`, `{}`: "limits: it is empty", `{"limits": "0/s"}`: "limits: ", `{"limits": "-5/s"}`: "limits: ",
 		} {
 			resp, text := s.ask(http.MethodPost, at, body, with(secret))
 			refused(t, resp, text, http.StatusBadRequest, "bad_request", message)
@@ -311,8 +317,16 @@ func TestDrain(t *testing.T) {
 	s.Close()
 	assert.Equal(t, int32(1), drained.Load())
 
-	s = serve(t, Config{Token: secret})
+	var own atomic.Pointer[served]
+	closed := make(chan struct{})
+	s = serve(t, Config{Token: secret, Drain: func(context.Context) error { own.Load().Close(); close(closed); return nil }})
+	own.Store(s)
 	resp, text := s.ask(http.MethodPost, "/api/drain", "", with(secret))
+	assert.Equal(t, http.StatusAccepted, resp.StatusCode, "%s: the answer arrives, although the program ends", text)
+	<-closed
+
+	s = serve(t, Config{Token: secret})
+	resp, text = s.ask(http.MethodPost, "/api/drain", "", with(secret))
 	refused(t, resp, text, http.StatusNotFound, "no_drain", "this program cannot be drained")
 }
 
@@ -353,6 +367,57 @@ func TestNoSecrets(t *testing.T) {
 		assert.NotContains(t, text, secret)
 	}
 	assert.False(t, bytes.Contains(status, []byte("no money")), "%s", status)
+}
+
+// No request without the token changes anything, or reads anything from another machine, and none panics.
+func FuzzRequests(f *testing.F) {
+	d, err := New(Config{Token: secret, Registry: emptyRegistry(f), Drain: func(context.Context) error { panic("drained") }})
+	require.NoError(f, err)
+	f.Cleanup(d.Close)
+	g, err := d.registry.Register("api", guard.Policy{})
+	require.NoError(f, err)
+	f.Add("GET", "/", "localhost", "", "", "", true)
+	f.Add("GET", "/api/status", "127.0.0.1:8788", "http://127.0.0.1:8788", "Bearer x", "", false)
+	f.Add("POST", "/api/limiters/api/pause", "localhost", "", "Bearer the-tokem", `{"for": "5m"}`, true)
+	f.Add("POST", "/api/limiters/%61pi/limit", "box.lan", "null", "bearer the-token ", `{"limits": "1/h"}`, true)
+	f.Add("POST", "//api/./drain", "[::1]:1", "", "", "", true)
+	f.Add("GET", "/api/series?limiter=api&span=10m&span=x", "localhost", "", "", "", false)
+	f.Fuzz(func(t *testing.T, method, target, host, origin, token, body string, local bool) {
+		if _, given, _ := strings.Cut(token, " "); given == secret || !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "/api/events") {
+			t.Skip()
+		}
+		u, err := url.ParseRequestURI(target)
+		if err != nil {
+			t.Skip()
+		}
+		ctx, end := context.WithTimeout(t.Context(), time.Second)
+		defer end()
+		ip := net.IPv4(127, 0, 0, 1)
+		if !local {
+			ip = net.IPv4(10, 0, 0, 1)
+		}
+		r := (&http.Request{
+			Method: method, URL: u, RequestURI: target, Host: host, Header: http.Header{"Authorization": {token}}, Body: io.NopCloser(strings.NewReader(body)),
+			Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		}).WithContext(context.WithValue(ctx, http.LocalAddrContextKey, &net.TCPAddr{IP: ip, Port: 8788}))
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		w := httptest.NewRecorder()
+		d.ServeHTTP(w, r)
+		if w.Code < 300 && method != http.MethodGet && method != http.MethodHead {
+			t.Errorf("%s %s has status %d", method, target, w.Code)
+		}
+		if w.Code == http.StatusOK && !local && strings.HasPrefix(w.Header().Get("Content-Type"), "application/json") {
+			t.Errorf("%s is read from another machine", target)
+		}
+		if strings.Contains(w.Body.String(), secret) {
+			t.Error("the token is shown")
+		}
+		if p := g.Policy(); len(p.Limits.Windows) > 0 || !g.Stats().PausedUntil.IsZero() {
+			t.Errorf("%s %s changed the limiter", method, target)
+		}
+	})
 }
 
 type tripper func(*http.Request) (*http.Response, error)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/headrace/headrace/internal/localhost"
@@ -40,12 +41,17 @@ func (d *Dashboard) Listen(ctx context.Context, address string) (net.Addr, error
 		Handler: d, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
 		WriteTimeout: 30 * time.Second, // streams set their own
 	}
+	end := sync.OnceFunc(func() {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer stop()
+		_ = s.Shutdown(ctx) // an action that ends the program is answered
+		_ = s.Close()
+	})
 	serve := func() {
-		defer context.AfterFunc(ctx, func() { _ = s.Close() })()
-		defer context.AfterFunc(d.ctx, func() { _ = s.Close() })()
-		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			_ = s.Close()
-		}
+		defer end()
+		defer context.AfterFunc(ctx, end)()
+		defer context.AfterFunc(d.ctx, end)() //nolint:contextcheck // either ends it
+		_ = s.Serve(l)                        // it ends with its listener, which only end closes
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,5 +60,8 @@ func (d *Dashboard) Listen(ctx context.Context, address string) (net.Addr, error
 	}
 	return l.Addr(), nil
 }
+
+// grace is how long requests may take to finish when the server ends.
+const grace = time.Second
 
 var errClosed = errors.New("dashboard: it was closed")

@@ -51,13 +51,14 @@ type Limiter struct {
 	PerSecond float64 `json:"per_second"` // calls admitted, on average over 10 seconds
 
 	Admitted    int64      `json:"admitted"`
-	Hits        int64      `json:"hits"`           // 429s and the like
-	Cuts        int64      `json:"cuts"`           // decreases of the cap
-	Failed      int64      `json:"failed"`         // calls that failed otherwise, if the dashboard observes calls
-	Rejected    int64      `json:"rejected"`       // calls that did not wait, or could not in time
-	Abandoned   int64      `json:"abandoned"`      // waits that the caller ended
-	MeanWait    float64    `json:"mean_wait_s"`    // of calls that waited
-	LongestWait float64    `json:"longest_wait_s"` //
+	Hits        int64      `json:"hits"`        // 429s and the like
+	Cuts        int64      `json:"cuts"`        // decreases of the cap
+	Failed      int64      `json:"failed"`      // calls that failed otherwise, if the dashboard observes calls
+	Rejected    int64      `json:"rejected"`    // calls that did not wait, or could not in time
+	Abandoned   int64      `json:"abandoned"`   // waits that the caller ended
+	MeanWait    float64    `json:"mean_wait_s"` // of calls that waited
+	LongestWait float64    `json:"longest_wait_s"`
+	OldestWait  float64    `json:"oldest_wait_s,omitempty"` // so far, of the first in Config.Queues
 	PausedUntil *time.Time `json:"paused_until,omitempty"`
 }
 

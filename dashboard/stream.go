@@ -75,6 +75,9 @@ func (d *Dashboard) next(r *reader, text []byte) []byte {
 
 // events streams a snapshot and then frames, at most four a second, until the reader leaves.
 func (d *Dashboard) events(w http.ResponseWriter, req *http.Request) {
+	if req.Method == http.MethodHead {
+		return
+	}
 	r, text := d.join()
 	if r == nil {
 		fail(w, http.StatusServiceUnavailable, "too_many_readers", fmt.Sprintf("%d pages are open: close one", mostReaders))

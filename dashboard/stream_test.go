@@ -45,7 +45,7 @@ func followed(ctx context.Context, d *Dashboard, wg *sync.WaitGroup) <-chan mess
 	r, w := io.Pipe()
 	began := time.Now()
 	wg.Go(func() {
-		defer w.Close()
+		defer func() { _ = w.Close() }()
 		d.events(&sink{w, http.Header{}}, httptest.NewRequest(http.MethodGet, "/api/events", nil).WithContext(ctx))
 	})
 	wg.Go(func() {
@@ -175,7 +175,7 @@ func TestASlowReaderMissesFrames(t *testing.T) {
 		r, w := io.Pipe()
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			defer w.Close()
+			defer func() { _ = w.Close() }()
 			d.events(&sink{w, http.Header{}}, httptest.NewRequest(http.MethodGet, "/api/events", nil))
 		})
 		time.Sleep(time.Hour) // the snapshot is not read
@@ -230,7 +230,7 @@ func TestReadersAreBounded(t *testing.T) {
 		require.NoError(t, err)
 		resp, err := http.DefaultClient.Do(req)
 		require.NoError(t, err)
-		defer resp.Body.Close()
+		t.Cleanup(func() { _ = resp.Body.Close() })
 		assert.Equal(t, "text/event-stream", resp.Header.Get("Content-Type"))
 	}
 	resp, text := s.ask(http.MethodGet, "/api/events", "")

@@ -45,8 +45,18 @@ type board struct {
 	told     int64 // the last event that readers know
 }
 
+// reports are what is known of limiters besides what guards report.
+type reports struct {
+	failed map[string]int64 // calls
+	queues []Queue
+}
+
 // update takes over what guards report, and reports whether it took samples, which it does once a second.
-func (b *board) update(now time.Time, rows []row, failed map[string]int64) (sampled bool) {
+func (b *board) update(now time.Time, rows []row, more reports) (sampled bool) {
+	queues := make(map[string]Queue, len(more.queues))
+	for _, q := range more.queues {
+		queues[q.Limiter] = q
+	}
 	b.more = 0
 	since := now.Sub(b.sampled)
 	sampled = b.sampled.IsZero() || since >= fineEvery-fineEvery/20 // tickers are late and early
@@ -62,7 +72,10 @@ func (b *board) update(now time.Time, rows []row, failed map[string]int64) (samp
 			}
 		}
 		t.Limiter = limiter(r.name, now, &r.stats, r.hits, r.cuts)
-		t.Failed = failed[r.name]
+		t.Failed = more.failed[r.name]
+		if q := queues[r.name]; q.Waiting > 0 {
+			t.Waiting, t.OldestWait = max(t.Waiting, q.Waiting), rounded(q.Oldest.Seconds())
+		}
 		if r.stats.InFlight+r.stats.Waiting > 0 || r.stats.Admitted != t.before.stats.Admitted {
 			t.active = now
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ func admitted(name string, n int64) row {
 
 func TestSamplesAreOfASecond(t *testing.T) {
 	b := emptyBoard()
-	at := func(after time.Duration, rows ...row) bool { return b.update(epoch.Add(after), rows, nil) }
+	at := func(after time.Duration, rows ...row) bool { return b.update(epoch.Add(after), rows, reports{}) }
 	assert.True(t, at(0, admitted("api", 100)), "what was before is not of this second")
 	assert.False(t, at(250*time.Millisecond, admitted("api", 105)))
 	busy := admitted("api", 120)
@@ -65,30 +66,30 @@ func TestHistoryIsBounded(t *testing.T) {
 
 func TestLimitersAreBounded(t *testing.T) {
 	b := emptyBoard()
-	rows := make([]row, mostLimiters)
-	for i := range rows {
-		rows[i] = admitted(fmt.Sprintf("idle %02d", i), 1)
+	var rows []row
+	for i := range mostLimiters {
+		rows = append(rows, admitted(fmt.Sprintf("idle %02d", i), 1))
 	}
-	b.update(epoch, rows, nil)
+	b.update(epoch, rows, reports{})
 	busy := admitted("busy", 1)
 	busy.stats.InFlight = 1
 	rows = append(rows, busy, admitted("never", 1))
-	b.update(epoch.Add(time.Second), rows, nil)
+	b.update(epoch.Add(time.Second), rows, reports{})
 	assert.Len(t, b.limiters, mostLimiters)
 	assert.Equal(t, 2, b.more)
 	assert.NotContains(t, b.limiters, "busy", "all were active a moment ago")
 
 	rows[0].stats.Waiting = 1
-	b.update(epoch.Add(2*time.Second), rows, nil)
+	b.update(epoch.Add(2*time.Second), rows, reports{})
 	rows[0].stats.Waiting = 0
-	b.update(epoch.Add(settled+time.Second), rows, nil)
+	b.update(epoch.Add(settled+time.Second), rows, reports{})
 	assert.Len(t, b.limiters, mostLimiters)
 	assert.Contains(t, b.limiters, "busy")
 	assert.Contains(t, b.limiters, "idle 00", "it was active later than others")
 	assert.NotContains(t, b.limiters, "never", "it does nothing either")
 	assert.Len(t, b.gone, 1)
 
-	b.update(epoch.Add(settled+2*time.Second), rows[:1], nil)
+	b.update(epoch.Add(settled+2*time.Second), rows[:1], reports{})
 	assert.Len(t, b.limiters, 1, "guards that are gone are not shown")
 	assert.Len(t, b.delta(epoch, false, false).Gone, mostLimiters)
 	assert.Empty(t, b.delta(epoch, false, false).Gone)
@@ -105,7 +106,7 @@ func TestAFrameHasWhatChanged(t *testing.T) {
 		return all
 	}
 	rows := []row{admitted("b", 1), admitted("a", 1)}
-	b.update(epoch, rows, nil)
+	b.update(epoch, rows, reports{})
 	b.events = []Line{{ID: 1}, {ID: 2}}
 	f := b.delta(epoch, true, true)
 	assert.Equal(t, []string{"a", "b"}, names(f))
@@ -113,14 +114,14 @@ func TestAFrameHasWhatChanged(t *testing.T) {
 	assert.Len(t, f.Samples, 2)
 	assert.True(t, f.Draining)
 	rows[0].stats.Waiting = 1
-	b.update(epoch.Add(tick), rows, map[string]int64{"c": 1})
+	b.update(epoch.Add(tick), rows, reports{failed: map[string]int64{"c": 1}})
 	b.events = []Line{{ID: 2}, {ID: 3}}
 	f = b.delta(epoch, false, false)
 	assert.Equal(t, []string{"b"}, names(f))
 	assert.Equal(t, []Line{{ID: 3}}, f.Events)
 	assert.Nil(t, f.Samples)
 	assert.Nil(t, f.Clients, "as they were")
-	b.update(epoch.Add(2*tick), rows, map[string]int64{"a": 1})
+	b.update(epoch.Add(2*tick), rows, reports{failed: map[string]int64{"a": 1}})
 	assert.Equal(t, []string{"a"}, names(b.delta(epoch, false, false)), "one of its calls failed")
 }
 
@@ -129,7 +130,7 @@ func TestClientsHaveAShare(t *testing.T) {
 	count := func(after time.Duration, n ...int64) {
 		all := make([]Client, len(n))
 		for i := range n {
-			all[i] = Client{Name: fmt.Sprint(i), Admitted: n[i]}
+			all[i] = Client{Name: strconv.Itoa(i), Admitted: n[i]}
 		}
 		b.count(epoch.Add(after), all)
 	}
@@ -196,4 +197,18 @@ func TestRounded(t *testing.T) {
 		assert.InDelta(t, want, rounded(v), 1e-12, "%g", v)
 	}
 	assert.Zero(t, rounded(math.NaN()))
+}
+
+func TestQueuesOfTheProgram(t *testing.T) {
+	b := emptyBoard()
+	asking := admitted("api", 1)
+	asking.stats.Waiting = 3
+	b.update(epoch, []row{asking, admitted("other", 1)}, reports{queues: []Queue{{"api", 40, 1500 * time.Millisecond}, {"gone", 5, time.Second}}})
+	assert.Equal(t, []any{40, 1.5}, []any{b.limiters["api"].Waiting, b.limiters["api"].OldestWait})
+	assert.Equal(t, int32(40), b.limiters["api"].series.fine.all[0].waiting)
+	assert.Zero(t, b.limiters["other"].Waiting)
+	b.update(epoch, []row{asking}, reports{queues: []Queue{{"api", 2, time.Second}}})
+	assert.Equal(t, 3, b.limiters["api"].Waiting, "others wait in the limiter alone")
+	b.update(epoch, []row{asking}, reports{})
+	assert.Zero(t, b.limiters["api"].OldestWait)
 }

@@ -195,3 +195,21 @@ func TestCallsOverManyLayersLeaveNothingBehind(t *testing.T) {
 		}
 	})
 }
+
+// A wait for several guards counts in full in each of them, also that behind calls of the same guards.
+func TestLayersCountWholeWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		outer := made(t, guard.Policy{Name: "host", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Second)}}})
+		inner := made(t, guard.Policy{Name: "user", Within: []*guard.Guard{outer}, Limits: throttle.Limits{Concurrency: 9}})
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() { assert.NoError(t, do(t.Context(), inner, ok(0))) })
+			synctest.Wait()
+		}
+		wg.Wait()
+		for _, g := range []*guard.Guard{inner, outer} {
+			s := g.Stats()
+			assert.Equal(t, []any{int64(3), 6 * time.Second, 3 * time.Second}, []any{s.Waits, s.Waited, s.LongestWait}, g.Name())
+		}
+	})
+}

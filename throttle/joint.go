@@ -44,9 +44,10 @@ type part struct {
 	limiter *Limiter
 	index   int // of the limiter among those given
 	joint   *joint
-	place   int64 // as of a waiter
-	order   int64 // of its arrival in the queue
-	since   instant
+	place   int64   // as of a waiter
+	order   int64   // of its arrival in the queue
+	since   instant // it is at the front of the limiter
+	asked   instant // it waits
 	permit  Permit
 }
 
@@ -305,7 +306,7 @@ func (j *joint) admitLocked() {
 		_, credited := l.limitsHoldLocked(now, max(l.creditLocked(now), p.since), &j.load.of) // see head.go
 		l.lent = max(l.lent, now-credited)
 		l.due = credited
-		l.stats.addWait(now - p.since)
+		l.stats.addWait(now - p.asked)
 		p.permit = l.admitLocked(now, credited, &j.load, true)
 		all++
 	}

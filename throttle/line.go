@@ -63,7 +63,11 @@ func (j *joint) queueLocked() {
 	for _, l := range j.order {
 		l.joined++
 	}
-	j.parts[0].since = j.parts[0].limiter.nowLocked()
+	for i := range j.parts {
+		p := &j.parts[i]
+		p.asked = p.limiter.nowLocked()
+	}
+	j.parts[0].since = j.parts[0].asked
 	if n.head != nil && j.parts[0].place >= n.head.parts[0].place {
 		n.add(j)
 		return

@@ -23,7 +23,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
-	for _, args := range [][]string{{}, {"--help"}, {"run", "--help"}, {"provider", "--help"}, {"presets", "--help"}, {"presets", "show", "--help"}, {"demo", "--help"}, {"completion", "-h"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"run", "--help"}, {"provider", "--help"}, {"presets", "--help"}, {"presets", "show", "--help"}, {"demo", "--help"}, {"completion", "-h"}, {"ctl", "--help"}, {"ctl", "pause", "--help"}} {
 		status, out, errs := p.do(args...)
 		assert.Zero(t, status, errs)
 		assert.Contains(t, out, "Usage: headrace")

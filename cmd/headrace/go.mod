@@ -6,6 +6,7 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/headrace/headrace v0.0.0
 	github.com/headrace/headrace/console v0.0.0
+	github.com/headrace/headrace/dashboard v0.0.0
 	github.com/headrace/headrace/store/redisstore v0.0.0
 	github.com/headrace/headrace/store/sqlitestore v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0

@@ -91,9 +91,10 @@ func TestActionsByKeyboard(t *testing.T) {
 	b.until("!document.querySelector('#ask').open")
 	assert.False(t, s.registry.Get("embeddings").Stats().PausedUntil.IsZero())
 
-	b.tab("document.activeElement.getAttribute('aria-label') == 'Resume embeddings'")
+	b.until("document.activeElement.getAttribute('aria-label') == 'Resume embeddings'") // Pause is hidden
 	b.keys(kb.Enter)
 	b.until(card("embeddings") + ".querySelector('.state').textContent != 'paused'")
+	b.until(pause)
 
 	b.tab("document.activeElement.getAttribute('aria-label') == 'Set limits embeddings'")
 	b.keys(kb.Enter)
@@ -142,4 +143,17 @@ func TestThePageSaysWhenTheProgramIsGone(t *testing.T) {
 	b.until("document.querySelector('#connection').textContent == 'Live' && document.querySelector('#notice').hidden")
 	b.until("document.querySelector('#empty').hidden == false && " + card("embeddings") + " == null")
 	_ = again
+}
+
+// docs/dashboard.png is a picture of this test.
+func TestPictureOfARun(t *testing.T) {
+	if *address == "" {
+		t.Skip("no -url: there is no page to take a picture of")
+	}
+	b := opened(t)
+	b.look(720, "light")
+	b.do(chromedp.Navigate(*address))
+	b.until("document.querySelector('.chart canvas') != null")
+	time.Sleep(*after)
+	b.picture("run")
 }

@@ -42,7 +42,11 @@ export class Chart {
   }
 
   draw() {
-    if (!this.data[0].length) return;
+    if (!this.data[0].length) {
+      this.plot?.destroy();
+      this.plot = undefined;
+      return;
+    }
     if (!this.plot) this.build();
     const now = this.data[0].at(-1);
     this.plot.batch(() => {

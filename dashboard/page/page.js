@@ -109,6 +109,7 @@ function facts(l) {
   const parts = [`${count(l.admitted)} admitted`, `${count(l.hits)} ${l.hits === 1 ? "429" : "429s"}`];
   if (l.failed) parts.push(`${count(l.failed)} failed otherwise`);
   if (l.longest_wait_s) parts.push(`waits ${seconds(l.mean_wait_s)} on average, ${seconds(l.longest_wait_s)} at most`);
+  if (l.oldest_wait_s) parts.push(`the first in the queue has waited ${seconds(l.oldest_wait_s)}`);
   if (l.limits) parts.push(`limits ${l.limits}`);
   for (const [unit, value] of Object.entries(l.learned ?? {})) {
     if (unit !== "requests") parts.push(`${rate(value)} ${unit}/s learned`);
@@ -375,13 +376,20 @@ async function asking(question) {
   if (hasToken() || await unlock()) await ask(question);
 }
 
+// keep moves the focus from a button that is gone, such as Pause, to the one in its place.
+async function keep(card, work) {
+  await work;
+  const shown = document.activeElement.offsetParent !== null; // nor does the body have one
+  if (!shown) card.element.querySelector(".actions button:not([hidden])")?.focus();
+}
+
 const act = {
-  pause: (card) => asking({
+  pause: (card) => keep(card, asking({
     title: `Pause ${card.name}`, label: "For how long", value: "5m", yes: "Pause",
     text: "No call is admitted for this time, such as 90s, 5m or 2h. Calls in flight finish, others wait in their place. What was learned is kept.",
     done: (value) => change(card, "pause", { for: value }),
-  }),
-  resume: (card) => tell(() => change(card, "resume", {})),
+  })),
+  resume: (card) => keep(card, tell(() => change(card, "resume", {}))),
   limit: (card) => asking({
     title: `Limits of ${card.name}`, label: "Limits", value: card.limiter.limits ?? "", yes: "Set",
     text: "Hard limits until the program ends, such as 20/s, 600/min or \"20/s, 8 concurrent\". \"unlimited\" removes them. The rate is still learned within them.",

@@ -58,6 +58,7 @@ type commands struct {
 	Demo       demoCommand       `cmd:"" help:"Show a run against a provider on this machine, without a key."`
 	Provider   providerCommand   `cmd:"" help:"Be a provider for tests, with limits that nobody sees."`
 	Presets    presetsCommand    `cmd:"" help:"Show what is known of the limits of providers."`
+	Ctl        ctlCommand        `cmd:"" help:"Show and steer a headrace that runs: pause, limit, drain."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
@@ -111,7 +112,7 @@ func (p *Program) Main(ctx context.Context) (status int) {
 			{Key: "spoken", Title: "What it says:"},
 			{Key: "slow", Title: "How it answers:"},
 		}),
-		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p),
+		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p, &c),
 	)
 	if err != nil {
 		fmt.Fprintln(p.Stderr, "headrace:", err)

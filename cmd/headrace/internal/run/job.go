@@ -85,10 +85,18 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	if err != nil {
 		return &j.outcome, usagef("the requests cannot be read: %w", err)
 	}
+	page, err := j.page(ctx, stop)
+	if err != nil {
+		return &j.outcome, err
+	}
 	step := node.Do("run", func(ctx context.Context, _ *Job) error { return j.stream(ctx, batch, in) })
 	options := []flow.RunOption{
 		flow.WithRun(j.run()), flow.WithObserver(j.observer()), flow.WithGuards(j.guard),
 		flow.WithProgress(j.show, j.every()),
+	}
+	if page != nil {
+		defer page.Close()
+		options = append(options, flow.WithObserver(page))
 	}
 	if j.Report != "" {
 		options = append(options, flow.WithSeries())

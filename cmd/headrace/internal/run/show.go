@@ -4,11 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/cmd/headrace/internal/results"
 	"github.com/headrace/headrace/console"
 	"github.com/headrace/headrace/event"
@@ -20,9 +18,7 @@ import (
 func (j *Job) show(p event.Progress) {
 	p.Nodes = nil
 	p.Items.Abandoned = 0 // the next process does them
-	if p.Name = filepath.Base(j.Requests); j.Requests == requests.Stdin {
-		p.Name = "requests"
-	}
+	p.Name = j.title()
 	j.Display.Show(p)
 	if j.Watch != nil {
 		j.Watch(p)

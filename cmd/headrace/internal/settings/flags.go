@@ -43,6 +43,7 @@ type Flags struct {
 
 	DryRun    bool         `group:"display" help:"Send nothing: count requests and tokens, and the time that the limits allow."`
 	Progress  console.Mode `group:"display" default:"auto" placeholder:"HOW" help:"How progress is shown: auto, tty, plain, json or off. Default: ${default}."`
+	Dashboard string       `group:"display" placeholder:"ADDR" help:"Show the run on a live page at this address, such as 127.0.0.1:8788. It pauses and limits the run with the token in HEADRACE_TOKEN."`
 	Report    string       `group:"display" placeholder:"FILE" help:"Write a report of the run as JSON."`
 	LogLevel  string       `group:"display" default:"warn" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error. Default: ${default}."`
 	LogFormat string       `group:"display" default:"text" enum:"text,json" placeholder:"HOW" help:"How it is logged: text or json. Default: ${default}."`

@@ -29,6 +29,7 @@ type Run struct {
 	Headers http.Header
 	Dialect dialect.Dialect
 	Spec    registry.Spec // of the limiter
+	Token   string        // of the dashboard; empty: it changes nothing
 }
 
 // Error is something wrong with a flag. Whoever gave it has to change it: nothing was sent.
@@ -48,7 +49,7 @@ func (p *problems) addf(flag, format string, args ...any) {
 
 // Resolve says what f means. All that is wrong is joined, each an *Error.
 func Resolve(f Flags, getenv func(string) string) (*Run, error) {
-	r, p := &Run{Flags: f, Headers: http.Header{}}, &problems{}
+	r, p := &Run{Flags: f, Headers: http.Header{}, Token: getenv("HEADRACE_TOKEN")}, &problems{}
 	r.files(p)
 	name := r.provider(p)
 	r.headers(p)

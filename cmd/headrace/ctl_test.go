@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/dashboard"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/providertest"
+	"github.com/headrace/headrace/throttle"
+)
+
+const ctlToken = "tok-canary-51c09ab7"
+
+// controlled is a dashboard with these limiters, and ctl that knows its token.
+func controlled(t *testing.T, c dashboard.Config, names ...string) (ctl func(args ...string) (status int, out, errs string), guards map[string]*guard.Guard) {
+	t.Helper()
+	guards = map[string]*guard.Guard{}
+	for _, name := range names {
+		g, err := guard.New(guard.Policy{Name: name, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(600, time.Minute)}}})
+		require.NoError(t, err)
+		c.Guards, guards[name] = append(c.Guards, g), g
+	}
+	c.Token = ctlToken
+	d, err := dashboard.New(c)
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	at, err := d.Listen(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	p := newPlace(t, providertest.Config{})
+	p.env = []string{"HEADRACE_TOKEN=" + ctlToken}
+	return func(args ...string) (int, string, string) {
+		status, out, errs := p.do(append([]string{"ctl", "--addr", at.String()}, args...)...)
+		assert.NotContains(t, out+errs, ctlToken)
+		return status, out, errs
+	}, guards
+}
+
+func TestCtl(t *testing.T) {
+	t.Parallel()
+	drained := make(chan struct{})
+	ctl, guards := controlled(t, dashboard.Config{
+		Drain:   func(context.Context) error { close(drained); return nil },
+		Clients: func() []dashboard.Client { return []dashboard.Client{{Name: "chat\x1b[31m", Admitted: 3, Waiting: 2}} },
+	}, "api.openai.com#key1", "api.openai.com#key2", "local/gpt/oss")
+	require.NoError(t, guards["local/gpt/oss"].Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+
+	status, out, errs := ctl("status")
+	assert.Zero(t, status, errs)
+	for _, want := range []string{
+		"LIMITER              STATE  ALLOWED  ADMITTED  IN FLIGHT  WAITING  CALLS  429s\n",
+		"api.openai.com#key1  open   10/s     0/s       0          0        0      0\n",
+		"local/gpt/oss        open   10/s",
+		`chat\u001b[31m  0/s       2        3`,
+	} {
+		assert.Contains(t, out, want)
+	}
+
+	status, out, errs = ctl("pause", "local", "--for", "90s")
+	assert.Zero(t, status, errs)
+	assert.Regexp(t, `^local/gpt/oss is paused: Paused for another 1m(30|29\.\d+)s\.\nlimits: 600/min\n.*What was learned is kept\.\n$`, out)
+	assert.False(t, guards["local/gpt/oss"].Stats().PausedUntil.IsZero())
+	_, out, _ = ctl("status")
+	assert.Contains(t, out, "\n\nlocal/gpt/oss: Paused for another 1m")
+	status, out, errs = ctl("resume", "local/gpt/oss")
+	assert.Zero(t, status, errs)
+	assert.Equal(t, "local/gpt/oss is open: Nothing holds it back.\nlimits: 600/min\n", out)
+
+	status, out, errs = ctl("limit", "api.openai.com#key2", "20/s, 8 concurrent")
+	assert.Zero(t, status, errs)
+	assert.Contains(t, out, "limits: 20/s, 8 concurrent\n")
+	assert.Equal(t, "20/s, 8 concurrent", guards["api.openai.com#key2"].Policy().Limits.String())
+
+	status, out, errs = ctl("--json", "limit", "api.openai.com#key2", "unlimited")
+	assert.Zero(t, status, errs)
+	var l dashboard.Limiter
+	require.NoError(t, json.Unmarshal([]byte(out), &l))
+	assert.Equal(t, "api.openai.com#key2", l.Name)
+
+	status, out, errs = ctl("drain")
+	assert.Zero(t, status, errs)
+	assert.Equal(t, "draining: no new calls are taken, 0 in flight, 0 waiting\n", out)
+	<-drained
+	status, out, errs = ctl("status", "--json")
+	assert.Zero(t, status, errs)
+	var s dashboard.Status
+	require.NoError(t, json.Unmarshal([]byte(out), &s))
+	assert.True(t, s.Draining)
+}
+
+func TestCtlSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	ctl, _ := controlled(t, dashboard.Config{}, "api.openai.com#key1", "api.openai.com#key2")
+	other := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(other.Close)
+	odd := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusFound))
+	t.Cleanup(odd.Close)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	at := closed.Addr().String()
+	for want, c := range map[string]struct {
+		args   []string
+		status int
+	}{
+		`2 limiters begin with "api": api.openai.com#key1, api.openai.com#key2`:                    {[]string{"pause", "api"}, 1},
+		`there is no limiter "api.openai.com#key3", did you mean "api.openai.com#key1"? there are`: {[]string{"pause", "api.openai.com#key3"}, 1},
+		`limits: "fast": it does not begin a limit: write one such as 5/s`:                         {[]string{"limit", "api.openai.com#key1", "fast"}, 1},
+		`for: 25h0m0s is not between 0 and 24h0m0s`:                                                {[]string{"pause", "api.openai.com#key1", "--for", "25h"}, 1},
+		`this program cannot be drained`:                                                           {[]string{"drain"}, 1},
+		`the token is wrong: set HEADRACE_TOKEN`:                                                   {[]string{"--token", "x", "resume", "api.openai.com#key1"}, 1},
+		`nothing listens at ` + at + `: start headrace proxy`:                                      {[]string{"--addr", at, "status"}, 1},
+		` is no dashboard of headrace: give the --addr of one`:                                     {[]string{"--addr", other.Listener.Addr().String(), "status"}, 1},
+		`is no dashboard of headrace`:                                                              {[]string{"--addr", odd.Listener.Addr().String(), "status"}, 1},
+		`--addr: "8788" is no host and port: give one such as 127.0.0.1:8788`:                      {[]string{"--addr", "8788", "status"}, 2},
+		`something is missing: <name> (headrace ctl pause --help tells more)`:                      {[]string{"pause"}, 2},
+	} {
+		status, out, errs := ctl(c.args...)
+		assert.Equal(t, c.status, status, c.args)
+		assert.Contains(t, errs, want)
+		assert.Empty(t, out)
+	}
+	p := newPlace(t, providertest.Config{})
+	d, err := dashboard.New(dashboard.Config{Token: ctlToken})
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	empty, err := d.Listen(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	_, out, _ := p.do("ctl", "--addr", empty.String(), "status")
+	assert.Equal(t, "no calls yet: a limiter is listed from the first call through it on\n", out)
+	_, _, errs := p.do("ctl", "--addr", empty.String(), "pause", "x")
+	assert.Contains(t, errs, `there is no limiter "x", nor any other: no call was made yet`)
+	_, _, errs = p.do("ctl", "--addr", empty.String(), "drain")
+	assert.Contains(t, errs, "the token is missing: set HEADRACE_TOKEN")
+}
+
+// A run is shown while it goes on, and to drain it is to stop it as Ctrl-C does.
+func TestRunWithADashboard(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{Latency: providertest.Fixed(20 * time.Millisecond)})
+	p.requests(400)
+	p.env = []string{"HEADRACE_TOKEN=" + ctlToken}
+	run := []string{"run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL() + "/v1", "--progress", "plain"}
+	cmd := p.command(append(run, "--limit", "50/s", "--dashboard", "127.0.0.1:0")...)
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	cmd.Stderr = write
+	require.NoError(t, cmd.Start())
+	require.NoError(t, write.Close())
+	var said strings.Builder
+	lines := bufio.NewScanner(read)
+	var at string
+	for at == "" && lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+		at, _ = strings.CutPrefix(lines.Text(), "live page: http://")
+		if !strings.HasPrefix(lines.Text(), "live page: ") {
+			at = ""
+		}
+	}
+	require.NotEmpty(t, at, said.String())
+	ctl := func(args ...string) (string, string) {
+		_, out, errs := p.do(append([]string{"ctl", "--addr", at}, args...)...)
+		return out, errs
+	}
+	var s dashboard.Status
+	eventually(t, func() bool {
+		out, _ := ctl("status", "--json")
+		return json.Unmarshal([]byte(out), &s) == nil && len(s.Limiters) == 1 && s.Limiters[0].Waiting > 0
+	})
+	assert.Equal(t, "headrace run r.jsonl", s.Title)
+	assert.Contains(t, s.Limiters[0].Limits, "50/s")
+	out, errs := ctl("limit", s.Limiters[0].Name, "1/h")
+	assert.Contains(t, out, "limits: 1/h", errs)
+	_, errs = ctl("drain")
+	assert.Empty(t, errs)
+	for lines.Scan() {
+		said.WriteString(lines.Text() + "\n")
+	}
+	require.Error(t, cmd.Wait())
+	assert.Equal(t, 130, cmd.ProcessState.ExitCode(), said.String())
+	assert.Contains(t, said.String(), "go on with: headrace run r.jsonl")
+	assert.NotContains(t, said.String(), ctlToken)
+	assert.Less(t, p.provider.Counts().Served, 400)
+
+	status, _, errs := p.do(run...)
+	assert.Zero(t, status, errs)
+	assert.Contains(t, errs, "400 requests: ")
+
+	for flag, want := range map[string]string{
+		"0.0.0.0:0": "--dashboard: 0.0.0.0 can be reached from other machines: listen on 127.0.0.1, or set a token",
+		"8788":      `--dashboard: "8788" is not a host and a port`,
+	} {
+		p.env = nil
+		status, _, errs := p.do(append(run, "--fresh", "--dashboard", flag)...)
+		assert.Equal(t, 2, status)
+		assert.Contains(t, errs, want)
+	}
+}
