@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -96,7 +97,7 @@ func TestNewClientsDoNotStarveTheOthers(t *testing.T) {
 			old++
 			continue
 		}
-		c.join(fmt.Sprint(i), Interactive, 1)
+		c.join(strconv.Itoa(i), Interactive, 1)
 	}
 	assert.GreaterOrEqual(t, old, 33)
 }
