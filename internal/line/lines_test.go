@@ -15,6 +15,7 @@ import (
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/line"
+	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -136,6 +137,46 @@ func TestAFullLineHasRoomForOtherClients(t *testing.T) {
 			assert.Equal(t, &line.FullError{Line: "api", Waiting: 6, RetryAfter: time.Second}, c.err(name), name)
 		}
 		assert.Equal(t, []string{"holder", "b0", "c3", "b1", "c4", "a0", "a1"}, c.admitted())
+	})
+}
+
+// There is no room for another client that would only change places with one that
+// has as little, nor where a call asks the guard or waits for another attempt.
+func TestACallThatIsNotDisplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := new(*line.FullError)
+		c := newCrowd(t, line.Config{MaxQueue: 20})
+		g := made(t, one())
+		c.hold(g, time.Minute)
+		for i := range 21 {
+			c.do(t.Context(), g, strconv.Itoa(i), batch(strconv.Itoa(i)), nothing)
+		}
+		assert.ErrorAs(t, c.err("20"), full)
+		assert.Len(t, c.admitted(), 21)
+
+		c = newCrowd(t, line.Config{MaxQueue: 1})
+		c.hold(g, time.Minute)
+		c.do(t.Context(), g, "asks", batch("a"), nothing)
+		c.do(t.Context(), g, "better", interactive("a"), nothing)
+		assert.ErrorAs(t, c.err("better"), full)
+		assert.Equal(t, []string{"holder", "asks"}, c.admitted())
+
+		c = newCrowd(t, line.Config{MaxQueue: 1})
+		g = made(t, guard.Policy{Limits: one().Limits, Retry: &retry.Policy{Initial: time.Second, NoJitter: true}})
+		failed := false
+		c.do(t.Context(), g, "fails", batch("a"), func(context.Context) error {
+			if failed {
+				return nil
+			}
+			failed = true
+			return io.EOF
+		})
+		c.hold(g, time.Minute)
+		c.do(t.Context(), g, "asks", batch("a"), nothing)
+		time.Sleep(2 * time.Second)
+		c.do(t.Context(), g, "other", interactive("b"), nothing)
+		assert.ErrorAs(t, c.err("other"), full)
+		assert.Equal(t, []string{"fails", "holder", "asks", "fails"}, c.admitted())
 	})
 }
 
