@@ -135,6 +135,10 @@ func (s *measured) Slack(now time.Time) { s.machine.Slack(s.seconds(now)) }
 // OnSend implements throttle.Governor.
 func (s *measured) OnSend(_ time.Time, x throttle.Sent) { s.machine.Sent(callOut(s, &x)) }
 
+// Before says that x was admitted before the first refusal, with those between the one
+// before and it. The first of them is not older than the state. Package guard asserts it.
+func (s *measured) Before(x throttle.Sent) { s.machine.Before(callOut(s, &x)) }
+
 // OnResult implements State.
 func (s *measured) OnResult(now time.Time, x throttle.Sent, inFlight int, f Feedback) {
 	c := callOut(s, &x)

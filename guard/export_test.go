@@ -28,3 +28,12 @@ func (g *Guard) Reconsiders(meanwhile func()) {
 
 // Classify is what g makes of err.
 func (g *Guard) Classify(err error) adaptive.Feedback { return adaptive.Classify(g.detect, err) }
+
+// Prelude is what went before a law.
+type Prelude struct{ prelude }
+
+// Note notes a call.
+func (p *Prelude) Note(s throttle.Sent) { p.note(s) }
+
+// Until returns what is remembered.
+func (p *Prelude) Until(last throttle.Sent) []throttle.Sent { return p.until(last) }

@@ -29,6 +29,8 @@ type governor struct {
 	told   int64         // decisions of the state that observers have been told
 	shed   time.Time     // the last failure that may have been an overload, before there is a law
 	since  throttle.Sent // of the last call that the state does not know: it counts from there
+	open   bool          // no Limits stand before the provider's
+	before prelude       // what went before there was a state, if it is open
 	paused time.Time     // how long the provider asked to wait; it holds whatever becomes of the law
 
 	failed     *fault.PanicError // of a law that is out of use; nil: it is in use
@@ -66,6 +68,7 @@ var errLawExited = errors.New("runtime.Goexit")
 // start puts the first state in place. Calls in flight are unknown to it.
 func (g *governor) start(s adaptive.State, since throttle.Sent) {
 	g.state, g.told, g.since = s, 0, since
+	g.before.levels = nil
 	if g.remote, _ = s.(remote); g.remote != nil { // it ends what it has admitted before, too
 		g.since = throttle.Sent{}
 	}
@@ -119,10 +122,15 @@ func (g *governor) OnSend(now time.Time, s throttle.Sent) {
 		g.gate.Sent(now, float64(max(1, g.view().Concurrency)))
 	}
 	g.closed.Sent(now, s.Seq)
-	if g.state != nil {
-		g.count(&s)
-		g.ask(func(law adaptive.State) { law.OnSend(now, s) })
+	if g.state == nil {
+		if g.open {
+			s.Seq += g.loose.started.Load()
+			g.before.note(s)
+		}
+		return
 	}
+	g.count(&s)
+	g.ask(func(law adaptive.State) { law.OnSend(now, s) })
 }
 
 // OnUnsent implements ruler.
@@ -219,23 +227,15 @@ func (g *governor) explain(now time.Time) (why string) {
 
 // count puts s into the numbers of the state, which begin with the first call that it knows.
 func (g *governor) count(s *throttle.Sent) {
-	if g.since.Seq == 0 {
-		return
-	}
-	if s.Seq <= g.since.Seq {
+	if !g.knows(s) {
 		s.Seq, s.Total = 0, throttle.Cost{}
 		return
 	}
-	from := &g.since.Total
-	s.Seq -= g.since.Seq
-	s.Total.Requests -= from.Requests
-	s.Total.Tokens -= from.Tokens
-	s.Total.Input -= from.Input
-	s.Total.Output -= from.Output
-	s.Total.Points -= from.Points
+	s.Seq, s.Total = s.Seq-g.since.Seq, less(s.Total, g.since.Total)
 }
 
-// knows reports whether the state was told of the admission.
+// knows reports whether the state was told of the call. Calls that were not admitted have
+// no number: if it was told of any, they count as the last of them.
 func (g *governor) knows(s *throttle.Sent) bool { return g.state != nil && s.Seq > g.since.Seq }
 
 func (g *governor) view() adaptive.View {

@@ -88,6 +88,7 @@ func (n *lane) pass(others int) context.Context {
 		n.free = &view{Context: n.ctx, guard: n.guard, cost: reserving(n.cost)}
 	}
 	n.loose, n.others, n.began = true, others, n.guard.clock.Elapsed()
+	n.guard.noteLoose(n.began)
 	return n.sit(n.free)
 }
 

@@ -157,6 +157,7 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 	}
 	l := &looseCall{Context: ctx, guard: g, cost: reserving(c)}
 	began := g.clock.Elapsed()
+	g.noteLoose(began)
 	defer l.leave()      // also by runtime.Goexit
 	err = survived(l, f) //nolint:contextcheck // l is ctx
 	if err == nil && l.call.Load() == nil {

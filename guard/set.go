@@ -106,7 +106,7 @@ func (g *Guard) change(old, c *compiled) error {
 	defer g.current.Store(c)
 	g.engine.SetMaxQueue(c.policy.MaxQueue)
 	if g.governor != nil {
-		g.look(func(time.Time) { g.governor.most = c.limits.Concurrency })
+		g.look(func(time.Time) { g.governor.most, g.governor.open = c.limits.Concurrency, len(c.limits.Windows) == 0 })
 	}
 	if g.governor == nil || c.law == nil || old.sameLaw(c) && !g.lawFailed() && (c.lazy || g.learning()) {
 		return g.throttle.SetLimits(c.limits)

@@ -96,7 +96,8 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 // wake starts the law of a lazy guard at its first rejected call.
 func (g *Guard) wake(now time.Time, s *throttle.Sent) {
 	law := g.current.Load().atFirst(max(s.InFlight+1, g.loose.inFlight()))
-	if state, err := law.Start(now, seed); err == nil { // it is valid
-		g.governor.start(state, g.engine.Total())
+	began, tell := g.governor.recall(now)
+	if state, err := law.Start(began, seed); err == nil { // it is valid
+		tell(state)
 	}
 }

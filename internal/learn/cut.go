@@ -1,5 +1,7 @@
 package learn
 
+import "math"
+
 func (m *Machine) cycle() float64 { return m.calm.Cycle(m.Calls.Rate) }
 
 // begin begins an epoch at the refused call c.
@@ -48,6 +50,7 @@ func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 // cutPace answers a rate, with what was measured.
 func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	measured := m.rate
+	m.first = !m.Calls.On && c.At-m.spans.begin < shortest
 	d := Decision{At: now, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyRate}
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
@@ -70,4 +73,29 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	d.To = m.Calls.Pace()
 	m.note(d)
 	m.begin(now, c)
+}
+
+const agrees = 0.1 // of the first mark: the difference that is not corrected
+
+// reconsider corrects the first mark before the call c leaves. Calls that left together
+// arrive in any order: the first refusal to be heard may be that of the first call, and
+// those that followed it have got through. By now all of their refusals have been heard.
+func (m *Machine) reconsider(c Call) {
+	m.first = false
+	got := m.tally.calls - float64(c.Seq-1-m.cutBy)
+	rate := got / max(shortest, m.cut-m.spans.begin)
+	if m.off.Has(FirstRule) || got < handful || math.Abs(rate/m.Calls.Rate-1) < agrees {
+		return
+	}
+	d := Decision{At: c.At, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyFirst}
+	m.Calls.Correct(rate, Cycle(rate))
+	m.Calls.SetCycle(m.cycle())
+	if each := (m.tally.tokens - m.tally.given) / m.tally.calls; m.Tokens.On && each > 0 {
+		m.Tokens.Correct(rate*each, m.cycle())
+	}
+	m.Flight.Follow(m.cycle(), m.needed())
+	if d.To = m.Calls.Pace(); d.To > d.From {
+		d.Kind = Grow
+	}
+	m.note(d)
 }

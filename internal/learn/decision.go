@@ -38,6 +38,7 @@ type Why uint8
 // The reasons.
 const (
 	WhyRate Why = iota
+	WhyFirst
 	WhyCap
 	WhyNoise
 	WhyForeign
@@ -56,6 +57,7 @@ const (
 )
 
 var reasons = [...]string{ //nolint:gochecknoglobals // a table
+	WhyFirst:     "requests per second: what got through of the calls that left at first",
 	WhyRate:      "requests per second: what got through between two refusals is the rate",
 	WhyCap:       "refusals without a reason come at one number of calls in flight: taken for a cap",
 	WhyNoise:     "requests per second: refusals come at any pace: taken for noise",

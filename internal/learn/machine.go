@@ -34,6 +34,7 @@ type Machine struct {
 	dark     float64 // seconds since the mark during which no call was admitted
 	at       float64 // the last tick
 	knows    bool    // a refusal has marked the provider's bucket as empty
+	first    bool    // the first mark has just been made
 	trip     float64 // smoothed time of a call that was taken, seconds
 	unit     float64 // tokens of the call that was asked about last
 	slack    bool    // nobody has waited since the last tick
@@ -273,12 +274,22 @@ func (m *Machine) Sent(c Call) {
 	if m.resumed.At == 0 && c.At > m.cut {
 		m.resumed = Point{At: c.At, Calls: m.tally.calls}
 	}
+	if m.first && c.At > m.cut+m.Door.Hears() {
+		m.reconsider(c)
+	}
 	m.claim.Sent(c)
 	m.noise.Sent()
 	m.Calls.Take(1)
 	m.Tokens.Take(c.Tokens)
 	m.tally.Sent(c)
 	m.quota.Sent(c)
+	m.spans.Sent(c.At)
+}
+
+// Before says that c, and the calls between the one before and it, left before there
+// was anything to learn from.
+func (m *Machine) Before(c Call) {
+	m.tally.Sent(c)
 	m.spans.Sent(c.At)
 }
 

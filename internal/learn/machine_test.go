@@ -118,6 +118,57 @@ func TestARefusalMeasuresTheRate(t *testing.T) {
 	assert.Equal(t, Decision{At: 2.1, Of: OfCalls, To: r.Calls.Pace(), Why: WhyRate}, d)
 }
 
+// Calls that leave together arrive in any order, and the first refusal to be heard may be
+// that of any of them.
+func TestTheFirstMarkIsCorrected(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		heard   []int // which of 40 calls are refused, in this order
+		again   float64
+		off     Rules
+		want    float64
+		because Why
+	}{
+		{"all of the others got through", []int{0}, 1, 0, 39 / shortest, WhyFirst},
+		{"half of the others got through", []int{1, 0, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31, 33, 35, 37}, 1, 0, 20 / shortest, WhyFirst},
+		{"the others are still out", []int{0}, 0.3, 0, 2 / shortest, WhyRate},
+		{"too few got through", []int{1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30}, 1, 0, 2 / shortest, WhyRate},
+		{"it was right", []int{39}, 1, 0, 39 / shortest, WhyRate},
+		{"left out", []int{0}, 1, FirstRule, 2 / shortest, WhyRate},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := runMachine(Config{Off: c.off})
+			var calls []Call
+			for range 40 {
+				calls = append(calls, r.send(0))
+			}
+			for _, i := range c.heard {
+				r.Refused(0.01, calls[i], Refusal{Asked: 0.2})
+			}
+			r.Wait(c.again, 100, 5)
+			r.send(c.again)
+			assert.InEpsilon(t, c.want, r.Calls.Rate, 0.03)
+			if c.because == WhyFirst {
+				assert.InEpsilon(t, 100*c.want, r.Tokens.Rate, 0.03)
+			}
+			assert.Equal(t, c.because, r.decided[len(r.decided)-1].Why)
+			assert.LessOrEqual(t, len(r.decided), 2, "once")
+		})
+	}
+}
+
+// A machine that begins late can be told what was sent before.
+func TestWhatWentBefore(t *testing.T) {
+	r := runMachine(Config{})
+	for i := range int64(10) {
+		r.Before(Call{Seq: 100 * i, At: float64(i), Total: float64(700 * i)})
+	}
+	r.last = Call{Seq: 900, Total: 6300}
+	r.Refused(9.1, r.send(9), Refusal{Asked: 1})
+	assert.InEpsilon(t, 100, r.Calls.Rate, 0.1)
+	assert.InEpsilon(t, 700, r.Tokens.Rate, 0.1)
+}
+
 func TestTheGateIsForEverybody(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -203,6 +203,12 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	}
 }
 
+// Correct replaces the rate of the first mark.
+func (p *Pacer) Correct(rate, cycle float64) {
+	p.begin(rate, cycle)
+	p.fast = p.Rate * margin
+}
+
 // Set begins a cycle at a rate that was learnt without a refusal.
 func (p *Pacer) Set(rate, cycle float64) {
 	if !p.On {

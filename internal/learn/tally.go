@@ -36,16 +36,17 @@ const (
 	leanest  = 0.7  // of the tokens that so many calls take
 )
 
-// Sent notes a call.
+// Sent notes a call, and those between the last one and it.
 func (t *Tally) Sent(c Call) {
 	if !t.begun { // a limiter that was used before begins at another number
 		t.begun = true
 		t.base = c.Seq - 1
-		t.mark = Call{Seq: t.base, Total: c.Total - c.Tokens}
+		t.last = Call{Seq: t.base, Total: c.Total - c.Tokens}
+		t.mark = t.last
 	}
+	t.calls += float64(c.Seq - t.last.Seq)
+	t.tokens += c.Total - t.last.Total
 	t.last = c
-	t.calls++
-	t.tokens += c.Tokens
 	t.history.Add(Point{At: c.At, Calls: t.calls, Tokens: t.tokens, Given: t.back})
 }
 

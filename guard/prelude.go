@@ -1,0 +1,116 @@
+package guard
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/throttle"
+)
+
+// prelude is what a lazy guard has let go before its law begins: how many calls by
+// some moments, which are further apart the longer ago they are. The limiter's lock
+// guards it, except for due.
+type prelude struct {
+	due    atomic.Int64 // when the next moment is worth noting, by the guard's clock
+	levels *[preludeLevels]preludeLevel
+}
+
+type preludeLevel struct {
+	next    int
+	moments [preludeMoments]throttle.Sent
+}
+
+const (
+	preludeLevels  = 5
+	preludeMoments = 12
+	preludeStep    = 10 * time.Millisecond // between the moments of the finest level
+	preludeCoarser = 6                     // times as far apart as those of the level below
+)
+
+// note adds the call s, which is not older than those before it.
+func (p *prelude) note(s throttle.Sent) {
+	if p.levels == nil {
+		p.levels = new([preludeLevels]preludeLevel)
+	}
+	step := preludeStep
+	for i := range p.levels {
+		l := &p.levels[i]
+		newest := &l.moments[(l.next+preludeMoments-1)%preludeMoments]
+		if newest.Seq > 0 && s.At.Sub(newest.At) < step {
+			return // and so for every coarser level
+		}
+		l.moments[l.next] = s
+		l.next = (l.next + 1) % preludeMoments
+		step *= preludeCoarser
+	}
+}
+
+// until returns the moments up to last, the oldest first.
+func (p *prelude) until(last throttle.Sent) (moments []throttle.Sent) {
+	if p.levels != nil {
+		for i := range p.levels {
+			for _, s := range p.levels[i].moments {
+				if s.Seq > 0 {
+					moments = append(moments, s)
+				}
+			}
+		}
+	}
+	moments = append(moments, last)
+	slices.SortStableFunc(moments, func(a, b throttle.Sent) int { return cmp.Compare(a.Seq, b.Seq) })
+	return slices.CompactFunc(moments, func(a, b throttle.Sent) bool { return a.Seq == b.Seq })
+}
+
+// noteLoose notes a call that was not admitted and began at that moment.
+func (g *Guard) noteLoose(began time.Duration) {
+	p := &g.governor.before
+	if int64(began) < p.due.Load() {
+		return
+	}
+	p.due.Store(int64(began + preludeStep))
+	g.look(func(now time.Time) {
+		if g.governor.state == nil {
+			p.note(g.governor.sent(now))
+		}
+	})
+}
+
+// sent is all that was let go so far: as the last call, under a number that counts
+// those that were not admitted, too.
+func (g *governor) sent(now time.Time) throttle.Sent {
+	s := g.engine.Total()
+	s.Seq, s.At = s.Seq+g.loose.started.Load(), now
+	return s
+}
+
+// recall returns when the first call left that a new state can know of. tell puts the
+// state in place and tells it what went before it.
+func (g *governor) recall(now time.Time) (began time.Time, tell func(adaptive.State)) {
+	admitted, all := g.engine.Total(), g.sent(now)
+	if g.before.levels == nil {
+		return now, func(s adaptive.State) { g.start(s, admitted) }
+	}
+	moments := g.before.until(all)
+	first := moments[0]
+	loose := all.Seq - admitted.Seq
+	return first.At, func(s adaptive.State) {
+		since := throttle.Sent{Seq: first.Seq - 1, Total: less(first.Total, first.Cost)}
+		g.start(s, throttle.Sent{Seq: since.Seq - loose, Total: since.Total})
+		hears, ok := s.(interface{ Before(s throttle.Sent) })
+		for _, m := range moments {
+			if m.Seq, m.Total = m.Seq-since.Seq, less(m.Total, since.Total); ok {
+				hears.Before(m)
+			}
+		}
+	}
+}
+
+// less is a without b.
+func less(a, b throttle.Cost) throttle.Cost {
+	return throttle.Cost{
+		Requests: a.Requests - b.Requests, Tokens: a.Tokens - b.Tokens, Input: a.Input - b.Input, Output: a.Output - b.Output, Points: a.Points - b.Points,
+	}
+}

@@ -1,0 +1,138 @@
+package guard_test
+
+import (
+	"context"
+	"math"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/throttle"
+)
+
+// unadmitted are how a call can be made that is not admitted before the first rejection, or is.
+func unadmitted(t *testing.T, g *guard.Guard) map[string]func(verdict error) {
+	lane := inflight.NewLane(t.Context(), g)
+	return map[string]func(error){
+		"Do": func(verdict error) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			_ = g.Do(ctx, throttle.Cost{Requests: 1, Tokens: 7}, func(context.Context) error {
+				if verdict != nil {
+					cancel() // it is not sent again
+				}
+				return verdict
+			})
+		},
+		"Begin": func(verdict error) {
+			call := g.Begin(throttle.Cost{Requests: 1, Tokens: 7})
+			_, err := call.Admit(t.Context())
+			require.NoError(t, err)
+			_, _ = call.End(adaptive.Feedback{Err: verdict, Final: true})
+		},
+		"a lane": func(verdict error) {
+			admit(t, lane, throttle.Cost{Requests: 1, Tokens: 7})
+			if verdict != nil || !lane.Done() {
+				_, _ = lane.End(adaptive.Feedback{Err: verdict, Final: true})
+			}
+		},
+	}
+}
+
+// A law that starts at the first rejection goes by what was let go before that.
+func TestALawKnowsWhatWentBeforeIt(t *testing.T) {
+	for _, name := range []string{"Do", "Begin", "a lane"} {
+		for _, c := range []struct {
+			every time.Duration
+			calls int
+		}{{20 * time.Millisecond, 300}, {100 * time.Millisecond, 600}, {time.Second, 40}} {
+			t.Run(name+" every "+c.every.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					g := made(t, guard.Policy{})
+					call := unadmitted(t, g)[name]
+					for range c.calls {
+						call(nil)
+						time.Sleep(c.every)
+					}
+					call(&adaptive.RateLimitHit{})
+					want := float64(time.Second) / float64(c.every)
+					assert.InEpsilon(t, want, g.Stats().View.Pace[throttle.Requests], 0.1)
+					if name == "Begin" { // the others are not asked for their tokens
+						assert.InEpsilon(t, 7*want, g.Stats().View.Pace[throttle.Tokens], 0.1)
+					}
+					require.NoError(t, g.Reset())
+					time.Sleep(time.Hour)
+					call(&adaptive.RateLimitHit{})
+					assert.InDelta(t, 4, g.Stats().View.Pace[throttle.Requests], 0.2, "that was forgotten")
+				})
+			})
+		}
+	}
+}
+
+// Of a guard with windows, what it let go tells of these.
+func TestNothingIsRememberedUnderWindows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1000, time.Second)}}})
+		call := unadmitted(t, g)["Begin"]
+		for range 300 {
+			call(nil)
+			time.Sleep(20 * time.Millisecond)
+		}
+		call(&adaptive.RateLimitHit{})
+		assert.InDelta(t, 4, g.Stats().View.Pace[throttle.Requests], 0.2)
+	})
+}
+
+// However calls came, the moments are in order, and the number of calls by each of them is true.
+func TestMomentsAreTrue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at, byThen := time.Duration(0), map[time.Duration]int64{}
+		var p guard.Prelude
+		n := rapid.IntRange(1, 400).Draw(t, "calls")
+		base := time.Unix(0, 0)
+		for seq := range int64(n) {
+			at += time.Duration(math.Exp(rapid.Float64Range(0, 22).Draw(t, "pause")))
+			byThen[at] = seq + 1
+			p.Note(throttle.Sent{Seq: seq + 1, At: base.Add(at)})
+		}
+		last := throttle.Sent{Seq: int64(n) + 3, At: base.Add(at + 1)}
+		moments := p.Until(last)
+		require.Equal(t, last, moments[len(moments)-1])
+		for i, m := range moments[:len(moments)-1] {
+			assert.Equal(t, byThen[m.At.Sub(base)], m.Seq)
+			assert.Less(t, m.Seq, moments[i+1].Seq)
+		}
+	})
+}
+
+// Of calls that leave together, those that got through set the pace, in whatever order the rejections are heard.
+func TestTheFirstCallsLeaveTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := made(t, guard.Policy{})
+		var wg sync.WaitGroup
+		for i := range 60 {
+			wg.Go(func() {
+				attempts := 0
+				assert.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error {
+					if attempts++; attempts == 1 && i%2 == 0 {
+						time.Sleep(time.Duration(10+i) * time.Millisecond)
+						return &adaptive.RateLimitHit{}
+					}
+					time.Sleep(200 * time.Millisecond)
+					return nil
+				}))
+			})
+		}
+		wg.Wait()
+		assert.InEpsilon(t, 60, g.Stats().View.Pace[throttle.Requests], 0.2, "30 in half a second, which is the shortest time that counts")
+	})
+}
