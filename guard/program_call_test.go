@@ -3,8 +3,8 @@ package guard_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,7 +27,7 @@ func (p *played) call(ctx context.Context, c planned, outermost bool) {
 	}
 	g := guard.Join(joined...)
 	if c.line > 0 {
-		ctx, _ = p.lines.With(ctx, line.Caller{Client: fmt.Sprint(c.line), Priority: line.Priority(c.line % 2)}) //nolint:gosec // it is 0 or 1
+		ctx, _ = p.lines.With(ctx, line.Caller{Client: strconv.Itoa(c.line), Priority: line.Priority(c.line % 2)})
 	}
 	attempts := c.fates
 	asked, sent := time.Now(), false

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// FullError is the error of a call that finds Config.MaxQueue calls waiting.
-// Nothing was sent.
+// FullError is the error of a call that finds Config.MaxQueue calls waiting, or that
+// was displaced by a call of a client with fewer of them. Nothing was sent.
 type FullError struct {
 	Line    string // the name of the guard
 	Waiting int
@@ -15,6 +15,7 @@ type FullError struct {
 	RetryAfter time.Duration
 }
 
+// Error implements error.
 func (e *FullError) Error() string {
 	return fmt.Sprintf("line: %d calls wait for %q, which is the most: try again in %s, or raise MaxQueue", e.Waiting, e.Line, e.RetryAfter)
 }
@@ -27,6 +28,7 @@ type WaitError struct {
 	RetryAfter time.Duration // as of FullError
 }
 
+// Error implements error.
 func (e *WaitError) Error() string {
 	return fmt.Sprintf("line: not admitted by %q in %s, which is the longest wait: try again in %s, or raise MaxWait", e.Line, e.Waited, e.RetryAfter)
 }

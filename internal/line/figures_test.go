@@ -49,7 +49,7 @@ func interactiveWait(t *testing.T, batches int) (p95 time.Duration) {
 		g := made(t, perSecond(10))
 		ctx, stop := context.WithCancel(t.Context())
 		c.loops(ctx, g, batches, batch("batch"))
-		random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // it is to be the same each time
+		random := rand.New(rand.NewPCG(1, 2))
 		var tickets []*line.Ticket
 		for range 2000 {
 			time.Sleep(time.Duration(random.ExpFloat64() * float64(200*time.Millisecond)))

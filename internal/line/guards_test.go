@@ -96,13 +96,17 @@ func (m moody) Start(now time.Time, seed uint64) (adaptive.State, error) {
 }
 
 func (m moody) Admit(now time.Time, c throttle.Cost, inFlight int) time.Duration {
-	switch m.mood.Load() {
-	case 1:
+	if m.mood.Load() == 1 {
 		panic("moody")
-	case 2:
-		runtime.Goexit()
 	}
 	return m.State.Admit(now, c, inFlight)
+}
+
+func (m moody) OnSend(now time.Time, s throttle.Sent) {
+	if m.mood.Load() == 2 {
+		runtime.Goexit()
+	}
+	m.State.OnSend(now, s)
 }
 
 // The turn of a call that ends in the middle of its admission is not lost.
@@ -112,24 +116,42 @@ func TestATurnThatIsNotFinished(t *testing.T) {
 			c := newCrowd(t, line.Config{})
 			law := moody{mood: new(atomic.Int32)}
 			g := made(t, guard.Policy{Law: law})
-			c.hold(g, time.Minute)
-			c.do(t.Context(), g, "a", batch("x"), nothing)
+			if mood == 0 {
+				c.hold(g, time.Minute)
+				c.do(t.Context(), g, "a", batch("x"), nothing)
+			}
 			law.mood.Store(mood + 1)
-			ctx, _ := c.lines.With(t.Context(), interactive("x"))
-			c.wg.Go(func() {
-				defer func() { _ = recover() }()
-				_ = g.Do(ctx, throttle.Cost{}, nothing)
-			})
-			synctest.Wait()
+			c.do(t.Context(), g, "ends", interactive("x"), nothing)
 			law.mood.Store(0)
 			c.do(t.Context(), g, "b", batch("x"), nothing)
 			assert.Subset(t, c.admitted(), []string{"b"})
-			for _, s := range c.lines.Stats() {
-				assert.Zero(t, s.Waiting)
+			stats, ran := c.lines.Stats()[0], 0
+			for _, client := range stats.Clients {
+				ran += int(client.Admitted)
 			}
+			assert.Zero(t, stats.Waiting)
+			assert.Len(t, c.order, ran)
 			assert.Zero(t, g.Stats().InFlight)
 		})
 	}
+}
+
+// So is that of one that asks while others wait.
+func TestATurnThatEndsWhileOthersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, line.Config{})
+		law := moody{mood: new(atomic.Int32)}
+		g := made(t, guard.Policy{Law: law})
+		g.Pause(time.Now().Add(time.Minute))
+		c.do(t.Context(), g, "first", batch("x"), func(context.Context) error {
+			law.mood.Store(2)
+			return nil
+		})
+		c.do(t.Context(), g, "ends", batch("x"), nothing)
+		c.do(t.Context(), g, "last", batch("x"), nothing)
+		assert.Equal(t, []string{"first", "last"}, c.admitted())
+		assert.Equal(t, []time.Duration{time.Minute, time.Minute}, []time.Duration{c.wait("first"), c.wait("last")})
+	})
 }
 
 // A call of several guards waits in the line of the first.

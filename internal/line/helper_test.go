@@ -48,6 +48,7 @@ type crowd struct {
 }
 
 func newCrowd(t *testing.T, c line.Config) *crowd {
+	t.Helper()
 	return &crowd{t: t, lines: line.New(c), errs: map[string]error{}, waits: map[string]time.Duration{}}
 }
 
@@ -96,7 +97,7 @@ func batch(client string) line.Caller { return line.Caller{Client: client, Prior
 
 func interactive(client string) line.Caller { return line.Caller{Client: client} }
 
-var adaptiveOK = adaptive.Feedback{Verdict: adaptive.OK} //nolint:gochecknoglobals // it is not changed
+var adaptiveOK = adaptive.Feedback{Verdict: adaptive.OK}
 
 func (c *crowd) err(name string) error {
 	c.mu.Lock()

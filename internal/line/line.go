@@ -80,11 +80,18 @@ func (n *line) client(name string, now time.Duration) *client {
 // join puts t in line, or returns why it cannot.
 func (n *line) join(t *turn, now time.Duration) error {
 	first := !t.ticket.admitted.Load()
-	if first && n.fresh >= n.lines.maxQueue {
-		return &FullError{n.name, n.order.len(), n.retryAfter(now)}
-	}
 	caller := &t.ticket.caller
 	t.client = n.client(caller.Client, now)
+	if first && n.fresh >= n.lines.maxQueue {
+		full := &FullError{n.name, n.order.len(), n.retryAfter(now)}
+		other := n.displaced(t.client, caller.Priority)
+		if other == nil {
+			return full
+		}
+		n.leave(other, false)
+		other.err = full
+		other.tell()
+	}
 	if t.client.waiting++; t.client.waiting == 1 {
 		n.busy++
 	}
@@ -95,6 +102,46 @@ func (n *line) join(t *turn, now time.Duration) error {
 	n.order.add(&t.client.flows[caller.Priority], &t.item)
 	n.lines.waiting.add(t)
 	n.lines.arm(now)
+	return nil
+}
+
+// displaced is the call that makes room in a full line for one of c, or nil. An
+// interactive call takes the place of the newest one of Batch of its own client. A
+// client that has less than an even part of the line takes the place of the newest
+// call of the client with the most, so that no client keeps the others out.
+func (n *line) displaced(c *client, p Priority) *turn {
+	if p == Interactive {
+		if t := n.newest(c, Batch); t != nil {
+			return t
+		}
+	}
+	parts := n.busy
+	if c.waiting == 0 {
+		parts++
+	}
+	if (c.waiting+1)*parts > n.order.len() {
+		return nil
+	}
+	most := c
+	for _, other := range n.clients {
+		if other.waiting > most.waiting {
+			most = other
+		}
+	}
+	if t := n.newest(most, Batch); t != nil {
+		return t
+	}
+	return n.newest(most, Interactive)
+}
+
+// newest is the last call of a client that waits for its first admission and does
+// not ask for it, or nil.
+func (n *line) newest(c *client, p Priority) *turn {
+	for it := c.flows[p].last; it != nil; it = it.prev {
+		if t := it.turn; t.fresh && t.ask == nil && n.asking != t {
+			return t
+		}
+	}
 	return nil
 }
 

@@ -30,7 +30,8 @@ const mostIdle = 256
 // Config configures Lines. The zero Config is ready to use.
 type Config struct {
 	// MaxQueue bounds how many calls wait in a line for their first admission. One
-	// more fails at once with a *FullError. 0 means DefaultMaxQueue.
+	// more fails at once with a *FullError, or has a call of its client's Batch or of
+	// the client with the most calls fail so. 0 means DefaultMaxQueue.
 	MaxQueue int
 	// MaxWait bounds the time from the arrival of a call to its admission, for
 	// each attempt. Later it fails with a *WaitError. 0 means DefaultMaxWait.
@@ -78,7 +79,7 @@ type Caller struct {
 // share is how much of the time of a class an item of c takes.
 func (c *Caller) share() float64 {
 	const most = 1000
-	if !(c.Weight > 0) { //nolint:staticcheck // NaN is not
+	if !(c.Weight > 0) {
 		return 1
 	}
 	return 1 / min(max(c.Weight, 1./most), most)
@@ -86,6 +87,8 @@ func (c *Caller) share() float64 {
 
 // Ticket is what is known of a request. It is safe for concurrent use.
 type Ticket struct {
+	unwatched
+
 	lines    *Lines
 	caller   Caller
 	waited   atomic.Int64
@@ -135,12 +138,14 @@ func (t *Ticket) Admitted(throttle.Bound) {
 // admitted.
 func (t *Ticket) Rejected(error) { t.attempts.Add(-1) }
 
-// Waits does nothing, as the other methods of inflight.Watcher.
-func (*Ticket) Waits()                            {}
-func (*Ticket) Queued()                           {}
-func (*Ticket) Judged(adaptive.Feedback, error)   {}
-func (*Ticket) Retries(int, time.Duration, error) {}
-func (*Ticket) Rested(context.Context) bool       { return true }
+// unwatched is what a Ticket does not need to know of its calls.
+type unwatched struct{}
+
+func (unwatched) Waits()                            {}
+func (unwatched) Queued()                           {}
+func (unwatched) Judged(adaptive.Feedback, error)   {}
+func (unwatched) Retries(int, time.Duration, error) {}
+func (unwatched) Rested(context.Context) bool       { return true }
 
 // Stats is a line at one moment.
 type Stats struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/line"
+	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -96,7 +98,7 @@ func TestAFullLineRefuses(t *testing.T) {
 		g := made(t, perSecond(0.5))
 		c.do(t.Context(), g, "first", interactive("x"), nothing)
 		for i := range 3 {
-			c.do(t.Context(), g, fmt.Sprint(i), interactive("x"), nothing)
+			c.do(t.Context(), g, strconv.Itoa(i), interactive("x"), nothing)
 		}
 		ticket := c.do(t.Context(), g, "none", interactive("x"), nothing)
 		assert.Equal(t, &line.FullError{Line: "api", Waiting: 3, RetryAfter: time.Second}, c.err("none"), "all were admitted at this instant")
@@ -109,6 +111,72 @@ func TestAFullLineRefuses(t *testing.T) {
 		require.True(t, ok)
 		assert.Equal(t, 9*time.Second, full.RetryAfter, "two in 3 s, and 3 wait")
 		assert.Equal(t, []string{"first", "0", "1", "2", "3"}, c.admitted())
+	})
+}
+
+// A client that fills the line does not keep the others out.
+func TestAFullLineHasRoomForOtherClients(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, line.Config{MaxQueue: 6})
+		g := made(t, one())
+		c.hold(g, time.Minute)
+		for i := range 6 {
+			c.do(t.Context(), g, fmt.Sprint("a", i), batch("a"), nothing)
+		}
+		for i := range 4 {
+			c.do(t.Context(), g, fmt.Sprint("b", i), interactive("b"), nothing)
+		}
+		c.do(t.Context(), g, "c0", batch("c"), nothing)
+		c.do(t.Context(), g, "c1", batch("c"), nothing)
+		c.do(t.Context(), g, "c2", batch("c"), nothing)
+		c.do(t.Context(), g, "c3", interactive("c"), nothing)
+		c.do(t.Context(), g, "c4", interactive("c"), nothing)
+		c.do(t.Context(), g, "c5", interactive("c"), nothing)
+		assert.Equal(t, 6, c.lines.Stats()[0].Waiting)
+		for _, name := range []string{"a2", "a3", "a4", "a5", "b2", "b3", "c0", "c1", "c2", "c5"} {
+			assert.Equal(t, &line.FullError{Line: "api", Waiting: 6, RetryAfter: time.Second}, c.err(name), name)
+		}
+		assert.Equal(t, []string{"holder", "b0", "c3", "b1", "c4", "a0", "a1"}, c.admitted())
+	})
+}
+
+// There is no room for another client that would only change places with one that
+// has as little, nor where a call asks the guard or waits for another attempt.
+func TestACallThatIsNotDisplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := new(*line.FullError)
+		c := newCrowd(t, line.Config{MaxQueue: 20})
+		g := made(t, one())
+		c.hold(g, time.Minute)
+		for i := range 21 {
+			c.do(t.Context(), g, strconv.Itoa(i), batch(strconv.Itoa(i)), nothing)
+		}
+		assert.ErrorAs(t, c.err("20"), full)
+		assert.Len(t, c.admitted(), 21)
+
+		c = newCrowd(t, line.Config{MaxQueue: 1})
+		c.hold(g, time.Minute)
+		c.do(t.Context(), g, "asks", batch("a"), nothing)
+		c.do(t.Context(), g, "better", interactive("a"), nothing)
+		assert.ErrorAs(t, c.err("better"), full)
+		assert.Equal(t, []string{"holder", "asks"}, c.admitted())
+
+		c = newCrowd(t, line.Config{MaxQueue: 1})
+		g = made(t, guard.Policy{Limits: one().Limits, Retry: &retry.Policy{Initial: time.Second, NoJitter: true}})
+		failed := false
+		c.do(t.Context(), g, "fails", batch("a"), func(context.Context) error {
+			if failed {
+				return nil
+			}
+			failed = true
+			return io.EOF
+		})
+		c.hold(g, time.Minute)
+		c.do(t.Context(), g, "asks", batch("a"), nothing)
+		time.Sleep(2 * time.Second)
+		c.do(t.Context(), g, "other", interactive("b"), nothing)
+		assert.ErrorAs(t, c.err("other"), full)
+		assert.Equal(t, []string{"fails", "holder", "asks", "fails"}, c.admitted())
 	})
 }
 
@@ -170,12 +238,12 @@ func TestAGuardThatIsClosedOrPaused(t *testing.T) {
 		g := made(t, one())
 		c.hold(g, time.Minute)
 		for i := range 10 {
-			c.do(t.Context(), g, fmt.Sprint(i), batch("x"), nothing)
+			c.do(t.Context(), g, strconv.Itoa(i), batch("x"), nothing)
 		}
 		g.Close(io.ErrClosedPipe)
 		synctest.Wait()
 		for i := range 10 {
-			require.ErrorIs(t, c.err(fmt.Sprint(i)), io.ErrClosedPipe)
+			require.ErrorIs(t, c.err(strconv.Itoa(i)), io.ErrClosedPipe)
 		}
 		assert.Zero(t, c.lines.Stats()[0].Waiting)
 		g.Reopen()
@@ -194,7 +262,7 @@ func TestTheBoundOfTheGuardCounts(t *testing.T) {
 		g := made(t, guard.Policy{Limits: one().Limits, MaxWait: 20 * time.Second})
 		c.hold(g, time.Minute)
 		for i := range 2 {
-			c.do(t.Context(), g, fmt.Sprint(i), batch("x"), nothing)
+			c.do(t.Context(), g, strconv.Itoa(i), batch("x"), nothing)
 		}
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
@@ -219,7 +287,7 @@ func TestLinesAndClientsThatAreIdleAreForgotten(t *testing.T) {
 			_, _ = call.End(adaptiveOK)
 		}
 		for i := range 5000 {
-			call(g, fmt.Sprint(i))
+			call(g, strconv.Itoa(i))
 			time.Sleep(time.Millisecond)
 		}
 		for i := range 5000 {
@@ -230,7 +298,7 @@ func TestLinesAndClientsThatAreIdleAreForgotten(t *testing.T) {
 		assert.Equal(t, "held", stats[len(stats)-1].Line)
 		assert.Equal(t, 1, stats[len(stats)-1].Waiting)
 		for i := range 1000 {
-			call(g, fmt.Sprint(i))
+			call(g, strconv.Itoa(i))
 		}
 		for _, s := range c.lines.Stats() {
 			assert.LessOrEqual(t, len(s.Clients), 512)

@@ -2,8 +2,11 @@ package line
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -94,7 +97,7 @@ func TestNewClientsDoNotStarveTheOthers(t *testing.T) {
 			old++
 			continue
 		}
-		c.join(fmt.Sprint(i), Interactive, 1)
+		c.join(strconv.Itoa(i), Interactive, 1)
 	}
 	assert.GreaterOrEqual(t, old, 33)
 }
@@ -216,4 +219,52 @@ func TestTheOrderKeepsItsInvariants(t *testing.T) {
 			},
 		})
 	})
+}
+
+func TestBatchThatComesAnewHasItsPartToWaitFor(t *testing.T) {
+	c := newCrowd()
+	b := c.join("b", Batch, 1)
+	for range batchPart - 1 {
+		c.join("i", Interactive, 1)
+		c.next()
+	}
+	assert.Same(t, b, c.head())
+	c.remove(b)
+	c.join("i", Interactive, 1)
+	c.join("b", Batch, 1)
+	assert.Equal(t, Interactive, c.head().priority)
+}
+
+func TestWeightsAreBounded(t *testing.T) {
+	for weight, share := range map[float64]float64{0: 1, -1: 1, math.NaN(): 1, 2: 0.5, 1e-9: 1000, math.Inf(1): 0.001, math.Inf(-1): 1} {
+		c := Caller{Weight: weight}
+		assert.InEpsilon(t, share, c.share(), 1e-9, weight)
+	}
+}
+
+func TestThePriorityIsBounded(t *testing.T) {
+	_, ticket := New(Config{MaxQueue: -1, MaxWait: -1}).With(t.Context(), Caller{Priority: 200})
+	assert.Equal(t, Batch, ticket.caller.Priority)
+	assert.Equal(t, DefaultMaxQueue, ticket.lines.maxQueue)
+	assert.Equal(t, DefaultMaxWait, ticket.lines.maxWait)
+}
+
+func TestTheRateIsThatOfTheLastAdmissions(t *testing.T) {
+	var r recent
+	_, ok := r.interval(0, time.Minute)
+	assert.False(t, ok)
+	for i := range 100 {
+		r.add(time.Duration(i) * time.Second)
+	}
+	mean, ok := r.interval(99*time.Second, time.Minute)
+	assert.True(t, ok)
+	assert.Equal(t, time.Second, mean)
+	mean, _ = r.interval(99*time.Second, 10*time.Second)
+	assert.Equal(t, time.Second, mean)
+	mean, _ = r.interval(130*time.Second, time.Minute)
+	assert.Equal(t, time.Minute/29, mean, "none in the last half of the minute")
+	mean, _ = r.interval(154*time.Second, time.Minute)
+	assert.Equal(t, 12*time.Second, mean)
+	_, ok = r.interval(time.Hour, time.Minute)
+	assert.False(t, ok)
 }

@@ -50,7 +50,7 @@ func drawScene(t *rapid.T) scene {
 		s.visits = append(s.visits, visit{
 			at: ms("at", 0, 0, 1, 2, 3, 5, 8, 13, 21), takes: ms("takes", 0, 1, 1, 2, 5), leaves: ms("leaves", 0, 0, 0, 1, 2, 9),
 			client:   rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "client"),
-			priority: line.Priority(rapid.IntRange(0, 1).Draw(t, "priority")), //nolint:gosec // 0 or 1
+			priority: line.Priority(rapid.IntRange(0, 1).Draw(t, "priority")),
 			weight:   rapid.SampledFrom([]float64{0, 1, 4}).Draw(t, "weight"), rejected: rapid.IntRange(0, 9).Draw(t, "rejected") == 0,
 		})
 	}
