@@ -1,0 +1,121 @@
+// Package spawn runs another command in place of this process: with its streams, its terminal, its signals and its
+// exit status.
+package spawn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+)
+
+// The exit statuses of a command that does not start, as shells have them.
+const (
+	NotExecutable = 126
+	NotFound      = 127
+	signalled     = 128 // plus the signal
+)
+
+// Command is a command to run. Streams that are files are inherited as they are.
+type Command struct {
+	Name           string
+	Args           []string
+	Env            []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+
+	path string
+}
+
+// StartError says why a command did not start.
+type StartError struct {
+	Name   string
+	Status int // NotFound or NotExecutable
+	Err    error
+}
+
+// Error names the command.
+func (e *StartError) Error() string {
+	if e.Status == NotFound {
+		return e.Name + ": command not found"
+	}
+	return fmt.Sprintf("%s: cannot be executed: %v", e.Name, e.Err)
+}
+
+// Unwrap returns the reason of the system.
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Find looks the command up in PATH. The error is a *StartError.
+func (c *Command) Find() error {
+	path, err := exec.LookPath(c.Name)
+	if errors.Is(err, exec.ErrDot) { // a shell runs it, too
+		err = nil
+	}
+	if err != nil {
+		return c.failed(err)
+	}
+	c.path = path
+	return nil
+}
+
+func (c *Command) failed(err error) error {
+	status := NotExecutable
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) && c.path == "" {
+		status = NotFound
+	}
+	if inner := (*fs.PathError)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	} else if inner := (*exec.Error)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	return &StartError{Name: c.Name, Status: status, Err: err}
+}
+
+// End is how a command ended.
+type End struct {
+	Status   int  // of a command that was killed by signal n: 128+n
+	Terminal bool // it was killed by an interrupt that the terminal sent to this process as well
+}
+
+// Run starts the command that Find has found, and returns when it has ended. Signals that arrive meanwhile are passed
+// on once: not those that the terminal sends to the command as well. The error is a *StartError.
+func (c *Command) Run(signals *Signals) (End, error) {
+	cmd := exec.Cmd{Path: c.path, Args: append([]string{c.Name}, c.Args...), Env: c.Env, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}
+	if err := cmd.Start(); err != nil {
+		return End{}, c.failed(err)
+	}
+	done := make(chan struct{})
+	passed := make(chan bool)
+	go func() { passed <- signals.pass(cmd.Process, done) }()
+	_ = cmd.Wait() // the state tells
+	close(done)
+	terminal := <-passed
+	status, interrupted := status(cmd.ProcessState)
+	return End{Status: status, Terminal: terminal && interrupted}, nil
+}
+
+// Signals are those that are for the command. They are kept from the time they are caught.
+type Signals struct {
+	caught chan os.Signal
+}
+
+// pass sends on what is caught until done. It reports whether the terminal sent an interrupt.
+func (s *Signals) pass(p *os.Process, done <-chan struct{}) (terminal bool) {
+	for {
+		select {
+		case <-done:
+			for len(s.caught) > 0 {
+				terminal = typed(<-s.caught) || terminal
+			}
+			return terminal
+		case sig := <-s.caught:
+			if typed(sig) {
+				terminal = true
+				continue
+			}
+			_ = p.Signal(sig) // it may just have ended
+		}
+	}
+}
