@@ -23,7 +23,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
-	for _, args := range [][]string{{}, {"--help"}, {"run", "--help"}, {"provider", "--help"}, {"presets", "--help"}, {"presets", "show", "--help"}, {"demo", "--help"}, {"completion", "-h"}, {"ctl", "--help"}, {"ctl", "pause", "--help"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"run", "--help"}, {"provider", "--help"}, {"presets", "--help"}, {"presets", "show", "--help"}, {"demo", "--help"}, {"exec", "--help"}, {"proxy", "--help"}, {"completion", "-h"}, {"ctl", "--help"}, {"ctl", "pause", "--help"}} {
 		status, out, errs := p.do(args...)
 		assert.Zero(t, status, errs)
 		assert.Contains(t, out, "Usage: headrace")
@@ -271,7 +271,7 @@ func TestComplete(t *testing.T) {
 		{"bash", "run --limit 5/s --lim", "--limit\n"},
 		{"bash", "provider --with", ""},
 		{"bash", "version ", "--config\n--help\n"},
-		{"bash", "nonsense ", "run\ndemo\nprovider\npresets\ncompletion\nversion\n"},
+		{"bash", "nonsense ", "run\nexec\nproxy\ndemo\nprovider\npresets\nctl\ncompletion\nversion\n"},
 	} {
 		status, out, errs := p.do(append([]string{"__complete", tc.shell}, strings.Split(tc.words, " ")...)...)
 		assert.Zero(t, status)

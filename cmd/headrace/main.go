@@ -24,14 +24,20 @@ func main() {
 		Args: os.Args[1:], Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
 	go func() {
-		<-signals
+		for range signals {
+			if !p.Passed() {
+				break
+			}
+		}
 		within(time.Second, p.Interrupted)
 		stop(run.ErrInterrupted)
 		second(signals, p.Patience())
 		within(time.Second, p.Abandoned)
 		os.Exit(command.Interrupt)
 	}()
-	os.Exit(p.Main(ctx))
+	status := p.Main(ctx)
+	p.End()
+	os.Exit(status)
 }
 
 // second waits for another signal, and no longer than d: what the program waits for may never come, such as the reader of a pipe.

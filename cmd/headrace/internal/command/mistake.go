@@ -9,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/gateway"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/console"
 	"github.com/headrace/headrace/internal/near"
@@ -16,7 +17,7 @@ import (
 
 // strangers are environment variables that look like flags and are none.
 func strangers(environ []string, app *kong.Node) (told []string) {
-	var known []string
+	known := []string{gateway.BaseVariable} // which headrace exec sets
 	for name := range flags(app) {
 		known = append(known, variable(name))
 	}

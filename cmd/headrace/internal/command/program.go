@@ -48,6 +48,8 @@ type Program struct {
 	calls  time.Duration    // how long that is
 	shown  *console.Display // nil: nothing is shown
 	undo   func()           // what is left behind else; nil: nothing
+	others bool             // signals are for another process
+	dies   func()           // ends this process as a signal does; nil: it just exits
 }
 
 // commands are what can be called.
@@ -55,6 +57,8 @@ type commands struct {
 	Config string `placeholder:"FILE" help:"Take flags from a YAML file: names without the dashes."`
 
 	Run        runCommand        `cmd:"" help:"Do a file of requests at full legal speed."`
+	Exec       execCommand       `cmd:"" help:"Run a command behind a proxy that waits instead of returning 429s."`
+	Proxy      proxyCommand      `cmd:"" help:"Be a proxy that waits instead of returning 429s, for clients in any language."`
 	Demo       demoCommand       `cmd:"" help:"Show a run against a provider on this machine, without a key."`
 	Provider   providerCommand   `cmd:"" help:"Be a provider for tests, with limits that nobody sees."`
 	Presets    presetsCommand    `cmd:"" help:"Show what is known of the limits of providers."`
@@ -107,6 +111,10 @@ func (p *Program) Main(ctx context.Context) (status int) {
 			{Key: "provider", Title: "Provider:"},
 			{Key: "limits", Title: "Limits (hard caps; within them the pace is found):"},
 			{Key: "failures", Title: "Failures:"},
+			{Key: "listening", Title: "Clients:"},
+			{Key: "upstreams", Title: "Upstreams:"},
+			{Key: "waiting", Title: "Waiting:"},
+			{Key: "pages", Title: "Pages:"},
 			{Key: "display", Title: "Display:"},
 			{Key: "allowed", Title: "What it allows:"},
 			{Key: "spoken", Title: "What it says:"},
@@ -150,6 +158,8 @@ func (p *Program) fail(err error) int {
 	switch {
 	case err == nil:
 		return OK
+	case errors.As(err, new(*statusError)):
+		return p.status(err)
 	case errors.Is(err, errSystematic):
 		return Systematic
 	case errors.Is(err, errLater):
@@ -172,6 +182,20 @@ func (p *Program) fail(err error) int {
 	return status
 }
 
+// status is that of a *statusError, whose error is said.
+func (p *Program) status(err error) int {
+	of := (*statusError)(nil)
+	if !errors.As(err, &of) {
+		return Failed
+	}
+	if of.err != nil {
+		for line := range strings.SplitSeq(of.err.Error(), "\n") {
+			fmt.Fprintln(terminal.Writer(p.Stderr), "headrace:", line)
+		}
+	}
+	return of.status
+}
+
 // errFailed ends a run that has said all there is to say.
 var errFailed = errors.New("failed")
 
@@ -180,6 +204,27 @@ var errSystematic = errors.New("systematic failure")
 
 // errLater is as errFailed, for a run whose remaining requests had to wait for too long.
 var errLater = errors.New("left for later")
+
+// passed has signals be for another process from now on.
+func (p *Program) passed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.others = true
+}
+
+// Passed reports whether a signal is for another process, which gets it from this one.
+func (p *Program) Passed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.others
+}
+
+// End is called last, before the process exits. It does not return if that process ends by a signal.
+func (p *Program) End() {
+	if p.dies != nil {
+		p.dies()
+	}
+}
 
 // Interrupted is called at the first Ctrl-C.
 func (p *Program) Interrupted() {

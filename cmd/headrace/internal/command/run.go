@@ -88,11 +88,15 @@ func info(stream any) os.FileInfo {
 }
 
 func logger(s *settings.Run, to io.Writer) *slog.Logger {
-	to = terminal.Writer(to)
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(s.LogLevel)) // kong has checked it
-	options := &slog.HandlerOptions{Level: level}
-	if s.LogFormat == "json" {
+	return logTo(terminal.Writer(to), s.LogLevel, s.LogFormat)
+}
+
+// logTo is a logger as --log-level and --log-format have it.
+func logTo(to io.Writer, level, format string) *slog.Logger {
+	var least slog.Level
+	_ = least.UnmarshalText([]byte(level)) // kong has checked it
+	options := &slog.HandlerOptions{Level: least}
+	if format == "json" {
 		return slog.New(slog.NewJSONHandler(to, options))
 	}
 	return slog.New(slog.NewTextHandler(to, options))

@@ -102,24 +102,30 @@ func (r *Run) registry(failed func(error) error, observer event.Observer) regist
 	return registry.Config{
 		Guards:   map[string]registry.Spec{r.guardName(): r.Spec},
 		Observer: observer,
-		Open: map[string]registry.Opener{
-			"sqlite": registry.OpenStore(func(path string, _ ...struct{}) (*store, error) {
-				s, err := sqlitestore.OpenQuota(path)
-				if err != nil {
-					return nil, err
-				}
-				return &store{s, s.Close, failed}, nil
-			}),
-			"redis": registry.OpenStore(func(url string, _ ...struct{}) (*store, error) {
-				logging.Disable() // of go-redis, whose errors are reported anyway
-				s, err := redisstore.Open(url)
-				if err != nil {
-					return nil, err
-				}
-				return &store{s, s.Close, failed}, nil
-			}),
-			"group": registry.JoinGroup(group.Join),
-		},
+		Open:     Openers(failed),
+	}
+}
+
+// Openers open the addresses of --share. A store that cannot decide about a call is reported to failed, which returns
+// the error of the call.
+func Openers(failed func(error) error) map[string]registry.Opener {
+	return map[string]registry.Opener{
+		"sqlite": registry.OpenStore(func(path string, _ ...struct{}) (*store, error) {
+			s, err := sqlitestore.OpenQuota(path)
+			if err != nil {
+				return nil, err
+			}
+			return &store{s, s.Close, failed}, nil
+		}),
+		"redis": registry.OpenStore(func(url string, _ ...struct{}) (*store, error) {
+			logging.Disable() // of go-redis, whose errors are reported anyway
+			s, err := redisstore.Open(url)
+			if err != nil {
+				return nil, err
+			}
+			return &store{s, s.Close, failed}, nil
+		}),
+		"group": registry.JoinGroup(group.Join),
 	}
 }
 

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/gateway"
+	"github.com/headrace/headrace/cmd/headrace/internal/run"
+	"github.com/headrace/headrace/cmd/headrace/internal/spawn"
+	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
+)
+
+// notRun is the exit status if the proxy of a command does not start, as that of env and timeout.
+const notRun = 125
+
+type execCommand struct {
+	gateway.Flags `embed:""`
+
+	Dashboard string `group:"pages" default:"off" placeholder:"ADDR" help:"Where the live page is, with /metrics and /healthz. Default: ${default}."`
+	Quiet     bool   `short:"q" group:"display" help:"Say nothing at the end."`
+
+	Command []string `arg:"" passthrough:"" placeholder:"COMMAND" help:"The command, and its arguments."`
+}
+
+// Help is what --help says behind the list of flags.
+func (*execCommand) Help() string {
+	return `It starts a proxy on a free port, sets OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL and others for the command, and says at the end what the proxy did. A variable that is set already is sent on to where it led. Commands of one user with the same keys share what is learned; --share off has them go on alone.
+
+Examples:
+  headrace exec -- python app.py
+  headrace exec -- node script.mjs
+  headrace exec --preset anthropic/tier1 -- claude
+  OPENAI_BASE_URL=http://localhost:8000/v1 headrace exec -- python app.py
+
+Exit status: that of the command; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if the proxy does not start; 2 if something is wrong with the flags.`
+}
+
+// Run is called by kong.
+func (c *execCommand) Run(ctx context.Context, p *Program) error {
+	if len(c.Command) > 0 && c.Command[0] == "--" {
+		c.Command = c.Command[1:]
+	}
+	if len(c.Command) == 0 {
+		return &run.UsageError{Err: errors.New("something is missing: the command to run (headrace exec --help tells more)")}
+	}
+	config, err := c.Config()
+	if err != nil {
+		return err
+	}
+	to := terminal.Writer(p.Stderr)
+	cmd := spawn.Command{Name: c.Command[0], Args: c.Command[1:], Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr}
+	if out, ok := p.Stdout.(*told); ok {
+		cmd.Stdout = out.to
+	}
+	if err := cmd.Find(); err != nil {
+		return c.ended(p, spawn.End{}, err)
+	}
+	redirect := gateway.Redirect(p.Getenv, gateway.All(config.Upstreams))
+	for name, u := range redirect.Upstreams {
+		config.Upstreams[name] = u
+	}
+	log := logTo(to, c.LogLevel, c.LogFormat)
+	share := gateway.Share{Address: at(c.Share)}
+	if c.Share == "" {
+		if share, err = gateway.Own(redirect.Names(), p.Getenv); err != nil {
+			log.Warn("limits are not shared with other commands of this user", "err", err)
+		}
+	}
+	g, err := gateway.Open(ctx, gateway.Options{Proxy: config, Address: "127.0.0.1:0", Dashboard: at(c.Dashboard), Share: share, Log: log})
+	if err != nil {
+		return &statusError{notRun, err}
+	}
+	defer func() { _ = g.Close(ctx) }()
+	if g.Dashboard != "" && !c.Quiet {
+		fmt.Fprintln(to, "headrace: live page: http://"+g.Dashboard)
+	}
+	cmd.Env = redirect.Environ(p.Environ, g.Base(""))
+	signals := spawn.Catch()
+	defer signals.Release()
+	p.passed()
+	if ctx.Err() != nil { // before the signals were caught
+		return run.ErrInterrupted
+	}
+	end, err := cmd.Run(signals)
+	if err == nil && !c.Quiet {
+		summarise(to, redirect, g)
+	}
+	return c.ended(p, end, err)
+}
+
+func summarise(to io.Writer, r *gateway.Redirection, g *gateway.Gateway) {
+	for _, line := range append(g.Summary(), r.Notes...) {
+		fmt.Fprintln(to, "headrace:", line)
+	}
+}
+
+// ended is how this process ends after the command.
+func (c *execCommand) ended(p *Program, end spawn.End, err error) error {
+	if start := (*spawn.StartError)(nil); errors.As(err, &start) {
+		return &statusError{start.Status, err}
+	}
+	if end.Terminal {
+		p.dies = spawn.Interrupt
+	}
+	if end.Status == OK {
+		return nil
+	}
+	return &statusError{status: end.Status}
+}
+
+// statusError ends the program with a status. Without an error all is said.
+type statusError struct {
+	status int
+	err    error
+}
+
+func (e *statusError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.status)
+	}
+	return e.err.Error()
+}
+
+func (e *statusError) Unwrap() error { return e.err }

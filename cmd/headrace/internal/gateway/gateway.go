@@ -1,0 +1,262 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/dashboard"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/internal/localhost"
+	"github.com/headrace/headrace/proxy"
+	"github.com/headrace/headrace/registry"
+)
+
+// Options are what a Gateway is made of.
+type Options struct {
+	Proxy     proxy.Config
+	Address   string // of the clients
+	Dashboard string // an address, or empty
+	Metrics   string // an address; empty: that of the dashboard
+	Token     string // of the dashboard, and of metrics for other machines
+	Share     Share
+	Log       *slog.Logger
+	Getenv    func(string) string // for OTLP; nil: nothing is sent
+}
+
+// Gateway is a proxy that listens.
+type Gateway struct {
+	Address   string // of the clients
+	Dashboard string // empty: there is none
+	Metrics   string // empty: they are nowhere
+
+	proxy    atomic.Pointer[proxy.Proxy] // nil: it is being made
+	page     *dashboard.Dashboard
+	registry *registry.Registry
+	meters   *meters // nil: there are none
+	leave    func() error
+	servers  []*http.Server // the first is that of the clients
+	wg       sync.WaitGroup
+	ended    chan error // why a server ended by itself; nil: it was drained
+}
+
+// All are the upstreams of a proxy with some of its own.
+func All(own map[string]proxy.Upstream) map[string]proxy.Upstream {
+	all := proxy.Known()
+	maps.Copy(all, own)
+	return all
+}
+
+// Open listens on all addresses, and serves. The error is a *settings.Error if a flag has to be changed.
+func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
+	g := &Gateway{ended: make(chan error, 4), leave: func() error { return nil }}
+	defer func() {
+		if err != nil {
+			_ = g.Close(ctx)
+		}
+	}()
+	var leave func() error
+	if g.registry, leave, err = o.Share.registry(&o.Proxy, o.Log); err != nil {
+		return nil, err
+	}
+	g.leave = leave
+	o.Proxy.Registry = g.registry
+	observer := event.Slog(o.Log, event.WithLevel(level))
+	if o.Dashboard != "" || o.Metrics != "" || o.Getenv != nil {
+		if g.meters, err = newMeters(ctx, &o, g.registry); err != nil {
+			return nil, err
+		}
+		observer = event.Tee(observer, g.meters.observe)
+	}
+	if o.Dashboard != "" {
+		g.page, err = dashboard.New(dashboard.Config{
+			Title: "headrace proxy", Registry: g.registry, Token: o.Token, Hosts: o.Proxy.Hosts,
+			Clients: func() []dashboard.Client { return g.clients() }, Drain: g.drained,
+		})
+		if err != nil {
+			return nil, flagged(err)
+		}
+		observer = event.Tee(observer, g.page)
+	}
+	o.Proxy.Observer = observer
+	p, err := proxy.New(o.Proxy)
+	if err != nil {
+		return nil, flagged(err)
+	}
+	g.proxy.Store(p)
+	l, err := p.Listen(ctx, o.Address)
+	if err != nil {
+		return nil, &settings.Error{Flag: "--addr", Problem: settings.Plain(err)}
+	}
+	g.Address = l.Addr().String()
+	g.serve(p.Server(), l)
+	return g, g.pages(ctx, &o)
+}
+
+// pages serves the dashboard, the metrics and the health.
+func (g *Gateway) pages(ctx context.Context, o *Options) (err error) {
+	own := http.NewServeMux()
+	if g.meters != nil {
+		own.Handle("GET /metrics", guarded(o, g.meters))
+	}
+	own.HandleFunc("GET /healthz", g.health)
+	if g.page != nil {
+		both := http.NewServeMux()
+		both.Handle("/", g.page)
+		if o.Metrics == "" {
+			both.Handle("GET /metrics", own)
+			both.Handle("GET /healthz", own)
+		}
+		if g.Dashboard, err = g.listen(ctx, "--dashboard", o.Dashboard, o.Token, both); err != nil {
+			return err
+		}
+		g.Metrics = g.Dashboard
+	}
+	if o.Metrics != "" {
+		g.Metrics, err = g.listen(ctx, "--metrics", o.Metrics, o.Token, own)
+	}
+	return err
+}
+
+// guarded lets requests of this machine read, and others with the token.
+func guarded(o *Options, next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte("Bearer " + o.Token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		err := localhost.Check(r, o.Proxy.Hosts)
+		switch {
+		case err != nil:
+			http.Error(w, err.Error(), http.StatusForbidden)
+		case !localhost.Local(r) && (o.Token == "" || subtle.ConstantTimeCompare(got[:], want[:]) == 0):
+			w.Header().Set("WWW-Authenticate", `Bearer realm="headrace"`)
+			http.Error(w, "the token is missing or wrong", http.StatusUnauthorized)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// health answers 200, and 503 while the proxy is being stopped.
+func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if g.Stats().Draining {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte("draining\n"))
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}
+
+// listen serves a page for people or for machines.
+func (g *Gateway) listen(ctx context.Context, flag, address, token string, h http.Handler) (string, error) {
+	if err := localhost.CheckAddress(address, "give --dashboard-token"); err != nil && token == "" {
+		return "", &settings.Error{Flag: flag, Problem: err.Error()}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return "", &settings.Error{Flag: flag, Problem: settings.Plain(err) + ": give another address"}
+	}
+	g.serve(&http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10,
+	}, l)
+	return l.Addr().String(), nil
+}
+
+func (g *Gateway) serve(s *http.Server, l net.Listener) {
+	g.servers = append(g.servers, s)
+	g.wg.Go(func() {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			g.ended <- err
+		}
+	})
+}
+
+// drained is Drain, and then the end.
+func (g *Gateway) drained(ctx context.Context) error {
+	err := g.Drain(ctx)
+	g.ended <- err
+	return err
+}
+
+// Ended receives why a server has ended by itself; nil if it was drained from the page.
+func (g *Gateway) Ended() <-chan error { return g.ended }
+
+// Stats are those of the proxy.
+func (g *Gateway) Stats() proxy.Stats {
+	if p := g.proxy.Load(); p != nil {
+		return p.Stats()
+	}
+	return proxy.Stats{}
+}
+
+// Drain refuses new requests and waits for those in progress, which end with ctx.
+func (g *Gateway) Drain(ctx context.Context) error {
+	err := g.proxy.Load().Drain(ctx)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	_ = g.servers[0].Shutdown(ctx) // once the ends of the answers are sent
+	return err
+}
+
+// Close ends everything at once: what is in progress, too.
+func (g *Gateway) Close(ctx context.Context) error {
+	if g.page != nil {
+		g.page.Close()
+	}
+	for _, s := range g.servers {
+		_ = s.Close()
+	}
+	g.wg.Wait()
+	var err error
+	if g.meters != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+		defer cancel()
+		err = g.meters.close(ctx)
+	}
+	return errors.Join(err, g.leave())
+}
+
+// flushTime bounds how long the end waits for a client, and for a receiver of telemetry.
+const flushTime = 5 * time.Second
+
+func (g *Gateway) clients() (all []dashboard.Client) {
+	for _, c := range g.Stats().Clients {
+		all = append(all, dashboard.Client{Name: c.Name, Weight: c.Weight, Admitted: c.Attempts, Waited: c.Waited})
+	}
+	return all
+}
+
+// level is that of an event in the log.
+func level(e event.Event, usual slog.Level) slog.Level {
+	switch e.Kind { //nolint:exhaustive // the others have their own
+	case event.LimiterCut, event.LimiterHit:
+		return slog.LevelInfo
+	case event.NetRequest:
+		return slog.LevelDebug
+	}
+	return usual
+}
+
+// Base is the base URL of the proxy, for clients on this machine.
+func (g *Gateway) Base(token string) string {
+	host, port, err := net.SplitHostPort(g.Address)
+	if ip := net.ParseIP(host); err == nil && (ip == nil || ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	base := "http://" + net.JoinHostPort(host, port)
+	if token != "" {
+		base += "/t/" + token
+	}
+	return strings.TrimSuffix(base, "/")
+}

@@ -1,0 +1,166 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/providertest"
+	"github.com/headrace/headrace/proxy"
+)
+
+func open(t *testing.T, change func(*Options)) (*Gateway, *providertest.Server) {
+	t.Helper()
+	provider, err := providertest.New(providertest.Config{})
+	require.NoError(t, err)
+	t.Cleanup(provider.Close)
+	o := Options{
+		Proxy:   proxy.Config{Upstreams: map[string]proxy.Upstream{"openai": {URL: provider.URL()}}},
+		Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler),
+	}
+	change(&o)
+	g, err := Open(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, g.Close(context.Background())) })
+	return g, provider
+}
+
+func get(t *testing.T, url string, change func(*http.Request)) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	require.NoError(t, err)
+	if change != nil {
+		change(req)
+	}
+	return do(t, req)
+}
+
+func do(t *testing.T, req *http.Request) (status int, body string) {
+	t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := transport.RoundTrip(req)
+	require.NoError(t, err)
+	defer func() { _ = resp.Body.Close() }()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	return resp.StatusCode, string(text)
+}
+
+const secret = "sk-canary-5d1c"
+
+func ask(t *testing.T, base string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/openai/v1/chat/completions",
+		strings.NewReader(`{"model":"gpt-4o-mini","messages":[{"role":"user","content":"hi"}]}`))
+	require.NoError(t, err)
+	req.Header.Set("Authorization", "Bearer "+secret)
+	status, body := do(t, req)
+	require.Equal(t, http.StatusOK, status, body)
+}
+
+// Metrics and health are on the address of the page, or on their own, and never on that of the clients.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Options){
+		"beside the page": func(o *Options) { o.Dashboard = "127.0.0.1:0" },
+		"alone":           func(o *Options) { o.Metrics = "127.0.0.1:0" },
+		"apart":           func(o *Options) { o.Dashboard, o.Metrics = "127.0.0.1:0", "127.0.0.1:0" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, _ := open(t, change)
+			ask(t, g.Base(""))
+			status, text := get(t, "http://"+g.Metrics+"/metrics", nil)
+			assert.Equal(t, http.StatusOK, status)
+			assert.Contains(t, text, "# TYPE headrace_limiter_call_duration_seconds histogram\n")
+			assert.Contains(t, text, `gen_ai_client_token_usage_count{`)
+			assert.Contains(t, text, "# TYPE headrace_limiter_in_flight gauge\n")
+			assert.NotContains(t, text, secret)
+			status, text = get(t, "http://"+g.Metrics+"/healthz", nil)
+			assert.Equal(t, http.StatusOK, status)
+			assert.Equal(t, "ok\n", text)
+			status, _ = get(t, g.Base("")+"/metrics", nil)
+			assert.Equal(t, http.StatusNotFound, status)
+			if name == "apart" {
+				status, _ = get(t, "http://"+g.Dashboard+"/metrics", nil)
+				assert.Equal(t, http.StatusNotFound, status)
+			}
+			if g.Dashboard != "" {
+				status, text = get(t, "http://"+g.Dashboard+"/api/status", nil)
+				assert.Equal(t, http.StatusOK, status)
+				assert.NotContains(t, text, secret)
+			}
+			status, text = get(t, "http://"+g.Metrics+"/metrics", func(r *http.Request) { r.Host = "evil.example" })
+			assert.Equal(t, http.StatusForbidden, status, text)
+			require.NoError(t, g.Drain(t.Context()))
+			status, text = get(t, "http://"+g.Metrics+"/healthz", nil)
+			assert.Equal(t, http.StatusServiceUnavailable, status)
+			assert.Equal(t, "draining\n", text)
+		})
+	}
+}
+
+// An address that other machines reach needs a token.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*Options){
+		"--addr":      func(o *Options) { o.Address = "0.0.0.0:0" },
+		"--dashboard": func(o *Options) { o.Dashboard = "0.0.0.0:0" },
+		"--metrics":   func(o *Options) { o.Metrics = "0.0.0.0:0" },
+	} {
+		o := Options{Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler)}
+		change(&o)
+		_, err := Open(t.Context(), o)
+		assert.ErrorContains(t, err, want+": ")
+		assert.ErrorContains(t, err, "token")
+	}
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	g, _ := open(t, func(*Options) {})
+	assert.Equal(t, []string{"no calls came through the proxy (docs/proxy.md lists the variables that clients read)"}, g.Summary())
+	ask(t, g.Base(""))
+	status, _ := get(t, g.Base("")+"/nobody/v1", nil)
+	assert.Equal(t, http.StatusNotFound, status)
+	lines := g.Summary()
+	require.Len(t, lines, 3)
+	assert.Equal(t, "1 call; it waited 0s in all", lines[0])
+	assert.Contains(t, lines[1], "#key1: met no limit")
+	assert.Equal(t, "answered by the proxy itself: headrace_unknown_upstream (1)", lines[2])
+	assert.NotContains(t, strings.Join(lines, ""), secret)
+}
+
+// A directory that others can write to is not used.
+func TestOwnDirectory(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	getenv := environment(map[string]string{"XDG_RUNTIME_DIR": dir})
+	s, err := Own(nil, getenv)
+	require.NoError(t, err)
+	assert.Equal(t, "group:"+filepath.Join(dir, "headrace", "exec.sock"), s.Address)
+	require.NoError(t, os.Chmod(filepath.Join(dir, "headrace"), 0o777))
+	_, err = Own(nil, getenv)
+	require.ErrorContains(t, err, "is not a directory of this user alone")
+}
+
+// Limiters that are shared are told apart by the keys of the environment, which cannot be seen.
+func TestFingerprint(t *testing.T) {
+	t.Parallel()
+	of := func(key string) string {
+		return (&Share{Getenv: environment(map[string]string{"OPENAI_API_KEY": key, "GROQ_API_KEY": "same"})}).fingerprint("api.openai.com")
+	}
+	assert.Equal(t, of("a"), of("a"))
+	assert.NotEqual(t, of("a"), of("b"))
+	assert.Len(t, of(secret), 12)
+	groq := (&Share{Getenv: environment(map[string]string{"OPENAI_API_KEY": "other", "GROQ_API_KEY": "same"})}).fingerprint("openai/api.groq.com")
+	assert.Equal(t, (&Share{Getenv: environment(map[string]string{"GROQ_API_KEY": "same"})}).fingerprint("api.groq.com"), groq)
+}

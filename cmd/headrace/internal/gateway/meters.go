@@ -1,0 +1,103 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/telemetry"
+)
+
+// meters are what /metrics shows and OTLP sends. It is an http.Handler.
+type meters struct {
+	registry *registry.Registry
+	reader   *metric.ManualReader
+	metrics  *metric.MeterProvider
+	traces   *trace.TracerProvider // nil: no OTLP
+	observe  *telemetry.Observer
+
+	mu      sync.Mutex        // guards watched
+	watched map[string]func() // what ends each
+}
+
+// The variables that name a receiver of OTLP.
+const (
+	otlpEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	otlpMetrics  = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
+	otlpTraces   = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+)
+
+func otlpVariables() []string { return []string{otlpEndpoint, otlpMetrics, otlpTraces} }
+
+// exporters are what sends metrics and traces to others; nil: nothing does.
+type exporters struct {
+	metrics metric.Reader
+	traces  trace.SpanExporter
+}
+
+func newMeters(ctx context.Context, o *Options, r *registry.Registry) (*meters, error) {
+	m := &meters{registry: r, reader: metric.NewManualReader(), watched: map[string]func(){}}
+	var to exporters
+	if o.Getenv != nil && o.Getenv("OTEL_SDK_DISABLED") != "true" {
+		var err error
+		if to, err = export(ctx, o); err != nil {
+			return nil, err
+		}
+	}
+	options := []metric.Option{metric.WithReader(m.reader)}
+	if to.metrics != nil {
+		options = append(options, metric.WithReader(to.metrics))
+	}
+	m.metrics = metric.NewMeterProvider(options...)
+	config := telemetry.Config{MeterProvider: m.metrics}
+	if to.traces != nil {
+		m.traces = trace.NewTracerProvider(trace.WithBatcher(to.traces))
+		config.TracerProvider = m.traces
+	}
+	var err error
+	m.observe, err = telemetry.New(config)
+	return m, err
+}
+
+// watch has the gauges show limiters that are new since the last time.
+func (m *meters) watch() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, g := range m.registry.All() {
+		if m.watched[name] == nil {
+			m.watched[name] = m.observe.Watch(g)
+		}
+	}
+}
+
+// ServeHTTP writes the metrics in the text format of Prometheus.
+func (m *meters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	m.watch()
+	var all metricdata.ResourceMetrics
+	if err := m.reader.Collect(r.Context(), &all); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = w.Write(exposition(&all))
+}
+
+// close sends what has not been sent.
+func (m *meters) close(ctx context.Context) error {
+	m.mu.Lock()
+	for _, end := range m.watched {
+		end()
+	}
+	m.mu.Unlock()
+	err := m.metrics.Shutdown(ctx)
+	if m.traces != nil {
+		err = errors.Join(err, m.traces.Shutdown(ctx))
+	}
+	return err
+}

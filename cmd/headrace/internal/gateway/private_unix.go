@@ -1,0 +1,21 @@
+//go:build unix
+
+package gateway
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// private returns an error unless dir belongs to this user alone.
+func private(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if of, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(of.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s is not a directory of this user alone: remove it, or make it one of mode 0700", dir)
+	}
+	return nil
+}

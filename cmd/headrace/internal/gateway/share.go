@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/event"
+	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/emit"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/presets/dialect"
+	"github.com/headrace/headrace/proxy"
+	"github.com/headrace/headrace/registry"
+)
+
+// Share says with whom a proxy shares its limiters.
+type Share struct {
+	Address   string   // as of --share; empty: with no other process
+	Optional  bool     // if it cannot be had, the proxy goes on alone
+	Upstreams []string // whose limiters are shared; nil: all
+	Getenv    func(string) string
+}
+
+// Own is the group of the processes of this user on this host.
+func Own(upstreams []string, getenv func(string) string) (Share, error) {
+	dir, err := ownDir(getenv)
+	if err != nil {
+		return Share{}, err
+	}
+	return Share{Address: "group:" + filepath.Join(dir, "exec.sock"), Optional: true, Upstreams: upstreams, Getenv: getenv}, nil
+}
+
+// ownDir is a directory of this user alone.
+func ownDir(getenv func(string) string) (string, error) {
+	base, name := getenv("XDG_RUNTIME_DIR"), "headrace"
+	if info, err := os.Stat(base); base == "" || err != nil || !info.IsDir() {
+		base, name = os.TempDir(), "headrace-"+strconv.Itoa(os.Getuid())
+	}
+	dir := filepath.Join(base, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	return dir, private(dir)
+}
+
+// registry makes the limiters, and says what leaves the processes that share them.
+func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry, func() error, error) {
+	alone := func() (*registry.Registry, func() error, error) {
+		r, err := registry.New(registry.Config{})
+		return r, func() error { return nil }, err
+	}
+	if s.Address == "" {
+		return alone()
+	}
+	config, err := s.config(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	changes := event.Slog(log, event.WithLevel(level))
+	config.Observer = event.Func(func(e event.Event) {
+		if e.Kind == event.LimiterChanged && e.Err == nil { // in a group; the proxy's observer receives what calls report
+			emit.Send(changes, e)
+		}
+	})
+	r, err := registry.New(config)
+	switch {
+	case err == nil:
+		return r, r.Close, nil
+	case s.Optional:
+		log.Warn("limits are not shared with other commands of this user", "err", settings.Plain(err))
+		return alone()
+	}
+	return nil, nil, &settings.Error{Flag: "--share", Problem: settings.WithoutPassword(s.Address) + ": " + settings.Plain(err)}
+}
+
+// config has a guard for each upstream, because only guards that are configured by name are shared.
+func (s *Share) config(c *proxy.Config) (registry.Config, error) {
+	config := registry.Config{Guards: map[string]registry.Spec{}, Open: settings.Openers(func(err error) error { return err })}
+	scheme, rest, ok := strings.Cut(s.Address, ":")
+	if !ok || rest == "" {
+		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH", s.Address)}
+	}
+	config.Open["group"] = registry.JoinGroup(s.join)
+	given, _ := presets.Lookup(string(c.Preset)) // without one, of no provider
+	for name, u := range All(c.Upstreams) {
+		if s.Upstreams != nil && !slices.Contains(s.Upstreams, name) {
+			continue
+		}
+		at, err := url.Parse(u.URL)
+		if err != nil || at.Host == "" {
+			continue
+		}
+		id, host := u.Preset, hostOf(at)
+		if spoken := dialect.ByHost(host); id == "" && (spoken == dialect.Auto || string(spoken) == given.Provider) {
+			id = c.Preset
+		}
+		if id == "" && scheme != "group" {
+			continue
+		}
+		guardName := host
+		if profile, err := presets.Lookup(string(id)); id != "" && err == nil {
+			guardName = profile.Provider + "/" + host // as headrace.Transport names it
+		}
+		config.Guards[guardName] = registry.Spec{Preset: id, Store: s.Address}
+	}
+	if len(config.Guards) == 0 {
+		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf(
+			"%s shares limits that are known, and none is: give --preset, or group:PATH, which shares the limits that are found", scheme)}
+	}
+	return config, nil
+}
+
+// providerOf names the provider at u; empty: it is not known.
+func providerOf(u *url.URL) string {
+	if name := dialect.ByHost(u.Host); name != dialect.Auto {
+		return string(name)
+	}
+	return ""
+}
+
+// hostOf is the host of u as limiters are named after it.
+func hostOf(u *url.URL) string {
+	return strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
+}
+
+// member is a group whose guards have names that tell credentials apart.
+type member struct {
+	*group.Group
+
+	share *Share
+}
+
+func (s *Share) join(ctx context.Context, address string) (member, error) {
+	g, err := group.Join(ctx, address)
+	return member{g, s}, err
+}
+
+// Guard implements what registry.JoinGroup needs. Processes with other keys in their environments have other limits.
+func (m member) Guard(p guard.Policy) (*guard.Guard, error) {
+	if m.share.Getenv != nil {
+		p.Name += " " + m.share.fingerprint(p.Name)
+	}
+	return m.Group.Guard(p)
+}
+
+// fingerprint is a part of a hash of the keys that a command may use for a host.
+func (s *Share) fingerprint(host string) string {
+	host = host[strings.LastIndexByte(host, '/')+1:]
+	h := sha256.New()
+	add := func(text string) { h.Write([]byte(text + "\x00")) }
+	for name, u := range proxy.Known() {
+		if at, err := url.Parse(u.URL); err == nil && at.Host == host {
+			for _, key := range keys(name) {
+				add(s.Getenv(key))
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
+}

@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/headrace/headrace/proxy"
+)
+
+// variable is an environment variable in which a client looks for a base URL.
+type variable struct {
+	name     string
+	upstream string // of its default; empty: there is no default, and it is only set in place of another value
+	path     string // of the default
+}
+
+// variables are those of the table in docs/proxy.md, which says what reads them.
+func variables() []variable {
+	return []variable{
+		{"OPENAI_BASE_URL", "openai", "/v1"},
+		{"ANTHROPIC_BASE_URL", "anthropic", ""},
+		{"GOOGLE_GEMINI_BASE_URL", "gemini", ""},
+		{"GROQ_BASE_URL", "groq", ""},
+		{"TOGETHER_BASE_URL", "together", "/v1"},
+		{"CO_API_URL", "cohere", ""},
+		{name: "OPENAI_API_BASE"},
+		{name: azure},
+		{name: "ANTHROPIC_API_URL"},
+		{name: "ANTHROPIC_API_BASE"},
+	}
+}
+
+// azure is read by the AzureOpenAI clients, unless OPENAI_BASE_URL is set.
+const azure = "AZURE_OPENAI_ENDPOINT"
+
+// keys are the variables in which clients look for the credential of an upstream.
+func keys(upstream string) []string {
+	return map[string][]string{
+		"openai":    {"OPENAI_API_KEY"},
+		"anthropic": {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"},
+		"gemini":    {"GOOGLE_API_KEY", "GEMINI_API_KEY"},
+		"groq":      {"GROQ_API_KEY"},
+		"together":  {"TOGETHER_API_KEY"},
+		"cohere":    {"CO_API_KEY"},
+	}[upstream]
+}
+
+// Redirection is what sends the clients of a command to a proxy.
+type Redirection struct {
+	Upstreams map[string]proxy.Upstream // that are needed beside the given ones
+	Notes     []string                  // on variables that were set before
+
+	to []target
+}
+
+// target is where a variable leads.
+type target struct{ name, upstream, path string }
+
+// Redirect looks through the environment. A variable that is set already leads to where it led before, by way of the
+// proxy. The given upstreams are all that the proxy has by itself.
+func Redirect(getenv func(string) string, given map[string]proxy.Upstream) *Redirection {
+	r := &Redirection{Upstreams: map[string]proxy.Upstream{}}
+	for _, v := range variables() {
+		value := getenv(v.name)
+		switch {
+		case value != "":
+			r.keep(v.name, value, given)
+		case v.name == "OPENAI_BASE_URL" && getenv(azure) != "":
+			r.notef(v.name, "is not set, because the AzureOpenAI client of Node.js would use it in place of "+azure)
+		case v.upstream != "":
+			r.to = append(r.to, target{v.name, v.upstream, v.path})
+		}
+	}
+	return r
+}
+
+func (r *Redirection) notef(name, text string) { r.Notes = append(r.Notes, name+" "+text) }
+
+// keep has a variable lead to value by way of the proxy.
+func (r *Redirection) keep(name, value string, given map[string]proxy.Upstream) {
+	u, err := url.Parse(value)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		r.notef(name, "is not an http or https URL, and stays as it is")
+		return
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		r.notef(name, "has a user, a password, a query or a fragment, and stays as it is")
+		return
+	}
+	origin := u.Scheme + "://" + strings.ToLower(u.Host)
+	upstream := r.named(origin, u.Host, given)
+	r.to = append(r.to, target{name, upstream, u.EscapedPath()})
+	r.notef(name, "was set: its calls are sent on to "+origin)
+}
+
+// named returns the name of the upstream at origin, and adds one if there is none.
+func (r *Redirection) named(origin, host string, given map[string]proxy.Upstream) string {
+	for _, known := range []map[string]proxy.Upstream{given, r.Upstreams} {
+		var names []string
+		for name, u := range known {
+			if u.URL == origin {
+				names = append(names, name)
+			}
+		}
+		if len(names) > 0 {
+			return slices.Min(names)
+		}
+	}
+	name := named(host)
+	taken := func() bool {
+		_, known := given[name]
+		_, added := r.Upstreams[name]
+		return known || added
+	}
+	for taken() {
+		name += "-2"
+	}
+	r.Upstreams[name] = proxy.Upstream{URL: origin}
+	return name
+}
+
+// named makes a name of a host.
+func named(host string) string {
+	plain := func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
+			return c
+		}
+		return '-'
+	}
+	name := strings.Trim(strings.Map(plain, strings.ToLower(host)), "-.")
+	return "at-" + name[:min(len(name), 40)]
+}
+
+// Names are the upstreams that the variables lead to.
+func (r *Redirection) Names() []string {
+	var names []string
+	for _, t := range r.to {
+		names = append(names, t.upstream)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Environ is environ for a command whose clients call the proxy at base. The proxy is never called by way of another
+// one: that could not reach it.
+func (r *Redirection) Environ(environ []string, base string) []string {
+	set := map[string]string{BaseVariable: base}
+	for _, t := range r.to {
+		set[t.name] = base + "/" + t.upstream + t.path
+	}
+	direct := false
+	for _, one := range environ {
+		name, value, _ := strings.Cut(one, "=")
+		switch strings.ToUpper(name) {
+		case "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY":
+			direct = direct || value != ""
+		}
+	}
+	if u, err := url.Parse(base); err == nil && direct {
+		for _, name := range []string{"NO_PROXY", "no_proxy"} {
+			set[name] = with(value(environ, name), u.Host)
+		}
+	}
+	var all []string
+	for _, one := range environ {
+		if name, _, _ := strings.Cut(one, "="); set[name] == "" {
+			all = append(all, one)
+		}
+	}
+	for name, value := range set {
+		all = append(all, name+"="+value)
+	}
+	slices.Sort(all[len(all)-len(set):])
+	return all
+}
+
+// BaseVariable tells the command where the proxy is.
+const BaseVariable = "HEADRACE_PROXY_URL"
+
+// with adds the host of an address to a list.
+func with(list, address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	if list == "" {
+		return host
+	}
+	return list + "," + host
+}
+
+func value(environ []string, name string) (value string) {
+	for _, one := range environ {
+		if v, ok := strings.CutPrefix(one, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
