@@ -24,6 +24,9 @@ import (
 const childEnv = "BE_HEADRACE"
 
 func TestMain(m *testing.M) {
+	if base := os.Getenv(programEnv); base != "" {
+		program(base)
+	}
 	if os.Getenv(childEnv) != "" {
 		main()
 	}
