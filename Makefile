@@ -58,10 +58,11 @@ test: ## Vet and test every module: race detector, shuffled, runnable examples i
 	go vet work
 	go test $(RACE) -shuffle=on $(TESTFLAGS) work
 	go test ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
-	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./guard ./node ./event ./telemetry ./proxy .
+	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./guard ./node ./event ./telemetry .
 	go test ./store/sqlitestore -run '^TestManyProcessesShareAFile$$' -items 350
 	go test ./store/sqlitestore -run '^TestEightProcessesShareLimits$$' -calls 4000
 	go test -count=1 ./benchmarks/goodput
+	go test -tags otlp -count=1 ./cmd/headrace/internal/gateway
 
 .PHONY: check
 check: fmt-check lint tidy-check arch ## Everything CI asks for beside the tests: format, linters, go.mod files, floors
@@ -113,6 +114,7 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./benchmarks -count=1 -run '^TestMemoryIsFlat$$' -memory -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestMemoryIsFlat$$' -memory 1000000 -v -timeout 0
 	go test ./group -count=1 -run '^Test(One)?Process(es)?$$' -for 5m -warm 1m -kill 30s -rate 600 -v -timeout 0
+	go test ./cmd/headrace -count=1 -run '^TestFourPrograms$$' -for 5m -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestKilledAgainAndAgain$$' -kills 3 -lines 20000 -rate 50 -v -timeout 0
 	go test ./internal/simulate/report -count=1 -run '^TestNothingWaitsForEver$$' -providers 20000 -timeout 0
 	$(MAKE) fuzz FUZZTIME=2m
