@@ -48,7 +48,7 @@ func program(base string) {
 		close(ended)
 	}()
 	call := func() {
-		req, err := http.NewRequest(http.MethodPost, base+"/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)) //nolint:noctx // it is awaited
+		req, err := http.NewRequest(http.MethodPost, base+"/chat/completions", strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`))
 		if err != nil {
 			panic(err)
 		}

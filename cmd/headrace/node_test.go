@@ -35,7 +35,7 @@ func modules(t *testing.T) string {
 		return filepath.Join(done, "node_modules")
 	}
 	require.NoError(t, os.MkdirAll(cache, 0o700))
-	dir, err := os.MkdirTemp(cache, "install-")
+	dir, err := os.MkdirTemp(cache, "install-") //nolint:usetesting // it is renamed, which works within one file system
 	require.NoError(t, err)
 	defer func() { _ = os.RemoveAll(dir) }()
 	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/node")))

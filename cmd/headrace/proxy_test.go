@@ -159,13 +159,13 @@ func TestProxiesShare(t *testing.T) {
 		assert.Equal(t, http.StatusOK, status, body)
 		ends = append(ends, end)
 	}
-	all := ""
+	var all strings.Builder
 	for _, end := range ends {
 		status, said := end()
 		assert.Zero(t, status)
-		all += said
+		all.WriteString(said)
 	}
-	assert.Contains(t, all, "2 members")
+	assert.Contains(t, all.String(), "2 members")
 }
 
 // startProxy starts `headrace proxy` on a free port. said receives all that it said, when it has ended.

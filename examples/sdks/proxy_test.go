@@ -64,7 +64,7 @@ func TestThroughTheProxy(t *testing.T) {
 		"openai stream": func(ctx context.Context) (string, error) {
 			var text strings.Builder
 			s := gpt.Chat.Completions.NewStreaming(ctx, question)
-			defer s.Close()
+			defer func() { _ = s.Close() }()
 			for s.Next() {
 				for _, c := range s.Current().Choices {
 					text.WriteString(c.Delta.Content)
@@ -82,7 +82,7 @@ func TestThroughTheProxy(t *testing.T) {
 		"anthropic stream": func(ctx context.Context) (string, error) {
 			var text strings.Builder
 			s := claude.Messages.NewStreaming(ctx, letter)
-			defer s.Close()
+			defer func() { _ = s.Close() }()
 			for s.Next() {
 				text.WriteString(s.Current().Delta.Text)
 			}

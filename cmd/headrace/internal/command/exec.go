@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/gateway"
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
@@ -58,9 +59,7 @@ func (c *execCommand) Run(ctx context.Context, p *Program) error {
 		return c.ended(p, spawn.End{}, err)
 	}
 	redirect := gateway.Redirect(p.Getenv, gateway.All(config.Upstreams))
-	for name, u := range redirect.Upstreams {
-		config.Upstreams[name] = u
-	}
+	maps.Copy(config.Upstreams, redirect.Upstreams)
 	log := logTo(to, c.LogLevel, c.LogFormat)
 	share := gateway.Share{Address: at(c.Share)}
 	if c.Share == "" {

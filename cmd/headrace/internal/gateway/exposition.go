@@ -68,7 +68,7 @@ func histogram[N int64 | float64](out *bytes.Buffer, name, help string, all []me
 func labels(set attribute.Set, le string) string {
 	var all []string
 	for _, a := range set.ToSlice() {
-		all = append(all, plainName(string(a.Key))+"="+quote(a.Value.Emit()))
+		all = append(all, plainName(string(a.Key))+"="+quote(a.Value.String()))
 	}
 	slices.Sort(all)
 	if le != "" {

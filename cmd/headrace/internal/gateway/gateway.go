@@ -100,7 +100,10 @@ func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 	}
 	g.Address = l.Addr().String()
 	g.serve(p.Server(), l)
-	return g, g.pages(ctx, &o)
+	if err := g.pages(ctx, &o); err != nil {
+		return nil, err
+	}
+	return g, nil
 }
 
 // pages serves the dashboard, the metrics and the health.

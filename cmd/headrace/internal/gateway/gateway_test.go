@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/proxy"
 )
 
-func open(t *testing.T, change func(*Options)) (*Gateway, *providertest.Server) {
+func open(t *testing.T, change func(*Options)) *Gateway {
 	t.Helper()
 	provider, err := providertest.New(providertest.Config{})
 	require.NoError(t, err)
@@ -30,7 +30,7 @@ func open(t *testing.T, change func(*Options)) (*Gateway, *providertest.Server) 
 	g, err := Open(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, g.Close(context.Background())) })
-	return g, provider
+	return g
 }
 
 func get(t *testing.T, url string, change func(*http.Request)) (status int, body string) {
@@ -76,7 +76,7 @@ func TestMetrics(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g, _ := open(t, change)
+			g := open(t, change)
 			ask(t, g.Base(""))
 			status, text := get(t, "http://"+g.Metrics+"/metrics", nil)
 			assert.Equal(t, http.StatusOK, status)
@@ -126,7 +126,7 @@ func TestAddresses(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	t.Parallel()
-	g, _ := open(t, func(*Options) {})
+	g := open(t, func(*Options) {})
 	assert.Equal(t, []string{"no calls came through the proxy (docs/proxy.md lists the variables that clients read)"}, g.Summary())
 	ask(t, g.Base(""))
 	status, _ := get(t, g.Base("")+"/nobody/v1", nil)

@@ -115,8 +115,7 @@ func (s *Share) config(c *proxy.Config) (registry.Config, error) {
 		config.Guards[guardName] = registry.Spec{Preset: id, Store: s.Address}
 	}
 	if len(config.Guards) == 0 {
-		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf(
-			"%s shares limits that are known, and none is: give --preset, or group:PATH, which shares the limits that are found", scheme)}
+		return config, &settings.Error{Flag: "--share", Problem: scheme + " shares limits that are known, and none is: give --preset, or group:PATH, which shares the limits that are found"}
 	}
 	return config, nil
 }

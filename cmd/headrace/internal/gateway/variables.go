@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/headrace/headrace/proxy"
@@ -70,7 +71,7 @@ func Redirect(getenv func(string) string, given map[string]proxy.Upstream) *Redi
 		case v.name == "OPENAI_BASE_URL" && getenv(azure) != "":
 			r.notef(v.name, "is not set, because the AzureOpenAI client of Node.js would use it in place of "+azure)
 		case v.upstream != "":
-			r.to = append(r.to, target{v.name, v.upstream, v.path})
+			r.to = append(r.to, target(v))
 		}
 	}
 	return r
@@ -108,14 +109,15 @@ func (r *Redirection) named(origin, host string, given map[string]proxy.Upstream
 			return slices.Min(names)
 		}
 	}
-	name := named(host)
-	taken := func() bool {
+	first := named(host)
+	name := first
+	for n := 2; ; n++ {
 		_, known := given[name]
 		_, added := r.Upstreams[name]
-		return known || added
-	}
-	for taken() {
-		name += "-2"
+		if !known && !added {
+			break
+		}
+		name = first + "-" + strconv.Itoa(n)
 	}
 	r.Upstreams[name] = proxy.Upstream{URL: origin}
 	return name

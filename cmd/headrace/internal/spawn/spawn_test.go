@@ -39,7 +39,7 @@ func TestRun(t *testing.T) {
 
 func TestRunErrors(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "broken")
-	require.NoError(t, os.WriteFile(broken, []byte("not a program"), 0o700)) //nolint:gosec // it has to be executable
+	require.NoError(t, os.WriteFile(broken, []byte("not a program"), 0o700))
 	for name, status := range map[string]int{"no-such-command": NotFound, "./no/such": NotFound, t.TempDir(): NotExecutable, broken: NotExecutable} {
 		_, _, err := run(t, name)
 		start := (*StartError)(nil)
