@@ -7,6 +7,7 @@ require (
 	github.com/headrace/headrace v0.0.0
 	github.com/headrace/headrace/console v0.0.0
 	github.com/headrace/headrace/dashboard v0.0.0
+	github.com/headrace/headrace/proxy v0.0.0
 	github.com/headrace/headrace/store/redisstore v0.0.0
 	github.com/headrace/headrace/store/sqlitestore v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
@@ -44,8 +45,6 @@ require (
 	github.com/dunglas/httpsfv v1.1.2 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/headrace/headrace/dashboard v0.0.0
-	github.com/headrace/headrace/proxy v0.0.0
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/ncruces/go-strftime v1.0.0 // indirect
