@@ -67,10 +67,10 @@ func (c *proxyCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	defer func() { _ = g.Close(ctx) }()
-	c.greet(to, g)
 	p.mu.Lock()
 	p.grace, p.calls = fmt.Sprintf("headrace: draining; requests in progress may finish for %s (again: at once)", c.Grace), c.Grace
 	p.mu.Unlock()
+	c.greet(to, g)
 	select {
 	case err := <-g.Ended():
 		if err != nil {
