@@ -308,3 +308,22 @@ func TestBodyProperty(t *testing.T) {
 		}
 	})
 }
+
+// A body that is in memory is not read, not copied, and can be sent again.
+func TestABodyThatIsReady(t *testing.T) {
+	text := []byte("text")
+	req := &http.Request{Method: http.MethodPost}
+	req.Body, req.ContentLength = replay.NewReady(text), int64(len(text))
+	b, err := replay.Of(req, false, 0, nil)
+	require.NoError(t, err)
+	defer b.Close()
+	assert.Same(t, &text[0], &b.Kept()[0])
+	for range 2 {
+		require.True(t, b.Replayable())
+		out := req.Clone(t.Context())
+		require.NoError(t, b.Next(out))
+		got, err := io.ReadAll(out.Body)
+		require.NoError(t, err)
+		assert.Equal(t, "text", string(got))
+	}
+}
