@@ -79,7 +79,7 @@ func (b *board) update(now time.Time, rows []row, more reports) {
 			t.active = now
 		}
 		t.now = *r
-		t.PerSecond = rounded(t.series.fine.last(10))
+		t.PerSecond = rounded(t.series.fine.recent())
 	}
 	for name := range b.limiters {
 		if !seen[name] {
@@ -93,7 +93,7 @@ func (b *board) sample(now time.Time) {
 	since := now.Sub(b.sampled)
 	for _, t := range b.limiters {
 		t.sample(now, since)
-		t.PerSecond = rounded(t.series.fine.last(10))
+		t.PerSecond = rounded(t.series.fine.recent())
 	}
 	b.sampled = now
 }

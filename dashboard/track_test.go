@@ -65,8 +65,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	assert.Equal(t, []float64{21.599, 21.589}, []float64{coarse.At[719], coarse.At[718]})
 	assert.Equal(t, float32(10), coarse.Admitted[0])
 	assert.Equal(t, []int32{10, 9, 9}, []int32{coarse.Hits[0], coarse.InFlight[0], coarse.Waiting[0]}, "a sum, and the most")
-	assert.InDelta(t, 10, s.fine.last(10), 1e-9)
-	assert.Zero(t, newSeries().fine.last(10))
+	assert.InDelta(t, 10, s.fine.recent(), 1e-9)
+	assert.Zero(t, newSeries().fine.recent())
 }
 
 func TestLimitersAreBounded(t *testing.T) {
