@@ -16,6 +16,7 @@ import (
 const (
 	tick = 250 * time.Millisecond // between two frames
 	slow = 20 * time.Millisecond  // a look that takes longer is taken once a second at most
+	soon = 50 * time.Millisecond  // between two looks that requests cause
 )
 
 // Dashboard shows limiters. It is an http.Handler and an event.CallObserver, and safe for concurrent use.
@@ -35,8 +36,9 @@ type Dashboard struct {
 
 	mu       sync.Mutex // guards everything below
 	board    board
-	took     time.Duration // the last look
-	looked   time.Time
+	took     time.Duration // the last refresh
+	looked   time.Time     // at guards
+	sampled  time.Time
 	draining bool
 	readers  map[*reader]struct{}
 }
@@ -91,51 +93,54 @@ func (d *Dashboard) run() {
 	}
 }
 
-// look reads guards and clients, and sends a frame to the readers. One that is due in less than a second may be left out.
+// look reads guards, and sends a frame to the readers. Once a second it takes samples, and reads clients.
 func (d *Dashboard) look(now time.Time) {
 	d.mu.Lock()
-	due := now.Sub(d.looked) >= fineEvery-fineEvery/20
+	due := now.Sub(d.sampled) >= fineEvery-fineEvery/20 // tickers are late and early
 	spared := !due && (len(d.readers) == 0 || d.took > slow)
 	d.mu.Unlock()
-	if !spared {
-		d.refresh(now, due)
+	if spared {
+		return
+	}
+	var clients []Client
+	if due && d.c.Clients != nil {
+		clients = survivable(d.c.Clients)
+	}
+	d.refresh(now)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if due {
+		d.sampled = now
+		d.board.sample(now)
+		if d.c.Clients != nil {
+			d.board.count(now, clients)
+		}
+	}
+	if len(d.readers) == 0 {
+		d.board.gone = nil
+		return
+	}
+	if text, err := json.Marshal(d.board.delta(now, d.draining, due)); err == nil {
+		d.sendLocked(text)
 	}
 }
 
-// refresh is look at once. clients has the clients looked at too.
-func (d *Dashboard) refresh(now time.Time, clients bool) {
+// refresh reads guards.
+func (d *Dashboard) refresh(now time.Time) {
 	d.looking.Lock()
 	defer d.looking.Unlock()
-	began := time.Now()
 	rows := d.rows()
 	var queues []Queue
 	if d.c.Queues != nil {
 		queues = survivable(d.c.Queues)
 	}
-	var all []Client
-	if clients && d.c.Clients != nil {
-		all = survivable(d.c.Clients)
-	}
 	lines, failed := d.incoming.take()
 
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	sampled := d.board.update(now, rows, reports{failed, queues})
-	if sampled {
-		d.looked = now
-	}
-	if clients && d.c.Clients != nil {
-		d.board.count(now, all)
-	}
+	d.board.update(now, rows, reports{failed, queues})
 	d.board.events = lines
-	d.took = time.Since(began)
-	if len(d.readers) == 0 {
-		d.board.gone = nil
-		return
-	}
-	if text, err := json.Marshal(d.board.delta(now, d.draining, sampled)); err == nil {
-		d.sendLocked(text)
-	}
+	d.looked, d.took = now, time.Since(now)
 }
 
 // rows are the guards that there are. Those that are only configured were never used.
@@ -173,10 +178,20 @@ func (d *Dashboard) find(name string) (g *guard.Guard, registered bool) {
 
 // Status is what there is to show now.
 func (d *Dashboard) Status() Status {
-	d.refresh(time.Now(), false)
+	d.refresh(time.Now())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.statusLocked()
+}
+
+// recent is a refresh for a request, unless there was one a moment ago.
+func (d *Dashboard) recent(now time.Time) {
+	d.mu.Lock()
+	spared := now.Sub(d.looked) < soon
+	d.mu.Unlock()
+	if !spared {
+		d.refresh(now)
+	}
 }
 
 func (d *Dashboard) statusLocked() Status {

@@ -61,7 +61,7 @@ func (d *Dashboard) routes() *http.ServeMux {
 		m.Handle("GET /"+f.Name(), static(f.Name()))
 	}
 	m.Handle("GET /{$}", static("index.html"))
-	m.HandleFunc("GET /api/status", d.reading(func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, d.Status()) }))
+	m.HandleFunc("GET /api/status", d.reading(d.status))
 	m.HandleFunc("GET /api/series", d.reading(d.history))
 	m.HandleFunc("GET /api/events", d.reading(d.events))
 	m.HandleFunc("POST /api/limiters/{name}/pause", d.acted(d.pause))
@@ -119,26 +119,43 @@ func (d *Dashboard) authorized(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
+func (d *Dashboard) status(w http.ResponseWriter, _ *http.Request) {
+	d.recent(time.Now())
+	d.mu.Lock()
+	s := d.statusLocked()
+	d.mu.Unlock()
+	reply(w, http.StatusOK, s)
+}
+
 // history returns the samples of a limiter.
 func (d *Dashboard) history(w http.ResponseWriter, r *http.Request) {
-	name, span := r.FormValue("limiter"), r.FormValue("span")
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	t := d.board.limiters[name]
-	c := columns{At: []float64{}}
-	switch {
-	case t == nil:
-		fail(w, http.StatusNotFound, "unknown_limiter", unknown(name))
-		return
-	case span == "" || span == "10m":
-		t.series.fine.each(c.add)
-	case span == "2h":
-		t.series.coarse.each(c.add)
-	default:
+	name, span := r.URL.Query().Get("limiter"), r.URL.Query().Get("span")
+	if span != "" && span != "10m" && span != "2h" {
 		fail(w, http.StatusBadRequest, "bad_request", fmt.Sprintf("span: %q is not known: use 10m or 2h", short(span)))
 		return
 	}
+	c, ok := d.samples(name, span == "2h")
+	if !ok {
+		fail(w, http.StatusNotFound, "unknown_limiter", unknown(name))
+		return
+	}
 	reply(w, http.StatusOK, c)
+}
+
+func (d *Dashboard) samples(name string, coarse bool) (c columns, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.board.limiters[name]
+	if t == nil {
+		return c, false
+	}
+	c.At = []float64{}
+	if coarse {
+		t.series.coarse.each(c.add)
+	} else {
+		t.series.fine.each(c.add)
+	}
+	return c, true
 }
 
 // asked is the body of an action.

@@ -140,6 +140,7 @@ func TestStatus(t *testing.T) {
 	g := s.used("api/gpt-4o#key1", guard.Policy{Limits: throttle.Limits{Concurrency: 3}})
 	s.Observe(event.Event{Kind: event.LimiterChanged, Source: "api/gpt-4o#key1", Reason: "3 concurrent", Time: epoch})
 	s.ObserveCall(event.Call{Limiter: "api/gpt-4o#key1", Outcome: "transient"})
+	s.refresh(time.Now())
 	resp, text := s.ask(http.MethodGet, "/api/status", "")
 	assert.Equal(t, []string{"application/json", "no-store"}, []string{resp.Header.Get("Content-Type"), resp.Header.Get("Cache-Control")})
 	var got Status
@@ -332,7 +333,7 @@ func TestDrain(t *testing.T) {
 
 func TestUserCodeThatPanics(t *testing.T) {
 	s := serve(t, Config{Clients: func() []Client { panic("no clients") }})
-	s.refresh(time.Now(), true)
+	s.look(time.Now().Add(time.Minute))
 	assert.Empty(t, s.Status().Clients)
 }
 

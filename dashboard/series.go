@@ -42,9 +42,9 @@ func (r *ring) each(f func(*sample)) {
 	}
 }
 
-// last returns the mean of admitted over the last n samples.
-func (r *ring) last(n int) (mean float64) {
-	n = min(n, len(r.all))
+// recent returns the mean of admitted over the last 10 samples.
+func (r *ring) recent() (mean float64) {
+	n := min(10, len(r.all))
 	for i := range n {
 		mean += float64(r.all[(r.next+len(r.all)-1-i)%len(r.all)].admitted) / float64(n)
 	}

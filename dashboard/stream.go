@@ -34,7 +34,7 @@ func (d *Dashboard) sendLocked(text []byte) {
 
 // join makes a reader and what it begins with; nil: there are too many. Between the two no frame is sent.
 func (d *Dashboard) join() (*reader, []byte) {
-	d.refresh(time.Now(), true)
+	d.recent(time.Now())
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.readers) >= mostReaders {

@@ -96,6 +96,7 @@ func TestAStreamIsASnapshotAndFrames(t *testing.T) {
 		n := int64(0)
 		d, g := inBubble(t, Config{Clients: func() []Client { n += 5; return []Client{{Name: "chat", Admitted: n}} }})
 		call(t, g)
+		time.Sleep(soon)
 		ctx, end := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		in := followed(ctx, d, &wg)
@@ -172,6 +173,7 @@ func TestASlowReaderMissesFrames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, g := inBubble(t, Config{})
 		call(t, g)
+		time.Sleep(soon)
 		r, w := io.Pipe()
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -249,6 +251,22 @@ func TestLooksAreFewWithoutAReader(t *testing.T) {
 		d.mu.Lock()
 		assert.Len(t, d.board.limiters["api"].series.fine.all, 11)
 		d.mu.Unlock()
+		d.Close()
+	})
+}
+
+// However often the status is asked for, guards are looked at 20 times a second.
+func TestRequestsCauseFewLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		looks := 0
+		d, g := inBubble(t, Config{Queues: func() []Queue { looks++; return nil }})
+		call(t, g)
+		before := looks
+		for range 1000 {
+			time.Sleep(time.Millisecond)
+			d.status(httptest.NewRecorder(), nil)
+		}
+		assert.LessOrEqual(t, looks-before, int(time.Second/soon)+1)
 		d.Close()
 	})
 }

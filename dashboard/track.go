@@ -28,6 +28,7 @@ type tracked struct {
 	Limiter
 
 	series *series
+	now    row
 	before row       // at the last sample
 	active time.Time // it was seen to do something
 	sent   []byte    // what readers know of it
@@ -51,15 +52,13 @@ type reports struct {
 	queues []Queue
 }
 
-// update takes over what guards report, and reports whether it took samples, which it does once a second.
-func (b *board) update(now time.Time, rows []row, more reports) (sampled bool) {
+// update takes over what guards report.
+func (b *board) update(now time.Time, rows []row, more reports) {
 	queues := make(map[string]Queue, len(more.queues))
 	for _, q := range more.queues {
 		queues[q.Limiter] = q
 	}
 	b.more = 0
-	since := now.Sub(b.sampled)
-	sampled = b.sampled.IsZero() || since >= fineEvery-fineEvery/20 // tickers are late and early
 	seen := map[string]bool{}
 	for i := range rows {
 		r := &rows[i]
@@ -76,23 +75,27 @@ func (b *board) update(now time.Time, rows []row, more reports) (sampled bool) {
 		if q := queues[r.name]; q.Waiting > 0 {
 			t.Waiting, t.OldestWait = max(t.Waiting, q.Waiting), rounded(q.Oldest.Seconds())
 		}
-		if r.stats.InFlight+r.stats.Waiting > 0 || r.stats.Admitted != t.before.stats.Admitted {
+		if r.stats.InFlight+r.stats.Waiting > 0 || r.stats.Admitted != t.now.stats.Admitted {
 			t.active = now
 		}
-		if sampled {
-			t.sample(now, r, since)
-		}
-		t.PerSecond = rounded(t.series.fine.last(10))
+		t.now = *r
+		t.PerSecond = rounded(t.series.fine.recent())
 	}
 	for name := range b.limiters {
 		if !seen[name] {
 			b.remove(name)
 		}
 	}
-	if sampled {
-		b.sampled = now
+}
+
+// sample adds a point to each timeline.
+func (b *board) sample(now time.Time) {
+	since := now.Sub(b.sampled)
+	for _, t := range b.limiters {
+		t.sample(now, since)
+		t.PerSecond = rounded(t.series.fine.recent())
 	}
-	return sampled
+	b.sampled = now
 }
 
 // admit makes room for a limiter; nil: there is none.
@@ -109,7 +112,7 @@ func (b *board) admit(now time.Time, r *row) *tracked {
 		}
 		b.remove(idle.Name)
 	}
-	t := &tracked{series: newSeries(), before: *r, active: now}
+	t := &tracked{series: newSeries(), now: *r, before: *r, active: now}
 	b.limiters[r.name] = t
 	return t
 }
@@ -119,8 +122,8 @@ func (b *board) remove(name string) {
 	b.gone = append(b.gone, name)
 }
 
-func (t *tracked) sample(now time.Time, r *row, since time.Duration) {
-	p := &t.before
+func (t *tracked) sample(now time.Time, since time.Duration) {
+	r, p := &t.now, &t.before
 	s := sample{
 		at: now.UnixMilli(), rate: float32(t.Rate), hits: int32(more(r.hits, p.hits)), slots: int32(t.Cap), //nolint:gosec // what a second has fits
 		inFlight: int32(t.InFlight), waiting: int32(t.Waiting), //nolint:gosec // calls fit

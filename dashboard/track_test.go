@@ -26,15 +26,20 @@ func admitted(name string, n int64) row {
 
 func TestSamplesAreOfASecond(t *testing.T) {
 	b := emptyBoard()
-	at := func(after time.Duration, rows ...row) bool { return b.update(epoch.Add(after), rows, reports{}) }
-	assert.True(t, at(0, admitted("api", 100)), "what was before is not of this second")
-	assert.False(t, at(250*time.Millisecond, admitted("api", 105)))
+	at := func(after time.Duration, rows ...row) {
+		b.update(epoch.Add(after), rows, reports{})
+		if after%time.Second == 0 {
+			b.sample(epoch.Add(after))
+		}
+	}
+	at(0, admitted("api", 100)) // what was before is not of this second
+	at(250*time.Millisecond, admitted("api", 105))
 	busy := admitted("api", 120)
 	busy.hits, busy.stats.Waits, busy.stats.Waited = 3, 4, 2*time.Second
 	busy.stats.InFlight, busy.stats.Waiting, busy.stats.View.Pace[throttle.Requests], busy.stats.View.Concurrency = 7, 9, 12.5, 8
-	assert.True(t, at(time.Second, busy))
-	assert.True(t, at(3*time.Second, admitted("api", 130)), "a tick was late")
-	assert.True(t, at(4*time.Second, admitted("api", 2)), "it was reset")
+	at(time.Second, busy)
+	at(3*time.Second, admitted("api", 130)) // a tick was late
+	at(4*time.Second, admitted("api", 2))   // it was reset
 	var c columns
 	b.limiters["api"].series.fine.each(c.add)
 	rate, slots := float32(12.5), int32(8)
@@ -60,8 +65,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	assert.Equal(t, []float64{21.599, 21.589}, []float64{coarse.At[719], coarse.At[718]})
 	assert.Equal(t, float32(10), coarse.Admitted[0])
 	assert.Equal(t, []int32{10, 9, 9}, []int32{coarse.Hits[0], coarse.InFlight[0], coarse.Waiting[0]}, "a sum, and the most")
-	assert.InDelta(t, 10, s.fine.last(10), 1e-9)
-	assert.Zero(t, newSeries().fine.last(10))
+	assert.InDelta(t, 10, s.fine.recent(), 1e-9)
+	assert.Zero(t, newSeries().fine.recent())
 }
 
 func TestLimitersAreBounded(t *testing.T) {
@@ -107,6 +112,7 @@ func TestAFrameHasWhatChanged(t *testing.T) {
 	}
 	rows := []row{admitted("b", 1), admitted("a", 1)}
 	b.update(epoch, rows, reports{})
+	b.sample(epoch)
 	b.events = []Line{{ID: 1}, {ID: 2}}
 	f := b.delta(epoch, true, true)
 	assert.Equal(t, []string{"a", "b"}, names(f))
@@ -205,6 +211,7 @@ func TestQueuesOfTheProgram(t *testing.T) {
 	asking.stats.Waiting = 3
 	b.update(epoch, []row{asking, admitted("other", 1)}, reports{queues: []Queue{{"api", 40, 1500 * time.Millisecond}, {"gone", 5, time.Second}}})
 	assert.Equal(t, []any{40, 1.5}, []any{b.limiters["api"].Waiting, b.limiters["api"].OldestWait})
+	b.sample(epoch)
 	assert.Equal(t, int32(40), b.limiters["api"].series.fine.all[0].waiting)
 	assert.Zero(t, b.limiters["other"].Waiting)
 	b.update(epoch, []row{asking}, reports{queues: []Queue{{"api", 2, time.Second}}})

@@ -36,7 +36,7 @@ func opened(t *testing.T) *browser {
 	if path == "" {
 		t.Skip("no Chromium is installed (apt-get install chromium): the page was NOT tested in a browser")
 	}
-	profile, err := os.MkdirTemp("", "headrace-chromium-")
+	profile, err := os.MkdirTemp("", "headrace-chromium-") //nolint:usetesting // its end would fail: see below
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // children of Chromium may still write there
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(profile))

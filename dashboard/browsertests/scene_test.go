@@ -31,7 +31,6 @@ type scene struct {
 	page     *dashboard.Dashboard
 	provider *providertest.Server
 	drained  atomic.Bool
-	stop     func()
 }
 
 // played starts a scene. Nothing calls until load.
@@ -45,7 +44,6 @@ func played(t *testing.T, address string, c dashboard.Config) *scene {
 	})
 	require.NoError(t, err)
 	t.Cleanup(s.provider.Close)
-	var page atomic.Pointer[dashboard.Dashboard]
 	s.registry, err = registry.New(registry.Config{})
 	require.NoError(t, err)
 	c.Registry, c.Token = s.registry, token
@@ -54,7 +52,6 @@ func played(t *testing.T, address string, c dashboard.Config) *scene {
 	}
 	s.page, err = dashboard.New(c)
 	require.NoError(t, err)
-	page.Store(s.page)
 	at, err := s.page.Listen(t.Context(), address)
 	require.NoError(t, err)
 	s.url = "http://" + at.String() + "/"
