@@ -313,7 +313,7 @@ func (f *flight) copyTo(ctx context.Context, w http.ResponseWriter, c *passenger
 	flush := http.NewResponseController(w)
 	for {
 		p, last, broken := f.next(ctx, c)
-		if len(p) > 0 {
+		if p = p[:min(len(p), copied)]; len(p) > 0 { // more may take longer than a write may
 			if _, err := w.Write(p); err != nil || flush.Flush() != nil {
 				return false
 			}

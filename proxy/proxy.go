@@ -93,6 +93,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		speaks = to.upstream.dialect
 	}
 	if f == nil && p.gate.allowPage(out, r) {
+		out.skip()
 		return
 	}
 	if f == nil {
@@ -104,6 +105,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f != nil {
 		p.tally.failed(f.code)
 		waited(out.Header(), 0, 0)
+		out.skip()
 		f.write(out, speaks)
 	}
 }
@@ -157,8 +159,8 @@ func (p *Proxy) unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	if f == nil {
 		f = failed(r.Context(), x.to.upstream, err)
 	}
-	if f == nil { // the client is gone
-		return
+	if f == nil { // the client is gone; if it is not, an empty 200 is no answer
+		panic(http.ErrAbortHandler)
 	}
 	p.tally.failed(f.code)
 	waited(w.Header(), x.ticket.Waited(), x.ticket.Attempts())
