@@ -412,3 +412,44 @@ func TestASlowReaderThatReads(t *testing.T) {
 		})
 	}
 }
+
+// What bodies and answers have taken of the memory is given back, whichever way a
+// request ends.
+func TestMemoryIsGivenBack(t *testing.T) {
+	const piece = 60 << 10
+	text := strings.Repeat("x", piece)
+	inBubble(t, proxy.Config{MaxBody: 1 << 30}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		time.Sleep(time.Second)
+		w.Header().Set("Content-Length", strconv.Itoa(piece))
+		_, _ = io.WriteString(w, text)
+	}, func(s *bubble) {
+		t := s.t
+		full, err := s.pipes.dial()
+		require.NoError(t, err)
+		defer func() { _ = full.Close() }()
+		_, err = io.WriteString(full, "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: "+strconv.Itoa(1<<30-5*piece)+"\r\n\r\n{")
+		require.NoError(t, err)
+		ask := func(headers ...string) {
+			got, err := s.do(s.request(t.Context(), "/up/v1", text, headers...))
+			assert.NoError(t, err)
+			assert.Equal(t, http.StatusOK, got.status, "%.200s", got.body)
+			assert.Len(t, got.body, piece)
+		}
+		var wg sync.WaitGroup
+		for range 6 {
+			ask()
+		}
+		for range 6 {
+			wg.Go(func() { ask("Idempotency-Key", "k1") })
+			wg.Go(func() { ask("Idempotency-Key", "k1") })
+			wg.Wait()
+		}
+		assert.EqualValues(t, 6, s.proxy.Stats().Joined)
+		for range 6 {
+			s.get(t, "/up/v1", text, "X-Headrace-Client", "a b")
+		}
+		ask()
+		assert.EqualValues(t, 6, s.proxy.Stats().Errors[proxy.CodeClient])
+	})
+}
