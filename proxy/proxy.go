@@ -80,7 +80,8 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. It goes by the RequestURI, byte for byte, so
+// http.StripPrefix has no effect on it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := newAnswer(w, r)
 	defer out.end()
