@@ -20,6 +20,7 @@ import (
 
 // unadmitted are how a call can be made that is not admitted before the first rejection, or is.
 func unadmitted(t *testing.T, g *guard.Guard) map[string]func(verdict error) {
+	t.Helper()
 	lane := inflight.NewLane(t.Context(), g)
 	return map[string]func(error){
 		"Do": func(verdict error) {
@@ -125,7 +126,7 @@ func TestTheFirstCallsLeaveTogether(t *testing.T) {
 				assert.NoError(t, g.Do(t.Context(), throttle.Cost{}, func(context.Context) error {
 					if attempts++; attempts == 1 && i%2 == 0 {
 						time.Sleep(time.Duration(10+i) * time.Millisecond)
-						return &adaptive.RateLimitHit{}
+						return &adaptive.RateLimitHit{Kind: adaptive.KindRequests}
 					}
 					time.Sleep(200 * time.Millisecond)
 					return nil
