@@ -10,8 +10,8 @@ import (
 type FullError struct {
 	Line    string // the name of the guard
 	Waiting int
-	// RetryAfter estimates how long the waiting calls take, from the recent admissions
-	// of the line: at least a second, at most Config.MaxWait.
+	// RetryAfter is how long the calls that wait are expected to take, by what the
+	// line has admitted lately: between a second and Config.MaxWait.
 	RetryAfter time.Duration
 }
 
