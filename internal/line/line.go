@@ -3,6 +3,7 @@ package line
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/headrace/headrace/internal/intake"
@@ -29,7 +30,7 @@ type client struct {
 	flows    [classes]flow
 	waiting  int
 	admitted int64
-	last     time.Duration // when it was heard of last
+	last     time.Duration // when it was used last
 }
 
 // of returns the line of a name.
@@ -71,7 +72,7 @@ func (n *line) client(name string, now time.Duration) *client {
 			oldest(n.clients, mostIdle, func(c *client) (time.Duration, bool) { return c.last, c.waiting == 0 })
 		}
 		c = new(client)
-		n.clients[name] = c
+		n.clients[strings.Clone(name)] = c // name may be a piece of a long header
 	}
 	c.last = now
 	return c

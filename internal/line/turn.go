@@ -154,7 +154,7 @@ func (t *turn) Queued() {
 	l.mu.Unlock()
 	recall()
 	if end != nil {
-		ask.end(end)
+		l.end(t, ask, end)
 		return
 	}
 	t.follow(ask)
@@ -252,16 +252,18 @@ func (l *Lines) end(t *turn, ask *asking, err error) {
 	l.lapse(t, ask)
 }
 
-// lapse has another turn ask if t has not returned after a while.
+// lapse takes t out of the line if it has not returned after a while.
 func (l *Lines) lapse(t *turn, ask *asking) {
 	l.clock.AfterFunc(patience, func() {
 		l.mu.Lock()
 		recall := nothing
-		if n := t.line; n != nil && t.ask == ask && n.asking == t {
+		if n := t.line; n != nil && t.ask == ask {
 			if t.inLine() {
 				n.leave(t, false)
 			}
-			n.asking = nil
+			if n.asking == t {
+				n.asking = nil
+			}
 			recall = n.choose()
 		}
 		l.mu.Unlock()
@@ -271,11 +273,12 @@ func (l *Lines) lapse(t *turn, ask *asking) {
 
 // arm sets the timer for the turn that has waited longest.
 func (l *Lines) arm(now time.Duration) {
-	if l.armed || l.waiting.first == nil {
+	first := l.waiting.first
+	if first == nil || l.armed && l.armedFor <= first.since {
 		return
 	}
-	l.armed = true
-	left := max(0, l.waiting.first.since+l.maxWait-now)
+	l.armed, l.armedFor = true, first.since
+	left := max(0, l.maxWait-(now-first.since))
 	if l.timer == nil {
 		l.timer = l.clock.AfterFunc(left, l.expire)
 	} else {
