@@ -55,6 +55,22 @@ func (d *Dashboard) ObserveCall(c event.Call) {
 	}
 }
 
+// latest is the ID of the last event.
+func (in *incoming) latest() int64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.last
+}
+
+// has reports whether an event such as e arrived after the one with this ID.
+func (in *incoming) has(after int64, e *event.Event) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.ContainsFunc(in.lines, func(l Line) bool {
+		return l.ID > after && l.Kind == string(e.Kind) && l.Limiter == short(e.Source)
+	})
+}
+
 // take returns copies of what there is.
 func (in *incoming) take() (lines []Line, failed map[string]int64) {
 	in.mu.Lock()
