@@ -30,6 +30,7 @@ type tracked struct {
 	series *series
 	now    row
 	before row       // at the last sample
+	begun  time.Time // it is tracked
 	active time.Time // it was seen to do something
 	wait   float64   // seconds, on average over the last waits that ended; 0 while none waits
 	still  float64   // seconds that calls wait and no wait ends
@@ -114,7 +115,7 @@ func (b *board) admit(now time.Time, r *row) *tracked {
 		}
 		b.remove(idle.Name)
 	}
-	t := &tracked{series: newSeries(), now: *r, before: *r, active: now}
+	t := &tracked{series: newSeries(), now: *r, before: *r, begun: now, active: now}
 	b.limiters[r.name] = t
 	return t
 }
@@ -140,7 +141,7 @@ func (t *tracked) sample(now time.Time, since time.Duration) {
 	case t.Waiting == 0:
 		t.wait, t.still = 0, 0
 	case counted && p.stats.Waiting > 0:
-		t.still += since.Seconds()
+		t.still += min(since, now.Sub(t.begun)).Seconds()
 	}
 	s.wait = float32(rounded(max(t.wait, t.still, t.OldestWait)))
 	t.series.add(s)

@@ -71,6 +71,12 @@ func TestWaitsThatDoNotEndAreShown(t *testing.T) {
 	assert.InDelta(t, 90, at(6, 2, 2, 3*time.Second, Queue{"api", 3, 90 * time.Second}), 0, "the program's queue knows more")
 	assert.InDelta(t, 7, at(7, 2, 3, 10*time.Second), 0)
 	assert.Zero(t, at(8, 0, 3, 10*time.Second), "no call waits")
+
+	r := admitted("late", 1)
+	r.stats.Waiting = 2
+	b.update(epoch.Add(8800*time.Millisecond), []row{r}, reports{})
+	b.sample(epoch.Add(9 * time.Second))
+	assert.InDelta(t, 0.2, b.limiters["late"].series.fine.all[0].wait, 1e-6, "it is known for no longer")
 }
 
 func TestHistoryIsBounded(t *testing.T) {

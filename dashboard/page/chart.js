@@ -3,7 +3,7 @@
 /* global uPlot */
 
 const columns = ["at", "admitted", "rate", "hits", "waiting", "in_flight", "cap", "wait"];
-const strip = 56; // pixels, of the waits
+const strip = 60; // pixels, of the waits
 const right = 40; // pixels, of the axis of calls
 const spans = { "10m": { seconds: 600, most: 600 }, "2h": { seconds: 7200, most: 720 } };
 
@@ -104,8 +104,8 @@ export class Chart {
     this.plots.push(new uPlot({
       ...shared,
       ...below,
-      padding: [4, right + label.labelSize, 4, 0],
-      scales: { x: { time: true }, wait: { range: upTo(0.1) } },
+      padding: [6, right + label.labelSize, 4, 0],
+      scales: { x: { time: true }, wait: { range: upTo(1.2) } },
       axes: [
         { show: false },
         { ...axis, ...label, scale: "wait", label: "wait (s)", space: 22 },
