@@ -31,7 +31,11 @@ func TestThePageShowsWhatHappens(t *testing.T) {
 	b.until(card("images") + ".querySelector('.why').textContent.includes('the monthly budget is used up')")
 	before := b.number(openai + ".querySelector('.facts').textContent.split(' ')[0].replace(',', '') * 1")
 	b.until(fmt.Sprintf("%s.querySelector('.facts').textContent.split(' ')[0].replace(',', '') > %g", openai, before))
-	b.until(openai + ".querySelector('.chart canvas') != null")
+	b.until(openai + ".querySelectorAll('.chart canvas').length == 2") // calls, and waits
+	b.until(openai + ".querySelector('.wait dd').textContent != '0 s'")
+	b.until(card("nightly") + ".querySelector('.big').textContent.startsWith('0 /s until')")
+	b.point(openai + ".querySelectorAll('.u-over')[1]") // at the waits: the plots share the cursor
+	b.until(openai + ".querySelectorAll('.u-cursor-x:not(.u-off)').length == 2")
 	b.until("document.querySelectorAll('#clients tbody tr').length == 3")
 	b.until("document.querySelector('#clients tbody').textContent.includes('<b>ide</b>')") // as text
 	b.until("document.querySelector('#events').innerText.includes('paused for')")
@@ -112,6 +116,16 @@ func TestActionsByKeyboard(t *testing.T) {
 	b.keys(kb.Enter)
 	b.until("document.querySelector('#drain').disabled")
 	assert.True(t, s.drained.Load())
+}
+
+// point moves the mouse to the left edge of an element.
+func (b *browser) point(element string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`(() => {
+		const all = %s, box = all.getBoundingClientRect();
+		for (const type of ["mouseenter", "mousemove"]) all.dispatchEvent(new MouseEvent(type, { clientX: box.left + 1, clientY: box.top + 9, bubbles: true }));
+		return true;
+	})()`, element))
 }
 
 // tab moves the focus on until an expression is true.
