@@ -172,6 +172,9 @@ func (n *line) choose() (recall func()) {
 	if a == nil || a.ask == nil { // one that was chosen may not know of it yet
 		n.asking = head.turn
 		head.turn.tell()
+		if ask := head.turn.ask; ask != nil { // it was outranked, and has not returned yet
+			return func() { n.lines.lapse(head.turn, ask) }
+		}
 		return nothing
 	}
 	if a.recalled {

@@ -47,11 +47,12 @@ type Lines struct {
 	maxWait  time.Duration
 
 	mu      sync.Mutex // guards what follows, and all lines and turns
-	lines   map[string]*line
-	busy    int             // lines that are in use
-	waiting arrivals        // the turns in all lines
-	timer   clockwork.Timer // for the first of waiting; nil: it was never needed
-	armed   bool
+	lines    map[string]*line
+	busy     int             // lines that are in use
+	waiting  arrivals        // the turns in all lines
+	timer    clockwork.Timer // for the first of waiting; nil: it was never needed
+	armed    bool
+	armedFor time.Duration // the arrival that the timer was set for
 }
 
 // New returns Lines. Values below 0 count as 0.

@@ -271,11 +271,12 @@ func (l *Lines) lapse(t *turn, ask *asking) {
 
 // arm sets the timer for the turn that has waited longest.
 func (l *Lines) arm(now time.Duration) {
-	if l.armed || l.waiting.first == nil {
+	first := l.waiting.first
+	if first == nil || l.armed && l.armedFor <= first.since {
 		return
 	}
-	l.armed = true
-	left := max(0, l.waiting.first.since+l.maxWait-now)
+	l.armed, l.armedFor = true, first.since
+	left := max(0, l.maxWait-(now-first.since))
 	if l.timer == nil {
 		l.timer = l.clock.AfterFunc(left, l.expire)
 	} else {

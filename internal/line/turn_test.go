@@ -143,3 +143,72 @@ func TestCallsThatAskWithoutALine(t *testing.T) {
 		assert.False(t, last.Asked(&throttle.LimitedError{}), "there is no line that it could join")
 	})
 }
+
+// One that has not returned since it was outranked may be next. It hangs.
+func TestATurnOfACallThatHangsOutranked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := line.New(line.Config{})
+		first, hangs := begin(t, l, batch("b")), begin(t, l, batch("b"))
+		first.Queued()
+		hangs.Queued()
+		assert.Equal(t, intake.ErrOutranked, context.Cause(hangs.asks()))
+		time.Sleep(time.Minute)
+		assert.False(t, first.Asked(nil))
+		next := begin(t, l, batch("b"))
+		assert.Nil(t, next.asks(), "it is the turn of the one that hangs")
+		time.Sleep(time.Second)
+		require.NotNil(t, next.asks())
+		assert.False(t, next.Asked(nil))
+		assert.True(t, hangs.Asked(intake.ErrOutranked))
+		hangs.await()
+		require.NotNil(t, hangs.asks())
+		assert.False(t, hangs.Asked(nil))
+		assert.Zero(t, waiting(l))
+	})
+}
+
+// A call that joins the line late has waited since it came.
+func TestTheWaitOfACallThatJoinsLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := line.New(line.Config{MaxWait: time.Minute})
+		late := begin(t, l, batch("late"))
+		time.Sleep(50 * time.Second)
+		other := begin(t, l, batch("other"))
+		other.Queued()
+		late.Queued()
+		assert.True(t, late.Asked(intake.ErrOutranked))
+		late.await()
+		time.Sleep(9 * time.Second)
+		assert.Nil(t, late.asks())
+		require.NoError(t, late.err)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.Equal(t, &line.WaitError{Line: "api", Waited: time.Minute, RetryAfter: time.Minute}, late.err)
+		require.NoError(t, other.asks().Err())
+		time.Sleep(50 * time.Second)
+		synctest.Wait()
+		assert.IsType(t, &line.WaitError{}, context.Cause(other.asks()))
+		assert.False(t, other.Asked(context.Cause(other.asks())))
+	})
+}
+
+// What a call asked under has ended when the call has: contexts that were made of
+// it for the admission do not stay with the request.
+func TestTheContextOfAnAdmissionEndsWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := line.New(line.Config{})
+		for _, err := range []error{nil, io.EOF, intake.ErrOutranked} {
+			w := begin(t, l, batch("b"))
+			asking := w.asks()
+			_ = asking.Done()
+			again := w.Asked(err)
+			assert.ErrorIs(t, asking.Err(), context.Canceled)
+			assert.NoError(t, w.ctx.Err())
+			if again {
+				w.leave(io.EOF)
+				w.await()
+			}
+		}
+		assert.Zero(t, waiting(l))
+	})
+}
