@@ -3,6 +3,7 @@ package line
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/headrace/headrace/internal/intake"
@@ -71,7 +72,7 @@ func (n *line) client(name string, now time.Duration) *client {
 			oldest(n.clients, mostIdle, func(c *client) (time.Duration, bool) { return c.last, c.waiting == 0 })
 		}
 		c = new(client)
-		n.clients[name] = c
+		n.clients[strings.Clone(name)] = c // name may be a piece of a long header
 	}
 	c.last = now
 	return c
@@ -172,9 +173,6 @@ func (n *line) choose() (recall func()) {
 	if a == nil || a.ask == nil { // one that was chosen may not know of it yet
 		n.asking = head.turn
 		head.turn.tell()
-		if ask := head.turn.ask; ask != nil { // it was outranked, and has not returned yet
-			return func() { n.lines.lapse(head.turn, ask) }
-		}
 		return nothing
 	}
 	if a.recalled {

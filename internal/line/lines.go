@@ -1,7 +1,6 @@
 package line
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -167,22 +166,30 @@ type Client struct {
 
 // Stats returns the lines in which calls wait and recent ones, by name.
 func (l *Lines) Stats() []Stats {
+	all := l.snapshot()
+	slices.SortFunc(all, func(a, b Stats) int { return strings.Compare(a.Line, b.Line) })
+	for i := range all {
+		slices.SortFunc(all[i].Clients, func(a, b Client) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return all
+}
+
+// snapshot is Stats in no order: calls wait for the lock, so it is not sorted here.
+func (l *Lines) snapshot() []Stats {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now := l.clock.Elapsed()
+	oldest := map[*line]time.Duration{}
+	for t := l.waiting.first; t != nil; t = t.later {
+		oldest[t.line] = max(oldest[t.line], now-t.since)
+	}
 	all := make([]Stats, 0, len(l.lines))
 	for name, n := range l.lines {
-		s := Stats{Line: name, Waiting: n.order.len(), Clients: make([]Client, 0, len(n.clients))}
+		s := Stats{Line: name, Waiting: n.order.len(), Oldest: oldest[n], Clients: make([]Client, 0, len(n.clients))}
 		for name, c := range n.clients {
 			s.Clients = append(s.Clients, Client{name, c.waiting, c.admitted})
 		}
-		slices.SortFunc(s.Clients, func(a, b Client) int { return strings.Compare(a.Name, b.Name) })
 		all = append(all, s)
-	}
-	slices.SortFunc(all, func(a, b Stats) int { return strings.Compare(a.Line, b.Line) })
-	now := l.clock.Elapsed()
-	for t := l.waiting.first; t != nil; t = t.later {
-		i, _ := slices.BinarySearchFunc(all, t.line.name, func(s Stats, name string) int { return cmp.Compare(s.Line, name) })
-		all[i].Oldest = max(all[i].Oldest, now-t.since)
 	}
 	return all
 }

@@ -292,13 +292,39 @@ func TestLinesAndClientsThatAreIdleAreForgotten(t *testing.T) {
 		}
 		for i := range 5000 {
 			call(made(t, guard.Policy{Name: fmt.Sprint("guard", i)}), "x")
+			time.Sleep(time.Millisecond)
 		}
 		stats := c.lines.Stats()
 		assert.LessOrEqual(t, len(stats), 513)
 		assert.Equal(t, "held", stats[len(stats)-1].Line)
 		assert.Equal(t, 1, stats[len(stats)-1].Waiting)
+		lines := map[string]bool{}
+		for _, s := range stats {
+			lines[s.Line] = true
+		}
+		for i := range 256 {
+			assert.True(t, lines[fmt.Sprint("guard", 4999-i)], "the last ones are remembered")
+		}
 		for i := range 1000 {
 			call(g, strconv.Itoa(i))
+			time.Sleep(time.Millisecond)
+		}
+		clients := map[string]bool{}
+		for _, s := range c.lines.Stats() {
+			if s.Line == g.Name() {
+				for _, c := range s.Clients {
+					clients[c.Name] = true
+				}
+			}
+		}
+		for i := range 256 {
+			assert.True(t, clients[strconv.Itoa(999-i)], "the last ones are remembered")
+		}
+		for i := range 5000 { // that leave
+			ctx, cancel := context.WithCancel(t.Context())
+			c.do(ctx, held, strconv.Itoa(i), interactive(strconv.Itoa(i)), nothing)
+			cancel()
+			synctest.Wait()
 		}
 		for _, s := range c.lines.Stats() {
 			assert.LessOrEqual(t, len(s.Clients), 512)

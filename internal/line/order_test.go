@@ -235,6 +235,22 @@ func TestBatchThatComesAnewHasItsPartToWaitFor(t *testing.T) {
 	assert.Equal(t, Interactive, c.head().priority)
 }
 
+// It asked for admission before it was in line, behind another one of its client.
+func TestACallThatIsAdmittedBeforeItsTurnIsCharged(t *testing.T) {
+	c := newCrowd()
+	c.join("a", Batch, 1)
+	c.admit(c.join("a", Batch, 1))
+	for range 2 {
+		c.join("b", Batch, 1)
+	}
+	var order []string
+	for range 3 {
+		name, _ := c.next()
+		order = append(order, name)
+	}
+	assert.Equal(t, []string{"b", "a", "b"}, order)
+}
+
 func TestWeightsAreBounded(t *testing.T) {
 	for weight, share := range map[float64]float64{0: 1, -1: 1, math.NaN(): 1, 2: 0.5, 1e-9: 1000, math.Inf(1): 0.001, math.Inf(-1): 1} {
 		c := Caller{Weight: weight}

@@ -165,7 +165,7 @@ func (t *turn) Queued() {
 	l.mu.Unlock()
 	recall()
 	if end != nil {
-		ask.end(end)
+		l.end(t, ask, end)
 		return
 	}
 	t.follow(ask)
@@ -264,16 +264,18 @@ func (l *Lines) end(t *turn, ask *asking, err error) {
 	l.lapse(t, ask)
 }
 
-// lapse has another turn ask if t has not returned after a while.
+// lapse takes t out of the line if it has not returned after a while.
 func (l *Lines) lapse(t *turn, ask *asking) {
 	l.clock.AfterFunc(patience, func() {
 		l.mu.Lock()
 		recall := nothing
-		if n := t.line; n != nil && t.ask == ask && n.asking == t {
+		if n := t.line; n != nil && t.ask == ask {
 			if t.inLine() {
 				n.leave(t, false)
 			}
-			n.asking = nil
+			if n.asking == t {
+				n.asking = nil
+			}
 			recall = n.choose()
 		}
 		l.mu.Unlock()

@@ -62,6 +62,14 @@ func (w *waiter) asks() context.Context {
 	return w.asking
 }
 
+// failed is the error of Await.
+func (w *waiter) failed() error {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
 func waiting(l *line.Lines) int { return l.Stats()[0].Waiting }
 
 func TestOutrankedAndAdmittedAtTheSameInstant(t *testing.T) {
@@ -144,7 +152,7 @@ func TestCallsThatAskWithoutALine(t *testing.T) {
 	})
 }
 
-// One that has not returned since it was outranked may be next. It hangs.
+// One that has not returned since it was outranked may be next, and hang.
 func TestATurnOfACallThatHangsOutranked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := line.New(line.Config{})
@@ -152,11 +160,11 @@ func TestATurnOfACallThatHangsOutranked(t *testing.T) {
 		first.Queued()
 		hangs.Queued()
 		assert.Equal(t, intake.ErrOutranked, context.Cause(hangs.asks()))
-		time.Sleep(time.Minute)
+		time.Sleep(time.Second / 2)
 		assert.False(t, first.Asked(nil))
 		next := begin(t, l, batch("b"))
 		assert.Nil(t, next.asks(), "it is the turn of the one that hangs")
-		time.Sleep(time.Second)
+		time.Sleep(time.Second / 2)
 		require.NotNil(t, next.asks())
 		assert.False(t, next.Asked(nil))
 		assert.True(t, hangs.Asked(intake.ErrOutranked))
@@ -180,10 +188,9 @@ func TestTheWaitOfACallThatJoinsLate(t *testing.T) {
 		late.await()
 		time.Sleep(9 * time.Second)
 		assert.Nil(t, late.asks())
-		require.NoError(t, late.err)
+		require.NoError(t, late.failed())
 		time.Sleep(time.Second)
-		synctest.Wait()
-		assert.Equal(t, &line.WaitError{Line: "api", Waited: time.Minute, RetryAfter: time.Minute}, late.err)
+		assert.Equal(t, &line.WaitError{Line: "api", Waited: time.Minute, RetryAfter: time.Minute}, late.failed())
 		require.NoError(t, other.asks().Err())
 		time.Sleep(50 * time.Second)
 		synctest.Wait()
