@@ -5,13 +5,15 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 )
 
 // writeTime is how long a client may take to read what is written to it at a time.
 const writeTime = time.Minute
 
-// answer is a ResponseWriter whose writes end in time.
+// answer is a ResponseWriter whose writes end in time. It sets the deadlines of reads
+// as well.
 type answer struct {
 	http.ResponseWriter
 
@@ -19,10 +21,15 @@ type answer struct {
 	multi   bool      // a deadline ends the stream even if nothing is written
 	renewed bool      // the server sets a deadline for each request
 	set     time.Time // when the last deadline was set
+
+	mu      sync.Mutex // guards what follows: a body may be read on another goroutine
+	bounded bool       // reads have had a deadline, or need none
+	ended   bool       // the connection is not that of this request any more
 }
 
 func newAnswer(w http.ResponseWriter, r *http.Request) *answer {
 	a := &answer{ResponseWriter: w, control: http.NewResponseController(w), multi: r.ProtoMajor >= 2}
+	a.bounded = a.multi || r.ContentLength == 0
 	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		a.renewed = s.WriteTimeout > 0
 	}
@@ -45,8 +52,32 @@ func (a *answer) clear() {
 	_ = a.control.SetWriteDeadline(time.Time{})
 }
 
+// readUntil sets the deadline of reads; zero is none.
+func (a *answer) readUntil(at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.ended {
+		a.bounded = true
+		_ = a.control.SetReadDeadline(at) // a recorder has none
+	}
+}
+
+// skip bounds how long the server waits for a body that is not wanted, before it
+// sends the answer. It ends a stream of HTTP/2 without the body.
+func (a *answer) skip() {
+	a.mu.Lock()
+	bounded := a.bounded
+	a.mu.Unlock()
+	if !bounded {
+		a.readUntil(time.Now().Add(headerTime))
+	}
+}
+
 // end is for what the server writes behind the handler.
 func (a *answer) end() {
+	a.mu.Lock()
+	a.ended = true
+	a.mu.Unlock()
 	switch {
 	case a.renewed && !a.multi:
 		a.bound()

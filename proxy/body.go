@@ -55,7 +55,7 @@ func (x *exchange) keep(out *answer, r *http.Request) *failure {
 		b.length = 0
 		return nil
 	}
-	b.rest = &timed{body: r.Body, of: b, control: out.control, began: time.Now()}
+	b.rest = &timed{body: r.Body, of: b, out: out}
 	limit := x.proxy.config.MaxBody
 	if r.ContentLength > limit {
 		return nil // it is sent as it comes
@@ -158,27 +158,30 @@ func (b *body) release() {
 	b.taken, b.kept = 0, nil
 }
 
-// timed is a body that has to arrive in time.
+// timed is a body that has to arrive in time. What counts is the time that reads
+// take: a request may wait in line before its body is read.
 type timed struct {
-	body    io.ReadCloser
-	of      *body
-	control *http.ResponseController
-	began   time.Time
-	read    int64
-	set     time.Time
+	body io.ReadCloser
+	of   *body
+	out  *answer
+	read int64
+	took time.Duration
+	set  time.Time // the deadline
 }
 
 // Read implements io.Reader.
 func (t *timed) Read(p []byte) (int, error) {
-	until := t.began.Add(bodyTime + time.Duration(t.read/bodyRate)*time.Second)
-	if until.Sub(t.set) >= time.Second {
+	began := time.Now()
+	until := began.Add(bodyTime + time.Duration(t.read/bodyRate)*time.Second - t.took)
+	if until.Sub(t.set) >= time.Second || t.out.multi {
 		t.set = until
-		_ = t.control.SetReadDeadline(until) // a test's has none
+		t.out.readUntil(until)
 	}
 	n, err := t.body.Read(p)
 	t.read += int64(n)
-	if err == io.EOF {
-		_ = t.control.SetReadDeadline(time.Time{}) // the server listens for the end of the connection
+	t.took += time.Since(began)
+	if err == io.EOF || err == nil && t.out.multi {
+		t.out.readUntil(time.Time{}) // a server listens for the end of the connection, or ends a stream that is not read
 	} // else the server must not wait for the rest
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		t.of.slow.Store(true)
@@ -187,4 +190,7 @@ func (t *timed) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (t *timed) Close() error { return t.body.Close() }
+func (t *timed) Close() error {
+	t.out.skip() // net/http reads on
+	return t.body.Close()
+}

@@ -317,3 +317,139 @@ func TestRequestsTakeTurns(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// A request that is refused before its body is read does not hold its connection.
+func TestASlowBodyThatIsNotWanted(t *testing.T) {
+	for about, head := range map[string]string{
+		"no upstream":     "POST /unknown/v1 HTTP/1.1\r\nHost: localhost\r\nX-Headrace-Token: " + token,
+		"no token":        "POST /up/v1 HTTP/1.1\r\nHost: localhost",
+		"no valid client": "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nX-Headrace-Client: a b\r\nX-Headrace-Token: " + token,
+		"a preflight":     "OPTIONS /up/v1 HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\nAccess-Control-Request-Method: POST",
+	} {
+		for _, length := range []string{"Content-Length: 1000", "Transfer-Encoding: chunked"} {
+			t.Run(about+" "+length, func(t *testing.T) {
+				inBubble(t, proxy.Config{Token: token}, func(http.ResponseWriter, *http.Request) {}, func(s *bubble) {
+					t := s.t
+					c, err := s.pipes.dial()
+					require.NoError(t, err)
+					defer func() { _ = c.Close() }()
+					began := time.Now()
+					_, err = io.WriteString(c, head+"\r\n"+length+"\r\n\r\n")
+					require.NoError(t, err)
+					require.NoError(t, c.SetReadDeadline(began.Add(time.Hour)))
+					_, _ = io.Copy(io.Discard, c)
+					assert.LessOrEqual(t, time.Since(began), time.Minute)
+				})
+			})
+		}
+	}
+}
+
+// A body that is too long to be kept may wait in line before it is read.
+func TestALongUploadThatWaits(t *testing.T) {
+	for _, h2 := range []bool{false, true} {
+		for about, body := range map[string]func(string) io.Reader{
+			"known":   func(s string) io.Reader { return strings.NewReader(s) },
+			"unknown": func(s string) io.Reader { return io.MultiReader(strings.NewReader(s)) },
+		} {
+			t.Run(about, func(t *testing.T) {
+				c := proxy.Config{MaxBody: 1 << 20, Policy: guard.Policy{Limits: throttle.Limits{Concurrency: 1}}}
+				inBubble(t, c, func(w http.ResponseWriter, r *http.Request) {
+					_, err := io.Copy(io.Discard, r.Body)
+					assert.NoError(t, err)
+					time.Sleep(time.Minute)
+				}, func(s *bubble) {
+					t := s.t
+					var wg sync.WaitGroup
+					wg.Go(func() { s.get(t, "/up/v1", `{}`) })
+					synctest.Wait()
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/up/v1", body(strings.Repeat("x", 2<<20)))
+					require.NoError(t, err)
+					client := s.http
+					if h2 {
+						own := s.http2()
+						defer own.CloseIdleConnections()
+						client = &http.Client{Transport: own}
+					}
+					resp, err := client.Do(r)
+					require.NoError(t, err)
+					b, err := io.ReadAll(resp.Body)
+					require.NoError(t, err)
+					_ = resp.Body.Close()
+					assert.Equal(t, http.StatusOK, resp.StatusCode, "%s", b)
+					wg.Wait()
+				})
+			})
+		}
+	}
+}
+
+// A client may read slowly, whether it may be joined or not.
+func TestASlowReaderThatReads(t *testing.T) {
+	for _, key := range []string{"", "Idempotency-Key: k1\r\n"} {
+		inBubble(t, proxy.Config{}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(1<<20)) // else ReverseProxy flushes under a mutex, which stops the bubble's clock
+			_, _ = io.WriteString(w, strings.Repeat("x", 1<<20))
+		}, func(s *bubble) {
+			t := s.t
+			c, err := s.pipes.dial()
+			require.NoError(t, err)
+			defer func() { _ = c.Close() }()
+			_, err = io.WriteString(c, "GET /up/v1 HTTP/1.1\r\nHost: localhost\r\n"+key+"\r\n")
+			require.NoError(t, err)
+			resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+			require.NoError(t, err)
+			defer resp.Body.Close()
+			n := 0
+			for err == nil {
+				var m int64
+				m, err = io.CopyN(io.Discard, resp.Body, 8<<10)
+				n += int(m)
+				time.Sleep(time.Second)
+			}
+			assert.Equal(t, io.EOF, err)
+			assert.Equal(t, 1<<20, n)
+		})
+	}
+}
+
+// What bodies and answers have taken of the memory is given back, whichever way a
+// request ends.
+func TestMemoryIsGivenBack(t *testing.T) {
+	const piece = 60 << 10
+	text := strings.Repeat("x", piece)
+	inBubble(t, proxy.Config{MaxBody: 1 << 30}, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		time.Sleep(time.Second)
+		w.Header().Set("Content-Length", strconv.Itoa(piece))
+		_, _ = io.WriteString(w, text)
+	}, func(s *bubble) {
+		t := s.t
+		full, err := s.pipes.dial()
+		require.NoError(t, err)
+		defer func() { _ = full.Close() }()
+		_, err = io.WriteString(full, "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: "+strconv.Itoa(1<<30-5*piece)+"\r\n\r\n{")
+		require.NoError(t, err)
+		ask := func(headers ...string) {
+			got, err := s.do(s.request(t.Context(), "/up/v1", text, headers...))
+			assert.NoError(t, err)
+			assert.Equal(t, http.StatusOK, got.status, "%.200s", got.body)
+			assert.Len(t, got.body, piece)
+		}
+		var wg sync.WaitGroup
+		for range 6 {
+			ask()
+		}
+		for range 6 {
+			wg.Go(func() { ask("Idempotency-Key", "k1") })
+			wg.Go(func() { ask("Idempotency-Key", "k1") })
+			wg.Wait()
+		}
+		assert.EqualValues(t, 6, s.proxy.Stats().Joined)
+		for range 6 {
+			s.get(t, "/up/v1", text, "X-Headrace-Client", "a b")
+		}
+		ask()
+		assert.EqualValues(t, 6, s.proxy.Stats().Errors[proxy.CodeClient])
+	})
+}

@@ -13,7 +13,7 @@ func (p *Proxy) caller(r *http.Request, to *route) (c line.Caller, f *failure) {
 	c.Client = to.client
 	if names := r.Header["X-Headrace-Client"]; len(names) > 0 && c.Client == "" {
 		if c.Client = names[0]; len(names) > 1 || !validName.MatchString(c.Client) {
-			return c, fail(CodeClient, "X-Headrace-Client is not one name of up to 64 letters, digits, dots, dashes and underscores")
+			return c, fail(CodeClient, "X-Headrace-Client must be one name: up to 64 letters, digits, dots, dashes and underscores, a letter or digit first")
 		}
 	}
 	if c.Client == "" {
@@ -27,7 +27,7 @@ func (p *Proxy) caller(r *http.Request, to *route) (c line.Caller, f *failure) {
 	case len(priority) == 1 && priority[0] == "batch":
 		c.Priority = line.Batch
 	default:
-		return c, fail(CodeClient, "X-Headrace-Priority is neither interactive, the default, nor batch")
+		return c, fail(CodeClient, "X-Headrace-Priority must be interactive, the default, or batch")
 	}
 	return c, nil
 }

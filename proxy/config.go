@@ -78,8 +78,8 @@ func (c *Config) check(to *invalid.Problems) {
 	if c.MaxWait < 0 {
 		to.Addf("MaxWait", "%s is negative: use 0 for the default of %s", c.MaxWait, line.DefaultMaxWait)
 	}
-	if c.MaxBody < 0 {
-		to.Addf("MaxBody", "%d is negative: use 0 for the default of %d", c.MaxBody, defaultMaxBody)
+	if c.MaxBody < 0 || c.MaxBody > mostMemory {
+		to.Addf("MaxBody", "%d is not from 0 to %d, the memory for all bodies: use 0 for the default of %d", c.MaxBody, mostMemory, defaultMaxBody)
 	}
 	if c.Heartbeat < 0 || c.Heartbeat > 0 && c.Heartbeat < time.Second {
 		to.Addf("Heartbeat", "%s is less than 1s: use 0 for none", c.Heartbeat)

@@ -11,7 +11,8 @@ import (
 type work struct {
 	mu       sync.Mutex // guards all below
 	draining bool
-	active   int
+	active   int // requests, and calls that go on without one
+	requests int
 	idle     chan struct{} // closed when it is draining and nothing is active
 	last     int
 	cancels  map[int]context.CancelCauseFunc
@@ -27,7 +28,8 @@ func (w *work) enter() (leave func(), f *failure) {
 		return nil, draining()
 	}
 	w.active++
-	return w.leave, nil
+	w.requests++
+	return func() { w.leave(1) }, nil
 }
 
 // more begins work for a request that has entered.
@@ -35,7 +37,7 @@ func (w *work) more() (leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.active++
-	return w.leave
+	return func() { w.leave(0) }
 }
 
 func draining() *failure {
@@ -44,9 +46,10 @@ func draining() *failure {
 	return f
 }
 
-func (w *work) leave() {
+func (w *work) leave(requests int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.requests -= requests
 	if w.active--; w.active == 0 && w.draining {
 		close(w.idle)
 	}
@@ -89,20 +92,20 @@ func (p *Proxy) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
-	left := w.active
+	left := w.requests
 	for _, cancel := range w.cancels {
 		cancel(draining())
 	}
 	w.mu.Unlock()
-	if left == 0 {
-		return nil
-	}
 	late := make(chan struct{})
 	timer := p.clock.AfterFunc(cancelTime, func() { close(late) })
 	defer timer.Stop()
 	select {
 	case <-w.idle:
 	case <-late:
+	}
+	if left == 0 {
+		return nil
 	}
 	return fmt.Errorf("proxy: drain: %d requests were cancelled: %w", left, context.Cause(ctx))
 }

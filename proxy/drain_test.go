@@ -51,9 +51,9 @@ func TestADrainThatMayNotTakeSoLong(t *testing.T) {
 	inBubble(t, c, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(s *bubble) {
 		t := s.t
 		var wg sync.WaitGroup
-		for range 3 { // one runs, two wait
+		for _, key := range []string{"", "k1", "k2"} { // one runs, two wait
 			wg.Go(func() {
-				got, err := s.do(s.request(t.Context(), "/up/v1", `{}`))
+				got, err := s.do(s.request(t.Context(), "/up/v1", `{}`, "Idempotency-Key", key))
 				assert.NoError(t, err)
 				assert.Equal(t, "headrace_draining", got.header.Get("X-Headrace-Error"))
 			})

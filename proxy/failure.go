@@ -84,10 +84,10 @@ func failed(ctx context.Context, u *upstream, err error) *failure {
 // held is the answer for a request that was not admitted, nil for other errors.
 func held(u *upstream, err error) *failure {
 	if errors.Is(err, adaptive.ErrQuotaExhausted) {
-		return fail(CodeQuota, "%s reports that the quota or the credit of this key is used up: check the billing there; one request looks from time to time", u.name)
+		return fail(CodeQuota, "%s reports that the quota or the credit of this key is used up: check the billing there; the proxy sends one request from time to time to see", u.name)
 	}
 	if full, ok := errors.AsType[*line.FullError](err); ok {
-		f := fail(CodeQueueFull, "%d requests wait for %s, which is the most: try again later, send fewer at a time, or raise --max-queue", full.Waiting, u.name)
+		f := fail(CodeQueueFull, "%d requests wait for %s already, the maximum: try again later, send fewer at a time, or raise --max-queue", full.Waiting, u.name)
 		f.retryAfter = full.RetryAfter
 		return f
 	}
@@ -97,7 +97,7 @@ func held(u *upstream, err error) *failure {
 		return f
 	}
 	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok {
-		f := fail(CodeLimited, "%s refuses calls for longer than this proxy waits", u.name)
+		f := fail(CodeLimited, "%s asks for a longer wait than this proxy allows", u.name)
 		f.retryAfter = hit.RetryAfter
 		return f
 	}
@@ -107,7 +107,7 @@ func held(u *upstream, err error) *failure {
 		return f
 	}
 	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
-		f := fail(CodeBreaker, "%s keeps failing, so that calls are stopped for now", u.name)
+		f := fail(CodeBreaker, "%s keeps failing, so calls are stopped for now", u.name)
 		f.retryAfter = open.RetryAfter
 		return f
 	}

@@ -278,3 +278,18 @@ func TestWhyAnUpstreamIsNotReached(t *testing.T) {
 		assert.GreaterOrEqual(t, w.Code, http.StatusBadGateway)
 	}
 }
+
+// What ends a request from outside, such as the base context of a server, is no answer.
+func TestARequestThatIsCancelledHasNoAnswer(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, err := registry.New(registry.Config{})
+	require.NoError(t, err)
+	up := handler(func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
+	p, err := proxy.New(proxy.Config{Registry: r, Base: up, Upstreams: shaped("http://up.test")})
+	require.NoError(t, err)
+	in := httptest.NewRequest(http.MethodPost, "/up/v1", strings.NewReader("{}")).WithContext(ctx)
+	in.Host = "localhost"
+
+	assert.PanicsWithValue(t, http.ErrAbortHandler, func() { p.ServeHTTP(httptest.NewRecorder(), in) })
+}

@@ -158,12 +158,14 @@ func (b *beating) end() {
 		return
 	}
 	var text bytes.Buffer
+	isError := b.status >= http.StatusBadRequest
 	if json.Compact(&text, b.text.Bytes()) != nil || text.Len() == 0 {
+		isError = true
 		text.Reset()
 		text.Write(fail(CodeUnreachable, "%s answered with the status %d, and not with events", b.upstream.name, b.status).body(b.upstream.dialect))
 	}
 	event := ""
-	if b.status >= http.StatusBadRequest {
+	if isError {
 		event = "event: error\n"
 	}
 	b.sendLocked(event + "data: " + text.String() + "\n\n")

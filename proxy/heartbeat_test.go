@@ -38,14 +38,22 @@ func TestHeartbeats(t *testing.T) {
 		status     int
 		want       string
 	}{
-		"a stream":                 {"/openai/v1", stream, events, 10 * time.Second, 200, beats + "data: 1\n\n"},
-		"off":                      {"/openai/v1", stream, events, 0, 200, "data: 1\n\n"},
-		"in time":                  {"/openai/v1", stream, events, 26 * time.Second, 200, "data: 1\n\n"},
-		"no stream":                {"/openai/v1", `{"stream":false,"messages":[{"stream":true}]}`, events, 10 * time.Second, 200, "data: 1\n\n"},
-		"Gemini's":                 {"/gemini/v1beta/models/m:streamGenerateContent?alt=sse", `{}`, events, 10 * time.Second, 200, beats + "data: 1\n\n"},
-		"Gemini's list":            {"/gemini/v1beta/models/m:streamGenerateContent", `{}`, events, 10 * time.Second, 200, "data: 1\n\n"},
-		"an error, in time":        {"/openai/v1", stream, refuses("application/json", `{"error":{}}`), time.Minute, 400, `{"error":{}}`},
-		"an error, late":           {"/openai/v1", stream, refuses("application/json", "{\n \"error\": {}\n}"), 10 * time.Second, 200, beats + "event: error\ndata: {\"error\":{}}\n\n"},
+		"a stream":          {"/openai/v1", stream, events, 10 * time.Second, 200, beats + "data: 1\n\n"},
+		"off":               {"/openai/v1", stream, events, 0, 200, "data: 1\n\n"},
+		"in time":           {"/openai/v1", stream, events, 26 * time.Second, 200, "data: 1\n\n"},
+		"no stream":         {"/openai/v1", `{"stream":false,"messages":[{"stream":true}]}`, events, 10 * time.Second, 200, "data: 1\n\n"},
+		"Gemini's":          {"/gemini/v1beta/models/m:streamGenerateContent?alt=sse", `{}`, events, 10 * time.Second, 200, beats + "data: 1\n\n"},
+		"Gemini's list":     {"/gemini/v1beta/models/m:streamGenerateContent", `{}`, events, 10 * time.Second, 200, "data: 1\n\n"},
+		"an error, in time": {"/openai/v1", stream, refuses("application/json", `{"error":{}}`), time.Minute, 400, `{"error":{}}`},
+		"an error, late":    {"/openai/v1", stream, refuses("application/json", "{\n \"error\": {}\n}"), 10 * time.Second, 200, beats + "event: error\ndata: {\"error\":{}}\n\n"},
+		"an answer that is no event": {"/anthropic/v1", stream, func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(25 * time.Second)
+			_, _ = io.WriteString(w, "{half")
+		}, 10 * time.Second, 200, beats + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"headrace: anthropic answered with the status 200, and not with events\",\"code\":\"headrace_upstream_unreachable\"}}\n\n"},
+		"an answer that is JSON": {"/anthropic/v1", stream, func(w http.ResponseWriter, _ *http.Request) {
+			time.Sleep(25 * time.Second)
+			_, _ = io.WriteString(w, "{}")
+		}, 10 * time.Second, 200, beats + "data: {}\n\n"},
 		"an error that is no JSON": {"/anthropic/v1", stream, refuses("text/html", "<html>"), 10 * time.Second, 200, beats + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"headrace: anthropic answered with the status 400, and not with events\",\"code\":\"headrace_upstream_unreachable\"}}\n\n"},
 	} {
 		for _, headers := range [][]string{nil, {"Idempotency-Key", "k1"}} {

@@ -54,7 +54,7 @@ func (fs *flights) init(c *clock.Clock, m *memory) {
 }
 
 // joinable returns the key of a request that can be joined, or can join another.
-func (fs *flights) joinable(x *exchange, r *http.Request) (key flightKey, yes bool) {
+func (fs *flights) joinable(x *exchange, r *http.Request, client string) (key flightKey, yes bool) {
 	sent := r.Header["Idempotency-Key"]
 	if len(sent) != 1 || sent[0] == "" || len(sent[0]) > longestKey || x.body.rest != nil || r.Header.Get("Upgrade") != "" {
 		return key, false
@@ -65,7 +65,7 @@ func (fs *flights) joinable(x *exchange, r *http.Request) (key flightKey, yes bo
 		_, _ = h.Write([]byte{0xff})   // which no text of a header has at its end
 	}
 	_, _ = h.Write(fs.salt[:])
-	for _, text := range [...]string{sent[0], x.client.Name, r.Method, x.to.upstream.name, x.to.path, x.to.query} {
+	for _, text := range [...]string{sent[0], client, r.Method, x.to.upstream.name, x.to.path, x.to.query} {
 		field(text)
 	}
 	for _, name := range [...]string{
@@ -155,30 +155,32 @@ func (f *flight) join() *passenger {
 // leave removes a client; whole says that it has all of the answer. Without a
 // client the call goes on for the time of grace, if it is wanted still.
 func (f *flight) leave(c *passenger, whole bool) {
-	f.flights.mu.Lock()
-	closing := f.flights.closing
-	f.flights.mu.Unlock()
-	f.mu.Lock()
-	delete(f.aboard, c)
-	f.tellLocked() // a call that waits for the slowest client
-	last := len(f.aboard) == 0
-	if last && !whole && !f.long && !closing {
-		f.landing = f.flights.clock.AfterFunc(grace, f.land)
-		last = false
-	}
-	f.mu.Unlock()
-	if last {
-		f.land()
-	}
-}
-
-// land ends the call, unless a client is aboard.
-func (f *flight) land() {
 	fs := f.flights
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	delete(f.aboard, c)
+	f.tellLocked() // a call that waits for the slowest client
+	if len(f.aboard) == 0 && !whole && !f.long && !fs.closing {
+		f.landing = fs.clock.AfterFunc(grace, f.land)
+		return
+	}
+	f.landLocked()
+}
+
+// land ends the call, unless a client is aboard.
+func (f *flight) land() {
+	f.flights.mu.Lock()
+	defer f.flights.mu.Unlock()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.landLocked()
+}
+
+// landLocked needs the lock of flights too.
+func (f *flight) landLocked() {
+	fs := f.flights
 	if len(f.aboard) > 0 || f.landed {
 		return
 	}
@@ -216,8 +218,14 @@ func (f *flight) Write(p []byte) (int, error) {
 	f.WriteHeader(http.StatusOK)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for len(f.data)+len(p) > mostJoined && !f.landed {
-		if f.long = true; f.trimLocked() {
+	f.takeLocked(len(p))
+	if f.long && len(f.aboard) == 0 { // no other client can have it
+		f.mu.Unlock()
+		f.land()
+		f.mu.Lock()
+	}
+	for f.long && len(f.data)+len(p) > max(int(f.taken), copied) && !f.landed {
+		if f.trimLocked() {
 			continue
 		}
 		if len(f.data) == 0 { // a part that is longer than all that is kept
@@ -231,14 +239,16 @@ func (f *flight) Write(p []byte) (int, error) {
 	if f.landed {
 		return 0, errLeft
 	}
-	if !f.long && !f.flights.memory.take(int64(len(p))) {
-		f.long = true
-	} else if !f.long {
-		f.taken += int64(len(p))
-	}
 	f.data = append(f.data, p...)
 	f.tellLocked()
 	return len(p), nil
+}
+
+// takeLocked takes the memory for n more bytes. If it may not, the answer is too long.
+func (f *flight) takeLocked(n int) {
+	if f.long = f.long || len(f.data)+n > mostJoined || !f.flights.memory.take(int64(n)); !f.long {
+		f.taken += int64(n)
+	}
 }
 
 // trimLocked drops what all clients have, and reports whether there was any.
@@ -313,7 +323,7 @@ func (f *flight) copyTo(ctx context.Context, w http.ResponseWriter, c *passenger
 	flush := http.NewResponseController(w)
 	for {
 		p, last, broken := f.next(ctx, c)
-		if len(p) > 0 {
+		if p = p[:min(len(p), copied)]; len(p) > 0 { // more may take longer than a write may
 			if _, err := w.Write(p); err != nil || flush.Flush() != nil {
 				return false
 			}
@@ -337,7 +347,7 @@ func (f *flight) copyTo(ctx context.Context, w http.ResponseWriter, c *passenger
 // join answers a request by the flight of its key, which it starts if there is
 // none. It reports false if the request has to be a call of its own.
 func (p *Proxy) join(w http.ResponseWriter, r *http.Request, x *exchange, caller line.Caller) bool {
-	key, ok := p.flights.joinable(x, r)
+	key, ok := p.flights.joinable(x, r, caller.Client)
 	if !ok {
 		return false
 	}

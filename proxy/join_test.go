@@ -1,9 +1,11 @@
 package proxy_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -228,5 +230,93 @@ func TestDrainEndsCallsWithoutAClient(t *testing.T) {
 
 		assert.Zero(t, time.Since(began))
 		assert.EqualValues(t, 1, up.cancelled.Load())
+	})
+}
+
+// An answer that has become too long to be joined is of no use to a client that left.
+func TestALongAnswerWithoutAClientEnds(t *testing.T) {
+	var ended time.Time
+	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		defer func() { ended = time.Now() }()
+		for r.Context().Err() == nil { // 512 KiB a second
+			if _, err := w.Write(make([]byte, 512<<10)); err != nil {
+				return
+			}
+			time.Sleep(time.Second)
+		}
+	}, func(s *bubble) {
+		t := s.t
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		_, err := s.do(s.request(ctx, "/up/v1", `{}`, "Idempotency-Key", "k1"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		left := time.Now()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+
+		assert.LessOrEqual(t, ended.Sub(left), 4*time.Second)
+		assert.Zero(t, s.proxy.Stats().Active)
+	})
+}
+
+// Without memory left, an answer is passed on and not kept.
+func TestAnswersAreKeptInTheMemoryThatThereIs(t *testing.T) {
+	var written atomic.Int64
+	c := proxy.Config{MaxBody: 1 << 30}
+	inBubble(t, c, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(1<<20)) // else ReverseProxy flushes under a mutex, which stops the bubble's clock
+		for range 256 {
+			n, err := w.Write(make([]byte, 4<<10))
+			if err != nil {
+				return
+			}
+			written.Add(int64(n))
+		}
+	}, func(s *bubble) {
+		t := s.t
+		dial := func(text string) net.Conn {
+			conn, err := s.pipes.dial()
+			require.NoError(t, err)
+			_, err = io.WriteString(conn, text)
+			require.NoError(t, err)
+			return conn
+		}
+		full := dial("POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + strconv.Itoa(1<<30) + "\r\n\r\n{")
+		synctest.Wait()
+		conn := dial("GET /up/v1 HTTP/1.1\r\nHost: localhost\r\nIdempotency-Key: k1\r\n\r\n")
+		synctest.Wait()
+		assert.LessOrEqual(t, written.Load(), int64(256<<10), "until the client reads")
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		require.NoError(t, err)
+		n, err := io.Copy(io.Discard, resp.Body)
+		require.NoError(t, err)
+		_ = resp.Body.Close()
+		assert.EqualValues(t, 1<<20, n)
+		_, _ = full.Close(), conn.Close()
+	})
+}
+
+// Clients that are too many to be counted apart are still different ones.
+func TestClientsThatAreNotCountedApartDoNotJoin(t *testing.T) {
+	up := &counting{}
+	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			up.serve(w, r)
+		}
+	}, func(s *bubble) {
+		t := s.t
+		for i := range 4100 {
+			s.get(t, "/up/v1", "", "X-Headrace-Client", "n"+strconv.Itoa(i))
+		}
+		var wg sync.WaitGroup
+		for _, client := range []string{"late1", "late2"} {
+			wg.Go(func() {
+				got, err := s.do(s.request(t.Context(), "/c/"+client+"/up/v1", `{}`, "Idempotency-Key", "k1"))
+				assert.NoError(t, err)
+				assert.Empty(t, got.header.Get("X-Headrace-Joined"))
+			})
+		}
+		wg.Wait()
+		assert.EqualValues(t, 2, up.calls.Load())
 	})
 }

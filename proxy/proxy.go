@@ -80,7 +80,8 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// ServeHTTP implements http.Handler.
+// ServeHTTP implements http.Handler. It goes by the RequestURI, byte for byte, so
+// http.StripPrefix has no effect on it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out := newAnswer(w, r)
 	defer out.end()
@@ -93,6 +94,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		speaks = to.upstream.dialect
 	}
 	if f == nil && p.gate.allowPage(out, r) {
+		out.skip()
 		return
 	}
 	if f == nil {
@@ -104,6 +106,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f != nil {
 		p.tally.failed(f.code)
 		waited(out.Header(), 0, 0)
+		out.skip()
 		f.write(out, speaks)
 	}
 }
@@ -157,8 +160,8 @@ func (p *Proxy) unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	if f == nil {
 		f = failed(r.Context(), x.to.upstream, err)
 	}
-	if f == nil { // the client is gone
-		return
+	if f == nil { // the client is gone; if it is not, an empty 200 is no answer
+		panic(http.ErrAbortHandler)
 	}
 	p.tally.failed(f.code)
 	waited(w.Header(), x.ticket.Waited(), x.ticket.Attempts())

@@ -33,7 +33,7 @@ func (p *Proxy) routeOf(r *http.Request) (to route, f *failure) {
 		switch to.name, to.path = element(to.path); to.name {
 		case "c":
 			if to.client, to.path = element(to.path); !validName.MatchString(to.client) {
-				return to, fail(CodeClient, "the name of the client behind /c/ is not up to 64 letters, digits, dots, dashes and underscores")
+				return to, fail(CodeClient, "the client name after /c/ must be up to 64 letters, digits, dots, dashes and underscores, a letter or digit first")
 			}
 		case "t":
 			to.token, to.path = element(to.path)

@@ -133,3 +133,11 @@ func TestProblemsOfAConfig(t *testing.T) {
 	}
 	assert.NotContains(t, err.Error(), "hunter2")
 }
+
+// A body that is longer than all the memory could never be sent.
+func TestTheLongestMaxBody(t *testing.T) {
+	_, err := proxy.New(proxy.Config{MaxBody: 1<<30 + 1})
+	require.ErrorContains(t, err, "proxy: MaxBody: ")
+	_, err = proxy.New(proxy.Config{MaxBody: 1 << 30})
+	require.NoError(t, err)
+}
