@@ -31,7 +31,6 @@ type Dashboard struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	acting  sync.Mutex // held while a limiter is changed
 	looking sync.Mutex // held while guards and clients are looked at; taken before mu
 
 	mu       sync.Mutex // guards everything below

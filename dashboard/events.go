@@ -55,6 +55,22 @@ func (d *Dashboard) ObserveCall(c event.Call) {
 	}
 }
 
+// latest is the ID of the last event.
+func (in *incoming) latest() int64 {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.last
+}
+
+// has reports whether an event such as e arrived after the one with this ID.
+func (in *incoming) has(after int64, e *event.Event) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return slices.ContainsFunc(in.lines, func(l Line) bool {
+		return l.ID > after && l.Kind == string(e.Kind) && l.Limiter == short(e.Source)
+	})
+}
+
 // take returns copies of what there is.
 func (in *incoming) take() (lines []Line, failed map[string]int64) {
 	in.mu.Lock()
@@ -65,13 +81,14 @@ func (in *incoming) take() (lines []Line, failed map[string]int64) {
 // told is an event in words. Errors are left out: what a provider answers may repeat a key. 429s and waits are too many,
 // and are counted.
 func told(e *event.Event) (what string, shown bool) {
+	reason := e.Reason
 	switch e.Kind {
 	case event.LimiterCut:
-		what = change("allows less", e)
+		what, reason = change("allows", "less", e)
 	case event.LimiterRecovery:
-		what = change("allows more", e)
+		what, reason = change("allows", "more", e)
 	case event.LimiterProbe:
-		what = change("tries more", e)
+		what, reason = change("tries", "more", e)
 	case event.LimiterGate:
 		what = "admits no call for " + wait(e)
 	case event.LimiterVerdict:
@@ -92,18 +109,28 @@ func told(e *event.Event) (what string, shown bool) {
 	default:
 		return "", false
 	}
-	if e.Reason != "" {
-		what = strings.TrimPrefix(what+": "+e.Reason, ": ")
+	if reason != "" {
+		what = strings.TrimPrefix(what+": "+reason, ": ")
 	}
 	return what, true
 }
 
-func change(what string, e *event.Event) string {
-	from, to := fmt.Sprintf("%.4g", e.From), fmt.Sprintf("%.4g", e.To)
-	if from == to {
-		return what
+// change is what a control law did, with numbers and their unit if there are any, and the rest of its reason.
+func change(does, than string, e *event.Event) (what, reason string) {
+	const rate = "requests per second"
+	from, to, unit, reason := fmt.Sprintf("%.4g", e.From), fmt.Sprintf("%.4g", e.To), "", e.Reason
+	if rest, found := strings.CutPrefix(reason, rate); found {
+		unit, reason = " "+rate, strings.TrimPrefix(rest, ": ")
 	}
-	return what + ", " + to + " instead of " + from
+	switch {
+	case from == to && strings.HasPrefix(reason, does+" "):
+		return "", reason
+	case from == to:
+		return does + " " + than, reason
+	case e.From == 0: // there was no bound
+		return does + " " + to + unit, reason
+	}
+	return does + " " + than + ", " + to + " instead of " + from + unit, reason
 }
 
 func wait(e *event.Event) string {

@@ -20,7 +20,11 @@ func TestEventsAreWords(t *testing.T) {
 		e    event.Event
 		want string
 	}{
-		"cut":         {event.Event{Kind: event.LimiterCut, From: 20, To: 14.126, Reason: "requests per second"}, "allows less, 14.13 instead of 20: requests per second"},
+		"cut":         {event.Event{Kind: event.LimiterCut, From: 20, To: 14.126, Reason: "requests per second"}, "allows less, 14.13 instead of 20 requests per second"},
+		"a rate":      {event.Event{Kind: event.LimiterCut, From: 20, To: 14, Reason: "requests per second: what got through"}, "allows less, 14 instead of 20 requests per second: what got through"},
+		"the first":   {event.Event{Kind: event.LimiterCut, To: 75, Reason: "requests per second: what got through"}, "allows 75 requests per second: what got through"},
+		"said once":   {event.Event{Kind: event.LimiterProbe, Reason: "tries more than was measured"}, "tries more than was measured"},
+		"tries":       {event.Event{Kind: event.LimiterProbe, From: 51, To: 67, Reason: "tries what held before"}, "tries more, 67 instead of 51: tries what held before"},
 		"no number":   {event.Event{Kind: event.LimiterProbe}, "tries more"},
 		"one number":  {event.Event{Kind: event.LimiterRecovery, From: 3.00001, To: 3}, "allows more"},
 		"gate":        {event.Event{Kind: event.LimiterGate, Wait: 1234567 * time.Microsecond}, "admits no call for 1.2s"},

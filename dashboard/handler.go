@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/localhost"
 	"github.com/headrace/headrace/throttle"
@@ -178,8 +179,8 @@ type problem struct {
 	code, text string
 }
 
-// acted authorizes and does an action with a limiter, and returns the limiter's new state.
-func (d *Dashboard) acted(do func(t target, a asked) *problem) http.HandlerFunc {
+// acted authorizes and does an action with a limiter, lists it as an event, and returns the limiter's new state.
+func (d *Dashboard) acted(do func(t target, a asked) (event.Event, *problem)) http.HandlerFunc {
 	return d.authorized(func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("name")
 		var a asked
@@ -189,16 +190,19 @@ func (d *Dashboard) acted(do func(t target, a asked) *problem) http.HandlerFunc 
 			fail(w, http.StatusBadRequest, "bad_request", `the body is not as expected: send {"for": "5m"} to pause, {"limits": "20/s"} to limit`)
 			return
 		}
-		d.acting.Lock()
-		defer d.acting.Unlock()
 		g, registered := d.find(name)
 		if g == nil {
 			fail(w, http.StatusNotFound, "unknown_limiter", unknown(name))
 			return
 		}
-		if p := do(target{g, name, registered}, a); p != nil {
+		before := d.incoming.latest()
+		e, p := do(target{g, name, registered}, a)
+		if p != nil {
 			fail(w, p.status, p.code, p.text)
 			return
+		}
+		if e.Time, e.Source = time.Now(), g.Name(); !d.incoming.has(before, &e) { // only guards that d observes report it
+			d.Observe(e)
 		}
 		for _, l := range d.Status().Limiters {
 			if l.Name == name {
@@ -213,11 +217,11 @@ func (d *Dashboard) acted(do func(t target, a asked) *problem) http.HandlerFunc 
 
 func unknown(name string) string { return fmt.Sprintf("there is no limiter %q", short(name)) }
 
-func bad(format string, args ...any) *problem {
-	return &problem{http.StatusBadRequest, "bad_request", fmt.Sprintf(format, args...)}
+func bad(format string, args ...any) (event.Event, *problem) {
+	return event.Event{}, &problem{http.StatusBadRequest, "bad_request", fmt.Sprintf(format, args...)}
 }
 
-func (d *Dashboard) pause(g target, a asked) *problem {
+func (d *Dashboard) pause(g target, a asked) (event.Event, *problem) {
 	wait := usualPause
 	if a.For != "" {
 		var err error
@@ -229,19 +233,19 @@ func (d *Dashboard) pause(g target, a asked) *problem {
 		return bad("for: %s is not between 0 and %s", wait, mostPause)
 	}
 	g.Pause(time.Now().Add(wait))
-	return nil
+	return event.Event{Kind: event.LimiterPaused, Wait: wait}, nil
 }
 
-func (d *Dashboard) resume(g target, _ asked) *problem {
+func (d *Dashboard) resume(g target, _ asked) (event.Event, *problem) {
 	if s := g.Stats(); s.PausedUntil.After(time.Now()) {
 		g.Resume()
-		return nil
+		return event.Event{Kind: event.LimiterReopened, Reason: "the pause was ended"}, nil
 	}
 	g.Reopen() // also what the provider has closed
-	return nil
+	return event.Event{Kind: event.LimiterReopened}, nil
 }
 
-func (d *Dashboard) limit(g target, a asked) *problem {
+func (d *Dashboard) limit(g target, a asked) (event.Event, *problem) {
 	if strings.TrimSpace(a.Limits) == "" {
 		return bad(`limits: it is empty: use limits such as "20/s, 8 concurrent", or "unlimited"`)
 	}
@@ -262,7 +266,7 @@ func (d *Dashboard) limit(g target, a asked) *problem {
 	if err != nil {
 		return bad("limits: %v", err)
 	}
-	return nil
+	return event.Event{Kind: event.LimiterChanged, Reason: limits.String()}, nil
 }
 
 // drain has the program stop.

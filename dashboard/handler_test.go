@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -298,6 +299,41 @@ func TestLimit(t *testing.T) {
 		}
 		assert.Equal(t, "unlimited", g.Stats().Limits.String())
 	}
+}
+
+// An action is an event once, also of a guard that the dashboard does not observe.
+func TestActionsAreEvents(t *testing.T) {
+	s := serve(t, Config{Token: secret})
+	s.used("alone", guard.Policy{})
+	s.used("observed", guard.Policy{Observer: s})
+	for _, name := range []string{"alone", "observed"} {
+		for _, action := range [][2]string{{"pause", `{"for": "2m"}`}, {"resume", ""}, {"resume", ""}, {"limit", `{"limits": "5/s"}`}, {"limit", `{"limits": "5"}`}} {
+			s.ask(http.MethodPost, "/api/limiters/"+name+"/"+action[0], action[1], with(secret))
+		}
+		var all []string
+		for _, e := range s.Status().Events {
+			if e.Limiter == name {
+				all = append(all, e.Text)
+			}
+		}
+		assert.Equal(t, []string{"paused for 2m0s", "reopened: the pause was ended", "reopened", "changed: 5/s"}, all, name)
+	}
+}
+
+func TestActionsAtTheSameTime(t *testing.T) {
+	s := serve(t, Config{Token: secret})
+	g := s.used("api", guard.Policy{MaxQueue: 9})
+	var wg sync.WaitGroup
+	for range 4 {
+		for _, action := range [][2]string{{"pause", ""}, {"limit", `{"limits": "5/s"}`}, {"resume", ""}} {
+			wg.Go(func() {
+				resp, text := s.ask(http.MethodPost, "/api/limiters/api/"+action[0], action[1], with(secret))
+				assert.Equal(t, http.StatusOK, resp.StatusCode, text)
+			})
+		}
+	}
+	wg.Wait()
+	assert.Equal(t, []any{"5/s", 9}, []any{s.registry.Get("api").Policy().Limits.String(), g.Policy().MaxQueue})
 }
 
 func TestDrain(t *testing.T) {

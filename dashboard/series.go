@@ -12,7 +12,7 @@ type sample struct {
 	at       int64   // Unix time in milliseconds
 	admitted float32 // calls a second
 	rate     float32 // requests a second that were allowed; 0: unknown
-	wait     float32 // seconds, on average over the waits that ended
+	wait     float32 // seconds: the mean of the waits that ended; while none ends, no less than the first has waited
 	hits     int32   // 429s
 	slots    int32   // calls in flight that were allowed; 0: unknown
 	inFlight int32

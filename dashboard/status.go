@@ -26,10 +26,10 @@ type Status struct {
 
 // The states of a Limiter.
 const (
-	Open   = "open"   // nothing holds calls back
-	Held   = "held"   // calls wait
-	Paused = "paused" // by an action or by the program
-	Closed = "closed" // calls fail
+	Open    = "open"    // nothing holds calls back
+	Waiting = "waiting" // calls wait
+	Paused  = "paused"  // by an action or by the program
+	Closed  = "closed"  // calls fail
 )
 
 // Limiter is the state of a guard. Counts are since the guard was made or reset.
@@ -102,12 +102,13 @@ func limiter(name string, now time.Time, s *guard.Stats, hits, cuts int64) Limit
 	switch {
 	case s.Closed != nil:
 		l.State = Closed
+		l.Note = "Calls fail at once. Resume reopens it."
 	case s.PausedUntil.After(now):
 		until := s.PausedUntil
 		l.State, l.PausedUntil = Paused, &until
 		l.Note = "Calls in flight finish, others wait in their place. What was learned is kept."
 	case s.Waiting > 0 && s.Bound.Kind != throttle.NotBound, s.View.GateUntil.After(now):
-		l.State = Held
+		l.State = Waiting
 	}
 	if l.Note == "" && limited > 0 && learned > limited {
 		l.Note = "The limit is below the learned rate, so the limit decides, and higher rates are not tried."

@@ -270,3 +270,28 @@ func TestRequestsCauseFewLooks(t *testing.T) {
 		d.Close()
 	})
 }
+
+// deadlines is a connection that records its deadlines.
+type deadlines struct {
+	*httptest.ResponseRecorder
+
+	read, write []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(t time.Time) error  { d.read = append(d.read, t); return nil }
+func (d *deadlines) SetWriteDeadline(t time.Time) error { d.write = append(d.write, t); return nil }
+
+// A server's own deadlines would end a stream, and without one a reader that takes nothing would hold it for ever.
+func TestAStreamHasItsOwnDeadlines(t *testing.T) {
+	d, err := New(Config{Registry: emptyRegistry(t)})
+	require.NoError(t, err)
+	defer d.Close()
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	d.events(w, httptest.NewRequest(http.MethodGet, "/api/events", nil).WithContext(ctx))
+	assert.Contains(t, w.Body.String(), "event: snapshot")
+	assert.Equal(t, []time.Time{{}}, w.read, "none to read")
+	require.Len(t, w.write, 1)
+	assert.WithinRange(t, w.write[0], time.Now(), time.Now().Add(patience))
+}

@@ -30,7 +30,10 @@ type tracked struct {
 	series *series
 	now    row
 	before row       // at the last sample
+	begun  time.Time // it is tracked
 	active time.Time // it was seen to do something
+	wait   float64   // seconds, on average over the last waits that ended; 0 while none waits
+	still  float64   // seconds that calls wait and no wait ends
 	sent   []byte    // what readers know of it
 }
 
@@ -112,7 +115,7 @@ func (b *board) admit(now time.Time, r *row) *tracked {
 		}
 		b.remove(idle.Name)
 	}
-	t := &tracked{series: newSeries(), now: *r, before: *r, active: now}
+	t := &tracked{series: newSeries(), now: *r, before: *r, begun: now, active: now}
 	b.limiters[r.name] = t
 	return t
 }
@@ -128,12 +131,19 @@ func (t *tracked) sample(now time.Time, since time.Duration) {
 		at: now.UnixMilli(), rate: float32(t.Rate), hits: int32(more(r.hits, p.hits)), slots: int32(t.Cap), //nolint:gosec // what a second has fits
 		inFlight: int32(t.InFlight), waiting: int32(t.Waiting), //nolint:gosec // calls fit
 	}
-	if since > 0 && since < time.Hour {
+	counted := since > 0 && since < time.Hour
+	if counted {
 		s.admitted = float32(rounded(float64(more(r.stats.Admitted, p.stats.Admitted)) / since.Seconds()))
 	}
-	if waits := more(r.stats.Waits, p.stats.Waits); waits > 0 {
-		s.wait = float32(rounded(time.Duration(more(int64(r.stats.Waited), int64(p.stats.Waited))).Seconds() / float64(waits)))
+	switch waits := more(r.stats.Waits, p.stats.Waits); {
+	case waits > 0:
+		t.wait, t.still = time.Duration(more(int64(r.stats.Waited), int64(p.stats.Waited))).Seconds()/float64(waits), 0
+	case t.Waiting == 0:
+		t.wait, t.still = 0, 0
+	case counted && p.stats.Waiting > 0:
+		t.still += min(since, now.Sub(t.begun)).Seconds()
 	}
+	s.wait = float32(rounded(max(t.wait, t.still, t.OldestWait)))
 	t.series.add(s)
 	t.before = *r
 }

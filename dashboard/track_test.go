@@ -1,11 +1,13 @@
 package dashboard
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -48,6 +50,33 @@ func TestSamplesAreOfASecond(t *testing.T) {
 		Hits: []int32{0, 3, 0, 0}, Cap: []*int32{nil, &slots, nil, nil}, InFlight: []int32{0, 7, 0, 0}, Waiting: []int32{0, 9, 0, 0}, Wait: []float32{0, 0.5, 0, 0},
 	}, c)
 	assert.InDelta(t, 27./4, b.limiters["api"].PerSecond, 1e-9)
+}
+
+// A wait that does not end is seen: it would be 0 during a pause.
+func TestWaitsThatDoNotEndAreShown(t *testing.T) {
+	b := emptyBoard()
+	at := func(second int, waiting int, waits int64, waited time.Duration, queued ...Queue) float32 {
+		r := admitted("api", 1)
+		r.stats.Waiting, r.stats.Waits, r.stats.Waited = waiting, waits, waited
+		b.update(epoch.Add(time.Duration(second)*time.Second), []row{r}, reports{queues: queued})
+		b.sample(epoch.Add(time.Duration(second) * time.Second))
+		all := b.limiters["api"].series.fine.all
+		return all[len(all)-1].wait
+	}
+	assert.Equal(t, []float32{0, 0, 1.5, 1.5, 2, 3}, []float32{
+		at(0, 0, 0, 0), at(1, 2, 0, 0), // they have just begun to wait
+		at(2, 2, 2, 3*time.Second), // two waits have ended
+		at(3, 2, 2, 3*time.Second), at(4, 2, 2, 3*time.Second), at(5, 2, 2, 3*time.Second),
+	})
+	assert.InDelta(t, 90, at(6, 2, 2, 3*time.Second, Queue{"api", 3, 90 * time.Second}), 0, "the program's queue knows more")
+	assert.InDelta(t, 7, at(7, 2, 3, 10*time.Second), 0)
+	assert.Zero(t, at(8, 0, 3, 10*time.Second), "no call waits")
+
+	r := admitted("late", 1)
+	r.stats.Waiting = 2
+	b.update(epoch.Add(8800*time.Millisecond), []row{r}, reports{})
+	b.sample(epoch.Add(9 * time.Second))
+	assert.InDelta(t, 0.2, b.limiters["late"].series.fine.all[0].wait, 1e-6, "it is known for no longer")
 }
 
 func TestHistoryIsBounded(t *testing.T) {
@@ -164,7 +193,7 @@ func TestLimiter(t *testing.T) {
 		s.View.Pace[throttle.Requests], s.View.Pace[throttle.Tokens] = 51.23456, math.Inf(1)
 		s.Waiting, s.Bound.Kind = 1, throttle.BoundByGovernor
 	})
-	assert.Equal(t, Limiter{Name: "api", State: Held, Why: "Held back by x.", Rate: 51.235, Learned: map[string]float64{"requests": 51.235}, Waiting: 1}, l)
+	assert.Equal(t, Limiter{Name: "api", State: Waiting, Why: "Held back by x.", Rate: 51.235, Learned: map[string]float64{"requests": 51.235}, Waiting: 1}, l)
 
 	l = state(func(s *guard.Stats) {
 		s.Limits = windows(throttle.Sliding(600, time.Minute), throttle.Sliding(100, time.Second), throttle.Sliding(9, time.Minute).Of(throttle.Tokens))
@@ -181,9 +210,29 @@ func TestLimiter(t *testing.T) {
 	assert.Equal(t, epoch.Add(time.Second), *l.PausedUntil)
 	assert.Contains(t, l.Note, "What was learned is kept.")
 	assert.Equal(t, Open, state(func(s *guard.Stats) { s.PausedUntil = epoch }).State)
-	assert.Equal(t, Closed, state(func(s *guard.Stats) { s.Closed = adaptive.ErrQuotaExhausted; s.PausedUntil = epoch.Add(1) }).State)
-	assert.Equal(t, Held, state(func(s *guard.Stats) { s.View.GateUntil = epoch.Add(1) }).State)
+	l = state(func(s *guard.Stats) { s.Closed = adaptive.ErrQuotaExhausted; s.PausedUntil = epoch.Add(1) })
+	assert.Equal(t, []string{Closed, "Calls fail at once. Resume reopens it."}, []string{l.State, l.Note})
+	assert.Equal(t, Waiting, state(func(s *guard.Stats) { s.View.GateUntil = epoch.Add(1) }).State)
 	assert.Equal(t, 0.25, state(func(s *guard.Stats) { s.Waits, s.Waited = 4, time.Second }).MeanWait)
+}
+
+// With a MaxWait calls wait for a provider that has closed the key.
+func TestALongWaitIsNotOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, err := guard.New(guard.Policy{Name: "api", MaxWait: time.Hour})
+		require.NoError(t, err)
+		ctx, end := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() {
+			done <- g.Do(ctx, throttle.Cost{}, func(context.Context) error { return &adaptive.RateLimitHit{RetryAfter: 30 * time.Minute} })
+		}()
+		synctest.Wait()
+		s := g.Stats()
+		l := limiter("api", time.Now(), &s, 0, 0)
+		assert.Equal(t, []string{Waiting, "Closed by the provider; one call looks in 1m0s."}, []string{l.State, l.Why})
+		end()
+		require.Error(t, <-done)
+	})
 }
 
 func TestSentence(t *testing.T) {

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -71,13 +72,13 @@ func (g *Guard) explain(s *Stats) string {
 	}
 	switch {
 	case s.Closed != nil:
-		return doing + ": closed, " + s.Closed.Error() + look
+		return doing + ": closed, " + closedBy(s.Closed) + look
 	case s.PausedUntil.After(now):
-		return doing + ": paused for another " + s.PausedUntil.Sub(now).Round(time.Millisecond).String()
+		return doing + ": paused for another " + readable(s.PausedUntil.Sub(now)).String()
 	case look != "":
 		return doing + ": closed by the provider" + look
 	case s.View.GateUntil.After(now):
-		return doing + ": the gate opens in " + s.View.GateUntil.Sub(now).Round(time.Millisecond).String()
+		return doing + ": the gate opens in " + readable(s.View.GateUntil.Sub(now)).String()
 	case s.Waiting == 0, s.Bound.Kind == throttle.NotBound:
 		return doing + ": nothing holds it back"
 	case s.Bound.Kind == throttle.BoundByOther:
@@ -87,6 +88,25 @@ func (g *Guard) explain(s *Stats) string {
 		return doing + ": held back by " + why
 	}
 	return doing + ": held back by " + rounded(s.Bound).String()
+}
+
+// closedBy is why a guard is closed: that of a provider in short, without the request that was refused.
+func closedBy(err error) string {
+	if errors.Is(err, adaptive.ErrQuotaExhausted) {
+		return "the provider reports a used-up quota"
+	}
+	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok && hit.RetryAfter > 0 {
+		return "the provider asks to wait for " + hit.RetryAfter.String()
+	}
+	return err.Error()
+}
+
+// readable is d without the milliseconds of a long time.
+func readable(d time.Duration) time.Duration {
+	if d < 10*time.Second {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(time.Second)
 }
 
 // nextLook says when a call looks at a key that the provider has closed; empty: it is open.

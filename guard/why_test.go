@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -44,7 +45,19 @@ func TestWhy(t *testing.T) {
 		assert.Equal(t, "0 in flight of 1, 1 waiting: paused for another 1m30s", l.Stats().Why)
 		wg.Wait()
 		l.Learn(time.Now(), adaptive.Feedback{Verdict: adaptive.Terminal, Err: statusError(402)})
-		assert.Equal(t, `0 in flight of 1, 0 waiting: closed, adaptive: quota exhausted: guard "api": answer 402; one call looks in 1m0s`, l.Stats().Why)
+		assert.Equal(t, `0 in flight of 1, 0 waiting: closed, the provider reports a used-up quota; one call looks in 1m0s`, l.Stats().Why)
+
+		l = made(t, c)
+		l.Learn(time.Now(), hitAfter(2*time.Hour))
+		assert.Equal(t, "0 in flight of 2, 0 waiting: closed, the provider asks to wait for 2h0m0s; one call looks in 1m0s", l.Stats().Why)
+		l = made(t, c)
+		l.Close(errors.New("the money is gone"))
+		assert.Equal(t, "0 in flight of 2, 0 waiting: closed, the money is gone", l.Stats().Why)
+		l = made(t, c)
+		l.Throttle().PauseUntil(time.Now().Add(time.Minute + 1234*time.Millisecond))
+		assert.Equal(t, "0 in flight of 2, 0 waiting: paused for another 1m1s", l.Stats().Why)
+		time.Sleep(time.Minute)
+		assert.Equal(t, "0 in flight of 2, 0 waiting: paused for another 1.234s", l.Stats().Why)
 
 		c.MaxWait = time.Hour
 		l = made(t, c)

@@ -182,6 +182,8 @@ func TestRunWithADashboard(t *testing.T) {
 	assert.Contains(t, s.Limiters[0].Limits, "50/s")
 	out, errs := ctl("limit", s.Limiters[0].Name, "1/h")
 	assert.Contains(t, out, "limits: 1/h", errs)
+	out, errs = ctl("status", "--json")
+	assert.Contains(t, out, `"text": "changed: 1/h"`, errs)
 	_, errs = ctl("drain")
 	assert.Empty(t, errs)
 	for lines.Scan() {

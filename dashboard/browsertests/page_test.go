@@ -31,7 +31,9 @@ func TestThePageShowsWhatHappens(t *testing.T) {
 	b.until(card("images") + ".querySelector('.why').textContent.includes('the monthly budget is used up')")
 	before := b.number(openai + ".querySelector('.facts').textContent.split(' ')[0].replace(',', '') * 1")
 	b.until(fmt.Sprintf("%s.querySelector('.facts').textContent.split(' ')[0].replace(',', '') > %g", openai, before))
-	b.until(openai + ".querySelector('.chart canvas') != null")
+	b.until(openai + ".querySelectorAll('.chart canvas').length == 2") // calls, and waits
+	b.until(openai + ".querySelector('.wait dd').textContent != '0 s'")
+	b.until(card("nightly") + ".querySelector('.big').textContent.startsWith('0 /s until')")
 	b.until("document.querySelectorAll('#clients tbody tr').length == 3")
 	b.until("document.querySelector('#clients tbody').textContent.includes('<b>ide</b>')") // as text
 	b.until("document.querySelector('#events').innerText.includes('paused for')")

@@ -19,8 +19,6 @@ function show(element, yes) {
   if (element.hidden === yes) element.hidden = !yes;
 }
 
-const states = { open: "open", held: "waiting", paused: "paused", closed: "closed" };
-
 class Card {
   constructor(name) {
     this.name = name;
@@ -29,7 +27,7 @@ class Card {
     this.parts = {
       name: find("h2"), state: find(".state"), big: find(".big b"), unit: find(".unit"), meaning: find(".meaning"), why: find(".why"),
       note: find(".note"), chart: find(".chart"), facts: find(".facts"), actions: find(".actions"),
-      admitted: find(".admitted dd"), rate: find(".rate dd"), hits: find(".hits dd"), waiting: find(".waiting dd"), inFlight: find(".in-flight dd"),
+      admitted: find(".admitted dd"), rate: find(".rate dd"), hits: find(".hits dd"), waiting: find(".waiting dd"), wait: find(".wait dd"), inFlight: find(".in-flight dd"),
     };
     put(this.parts.name, name);
     this.element.setAttribute("aria-label", `Limiter ${name}`);
@@ -53,7 +51,7 @@ class Card {
   update(limiter) {
     const l = this.limiter = limiter;
     const p = this.parts;
-    put(p.state, states[l.state] ?? l.state);
+    put(p.state, l.state);
     p.state.className = `state ${l.state}`;
     const [big, unit, meaning] = headline(l);
     put(p.big, big);
@@ -82,6 +80,7 @@ class Card {
     put(p.rate, limit ? `${rate(limit)}/s` : "none");
     put(p.hits, s ? count(s.hits) : count(l.hits));
     put(p.waiting, count(s ? s.waiting : l.waiting));
+    put(p.wait, seconds((s ?? this.chart.last())?.wait));
     const cap = s ? s.cap : l.cap;
     put(p.inFlight, count(s ? s.in_flight : l.in_flight) + (cap ? ` of ${count(cap)}` : ""));
   }
@@ -95,6 +94,8 @@ class Card {
 // headline is the number that matters most, its unit, and what it is.
 function headline(l) {
   const learned = l.learned ?? {};
+  if (l.state === "paused") return ["0", "/s", `until ${clock(l.paused_until)}`];
+  if (l.state === "closed") return ["0", "/s", "until it is reopened"];
   if (l.rate) {
     const from = learned.requests === l.rate ? "learned rate" : "set by its limits";
     return [rate(l.rate), "/s", from];
@@ -106,7 +107,7 @@ function headline(l) {
 }
 
 function facts(l) {
-  const parts = [`${count(l.admitted)} admitted`, `${count(l.hits)} ${l.hits === 1 ? "429" : "429s"}`];
+  const parts = [`${count(l.admitted)} admitted`, `${count(l.hits)} rate-limited`];
   if (l.failed) parts.push(`${count(l.failed)} failed otherwise`);
   if (l.longest_wait_s) parts.push(`waits ${seconds(l.mean_wait_s)} on average, ${seconds(l.longest_wait_s)} at most`);
   if (l.oldest_wait_s) parts.push(`the first in the queue has waited ${seconds(l.oldest_wait_s)}`);

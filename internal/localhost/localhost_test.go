@@ -50,6 +50,11 @@ func TestLocal(t *testing.T) {
 		r.Host = host
 		assert.Equal(t, want, localhost.Local(r), host)
 	}
+	for _, header := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP"} {
+		r := at(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1})
+		r.Header.Set(header, "192.0.2.7")
+		assert.False(t, localhost.Local(r), "%s: a reverse proxy that sends a Host of its own", header)
+	}
 }
 
 func TestCheck(t *testing.T) {
