@@ -27,7 +27,7 @@ func (s *Stats) addWait(d time.Duration) {
 	s.LongestWait = max(s.LongestWait, d)
 }
 
-// addEnd counts a wait that ended because of cause, unless it begins again.
+// addEnd counts a wait that ended because of cause, unless the call will ask again.
 func (s *Stats) addEnd(cause error) {
 	if cause != intake.ErrOutranked { //nolint:errorlint // it is not wrapped
 		s.Abandoned++

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// ErrOutranked is the cause of a context under which a call has waited for
-// admission, if the call waits on elsewhere because another one goes first.
+// ErrOutranked ends the context of a wait for admission because another call goes
+// first. The call itself waits on in its line.
 var ErrOutranked = errors.New("another call goes first")
 
 type key struct{}

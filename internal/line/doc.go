@@ -1,7 +1,7 @@
 // Package line decides which of the calls that wait for a guard is admitted
 // next, and for how long they wait. There is one line for each guard. Only the
-// call at its head asks the guard for admission, so what is ahead of it can
-// change until the moment of its admission.
+// call at its head asks the guard for admission, so the order can change until
+// a call is admitted.
 //
 // A context of Lines.With is all that a call needs:
 //

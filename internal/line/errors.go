@@ -21,7 +21,7 @@ func (e *FullError) Later(d time.Duration) { e.RetryAfter = max(e.RetryAfter, d)
 
 // Error implements error.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("line: %d calls wait for %q, which is the most: try again in %s, or raise MaxQueue", e.Waiting, e.Line, e.RetryAfter)
+	return fmt.Sprintf("line: the queue of %q is full with %d calls: try again in %s, or raise MaxQueue", e.Line, e.Waiting, e.RetryAfter)
 }
 
 // WaitError is the error of a request that has waited for Config.MaxWait. What was
@@ -34,7 +34,7 @@ type WaitError struct {
 
 // Error implements error.
 func (e *WaitError) Error() string {
-	return fmt.Sprintf("line: not admitted by %q in %s, which is the longest wait: try again in %s, or raise MaxWait", e.Line, e.Waited, e.RetryAfter)
+	return fmt.Sprintf("line: not admitted by %q within %s: try again in %s, or raise MaxWait", e.Line, e.Waited, e.RetryAfter)
 }
 
 // Later raises RetryAfter to d.

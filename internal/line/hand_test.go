@@ -116,7 +116,7 @@ func TestNoTurnIsLost(t *testing.T) {
 				rapid.SampledFrom([]string{"interactive", "batch", "queued", "queued", "returns", "admitted", "admitted as others leave", "fails", "leaves", "time passes"}).Draw(t, "what"),
 				rapid.IntRange(0, 9).Draw(t, "of"),
 			}
-		}), 1, 60).Draw(rt, "steps")
+		}), 20, 60).Draw(rt, "steps")
 		var problem string
 		synctest.Test(t, func(t *testing.T) { problem = takeSteps(t, steps) })
 		assert.Empty(rt, problem)

@@ -30,7 +30,7 @@ type client struct {
 	flows    [classes]flow
 	waiting  int
 	admitted int64
-	last     time.Duration // when it was heard of last
+	last     time.Duration // when it was used last
 }
 
 // of returns the line of a name.

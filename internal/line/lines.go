@@ -28,9 +28,11 @@ const mostIdle = 256
 
 // Config configures Lines. The zero Config is ready to use.
 type Config struct {
-	// MaxQueue bounds how many calls wait in a line for their first admission. One
-	// more fails at once with a *FullError, or has a call of its client's Batch or of
-	// the client with the most calls fail so. 0 means DefaultMaxQueue.
+	// MaxQueue bounds how many calls wait in a line for their first admission. Another
+	// call fails at once with a *FullError, unless it displaces one, which then fails
+	// instead: an interactive call displaces one of Batch of its own client, and a
+	// client with less than an even part displaces the one with the most. 0 means
+	// DefaultMaxQueue.
 	MaxQueue int
 	// MaxWait bounds how long a request waits for admission, over all attempts and
 	// with the pauses after rate-limit responses, but without the time that its
