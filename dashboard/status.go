@@ -111,7 +111,7 @@ func limiter(name string, now time.Time, s *guard.Stats, hits, cuts int64) Limit
 		l.State = Waiting
 	}
 	if l.Note == "" && limited > 0 && learned > limited {
-		l.Note = "The limit is below the learned rate, so the limit decides, and higher rates are not tried."
+		l.Note = "In the long run the limit decides: it is below the learned rate. Higher rates are not tried."
 	}
 	return l
 }

@@ -202,7 +202,7 @@ func TestLimiter(t *testing.T) {
 	assert.Equal(t, 10., l.Rate)
 	assert.Equal(t, []int{5, 9}, []int{l.Cap, l.LearnedCap})
 	assert.Equal(t, "600/min, 100/s, 9 tokens/min, 5 concurrent", l.Limits)
-	assert.Equal(t, "The limit is below the learned rate, so the limit decides, and higher rates are not tried.", l.Note)
+	assert.Equal(t, "In the long run the limit decides: it is below the learned rate. Higher rates are not tried.", l.Note)
 	assert.Equal(t, Open, l.State)
 
 	l = state(func(s *guard.Stats) { s.PausedUntil = epoch.Add(time.Second) })

@@ -33,7 +33,7 @@ type ctlCommand struct {
 	Status ctlStatus `cmd:"" help:"Show what each limiter does, and what holds it back."`
 	Pause  ctlPause  `cmd:"" help:"Admit no call for a while."`
 	Resume ctlResume `cmd:"" help:"End a pause, or reopen a limiter that is closed."`
-	Limit  ctlLimit  `cmd:"" help:"Set the hard limits of a limiter."`
+	Limit  ctlLimit  `cmd:"" help:"Replace the hard limits of a limiter."`
 	Drain  ctlDrain  `cmd:"" help:"Have the program take no new calls, finish those that it has, and end."`
 }
 
