@@ -11,6 +11,7 @@ import (
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/inflight"
+	"github.com/headrace/headrace/internal/line"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/presets/dialect"
 	"github.com/headrace/headrace/retry"
@@ -82,10 +83,10 @@ func (x *exchange) observed() context.Context {
 
 // turnedAway is the end of a request that is not admitted because of err. If
 // there was an attempt, its outcome is returned, unless the quota is used up
-// since then or the request was cancelled.
+// since then, the request has waited for too long in a line, or it was cancelled.
 func (x *exchange) turnedAway(r *reply, err error) (*http.Response, error) {
 	if (r.resp != nil || r.err != nil) && !errors.Is(err, adaptive.ErrQuotaExhausted) &&
-		!errors.Is(x.req.Context().Err(), context.Canceled) {
+		!errors.As(err, new(*line.WaitError)) && !errors.Is(x.req.Context().Err(), context.Canceled) {
 		return r.resp, r.err
 	}
 	if r.resp != nil && r.resp.Body != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/intake"
 	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
@@ -29,7 +30,7 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 			c.wait.hasAsked, c.wait.asked = true, c.guard.clock.Elapsed()
 		}
 		since = c.wait.asked - c.wait.spent
-	case c.wait.hit != nil:
+	case c.wait.hit != nil && !c.wait.inLine():
 		most = defaultMaxWait
 	default:
 		return ctx, done
@@ -49,6 +50,12 @@ func (c *Call) bounded(ctx context.Context) (context.Context, func()) {
 		cancel(nil)
 		done()
 	}
+}
+
+// inLine reports whether a line bounds the wait.
+func (w *waiting) inLine() bool {
+	_, yes := w.watcher.(inflight.Line)
+	return yes
 }
 
 func (g *Guard) maxWait() time.Duration {
@@ -91,6 +98,15 @@ func (c *Call) gated(ctx context.Context, k *attempt) error {
 // turnedAway is the error of a call that was not admitted because of err.
 func (c *Call) turnedAway(ctx context.Context, err error) error {
 	hit := c.wait.hit
+	if late, ok := errors.AsType[interface {
+		error
+		Later(d time.Duration)
+	}](err); ok { // of a line, which does not know when the limits admit a call
+		if wait := c.guard.bound(c.cost).Wait; wait != throttle.Forever {
+			late.Later(min(wait, reopening.MostSaid))
+		}
+		return err
+	}
 	if over, ok := errors.AsType[*waitedError](err); ok {
 		if hit != nil {
 			return hit

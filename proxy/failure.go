@@ -86,11 +86,6 @@ func held(u *upstream, err error) *failure {
 	if errors.Is(err, adaptive.ErrQuotaExhausted) {
 		return fail(CodeQuota, "%s reports that the quota or the credit of this key is used up: check the billing there; the proxy sends one request from time to time to see", u.name)
 	}
-	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok {
-		f := fail(CodeLimited, "%s asks for a longer wait than this proxy allows", u.name)
-		f.retryAfter = hit.RetryAfter
-		return f
-	}
 	if full, ok := errors.AsType[*line.FullError](err); ok {
 		f := fail(CodeQueueFull, "%d requests wait for %s already, the maximum: try again later, send fewer at a time, or raise --max-queue", full.Waiting, u.name)
 		f.retryAfter = full.RetryAfter
@@ -99,6 +94,11 @@ func held(u *upstream, err error) *failure {
 	if long, ok := errors.AsType[*line.WaitError](err); ok {
 		f := fail(CodeWait, "%s did not allow the request within %s: try again later, send fewer at a time, or raise --max-wait", u.name, long.Waited.Round(time.Second))
 		f.retryAfter = long.RetryAfter
+		return f
+	}
+	if hit, ok := errors.AsType[*adaptive.RateLimitHit](err); ok {
+		f := fail(CodeLimited, "%s asks for a longer wait than this proxy allows", u.name)
+		f.retryAfter = hit.RetryAfter
 		return f
 	}
 	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {

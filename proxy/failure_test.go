@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -152,6 +153,53 @@ func TestRefusalsAreHidden(t *testing.T) {
 		assert.EqualValues(t, 1, stats.Calls)
 		assert.Zero(t, stats.Active)
 	})
+}
+
+// refuse answers as a provider does whose rate is exceeded for d.
+func refuse(w http.ResponseWriter, d time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(d/time.Second)))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusTooManyRequests)
+	_, _ = io.WriteString(w, `{"error":{"message":"slow down","type":"requests","code":"rate_limit_exceeded"}}`)
+}
+
+// MaxWait bounds the pauses after refusals, of all attempts together, but not the
+// time that the attempts take.
+func TestAWaitAfterRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		takes, pause, most time.Duration
+		attempts           int
+	}{
+		"one long pause":                    {0, 50 * time.Second, 10 * time.Second, 1},
+		"several pauses":                    {0, 5 * time.Second, 12 * time.Second, 3},
+		"attempts that take longer than it": {20 * time.Second, 5 * time.Second, 12 * time.Second, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, proxy.Config{MaxWait: c.most, Upstreams: shaped("http://up.test")}, func(w http.ResponseWriter, _ *http.Request) {
+				time.Sleep(c.takes)
+				refuse(w, c.pause)
+			}, func(s *bubble) {
+				t := s.t
+				began := time.Now()
+				got := s.get(t, "/anthropic/v1/messages", `{}`)
+
+				assert.Equal(t, http.StatusServiceUnavailable, got.status, got.body)
+				assert.Equal(t, "headrace_wait_exceeded", got.header.Get("X-Headrace-Error"))
+				assert.Contains(t, got.body, `"type":"overloaded_error"`)
+				assert.Equal(t, strconv.Itoa(c.attempts), got.header.Get("X-Headrace-Attempts"))
+				assert.Equal(t, c.most+time.Duration(c.attempts)*c.takes, time.Since(began))
+				assert.Equal(t, fmt.Sprintf("%.3f", c.most.Seconds()), got.header.Get("X-Headrace-Waited"))
+				after, err := strconv.Atoi(got.header.Get("Retry-After"))
+				require.NoError(t, err)
+				left := c.pause*time.Duration(c.attempts) - c.most // of the last pause
+				assert.GreaterOrEqual(t, after, int(left.Seconds()), "another call would wait for that")
+				assert.LessOrEqual(t, after, max(int(left.Seconds())+5, int(c.most.Seconds())))
+				stats := s.proxy.Stats()
+				assert.EqualValues(t, c.attempts, stats.Hidden)
+				assert.Zero(t, stats.Active)
+			})
+		})
+	}
 }
 
 func TestAUsedUpQuota(t *testing.T) {

@@ -31,7 +31,9 @@ func TestHelp(t *testing.T) {
 			assert.LessOrEqual(t, len(strings.TrimRight(one, "\n")), 80, one)
 		}
 	}
-	_, out, _ := p.do("run", "--help")
+	_, out, _ := p.do("exec", "--help")
+	assert.Contains(t, out, "Usage: headrace exec [flags] -- COMMAND [ARGUMENTS]\n\nRun a command")
+	_, out, _ = p.do("run", "--help")
 	for _, want := range []string{"Examples:", "headrace run requests.jsonl --retry-failed", "130  interrupted by Ctrl-C", "--max-wait"} {
 		assert.Contains(t, out, want)
 	}

@@ -140,6 +140,7 @@ func TestProxyUsage(t *testing.T) {
 		"--share: sqlite shares limits that are known":       {"--share", "sqlite:l.db"},
 		"--share: sqlite:none/l.db: ":                        {"--share", "sqlite:none/l.db", "--preset", "openai/tier1"},
 		"--share: \"nowhere\" is not an address":             {"--share", "nowhere"},
+		"--share: \"etcd\" is none of sqlite":                {"--share", "etcd:x"},
 	} {
 		status, out, errs := p.do(append([]string{"proxy", "--addr", "127.0.0.1:0", "--dashboard", "off"}, args...)...)
 		assert.Equal(t, 2, status, errs)

@@ -47,6 +47,63 @@ func TestAResendIsAheadOfTheLine(t *testing.T) {
 	})
 }
 
+// A wait after a rate-limit response is that of the request: it may be longer than a
+// guard allows without a line, and it ends with what is left of MaxWait.
+func TestAWaitAfterARejection(t *testing.T) {
+	reject := func(calls *int) func(context.Context) error {
+		return func(context.Context) error {
+			time.Sleep(time.Hour)
+			if *calls++; *calls == 1 {
+				return &adaptive.RateLimitHit{RetryAfter: time.Second}
+			}
+			return nil
+		}
+	}
+	limits := guard.Policy{Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, 80*time.Minute)}}}
+	for most, admitted := range map[time.Duration]bool{30 * time.Minute: true, 15 * time.Minute: false} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCrowd(t, line.Config{MaxWait: most})
+			g := made(t, limits)
+			calls := 0
+			began := time.Now()
+			ticket := c.do(t.Context(), g, "rejected", batch("b"), reject(&calls))
+			c.wg.Wait()
+			if admitted {
+				require.NoError(t, c.err("rejected"))
+				assert.Equal(t, 2, ticket.Attempts())
+				return
+			}
+			late, ok := errors.AsType[*line.WaitError](c.err("rejected"))
+			require.True(t, ok, c.err("rejected"))
+			assert.Equal(t, most, late.Waited)
+			assert.Equal(t, most, ticket.Waited())
+			assert.Equal(t, time.Hour+most, time.Since(began))
+			assert.GreaterOrEqual(t, late.RetryAfter, 5*time.Minute)
+			assert.Zero(t, g.Stats().Waiting)
+		})
+	}
+}
+
+// The waits of all attempts count, those in line too.
+func TestAllAttemptsWaitForMaxWaitTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCrowd(t, line.Config{MaxWait: 30 * time.Second})
+		g := made(t, guard.Policy{Limits: one().Limits, Retry: &retry.Policy{NoJitter: true, Initial: time.Second}})
+		c.hold(g, 20*time.Second)
+		ticket := c.do(t.Context(), g, "fails", batch("b"), func(context.Context) error {
+			time.Sleep(time.Second)
+			return errors.New("failed")
+		})
+		c.do(t.Context(), g, "second", batch("b"), sleeps(time.Minute))
+		c.wg.Wait()
+		late, ok := errors.AsType[*line.WaitError](c.err("fails"))
+		require.True(t, ok, c.err("fails"))
+		assert.Equal(t, 30*time.Second, late.Waited)
+		assert.Equal(t, 30*time.Second, ticket.Waited())
+		assert.Equal(t, 1, ticket.Attempts())
+	})
+}
+
 // A call that has failed waits in line for its next attempt, which finds room there.
 func TestAnotherAttemptWaitsInLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

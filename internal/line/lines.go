@@ -19,7 +19,7 @@ import (
 const (
 	// DefaultMaxQueue is how many calls wait in a line at most.
 	DefaultMaxQueue = 10_000
-	// DefaultMaxWait is for how long a call waits at most.
+	// DefaultMaxWait is for how long a request waits at most.
 	DefaultMaxWait = 5 * time.Minute
 )
 
@@ -34,8 +34,9 @@ type Config struct {
 	// client with less than an even part displaces the one with the most. 0 means
 	// DefaultMaxQueue.
 	MaxQueue int
-	// MaxWait bounds the time from the arrival of a call to its admission, for
-	// each attempt. Later it fails with a *WaitError. 0 means DefaultMaxWait.
+	// MaxWait bounds how long a request waits for admission, over all attempts and
+	// with the pauses after rate-limit responses, but without the time that its
+	// attempts take. Then it fails with a *WaitError. 0 means DefaultMaxWait.
 	MaxWait time.Duration
 	// Clock replaces the real clock in tests.
 	Clock clockwork.Clock
@@ -126,7 +127,8 @@ func (t *Ticket) Turn(guard string, ahead bool) inflight.Turn {
 	if t.used.Swap(true) {
 		u = new(turn)
 	}
-	u.ticket, u.name, u.ahead, u.since = t, guard, ahead, t.lines.clock.Elapsed()
+	u.ticket, u.name, u.ahead, u.began = t, guard, ahead, t.lines.clock.Elapsed()
+	u.since = u.began - t.Waited()
 	return u
 }
 

@@ -101,7 +101,7 @@ func TestAFullLineRefuses(t *testing.T) {
 			c.do(t.Context(), g, strconv.Itoa(i), interactive("x"), nothing)
 		}
 		ticket := c.do(t.Context(), g, "none", interactive("x"), nothing)
-		assert.Equal(t, &line.FullError{Line: "api", Waiting: 3, RetryAfter: time.Second}, c.err("none"), "all were admitted at this instant")
+		assert.Equal(t, &line.FullError{Line: "api", Waiting: 3, RetryAfter: 2 * time.Second}, c.err("none"), "all were admitted at this instant, and the limit admits the next one then")
 		assert.Zero(t, ticket.Attempts())
 		assert.Zero(t, ticket.Waited())
 		time.Sleep(3 * time.Second) // one was admitted

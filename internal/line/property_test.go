@@ -113,8 +113,11 @@ func (s scene) play(t *testing.T) (problems []string) {
 			default:
 				problem("after %d attempts: %v", attempts, err)
 			}
-			if (full || late) && attempts > 0 {
+			if attempts > 0 && (full || late && !v.rejected) {
 				problem("sent, and then %v", err)
+			}
+			if s.maxWait > 0 && ticket.Waited() > s.maxWait {
+				problem("waited for %s", ticket.Waited())
 			}
 		})
 	}

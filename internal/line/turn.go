@@ -20,8 +20,9 @@ type turn struct {
 	ticket *Ticket
 	name   string // of the guard
 	ahead  bool
-	since  time.Duration // its arrival
-	stop   func() bool   // of what waits for the end of the context; nil: nothing does
+	began  time.Duration // its arrival
+	since  time.Duration // as long before as the request has waited already
+	stop   func() bool   // of what may end it from outside; nil: nothing does
 
 	// Guarded by the lock of the Lines.
 	line           *line // nil: it has not begun
@@ -54,7 +55,7 @@ func (t *turn) tell() {
 // Await implements inflight.Turn.
 func (t *turn) Await(ctx context.Context) (context.Context, error) {
 	if t.ahead {
-		return ctx, nil
+		return t.hasten(ctx), nil
 	}
 	for {
 		if ctx.Err() != nil {
@@ -74,6 +75,16 @@ func (t *turn) Await(ctx context.Context) (context.Context, error) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// hasten returns the context for a turn that is ahead, which ends when the request
+// has waited for MaxWait.
+func (t *turn) hasten(ctx context.Context) context.Context {
+	l := t.ticket.lines
+	ask := &asking{Context: ctx}
+	t.ask = ask
+	t.stop = l.clock.AfterFunc(l.left(t, t.began), func() { ask.end(l.late(t)) }).Stop
+	return ask
 }
 
 // begin returns the context to ask under, or nil if t has to wait.
@@ -162,13 +173,14 @@ func (t *turn) Queued() {
 
 // Asked implements inflight.Turn.
 func (t *turn) Asked(err error) (again bool) {
-	if t.ahead {
-		t.count()
-		return false
-	}
 	if t.stop != nil {
 		t.stop()
 		t.stop = nil
+	}
+	if t.ahead {
+		t.ask.end(nil)
+		t.count()
+		return false
 	}
 	l := t.ticket.lines
 	l.mu.Lock()
@@ -243,7 +255,7 @@ func (t *turn) lose() {
 
 // count adds the wait to that of the ticket.
 func (t *turn) count() {
-	t.ticket.waited.Add(int64(max(0, t.ticket.lines.clock.Elapsed()-t.since)))
+	t.ticket.waited.Add(int64(max(0, t.ticket.lines.clock.Elapsed()-t.began)))
 }
 
 // end ends the wait of t for admission because of err.
@@ -278,12 +290,30 @@ func (l *Lines) arm(now time.Duration) {
 		return
 	}
 	l.armed, l.armedFor = true, first.since
-	left := max(0, l.maxWait-(now-first.since))
+	left := l.left(first, now)
 	if l.timer == nil {
 		l.timer = l.clock.AfterFunc(left, l.expire)
 	} else {
 		l.timer.Reset(left)
 	}
+}
+
+// left is for how long t may still wait.
+func (l *Lines) left(t *turn, now time.Duration) time.Duration {
+	return max(0, l.maxWait-(now-t.since))
+}
+
+// late is the error of a turn that is ahead and has waited for too long.
+func (l *Lines) late(t *turn) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.clock.Elapsed()
+	return l.of(t.name).late(t, now)
+}
+
+// late is the error of a turn that has waited for too long.
+func (n *line) late(t *turn, now time.Duration) *WaitError {
+	return &WaitError{n.name, now - t.since, n.retryAfter(now)}
 }
 
 // expire ends the turns that have waited for too long.
@@ -294,7 +324,7 @@ func (l *Lines) expire() {
 	now := l.clock.Elapsed()
 	for t := l.waiting.first; t != nil && now-t.since >= l.maxWait; t = l.waiting.first {
 		n := t.line
-		err := &WaitError{n.name, now - t.since, n.retryAfter(now)}
+		err := n.late(t, now)
 		t.err = err
 		if ask := t.ask; ask != nil {
 			l.waiting.remove(t) // it leaves the line when it returns

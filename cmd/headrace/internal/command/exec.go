@@ -27,7 +27,7 @@ type execCommand struct {
 
 // Help is what --help says behind the list of flags.
 func (*execCommand) Help() string {
-	return `It starts a proxy on a free port, sets OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL and others for the command, and says at the end what the proxy did. A variable that is set already is sent on to where it led. Commands of one user with the same keys share what is learned; --share off has them go on alone.
+	return `It starts a proxy on a free port, sets OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL and others for the command, and prints at the end what the proxy did. If a variable is set already, its calls are sent on to where it leads. Commands of one user with the same keys share what is learned, unless --share is off.
 
 Examples:
   headrace exec -- python app.py

@@ -105,7 +105,7 @@ func (p *Program) Main(ctx context.Context) (status int) {
 	parser, err := kong.New(&c,
 		kong.Name("headrace"), kong.Description(description+"\n\n"+exits), kong.Writers(p.Stdout, p.Stderr), kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80, NoExpandSubcommands: true}),
-		kong.Resolvers(&p.given), numbers(), kong.ValueFormatter(func(v *kong.Value) string { return v.Help }),
+		kong.Help(help), kong.Resolvers(&p.given), numbers(), kong.ValueFormatter(func(v *kong.Value) string { return v.Help }),
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "files", Title: "Files:"},
 			{Key: "provider", Title: "Provider:"},
@@ -138,6 +138,15 @@ func (p *Program) Main(ctx context.Context) (status int) {
 		fmt.Fprintln(terminal.Writer(p.Stderr), "headrace:", told)
 	}
 	return p.fail(parsed.Run())
+}
+
+// help prints what --help says. Flags behind the command of exec would be those of the command.
+func help(o kong.HelpOptions, c *kong.Context) error {
+	if n := c.Selected(); n != nil && n.Name == "exec" {
+		o.NoAppSummary = true
+		fmt.Fprintln(c.Stdout, "Usage: headrace exec [flags] -- COMMAND [ARGUMENTS]")
+	}
+	return kong.DefaultHelpPrinter(o, c)
 }
 
 // arguments are those that are meant by args: what other programs do with "help" and "--version" is done here too.

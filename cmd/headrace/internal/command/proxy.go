@@ -29,14 +29,14 @@ type proxyCommand struct {
 	TLSClientCA string   `group:"listening" name:"tls-client-ca" placeholder:"FILE" help:"Accept only clients with a certificate of these authorities (PEM)."`
 
 	Dashboard      string        `group:"pages" default:"127.0.0.1:8788" placeholder:"ADDR" help:"Where the live page is, with /metrics and /healthz, or off. Default: ${default}."`
-	DashboardToken string        `group:"pages" placeholder:"TOKEN" help:"Allows to pause, resume, limit and drain, and to read from other machines. Default: that of --token; none."`
+	DashboardToken string        `group:"pages" placeholder:"TOKEN" help:"Allows to pause, resume, limit and drain, and to read from other machines. Default: that of --token, or none."`
 	Metrics        string        `group:"pages" placeholder:"ADDR" help:"Serve /metrics and /healthz here instead."`
 	Grace          time.Duration `group:"pages" default:"30s" placeholder:"TIME" help:"How long requests may go on after SIGTERM or Ctrl-C. Default: ${default}."`
 }
 
 // Help is what --help says behind the list of flags.
 func (*proxyCommand) Help() string {
-	return `Clients set their base URL to an upstream of the proxy, keep their key, and see no 429: their requests wait until the provider allows them. Known upstreams are those of the providers, such as /openai, /anthropic and /gemini. A request can name its client by X-Headrace-Client or by /c/NAME before the path, and X-Headrace-Priority: batch lets others go first. docs/proxy.md has a block for each SDK.
+	return `Clients set their base URL to an upstream of the proxy, keep their key, and see no 429: their requests wait until the provider allows them. Known upstreams are those of the providers, such as /openai, /anthropic and /gemini. A request can name its client by X-Headrace-Client or by /c/NAME before the path; with X-Headrace-Priority: batch it lets others go first. docs/proxy.md has a block for each SDK.
 
 Examples:
   headrace proxy

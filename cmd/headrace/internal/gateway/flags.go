@@ -23,7 +23,7 @@ type Flags struct {
 	Share    string   `group:"upstreams" placeholder:"ADDRESS" help:"Share the limits with other processes: group:PATH (one host), sqlite:PATH or redis://HOST:PORT/DB (with --preset)."`
 
 	MaxQueue  int           `group:"waiting" default:"10000" placeholder:"N" help:"Requests that may wait for one upstream and key. Default: ${default}."`
-	MaxWait   time.Duration `group:"waiting" default:"5m" placeholder:"TIME" help:"How long a request may wait for limits. Default: ${default}."`
+	MaxWait   time.Duration `group:"waiting" default:"5m" placeholder:"TIME" help:"How long a request may wait for limits in all, resends included. Default: ${default}."`
 	MaxBody   string        `group:"waiting" default:"16MiB" placeholder:"SIZE" help:"The longest body that can be sent again after a 429. Default: ${default}."`
 	Weight    []string      `group:"waiting" sep:"none" placeholder:"NAME=N" help:"The share of a client beside the others, which have 1. May be repeated."`
 	Heartbeat time.Duration `group:"waiting" placeholder:"TIME" help:"Send waiting streams a comment this often, which commits the status 200. Default: never."`

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"os"
@@ -150,6 +151,15 @@ func TestOwnDirectory(t *testing.T) {
 	require.NoError(t, os.Chmod(filepath.Join(dir, "headrace"), 0o777))
 	_, err = Own(nil, getenv)
 	require.ErrorContains(t, err, "is not a directory of this user alone")
+}
+
+// A directory of others is not made.
+func TestOwnWithoutATemporaryDirectory(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "none")
+	t.Setenv("TMPDIR", base)
+	_, err := Own(nil, environment(nil))
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.NoDirExists(t, base)
 }
 
 // Limiters that are shared are told apart by the keys of the environment, which cannot be seen.

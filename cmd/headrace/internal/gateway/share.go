@@ -4,7 +4,9 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/url"
 	"os"
@@ -48,7 +50,7 @@ func ownDir(getenv func(string) string) (string, error) {
 		base, name = os.TempDir(), "headrace-"+strconv.Itoa(os.Getuid())
 	}
 	dir := filepath.Join(base, name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", err
 	}
 	return dir, private(dir)
@@ -88,6 +90,9 @@ func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry,
 func (s *Share) config(c *proxy.Config) (registry.Config, error) {
 	config := registry.Config{Guards: map[string]registry.Spec{}, Open: settings.Openers(func(err error) error { return err })}
 	scheme, rest, ok := strings.Cut(s.Address, ":")
+	if known := slices.Contains([]string{"sqlite", "redis", "rediss", "group", "unix"}, scheme); ok && !known {
+		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is none of sqlite, redis and group: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH", scheme)}
+	}
 	if !ok || rest == "" {
 		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH", s.Address)}
 	}
@@ -105,7 +110,7 @@ func (s *Share) config(c *proxy.Config) (registry.Config, error) {
 		if spoken := dialect.ByHost(host); id == "" && (spoken == dialect.Auto || string(spoken) == given.Provider) {
 			id = c.Preset
 		}
-		if id == "" && scheme != "group" {
+		if id == "" && scheme != "group" && scheme != "unix" {
 			continue
 		}
 		guardName := host
@@ -115,7 +120,7 @@ func (s *Share) config(c *proxy.Config) (registry.Config, error) {
 		config.Guards[guardName] = registry.Spec{Preset: id, Store: s.Address}
 	}
 	if len(config.Guards) == 0 {
-		return config, &settings.Error{Flag: "--share", Problem: scheme + " shares limits that are known, and none is: give --preset, or group:PATH, which shares the limits that are found"}
+		return config, &settings.Error{Flag: "--share", Problem: scheme + " shares limits that are known, and none is given: add --preset, or give group:PATH, which shares the limits that are found"}
 	}
 	return config, nil
 }

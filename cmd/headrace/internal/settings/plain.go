@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/headrace/headrace/console"
@@ -21,7 +22,9 @@ func Plain(err error) string {
 		}
 		var all []string
 		for _, one := range many.Unwrap() {
-			all = append(all, Plain(one))
+			if text := Plain(one); !slices.Contains(all, text) {
+				all = append(all, text)
+			}
 		}
 		return strings.Join(all, "; ")
 	}
