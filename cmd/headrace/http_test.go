@@ -209,7 +209,7 @@ func TestFailuresThatDifferOrAreExpectedDoNotStopTheRun(t *testing.T) {
 				return &providertest.Fault{Status: 404}
 			}})
 			p.requests(60)
-			status, _, errs := p.run(append(tc.args, "--concurrency", "1")...)
+			status, _, errs := p.run(append(tc.args, "--concurrency", "1", "--progress", "off")...)
 			require.Equal(t, 1, status, errs)
 			assert.NotContains(t, errs, " left")
 			assert.Equal(t, 60, p.provider.Counts().Arrivals)
