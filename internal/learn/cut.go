@@ -50,7 +50,7 @@ func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 // cutPace answers a rate, with what was measured.
 func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	measured := m.rate
-	m.first = !m.Calls.On && c.At-m.spans.begin < shortest
+	m.first = !m.Calls.On && c.At-m.tally.start < shortest
 	d := Decision{At: now, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyRate}
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
@@ -83,7 +83,7 @@ const agrees = 0.1 // of the first mark: the difference that is not corrected
 func (m *Machine) reconsider(c Call) {
 	m.first = false
 	got := m.tally.calls - float64(c.Seq-1-m.cutBy)
-	rate := got / max(shortest, m.cut-m.spans.begin)
+	rate := got / max(shortest, m.cut-m.tally.start)
 	if m.off.Has(FirstRule) || got < handful || math.Abs(rate/m.Calls.Rate-1) < agrees {
 		return
 	}

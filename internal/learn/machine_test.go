@@ -157,6 +157,22 @@ func TestTheFirstMarkIsCorrected(t *testing.T) {
 	}
 }
 
+// A cap was taken for it before, so that far more calls have got through than those at first.
+func TestALateMarkIsNotThatOfTheFirstCalls(t *testing.T) {
+	r := runMachine(Config{})
+	for i := range 100 {
+		r.send(float64(i) / 10)
+	}
+	r.spans.begin = 60 // what was a window has ended
+	r.Wait(60.1, 100, 5)
+	r.Refused(60.2, r.send(60.1), Refusal{Asked: 1})
+	require.True(t, r.Calls.On)
+	r.Wait(70, 100, 5)
+	r.send(70)
+	assert.Zero(t, r.reasons(WhyFirst))
+	assert.Less(t, r.Calls.Rate, 20.)
+}
+
 // A machine that begins late can be told what was sent before.
 func TestWhatWentBefore(t *testing.T) {
 	r := runMachine(Config{})

@@ -17,7 +17,8 @@ type Tally struct {
 	history History
 	perCall float64 // tokens that a call really takes, smoothed
 	begun   bool
-	base    int64 // the last call before it began
+	start   float64 // when the first call left
+	base    int64   // the last call before it began
 }
 
 // Rate is what was measured.
@@ -40,6 +41,7 @@ const (
 func (t *Tally) Sent(c Call) {
 	if !t.begun { // a limiter that was used before begins at another number
 		t.begun = true
+		t.start = c.At
 		t.base = c.Seq - 1
 		t.last = Call{Seq: t.base, Total: c.Total - c.Tokens}
 		t.mark = t.last
