@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -258,15 +259,15 @@ func TestLooksAreFewWithoutAReader(t *testing.T) {
 // However often the status is asked for, guards are looked at 20 times a second.
 func TestRequestsCauseFewLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		looks := 0
-		d, g := inBubble(t, Config{Queues: func() []Queue { looks++; return nil }})
+		var looks atomic.Int64
+		d, g := inBubble(t, Config{Queues: func() []Queue { looks.Add(1); return nil }})
 		call(t, g)
-		before := looks
+		before := looks.Load()
 		for range 1000 {
 			time.Sleep(time.Millisecond)
 			d.status(httptest.NewRecorder(), nil)
 		}
-		assert.LessOrEqual(t, looks-before, int(time.Second/soon)+1)
+		assert.LessOrEqual(t, looks.Load()-before, int64(time.Second/soon)+1)
 		d.Close()
 	})
 }
