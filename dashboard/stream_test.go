@@ -293,6 +293,6 @@ func TestAStreamHasItsOwnDeadlines(t *testing.T) {
 	d.events(w, httptest.NewRequest(http.MethodGet, "/api/events", nil).WithContext(ctx))
 	assert.Contains(t, w.Body.String(), "event: snapshot")
 	assert.Equal(t, []time.Time{{}}, w.read, "none to read")
-	require.Len(t, w.write, 1)
+	require.NotEmpty(t, w.write)
 	assert.WithinRange(t, w.write[0], time.Now(), time.Now().Add(patience))
 }
