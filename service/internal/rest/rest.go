@@ -1,0 +1,2 @@
+// Package rest is the REST API of the service.
+package rest
