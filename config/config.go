@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/headrace/headrace/internal/yamldoc"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/registry"
 )
@@ -16,7 +17,7 @@ func Load(path string, own ...*presets.Table) (registry.Config, error) {
 	data, err := os.ReadFile(path) //nolint:gosec // the caller names the file
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return registry.Config{}, fmt.Errorf("config: %w: %s", err, instead(path))
+		return registry.Config{}, fmt.Errorf("config: %w: %s", err, yamldoc.Instead(path))
 	case err != nil:
 		return registry.Config{}, fmt.Errorf("config: %w", err)
 	}
@@ -33,31 +34,34 @@ func Parse(data []byte, own ...*presets.Table) (registry.Config, error) {
 }
 
 func parse(file string, data []byte, own []*presets.Table) (registry.Config, error) {
-	doc, err := read(data)
-	if err != nil {
-		return registry.Config{}, locate(err, file, nil)
+	doc, err := yamldoc.Read(data)
+	if e, ok := errors.AsType[*yamldoc.Error](err); ok {
+		err = &registry.ParseError{File: file, Line: e.Line, Column: e.Column, Problem: e.Problem, Err: e.Err}
 	}
-	c, err := registry.ParseJSON(doc.json, own...)
 	if err != nil {
-		return registry.Config{}, locate(err, file, doc.places)
+		return registry.Config{}, err
+	}
+	c, err := registry.ParseJSON(doc.JSON, own...)
+	if err != nil {
+		return registry.Config{}, locate(err, file, doc)
 	}
 	return c, nil
 }
 
 // locate puts the place in the file into each *ParseError in err, whose line is
-// an index into places; nil: it is in place.
-func locate(err error, file string, places []place) error {
+// that of the JSON.
+func locate(err error, file string, doc *yamldoc.Document) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error
 		for _, e := range joined.Unwrap() {
-			all = append(all, locate(e, file, places))
+			all = append(all, locate(e, file, doc))
 		}
 		return errors.Join(all...)
 	}
 	if at, ok := errors.AsType[*registry.ParseError](err); ok {
 		at.File = file
-		if i := at.Line - 1; i < len(places) {
-			at.Line, at.Column = places[i].line, places[i].column
+		if p, ok := doc.Place(at.Line); ok {
+			at.Line, at.Column = p.Line, p.Column
 		}
 	}
 	return err

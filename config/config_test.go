@@ -69,8 +69,8 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 		in("limits: &l 4/s") + "  a: {limits: *l}":             "",
 		"$schema: x\ndefault: {law: aimd}":                     "",
 		// Refused by both.
-		"":                                "1:1: the file is empty: write guards with their limits, or {} for none",
-		"# only a comment\n":              "1:1: the file is empty: write guards with their limits, or {} for none",
+		"":                                "1:1: the file is empty: write {} for no settings",
+		"# only a comment\n":              "1:1: the file is empty: write {} for no settings",
 		"[1, 2]":                          `1:1: it is a list: write an object such as {"limits": "4/s"}`,
 		"gards: {}":                       "1:1: gards: the key is unknown: did you mean guards?",
 		"guards: 3":                       "1:9: guards: it is a number: write an object with a key for each",
@@ -108,7 +108,7 @@ func TestTheSchemaAndTheLoaderAgree(t *testing.T) {
 		in("limits: 4/s", "limits: 5/s"):                                 `4:5: guards.ols.limits: the key comes twice: leave one out`,
 		"guards: {ols: [}":                                               `1:16: it is not YAML: `,
 		"a: &a [*a]":                                                     `1:4: the entries lie too deep in each other, or an alias contains itself`,
-		"? [a]\n: 1":                                                     "1:3: a key is a text here: write the name of a setting or a guard",
+		"? [a]\n: 1":                                                     "1:3: a key is a text here: write the name of a setting",
 		in("<<: 3"):                                                      "3:9: a merge key takes a mapping, or a list of them, such as <<: *common",
 		// What no schema knows.
 		"loader: " + in("preset: nope/nope"):             `3:13: guards.ols.preset: presets: unknown preset "nope/nope": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,

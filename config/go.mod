@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/headrace/headrace v0.0.0
+	github.com/headrace/headrace/internal/yamldoc v0.0.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/stretchr/testify v1.12.1
 	go.uber.org/goleak v1.3.0

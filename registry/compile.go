@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/document"
 	"github.com/headrace/headrace/internal/near"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/retry"
@@ -26,7 +27,7 @@ func (s *Spec) compile(at []string, t *presets.Table, inside bool, ps *problems)
 	}
 	p.Limits.Windows = slices.Clone(p.Limits.Windows)
 	if n := s.Limits.Concurrency; n > unbounded {
-		ps.addf(below(at, "limits"), "%d concurrent is too many: write at most %d, or leave it out for no bound", n, unbounded)
+		ps.Addf(document.Below(at, "limits"), "%d concurrent is too many: write at most %d, or leave it out for no bound", n, unbounded)
 		p.Limits.Concurrency = 0
 	}
 	if s.Dialect != "" {
@@ -55,22 +56,22 @@ func (s *Spec) adapt(at []string, p *guard.Policy, inside bool, ps *problems) {
 		p.Law = adaptive.AIMD{Max: p.Limits.Concurrency}
 	case Fixed:
 		if s.nothing(p) {
-			ps.mixf(below(at, "law"), "fixed has nothing to keep: add limits, or a preset that has limits")
+			ps.Mixf(document.Below(at, "law"), "fixed has nothing to keep: add limits, or a preset that has limits")
 		}
 		p.Law = adaptive.AIMD{Initial: unbounded, Min: unbounded, Max: unbounded}
 	default:
-		ps.addf(below(at, "law"), "%s is not a law: %s", quoted(string(s.Law)),
-			didYouMean(near.Names(string(s.Law), laws(), mostNear), "write "+strings.Join(laws(), ", ")))
+		ps.Addf(document.Below(at, "law"), "%s is not a law: %s", quoted(string(s.Law)),
+			document.DidYouMean(near.Names(string(s.Law), laws(), document.MostNear), "write "+strings.Join(laws(), ", ")))
 	}
 }
 
 // forget returns after what time a guard made from the template x is forgotten.
 func (s *Spec) forget(x *entry, ps *problems) time.Duration {
-	switch at := below(x.at, "idle"); {
+	switch at := document.Below(x.at, "idle"); {
 	case s.Idle != 0 && !x.template:
-		ps.addf(at, "only guards of a template are forgotten: leave it out, or set it on a name such as crawl/*")
+		ps.Addf(at, "only guards of a template are forgotten: leave it out, or set it on a name such as crawl/*")
 	case s.Idle < 0:
-		ps.addf(at, "%s is negative: write a time such as 1h", s.Idle)
+		ps.Addf(at, "%s is negative: write a time such as 1h", s.Idle)
 	}
 	return cmp.Or(s.Idle, time.Hour)
 }
@@ -99,14 +100,14 @@ func (ps *problems) addPolicy(at []string, err error) {
 	}
 	for _, e := range joined.Unwrap() {
 		field, _, _ := strings.Cut(strings.TrimPrefix(e.Error(), `guard "guard": `), ": ")
-		to := below(at, keyOfField(field))
+		to := document.Below(at, keyOfField(field))
 		switch f, own := e.(*fault.FieldError); { //nolint:errorlint // one inside of another is about something else
 		case own && field == "Share":
-			ps.mixf(to, "%s", f.Problem)
+			ps.Mixf(to, "%s", f.Problem)
 		case own:
-			ps.addf(to, "%s", f.Problem)
+			ps.Addf(to, "%s", f.Problem)
 		default:
-			ps.add(to, errors.Unwrap(e))
+			ps.Add(to, errors.Unwrap(e))
 		}
 	}
 }

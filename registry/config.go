@@ -62,5 +62,5 @@ func laws() []string { return []string{string(Measured), string(AIMD), string(Fi
 func (c Config) Validate() error {
 	var ps problems
 	c.findOpeners(c.entries(&ps), &ps)
-	return ps.err()
+	return ps.Err(owner)
 }

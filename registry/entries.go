@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/document"
 	"github.com/headrace/headrace/internal/near"
 )
 
@@ -47,10 +48,10 @@ func (c Config) entries(ps *problems) []entry {
 			problem = "the name " + quoted(x.key) + " comes twice: case and space around it do not matter, so leave one out"
 		}
 		if taken[x.key] = true; problem != "" {
-			ps.addf(x.at, "%s", problem)
+			ps.Addf(x.at, "%s", problem)
 		}
 		all, specs = append(all, x), append(specs, c.Guards[name])
-		if len(ps.list) > enoughProblems {
+		if len(ps.List) > document.EnoughProblems {
 			return all
 		}
 	}
@@ -66,7 +67,7 @@ func (c Config) entries(ps *problems) []entry {
 		x.policy = spec.compile(x.at, c.Presets, inside, ps)
 		x.idle = spec.forget(x, ps)
 		c.place(x, spec, ps)
-		if len(ps.list) > enoughProblems {
+		if len(ps.List) > document.EnoughProblems {
 			return all
 		}
 	}
@@ -77,15 +78,15 @@ func (c Config) entries(ps *problems) []entry {
 
 // within returns the keys of the guards that an entry names.
 func (c Config) within(x *entry, s *Spec, taken map[string]bool, ps *problems) (keys []string) {
-	at := below(x.at, "within")
+	at := document.Below(x.at, "within")
 	for _, name := range s.Within {
 		key := keyOf(name)
 		switch _, template := isTemplate(key); {
 		case template:
-			ps.addf(at, "%s is a template: name a guard", quoted(key))
+			ps.Addf(at, "%s is a template: name a guard", quoted(key))
 		case !taken[key]:
-			ps.addf(at, "%s is not configured: %s", quoted(key),
-				didYouMean(near.Names(key, guardsIn(taken), mostNear), "add it to guards"))
+			ps.Addf(at, "%s is not configured: %s", quoted(key),
+				document.DidYouMean(near.Names(key, guardsIn(taken), document.MostNear), "add it to guards"))
 		default:
 			keys = append(keys, key)
 		}
@@ -152,7 +153,7 @@ func reportCycle(way []string, byKey map[string]*entry, ps *problems) {
 		to := way[(i+1)%len(way)]
 		if x := byKey[key]; slices.Contains(x.within, to) {
 			round := append(slices.Concat(way[i:], way[:i]), key)
-			ps.addf(below(x.at, "within"), "it is a cycle, %s: leave %s out", strings.Join(round, " within "), quoted(to))
+			ps.Addf(document.Below(x.at, "within"), "it is a cycle, %s: leave %s out", strings.Join(round, " within "), quoted(to))
 			return
 		}
 	}

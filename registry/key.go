@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/headrace/headrace/internal/document"
+
 	"github.com/headrace/headrace/internal/invalid"
 )
 
@@ -112,13 +114,4 @@ func tidy(part string) string {
 	return part
 }
 
-// clip keeps a hostile text out of a log.
-func clip(s string) string {
-	const most = 80
-	if len(s) > most {
-		return s[:most] + "..."
-	}
-	return s
-}
-
-func quoted(s string) string { return strconv.Quote(clip(s)) }
+func quoted(s string) string { return strconv.Quote(document.Clip(s)) }

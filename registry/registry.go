@@ -39,7 +39,7 @@ func New(c Config) (*Registry, error) {
 	var ps problems
 	known := c.entries(&ps)
 	c.findOpeners(known, &ps)
-	if err := ps.err(); err != nil {
+	if err := ps.Err(owner); err != nil {
 		return nil, err
 	}
 	r.fallback = known[0].recipe

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/document"
 	"github.com/headrace/headrace/quota"
 )
 
@@ -81,21 +82,21 @@ func (r *Registry) open(all []entry, openers map[string]Opener) error {
 		scheme, rest := cutAddress(x.store)
 		s, err := openers[scheme].open(rest)
 		if err != nil {
-			ps.add(x.storeAt, err)
+			ps.Add(x.storeAt, err)
 			continue
 		}
 		r.shared[x.store] = s
 	}
-	err := ps.err()
+	err := ps.Err(owner)
 	for i := range all {
 		x := &all[i]
 		if s := r.shared[x.store]; err == nil && s.make != nil {
 			if _, e := r.guard(r.slots[x.key]); e != nil {
-				ps.add(x.storeAt, e)
+				ps.Add(x.storeAt, e)
 			}
 		}
 	}
-	if err = ps.err(); err != nil {
+	if err = ps.Err(owner); err != nil {
 		err = errors.Join(err, r.Close())
 	}
 	return err
@@ -209,7 +210,7 @@ func addressProblem(address string) string {
 // place finds where the guard of x shares: where it says so, or else where Config.Store
 // says if it has something to share there.
 func (c Config) place(x *entry, s *Spec, ps *problems) {
-	address, at := strings.TrimSpace(s.Store), below(x.at, storeName)
+	address, at := strings.TrimSpace(s.Store), document.Below(x.at, storeName)
 	switch {
 	case s.Store != "":
 		problem := addressProblem(address)
@@ -217,7 +218,7 @@ func (c Config) place(x *entry, s *Spec, ps *problems) {
 			problem = unshareable(x, s, address)
 		}
 		if problem != "" {
-			ps.mixf(at, "%s", problem)
+			ps.Mixf(at, "%s", problem)
 			return
 		}
 	default:
@@ -255,16 +256,16 @@ func (c Config) findStores(all []entry, taken map[string]bool, ps *problems) {
 	switch address := strings.TrimSpace(c.Store); {
 	case c.Store == "" || address == inMemory:
 	case addressProblem(address) != "":
-		ps.addf([]string{storeName}, "%s", addressProblem(address))
-	case uses, len(ps.list) > 0: // limits that could not be read are limits
+		ps.Addf([]string{storeName}, "%s", addressProblem(address))
+	case uses, len(ps.List) > 0: // limits that could not be read are limits
 	case isGroup(address):
-		ps.addf([]string{storeName}, "no guard is configured by name that would share there: add one to guards, such as openai")
+		ps.Addf([]string{storeName}, "no guard is configured by name that would share there: add one to guards, such as openai")
 	default:
-		ps.addf([]string{storeName}, "no guard has limits that could be shared there: add limits, or use group:PATH, which shares what is found out")
+		ps.Addf([]string{storeName}, "no guard has limits that could be shared there: add limits, or use group:PATH, which shares what is found out")
 	}
 	for i := range all {
 		if a, b := apart(&all[i], byKey, taken); b != nil {
-			ps.addf(below(all[i].at, storeName), "a call takes from one store, and those of %s and %s are two: give both guards the same one, or one of them memory",
+			ps.Addf(document.Below(all[i].at, storeName), "a call takes from one store, and those of %s and %s are two: give both guards the same one, or one of them memory",
 				quoted(a.key), quoted(b.key))
 		}
 	}
@@ -306,6 +307,6 @@ func (c Config) findOpeners(all []entry, ps *problems) {
 			continue
 		}
 		told[scheme] = true
-		ps.addf(x.storeAt, "nothing opens %s:...: set Config.Open[%q] to %s", scheme, scheme, openerOf(scheme))
+		ps.Addf(x.storeAt, "nothing opens %s:...: set Config.Open[%q] to %s", scheme, scheme, openerOf(scheme))
 	}
 }

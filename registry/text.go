@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/document"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -33,7 +34,7 @@ func Parse(text string) (Config, error) {
 	c, templates := Config{Guards: map[string]Spec{}}, 0
 	for i, address := range stores {
 		if c.Store = address; i > 0 {
-			ps.addf([]string{storeName}, "the store comes twice: leave one out")
+			ps.Addf([]string{storeName}, "the store comes twice: leave one out")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(keyed)) {
@@ -44,15 +45,15 @@ func Parse(text string) (Config, error) {
 		}
 		c.Default = spec
 		if templates++; templates == 2 {
-			ps.addf([]string{defaultName}, "the name %q comes twice: case and space around it do not matter, so leave one out", defaultName)
+			ps.Addf([]string{defaultName}, "the name %q comes twice: case and space around it do not matter, so leave one out", defaultName)
 		}
 	}
 	c.entries(&ps)
-	if len(ps.list) > 0 {
-		for i, p := range ps.list {
+	if len(ps.List) > 0 {
+		for i, p := range ps.List {
 			for _, x := range entries {
-				if len(x.keys) <= len(p.keys) && slices.Equal(x.keys, p.keys[:len(x.keys)]) {
-					ps.list[i].at = x.at // of several the last
+				if len(x.keys) <= len(p.Keys) && slices.Equal(x.keys, p.Keys[:len(x.keys)]) {
+					ps.List[i].At = x.at // of several the last
 				}
 			}
 		}
@@ -123,27 +124,27 @@ func entriesIn(text string) (found []entryText) {
 func (ps *problems) addText(text string, entries []entryText, err error) {
 	joined, _ := err.(interface{ Unwrap() []error }) // as ParseKeyedLimits says
 	for _, err := range joined.Unwrap() {
-		p := problem{text: err.Error(), err: err}
+		p := document.Problem{Text: err.Error(), Err: err}
 		if e, ok := errors.AsType[*throttle.ParseError](err); ok {
-			p.at = e.Offset
-			p.text = fmt.Sprintf("%q: %s", clip(e.Text), e.Problem)
+			p.At = e.Offset
+			p.Text = fmt.Sprintf("%q: %s", document.Clip(e.Text), e.Problem)
 			if after := strings.TrimPrefix(text[e.Offset:], e.Text); e.Text != "" && strings.HasPrefix(strings.TrimLeft(after, " \t"), ":") {
-				p.text = fmt.Sprintf("%q: another key begins here: write a semicolon before it", clip(e.Text))
+				p.Text = fmt.Sprintf("%q: another key begins here: write a semicolon before it", document.Clip(e.Text))
 			}
 			for _, x := range entries {
 				if x.at == e.Offset {
-					p.keys = nil // it is the key that cannot be read
+					p.Keys = nil // it is the key that cannot be read
 				} else if x.at < e.Offset {
-					p.keys = below(x.keys, "limits")
+					p.Keys = document.Below(x.keys, "limits")
 				}
 			}
 		} else if field, ok := errors.AsType[*fault.FieldError](err); ok {
 			for _, x := range entries {
 				if strings.HasPrefix(field.Field, "["+strconv.Quote(x.keys[len(x.keys)-1])+"].") {
-					p.keys, p.at = below(x.keys, "limits"), x.at
+					p.Keys, p.At = document.Below(x.keys, "limits"), x.at
 				}
 			}
 		}
-		ps.list = append(ps.list, p)
+		ps.List = append(ps.List, p)
 	}
 }

@@ -1,4 +1,7 @@
-package registry
+// Package document reads a configuration from JSON into a struct whose fields have a
+// tag `config:"key"`, and reports every problem with its place in the text. Package
+// registry and the service read theirs by it.
+package document
 
 import (
 	"bytes"
@@ -25,8 +28,8 @@ var kindNames = [...]string{"null", "a yes or no", "a number", "a text", "a list
 
 func (k kind) String() string { return kindNames[k] }
 
-// node is a value of a JSON document with its place.
-type node struct {
+// Node is a value of a JSON document with its place.
+type Node struct {
 	kind   kind
 	at     int    // where it begins
 	text   string // of a text, number or boolean
@@ -37,16 +40,19 @@ type node struct {
 type field struct {
 	key   string
 	at    int
-	value *node
+	value *Node
 }
 
 // find returns the place of the value that keys lead to, or of the last one on
 // the way that is there.
-func (n *node) find(keys []string) (at int) {
+func (n *Node) find(keys []string) (at int) {
 	at = n.at
 	for _, key := range keys {
 		i := slices.IndexFunc(n.fields, func(f field) bool { return f.key == key })
-		if i < 0 {
+		if at, ok := index(key); ok && n.kind == array {
+			i = at
+		}
+		if i < 0 || i >= len(n.fields) {
 			return at
 		}
 		n = n.fields[i].value
@@ -71,8 +77,8 @@ type treeReader struct {
 	*json.Decoder
 }
 
-// readTree returns the tree, or an error with its offset.
-func readTree(data []byte) (root *node, at int, err error) {
+// Read returns the tree, or an error with its offset.
+func Read(data []byte) (root *Node, at int, err error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, 0, errEmpty
 	}
@@ -100,8 +106,8 @@ func (r *treeReader) begin() int {
 	return at
 }
 
-func (r *treeReader) value(depth int) (*node, error) {
-	n := &node{at: r.begin()}
+func (r *treeReader) value(depth int) (*Node, error) {
+	n := &Node{at: r.begin()}
 	token, err := r.Token()
 	if err != nil {
 		return nil, err
@@ -127,7 +133,7 @@ func (r *treeReader) value(depth int) (*node, error) {
 }
 
 // inside reads what lies in n, and the bracket that closes it.
-func (r *treeReader) inside(n *node, depth int) error {
+func (r *treeReader) inside(n *Node, depth int) error {
 	for r.More() {
 		f := field{at: r.begin()}
 		if n.kind == object {

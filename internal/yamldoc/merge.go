@@ -1,4 +1,4 @@
-package config
+package yamldoc
 
 import "go.yaml.in/yaml/v4"
 
@@ -7,7 +7,7 @@ type pair struct{ key, value *yaml.Node }
 
 // merged lists what n holds, with what its merge keys take over: what n says
 // itself goes before that, and an earlier mapping before a later one.
-func (d *document) merged(n *yaml.Node, depth int) ([]pair, error) {
+func (d *Document) merged(n *yaml.Node, depth int) ([]pair, error) {
 	switch d.taken++; {
 	case depth > deepest:
 		return nil, problemAt(placeOf(n), "the merge keys lie too deep in each other, or a mapping merges itself")
@@ -19,7 +19,7 @@ func (d *document) merged(n *yaml.Node, depth int) ([]pair, error) {
 		key, value := resolve(n.Content[i]), resolve(n.Content[i+1])
 		switch {
 		case key.Kind != yaml.ScalarNode:
-			return nil, problemAt(placeOf(n.Content[i]), "a key is a text here: write the name of a setting or a guard")
+			return nil, problemAt(placeOf(n.Content[i]), "a key is a text here: write the name of a setting")
 		case key.ShortTag() != "!!merge":
 			own = append(own, pair{n.Content[i], n.Content[i+1]})
 			continue

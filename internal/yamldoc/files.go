@@ -1,4 +1,4 @@
-package config
+package yamldoc
 
 import (
 	"os"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// instead says which file may have been meant by a path that is not there.
-func instead(path string) string {
+// Instead says which file may have been meant by a path that is not there.
+func Instead(path string) string {
 	dir := filepath.Dir(path)
 	entries, err := os.ReadDir(dir)
 	if err != nil {

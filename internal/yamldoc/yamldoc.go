@@ -1,4 +1,6 @@
-package config
+// Package yamldoc reads YAML as JSON that keeps the places. Aliases and merge keys are
+// resolved, with a bound on what they add.
+package yamldoc
 
 import (
 	"bytes"
@@ -10,21 +12,40 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/headrace/headrace/registry"
 )
 
-// place is where something stands in the YAML, from 1.
-type place struct{ line, column int }
+// Place is where something stands in the YAML, from 1.
+type Place struct{ Line, Column int }
 
-// document is a YAML document as JSON with each key and each value on a line of
-// its own, of which places tells where it came from. So registry.ParseJSON is
-// the only reader of the configuration.
-type document struct {
-	json   []byte
-	places []place
+// Error says what is wrong with a document.
+type Error struct {
+	Place
+
+	Problem string
+	Err     error // of the parser; may be nil
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("%d:%d: %s", e.Line, e.Column, e.Problem) }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Document is a YAML document as JSON. Each key and each value has a line of its own, so
+// that a reader of JSON that reports lines reports places of the YAML.
+type Document struct {
+	JSON   []byte
+	places []Place
 	taken  int // mappings that were gone through for their keys, and keys that were merged
 	plain  int // lines that need no alias
+}
+
+// Place returns where a line of the JSON came from. Lines count from 1.
+func (d *Document) Place(line int) (p Place, ok bool) {
+	if line < 1 || line > len(d.places) {
+		return Place{}, false
+	}
+	return d.places[line-1], true
 }
 
 const (
@@ -34,13 +55,13 @@ const (
 	tooLarge = "the aliases add more than %d values to the configuration"
 )
 
-// read makes JSON of the one document in data.
-func read(data []byte) (*document, error) {
+// Read makes JSON of the one document in data. Its error is an *Error.
+func Read(data []byte) (*Document, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var root, more yaml.Node
 	switch err := decoder.Decode(&root); {
 	case errors.Is(err, io.EOF) || err == nil && len(root.Content) == 0:
-		return nil, problemAt(place{1, 1}, "the file is empty: write guards with their limits, or {} for none")
+		return nil, problemAt(Place{1, 1}, "the file is empty: write {} for no settings")
 	case err != nil:
 		return nil, syntax(err)
 	}
@@ -50,7 +71,7 @@ func read(data []byte) (*document, error) {
 	case !errors.Is(err, io.EOF):
 		return nil, syntax(err)
 	}
-	d := document{plain: linesOf(root.Content[0])}
+	d := Document{plain: linesOf(root.Content[0])}
 	if err := d.value(root.Content[0], 0); err != nil {
 		return nil, err
 	}
@@ -68,9 +89,9 @@ func linesOf(n *yaml.Node) int {
 
 // syntax gives what the parser says its place.
 func syntax(err error) error {
-	at, text := place{1, 1}, err.Error()
+	at, text := Place{1, 1}, err.Error()
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
-		at, text = place{max(1, e.Mark.Line), max(1, e.Mark.Column)}, e.Message
+		at, text = Place{max(1, e.Mark.Line), max(1, e.Mark.Column)}, e.Message
 		if e.ContextMsg != "" {
 			text = e.ContextMsg + ": " + text
 		}
@@ -80,19 +101,19 @@ func syntax(err error) error {
 	return e
 }
 
-func problemAt(at place, format string, args ...any) *registry.ParseError {
-	return &registry.ParseError{Line: at.line, Column: at.column, Problem: fmt.Sprintf(format, args...)}
+func problemAt(at Place, format string, args ...any) *Error {
+	return &Error{Place: at, Problem: fmt.Sprintf(format, args...)}
 }
 
-func placeOf(n *yaml.Node) place { return place{max(1, n.Line), max(1, n.Column)} }
+func placeOf(n *yaml.Node) Place { return Place{max(1, n.Line), max(1, n.Column)} }
 
 // line adds one that came from n.
-func (d *document) line(n *yaml.Node, text string) {
-	d.json = append(append(d.json, text...), '\n')
+func (d *Document) line(n *yaml.Node, text string) {
+	d.JSON = append(append(d.JSON, text...), '\n')
 	d.places = append(d.places, placeOf(n))
 }
 
-func (d *document) value(n *yaml.Node, depth int) error {
+func (d *Document) value(n *yaml.Node, depth int) error {
 	switch {
 	case depth > deepest:
 		return problemAt(placeOf(n), "the entries lie too deep in each other, or an alias contains itself")
@@ -121,7 +142,7 @@ func (d *document) value(n *yaml.Node, depth int) error {
 	}
 }
 
-func (d *document) mapping(n *yaml.Node, depth int) error {
+func (d *Document) mapping(n *yaml.Node, depth int) error {
 	pairs, err := d.merged(n, depth)
 	if err != nil {
 		return err
@@ -142,7 +163,7 @@ func (d *document) mapping(n *yaml.Node, depth int) error {
 }
 
 // scalar writes what the schema of YAML 1.2 takes n for; JSON has no others.
-func (d *document) scalar(n *yaml.Node) error {
+func (d *Document) scalar(n *yaml.Node) error {
 	var x any
 	switch tag := n.ShortTag(); tag {
 	case "!!null":
