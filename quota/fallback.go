@@ -290,6 +290,10 @@ func (f *FallbackStore) Changed(ctx context.Context, keys ...string) (<-chan str
 // Unwrap returns the store that the fallback is for, such as to inspect it.
 func (f *FallbackStore) Unwrap() Store { return f.store }
 
+// Reset closes the breaker, with zero counts, so that the store is asked again at once. Call it when the store is
+// known to answer again, such as by a probe of yours.
+func (f *FallbackStore) Reset() { f.breaker.Reset() }
+
 // Stats returns a snapshot.
 func (f *FallbackStore) Stats() FallbackStats {
 	return FallbackStats{f.asked.Load(), f.failed.Load(), f.degraded.Load(), f.breaker.Stats()}

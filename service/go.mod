@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/headrace/headrace v0.0.0
+	github.com/headrace/headrace/internal/yamldoc v0.0.0
 	github.com/jonboulle/clockwork v0.5.0
 )
 

@@ -10,12 +10,14 @@ import (
 
 // Bounds on what one request may ask for.
 const (
-	MaxTokens    = 100_000 // of a check
-	MaxTogether  = 32      // checks of one CheckAll or Acquire
-	MaxBatch     = 1000    // checks of one Batch
-	MaxName      = 256     // bytes of a scope or a resource
-	MaxID        = 1024    // bytes of an identifier
-	MaxMeta      = 64      // entries of Metadata
+	MaxTokens    = 100_000     // of a check
+	MaxTogether  = 32          // checks of one CheckAll or Acquire
+	MaxBatch     = 1000        // checks of one Batch
+	MaxName      = 256         // bytes of a scope or a resource
+	MaxID        = 1024        // bytes of an identifier
+	MaxActual    = 100_000_000 // tokens of a Settle, for each check
+	MaxWait      = time.Minute // of an Acquire
+	MaxMeta      = 64          // entries of Metadata
 	DefaultScope = "user"
 )
 
@@ -93,6 +95,7 @@ type Health struct {
 	StoreReachable bool   // the last answer of the store was one
 	Breaker        State
 	RetryAfter     time.Duration // of an open breaker
+	Jumps          int64         // of the clock of the store
 	Skewed         time.Duration // how long checks are refused because of the clock of the store
 	Latency        time.Duration // of the last probe
 	Reason         Reason

@@ -1,0 +1,159 @@
+package decide
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/throttle"
+)
+
+// A permit is what a check took, signed, so that any replica with the same key can end
+// it, also after a restart: a version, when it was issued, who issued it, the ticket of
+// the store, and the checks with their costs. All numbers are varints.
+const (
+	permitVersion = 1
+	macBytes      = 16
+	longestPermit = 128 << 10
+	clockSlack    = 5 * time.Minute // how far the clocks of replicas may be apart
+)
+
+type permits struct {
+	key    []byte
+	issuer string // of this process
+	maxAge time.Duration
+	once   throttle.Limits // of the mark that a permit has ended
+}
+
+func newPermits(key []byte, maxAge time.Duration) permits {
+	if key == nil {
+		key = make([]byte, sha256.Size)
+		_, _ = rand.Read(key) // it never fails
+	}
+	sum := hmac.New(sha256.New, key)
+	_, _ = sum.Write([]byte("headrace permit"))
+	return permits{
+		sum.Sum(nil), rand.Text()[:8], maxAge,
+		throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, maxAge+2*clockSlack).Of(throttle.Points)}},
+	}
+}
+
+func (p *permits) mac(data []byte) []byte {
+	sum := hmac.New(sha256.New, p.key)
+	_, _ = sum.Write(data)
+	return sum.Sum(nil)[:macBytes]
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func (p *permits) write(t *quota.Ticket, asks []ask, now time.Time) string {
+	b := append(make([]byte, 0, 160), permitVersion)
+	b = binary.AppendVarint(b, now.Unix())
+	b = appendText(b, p.issuer)
+	b = appendText(b, t.ID)
+	b = binary.AppendVarint(b, t.At)
+	b = binary.AppendVarint(b, t.Token)
+	b = binary.AppendUvarint(b, uint64(len(asks)))
+	for i := range asks {
+		c := asks[i].check
+		b = appendText(appendText(appendText(b, c.Scope), c.Identifier), c.Resource)
+		b = binary.AppendVarint(binary.AppendVarint(b, c.Tokens), asks[i].cost)
+	}
+	return base64.RawURLEncoding.EncodeToString(append(b, p.mac(b)...))
+}
+
+// permit is a permit that was read.
+type permit struct {
+	id     string // unique among all permits
+	ticket quota.Ticket
+	checks []Check
+	costs  []int64
+}
+
+// read returns the permit of a text. Its error is a *PermitError.
+func (p *permits) read(text string, now time.Time) (permit, error) {
+	unknown := &PermitError{Problem: "unknown"}
+	if len(text) > longestPermit {
+		return permit{}, unknown
+	}
+	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(b) <= macBytes {
+		return permit{}, unknown
+	}
+	b, mac := b[:len(b)-macBytes], b[len(b)-macBytes:]
+	if !hmac.Equal(mac, p.mac(b)) {
+		return permit{}, unknown
+	}
+	r := reader{b: b}
+	version, issued, issuer := r.byte(), r.varint(), r.text()
+	x := permit{id: hex.EncodeToString(mac), ticket: quota.Ticket{ID: r.text(), At: r.varint(), Token: r.varint()}}
+	for n := r.uvarint(); n > 0 && !r.bad; n-- {
+		c := Check{Scope: r.text(), Identifier: r.text(), Resource: r.text(), Tokens: r.varint()}
+		x.checks, x.costs = append(x.checks, c), append(x.costs, r.varint())
+		r.bad = r.bad || c.Tokens < 1 || len(x.checks) > MaxTogether
+	}
+	if r.bad || len(r.b) > 0 || version != permitVersion || len(x.checks) == 0 {
+		return permit{}, unknown
+	}
+	if age := now.Sub(time.Unix(issued, 0)); age > p.maxAge || age < -clockSlack {
+		return permit{}, &PermitError{Problem: "expired"}
+	}
+	if strings.HasPrefix(x.ticket.ID, localTicket) && issuer != p.issuer {
+		return permit{}, unknown // what it took is known to the process that issued it alone
+	}
+	return x, nil
+}
+
+// reader reads what write has written.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) skip(n int) []byte {
+	if n <= 0 || n > len(r.b) {
+		r.bad = r.bad || n != 0
+		return nil
+	}
+	got := r.b[:n]
+	r.b = r.b[n:]
+	return got
+}
+
+func (r *reader) byte() byte {
+	if got := r.skip(1); got != nil {
+		return got[0]
+	}
+	return 0
+}
+
+func (r *reader) varint() int64 {
+	v, n := binary.Varint(r.b)
+	r.bad = r.bad || n <= 0
+	r.skip(n)
+	return v
+}
+
+func (r *reader) uvarint() uint64 {
+	v, n := binary.Uvarint(r.b)
+	r.bad = r.bad || n <= 0
+	r.skip(n)
+	return v
+}
+
+func (r *reader) text() string {
+	n := r.uvarint()
+	if n > uint64(len(r.b)) {
+		r.bad = true
+		return ""
+	}
+	return string(r.skip(int(n))) //nolint:gosec // it is at most the length of a slice
+}

@@ -1,0 +1,77 @@
+package decide
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// skewTolerance is how far the clock of a store may be off without being a jump.
+	skewTolerance = time.Second
+	// mostSkew bounds how long a jump of the clock closes the service.
+	mostSkew = time.Hour
+	// skewDrift is one over how much faster or slower the clock of a store may run.
+	skewDrift = 1000
+)
+
+// skew watches the clock of a store. If it jumps ahead by d, windows have forgotten d too
+// early, and limits would be exceeded. So checks are refused for d, but for an hour at
+// most. If it jumps back, windows stand still, and checks are refused for as long.
+type skew struct {
+	shift func(time.Duration)
+
+	mu     sync.Mutex    // guards all below
+	known  bool          // there was a sample
+	offset time.Duration // the store's time less ours, at the last sample
+	seen   time.Duration // our time at the last sample
+	until  time.Duration // our time when checks are let in again
+	jumps  int64
+	last   time.Duration // the last jump
+}
+
+// wait returns how long checks are refused from now on.
+func (s *skew) wait(now time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, s.until-now)
+}
+
+// sample notes that the store's time was at, in nanoseconds, between two instants of ours.
+func (s *skew) sample(before, after time.Duration, at int64) {
+	if after-before > skewTolerance {
+		return // it says too little
+	}
+	jump := s.note(before, after, time.Duration(at))
+	if jump != 0 && s.shift != nil {
+		s.shift(jump)
+	}
+}
+
+func (s *skew) note(before, after, at time.Duration) (jump time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	offset := at - before - (after-before)/2
+	if !s.known {
+		s.known, s.offset, s.seen = true, offset, after
+		return 0
+	}
+	jump = offset - s.offset
+	if jump.Abs() <= skewTolerance+(after-before) {
+		// Clocks run apart slowly. The offset follows, but so slowly that a series of small jumps does not pass.
+		most := max(0, after-s.seen) / skewDrift
+		s.offset += min(max(jump, -most), most)
+		s.seen = max(s.seen, after)
+		return 0
+	}
+	s.until = max(s.until, after+min(jump.Abs(), mostSkew))
+	s.jumps++
+	s.last, s.offset, s.seen = jump, offset, after
+	return jump
+}
+
+// stats returns how often the clock has jumped, and the last jump.
+func (s *skew) stats() (jumps int64, last time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jumps, s.last
+}

@@ -1,0 +1,201 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service/internal/rules"
+	"github.com/headrace/headrace/throttle"
+)
+
+var errTimeout = errors.New("the store did not answer in time")
+
+// take asks the store once. Dry takes nothing.
+func (d *Decider) take(ctx context.Context, set *rules.Set, asks []ask, dry bool) (All, error) {
+	list, of := demands(asks)
+	before := d.clock.Elapsed()
+	if wait := d.skew.wait(before); wait > 0 {
+		return none(), &UnavailableError{Reason: ClockSkew, RetryAfter: atLeast(wait)}
+	}
+	g, err := d.fallback.Take(ctx, quota.Request{Demands: list, Peek: dry, Uses: true})
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return none(), context.Cause(ctx)
+	case errors.As(err, new(*throttle.CostError)):
+		return none(), costError(err, asks)
+	default:
+		return none(), d.unavailable(err)
+	}
+	reason := reasonOf(g.Degraded)
+	if reason == "" && g.Ticket.ID != "" {
+		now := d.clock.Elapsed()
+		d.skew.sample(before, now, g.Ticket.At)
+		if wait := d.skew.wait(now); wait > 0 { // what it took stays taken
+			return none(), &UnavailableError{Reason: ClockSkew, RetryAfter: atLeast(wait)}
+		}
+	}
+	if reason == "" && d.problem() != "" {
+		reason = ConfigError
+	}
+	a := d.answer(asks, list, of, &g, reason)
+	if a.Allowed && !dry && g.Ticket.ID != "" {
+		a.Permit = d.permits.write(&g.Ticket, asks, d.clock.Underlying().Now())
+	}
+	return a, nil
+}
+
+// answer says what a grant means for each of the asks.
+func (d *Decider) answer(asks []ask, list []quota.Demand, of []int, g *quota.Grant, reason Reason) All {
+	a := All{Allowed: g.Wait == 0, Results: make([]Result, len(asks)), Blocking: -1, Tightest: -1, RetryAfter: g.Wait, Degraded: reason}
+	now := d.clock.Underlying().Now()
+	least := 2.0
+	for i := range asks {
+		x, at := &asks[i], of[i]
+		r := &a.Results[i]
+		r.Check, r.Rule, r.Degraded, r.Allowed = *x.check, x.rule.Name, reason, true
+		if share := r.fill(x.rule, g.Uses[at], now); share < least {
+			least, a.Tightest = share, i
+		}
+		if g.Wait > 0 {
+			r.RetryAfter = waitOf(list[at].Cost.Points, g, at)
+			r.Allowed = r.RetryAfter == 0
+			if !r.Allowed {
+				r.RetryAfter = max(r.RetryAfter, x.rule.MinWait)
+			}
+			if x.rule.OneShot && !r.Allowed {
+				r.RetryAfter = Never
+			}
+			a.RetryAfter = max(a.RetryAfter, r.RetryAfter)
+			if at == g.Demand && a.Blocking < 0 {
+				a.Blocking = i
+			}
+		}
+	}
+	if b := a.Blocking; b >= 0 {
+		if a.RetryAfter == Never && a.Results[b].RetryAfter != Never {
+			for i := range a.Results {
+				if a.Results[i].RetryAfter == Never {
+					a.Blocking = i
+				}
+			}
+		}
+		d.blocked.add(asks[a.Blocking].key)
+	}
+	return a
+}
+
+// waitOf is how long the demand with that index has to wait at the least, from what the
+// store said of its windows.
+func waitOf(cost int64, g *quota.Grant, at int) (wait time.Duration) {
+	if at == g.Demand {
+		return g.Wait
+	}
+	for _, u := range g.Uses[at] {
+		if u.Left < cost {
+			w := max(u.FreesIn, time.Millisecond)
+			if u.Window.Kind() == throttle.TokenBucket {
+				w = max(w, time.Duration(float64(cost-u.Left)/u.Window.Rate()*float64(time.Second)))
+			}
+			wait = max(wait, min(w, g.Wait))
+		}
+	}
+	return wait
+}
+
+// fill reports the windows of a rule. It returns the share that is left of the tightest.
+func (r *Result) fill(rule *rules.Rule, uses []throttle.WindowUse, now time.Time) (share float64) {
+	share = 2
+	r.Windows = make([]Window, len(uses))
+	for i, u := range uses {
+		w := &r.Windows[i]
+		w.Name, w.Quota, w.Left, w.ResetsIn = rule.Name, u.Window.Max(), max(0, u.Left), u.ResetsIn
+		if len(uses) > 1 {
+			w.Name = rule.Name + "/" + u.Window.Per().String()
+		}
+		if rule.OneShot {
+			w.ResetsIn = 0
+		} else {
+			w.Per = u.Window.Per()
+		}
+		if s := float64(w.Left) / float64(w.Quota); s < share {
+			share, r.Remaining, r.Capacity, r.ResetAt = s, w.Left, w.Quota, time.Time{}
+			if !rule.OneShot {
+				r.ResetAt = now.Add(w.ResetsIn)
+			}
+		}
+	}
+	return share
+}
+
+func reasonOf(degraded error) Reason {
+	switch {
+	case degraded == nil:
+		return ""
+	case errors.As(degraded, new(*breaker.OpenError)):
+		return BreakerOpen
+	default:
+		return StorageUnavailable
+	}
+}
+
+// unavailable is the error of the store as callers see it.
+func (d *Decider) unavailable(err error) error {
+	if errors.As(err, new(*fault.FieldError)) {
+		return err
+	}
+	e := &UnavailableError{Reason: reasonOf(err), RetryAfter: time.Second, Cause: err}
+	if open, ok := errors.AsType[*breaker.OpenError](err); ok {
+		e.RetryAfter = open.RetryAfter
+	}
+	e.RetryAfter = atLeast(e.RetryAfter)
+	return e
+}
+
+func atLeast(d time.Duration) time.Duration { return max(d, time.Second) }
+
+func (d *Decider) observe(r *Result, err error, took time.Duration) {
+	set := d.rules.Load()
+	o := Observation{Scope: r.Scope, Known: set.Knows(r.Scope), Outcome: outcome(r.Allowed, err), Degraded: r.Degraded, Took: took}
+	if r.Capacity > 0 {
+		o.Share = float64(r.Remaining) / float64(r.Capacity)
+	}
+	if r.Allowed && !r.DryRun && err == nil {
+		o.Tokens = r.Tokens
+	}
+	if u, ok := errors.AsType[*UnavailableError](err); ok {
+		o.Degraded = u.Reason
+	}
+	d.see(o)
+}
+
+func (d *Decider) observeAll(a *All, asks []ask, err error, took time.Duration) {
+	if err != nil {
+		d.observe(&Result{Check: *asks[0].check}, err, took)
+		return
+	}
+	for i := range a.Results {
+		r := a.Results[i]
+		r.Allowed = a.Allowed
+		d.observe(&r, nil, took)
+	}
+}
+
+func outcome(allowed bool, err error) string {
+	switch {
+	case errors.As(err, new(*UnavailableError)):
+		return "unavailable"
+	case errors.As(err, new(*fault.FieldError)):
+		return "invalid"
+	case err != nil:
+		return "cancelled"
+	case allowed:
+		return "allowed"
+	default:
+		return "refused"
+	}
+}

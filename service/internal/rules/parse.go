@@ -1,0 +1,416 @@
+package rules
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/document"
+	"github.com/headrace/headrace/internal/near"
+	"github.com/headrace/headrace/internal/yamldoc"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Config is a validated configuration with the secrets that its files hold.
+type Config struct {
+	Rules   *Set
+	Runtime Runtime             // with its defaults
+	Tokens  [][sha256.Size]byte // hashes; none: no token is required
+	Key     []byte              // of permits; nil: each process draws its own
+}
+
+// Load reads a file, and the files of secrets that it names, which are relative to it.
+// Each problem is a *fault.FieldError, joined. A missing file matches fs.ErrNotExist.
+func Load(path string) (*Config, []byte, error) {
+	data, err := readBounded(path, largestFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, fmt.Errorf("service: %w: %s", err, yamldoc.Instead(path))
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("service: %w", err)
+	}
+	c, err := parse(path, filepath.Dir(path), data)
+	return c, data, err
+}
+
+// Parse reads a configuration from YAML or JSON. Files of secrets are relative to the
+// working directory.
+func Parse(data []byte) (*Config, error) { return parse("", "", data) }
+
+func parse(file, dir string, data []byte) (*Config, error) {
+	if len(data) > largestFile {
+		return nil, at(file, 1, 1, "", fmt.Sprintf("the file has more than %d bytes", largestFile))
+	}
+	if strings.TrimSpace(string(data)) == "" {
+		data = []byte("{}")
+	}
+	doc, err := yamldoc.Read(data)
+	if e, ok := errors.AsType[*yamldoc.Error](err); ok {
+		return nil, at(file, e.Line, e.Column, "", e.Problem)
+	}
+	if err != nil {
+		return nil, err
+	}
+	root, offset, err := document.Read(doc.JSON)
+	if err != nil {
+		line, _ := document.Place(string(doc.JSON), offset)
+		p, _ := doc.Place(line)
+		return nil, at(file, p.Line, p.Column, "", err.Error())
+	}
+	var (
+		f File
+		p document.Problems
+	)
+	document.Decode(root, &f, &p)
+	typed := len(p.List)
+	c := f.compile(dir, &p)
+	p.Find(root, typed)
+	var errs []error
+	for _, x := range p.Placed(string(doc.JSON)) {
+		place, _ := doc.Place(x.Line)
+		errs = append(errs, at(file, place.Line, place.Column, x.Path, x.Text))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func at(file string, line, column int, field, problem string) error {
+	owner := fmt.Sprintf("line %d:%d", line, column)
+	if file != "" {
+		owner = fmt.Sprintf("%s:%d:%d", file, line, column)
+	}
+	if field == "" {
+		field = "configuration"
+	}
+	return &fault.FieldError{Owner: owner, Field: field, Problem: problem}
+}
+
+// names of rules are shown in headers and metrics.
+var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}$`)
+
+func (f *File) compile(dir string, p *document.Problems) *Config {
+	c := &Config{Rules: f.rules(p), Runtime: f.Runtime}
+	c.Runtime.check(p)
+	c.secrets(dir, p)
+	return c
+}
+
+func (f *File) rules(p *document.Problems) *Set {
+	s := &Set{exact: map[pair]*Rule{}, scopes: map[string]*Rule{}, costs: f.Costs}
+	if len(f.RateLimits) > mostRules {
+		p.Addf([]string{"rate_limits"}, "%d entries are more than %d", len(f.RateLimits), mostRules)
+		return s
+	}
+	taken := map[string]bool{"default": true}
+	for i := range f.RateLimits {
+		l, keys := &f.RateLimits[i], []string{"rate_limits", document.Element(i)}
+		if len(p.List) > document.EnoughProblems {
+			break
+		}
+		if l.Resource == "*" {
+			l.Resource = ""
+		}
+		r := l.rule(keys, p)
+		checkText(document.Below(keys, "scope"), l.Scope, true, p)
+		checkText(document.Below(keys, "resource"), l.Resource, false, p)
+		switch at := (pair{l.Scope, l.Resource}); {
+		case l.Scope == "":
+		case l.Resource == "" && s.scopes[l.Scope] != nil:
+			p.Mixf(keys, "the scope %q has a default already: leave one out", document.Clip(l.Scope))
+		case l.Resource != "" && s.exact[at] != nil:
+			p.Mixf(keys, "%q of the scope %q has a limit already: leave one out", document.Clip(l.Resource), document.Clip(l.Scope))
+		case l.Resource == "":
+			s.scopes[l.Scope] = r
+		default:
+			s.exact[at] = r
+		}
+		if r.Name == "" {
+			r.Name = nameOf(i, l)
+		}
+		if taken[r.Name] {
+			p.Addf(document.Below(keys, "name"), "%q is the name of another limit too", document.Clip(r.Name))
+		}
+		taken[r.Name] = true
+		s.all = append(s.all, r)
+	}
+	d := Limit{Name: "default", Capacity: DefaultCapacity, RefillRate: new(float64(DefaultRefill))}
+	if f.Default != nil {
+		d = *f.Default
+		for name, text := range map[string]string{"name": d.Name, "scope": d.Scope, "resource": d.Resource} {
+			if text != "" {
+				p.Addf([]string{"default", name}, "the default is for every scope and resource: leave it out")
+			}
+		}
+	}
+	s.fallback = d.rule([]string{"default"}, p)
+	s.fallback.Name = "default"
+	s.all = append(s.all, s.fallback)
+	if len(f.Costs) > mostCosts {
+		p.Addf([]string{"costs"}, "%d entries are more than %d", len(f.Costs), mostCosts)
+		return s
+	}
+	for _, resource := range slices.Sorted(maps.Keys(f.Costs)) {
+		checkText([]string{"costs", resource}, resource, true, p)
+		if n := f.Costs[resource]; n < 0 || n > mostCost {
+			p.Addf([]string{"costs", resource}, "%d is not between 1 and %d", n, mostCost)
+		}
+	}
+	return s
+}
+
+// nameOf is the name of a limit that has none.
+func nameOf(i int, l *Limit) string {
+	name := l.Scope
+	if l.Resource != "" {
+		name += "/" + l.Resource
+	}
+	if names.MatchString(name) && name != "default" {
+		return name
+	}
+	return fmt.Sprintf("limit-%d", i+1)
+}
+
+// longestName bounds scopes and resources in bytes.
+const longestName = 256
+
+// checkText is for a scope or a resource.
+func checkText(keys []string, text string, required bool, p *document.Problems) {
+	switch {
+	case text == "" && required:
+		p.Addf(keys, "it is missing: write one such as user")
+	case len(text) > longestName:
+		p.Addf(keys, "it has more than %d bytes", longestName)
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' }):
+		p.Addf(keys, "it has a control character")
+	}
+}
+
+// rule is what l means.
+func (l *Limit) rule(keys []string, p *document.Problems) *Rule {
+	r := &Rule{Name: l.Name, Scope: l.Scope, Resource: l.Resource}
+	if l.Name != "" && !names.MatchString(l.Name) {
+		p.Addf(document.Below(keys, "name"), "%q is not a name: write up to 64 letters, digits and . _ : / -", document.Clip(l.Name))
+	}
+	if l.MinRefill != nil {
+		if n := *l.MinRefill; n < 0 || n > mostMinRefill {
+			p.Addf(document.Below(keys, "min_refill_interval_ms"), "%d is not between 0 and %d", n, mostMinRefill)
+		} else {
+			r.MinWait = time.Duration(n) * time.Millisecond
+		}
+	}
+	if l.Limits != nil {
+		l.windows(r, keys, p)
+		return r
+	}
+	at := document.Below(keys, "capacity")
+	switch {
+	case l.Capacity == 0 && l.RefillRate == nil:
+		p.Mixf(at, "there is neither a capacity nor limits: write one of them, such as capacity: 100 or limits: 5/s")
+		return r
+	case l.Capacity < 1 || l.Capacity > throttle.MaxAmount:
+		p.Addf(at, "%d is not between 1 and %d", l.Capacity, int64(throttle.MaxAmount))
+		return r
+	case l.RefillRate == nil:
+		p.Mixf(document.Below(keys, "refill_rate"), "it is missing: write tokens per second, or 0 for a quota that is never refilled")
+		return r
+	}
+	rate := *l.RefillRate
+	at = document.Below(keys, "refill_rate")
+	switch {
+	case !(rate >= 0):
+		p.Addf(at, "%g is negative: write tokens per second, or 0 for a quota that is never refilled", rate)
+		return r
+	case rate > float64(l.Capacity)*refillFactor:
+		p.Mixf(at, "%g is more than %d times the capacity: write at most %d", rate, refillFactor, l.Capacity*refillFactor)
+		return r
+	case rate == 0:
+		r.OneShot = true
+		r.Limits.Windows = []throttle.Window{throttle.Fixed(l.Capacity, oneShot, oneShotSince).Of(throttle.Points)}
+	default:
+		r.Limits.Windows = []throttle.Window{throttle.Bucket(rate, l.Capacity).Of(throttle.Points)}
+	}
+	if err := r.Limits.Validate(); err != nil {
+		p.Addf(at, "%g is too slow for a capacity of %d: write 0 for a quota that is never refilled", rate, l.Capacity)
+	}
+	return r
+}
+
+// A one-shot quota is a calendar window of a century. Of all windows it is the cheapest
+// to keep, and its end is past every clock that is right.
+const oneShot = 36_500 * 24 * time.Hour
+
+var oneShotSince = time.Date(2020, time.January, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
+
+// windows makes a rule of limits in text form, which count tokens of checks.
+func (l *Limit) windows(r *Rule, keys []string, p *document.Problems) {
+	at := document.Below(keys, "limits")
+	if l.Capacity != 0 || l.RefillRate != nil {
+		p.Mixf(at, "it is set together with capacity or refill_rate: leave one of them out")
+	}
+	const mostWindows = 8
+	switch n := len(l.Limits.Windows); {
+	case n == 0 && l.Limits.Concurrency == 0:
+		p.Addf(at, "there is no window: write one such as 5/s")
+	case n > mostWindows:
+		p.Addf(at, "%d windows are more than %d", n, mostWindows)
+	}
+	if l.Limits.Concurrency > 0 {
+		p.Addf(at, "%d concurrent cannot be served, because a check has no end: write windows, such as 5/s", l.Limits.Concurrency)
+	}
+	for _, w := range l.Limits.Windows {
+		if w.Unit() != throttle.Requests {
+			p.Addf(at, "%s counts %s: leave the unit out, since every window counts the tokens of checks", w, w.Unit())
+		}
+		r.Limits.Windows = append(r.Limits.Windows, w.Of(throttle.Points))
+	}
+}
+
+func (r *Runtime) check(p *document.Problems) {
+	keys := []string{"runtime"}
+	if r.Store == "" {
+		r.Store = defaultStore
+	}
+	all := []string{string(Closed), string(Open), string(Local)}
+	switch r.Outage {
+	case "":
+		r.Outage = Closed
+	case Closed, Open, Local:
+	default:
+		p.Addf(document.Below(keys, "outage"), "%q is not a policy: %s", document.Clip(string(r.Outage)),
+			document.DidYouMean(near.Names(string(r.Outage), all, document.MostNear), "write "+strings.Join(all, ", ")))
+	}
+	share := document.Below(keys, "local_share")
+	switch {
+	case r.LocalShare != 0 && r.Outage != Local:
+		p.Mixf(share, "it is for outage: local: leave it out")
+	case r.LocalShare < 0 || r.LocalShare > 1:
+		p.Addf(share, "%g is not between 0 and 1: write 1/n for n replicas", r.LocalShare)
+	case r.Outage == Local && r.LocalShare == 0:
+		p.Mixf(share, "outage: local needs it: write 1/n for n replicas, such as 0.5 for two")
+	}
+	for _, d := range []struct {
+		keys     []string
+		v        *time.Duration
+		low, top time.Duration
+		normal   time.Duration
+	}{
+		{document.Below(keys, "timeout"), &r.Timeout, 10 * time.Millisecond, 30 * time.Second, defaultTimeout},
+		{document.Below(keys, "breaker", "open"), &r.Breaker.Open, 10 * time.Millisecond, time.Hour, 10 * time.Second},
+		{document.Below(keys, "breaker", "max_open"), &r.Breaker.MaxOpen, 10 * time.Millisecond, time.Hour, max(time.Minute, r.Breaker.Open)},
+		{document.Below(keys, "redis", "dial_timeout"), &r.Redis.DialTimeout, 10 * time.Millisecond, 30 * time.Second, time.Second},
+		{document.Below(keys, "permits", "max_age"), &r.Permits.MaxAge, time.Second, 24 * time.Hour, defaultMaxAge},
+	} {
+		if *d.v == 0 {
+			*d.v = d.normal
+		} else if *d.v < d.low || *d.v > d.top {
+			p.Addf(d.keys, "%s is not between %s and %s", *d.v, d.low, d.top)
+		}
+	}
+	if r.Breaker.Open > r.Breaker.MaxOpen {
+		p.Mixf(document.Below(keys, "breaker", "open"), "%s is longer than max_open, %s", r.Breaker.Open, r.Breaker.MaxOpen)
+	}
+	for _, n := range []struct {
+		keys   []string
+		v      *int
+		top    int
+		normal int
+	}{
+		{document.Below(keys, "breaker", "failures"), &r.Breaker.Failures, 1000, 5},
+		{document.Below(keys, "breaker", "successes"), &r.Breaker.Successes, 1000, 2},
+		{document.Below(keys, "redis", "pool_size"), &r.Redis.PoolSize, 10_000, 0},
+	} {
+		if *n.v < 0 || *n.v > n.top {
+			p.Addf(n.keys, "%d is not between 1 and %d", *n.v, n.top)
+		} else if *n.v == 0 {
+			*n.v = n.normal
+		}
+	}
+}
+
+// tokenText is what a bearer token may consist of.
+var tokenText = regexp.MustCompile(`^[A-Za-z0-9._~+/-]{16,512}=*$`)
+
+// secrets reads tokens and the key of permits. Nothing of them is ever in a problem.
+func (c *Config) secrets(dir string, p *document.Problems) {
+	a := &c.Runtime.Auth
+	at := []string{"runtime", "auth", "token_hashes"}
+	for _, text := range a.TokenHashes {
+		sum, err := hex.DecodeString(text)
+		if err != nil || len(sum) != sha256.Size {
+			p.Addf(at, "one of them is not a SHA-256 hash of 64 hexadecimal digits, as of sha256sum")
+			continue
+		}
+		c.Tokens = append(c.Tokens, [sha256.Size]byte(sum))
+	}
+	if a.TokenFile != "" {
+		at := []string{"runtime", "auth", "token_file"}
+		text, err := readBounded(inDir(dir, a.TokenFile), mostTokens*600)
+		if err != nil {
+			p.Addf(at, "%s", err)
+		}
+		n := 0
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSpace(line)
+			if line == "" || strings.HasPrefix(line, "#") {
+				continue
+			}
+			if !tokenText.MatchString(line) {
+				p.Addf(at, "a line is not a token of 16 to 512 letters, digits and . _ ~ + / -: use a random one, as of openssl rand -hex 32")
+				break
+			}
+			n++
+			c.Tokens = append(c.Tokens, sha256.Sum256([]byte(line)))
+		}
+		if n == 0 && err == nil {
+			p.Addf(at, "the file has no token: write one a line, as of openssl rand -hex 32")
+		}
+	}
+	if len(c.Tokens) > mostTokens {
+		p.Addf([]string{"runtime", "auth"}, "%d tokens are more than %d", len(c.Tokens), mostTokens)
+	}
+	if file := c.Runtime.Permits.KeyFile; file != "" {
+		const shortest, longest = 32, 4096
+		at := []string{"runtime", "permits", "key_file"}
+		text, err := readBounded(inDir(dir, file), longest)
+		if err != nil {
+			p.Addf(at, "%s", err)
+		} else if c.Key = []byte(strings.TrimSpace(string(text))); len(c.Key) < shortest {
+			p.Addf(at, "the key has fewer than %d bytes: use a random one, as of openssl rand -hex 32", shortest)
+		}
+	}
+}
+
+func inDir(dir, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(dir, file)
+}
+
+var errTooLong = errors.New("the file is too long")
+
+// readBounded reads a file that has at most so many bytes.
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was read
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("%s: %w: at most %d bytes are read", path, errTooLong, most)
+	}
+	return data, err
+}
