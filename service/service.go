@@ -1,33 +1,52 @@
 package service
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jonboulle/clockwork"
 
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service/internal/decide"
+	"github.com/headrace/headrace/service/internal/meters"
+	"github.com/headrace/headrace/service/internal/rest"
+	"github.com/headrace/headrace/service/internal/rules"
 )
 
-// Config says what a Server serves. File or Text is required.
+const owner = "service"
+
+// Config says what a Server serves. Exactly one of File and Text is required.
 type Config struct {
-	// File is the path of the YAML file, which is watched.
+	// File is the path of the YAML file. It is read again within a second after it
+	// changed, and every minute.
 	File string
-	// Text is a configuration that never changes, instead of File.
+	// Text is a configuration that never changes. Files that it names are relative to
+	// the working directory.
 	Text []byte
-	// Open opens the store that the file names. Nil opens memory only.
+	// Open opens the store that the configuration names. Nil opens memory only. A store
+	// with a method Close() error is closed by Server.Close.
 	Open func(ctx context.Context, s Storage) (quota.Store, error)
 	// TLS is the configuration of the listener. If it requires and verifies client
 	// certificates, no token is needed to listen on an address other than loopback.
 	TLS *tls.Config
-	// Insecure allows an address other than loopback without tokens or client certificates.
+	// Insecure allows an address other than loopback without tokens and without client
+	// certificates, and any Host header.
 	Insecure bool
-	// Hosts are additional names that a Host header may have.
+	// Hosts are the names that a Host header may have besides localhost and IP
+	// addresses, if neither tokens nor client certificates are required.
 	Hosts []string
 	// Log receives reloads, outages and failures; nil discards them.
 	Log *slog.Logger
@@ -35,7 +54,7 @@ type Config struct {
 	Clock clockwork.Clock
 }
 
-// Storage is what the file says about the store.
+// Storage is what the configuration says about the store.
 type Storage struct {
 	Address     string        // such as memory, sqlite:/var/lib/limits.db or redis://localhost:6379/0
 	PoolSize    int           // connections; 0 means the default of the store
@@ -44,36 +63,112 @@ type Storage struct {
 }
 
 // Server serves limits. It is safe for concurrent use. Close it.
-type Server struct{}
+type Server struct {
+	config  Config
+	log     *slog.Logger
+	clock   clock.Clock
+	store   quota.Store
+	decider *decide.Decider
+	meters  *meters.Meters
+	rest    *rest.Handler
+	trusted bool // client certificates or Config.Insecure
 
-// New reads the configuration and opens the store. It does not wait for the store.
-// Problems of the configuration are joined, each a *fault.FieldError.
-func New(ctx context.Context, c Config) (*Server, error) {
-	_, _ = ctx, c
-	return nil, errors.New("service: not built yet")
+	tokens   atomic.Pointer[[][sha256.Size]byte]
+	draining atomic.Bool
+
+	mu     sync.Mutex // guards file; held while the configuration is read
+	file   file
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+	closed sync.Once
+	err    error // of Close
 }
 
-// Handler returns the REST API without TLS, limits on connections, and gRPC.
-func (s *Server) Handler() http.Handler { return http.NotFoundHandler() }
-
-// Listen listens on a TCP address, or on a Unix socket given as unix:PATH. An address
-// other than loopback requires tokens, client certificates or Config.Insecure; the
-// error is a *fault.FieldError.
-func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
-	return (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+// New reads the configuration and opens the store, but does not wait for the store to
+// answer. Problems of the configuration are joined, each a *fault.FieldError.
+func New(ctx context.Context, c Config) (_ *Server, err error) {
+	p := invalid.Problems{Owner: owner}
+	if (c.File == "") == (c.Text == nil) {
+		p.Addf("File", "give either a file or a text")
+	}
+	for _, h := range c.Hosts {
+		if h == "" || strings.ContainsAny(h, "/@* :") {
+			p.Addf("Hosts", "%.100q is not a host name without a port, such as limits.internal", h)
+		}
+	}
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	read, err := c.read()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: c, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), clock: clock.New(c.Clock), meters: meters.New()}
+	s.trusted = c.Insecure || c.TLS != nil && c.TLS.ClientAuth == tls.RequireAndVerifyClientCert
+	if s.store, err = open(ctx, &c, &read.config.Runtime); err != nil {
+		return nil, err
+	}
+	s.decider, err = decide.New(decide.Options{
+		Store: s.store, Config: read.config, Clock: c.Clock, See: s.meters.See,
+		Shift: func(jump time.Duration) {
+			s.log.Warn("the clock of the store has jumped: checks are refused", "jump", jump)
+		},
+	})
+	if err != nil {
+		return nil, errors.Join(err, closeStore(s.store))
+	}
+	s.tokens.Store(&read.config.Tokens)
+	s.file = file{read: read, since: s.now()}
+	s.meters.Watch(s.decider, s.broken)
+	s.rest = rest.New(rest.Options{
+		Decider: s.decider, Tokens: func() [][sha256.Size]byte { return *s.tokens.Load() }, Local: !s.trusted, Hosts: c.Hosts,
+		Config: func() any { return s.describe() }, Metrics: s.meters.Handler(), Log: s.log, Draining: s.draining.Load,
+	})
+	life, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stop = stop
+	if c.File != "" {
+		s.wg.Go(func() { s.watch(life) })
+	}
+	return s, nil
 }
 
-// Serve serves REST and gRPC on l until ctx ends. It then lets requests in progress end
-// for up to ten seconds. It closes l.
-func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	<-ctx.Done()
-	return l.Close()
+func open(ctx context.Context, c *Config, r *rules.Runtime) (quota.Store, error) {
+	if c.Open == nil {
+		if r.Store != "memory" {
+			return nil, &fault.FieldError{Owner: owner, Field: "Open", Problem: "it is nil, and the configuration names a store other than memory: set it to what opens stores"}
+		}
+		return quota.NewMemoryStore(c.Clock), nil
+	}
+	store, err := c.Open(ctx, Storage{r.Store, r.Redis.PoolSize, r.Timeout, r.Redis.DialTimeout})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("service: runtime.store: %w", err)
+	case invalid.Nil(store):
+		return nil, &fault.FieldError{Owner: owner, Field: "Open", Problem: "it returned neither a store nor an error"}
+	}
+	return store, nil
 }
 
-// Reload reads the file again now. If it is invalid, the limits stay as they are and
-// the error is that of New.
-func (s *Server) Reload(ctx context.Context) error { return ctx.Err() }
+func closeStore(s quota.Store) error {
+	if c, ok := s.(interface{ Close() error }); ok {
+		return c.Close()
+	}
+	return nil
+}
 
-// Close stops watching the file, and closes the store if it has a method Close. It may
-// be called more than once. Let Serve return before.
-func (s *Server) Close() error { return nil }
+func (s *Server) now() time.Time { return s.clock.Underlying().Now() }
+
+// Handler returns the REST API alone, without the bounds on connections that Serve sets.
+func (s *Server) Handler() http.Handler { return s.rest }
+
+// Close stops watching the file, ends checks that wait, and closes the store if it has a
+// method Close. It may be called more than once. Let Serve return before.
+func (s *Server) Close() error {
+	s.closed.Do(func() {
+		s.stop()
+		s.wg.Wait()
+		s.decider.Close()
+		s.err = closeStore(s.store)
+	})
+	return s.err
+}

@@ -32,7 +32,7 @@ type Config struct {
 // Load reads a file, and the files of secrets that it names, which are relative to it.
 // Each problem is a *fault.FieldError, joined. A missing file matches fs.ErrNotExist.
 func Load(path string) (*Config, []byte, error) {
-	data, err := readBounded(path, largestFile)
+	data, err := Read(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil, fmt.Errorf("service: %w: %s", err, yamldoc.Instead(path))
 	}
@@ -42,6 +42,9 @@ func Load(path string) (*Config, []byte, error) {
 	c, err := parse(path, filepath.Dir(path), data)
 	return c, data, err
 }
+
+// Read returns the bytes of a configuration file.
+func Read(path string) ([]byte, error) { return readBounded(path, largestFile) }
 
 // Parse reads a configuration from YAML or JSON. Files of secrets are relative to the
 // working directory.
@@ -401,8 +404,11 @@ func inDir(dir, file string) string {
 
 var errTooLong = errors.New("the file is too long")
 
-// readBounded reads a file that has at most so many bytes.
+// readBounded reads a file that has at most so many bytes. It does not wait for a pipe.
 func readBounded(path string, most int64) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
 	f, err := os.Open(path) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, err
