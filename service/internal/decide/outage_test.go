@@ -1,0 +1,223 @@
+package decide_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service/internal/decide"
+	"github.com/headrace/headrace/service/internal/rules"
+)
+
+func unavailable(t *testing.T, err error) *decide.UnavailableError {
+	t.Helper()
+	u, ok := errors.AsType[*decide.UnavailableError](err)
+	require.True(t, ok, "%v", err)
+	return u
+}
+
+func TestOutageClosed(t *testing.T) {
+	f := start(t, limits)
+	f.store.set(func(s *shaky) { s.err = errDown })
+	for i := range 5 {
+		_, err := f.Check(t.Context(), search(1))
+		u := unavailable(t, err)
+		assert.Equal(t, decide.StorageUnavailable, u.Reason, i)
+		assert.Equal(t, time.Second, u.RetryAfter)
+		require.ErrorIs(t, err, errDown)
+	}
+	before := f.store.takes
+	_, err := f.Check(t.Context(), search(1))
+	u := unavailable(t, err)
+	assert.Equal(t, decide.BreakerOpen, u.Reason)
+	assert.Equal(t, 10*time.Second, u.RetryAfter, "what is left of the open time")
+	assert.Equal(t, before, f.store.takes, "the store is not asked")
+	f.clock.Advance(500 * time.Millisecond)
+	_, err = f.Check(t.Context(), search(1))
+	assert.Equal(t, 9500*time.Millisecond, unavailable(t, err).RetryAfter)
+	assert.Equal(t, "unhealthy", f.Health(t.Context()).Status)
+	assert.Equal(t, decide.State("open"), f.Health(t.Context()).Breaker)
+	assert.Equal(t, "unavailable", (<-f.seen).Outcome)
+}
+
+func TestOutageOpen(t *testing.T) {
+	f := start(t, limits+"runtime: {outage: open}")
+	f.store.set(func(s *shaky) { s.err = errDown })
+	for i := range 20 {
+		r := f.check(t, search(10))
+		assert.True(t, r.Allowed)
+		want := decide.StorageUnavailable
+		if i >= 5 {
+			want = decide.BreakerOpen
+		}
+		assert.Equal(t, want, r.Degraded, i)
+		assert.Equal(t, int64(10), r.Remaining)
+		assert.Empty(t, r.Permit, "there is nothing to settle")
+	}
+	assert.Equal(t, "degraded", f.Health(t.Context()).Status)
+}
+
+// With outage: local a replica admits its share, and settles it by itself.
+func TestOutageLocal(t *testing.T) {
+	f := start(t, limits+"runtime: {outage: local, local_share: 0.5}")
+	f.check(t, search(2))
+	f.store.set(func(s *shaky) { s.err = errDown })
+	r := f.check(t, search(3))
+	assert.True(t, r.Allowed)
+	assert.Equal(t, decide.StorageUnavailable, r.Degraded)
+	assert.Equal(t, int64(2), r.Remaining)
+	assert.Equal(t, int64(5), r.Capacity)
+	require.NoError(t, f.Settle(t.Context(), r.Permit, []int64{1}))
+	assert.Equal(t, "ended", problemOf(t, f.Settle(t.Context(), r.Permit, []int64{1})))
+	assert.True(t, f.check(t, search(4)).Allowed)
+	assert.False(t, f.check(t, search(1)).Allowed)
+	_, err := f.Check(t.Context(), search(6))
+	unavailable(t, err) // more than the share
+}
+
+// A store that hangs gives the policy within one timeout; what it did not answer is
+// settled by nobody.
+func TestAStoreThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := rules.Parse([]byte(limits))
+		require.NoError(t, err)
+		store := &shaky{MemoryStore: quota.NewMemoryStore(nil)}
+		d, err := decide.New(decide.Options{Store: store, Config: c})
+		require.NoError(t, err)
+		defer d.Close()
+		r, err := d.Check(t.Context(), search(1))
+		require.NoError(t, err)
+		store.set(func(s *shaky) { s.hangs = true })
+		for range 3 {
+			began := time.Now()
+			_, err = d.Check(t.Context(), search(1))
+			unavailable(t, err)
+			assert.Equal(t, 500*time.Millisecond, time.Since(began))
+		}
+		began := time.Now()
+		unavailable(t, d.Settle(t.Context(), r.Permit, []int64{0}))
+		assert.Equal(t, 500*time.Millisecond, time.Since(began))
+	})
+}
+
+// Recovery does not wait for the open time of the breaker: within two seconds of the
+// return of the store it is asked again, by the probe's account.
+func TestRecovery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := rules.Parse([]byte(limits))
+		require.NoError(t, err)
+		store := &shaky{MemoryStore: quota.NewMemoryStore(nil)}
+		d, err := decide.New(decide.Options{Store: store, Config: c})
+		require.NoError(t, err)
+		defer d.Close()
+		store.set(func(s *shaky) { s.err = errDown })
+		for range 10 {
+			_, err = d.Check(t.Context(), search(1))
+			unavailable(t, err)
+		}
+		<-time.After(time.Minute)
+		_, err = d.Check(t.Context(), search(1))
+		unavailable(t, err)
+		require.NotEqual(t, breaker.Closed, d.Stats().Breaker.State)
+		store.set(func(s *shaky) { s.err = nil })
+		<-time.After(2 * time.Second)
+		r, err := d.Check(t.Context(), search(1))
+		require.NoError(t, err)
+		assert.True(t, r.Allowed)
+		assert.Empty(t, r.Degraded)
+		assert.Equal(t, "healthy", d.Health(t.Context()).Status)
+		assert.True(t, d.Health(t.Context()).StoreReachable)
+	})
+}
+
+// What callers cancel is no failure of the store.
+func TestCancelledChecksDoNotOpenTheBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := rules.Parse([]byte(limits))
+		require.NoError(t, err)
+		store := &shaky{MemoryStore: quota.NewMemoryStore(nil), hangs: true}
+		d, err := decide.New(decide.Options{Store: store, Config: c})
+		require.NoError(t, err)
+		defer d.Close()
+		for range 20 {
+			ctx, cancel := cancelAfter(t, 10*time.Millisecond)
+			_, err := d.Check(ctx, search(1))
+			cancel()
+			require.ErrorIs(t, err, errGone)
+		}
+		assert.Equal(t, breaker.Closed, d.Stats().Breaker.State)
+	})
+}
+
+func TestSkew(t *testing.T) {
+	for name, tc := range map[string]struct{ jump, closed time.Duration }{
+		"ahead":       {30 * time.Second, 30 * time.Second},
+		"back":        {-20 * time.Second, 20 * time.Second},
+		"far ahead":   {48 * time.Hour, time.Hour},
+		"a little":    {900 * time.Millisecond, 0},
+		"back little": {-900 * time.Millisecond, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, limits+"runtime: {outage: open}")
+			f.check(t, search(1))
+			f.store.set(func(s *shaky) { s.ahead = tc.jump })
+			r, err := f.Check(t.Context(), search(1))
+			if tc.closed == 0 {
+				require.NoError(t, err)
+				assert.True(t, r.Allowed)
+				return
+			}
+			u := unavailable(t, err)
+			assert.Equal(t, decide.ClockSkew, u.Reason, "it fails closed although the policy is open")
+			assert.Equal(t, tc.closed, u.RetryAfter)
+			assert.Equal(t, breaker.Closed, f.Stats().Breaker.State)
+			assert.Zero(t, f.Stats().Failed)
+			h := f.Health(t.Context())
+			assert.Equal(t, "unhealthy", h.Status)
+			assert.Equal(t, decide.ClockSkew, h.Reason)
+			assert.Equal(t, int64(1), h.Jumps)
+			f.clock.Advance(tc.closed - time.Nanosecond)
+			_, err = f.Check(t.Context(), search(1))
+			unavailable(t, err)
+			f.clock.Advance(time.Nanosecond)
+			assert.True(t, f.check(t, search(1)).Allowed)
+			assert.Equal(t, int64(1), f.Health(t.Context()).Jumps)
+		})
+	}
+}
+
+// The probe sees a jump without a caller.
+func TestTheProbeSeesAJump(t *testing.T) {
+	f := start(t, limits)
+	f.store.set(func(s *shaky) { s.ahead = time.Minute })
+	f.clock.Advance(time.Second)
+	f.idle(t)
+	before := f.store.takes
+	_, err := f.Check(t.Context(), search(1))
+	assert.Equal(t, decide.ClockSkew, unavailable(t, err).Reason)
+	assert.Equal(t, before, f.store.takes)
+}
+
+// Clocks run apart a little, for as long as it may be; many small jumps are jumps.
+func TestDriftIsNoJump(t *testing.T) {
+	f := start(t, limits)
+	for i := range 2000 {
+		f.clock.Advance(10 * time.Second)
+		f.store.set(func(s *shaky) { s.ahead += 5 * time.Millisecond })
+		_, err := f.Check(t.Context(), search(1))
+		require.NoError(t, err, i)
+	}
+	assert.Zero(t, f.Health(t.Context()).Jumps)
+	for range 10 {
+		f.clock.Advance(time.Second)
+		f.store.set(func(s *shaky) { s.ahead += 500 * time.Millisecond })
+		_, _ = f.Check(t.Context(), search(1))
+	}
+	assert.NotZero(t, f.Health(t.Context()).Jumps)
+}
