@@ -23,7 +23,7 @@ import (
 // Bounds on what clients may hold.
 const (
 	headerTime  = 5 * time.Second
-	readTime    = 15 * time.Second
+	readTime    = 10 * time.Second
 	answerTime  = 30 * time.Second // an acquire extends it by what it waits
 	idleTime    = 2 * time.Minute
 	headerBytes = 32 << 10

@@ -1,0 +1,198 @@
+package service_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/service"
+)
+
+func capacity(n string) string {
+	return "rate_limits: [{scope: user, resource: search, capacity: " + n + ", refill_rate: 0.001}]"
+}
+
+func (s *server) capacity() any {
+	s.t.Helper()
+	return s.get("/v1/ratelimit/buckets/user/alice/search").json["tokens_capacity"]
+}
+
+func TestReload(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "limits.yaml", capacity("10"))
+	s := start(t, service.Config{File: path})
+	s.post("check", `{"identifier":"alice","resource":"search","tokens":7}`)
+	write(t, dir, "limits.yaml", capacity("20"))
+	require.NoError(t, s.Reload(t.Context()))
+	a := s.post("check", `{"identifier":"alice","resource":"search","tokens":4}`)
+	assert.Equal(t, http.StatusTooManyRequests, a.status, "what was used stays used: %s", a.text)
+	assert.InDelta(t, 20, a.json["tokens_capacity"], 0)
+	config := s.get("/v1/config").json
+	assert.InDelta(t, 1, config["reloads_applied"], 0)
+	assert.NotContains(t, config, "problem")
+	assert.Contains(t, s.get("/metrics").text, `headrace_service_reloads_total{result="applied"} 1`)
+}
+
+// A broken file keeps the old limits, and log, metrics, /v1/config and every answer say so.
+func TestABrokenFileKeepsTheLimits(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "limits.yaml", capacity("10"))
+	s := start(t, service.Config{File: path})
+	for range 2 {
+		write(t, dir, "limits.yaml", "rate_limits: [{scope: user, capacity: 5, refill_rate: -1}]")
+		require.ErrorContains(t, s.Reload(t.Context()), "limits.yaml:1:55: rate_limits[0].refill_rate")
+	}
+	a := s.post("check", `{"identifier":"alice","resource":"search"}`)
+	assert.Equal(t, http.StatusOK, a.status)
+	assert.InDelta(t, 10, a.json["tokens_capacity"], 0)
+	assert.Equal(t, true, a.json["degraded"])
+	assert.Equal(t, "config_error", a.json["degraded_reason"])
+	assert.Equal(t, "true", a.header.Get("X-RateLimit-Degraded"))
+	assert.Equal(t, "config_error", a.header.Get("X-RateLimit-Degraded-Reason"))
+	config := s.get("/v1/config").json
+	assert.Contains(t, config["problem"], "refill_rate")
+	assert.NotEmpty(t, config["problem_since"])
+	assert.InDelta(t, 2, config["reloads_failed"], 0)
+	assert.Contains(t, s.get("/metrics").text, "headrace_service_config_broken 1")
+	assert.Contains(t, s.get("/metrics").text, `headrace_service_reloads_total{result="failed"} 2`)
+	assert.Equal(t, 1, strings.Count(s.log.String(), "the configuration is invalid"), "once for each problem")
+	assert.Equal(t, "degraded", s.get("/readyz").json["status"])
+	assert.Equal(t, http.StatusOK, s.get("/readyz").status)
+
+	require.NoError(t, os.Remove(path))
+	require.ErrorIs(t, s.Reload(t.Context()), os.ErrNotExist)
+	write(t, dir, "limits.yaml", capacity("10"))
+	require.NoError(t, s.Reload(t.Context()))
+	assert.Equal(t, false, s.post("check", `{"identifier":"alice","resource":"search"}`).json["degraded"])
+	assert.Contains(t, s.get("/metrics").text, "headrace_service_config_broken 0")
+}
+
+// The file is followed: when it is written, replaced, swapped behind a symbolic link as
+// Kubernetes does it, and when it comes back.
+func TestTheFileIsWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "one"), 0o700))
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "two"), 0o700))
+		write(t, filepath.Join(dir, "one"), "limits.yaml", capacity("10"))
+		write(t, filepath.Join(dir, "two"), "limits.yaml", capacity("20"))
+		swap := func(to string) {
+			require.NoError(t, os.Symlink(to, filepath.Join(dir, "next")))
+			require.NoError(t, os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "data")))
+		}
+		swap("one")
+		path := filepath.Join(dir, "data", "limits.yaml")
+		s, err := service.New(t.Context(), service.Config{File: path})
+		require.NoError(t, err)
+		defer s.Close() //nolint:errcheck // a store in memory
+		is := func(n string) {
+			t.Helper()
+			<-time.After(1100 * time.Millisecond)
+			synctest.Wait()
+			assert.Contains(t, get(t, s, "/v1/ratelimit/buckets/user/alice/search"), `"tokens_capacity":`+n+`,`)
+		}
+		is("10")
+		swap("two")
+		is("20")
+		require.NoError(t, os.WriteFile(path, []byte(capacity("30")), 0o600))
+		is("30")
+		require.NoError(t, os.WriteFile(path, []byte("rate_limits: ["), 0o600))
+		is("30")
+		assert.Contains(t, get(t, s, "/v1/config"), `"problem":`)
+		require.NoError(t, os.Remove(path))
+		is("30")
+		is("30")
+		assert.Contains(t, get(t, s, "/v1/config"), `"reloads_failed":2,`, "a file that is still not there is no new failure")
+		require.NoError(t, os.WriteFile(path, []byte(capacity("30")), 0o600))
+		is("30")
+		assert.NotContains(t, get(t, s, "/v1/config"), `"problem":`)
+	})
+}
+
+// Files that the configuration names are read again every minute.
+func TestTokensAreReadEveryMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, dir, "tokens", strings.Repeat("a", 32))
+		s, err := service.New(t.Context(), service.Config{File: write(t, dir, "limits.yaml", "runtime: {auth: {token_file: tokens}}")})
+		require.NoError(t, err)
+		defer s.Close() //nolint:errcheck // a store in memory
+		assert.Equal(t, http.StatusOK, status(t, s, strings.Repeat("a", 32)))
+		write(t, dir, "tokens", strings.Repeat("b", 32))
+		<-time.After(61 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, http.StatusUnauthorized, status(t, s, strings.Repeat("a", 32)))
+		assert.Equal(t, http.StatusOK, status(t, s, strings.Repeat("b", 32)))
+		write(t, dir, "limits.yaml", "{}")
+		require.ErrorContains(t, s.Reload(t.Context()), "there is no token any more")
+		assert.Equal(t, http.StatusUnauthorized, status(t, s, ""), "a mistake does not open the service")
+	})
+}
+
+func TestWhatNeedsARestartIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "limits.yaml", capacity("10"))
+	s := start(t, service.Config{File: path})
+	write(t, dir, "limits.yaml", capacity("20")+"\nruntime: {outage: open, timeout: 1s}")
+	for range 2 {
+		require.NoError(t, s.Reload(t.Context()))
+		config := s.get("/v1/config").json
+		assert.Equal(t, []any{"runtime.outage", "runtime.timeout"}, config["needs_restart"])
+		assert.Equal(t, "closed", config["runtime"].(map[string]any)["outage"])
+		assert.InDelta(t, 20, s.capacity(), 0)
+	}
+	write(t, dir, "limits.yaml", capacity("20"))
+	require.NoError(t, s.Reload(t.Context()))
+	assert.NotContains(t, s.get("/v1/config").json, "needs_restart")
+}
+
+// A thousand reloads between two valid files and a broken one, under load: every answer
+// is one of the two configurations, the last write is served in the end, and no reload
+// gives anything back.
+func TestReloadsUnderLoad(t *testing.T) {
+	dir := t.TempDir()
+	path := write(t, dir, "limits.yaml", capacity("10000"))
+	s := start(t, service.Config{File: path})
+	var (
+		wg             sync.WaitGroup
+		asked, allowed atomic.Int64
+	)
+	ctx, stop := context.WithCancel(t.Context())
+	for range 8 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				a := s.post("check", `{"identifier":"alice","resource":"search"}`)
+				asked.Add(1)
+				c, left := a.json["tokens_capacity"], a.json["tokens_remaining"].(float64)
+				ok := a.status == http.StatusOK && a.json["allowed"] == true || a.status == http.StatusTooManyRequests && left == 0
+				assert.True(t, ok && (c == 10000.0 || c == 5000.0) && left <= c.(float64), a.text)
+				if a.status == http.StatusOK {
+					allowed.Add(1)
+				}
+			}
+		})
+	}
+	for i := range 1000 {
+		write(t, dir, "limits.yaml", capacity([]string{"10000", "5000", "-1"}[i%3]))
+		err := s.Reload(t.Context())
+		require.Equal(t, i%3 == 2, err != nil, "%v", err)
+	}
+	stop()
+	wg.Wait()
+	write(t, dir, "limits.yaml", capacity("5000"))
+	require.NoError(t, s.Reload(t.Context()))
+	assert.InDelta(t, 5000, s.capacity(), 0)
+	assert.LessOrEqual(t, allowed.Load(), int64(10_000))
+	assert.NotZero(t, asked.Load())
+	t.Logf("%d checks, %d allowed", asked.Load(), allowed.Load())
+}

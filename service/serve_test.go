@@ -1,0 +1,288 @@
+package service_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service"
+)
+
+// get answers a request without a network.
+func get(t *testing.T, s *service.Server, path string) string {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w.Body.String()
+}
+
+// status is what a request with a token gets.
+func status(t *testing.T, s *service.Server, token string) int {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://limits.internal/v1/config", nil)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	w := httptest.NewRecorder()
+	s.Handler().ServeHTTP(w, r)
+	return w.Code
+}
+
+const token = "0123456789abcdef0123456789abcdef"
+
+func withToken() string {
+	sum := sha256.Sum256([]byte(token))
+	return "runtime: {auth: {token_hashes: [" + hex.EncodeToString(sum[:]) + "]}}"
+}
+
+func TestTokens(t *testing.T) {
+	s := start(t, text(withToken()))
+	const body = `{"identifier":"a","resource":"x"}`
+	for _, header := range []string{"", "Bearer", "Bearer ", "Bearer x", "Basic " + token, token, "Bearer " + token + "x", "Bearer " + token[1:]} {
+		a := s.post("check", body, "Authorization", header)
+		assert.Equal(t, http.StatusUnauthorized, a.status, header)
+		assert.Contains(t, a.header.Get("WWW-Authenticate"), "Bearer")
+		assert.Equal(t, http.StatusUnauthorized, s.get("/metrics", "Authorization", header).status)
+		assert.Equal(t, http.StatusUnauthorized, s.get("/v1/config", "Authorization", header).status)
+	}
+	assert.Equal(t, http.StatusOK, s.post("check", body, "Authorization", "Bearer "+token).status)
+	assert.Equal(t, http.StatusOK, s.post("check", body, "Authorization", "bearer  "+token, "Host", "limits.internal").status)
+	assert.Equal(t, http.StatusOK, s.get("/healthz").status)
+	assert.Equal(t, http.StatusOK, s.get("/readyz").status)
+	config := s.get("/v1/config", "Authorization", "Bearer "+token).text
+	assert.Contains(t, config, `"tokens":1`)
+	assert.NotContains(t, config, withToken()[37:60])
+	assert.NotContains(t, s.log.String(), token)
+}
+
+// Without a token the service is of this machine: web pages of other sites cannot use it.
+func TestWebPagesAreRefused(t *testing.T) {
+	s := start(t, text(limits))
+	const body = `{"identifier":"a","resource":"x"}`
+	assert.Equal(t, http.StatusForbidden, s.post("check", body, "Host", "evil.example").status)
+	assert.Equal(t, http.StatusForbidden, s.post("check", body, "Origin", "https://evil.example").status)
+	assert.Equal(t, http.StatusForbidden, s.get("/v1/config", "Sec-Fetch-Site", "cross-site").status)
+	assert.Equal(t, http.StatusOK, s.post("check", body, "Host", "localhost").status)
+	named := start(t, service.Config{Text: []byte(limits), Hosts: []string{"limits.internal"}})
+	assert.Equal(t, http.StatusOK, named.post("check", body, "Host", "limits.internal").status)
+	open := start(t, service.Config{Text: []byte(limits), Insecure: true})
+	assert.Equal(t, http.StatusOK, open.post("check", body, "Host", "limits.internal").status)
+}
+
+func TestListenRefusesWhatOthersReach(t *testing.T) {
+	for yaml, c := range map[string]service.Config{"{}": {}, withToken(): {}, "default: {limits: 1/s}": {Insecure: true}} {
+		c.Text = []byte(yaml)
+		s, err := service.New(t.Context(), c)
+		require.NoError(t, err)
+		for _, address := range []string{":0", "0.0.0.0:0", "[::]:0"} {
+			l, err := s.Listen(t.Context(), address)
+			if yaml != "{}" {
+				require.NoError(t, err)
+				require.NoError(t, l.Close())
+				continue
+			}
+			require.ErrorContains(t, err, "require bearer tokens or client certificates", address)
+			assert.True(t, errors.As(err, new(*fault.FieldError)))
+		}
+		for _, address := range []string{"", "x", "unix:"} {
+			_, err := s.Listen(t.Context(), address)
+			require.Error(t, err, address)
+		}
+		require.NoError(t, s.Close())
+		require.NoError(t, s.Close())
+	}
+}
+
+func TestUnixSocket(t *testing.T) {
+	dir, err := os.MkdirTemp("", "hr") // the path of a socket is short
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "s")
+	s, err := service.New(t.Context(), text(limits))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	l, err := s.Listen(t.Context(), "unix:"+path)
+	require.NoError(t, err)
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o660), info.Mode().Perm())
+	x := serve(t, s, l, nil)
+	x.url = "http://localhost"
+	x.client.Transport.(*http.Transport).DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", path)
+	}
+	assert.Equal(t, http.StatusOK, x.post("check", `{"identifier":"a","resource":"x"}`).status)
+	_, err = s.Listen(t.Context(), "unix:"+path)
+	require.ErrorContains(t, err, "another process serves")
+	x.stop()
+
+	// The socket of a server that was killed is replaced; another file is not.
+	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	require.NoError(t, err)
+	dead.SetUnlinkOnClose(false)
+	require.NoError(t, dead.Close())
+	l, err = s.Listen(t.Context(), "unix:"+path)
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	require.NoError(t, os.WriteFile(path, []byte("mine"), 0o600))
+	_, err = s.Listen(t.Context(), "unix:"+path)
+	require.Error(t, err)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "mine", string(data))
+}
+
+func TestNewValidates(t *testing.T) {
+	for want, c := range map[string]service.Config{
+		"service: File: give either a file or a text": {},
+		"service: Hosts: \"a/b\" is not a host name":  {Text: []byte("{}"), Hosts: []string{"a/b"}},
+		"runtime.outage":                                {Text: []byte("runtime: {outage: x}")},
+		"service: Open: it is nil":                      {Text: []byte("runtime: {store: \"redis://localhost\"}")},
+		"service: Open: it returned neither":            {Text: []byte("{}"), Open: func(context.Context, service.Storage) (quota.Store, error) { return nil, nil }},
+		"service: runtime.store: unexpected EOF":        {Text: []byte("{}"), Open: func(context.Context, service.Storage) (quota.Store, error) { return nil, io.ErrUnexpectedEOF }},
+		"service: File: give either a file or a text\n": {File: "x", Text: []byte("{}"), Hosts: []string{""}},
+	} {
+		_, err := service.New(t.Context(), c)
+		require.ErrorContains(t, err, want)
+	}
+	require.NoError(t, service.Validate(write(t, t.TempDir(), "limits.yaml", limits)))
+	require.Error(t, service.Validate(write(t, t.TempDir(), "limits.yaml", "rate_limits: 5")))
+}
+
+type closing struct {
+	quota.Store
+
+	closed int
+}
+
+func (c *closing) Close() error { c.closed++; return nil }
+
+// The opener gets what the file says, and its store is closed once.
+func TestOpen(t *testing.T) {
+	var got service.Storage
+	store := &closing{Store: quota.NewMemoryStore(nil)}
+	s, err := service.New(t.Context(), service.Config{
+		Text: []byte("runtime: {store: \"redis://u:secret@localhost:1/2\", timeout: 200ms, redis: {pool_size: 7, dial_timeout: 2s}}"),
+		Open: func(_ context.Context, x service.Storage) (quota.Store, error) {
+			got = x
+			return store, nil
+		},
+	})
+	require.NoError(t, err)
+	assert.Equal(t, service.Storage{Address: "redis://u:secret@localhost:1/2", PoolSize: 7, Timeout: 200 * time.Millisecond, DialTimeout: 2 * time.Second}, got)
+	config := get(t, s, "/v1/config")
+	assert.Contains(t, config, `"store":"redis://localhost:1/2"`)
+	assert.NotContains(t, config, "secret")
+	require.NoError(t, s.Close())
+	require.NoError(t, s.Close())
+	assert.Equal(t, 1, store.closed)
+}
+
+// Requests in progress may end, new ones are refused, and Serve returns.
+func TestDrain(t *testing.T) {
+	s := start(t, text("default: {capacity: 1, refill_rate: 2}"))
+	s.post("check", `{"identifier":"a","resource":"x"}`)
+	done := make(chan answer, 1)
+	var once sync.Once
+	s.client.Transport = roundTripper(func(r *http.Request) (*http.Response, error) {
+		defer once.Do(func() {})
+		return (&http.Transport{DisableKeepAlives: true}).RoundTrip(r)
+	})
+	go func() { done <- s.post("acquire", `{"identifier":"a","resource":"x","max_wait_seconds":5}`) }()
+	for !strings.Contains(s.get("/metrics").text, "headrace_service_store_requests_total 2") {
+		<-time.After(5 * time.Millisecond)
+	}
+	began := time.Now()
+	s.stop()
+	a := <-done
+	assert.Equal(t, http.StatusOK, a.status, a.text)
+	assert.Less(t, time.Since(began), 9*time.Second)
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// A thousand clients that send one byte of a request and no more do not hold the service;
+// their connections end.
+func TestSlowClients(t *testing.T) {
+	s := start(t, text(limits))
+	address := strings.TrimPrefix(s.url, "http://")
+	var conns []net.Conn
+	for i := range 1000 {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = c.Close() })
+		part := "P"
+		if i%2 == 0 {
+			part = "POST /v1/ratelimit/check HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
+		}
+		_, err = c.Write([]byte(part))
+		require.NoError(t, err)
+		conns = append(conns, c)
+	}
+	for range 50 {
+		began := time.Now()
+		assert.Equal(t, http.StatusOK, s.post("check", `{"identifier":"b","resource":"x"}`).status)
+		require.Less(t, time.Since(began), 5*time.Second)
+	}
+	if testing.Short() {
+		return
+	}
+	for _, c := range conns { // headers have 5 s, bodies 10 s
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(30*time.Second)))
+		_, err := io.Copy(io.Discard, c)
+		require.NoError(t, err, "the server ends the connection")
+	}
+}
+
+func TestHeadersAreBounded(t *testing.T) {
+	s := start(t, text(limits))
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/healthz", nil)
+	require.NoError(t, err)
+	r.Header.Set("X-Long", strings.Repeat("a", 64<<10))
+	w, err := s.client.Do(r)
+	if err != nil {
+		return // the server may reset the connection before its answer is read
+	}
+	require.NoError(t, w.Body.Close())
+	assert.Equal(t, http.StatusRequestHeaderFieldsTooLarge, w.StatusCode)
+}
+
+// A store that panics fails one request.
+func TestPanics(t *testing.T) {
+	s := start(t, service.Config{Text: []byte(limits), Open: func(context.Context, service.Storage) (quota.Store, error) {
+		return &panicking{Store: quota.NewMemoryStore(nil)}, nil
+	}})
+	a := s.post("check", `{"identifier":"b","resource":"x"}`)
+	assert.Equal(t, http.StatusInternalServerError, a.status)
+	assert.Equal(t, "INTERNAL", a.json["code"])
+	assert.Contains(t, s.log.String(), "a request panicked")
+	assert.Equal(t, http.StatusOK, s.get("/healthz").status)
+}
+
+type panicking struct{ quota.Store }
+
+func (p *panicking) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
+	if strings.Contains(r.Demands[0].Key, "limit/") {
+		panic("out of order")
+	}
+	return p.Store.Take(ctx, r)
+}
