@@ -1,0 +1,95 @@
+package faulttests_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	toxiproxy "github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/internal/redisserver"
+)
+
+const (
+	timeout = 500 * time.Millisecond // the default
+	// late is what a busy machine may take beside it.
+	late = time.Second
+	// recovers is how soon the store is used after it is back.
+	recovers = 2 * time.Second
+)
+
+// fault is something that happens to Redis, or to the network before it, and ends.
+type fault struct{ begin, end func() }
+
+func faults(t *testing.T) (address string, all map[string]fault) {
+	t.Helper()
+	server := redisserver.Start(t)
+	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	p := toxiproxy.NewProxy(api, "redis", "127.0.0.1:0", server.Addr)
+	require.NoError(t, p.Start())
+	t.Cleanup(func() {
+		p.Toxics.ResetToxics(t.Context())
+		p.Stop()
+	})
+	toxic := func(text string) fault {
+		return fault{func() {
+			_, err := p.Toxics.AddToxicJson(strings.NewReader(text))
+			require.NoError(t, err)
+		}, func() { p.Toxics.ResetToxics(t.Context()) }}
+	}
+	return "redis://" + p.Listen, map[string]fault{
+		"killed":   {server.Kill, func() { server.Restart(t) }},
+		"stopped":  {server.Pause, server.Resume},
+		"silent":   toxic(`{"name":"silent","type":"timeout","stream":"downstream","attributes":{"timeout":0}}`),
+		"slow":     toxic(`{"name":"slow","type":"latency","stream":"upstream","attributes":{"latency":5000}}`),
+		"resets":   toxic(`{"name":"resets","type":"reset_peer","stream":"downstream","attributes":{"timeout":0}}`),
+		"detached": {func() { p.Stop() }, func() { require.NoError(t, p.Start()) }},
+	}
+}
+
+// Whatever happens to Redis: each check has its answer by the policy within one timeout,
+// and within two seconds of the end of it the limits are those of Redis again.
+func TestOutages(t *testing.T) {
+	address, all := faults(t)
+	for policy, more := range map[string]string{"closed": "", "open": ", outage: open", "local": ", outage: local, local_share: 0.5"} {
+		s := start(t, strings.ReplaceAll(on(address, more), "capacity: 10, refill_rate: 0.01", "capacity: 10000, refill_rate: 0.01"))
+		require.Equal(t, http.StatusOK, s.check().Status)
+		for name, f := range all {
+			if policy != "closed" && name != "killed" && name != "stopped" && *rounds == 1 {
+				continue // what the network does is the same to every policy
+			}
+			for range *rounds {
+				f.begin()
+				began := time.Now()
+				for range 8 {
+					asked := time.Now()
+					a := s.check()
+					assert.Less(t, time.Since(asked), timeout+late, "%s, %s", policy, name)
+					if policy == "closed" {
+						assert.Equal(t, http.StatusServiceUnavailable, a.Status, "%s, %s", policy, name)
+						assert.GreaterOrEqual(t, a.RetryTime, 1.0)
+					} else {
+						assert.Equal(t, http.StatusOK, a.Status, "%s, %s", policy, name)
+					}
+					assert.Contains(t, []string{"storage_unavailable", "breaker_open"}, a.Reason, "%s, %s", policy, name)
+				}
+				t.Logf("%s, %s: 8 checks in %v", policy, name, time.Since(began))
+				f.end()
+				back := time.Now()
+				for {
+					a := s.check()
+					if a.Status == http.StatusOK && a.Reason == "" {
+						break
+					}
+					require.Less(t, time.Since(back), recovers+late, "%s, %s: %+v", policy, name, a)
+					<-time.After(20 * time.Millisecond)
+				}
+				t.Logf("%s, %s: back after %v", policy, name, time.Since(back).Round(time.Millisecond))
+			}
+		}
+	}
+}
