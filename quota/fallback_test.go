@@ -190,6 +190,22 @@ func TestWaitsForAShareEndWhenTheStoreMayBeBack(t *testing.T) {
 	})
 }
 
+// A caller that knows that the store is back need not wait for the breaker.
+func TestReset(t *testing.T) {
+	s, b := withFallback(t, quota.Fallback{Breaker: breaker.Config{Failures: 1, Open: time.Hour, MaxOpen: time.Hour}})
+	b.err = errDown
+	_, err := s.Take(t.Context(), ten(0))
+	require.ErrorIs(t, err, errDown)
+	b.err = nil
+	_, err = s.Take(t.Context(), ten(0))
+	require.ErrorAs(t, err, new(*breaker.OpenError))
+	s.Reset()
+	g, err := s.Take(t.Context(), ten(0))
+	require.NoError(t, err)
+	require.NoError(t, g.Degraded)
+	assert.Equal(t, breaker.Closed, s.Stats().Breaker.State)
+}
+
 func TestAStoreThatHangsIsNotAskedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, b := withFallback(t, quota.Fallback{Unlimited: true, Timeout: 20 * time.Millisecond})

@@ -112,7 +112,7 @@ func (s *server) do(method, path, body string, header ...string) answer {
 	}
 	w, err := s.client.Do(r)
 	require.NoError(s.t, err)
-	defer w.Body.Close() //nolint:errcheck // it is read
+	defer w.Body.Close()
 	data, err := io.ReadAll(w.Body)
 	require.NoError(s.t, err)
 	a := answer{status: w.StatusCode, header: w.Header, text: string(data)}

@@ -67,7 +67,7 @@ func (s *Server) Reload(ctx context.Context) error {
 	return s.reloadLocked(ctx)
 }
 
-var errTokens = &fault.FieldError{ //nolint:gochecknoglobals // a constant
+var errTokens = &fault.FieldError{
 	Owner: owner, Field: "runtime.auth", Problem: "there is no token any more: restart the service to serve without one",
 }
 
@@ -231,7 +231,7 @@ type blocked struct {
 	Refused    int64  `json:"refused"`
 }
 
-func (s *Server) describe() described {
+func (s *Server) describe(ctx context.Context) described {
 	const mostBlocked = 20
 	s.mu.Lock()
 	f := s.file
@@ -267,7 +267,7 @@ func (s *Server) describe() described {
 	}
 	b := &d.Runtime.Breaker
 	b.Failures, b.Successes, b.Open, b.MaxOpen = rt.Breaker.Failures, rt.Breaker.Successes, rt.Breaker.Open.String(), rt.Breaker.MaxOpen.String()
-	h, st := s.decider.Health(context.Background()), s.decider.Stats()
+	h, st := s.decider.Health(ctx), s.decider.Stats()
 	d.Store = store{
 		h.Status, h.StoreReachable, string(h.Breaker), h.Latency.Seconds(), h.Skewed.Seconds(), h.Jumps, st.Asked, st.Failed, st.Degraded,
 	}

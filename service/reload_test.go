@@ -171,7 +171,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				a := s.post("check", `{"identifier":"alice","resource":"search"}`)
+				a := s.post("check", `{"identifier":"alice","resource":"search"}`) //nolint:contextcheck // it has that of the test
 				asked.Add(1)
 				c, left := a.json["tokens_capacity"], a.json["tokens_remaining"].(float64)
 				ok := a.status == http.StatusOK && a.json["allowed"] == true || a.status == http.StatusTooManyRequests && left == 0

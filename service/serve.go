@@ -126,6 +126,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.log.WarnContext(ctx, "requests were cancelled at the end", "after", drainTime)
 		_ = server.Close()
 	}
-	<-ended
+	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
+		s.log.WarnContext(ctx, "the listener ended", "err", err)
+	}
 	return nil
 }

@@ -111,7 +111,7 @@ func TestListenRefusesWhatOthersReach(t *testing.T) {
 }
 
 func TestUnixSocket(t *testing.T) {
-	dir, err := os.MkdirTemp("", "hr") // the path of a socket is short
+	dir, err := os.MkdirTemp("", "hr") //nolint:usetesting // the path of a socket is short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "s")

@@ -119,10 +119,10 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	}
 	s.tokens.Store(&read.config.Tokens)
 	s.file = file{read: read, since: s.now()}
-	s.meters.Watch(s.decider, s.broken)
+	s.meters.Watch(s.decider, s.broken) //nolint:contextcheck // what it reads waits for nothing
 	s.rest = rest.New(rest.Options{
 		Decider: s.decider, Tokens: func() [][sha256.Size]byte { return *s.tokens.Load() }, Local: !s.trusted, Hosts: c.Hosts,
-		Config: func() any { return s.describe() }, Metrics: s.meters.Handler(), Log: s.log, Draining: s.draining.Load,
+		Config: func(ctx context.Context) any { return s.describe(ctx) }, Metrics: s.meters.Handler(), Log: s.log, Draining: s.draining.Load,
 	})
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -89,7 +90,7 @@ func (d *Decider) acquire(ctx context.Context, set *rules.Set, asks []ask, until
 	name := lineOf(asks)
 	w := d.lines.join(name)
 	if w == nil {
-		return d.refuse(ctx, set, asks)
+		return d.refuse(ctx, asks)
 	}
 	defer d.lines.leave(name, w)
 	select {
@@ -98,11 +99,11 @@ func (d *Decider) acquire(ctx context.Context, set *rules.Set, asks []ask, until
 		if arrived, err := d.until(ctx, w.first, until); err != nil {
 			return none(), err
 		} else if !arrived {
-			return d.refuse(ctx, set, asks)
+			return d.refuse(ctx, asks)
 		}
 	}
 	for {
-		a, err := d.take(ctx, set, asks, false)
+		a, err := d.take(ctx, asks, false)
 		if err != nil || a.Allowed {
 			return a, err
 		}
@@ -123,8 +124,8 @@ func (d *Decider) acquire(ctx context.Context, set *rules.Set, asks []ask, until
 }
 
 // refuse is the answer to a caller whose turn has not come.
-func (d *Decider) refuse(ctx context.Context, set *rules.Set, asks []ask) (All, error) {
-	a, err := d.take(ctx, set, asks, true)
+func (d *Decider) refuse(ctx context.Context, asks []ask) (All, error) {
+	a, err := d.take(ctx, asks, true)
 	if err != nil {
 		return a, err
 	}
@@ -149,9 +150,11 @@ func (d *Decider) until(ctx context.Context, first <-chan struct{}, at time.Dura
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
 	case <-d.life.Done():
-		return false, &UnavailableError{Reason: StorageUnavailable, RetryAfter: time.Second, Cause: context.Cause(d.life)}
+		return false, &UnavailableError{Reason: StorageUnavailable, RetryAfter: time.Second, Cause: errClosed}
 	}
 }
+
+var errClosed = errors.New("the service is being stopped")
 
 // lineOf is the name of the line of asks, in whatever order they are.
 func lineOf(asks []ask) string {

@@ -28,23 +28,28 @@ func cancelAfter(t *testing.T, d time.Duration) (context.Context, context.Cancel
 	}
 }
 
-// inBubble runs f in virtual time, with a decider over a store in memory.
-func inBubble(t *testing.T, text string, f func(t *testing.T, d *decide.Decider)) {
+// inMemory returns a decider over a store in memory, with the real clock.
+func inMemory(t *testing.T) *decide.Decider {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		c, err := rules.Parse([]byte(text))
-		require.NoError(t, err)
-		d, err := decide.New(decide.Options{Store: quota.NewMemoryStore(nil), Config: c})
-		require.NoError(t, err)
-		defer d.Close()
-		f(t, d)
-	})
+	return realTime(t, quota.NewMemoryStore(nil))
+}
+
+// realTime returns a decider with the real clock, for a bubble of synctest.
+func realTime(t *testing.T, s quota.Store) *decide.Decider {
+	t.Helper()
+	c, err := rules.Parse([]byte(limits))
+	require.NoError(t, err)
+	d, err := decide.New(decide.Options{Store: s, Config: c})
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	return d
 }
 
 // Callers are served in their order, each at the instant when its tokens are there; a
 // cheap one does not overtake.
 func TestAcquireIsFirstComeFirstServed(t *testing.T) {
-	inBubble(t, limits, func(t *testing.T, d *decide.Decider) {
+	synctest.Test(t, func(t *testing.T) {
+		d := inMemory(t)
 		began := time.Now()
 		var (
 			mu    sync.Mutex
@@ -72,7 +77,8 @@ func TestAcquireIsFirstComeFirstServed(t *testing.T) {
 }
 
 func TestAcquireWaitsNoLongerThanItIsTold(t *testing.T) {
-	inBubble(t, limits, func(t *testing.T, d *decide.Decider) {
+	synctest.Test(t, func(t *testing.T) {
+		d := inMemory(t)
 		_, err := d.Check(t.Context(), search(10))
 		require.NoError(t, err)
 		began := time.Now()
@@ -101,7 +107,8 @@ func TestAcquireWaitsNoLongerThanItIsTold(t *testing.T) {
 
 // A caller that leaves changes nothing, and the next is served in its place.
 func TestAcquireCancelled(t *testing.T) {
-	inBubble(t, limits, func(t *testing.T, d *decide.Decider) {
+	synctest.Test(t, func(t *testing.T) {
+		d := inMemory(t)
 		_, err := d.Check(t.Context(), search(10))
 		require.NoError(t, err)
 		began := time.Now()
@@ -122,7 +129,8 @@ func TestAcquireCancelled(t *testing.T) {
 }
 
 func TestAcquireTogether(t *testing.T) {
-	inBubble(t, limits, func(t *testing.T, d *decide.Decider) {
+	synctest.Test(t, func(t *testing.T) {
+		d := inMemory(t)
 		_, err := d.CheckAll(t.Context(), []decide.Check{search(10), org(5)})
 		require.NoError(t, err)
 		began := time.Now()
@@ -136,7 +144,8 @@ func TestAcquireTogether(t *testing.T) {
 
 // New rules hold for those that wait already.
 func TestAcquireSeesNewRules(t *testing.T) {
-	inBubble(t, limits, func(t *testing.T, d *decide.Decider) {
+	synctest.Test(t, func(t *testing.T) {
+		d := inMemory(t)
 		_, err := d.Check(t.Context(), search(10))
 		require.NoError(t, err)
 		var wg sync.WaitGroup
@@ -156,7 +165,8 @@ func TestAcquireSeesNewRules(t *testing.T) {
 }
 
 func TestAcquireValidates(t *testing.T) {
-	inBubble(t, limits, func(t *testing.T, d *decide.Decider) {
+	synctest.Test(t, func(t *testing.T) {
+		d := inMemory(t)
 		_, err := d.Acquire(t.Context(), []decide.Check{search(1)}, time.Hour)
 		require.ErrorContains(t, err, "max_wait: 1h0m0s is not between 0 and 1m0s")
 		_, err = d.Acquire(t.Context(), nil, 0)
@@ -173,14 +183,15 @@ func TestAcquireValidates(t *testing.T) {
 
 // Close ends those that wait.
 func TestCloseEndsAcquires(t *testing.T) {
-	inBubble(t, limits, func(t *testing.T, d *decide.Decider) {
+	synctest.Test(t, func(t *testing.T) {
+		d := inMemory(t)
 		_, err := d.Check(t.Context(), search(10))
 		require.NoError(t, err)
 		var wg sync.WaitGroup
 		for range 3 {
 			wg.Go(func() {
 				_, err := d.Acquire(t.Context(), []decide.Check{search(10)}, time.Minute)
-				unavailable(t, err)
+				_ = unavailable(t, err)
 			})
 		}
 		synctest.Wait()

@@ -29,7 +29,7 @@ func field(name, format string, args ...any) error {
 func indexed(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]" }
 
 // complete fills in the defaults of a check and validates it. Fields are named below at.
-func (c *Check) complete(owner, at string) error {
+func (c *Check) complete(at string) error {
 	if c.Scope == "" {
 		c.Scope = DefaultScope
 	}
@@ -124,7 +124,7 @@ func (d *Decider) asks(cs []Check) (*rules.Set, []ask, error) {
 	asks := make([]ask, len(cs))
 	for i := range cs {
 		c := &cs[i]
-		if err := c.complete(owner, indexed("checks", i)+"."); err != nil {
+		if err := c.complete(indexed("checks", i) + "."); err != nil {
 			return nil, nil, err
 		}
 		if c.DryRun != cs[0].DryRun {

@@ -84,7 +84,7 @@ func New(o Options) (*Decider, error) {
 		d.see = func(Observation) {}
 	}
 	d.rules.Store(o.Config.Rules)
-	d.life, d.end = context.WithCancel(context.Background())
+	d.life, d.end = context.WithCancel(context.Background()) //nolint:gosec // Close calls it
 	d.probe.key = prefix + "probe/" + rand.Text()[:13]
 	d.wg.Go(d.probes)
 	return d, nil
@@ -123,13 +123,13 @@ func (d *Decider) Check(ctx context.Context, c Check) (Result, error) {
 }
 
 func (d *Decider) check(ctx context.Context, c Check) (Result, error) {
-	if err := c.complete(owner, ""); err != nil {
+	if err := c.complete(""); err != nil {
 		return Result{Check: c}, err
 	}
 	set := d.rules.Load()
 	all := [1]ask{newAsk(set, &c)}
 	r := Result{Check: c, Rule: all[0].rule.Name}
-	a, err := d.take(ctx, set, all[:], c.DryRun)
+	a, err := d.take(ctx, all[:], c.DryRun)
 	if err != nil {
 		return r, err
 	}
@@ -141,12 +141,12 @@ func (d *Decider) check(ctx context.Context, c Check) (Result, error) {
 // CheckAll takes everything in one step of the store, or nothing.
 func (d *Decider) CheckAll(ctx context.Context, cs []Check) (All, error) {
 	began := d.clock.Elapsed()
-	set, asks, err := d.asks(cs)
+	_, asks, err := d.asks(cs)
 	if err != nil {
 		d.see(Observation{Outcome: "invalid"})
 		return none(), err
 	}
-	a, err := d.take(ctx, set, asks, cs[0].DryRun)
+	a, err := d.take(ctx, asks, cs[0].DryRun)
 	d.observeAll(&a, asks, err, d.clock.Elapsed()-began)
 	return a, err
 }
@@ -257,13 +257,13 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 // Bucket returns what the store holds about one limit. It takes nothing.
 func (d *Decider) Bucket(ctx context.Context, scope, identifier, resource string) (Bucket, error) {
 	c := Check{Scope: scope, Identifier: identifier, Resource: resource, DryRun: true}
-	if err := c.complete(owner, ""); err != nil {
+	if err := c.complete(""); err != nil {
 		return Bucket{}, err
 	}
 	set := d.rules.Load()
 	x := newAsk(set, &c)
 	x.cost = 1
-	a, err := d.take(ctx, set, []ask{x}, true)
+	a, err := d.take(ctx, []ask{x}, true)
 	if err != nil {
 		return Bucket{}, err
 	}
@@ -274,7 +274,7 @@ func (d *Decider) Bucket(ctx context.Context, scope, identifier, resource string
 // Forget deletes what the store holds about one limit, which is then full.
 func (d *Decider) Forget(ctx context.Context, scope, identifier, resource string) error {
 	c := Check{Scope: scope, Identifier: identifier, Resource: resource}
-	if err := c.complete(owner, ""); err != nil {
+	if err := c.complete(""); err != nil {
 		return err
 	}
 	i, ok := d.raw.(quota.Inspector)

@@ -87,7 +87,7 @@ func TestOneShot(t *testing.T) {
 	assert.True(t, r.ResetAt.IsZero())
 	r = f.check(t, c)
 	assert.False(t, r.Allowed)
-	assert.Equal(t, time.Duration(decide.Never), r.RetryAfter)
+	assert.Equal(t, decide.Never, r.RetryAfter)
 	f.clock.Advance(10 * 365 * 24 * time.Hour)
 	assert.False(t, f.check(t, c).Allowed, "it is not refilled in ten years")
 	c.Tokens = 1
@@ -200,7 +200,7 @@ func TestCheckAllWithAOneShotQuotaThatIsUsedUp(t *testing.T) {
 	f.check(t, search(10))
 	a, err := f.CheckAll(t.Context(), []decide.Check{search(10), trial})
 	require.NoError(t, err)
-	assert.Equal(t, time.Duration(decide.Never), a.RetryAfter)
+	assert.Equal(t, decide.Never, a.RetryAfter)
 	assert.Equal(t, 1, a.Blocking)
 }
 

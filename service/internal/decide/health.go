@@ -51,10 +51,10 @@ func (d *Decider) probes() {
 func (d *Decider) probeOnce() {
 	ctx, cancel := context.WithTimeoutCause(d.life, d.runtime.Timeout, errTimeout)
 	defer cancel()
-	const any = 1 << 20
+	const enough = 1 << 20
 	before := d.clock.Elapsed()
 	g, err := d.raw.Take(ctx, quota.Request{Demands: []quota.Demand{{
-		Key: d.probe.key, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(any, any).Of(throttle.Points)}}, Cost: one,
+		Key: d.probe.key, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(enough, enough).Of(throttle.Points)}}, Cost: one,
 	}}})
 	after := d.clock.Elapsed()
 	p := &d.probe

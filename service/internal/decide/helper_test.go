@@ -44,15 +44,15 @@ func (s *shaky) set(f func(s *shaky)) {
 	f(s)
 }
 
-func (s *shaky) state() (err error, hangs bool, ahead time.Duration) { //nolint:revive // the order of the fields
+func (s *shaky) state() (hangs bool, ahead time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.takes++
-	return s.err, s.hangs, s.ahead
+	return s.hangs, s.ahead, s.err
 }
 
 func (s *shaky) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
-	err, hangs, ahead := s.state()
+	hangs, ahead, err := s.state()
 	if hangs {
 		<-ctx.Done()
 		return quota.Grant{}, context.Cause(ctx)

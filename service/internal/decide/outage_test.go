@@ -12,7 +12,6 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
-	"github.com/headrace/headrace/service/internal/rules"
 )
 
 func unavailable(t *testing.T, err error) *decide.UnavailableError {
@@ -78,30 +77,26 @@ func TestOutageLocal(t *testing.T) {
 	assert.True(t, f.check(t, search(4)).Allowed)
 	assert.False(t, f.check(t, search(1)).Allowed)
 	_, err := f.Check(t.Context(), search(6))
-	unavailable(t, err) // more than the share
+	_ = unavailable(t, err) // more than the share
 }
 
 // A store that hangs gives the policy within one timeout; what it did not answer is
 // settled by nobody.
 func TestAStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := rules.Parse([]byte(limits))
-		require.NoError(t, err)
 		store := &shaky{MemoryStore: quota.NewMemoryStore(nil)}
-		d, err := decide.New(decide.Options{Store: store, Config: c})
-		require.NoError(t, err)
-		defer d.Close()
+		d := realTime(t, store)
 		r, err := d.Check(t.Context(), search(1))
 		require.NoError(t, err)
 		store.set(func(s *shaky) { s.hangs = true })
 		for range 3 {
 			began := time.Now()
 			_, err = d.Check(t.Context(), search(1))
-			unavailable(t, err)
+			_ = unavailable(t, err)
 			assert.Equal(t, 500*time.Millisecond, time.Since(began))
 		}
 		began := time.Now()
-		unavailable(t, d.Settle(t.Context(), r.Permit, []int64{0}))
+		_ = unavailable(t, d.Settle(t.Context(), r.Permit, []int64{0}))
 		assert.Equal(t, 500*time.Millisecond, time.Since(began))
 	})
 }
@@ -110,20 +105,16 @@ func TestAStoreThatHangs(t *testing.T) {
 // return of the store it is asked again, by the probe's account.
 func TestRecovery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := rules.Parse([]byte(limits))
-		require.NoError(t, err)
 		store := &shaky{MemoryStore: quota.NewMemoryStore(nil)}
-		d, err := decide.New(decide.Options{Store: store, Config: c})
-		require.NoError(t, err)
-		defer d.Close()
+		d := realTime(t, store)
 		store.set(func(s *shaky) { s.err = errDown })
 		for range 10 {
-			_, err = d.Check(t.Context(), search(1))
-			unavailable(t, err)
+			_, err := d.Check(t.Context(), search(1))
+			_ = unavailable(t, err)
 		}
 		<-time.After(time.Minute)
-		_, err = d.Check(t.Context(), search(1))
-		unavailable(t, err)
+		_, err := d.Check(t.Context(), search(1))
+		_ = unavailable(t, err)
 		require.NotEqual(t, breaker.Closed, d.Stats().Breaker.State)
 		store.set(func(s *shaky) { s.err = nil })
 		<-time.After(2 * time.Second)
@@ -139,12 +130,8 @@ func TestRecovery(t *testing.T) {
 // What callers cancel is no failure of the store.
 func TestCancelledChecksDoNotOpenTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, err := rules.Parse([]byte(limits))
-		require.NoError(t, err)
 		store := &shaky{MemoryStore: quota.NewMemoryStore(nil), hangs: true}
-		d, err := decide.New(decide.Options{Store: store, Config: c})
-		require.NoError(t, err)
-		defer d.Close()
+		d := realTime(t, store)
 		for range 20 {
 			ctx, cancel := cancelAfter(t, 10*time.Millisecond)
 			_, err := d.Check(ctx, search(1))
@@ -184,7 +171,7 @@ func TestSkew(t *testing.T) {
 			assert.Equal(t, int64(1), h.Jumps)
 			f.clock.Advance(tc.closed - time.Nanosecond)
 			_, err = f.Check(t.Context(), search(1))
-			unavailable(t, err)
+			_ = unavailable(t, err)
 			f.clock.Advance(time.Nanosecond)
 			assert.True(t, f.check(t, search(1)).Allowed)
 			assert.Equal(t, int64(1), f.Health(t.Context()).Jumps)

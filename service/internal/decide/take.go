@@ -15,7 +15,7 @@ import (
 var errTimeout = errors.New("the store did not answer in time")
 
 // take asks the store once. Dry takes nothing.
-func (d *Decider) take(ctx context.Context, set *rules.Set, asks []ask, dry bool) (All, error) {
+func (d *Decider) take(ctx context.Context, asks []ask, dry bool) (All, error) {
 	list, of := demands(asks)
 	before := d.clock.Elapsed()
 	if wait := d.skew.wait(before); wait > 0 {

@@ -171,7 +171,7 @@ func (a *allIn) list() ([]decide.Check, error) {
 	case one && (a.Checks != nil || a.Hierarchy != nil):
 		return nil, bad("checks", "they are set together with one check: put that into the list")
 	case one:
-		c, err := a.checkIn.check("")
+		c, err := a.check("")
 		return []decide.Check{c}, err
 	case a.Hierarchy != nil:
 		name, list = "hierarchy", a.Hierarchy

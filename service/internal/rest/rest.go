@@ -2,6 +2,7 @@
 package rest
 
 import (
+	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +28,7 @@ type Options struct {
 	Local bool
 	Hosts []string // that a Host may be besides those of this machine
 	// Config writes what GET /v1/config answers.
-	Config  func() any
+	Config  func(context.Context) any
 	Metrics http.Handler
 	Log     *slog.Logger
 	// Draining reports whether the server is being stopped.
@@ -51,7 +53,7 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer func() {
+	defer func() { //nolint:contextcheck // it answers
 		v := recover()
 		if v == nil {
 			return
@@ -63,11 +65,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, &problem{Status: http.StatusInternalServerError, Code: "INTERNAL", Detail: "the service failed: its log says why"})
 	}()
 	w.Header().Set("Cache-Control", "no-store")
-	switch path := r.URL.Path; {
-	case path == "/healthz":
+	switch r.URL.Path {
+	case "/healthz":
 		h.only(w, r, func() { h.alive(w) }, http.MethodGet)
 		return
-	case path == "/readyz":
+	case "/readyz":
 		h.only(w, r, func() { h.ready(w, r) }, http.MethodGet)
 		return
 	}
@@ -107,7 +109,7 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request) {
 			}
 		}, http.MethodGet, http.MethodDelete)
 	case path == "/v1/config":
-		h.only(w, r, func() { write(w, http.StatusOK, h.o.Config()) }, http.MethodGet)
+		h.only(w, r, func() { write(w, http.StatusOK, h.o.Config(r.Context())) }, http.MethodGet) //nolint:contextcheck // it has that of r
 	case path == "/metrics" && h.o.Metrics != nil:
 		h.only(w, r, func() { h.o.Metrics.ServeHTTP(w, r) }, http.MethodGet)
 	default:
@@ -121,11 +123,9 @@ func (h *Handler) only(w http.ResponseWriter, r *http.Request, f func(), methods
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
-	for _, m := range methods {
-		if m == method {
-			f()
-			return
-		}
+	if slices.Contains(methods, method) {
+		f()
+		return
 	}
 	w.Header().Set("Allow", strings.Join(methods, ", "))
 	fail(w, &problem{Status: http.StatusMethodNotAllowed, Code: "METHOD_NOT_ALLOWED", Detail: "use " + strings.Join(methods, " or ")})
