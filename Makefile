@@ -107,6 +107,7 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./store/redisstore -count=1 -run '^TestManyProcessesShareLimits$$' -running 60s -v -timeout 0
 	go test ./store/redisstore -count=1 -run '^TestCluster$$' -moves 10 -v -timeout 0
 	go test $(RACE) ./proxy/faulttests -count=20 -timeout 0
+	go test ./service/faulttests -count=1 -running 60s -rounds 5 -v -timeout 0
 	go test $(RACE) ./store/redisstore/faulttests -count=1 -rounds 20 -storms 1000 -v -timeout 0
 	go test ./store/sqlitestore ./node -run '^$$' -bench '^Benchmark(Items|Journal)$$'
 	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -texts 2000 -seed $$seed -v; done

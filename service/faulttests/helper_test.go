@@ -73,7 +73,7 @@ func (r *replica) do(method, path, body string) answer {
 	require.NoError(r.t, err)
 	w, err := r.client.Do(q)
 	require.NoError(r.t, err)
-	defer w.Body.Close() //nolint:errcheck // it is read
+	defer w.Body.Close()
 	data, err := io.ReadAll(w.Body)
 	require.NoError(r.t, err)
 	a := answer{Status: w.StatusCode}
