@@ -26,6 +26,7 @@ rate_limits:
   - {name: trial, scope: trial, capacity: 3, refill_rate: 0}
   - {scope: org, limits: "5/h, 300/day"}
 costs: {export: 10}
+runtime: {timeout: 30s} # a busy machine is no outage
 `
 
 // server is a service that listens.

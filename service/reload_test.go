@@ -161,7 +161,8 @@ func TestWhatNeedsARestartIsNamed(t *testing.T) {
 // gives anything back.
 func TestReloadsUnderLoad(t *testing.T) {
 	dir := t.TempDir()
-	path := write(t, dir, "limits.yaml", capacity("10000"))
+	const patient = "\nruntime: {timeout: 30s}" // a busy machine is no outage
+	path := write(t, dir, "limits.yaml", capacity("10000")+patient)
 	s := start(t, service.Config{File: path})
 	var (
 		wg             sync.WaitGroup
@@ -173,9 +174,10 @@ func TestReloadsUnderLoad(t *testing.T) {
 			for ctx.Err() == nil {
 				a := s.post("check", `{"identifier":"alice","resource":"search"}`) //nolint:contextcheck // it has that of the test
 				asked.Add(1)
-				c, left := a.json["tokens_capacity"], a.json["tokens_remaining"].(float64)
+				c, _ := a.json["tokens_capacity"].(float64)
+				left, _ := a.json["tokens_remaining"].(float64)
 				ok := a.status == http.StatusOK && a.json["allowed"] == true || a.status == http.StatusTooManyRequests && left == 0
-				assert.True(t, ok && (c == 10000.0 || c == 5000.0) && left <= c.(float64), a.text)
+				assert.True(t, ok && (c == 10000 || c == 5000) && left <= c, a.text)
 				if a.status == http.StatusOK {
 					allowed.Add(1)
 				}
@@ -183,13 +185,13 @@ func TestReloadsUnderLoad(t *testing.T) {
 		})
 	}
 	for i := range 1000 {
-		write(t, dir, "limits.yaml", capacity([]string{"10000", "5000", "-1"}[i%3]))
+		write(t, dir, "limits.yaml", capacity([]string{"10000", "5000", "-1"}[i%3])+patient)
 		err := s.Reload(t.Context())
 		require.Equal(t, i%3 == 2, err != nil, "%v", err)
 	}
 	stop()
 	wg.Wait()
-	write(t, dir, "limits.yaml", capacity("5000"))
+	write(t, dir, "limits.yaml", capacity("5000")+patient)
 	require.NoError(t, s.Reload(t.Context()))
 	assert.InDelta(t, 5000, s.capacity(), 0)
 	assert.LessOrEqual(t, allowed.Load(), int64(10_000))

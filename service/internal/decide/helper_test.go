@@ -83,6 +83,7 @@ func startOn(t *testing.T, text string, clock *clockwork.FakeClock, store *shaky
 	t.Helper()
 	c, err := rules.Parse([]byte(text))
 	require.NoError(t, err)
+	c.Runtime.Timeout = 30 * time.Second // it is real time: a busy machine is no outage
 	f := &fixture{store: store, clock: clock, seen: make(chan decide.Observation, 10_000)}
 	f.Decider, err = decide.New(decide.Options{Store: store, Config: c, Clock: clock, See: func(o decide.Observation) {
 		select {

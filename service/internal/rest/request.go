@@ -54,6 +54,9 @@ func read(r *http.Request, into any) error {
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		text, _ := strconv.Unquote(name)
+		if text == "" {
+			return bad("body", "a field has no name")
+		}
 		return bad(document.Clip(text), "the field is unknown: the fields are in docs/service.md")
 	}
 	if errors.Is(err, io.EOF) {
