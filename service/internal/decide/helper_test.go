@@ -13,6 +13,7 @@ import (
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
 	"github.com/headrace/headrace/service/internal/rules"
+	"github.com/headrace/headrace/throttle"
 )
 
 const limits = `
@@ -36,6 +37,7 @@ type shaky struct {
 	hangs bool
 	ahead time.Duration
 	takes int
+	ended []quota.Demand // by the last End
 }
 
 func (s *shaky) set(f func(s *shaky)) {
@@ -63,6 +65,11 @@ func (s *shaky) Take(ctx context.Context, r quota.Request) (quota.Grant, error) 
 	g, err := s.MemoryStore.Take(ctx, r)
 	g.Ticket.At += int64(ahead)
 	return g, err
+}
+
+func (s *shaky) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
+	s.set(func(s *shaky) { s.ended = t.Demands })
+	return s.MemoryStore.End(ctx, t, actual)
 }
 
 type fixture struct {

@@ -150,6 +150,7 @@ func TestSettleKeepsLimitsThatHaveChanged(t *testing.T) {
 	b, err := f.Bucket(t.Context(), "user", "alice", "search")
 	require.NoError(t, err)
 	assert.Equal(t, int64(20), b.Capacity)
+	assert.Equal(t, "bucket 1 points/s burst 20", f.store.ended[0].Limits.String(), "a store may apply the limits of a ticket")
 	assert.Equal(t, int64(8), b.Remaining)
 }
 
