@@ -1,0 +1,34 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/quota/quotatest"
+	"github.com/headrace/headrace/service/client"
+	"github.com/headrace/headrace/service/internal/rpc"
+	"github.com/headrace/headrace/service/internal/split"
+)
+
+// The clock of the server stands still: every answer is judged to the nanosecond, across two connections.
+func TestStore(t *testing.T) {
+	for _, network := range []string{"tcp", "unix"} {
+		t.Run(network, func(t *testing.T) {
+			quotatest.Run(t, func(tb testing.TB) quotatest.Subject {
+				tb.Helper()
+				clock := clockwork.NewFakeClock()
+				l, address := listen(tb, network)
+				serve(tb, l, rpc.Config{Store: quota.NewMemoryStore(clock)}, split.Config{})
+				return quotatest.Subject{
+					Store:     open(tb, address, client.WithTimeout(forGood)),
+					Peer:      func() quota.Store { return open(tb, address, client.WithTimeout(forGood)) },
+					Pass:      clock.Advance,
+					StepClock: clock.Advance,
+					Epoch:     clock.Now(),
+				}
+			})
+		})
+	}
+}
