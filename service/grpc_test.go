@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -17,7 +16,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
-	"google.golang.org/grpc/status"
+	grpcstatus "google.golang.org/grpc/status"
 
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service"
@@ -26,7 +25,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-const limits = `
+const someLimits = `
 rate_limits:
   - {name: search, scope: user, resource: api.search, capacity: 3, refill_rate: 0.001}
   - {name: tenant, scope: tenant, resource: api.search, capacity: 10, refill_rate: 0.001}
@@ -36,25 +35,8 @@ rate_limits:
 // serveText serves a configuration, and returns its address without a scheme.
 func serveText(t *testing.T, text string) (address string, stop func()) {
 	t.Helper()
-	s, err := service.New(t.Context(), service.Config{Text: []byte(text)})
-	require.NoError(t, err)
-	l, err := s.Listen(t.Context(), "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l) }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		cancel()
-		require.NoError(t, <-served)
-		require.NoError(t, s.Close())
-	}
-	t.Cleanup(stop)
-	return l.Addr().String(), stop
+	s := start(t, service.Config{Text: []byte(text)})
+	return strings.TrimPrefix(s.url, "http://"), s.stop
 }
 
 func dial(t *testing.T, address string) *grpc.ClientConn {
@@ -66,7 +48,7 @@ func dial(t *testing.T, address string) *grpc.ClientConn {
 }
 
 func TestChecksByGRPC(t *testing.T) {
-	address, _ := serveText(t, limits)
+	address, _ := serveText(t, someLimits)
 	c := pb.NewRateLimitServiceClient(dial(t, address))
 	check := &pb.Check{Identifier: "ann", Resource: "api.search", Tokens: 2}
 
@@ -91,7 +73,7 @@ func TestChecksByGRPC(t *testing.T) {
 	_, err = c.Settle(t.Context(), &pb.SettleRequest{Permit: r.GetPermit(), Actual: []int64{1}})
 	require.NoError(t, err)
 	_, err = c.Settle(t.Context(), &pb.SettleRequest{Permit: r.GetPermit(), Actual: []int64{1}})
-	assert.Equal(t, codes.NotFound, status.Code(err))
+	assert.Equal(t, codes.NotFound, grpcstatus.Code(err))
 	assert.Equal(t, pb.Code_CODE_PERMIT, detail(t, err).GetCode())
 	third, err := c.CheckRateLimit(t.Context(), &pb.CheckRateLimitRequest{Check: check})
 	require.NoError(t, err)
@@ -114,8 +96,8 @@ func TestChecksByGRPC(t *testing.T) {
 	assert.Positive(t, all.GetRetryAfter().AsDuration())
 
 	waited, err := c.Acquire(t.Context(), &pb.AcquireRequest{Checks: both[:1]})
-	if status.Code(err) != codes.OK { // whichever way it says that the wait is too long
-		assert.Contains(t, []codes.Code{codes.DeadlineExceeded, codes.ResourceExhausted}, status.Code(err))
+	if grpcstatus.Code(err) != codes.OK { // whichever way it says that the wait is too long
+		assert.Contains(t, []codes.Code{codes.DeadlineExceeded, codes.ResourceExhausted}, grpcstatus.Code(err))
 	} else {
 		assert.False(t, waited.GetAnswer().GetAllowed())
 	}
@@ -139,7 +121,7 @@ func TestChecksByGRPC(t *testing.T) {
 	assert.Contains(t, batch.GetOutcomes()[2].GetError().GetFields()[0].GetField(), "tokens")
 
 	_, err = c.CheckRateLimit(t.Context(), &pb.CheckRateLimitRequest{})
-	assert.Equal(t, codes.InvalidArgument, status.Code(err))
+	assert.Equal(t, codes.InvalidArgument, grpcstatus.Code(err))
 	assert.NotEmpty(t, detail(t, err).GetFields())
 
 	health, err := c.HealthCheck(t.Context(), &pb.HealthCheckRequest{})
@@ -152,7 +134,7 @@ func TestChecksByGRPC(t *testing.T) {
 // detail is the message that an error carries.
 func detail(t *testing.T, err error) *pb.Error {
 	t.Helper()
-	for _, d := range status.Convert(err).Details() {
+	for _, d := range grpcstatus.Convert(err).Details() {
 		if m, ok := d.(*pb.Error); ok {
 			return m
 		}
@@ -163,7 +145,7 @@ func detail(t *testing.T, err error) *pb.Error {
 
 // Both are on one port, and share the limits.
 func TestRESTAndGRPC(t *testing.T) {
-	address, _ := serveText(t, limits)
+	address, _ := serveText(t, someLimits)
 	c := pb.NewRateLimitServiceClient(dial(t, address))
 	answer, err := c.CheckRateLimit(t.Context(), &pb.CheckRateLimitRequest{Check: &pb.Check{Identifier: "ann", Resource: "api.search", Tokens: 3}})
 	require.NoError(t, err)
@@ -181,7 +163,7 @@ func TestRESTAndGRPC(t *testing.T) {
 }
 
 func TestHealthAndReflection(t *testing.T) {
-	address, stop := serveText(t, limits)
+	address, stop := serveText(t, someLimits)
 	conn := dial(t, address)
 	h := healthpb.NewHealthClient(conn)
 	for _, name := range []string{"", "headrace.ratelimit.v1.RateLimitService", "headrace.ratelimit.v1.StoreService"} {
@@ -190,7 +172,7 @@ func TestHealthAndReflection(t *testing.T) {
 		assert.Equal(t, healthpb.HealthCheckResponse_SERVING, answer.GetStatus())
 	}
 	_, err := h.Check(t.Context(), &healthpb.HealthCheckRequest{Service: "no such"})
-	assert.Equal(t, codes.NotFound, status.Code(err))
+	assert.Equal(t, codes.NotFound, grpcstatus.Code(err))
 
 	watch, err := h.Watch(t.Context(), &healthpb.HealthCheckRequest{})
 	require.NoError(t, err)
@@ -216,12 +198,12 @@ func TestHealthAndReflection(t *testing.T) {
 	stop()
 	assert.Less(t, time.Since(began), 9*time.Second, "a stream does not hold up the end")
 	_, err = watch.Recv()
-	assert.Equal(t, codes.Unavailable, status.Code(err))
+	assert.Equal(t, codes.Unavailable, grpcstatus.Code(err))
 }
 
 func TestTokensOfGRPC(t *testing.T) {
 	hash := sha256.Sum256([]byte("s3cret-s3cret-s3cret-s3cret-s3cret"))
-	address, _ := serveText(t, limits+"runtime: {auth: {token_hashes: ["+hex.EncodeToString(hash[:])+"]}}\n")
+	address, _ := serveText(t, someLimits+"runtime: {auth: {token_hashes: ["+hex.EncodeToString(hash[:])+"]}}\n")
 	conn := dial(t, address)
 	c := pb.NewRateLimitServiceClient(conn)
 	for name, values := range map[string][]string{
@@ -235,11 +217,11 @@ func TestTokensOfGRPC(t *testing.T) {
 			ctx = metadata.AppendToOutgoingContext(ctx, "authorization", v)
 		}
 		_, err := c.CheckRateLimit(ctx, &pb.CheckRateLimitRequest{Check: &pb.Check{Identifier: "ann", Resource: "api.search"}})
-		assert.Equal(t, codes.Unauthenticated, status.Code(err), name)
+		assert.Equal(t, codes.Unauthenticated, grpcstatus.Code(err), name)
 		keys, err := pb.NewStoreServiceClient(conn).Keys(ctx, &pb.KeysRequest{})
 		require.NoError(t, err)
 		_, err = keys.Recv()
-		assert.Equal(t, codes.Unauthenticated, status.Code(err), name)
+		assert.Equal(t, codes.Unauthenticated, grpcstatus.Code(err), name)
 	}
 	_, err := healthpb.NewHealthClient(conn).Check(t.Context(), &healthpb.HealthCheckRequest{})
 	require.NoError(t, err, "probes have no token")
@@ -261,7 +243,7 @@ func TestTokensOfGRPC(t *testing.T) {
 
 // Clients of StoreService cannot reach the limits of the configuration.
 func TestKeysAreApart(t *testing.T) {
-	address, _ := serveText(t, limits)
+	address, _ := serveText(t, someLimits)
 	conn := dial(t, address)
 	check := func() *pb.Result {
 		answer, err := pb.NewRateLimitServiceClient(conn).CheckRateLimit(t.Context(), &pb.CheckRateLimitRequest{Check: &pb.Check{Identifier: "ann", Resource: "api.search"}})
