@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,7 +23,6 @@ import (
 	"github.com/headrace/headrace/service/client"
 	"github.com/headrace/headrace/service/internal/decide"
 	"github.com/headrace/headrace/service/internal/rpc"
-	"github.com/headrace/headrace/service/internal/split"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -108,7 +108,7 @@ func TestOpen(t *testing.T) {
 func TestErrors(t *testing.T) {
 	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
 	l, address := listen(t, "tcp")
-	serve(t, l, rpc.Config{Store: o}, split.Config{})
+	serve(t, l, rpc.Config{Store: o})
 	s := open(t, address, client.WithTimeout(forGood))
 	r := request("a", throttle.Limits{Concurrency: 1})
 	for name, c := range map[string]struct {
@@ -183,7 +183,7 @@ func TestSlow(t *testing.T) {
 	}}
 	defer close(hang)
 	l, address := listen(t, "tcp")
-	serve(t, l, rpc.Config{Store: o}, split.Config{})
+	serve(t, l, rpc.Config{Store: o})
 	s := open(t, address, client.WithTimeout(50*time.Millisecond))
 	_, err := s.Take(t.Context(), request("a", hourly(1)))
 	require.ErrorAs(t, err, new(*client.UnavailableError))
@@ -223,7 +223,7 @@ func TestGivenBack(t *testing.T) {
 			taken, answer := make(chan struct{}, 1), make(chan struct{})
 			o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
 			o.take = func(ctx context.Context, r quota.Request) (quota.Grant, error) {
-				g, err := o.MemoryStore.Take(context.Background(), r)
+				g, err := o.MemoryStore.Take(context.WithoutCancel(ctx), r)
 				taken <- struct{}{}
 				if <-answer; timeout < forGood {
 					<-ctx.Done()
@@ -231,7 +231,7 @@ func TestGivenBack(t *testing.T) {
 				return g, err
 			}
 			l, address := listen(t, "tcp")
-			serve(t, l, rpc.Config{Store: o}, split.Config{})
+			serve(t, l, rpc.Config{Store: o})
 			s := open(t, address, client.WithTimeout(timeout))
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
@@ -267,7 +267,7 @@ func TestMerged(t *testing.T) {
 		return o.MemoryStore.Take(ctx, r)
 	}
 	l, address := listen(t, "tcp")
-	serve(t, l, rpc.Config{Store: o}, split.Config{})
+	serve(t, l, rpc.Config{Store: o})
 	s := open(t, address, client.WithTimeout(forGood))
 	client.Observe(s, func(takes int) { requests.Add(1) })
 	var wg sync.WaitGroup
@@ -299,7 +299,7 @@ func TestMerged(t *testing.T) {
 // A client finds a server that has come back, and fails at once until then.
 func TestRestart(t *testing.T) {
 	l, address := listen(t, "tcp")
-	stop := serve(t, l, rpc.Config{Store: quota.NewMemoryStore(nil)}, split.Config{})
+	stop := serve(t, l, rpc.Config{Store: quota.NewMemoryStore(nil)})
 	s := open(t, address, client.WithTimeout(forGood))
 	_, err := s.Take(t.Context(), request("a", hourly(5)))
 	require.NoError(t, err)
@@ -319,7 +319,7 @@ func TestRestart(t *testing.T) {
 
 	again, err := net.Listen("tcp", strings.TrimPrefix(address, "http://"))
 	require.NoError(t, err)
-	serve(t, again, rpc.Config{Store: quota.NewMemoryStore(nil)}, split.Config{})
+	serve(t, again, rpc.Config{Store: quota.NewMemoryStore(nil)})
 	require.Eventually(t, func() bool {
 		_, err = s.Take(t.Context(), request("a", hourly(5)))
 		return err == nil
@@ -330,7 +330,7 @@ func TestRestart(t *testing.T) {
 func TestWatchers(t *testing.T) {
 	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
 	l, address := listen(t, "tcp")
-	serve(t, l, rpc.Config{Store: o}, split.Config{})
+	serve(t, l, rpc.Config{Store: o})
 	s := open(t, address, client.WithTimeout(forGood))
 	slot := request("a", throttle.Limits{Concurrency: 1})
 	first, cancelFirst := context.WithCancel(t.Context())
@@ -353,7 +353,7 @@ func TestWatchers(t *testing.T) {
 	require.Eventually(t, func() bool { return client.Watched(s) == 0 }, 10*time.Second, time.Millisecond)
 
 	for i := range 256 {
-		_, err := s.Changed(t.Context(), fmt.Sprint(i))
+		_, err := s.Changed(t.Context(), strconv.Itoa(i))
 		require.NoError(t, err)
 	}
 	_, err = s.Changed(t.Context(), "one more")
@@ -369,7 +369,7 @@ func TestTLS(t *testing.T) {
 	trusted.ServerName = "example.com"
 	l, address := listen(t, "tcp")
 	serve(t, tls.NewListener(l, &tls.Config{Certificates: h.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}}),
-		rpc.Config{Store: quota.NewMemoryStore(nil)}, split.Config{})
+		rpc.Config{Store: quota.NewMemoryStore(nil)})
 	address = "https" + strings.TrimPrefix(address, "http")
 	s := open(t, address, client.WithTLS(trusted), client.WithTimeout(forGood))
 	_, err := s.Take(t.Context(), request("a", hourly(5)))

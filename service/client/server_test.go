@@ -37,10 +37,10 @@ func listen(tb testing.TB, network string) (l net.Listener, address string) {
 
 // serve serves a store on l until the returned function, which may be called twice, and at the latest to the end of
 // the test.
-func serve(tb testing.TB, l net.Listener, c rpc.Config, of split.Config) (stop func()) {
+func serve(tb testing.TB, l net.Listener, c rpc.Config) (stop func()) {
 	tb.Helper()
 	c.Decider, c.Log = decider{}, slog.New(slog.DiscardHandler)
-	s, server := split.New(l, of), rpc.New(c)
+	s, server := split.New(l, split.Config{}), rpc.New(c)
 	done := make(chan error, 2)
 	go func() { done <- s.Serve() }()
 	go func() { done <- server.Serve(s.GRPC()) }()

@@ -135,7 +135,7 @@ func (s *Store) background(f func()) bool {
 // bounded is ctx with the timeout of a call, which Close ends.
 func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
-	stop := context.AfterFunc(s.life, cancel) //nolint:contextcheck // Close ends it too
+	stop := context.AfterFunc(s.life, cancel)
 	return ctx, func() {
 		stop()
 		cancel()

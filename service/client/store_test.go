@@ -9,7 +9,6 @@ import (
 	"github.com/headrace/headrace/quota/quotatest"
 	"github.com/headrace/headrace/service/client"
 	"github.com/headrace/headrace/service/internal/rpc"
-	"github.com/headrace/headrace/service/internal/split"
 )
 
 // The clock of the server stands still: every answer is judged to the nanosecond, across two connections.
@@ -20,7 +19,7 @@ func TestStore(t *testing.T) {
 				tb.Helper()
 				clock := clockwork.NewFakeClock()
 				l, address := listen(tb, network)
-				serve(tb, l, rpc.Config{Store: quota.NewMemoryStore(clock)}, split.Config{})
+				serve(tb, l, rpc.Config{Store: quota.NewMemoryStore(clock)})
 				return quotatest.Subject{
 					Store:     open(tb, address, client.WithTimeout(forGood)),
 					Peer:      func() quota.Store { return open(tb, address, client.WithTimeout(forGood)) },

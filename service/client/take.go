@@ -109,9 +109,9 @@ func (s *Store) sendTakes(ctx context.Context, list []*shape) ([]taken, error) {
 	request, of, at := &pb.TakeRequest{}, make([]int, len(list)), -1
 	for i, h := range list {
 		if i == 0 || h != list[i-1] {
-			known := false
-			if at, known = places[h]; !known {
-				at = len(request.Takes)
+			known, ok := places[h]
+			if at = known; !ok {
+				at = len(request.GetTakes())
 				places[h] = at
 				request.Takes = append(request.Takes, &pb.Take{Demands: h.demands, LeaseNanos: int64(h.Lease), Peek: h.Peek, Uses: h.Uses})
 			}

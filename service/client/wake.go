@@ -36,7 +36,7 @@ func (s *Store) Changed(ctx context.Context, keys ...string) (<-chan struct{}, e
 	changed := make(chan struct{}, 1)
 	var list []*watched
 	for _, key := range keys {
-		w, err := s.watch(key, changed)
+		w, err := s.watch(key, changed) //nolint:contextcheck // other watchers may stay longer
 		if err != nil {
 			s.unwatch(changed, keys)
 			return nil, err

@@ -252,7 +252,7 @@ func (s *store) Renew(ctx context.Context, r *pb.RenewRequest) (*pb.RenewRespons
 		if tickets[i], err = ticketOf(fmt.Sprintf("tickets[%d]", i), m); err != nil {
 			return nil, s.server.fail(ctx, err)
 		}
-		at[m.GetId()] = int32(i) //nolint:gosec // there are few
+		at[m.GetId()] = int32(i)
 	}
 	lost, err := s.store().Renew(ctx, tickets, time.Duration(r.GetLeaseNanos()))
 	if err != nil {
@@ -305,7 +305,7 @@ func (s *store) Keys(r *pb.KeysRequest, to grpc.ServerStreamingServer[pb.KeysRes
 	}
 	ctx, cancel := context.WithCancel(to.Context())
 	defer cancel()
-	defer context.AfterFunc(s.server.stopping, cancel)() //nolint:contextcheck // Shutdown ends it too
+	defer context.AfterFunc(s.server.stopping, cancel)()
 	var keys []string
 	for key, err := range i.Keys(ctx, keyPrefix+r.GetPrefix()) {
 		if err != nil {

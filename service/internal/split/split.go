@@ -81,7 +81,7 @@ func (s *Splitter) Serve() error {
 			if t, ok := errors.AsType[interface {
 				error
 				Temporary() bool
-			}](err); !ok || !t.Temporary() { //nolint:staticcheck // as net/http does: too many open files
+			}](err); !ok || !t.Temporary() { // too many open files, as in net/http
 				return err
 			}
 			timer := time.NewTimer(pause)

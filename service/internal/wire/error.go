@@ -62,7 +62,7 @@ func Fault(m *pb.Error) error {
 		if err != nil {
 			w = throttle.Window{}
 		}
-		unit := throttle.Unit(max(0, min(c.GetUnit(), pb.Unit(throttle.Units)))) //nolint:gosec // in range
+		unit := throttle.Unit(max(0, min(c.GetUnit(), pb.Unit(throttle.Units))))
 		return &throttle.CostError{Limiter: c.GetLimiter(), Unit: unit, Amount: c.GetAmount(), Max: c.GetMax(), Window: w}
 	case pb.Code_CODE_PERMIT:
 		text := strings.TrimPrefix(strings.TrimPrefix(m.GetMessage(), quota.ErrLeaseLost.Error()), ": ")

@@ -79,7 +79,7 @@ func Window(m *pb.Window) (w throttle.Window, err error) {
 	if unit < 0 || int(unit) >= int(throttle.Units) {
 		return throttle.Window{}, nil
 	}
-	return w.Of(throttle.Unit(unit)), nil //nolint:gosec // see above
+	return w.Of(throttle.Unit(unit)), nil
 }
 
 // zones are the locations that were loaded: equal windows have the same one.
