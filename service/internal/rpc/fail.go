@@ -26,12 +26,12 @@ func (s *Server) problem(ctx context.Context, err error) *pb.Error {
 	if e, ok := errors.AsType[*decide.UnavailableError](err); ok {
 		return &pb.Error{Code: pb.Code_CODE_UNAVAILABLE, Message: e.Error(), RetryAfter: durationpb.New(e.RetryAfter)}
 	}
-	if ctx.Err() != nil {
-		return &pb.Error{Code: pb.Code_CODE_CANCELLED, Message: context.Cause(ctx).Error()}
-	}
 	if e, ok := errors.AsType[*fault.PanicError](err); ok {
 		s.config.Log.LogAttrs(ctx, slog.LevelError, "panic in a call", slog.Any("panic", e.Value), slog.String("stack", string(e.Stack)))
 		return &pb.Error{Code: pb.Code_CODE_INTERNAL, Message: "an internal error: see the log of the server"}
+	}
+	if ctx.Err() != nil {
+		return &pb.Error{Code: pb.Code_CODE_CANCELLED, Message: context.Cause(ctx).Error()}
 	}
 	// Its text may name hosts.
 	s.config.Log.LogAttrs(ctx, slog.LevelWarn, "the store is unavailable", slog.Any("error", err))

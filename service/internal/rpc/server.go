@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	maxMessage    = 1 << 20 // bytes of a request
+	maxMessage    = 4 << 20 // bytes of a request
 	maxHeader     = 16 << 10
 	maxStreams    = 1024    // of a connection
 	window        = 1 << 20 // bytes; of one size, gRPC need not measure the connection, which takes a ping a request
