@@ -2,7 +2,9 @@ package benchmarks
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,13 +20,17 @@ import (
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/headrace/headrace/internal/redisserver"
 	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service"
 	"github.com/headrace/headrace/service/client"
 	"github.com/headrace/headrace/service/internal/decide"
 	"github.com/headrace/headrace/service/internal/rpc"
 	"github.com/headrace/headrace/service/internal/split"
+	pb "github.com/headrace/headrace/service/ratelimitpb"
 	"github.com/headrace/headrace/store/redisstore"
 	"github.com/headrace/headrace/throttle"
 )
@@ -121,6 +127,73 @@ func take(s quota.Store) admit {
 	}
 }
 
+// front serves the whole service, with its limits in memory, and returns its address without a scheme.
+func front(b *testing.B) string {
+	b.Helper()
+	s, err := service.New(b.Context(), service.Config{Text: []byte("rate_limits: [{scope: user, capacity: 1000000000, refill_rate: 1000}]")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := s.Listen(b.Context(), "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
+	b.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-served, s.Close()); err != nil {
+			b.Error(err)
+		}
+	})
+	return l.Addr().String()
+}
+
+// rest makes single checks by REST.
+func rest(b *testing.B) admit {
+	b.Helper()
+	url := "http://" + front(b) + "/v1/ratelimit/check"
+	t := &http.Transport{MaxIdleConnsPerHost: 128}
+	b.Cleanup(t.CloseIdleConnections)
+	c := &http.Client{Transport: t}
+	return func(ctx context.Context) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"identifier":"user_12345","resource":"api.search"}`))
+		if err != nil {
+			return err
+		}
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := c.Do(r)
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			return errors.New(answer.Status)
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		return err
+	}
+}
+
+// generated makes single checks by the generated client of gRPC.
+func generated(b *testing.B) admit {
+	b.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+front(b), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = conn.Close() })
+	c := pb.NewRateLimitServiceClient(conn)
+	return func(ctx context.Context) error {
+		answer, err := c.CheckRateLimit(ctx, &pb.CheckRateLimitRequest{Check: &pb.Check{Identifier: "user_12345", Resource: "api.search"}})
+		if err == nil && !answer.GetResult().GetAllowed() {
+			err = refused(answer.GetResult().GetRetryAfter().AsDuration())
+		}
+		return err
+	}
+}
+
 func redisStore(b *testing.B, server *redisserver.Server) quota.Store {
 	b.Helper()
 	s, err := redisstore.Open(server.URL(), redisstore.WithTimeout(time.Minute))
@@ -191,15 +264,29 @@ func BenchmarkCheck(b *testing.B) {
 	cpu := redis.NewClient(&redis.Options{Addr: server.Addr})
 	b.Cleanup(func() { _ = cpu.Close() })
 	for _, goroutines := range []int{1, 16, 64} {
-		for name, make := range map[string]func(b *testing.B) admit{
-			"redis_rate":                func(b *testing.B) admit { return rate(b, server) },
-			"client, memory":            func(b *testing.B) admit { return merged(b, serve(b, "tcp", own, quota.NewMemoryStore(nil))) },
-			"client, memory, unix":      func(b *testing.B) admit { return merged(b, serve(b, "unix", own, quota.NewMemoryStore(nil))) },
-			"client, memory, ServeHTTP": func(b *testing.B) admit { return merged(b, serve(b, "tcp", throughNet, quota.NewMemoryStore(nil))) },
-			"client, Redis":             func(b *testing.B) admit { return merged(b, serve(b, "tcp", own, redisStore(b, server))) },
-			"redisstore":                func(b *testing.B) admit { return take(redisStore(b, server)) },
+		for _, of := range []struct {
+			name string
+			make func(b *testing.B) admit
+		}{
+			{"redis_rate", func(b *testing.B) admit { b.Helper(); return rate(b, server) }},
+			{"client", func(b *testing.B) admit {
+				b.Helper()
+				return merged(b, serve(b, "tcp", own, quota.NewMemoryStore(nil)))
+			}},
+			{"client by a Unix socket", func(b *testing.B) admit {
+				b.Helper()
+				return merged(b, serve(b, "unix", own, quota.NewMemoryStore(nil)))
+			}},
+			{"client by ServeHTTP", func(b *testing.B) admit {
+				b.Helper()
+				return merged(b, serve(b, "tcp", throughNet, quota.NewMemoryStore(nil)))
+			}},
+			{"client to Redis", func(b *testing.B) admit { b.Helper(); return merged(b, serve(b, "tcp", own, redisStore(b, server))) }},
+			{"redisstore", func(b *testing.B) admit { b.Helper(); return take(redisStore(b, server)) }},
+			{"gRPC", generated},
+			{"REST", rest},
 		} {
-			b.Run(fmt.Sprintf("goroutines=%d/%s", goroutines, name), func(b *testing.B) { run(b, cpu, goroutines, make(b)) })
+			b.Run(fmt.Sprintf("goroutines=%d/%s", goroutines, of.name), func(b *testing.B) { run(b, cpu, goroutines, of.make(b)) })
 		}
 	}
 }
