@@ -144,7 +144,7 @@ func openerOf(scheme string) string {
 	case redisScheme:
 		return "registry.OpenStore(redisstore.Open), of github.com/headrace/headrace/store/redisstore"
 	case "service":
-		return "registry.OpenStore(client.Open), of github.com/headrace/headrace/service/client"
+		return "registry.OpenStore(servicestore.Open), of github.com/headrace/headrace/service/servicestore"
 	case groupScheme:
 		return "registry.JoinGroup(group.Join), of github.com/headrace/headrace/group"
 	}

@@ -240,7 +240,7 @@ func TestNothingOpensAnAddress(t *testing.T) {
 registry: guards.b.store: nothing opens redis:...: set Config.Open["redis"] to registry.OpenStore(redisstore.Open), of github.com/headrace/headrace/store/redisstore
 registry: guards.c.store: nothing opens group:...: set Config.Open["group"] to registry.JoinGroup(group.Join), of github.com/headrace/headrace/group
 registry: guards.d.store: nothing opens sqllite:...: set Config.Open["sqllite"] to registry.OpenStore of a function that opens such a store
-registry: guards.e.store: nothing opens service:...: set Config.Open["service"] to registry.OpenStore(client.Open), of github.com/headrace/headrace/service/client`
+registry: guards.e.store: nothing opens service:...: set Config.Open["service"] to registry.OpenStore(servicestore.Open), of github.com/headrace/headrace/service/servicestore`
 	_, err := registry.New(c)
 	require.EqualError(t, err, want)
 	require.EqualError(t, c.Validate(), want)

@@ -9,19 +9,19 @@ import (
 
 	"golang.org/x/net/netutil"
 
+	"github.com/headrace/headrace/service/internal/grpcserve"
 	"github.com/headrace/headrace/service/internal/rest"
-	"github.com/headrace/headrace/service/internal/rpc"
 	"github.com/headrace/headrace/service/internal/split"
 )
 
 // front serves REST and gRPC on one listener.
 type front struct {
 	rest http.Handler
-	grpc *rpc.Server
+	grpc *grpcserve.Server
 }
 
 func (s *Server) front() *front {
-	return &front{s.rest, rpc.New(rpc.Config{
+	return &front{s.rest, grpcserve.New(grpcserve.Config{
 		Decider: s.decider, Store: s.store, Log: s.log,
 		Authorize: func(values []string) bool {
 			tokens := *s.tokens.Load()

@@ -20,8 +20,8 @@ import (
 
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service"
-	"github.com/headrace/headrace/service/client"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
+	"github.com/headrace/headrace/service/servicestore"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -228,7 +228,7 @@ func TestTokensOfGRPC(t *testing.T) {
 
 	take := quota.Request{Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Hour)}}}}}
 	for token, ok := range map[string]bool{"s3cret-s3cret-s3cret-s3cret-s3cret": true, "wrong": false, "": false} {
-		s, err := client.Open("http://"+address, client.WithToken(token))
+		s, err := servicestore.Open("http://"+address, servicestore.WithToken(token))
 		require.NoError(t, err)
 		_, err = s.Take(t.Context(), take)
 		if ok {
@@ -251,7 +251,7 @@ func TestKeysAreApart(t *testing.T) {
 		return answer.GetResult()
 	}
 	check()
-	s, err := client.Open("http://" + address)
+	s, err := servicestore.Open("http://" + address)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	for key, err := range s.Keys(t.Context(), "") {

@@ -26,11 +26,11 @@ import (
 	"github.com/headrace/headrace/internal/redisserver"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service"
-	"github.com/headrace/headrace/service/client"
 	"github.com/headrace/headrace/service/internal/decide"
-	"github.com/headrace/headrace/service/internal/rpc"
+	"github.com/headrace/headrace/service/internal/grpcserve"
 	"github.com/headrace/headrace/service/internal/split"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
+	"github.com/headrace/headrace/service/servicestore"
 	"github.com/headrace/headrace/store/redisstore"
 	"github.com/headrace/headrace/throttle"
 )
@@ -65,7 +65,7 @@ const (
 	throughNet transport = "ServeHTTP" // through net/http
 )
 
-type idle struct{ rpc.Decider }
+type idle struct{ grpcserve.Decider }
 
 func (idle) Health(context.Context) decide.Health { return decide.Health{} }
 
@@ -80,7 +80,7 @@ func serve(b *testing.B, network string, how transport, store quota.Store) strin
 	if err != nil {
 		b.Fatal(err)
 	}
-	server := rpc.New(rpc.Config{Store: store, Decider: idle{}, Log: slog.New(slog.DiscardHandler)})
+	server := grpcserve.New(grpcserve.Config{Store: store, Decider: idle{}, Log: slog.New(slog.DiscardHandler)})
 	ended := make(chan error, 2)
 	stop := func() {}
 	if how == throughNet {
@@ -108,7 +108,7 @@ func serve(b *testing.B, network string, how transport, store quota.Store) strin
 
 func merged(b *testing.B, address string) admit {
 	b.Helper()
-	s, err := client.Open(address, client.WithTimeout(time.Minute))
+	s, err := servicestore.Open(address, servicestore.WithTimeout(time.Minute))
 	if err != nil {
 		b.Fatal(err)
 	}

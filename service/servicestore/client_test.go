@@ -1,4 +1,4 @@
-package client_test
+package servicestore_test
 
 import (
 	"context"
@@ -20,9 +20,9 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/quota"
-	"github.com/headrace/headrace/service/client"
 	"github.com/headrace/headrace/service/internal/decide"
-	"github.com/headrace/headrace/service/internal/rpc"
+	"github.com/headrace/headrace/service/internal/grpcserve"
+	"github.com/headrace/headrace/service/servicestore"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -60,35 +60,35 @@ func (o *odd) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost) e
 func TestOpen(t *testing.T) {
 	for _, c := range []struct {
 		address string
-		option  client.Option
+		option  servicestore.Option
 		want    string // "" for no error
 	}{
-		{"https://limits.internal", client.WithToken("a"), ""},
-		{"https://limits.internal:8790/", client.WithTLS(&tls.Config{}), ""},
+		{"https://limits.internal", servicestore.WithToken("a"), ""},
+		{"https://limits.internal:8790/", servicestore.WithTLS(&tls.Config{}), ""},
 		{"http://limits.internal:8790", nil, ""},
-		{"http://127.0.0.1:8790", client.WithToken("a"), ""},
-		{"http://[::1]:8790", client.WithToken("a"), ""},
-		{"http://localhost:8790", client.WithToken("a"), ""},
-		{"unix:/run/headrace.sock", client.WithToken("a"), ""},
-		{"", nil, "client: Address: it is not the address of a server: write https://HOST:PORT, http://HOST:PORT or unix:PATH"},
-		{"limits.internal:8790", nil, "client: Address: it is not the address of a server"},
-		{"redis://limits.internal", nil, "client: Address: it is not the address of a server"},
-		{"https://", nil, "client: Address: it is not the address of a server"},
-		{"https://h:port", nil, "client: Address: it is not the address of a server"},
-		{"unix:", nil, "client: Address: it ends after the colon"},
-		{"https://s3cret@h", nil, "client: Address: it contains a user or a password: use WithToken"},
-		{"https://h/s3cret", nil, "client: Address: there is something behind the host"},
-		{"https://h?s3cret", nil, "client: Address: there is something behind the host"},
-		{"http://limits.internal", client.WithToken("s3cret"), "client: WithToken: http:// would send it to another machine in cleartext: use https://"},
-		{"https://h", client.WithToken("Bearer s3cret"), "client: WithToken: it contains a space"},
-		{"http://h", client.WithTLS(&tls.Config{}), "client: WithTLS: the address is without TLS: use https://"},
-		{"https://h", client.WithTimeout(-1), "client: WithTimeout: -1ns is not positive"},
+		{"http://127.0.0.1:8790", servicestore.WithToken("a"), ""},
+		{"http://[::1]:8790", servicestore.WithToken("a"), ""},
+		{"http://localhost:8790", servicestore.WithToken("a"), ""},
+		{"unix:/run/headrace.sock", servicestore.WithToken("a"), ""},
+		{"", nil, "servicestore: Address: it is not the address of a server: write https://HOST:PORT, http://HOST:PORT or unix:PATH"},
+		{"limits.internal:8790", nil, "servicestore: Address: it is not the address of a server"},
+		{"redis://limits.internal", nil, "servicestore: Address: it is not the address of a server"},
+		{"https://", nil, "servicestore: Address: it is not the address of a server"},
+		{"https://h:port", nil, "servicestore: Address: it is not the address of a server"},
+		{"unix:", nil, "servicestore: Address: it ends after the colon"},
+		{"https://s3cret@h", nil, "servicestore: Address: it contains a user or a password: use WithToken"},
+		{"https://h/s3cret", nil, "servicestore: Address: there is something behind the host"},
+		{"https://h?s3cret", nil, "servicestore: Address: there is something behind the host"},
+		{"http://limits.internal", servicestore.WithToken("s3cret"), "servicestore: WithToken: http:// would send it to another machine in cleartext: use https://"},
+		{"https://h", servicestore.WithToken("Bearer s3cret"), "servicestore: WithToken: it contains a space"},
+		{"http://h", servicestore.WithTLS(&tls.Config{}), "servicestore: WithTLS: the address is without TLS: use https://"},
+		{"https://h", servicestore.WithTimeout(-1), "servicestore: WithTimeout: -1ns is not positive"},
 	} {
-		var options []client.Option
+		var options []servicestore.Option
 		if c.option != nil {
 			options = append(options, c.option)
 		}
-		s, err := client.Open(c.address, options...)
+		s, err := servicestore.Open(c.address, options...)
 		if c.want == "" {
 			require.NoError(t, err, c.address)
 			require.NoError(t, s.Close())
@@ -99,7 +99,7 @@ func TestOpen(t *testing.T) {
 		require.ErrorAs(t, err, new(*fault.FieldError))
 		assert.NotContains(t, err.Error(), "s3cret")
 	}
-	_, err := client.Open("nowhere", client.WithTimeout(0))
+	_, err := servicestore.Open("nowhere", servicestore.WithTimeout(0))
 	require.ErrorContains(t, err, "Address")
 	require.ErrorContains(t, err, "WithTimeout", "all problems are joined")
 }
@@ -108,8 +108,8 @@ func TestOpen(t *testing.T) {
 func TestErrors(t *testing.T) {
 	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
 	l, address := listen(t, "tcp")
-	serve(t, l, rpc.Config{Store: o})
-	s := open(t, address, client.WithTimeout(forGood))
+	serve(t, l, grpcserve.Config{Store: o})
+	s := open(t, address, servicestore.WithTimeout(forGood))
 	r := request("a", throttle.Limits{Concurrency: 1})
 	for name, c := range map[string]struct {
 		err   error
@@ -142,7 +142,7 @@ func TestErrors(t *testing.T) {
 			&decide.UnavailableError{Reason: decide.BreakerOpen, RetryAfter: 3 * time.Second, Cause: errors.New("secret.host")},
 			func(t *testing.T, err error) {
 				t.Helper()
-				u, ok := errors.AsType[*client.UnavailableError](err)
+				u, ok := errors.AsType[*servicestore.UnavailableError](err)
 				require.True(t, ok)
 				assert.Equal(t, 3*time.Second, u.RetryAfter)
 				assert.NotContains(t, err.Error(), "secret")
@@ -152,7 +152,7 @@ func TestErrors(t *testing.T) {
 			errors.New("dial secret.host:6379"),
 			func(t *testing.T, err error) {
 				t.Helper()
-				assert.EqualError(t, err, "client: unavailable: the store is unavailable")
+				assert.EqualError(t, err, "servicestore: unavailable: the store is unavailable")
 			},
 		},
 	} {
@@ -183,18 +183,18 @@ func TestSlow(t *testing.T) {
 	}}
 	defer close(hang)
 	l, address := listen(t, "tcp")
-	serve(t, l, rpc.Config{Store: o})
-	s := open(t, address, client.WithTimeout(50*time.Millisecond))
+	serve(t, l, grpcserve.Config{Store: o})
+	s := open(t, address, servicestore.WithTimeout(50*time.Millisecond))
 	_, err := s.Take(t.Context(), request("a", hourly(1)))
-	require.ErrorAs(t, err, new(*client.UnavailableError))
-	assert.EqualError(t, err, "client: unavailable: no answer in time")
+	require.ErrorAs(t, err, new(*servicestore.UnavailableError))
+	assert.EqualError(t, err, "servicestore: unavailable: no answer in time")
 
-	patient := open(t, address, client.WithTimeout(forGood))
+	patient := open(t, address, servicestore.WithTimeout(forGood))
 	var wg sync.WaitGroup
 	for range 5 {
 		wg.Go(func() {
 			_, err := patient.Take(t.Context(), request("a", hourly(1)))
-			assert.EqualError(t, err, "client: the store is closed")
+			assert.EqualError(t, err, "servicestore: the store is closed")
 		})
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -207,12 +207,12 @@ func TestSlow(t *testing.T) {
 	cancel(gone)
 	wg.Wait()
 	_, err = patient.Take(t.Context(), request("a", hourly(1)))
-	require.EqualError(t, err, "client: the store is closed")
-	require.EqualError(t, patient.Cooldown(t.Context(), "a", time.Second), "client: the store is closed")
+	require.EqualError(t, err, "servicestore: the store is closed")
+	require.EqualError(t, patient.Cooldown(t.Context(), "a", time.Second), "servicestore: the store is closed")
 	_, err = patient.Changed(t.Context(), "a")
-	require.EqualError(t, err, "client: the store is closed")
+	require.EqualError(t, err, "servicestore: the store is closed")
 	for _, err := range patient.Keys(t.Context(), "") {
-		require.EqualError(t, err, "client: the store is closed")
+		require.EqualError(t, err, "servicestore: the store is closed")
 	}
 }
 
@@ -231,8 +231,8 @@ func TestGivenBack(t *testing.T) {
 				return g, err
 			}
 			l, address := listen(t, "tcp")
-			serve(t, l, rpc.Config{Store: o})
-			s := open(t, address, client.WithTimeout(timeout))
+			serve(t, l, grpcserve.Config{Store: o})
+			s := open(t, address, servicestore.WithTimeout(timeout))
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error)
 			go func() {
@@ -267,9 +267,9 @@ func TestMerged(t *testing.T) {
 		return o.MemoryStore.Take(ctx, r)
 	}
 	l, address := listen(t, "tcp")
-	serve(t, l, rpc.Config{Store: o})
-	s := open(t, address, client.WithTimeout(forGood))
-	client.Observe(s, func(takes int) { requests.Add(1) })
+	serve(t, l, grpcserve.Config{Store: o})
+	s := open(t, address, servicestore.WithTimeout(forGood))
+	servicestore.Observe(s, func(takes int) { requests.Add(1) })
 	var wg sync.WaitGroup
 	for i := range 2 { // as many as may be under way
 		wg.Go(func() {
@@ -289,7 +289,7 @@ func TestMerged(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool { return client.Waiting(s) == callers }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return servicestore.Waiting(s) == callers }, 10*time.Second, time.Millisecond)
 	close(hold)
 	wg.Wait()
 	assert.EqualValues(t, 20, admitted.Load(), "ten of each")
@@ -299,8 +299,8 @@ func TestMerged(t *testing.T) {
 // A client finds a server that has come back, and fails at once until then.
 func TestRestart(t *testing.T) {
 	l, address := listen(t, "tcp")
-	stop := serve(t, l, rpc.Config{Store: quota.NewMemoryStore(nil)})
-	s := open(t, address, client.WithTimeout(forGood))
+	stop := serve(t, l, grpcserve.Config{Store: quota.NewMemoryStore(nil)})
+	s := open(t, address, servicestore.WithTimeout(forGood))
 	_, err := s.Take(t.Context(), request("a", hourly(5)))
 	require.NoError(t, err)
 	changed, err := s.Changed(t.Context(), "a")
@@ -315,11 +315,11 @@ func TestRestart(t *testing.T) {
 		_, err = s.Take(t.Context(), request("a", hourly(5)))
 		return err != nil
 	}, 10*time.Second, time.Millisecond)
-	require.ErrorAs(t, err, new(*client.UnavailableError))
+	require.ErrorAs(t, err, new(*servicestore.UnavailableError))
 
 	again, err := net.Listen("tcp", strings.TrimPrefix(address, "http://"))
 	require.NoError(t, err)
-	serve(t, again, rpc.Config{Store: quota.NewMemoryStore(nil)})
+	serve(t, again, grpcserve.Config{Store: quota.NewMemoryStore(nil)})
 	require.Eventually(t, func() bool {
 		_, err = s.Take(t.Context(), request("a", hourly(5)))
 		return err == nil
@@ -330,8 +330,8 @@ func TestRestart(t *testing.T) {
 func TestWatchers(t *testing.T) {
 	o := &odd{MemoryStore: quota.NewMemoryStore(nil)}
 	l, address := listen(t, "tcp")
-	serve(t, l, rpc.Config{Store: o})
-	s := open(t, address, client.WithTimeout(forGood))
+	serve(t, l, grpcserve.Config{Store: o})
+	s := open(t, address, servicestore.WithTimeout(forGood))
 	slot := request("a", throttle.Limits{Concurrency: 1})
 	first, cancelFirst := context.WithCancel(t.Context())
 	defer cancelFirst()
@@ -341,16 +341,16 @@ func TestWatchers(t *testing.T) {
 	require.NoError(t, err)
 	two, err := s.Changed(second, "a")
 	require.NoError(t, err)
-	assert.Equal(t, 2, client.Watched(s), "a and b")
+	assert.Equal(t, 2, servicestore.Watched(s), "a and b")
 	g, err := s.Take(t.Context(), slot)
 	require.NoError(t, err)
 	require.NoError(t, s.End(t.Context(), g.Ticket, nil))
 	<-one
 	<-two
 	cancelFirst()
-	require.Eventually(t, func() bool { return client.Watched(s) == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return servicestore.Watched(s) == 1 }, 10*time.Second, time.Millisecond)
 	cancelSecond()
-	require.Eventually(t, func() bool { return client.Watched(s) == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return servicestore.Watched(s) == 0 }, 10*time.Second, time.Millisecond)
 
 	for i := range 256 {
 		_, err := s.Changed(t.Context(), strconv.Itoa(i))
@@ -369,11 +369,11 @@ func TestTLS(t *testing.T) {
 	trusted.ServerName = "example.com"
 	l, address := listen(t, "tcp")
 	serve(t, tls.NewListener(l, &tls.Config{Certificates: h.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}}),
-		rpc.Config{Store: quota.NewMemoryStore(nil)})
+		grpcserve.Config{Store: quota.NewMemoryStore(nil)})
 	address = "https" + strings.TrimPrefix(address, "http")
-	s := open(t, address, client.WithTLS(trusted), client.WithTimeout(forGood))
+	s := open(t, address, servicestore.WithTLS(trusted), servicestore.WithTimeout(forGood))
 	_, err := s.Take(t.Context(), request("a", hourly(5)))
 	require.NoError(t, err)
-	_, err = open(t, address, client.WithTimeout(forGood)).Take(t.Context(), request("a", hourly(5)))
+	_, err = open(t, address, servicestore.WithTimeout(forGood)).Take(t.Context(), request("a", hourly(5)))
 	require.ErrorContains(t, err, "certificate", "it is of no known authority")
 }

@@ -1,4 +1,4 @@
-package rpc_test
+package servicestore_test
 
 import (
 	"testing"

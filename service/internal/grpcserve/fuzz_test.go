@@ -1,4 +1,4 @@
-package rpc_test
+package grpcserve_test
 
 import (
 	"context"
@@ -17,23 +17,23 @@ import (
 
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
-	"github.com/headrace/headrace/service/internal/rpc"
+	"github.com/headrace/headrace/service/internal/grpcserve"
 	"github.com/headrace/headrace/service/internal/wire"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
 	"github.com/headrace/headrace/throttle"
 )
 
 // fixed is a decider that says the same to all.
-type fixed struct{ rpc.Decider }
+type fixed struct{ grpcserve.Decider }
 
 func (fixed) Health(context.Context) decide.Health { return decide.Health{Status: "healthy"} }
 
 // serve serves a store in memory and returns a connection.
-func serve(tb testing.TB, c rpc.Config) *grpc.ClientConn {
+func serve(tb testing.TB, c grpcserve.Config) *grpc.ClientConn {
 	tb.Helper()
 	c.Log = slog.New(slog.DiscardHandler)
 	l := bufconn.Listen(1 << 20)
-	s := rpc.New(c)
+	s := grpcserve.New(c)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	conn, err := grpc.NewClient("passthrough:///buffer", grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -72,7 +72,7 @@ func FuzzStoreService(f *testing.F) {
 		memory := quota.NewMemoryStore(nil)
 		_, err := memory.Take(t.Context(), quota.Request{Demands: []quota.Demand{{Key: "service/limit/theirs", Limits: hour[0].Limits}}})
 		require.NoError(t, err)
-		c := pb.NewStoreServiceClient(serve(t, rpc.Config{Decider: fixed{}, Store: memory}))
+		c := pb.NewStoreServiceClient(serve(t, grpcserve.Config{Decider: fixed{}, Store: memory}))
 		calls := []func() error{
 			func() error {
 				m := &pb.TakeRequest{}
@@ -122,7 +122,7 @@ func send(b []byte, m proto.Message, call func() error) error {
 
 // What a store looks at is bounded.
 func TestBounds(t *testing.T) {
-	c := pb.NewStoreServiceClient(serve(t, rpc.Config{Decider: fixed{}, Store: quota.NewMemoryStore(nil)}))
+	c := pb.NewStoreServiceClient(serve(t, grpcserve.Config{Decider: fixed{}, Store: quota.NewMemoryStore(nil)}))
 	one := &pb.Demand{Key: "a", Windows: []*pb.Window{{Kind: pb.WindowKind_WINDOW_KIND_SLIDING, Max: 1, PerNanos: 1}}}
 	for field, call := range map[string]func() error{
 		"takes: they have more than 1024 calls": func() error {
@@ -178,7 +178,7 @@ func TestBounds(t *testing.T) {
 
 // A panic fails one call.
 func TestPanics(t *testing.T) {
-	c := pb.NewRateLimitServiceClient(serve(t, rpc.Config{Decider: fixed{}, Store: quota.NewMemoryStore(nil)}))
+	c := pb.NewRateLimitServiceClient(serve(t, grpcserve.Config{Decider: fixed{}, Store: quota.NewMemoryStore(nil)}))
 	_, err := c.CheckRateLimit(t.Context(), &pb.CheckRateLimitRequest{}) // the decider is nil
 	require.Equal(t, codes.Internal, status.Code(err))
 	require.NotContains(t, err.Error(), "nil pointer")

@@ -1,4 +1,4 @@
-package client
+package servicestore
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func Open(address string, options ...Option) (*Store, error) {
 	for _, option := range options {
 		option(&s.config)
 	}
-	p := invalid.Problems{Owner: "client"}
+	p := invalid.Problems{Owner: "servicestore"}
 	at := endpointOf(address, &p)
 	at.check(&s.config, &p)
 	if err := p.Err(); err != nil {
@@ -119,7 +119,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-var errClosed = errors.New("client: the store is closed")
+var errClosed = errors.New("servicestore: the store is closed")
 
 // background runs f in a goroutine that Close waits for, and reports whether it does: not after Close.
 func (s *Store) background(f func()) bool {

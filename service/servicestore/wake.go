@@ -1,4 +1,4 @@
-package client
+package servicestore
 
 import (
 	"context"
@@ -74,7 +74,7 @@ func (s *Store) watch(key string, changed chan struct{}) (*watched, error) {
 	w := s.watches.keys[key]
 	if w == nil {
 		if len(s.watches.keys) >= mostWatched {
-			return nil, fmt.Errorf("client: %d keys are watched already", mostWatched)
+			return nil, fmt.Errorf("servicestore: %d keys are watched already", mostWatched)
 		}
 		ctx, cancel := context.WithCancel(s.life)
 		w = &watched{watchers: map[chan struct{}]struct{}{}, end: cancel, settled: make(chan struct{})}

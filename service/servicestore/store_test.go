@@ -1,4 +1,4 @@
-package client_test
+package servicestore_test
 
 import (
 	"testing"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/quota/quotatest"
-	"github.com/headrace/headrace/service/client"
-	"github.com/headrace/headrace/service/internal/rpc"
+	"github.com/headrace/headrace/service/internal/grpcserve"
+	"github.com/headrace/headrace/service/servicestore"
 )
 
 // The clock of the server stands still: every answer is judged to the nanosecond, across two connections.
@@ -19,10 +19,10 @@ func TestStore(t *testing.T) {
 				tb.Helper()
 				clock := clockwork.NewFakeClock()
 				l, address := listen(tb, network)
-				serve(tb, l, rpc.Config{Store: quota.NewMemoryStore(clock)})
+				serve(tb, l, grpcserve.Config{Store: quota.NewMemoryStore(clock)})
 				return quotatest.Subject{
-					Store:     open(tb, address, client.WithTimeout(forGood)),
-					Peer:      func() quota.Store { return open(tb, address, client.WithTimeout(forGood)) },
+					Store:     open(tb, address, servicestore.WithTimeout(forGood)),
+					Peer:      func() quota.Store { return open(tb, address, servicestore.WithTimeout(forGood)) },
 					Pass:      clock.Advance,
 					StepClock: clock.Advance,
 					Epoch:     clock.Now(),

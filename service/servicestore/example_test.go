@@ -1,4 +1,4 @@
-package client_test
+package servicestore_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/service"
-	"github.com/headrace/headrace/service/client"
+	"github.com/headrace/headrace/service/servicestore"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -39,7 +39,7 @@ func Example() {
 	defer stop()
 	policy := guard.Policy{Name: "openai", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(3, time.Hour)}}}
 	for range 2 { // processes
-		store, err := client.Open(address)
+		store, err := servicestore.Open(address)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func ExampleOpen() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	c.Open = map[string]registry.Opener{"service": registry.OpenStore(client.Open, client.WithTimeout(time.Second))}
+	c.Open = map[string]registry.Opener{"service": registry.OpenStore(servicestore.Open, servicestore.WithTimeout(time.Second))}
 	r, err := registry.New(c)
 	if err != nil {
 		log.Fatal(err)

@@ -1,4 +1,4 @@
-package client
+package servicestore
 
 import (
 	"context"
@@ -76,7 +76,7 @@ func (s *shapes) find(r *quota.Request) (*shape, error) {
 	for i := range h.Demands {
 		d := &h.Demands[i]
 		if err := wire.CheckZones(d.Limits.Windows); err != nil {
-			return nil, &fault.FieldError{Owner: "client", Field: fmt.Sprintf("Demands[%d].Limits", i), Problem: err.Error()}
+			return nil, &fault.FieldError{Owner: "servicestore", Field: fmt.Sprintf("Demands[%d].Limits", i), Problem: err.Error()}
 		}
 		d.Limits.Windows = slices.Clone(d.Limits.Windows)
 	}
@@ -141,7 +141,7 @@ func (s *Store) sendTakes(ctx context.Context, list []*shape) ([]taken, error) {
 	return all, nil
 }
 
-var errAnswer = fmt.Errorf("client: %w", wire.ErrAnswer)
+var errAnswer = fmt.Errorf("servicestore: %w", wire.ErrAnswer)
 
 func equal(a, b *quota.Request) bool {
 	if a.Lease != b.Lease || a.Peek != b.Peek || a.Uses != b.Uses || len(a.Demands) != len(b.Demands) {

@@ -1,4 +1,4 @@
-package client
+package servicestore
 
 import (
 	"context"
@@ -26,11 +26,11 @@ func (s *Store) Look(ctx context.Context, key string) (state quota.State, err er
 	}
 	windows, err := wire.Windows(m.GetWindows())
 	if err != nil {
-		return quota.State{}, fmt.Errorf("client: %w", err)
+		return quota.State{}, fmt.Errorf("servicestore: %w", err)
 	}
 	uses, err := wire.Uses(m.GetUses(), windows)
 	if err != nil {
-		return quota.State{}, fmt.Errorf("client: %w", err)
+		return quota.State{}, fmt.Errorf("servicestore: %w", err)
 	}
 	return quota.State{
 		Limits: throttle.Limits{Concurrency: int(m.GetConcurrency()), Windows: windows}, Uses: uses,

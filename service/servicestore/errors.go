@@ -1,4 +1,4 @@
-package client
+package servicestore
 
 import (
 	"errors"
@@ -22,9 +22,9 @@ type UnavailableError struct {
 // Error implements error.
 func (e *UnavailableError) Error() string {
 	if e.RetryAfter > 0 {
-		return fmt.Sprintf("client: unavailable, retry after %s: %s", e.RetryAfter, e.Problem)
+		return fmt.Sprintf("servicestore: unavailable, retry after %s: %s", e.RetryAfter, e.Problem)
 	}
-	return "client: unavailable: " + e.Problem
+	return "servicestore: unavailable: " + e.Problem
 }
 
 const (
@@ -47,9 +47,9 @@ func (s *Store) fault(err error) error {
 	case codes.DeadlineExceeded:
 		return &UnavailableError{Problem: slow}
 	case codes.Unauthenticated, codes.PermissionDenied:
-		return errors.New("client: the server does not accept the token: give WithToken the one that it is configured with")
+		return errors.New("servicestore: the server does not accept the token: give WithToken the one that it is configured with")
 	case codes.Unimplemented:
-		return errors.New("client: " + st.Message())
+		return errors.New("servicestore: " + st.Message())
 	default:
 		return &UnavailableError{Problem: st.Message()}
 	}

@@ -1,4 +1,4 @@
-package client
+package servicestore
 
 import (
 	"context"
@@ -84,7 +84,7 @@ type bearer string
 func (bearer) String() string { return "a token" }
 
 // GoString does the same for %#v.
-func (b bearer) GoString() string { return fmt.Sprintf("client.bearer(%q)", b.String()) }
+func (b bearer) GoString() string { return fmt.Sprintf("servicestore.bearer(%q)", b.String()) }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
 func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {

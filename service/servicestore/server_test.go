@@ -1,4 +1,4 @@
-package client_test
+package servicestore_test
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/quota"
-	"github.com/headrace/headrace/service/client"
 	"github.com/headrace/headrace/service/internal/decide"
-	"github.com/headrace/headrace/service/internal/rpc"
+	"github.com/headrace/headrace/service/internal/grpcserve"
 	"github.com/headrace/headrace/service/internal/split"
+	"github.com/headrace/headrace/service/servicestore"
 )
 
 // decider is for servers of which only the store is used.
-type decider struct{ rpc.Decider }
+type decider struct{ grpcserve.Decider }
 
 func (decider) Health(context.Context) decide.Health { return decide.Health{Status: "healthy"} }
 
@@ -37,10 +37,10 @@ func listen(tb testing.TB, network string) (l net.Listener, address string) {
 
 // serve serves a store on l until the returned function, which may be called twice, and at the latest to the end of
 // the test.
-func serve(tb testing.TB, l net.Listener, c rpc.Config) (stop func()) {
+func serve(tb testing.TB, l net.Listener, c grpcserve.Config) (stop func()) {
 	tb.Helper()
 	c.Decider, c.Log = decider{}, slog.New(slog.DiscardHandler)
-	s, server := split.New(l, split.Config{}), rpc.New(c)
+	s, server := split.New(l, split.Config{}), grpcserve.New(c)
 	done := make(chan error, 2)
 	go func() { done <- s.Serve() }()
 	go func() { done <- server.Serve(s.GRPC()) }()
@@ -63,15 +63,15 @@ func serve(tb testing.TB, l net.Listener, c rpc.Config) (stop func()) {
 }
 
 // open returns a client that is closed with the test.
-func open(tb testing.TB, address string, options ...client.Option) *client.Store {
+func open(tb testing.TB, address string, options ...servicestore.Option) *servicestore.Store {
 	tb.Helper()
-	s, err := client.Open(address, options...)
+	s, err := servicestore.Open(address, options...)
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, s.Close()) })
 	return s
 }
 
-var _ quota.Store = (*client.Store)(nil)
+var _ quota.Store = (*servicestore.Store)(nil)
 
 // forGood is longer than any test waits.
 const forGood = time.Minute

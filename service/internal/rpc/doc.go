@@ -1,2 +1,0 @@
-// Package rpc serves the services of package ratelimitpb, health and reflection through gRPC.
-package rpc
