@@ -81,7 +81,7 @@ func TestOutageLocal(t *testing.T) {
 }
 
 // A store that hangs gives the policy within one timeout; what it did not answer is
-// settled by nobody.
+// not settled.
 func TestAStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &shaky{MemoryStore: quota.NewMemoryStore(nil)}
