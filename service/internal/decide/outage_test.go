@@ -80,8 +80,7 @@ func TestOutageLocal(t *testing.T) {
 	_ = unavailable(t, err) // more than the share
 }
 
-// A store that hangs gives the policy within one timeout; what it did not answer is
-// settled by nobody.
+// A store that hangs yields the policy within one timeout, for settling too.
 func TestAStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &shaky{MemoryStore: quota.NewMemoryStore(nil)}

@@ -15,7 +15,7 @@ import (
 )
 
 // A permit is what a check took, signed, so that any replica with the same key can end
-// it, also after a restart: a version, when it was issued, who issued it, the ticket of
+// it, also after a restart: a version, when it was issued, its issuer, the ticket of
 // the store, and the checks with their costs. All numbers are varints.
 const (
 	permitVersion = 1

@@ -102,7 +102,7 @@ type Permits struct {
 	MaxAge  time.Duration `config:"max_age"`
 }
 
-// Auth is who may ask.
+// Auth is the bearer tokens that are accepted.
 type Auth struct {
 	TokenFile   string   `config:"token_file"`   // one token a line
 	TokenHashes []string `config:"token_hashes"` // SHA-256 in hexadecimal
