@@ -5,9 +5,11 @@ go 1.26.0
 require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/headrace/headrace v0.0.0
+	github.com/headrace/headrace/config v0.0.0
 	github.com/headrace/headrace/console v0.0.0
 	github.com/headrace/headrace/dashboard v0.0.0
 	github.com/headrace/headrace/proxy v0.0.0
+	github.com/headrace/headrace/service v0.0.0
 	github.com/headrace/headrace/store/redisstore v0.0.0
 	github.com/headrace/headrace/store/sqlitestore v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0
