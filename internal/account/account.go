@@ -3,10 +3,8 @@
 package account
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"hash"
 	"iter"
 	"net/http"
 	"net/url"
@@ -27,10 +25,10 @@ type ID [16]byte
 
 // accounts numbers the credentials of each host.
 type accounts struct {
-	hashes sync.Pool // of *keyed
+	secret [sha256.Size]byte
 
-	mu    sync.Mutex // guards known and last
-	known map[account]int
+	mu    sync.RWMutex // guards known and last
+	known map[account]string
 	last  map[string]int // by host
 }
 
@@ -39,20 +37,10 @@ type account struct {
 	key  ID
 }
 
-// keyed is an HMAC-SHA256 and the memory that it needs.
-type keyed struct {
-	hash.Hash
-
-	text []byte
-	sum  [sha256.Size]byte
-}
-
 //nolint:gochecknoglobals // the guards are shared by all transports of the process, and so are their names
 var credentials = sync.OnceValue(func() *accounts {
-	secret := make([]byte, sha256.Size)
-	_, _ = rand.Read(secret) // it never fails
-	a := &accounts{known: map[account]int{}, last: map[string]int{}}
-	a.hashes.New = func() any { return &keyed{Hash: hmac.New(sha256.New, secret)} }
+	a := &accounts{known: map[account]string{}, last: map[string]int{}}
+	_, _ = rand.Read(a.secret[:]) // it never fails
 	return a
 })
 
@@ -64,34 +52,36 @@ func (a *accounts) number(host string, key ID) string {
 	if key == (ID{}) {
 		return ""
 	}
+	to := account{host, key}
+	a.mu.RLock()
+	name := a.known[to]
+	a.mu.RUnlock()
+	if name != "" {
+		return name
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	to := account{host, key}
-	n := a.known[to]
-	if n == 0 && len(a.known) < mostCredentials {
-		a.last[host]++
-		n = a.last[host]
-		a.known[to] = n
+	if name = a.known[to]; name != "" {
+		return name
 	}
-	if n == 0 {
+	if len(a.known) >= mostCredentials {
 		return "#others"
 	}
-	return "#key" + strconv.Itoa(n)
+	a.last[host]++
+	name = "#key" + strconv.Itoa(a.last[host])
+	a.known[to] = name
+	return name
 }
 
-// hash returns the ID for a text that identifies an account.
+// hash returns the ID for a text that identifies an account: half of a SHA-256
+// that begins with a secret. The other half is not known to any caller, so nothing
+// can be appended to what was hashed.
 func (a *accounts) hash(text string) (c ID) {
-	h, ok := a.hashes.Get().(*keyed)
-	if !ok {
-		return c
-	}
-	defer a.hashes.Put(h)
-	h.Reset()
-	h.text = append(h.text[:0], text...)
-	_, _ = h.Write(h.text) // it never fails
-	clear(h.text)
-	copy(c[:], h.Sum(h.sum[:0]))
-	clear(h.sum[:])
+	var short [256]byte // which most keys fit in
+	b := append(append(short[:0], a.secret[:]...), text...)
+	sum := sha256.Sum256(b)
+	clear(b)
+	copy(c[:], sum[:])
 	return c
 }
 
