@@ -86,10 +86,15 @@ func (a *accounts) hash(text string) (c ID) {
 }
 
 // Of returns the account of a request.
-func Of(req *http.Request) ID {
-	id := Identity(req)
-	if sign := signer.Of(req.Context()); id == "" && sign != nil {
-		id = signature(req, sign)
+func Of(req *http.Request) ID { return OfTo(req, req.URL) }
+
+// OfTo returns the account of a request that is going to be sent to another URL.
+func OfTo(req *http.Request, to *url.URL) ID {
+	id := identity(req, to)
+	if id == "" {
+		if sign := signer.Of(req.Context()); sign != nil {
+			id = signature(req, to, sign)
+		}
 	}
 	if id == "" {
 		return ID{}
@@ -99,10 +104,10 @@ func Of(req *http.Request) ID {
 
 // signature returns the identity that sign will give a request further down. A
 // sign that fails does so again when the request is sent.
-func signature(req *http.Request, sign func(*http.Request) error) (id string) {
+func signature(req *http.Request, to *url.URL, sign func(*http.Request) error) (id string) {
 	defer func() { _ = recover() }() // it is user code
-	to := *req.URL
-	bare := (&http.Request{Method: req.Method, URL: &to, Host: req.Host, Header: http.Header{}}).WithContext(req.Context())
+	own := *to
+	bare := (&http.Request{Method: req.Method, URL: &own, Host: req.Host, Header: http.Header{}}).WithContext(req.Context())
 	if sign(bare) != nil {
 		return ""
 	}
@@ -119,7 +124,9 @@ func keyValues() [4]string { return [...]string{"api_key", "api-key", "apikey", 
 
 // Identity returns the text that identifies the account of a request: an API
 // key, or the part of a signature that stays the same. It must not be kept.
-func Identity(req *http.Request) string {
+func Identity(req *http.Request) string { return identity(req, req.URL) }
+
+func identity(req *http.Request, to *url.URL) string {
 	if id := authorized(first(req.Header, "Authorization")); id != "" {
 		return id
 	}
@@ -128,25 +135,25 @@ func Identity(req *http.Request) string {
 			return key
 		}
 	}
-	for key := range queryKeys(req) {
+	for key := range queryKeys(to) {
 		return key
 	}
 	return ""
 }
 
-// queryKeys yields the API keys in the query of a request.
-func queryKeys(req *http.Request) iter.Seq[string] {
+// queryKeys yields the API keys in the query of a URL.
+func queryKeys(u *url.URL) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if req.URL.RawQuery == "" || !strings.Contains(req.URL.RawQuery, "key=") {
+		if u.RawQuery == "" || !strings.Contains(u.RawQuery, "key=") {
 			return
 		}
-		query := req.URL.Query()
+		query := u.Query()
 		for _, name := range keyValues() {
 			if key := query.Get(name); key != "" && !yield(key) {
 				return
 			}
 		}
-		if key := query.Get("key"); key != "" && strings.HasSuffix(Host(req.URL), ".googleapis.com") { // elsewhere it may be any key
+		if key := query.Get("key"); key != "" && strings.HasSuffix(Host(u), ".googleapis.com") { // elsewhere it may be any key
 			yield(key)
 		}
 	}
@@ -165,7 +172,7 @@ func Secrets(req *http.Request) iter.Seq[string] {
 				return
 			}
 		}
-		queryKeys(req)(yield)
+		queryKeys(req.URL)(yield)
 	}
 }
 

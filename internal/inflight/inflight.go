@@ -92,6 +92,6 @@ func WatcherOf(ctx context.Context) Watcher {
 	return w
 }
 
-// Private reports whether the context of an attempt has no value for key, so
-// that calls inside of it are not watched.
+// Private reports whether key is that of a watcher. The context of an attempt has
+// no value for it, so that calls inside of it are not watched.
 func Private(key any) bool { return key == (watcherKey{}) }
