@@ -14,12 +14,14 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/retry"
 )
 
 // transport is what Transport returns.
 type transport struct {
 	base         http.RoundTripper
-	policy       guard.Policy // of With
+	policy       guard.Policy  // of With
+	retry        *retry.Policy // of requests whose guard has none
 	routes       routes
 	clock        clock.Clock
 	observer     event.Observer
@@ -62,6 +64,7 @@ func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundT
 	if _, ok := base.(*http.Transport); ok {
 		t.traces.Store(true)
 	}
+	t.retry = defaultRetry()
 	t.clock, t.observer = clock.New(t.policy.Clock), t.policy.Observer
 	t.problems.AddPart("With", t.policy.Validate())
 	t.routes.init(t.policy)
