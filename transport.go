@@ -28,7 +28,7 @@ type transport struct {
 	problems     invalid.Problems // of the options and the preset: the error of every request
 	told         sync.Once        // that the SDK retries by itself
 	traces       atomic.Bool      // the base reports its connections
-	alarms       sync.Pool        // of *alarm, whose timer is stopped
+	alarms       clock.Alarms
 	keeper       replay.Keeper
 	scratch      sync.Pool     // of *scratch, for request bodies that are looked at
 	firstByte    time.Duration // from the last of a request to its response; 0: no bound
@@ -64,7 +64,7 @@ func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundT
 	if _, ok := base.(*http.Transport); ok {
 		t.traces.Store(true)
 	}
-	t.retry = defaultRetry()
+	t.retry, t.alarms.Clock = defaultRetry(), &t.clock
 	t.clock, t.observer = clock.New(t.policy.Clock), t.policy.Observer
 	t.problems.AddPart("With", t.policy.Validate())
 	t.routes.init(t.policy)

@@ -7,7 +7,7 @@ import (
 	"github.com/jonboulle/clockwork"
 )
 
-// Alarms calls functions after a while, all by one timer. It is for what hardly ever
+// Alarms ring after a while, all by one timer. It is for what hardly ever
 // goes off: a timer of its own for each would wake the runtime's poller whenever it
 // is the next one due. The timer is left to go off for nothing. The zero Alarms goes
 // by the real clock. It is safe for concurrent use.
@@ -20,9 +20,15 @@ type Alarms struct {
 	due         time.Duration // when the timer goes off; 0: it is not set
 }
 
+// Ringer is what an Alarm is for.
+type Ringer interface {
+	// Ring is called on a goroutine that other alarms wait for.
+	Ring()
+}
+
 // Alarm is one of Alarms. The zero Alarm is not set.
 type Alarm struct {
-	Call func() // on a goroutine that others wait for
+	To Ringer
 
 	// Guarded by the lock of Alarms.
 	due           time.Duration
@@ -30,7 +36,7 @@ type Alarm struct {
 	set           bool
 }
 
-// Set has o.Call called after d. o must not be set.
+// Set has o.To rung after d. o must not be set.
 func (a *Alarms) Set(o *Alarm, d time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,7 +64,7 @@ func (a *Alarms) Set(o *Alarm, d time.Duration) {
 	a.armLocked(now)
 }
 
-// Clear takes o back, and reports whether it was set and will not be called.
+// Clear takes o back, and reports whether it was set and will not ring.
 func (a *Alarms) Clear(o *Alarm) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,19 +102,19 @@ func (a *Alarms) armLocked(now time.Duration) {
 	}
 }
 
-// ring calls what is due.
+// ring rings what is due.
 func (a *Alarms) ring() {
 	a.mu.Lock()
 	now := a.Clock.Elapsed()
-	var due []func()
+	var due []Ringer
 	for a.first != nil && a.first.due <= now {
-		due = append(due, a.first.Call)
+		due = append(due, a.first.To)
 		a.removeLocked(a.first)
 	}
 	a.due = 0
 	a.armLocked(now)
 	a.mu.Unlock()
-	for _, call := range due {
-		call()
+	for _, to := range due {
+		to.Ring()
 	}
 }

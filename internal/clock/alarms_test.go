@@ -13,6 +13,10 @@ import (
 	"github.com/headrace/headrace/internal/clock"
 )
 
+type ringer func()
+
+func (r ringer) Ring() { r() }
+
 // Alarms behave like a timer for each.
 func TestAlarms(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -24,11 +28,11 @@ func TestAlarms(t *testing.T) {
 			set := make([]clock.Alarm, rapid.IntRange(1, 8).Draw(rt, "alarms"))
 			began := time.Now()
 			for i := range set {
-				set[i].Call = func() {
+				set[i].To = ringer(func() {
 					mu.Lock()
 					defer mu.Unlock()
 					went[i] = time.Since(began)
-				}
+				})
 			}
 			for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 				time.Sleep(time.Duration(rapid.IntRange(0, 3).Draw(rt, "pause")) * time.Second)

@@ -35,7 +35,7 @@ func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done fu
 	if !ok {
 		r = &beginning{came: make(chan struct{}, 1), late: make(chan struct{}, 1)}
 		r.run = r.read
-		r.alarm = &clock.Alarm{Call: func() { r.late <- struct{}{} }}
+		r.alarm = &clock.Alarm{To: r}
 	}
 	size := int64(bytes.MinRead)
 	if length >= 0 {
@@ -109,6 +109,9 @@ type beginning struct {
 	err  error // behind the head, or behind last
 	had  bool  // the caller has received from came
 }
+
+// Ring is called by alarm.
+func (r *beginning) Ring() { r.late <- struct{}{} }
 
 // read fills the head.
 func (r *beginning) read() {
