@@ -30,11 +30,16 @@ type answer struct {
 func (a *answer) init(w http.ResponseWriter, r *http.Request) {
 	a.ResponseWriter, a.control, a.multi = w, *http.NewResponseController(w), r.ProtoMajor >= 2
 	a.bounded = a.multi || r.ContentLength == 0
+	limit := time.Duration(0)
 	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
-		a.renewed = s.WriteTimeout > 0
+		limit = s.WriteTimeout
+		a.renewed = limit > 0
 	}
-	if a.multi && a.renewed {
+	switch {
+	case a.renewed && a.multi:
 		a.clear()
+	case limit >= writeTime:
+		a.set = time.Now() // by the server, for this request
 	}
 }
 
