@@ -113,7 +113,9 @@ func TestADrainUnderAnotherServer(t *testing.T) {
 	defer other.Close()
 	got := make(chan string, 1)
 	go func() {
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, other.URL+"/up/v1", http.NoBody)
+		bound, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		r, _ := http.NewRequestWithContext(bound, http.MethodGet, other.URL+"/up/v1", http.NoBody)
 		resp, err := other.Client().Do(r)
 		if err != nil {
 			got <- err.Error()

@@ -391,7 +391,7 @@ func (p *Proxy) start(f *flight, r *http.Request, x *exchange) {
 		}()
 		own := r.WithContext(ctx)
 		own.Body = http.NoBody // that of the server ends with its handler
-		p.send(f, own, x)
+		p.send(f, own, x)      //nolint:contextcheck // x is the context
 		broken = false
 	}()
 }

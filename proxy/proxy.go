@@ -160,13 +160,13 @@ func (x *exchange) serve(r *http.Request) *failure {
 	if p.join(w, r, x, caller) {
 		return nil
 	}
-	if x.Context = r.Context(); !p.work.ends(x) {
+	if x.Context = r.Context(); !p.work.ends(x) { //nolint:contextcheck // it is that of r
 		ctx, cancel := context.WithCancelCause(x.Context)
 		defer cancel(nil)
 		defer p.work.also(cancel)()
 		x.Context = ctx
 	}
-	p.send(w, r, x)
+	p.send(w, r, x) //nolint:contextcheck // x is the context
 	return nil
 }
 
