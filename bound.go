@@ -7,8 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jonboulle/clockwork"
-
+	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/replay"
 )
 
@@ -36,7 +35,7 @@ type bound struct {
 	cancel    context.CancelCauseFunc
 
 	mu    sync.Mutex // guards all below
-	alarm *alarm
+	alarm clock.Alarm
 	over  bool          // the header is there, or the attempt has failed
 	late  *timeoutError // why it was ended; nil: it was not
 }
@@ -60,7 +59,8 @@ func (x *exchange) bounded(ctx context.Context, timeout time.Duration) (context.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, left := b.leftLocked()
-	b.alarm = x.t.alarm(b, left)
+	b.alarm.To = b
+	x.t.alarms.Set(&b.alarm, left)
 	return ctx, b
 }
 
@@ -86,27 +86,8 @@ func (b *bound) leftLocked() (late *timeoutError, left time.Duration) {
 	return nil, left
 }
 
-// alarm is a timer that is reused.
-type alarm struct {
-	timer clockwork.Timer
-	bound *bound
-}
-
-// alarm calls b.look after d. b.mu is held.
-func (t *transport) alarm(b *bound, d time.Duration) *alarm {
-	a, ok := t.alarms.Get().(*alarm)
-	if !ok {
-		a = &alarm{bound: b}
-		a.timer = t.clock.AfterFunc(d, func() { a.bound.look() })
-		return a
-	}
-	a.bound = b
-	a.timer.Reset(d)
-	return a
-}
-
-// look ends the attempt if it is late.
-func (b *bound) look() {
+// Ring ends the attempt if it is late.
+func (b *bound) Ring() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
@@ -114,7 +95,7 @@ func (b *bound) look() {
 	}
 	late, left := b.leftLocked()
 	if late == nil {
-		b.alarm.timer.Reset(left)
+		b.transport.alarms.Set(&b.alarm, left)
 		return
 	}
 	b.over, b.late = true, late
@@ -128,11 +109,10 @@ func (b *bound) arrived() error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.over && b.alarm.timer.Stop() { // otherwise look is about to run
-		b.alarm.bound = nil
-		b.transport.alarms.Put(b.alarm)
+	if !b.over {
+		b.transport.alarms.Clear(&b.alarm) // if not, Ring is about to run
 	}
-	b.over, b.alarm = true, nil
+	b.over = true
 	if b.late == nil { // a nil pointer in an error is not nil
 		return nil
 	}

@@ -55,7 +55,7 @@ type reply struct {
 func (x *exchange) run(ctx context.Context) (*http.Response, error) {
 	defer x.payload.Close()
 	x.call = x.guard.Begin(x.payload.cost)
-	inflight.Impatient(x.call) // a response at hand is better than an error
+	inflight.Impatient(x.call, x.t.retry) // a response at hand is better than an error
 	var r reply
 	for {
 		attempt, err := x.call.Admit(ctx)
@@ -100,6 +100,7 @@ func (x *exchange) attempt(ctx context.Context, r *reply) {
 	*r = reply{}
 	returned := false
 	a := inflight.Of(ctx)
+	a.CountWire(x.trace()) // before a timer can look at ctx
 	ctx, b := x.bounded(ctx, a.Timeout())
 	defer func() {
 		if b != nil && r.resp == nil {
@@ -110,7 +111,7 @@ func (x *exchange) attempt(ctx context.Context, r *reply) {
 		}
 	}()
 	x.model.attempt()
-	out := x.req.WithContext(a.CountWire(ctx, x.trace()))
+	out := x.req.WithContext(ctx)
 	uncoded(out)
 	if err := x.payload.Next(out); err != nil {
 		x.failed(r, a, err)

@@ -19,6 +19,7 @@ type layer struct {
 	within []*guard.Guard
 	learns bool // the guards are not within those of the registry
 	bare   bool // the policy sets nothing that a guard holds for itself
+	alone  bool // requests pass no guards besides
 
 	mu   sync.Mutex // guards made and most
 	made map[below]*guard.Guard
@@ -46,8 +47,8 @@ func (l *layer) init(p guard.Policy, within []*guard.Guard) {
 // that of their route.
 func (l *layer) over(shared *guard.Guard, preset presets.ID, name string) (*guard.Guard, error) {
 	if l.bare {
-		if len(l.within) == 0 && retries(shared) {
-			return shared, nil
+		if len(l.within) == 0 && (retries(shared) || l.alone && l.policy.Name == "") {
+			return shared, nil // a call has a Retry of its own
 		}
 		name = "" // one for all routes
 	}

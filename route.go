@@ -60,6 +60,7 @@ func (r *routes) init(p guard.Policy) {
 	}
 	r.known = map[route]found{}
 	r.layer.init(p, r.within)
+	r.layer.alone = r.of == nil
 }
 
 // find returns the guard of a request, and how its provider is read.

@@ -14,19 +14,21 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/replay"
 	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/retry"
 )
 
 // transport is what Transport returns.
 type transport struct {
 	base         http.RoundTripper
-	policy       guard.Policy // of With
+	policy       guard.Policy  // of With
+	retry        *retry.Policy // of requests whose guard has none
 	routes       routes
 	clock        clock.Clock
 	observer     event.Observer
 	problems     invalid.Problems // of the options and the preset: the error of every request
 	told         sync.Once        // that the SDK retries by itself
 	traces       atomic.Bool      // the base reports its connections
-	alarms       sync.Pool        // of *alarm, whose timer is stopped
+	alarms       clock.Alarms
 	keeper       replay.Keeper
 	scratch      sync.Pool     // of *scratch, for request bodies that are looked at
 	firstByte    time.Duration // from the last of a request to its response; 0: no bound
@@ -62,6 +64,7 @@ func Transport(base http.RoundTripper, p presets.ID, opts ...Option) http.RoundT
 	if _, ok := base.(*http.Transport); ok {
 		t.traces.Store(true)
 	}
+	t.retry, t.alarms.Clock = defaultRetry(), &t.clock
 	t.clock, t.observer = clock.New(t.policy.Clock), t.policy.Observer
 	t.problems.AddPart("With", t.policy.Validate())
 	t.routes.init(t.policy)

@@ -45,7 +45,7 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 	measured := c.wait.observe(ctx, g)
 	tells := c.wait.observed && c.wait.hit == nil && g.tellsOfWaits()
 	var bound throttle.Bound
-	if tells || watcher != nil {
+	if _, line := watcher.(inflight.Line); tells || watcher != nil && !line {
 		bound = g.bound(c.cost)
 	}
 	if watcher != nil {

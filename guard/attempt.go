@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"net/http/httptrace"
 	"sync"
 	"time"
 
@@ -19,9 +20,10 @@ type attempt struct {
 	call   *Call
 	queued time.Duration // how long it waited to be admitted; negative: not measured
 	wire   wire
-	loose  *throttle.Sent // the call, if it was not admitted; nil: it was
-	claims *claims        // what it holds in a store; nil: nothing
-	number int32          // of the attempt, from 1; a resend after a 429 keeps it
+	hooks  *httptrace.ClientTrace // of CountWire; nil: it was not called
+	loose  *throttle.Sent         // the call, if it was not admitted; nil: it was
+	claims *claims                // what it holds in a store; nil: nothing
+	number int32                  // of the attempt, from 1; a resend after a 429 keeps it
 
 	over  bool               // it was ended or abandoned; guarded by mu
 	held  bool               // nothing else is admitted until it ends; guarded by mu
@@ -50,6 +52,8 @@ func (k *attempt) Value(key any) any {
 		return k
 	case inflight.Private(key):
 		return nil
+	case k.hooks != nil && key == traceKey:
+		return k.hooks
 	}
 	return k.Context.Value(key)
 }

@@ -37,7 +37,8 @@ type Call struct {
 	first  attempt                 // most calls make one; without a call: it is not in use
 	number int32                   // attempts, those after a 429 not counted
 
-	loose     *looseCall // the call, if its first attempt was made without admission
+	loose     *looseCall    // the call, if its first attempt was made without admission
+	retry     *retry.Policy // if the guard has none
 	schedule  *retry.Schedule
 	delay     time.Duration // before the next attempt
 	failed    error         // the attempt before it
@@ -151,4 +152,10 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 }
 
 //nolint:gochecknoinits // the doors reach it through package inflight
-func init() { inflight.OnImpatient(func(c any) { c.(*Call).impatient = true }) } //nolint:forcetypeassert // see there
+func init() {
+	inflight.OnImpatient(func(call, policy any) {
+		c := call.(*Call) //nolint:forcetypeassert // see there
+		c.impatient = true
+		c.retry, _ = policy.(*retry.Policy)
+	})
+}

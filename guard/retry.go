@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	if err == nil {
 		return false
 	}
-	policy := inherited(c.guard, func(p *Policy) *retry.Policy { return p.Retry })
+	policy := cmp.Or(inherited(c.guard, func(p *Policy) *retry.Policy { return p.Retry }), c.retry)
 	open, _ := errors.AsType[*breaker.OpenError](err)
 	switch {
 	case policy == nil, c.once, f == nil && open == nil:

@@ -27,7 +27,7 @@ func TestADeadlineBeforeTheNextAttempt(t *testing.T) {
 		defer cancel()
 		begin, failure := time.Now(), errors.New("failed")
 		call := g.Begin(throttle.Cost{})
-		inflight.Impatient(call)
+		inflight.Impatient(call, nil)
 		_, err := call.Admit(ctx)
 		require.NoError(t, err)
 		again, err := call.End(adaptive.Feedback{Err: failure})

@@ -17,14 +17,56 @@ func CountWire(ctx context.Context) context.Context {
 	if k == nil {
 		return ctx
 	}
-	return k.CountWire(ctx, new(httptrace.ClientTrace))
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GetConn: k.asks, GotConn: k.gets})
 }
 
-// CountWire implements inflight.Attempt.
-func (k *attempt) CountWire(ctx context.Context, hooks *httptrace.ClientTrace) context.Context {
-	hooks.GetConn = func(string) { k.wire.asked.Add(1) }
-	hooks.GotConn = func(httptrace.GotConnInfo) { k.wire.got.Add(1) }
-	return httptrace.WithClientTrace(ctx, hooks)
+func (k *attempt) asks(string) { k.wire.asked.Add(1) }
+
+func (k *attempt) gets(httptrace.GotConnInfo) { k.wire.got.Add(1) }
+
+// CountWire implements inflight.Attempt. The attempt is the context of hooks, which
+// costs less than WithClientTrace: that composes hooks by reflection.
+func (k *attempt) CountWire(hooks *httptrace.ClientTrace) {
+	around := httptrace.ContextClientTrace(k.Context)
+	if around == nil {
+		around = new(httptrace.ClientTrace)
+	}
+	*hooks = *around
+	hooks.GetConn, hooks.GotConn = k.asks, k.gets
+	if also := around.GetConn; also != nil {
+		hooks.GetConn = func(to string) {
+			k.asks(to)
+			also(to)
+		}
+	}
+	if also := around.GotConn; also != nil {
+		hooks.GotConn = func(got httptrace.GotConnInfo) {
+			k.gets(got)
+			also(got)
+		}
+	}
+	k.hooks = hooks
+}
+
+// traceKey is what httptrace looks up in a context: the only value that it asks for.
+//
+//nolint:gochecknoglobals // it never changes
+var traceKey = func() any {
+	asked := &lookup{Context: context.Background()}
+	httptrace.ContextClientTrace(asked)
+	return asked.key
+}()
+
+// lookup is a context that notes what is looked up in it.
+type lookup struct {
+	context.Context //nolint:containedctx // it is a context
+
+	key any
+}
+
+func (l *lookup) Value(key any) any {
+	l.key = key
+	return nil
 }
 
 // Wire implements inflight.Attempt.

@@ -51,6 +51,15 @@ func TestAllocatedForAThousandClientsThatWait(t *testing.T) {
 	require.Eventually(t, func() bool { return s.proxy.Stats().Active <= 1 }, 30*time.Second, 20*time.Millisecond)
 }
 
+// A request takes little more than a plain ReverseProxy needs for one.
+func TestAllocatedForARequest(t *testing.T) {
+	plain, ours, send := handlers(t)
+	least := testing.AllocsPerRun(1000, func() { send(plain) })
+	n := testing.AllocsPerRun(1000, func() { send(ours) })
+	t.Logf("%.0f allocations, %.0f of them by a plain ReverseProxy", n, least)
+	require.LessOrEqual(t, n-least, 21.)
+}
+
 // rawClients opens n connections that send a request and read nothing.
 func rawClients(ctx context.Context, t *testing.T, s *setup, n int) (conns []net.Conn) {
 	t.Helper()

@@ -17,7 +17,7 @@ const writeTime = time.Minute
 type answer struct {
 	http.ResponseWriter
 
-	control *http.ResponseController
+	control http.ResponseController
 	multi   bool      // a deadline ends the stream even if nothing is written
 	renewed bool      // the server sets a deadline for each request
 	set     time.Time // when the last deadline was set
@@ -27,16 +27,20 @@ type answer struct {
 	ended   bool       // the connection is not that of this request any more
 }
 
-func newAnswer(w http.ResponseWriter, r *http.Request) *answer {
-	a := &answer{ResponseWriter: w, control: http.NewResponseController(w), multi: r.ProtoMajor >= 2}
+func (a *answer) init(w http.ResponseWriter, r *http.Request) {
+	a.ResponseWriter, a.control, a.multi = w, *http.NewResponseController(w), r.ProtoMajor >= 2
 	a.bounded = a.multi || r.ContentLength == 0
+	limit := time.Duration(0)
 	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
-		a.renewed = s.WriteTimeout > 0
+		limit = s.WriteTimeout
+		a.renewed = limit > 0
 	}
-	if a.multi && a.renewed {
+	switch {
+	case a.renewed && a.multi:
 		a.clear()
+	case limit >= writeTime:
+		a.set = time.Now() // by the server, for this request
 	}
-	return a
 }
 
 // bound sets the deadline of a write.
@@ -111,8 +115,14 @@ func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return a.control.Hijack()
 }
 
-// waited says how long a request has waited, in seconds, and how often it was sent.
-func waited(h http.Header, d time.Duration, attempts int) {
-	h.Set("X-Headrace-Waited", strconv.FormatFloat(d.Seconds(), 'f', 3, 64))
-	h.Set("X-Headrace-Attempts", strconv.Itoa(attempts))
+// said are the values of the headers that say how long a request has waited, in
+// seconds, and how often it was sent.
+type said struct{ waited, attempts [1]string }
+
+func (s *said) put(h http.Header, waited time.Duration, attempts int) {
+	s.waited[0], s.attempts[0] = "0.000", strconv.Itoa(attempts)
+	if waited >= time.Millisecond/2 {
+		s.waited[0] = strconv.FormatFloat(waited.Seconds(), 'f', 3, 64)
+	}
+	h["X-Headrace-Waited"], h["X-Headrace-Attempts"] = s.waited[:], s.attempts[:]
 }

@@ -42,6 +42,8 @@ type body struct {
 	taken  int64
 	kept   []byte // nil: it is not kept
 	rest   io.ReadCloser
+	timed  timed
+	ready  replay.Ready
 	length int64       // of all; -1: it is not known
 	slow   atomic.Bool // it did not arrive in time
 }
@@ -55,7 +57,8 @@ func (x *exchange) keep(out *answer, r *http.Request) *failure {
 		b.length = 0
 		return nil
 	}
-	b.rest = &timed{body: r.Body, of: b, out: out}
+	b.timed.body, b.timed.of, b.timed.out = r.Body, b, out
+	b.rest = &b.timed
 	limit := x.proxy.config.MaxBody
 	if r.ContentLength > limit {
 		return nil // it is sent as it comes
@@ -140,7 +143,8 @@ func (b *body) put(out *http.Request) {
 		kept := b.kept
 		out.ContentLength, out.TransferEncoding = b.length, nil
 		if b.length <= replay.MaxKept {
-			out.Body = replay.NewReady(kept)
+			b.ready.Init(kept)
+			out.Body = &b.ready
 			break
 		}
 		out.Body = io.NopCloser(bytes.NewReader(kept))

@@ -7,21 +7,19 @@ import (
 	"github.com/headrace/headrace/internal/line"
 )
 
-// caller returns which client sends a request: the one that its path or its
+// caller returns which client sends the request of x: the one that its path or its
 // header names, or else that of its credential.
-func (p *Proxy) caller(r *http.Request, to *route) (c line.Caller, f *failure) {
-	c.Client = to.client
+func (x *exchange) caller(r *http.Request) (c line.Caller, f *failure) {
+	c.Client = x.to.client
 	if names := r.Header["X-Headrace-Client"]; len(names) > 0 && c.Client == "" {
 		if c.Client = names[0]; len(names) > 1 || !validName.MatchString(c.Client) {
 			return c, fail(CodeClient, "X-Headrace-Client must be one name: up to 64 letters, digits, dots, dashes and underscores, a letter or digit first")
 		}
 	}
 	if c.Client == "" {
-		sent := *r
-		sent.URL = to.target()
-		c.Client = to.upstream.name + account.Number(account.Host(sent.URL), account.Of(&sent))
+		c.Client = x.to.upstream.name + account.Number(account.Host(&x.target), account.OfTo(r, &x.target))
 	}
-	c.Weight = p.config.Weights[c.Client]
+	c.Weight = x.proxy.config.Weights[c.Client]
 	switch priority := r.Header["X-Headrace-Priority"]; {
 	case len(priority) == 0, len(priority) == 1 && priority[0] == "interactive":
 	case len(priority) == 1 && priority[0] == "batch":

@@ -2,13 +2,19 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/headrace/headrace/internal/clock"
 )
 
 // work is what the proxy is doing.
 type work struct {
+	base context.Context //nolint:containedctx // that of all requests of Server
+	end  context.CancelCauseFunc
+
 	mu       sync.Mutex // guards all below
 	draining bool
 	active   int // requests, and calls that go on without one
@@ -18,26 +24,52 @@ type work struct {
 	cancels  map[int]context.CancelCauseFunc
 }
 
-func (w *work) init() { w.idle, w.cancels = make(chan struct{}), map[int]context.CancelCauseFunc{} }
+func (w *work) init() {
+	w.idle, w.cancels = make(chan struct{}), map[int]context.CancelCauseFunc{}
+	w.base, w.end = context.WithCancelCause(context.WithValue(context.Background(), baseKey{}, w))
+}
+
+type baseKey struct{}
+
+// ends reports whether the end of a drain cancels a context anyway.
+func (w *work) ends(ctx context.Context) bool { return ctx.Value(baseKey{}) == w }
 
 // enter begins a request, unless the proxy is draining.
-func (w *work) enter() (leave func(), f *failure) {
+func (w *work) enter() *failure {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.draining {
-		return nil, draining()
+		return draining()
 	}
 	w.active++
 	w.requests++
-	return func() { w.leave(1) }, nil
+	return nil
 }
 
 // more begins work for a request that has entered.
-func (w *work) more() (leave func()) {
+func (w *work) more() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.active++
-	return func() { w.leave(0) }
+}
+
+// outlast returns a context that ends with ctx. If that is the end of a drain, it
+// goes on for the time that calls have to end, so that clients get the answer.
+func outlast(ctx context.Context, c *clock.Clock) (_ context.Context, done func()) {
+	own, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		cause := context.Cause(ctx)
+		if !errors.As(cause, new(*failure)) {
+			cancel(cause)
+			return
+		}
+		late := c.AfterFunc(cancelTime, func() { cancel(cause) })
+		context.AfterFunc(own, func() { late.Stop() })
+	})
+	return own, func() {
+		stop()
+		cancel(nil)
+	}
 }
 
 func draining() *failure {
@@ -46,6 +78,7 @@ func draining() *failure {
 	return f
 }
 
+// leave ends a request, or with 0 what more has begun.
 func (w *work) leave(requests int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,6 +130,7 @@ func (p *Proxy) Drain(ctx context.Context) error {
 		cancel(draining())
 	}
 	w.mu.Unlock()
+	w.end(draining())
 	late := make(chan struct{})
 	timer := p.clock.AfterFunc(cancelTime, func() { close(late) })
 	defer timer.Stop()

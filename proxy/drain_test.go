@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -99,4 +100,34 @@ func TestADrainIsNotHeldUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server that is not that of the proxy has contexts of its own.
+func TestADrainUnderAnotherServer(t *testing.T) {
+	began := make(chan struct{})
+	up := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { close(began); <-r.Context().Done() }))
+	defer up.Close()
+	p, err := proxy.New(proxy.Config{Upstreams: map[string]proxy.Upstream{"up": {URL: up.URL}}})
+	require.NoError(t, err)
+	other := httptest.NewServer(p)
+	defer other.Close()
+	got := make(chan string, 1)
+	go func() {
+		bound, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		r, _ := http.NewRequestWithContext(bound, http.MethodGet, other.URL+"/up/v1", http.NoBody)
+		resp, err := other.Client().Do(r)
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		_ = resp.Body.Close()
+		got <- resp.Header.Get("X-Headrace-Error")
+	}()
+	<-began
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+
+	require.ErrorContains(t, p.Drain(ctx), "1 requests were cancelled")
+	require.Equal(t, "headrace_draining", <-got)
 }

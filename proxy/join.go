@@ -356,7 +356,7 @@ func (p *Proxy) join(w http.ResponseWriter, r *http.Request, x *exchange, caller
 		return false
 	}
 	if first {
-		p.start(f, r, x, caller)
+		p.start(f, r, x)
 	} else {
 		x.body.release()
 		p.tally.joined()
@@ -364,20 +364,23 @@ func (p *Proxy) join(w http.ResponseWriter, r *http.Request, x *exchange, caller
 	}
 	whole := false
 	defer func() { f.leave(c, whole) }()
-	if whole = f.copyTo(r.Context(), w, c); !whole && r.Context().Err() == nil {
+	ctx, done := outlast(r.Context(), &p.clock)
+	defer done()
+	if whole = f.copyTo(ctx, w, c); !whole && ctx.Err() == nil {
 		panic(http.ErrAbortHandler) // the client must not take it for all
 	}
 	return true
 }
 
 // start makes the call of a flight. It has a client aboard.
-func (p *Proxy) start(f *flight, r *http.Request, x *exchange, caller line.Caller) {
+func (p *Proxy) start(f *flight, r *http.Request, x *exchange) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
-	f.cancel = cancel
-	leave := p.work.more()
+	f.cancel, x.Context = cancel, ctx
+	p.work.more()
 	go func() {
-		defer leave()
+		defer p.work.leave(0)
 		defer cancel(nil)
+		defer p.work.also(cancel)()
 		broken := true
 		defer func() {
 			if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // it is a value of panic
@@ -388,7 +391,7 @@ func (p *Proxy) start(f *flight, r *http.Request, x *exchange, caller line.Calle
 		}()
 		own := r.WithContext(ctx)
 		own.Body = http.NoBody // that of the server ends with its handler
-		p.send(f, own, x, caller)
+		p.send(f, own, x)      //nolint:contextcheck // x is the context
 		broken = false
 	}()
 }

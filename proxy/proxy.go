@@ -4,10 +4,12 @@ import (
 	"context"
 	"net/http"
 	"net/http/httputil"
+	"net/url"
 	"sync"
 
 	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/internal/line"
 	"github.com/headrace/headrace/presets"
@@ -61,15 +63,31 @@ func New(c Config) (*Proxy, error) {
 	return p, nil
 }
 
-// exchange is one request and its answer.
+// exchange is one request and its answer. It is the context of its call.
 type exchange struct {
+	context.Context //nolint:containedctx // it is a context
+
 	proxy  *Proxy
+	out    answer
 	to     route
+	target url.URL // where it is sent
 	client *client
 	ticket *line.Ticket
 	wire   wire
 	body   body
+	said   said
 	status int // of the upstream's answer; 0: there is none
+}
+
+// Value implements context.Context.
+func (x *exchange) Value(key any) any {
+	switch {
+	case key == exchangeKey{}:
+		return x
+	case inflight.Private(key):
+		return inflight.Watcher(x.ticket)
+	}
+	return x.Context.Value(key)
 }
 
 type exchangeKey struct{}
@@ -83,74 +101,80 @@ func exchangeOf(ctx context.Context) *exchange {
 // ServeHTTP implements http.Handler. It goes by the RequestURI, byte for byte, so
 // http.StripPrefix has no effect on it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	out := newAnswer(w, r)
+	x := &exchange{proxy: p}
+	out := &x.out
+	out.init(w, r)
 	defer out.end()
-	to, f := p.routeOf(r)
+	f := p.routeOf(r, &x.to)
 	if f == nil {
-		f = p.gate.admit(r, to.token)
+		f = p.gate.admit(r, x.to.token)
 	}
 	speaks := dialect.Auto
-	if to.upstream != nil {
-		speaks = to.upstream.dialect
+	if x.to.upstream != nil {
+		speaks = x.to.upstream.dialect
 	}
 	if f == nil && p.gate.allowPage(out, r) {
 		out.skip()
 		return
 	}
 	if f == nil {
-		f = p.known(&to)
+		f = p.known(&x.to)
 	}
 	if f == nil {
-		f = p.serve(out, r, to)
+		f = x.serve(r)
 	}
 	if f != nil {
 		p.tally.failed(f.code)
-		waited(out.Header(), 0, 0)
+		x.said.put(out.Header(), 0, 0)
 		out.skip()
 		f.write(out, speaks)
 	}
 }
 
 // serve passes a request on that may be sent. The failure is one of before that.
-func (p *Proxy) serve(out *answer, r *http.Request, to route) *failure {
-	leave, f := p.work.enter()
+func (x *exchange) serve(r *http.Request) *failure {
+	p := x.proxy
+	if f := p.work.enter(); f != nil {
+		return f
+	}
+	defer p.work.leave(1)
+	x.target = x.to.target()
+	caller, f := x.caller(r)
 	if f != nil {
 		return f
 	}
-	defer leave()
-	x := &exchange{proxy: p, to: to}
-	caller, f := p.caller(r, &to)
-	if f != nil {
-		return f
-	}
-	x.client = p.tally.client(caller.Client)
-	defer x.client.begin()()
+	x.client = p.tally.begin(caller.Client)
+	defer p.tally.end(x.client)
 	streams := p.config.Heartbeat > 0 && mayStream(r)
-	if f := x.keep(out, r); f != nil {
+	if f := x.keep(&x.out, r); f != nil {
 		x.body.release()
 		return f
 	}
-	var w http.ResponseWriter = out
+	var w http.ResponseWriter = &x.out
 	if streams && x.streams() {
-		b := p.beat(out, x.to.upstream)
+		b := p.beat(&x.out, x.to.upstream)
 		defer b.end()
 		w = b
 	}
-	if !p.join(w, r, x, caller) {
-		p.send(w, r, x, caller)
+	x.ticket = p.lines.Ticket(caller)
+	if p.join(w, r, x, caller) {
+		return nil
 	}
+	if x.Context = r.Context(); !p.work.ends(x) { //nolint:contextcheck // it is that of r
+		ctx, cancel := context.WithCancelCause(x.Context)
+		defer cancel(nil)
+		defer p.work.also(cancel)()
+		x.Context = ctx
+	}
+	p.send(w, r, x) //nolint:contextcheck // x is the context
 	return nil
 }
 
-// send makes the call of x.
-func (p *Proxy) send(w http.ResponseWriter, r *http.Request, x *exchange, caller line.Caller) {
+// send makes the call of x, whose context is set.
+func (p *Proxy) send(w http.ResponseWriter, r *http.Request, x *exchange) {
 	defer x.body.release()
-	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), exchangeKey{}, x))
-	defer cancel(nil)
-	defer p.work.also(cancel)()
-	ctx, x.ticket = p.lines.With(ctx, caller)
 	defer p.tally.done(x)
-	p.reverse.ServeHTTP(w, r.WithContext(ctx))
+	p.reverse.ServeHTTP(w, r.WithContext(x))
 }
 
 // unanswered answers a request without an answer of the upstream.
@@ -164,7 +188,7 @@ func (p *Proxy) unanswered(w http.ResponseWriter, r *http.Request, err error) {
 		panic(http.ErrAbortHandler)
 	}
 	p.tally.failed(f.code)
-	waited(w.Header(), x.ticket.Waited(), x.ticket.Attempts())
+	x.said.put(w.Header(), x.ticket.Waited(), x.ticket.Attempts())
 	f.write(w, x.to.upstream.dialect)
 }
 

@@ -14,7 +14,7 @@ import (
 // belongs to the connection.
 func (*Proxy) rewrite(r *httputil.ProxyRequest) {
 	x := exchangeOf(r.In.Context())
-	r.Out.URL = x.to.target()
+	r.Out.URL = &x.target // ReverseProxy has removed what it cannot parse from its copy
 	r.Out.Host = ""
 	x.body.put(r.Out)
 	for name := range r.Out.Header {
@@ -52,7 +52,7 @@ func (*Proxy) answered(resp *http.Response) error {
 		}
 	}
 	x.relocate(resp.Header)
-	waited(resp.Header, x.ticket.Waited(), x.ticket.Attempts())
+	x.said.put(resp.Header, x.ticket.Waited(), x.ticket.Attempts())
 	x.status = resp.StatusCode
 	return nil
 }

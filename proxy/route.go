@@ -23,9 +23,9 @@ type route struct {
 }
 
 // routeOf takes the target of a request apart. The upstream may be nil.
-func (p *Proxy) routeOf(r *http.Request) (to route, f *failure) {
+func (p *Proxy) routeOf(r *http.Request, to *route) *failure {
 	if r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/") {
-		return to, fail(CodePath, "the request is not for a path of this proxy: set its address as the base URL of the client, not as its proxy")
+		return fail(CodePath, "the request is not for a path of this proxy: set its address as the base URL of the client, not as its proxy")
 	}
 	path, query, hasQuery := strings.Cut(r.RequestURI, "?")
 	to.path, to.query, to.hasQuery = path, query, hasQuery
@@ -33,14 +33,14 @@ func (p *Proxy) routeOf(r *http.Request) (to route, f *failure) {
 		switch to.name, to.path = element(to.path); to.name {
 		case "c":
 			if to.client, to.path = element(to.path); !validName.MatchString(to.client) {
-				return to, fail(CodeClient, "the client name after /c/ must be up to 64 letters, digits, dots, dashes and underscores, a letter or digit first")
+				return fail(CodeClient, "the client name after /c/ must be up to 64 letters, digits, dots, dashes and underscores, a letter or digit first")
 			}
 		case "t":
 			to.token, to.path = element(to.path)
 		default:
 			to.upstream = p.upstreams[to.name]
 			to.prefix = strings.TrimSuffix(path, to.path)
-			return to, nil
+			return nil
 		}
 	}
 }
@@ -81,11 +81,11 @@ func (p *Proxy) known(to *route) *failure {
 }
 
 // target is the URL that a request is sent to.
-func (to *route) target() *url.URL {
+func (to *route) target() url.URL {
 	u := *to.upstream.url
 	raw := to.upstream.path + to.path
 	u.Path, _ = url.PathUnescape(raw) // known has checked it
 	u.RawPath = raw
 	u.RawQuery, u.ForceQuery = to.query, to.hasQuery && to.query == ""
-	return &u
+	return u
 }

@@ -32,6 +32,7 @@ func (p *Proxy) Server() *http.Server {
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
 		Handler:           p,
+		BaseContext:       func(net.Listener) context.Context { return p.work.base },
 		ReadHeaderTimeout: headerTime,
 		WriteTimeout:      writeTime, // of each write: the handler extends it
 		IdleTimeout:       idleTime,

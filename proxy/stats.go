@@ -65,46 +65,45 @@ type tally struct {
 }
 
 // client is one that is counted.
-type client struct {
-	tally *tally
-	ClientStats
-}
+type client struct{ ClientStats }
 
 func (t *tally) init(weights map[string]float64) {
 	t.clients, t.weights, t.stats.Errors = map[string]*client{}, weights, map[Code]int64{}
 }
 
-// client returns the counts for a name.
-func (t *tally) client(name string) *client {
+// begin counts a request of a client until end is called.
+func (t *tally) begin(name string) *client {
+	now := time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	c := t.clientLocked(name)
+	c.Calls++
+	c.Active++
+	c.LastCall = now
+	t.stats.Calls++
+	t.stats.Active++
+	return c
+}
+
+func (t *tally) end(c *client) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Active--
+	t.stats.Active--
+}
+
+// clientLocked returns the counts for a name.
+func (t *tally) clientLocked(name string) *client {
 	c := t.clients[name]
 	if c == nil && len(t.clients) >= mostClients {
 		name = others
 		c = t.clients[name]
 	}
 	if c == nil {
-		c = &client{tally: t, ClientStats: ClientStats{Name: name, Weight: cmp.Or(t.weights[name], 1)}}
+		c = &client{ClientStats{Name: name, Weight: cmp.Or(t.weights[name], 1)}}
 		t.clients[name] = c
 	}
 	return c
-}
-
-// begin counts a request until end is called.
-func (c *client) begin() (end func()) {
-	c.tally.mu.Lock()
-	defer c.tally.mu.Unlock()
-	c.Calls++
-	c.Active++
-	c.LastCall = time.Now()
-	c.tally.stats.Calls++
-	c.tally.stats.Active++
-	return func() {
-		c.tally.mu.Lock()
-		defer c.tally.mu.Unlock()
-		c.Active--
-		c.tally.stats.Active--
-	}
 }
 
 func (t *tally) joined() {

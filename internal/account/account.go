@@ -3,10 +3,8 @@
 package account
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"hash"
 	"iter"
 	"net/http"
 	"net/url"
@@ -27,10 +25,10 @@ type ID [16]byte
 
 // accounts numbers the credentials of each host.
 type accounts struct {
-	hashes sync.Pool // of *keyed
+	secret [sha256.Size]byte
 
-	mu    sync.Mutex // guards known and last
-	known map[account]int
+	mu    sync.RWMutex // guards known and last
+	known map[account]string
 	last  map[string]int // by host
 }
 
@@ -39,20 +37,10 @@ type account struct {
 	key  ID
 }
 
-// keyed is an HMAC-SHA256 and the memory that it needs.
-type keyed struct {
-	hash.Hash
-
-	text []byte
-	sum  [sha256.Size]byte
-}
-
 //nolint:gochecknoglobals // the guards are shared by all transports of the process, and so are their names
 var credentials = sync.OnceValue(func() *accounts {
-	secret := make([]byte, sha256.Size)
-	_, _ = rand.Read(secret) // it never fails
-	a := &accounts{known: map[account]int{}, last: map[string]int{}}
-	a.hashes.New = func() any { return &keyed{Hash: hmac.New(sha256.New, secret)} }
+	a := &accounts{known: map[account]string{}, last: map[string]int{}}
+	_, _ = rand.Read(a.secret[:]) // it never fails
 	return a
 })
 
@@ -64,42 +52,49 @@ func (a *accounts) number(host string, key ID) string {
 	if key == (ID{}) {
 		return ""
 	}
+	to := account{host, key}
+	a.mu.RLock()
+	name := a.known[to]
+	a.mu.RUnlock()
+	if name != "" {
+		return name
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	to := account{host, key}
-	n := a.known[to]
-	if n == 0 && len(a.known) < mostCredentials {
-		a.last[host]++
-		n = a.last[host]
-		a.known[to] = n
+	if name = a.known[to]; name != "" {
+		return name
 	}
-	if n == 0 {
+	if len(a.known) >= mostCredentials {
 		return "#others"
 	}
-	return "#key" + strconv.Itoa(n)
+	a.last[host]++
+	name = "#key" + strconv.Itoa(a.last[host])
+	a.known[to] = name
+	return name
 }
 
-// hash returns the ID for a text that identifies an account.
+// hash returns the ID for a text that identifies an account: half of a SHA-256
+// that begins with a secret. The other half is not known to any caller, so nothing
+// can be appended to what was hashed.
 func (a *accounts) hash(text string) (c ID) {
-	h, ok := a.hashes.Get().(*keyed)
-	if !ok {
-		return c
-	}
-	defer a.hashes.Put(h)
-	h.Reset()
-	h.text = append(h.text[:0], text...)
-	_, _ = h.Write(h.text) // it never fails
-	clear(h.text)
-	copy(c[:], h.Sum(h.sum[:0]))
-	clear(h.sum[:])
+	var short [256]byte // which most keys fit in
+	b := append(append(short[:0], a.secret[:]...), text...)
+	sum := sha256.Sum256(b)
+	clear(b)
+	copy(c[:], sum[:])
 	return c
 }
 
 // Of returns the account of a request.
-func Of(req *http.Request) ID {
-	id := Identity(req)
-	if sign := signer.Of(req.Context()); id == "" && sign != nil {
-		id = signature(req, sign)
+func Of(req *http.Request) ID { return OfTo(req, req.URL) }
+
+// OfTo returns the account of a request that is going to be sent to another URL.
+func OfTo(req *http.Request, to *url.URL) ID {
+	id := identity(req, to)
+	if id == "" {
+		if sign := signer.Of(req.Context()); sign != nil {
+			id = signature(req, to, sign)
+		}
 	}
 	if id == "" {
 		return ID{}
@@ -109,10 +104,10 @@ func Of(req *http.Request) ID {
 
 // signature returns the identity that sign will give a request further down. A
 // sign that fails does so again when the request is sent.
-func signature(req *http.Request, sign func(*http.Request) error) (id string) {
+func signature(req *http.Request, to *url.URL, sign func(*http.Request) error) (id string) {
 	defer func() { _ = recover() }() // it is user code
-	to := *req.URL
-	bare := (&http.Request{Method: req.Method, URL: &to, Host: req.Host, Header: http.Header{}}).WithContext(req.Context())
+	own := *to
+	bare := (&http.Request{Method: req.Method, URL: &own, Host: req.Host, Header: http.Header{}}).WithContext(req.Context())
 	if sign(bare) != nil {
 		return ""
 	}
@@ -129,7 +124,9 @@ func keyValues() [4]string { return [...]string{"api_key", "api-key", "apikey", 
 
 // Identity returns the text that identifies the account of a request: an API
 // key, or the part of a signature that stays the same. It must not be kept.
-func Identity(req *http.Request) string {
+func Identity(req *http.Request) string { return identity(req, req.URL) }
+
+func identity(req *http.Request, to *url.URL) string {
 	if id := authorized(first(req.Header, "Authorization")); id != "" {
 		return id
 	}
@@ -138,25 +135,25 @@ func Identity(req *http.Request) string {
 			return key
 		}
 	}
-	for key := range queryKeys(req) {
+	for key := range queryKeys(to) {
 		return key
 	}
 	return ""
 }
 
-// queryKeys yields the API keys in the query of a request.
-func queryKeys(req *http.Request) iter.Seq[string] {
+// queryKeys yields the API keys in the query of a URL.
+func queryKeys(u *url.URL) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		if req.URL.RawQuery == "" || !strings.Contains(req.URL.RawQuery, "key=") {
+		if u.RawQuery == "" || !strings.Contains(u.RawQuery, "key=") {
 			return
 		}
-		query := req.URL.Query()
+		query := u.Query()
 		for _, name := range keyValues() {
 			if key := query.Get(name); key != "" && !yield(key) {
 				return
 			}
 		}
-		if key := query.Get("key"); key != "" && strings.HasSuffix(Host(req.URL), ".googleapis.com") { // elsewhere it may be any key
+		if key := query.Get("key"); key != "" && strings.HasSuffix(Host(u), ".googleapis.com") { // elsewhere it may be any key
 			yield(key)
 		}
 	}
@@ -175,7 +172,7 @@ func Secrets(req *http.Request) iter.Seq[string] {
 				return
 			}
 		}
-		queryKeys(req)(yield)
+		queryKeys(req.URL)(yield)
 	}
 }
 

@@ -33,10 +33,11 @@ type Attempt interface {
 	Hold()
 	// Timeout is that of the policy; 0 means none.
 	Timeout() time.Duration
-	// CountWire is guard.CountWire for this attempt. hooks must not be used again.
-	CountWire(ctx context.Context, hooks *httptrace.ClientTrace) context.Context
+	// CountWire has requests under the context of the attempt counted by Wire. It is
+	// called once, before the context is passed on. hooks must not be used again.
+	CountWire(hooks *httptrace.ClientTrace)
 	// Wire returns how often net/http has asked for a connection, and how often
-	// it has got one, if the request's context is that of CountWire.
+	// it has got one, since CountWire.
 	Wire() (asked, got int64)
 }
 
@@ -92,6 +93,6 @@ func WatcherOf(ctx context.Context) Watcher {
 	return w
 }
 
-// Private reports whether the context of an attempt has no value for key, so
-// that calls inside of it are not watched.
+// Private reports whether key is that of a watcher. The context of an attempt has
+// no value for it, so that calls inside of it are not watched.
 func Private(key any) bool { return key == (watcherKey{}) }

@@ -3,7 +3,7 @@ package inflight
 import "context"
 
 // Line is a Watcher that decides the order in which calls ask a guard for
-// admission.
+// admission. Its Admitted may receive no bound.
 type Line interface {
 	Watcher
 	// Turn begins a wait for admission by the guard of that name. A call that is

@@ -107,11 +107,14 @@ var _ inflight.Line = (*Ticket)(nil)
 // the line of that guard; calls inside of these do not. Another watcher of ctx,
 // such as that of a node, is replaced.
 func (l *Lines) With(ctx context.Context, c Caller) (context.Context, *Ticket) {
-	if c.Priority > Batch {
-		c.Priority = Batch
-	}
-	t := &Ticket{lines: l, caller: c}
+	t := l.Ticket(c)
 	return inflight.Watch(ctx, t), t
+}
+
+// Ticket returns what With watches a context with.
+func (l *Lines) Ticket(c Caller) *Ticket {
+	c.Priority = min(c.Priority, Batch)
+	return &Ticket{lines: l, caller: c}
 }
 
 // Waited returns how long the request has waited in lines and for limits, over all

@@ -88,11 +88,10 @@ type Ready struct {
 	all []byte
 }
 
-// NewReady returns a body of b, which must not be changed and has at most MaxKept bytes.
-func NewReady(b []byte) *Ready {
-	r := &Ready{all: b}
+// Init makes it a body of b, which must not be changed and has at most MaxKept bytes.
+func (r *Ready) Init(b []byte) {
+	r.all = b
 	r.Reset(b)
-	return r
 }
 
 // Close implements io.Closer.

@@ -313,7 +313,9 @@ func TestBodyProperty(t *testing.T) {
 func TestABodyThatIsReady(t *testing.T) {
 	text := []byte("text")
 	req := &http.Request{Method: http.MethodPost}
-	req.Body, req.ContentLength = replay.NewReady(text), int64(len(text))
+	ready := new(replay.Ready)
+	ready.Init(text)
+	req.Body, req.ContentLength = ready, int64(len(text))
 	b, err := replay.Of(req, false, 0, nil)
 	require.NoError(t, err)
 	defer b.Close()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/panics"
 )
 
@@ -20,7 +21,8 @@ const patience = time.Second
 // Keeper reads the beginnings of bodies. The zero Keeper is ready to use, by any
 // number of goroutines.
 type Keeper struct {
-	idle sync.Pool // of *beginning: a pool for all would carry channels from one synctest bubble to another
+	idle   sync.Pool // of *beginning: a pool for all would carry channels from one synctest bubble to another
+	alarms clock.Alarms
 }
 
 // Keep reads up to MaxAnswer of body, and closes it if it has ended. length is its
@@ -31,23 +33,25 @@ type Keeper struct {
 func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done func(fresh []byte) bool) *Answer {
 	r, ok := k.idle.Get().(*beginning)
 	if !ok {
-		r = &beginning{came: make(chan struct{}, 1), timer: time.NewTimer(d)}
+		r = &beginning{came: make(chan struct{}, 1), late: make(chan struct{}, 1)}
 		r.run = r.read
-	} else {
-		r.timer.Reset(d)
+		r.alarm = &clock.Alarm{To: r}
 	}
 	size := int64(bytes.MinRead)
 	if length >= 0 {
 		size = min(length, MaxAnswer) + 1 // for the end to be seen
 	}
 	r.body, r.done, r.head = body, done, make([]byte, 0, size)
+	k.alarms.Set(r.alarm, d)
 	go r.run()
 	select {
 	case <-r.came:
-	case <-r.timer.C:
+	case <-r.late:
 		return &Answer{head: r.leave(), rest: r}
 	}
-	r.timer.Stop()
+	if !k.alarms.Clear(r.alarm) {
+		<-r.late // it is about to be there
+	}
 	a := &Answer{head: r.head}
 	if r.err == nil {
 		a.rest = body
@@ -57,7 +61,7 @@ func (k *Keeper) Keep(body io.ReadCloser, length int64, d time.Duration, done fu
 			a.err = r.err
 		}
 	}
-	*r = beginning{came: r.came, timer: r.timer, run: r.run}
+	*r = beginning{came: r.came, late: r.late, alarm: r.alarm, run: r.run}
 	k.idle.Put(r)
 	return a
 }
@@ -71,7 +75,8 @@ func (k *Keeper) KeepFor(body io.ReadCloser, length int64, d time.Duration) *Ans
 		return a
 	}
 	_ = body.Close() // which ends the Read
-	r.timer.Reset(patience)
+	k.alarms.Set(r.alarm, patience)
+	defer k.alarms.Clear(r.alarm)
 	select {
 	case <-r.came:
 		a.head, a.rest = append(a.head, r.last...), nil
@@ -79,7 +84,7 @@ func (k *Keeper) KeepFor(body io.ReadCloser, length int64, d time.Duration) *Ans
 			a.err = io.ErrUnexpectedEOF
 		}
 		return a
-	case <-r.timer.C:
+	case <-r.late:
 		return &Answer{err: io.ErrUnexpectedEOF}
 	}
 }
@@ -92,7 +97,8 @@ type beginning struct {
 	body  io.ReadCloser
 	done  func(fresh []byte) bool
 	came  chan struct{} // receives when the goroutine ends
-	timer *time.Timer
+	late  chan struct{} // receives when alarm goes off
+	alarm *clock.Alarm
 	run   func() // read: a go statement allocates nothing for it
 
 	mu   sync.Mutex // guards head and left until came
@@ -103,6 +109,9 @@ type beginning struct {
 	err  error // behind the head, or behind last
 	had  bool  // the caller has received from came
 }
+
+// Ring is called by alarm.
+func (r *beginning) Ring() { r.late <- struct{}{} }
 
 // read fills the head.
 func (r *beginning) read() {

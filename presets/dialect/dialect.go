@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -74,7 +75,11 @@ func (n Name) Name() string { return string(n) }
 
 // Read implements Dialect. An unknown name reads like Generic.
 func (n Name) Read(now time.Time, status int, h http.Header, body []byte) (f adaptive.Feedback) {
-	a := &answer{now: now, status: status, header: h}
+	a, ok := answers.Get().(*answer)
+	if !ok {
+		a = new(answer)
+	}
+	a.now, a.status, a.header = now, status, h
 	a.read(body)
 	s := tables.byName[n]
 	switch {
@@ -84,8 +89,13 @@ func (n Name) Read(now time.Time, status int, h http.Header, body []byte) (f ada
 		s = tables.byName[Generic]
 	}
 	a.judge(s, &f)
+	*a = answer{} // nothing is kept of it
+	answers.Put(a)
 	return f
 }
+
+//nolint:gochecknoglobals // a Name has no state
+var answers sync.Pool // of *answer
 
 // Estimate implements Dialect. It counts a token for 4 bytes of text, 1000 tokens
 // for an input image, and a point for an image to generate. A body that is not JSON
