@@ -275,7 +275,7 @@ func TestTheBoundOfALinkAfterCallsWereCarried(t *testing.T) {
 func TestTheCallsOfAMemberAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := leading(t)
-		l.most = 2
+		l.most.inFlight = 2
 		a := memberOf(t, l, opening{})
 		for id := range int64(3) {
 			a.send(&frame{kind: kindAsk, id: id})
