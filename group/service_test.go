@@ -94,6 +94,9 @@ func joining(t *testing.T, replicas ...*replicaIn) *Group {
 		hosts[r.url.Host+":443"] = r
 	}
 	s.transport.DialContext = func(ctx context.Context, network, at string) (net.Conn, error) {
+		if hosts[at] == nil {
+			return nil, errors.New("no such host")
+		}
 		return hosts[at].wire.dial(ctx, network, at)
 	}
 	g, err := join(t.Context(), s)
