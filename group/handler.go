@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -222,7 +223,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.Close() //nolint:errcheck // its member sees for itself
 	if buffered.Reader.Buffered() == 0 && conn.SetDeadline(time.Now().Add(helloTimeout)) == nil {
-		s.leader.welcome(&upgraded{Conn: conn, Reader: conn})
+		below := conn
+		if secure, ok := conn.(*tls.Conn); ok {
+			below = secure.NetConn()
+		}
+		s.leader.welcome(&upgraded{below, conn})
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"os"
 	"time"
@@ -100,9 +99,14 @@ func (s *service) reach(ctx context.Context, u *url.URL, d time.Duration) (l *li
 func (s *service) upgrade(ctx context.Context, u *url.URL, d time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, max(d, soonest))
 	defer cancel()
-	var conn net.Conn // written before RoundTrip returns
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { conn = info.Conn }})
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
+	a := &attempt{ctx: ctx}
+	upgrades := false
+	defer func() {
+		if !upgrades {
+			a.end(false)
+		}
+	}()
+	r, err := http.NewRequestWithContext(a.begin(), http.MethodGet, u.String(), http.NoBody)
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +130,11 @@ func (s *service) upgrade(ctx context.Context, u *url.URL, d time.Duration) (net
 		defer resp.Body.Close() //nolint:errcheck // nothing was written
 		return nil, refusal(resp)
 	}
-	body, ok := resp.Body.(io.ReadWriter)
-	if !ok || conn == nil || resp.Header.Get("Upgrade") != protocol {
-		_ = resp.Body.Close() // the error is another one
+	body, ok := resp.Body.(io.ReadWriteCloser)
+	if upgrades = ok && resp.Header.Get("Upgrade") == protocol; !upgrades {
 		return nil, fmt.Errorf("it does not speak %s: give the address of a service, such as https://HOST:PORT%s", protocol, Path)
 	}
-	return &upgraded{Conn: conn, Reader: body}, nil
+	return &upgraded{a.end(true), body}, nil
 }
 
 // authorization is the header of that name; empty without a token.
@@ -146,22 +149,18 @@ func (s *service) authorization() (string, error) {
 	return "", fmt.Errorf("the token cannot be sent in a header: it has more than %d bytes, or a line break", mostSecret)
 }
 
-// upgraded is a connection after HTTP.
+// upgraded is a connection after HTTP. Close does not wait for a peer that does not read, as TLS does.
 type upgraded struct {
-	net.Conn
-	io.Reader
+	net.Conn // below TLS
+
+	above io.ReadWriter
 }
 
 // Read implements net.Conn.
-func (u *upgraded) Read(b []byte) (int, error) { return u.Reader.Read(b) }
+func (u *upgraded) Read(b []byte) (int, error) { return u.above.Read(b) }
 
-// Close ends the connection without the farewell of TLS, which would wait for a peer that does not read.
-func (u *upgraded) Close() error {
-	if secure, ok := u.Conn.(interface{ NetConn() net.Conn }); ok {
-		return secure.NetConn().Close()
-	}
-	return u.Conn.Close()
-}
+// Write implements net.Conn.
+func (u *upgraded) Write(b []byte) (int, error) { return u.above.Write(b) }
 
 // answer is what a Handler answers instead of a connection.
 type answer struct {

@@ -53,8 +53,9 @@ func parseService(address string) (*service, error) {
 	}
 	s.transport = &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, DisableKeepAlives: true, DisableCompression: true,
-		MaxResponseHeaderBytes: 1 << 16,
+		MaxResponseHeaderBytes: 1 << 16, TLSHandshakeTimeout: 2 * dialTimeout,
 	}
+	dialThrough(s.transport, new(net.Dialer).DialContext)
 	return s, nil
 }
 
