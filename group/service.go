@@ -36,7 +36,7 @@ const dialTimeout = 2 * time.Second
 func (s *service) patience() patience {
 	all := time.Duration(len(s.replicas)) * dialTimeout
 	return patience{
-		first: all, grace: 2 * grace, dial: all, soonest: 50 * time.Millisecond, latest: 500 * time.Millisecond, jitter: true,
+		first: all, grace: grace, dial: all, soonest: 50 * time.Millisecond, latest: 300 * time.Millisecond, jitter: true,
 	}
 }
 

@@ -46,7 +46,7 @@ func parseService(address string) (*service, error) {
 		}
 		s.replicas = append(s.replicas, u)
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(2 * mostReplicas)}
 	s.options(options, config, &problems)
 	if err := problems.Err(); err != nil {
 		return nil, err
