@@ -25,8 +25,8 @@ func (a *attempt) begin() context.Context { return context.WithValue(a.ctx, atte
 // dialThrough has t dial with dial, for no longer than the attempt lasts.
 func dialThrough(t *http.Transport, dial func(ctx context.Context, network, address string) (net.Conn, error)) {
 	t.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		a := ctx.Value(attemptKey{}).(*attempt) //nolint:forcetypeassert // all requests have one
-		conn, err := dial(a.ctx, network, address)
+		a := ctx.Value(attemptKey{}).(*attempt)    //nolint:forcetypeassert // all requests have one
+		conn, err := dial(a.ctx, network, address) //nolint:contextcheck // that of the transport does not end
 		if err != nil {
 			return nil, err
 		}
@@ -34,7 +34,7 @@ func dialThrough(t *http.Transport, dial func(ctx context.Context, network, addr
 		defer a.mu.Unlock()
 		if a.over {
 			_ = conn.Close() // no request needs it
-			return nil, context.Cause(a.ctx)
+			return nil, net.ErrClosed
 		}
 		a.conn = conn
 		return conn, nil

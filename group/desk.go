@@ -19,10 +19,12 @@ type desk struct {
 	key      *key // nil: failed is why there is none
 	failed   error
 	number   uint64
-	other    bool // its policy is not the one in force
-	observes bool // the member has an observer
-	follows  bool // the member is of an earlier leader, and has not reported what it has in flight
-	spec     spec // of the member
+	text     []byte // spec as JSON
+	came     int    // the how many-th member of the key it is; guarded by the key's lock
+	other    bool   // its policy is not the one in force; guarded by the key's lock
+	observes bool   // the member has an observer
+	follows  bool   // the member is of an earlier leader, and has not reported what it has in flight
+	spec     spec   // of the member
 
 	mu      sync.Mutex                   // guards what follows
 	waiting map[int64]context.CancelFunc // calls that were asked for
@@ -268,6 +270,7 @@ func (d *desk) leave() {
 	for _, h := range calls {
 		h.conclude(adaptive.Feedback{Verdict: adaptive.Transient})
 	}
+	d.key.agree()
 }
 
 func (d *desk) send(f *frame) {

@@ -92,11 +92,14 @@ func (s Stats) String() string {
 	return text
 }
 
-// Join makes this process a member of the group at address, unix:PATH: the
+// Join makes this process a member of the group at address. unix:PATH is that of the
 // processes of one user on one host that name the same PATH, of at most 103 bytes
 // in an existing directory. The first one leads: it admits the calls of all and
 // learns from them. If it ends, another one goes on from what was learned a second
-// before. While there is no leader each member uses its share of each limit.
+// before. https://HOST:PORT, or several with commas between them, is that of a service with
+// a Handler at Path, which leads; the options ?ca=FILE, token-file=FILE, cert=FILE and key=FILE come
+// last. Without a token-file the token is the value of TokenEnv. While there is no leader each member
+// uses its share of each limit.
 //
 // Join returns when it is known which process admits the calls, or with the cause of
 // ctx, which ends nothing after that. The error for an address is a *fault.FieldError.

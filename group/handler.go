@@ -167,7 +167,7 @@ func (h *Handler) lead(a *lease, asked time.Time) {
 		lapse.Stop()
 		l.close()
 		if h.ctx.Err() != nil {
-			h.ballot.release(a.token) //nolint:contextcheck // that of the handler has ended
+			h.ballot.release(a.token)
 		}
 	}()
 	ticker := time.NewTicker(renewEvery)

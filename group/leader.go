@@ -120,13 +120,16 @@ func (l *leader) drop() {
 // key is a limit.
 type key struct {
 	name   string
-	spec   []byte // of the member that came first
 	guard  *guard.Guard
 	inside interior
 	made   time.Time
 	share  float64 // of the limit
 
+	setting sync.Mutex // held while the policy changes
+
 	mu    sync.Mutex // guards what follows
+	spec  []byte     // that is in force: of the member that came first
+	came  int        // members so far
 	desks map[*desk]struct{}
 	last  []byte    // what members know
 	used  time.Time // when a member was there last
@@ -291,9 +294,39 @@ func (k *key) enter(d *desk) bool {
 			return false
 		}
 	}
+	k.came++
+	d.came, d.other = k.came, !bytes.Equal(d.text, k.spec)
 	k.desks[d] = struct{}{}
 	k.last = nil
 	return true
+}
+
+// agree puts the policy of the member that came first in force, if no member has the one in
+// force any more: members are replaced one by one when theirs changes.
+func (k *key) agree() {
+	k.setting.Lock()
+	defer k.setting.Unlock()
+	k.mu.Lock()
+	var first *desk
+	for d := range k.desks {
+		if bytes.Equal(d.text, k.spec) {
+			first = nil
+			break
+		}
+		if first == nil || d.came < first.came {
+			first = d
+		}
+	}
+	k.mu.Unlock()
+	if first == nil || k.guard.Set(first.spec.policy(k.name, k.share)) != nil {
+		return // the member has checked it, with the presets that it knows
+	}
+	k.mu.Lock()
+	k.spec, k.last = first.text, nil
+	for d := range k.desks {
+		d.other = !bytes.Equal(d.text, k.spec)
+	}
+	k.mu.Unlock()
 }
 
 // share is the part of a limit that the calls here may use.
@@ -315,7 +348,8 @@ func (l *leader) publish() {
 		case <-ticker.C:
 		}
 		l.mu.Lock()
-		for l.forgetLocked(forgetting) { //nolint:revive // until it has forgotten all
+		for l.forgetLocked(forgetting) {
+			continue
 		}
 		keys := make([]*key, 0, len(l.keys))
 		for _, k := range l.keys {
@@ -498,10 +532,11 @@ func (s *session) open(f *frame) error {
 		return nil //nolint:nilerr // the calls of this guard fail with it, and no others
 	}
 	own, _ := json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
-	d.other = !bytes.Equal(own, k.spec)
+	d.text = own
 	if !k.enter(d) {
 		return fmt.Errorf("%w: key %q is open", errFrame, k.name)
 	}
+	k.agree()
 	if !s.leader.alone {
 		d.restore(o.Saved) // the member that came first may be new to the group
 	}

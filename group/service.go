@@ -106,7 +106,7 @@ func (s *service) upgrade(ctx context.Context, u *url.URL, d time.Duration) (net
 			a.end(false)
 		}
 	}()
-	r, err := http.NewRequestWithContext(a.begin(), http.MethodGet, u.String(), http.NoBody)
+	r, err := http.NewRequestWithContext(a.begin(), http.MethodGet, u.String(), http.NoBody) //nolint:contextcheck // it is within ctx
 	if err != nil {
 		return nil, err
 	}
@@ -127,8 +127,9 @@ func (s *service) upgrade(ctx context.Context, u *url.URL, d time.Duration) (net
 		return nil, err
 	}
 	if resp.StatusCode != http.StatusSwitchingProtocols {
-		defer resp.Body.Close() //nolint:errcheck // nothing was written
-		return nil, refusal(resp)
+		err = refusal(resp)
+		_ = resp.Body.Close() // nothing was written
+		return nil, err
 	}
 	body, ok := resp.Body.(io.ReadWriteCloser)
 	if upgrades = ok && resp.Header.Get("Upgrade") == protocol; !upgrades {

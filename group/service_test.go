@@ -6,13 +6,13 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -427,7 +427,7 @@ func TestAKeyThatIsNotUsedIsForgotten(t *testing.T) {
 		synctest.Wait()
 		l.mu.Lock()
 		for n := range mostKeys - 1 {
-			l.keys[fmt.Sprint(n)] = &key{name: fmt.Sprint(n), used: time.Now(), guard: l.keys["k"].guard, inside: l.keys["k"].inside}
+			l.keys[strconv.Itoa(n)] = &key{name: strconv.Itoa(n), used: time.Now(), guard: l.keys["k"].guard, inside: l.keys["k"].inside}
 		}
 		l.keys["7"].used = time.Now().Add(-time.Hour)
 		l.mu.Unlock()

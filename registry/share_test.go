@@ -152,7 +152,7 @@ func TestTheGroupOfAService(t *testing.T) {
 	for _, load := range []func(p *places) *registry.Registry{
 		func(p *places) *registry.Registry { return p.registry(t, "store: group:"+service+"; a: unlimited") },
 		func(p *places) *registry.Registry {
-			c, err := registry.ParseJSON([]byte(`{"store": "group:`+service+`", "guards": {"a": {}}}`))
+			c, err := registry.ParseJSON([]byte(`{"store": "group:` + service + `", "guards": {"a": {}}}`))
 			require.NoError(t, err)
 			c.Open = p.openers()
 			return newRegistry(t, c)

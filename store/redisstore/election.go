@@ -38,7 +38,7 @@ func (s *Store) Election(name string) *Election {
 // Acquire takes the lease for d if it is free, or candidate's. The token is larger than every one before; saved is what
 // Renew was given last. If another candidate has the lease, token is 0, and leader is that candidate.
 func (e *Election) Acquire(ctx context.Context, candidate string, d time.Duration) (token int64, leader string, saved []byte, err error) {
-	if err = checkLease(d); err != nil {
+	if err := checkLease(d); err != nil {
 		return 0, "", nil, err
 	}
 	reply, err := e.run(ctx, opAcquire, candidate, text(micros(d)))
@@ -63,7 +63,7 @@ func (e *Election) Acquire(ctx context.Context, candidate string, d time.Duratio
 // Renew extends the lease to d from now, and replaces what is saved, unless saved is nil. held is false, and nothing
 // changes, if the lease has lapsed, or the token is not that of the last Acquire.
 func (e *Election) Renew(ctx context.Context, token int64, d time.Duration, saved []byte) (held bool, err error) {
-	if err = checkLease(d); err != nil {
+	if err := checkLease(d); err != nil {
 		return false, err
 	}
 	keeps := "0"

@@ -108,12 +108,12 @@ func TestReplicasElectALeader(t *testing.T) {
 		require.Eventually(t, func() bool { return g.Stats().Role == group.Alone }, 30*time.Second, 5*time.Millisecond)
 		require.NoError(t, one.Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
 	}
-	first := follows("")
+	follows("")
 
 	server.Pause() // no replica can renew
 	alone()
 	server.Resume()
-	first = follows("none")
+	first := follows("none")
 
 	all[first].cmd.Process.Signal(syscall.SIGSTOP) //nolint:errcheck // the next line would see it
 	second := follows(first)
