@@ -176,17 +176,17 @@ func TestShareSaysWhatIsWrong(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for address, want := range map[string]string{
-		"memory":                          "memory is that of this process alone: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH, or leave it out",
-		"limits.db":                       `"limits.db" is no address: give sqlite:PATH`,
-		"postgres://u:" + canary + "@h/0": `"postgres" is none of sqlite, redis and group`,
-		"sqlite:limits.db":                "sqlite shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH",
-		"redis://h/0":                     "redis shares limits that are known",
+		"memory":                           "memory is that of this process alone: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH, or leave it out",
+		"limits.db":                        `"limits.db" is no address: give sqlite:PATH`,
+		"postgres://u:" + canary + "@h/0":  `"postgres" is none of sqlite, redis and group`,
+		"sqlite:limits.db":                 "sqlite shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH",
+		"redis://h/0":                      "redis shares limits that are known",
 		"group:https://u:" + canary + "@h": "group:https://u:xxxxx@h: replica 1: it has a user or a password, which would be in every log of addresses: set HEADRACE_GROUP_TOKEN",
-		"group:":                          `"group:" ends after the colon: give sqlite:PATH`,
-		"sqlite:":                         `"sqlite:" ends after the colon: give sqlite:PATH`,
-		"group:r.results.jsonl.journal":   "r.results.jsonl.journal is that of --journal too",
-		"group:no/g.sock":                 "there is no folder no: make it, or name another file",
-		"group:r.jsonl":                   "r.jsonl is that of REQUESTS too",
+		"group:":                           `"group:" ends after the colon: give sqlite:PATH`,
+		"sqlite:":                          `"sqlite:" ends after the colon: give sqlite:PATH`,
+		"group:r.results.jsonl.journal":    "r.results.jsonl.journal is that of --journal too",
+		"group:no/g.sock":                  "there is no folder no: make it, or name another file",
+		"group:r.jsonl":                    "r.jsonl is that of REQUESTS too",
 	} {
 		status, _, errs := p.run("--share", address)
 		assert.Equal(t, 2, status, errs)
