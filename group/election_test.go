@@ -105,6 +105,7 @@ func TestAReplicaNamesTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := pair(t, &votes{})
 		g := joining(t, b, a)
+		synctest.Wait()
 		assert.Equal(t, Following, g.Stats().Role)
 		assert.Equal(t, "https://a.example.com", g.Stats().Address)
 		assert.Contains(t, g.Stats().String(), " at https://a.example.com")
