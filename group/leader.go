@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -107,14 +108,17 @@ func (l *leader) close() {
 	l.wg.Wait()
 }
 
-// drop ends all sessions.
+// drop ends all sessions. A connection may take seconds to close if its other end does not read.
 func (l *leader) drop() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.end()
-	for s := range l.sessions {
-		s.link.fail(net.ErrClosed)
+	all := slices.Collect(maps.Keys(l.sessions))
+	l.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, s := range all {
+		closing.Go(func() { s.link.fail(net.ErrClosed) })
 	}
+	closing.Wait()
 }
 
 // key is a limit.
