@@ -114,7 +114,7 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./examples/resume -count=1 -run '^TestStartedTwiceAtOnce$$' -rounds 10 -texts 3000
 	go test ./benchmarks -count=1 -run '^TestMemoryIsFlat$$' -memory -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestMemoryIsFlat$$' -memory 1000000 -v -timeout 0
-	go test ./group -count=1 -run '^Test(One)?Process(es)?$$' -for 5m -warm 1m -kill 30s -rate 600 -v -timeout 0
+	go test ./group -count=1 -run '^Test(One)?Process(es)?(OfAService)?$$' -for 5m -warm 1m -kill 30s -rate 600 -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestFourPrograms$$' -for 5m -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestKilledAgainAndAgain$$' -kills 3 -lines 20000 -rate 50 -v -timeout 0
 	go test ./internal/simulate/report -count=1 -run '^TestNothingWaitsForEver$$' -providers 20000 -timeout 0

@@ -11,13 +11,22 @@ import (
 // mostPath is the longest path of a Unix socket that every system takes, in bytes.
 const mostPath = 103
 
-// parse returns the path in an address.
-func parse(address string) (path string, err error) {
+// parse returns the site of an address.
+func parse(address string) (site, error) {
+	if strings.HasPrefix(address, "https:") || strings.HasPrefix(address, "http:") {
+		return parseService(address)
+	}
+	path, err := parsePath(address)
+	return local(path), err
+}
+
+// parsePath returns the path in an address.
+func parsePath(address string) (path string, err error) {
 	problems := invalid.Problems{Owner: "group: Join"}
 	path, isUnix := strings.CutPrefix(address, "unix:")
 	switch {
 	case !isUnix:
-		problems.Addf("address", "%q is not supported: use unix:PATH, such as unix:/run/user/1000/acme.sock", address)
+		problems.Addf("address", "it is not supported: use unix:PATH, such as unix:/run/user/1000/acme.sock, or https://HOST:PORT")
 	case path == "":
 		problems.Addf("address", "the path is empty: use unix:PATH, such as unix:/run/user/1000/acme.sock")
 	case strings.ContainsRune(path, 0) || path[0] == '@':

@@ -10,15 +10,24 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// A guard of a group does with a policy what any other guard does.
+// A guard of a group does with a policy what any other guard does, wherever its calls are admitted.
 func TestConformance(t *testing.T) {
+	for name, open := range map[string]func(*testing.T) *group.Group{
+		"alone": group.ByItself, "https": group.OverHTTPS,
+	} {
+		t.Run(name, func(t *testing.T) { conforms(t, open) })
+	}
+}
+
+func conforms(t *testing.T, open func(*testing.T) *group.Group) {
+	t.Helper()
 	const store = "a group shares the limits itself"
 	guardtest.Run(t, guardtest.Door{
 		Name: guardtest.Guard().Name, // which is not compared with itself: a law draws at random how late a pause ends
 		Open: func(t *testing.T, p guard.Policy) (guardtest.Caller, *guard.Guard) {
 			t.Helper()
 			p.Name = "guard"
-			g, err := group.ByItself(t).Guard(p)
+			g, err := open(t).Guard(p)
 			if err != nil {
 				t.Fatal(err)
 			}

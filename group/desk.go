@@ -19,11 +19,12 @@ type desk struct {
 	key      *key // nil: failed is why there is none
 	failed   error
 	number   uint64
-	other    bool // its policy is not the one in force
-	observes bool // the member has an observer
-	follows  bool // the member is of an earlier leader, and has not reported what it has in flight
-	most     int  // calls in flight
-	spec     spec // of the member
+	text     []byte // spec as JSON
+	came     int    // the how many-th member of the key it is; guarded by the key's lock
+	other    bool   // its policy is not the one in force; guarded by the key's lock
+	observes bool   // the member has an observer
+	follows  bool   // the member is of an earlier leader, and has not reported what it has in flight
+	spec     spec   // of the member
 
 	mu      sync.Mutex                   // guards what follows
 	waiting map[int64]context.CancelFunc // calls that were asked for
@@ -61,11 +62,15 @@ func (d *desk) begun(id int64) error {
 func (d *desk) fullError() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.waiting) < mostWaiting && len(d.calls) < d.most {
+	most := &d.session.leader.most
+	if held := d.session.held.Load(); held >= most.held {
+		return fmt.Errorf("group: this process has %d calls in flight: the most is %d", held, most.held)
+	}
+	if len(d.waiting) < most.waiting && len(d.calls) < most.inFlight {
 		return nil
 	}
 	return fmt.Errorf("group: key %q: this process has %d calls in flight and %d waiting: the most is %d and %d",
-		d.key.name, len(d.calls), len(d.waiting), d.most, mostWaiting)
+		d.key.name, len(d.calls), len(d.waiting), most.inFlight, most.waiting)
 }
 
 // ask admits a call now or, if it waits, when the guard does.
@@ -138,10 +143,14 @@ func (d *desk) awaited(id int64) bool {
 	return ok
 }
 
-// grant passes an admitted call to the member, unless that does not need it any more.
+// grant passes an admitted call to the member, unless that does not need it any more, or
+// the term of the leader is over.
 func (d *desk) grant(id int64, call *guard.Call, waited bool) {
+	if d.session.leader.term.over(time.Now()) {
+		d.session.link.fail(errTerm)
+	}
 	d.mu.Lock()
-	wanted := !d.gone
+	wanted := !d.gone && d.session.link.reason() == nil
 	if waited {
 		_, ok := d.waiting[id]
 		delete(d.waiting, id)
@@ -149,6 +158,7 @@ func (d *desk) grant(id int64, call *guard.Call, waited bool) {
 	}
 	if wanted {
 		d.calls[id] = held{call: call}
+		d.session.held.Add(1)
 	}
 	d.mu.Unlock()
 	if wanted {
@@ -192,9 +202,10 @@ func (d *desk) withdraw(id int64) {
 func (d *desk) take(id int64, over bool) held {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	h := d.calls[id]
-	if over {
+	h, ok := d.calls[id]
+	if over && ok {
 		delete(d.calls, id)
+		d.session.held.Add(-1)
 	}
 	return h
 }
@@ -216,6 +227,7 @@ func (d *desk) carry(f *frame) error {
 	end := d.key.inside.Adopt(f.cost, time.Now().Add(-min(max(0, f.wait), longestCall)))
 	d.mu.Lock()
 	d.calls[f.id] = held{end: end}
+	d.session.held.Add(1)
 	d.mu.Unlock()
 	return nil
 }
@@ -244,6 +256,7 @@ func (d *desk) leave() {
 	}
 	d.key.mu.Lock()
 	delete(d.key.desks, d)
+	d.key.used = time.Now()
 	d.key.last = nil
 	d.key.mu.Unlock()
 	d.mu.Lock()
@@ -257,6 +270,7 @@ func (d *desk) leave() {
 	for _, h := range calls {
 		h.conclude(adaptive.Feedback{Verdict: adaptive.Transient})
 	}
+	d.key.agree()
 }
 
 func (d *desk) send(f *frame) {

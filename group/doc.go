@@ -1,9 +1,11 @@
-// Package group lets processes on one host share limits that the provider does not
-// disclose: one of them admits the calls of all and learns from all results.
+// Package group lets processes share limits that the provider does not disclose: one of
+// them, or a service, admits the calls of all and learns from all results.
 //
 //	g, err := group.Join(ctx, "unix:/run/user/1000/acme.sock")
 //	acme, err := g.Guard(guard.Policy{Name: "acme"})
 //	client := &http.Client{Transport: headrace.Transport(nil, "", headrace.Within(acme))}
+//
+// Processes on several hosts join a service, by https://HOST:PORT: see [Handler].
 //
 // The guards work with nodes, executors and transports like any other. The first
 // process leads. The heads of the members' queues wait in one queue, first come,
@@ -14,8 +16,8 @@
 // latest. Members without a leader use an even share of each limit. A leader that is not
 // the first at its path makes its first call after a quarter of a second.
 //
-// Only processes of one user can be members: the mode of the socket is 0600, and
-// Linux reports the user at the other end.
+// Only processes of one user can be members at a path: the mode of the socket is 0600,
+// and Linux reports the user at the other end.
 //
 // A new leader does not know what was sent in the windows of configured Limits: they
 // may be used twice in the first period. If that must not happen, use

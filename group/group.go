@@ -21,7 +21,7 @@ var ErrClosed = errors.New("group: closed")
 
 // Group is this process as a member. Safe for concurrent use.
 type Group struct {
-	path string
+	site site
 	ctx  context.Context //nolint:containedctx // from Join to Close
 	end  context.CancelCauseFunc
 	wg   sync.WaitGroup
@@ -61,7 +61,8 @@ const (
 // Stats is a snapshot of a process in its group.
 type Stats struct {
 	Role    Role
-	Leader  int       // the process ID of the leader; 0: there is none
+	Leader  int       // the process ID of the leader; 0: there is none, or it is not known
+	Address string    // of the leader on another host; empty: it is on this one, or not known
 	Members int       // the most that share a key of this process, itself included; 0: not known yet
 	Reason  string    // why it is alone, or what is wrong
 	Since   time.Time // of the role
@@ -72,6 +73,9 @@ func (s Stats) String() string {
 	text := string(s.Role)
 	if s.Role == Following {
 		text += fmt.Sprintf(" process %d", s.Leader)
+		if s.Address != "" {
+			text += " at " + s.Address
+		}
 	}
 	switch {
 	case s.Members < 1:
@@ -88,21 +92,28 @@ func (s Stats) String() string {
 	return text
 }
 
-// Join makes this process a member of the group at address, unix:PATH: the
+// Join makes this process a member of the group at address. unix:PATH is that of the
 // processes of one user on one host that name the same PATH, of at most 103 bytes
 // in an existing directory. The first one leads: it admits the calls of all and
 // learns from them. If it ends, another one goes on from what was learned a second
-// before. While there is no leader each member uses its share of each limit.
+// before. https://HOST:PORT, or several with commas between them, is that of a service with
+// a Handler at Path, which leads; the options ?ca=FILE, token-file=FILE, cert=FILE and key=FILE come
+// last. Without a token-file the token is the value of TokenEnv. While there is no leader each member
+// uses its share of each limit.
 //
 // Join returns when it is known which process admits the calls, or with the cause of
 // ctx, which ends nothing after that. The error for an address is a *fault.FieldError.
 // Close the group to leave it.
 func Join(ctx context.Context, address string) (*Group, error) {
-	path, err := parse(address)
+	at, err := parse(address)
 	if err != nil {
 		return nil, err
 	}
-	g := &Group{path: path, linked: make(chan struct{})}
+	return join(ctx, at)
+}
+
+func join(ctx context.Context, at site) (*Group, error) {
+	g := &Group{site: at, linked: make(chan struct{})}
 	g.ctx, g.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	g.standing.Store(&Stats{Role: Joining, Since: time.Now()})
 	g.wg.Go(g.run)
@@ -187,7 +198,7 @@ func (g *Group) use(l *link, role Role, leader int, reason string) {
 		s.attach(l, i)
 	}
 	g.mu.Unlock()
-	g.stand(l, func(s *Stats) { s.Role, s.Leader, s.Reason = role, leader, reason })
+	g.stand(l, func(s *Stats) { s.Role, s.Leader, s.Address, s.Reason = role, leader, l.at, reason })
 	g.once.Do(func() { close(g.linked) })
 }
 
@@ -230,7 +241,7 @@ func (g *Group) stand(l *link, change func(*Stats)) {
 	if g.current == l {
 		change(&s)
 	}
-	if s.Role != old.Role || s.Leader != old.Leader {
+	if s.Role != old.Role || s.Leader != old.Leader || s.Address != old.Address {
 		s.Since = time.Now()
 	}
 	g.standing.Store(&s)

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/adaptive"
@@ -29,6 +31,21 @@ const (
 	mostWaiting  = 1 << 12 // calls of one member and key
 	mostInFlight = 1 << 20 // calls of one member and key
 )
+
+// bounds are what one member can have a leader hold, and send.
+type bounds struct {
+	keys     int
+	waiting  int   // calls of a key; a member of ours waits for one
+	inFlight int   // calls of a key
+	held     int64 // calls in flight of all keys
+	frame    int   // bytes
+	unsent   int   // bytes
+}
+
+// ofUser are the bounds for a process of the same user.
+func ofUser() bounds {
+	return bounds{mostKeys, mostWaiting, mostInFlight, mostInFlight, mostFrame, mostUnsent}
+}
 
 // saving is how often members receive what the leader has learned, if it has changed.
 const saving = time.Second
@@ -51,25 +68,35 @@ type interior interface {
 // leader admits the calls of all members and learns from them. It has one guard
 // for each key, in whose queue the heads of the members' queues wait.
 type leader struct {
-	open  time.Time       // until then it admits nothing; zero: there was no leader before
-	alone bool            // it admits the calls of one process, up to its share of each limit
-	most  int             // calls in flight of one member and key
+	open  time.Time     // until then it admits nothing; zero: there was no leader before
+	alone bool          // it admits the calls of one process, up to its share of each limit
+	most  bounds        // of each member
+	term  *term         // how long it may lead; nil: until close
+	calm  time.Duration // how long it waits for the members of the one before
+	begun time.Time
 	ctx   context.Context //nolint:containedctx // of all that it waits for
 	end   context.CancelFunc
 	wg    sync.WaitGroup
 
 	mu       sync.Mutex // guards what follows
 	keys     map[string]*key
+	saved    map[string]kept // what the leader before has kept of other keys
 	sessions map[*session]struct{}
 	greeting []net.Conn // connections that have not said hello, the oldest first
 }
 
 // newLeader begins to lead. succeeds is whether another process may have led before.
 func newLeader(alone, succeeds bool) *leader {
-	l := &leader{alone: alone, most: mostInFlight, keys: map[string]*key{}, sessions: map[*session]struct{}{}}
+	l := &leader{alone: alone, most: ofUser(), calm: settling}
 	if succeeds {
 		l.open = time.Now().Add(settling)
 	}
+	return l.begin()
+}
+
+func (l *leader) begin() *leader {
+	l.begun = time.Now()
+	l.keys, l.sessions = map[string]*key{}, map[*session]struct{}{}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	l.wg.Go(l.publish)
 	return l
@@ -81,28 +108,35 @@ func (l *leader) close() {
 	l.wg.Wait()
 }
 
-// drop ends all sessions.
+// drop ends all sessions. A connection may take seconds to close if its other end does not read.
 func (l *leader) drop() {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.end()
-	for s := range l.sessions {
-		s.link.fail(net.ErrClosed)
+	all := slices.Collect(maps.Keys(l.sessions))
+	l.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, s := range all {
+		closing.Go(func() { s.link.fail(net.ErrClosed) })
 	}
+	closing.Wait()
 }
 
 // key is a limit.
 type key struct {
 	name   string
-	spec   []byte // of the member that came first
 	guard  *guard.Guard
 	inside interior
 	made   time.Time
 	share  float64 // of the limit
 
+	setting sync.Mutex // held while the policy changes
+
 	mu    sync.Mutex // guards what follows
+	spec  []byte     // that is in force: of the member that came first
+	came  int        // members so far
 	desks map[*desk]struct{}
 	last  []byte    // what members know
+	used  time.Time // when a member was there last
 	gate  time.Time // the end of the pause that they know
 	spent int       // reports between two that are due
 	await int       // members of the leader before that have not reported yet what they have in flight
@@ -183,13 +217,19 @@ func (l *leader) key(o *opening) (k *key, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if known := l.keys[o.Name]; known != nil {
+		known.touch()
 		return known, nil
 	}
-	if len(l.keys) >= mostKeys {
+	if len(l.keys) >= mostKeys && !l.forgetLocked(recalling) {
 		return nil, fmt.Errorf("group: more than %d keys", mostKeys)
 	}
-	k = &key{name: o.Name, made: time.Now(), share: l.share(o), desks: map[*desk]struct{}{}}
-	g, err := o.Spec.make(o.Name, k.share, o.Saved, k)
+	now := time.Now()
+	k = &key{name: o.Name, made: now, used: now, share: l.share(o), desks: map[*desk]struct{}{}}
+	last, saved := l.saved[o.Name], o.Saved
+	if len(last.Saved) > 0 {
+		saved = last.Saved
+	}
+	g, err := o.Spec.make(o.Name, k.share, saved, k)
 	if err != nil {
 		return nil, err
 	}
@@ -199,12 +239,54 @@ func (l *leader) key(o *opening) (k *key, err error) {
 	switch k.await = min(o.Others, mostMembers); {
 	case l.alone:
 	case k.await > 0:
-		g.Pause(k.made.Add(settling))
+		g.Pause(k.made.Add(l.calm))
 	case l.open.After(k.made): // the member is new to the group, and does not know of others
 		k.await = mostMembers + 1
 		g.Pause(l.open)
 	}
+	if before := last.Hold; before != (hold{}) {
+		before = before.after(now.Sub(l.begun))
+		before.Age = recalling // it is of another leader
+		k.recall(&before)
+	}
+	delete(l.saved, o.Name)
 	return k, nil
+}
+
+// touch notes that k is in use.
+func (k *key) touch() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.used = time.Now()
+}
+
+// idle returns for how long no member has used k.
+func (k *key) idle() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.desks) > 0 {
+		return 0
+	}
+	return time.Since(k.used)
+}
+
+// forgetting is how long a leader remembers a key that no member uses.
+const forgetting = 24 * time.Hour
+
+// forgetLocked forgets the key that was not used for the longest time, if that is longer than d.
+// A call of a member that has vanished may hold a slot of it until then.
+func (l *leader) forgetLocked(d time.Duration) bool {
+	var oldest *key
+	for _, k := range l.keys {
+		if idle := k.idle(); idle > d {
+			oldest, d = k, idle
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	delete(l.keys, oldest.name)
+	return true
 }
 
 // enter notes that a member uses k at d; false if it does so elsewhere.
@@ -216,9 +298,39 @@ func (k *key) enter(d *desk) bool {
 			return false
 		}
 	}
+	k.came++
+	d.came, d.other = k.came, !bytes.Equal(d.text, k.spec)
 	k.desks[d] = struct{}{}
 	k.last = nil
 	return true
+}
+
+// agree puts the policy of the member that came first in force, if no member has the one in
+// force any more: members are replaced one by one when theirs changes.
+func (k *key) agree() {
+	k.setting.Lock()
+	defer k.setting.Unlock()
+	k.mu.Lock()
+	var first *desk
+	for d := range k.desks {
+		if bytes.Equal(d.text, k.spec) {
+			first = nil
+			break
+		}
+		if first == nil || d.came < first.came {
+			first = d
+		}
+	}
+	k.mu.Unlock()
+	if first == nil || k.guard.Set(first.spec.policy(k.name, k.share)) != nil {
+		return // the member has checked it, with the presets that it knows
+	}
+	k.mu.Lock()
+	k.spec, k.last = first.text, nil
+	for d := range k.desks {
+		d.other = !bytes.Equal(d.text, k.spec)
+	}
+	k.mu.Unlock()
 }
 
 // share is the part of a limit that the calls here may use.
@@ -240,6 +352,9 @@ func (l *leader) publish() {
 		case <-ticker.C:
 		}
 		l.mu.Lock()
+		for l.forgetLocked(forgetting) {
+			continue
+		}
 		keys := make([]*key, 0, len(l.keys))
 		for _, k := range l.keys {
 			keys = append(keys, k)
@@ -295,6 +410,7 @@ type session struct {
 	leader *leader
 	link   *link
 	own    bool             // the member ends with the leader
+	held   atomic.Int64     // calls in flight
 	desks  map[uint64]*desk // by the member's number; of the goroutine that reads
 }
 
@@ -319,6 +435,7 @@ func (l *leader) greeted(conn net.Conn) {
 // serve serves one member until its connection ends, and frees what it holds.
 func (l *leader) serve(conn net.Conn) error {
 	s := &session{leader: l, link: newLink(conn), desks: map[uint64]*desk{}}
+	s.link.most, s.link.unsent = l.most.frame, l.most.unsent
 	l.greets(conn)
 	member, err := s.link.greet(hello{Version: version, PID: os.Getpid()}, false)
 	l.greeted(conn)
@@ -326,7 +443,7 @@ func (l *leader) serve(conn net.Conn) error {
 		_ = conn.Close() // the error is that of the greeting
 		return err
 	}
-	s.own = member.Leads
+	s.own = member.Leads && l.term == nil
 	l.mu.Lock()
 	full := len(l.sessions) >= mostMembers
 	if !full {
@@ -406,23 +523,24 @@ func (s *session) open(f *frame) error {
 	if s.desks[f.key] != nil {
 		return fmt.Errorf("%w: key %d is open", errFrame, f.key)
 	}
-	if len(s.desks) >= mostKeys {
-		return fmt.Errorf("%w: a member has %d keys", errFrame, mostKeys)
+	if len(s.desks) >= s.leader.most.keys {
+		return fmt.Errorf("%w: a member has %d keys", errFrame, s.leader.most.keys)
 	}
 	k, err := s.leader.key(&o)
 	if errors.Is(err, errFrame) {
 		return err
 	}
-	d := &desk{session: s, key: k, number: f.key, observes: o.Observes, spec: o.Spec, follows: o.Others > 0, most: s.leader.most, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
+	d := &desk{session: s, key: k, number: f.key, observes: o.Observes, spec: o.Spec, follows: o.Others > 0, failed: err, waiting: map[int64]context.CancelFunc{}, calls: map[int64]held{}}
 	s.desks[f.key] = d
 	if err != nil {
 		return nil //nolint:nilerr // the calls of this guard fail with it, and no others
 	}
 	own, _ := json.Marshal(o.Spec) //nolint:errchkjson // it was read as JSON
-	d.other = !bytes.Equal(own, k.spec)
+	d.text = own
 	if !k.enter(d) {
 		return fmt.Errorf("%w: key %q is open", errFrame, k.name)
 	}
+	k.agree()
 	if !s.leader.alone {
 		d.restore(o.Saved) // the member that came first may be new to the group
 	}

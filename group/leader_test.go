@@ -275,7 +275,7 @@ func TestTheBoundOfALinkAfterCallsWereCarried(t *testing.T) {
 func TestTheCallsOfAMemberAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := leading(t)
-		l.most = 2
+		l.most.inFlight = 2
 		a := memberOf(t, l, opening{})
 		for id := range int64(3) {
 			a.send(&frame{kind: kindAsk, id: id})
@@ -546,5 +546,48 @@ func TestACallThatIsLargerThanAShare(t *testing.T) {
 		synctest.Wait()
 		assert.Len(t, a.all(kindGrant), 2)
 		assert.Empty(t, a.all(kindClosed))
+	})
+}
+
+// Members are replaced one by one when their policy changes: once all have the new one, it is in force, and what was
+// learned stays.
+func TestThePolicyOfAllMembersIsInForce(t *testing.T) {
+	slots := func(n int) opening {
+		return opening{Spec: spec{Limits: throttle.Limits{Concurrency: n}, AIMD: &adaptive.AIMD{Initial: 8}}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := leading(t)
+		old := memberOf(t, l, slots(1))
+		synctest.Wait()
+		k := l.keys["k"]
+		in := func() int { return k.guard.Policy().Limits.Concurrency }
+		second, third := memberOf(t, l, slots(2)), memberOf(t, l, slots(2))
+		synctest.Wait()
+		last := memberOf(t, l, slots(3))
+		synctest.Wait()
+		assert.Equal(t, 1, in(), "one member has it")
+		second.send(&frame{kind: kindAsk, id: 1})
+		synctest.Wait()
+		second.send(&frame{kind: kindEnd, id: 1, feedback: adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Second}})
+		synctest.Wait()
+		old.fail(net.ErrClosed)
+		synctest.Wait()
+		assert.Equal(t, 2, in(), "of those that are left, the first one's")
+		assert.Equal(t, 4, k.guard.Stats().View.Concurrency, "what was learned stays")
+		second.fail(net.ErrClosed)
+		third.fail(net.ErrClosed)
+		synctest.Wait()
+		assert.Equal(t, 3, in())
+		last.fail(net.ErrClosed)
+		synctest.Wait()
+		assert.Equal(t, 3, in(), "no member has another one")
+		memberOf(t, l, slots(4))
+		synctest.Wait()
+		assert.Equal(t, 4, in())
+		k.mu.Lock()
+		for d := range k.desks {
+			assert.False(t, d.other)
+		}
+		k.mu.Unlock()
 	})
 }

@@ -369,7 +369,7 @@ func TestAddresses(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	for address, want := range map[string]string{
 		"":                                      "not supported",
-		"http://localhost":                      "not supported",
+		"ftp://localhost":                       "not supported",
 		"unix:":                                 "path is empty",
 		"unix:@name":                            "not the path of a file",
 		"unix:/" + strings.Repeat("x", 200):     "201 bytes",

@@ -35,7 +35,10 @@ var (
 // own, all that is ready at once and without waiting for more.
 type link struct {
 	conn   net.Conn
-	alone  bool // what admits the calls is in this process, and has no other members
+	at     string // the address of the leader; empty: it is on this host
+	most   int    // bytes of a frame that is read
+	unsent int    // bytes that wait for the other side, at most
+	alone  bool   // what admits the calls is in this process, and has no other members
 	read   *bufio.Reader
 	wake   chan struct{} // holds one
 	heard  atomic.Bool   // something was read since the last beat
@@ -48,7 +51,7 @@ type link struct {
 }
 
 func newLink(conn net.Conn) *link {
-	return &link{conn: conn, read: bufio.NewReaderSize(conn, 1<<16), wake: make(chan struct{}, 1)}
+	return &link{conn: conn, most: mostFrame, unsent: mostUnsent, read: bufio.NewReaderSize(conn, 1<<16), wake: make(chan struct{}, 1)}
 }
 
 // send queues f. It does not wait. What is sent to a broken link is lost.
@@ -63,7 +66,7 @@ func (l *link) send(f *frame) {
 	if f.kind == kindCarry { // all of them have to be sent at once, and there are no more than calls in flight
 		l.carried += len(l.out) - before
 	}
-	full := len(l.out) > mostUnsent+l.carried
+	full := len(l.out) > l.unsent+l.carried
 	l.mu.Unlock()
 	if full {
 		l.fail(errUnread)
@@ -104,7 +107,7 @@ func (l *link) next(f *frame) error {
 		return err
 	}
 	n := binary.BigEndian.Uint32(head[:])
-	if n > mostFrame {
+	if int64(n) > int64(l.most) {
 		return fmt.Errorf("%w of %d bytes", errFrame, n)
 	}
 	if int(n) > cap(l.buffer) {

@@ -47,6 +47,8 @@ type member struct {
 	URL     string
 	Workers int
 	Solo    bool // outside of any group
+
+	Replica *replica // it is one of a service instead
 }
 
 // wasMember has the process be one, if it was started as one.
@@ -63,6 +65,10 @@ func beMember(text string) {
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		panic(err)
 	}
+	if m.Replica != nil {
+		m.Replica.serve()
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	p := guard.Policy{Name: "provider", Dialect: dialect.Auto}
 	var limit *guard.Guard
@@ -75,14 +81,7 @@ func beMember(text string) {
 			panic(err)
 		}
 		defer g.Close()
-		go func() {
-			for last := ""; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
-				if s := g.Stats(); string(s.Role) != last {
-					last = string(s.Role)
-					fmt.Println(s)
-				}
-			}
-		}()
+		defer report(g.Stats)()
 		limit, err = g.Guard(p)
 	}
 	if err != nil {
@@ -113,8 +112,9 @@ func beMember(text string) {
 
 // process is a running member.
 type process struct {
-	cmd *exec.Cmd
-	in  io.Closer
+	does *member
+	cmd  *exec.Cmd
+	in   io.Closer
 
 	mu    sync.Mutex
 	lines []string
@@ -125,7 +125,7 @@ func start(t *testing.T, m member) *process {
 	t.Helper()
 	text, err := json.Marshal(m)
 	require.NoError(t, err)
-	p := &process{cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
+	p := &process{does: &m, cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), memberEnv+"="+string(text))
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
@@ -236,20 +236,31 @@ func play(t *testing.T, n int, s scene, m member, kill time.Duration) figures {
 	defer server.Close()
 	m.URL = server.URL()
 	var all []*process
+	leaders := &all
+	if m.Address == "" && !m.Solo {
+		var replicas []*process
+		m.Address, replicas = serviceOf(t, 2)
+		leaders = &replicas
+		defer func() {
+			for _, r := range replicas {
+				r.end()
+			}
+		}()
+	}
 	for m.Slot = range n {
 		all = append(all, start(t, m))
 	}
 	if !m.Solo {
-		leaderOf(t, all)
+		leaderOf(t, *leaders)
 	}
 	begun := time.Now()
 	for kill > 0 && time.Since(begun) < *runFor-kill {
 		time.Sleep(kill)
-		i := leaderOf(t, all)
-		all[i].signal(syscall.SIGKILL)
-		all[i].end()
-		m.Slot = i
-		all[i] = start(t, m)
+		i := leaderOf(t, *leaders)
+		one := (*leaders)[i]
+		one.signal(syscall.SIGKILL)
+		one.end()
+		(*leaders)[i] = start(t, *one.does)
 	}
 	time.Sleep(*runFor - time.Since(begun))
 	until := time.Now()
@@ -313,6 +324,28 @@ func TestProcesses(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// So are processes on several hosts, whose leader is one of two replicas of a service.
+func TestProcessesOfAService(t *testing.T) {
+	for name, s := range scenes() {
+		if *runFor < time.Minute && name != "a rate, with headers" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := play(t, 4, s, member{Workers: 16}, *killEvery)
+			t.Log(f)
+			if *runFor < time.Minute {
+				return
+			}
+			assert.GreaterOrEqual(t, f.jain, 0.95)
+			assert.GreaterOrEqual(t, f.goodput, 0.97)
+			if s.config.Headers {
+				assert.GreaterOrEqual(t, f.goodput, 0.98)
+			}
+		})
 	}
 }
 

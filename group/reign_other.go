@@ -7,8 +7,6 @@ import (
 	"errors"
 )
 
-var errLed = errors.New("group: another process leads")
-
 func supported() error { return errors.New("groups need file locks, which this system lacks") }
 
 // reign is never begun here.

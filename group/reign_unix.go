@@ -16,9 +16,6 @@ import (
 	"github.com/headrace/headrace/internal/lockfile"
 )
 
-// errLed means that another process leads, or did a moment ago.
-var errLed = errors.New("group: another process leads, and does not answer yet")
-
 func supported() error { return nil }
 
 // reign is the time for which this process leads: for as long as it holds the

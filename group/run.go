@@ -3,29 +3,66 @@ package group
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net"
 	"os"
 	"time"
 )
 
-const (
-	// grace is how long calls wait for a new leader before each member goes on alone.
-	grace = 250 * time.Millisecond
-	// soonest and latest are how often a member without a leader looks for one.
-	soonest = 10 * time.Millisecond
-	latest  = 250 * time.Millisecond
-)
+// grace is how long calls wait for a new leader before each member goes on alone.
+const grace = 250 * time.Millisecond
+
+// soonest is how soon a process tries again what has failed.
+const soonest = 10 * time.Millisecond
+
+// errLed means that another process leads, or did a moment ago.
+var errLed = errors.New("group: another process leads, and does not answer yet")
+
+// site is where the members of a group find what admits their calls.
+type site interface {
+	// dial connects to the leader within about d. leads reports whether that is in this
+	// process.
+	dial(ctx context.Context, d time.Duration, leads bool) (l *link, leader int, err error)
+	// succeed begins to lead, after dial has failed with cause. The error is errLed if
+	// another process leads.
+	succeed(ctx context.Context, cause error) (*reign, error)
+	// patience is how the members wait.
+	patience() patience
+}
+
+// patience is how members wait for a leader.
+type patience struct {
+	first   time.Duration // a new member, before it goes on alone
+	grace   time.Duration // one that has lost its leader
+	dial    time.Duration // an attempt of a member that is alone
+	soonest time.Duration // between attempts
+	latest  time.Duration
+	jitter  bool // members on other hosts do not come at the same time
+}
+
+// pause returns how long to wait when it was d the last time.
+func (p *patience) pause(d time.Duration) time.Duration {
+	if !p.jitter {
+		return d
+	}
+	return d/2 + rand.N(d/2+1) //nolint:gosec // it is no secret
+}
 
 // run keeps the process linked to a leader, which may be itself, until Close.
 func (g *Group) run() {
 	var own *reign
 	var alone *solo
-	lost, reason, pause := time.Now(), "there is no leader", soonest
+	p := g.site.patience()
+	lost, reason, pause := time.Now().Add(p.first-p.grace), "there is no leader", p.soonest
 	for g.ctx.Err() == nil {
-		if alone == nil && time.Since(lost) >= grace {
+		left := p.grace - time.Since(lost)
+		if alone == nil && left <= 0 {
 			alone = g.goAlone(reason)
 		}
-		l, leader, err := dial(g.ctx, g.path, own != nil)
+		if alone != nil {
+			left = p.dial
+		}
+		l, leader, err := g.site.dial(g.ctx, left, own != nil)
 		if own != nil && (own.over() || err != nil) {
 			own.close()
 			own = nil
@@ -39,31 +76,30 @@ func (g *Group) run() {
 			err = g.follow(l, role, leader, &alone)
 			reason = "the leader has ended: " + err.Error()
 			if time.Since(begun) >= grace {
-				lost, pause = time.Now(), soonest
+				lost, pause = time.Now(), p.soonest
 				if errors.Is(err, errSilent) {
 					reason = "the leader does not answer"
-					lost = lost.Add(-grace)
+					lost = lost.Add(-p.grace)
+				}
+				if p.jitter && role == Following {
+					rest(g.ctx, p.pause(pause))
 				}
 				continue
 			}
 		} else {
 			reason = "the leader cannot be reached: " + err.Error()
-			hung := isTimeout(err)
-			if hung {
+			if isTimeout(err) {
 				reason = "the leader does not answer"
-				err = usurp(g.ctx, g.path)
 			}
-			if !hung || err == nil {
-				if own, err = begin(g.path); err == nil {
-					continue
-				}
+			if own, err = g.site.succeed(g.ctx, err); err == nil {
+				continue
 			}
 			if !errors.Is(err, errLed) {
 				reason = err.Error()
 			}
 		}
-		rest(g.ctx, pause)
-		pause = min(2*pause, latest)
+		rest(g.ctx, p.pause(pause))
+		pause = min(2*pause, p.latest)
 	}
 	if alone != nil {
 		alone.close()

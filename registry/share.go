@@ -50,8 +50,8 @@ func OpenStore[S quota.Store, O any](open func(address string, options ...O) (S,
 	}}
 }
 
-// JoinGroup returns an Opener of groups: JoinGroup(group.Join). It takes ten seconds at
-// most.
+// JoinGroup returns an Opener of groups: JoinGroup(group.Join), for group:PATH and
+// group:https://HOST:PORT. It takes ten seconds at most.
 //
 //nolint:contextcheck,nolintlint // New has no context: what it opens outlives that of its caller
 func JoinGroup[G interface {
@@ -59,15 +59,23 @@ func JoinGroup[G interface {
 	Close()
 }](join func(ctx context.Context, address string) (G, error),
 ) Opener {
-	return Opener{func(path string) (shared, error) {
+	return Opener{func(address string) (shared, error) {
+		if !ofService(address) {
+			address = "unix:" + address
+		}
 		ctx, cancel := context.WithTimeoutCause(context.Background(), joinTimeout, errJoinSlow)
 		defer cancel()
-		g, err := join(ctx, "unix:"+path)
+		g, err := join(ctx, address)
 		if err != nil {
 			return shared{}, err
 		}
 		return shared{make: g.Guard, close: func() error { g.Close(); return nil }}, nil
 	}}
+}
+
+// ofService reports whether an address of a group is that of a service, and not a path.
+func ofService(address string) bool {
+	return strings.HasPrefix(address, "https://") || strings.HasPrefix(address, "http://")
 }
 
 // open opens the stores of all entries, one for each address, and makes the guards

@@ -146,6 +146,29 @@ func TestAStoreIsOpenedOnceForEachAddress(t *testing.T) {
 	assert.ElementsMatch(t, []string{"a.db", "rediss://h/1", "unix:/x.sock"}, p.closed)
 }
 
+// A group of a service has URLs, with commas between replicas and options.
+func TestTheGroupOfAService(t *testing.T) {
+	const service = "https://one:8790,https://two:8790?ca=/etc/ca.pem&token-file=/run/token"
+	for _, load := range []func(p *places) *registry.Registry{
+		func(p *places) *registry.Registry { return p.registry(t, "store: group:"+service+"; a: unlimited") },
+		func(p *places) *registry.Registry {
+			c, err := registry.ParseJSON([]byte(`{"store": "group:` + service + `", "guards": {"a": {}}}`))
+			require.NoError(t, err)
+			c.Open = p.openers()
+			return newRegistry(t, c)
+		},
+	} {
+		var p places
+		r := load(&p)
+		assert.Equal(t, []string{service, "a"}, p.opened)
+		require.NoError(t, r.Close())
+		assert.Equal(t, []string{service}, p.closed)
+	}
+	var p places
+	require.NoError(t, p.registry(t, "store: group:http://localhost:1; a: unlimited").Close())
+	assert.Equal(t, []string{"http://localhost:1", "a"}, p.opened)
+}
+
 // A group has the guards that are configured by name. They are made at once, so that an error is that of New.
 func TestAGroup(t *testing.T) {
 	var p places

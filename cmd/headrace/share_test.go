@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/providertest"
 )
 
@@ -35,6 +37,7 @@ func TestTwoRunsShareALimit(t *testing.T) {
 		"redis":               {func(p *place) string { return "redis://" + startRedis(p) + "/0" }, 0},
 		"group":               {func(*place) string { return "group:g.sock" }, burst},
 		"group by its socket": {func(*place) string { return "unix:g.sock" }, burst},
+		"group of a service":  {startService, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -51,6 +54,16 @@ func TestTwoRunsShareALimit(t *testing.T) {
 			assert.Equal(t, 2*sharedLines, ledger.Arrivals)
 		})
 	}
+}
+
+// startService starts the group of a service in this process.
+func startService(p *place) string {
+	h, err := group.NewHandler(group.HandlerConfig{})
+	require.NoError(p.t, err)
+	p.t.Cleanup(h.Close)
+	server := httptest.NewServer(h)
+	p.t.Cleanup(server.Close)
+	return "group:" + server.URL
 }
 
 // Hidden limits need a group, and no other flag. The log reports how many runs share it.
@@ -163,16 +176,17 @@ func TestShareSaysWhatIsWrong(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for address, want := range map[string]string{
-		"memory":                          "memory is that of this process alone: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH, or leave it out",
-		"limits.db":                       `"limits.db" is no address: give sqlite:PATH`,
-		"postgres://u:" + canary + "@h/0": `"postgres" is none of sqlite, redis and group`,
-		"sqlite:limits.db":                "sqlite shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH",
-		"redis://h/0":                     "redis shares limits that are known",
-		"group:":                          `"group:" ends after the colon: give sqlite:PATH`,
-		"sqlite:":                         `"sqlite:" ends after the colon: give sqlite:PATH`,
-		"group:r.results.jsonl.journal":   "r.results.jsonl.journal is that of --journal too",
-		"group:no/g.sock":                 "there is no folder no: make it, or name another file",
-		"group:r.jsonl":                   "r.jsonl is that of REQUESTS too",
+		"memory":                           "memory is that of this process alone: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH, or leave it out",
+		"limits.db":                        `"limits.db" is no address: give sqlite:PATH`,
+		"postgres://u:" + canary + "@h/0":  `"postgres" is none of sqlite, redis and group`,
+		"sqlite:limits.db":                 "sqlite shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH",
+		"redis://h/0":                      "redis shares limits that are known",
+		"group:https://u:" + canary + "@h": "group:https://u:xxxxx@h: replica 1: it has a user or a password, which would be in every log of addresses: set HEADRACE_GROUP_TOKEN",
+		"group:":                           `"group:" ends after the colon: give sqlite:PATH`,
+		"sqlite:":                          `"sqlite:" ends after the colon: give sqlite:PATH`,
+		"group:r.results.jsonl.journal":    "r.results.jsonl.journal is that of --journal too",
+		"group:no/g.sock":                  "there is no folder no: make it, or name another file",
+		"group:r.jsonl":                    "r.jsonl is that of REQUESTS too",
 	} {
 		status, _, errs := p.run("--share", address)
 		assert.Equal(t, 2, status, errs)

@@ -6,4 +6,8 @@ import (
 	"github.com/headrace/headrace/store/redisstore/internal/redistest"
 )
 
-func TestMain(m *testing.M) { redistest.Main(m) }
+func TestMain(m *testing.M) {
+	if !wasReplica() {
+		redistest.Main(m)
+	}
+}

@@ -39,13 +39,18 @@ var (
 // mostUnanswered bounds the commands that wait for an answer at a time, also with a client that ignores its context.
 const mostUnanswered = 1024
 
-func nameOfScript() string {
-	sum := sha1.Sum([]byte(script)) //nolint:gosec // Redis names scripts by it
-	return hex.EncodeToString(sum[:])
+// program is a script.
+type program struct{ text, sha string }
+
+func programOf(text string) *program {
+	sum := sha1.Sum([]byte(text)) //nolint:gosec // Redis names scripts by it
+	return &program{text, hex.EncodeToString(sum[:])}
 }
 
 // call is an operation on the keys of one tag.
 type call struct {
+	program *program // nil: that of the store
+
 	op   string
 	keys []string
 	args func(now time.Time) []string
@@ -121,13 +126,17 @@ func (s *Store) send(ctx context.Context, c *call) (reply []any, err error) {
 }
 
 func (s *Store) eval(ctx context.Context, c *call) ([]any, error) {
-	words := append(make([]string, 0, 64), "EVALSHA", s.sha, strconv.Itoa(len(c.keys)))
+	p := c.program
+	if p == nil {
+		p = s.program
+	}
+	words := append(make([]string, 0, 64), "EVALSHA", p.sha, strconv.Itoa(len(c.keys)))
 	words = append(words, c.keys...)
 	words = append(words, s.clock(), c.op)
 	words = append(words, c.args(s.redisNow())...)
 	v, err := s.client.Do(ctx, words...)
 	if err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT") {
-		words[0], words[1] = "EVAL", script
+		words[0], words[1] = "EVAL", p.text
 		v, err = s.client.Do(ctx, words...)
 	}
 	if err != nil {

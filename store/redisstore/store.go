@@ -25,7 +25,8 @@ type Store struct {
 	timeout time.Duration
 	clock   func() string // the first argument of the script
 
-	sha   string
+	program *program
+
 	id    string // of this store, in the tickets
 	seq   atomic.Int64
 	ahead atomic.Int64 // how far the clock of Redis is ahead, in nanoseconds
@@ -116,8 +117,8 @@ func New(c Client, options ...Option) (*Store, error) {
 func newStore(options []Option) (*Store, error) {
 	s := &Store{
 		prefix: "headrace:", timeout: time.Second,
-		clock: func() string { return "" },
-		sha:   nameOfScript(), id: rand.Text()[:13], room: make(chan struct{}, mostUnanswered),
+		clock:   func() string { return "" },
+		program: programOf(script), id: rand.Text()[:13], room: make(chan struct{}, mostUnanswered),
 	}
 	for _, option := range options {
 		option(s)

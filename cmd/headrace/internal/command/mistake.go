@@ -12,12 +12,13 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/gateway"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/console"
+	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/internal/near"
 )
 
 // strangers are environment variables that look like flags and are none.
 func strangers(environ []string, app *kong.Node) (told []string) {
-	known := []string{gateway.BaseVariable} // which headrace exec sets
+	known := []string{gateway.BaseVariable, group.TokenEnv} // which headrace exec sets, and --share reads
 	for name := range flags(app) {
 		known = append(known, variable(name))
 	}

@@ -58,7 +58,7 @@ func (r *Run) share(p *problems) {
 // password.
 func (r *Run) SharePath() string {
 	scheme, path, _ := strings.Cut(r.Share, ":")
-	if slices.Contains([]string{"sqlite", "group", "unix"}, scheme) {
+	if slices.Contains([]string{"sqlite", "group", "unix"}, scheme) && !strings.Contains(path, "://") {
 		return path
 	}
 	return ""
@@ -66,6 +66,9 @@ func (r *Run) SharePath() string {
 
 // WithoutPassword returns the address of --share as it may be shown.
 func WithoutPassword(address string) string {
+	if service, ok := strings.CutPrefix(address, "group:"); ok && strings.Contains(service, "://") {
+		return "group:" + WithoutPassword(service)
+	}
 	u, err := url.Parse(address)
 	switch {
 	case !strings.Contains(address, "://"):
