@@ -210,8 +210,8 @@ func TestTheEndOfATerm(t *testing.T) {
 	one.extend(now.Add(time.Second))
 	assert.False(t, one.over(now))
 	assert.True(t, one.over(now.Add(time.Second)))
-	suspended := now.Round(0).Add(time.Minute)
-	assert.True(t, one.over(suspended))
+	assert.True(t, one.ended(now, now.Round(0).Add(time.Minute)))
+	assert.True(t, one.ended(now.Add(time.Minute), now.Round(0)))
 }
 
 // A leader that was stopped past its lease leads no more, and keeps nothing.

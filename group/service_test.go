@@ -260,6 +260,49 @@ func TestWhatIsNoService(t *testing.T) {
 	}
 }
 
+// The token of a member is sent to the leader that a replica names, but not in the clear.
+func TestWhereALeaderCanBe(t *testing.T) {
+	secure, plain := &url.URL{Scheme: "https", Host: "a"}, &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+	at := func(leader string, from *url.URL) string {
+		if u := (&ledError{leader}).at(from); u != nil {
+			return u.String()
+		}
+		return ""
+	}
+	assert.Equal(t, "https://b/v1/group", at("https://b", secure))
+	assert.Equal(t, "http://127.0.0.1:2/x", at("http://127.0.0.1:2/x", plain))
+	for _, leader := range []string{"", "http://127.0.0.1:2", "http://b", "https://u:p@b", "https://b?ca=x", "unix:/x", "::"} {
+		assert.Empty(t, at(leader, secure), leader)
+	}
+	assert.Empty(t, at("http://b", plain))
+}
+
+// Of two replicas that are of no use, the one that did not answer is asked last the next time.
+func TestAReplicaThatHangsBesideOneThatRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := serviceIn(newReplica(t, "a.example.com", nil), newReplica(t, "b.example.com", nil))
+		var mu sync.Mutex
+		var order []string
+		dialThrough(s.transport, func(ctx context.Context, _, at string) (net.Conn, error) {
+			mu.Lock()
+			order = append(order, at[:1])
+			mu.Unlock()
+			if at[:1] == "a" {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return nil, errors.New("connection refused")
+		})
+		for range 2 {
+			_, _, err := s.dial(t.Context(), time.Second, false)
+			require.Error(t, err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		assert.Equal(t, []string{"a", "b", "b", "a"}, order)
+	})
+}
+
 // A replica that does not answer is asked last the next time, and nothing of the attempt stays.
 func TestAReplicaThatHangs(t *testing.T) {
 	for name, hangs := range map[string]func(ctx context.Context) (net.Conn, error){

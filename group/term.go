@@ -14,12 +14,11 @@ type term struct{ until atomic.Pointer[time.Time] }
 // extend has the term end at until.
 func (t *term) extend(until time.Time) { t.until.Store(&until) }
 
-// over reports whether the term has ended. A nil term does not end. The monotonic clock stands still
-// while a machine is suspended, so the wall clock counts too.
-func (t *term) over(now time.Time) bool {
-	if t == nil {
-		return false
-	}
+// over reports whether the term has ended. A nil term does not end.
+func (t *term) over(now time.Time) bool { return t != nil && t.ended(now, now.Round(0)) }
+
+// ended is over by two clocks: the monotonic one stands still while a machine is suspended.
+func (t *term) ended(now, wall time.Time) bool {
 	until := t.until.Load()
-	return until == nil || !now.Before(*until) || !now.Round(0).Before(until.Round(0))
+	return until == nil || !now.Before(*until) || !wall.Before(until.Round(0))
 }
