@@ -49,6 +49,10 @@ type Config struct {
 	// Hosts are the names that a Host header may have besides localhost and IP
 	// addresses, if neither tokens nor client certificates are required.
 	Hosts []string
+	// Group serves GET /v1/group, for clients that may use the API: a group.Handler, whose members
+	// join by the address of the service. The program closes it after Serve has returned,
+	// because Serve does not end the connections of members. Nil answers 404.
+	Group http.Handler
 	// Log receives reloads, outages and failures; nil discards them.
 	Log *slog.Logger
 	// Clock replaces the real clock in tests.
@@ -130,7 +134,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	s.meters.WatchEnvoy(s.envoy)
 	s.rest = rest.New(rest.Options{
 		Decider: s.decider, Tokens: func() [][sha256.Size]byte { return *s.tokens.Load() }, Local: !s.trusted, Hosts: c.Hosts,
-		Config: func(ctx context.Context) any { return s.describe(ctx) }, Metrics: s.meters.Handler(), Log: s.log, Draining: s.draining.Load,
+		Config: func(ctx context.Context) any { return s.describe(ctx) }, Metrics: s.meters.Handler(), Group: c.Group, Log: s.log, Draining: s.draining.Load,
 	})
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop

@@ -30,6 +30,7 @@ type Options struct {
 	// Config writes what GET /v1/config answers.
 	Config  func(context.Context) any
 	Metrics http.Handler
+	Group   http.Handler // of GET /v1/group; nil: there is none
 	Log     *slog.Logger
 	// Draining reports whether the server is being stopped.
 	Draining func() bool
@@ -110,6 +111,8 @@ func (h *Handler) route(w http.ResponseWriter, r *http.Request) {
 		}, http.MethodGet, http.MethodDelete)
 	case path == "/v1/config":
 		h.only(w, r, func() { write(w, http.StatusOK, h.o.Config(r.Context())) }, http.MethodGet) //nolint:contextcheck // it has that of r
+	case path == "/v1/group" && h.o.Group != nil:
+		h.o.Group.ServeHTTP(w, r)
 	case path == "/metrics" && h.o.Metrics != nil:
 		h.only(w, r, func() { h.o.Metrics.ServeHTTP(w, r) }, http.MethodGet)
 	default:
