@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/event"
 )
 
@@ -100,6 +101,7 @@ func told(e *event.Event) (what string, shown bool) {
 		what = "paused for " + wait(e)
 	case event.LimiterChanged:
 		what = "changed"
+	case event.LimiterStalePreset, headrace.SDKRetries:
 	case event.BreakerOpened:
 		what = "circuit breaker opened for " + wait(e)
 	case event.BreakerHalfOpen:
