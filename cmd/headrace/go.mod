@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/headrace/headrace v0.0.0
+	github.com/headrace/headrace/config v0.0.0
 	github.com/headrace/headrace/console v0.0.0
 	github.com/headrace/headrace/dashboard v0.0.0
 	github.com/headrace/headrace/proxy v0.0.0

@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/doctor"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
 
@@ -32,6 +33,8 @@ type given struct {
 	path   string // of the file, once it is loaded
 	loaded bool
 	values map[string]any // of the file
+
+	limits bool // the file is no file of flags, but has limits, which the command reads
 }
 
 // Validate implements kong.Resolver.
@@ -117,7 +120,13 @@ func (g *given) load(k *kong.Context) error {
 		from = variable("config")
 		g.path = g.getenv(from)
 	}
-	if g.path == "" {
+	called := ""
+	for _, one := range k.Path {
+		if one.Command != nil && called == "" {
+			called = one.Command.Name
+		}
+	}
+	if g.limits = called == "serve"; g.path == "" || g.limits {
 		return nil
 	}
 	content, err := os.ReadFile(g.path)
@@ -141,6 +150,10 @@ func (g *given) load(k *kong.Context) error {
 	}
 	if err != nil {
 		return &settings.Error{Flag: g.path, Problem: fmt.Sprintf("it has to be YAML with lines such as \"rpm: 500\": %v", err)}
+	}
+	if called == "doctor" && doctor.Configures(lines) {
+		g.limits = true
+		return nil
 	}
 	g.values = lines
 	for _, name := range slices.Sorted(maps.Keys(g.values)) {

@@ -62,6 +62,7 @@ type commands struct {
 	Demo       demoCommand       `cmd:"" help:"Show a run against a provider on this machine, without a key."`
 	Provider   providerCommand   `cmd:"" help:"Be a provider for tests, with limits that nobody sees."`
 	Presets    presetsCommand    `cmd:"" help:"Show what is known of the limits of providers."`
+	Doctor     doctorCommand     `cmd:"" help:"Examine configurations, stores, groups and programs, and say what to repair."`
 	Ctl        ctlCommand        `cmd:"" help:"Show and steer a headrace that runs: pause, limit, drain."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
@@ -119,6 +120,7 @@ func (p *Program) Main(ctx context.Context) (status int) {
 			{Key: "allowed", Title: "What it allows:"},
 			{Key: "spoken", Title: "What it says:"},
 			{Key: "slow", Title: "How it answers:"},
+			{Key: "doctor", Title: "What to examine:"},
 		}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p, &c),
 	)
@@ -158,6 +160,8 @@ func arguments(args []string) []string {
 		return append(slices.Clone(args[1:]), "--help")
 	case args[0] == "--version":
 		return []string{"version"}
+	case len(args) > 1 && args[0] == "doctor" && args[1] == "rate-limits":
+		return append([]string{"doctor"}, args[2:]...)
 	}
 	return args
 }
