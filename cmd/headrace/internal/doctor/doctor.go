@@ -135,11 +135,11 @@ func (x *examination) clean(text string) string {
 	return text
 }
 
-// tooSlow is the cause of an examination that took longer than Options.Wait.
-type tooSlow struct{ wait time.Duration }
+// slowError is the cause of an examination that took longer than Options.Wait.
+type slowError struct{ wait time.Duration }
 
 // Error names the bound.
-func (e *tooSlow) Error() string { return fmt.Sprintf("no answer within %s", e.wait) }
+func (e *slowError) Error() string { return fmt.Sprintf("no answer within %s", e.wait) }
 
 // bounded calls f, and returns early if ctx ends: a store or a file system may ignore it.
 func bounded[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
@@ -163,5 +163,5 @@ func bounded[T any](ctx context.Context, f func(context.Context) (T, error)) (T,
 
 // within returns a context that ends after Options.Wait.
 func (x *examination) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, x.Wait, &tooSlow{x.Wait})
+	return context.WithTimeoutCause(ctx, x.Wait, &slowError{x.Wait})
 }

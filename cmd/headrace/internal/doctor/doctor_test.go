@@ -38,7 +38,7 @@ type troubled struct {
 }
 
 func (s *troubled) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
-	time.Sleep(s.delay) //nolint:forbidigo // in virtual time
+	time.Sleep(s.delay)
 	if s.hangs != nil {
 		<-s.hangs
 	}

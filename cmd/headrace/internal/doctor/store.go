@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -308,7 +309,7 @@ func limitsOf(l throttle.Limits) string {
 	}
 	slices.Sort(all)
 	if l.Concurrency > 0 {
-		all = append(all, fmt.Sprint(l.Concurrency))
+		all = append(all, strconv.Itoa(l.Concurrency))
 	}
 	return strings.Join(all, ", ")
 }
