@@ -21,6 +21,7 @@ type Status struct {
 	Limiters []Limiter `json:"limiters"` // by name
 	More     int       `json:"more"`     // limiters that are not listed
 	Clients  []Share   `json:"clients"`  // null: there is no Config.Clients
+	Keys     []Key     `json:"keys"`     // null: there is no Config.Keys
 	Events   []Line    `json:"events"`   // the last 100, the oldest first
 }
 

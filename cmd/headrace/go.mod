@@ -9,6 +9,7 @@ require (
 	github.com/headrace/headrace/console v0.0.0
 	github.com/headrace/headrace/dashboard v0.0.0
 	github.com/headrace/headrace/proxy v0.0.0
+	github.com/headrace/headrace/service v0.0.0
 	github.com/headrace/headrace/store/redisstore v0.0.0
 	github.com/headrace/headrace/store/sqlitestore v0.0.0
 	github.com/redis/go-redis/v9 v9.23.0

@@ -20,7 +20,8 @@ type doctorCommand struct {
 	Share     string        `group:"doctor" placeholder:"ADDRESS" help:"A store or a group to examine: sqlite:PATH, redis://HOST:PORT/DB or group:PATH."`
 	Preset    []string      `group:"doctor" placeholder:"ID" help:"A preset to examine. May be repeated."`
 	Dashboard string        `group:"doctor" placeholder:"ADDR" help:"The page of a headrace that runs, or off. Default: 127.0.0.1:8788, if one is there."`
-	Token     string        `group:"doctor" placeholder:"TOKEN" help:"The token of that page, which pages of other machines need. It is better given in HEADRACE_TOKEN."`
+	Service   string        `group:"doctor" placeholder:"ADDR" help:"A headrace serve that runs: HOST:PORT, https://HOST:PORT or unix:PATH."`
+	Token     string        `group:"doctor" placeholder:"TOKEN" help:"The token of the page or of the service. It is better given in HEADRACE_TOKEN."`
 	Bound     time.Duration `group:"doctor" default:"5s" placeholder:"TIME" help:"How long each store, group and program may take to answer. Default: ${default}."`
 	Keys      int           `group:"doctor" default:"20" placeholder:"N" help:"How many keys of a store are listed, those nearest to their limits first. Default: ${default}."`
 	Prefix    string        `group:"doctor" placeholder:"TEXT" help:"List only keys that begin with this."`
@@ -45,6 +46,7 @@ Examples:
   headrace doctor limits.yaml
   headrace doctor "store: redis://localhost:6379/0; openai: 500/min"
   headrace doctor --share sqlite:limits.db --prefix crawl/
+  headrace doctor --service 127.0.0.1:8790
   headrace doctor limits.yaml --json | jq '.findings[] | select(.severity == "problem")'
 
 Exit status: 0 if nothing is wrong; 4 if there are problems or warnings; 2 if something is wrong with the command; 130 if it was interrupted.`
@@ -60,6 +62,7 @@ func (c *doctorCommand) Run(ctx context.Context, p *Program) error {
 	}
 	o := doctor.Options{
 		Config: c.Config, Share: at(c.Share), Presets: c.Preset, Getenv: p.Getenv, Wait: c.Bound, Keys: c.Keys, Prefix: c.Prefix,
+		Service: at(c.Service), Token: c.Token,
 		Page: at(c.Dashboard), Given: c.Dashboard != "",
 	}
 	if o.Config == "" && p.given.limits {

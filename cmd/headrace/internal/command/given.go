@@ -127,7 +127,7 @@ func (g *given) load(k *kong.Context) error {
 		}
 	}
 	if g.limits = called == "serve"; g.path == "" || g.limits {
-		return nil
+		return nil // serve reads the file by itself
 	}
 	content, err := os.ReadFile(g.path)
 	if err != nil {
@@ -148,12 +148,12 @@ func (g *given) load(k *kong.Context) error {
 	if err == nil && doc != nil && !ok {
 		err = errors.New("it is something else")
 	}
+	if called == "doctor" && (err != nil || doctor.Configures(lines)) {
+		g.limits = true // the doctor reads it, and says what is wrong with it
+		return nil
+	}
 	if err != nil {
 		return &settings.Error{Flag: g.path, Problem: fmt.Sprintf("it has to be YAML with lines such as \"rpm: 500\": %v", err)}
-	}
-	if called == "doctor" && doctor.Configures(lines) {
-		g.limits = true
-		return nil
 	}
 	g.values = lines
 	for _, name := range slices.Sorted(maps.Keys(g.values)) {

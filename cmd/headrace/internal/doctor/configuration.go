@@ -16,6 +16,7 @@ import (
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/config"
+	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/presets"
 	"github.com/headrace/headrace/quota"
@@ -33,6 +34,7 @@ type Configuration struct {
 type Guard struct {
 	Name       string   `json:"name"`
 	Template   bool     `json:"template,omitempty"` // each name that it matches gets a guard of its own
+	Applies    string   `json:"applies,omitempty"`  // to what, in a configuration of headrace serve
 	Limits     string   `json:"limits,omitempty"`   // hard limits, those of a preset included if they are hard
 	Preset     string   `json:"preset,omitempty"`
 	PresetDate string   `json:"preset_date,omitempty"`
@@ -102,7 +104,7 @@ func unreadable(path string, err error) error {
 func (x *examination) file(data []byte, at *places) {
 	var keys map[string]any
 	if yaml.Unmarshal(data, &keys) == nil && has(keys, serviceKeys()) {
-		x.service(keys, at)
+		x.serves(at)
 		return
 	}
 	c, err := config.Load(x.Config)
@@ -115,7 +117,7 @@ func Configures(document map[string]any) bool {
 }
 
 // serviceKeys are keys that only a configuration of headrace serve has.
-func serviceKeys() []string { return []string{"rate_limits", "runtime", "descriptors"} }
+func serviceKeys() []string { return []string{"rate_limits", "costs", "runtime"} }
 
 func has(keys map[string]any, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, is := keys[name]; return is })
@@ -164,10 +166,13 @@ func (x *examination) invalid(where string, err error) {
 		}
 		return
 	}
-	of := (*registry.ParseError)(nil)
+	of, field := (*registry.ParseError)(nil), (*fault.FieldError)(nil)
 	text := err.Error()
-	if errors.As(err, &of) {
+	switch {
+	case errors.As(err, &of):
 		where, text = fmt.Sprintf("%s:%d:%d", where, of.Line, of.Column), strings.TrimPrefix(of.Path+": "+of.Problem, ": ")
+	case errors.As(err, &field) && strings.HasPrefix(field.Owner, where+":"):
+		where, text = field.Owner, field.Field+": "+field.Problem
 	}
 	x.add(Problem, ConfigInvalid, where, "", "%s", strings.TrimPrefix(strings.TrimPrefix(text, "registry: "), "config: "))
 }

@@ -20,13 +20,15 @@ type Options struct {
 	Share   string   // the address of a store or a group; empty: none
 	Presets []string // that commands start from
 
-	Page   string                                           // the address of the page of a program; empty: none
-	Given  bool                                             // Page was given, and is not just where pages are by default
-	Ask    func(context.Context) (*dashboard.Status, error) // asks Page
-	Getenv func(string) string
-	Wait   time.Duration // the bound for each store, group and program
-	Keys   int           // keys to report for each store, those nearest to their limits
-	Prefix string        // of these keys
+	Page    string                                           // the address of the page of a program; empty: none
+	Given   bool                                             // Page was given, and is not just where pages are by default
+	Ask     func(context.Context) (*dashboard.Status, error) // asks Page
+	Service string                                           // the address of headrace serve; empty: none
+	Token   string                                           // of the service
+	Getenv  func(string) string
+	Wait    time.Duration // the bound for each store, group and program
+	Keys    int           // keys to report for each store, those nearest to their limits
+	Prefix  string        // of these keys
 }
 
 // Report is what the doctor found. Its JSON form is part of the command line.
@@ -38,6 +40,7 @@ type Report struct {
 	Stores        []*Store       `json:"stores"`
 	Groups        []*Group       `json:"groups"`
 	Program       *Program       `json:"program,omitempty"`
+	Service       *Service       `json:"service,omitempty"`
 	Environment   []Variable     `json:"environment"`
 	Unseen        []string       `json:"unseen"` // what cannot be found out from here
 }
@@ -73,6 +76,7 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 			x.store(ctx, at)
 		}
 	}
+	x.asksService(ctx)
 	x.program(ctx)
 	x.environment(ctx)
 	if ctx.Err() != nil {

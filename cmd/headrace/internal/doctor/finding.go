@@ -48,6 +48,9 @@ const (
 	LimiterPaused    Code = "limiter_paused"
 	LimiterDegraded  Code = "limiter_degraded"
 	BreakerOpen      Code = "breaker_open"
+	ServiceDown      Code = "service_down"
+	ServiceConfig    Code = "service_config"
+	ServiceRestart   Code = "service_restart"
 	RetriesTwice     Code = "retries_twice"
 	ProxyDown        Code = "proxy_down"
 )
@@ -57,7 +60,7 @@ func Codes() []Code {
 	return []Code{
 		ConfigInvalid, LocalOnly, PresetStale, PoolShared, StoreUnreachable, StoreAbsent, StoreForeign, StoreSlow, StoreEvicts,
 		StoreVolatile, StoreReplica, StoreUnknown, ClockOffset, LimitsDiffer, KeyDamaged, GroupAbsent, GroupStopped, ProgramDown,
-		LimiterClosed, LimiterPaused, LimiterDegraded, BreakerOpen, RetriesTwice, ProxyDown,
+		LimiterClosed, LimiterPaused, LimiterDegraded, BreakerOpen, ServiceDown, ServiceConfig, ServiceRestart, RetriesTwice, ProxyDown,
 	}
 }
 

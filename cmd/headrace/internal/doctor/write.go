@@ -22,6 +22,13 @@ func (r *Report) WritePlaces(to io.Writer) {
 	for _, g := range r.Groups {
 		g.write(to)
 	}
+	if s := r.Service; s != nil {
+		fmt.Fprintf(to, "service %s: %s", s.Address, s.Status)
+		if s.Breaker != "" {
+			fmt.Fprintf(to, ", breaker %s", s.Breaker)
+		}
+		fmt.Fprint(to, "\n\n")
+	}
 }
 
 // table writes rows with aligned columns, indented.
@@ -43,7 +50,7 @@ func table(to io.Writer, fill func(row func(cells ...string))) {
 func (c *Configuration) write(to io.Writer) {
 	fmt.Fprintf(to, "configuration %s\n", cmp.Or(c.Source, "of the command line"))
 	table(to, func(row func(...string)) {
-		row("GUARD", "LIMITS", "STARTS FROM", "LEARNS", "WITHIN", "SHARED IN")
+		row("NAME", "LIMITS", "STARTS FROM", "LEARNS", "WITHIN", "SHARED IN")
 		for i := range c.Guards {
 			g := &c.Guards[i]
 			preset := g.Preset
@@ -53,7 +60,11 @@ func (c *Configuration) write(to io.Writer) {
 			if g.Share > 0 && g.Share < 1 {
 				preset = strings.TrimSpace(strconv.FormatFloat(g.Share, 'g', 3, 64) + " of " + cmp.Or(preset, "what is found"))
 			}
-			row(g.Name, cmp.Or(g.Limits, "-"), cmp.Or(preset, "-"), learns(g.Law), cmp.Or(strings.Join(g.Within, ", "), "-"), g.Store)
+			name := g.Name
+			if g.Applies != "" {
+				name += " (" + g.Applies + ")"
+			}
+			row(name, cmp.Or(g.Limits, "-"), cmp.Or(preset, "-"), learns(g.Law), cmp.Or(strings.Join(g.Within, ", "), "-"), g.Store)
 		}
 	})
 	fmt.Fprintln(to)
@@ -106,7 +117,7 @@ func (k *Key) rows(row func(...string)) {
 	if k.Paused > 0 {
 		paused = seconds(k.Paused)
 	}
-	name := k.Name
+	name := named(k.Name)
 	for _, w := range k.Windows {
 		row(name, w.Window, strconv.FormatInt(w.Used, 10), strconv.FormatInt(w.Left, 10), seconds(w.FreesIn), flying, paused)
 		name, flying, paused = "", "", ""
@@ -188,7 +199,7 @@ func (r *Report) WriteFindings(to io.Writer) {
 		fmt.Fprintln(to)
 	}
 	switch {
-	case r.Healthy && r.Configuration == nil && len(r.Stores)+len(r.Groups) == 0 && r.Program == nil:
+	case r.Healthy && r.Configuration == nil && len(r.Stores)+len(r.Groups) == 0 && r.Program == nil && r.Service == nil:
 		fmt.Fprintln(to, "nothing is wrong with the environment; to examine limits, give a configuration, --share ADDRESS or --dashboard ADDR")
 		return
 	case r.Healthy:

@@ -130,8 +130,8 @@ type Store interface {
 	Close() error
 }
 
-// OpenStore opens sqlite:PATH or redis://HOST:PORT/DB. It does not wait for Redis.
-func OpenStore(address string) (Store, error) {
+// OpenStore opens sqlite:PATH or redis://HOST:PORT/DB. It does not wait for Redis. The options are for that.
+func OpenStore(address string, options ...redisstore.Option) (Store, error) {
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
 		s, err := sqlitestore.OpenQuota(path)
 		if err != nil {
@@ -140,7 +140,7 @@ func OpenStore(address string) (Store, error) {
 		return s, nil
 	}
 	logging.Disable() // of go-redis, whose errors are reported anyway
-	s, err := redisstore.Open(address)
+	s, err := redisstore.Open(address, options...)
 	if err != nil {
 		return nil, err
 	}
