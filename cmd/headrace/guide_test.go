@@ -59,3 +59,43 @@ func TestTheGuideRuns(t *testing.T) {
 	assert.FileExists(t, p.path("messages.results.jsonl"))
 	assert.FileExists(t, p.path("report.json"))
 }
+
+// The same for the pages of the doctor and of the service.
+func TestTheGuidesOfTheServiceRun(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"sh", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("no " + tool)
+		}
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for name, want := range map[string][]string{
+		"doctor.md":     {"openai", "250/min, 250000 tokens/min", "nothing is wrong", `"healthy": true`},
+		"deployment.md": {"limits.yaml is valid: 3 limits in sqlite:limits.db", `"allowed":true`, "user/ann/search", "healthy, breaker closed", "nothing is wrong"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, err := os.ReadFile("../../docs/" + name)
+			require.NoError(t, err)
+			const build = "go build ./cmd/headrace\n"
+			require.Contains(t, string(file), "\n"+build)
+			page := strings.Replace(string(file), build, "mkdir bin; ln -s '"+self+"' bin/headrace; PATH=$PWD/bin:$PATH\n", 1)
+			steps, err := guide.Steps(page)
+			require.NoError(t, err)
+			edit, err := guide.FreePorts(t.Context(), page, true)
+			require.NoError(t, err)
+			p := newPlace(t, providertest.Config{})
+			shell := guide.Shell{
+				Dir: p.dir, Scratch: t.TempDir(), Edit: edit, Timeout: 2 * time.Minute,
+				Env: []string{childEnv + "=1", "HOME=" + p.dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH")},
+			}
+			var said strings.Builder
+			err = shell.Run(t.Context(), steps, func(_ guide.Step, r guide.Result) { said.WriteString(r.Output) })
+			require.NoError(t, err, said.String())
+			for _, text := range want {
+				assert.Contains(t, said.String(), text)
+			}
+		})
+	}
+}

@@ -116,7 +116,7 @@ func (c *ctlCommand) act(ctx context.Context, p *Program, name, action string, b
 	if _, err := c.ask(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
 		return err
 	}
-	name, err := called(&s, name)
+	name, err := limiterCalled(&s, name)
 	if err != nil {
 		return err
 	}
@@ -227,8 +227,8 @@ func (c *ctlCommand) foreign() error {
 	return fmt.Errorf("what listens at %s is no dashboard of headrace: give the --addr of one", c.Addr)
 }
 
-// called returns the one name that is called so, or begins so.
-func called(s *dashboard.Status, name string) (string, error) {
+// limiterCalled returns the one name that is called so, or begins so.
+func limiterCalled(s *dashboard.Status, name string) (string, error) {
 	var names, begin []string
 	for _, l := range s.Limiters {
 		names = append(names, l.Name)

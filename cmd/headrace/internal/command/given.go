@@ -120,12 +120,7 @@ func (g *given) load(k *kong.Context) error {
 		from = variable("config")
 		g.path = g.getenv(from)
 	}
-	called := ""
-	for _, one := range k.Path {
-		if one.Command != nil && called == "" {
-			called = one.Command.Name
-		}
-	}
+	called := called(k)
 	if g.limits = called == "serve"; g.path == "" || g.limits {
 		return nil // serve reads the file by itself
 	}
@@ -148,9 +143,8 @@ func (g *given) load(k *kong.Context) error {
 	if err == nil && doc != nil && !ok {
 		err = errors.New("it is something else")
 	}
-	if called == "doctor" && (err != nil || doctor.Configures(lines)) {
-		g.limits = true // the doctor reads it, and says what is wrong with it
-		return nil
+	if g.limits = called == "doctor" && (err != nil || doctor.Configures(lines)); g.limits {
+		return nil //nolint:nilerr // the doctor reads it, and says what is wrong with it
 	}
 	if err != nil {
 		return &settings.Error{Flag: g.path, Problem: fmt.Sprintf("it has to be YAML with lines such as \"rpm: 500\": %v", err)}
@@ -166,6 +160,16 @@ func (g *given) load(k *kong.Context) error {
 		}
 	}
 	return nil
+}
+
+// called is the name of the command; empty: there is none.
+func called(k *kong.Context) string {
+	for _, one := range k.Path {
+		if one.Command != nil {
+			return one.Command.Name
+		}
+	}
+	return ""
 }
 
 // likely is name as flags are written.

@@ -140,7 +140,7 @@ func (x *examination) get(ctx context.Context, path string, into any) (status in
 		}
 		return 0, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was only read
+	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
 	if err != nil {
 		return 0, err
