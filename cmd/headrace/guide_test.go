@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -98,4 +99,31 @@ func TestTheGuidesOfTheServiceRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What docs/deployment.md prints for other programs is as they want it.
+func TestFilesOfTheDeployment(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	here, err := filepath.Abs(filepath.Join("testdata", "deploy"))
+	require.NoError(t, err)
+	for name, want := range map[string]string{"redis.yaml": " in redis://limits.internal:6379/0", "tokens.yaml": " in memory"} {
+		status, out, errs := p.do("serve", "--check", "--config", filepath.Join(here, name))
+		assert.Zero(t, status, errs)
+		assert.Contains(t, out, want)
+	}
+	unit, err := os.ReadFile(filepath.Join(here, "headrace.service"))
+	require.NoError(t, err)
+	image, err := os.ReadFile(filepath.Join(here, "Containerfile"))
+	require.NoError(t, err)
+	for _, text := range []string{string(unit), string(image)} { // the flags are those of serve
+		assert.Contains(t, strings.NewReplacer(`", "`, " ", `["`, "").Replace(text), "serve --config /etc/headrace/limits.yaml")
+	}
+	verify, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("no systemd-analyze")
+	}
+	p.write("headrace.service", strings.ReplaceAll(string(unit), "/usr/local/bin/headrace", "/bin/true"))
+	said, err := exec.CommandContext(t.Context(), verify, "verify", p.path("headrace.service")).CombinedOutput()
+	assert.NoError(t, err, string(said))
 }
