@@ -144,7 +144,7 @@ func (g *given) load(k *kong.Context) error {
 		err = errors.New("it is something else")
 	}
 	if g.limits = called == "doctor" && (err != nil || doctor.Configures(lines)); g.limits {
-		return nil //nolint:nilerr // the doctor reads it, and says what is wrong with it
+		return nil // the doctor reads it, and says what is wrong with it
 	}
 	if err != nil {
 		return &settings.Error{Flag: g.path, Problem: fmt.Sprintf("it has to be YAML with lines such as \"rpm: 500\": %v", err)}
