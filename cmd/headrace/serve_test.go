@@ -29,7 +29,7 @@ import (
 
 const served = `rate_limits:
   - {name: search, scope: user, resource: search, capacity: 3, refill_rate: 0}
-runtime: {store: STORE}
+runtime: {store: STORE, timeout: 10s}
 `
 
 // serving is a `headrace serve` that was started.
