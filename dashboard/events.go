@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/event"
 )
 
@@ -17,6 +16,9 @@ const (
 	mostText   = 300 // bytes of the text of an event
 	mostNames  = 1024
 )
+
+// sdkRetries is headrace.SDKRetries, of a package that this one does not import.
+const sdkRetries event.Kind = "transport.sdk_retries"
 
 // incoming is what observers receive until the next look. It never waits for a reader.
 type incoming struct {
@@ -101,7 +103,7 @@ func told(e *event.Event) (what string, shown bool) {
 		what = "paused for " + wait(e)
 	case event.LimiterChanged:
 		what = "changed"
-	case event.LimiterStalePreset, headrace.SDKRetries:
+	case event.LimiterStalePreset, sdkRetries:
 	case event.BreakerOpened:
 		what = "circuit breaker opened for " + wait(e)
 	case event.BreakerHalfOpen:
