@@ -31,8 +31,11 @@ func (w *work) init() {
 
 type baseKey struct{}
 
-// ends reports whether the end of a drain cancels a context anyway.
-func (w *work) ends(ctx context.Context) bool { return ctx.Value(baseKey{}) == w }
+// ends reports whether the end of a drain cancels a context anyway. One of
+// context.WithoutCancel has the value still.
+func (w *work) ends(ctx context.Context) bool {
+	return ctx.Done() != nil && ctx.Value(baseKey{}) == w
+}
 
 // enter begins a request, unless the proxy is draining.
 func (w *work) enter() *failure {
