@@ -95,6 +95,9 @@ func (w *work) leave(requests int) {
 func (w *work) also(cancel context.CancelCauseFunc) (no func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.base.Err() != nil { // the body of the request has only now arrived
+		cancel(context.Cause(w.base))
+	}
 	w.last++
 	id := w.last
 	w.cancels[id] = cancel
@@ -132,8 +135,8 @@ func (p *Proxy) Drain(ctx context.Context) error {
 	for _, cancel := range w.cancels {
 		cancel(draining())
 	}
-	w.mu.Unlock()
 	w.end(draining())
+	w.mu.Unlock()
 	late := make(chan struct{})
 	timer := p.clock.AfterFunc(cancelTime, func() { close(late) })
 	defer timer.Stop()

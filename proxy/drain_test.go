@@ -154,3 +154,30 @@ func TestADrainWithoutTheCancellationOfTheServer(t *testing.T) {
 		require.Equal(t, "headrace_draining", rec.Header().Get("X-Headrace-Error"))
 	})
 }
+
+// A request whose body arrives after the end of a drain is not sent.
+func TestABodyThatArrivesAfterADrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := proxy.New(proxy.Config{
+			Base:      handler(func(http.ResponseWriter, *http.Request) { assert.Fail(t, "it was sent") }),
+			Upstreams: map[string]proxy.Upstream{"up": {URL: "http://up.test"}},
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		read, write := io.Pipe()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/up/v1", read) // of another server
+		r.Host, r.ContentLength = "localhost", 2
+		rec := httptest.NewRecorder()
+		done := make(chan struct{})
+		go func() { defer close(done); p.ServeHTTP(rec, r) }()
+		synctest.Wait()
+
+		require.ErrorContains(t, p.Drain(ctx), "1 requests were cancelled")
+		_, err = io.WriteString(write, "{}")
+		require.NoError(t, err)
+		require.NoError(t, write.Close())
+		<-done
+		require.Equal(t, "headrace_draining", rec.Header().Get("X-Headrace-Error"))
+	})
+}
