@@ -138,7 +138,7 @@ func TestAWriteUnderAPatientServer(t *testing.T) {
 			})
 			require.NoError(t, err)
 			w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
-			ctx := context.WithValue(t.Context(), http.ServerContextKey, &http.Server{WriteTimeout: limit}) //nolint:gosec // it does not serve
+			ctx := context.WithValue(t.Context(), http.ServerContextKey, &http.Server{WriteTimeout: limit})
 			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/up/v1", http.NoBody)
 			r.Host = "localhost"
 			p.ServeHTTP(w, r)

@@ -41,7 +41,7 @@ func TestTheContextOfACall(t *testing.T) {
 			_, _ = io.WriteString(w, "answer")
 		}, func(s *bubble) {
 			t := s.t
-			got := s.get(t, "/up/v1", `{}`, headers...)
+			got := s.get(t, "/up/v1", `{}`, headers...) //nolint:contextcheck // ctx is that of the call
 			assert.Equal(t, "answer", got.body)
 			synctest.Wait()
 			assert.ErrorIs(t, ctx.Err(), context.Canceled)
