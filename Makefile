@@ -58,7 +58,7 @@ test: ## Vet and test every module: race detector, shuffled, runnable examples i
 	go vet work
 	go test $(RACE) -shuffle=on $(TESTFLAGS) work
 	go test ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
-	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./guard ./node ./event ./telemetry .
+	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./guard ./node ./event ./telemetry ./proxy .
 	go test ./store/sqlitestore -run '^TestManyProcessesShareAFile$$' -items 350
 	go test ./store/sqlitestore -run '^TestEightProcessesShareLimits$$' -calls 4000
 	go test -count=1 ./benchmarks/goodput

@@ -47,8 +47,8 @@ func (l *layer) init(p guard.Policy, within []*guard.Guard) {
 // that of their route.
 func (l *layer) over(shared *guard.Guard, preset presets.ID, name string) (*guard.Guard, error) {
 	if l.bare {
-		if len(l.within) == 0 && (retries(shared) || l.alone && l.policy.Name == "") {
-			return shared, nil // a call has a Retry of its own
+		if len(l.within) == 0 && (retries(shared) || l.alone && l.policy.Name == "" && l.policy.Clock == nil) {
+			return shared, nil // a call has a Retry of its own, but the clock of its guard
 		}
 		name = "" // one for all routes
 	}

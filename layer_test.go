@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -40,6 +41,34 @@ func TestLimitsOfWith(t *testing.T) {
 		}
 		assert.Equal(t, time.Minute, time.Since(began).Truncate(time.Second))
 		assert.EqualValues(t, 4, reg.Get("openai/with.example/tier1").Stats().Admitted)
+	})
+}
+
+// The delay before a retry goes by the clock of With, whatever that of the registry.
+func TestARetryGoesByTheClockOfWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, sent := clockwork.NewFakeClock(), 0
+		base := tripper(func(r *http.Request) (*http.Response, error) {
+			if sent++; sent == 1 {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return fine().RoundTrip(r)
+		})
+		client := &http.Client{Transport: headrace.Transport(base, "", headrace.WithRegistry(emptyRegistry(t)), headrace.With(guard.Policy{Clock: clock}))}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			resp, err := client.Get("https://clock.example/")
+			if assert.NoError(t, err) {
+				assert.NoError(t, resp.Body.Close())
+			}
+		}()
+		time.Sleep(time.Hour) // of the real clock
+		synctest.Wait()
+		assert.Equal(t, 1, sent)
+		clock.Advance(time.Minute)
+		<-done
+		assert.Equal(t, 2, sent)
 	})
 }
 

@@ -38,7 +38,7 @@ func (a *answer) init(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case a.renewed && a.multi:
 		a.clear()
-	case limit >= writeTime:
+	case limit == writeTime:
 		a.set = time.Now() // by the server, for this request
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -111,6 +112,43 @@ func TestASlowReaderIsCutOff(t *testing.T) {
 			assert.LessOrEqual(t, ended.Sub(began), time.Minute)
 			assert.False(t, ended.IsZero())
 			assert.Zero(t, s.proxy.Stats().Active)
+		})
+	}
+}
+
+// deadlines is a ResponseWriter that notes the last deadline of its writes.
+type deadlines struct {
+	*httptest.ResponseRecorder
+
+	last time.Time
+}
+
+func (d *deadlines) SetWriteDeadline(at time.Time) error {
+	d.last = at
+	return nil
+}
+
+// A write is bounded by a minute, however long a server gives it.
+func TestAWriteUnderAPatientServer(t *testing.T) {
+	for _, limit := range []time.Duration{0, time.Second, time.Minute + 1, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			p, err := proxy.New(proxy.Config{
+				Base:      handler(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "answer") }),
+				Upstreams: map[string]proxy.Upstream{"up": {URL: "http://up.test"}},
+			})
+			require.NoError(t, err)
+			w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+			ctx := context.WithValue(t.Context(), http.ServerContextKey, &http.Server{WriteTimeout: limit})
+			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/up/v1", http.NoBody)
+			r.Host = "localhost"
+			p.ServeHTTP(w, r)
+
+			assert.Equal(t, "answer", w.Body.String())
+			if limit == 0 { // the deadline would be that of the next request too
+				assert.Zero(t, w.last)
+			} else {
+				assert.Equal(t, time.Minute, time.Until(w.last), "a server with %s", limit)
+			}
 		})
 	}
 }

@@ -31,8 +31,11 @@ func (w *work) init() {
 
 type baseKey struct{}
 
-// ends reports whether the end of a drain cancels a context anyway.
-func (w *work) ends(ctx context.Context) bool { return ctx.Value(baseKey{}) == w }
+// ends reports whether the end of a drain cancels a context anyway. One of
+// context.WithoutCancel has the value still.
+func (w *work) ends(ctx context.Context) bool {
+	return ctx.Done() != nil && ctx.Value(baseKey{}) == w
+}
 
 // enter begins a request, unless the proxy is draining.
 func (w *work) enter() *failure {
@@ -92,6 +95,9 @@ func (w *work) leave(requests int) {
 func (w *work) also(cancel context.CancelCauseFunc) (no func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.base.Err() != nil { // the body of the request has only now arrived
+		cancel(context.Cause(w.base))
+	}
 	w.last++
 	id := w.last
 	w.cancels[id] = cancel
@@ -129,8 +135,8 @@ func (p *Proxy) Drain(ctx context.Context) error {
 	for _, cancel := range w.cancels {
 		cancel(draining())
 	}
-	w.mu.Unlock()
 	w.end(draining())
+	w.mu.Unlock()
 	late := make(chan struct{})
 	timer := p.clock.AfterFunc(cancelTime, func() { close(late) })
 	defer timer.Stop()

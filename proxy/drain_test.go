@@ -131,3 +131,53 @@ func TestADrainUnderAnotherServer(t *testing.T) {
 	require.ErrorContains(t, p.Drain(ctx), "1 requests were cancelled")
 	require.Equal(t, "headrace_draining", <-got)
 }
+
+// The end of a drain cancels a request whose context has no cancellation of its own.
+func TestADrainWithoutTheCancellationOfTheServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := proxy.New(proxy.Config{
+			Base:      handler(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
+			Upstreams: map[string]proxy.Upstream{"up": {URL: "http://up.test"}},
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		r := httptest.NewRequestWithContext(context.WithoutCancel(p.Server().BaseContext(nil)), http.MethodGet, "/up/v1", http.NoBody)
+		r.Host = "localhost"
+		rec := httptest.NewRecorder()
+		done := make(chan struct{})
+		go func() { defer close(done); p.ServeHTTP(rec, r) }()
+		synctest.Wait()
+
+		require.ErrorContains(t, p.Drain(ctx), "1 requests were cancelled")
+		<-done
+		require.Equal(t, "headrace_draining", rec.Header().Get("X-Headrace-Error"))
+	})
+}
+
+// A request whose body arrives after the end of a drain is not sent.
+func TestABodyThatArrivesAfterADrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, err := proxy.New(proxy.Config{
+			Base:      handler(func(http.ResponseWriter, *http.Request) { assert.Fail(t, "it was sent") }),
+			Upstreams: map[string]proxy.Upstream{"up": {URL: "http://up.test"}},
+		})
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		read, write := io.Pipe()
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/up/v1", read) // of another server
+		r.Host, r.ContentLength = "localhost", 2
+		rec := httptest.NewRecorder()
+		done := make(chan struct{})
+		go func() { defer close(done); p.ServeHTTP(rec, r) }()
+		synctest.Wait()
+
+		require.ErrorContains(t, p.Drain(ctx), "1 requests were cancelled")
+		_, err = io.WriteString(write, "{}")
+		require.NoError(t, err)
+		require.NoError(t, write.Close())
+		<-done
+		require.Equal(t, "headrace_draining", rec.Header().Get("X-Headrace-Error"))
+	})
+}

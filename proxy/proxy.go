@@ -134,7 +134,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve passes a request on that may be sent. The failure is one of before that.
 func (x *exchange) serve(r *http.Request) *failure {
 	p := x.proxy
-	if f := p.work.enter(); f != nil {
+	f := p.work.enter()
+	if f != nil {
 		return f
 	}
 	defer p.work.leave(1)
@@ -146,7 +147,7 @@ func (x *exchange) serve(r *http.Request) *failure {
 	x.client = p.tally.begin(caller.Client)
 	defer p.tally.end(x.client)
 	streams := p.config.Heartbeat > 0 && mayStream(r)
-	if f := x.keep(&x.out, r); f != nil {
+	if f = x.keep(&x.out, r); f != nil {
 		x.body.release()
 		return f
 	}

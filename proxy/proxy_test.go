@@ -1,9 +1,11 @@
 package proxy_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 
@@ -27,4 +29,25 @@ func TestARequestIsPassedOn(t *testing.T) {
 	assert.Equal(t, "0.000", got.header.Get("X-Headrace-Waited"))
 	assert.Equal(t, "1", got.header.Get("X-Headrace-Attempts"))
 	assert.Empty(t, got.header.Get("X-Headrace-Error"))
+}
+
+// The context of a call has the values of the server's, also once the handler has
+// returned, and has ended by then.
+func TestTheContextOfACall(t *testing.T) {
+	for _, headers := range [][]string{nil, {"Idempotency-Key", "k1"}} {
+		var ctx context.Context
+		inBubble(t, proxy.Config{}, func(w http.ResponseWriter, r *http.Request) {
+			ctx = r.Context()
+			_, _ = io.WriteString(w, "answer")
+		}, func(s *bubble) {
+			t := s.t
+			got := s.get(t, "/up/v1", `{}`, headers...) //nolint:contextcheck // ctx is that of the call
+			assert.Equal(t, "answer", got.body)
+			synctest.Wait()
+			assert.ErrorIs(t, ctx.Err(), context.Canceled)
+			assert.IsType(t, &http.Server{}, ctx.Value(http.ServerContextKey))
+			assert.NotNil(t, ctx.Value(http.LocalAddrContextKey))
+			assert.Nil(t, ctx.Value("unknown"))
+		})
+	}
 }

@@ -3,14 +3,17 @@ package clock
 import (
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/jonboulle/clockwork"
 )
 
 // Alarms ring after a while, all by one timer. It is for what hardly ever
 // goes off: a timer of its own for each would wake the runtime's poller whenever it
-// is the next one due. The timer is left to go off for nothing. The zero Alarms goes
-// by the real clock. It is safe for concurrent use.
+// is the next one due. The timer is left to go off for nothing, and does not keep the
+// Alarms in memory: alarms must not outlive them. Another clock than the real one has
+// no timer while no alarm is set, as tests count them. The zero Alarms goes by the
+// real clock. It is safe for concurrent use.
 type Alarms struct {
 	Clock *Clock // nil: the real one
 
@@ -86,6 +89,10 @@ func (a *Alarms) removeLocked(o *Alarm) bool {
 		a.last = o.before
 	}
 	o.before, o.after, o.set = nil, nil, false
+	if a.first == nil && a.due != 0 && !a.Clock.Real() {
+		a.timer.Stop()
+		a.due = 0
+	}
 	return true
 }
 
@@ -96,7 +103,12 @@ func (a *Alarms) armLocked(now time.Duration) {
 	}
 	a.due = a.first.due
 	if d := max(0, a.due-now); a.timer == nil {
-		a.timer = a.Clock.AfterFunc(d, a.ring)
+		weakly := weak.Make(a)
+		a.timer = a.Clock.AfterFunc(d, func() {
+			if a := weakly.Value(); a != nil {
+				a.ring()
+			}
+		})
 	} else {
 		a.timer.Reset(d)
 	}

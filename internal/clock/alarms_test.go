@@ -1,12 +1,16 @@
 package clock_test
 
 import (
+	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
+	"github.com/jonboulle/clockwork"
 	"github.com/stretchr/testify/assert"
 	"pgregory.net/rapid"
 
@@ -57,8 +61,46 @@ func TestAlarms(t *testing.T) {
 			time.Sleep(time.Minute)
 			synctest.Wait()
 			assert.Equal(rt, want, went)
+			runtime.KeepAlive(&alarms)
 		})
 	})
+}
+
+// A timer that is left does not keep what the alarms are part of.
+func TestAlarmsAreFreedBeforeTheirTimer(t *testing.T) {
+	owner := new(struct {
+		alarms clock.Alarms
+		alarm  clock.Alarm
+	})
+	owner.alarms.Set(&owner.alarm, time.Hour)
+	owner.alarms.Clear(&owner.alarm)
+	left := weak.Make(owner)
+	runtime.GC()
+	assert.Nil(t, left.Value())
+}
+
+// A fake clock has no timer for alarms that are not set.
+func TestAlarmsOfAFakeClock(t *testing.T) {
+	fake := clockwork.NewFakeClock()
+	c := clock.New(fake)
+	alarms := clock.Alarms{Clock: &c}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	rang := make(chan struct{}, 1)
+	one, other := clock.Alarm{To: ringer(func() { rang <- struct{}{} })}, clock.Alarm{}
+	for range 3 {
+		alarms.Set(&one, time.Hour)
+		alarms.Set(&other, time.Minute)
+		alarms.Clear(&other)
+		assert.NoError(t, fake.BlockUntilContext(ended, 1))
+		alarms.Clear(&one)
+		assert.Error(t, fake.BlockUntilContext(ended, 1))
+	}
+	alarms.Set(&one, time.Hour)
+	fake.Advance(time.Hour)
+	<-rang
+	assert.Error(t, fake.BlockUntilContext(ended, 1))
+	runtime.KeepAlive(&alarms)
 }
 
 // What is set and cleared costs no timer each time.

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/headrace/headrace/internal/line"
+	"github.com/headrace/headrace/throttle"
 )
 
 // step is something that one of several turns does, or time that passes.
@@ -84,6 +85,8 @@ func takeSteps(t *testing.T, steps []step) (problem string) {
 			}
 		case s.what == "returns" && ctx.Err() != nil:
 			asked(w, context.Cause(ctx))
+		case s.what == "limited":
+			asked(w, throttle.ErrLimited)
 		case s.what == "fails":
 			asked(w, io.ErrClosedPipe)
 		}
@@ -113,7 +116,7 @@ func TestNoTurnIsLost(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 			return step{
-				rapid.SampledFrom([]string{"interactive", "batch", "queued", "queued", "returns", "admitted", "admitted as others leave", "fails", "leaves", "time passes"}).Draw(t, "what"),
+				rapid.SampledFrom([]string{"interactive", "batch", "queued", "queued", "returns", "admitted", "admitted as others leave", "limited", "fails", "leaves", "time passes"}).Draw(t, "what"),
 				rapid.IntRange(0, 9).Draw(t, "of"),
 			}
 		}), 20, 60).Draw(rt, "steps")

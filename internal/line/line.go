@@ -16,7 +16,9 @@ type line struct {
 	lines   *Lines
 	name    string
 	order   order
-	asking  *turn // nil: none; then the order is empty
+	asking  *turn // nil: none; then the order is empty, unless held
+	loose   int   // turns that ask without an order
+	held    bool  // the queue of the guard is full of these, which are not in line yet
 	turns   int   // that have begun and not ended: the line is in use
 	fresh   int   // in the order, that wait for their first admission
 	clients map[string]*client
@@ -170,6 +172,9 @@ func (n *line) choose() (recall func()) {
 		return nothing
 	}
 	a := n.asking
+	if a == nil && n.held {
+		return nothing
+	}
 	if a == nil || a.ask == nil { // one that was chosen may not know of it yet
 		n.asking = head.turn
 		head.turn.tell()
@@ -184,6 +189,29 @@ func (n *line) choose() (recall func()) {
 }
 
 func nothing() {}
+
+// hold has the line wait for a turn that asks without an order, for patience at most.
+func (n *line) hold() {
+	if n.held || n.asking != nil {
+		return
+	}
+	n.held = true
+	n.lines.clock.AfterFunc(patience, func() {
+		n.lines.mu.Lock()
+		n.held = false
+		recall := n.choose()
+		n.lines.mu.Unlock()
+		recall()
+	})
+}
+
+// settle notes that a turn does not ask without an order any more.
+func (n *line) settle(t *turn) {
+	if t.loose {
+		t.loose, n.held = false, false
+		n.loose--
+	}
+}
 
 // retryAfter is how long those that wait are expected to take.
 func (n *line) retryAfter(now time.Duration) time.Duration {

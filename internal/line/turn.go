@@ -113,8 +113,9 @@ func (t *turn) begin(ctx context.Context) (ask *asking, err error) {
 	case t.err != nil:
 		return nil, t.err
 	case t.inLine():
-	case n.asking == nil:
+	case n.asking == nil && !n.held && n.order.len() == 0:
 		t.loose = true
+		n.loose++
 	default:
 		if err := n.join(t, now); err != nil {
 			return nil, err
@@ -150,7 +151,7 @@ func (t *turn) Queued() {
 		l.mu.Unlock()
 		return
 	}
-	t.loose = false
+	n.settle(t)
 	if n.asking == nil {
 		n.asking = t
 	}
@@ -190,15 +191,18 @@ func (t *turn) Asked(err error) (again bool) {
 	if n.asking == t {
 		n.asking = nil
 	}
+	early := t.loose
+	n.settle(t)
 	switch {
 	case err == nil:
 		n.admitted(t)
 	case errors.Is(err, intake.ErrOutranked):
 		again = true
-	case t.loose && n.asking != nil:
-		again = errors.Is(err, throttle.ErrLimited) // the queue of the guard is full of calls that are not in line yet
+	case n.loose > 0 || early && n.asking != nil: // the queue of the guard is full of calls that are not in line yet
+		if again = errors.Is(err, throttle.ErrLimited); again {
+			n.hold()
+		}
 	}
-	t.loose = false
 	recall := t.passOn(!again)
 	l.mu.Unlock()
 	recall()

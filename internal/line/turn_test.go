@@ -117,6 +117,35 @@ func TestTheBetterOneLeavesBeforeItIsItsTurn(t *testing.T) {
 	})
 }
 
+// A guard whose queue is full of a call that is not in line yet turns no call away.
+func TestLimitedByACallThatIsNotInLineYet(t *testing.T) {
+	for about, resolve := range map[string]func(first *waiter){
+		"it joins the line": func(first *waiter) { first.Queued(); first.Asked(nil) },
+		"it is admitted":    func(first *waiter) { first.Asked(nil) },
+		"it hangs":          func(*waiter) { time.Sleep(2 * time.Second) },
+	} {
+		t.Run(about, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := line.New(line.Config{})
+				first, second := begin(t, l, batch("b")), begin(t, l, batch("b"))
+				assert.True(t, second.Asked(throttle.ErrLimited))
+				second.await()
+				assert.Nil(t, second.asks(), "it would be limited again")
+				third := begin(t, l, batch("b"))
+				assert.Nil(t, third.asks())
+				resolve(first)
+				require.NotNil(t, second.asks())
+				assert.False(t, second.Asked(nil))
+				require.NotNil(t, third.asks())
+				if about != "it hangs" {
+					assert.False(t, third.Asked(throttle.ErrLimited), "by what is not in line")
+					assert.Zero(t, waiting(l))
+				}
+			})
+		})
+	}
+}
+
 // Of several calls that ask at the same time, because none waited when they came,
 // one stays.
 func TestCallsThatAskWithoutALine(t *testing.T) {
