@@ -58,18 +58,20 @@ func cut(name string) string {
 	return name
 }
 
-// found says what was learned.
+// found says what was learned. A rate counts from the second decrease on: the
+// first one has measured a burst with it, and the rate of a preset is not found.
 func found(v *adaptive.View) string {
+	measured := v.Cuts > 1 || v.Cuts == 1 && v.Hits == 0 // by headers alone
 	var all []string
 	for unit, pace := range v.Pace {
-		if pace > 0 {
+		if pace > 0 && measured {
 			all = append(all, rate(pace, throttle.Unit(unit)))
 		}
 	}
 	switch {
 	case len(all) > 0:
 		return "found " + strings.Join(all, " and ")
-	case v.Hits > 0 && v.Concurrency > 0:
+	case v.Hits > 0 && v.Concurrency > 0 && v.Pace == [throttle.Units]float64{}:
 		return fmt.Sprintf("found %d calls in flight", v.Concurrency)
 	case v.Hits > 0:
 		return "met a limit, and found no rate yet"
