@@ -65,6 +65,7 @@ func (d *Dashboard) routes() *http.ServeMux {
 	m.HandleFunc("GET /api/status", d.reading(d.status))
 	m.HandleFunc("GET /api/series", d.reading(d.history))
 	m.HandleFunc("GET /api/events", d.reading(d.events))
+	m.HandleFunc("GET /api/token", d.authorized(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	m.HandleFunc("POST /api/limiters/{name}/pause", d.acted(d.pause))
 	m.HandleFunc("POST /api/limiters/{name}/resume", d.acted(d.resume))
 	m.HandleFunc("POST /api/limiters/{name}/limit", d.acted(d.limit))

@@ -196,6 +196,20 @@ func TestActionsNeedTheToken(t *testing.T) {
 	}
 }
 
+// The page checks a token before it keeps it, on the machine itself too.
+func TestATokenCanBeChecked(t *testing.T) {
+	s := serve(t, Config{Token: secret})
+	resp, text := s.ask(http.MethodGet, "/api/token", "", with(secret))
+	assert.Equal(t, http.StatusNoContent, resp.StatusCode)
+	assert.Empty(t, text)
+	for _, change := range []func(*http.Request){func(*http.Request) {}, with("the-toker")} {
+		resp, text = s.ask(http.MethodGet, "/api/token", "", change)
+		refused(t, resp, text, http.StatusUnauthorized, "unauthorized", "the token is missing or wrong")
+	}
+	resp, text = serve(t, Config{}).ask(http.MethodGet, "/api/token", "", with(secret))
+	refused(t, resp, text, http.StatusForbidden, "no_token", "the dashboard was started without a token")
+}
+
 func TestOtherSitesAreRefused(t *testing.T) {
 	s := serve(t, Config{Token: secret, Hosts: []string{"box.lan"}})
 	s.used("api", guard.Policy{})

@@ -3,7 +3,7 @@
 let token = "";
 
 export const hasToken = () => token !== "";
-export const setToken = (value) => { token = value; };
+export const dropToken = () => { token = ""; };
 
 // RequestError has the message of the dashboard, and the status; 0 if there was no response.
 export class RequestError extends Error {
@@ -13,8 +13,8 @@ export class RequestError extends Error {
   }
 }
 
-async function request(path, options = {}) {
-  const headers = token ? { ...options.headers, Authorization: `Bearer ${token}` } : options.headers;
+async function request(path, options = {}, as = token) {
+  const headers = as ? { ...options.headers, Authorization: `Bearer ${as}` } : options.headers;
   let response;
   try {
     response = await fetch(path, { ...options, headers, cache: "no-store" });
@@ -25,6 +25,12 @@ async function request(path, options = {}) {
   if (response.ok) return response;
   const body = await response.json().catch(() => null);
   throw new RequestError(response.status, body?.error?.message ?? `The answer was ${response.status}.`);
+}
+
+// takeToken checks a token with the program, and keeps it if it is right.
+export async function takeToken(value) {
+  await request("api/token", {}, value);
+  token = value;
 }
 
 export const get = async (path) => (await request(path)).json();

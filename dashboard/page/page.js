@@ -1,6 +1,6 @@
 // What the page shows. Text from outside is only ever set as textContent.
 
-import { RequestError, get, hasToken, post, setToken, stream } from "./api.js";
+import { RequestError, dropToken, get, hasToken, post, stream, takeToken } from "./api.js";
 import { Chart } from "./chart.js";
 import { clock, count, rate, seconds } from "./format.js";
 
@@ -356,13 +356,13 @@ function ask({ title, text, label, value = "", yes, type = "text", problem = "",
   });
 }
 
-// unlock asks for the token. It is not checked here: the next request is.
+// unlock asks for the token until it is the right one.
 const unlock = (problem = "") => ask({
   title: "Unlock actions", label: "Token", type: "password", yes: "Unlock", problem,
   text: "The token that the program was started with, for example in HEADRACE_TOKEN. This page keeps it until it is closed or reloaded.",
-  done: (value) => {
+  done: async (value) => {
     if (!value) throw new Error("Type the token.");
-    setToken(value);
+    await takeToken(value);
     show($("unlock"), false);
   },
 });
@@ -372,7 +372,7 @@ async function send(path, body) {
   if (!hasToken() && !await unlock()) return undefined;
   return post(path, body).catch((problem) => {
     if (problem.status === 401) {
-      setToken("");
+      dropToken();
       show($("unlock"), true);
     }
     throw problem;
