@@ -135,7 +135,7 @@ func (a *aimd) Admit(now time.Time, _ throttle.Cost, inFlight int) time.Duration
 		return wait
 	}
 	if inFlight >= int(a.window) {
-		a.bound = "the learnt concurrency"
+		a.bound = "the learned concurrency"
 		return throttle.Forever
 	}
 	if wait := a.reopened.Pace(now); wait > 0 {

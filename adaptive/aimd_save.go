@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// savedAIMD is what AIMD keeps of a run. The window is all that it has learnt.
+// savedAIMD is what AIMD keeps of a run. The window is all that it has learned.
 type savedAIMD struct {
 	Law    string  `json:"law"` // "aimd"
 	Window float64 `json:"window"`

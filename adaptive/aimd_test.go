@@ -344,7 +344,7 @@ func TestBoundNamesWhatHoldsTheHeadBack(t *testing.T) {
 	m.admit(0)
 	assert.Empty(t, bound())
 	m.admit(4)
-	assert.Equal(t, "the learnt concurrency", bound())
+	assert.Equal(t, "the learned concurrency", bound())
 	m.Slack(m.now)
 	assert.Empty(t, bound())
 	m.trip(1, rtt, hitAfter(time.Minute))

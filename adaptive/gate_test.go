@@ -120,7 +120,7 @@ func TestTheGateReopensStepByStepOverOneRoundTrip(t *testing.T) {
 	require.Equal(t, 4, m.window())
 	m.after(m.gate())
 	assert.Equal(t, []time.Duration{0, rtt / 4, rtt / 2, 3 * rtt / 4}, departures(t, m, 4))
-	assert.Equal(t, throttle.Forever, m.admit(4), "the learnt concurrency holds as well")
+	assert.Equal(t, throttle.Forever, m.admit(4), "the learned concurrency holds as well")
 }
 
 func TestAfterOneRoundTripTheGateIsOpen(t *testing.T) {

@@ -221,8 +221,8 @@ func (s *measured) View() View {
 var (
 	boundNames = [...]string{
 		learn.Free: "", learn.ByGate: reopening.Bound, learn.ByProbe: "a probe that has not been answered yet",
-		learn.ByFlight: "the learnt concurrency", learn.ByCalls: "the learnt rate of requests",
-		learn.ByTokens: "the learnt rate of tokens", learn.ByHeaders: "what the provider's headers say is left",
+		learn.ByFlight: "the learned concurrency", learn.ByCalls: "the learned rate of requests",
+		learn.ByTokens: "the learned rate of tokens", learn.ByHeaders: "what the provider's headers say is left",
 	}
 	kindsOf = [...]event.Kind{ //nolint:gochecknoglobals // a table
 		learn.Cut: event.LimiterCut, learn.Grow: event.LimiterRecovery, learn.Gate: event.LimiterGate,

@@ -14,9 +14,9 @@ func (s *measured) Explain(time.Time) string {
 	m := s.machine
 	switch m.Bound() {
 	case learn.ByCalls:
-		return "the learnt rate of " + paced(&m.Calls, "requests")
+		return "the learned rate of " + paced(&m.Calls, "requests")
 	case learn.ByTokens:
-		return "the learnt rate of " + paced(&m.Tokens, "tokens")
+		return "the learned rate of " + paced(&m.Tokens, "tokens")
 	case learn.ByFlight:
 		return s.explainFlight()
 	case learn.Free, learn.ByGate, learn.ByProbe, learn.ByHeaders:
@@ -34,7 +34,7 @@ func (s *measured) explainFlight() string {
 	case f.Claimed && !math.IsInf(next, 1):
 		return fmt.Sprintf("a cap of %d calls in flight that refusals have shown, tried again in %s", s.machine.InFlight(), rough(next))
 	default:
-		return fmt.Sprintf("the learnt concurrency of %d", s.machine.InFlight())
+		return fmt.Sprintf("the learned concurrency of %d", s.machine.InFlight())
 	}
 }
 

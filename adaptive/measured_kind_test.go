@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// The kind of a refusal decides what is learnt of it.
+// The kind of a refusal decides what is learned of it.
 func TestMeasuredHearsTheKind(t *testing.T) {
 	for _, c := range []struct {
 		kind          adaptive.Kind

@@ -79,7 +79,7 @@ func busy() *event.Progress {
 			{
 				Name: "summarise", Live: true, Limit: 16, InFlight: 12, Waiting: 4, Calls: 1210, Hits: 3, Cuts: 1,
 				Pace: map[string]float64{"requests": 9.9, "tokens": 1234.5},
-				Why:  "12 in flight of 16, 4 waiting: held back by the learnt rate of 9.9 requests/s, rising until it is refused",
+				Why:  "12 in flight of 16, 4 waiting: held back by the learned rate of 9.9 requests/s, rising until it is refused",
 			},
 			{Name: "hidden", Hits: 2},
 		},

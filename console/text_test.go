@@ -133,7 +133,7 @@ func TestJSONLine(t *testing.T) {
 }
 
 func TestHeld(t *testing.T) {
-	assert.Equal(t, "4 waiting for summarise (held back by the learnt rate of 9.9 requests/s, rising until it is refused)", held(busy().Limiters))
+	assert.Equal(t, "4 waiting for summarise (held back by the learned rate of 9.9 requests/s, rising until it is refused)", held(busy().Limiters))
 	assert.Equal(t, "2 waiting for a (some other wording)", held([]event.LimiterProgress{{Name: "a", Waiting: 2, Why: "some other wording"}}))
 	assert.Empty(t, held(over().Limiters))
 }

@@ -78,9 +78,9 @@ type LimiterProgress struct {
 	// Live says that the limiter itself was read. Otherwise only Hits, Cuts and
 	// Closed are known, from events.
 	Live bool
-	// Limit is the concurrency limit, learnt or configured; 0 means none.
+	// Limit is the concurrency limit, learned or configured; 0 means none.
 	Limit int
-	// Pace is the learnt rate of each unit, such as "requests", per second.
+	// Pace is the learned rate of each unit, such as "requests", per second.
 	Pace map[string]float64
 	// InFlight and Waiting are calls of all users of the limiter.
 	InFlight, Waiting int

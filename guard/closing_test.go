@@ -428,7 +428,7 @@ func TestANegativeRetryAfterIsNone(t *testing.T) {
 }
 
 // The time of a closure measures nothing, and nothing grows in it.
-func TestALongClosureLeavesTheLearntRate(t *testing.T) {
+func TestALongClosureLeavesTheLearnedRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := made(t, guard.Policy{MaxWait: 2 * time.Hour, Law: adaptive.Measured{}})
 		closes := time.Now().Add(2 * time.Minute)

@@ -56,7 +56,7 @@ func TestTheFirstCallWaitsForNoTokens(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = l.Do(t.Context(), throttle.Cost{Tokens: 45_000}, ok(0)) })
 		synctest.Wait()
-		assert.Regexp(t, `learnt rate of 5\d{3} tokens/s`, l.Stats().Why, "no exponent")
+		assert.Regexp(t, `learned rate of 5\d{3} tokens/s`, l.Stats().Why, "no exponent")
 		wg.Wait()
 	})
 }

@@ -29,7 +29,7 @@ func TestWhy(t *testing.T) {
 		assert.Equal(t, "1 in flight of 2, 0 waiting: nothing holds it back", l.Stats().Why)
 		call(l, ok(time.Second))
 		call(l, ok(time.Second))
-		assert.Equal(t, "2 in flight of 2, 1 waiting: held back by the learnt concurrency", l.Stats().Why)
+		assert.Equal(t, "2 in flight of 2, 1 waiting: held back by the learned concurrency", l.Stats().Why)
 		wg.Wait()
 
 		l.Learn(time.Now(), adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Nanosecond})
@@ -37,7 +37,7 @@ func TestWhy(t *testing.T) {
 		call(l, ok(time.Second))
 		assert.Equal(t, "1 in flight of 1, 0 waiting: nothing holds it back", l.Stats().Why)
 		call(l, ok(0))
-		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by the learnt concurrency", l.Stats().Why)
+		assert.Equal(t, "1 in flight of 1, 1 waiting: held back by the learned concurrency", l.Stats().Why)
 		l.Learn(time.Now(), hitAfter(time.Minute))
 		time.Sleep(30 * time.Second)
 		assert.Regexp(t, `^0 in flight of 1, 1 waiting: the gate opens in 3[0-6]\.?\d*s$`, l.Stats().Why)
@@ -94,7 +94,7 @@ func TestWhyNamesTheBoundAndWhatComesNext(t *testing.T) {
 			wg.Go(func() { assert.NoError(t, do(t.Context(), l, ok(0))) })
 		}
 		synctest.Wait()
-		assert.Contains(t, l.Stats().Why, "held back by the learnt rate of 1.94 requests/s, more is tried in ")
+		assert.Contains(t, l.Stats().Why, "held back by the learned rate of 1.94 requests/s, more is tried in ")
 		wg.Wait()
 
 		l = made(t, guard.Policy{Law: adaptive.Measured{Initial: 1}})

@@ -41,7 +41,7 @@ type Journal interface {
 	Close() error
 }
 
-// LawKeeper is a Journal that also keeps what limiters have learnt.
+// LawKeeper is a Journal that also keeps what limiters have learned.
 type LawKeeper interface {
 	// SaveLaw replaces the state of the limiter of that name.
 	SaveLaw(ctx context.Context, limiter string, saved Law) error

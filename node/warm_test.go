@@ -16,7 +16,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-func TestWhatTheLimiterHasLearntIsKeptForAnHour(t *testing.T) {
+func TestWhatTheLimiterHasLearnedIsKeptForAnHour(t *testing.T) {
 	for name, tc := range map[string]struct {
 		pause time.Duration
 		law   adaptive.Law
@@ -105,7 +105,7 @@ func TestALimiterInUseIsLeftAlone(t *testing.T) {
 }
 
 // A clock that was ahead when it was saved does not make it fresh for as long as that.
-func TestWhatTheLimiterHasLearntAtATimeToComeIsNotRestored(t *testing.T) {
+func TestWhatTheLimiterHasLearnedAtATimeToComeIsNotRestored(t *testing.T) {
 	for ahead, want := range map[time.Duration]int{time.Minute: 2, 365 * 24 * time.Hour: 8} {
 		j := newFaulty(nil)
 		state, err := newGuard(t, guard.Policy{Name: "saved", Law: adaptive.AIMD{Initial: 2, Max: 8}}).Save()

@@ -79,8 +79,8 @@ func TestTheIdempotencyKey(t *testing.T) {
 	assert.NotContains(t, slices.Concat(failed, again, []string{killed}), fresh[0], "the old answer is not wanted")
 }
 
-// What is learnt of the limits is worth something to the next run at the same service, and to no other; --fresh forgets it.
-func TestWhatIsLearntIsForItsService(t *testing.T) {
+// What is learned of the limits is worth something to the next run at the same service, and to no other; --fresh forgets it.
+func TestWhatIsLearnedIsForItsService(t *testing.T) {
 	t.Parallel()
 	hold := make(chan struct{})
 	p := newPlace(t, providertest.Config{Fault: func(r providertest.Request) *providertest.Fault {
@@ -90,7 +90,7 @@ func TestWhatIsLearntIsForItsService(t *testing.T) {
 		return nil
 	}})
 	defer close(hold)
-	learnt := func(of string) []byte {
+	learned := func(of string) []byte {
 		kept, err := sqlitestore.OpenJournal(p.path("r.results.jsonl.journal"))
 		require.NoError(t, err)
 		law, err := kept.LoadLaw(t.Context(), of)
@@ -102,13 +102,13 @@ func TestWhatIsLearntIsForItsService(t *testing.T) {
 	p.requests(20)
 	status, _, errs := p.run("--preset", "openai/tier1")
 	require.Zero(t, status, errs)
-	assert.NotEmpty(t, learnt(host+" openai/tier1 KEY"))
+	assert.NotEmpty(t, learned(host+" openai/tier1 KEY"))
 
 	other := newPlace(t, providertest.Config{Latency: providertest.Fixed(time.Millisecond)})
 	status, _, errs = p.do("run", "r.jsonl", "--fresh", "--base-url", other.provider.URL()+"/v1", "--preset", "openai/tier1")
 	require.Zero(t, status, errs)
-	assert.NotEmpty(t, learnt(strings.TrimPrefix(other.provider.URL(), "http://")+" openai/tier1 "))
-	assert.NotEmpty(t, learnt(host+" openai/tier1 KEY"))
+	assert.NotEmpty(t, learned(strings.TrimPrefix(other.provider.URL(), "http://")+" openai/tier1 "))
+	assert.NotEmpty(t, learned(host+" openai/tier1 KEY"))
 
 	p.requests(21)
 	cmd := p.command("run", "r.jsonl", "--fresh", "--preset", "openai/tier1", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1")
@@ -116,5 +116,5 @@ func TestWhatIsLearntIsForItsService(t *testing.T) {
 	eventually(t, func() bool { return p.provider.Counts().Served == 40 })
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	assert.Empty(t, learnt(host+" openai/tier1 KEY"))
+	assert.Empty(t, learned(host+" openai/tier1 KEY"))
 }

@@ -70,7 +70,7 @@ func contentOf(title string, r *flow.Report) content {
 				curve{"in flight", "flight", numbers(l.InFlight), false},
 				curve{"waiting", "waiting", numbers(l.Waiting), false}),
 			plot("calls per second", at, refused,
-				curve{"learnt pace", "limit", l.Pace, true},
+				curve{"learned pace", "limit", l.Pace, true},
 				curve{"rate", "flight", l.Rate, false}),
 		}})
 	}

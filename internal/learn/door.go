@@ -24,7 +24,7 @@ const (
 	heardBy    = 2.5  // refusal round trips until a probe would have been refused
 	exact      = 1.5  // seconds: a Retry-After up to here is a fraction rounded up
 	latest     = 0.1  // seconds that jitter adds to a Retry-After; it never takes any away
-	knockShare = 0.02 // of the learnt rate may go into knocking
+	knockShare = 0.02 // of the learned rate may go into knocking
 )
 
 func newDoor(off Rules) Door { return Door{trip: firstTrip, left: math.Inf(-1), off: off} }
@@ -98,7 +98,7 @@ func (d *Door) Settled() { d.refused = 0 }
 
 // Still waits because nothing has got through since the last refusal. asked is
 // what the refusal asks for, if hinted; reset when the headers say that there is quota
-// again, 0 unknown; rate the learnt rate; luck is between 0 and 1.
+// again, 0 unknown; rate the learned rate; luck is between 0 and 1.
 func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64) {
 	d.refused++
 	if hinted {

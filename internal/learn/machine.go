@@ -53,7 +53,7 @@ type Config struct {
 	Share        float64        // of the limit, where others like this machine use the rest; 0 and 1: all of it
 	Seed         uint64         // of jitter
 	Off          Rules          // left out, to see what they are worth
-	Saved        Saved          // what another machine has learnt
+	Saved        Saved          // what another machine has learned
 	Decide       func(Decision) // hears of every decision; nil: nobody does
 }
 

@@ -266,7 +266,7 @@ func TestOverloadsCutTheCallsInFlightAndNoRate(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rate float64
-	}{{"no rate is known, and none is learnt", 0}, {"one is known, and stays", 10}} {
+	}{{"no rate is known, and none is learned", 0}, {"one is known, and stays", 10}} {
 		t.Run(c.name, func(t *testing.T) {
 			r := runMachine(Config{Initial: 50, Max: 100, CallRate: c.rate})
 			calls, pace := r.sendMany(1), r.Calls.Pace()
@@ -347,7 +347,7 @@ func TestASignalCutsOnce(t *testing.T) {
 	r.Signal(3, 2)
 	assert.Equal(t, 20, r.InFlight())
 	assert.Equal(t, []Decision{{At: 2, Of: OfFlight, From: 40, To: 20, Why: WhySignal}}, r.decided)
-	assert.InDelta(t, 1, r.Calls.Rate, 0, "no rate is learnt")
+	assert.InDelta(t, 1, r.Calls.Rate, 0, "no rate is learned")
 	r.Signal(4, 2.5)
 	assert.Equal(t, 10, r.InFlight(), "a new epoch")
 }
@@ -401,11 +401,11 @@ func TestSavedGoesOn(t *testing.T) {
 	assert.Equal(t, all, m.Save())
 	assert.Equal(t, 12, m.InFlight())
 	assert.InDelta(t, 5*margin, m.Calls.Pace(), 1e-9)
-	assert.Equal(t, Saved{Trip: 1, Refusal: firstTrip}, New(Config{Initial: 1, Max: 9}).Save(), "nothing was learnt")
+	assert.Equal(t, Saved{Trip: 1, Refusal: firstTrip}, New(Config{Initial: 1, Max: 9}).Save(), "nothing was learned")
 
-	learnt := cutOnce(Config{}, Refusal{Asked: 1}).Save()
-	assert.Positive(t, learnt.Calls)
-	assert.Equal(t, learnt, New(Config{Initial: 1, Max: 100, Saved: learnt}).Save())
+	learned := cutOnce(Config{}, Refusal{Asked: 1}).Save()
+	assert.Positive(t, learned.Calls)
+	assert.Equal(t, learned, New(Config{Initial: 1, Max: 100, Saved: learned}).Save())
 }
 
 func TestNonsenseInSavedIsBounded(t *testing.T) {

@@ -209,7 +209,7 @@ func (p *Pacer) Correct(rate, cycle float64) {
 	p.fast = p.Rate * margin
 }
 
-// Set begins a cycle at a rate that was learnt without a refusal.
+// Set begins a cycle at a rate that was learned without a refusal.
 func (p *Pacer) Set(rate, cycle float64) {
 	if !p.On {
 		return

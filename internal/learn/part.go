@@ -12,7 +12,7 @@ const (
 )
 
 // sharing has the machine use only a part of the limit, and press for it as each
-// of the others that use the rest does. A rate or a cap that is learnt is a part
+// of the others that use the rest does. A rate or a cap that is learned is a part
 // already, for the others press too: there the parts become even, because a
 // machine that has less grows sooner.
 func (m *Machine) sharing(share float64) {

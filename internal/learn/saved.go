@@ -4,7 +4,7 @@ package learn
 type Saved struct {
 	InFlight  float64 `json:"in_flight,omitempty"`  // the bound
 	Claimed   bool    `json:"claimed,omitempty"`    // it is a cap
-	Calls     float64 `json:"calls,omitempty"`      // per second; 0: not learnt
+	Calls     float64 `json:"calls,omitempty"`      // per second; 0: not learned
 	Tokens    float64 `json:"tokens,omitempty"`     // likewise
 	CallRest  float64 `json:"call_rest,omitempty"`  // calls that may go at once after a pause
 	TokenRest float64 `json:"token_rest,omitempty"` // likewise
@@ -28,7 +28,7 @@ func (s Saved) Scaled(share float64) Saved {
 	return s
 }
 
-// Save returns what was learnt.
+// Save returns what was learned.
 func (m *Machine) Save() Saved {
 	s := Saved{
 		Claimed: m.Flight.Claimed, Trip: m.trip, Refusal: m.Door.trip, PerCall: m.tally.perCall,
@@ -51,7 +51,7 @@ func (m *Machine) Save() Saved {
 // It is far above any real one, and all that is computed of it is finite.
 const mostRate = 1e15
 
-// restore goes on with what another machine has learnt. Nonsense in it is brought within bounds.
+// restore goes on with what another machine has learned. Nonsense in it is brought within bounds.
 func (m *Machine) restore(s *Saved) {
 	calls, tokens := min(s.Calls, mostRate), min(s.Tokens, mostRate)
 	if calls > 0 {

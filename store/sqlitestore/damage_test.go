@@ -156,17 +156,17 @@ func TestAFileThatWasCutIsDamaged(t *testing.T) {
 func TestARowWithAnotherChecksum(t *testing.T) {
 	text, want := sound(t, 50)
 	for name, statement := range map[string]string{
-		"a value":        "UPDATE records SET value = CAST(replace(value, '7', '8') AS BLOB) WHERE content = 'item 7'",
-		"a failure":      "UPDATE records SET error = CAST('because' AS BLOB) WHERE content = 'item 7'",
-		"a state":        "UPDATE records SET state = 3 WHERE content = 'item 7'",
-		"attempts":       "UPDATE records SET attempts = 0 WHERE content = 'item 7'",
-		"the call":       "UPDATE records SET call = 0 WHERE content = 'item 7'",
-		"the content":    "UPDATE records SET content = 'item 700' WHERE content = 'item 7'; UPDATE records SET content = 'item 7' WHERE content = 'item 8'",
-		"the part":       "UPDATE parts SET mark = CAST('another' AS BLOB)",
-		"the version":    "UPDATE parts SET version = CAST('v2' AS BLOB)",
-		"how many":       "UPDATE parts SET behind = 0",
-		"when":           "UPDATE parts SET changed = 0",
-		"what is learnt": "UPDATE laws SET state = CAST('{\"rate\":99}' AS BLOB)",
+		"a value":         "UPDATE records SET value = CAST(replace(value, '7', '8') AS BLOB) WHERE content = 'item 7'",
+		"a failure":       "UPDATE records SET error = CAST('because' AS BLOB) WHERE content = 'item 7'",
+		"a state":         "UPDATE records SET state = 3 WHERE content = 'item 7'",
+		"attempts":        "UPDATE records SET attempts = 0 WHERE content = 'item 7'",
+		"the call":        "UPDATE records SET call = 0 WHERE content = 'item 7'",
+		"the content":     "UPDATE records SET content = 'item 700' WHERE content = 'item 7'; UPDATE records SET content = 'item 7' WHERE content = 'item 8'",
+		"the part":        "UPDATE parts SET mark = CAST('another' AS BLOB)",
+		"the version":     "UPDATE parts SET version = CAST('v2' AS BLOB)",
+		"how many":        "UPDATE parts SET behind = 0",
+		"when":            "UPDATE parts SET changed = 0",
+		"what is learned": "UPDATE laws SET state = CAST('{\"rate\":99}' AS BLOB)",
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.db")

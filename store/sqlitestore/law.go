@@ -38,7 +38,7 @@ func (j *Journal) LoadLaw(ctx context.Context, limiter string) (saved journal.La
 		}
 		if saved.At = timeOf(at); sum != sumOfLaw(limiter, saved.State, at) {
 			saved = journal.Law{}
-			return &sumError{of: "what was learnt of " + limiter}
+			return &sumError{of: "what was learned of " + limiter}
 		}
 		return nil
 	}, `SELECT state, at, sum FROM laws WHERE limiter = ?`, []byte(limiter))

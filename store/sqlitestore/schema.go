@@ -16,7 +16,7 @@ var migrations = []string{ //nolint:gochecknoglobals // a constant but for its t
 	// calls counts the calls of Finish; marked is what it was when mark was given, and behind
 	// counts the records with a later call. owner to renewed are the lease, empty and 0 without one.
 	// sum is the CRC-32C of all that is in the row. Texts that may be anything are blobs; so is
-	// what a limiter has learnt. Times are microseconds since 1970.
+	// what a limiter has learned. Times are microseconds since 1970.
 	`CREATE TABLE parts (
 		id      INTEGER PRIMARY KEY AUTOINCREMENT,
 		run     TEXT,

@@ -102,7 +102,7 @@ func TestWhatAPictureSays(t *testing.T) {
 	one := svg(t, short(1))
 	for _, want := range []string{
 		"a rate &amp; its half", "a &lt;law&gt;", "admitted, calls per second", "what the provider allows",
-		"learnt pace, calls per second", "the provider&#39;s cap", "3 of 900 attempts, 0.33 %", "minutes",
+		"learned pace, calls per second", "the provider&#39;s cap", "3 of 900 attempts, 0.33 %", "minutes",
 	} {
 		assert.Contains(t, one, want)
 	}
@@ -113,7 +113,7 @@ func TestWhatAPictureSays(t *testing.T) {
 
 	unpaced := short(1)
 	clear(unpaced.Tracks[0].Pace)
-	assert.Contains(t, svg(t, unpaced), "none was learnt")
+	assert.Contains(t, svg(t, unpaced), "none was learned")
 	assert.NotContains(t, svg(t, unpaced), `<path class="pace"`)
 
 	wide := short(1)

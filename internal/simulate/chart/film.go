@@ -28,7 +28,7 @@ type Track struct {
 	Refused  []int
 	InFlight []int
 	Window   []float64
-	Pace     []float64 // calls per second; 0: none is learnt
+	Pace     []float64 // calls per second; 0: none is learned
 }
 
 // Record plays the world of s with c from seed and looks at it each every.

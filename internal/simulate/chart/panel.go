@@ -60,7 +60,7 @@ func (f *Film) admitted() panel {
 }
 
 func (f *Film) paces() panel {
-	p := panel{title: "learnt pace, calls per second", height: 110}
+	p := panel{title: "learned pace, calls per second", height: 110}
 	mine, limit := "the pace", "what the provider allows in the long run"
 	if n := len(f.Tracks); n > 1 {
 		mine, limit = fmt.Sprintf("the pace of each of %d processes", n), "an equal share of what the provider allows"
@@ -73,7 +73,7 @@ func (f *Film) paces() panel {
 		p.lines = append(p.lines, f.limit(limit, f.Rate, float64(len(f.Tracks))))
 	}
 	if f.paceless() {
-		return panel{title: p.title, lines: []line{{label: "none was learnt", class: "pace"}}}
+		return panel{title: p.title, lines: []line{{label: "none was learned", class: "pace"}}}
 	}
 	return p.scaled(f.Rate)
 }
@@ -86,7 +86,7 @@ func (t *Track) pace(i int) float64 {
 	return t.Pace[i]
 }
 
-// paceless reports whether no process ever learnt a pace.
+// paceless reports whether no process ever learned a pace.
 func (f *Film) paceless() bool {
 	for i := range f.frames() {
 		if f.sum(i, func(t *Track, i int) float64 { return t.Pace[i] }) > 0 {

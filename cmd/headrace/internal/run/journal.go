@@ -10,11 +10,11 @@ import (
 	"github.com/headrace/headrace/store/sqlitestore"
 )
 
-// watched is a journal that tells how far the run has come, and keeps what is learnt by service.
+// watched is a journal that tells how far the run has come, and keeps what is learned by service.
 type watched struct {
 	*sqlitestore.Journal
 
-	law    string                                        // what is learnt is kept under that name
+	law    string                                        // what is learned is kept under that name
 	opened func(context.Context, journal.Progress) error // told how far the run has come, before anything is written
 	anew   bool                                          // the records of other settings were forgotten
 
