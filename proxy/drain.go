@@ -124,7 +124,7 @@ func (p *Proxy) Drain(ctx context.Context) error {
 		}
 	}
 	w.mu.Unlock()
-	p.flights.close()
+	p.joins.close()
 	select {
 	case <-w.idle:
 		return nil

@@ -26,35 +26,35 @@ const (
 	// mostJoined is how much of an answer is kept. Once it is longer, no other
 	// request can join it.
 	mostJoined = 1 << 20
-	// mostFlights bounds the calls that can be joined.
-	mostFlights = 10_000
+	// mostShared bounds the calls that can be joined.
+	mostShared = 10_000
 	// longestKey bounds an Idempotency-Key, in bytes.
 	longestKey = 256
 )
 
 var errLeft = errors.New("proxy: no client waits for the answer")
 
-// flightKey identifies equal requests of one client.
-type flightKey [sha256.Size]byte
+// joinKey identifies equal requests of one client.
+type joinKey [sha256.Size]byte
 
-// flights are the calls with an Idempotency-Key.
-type flights struct {
+// joins are the calls with an Idempotency-Key.
+type joins struct {
 	clock  *clock.Clock
 	memory *memory
 	salt   [sha256.Size]byte
 
 	mu      sync.Mutex // guards all below
-	known   map[flightKey]*flight
+	known   map[joinKey]*shared
 	closing bool
 }
 
-func (fs *flights) init(c *clock.Clock, m *memory) {
-	fs.clock, fs.memory, fs.known = c, m, map[flightKey]*flight{}
-	_, _ = rand.Read(fs.salt[:]) // it never fails
+func (j *joins) init(c *clock.Clock, m *memory) {
+	j.clock, j.memory, j.known = c, m, map[joinKey]*shared{}
+	_, _ = rand.Read(j.salt[:]) // it never fails
 }
 
 // joinable returns the key of a request that can be joined, or can join another.
-func (fs *flights) joinable(x *exchange, r *http.Request, client string) (key flightKey, yes bool) {
+func (j *joins) joinable(x *exchange, r *http.Request, client string) (key joinKey, yes bool) {
 	sent := r.Header["Idempotency-Key"]
 	if len(sent) != 1 || sent[0] == "" || len(sent[0]) > longestKey || x.body.rest != nil || r.Header.Get("Upgrade") != "" {
 		return key, false
@@ -64,7 +64,7 @@ func (fs *flights) joinable(x *exchange, r *http.Request, client string) (key fl
 		_, _ = io.WriteString(h, text) // it never fails
 		_, _ = h.Write([]byte{0xff})   // which no text of a header has at its end
 	}
-	_, _ = h.Write(fs.salt[:])
+	_, _ = h.Write(j.salt[:])
 	for _, text := range [...]string{sent[0], client, r.Method, x.to.upstream.name, x.to.path, x.to.query} {
 		field(text)
 	}
@@ -75,50 +75,50 @@ func (fs *flights) joinable(x *exchange, r *http.Request, client string) (key fl
 		field(strings.Join(r.Header[name], "\xfe"))
 	}
 	_, _ = h.Write(x.body.kept)
-	return flightKey(h.Sum(nil)), true
+	return joinKey(h.Sum(nil)), true
 }
 
-// board returns the flight of a key, a client aboard, and whether the flight is new.
-// It is nil if the request has to be a call of its own.
-func (fs *flights) board(key flightKey) (f *flight, c *passenger, first bool) {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	if f = fs.known[key]; f != nil {
-		c = f.join()
+// share returns the call of a key, a client that reads its answer, and whether the
+// call is new. It is nil if the request has to be a call of its own.
+func (j *joins) share(key joinKey) (s *shared, c *reader, first bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if s = j.known[key]; s != nil {
+		c = s.join()
 		if c == nil {
-			f = nil
+			s = nil
 		}
-		return f, c, false
+		return s, c, false
 	}
-	if len(fs.known) >= mostFlights || fs.closing {
+	if len(j.known) >= mostShared || j.closing {
 		return nil, nil, false
 	}
-	f = &flight{flights: fs, key: key, live: http.Header{}, changed: make(chan struct{}), aboard: map[*passenger]struct{}{}}
-	fs.known[key] = f
-	c = f.join()
-	return f, c, true
+	s = &shared{joins: j, key: key, live: http.Header{}, changed: make(chan struct{}), readers: map[*reader]struct{}{}}
+	j.known[key] = s
+	c = s.join()
+	return s, c, true
 }
 
 // close ends the calls without a client, now and from now on at once.
-func (fs *flights) close() {
-	fs.mu.Lock()
-	fs.closing = true
-	all := slices.Collect(maps.Values(fs.known))
-	fs.mu.Unlock()
-	for _, f := range all {
-		f.land()
+func (j *joins) close() {
+	j.mu.Lock()
+	j.closing = true
+	all := slices.Collect(maps.Values(j.known))
+	j.mu.Unlock()
+	for _, s := range all {
+		s.stop()
 	}
 }
 
-// flight is a call with its answer, for one client or several. It is the
+// shared is a call with its answer, for one client or several. It is the
 // ResponseWriter of the call.
-type flight struct {
-	flights *flights
-	key     flightKey
-	live    http.Header // of the call alone
-	cancel  context.CancelCauseFunc
+type shared struct {
+	joins  *joins
+	key    joinKey
+	live   http.Header // of the call alone
+	cancel context.CancelCauseFunc
 
-	mu      sync.Mutex    // guards all below; after that of flights
+	mu      sync.Mutex    // guards all below; after that of joins
 	changed chan struct{} // closed, and made anew, when something below changes
 	status  int           // 0: not yet
 	header  http.Header   // as of WriteHeader
@@ -128,161 +128,161 @@ type flight struct {
 	long    bool  // the answer is too long to be joined
 	ended   bool
 	broken  bool // it ended in the middle of the answer
-	landed  bool
-	aboard  map[*passenger]struct{}
-	landing clockwork.Timer // nil: some client is aboard
+	stopped bool
+	readers map[*reader]struct{}
+	expiry  clockwork.Timer // nil: some client reads
 }
 
-// passenger is a client that waits for the answer, and how much of it is read.
-type passenger struct{ read int }
+// reader is a client that waits for the answer, and how much of it is read.
+type reader struct{ read int }
 
 // join adds a client. It returns nil if it could not have all of the answer.
-func (f *flight) join() *passenger {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.long || f.broken || f.landed {
+func (s *shared) join() *reader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.long || s.broken || s.stopped {
 		return nil
 	}
-	if f.landing != nil {
-		f.landing.Stop()
-		f.landing = nil
+	if s.expiry != nil {
+		s.expiry.Stop()
+		s.expiry = nil
 	}
-	c := new(passenger)
-	f.aboard[c] = struct{}{}
+	c := new(reader)
+	s.readers[c] = struct{}{}
 	return c
 }
 
 // leave removes a client; whole says that it has all of the answer. Without a
 // client the call goes on for the time of grace, if it is wanted still.
-func (f *flight) leave(c *passenger, whole bool) {
-	fs := f.flights
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.aboard, c)
-	f.tellLocked() // a call that waits for the slowest client
-	if len(f.aboard) == 0 && !whole && !f.long && !fs.closing {
-		f.landing = fs.clock.AfterFunc(grace, f.land)
+func (s *shared) leave(c *reader, whole bool) {
+	j := s.joins
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.readers, c)
+	s.tellLocked() // a call that waits for the slowest client
+	if len(s.readers) == 0 && !whole && !s.long && !j.closing {
+		s.expiry = j.clock.AfterFunc(grace, s.stop)
 		return
 	}
-	f.landLocked()
+	s.stopLocked()
 }
 
-// land ends the call, unless a client is aboard.
-func (f *flight) land() {
-	f.flights.mu.Lock()
-	defer f.flights.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.landLocked()
+// stop ends the call, unless a client reads its answer.
+func (s *shared) stop() {
+	s.joins.mu.Lock()
+	defer s.joins.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopLocked()
 }
 
-// landLocked needs the lock of flights too.
-func (f *flight) landLocked() {
-	fs := f.flights
-	if len(f.aboard) > 0 || f.landed {
+// stopLocked needs the lock of joins too.
+func (s *shared) stopLocked() {
+	j := s.joins
+	if len(s.readers) > 0 || s.stopped {
 		return
 	}
-	f.landed, f.data = true, nil
-	fs.memory.give(f.taken)
-	if fs.known[f.key] == f {
-		delete(fs.known, f.key)
+	s.stopped, s.data = true, nil
+	j.memory.give(s.taken)
+	if j.known[s.key] == s {
+		delete(j.known, s.key)
 	}
-	f.cancel(errLeft)
-	f.tellLocked()
+	s.cancel(errLeft)
+	s.tellLocked()
 }
 
 // tellLocked wakes all that wait for a change.
-func (f *flight) tellLocked() {
-	close(f.changed)
-	f.changed = make(chan struct{})
+func (s *shared) tellLocked() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // Header implements http.ResponseWriter.
-func (f *flight) Header() http.Header { return f.live }
+func (s *shared) Header() http.Header { return s.live }
 
 // WriteHeader implements http.ResponseWriter.
-func (f *flight) WriteHeader(status int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.status == 0 && status >= http.StatusOK {
-		f.status, f.header = status, f.live.Clone()
-		f.tellLocked()
+func (s *shared) WriteHeader(status int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.status == 0 && status >= http.StatusOK {
+		s.status, s.header = status, s.live.Clone()
+		s.tellLocked()
 	}
 }
 
 // Write implements io.Writer. It waits for the slowest client when the answer is
 // too long to be kept.
-func (f *flight) Write(p []byte) (int, error) {
-	f.WriteHeader(http.StatusOK)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.takeLocked(len(p))
-	if f.long && len(f.aboard) == 0 { // no other client can have it
-		f.mu.Unlock()
-		f.land()
-		f.mu.Lock()
+func (s *shared) Write(p []byte) (int, error) {
+	s.WriteHeader(http.StatusOK)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.takeLocked(len(p))
+	if s.long && len(s.readers) == 0 { // no other client can have it
+		s.mu.Unlock()
+		s.stop()
+		s.mu.Lock()
 	}
-	for f.long && len(f.data)+len(p) > max(int(f.taken), copied) && !f.landed {
-		if f.trimLocked() {
+	for s.long && len(s.data)+len(p) > max(int(s.taken), copied) && !s.stopped {
+		if s.trimLocked() {
 			continue
 		}
-		if len(f.data) == 0 { // a part that is longer than all that is kept
+		if len(s.data) == 0 { // a part that is longer than all that is kept
 			break
 		}
-		changed := f.changed
-		f.mu.Unlock()
+		changed := s.changed
+		s.mu.Unlock()
 		<-changed // clients read in time, or leave
-		f.mu.Lock()
+		s.mu.Lock()
 	}
-	if f.landed {
+	if s.stopped {
 		return 0, errLeft
 	}
-	f.data = append(f.data, p...)
-	f.tellLocked()
+	s.data = append(s.data, p...)
+	s.tellLocked()
 	return len(p), nil
 }
 
 // takeLocked takes the memory for n more bytes. If it may not, the answer is too long.
-func (f *flight) takeLocked(n int) {
-	if f.long = f.long || len(f.data)+n > mostJoined || !f.flights.memory.take(int64(n)); !f.long {
-		f.taken += int64(n)
+func (s *shared) takeLocked(n int) {
+	if s.long = s.long || len(s.data)+n > mostJoined || !s.joins.memory.take(int64(n)); !s.long {
+		s.taken += int64(n)
 	}
 }
 
 // trimLocked drops what all clients have, and reports whether there was any.
-func (f *flight) trimLocked() bool {
-	least := f.dropped + len(f.data)
-	for c := range f.aboard {
+func (s *shared) trimLocked() bool {
+	least := s.dropped + len(s.data)
+	for c := range s.readers {
 		least = min(least, c.read)
 	}
-	n := least - f.dropped
+	n := least - s.dropped
 	if n > 0 { // clients may be reading the old array
-		f.data, f.dropped = append([]byte(nil), f.data[n:]...), least
+		s.data, s.dropped = append([]byte(nil), s.data[n:]...), least
 	}
 	return n > 0
 }
 
 // end ends the answer.
-func (f *flight) end(broken bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ended, f.broken = true, broken
-	f.tellLocked()
+func (s *shared) end(broken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended, s.broken = true, broken
+	s.tellLocked()
 }
 
 // next returns what c has not read, when there is some. whole says that there
 // will be no more; broken that there should have been.
-func (f *flight) next(ctx context.Context, c *passenger) (p []byte, whole, broken bool) {
+func (s *shared) next(ctx context.Context, c *reader) (p []byte, whole, broken bool) {
 	for {
-		f.mu.Lock()
-		changed := f.changed
-		if f.status != 0 {
-			p = f.data[c.read-f.dropped:]
+		s.mu.Lock()
+		changed := s.changed
+		if s.status != 0 {
+			p = s.data[c.read-s.dropped:]
 		}
-		whole, broken = f.ended && !f.broken, f.broken || f.ended && f.status == 0
-		f.mu.Unlock()
+		whole, broken = s.ended && !s.broken, s.broken || s.ended && s.status == 0
+		s.mu.Unlock()
 		if len(p) > 0 || whole || broken {
 			return p, whole, broken
 		}
@@ -295,12 +295,12 @@ func (f *flight) next(ctx context.Context, c *passenger) (p []byte, whole, broke
 }
 
 // begun waits for the header of the answer. It reports false if there will be none.
-func (f *flight) begun(ctx context.Context) (h http.Header, status int) {
+func (s *shared) begun(ctx context.Context) (h http.Header, status int) {
 	for {
-		f.mu.Lock()
-		h, status = f.header, f.status
-		changed, ended := f.changed, f.ended
-		f.mu.Unlock()
+		s.mu.Lock()
+		h, status = s.header, s.status
+		changed, ended := s.changed, s.ended
+		s.mu.Unlock()
 		if status != 0 || ended {
 			return h, status
 		}
@@ -313,8 +313,8 @@ func (f *flight) begun(ctx context.Context) (h http.Header, status int) {
 }
 
 // copyTo gives a client the answer, and reports whether it was whole.
-func (f *flight) copyTo(ctx context.Context, w http.ResponseWriter, c *passenger) (whole bool) {
-	h, status := f.begun(ctx)
+func (s *shared) copyTo(ctx context.Context, w http.ResponseWriter, c *reader) (whole bool) {
+	h, status := s.begun(ctx)
 	if status == 0 {
 		return false
 	}
@@ -322,17 +322,17 @@ func (f *flight) copyTo(ctx context.Context, w http.ResponseWriter, c *passenger
 	w.WriteHeader(status)
 	flush := http.NewResponseController(w)
 	for {
-		p, last, broken := f.next(ctx, c)
+		p, last, broken := s.next(ctx, c)
 		if p = p[:min(len(p), copied)]; len(p) > 0 { // more may take longer than a write may
 			if _, err := w.Write(p); err != nil || flush.Flush() != nil {
 				return false
 			}
-			f.mu.Lock()
+			s.mu.Lock()
 			c.read += len(p)
-			if f.long {
-				f.tellLocked()
+			if s.long {
+				s.tellLocked()
 			}
-			f.mu.Unlock()
+			s.mu.Unlock()
 			continue
 		}
 		if last {
@@ -344,38 +344,38 @@ func (f *flight) copyTo(ctx context.Context, w http.ResponseWriter, c *passenger
 	}
 }
 
-// join answers a request by the flight of its key, which it starts if there is
+// join answers a request by the call of its key, which it starts if there is
 // none. It reports false if the request has to be a call of its own.
 func (p *Proxy) join(w http.ResponseWriter, r *http.Request, x *exchange, caller line.Caller) bool {
-	key, ok := p.flights.joinable(x, r, caller.Client)
+	key, ok := p.joins.joinable(x, r, caller.Client)
 	if !ok {
 		return false
 	}
-	f, c, first := p.flights.board(key)
-	if f == nil {
+	s, c, first := p.joins.share(key)
+	if s == nil {
 		return false
 	}
 	if first {
-		p.start(f, r, x)
+		p.start(s, r, x)
 	} else {
 		x.body.release()
 		p.tally.joined()
 		w.Header().Set("X-Headrace-Joined", "true")
 	}
 	whole := false
-	defer func() { f.leave(c, whole) }()
+	defer func() { s.leave(c, whole) }()
 	ctx, done := outlast(r.Context(), &p.clock)
 	defer done()
-	if whole = f.copyTo(ctx, w, c); !whole && ctx.Err() == nil {
+	if whole = s.copyTo(ctx, w, c); !whole && ctx.Err() == nil {
 		panic(http.ErrAbortHandler) // the client must not take it for all
 	}
 	return true
 }
 
-// start makes the call of a flight. It has a client aboard.
-func (p *Proxy) start(f *flight, r *http.Request, x *exchange) {
+// start makes a call that has a client.
+func (p *Proxy) start(s *shared, r *http.Request, x *exchange) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
-	f.cancel, x.Context = cancel, ctx
+	s.cancel, x.Context = cancel, ctx
 	p.work.more()
 	go func() {
 		defer p.work.leave(0)
@@ -384,14 +384,14 @@ func (p *Proxy) start(f *flight, r *http.Request, x *exchange) {
 		broken := true
 		defer func() {
 			if v := recover(); v != nil && v != http.ErrAbortHandler { //nolint:errorlint // it is a value of panic
-				fail(CodeInternal, "the proxy panicked; this is a bug").write(f, x.to.upstream.dialect)
+				fail(CodeInternal, "the proxy panicked; this is a bug").write(s, x.to.upstream.dialect)
 				broken = false
 			}
-			f.end(broken)
+			s.end(broken)
 		}()
 		own := r.WithContext(ctx)
 		own.Body = http.NoBody // that of the server ends with its handler
-		p.send(f, own, x)      //nolint:contextcheck // x is the context
+		p.send(s, own, x)      //nolint:contextcheck // x is the context
 		broken = false
 	}()
 }

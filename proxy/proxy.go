@@ -27,7 +27,7 @@ type Proxy struct {
 	lines     *line.Lines
 	work      work
 	tally     tally
-	flights   flights
+	joins     joins
 	memory    memory
 }
 
@@ -51,7 +51,7 @@ func New(c Config) (*Proxy, error) {
 	}
 	p.work.init()
 	p.tally.init(c.Weights)
-	p.flights.init(&p.clock, &p.memory)
+	p.joins.init(&p.clock, &p.memory)
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:        p.rewrite,
 		Transport:      sender{p},
