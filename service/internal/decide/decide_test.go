@@ -69,6 +69,9 @@ func TestDryRunTakesNothing(t *testing.T) {
 	}
 	f.check(t, search(6))
 	assert.False(t, f.check(t, c).Allowed)
+	f.check(t, search(4))
+	assert.Zero(t, f.left(t, search(1)))
+	assert.Empty(t, f.Blocked(5), "neither a dry run nor a look refuses a call")
 }
 
 func TestCosts(t *testing.T) {
