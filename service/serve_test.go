@@ -275,13 +275,29 @@ func TestPanics(t *testing.T) {
 	assert.Equal(t, http.StatusInternalServerError, a.status)
 	assert.Equal(t, "INTERNAL", a.json["code"])
 	assert.Contains(t, s.log.String(), "a request panicked")
+	a = s.post("batch", `{"checks":[{"identifier":"b","resource":"x"},{"identifier":"c","resource":"x"}]}`)
+	assert.Equal(t, http.StatusOK, a.status)
+	assert.Equal(t, 2, strings.Count(a.text, `"code":"INTERNAL"`), "each check of a batch fails by itself: %s", a.text)
 	assert.Equal(t, http.StatusOK, s.get("/healthz").status)
 }
 
-type panicking struct{ quota.Store }
+// A probe of a store that panics is a failed probe.
+func TestAProbeThatPanics(t *testing.T) {
+	s := start(t, service.Config{Text: []byte(limits), Open: func(context.Context, service.Storage) (quota.Store, error) {
+		return &panicking{Store: quota.NewMemoryStore(nil), all: true}, nil
+	}})
+	assert.Eventually(t, func() bool { return s.get("/readyz").json["status"] == "unhealthy" }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, http.StatusOK, s.get("/healthz").status)
+}
+
+type panicking struct {
+	quota.Store
+
+	all bool
+}
 
 func (p *panicking) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
-	if strings.Contains(r.Demands[0].Key, "limit/") {
+	if p.all || strings.Contains(r.Demands[0].Key, "limit/") {
 		panic("out of order")
 	}
 	return p.Store.Take(ctx, r)

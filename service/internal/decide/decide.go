@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/rules"
 	"github.com/headrace/headrace/throttle"
@@ -170,7 +171,7 @@ func (d *Decider) Batch(ctx context.Context, cs []Check) ([]Outcome, error) {
 			if i >= len(cs) {
 				return
 			}
-			all[i].Result, all[i].Err = d.Check(ctx, cs[i])
+			all[i].Result, all[i].Err = d.guarded(ctx, cs[i])
 		}
 	}
 	for range min(workers, len(cs)) - 1 {
@@ -179,6 +180,14 @@ func (d *Decider) Batch(ctx context.Context, cs []Check) ([]Outcome, error) {
 	work()
 	wg.Wait()
 	return all, nil
+}
+
+// guarded is Check in a goroutine of Batch, where a store that panics would end the
+// process.
+func (d *Decider) guarded(ctx context.Context, c Check) (r Result, err error) {
+	r = Result{Check: c}
+	defer panics.Catch(&err)
+	return d.Check(ctx, c)
 }
 
 // Settle corrects a permit to the tokens that were used, one amount for each check, and
