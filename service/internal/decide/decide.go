@@ -239,7 +239,15 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 	if strings.HasPrefix(t.ID, localTicket) {
 		marks = d.local
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, d.runtime.Timeout, errTimeout)
+	// A jump of the clock may have forgotten the mark.
+	if wait := d.skew.wait(d.clock.Elapsed()); wait > 0 {
+		return &UnavailableError{Reason: ClockSkew, RetryAfter: atLeast(wait)}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	// Between the two steps a caller that leaves would leave the reservation behind.
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), d.runtime.Timeout, errTimeout)
 	defer cancel()
 	// The mark comes first: a permit that is ended twice at once ends once, on any replica.
 	g, err := marks.Take(ctx, quota.Request{Demands: []quota.Demand{{Key: prefix + "ended/" + p.id, Limits: d.permits.once, Cost: one}}})

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"os"
@@ -129,6 +130,33 @@ func TestPermitsAreAuthenticated(t *testing.T) {
 		assert.Equal(t, "unknown", problemOf(t, f.Cancel(t.Context(), text)), text)
 	}
 	require.NoError(t, f.Cancel(t.Context(), permit))
+}
+
+// A caller that leaves while its permit ends leaves no reservation behind: the mark that
+// the permit has ended would refuse its second attempt.
+func TestSettleOutlivesItsCaller(t *testing.T) {
+	f := start(t, limits)
+	r := f.check(t, search(6))
+	ctx, leave := context.WithCancel(t.Context())
+	f.store.set(func(s *shaky) { s.marked = leave })
+	require.NoError(t, f.Cancel(ctx, r.Permit))
+	require.Error(t, ctx.Err())
+	assert.Equal(t, int64(10), f.left(t, search(1)))
+	r = f.check(t, search(6))
+	require.ErrorIs(t, f.Cancel(ctx, r.Permit), context.Canceled)
+	require.NoError(t, f.Cancel(t.Context(), r.Permit), "a caller that had left before ends nothing")
+}
+
+// After a jump of the store's clock the mark of an ended permit may be forgotten.
+func TestPermitsAfterAJump(t *testing.T) {
+	f := start(t, limits)
+	r := f.check(t, search(6))
+	f.store.set(func(s *shaky) { s.ahead = time.Minute })
+	_, err := f.Check(t.Context(), search(1))
+	_ = unavailable(t, err)
+	assert.Equal(t, decide.ClockSkew, unavailable(t, f.Cancel(t.Context(), r.Permit)).Reason)
+	f.clock.Advance(time.Minute)
+	require.NoError(t, f.Cancel(t.Context(), r.Permit))
 }
 
 func TestSettleValidates(t *testing.T) {
