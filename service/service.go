@@ -134,7 +134,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 
 func open(ctx context.Context, c *Config, r *rules.Runtime) (quota.Store, error) {
 	if c.Open == nil {
-		if r.Store != "memory" {
+		if r.Store != rules.Memory {
 			return nil, &fault.FieldError{Owner: owner, Field: "Open", Problem: "it is nil, and the configuration names a store other than memory: set it to what opens stores"}
 		}
 		return quota.NewMemoryStore(c.Clock), nil

@@ -78,7 +78,7 @@ func New(o Options) (*Decider, error) {
 	}
 	d := &Decider{
 		raw: o.Store, fallback: fallback, local: quota.NewMemoryStore(o.Clock), runtime: r,
-		permits: newPermits(o.Config.Key, r.Permits.MaxAge), clock: clock.New(o.Clock), see: o.See,
+		permits: newPermits(o.Config.Key, r.Permits.MaxAge, r.Store == rules.Memory), clock: clock.New(o.Clock), see: o.See,
 		skew: skew{shift: o.Shift},
 	}
 	if d.see == nil {

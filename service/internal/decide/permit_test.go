@@ -90,7 +90,7 @@ func TestPermitsOfOtherReplicas(t *testing.T) {
 	key := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte(strings.Repeat(text, 32)), 0o600))
-		return limits + "runtime: {permits: {key_file: " + path + ", max_age: 10m}}"
+		return limits + "runtime: {store: 'redis://shared', permits: {key_file: " + path + ", max_age: 10m}}"
 	}
 	one := start(t, key("one", "k"))
 	two := startOn(t, key("one", "k"), one.clock, one.store)
@@ -103,6 +103,21 @@ func TestPermitsOfOtherReplicas(t *testing.T) {
 	require.NoError(t, two.Settle(t.Context(), r.Permit, []int64{1}))
 	assert.Equal(t, "ended", problemOf(t, one.Settle(t.Context(), r.Permit, []int64{1})))
 	assert.Equal(t, int64(9), one.left(t, search(1)))
+}
+
+// A store in memory is another one after a restart, and a permit of the former would
+// give back what was never taken.
+func TestPermitsOfAStoreInMemoryEndWithIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("k", 32)), 0o600))
+	text := limits + "runtime: {permits: {key_file: " + path + "}}"
+	before := start(t, text)
+	r := before.check(t, search(10))
+	after := start(t, text)
+	after.check(t, search(10))
+	assert.Equal(t, "unknown", problemOf(t, after.Cancel(t.Context(), r.Permit)))
+	assert.Zero(t, after.left(t, search(1)))
+	require.NoError(t, before.Cancel(t.Context(), r.Permit))
 }
 
 func TestPermitsExpire(t *testing.T) {

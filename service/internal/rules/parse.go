@@ -283,7 +283,7 @@ func (l *Limit) windows(r *Rule, keys []string, p *document.Problems) {
 func (r *Runtime) check(p *document.Problems) {
 	keys := []string{"runtime"}
 	if r.Store == "" {
-		r.Store = defaultStore
+		r.Store = Memory
 	}
 	all := []string{string(Closed), string(Open), string(Local)}
 	switch r.Outage {
