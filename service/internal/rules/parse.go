@@ -111,7 +111,7 @@ func (f *File) compile(dir string, p *document.Problems) *Config {
 }
 
 func (f *File) rules(p *document.Problems) *Set {
-	s := &Set{exact: map[pair]*Rule{}, scopes: map[string]*Rule{}, costs: f.Costs}
+	s := &Set{exact: map[pair]*Rule{}, scopes: map[string]*Rule{}, known: map[string]bool{}, costs: f.Costs}
 	if len(f.RateLimits) > mostRules {
 		p.Addf([]string{"rate_limits"}, "%d entries are more than %d", len(f.RateLimits), mostRules)
 		return s
@@ -146,6 +146,7 @@ func (f *File) rules(p *document.Problems) *Set {
 			p.Addf(document.Below(keys, "name"), "%q is the name of another limit too", document.Clip(r.Name))
 		}
 		taken[r.Name] = true
+		s.known[l.Scope] = true
 		s.all = append(s.all, r)
 	}
 	d := Limit{Name: "default", Capacity: DefaultCapacity, RefillRate: new(float64(DefaultRefill))}
