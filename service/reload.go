@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// lookEvery is how often the file is compared with what was read.
-	lookEvery = time.Second
+	// lookEvery is how often the file is compared with what was read. What two looks in a
+	// row have seen is read, so that a file that is being written is not.
+	lookEvery = 400 * time.Millisecond
 	// reloadEvery is how often it is read in any case, with the files that it names.
 	reloadEvery = time.Minute
 )
@@ -64,15 +65,15 @@ func (s *Server) Reload(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reloadLocked(ctx)
+	next, err := s.config.read()
+	return s.reloadLocked(ctx, next, err)
 }
 
 var errTokens = &fault.FieldError{
 	Owner: owner, Field: "runtime.auth", Problem: "there is no token any more: restart the service to serve without one",
 }
 
-func (s *Server) reloadLocked(ctx context.Context) error {
-	next, err := s.config.read()
+func (s *Server) reloadLocked(ctx context.Context, next reading, err error) error {
 	if err == nil && len(next.config.Tokens) == 0 && len(*s.tokens.Load()) > 0 {
 		err = errTokens
 	}
@@ -132,6 +133,7 @@ func restart(a, b *rules.Runtime) (names []string) {
 // links that are swapped, and misses no change within the precision of a clock.
 func (s *Server) watch(ctx context.Context) {
 	last := s.clock.Elapsed()
+	var was look
 	for {
 		over := make(chan struct{})
 		timer := s.clock.AfterFunc(lookEvery, func() { close(over) })
@@ -141,26 +143,55 @@ func (s *Server) watch(ctx context.Context) {
 			timer.Stop()
 			return
 		}
-		if now := s.clock.Elapsed(); now-last >= reloadEvery || s.changed() {
+		is := s.look()
+		now := s.clock.Elapsed()
+		if is.same(was) && (now-last >= reloadEvery || s.differs(is)) && s.settle(ctx, is) {
 			last = now
-			_ = s.Reload(ctx) // it says so itself
 		}
+		was = is
 	}
 }
 
-// changed reports whether the file is another one than the one that was read last.
-func (s *Server) changed() bool {
+// look is what the file was at an instant.
+type look struct {
+	data  []byte
+	taken bool // there was a look
+	gone  bool // it could not be read
+}
+
+func (l look) same(of look) bool {
+	return of.taken && l.gone == of.gone && bytes.Equal(l.data, of.data)
+}
+
+func (s *Server) look() look {
 	data, err := rules.Read(s.config.File)
+	return look{data, true, err != nil}
+}
+
+// settle reloads the file if it still is what was seen.
+func (s *Server) settle(ctx context.Context, seen look) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil {
+	next, err := s.config.read()
+	if !seen.same(look{next.data, true, next.data == nil}) {
+		return false
+	}
+	_ = s.reloadLocked(ctx, next, err) // it says so itself
+	return true
+}
+
+// differs reports whether the file is another one than the one that was read last.
+func (s *Server) differs(is look) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if is.gone {
 		return s.file.problem == "" || s.file.seen != nil
 	}
 	seen := s.file.seen
 	if seen == nil && s.file.problem == "" {
 		seen = s.file.read.data
 	}
-	return !bytes.Equal(data, seen)
+	return !bytes.Equal(is.data, seen)
 }
 
 func (s *Server) broken() bool {

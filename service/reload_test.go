@@ -119,6 +119,34 @@ func TestTheFileIsWatched(t *testing.T) {
 	})
 }
 
+// A file that is written in place is served once it is whole: neither what is there
+// while it is written, nor an empty file, which would have no limits of its own.
+func TestAFileThatIsBeingWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := write(t, t.TempDir(), "limits.yaml", capacity("10"))
+		s, err := service.New(t.Context(), service.Config{File: path})
+		require.NoError(t, err)
+		defer s.Close() //nolint:errcheck // a store in memory
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+		require.NoError(t, err)
+		for _, line := range strings.SplitAfter("default: {capacity: 7, refill_rate: 1}\n\n\n\n"+capacity("20")+"\n", "\n") {
+			assert.Contains(t, get(t, s, "/v1/ratelimit/buckets/user/alice/search"), `"tokens_capacity":10,`)
+			_, err = f.WriteString(line)
+			require.NoError(t, err)
+			<-time.After(350 * time.Millisecond)
+			synctest.Wait()
+		}
+		require.NoError(t, f.Close())
+		<-time.After(time.Second)
+		synctest.Wait()
+		assert.Contains(t, get(t, s, "/v1/ratelimit/buckets/user/alice/search"), `"tokens_capacity":20,`)
+		assert.Contains(t, get(t, s, "/v1/config"), `"reloads_applied":1,`)
+		require.NoError(t, os.Truncate(path, 0))
+		require.ErrorContains(t, s.Reload(t.Context()), "the file is empty: write {}")
+		assert.Contains(t, get(t, s, "/v1/ratelimit/buckets/user/alice/search"), `"tokens_capacity":20,`)
+	})
+}
+
 // Files that the configuration names are read again every minute.
 func TestTokensAreReadEveryMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -48,14 +49,16 @@ func Read(path string) ([]byte, error) { return readBounded(path, largestFile) }
 
 // Parse reads a configuration from YAML or JSON. Files of secrets are relative to the
 // working directory.
-func Parse(data []byte) (*Config, error) { return parse("", "", data) }
+func Parse(data []byte) (*Config, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		data = []byte("{}") // a file that is empty is being written
+	}
+	return parse("", "", data)
+}
 
 func parse(file, dir string, data []byte) (*Config, error) {
 	if len(data) > largestFile {
 		return nil, at(file, 1, 1, "", fmt.Sprintf("the file has more than %d bytes", largestFile))
-	}
-	if strings.TrimSpace(string(data)) == "" {
-		data = []byte("{}")
 	}
 	doc, err := yamldoc.Read(data)
 	if e, ok := errors.AsType[*yamldoc.Error](err); ok {
