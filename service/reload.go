@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/headrace/headrace/fault"
@@ -294,7 +295,7 @@ func (s *Server) describe(ctx context.Context) described {
 	rt := f.read.config.Runtime
 	d.Runtime = runtime{
 		Store: address(rt.Store), Outage: string(rt.Outage), Share: rt.LocalShare, Timeout: rt.Timeout.String(),
-		Tokens: len(*s.tokens.Load()), PermitAge: rt.Permits.MaxAge.String(), PermitsOwn: f.read.config.Key == nil,
+		Tokens: len(*s.tokens.Load()), PermitAge: rt.Permits.MaxAge.String(), PermitsOwn: f.read.config.Key == nil || rt.Store == rules.Memory,
 	}
 	b := &d.Runtime.Breaker
 	b.Failures, b.Successes, b.Open, b.MaxOpen = rt.Breaker.Failures, rt.Breaker.Successes, rt.Breaker.Open.String(), rt.Breaker.MaxOpen.String()
@@ -314,7 +315,7 @@ func address(text string) string {
 	if err != nil {
 		return redact.Mark
 	}
-	if u.Opaque != "" || u.Host == "" {
+	if (u.Opaque != "" || u.Host == "") && !strings.ContainsAny(text, "@?") {
 		return text // such as sqlite:limits.db
 	}
 	return redact.URL(u)

@@ -195,6 +195,29 @@ func TestOpen(t *testing.T) {
 	assert.Equal(t, 1, store.closed)
 }
 
+// No spelling of an address shows a password.
+func TestTheAddressOfTheStoreIsShownWithoutSecrets(t *testing.T) {
+	for store, want := range map[string]string{
+		"redis://u:canary@localhost:1/2":        "redis://localhost:1/2",
+		"unix://u:canary@/run/redis.sock":       "unix:///run/redis.sock",
+		"redis:///1?password=canary":            "redis:///1?password=REDACTED",
+		"group:https://u:canary@localhost:1/x":  "group:REDACTED",
+		"sqlite:limits.db":                      "sqlite:limits.db",
+		"sqlite:/var/lib/headrace/limits.db":    "sqlite:/var/lib/headrace/limits.db",
+		"redis://u:canary@local host:1/2/%zz%%": "REDACTED",
+	} {
+		s, err := service.New(t.Context(), service.Config{
+			Text: []byte("runtime: {store: \"" + store + "\"}"),
+			Open: func(context.Context, service.Storage) (quota.Store, error) { return quota.NewMemoryStore(nil), nil },
+		})
+		require.NoError(t, err)
+		config := get(t, s, "/v1/config")
+		require.NoError(t, s.Close())
+		assert.Contains(t, config, `"store":"`+want+`"`)
+		assert.NotContains(t, config, "canary")
+	}
+}
+
 // Requests in progress may end, new ones are refused, and Serve returns.
 func TestDrain(t *testing.T) {
 	s := start(t, text("default: {capacity: 1, refill_rate: 2}"))
