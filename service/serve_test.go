@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -157,6 +158,7 @@ func TestNewValidates(t *testing.T) {
 		"service: Open: it is nil":                      {Text: []byte("runtime: {store: \"redis://localhost\"}")},
 		"service: Open: it returned neither":            {Text: []byte("{}"), Open: func(context.Context, service.Storage) (quota.Store, error) { return nil, nil }},
 		"service: runtime.store: unexpected EOF":        {Text: []byte("{}"), Open: func(context.Context, service.Storage) (quota.Store, error) { return nil, io.ErrUnexpectedEOF }},
+		"service: TLS: its ClientCAs is nil":            {Text: []byte("{}"), TLS: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}},
 		"service: File: give either a file or a text\n": {File: "x", Text: []byte("{}"), Hosts: []string{""}},
 	} {
 		_, err := service.New(t.Context(), c)

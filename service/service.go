@@ -40,7 +40,7 @@ type Config struct {
 	// with a method Close() error is closed by Server.Close.
 	Open func(ctx context.Context, s Storage) (quota.Store, error)
 	// TLS is the configuration of the listener. If it requires and verifies client
-	// certificates, no token is needed to listen on an address other than loopback.
+	// certificates of ClientCAs, no token is needed to listen on other addresses than loopback.
 	TLS *tls.Config
 	// Insecure allows an address other than loopback without tokens and without client
 	// certificates, and any Host header.
@@ -95,6 +95,9 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 		if h == "" || strings.ContainsAny(h, "/@* :") {
 			p.Addf("Hosts", "%.100q is not a host name without a port, such as limits.internal", h)
 		}
+	}
+	if t := c.TLS; t != nil && t.ClientAuth >= tls.VerifyClientCertIfGiven && t.ClientCAs == nil {
+		p.Addf("TLS", "its ClientCAs is nil, and every public authority may issue a client certificate: set it to the authorities of your clients")
 	}
 	if err := p.Err(); err != nil {
 		return nil, err
