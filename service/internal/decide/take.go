@@ -70,7 +70,7 @@ func (d *Decider) answer(asks []ask, list []quota.Demand, of []int, g *quota.Gra
 			if !r.Allowed {
 				r.RetryAfter = max(r.RetryAfter, x.rule.MinWait)
 			}
-			if x.rule.OneShot && !r.Allowed {
+			if x.rule.OneShot && !r.Allowed && g.Degraded == nil { // the store may have more than the share that is left here
 				r.RetryAfter = Never
 			}
 			a.RetryAfter = max(a.RetryAfter, r.RetryAfter)
