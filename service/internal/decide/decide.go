@@ -185,8 +185,11 @@ func (d *Decider) Batch(ctx context.Context, cs []Check) ([]Outcome, error) {
 // guarded is Check in a goroutine of Batch, where a store that panics would end the
 // process.
 func (d *Decider) guarded(ctx context.Context, c Check) (r Result, err error) {
-	r = Result{Check: c}
-	defer panics.Catch(&err)
+	defer func() {
+		if v := recover(); v != nil {
+			r, err = Result{Check: c}, panics.Error(v)
+		}
+	}()
 	return d.Check(ctx, c)
 }
 

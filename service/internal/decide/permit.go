@@ -41,7 +41,8 @@ func newPermits(key []byte, maxAge time.Duration, own bool) permits {
 	_, _ = sum.Write([]byte("headrace permit"))
 	return permits{
 		sum.Sum(nil), rand.Text()[:8], maxAge,
-		throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, maxAge+2*clockSlack).Of(throttle.Points)}}, own,
+		throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, maxAge+2*clockSlack).Of(throttle.Points)}},
+		own,
 	}
 }
 

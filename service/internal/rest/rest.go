@@ -53,7 +53,7 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer func() { //nolint:contextcheck // it answers
+	defer func() {
 		v := recover()
 		if v == nil {
 			return
