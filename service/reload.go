@@ -25,6 +25,7 @@ const (
 type reading struct {
 	data   []byte
 	config *rules.Config
+	envoy  ofEnvoy
 }
 
 // file is the state of the configuration.
@@ -32,6 +33,7 @@ type file struct {
 	read    reading
 	since   time.Time // when read was applied
 	seen    []byte    // the last bytes, valid or not
+	envoy   []byte    // of the last files of Envoy, valid or not
 	problem string    // why they are not served; empty if they are
 	failed  time.Time // since when
 	restart []string  // settings that take effect after a restart
@@ -42,16 +44,17 @@ type file struct {
 func (c *Config) read() (reading, error) {
 	if c.File == "" {
 		config, err := rules.Parse(c.Text)
-		return reading{c.Text, config}, err
+		return readEnvoy(c.Text, config, err)
 	}
 	config, data, err := rules.Load(c.File)
-	return reading{data, config}, err
+	return readEnvoy(data, config, err)
 }
 
 // Validate reads a configuration file as New does, but opens nothing. Problems are
 // joined, each a *fault.FieldError.
 func Validate(path string) error {
-	_, _, err := rules.Load(path)
+	c := Config{File: path}
+	_, err := c.read()
 	return err
 }
 
@@ -77,7 +80,7 @@ func (s *Server) reloadLocked(ctx context.Context) error {
 		err = errTokens
 	}
 	f := &s.file
-	f.seen = next.data
+	f.seen, f.envoy = next.data, next.envoy.sum
 	if err != nil {
 		f.failing++
 		s.meters.Reloaded("failed")
@@ -88,9 +91,12 @@ func (s *Server) reloadLocked(ctx context.Context) error {
 		s.decider.SetProblem(f.problem)
 		return err
 	}
-	same := f.problem == "" && bytes.Equal(next.data, f.read.data)
+	same := f.problem == "" && bytes.Equal(next.data, f.read.data) && bytes.Equal(next.envoy.sum, f.read.envoy.sum)
 	s.tokens.Store(&next.config.Tokens)
 	s.decider.SetRules(next.config.Rules)
+	if err := s.envoy.Use(next.envoy.settings); err != nil { // it was validated
+		s.log.ErrorContext(ctx, "the configuration of Envoy is invalid: its limits stay as they are", "err", err)
+	}
 	f.problem = ""
 	s.decider.SetProblem("")
 	f.restart = restart(&f.read.config.Runtime, &next.config.Runtime)
@@ -152,15 +158,16 @@ func (s *Server) watch(ctx context.Context) {
 func (s *Server) changed() bool {
 	data, err := rules.Read(s.config.File)
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	f := s.file
+	s.mu.Unlock()
 	if err != nil {
-		return s.file.problem == "" || s.file.seen != nil
+		return f.problem == "" || f.seen != nil
 	}
-	seen := s.file.seen
-	if seen == nil && s.file.problem == "" {
-		seen = s.file.read.data
+	seen, of := f.seen, f.envoy
+	if seen == nil && f.problem == "" {
+		seen, of = f.read.data, f.read.envoy.sum
 	}
-	return !bytes.Equal(data, seen)
+	return !bytes.Equal(data, seen) || !bytes.Equal(sumOf(f.read.config.Envoy.Files), of)
 }
 
 func (s *Server) broken() bool {
@@ -181,9 +188,17 @@ type described struct {
 	Failed   int64            `json:"reloads_failed"`
 	Rules    []rule           `json:"rate_limits"`
 	Costs    map[string]int64 `json:"costs,omitempty"`
+	Envoy    *envoyed         `json:"envoy,omitempty"`
 	Runtime  runtime          `json:"runtime"`
 	Store    store            `json:"store"`
 	Blocked  []blocked        `json:"blocked_most"`
+}
+
+type envoyed struct {
+	Files      []string `json:"files"`
+	Domains    int      `json:"domains"`
+	Limits     int      `json:"limits"`
+	ShadowMode bool     `json:"shadow_mode"`
 }
 
 type rule struct {
@@ -259,6 +274,10 @@ func (s *Server) describe(ctx context.Context) described {
 			x.Limits = l.String()
 		}
 		d.Rules = append(d.Rules, x)
+	}
+	if e := f.read.config.Envoy; len(e.Files) > 0 {
+		c := f.read.envoy.settings.Config
+		d.Envoy = &envoyed{e.Files, c.Domains(), c.Rules(), e.ShadowMode}
 	}
 	rt := f.read.config.Runtime
 	d.Runtime = runtime{
