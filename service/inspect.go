@@ -25,10 +25,12 @@ type Limit struct {
 // Inspect reads a configuration file as New does, but opens nothing. Problems are joined,
 // each a *fault.FieldError.
 func Inspect(path string) (Inspection, error) {
-	c, _, err := rules.Load(path)
+	own := Config{File: path}
+	r, err := own.read()
 	if err != nil {
 		return Inspection{}, err
 	}
+	c := r.config
 	i := Inspection{Store: c.Runtime.Store, Outage: string(c.Runtime.Outage), Tokens: len(c.Tokens)}
 	for _, r := range c.Rules.All() {
 		i.Limits = append(i.Limits, Limit{r.Name, r.Scope, r.Resource, limitsOf(r)})

@@ -260,3 +260,21 @@ func TestServeUsage(t *testing.T) {
 	_, out, _ = p.do("serve", "--help")
 	assert.Contains(t, out, "--config=FILE    The limits, in YAML.")
 }
+
+// The files of envoyproxy/ratelimit are examined too.
+func TestServeChecksTheFilesOfEnvoy(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("limits.yaml", "envoy: {files: [envoy.yaml]}\n")
+	p.write("envoy.yaml", "domain: web\ndescriptors:\n  - key: user\n    rate_limit: {unit: minute, requests_per_unit: 5}\n    detailed_metric: true\n")
+	status, out, errs := p.do("serve", "--config", "limits.yaml", "--check")
+	assert.Zero(t, status, errs)
+	assert.Contains(t, out, "limits.yaml is valid: 1 limit in memory\n\nWhat envoyproxy/ratelimit does otherwise:\ndiffers: a limit holds in every trailing interval.")
+	assert.Contains(t, out, "envoy.yaml:5:")
+	p.write("envoy.yaml", "domain: web\ndescriptors:\n  - key: user\n    rate_limit: {unit: fortnight, requests_per_unit: 5}\n")
+	status, _, errs = p.do("serve", "--config", "limits.yaml", "--check")
+	assert.Equal(t, 2, status)
+	assert.Contains(t, errs, "envoy.yaml:4:")
+	status, _ = p.report("limits.yaml")
+	assert.Equal(t, 4, status)
+}

@@ -213,6 +213,17 @@ func (*serveCommand) check(p *Program) error {
 	if err != nil {
 		return unserved(err)
 	}
-	_, err = fmt.Fprintf(terminal.Writer(p.Stdout), "%s is valid: %s in %s\n", p.given.path, plural(int64(len(in.Limits)), "limit"), settings.WithoutPassword(in.Store))
-	return err
+	differences, err := service.EnvoyDifferences(p.given.path)
+	if err != nil {
+		return unserved(err)
+	}
+	to := terminal.Writer(p.Stdout)
+	fmt.Fprintf(to, "%s is valid: %s in %s\n", p.given.path, plural(int64(len(in.Limits)), "limit"), settings.WithoutPassword(in.Store))
+	if len(differences) > 0 {
+		fmt.Fprintln(to, "\nWhat envoyproxy/ratelimit does otherwise:")
+	}
+	for _, text := range differences {
+		fmt.Fprintln(to, text)
+	}
+	return nil // what could not be written is reported in the end
 }

@@ -117,7 +117,7 @@ func Configures(document map[string]any) bool {
 }
 
 // serviceKeys are keys that only a configuration of headrace serve has.
-func serviceKeys() []string { return []string{"rate_limits", "costs", "runtime"} }
+func serviceKeys() []string { return []string{"rate_limits", "costs", "envoy", "runtime"} }
 
 func has(keys map[string]any, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, is := keys[name]; return is })
