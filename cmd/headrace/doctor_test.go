@@ -335,19 +335,20 @@ func TestDoctorOfAProgram(t *testing.T) {
 		require.NoError(t, err)
 		guards = append(guards, g)
 	}
+	require.NoError(t, guards[0].Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
+	guards[1].Close(assert.AnError)
+	guards[2].Pause(time.Now().Add(time.Hour))
 	d, err := dashboard.New(dashboard.Config{Guards: guards, Title: "jobs"})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	at, err := d.Listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)
-	require.NoError(t, guards[0].Do(t.Context(), throttle.Cost{}, func(context.Context) error { return nil }))
-	guards[1].Close(assert.AnError)
-	guards[2].Pause(time.Now().Add(time.Hour))
 	for _, kind := range []event.Kind{"transport.sdk_retries", event.BreakerOpened, event.LimiterStalePreset} {
 		d.Observe(event.Event{Kind: kind, Source: "api#key1", Time: time.Now(), Wait: time.Minute})
 	}
 	d.Observe(event.Event{Kind: event.BreakerOpened, Source: "back", Time: time.Now(), Wait: time.Minute})
 	d.Observe(event.Event{Kind: event.BreakerClosed, Source: "back", Time: time.Now()})
+	d.Status() // it looks now; a request may be answered by what was seen a moment before
 	status, out, errs := p.do("doctor", "--dashboard", at.String(), "--json")
 	assert.Equal(t, 4, status, errs)
 	var r doctor.Report
