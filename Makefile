@@ -136,9 +136,10 @@ surface: ## Count the public names, the With settings and the words of go doc, b
 	go run ./internal/surface
 
 .PHONY: generate
-generate: ## Write what is generated: constants and table of the presets, the JSON Schema of config
+generate: ## Write what is generated: constants and table of the presets, the JSON Schema of config, the code of the .proto files
 	go generate ./presets
 	cd config && go generate .
+	cd service/proto/generate && go run .
 
 .PHONY: bench
 bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores (BENCH=regexp COUNT=n)

@@ -36,6 +36,9 @@ type Config struct {
 	// Queues returns what waits in queues of the program's own before limiters, for example by client. It is called up
 	// to four times a second, and must return at once. Nil means that calls wait in the limiters only.
 	Queues func() []Queue
+	// Keys returns the keys that refuse most calls, those first, for a table. It is called as Clients is. Nil means there is
+	// no table. The first 100 are shown.
+	Keys func() []Key
 	// Drain stops the intake of the program and returns when its calls have ended. It is called once. Its context
 	// ends with Close, which does not wait for it. Nil means that the program cannot be drained.
 	Drain func(context.Context) error
@@ -55,6 +58,12 @@ type Client struct {
 	Waiting  int           `json:"waiting"`          // calls in queues
 	Admitted int64         `json:"admitted"`         // calls so far
 	Waited   time.Duration `json:"waited_ns"`        // by all calls so far
+}
+
+// Key is a limit of a service that refuses calls, such as that of one user.
+type Key struct {
+	Name    string `json:"name"`
+	Refused int64  `json:"refused"` // calls so far
 }
 
 func (c *Config) validate() error {

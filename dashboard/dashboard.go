@@ -92,7 +92,7 @@ func (d *Dashboard) run() {
 	}
 }
 
-// look reads guards, and sends a frame to the readers. Once a second it takes samples, and reads clients.
+// look reads guards, and sends a frame to the readers. Once a second it takes samples, and reads clients and keys.
 func (d *Dashboard) look(now time.Time) {
 	d.mu.Lock()
 	due := now.Sub(d.sampled) >= fineEvery-fineEvery/20 // tickers are late and early
@@ -105,6 +105,10 @@ func (d *Dashboard) look(now time.Time) {
 	if due && d.c.Clients != nil {
 		clients = survivable(d.c.Clients)
 	}
+	var keys []Key
+	if due && d.c.Keys != nil {
+		keys = survivable(d.c.Keys)
+	}
 	d.refresh(now)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -113,6 +117,9 @@ func (d *Dashboard) look(now time.Time) {
 		d.board.sample(now)
 		if d.c.Clients != nil {
 			d.board.count(now, clients)
+		}
+		if d.c.Keys != nil {
+			d.board.keys = append([]Key{}, keys[:min(len(keys), mostKeys)]...)
 		}
 	}
 	if len(d.readers) == 0 {
@@ -196,7 +203,7 @@ func (d *Dashboard) recent(now time.Time) {
 func (d *Dashboard) statusLocked() Status {
 	s := Status{
 		Title: d.c.Title, Time: time.Now(), Started: d.started, Actions: d.c.Token != "", Drains: d.c.Drain != nil, Draining: d.draining,
-		Limiters: []Limiter{}, More: d.board.more, Clients: slices.Clone(d.board.clients), Events: slices.Clone(d.board.events),
+		Limiters: []Limiter{}, More: d.board.more, Clients: slices.Clone(d.board.clients), Keys: slices.Clone(d.board.keys), Events: slices.Clone(d.board.events),
 	}
 	for _, t := range d.board.sorted() {
 		s.Limiters = append(s.Limiters, t.Limiter)

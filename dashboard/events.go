@@ -17,6 +17,9 @@ const (
 	mostNames  = 1024
 )
 
+// sdkRetries is headrace.SDKRetries, of a package that this one does not import.
+const sdkRetries event.Kind = "transport.sdk_retries"
+
 // incoming is what observers receive until the next look. It never waits for a reader.
 type incoming struct {
 	mu     sync.Mutex // guards everything below
@@ -100,6 +103,7 @@ func told(e *event.Event) (what string, shown bool) {
 		what = "paused for " + wait(e)
 	case event.LimiterChanged:
 		what = "changed"
+	case event.LimiterStalePreset, sdkRetries:
 	case event.BreakerOpened:
 		what = "circuit breaker opened for " + wait(e)
 	case event.BreakerHalfOpen:

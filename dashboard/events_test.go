@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace"
 	"github.com/headrace/headrace/event"
 )
 
@@ -37,6 +38,8 @@ func TestEventsAreWords(t *testing.T) {
 		"paused":      {event.Event{Kind: event.LimiterPaused, Wait: time.Minute}, "paused for 1m0s"},
 		"reopened":    {event.Event{Kind: event.LimiterReopened, Reason: "the pause was ended"}, "reopened: the pause was ended"},
 		"changed":     {event.Event{Kind: event.LimiterChanged, Reason: "5/s"}, "changed: 5/s"},
+		"old preset":  {event.Event{Kind: event.LimiterStalePreset, Reason: "the preset is of 2025"}, "the preset is of 2025"},
+		"SDK retries": {event.Event{Kind: headrace.SDKRetries, Reason: "the SDK retries by itself"}, "the SDK retries by itself"},
 	} {
 		d := observing()
 		c.e.Source, c.e.Time = "api", epoch

@@ -368,9 +368,10 @@ func TestDrain(t *testing.T) {
 }
 
 func TestUserCodeThatPanics(t *testing.T) {
-	s := serve(t, Config{Clients: func() []Client { panic("no clients") }})
+	s := serve(t, Config{Clients: func() []Client { panic("no clients") }, Keys: func() []Key { panic("no keys") }})
 	s.look(time.Now().Add(time.Minute))
 	assert.Empty(t, s.Status().Clients)
+	assert.Empty(t, s.Status().Keys)
 }
 
 // What a provider answers may repeat the key, and what callers send has it.

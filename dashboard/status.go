@@ -21,6 +21,7 @@ type Status struct {
 	Limiters []Limiter `json:"limiters"` // by name
 	More     int       `json:"more"`     // limiters that are not listed
 	Clients  []Share   `json:"clients"`  // null: there is no Config.Clients
+	Keys     []Key     `json:"keys"`     // null: there is no Config.Keys
 	Events   []Line    `json:"events"`   // the last 100, the oldest first
 }
 
@@ -43,6 +44,7 @@ type Limiter struct {
 	Learned map[string]float64 `json:"learned,omitempty"` // rates that were learned, each in units a second, by unit
 	Cap     int                `json:"cap,omitempty"`     // calls in flight that are allowed
 	Limits  string             `json:"limits,omitempty"`  // hard limits
+	Windows []Window           `json:"windows,omitempty"` // of the hard limits, in their order
 
 	LearnedCap int `json:"learned_cap,omitempty"` // calls in flight, as learned
 
@@ -60,6 +62,15 @@ type Limiter struct {
 	LongestWait float64    `json:"longest_wait_s"`
 	OldestWait  float64    `json:"oldest_wait_s,omitempty"` // so far, of the first in Config.Queues
 	PausedUntil *time.Time `json:"paused_until,omitempty"`
+	Degraded    string     `json:"degraded,omitempty"` // why the last call was admitted without the store
+}
+
+// Window is how much of a window of the hard limits the calls of this process use.
+type Window struct {
+	Window  string  `json:"window"`
+	Used    int64   `json:"used"`
+	Left    int64   `json:"left"`       // negative after calls that cost more than was reserved
+	FreesIn float64 `json:"frees_in_s"` // until Used falls; 0 if it is 0
 }
 
 // Share is a Client and what it gets.
@@ -84,6 +95,12 @@ func limiter(name string, now time.Time, s *guard.Stats, hits, cuts int64) Limit
 		Name: name, State: Open, Why: sentence(s.Why), Limits: text(s.Limits), LearnedCap: s.View.Concurrency, Cap: least(s.View.Concurrency, s.Limits.Concurrency),
 		InFlight: s.InFlight, Waiting: s.Waiting, Admitted: s.Admitted, Hits: hits, Cuts: cuts, Rejected: s.Refused, Abandoned: s.Abandoned,
 		LongestWait: rounded(s.LongestWait.Seconds()),
+	}
+	for _, u := range s.Windows {
+		l.Windows = append(l.Windows, Window{Window: u.Window.String(), Used: u.Spent, Left: u.Left, FreesIn: rounded(u.FreesIn.Seconds())})
+	}
+	if s.Degraded != nil {
+		l.Degraded = s.Degraded.Error()
 	}
 	if s.Waits > 0 {
 		l.MeanWait = rounded(s.Waited.Seconds() / float64(s.Waits))

@@ -13,6 +13,7 @@ import (
 const (
 	mostLimiters = 64
 	mostClients  = 100
+	mostKeys     = 100
 	settled      = time.Minute // a limiter without a call for so long may make room
 )
 
@@ -44,6 +45,7 @@ type board struct {
 	more     int
 	sampled  time.Time
 	clients  []Share
+	keys     []Key
 	counted  time.Time // the clients
 	events   []Line
 	told     int64 // the last event that readers know
@@ -186,6 +188,7 @@ type frame struct {
 	Gone     []string           `json:"gone,omitempty"`
 	Samples  map[string]columns `json:"samples,omitempty"`
 	Clients  []Share            `json:"clients"` // null: as they were
+	Keys     []Key              `json:"keys"`    // null: as they were
 	Events   []Line             `json:"events,omitempty"`
 }
 
@@ -210,7 +213,7 @@ func (b *board) delta(now time.Time, draining, sampled bool) frame {
 		}
 	}
 	if sampled {
-		f.Clients = b.clients
+		f.Clients, f.Keys = b.clients, b.keys
 	}
 	for _, e := range b.events {
 		if e.ID > b.told {

@@ -17,7 +17,7 @@ type Config struct {
 	Default Spec            `config:"default" doc:"The template for each name that is not configured."`
 	Guards  map[string]Spec `config:"guards" doc:"The guards, by name. A name with slashes, such as crawl/example.org, is within the names before each slash that are configured. A last part * is a template: each name that is asked for gets a guard of its own. Case and space around a name do not matter."`
 
-	Store string `config:"store" doc:"Where guards share their limits with other processes: sqlite:PATH or redis://HOST:PORT/DB for those that have limits, group:PATH for those that are configured by name and find their limits out. The limits hold in this process if it is left out, or memory." pattern:"^\\s*(memory|[a-z][a-z0-9+-]*:.+)\\s*$"`
+	Store string `config:"store" doc:"Where guards share their limits with other processes: sqlite:PATH, redis://HOST:PORT/DB or service:https://HOST:PORT for those that have limits, group:PATH for those that are configured by name and find their limits out. The limits hold in this process if it is left out, or memory." pattern:"^\\s*(memory|[a-z][a-z0-9+-]*:.+)\\s*$"`
 
 	Open     map[string]Opener // opens the addresses of Store, by scheme: sqlite, redis, group or your own
 	Presets  *presets.Table    // for policies that have none; default presets.Default()

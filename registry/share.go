@@ -134,7 +134,7 @@ const (
 	redisScheme = "redis"
 )
 
-const addressForms = "memory, sqlite:PATH, redis://HOST:PORT/DB or group:PATH"
+const addressForms = "memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH"
 
 // openerOf is what Config.Open is to have for a scheme.
 func openerOf(scheme string) string {
@@ -143,6 +143,8 @@ func openerOf(scheme string) string {
 		return "registry.OpenStore(sqlitestore.OpenQuota), of github.com/headrace/headrace/store/sqlitestore"
 	case redisScheme:
 		return "registry.OpenStore(redisstore.Open), of github.com/headrace/headrace/store/redisstore"
+	case "service":
+		return "registry.OpenStore(servicestore.Open), of github.com/headrace/headrace/service/servicestore"
 	case groupScheme:
 		return "registry.JoinGroup(group.Join), of github.com/headrace/headrace/group"
 	}

@@ -179,14 +179,14 @@ func TestAStoreThatCannotBeOpened(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	in := func(fields string) string { return `{"guards": {"a": {"limits": "1/s"}, "x": {` + fields + `}}}` }
 	for text, want := range map[string]string{
-		`{"store": "limits.db", "guards": {"a": {"limits": "1/s"}}}`: `1:11: store: "limits.db" is not an address: write memory, sqlite:PATH, redis://HOST:PORT/DB or group:PATH`,
+		`{"store": "limits.db", "guards": {"a": {"limits": "1/s"}}}`: `1:11: store: "limits.db" is not an address: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
 		`{"store": "sqlite:x"}`:                                       "1:11: store: no guard has limits that could be shared there: add limits, or use group:PATH, which shares what is found out",
 		`{"store": "sqlite:x", "guards": {"a":{}}}`:                   "1:11: store: no guard has limits that could be shared there: add limits, or use group:PATH, which shares what is found out",
 		`{"store": "group:/x", "default": {"limits": "1/s"}}`:         "1:11: store: no guard is configured by name that would share there: add one to guards, such as openai",
 		`{"store": "memory"}`:                                         "",
 		`{"store": "sqlite:x", "guards": {"a": {"limits": "4/sek"}}}`: `1:50: guards.a.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
-		in(`"store": ":x"`):                                           `1:52: guards.x.store: it is not an address: write memory, sqlite:PATH, redis://HOST:PORT/DB or group:PATH`,
-		in(`"store": "sqlite:"`):                                      `1:52: guards.x.store: "sqlite:" ends after the colon: write memory, sqlite:PATH, redis://HOST:PORT/DB or group:PATH`,
+		in(`"store": ":x"`):                                           `1:52: guards.x.store: it is not an address: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
+		in(`"store": "sqlite:"`):                                      `1:52: guards.x.store: "sqlite:" ends after the colon: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
 		in(`"store": "sqlite:///x.db"`):                               `1:52: guards.x.store: it is a path and not a URL: write sqlite:PATH, such as sqlite:/run/user/1000/limits`,
 		in(`"store": "redis:h"`):                                      `1:52: guards.x.store: the two slashes are missing: write redis://HOST:PORT/DB`,
 		in(`"store": "sqlite:x"`):                                     `1:52: guards.x.store: a store shares limits, and there are none: add limits or a preset that has some, or use group:PATH, which shares what is found out`,
@@ -230,8 +230,8 @@ func TestAddressesInText(t *testing.T) {
 }
 
 func TestNothingOpensAnAddress(t *testing.T) {
-	c := text(t, "store: sqlite:limits.db; a: 1/s; b: 1/s; c: 1/s; d: 1/s")
-	for name, address := range map[string]string{"b": "redis://u:secret@h", "c": "unix:/x", "d": "sqllite:x"} {
+	c := text(t, "store: sqlite:limits.db; a: 1/s; b: 1/s; c: 1/s; d: 1/s; e: 1/s")
+	for name, address := range map[string]string{"b": "redis://u:secret@h", "c": "unix:/x", "d": "sqllite:x", "e": "service:https://h"} {
 		s := c.Guards[name]
 		s.Store = address
 		c.Guards[name] = s
@@ -239,7 +239,8 @@ func TestNothingOpensAnAddress(t *testing.T) {
 	want := `registry: store: nothing opens sqlite:...: set Config.Open["sqlite"] to registry.OpenStore(sqlitestore.OpenQuota), of github.com/headrace/headrace/store/sqlitestore
 registry: guards.b.store: nothing opens redis:...: set Config.Open["redis"] to registry.OpenStore(redisstore.Open), of github.com/headrace/headrace/store/redisstore
 registry: guards.c.store: nothing opens group:...: set Config.Open["group"] to registry.JoinGroup(group.Join), of github.com/headrace/headrace/group
-registry: guards.d.store: nothing opens sqllite:...: set Config.Open["sqllite"] to registry.OpenStore of a function that opens such a store`
+registry: guards.d.store: nothing opens sqllite:...: set Config.Open["sqllite"] to registry.OpenStore of a function that opens such a store
+registry: guards.e.store: nothing opens service:...: set Config.Open["service"] to registry.OpenStore(servicestore.Open), of github.com/headrace/headrace/service/servicestore`
 	_, err := registry.New(c)
 	require.EqualError(t, err, want)
 	require.EqualError(t, c.Validate(), want)

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ const (
 type reading struct {
 	data   []byte
 	config *rules.Config
+	envoy  ofEnvoy
 }
 
 // file is the state of the configuration.
@@ -34,6 +36,8 @@ type file struct {
 	read    reading
 	since   time.Time // when read was applied
 	seen    []byte    // the last bytes, valid or not
+	files   []string  // of Envoy, as the last configuration that was valid without them names them
+	envoy   []byte    // their sum
 	problem string    // why they are not served; empty if they are
 	failed  time.Time // since when
 	restart []string  // settings that take effect after a restart
@@ -44,16 +48,17 @@ type file struct {
 func (c *Config) read() (reading, error) {
 	if c.File == "" {
 		config, err := rules.Parse(c.Text)
-		return reading{c.Text, config}, err
+		return readEnvoy(c.Text, config, err)
 	}
 	config, data, err := rules.Load(c.File)
-	return reading{data, config}, err
+	return readEnvoy(data, config, err)
 }
 
 // Validate reads a configuration file as New does, but opens nothing. Problems are
 // joined, each a *fault.FieldError.
 func Validate(path string) error {
-	_, _, err := rules.Load(path)
+	c := Config{File: path}
+	_, err := c.read()
 	return err
 }
 
@@ -79,7 +84,7 @@ func (s *Server) reloadLocked(ctx context.Context, next reading, err error) erro
 		err = errTokens
 	}
 	f := &s.file
-	f.seen = next.data
+	f.note(&next)
 	if err != nil {
 		f.failing++
 		s.meters.Reloaded("failed")
@@ -90,9 +95,12 @@ func (s *Server) reloadLocked(ctx context.Context, next reading, err error) erro
 		s.decider.SetProblem(f.problem)
 		return err
 	}
-	same := f.problem == "" && bytes.Equal(next.data, f.read.data)
+	same := f.problem == "" && bytes.Equal(next.data, f.read.data) && bytes.Equal(next.envoy.sum, f.read.envoy.sum)
 	s.tokens.Store(&next.config.Tokens)
 	s.decider.SetRules(next.config.Rules)
+	if err := s.envoy.Use(next.envoy.settings); err != nil { // it was validated
+		s.log.ErrorContext(ctx, "the configuration of Envoy is invalid: its limits stay as they are", "err", err)
+	}
 	f.problem = ""
 	s.decider.SetProblem("")
 	f.restart = restart(&f.read.config.Runtime, &next.config.Runtime)
@@ -107,6 +115,17 @@ func (s *Server) reloadLocked(ctx context.Context, next reading, err error) erro
 	s.meters.Reloaded("applied")
 	s.log.InfoContext(ctx, "the configuration was reloaded", "file", s.config.File, "rules", len(next.config.Rules.All()), "restart", f.restart)
 	return nil
+}
+
+// note remembers what was read, valid or not.
+func (f *file) note(r *reading) {
+	f.seen = r.data
+	if r.config != nil {
+		f.files = r.config.Envoy.Files
+	}
+	if f.envoy = r.envoy.sum; f.envoy == nil {
+		f.envoy = sumOf(f.files)
+	}
 }
 
 // restart names the settings that differ and take effect after a restart only.
@@ -153,20 +172,24 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// look is what the file was at an instant.
+// look is what the files were at an instant.
 type look struct {
 	data  []byte
-	taken bool // there was a look
-	gone  bool // it could not be read
+	envoy []byte // the sum of Envoy's files
+	taken bool   // there was a look
+	gone  bool   // the file could not be read
 }
 
 func (l look) same(of look) bool {
-	return of.taken && l.gone == of.gone && bytes.Equal(l.data, of.data)
+	return of.taken && l.gone == of.gone && bytes.Equal(l.data, of.data) && bytes.Equal(l.envoy, of.envoy)
 }
 
 func (s *Server) look() look {
 	data, err := rules.Read(s.config.File)
-	return look{data, true, err != nil}
+	s.mu.Lock()
+	files := s.file.files
+	s.mu.Unlock()
+	return look{data, sumOf(files), true, err != nil}
 }
 
 // settle reloads the file if it still is what was seen.
@@ -174,25 +197,26 @@ func (s *Server) settle(ctx context.Context, seen look) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	next, err := s.config.read()
-	if !seen.same(look{next.data, true, next.data == nil}) {
+	is := look{next.data, seen.envoy, true, next.data == nil}
+	if err == nil && slices.Equal(next.config.Envoy.Files, s.file.files) {
+		is.envoy = next.envoy.sum
+	}
+	if !is.same(seen) {
 		return false
 	}
 	_ = s.reloadLocked(ctx, next, err) // it says so itself
 	return true
 }
 
-// differs reports whether the file is another one than the one that was read last.
+// differs reports whether the files are others than those that were read last.
 func (s *Server) differs(is look) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	f := &s.file
 	if is.gone {
-		return s.file.problem == "" || s.file.seen != nil
+		return f.seen != nil
 	}
-	seen := s.file.seen
-	if seen == nil && s.file.problem == "" {
-		seen = s.file.read.data
-	}
-	return !bytes.Equal(is.data, seen)
+	return !bytes.Equal(is.data, f.seen) || !bytes.Equal(is.envoy, f.envoy)
 }
 
 func (s *Server) broken() bool {
@@ -213,9 +237,17 @@ type described struct {
 	Failed   int64            `json:"reloads_failed"`
 	Rules    []rule           `json:"rate_limits"`
 	Costs    map[string]int64 `json:"costs,omitempty"`
+	Envoy    *envoyed         `json:"envoy,omitempty"`
 	Runtime  runtime          `json:"runtime"`
 	Store    store            `json:"store"`
 	Blocked  []blocked        `json:"blocked_most"`
+}
+
+type envoyed struct {
+	Files      []string `json:"files"`
+	Domains    int      `json:"domains"`
+	Limits     int      `json:"limits"`
+	ShadowMode bool     `json:"shadow_mode"`
 }
 
 type rule struct {
@@ -291,6 +323,10 @@ func (s *Server) describe(ctx context.Context) described {
 			x.Limits = l.String()
 		}
 		d.Rules = append(d.Rules, x)
+	}
+	if e := f.read.config.Envoy; len(e.Files) > 0 {
+		c := f.read.envoy.settings.Config
+		d.Envoy = &envoyed{e.Files, c.Domains(), c.Rules(), e.ShadowMode}
 	}
 	rt := f.read.config.Runtime
 	d.Runtime = runtime{

@@ -148,6 +148,37 @@ func TestAFileThatIsBeingWritten(t *testing.T) {
 	})
 }
 
+// Envoy's files are watched too, and a broken configuration that names them fails once.
+func TestEnvoysFilesAreWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		domain := func(n string) string {
+			return "domain: d\ndescriptors: [{key: k, rate_limit: {unit: minute, requests_per_unit: " + n + "}}]"
+		}
+		files := "\nenvoy: {files: [" + write(t, dir, "envoy.yaml", domain("5")) + "]}"
+		path := write(t, dir, "limits.yaml", capacity("10")+files)
+		s, err := service.New(t.Context(), service.Config{File: path})
+		require.NoError(t, err)
+		defer s.Close() //nolint:errcheck // a store in memory
+		is := func(want string) {
+			t.Helper()
+			<-time.After(5 * time.Second)
+			synctest.Wait()
+			assert.Contains(t, get(t, s, "/v1/config"), want)
+		}
+		write(t, dir, "limits.yaml", "rate_limits: [")
+		is(`"reloads_applied":0,"reloads_failed":1,`)
+		write(t, dir, "limits.yaml", capacity("20")+files)
+		is(`"reloads_applied":1,"reloads_failed":1,`)
+		write(t, dir, "envoy.yaml", domain("6"))
+		is(`"reloads_applied":2,"reloads_failed":1,`)
+		write(t, dir, "envoy.yaml", "domain: [")
+		is(`"reloads_applied":2,"reloads_failed":2,`)
+		write(t, dir, "envoy.yaml", domain("7"))
+		is(`"reloads_applied":3,"reloads_failed":2,`)
+	})
+}
+
 // Files that the configuration names are read again every minute.
 func TestTokensAreReadEveryMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

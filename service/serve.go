@@ -14,8 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/localhost"
 )
@@ -93,7 +91,7 @@ func (s *Server) listenUnix(ctx context.Context, path string) (net.Listener, err
 	return l, nil
 }
 
-// Serve serves REST on l until ctx ends. Then /readyz answers 503, requests in progress
+// Serve serves REST and gRPC on l until ctx ends. Then /readyz answers 503, requests in progress
 // may end for ten seconds, and those that are left are cancelled. It closes l, and
 // returns nil if ctx has ended.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
@@ -103,15 +101,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(true)
+	both := s.front()
 	server := &http.Server{
-		Handler: s.rest, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
+		Handler: both, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: headerBytes, Protocols: protocols,
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: mostStreams, WriteByteTimeout: answerTime},
 		ErrorLog:    log.New(io.Discard, "", 0), //nolint:forbidigo // what net/http would write could have a part of a request
 		BaseContext: func(net.Listener) context.Context { return base },
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(netutil.LimitListener(l, mostConns)) }()
+	go func() { ended <- both.serve(server, l) }()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("service: %w", err)
@@ -120,7 +119,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.draining.Store(true)
 	timed, done := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer done()
-	err := server.Shutdown(timed)
+	err := both.shutdown(timed, server)
 	cancel()
 	if err != nil {
 		s.log.WarnContext(ctx, "requests were cancelled at the end", "after", drainTime)

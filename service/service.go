@@ -21,6 +21,7 @@ import (
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
+	"github.com/headrace/headrace/service/internal/envoy"
 	"github.com/headrace/headrace/service/internal/meters"
 	"github.com/headrace/headrace/service/internal/rest"
 	"github.com/headrace/headrace/service/internal/rules"
@@ -70,6 +71,7 @@ type Server struct {
 	store   quota.Store
 	decider *decide.Decider
 	meters  *meters.Meters
+	envoy   *envoy.Service
 	rest    *rest.Handler
 	trusted bool // client certificates or Config.Insecure
 
@@ -120,9 +122,16 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, errors.Join(err, closeStore(s.store))
 	}
+	s.envoy, err = envoy.New(envoy.Options{Store: s.decider.Store(), Settings: read.envoy.settings})
+	if err != nil {
+		s.decider.Close()
+		return nil, errors.Join(err, closeStore(s.store))
+	}
 	s.tokens.Store(&read.config.Tokens)
 	s.file = file{read: read, since: s.now()}
+	s.file.note(&read)
 	s.meters.Watch(s.decider, s.broken) //nolint:contextcheck // what it reads waits for nothing
+	s.meters.WatchEnvoy(s.envoy)
 	s.rest = rest.New(rest.Options{
 		Decider: s.decider, Tokens: func() [][sha256.Size]byte { return *s.tokens.Load() }, Local: !s.trusted, Hosts: c.Hosts,
 		Config: func(ctx context.Context) any { return s.describe(ctx) }, Metrics: s.meters.Handler(), Log: s.log, Draining: s.draining.Load,

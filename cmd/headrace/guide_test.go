@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -58,4 +59,71 @@ func TestTheGuideRuns(t *testing.T) {
 	assert.Contains(t, text, `"Limit": "20/s"`)
 	assert.FileExists(t, p.path("messages.results.jsonl"))
 	assert.FileExists(t, p.path("report.json"))
+}
+
+// The same for the pages of the doctor and of the service.
+func TestTheGuidesOfTheServiceRun(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{"sh", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("no " + tool)
+		}
+	}
+	self, err := os.Executable()
+	require.NoError(t, err)
+	for name, want := range map[string][]string{
+		"doctor.md":     {"openai", "250/min, 250000 tokens/min", "nothing is wrong", `"healthy": true`},
+		"deployment.md": {"limits.yaml is valid: 3 limits in sqlite:limits.db", `"allowed":true`, "user/ann/search", "healthy, breaker closed", "nothing is wrong"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file, err := os.ReadFile("../../docs/" + name)
+			require.NoError(t, err)
+			const build = "go build ./cmd/headrace\n"
+			require.Contains(t, string(file), "\n"+build)
+			page := strings.Replace(string(file), build, "mkdir bin; ln -s '"+self+"' bin/headrace; PATH=$PWD/bin:$PATH\n", 1)
+			steps, err := guide.Steps(page)
+			require.NoError(t, err)
+			edit, err := guide.FreePorts(t.Context(), page, true)
+			require.NoError(t, err)
+			p := newPlace(t, providertest.Config{})
+			shell := guide.Shell{
+				Dir: p.dir, Scratch: t.TempDir(), Edit: edit, Timeout: 2 * time.Minute,
+				Env: []string{childEnv + "=1", "HOME=" + p.dir, "TMPDIR=" + os.TempDir(), "PATH=" + os.Getenv("PATH")},
+			}
+			var said strings.Builder
+			err = shell.Run(t.Context(), steps, func(_ guide.Step, r guide.Result) { said.WriteString(r.Output) })
+			require.NoError(t, err, said.String())
+			for _, text := range want {
+				assert.Contains(t, said.String(), text)
+			}
+		})
+	}
+}
+
+// What docs/deployment.md prints for other programs is as they want it.
+func TestFilesOfTheDeployment(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	here, err := filepath.Abs(filepath.Join("testdata", "deploy"))
+	require.NoError(t, err)
+	for name, want := range map[string]string{"redis.yaml": " in redis://limits.internal:6379/0", "tokens.yaml": " in memory"} {
+		status, out, errs := p.do("serve", "--check", "--config", filepath.Join(here, name))
+		assert.Zero(t, status, errs)
+		assert.Contains(t, out, want)
+	}
+	unit, err := os.ReadFile(filepath.Join(here, "headrace.service"))
+	require.NoError(t, err)
+	image, err := os.ReadFile(filepath.Join(here, "Containerfile"))
+	require.NoError(t, err)
+	for _, text := range []string{string(unit), string(image)} { // the flags are those of serve
+		assert.Contains(t, strings.NewReplacer(`", "`, " ", `["`, "").Replace(text), "serve --config /etc/headrace/limits.yaml")
+	}
+	verify, err := exec.LookPath("systemd-analyze")
+	if err != nil {
+		t.Skip("no systemd-analyze")
+	}
+	p.write("headrace.service", strings.ReplaceAll(string(unit), "/usr/local/bin/headrace", "/bin/true"))
+	said, err := exec.CommandContext(t.Context(), verify, "verify", p.path("headrace.service")).CombinedOutput()
+	assert.NoError(t, err, string(said))
 }

@@ -24,10 +24,11 @@ func main() {
 		Args: os.Args[1:], Getenv: os.Getenv, Environ: os.Environ(), Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 	}
 	go func() {
-		for range signals {
-			if !p.Passed() {
-				break
+		for s := range signals {
+			if s == syscall.SIGHUP && p.Reload() || p.Passed() {
+				continue
 			}
+			break
 		}
 		within(time.Second, p.Interrupted)
 		stop(run.ErrInterrupted)

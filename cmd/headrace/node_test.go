@@ -3,13 +3,9 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -17,38 +13,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/internal/nodemodules"
 	"github.com/headrace/headrace/providertest"
 )
-
-// modules installs what testdata/node/package-lock.json names, once, and returns where.
-func modules(t *testing.T) string {
-	t.Helper()
-	needs(t, "node", "npm")
-	lock, err := os.ReadFile("testdata/node/package-lock.json")
-	require.NoError(t, err)
-	sum := sha256.Sum256(lock)
-	cache, err := os.UserCacheDir()
-	require.NoError(t, err)
-	cache = filepath.Join(cache, "headrace-tests")
-	done := filepath.Join(cache, "node-"+hex.EncodeToString(sum[:6]))
-	if _, err := os.Stat(done); err == nil {
-		return filepath.Join(done, "node_modules")
-	}
-	require.NoError(t, os.MkdirAll(cache, 0o700))
-	dir, err := os.MkdirTemp(cache, "install-") //nolint:usetesting // it is renamed, which works within one file system
-	require.NoError(t, err)
-	defer func() { _ = os.RemoveAll(dir) }()
-	require.NoError(t, os.CopyFS(dir, os.DirFS("testdata/node")))
-	npm := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	npm.Dir = dir
-	if said, err := npm.CombinedOutput(); err != nil {
-		t.Skipf("npm cannot install the SDKs: %v\n%s", err, said)
-	}
-	if err := os.Rename(dir, done); err != nil {
-		require.DirExists(t, done) // another process was faster
-	}
-	return filepath.Join(done, "node_modules")
-}
 
 // said is a line of testdata/node/chat.mjs.
 type said struct {
@@ -62,7 +29,7 @@ type said struct {
 // node is `headrace exec -- node chat.mjs`, whose clients know the provider from the environment only.
 func (p *place) node(calls string, flags ...string) (all []said, errs string) {
 	p.t.Helper()
-	require.NoError(p.t, os.Symlink(modules(p.t), p.path("node_modules")))
+	require.NoError(p.t, os.Symlink(nodemodules.Install(p.t, "testdata/node"), p.path("node_modules")))
 	script, err := os.ReadFile("testdata/node/chat.mjs")
 	require.NoError(p.t, err)
 	p.write("chat.mjs", string(script))

@@ -9,6 +9,7 @@ const cards = new Map(); // by name of the limiter
 const events = new Map(); // by id
 const mostEvents = 100;
 let actions = false;
+let keyed = false; // the program has keys
 
 // put sets a text unless it is there already, so that readers of the screen are told of changes only.
 function put(element, text) {
@@ -151,7 +152,7 @@ function totals(more) {
     put(document.querySelector(`[data-total="${key}"]`), key === "per_second" ? rate(value) : count(value));
   }
   show($("totals"), cards.size > 1);
-  show($("empty"), cards.size === 0);
+  show($("empty"), cards.size === 0 && !keyed);
   show($("more"), more > 0);
   put($("more"), `${count(more)} more limiters are in use. Those without a call for the longest time are not shown.`);
 }
@@ -183,6 +184,26 @@ function clients(all) {
     put(row.cells[4], count(c.admitted));
     put(row.cells[5], c.admitted ? seconds(c.waited_ns / 1e9 / c.admitted) : "");
   });
+}
+
+function keys(all) {
+  if (!all) return;
+  keyed = true;
+  const body = document.querySelector("#keys tbody");
+  while (body.rows.length > all.length) body.lastElementChild.remove();
+  all.forEach((k, i) => {
+    let row = body.rows[i];
+    if (!row) {
+      row = body.insertRow();
+      for (let n = 0; n < 2; n++) row.insertCell().className = n > 0 ? "number" : "";
+    }
+    put(row.cells[0], k.name);
+    row.cells[0].title = k.name;
+    put(row.cells[1], count(k.refused));
+  });
+  show($("keys"), true);
+  show($("blocked"), all.length > 0);
+  show($("unblocked"), all.length === 0);
 }
 
 function happened(all) {
@@ -239,6 +260,7 @@ function frame(f) {
 
 function rest(f) {
   clients(f.clients);
+  keys(f.keys);
   totals(f.more);
   $("drain").disabled = f.draining;
   put($("drain"), f.draining ? "Draining" : "Drain");

@@ -98,7 +98,7 @@ func appendWindow(b []byte, w *Window) []byte {
 	}
 	b = binary.AppendVarint(b, w.Anchor.Unix())
 	b = binary.AppendUvarint(b, uint64(w.Anchor.Nanosecond())) //nolint:gosec // not negative
-	zone, offset := zoneOf(w.Anchor)
+	zone, offset := Zone(w.Anchor)
 	b = binary.AppendVarint(b, int64(offset))
 	b = binary.AppendUvarint(b, uint64(len(zone)))
 	return append(b, zone...)
@@ -134,12 +134,12 @@ func (c *Codec) window(r *reader) (w Window, err error) {
 // Knows returns the error of Read for a calendar window with this anchor, if its
 // time zone cannot be found by its name.
 func (c *Codec) Knows(anchor time.Time) error {
-	_, err := c.zone(zoneOf(anchor))
+	_, err := c.zone(Zone(anchor))
 	return err
 }
 
-// zoneOf returns the name of t's zone, or none and its offset if its clocks never change.
-func zoneOf(t time.Time) (name string, offset int) {
+// Zone returns what Location finds the zone of t by: its name, or none and its offset if its clocks never change.
+func Zone(t time.Time) (name string, offset int) {
 	if loc := t.Location(); loc == time.UTC || !isFixed(t) {
 		return loc.String(), 0
 	}
@@ -147,24 +147,32 @@ func zoneOf(t time.Time) (name string, offset int) {
 	return "", offset
 }
 
-// zone finds a time zone by its name, or makes one that is always so many
-// seconds east of UTC. Loading one reads a file: each is loaded once.
-func (c *Codec) zone(name string, offset int) (*time.Location, error) {
-	if name == "" && offset != 0 {
+// Location finds a time zone by its name, which may read a file, or makes one that is always so many seconds
+// east of UTC. Its error names the remedy.
+func Location(name string, offset int) (*time.Location, error) {
+	switch {
+	case name == "" && offset != 0:
 		return time.FixedZone("", offset), nil
-	}
-	if name == "Local" {
+	case name == "Local":
 		return nil, errLocal
 	}
-	loc := c.zones[name]
-	if loc == nil {
-		var err error
-		if loc, err = time.LoadLocation(name); err != nil {
-			return nil, fmt.Errorf("the anchor of a calendar window: %w; install tzdata on this host, or import time/tzdata, or take time.UTC", err)
-		}
-		c.zones[name] = loc
+	loc, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("the anchor of a calendar window: %w; install tzdata on this host, or import time/tzdata, or take time.UTC", err)
 	}
 	return loc, nil
+}
+
+// zone is Location that loads each zone once.
+func (c *Codec) zone(name string, offset int) (*time.Location, error) {
+	if loc := c.zones[name]; loc != nil && (name != "" || offset == 0) {
+		return loc, nil
+	}
+	loc, err := Location(name, offset)
+	if err == nil && name != "" {
+		c.zones[name] = loc
+	}
+	return loc, err
 }
 
 func appendFloat(b []byte, x float64) []byte {

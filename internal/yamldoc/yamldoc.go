@@ -36,8 +36,9 @@ func (e *Error) Unwrap() error { return e.Err }
 type Document struct {
 	JSON   []byte
 	places []Place
-	taken  int // mappings that were gone through for their keys, and keys that were merged
-	plain  int // lines that need no alias
+	texts  map[int]string // of scalars that JSON writes otherwise, by line
+	taken  int            // mappings that were gone through for their keys, and keys that were merged
+	plain  int            // lines that need no alias
 }
 
 // Place returns where a line of the JSON came from. Lines count from 1.
@@ -46,6 +47,13 @@ func (d *Document) Place(line int) (p Place, ok bool) {
 		return Place{}, false
 	}
 	return d.places[line-1], true
+}
+
+// Text returns the number or other scalar on a line as the YAML has it, such as 1.10, if
+// the JSON has it otherwise.
+func (d *Document) Text(line int) (text string, ok bool) {
+	text, ok = d.texts[line]
+	return text, ok
 }
 
 const (
@@ -184,6 +192,12 @@ func (d *Document) scalar(n *yaml.Node) error {
 		return problemAt(placeOf(n), "%s", err)
 	}
 	d.line(n, string(text))
+	if _, written := x.(string); !written && n.Value != string(text) {
+		if d.texts == nil {
+			d.texts = map[int]string{}
+		}
+		d.texts[len(d.places)] = n.Value
+	}
 	return nil
 }
 

@@ -33,7 +33,22 @@ type File struct {
 	RateLimits []Limit          `config:"rate_limits"`
 	Default    *Limit           `config:"default"`
 	Costs      map[string]int64 `config:"costs"`
+	Envoy      Envoy            `config:"envoy"`
 	Runtime    Runtime          `config:"runtime"`
+}
+
+// Envoy is what Envoy's rate limit service answers from.
+type Envoy struct {
+	Files      []string     `config:"files"` // of envoyproxy/ratelimit, or folders of them
+	ShadowMode bool         `config:"shadow_mode"`
+	Headers    EnvoyHeaders `config:"headers"`
+}
+
+// EnvoyHeaders are the names of headers that Envoy adds to responses.
+type EnvoyHeaders struct {
+	Limit     string `config:"limit"`
+	Remaining string `config:"remaining"`
+	Reset     string `config:"reset"`
 }
 
 // Limit is an entry of rate_limits.

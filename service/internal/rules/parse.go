@@ -17,6 +17,7 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/document"
+	"github.com/headrace/headrace/internal/header"
 	"github.com/headrace/headrace/internal/near"
 	"github.com/headrace/headrace/internal/yamldoc"
 	"github.com/headrace/headrace/throttle"
@@ -25,6 +26,7 @@ import (
 // Config is a validated configuration with the secrets that its files hold.
 type Config struct {
 	Rules   *Set
+	Envoy   Envoy               // files are relative to the working directory
 	Runtime Runtime             // with its defaults
 	Tokens  [][sha256.Size]byte // hashes; none: no token is required
 	Key     []byte              // of permits; nil: each process draws its own
@@ -107,7 +109,8 @@ func at(file string, line, column int, field, problem string) error {
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}$`)
 
 func (f *File) compile(dir string, p *document.Problems) *Config {
-	c := &Config{Rules: f.rules(p), Runtime: f.Runtime}
+	c := &Config{Rules: f.rules(p), Envoy: f.Envoy, Runtime: f.Runtime}
+	c.Envoy.check(dir, p)
 	c.Runtime.check(p)
 	c.secrets(dir, p)
 	return c
@@ -281,6 +284,23 @@ func (l *Limit) windows(r *Rule, keys []string, p *document.Problems) {
 			p.Addf(at, "%s counts %s: leave the unit out, since every window counts the tokens of checks", w, w.Unit())
 		}
 		r.Limits.Windows = append(r.Limits.Windows, w.Of(throttle.Points))
+	}
+}
+
+const mostEnvoyFiles = 1000
+
+func (e *Envoy) check(dir string, p *document.Problems) {
+	keys := []string{"envoy"}
+	if len(e.Files) > mostEnvoyFiles {
+		p.Addf(document.Below(keys, "files"), "%d entries are more than %d", len(e.Files), mostEnvoyFiles)
+	}
+	for i, file := range e.Files {
+		e.Files[i] = inDir(dir, file)
+	}
+	for name, text := range map[string]string{"limit": e.Headers.Limit, "remaining": e.Headers.Remaining, "reset": e.Headers.Reset} {
+		if text != "" && !header.IsToken(text) {
+			p.Addf(document.Below(keys, "headers", name), "%q cannot be the name of a header: write one such as RateLimit-Limit", header.Shown(text))
+		}
 	}
 }
 

@@ -116,7 +116,7 @@ func (c *ctlCommand) act(ctx context.Context, p *Program, name, action string, b
 	if _, err := c.ask(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
 		return err
 	}
-	name, err := called(&s, name)
+	name, err := limiterCalled(&s, name)
 	if err != nil {
 		return err
 	}
@@ -227,8 +227,8 @@ func (c *ctlCommand) foreign() error {
 	return fmt.Errorf("what listens at %s is no dashboard of headrace: give the --addr of one", c.Addr)
 }
 
-// called returns the one name that is called so, or begins so.
-func called(s *dashboard.Status, name string) (string, error) {
+// limiterCalled returns the one name that is called so, or begins so.
+func limiterCalled(s *dashboard.Status, name string) (string, error) {
 	var names, begin []string
 	for _, l := range s.Limiters {
 		names = append(names, l.Name)
@@ -257,6 +257,10 @@ func writeStatus(to io.Writer, s *dashboard.Status) {
 	if s.Draining {
 		fmt.Fprintln(to, "draining: no new calls are taken")
 	}
+	if s.Keys != nil {
+		writeKeys(to, s.Keys)
+		return
+	}
 	if len(s.Limiters) == 0 {
 		fmt.Fprintln(to, "no calls yet: a limiter is listed from the first call through it on")
 		return
@@ -284,6 +288,20 @@ func writeStatus(to io.Writer, s *dashboard.Status) {
 	}
 	_, _ = to.Write(bytes.TrimRight(b.Bytes(), "\n"))
 	fmt.Fprintln(to)
+}
+
+// writeKeys writes the keys of a service that refuse most.
+func writeKeys(to io.Writer, keys []dashboard.Key) {
+	if len(keys) == 0 {
+		fmt.Fprintln(to, "no call was refused yet")
+		return
+	}
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "KEY\tREFUSED")
+	for _, k := range keys {
+		fmt.Fprintf(table, "%s\t%d\n", oneLine(k.Name), k.Refused)
+	}
+	_ = table.Flush() // as the lines around it
 }
 
 func writeClients(b *bytes.Buffer, clients []dashboard.Share) {

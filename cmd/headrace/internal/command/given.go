@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v4"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/doctor"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
 
@@ -32,6 +33,8 @@ type given struct {
 	path   string // of the file, once it is loaded
 	loaded bool
 	values map[string]any // of the file
+
+	limits bool // the file is no file of flags, but has limits, which the command reads
 }
 
 // Validate implements kong.Resolver.
@@ -117,8 +120,9 @@ func (g *given) load(k *kong.Context) error {
 		from = variable("config")
 		g.path = g.getenv(from)
 	}
-	if g.path == "" {
-		return nil
+	called := called(k)
+	if g.limits = called == "serve"; g.path == "" || g.limits {
+		return nil // serve reads the file by itself
 	}
 	content, err := os.ReadFile(g.path)
 	if err != nil {
@@ -139,6 +143,9 @@ func (g *given) load(k *kong.Context) error {
 	if err == nil && doc != nil && !ok {
 		err = errors.New("it is something else")
 	}
+	if g.limits = called == "doctor" && (err != nil || doctor.Configures(lines)); g.limits {
+		return nil // the doctor reads it, and says what is wrong with it
+	}
 	if err != nil {
 		return &settings.Error{Flag: g.path, Problem: fmt.Sprintf("it has to be YAML with lines such as \"rpm: 500\": %v", err)}
 	}
@@ -153,6 +160,16 @@ func (g *given) load(k *kong.Context) error {
 		}
 	}
 	return nil
+}
+
+// called is the name of the command; empty: there is none.
+func called(k *kong.Context) string {
+	for _, one := range k.Path {
+		if one.Command != nil {
+			return one.Command.Name
+		}
+	}
+	return ""
 }
 
 // likely is name as flags are written.

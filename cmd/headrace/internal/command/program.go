@@ -49,6 +49,7 @@ type Program struct {
 	shown  *console.Display // nil: nothing is shown
 	undo   func()           // what is left behind else; nil: nothing
 	others bool             // signals are for another process
+	reload func()           // what SIGHUP does; nil: it ends the program
 	dies   func()           // ends this process as a signal does; nil: it just exits
 }
 
@@ -59,9 +60,11 @@ type commands struct {
 	Run        runCommand        `cmd:"" help:"Do a file of requests at full legal speed."`
 	Exec       execCommand       `cmd:"" help:"Run a command behind a proxy that waits instead of returning 429s."`
 	Proxy      proxyCommand      `cmd:"" help:"Be a proxy that waits instead of returning 429s, for clients in any language."`
+	Serve      serveCommand      `cmd:"" help:"Serve limits to programs in any language: REST, gRPC and Envoy."`
 	Demo       demoCommand       `cmd:"" help:"Show a run against a provider on this machine, without a key."`
 	Provider   providerCommand   `cmd:"" help:"Be a provider for tests, with limits that nobody sees."`
 	Presets    presetsCommand    `cmd:"" help:"Show what is known of the limits of providers."`
+	Doctor     doctorCommand     `cmd:"" help:"Examine configurations, stores, groups and programs, and say what to repair."`
 	Ctl        ctlCommand        `cmd:"" help:"Show and steer a headrace that runs: pause, limit, drain."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in a shell."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
@@ -119,6 +122,7 @@ func (p *Program) Main(ctx context.Context) (status int) {
 			{Key: "allowed", Title: "What it allows:"},
 			{Key: "spoken", Title: "What it says:"},
 			{Key: "slow", Title: "How it answers:"},
+			{Key: "doctor", Title: "What to examine:"},
 		}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p, &c),
 	)
@@ -142,6 +146,11 @@ func (p *Program) Main(ctx context.Context) (status int) {
 
 // help prints what --help says. Flags behind the command of exec would be those of the command.
 func help(o kong.HelpOptions, c *kong.Context) error {
+	if n := c.Selected(); n != nil && n.Name == "serve" {
+		if flag := flags(c.Model.Node)["config"]; flag != nil {
+			flag.Help = "The limits, in YAML. It is read again when it changes."
+		}
+	}
 	if n := c.Selected(); n != nil && n.Name == "exec" {
 		o.NoAppSummary = true
 		fmt.Fprintln(c.Stdout, "Usage: headrace exec [flags] -- COMMAND [ARGUMENTS]")
@@ -158,6 +167,8 @@ func arguments(args []string) []string {
 		return append(slices.Clone(args[1:]), "--help")
 	case args[0] == "--version":
 		return []string{"version"}
+	case len(args) > 1 && args[0] == "doctor" && args[1] == "rate-limits":
+		return append([]string{"doctor"}, args[2:]...)
 	}
 	return args
 }
@@ -226,6 +237,17 @@ func (p *Program) Passed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.others
+}
+
+// Reload does what SIGHUP is for, and reports whether it is for anything but ending the program.
+func (p *Program) Reload() bool {
+	p.mu.Lock()
+	reload := p.reload
+	p.mu.Unlock()
+	if reload != nil {
+		reload()
+	}
+	return reload != nil
 }
 
 // End is called last, before the process exits. It does not return if that process ends by a signal.

@@ -3,12 +3,9 @@ package command
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/gateway"
@@ -21,12 +18,10 @@ type proxyCommand struct {
 
 	gateway.Flags `embed:""`
 
-	Token       string   `group:"listening" placeholder:"TOKEN" help:"Required from every client: header X-Headrace-Token, or /t/TOKEN before the path. Better in HEADRACE_TOKEN: other users see command lines."`
-	Host        []string `group:"listening" sep:"none" placeholder:"NAME" help:"A name in the Host header that is accepted besides localhost and loopback addresses. May be repeated."`
-	Origin      []string `group:"listening" sep:"none" placeholder:"URL" help:"An origin of web pages whose requests are accepted, such as https://app.example.com. May be repeated."`
-	TLSCert     string   `group:"listening" name:"tls-cert" placeholder:"FILE" help:"Serve TLS with this certificate (PEM)."`
-	TLSKey      string   `group:"listening" name:"tls-key" placeholder:"FILE" help:"The key of --tls-cert (PEM)."`
-	TLSClientCA string   `group:"listening" name:"tls-client-ca" placeholder:"FILE" help:"Accept only clients with a certificate of these authorities (PEM)."`
+	Token    string   `group:"listening" placeholder:"TOKEN" help:"Required from every client: header X-Headrace-Token, or /t/TOKEN before the path. Better in HEADRACE_TOKEN: other users see command lines."`
+	Host     []string `group:"listening" sep:"none" placeholder:"NAME" help:"A name in the Host header that is accepted besides localhost and loopback addresses. May be repeated."`
+	Origin   []string `group:"listening" sep:"none" placeholder:"URL" help:"An origin of web pages whose requests are accepted, such as https://app.example.com. May be repeated."`
+	tlsFlags `embed:""`
 
 	Dashboard      string        `group:"pages" default:"127.0.0.1:8788" placeholder:"ADDR" help:"Where the live page is, with /metrics and /healthz, or off. Default: ${default}."`
 	DashboardToken string        `group:"pages" placeholder:"TOKEN" help:"Allows to pause, resume, limit and drain, and to read from other machines. Default: that of --token, or none."`
@@ -122,30 +117,3 @@ func (c *proxyCommand) drain(ctx context.Context, to io.Writer, g *gateway.Gatew
 }
 
 var errGrace = errors.New("the time of --grace is over")
-
-// tls is how clients connect; nil: without TLS.
-func (c *proxyCommand) tls() (*tls.Config, error) {
-	switch {
-	case c.TLSCert == "" && c.TLSKey == "" && c.TLSClientCA == "":
-		return nil, nil
-	case c.TLSCert == "" || c.TLSKey == "":
-		return nil, &settings.Error{Flag: "--tls-cert", Problem: "TLS needs both --tls-cert and --tls-key"}
-	}
-	pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
-	if err != nil {
-		return nil, &settings.Error{Flag: "--tls-cert", Problem: err.Error()}
-	}
-	config := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	if c.TLSClientCA == "" {
-		return config, nil
-	}
-	text, err := os.ReadFile(c.TLSClientCA)
-	if err != nil {
-		return nil, &settings.Error{Flag: "--tls-client-ca", Problem: err.Error()}
-	}
-	if config.ClientCAs = x509.NewCertPool(); !config.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, &settings.Error{Flag: "--tls-client-ca", Problem: c.TLSClientCA + " has no certificate in PEM"}
-	}
-	config.ClientAuth = tls.RequireAndVerifyClientCert
-	return config, nil
-}

@@ -33,6 +33,14 @@ func variables() []variable {
 	}
 }
 
+// Variables are the names of the environment variables in which clients look for a base URL.
+func Variables() (names []string) {
+	for _, v := range variables() {
+		names = append(names, v.name)
+	}
+	return names
+}
+
 // azure is read by the AzureOpenAI clients, unless OPENAI_BASE_URL is set.
 const azure = "AZURE_OPENAI_ENDPOINT"
 

@@ -111,22 +111,40 @@ func (r *Run) registry(failed func(error) error, observer event.Observer) regist
 func Openers(failed func(error) error) map[string]registry.Opener {
 	return map[string]registry.Opener{
 		"sqlite": registry.OpenStore(func(path string, _ ...struct{}) (*store, error) {
-			s, err := sqlitestore.OpenQuota(path)
-			if err != nil {
-				return nil, err
-			}
-			return &store{s, s.Close, failed}, nil
+			s, err := OpenStore("sqlite:" + path)
+			return &store{s, failed}, err
 		}),
 		"redis": registry.OpenStore(func(url string, _ ...struct{}) (*store, error) {
-			logging.Disable() // of go-redis, whose errors are reported anyway
-			s, err := redisstore.Open(url)
-			if err != nil {
-				return nil, err
-			}
-			return &store{s, s.Close, failed}, nil
+			s, err := OpenStore(url)
+			return &store{s, failed}, err
 		}),
 		"group": registry.JoinGroup(group.Join),
 	}
+}
+
+// Store is what sqlitestore and redisstore open.
+type Store interface {
+	quota.Store
+	quota.Inspector
+	quota.Waker
+	Close() error
+}
+
+// OpenStore opens sqlite:PATH or redis://HOST:PORT/DB. It does not wait for Redis. The options are for that.
+func OpenStore(address string, options ...redisstore.Option) (Store, error) {
+	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
+		s, err := sqlitestore.OpenQuota(path)
+		if err != nil {
+			return nil, err // and not a Store that is a nil *Quota
+		}
+		return s, nil
+	}
+	logging.Disable() // of go-redis, whose errors are reported anyway
+	s, err := redisstore.Open(address, options...)
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (r *Run) guardName() string {
@@ -150,25 +168,16 @@ func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard
 	return reg.Get(r.guardName()), reg.Close, nil
 }
 
-// announcing is a store that says when a slot is free.
-type announcing interface {
-	quota.Store
-	quota.Waker
-}
-
 // store is the one of --share.
 type store struct {
-	announcing
+	Store
 
-	close  func() error
 	failed func(error) error
 }
 
-func (s *store) Close() error { return s.close() }
-
 // Take implements quota.Store.
 func (s *store) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
-	g, err := s.announcing.Take(ctx, r)
+	g, err := s.Store.Take(ctx, r)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, throttle.ErrCost) {
 		err = s.failed(err)
 	}

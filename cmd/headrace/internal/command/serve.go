@@ -1,0 +1,229 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
+	"github.com/headrace/headrace/dashboard"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/service"
+	"github.com/headrace/headrace/store/redisstore"
+)
+
+type serveCommand struct {
+	Addr  string `group:"listening" default:"127.0.0.1:8790" placeholder:"ADDR" help:"Where clients connect: HOST:PORT, of which port 0 is any that is free, or unix:PATH. Default: ${default}."`
+	Check bool   `group:"files" help:"Only examine the configuration: print its problems, and what a file of envoyproxy/ratelimit means differently here."`
+
+	tlsFlags `embed:""`
+
+	Insecure bool     `group:"listening" help:"Listen on an address that other machines can reach, without tokens and client certificates."`
+	Host     []string `group:"listening" sep:"none" placeholder:"NAME" help:"A name in the Host header that is accepted besides localhost and loopback addresses. May be repeated."`
+
+	Dashboard      string `group:"pages" default:"off" placeholder:"ADDR" help:"Where the live page is, such as 127.0.0.1:8788, or off. Default: ${default}."`
+	DashboardToken string `group:"pages" placeholder:"TOKEN" help:"Allows to read the page from other machines. It is better given in HEADRACE_DASHBOARD_TOKEN."`
+
+	LogLevel  string `group:"display" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error. Default: ${default}."`
+	LogFormat string `group:"display" default:"json" enum:"text,json" placeholder:"HOW" help:"How it is logged: text or json. Default: ${default}."`
+}
+
+// Help is what --help says behind the list of flags.
+func (*serveCommand) Help() string {
+	return `Programs in any language share limits by asking this service: REST and gRPC on one port, and Envoy's rate limit service. The limits are in the YAML file of --config, which is read again when it changes and at SIGHUP: they change in place, and a file with a mistake changes nothing. SIGTERM lets requests in progress finish. Several servers share one Redis. docs/service.md describes the API and the file.
+
+Examples:
+  headrace serve --config limits.yaml --check
+  headrace serve --config limits.yaml
+  curl -d '{"identifier": "ann", "resource": "search"}' http://127.0.0.1:8790/v1/ratelimit/check
+  headrace serve --config limits.yaml --addr unix:/run/headrace/limits.sock
+  headrace serve --config limits.yaml --addr 0.0.0.0:8790 --tls-cert cert.pem --tls-key key.pem
+  headrace serve --config limits.yaml --dashboard 127.0.0.1:8788
+  headrace doctor limits.yaml
+
+An address that other machines can reach needs tokens (runtime.auth in the file), --tls-client-ca, or --insecure.`
+}
+
+// serveGrace is how long requests in progress may go on after SIGTERM, as package service has it.
+const serveGrace = 10 * time.Second
+
+// Run is called by kong.
+func (c *serveCommand) Run(ctx context.Context, p *Program) error {
+	if p.given.path == "" {
+		return &settings.Error{Flag: "--config", Problem: "it is missing: give the YAML file with the limits (headrace serve --help tells more)"}
+	}
+	if c.Check {
+		return c.check(p)
+	}
+	config, err := c.config(p)
+	if err != nil {
+		return err
+	}
+	to, where := terminal.Writer(p.Stderr), "memory"
+	config.Log = logTo(to, c.LogLevel, c.LogFormat)
+	config.Open = func(_ context.Context, s service.Storage) (quota.Store, error) {
+		where = s.Address
+		return openStorage(s)
+	}
+	server, err := service.New(ctx, config)
+	if err != nil {
+		return unserved(err)
+	}
+	defer func() { _ = server.Close() }()
+	l, err := server.Listen(ctx, c.Addr)
+	if err != nil {
+		return &settings.Error{Flag: "--addr", Problem: strings.TrimPrefix(settings.Plain(err), "service: ") + c.remedy(err)}
+	}
+	page, err := c.page(ctx, p, server)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if page != nil {
+		defer page.Close()
+	}
+	p.mu.Lock()
+	p.grace, p.calls = fmt.Sprintf("headrace: draining; requests in progress may finish for %s (again: at once)", serveGrace), serveGrace
+	p.reload = func() { _ = server.Reload(ctx) } // it logs what is wrong
+	p.mu.Unlock()
+	c.greet(to, p, l.Addr().Network(), l.Addr().String(), where)
+	err = server.Serve(ctx, l)
+	p.mu.Lock()
+	p.reload = func() {}
+	p.mu.Unlock()
+	return err
+}
+
+// config is what the flags mean.
+func (c *serveCommand) config(p *Program) (service.Config, error) {
+	own, err := c.tls()
+	return service.Config{File: p.given.path, TLS: own, Insecure: c.Insecure, Hosts: c.Host}, err
+}
+
+// unserved is an error of service.New in terms of the command line: a mistake in a file is the user's.
+func unserved(err error) error {
+	if errors.As(err, new(*fault.FieldError)) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		return &settings.Error{Flag: "--config", Problem: strings.ReplaceAll(strings.TrimPrefix(err.Error(), "service: "), "\n", "\n--config: ")}
+	}
+	return err
+}
+
+// remedy is for an address that other machines can reach.
+func (c *serveCommand) remedy(err error) string {
+	if errors.As(err, new(*fault.FieldError)) && strings.Contains(err.Error(), "bearer tokens") {
+		return " (runtime.auth in the file, --tls-client-ca), or give --insecure"
+	}
+	return ""
+}
+
+// openStorage opens the store that a configuration names.
+func openStorage(s service.Storage) (quota.Store, error) {
+	scheme, rest, _ := strings.Cut(s.Address, ":")
+	switch scheme {
+	case "memory":
+		return quota.NewMemoryStore(nil), nil
+	case "redis", "rediss":
+		u, err := url.Parse(s.Address)
+		if err != nil {
+			break // redisstore says so, without the password
+		}
+		q := u.Query()
+		if s.PoolSize > 0 {
+			q.Set("pool_size", strconv.Itoa(s.PoolSize))
+		}
+		if s.DialTimeout > 0 {
+			q.Set("dial_timeout", s.DialTimeout.String())
+		}
+		u.RawQuery = q.Encode()
+		s.Address = u.String()
+	case "sqlite":
+	default:
+		return nil, &fault.FieldError{Owner: "headrace serve", Field: "runtime.store", Problem: fmt.Sprintf("%s:%s is not a store: give memory, sqlite:PATH or redis://HOST:PORT/DB", scheme, strings.Repeat(".", min(len(rest), 3)))}
+	}
+	var options []redisstore.Option
+	if s.Timeout > 0 {
+		options = append(options, redisstore.WithTimeout(s.Timeout))
+	}
+	return settings.OpenStore(s.Address, options...)
+}
+
+// page is the live page; nil: none is wanted.
+func (c *serveCommand) page(ctx context.Context, p *Program, server *service.Server) (*dashboard.Dashboard, error) {
+	if at(c.Dashboard) == "" {
+		return nil, nil //nolint:nilnil // see above
+	}
+	empty, err := registry.New(registry.Config{})
+	if err != nil {
+		return nil, err
+	}
+	d, err := dashboard.New(dashboard.Config{
+		Title: "headrace serve " + p.given.path, Registry: empty, Token: c.DashboardToken, Hosts: c.Host,
+		Keys: func() (all []dashboard.Key) {
+			for _, b := range server.Blocked(mostBlocked) {
+				all = append(all, dashboard.Key{Name: b.Scope + "/" + b.Identifier + "/" + b.Resource, Refused: b.Refused})
+			}
+			return all
+		},
+	})
+	if err != nil {
+		return nil, &settings.Error{Flag: "--dashboard-token", Problem: settings.Plain(err)}
+	}
+	bound, err := d.Listen(ctx, c.Dashboard)
+	if err != nil {
+		d.Close()
+		return nil, &settings.Error{Flag: "--dashboard", Problem: strings.TrimPrefix(settings.Plain(err), "dashboard: ")}
+	}
+	c.Dashboard = bound.String()
+	return d, nil
+}
+
+// mostBlocked is how many keys the page lists.
+const mostBlocked = 20
+
+// greet says in one line where the service is and how to use it.
+func (c *serveCommand) greet(to io.Writer, p *Program, network, address, store string) {
+	base, curl := "http", "curl"
+	if c.TLSCert != "" {
+		base = "https"
+	}
+	where := base + "://" + address
+	if network == "unix" {
+		where, curl = "http://localhost", "curl --unix-socket "+address
+	}
+	line := fmt.Sprintf("headrace serve on %s, limits of %s in %s: %s -d '{\"identifier\": \"ann\", \"resource\": \"search\"}' %s/v1/ratelimit/check",
+		cmp.Or(address, c.Addr), p.given.path, settings.WithoutPassword(store), curl, where)
+	if at(c.Dashboard) != "" {
+		line += "; live page: http://" + c.Dashboard
+	}
+	fmt.Fprintln(to, line)
+}
+
+// check examines the configuration, and serves nothing.
+func (*serveCommand) check(p *Program) error {
+	in, err := service.Inspect(p.given.path)
+	if err != nil {
+		return unserved(err)
+	}
+	differences, err := service.EnvoyDifferences(p.given.path)
+	if err != nil {
+		return unserved(err)
+	}
+	to := terminal.Writer(p.Stdout)
+	fmt.Fprintf(to, "%s is valid: %s in %s\n", p.given.path, plural(int64(len(in.Limits)), "limit"), settings.WithoutPassword(in.Store))
+	if len(differences) > 0 {
+		fmt.Fprintln(to, "\nWhat envoyproxy/ratelimit does otherwise:")
+	}
+	for _, text := range differences {
+		fmt.Fprintln(to, text)
+	}
+	return nil // what could not be written is reported in the end
+}

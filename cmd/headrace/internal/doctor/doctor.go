@@ -1,0 +1,171 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/dashboard"
+	"github.com/headrace/headrace/presets"
+)
+
+// Options say what to examine.
+type Options struct {
+	Config  string   // a file, or limits as text; empty: none
+	Share   string   // the address of a store or a group; empty: none
+	Presets []string // that commands start from
+
+	Page    string                                           // the address of the page of a program; empty: none
+	Given   bool                                             // Page was given, and is not just where pages are by default
+	Ask     func(context.Context) (*dashboard.Status, error) // asks Page
+	Service string                                           // the address of headrace serve; empty: none
+	Token   string                                           // of the service
+	Getenv  func(string) string
+	Wait    time.Duration // the bound for each store, group and program
+	Keys    int           // keys to report for each store, those nearest to their limits
+	Prefix  string        // of these keys
+}
+
+// Report is what the doctor found. Its JSON form is part of the command line.
+type Report struct {
+	Time          time.Time      `json:"time"`
+	Healthy       bool           `json:"healthy"` // there are only notes
+	Findings      []Finding      `json:"findings"`
+	Configuration *Configuration `json:"configuration,omitempty"`
+	Stores        []*Store       `json:"stores"`
+	Groups        []*Group       `json:"groups"`
+	Program       *Program       `json:"program,omitempty"`
+	Service       *Service       `json:"service,omitempty"`
+	Environment   []Variable     `json:"environment"`
+	Unseen        []string       `json:"unseen"` // what cannot be found out from here
+}
+
+// examination is one run of the doctor.
+type examination struct {
+	Options
+	*Report
+
+	secrets []string
+}
+
+// Examine examines everything that o names. The error is a *settings.Error, or that of ctx.
+func Examine(ctx context.Context, o Options) (*Report, error) {
+	x := &examination{Options: o, Report: &Report{
+		Time: time.Now(), Findings: []Finding{}, Stores: []*Store{}, Groups: []*Group{}, Environment: []Variable{}, Unseen: []string{},
+	}}
+	places, err := x.configuration()
+	if err != nil {
+		return nil, err
+	}
+	if o.Share != "" {
+		if err := x.checkShare(); err != nil {
+			return nil, err
+		}
+		places.add(o.Share, nil)
+	}
+	x.presets()
+	for _, at := range places.list {
+		if isGroup(at.address) {
+			x.group(ctx, at.address)
+		} else {
+			x.store(ctx, at)
+		}
+	}
+	x.asksService(ctx)
+	x.program(ctx)
+	x.environment(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	x.finish()
+	return x.Report, nil
+}
+
+// checkShare finds what is wrong with the address itself.
+func (x *examination) checkShare() error {
+	scheme, rest, ok := strings.Cut(x.Share, ":")
+	known := slices.Contains([]string{"sqlite", "redis", "rediss", "group", "unix"}, scheme)
+	if !ok || !known || rest == "" {
+		return &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH", settings.WithoutPassword(x.Share))}
+	}
+	return nil
+}
+
+// presets examines those of --preset.
+func (x *examination) presets() {
+	for _, id := range x.Presets {
+		row, err := presets.Lookup(id)
+		if err != nil {
+			x.add(Problem, ConfigInvalid, "--preset", "", "%s", settings.Plain(err))
+			continue
+		}
+		x.stale(&row, "--preset")
+	}
+}
+
+// finish orders the findings, and takes passwords out of what stores and systems say.
+func (x *examination) finish() {
+	order := []Severity{Problem, Warning, Note}
+	slices.SortStableFunc(x.Findings, func(a, b Finding) int {
+		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
+	})
+	for i := range x.Findings {
+		f := &x.Findings[i]
+		f.Where, f.Problem, f.Remedy = x.clean(f.Where), x.clean(f.Problem), x.clean(f.Remedy)
+	}
+	x.Healthy = x.healthy()
+}
+
+// secret remembers the password of an address.
+func (x *examination) secret(address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return
+	}
+	if password, set := u.User.Password(); set && password != "" {
+		x.secrets = append(x.secrets, password, url.QueryEscape(password), url.PathEscape(password))
+	}
+}
+
+func (x *examination) clean(text string) string {
+	for _, s := range x.secrets {
+		text = strings.ReplaceAll(text, s, "xxxxx")
+	}
+	return text
+}
+
+// slowError is the cause of an examination that took longer than Options.Wait.
+type slowError struct{ wait time.Duration }
+
+// Error names the bound.
+func (e *slowError) Error() string { return fmt.Sprintf("no answer within %s", e.wait) }
+
+// bounded calls f, and returns early if ctx ends: a store or a file system may ignore it.
+func bounded[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
+	type end struct {
+		v   T
+		err error
+	}
+	done := make(chan end, 1)
+	go func() {
+		v, err := f(ctx)
+		done <- end{v, err}
+	}()
+	select {
+	case e := <-done:
+		return e.v, e.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
+}
+
+// within returns a context that ends after Options.Wait.
+func (x *examination) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, x.Wait, &slowError{x.Wait})
+}

@@ -1,0 +1,163 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/presets"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/throttle"
+)
+
+func examining() *examination {
+	return &examination{Options: Options{Wait: 5 * time.Second, Keys: 20}, Report: &Report{Time: time.Now()}}
+}
+
+func (r *Report) codes() (all []Code) {
+	for _, f := range r.Findings {
+		all = append(all, f.Code)
+	}
+	return all
+}
+
+// troubled is a store in memory, with troubles.
+type troubled struct {
+	quota.MemoryStore
+
+	delay   time.Duration
+	damaged string // a key
+	hangs   chan struct{}
+}
+
+func (s *troubled) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
+	time.Sleep(s.delay)
+	if s.hangs != nil {
+		<-s.hangs
+	}
+	return s.MemoryStore.Take(ctx, r)
+}
+
+func (s *troubled) Look(ctx context.Context, key string) (quota.State, error) {
+	if key == s.damaged {
+		return quota.State{}, errors.New("a wrong checksum")
+	}
+	return s.MemoryStore.Look(ctx, key)
+}
+
+func (*troubled) Close() error { return nil }
+
+var _ settings.Store = (*troubled)(nil)
+
+// A store that ignores its context does not hold the doctor.
+func TestAStoreThatHangsIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &troubled{MemoryStore: quota.NewMemoryStore(nil), hangs: make(chan struct{})}
+		x := examining()
+		ctx, cancel := x.within(t.Context())
+		defer cancel()
+		began := time.Now()
+		err := x.latency(ctx, &Store{}, s)
+		assert.Equal(t, 5*time.Second, time.Since(began))
+		assert.EqualError(t, err, "no answer within 5s")
+		close(s.hangs)
+	})
+}
+
+func TestASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for delay, want := range map[time.Duration][]Code{100 * time.Millisecond: nil, 101 * time.Millisecond: {StoreSlow}} {
+			x, at := examining(), &Store{}
+			require.NoError(t, x.latency(t.Context(), at, &troubled{MemoryStore: quota.NewMemoryStore(nil), delay: delay}))
+			assert.Equal(t, want, x.codes())
+			assert.InDelta(t, milliseconds(delay), at.Median, 0)
+		}
+	})
+}
+
+func TestADamagedKeyIsReportedBesideTheOthers(t *testing.T) {
+	s := &troubled{MemoryStore: quota.NewMemoryStore(nil), damaged: "bad"}
+	for _, key := range []string{"bad", "good"} {
+		_, err := s.Take(t.Context(), quota.Request{Demands: []quota.Demand{{Key: key, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(9, time.Hour)}}}}})
+		require.NoError(t, err)
+	}
+	x, at := examining(), &Store{}
+	x.keys(t.Context(), at, s, nil)
+	assert.Equal(t, []Code{KeyDamaged}, x.codes())
+	require.Len(t, at.Keys, 1)
+	assert.Equal(t, "good", at.Keys[0].Name)
+	assert.Equal(t, 2, at.Found)
+}
+
+// endless has keys without end.
+type endless struct{ *troubled }
+
+func (endless) Keys(ctx context.Context, _ string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for ctx.Err() == nil && yield("key", nil) {
+		}
+	}
+}
+
+func TestKeysAreBounded(t *testing.T) {
+	x, at := examining(), &Store{}
+	x.keys(t.Context(), at, endless{&troubled{MemoryStore: quota.NewMemoryStore(nil)}}, nil)
+	assert.True(t, at.Partial)
+	assert.Equal(t, mostScanned, at.Found)
+	assert.Len(t, at.Keys, 20)
+}
+
+func TestPresetsOlderThanAYear(t *testing.T) {
+	x := examining()
+	row := presets.Profile{ID: "acme/free", AsOf: x.Time.AddDate(-1, 0, -2)}
+	x.stale(&row, "guards.acme")
+	row.AsOf = x.Time.AddDate(0, -11, 0)
+	x.stale(&row, "guards.acme")
+	assert.Equal(t, []Code{PresetStale}, x.codes())
+}
+
+func TestWhatRedisSaysOfItself(t *testing.T) {
+	for text, want := range map[string][]Code{
+		"redis_version:7.0.15\r\nrole:master\r\nmaxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\naof_enabled:1\r\n": nil,
+		"role:master\r\nmaxmemory:5\r\nmaxmemory_policy:allkeys-lru\r\naof_enabled:1\r\n":                         {StoreEvicts},
+		"role:master\r\nmaxmemory:5\r\nmaxmemory_policy:noeviction\r\naof_enabled:0\r\n":                          {StoreVolatile},
+		"# Replication\r\nrole:slave\r\naof_enabled:1\r\n":                                                        {StoreReplica},
+	} {
+		x := examining()
+		x.info(&Store{}, infoOf(text))
+		assert.Equal(t, want, x.codes(), text)
+	}
+}
+
+func TestTheClockOfAStore(t *testing.T) {
+	for _, c := range []struct {
+		offset, took time.Duration
+		want         []Code
+	}{
+		{time.Second, 0, nil},
+		{1001 * time.Millisecond, 0, []Code{ClockOffset}},
+		{-1001 * time.Millisecond, 0, []Code{ClockOffset}},
+		{1400 * time.Millisecond, time.Second, nil}, // the half of that time may be the offset
+	} {
+		x, s := examining(), &Store{}
+		x.clock(s, c.offset, c.took)
+		assert.Equal(t, c.want, x.codes())
+		assert.InDelta(t, c.offset.Seconds(), s.Clock, 0)
+	}
+}
+
+// A password is in no text, however it is written in the address.
+func TestPasswordsAreTakenOut(t *testing.T) {
+	x := examining()
+	x.secret("redis://u:p%40ss%2Fword@h/0")
+	x.add(Problem, StoreUnreachable, "at", "p@ss/word", "wrong: p@ss/word, p%%40ss%%2Fword")
+	x.finish()
+	assert.Equal(t, []string{"xxxxx", "wrong: xxxxx, xxxxx"}, []string{x.Findings[0].Remedy, x.Findings[0].Problem})
+}

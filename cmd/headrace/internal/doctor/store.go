@@ -1,0 +1,319 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/throttle"
+)
+
+// Store is a store of limits.
+type Store struct {
+	Address string  `json:"address"` // without a password
+	Path    string  `json:"path,omitempty"`
+	State   string  `json:"state"`                     // answers, absent, unreachable or unknown
+	Server  string  `json:"server,omitempty"`          // such as Redis 7.0.15
+	Median  float64 `json:"latency_ms,omitempty"`      // of a decision, the median of five
+	Slowest float64 `json:"slowest_ms,omitempty"`      // of these
+	Clock   float64 `json:"clock_offset_s"`            // how far its clock is ahead of this host's
+	Exactly float64 `json:"clock_offset_error_s"`      // half of the time that asking took
+	Keys    []Key   `json:"keys"`                      // those nearest to their limits
+	Found   int     `json:"keys_found"`                // in all, as far as they were counted
+	Partial bool    `json:"keys_incomplete,omitempty"` // there may be more: the time was over, or there were too many
+}
+
+// The states of a Store.
+const (
+	Answers     = "answers"
+	Absent      = "absent"
+	Unreachable = "unreachable"
+	Unknown     = "unknown"
+)
+
+// Key is a key of a store.
+type Key struct {
+	Name        string   `json:"name"`
+	Windows     []Window `json:"windows"`
+	InFlight    int      `json:"in_flight"`
+	Concurrency int      `json:"concurrency,omitempty"` // calls in flight that are allowed; 0: any number
+	Paused      float64  `json:"paused_s,omitempty"`    // no call is admitted for so long, because of a 429
+	Wait        *float64 `json:"wait_s,omitempty"`      // how long a call of one request would wait; null: not asked
+
+	limits throttle.Limits
+}
+
+// Window is the use of a window.
+type Window struct {
+	Window  string  `json:"window"`
+	Used    int64   `json:"used"`
+	Left    int64   `json:"left"`       // negative after calls that cost more than was reserved
+	FreesIn float64 `json:"frees_in_s"` // until Used falls
+}
+
+const (
+	peeks       = 5
+	mostScanned = 10_000 // keys of one store
+	slow        = 100 * time.Millisecond
+	farOff      = time.Second // of a clock
+	peekedKey   = "headrace doctor"
+)
+
+// store examines what is at an address.
+func (x *examination) store(ctx context.Context, at *place) {
+	s := &Store{Address: settings.WithoutPassword(at.address), State: Unreachable, Keys: []Key{}}
+	x.Stores = append(x.Stores, s)
+	x.secret(at.address)
+	scheme, rest, _ := strings.Cut(at.address, ":")
+	switch {
+	case scheme == "sqlite":
+		if s.Path, _ = filepath.Abs(rest); !x.mayOpen(s) {
+			return
+		}
+	case scheme != "redis" && scheme != "rediss":
+		s.State = Unknown
+		x.add(Warning, StoreUnknown, s.Address, "look at it with the program that opens it; headrace itself opens sqlite:PATH, redis://HOST:PORT/DB and group:PATH",
+			"the command cannot open %s:...", scheme)
+		return
+	}
+	ctx, cancel := x.within(ctx)
+	defer cancel()
+	opened, err := bounded(ctx, func(context.Context) (settings.Store, error) { return settings.OpenStore(at.address) })
+	if err != nil {
+		x.unreachable(s, err)
+		return
+	}
+	defer func() { // a store that does not answer may not close either
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_, _ = bounded(closing, func(context.Context) (struct{}, error) { return struct{}{}, opened.Close() })
+	}()
+	if err := x.latency(ctx, s, opened); err != nil {
+		x.unreachable(s, err)
+		return
+	}
+	s.State = Answers
+	if scheme != "sqlite" {
+		x.redis(ctx, s, at.address)
+	}
+	x.keys(ctx, s, opened, at.demands)
+}
+
+// latency measures decisions that change nothing.
+func (x *examination) latency(ctx context.Context, s *Store, store quota.Store) error {
+	demand := quota.Demand{Key: peekedKey, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Second)}}}
+	var took []time.Duration
+	for i := range peeks + 1 {
+		began := time.Now()
+		if _, err := peek(ctx, store, demand); err != nil {
+			return err
+		}
+		if i > 0 { // the first one connects
+			took = append(took, time.Since(began))
+		}
+	}
+	slices.Sort(took)
+	median := took[len(took)/2]
+	s.Median, s.Slowest = milliseconds(median), milliseconds(took[len(took)-1])
+	if median > slow {
+		x.add(Warning, StoreSlow, s.Address, "run the store nearer to the callers, or have each process take calls in advance (redisstore.WithBatches)",
+			"a decision takes %s, and every call waits for one", median.Round(time.Millisecond))
+	}
+	return nil
+}
+
+func peek(ctx context.Context, store quota.Store, d quota.Demand) (quota.Grant, error) {
+	return bounded(ctx, func(ctx context.Context) (quota.Grant, error) {
+		return store.Take(ctx, quota.Request{Demands: []quota.Demand{d}, Lease: leaseTime, Peek: true, Uses: true})
+	})
+}
+
+// unreachable says why a store could not be asked, and what to do.
+func (x *examination) unreachable(s *Store, err error) {
+	x.add(Problem, StoreUnreachable, s.Address, remedy(s.Address, err), "it does not decide about calls: %s", plain(err))
+}
+
+// plain is an error without the names of our packages.
+func plain(err error) string {
+	text := settings.Plain(err)
+	for _, owner := range []string{"redisstore: ", "sqlitestore: "} {
+		text = strings.TrimPrefix(text, owner)
+	}
+	return text
+}
+
+// remedy is what repairs a store that failed with err.
+func remedy(address string, err error) string {
+	text, unresolved := err.Error(), (*net.DNSError)(nil)
+	switch {
+	case errors.As(err, new(*fault.FieldError)), !strings.HasPrefix(address, "redis"):
+		return "" // it names the remedy itself
+	case strings.Contains(text, "NOAUTH"), strings.Contains(text, "WRONGPASS"), strings.Contains(text, "unauthenticated"):
+		return "give the user and the password in the address, redis://USER:PASSWORD@HOST:PORT/DB; in HEADRACE_SHARE it is not on the command line"
+	case strings.Contains(text, "NOPERM"), strings.Contains(text, "can't run this command"):
+		return "allow the user of Redis the commands: ACL SETUSER name ~headrace:* &headrace:* +@read +@write +@scripting +@pubsub +@connection +time"
+	case strings.Contains(text, "LOADING"):
+		return "wait until Redis has read its data, and examine it again"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "start Redis there, or correct the host and the port"
+	case errors.As(err, &unresolved):
+		return "correct the name of the host, or look at the name server"
+	case strings.Contains(text, "tls:"), errors.Is(err, fs.ErrClosed), strings.Contains(text, "EOF"):
+		return "look whether the server speaks TLS: rediss:// is with it, and redis:// without"
+	}
+	return "look whether the server runs and can be reached from this host; until it answers, calls fail or follow the program's fallback"
+}
+
+// mayOpen reports whether a file of limits is there and this user's own: opening it would make files next to it, of
+// which those of another user could not be used by the programs that share it.
+func (x *examination) mayOpen(s *Store) bool {
+	info, err := os.Stat(s.Path)
+	folder, folderErr := os.Stat(filepath.Dir(s.Path))
+	switch owner, known := ownerOf(info); {
+	case errors.Is(err, fs.ErrNotExist) && (folderErr != nil || !folder.IsDir()):
+		x.add(Problem, StoreUnreachable, s.Address, "make the folder, or correct the path; a relative one is relative to the working directory of each program",
+			"there is no folder %s", filepath.Dir(s.Path))
+	case errors.Is(err, fs.ErrNotExist):
+		s.State = Absent
+		x.add(Note, StoreAbsent, s.Address, "", "there is no file %s yet: the first program that shares makes it", s.Path)
+	case err != nil:
+		x.unreachable(s, err)
+	case known && owner != os.Geteuid():
+		x.add(Problem, StoreForeign, s.Address, fmt.Sprintf("run the doctor, and all programs that share the file, as user %d", owner),
+			"the file belongs to user %d, and this is user %d: it was not opened", owner, os.Geteuid())
+	default:
+		if _, err := os.Stat(s.Path + "-turn"); err == nil {
+			return true
+		}
+		s.State = Absent
+		x.add(Note, StoreAbsent, s.Address, "", "the file %s has not been used for limits yet", s.Path)
+	}
+	return false
+}
+
+// keys examines the configured keys, and then all others until the time is over.
+func (x *examination) keys(ctx context.Context, s *Store, store settings.Store, demands []demand) {
+	seen := map[string]bool{}
+	for _, d := range demands {
+		if seen[d.key] = true; !strings.HasPrefix(d.key, x.Prefix) || ctx.Err() != nil {
+			continue
+		}
+		k, ok := x.key(ctx, s, store, d.key)
+		if !ok {
+			continue
+		}
+		s.Found++
+		if g, err := peek(ctx, store, quota.Demand{Key: d.key, Limits: d.limits}); err == nil {
+			wait := g.Wait.Seconds()
+			k.Wait = &wait
+			if len(k.Windows) == 0 && len(g.Uses) == 1 {
+				k.Windows, k.Concurrency = windows(g.Uses[0]), d.limits.Concurrency
+			}
+		}
+		if stated := limitsOf(k.limits); stated != "" && stated != limitsOf(d.limits) {
+			x.add(Warning, LimitsDiffer, s.Address+" "+d.key, "give all programs the same configuration: those that state their limits last decide",
+				"this configuration says %s, and another program said %s last", d.limits.String(), k.limits.String())
+		}
+		s.Keys = append(s.Keys, k)
+	}
+	names, err := bounded(ctx, func(ctx context.Context) (names []string, _ error) {
+		for name, err := range store.Keys(ctx, x.Prefix) {
+			if err != nil {
+				return names, err
+			}
+			if !seen[name] {
+				names = append(names, name)
+			}
+			if len(names) == mostScanned {
+				return names, errMany
+			}
+		}
+		return names, nil
+	})
+	s.Partial = err != nil
+	s.Found += len(names)
+	for _, name := range names {
+		if ctx.Err() != nil {
+			s.Partial = true
+			break
+		}
+		if k, ok := x.key(ctx, s, store, name); ok {
+			s.Keys = append(s.Keys, k)
+		}
+	}
+	slices.SortStableFunc(s.Keys, func(a, b Key) int {
+		return cmp.Or(cmp.Compare(b.Paused, a.Paused), cmp.Compare(b.fullness(), a.fullness()), strings.Compare(a.Name, b.Name))
+	})
+	s.Keys = s.Keys[:min(len(s.Keys), x.Keys)]
+}
+
+var errMany = fmt.Errorf("more than %d keys", mostScanned)
+
+// key asks about one key.
+func (x *examination) key(ctx context.Context, s *Store, store settings.Store, name string) (Key, bool) {
+	state, err := bounded(ctx, func(ctx context.Context) (quota.State, error) { return store.Look(ctx, name) })
+	switch {
+	case err != nil && ctx.Err() != nil:
+		s.Partial = true
+		return Key{}, false
+	case err != nil:
+		x.add(Problem, KeyDamaged, s.Address+" "+name, "delete its history by the method Forget of the store: it then begins with full limits",
+			"what is stored cannot be read, and its calls fail: %s", plain(err))
+		return Key{}, false
+	}
+	return Key{
+		Name: name, Windows: windows(state.Uses), InFlight: state.InFlight, Concurrency: state.Limits.Concurrency,
+		Paused: state.Cooldown.Seconds(), limits: state.Limits,
+	}, true
+}
+
+func windows(uses []throttle.WindowUse) []Window {
+	all := make([]Window, 0, len(uses))
+	for _, u := range uses {
+		all = append(all, Window{Window: u.Window.String(), Used: u.Spent, Left: u.Left, FreesIn: u.FreesIn.Seconds()})
+	}
+	return all
+}
+
+// fullness is the used part of the window or the slots that are used most.
+func (k *Key) fullness() (most float64) {
+	for _, w := range k.Windows {
+		if all := w.Used + w.Left; all > 0 {
+			most = max(most, float64(w.Used)/float64(all))
+		}
+	}
+	if k.Concurrency > 0 {
+		most = max(most, float64(k.InFlight)/float64(k.Concurrency))
+	}
+	return most
+}
+
+// limitsOf is l as text, whatever the order of its windows.
+func limitsOf(l throttle.Limits) string {
+	var all []string
+	for _, w := range l.Windows {
+		all = append(all, w.String())
+	}
+	slices.Sort(all)
+	if l.Concurrency > 0 {
+		all = append(all, strconv.Itoa(l.Concurrency))
+	}
+	return strings.Join(all, ", ")
+}
+
+func milliseconds(d time.Duration) float64 {
+	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
+}

@@ -1,0 +1,167 @@
+package grpcserve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+
+	"github.com/headrace/headrace/internal/panics"
+	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service/internal/decide"
+	pb "github.com/headrace/headrace/service/ratelimitpb"
+)
+
+const (
+	maxMessage    = 4 << 20 // bytes of a request
+	maxHeader     = 16 << 10
+	maxStreams    = 1024    // of a connection
+	window        = 1 << 20 // bytes; of one size, gRPC need not measure the connection, which takes a ping a request
+	unaryTimeout  = 10 * time.Second
+	handshake     = 10 * time.Second // for the preface and the settings of a connection
+	pingAfter     = 30 * time.Second // without anything from the client
+	pingTimeout   = 10 * time.Second
+	leastPings    = 5 * time.Second // between two of a client
+	idleTimeout   = 15 * time.Minute
+	healthRefresh = time.Second
+)
+
+// Decider is what is needed of decide.Decider.
+type Decider interface {
+	Check(ctx context.Context, c decide.Check) (decide.Result, error)
+	CheckAll(ctx context.Context, cs []decide.Check) (decide.All, error)
+	Batch(ctx context.Context, cs []decide.Check) ([]decide.Outcome, error)
+	Acquire(ctx context.Context, cs []decide.Check, maxWait time.Duration) (decide.All, error)
+	Settle(ctx context.Context, permit string, actual []int64) error
+	Cancel(ctx context.Context, permit string) error
+	Health(ctx context.Context) decide.Health
+}
+
+var _ Decider = (*decide.Decider)(nil)
+
+// Config is the configuration of a Server.
+type Config struct {
+	Decider Decider
+	Store   quota.Store // of StoreService
+	// Authorize reports whether a caller with these values of the header Authorization may call. Nil allows all.
+	// Health checks are not asked for one.
+	Authorize func(values []string) bool
+	// Register adds other services; nil adds none.
+	Register func(grpc.ServiceRegistrar)
+	Log      *slog.Logger // not nil
+}
+
+// Server serves gRPC. Shut it down.
+type Server struct {
+	config   Config
+	grpc     *grpc.Server
+	stopping context.Context //nolint:containedctx // it ends with Shutdown
+	stop     context.CancelFunc
+	once     sync.Once
+}
+
+// New returns a server.
+func New(c Config) *Server {
+	s := &Server{config: c}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.grpc = grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeader), grpc.MaxConcurrentStreams(maxStreams),
+		grpc.InitialWindowSize(window), grpc.InitialConnWindowSize(window),
+		grpc.ConnectionTimeout(handshake),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPings, PermitWithoutStream: true}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: idleTimeout}),
+		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream),
+	)
+	pb.RegisterRateLimitServiceServer(s.grpc, &checks{server: s})
+	pb.RegisterStoreServiceServer(s.grpc, &store{server: s})
+	grpc_health_v1.RegisterHealthServer(s.grpc, &health{server: s})
+	if c.Register != nil {
+		c.Register(s.grpc)
+	}
+	reflection.Register(s.grpc)
+	return s
+}
+
+// Serve serves connections of l until Shutdown, which closes l, or until l is closed. TLS is the listener's.
+func (s *Server) Serve(l net.Listener) error {
+	err := s.grpc.Serve(l)
+	if errors.Is(err, grpc.ErrServerStopped) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// ServeHTTP serves a request of gRPC that a server of HTTP/2 has received.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.grpc.ServeHTTP(w, r) }
+
+// Shutdown takes no new calls, ends streams, and lets other calls end until ctx ends. It may be called twice.
+func (s *Server) Shutdown(ctx context.Context) {
+	s.once.Do(func() {
+		s.stop()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			s.grpc.GracefulStop()
+		}()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		s.grpc.Stop()
+		<-ended
+	})
+}
+
+// unary bounds, authorizes and recovers a call.
+func (s *Server) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (answer any, err error) {
+	if err := s.authorize(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = s.fail(ctx, panics.Error(v))
+		}
+	}()
+	if _, ok := ctx.Deadline(); !ok && info.FullMethod != pb.RateLimitService_Acquire_FullMethodName {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, unaryTimeout)
+		defer cancel()
+	}
+	return handle(ctx, request)
+}
+
+// stream authorizes and recovers a stream, which ends with Shutdown.
+func (s *Server) stream(server any, of grpc.ServerStream, info *grpc.StreamServerInfo, handle grpc.StreamHandler) (err error) {
+	ctx := of.Context()
+	if err := s.authorize(ctx, info.FullMethod); err != nil {
+		return err
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = s.fail(ctx, panics.Error(v))
+		}
+	}()
+	return handle(server, of)
+}
+
+func (s *Server) authorize(ctx context.Context, method string) error {
+	if s.config.Authorize == nil || strings.HasPrefix(method, "/grpc.health.v1.Health/") {
+		return nil
+	}
+	if !s.config.Authorize(metadata.ValueFromIncomingContext(ctx, "authorization")) {
+		return status.Error(codes.Unauthenticated, "the bearer token is missing or unknown: send authorization: Bearer TOKEN")
+	}
+	return nil
+}

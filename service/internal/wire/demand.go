@@ -1,0 +1,65 @@
+package wire
+
+import (
+	"math"
+
+	"github.com/headrace/headrace/quota"
+	pb "github.com/headrace/headrace/service/ratelimitpb"
+	"github.com/headrace/headrace/throttle"
+)
+
+// PutDemands returns the messages of demands.
+func PutDemands(demands []quota.Demand) []*pb.Demand {
+	list := make([]*pb.Demand, len(demands))
+	for i := range demands {
+		d := &demands[i]
+		list[i] = &pb.Demand{
+			Key: d.Key, Concurrency: int64(d.Limits.Concurrency), Windows: PutWindows(d.Limits.Windows), Cost: PutCost(d.Cost),
+		}
+	}
+	return list
+}
+
+// Demands reads messages. Their keys get the prefix. The error is that of a time zone.
+func Demands(list []*pb.Demand, prefix string) ([]quota.Demand, error) {
+	demands := make([]quota.Demand, len(list))
+	for i, m := range list {
+		windows, err := Windows(m.GetWindows())
+		if err != nil {
+			return nil, err
+		}
+		d := quota.Demand{Limits: throttle.Limits{Concurrency: number(m.GetConcurrency()), Windows: windows}, Cost: Cost(m.GetCost())}
+		if key := m.GetKey(); key != "" {
+			d.Key = prefix + key
+		}
+		demands[i] = d
+	}
+	return demands, nil
+}
+
+// number is n as an int: what does not fit is as large as possible.
+func number(n int64) int { return int(min(max(n, math.MinInt), math.MaxInt)) }
+
+// PutCost returns the message of c; nil for the zero Cost.
+func PutCost(c throttle.Cost) *pb.Cost {
+	if c == (throttle.Cost{}) {
+		return nil
+	}
+	return &pb.Cost{Requests: c.Requests, Tokens: c.Tokens, Input: c.Input, Output: c.Output, Points: c.Points}
+}
+
+// Cost reads a message.
+func Cost(m *pb.Cost) throttle.Cost {
+	return throttle.Cost{Requests: m.GetRequests(), Tokens: m.GetTokens(), Input: m.GetInput(), Output: m.GetOutput(), Points: m.GetPoints()}
+}
+
+// PutTicket returns the message of t.
+func PutTicket(t quota.Ticket) *pb.Ticket {
+	return &pb.Ticket{Id: t.ID, At: t.At, Token: t.Token, Demands: PutDemands(t.Demands)}
+}
+
+// Ticket reads a message, as Demands does.
+func Ticket(m *pb.Ticket, prefix string) (quota.Ticket, error) {
+	demands, err := Demands(m.GetDemands(), prefix)
+	return quota.Ticket{ID: m.GetId(), At: m.GetAt(), Token: m.GetToken(), Demands: demands}, err
+}

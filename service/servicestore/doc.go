@@ -1,0 +1,23 @@
+// Package servicestore keeps limits in a server of package service: a [quota.Store] for guards.
+//
+//	store, err := servicestore.Open("https://limits.internal:8790", servicestore.WithToken(token))
+//	if err != nil {
+//		return err
+//	}
+//	defer store.Close()
+//	g, err := guard.New(guard.Policy{Name: "openai", Limits: limits, Store: store})
+//
+// For a registry, Config.Open["service"] is registry.OpenStore(servicestore.Open, servicestore.WithToken(token)), and the address
+// is service:https://limits.internal:8790, service:http://127.0.0.1:8790 or service:unix:/run/headrace.sock.
+//
+// The limits are those that the guards state, apart from those that the server is configured with: a program checks
+// these with the generated client of package ratelimitpb.
+//
+// Calls that are made at the same time share a request. Equal ones are in it once, with their number.
+//
+// # Failures
+//
+// A method returns when its context ends, or with an *UnavailableError after WithTimeout. What a call took whose
+// answer was lost counts as used; its lease lapses. A lost connection is made again, with at most a second between two
+// attempts; until then calls fail at once. [quota.WithFallback] says what happens then.
+package servicestore

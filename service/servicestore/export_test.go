@@ -1,0 +1,37 @@
+package servicestore
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	pb "github.com/headrace/headrace/service/ratelimitpb"
+)
+
+// Observe calls f with the number of takes in each request that s sends from now on.
+func Observe(s *Store, f func(takes int)) { s.stub = observed{s.stub, f} }
+
+type observed struct {
+	pb.StoreServiceClient
+
+	f func(takes int)
+}
+
+func (o observed) Take(ctx context.Context, r *pb.TakeRequest, options ...grpc.CallOption) (*pb.TakeResponse, error) {
+	o.f(len(r.GetTakes()))
+	return o.StoreServiceClient.Take(ctx, r, options...)
+}
+
+// Waiting returns how many Takes wait to be sent.
+func Waiting(s *Store) int {
+	s.takes.mu.Lock()
+	defer s.takes.mu.Unlock()
+	return len(s.takes.waiting)
+}
+
+// Watched returns how many keys are watched.
+func Watched(s *Store) int {
+	s.watches.mu.Lock()
+	defer s.watches.mu.Unlock()
+	return len(s.watches.keys)
+}

@@ -1,0 +1,160 @@
+package servicestore
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/internal/panics"
+)
+
+const (
+	// mostMerged and mostWeight bound what is in one request: calls, and demands of them.
+	mostMerged = 256
+	mostWeight = 1024
+	// mostFlights is how many requests of a kind are under way at a time. The second one leaves when it has as many
+	// callers as the first: what a request costs is shared.
+	mostFlights = 2
+)
+
+// merger sends what several callers ask in one request.
+type merger[Q, A any] struct {
+	store  *Store
+	weight func(Q) int
+	send   func(ctx context.Context, list []Q) ([]A, error) // as many answers
+	late   func(list []A)                                   // answers that no caller waits for; nil: ignored
+
+	mu      sync.Mutex // guards everything below
+	waiting []*caller[Q, A]
+	flights int
+	last    int // how many callers the last flight had
+
+	served sync.Pool // callers that can be used again
+}
+
+// caller waits for an answer. It either gets one or leaves.
+type caller[Q, A any] struct {
+	question Q
+	deadline time.Time
+	settled  atomic.Bool
+	done     chan struct{} // has room for the one value
+	answer   A
+	err      error
+}
+
+// leave reports whether the caller has left before it was answered.
+func (c *caller[Q, A]) leave() bool {
+	if c.settled.CompareAndSwap(false, true) {
+		return true
+	}
+	<-c.done
+	return false
+}
+
+// ask returns the answer to q, which must not change. It returns when ctx ends, or after the timeout of the store.
+func (m *merger[Q, A]) ask(ctx context.Context, q Q) (a A, err error) {
+	c, err := m.join(q)
+	if err != nil {
+		return a, err
+	}
+	select {
+	case <-c.done:
+	case <-ctx.Done():
+		if c.leave() {
+			return a, context.Cause(ctx)
+		}
+	}
+	a, err = c.answer, c.err
+	var none caller[Q, A]
+	c.question, c.answer, c.err = none.question, none.answer, nil
+	m.served.Put(c)
+	return a, err
+}
+
+// join adds a caller, and starts a flight if there are few.
+func (m *merger[Q, A]) join(q Q) (*caller[Q, A], error) {
+	c, ok := m.served.Get().(*caller[Q, A])
+	if ok {
+		c.settled.Store(false)
+	} else {
+		c = &caller[Q, A]{done: make(chan struct{}, 1)}
+	}
+	c.question, c.deadline = q, time.Now().Add(m.store.timeout)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.flights == 0 || m.flights < mostFlights && len(m.waiting)+1 >= m.last {
+		if !m.store.background(m.fly) {
+			return nil, errClosed
+		}
+		m.flights++
+	}
+	m.waiting = append(m.waiting, c)
+	return c, nil
+}
+
+// fly serves callers until there are none.
+func (m *merger[Q, A]) fly() {
+	for {
+		runtime.Gosched() // callers that are about to ask share the request
+		callers := m.next()
+		if len(callers) == 0 {
+			return
+		}
+		questions := make([]Q, len(callers))
+		for i, c := range callers {
+			questions[i] = c.question
+		}
+		// Flights end in time, so that the callers of the next one are not late either.
+		answers, err := m.sendBefore(callers[0].deadline, questions)
+		var unwanted []A
+		for i, c := range callers {
+			switch {
+			case !c.settled.CompareAndSwap(false, true):
+				if err == nil {
+					unwanted = append(unwanted, answers[i])
+				}
+				continue
+			case err != nil:
+				c.err = err
+			default:
+				c.answer = answers[i]
+			}
+			c.done <- struct{}{}
+		}
+		if len(unwanted) > 0 && m.late != nil {
+			m.late(unwanted)
+		}
+	}
+}
+
+func (m *merger[Q, A]) sendBefore(deadline time.Time, questions []Q) (answers []A, err error) {
+	defer panics.Catch(&err)
+	ctx, cancel := context.WithDeadline(m.store.life, deadline)
+	defer cancel()
+	return m.send(ctx, questions)
+}
+
+// next takes the callers of one request. Without callers the flight is over.
+func (m *merger[Q, A]) next() []*caller[Q, A] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.waiting = slices.DeleteFunc(m.waiting, func(c *caller[Q, A]) bool { return c.settled.Load() })
+	n, weight := 0, 0
+	for n < min(len(m.waiting), mostMerged) {
+		if weight += m.weight(m.waiting[n].question); weight > mostWeight && n > 0 {
+			break
+		}
+		n++
+	}
+	callers := slices.Clone(m.waiting[:n])
+	m.waiting = slices.Delete(m.waiting, 0, n)
+	if n == 0 {
+		m.flights--
+	} else {
+		m.last = n
+	}
+	return callers
+}
