@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/headrace/headrace/fault"
@@ -15,8 +17,9 @@ import (
 )
 
 const (
-	// lookEvery is how often the file is compared with what was read.
-	lookEvery = time.Second
+	// lookEvery is how often the file is compared with what was read. What two looks in a
+	// row have seen is read, so that a file that is being written is not.
+	lookEvery = 400 * time.Millisecond
 	// reloadEvery is how often it is read in any case, with the files that it names.
 	reloadEvery = time.Minute
 )
@@ -33,7 +36,8 @@ type file struct {
 	read    reading
 	since   time.Time // when read was applied
 	seen    []byte    // the last bytes, valid or not
-	envoy   []byte    // of the last files of Envoy, valid or not
+	files   []string  // of Envoy, as the last configuration that was valid without them names them
+	envoy   []byte    // their sum
 	problem string    // why they are not served; empty if they are
 	failed  time.Time // since when
 	restart []string  // settings that take effect after a restart
@@ -67,20 +71,20 @@ func (s *Server) Reload(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.reloadLocked(ctx)
+	next, err := s.config.read()
+	return s.reloadLocked(ctx, next, err)
 }
 
 var errTokens = &fault.FieldError{
 	Owner: owner, Field: "runtime.auth", Problem: "there is no token any more: restart the service to serve without one",
 }
 
-func (s *Server) reloadLocked(ctx context.Context) error {
-	next, err := s.config.read()
+func (s *Server) reloadLocked(ctx context.Context, next reading, err error) error {
 	if err == nil && len(next.config.Tokens) == 0 && len(*s.tokens.Load()) > 0 {
 		err = errTokens
 	}
 	f := &s.file
-	f.seen, f.envoy = next.data, next.envoy.sum
+	f.note(&next)
 	if err != nil {
 		f.failing++
 		s.meters.Reloaded("failed")
@@ -113,6 +117,17 @@ func (s *Server) reloadLocked(ctx context.Context) error {
 	return nil
 }
 
+// note remembers what was read, valid or not.
+func (f *file) note(r *reading) {
+	f.seen = r.data
+	if r.config != nil {
+		f.files = r.config.Envoy.Files
+	}
+	if f.envoy = r.envoy.sum; f.envoy == nil {
+		f.envoy = sumOf(f.files)
+	}
+}
+
 // restart names the settings that differ and take effect after a restart only.
 func restart(a, b *rules.Runtime) (names []string) {
 	for _, x := range []struct {
@@ -138,6 +153,7 @@ func restart(a, b *rules.Runtime) (names []string) {
 // links that are swapped, and misses no change within the precision of a clock.
 func (s *Server) watch(ctx context.Context) {
 	last := s.clock.Elapsed()
+	var was look
 	for {
 		over := make(chan struct{})
 		timer := s.clock.AfterFunc(lookEvery, func() { close(over) })
@@ -147,27 +163,60 @@ func (s *Server) watch(ctx context.Context) {
 			timer.Stop()
 			return
 		}
-		if now := s.clock.Elapsed(); now-last >= reloadEvery || s.changed() {
+		is := s.look()
+		now := s.clock.Elapsed()
+		if is.same(was) && (now-last >= reloadEvery || s.differs(is)) && s.settle(ctx, is) {
 			last = now
-			_ = s.Reload(ctx) // it says so itself
 		}
+		was = is
 	}
 }
 
-// changed reports whether the file is another one than the one that was read last.
-func (s *Server) changed() bool {
+// look is what the files were at an instant.
+type look struct {
+	data  []byte
+	envoy []byte // the sum of Envoy's files
+	taken bool   // there was a look
+	gone  bool   // the file could not be read
+}
+
+func (l look) same(of look) bool {
+	return of.taken && l.gone == of.gone && bytes.Equal(l.data, of.data) && bytes.Equal(l.envoy, of.envoy)
+}
+
+func (s *Server) look() look {
 	data, err := rules.Read(s.config.File)
 	s.mu.Lock()
-	f := s.file
+	files := s.file.files
 	s.mu.Unlock()
-	if err != nil {
-		return f.problem == "" || f.seen != nil
+	return look{data, sumOf(files), true, err != nil}
+}
+
+// settle reloads the file if it still is what was seen.
+func (s *Server) settle(ctx context.Context, seen look) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next, err := s.config.read()
+	is := look{next.data, seen.envoy, true, next.data == nil}
+	if err == nil && slices.Equal(next.config.Envoy.Files, s.file.files) {
+		is.envoy = next.envoy.sum
 	}
-	seen, of := f.seen, f.envoy
-	if seen == nil && f.problem == "" {
-		seen, of = f.read.data, f.read.envoy.sum
+	if !is.same(seen) {
+		return false
 	}
-	return !bytes.Equal(data, seen) || !bytes.Equal(sumOf(f.read.config.Envoy.Files), of)
+	_ = s.reloadLocked(ctx, next, err) // it says so itself
+	return true
+}
+
+// differs reports whether the files are others than those that were read last.
+func (s *Server) differs(is look) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := &s.file
+	if is.gone {
+		return f.seen != nil
+	}
+	return !bytes.Equal(is.data, f.seen) || !bytes.Equal(is.envoy, f.envoy)
 }
 
 func (s *Server) broken() bool {
@@ -282,7 +331,7 @@ func (s *Server) describe(ctx context.Context) described {
 	rt := f.read.config.Runtime
 	d.Runtime = runtime{
 		Store: address(rt.Store), Outage: string(rt.Outage), Share: rt.LocalShare, Timeout: rt.Timeout.String(),
-		Tokens: len(*s.tokens.Load()), PermitAge: rt.Permits.MaxAge.String(), PermitsOwn: f.read.config.Key == nil,
+		Tokens: len(*s.tokens.Load()), PermitAge: rt.Permits.MaxAge.String(), PermitsOwn: f.read.config.Key == nil || rt.Store == rules.Memory,
 	}
 	b := &d.Runtime.Breaker
 	b.Failures, b.Successes, b.Open, b.MaxOpen = rt.Breaker.Failures, rt.Breaker.Successes, rt.Breaker.Open.String(), rt.Breaker.MaxOpen.String()
@@ -302,7 +351,7 @@ func address(text string) string {
 	if err != nil {
 		return redact.Mark
 	}
-	if u.Opaque != "" || u.Host == "" {
+	if (u.Opaque != "" || u.Host == "") && !strings.ContainsAny(text, "@?") {
 		return text // such as sqlite:limits.db
 	}
 	return redact.URL(u)

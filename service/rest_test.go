@@ -232,6 +232,8 @@ func TestProblems(t *testing.T) {
 		{"check", `{"identifier":"a","resource":"x","dry_run":"yes"}`, "dry_run"},
 		{"check", `{"identifier":"a","resource":"x","metadata":[]}`, "metadata"},
 		{"check", `{"identifier":"a\u0000","resource":"x"}`, "identifier"},
+		{"check", "{\"identifier\":\"\xff\",\"resource\":\"x\"}", "identifier"}, // the decoder does not refuse it
+		{"check", `{"identifier":"\ud800","resource":"x"}`, "identifier"},
 		{"check-all", `[]`, "checks"},
 		{"check-all", `{}`, "checks"},
 		{"check-all", `{"checks":[],"hierarchy":[]}`, "hierarchy"},

@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -157,6 +158,7 @@ func TestNewValidates(t *testing.T) {
 		"service: Open: it is nil":                      {Text: []byte("runtime: {store: \"redis://localhost\"}")},
 		"service: Open: it returned neither":            {Text: []byte("{}"), Open: func(context.Context, service.Storage) (quota.Store, error) { return nil, nil }},
 		"service: runtime.store: unexpected EOF":        {Text: []byte("{}"), Open: func(context.Context, service.Storage) (quota.Store, error) { return nil, io.ErrUnexpectedEOF }},
+		"service: TLS: its ClientCAs is nil":            {Text: []byte("{}"), TLS: &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS12}},
 		"service: File: give either a file or a text\n": {File: "x", Text: []byte("{}"), Hosts: []string{""}},
 	} {
 		_, err := service.New(t.Context(), c)
@@ -193,6 +195,29 @@ func TestOpen(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
 	assert.Equal(t, 1, store.closed)
+}
+
+// No spelling of an address shows a password.
+func TestTheAddressOfTheStoreIsShownWithoutSecrets(t *testing.T) {
+	for store, want := range map[string]string{
+		"redis://u:canary@localhost:1/2":        "redis://localhost:1/2",
+		"unix://u:canary@/run/redis.sock":       "unix:///run/redis.sock",
+		"redis:///1?password=canary":            "redis:///1?password=REDACTED",
+		"group:https://u:canary@localhost:1/x":  "group:REDACTED",
+		"sqlite:limits.db":                      "sqlite:limits.db",
+		"sqlite:/var/lib/headrace/limits.db":    "sqlite:/var/lib/headrace/limits.db",
+		"redis://u:canary@local host:1/2/%zz%%": "REDACTED",
+	} {
+		s, err := service.New(t.Context(), service.Config{
+			Text: []byte("runtime: {store: \"" + store + "\"}"),
+			Open: func(context.Context, service.Storage) (quota.Store, error) { return quota.NewMemoryStore(nil), nil },
+		})
+		require.NoError(t, err)
+		config := get(t, s, "/v1/config")
+		require.NoError(t, s.Close())
+		assert.Contains(t, config, `"store":"`+want+`"`)
+		assert.NotContains(t, config, "canary")
+	}
 }
 
 // Requests in progress may end, new ones are refused, and Serve returns.
@@ -275,13 +300,29 @@ func TestPanics(t *testing.T) {
 	assert.Equal(t, http.StatusInternalServerError, a.status)
 	assert.Equal(t, "INTERNAL", a.json["code"])
 	assert.Contains(t, s.log.String(), "a request panicked")
+	a = s.post("batch", `{"checks":[{"identifier":"b","resource":"x"},{"identifier":"c","resource":"x"}]}`)
+	assert.Equal(t, http.StatusOK, a.status)
+	assert.Equal(t, 2, strings.Count(a.text, `"code":"INTERNAL"`), "each check of a batch fails by itself: %s", a.text)
 	assert.Equal(t, http.StatusOK, s.get("/healthz").status)
 }
 
-type panicking struct{ quota.Store }
+// A probe of a store that panics is a failed probe.
+func TestAProbeThatPanics(t *testing.T) {
+	s := start(t, service.Config{Text: []byte(limits), Open: func(context.Context, service.Storage) (quota.Store, error) {
+		return &panicking{Store: quota.NewMemoryStore(nil), all: true}, nil
+	}})
+	assert.Eventually(t, func() bool { return s.get("/readyz").json["status"] == "unhealthy" }, 10*time.Second, time.Millisecond)
+	assert.Equal(t, http.StatusOK, s.get("/healthz").status)
+}
+
+type panicking struct {
+	quota.Store
+
+	all bool
+}
 
 func (p *panicking) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
-	if strings.Contains(r.Demands[0].Key, "limit/") {
+	if p.all || strings.Contains(r.Demands[0].Key, "limit/") {
 		panic("out of order")
 	}
 	return p.Store.Take(ctx, r)

@@ -41,7 +41,7 @@ type Config struct {
 	// with a method Close() error is closed by Server.Close.
 	Open func(ctx context.Context, s Storage) (quota.Store, error)
 	// TLS is the configuration of the listener. If it requires and verifies client
-	// certificates, no token is needed to listen on an address other than loopback.
+	// certificates of ClientCAs, no token is needed to listen on other addresses than loopback.
 	TLS *tls.Config
 	// Insecure allows an address other than loopback without tokens and without client
 	// certificates, and any Host header.
@@ -102,6 +102,9 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 			p.Addf("Hosts", "%.100q is not a host name without a port, such as limits.internal", h)
 		}
 	}
+	if t := c.TLS; t != nil && t.ClientAuth >= tls.VerifyClientCertIfGiven && t.ClientCAs == nil {
+		p.Addf("TLS", "its ClientCAs is nil, and every public authority may issue a client certificate: set it to the authorities of your clients")
+	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
@@ -130,6 +133,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	}
 	s.tokens.Store(&read.config.Tokens)
 	s.file = file{read: read, since: s.now()}
+	s.file.note(&read)
 	s.meters.Watch(s.decider, s.broken) //nolint:contextcheck // what it reads waits for nothing
 	s.meters.WatchEnvoy(s.envoy)
 	s.rest = rest.New(rest.Options{
@@ -146,7 +150,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 
 func open(ctx context.Context, c *Config, r *rules.Runtime) (quota.Store, error) {
 	if c.Open == nil {
-		if r.Store != "memory" {
+		if r.Store != rules.Memory {
 			return nil, &fault.FieldError{Owner: owner, Field: "Open", Problem: "it is nil, and the configuration names a store other than memory: set it to what opens stores"}
 		}
 		return quota.NewMemoryStore(c.Clock), nil

@@ -76,6 +76,8 @@ func improper(s string, most int) string {
 		return fmt.Sprintf("it has more than %d bytes", most)
 	case !utf8.ValidString(s):
 		return "it is not UTF-8"
+	case strings.ContainsRune(s, utf8.RuneError): // JSON decoders put it for whatever they cannot read
+		return "it has U+FFFD, which stands for bytes that are not UTF-8: escape them, such as in hexadecimal"
 	}
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] == 0x7f {

@@ -14,6 +14,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/clock"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/rules"
 	"github.com/headrace/headrace/throttle"
@@ -77,7 +78,7 @@ func New(o Options) (*Decider, error) {
 	}
 	d := &Decider{
 		raw: o.Store, fallback: fallback, local: quota.NewMemoryStore(o.Clock), runtime: r,
-		permits: newPermits(o.Config.Key, r.Permits.MaxAge), clock: clock.New(o.Clock), see: o.See,
+		permits: newPermits(o.Config.Key, r.Permits.MaxAge, r.Store == rules.Memory), clock: clock.New(o.Clock), see: o.See,
 		skew: skew{shift: o.Shift},
 	}
 	if d.see == nil {
@@ -173,7 +174,7 @@ func (d *Decider) Batch(ctx context.Context, cs []Check) ([]Outcome, error) {
 			if i >= len(cs) {
 				return
 			}
-			all[i].Result, all[i].Err = d.Check(ctx, cs[i])
+			all[i].Result, all[i].Err = d.guarded(ctx, cs[i])
 		}
 	}
 	for range min(workers, len(cs)) - 1 {
@@ -182,6 +183,17 @@ func (d *Decider) Batch(ctx context.Context, cs []Check) ([]Outcome, error) {
 	work()
 	wg.Wait()
 	return all, nil
+}
+
+// guarded is Check in a goroutine of Batch, where a store that panics would end the
+// process.
+func (d *Decider) guarded(ctx context.Context, c Check) (r Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			r, err = Result{Check: c}, panics.Error(v)
+		}
+	}()
+	return d.Check(ctx, c)
 }
 
 // Settle corrects a permit to the tokens that were used, one amount for each check, and
@@ -233,7 +245,15 @@ func (d *Decider) endPermit(ctx context.Context, text string, actual []int64) er
 	if strings.HasPrefix(t.ID, localTicket) {
 		marks = d.local
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, d.runtime.Timeout, errTimeout)
+	// A jump of the clock may have forgotten the mark.
+	if wait := d.skew.wait(d.clock.Elapsed()); wait > 0 {
+		return &UnavailableError{Reason: ClockSkew, RetryAfter: atLeast(wait)}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	// Between the two steps a caller that leaves would leave the reservation behind.
+	ctx, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), d.runtime.Timeout, errTimeout)
 	defer cancel()
 	// The mark comes first: a permit that is ended twice at once ends once, on any replica.
 	g, err := marks.Take(ctx, quota.Request{Demands: []quota.Demand{{Key: prefix + "ended/" + p.id, Limits: d.permits.once, Cost: one}}})

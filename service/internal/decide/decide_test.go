@@ -69,6 +69,9 @@ func TestDryRunTakesNothing(t *testing.T) {
 	}
 	f.check(t, search(6))
 	assert.False(t, f.check(t, c).Allowed)
+	f.check(t, search(4))
+	assert.Zero(t, f.left(t, search(1)))
+	assert.Empty(t, f.Blocked(5), "neither a dry run nor a look refuses a call")
 }
 
 func TestCosts(t *testing.T) {
@@ -127,6 +130,7 @@ func TestBadInput(t *testing.T) {
 		{decide.Check{Identifier: "a\x00", Resource: "x"}, "identifier", "it has a control character"},
 		{decide.Check{Identifier: "a", Resource: "x\x1f"}, "resource", "it has a control character"},
 		{decide.Check{Identifier: "a", Resource: "\xff"}, "resource", "it is not UTF-8"},
+		{decide.Check{Identifier: "a\uFFFD", Resource: "x"}, "identifier", "it has U+FFFD"},
 		{decide.Check{Identifier: strings.Repeat("a", 1025), Resource: "x"}, "identifier", "it has more than 1024 bytes"},
 		{decide.Check{Identifier: "a", Resource: "x", Scope: strings.Repeat("a", 257)}, "scope", "it has more than 256 bytes"},
 		{decide.Check{Scope: "org", Resource: "x", Metadata: map[string]string{"user": "a"}}, "identifier", "metadata has no \"org\""},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/breaker"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/rules"
 	"github.com/headrace/headrace/throttle"
@@ -53,7 +54,7 @@ func (d *Decider) probeOnce() {
 	defer cancel()
 	const enough = 1 << 20
 	before := d.clock.Elapsed()
-	g, err := d.raw.Take(ctx, quota.Request{Demands: []quota.Demand{{
+	g, err := take(ctx, d.raw, quota.Request{Demands: []quota.Demand{{
 		Key: d.probe.key, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Bucket(enough, enough).Of(throttle.Points)}}, Cost: one,
 	}}})
 	after := d.clock.Elapsed()
@@ -74,6 +75,12 @@ func (d *Decider) probeOnce() {
 	if row >= d.runtime.Breaker.Successes && d.fallback.Stats().Breaker.State != breaker.Closed {
 		d.fallback.Reset()
 	}
+}
+
+// take asks a store in a goroutine of ours, where one that panics would end the process.
+func take(ctx context.Context, s quota.Store, r quota.Request) (g quota.Grant, err error) {
+	defer panics.Catch(&err)
+	return s.Take(ctx, r)
 }
 
 // Health returns how the service is, from what it last saw. It does not ask the store.

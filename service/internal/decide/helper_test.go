@@ -3,6 +3,7 @@ package decide_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,12 +33,13 @@ var errDown = errors.New("connection refused")
 type shaky struct {
 	quota.MemoryStore
 
-	mu    sync.Mutex // guards all below
-	err   error
-	hangs bool
-	ahead time.Duration
-	takes int
-	ended []quota.Demand // by the last End
+	mu     sync.Mutex // guards all below
+	err    error
+	hangs  bool
+	ahead  time.Duration
+	takes  int
+	ended  []quota.Demand // by the last End
+	marked func()         // the mark of a permit was made; nil: not
 }
 
 func (s *shaky) set(f func(s *shaky)) {
@@ -64,6 +66,12 @@ func (s *shaky) Take(ctx context.Context, r quota.Request) (quota.Grant, error) 
 	}
 	g, err := s.MemoryStore.Take(ctx, r)
 	g.Ticket.At += int64(ahead)
+	s.mu.Lock()
+	marked := s.marked
+	s.mu.Unlock()
+	if marked != nil && strings.HasPrefix(r.Demands[0].Key, "service/ended/") {
+		marked()
+	}
 	return g, err
 }
 

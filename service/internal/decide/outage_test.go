@@ -78,6 +78,11 @@ func TestOutageLocal(t *testing.T) {
 	assert.False(t, f.check(t, search(1)).Allowed)
 	_, err := f.Check(t.Context(), search(6))
 	_ = unavailable(t, err) // more than the share
+	quota := decide.Check{Scope: "trial", Identifier: "alice", Resource: "x"}
+	assert.True(t, f.check(t, quota).Allowed)
+	r = f.check(t, quota)
+	assert.False(t, r.Allowed)
+	assert.Less(t, r.RetryAfter, time.Minute, "the share of a one-shot quota is used up, but the store may be back soon")
 }
 
 // A store that hangs yields the policy within one timeout, for settling too.

@@ -29,9 +29,10 @@ type permits struct {
 	issuer string // of this process
 	maxAge time.Duration
 	once   throttle.Limits // of the mark that a permit has ended
+	own    bool            // the store is of this process, and so are its permits
 }
 
-func newPermits(key []byte, maxAge time.Duration) permits {
+func newPermits(key []byte, maxAge time.Duration, own bool) permits {
 	if key == nil {
 		key = make([]byte, sha256.Size)
 		_, _ = rand.Read(key) // it never fails
@@ -41,6 +42,7 @@ func newPermits(key []byte, maxAge time.Duration) permits {
 	return permits{
 		sum.Sum(nil), rand.Text()[:8], maxAge,
 		throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, maxAge+2*clockSlack).Of(throttle.Points)}},
+		own,
 	}
 }
 
@@ -106,7 +108,7 @@ func (p *permits) read(text string, now time.Time) (permit, error) {
 	if age := now.Sub(time.Unix(issued, 0)); age > p.maxAge || age < -clockSlack {
 		return permit{}, &PermitError{Problem: "expired"}
 	}
-	if strings.HasPrefix(x.ticket.ID, localTicket) && issuer != p.issuer {
+	if (p.own || strings.HasPrefix(x.ticket.ID, localTicket)) && issuer != p.issuer {
 		return permit{}, unknown // what it took is known to the process that issued it alone
 	}
 	return x, nil

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"os"
@@ -89,7 +90,7 @@ func TestPermitsOfOtherReplicas(t *testing.T) {
 	key := func(name, text string) string {
 		path := filepath.Join(dir, name)
 		require.NoError(t, os.WriteFile(path, []byte(strings.Repeat(text, 32)), 0o600))
-		return limits + "runtime: {permits: {key_file: " + path + ", max_age: 10m}}"
+		return limits + "runtime: {store: 'redis://shared', permits: {key_file: " + path + ", max_age: 10m}}"
 	}
 	one := start(t, key("one", "k"))
 	two := startOn(t, key("one", "k"), one.clock, one.store)
@@ -102,6 +103,21 @@ func TestPermitsOfOtherReplicas(t *testing.T) {
 	require.NoError(t, two.Settle(t.Context(), r.Permit, []int64{1}))
 	assert.Equal(t, "ended", problemOf(t, one.Settle(t.Context(), r.Permit, []int64{1})))
 	assert.Equal(t, int64(9), one.left(t, search(1)))
+}
+
+// A store in memory is another one after a restart, and a permit of the former would
+// give back what was never taken.
+func TestPermitsOfAStoreInMemoryEndWithIt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "key")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Repeat("k", 32)), 0o600))
+	text := limits + "runtime: {permits: {key_file: " + path + "}}"
+	before := start(t, text)
+	r := before.check(t, search(10))
+	after := start(t, text)
+	after.check(t, search(10))
+	assert.Equal(t, "unknown", problemOf(t, after.Cancel(t.Context(), r.Permit)))
+	assert.Zero(t, after.left(t, search(1)))
+	require.NoError(t, before.Cancel(t.Context(), r.Permit))
 }
 
 func TestPermitsExpire(t *testing.T) {
@@ -129,6 +145,33 @@ func TestPermitsAreAuthenticated(t *testing.T) {
 		assert.Equal(t, "unknown", problemOf(t, f.Cancel(t.Context(), text)), text)
 	}
 	require.NoError(t, f.Cancel(t.Context(), permit))
+}
+
+// A caller that leaves while its permit ends leaves no reservation behind: the mark that
+// the permit has ended would refuse its second attempt.
+func TestSettleOutlivesItsCaller(t *testing.T) {
+	f := start(t, limits)
+	r := f.check(t, search(6))
+	ctx, leave := context.WithCancel(t.Context())
+	f.store.set(func(s *shaky) { s.marked = leave })
+	require.NoError(t, f.Cancel(ctx, r.Permit))
+	require.Error(t, ctx.Err())
+	assert.Equal(t, int64(10), f.left(t, search(1)))
+	r = f.check(t, search(6))
+	require.ErrorIs(t, f.Cancel(ctx, r.Permit), context.Canceled)
+	require.NoError(t, f.Cancel(t.Context(), r.Permit), "a caller that had left before ends nothing")
+}
+
+// After a jump of the store's clock the mark of an ended permit may be forgotten.
+func TestPermitsAfterAJump(t *testing.T) {
+	f := start(t, limits)
+	r := f.check(t, search(6))
+	f.store.set(func(s *shaky) { s.ahead = time.Minute })
+	_, err := f.Check(t.Context(), search(1))
+	_ = unavailable(t, err)
+	assert.Equal(t, decide.ClockSkew, unavailable(t, f.Cancel(t.Context(), r.Permit)).Reason)
+	f.clock.Advance(time.Minute)
+	require.NoError(t, f.Cancel(t.Context(), r.Permit))
 }
 
 func TestSettleValidates(t *testing.T) {

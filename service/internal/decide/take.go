@@ -43,6 +43,9 @@ func (d *Decider) take(ctx context.Context, asks []ask, dry bool) (All, error) {
 		reason = ConfigError
 	}
 	a := d.answer(asks, list, of, &g, reason)
+	if b := a.Blocking; b >= 0 && !dry { // an operator who looks refuses nothing
+		d.blocked.add(asks[b].key)
+	}
 	if a.Allowed && !dry && g.Ticket.ID != "" {
 		a.Permit = d.permits.write(&g.Ticket, asks, d.clock.Underlying().Now())
 	}
@@ -67,7 +70,7 @@ func (d *Decider) answer(asks []ask, list []quota.Demand, of []int, g *quota.Gra
 			if !r.Allowed {
 				r.RetryAfter = max(r.RetryAfter, x.rule.MinWait)
 			}
-			if x.rule.OneShot && !r.Allowed {
+			if x.rule.OneShot && !r.Allowed && g.Degraded == nil { // the store may have more than the share that is left here
 				r.RetryAfter = Never
 			}
 			a.RetryAfter = max(a.RetryAfter, r.RetryAfter)
@@ -84,7 +87,6 @@ func (d *Decider) answer(asks []ask, list []quota.Demand, of []int, g *quota.Gra
 				}
 			}
 		}
-		d.blocked.add(asks[a.Blocking].key)
 	}
 	return a
 }

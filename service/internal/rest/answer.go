@@ -263,6 +263,9 @@ func (h *Handler) problem(r *http.Request, err error) *problem {
 	if errors.Is(err, errTooLong) {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Code: "TOO_LARGE", Detail: "the body is longer than " + strconv.Itoa(mostBody) + " bytes", Field: "body"}
 	}
+	if p, ok := errors.AsType[*fault.PanicError](err); ok {
+		return h.panicked(r, p)
+	}
 	if errors.Is(err, context.Canceled) || r.Context().Err() != nil {
 		return &problem{Status: http.StatusServiceUnavailable, Code: "CANCELLED", Detail: "the request was cancelled"}
 	}

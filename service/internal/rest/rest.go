@@ -9,13 +9,13 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/localhost"
+	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/service/internal/decide"
 )
 
@@ -54,7 +54,7 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer func() { //nolint:contextcheck // it answers
+	defer func() {
 		v := recover()
 		if v == nil {
 			return
@@ -62,8 +62,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if v == http.ErrAbortHandler { //nolint:errorlint,err113,nolintlint // as net/http compares it
 			panic(v)
 		}
-		h.o.Log.ErrorContext(r.Context(), "a request panicked", "err", &fault.PanicError{Value: v, Stack: debug.Stack()})
-		fail(w, &problem{Status: http.StatusInternalServerError, Code: "INTERNAL", Detail: "the service failed: its log says why"})
+		fail(w, h.panicked(r, panics.Error(v)))
 	}()
 	w.Header().Set("Cache-Control", "no-store")
 	switch r.URL.Path {
@@ -79,6 +78,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.route(w, r)
+}
+
+func (h *Handler) panicked(r *http.Request, err *fault.PanicError) *problem {
+	h.o.Log.ErrorContext(r.Context(), "a request panicked", "err", err)
+	return &problem{Status: http.StatusInternalServerError, Code: "INTERNAL", Detail: "the service failed: its log says why"}
 }
 
 func (h *Handler) route(w http.ResponseWriter, r *http.Request) {

@@ -12,8 +12,10 @@ const (
 	DefaultRefill   = 10 // tokens per second
 	defaultTimeout  = 500 * time.Millisecond
 	defaultMaxAge   = time.Hour
-	defaultStore    = "memory"
 )
+
+// Memory is the store of one process, and the default.
+const Memory = "memory"
 
 // Bounds on what a file may say.
 const (

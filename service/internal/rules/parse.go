@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -50,14 +51,16 @@ func Read(path string) ([]byte, error) { return readBounded(path, largestFile) }
 
 // Parse reads a configuration from YAML or JSON. Files of secrets are relative to the
 // working directory.
-func Parse(data []byte) (*Config, error) { return parse("", "", data) }
+func Parse(data []byte) (*Config, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		data = []byte("{}") // a file that is empty is being written
+	}
+	return parse("", "", data)
+}
 
 func parse(file, dir string, data []byte) (*Config, error) {
 	if len(data) > largestFile {
 		return nil, at(file, 1, 1, "", fmt.Sprintf("the file has more than %d bytes", largestFile))
-	}
-	if strings.TrimSpace(string(data)) == "" {
-		data = []byte("{}")
 	}
 	doc, err := yamldoc.Read(data)
 	if e, ok := errors.AsType[*yamldoc.Error](err); ok {
@@ -114,7 +117,7 @@ func (f *File) compile(dir string, p *document.Problems) *Config {
 }
 
 func (f *File) rules(p *document.Problems) *Set {
-	s := &Set{exact: map[pair]*Rule{}, scopes: map[string]*Rule{}, costs: f.Costs}
+	s := &Set{exact: map[pair]*Rule{}, scopes: map[string]*Rule{}, known: map[string]bool{}, costs: f.Costs}
 	if len(f.RateLimits) > mostRules {
 		p.Addf([]string{"rate_limits"}, "%d entries are more than %d", len(f.RateLimits), mostRules)
 		return s
@@ -149,6 +152,7 @@ func (f *File) rules(p *document.Problems) *Set {
 			p.Addf(document.Below(keys, "name"), "%q is the name of another limit too", document.Clip(r.Name))
 		}
 		taken[r.Name] = true
+		s.known[l.Scope] = true
 		s.all = append(s.all, r)
 	}
 	d := Limit{Name: "default", Capacity: DefaultCapacity, RefillRate: new(float64(DefaultRefill))}
@@ -303,7 +307,7 @@ func (e *Envoy) check(dir string, p *document.Problems) {
 func (r *Runtime) check(p *document.Problems) {
 	keys := []string{"runtime"}
 	if r.Store == "" {
-		r.Store = defaultStore
+		r.Store = Memory
 	}
 	all := []string{string(Closed), string(Open), string(Local)}
 	switch r.Outage {

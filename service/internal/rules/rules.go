@@ -21,6 +21,7 @@ type Rule struct {
 type Set struct {
 	exact    map[pair]*Rule
 	scopes   map[string]*Rule
+	known    map[string]bool // the scopes of exact and scopes
 	fallback *Rule
 	costs    map[string]int64
 	all      []*Rule
@@ -56,13 +57,5 @@ func (s *Set) Costs() map[string]int64 { return s.costs }
 
 // Knows reports whether a scope is configured, for the labels of metrics.
 func (s *Set) Knows(scope string) bool {
-	if s.scopes[scope] != nil {
-		return true
-	}
-	for at := range s.exact {
-		if at.scope == scope {
-			return true
-		}
-	}
-	return false
+	return s.known[scope]
 }
