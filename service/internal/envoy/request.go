@@ -1,6 +1,8 @@
 package envoy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -139,22 +141,35 @@ func (c *Config) find(domain string, d *ratelimit.RateLimitDescriptor) ask {
 		escape(&key, value)
 	}
 	if !override {
-		return ask{limit: at.limit, key: key.String()}
+		return ask{limit: at.limit, key: shortened(key.String())}
 	}
 	s := spanOf(d.GetLimit())
 	most := d.GetLimit().GetRequestsPerUnit()
 	key.WriteString("?per=" + strconv.FormatInt(int64(s.duration()/time.Second), 10))
-	return ask{key: key.String(), limit: &limit{path: domain + " (limit of the request)", span: s, limits: s.limits(most), message: s.message("", most)}}
+	return ask{key: shortened(key.String()), limit: &limit{path: domain + " (limit of the request)", span: s, limits: s.limits(most), message: s.message("", most)}}
 }
 
 // prefix begins the keys of the store.
 const prefix = "envoy/"
 
+// maxKey is how many bytes of a key are kept as they are: clients of Envoy choose values such as a path, and every
+// different one is a key.
+const maxKey = 256
+
+// shortened is key, or its beginning and its hash. The # of a key is escaped otherwise.
+func shortened(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return strings.ToValidUTF8(key[:maxKey-1-hex.EncodedLen(len(sum))], "") + "#" + hex.EncodeToString(sum[:])
+}
+
 // escape writes s so that keys stay readable and different descriptors never have the same.
 func escape(b *strings.Builder, s string) {
 	for i := range len(s) {
 		switch c := s[i]; c {
-		case '/', '=', '?', '%':
+		case '/', '=', '?', '%', '#':
 			fmt.Fprintf(b, "%%%02X", c)
 		default:
 			b.WriteByte(c)

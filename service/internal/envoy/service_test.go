@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
@@ -384,6 +385,18 @@ func TestBoundedInput(t *testing.T) {
 	assert.NoError(t, err)
 }
 
+// Problems fit into the headers of a response.
+func TestProblemsAreShort(t *testing.T) {
+	f := serve(t, userAndAll)
+	many := make([]*ratelimit.RateLimitDescriptor, envoy.MaxDescriptors)
+	for i := range many {
+		many[i] = &ratelimit.RateLimitDescriptor{Entries: make([]*ratelimit.RateLimitDescriptor_Entry, envoy.MaxEntries)}
+	}
+	_, err := f.ShouldRateLimit(t.Context(), &rls.RateLimitRequest{Domain: "d", Descriptors: many})
+	assert.Equal(t, grpccodes.InvalidArgument, status.Code(err))
+	assert.Less(t, len(err.Error()), 4096)
+}
+
 // counting counts the steps of a store.
 type counting struct {
 	quota.MemoryStore
@@ -566,6 +579,25 @@ descriptors:
 	for _, r := range []*rls.RateLimitRequest{own, request("d", "a=z?per=60"), request("d", "a=z60"), request("d", "a=z")} {
 		assert.Equal(t, 1, f.admits(3, r), "%s", r)
 	}
+}
+
+// Values that clients choose do not make keys of any length.
+func TestKeysAreShort(t *testing.T) {
+	f := serve(t, "domain: d\ndescriptors: [{key: path, rate_limit: {unit: minute, requests_per_unit: 1}}]")
+	long := strings.Repeat("é/", 10_000)
+	for _, d := range []string{"path=" + long + "a", "path=" + long + "b", "path=x" + long} {
+		assert.Equal(t, 1, f.admits(2, request("d", d)))
+	}
+	var keys []string
+	for key, err := range f.store.Keys(t.Context(), "") {
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(key), 256)
+		assert.True(t, utf8.ValidString(key))
+		keys = append(keys, key)
+	}
+	require.Len(t, keys, 3)
+	_, value, _ := strings.Cut(keys[0], "path=")
+	assert.Equal(t, 1, f.admits(2, request("d", "path="+value)), "no value is that of a key that was shortened")
 }
 
 var errDown = errors.New("dial tcp 10.1.2.3:6379: connection refused")
