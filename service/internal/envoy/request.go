@@ -13,15 +13,14 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/invalid"
-	"github.com/headrace/headrace/throttle"
 )
 
 // Bounds on what one request may ask for.
 const (
 	MaxDescriptors = 100
-	MaxEntries     = 32                 // of a descriptor
-	MaxBytes       = 64 << 10           // of the domain and all keys and values
-	MaxHits        = throttle.MaxAmount // hits_addend of a descriptor
+	MaxEntries     = 32            // of a descriptor
+	MaxBytes       = 64 << 10      // of the domain and all keys and values
+	MaxHits        = 1_000_000_000 // hits_addend of a descriptor; Envoy's own configuration allows no more
 )
 
 // check returns what is wrong with a request: *fault.FieldErrors, joined.
@@ -52,7 +51,7 @@ func check(r *rls.RateLimitRequest) error {
 			size += len(e.GetKey()) + len(e.GetValue())
 		}
 		if n := d.GetHitsAddend().GetValue(); n > MaxHits {
-			p.Addf(field("hits_addend"), "%d is above %d", n, int64(MaxHits))
+			p.Addf(field("hits_addend"), "%d is above %d", n, MaxHits)
 		}
 		if o := d.GetLimit(); o != nil {
 			if problem := spanOf(o).problem(); problem != "" {

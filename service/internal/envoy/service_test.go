@@ -366,15 +366,15 @@ func TestBoundedInput(t *testing.T) {
 	}
 	deep := strings.TrimSuffix(strings.Repeat("user=ann, ", envoy.MaxEntries+1), ", ")
 	for problem, r := range map[string]*rls.RateLimitRequest{
-		"envoy: domain: it is empty":                                                     request("", "user=ann"),
-		"envoy: descriptors: there are none":                                             request("d"),
-		"envoy: descriptors: there are 101: send at most 100":                            request("d", many...),
-		"envoy: descriptors[1].entries: there are none":                                  {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{entries("user=ann"), {}}},
-		"envoy: descriptors[0].entries: there are 33: send at most 32":                   request("d", deep),
-		"envoy: descriptors[0].entries[1].key: it is empty":                              request("d", "user=ann, =x"),
-		"envoy: descriptors: the keys and values have":                                   request("d", "user="+strings.Repeat("x", envoy.MaxBytes)),
-		"envoy: descriptors[0].hits_addend: 1099511627777 is above 1099511627776":        {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{hits(envoy.MaxHits+1, "user=ann")}},
-		"envoy: descriptors[0].hits_addend: 18446744073709551615 is above 1099511627776": {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{hits(math.MaxUint64, "user=ann")}},
+		"envoy: domain: it is empty":                                                  request("", "user=ann"),
+		"envoy: descriptors: there are none":                                          request("d"),
+		"envoy: descriptors: there are 101: send at most 100":                         request("d", many...),
+		"envoy: descriptors[1].entries: there are none":                               {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{entries("user=ann"), {}}},
+		"envoy: descriptors[0].entries: there are 33: send at most 32":                request("d", deep),
+		"envoy: descriptors[0].entries[1].key: it is empty":                           request("d", "user=ann, =x"),
+		"envoy: descriptors: the keys and values have":                                request("d", "user="+strings.Repeat("x", envoy.MaxBytes)),
+		"envoy: descriptors[0].hits_addend: 1000000001 is above 1000000000":           {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{hits(envoy.MaxHits+1, "user=ann")}},
+		"envoy: descriptors[0].hits_addend: 18446744073709551615 is above 1000000000": {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{hits(math.MaxUint64, "user=ann")}},
 	} {
 		_, err := f.ShouldRateLimit(t.Context(), r)
 		assert.Equal(t, grpccodes.InvalidArgument, status.Code(err), problem)
@@ -383,6 +383,8 @@ func TestBoundedInput(t *testing.T) {
 	assert.EqualValues(t, 9, f.Stats().Invalid)
 	_, err := f.ShouldRateLimit(t.Context(), request("d", many[1:]...))
 	assert.NoError(t, err)
+	const day = 100_000 // requests a second
+	assert.Less(t, float64(envoy.MaxHits)*day*86_400, float64(math.MaxInt64), "what is reported in a day has a sum")
 }
 
 // Problems fit into the headers of a response.
