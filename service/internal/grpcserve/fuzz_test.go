@@ -1,6 +1,7 @@
 package grpcserve_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -31,7 +32,7 @@ func (fixed) Health(context.Context) decide.Health { return decide.Health{Status
 // serve serves a store in memory and returns a connection.
 func serve(tb testing.TB, c grpcserve.Config) *grpc.ClientConn {
 	tb.Helper()
-	c.Log = slog.New(slog.DiscardHandler)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	l := bufconn.Listen(1 << 20)
 	s := grpcserve.New(c)
 	served := make(chan error, 1)

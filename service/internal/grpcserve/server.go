@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -76,12 +77,14 @@ type Server struct {
 	stopping context.Context //nolint:containedctx // it ends with Shutdown
 	stop     context.CancelFunc
 	once     sync.Once
+	began    time.Time
+	warned   atomic.Int64             // nanoseconds after began; 0: never
 	streams  map[string]chan struct{} // the streams of each method, which have room here
 }
 
 // New returns a server.
 func New(c Config) *Server {
-	s := &Server{config: c}
+	s := &Server{config: c, began: time.Now()}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.grpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeader), grpc.MaxConcurrentStreams(maxStreams),
@@ -120,7 +123,8 @@ func (s *Server) begin(ctx context.Context, info *tap.Info) (context.Context, er
 		timeout += longestWait
 	}
 	if s.streams[info.FullMethodName] == nil {
-		ctx, _ = context.WithTimeout(ctx, timeout) //nolint:govet // gRPC ends the context that it is made of with the call
+		ctx, cancel := context.WithTimeout(ctx, timeout) //nolint:gosec // gRPC ends its parent with the call
+		_ = cancel
 		return ctx, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -184,7 +188,8 @@ func (s *Server) unary(ctx context.Context, request any, info *grpc.UnaryServerI
 			err = s.fail(ctx, panics.Error(v))
 		}
 	}()
-	if info.FullMethod != pb.RateLimitService_Acquire_FullMethodName { // through net/http, begin is not called
+	// Through net/http, begin is not called.
+	if end, ok := ctx.Deadline(); info.FullMethod != pb.RateLimitService_Acquire_FullMethodName && (!ok || time.Until(end) > unaryTimeout) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, unaryTimeout)
 		defer cancel()

@@ -2,6 +2,9 @@ package grpcserve_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +35,33 @@ func TestCallsWithoutAMessage(t *testing.T) {
 			require.NoError(t, ctx.Err(), "the server has ended it")
 		})
 	}
+}
+
+// down is a store that is unavailable.
+type down struct{ quota.Store }
+
+func (down) Take(context.Context, quota.Request) (quota.Grant, error) {
+	return quota.Grant{}, errors.New("dial 10.1.2.3: refused")
+}
+
+// An outage does not fill the log.
+func TestLogOfAnOutage(t *testing.T) {
+	var lines atomic.Int64
+	log := slog.New(slog.NewTextHandler(writer(func(b []byte) { lines.Add(1) }), nil))
+	c := pb.NewStoreServiceClient(serve(t, grpcserve.Config{Decider: fixed{}, Store: down{}, Log: log}))
+	began := time.Now()
+	answer, err := c.Take(t.Context(), &pb.TakeRequest{Takes: []*pb.Take{{Demands: []*pb.Demand{{Key: "a"}}, Calls: 1000}}})
+	require.NoError(t, err)
+	require.Equal(t, "the store is unavailable", answer.GetTaken()[0].GetGrants()[999].GetError().GetMessage())
+	require.Positive(t, lines.Load())
+	require.LessOrEqual(t, lines.Load(), int64(time.Since(began)/time.Second)+1)
+}
+
+type writer func(b []byte)
+
+func (w writer) Write(b []byte) (int, error) {
+	w(b)
+	return len(b), nil
 }
 
 // A stream that has begun has no timeout.
