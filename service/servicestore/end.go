@@ -93,7 +93,7 @@ func (s *Store) Renew(ctx context.Context, tickets []quota.Ticket, lease time.Du
 	for i, t := range tickets {
 		if t.Leased() {
 			request.Tickets, of = append(request.Tickets, wire.PutTicket(t)), append(of, t)
-			weight += len(t.Demands)
+			weight += weightOf(request.Tickets[len(request.Tickets)-1])
 		}
 		if len(of) == 0 || i < len(tickets)-1 && len(of) < mostMerged && weight < mostWeight {
 			continue

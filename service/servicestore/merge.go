@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"github.com/headrace/headrace/internal/panics"
+	pb "github.com/headrace/headrace/service/ratelimitpb"
 )
 
 const (
-	// mostMerged and mostWeight bound what is in one request: calls, and demands of them.
+	// mostMerged and mostWeight bound what is in one request: calls, and demands and windows of them.
 	mostMerged = 256
-	mostWeight = 1024
+	mostWeight = 4096
 	// mostFlights is how many requests of a kind are under way at a time. The second one leaves when it has as many
 	// callers as the first: what a request costs is shared.
 	mostFlights = 2
@@ -157,4 +158,11 @@ func (m *merger[Q, A]) next() []*caller[Q, A] {
 		m.last = n
 	}
 	return callers
+}
+
+func weightOf(t *pb.Ticket) (n int) {
+	for _, d := range t.GetDemands() {
+		n += 1 + len(d.GetWindows())
+	}
+	return n
 }

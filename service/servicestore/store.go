@@ -98,9 +98,9 @@ func Open(address string, options ...Option) (*Store, error) {
 	}
 	s.conn, s.stub = conn, pb.NewStoreServiceClient(conn)
 	s.life, s.end = context.WithCancel(context.Background())
-	s.takes = merger[*shape, taken]{store: s, weight: func(h *shape) int { return len(h.Demands) }, send: s.sendTakes, late: s.giveBack}
-	s.ends = merger[*pb.Ended, error]{store: s, weight: func(e *pb.Ended) int { return len(e.GetTicket().GetDemands()) }, send: s.sendEnds}
-	s.cancels = merger[*pb.Ticket, error]{store: s, weight: func(t *pb.Ticket) int { return len(t.GetDemands()) }, send: s.sendCancels}
+	s.takes = merger[*shape, taken]{store: s, weight: func(h *shape) int { return h.weight }, send: s.sendTakes, late: s.giveBack}
+	s.ends = merger[*pb.Ended, error]{store: s, weight: func(e *pb.Ended) int { return weightOf(e.GetTicket()) }, send: s.sendEnds}
+	s.cancels = merger[*pb.Ticket, error]{store: s, weight: weightOf, send: s.sendCancels}
 	return s, nil
 }
 

@@ -40,6 +40,7 @@ type shape struct {
 	quota.Request
 
 	demands []*pb.Demand
+	weight  int
 }
 
 // outline is where requests are mostly different.
@@ -71,14 +72,15 @@ func (s *shapes) find(r *quota.Request) (*shape, error) {
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
+	if field, problem := wire.CheckDemands(r.Demands); problem != "" {
+		return nil, &fault.FieldError{Owner: "servicestore", Field: field, Problem: problem}
+	}
 	h := &shape{Request: *r}
 	h.Demands = slices.Clone(r.Demands)
 	for i := range h.Demands {
 		d := &h.Demands[i]
-		if err := wire.CheckZones(d.Limits.Windows); err != nil {
-			return nil, &fault.FieldError{Owner: "servicestore", Field: fmt.Sprintf("Demands[%d].Limits", i), Problem: err.Error()}
-		}
 		d.Limits.Windows = slices.Clone(d.Limits.Windows)
+		h.weight += 1 + len(d.Limits.Windows)
 	}
 	h.Demands = slices.Clip(h.Demands) // what is in tickets is only read
 	h.demands = wire.PutDemands(h.Demands)

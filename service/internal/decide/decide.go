@@ -104,8 +104,8 @@ func (d *Decider) SetRules(s *rules.Set) { d.rules.Store(s) }
 // Rules returns the present rules.
 func (d *Decider) Rules() *rules.Set { return d.rules.Load() }
 
-// Store returns the store with the outage policy and the breaker of the checks.
-func (d *Decider) Store() quota.Store { return d.fallback }
+// Store returns the store with the outage policy, the breaker and the guard against clocks that jump, as checks use it.
+func (d *Decider) Store() quota.Store { return &skewGuard{d.fallback, d} }
 
 // SetProblem says why the present file is not served; empty if it is.
 func (d *Decider) SetProblem(problem string) { d.broken.Store(&problem) }

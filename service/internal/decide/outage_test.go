@@ -12,6 +12,7 @@ import (
 	"github.com/headrace/headrace/breaker"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
+	"github.com/headrace/headrace/throttle"
 )
 
 func unavailable(t *testing.T, err error) *decide.UnavailableError {
@@ -181,6 +182,27 @@ func TestSkew(t *testing.T) {
 			assert.Equal(t, int64(1), f.Health(t.Context()).Jumps)
 		})
 	}
+}
+
+// Envoy's limits are in the same store, and fail closed as well.
+func TestSkewOfTheStore(t *testing.T) {
+	f := start(t, limits+"runtime: {outage: open}")
+	take := func() error {
+		_, err := f.Store().Take(t.Context(), quota.Request{Demands: []quota.Demand{{
+			Key: "envoy/d/a=b", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(9, time.Minute)}},
+		}}})
+		return err
+	}
+	require.NoError(t, take())
+	f.store.set(func(s *shaky) { s.ahead = time.Minute })
+	assert.Equal(t, decide.ClockSkew, unavailable(t, take()).Reason, "what it took stays taken")
+	_, err := f.Check(t.Context(), search(1))
+	assert.Equal(t, decide.ClockSkew, unavailable(t, err).Reason, "a jump that Envoy sees is one for all")
+	before := f.store.takes
+	assert.Equal(t, time.Minute, unavailable(t, take()).RetryAfter)
+	assert.Equal(t, before, f.store.takes)
+	f.clock.Advance(time.Minute)
+	require.NoError(t, take())
 }
 
 // The probe sees a jump without a caller.

@@ -17,28 +17,19 @@ var errTimeout = errors.New("the store did not answer in time")
 // take asks the store once. Dry takes nothing.
 func (d *Decider) take(ctx context.Context, asks []ask, dry bool) (All, error) {
 	list, of := demands(asks)
-	before := d.clock.Elapsed()
-	if wait := d.skew.wait(before); wait > 0 {
-		return none(), &UnavailableError{Reason: ClockSkew, RetryAfter: atLeast(wait)}
-	}
-	g, err := d.fallback.Take(ctx, quota.Request{Demands: list, Peek: dry, Uses: true})
+	g, err := d.Store().Take(ctx, quota.Request{Demands: list, Peek: dry, Uses: true})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
 		return none(), context.Cause(ctx)
 	case errors.As(err, new(*throttle.CostError)):
 		return none(), costError(err, asks)
+	case errors.As(err, new(*UnavailableError)):
+		return none(), err
 	default:
 		return none(), d.unavailable(err)
 	}
 	reason := reasonOf(g.Degraded)
-	if reason == "" && g.Ticket.ID != "" {
-		now := d.clock.Elapsed()
-		d.skew.sample(before, now, g.Ticket.At)
-		if wait := d.skew.wait(now); wait > 0 { // what it took stays taken
-			return none(), &UnavailableError{Reason: ClockSkew, RetryAfter: atLeast(wait)}
-		}
-	}
 	if reason == "" && d.problem() != "" {
 		reason = ConfigError
 	}

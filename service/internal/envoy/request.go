@@ -1,6 +1,8 @@
 package envoy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,15 +13,14 @@ import (
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/invalid"
-	"github.com/headrace/headrace/throttle"
 )
 
 // Bounds on what one request may ask for.
 const (
 	MaxDescriptors = 100
-	MaxEntries     = 32                 // of a descriptor
-	MaxBytes       = 64 << 10           // of the domain and all keys and values
-	MaxHits        = throttle.MaxAmount // hits_addend of a descriptor
+	MaxEntries     = 32            // of a descriptor
+	MaxBytes       = 64 << 10      // of the domain and all keys and values
+	MaxHits        = 1_000_000_000 // hits_addend of a descriptor; Envoy's own configuration allows no more
 )
 
 // check returns what is wrong with a request: *fault.FieldErrors, joined.
@@ -50,7 +51,7 @@ func check(r *rls.RateLimitRequest) error {
 			size += len(e.GetKey()) + len(e.GetValue())
 		}
 		if n := d.GetHitsAddend().GetValue(); n > MaxHits {
-			p.Addf(field("hits_addend"), "%d is above %d", n, int64(MaxHits))
+			p.Addf(field("hits_addend"), "%d is above %d", n, MaxHits)
 		}
 		if o := d.GetLimit(); o != nil {
 			if problem := spanOf(o).problem(); problem != "" {
@@ -139,22 +140,35 @@ func (c *Config) find(domain string, d *ratelimit.RateLimitDescriptor) ask {
 		escape(&key, value)
 	}
 	if !override {
-		return ask{limit: at.limit, key: key.String()}
+		return ask{limit: at.limit, key: shortened(key.String())}
 	}
 	s := spanOf(d.GetLimit())
 	most := d.GetLimit().GetRequestsPerUnit()
 	key.WriteString("?per=" + strconv.FormatInt(int64(s.duration()/time.Second), 10))
-	return ask{key: key.String(), limit: &limit{path: domain + " (limit of the request)", span: s, limits: s.limits(most), message: s.message("", most)}}
+	return ask{key: shortened(key.String()), limit: &limit{path: domain + " (limit of the request)", span: s, limits: s.limits(most), message: s.message("", most)}}
 }
 
 // prefix begins the keys of the store.
 const prefix = "envoy/"
 
+// maxKey is how many bytes of a key are kept as they are: clients of Envoy choose values such as a path, and every
+// different one is a key.
+const maxKey = 256
+
+// shortened is key, or its beginning and its hash. The # of a key is escaped otherwise.
+func shortened(key string) string {
+	if len(key) <= maxKey {
+		return key
+	}
+	sum := sha256.Sum256([]byte(key))
+	return strings.ToValidUTF8(key[:maxKey-1-hex.EncodedLen(len(sum))], "") + "#" + hex.EncodeToString(sum[:])
+}
+
 // escape writes s so that keys stay readable and different descriptors never have the same.
 func escape(b *strings.Builder, s string) {
 	for i := range len(s) {
 		switch c := s[i]; c {
-		case '/', '=', '?', '%':
+		case '/', '=', '?', '%', '#':
 			fmt.Fprintf(b, "%%%02X", c)
 		default:
 			b.WriteByte(c)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -142,7 +143,7 @@ func (s *Service) ShouldRateLimit(ctx context.Context, r *rls.RateLimitRequest) 
 	s.requests.Add(1)
 	if err := check(r); err != nil {
 		s.invalid.Add(1)
-		return nil, status.Error(codes.InvalidArgument, err.Error())
+		return nil, status.Error(codes.InvalidArgument, clipped(err.Error()))
 	}
 	set := s.settings.Load()
 	if set.Config.domains[r.GetDomain()] == nil {
@@ -155,6 +156,15 @@ func (s *Service) ShouldRateLimit(ctx context.Context, r *rls.RateLimitRequest) 
 		return nil, s.failure(ctx, err)
 	}
 	return s.answer(d, set), nil
+}
+
+// clipped keeps a text within the headers of a response.
+func clipped(text string) string {
+	const most = 2048
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 // failure is an error for Envoy. It says nothing about the store, whose errors may name

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
@@ -365,15 +366,15 @@ func TestBoundedInput(t *testing.T) {
 	}
 	deep := strings.TrimSuffix(strings.Repeat("user=ann, ", envoy.MaxEntries+1), ", ")
 	for problem, r := range map[string]*rls.RateLimitRequest{
-		"envoy: domain: it is empty":                                                     request("", "user=ann"),
-		"envoy: descriptors: there are none":                                             request("d"),
-		"envoy: descriptors: there are 101: send at most 100":                            request("d", many...),
-		"envoy: descriptors[1].entries: there are none":                                  {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{entries("user=ann"), {}}},
-		"envoy: descriptors[0].entries: there are 33: send at most 32":                   request("d", deep),
-		"envoy: descriptors[0].entries[1].key: it is empty":                              request("d", "user=ann, =x"),
-		"envoy: descriptors: the keys and values have":                                   request("d", "user="+strings.Repeat("x", envoy.MaxBytes)),
-		"envoy: descriptors[0].hits_addend: 1099511627777 is above 1099511627776":        {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{hits(envoy.MaxHits+1, "user=ann")}},
-		"envoy: descriptors[0].hits_addend: 18446744073709551615 is above 1099511627776": {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{hits(math.MaxUint64, "user=ann")}},
+		"envoy: domain: it is empty":                                                  request("", "user=ann"),
+		"envoy: descriptors: there are none":                                          request("d"),
+		"envoy: descriptors: there are 101: send at most 100":                         request("d", many...),
+		"envoy: descriptors[1].entries: there are none":                               {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{entries("user=ann"), {}}},
+		"envoy: descriptors[0].entries: there are 33: send at most 32":                request("d", deep),
+		"envoy: descriptors[0].entries[1].key: it is empty":                           request("d", "user=ann, =x"),
+		"envoy: descriptors: the keys and values have":                                request("d", "user="+strings.Repeat("x", envoy.MaxBytes)),
+		"envoy: descriptors[0].hits_addend: 1000000001 is above 1000000000":           {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{hits(envoy.MaxHits+1, "user=ann")}},
+		"envoy: descriptors[0].hits_addend: 18446744073709551615 is above 1000000000": {Domain: "d", Descriptors: []*ratelimit.RateLimitDescriptor{hits(math.MaxUint64, "user=ann")}},
 	} {
 		_, err := f.ShouldRateLimit(t.Context(), r)
 		assert.Equal(t, grpccodes.InvalidArgument, status.Code(err), problem)
@@ -382,6 +383,20 @@ func TestBoundedInput(t *testing.T) {
 	assert.EqualValues(t, 9, f.Stats().Invalid)
 	_, err := f.ShouldRateLimit(t.Context(), request("d", many[1:]...))
 	assert.NoError(t, err)
+	const day = 100_000 // requests a second
+	assert.Less(t, float64(envoy.MaxHits)*day*86_400, float64(math.MaxInt64), "what is reported in a day has a sum")
+}
+
+// Problems fit into the headers of a response.
+func TestProblemsAreShort(t *testing.T) {
+	f := serve(t, userAndAll)
+	many := make([]*ratelimit.RateLimitDescriptor, envoy.MaxDescriptors)
+	for i := range many {
+		many[i] = &ratelimit.RateLimitDescriptor{Entries: make([]*ratelimit.RateLimitDescriptor_Entry, envoy.MaxEntries)}
+	}
+	_, err := f.ShouldRateLimit(t.Context(), &rls.RateLimitRequest{Domain: "d", Descriptors: many})
+	assert.Equal(t, grpccodes.InvalidArgument, status.Code(err))
+	assert.Less(t, len(err.Error()), 4096)
 }
 
 // counting counts the steps of a store.
@@ -566,6 +581,25 @@ descriptors:
 	for _, r := range []*rls.RateLimitRequest{own, request("d", "a=z?per=60"), request("d", "a=z60"), request("d", "a=z")} {
 		assert.Equal(t, 1, f.admits(3, r), "%s", r)
 	}
+}
+
+// Values that clients choose do not make keys of any length.
+func TestKeysAreShort(t *testing.T) {
+	f := serve(t, "domain: d\ndescriptors: [{key: path, rate_limit: {unit: minute, requests_per_unit: 1}}]")
+	long := strings.Repeat("é/", 10_000)
+	for _, d := range []string{"path=" + long + "a", "path=" + long + "b", "path=x" + long} {
+		assert.Equal(t, 1, f.admits(2, request("d", d)))
+	}
+	var keys []string
+	for key, err := range f.store.Keys(t.Context(), "") {
+		require.NoError(t, err)
+		assert.LessOrEqual(t, len(key), 256)
+		assert.True(t, utf8.ValidString(key))
+		keys = append(keys, key)
+	}
+	require.Len(t, keys, 3)
+	_, value, _ := strings.Cut(keys[0], "path=")
+	assert.Equal(t, 1, f.admits(2, request("d", "path="+value)), "no value is that of a key that was shortened")
 }
 
 var errDown = errors.New("dial tcp 10.1.2.3:6379: connection refused")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -33,9 +34,20 @@ func (s *Server) problem(ctx context.Context, err error) *pb.Error {
 	if ctx.Err() != nil {
 		return &pb.Error{Code: pb.Code_CODE_CANCELLED, Message: context.Cause(ctx).Error()}
 	}
-	// Its text may name hosts.
-	s.config.Log.LogAttrs(ctx, slog.LevelWarn, "the store is unavailable", slog.Any("error", err))
+	s.warn(ctx, err)
 	return &pb.Error{Code: pb.Code_CODE_UNAVAILABLE, Message: "the store is unavailable"}
+}
+
+// warnEvery is how often the log says that the store is unavailable: there may be thousands of calls a second.
+const warnEvery = time.Second
+
+// warn logs an error of the store, which callers do not receive: its text may name hosts.
+func (s *Server) warn(ctx context.Context, err error) {
+	now, last := time.Since(s.began), s.warned.Load()
+	if last != 0 && now-time.Duration(last) < warnEvery || !s.warned.CompareAndSwap(last, int64(now)) {
+		return
+	}
+	s.config.Log.LogAttrs(ctx, slog.LevelWarn, "the store is unavailable", slog.Any("error", err))
 }
 
 // fail is the status of err.

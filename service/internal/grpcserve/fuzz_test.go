@@ -1,6 +1,7 @@
 package grpcserve_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -31,7 +32,7 @@ func (fixed) Health(context.Context) decide.Health { return decide.Health{Status
 // serve serves a store in memory and returns a connection.
 func serve(tb testing.TB, c grpcserve.Config) *grpc.ClientConn {
 	tb.Helper()
-	c.Log = slog.New(slog.DiscardHandler)
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	l := bufconn.Listen(1 << 20)
 	s := grpcserve.New(c)
 	served := make(chan error, 1)
@@ -137,16 +138,8 @@ func TestBounds(t *testing.T) {
 			_, err := c.Take(t.Context(), &pb.TakeRequest{})
 			return err
 		},
-		"takes[0].demands: there are 65: send 1 to 64": func() error {
-			_, err := c.Take(t.Context(), &pb.TakeRequest{Takes: []*pb.Take{{Demands: make([]*pb.Demand, 65)}}})
-			return err
-		},
-		"takes[0].demands[0].windows: there are 65": func() error {
-			_, err := c.Take(t.Context(), &pb.TakeRequest{Takes: []*pb.Take{{Demands: []*pb.Demand{{Windows: make([]*pb.Window, 65)}}}}})
-			return err
-		},
-		"takes[0].demands[0].key: it has 1025 bytes": func() error {
-			_, err := c.Take(t.Context(), &pb.TakeRequest{Takes: []*pb.Take{{Demands: []*pb.Demand{{Key: string(make([]byte, 1025))}}}}})
+		"takes: their calls have more than 65536": func() error {
+			_, err := c.Take(t.Context(), &pb.TakeRequest{Takes: []*pb.Take{{Demands: []*pb.Demand{{Key: "a", Windows: make([]*pb.Window, 64)}}, Calls: 1024}}})
 			return err
 		},
 		"ended: there are 1025": func() error {
@@ -171,6 +164,26 @@ func TestBounds(t *testing.T) {
 		err := call()
 		require.Equal(t, codes.InvalidArgument, status.Code(err), "%s: %v", field, err)
 		require.ErrorContains(t, err, field)
+	}
+	bad := map[string][]*pb.Demand{
+		"demands: there are 65: send 1 to 64": make([]*pb.Demand, 65),
+		"demands[0].windows: there are 65":    {{Windows: make([]*pb.Window, 65)}},
+		"demands[0].key: it has 1025 bytes":   {{Key: string(make([]byte, 1025))}},
+		"unknown time zone No/Where":          {{Key: "a", Windows: []*pb.Window{{Kind: pb.WindowKind_WINDOW_KIND_CALENDAR, Max: 1, PerNanos: 1, Anchor: &pb.Anchor{Zone: "No/Where"}}}}},
+	}
+	for field, demands := range bad { // others that share the message are not affected
+		answer, err := c.Take(t.Context(), &pb.TakeRequest{Takes: []*pb.Take{{Demands: demands, Calls: 2}, {Demands: []*pb.Demand{{Key: field, Windows: one.GetWindows()}}}}})
+		require.NoError(t, err)
+		for _, g := range answer.GetTaken()[0].GetGrants() {
+			require.Contains(t, g.GetError().GetMessage(), field)
+			require.Equal(t, pb.Code_CODE_INVALID, g.GetError().GetCode())
+		}
+		require.NotEmpty(t, answer.GetTaken()[1].GetGrants()[0].GetId())
+		tickets := []*pb.Ticket{{Id: "1", Demands: demands}, {Id: "1", Demands: []*pb.Demand{one}}}
+		cancelled, err := c.Cancel(t.Context(), &pb.CancelTicketsRequest{Tickets: tickets})
+		require.NoError(t, err)
+		require.Contains(t, cancelled.GetDone()[0].GetError().GetMessage(), field)
+		require.Nil(t, cancelled.GetDone()[1].GetError())
 	}
 	_, err := c.Cooldown(t.Context(), &pb.CooldownRequest{Key: string(make([]byte, 5<<20))})
 	require.Equal(t, codes.ResourceExhausted, status.Code(err), "a message is bounded too")

@@ -1,6 +1,7 @@
 package grpcserve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
@@ -30,6 +33,8 @@ const (
 	maxStreams    = 1024    // of a connection
 	window        = 1 << 20 // bytes; of one size, gRPC need not measure the connection, which takes a ping a request
 	unaryTimeout  = 10 * time.Second
+	callerTimeout = time.Second      // of what a caller without a token sends
+	defaultOpen   = 4096             // streams of one method
 	handshake     = 10 * time.Second // for the preface and the settings of a connection
 	pingAfter     = 30 * time.Second // without anything from the client
 	pingTimeout   = 10 * time.Second
@@ -60,7 +65,9 @@ type Config struct {
 	Authorize func(values []string) bool
 	// Register adds other services; nil adds none.
 	Register func(grpc.ServiceRegistrar)
-	Log      *slog.Logger // not nil
+	// MaxStreams is how many streams of one method may be open; 0 means 4,096.
+	MaxStreams int
+	Log        *slog.Logger // not nil
 }
 
 // Server serves gRPC. Shut it down.
@@ -70,11 +77,14 @@ type Server struct {
 	stopping context.Context //nolint:containedctx // it ends with Shutdown
 	stop     context.CancelFunc
 	once     sync.Once
+	began    time.Time
+	warned   atomic.Int64             // nanoseconds after began; 0: never
+	streams  map[string]chan struct{} // the streams of each method, which have room here
 }
 
 // New returns a server.
 func New(c Config) *Server {
-	s := &Server{config: c}
+	s := &Server{config: c, began: time.Now()}
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.grpc = grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxHeaderListSize(maxHeader), grpc.MaxConcurrentStreams(maxStreams),
@@ -82,7 +92,7 @@ func New(c Config) *Server {
 		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPings, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: idleTimeout}),
-		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream),
+		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream), grpc.InTapHandle(s.begin),
 	)
 	pb.RegisterRateLimitServiceServer(s.grpc, &checks{server: s})
 	pb.RegisterStoreServiceServer(s.grpc, &store{server: s})
@@ -91,7 +101,51 @@ func New(c Config) *Server {
 		c.Register(s.grpc)
 	}
 	reflection.Register(s.grpc)
+	s.streams = map[string]chan struct{}{}
+	for name, service := range s.grpc.GetServiceInfo() {
+		for _, m := range service.Methods {
+			if m.IsServerStream || m.IsClientStream {
+				s.streams["/"+name+"/"+m.Name] = make(chan struct{}, cmp.Or(c.MaxStreams, defaultOpen))
+			}
+		}
+	}
 	return s
+}
+
+// begin bounds how long a call takes from its headers on: its message has not been read yet. It refuses nothing, since
+// gRPC does not release the timer of a call that is refused here.
+func (s *Server) begin(ctx context.Context, info *tap.Info) (context.Context, error) {
+	timeout := unaryTimeout
+	switch {
+	case !s.allowed(ctx):
+		timeout = callerTimeout
+	case info.FullMethodName == pb.RateLimitService_Acquire_FullMethodName:
+		timeout += longestWait
+	}
+	if s.streams[info.FullMethodName] == nil {
+		ctx, cancel := context.WithTimeout(ctx, timeout) //nolint:gosec // gRPC ends its parent with the call
+		_ = cancel
+		return ctx, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	return context.WithValue(ctx, openingKey{}, time.AfterFunc(timeout, cancel)), nil
+}
+
+// openingKey is the key of the timer that ends a stream without a first message.
+type openingKey struct{}
+
+// opening is a stream whose first message is awaited.
+type opening struct {
+	grpc.ServerStream
+
+	timer *time.Timer
+}
+
+// RecvMsg implements grpc.ServerStream.
+func (o *opening) RecvMsg(m any) error {
+	err := o.ServerStream.RecvMsg(m)
+	o.timer.Stop()
+	return err
 }
 
 // Serve serves connections of l until Shutdown, which closes l, or until l is closed. TLS is the listener's.
@@ -134,7 +188,8 @@ func (s *Server) unary(ctx context.Context, request any, info *grpc.UnaryServerI
 			err = s.fail(ctx, panics.Error(v))
 		}
 	}()
-	if _, ok := ctx.Deadline(); !ok && info.FullMethod != pb.RateLimitService_Acquire_FullMethodName {
+	// Through net/http, begin is not called.
+	if end, ok := ctx.Deadline(); info.FullMethod != pb.RateLimitService_Acquire_FullMethodName && (!ok || time.Until(end) > unaryTimeout) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, unaryTimeout)
 		defer cancel()
@@ -153,15 +208,26 @@ func (s *Server) stream(server any, of grpc.ServerStream, info *grpc.StreamServe
 			err = s.fail(ctx, panics.Error(v))
 		}
 	}()
+	room := s.streams[info.FullMethod]
+	select {
+	case room <- struct{}{}:
+		defer func() { <-room }()
+	default:
+		return status.Errorf(codes.ResourceExhausted, "there are %d streams of this kind already: try again later", cap(room))
+	}
+	if timer, ok := ctx.Value(openingKey{}).(*time.Timer); ok {
+		of = &opening{of, timer}
+	}
 	return handle(server, of)
 }
 
 func (s *Server) authorize(ctx context.Context, method string) error {
-	if s.config.Authorize == nil || strings.HasPrefix(method, "/grpc.health.v1.Health/") {
-		return nil
-	}
-	if !s.config.Authorize(metadata.ValueFromIncomingContext(ctx, "authorization")) {
+	if !strings.HasPrefix(method, "/grpc.health.v1.Health/") && !s.allowed(ctx) {
 		return status.Error(codes.Unauthenticated, "the bearer token is missing or unknown: send authorization: Bearer TOKEN")
 	}
 	return nil
+}
+
+func (s *Server) allowed(ctx context.Context) bool {
+	return s.config.Authorize == nil || s.config.Authorize(metadata.ValueFromIncomingContext(ctx, "authorization"))
 }

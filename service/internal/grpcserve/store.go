@@ -29,12 +29,10 @@ const (
 	// change.
 	keyPrefix = "service/store/"
 
-	maxCalls   = 1024 // of a request
-	maxDemands = 64   // of a call
-	maxWindows = 64   // of a demand
-	maxKey     = 1024 // bytes
-	maxWatched = 64   // keys of a Changed
-	keysAtOnce = 256  // of a Keys
+	maxCalls   = 1024    // of a request
+	maxWork    = 1 << 16 // demands and windows of all calls of a request
+	maxWatched = 64      // keys of a Changed
+	keysAtOnce = 256     // of a Keys
 
 	giveBackTimeout = time.Second
 )
@@ -58,16 +56,16 @@ func invalidField(field, format string, args ...any) error {
 // Take implements pb.StoreServiceServer, as do the others. A store that merges equal calls makes one of those that are
 // made at once.
 func (s *store) Take(ctx context.Context, r *pb.TakeRequest) (*pb.TakeResponse, error) {
-	requests, calls, err := takesOf(r.GetTakes())
+	takes, calls, err := takesOf(r.GetTakes())
 	if err != nil {
 		return nil, s.server.fail(ctx, err)
 	}
-	answer := &pb.TakeResponse{Taken: make([]*pb.Taken, len(requests))}
-	grants, tickets, of := make([]*pb.Grant, calls), make([]quota.Ticket, calls), make([]*quota.Request, 0, calls)
-	for i := range requests {
+	answer := &pb.TakeResponse{Taken: make([]*pb.Taken, len(takes))}
+	grants, tickets, of := make([]*pb.Grant, calls), make([]quota.Ticket, calls), make([]*take, 0, calls)
+	for i := range takes {
 		from := len(of)
 		for range max(1, r.GetTakes()[i].GetCalls()) {
-			of = append(of, &requests[i])
+			of = append(of, &takes[i])
 		}
 		answer.Taken[i] = &pb.Taken{Grants: grants[from:len(of)]}
 	}
@@ -105,34 +103,49 @@ func (s *store) all(n int, call func(i int)) {
 	wg.Wait()
 }
 
+// take is a request, or why it is none: callers that share a message do not fail together.
+type take struct {
+	quota.Request
+
+	problem error
+}
+
 // takesOf reads the requests, and counts their calls.
-func takesOf(list []*pb.Take) (requests []quota.Request, calls int, err error) {
+func takesOf(list []*pb.Take) (takes []take, calls int, err error) {
 	if n := len(list); n == 0 || n > maxCalls {
 		return nil, 0, invalidField("takes", "%s", howMany(n, maxCalls))
 	}
-	requests = make([]quota.Request, len(list))
+	takes = make([]take, len(list))
+	work := 0
 	for i, m := range list {
 		n := int(m.GetCalls())
 		if calls += max(1, n); n < 0 || n > maxCalls || calls > maxCalls {
 			return nil, 0, invalidField("takes", "they have more than %d calls, or a negative number: send fewer", maxCalls)
 		}
-		r := &requests[i]
+		r := &takes[i]
 		r.Lease, r.Peek, r.Uses = time.Duration(m.GetLeaseNanos()), m.GetPeek(), m.GetUses()
-		if r.Demands, err = demandsOf(fmt.Sprintf("takes[%d].demands", i), m.GetDemands()); err != nil {
-			return nil, 0, err
+		if r.Demands, r.problem = demandsOf("demands", m.GetDemands()); r.problem != nil {
+			continue
+		}
+		each := len(r.Demands)
+		for j := range r.Demands {
+			each += len(r.Demands[j].Limits.Windows)
+		}
+		if work += each * max(1, n); work > maxWork {
+			return nil, 0, invalidField("takes", "their calls have more than %d demands and windows: send fewer", maxWork)
 		}
 	}
-	return requests, calls, nil
+	return takes, calls, nil
 }
 
 // demandsOf bounds what a store looks at; the store validates the rest.
 func demandsOf(field string, list []*pb.Demand) ([]quota.Demand, error) {
-	if n := len(list); n > maxDemands {
-		return nil, invalidField(field, "%s", howMany(n, maxDemands))
+	if n := len(list); n > wire.MaxDemands {
+		return nil, invalidField(field, "%s", howMany(n, wire.MaxDemands))
 	}
 	for i, m := range list {
-		if n := len(m.GetWindows()); n > maxWindows {
-			return nil, invalidField(fmt.Sprintf("%s[%d].windows", field, i), "%s", howMany(n, maxWindows))
+		if n := len(m.GetWindows()); n > wire.MaxWindows {
+			return nil, invalidField(fmt.Sprintf("%s[%d].windows", field, i), "%s", howMany(n, wire.MaxWindows))
 		}
 		if err := checkKey(fmt.Sprintf("%s[%d].key", field, i), m.GetKey()); err != nil {
 			return nil, err
@@ -146,8 +159,8 @@ func demandsOf(field string, list []*pb.Demand) ([]quota.Demand, error) {
 }
 
 func checkKey(field, key string) error {
-	if len(key) > maxKey {
-		return invalidField(field, "it has %d bytes: at most %d are allowed", len(key), maxKey)
+	if len(key) > wire.MaxKey {
+		return invalidField(field, "it has %d bytes: at most %d are allowed", len(key), wire.MaxKey)
 	}
 	return nil
 }
@@ -160,10 +173,13 @@ func prefixed(key string) string {
 	return keyPrefix + key
 }
 
-func (s *store) take(ctx context.Context, r *quota.Request) (*pb.Grant, quota.Ticket) {
+func (s *store) take(ctx context.Context, r *take) (*pb.Grant, quota.Ticket) {
 	g, err := func() (g quota.Grant, err error) {
 		defer panics.Catch(&err)
-		return s.store().Take(ctx, *r)
+		if r.problem != nil {
+			return g, r.problem
+		}
+		return s.store().Take(ctx, r.Request)
 	}()
 	if err != nil {
 		return &pb.Grant{Error: s.server.problem(ctx, err)}, quota.Ticket{}
@@ -213,18 +229,15 @@ func (s *store) each(ctx context.Context, field string, n int, ticket func(i int
 	if n == 0 || n > maxCalls {
 		return nil, s.server.fail(ctx, invalidField(field, "%s", howMany(n, maxCalls)))
 	}
-	tickets := make([]quota.Ticket, n)
-	for i := range n {
-		var err error
-		if tickets[i], err = ticketOf(fmt.Sprintf("%s[%d]", field, i), ticket(i)); err != nil {
-			return nil, s.server.fail(ctx, err)
-		}
-	}
 	done := make([]*pb.Done, n)
 	one := func(i int) {
 		err := func() (err error) {
 			defer panics.Catch(&err)
-			return do(tickets[i], i)
+			t, err := ticketOf("", ticket(i)) // others in the message do not fail with it
+			if err != nil {
+				return err
+			}
+			return do(t, i)
 		}()
 		done[i] = &pb.Done{}
 		if err != nil {
@@ -236,7 +249,7 @@ func (s *store) each(ctx context.Context, field string, n int, ticket func(i int
 }
 
 func ticketOf(field string, m *pb.Ticket) (quota.Ticket, error) {
-	demands, err := demandsOf(field+".demands", m.GetDemands())
+	demands, err := demandsOf(field+"demands", m.GetDemands())
 	return quota.Ticket{ID: m.GetId(), At: m.GetAt(), Token: m.GetToken(), Demands: demands}, err
 }
 
@@ -249,7 +262,7 @@ func (s *store) Renew(ctx context.Context, r *pb.RenewRequest) (*pb.RenewRespons
 	at := map[string]int32{}
 	for i, m := range list {
 		var err error
-		if tickets[i], err = ticketOf(fmt.Sprintf("tickets[%d]", i), m); err != nil {
+		if tickets[i], err = ticketOf(fmt.Sprintf("tickets[%d].", i), m); err != nil {
 			return nil, s.server.fail(ctx, err)
 		}
 		at[m.GetId()] = int32(i)

@@ -2,6 +2,7 @@ package split
 
 import (
 	"bytes"
+	"errors"
 	"net"
 
 	"golang.org/x/net/http2"
@@ -50,9 +51,17 @@ func (p *peeked) feed(b, to []byte) {
 	}
 }
 
+// maxSeen is how many bytes are kept of a connection before it has a server, up to a read more.
+const maxSeen = 64 << 10
+
+var errSeen = errors.New("split: too many bytes before a request")
+
 // Read implements net.Conn.
 func (p *peeked) Read(b []byte) (int, error) {
 	if p.looking {
+		if len(p.seen) >= maxSeen {
+			return 0, errSeen
+		}
 		n, err := p.Conn.Read(b)
 		p.seen = append(p.seen, b[:n]...)
 		return n, err

@@ -21,8 +21,8 @@ import (
 
 // Config bounds what happens before a connection has a server. The zero values are replaced by the defaults.
 type Config struct {
-	// Timeout is how long a client may take for the TLS handshake and its first bytes; 0 means 10 s. A connection
-	// of HTTP/2 without a request for that long becomes one of gRPC.
+	// Timeout is how long a client may take for the TLS handshake and its first bytes, and its server to accept it;
+	// 0 means 10 s. A connection of HTTP/2 without a request for that long becomes one of gRPC.
 	Timeout time.Duration
 	// Most is how many connections may be in this state at a time; 0 means 1,024. More are closed.
 	Most int
@@ -131,8 +131,12 @@ func (s *Splitter) route(from net.Conn) {
 	if isGRPC {
 		to = s.grpc.conns
 	}
+	timer := time.NewTimer(s.config.Timeout) // a server that has as many connections as it accepts must not keep others out
+	defer timer.Stop()
 	select {
 	case to <- c:
+	case <-timer.C:
+		_ = c.Close()
 	case <-s.life.Done():
 		_ = c.Close()
 	}
@@ -174,7 +178,7 @@ func isTimeout(err error) bool {
 
 // contentType reads frames up to the headers of the first request.
 func (p *peeked) contentType() (content string, err error) {
-	const maxFrame, maxFrames = 16 << 10, 32
+	const maxFrame, maxFrames = 16 << 10, 32 // and maxSeen bytes
 	if err := http2.NewFramer(p.Conn, nil).WriteSettings(); err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 	"time"
 
@@ -186,4 +187,69 @@ func TestMost(t *testing.T) {
 	require.Eventually(t, closed, 10*time.Second, time.Millisecond)
 	require.NoError(t, silent.Close())
 	require.Eventually(t, func() bool { return !closed() }, 10*time.Second, time.Millisecond)
+}
+
+// A server that accepts no more connections does not keep clients of the other one out.
+func TestOneServerIsFull(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	s := split.New(l, split.Config{Timeout: 50 * time.Millisecond, Most: 1})
+	done := make(chan error, 1)
+	go func() { done <- s.Serve() }()
+	defer func() {
+		require.NoError(t, s.Close())
+		require.NoError(t, <-done)
+	}()
+	dial := func() net.Conn {
+		c, err := net.Dial("tcp", l.Addr().String())
+		require.NoError(t, err)
+		require.NoError(t, c.SetDeadline(time.Now().Add(10*time.Second)))
+		return c
+	}
+	c := dial() // nothing accepts it: it is one of gRPC
+	defer func() { _ = c.Close() }()
+	_, err = io.WriteString(c, http2.ClientPreface)
+	require.NoError(t, err)
+	_, err = io.ReadAll(c)
+	require.NoError(t, err, "it is closed")
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		c, err := s.HTTP().Accept()
+		assert.NoError(t, err)
+		accepted <- c
+	}()
+	require.Eventually(t, func() bool {
+		c := dial()
+		defer func() { _ = c.Close() }()
+		_, err := io.WriteString(c, "GET / HTTP/1.1\r\n")
+		if err != nil {
+			return false
+		}
+		select {
+		case a := <-accepted:
+			return a.Close() == nil
+		case <-time.After(100 * time.Millisecond):
+			return false
+		}
+	}, 10*time.Second, time.Millisecond)
+}
+
+// What is read before a connection has a server is bounded.
+func TestManyBytesBeforeARequest(t *testing.T) {
+	c, err := net.Dial("tcp", serve(t, nil, split.Config{Timeout: time.Minute}))
+	require.NoError(t, err)
+	defer func() { _ = c.Close() }()
+	require.NoError(t, c.SetDeadline(time.Now().Add(30*time.Second)))
+	_, err = io.WriteString(c, http2.ClientPreface)
+	require.NoError(t, err)
+	f := http2.NewFramer(c, nil)
+	for range 6 { // fewer than the bound on frames
+		if f.WriteRawFrame(0xfa, 0, 0, make([]byte, 16<<10)) != nil {
+			return
+		}
+	}
+	_, err = io.Copy(io.Discard, c)
+	if err != nil {
+		require.NotErrorIs(t, err, os.ErrDeadlineExceeded, "it is closed")
+	}
 }

@@ -1,12 +1,41 @@
 package wire
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/headrace/headrace/quota"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
 	"github.com/headrace/headrace/throttle"
 )
+
+// What a server accepts of one call.
+const (
+	MaxDemands = 64
+	MaxWindows = 64   // of a demand
+	MaxKey     = 1024 // bytes
+)
+
+// CheckDemands returns a problem, and the field that has it, of demands that no server accepts; empty texts if there is none.
+func CheckDemands(demands []quota.Demand) (field, problem string) {
+	if n := len(demands); n > MaxDemands {
+		return "Demands", fmt.Sprintf("there are %d: a server accepts at most %d", n, MaxDemands)
+	}
+	for i := range demands {
+		d := &demands[i]
+		if n := len(d.Key); n > MaxKey {
+			return fmt.Sprintf("Demands[%d].Key", i), fmt.Sprintf("it has %d bytes: a server accepts at most %d", n, MaxKey)
+		}
+		at := fmt.Sprintf("Demands[%d].Limits.Windows", i)
+		if n := len(d.Limits.Windows); n > MaxWindows {
+			return at, fmt.Sprintf("there are %d: a server accepts at most %d", n, MaxWindows)
+		}
+		if err := checkZones(d.Limits.Windows); err != nil {
+			return at, err.Error()
+		}
+	}
+	return "", ""
+}
 
 // PutDemands returns the messages of demands.
 func PutDemands(demands []quota.Demand) []*pb.Demand {

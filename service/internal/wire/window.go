@@ -97,8 +97,8 @@ func location(name string, offset int) (*time.Location, error) {
 	return loc, err
 }
 
-// CheckZones returns an error for a calendar whose time zone another process may not know by its name.
-func CheckZones(windows []throttle.Window) error {
+// checkZones returns an error for a calendar whose time zone another process may not know by its name.
+func checkZones(windows []throttle.Window) error {
 	for _, w := range windows {
 		if w.Kind() != throttle.CalendarWindow {
 			continue

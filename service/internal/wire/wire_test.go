@@ -92,7 +92,8 @@ func TestTicketsAndCostsArriveAsTheyAre(t *testing.T) {
 
 func TestUnknownZones(t *testing.T) {
 	local := throttle.Fixed(1, 24*time.Hour, time.Date(2024, 1, 1, 0, 0, 0, 0, newYork))
-	require.NoError(t, wire.CheckZones([]throttle.Window{local}))
+	field, problem := wire.CheckDemands([]quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: []throttle.Window{local}}}})
+	require.Empty(t, field+problem)
 	_, err := wire.Window(&pb.Window{Kind: pb.WindowKind_WINDOW_KIND_CALENDAR, Max: 1, PerNanos: 1, Anchor: &pb.Anchor{Zone: "Nowhere/Atall"}})
 	require.ErrorContains(t, err, "tzdata")
 	_, err = wire.Window(&pb.Window{Kind: pb.WindowKind_WINDOW_KIND_CALENDAR, Max: 1, PerNanos: 1, Anchor: &pb.Anchor{Zone: "Local"}})
