@@ -13,6 +13,7 @@ import (
 
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/reopening"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -139,6 +140,41 @@ func TestTheNextReplicaGoesOn(t *testing.T) {
 		assert.Equal(t, 4, other.Stats().View.Concurrency)
 		assert.ErrorIs(t, other.Try(t.Context(), throttle.Cost{}, noCall), throttle.ErrLimited, "the provider has asked for a pause")
 	})
+}
+
+// slowKey is a key of which it takes long to say what holds it back.
+type slowKey struct {
+	interior
+
+	until <-chan struct{}
+}
+
+func (k slowKey) Memory() (m reopening.Memory, cause error) {
+	<-k.until
+	return m, nil
+}
+
+// The lease is renewed while the leader puts together what it keeps, which takes long with many keys.
+func TestTheLeaseDoesNotWaitForWhatIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pair(t, &votes{})
+		release := make(chan struct{})
+		l := a.standing.Load().leader
+		l.mu.Lock()
+		l.keys["slow"] = &key{name: "slow", used: time.Now(), guard: guardOf(t), inside: slowKey{until: release}}
+		l.mu.Unlock()
+		time.Sleep(3 * leaseFor)
+		assert.Same(t, l, a.standing.Load().leader)
+		assert.False(t, leads(b))
+		close(release)
+	})
+}
+
+func guardOf(t *testing.T) *guard.Guard {
+	t.Helper()
+	g, err := guard.New(guard.Policy{Name: "slow"})
+	require.NoError(t, err)
+	return g
 }
 
 // A leader that cannot renew its lease admits no call when another replica can.

@@ -172,30 +172,26 @@ func (h *Handler) lead(a *lease, asked time.Time) {
 	}()
 	ticker := time.NewTicker(renewEvery)
 	defer ticker.Stop()
-	var last time.Time
+	news := make(chan []byte)
+	l.wg.Go(func() { l.keepAll(news) })
 	for {
+		var keep []byte
 		select {
 		case <-h.ctx.Done():
 			return
 		case <-l.ctx.Done(): // the lease has lapsed
 			return
 		case <-ticker.C:
+		case keep = <-news:
 		}
-		var news []byte
 		asked := time.Now()
-		if asked.Sub(last) >= saving {
-			news = l.keep(asked)
-		}
-		held, err := h.ballot.renew(h.ctx, a.token, until, news)
+		held, err := h.ballot.renew(h.ctx, a.token, until, keep)
 		switch {
 		case err == nil && !held:
 			return
 		case err == nil && lapse.Reset(time.Until(asked.Add(leaseFor-leaseMargin))):
 			until = asked.Add(leaseFor - leaseMargin)
 			l.term.extend(until)
-			if news != nil {
-				last = asked
-			}
 		}
 	}
 }

@@ -26,36 +26,60 @@ type keeping struct {
 	Keys    []kept    `json:"keys"` // the one that was used last first
 }
 
+// keepAll sends what is to be kept to news about once a second, until the end. It takes long if there are many keys,
+// so the lease is renewed in between.
+func (l *leader) keepAll(news chan<- []byte) {
+	for l.ctx.Err() == nil {
+		select {
+		case news <- l.keep(time.Now()):
+		case <-l.ctx.Done():
+		}
+		rest(l.ctx, saving)
+	}
+}
+
 // keep returns what is known of all keys, without those that were not used for the longest
 // time if that is too much.
 func (l *leader) keep(now time.Time) []byte {
-	l.mu.Lock()
-	var all []kept
-	var live []*key
-	for _, k := range l.keys {
-		live = append(live, k)
+	type candidate struct {
+		kept
+
+		live *key // nil: no member has used it since
 	}
-	for _, k := range l.saved { // which no member has used since
+	l.mu.Lock()
+	all := make([]candidate, 0, len(l.keys)+len(l.saved))
+	for _, k := range l.keys {
+		all = append(all, candidate{kept{Name: k.name}, k})
+	}
+	for _, k := range l.saved {
 		k.Hold = k.Hold.after(now.Sub(l.begun))
-		all = append(all, k)
+		all = append(all, candidate{k, nil})
 	}
 	l.mu.Unlock()
-	for _, k := range live {
-		one := kept{Name: k.name, Used: now.Add(-k.idle()), Hold: k.hold()}
-		one.Saved, _ = k.guard.Save() // without it the next leader starts anew
-		all = append(all, one)
+	for i := range all {
+		if k := all[i].live; k != nil {
+			all[i].Used = now.Add(-k.idle())
+		}
 	}
-	slices.SortFunc(all, func(a, b kept) int {
+	slices.SortFunc(all, func(a, b candidate) int {
 		return cmp.Or(b.Used.Compare(a.Used), cmp.Compare(a.Name, b.Name))
 	})
 	next := keeping{Version: version, At: now}
 	size := 0
-	for _, k := range all {
-		text, _ := json.Marshal(k) //nolint:errchkjson // it is ours
-		if size += len(text) + 1; size > mostKept || now.Sub(k.Used) > forgetting {
+	for i := range all {
+		k := &all[i]
+		if now.Sub(k.Used) > forgetting {
 			break
 		}
-		next.Keys = append(next.Keys, k)
+		if k.live != nil {
+			k.Hold = k.live.hold()
+			k.Saved, _ = k.live.guard.Save() // without it the next leader starts anew
+		}
+		text, _ := json.Marshal(k.kept) //nolint:errchkjson // it is ours
+		if size += len(text) + 1; size > mostKept {
+			break
+		}
+		next.Keys = append(next.Keys, k.kept)
 	}
 	text, _ := json.Marshal(next) //nolint:errchkjson // it is ours
 	return text

@@ -352,9 +352,7 @@ func (l *leader) publish() {
 		case <-ticker.C:
 		}
 		l.mu.Lock()
-		for l.forgetLocked(forgetting) {
-			continue
-		}
+		maps.DeleteFunc(l.keys, func(_ string, k *key) bool { return k.idle() > forgetting })
 		keys := make([]*key, 0, len(l.keys))
 		for _, k := range l.keys {
 			keys = append(keys, k)

@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/headrace/headrace/internal/header"
@@ -60,7 +62,7 @@ func (s *service) dial(ctx context.Context, d time.Duration, _ bool) (l *link, l
 		part := time.Until(until) / time.Duration(len(s.replicas)-i)
 		l, leader, err = s.reach(ctx, s.replicas[n], part)
 		if led, ok := errors.AsType[*ledError](err); ok {
-			if at := led.at(s.replicas[n]); at != nil {
+			if at := led.at(s.replicas[n]); at != nil && s.trusts(at) {
 				l, leader, err = s.reach(ctx, at, part)
 			}
 		}
@@ -199,6 +201,20 @@ func refusal(resp *http.Response) error {
 type ledError struct{ leader string }
 
 func (*ledError) Error() string { return "this replica does not lead" }
+
+// trusts reports whether u, which a replica has named as the leader, may receive the token: it is on a host of the
+// address or below it, or its certificate has to be one of the CA of the address. The name of the leader is from a
+// database, and every host has a certificate that the system's roots accept.
+func (s *service) trusts(u *url.URL) bool {
+	if c := s.transport.TLSClientConfig; u.Scheme == "https" && c != nil && c.RootCAs != nil {
+		return true
+	}
+	host := strings.ToLower(u.Hostname())
+	return slices.ContainsFunc(s.replicas, func(r *url.URL) bool {
+		given := strings.ToLower(r.Hostname())
+		return host == given || net.ParseIP(given) == nil && strings.HasSuffix(host, "."+given)
+	})
+}
 
 // at is where the leader is; nil: not known. A token is not sent in the clear because of an answer.
 func (e *ledError) at(from *url.URL) *url.URL {

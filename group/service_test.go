@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"net"
 	"net/http"
@@ -275,6 +276,46 @@ func TestWhereALeaderCanBe(t *testing.T) {
 		assert.Empty(t, at(leader, secure), leader)
 	}
 	assert.Empty(t, at("http://b", plain))
+}
+
+// A replica reads from a database which one leads: the token is not sent to every host that is named there.
+func TestTheTokenIsNotForEveryHost(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ca.pem")
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), 0o600))
+	trusts := func(address, leader string) bool {
+		s, err := parseService(address)
+		require.NoError(t, err)
+		u, problem := replica(leader)
+		require.Empty(t, problem)
+		return s.trusts(u)
+	}
+	for _, leader := range []string{"https://limits.example.com", "https://LIMITS.example.com:9000/x", "https://pod-1.limits.example.com", "https://b"} {
+		assert.True(t, trusts("https://limits.example.com,https://b", leader), leader)
+	}
+	for _, leader := range []string{"https://other.example.com", "https://xlimits.example.com", "https://example.com", "https://limits.example.com.evil.org"} {
+		assert.False(t, trusts("https://limits.example.com,https://b", leader), leader)
+		assert.True(t, trusts("https://limits.example.com?ca="+path, leader), "only its CA gives certificates: %s", leader)
+	}
+	assert.True(t, trusts("http://127.0.0.1:1", "http://127.0.0.1:2"))
+	assert.False(t, trusts("https://10.0.0.1", "https://x.10.0.0.1"))
+	assert.False(t, trusts("http://127.0.0.1:1?ca="+path, "http://localhost:2"), "no certificate is asked for")
+}
+
+// A member asks the leader that a replica names only if it may have the token.
+func TestALeaderOnAnotherHostIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pair(t, &votes{})
+		s := serviceIn(a, b) // it can reach both
+		s.replicas = []*url.URL{b.url}
+		_, _, err := s.dial(t.Context(), time.Second, false)
+		require.NoError(t, err, "the test's CA is the one of the address")
+		s.transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // as if the system trusted it
+		_, _, err = s.dial(t.Context(), time.Second, false)
+		assert.ErrorContains(t, err, "does not lead")
+	})
 }
 
 // Of two replicas that are of no use, the one that did not answer is asked last the next time.

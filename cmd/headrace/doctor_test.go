@@ -176,6 +176,7 @@ func TestDoctorOfABrokenConfiguration(t *testing.T) {
 	assert.Equal(t, "CONFIG:1:13", r.Findings[0].Where)
 	for want, args := range map[string][]string{
 		"CONFIG: gone.yaml cannot be read: no such file or directory": {"gone.yaml"},
+		"CONFIG: " + os.DevNull + " is a pipe or a device":            {os.DevNull},
 		"--share: \"etcd://h\" is not an address":                     {"--share", "etcd://h"},
 		"--bound: 0s is not above 0":                                  {"--bound", "0s"},
 		"--keys: -1 is negative":                                      {"--keys=-1"},

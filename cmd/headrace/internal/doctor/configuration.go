@@ -76,8 +76,10 @@ func (x *examination) configuration() (*places, error) {
 	if x.Config == "" {
 		return at, nil
 	}
-	_, err := os.Stat(x.Config)
+	info, err := os.Stat(x.Config)
 	switch {
+	case err == nil && !info.IsDir() && !info.Mode().IsRegular(): // it is read twice, and a pipe may have no end
+		return nil, &settings.Error{Flag: "CONFIG", Problem: x.Config + " is a pipe or a device: write the configuration to a file, and name that"}
 	case err == nil:
 		data, err := os.ReadFile(x.Config)
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/dashboard"
@@ -134,10 +136,45 @@ func (x *examination) secret(address string) {
 
 func (x *examination) clean(text string) string {
 	for _, s := range x.secrets {
-		text = strings.ReplaceAll(text, s, "xxxxx")
+		if len(s) >= longSecret {
+			text = strings.ReplaceAll(text, s, "xxxxx")
+		} else {
+			text = withoutWord(text, s)
+		}
 	}
 	return text
 }
+
+// longSecret is the length of a password that is no part of other words by chance, in bytes.
+const longSecret = 8
+
+// withoutWord is text without the word, which stays where it is a part of others: a password could be guessed from the
+// words that lack it.
+func withoutWord(text, word string) string {
+	first, _ := utf8.DecodeRuneInString(word)
+	end, _ := utf8.DecodeLastRuneInString(word)
+	var b strings.Builder
+	last, rest := ' ', text
+	for {
+		before, after, found := strings.Cut(rest, word)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		if before != "" {
+			last, _ = utf8.DecodeLastRuneInString(before)
+		}
+		next, _ := utf8.DecodeRuneInString(after)
+		if wordy(last) && wordy(first) || wordy(end) && wordy(next) {
+			b.WriteString(word)
+		} else {
+			b.WriteString("xxxxx")
+		}
+		last, rest = end, after
+	}
+}
+
+func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 // slowError is the cause of an examination that took longer than Options.Wait.
 type slowError struct{ wait time.Duration }

@@ -3,7 +3,10 @@ package doctor
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -160,4 +163,50 @@ func TestPasswordsAreTakenOut(t *testing.T) {
 	x.add(Problem, StoreUnreachable, "at", "p@ss/word", "wrong: p@ss/word, p%%40ss%%2Fword")
 	x.finish()
 	assert.Equal(t, []string{"xxxxx", "wrong: xxxxx, xxxxx"}, []string{x.Findings[0].Remedy, x.Findings[0].Problem})
+}
+
+// A password that is a part of other words does not spoil them, which would also say what it is.
+func TestShortPasswordsDoNotSpoilTheReport(t *testing.T) {
+	for password, want := range map[string]string{
+		"WRONG": "WRONGPASS for xxxxx, xxxxx!",
+		"PASS":  "WRONGPASS for WRONG, WRONG!",
+		"W":     "WRONGPASS for WRONG, WRONG!",
+		"!":     "WRONGPASS for WRONG, WRONGxxxxx",
+	} {
+		x := examining()
+		x.secret("redis://u:" + password + "@h/0")
+		assert.Equal(t, want, x.clean("WRONGPASS for WRONG, WRONG!"), password)
+	}
+}
+
+// What is not headrace serve is not called healthy.
+func TestWhatIsNoService(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{}`:               "is not headrace serve",
+		`{"status": "up"}`: "is not headrace serve",
+		`{"status": ""}`:   "is not headrace serve",
+		`[]`:               "is not headrace serve",
+		"401":              "asks for a password or a token",
+		`{"status": "healthy", "address": "evil"}`: "",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if answer == "401" {
+				w.WriteHeader(http.StatusUnauthorized)
+			}
+			_, _ = io.WriteString(w, answer)
+		}))
+		x := examining()
+		x.Options.Service = server.URL
+		x.asksService(t.Context())
+		server.Close()
+		assert.Equal(t, server.URL, x.Report.Service.Address)
+		if want == "" {
+			assert.Empty(t, x.Findings)
+			assert.Equal(t, "healthy", x.Report.Service.Status)
+			continue
+		}
+		assert.Equal(t, []Code{ServiceDown}, x.codes(), answer)
+		assert.Contains(t, x.Findings[0].Problem, want, answer)
+		assert.Equal(t, Unreachable, x.Report.Service.Status)
+	}
 }

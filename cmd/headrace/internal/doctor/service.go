@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -69,7 +70,8 @@ func (x *examination) asksService(ctx context.Context) {
 	x.Report.Service = s
 	ctx, cancel := x.within(ctx)
 	defer cancel()
-	if _, err := x.get(ctx, "/readyz", s); err != nil {
+	if err := x.health(ctx, s); err != nil {
+		*s = Service{Address: x.Options.Service, Status: Unreachable}
 		x.add(Problem, ServiceDown, x.Options.Service, down(err), "the service does not answer: %s", plain(err))
 		return
 	}
@@ -92,6 +94,21 @@ func (x *examination) asksService(ctx context.Context) {
 		x.add(Warning, ServiceRestart, x.Options.Service, "restart the service", "changes take effect after a restart: %s", strings.Join(c.Restart, ", "))
 	}
 	x.judge(s)
+}
+
+// health asks the service how it is.
+func (x *examination) health(ctx context.Context, s *Service) error {
+	status, err := x.get(ctx, "/readyz", s)
+	s.Address = x.Options.Service
+	switch {
+	case err != nil:
+		return err
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return errGuarded
+	case !slices.Contains([]string{"healthy", "degraded", "unhealthy", "draining"}, s.Status):
+		return errForeign
+	}
+	return nil
 }
 
 // judge reports what holds a service back.
@@ -154,7 +171,8 @@ func (x *examination) get(ctx context.Context, path string, into any) (status in
 }
 
 var (
-	errForeign = errors.New("what listens there is not headrace serve")
+	errForeign = errors.New("what listens there is not headrace serve: correct the address")
+	errGuarded = errors.New("what listens there asks for a password or a token before /readyz, which headrace serve does not")
 	errAddress = errors.New("it is not an address: give one such as 127.0.0.1:8790, https://limits.internal:8790 or unix:/run/headrace/limits.sock")
 )
 
@@ -166,8 +184,8 @@ func down(err error) string {
 		return "start it there (headrace serve --config FILE), or correct the address"
 	case errors.As(err, &unresolved):
 		return "correct the name of the host"
-	case errors.Is(err, errForeign), errors.Is(err, errAddress):
-		return ""
+	case errors.Is(err, errForeign), errors.Is(err, errGuarded), errors.Is(err, errAddress):
+		return "" // it names the remedy itself
 	}
 	return "look whether it runs, whether it speaks TLS (https://), and whether this host can reach it"
 }
