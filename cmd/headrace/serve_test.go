@@ -235,7 +235,9 @@ func TestServeUsage(t *testing.T) {
 	p.write("limits.yaml", strings.Replace(served, "STORE", "memory", 1))
 	p.write("bad.yaml", "rate_limits:\n  - {scope: user, capacity: -1}\n  - {scop: user, capacity: 1, refill_rate: 1}\n")
 	p.write("etcd.yaml", "runtime: {store: 'sqlite:nowhere/limits.db'}\n")
+	p.write("foreign.yaml", "runtime: {store: 'etcd://u:hunter2@h'}\n")
 	for want, args := range map[string][]string{
+		"etcd:... is not a store":                                             {"--config", "foreign.yaml", "--check"},
 		"--config: it is missing: give the YAML file":                         {},
 		"--config: open gone.yaml: no such file":                              {"--config", "gone.yaml"},
 		"--config: bad.yaml:2:29: rate_limits[0].capacity: -1 is not between": {"--config", "bad.yaml"},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -139,9 +140,18 @@ func (c *serveCommand) remedy(err error) string {
 	return ""
 }
 
+// storeProblem is the error of a store that is none of ours; nil if it may be one.
+func storeProblem(address string) error {
+	scheme, rest, _ := strings.Cut(address, ":")
+	if slices.Contains([]string{"memory", "sqlite", "redis", "rediss"}, scheme) {
+		return nil
+	}
+	return &fault.FieldError{Owner: "headrace serve", Field: "runtime.store", Problem: fmt.Sprintf("%s:%s is not a store: give memory, sqlite:PATH or redis://HOST:PORT/DB", scheme, strings.Repeat(".", min(len(rest), 3)))}
+}
+
 // openStorage opens the store that a configuration names.
 func openStorage(s service.Storage) (quota.Store, error) {
-	scheme, rest, _ := strings.Cut(s.Address, ":")
+	scheme, _, _ := strings.Cut(s.Address, ":")
 	switch scheme {
 	case "memory":
 		return quota.NewMemoryStore(nil), nil
@@ -161,7 +171,7 @@ func openStorage(s service.Storage) (quota.Store, error) {
 		s.Address = u.String()
 	case "sqlite":
 	default:
-		return nil, &fault.FieldError{Owner: "headrace serve", Field: "runtime.store", Problem: fmt.Sprintf("%s:%s is not a store: give memory, sqlite:PATH or redis://HOST:PORT/DB", scheme, strings.Repeat(".", min(len(rest), 3)))}
+		return nil, storeProblem(s.Address)
 	}
 	var options []redisstore.Option
 	if s.Timeout > 0 {
@@ -225,6 +235,9 @@ func (c *serveCommand) greet(to io.Writer, p *Program, network, address, store s
 func (*serveCommand) check(p *Program) error {
 	in, err := service.Inspect(p.given.path)
 	if err != nil {
+		return unserved(err)
+	}
+	if err := storeProblem(in.Store); err != nil {
 		return unserved(err)
 	}
 	differences, err := service.EnvoyDifferences(p.given.path)

@@ -175,7 +175,7 @@ func remedy(address string, err error) string {
 	case errors.As(err, &unresolved):
 		return "correct the name of the host, or look at the name server"
 	case strings.Contains(text, "tls:"), errors.Is(err, fs.ErrClosed), strings.Contains(text, "EOF"),
-		errors.Is(err, context.DeadlineExceeded) && strings.HasPrefix(address, "rediss:"): // a server without TLS waits for more
+		strings.HasPrefix(address, "rediss:"): // a server without TLS waits for more
 		return "look whether the server speaks TLS: rediss:// is with it, and redis:// without"
 	}
 	return "look whether the server runs and can be reached from this host; until it answers, calls fail or follow the program's fallback"
