@@ -142,11 +142,12 @@ generate: ## Write what is generated: constants and table of the presets, the JS
 	cd service/proto/generate && go run .
 
 .PHONY: bench
-bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores (BENCH=regexp COUNT=n)
+bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then those of the shared stores and the service (BENCH=regexp COUNT=n)
 	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -o ../docs/benchmarks.md $(BENCHFLAGS)
 	go test ./proxy -count=1 -run '^TestBesideReverseProxy$$' -beside 30s -v -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestQuotaBesideATransaction$$' -beside 3s -v -timeout 0
 	cd store/redisstore/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
+	cd service/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
 
 .PHONY: goodput
 goodput: ## Measure over real HTTP what clients get of a limit, peers and ours, and write docs/goodput.md (SEEDS=5; on an idle machine)

@@ -121,7 +121,8 @@ func TestEnvoyDifferences(t *testing.T) {
 	assert.Empty(t, all)
 	_, err = service.EnvoyDifferences(write("missing.yaml", "envoy: {files: [shops.yaml]}"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	require.ErrorIs(t, service.Validate(filepath.Join(dir, "missing.yaml")), os.ErrNotExist)
+	_, err = service.Inspect(filepath.Join(dir, "missing.yaml"))
+	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = service.EnvoyDifferences(write("header.yaml", "envoy: {headers: {limit: 'a b'}}"))
 	require.ErrorContains(t, err, "envoy.headers.limit")
 }

@@ -35,9 +35,9 @@ rate_limits:
 	// 429 0 "user/search";q=2;w=20
 }
 
-// Validate reports every problem of a file with its place.
-func ExampleValidate() {
-	err := service.Validate("testdata/invalid.yaml")
+// Inspect reports every problem of a file with its place.
+func ExampleInspect() {
+	_, err := service.Inspect("testdata/invalid.yaml")
 	fmt.Println(err)
 	// Output:
 	// testdata/invalid.yaml:2:46: rate_limits[0].refill_rate: 20000 is more than 1000 times the capacity: write at most 10000

@@ -50,14 +50,6 @@ func (c *Config) read() (reading, error) {
 	return readEnvoy(data, config, err)
 }
 
-// Validate reads a configuration file as New does, but opens nothing. Problems are
-// joined, each a *fault.FieldError.
-func Validate(path string) error {
-	c := Config{File: path}
-	_, err := c.read()
-	return err
-}
-
 // Reload reads the file again now. If it is invalid, the limits stay as they are and the
 // error is that of New. Limits change in place: what was used stays used. The store, the
 // outage policy, the breaker and the key of permits change with a restart only.

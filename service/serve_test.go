@@ -162,8 +162,10 @@ func TestNewValidates(t *testing.T) {
 		_, err := service.New(t.Context(), c)
 		require.ErrorContains(t, err, want)
 	}
-	require.NoError(t, service.Validate(write(t, t.TempDir(), "limits.yaml", limits)))
-	require.Error(t, service.Validate(write(t, t.TempDir(), "limits.yaml", "rate_limits: 5")))
+	_, err := service.Inspect(write(t, t.TempDir(), "limits.yaml", limits))
+	require.NoError(t, err)
+	_, err = service.Inspect(write(t, t.TempDir(), "limits.yaml", "rate_limits: 5"))
+	require.Error(t, err)
 }
 
 type closing struct {

@@ -24,6 +24,7 @@ import (
 
 	"github.com/headrace/headrace/cmd/headrace/internal/doctor"
 	"github.com/headrace/headrace/dashboard"
+	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/providertest"
 )
 
@@ -279,4 +280,96 @@ func TestServeChecksTheFilesOfEnvoy(t *testing.T) {
 	assert.Contains(t, errs, "envoy.yaml:4:")
 	status, _ = p.report("limits.yaml")
 	assert.Equal(t, 4, status)
+}
+
+// Servers on one Redis elect the one that leads their group. When it ends another one leads.
+func TestServersHaveAGroup(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("limits.yaml", strings.Replace(served, "STORE", "redis://"+startRedis(p)+"/0", 1))
+	start := func() *serving {
+		free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		address := free.Addr().String()
+		require.NoError(t, free.Close())
+		return p.serve("--addr", address, "--url", "http://"+address)
+	}
+	a, b := start(), start()
+	join := func(address string) *group.Group {
+		g, err := group.Join(t.Context(), address)
+		require.NoError(t, err)
+		t.Cleanup(g.Close)
+		eventually(t, func() bool { return g.Stats().Role == group.Following })
+		return g
+	}
+	// A replica that does not lead names the one that does.
+	one, other := join("http://"+a.address), join("http://"+b.address)
+	assert.Equal(t, one.Stats().Leader, other.Stats().Leader)
+	if one.Stats().Leader == b.cmd.Process.Pid {
+		a, b = b, a
+	}
+	require.Equal(t, a.cmd.Process.Pid, one.Stats().Leader, "a leads")
+
+	both := "group:http://" + b.address + ",http://" + a.address
+	status, r := p.report("--share", both)
+	assert.Zero(t, status, r.Findings)
+	require.Len(t, r.Groups, 1)
+	assert.Equal(t, doctor.Led, r.Groups[0].State)
+	at := func(s *serving) string { return "http://" + s.address + group.Path }
+	assert.Equal(t, []doctor.Replica{{URL: at(b), State: doctor.Follows, Leader: at(a)}, {URL: at(a), State: doctor.Leads}}, r.Groups[0].Replicas)
+
+	p.requests(1)
+	status, _, errs := p.run("--share", both)
+	assert.Zero(t, status, errs)
+
+	a.end(t)
+	eventually(t, func() bool {
+		_, r = p.report("--share", both)
+		return r.Groups[0].State == doctor.Led
+	})
+	assert.Equal(t, []doctor.Replica{{URL: at(b), State: doctor.Leads}, {URL: at(a), State: doctor.Unreachable, Problem: r.Groups[0].Replicas[1].Problem}}, r.Groups[0].Replicas)
+	require.Len(t, r.Findings, 1)
+	assert.Equal(t, doctor.GroupUnreachable, r.Findings[0].Code)
+	assert.Equal(t, doctor.Warning, r.Findings[0].Severity)
+	eventually(t, func() bool {
+		s := other.Stats()
+		return s.Role == group.Following && s.Leader == b.cmd.Process.Pid
+	})
+	b.end(t)
+	status, r = p.report("--share", both)
+	assert.Equal(t, 4, status)
+	assert.Equal(t, doctor.Unreachable, r.Groups[0].State)
+}
+
+// A server that shares with no other one leads a group of its own. Two such servers are a mistake, and the doctor says so.
+func TestServersWithoutRedisHaveNoElection(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("limits.yaml", strings.Replace(served, "STORE", "memory", 1))
+	a, b := p.serve(), p.serve()
+	status, r := p.report("--share", "group:http://"+a.address)
+	assert.Zero(t, status, r.Findings)
+	status, r = p.report("--share", "group:http://"+a.address+",http://"+b.address)
+	assert.Equal(t, 4, status)
+	require.Len(t, r.Findings, 1)
+	assert.Equal(t, doctor.GroupSplit, r.Findings[0].Code)
+
+	// Limits that are known are shared by the server as a store.
+	p.requests(3)
+	_, _, errs := p.run("--share", "service:http://"+a.address, "--limit", "2/h", "--max-wait", "1s")
+	assert.Contains(t, errs, "2 done")
+	status, r = p.report("--share", "service:http://"+a.address)
+	assert.Zero(t, status, r.Findings)
+	require.Len(t, r.Stores, 1)
+	assert.Equal(t, doctor.Answers, r.Stores[0].State)
+	require.Len(t, r.Stores[0].Keys, 1)
+	assert.Equal(t, int64(2), r.Stores[0].Keys[0].Windows[0].Used)
+	a.end(t)
+	b.end(t)
+	status, r = p.report("--share", "service:http://"+a.address)
+	assert.Equal(t, 4, status)
+	assert.Equal(t, doctor.StoreUnreachable, r.Findings[0].Code)
+	status, _, errs = p.do("serve", "--config", "limits.yaml", "--addr", "127.0.0.1:0", "--url", "ftp://h")
+	assert.Equal(t, 2, status)
+	assert.Contains(t, errs, "--url: its scheme is neither https nor http")
 }

@@ -176,9 +176,9 @@ func TestShareSaysWhatIsWrong(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for address, want := range map[string]string{
-		"memory":                           "memory is that of this process alone: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH, or leave it out",
+		"memory":                           "memory is that of this process alone: give sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT, group:PATH or group:https://HOST:PORT, or leave it out",
 		"limits.db":                        `"limits.db" is no address: give sqlite:PATH`,
-		"postgres://u:" + canary + "@h/0":  `"postgres" is none of sqlite, redis and group`,
+		"postgres://u:" + canary + "@h/0":  `"postgres" is none of sqlite, redis, service and group`,
 		"sqlite:limits.db":                 "sqlite shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH",
 		"redis://h/0":                      "redis shares limits that are known",
 		"group:https://u:" + canary + "@h": "group:https://u:xxxxx@h: replica 1: it has a user or a password, which would be in every log of addresses: set HEADRACE_GROUP_TOKEN",

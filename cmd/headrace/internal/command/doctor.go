@@ -17,7 +17,7 @@ import (
 type doctorCommand struct {
 	Config string `arg:"" optional:"" placeholder:"CONFIG" name:"configuration" help:"The configuration of a registry or of headrace serve: a YAML or JSON file, or limits such as \"openai: 500/min\"."`
 
-	Share     string        `group:"doctor" placeholder:"ADDRESS" help:"A store or a group to examine: sqlite:PATH, redis://HOST:PORT/DB or group:PATH."`
+	Share     string        `group:"doctor" placeholder:"ADDRESS" help:"A store or a group to examine: sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT, group:PATH or group:https://HOST:PORT."`
 	Preset    []string      `group:"doctor" placeholder:"ID" help:"A preset to examine. May be repeated."`
 	Dashboard string        `group:"doctor" placeholder:"ADDR" help:"The page of a headrace that runs, or off. Default: 127.0.0.1:8788, if one is there."`
 	Service   string        `group:"doctor" placeholder:"ADDR" help:"A headrace serve that runs: HOST:PORT, https://HOST:PORT or unix:PATH."`

@@ -29,6 +29,8 @@ type serveCommand struct {
 
 	tlsFlags `embed:""`
 
+	URL string `group:"listening" name:"url" placeholder:"URL" help:"Where members of the group reach this server, such as https://replica-1:8790. Other servers on the same Redis send members there while this one leads. Not needed if the members' address lists all servers."`
+
 	Insecure bool     `group:"listening" help:"Listen on an address that other machines can reach, without tokens and client certificates."`
 	Host     []string `group:"listening" sep:"none" placeholder:"NAME" help:"A name in the Host header that is accepted besides localhost and loopback addresses. May be repeated."`
 
@@ -51,6 +53,10 @@ Examples:
   headrace serve --config limits.yaml --addr 0.0.0.0:8790 --tls-cert cert.pem --tls-key key.pem
   headrace serve --config limits.yaml --dashboard 127.0.0.1:8788
   headrace doctor limits.yaml
+  headrace serve --config limits.yaml --addr 0.0.0.0:8790 --url https://replica-1:8790 --tls-cert cert.pem --tls-key key.pem
+  headrace run requests.jsonl --share group:https://replica-1:8790,https://replica-2:8790
+
+Programs that share limits they have to find out join the group of the service: --share group:https://HOST:PORT. Servers on one Redis elect the one that leads it.
 
 An address that other machines can reach needs tokens (runtime.auth in the file), --tls-client-ca, or --insecure.`
 }
@@ -71,10 +77,14 @@ func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 		return err
 	}
 	to, where := terminal.Writer(p.Stderr), "memory"
+	members := &mounted{}
+	config.Group = members
 	config.Log = logTo(to, c.LogLevel, c.LogFormat)
 	config.Open = func(_ context.Context, s service.Storage) (quota.Store, error) {
 		where = s.Address
-		return openStorage(s)
+		store, err := openStorage(s)
+		members.electBy(store)
+		return store, err
 	}
 	server, err := service.New(ctx, config)
 	if err != nil {
@@ -85,6 +95,10 @@ func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 	if err != nil {
 		return &settings.Error{Flag: "--addr", Problem: strings.TrimPrefix(settings.Plain(err), "service: ") + c.remedy(err)}
 	}
+	if err := members.begin(c.URL); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	defer members.Close() // after Serve, which does not end the connections of members
 	page, err := c.page(ctx, p, server)
 	if err != nil {
 		return errors.Join(err, l.Close())

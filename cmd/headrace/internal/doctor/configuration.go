@@ -281,7 +281,7 @@ type unopened struct {
 func (p *passive) openers(c *registry.Config) map[string]registry.Opener {
 	open := func(scheme string) registry.Opener {
 		return registry.OpenStore(func(rest string, _ ...struct{}) (*unopened, error) {
-			if !strings.Contains(rest, "://") {
+			if scheme != "redis" { // of which the URL is given
 				rest = scheme + ":" + rest
 			}
 			return &unopened{quota.NewMemoryStore(nil), rest}, nil

@@ -91,9 +91,8 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 // checkShare finds what is wrong with the address itself.
 func (x *examination) checkShare() error {
 	scheme, rest, ok := strings.Cut(x.Share, ":")
-	known := slices.Contains([]string{"sqlite", "redis", "rediss", "group", "unix"}, scheme)
-	if !ok || !known || rest == "" {
-		return &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH", settings.WithoutPassword(x.Share))}
+	if !ok || !settings.Shares(scheme) || rest == "" {
+		return &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: give %s", settings.WithoutPassword(x.Share), settings.Addresses)}
 	}
 	return nil
 }

@@ -43,6 +43,8 @@ const (
 	KeyDamaged       Code = "key_damaged"
 	GroupAbsent      Code = "group_absent"
 	GroupStopped     Code = "group_stopped"
+	GroupUnreachable Code = "group_unreachable"
+	GroupSplit       Code = "group_split"
 	ProgramDown      Code = "program_down"
 	LimiterClosed    Code = "limiter_closed"
 	LimiterPaused    Code = "limiter_paused"
@@ -59,7 +61,8 @@ const (
 func Codes() []Code {
 	return []Code{
 		ConfigInvalid, LocalOnly, PresetStale, PoolShared, StoreUnreachable, StoreAbsent, StoreForeign, StoreSlow, StoreEvicts,
-		StoreVolatile, StoreReplica, StoreUnknown, ClockOffset, LimitsDiffer, KeyDamaged, GroupAbsent, GroupStopped, ProgramDown,
+		StoreVolatile, StoreReplica, StoreUnknown, ClockOffset, LimitsDiffer, KeyDamaged, GroupAbsent, GroupStopped, GroupUnreachable,
+		GroupSplit, ProgramDown,
 		LimiterClosed, LimiterPaused, LimiterDegraded, BreakerOpen, ServiceDown, ServiceConfig, ServiceRestart, RetriesTwice, ProxyDown,
 	}
 }

@@ -10,21 +10,40 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/headrace/headrace/cmd/headrace/internal/settings"
+	"github.com/headrace/headrace/group"
 )
 
 // Group is a group of processes that share what one of them learns.
 type Group struct {
 	Address string `json:"address"`
-	Path    string `json:"path"`
+	Path    string `json:"path,omitempty"`   // of the socket
 	State   string `json:"state"`            // led, absent, stopped or unreachable
 	Leader  int    `json:"leader,omitempty"` // the ID of the process that leads; 0: it is not known
 	Program string `json:"program,omitempty"`
+
+	Replicas []Replica `json:"replicas,omitempty"` // of a service
 }
 
 // The states of a Group, besides Absent and Unreachable.
 const (
 	Led     = "led"
 	Stopped = "stopped"
+)
+
+// Replica is a replica of the service that has a group.
+type Replica struct {
+	URL     string `json:"url"`
+	State   string `json:"state"`            // leads, follows or unreachable
+	Leader  string `json:"leader,omitempty"` // the one that leads, as this one says
+	Problem string `json:"problem,omitempty"`
+}
+
+// The states of a Replica, besides Unreachable.
+const (
+	Leads   = "leads"
+	Follows = "follows"
 )
 
 func isGroup(address string) bool {
@@ -34,9 +53,14 @@ func isGroup(address string) bool {
 // group examines the socket of a group. It does not become a member: that would elect a leader where there is none.
 func (x *examination) group(ctx context.Context, address string) {
 	_, path, _ := strings.Cut(address, ":")
-	g := &Group{Address: address, State: Unreachable}
-	g.Path, _ = filepath.Abs(path)
+	x.secret(path)
+	g := &Group{Address: settings.WithoutPassword(address), State: Unreachable}
 	x.Groups = append(x.Groups, g)
+	if strings.Contains(path, "://") {
+		x.replicas(ctx, g, path)
+		return
+	}
+	g.Path, _ = filepath.Abs(path)
 	info, err := os.Lstat(g.Path)
 	folder, folderErr := os.Stat(filepath.Dir(g.Path))
 	switch {
@@ -74,4 +98,58 @@ func (x *examination) group(ctx context.Context, address string) {
 			"process %d leads and is stopped: members take its place after about four seconds", g.Leader)
 	}
 	x.Unseen = append(x.Unseen, address+": how many processes are in the group, and what they use: the page of one of them shows that (--dashboard)")
+}
+
+// replicas asks the replicas of a service which of them leads.
+func (x *examination) replicas(ctx context.Context, g *Group, address string) {
+	ctx, cancel := x.within(ctx)
+	defer cancel()
+	look := func() (all []group.Replica, leaders int, err error) {
+		all, err = bounded(ctx, func(ctx context.Context) ([]group.Replica, error) { return group.Look(ctx, address) })
+		for _, r := range all {
+			if r.Leads {
+				leaders++
+			}
+		}
+		return all, leaders, err
+	}
+	all, leaders, err := look()
+	if err == nil && leaders != 1 {
+		if again, n, err := look(); err == nil { // it may have been in the middle of an election
+			all, leaders = again, n
+		}
+	}
+	if err != nil {
+		x.add(Problem, GroupUnreachable, g.Address, "", "it cannot be asked: %s", settings.Plain(err))
+		return
+	}
+	answer, severity := 0, Warning
+	if leaders == 0 {
+		severity = Problem
+	}
+	for _, r := range all {
+		state := Replica{URL: r.URL, State: Follows, Leader: r.Leader}
+		switch {
+		case r.Leads:
+			state.State = Leads
+		case r.Err != nil:
+			state.State, state.Problem = Unreachable, settings.Plain(r.Err)
+			x.add(severity, GroupUnreachable, r.URL, down(r.Err), "the replica cannot be used: %s", state.Problem)
+		}
+		if r.Err == nil {
+			answer++
+		}
+		g.Replicas = append(g.Replicas, state)
+	}
+	switch {
+	case leaders > 0:
+		g.State = Led
+	case answer > 0:
+		g.State = Absent
+		x.add(Problem, GroupAbsent, g.Address, "look whether the replicas reach their Redis (headrace doctor --service ADDR); until one leads, each member uses its share of the limits",
+			"no replica leads")
+	}
+	if leaders > 1 {
+		x.add(Problem, GroupSplit, g.Address, "have all replicas use one Redis (runtime.store)", "%d replicas lead, and each admits as much as the limits allow", leaders)
+	}
 }

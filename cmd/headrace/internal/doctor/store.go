@@ -17,6 +17,7 @@ import (
 
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/fault"
+	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
@@ -83,9 +84,9 @@ func (x *examination) store(ctx context.Context, at *place) {
 		if s.Path, _ = filepath.Abs(rest); !x.mayOpen(s) {
 			return
 		}
-	case scheme != "redis" && scheme != "rediss":
+	case scheme != "redis" && scheme != "rediss" && scheme != "service":
 		s.State = Unknown
-		x.add(Warning, StoreUnknown, s.Address, "look at it with the program that opens it; headrace itself opens sqlite:PATH, redis://HOST:PORT/DB and group:PATH",
+		x.add(Warning, StoreUnknown, s.Address, "look at it with the program that opens it; headrace itself opens "+settings.Addresses,
 			"the command cannot open %s:...", scheme)
 		return
 	}
@@ -106,7 +107,7 @@ func (x *examination) store(ctx context.Context, at *place) {
 		return
 	}
 	s.State = Answers
-	if scheme != "sqlite" {
+	if strings.HasPrefix(scheme, "redis") {
 		x.redis(ctx, s, at.address)
 	}
 	x.keys(ctx, s, opened, at.demands)
@@ -159,6 +160,8 @@ func plain(err error) string {
 func remedy(address string, err error) string {
 	text, unresolved := err.Error(), (*net.DNSError)(nil)
 	switch {
+	case strings.HasPrefix(address, "service:"):
+		return "start it there (headrace serve --config FILE), or correct the address; a service that requires a token takes it from " + group.TokenEnv
 	case errors.As(err, new(*fault.FieldError)), !strings.HasPrefix(address, "redis"):
 		return "" // it names the remedy itself
 	case strings.Contains(text, "NOAUTH"), strings.Contains(text, "WRONGPASS"), strings.Contains(text, "unauthenticated"):

@@ -147,7 +147,11 @@ func (g *Group) write(to io.Writer) {
 	if g.Leader > 0 && g.State == Stopped {
 		text += ", which is stopped"
 	}
-	fmt.Fprintf(to, "group %s: %s\n\n", g.Address, text)
+	fmt.Fprintf(to, "group %s: %s\n", g.Address, text)
+	for _, r := range g.Replicas {
+		fmt.Fprintf(to, "  %s %s\n", r.URL, r.State)
+	}
+	fmt.Fprintln(to)
 }
 
 // WriteWindows writes the windows of the limiters of the program.

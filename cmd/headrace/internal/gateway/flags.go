@@ -20,7 +20,7 @@ import (
 type Flags struct {
 	Upstream []string `group:"upstreams" sep:"none" placeholder:"NAME=URL" help:"Add an upstream, or replace a known one: /NAME/... is sent to URL. May be repeated."`
 	Preset   []string `group:"upstreams" sep:"none" placeholder:"ID" help:"Where the limits of a provider start, such as openai/tier1 (see headrace presets). May be repeated, once for each provider. Without one the limits are found."`
-	Share    string   `group:"upstreams" placeholder:"ADDRESS" help:"Share the limits with other processes: group:PATH (one host), group:https://HOST:PORT, sqlite:PATH or redis://HOST:PORT/DB (with --preset)."`
+	Share    string   `group:"upstreams" placeholder:"ADDRESS" help:"Share the limits with other processes: group:PATH (one host), group:https://HOST:PORT, or with --preset sqlite:PATH, redis://HOST:PORT/DB or service:https://HOST:PORT."`
 
 	MaxQueue  int           `group:"waiting" default:"10000" placeholder:"N" help:"Requests that may wait for one upstream and key. Default: ${default}."`
 	MaxWait   time.Duration `group:"waiting" default:"5m" placeholder:"TIME" help:"How long a request may wait for limits in all, resends included. Default: ${default}."`

@@ -90,11 +90,11 @@ func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry,
 func (s *Share) config(c *proxy.Config) (registry.Config, error) {
 	config := registry.Config{Guards: map[string]registry.Spec{}, Open: settings.Openers(func(err error) error { return err })}
 	scheme, rest, ok := strings.Cut(s.Address, ":")
-	if known := slices.Contains([]string{"sqlite", "redis", "rediss", "group", "unix"}, scheme); ok && !known {
-		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is none of sqlite, redis and group: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH", scheme)}
+	if ok && !settings.Shares(scheme) {
+		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is none of sqlite, redis, service and group: give %s", scheme, settings.Addresses)}
 	}
 	if !ok || rest == "" {
-		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: give sqlite:PATH, redis://HOST:PORT/DB or group:PATH", s.Address)}
+		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: give %s", s.Address, settings.Addresses)}
 	}
 	config.Open["group"] = registry.JoinGroup(s.join)
 	given, _ := presets.Lookup(string(c.Preset)) // without one, of no provider

@@ -32,7 +32,7 @@ type Flags struct {
 	TPM         int64    `group:"limits" name:"tpm" placeholder:"N" help:"Tokens per minute, at most."`
 	Concurrency int      `group:"limits" placeholder:"N" help:"Calls in flight, at most."`
 	Limit       []string `group:"limits" sep:"none" placeholder:"TEXT" help:"Any other cap, such as \"50/s\" or \"10k tokens/min, 8 concurrent\". May be repeated."`
-	Share       string   `group:"limits" placeholder:"ADDRESS" help:"Share the limits with other runs that use the same key: sqlite:PATH (one host) or redis://HOST:PORT/DB (several hosts) if you give the limits or a preset, group:PATH (one host) or group:https://HOST:PORT if they are to be found out."`
+	Share       string   `group:"limits" placeholder:"ADDRESS" help:"Share the limits with other runs that use the same key: sqlite:PATH (one host), redis://HOST:PORT/DB or service:https://HOST:PORT (several hosts) if you give the limits or a preset, group:PATH (one host) or group:https://HOST:PORT if they are to be found out."`
 	Law         string   `group:"limits" placeholder:"NAME" help:"How the pace is found: measured, aimd or fixed. Default: measured."`
 
 	MaxAttempts int           `group:"failures" default:"3" placeholder:"N" help:"How often a request is sent that fails: a status of 5xx, a broken connection. Default: ${default}."`

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -17,12 +18,19 @@ import (
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/registry"
+	"github.com/headrace/headrace/service/servicestore"
 	"github.com/headrace/headrace/store/redisstore"
 	"github.com/headrace/headrace/store/sqlitestore"
 	"github.com/headrace/headrace/throttle"
 )
 
-const addresses = "sqlite:PATH, redis://HOST:PORT/DB or group:PATH"
+// Addresses are the forms of --share.
+const Addresses = "sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT, group:PATH or group:https://HOST:PORT"
+
+// Shares reports whether addresses of that scheme can be shared by.
+func Shares(scheme string) bool {
+	return slices.Contains([]string{"sqlite", "redis", "rediss", "service", "group", "unix"}, scheme)
+}
 
 // share checks --share, once the limits are known to be valid.
 func (r *Run) share(p *problems) {
@@ -33,16 +41,16 @@ func (r *Run) share(p *problems) {
 	case r.Share == "":
 		return
 	case r.Share == "memory":
-		p.addf(flag, "memory is that of this process alone: give %s, or leave it out", addresses)
+		p.addf(flag, "memory is that of this process alone: give %s, or leave it out", Addresses)
 		return
 	case !ok:
-		p.addf(flag, "%q is no address: give %s", r.Share, addresses)
+		p.addf(flag, "%q is no address: give %s", r.Share, Addresses)
 		return
-	case !slices.Contains([]string{"sqlite", "redis", "rediss", "group", "unix"}, scheme):
-		p.addf(flag, "%q is none of sqlite, redis and group: give %s", scheme, addresses) // what is behind it may be a password
+	case !Shares(scheme):
+		p.addf(flag, "%q is none of sqlite, redis, service and group: give %s", scheme, Addresses) // what is behind it may be a password
 		return
 	case rest == "":
-		p.addf(flag, "%q ends after the colon: give %s", r.Share, addresses)
+		p.addf(flag, "%q ends after the colon: give %s", r.Share, Addresses)
 		return
 	case scheme != "group" && scheme != "unix" && limits.Concurrency == 0 && len(limits.Windows) == 0 && r.Preset == "":
 		p.addf(flag, "%s shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH, which shares the limit that is found", scheme)
@@ -66,8 +74,10 @@ func (r *Run) SharePath() string {
 
 // WithoutPassword returns the address of --share as it may be shown.
 func WithoutPassword(address string) string {
-	if service, ok := strings.CutPrefix(address, "group:"); ok && strings.Contains(service, "://") {
-		return "group:" + WithoutPassword(service)
+	for _, scheme := range []string{"group:", "service:"} {
+		if server, ok := strings.CutPrefix(address, scheme); ok && strings.Contains(server, "://") {
+			return scheme + WithoutPassword(server)
+		}
 	}
 	u, err := url.Parse(address)
 	switch {
@@ -121,11 +131,15 @@ func Openers(failed func(error) error) map[string]registry.Opener {
 			s, err := OpenStore(url)
 			return &store{s, failed}, err
 		}),
+		"service": registry.OpenStore(func(address string, _ ...struct{}) (*store, error) {
+			s, err := OpenStore("service:" + address)
+			return &store{s, failed}, err
+		}),
 		"group": registry.JoinGroup(group.Join),
 	}
 }
 
-// Store is what sqlitestore and redisstore open.
+// Store is what sqlitestore, redisstore and servicestore open.
 type Store interface {
 	quota.Store
 	quota.Inspector
@@ -133,12 +147,20 @@ type Store interface {
 	Close() error
 }
 
-// OpenStore opens sqlite:PATH or redis://HOST:PORT/DB. It does not wait for Redis. The options are for that.
+// OpenStore opens sqlite:PATH, redis://HOST:PORT/DB or service:https://HOST:PORT, with the token that members of its
+// group have. It does not wait for a server. The options are for Redis.
 func OpenStore(address string, options ...redisstore.Option) (Store, error) {
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
 		s, err := sqlitestore.OpenQuota(path)
 		if err != nil {
 			return nil, err // and not a Store that is a nil *Quota
+		}
+		return s, nil
+	}
+	if server, ok := strings.CutPrefix(address, "service:"); ok {
+		s, err := servicestore.Open(server, servicestore.WithToken(os.Getenv(group.TokenEnv)))
+		if err != nil {
+			return nil, err
 		}
 		return s, nil
 	}

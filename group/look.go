@@ -1,0 +1,74 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/headrace/headrace/fault"
+)
+
+// Replica is a replica of a service, as Look found it.
+type Replica struct {
+	// URL is where members reach the replica.
+	URL string
+	// Leads reports whether the replica leads the group.
+	Leads bool
+	// Leader is the URL of the replica that leads, if this one does not lead and knows it.
+	Leader string
+	// Err is why the replica cannot be used: it does not answer, or refuses the token. Nil if it answers.
+	Err error
+}
+
+// Look asks the replicas of a service which of them leads, without joining the group. The address is one
+// that Join takes, of a service. The replicas are in its order; behind them is the leader that they name,
+// if the address does not have it. Each takes two seconds at most. The error is a *fault.FieldError: it is
+// about the address.
+func Look(ctx context.Context, address string) ([]Replica, error) {
+	if !strings.HasPrefix(address, "https:") && !strings.HasPrefix(address, "http:") {
+		return nil, &fault.FieldError{Owner: "group: Look", Field: "address", Problem: "it is not that of a service: use https://HOST:PORT"}
+	}
+	s, err := parseService(address)
+	if err != nil {
+		return nil, err
+	}
+	all, named := make([]Replica, len(s.replicas)), make([]*url.URL, len(s.replicas))
+	var wg sync.WaitGroup
+	for i, u := range s.replicas {
+		wg.Go(func() { all[i], named[i] = s.look(ctx, u) })
+	}
+	wg.Wait()
+	for _, at := range named {
+		if at == nil || slices.ContainsFunc(all, func(r Replica) bool { return r.URL == at.String() }) {
+			continue
+		}
+		r, _ := s.look(ctx, at)
+		all = append(all, r)
+		break // replicas that name several leaders are in the middle of an election
+	}
+	return all, nil
+}
+
+// look asks one replica, and returns the one that it names as the leader; nil: none.
+func (s *service) look(ctx context.Context, u *url.URL) (Replica, *url.URL) {
+	r := Replica{URL: u.String()}
+	conn, err := s.upgrade(ctx, u, dialTimeout)
+	if err == nil {
+		_ = conn.Close() // nothing was sent: that is no member
+		r.Leads = true
+		return r, nil
+	}
+	led, ok := errors.AsType[*ledError](err)
+	if !ok {
+		r.Err = err
+		return r, nil
+	}
+	at := led.at(u)
+	if at != nil {
+		r.Leader = at.String()
+	}
+	return r, at
+}
