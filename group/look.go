@@ -26,7 +26,7 @@ type Replica struct {
 // Look asks the replicas of a service which of them leads, without joining the group. The address is one
 // that Join takes, of a service. The replicas are in its order; behind them is the leader that they name,
 // if the address does not have it. Each takes two seconds at most. The error is a *fault.FieldError: it is
-// about the address.
+// about the address. A named leader that may not have the token (see Join) is not asked.
 func Look(ctx context.Context, address string) ([]Replica, error) {
 	if !strings.HasPrefix(address, "https:") && !strings.HasPrefix(address, "http:") {
 		return nil, &fault.FieldError{Owner: "group: Look", Field: "address", Problem: "it is not that of a service: use https://HOST:PORT"}
@@ -42,7 +42,7 @@ func Look(ctx context.Context, address string) ([]Replica, error) {
 	}
 	wg.Wait()
 	for _, at := range named {
-		if at == nil || slices.ContainsFunc(all, func(r Replica) bool { return r.URL == at.String() }) {
+		if at == nil || !s.trusts(at) || slices.ContainsFunc(all, func(r Replica) bool { return r.URL == at.String() }) {
 			continue
 		}
 		r, _ := s.look(ctx, at)

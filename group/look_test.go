@@ -1,7 +1,10 @@
 package group_test
 
 import (
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -33,4 +36,23 @@ func TestLook(t *testing.T) {
 		_, err = group.Look(t.Context(), address)
 		require.ErrorAs(t, err, new(*fault.FieldError), address)
 	}
+}
+
+// A token is not sent to every host that a replica names as the leader.
+func TestLookDoesNotSendATokenElsewhere(t *testing.T) {
+	t.Setenv(group.TokenEnv, "hunter2")
+	asked := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer other.Close()
+	elsewhere := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
+	follower := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = io.WriteString(w, `{"error":{"code":"NOT_LEADER","leader":"`+elsewhere+`"}}`)
+	}))
+	defer follower.Close()
+	all, err := group.Look(t.Context(), follower.URL)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	assert.Equal(t, elsewhere+group.Path, all[0].Leader)
+	assert.False(t, asked)
 }

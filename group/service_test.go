@@ -312,7 +312,7 @@ func TestALeaderOnAnotherHostIsNotAsked(t *testing.T) {
 		s.replicas = []*url.URL{b.url}
 		_, _, err := s.dial(t.Context(), time.Second, false)
 		require.NoError(t, err, "the test's CA is the one of the address")
-		s.transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // as if the system trusted it
+		s.transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // as if the system trusted it
 		_, _, err = s.dial(t.Context(), time.Second, false)
 		assert.ErrorContains(t, err, "does not lead")
 	})
