@@ -46,8 +46,7 @@ func Look(ctx context.Context, address string) ([]Replica, error) {
 			continue
 		}
 		r, _ := s.look(ctx, at)
-		all = append(all, r)
-		break // replicas that name several leaders are in the middle of an election
+		return slices.Concat(all, []Replica{r}), nil // if they name several, they are in the middle of an election
 	}
 	return all, nil
 }
