@@ -13,6 +13,7 @@ type process struct {
 	policy Policy
 	demand world.Chance // what the items are like: the same for every policy
 	net    world.Chance // how long refusals take
+	way    world.Chance // and calls and answers on their way
 
 	joined   bool
 	inFlight int // on the wire
@@ -36,8 +37,12 @@ const (
 	tick = time.Microsecond
 )
 
-func newProcess(r *run, seed, stream uint64) *process {
-	p := &process{run: r, demand: world.NewChance(seed, stream), net: world.NewChance(seed, stream+1), due: Forever, armed: Forever}
+func newProcess(r *run, seed, index uint64) *process {
+	p := &process{
+		run: r, due: Forever, armed: Forever,
+		demand: world.NewChance(seed, firstStream+2*index), net: world.NewChance(seed, firstStream+2*index+1),
+		way: world.NewChance(seed, transitStream+index),
+	}
 	p.draw()
 	return p
 }
@@ -61,6 +66,10 @@ func (p *process) pump(now time.Duration) {
 		return
 	}
 	for p.inFlight < most {
+		if p.line.len == 0 && p.run.Callers > 0 && p.inFlight+p.kept >= p.run.Callers {
+			p.policy.Slack(now)
+			return
+		}
 		c := p.fresh
 		if p.line.len > 0 {
 			c = p.line.first()
@@ -117,7 +126,30 @@ func (p *process) send(now time.Duration, c *Call) {
 		p.arrive(now, c)
 		return
 	}
-	p.run.queue.At(now+p.run.Net, event{what: arrive, process: p, call: c})
+	p.run.queue.At(now+p.transit(), event{what: arrive, process: p, call: c})
+}
+
+// transit is how long a call or an answer is on its way.
+func (p *process) transit() time.Duration {
+	t := p.run.Transit
+	if t.High == 0 {
+		return p.run.Net
+	}
+	return t.Low + stretch(t.High-t.Low, p.way.Float64())
+}
+
+// back is how long an answer is on its way. A semaphore over the network holds a
+// place of a cap for both ways, and that of the oracle too; without a cap the
+// oracle sees at once what happens at the provider.
+func (p *process) back() time.Duration {
+	switch {
+	case !p.run.omniscient:
+		return p.transit()
+	case p.run.provider.Cap > 0:
+		return p.transit() + p.transit()
+	default:
+		return 0
+	}
 }
 
 func (p *process) arrive(now time.Duration, c *Call) {
@@ -137,12 +169,15 @@ func (p *process) arrive(now time.Duration, c *Call) {
 	}
 	tally.Refused++
 	late := stretch(p.run.Refusal, p.net.LogNormal(1, refusalSpread))
+	if p.run.Transit.High > 0 {
+		late += p.transit()
+	}
 	p.run.queue.At(now+late, event{what: refusal, process: p, call: c})
 }
 
 func (p *process) depart(now time.Duration, c *Call) {
 	p.run.provider.Depart(now, c.Reserved, c.Used)
-	p.run.queue.At(now+p.run.back(), event{what: answer, process: p, call: c})
+	p.run.queue.At(now+p.back(), event{what: answer, process: p, call: c})
 }
 
 func (p *process) answer(now time.Duration, c *Call) {
