@@ -76,6 +76,9 @@ func (p *Pacer) Expect(rate, cycle float64, unused bool) {
 	p.On, p.marks, p.unused = true, 1, unused
 }
 
+// Save has so much go at once, which the provider's bucket is taken to hold.
+func (p *Pacer) Save(burst float64) { p.level, p.model = burst, burst }
+
 // Pace is what may be sent in a second; 0 while nothing has been measured.
 func (p *Pacer) Pace() float64 {
 	if !p.On {
@@ -107,9 +110,10 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	if !p.On || dt <= 0 {
 		return
 	}
+	before := p.model
 	p.model += p.Rate * dt
 	if top := max(2*p.Rate, 10*unit) + p.burst; p.model > top {
-		p.model = top
+		p.model = max(top, before) // it may have begun above
 		p.rested = p.rested || idle && dt > 2
 	}
 	if !open {

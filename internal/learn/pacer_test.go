@@ -305,3 +305,31 @@ func TestACutEndsWhatRoomBegan(t *testing.T) {
 	p.Slow()
 	assert.InDelta(t, 20, p.Pace(), 1e-9)
 }
+
+// What a pacer lets go at once at first is no proof that the limit has risen, nor saved up again.
+func TestABurstAtFirst(t *testing.T) {
+	for _, burst := range []float64{0, 32} {
+		m := New(Config{Initial: 100, Max: 100, CallRate: 1, CallBurst: burst})
+		var at, sent float64
+		for ; at < 10; at += 0.01 {
+			for m.Wait(at, 0, 0) == 0 {
+				sent++
+				m.Sent(Call{Seq: int64(sent), At: at})
+			}
+			if at == 0 {
+				assert.InDelta(t, max(1, burst), sent, 0)
+			}
+		}
+		assert.InDelta(t, max(1, burst)+10, sent, 1)
+		assert.False(t, m.Calls.Rising())
+	}
+}
+
+func TestABurstOfTokensAtFirst(t *testing.T) {
+	m := New(Config{Initial: 100, Max: 100, TokenRate: 10, TokenBurst: 600})
+	for i := range 6 {
+		assert.Zero(t, m.Wait(0, 100, i))
+		m.Sent(Call{Seq: int64(i + 1), Tokens: 100, Total: float64(100 * (i + 1))})
+	}
+	assert.Positive(t, m.Wait(0, 100, 6))
+}
