@@ -19,13 +19,14 @@ type process struct {
 	inFlight int // on the wire
 	kept     int // sitting out a backoff
 	line     line
-	fresh    *Call // the next item when nobody is in line
+	fresh    *Call // the next item when nobody is in line; nil: there is none
 	spare    []*Call
 	seq      int64
 	total    int64
 	due      time.Duration // when the head of the line is asked about again
 	armed    time.Duration // the earliest wake in the queue, which may come before that
 	admitted time.Duration // when the last call was, or the demand came
+	began    time.Duration
 	got      Result
 }
 
@@ -49,6 +50,9 @@ func newProcess(r *run, seed, index uint64) *process {
 
 // draw takes the next item of the demand.
 func (p *process) draw() {
+	if p.fresh = nil; p.run.Items > 0 && p.got.Drawn == p.run.Items {
+		return
+	}
 	if n := len(p.spare); n > 0 {
 		p.fresh, p.spare = p.spare[n-1], p.spare[:n-1]
 	} else {
@@ -73,6 +77,10 @@ func (p *process) pump(now time.Duration) {
 		c := p.fresh
 		if p.line.len > 0 {
 			c = p.line.first()
+		}
+		if c == nil { // all items are under way
+			p.policy.Slack(now)
+			return
 		}
 		if wait := p.policy.Admit(now, c, p.inFlight); wait > 0 {
 			p.arm(now, wait)
@@ -182,7 +190,9 @@ func (p *process) depart(now time.Duration, c *Call) {
 
 func (p *process) answer(now time.Duration, c *Call) {
 	p.inFlight--
-	p.got.Done++
+	if p.got.Done++; p.got.Done == p.run.Items {
+		p.got.Took = now - p.began
+	}
 	p.policy.Answered(now, c, p.inFlight, &c.answer)
 	p.spare = append(p.spare, c)
 	p.heard(now)
@@ -223,9 +233,15 @@ func (p *process) speaks(now time.Duration) {
 
 func (p *process) result() Result {
 	r := p.got
-	if now := p.run.End(); p.joined && !p.run.ebb(now) {
-		r.Silence = max(r.Silence, now-p.admitted)
+	now := p.run.End()
+	if r.Took == 0 {
+		r.Took = now - p.began
+		if p.joined && !p.run.ebb(now) {
+			r.Silence = max(r.Silence, now-p.admitted)
+		}
 	}
-	r.Left = p.inFlight + p.kept + p.line.len + 1 // the fresh one
+	if r.Left = p.inFlight + p.kept + p.line.len; p.fresh != nil {
+		r.Left++
+	}
 	return r
 }

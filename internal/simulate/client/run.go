@@ -25,6 +25,7 @@ type Setting struct {
 	OnOff     time.Duration     // demand lasts so long and pauses as long; 0: it never pauses
 	Preset    Preset            // what the provider's documentation says, to policies that read it
 	Lasts     time.Duration     // how long the run is measured; 0: Measured
+	Items     int               // that each process has; 0: more than it can send
 }
 
 // Range is drawn from with each factor equally likely.
@@ -123,7 +124,7 @@ func Run(s Setting, c Contender, seed uint64, watch Watch) ([]Result, error) {
 		var err error
 		p.policy, err = c.New(Seat{
 			Start: start, Seed: seed*1_000_003 + uint64(i), Pool: s.Pool,
-			Process: i, Processes: max(1, s.Processes), Preset: s.Preset, Provider: r.provider,
+			Process: i, Processes: max(1, s.Processes), Preset: s.Preset, Items: s.Items, Provider: r.provider,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("client: process %d of %q: %w", i, c.Name, err)
@@ -160,7 +161,7 @@ func (r *run) happen(e event) {
 	now := r.queue.Now()
 	switch e.what {
 	case join:
-		e.process.joined, e.process.admitted = true, now
+		e.process.joined, e.process.began, e.process.admitted = true, now, now
 		e.process.pump(now)
 	case wake:
 		e.process.wake(now)

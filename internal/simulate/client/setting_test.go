@@ -133,3 +133,30 @@ func TestCallers(t *testing.T) {
 	assert.Equal(t, results[0].Drawn, results[0].Done+results[0].Left)
 	assert.LessOrEqual(t, results[0].Left, 5+1)
 }
+
+// A job is over when its last item is done.
+func TestAJobEnds(t *testing.T) {
+	var sent, most int
+	w := setting(provider.Config{Errors: []provider.Errors{{Share: 0.3}}})
+	w.Items, w.Callers = 10, 4
+	slack := false
+	all := run(t, w, playing(&script{
+		sent:  func(_ time.Duration, c *client.Call) { sent, most = sent+1, max(most, c.Others+1) },
+		slack: func(time.Duration) { slack = true },
+	}))
+	r := all[0]
+	assert.Equal(t, 4, most)
+	assert.Equal(t, 10, r.Drawn)
+	assert.Equal(t, 10, r.Done)
+	assert.Zero(t, r.Left)
+	assert.Equal(t, r.Cold.Attempts, sent)
+	assert.Greater(t, sent, 10, "some were rejected")
+	assert.True(t, slack)
+	assert.Greater(t, r.Took, time.Second)
+	assert.Less(t, r.Took, 30*time.Second)
+
+	w.Provider.Errors[0] = provider.Errors{Share: 1, For: time.Hour}
+	all = run(t, w, playing(&script{}))
+	assert.Equal(t, all[0].Drawn, all[0].Left)
+	assert.Greater(t, all[0].Took, client.Measured, "it has not ended")
+}
