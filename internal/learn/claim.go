@@ -128,7 +128,7 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 // wasLonely reports whether calls with no other in flight keep being refused,
 // which no cap does unless others fill it.
 func (c *Claim) wasLonely(x Call) bool {
-	if x.Others > 0 || c.off.Has(LonelyRule) {
+	if x.Others > 0 || c.off.Has(CapRule) {
 		return false
 	}
 	if c.lonely++; c.lonely < lonelyMost {
@@ -140,7 +140,7 @@ func (c *Claim) wasLonely(x Call) bool {
 
 func (c *Claim) weighCrowd(x Call) {
 	switch rank, ok := c.crowd.Rank(x); {
-	case !ok || c.off.Has(CrowdRule):
+	case !ok || c.off.Has(CapRule):
 	case rank <= crowdRank:
 		c.crowds++
 	default:

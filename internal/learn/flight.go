@@ -21,7 +21,6 @@ type Flight struct {
 	origin float64 // where it began to hover
 	kept   kept    // what Back restores
 	part   bool    // others hover under the same cap, in the same way
-	off    Rules
 }
 
 type kept struct {
@@ -108,9 +107,6 @@ func (f *Flight) gain() float64 {
 	case hovering:
 		if f.part {
 			return evenGain * max(hoverLeast, hoverShare*f.bound) / f.bound
-		}
-		if f.off.Has(EvenRule) {
-			return hoverGain
 		}
 		return hoverGain * max(hoverLeast, hoverShare*max(f.origin, f.bound)) / f.bound
 	case steady, climbing:

@@ -71,7 +71,7 @@ func New(c Config) *Machine {
 	m.rates.first, m.levels.first = rateFirst, levelFirst
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
-	m.claim.off, m.Flight.off = c.Off, c.Off
+	m.claim.off = c.Off
 	if c.CallRate > 0 {
 		m.Calls.Expect(c.CallRate, Cycle(c.CallRate), true)
 		m.Calls.Save(c.CallBurst)

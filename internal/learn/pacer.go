@@ -25,8 +25,7 @@ type Pacer struct {
 	Binding bool
 	Agreed  bool // marks agree about the rate
 
-	rest Rest
-	off  Rules
+	off Rules
 }
 
 const (
@@ -120,14 +119,6 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		return
 	}
 	pace := p.Pace()
-	if idle && !p.off.Has(RestRule) {
-		if most := p.rest.Idle(dt); p.level < most {
-			p.level = min(most, p.level+dt*pace)
-		}
-		p.rest.Saved(p.level)
-	} else {
-		p.rest.Busy(now, p.Rate)
-	}
 	if deep := p.deep(unit) + pace*ownBurst; p.level < deep { // what was given back may lie above
 		p.level = min(deep, p.level+dt*pace)
 	}
@@ -140,7 +131,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(FastRule) && p.model < -(3*unit+p.proof()*p.Rate*max(p.cycle, 3*p.span)):
+	case !p.off.Has(GrowthRule) && p.model < -(3*unit+p.proof()*p.Rate*max(p.cycle, 3*p.span)):
 		p.fast = pace
 	}
 }
@@ -186,7 +177,6 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	first := !p.On
 	if p.On {
 		old := p.Pace()
-		p.rest.Refused(p.at, p.Rate)
 		if p.rested { // what came in during the pause is not known
 			measured = max(measured, p.Rate)
 		}
@@ -202,7 +192,7 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	p.marks++
 	p.begin(measured, cycle)
 	p.On, p.unused, p.level, p.rested = true, false, 0, false
-	if first && !p.off.Has(FirstRule) { // a burst has been measured with the rate: the next mark comes soon
+	if first && !p.off.Has(GrowthRule) { // a burst has been measured with the rate: the next mark comes soon
 		p.fast = p.Rate * margin
 	}
 }

@@ -60,7 +60,7 @@ func (m *Machine) capTried(now float64) bool {
 func (m *Machine) triesCap(now float64) {
 	u := &m.under
 	u.before = paces{}
-	if m.off.Has(UnderRule) || u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
+	if m.off.Has(MemoryRule) || u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
 		return
 	}
 	u.before = paces{m.Calls.Rate, m.Tokens.Rate}
