@@ -14,9 +14,9 @@ type Calm struct {
 
 const (
 	calmTolerance = 0.04
-	calmAfter     = 2 // marks that agree before the first longer cycle
+	calmAfter     = two // marks that agree before the first longer cycle
 	calmStep      = 1.3
-	calmMost      = 2 // of settled cycles
+	calmMost      = two // of settled cycles
 )
 
 // Marked compares a measured rate with the one that was known; 0: none was.

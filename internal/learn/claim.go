@@ -28,32 +28,33 @@ type Claim struct {
 }
 
 const (
-	sameLevel   = 0.05
-	sameEpochs  = 3
-	evidence    = 30   // calls taken, before a level says anything
-	aboveShare  = 0.02 // of these, above the level of a cap
-	atShare     = 0.25 // and at it
-	sharedTaken = 5
-	sharedShare = 0.1
-	trialSends  = 300
-	tooMany     = 0.05 // epochs a call: more than a cap refuses
+	sameLevel   = twentieth
+	sameEpochs  = three
+	evidence    = thirty   // calls taken, before a level says anything
+	aboveShare  = fiftieth // of these, above the level of a cap
+	atShare     = quarter  // and at it
+	sharedTaken = five
+	sharedShare = tenth
+	trialSends  = three * hundred
+	tooMany     = twentieth // epochs a call: more than a cap refuses
 	noisy       = 0.08
 
-	soonTrips   = 2 // round trips after a cut in which it should have helped
-	soonWeight  = 2
-	soonMost    = 6
-	crowdRank   = 0.05
-	crowdDecay  = 0.7 // for each refusal elsewhere
-	crowdMost   = 4
-	lonelyMost  = 1.5
-	lonelyDecay = 0.02 // for each call
-	aliens      = 12
-	alienDecay  = 0.1 // for each call
-	claimMemory = 800 // calls
-	claimYoung  = 100 // the same at first
-	hoverSoon   = 10
+	soonTrips   = two // round trips after a cut in which it should have helped
+	soonWeight  = two
+	soonMost    = 2 * three
+	crowdRank   = twentieth
+	crowdDecay  = mostOf // for each refusal elsewhere
+	crowdMost   = four
+	lonelyMost  = halfAgain
+	lonelyDecay = fiftieth // for each call
+
+	aliens      = dozen
+	alienDecay  = tenth        // for each call
+	claimMemory = eightHundred // calls
+	claimYoung  = hundred      // the same at first
+	hoverSoon   = ten
 	hoverNoise  = 0.0135 // of the calls, refused although the bound has fallen
-	hoverFall   = 0.5    // of the level of the claim
+	hoverFall   = half   // of the level of the claim
 )
 
 // Sent notes a call.
@@ -121,8 +122,8 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 		c.weighCrowd(x)
 		return c.again < hoverSoon && c.crowds < crowdMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
 	}
-	falls := c.sent < trialSends && 0.9*float64(x.Others) < 0.7*c.level
-	return !c.isRate() && (c.epochs < 3 || !falls && c.epochs <= tooMany*c.sent)
+	falls := c.sent < trialSends && nearlyAll*float64(x.Others) < mostOf*c.level
+	return !c.isRate() && (c.epochs < three || !falls && c.epochs <= tooMany*c.sent)
 }
 
 // wasLonely reports whether calls with no other in flight keep being refused,

@@ -9,8 +9,8 @@ type Crowd struct {
 }
 
 const (
-	crowdCalls = 256 // a power of two
-	crowdLeast = 40  // calls to compare with
+	crowdCalls = four * sixtyFour // a power of two
+	crowdLeast = forty            // calls to compare with
 )
 
 // Sent notes a call.
@@ -29,7 +29,7 @@ func (c *Crowd) Sent(x Call) {
 // too few to tell.
 func (c *Crowd) Rank(x Call) (rank float64, ok bool) {
 	rank = 1
-	for back := int64(4); back <= 64; back *= 4 {
+	for back := int64(four); back <= sixtyFour; back *= four {
 		first := c.oldest + back
 		if x.Seq < first || c.newest-first < crowdLeast {
 			break

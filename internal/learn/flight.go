@@ -16,7 +16,7 @@ type Flight struct {
 	active float64
 	cycle  float64
 	at     float64
-	highs  [4]float64 // levels refused of late
+	highs  [four]float64 // levels refused of late
 	high   int
 	origin float64 // where it began to hover
 	kept   kept    // what Back restores
@@ -55,12 +55,12 @@ func (f *Flight) Tick(now float64, open bool) {
 func (f *Flight) Bound(needed float64) int {
 	b := f.bound
 	if f.mode == steady {
-		hold, grow := 0.4*f.cycle, 0.5*f.cycle
+		hold, grow := twoFifths*f.cycle, 0.5*f.cycle
 		if f.active < hold {
 			b = f.bound + (f.level-f.bound)*f.active/hold
 		} else {
 			z := (f.active - hold) / grow
-			b = f.level + max(z, 0.05*f.level*z*z*z)
+			b = f.level + max(z, twentieth*f.level*z*z*z)
 		}
 		if !f.Claimed {
 			b = max(b, needed)
@@ -120,10 +120,10 @@ func (f *Flight) Cap(n, rtt float64) {
 	stable := f.mode != steady || math.Abs(n-f.level) <= 1 && f.level > 0
 	f.mode, f.level, f.bound = steady, n, n
 	if !stable {
-		f.bound = max(1, 0.9*n)
+		f.bound = max(1, nearlyAll*n)
 	}
 	f.active = 0
-	f.cycle = settled(n / max(rtt, 0.05))
+	f.cycle = settled(n / max(rtt, blink))
 	f.highs[f.high%len(f.highs)] = n
 	f.high++
 }
@@ -144,11 +144,11 @@ func (f *Flight) Hover(n float64) {
 }
 
 const (
-	hoverGain  = 0.003 // calls in a round trip, for each call in flight of these:
-	hoverLeast = 5
-	hoverShare = 0.7  // of where it began
-	hoverKept  = 0.3  // of the level before: what others have not taken alone
-	hoverCut   = 0.12 // of the bound, for each refusal
+	hoverGain  = permille // calls in a round trip, for each call in flight of these:
+	hoverLeast = five
+	hoverShare = mostOf     // of where it began
+	hoverKept  = 1 - mostOf // of the level before: what others have not taken alone
+	hoverCut   = 0.12       // of the bound, for each refusal
 )
 
 // Follow has the bound follow the pace.
@@ -213,15 +213,15 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 	if f.mode != steady || !f.Binding || float64(n+1) > f.Max {
 		return math.Inf(1)
 	}
-	want, hold, grow := float64(n+1), 0.4*f.cycle, 0.5*f.cycle
+	want, hold, grow := float64(n+1), twoFifths*f.cycle, 0.5*f.cycle
 	var at float64
 	if want <= f.level && f.level > f.bound {
 		at = hold * (want - f.bound) / (f.level - f.bound)
 	} else {
-		z := min(want-f.level, math.Cbrt((want-f.level)/(0.05*f.level)))
+		z := min(want-f.level, math.Cbrt((want-f.level)/(twentieth*f.level)))
 		at = hold + grow*max(0, z)
 	}
-	return max(1e-3, at-f.active)
+	return max(instant, at-f.active)
 }
 
 // Level is the level of the last cut.
@@ -233,7 +233,7 @@ func (f *Flight) Next() float64 {
 	if f.mode != steady {
 		return math.Inf(1)
 	}
-	return max(0, 0.4*f.cycle-f.active)
+	return max(0, twoFifths*f.cycle-f.active)
 }
 
 // Hovers is where the bound hovers, 0 if it does not.

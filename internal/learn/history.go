@@ -9,9 +9,9 @@ type History struct {
 }
 
 const (
-	historyLevels = 16
-	historyPoints = 32
-	historyStep   = 0.01 // seconds between the points of the finest level
+	historyLevels = sixteen
+	historyPoints = thirtyTwo
+	historyStep   = moment // seconds between the points of the finest level
 )
 
 type historyLevel struct {

@@ -2,7 +2,7 @@ package learn
 
 // Levels counts the calls that were taken by how many others were in flight.
 type Levels struct {
-	count [256]uint32
+	count [four * sixtyFour]uint32
 }
 
 // Add notes a call.

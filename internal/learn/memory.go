@@ -19,12 +19,12 @@ type Memory struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	memoryFell  = 0.7     // of what held: it has fallen
-	memoryHolds = 0.9     // of it: as good as that
-	rateFirst   = 30      // seconds from a fall to the first trial: refusals by chance lower a rate for a while
-	levelFirst  = 2       // and of a bound on the calls in flight
-	memoryLasts = 15 * 60 // seconds
-	trialTaken  = 20      // calls, and it holds again
+	memoryFell  = mostOf      // of what held: it has fallen
+	memoryHolds = nearlyAll   // of it: as good as that
+	rateFirst   = thirty      // seconds from a fall to the first trial: refusals by chance lower a rate for a while
+	levelFirst  = two         // and of a bound on the calls in flight
+	memoryLasts = quarterHour // seconds
+	trialTaken  = twenty      // calls, and it holds again
 )
 
 // Marked notes what was measured. Marks that agree are what holds.

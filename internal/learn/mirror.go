@@ -33,14 +33,13 @@ type Mirror struct {
 }
 
 const (
-	resolution = 0.999 // of Remaining, which is rounded down
-	coarse     = 0.5   // of Limit, which is rounded to a whole number
-	perMinute  = 60
-	resetError = 0.05 // seconds
-	spare      = 2    // calls' worth that are left for whoever else comes
-	fillsBy    = 4    // times as long as an empty bucket takes: others take from it, too
-	several    = 4    // calls that a bucket or window holds, at least, for what is left of it to mean something
-	quick      = 0.3  // seconds: what a bucket that fills so fast holds is gone before it can be used
+	resolution = 1 - instant // of Remaining, which is rounded down
+	coarse     = half        // of Limit, which is rounded to a whole number
+	perMinute  = minute
+	resetError = blink // seconds
+	spare      = two   // calls' worth that are left for whoever else comes
+	fillsBy    = four  // times as long as an empty bucket takes: others take from it, too
+	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used
 )
 
 // Sent notes a call.
@@ -89,7 +88,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
-	case t.Reset <= 0 || missing < 3*max(1, taken):
+	case t.Reset <= 0 || missing < three*max(1, taken):
 		if m.refill == 0 {
 			m.refill = t.Limit / perMinute
 		}
@@ -97,14 +96,14 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 			m.refill = max(m.refill, missing/(t.Reset+resetError))
 		}
 	case m.Known && m.refilled:
-		m.refill += 0.2 * ((missing-coarse)/t.Reset - m.refill)
+		m.refill += fifth * ((missing-coarse)/t.Reset - m.refill)
 	default:
 		m.refill, m.refilled = (missing-coarse)/t.Reset, true
 	}
 }
 
 // net is what comes in for us.
-func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate) }
+func (m *Mirror) net() float64 { return max(tenth*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or as much of a window as of its time, if that holds enough to mean something. own is what
@@ -113,7 +112,7 @@ func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		wait, left := m.windowWait(now, n, own)
-		return wait, m.limit >= several && left*m.turn.span >= m.limit*(m.turn.At-now)
+		return wait, m.limit >= four && left*m.turn.span >= m.limit*(m.turn.At-now)
 	}
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)
@@ -129,7 +128,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), false
 	}
 	if left >= need {
-		return 0, left >= plenty*m.full && m.full >= quick*m.refill && m.full >= several
+		return 0, left >= plenty*m.full && m.full >= quick*m.refill && m.full >= four
 	}
 	return max(0, min((need-left)/m.net(), fills)), false
 }
@@ -158,7 +157,7 @@ type Others struct {
 	spilt         bool    // a full bucket spills, which looks like what others take
 }
 
-const othersSpan = 5 // seconds
+const othersSpan = five // seconds
 
 // Begin begins a span with so much left.
 func (o *Others) Begin(at, left float64) { o.at, o.left, o.own, o.spilt = at, left, 0, false }
@@ -191,9 +190,9 @@ type Turn struct {
 }
 
 const (
-	enoughVotes = 3
-	mostVotes   = 6
-	turnDelay   = 0.01 // seconds
+	enoughVotes = three
+	mostVotes   = 2 * three
+	turnDelay   = moment // seconds
 )
 
 // Windowed reports whether it is a window.
@@ -202,15 +201,15 @@ func (t *Turn) Windowed() bool { return t.votes >= enoughVotes }
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
-	t.span = max(reset, 0.98*t.span)
+	t.span = max(reset, (1-fiftieth)*t.span)
 	dt := at - t.at
 	switch shift := t.At - t.reset; {
-	case t.at == 0 || dt > 30: // too long ago to compare with
+	case t.at == 0 || dt > thirty: // too long ago to compare with
 	case dt < 0.5:
 		return
-	case reset > 0 && math.Abs(shift) <= 0.1*dt:
+	case reset > 0 && math.Abs(shift) <= tenth*dt:
 		t.votes = min(mostVotes, t.votes+1)
-	case reset == 0 || shift < 5*dt: // and not a turn
+	case reset == 0 || shift < five*dt: // and not a turn
 		t.votes = max(-mostVotes, t.votes-1)
 	}
 	t.at, t.reset = at, t.At
@@ -221,7 +220,7 @@ func (t *Turn) Pass(now float64) bool {
 	if now < t.At {
 		return false
 	}
-	span := max(t.span, 0.1)
+	span := max(t.span, tenth)
 	t.At += span * (1 + math.Floor((now-t.At)/span))
 	return true
 }

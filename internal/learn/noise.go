@@ -27,15 +27,16 @@ const (
 )
 
 const (
-	explained = 0.985 // of the rate believed: the provider's bucket was empty
-	mostNoise = 0.08
-	memory    = 500 // calls
+	explained = 1 - slight/2 // of the rate believed: the provider's bucket was empty
+	mostNoise = noisy
+	memory    = fiveHundred // calls
 
-	noiseApart      = 12  // calls between two refusals, at least, on average
-	noiseGone       = 200 // calls without an unexplained refusal, after which those before it count no more
-	noiseFall       = 0.9 // of the rate before: what the pace has fallen to meanwhile
+	noiseApart      = dozen      // calls between two refusals, at least, on average
+	noiseGone       = twoHundred // calls without an unexplained refusal, after which those before it count no more
+	noiseFall       = nearlyAll  // of the rate before: what the pace has fallen to meanwhile
 	explainedWeight = 2.3
-	leakBucket      = 4
+	leakBucket      = four
+	exceededDecay   = 0.0025 // for each call
 )
 
 // Know says that so large a share of calls is refused for nothing.
@@ -47,8 +48,8 @@ func (n *Noise) Sent() {
 		n.unexplained = 0
 	}
 	n.Share -= n.Share / memory
-	n.leak = max(0, n.leak-2.5*n.Share-0.01)
-	n.exceeded = max(0, n.exceeded-0.0025)
+	n.leak = max(0, n.leak-twiceAHalf*n.Share-hundredth)
+	n.exceeded = max(0, n.exceeded-exceededDecay)
 }
 
 // Refused judges the first refusal of an epoch: measured is the rate there,
@@ -99,9 +100,9 @@ func (n *Noise) expected(share, weight float64) Opinion {
 		return Ignore
 	}
 	n.leak, n.unexplained = 0, 0
-	if n.exceeded++; n.exceeded >= 4 {
+	if n.exceeded++; n.exceeded >= four {
 		n.Share, n.exceeded = 0, 0
-		n.need = min(16, max(n.need, leakBucket)*1.5)
+		n.need = min(sixteen, max(n.need, leakBucket)*halfAgain)
 	}
 	return Believe
 }

@@ -10,11 +10,11 @@ type Overload struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	overloadMemory = 30                   // calls that the share looks back on
+	overloadMemory = thirty               // calls that the share looks back on
 	overloadRare   = 2.0 / overloadMemory // a share that is no fault of ours
-	overloadCut    = 0.9                  // of the calls in flight, for each epoch
-	overloadSpan   = 10                   // seconds in which they are halved at most
-	overloadLeast  = 0.5
+	overloadCut    = nearlyAll            // of the calls in flight, for each epoch
+	overloadSpan   = ten                  // seconds in which they are halved at most
+	overloadLeast  = half
 )
 
 // Taken notes a call that was taken.

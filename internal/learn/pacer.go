@@ -29,16 +29,20 @@ type Pacer struct {
 }
 
 const (
-	margin    = 0.97 // of the measured rate, just after a mark
-	ownBurst  = 0.02 // seconds of the pace, that go at once after a late timer
-	deepest   = 0.7  // the most that a mark with few calls cuts
-	riseProof = 0.05 // of a cycle's calls above the model: the limit must have risen
-	riseSure  = 0.03 // the same, of a rate that marks agree about
-	fastGrow  = 0.20 // per second
-	firstGrow = 0.25 // per second, until the second mark
-	leastRate = 1e-3
-	windowed  = 0.2 // the most growth, where calls are counted in windows
-	tokenDeep = 2   // calls' tokens that may go at once: calls and tokens take turns in binding
+	margin    = 1 - slight // of the measured rate, just after a mark
+	ownBurst  = fiftieth   // seconds of the pace, that go at once after a late timer
+	deepest   = mostOf     // the most that a mark with few calls cuts
+	riseProof = twentieth  // of a cycle's calls above the model: the limit must have risen
+	riseSure  = slight     // the same, of a rate that marks agree about
+	fastGrow  = fifth      // per second
+	firstGrow = quarter    // per second, until the second mark
+	leastRate = instant
+	windowed  = fifth     // the most growth, where calls are counted in windows
+	grownFar  = 1.4       // times the rate: the bucket may have run over
+	flat      = 0.15      // of a cycle, in which the pace is at most the rate
+	climb     = twoFifths // of it, in which the pace then grows by slight
+	cycleOne  = 63        // seconds that a cycle takes at one unit per second
+	tokenDeep = two       // calls' tokens that may go at once: calls and tokens take turns in binding
 )
 
 // Cycle is how long the pace takes from one probe to the next while marks do not
@@ -49,14 +53,14 @@ func Cycle(rate float64) float64 { return settled(rate) * eager(rate) }
 func settled(rate float64) float64 {
 	rate = max(rate, leastRate)
 	if rate >= 1 {
-		return max(20, 63*math.Pow(rate, -0.3))
+		return max(twenty, cycleOne*math.Pow(rate, mostOf-1))
 	}
-	return min(600, 63*math.Pow(rate, -0.7))
+	return min(ten*minute, cycleOne*math.Pow(rate, -mostOf))
 }
 
 // eager is the share of it in which a rate can be measured: after that many calls.
 func eager(rate float64) float64 {
-	const quick, most = 12, 4 // calls per second; how much sooner at most
+	const quick, most = dozen, four // calls per second; how much sooner at most
 	return min(1, max(1.0/most, quick/max(rate, leastRate)))
 }
 
@@ -86,12 +90,12 @@ func (p *Pacer) Pace() float64 {
 	if p.fast > 0 {
 		return p.fast
 	}
-	flat := 0.15 * p.cycle
-	if p.active < flat {
-		return p.Rate * (margin + (1-margin)*p.active/flat)
+	level := flat * p.cycle
+	if p.active < level {
+		return p.Rate * (margin + (1-margin)*p.active/level)
 	}
-	z := (p.active - flat) / (0.40 * p.cycle)
-	grown := 0.03 * z * z * z
+	z := (p.active - level) / (climb * p.cycle)
+	grown := slight * z * z * z
 	if p.span > 0 { // room in a window is no proof of a risen limit
 		grown = min(grown, windowed)
 	}
@@ -99,7 +103,7 @@ func (p *Pacer) Pace() float64 {
 }
 
 // Grown reports whether the pace is far from what was measured.
-func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > 1.4*p.Rate) }
+func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > grownFar*p.Rate) }
 
 // Tick brings the pacer up to now. open is whether the gate is; idle that
 // nobody waits; unit what one call costs.
@@ -111,7 +115,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	}
 	before := p.model
 	p.model += p.Rate * dt
-	if top := max(2*p.Rate, 10*unit) + p.burst; p.model > top {
+	if top := max(2*p.Rate, ten*unit) + p.burst; p.model > top {
 		p.model = max(top, before) // it may have begun above
 		p.rested = p.rested || idle && dt > 2
 	}
@@ -131,7 +135,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(GrowthRule) && p.model < -(3*unit+p.proof()*p.Rate*max(p.cycle, 3*p.span)):
+	case !p.off.Has(GrowthRule) && p.model < -(three*unit+p.proof()*p.Rate*max(p.cycle, three*p.span)):
 		p.fast = pace
 	}
 }
@@ -184,10 +188,10 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		if few {
 			measured = max(measured, deepest*old)
 		}
-		if p.rested && p.model < -3 {
+		if p.rested && p.model < -three {
 			p.burst -= p.model
 		}
-		p.burst *= 0.98
+		p.burst *= 1 - fiftieth
 	}
 	p.marks++
 	p.begin(measured, cycle)
@@ -221,7 +225,7 @@ func (p *Pacer) begin(rate, cycle float64) {
 // Sober ends fast growth that proved nothing.
 func (p *Pacer) Sober() {
 	if p.fast > 0 {
-		p.fast, p.active, p.spurs = 0, 0.15*p.cycle, false
+		p.fast, p.active, p.spurs = 0, flat*p.cycle, false
 	}
 }
 
@@ -247,10 +251,10 @@ func (p *Pacer) SetSpan(span float64) { p.span = span }
 
 // Outlasts reports whether more than was measured has been sent for longer
 // than a window of the provider lasts.
-func (p *Pacer) Outlasts(window float64) bool { return p.active > 0.55*p.cycle+window }
+func (p *Pacer) Outlasts(window float64) bool { return p.active > (flat+climb)*p.cycle+window }
 
 // Next is how many seconds of activity it takes until more is sent than was measured.
-func (p *Pacer) Next() float64 { return max(0, 0.15*p.cycle-p.active) }
+func (p *Pacer) Next() float64 { return max(0, flat*p.cycle-p.active) }
 
 // Rising reports whether the pace grows fast.
 func (p *Pacer) Rising() bool { return p.fast > 0 }

@@ -45,7 +45,7 @@ func (r *Refusal) reset() (seconds float64) {
 	if r.Calls.Known && r.Calls.Remaining < 1 {
 		seconds = r.Calls.Reset
 	}
-	if r.Tokens.Known && r.Tokens.Remaining < 100 {
+	if r.Tokens.Known && r.Tokens.Remaining < hundred {
 		seconds = max(seconds, r.Tokens.Reset)
 	}
 	return seconds
@@ -121,7 +121,7 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 
 // SlowFor is for how long a provider wants no growth that calls a ramp too
 // steep, in seconds. Source: OpenAI's guide to rate limits, 2026-07.
-const SlowFor = 15 * 60
+const SlowFor = quarterHour
 
 // Closed says that the provider has closed the key for so long that no law waits
 // it out. That measures no rate. A try whose call was told so is not made again soon.
@@ -155,7 +155,7 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 }
 
 // signalled is what a hit further in cuts the calls in flight by.
-const signalled = 0.5
+const signalled = half
 
 // Signal says that a call which left at the moment left was refused further in.
 // It cuts the calls in flight, once an epoch.

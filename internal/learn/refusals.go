@@ -4,7 +4,7 @@ package learn
 // used up nothing of what the provider has left.
 type Refusals struct {
 	next int
-	ring [64]refusal
+	ring [sixtyFour]refusal
 }
 
 type refusal struct {
@@ -19,7 +19,7 @@ func (r *Refusals) Add(seq int64, tokens float64) {
 }
 
 // outOfOrder is how many refusals may be heard before that of an earlier call.
-const outOfOrder = 16
+const outOfOrder = sixteen
 
 // Between is how many calls after the call a, up to and with b, were refused,
 // and their tokens.

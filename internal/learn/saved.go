@@ -59,14 +59,14 @@ func (m *Machine) restore(s *Saved) {
 		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
 	}
 	if s.Trip > 0 {
-		m.trip = min(s.Trip, 600)
+		m.trip = min(s.Trip, ten*minute)
 	}
 	if s.Refusal > 0 {
-		m.Door.trip = min(s.Refusal, 60)
+		m.Door.trip = min(s.Refusal, minute)
 	}
 	m.tally.perCall = min(max(0, s.PerCall), mostRate)
 	m.noise.Share = min(max(0, s.Noise), mostNoise)
-	m.spans.Window = min(max(0, s.Window), 86400)
+	m.spans.Window = min(max(0, s.Window), day)
 	m.Calls.SetSpan(m.spans.Window)
 	m.Tokens.SetSpan(m.spans.Window)
 	m.Door.truths[0].factor = min(max(0, s.Short), longestLie)

@@ -16,13 +16,13 @@ type Spans struct {
 }
 
 const (
-	windowShut  = 2    // seconds of closure that are no mere refill
-	windowShare = 0.2  // of the span
-	windowLeast = 10   // calls in a window
-	spanLongest = 120  // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
-	spanAlike   = 1.25 // of another, at most: it is as long, or has let as much through
-	spanEarly   = 0.8  // of what the window let through: less does not use it up
-	outageShare = 0.5  // of the known rate: what lets less through is an outage
+	windowShut  = two         // seconds of closure that are no mere refill
+	windowShare = fifth       // of the span
+	windowLeast = ten         // calls in a window
+	spanLongest = 2 * minute  // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
+	spanAlike   = 1 + quarter // of another, at most: it is as long, or has let as much through
+	spanEarly   = 1 - fifth   // of what the window let through: less does not use it up
+	outageShare = half        // of the known rate: what lets less through is an outage
 )
 
 // Sent notes that a call left.

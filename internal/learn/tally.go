@@ -29,12 +29,11 @@ type Rate struct {
 }
 
 const (
-	handful  = 10 // calls, below which the one that was refused matters
-	lately   = 5  // seconds, when the bucket may have run over earlier
-	cautious = 0.95
-	shortest = 0.5  // seconds, from the beginning to the first mark
-	instant  = 1e-3 // seconds, from mark to mark: clocks are coarse, and a refusal may take no time
-	leanest  = 0.7  // of the tokens that so many calls take
+	handful  = ten  // calls, below which the one that was refused matters
+	lately   = five // seconds, when the bucket may have run over earlier
+	cautious = 1 - twentieth
+	shortest = half   // seconds, from the beginning to the first mark
+	leanest  = mostOf // of the tokens that so many calls take
 )
 
 // Sent notes a call, and those between the last one and it.
@@ -58,7 +57,7 @@ func (t *Tally) Counts(c Call) bool { return t.begun && c.Seq > t.base }
 
 // Answered notes what a call really used.
 func (t *Tally) Answered(c Call, used float64) {
-	t.perCall += 0.05 * (used - t.perCall)
+	t.perCall += twentieth * (used - t.perCall)
 	t.given += c.Tokens - used
 	t.back += max(0, c.Tokens-used)
 }

@@ -11,12 +11,12 @@ type Trust struct {
 }
 
 const (
-	trustMemory = 30      // calls
-	trustBroken = 0.2     // share
-	trustOpen   = 2       // refusals in a row: an outage does not make up that share
-	trustFirst  = 60      // seconds
-	trustLow    = 15 * 60 // seconds, of headers that are about less than is taken
-	trustMost   = 30 * 60 // seconds
+	trustMemory = thirty          // calls
+	trustBroken = fifth           // share
+	trustOpen   = two             // refusals in a row: an outage does not make up that share
+	trustFirst  = minute          // seconds
+	trustLow    = quarterHour     // seconds, of headers that are about less than is taken
+	trustMost   = 2 * quarterHour // seconds
 )
 
 // Ignored reports whether the headers are ignored.

@@ -14,10 +14,10 @@ type Truth struct {
 }
 
 const (
-	worthATest = 4  // calls that the wait costs
-	rarest     = 64 // closures between tests
-	longestLie = 8
-	mostMore   = 2 // times the factor so far, at once: an outage, too, is longer than it asks for
+	worthATest = four      // calls that the wait costs
+	rarest     = sixtyFour // closures between tests
+	longestLie = 2 * four
+	mostMore   = two // times the factor so far, at once: an outage, too, is longer than it asks for
 )
 
 func (t *Truth) mul() float64 {
@@ -32,8 +32,8 @@ func (t *Truth) mul() float64 {
 func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	t.shutAt, t.asked, t.again = now, asked, 0
 	wait := asked * t.mul()
-	if t.mul() > 1.1 {
-		wait *= 1.03
+	if t.mul() > 1+tenth {
+		wait *= 1 + slight
 	}
 	t.every = max(t.every, 2)
 	t.obeyed++
@@ -65,10 +65,10 @@ func (t *Truth) Opened(sent float64) {
 	switch {
 	case t.Testing:
 		t.Testing, t.every, t.obeyed = false, 1, 0
-		t.factor = max(0.01, t.mul()/2)
+		t.factor = max(hundredth, t.mul()/2)
 	case t.again > 0 && t.asked > 0:
 		took := max(1, min(longestLie, mostMore*t.mul(), (sent-t.shutAt)/t.asked))
 		t.factor = t.mul() + 0.5*(took-t.mul())
-		t.again, t.obeyed, t.every = 0, 0, 3
+		t.again, t.obeyed, t.every = 0, 0, three
 	}
 }

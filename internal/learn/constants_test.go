@@ -1,0 +1,148 @@
+package learn
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// mostConstants is what the law may have. It may be lowered.
+const mostConstants = 60
+
+// numbers are those that the law is tuned by. A constant is one that a declaration
+// makes out of a literal, whatever it is. What it makes out of other constants counts
+// too, unless it is one of them, a multiple by another one or by an identity, or what is
+// missing from 1 or comes on top of it: by sums, everything could be made of anything. A
+// number in a formula is bare, unless it is an identity: 0, 1, 2 or a half.
+type numbers struct{ constants, bare []string }
+
+func numbersOf(fset *token.FileSet, f *ast.File) (n numbers) {
+	declared := map[*ast.BasicLit]bool{}
+	ast.Inspect(f, func(x ast.Node) bool {
+		switch x := x.(type) {
+		case *ast.GenDecl:
+			if x.Tok == token.CONST {
+				n.declare(x, declared)
+			}
+		case *ast.BasicLit:
+			if isNumber(x) && !declared[x] && !identity(x) {
+				n.bare = append(n.bare, fset.Position(x.Pos()).String()+": "+x.Value)
+			}
+		}
+		return true
+	})
+	return n
+}
+
+// declare notes the constants that g makes, and the literals in it.
+func (n *numbers) declare(g *ast.GenDecl, declared map[*ast.BasicLit]bool) {
+	for _, s := range g.Specs {
+		s := s.(*ast.ValueSpec)
+		if counts(s) {
+			continue
+		}
+		for i, v := range s.Values {
+			_, alone := v.(*ast.BasicLit)
+			made := false
+			ast.Inspect(v, func(x ast.Node) bool {
+				switch x := x.(type) {
+				case *ast.BasicLit:
+					if isNumber(x) && !declared[x] {
+						declared[x] = true
+						made = made || alone || !identity(x)
+					}
+				case *ast.BinaryExpr:
+					if x.Op == token.ADD || x.Op == token.SUB {
+						made = made || !isOne(x.X) && !isOne(x.Y)
+					}
+				}
+				return true
+			})
+			if made {
+				n.constants = append(n.constants, s.Names[i].Name)
+			}
+		}
+	}
+}
+
+// counts reports whether s enumerates.
+func counts(s *ast.ValueSpec) (iota bool) {
+	for _, v := range s.Values {
+		ast.Inspect(v, func(x ast.Node) bool {
+			if name, ok := x.(*ast.Ident); ok && name.Name == "iota" {
+				iota = true
+			}
+			return true
+		})
+	}
+	return iota
+}
+
+func isOne(e ast.Expr) bool {
+	l, ok := e.(*ast.BasicLit)
+	return ok && l.Value == "1"
+}
+
+func isNumber(l *ast.BasicLit) bool { return l.Kind == token.INT || l.Kind == token.FLOAT }
+
+func identity(l *ast.BasicLit) bool {
+	v, err := strconv.ParseFloat(strings.ReplaceAll(l.Value, "_", ""), 64)
+	return err == nil && slices.Contains([]float64{0, 0.5, 1, 2}, v)
+}
+
+func numbersOfTheLaw(t *testing.T) (all numbers) {
+	fset := token.NewFileSet()
+	packages, err := parser.ParseDir(fset, ".", nil, 0) //nolint:staticcheck // one folder, no build tags
+	require.NoError(t, err)
+	for name, f := range packages["learn"].Files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		n := numbersOf(fset, f)
+		all.constants, all.bare = append(all.constants, n.constants...), append(all.bare, n.bare...)
+	}
+	slices.Sort(all.constants)
+	slices.Sort(all.bare)
+	return all
+}
+
+// Each constant is one more that a maintainer has to hold in mind.
+func TestTheLawHasFewConstants(t *testing.T) {
+	n := numbersOfTheLaw(t)
+	assert.Empty(t, n.bare, "name them in constants.go, or use what is there")
+	assert.LessOrEqual(t, len(n.constants), mostConstants, "%v", n.constants)
+	t.Log(len(n.constants), n.constants)
+}
+
+func TestWhatCountsAsAConstant(t *testing.T) {
+	const source = `package x
+const (
+	tuned   = 2
+	derived = 2 * tuned
+	other   = 3 * tuned
+	missing = 1 - tuned/derived
+	sum     = tuned + derived
+)
+const (
+	first = iota
+	second
+)
+func f(x float64) float64 {
+	const inside = 7
+	return 0.5*x*x + 1 - 0.25*derived
+}
+`
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, "x.go", source, 0)
+	require.NoError(t, err)
+	n := numbersOf(fset, f)
+	assert.ElementsMatch(t, []string{"tuned", "other", "sum", "inside"}, n.constants)
+	assert.Equal(t, []string{"x.go:15:23: 0.25"}, n.bare)
+}
