@@ -1,54 +1,58 @@
 package learn
 
-// The law's constants. A file says what it uses one for, under a name of its own,
-// and derives what it can: 1+fifth, 2*thirty. docs/law.md tells where each comes from.
+// The constants of the law. Each file names what it uses one for, and derives what
+// it can: 1 + fifth, 2 * thirty. The comment on a constant says where it comes from:
+//
+//   - by definition: a unit, or what a clock and a float64 can tell apart
+//   - a size: of memory that is kept, with no effect on what is decided until it is full
+//   - the sets of internal/simulate on which it was tuned; docs/law.md has these tables.
 
-// Shares, without a unit.
+// Shares and factors.
 const (
-	permille   = 0.003
-	hundredth  = 0.01
-	fiftieth   = 0.02
-	slight     = 0.03
-	twentieth  = 0.05
-	tenth      = 0.1
-	fifth      = 0.2
-	quarter    = 0.25
-	half       = 0.5
+	permille   = 0.003 // twelve: a cap that four share
+	hundredth  = 0.01  // beyond: 2 and 5 % random rejections, a Retry-After that is five times too long
+	fiftieth   = 0.02  // twelve, random
+	slight     = 0.03  // twelve: what a steady limit loses, and how soon it is probed
+	twentieth  = 0.05  // twelve, beyond
+	tenth      = 0.1   // beyond, families 07
+	fifth      = 0.2   // twelve, beyond, families 07
+	quarter    = 0.25  // cold start, beyond
+	half       = 0.5   // families 05 and 08
+	mostOf     = 0.7   // random, families 03 and 08
+	nearlyAll  = 0.9   // families 05 and 08
+	halfAgain  = 1.5   // beyond
+	twiceAHalf = 2.5   // beyond: round trips until silence means that a call was admitted
 	twoFifths  = 2 * fifth
-	mostOf     = 0.7
-	nearlyAll  = 0.9
-	halfAgain  = 1.5
-	twiceAHalf = 2.5 // and a half
 )
 
-// Counts, mostly of calls.
+// Counts, of calls if nothing else is said.
 const (
-	two          = 2
-	three        = 3
-	four         = 4
-	five         = 5
-	ten          = 10
-	dozen        = 12
-	fifteen      = 15
-	twenty       = 20
-	thirty       = 30
-	forty        = 40
-	hundred      = 100
-	twoHundred   = 200
-	fiveHundred  = 500
-	eightHundred = 800
-	sixteen      = 16
+	two          = 2   // twelve
+	three        = 3   // twelve, random: the least that is no chance
+	four         = 4   // beyond, harsher
+	five         = 5   // twelve; in seconds: random
+	ten          = 10  // twelve; in seconds: families 05
+	dozen        = 12  // beyond: random rejections, and headers that leave out a cap
+	fifteen      = 15  // families 10; in minutes: families 08, OpenAI's guide to rate limits
+	twenty       = 20  // families 08; in seconds: twelve
+	thirty       = 30  // families 05 and 07; in seconds: beyond, 5 % random rejections
+	forty        = 40  // beyond: a window of a second
+	hundred      = 100 // random
+	twoHundred   = 200 // beyond: a limit that moves every 16 s
+	fiveHundred  = 500 // beyond: random rejections
+	eightHundred = 800 // beyond: a window of a second
+	sixteen      = 16  // a size
 	thirtyTwo    = 2 * sixteen
 	sixtyFour    = 2 * thirtyTwo
 )
 
 // Times, in seconds.
 const (
-	instant     = 1e-3
-	moment      = 0.01
-	blink       = 0.05
-	minute      = 60
-	quarterHour = fifteen * minute
-	hour        = 60 * minute
+	instant     = 1e-3 // by definition: timers are no finer
+	moment      = 0.01 // twelve: a minute of the clock
+	blink       = 0.05 // families 05 and 13
+	minute      = 60   // by definition
 	day         = 24 * hour
+	hour        = minute * minute
+	quarterHour = fifteen * minute
 )
