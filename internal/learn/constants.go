@@ -1,11 +1,13 @@
 package learn
 
-// The constants of the law. Each file names what it uses one for, and derives what
-// it can: 1 + fifth, 2 * thirty. The comment on a constant says where it comes from:
+// The constants of the law: one vocabulary of shares, counts and times. Each file
+// gives what it uses one for a name of its own, and derives what it can: 1 + fifth,
+// 2 * three. The comment on a constant says where it comes from:
 //
 //   - by definition: a unit, or what a clock and a float64 can tell apart
-//   - a size: of memory that is kept, with no effect on what is decided until it is full
-//   - the sets of internal/simulate on which it was tuned; docs/law.md has these tables.
+//   - a size: of memory that is kept
+//   - else the sets of internal/simulate whose scenarios exercise what is made of it. Most
+//     were tuned there before they were shared; none has been varied by itself since.
 
 // Shares and factors.
 const (
@@ -30,12 +32,11 @@ const (
 	two          = 2   // twelve
 	three        = 3   // twelve, random: the least that is no chance
 	four         = 4   // beyond, harsher
-	five         = 5   // twelve; in seconds: random
-	ten          = 10  // twelve; in seconds: families 05
+	five         = 5   // twelve
+	ten          = 10  // twelve
 	dozen        = 12  // beyond: random rejections, and headers that leave out a cap
-	fifteen      = 15  // families 10; in minutes: families 08, OpenAI's guide to rate limits
-	twenty       = 20  // families 08; in seconds: twelve
-	thirty       = 30  // families 05 and 07; in seconds: beyond, 5 % random rejections
+	twenty       = 20  // families 08
+	thirty       = 30  // families 05 and 07
 	forty        = 40  // beyond: a window of a second
 	hundred      = 100 // random
 	twoHundred   = 200 // beyond: a limit that moves every 16 s
@@ -48,11 +49,17 @@ const (
 
 // Times, in seconds.
 const (
-	instant     = 1e-3 // by definition: timers are no finer
-	moment      = 0.01 // twelve: a minute of the clock
-	blink       = 0.05 // families 05 and 13
-	minute      = 60   // by definition
-	day         = 24 * hour
-	hour        = minute * minute
-	quarterHour = fifteen * minute
+	instant        = 1e-3 // by definition: timers are no finer
+	moment         = 0.01 // twelve: a minute of the clock
+	blink          = 0.05 // families 05 and 13
+	twoSeconds     = 2    // families 09, beyond: a closure that is no mere refill
+	fiveSeconds    = 5    // random: what was admitted of late
+	tenSeconds     = 10   // families 05
+	fifteenSeconds = 15   // families 07 and 10
+	twentySeconds  = 20   // families 03, twelve
+	halfMinute     = minute / 2
+	minute         = 60 // by definition
+	day            = 24 * hour
+	hour           = minute * minute
+	quarterHour    = 15 * minute // families 08; OpenAI's guide to rate limits, 2026-07
 )

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ const mostConstants = 60
 // number in a formula is bare, unless it is an identity: 0, 1, 2 or a half.
 type numbers struct{ constants, bare []string }
 
-func numbersOf(fset *token.FileSet, f *ast.File) (n numbers) {
+func numbersOf(f *ast.File) (n numbers) {
 	declared := map[*ast.BasicLit]bool{}
 	ast.Inspect(f, func(x ast.Node) bool {
 		switch x := x.(type) {
@@ -33,7 +34,7 @@ func numbersOf(fset *token.FileSet, f *ast.File) (n numbers) {
 			}
 		case *ast.BasicLit:
 			if isNumber(x) && !declared[x] && !identity(x) {
-				n.bare = append(n.bare, fset.Position(x.Pos()).String()+": "+x.Value)
+				n.bare = append(n.bare, f.Name.Name+": "+x.Value)
 			}
 		}
 		return true
@@ -98,18 +99,28 @@ func identity(l *ast.BasicLit) bool {
 }
 
 func numbersOfTheLaw(t *testing.T) (all numbers) {
-	fset := token.NewFileSet()
-	packages, err := parser.ParseDir(fset, ".", nil, 0) //nolint:staticcheck // one folder, no build tags
-	require.NoError(t, err)
-	for name, f := range packages["learn"].Files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		n := numbersOf(fset, f)
+	t.Helper()
+	for _, f := range parsed(t) {
+		n := numbersOf(f)
 		all.constants, all.bare = append(all.constants, n.constants...), append(all.bare, n.bare...)
 	}
 	slices.Sort(all.constants)
 	slices.Sort(all.bare)
+	return all
+}
+
+func parsed(t *testing.T) map[string]*ast.File {
+	t.Helper()
+	all := map[string]*ast.File{}
+	entries, err := os.ReadDir(".")
+	require.NoError(t, err)
+	for _, e := range entries {
+		if name := e.Name(); strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+			require.NoError(t, err)
+			all[name] = f
+		}
+	}
 	return all
 }
 
@@ -139,10 +150,9 @@ func f(x float64) float64 {
 	return 0.5*x*x + 1 - 0.25*derived
 }
 `
-	fset := token.NewFileSet()
-	f, err := parser.ParseFile(fset, "x.go", source, 0)
+	f, err := parser.ParseFile(token.NewFileSet(), "x.go", source, 0)
 	require.NoError(t, err)
-	n := numbersOf(fset, f)
+	n := numbersOf(f)
 	assert.ElementsMatch(t, []string{"tuned", "other", "sum", "inside"}, n.constants)
-	assert.Equal(t, []string{"x.go:15:23: 0.25"}, n.bare)
+	assert.Equal(t, []string{"x: 0.25"}, n.bare)
 }

@@ -20,11 +20,13 @@ type Door struct {
 }
 
 const (
-	firstTrip  = fifth      // seconds
-	heardBy    = twiceAHalf // refusal round trips until a probe would have been refused
-	exact      = halfAgain  // seconds: a Retry-After up to here is a fraction rounded up
-	latest     = tenth      // seconds that jitter adds to a Retry-After; it never takes any away
-	knockShare = fiftieth   // of the learnt rate may go into knocking
+	firstTrip      = 0.2        // seconds
+	heardBy        = twiceAHalf // refusal round trips until a probe would have been refused
+	exact          = 1.5        // seconds: a Retry-After up to here is a fraction rounded up
+	latest         = 0.1        // seconds that jitter adds to a Retry-After; it never takes any away
+	firstKnock     = 0.25       // seconds until a probe without a Retry-After, twice as long each time
+	longestBackoff = 8          // seconds on top of a wait that is too short, or for rejections that say nothing about our share
+	knockShare     = fiftieth   // of the learnt rate may go into knocking
 )
 
 func newDoor(off Rules) Door { return Door{trip: firstTrip, left: math.Inf(-1), off: off} }
@@ -114,9 +116,9 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 		d.wait(now + min(minute, reset*math.Pow(2, min(four, n-2)*luck)))
 	case !hinted:
 		most := max(1, min(minute, 1/(knockShare*max(rate, leastRate))))
-		d.wait(now + min(most, quarter*math.Pow(2, n-1))*(1+quarter*luck))
+		d.wait(now + min(most, firstKnock*math.Pow(2, n-1))*(1+quarter*luck))
 	case d.refused > 2: // the Retry-After keeps being too short
-		d.wait(now + asked + luck*min(2*four, 0.5*math.Pow(2, n-2)))
+		d.wait(now + asked + luck*min(longestBackoff, 0.5*math.Pow(2, n-2)))
 	}
 	d.probing = d.refused > 1
 }
@@ -124,7 +126,7 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 // Foreign waits, if they go on, for refusals that say nothing about our share.
 func (d *Door) Foreign(now, luck float64) {
 	if d.foreign++; d.foreign > 1 {
-		d.wait(now + min(2*four, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+quarter*luck))
+		d.wait(now + min(longestBackoff, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+quarter*luck))
 	}
 }
 
@@ -138,7 +140,7 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 		d.full++
 	}
 	if asked == 0 {
-		asked = min(thirty, max(0.5*share, blink*math.Pow(2, float64(max(0, d.full-1)))))
+		asked = min(halfMinute, max(0.5*share, blink*math.Pow(2, float64(max(0, d.full-1)))))
 	}
 	d.probing = d.probing || d.full > 2
 	d.knock = 0
@@ -148,7 +150,7 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 // Pause waits after a refusal that did not say for how long: about a call, and
 // not before the refusals that are under way have been heard.
 func (d *Door) Pause(now, rate float64) {
-	d.wait(now + max(halfAgain*d.trip, min(five, 1/max(rate, blink))))
+	d.wait(now + max(halfAgain*d.trip, min(fiveSeconds, 1/max(rate, blink))))
 }
 
 // Opened notes that a call which left at the moment left was not refused.

@@ -21,8 +21,8 @@ type Memory struct {
 const (
 	memoryFell  = mostOf      // of what held: it has fallen
 	memoryHolds = nearlyAll   // of it: as good as that
-	rateFirst   = thirty      // seconds from a fall to the first trial: refusals by chance lower a rate for a while
-	levelFirst  = two         // and of a bound on the calls in flight
+	rateFirst   = halfMinute  // seconds from a fall to the first trial: refusals by chance lower a rate for a while
+	levelFirst  = twoSeconds  // and of a bound on the calls in flight
 	memoryLasts = quarterHour // seconds
 	trialTaken  = twenty      // calls, and it holds again
 )

@@ -157,7 +157,7 @@ type Others struct {
 	spilt         bool    // a full bucket spills, which looks like what others take
 }
 
-const othersSpan = five // seconds
+const othersSpan = fiveSeconds // seconds
 
 // Begin begins a span with so much left.
 func (o *Others) Begin(at, left float64) { o.at, o.left, o.own, o.spilt = at, left, 0, false }
@@ -190,9 +190,10 @@ type Turn struct {
 }
 
 const (
-	enoughVotes = three
-	mostVotes   = 2 * three
-	turnDelay   = moment // seconds
+	enoughVotes  = three
+	mostVotes    = 2 * three
+	shortestTurn = 0.1    // seconds
+	turnDelay    = moment // seconds
 )
 
 // Windowed reports whether it is a window.
@@ -204,7 +205,7 @@ func (t *Turn) Observe(at, reset float64) {
 	t.span = max(reset, (1-fiftieth)*t.span)
 	dt := at - t.at
 	switch shift := t.At - t.reset; {
-	case t.at == 0 || dt > thirty: // too long ago to compare with
+	case t.at == 0 || dt > halfMinute: // too long ago to compare with
 	case dt < 0.5:
 		return
 	case reset > 0 && math.Abs(shift) <= tenth*dt:
@@ -220,7 +221,7 @@ func (t *Turn) Pass(now float64) bool {
 	if now < t.At {
 		return false
 	}
-	span := max(t.span, tenth)
+	span := max(t.span, shortestTurn)
 	t.At += span * (1 + math.Floor((now-t.At)/span))
 	return true
 }

@@ -22,20 +22,20 @@ type Overdraft struct {
 
 // Source of these: the families and the harsher providers in internal/simulate.
 const (
-	draftFirst = hundred / 2 // calls held back before a try
-	draftAgain = ten         // the same if the last try found the headers too low
-	draftLeast = four        // calls more than there is room for that are proof
-	draftShare = tenth       // of what the bucket or window holds, likewise
-	draftPace  = two         // times what comes in
-	draftEnd   = fifth       // of a window: a try that is rejected costs no more
-	draftHaste = 1 + fifth   // times what it takes to get the proof before the window turns
-	draftLasts = fifteen     // seconds, at least
-	draftMost  = hour        // seconds, at most: meanwhile the limit may have changed
-	draftPause = thirty      // seconds to the next try after one that was rejected, twice as long each time
-	draftTold  = quarterHour // the same if the headers of the rejection say that nothing is left
-	draftCost  = hundred / 2 // times the wait that a rejection asked for, likewise
-	draftRare  = hour        // seconds, at most
-	draftAlone = twentieth   // of what comes in, taken by others: then the headers are about what rejects
+	draftFirst = hundred / 2    // calls held back before a try
+	draftAgain = ten            // the same if the last try found the headers too low
+	draftLeast = four           // calls more than there is room for that are proof
+	draftShare = tenth          // of what the bucket or window holds, likewise
+	draftPace  = two            // times what comes in
+	draftEnd   = fifth          // of a window: a try that is rejected costs no more
+	draftHaste = 1 + fifth      // times what it takes to get the proof before the window turns
+	draftLasts = fifteenSeconds // seconds, at least
+	draftMost  = hour           // seconds, at most: meanwhile the limit may have changed
+	draftPause = halfMinute     // seconds to the next try after one that was rejected, twice as long each time
+	draftTold  = quarterHour    // the same if the headers of the rejection say that nothing is left
+	draftCost  = hundred / 2    // times the wait that a rejection asked for, likewise
+	draftRare  = hour           // seconds, at most
+	draftAlone = twentieth      // of what comes in, taken by others: then the headers are about what rejects
 )
 
 // Wait is how long until a call may go which the headers hold back for so long. own is

@@ -13,7 +13,7 @@ const (
 	overloadMemory = thirty               // calls that the share looks back on
 	overloadRare   = 2.0 / overloadMemory // a share that is no fault of ours
 	overloadCut    = nearlyAll            // of the calls in flight, for each epoch
-	overloadSpan   = ten                  // seconds in which they are halved at most
+	overloadSpan   = tenSeconds           // seconds in which they are halved at most
 	overloadLeast  = half
 )
 

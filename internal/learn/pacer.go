@@ -53,7 +53,7 @@ func Cycle(rate float64) float64 { return settled(rate) * eager(rate) }
 func settled(rate float64) float64 {
 	rate = max(rate, leastRate)
 	if rate >= 1 {
-		return max(twenty, cycleOne*math.Pow(rate, mostOf-1))
+		return max(twentySeconds, cycleOne*math.Pow(rate, mostOf-1))
 	}
 	return min(ten*minute, cycleOne*math.Pow(rate, -mostOf))
 }
@@ -117,7 +117,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	p.model += p.Rate * dt
 	if top := max(2*p.Rate, ten*unit) + p.burst; p.model > top {
 		p.model = max(top, before) // it may have begun above
-		p.rested = p.rested || idle && dt > 2
+		p.rested = p.rested || idle && dt > twoSeconds
 	}
 	if !open {
 		return

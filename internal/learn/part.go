@@ -6,7 +6,7 @@ import "math"
 const (
 	evenGain    = three * hoverGain  // of a bound that hovers
 	evenCut     = 0.15               // of it, for each refusal
-	evenFirst   = fifteen            // seconds of a cycle,
+	evenFirst   = fifteenSeconds     // seconds of a cycle,
 	evenSlope   = 2 * three          // and so many more for each call per second of the whole limit
 	evenLongest = halfAgain * minute // seconds
 )

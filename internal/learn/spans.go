@@ -16,7 +16,7 @@ type Spans struct {
 }
 
 const (
-	windowShut  = two         // seconds of closure that are no mere refill
+	windowShut  = twoSeconds  // seconds of closure that are no mere refill
 	windowShare = fifth       // of the span
 	windowLeast = ten         // calls in a window
 	spanLongest = 2 * minute  // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins

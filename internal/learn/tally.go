@@ -29,8 +29,8 @@ type Rate struct {
 }
 
 const (
-	handful  = ten  // calls, below which the one that was refused matters
-	lately   = five // seconds, when the bucket may have run over earlier
+	handful  = ten         // calls, below which the one that was refused matters
+	lately   = fiveSeconds // seconds, when the bucket may have run over earlier
 	cautious = 1 - twentieth
 	shortest = half   // seconds, from the beginning to the first mark
 	leanest  = mostOf // of the tokens that so many calls take
