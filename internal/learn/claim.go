@@ -37,7 +37,7 @@ const (
 	sharedShare = tenth
 	trialSends  = three * hundred
 	tooMany     = twentieth // epochs a call: more than a cap refuses
-	noisy       = 0.08
+	noisy       = 0.08      // of the calls, at most: beyond that rejections are not random; beyond, random
 
 	soonTrips   = two // round trips after a cut in which it should have helped
 	soonWeight  = two
@@ -53,7 +53,7 @@ const (
 	claimMemory = eightHundred // calls
 	claimYoung  = hundred      // the same at first
 	hoverSoon   = ten
-	hoverNoise  = 0.0135 // of the calls, refused although the bound has fallen
+	hoverNoise  = 0.0135 // of the calls, rejected although the bound has fallen; beyond: random rejections
 	hoverFall   = half   // of the level of the claim
 )
 

@@ -58,8 +58,8 @@ const (
 	fifteenSeconds = 15   // families 07 and 10
 	twentySeconds  = 20   // families 03, twelve
 	halfMinute     = minute / 2
-	minute         = 60 // by definition
-	day            = 24 * hour
+	minute         = 60        // by definition
+	day            = 24 * hour // by definition
 	hour           = minute * minute
 	quarterHour    = 15 * minute // families 08; OpenAI's guide to rate limits, 2026-07
 )

@@ -20,9 +20,9 @@ type Door struct {
 }
 
 const (
-	firstTrip      = 0.2        // seconds
+	firstTrip      = 0.2        // seconds until a 429 is received, before one was
 	heardBy        = twiceAHalf // refusal round trips until a probe would have been refused
-	exact          = 1.5        // seconds: a Retry-After up to here is a fraction rounded up
+	exact          = 1.5        // seconds: a Retry-After up to here is a fraction rounded up; beyond: whole seconds
 	latest         = 0.1        // seconds that jitter adds to a Retry-After; it never takes any away
 	firstKnock     = 0.25       // seconds until a probe without a Retry-After, twice as long each time
 	longestBackoff = 8          // seconds on top of a wait that is too short, or for rejections that say nothing about our share

@@ -148,7 +148,7 @@ const (
 	hoverLeast = five
 	hoverShare = mostOf     // of where it began
 	hoverKept  = 1 - mostOf // of the level before: what others have not taken alone
-	hoverCut   = 0.12       // of the bound, for each refusal
+	hoverCut   = 0.12       // of the bound, for each rejection; twelve: a cap that four share
 )
 
 // Follow has the bound follow the pace.

@@ -39,7 +39,7 @@ const (
 	resetError = blink // seconds
 	spare      = two   // calls' worth that are left for whoever else comes
 	fillsBy    = four  // times as long as an empty bucket takes: others take from it, too
-	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used
+	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
 // Sent notes a call.
@@ -192,7 +192,7 @@ type Turn struct {
 const (
 	enoughVotes  = three
 	mostVotes    = 2 * three
-	shortestTurn = 0.1    // seconds
+	shortestTurn = 0.1    // seconds; by definition: the least length of a window
 	turnDelay    = moment // seconds
 )
 

@@ -34,9 +34,9 @@ const (
 	noiseApart      = dozen      // calls between two refusals, at least, on average
 	noiseGone       = twoHundred // calls without an unexplained refusal, after which those before it count no more
 	noiseFall       = nearlyAll  // of the rate before: what the pace has fallen to meanwhile
-	explainedWeight = 2.3
+	explainedWeight = 2.3        // rejections: what one that the rate explains counts for while a share is known; beyond: random rejections
 	leakBucket      = four
-	exceededDecay   = 0.0025 // for each call
+	exceededDecay   = 0.0025 // times that rejections exceeded the share, for each call; beyond: random rejections
 )
 
 // Know says that so large a share of calls is refused for nothing.

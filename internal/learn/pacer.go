@@ -38,10 +38,10 @@ const (
 	firstGrow = quarter    // per second, until the second mark
 	leastRate = instant
 	windowed  = fifth     // the most growth, where calls are counted in windows
-	grownFar  = 1.4       // times the rate: the bucket may have run over
-	flat      = 0.15      // of a cycle, in which the pace is at most the rate
+	grownFar  = 1.4       // times the rate: the bucket may have run over; cold start
+	flat      = 0.15      // of a cycle, in which the pace is at most the rate; twelve
 	climb     = twoFifths // of it, in which the pace then grows by slight
-	cycleOne  = 63        // seconds that a cycle takes at one unit per second
+	cycleOne  = 63        // seconds that a cycle takes at one unit per second; twelve
 	tokenDeep = two       // calls' tokens that may go at once: calls and tokens take turns in binding
 )
 
@@ -147,7 +147,7 @@ func (p *Pacer) proof() float64 {
 	return riseProof
 }
 
-const rounding = 1e-9
+const rounding = 1e-9 // units; by definition: what float64 loses in sums
 
 // Wait is how long until n may go.
 func (p *Pacer) Wait(n float64) float64 {

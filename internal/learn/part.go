@@ -5,7 +5,7 @@ import "math"
 // Source of these: four and sixteen processes on one quota in internal/simulate.
 const (
 	evenGain    = three * hoverGain  // of a bound that hovers
-	evenCut     = 0.15               // of it, for each refusal
+	evenCut     = 0.15               // of the bound, for each rejection; the processes that are each told their part
 	evenFirst   = fifteenSeconds     // seconds of a cycle,
 	evenSlope   = 2 * three          // and so many more for each call per second of the whole limit
 	evenLongest = halfAgain * minute // seconds

@@ -45,9 +45,8 @@ func (m *Machine) Save() Saved {
 	return s
 }
 
-// mostRate bounds a rate that is restored or grows, in units per second, and the units of a call.
-// It is far above any real one, and all that is computed of it is finite.
-const mostRate = 1e15
+// mostRate bounds a rate that is restored or grows, and the units of a call.
+const mostRate = 1e15 // units per second; by definition: far above any real one, and all that is computed of it is finite
 
 // restore goes on with what another machine has learnt. Nonsense in it is brought within bounds.
 func (m *Machine) restore(s *Saved) {
