@@ -30,7 +30,6 @@ type Claim struct {
 const (
 	sameLevel   = twentieth
 	sameEpochs  = three
-	evidence    = thirty   // calls taken, before a level says anything
 	aboveShare  = fiftieth // of these, above the level of a cap
 	atShare     = quarter  // and at it
 	sharedTaken = five
@@ -76,7 +75,7 @@ func (c *Claim) Taken(others int) { c.levels.Add(others) }
 func (c *Claim) Refused(level int, hinted bool) {
 	n := float64(level)
 	taken, at, above := c.levels.Count(level)
-	like := !hinted && n >= 2 && taken >= evidence && above <= aboveShare*taken && at <= atShare*taken
+	like := !hinted && n >= 2 && taken >= recent && above <= aboveShare*taken && at <= atShare*taken
 	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
 	switch {
 	case !like:
@@ -88,7 +87,7 @@ func (c *Claim) Refused(level int, hinted bool) {
 	}
 	c.sameAt = n
 	c.shared = c.part || taken >= sharedTaken && at > sharedShare*taken
-	c.alone = taken >= evidence && at == 0
+	c.alone = taken >= recent && at == 0
 	c.levels = Levels{}
 }
 
@@ -122,7 +121,7 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 		c.weighCrowd(x)
 		return c.again < hoverSoon && c.crowds < crowdMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
 	}
-	falls := c.sent < trialSends && nearlyAll*float64(x.Others) < mostOf*c.level
+	falls := c.sent < trialSends && backOff*float64(x.Others) < mostOf*c.level
 	return !c.isRate() && (c.epochs < three || !falls && c.epochs <= tooMany*c.sent)
 }
 

@@ -17,7 +17,7 @@ import (
 // What the law may have. It may be lowered.
 const (
 	mostConstants = 60
-	mostUses      = 214
+	mostUses      = 201
 )
 
 // numbers are those that the law is tuned by. A constant is one that a declaration

@@ -84,7 +84,7 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	if asked > exact {
 		d.truth = 1
 	}
-	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, halfAgain*d.trip) + later)
+	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, settles*d.trip) + later)
 }
 
 // Echo waits for what a further refusal of the same epoch asked, unless it is
@@ -116,7 +116,7 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 		d.wait(now + min(minute, reset*math.Pow(2, min(four, n-2)*luck)))
 	case !hinted:
 		most := max(1, min(minute, 1/(knockShare*max(rate, leastRate))))
-		d.wait(now + min(most, firstKnock*math.Pow(2, n-1))*(1+quarter*luck))
+		d.wait(now + min(most, firstKnock*math.Pow(2, n-1))*(1+jitter*luck))
 	case d.refused > 2: // the Retry-After keeps being too short
 		d.wait(now + asked + luck*min(longestBackoff, 0.5*math.Pow(2, n-2)))
 	}
@@ -126,7 +126,7 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 // Foreign waits, if they go on, for refusals that say nothing about our share.
 func (d *Door) Foreign(now, luck float64) {
 	if d.foreign++; d.foreign > 1 {
-		d.wait(now + min(longestBackoff, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+quarter*luck))
+		d.wait(now + min(longestBackoff, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+jitter*luck))
 	}
 }
 
@@ -150,7 +150,7 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 // Pause waits after a refusal that did not say for how long: about a call, and
 // not before the refusals that are under way have been heard.
 func (d *Door) Pause(now, rate float64) {
-	d.wait(now + max(halfAgain*d.trip, min(fiveSeconds, 1/max(rate, blink))))
+	d.wait(now + max(settles*d.trip, min(fiveSeconds, 1/max(rate, blink))))
 }
 
 // Opened notes that a call which left at the moment left was not refused.

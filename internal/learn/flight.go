@@ -55,12 +55,12 @@ func (f *Flight) Tick(now float64, open bool) {
 func (f *Flight) Bound(needed float64) int {
 	b := f.bound
 	if f.mode == steady {
-		hold, grow := twoFifths*f.cycle, 0.5*f.cycle
+		hold, grow := steadily*f.cycle, 0.5*f.cycle
 		if f.active < hold {
 			b = f.bound + (f.level-f.bound)*f.active/hold
 		} else {
 			z := (f.active - hold) / grow
-			b = f.level + max(z, twentieth*f.level*z*z*z)
+			b = f.level + max(z, probing*f.level*z*z*z)
 		}
 		if !f.Claimed {
 			b = max(b, needed)
@@ -120,7 +120,7 @@ func (f *Flight) Cap(n, rtt float64) {
 	stable := f.mode != steady || math.Abs(n-f.level) <= 1 && f.level > 0
 	f.mode, f.level, f.bound = steady, n, n
 	if !stable {
-		f.bound = max(1, nearlyAll*n)
+		f.bound = max(1, backOff*n)
 	}
 	f.active = 0
 	f.cycle = settled(n / max(rtt, blink))
@@ -213,12 +213,12 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 	if f.mode != steady || !f.Binding || float64(n+1) > f.Max {
 		return math.Inf(1)
 	}
-	want, hold, grow := float64(n+1), twoFifths*f.cycle, 0.5*f.cycle
+	want, hold, grow := float64(n+1), steadily*f.cycle, 0.5*f.cycle
 	var at float64
 	if want <= f.level && f.level > f.bound {
 		at = hold * (want - f.bound) / (f.level - f.bound)
 	} else {
-		z := min(want-f.level, math.Cbrt((want-f.level)/(twentieth*f.level)))
+		z := min(want-f.level, math.Cbrt((want-f.level)/(probing*f.level)))
 		at = hold + grow*max(0, z)
 	}
 	return max(instant, at-f.active)
@@ -233,7 +233,7 @@ func (f *Flight) Next() float64 {
 	if f.mode != steady {
 		return math.Inf(1)
 	}
-	return max(0, twoFifths*f.cycle-f.active)
+	return max(0, steadily*f.cycle-f.active)
 }
 
 // Hovers is where the bound hovers, 0 if it does not.

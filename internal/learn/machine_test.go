@@ -423,7 +423,7 @@ func TestNonsenseInSavedIsBounded(t *testing.T) {
 		assert.Positive(t, s.Trip)
 		assert.LessOrEqual(t, s.Refusal, 60.0)
 		assert.Positive(t, s.Refusal)
-		assert.LessOrEqual(t, s.Noise, mostNoise)
+		assert.LessOrEqual(t, s.Noise, noisy)
 		assert.LessOrEqual(t, s.Window, 86400.0)
 		assert.LessOrEqual(t, max(s.Short, s.Long), float64(longestLie))
 		for _, least := range []float64{s.PerCall, s.Noise, s.Window, s.Short, s.Long} {

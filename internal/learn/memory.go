@@ -19,12 +19,10 @@ type Memory struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	memoryFell  = mostOf      // of what held: it has fallen
-	memoryHolds = nearlyAll   // of it: as good as that
-	rateFirst   = halfMinute  // seconds from a fall to the first trial: refusals by chance lower a rate for a while
-	levelFirst  = twoSeconds  // and of a bound on the calls in flight
-	memoryLasts = quarterHour // seconds
-	trialTaken  = twenty      // calls, and it holds again
+	memoryFell  = mostOf     // of what held: it has fallen
+	memoryHolds = nearlyAll  // of it: as good as that
+	levelFirst  = twoSeconds // and of a bound on the calls in flight
+	trialTaken  = twenty     // calls, and it holds again
 )
 
 // Marked notes what was measured. Marks that agree are what holds.
@@ -51,7 +49,7 @@ func (m *Memory) fell(now float64) {
 	if now-m.held > m.pause {
 		m.pause = 0
 	}
-	m.trying, m.until = false, now+memoryLasts
+	m.trying, m.until = false, now+remembered
 	m.postpone(now)
 }
 

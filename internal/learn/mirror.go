@@ -35,11 +35,10 @@ type Mirror struct {
 const (
 	resolution = 1 - instant // of Remaining, which is rounded down
 	coarse     = half        // of Limit, which is rounded to a whole number
-	perMinute  = minute
-	resetError = blink // seconds
-	spare      = two   // calls' worth that are left for whoever else comes
-	fillsBy    = four  // times as long as an empty bucket takes: others take from it, too
-	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
+	resetError = blink       // seconds
+	spare      = two         // calls' worth that are left for whoever else comes
+	fillsBy    = four        // times as long as an empty bucket takes: others take from it, too
+	quick      = 0.3         // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
 // Sent notes a call.
@@ -84,13 +83,13 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	missing := t.Limit - t.Remaining
 	switch {
 	case !m.holds:
-		m.refill = max(0.5*t.Limit, t.Limit-coarse) / perMinute
+		m.refill = max(0.5*t.Limit, t.Limit-coarse) / minute
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
 	case t.Reset <= 0 || missing < three*max(1, taken):
 		if m.refill == 0 {
-			m.refill = t.Limit / perMinute
+			m.refill = t.Limit / minute
 		}
 		if t.Reset > 0 && missing >= 1 { // a limit that is not per minute may never let more be missing
 			m.refill = max(m.refill, missing/(t.Reset+resetError))
@@ -157,8 +156,6 @@ type Others struct {
 	spilt         bool    // a full bucket spills, which looks like what others take
 }
 
-const othersSpan = fiveSeconds // seconds
-
 // Begin begins a span with so much left.
 func (o *Others) Begin(at, left float64) { o.at, o.left, o.own, o.spilt = at, left, 0, false }
 
@@ -167,7 +164,7 @@ func (o *Others) Observe(at, left, own, refill float64, spilt bool) {
 	o.own += own
 	o.spilt = o.spilt || spilt
 	span := at - o.at
-	if span < othersSpan {
+	if span < lately {
 		return
 	}
 	rate := max(0, o.left+refill*span-left-o.own-1) / span

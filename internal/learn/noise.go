@@ -28,8 +28,7 @@ const (
 
 const (
 	explained = 1 - slight/2 // of the rate believed: the provider's bucket was empty
-	mostNoise = noisy
-	memory    = fiveHundred // calls
+	memory    = fiveHundred  // calls
 
 	noiseApart      = dozen      // calls between two refusals, at least, on average
 	noiseGone       = twoHundred // calls without an unexplained refusal, after which those before it count no more
@@ -74,7 +73,7 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	n.last = n.sent
 	need := max(n.need, leakBucket)
 	if n.unexplained >= need && n.sent >= noiseApart*(n.unexplained-1) && pace < noiseFall*n.before {
-		n.Share, n.leak = min(mostNoise, n.unexplained/n.sent), 0
+		n.Share, n.leak = min(noisy, n.unexplained/n.sent), 0
 		n.unexplained = 0
 		return Restore
 	}
@@ -95,7 +94,7 @@ func (n *Noise) expected(share, weight float64) Opinion {
 	if n.Share == 0 {
 		return Believe
 	}
-	n.Share = min(mostNoise, n.Share+share/memory)
+	n.Share = min(noisy, n.Share+share/memory)
 	if n.leak += weight; n.leak < leakBucket {
 		return Ignore
 	}

@@ -31,10 +31,7 @@ const (
 	draftHaste = 1 + fifth      // times what it takes to get the proof before the window turns
 	draftLasts = fifteenSeconds // seconds, at least
 	draftMost  = hour           // seconds, at most: meanwhile the limit may have changed
-	draftPause = halfMinute     // seconds to the next try after one that was rejected, twice as long each time
-	draftTold  = quarterHour    // the same if the headers of the rejection say that nothing is left
 	draftCost  = hundred / 2    // times the wait that a rejection asked for, likewise
-	draftRare  = hour           // seconds, at most
 	draftAlone = twentieth      // of what comes in, taken by others: then the headers are about what rejects
 )
 
@@ -89,11 +86,11 @@ func (o *Overdraft) Refused(now float64, c Call, r *Refusal) bool {
 		return false
 	}
 	o.trying, o.low = false, false
-	o.pause = max(draftPause, 2*o.pause, draftCost*r.Asked)
+	o.pause = max(againFirst, 2*o.pause, draftCost*r.Asked)
 	if r.Calls.Known && r.Calls.Remaining < 1 {
-		o.pause = max(draftTold, o.pause)
+		o.pause = max(remembered, o.pause)
 	}
-	o.pause = min(draftRare, o.pause)
+	o.pause = min(draftMost, o.pause)
 	o.next = now + o.pause
 	return true
 }

@@ -1,7 +1,7 @@
 package learn
 
 // Overload distinguishes a service that is full from occasional failures, which are
-// no evidence that too much is sent.
+// no recent that too much is sent.
 type Overload struct {
 	share float64 // of the calls of late
 	since float64 // when most was noted
@@ -10,18 +10,17 @@ type Overload struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	overloadMemory = thirty               // calls that the share looks back on
-	overloadRare   = 2.0 / overloadMemory // a share that is no fault of ours
-	overloadCut    = nearlyAll            // of the calls in flight, for each epoch
-	overloadSpan   = tenSeconds           // seconds in which they are halved at most
-	overloadLeast  = half
+	overloadRare  = 2.0 / recent // a share that is no fault of ours
+	overloadCut   = backOff      // of the calls in flight, for each epoch
+	overloadSpan  = tenSeconds   // seconds in which they are halved at most
+	overloadLeast = half
 )
 
 // Taken notes a call that was taken.
-func (o *Overload) Taken() { o.share *= 1 - 1.0/overloadMemory }
+func (o *Overload) Taken() { o.share *= 1 - 1.0/recent }
 
 // Refused notes one that was not.
-func (o *Overload) Refused() { o.share = min(1, o.share+1.0/overloadMemory) }
+func (o *Overload) Refused() { o.share = min(1, o.share+1.0/recent) }
 
 // Rare reports whether they come so rarely that nothing follows from them.
 func (o *Overload) Rare() bool { return o.share < overloadRare }

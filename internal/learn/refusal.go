@@ -127,7 +127,7 @@ const SlowFor = quarterHour
 // it out. That measures no rate. A try whose call was told so is not made again soon.
 func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
-	m.quota.draft.Refused(now, c, &Refusal{Asked: draftRare})
+	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
 	if slow {
 		m.slowBy = now + SlowFor
 	}

@@ -64,7 +64,7 @@ func (m *Machine) restore(s *Saved) {
 		m.Door.trip = min(s.Refusal, minute)
 	}
 	m.tally.perCall = min(max(0, s.PerCall), mostRate)
-	m.noise.Share = min(max(0, s.Noise), mostNoise)
+	m.noise.Share = min(max(0, s.Noise), noisy)
 	m.spans.Window = min(max(0, s.Window), day)
 	m.Calls.SetSpan(m.spans.Window)
 	m.Tokens.SetSpan(m.spans.Window)

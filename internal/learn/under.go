@@ -29,7 +29,7 @@ func (u *Under) Held(now, level float64, r Rate) {
 	case !u.fell:
 		u.level, u.rate, u.tokens, u.until = level, r.Calls, r.Tokens, 0
 	case u.until == 0:
-		u.until = now + memoryLasts
+		u.until = now + remembered
 	}
 }
 
@@ -41,7 +41,7 @@ func (m *Machine) replacesCap(now float64) {
 		*u = Under{}
 	case m.Calls.Rate >= memoryFell*u.rate:
 	case u.until == 0:
-		u.until = now + memoryLasts
+		u.until = now + remembered
 		m.levels.Fell(now, u.level)
 	case now >= u.until:
 		*u = Under{}
