@@ -45,6 +45,7 @@ func TestAPriorOfMinutesBeginsWithABurst(t *testing.T) {
 		"a minute":                  {[]throttle.Window{throttle.Sliding(60, minute)}, 0, 32},
 		"a small one":               {[]throttle.Window{throttle.Sliding(5, minute)}, 0, 5},
 		"the least of several":      {[]throttle.Window{throttle.Sliding(60, minute), throttle.Sliding(20, hour)}, 0, 20},
+		"in any order":              {[]throttle.Window{throttle.Sliding(20, hour), throttle.Sliding(60, minute)}, 0, 20},
 		"seconds":                   {[]throttle.Window{throttle.Sliding(10, time.Second), throttle.Sliding(300, minute)}, 0, 1},
 		"a bucket holds its burst":  {[]throttle.Window{throttle.Bucket(10, 7)}, 0, 7},
 		"the tokens of a minute":    {[]throttle.Window{throttle.Sliding(60, minute), tokens}, 250, 12},

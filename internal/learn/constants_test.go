@@ -77,16 +77,16 @@ func (n *numbers) declare(g *ast.GenDecl, declared map[*ast.BasicLit]bool) {
 }
 
 // counts reports whether s enumerates.
-func counts(s *ast.ValueSpec) (iota bool) {
+func counts(s *ast.ValueSpec) (enumerates bool) {
 	for _, v := range s.Values {
 		ast.Inspect(v, func(x ast.Node) bool {
 			if name, ok := x.(*ast.Ident); ok && name.Name == "iota" {
-				iota = true
+				enumerates = true
 			}
 			return true
 		})
 	}
-	return iota
+	return enumerates
 }
 
 func isOne(e ast.Expr) bool {

@@ -99,15 +99,12 @@ func constantsTable(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString("| constant | value | of which is made | unit, meaning or source |\n| --- | --- | --- | --- |\n")
 	for _, l := range lines {
-		made := ""
-		for i, use := range slices.Compact(slices.Sorted(slices.Values(uses[l.name]))) {
-			if i > 0 {
-				made += ", "
-			}
-			made += "`" + use + "`"
+		var made []string
+		for _, use := range slices.Compact(slices.Sorted(slices.Values(uses[l.name]))) {
+			made = append(made, "`"+use+"`")
 		}
 		assert.NotEmpty(t, l.comment, "%s: a unit, and where it comes from", l.name)
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", l.name, l.value, made, l.comment)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", l.name, l.value, strings.Join(made, ", "), l.comment)
 	}
 	fmt.Fprintf(&b, "\n%d constants, in %d uses.\n", len(lines), usesOfTheLaw(t))
 	assert.Len(t, lines, len(counted))
@@ -134,7 +131,7 @@ func sortedKeys(files map[string]*ast.File) []string {
 // source is the text of an expression.
 func source(t *testing.T, name string, e ast.Expr) string {
 	t.Helper()
-	text, err := os.ReadFile(name) //nolint:gosec // our own
+	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	return string(text[e.Pos()-1 : e.End()-1])
 }

@@ -89,8 +89,7 @@ func (a *aspect) compared(c, whole int) (goodput, refused difference) {
 			}
 			goodputs, refusals = append(goodputs, g), append(refusals, r)
 		}
-		goodput.add(goodputs)
-		refused.add(refusals)
+		goodput, refused = goodput.with(goodputs), refused.with(refusals)
 	}
 	return goodput.over(len(a.grid.Scenarios)), refused.over(len(a.grid.Scenarios))
 }
@@ -102,16 +101,17 @@ type difference struct {
 	alone          []float64 // of scenarios with one seed
 }
 
-func (d *difference) add(seeds []float64) {
+func (d difference) with(seeds []float64) difference {
 	mean, variance := moments(seeds)
 	d.mean += mean
 	if d.variance += variance; len(seeds) == 1 {
 		d.alone = append(d.alone, mean)
 	}
+	return d
 }
 
 // over is the sum of n scenarios as their mean.
-func (d *difference) over(n int) difference {
+func (d difference) over(n int) difference {
 	k := float64(max(1, n))
 	if len(d.alone) > 0 {
 		_, variance := moments(d.alone)
