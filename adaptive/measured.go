@@ -77,7 +77,7 @@ func (m Measured) start(now time.Time, seed uint64, saved learn.Saved) *measured
 	s.machine = learn.New(learn.Config{
 		Initial: float64(m.Initial), Max: float64(m.Max), Blind: m.IgnoreHeaders,
 		CallRate: lowest(m.Prior, throttle.Requests), TokenRate: lowest(m.Prior, throttle.Tokens),
-		CallBurst: min(firstBurst, atOnce(m.Prior, throttle.Requests)), TokenBurst: atOnce(m.Prior, throttle.Tokens),
+		CallBurst: min(firstBurst, atOnce(m.Prior, throttle.Requests)), TokenBurst: atOnce(m.Prior, throttle.Tokens) / 2, // a call may use more than it reserves
 		Saved: saved, Share: m.share, Seed: seed, Off: m.without, Decide: s.decide,
 	})
 	return s
