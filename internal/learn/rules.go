@@ -15,7 +15,7 @@ const (
 	GrowthRule                     // cycles that get longer, and exponential growth after a proof
 	FollowRule                     // the bound in flight follows the pace
 	WindowRule                     // from one opening of a window to the next
-	CapRule                        // a refusal without a reason is a cap on trial, and what seems a cap is tested
+	CapRule                        // a refusal without a reason is a cap on trial
 	HoverRule                      // a cap that others share is hovered at
 	StrayRule                      // refusals that no pace prevents, or that are not ours
 	MirrorRule                     // headers pace

@@ -193,7 +193,6 @@ func (r *run) happen(e event) {
 	}
 }
 
-
 // ebb reports whether demand pauses.
 func (r *run) ebb(now time.Duration) bool { return r.OnOff > 0 && now/r.OnOff%2 == 1 }
 
