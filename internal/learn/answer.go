@@ -7,6 +7,9 @@ type Answer struct {
 	Calls, Tokens Told    // what the headers say
 }
 
+// tripWeight is what one call weighs in the smoothed time of a call.
+const tripWeight = 0.1 // weight of the newest call in the smoothed time of a call
+
 // Answered says that a call was taken.
 func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.overload.Taken()
@@ -20,7 +23,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}
-	m.trip += tenth * (now - c.At - m.trip)
+	m.trip += tripWeight * (now - c.At - m.trip)
 	if m.tally.Counts(c) {
 		m.tally.Answered(c, a.Used)
 		m.Tokens.Return(c.Tokens - a.Used)

@@ -28,32 +28,33 @@ type Claim struct {
 }
 
 const (
-	sameLevel   = twentieth
-	sameEpochs  = three
-	aboveShare  = fiftieth // of these, above the level of a cap
-	atShare     = quarter  // and at it
-	sharedTaken = five
-	sharedShare = tenth
-	trialSends  = three * hundred
-	tooMany     = twentieth // epochs a call: more than a cap refuses
-	noisy       = 0.08      // of the calls, at most: beyond that rejections are not random; beyond, random
+	evidence    = 30   // calls taken before their levels say anything
+	sameLevel   = 0.05 // of a level: another one no further from it is the same
+	sameEpochs  = 3    // epochs in a row that are refused at one level make a claim, and so many do not refute one
+	aboveShare  = 0.02 // of the calls taken, above the level of a cap, at most
+	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
+	sharedTaken = 5    // calls taken before a cap may be shared
+	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
+	trialSends  = 300  // calls after a claim in which a fall of the level refutes it
+	tooMany     = 0.05 // epochs with a refusal for each call: more than a cap refuses
+	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random
 
-	soonTrips   = two // round trips after a cut in which it should have helped
-	soonWeight  = two
-	soonMost    = 2 * three
-	crowdRank   = twentieth
-	crowdDecay  = mostOf // for each refusal elsewhere
-	crowdMost   = four
-	lonelyMost  = halfAgain
-	lonelyDecay = fiftieth // for each call
+	soonTrips   = 2    // round trips after a cut in which it should have helped
+	soonWeight  = 2    // cuts that did not help, which one that did makes up for
+	soonMost    = 6    // cuts that did not help refute a claim
+	crowdRank   = 0.05 // of the calls of late: if fewer had less room before them, calls crowd
+	crowdDecay  = 0.7  // refusals where calls crowd, which one elsewhere makes up for
+	crowdMost   = 4    // refusals where calls crowd refute a claim
+	lonelyMost  = 1.5  // refusals of calls that are alone refute a claim: the second one of late
+	lonelyDecay = 0.02 // refusals of calls that are alone, forgotten with each call
 
-	aliens      = dozen
-	alienDecay  = tenth        // for each call
-	claimMemory = eightHundred // calls
-	claimYoung  = hundred      // the same at first
-	hoverSoon   = ten
+	aliens      = 12     // refusals that are none of ours: more, and they are ours after all
+	alienDecay  = 0.1    // refusals that are none of ours, forgotten with each call
+	claimMemory = 800    // calls that the share refused under a claim is taken of
+	claimYoung  = 100    // calls that this share is taken of at first
+	hoverSoon   = 10     // cuts that did not help refute a claim whose bound hovers
 	hoverNoise  = 0.0135 // of the calls, rejected although the bound has fallen; beyond: random rejections
-	hoverFall   = half   // of the level of the claim
+	hoverFall   = 0.5    // of the level of the claim: a bound that hovers below it has fallen
 )
 
 // Sent notes a call.
@@ -75,7 +76,7 @@ func (c *Claim) Taken(others int) { c.levels.Add(others) }
 func (c *Claim) Refused(level int, hinted bool) {
 	n := float64(level)
 	taken, at, above := c.levels.Count(level)
-	like := !hinted && n >= 2 && taken >= recent && above <= aboveShare*taken && at <= atShare*taken
+	like := !hinted && n >= 2 && taken >= evidence && above <= aboveShare*taken && at <= atShare*taken
 	near := math.Abs(n-c.sameAt) <= max(1, sameLevel*c.sameAt)
 	switch {
 	case !like:
@@ -87,7 +88,7 @@ func (c *Claim) Refused(level int, hinted bool) {
 	}
 	c.sameAt = n
 	c.shared = c.part || taken >= sharedTaken && at > sharedShare*taken
-	c.alone = taken >= recent && at == 0
+	c.alone = taken >= evidence && at == 0
 	c.levels = Levels{}
 }
 
@@ -121,8 +122,8 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 		c.weighCrowd(x)
 		return c.again < hoverSoon && c.crowds < crowdMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
 	}
-	falls := c.sent < trialSends && backOff*float64(x.Others) < mostOf*c.level
-	return !c.isRate() && (c.epochs < three || !falls && c.epochs <= tooMany*c.sent)
+	falls := c.sent < trialSends && backOff*float64(x.Others) < memoryFell*c.level
+	return !c.isRate() && (c.epochs < sameEpochs || !falls && c.epochs <= tooMany*c.sent)
 }
 
 // wasLonely reports whether calls with no other in flight keep being refused,

@@ -26,7 +26,7 @@ func TestRefusalsKeepComingAtOneLevel(t *testing.T) {
 		{"here and there", []int{10, 20, 10}, false, 100, 0, 0, false, false, true},
 		{"with a Retry-After", []int{10, 10, 10}, true, 100, 0, 0, false, false, true},
 		{"of calls alone", []int{1, 1, 1}, false, 100, 0, 0, false, false, true},
-		{"on little recent", []int{10, 10, 10}, false, 29, 0, 0, false, false, false},
+		{"on little evidence", []int{10, 10, 10}, false, 29, 0, 0, false, false, false},
 		{"as much is taken there", []int{10, 10, 10}, false, 70, 30, 0, false, true, false},
 		{"some is taken there", []int{10, 10, 10}, false, 80, 20, 0, true, true, false},
 		{"more is taken above", []int{10, 10, 10}, false, 97, 0, 3, false, false, false},

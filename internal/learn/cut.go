@@ -75,7 +75,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	m.begin(now, c)
 }
 
-const agrees = tenth // of the first mark: the difference that is not corrected
+const agrees = 0.1 // of the first mark: the difference that is not corrected
 
 // reconsider corrects the first mark before the call c leaves. Calls that left together
 // arrive in any order: the first refusal to be heard may be that of the first call, and

@@ -16,7 +16,7 @@ type Flight struct {
 	active float64
 	cycle  float64
 	at     float64
-	highs  [four]float64 // levels refused of late
+	highs  [highsKept]float64 // levels refused of late
 	high   int
 	origin float64 // where it began to hover
 	kept   kept    // what Back restores
@@ -123,7 +123,7 @@ func (f *Flight) Cap(n, rtt float64) {
 		f.bound = max(1, backOff*n)
 	}
 	f.active = 0
-	f.cycle = settled(n / max(rtt, blink))
+	f.cycle = settled(n / max(rtt, leastTrip))
 	f.highs[f.high%len(f.highs)] = n
 	f.high++
 }
@@ -144,11 +144,15 @@ func (f *Flight) Hover(n float64) {
 }
 
 const (
-	hoverGain  = permille // calls in a round trip, for each call in flight of these:
-	hoverLeast = five
-	hoverShare = mostOf     // of where it began
-	hoverKept  = 1 - mostOf // of the level before: what others have not taken alone
-	hoverCut   = 0.12       // of the bound, for each rejection; twelve: a cap that four share
+	highsKept  = 4     // levels refused of late, which agree if all are alike
+	leastTrip  = 0.05  // seconds: a round trip is taken to be no shorter
+	steadily   = 0.4   // of a cycle in flight, in which the bound returns to its level
+	probing    = 0.05  // of the level, by which the bound then grows in half a cycle
+	hoverGain  = 0.003 // calls in a round trip, for each call in flight of hoverShare
+	hoverLeast = 5     // calls in flight for which a bound that hovers grows, at least
+	hoverShare = 0.7   // of where it began to hover, or of the bound: the calls in flight for which it grows
+	hoverKept  = 0.3   // of the level before: what others that share the cap have not taken alone
+	hoverCut   = 0.12  // of the bound, for each rejection; twelve: a cap that four share
 )
 
 // Follow has the bound follow the pace.

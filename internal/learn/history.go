@@ -9,9 +9,9 @@ type History struct {
 }
 
 const (
-	historyLevels = sixteen
-	historyPoints = thirtyTwo
-	historyStep   = moment // seconds between the points of the finest level
+	historyLevels = 16   // of resolution, that are kept
+	historyPoints = 32   // points that are kept of each
+	historyStep   = 0.01 // seconds between the points of the finest level
 )
 
 type historyLevel struct {

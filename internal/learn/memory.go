@@ -19,10 +19,10 @@ type Memory struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	memoryFell  = mostOf     // of what held: it has fallen
-	memoryHolds = nearlyAll  // of it: as good as that
-	levelFirst  = twoSeconds // and of a bound on the calls in flight
-	trialTaken  = twenty     // calls, and it holds again
+	memoryFell  = 0.7 // of what held: below it, a rate or a level has fallen
+	memoryHolds = 0.9 // of what held: as good as that
+	levelFirst  = 2   // seconds from the fall of a bound on the calls in flight to the first trial
+	trialTaken  = 20  // calls of a trial that are taken: what held before holds again
 )
 
 // Marked notes what was measured. Marks that agree are what holds.

@@ -33,12 +33,15 @@ type Mirror struct {
 }
 
 const (
-	resolution = 1 - instant // of Remaining, which is rounded down
-	coarse     = half        // of Limit, which is rounded to a whole number
-	resetError = blink       // seconds
-	spare      = two         // calls' worth that are left for whoever else comes
-	fillsBy    = four        // times as long as an empty bucket takes: others take from it, too
-	quick      = 0.3         // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
+	resolution = 0.999 // of Remaining, which is rounded down
+	coarse     = 0.5   // of Limit, which is rounded to a whole number
+	resetError = 0.05  // seconds by which a reset may be wrong
+	measurable = 3     // calls missing from a bucket, at least, for its reset to tell the rate
+	ownLeast   = 0.1   // of what comes in, that is ours at least, whatever others take
+	spare      = 2     // calls' worth that are left for whoever else comes
+	fillsBy    = 4     // times as long as an empty bucket takes: others take from it, too
+	several    = 4     // calls that a bucket or window holds, at least, for what is left of it to mean something
+	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
 // Sent notes a call.
@@ -87,7 +90,7 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
-	case t.Reset <= 0 || missing < three*max(1, taken):
+	case t.Reset <= 0 || missing < measurable*max(1, taken):
 		if m.refill == 0 {
 			m.refill = t.Limit / minute
 		}
@@ -95,14 +98,14 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 			m.refill = max(m.refill, missing/(t.Reset+resetError))
 		}
 	case m.Known && m.refilled:
-		m.refill += fifth * ((missing-coarse)/t.Reset - m.refill)
+		m.refill += smoothing * ((missing-coarse)/t.Reset - m.refill)
 	default:
 		m.refill, m.refilled = (missing-coarse)/t.Reset, true
 	}
 }
 
 // net is what comes in for us.
-func (m *Mirror) net() float64 { return max(tenth*m.refill, m.refill-m.others.Rate) }
+func (m *Mirror) net() float64 { return max(ownLeast*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or as much of a window as of its time, if that holds enough to mean something. own is what
@@ -111,7 +114,7 @@ func (m *Mirror) net() float64 { return max(tenth*m.refill, m.refill-m.others.Ra
 func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentiful bool) {
 	if m.turn.Windowed() {
 		wait, left := m.windowWait(now, n, own)
-		return wait, m.limit >= four && left*m.turn.span >= m.limit*(m.turn.At-now)
+		return wait, m.limit >= several && left*m.turn.span >= m.limit*(m.turn.At-now)
 	}
 	n = min(n, m.limit)
 	came := m.left + m.net()*(now-m.at)
@@ -127,7 +130,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 		return max(m.part.Wait(now, n, m.full), min((need-left)/m.net(), fills)), false
 	}
 	if left >= need {
-		return 0, left >= plenty*m.full && m.full >= quick*m.refill && m.full >= four
+		return 0, left >= plenty*m.full && m.full >= quick*m.refill && m.full >= several
 	}
 	return max(0, min((need-left)/m.net(), fills)), false
 }
@@ -187,10 +190,14 @@ type Turn struct {
 }
 
 const (
-	enoughVotes  = three
-	mostVotes    = 2 * three
-	shortestTurn = 0.1    // seconds; by definition: the least length of a window
-	turnDelay    = moment // seconds
+	enoughVotes  = 3               // observations for a window, more than against one
+	mostVotes    = 2 * enoughVotes // of these, at most
+	turnClose    = 0.5             // seconds between observations: too soon to compare
+	turnApart    = 30              // seconds between observations: too long to compare
+	turnStands   = 0.1             // of the time between, by which the reset may move and stand still
+	turnJumps    = 5               // times the time between: a reset that moves by more has turned
+	turnDelay    = 0.01            // seconds after a turn before calls go; twelve: a minute of the clock
+	shortestTurn = 0.1             // seconds; by definition: the least length of a window
 )
 
 // Windowed reports whether it is a window.
@@ -199,15 +206,15 @@ func (t *Turn) Windowed() bool { return t.votes >= enoughVotes }
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
-	t.span = max(reset, (1-fiftieth)*t.span)
+	t.span = max(reset, fading*t.span)
 	dt := at - t.at
 	switch shift := t.At - t.reset; {
-	case t.at == 0 || dt > halfMinute: // too long ago to compare with
-	case dt < 0.5:
+	case t.at == 0 || dt > turnApart: // too long ago to compare with
+	case dt < turnClose:
 		return
-	case reset > 0 && math.Abs(shift) <= tenth*dt:
+	case reset > 0 && math.Abs(shift) <= turnStands*dt:
 		t.votes = min(mostVotes, t.votes+1)
-	case reset == 0 || shift < five*dt: // and not a turn
+	case reset == 0 || shift < turnJumps*dt: // and not a turn
 		t.votes = max(-mostVotes, t.votes-1)
 	}
 	t.at, t.reset = at, t.At

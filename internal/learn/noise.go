@@ -27,15 +27,19 @@ const (
 )
 
 const (
-	explained = 1 - slight/2 // of the rate believed: the provider's bucket was empty
-	memory    = fiveHundred  // calls
-
-	noiseApart      = dozen      // calls between two refusals, at least, on average
-	noiseGone       = twoHundred // calls without an unexplained refusal, after which those before it count no more
-	noiseFall       = nearlyAll  // of the rate before: what the pace has fallen to meanwhile
-	explainedWeight = 2.3        // rejections: what one that the rate explains counts for while a share is known; beyond: random rejections
-	leakBucket      = four
-	exceededDecay   = 0.0025 // times that rejections exceeded the share, for each call; beyond: random rejections
+	explained       = 0.985  // of the rate believed: the provider's bucket was empty
+	explainedWeight = 2.3    // rejections: what one that the rate explains counts for while a share is known; beyond: random rejections
+	memory          = 500    // calls that the share of random rejections is taken of
+	noiseApart      = 12     // calls between two unexplained refusals, at least, on average
+	noiseGone       = 200    // calls without an unexplained refusal, after which those before it count no more
+	noiseFall       = 0.9    // of the rate before: what the pace has fallen to meanwhile
+	leakBucket      = 4      // unexplained refusals of late: with a share, it is exceeded; without, they are random
+	leakShare       = 2.5    // times the share: the refusals that are forgotten with each call
+	leakLeast       = 0.01   // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
+	exceededMost    = 4      // times that the share is exceeded, and it is forgotten
+	exceededDecay   = 0.0025 // times that the share was exceeded, forgotten with each call; beyond: random rejections
+	needMore        = 1.5    // times as many refusals as before are needed for a share after that
+	needMost        = 16     // refusals that are needed for a share, at most
 )
 
 // Know says that so large a share of calls is refused for nothing.
@@ -47,7 +51,7 @@ func (n *Noise) Sent() {
 		n.unexplained = 0
 	}
 	n.Share -= n.Share / memory
-	n.leak = max(0, n.leak-twiceAHalf*n.Share-hundredth)
+	n.leak = max(0, n.leak-leakShare*n.Share-leakLeast)
 	n.exceeded = max(0, n.exceeded-exceededDecay)
 }
 
@@ -99,9 +103,9 @@ func (n *Noise) expected(share, weight float64) Opinion {
 		return Ignore
 	}
 	n.leak, n.unexplained = 0, 0
-	if n.exceeded++; n.exceeded >= four {
+	if n.exceeded++; n.exceeded >= exceededMost {
 		n.Share, n.exceeded = 0, 0
-		n.need = min(sixteen, max(n.need, leakBucket)*halfAgain)
+		n.need = min(needMost, max(n.need, leakBucket)*needMore)
 	}
 	return Believe
 }

@@ -22,17 +22,17 @@ type Overdraft struct {
 
 // Source of these: the families and the harsher providers in internal/simulate.
 const (
-	draftFirst = hundred / 2    // calls held back before a try
-	draftAgain = ten            // the same if the last try found the headers too low
-	draftLeast = four           // calls more than there is room for that are proof
-	draftShare = tenth          // of what the bucket or window holds, likewise
-	draftPace  = two            // times what comes in
-	draftEnd   = fifth          // of a window: a try that is rejected costs no more
-	draftHaste = 1 + fifth      // times what it takes to get the proof before the window turns
-	draftLasts = fifteenSeconds // seconds, at least
-	draftMost  = hour           // seconds, at most: meanwhile the limit may have changed
-	draftCost  = hundred / 2    // times the wait that a rejection asked for, likewise
-	draftAlone = twentieth      // of what comes in, taken by others: then the headers are about what rejects
+	draftFirst = 50   // calls held back before a try
+	draftAgain = 10   // calls held back before a try, if the last one found the headers too low
+	draftLeast = 4    // calls more than there is room for that are proof
+	draftShare = 0.1  // of what the bucket or window holds: so many more are proof, too
+	draftPace  = 2    // times what comes in: the pace of a try
+	draftEnd   = 0.2  // of a window: a try that is rejected costs no more
+	draftHaste = 1.2  // times what it takes to get the proof before the window turns
+	draftLasts = 15   // seconds of a try, at least
+	draftMost  = hour // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
+	draftCost  = 50   // times the wait that a rejection asked for, to the next try
+	draftAlone = 0.05 // of what comes in, taken by others: if they take more, the headers are about what rejects
 )
 
 // Wait is how long until a call may go which the headers hold back for so long. own is

@@ -29,20 +29,31 @@ type Pacer struct {
 }
 
 const (
-	margin    = 1 - slight // of the measured rate, just after a mark
-	ownBurst  = fiftieth   // seconds of the pace, that go at once after a late timer
-	deepest   = mostOf     // the most that a mark with few calls cuts
-	riseProof = twentieth  // of a cycle's calls above the model: the limit must have risen
-	riseSure  = slight     // the same, of a rate that marks agree about
-	fastGrow  = fifth      // per second
-	firstGrow = quarter    // per second, until the second mark
-	leastRate = instant
-	windowed  = fifth     // the most growth, where calls are counted in windows
-	grownFar  = 1.4       // times the rate: the bucket may have run over; cold start
-	flat      = 0.15      // of a cycle, in which the pace is at most the rate; twelve
-	climb     = twoFifths // of it, in which the pace then grows by slight
-	cycleOne  = 63        // seconds that a cycle takes at one unit per second; twelve
-	tokenDeep = two       // calls' tokens that may go at once: calls and tokens take turns in binding
+	margin      = 0.97 // of the measured rate: the pace just after a mark
+	flat        = 0.15 // of a cycle, in which the pace is at most the rate; twelve
+	climb       = 0.4  // of a cycle, in which the pace then grows by climbBy
+	climbBy     = 0.03 // of the rate; twelve: what a steady limit loses, and how soon it is probed
+	windowed    = 0.2  // of the rate: the most growth, where calls are counted in windows
+	grownFar    = 1.4  // times the rate: the bucket may have run over; cold start
+	deepest     = 0.7  // of the pace: the most that a mark with few calls cuts to
+	riseProof   = 0.05 // of a cycle's calls above the model: the limit must have risen
+	riseSure    = 0.03 // of a cycle's calls above the model, of a rate that marks agree about
+	riseSpans   = 3    // windows: the cycle of such a proof is no shorter
+	aboveModel  = 3    // calls above the model that prove nothing
+	fastGrow    = 0.2  // per second: exponential growth after a proof
+	firstGrow   = 0.25 // per second: the same until the second mark
+	leastBucket = 10   // calls that the provider's bucket is taken to hold, at least
+	ownBurst    = 0.02 // seconds of the pace, that go at once after a late timer
+	tokenDeep   = 2    // calls' tokens that may go at once: calls and tokens take turns in binding
+	leastRate   = 1e-3 // units per second; by definition: a rate that is never 0
+
+	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
+	cycleShortest = 20             // seconds, of a fast rate
+	cycleLongest  = 10 * minute    // seconds, of a rate far below one per second
+	cyclePower    = 0.3            // exponent: a cycle shrinks by this power of a rate above one per second
+	slowPower     = 1 - cyclePower // exponent: and grows by this one below
+	eagerCalls    = 12             // units per second: a faster rate can be measured sooner than in a whole cycle
+	eagerMost     = 4              // times as soon, at most
 )
 
 // Cycle is how long the pace takes from one probe to the next while marks do not
@@ -53,15 +64,14 @@ func Cycle(rate float64) float64 { return settled(rate) * eager(rate) }
 func settled(rate float64) float64 {
 	rate = max(rate, leastRate)
 	if rate >= 1 {
-		return max(twentySeconds, cycleOne*math.Pow(rate, mostOf-1))
+		return max(cycleShortest, cycleOne*math.Pow(rate, -cyclePower))
 	}
-	return min(ten*minute, cycleOne*math.Pow(rate, -mostOf))
+	return min(cycleLongest, cycleOne*math.Pow(rate, -slowPower))
 }
 
 // eager is the share of it in which a rate can be measured: after that many calls.
 func eager(rate float64) float64 {
-	const quick, most = dozen, four // calls per second; how much sooner at most
-	return min(1, max(1.0/most, quick/max(rate, leastRate)))
+	return min(1, max(1.0/eagerMost, eagerCalls/max(rate, leastRate)))
 }
 
 // deep is what may go at once.
@@ -95,7 +105,7 @@ func (p *Pacer) Pace() float64 {
 		return p.Rate * (margin + (1-margin)*p.active/level)
 	}
 	z := (p.active - level) / (climb * p.cycle)
-	grown := slight * z * z * z
+	grown := climbBy * z * z * z
 	if p.span > 0 { // room in a window is no proof of a risen limit
 		grown = min(grown, windowed)
 	}
@@ -115,9 +125,9 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	}
 	before := p.model
 	p.model += p.Rate * dt
-	if top := max(2*p.Rate, ten*unit) + p.burst; p.model > top {
+	if top := max(2*p.Rate, leastBucket*unit) + p.burst; p.model > top {
 		p.model = max(top, before) // it may have begun above
-		p.rested = p.rested || idle && dt > twoSeconds
+		p.rested = p.rested || idle && dt > interruption
 	}
 	if !open {
 		return
@@ -135,7 +145,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(GrowthRule) && p.model < -(three*unit+p.proof()*p.Rate*max(p.cycle, three*p.span)):
+	case !p.off.Has(GrowthRule) && p.model < -(aboveModel*unit+p.proof()*p.Rate*max(p.cycle, riseSpans*p.span)):
 		p.fast = pace
 	}
 }
@@ -188,10 +198,10 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		if few {
 			measured = max(measured, deepest*old)
 		}
-		if p.rested && p.model < -three {
+		if p.rested && p.model < -aboveModel {
 			p.burst -= p.model
 		}
-		p.burst *= 1 - fiftieth
+		p.burst *= fading
 	}
 	p.marks++
 	p.begin(measured, cycle)

@@ -4,11 +4,11 @@ import "math"
 
 // Source of these: four and sixteen processes on one quota in internal/simulate.
 const (
-	evenGain    = three * hoverGain  // of a bound that hovers
-	evenCut     = 0.15               // of the bound, for each rejection; the processes that are each told their part
-	evenFirst   = fifteenSeconds     // seconds of a cycle,
-	evenSlope   = 2 * three          // and so many more for each call per second of the whole limit
-	evenLongest = halfAgain * minute // seconds
+	evenGain    = 3 * hoverGain // calls in a round trip, by which a bound that hovers grows where the cap is shared
+	evenCut     = 0.15          // of the bound, for each rejection where the cap is shared
+	evenFirst   = 15            // seconds of a cycle where the limit is shared
+	evenSlope   = 6             // seconds more for each call per second of the whole limit
+	evenLongest = 90            // seconds of such a cycle, at most
 )
 
 // sharing has the machine use only a part of the limit, and press for it as each
@@ -25,7 +25,7 @@ func (m *Machine) sharing(share float64) {
 // whole limit seems to be rate: the longer, the more of the limit a machine has.
 func evenCycle(rate float64) float64 { return min(evenLongest, evenFirst+evenSlope*rate) }
 
-// Part is what one of four clients may use of what headers declare: its share
+// Part is what one of several clients may use of what headers declare: its share
 // of what is left at first, and of what comes in.
 type Part struct {
 	share float64 // 0: all of it

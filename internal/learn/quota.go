@@ -15,7 +15,7 @@ type Quota struct {
 
 // plenty is the share of a full bucket above which there is room: a pace that
 // lets so much build up is too low.
-const plenty = 1 - quarter
+const plenty = 0.75 // of a full bucket
 
 // Sent notes a call.
 func (q *Quota) Sent(c Call) {

@@ -45,8 +45,13 @@ func (m *Machine) Save() Saved {
 	return s
 }
 
-// mostRate bounds a rate that is restored or grows, and the units of a call.
-const mostRate = 1e15 // units per second; by definition: far above any real one, and all that is computed of it is finite
+// Bounds of what is restored, which may be nonsense.
+const (
+	mostRate    = 1e15        // units per second, also of a rate that grows, and the units of a call; by definition: far above any real one, and all that is computed of it is finite
+	mostTrip    = 10 * minute // seconds of a call that are restored, at most
+	mostRefusal = minute      // seconds until a 429 is received that are restored, at most
+	mostWindow  = day         // seconds of a window that are restored, at most
+)
 
 // restore goes on with what another machine has learnt. Nonsense in it is brought within bounds.
 func (m *Machine) restore(s *Saved) {
@@ -58,14 +63,14 @@ func (m *Machine) restore(s *Saved) {
 		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
 	}
 	if s.Trip > 0 {
-		m.trip = min(s.Trip, ten*minute)
+		m.trip = min(s.Trip, mostTrip)
 	}
 	if s.Refusal > 0 {
-		m.Door.trip = min(s.Refusal, minute)
+		m.Door.trip = min(s.Refusal, mostRefusal)
 	}
 	m.tally.perCall = min(max(0, s.PerCall), mostRate)
 	m.noise.Share = min(max(0, s.Noise), noisy)
-	m.spans.Window = min(max(0, s.Window), day)
+	m.spans.Window = min(max(0, s.Window), mostWindow)
 	m.Calls.SetSpan(m.spans.Window)
 	m.Tokens.SetSpan(m.spans.Window)
 	m.Door.truths[0].factor = min(max(0, s.Short), longestLie)

@@ -91,7 +91,7 @@ func (m *Machine) foreign(c Call, r *Refusal) bool {
 }
 
 // standBy is how far above the rate the pace stands by, times.
-const standBy = 1 + fifth
+const standBy = 1.2 // times the rate, while a cap holds
 
 // claimed: from here on the calls in flight are bounded, and the pace stands by.
 func (m *Machine) claimed(now float64, c Call) {
