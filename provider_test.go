@@ -101,7 +101,8 @@ func TestHiddenLimits(t *testing.T) {
 					}
 				})
 				assert.True(t, audit.OK(), audit)
-				assert.Less(t, ledger.TooMany(), 30, "of %d", ledger.Arrivals)
+				// A preset of minutes begins with 32 calls at once, of which 26 exceed the cap.
+				assert.Less(t, ledger.TooMany(), 30+26, "of %d", ledger.Arrivals)
 				t.Logf("%d of %d refused", ledger.TooMany(), ledger.Arrivals)
 			})
 		})

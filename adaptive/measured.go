@@ -29,6 +29,7 @@ const (
 	defaultInitial = 4
 	defaultMax     = 200
 	longCall       = 20 // seconds: no longer answer has to hold back the rate of a Prior
+	firstBurst     = 32 // calls that a Prior of minutes lets go at once at the start
 )
 
 // WithDefaults returns the law with its defaults filled in.
@@ -76,6 +77,7 @@ func (m Measured) start(now time.Time, seed uint64, saved learn.Saved) *measured
 	s.machine = learn.New(learn.Config{
 		Initial: float64(m.Initial), Max: float64(m.Max), Blind: m.IgnoreHeaders,
 		CallRate: lowest(m.Prior, throttle.Requests), TokenRate: lowest(m.Prior, throttle.Tokens),
+		CallBurst: min(firstBurst, atOnce(m.Prior, throttle.Requests)), TokenBurst: atOnce(m.Prior, throttle.Tokens) / 2, // a call may use more than it reserves
 		Saved: saved, Share: m.share, Seed: seed, Off: m.without, Decide: s.decide,
 	})
 	return s
@@ -89,6 +91,23 @@ func lowest(lim throttle.Limits, u throttle.Unit) (rate float64) {
 		}
 	}
 	return rate
+}
+
+// atOnce is how much of u all windows of lim admit at once. It is 0 if one of them is
+// shorter than a minute: then spacing calls from the start costs little.
+func atOnce(lim throttle.Limits, u throttle.Unit) (most float64) {
+	for _, w := range lim.Windows {
+		if w.Unit() != u {
+			continue
+		}
+		if w.Kind() != throttle.TokenBucket && w.Per() < time.Minute {
+			return 0
+		}
+		if n := float64(w.Max()); most == 0 || n < most {
+			most = n
+		}
+	}
+	return most
 }
 
 // measured is the state of one limiter: it puts the machine's seconds and

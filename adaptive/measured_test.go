@@ -32,3 +32,35 @@ func TestMeasuredIsTheDefault(t *testing.T) {
 	assert.Equal(t, 200, adaptive.Measured{Prior: tier5, Max: 200}.WithDefaults().Max)
 	assert.Equal(t, 9, adaptive.Measured{Prior: throttle.Limits{Concurrency: 9}}.WithDefaults().Initial)
 }
+
+// A Prior that is counted by the minute lets a small job go at once.
+func TestAPriorOfMinutesBeginsWithABurst(t *testing.T) {
+	const minute, hour = time.Minute, time.Hour
+	tokens := throttle.Sliding(3_000, minute).Of(throttle.Tokens)
+	for about, c := range map[string]struct {
+		windows []throttle.Window
+		tokens  int64 // of each call
+		want    int
+	}{
+		"a minute":                  {[]throttle.Window{throttle.Sliding(60, minute)}, 0, 32},
+		"a small one":               {[]throttle.Window{throttle.Sliding(5, minute)}, 0, 5},
+		"the least of several":      {[]throttle.Window{throttle.Sliding(60, minute), throttle.Sliding(20, hour)}, 0, 20},
+		"in any order":              {[]throttle.Window{throttle.Sliding(20, hour), throttle.Sliding(60, minute)}, 0, 20},
+		"seconds":                   {[]throttle.Window{throttle.Sliding(10, time.Second), throttle.Sliding(300, minute)}, 0, 1},
+		"a bucket holds its burst":  {[]throttle.Window{throttle.Bucket(10, 7)}, 0, 7},
+		"half a minute's tokens":    {[]throttle.Window{throttle.Sliding(60, minute), tokens}, 250, 6},
+		"tokens that allow no call": {[]throttle.Window{throttle.Sliding(60, minute), tokens}, 5_000, 1},
+		"only tokens":               {[]throttle.Window{tokens}, 250, 6},
+	} {
+		s, err := adaptive.Measured{Initial: 100, Prior: throttle.Limits{Windows: c.windows}}.Start(time.Unix(0, 0), 1)
+		require.NoError(t, err)
+		sent := throttle.Sent{At: time.Unix(0, 0)}
+		sent.Cost = throttle.Cost{Requests: 1, Tokens: c.tokens}
+		for s.Admit(sent.At, sent.Cost, int(sent.Seq)) == 0 && sent.Seq < 100 {
+			sent.Seq++
+			sent.Total = throttle.Cost{Requests: sent.Seq, Tokens: sent.Total.Tokens + c.tokens}
+			s.OnSend(sent.At, sent)
+		}
+		assert.EqualValues(t, c.want, sent.Seq, about)
+	}
+}

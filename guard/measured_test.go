@@ -41,7 +41,7 @@ func TestAPriorPacesFromTheBeginning(t *testing.T) {
 func TestTheFirstCallWaitsForNoTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := made(t, guard.Policy{Law: adaptive.Measured{Prior: throttle.Limits{
-			Windows: []throttle.Window{throttle.Sliding(300_000, time.Minute).Of(throttle.Tokens)},
+			Windows: []throttle.Window{throttle.Sliding(50_000, 10*time.Second).Of(throttle.Tokens)},
 		}}})
 		began := time.Now()
 		for _, want := range []time.Duration{0, 9 * time.Second, 18 * time.Second} {

@@ -7,6 +7,9 @@ type Answer struct {
 	Calls, Tokens Told    // what the headers say
 }
 
+// tripWeight is what one call weighs in the smoothed time of a call.
+const tripWeight = 0.1 // weight of the newest call in the smoothed time of a call
+
 // Answered says that a call was taken.
 func (m *Machine) Answered(now float64, c Call, a Answer) {
 	m.overload.Taken()
@@ -20,7 +23,7 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	if m.Door.Opens(c.At) {
 		m.opened(c.At)
 	}
-	m.trip += 0.1 * (now - c.At - m.trip)
+	m.trip += tripWeight * (now - c.At - m.trip)
 	if m.tally.Counts(c) {
 		m.tally.Answered(c, a.Used)
 		m.Tokens.Return(c.Tokens - a.Used)
@@ -50,7 +53,7 @@ func (m *Machine) opened(left float64) {
 // span ends what is measured of a window: the first call that it took when it
 // opened again left at the moment left, when so many calls had been admitted.
 func (m *Machine) span(left, calls float64) {
-	counts := m.Calls.On && !m.Flight.Claimed && !m.Door.Alien() && (!m.quota.Known() || m.trust.Ignored(left)) && !m.off.Has(SpanRule)
+	counts := m.Calls.On && !m.Flight.Claimed && !m.Door.Alien() && (!m.quota.Known() || m.trust.Ignored(left)) && !m.off.Has(WindowRule)
 	rate := m.spans.Opened(left, calls, float64(m.hits), m.calm.Settled, counts)
 	if rate == 0 {
 		return

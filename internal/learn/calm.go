@@ -13,10 +13,10 @@ type Calm struct {
 }
 
 const (
-	calmTolerance = 0.04
-	calmAfter     = 2 // marks that agree before the first longer cycle
-	calmStep      = 1.3
-	calmMost      = 2 // of settled cycles
+	calmTolerance = 0.04 // of the rate that was known: marks no further from it agree; twelve
+	calmAfter     = 2    // marks that agree before the first longer cycle
+	calmStep      = 1.3  // times the cycle before; twelve: 429s of a steady limit
+	calmMost      = 2    // settled cycles: the longest one
 )
 
 // Marked compares a measured rate with the one that was known; 0: none was.

@@ -28,32 +28,33 @@ type Claim struct {
 }
 
 const (
-	sameLevel   = 0.05
-	sameEpochs  = 3
-	evidence    = 30   // calls taken, before a level says anything
-	aboveShare  = 0.02 // of these, above the level of a cap
-	atShare     = 0.25 // and at it
-	sharedTaken = 5
-	sharedShare = 0.1
-	trialSends  = 300
-	tooMany     = 0.05 // epochs a call: more than a cap refuses
-	noisy       = 0.08
+	evidence    = 30   // calls taken before their levels say anything
+	sameLevel   = 0.05 // of a level: another one no further from it is the same
+	sameEpochs  = 3    // epochs in a row that are refused at one level make a claim, and so many do not refute one
+	aboveShare  = 0.02 // of the calls taken, above the level of a cap, at most
+	atShare     = 0.25 // of the calls taken, at the level of a cap or above, at most
+	sharedTaken = 5    // calls taken before a cap may be shared
+	sharedShare = 0.1  // of the calls taken, at its level or above: more, and it is shared
+	trialSends  = 300  // calls after a claim in which a fall of the level refutes it
+	tooMany     = 0.05 // epochs with a refusal for each call: more than a cap refuses
+	noisy       = 0.08 // of the calls, at most: beyond that rejections are not random; beyond, random
 
-	soonTrips   = 2 // round trips after a cut in which it should have helped
-	soonWeight  = 2
-	soonMost    = 6
-	crowdRank   = 0.05
-	crowdDecay  = 0.7 // for each refusal elsewhere
-	crowdMost   = 4
-	lonelyMost  = 1.5
-	lonelyDecay = 0.02 // for each call
-	aliens      = 12
-	alienDecay  = 0.1 // for each call
-	claimMemory = 800 // calls
-	claimYoung  = 100 // the same at first
-	hoverSoon   = 10
-	hoverNoise  = 0.0135 // of the calls, refused although the bound has fallen
-	hoverFall   = 0.5    // of the level of the claim
+	soonTrips   = 2    // round trips after a cut in which it should have helped
+	soonWeight  = 2    // cuts that did not help, which one that did makes up for
+	soonMost    = 6    // cuts that did not help refute a claim
+	crowdRank   = 0.05 // of the calls of late: if fewer had less room before them, calls crowd
+	crowdDecay  = 0.7  // refusals where calls crowd, which one elsewhere makes up for
+	crowdMost   = 4    // refusals where calls crowd refute a claim
+	lonelyMost  = 1.5  // refusals of calls that are alone refute a claim: the second one of late
+	lonelyDecay = 0.02 // refusals of calls that are alone, forgotten with each call
+
+	aliens      = 12     // refusals that are none of ours: more, and they are ours after all
+	alienDecay  = 0.1    // refusals that are none of ours, forgotten with each call
+	claimMemory = 800    // calls that the share refused under a claim is taken of
+	claimYoung  = 100    // calls that this share is taken of at first
+	hoverSoon   = 10     // cuts that did not help refute a claim whose bound hovers
+	hoverNoise  = 0.0135 // of the calls, rejected although the bound has fallen; beyond: random rejections
+	hoverFall   = 0.5    // of the level of the claim: a bound that hovers below it has fallen
 )
 
 // Sent notes a call.
@@ -121,14 +122,14 @@ func (c *Claim) Holds(x Call, mark, trip, hovers float64) bool {
 		c.weighCrowd(x)
 		return c.again < hoverSoon && c.crowds < crowdMost && (c.share < hoverNoise || hovers > max(1, hoverFall*c.level))
 	}
-	falls := c.sent < trialSends && 0.9*float64(x.Others) < 0.7*c.level
-	return !c.isRate() && (c.epochs < 3 || !falls && c.epochs <= tooMany*c.sent)
+	falls := c.sent < trialSends && backOff*float64(x.Others) < memoryFell*c.level
+	return !c.isRate() && (c.epochs < sameEpochs || !falls && c.epochs <= tooMany*c.sent)
 }
 
 // wasLonely reports whether calls with no other in flight keep being refused,
 // which no cap does unless others fill it.
 func (c *Claim) wasLonely(x Call) bool {
-	if x.Others > 0 || c.off.Has(LonelyRule) {
+	if x.Others > 0 || c.off.Has(CapRule) {
 		return false
 	}
 	if c.lonely++; c.lonely < lonelyMost {
@@ -140,7 +141,7 @@ func (c *Claim) wasLonely(x Call) bool {
 
 func (c *Claim) weighCrowd(x Call) {
 	switch rank, ok := c.crowd.Rank(x); {
-	case !ok || c.off.Has(CrowdRule):
+	case !ok || c.off.Has(CapRule):
 	case rank <= crowdRank:
 		c.crowds++
 	default:

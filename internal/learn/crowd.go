@@ -9,8 +9,10 @@ type Crowd struct {
 }
 
 const (
-	crowdCalls = 256 // a power of two
-	crowdLeast = 40  // calls to compare with
+	crowdCalls = 256                               // calls that are kept, a power of two
+	crowdLeast = 40                                // calls to compare with, at least
+	crowdNear  = 4                                 // calls: the time in which the last 4, 16 and 64 left is compared
+	crowdFar   = crowdNear * crowdNear * crowdNear // calls back, at most
 )
 
 // Sent notes a call.
@@ -29,7 +31,7 @@ func (c *Crowd) Sent(x Call) {
 // too few to tell.
 func (c *Crowd) Rank(x Call) (rank float64, ok bool) {
 	rank = 1
-	for back := int64(4); back <= 64; back *= 4 {
+	for back := int64(crowdNear); back <= crowdFar; back *= crowdNear {
 		first := c.oldest + back
 		if x.Seq < first || c.newest-first < crowdLeast {
 			break

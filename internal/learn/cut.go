@@ -55,7 +55,7 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 	if m.off.Has(MeasureRule) && m.Calls.On {
 		measured.Calls, measured.Tokens, measured.Few = m.Calls.Pace()/2, m.Tokens.Pace()/2, false
 	}
-	if m.Calls.On && !m.off.Has(CalmRule) {
+	if m.Calls.On && !m.off.Has(GrowthRule) {
 		m.calm.Marked(measured.Calls, m.Calls.Rate)
 	}
 	m.Calls.Cut(measured.Calls, Cycle(measured.Calls), measured.Few)
@@ -84,7 +84,7 @@ func (m *Machine) reconsider(c Call) {
 	m.first = false
 	got := m.tally.calls - float64(c.Seq-1-m.cutBy)
 	rate := got / max(shortest, m.cut-m.tally.start)
-	if m.off.Has(FirstRule) || got < handful || math.Abs(rate/m.Calls.Rate-1) < agrees {
+	if m.off.Has(GrowthRule) || got < handful || math.Abs(rate/m.Calls.Rate-1) < agrees {
 		return
 	}
 	d := Decision{At: c.At, Kind: Cut, Of: OfCalls, From: m.Calls.Pace(), Why: WhyFirst}

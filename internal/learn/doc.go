@@ -13,8 +13,9 @@
 //   - [Tally] measures the rate between two refusals.
 //   - [Claim] weighs whether a refusal without a label is a cap on concurrency.
 //   - [Under] remembers what a cap let through before errors refuted it.
-//   - [Label] weighs whether refusals that name a rate are those of a cap all the same.
+//   - [Memory] tries again what held before a fall.
+//   - [Trust] ignores headers that are about another limit.
 //   - [Noise] finds refusals that no pace prevents.
 //
-// A machine takes a few kilobytes, whatever it has seen, and no call to it allocates.
+// docs/law.md has the rules and the constants on one page. A machine takes a few kilobytes, whatever it has seen, and no call to it allocates.
 package learn

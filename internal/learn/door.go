@@ -20,11 +20,21 @@ type Door struct {
 }
 
 const (
-	firstTrip  = 0.2  // seconds
-	heardBy    = 2.5  // refusal round trips until a probe would have been refused
-	exact      = 1.5  // seconds: a Retry-After up to here is a fraction rounded up
-	latest     = 0.1  // seconds that jitter adds to a Retry-After; it never takes any away
-	knockShare = 0.02 // of the learned rate may go into knocking
+	firstTrip       = 0.2    // seconds until a 429 is received, before one was
+	heardBy         = 2.5    // refusal round trips until a probe would have been refused
+	settles         = 1.5    // refusal round trips in which those that are under way are received
+	exact           = 1.5    // seconds: a Retry-After up to here is a fraction rounded up; beyond: whole seconds
+	latest          = 0.1    // seconds that jitter adds to a Retry-After at most; it never takes any away
+	jitter          = 0.25   // of a wait that no answer asks for, added at most
+	askedJitter     = 0.1    // of a wait that an answer asks for or an overload needs, added at most
+	firstKnock      = 0.25   // seconds until a probe without a Retry-After, twice as long each time
+	rarestKnock     = minute // seconds from probe to probe, at most
+	knockShare      = 0.02   // of the learned rate may go into knocking
+	resetDoublings  = 4      // times that the wait for a reset may double, at most
+	longestBackoff  = 8      // seconds on top of a wait that is too short, or for rejections that say nothing about our share
+	firstOverload   = 0.05   // seconds to wait at an overload, twice as long each time
+	longestOverload = 30     // seconds of such a wait, at most
+	longestPause    = 5      // seconds after a refusal that does not say for how long
 )
 
 func newDoor(off Rules) Door { return Door{trip: firstTrip, left: math.Inf(-1), off: off} }
@@ -62,7 +72,7 @@ func (d *Door) Sent(now float64) (probe bool) {
 func (d *Door) Hears() float64 { return heardBy * d.trip }
 
 // Heard notes that a refusal took so long to be heard.
-func (d *Door) Heard(took float64) { d.trip += 0.2 * (took - d.trip) }
+func (d *Door) Heard(took float64) { d.trip += smoothing * (took - d.trip) }
 
 // Refused notes the first refusal of an epoch, of a call that left at the moment left.
 func (d *Door) Refused(left float64) { d.left, d.knock = left, 0 }
@@ -72,7 +82,7 @@ func (d *Door) wait(until float64) { d.Until = max(d.Until, until) }
 
 // Obey waits for what a refusal asked that did get in the way of a rate.
 func (d *Door) Obey(now, asked, rate, luck float64) {
-	later := luck * min(0.1*asked, latest)
+	later := luck * min(askedJitter*asked, latest)
 	if d.off.Has(TruthRule) {
 		d.wait(now + asked + later)
 		return
@@ -82,7 +92,7 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	if asked > exact {
 		d.truth = 1
 	}
-	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, 1.5*d.trip) + later)
+	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, settles*d.trip) + later)
 }
 
 // Echo waits for what a further refusal of the same epoch asked, unless it is
@@ -111,12 +121,12 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 	n := float64(d.refused)
 	switch {
 	case reset > 0 && d.refused > 1: // a window that has not turned yet
-		d.wait(now + min(60, reset*math.Pow(2, min(4, n-2)*luck)))
+		d.wait(now + min(rarestKnock, reset*math.Pow(2, min(resetDoublings, n-2)*luck)))
 	case !hinted:
-		most := max(1, min(60, 1/(knockShare*max(rate, leastRate))))
-		d.wait(now + min(most, 0.25*math.Pow(2, n-1))*(1+0.25*luck))
+		most := max(1, min(rarestKnock, 1/(knockShare*max(rate, leastRate))))
+		d.wait(now + min(most, firstKnock*math.Pow(2, n-1))*(1+jitter*luck))
 	case d.refused > 2: // the Retry-After keeps being too short
-		d.wait(now + asked + luck*min(8, 0.5*math.Pow(2, n-2)))
+		d.wait(now + asked + luck*min(longestBackoff, 0.5*math.Pow(2, n-2)))
 	}
 	d.probing = d.refused > 1
 }
@@ -124,7 +134,7 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 // Foreign waits, if they go on, for refusals that say nothing about our share.
 func (d *Door) Foreign(now, luck float64) {
 	if d.foreign++; d.foreign > 1 {
-		d.wait(now + min(8, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+0.25*luck))
+		d.wait(now + min(longestBackoff, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+jitter*luck))
 	}
 }
 
@@ -138,17 +148,17 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 		d.full++
 	}
 	if asked == 0 {
-		asked = min(30, max(0.5*share, 0.05*math.Pow(2, float64(max(0, d.full-1)))))
+		asked = min(longestOverload, max(0.5*share, firstOverload*math.Pow(2, float64(max(0, d.full-1)))))
 	}
 	d.probing = d.probing || d.full > 2
 	d.knock = 0
-	d.wait(now + asked*(1+0.1*luck))
+	d.wait(now + asked*(1+askedJitter*luck))
 }
 
 // Pause waits after a refusal that did not say for how long: about a call, and
 // not before the refusals that are under way have been heard.
 func (d *Door) Pause(now, rate float64) {
-	d.wait(now + max(1.5*d.trip, min(5, 1/max(rate, 0.05))))
+	d.wait(now + max(settles*d.trip, min(longestPause, 1/max(rate, leastRate))))
 }
 
 // Opened notes that a call which left at the moment left was not refused.

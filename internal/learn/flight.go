@@ -16,12 +16,11 @@ type Flight struct {
 	active float64
 	cycle  float64
 	at     float64
-	highs  [4]float64 // levels refused of late
+	highs  [highsKept]float64 // levels refused of late
 	high   int
 	origin float64 // where it began to hover
 	kept   kept    // what Back restores
 	part   bool    // others hover under the same cap, in the same way
-	off    Rules
 }
 
 type kept struct {
@@ -56,12 +55,12 @@ func (f *Flight) Tick(now float64, open bool) {
 func (f *Flight) Bound(needed float64) int {
 	b := f.bound
 	if f.mode == steady {
-		hold, grow := 0.4*f.cycle, 0.5*f.cycle
+		hold, grow := steadily*f.cycle, 0.5*f.cycle
 		if f.active < hold {
 			b = f.bound + (f.level-f.bound)*f.active/hold
 		} else {
 			z := (f.active - hold) / grow
-			b = f.level + max(z, 0.05*f.level*z*z*z)
+			b = f.level + max(z, probing*f.level*z*z*z)
 		}
 		if !f.Claimed {
 			b = max(b, needed)
@@ -109,9 +108,6 @@ func (f *Flight) gain() float64 {
 		if f.part {
 			return evenGain * max(hoverLeast, hoverShare*f.bound) / f.bound
 		}
-		if f.off.Has(EvenRule) {
-			return hoverGain
-		}
 		return hoverGain * max(hoverLeast, hoverShare*max(f.origin, f.bound)) / f.bound
 	case steady, climbing:
 	}
@@ -124,10 +120,10 @@ func (f *Flight) Cap(n, rtt float64) {
 	stable := f.mode != steady || math.Abs(n-f.level) <= 1 && f.level > 0
 	f.mode, f.level, f.bound = steady, n, n
 	if !stable {
-		f.bound = max(1, 0.9*n)
+		f.bound = max(1, backOff*n)
 	}
 	f.active = 0
-	f.cycle = settled(n / max(rtt, 0.05))
+	f.cycle = settled(n / max(rtt, leastTrip))
 	f.highs[f.high%len(f.highs)] = n
 	f.high++
 }
@@ -148,11 +144,15 @@ func (f *Flight) Hover(n float64) {
 }
 
 const (
-	hoverGain  = 0.003 // calls in a round trip, for each call in flight of these:
-	hoverLeast = 5
-	hoverShare = 0.7  // of where it began
-	hoverKept  = 0.3  // of the level before: what others have not taken alone
-	hoverCut   = 0.12 // of the bound, for each refusal
+	highsKept  = 4     // levels refused of late, which agree if all are alike
+	leastTrip  = 0.05  // seconds: a round trip is taken to be no shorter
+	steadily   = 0.4   // of a cycle in flight, in which the bound returns to its level
+	probing    = 0.05  // of the level, by which the bound then grows in half a cycle
+	hoverGain  = 0.003 // calls in a round trip, for each call in flight of hoverShare
+	hoverLeast = 5     // calls in flight for which a bound that hovers grows, at least
+	hoverShare = 0.7   // of where it began to hover, or of the bound: the calls in flight for which it grows
+	hoverKept  = 0.3   // of the level before: what others that share the cap have not taken alone
+	hoverCut   = 0.12  // of the bound, for each rejection; twelve: a cap that four share
 )
 
 // Follow has the bound follow the pace.
@@ -217,15 +217,15 @@ func (f *Flight) Wait(n int, needed float64) float64 {
 	if f.mode != steady || !f.Binding || float64(n+1) > f.Max {
 		return math.Inf(1)
 	}
-	want, hold, grow := float64(n+1), 0.4*f.cycle, 0.5*f.cycle
+	want, hold, grow := float64(n+1), steadily*f.cycle, 0.5*f.cycle
 	var at float64
 	if want <= f.level && f.level > f.bound {
 		at = hold * (want - f.bound) / (f.level - f.bound)
 	} else {
-		z := min(want-f.level, math.Cbrt((want-f.level)/(0.05*f.level)))
+		z := min(want-f.level, math.Cbrt((want-f.level)/(probing*f.level)))
 		at = hold + grow*max(0, z)
 	}
-	return max(1e-3, at-f.active)
+	return max(instant, at-f.active)
 }
 
 // Level is the level of the last cut.
@@ -237,7 +237,7 @@ func (f *Flight) Next() float64 {
 	if f.mode != steady {
 		return math.Inf(1)
 	}
-	return max(0, 0.4*f.cycle-f.active)
+	return max(0, steadily*f.cycle-f.active)
 }
 
 // Hovers is where the bound hovers, 0 if it does not.

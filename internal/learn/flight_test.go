@@ -173,29 +173,23 @@ func TestHovers(t *testing.T) {
 }
 
 // Two that share a cap and are cut alike come to even parts, also when one
-// began far above the other; without the rule they stay as far apart as they were.
+// began far above the other.
 func TestBoundsThatHoverGetEven(t *testing.T) {
-	for _, c := range []struct {
-		off  Rules
-		even bool
-	}{{0, true}, {EvenRule, false}} {
-		a, b := NewFlight(2, 100), NewFlight(6, 100)
-		a.off, b.off = c.off, c.off
-		a.Hover(2)
-		b.Hover(6)
-		for range 30 {
-			for a.Hovers()+b.Hovers() < 9 {
-				for _, f := range []*Flight{&a, &b} { // a round trip: an answer for each call
-					for n := f.Hovers(); n > 0; n-- {
-						f.Answered(0, f.Bound(0), 0)
-					}
+	a, b := NewFlight(2, 100), NewFlight(6, 100)
+	a.Hover(2)
+	b.Hover(6)
+	for range 30 {
+		for a.Hovers()+b.Hovers() < 9 {
+			for _, f := range []*Flight{&a, &b} { // a round trip: an answer for each call
+				for n := f.Hovers(); n > 0; n-- {
+					f.Answered(0, f.Bound(0), 0)
 				}
 			}
-			a.Hover(1)
-			b.Hover(1)
 		}
-		assert.Equal(t, c.even, b.Hovers()/a.Hovers() < 1.3, "%.1f and %.1f", a.Hovers(), b.Hovers())
+		a.Hover(1)
+		b.Hover(1)
 	}
+	assert.Less(t, b.Hovers()/a.Hovers(), 1.3, "%.1f and %.1f", a.Hovers(), b.Hovers())
 }
 
 func TestSignalIsMadeGoodWithinACycle(t *testing.T) {

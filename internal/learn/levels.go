@@ -1,8 +1,11 @@
 package learn
 
+// levelsKept is how many levels are told apart: calls at higher ones count at the last.
+const levelsKept = 256 // calls in flight
+
 // Levels counts the calls that were taken by how many others were in flight.
 type Levels struct {
-	count [256]uint32
+	count [levelsKept]uint32
 }
 
 // Add notes a call.

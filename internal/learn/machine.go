@@ -50,6 +50,8 @@ type Config struct {
 	Blind        bool           // headers are ignored
 	CallRate     float64        // calls per second that are known of; 0: none
 	TokenRate    float64        // likewise tokens
+	CallBurst    float64        // calls that may go at once at first, where CallRate is known
+	TokenBurst   float64        // likewise tokens
 	Share        float64        // of the limit, where others like this machine use the rest; 0 and 1: all of it
 	Seed         uint64         // of jitter
 	Off          Rules          // left out, to see what they are worth
@@ -66,15 +68,17 @@ func New(c Config) *Machine {
 	}
 	m.Door = newDoor(c.Off)
 	m.calm = Calm{stretch: 1}
-	m.rates.first, m.levels.first = rateFirst, levelFirst
+	m.rates.first, m.levels.first = againFirst, levelFirst
 	m.quota.Blind, m.quota.off = c.Blind, c.Off
 	m.Calls.off, m.Tokens.off = c.Off, c.Off
-	m.claim.off, m.Flight.off = c.Off, c.Off
+	m.claim.off = c.Off
 	if c.CallRate > 0 {
 		m.Calls.Expect(c.CallRate, Cycle(c.CallRate), true)
+		m.Calls.Save(c.CallBurst)
 	}
 	if c.TokenRate > 0 {
 		m.Tokens.Expect(c.TokenRate, Cycle(max(c.CallRate, 1)), true)
+		m.Tokens.Save(c.TokenBurst)
 	}
 	if c.Share > 0 && c.Share < 1 {
 		m.sharing(c.Share)

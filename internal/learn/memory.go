@@ -19,12 +19,10 @@ type Memory struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	memoryFell  = 0.7     // of what held: it has fallen
-	memoryHolds = 0.9     // of it: as good as that
-	rateFirst   = 30      // seconds from a fall to the first trial: refusals by chance lower a rate for a while
-	levelFirst  = 2       // and of a bound on the calls in flight
-	memoryLasts = 15 * 60 // seconds
-	trialTaken  = 20      // calls, and it holds again
+	memoryFell  = 0.7 // of what held: below it, a rate or a level has fallen
+	memoryHolds = 0.9 // of what held: as good as that
+	levelFirst  = 2   // seconds from the fall of a bound on the calls in flight to the first trial
+	trialTaken  = 20  // calls of a trial that are taken: what held before holds again
 )
 
 // Marked notes what was measured. Marks that agree are what holds.
@@ -51,7 +49,7 @@ func (m *Memory) fell(now float64) {
 	if now-m.held > m.pause {
 		m.pause = 0
 	}
-	m.trying, m.until = false, now+memoryLasts
+	m.trying, m.until = false, now+remembered
 	m.postpone(now)
 }
 

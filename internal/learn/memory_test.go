@@ -88,8 +88,8 @@ func TestWhatMarksAgreeAboutHoldsAfterTheLastTrial(t *testing.T) {
 	m.Marked(10, 5, false)
 	m.Marked(20, 5, true)
 	assert.True(t, m.Due(20), "an episode may have marks that agree")
-	m.Marked(10+memoryLasts, 5, true)
-	assert.False(t, m.Due(memoryLasts))
+	m.Marked(10+remembered, 5, true)
+	assert.False(t, m.Due(remembered))
 	m.Marked(2000, 3, false)
 	assert.True(t, m.Due(2002))
 	assert.InDelta(t, 5, m.Begin(1, 3), 0)
@@ -100,8 +100,8 @@ func TestATrialWithoutCallsEnds(t *testing.T) {
 	m := Memory{first: 2}
 	m.Fell(0, 10)
 	assert.InDelta(t, 10, m.Begin(7, 3), 0)
-	assert.True(t, m.Tries(Call{Seq: 8, At: memoryLasts - 1}))
-	assert.False(t, m.Tries(Call{Seq: 9, At: memoryLasts}))
-	m.Fell(memoryLasts, 20)
-	assert.True(t, m.Due(memoryLasts+2), "the next one is free to begin")
+	assert.True(t, m.Tries(Call{Seq: 8, At: remembered - 1}))
+	assert.False(t, m.Tries(Call{Seq: 9, At: remembered}))
+	m.Fell(remembered, 20)
+	assert.True(t, m.Due(remembered+2), "the next one is free to begin")
 }

@@ -35,12 +35,13 @@ type Mirror struct {
 const (
 	resolution = 0.999 // of Remaining, which is rounded down
 	coarse     = 0.5   // of Limit, which is rounded to a whole number
-	perMinute  = 60
-	resetError = 0.05 // seconds
-	spare      = 2    // calls' worth that are left for whoever else comes
-	fillsBy    = 4    // times as long as an empty bucket takes: others take from it, too
-	several    = 4    // calls that a bucket or window holds, at least, for what is left of it to mean something
-	quick      = 0.3  // seconds: what a bucket that fills so fast holds is gone before it can be used
+	resetError = 0.05  // seconds by which a reset may be wrong
+	measurable = 3     // calls missing from a bucket, at least, for its reset to tell the rate
+	ownLeast   = 0.1   // of what comes in, that is ours at least, whatever others take
+	spare      = 2     // calls' worth that are left for whoever else comes
+	fillsBy    = 4     // times as long as an empty bucket takes: others take from it, too
+	several    = 4     // calls that a bucket or window holds, at least, for what is left of it to mean something
+	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14
 )
 
 // Sent notes a call.
@@ -85,26 +86,26 @@ func (m *Mirror) learnRefill(t *Told, taken float64) {
 	missing := t.Limit - t.Remaining
 	switch {
 	case !m.holds:
-		m.refill = max(0.5*t.Limit, t.Limit-coarse) / perMinute
+		m.refill = max(0.5*t.Limit, t.Limit-coarse) / minute
 		if t.Reset > 0 && missing > 0 {
 			m.refill = min(m.refill, missing/t.Reset)
 		}
-	case t.Reset <= 0 || missing < 3*max(1, taken):
+	case t.Reset <= 0 || missing < measurable*max(1, taken):
 		if m.refill == 0 {
-			m.refill = t.Limit / perMinute
+			m.refill = t.Limit / minute
 		}
 		if t.Reset > 0 && missing >= 1 { // a limit that is not per minute may never let more be missing
 			m.refill = max(m.refill, missing/(t.Reset+resetError))
 		}
 	case m.Known && m.refilled:
-		m.refill += 0.2 * ((missing-coarse)/t.Reset - m.refill)
+		m.refill += smoothing * ((missing-coarse)/t.Reset - m.refill)
 	default:
 		m.refill, m.refilled = (missing-coarse)/t.Reset, true
 	}
 }
 
 // net is what comes in for us.
-func (m *Mirror) net() float64 { return max(0.1*m.refill, m.refill-m.others.Rate) }
+func (m *Mirror) net() float64 { return max(ownLeast*m.refill, m.refill-m.others.Rate) }
 
 // Wait is how long until n may go, and whether there is plenty left: most of what a bucket
 // holds, or as much of a window as of its time, if that holds enough to mean something. own is what
@@ -158,8 +159,6 @@ type Others struct {
 	spilt         bool    // a full bucket spills, which looks like what others take
 }
 
-const othersSpan = 5 // seconds
-
 // Begin begins a span with so much left.
 func (o *Others) Begin(at, left float64) { o.at, o.left, o.own, o.spilt = at, left, 0, false }
 
@@ -168,7 +167,7 @@ func (o *Others) Observe(at, left, own, refill float64, spilt bool) {
 	o.own += own
 	o.spilt = o.spilt || spilt
 	span := at - o.at
-	if span < othersSpan {
+	if span < lately {
 		return
 	}
 	rate := max(0, o.left+refill*span-left-o.own-1) / span
@@ -191,9 +190,14 @@ type Turn struct {
 }
 
 const (
-	enoughVotes = 3
-	mostVotes   = 6
-	turnDelay   = 0.01 // seconds
+	enoughVotes  = 3               // observations for a window, more than against one
+	mostVotes    = 2 * enoughVotes // of these, at most
+	turnClose    = 0.5             // seconds between observations: too soon to compare
+	turnApart    = 30              // seconds between observations: too long to compare
+	turnStands   = 0.1             // of the time between, by which the reset may move and stand still
+	turnJumps    = 5               // times the time between: a reset that moves by more has turned
+	turnDelay    = 0.01            // seconds after a turn before calls go; twelve: a minute of the clock
+	shortestTurn = 0.1             // seconds; by definition: the least length of a window
 )
 
 // Windowed reports whether it is a window.
@@ -202,15 +206,15 @@ func (t *Turn) Windowed() bool { return t.votes >= enoughVotes }
 // Observe takes in that at a moment the reset was so many seconds away.
 func (t *Turn) Observe(at, reset float64) {
 	t.At = at + reset
-	t.span = max(reset, 0.98*t.span)
+	t.span = max(reset, fading*t.span)
 	dt := at - t.at
 	switch shift := t.At - t.reset; {
-	case t.at == 0 || dt > 30: // too long ago to compare with
-	case dt < 0.5:
+	case t.at == 0 || dt > turnApart: // too long ago to compare with
+	case dt < turnClose:
 		return
-	case reset > 0 && math.Abs(shift) <= 0.1*dt:
+	case reset > 0 && math.Abs(shift) <= turnStands*dt:
 		t.votes = min(mostVotes, t.votes+1)
-	case reset == 0 || shift < 5*dt: // and not a turn
+	case reset == 0 || shift < turnJumps*dt: // and not a turn
 		t.votes = max(-mostVotes, t.votes-1)
 	}
 	t.at, t.reset = at, t.At
@@ -221,7 +225,7 @@ func (t *Turn) Pass(now float64) bool {
 	if now < t.At {
 		return false
 	}
-	span := max(t.span, 0.1)
+	span := max(t.span, shortestTurn)
 	t.At += span * (1 + math.Floor((now-t.At)/span))
 	return true
 }

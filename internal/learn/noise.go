@@ -27,15 +27,19 @@ const (
 )
 
 const (
-	explained = 0.985 // of the rate believed: the provider's bucket was empty
-	mostNoise = 0.08
-	memory    = 500 // calls
-
-	noiseApart      = 12  // calls between two refusals, at least, on average
-	noiseGone       = 200 // calls without an unexplained refusal, after which those before it count no more
-	noiseFall       = 0.9 // of the rate before: what the pace has fallen to meanwhile
-	explainedWeight = 2.3
-	leakBucket      = 4
+	explained       = 0.985  // of the rate believed: the provider's bucket was empty
+	explainedWeight = 2.3    // rejections: what one that the rate explains counts for while a share is known; beyond: random rejections
+	memory          = 500    // calls that the share of random rejections is taken of
+	noiseApart      = 12     // calls between two unexplained refusals, at least, on average
+	noiseGone       = 200    // calls without an unexplained refusal, after which those before it count no more
+	noiseFall       = 0.9    // of the rate before: what the pace has fallen to meanwhile
+	leakBucket      = 4      // unexplained refusals of late: with a share, it is exceeded; without, they are random
+	leakShare       = 2.5    // times the share: the refusals that are forgotten with each call
+	leakLeast       = 0.01   // refusals forgotten with each call, besides; beyond: 2 and 5 % random rejections
+	exceededMost    = 4      // times that the share is exceeded, and it is forgotten
+	exceededDecay   = 0.0025 // times that the share was exceeded, forgotten with each call; beyond: random rejections
+	needMore        = 1.5    // times as many refusals as before are needed for a share after that
+	needMost        = 16     // refusals that are needed for a share, at most
 )
 
 // Know says that so large a share of calls is refused for nothing.
@@ -47,8 +51,8 @@ func (n *Noise) Sent() {
 		n.unexplained = 0
 	}
 	n.Share -= n.Share / memory
-	n.leak = max(0, n.leak-2.5*n.Share-0.01)
-	n.exceeded = max(0, n.exceeded-0.0025)
+	n.leak = max(0, n.leak-leakShare*n.Share-leakLeast)
+	n.exceeded = max(0, n.exceeded-exceededDecay)
 }
 
 // Refused judges the first refusal of an epoch: measured is the rate there,
@@ -73,7 +77,7 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	n.last = n.sent
 	need := max(n.need, leakBucket)
 	if n.unexplained >= need && n.sent >= noiseApart*(n.unexplained-1) && pace < noiseFall*n.before {
-		n.Share, n.leak = min(mostNoise, n.unexplained/n.sent), 0
+		n.Share, n.leak = min(noisy, n.unexplained/n.sent), 0
 		n.unexplained = 0
 		return Restore
 	}
@@ -94,14 +98,14 @@ func (n *Noise) expected(share, weight float64) Opinion {
 	if n.Share == 0 {
 		return Believe
 	}
-	n.Share = min(mostNoise, n.Share+share/memory)
+	n.Share = min(noisy, n.Share+share/memory)
 	if n.leak += weight; n.leak < leakBucket {
 		return Ignore
 	}
 	n.leak, n.unexplained = 0, 0
-	if n.exceeded++; n.exceeded >= 4 {
+	if n.exceeded++; n.exceeded >= exceededMost {
 		n.Share, n.exceeded = 0, 0
-		n.need = min(16, max(n.need, leakBucket)*1.5)
+		n.need = min(needMost, max(n.need, leakBucket)*needMore)
 	}
 	return Believe
 }

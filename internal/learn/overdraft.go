@@ -22,20 +22,17 @@ type Overdraft struct {
 
 // Source of these: the families and the harsher providers in internal/simulate.
 const (
-	draftFirst = 50      // calls held back before a try
-	draftAgain = 10      // the same if the last try found the headers too low
-	draftLeast = 4       // calls more than there is room for that are proof
-	draftShare = 0.1     // of what the bucket or window holds, likewise
-	draftPace  = 2       // times what comes in
-	draftEnd   = 0.2     // of a window: a try that is rejected costs no more
-	draftHaste = 1.2     // times what it takes to get the proof before the window turns
-	draftLasts = 15      // seconds, at least
-	draftMost  = 60 * 60 // seconds, at most: meanwhile the limit may have changed
-	draftPause = 30      // seconds to the next try after one that was rejected, twice as long each time
-	draftTold  = 15 * 60 // the same if the headers of the rejection say that nothing is left
-	draftCost  = 50      // times the wait that a rejection asked for, likewise
-	draftRare  = 60 * 60 // seconds, at most
-	draftAlone = 0.05    // of what comes in, taken by others: then the headers are about what rejects
+	draftFirst = 50   // calls held back before a try
+	draftAgain = 10   // calls held back before a try, if the last one found the headers too low
+	draftLeast = 4    // calls more than there is room for that are proof
+	draftShare = 0.1  // of what the bucket or window holds: so many more are proof, too
+	draftPace  = 2    // times what comes in: the pace of a try
+	draftEnd   = 0.2  // of a window: a try that is rejected costs no more
+	draftHaste = 1.2  // times what it takes to get the proof before the window turns
+	draftLasts = 15   // seconds of a try, at least
+	draftMost  = hour // seconds of a try, or to the next one, at most: meanwhile the limit may have changed
+	draftCost  = 50   // times the wait that a rejection asked for, to the next try
+	draftAlone = 0.05 // of what comes in, taken by others: if they take more, the headers are about what rejects
 )
 
 // Wait is how long until a call may go which the headers hold back for so long. own is
@@ -89,11 +86,11 @@ func (o *Overdraft) Refused(now float64, c Call, r *Refusal) bool {
 		return false
 	}
 	o.trying, o.low = false, false
-	o.pause = max(draftPause, 2*o.pause, draftCost*r.Asked)
+	o.pause = max(againFirst, 2*o.pause, draftCost*r.Asked)
 	if r.Calls.Known && r.Calls.Remaining < 1 {
-		o.pause = max(draftTold, o.pause)
+		o.pause = max(remembered, o.pause)
 	}
-	o.pause = min(draftRare, o.pause)
+	o.pause = min(draftMost, o.pause)
 	o.next = now + o.pause
 	return true
 }

@@ -107,11 +107,11 @@ func TestARejectedTryPostponesTheNext(t *testing.T) {
 		refusal Refusal
 		pause   float64
 	}{
-		{"nothing is told", Refusal{}, draftPause},
+		{"nothing is told", Refusal{}, againFirst},
 		{"a long wait", Refusal{Asked: 10}, 10 * draftCost},
-		{"a day", Refusal{Asked: 24 * 60 * 60}, draftRare},
-		{"the header says that nothing is left", Refusal{Calls: told(120, 0, 5)}, draftTold},
-		{"the header says that some is left", Refusal{Calls: told(120, 3, 5)}, draftPause},
+		{"a day", Refusal{Asked: 24 * 60 * 60}, draftMost},
+		{"the header says that nothing is left", Refusal{Calls: told(120, 0, 5)}, remembered},
+		{"the header says that some is left", Refusal{Calls: told(120, 3, 5)}, againFirst},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, m := draft()
@@ -131,7 +131,7 @@ func TestATryThatClosesTheKeyIsRare(t *testing.T) {
 	r.quota.draft = Overdraft{trying: true, ends: 10}
 	r.Closed(2, r.send(1), false)
 	assert.False(t, r.quota.draft.trying)
-	assert.InDelta(t, 2+draftRare, r.quota.draft.next, 0)
+	assert.InDelta(t, 2+draftMost, r.quota.draft.next, 0)
 }
 
 func TestWhenATryIsDue(t *testing.T) {

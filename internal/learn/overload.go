@@ -10,27 +10,25 @@ type Overload struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	overloadMemory = 30                   // calls that the share looks back on
-	overloadRare   = 2.0 / overloadMemory // a share that is no fault of ours
-	overloadCut    = 0.9                  // of the calls in flight, for each epoch
-	overloadSpan   = 10                   // seconds in which they are halved at most
-	overloadLeast  = 0.5
+	overloadRare  = 2.0 / recent // a share that is no fault of ours
+	overloadSpan  = 10           // seconds in which an overload cuts the calls in flight to overloadLeast, at most
+	overloadLeast = 0.5          // of the calls in flight: what is left after cuts in overloadSpan, at least
 )
 
 // Taken notes a call that was taken.
-func (o *Overload) Taken() { o.share *= 1 - 1.0/overloadMemory }
+func (o *Overload) Taken() { o.share *= 1 - 1.0/recent }
 
 // Refused notes one that was not.
-func (o *Overload) Refused() { o.share = min(1, o.share+1.0/overloadMemory) }
+func (o *Overload) Refused() { o.share = min(1, o.share+1.0/recent) }
 
 // Rare reports whether they come so rarely that nothing follows from them.
 func (o *Overload) Rare() bool { return o.share < overloadRare }
 
-// From is what calls in flight are to be cut from, by overloadCut, when there are
+// From is what calls in flight are to be cut from, by backOff, when there are
 // so many.
 func (o *Overload) From(now, inFlight float64) float64 {
 	if o.most == 0 || now > o.since+overloadSpan {
 		o.since, o.most = now, inFlight
 	}
-	return max(inFlight, overloadLeast*o.most/overloadCut)
+	return max(inFlight, overloadLeast*o.most/backOff)
 }

@@ -25,21 +25,35 @@ type Pacer struct {
 	Binding bool
 	Agreed  bool // marks agree about the rate
 
-	rest Rest
-	off  Rules
+	off Rules
 }
 
 const (
-	margin    = 0.97 // of the measured rate, just after a mark
-	ownBurst  = 0.02 // seconds of the pace, that go at once after a late timer
-	deepest   = 0.7  // the most that a mark with few calls cuts
-	riseProof = 0.05 // of a cycle's calls above the model: the limit must have risen
-	riseSure  = 0.03 // the same, of a rate that marks agree about
-	fastGrow  = 0.20 // per second
-	firstGrow = 0.25 // per second, until the second mark
-	leastRate = 1e-3
-	windowed  = 0.2 // the most growth, where calls are counted in windows
-	tokenDeep = 2   // calls' tokens that may go at once: calls and tokens take turns in binding
+	margin      = 0.97 // of the measured rate: the pace just after a mark
+	flat        = 0.15 // of a cycle, in which the pace is at most the rate; twelve
+	climb       = 0.4  // of a cycle, in which the pace then grows by climbBy
+	climbBy     = 0.03 // of the rate; twelve: what a steady limit loses, and how soon it is probed
+	windowed    = 0.2  // of the rate: the most growth, where calls are counted in windows
+	grownFar    = 1.4  // times the rate: the bucket may have run over; cold start
+	deepest     = 0.7  // of the pace: the most that a mark with few calls cuts to
+	riseProof   = 0.05 // of a cycle's calls above the model: the limit must have risen
+	riseSure    = 0.03 // of a cycle's calls above the model, of a rate that marks agree about
+	riseSpans   = 3    // windows: the cycle of such a proof is no shorter
+	aboveModel  = 3    // calls above the model that prove nothing
+	fastGrow    = 0.2  // per second: exponential growth after a proof
+	firstGrow   = 0.25 // per second: the same until the second mark
+	leastBucket = 10   // calls that the provider's bucket is taken to hold, at least
+	ownBurst    = 0.02 // seconds of the pace, that go at once after a late timer
+	tokenDeep   = 2    // calls' tokens that may go at once: calls and tokens take turns in binding
+	leastRate   = 1e-3 // units per second; by definition: a rate that is never 0
+
+	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
+	cycleShortest = 20             // seconds, of a fast rate
+	cycleLongest  = 10 * minute    // seconds, of a rate far below one per second
+	cyclePower    = 0.3            // exponent: a cycle shrinks by this power of a rate above one per second
+	slowPower     = 1 - cyclePower // exponent: and grows by this one below
+	eagerCalls    = 12             // units per second: a faster rate can be measured sooner than in a whole cycle
+	eagerMost     = 4              // times as soon, at most
 )
 
 // Cycle is how long the pace takes from one probe to the next while marks do not
@@ -50,15 +64,14 @@ func Cycle(rate float64) float64 { return settled(rate) * eager(rate) }
 func settled(rate float64) float64 {
 	rate = max(rate, leastRate)
 	if rate >= 1 {
-		return max(20, 63*math.Pow(rate, -0.3))
+		return max(cycleShortest, cycleOne*math.Pow(rate, -cyclePower))
 	}
-	return min(600, 63*math.Pow(rate, -0.7))
+	return min(cycleLongest, cycleOne*math.Pow(rate, -slowPower))
 }
 
 // eager is the share of it in which a rate can be measured: after that many calls.
 func eager(rate float64) float64 {
-	const quick, most = 12, 4 // calls per second; how much sooner at most
-	return min(1, max(1.0/most, quick/max(rate, leastRate)))
+	return min(1, max(1.0/eagerMost, eagerCalls/max(rate, leastRate)))
 }
 
 // deep is what may go at once.
@@ -76,6 +89,9 @@ func (p *Pacer) Expect(rate, cycle float64, unused bool) {
 	p.On, p.marks, p.unused = true, 1, unused
 }
 
+// Save has so much go at once, which the provider's bucket is taken to hold.
+func (p *Pacer) Save(burst float64) { p.level, p.model = burst, burst }
+
 // Pace is what may be sent in a second; 0 while nothing has been measured.
 func (p *Pacer) Pace() float64 {
 	if !p.On {
@@ -84,12 +100,12 @@ func (p *Pacer) Pace() float64 {
 	if p.fast > 0 {
 		return p.fast
 	}
-	flat := 0.15 * p.cycle
-	if p.active < flat {
-		return p.Rate * (margin + (1-margin)*p.active/flat)
+	level := flat * p.cycle
+	if p.active < level {
+		return p.Rate * (margin + (1-margin)*p.active/level)
 	}
-	z := (p.active - flat) / (0.40 * p.cycle)
-	grown := 0.03 * z * z * z
+	z := (p.active - level) / (climb * p.cycle)
+	grown := climbBy * z * z * z
 	if p.span > 0 { // room in a window is no proof of a risen limit
 		grown = min(grown, windowed)
 	}
@@ -97,7 +113,7 @@ func (p *Pacer) Pace() float64 {
 }
 
 // Grown reports whether the pace is far from what was measured.
-func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > 1.4*p.Rate) }
+func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > grownFar*p.Rate) }
 
 // Tick brings the pacer up to now. open is whether the gate is; idle that
 // nobody waits; unit what one call costs.
@@ -107,23 +123,16 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	if !p.On || dt <= 0 {
 		return
 	}
+	before := p.model
 	p.model += p.Rate * dt
-	if top := max(2*p.Rate, 10*unit) + p.burst; p.model > top {
-		p.model = top
-		p.rested = p.rested || idle && dt > 2
+	if top := max(2*p.Rate, leastBucket*unit) + p.burst; p.model > top {
+		p.model = max(top, before) // it may have begun above
+		p.rested = p.rested || idle && dt > interruption
 	}
 	if !open {
 		return
 	}
 	pace := p.Pace()
-	if idle && !p.off.Has(RestRule) {
-		if most := p.rest.Idle(dt); p.level < most {
-			p.level = min(most, p.level+dt*pace)
-		}
-		p.rest.Saved(p.level)
-	} else {
-		p.rest.Busy(now, p.Rate)
-	}
 	if deep := p.deep(unit) + pace*ownBurst; p.level < deep { // what was given back may lie above
 		p.level = min(deep, p.level+dt*pace)
 	}
@@ -136,7 +145,7 @@ func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 		p.fast = min(mostRate, p.fast*math.Exp(firstGrow*dt))
 	case p.fast > 0:
 		p.fast = min(mostRate, p.fast*math.Exp(fastGrow*dt))
-	case !p.off.Has(FastRule) && p.model < -(3*unit+p.proof()*p.Rate*max(p.cycle, 3*p.span)):
+	case !p.off.Has(GrowthRule) && p.model < -(aboveModel*unit+p.proof()*p.Rate*max(p.cycle, riseSpans*p.span)):
 		p.fast = pace
 	}
 }
@@ -148,7 +157,7 @@ func (p *Pacer) proof() float64 {
 	return riseProof
 }
 
-const rounding = 1e-9
+const rounding = 1e-9 // units; by definition: what float64 loses in sums
 
 // Wait is how long until n may go.
 func (p *Pacer) Wait(n float64) float64 {
@@ -182,7 +191,6 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 	first := !p.On
 	if p.On {
 		old := p.Pace()
-		p.rest.Refused(p.at, p.Rate)
 		if p.rested { // what came in during the pause is not known
 			measured = max(measured, p.Rate)
 		}
@@ -190,15 +198,15 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 		if few {
 			measured = max(measured, deepest*old)
 		}
-		if p.rested && p.model < -3 {
+		if p.rested && p.model < -aboveModel {
 			p.burst -= p.model
 		}
-		p.burst *= 0.98
+		p.burst *= fading
 	}
 	p.marks++
 	p.begin(measured, cycle)
 	p.On, p.unused, p.level, p.rested = true, false, 0, false
-	if first && !p.off.Has(FirstRule) { // a burst has been measured with the rate: the next mark comes soon
+	if first && !p.off.Has(GrowthRule) { // a burst has been measured with the rate: the next mark comes soon
 		p.fast = p.Rate * margin
 	}
 }
@@ -227,7 +235,7 @@ func (p *Pacer) begin(rate, cycle float64) {
 // Sober ends fast growth that proved nothing.
 func (p *Pacer) Sober() {
 	if p.fast > 0 {
-		p.fast, p.active, p.spurs = 0, 0.15*p.cycle, false
+		p.fast, p.active, p.spurs = 0, flat*p.cycle, false
 	}
 }
 
@@ -253,10 +261,10 @@ func (p *Pacer) SetSpan(span float64) { p.span = span }
 
 // Outlasts reports whether more than was measured has been sent for longer
 // than a window of the provider lasts.
-func (p *Pacer) Outlasts(window float64) bool { return p.active > 0.55*p.cycle+window }
+func (p *Pacer) Outlasts(window float64) bool { return p.active > (flat+climb)*p.cycle+window }
 
 // Next is how many seconds of activity it takes until more is sent than was measured.
-func (p *Pacer) Next() float64 { return max(0, 0.15*p.cycle-p.active) }
+func (p *Pacer) Next() float64 { return max(0, flat*p.cycle-p.active) }
 
 // Rising reports whether the pace grows fast.
 func (p *Pacer) Rising() bool { return p.fast > 0 }

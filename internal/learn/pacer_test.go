@@ -133,7 +133,7 @@ func TestFirstMarkGrowsFastUntilTheSecond(t *testing.T) {
 	assert.False(t, p.Rising())
 	assert.InDelta(t, 0.97*12, p.Pace(), 1e-9)
 
-	p = &Pacer{off: FirstRule}
+	p = &Pacer{off: GrowthRule}
 	p.Cut(10, pacerCycle, false)
 	assert.False(t, p.Rising())
 }
@@ -154,7 +154,7 @@ func TestFastGrowthTakesAProof(t *testing.T) {
 		{"more than room in a window", 105, 0, 60, true, true, false, 0},
 		{"of a rate that marks agree about", 45, 0, 0, true, true, true, 0},
 		{"a little more than that rate", 42, 0, 0, true, false, true, 0},
-		{"left out", 65, 0, 0, true, false, false, FastRule},
+		{"left out", 65, 0, 0, true, false, false, GrowthRule},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := expectTen()
@@ -179,38 +179,6 @@ func TestFastGrowthTakesAProof(t *testing.T) {
 			assert.InDelta(t, 10, p.Pace(), 1e-9, "back to the rate")
 		})
 	}
-}
-
-func TestWhatGoesAtOnceAfterAPauseGrowsUntilItIsRefused(t *testing.T) {
-	pauses := func(off Rules, cutAfter int) (got []float64) {
-		p := expectTen()
-		p.off, p.Binding = off, false
-		now := 0.0
-		for i := range 6 {
-			for range 30 {
-				now++
-				p.Tick(now, true, true, true, 1)
-			}
-			p.Tick(now+0.01, true, true, false, 1)
-			got = append(got, p.level)
-			p.Take(p.level)
-			if i+1 == cutAfter {
-				p.Cut(10, pacerCycle, false)
-			}
-		}
-		return got
-	}
-	assert.InDeltaSlice(t, []float64{1.2, 1.2, 5, 12.5, 23.75, 40.6}, pauses(0, 0), 0.1)
-	assert.InDeltaSlice(t, []float64{1.2, 1.2, 5, 10, 10, 10.5}, pauses(0, 3), 0.2)
-	assert.InDeltaSlice(t, []float64{1.2, 1.2, 1.2, 1.2, 1.2, 1.2}, pauses(RestRule, 0), 0.1)
-}
-
-func TestAShortPauseIsNone(t *testing.T) {
-	p := expectTen()
-	p.rest.burst = 50
-	p.Tick(1.5, true, true, true, 1)
-	p.Tick(1.6, true, true, false, 1)
-	assert.InDelta(t, 1.2, p.level, 0.1)
 }
 
 func TestRefundsMayLieAboveTheDepth(t *testing.T) {
@@ -304,4 +272,32 @@ func TestACutEndsWhatRoomBegan(t *testing.T) {
 	p.fast = 20
 	p.Slow()
 	assert.InDelta(t, 20, p.Pace(), 1e-9)
+}
+
+// What a pacer lets go at once at first is no proof that the limit has risen, nor saved up again.
+func TestABurstAtFirst(t *testing.T) {
+	for _, burst := range []float64{0, 32} {
+		m := New(Config{Initial: 100, Max: 100, CallRate: 1, CallBurst: burst})
+		var at, sent float64
+		for ; at < 10; at += 0.01 {
+			for m.Wait(at, 0, 0) == 0 {
+				sent++
+				m.Sent(Call{Seq: int64(sent), At: at})
+			}
+			if at == 0 {
+				assert.InDelta(t, max(1, burst), sent, 0)
+			}
+		}
+		assert.InDelta(t, max(1, burst)+10, sent, 1)
+		assert.False(t, m.Calls.Rising())
+	}
+}
+
+func TestABurstOfTokensAtFirst(t *testing.T) {
+	m := New(Config{Initial: 100, Max: 100, TokenRate: 10, TokenBurst: 600})
+	for i := range 6 {
+		assert.Zero(t, m.Wait(0, 100, i))
+		m.Sent(Call{Seq: int64(i + 1), Tokens: 100, Total: float64(100 * (i + 1))})
+	}
+	assert.Positive(t, m.Wait(0, 100, 6))
 }

@@ -4,11 +4,11 @@ import "math"
 
 // Source of these: four and sixteen processes on one quota in internal/simulate.
 const (
-	evenGain    = 3 * hoverGain // of a bound that hovers
-	evenCut     = 0.15          // of it, for each refusal
-	evenFirst   = 15            // seconds of a cycle,
-	evenSlope   = 6             // and so many more for each call per second of the whole limit
-	evenLongest = 90            // seconds
+	evenGain    = 3 * hoverGain // calls in a round trip, by which a bound that hovers grows where the cap is shared
+	evenCut     = 0.15          // of the bound, for each rejection where the cap is shared
+	evenFirst   = 15            // seconds of a cycle where the limit is shared
+	evenSlope   = 6             // seconds more for each call per second of the whole limit
+	evenLongest = 90            // seconds of such a cycle, at most
 )
 
 // sharing has the machine use only a part of the limit, and press for it as each

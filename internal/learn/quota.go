@@ -15,7 +15,7 @@ type Quota struct {
 
 // plenty is the share of a full bucket above which there is room: a pace that
 // lets so much build up is too low.
-const plenty = 0.75
+const plenty = 0.75 // of a full bucket
 
 // Sent notes a call.
 func (q *Quota) Sent(c Call) {
@@ -77,7 +77,7 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 		gone, _ := q.refusals.Between(q.Calls.Seq, q.last.Seq)
 		own := float64(q.last.Seq-q.Calls.Seq) - gone
 		w.calls = q.Calls.part.On()
-		if w.wait, w.room = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 && !w.calls && !q.off.Has(DraftRule) {
+		if w.wait, w.room = q.Calls.Wait(now, 1, own, q.last.Seq); w.wait > 0 && !w.calls && !q.off.Has(TrustRule) {
 			w.wait, w.tries = q.draft.Wait(now, w.wait, &q.Calls, own, q.last)
 		}
 		w.room = w.room && !w.calls // a part of what is left is no reason for more
@@ -87,9 +87,6 @@ func (q *Quota) wait(now, tokens float64, t *Tally) (w quotaWait) {
 		own := q.last.Total - q.total - gone - t.GivenBack(q.Tokens.at, now)
 		d, left := q.Tokens.Wait(now, tokens, own, q.last.Seq)
 		w.wait, w.tokens = max(w.wait, d), left || q.Tokens.turn.Windowed() || q.Tokens.part.On()
-	}
-	if q.off.Has(PlentyRule) {
-		w.room, w.calls, w.tokens = false, false, false
 	}
 	return w
 }

@@ -93,7 +93,7 @@ func TestPlentyIsSaidOfEachUnit(t *testing.T) {
 	}{
 		{"of calls", told(60, 59, 1), told(6000, 3000, 30), 0, quotaWait{room: true}},
 		{"of tokens", told(60, 30, 30), told(6000, 5900, 1), 0, quotaWait{tokens: true}},
-		{"left out", told(60, 59, 1), told(6000, 5900, 1), PlentyRule, quotaWait{}},
+		{"left out", told(60, 59, 1), told(6000, 5900, 1), MirrorRule, quotaWait{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := &quotaRun{}

@@ -40,12 +40,15 @@ func (r *Refusal) left(tokens float64) bool {
 	return r.told() && calls && some
 }
 
+// fewTokens left are none: hardly any call takes fewer.
+const fewTokens = 100 // tokens, below which hardly any call fits
+
 // reset is when the meter that is used up will be whole again, 0 if none is.
 func (r *Refusal) reset() (seconds float64) {
 	if r.Calls.Known && r.Calls.Remaining < 1 {
 		seconds = r.Calls.Reset
 	}
-	if r.Tokens.Known && r.Tokens.Remaining < 100 {
+	if r.Tokens.Known && r.Tokens.Remaining < fewTokens {
 		seconds = max(seconds, r.Tokens.Reset)
 	}
 	return seconds
@@ -121,13 +124,13 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 
 // SlowFor is for how long a provider wants no growth that calls a ramp too
 // steep, in seconds. Source: OpenAI's guide to rate limits, 2026-07.
-const SlowFor = 15 * 60
+const SlowFor = 15 * minute // seconds without growth after a ramp that was too steep; OpenAI's guide to rate limits, 2026-07
 
 // Closed says that the provider has closed the key for so long that no law waits
 // it out. That measures no rate. A try whose call was told so is not made again soon.
 func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
-	m.quota.draft.Refused(now, c, &Refusal{Asked: draftRare})
+	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
 	if slow {
 		m.slowBy = now + SlowFor
 	}
@@ -149,13 +152,13 @@ func (m *Machine) overloaded(now float64, c Call, r *Refusal) {
 		return
 	}
 	m.levels.Fell(now, float64(before))
-	m.Flight.Signal(overloadCut, m.overload.From(now, float64(before)))
+	m.Flight.Signal(backOff, m.overload.From(now, float64(before)))
 	m.cut, m.cutBy = now, m.tally.last.Seq
 	m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyOverload})
 }
 
 // signalled is what a hit further in cuts the calls in flight by.
-const signalled = 0.5
+const signalled = 0.5 // of the calls in flight, after a hit further in
 
 // Signal says that a call which left at the moment left was refused further in.
 // It cuts the calls in flight, once an epoch.

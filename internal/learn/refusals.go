@@ -1,10 +1,13 @@
 package learn
 
+// refusalsKept is how many refusals are remembered.
+const refusalsKept = 64 // calls
+
 // Refusals remembers the calls that were refused lately, because they have
 // used up nothing of what the provider has left.
 type Refusals struct {
 	next int
-	ring [64]refusal
+	ring [refusalsKept]refusal
 }
 
 type refusal struct {
@@ -19,7 +22,7 @@ func (r *Refusals) Add(seq int64, tokens float64) {
 }
 
 // outOfOrder is how many refusals may be heard before that of an earlier call.
-const outOfOrder = 16
+const outOfOrder = 16 // refusals that may be heard before that of an earlier call
 
 // Between is how many calls after the call a, up to and with b, were refused,
 // and their tokens.

@@ -8,38 +8,25 @@ type Rules uint32
 
 // The rules that can be left out.
 const (
-	EpochRule    Rules = 1 << iota // one cut per epoch
-	GateRule                       // a refusal holds everybody back
+	EpochRule    Rules = 1 << iota // one decision for all calls that were out together
+	GateRule                       // a refusal holds every caller back
+	TruthRule                      // a Retry-After is corrected by what was true before
 	MeasureRule                    // the rate is measured; without it: halved
-	TruthRule                      // a Retry-After is not always true
-	FastRule                       // exponential growth after a proof
-	FirstRule                      // fast growth until the second mark
-	CalmRule                       // longer cycles while marks agree
-	SpanRule                       // from one opening of a window to the next
-	TrialRule                      // the first refusal without a label is taken for a cap
-	NoiseRule                      // refusals that no pace prevents
-	ForeignRule                    // a refusal without the label that others have is not ours
-	MirrorRule                     // headers pace
-	PlentyRule                     // plenty left by the headers speeds up the pace
-	RestRule                       // a burst after a pause of the demand
+	GrowthRule                     // cycles that get longer, and exponential growth after a proof
 	FollowRule                     // the bound in flight follows the pace
-	CrowdRule                      // refusals where calls crowd speak against a cap
-	LonelyRule                     // refusals of calls that are alone speak against a cap
-	EvenRule                       // those who share a cap grow alike
-	MemoryRule                     // what held before a fall is tried again
-	UnderRule                      // and so is a cap that errors have refuted
-	OverloadRule                   // an overload that is no exception bounds the calls in flight
-	TrustRule                      // headers that promise what is refused are ignored
-	DraftRule                      // more is tried than the headers leave room for
+	WindowRule                     // from one opening of a window to the next
+	CapRule                        // a refusal without a reason is a cap on trial
 	HoverRule                      // a cap that others share is hovered at
-	DarkRule                       // time in which nothing was admitted does not count
+	StrayRule                      // refusals that no pace prevents, or that are not ours
+	MirrorRule                     // headers pace
+	TrustRule                      // headers are tested, and ignored if they are untrue
+	MemoryRule                     // what held before a fall is tried again
+	OverloadRule                   // an overload that is no exception bounds the calls in flight
 )
 
 var ruleNames = [...]string{
-	"epoch", "gate", "measure", "truth", "fast", "first", "calm", "span",
-	"trial", "noise", "foreign", "mirror", "plenty", "rest", "follow",
-	"crowd", "lonely", "even", "memory", "under", "overload",
-	"trust", "draft", "hover", "dark",
+	"epoch", "gate", "truth", "measure", "growth", "follow", "window",
+	"cap", "hover", "stray", "mirror", "trust", "memory", "overload",
 }
 
 // Has reports whether r is among them.

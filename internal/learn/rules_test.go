@@ -156,7 +156,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 		r.Wait(3, 100, 0)
 		assert.Equal(t, memory, r.levels.trying)
 	}
-	for off, tries := range map[Rules]bool{0: true, DraftRule: false} {
+	for off, tries := range map[Rules]bool{0: true, TrustRule: false} {
 		m := New(Config{Initial: 4, Max: 50, Off: off})
 		m.quota.Observe(1, Call{Seq: 1, Total: 100}, 1, Told{Known: true, Limit: 60, Reset: 60}, Told{}, &m.tally)
 		m.quota.draft.held = draftFirst
@@ -168,7 +168,7 @@ func TestRulesThatAreLeftOut(t *testing.T) {
 		m.cutFlight(1, Call{Others: 5})
 		assert.Equal(t, hovers, m.Flight.Hovers() > 0)
 	}
-	for off, dark := range map[Rules]float64{0: 10, DarkRule: 5} {
+	for off, dark := range map[Rules]float64{0: 10, MeasureRule: 5} {
 		m := New(Config{Initial: 4, Max: 50, Off: off})
 		m.calm.Settled, m.dark = 10, 5
 		assert.InDelta(t, dark, m.lit(Rate{Calls: 5, Span: 10}).Calls, 1e-9)

@@ -2,24 +2,22 @@ package learn
 
 // Saved is what a machine keeps for another run.
 type Saved struct {
-	InFlight  float64 `json:"in_flight,omitempty"`  // the bound
-	Claimed   bool    `json:"claimed,omitempty"`    // it is a cap
-	Calls     float64 `json:"calls,omitempty"`      // per second; 0: not learned
-	Tokens    float64 `json:"tokens,omitempty"`     // likewise
-	CallRest  float64 `json:"call_rest,omitempty"`  // calls that may go at once after a pause
-	TokenRest float64 `json:"token_rest,omitempty"` // likewise
-	Trip      float64 `json:"trip,omitempty"`       // seconds of a call
-	Refusal   float64 `json:"refusal,omitempty"`    // seconds of a refusal
-	PerCall   float64 `json:"per_call,omitempty"`   // tokens
-	Noise     float64 `json:"noise,omitempty"`      // share of calls
-	Window    float64 `json:"window,omitempty"`     // seconds
-	Short     float64 `json:"short,omitempty"`      // what a Retry-After of a second is to be multiplied by; 0: 1
-	Long      float64 `json:"long,omitempty"`       // likewise a longer one
+	InFlight float64 `json:"in_flight,omitempty"` // the bound
+	Claimed  bool    `json:"claimed,omitempty"`   // it is a cap
+	Calls    float64 `json:"calls,omitempty"`     // per second; 0: not learned
+	Tokens   float64 `json:"tokens,omitempty"`    // likewise
+	Trip     float64 `json:"trip,omitempty"`      // seconds of a call
+	Refusal  float64 `json:"refusal,omitempty"`   // seconds of a refusal
+	PerCall  float64 `json:"per_call,omitempty"`  // tokens
+	Noise    float64 `json:"noise,omitempty"`     // share of calls
+	Window   float64 `json:"window,omitempty"`    // seconds
+	Short    float64 `json:"short,omitempty"`     // what a Retry-After of a second is to be multiplied by; 0: 1
+	Long     float64 `json:"long,omitempty"`      // likewise a longer one
 }
 
 // Scaled returns what a machine goes on with that uses a part of the limit, share.
 func (s Saved) Scaled(share float64) Saved {
-	for _, part := range [...]*float64{&s.Calls, &s.Tokens, &s.CallRest, &s.TokenRest} {
+	for _, part := range [...]*float64{&s.Calls, &s.Tokens} {
 		*part *= share
 	}
 	if s.InFlight > 0 {
@@ -39,38 +37,40 @@ func (m *Machine) Save() Saved {
 		s.InFlight = m.Flight.level
 	}
 	if m.Calls.On {
-		s.Calls, s.CallRest = m.Calls.Rate, m.Calls.rest.burst
+		s.Calls = m.Calls.Rate
 	}
 	if m.Tokens.On {
-		s.Tokens, s.TokenRest = m.Tokens.Rate, m.Tokens.rest.burst
+		s.Tokens = m.Tokens.Rate
 	}
 	return s
 }
 
-// mostRate bounds a rate that is restored or grows, in units per second, and the units of a call.
-// It is far above any real one, and all that is computed of it is finite.
-const mostRate = 1e15
+// Bounds of what is restored, which may be nonsense.
+const (
+	mostRate    = 1e15        // units per second, also of a rate that grows, and the units of a call; by definition: far above any real one, and all that is computed of it is finite
+	mostTrip    = 10 * minute // seconds of a call that are restored, at most
+	mostRefusal = minute      // seconds until a 429 is received that are restored, at most
+	mostWindow  = day         // seconds of a window that are restored, at most
+)
 
 // restore goes on with what another machine has learned. Nonsense in it is brought within bounds.
 func (m *Machine) restore(s *Saved) {
 	calls, tokens := min(s.Calls, mostRate), min(s.Tokens, mostRate)
 	if calls > 0 {
 		m.Calls.Expect(calls, Cycle(calls), false)
-		m.Calls.rest.burst = min(max(0, s.CallRest), 60*calls)
 	}
 	if tokens > 0 {
 		m.Tokens.Expect(tokens, Cycle(max(calls, leastRate)), false)
-		m.Tokens.rest.burst = min(max(0, s.TokenRest), 60*tokens)
 	}
 	if s.Trip > 0 {
-		m.trip = min(s.Trip, 600)
+		m.trip = min(s.Trip, mostTrip)
 	}
 	if s.Refusal > 0 {
-		m.Door.trip = min(s.Refusal, 60)
+		m.Door.trip = min(s.Refusal, mostRefusal)
 	}
 	m.tally.perCall = min(max(0, s.PerCall), mostRate)
-	m.noise.Share = min(max(0, s.Noise), mostNoise)
-	m.spans.Window = min(max(0, s.Window), 86400)
+	m.noise.Share = min(max(0, s.Noise), noisy)
+	m.spans.Window = min(max(0, s.Window), mostWindow)
 	m.Calls.SetSpan(m.spans.Window)
 	m.Tokens.SetSpan(m.spans.Window)
 	m.Door.truths[0].factor = min(max(0, s.Short), longestLie)

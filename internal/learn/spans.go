@@ -16,13 +16,11 @@ type Spans struct {
 }
 
 const (
-	windowShut  = 2    // seconds of closure that are no mere refill
-	windowShare = 0.2  // of the span
-	windowLeast = 10   // calls in a window
-	spanLongest = 120  // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
-	spanAlike   = 1.25 // of another, at most: it is as long, or has let as much through
-	spanEarly   = 0.8  // of what the window let through: less does not use it up
-	outageShare = 0.5  // of the known rate: what lets less through is an outage
+	windowShare = 0.2        // of the span, in which the provider is shut at least
+	spanLongest = 2 * minute // seconds: a longer span is an outage, unless it comes again; without a closure a new one begins
+	spanAlike   = 1.25       // of another, at most: it is as long, or has let as much through
+	spanEarly   = 0.8        // of what the window let through: less does not use it up
+	outageShare = 0.5        // of the known rate: what lets less through is an outage
 )
 
 // Sent notes that a call left.
@@ -51,7 +49,7 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 	got, span, shut := calls-s.calls, left-s.begin, left-s.shut
 	s.shut = 0
 	switch {
-	case counts && shut >= windowShut && shut >= windowShare*span && got >= windowLeast:
+	case counts && shut >= interruption && shut >= windowShare*span && got >= handful:
 		again := alike(span, s.last) && alike(got, s.got)
 		early := s.Window > 0 && got < spanEarly*s.holds
 		if again || !early && span <= spanLongest && got/span >= outageShare*known {
@@ -59,7 +57,7 @@ func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate floa
 			rate = min(2*got, got+hits-s.hits) / span // refusals may have cost quota, too
 		}
 		s.last, s.got = span, got
-	case shut < windowShut && span <= spanLongest:
+	case shut < interruption && span <= spanLongest:
 		return 0
 	}
 	s.begin, s.calls, s.hits = left, calls, hits

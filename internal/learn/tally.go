@@ -29,12 +29,13 @@ type Rate struct {
 }
 
 const (
-	handful  = 10 // calls, below which the one that was refused matters
-	lately   = 5  // seconds, when the bucket may have run over earlier
-	cautious = 0.95
-	shortest = 0.5  // seconds, from the beginning to the first mark
-	instant  = 1e-3 // seconds, from mark to mark: clocks are coarse, and a refusal may take no time
-	leanest  = 0.7  // of the tokens that so many calls take
+	handful       = 10   // calls, below which the one that was refused matters, and below which there is no window
+	lately        = 5    // seconds that show what is admitted now: the bucket may have run over earlier
+	cautious      = 0.95 // of what was admitted lately, taken for the rate
+	shortest      = 0.5  // seconds, from the beginning to the first mark
+	instant       = 1e-3 // seconds; by definition: clocks and timers are no finer, and a refusal may take no time
+	leanest       = 0.7  // of the tokens that so many calls take
+	perCallWeight = 0.05 // weight of the newest call in the smoothed tokens of a call
 )
 
 // Sent notes a call, and those between the last one and it.
@@ -58,7 +59,7 @@ func (t *Tally) Counts(c Call) bool { return t.begun && c.Seq > t.base }
 
 // Answered notes what a call really used.
 func (t *Tally) Answered(c Call, used float64) {
-	t.perCall += 0.05 * (used - t.perCall)
+	t.perCall += perCallWeight * (used - t.perCall)
 	t.given += c.Tokens - used
 	t.back += max(0, c.Tokens-used)
 }

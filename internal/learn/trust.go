@@ -11,12 +11,10 @@ type Trust struct {
 }
 
 const (
-	trustMemory = 30      // calls
-	trustBroken = 0.2     // share
-	trustOpen   = 2       // refusals in a row: an outage does not make up that share
-	trustFirst  = 60      // seconds
-	trustLow    = 15 * 60 // seconds, of headers that are about less than is taken
-	trustMost   = 30 * 60 // seconds
+	trustBroken = 0.2         // of the recent calls, refused although they should fit: the headers are untrue
+	trustOpen   = 2           // refusals in a row that count: an outage does not make up that share
+	trustFirst  = minute      // seconds for which untrue headers are ignored, twice as long each time
+	trustMost   = 30 * minute // seconds of that, at most
 )
 
 // Ignored reports whether the headers are ignored.
@@ -24,7 +22,7 @@ func (t *Trust) Ignored(now float64) bool { return now < t.until }
 
 // Taken notes that a call was taken.
 func (t *Trust) Taken() {
-	t.share -= t.share / trustMemory
+	t.share -= t.share / recent
 	t.open = min(trustOpen, t.open+1)
 }
 
@@ -35,7 +33,7 @@ func (t *Trust) Broken(now float64) bool {
 		return false
 	}
 	t.open--
-	if t.share += (1 - t.share) / trustMemory; t.share < trustBroken {
+	if t.share += (1 - t.share) / recent; t.share < trustBroken {
 		return false
 	}
 	if now-t.until > t.pause { // they have been true for longer
@@ -46,7 +44,7 @@ func (t *Trust) Broken(now float64) bool {
 }
 
 // Low notes that the headers are about less than is taken, so that they are ignored from now on.
-func (t *Trust) Low(now float64) { t.ignore(now, trustLow) }
+func (t *Trust) Low(now float64) { t.ignore(now, remembered) }
 
 func (t *Trust) ignore(now, least float64) {
 	t.pause = min(trustMost, max(least, 2*t.pause))

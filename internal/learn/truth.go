@@ -14,10 +14,14 @@ type Truth struct {
 }
 
 const (
-	worthATest = 4  // calls that the wait costs
-	rarest     = 64 // closures between tests
-	longestLie = 8
-	mostMore   = 2 // times the factor so far, at once: an outage, too, is longer than it asks for
+	worthATest  = 4    // calls that a wait costs: it is worth a test whether it is too long
+	rarest      = 64   // closures between tests
+	testAgain   = 3    // closures to the test after a wait that was too short
+	clearly     = 1.1  // times what is asked: from there on the wait is known to be too short
+	lieMargin   = 1.03 // times what is then asked: a little too late is better than too soon
+	longestLie  = 8    // times what is asked, at most
+	shortestLie = 0.01 // times what is asked, at least; beyond: a Retry-After that is five times too long
+	mostMore    = 2    // times the factor so far, at once: an outage, too, is longer than it asks for
 )
 
 func (t *Truth) mul() float64 {
@@ -32,8 +36,8 @@ func (t *Truth) mul() float64 {
 func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	t.shutAt, t.asked, t.again = now, asked, 0
 	wait := asked * t.mul()
-	if t.mul() > 1.1 {
-		wait *= 1.03
+	if t.mul() > clearly {
+		wait *= lieMargin
 	}
 	t.every = max(t.every, 2)
 	t.obeyed++
@@ -65,10 +69,10 @@ func (t *Truth) Opened(sent float64) {
 	switch {
 	case t.Testing:
 		t.Testing, t.every, t.obeyed = false, 1, 0
-		t.factor = max(0.01, t.mul()/2)
+		t.factor = max(shortestLie, t.mul()/2)
 	case t.again > 0 && t.asked > 0:
 		took := max(1, min(longestLie, mostMore*t.mul(), (sent-t.shutAt)/t.asked))
 		t.factor = t.mul() + 0.5*(took-t.mul())
-		t.again, t.obeyed, t.every = 0, 0, 3
+		t.again, t.obeyed, t.every = 0, 0, testAgain
 	}
 }

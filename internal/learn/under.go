@@ -15,7 +15,7 @@ type Under struct {
 type paces struct{ calls, tokens float64 } // per second
 
 // underHeld is for how many seconds no call was rejected, so that a cap has held.
-const underHeld = 20
+const underHeld = 20 // seconds without a refusal in which a cap has held
 
 // Held notes that at a moment a cap has rejected a call at a level, and the rate since the mark.
 // If that is much less than before, what held before is kept for as long as it is tried again.
@@ -29,7 +29,7 @@ func (u *Under) Held(now, level float64, r Rate) {
 	case !u.fell:
 		u.level, u.rate, u.tokens, u.until = level, r.Calls, r.Tokens, 0
 	case u.until == 0:
-		u.until = now + memoryLasts
+		u.until = now + remembered
 	}
 }
 
@@ -41,7 +41,7 @@ func (m *Machine) replacesCap(now float64) {
 		*u = Under{}
 	case m.Calls.Rate >= memoryFell*u.rate:
 	case u.until == 0:
-		u.until = now + memoryLasts
+		u.until = now + remembered
 		m.levels.Fell(now, u.level)
 	case now >= u.until:
 		*u = Under{}
@@ -60,7 +60,7 @@ func (m *Machine) capTried(now float64) bool {
 func (m *Machine) triesCap(now float64) {
 	u := &m.under
 	u.before = paces{}
-	if m.off.Has(UnderRule) || u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
+	if m.off.Has(MemoryRule) || u.rate == 0 || !m.Calls.On || m.Flight.Claimed {
 		return
 	}
 	u.before = paces{m.Calls.Rate, m.Tokens.Rate}

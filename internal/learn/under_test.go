@@ -86,7 +86,7 @@ func TestWhatHeldUnderACap(t *testing.T) {
 		{"not for long", 0, Rate{Calls: 30, Span: underHeld - 1}, Under{level: 20, rate: 20}},
 		{"more", 0, long(30), Under{level: 7, rate: 30}},
 		{"a little less", 0, long(15), Under{level: 7, rate: 15}},
-		{"much less", 100, long(10), Under{level: 20, rate: 20, fell: true, until: 100 + memoryLasts}},
+		{"much less", 100, long(10), Under{level: 20, rate: 20, fell: true, until: 100 + remembered}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := Under{level: 20, rate: 20}
@@ -96,9 +96,9 @@ func TestWhatHeldUnderACap(t *testing.T) {
 	}
 	u := Under{level: 20, rate: 20}
 	u.Held(0, 7, long(10))
-	u.Held(memoryLasts-1, 7, long(11))
+	u.Held(remembered-1, 7, long(11))
 	assert.True(t, u.fell)
-	u.Held(memoryLasts, 7, long(12))
+	u.Held(remembered, 7, long(12))
 	assert.Equal(t, Under{level: 7, rate: 12}, u, "it has been tried again for long enough")
 }
 
@@ -196,14 +196,14 @@ func TestACapThatIsRejectedForAQuarterOfAnHourIsForgotten(t *testing.T) {
 	r := runMachine(Config{Initial: 30, Max: 200})
 	r.under = Under{level: 20, rate: 20}
 	r.Calls.Expect(5, 20, true)
-	for _, now := range []float64{100, 500, 99 + memoryLasts} {
+	for _, now := range []float64{100, 500, 99 + remembered} {
 		r.replacesCap(now)
 	}
-	assert.True(t, r.levels.Due(99+memoryLasts))
-	r.replacesCap(100 + memoryLasts)
-	r.replacesCap(200 + memoryLasts)
+	assert.True(t, r.levels.Due(99+remembered))
+	r.replacesCap(100 + remembered)
+	r.replacesCap(200 + remembered)
 	assert.Zero(t, r.under)
-	assert.False(t, r.levels.Due(300+memoryLasts), "or a limit that stays low would be tried for ever")
+	assert.False(t, r.levels.Due(300+remembered), "or a limit that stays low would be tried for ever")
 }
 
 func TestACapMuchLowerThanBeforeIsAFall(t *testing.T) {

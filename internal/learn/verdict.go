@@ -27,7 +27,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 			if isACap = m.claim.Holds(c, m.tally.mark.At, m.trip, m.Flight.Hovers()); isACap {
 				break
 			}
-			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(NoiseRule) {
+			if share, ok := m.claim.Noise(float64(m.hits)); ok && !m.off.Has(StrayRule) {
 				m.noise.Know(share)
 				m.claim.Forget()
 				m.levels.Stop(now)
@@ -38,7 +38,7 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		case r.told():
 		case m.claim.Repeated():
 			isACap = true
-		case !m.knows && !m.Calls.On && c.Others >= 2 && r.Names == Unnamed && !m.off.Has(TrialRule):
+		case !m.knows && !m.Calls.On && c.Others >= 2 && r.Names == Unnamed && !m.off.Has(CapRule):
 			isACap = true
 		}
 		if !isACap && !m.Flight.Claimed && m.foreign(c, r) {
@@ -73,7 +73,7 @@ func (m *Machine) lit(r Rate) Rate {
 	if m.dark > light {
 		known = max(known, m.Calls.Rate)
 	}
-	if r.Calls < known && light > 0 && !m.off.Has(DarkRule) {
+	if r.Calls < known && light > 0 && !m.off.Has(MeasureRule) {
 		more := min(known/r.Calls, r.Span/light)
 		r.Calls *= more
 		r.Tokens *= more
@@ -87,11 +87,11 @@ func (m *Machine) foreign(c Call, r *Refusal) bool {
 	if m.labels > 0 && !r.told() && m.claim.Alien() {
 		m.labels = 0
 	}
-	return !m.off.Has(ForeignRule) && (m.labels > 0 || r.left(c.Tokens))
+	return !m.off.Has(StrayRule) && (m.labels > 0 || r.left(c.Tokens))
 }
 
 // standBy is how far above the rate the pace stands by, times.
-const standBy = 1.2
+const standBy = 1.2 // times the rate, while a cap holds
 
 // claimed: from here on the calls in flight are bounded, and the pace stands by.
 func (m *Machine) claimed(now float64, c Call) {
@@ -105,7 +105,7 @@ func (m *Machine) claimed(now float64, c Call) {
 
 // isNoise lets refusals pass that no pace would have prevented.
 func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
-	if r.hinted() || m.off.Has(NoiseRule) {
+	if r.hinted() || m.off.Has(StrayRule) {
 		return false
 	}
 	var opinion Opinion

@@ -46,6 +46,7 @@ type Seat struct {
 	Process   int                // which of them this one is, from 0 on
 	Processes int                // how many there will be in this world
 	Preset    Preset             // what the provider documents
+	Items     int                // of the process; 0: more than it can send
 	Provider  *provider.Provider // for the omniscient
 }
 

@@ -13,18 +13,20 @@ type process struct {
 	policy Policy
 	demand world.Chance // what the items are like: the same for every policy
 	net    world.Chance // how long refusals take
+	way    world.Chance // and calls and answers on their way
 
 	joined   bool
 	inFlight int // on the wire
 	kept     int // sitting out a backoff
 	line     line
-	fresh    *Call // the next item when nobody is in line
+	fresh    *Call // the next item when nobody is in line; nil: there is none
 	spare    []*Call
 	seq      int64
 	total    int64
 	due      time.Duration // when the head of the line is asked about again
 	armed    time.Duration // the earliest wake in the queue, which may come before that
 	admitted time.Duration // when the last call was, or the demand came
+	began    time.Duration
 	got      Result
 }
 
@@ -36,14 +38,21 @@ const (
 	tick = time.Microsecond
 )
 
-func newProcess(r *run, seed, stream uint64) *process {
-	p := &process{run: r, demand: world.NewChance(seed, stream), net: world.NewChance(seed, stream+1), due: Forever, armed: Forever}
+func newProcess(r *run, seed, index uint64) *process {
+	p := &process{
+		run: r, due: Forever, armed: Forever,
+		demand: world.NewChance(seed, firstStream+2*index), net: world.NewChance(seed, firstStream+2*index+1),
+		way: world.NewChance(seed, transitStream+index),
+	}
 	p.draw()
 	return p
 }
 
 // draw takes the next item of the demand.
 func (p *process) draw() {
+	if p.fresh = nil; p.run.Items > 0 && p.got.Drawn == p.run.Items {
+		return
+	}
 	if n := len(p.spare); n > 0 {
 		p.fresh, p.spare = p.spare[n-1], p.spare[:n-1]
 	} else {
@@ -61,9 +70,17 @@ func (p *process) pump(now time.Duration) {
 		return
 	}
 	for p.inFlight < most {
+		if p.line.len == 0 && p.run.Callers > 0 && p.inFlight+p.kept >= p.run.Callers {
+			p.policy.Slack(now)
+			return
+		}
 		c := p.fresh
 		if p.line.len > 0 {
 			c = p.line.first()
+		}
+		if c == nil { // all items are under way
+			p.policy.Slack(now)
+			return
 		}
 		if wait := p.policy.Admit(now, c, p.inFlight); wait > 0 {
 			p.arm(now, wait)
@@ -117,7 +134,30 @@ func (p *process) send(now time.Duration, c *Call) {
 		p.arrive(now, c)
 		return
 	}
-	p.run.queue.At(now+p.run.Net, event{what: arrive, process: p, call: c})
+	p.run.queue.At(now+p.transit(), event{what: arrive, process: p, call: c})
+}
+
+// transit is how long a call or an answer is on its way.
+func (p *process) transit() time.Duration {
+	t := p.run.Transit
+	if t.High == 0 {
+		return p.run.Net
+	}
+	return t.Low + stretch(t.High-t.Low, p.way.Float64())
+}
+
+// back is how long an answer is on its way. A semaphore over the network holds a
+// place of a cap for both ways, and that of the oracle too; without a cap the
+// oracle sees at once what happens at the provider.
+func (p *process) back() time.Duration {
+	switch {
+	case !p.run.omniscient:
+		return p.transit()
+	case p.run.provider.Cap > 0:
+		return p.transit() + p.transit()
+	default:
+		return 0
+	}
 }
 
 func (p *process) arrive(now time.Duration, c *Call) {
@@ -137,17 +177,22 @@ func (p *process) arrive(now time.Duration, c *Call) {
 	}
 	tally.Refused++
 	late := stretch(p.run.Refusal, p.net.LogNormal(1, refusalSpread))
+	if p.run.Transit.High > 0 {
+		late += p.transit()
+	}
 	p.run.queue.At(now+late, event{what: refusal, process: p, call: c})
 }
 
 func (p *process) depart(now time.Duration, c *Call) {
 	p.run.provider.Depart(now, c.Reserved, c.Used)
-	p.run.queue.At(now+p.run.back(), event{what: answer, process: p, call: c})
+	p.run.queue.At(now+p.back(), event{what: answer, process: p, call: c})
 }
 
 func (p *process) answer(now time.Duration, c *Call) {
 	p.inFlight--
-	p.got.Done++
+	if p.got.Done++; p.got.Done == p.run.Items {
+		p.got.Took = now - p.began
+	}
 	p.policy.Answered(now, c, p.inFlight, &c.answer)
 	p.spare = append(p.spare, c)
 	p.heard(now)
@@ -188,9 +233,15 @@ func (p *process) speaks(now time.Duration) {
 
 func (p *process) result() Result {
 	r := p.got
-	if now := p.run.End(); p.joined && !p.run.ebb(now) {
-		r.Silence = max(r.Silence, now-p.admitted)
+	now := p.run.End()
+	if r.Took == 0 {
+		r.Took = now - p.began
+		if p.joined && !p.run.ebb(now) {
+			r.Silence = max(r.Silence, now-p.admitted)
+		}
 	}
-	r.Left = p.inFlight + p.kept + p.line.len + 1 // the fresh one
+	if r.Left = p.inFlight + p.kept + p.line.len; p.fresh != nil {
+		r.Left++
+	}
 	return r
 }

@@ -14,19 +14,25 @@ type Setting struct {
 	Changes   []provider.Change // in the order of their times
 	Latency   time.Duration     // mean, of an admitted call at the provider
 	Net       time.Duration     // one way
-	Refusal   time.Duration     // mean, from the arrival of a refused call to its answer
+	Transit   Between           // drawn for each way of each call, so that calls arrive in another order; zero: Net
+	Refusal   time.Duration     // mean, from the arrival of a refused call to its answer, without a Transit
 	Tokens    bool              // calls differ in tokens, and last accordingly
 	Tail      float64           // the standard deviation of the logarithm of a call's tokens; 0: that of ordinary calls
 	Guess     Range             // what policies take a call's tokens for, as a factor of what it reserves; zero: they know
+	Callers   int               // of a process, each of which waits for its call; 0: any number
 	Processes int               // they join 20 s apart, more than four of them within 80 s
 	Pool      int               // workers of policies with a fixed pool
 	OnOff     time.Duration     // demand lasts so long and pauses as long; 0: it never pauses
 	Preset    Preset            // what the provider's documentation says, to policies that read it
 	Lasts     time.Duration     // how long the run is measured; 0: Measured
+	Items     int               // that each process has; 0: more than it can send
 }
 
 // Range is drawn from with each factor equally likely.
 type Range struct{ Low, High float64 }
+
+// Between is drawn from with each duration equally likely.
+type Between struct{ Low, High time.Duration }
 
 // Preset is a documented limit; 0: it is not documented.
 type Preset struct{ RequestsPerMinute, TokensPerMinute int64 }
@@ -63,6 +69,9 @@ const (
 	joinStream
 	firstStream // two for each process
 )
+
+// transitStream is the first of those of transits, one for each process.
+const transitStream = 1 << 32
 
 // event is something that happens to a process, or to all of them if there is none.
 type event struct {
@@ -111,11 +120,11 @@ func Run(s Setting, c Contender, seed uint64, watch Watch) ([]Result, error) {
 	apart := min(joining, joined/time.Duration(max(1, s.Processes)))
 	for i := range max(1, s.Processes) {
 		start := time.Duration(i)*apart + stretch(time.Second, starts.Float64())
-		p := newProcess(r, seed, firstStream+2*uint64(i))
+		p := newProcess(r, seed, uint64(i))
 		var err error
 		p.policy, err = c.New(Seat{
 			Start: start, Seed: seed*1_000_003 + uint64(i), Pool: s.Pool,
-			Process: i, Processes: max(1, s.Processes), Preset: s.Preset, Provider: r.provider,
+			Process: i, Processes: max(1, s.Processes), Preset: s.Preset, Items: s.Items, Provider: r.provider,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("client: process %d of %q: %w", i, c.Name, err)
@@ -152,7 +161,7 @@ func (r *run) happen(e event) {
 	now := r.queue.Now()
 	switch e.what {
 	case join:
-		e.process.joined, e.process.admitted = true, now
+		e.process.joined, e.process.began, e.process.admitted = true, now, now
 		e.process.pump(now)
 	case wake:
 		e.process.wake(now)
@@ -181,20 +190,6 @@ func (r *run) happen(e event) {
 	case glance:
 		r.look(now)
 		r.queue.At(now+r.watch.Every, event{what: glance})
-	}
-}
-
-// back is how long an answer is on its way. A semaphore over the network holds a
-// place of a cap for both ways, and that of the oracle too; without a cap the
-// oracle sees at once what happens at the provider.
-func (r *run) back() time.Duration {
-	switch {
-	case !r.omniscient:
-		return r.Net
-	case r.provider.Cap > 0:
-		return 2 * r.Net
-	default:
-		return 0
 	}
 }
 

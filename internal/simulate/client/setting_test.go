@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -91,4 +92,71 @@ func TestManyProcessesJoinInTime(t *testing.T) {
 		assert.Equal(t, client.Preset{RequestsPerMinute: 7}, s.Preset)
 	}
 	assert.Less(t, seats[15].Start, client.WarmUp)
+}
+
+// Calls that take their time on the way arrive, and are answered, in another order.
+func TestTransits(t *testing.T) {
+	const low, high = 100 * time.Millisecond, 900 * time.Millisecond
+	play := func(alter func(*client.Setting)) (answered []int64, took []time.Duration) {
+		w := setting(provider.Config{Requests: provider.Bucket{PerMinute: 600, Burst: 1}})
+		w.Latency, w.Refusal, w.Lasts = time.Nanosecond, time.Nanosecond, time.Minute
+		alter(&w)
+		run(t, w, playing(&script{
+			admit: upTo(20),
+			answered: func(now time.Duration, c *client.Call, _ int, _ *provider.Answer) (time.Duration, bool) {
+				answered, took = append(answered, c.Seq), append(took, now-c.SentAt)
+				return 0, false
+			},
+		}))
+		return answered, took
+	}
+	_, same := play(func(*client.Setting) {})
+	assert.InDelta(t, 20*time.Millisecond, slices.Max(same), 1e3)
+	mixed, took := play(func(w *client.Setting) { w.Transit = client.Between{Low: low, High: high} })
+	assert.False(t, slices.IsSorted(mixed))
+	assert.Greater(t, slices.Min(took), 2*low, "both ways")
+	assert.Less(t, slices.Max(took), 2*high+time.Millisecond)
+	assert.Greater(t, slices.Max(took)-slices.Min(took), high-low)
+}
+
+// A caller waits for its call, refused or not, before it has another one.
+func TestCallers(t *testing.T) {
+	var most, idle int
+	w := setting(provider.Config{Cap: 3})
+	w.Callers = 5
+	results := run(t, w, playing(&script{
+		sent:  func(_ time.Duration, c *client.Call) { most = max(most, c.Others+1) },
+		slack: func(time.Duration) { idle++ },
+	}))
+	assert.Equal(t, 5, most)
+	assert.Positive(t, idle)
+	assert.Equal(t, results[0].Drawn, results[0].Done+results[0].Left)
+	assert.LessOrEqual(t, results[0].Left, 5+1)
+}
+
+// A job is over when its last item is done.
+func TestAJobEnds(t *testing.T) {
+	var sent, most int
+	w := setting(provider.Config{Errors: []provider.Errors{{Share: 0.3}}})
+	w.Items, w.Callers = 10, 4
+	slack := false
+	all := run(t, w, playing(&script{
+		sent:  func(_ time.Duration, c *client.Call) { sent, most = sent+1, max(most, c.Others+1) },
+		slack: func(time.Duration) { slack = true },
+	}))
+	r := all[0]
+	assert.Equal(t, 4, most)
+	assert.Equal(t, 10, r.Drawn)
+	assert.Equal(t, 10, r.Done)
+	assert.Zero(t, r.Left)
+	assert.Equal(t, r.Cold.Attempts, sent)
+	assert.Greater(t, sent, 10, "some were rejected")
+	assert.True(t, slack)
+	assert.Greater(t, r.Took, time.Second)
+	assert.Less(t, r.Took, 30*time.Second)
+
+	w.Provider.Errors[0] = provider.Errors{Share: 1, For: time.Hour}
+	all = run(t, w, playing(&script{}))
+	assert.Equal(t, all[0].Drawn, all[0].Left)
+	assert.Greater(t, all[0].Took, client.Measured, "it has not ended")
 }

@@ -21,9 +21,10 @@ type Tally struct {
 type Result struct {
 	Cold     Tally // sent during WarmUp
 	Measured Tally
-	Drawn    int // items that the process began with
-	Done     int // items that were answered
-	Left     int // items in line, kept, or on the wire at the end
+	Drawn    int           // items that the process began with
+	Done     int           // items that were answered
+	Left     int           // items in line, kept, or on the wire at the end
+	Took     time.Duration // until the last of Setting.Items was answered, or the end of the run
 
 	Silence time.Duration // the longest in which no call was admitted although there was demand
 }

@@ -26,15 +26,19 @@ type driver struct {
 const retryStream = 1
 
 // Drive makes a contender of law. With headers it hears what the provider
-// tells in its meters. What a refusal names it always hears.
+// tells in its meters. What a refusal names it always hears. A process with few items
+// is one that has just started: its Measured begins at the first rejection, as that of a guard does.
 func Drive(name string, law adaptive.Law, headers bool) client.Contender {
 	return client.Contender{Name: name, Headers: headers, New: func(s client.Seat) (client.Policy, error) {
-		zero := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		state, err := told(law, s.Preset).Start(zero.Add(s.Start), s.Seed)
-		if err != nil {
+		d := driver{zero: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), chance: world.NewChance(s.Seed, retryStream)}
+		if m, ok := law.(adaptive.Measured); ok && s.Items > 0 && s.Preset == (client.Preset{}) {
+			return &lazy{driver: d, law: m, seat: s}, nil
+		}
+		var err error
+		if d.State, err = told(law, s.Preset).Start(d.zero.Add(s.Start), s.Seed); err != nil {
 			return nil, err
 		}
-		return &driver{State: state, zero: zero, chance: world.NewChance(s.Seed, retryStream)}, nil
+		return &d, nil
 	}}
 }
 
@@ -49,10 +53,11 @@ func part(name string, law adaptive.Measured, headers bool) client.Contender {
 	}}
 }
 
-// told is law with what the provider documents, if it is one that can be told.
+// told is law with what the provider documents, if it is one that can be told. Like
+// guard.New, it has the documented rate bound the start, and not the calls in flight.
 func told(law adaptive.Law, p client.Preset) adaptive.Law {
 	m, ok := law.(adaptive.Measured)
-	if !ok {
+	if !ok || p == (client.Preset{}) {
 		return law
 	}
 	if n := p.RequestsPerMinute; n > 0 {
@@ -61,6 +66,7 @@ func told(law adaptive.Law, p client.Preset) adaptive.Law {
 	if n := p.TokensPerMinute; n > 0 {
 		m.Prior.Windows = append(m.Prior.Windows, throttle.Sliding(n, time.Minute).Of(throttle.Tokens))
 	}
+	m.Initial = m.WithDefaults().Max
 	return m
 }
 

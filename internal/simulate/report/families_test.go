@@ -80,7 +80,7 @@ func TestTheHarsherSet(t *testing.T) {
 	})
 	assert.Contains(t, page, "## Random providers: 1 from #39 on")
 	assert.Contains(t, page, "## Harsher providers: 2 from #39 on")
-	assert.Equal(t, []string{"twelve", "families", "random", "harsher"}, sets)
+	assert.Equal(t, []string{"twelve", "families", "random", "harsher", "jobs"}, sets)
 
 	page = written(t, report.Plan{Seeds: 1, Only: "Vegas", Set: "twelve", Scenario: "h39"})
 	assert.Contains(t, page, "| h39 ")

@@ -10,6 +10,8 @@ type Figures struct {
 	Jain        float64 // fairness between the processes: 1 is even, 1/n is all to one
 	Cold        float64 // Goodput of the cold start
 	ColdRefused float64
+	Slower      float64 // time beside the oracle's, of a job that ends
+	Whole       float64 // Refused of the whole run, cold start and all
 }
 
 // total sums up the processes of a run.
@@ -37,6 +39,8 @@ func figures(run, oracle []client.Result) Figures {
 		Jain:        jain(run),
 		Cold:        percent(got.Cold.Admitted, best.Cold.Admitted),
 		ColdRefused: percent(got.Cold.Refused, got.Cold.Attempts),
+		Slower:      slower(run, oracle),
+		Whole:       percent(got.Cold.Refused+got.Measured.Refused, got.Cold.Attempts+got.Measured.Attempts),
 	}
 }
 
@@ -71,6 +75,8 @@ func mean(all []Figures) (m Figures) {
 		m.Jain += f.Jain / n
 		m.Cold += f.Cold / n
 		m.ColdRefused += f.ColdRefused / n
+		m.Slower += f.Slower / n
+		m.Whole += f.Whole / n
 	}
 	return m
 }

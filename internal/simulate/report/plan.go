@@ -41,6 +41,7 @@ const (
 	familiesSet = "families"
 	randomSet   = "random"
 	harsherSet  = "harsher"
+	jobsSet     = "jobs"
 )
 
 // Write plays p and writes it to w.
@@ -59,6 +60,7 @@ func (p *Plan) Write(w io.Writer) error {
 		{familiesSet, p.families},
 		{randomSet, p.random},
 		{harsherSet, p.harsher},
+		{jobsSet, p.jobs},
 	} {
 		if !named(set.name, p.Set) || p.ColdOnly && set.name != twelveSet {
 			continue

@@ -192,7 +192,25 @@ func TestTrace(t *testing.T) {
 }
 
 func TestAblations(t *testing.T) {
-	page := written(t, report.Plan{Seeds: 1, Offset: slowOnes, N: 1, Only: "headrace AIMD", Scenario: "cap", Ablate: true})
-	assert.Contains(t, page, "| policy        | twelve: mean |")
+	page := written(t, report.Plan{Seeds: 2, Offset: slowOnes, N: 1, Only: "headrace AIMD", Scenario: "cap", Ablate: true})
+	assert.Contains(t, page, "| policy        | twelve and beyond | cold start ")
 	assert.Contains(t, page, "| headrace AIMD |")
+	assert.Contains(t, page, "over 2 seeds of each scenario with a name, 1 random and 0 harsher providers from #39 on")
+}
+
+// A law is compared with the whole law in the same worlds.
+func TestARuleIsWorthWhatLeavingItOutCosts(t *testing.T) {
+	page := written(t, report.Plan{Seeds: 2, Only: "headrace blind", Scenario: "600/min b10", Ablate: true})
+	var lines []string
+	for line := range strings.SplitSeq(page, "\n") {
+		for _, name := range []string{"blind  ", "blind -measure ", "blind -mirror "} {
+			if strings.HasPrefix(line, "| headrace "+name) {
+				lines = append(lines, line)
+			}
+		}
+	}
+	require.Len(t, lines, 3)
+	assert.Regexp(t, `^\| headrace blind +\| 100\.0 / 0\.`, lines[0])
+	assert.Regexp(t, `blind -measure +\| -\d`, lines[1])
+	assert.Regexp(t, `blind -mirror +\| \(\+0\.00\) / \(\+0\.00\) `, lines[2], "a law without headers has no mirror")
 }

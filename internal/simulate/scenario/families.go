@@ -140,6 +140,26 @@ func extremes() []member {
 	}
 }
 
+// disordered calls have their whole latency on the way. A cap refuses those that
+// come, not those that leave, so the level at which it seems to refuse varies as that of a rate does.
+func disordered() []member {
+	const ms = time.Millisecond
+	fast := perMinute(1200, 10)
+	places := func(n int) provider.Config { return capped(provider.Config{}, n) }
+	return []member{
+		does("20/s, silent, 8 callers", silent(fast), scattered(200*ms, 8), lasting(3*minute)),
+		does("20/s, silent, 12 callers", silent(fast), scattered(200*ms, 12), lasting(3*minute)),
+		does("20/s, silent, 16 callers", silent(fast), scattered(200*ms, 16), lasting(3*minute)),
+		does("20/s, silent, 32 callers", silent(fast), scattered(200*ms, 32), lasting(3*minute)),
+		does("20/s, 32 callers", fast, scattered(200*ms, 32), lasting(3*minute)),
+		does("20/s, silent, calls of 2 s", silent(fast), taking(2*time.Second, 64), scattering(50*ms, time.Second)),
+		does("a cap of 8", places(8), taking(300*ms, 32), scattering(20*ms, 200*ms)),
+		does("a cap of 20", places(20), scattering(20*ms, 400*ms)),
+		does("a cap of 40, 64 callers", places(40), taking(500*ms, 64), scattering(20*ms, 200*ms), calling(64)),
+		does("a cap of 20 shared by four", places(20), scattering(20*ms, 200*ms), shared(4)),
+	}
+}
+
 func strays() []member {
 	limit := perMinute(600, 10)
 	return []member{

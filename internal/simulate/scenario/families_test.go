@@ -27,8 +27,8 @@ func TestFamilies(t *testing.T) {
 			sound(t, s)
 		}
 	}
-	assert.Len(t, numbers, 13)
-	assert.LessOrEqual(t, members, 84)
+	assert.Len(t, numbers, 14)
+	assert.LessOrEqual(t, members, 94)
 }
 
 // sound is what a drawn or disturbed world has to be for its oracle to be right.
@@ -74,6 +74,7 @@ func TestHarsherDrawsFromTheFamilies(t *testing.T) {
 		count("cap and rate", p.Cap > 0 && p.Requests.PerMinute > 0)
 		count("moving cap", p.Cap > 0 && len(s.Changes) > 0)
 		count("queue", p.Overload > 0)
+		count("out of order", s.Transit.High > 0)
 		count("tokens", s.Tokens && s.Guess.Low > 0)
 		count("tail", s.Tail > 0)
 		count("slow", p.Requests.PerMinute > 0 && p.Requests.PerMinute < 10)
@@ -89,7 +90,7 @@ func TestHarsherDrawsFromTheFamilies(t *testing.T) {
 			count("outage", e.For > 0 && e.Every == 0)
 		}
 	}
-	assert.Len(t, found, 17, "%v", found)
+	assert.Len(t, found, 18, "%v", found)
 	for what, times := range found {
 		assert.Greater(t, times, n/50, what)
 	}

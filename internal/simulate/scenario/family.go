@@ -30,6 +30,7 @@ func Families() []Family {
 		family("13 stray errors", strays()),
 		family("14 real services", services()),
 		family("15 preset and headers", presets()),
+		family("16 out of order", disordered()),
 	}
 }
 
@@ -79,6 +80,22 @@ func near(d time.Duration, pool int) func(*Scenario) {
 func counted(tail, low, high float64) func(*Scenario) {
 	return func(s *Scenario) { s.Tokens, s.Tail, s.Guess = true, tail, client.Range{Low: low, High: high} }
 }
+
+// scattered calls arrive in another order than they left in: each takes an eighth of
+// high to high until the provider decides, and as long again until its answer is there. So many callers wait for them.
+func scattered(high time.Duration, callers int) func(*Scenario) {
+	return func(s *Scenario) {
+		s.Latency, s.Refusal, s.Callers = time.Millisecond, time.Millisecond, callers
+		s.Transit = client.Between{Low: high / 8, High: high}
+	}
+}
+
+// scattering calls take so long on their way, each way, besides their latency.
+func scattering(low, high time.Duration) func(*Scenario) {
+	return func(s *Scenario) { s.Refusal, s.Transit = 10*time.Millisecond, client.Between{Low: low, High: high} }
+}
+
+func calling(callers int) func(*Scenario) { return func(s *Scenario) { s.Callers = callers } }
 
 func documented(rpm, tpm int64) func(*Scenario) {
 	return func(s *Scenario) { s.Preset = client.Preset{RequestsPerMinute: rpm, TokensPerMinute: tpm} }

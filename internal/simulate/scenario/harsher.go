@@ -13,7 +13,8 @@ import (
 // Harsher returns the i-th scenario of the harsher generator, always the same
 // for the same i. It draws a limit as one of the families has it, something
 // that disturbs it in three of four worlds, and one, two, four or sixteen
-// processes, all with parameters at random.
+// processes, all with parameters at random. In one of three, calls arrive in
+// another order than they left in.
 func Harsher(i int) Scenario {
 	d := dice{world.NewChance(uint64(i), 0x4a45), i} //nolint:gosec // any bits will do
 	var s Scenario
@@ -25,6 +26,7 @@ func Harsher(i int) Scenario {
 	s.Provider.RetryAfter = pick(d, provider.Silent, provider.WholeSeconds, provider.WholeSeconds, provider.Exact, provider.Sometimes)
 	about := oneOf(d, limits())(d, &s)
 	about += oneOf(d, disturbances())(d, &s)
+	about += disorder(dice{world.NewChance(uint64(i), 0x4a46), i}, &s) //nolint:gosec // any bits will do
 	s.Name = fmt.Sprintf("h%d", i)
 	s.About = fmt.Sprintf("%s, Retry-After %s, latency %.1f s, %d processes", about,
 		[...]string{"absent", "whole", "exact", "in half"}[s.Provider.RetryAfter], s.Latency.Seconds(), s.Processes)
@@ -180,6 +182,16 @@ func limitPatient(d dice, s *Scenario) string {
 		return limitCap(d, s)
 	}
 	return d.bucket(s, 0.1, 1)
+}
+
+// disorder draws how long calls are on their way, up to six tenths of their latency each way.
+func disorder(d dice, s *Scenario) string {
+	if d.IntN(3) > 0 {
+		return ""
+	}
+	longest := time.Duration(float64(s.Latency) * d.LogUniform(0.1, 0.6))
+	s.Transit = client.Between{Low: min(s.Net, longest), High: min(longest, 2*time.Second)}
+	return fmt.Sprintf(", up to %.2f s on the way", s.Transit.High.Seconds())
 }
 
 func undisturbed(dice, *Scenario) string { return "" }

@@ -24,11 +24,12 @@ oracle that sees its limits; 429s are in percent of the attempts, without those
 at random, and with them in brackets. Equal flags print equal tables. A cell
 with "!" misses its target.
 
-There are four sets:
+There are five sets:
   twelve    the twelve, the cold start, and what is beyond the twelve
   families  what real services do beside ordinary limits, several members each
   random    providers drawn at random, with ordinary limits
   harsher   the same with what the families have
+  jobs      20, 200 and 2,000 items: the time until they are done, beside the oracle's
 
 The default offset is for judging: no law was ever tuned on its worlds. Tune on
 offsets below it.
@@ -73,7 +74,7 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 	flags.IntVar(&p.Offset, "offset", judging, "the first random and the first harsher provider, and the seed before the first of a family; from the default on worlds are for judging, those below it for tuning")
 	flags.IntVar(&p.N, "n", 500, "how many random providers")
 	flags.IntVar(&p.Harsher, "harsher", 400, "how many providers of the harsher generator")
-	flags.StringVar(&p.Set, "set", "", "only these `sets`, separated by commas: twelve, families, random, harsher")
+	flags.StringVar(&p.Set, "set", "", "only these `sets`, separated by commas: twelve, families, random, harsher, jobs")
 	flags.StringVar(&p.Family, "family", "", "only `families` whose name begins with one of these, separated by commas, such as 03,08")
 	flags.BoolVar(&p.Members, "members", false, "list all members of families, not only those in which the default law is weak")
 	flags.StringVar(&p.Only, "only", "", "only `policies` whose name contains one of these, separated by commas")

@@ -1,0 +1,19 @@
+package learn
+
+// What several files use for the same purpose. All other constants are where what they tune is.
+const (
+	remembered   = 15 * minute // seconds for which what held before is tried again, and what was disproved is not
+	againFirst   = 30          // seconds until what held before, or what was disproved, is first tried again; twice as long each time
+	recent       = 30          // calls that a share of late is taken of
+	backOff      = 0.9         // of the calls in flight: a cut that is no measurement
+	smoothing    = 0.2         // weight of one observation in what is smoothed, if it has none of its own
+	fading       = 0.98        // of what was learned to be the most, kept from one observation to the next
+	interruption = 2           // seconds without demand, or without an admitted call, that are no mere gap
+)
+
+// Units.
+const (
+	minute = 60 // seconds
+	hour   = 60 * minute
+	day    = 24 * hour
+)
