@@ -58,6 +58,9 @@ func (x *examination) group(ctx context.Context, address string) {
 	g := &Group{Address: settings.WithoutPassword(address), State: Unreachable}
 	x.Groups = append(x.Groups, g)
 	if strings.Contains(path, "://") {
+		if scheme, _, _ := strings.Cut(path, ":"); strings.Contains(path, "@") { // a user may be a token, and each replica may have one
+			g.Address = "group:" + scheme + "://..."
+		}
 		x.replicas(ctx, g, path)
 		return
 	}
