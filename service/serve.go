@@ -125,7 +125,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		s.log.WarnContext(ctx, "requests were cancelled at the end", "after", drainTime)
 		_ = server.Close()
 	}
-	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) {
+	if err := <-ended; err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		s.log.WarnContext(ctx, "the listener ended", "err", err)
 	}
 	return nil

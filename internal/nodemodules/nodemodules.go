@@ -30,7 +30,7 @@ func Install(tb testing.TB, folder string) string {
 		return filepath.Join(done, "node_modules")
 	}
 	must(tb, os.MkdirAll(cache, 0o700))
-	dir, err := os.MkdirTemp(cache, "install-") // it is renamed, which works within one file system
+	dir, err := os.MkdirTemp(cache, "install-") //nolint:usetesting // it is renamed, which works within one file system
 	must(tb, err)
 	defer func() { _ = os.RemoveAll(dir) }()
 	must(tb, os.CopyFS(dir, os.DirFS(folder)))

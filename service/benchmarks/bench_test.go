@@ -100,8 +100,7 @@ func serve(b *testing.B, network string, how transport, store quota.Store) strin
 		defer cancel()
 		server.Shutdown(ctx)
 		stop()
-		<-ended
-		<-ended
+		_, _ = <-ended, <-ended
 	})
 	return scheme + l.Addr().String()
 }

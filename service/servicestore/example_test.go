@@ -28,7 +28,7 @@ func exampleServer() (address string, stop func()) {
 	go func() { served <- s.Serve(ctx, l) }()
 	return "http://" + l.Addr().String(), func() {
 		cancel()
-		<-served
+		_ = <-served
 		_ = s.Close()
 	}
 }
@@ -41,12 +41,12 @@ func Example() {
 	for range 2 { // processes
 		store, err := servicestore.Open(address)
 		if err != nil {
-			log.Fatal(err)
+			log.Panic(err)
 		}
 		policy.Store = store
 		g, err := guard.New(policy)
 		if err != nil {
-			log.Fatal(err)
+			log.Panic(err)
 		}
 		for range 2 { // calls
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -69,12 +69,12 @@ func ExampleOpen() {
 	defer stop()
 	c, err := registry.Parse("store: service:" + address + "; openai: 500/min")
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	c.Open = map[string]registry.Opener{"service": registry.OpenStore(servicestore.Open, servicestore.WithTimeout(time.Second))}
 	r, err := registry.New(c)
 	if err != nil {
-		log.Fatal(err)
+		log.Panic(err)
 	}
 	err = r.For("openai").Do(context.Background(), throttle.Cost{}, func(context.Context) error { return nil })
 	fmt.Println(err, r.Close())

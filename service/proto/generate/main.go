@@ -39,7 +39,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	for name, text := range code {
-		if err := os.WriteFile(filepath.Join("../../ratelimitpb", name), []byte(text), 0o644); err != nil { //nolint:gosec // source code
+		if err := os.WriteFile(filepath.Join("..", "..", "ratelimitpb", name), []byte(text), 0o644); err != nil { //nolint:gosec // source code
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func generate(ctx context.Context) (map[string]string, error) {
 	}
 	request := &pluginpb.CodeGeneratorRequest{
 		FileToGenerate: files(),
-		Parameter:      proto.String("module=github.com/headrace/headrace/service/ratelimitpb"),
+		Parameter:      new("module=github.com/headrace/headrace/service/ratelimitpb"),
 	}
 	seen := map[string]bool{}
 	for _, f := range compiled {

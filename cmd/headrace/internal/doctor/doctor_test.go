@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -163,6 +164,16 @@ func TestPasswordsAreTakenOut(t *testing.T) {
 	x.add(Problem, StoreUnreachable, "at", "p@ss/word", "wrong: p@ss/word, p%%40ss%%2Fword")
 	x.finish()
 	assert.Equal(t, []string{"xxxxx", "wrong: xxxxx, xxxxx"}, []string{x.Findings[0].Remedy, x.Findings[0].Problem})
+}
+
+// Neither users nor passwords of a group's replicas are in the report.
+func TestUsersOfReplicasAreTakenOut(t *testing.T) {
+	for _, address := range []string{"https://aUser:aPass@h", "https://aUser@h", "https://bUser:bPass@h,https://aUser:aPass@h"} {
+		x := examining()
+		x.group(t.Context(), "group:"+address)
+		x.finish()
+		assert.NotRegexp(t, "[ab](User|Pass)", fmt.Sprint(x.Findings, *x.Groups[0]), address)
+	}
 }
 
 // A password that is a part of other words does not spoil them, which would also say what it is.

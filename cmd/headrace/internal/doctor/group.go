@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,9 @@ func (x *examination) group(ctx context.Context, address string) {
 	g := &Group{Address: settings.WithoutPassword(address), State: Unreachable}
 	x.Groups = append(x.Groups, g)
 	if strings.Contains(path, "://") {
+		if scheme, _, _ := strings.Cut(path, ":"); strings.Contains(path, "@") { // a user may be a token, and each replica may have one
+			g.Address = "group:" + scheme + "://..."
+		}
 		x.replicas(ctx, g, path)
 		return
 	}
@@ -144,6 +148,10 @@ func (x *examination) replicas(ctx context.Context, g *Group, address string) {
 	switch {
 	case leaders > 0:
 		g.State = Led
+	case slices.ContainsFunc(all, func(r group.Replica) bool { return namesOther(all, r) }):
+		g.State = Absent
+		x.add(Problem, GroupAbsent, g.Address, "list that replica in the address too, or give the ca of the replicas: a member sends its token to no other host",
+			"the replicas name a leader that is not in the list, and members do not follow that name")
 	case answer > 0:
 		g.State = Absent
 		x.add(Problem, GroupAbsent, g.Address, "look whether the replicas reach their Redis (headrace doctor --service ADDR); until one leads, each member uses its share of the limits",
@@ -152,4 +160,9 @@ func (x *examination) replicas(ctx context.Context, g *Group, address string) {
 	if leaders > 1 {
 		x.add(Problem, GroupSplit, g.Address, "have all replicas use one Redis (runtime.store)", "%d replicas lead, and each admits as much as the limits allow", leaders)
 	}
+}
+
+// namesOther reports whether r names a leader that was not asked, as it may not have the token.
+func namesOther(all []group.Replica, r group.Replica) bool {
+	return r.Leader != "" && !slices.ContainsFunc(all, func(o group.Replica) bool { return o.URL == r.Leader })
 }
