@@ -42,7 +42,7 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 	g := c.guard
 	watcher := inflight.WatcherOf(ctx)
 	c.wait.watcher = watcher
-	measured := c.wait.observe(ctx, g)
+	measured := c.wait.observe(ctx, g, c.retry != nil)
 	tells := c.wait.observed && c.wait.hit == nil && g.tellsOfWaits()
 	var bound throttle.Bound
 	if _, line := watcher.(inflight.Line); tells || watcher != nil && !line {
@@ -73,8 +73,8 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 }
 
 // observe records whether anyone observes the call, and reports whether its
-// wait has to be measured.
-func (w *waiting) observe(ctx context.Context, g *Guard) (measured bool) {
+// wait has to be measured: always if it is wired, a request of a transport.
+func (w *waiting) observe(ctx context.Context, g *Guard, wired bool) (measured bool) {
 	o := event.From(ctx)
 	w.observed, w.queued = o != nil, -1
 	measured = emit.WantsCalls(o)
@@ -82,7 +82,7 @@ func (w *waiting) observe(ctx context.Context, g *Guard) (measured bool) {
 		w.observed = w.observed || l.observer != nil
 		measured = measured || l.calls
 	}
-	if measured = measured && !g.transparent(); measured {
+	if measured = measured && (wired || !g.transparent()); measured {
 		w.queued = 0
 	}
 	return measured

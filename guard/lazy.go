@@ -175,7 +175,7 @@ func (g *Guard) freely(ctx context.Context, c throttle.Cost, f func(context.Cont
 func (c *Call) landed(began time.Time, others int, f *adaptive.Feedback) (again bool, err error) {
 	defer c.loose.leave() // also if a detector panics
 	k := &c.first
-	c.wait.observe(k.Context, c.guard)
+	c.wait.observe(k.Context, c.guard, false)
 	k.loose = &throttle.Sent{At: began, InFlight: others, Cost: c.cost}
 	return c.conclude(k, f)
 }
