@@ -26,7 +26,7 @@ func Install(tb testing.TB, folder string) string {
 	must(tb, err)
 	cache = filepath.Join(cache, "headrace-tests")
 	done := filepath.Join(cache, "node-"+hex.EncodeToString(sum[:6]))
-	if _, err := os.Stat(done); err == nil {
+	if _, err := os.Stat(done); err == nil { //nolint:gosec // a path of our own
 		return filepath.Join(done, "node_modules")
 	}
 	must(tb, os.MkdirAll(cache, 0o700))
@@ -39,8 +39,8 @@ func Install(tb testing.TB, folder string) string {
 	if said, err := npm.CombinedOutput(); err != nil {
 		tb.Skipf("npm cannot install the packages: %v\n%s", err, said)
 	}
-	if err := os.Rename(dir, done); err != nil {
-		_, err = os.Stat(done) // another process was faster
+	if err := os.Rename(dir, done); err != nil { //nolint:gosec // a path of our own
+		_, err = os.Stat(done) //nolint:gosec // another process was faster
 		must(tb, err)
 	}
 	return filepath.Join(done, "node_modules")
