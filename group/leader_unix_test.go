@@ -296,7 +296,9 @@ func TestDecisionsReachAllObservers(t *testing.T) {
 			}),
 		}))
 	}
-	require.NoError(t, guards[1].Do(t.Context(), throttle.Cost{}, nothing)) // both are members
+	for _, g := range guards {
+		require.NoError(t, g.Do(t.Context(), throttle.Cost{}, nothing)) // each is a member now
+	}
 	for _, f := range []adaptive.Feedback{
 		{Verdict: adaptive.Hit, RetryAfter: time.Millisecond}, {Verdict: adaptive.Terminal, Err: errors.New("no credit")},
 	} {

@@ -28,7 +28,9 @@ func exampleServer() (address string, stop func()) {
 	go func() { served <- s.Serve(ctx, l) }()
 	return "http://" + l.Addr().String(), func() {
 		cancel()
-		_ = <-served
+		if err := <-served; err != nil {
+			log.Print(err)
+		}
 		_ = s.Close()
 	}
 }

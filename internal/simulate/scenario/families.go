@@ -147,11 +147,11 @@ func disordered() []member {
 	fast := perMinute(1200, 10)
 	places := func(n int) provider.Config { return capped(provider.Config{}, n) }
 	return []member{
-		does("20/s, silent, 8 callers", silent(fast), scattered(200*ms, 8), lasting(3*minute)),
-		does("20/s, silent, 12 callers", silent(fast), scattered(200*ms, 12), lasting(3*minute)),
-		does("20/s, silent, 16 callers", silent(fast), scattered(200*ms, 16), lasting(3*minute)),
-		does("20/s, silent, 32 callers", silent(fast), scattered(200*ms, 32), lasting(3*minute)),
-		does("20/s, 32 callers", fast, scattered(200*ms, 32), lasting(3*minute)),
+		does("20/s, silent, 8 callers", silent(fast), scattered(8), lasting(3*minute)),
+		does("20/s, silent, 12 callers", silent(fast), scattered(12), lasting(3*minute)),
+		does("20/s, silent, 16 callers", silent(fast), scattered(16), lasting(3*minute)),
+		does("20/s, silent, 32 callers", silent(fast), scattered(32), lasting(3*minute)),
+		does("20/s, 32 callers", fast, scattered(32), lasting(3*minute)),
 		does("20/s, silent, calls of 2 s", silent(fast), taking(2*time.Second, 64), scattering(50*ms, time.Second)),
 		does("a cap of 8", places(8), taking(300*ms, 32), scattering(20*ms, 200*ms)),
 		does("a cap of 20", places(20), scattering(20*ms, 400*ms)),

@@ -81,9 +81,10 @@ func counted(tail, low, high float64) func(*Scenario) {
 	return func(s *Scenario) { s.Tokens, s.Tail, s.Guess = true, tail, client.Range{Low: low, High: high} }
 }
 
-// scattered calls arrive in another order than they left in: each takes an eighth of
-// high to high until the provider decides, and as long again until its answer is there. So many callers wait for them.
-func scattered(high time.Duration, callers int) func(*Scenario) {
+// scattered calls arrive in another order than they left in: each takes 25 to 200 ms until
+// the provider decides, and as long again until its answer is there. So many callers wait for them.
+func scattered(callers int) func(*Scenario) {
+	const high = 200 * time.Millisecond
 	return func(s *Scenario) {
 		s.Latency, s.Refusal, s.Callers = time.Millisecond, time.Millisecond, callers
 		s.Transit = client.Between{Low: high / 8, High: high}
