@@ -187,7 +187,7 @@ func TestWhatIsNoMember(t *testing.T) {
 	assert.Contains(t, recorder.Body.String(), "does not pass on the connection")
 }
 
-// Members of a service send the token that they have at that time, and nobody else sees it.
+// Members of a service send the token that they have at that time, and no other host receives it.
 func TestTheTokenOfAMember(t *testing.T) {
 	const secret = "hunter2"
 	file := filepath.Join(t.TempDir(), "token")

@@ -31,7 +31,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// examine is `headrace doctor`, which nobody else's page disturbs.
+// examine runs `headrace doctor` where no page of another program is found.
 func (p *place) examine(args ...string) (status int, out, errs string) {
 	p.t.Helper()
 	return p.do(append([]string{"doctor", "--dashboard", "off"}, args...)...)

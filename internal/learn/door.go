@@ -27,8 +27,8 @@ const (
 	latest          = 0.1    // seconds that jitter adds to a Retry-After at most; it never takes any away
 	jitter          = 0.25   // of a wait that no answer asks for, added at most
 	askedJitter     = 0.1    // of a wait that an answer asks for or an overload needs, added at most
-	firstKnock      = 0.25   // seconds until a probe without a Retry-After, twice as long each time
-	rarestKnock     = minute // seconds from probe to probe, at most
+	firstKnock      = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
+	rarestKnock     = minute // seconds between two probes, at most
 	knockShare      = 0.02   // of the learned rate may go into knocking
 	resetDoublings  = 4      // times that the wait for a reset may double, at most
 	longestBackoff  = 8      // seconds on top of a wait that is too short, or for rejections that say nothing about our share

@@ -38,7 +38,7 @@ const (
 	resetError = 0.05  // seconds by which a reset may be wrong
 	measurable = 3     // calls missing from a bucket, at least, for its reset to tell the rate
 	ownLeast   = 0.1   // of what comes in, that is ours at least, whatever others take
-	spare      = 2     // calls' worth that are left for whoever else comes
+	spare      = 2     // calls' worth that are left for other callers
 	fillsBy    = 4     // times as long as an empty bucket takes: others take from it, too
 	several    = 4     // calls that a bucket or window holds, at least, for what is left of it to mean something
 	quick      = 0.3   // seconds: what a bucket that fills so fast holds is gone before it can be used; families 14

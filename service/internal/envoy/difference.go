@@ -46,7 +46,7 @@ func Differences() []Difference {
 		"duration_until_reset of a refused descriptor is when it fits again, and of an admitted one when the limit is unused. " +
 			"In envoyproxy/ratelimit both are the end of the unit",
 		"limit_remaining of a refused descriptor is what is left, which may be more than 0 if hits_addend is above 1",
-		"is_negative_hits gives back what this process has counted for the descriptor, call by call. envoyproxy/ratelimit lowers the count, whoever raised it",
+		"is_negative_hits gives back what this process has counted for the descriptor, call by call. envoyproxy/ratelimit lowers the count, whichever replica raised it",
 		"a limit in the request counts apart from the configured limit of the same descriptor, and apart for each length of its unit",
 		"keys and values are compared as pairs. envoyproxy/ratelimit joins them with _, so that (a, b_c) and (a_b, c) are the same",
 		"the environment variables of envoyproxy/ratelimit are not read: headrace's configuration has shadow mode and headers, and its store",
