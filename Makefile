@@ -6,14 +6,11 @@
 
 GOLANGCI_LINT_VERSION := v2.15.0
 GOFUMPT_VERSION := v0.12.0
+NFPM_VERSION := v2.48.0
+CYCLONEDX_VERSION := v1.10.0
 
 BIN := $(CURDIR)/.bin
 TIDY := $(BIN)/tidy
-
-# The race detector needs cgo, which Go turns off where it finds no C compiler.
-# Such a machine still runs every test, and says what it left out; CI insists
-# on the detector (.ci/run).
-RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
 # Narrow a run down: make test TESTFLAGS='-run TestFIFO -v'.
 TESTFLAGS ?=
@@ -50,22 +47,34 @@ PICTURES ?= rate /2 x2,cap /2 x2,fixed minute
 
 .PHONY: help
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+# A stage prints its name, how long it takes, and what runs, at least every 15 s. A package that hangs ends after 20 min.
+STAGE := @go run ./internal/stage
+GO_TEST := go test -shuffle=on -timeout 20m
 
 .PHONY: test
-test: ## Vet and test every module: race detector, shuffled, runnable examples included
-	@[ -n "$(RACE)" ] || echo 'make test: no C compiler, so this run is WITHOUT the race detector' >&2
-	go vet work
-	go test $(RACE) -shuffle=on $(TESTFLAGS) work
-	go test ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
-	go test -count=1 -run 'Allocat' ./throttle ./breaker ./adaptive ./guard ./node ./event ./telemetry ./proxy .
-	go test ./store/sqlitestore -run '^TestManyProcessesShareAFile$$' -items 350
-	go test ./store/sqlitestore -run '^TestEightProcessesShareLimits$$' -calls 4000
-	go test -count=1 ./benchmarks/goodput
-	go test -tags otlp -count=1 ./cmd/headrace/internal/gateway
+test: ## Vet and test every module, shuffled, runnable examples included: some minutes (make test-race has the rest)
+	@echo 'make test: three stages; the first compiles everything, which takes minutes when nothing is cached'
+	$(STAGE) vet go vet work
+	$(STAGE) tests $(GO_TEST) $(TESTFLAGS) work
+	$(STAGE) otlp $(GO_TEST) -tags otlp $(TESTFLAGS) ./cmd/headrace/internal/otlp ./cmd/headrace/internal/gateway ./cmd/headrace/internal/command
+
+.PHONY: test-race
+test-race: ## Test every module again with the race detector (which needs a C compiler), and those that have sizes with larger ones
+	$(STAGE) race $(GO_TEST) -race $(TESTFLAGS) work
+	$(STAGE) calls $(GO_TEST) ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
+	$(STAGE) locked $(GO_TEST) ./throttle -fast=none
+	$(STAGE) items $(GO_TEST) ./store/sqlitestore -run '^TestManyProcessesShareAFile$$' -items 350
+	$(STAGE) quota $(GO_TEST) ./store/sqlitestore -run '^TestEightProcessesShareLimits$$' -calls 4000
+
+.PHONY: test-engines
+test-engines: ## Test the engines against real servers: PostgreSQL from the system, and Temporal, built once into the user's cache (some seven minutes of processor time)
+	go test ./engine/river ./examples/river -run 'PostgreSQL|NoResult' -postgres -count=1 -timeout 10m -v
+	go test ./engine/temporal ./examples/temporal -run Server -server -count=1 -timeout 30m -v
 
 .PHONY: check
-check: fmt-check lint tidy-check arch ## Everything CI asks for beside the tests: format, linters, go.mod files, floors
+check: fmt-check lint tidy-check arch prose ## Everything CI asks for beside the tests: format, linters, go.mod files, layers, wording
 
 .PHONY: fmt
 fmt: $(BIN)/gofumpt ## Format every file with gofumpt
@@ -95,8 +104,12 @@ tidy-check:
 arch: ## Check that imports go strictly down the floors
 	go test -count=1 ./internal/arch
 
+.PHONY: prose
+prose: ## Count person words and unidiomatic phrases in pages and comments
+	go test -count=1 -v ./internal/prose -run '^Test(Pages|Comments)$$'
+
 .PHONY: verify
-verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long property tests, 75 kills, flat memory, every fuzz target (over two hours)
+verify: test-race ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long property tests, 75 kills, flat memory, every fuzz target (over two hours)
 	go test ./throttle -run TestNoWindowIsEverExceeded -calls 100000000 -seeds 1000 -timeout 0
 	go test ./throttle ./breaker ./internal/oracle ./node ./adaptive ./guard -skip TestNoWindowIsEverExceeded -rapid.checks 20000 -timeout 0
 	go test ./store/sqlitestore -count=1 -run '^TestManyOpenANewFileAtOnce$$' -first-opens 300
@@ -106,11 +119,11 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./store/sqlitestore -count=1 -run '^TestQuotaBesideATransaction$$' -beside 3s -v -timeout 0
 	go test ./store/redisstore -count=1 -run '^TestManyProcessesShareLimits$$' -running 60s -v -timeout 0
 	go test ./store/redisstore -count=1 -run '^TestCluster$$' -moves 10 -v -timeout 0
-	go test $(RACE) ./proxy/faulttests -count=20 -timeout 0
+	go test -race ./proxy/faulttests -count=20 -timeout 0
 	go test ./service/faulttests -count=1 -running 60s -rounds 5 -v -timeout 0
-	go test $(RACE) ./store/redisstore/faulttests -count=1 -rounds 20 -storms 1000 -v -timeout 0
+	go test -race ./store/redisstore/faulttests -count=1 -rounds 20 -storms 1000 -v -timeout 0
 	go test ./store/sqlitestore ./node -run '^$$' -bench '^Benchmark(Items|Journal)$$'
-	for seed in 7 11 23; do go test $(RACE) ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -texts 2000 -seed $$seed -v; done
+	for seed in 7 11 23; do go test -race ./examples/resume -count=1 -run '^TestKilledAgainAndAgain$$' -kills 25 -texts 2000 -seed $$seed -v; done
 	go test ./examples/resume -count=1 -run '^TestStartedTwiceAtOnce$$' -rounds 10 -texts 3000
 	go test ./benchmarks -count=1 -run '^TestMemoryIsFlat$$' -memory -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestMemoryIsFlat$$' -memory 1000000 -v -timeout 0
@@ -118,7 +131,21 @@ verify: ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long p
 	go test ./cmd/headrace -count=1 -run '^TestFourPrograms$$' -for 5m -v -timeout 0
 	go test ./cmd/headrace -count=1 -run '^TestKilledAgainAndAgain$$' -kills 3 -lines 20000 -rate 50 -v -timeout 0
 	go test ./internal/simulate/report -count=1 -run '^TestNothingWaitsForEver$$' -providers 20000 -timeout 0
+	$(MAKE) test-install
 	$(MAKE) fuzz FUZZTIME=2m
+
+# make release VERSION=v0.1.0 is a dry run; RELEASEFLAGS=-tag commits the
+# versions and tags the modules. RELEASEFLAGS='-targets linux/amd64' narrows it down.
+RELEASEFLAGS ?=
+
+.PHONY: release
+release: $(BIN)/nfpm $(BIN)/cyclonedx-gomod ## Prepare VERSION=v0.1.0 of all modules in dist/: a module proxy, archives, packages, SBOMs, checksums (a dry run; see RELEASING.md)
+	@[ -n "$(VERSION)" ] || { echo 'make release: which one? make release VERSION=v0.1.0' >&2; exit 2; }
+	go run ./internal/release -version '$(VERSION)' -into dist -nfpm $(BIN)/nfpm -cyclonedx $(BIN)/cyclonedx-gomod $(RELEASEFLAGS)
+
+.PHONY: test-install
+test-install: ## Install the command and every module from a local proxy of what is committed, in an empty environment (minutes)
+	go test ./internal/release -count=1 -run '^TestInstall$$' -install -v -timeout 30m
 
 .PHONY: try
 try: ## Type every block of commands of the README and the guides into a fresh clone (PAGES=cli, TRY=tree with what is not committed; minutes)
@@ -211,7 +238,13 @@ if ! { go version -m $$tool | grep -qE '$(2)[[:space:]]+$(3)([[:space:]]|$$)' &&
 fi
 endef
 
-.PHONY: $(BIN)/gofumpt $(BIN)/golangci-lint
+.PHONY: $(BIN)/gofumpt $(BIN)/golangci-lint $(BIN)/nfpm $(BIN)/cyclonedx-gomod
+$(BIN)/nfpm:
+	$(call install_tool,nfpm,github.com/goreleaser/nfpm/v2,$(NFPM_VERSION),github.com/goreleaser/nfpm/v2/cmd/nfpm)
+
+$(BIN)/cyclonedx-gomod:
+	$(call install_tool,cyclonedx-gomod,github.com/CycloneDX/cyclonedx-gomod,$(CYCLONEDX_VERSION),github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod)
+
 $(BIN)/gofumpt:
 	$(call install_tool,gofumpt,mvdan.cc/gofumpt,$(GOFUMPT_VERSION),mvdan.cc/gofumpt)
 

@@ -2,10 +2,7 @@
 package redisserver
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/headrace/headrace/internal/freeport"
 )
 
 // Server is a redis-server of the test's own, on a free port of 127.0.0.1. It ends with the test.
@@ -38,7 +37,10 @@ func Start(tb testing.TB, config ...string) *Server {
 	s := &Server{path: path}
 	tb.Cleanup(s.Kill)
 	for range 20 {
-		port := freePort(tb)
+		var port int
+		if port, err = freeport.Choose(tb.Context(), busAbove); err != nil {
+			break
+		}
 		s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 		s.args = append([]string{
 			"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
@@ -105,40 +107,9 @@ func (s *Server) URL() string { return "redis://" + s.Addr }
 
 // answers reports whether this process, not another one with its port, answers.
 func (s *Server) answers() bool {
-	conn, err := (&net.Dialer{Timeout: 100 * time.Millisecond}).DialContext(context.Background(), "tcp", s.Addr)
-	if err != nil {
-		return false
-	}
-	defer conn.Close() //nolint:errcheck // it was only for this
-	_ = conn.SetDeadline(time.Now().Add(time.Second))
-	if _, err = fmt.Fprint(conn, "INFO server\r\nQUIT\r\n"); err != nil {
-		return false
-	}
-	reply, _ := io.ReadAll(conn)
-	return strings.Contains(string(reply), fmt.Sprintf("\nprocess_id:%d\r\n", s.cmd.Process.Pid))
+	reply, _ := s.info("server")
+	return strings.Contains(reply, fmt.Sprintf("\nprocess_id:%d\r\n", s.cmd.Process.Pid))
 }
 
-// Ports that systems do not give to connections by themselves: one of those could take the port of a server between
-// Kill and Restart. The bus of a cluster is busAbove the port.
-const (
-	firstPort, portAfter = 10_000, 22_000
-	busAbove             = 10_000
-)
-
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	for range 1000 {
-		port := firstPort + rand.IntN(portAfter-firstPort) //nolint:gosec // any will do
-		if isFree(tb, port) && isFree(tb, port+busAbove) {
-			return port
-		}
-	}
-	tb.Fatal("no free port")
-	return 0
-}
-
-func isFree(tb testing.TB, port int) bool {
-	tb.Helper()
-	l, err := (&net.ListenConfig{}).Listen(tb.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	return err == nil && l.Close() == nil
-}
+// The bus of a cluster is that much above the port.
+const busAbove = 10_000
