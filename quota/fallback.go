@@ -27,6 +27,10 @@ const (
 
 var errTimeout = errors.New("no answer in time")
 
+// errNoBatch is for calls that the store does not take in a batch: each has to be a Take. The error of a Take may be
+// errors.ErrUnsupported too, such as that of a system call, and then the store has failed.
+var errNoBatch = fmt.Errorf("quota: not in a batch: %w", errors.ErrUnsupported)
+
 // Fallback says what a process does while its store is unavailable. The zero value fails every Take with the
 // error of the store or, while the breaker is open, with a *breaker.OpenError.
 type Fallback struct {
@@ -56,6 +60,7 @@ type FallbackStats struct {
 // FallbackStore is a Store with a Fallback. Make one with WithFallback. It is safe for concurrent use.
 type FallbackStore struct {
 	store   Store
+	prompt  bool // store never waits, so that it needs no timeout
 	config  Fallback
 	breaker *breaker.Breaker
 	local   Store // nil: there is no share
@@ -102,6 +107,7 @@ func WithFallback(s Store, f Fallback) (*FallbackStore, error) {
 		return nil, err
 	}
 	d := &FallbackStore{store: s, config: f, breaker: b}
+	_, d.prompt = s.(*memory)
 	if f.Share > 0 {
 		d.local = NewMemoryStore(f.Clock)
 	}
@@ -122,36 +128,94 @@ func about(err error) bool {
 }
 
 // Take implements Store.
-func (f *FallbackStore) Take(ctx context.Context, r Request) (Grant, error) {
+func (f *FallbackStore) Take(ctx context.Context, r Request) (g Grant, err error) {
 	if err := r.Validate(); err != nil {
-		return Grant{}, err
-	}
-	g, err := f.ask(ctx, r)
-	switch {
-	case err == nil || about(err):
 		return g, err
-	case ctx.Err() != nil:
-		return Grant{}, context.Cause(ctx)
 	}
-	return f.without(ctx, r, err)
-}
-
-// ask asks the store, if the breaker allows it.
-func (f *FallbackStore) ask(ctx context.Context, r Request) (g Grant, err error) {
-	t, err := f.breaker.Allow(ctx)
-	if err != nil {
-		return Grant{}, err
-	}
-	defer t.Cancel() // if the store panics
-	f.asked.Add(1)
-	timed, cancel := context.WithTimeoutCause(ctx, f.config.Timeout, errTimeout)
-	defer cancel()
-	g, err = f.store.Take(timed, r)
-	t.End(ctx, err)
-	if err != nil && !about(err) && !errors.Is(ctx.Err(), context.Canceled) {
-		f.failed.Add(1)
+	unavailable, err := f.ask(ctx, 1, func(ctx context.Context) (err error) {
+		g, err = f.store.Take(ctx, r)
+		return err
+	})
+	if unavailable != nil {
+		return f.without(ctx, r, unavailable)
 	}
 	return g, err
+}
+
+// TakeBatch implements Batcher, if the store does.
+func (f *FallbackStore) TakeBatch(ctx context.Context, r Request, n int) (grants []Grant, err error) {
+	b, ok := f.store.(Batcher)
+	if !ok || n < 1 {
+		return nil, errors.ErrUnsupported
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	unavailable, err := f.ask(ctx, n, func(ctx context.Context) (err error) {
+		grants, err = b.TakeBatch(ctx, r, n)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return errNoBatch
+		case err == nil && len(grants) != n:
+			return fmt.Errorf("quota: %d grants of a %T for %d calls", len(grants), b, n)
+		}
+		return err
+	})
+	if unavailable == nil {
+		return grants, err
+	}
+	grants = make([]Grant, n)
+	for i := range grants {
+		if grants[i], err = f.without(ctx, r, unavailable); err != nil {
+			for _, g := range grants[:i] {
+				_ = f.Cancel(context.WithoutCancel(ctx), g.Ticket) // of this process: it does not fail
+			}
+			return nil, err
+		}
+		if grants[i].Wait > 0 {
+			repeat(grants, i)
+			f.degraded.Add(int64(n - i - 1))
+			break
+		}
+	}
+	return grants, nil
+}
+
+// ask makes n calls of the store, if the breaker allows it. Either error is nil: why there is no answer of the store, or
+// what it answered.
+func (f *FallbackStore) ask(ctx context.Context, n int, do func(ctx context.Context) error) (unavailable, err error) {
+	t, err := f.breaker.Allow(ctx)
+	if err == nil {
+		err = f.askBefore(ctx, t, n, do)
+	}
+	switch {
+	case err == nil || about(err) || errors.Is(err, errNoBatch):
+		return nil, err
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return err, nil
+}
+
+func (f *FallbackStore) askBefore(ctx context.Context, t breaker.Ticket, n int, do func(ctx context.Context) error) error {
+	defer t.Cancel() // if the store panics, or was not asked
+	f.asked.Add(int64(n))
+	timed := ctx
+	if !f.prompt {
+		var cancel context.CancelFunc
+		timed, cancel = context.WithTimeoutCause(ctx, f.config.Timeout, errTimeout)
+		defer cancel()
+	}
+	err := do(timed)
+	if errors.Is(err, errNoBatch) {
+		f.asked.Add(int64(-n))
+		return err
+	}
+	t.End(ctx, err)
+	if err != nil && !about(err) && !errors.Is(ctx.Err(), context.Canceled) {
+		f.failed.Add(int64(n))
+	}
+	return err
 }
 
 // without answers r without the store, because of an error.
@@ -300,6 +364,7 @@ func (f *FallbackStore) Stats() FallbackStats {
 }
 
 var (
-	_ Store = (*FallbackStore)(nil)
-	_ Waker = (*FallbackStore)(nil)
+	_ Store   = (*FallbackStore)(nil)
+	_ Batcher = (*FallbackStore)(nil)
+	_ Waker   = (*FallbackStore)(nil)
 )

@@ -42,6 +42,14 @@ func (b *broken) Take(ctx context.Context, r quota.Request) (quota.Grant, error)
 	return b.MemoryStore.Take(ctx, r)
 }
 
+func (b *broken) TakeBatch(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+	b.takes++
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.MemoryStore.TakeBatch(ctx, r, n)
+}
+
 func withFallback(t *testing.T, f quota.Fallback) (*quota.FallbackStore, *broken) {
 	t.Helper()
 	b := &broken{MemoryStore: quota.NewMemoryStore(nil)}
@@ -166,6 +174,99 @@ func TestShareOfTheLimits(t *testing.T) {
 		assert.Equal(t, held, lost, "tickets of both")
 		require.NoError(t, s.End(t.Context(), g.Ticket, nil))
 	})
+}
+
+// leaving is a context that ends when four calls were answered without the store.
+type leaving struct {
+	context.Context //nolint:containedctx // it is one
+
+	of *quota.FallbackStore
+}
+
+func (l leaving) Err() error {
+	if l.of.Stats().Degraded >= 4 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestBatchesWithoutTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, b := withFallback(t, quota.Fallback{Share: 0.3})
+		b.err = errDown
+		grants, err := s.TakeBatch(t.Context(), ten(0), 5)
+		require.NoError(t, err)
+		require.Len(t, grants, 5)
+		for i, g := range grants {
+			require.ErrorIs(t, g.Degraded, errDown)
+			assert.Equal(t, i >= 3, g.Wait > 0, "three of ten: call %d", i)
+		}
+		assert.Equal(t, []int64{5, 5, 5}, []int64{s.Stats().Asked, s.Stats().Failed, s.Stats().Degraded})
+		dear := ten(0)
+		dear.Demands[0].Cost.Requests = 4
+		_, err = s.TakeBatch(t.Context(), dear, 2)
+		require.ErrorIs(t, err, errDown, "calls that the share never allows")
+
+		closed, b := withFallback(t, quota.Fallback{Breaker: breaker.Config{Failures: 2}})
+		b.err = errDown
+		for range 2 {
+			_, err = closed.TakeBatch(t.Context(), ten(0), 3)
+			require.ErrorIs(t, err, errDown)
+		}
+		_, err = closed.TakeBatch(t.Context(), ten(0), 3)
+		require.ErrorAs(t, err, new(*breaker.OpenError))
+		assert.Equal(t, 2, b.takes)
+	})
+}
+
+// A caller that leaves while a batch is answered without the store has taken nothing of the share.
+func TestABatchWithoutTheStoreIsGivenBack(t *testing.T) {
+	s, b := withFallback(t, quota.Fallback{Share: 1})
+	b.err = errDown
+	_, err := s.TakeBatch(leaving{t.Context(), s}, ten(0), 10)
+	require.ErrorIs(t, err, context.Canceled)
+	require.EqualValues(t, 4, s.Stats().Degraded, "in the middle of the batch")
+	grants, err := s.TakeBatch(t.Context(), ten(0), 10)
+	require.NoError(t, err)
+	for i, g := range grants {
+		assert.Zero(t, g.Wait, "call %d", i)
+	}
+}
+
+// A store that returns the wrong number of grants has failed.
+func TestABatchWithTooFewGrants(t *testing.T) {
+	s, err := quota.WithFallback(&fewGrants{quota.NewMemoryStore(nil)}, quota.Fallback{Unlimited: true})
+	require.NoError(t, err)
+	grants, err := s.TakeBatch(t.Context(), ten(0), 3)
+	require.NoError(t, err)
+	require.Len(t, grants, 3)
+	require.ErrorContains(t, grants[0].Degraded, "1 grants of a *quota_test.fewGrants for 3 calls")
+}
+
+type fewGrants struct{ quota.MemoryStore }
+
+func (f *fewGrants) TakeBatch(ctx context.Context, r quota.Request, _ int) ([]quota.Grant, error) {
+	return f.MemoryStore.TakeBatch(ctx, r, 1)
+}
+
+// What is only for Take is no failure, and is asked of the store once.
+func TestBatchesThatTheStoreDoesNotTake(t *testing.T) {
+	s, b := withFallback(t, quota.Fallback{Unlimited: true, Breaker: breaker.Config{Failures: 1}})
+	b.err = errors.ErrUnsupported
+	_, err := s.TakeBatch(t.Context(), ten(0), 3)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	stats := s.Stats()
+	assert.Equal(t, []int64{0, 0, 0}, []int64{stats.Asked, stats.Failed, stats.Degraded})
+	assert.Equal(t, breaker.Closed, stats.Breaker.State)
+
+	g, err := s.Take(t.Context(), ten(0))
+	require.NoError(t, err)
+	require.ErrorIs(t, g.Degraded, errors.ErrUnsupported, "a Take that the store cannot make is a failure, such as one of a system call")
+
+	plain, err := quota.WithFallback(struct{ quota.Store }{quota.NewMemoryStore(nil)}, quota.Fallback{})
+	require.NoError(t, err)
+	_, err = plain.TakeBatch(t.Context(), ten(0), 3)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
 // A share that is used up for a day is no reason to leave the store alone for a day.

@@ -2,6 +2,7 @@ package quota
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,6 +27,7 @@ type instant = meter.Instant
 // limits of the next demand. A call that waits for a slot is asked to retry within 25 ms.
 type MemoryStore interface {
 	Store
+	Batcher
 	Inspector
 	Waker
 }
@@ -64,16 +66,52 @@ func (s *memory) Take(ctx context.Context, r Request) (Grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.nowLocked()
-	g := s.askLocked(now, &r)
-	if g.Wait == 0 && !r.Peek {
-		g.Ticket = s.admitLocked(now, &r)
-	}
+	g := s.takeLocked(now, &r)
 	if r.Uses {
 		for i := range r.Demands {
 			g.Uses = append(g.Uses, s.usesLocked(now, &r.Demands[i]))
 		}
 	}
 	return g, nil
+}
+
+// TakeBatch implements Batcher.
+func (s *memory) TakeBatch(ctx context.Context, r Request, n int) ([]Grant, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if r.Peek || r.Uses || n < 1 {
+		return nil, errors.ErrUnsupported
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.nowLocked()
+	grants := make([]Grant, n)
+	for i := range grants {
+		if grants[i] = s.takeLocked(now, &r); grants[i].Wait > 0 {
+			repeat(grants, i)
+			break
+		}
+	}
+	return grants, nil
+}
+
+// repeat makes all grants behind the one at i, which is refused, the same.
+func repeat(grants []Grant, i int) {
+	for j := i + 1; j < len(grants); j++ {
+		grants[j] = grants[i]
+	}
+}
+
+func (s *memory) takeLocked(now instant, r *Request) Grant {
+	g := s.askLocked(now, r)
+	if g.Wait == 0 && !r.Peek {
+		g.Ticket = s.admitLocked(now, r)
+	}
+	return g
 }
 
 // askLocked returns what the call has to wait for, if anything.

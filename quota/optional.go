@@ -27,6 +27,14 @@ type State struct {
 	Cooldown time.Duration        // what is left of it
 }
 
+// Batcher is implemented by stores that make several equal calls for about the price of one.
+type Batcher interface {
+	// TakeBatch is a Take of r for each of n calls, at one instant. The grants of those that are admitted come first.
+	// An error means that none was admitted. It is errors.ErrUnsupported for what has to be asked by Take: a Peek,
+	// Request.Uses, or what the store does not take in batches.
+	TakeBatch(ctx context.Context, r Request, n int) ([]Grant, error)
+}
+
 // Waker is implemented by stores that announce released slots, to avoid polling.
 type Waker interface {
 	// Changed returns a channel that receives a value after tickets on the keys were ended, until ctx

@@ -58,19 +58,3 @@ func sum(files []envoy.File) []byte {
 	}
 	return h.Sum(nil)
 }
-
-// EnvoyDifferences reads a configuration file as New does, but opens nothing. It lists, a
-// line each, what envoyproxy/ratelimit does otherwise with the files that envoy.files
-// names; nothing if it names none.
-func EnvoyDifferences(path string) ([]string, error) {
-	c := Config{File: path}
-	r, err := c.read()
-	if err != nil {
-		return nil, err
-	}
-	var all []string
-	for _, d := range r.envoy.differences {
-		all = append(all, d.String())
-	}
-	return all, nil
-}

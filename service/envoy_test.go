@@ -112,17 +112,18 @@ func TestEnvoyDifferences(t *testing.T) {
 		return path
 	}
 	envoy := write("shop.yaml", "domain: shop\ndescriptors: [{key: user, quota_mode: true}]")
-	all, err := service.EnvoyDifferences(write("limits.yaml", "envoy: {files: [shop.yaml]}"))
+	in, err := service.Inspect(write("limits.yaml", "envoy: {files: [shop.yaml]}"))
 	require.NoError(t, err)
+	all := in.EnvoyDifferences
 	assert.Contains(t, all[0], "differs: a limit holds in every trailing interval")
 	assert.Contains(t, all[len(all)-1], "unsupported: "+envoy+":2:39: descriptors[0].quota_mode: ")
-	all, err = service.EnvoyDifferences(write("none.yaml", "{}"))
+	in, err = service.Inspect(write("none.yaml", "{}"))
 	require.NoError(t, err)
-	assert.Empty(t, all)
-	_, err = service.EnvoyDifferences(write("missing.yaml", "envoy: {files: [shops.yaml]}"))
-	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = service.Inspect(filepath.Join(dir, "missing.yaml"))
-	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = service.EnvoyDifferences(write("header.yaml", "envoy: {headers: {limit: 'a b'}}"))
+	assert.Empty(t, in.EnvoyDifferences)
+	for _, missing := range []string{write("missing.yaml", "envoy: {files: [shops.yaml]}"), filepath.Join(dir, "gone.yaml")} {
+		_, err = service.Inspect(missing)
+		require.ErrorIs(t, err, os.ErrNotExist)
+	}
+	_, err = service.Inspect(write("header.yaml", "envoy: {headers: {limit: 'a b'}}"))
 	require.ErrorContains(t, err, "envoy.headers.limit")
 }

@@ -22,7 +22,7 @@ type front struct {
 
 func (s *Server) front() *front {
 	return &front{s.rest, grpcserve.New(grpcserve.Config{
-		Decider: s.decider, Store: s.store, Register: s.envoy.Register, Log: s.log,
+		Decider: s.decider, Store: s.store, Register: s.envoy.Register, Log: s.log, Tracer: s.tracer,
 		Authorize: func(values []string) bool {
 			tokens := *s.tokens.Load()
 			return len(tokens) == 0 || rest.Allowed(tokens, values)

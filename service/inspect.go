@@ -13,6 +13,9 @@ type Inspection struct {
 	Outage string // what happens while the store is unavailable: closed, open or local
 	Tokens int    // how many bearer tokens it accepts; 0: none is required
 	Limits []Limit
+	// EnvoyDifferences is, a line each, what envoyproxy/ratelimit does otherwise with the files of
+	// envoy.files. It is empty if there are none.
+	EnvoyDifferences []string
 }
 
 // Limit is a limit of a configuration file.
@@ -34,6 +37,9 @@ func Inspect(path string) (Inspection, error) {
 	i := Inspection{Store: c.Runtime.Store, Outage: string(c.Runtime.Outage), Tokens: len(c.Tokens)}
 	for _, r := range c.Rules.All() {
 		i.Limits = append(i.Limits, Limit{r.Name, r.Scope, r.Resource, limitsOf(r)})
+	}
+	for _, d := range r.envoy.differences {
+		i.EnvoyDifferences = append(i.EnvoyDifferences, d.String())
 	}
 	return i, nil
 }

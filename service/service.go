@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/jonboulle/clockwork"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/internal/clock"
@@ -25,6 +26,7 @@ import (
 	"github.com/headrace/headrace/service/internal/meters"
 	"github.com/headrace/headrace/service/internal/rest"
 	"github.com/headrace/headrace/service/internal/rules"
+	"github.com/headrace/headrace/service/internal/tracing"
 )
 
 const owner = "service"
@@ -53,6 +55,10 @@ type Config struct {
 	// join by the address of the service. The program closes it after Serve has returned,
 	// because Serve does not end the connections of members. Nil answers 404.
 	Group http.Handler
+	// TracerProvider makes a span of each check, settle, cancel and look at a limit, by REST, gRPC
+	// and Envoy's protocol. A span continues the trace in the header traceparent of its
+	// request, and has neither identifiers nor tokens. Nil makes none.
+	TracerProvider trace.TracerProvider
 	// Log receives reloads, outages and failures; nil discards them.
 	Log *slog.Logger
 	// Clock replaces the real clock in tests.
@@ -77,6 +83,7 @@ type Server struct {
 	meters  *meters.Meters
 	envoy   *envoy.Service
 	rest    *rest.Handler
+	tracer  *tracing.Tracer
 	trusted bool // client certificates or Config.Insecure
 
 	tokens   atomic.Pointer[[][sha256.Size]byte]
@@ -105,6 +112,9 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	if t := c.TLS; t != nil && t.ClientAuth >= tls.VerifyClientCertIfGiven && t.ClientCAs == nil {
 		p.Addf("TLS", "its ClientCAs is nil, and every public authority may issue a client certificate: set it to the authorities of your clients")
 	}
+	if c.TracerProvider != nil && invalid.Nil(c.TracerProvider) {
+		p.Addf("TracerProvider", "a nil %T: leave it out for no spans", c.TracerProvider)
+	}
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
@@ -112,7 +122,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), clock: clock.New(c.Clock), meters: meters.New()}
+	s := &Server{config: c, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), clock: clock.New(c.Clock), meters: meters.New(), tracer: tracing.New(c.TracerProvider)}
 	s.trusted = c.Insecure || c.TLS != nil && c.TLS.ClientAuth == tls.RequireAndVerifyClientCert
 	if s.store, err = open(ctx, &c, &read.config.Runtime); err != nil {
 		return nil, err
@@ -138,7 +148,7 @@ func New(ctx context.Context, c Config) (_ *Server, err error) {
 	s.meters.WatchEnvoy(s.envoy)
 	s.rest = rest.New(rest.Options{
 		Decider: s.decider, Tokens: func() [][sha256.Size]byte { return *s.tokens.Load() }, Local: !s.trusted, Hosts: c.Hosts,
-		Config: func(ctx context.Context) any { return s.describe(ctx) }, Metrics: s.meters.Handler(), Group: c.Group, Log: s.log, Draining: s.draining.Load,
+		Config: func(ctx context.Context) any { return s.describe(ctx) }, Metrics: s.meters.Handler(), Group: c.Group, Log: s.log, Tracer: s.tracer, Draining: s.draining.Load,
 	})
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop

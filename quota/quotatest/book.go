@@ -39,7 +39,7 @@ type event struct {
 	to       *limits
 }
 
-// lease is a slot that somebody has.
+// lease is a slot that is held.
 type lease struct {
 	ends span
 	over bool // ended, or known to have lapsed
@@ -75,8 +75,8 @@ func (b *book) ready(now int64, cost throttle.Cost, v view) int64 {
 	return at
 }
 
-// full says whether no slot is free at that time, and until when at most if
-// nobody ends a lease. To be lenient only the leases count that surely hold one.
+// full reports whether no slot is free at that time, and until when at most if no lease is ended. To be lenient only the leases
+// count that surely hold one.
 func (b *book) full(at int64, v view) (lapse int64, full bool) {
 	var ends []int64
 	for _, l := range b.leases {

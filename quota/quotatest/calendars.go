@@ -55,7 +55,7 @@ func testDaylight(w *watch) {
 		now := w.s.Epoch.Add(time.Duration(w.now()))
 		_, change := now.In(zone).ZoneBounds()
 		if change.IsZero() {
-			w.Skip("the clocks of New York do not change any more")
+			w.Skip("the clocks of New York no longer change")
 		}
 		y, m, d := change.In(zone).Date()
 		begins, ends := time.Date(y, m, d, 0, 0, 0, 0, zone), time.Date(y, m, d+1, 0, 0, 0, 0, zone)

@@ -6,7 +6,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// testLimitsChange: the last limits hold, whoever stated them, and history is kept.
+// testLimitsChange: the latest limits hold, whichever caller stated them, and history is kept.
 func testLimitsChange(w *watch) {
 	for name, lim := range map[string]limits{
 		"sliding": requests(sliding, 4, long),

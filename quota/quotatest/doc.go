@@ -1,5 +1,5 @@
 // Package quotatest has the tests that every quota.Store must pass, and those of
-// its quota.Inspector and quota.Waker.
+// its quota.Batcher, quota.Inspector and quota.Waker.
 //
 // It derives from all requests and answers which answers are allowed at each step.
 // An oracle that shares no code with the stores checks the admissions once more.

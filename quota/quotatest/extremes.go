@@ -59,8 +59,8 @@ func testRates(w *watch) {
 	}
 }
 
-// testLongHistory: what was taken, leased or cooled down long ago counts for as
-// long as it has to, also if nobody asked in the meantime.
+// testLongHistory: what was taken, leased or cooled down long ago counts for as long as it has to, even if the key was not used
+// in the meantime.
 func testLongHistory(w *watch) {
 	const hours = 20 * time.Hour
 	all := []demand{
@@ -70,7 +70,7 @@ func testLongHistory(w *watch) {
 		{"slots", slots(1), throttle.Cost{}},
 		{"cold", limits{}, throttle.Cost{}},
 	}
-	w.leap(time.Second) // where that is no use, nothing of this is
+	w.leap(time.Second) // a store that cannot do this cannot do the rest
 	var t quota.Ticket
 	for _, d := range all[:4] {
 		t = w.take(hours, d).Ticket

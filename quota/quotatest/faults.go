@@ -11,15 +11,15 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// testArguments: what makes no sense is told by its field, what can never be
-// met by its unit, and neither changes anything.
+// testArguments: an invalid argument is reported by its field, a demand that can never be met by its unit, and neither changes
+// anything.
 func testArguments(w *watch) {
 	ctx := w.Context()
 	good := level("a")
 	w.take(0, good)
 	ok := good.demand()
 	bad := func(d quota.Demand) quota.Demand {
-		d.Limits = good.limits.withMax(1).limits() // valid, but not to be heard: it would have three units spill
+		d.Limits = good.limits.withMax(1).limits() // valid, but must not apply: three units would overflow
 		return d
 	}
 	_, err := w.s.Store.Take(ctx, quota.Request{Lease: forGood})
@@ -85,7 +85,7 @@ func (w *watch) impossible(err error, c throttle.Cost) {
 	w.check(ok && e.Amount == c.Of(e.Unit), "no *throttle.CostError for %+v: %v", c, err)
 }
 
-// testEndedContext: a context that has ended is told by its cause, and nothing changes.
+// testEndedContext: a context that has ended gives an error with its cause, and nothing changes.
 func testEndedContext(w *watch) {
 	a := demand{key: "a", limits: requests(sliding, 2, long)}
 	b := demand{key: "b", limits: slots(2)}
@@ -168,7 +168,7 @@ func testCancelStorm(w *watch) {
 		w.passUntil(w.now() + int64(short))
 	}
 	for range 4 {
-		w.check(w.take(forGood, d).Wait == 0, "a slot is still taken, by nobody")
+		w.check(w.take(forGood, d).Wait == 0, "a slot is still taken, without a lease")
 	}
 	w.take(forGood, d)
 }

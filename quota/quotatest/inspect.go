@@ -10,12 +10,11 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// testInspector: a store that can be looked into shows what its books have to
-// say, and forgets what it is told to.
+// testInspector: an inspectable store shows the content of its books, and forgets the keys it has to.
 func testInspector(w *watch) {
 	store, ok := w.s.Store.(quota.Inspector)
 	if !ok {
-		w.Skip("the store is no quota.Inspector")
+		w.Skip("the store is not a quota.Inspector")
 	}
 	ctx := w.Context()
 	a := demand{"user a", limits{concurrency: 3, windows: []spec{
@@ -85,7 +84,7 @@ func (w *watch) keys(store quota.Inspector, prefix string, want ...string) {
 func testWaker(w *watch) {
 	store, ok := w.s.Store.(quota.Waker)
 	if !ok {
-		w.Skip("the store is no quota.Waker")
+		w.Skip("the store is not a quota.Waker")
 	}
 	ctx, cancel := context.WithCancel(w.Context())
 	defer cancel()

@@ -26,8 +26,7 @@ func testSlots(w *watch) {
 	w.drain(1, forGood, twice)
 }
 
-// testLapse: a lease that nobody renews frees its slot, and who held it comes
-// too late to change anything.
+// testLapse: a lease that is not renewed frees its slot, and its holder can no longer change anything.
 func testLapse(w *watch) {
 	d := demand{key: "a", limits: limits{concurrency: 1, windows: []spec{newSpec(sliding, throttle.Tokens, 10, 20*long)}}}
 	d.cost.Tokens = 3
@@ -41,7 +40,7 @@ func testLapse(w *watch) {
 	w.check(next.ID != "", "the slot of a lease that lapsed is not free")
 	w.check(w.end(late, []throttle.Cost{{}, {}}), "a lease that lapsed is not lost")
 	w.check(w.cancel(late), "a lease that lapsed is not lost")
-	w.check(w.renew(forGood, late) == 1, "Renew does not tell of a lease that lapsed")
+	w.check(w.renew(forGood, late) == 1, "Renew does not report a lease that lapsed")
 	w.take(forGood, d) // the slot is the next one's, and the tokens are spent
 	w.take(forGood, other)
 	w.end(next, nil)
@@ -51,7 +50,7 @@ func testLapse(w *watch) {
 	w.take(forGood, d)
 	third := w.take(short, demand{key: "c", limits: slots(1)}).Ticket
 	w.passUntil(w.now() + int64(short))
-	w.check(w.end(third, nil), "a lease that lapsed is not lost, though nobody has its slot")
+	w.check(w.end(third, nil), "a lease that lapsed is not lost while its slot is free")
 }
 
 // testRenew: a lease lasts for as long as it is renewed.
@@ -67,8 +66,8 @@ func testRenew(w *watch) {
 	}
 	ended := w.take(forGood, demand{key: "b", limits: slots(1)}).Ticket
 	w.end(ended, nil)
-	w.check(w.renew(forGood, ended) == 1, "Renew does not tell of a lease that was ended")
-	w.check(w.renew(forGood) == 0, "Renew of nothing tells of something")
+	w.check(w.renew(forGood, ended) == 1, "Renew does not report a lease that was ended")
+	w.check(w.renew(forGood) == 0, "Renew of no ticket reports a lost one")
 	last := w.take(short, demand{key: "c", limits: slots(1)}).Ticket
 	w.renew(forGood, last)
 	w.s.Pass(2 * short)
@@ -77,8 +76,7 @@ func testRenew(w *watch) {
 	w.take(short, demand{key: "c", limits: slots(1)})
 }
 
-// testFencing: whoever has a slot has a larger token than all who had one
-// before, whatever became of them.
+// testFencing: each holder of a slot has a larger token than all earlier holders, however their leases ended.
 func testFencing(w *watch) {
 	a := demand{key: "a", limits: slots(1)}
 	b := demand{key: "b", limits: slots(1)}
@@ -109,7 +107,7 @@ func testHandOver(w *watch) {
 	}
 }
 
-// testEndOnce: of several who end a lease at once one does, and frees one slot.
+// testEndOnce: of several concurrent ends of a lease one succeeds, and frees one slot.
 func testEndOnce(w *watch) {
 	d := demand{"a", limits{concurrency: 2, windows: []spec{newSpec(sliding, throttle.Tokens, 10, 2*long)}}, throttle.Cost{Tokens: 2}}
 	first, second := w.take(forGood, d).Ticket, w.take(forGood, d).Ticket
@@ -139,7 +137,7 @@ func testEndOnce(w *watch) {
 	w.take(forGood, d)
 	w.take(forGood, d) // both slots are taken
 	w.end(second, nil)
-	d.cost.Tokens = 6 // with what is in use, all that there is
+	d.cost.Tokens = 6 // together with those in use, the whole limit
 	w.take(forGood, d)
 	d.cost.Tokens = 5
 	w.take(forGood, d)

@@ -67,6 +67,7 @@ type (
 	renewing func(ctx context.Context, tickets []quota.Ticket, lease time.Duration) ([]quota.Ticket, error)
 	cooling  func(ctx context.Context, key string, d time.Duration) error
 	looking  func(ctx context.Context, demands []quota.Demand) [][]throttle.WindowUse
+	batching func(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error)
 )
 
 // parts is a store whose methods can be put in one by one.
@@ -80,6 +81,11 @@ type parts struct {
 	renew  renewing
 	cool   cooling
 	uses   looking
+	batch  batching
+}
+
+func (p *parts) TakeBatch(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+	return p.batch(ctx, r, n)
 }
 
 func (p *parts) Take(ctx context.Context, r quota.Request) (g quota.Grant, err error) {
@@ -132,7 +138,7 @@ type workshop struct {
 }
 
 func (w workshop) goodParts() *parts {
-	return &parts{w.good, w.good, w.good.Take, w.good.Peek, w.good.End, w.good.Cancel, w.good.Renew, w.good.Cooldown, w.good.uses}
+	return &parts{w.good, w.good, w.good.Take, w.good.Peek, w.good.End, w.good.Cancel, w.good.Renew, w.good.Cooldown, w.good.uses, w.good.TakeBatch}
 }
 
 // demanding has every demand changed before it is heard; tickets stay as they should be.
@@ -178,6 +184,17 @@ func (w workshop) granting(change func(g *quota.Grant)) {
 			change(&g)
 		}
 		return g, err
+	}
+}
+
+// batching has the grants of every batch changed.
+func (w workshop) batching(change func(ctx context.Context, grants []quota.Grant)) {
+	w.batch = func(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+		grants, err := w.good.TakeBatch(ctx, r, n)
+		if err == nil {
+			change(ctx, grants)
+		}
+		return grants, err
 	}
 }
 
@@ -249,6 +266,58 @@ func mutants() map[string]func(w workshop) {
 				g, err = w.good.Take(ctx, []quota.Demand{{Key: "free"}}, 0)
 				g.Ticket.Demands = slices.Clone(demands)
 				return g, err
+			}
+		},
+		"charges a batch as one call": func(w workshop) {
+			w.batching(func(ctx context.Context, grants []quota.Grant) {
+				for _, g := range grants[1:] {
+					_ = w.good.Cancel(ctx, g.Ticket)
+				}
+			})
+		},
+		"refuses a batch that does not fit as a whole": func(w workshop) {
+			w.batching(func(ctx context.Context, grants []quota.Grant) {
+				if last := grants[len(grants)-1]; last.Wait > 0 {
+					for i := range grants {
+						_ = w.good.Cancel(ctx, grants[i].Ticket)
+						grants[i] = last
+					}
+				}
+			})
+		},
+		"gives the calls of a batch one ticket": func(w workshop) {
+			w.batching(func(_ context.Context, grants []quota.Grant) {
+				for i := range grants {
+					if grants[i].Wait == 0 {
+						grants[i].Ticket = grants[0].Ticket
+					}
+				}
+			})
+		},
+		"says nothing of calls of a batch that wait": func(w workshop) {
+			w.batch = func(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+				grants, err := w.good.TakeBatch(ctx, r, n)
+				return slices.DeleteFunc(grants, func(g quota.Grant) bool { return g.Wait > 0 }), err
+			}
+		},
+		"takes batches of what is only for Take": func(w workshop) {
+			w.batch = func(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+				r.Peek, r.Uses = false, false
+				return w.good.TakeBatch(ctx, r, n)
+			}
+		},
+		"admits a batch and a call that both fit alone": func(w workshop) {
+			w.batch = func(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+				demands := r.Demands
+				r.Demands = slices.Clone(demands)
+				for i := range r.Demands {
+					r.Demands[i].Key += " of batches"
+				}
+				grants, err := w.good.TakeBatch(ctx, r, n)
+				for i := range grants {
+					grants[i].Ticket.Demands = slices.Clone(demands)
+				}
+				return grants, err
 			}
 		},
 		"admits one too many": func(w workshop) {
@@ -405,15 +474,17 @@ func mutants() map[string]func(w workshop) {
 			w.cancel = func(ctx context.Context, t quota.Ticket) error { return w.good.End(ctx, t, nil) }
 		},
 		"gives a bucket nothing back if another call took from it since": func(w workshop) {
-			last := map[string]int64{}
+			var last sync.Map
 			w.granting(func(g *quota.Grant) {
 				for _, d := range g.Ticket.Demands {
-					last[d.Key] = g.Ticket.At
+					last.Store(d.Key, g.Ticket.At)
 				}
 			})
 			w.end = func(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
-				if len(t.Demands) == 1 && last[t.Demands[0].Key] > t.At && onlyBuckets(t.Demands[0]) {
-					actual = nil
+				if len(t.Demands) == 1 && onlyBuckets(t.Demands[0]) {
+					if at, ok := last.Load(t.Demands[0].Key); ok && at.(int64) > t.At {
+						actual = nil
+					}
 				}
 				return w.good.End(ctx, t, actual)
 			}
@@ -693,7 +764,7 @@ func TestAPeerOfItsOwnIsFound(t *testing.T) {
 		s := subject(func(workshop) {})
 		s.Peer = func() quota.Store { return quota.NewMemoryStore(clockwork.NewFakeClock()) }
 		switch c.name {
-		case "Arguments", "Unlimited", "ClockSteps", "Daylight": // they ask little of one key, or give up
+		case "Arguments", "BatchArguments", "Unlimited", "ClockSteps", "Daylight": // they ask little of one key, or give up
 		default:
 			assert.True(t, play(t, c, s).Failed(), c.name)
 		}

@@ -12,8 +12,7 @@ type Subject struct {
 	Store quota.Store
 	// Pass lets at least d elapse on the store's clock, such as time.Sleep.
 	Pass func(d time.Duration)
-	// Peer opens another handle on the same data; nil if there is none. Everything is then tested across
-	// two handles.
+	// Peer opens another handle on the same data. If it is set, everything is tested across two handles.
 	Peer func() quota.Store
 	// StepClock moves the store's clock by d, or back if d is negative. If nil, long history, calendar
 	// days and clock steps are not tested.
@@ -21,10 +20,9 @@ type Subject struct {
 	// Epoch is the origin of Ticket.At, for the calendar of Fixed windows. The zero Time means the Unix
 	// epoch.
 	Epoch time.Time
-	// Late is how much later than necessary a window of at most a second may admit a call, because
-	// instants are rounded: 0 for an exact store. Every store may add per/1024 for a sliding window with a
-	// max above 1,024, and a microsecond for a bucket whose units do not refill in whole nanoseconds. Too
-	// early is always wrong.
+	// Late is how much later than necessary a window of at most a second may admit a call, because instants are rounded: 0 for
+	// an exact store. Every store may add per/1024 for a sliding window with a max above 1,024, and a microsecond for a bucket
+	// with units that do not refill in whole nanoseconds. Too early is always wrong.
 	Late time.Duration
 	// Slots is the number of parts of a sliding window in the store, if it counts in parts: it may admit a
 	// call late by one. 0 means 1,024, for a max above 1,024.
@@ -70,6 +68,8 @@ func cases() []testCase {
 		{"Daylight", testDaylight},
 		{"LongHistory", testLongHistory},
 		{"Atomicity", testAtomicity},
+		{"Batches", testBatches},
+		{"BatchArguments", testBatchArguments},
 		{"Peek", testPeek},
 		{"Settle", testSettle},
 		{"Refunds", testRefunds},
@@ -90,6 +90,7 @@ func cases() []testCase {
 		{"Waker", testWaker},
 		{"EndedContext", testEndedContext},
 		{"RaceWindows", testRaceWindows},
+		{"RaceBatches", testRaceBatches},
 		{"RaceEnds", testRaceEnds},
 		{"RaceSlots", testRaceSlots},
 		{"CancelStorm", testCancelStorm},

@@ -40,13 +40,15 @@ func (w *watch) race(times int, demands ...demand) (admitted int) {
 	}
 	wg.Wait()
 	w.check(len(grants) == 0 || t0 <= grants[0].Ticket.At, "a ticket is older than the call")
-	slices.SortFunc(grants, func(a, b quota.Grant) int {
-		return cmp.Or(cmp.Compare(a.Ticket.At, b.Ticket.At), cmp.Compare(a.Ticket.Token, b.Ticket.Token))
-	})
+	slices.SortFunc(grants, byTime)
 	for _, g := range grants {
 		w.admit(g, forGood, demands)
 	}
 	return len(grants)
+}
+
+func byTime(a, b quota.Grant) int {
+	return cmp.Or(cmp.Compare(a.Ticket.At, b.Ticket.At), cmp.Compare(a.Ticket.Token, b.Ticket.Token))
 }
 
 // testRaceWindows: however many ask at once, exactly as many go as may.
@@ -123,7 +125,7 @@ func (w *watch) raceEnds(open []quota.Ticket, used func(i int) int64) {
 	}
 }
 
-// testRaceSlots: there are never more who have a slot than there are slots.
+// testRaceSlots: there are never more holders than slots.
 func testRaceSlots(w *watch) {
 	const most = 5
 	a := demand{key: "a", limits: slots(most)}

@@ -3,6 +3,7 @@ package quotatest
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/quota"
@@ -32,9 +33,9 @@ func views() map[string]func(w workshop) {
 		"shows a window empty too late":   func(w workshop) { w.using(func(u *throttle.WindowUse) { u.ResetsIn++ }) },
 		"shows the use of another window": func(w workshop) { w.using(func(u *throttle.WindowUse) { u.Window = u.Window.Of(throttle.Requests) }) },
 		"has an instant for each key, one of them earlier": func(w workshop) {
-			n := int64(0)
+			var n atomic.Int64
 			w.granting(func(g *quota.Grant) {
-				if n++; n%2 == 0 {
+				if n.Add(1)%2 == 0 {
 					g.Ticket.At -= min(g.Ticket.At, 1)
 				}
 			})
@@ -118,6 +119,16 @@ func (s since1970) Take(ctx context.Context, r quota.Request) (quota.Grant, erro
 		g.Ticket.At += since
 	}
 	return g, err
+}
+
+func (s since1970) TakeBatch(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+	grants, err := s.MemoryStore.TakeBatch(ctx, r, n)
+	for i := range grants {
+		if grants[i].Ticket.ID != "" {
+			grants[i].Ticket.At += since
+		}
+	}
+	return grants, err
 }
 
 func (s since1970) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// clockKey is an unlimited key: a ticket of it tells the store's time.
+// clockKey is an unlimited key: its tickets show the store's time.
 const clockKey = "the clock"
 
 // watch asks a store and judges each answer by its books.
@@ -209,16 +209,16 @@ func (w *watch) refused(at span, g quota.Grant, demands []demand, books []*book)
 	latest = max(latest, ready.hi)
 	switch {
 	case !slots && ready.hi <= at.lo:
-		w.Errorf("told to wait for %s by %s, though it fits: %+v", g.Wait, g.Bound, demands)
+		w.Errorf("must wait for %s by %s, although it fits: %+v", g.Wait, g.Bound, demands)
 		return
 	case g.Wait < 0:
 		w.Errorf("a wait of %s", g.Wait)
 	case int64(g.Wait) < ready.lo-at.hi:
-		w.Errorf("told to wait for %s by %s, not for %s", g.Wait, g.Bound, time.Duration(ready.lo-at.hi))
+		w.Errorf("must wait for %s by %s, not for %s", g.Wait, g.Bound, time.Duration(ready.lo-at.hi))
 	case int64(g.Wait) > latest-at.lo+int64(w.s.Late):
-		w.Errorf("told to wait for %s by %s, not for %s", g.Wait, g.Bound, time.Duration(latest-at.lo))
+		w.Errorf("must wait for %s by %s, not for %s", g.Wait, g.Bound, time.Duration(latest-at.lo))
 	}
-	w.check(g.Ticket.ID == "", "told to wait, but the ticket is %q", g.Ticket.ID)
+	w.check(g.Ticket.ID == "", "must wait, but the ticket is %q", g.Ticket.ID)
 	if err := w.wrongBound(at, g, demands, books); err != nil {
 		w.Errorf("%s: %v", g.Bound, err)
 	}
@@ -314,7 +314,7 @@ func (w *watch) ended(at span, t quota.Ticket, err error, used func(i int) [thro
 	return lost
 }
 
-// heard judges whether the lease of t can have been lost, or not.
+// heard checks whether the lease of t can have been lost, or not.
 func (w *watch) heard(at span, t quota.Ticket, lost bool) {
 	w.Helper()
 	if !t.Leased() {

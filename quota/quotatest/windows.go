@@ -14,8 +14,7 @@ const (
 	forGood = time.Hour
 )
 
-// testUnlimited: a key without limits never makes anybody wait, and to end what
-// was not taken does nothing.
+// testUnlimited: a key without limits never blocks, and ending a ticket that was not granted does nothing.
 func testUnlimited(w *watch) {
 	for range 20 {
 		w.check(w.take(0, demand{key: "free"}).Wait == 0, "an unlimited key makes wait")
@@ -39,8 +38,7 @@ func testUnlimited(w *watch) {
 	}
 }
 
-// testWindows: each sort of window lets its max go and no more, and again as
-// soon as the wait is over.
+// testWindows: each sort of window admits exactly its max, and admits again as soon as the wait is over.
 func testWindows(w *watch) {
 	for _, d := range []demand{
 		{"sliding", requests(sliding, 3, short), throttle.Cost{}},
@@ -95,7 +93,7 @@ func testAtomicity(w *watch) {
 	}
 }
 
-// testPeek: however often it is asked, a Peek takes nothing.
+// testPeek: Peek never takes anything.
 func testPeek(w *watch) {
 	a := demand{key: "a", limits: limits{concurrency: 2, windows: []spec{newSpec(sliding, throttle.Requests, 2, long)}}}
 	b := demand{"b", requests(bucket, 3, short), throttle.Cost{Requests: 2}}
@@ -184,7 +182,7 @@ func testSettleSeveral(w *watch) {
 	w.drain(2, 0, b)
 }
 
-// testCooldown: nobody takes before the longest of all cooldowns is over.
+// testCooldown: no call is granted before the longest of all cooldowns has ended.
 func testCooldown(w *watch) {
 	d := demand{key: "a", limits: requests(sliding, 5, long)}
 	other := demand{key: "b", limits: requests(sliding, 5, long)}
@@ -204,7 +202,7 @@ func testCooldown(w *watch) {
 	g := w.take(0, d)
 	w.s.Pass(g.Wait)
 	w.check(w.take(0, other, d).Wait == 0 || g.Wait == 0, "a cooldown does not end")
-	w.cool("new", limits{}, short) // a key that nobody has used yet
+	w.cool("new", limits{}, short) // a key that was never used
 	w.take(0, demand{key: "new"})
 	w.s.Pass(short)
 	w.take(0, demand{key: "new"})

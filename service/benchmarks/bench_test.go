@@ -8,18 +8,15 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
+	"github.com/valyala/fasthttp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -149,15 +146,57 @@ func front(b *testing.B) string {
 	return l.Addr().String()
 }
 
-// rest makes single checks by REST.
-func rest(b *testing.B) admit {
+// body is a check by REST, which goes to path.
+const (
+	path = "/v1/ratelimit/check"
+	body = `{"identifier":"user_12345","resource":"api.search"}`
+)
+
+// echo answers what the service answers to a check, without deciding anything, and returns its address: what is left is
+// the cost of net/http.
+func echo(b *testing.B) string {
 	b.Helper()
-	url := "http://" + front(b) + "/v1/ratelimit/check"
+	header, text := answered(b)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		for name, values := range header {
+			if name != "Date" {
+				w.Header()[name] = values
+			}
+		}
+		_, _ = w.Write(text)
+	}))
+	b.Cleanup(s.Close)
+	return s.Listener.Addr().String()
+}
+
+// answered is what the service answers to a check.
+func answered(b *testing.B) (http.Header, []byte) {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, "http://"+front(b)+path, strings.NewReader(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return answer.Header, text
+}
+
+// post makes single checks by the client of net/http.
+func post(b *testing.B, address string) admit {
+	b.Helper()
 	t := &http.Transport{MaxIdleConnsPerHost: 128}
 	b.Cleanup(t.CloseIdleConnections)
 	c := &http.Client{Transport: t}
 	return func(ctx context.Context) error {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"identifier":"user_12345","resource":"api.search"}`))
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path, strings.NewReader(body))
 		if err != nil {
 			return err
 		}
@@ -172,6 +211,29 @@ func rest(b *testing.B) admit {
 		}
 		_, err = io.Copy(io.Discard, answer.Body)
 		return err
+	}
+}
+
+// postFast makes single checks by the client of fasthttp.
+func postFast(b *testing.B, address string) admit {
+	b.Helper()
+	c := &fasthttp.HostClient{Addr: address, MaxConns: 128}
+	b.Cleanup(c.CloseIdleConnections)
+	return func(context.Context) error {
+		r, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+		defer fasthttp.ReleaseRequest(r)
+		defer fasthttp.ReleaseResponse(answer)
+		r.Header.SetMethod(fasthttp.MethodPost)
+		r.SetRequestURI("http://" + address + path)
+		r.Header.SetContentType("application/json")
+		r.SetBodyString(body)
+		if err := c.Do(r, answer); err != nil {
+			return err
+		}
+		if answer.StatusCode() != http.StatusOK {
+			return fmt.Errorf("status %d", answer.StatusCode())
+		}
+		return nil
 	}
 }
 
@@ -203,65 +265,8 @@ func redisStore(b *testing.B, server *redisserver.Server) quota.Store {
 	return s
 }
 
-// used is the processor time of this process and of Redis.
-func used(b *testing.B, server *redis.Client) time.Duration {
-	b.Helper()
-	var own syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
-		b.Fatal(err)
-	}
-	sum := time.Duration(own.Utime.Nano() + own.Stime.Nano())
-	info, err := server.Info(b.Context(), "cpu").Result()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name == "used_cpu_user" || name == "used_cpu_sys" {
-			seconds, _ := strconv.ParseFloat(value, 64)
-			sum += time.Duration(seconds * 1e9)
-		}
-	}
-	return sum
-}
-
-// run has so many goroutines admit b.N calls, and reports processor time and latencies.
-func run(b *testing.B, server *redis.Client, goroutines int, f admit) {
-	b.Helper()
-	ctx := b.Context()
-	if err := f(ctx); err != nil {
-		b.Fatal(err)
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	took := make([][]time.Duration, goroutines)
-	before := used(b, server)
-	b.ResetTimer()
-	for i := range goroutines {
-		wg.Go(func() {
-			for next.Add(1) <= int64(b.N) {
-				at := time.Now()
-				if err := f(ctx); err != nil {
-					b.Error(err)
-					return
-				}
-				took[i] = append(took[i], time.Since(at))
-			}
-		})
-	}
-	wg.Wait()
-	b.StopTimer()
-	b.ReportMetric(float64(used(b, server)-before)/float64(b.N), "cpu-ns/op")
-	all := slices.Concat(took...)
-	slices.Sort(all)
-	b.ReportMetric(float64(all[len(all)/2].Microseconds()), "p50-us")
-	b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), "p99-us")
-}
-
 func BenchmarkCheck(b *testing.B) {
 	server := redisserver.Start(b)
-	cpu := redis.NewClient(&redis.Options{Addr: server.Addr})
-	b.Cleanup(func() { _ = cpu.Close() })
 	for _, goroutines := range []int{1, 16, 64} {
 		for _, of := range []struct {
 			name string
@@ -283,9 +288,12 @@ func BenchmarkCheck(b *testing.B) {
 			{"client to Redis", func(b *testing.B) admit { b.Helper(); return merged(b, serve(b, "tcp", own, redisStore(b, server))) }},
 			{"redisstore", func(b *testing.B) admit { b.Helper(); return take(redisStore(b, server)) }},
 			{"gRPC", generated},
-			{"REST", rest},
+			{"REST", func(b *testing.B) admit { b.Helper(); return post(b, front(b)) }},
+			{"REST by fasthttp's client", func(b *testing.B) admit { b.Helper(); return postFast(b, front(b)) }},
+			{"net-http echo", func(b *testing.B) admit { b.Helper(); return post(b, echo(b)) }},
+			{"net-http echo by fasthttp's client", func(b *testing.B) admit { b.Helper(); return postFast(b, echo(b)) }},
 		} {
-			b.Run(fmt.Sprintf("goroutines=%d/%s", goroutines, of.name), func(b *testing.B) { run(b, cpu, goroutines, of.make(b)) })
+			b.Run(fmt.Sprintf("goroutines=%d/%s", goroutines, of.name), func(b *testing.B) { server.Measure(b, goroutines, of.make(b)) })
 		}
 	}
 }

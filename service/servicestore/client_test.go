@@ -39,8 +39,14 @@ func request(key string, l throttle.Limits) quota.Request {
 type odd struct {
 	quota.MemoryStore
 
-	take func(ctx context.Context, r quota.Request) (quota.Grant, error)
-	end  func(t quota.Ticket) error
+	take    func(ctx context.Context, r quota.Request) (quota.Grant, error)
+	end     func(t quota.Ticket) error
+	batches atomic.Int64
+}
+
+func (o *odd) TakeBatch(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+	o.batches.Add(1)
+	return o.MemoryStore.TakeBatch(ctx, r, n)
 }
 
 func (o *odd) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
@@ -254,8 +260,15 @@ func TestGivenBack(t *testing.T) {
 	}
 }
 
-// Callers that ask while a request is under way share the next one, and equal ones are one in it.
+// Callers that ask while a request is under way share the next one, and equal ones are one batch in it.
 func TestMerged(t *testing.T) {
+	for name, batching := range map[string]bool{"a store with batches": true, "a store without": false} {
+		t.Run(name, func(t *testing.T) { testMerged(t, batching) })
+	}
+}
+
+func testMerged(t *testing.T, batching bool) {
+	t.Helper()
 	const callers = 50
 	var requests atomic.Int64
 	hold := make(chan struct{})
@@ -266,8 +279,12 @@ func TestMerged(t *testing.T) {
 		}
 		return o.MemoryStore.Take(ctx, r)
 	}
+	var store quota.Store = o
+	if !batching {
+		store = struct{ quota.Store }{o}
+	}
 	l, address := listen(t, "tcp")
-	serve(t, l, grpcserve.Config{Store: o})
+	serve(t, l, grpcserve.Config{Store: store})
 	s := open(t, address, servicestore.WithTimeout(forGood))
 	servicestore.Observe(s, func(takes int) { requests.Add(1) })
 	var wg sync.WaitGroup
@@ -278,10 +295,9 @@ func TestMerged(t *testing.T) {
 		})
 		require.Eventually(t, func() bool { return requests.Load() == int64(i+1) }, 10*time.Second, time.Millisecond)
 	}
-	var admitted, waiting atomic.Int64
+	var admitted atomic.Int64
 	for i := range callers {
 		wg.Go(func() {
-			waiting.Add(1)
 			g, err := s.Take(t.Context(), request([]string{"a", "b"}[i%2], hourly(10)))
 			assert.NoError(t, err)
 			if g.Wait == 0 {
@@ -294,6 +310,11 @@ func TestMerged(t *testing.T) {
 	wg.Wait()
 	assert.EqualValues(t, 20, admitted.Load(), "ten of each")
 	assert.LessOrEqual(t, requests.Load(), int64(4), "two that were held, and one or two for the rest")
+	if n := o.batches.Load(); batching {
+		assert.True(t, n >= 1 && n <= 4, "%d batches of equal calls, in one or two requests", n)
+	} else {
+		assert.Zero(t, n)
+	}
 }
 
 // A client finds a server that has come back, and fails at once until then.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/headrace/headrace/group"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/store/redisstore"
 	"github.com/headrace/headrace/store/redisstore/internal/redistest"
 	"github.com/headrace/headrace/throttle"
@@ -57,12 +57,11 @@ type replica struct {
 
 func startReplica(t *testing.T, redis string) *replica {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	at, err := freeport.Address(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, l.Close())
 	self, err := os.Executable()
 	require.NoError(t, err)
-	r := &replica{addr: l.Addr().String(), cmd: exec.CommandContext(t.Context(), self)}
+	r := &replica{addr: at, cmd: exec.CommandContext(t.Context(), self)}
 	r.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s", replicaEnv, redis, r.addr))
 	r.cmd.Stderr = os.Stderr
 	r.in, err = r.cmd.StdinPipe()

@@ -34,6 +34,26 @@ func (s *Store) Take(ctx context.Context, r quota.Request) (quota.Grant, error) 
 	return s.takeOne(ctx, &q)
 }
 
+// TakeBatch implements quota.Batcher for up to 256 calls, and for keys of one group.
+func (s *Store) TakeBatch(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if r.Peek || r.Uses || n < 1 || n > mostMerged {
+		return nil, errors.ErrUnsupported
+	}
+	if err := r.Validate(); err != nil {
+		return nil, err
+	}
+	if err := zones(r.Demands); err != nil {
+		return nil, err
+	}
+	if len(s.parts(r.Demands)) > 1 {
+		return nil, errors.ErrUnsupported
+	}
+	return s.takeSome(ctx, newShape(s, &query{Request: r}), n, nil)
+}
+
 // takeOne takes from the keys of one group.
 func (s *Store) takeOne(ctx context.Context, q *query) (quota.Grant, error) {
 	if (q.mode == "" || q.mode == take) && q.floor == 0 && !q.Uses {

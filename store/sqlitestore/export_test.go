@@ -7,6 +7,7 @@ import (
 
 	"github.com/headrace/headrace/internal/meter"
 	"github.com/headrace/headrace/internal/tally"
+	"github.com/headrace/headrace/journal"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
@@ -87,3 +88,19 @@ var Migrations = migrations
 
 // Explain returns what the errors of a file at path are reported as.
 func Explain(path string, err error) error { return (&file{path: path}).explain(err) }
+
+// AlwaysAsk has Begin ask the file for each item.
+func (j *Journal) AlwaysAsk() {
+	j.fresh.mu.Lock()
+	defer j.fresh.mu.Unlock()
+	j.fresh.off = true
+}
+
+// IsNew reports whether Begin would not ask the file for k, which it then takes for begun.
+func (j *Journal) IsNew(k journal.Key, at time.Time) bool {
+	_, isNew := j.fresh.begins(k, at)
+	return isNew
+}
+
+// LeaseTime is how long a claim lasts.
+const LeaseTime = leaseTime

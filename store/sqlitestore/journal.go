@@ -15,6 +15,7 @@ type Journal struct {
 	file   *file
 	writer *writer
 	begun  *beginnings
+	fresh  *fresh
 	item   *sql.Stmt // see readItem
 }
 
@@ -32,7 +33,7 @@ func OpenJournal(path string, options ...Option) (*Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &Journal{file: f, begun: newBeginnings()}
+	j := &Journal{file: f, begun: newBeginnings(), fresh: newFresh()}
 	if err := f.patiently(func() (err error) {
 		j.item, err = f.reading.PrepareContext(f.ctx, readItem)
 		return err
@@ -41,7 +42,7 @@ func OpenJournal(path string, options ...Option) (*Journal, error) {
 		_ = f.close()
 		return nil, err
 	}
-	j.writer = newWriter(f, j.begun)
+	j.writer = newWriter(f, j.begun, j.fresh.changed)
 	return j, nil
 }
 
@@ -50,10 +51,11 @@ func (j *Journal) Open(ctx context.Context, name journal.Part, owner journal.Own
 	if err := errors.Join(name.Validate(), owner.Validate()); err != nil {
 		return journal.Progress{}, err
 	}
+	var id int64
 	var progress journal.Progress
 	var refused error
 	err := j.change(ctx, func(t *tx) (err error) {
-		progress, refused, err = j.open(t, name, owner, version, at)
+		id, progress, refused, err = j.open(t, name, owner, version, at)
 		return err
 	})
 	switch {
@@ -62,31 +64,34 @@ func (j *Journal) Open(ctx context.Context, name journal.Part, owner journal.Own
 	case refused != nil:
 		return journal.Progress{}, refused
 	}
+	j.fresh.opened(name, id, progress.Pending+progress.Done+progress.Failed == 0, at)
 	return progress, nil
 }
 
-func (j *Journal) open(t *tx, name journal.Part, owner journal.Owner, version string, at time.Time) (progress journal.Progress, refused, err error) {
+func (j *Journal) open(
+	t *tx, name journal.Part, owner journal.Owner, version string, at time.Time,
+) (id int64, progress journal.Progress, refused, err error) {
 	if err := j.settle(t); err != nil {
-		return progress, nil, err
+		return 0, progress, nil, err
 	}
 	p, err := t.part(name)
 	if err != nil {
-		return progress, nil, err
+		return 0, progress, nil, err
 	}
 	if p == nil {
 		if p, err = t.newPart(name, version, at.UnixMicro()); err != nil {
-			return progress, nil, err
+			return 0, progress, nil, err
 		}
 	}
 	if held := p.excluded(owner, at); held != nil {
-		return progress, held, nil
+		return 0, progress, held, nil
 	}
 	if string(p.version) != version {
-		return progress, &journal.VersionError{Part: name, Recorded: string(p.version), Wanted: version}, nil
+		return 0, progress, &journal.VersionError{Part: name, Recorded: string(p.version), Wanted: version}, nil
 	}
 	p.claim(owner, at.UnixMicro())
 	p.at(at.UnixMicro())
-	return p.progress(), nil, nil
+	return p.id, p.progress(), nil, nil
 }
 
 const readItem = `SELECT p.id, p.marked, ` + recordColumns + `
@@ -108,11 +113,18 @@ func (j *Journal) Begin(ctx context.Context, k journal.Key, at time.Time, retry 
 			return journal.Record{}, err
 		}
 	}
-	for {
+	for first := true; ; first = false {
 		commits := j.begun.committed()
-		part, was, err := j.read(k)
-		if err != nil {
-			return journal.Record{}, err
+		was := journal.Record{Key: k}
+		part, isNew := int64(0), false
+		if first {
+			part, isNew = j.fresh.begins(k, at)
+		}
+		if !isNew {
+			var err error
+			if part, was, err = j.read(k); err != nil {
+				return journal.Record{}, err
+			}
 		}
 		i := item{part: part, content: k.Content, occurrence: k.Occurrence}
 		if was, ok := j.begun.add(i, was, at.UnixMicro(), retry, commits); ok {

@@ -10,14 +10,19 @@ import (
 
 // Renew implements journal.Journal.
 func (j *Journal) Renew(ctx context.Context, name journal.Part, owner journal.Owner, at time.Time) error {
-	return j.held(ctx, name, owner, j.writer.commitSoon, func(_ *tx, p *part) error {
+	err := j.held(ctx, name, owner, j.writer.commitSoon, func(_ *tx, p *part) error {
 		p.renewed, p.dirty = at.UnixMicro(), true
 		return nil
 	})
+	if err == nil {
+		j.fresh.renewed(name, at)
+	}
+	return err
 }
 
 // Release implements journal.Journal.
 func (j *Journal) Release(ctx context.Context, name journal.Part, owner journal.Owner) error {
+	j.fresh.ended(name)
 	err := j.held(ctx, name, owner, j.writer.commitSoon, func(_ *tx, p *part) error {
 		p.release()
 		return nil
@@ -49,6 +54,7 @@ func (j *Journal) held(
 			return nil
 		}
 		if lost := p.lost(owner); lost != nil {
+			j.fresh.ended(name)
 			refused = lost
 			return nil //nolint:nilerr // the transaction is fine
 		}

@@ -37,7 +37,7 @@ func (c *columns) sumOf(i item) sum {
 // record returns the record of k, in a part whose mark is of so many calls.
 func (c *columns) record(k journal.Key, marked int64) journal.Record {
 	r := journal.Record{
-		Key: k, State: journal.State(c.state.Int64), //nolint:gosec // 0 to 3: the schema checks it
+		Key: k, State: journal.State(c.state.Int64), //nolint:gosec // 0 to 3: nothing else is written
 		Value: c.value, Err: string(c.err), Attempts: int(c.attempts.Int64), Behind: c.call.Int64 > marked,
 	}
 	if c.begun.Valid {

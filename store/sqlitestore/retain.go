@@ -69,6 +69,7 @@ func (p *part) addTo(run *journal.Run) {
 // Forget implements journal.Retainer. The run is gone at once; its records are then deleted in small
 // steps, and the file shrinks. If that is interrupted, the next Forget completes it.
 func (j *Journal) Forget(ctx context.Context, run string) error {
+	j.fresh.changed()
 	var held *journal.HeldError
 	err := j.change(ctx, func(t *tx) (err error) {
 		if err := j.settle(t); err != nil {

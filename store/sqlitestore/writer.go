@@ -28,6 +28,7 @@ type writer struct {
 	file  *file
 	tx    tx
 	lazy  lazy
+	other func() // told of commits of other connections
 	queue chan *job
 	wake  chan struct{}
 	stop  chan struct{}
@@ -56,9 +57,9 @@ type job struct {
 	err   chan error
 }
 
-func newWriter(f *file, l lazy) *writer {
+func newWriter(f *file, l lazy, other func()) *writer {
 	w := &writer{
-		file: f, tx: newTx(f.conn), lazy: l,
+		file: f, tx: newTx(f.conn), lazy: l, other: other,
 		queue: make(chan *job, groupMost), wake: make(chan struct{}, 1),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -252,6 +253,9 @@ func (w *writer) begin() error {
 	}
 	var version int64
 	if _, err := w.tx.row([]any{&version}, "PRAGMA data_version"); err == nil && version != w.version || waited {
+		if version != w.version {
+			w.other()
+		}
 		w.version, w.rival = version, time.Now()
 	}
 	return nil

@@ -25,7 +25,7 @@ func TestCallsAreCommittedTogether(t *testing.T) {
 	f, err := openFile(filepath.Join(t.TempDir(), "f.db"), nil)
 	require.NoError(t, err)
 	var transactions counter
-	w := newWriter(f, &transactions)
+	w := newWriter(f, &transactions, func() {})
 	inside, goOn := make(chan struct{}), make(chan struct{})
 	errs := make(chan error)
 	call := func(do func(*tx) error) {

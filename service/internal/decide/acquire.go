@@ -70,19 +70,19 @@ func (l *lines) leave(name string, w *waiter) {
 func (d *Decider) Acquire(ctx context.Context, cs []Check, maxWait time.Duration) (All, error) {
 	began := d.clock.Elapsed()
 	if maxWait < 0 || maxWait > MaxWait {
-		d.see(Observation{Outcome: "invalid"})
+		d.invalid(ctx)
 		return none(), field("max_wait", "%s is not between 0 and %s", maxWait, MaxWait)
 	}
 	set, asks, err := d.asks(cs)
 	if err != nil {
-		d.see(Observation{Outcome: "invalid"})
+		d.invalid(ctx)
 		return none(), err
 	}
 	if cs[0].DryRun {
 		return none(), field("checks[0].dry_run", "it cannot be acquired: check it instead")
 	}
 	a, err := d.acquire(ctx, set, asks, began+maxWait)
-	d.observeAll(&a, asks, err, d.clock.Elapsed()-began)
+	d.observeAll(ctx, &a, asks, err, d.clock.Elapsed()-began)
 	return a, err
 }
 

@@ -44,6 +44,7 @@ type Observation struct {
 type Decider struct {
 	raw      quota.Store
 	fallback *quota.FallbackStore
+	guarded  *skewGuard  // fallback, with the guard against clocks that jump
 	local    quota.Store // the permits of this process that have ended without the store
 	runtime  rules.Runtime
 	rules    atomic.Pointer[rules.Set]
@@ -81,6 +82,7 @@ func New(o Options) (*Decider, error) {
 		permits: newPermits(o.Config.Key, r.Permits.MaxAge, r.Store == rules.Memory), clock: clock.New(o.Clock), see: o.See,
 		skew: skew{shift: o.Shift},
 	}
+	d.guarded = &skewGuard{fallback, d}
 	if d.see == nil {
 		d.see = func(Observation) {}
 	}
@@ -105,7 +107,7 @@ func (d *Decider) SetRules(s *rules.Set) { d.rules.Store(s) }
 func (d *Decider) Rules() *rules.Set { return d.rules.Load() }
 
 // Store returns the store with the outage policy, the breaker and the guard against clocks that jump, as checks use it.
-func (d *Decider) Store() quota.Store { return &skewGuard{d.fallback, d} }
+func (d *Decider) Store() quota.Store { return d.guarded }
 
 // SetProblem says why the present file is not served; empty if it is.
 func (d *Decider) SetProblem(problem string) { d.broken.Store(&problem) }
@@ -120,6 +122,13 @@ func (d *Decider) problem() string {
 // Check answers one check. Its error is a *fault.FieldError for bad input, or an
 // *UnavailableError.
 func (d *Decider) Check(ctx context.Context, c Check) (Result, error) {
+	r, err := d.observed(ctx, c)
+	note(ctx, &r, r.Allowed, err)
+	return r, err
+}
+
+// observed is Check without a note in the span.
+func (d *Decider) observed(ctx context.Context, c Check) (Result, error) {
 	began := d.clock.Elapsed()
 	r, err := d.check(ctx, c)
 	d.observe(&r, err, d.clock.Elapsed()-began)
@@ -147,11 +156,11 @@ func (d *Decider) CheckAll(ctx context.Context, cs []Check) (All, error) {
 	began := d.clock.Elapsed()
 	_, asks, err := d.asks(cs)
 	if err != nil {
-		d.see(Observation{Outcome: "invalid"})
+		d.invalid(ctx)
 		return none(), err
 	}
 	a, err := d.take(ctx, asks, cs[0].DryRun)
-	d.observeAll(&a, asks, err, d.clock.Elapsed()-began)
+	d.observeAll(ctx, &a, asks, err, d.clock.Elapsed()-began)
 	return a, err
 }
 
@@ -174,7 +183,7 @@ func (d *Decider) Batch(ctx context.Context, cs []Check) ([]Outcome, error) {
 			if i >= len(cs) {
 				return
 			}
-			all[i].Result, all[i].Err = d.guarded(ctx, cs[i])
+			all[i].Result, all[i].Err = d.checkGuarded(ctx, cs[i])
 		}
 	}
 	for range min(workers, len(cs)) - 1 {
@@ -185,15 +194,15 @@ func (d *Decider) Batch(ctx context.Context, cs []Check) ([]Outcome, error) {
 	return all, nil
 }
 
-// guarded is Check in a goroutine of Batch, where a store that panics would end the
+// checkGuarded is Check in a goroutine of Batch, where a store that panics would end the
 // process.
-func (d *Decider) guarded(ctx context.Context, c Check) (r Result, err error) {
+func (d *Decider) checkGuarded(ctx context.Context, c Check) (r Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			r, err = Result{Check: c}, panics.Error(v)
 		}
 	}()
-	return d.Check(ctx, c)
+	return d.observed(ctx, c) // a batch has one span for many checks
 }
 
 // Settle corrects a permit to the tokens that were used, one amount for each check, and

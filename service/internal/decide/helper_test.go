@@ -75,6 +75,15 @@ func (s *shaky) Take(ctx context.Context, r quota.Request) (quota.Grant, error) 
 	return g, err
 }
 
+func (s *shaky) TakeBatch(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error) {
+	_, ahead, _ := s.state()
+	grants, err := s.MemoryStore.TakeBatch(ctx, r, n)
+	for i := range grants {
+		grants[i].Ticket.At += int64(ahead)
+	}
+	return grants, err
+}
+
 func (s *shaky) End(ctx context.Context, t quota.Ticket, actual []throttle.Cost) error {
 	s.set(func(s *shaky) { s.ended = t.Demands })
 	return s.MemoryStore.End(ctx, t, actual)

@@ -184,25 +184,38 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// Envoy's limits are in the same store, and fail closed as well.
+// Envoy's limits and those of clients are in the same store, and fail closed as well.
 func TestSkewOfTheStore(t *testing.T) {
-	f := start(t, limits+"runtime: {outage: open}")
-	take := func() error {
-		_, err := f.Store().Take(t.Context(), quota.Request{Demands: []quota.Demand{{
-			Key: "envoy/d/a=b", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(9, time.Minute)}},
-		}}})
-		return err
+	r := quota.Request{Demands: []quota.Demand{{
+		Key: "envoy/d/a=b", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(9, time.Minute)}},
+	}}}
+	for name, take := range map[string]func(s quota.Store) error{
+		"a call": func(s quota.Store) error {
+			_, err := s.Take(t.Context(), r)
+			return err
+		},
+		"a batch": func(s quota.Store) error {
+			grants, err := s.(quota.Batcher).TakeBatch(t.Context(), r, 2)
+			if err == nil {
+				assert.Len(t, grants, 2)
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := start(t, limits+"runtime: {outage: open}")
+			require.NoError(t, take(f.Store()))
+			f.store.set(func(s *shaky) { s.ahead = time.Minute })
+			assert.Equal(t, decide.ClockSkew, unavailable(t, take(f.Store())).Reason, "what it took stays taken")
+			_, err := f.Check(t.Context(), search(1))
+			assert.Equal(t, decide.ClockSkew, unavailable(t, err).Reason, "a jump that others see is one for all")
+			before := f.store.takes
+			assert.Equal(t, time.Minute, unavailable(t, take(f.Store())).RetryAfter)
+			assert.Equal(t, before, f.store.takes)
+			f.clock.Advance(time.Minute)
+			require.NoError(t, take(f.Store()))
+		})
 	}
-	require.NoError(t, take())
-	f.store.set(func(s *shaky) { s.ahead = time.Minute })
-	assert.Equal(t, decide.ClockSkew, unavailable(t, take()).Reason, "what it took stays taken")
-	_, err := f.Check(t.Context(), search(1))
-	assert.Equal(t, decide.ClockSkew, unavailable(t, err).Reason, "a jump that Envoy sees is one for all")
-	before := f.store.takes
-	assert.Equal(t, time.Minute, unavailable(t, take()).RetryAfter)
-	assert.Equal(t, before, f.store.takes)
-	f.clock.Advance(time.Minute)
-	require.NoError(t, take())
 }
 
 // The probe sees a jump without a caller.

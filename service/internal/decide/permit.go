@@ -7,7 +7,9 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"hash"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/headrace/headrace/quota"
@@ -25,8 +27,8 @@ const (
 )
 
 type permits struct {
-	key    []byte
-	issuer string // of this process
+	macs   *sync.Pool // of *maker
+	issuer string     // of this process
 	maxAge time.Duration
 	once   throttle.Limits // of the mark that a permit has ended
 	own    bool            // the store is of this process, and so are its permits
@@ -39,17 +41,27 @@ func newPermits(key []byte, maxAge time.Duration, own bool) permits {
 	}
 	sum := hmac.New(sha256.New, key)
 	_, _ = sum.Write([]byte("headrace permit"))
+	key = sum.Sum(nil)
 	return permits{
-		sum.Sum(nil), rand.Text()[:8], maxAge,
+		&sync.Pool{New: func() any { return &maker{mac: hmac.New(sha256.New, key)} }}, rand.Text()[:8], maxAge,
 		throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, maxAge+2*clockSlack).Of(throttle.Points)}},
 		own,
 	}
 }
 
-func (p *permits) mac(data []byte) []byte {
-	sum := hmac.New(sha256.New, p.key)
-	_, _ = sum.Write(data)
-	return sum.Sum(nil)[:macBytes]
+// maker has what it takes to make a permit. It is used again, because a new HMAC hashes its key first.
+type maker struct {
+	mac        hash.Hash
+	data, text []byte
+}
+
+func (p *permits) maker() *maker { return p.macs.Get().(*maker) } //nolint:forcetypeassert // newPermits has made it
+
+// sign appends the signature of b to it.
+func (m *maker) sign(b []byte) []byte {
+	m.mac.Reset()
+	_, _ = m.mac.Write(b)
+	return m.mac.Sum(b)[:len(b)+macBytes]
 }
 
 func appendText(b []byte, s string) []byte {
@@ -57,7 +69,10 @@ func appendText(b []byte, s string) []byte {
 }
 
 func (p *permits) write(t *quota.Ticket, asks []ask, now time.Time) string {
-	b := append(make([]byte, 0, 160), permitVersion)
+	m := p.maker()
+	defer p.macs.Put(m)
+	b := m.data[:0]
+	b = append(b, permitVersion)
 	b = binary.AppendVarint(b, now.Unix())
 	b = appendText(b, p.issuer)
 	b = appendText(b, t.ID)
@@ -69,7 +84,9 @@ func (p *permits) write(t *quota.Ticket, asks []ask, now time.Time) string {
 		b = appendText(appendText(appendText(b, c.Scope), c.Identifier), c.Resource)
 		b = binary.AppendVarint(binary.AppendVarint(b, c.Tokens), asks[i].cost)
 	}
-	return base64.RawURLEncoding.EncodeToString(append(b, p.mac(b)...))
+	m.data = m.sign(b)
+	m.text = base64.RawURLEncoding.AppendEncode(m.text[:0], m.data)
+	return string(m.text)
 }
 
 // permit is a permit that was read.
@@ -91,7 +108,10 @@ func (p *permits) read(text string, now time.Time) (permit, error) {
 		return permit{}, unknown
 	}
 	b, mac := b[:len(b)-macBytes], b[len(b)-macBytes:]
-	if !hmac.Equal(mac, p.mac(b)) {
+	m := p.maker()
+	defer p.macs.Put(m)
+	m.data = m.sign(append(m.data[:0], b...))
+	if !hmac.Equal(mac, m.data[len(b):]) {
 		return permit{}, unknown
 	}
 	r := reader{b: b}

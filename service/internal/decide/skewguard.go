@@ -15,19 +15,39 @@ type skewGuard struct {
 }
 
 // Take implements quota.Store. After a jump of the store's clock its error is an *UnavailableError, as that of a check.
-func (g *skewGuard) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
+func (g *skewGuard) Take(ctx context.Context, r quota.Request) (grant quota.Grant, err error) {
+	err = g.judge(func() (*quota.Grant, error) {
+		grant, err = g.FallbackStore.Take(ctx, r)
+		return &grant, err
+	})
+	return grant, err
+}
+
+// TakeBatch implements quota.Batcher, if the store does.
+func (g *skewGuard) TakeBatch(ctx context.Context, r quota.Request, n int) (grants []quota.Grant, err error) {
+	err = g.judge(func() (*quota.Grant, error) {
+		if grants, err = g.FallbackStore.TakeBatch(ctx, r, n); err != nil {
+			return nil, err
+		}
+		return &grants[0], nil
+	})
+	return grants, err
+}
+
+// judge judges the store's clock by the first grant of take.
+func (g *skewGuard) judge(take func() (*quota.Grant, error)) error {
 	d := g.decider
 	before := d.clock.Elapsed()
 	if err := d.skewed(before); err != nil {
-		return quota.Grant{}, err
+		return err
 	}
-	grant, err := g.FallbackStore.Take(ctx, r)
+	grant, err := take()
 	if err != nil || grant.Degraded != nil || grant.Ticket.ID == "" {
-		return grant, err
+		return err
 	}
 	now := d.clock.Elapsed()
 	d.skew.sample(before, now, grant.Ticket.At)
-	return grant, d.skewed(now) // what it took stays taken
+	return d.skewed(now) // what it took stays taken
 }
 
 // skewed is the error while the clock of the store has jumped; nil otherwise.

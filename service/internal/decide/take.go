@@ -9,6 +9,7 @@ import (
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/rules"
+	"github.com/headrace/headrace/service/internal/tracing"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -17,7 +18,7 @@ var errTimeout = errors.New("the store did not answer in time")
 // take asks the store once. Dry takes nothing.
 func (d *Decider) take(ctx context.Context, asks []ask, dry bool) (All, error) {
 	list, of := demands(asks)
-	g, err := d.Store().Take(ctx, quota.Request{Demands: list, Peek: dry, Uses: true})
+	g, err := d.guarded.Take(ctx, quota.Request{Demands: list, Peek: dry, Uses: true})
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -166,9 +167,11 @@ func (d *Decider) observe(r *Result, err error, took time.Duration) {
 	d.see(o)
 }
 
-func (d *Decider) observeAll(a *All, asks []ask, err error, took time.Duration) {
+func (d *Decider) observeAll(ctx context.Context, a *All, asks []ask, err error, took time.Duration) {
 	if err != nil {
-		d.observe(&Result{Check: *asks[0].check}, err, took)
+		r := Result{Check: *asks[0].check}
+		d.observe(&r, err, took)
+		note(ctx, &r, false, err)
 		return
 	}
 	for i := range a.Results {
@@ -176,19 +179,42 @@ func (d *Decider) observeAll(a *All, asks []ask, err error, took time.Duration) 
 		r.Allowed = a.Allowed
 		d.observe(&r, nil, took)
 	}
+	at := a.Tightest
+	if !a.Allowed && a.Blocking >= 0 {
+		at = a.Blocking
+	}
+	if at >= 0 {
+		note(ctx, &a.Results[at], a.Allowed, nil)
+	}
+}
+
+// invalid is what becomes of checks that cannot be decided together.
+func (d *Decider) invalid(ctx context.Context) {
+	const outcome = "invalid"
+	d.see(Observation{Outcome: outcome})
+	tracing.Note(ctx, outcome, "", "")
+}
+
+// note adds what became of a check to the span of its request.
+func note(ctx context.Context, r *Result, allowed bool, err error) {
+	reason := r.Degraded
+	if u, ok := errors.AsType[*UnavailableError](err); ok {
+		reason = u.Reason
+	}
+	tracing.Note(ctx, outcome(allowed, err), r.Rule, string(reason))
 }
 
 func outcome(allowed bool, err error) string {
 	switch {
+	case err == nil && allowed:
+		return "allowed"
+	case err == nil:
+		return "refused"
 	case errors.As(err, new(*UnavailableError)):
 		return "unavailable"
 	case errors.As(err, new(*fault.FieldError)):
 		return "invalid"
-	case err != nil:
-		return "cancelled"
-	case allowed:
-		return "allowed"
 	default:
-		return "refused"
+		return "cancelled"
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/internal/header"
 	"github.com/headrace/headrace/internal/invalid"
 	"github.com/headrace/headrace/quota"
+	"github.com/headrace/headrace/service/internal/tracing"
 )
 
 const defaultTimeout = 5 * time.Second
@@ -155,7 +156,21 @@ func (s *Service) ShouldRateLimit(ctx context.Context, r *rls.RateLimitRequest) 
 	if err := d.decide(ctx, s.options.Timeout); err != nil {
 		return nil, s.failure(ctx, err)
 	}
-	return s.answer(d, set), nil
+	a := s.answer(d, set)
+	note(ctx, a, d.degraded)
+	return a, nil
+}
+
+// note adds what became of a request to its span.
+func note(ctx context.Context, a *rls.RateLimitResponse, degraded bool) {
+	outcome, reason := "allowed", ""
+	if a.GetOverallCode() == rls.RateLimitResponse_OVER_LIMIT {
+		outcome = "refused"
+	}
+	if degraded {
+		reason = "storage_unavailable"
+	}
+	tracing.Note(ctx, outcome, "", reason)
 }
 
 // clipped keeps a text within the headers of a response.

@@ -24,6 +24,7 @@ import (
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/service/internal/decide"
+	"github.com/headrace/headrace/service/internal/tracing"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
 )
 
@@ -35,6 +36,7 @@ const (
 	unaryTimeout  = 10 * time.Second
 	callerTimeout = time.Second      // of what a caller without a token sends
 	defaultOpen   = 4096             // streams of one method
+	workers       = 32               // goroutines that are kept for calls: a new one first has to grow its stack
 	handshake     = 10 * time.Second // for the preface and the settings of a connection
 	pingAfter     = 30 * time.Second // without anything from the client
 	pingTimeout   = 10 * time.Second
@@ -68,6 +70,8 @@ type Config struct {
 	// MaxStreams is how many streams of one method may be open; 0 means 4,096.
 	MaxStreams int
 	Log        *slog.Logger // not nil
+	// Tracer makes spans of unary calls but health checks; nil makes none.
+	Tracer *tracing.Tracer
 }
 
 // Server serves gRPC. Shut it down.
@@ -92,7 +96,7 @@ func New(c Config) *Server {
 		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: leastPings, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: pingAfter, Timeout: pingTimeout, MaxConnectionIdle: idleTimeout}),
-		grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream), grpc.InTapHandle(s.begin),
+		grpc.NumStreamWorkers(workers), grpc.UnaryInterceptor(s.unary), grpc.StreamInterceptor(s.stream), grpc.InTapHandle(s.begin),
 	)
 	pb.RegisterRateLimitServiceServer(s.grpc, &checks{server: s})
 	pb.RegisterStoreServiceServer(s.grpc, &store{server: s})
@@ -183,6 +187,11 @@ func (s *Server) unary(ctx context.Context, request any, info *grpc.UnaryServerI
 	if err := s.authorize(ctx, info.FullMethod); err != nil {
 		return nil, err
 	}
+	if !isHealth(info.FullMethod) {
+		var end func(error)
+		ctx, end = s.config.Tracer.RPC(ctx, info.FullMethod)
+		defer func() { end(err) }()
+	}
 	defer func() {
 		if v := recover(); v != nil {
 			err = s.fail(ctx, panics.Error(v))
@@ -222,10 +231,17 @@ func (s *Server) stream(server any, of grpc.ServerStream, info *grpc.StreamServe
 }
 
 func (s *Server) authorize(ctx context.Context, method string) error {
-	if !strings.HasPrefix(method, "/grpc.health.v1.Health/") && !s.allowed(ctx) {
+	if !strings.HasPrefix(method, standardHealth) && !s.allowed(ctx) {
 		return status.Error(codes.Unauthenticated, "the bearer token is missing or unknown: send authorization: Bearer TOKEN")
 	}
 	return nil
+}
+
+// standardHealth is what the methods of the standard health service begin with.
+const standardHealth = "/grpc.health.v1.Health/"
+
+func isHealth(method string) bool {
+	return strings.HasPrefix(method, standardHealth) || method == pb.RateLimitService_HealthCheck_FullMethodName
 }
 
 func (s *Server) allowed(ctx context.Context) bool {

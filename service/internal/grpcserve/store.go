@@ -61,20 +61,45 @@ func (s *store) Take(ctx context.Context, r *pb.TakeRequest) (*pb.TakeResponse, 
 		return nil, s.server.fail(ctx, err)
 	}
 	answer := &pb.TakeResponse{Taken: make([]*pb.Taken, len(takes))}
-	grants, tickets, of := make([]*pb.Grant, calls), make([]quota.Ticket, calls), make([]*take, 0, calls)
+	grants, tickets := make([]*pb.Grant, calls), make([]quota.Ticket, calls)
+	from := make([]int, 0, len(takes)+1)
+	at := 0
 	for i := range takes {
-		from := len(of)
-		for range max(1, r.GetTakes()[i].GetCalls()) {
-			of = append(of, &takes[i])
-		}
-		answer.Taken[i] = &pb.Taken{Grants: grants[from:len(of)]}
+		from = append(from, at)
+		at += max(1, int(r.GetTakes()[i].GetCalls()))
+		answer.Taken[i] = &pb.Taken{Grants: grants[from[i]:at]}
 	}
-	s.all(calls, func(i int) { grants[i], tickets[i] = s.take(ctx, of[i]) })
+	from = append(from, at)
+	s.all(len(takes), func(i int) {
+		s.takeEach(ctx, &takes[i], grants[from[i]:from[i+1]], tickets[from[i]:from[i+1]])
+	})
 	if ctx.Err() != nil { // no caller waits for it
 		s.giveBack(ctx, tickets)
 		return nil, s.server.fail(ctx, ctx.Err())
 	}
 	return answer, nil
+}
+
+// takeEach makes the calls of one take, in a batch if the store has batches.
+func (s *store) takeEach(ctx context.Context, r *take, grants []*pb.Grant, tickets []quota.Ticket) {
+	batcher, ok := s.store().(quota.Batcher)
+	if ok && len(grants) > 1 && r.problem == nil {
+		list, err := func() (list []quota.Grant, err error) {
+			defer panics.Catch(&err)
+			return batcher.TakeBatch(ctx, r.Request, len(grants))
+		}()
+		if !errors.Is(err, errors.ErrUnsupported) {
+			for i := range grants {
+				if err != nil {
+					grants[i] = &pb.Grant{Error: s.server.problem(ctx, err)}
+				} else {
+					grants[i], tickets[i] = wire.PutGrant(&list[i], r.Demands), list[i].Ticket
+				}
+			}
+			return
+		}
+	}
+	s.all(len(grants), func(i int) { grants[i], tickets[i] = s.take(ctx, r) })
 }
 
 // quick is how long a call of the store may take to be made before the next one, and not at the same time: a goroutine

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dunglas/httpsfv"
-
 	"github.com/headrace/headrace/fault"
 	"github.com/headrace/headrace/service/internal/decide"
 )
@@ -28,14 +26,10 @@ func when(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	return new(t.UTC().Format("2006-01-02T15:04:05.000Z"))
+	return new(t.UTC().Format(timeFormat))
 }
 
-type named struct {
-	Scope      string `json:"scope,omitempty"`
-	Identifier string `json:"identifier,omitempty"`
-	Resource   string `json:"resource,omitempty"`
-}
+type named struct{ Scope, Identifier, Resource string }
 
 func namedOf(c *decide.Check) named { return named{c.Scope, c.Identifier, c.Resource} }
 
@@ -43,16 +37,13 @@ func namedOf(c *decide.Check) named { return named{c.Scope, c.Identifier, c.Reso
 type resultOut struct {
 	named
 
-	Allowed        bool          `json:"allowed"`
-	Remaining      int64         `json:"tokens_remaining"`
-	Capacity       int64         `json:"tokens_capacity"`
-	RetryAfter     *float64      `json:"retry_after_seconds"` // null: waiting does not help
-	ResetAt        *string       `json:"reset_at"`            // null: it is never full again
-	Degraded       bool          `json:"degraded"`
-	DegradedReason decide.Reason `json:"degraded_reason,omitempty"`
-	Rule           string        `json:"rule,omitempty"`
-	Permit         string        `json:"permit,omitempty"`
-	Error          *errorOut     `json:"error,omitempty"`
+	Allowed             bool
+	Remaining, Capacity int64
+	RetryAfter          time.Duration // decide.Never: waiting does not help
+	ResetAt             time.Time     // zero: it is never full again
+	Degraded            decide.Reason
+	Rule, Permit        string
+	Error               *errorOut
 }
 
 type errorOut struct {
@@ -63,8 +54,8 @@ type errorOut struct {
 
 func resultOf(r *decide.Result, allowed bool) resultOut {
 	o := resultOut{
-		Allowed: allowed, Remaining: r.Remaining, Capacity: r.Capacity, RetryAfter: retry(r.RetryAfter), ResetAt: when(r.ResetAt),
-		Degraded: r.Degraded != "", DegradedReason: r.Degraded, Rule: r.Rule,
+		Allowed: allowed, Remaining: r.Remaining, Capacity: r.Capacity, RetryAfter: r.RetryAfter, ResetAt: r.ResetAt,
+		Degraded: r.Degraded, Rule: r.Rule,
 	}
 	if !allowed {
 		o.Error = exceeded(r)
@@ -72,38 +63,25 @@ func resultOf(r *decide.Result, allowed bool) resultOut {
 	return o
 }
 
-func retry(d time.Duration) *float64 {
-	if d == decide.Never {
-		return nil
-	}
-	return new(seconds(d))
-}
-
 func exceeded(r *decide.Result) *errorOut {
 	text := "the limit " + r.Rule + " of " + strconv.FormatInt(r.Capacity, 10) + " tokens is used up"
 	if r.RetryAfter == decide.Never {
 		return &errorOut{Code: exceededCode, Message: text + " and is not refilled"}
 	}
-	return &errorOut{Code: exceededCode, Message: text + ": retry after " + strconv.FormatFloat(seconds(r.RetryAfter), 'g', -1, 64) + " s"}
+	return &errorOut{Code: exceededCode, Message: text + ": retry after " + strconv.FormatFloat(seconds(r.RetryAfter), 'f', -1, 64) + " s"}
 }
 
 const exceededCode = "RATE_LIMIT_EXCEEDED"
 
 // allOut is the answer to checks that are decided together.
 type allOut struct {
-	Allowed        bool          `json:"allowed"`
-	RetryAfter     *float64      `json:"retry_after_seconds"`
-	Degraded       bool          `json:"degraded"`
-	DegradedReason decide.Reason `json:"degraded_reason,omitempty"`
-	Permit         string        `json:"permit,omitempty"`
-	Blocking       *named        `json:"blocking,omitempty"`
-	Tightest       *named        `json:"most_restrictive,omitempty"`
-	Results        []resultOut   `json:"results"`
-	Error          *errorOut     `json:"error,omitempty"`
-}
-
-type batchOut struct {
-	Results []resultOut `json:"results"`
+	Allowed            bool
+	RetryAfter         time.Duration // decide.Never: waiting does not help
+	Degraded           decide.Reason
+	Permit             string
+	Blocking, Tightest *named
+	Results            []resultOut
+	Error              *errorOut
 }
 
 type windowOut struct {
@@ -115,8 +93,9 @@ type windowOut struct {
 }
 
 type bucketOut struct {
-	named
-
+	Scope          string        `json:"scope"`
+	Identifier     string        `json:"identifier"`
+	Resource       string        `json:"resource"`
 	Rule           string        `json:"rule"`
 	Remaining      int64         `json:"tokens_remaining"`
 	Capacity       int64         `json:"tokens_capacity"`
@@ -136,11 +115,8 @@ type healthOut struct {
 }
 
 // all answers checks that were decided together.
-func (h *Handler) all(w http.ResponseWriter, a *decide.All) {
-	out := allOut{
-		Allowed: a.Allowed, RetryAfter: retry(a.RetryAfter), Degraded: a.Degraded != "", DegradedReason: a.Degraded, Permit: a.Permit,
-		Results: make([]resultOut, len(a.Results)),
-	}
+func (*Handler) all(w http.ResponseWriter, x *scratch, a *decide.All) {
+	out := allOut{Allowed: a.Allowed, RetryAfter: a.RetryAfter, Degraded: a.Degraded, Permit: a.Permit, Results: make([]resultOut, len(a.Results))}
 	for i := range a.Results {
 		r := &a.Results[i]
 		out.Results[i] = resultOf(r, r.Allowed)
@@ -152,10 +128,9 @@ func (h *Handler) all(w http.ResponseWriter, a *decide.All) {
 	}
 	if b := a.Blocking; b >= 0 && !a.Allowed {
 		at = b
-		blocking := namedOf(&a.Results[b].Check)
-		out.Blocking = &blocking
-		w.Header().Set("X-RateLimit-Blocking-Scope", plain(blocking.Scope))
-		w.Header().Set("X-RateLimit-Blocking-Resource", plain(blocking.Resource))
+		out.Blocking = new(namedOf(&a.Results[b].Check))
+		x.fields.add("X-Ratelimit-Blocking-Scope", ascii(out.Blocking.Scope))
+		x.fields.add("X-Ratelimit-Blocking-Resource", ascii(out.Blocking.Resource))
 	}
 	if at >= 0 {
 		r := a.Results[at]
@@ -163,13 +138,14 @@ func (h *Handler) all(w http.ResponseWriter, a *decide.All) {
 			r.RetryAfter = a.RetryAfter
 			out.Error = exceeded(&r)
 		}
-		headers(w.Header(), &r, a.RetryAfter, a.Allowed)
+		x.fields.result(&r, a.RetryAfter, a.Allowed)
 	}
-	write(w, status(a.Allowed), &out)
+	x.out = out.appendObject(x.out)
+	x.send(w, status(a.Allowed))
 }
 
-// plain is a text that a header can hold.
-func plain(s string) string {
+// ascii is a text that a header can hold.
+func ascii(s string) string {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
 			return strconv.QuoteToASCII(s)
@@ -183,46 +159,6 @@ func status(allowed bool) int {
 		return http.StatusOK
 	}
 	return http.StatusTooManyRequests
-}
-
-// headers are those of a result: the usual ones, and those of
-// draft-ietf-httpapi-ratelimit-headers-11.
-func headers(h http.Header, r *decide.Result, wait time.Duration, allowed bool) {
-	set(h, "X-Ratelimit-Limit", r.Capacity)
-	set(h, "X-Ratelimit-Remaining", r.Remaining)
-	if !r.ResetAt.IsZero() {
-		set(h, "X-Ratelimit-Reset", whole(time.Duration(r.ResetAt.UnixNano())))
-	}
-	if !allowed && wait != decide.Never {
-		set(h, "Retry-After", max(1, whole(wait)))
-	}
-	degraded(h, r.Degraded)
-	policies, left := make(httpsfv.List, 0, len(r.Windows)), make(httpsfv.List, 0, len(r.Windows))
-	for _, x := range r.Windows {
-		p, l := httpsfv.NewItem(x.Name), httpsfv.NewItem(x.Name)
-		p.Params.Add("q", x.Quota)
-		l.Params.Add("r", x.Left)
-		if x.Per > 0 {
-			p.Params.Add("w", max(1, whole(x.Per)))
-			l.Params.Add("t", whole(x.ResetsIn))
-		}
-		policies, left = append(policies, p), append(left, l)
-	}
-	if text, err := httpsfv.Marshal(policies); err == nil && text != "" {
-		h["Ratelimit-Policy"] = []string{text}
-	}
-	if text, err := httpsfv.Marshal(left); err == nil && text != "" {
-		h["Ratelimit"] = []string{text}
-	}
-}
-
-func set(h http.Header, key string, n int64) { h[key] = []string{strconv.FormatInt(n, 10)} }
-
-func degraded(h http.Header, why decide.Reason) {
-	if why != "" {
-		h["X-Ratelimit-Degraded"] = []string{"true"}
-		h["X-Ratelimit-Degraded-Reason"] = []string{string(why)}
-	}
 }
 
 // problem is an answer of RFC 9457.
@@ -281,8 +217,10 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 		fail(w, p)
 		return
 	}
-	set(w.Header(), "Retry-After", max(1, whole(p.retryAfter)))
-	degraded(w.Header(), p.reason)
+	var f fields
+	f.addInt("Retry-After", max(1, whole(p.retryAfter)))
+	f.degraded(p.reason)
+	f.set(w.Header())
 	write(w, p.Status, &unavailableOut{false, new(seconds(p.retryAfter)), true, p.reason, errorOut{Code: p.Code, Message: p.Detail}})
 }
 
@@ -302,16 +240,23 @@ func fail(w http.ResponseWriter, p *problem) {
 	send(w, p.Status, "application/problem+json", p)
 }
 
-func write(w http.ResponseWriter, status int, v any) { send(w, status, "application/json", v) }
+const jsonKind = "application/json"
+
+func write(w http.ResponseWriter, status int, v any) { send(w, status, jsonKind, v) }
 
 func send(w http.ResponseWriter, status int, kind string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		status, text = http.StatusInternalServerError, []byte(`{"status":500,"title":"Internal Server Error","code":"INTERNAL"}`)
 	}
-	h := w.Header()
-	h["Content-Type"] = []string{kind}
-	set(h, "Content-Length", int64(len(text)+1))
+	respond(w, status, kind, append(text, '\n'), new(fields))
+}
+
+// respond sends an answer with more header fields.
+func respond(w http.ResponseWriter, status int, kind string, text []byte, f *fields) {
+	f.add("Content-Type", kind)
+	f.addInt("Content-Length", int64(len(text)))
+	f.set(w.Header())
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // the client has gone
+	_, _ = w.Write(text) // the client has gone
 }

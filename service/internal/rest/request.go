@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -26,9 +25,9 @@ func index(name string, i int) string { return name + "[" + strconv.Itoa(i) + "]
 
 var errTooLong = errors.New("the body is too long")
 
-// read decodes the one JSON value of a body.
-func read(r *http.Request, into any) error {
-	d := json.NewDecoder(r.Body)
+// decode decodes a body, which is one JSON value.
+func decode(body io.Reader, into any) error {
+	d := json.NewDecoder(body)
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
 	if err == nil {
@@ -48,9 +47,6 @@ func read(r *http.Request, into any) error {
 			name = "body"
 		}
 		return bad(name, "it is %s: write %s", article(e.Value), wanted(e.Type.String()))
-	}
-	if errors.As(err, new(*http.MaxBytesError)) {
-		return errTooLong
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		text, _ := strconv.Unquote(name)

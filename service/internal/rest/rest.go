@@ -17,6 +17,7 @@ import (
 	"github.com/headrace/headrace/internal/localhost"
 	"github.com/headrace/headrace/internal/panics"
 	"github.com/headrace/headrace/service/internal/decide"
+	"github.com/headrace/headrace/service/internal/tracing"
 )
 
 // Options are what a Handler is made of.
@@ -32,6 +33,7 @@ type Options struct {
 	Metrics http.Handler
 	Group   http.Handler // of GET /v1/group; nil: there is none
 	Log     *slog.Logger
+	Tracer  *tracing.Tracer // of requests below /v1/ratelimit/; nil makes no spans
 	// Draining reports whether the server is being stopped.
 	Draining func() bool
 }
@@ -54,6 +56,8 @@ const (
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	end := func() {}
+	defer func() { end() }()
 	defer func() {
 		v := recover()
 		if v == nil {
@@ -64,20 +68,40 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		fail(w, h.panicked(r, panics.Error(v)))
 	}()
-	w.Header().Set("Cache-Control", "no-store")
+	w.Header()["Cache-Control"] = []string{"no-store"}
 	switch r.URL.Path {
 	case "/healthz":
-		h.only(w, r, func() { h.alive(w) }, http.MethodGet)
+		if allows(w, r, http.MethodGet) {
+			write(w, http.StatusOK, map[string]string{"status": "ok"})
+		}
 		return
 	case "/readyz":
-		h.only(w, r, func() { h.ready(w, r) }, http.MethodGet)
+		if allows(w, r, http.MethodGet) {
+			h.ready(w, r)
+		}
 		return
 	}
 	if p := h.refuse(r); p != nil {
 		fail(w, p)
 		return
 	}
+	if route := routeOf(r.URL.Path); route != "" {
+		w, r, end = h.o.Tracer.HTTP(w, r, route)
+	}
 	h.route(w, r)
+}
+
+// routeOf is the route of a path of the API; empty if it has none.
+func routeOf(path string) string {
+	if strings.HasPrefix(path, buckets) {
+		return buckets + "{scope}/{identifier}/{resource}"
+	}
+	switch strings.TrimPrefix(path, root) {
+	case "check", "check-all", "batch", "acquire", "settle", "cancel":
+		return path
+	default:
+		return ""
+	}
 }
 
 func (h *Handler) panicked(r *http.Request, err *fault.PanicError) *problem {
@@ -86,56 +110,69 @@ func (h *Handler) panicked(r *http.Request, err *fault.PanicError) *problem {
 }
 
 func (h *Handler) route(w http.ResponseWriter, r *http.Request) {
-	post := func(f func(http.ResponseWriter, *http.Request) error) {
-		h.only(w, r, func() {
-			r.Body = http.MaxBytesReader(w, r.Body, mostBody)
-			if err := f(w, r); err != nil {
-				h.fail(w, r, err)
-			}
-		}, http.MethodPost)
-	}
 	switch path := r.URL.Path; {
 	case path == root+"check":
-		post(h.check)
+		h.post(w, r, h.check)
 	case path == root+"check-all":
-		post(h.checkAll)
+		h.post(w, r, h.checkAll)
 	case path == root+"batch":
-		post(h.batch)
+		h.post(w, r, h.batch)
 	case path == root+"acquire":
-		post(h.acquire)
+		h.post(w, r, h.acquire)
 	case path == root+"settle":
-		post(h.settle)
+		h.post(w, r, h.settle)
 	case path == root+"cancel":
-		post(h.cancel)
+		h.post(w, r, h.cancel)
 	case strings.HasPrefix(path, buckets):
-		h.only(w, r, func() {
-			if err := h.bucket(w, r); err != nil {
-				h.fail(w, r, err)
-			}
-		}, http.MethodGet, http.MethodDelete)
+		if !allows(w, r, http.MethodGet, http.MethodDelete) {
+			return
+		}
+		if err := h.bucket(w, r); err != nil {
+			h.fail(w, r, err)
+		}
 	case path == "/v1/config":
-		h.only(w, r, func() { write(w, http.StatusOK, h.o.Config(r.Context())) }, http.MethodGet) //nolint:contextcheck // it has that of r
+		if allows(w, r, http.MethodGet) {
+			write(w, http.StatusOK, h.o.Config(r.Context()))
+		}
 	case path == "/v1/group" && h.o.Group != nil:
 		h.o.Group.ServeHTTP(w, r)
 	case path == "/metrics" && h.o.Metrics != nil:
-		h.only(w, r, func() { h.o.Metrics.ServeHTTP(w, r) }, http.MethodGet)
+		if allows(w, r, http.MethodGet) {
+			h.o.Metrics.ServeHTTP(w, r)
+		}
 	default:
 		fail(w, &problem{Status: http.StatusNotFound, Code: "NOT_FOUND", Detail: "there is nothing here: the API is in docs/service.md, such as POST " + root + "check"})
 	}
 }
 
-// only calls f if the method is one of those; HEAD is GET.
-func (h *Handler) only(w http.ResponseWriter, r *http.Request, f func(), methods ...string) {
+// post reads the body of a POST, and calls f with it.
+func (h *Handler) post(w http.ResponseWriter, r *http.Request, f func(http.ResponseWriter, *http.Request, *scratch) error) {
+	if !allows(w, r, http.MethodPost) {
+		return
+	}
+	x := newScratch()
+	err := x.receive(w, r)
+	if err == nil {
+		err = f(w, r, x)
+	}
+	if err != nil {
+		h.fail(w, r, err)
+	}
+	x.free()
+}
+
+// allows reports whether the method is one of those; HEAD is GET. If it is not, it answers.
+func allows(w http.ResponseWriter, r *http.Request, methods ...string) bool {
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
 	if slices.Contains(methods, method) {
-		f()
-		return
+		return true
 	}
 	w.Header().Set("Allow", strings.Join(methods, ", "))
 	fail(w, &problem{Status: http.StatusMethodNotAllowed, Code: "METHOD_NOT_ALLOWED", Detail: "use " + strings.Join(methods, " or ")})
+	return false
 }
 
 // refuse says why a request is not let in; nil if it is.
@@ -174,10 +211,12 @@ func Allowed(tokens [][sha256.Size]byte, values []string) bool {
 	return found == 1 && strings.EqualFold(scheme, "bearer")
 }
 
-func (h *Handler) check(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) check(w http.ResponseWriter, r *http.Request, x *scratch) error {
 	var in checkIn
-	if err := read(r, &in); err != nil {
-		return err
+	if !in.scan(x.body.String()) {
+		if err := decode(&x.body, &in); err != nil {
+			return err
+		}
 	}
 	c, err := in.check("")
 	if err != nil {
@@ -187,16 +226,17 @@ func (h *Handler) check(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	headers(w.Header(), &res, res.RetryAfter, res.Allowed)
+	x.fields.result(&res, res.RetryAfter, res.Allowed)
 	out := resultOf(&res, res.Allowed)
 	out.Permit = res.Permit
-	write(w, status(res.Allowed), &out)
+	x.out = out.appendObject(x.out)
+	x.send(w, status(res.Allowed))
 	return nil
 }
 
-func (h *Handler) checkAll(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) checkAll(w http.ResponseWriter, r *http.Request, x *scratch) error {
 	var in allIn
-	if err := read(r, &in); err != nil {
+	if err := decode(&x.body, &in); err != nil {
 		return err
 	}
 	if in.MaxWait != nil {
@@ -210,13 +250,13 @@ func (h *Handler) checkAll(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	h.all(w, &a)
+	h.all(w, x, &a)
 	return nil
 }
 
-func (h *Handler) acquire(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) acquire(w http.ResponseWriter, r *http.Request, x *scratch) error {
 	var in allIn
-	if err := read(r, &in); err != nil {
+	if err := decode(&x.body, &in); err != nil {
 		return err
 	}
 	cs, err := in.list()
@@ -232,18 +272,18 @@ func (h *Handler) acquire(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	h.all(w, &a)
+	h.all(w, x, &a)
 	return nil
 }
 
 // answerTime is how long a client may take to read an answer.
 const answerTime = 30 * time.Second
 
-func (h *Handler) batch(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) batch(w http.ResponseWriter, r *http.Request, x *scratch) error {
 	var in struct {
 		Checks []checkIn `json:"checks"`
 	}
-	if err := read(r, &in); err != nil {
+	if err := decode(&x.body, &in); err != nil {
 		return err
 	}
 	cs := make([]decide.Check, len(in.Checks))
@@ -257,31 +297,31 @@ func (h *Handler) batch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := batchOut{Results: make([]resultOut, len(all))}
+	out := make([]resultOut, len(all))
 	for i := range all {
-		o := &out.Results[i]
+		o := &out[i]
 		if err := all[i].Err; err != nil {
 			if r.Context().Err() != nil {
 				return err
 			}
 			p := h.problem(r, err)
-			*o = resultOut{named: namedOf(&all[i].Check), Error: &errorOut{p.Code, p.Detail, p.Field}, Degraded: p.reason != "", DegradedReason: p.reason}
-			o.RetryAfter = new(seconds(p.retryAfter))
+			*o = resultOut{named: namedOf(&all[i].Check), Error: &errorOut{p.Code, p.Detail, p.Field}, Degraded: p.reason, RetryAfter: p.retryAfter}
 			continue
 		}
 		*o = resultOf(&all[i].Result, all[i].Allowed)
 		o.named, o.Permit = namedOf(&all[i].Check), all[i].Permit
 	}
-	write(w, http.StatusOK, &out)
+	x.out = append(appendResults(append(x.out, '{'), out), '}')
+	x.send(w, http.StatusOK)
 	return nil
 }
 
-func (h *Handler) settle(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) settle(w http.ResponseWriter, r *http.Request, x *scratch) error {
 	var in struct {
 		Permit string   `json:"permit"`
 		Used   *amounts `json:"tokens_used"`
 	}
-	if err := read(r, &in); err != nil {
+	if err := decode(&x.body, &in); err != nil {
 		return err
 	}
 	if in.Permit == "" {
@@ -301,11 +341,11 @@ func (h *Handler) settle(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (h *Handler) cancel(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, x *scratch) error {
 	var in struct {
 		Permit string `json:"permit"`
 	}
-	if err := read(r, &in); err != nil {
+	if err := decode(&x.body, &in); err != nil {
 		return err
 	}
 	if in.Permit == "" {
@@ -343,7 +383,7 @@ func (h *Handler) bucket(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := bucketOut{
-		named: named{b.Scope, b.Identifier, b.Resource}, Rule: b.Rule, Remaining: b.Remaining, Capacity: b.Capacity, ResetAt: when(b.ResetAt),
+		Scope: b.Scope, Identifier: b.Identifier, Resource: b.Resource, Rule: b.Rule, Remaining: b.Remaining, Capacity: b.Capacity, ResetAt: when(b.ResetAt),
 		Degraded: b.Degraded != "", DegradedReason: b.Degraded,
 	}
 	for _, x := range b.Windows {
@@ -355,10 +395,6 @@ func (h *Handler) bucket(w http.ResponseWriter, r *http.Request) error {
 	}
 	write(w, http.StatusOK, &out)
 	return nil
-}
-
-func (*Handler) alive(w http.ResponseWriter) {
-	write(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
 // ready answers 503 while checks cannot be answered.

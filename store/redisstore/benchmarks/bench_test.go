@@ -4,11 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -90,54 +85,6 @@ func store(b *testing.B, c *redis.Client, window throttle.Window, limits int, op
 	}
 }
 
-// used is the processor time of this process and of the server.
-func used(b *testing.B, server *redis.Client) time.Duration {
-	b.Helper()
-	var own syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
-		b.Fatal(err)
-	}
-	sum := time.Duration(own.Utime.Nano() + own.Stime.Nano())
-	info, err := server.Info(b.Context(), "cpu").Result()
-	if err != nil {
-		b.Fatal(err)
-	}
-	for line := range strings.Lines(info) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		if name == "used_cpu_user" || name == "used_cpu_sys" {
-			seconds, _ := strconv.ParseFloat(value, 64)
-			sum += time.Duration(seconds * 1e9)
-		}
-	}
-	return sum
-}
-
-// run has so many goroutines admit b.N calls.
-func run(b *testing.B, c *redis.Client, goroutines int, f admit) {
-	b.Helper()
-	ctx := b.Context()
-	if err := f(ctx); err != nil {
-		b.Fatal(err)
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	before := used(b, c)
-	b.ResetTimer()
-	for range goroutines {
-		wg.Go(func() {
-			for next.Add(1) <= int64(b.N) {
-				if err := f(ctx); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	b.StopTimer()
-	b.ReportMetric(float64(used(b, c)-before)/float64(b.N), "cpu-ns/op")
-}
-
 func BenchmarkAdmit(b *testing.B) {
 	server := redistest.Start(b)
 	sliding, bucket := throttle.Sliding(plenty, time.Minute), throttle.Bucket(plenty/60., plenty)
@@ -148,17 +95,17 @@ func BenchmarkAdmit(b *testing.B) {
 		name := fmt.Sprintf("limits=%d/goroutines=%d/away=%s/", of.limits, of.goroutines, of.away)
 		b.Run(name+"redis_rate", func(b *testing.B) {
 			c := client(b, server, of.away)
-			run(b, c, of.goroutines, rate(c, of.limits))
+			server.Measure(b, of.goroutines, rate(c, of.limits))
 		})
 		b.Run(name+"sliding in batches", func(b *testing.B) {
 			c := client(b, server, of.away)
-			run(b, c, of.goroutines, store(b, c, sliding, of.limits, redisstore.WithPrefix("batches:"), redisstore.WithTimeout(time.Minute),
+			server.Measure(b, of.goroutines, store(b, c, sliding, of.limits, redisstore.WithPrefix("batches:"), redisstore.WithTimeout(time.Minute),
 				redisstore.WithBatches(100, time.Second)))
 		})
 		for kind, w := range map[string]throttle.Window{"sliding": sliding, "bucket": bucket} {
 			b.Run(name+kind, func(b *testing.B) {
 				c := client(b, server, of.away)
-				run(b, c, of.goroutines, store(b, c, w, of.limits, redisstore.WithPrefix(kind+":"), redisstore.WithTimeout(time.Minute)))
+				server.Measure(b, of.goroutines, store(b, c, w, of.limits, redisstore.WithPrefix(kind+":"), redisstore.WithTimeout(time.Minute)))
 			})
 		}
 	}
