@@ -8,9 +8,23 @@ func (l *Limiter) Allow(c Cost) bool {
 	if l.governor != nil {
 		return l.allowGoverned(c)
 	}
+	if f := l.fast.Load(); f != nil && single(&c) {
+		switch f.allow(&l.clock) {
+		case allowed:
+			return true
+		case refused:
+			l.refusals.Add(1)
+			return false
+		case undecided:
+		}
+	}
+	return l.allowSlowly(&c)
+}
+
+func (l *Limiter) allowSlowly(c *Cost) bool {
 	var a amounts
-	a.set(&c)
-	l.mu.Lock()
+	a.set(c)
+	l.lock()
 	now := l.nowLocked()
 	h, err := l.roomLocked(now, &a)
 	ok := h.wait == 0 && err == nil
@@ -18,6 +32,7 @@ func (l *Limiter) Allow(c Cost) bool {
 		l.overtakeLocked()
 		l.chargeLocked(now, now, &a)
 	}
+	l.openLocked(now)
 	l.unlock()
 	return ok
 }
@@ -26,7 +41,7 @@ func (l *Limiter) Allow(c Cost) bool {
 func (l *Limiter) allowGoverned(c Cost) bool {
 	var n load
 	n.set(&c)
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	now := l.nowLocked()
 	h, err := l.tryLocked(now, &n)
@@ -43,7 +58,7 @@ func (l *Limiter) allowGoverned(c Cost) bool {
 func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	var n load
 	n.set(&c)
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	now := l.nowLocked()
 	h, err := l.tryLocked(now, &n)
@@ -109,7 +124,7 @@ func (l *Limiter) headHoldLocked(now instant) (h hold) {
 // a *CostError, or the reason given to Close.
 func (l *Limiter) Check(c Cost) error {
 	a := c.amounts()
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	return l.refusalLocked(l.nowLocked(), &a)
 }

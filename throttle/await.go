@@ -40,7 +40,7 @@ func (l *Limiter) queued(w *waiter, o onlooker) {
 func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*waiter, Permit, error) {
 	var n load
 	n.set(&c)
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	now := l.nowLocked()
 	if err := l.refusalLocked(now, &n.of); err != nil {
@@ -116,7 +116,7 @@ func (l *Limiter) stand(ctx context.Context, w *waiter) (p Permit, waited time.D
 		<-w.ready // it was served in the same moment
 	}
 	p, waited, err = w.permit, w.waited, w.err
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	l.queue.put(w)
 	return p, waited, err
@@ -124,7 +124,7 @@ func (l *Limiter) stand(ctx context.Context, w *waiter) (p Permit, waited time.D
 
 // leave takes w out of the queue because of cause; false if it has been served.
 func (l *Limiter) leave(w *waiter, cause error) bool {
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	if !w.queued {
 		return false

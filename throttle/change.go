@@ -11,7 +11,7 @@ import (
 
 // update runs f under the limiter's lock and then serves the queue.
 func (l *Limiter) update(f func()) {
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	now := l.nowLocked()
 	f()
@@ -35,7 +35,7 @@ func (l *Limiter) SetLimits(lim Limits) error {
 }
 
 func (l *Limiter) setLimits(lim Limits) {
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	now := l.nowLocked()
 	if l.hasWindowsLocked(lim) {
@@ -82,11 +82,13 @@ func (l *Limiter) fitLocked(lim Limits) {
 		l.gauges[i] = meter.New(w.spec, l.clock.At(0), l.guard, l.seq)
 		l.most[w.spec.Unit] = min(l.most[w.spec.Unit], uint64(w.spec.Max)) //nolint:gosec // it is positive
 	}
+	l.simple = len(l.gauges) == 1 && l.gauges[0].Bucket != nil && l.gauges[0].Unit == uint8(Requests) && monotonic(&l.clock)
+	l.fast.Store(nil)
 }
 
 // Limits returns the limits in force.
 func (l *Limiter) Limits() Limits {
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	return l.limitsLocked()
 }

@@ -23,7 +23,7 @@ func (e engine) Govern(g governor) { e.l.governor = g }
 // SetMaxQueue bounds how many calls may wait; 0 means no bound. One more is
 // refused with a *LimitedError.
 func (e engine) SetMaxQueue(n int) {
-	e.l.mu.Lock()
+	e.l.lock()
 	defer e.l.unlock()
 	e.l.mostQueued = n
 }
@@ -31,7 +31,7 @@ func (e engine) SetMaxQueue(n int) {
 // Lock takes the limiter's lock. No method of the Limiter may be called until
 // Unlock or Serve.
 func (e engine) Lock() (now time.Time) {
-	e.l.mu.Lock()
+	e.l.lock()
 	return e.l.clock.At(e.l.nowLocked())
 }
 

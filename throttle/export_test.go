@@ -3,7 +3,24 @@ package throttle
 import (
 	"context"
 	"time"
+
+	"github.com/jonboulle/clockwork"
+
+	"github.com/headrace/headrace/internal/clock"
 )
+
+// SetFast says on which clocks calls are admitted without the lock.
+func SetFast(on func(c clockwork.Clock, isReal bool) bool) (undo func()) {
+	was := monotonic
+	monotonic = func(c *clock.Clock) bool { return on(c.Underlying(), c.Real()) }
+	return func() { monotonic = was }
+}
+
+// Open reports whether calls are admitted without the lock now.
+func (l *Limiter) Open() bool {
+	f := l.fast.Load()
+	return f != nil && f.word.Load() < sealed
+}
 
 // Governor is what Govern takes.
 type Governor = governor

@@ -186,7 +186,7 @@ func locked(order, limiters []*Limiter) []*Limiter {
 		order = slices.Insert(order, i, l)
 	}
 	for _, l := range order {
-		l.mu.Lock()
+		l.lock()
 	}
 	return order
 }
@@ -219,7 +219,7 @@ func newJoint(limiters, order []*Limiter, n load, places []int64) *joint {
 
 func (j *joint) lock() {
 	for _, l := range j.order {
-		l.mu.Lock()
+		l.lock()
 	}
 }
 

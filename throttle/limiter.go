@@ -58,6 +58,11 @@ type Limiter struct {
 	seq        int64
 	total      amounts
 	stats      Stats
+	simple     bool // the limits may be such that calls are admitted without the lock
+
+	_        [64]byte             // what follows is not on the cache lines of what the lock guards
+	fast     atomic.Pointer[fast] // see there; nil: there is none
+	refusals atomic.Int64         // without the lock
 }
 
 // limiterIDs gives the order in which several limiters are locked.

@@ -13,7 +13,7 @@ type WindowUse struct {
 
 // Windows returns the use of each window, in the order of the limits.
 func (l *Limiter) Windows() []WindowUse {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	now := l.nowLocked()
 	uses := make([]WindowUse, len(l.gauges))
@@ -29,7 +29,7 @@ func (l *Limiter) Windows() []WindowUse {
 // Bound returns what holds back the head of the queue or, if no call waits, a
 // call of cost c. Kind is NotBound if it would be admitted at once.
 func (l *Limiter) Bound(c Cost) Bound {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	return l.boundForLocked(l.nowLocked(), c)
 }

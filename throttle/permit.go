@@ -38,7 +38,7 @@ func (p Permit) end(how ending, actual *Cost) {
 	}
 	var used amounts
 	used.use(actual)
-	l.mu.Lock()
+	l.lock()
 	defer l.unlock()
 	if how == asReserved && l.queue.head == nil && len(l.fronts) == 0 && l.governor == nil {
 		if l.records[p.slot].gen == p.gen {

@@ -36,9 +36,10 @@ func (s *Stats) addEnd(cause error) {
 
 // Stats returns a snapshot.
 func (l *Limiter) Stats() Stats {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	s := l.stats
+	s.Refused += l.refusals.Load()
 	now := l.nowLocked()
 	s.InFlight, s.Waiting, s.Closed = l.inFlight, l.waitingLocked(), l.closed.reason(now)
 	if l.paused > now {
@@ -50,7 +51,8 @@ func (l *Limiter) Stats() Stats {
 
 // Reset sets the counts of Stats to zero. History and a pause stay.
 func (l *Limiter) Reset() {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	l.stats = Stats{}
+	l.refusals.Store(0)
 }

@@ -1,0 +1,143 @@
+package throttle
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/headrace/headrace/internal/clock"
+)
+
+// The fast path of Allow: a limiter with one token bucket of requests, and nothing else that could hold a call back,
+// admits a call of one request by one compare-and-swap, without the lock.
+//
+// The state is one word: how many calls were admitted since it was opened, and when the bucket is full again. That
+// instant is all that a bucket is (see meter.Bucket), as long as one unit refills in whole nanoseconds. A call computes
+// the next word from the one that it has read, and takes effect if no other call did in between.
+//
+// Taking the lock (lock) seals the word, so that no call takes effect by it any more, and folds what it says into the
+// bucket and the counts. Under the lock the limiter is thus as if all these calls had gone the slow way:
+//
+//   - The bucket. Resume sets when it is full again. How empty it was in between, which the end of a permit would have
+//     to know, is lost. So the word is opened only while no permit is out, and calls of Allow have none.
+//   - The counts. Each admission has changed the word before its caller knows of it, so Stats never lags behind what
+//     a caller has seen. Refusals have a count of their own, which Stats and Reset include.
+//
+// A call that has read its clock before the word was sealed and opened again may take effect in the new one, as of an
+// instant before the fold. It refills nothing that another call has used: the word says when the bucket is full, and
+// an earlier clock only sees it emptier. Words of one fast are comparable at any time: they say all that there is to
+// say, so a word that has changed and changed back is the same state. Other limits, and a later base, have a fast of
+// their own, and the old one stays sealed for ever.
+//
+// Only Allow opens the word, when it has taken the lock anyway. What never calls Allow pays for one load of a nil
+// pointer. The word is closed to limits that it cannot express (fastOf), and while anything holds calls back or waits
+// (openLocked). When it has no room left, for the count or for the instant, Allow takes the lock, which begins anew.
+
+// fast is the state of a limiter while it is open.
+type fast struct {
+	base    instant       // from which the word counts
+	perUnit time.Duration // in which a unit refills
+	depth   time.Duration // how long before the bucket is full a call is admitted
+	word    atomic.Uint64
+}
+
+const (
+	instantBits = 44 // of the word: nearly five hours
+	instantMask = 1<<instantBits - 1
+	sealed      = 1 << 63
+	mostCounted = 1<<(63-instantBits) - 1
+)
+
+type verdict uint8
+
+const (
+	undecided verdict = iota // the lock is needed
+	allowed
+	refused
+)
+
+// allow admits or refuses a call of one request.
+func (f *fast) allow(c *clock.Clock) verdict {
+	for {
+		now := c.Elapsed() - f.base
+		word := f.word.Load()
+		full := instant(word & instantMask)
+		if word>>instantBits >= mostCounted {
+			return undecided // or sealed
+		}
+		if full-f.depth > now {
+			return refused
+		}
+		next := max(full, now) + f.perUnit
+		if next > instantMask {
+			return undecided
+		}
+		if f.word.CompareAndSwap(word, word&^instantMask+1<<instantBits|uint64(next)) { //nolint:gosec // it is positive
+			return allowed
+		}
+	}
+}
+
+// monotonic reports whether a clock never steps back. Tests replace it.
+var monotonic = (*clock.Clock).Real //nolint:gochecknoglobals // see above
+
+// single reports whether c is a call of one request.
+func single(c *Cost) bool {
+	return uint64(c.Requests) <= 1 && c.Tokens|c.Input|c.Output|c.Points == 0 //nolint:gosec // a negative one is large then
+}
+
+// lock takes the lock. Every method takes it by this, or misses what was admitted without it.
+func (l *Limiter) lock() {
+	l.mu.Lock()
+	if f := l.fast.Load(); f != nil && f.word.Load() < sealed {
+		l.foldLocked(f)
+	}
+}
+
+// foldLocked seals f and takes over what was admitted by it.
+func (l *Limiter) foldLocked(f *fast) {
+	word := f.word.Swap(sealed)
+	n := int64(word >> instantBits)
+	if n == 0 {
+		return
+	}
+	l.gauges[0].Bucket.Resume(f.base + instant(word&instantMask))
+	l.seq += n
+	l.total[Requests] += n
+	l.stats.Admitted += n
+}
+
+// openLocked lets calls of one request be admitted without the lock, if nothing else can hold them back.
+func (l *Limiter) openLocked(now instant) {
+	if !l.simple || l.inFlight > 0 || l.closed.cause != nil || l.paused > now ||
+		l.queue.head != nil || len(l.fronts)+len(l.heads)+l.joined+len(l.tries) > 0 {
+		return
+	}
+	full, ok := l.gauges[0].Bucket.FullAt(now)
+	if !ok {
+		return
+	}
+	f := l.fast.Load()
+	if f == nil || now-f.base > instantMask/2 {
+		if f = l.fastOf(now - l.guard); f == nil {
+			return
+		}
+		l.fast.Store(f)
+	}
+	if full -= f.base; full <= instantMask {
+		f.word.Store(uint64(max(0, full)))
+	}
+}
+
+// fastOf returns a sealed fast with that base, or nil if it cannot express the limits. Before the base the bucket may
+// have been full for any time: a guard is the longest that matters.
+func (l *Limiter) fastOf(base instant) *fast {
+	perUnit, depth, ok := l.gauges[0].Bucket.Schedule()
+	const most = instantMask / 4
+	if !ok || depth > most || perUnit > most || l.guard > most {
+		l.simple = false
+		return nil
+	}
+	f := &fast{base: base, perUnit: perUnit, depth: depth}
+	f.word.Store(sealed)
+	return f
+}

@@ -1,0 +1,282 @@
+package throttle_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jonboulle/clockwork"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/headrace/headrace/throttle"
+)
+
+// twins are two limiters of which one always takes its lock.
+type twins struct {
+	fast, slow           *throttle.Limiter
+	clock, other         *clockwork.FakeClock
+	permits, otherPermit []throttle.Permit
+}
+
+func newTwins(t *testing.T, lim throttle.Limits, opts ...throttle.Option) *twins {
+	t.Helper()
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	w := &twins{clock: clockwork.NewFakeClockAt(at), other: clockwork.NewFakeClockAt(at)}
+	t.Cleanup(throttle.SetFast(func(c clockwork.Clock, _ bool) bool { return c == clockwork.Clock(w.clock) }))
+	var err error
+	w.fast, err = throttle.New(lim, append(opts, throttle.WithClock(w.clock))...)
+	require.NoError(t, err)
+	w.slow, err = throttle.New(lim, append(opts, throttle.WithClock(w.other))...)
+	require.NoError(t, err)
+	return w
+}
+
+func (w *twins) advance(d time.Duration) {
+	w.clock.Advance(d)
+	w.other.Advance(d)
+}
+
+func (w *twins) same(t require.TestingT) {
+	require.Equal(t, w.slow.Windows(), w.fast.Windows())
+	require.Equal(t, w.slow.Stats(), w.fast.Stats())
+	total := func(l *throttle.Limiter) (s throttle.Sent) {
+		l.Look(func(time.Time) { s = l.TotalLocked() })
+		return s
+	}
+	require.Equal(t, total(w.slow), total(w.fast))
+}
+
+// Whatever else happens, a limiter with the fast path does the same as one without.
+func TestTheFastPathIsNotSeen(t *testing.T) {
+	bucket := rapid.Custom(func(t *rapid.T) throttle.Limits {
+		rate := rapid.SampledFrom([]float64{1, 2, 3, 7, 1000, 1e9, 2e9, 0.001, 1e-6}).Draw(t, "rate")
+		burst := rapid.SampledFrom([]int64{1, 2, 5, 1000}).Draw(t, "burst")
+		lim := windows(throttle.Bucket(rate, burst))
+		switch rapid.IntRange(0, 9).Draw(t, "more") {
+		case 0:
+			lim.Concurrency = 2
+		case 1:
+			lim.Windows = append(lim.Windows, throttle.Sliding(4, time.Second))
+		case 2:
+			lim.Windows[0] = lim.Windows[0].Of(throttle.Tokens)
+		}
+		return lim
+	})
+	costs := []throttle.Cost{{}, {}, {}, {}, {Requests: 1}, {Requests: 2}, {Tokens: 1}, {Requests: 1 << 40}, {Requests: -1}, {Requests: math.MinInt64}, {Input: -1}}
+	used := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		guard := rapid.SampledFrom([]time.Duration{0, 0, time.Millisecond}).Draw(rt, "guard")
+		w := newTwins(t, bucket.Draw(rt, "limits"), throttle.WithGuard(guard))
+		both := func(f func(l *throttle.Limiter)) { f(w.fast); f(w.slow) }
+		for range rapid.IntRange(1, 300).Draw(rt, "steps") {
+			cost := rapid.SampledFrom(costs).Draw(rt, "cost")
+			switch rapid.IntRange(0, 30).Draw(rt, "step") {
+			case 0:
+				both(func(l *throttle.Limiter) { l.PauseUntil(w.clock.Now().Add(time.Second)) })
+			case 1:
+				both((*throttle.Limiter).Reset)
+			case 2:
+				both(func(l *throttle.Limiter) { l.Close(errors.New("closed")) })
+			case 3, 10, 11:
+				both((*throttle.Limiter).Reopen)
+				both((*throttle.Limiter).Resume)
+			case 4:
+				lim := bucket.Draw(rt, "new limits")
+				both(func(l *throttle.Limiter) { require.NoError(rt, l.SetLimits(lim)) })
+			case 5:
+				a, errA := w.fast.TryAcquire(cost)
+				b, errB := w.slow.TryAcquire(cost)
+				require.Equal(rt, errB == nil, errA == nil)
+				if errA == nil {
+					w.permits, w.otherPermit = append(w.permits, a), append(w.otherPermit, b)
+				}
+			case 6, 7, 12, 13:
+				if n := len(w.permits); n > 0 {
+					end := rapid.SampledFrom([]func(throttle.Permit){
+						throttle.Permit.Cancel, throttle.Permit.Release, func(p throttle.Permit) { p.Settle(throttle.Cost{Requests: 3}) },
+					}).Draw(rt, "end")
+					end(w.permits[n-1])
+					end(w.otherPermit[n-1])
+					w.permits, w.otherPermit = w.permits[:n-1], w.otherPermit[:n-1]
+				}
+			case 8, 9:
+				d := rapid.SampledFrom([]time.Duration{1, time.Microsecond, 333333333, 999999999, time.Second, time.Hour, 3 * time.Hour, 1000 * time.Hour}).Draw(rt, "advance")
+				w.advance(d)
+			default:
+				for range rapid.IntRange(1, 4).Draw(rt, "calls") {
+					if w.fast.Open() {
+						used++
+					}
+					require.Equal(rt, w.slow.Allow(cost), w.fast.Allow(cost))
+				}
+			}
+			if rapid.IntRange(0, 3).Draw(rt, "look") == 0 { // it closes the fast path
+				w.same(rt)
+			}
+		}
+		w.same(rt)
+	})
+	assert.Greater(t, used, 300, "calls that found the fast path open")
+}
+
+// What a word has no room for goes the slow way once, and on.
+func TestTheFastPathBeginsAnew(t *testing.T) {
+	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
+	l := newLimiter(t, windows(throttle.Bucket(1e9, 1<<20)))
+	const more = 1<<19 + 10 // than a word counts
+	for range more {
+		l.Allow(throttle.Cost{})
+	}
+	require.True(t, l.Open())
+	assert.EqualValues(t, more, l.Stats().Admitted)
+
+	w := newTwins(t, windows(throttle.Bucket(1e9, 1000)))
+	for range 20 { // the instant has as little room
+		w.clock.Advance(2 * time.Hour)
+		for range 3 {
+			require.True(t, w.fast.Allow(throttle.Cost{}))
+		}
+		require.True(t, w.fast.Open())
+	}
+	assert.EqualValues(t, 60, w.fast.Stats().Admitted)
+}
+
+// A guard that is longer than a word has room for leaves the slow way, which allocates nothing.
+func TestALongGuardHasNoFastPath(t *testing.T) {
+	w := newTwins(t, windows(throttle.Bucket(1e9, 1000)), throttle.WithGuard(10*time.Hour))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { w.fast.Allow(throttle.Cost{}) }))
+	assert.False(t, w.fast.Open())
+}
+
+// A call that waits is not overtaken, by however many.
+func TestTheFastPathOvertakesNoCall(t *testing.T) {
+	w := newTwins(t, windows(throttle.Bucket(1, 5)))
+	other := newLimiter(t, throttle.Limits{Concurrency: 1})
+	slot, err := other.TryAcquire(throttle.Cost{})
+	require.NoError(t, err)
+	for name, wait := range map[string]func(ctx context.Context) error{
+		"a call": func(ctx context.Context) error { return w.fast.Wait(ctx, throttle.Cost{Requests: 5}) },
+		"a call that needs another limiter too": func(ctx context.Context) error {
+			return throttle.AcquireAll(ctx, []*throttle.Limiter{w.fast, other}, throttle.Cost{Requests: 5}, nil, make([]throttle.Permit, 2))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.clock.Advance(time.Minute)
+			require.True(t, w.fast.Allow(throttle.Cost{}))
+			require.True(t, w.fast.Open())
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error)
+			go func() { ended <- wait(ctx) }()
+			require.Eventually(t, func() bool { return w.fast.Stats().Waiting == 1 }, 10*time.Second, time.Millisecond)
+			for range 3 {
+				require.False(t, w.fast.Allow(throttle.Cost{}), "four units are left, for the call that waits")
+				require.False(t, w.fast.Open())
+			}
+			cancel()
+			require.Error(t, <-ended)
+			require.True(t, w.fast.Allow(throttle.Cost{}))
+		})
+	}
+	slot.Release()
+}
+
+// What the end of a permit gives back depends on how full the bucket was meanwhile.
+func TestTheFastPathWaitsForPermits(t *testing.T) {
+	w := newTwins(t, windows(throttle.Bucket(1, 5)))
+	var permits []throttle.Permit
+	for _, l := range []*throttle.Limiter{w.fast, w.slow} {
+		p, err := l.TryAcquire(throttle.Cost{})
+		require.NoError(t, err)
+		permits = append(permits, p)
+	}
+	for _, d := range []time.Duration{950 * time.Millisecond, 1030 * time.Millisecond} { // ever fuller
+		w.advance(d)
+		require.True(t, w.fast.Allow(throttle.Cost{}) && w.slow.Allow(throttle.Cost{}))
+	}
+	for _, p := range permits {
+		p.Cancel()
+	}
+	w.same(t)
+}
+
+// Calls that are made at once by several processors are all counted.
+func TestTheFastPathLosesNoCall(t *testing.T) {
+	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
+	const goroutines, calls = 4, 50_000
+	l := newLimiter(t, windows(throttle.Bucket(1e9, 1<<30)))
+	var wg sync.WaitGroup
+	for range goroutines {
+		wg.Go(func() {
+			for range calls {
+				l.Allow(throttle.Cost{})
+			}
+		})
+	}
+	wg.Wait()
+	assert.EqualValues(t, goroutines*calls, l.Stats().Admitted)
+}
+
+// Of calls at one instant exactly as many are admitted as fit, whatever takes the lock between them, and each is counted.
+func TestTheFastPathIsExactAmongMany(t *testing.T) {
+	const goroutines, rounds, burst = 8, 60, 40
+	clock := clockwork.NewFakeClock()
+	t.Cleanup(throttle.SetFast(func(clockwork.Clock, bool) bool { return true }))
+	l, err := throttle.New(windows(throttle.Bucket(1e6, burst)), throttle.WithClock(yielding{clock}))
+	require.NoError(t, err)
+	fits, calls := int64(burst), int64(0)
+	for round := range rounds {
+		var allowed, made atomic.Int64
+		var wg sync.WaitGroup
+		for i := range goroutines {
+			wg.Go(func() {
+				for j := range 3 * burst {
+					made.Add(1)
+					if l.Allow(throttle.Cost{}) {
+						allowed.Add(1)
+					}
+					switch (i + j) % 40 {
+					case 0:
+						_ = l.Stats()
+					case 1:
+						_ = l.Windows()
+					case 2:
+						l.Resume()
+					case 3:
+						if p, err := l.TryAcquire(throttle.Cost{}); err == nil {
+							made.Add(1)
+							allowed.Add(1)
+							p.Release()
+						} else {
+							made.Add(1)
+						}
+					case 4:
+						runtime.Gosched()
+					}
+				}
+			})
+		}
+		wg.Wait()
+		require.Equal(t, fits, allowed.Load(), "round %d", round)
+		calls += made.Load()
+		fits = int64(round%burst) + 1
+		clock.Advance(time.Duration(fits) * time.Microsecond)
+	}
+	s := l.Stats()
+	assert.Equal(t, calls, s.Admitted+s.Refused)
+}
+
+// yielding is a clock that lets other goroutines go first: a call has an old time when it goes on.
+type yielding struct{ *clockwork.FakeClock }
+
+func (y yielding) Since(t time.Time) time.Duration {
+	d := y.FakeClock.Since(t)
+	runtime.Gosched()
+	return d
+}
