@@ -2,13 +2,16 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/internal/clock"
 	"github.com/headrace/headrace/internal/replay"
 )
 
@@ -70,7 +73,7 @@ func (x *exchange) keep(out *answer, r *http.Request) *failure {
 		b.taken = r.ContentLength
 	}
 	if r.ContentLength > 0 && r.ContentLength <= replay.MaxKept {
-		return b.readShort()
+		return b.readShort(&x.proxy.alarms)
 	}
 	return b.read(limit)
 }
@@ -82,9 +85,9 @@ func noMemory() *failure {
 }
 
 // readShort keeps a body of a known length.
-func (b *body) readShort() *failure {
+func (b *body) readShort(alarms *clock.Alarms) *failure {
 	kept := make([]byte, b.length)
-	if _, err := io.ReadFull(b.rest, kept); err != nil {
+	if b.timed.fill(kept, alarms) != nil {
 		return b.broken()
 	}
 	b.kept, b.rest = kept, nil
@@ -171,6 +174,67 @@ type timed struct {
 	read int64
 	took time.Duration
 	set  time.Time // the deadline
+	fast filling
+}
+
+// filling is a body that is read at once.
+type filling struct {
+	alarms *clock.Alarms
+	alarm  clock.Alarm
+
+	mu    sync.Mutex // guards what follows
+	began time.Time
+	read  int64
+	over  bool // it is read
+	late  bool // its time was over
+}
+
+// fill reads all of p. An alarm costs less than the deadline of a connection, which
+// hardly any body needs: most are there with the header.
+func (t *timed) fill(p []byte, alarms *clock.Alarms) error {
+	f := &t.fast
+	f.began, f.alarms, f.alarm.To = time.Now(), alarms, t
+	alarms.Set(&f.alarm, bodyTime)
+	n, err := 0, error(nil)
+	for n < len(p) && err == nil {
+		var more int
+		more, err = t.body.Read(p[n:])
+		n += more
+		f.mu.Lock()
+		f.read = int64(n)
+		f.mu.Unlock()
+	}
+	f.mu.Lock()
+	f.over = true
+	late := f.late
+	f.mu.Unlock()
+	alarms.Clear(&f.alarm)
+	if n == len(p) {
+		if late { // it would end what the server reads next
+			t.out.readUntil(time.Time{})
+		}
+		return nil
+	}
+	if late && errors.Is(err, os.ErrDeadlineExceeded) {
+		t.of.slow.Store(true)
+	}
+	return cmp.Or(err, io.ErrUnexpectedEOF)
+}
+
+// Ring ends the Read of a body that is late.
+func (t *timed) Ring() {
+	f := &t.fast
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.over { // just now
+		return
+	}
+	if left := bodyTime + time.Duration(f.read/bodyRate)*time.Second - time.Since(f.began); left > 0 {
+		f.alarms.Set(&f.alarm, left)
+		return
+	}
+	f.late = true
+	t.out.readUntil(time.Now())
 }
 
 // Read implements io.Reader.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -83,6 +84,40 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A long body over a slow line is no slow body, and the connection is as good as new.
+func TestABodyOverASlowLineArrives(t *testing.T) {
+	inBubble(t, proxy.Config{}, func(w http.ResponseWriter, r *http.Request) {
+		n, _ := io.Copy(io.Discard, r.Body)
+		_, _ = fmt.Fprint(w, n)
+	}, func(s *bubble) {
+		t := s.t
+		conn, err := s.pipes.dial()
+		require.NoError(t, err)
+		defer func() { _ = conn.Close() }()
+		const pieces, size = 40, 20 << 10
+		answers := bufio.NewReader(conn)
+		for range 2 {
+			began := time.Now()
+			_, err = fmt.Fprintf(conn, "POST /up/v1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", pieces*size)
+			for range pieces {
+				require.NoError(t, err)
+				time.Sleep(time.Second)
+				_, err = io.WriteString(conn, strings.Repeat("x", size))
+			}
+			require.NoError(t, err)
+			resp, err := http.ReadResponse(answers, nil)
+			require.NoError(t, err)
+			b, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			_ = resp.Body.Close()
+			assert.Equal(t, http.StatusOK, resp.StatusCode)
+			assert.Equal(t, strconv.Itoa(pieces*size), string(b))
+			assert.Equal(t, pieces*time.Second, time.Since(began))
+			time.Sleep(time.Minute)
+		}
+	})
 }
 
 // A client that reads nothing of its answer does not hold its call for ever.
@@ -482,6 +517,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 			wg.Go(func() { ask("Idempotency-Key", "k1") })
 			wg.Go(func() { ask("Idempotency-Key", "k1") })
 			wg.Wait()
+			synctest.Wait() // the next one must not join this one
 		}
 		assert.EqualValues(t, 6, s.proxy.Stats().Joined)
 		for range 6 {

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/proxy"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/retry"
@@ -37,10 +38,9 @@ func shaped(url string) map[string]proxy.Upstream {
 }
 
 func TestErrorsHaveTheShapeOfTheProvider(t *testing.T) {
-	refused, err := net.Listen("tcp", "127.0.0.1:0")
+	refused, err := freeport.Address(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, refused.Close()) // no server is there now
-	s := before(t, proxy.Config{Policy: once, Upstreams: shaped("http://" + refused.Addr().String())})
+	s := before(t, proxy.Config{Policy: once, Upstreams: shaped("http://" + refused)})
 
 	for name, want := range map[string]string{
 		"openai":    `{"error":{"message":M,"type":"headrace_error","param":null,"code":"headrace_upstream_unreachable"}}`,
@@ -50,7 +50,7 @@ func TestErrorsHaveTheShapeOfTheProvider(t *testing.T) {
 			`"reason":"HEADRACE_UPSTREAM_UNREACHABLE","domain":"headrace"}]}}`,
 	} {
 		got := s.do(t, s.request(t, http.MethodPost, "/"+name+"/v1", `{}`))
-		message := "headrace: " + name + " cannot be reached at " + refused.Addr().String() +
+		message := "headrace: " + name + " cannot be reached at " + refused +
 			": the connection was refused or there is no route. Check the network, and the URL of the upstream"
 		quoted, _ := json.Marshal(message)
 		assert.Equal(t, http.StatusBadGateway, got.status)
@@ -279,13 +279,21 @@ func TestWhyAnUpstreamIsNotReached(t *testing.T) {
 	}
 }
 
+// unanswered is an upstream that has no answer before the request's context ends.
+type unanswered func(r *http.Request)
+
+func (u unanswered) RoundTrip(r *http.Request) (*http.Response, error) {
+	u(r)
+	return nil, context.Cause(r.Context())
+}
+
 // What ends a request from outside, such as the base context of a server, is no answer.
 func TestARequestThatIsCancelledHasNoAnswer(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r, err := registry.New(registry.Config{})
 	require.NoError(t, err)
-	up := handler(func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
+	up := unanswered(func(r *http.Request) { cancel(); <-r.Context().Done() })
 	p, err := proxy.New(proxy.Config{Registry: r, Base: up, Upstreams: shaped("http://up.test")})
 	require.NoError(t, err)
 	in := httptest.NewRequest(http.MethodPost, "/up/v1", strings.NewReader("{}")).WithContext(ctx)

@@ -22,13 +22,14 @@ type Proxy struct {
 	clock     clock.Clock
 	gate      gate
 	upstreams map[string]*upstream
-	senders   map[presets.ID]http.RoundTripper
-	reverse   *httputil.ReverseProxy
+	reverse   *httputil.ReverseProxy // for requests that forward does not pass on
+	buffers   buffers
 	lines     *line.Lines
 	work      work
 	tally     tally
 	joins     joins
 	memory    memory
+	alarms    clock.Alarms // for bodies
 }
 
 // New returns a Proxy. The error joins a *fault.FieldError for each problem.
@@ -41,24 +42,25 @@ func New(c Config) (*Proxy, error) {
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	p.senders = map[presets.ID]http.RoundTripper{}
+	senders := map[presets.ID]http.RoundTripper{}
 	base := &counted{c.Base}
 	for _, u := range p.upstreams {
-		if p.senders[u.preset] == nil {
-			p.senders[u.preset] = headrace.Transport(base, u.preset,
+		if senders[u.preset] == nil {
+			senders[u.preset] = headrace.Transport(base, u.preset,
 				headrace.With(c.Policy), headrace.WithRegistry(c.Registry), headrace.WithResend(0))
 		}
+		u.sender = senders[u.preset]
 	}
 	p.work.init()
 	p.tally.init(c.Weights)
 	p.joins.init(&p.clock, &p.memory)
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:        p.rewrite,
-		Transport:      sender{p},
+		Transport:      sender{},
 		ModifyResponse: p.answered,
 		ErrorHandler:   p.unanswered,
 		ErrorLog:       silent(),
-		BufferPool:     &buffers{},
+		BufferPool:     &p.buffers,
 	}
 	return p, nil
 }
@@ -76,6 +78,7 @@ type exchange struct {
 	wire   wire
 	body   body
 	said   said
+	early  early
 	status int // of the upstream's answer; 0: there is none
 }
 
@@ -86,6 +89,8 @@ func (x *exchange) Value(key any) any {
 		return x
 	case inflight.Private(key):
 		return inflight.Watcher(x.ticket)
+	case inflight.IsTrace(key) && x.early.to != nil:
+		return &x.early.hooks
 	}
 	return x.Context.Value(key)
 }
@@ -175,6 +180,10 @@ func (x *exchange) serve(r *http.Request) *failure {
 func (p *Proxy) send(w http.ResponseWriter, r *http.Request, x *exchange) {
 	defer x.body.release()
 	defer p.tally.done(x)
+	if x.simple(r) {
+		p.forward(w, r, x)
+		return
+	}
 	p.reverse.ServeHTTP(w, r.WithContext(x))
 }
 
@@ -194,11 +203,11 @@ func (p *Proxy) unanswered(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // sender is the transport of the ReverseProxy.
-type sender struct{ proxy *Proxy }
+type sender struct{}
 
 // RoundTrip implements http.RoundTripper.
-func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
-	return s.proxy.senders[exchangeOf(r.Context()).to.upstream.preset].RoundTrip(r)
+func (sender) RoundTrip(r *http.Request) (*http.Response, error) {
+	return exchangeOf(r.Context()).to.upstream.sender.RoundTrip(r)
 }
 
 // buffers are what answers are copied through.

@@ -46,11 +46,7 @@ func (*Proxy) answered(resp *http.Response) error {
 			delete(resp.Header, name)
 		}
 	}
-	for secret := range account.Secrets(resp.Request) {
-		if len(secret) >= shortestSecret {
-			dropEchoes(resp.Header, secret)
-		}
-	}
+	dropEchoes(resp.Header, resp.Request)
 	x.relocate(resp.Header)
 	x.said.put(resp.Header, x.ticket.Waited(), x.ticket.Attempts())
 	x.status = resp.StatusCode
@@ -61,11 +57,19 @@ func (*Proxy) answered(resp *http.Response) error {
 // other texts by chance.
 const shortestSecret = 8
 
-// dropEchoes removes the headers that repeat a credential.
-func dropEchoes(h http.Header, secret string) {
-	for name, values := range h {
-		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
-			delete(h, name)
+// dropEchoes removes the headers that repeat a credential of the request.
+func dropEchoes(h http.Header, of *http.Request) {
+	if len(h) == 0 {
+		return
+	}
+	for secret := range account.Secrets(of) {
+		if len(secret) < shortestSecret {
+			continue
+		}
+		for name, values := range h {
+			if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(v, secret) }) {
+				delete(h, name)
+			}
 		}
 	}
 }

@@ -67,6 +67,9 @@ func (p *Proxy) known(to *route) *failure {
 		}
 		return fail(CodeUpstream, "%s Known are %s; --upstream NAME=URL adds one", text, strings.Join(names, ", "))
 	}
+	if plain(to.path) && !strings.Contains(to.query, "#") {
+		return nil
+	}
 	unescaped, err := url.PathUnescape(to.path)
 	switch {
 	case err != nil, (&url.URL{Path: unescaped, RawPath: to.path}).EscapedPath() != to.path, strings.Contains(to.query, "#"):
@@ -80,11 +83,28 @@ func (p *Proxy) known(to *route) *failure {
 	return nil
 }
 
+// plain reports whether a path has only elements of letters, digits, dashes and
+// underscores, with dots between: no encoding changes it, and none is "." or "..".
+func plain(path string) bool {
+	before := byte('/')
+	for i := range len(path) {
+		c := path[i]
+		switch {
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c == '_', c == '-', c == '/':
+		case c == '.' && before != '/' && before != '.':
+		default:
+			return false
+		}
+		before = c
+	}
+	return true
+}
+
 // target is the URL that a request is sent to.
 func (to *route) target() url.URL {
 	u := *to.upstream.url
 	raw := to.upstream.path + to.path
-	u.Path, _ = url.PathUnescape(raw) // known has checked it
+	u.Path, _ = url.PathUnescape(raw) // known has checked it; without an escape it is the same text
 	u.RawPath = raw
 	u.RawQuery, u.ForceQuery = to.query, to.hasQuery && to.query == ""
 	return u

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"maps"
+	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -73,6 +74,7 @@ type upstream struct {
 	path    string // of url, without the last slash
 	dialect dialect.Name
 	preset  presets.ID
+	sender  http.RoundTripper // by which its requests pass the limiters
 }
 
 // validName is that of an upstream or a client.

@@ -273,7 +273,7 @@ func TestComplete(t *testing.T) {
 		{"bash", "run --limit 5/s --lim", "--limit\n"},
 		{"bash", "provider --with", ""},
 		{"bash", "version ", "--config\n--help\n"},
-		{"bash", "nonsense ", "run\nexec\nproxy\nserve\ndemo\nprovider\npresets\ndoctor\nctl\ncompletion\nversion\n"},
+		{"bash", "nonsense ", "run\nexec\nproxy\nserve\ndemo\nprovider\npresets\ndoctor\nctl\ncompletion\nman\nversion\n"},
 	} {
 		status, out, errs := p.do(append([]string{"__complete", tc.shell}, strings.Split(tc.words, " ")...)...)
 		assert.Zero(t, status)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/headrace/headrace/dashboard"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/throttle"
 )
@@ -106,10 +106,8 @@ func TestCtlSaysWhatToDo(t *testing.T) {
 	t.Cleanup(other.Close)
 	odd := httptest.NewServer(http.RedirectHandler("http://127.0.0.1:1/", http.StatusFound))
 	t.Cleanup(odd.Close)
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	at, err := freeport.Address(t.Context())
 	require.NoError(t, err)
-	require.NoError(t, closed.Close())
-	at := closed.Addr().String()
 	for want, c := range map[string]struct {
 		args   []string
 		status int

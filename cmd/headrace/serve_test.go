@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -25,6 +26,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/doctor"
 	"github.com/headrace/headrace/dashboard"
 	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/providertest"
 )
 
@@ -140,6 +142,24 @@ func TestServe(t *testing.T) {
 	status, r := p.report("--service", s.address)
 	assert.Equal(t, 4, status)
 	assert.Equal(t, doctor.ServiceDown, r.Findings[0].Code)
+}
+
+// SIGTERM ends a server that has nothing to do at once and with status 0, and it says that it drains and no more. A
+// connection that is kept alive does not hold it.
+func TestServeEndsQuietly(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t, providertest.Config{})
+	p.write("limits.yaml", strings.Replace(served, "STORE", "sqlite:limits.db", 1))
+	s := p.serve()
+	kept := &http.Transport{}
+	defer kept.CloseIdleConnections()
+	client := &http.Client{Transport: kept}
+	answer, err := client.Post("http://"+s.address+"/v1/ratelimit/check", "application/json", strings.NewReader(`{"identifier": "ann", "resource": "search"}`))
+	require.NoError(t, err)
+	_, err = io.Copy(io.Discard, answer.Body)
+	require.NoError(t, errors.Join(err, answer.Body.Close()))
+	require.Equal(t, 200, answer.StatusCode)
+	assert.Equal(t, s.first+"headrace: draining; requests in progress may finish for 10s (again: at once)\n", s.end(t))
 }
 
 // Two servers on one store are one, and a new one goes on with what was used.
@@ -288,10 +308,8 @@ func TestServersHaveAGroup(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.write("limits.yaml", strings.Replace(served, "STORE", "redis://"+startRedis(p)+"/0", 1))
 	start := func() *serving {
-		free, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		address, err := freeport.Address(t.Context())
 		require.NoError(t, err)
-		address := free.Addr().String()
-		require.NoError(t, free.Close())
 		return p.serve("--addr", address, "--url", "http://"+address)
 	}
 	a, b := start(), start()

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/providertest"
 )
 
@@ -111,15 +112,13 @@ func (p *place) twice(args ...string) {
 }
 
 // startRedis returns the address of a server until the test ends.
-func startRedis(p *place) (address string) {
+func startRedis(p *place) string {
 	p.t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		p.t.Skip("redis-server is not installed")
 	}
-	free, err := new(net.ListenConfig).Listen(p.t.Context(), "tcp", "127.0.0.1:0")
+	address, err := freeport.Address(p.t.Context())
 	require.NoError(p.t, err)
-	address = free.Addr().String()
-	require.NoError(p.t, free.Close())
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(p.t, err)
 	cmd := exec.CommandContext(p.t.Context(), "redis-server",

@@ -67,6 +67,7 @@ type commands struct {
 	Doctor     doctorCommand     `cmd:"" help:"Examine configurations, stores, groups and programs, and say what to repair."`
 	Ctl        ctlCommand        `cmd:"" help:"Show and steer a headrace that runs: pause, limit, drain."`
 	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in a shell."`
+	Man        manCommand        `cmd:"" help:"Print the manual page."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/otlp"
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 	"github.com/headrace/headrace/dashboard"
@@ -80,6 +81,11 @@ func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 	members := &mounted{}
 	config.Group = members
 	config.Log = logTo(to, c.LogLevel, c.LogFormat)
+	flush, err := trace(ctx, p, &config)
+	if err != nil {
+		return err
+	}
+	defer flush()
 	config.Open = func(_ context.Context, s service.Storage) (quota.Store, error) {
 		where = s.Address
 		store, err := openStorage(s)
@@ -116,6 +122,29 @@ func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 	p.reload = func() {}
 	p.mu.Unlock()
 	return err
+}
+
+// flushTime bounds how long the last spans may take to be sent.
+const flushTime = 5 * time.Second
+
+// trace has spans sent if the environment names a receiver. Call flush at the end.
+func trace(ctx context.Context, p *Program, config *service.Config) (flush func(), err error) {
+	environment := otlp.Environment(p.Getenv)
+	if err := environment.Check(config.Log); err != nil {
+		return nil, err
+	}
+	spans, err := environment.Traces(ctx)
+	if spans == nil || err != nil {
+		return func() {}, err
+	}
+	config.TracerProvider = spans
+	return func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+		defer cancel()
+		if err := spans.Shutdown(ctx); err != nil {
+			config.Log.WarnContext(ctx, "the last spans could not be sent", "err", err)
+		}
+	}, nil
 }
 
 // config is what the flags mean.
@@ -240,16 +269,12 @@ func (*serveCommand) check(p *Program) error {
 	if err := storeProblem(in.Store); err != nil {
 		return unserved(err)
 	}
-	differences, err := service.EnvoyDifferences(p.given.path)
-	if err != nil {
-		return unserved(err)
-	}
 	to := terminal.Writer(p.Stdout)
 	fmt.Fprintf(to, "%s is valid: %s in %s\n", p.given.path, plural(int64(len(in.Limits)), "limit"), settings.WithoutPassword(in.Store))
-	if len(differences) > 0 {
+	if len(in.EnvoyDifferences) > 0 {
 		fmt.Fprintln(to, "\nWhat envoyproxy/ratelimit does otherwise:")
 	}
-	for _, text := range differences {
+	for _, text := range in.EnvoyDifferences {
 		fmt.Fprintln(to, text)
 	}
 	return nil // what could not be written is reported in the end

@@ -149,7 +149,11 @@ func (g *Group) write(to io.Writer) {
 	}
 	fmt.Fprintf(to, "group %s: %s\n", g.Address, text)
 	for _, r := range g.Replicas {
-		fmt.Fprintf(to, "  %s %s\n", r.URL, r.State)
+		text := r.State
+		if r.Leader != "" {
+			text += ": " + r.Leader + " leads"
+		}
+		fmt.Fprintf(to, "  %s %s\n", r.URL, text)
 	}
 	fmt.Fprintln(to)
 }

@@ -10,6 +10,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/trace"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/otlp"
 	"github.com/headrace/headrace/registry"
 	"github.com/headrace/headrace/telemetry"
 )
@@ -26,41 +27,28 @@ type meters struct {
 	watched map[string]func() // what ends each
 }
 
-// The variables that name a receiver of OTLP.
-const (
-	otlpEndpoint = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	otlpMetrics  = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
-	otlpTraces   = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-)
-
-func otlpVariables() []string { return []string{otlpEndpoint, otlpMetrics, otlpTraces} }
-
-// exporters are what sends metrics and traces to others; nil: nothing does.
-type exporters struct {
-	metrics metric.Reader
-	traces  trace.SpanExporter
-}
-
 func newMeters(ctx context.Context, o *Options, r *registry.Registry) (*meters, error) {
 	m := &meters{registry: r, reader: metric.NewManualReader(), watched: map[string]func(){}}
-	var to exporters
-	if o.Getenv != nil && o.Getenv("OTEL_SDK_DISABLED") != "true" {
-		var err error
-		if to, err = export(ctx, o); err != nil {
-			return nil, err
-		}
+	environment := otlp.Environment(o.Getenv)
+	if err := environment.Check(o.Log); err != nil {
+		return nil, err
+	}
+	sent, err := environment.Metrics(ctx)
+	if err != nil {
+		return nil, err
 	}
 	options := []metric.Option{metric.WithReader(m.reader)}
-	if to.metrics != nil {
-		options = append(options, metric.WithReader(to.metrics))
+	if sent != nil {
+		options = append(options, metric.WithReader(sent))
 	}
 	m.metrics = metric.NewMeterProvider(options...)
 	config := telemetry.Config{MeterProvider: m.metrics}
-	if to.traces != nil {
-		m.traces = trace.NewTracerProvider(trace.WithBatcher(to.traces))
+	if m.traces, err = environment.Traces(ctx); err != nil {
+		return nil, err
+	}
+	if m.traces != nil {
 		config.TracerProvider = m.traces
 	}
-	var err error
 	m.observe, err = telemetry.New(config)
 	return m, err
 }

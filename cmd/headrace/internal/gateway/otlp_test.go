@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/headrace/headrace/cmd/headrace/internal/otlp"
 	"github.com/headrace/headrace/providertest"
 	"github.com/headrace/headrace/proxy"
 )
@@ -27,13 +28,13 @@ func TestOTLP(t *testing.T) {
 		received[r.URL.Path]++
 	}))
 	defer receiver.Close()
-	t.Setenv(otlpEndpoint, receiver.URL)
+	t.Setenv(otlp.Endpoint, receiver.URL)
 	provider, err := providertest.New(providertest.Config{})
 	require.NoError(t, err)
 	defer provider.Close()
 	g, err := Open(t.Context(), Options{
 		Proxy:   proxy.Config{Upstreams: map[string]proxy.Upstream{"openai": {URL: provider.URL()}}},
-		Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Getenv: environment(map[string]string{otlpEndpoint: receiver.URL}),
+		Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Getenv: environment(map[string]string{otlp.Endpoint: receiver.URL}),
 	})
 	require.NoError(t, err)
 	ask(t, g.Base(""))
@@ -45,7 +46,7 @@ func TestOTLP(t *testing.T) {
 	assert.Positive(t, received["/v1/traces"])
 
 	_, err = Open(t.Context(), Options{Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Getenv: environment(map[string]string{
-		otlpEndpoint: receiver.URL, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
+		otlp.Endpoint: receiver.URL, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
 	})})
 	assert.ErrorContains(t, err, `OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not spoken here`)
 }

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,22 +14,55 @@ import (
 	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
-// object is the members of a JSON object. Their names are compared exactly; encoding/json takes Custom_ID for custom_id
-// when it decodes into a struct.
-type object map[string]json.RawMessage
+// object is the members of a JSON object, in their order. Their names are compared exactly; encoding/json takes Custom_ID
+// for custom_id when it decodes into a struct.
+type object []member
 
-// members returns those of text, which may be anything. It is nil if text is not an object.
-func members(text []byte) (o object) {
-	_ = json.Unmarshal(text, &o) // nil says it all
+type member struct{ name, value []byte }
+
+// members returns those of text, which is valid JSON. There are none if text is not an object.
+func members(text []byte) object {
+	c := jsonwalk.At(text)
+	if c.Peek() != '{' {
+		return nil
+	}
+	o := make(object, 0, 8)
+	for c.Open(); c.Next('}'); {
+		name := unescaped(c.Key())
+		o = append(o, member{name, c.Raw()})
+	}
 	return o
+}
+
+// unescaped is the text of a JSON string that stands between quotes as raw.
+func unescaped(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	var text string
+	_ = json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text) // it is valid
+	return []byte(text)
+}
+
+// value returns the value of the last member of that name, as encoding/json does; nil if there is none.
+func (o object) value(name string) []byte {
+	for _, m := range slices.Backward(o) {
+		if string(m.name) == name {
+			return m.value
+		}
+	}
+	return nil
 }
 
 // text returns the string under name. It is not found if it is missing or null. The problem is what has to be changed if
 // it is anything but a string.
 func (o object) text(name string) (value string, found bool, problem string) {
-	raw := o[name]
+	raw := o.value(name)
 	if len(raw) == 0 || string(raw) == "null" {
 		return "", false, ""
+	}
+	if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1]), true, ""
 	}
 	wrong := (*json.UnmarshalTypeError)(nil)
 	if err := json.Unmarshal(raw, &value); errors.As(err, &wrong) {
@@ -40,27 +74,35 @@ func (o object) text(name string) (value string, found bool, problem string) {
 	return value, true, ""
 }
 
-// repeats reports whether text, of which o was decoded, has a name twice. Of such members the last one counts for some
-// readers and the first one for others.
-func (o object) repeats(text []byte) bool {
-	if o == nil {
+// fewNames is up to how many names are compared with each other, which is cheaper than a map.
+const fewNames = 16
+
+// repeats reports whether a name comes twice. Of such members the last one counts for some readers and the first one for
+// others.
+func (o object) repeats() bool {
+	if len(o) <= fewNames {
+		for i := range o {
+			for j := range i {
+				if bytes.Equal(o[i].name, o[j].name) {
+					return true
+				}
+			}
+		}
 		return false
 	}
-	n, c := 0, jsonwalk.At(text)
-	c.Peek()
-	for c.Open(); c.Next('}'); n++ {
-		c.Key()
-		c.Skip()
+	names := make(map[string]struct{}, len(o))
+	for i := range o {
+		names[string(o[i].name)] = struct{}{}
 	}
-	return n != len(o)
+	return len(names) < len(o)
 }
 
 // misspelt returns a name that differs from name in upper and lower case only; empty if there is none.
 func (o object) misspelt(name string) string {
 	var found []string
-	for key := range o {
-		if key != name && strings.EqualFold(key, name) {
-			found = append(found, key)
+	for i := range o {
+		if key := o[i].name; string(key) != name && bytes.EqualFold(key, []byte(name)) {
+			found = append(found, string(key))
 		}
 	}
 	if len(found) == 0 {

@@ -3,7 +3,6 @@
 package requests
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
@@ -51,7 +50,9 @@ func (r *Request) Key() string {
 
 // Hash tells requests of one custom_id apart that ask for different things.
 func (r *Request) Hash() string {
-	sum := sha256.Sum256([]byte(r.URL + "\n" + r.Body))
+	text := make([]byte, 0, 1024) // most fit into the stack
+	text = append(append(append(text, r.URL...), '\n'), r.Body...)
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
@@ -69,15 +70,13 @@ func parse(text []byte, n int64, f Format) Request {
 	if at := invalidUTF8(text); at >= 0 {
 		return bad(text, n, "the line is not UTF-8 from byte %d on: save the file as UTF-8", at+1)
 	}
-	var line object
-	wrong := (*json.UnmarshalTypeError)(nil)
-	switch err := json.Unmarshal(text, &line); {
-	case errors.As(err, &wrong):
-		return bad(text, n, "it is no request: it is a JSON %s, and no object", wrong.Value)
-	case err != nil:
-		return bad(text, n, "it is no request: %v", err)
+	if text[0] != '{' || !json.Valid(text) {
+		if problem := notObject(text); problem != "" {
+			return bad(text, n, "it is no request: %s", problem)
+		}
 	}
-	if line.repeats(text) {
+	line := members(text)
+	if line.repeats() {
 		return bad(text, n, "the line has two members of the same name: leave one")
 	}
 	id, found, problem := line.text("custom_id")
@@ -102,13 +101,13 @@ func parse(text []byte, n int64, f Format) Request {
 	if f == Anthropic {
 		url = messages
 	}
-	r := Request{Line: n, ID: id, URL: url, Body: string(bytes.TrimSpace(line[name]))}
+	r := Request{Line: n, ID: id, URL: url, Body: string(line.value(name))}
 	switch key, known := line.misspeltOf("method", "url", name); {
 	case key != "":
 		r.Bad = fmt.Sprintf("%q has to be spelt %s", key, known)
 	case withMethod && method != http.MethodPost:
 		r.Bad = fmt.Sprintf("method is %q: only POST can be sent", method)
-	case f == OpenAI && len(line["body"]) == 0 && len(line["params"]) > 0:
+	case f == OpenAI && len(line.value("body")) == 0 && len(line.value("params")) > 0:
 		r.Bad = "body is missing, but params is there: use --format anthropic"
 	case r.URL == "":
 		r.Bad = `url is missing, such as "/v1/chat/completions"`
@@ -120,10 +119,23 @@ func parse(text []byte, n int64, f Format) Request {
 		r.Bad = name + " is missing"
 	case r.Body[0] != '{':
 		r.Bad = name + " is no JSON object"
-	case streams(line[name]):
+	case streams(line.value(name)):
 		r.Bad = name + ` says "stream": true: a file of results has no use for a stream, leave it out`
 	}
 	return r
+}
+
+// notObject says what text is in place of an object; empty if it is one, or null.
+func notObject(text []byte) string {
+	var line map[string]json.RawMessage
+	wrong := (*json.UnmarshalTypeError)(nil)
+	switch err := json.Unmarshal(text, &line); {
+	case errors.As(err, &wrong):
+		return fmt.Sprintf("it is a JSON %s, and no object", wrong.Value)
+	case err != nil:
+		return err.Error()
+	}
+	return ""
 }
 
 func bodyName(f Format) string {
@@ -133,7 +145,7 @@ func bodyName(f Format) string {
 	return "body"
 }
 
-func streams(body []byte) bool { return string(members(body)["stream"]) == "true" }
+func streams(body []byte) bool { return string(members(body).value("stream")) == "true" }
 
 // bad is a line that is known by its text alone.
 func bad(text []byte, n int64, format string, args ...any) Request {

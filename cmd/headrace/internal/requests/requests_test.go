@@ -218,6 +218,15 @@ func TestAPackedFile(t *testing.T) {
 	assert.Equal(t, 1, n)
 }
 
+// many is n members more.
+func many(n int) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, `,"n%d":%d`, i, i)
+	}
+	return text.String()
+}
+
 // Names are exact, and what cannot be told apart after decoding is refused: a result must not be filed under the id of
 // another request. RFC 8259 has JSON as UTF-8 (section 8.1) and leaves half surrogates to the reader (section 8.2).
 func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
@@ -236,6 +245,8 @@ func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
 		`{"custom_id":"a","CUSTOM_ID":"b","url":"/v1/x","body":{}}`:         `"CUSTOM_ID" has to be spelt custom_id`,
 		`{"custom_id":"a","custom_id":"b","url":"/v1/x","body":{}}`:         "the line has two members of the same name: leave one",
 		`{"custom_id":"a","custom_\u0069d":"b","url":"/v1/x","body":{}}`:    "the line has two members of the same name: leave one",
+		`{"custom_id":"a","url":"/v1/x","body":{}` + many(40) + `,"n7":0}`:  "the line has two members of the same name: leave one",
+		`{"custom_id":"a","url":"/v1/x","body":{},"\u0055rl":"b"}`:          `"Url" has to be spelt url`,
 		`{"custom_id":"a","Url":"/v1/x","body":{}}`:                         `"Url" has to be spelt url`,
 		`{"custom_id":"a","url":"/v1/x","Body":{}}`:                         `"Body" has to be spelt body`,
 		`{"custom_id":"a","Method":"GET","url":"/v1/x","body":{}}`:          `"Method" has to be spelt method`,
@@ -249,9 +260,10 @@ func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
 	}
 	assert.Equal(t, `"Params" has to be spelt params`, read(`{"custom_id":"a","Params":{}}`, requests.Anthropic).Bad)
 	for line, want := range map[string]string{
-		`{"custom_id":"\ufffd","url":"/v1/x","body":{"Stream":true}}`:              "\ufffd",
-		"{\"custom_id\":\"\ufffd\\\\ud800\",\"url\":\"/v1/x\",\"body\":{}}":        "\ufffd\\ud800",
-		`{"custom_id":"\ud83d\ude00 \u00e9\n","url":"/v1/x","body":{"Model":"m"}}`: "😀 é\n",
+		`{"custom_id":"a","url":"/v1/x","body":{"stream":true,"model":5,"stream":false}` + many(40) + `}`: "a",
+		`{"custom_id":"\ufffd","url":"/v1/x","body":{"Stream":true}}`:                                     "\ufffd",
+		"{\"custom_id\":\"\ufffd\\\\ud800\",\"url\":\"/v1/x\",\"body\":{}}":                               "\ufffd\\ud800",
+		`{"custom_id":"\ud83d\ude00 \u00e9\n","url":"/v1/x","body":{"Model":"m"}}`:                        "😀 é\n",
 	} {
 		q := read(line, requests.OpenAI)
 		assert.Empty(t, q.Bad, line)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/headrace/headrace/node"
 )
@@ -24,8 +25,11 @@ type Answer struct {
 // Compact is body as JSON in one line, and whether it is an answer: an object or a list. What is not JSON becomes a
 // string, and what is not UTF-8 is replaced, as it would not come back from a journal.
 func Compact(body []byte) (text string, ok bool) {
-	body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
+	if !utf8.Valid(body) {
+		body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
+	}
 	var line bytes.Buffer
+	line.Grow(len(body))
 	if err := json.Compact(&line, bytes.TrimPrefix(body, []byte("\uFEFF"))); err != nil || line.Len() == 0 {
 		return encode(string(body)), false
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 	"github.com/headrace/headrace/node"
@@ -37,22 +38,41 @@ type problem struct {
 func lineOf(r *Result, f requests.Format) (text []byte, failed bool) {
 	failed = r.State == node.Failed
 	var l any
-	if f == requests.Anthropic {
+	switch {
+	case f == requests.Anthropic:
 		l = anthropicLine(r, failed)
-	} else {
-		l = openAILine(r, failed)
+	case failed:
+		l = openAIFailure(r)
+	default:
+		return openAIAnswer(r), false
 	}
 	return append([]byte(encode(l)), '\n'), failed
 }
 
-// openAILine has either a response or an error, never both. Its id is derived from the request's.
-func openAILine(r *Result, failed bool) line {
-	sum := sha256.Sum256([]byte(r.In.Key()))
-	l := line{ID: openAIID + hex.EncodeToString(sum[:12]), CustomID: r.In.ID}
-	if !failed {
-		l.Response = &response{StatusCode: r.Out.Status, RequestID: r.Out.RequestID, Body: json.RawMessage(orNull(r.Out.Body))}
-		return l
+// openAIAnswer is the line of a result that is an answer, as encode writes it. The answer is not read again: Compact has
+// made it JSON in one line, and nothing else gets into a journal.
+func openAIAnswer(r *Result) []byte {
+	b := make([]byte, 0, len(r.Out.Body)+len(r.In.ID)+len(r.Out.RequestID)+200)
+	b = append(append(append(b, `{"id":"`...), openAIIDOf(r)...), `","custom_id":`...)
+	b = append(quoted(b, r.In.ID), `,"response":{"status_code":`...)
+	b = append(strconv.AppendInt(b, int64(r.Out.Status), 10), `,"request_id":`...)
+	b = append(quoted(b, r.Out.RequestID), `,"body":`...)
+	return append(append(b, orNull(r.Out.Body)...), `},"error":null}`+"\n"...)
+}
+
+// quoted appends text as JSON.
+func quoted(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return append(b, encode(text)...)
+		}
 	}
+	return append(append(append(b, '"'), text...), '"')
+}
+
+// openAIFailure has either a response or an error, never both.
+func openAIFailure(r *Result) line {
+	l := line{ID: openAIIDOf(r), CustomID: r.In.ID}
 	f := FailureOf(r.Err)
 	if f.answered() {
 		l.Response = &response{f.StatusCode, f.RequestID, f.Location, json.RawMessage(orNull(f.Text))}
@@ -64,6 +84,12 @@ func openAILine(r *Result, failed bool) line {
 
 // openAIID begins the id of each line.
 const openAIID = "batch_req_"
+
+// openAIIDOf is derived from the request's key.
+func openAIIDOf(r *Result) string {
+	sum := sha256.Sum256([]byte(r.In.Key()))
+	return openAIID + hex.EncodeToString(sum[:12])
+}
 
 func orNull(body string) string {
 	if body == "" {

@@ -2,6 +2,7 @@ package results_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -245,6 +247,46 @@ func TestALineOfOpenAIHasAResponseOrAnErrorButNotBoth(t *testing.T) {
 // Field by field as https://platform.claude.com/docs/en/api/messages/batches/results has it: custom_id; result of type succeeded with
 // message, or of type errored with error, which is the body of an error of
 // https://platform.claude.com/docs/en/api/errors: type, error with type and message, and request_id.
+// The line of an answer is what encoding/json makes of the same values.
+func TestALineOfAnAnswerIsThatOfTheEncoder(t *testing.T) {
+	t.Parallel()
+	type response struct {
+		StatusCode int             `json:"status_code"`
+		RequestID  string          `json:"request_id"`
+		Body       json.RawMessage `json:"body"`
+	}
+	type line struct {
+		ID       string   `json:"id"`
+		CustomID string   `json:"custom_id"`
+		Response response `json:"response"`
+		Error    *string  `json:"error"`
+	}
+	errs := filepath.Join(t.TempDir(), "errs")
+	texts := rapid.OneOf(rapid.StringMatching(`[ -~]{0,20}`), rapid.String(), rapid.SampledFrom([]string{"", `"`, `\`, "<&>", "\x7f", "\u2028", "é"}))
+	rapid.Check(t, func(t *rapid.T) {
+		body, ok := results.Compact([]byte(`{"a": [1, ` + strconv.Quote(rapid.StringMatching(`[ -!#-\[\]-~]{0,20}`).Draw(t, "body")) + "]}\n"))
+		require.True(t, ok)
+		r := results.Result{
+			In: requests.Request{ID: texts.Draw(t, "custom_id")}, State: node.Done,
+			Out: results.Answer{Status: rapid.IntRange(200, 299).Draw(t, "status"), RequestID: texts.Draw(t, "request_id"), Body: body},
+		}
+		var b bytes.Buffer
+		l, err := results.OpenLines(results.Stdout, errs, &b, requests.OpenAI)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, l.Close()) }()
+		require.NoError(t, l.Write(&r))
+		var got line
+		require.NoError(t, json.Unmarshal(b.Bytes(), &got))
+		want := line{got.ID, r.In.ID, response{r.Out.Status, r.Out.RequestID, json.RawMessage(body)}, nil}
+		var again bytes.Buffer
+		e := json.NewEncoder(&again)
+		e.SetEscapeHTML(false)
+		require.NoError(t, e.Encode(want))
+		require.Equal(t, again.String(), b.String())
+		require.Regexp(t, "^batch_req_[0-9a-f]{24}$", got.ID)
+	})
+}
+
 func TestALineOfAnthropicIsAResultOfMessageBatches(t *testing.T) {
 	t.Parallel()
 	done, failed := written(t, requests.Anthropic, results.Result{

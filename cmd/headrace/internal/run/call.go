@@ -51,6 +51,14 @@ func (c *caller) cost(q requests.Request) throttle.Cost {
 	return cost
 }
 
+// unsendable is tooLarge of what q will cost.
+func (c *caller) unsendable(q *requests.Request) string {
+	if len(c.Spec.Limits.Windows) == 0 {
+		return ""
+	}
+	return c.tooLarge(c.Dialect.Estimate(nil, []byte(q.Body)))
+}
+
 // tooLarge says why a request of that cost can never be sent; empty: it can.
 func (c *caller) tooLarge(cost throttle.Cost) string {
 	for _, w := range c.Spec.Limits.Windows {
@@ -74,7 +82,7 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 		}
 		return fail(&results.RequestError{Code: results.BadLine, Message: q.Bad, Line: q.Line})
 	}
-	if text := c.tooLarge(c.Dialect.Estimate(nil, []byte(q.Body))); text != "" {
+	if text := c.unsendable(&q); text != "" {
 		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Unsent})
 		return fail(&results.RequestError{Code: results.TooLarge, Message: text, Line: q.Line, Of: q.Hash()})
 	}
@@ -241,6 +249,12 @@ func (c *caller) judge(
 	body = c.scrub(body)
 	id := string(c.scrub([]byte(requestID(resp.Header))))
 	text, isJSON := results.Compact(body)
+	refused := f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded || f.Verdict == adaptive.Transient
+	if resp.StatusCode/100 == 2 && isJSON && f.Source == "" && !refused && f.Verdict != adaptive.Terminal {
+		guard.Report(ctx, f)
+		c.alike.succeeded()
+		return results.Answer{Status: resp.StatusCode, RequestID: id, Body: text, Of: q.Hash()}, nil
+	}
 	failure := &results.RequestError{
 		Code: fmt.Sprintf("status_%d", resp.StatusCode), Message: message(resp.StatusCode, body), StatusCode: resp.StatusCode,
 		RequestID: id, Text: text, Of: q.Hash(), Header: resp.Header, Body: body,
@@ -260,18 +274,13 @@ func (c *caller) judge(
 		return c.end(&StopError{Quota, "the quota or the money of the account is used up: " + failure.Message})
 	}
 	guard.Report(ctx, f)
-	refused := f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded || f.Verdict == adaptive.Transient
 	switch {
 	case refused:
 		return fail(failure)
-	case resp.StatusCode/100 != 2, isJSON && f.Source != "": // an error is all that the answer is about
-		return c.failed(q, number, failure)
-	case !isJSON:
+	case resp.StatusCode/100 == 2 && !isJSON:
 		failure.Code, failure.Message = results.NotJSON, notJSON(resp.StatusCode, string(c.scrub([]byte(resp.Header.Get("Content-Type")))), body)
-		return c.failed(q, number, failure)
 	}
-	c.alike.succeeded()
-	return results.Answer{Status: resp.StatusCode, RequestID: id, Body: failure.Text, Of: q.Hash()}, nil
+	return c.failed(q, number, failure)
 }
 
 // failed is a failure that another attempt would not change. If the first requests all failed like that, it ends the run.

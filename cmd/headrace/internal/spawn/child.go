@@ -9,7 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"time"
 )
+
+// The terminal signals this process and the command at once; the runtime takes well under this to hand a signal on.
+const lateness = time.Second
 
 // The exit statuses of a command that does not start, as shells have them.
 const (
@@ -93,12 +97,31 @@ func (c *Command) Run(signals *Signals) (End, error) {
 	close(done)
 	terminal := <-passed
 	status, interrupted := status(cmd.ProcessState)
+	if interrupted && !terminal {
+		terminal = signals.late()
+	}
 	return End{Status: status, Terminal: terminal && interrupted}, nil
 }
 
 // Signals are those that are for the command. They are kept from the time they are caught.
 type Signals struct {
 	caught chan os.Signal
+}
+
+// late reports whether the terminal sent an interrupt that arrives only after the command has ended because of it.
+func (s *Signals) late() bool {
+	timer := time.NewTimer(lateness)
+	defer timer.Stop()
+	for {
+		select {
+		case sig := <-s.caught:
+			if typed(sig) {
+				return true
+			}
+		case <-timer.C:
+			return false
+		}
+	}
 }
 
 // pass sends on what is caught until done. It reports whether the terminal sent an interrupt.
