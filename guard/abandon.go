@@ -55,8 +55,7 @@ func (k *attempt) release() {
 	k.unhold()
 }
 
-// giveUp ends the permit of a call whose outcome is not known; it cost what was
-// reserved.
+// giveUp ends the permit of a call with an unknown outcome; it cost what was reserved.
 func (g *Guard) giveUp(p throttle.Permit) {
 	var r result
 	g.end(&r, p, &adaptive.Feedback{Verdict: adaptive.Transient}, false)

@@ -42,7 +42,7 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 	g := c.guard
 	watcher := inflight.WatcherOf(ctx)
 	c.wait.watcher = watcher
-	measured := c.wait.observe(ctx, g, c.retry != nil)
+	measured := c.wait.observe(ctx, g, c.request)
 	tells := c.wait.observed && c.wait.hit == nil && g.tellsOfWaits()
 	var bound throttle.Bound
 	if _, line := watcher.(inflight.Line); tells || watcher != nil && !line {
@@ -72,9 +72,10 @@ func (c *Call) enter(ctx context.Context, k *attempt) error {
 	return err
 }
 
-// observe records whether anyone observes the call, and reports whether its
-// wait has to be measured: always if it is wired, a request of a transport.
-func (w *waiting) observe(ctx context.Context, g *Guard, wired bool) (measured bool) {
+// observe records whether the call is observed, and reports whether its wait has to be
+// measured. A transparent guard leaves that to the guards inside of its calls, but
+// not for the request of a transport, which has none inside.
+func (w *waiting) observe(ctx context.Context, g *Guard, request bool) (measured bool) {
 	o := event.From(ctx)
 	w.observed, w.queued = o != nil, -1
 	measured = emit.WantsCalls(o)
@@ -82,7 +83,7 @@ func (w *waiting) observe(ctx context.Context, g *Guard, wired bool) (measured b
 		w.observed = w.observed || l.observer != nil
 		measured = measured || l.calls
 	}
-	if measured = measured && (wired || !g.transparent()); measured {
+	if measured = measured && (request || !g.transparent()); measured {
 		w.queued = 0
 	}
 	return measured

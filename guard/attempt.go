@@ -42,7 +42,7 @@ type part struct {
 	ticket breaker.Ticket // of the layer's breaker
 	handed *throttle.Sent // what was noted of a permit that a call inside has taken over; nil: none has
 	seq    int64          // the number of the admission, once it has ended
-	outer  *attempt       // whose permit this was; nil: it was acquired
+	outer  *attempt       // the attempt that held this permit before; nil: it was acquired
 }
 
 // Value makes the attempt findable by attemptOf and by package inflight.
@@ -52,7 +52,7 @@ func (k *attempt) Value(key any) any {
 		return k
 	case inflight.Private(key):
 		return nil
-	case k.hooks != nil && key == traceKey:
+	case k.hooks != nil && inflight.IsTrace(key):
 		return k.hooks
 	}
 	return k.Context.Value(key)

@@ -54,7 +54,7 @@ func (k *attempt) ticketed(l *Guard) bool {
 	return !k.over && p != nil && p.ticket != (breaker.Ticket{})
 }
 
-// settleBreakers tells the breakers how the attempt ended.
+// settleBreakers reports to the breakers how the attempt ended.
 func (k *attempt) settleBreakers(v adaptive.Verdict, err error) {
 	if !k.call.guard.breakers {
 		return
@@ -92,8 +92,7 @@ func panicked(err error) (yes bool) {
 	return errors.As(err, new(*fault.PanicError))
 }
 
-// limited reports whether err says of itself that it is no failure of the other
-// side, or that its parts have been judged already.
+// limited reports whether err declares that it is not a failure of the provider, or that its parts have been judged already.
 func limited(err error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
 	if e, ok := errors.AsType[interface {

@@ -44,7 +44,10 @@ type Call struct {
 	failed    error         // the attempt before it
 	once      bool          // it makes one attempt, and waits for nothing
 	impatient bool          // a deadline before the next attempt ends the call at once
+	request   bool          // it is one of a transport: no guard inside of it is meant instead
 	patient   bool          // MaxWait does not bound it
+	single    bool          // whether and when there is another attempt is left to the caller
+	skip      int           // failures of earlier attempts, which the schedule has to count
 }
 
 // waiting is what a call remembers from one admission to the next.
@@ -114,6 +117,9 @@ func (c *Call) admit(ctx context.Context) (*attempt, error) {
 			}
 			return nil, err
 		}
+		if c.single {
+			return nil, err
+		}
 	}
 }
 
@@ -155,7 +161,7 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 func init() {
 	inflight.OnImpatient(func(call, policy any) {
 		c := call.(*Call) //nolint:forcetypeassert // see there
-		c.impatient = true
+		c.impatient, c.request = true, true
 		c.retry, _ = policy.(*retry.Policy)
 	})
 }

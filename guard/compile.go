@@ -17,7 +17,7 @@ import (
 // compiled is a Policy in the terms of the machinery. It never changes.
 type compiled struct {
 	policy   Policy
-	profile  presets.Profile // of the preset; empty: there is none
+	profile  presets.Profile // of the preset; may be empty
 	limits   throttle.Limits // the policy's own and those of a hard preset
 	law      adaptive.Law    // nil: another guard learns
 	lazy     bool            // the law starts at the first rejected call
@@ -129,7 +129,7 @@ func (c *compiled) compileLaw(to *invalid.Problems) {
 // isPart reports whether the guard may use only a part of what the provider allows.
 func (p *Policy) isPart() bool { return p.Share > 0 && p.Share < 1 }
 
-// usePart tells the law of the part.
+// usePart gives the law its part.
 func (c *compiled) usePart(to *invalid.Problems) {
 	p := &c.policy
 	switch _, isMeasured := c.law.(adaptive.Measured); {
@@ -148,8 +148,7 @@ func isRemote(law adaptive.Law) bool {
 	return yes
 }
 
-// atFirst is the law of a lazy guard whose first call was rejected when
-// inFlight calls were out.
+// atFirst returns the law of a lazy guard after its first rejection, with inFlight calls in flight.
 func (c *compiled) atFirst(inFlight int) adaptive.Law {
 	law := adaptive.Measured{}.WithDefaults()
 	law.Max = max(law.Max, inFlight, c.limits.Concurrency)

@@ -41,9 +41,8 @@ func (c *Call) do(ctx context.Context, f func(context.Context) error) error {
 	}
 }
 
-// Try is Do with one attempt and without waiting: if the call is not admitted
-// now, it returns a *throttle.LimitedError, whose RetryAfter fits a Retry-After
-// header, a *breaker.OpenError, adaptive.ErrQuotaExhausted or the cause of Close.
+// Try is Do with one attempt and without waiting. If the call is not admitted now, it returns a *throttle.LimitedError, with a
+// RetryAfter for a Retry-After header, a *breaker.OpenError, adaptive.ErrQuotaExhausted or the cause of Close.
 func (g *Guard) Try(ctx context.Context, c throttle.Cost, f func(context.Context) error) error {
 	if g == nil {
 		return errNil

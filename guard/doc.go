@@ -1,7 +1,6 @@
-// Package guard makes guarded calls. A Guard stands between your code and a
-// provider: it waits for the limits, retries what may be retried, and learns
-// from every answer. A Policy says what you know about the provider; the zero
-// Policy finds its limits out.
+// Package guard makes guarded calls. A Guard sits between your code and a provider: it waits for the limits, retries what may
+// be retried, and learns from every answer. A Policy says what you know about the provider; with the zero Policy the guard
+// finds the limits itself.
 //
 //	openai, err := guard.New(guard.Policy{Preset: presets.OpenAITier1})
 //	...
@@ -9,7 +8,6 @@
 //		return send(ctx)
 //	})
 //
-// Batches, executors, HTTP transports and registries take the same Policy and
-// the same Guard. Limits combine: a guard within others admits a call only if
-// all of them do, at one instant.
+// Batches, executors, HTTP transports and registries take the same Policy and the same Guard. Limits combine: a guard within
+// others admits a call only if all of them do, at one instant.
 package guard

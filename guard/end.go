@@ -41,11 +41,9 @@ func (c *Call) conclude(k *attempt, f *adaptive.Feedback) (again bool, err error
 	return c.repeats(k.Context, f, err), err
 }
 
-// finish ends what k holds and tells the laws: the learner hears f, and the
-// others no more than that the call is over. Of a layer whose permit a call
-// inside has taken over, that call has reported its own answers, and only what
-// it cannot have seen is news. r becomes the result of the learner. The attempt
-// is closed: nothing is handed over any more.
+// finish releases what k holds and reports to the laws: the learner receives f, the others only that the call has ended. If a
+// call inside has taken over the permit of a layer, that call has reported its own answers, and only what it cannot have seen
+// is reported here. r becomes the result of the learner. The attempt is closed: no permit is handed over from now on.
 func (k *attempt) finish(r *result, f *adaptive.Feedback, observed bool) {
 	if k.loose != nil {
 		k.finishLoose(r, f, observed)

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/headrace/headrace/adaptive"
 	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
+	"github.com/headrace/headrace/retry"
 	"github.com/headrace/headrace/throttle"
 )
 
@@ -130,4 +132,19 @@ func ExamplePolicy_observer() {
 	}
 	_ = api.Do(context.Background(), throttle.Cost{}, func(context.Context) error { return nil })
 	// Output: api ok
+}
+
+// Another process makes the next attempt of a call.
+func ExampleGuard_Attempt() {
+	g, err := guard.New(guard.Policy{Retry: &retry.Policy{Initial: time.Second, NoJitter: true}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	call := func(context.Context) error { return errors.New("connection reset") }
+	next, again, err := g.Attempt(context.Background(), throttle.Cost{}, guard.Progress{}, call)
+	text, _ := json.Marshal(next) // to be kept until next.Delay has passed
+	fmt.Println(again, err, string(text))
+	// Output:
+	// true connection reset {"attempts":1,"failures":1,"delay":1000000000}
 }

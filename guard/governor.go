@@ -12,9 +12,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// governor stands between a limiter and a control law. It lets everything pass
-// until there is a law to ask, keeps the pause of a law that was replaced, and
-// has one call look at a key that the provider has closed. The limiter's lock guards it.
+// governor connects a limiter with a control law. It admits every call until there is a law, keeps the pause of a replaced law,
+// and sends a single call to probe a key that the provider has closed. The limiter's lock guards it.
 type governor struct {
 	state  adaptive.State // nil: no call was rejected yet
 	remote remote         // the state, if it leaves pauses and closings to another guard; else nil
@@ -25,8 +24,8 @@ type governor struct {
 	closed reopening.Closure
 	frozen bool          // nothing is admitted while one law replaces another
 	held   int           // attempts that admit nothing else until they end
-	holds  bool          // the gate held back the last call that was asked about
-	told   int64         // decisions of the state that observers have been told
+	holds  bool          // the gate held back the last call it was asked for
+	told   int64         // decisions of the state that were reported to observers
 	shed   time.Time     // the last failure that may have been an overload, before there is a law
 	since  throttle.Sent // of the last call that the state does not know: it counts from there
 	open   bool          // no Limits stand before the provider's
@@ -144,9 +143,9 @@ func (g *governor) OnUnsent(now time.Time, s throttle.Sent) {
 	}
 }
 
-// hear notes what f says about the key. A wait that is not believed is taken out of f.
+// hear records what f says about the key. A wait that is not trusted is removed from f.
 func (g *governor) hear(now time.Time, seq int64, f *adaptive.Feedback, patience time.Duration) (n reopening.News) {
-	if g.remote != nil { // the other guard hears it
+	if g.remote != nil { // the other guard gets it
 		return n
 	}
 	f.RetryAfter, n = g.closed.Heard(now, seq, found(f.Verdict), f.RetryAfter, patience)
@@ -187,7 +186,7 @@ func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback)
 	g.ask(func(law adaptive.State) { law.OnResult(now, counted, g.engine.InFlight(), *f) })
 }
 
-// signal reports a hit further in to the law; false if there is none.
+// signal reports a hit of a nested guard to the law. It returns false if there is no law.
 func (g *governor) signal(now time.Time, h *adaptive.RateLimitHit) (heard bool) {
 	g.ask(func(law adaptive.State) { law.OnSignal(now, h); heard = true })
 	return heard
@@ -234,8 +233,8 @@ func (g *governor) count(s *throttle.Sent) {
 	s.Seq, s.Total = s.Seq-g.since.Seq, less(s.Total, g.since.Total)
 }
 
-// knows reports whether the state was told of the call. Calls that were not admitted have
-// no number: if it was told of any, they count as the last of them.
+// knows reports whether the state has seen the call. Calls that were not admitted have no number: if the state has seen any of
+// them, they count as the last one.
 func (g *governor) knows(s *throttle.Sent) bool { return g.state != nil && s.Seq > g.since.Seq }
 
 func (g *governor) view() adaptive.View {
@@ -250,8 +249,8 @@ func (g *governor) view() adaptive.View {
 	return v
 }
 
-// overloadsWithin is how soon a second failure of KindOverload has to come to
-// start the law of a lazy guard. One by itself is no evidence.
+// overloadsWithin is how soon a second failure of KindOverload must follow to start the law of a lazy guard. One alone is no
+// evidence.
 const overloadsWithin = 10 * time.Second
 
 // starts reports whether f starts the law of a lazy guard.

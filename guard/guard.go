@@ -37,12 +37,12 @@ type Guard struct {
 	breaker  *breaker.Breaker
 	observer event.Observer
 	calls    bool        // the observer wants to know of each call
-	stale    atomic.Bool // the numbers of the preset are old, and no observer was told
+	stale    atomic.Bool // the numbers of the preset are old, which no observer knows yet
 	free     atomic.Bool // calls need no admission: see unlimited
 	_        [64]byte    // what is only read is not in a cache line with what every call writes
 	loose    loose
 	gate     atomic.Int64 // when the pause after a rate-limit response ends, at the latest, in Unix nanoseconds; 0: there was none
-	waited   atomic.Int64 // when an observer was last told of a wait, by the clock; 0: never
+	waited   atomic.Int64 // when a wait was last reported, by the clock; 0: never
 	lasted   atomic.Int64 // how long calls took lately, on average, in nanoseconds
 	_        [64]byte
 
@@ -115,9 +115,8 @@ func (g *Guard) build(c *compiled) (err error) {
 // seed makes what a law draws at random repeatable.
 const seed = 1
 
-// Join returns a guard without limits of its own within all of guards, most
-// specific first. The first with a Law, Preset, Share, Dialect or Detector learns, or
-// if there is none, the first. It is cheap enough for each item or request. Nil
+// Join returns a guard without limits of its own within all of guards, most specific first. The first with a Law, Preset,
+// Share, Dialect or Detector learns; without such a guard the first one does. It is cheap enough for each item or request. Nil
 // guards and duplicates are skipped.
 func Join(guards ...*Guard) *Guard {
 	guards = slices.DeleteFunc(slices.Clone(guards), func(g *Guard) bool { return g == nil })
@@ -216,7 +215,7 @@ func (g *Guard) askFirst(err error) (f adaptive.Feedback) {
 	return f
 }
 
-// survivable returns the verdict of d on err. If d is nil or panics, there is none.
+// survivable returns the verdict of d on err, or none if d is nil or panics.
 func survivable(d adaptive.Detector, err error) (f adaptive.Feedback) {
 	if d == nil {
 		return f

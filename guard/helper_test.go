@@ -106,11 +106,15 @@ func (g *gauge) run(d time.Duration) {
 }
 
 func (g *gauge) enter() (leave func()) {
-	n := g.now.Add(1)
-	for most := g.most.Load(); n > most && !g.most.CompareAndSwap(most, n); most = g.most.Load() {
-	}
+	raise(&g.most, g.now.Add(1))
 	g.total.Add(1)
 	return func() { g.now.Add(-1) }
+}
+
+// raise makes most at least n.
+func raise(most *atomic.Int64, n int64) {
+	for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+	}
 }
 
 // burst makes n calls at once, each of which is rejected once, and waits for all.

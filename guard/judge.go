@@ -80,8 +80,7 @@ func newHit(scope string, f *adaptive.Feedback, sentAt time.Time) *adaptive.Rate
 	return h
 }
 
-// hitIn returns the outermost hit in err, or nil. Errors whose methods panic
-// hold none.
+// hitIn returns the outermost hit in err, or nil. Errors with methods that panic contain none.
 func hitIn(err error) (h *adaptive.RateLimitHit) {
 	defer func() { _ = recover() }()
 	h, _ = errors.AsType[*adaptive.RateLimitHit](err)

@@ -21,7 +21,7 @@ func (g *Guard) lets(c *throttle.Cost) (others int, ok bool) {
 	}
 	l := &g.loose
 	others = int(l.started.Add(1) - l.ended.Load() - 1)
-	if ok = g.free.Load(); !ok { // not any more
+	if ok = g.free.Load(); !ok { // no longer
 		g.unbegun()
 	}
 	return others, ok
@@ -72,7 +72,7 @@ type looseCall struct {
 	guard *Guard
 	cost  *throttle.Cost // nil: zero, as most are
 	call  atomic.Pointer[Call]
-	left  atomic.Bool // it is not in flight any more
+	left  atomic.Bool // it is no longer in flight
 }
 
 // leave ends the call for the limits. A call inside that needs admission has
@@ -180,7 +180,7 @@ func (c *Call) landed(began time.Time, others int, f *adaptive.Feedback) (again 
 	return c.conclude(k, f)
 }
 
-// finishLoose tells the law of a call that it has not admitted, if that was rejected.
+// finishLoose reports to the law a call that it has not admitted, if that was rejected.
 func (k *attempt) finishLoose(r *result, f *adaptive.Feedback, observed bool) {
 	if f.Verdict == adaptive.Unsent {
 		k.call.guard.loose.forgotten.Add(1)

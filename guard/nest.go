@@ -103,11 +103,10 @@ func (k *attempt) returnPart(i int) {
 	}
 }
 
-// hand gives the permit of layer l to a call inside of k that costs c. A permit
-// is handed over once: the call inside ends it and reports to the law, and k
-// holds nothing of l any more. If the reservation does not cover c, the permit
-// is given back instead and covered is false: the call inside has the place of
-// k in the queue. With whole a permit that does not cover c is not handed over.
+// hand gives the permit of layer l to a call inside k that costs c. A permit is handed over once: the call inside then ends it
+// and reports to the law, and k no longer holds anything of l. If the reservation does not cover c, the permit is released
+// instead and covered is false: the call inside takes the place of k in the queue. With whole, a permit that does not cover c
+// is not handed over.
 func (k *attempt) hand(l *Guard, c throttle.Cost, whole bool) (p throttle.Permit, place int64, covered bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

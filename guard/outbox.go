@@ -27,13 +27,12 @@ const (
 	mostSenders = 16
 )
 
-// letter is what the store has to be told after a call. No caller can be given
-// its error.
+// letter is a message to the store after a call. Its error cannot be returned to a caller.
 type letter struct {
 	send  func(context.Context, quota.Store) error
 	done  func()         // called once, without locks; nil: nothing to do
 	once  []quota.Demand // not nil: it must not be sent twice; used to ask whether the store answers
-	until time.Duration  // it is given up then; set when it is posted
+	until time.Duration  // it is dropped then; set when it is posted
 	again bool           // it has been sent, without an answer
 }
 
@@ -68,8 +67,7 @@ func (o *outbox) deliver(l *letter) {
 	o.post(l)
 }
 
-// try sends once. An error after the time is over is no answer: what was sent
-// may have arrived or not.
+// try sends once. An error after the time is over is not an answer: the message may have arrived or not.
 func (o *outbox) try(ctx context.Context, send func(context.Context, quota.Store) error, within time.Duration) (answered bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, errStoreSlow)
 	defer cancel()
@@ -162,7 +160,7 @@ func (o *outbox) answers(l *letter) bool {
 	return answered
 }
 
-// next is the next letter for a sender, which ends if there is none.
+// next returns the next letter for a sender, or nil, which ends the sender.
 func (o *outbox) next() *letter {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -202,8 +200,7 @@ func (o *outbox) rested() {
 	o.startLocked()
 }
 
-// tellEnd tells the store that what t has taken is over: actual is what it cost,
-// or nil for what was reserved.
+// tellEnd reports to the store that the call of t has ended. actual is its cost, or nil if it is the reserved one.
 func (s *share) tellEnd(t quota.Ticket, unsent bool, actual []throttle.Cost, done func()) {
 	l := &letter{done: done, send: func(ctx context.Context, to quota.Store) error {
 		if unsent {

@@ -32,7 +32,7 @@ func (s *hanging) hang(ctx context.Context) error {
 	if !s.hangs.Load() {
 		return nil
 	}
-	s.most.Store(max(s.most.Load(), s.out.Add(1)))
+	raise(&s.most, s.out.Add(1))
 	defer s.out.Add(-1)
 	if s.deaf != nil {
 		<-s.deaf

@@ -86,8 +86,8 @@ func (g *governor) sent(now time.Time) throttle.Sent {
 	return s
 }
 
-// recall returns when the first call left that a new state can know of. tell puts the
-// state in place and tells it what went before it.
+// recall returns when the first call left that a new state may learn of. tell installs the state and replays to it what came
+// before.
 func (g *governor) recall(now time.Time) (began time.Time, tell func(adaptive.State)) {
 	admitted, all := g.engine.Total(), g.sent(now)
 	if g.before.levels == nil {

@@ -101,7 +101,7 @@ func (g *Guard) emitEnd(k *attempt, r *result, f *adaptive.Feedback) {
 const (
 	// waitWorthTelling is the shortest wait that is an event.
 	waitWorthTelling = time.Millisecond
-	// quietAfterAWait is how long a guard tells of no other wait then.
+	// quietAfterAWait is how long a guard then reports no other wait.
 	quietAfterAWait = 10 * time.Second
 )
 
@@ -114,7 +114,7 @@ func (g *Guard) tellsOfWaits() bool {
 	return last == 0 || int64(g.clock.Elapsed())+1-last >= int64(quietAfterAWait)
 }
 
-// emitWaited tells of a call that has waited for a configured limit.
+// emitWaited reports a call that has waited for a configured limit.
 func (g *Guard) emitWaited(ctx context.Context, b throttle.Bound, waited time.Duration, err error) {
 	var limit string
 	switch b.Kind {
@@ -193,7 +193,7 @@ func (g *Guard) asleep() (yes bool) {
 	return yes
 }
 
-// hear tells the law of a hit on a guard further in.
+// hear reports a hit of a nested guard to the law.
 func (g *Guard) hear(ctx context.Context, h *adaptive.RateLimitHit) {
 	var before int64
 	var after adaptive.View

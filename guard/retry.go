@@ -36,6 +36,9 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	}
 	if c.schedule == nil {
 		c.schedule = policy.Start()
+		for range c.skip {
+			_, _ = c.schedule.Next(err)
+		}
 	}
 	delay, again := c.schedule.Next(err)
 	if !again {
@@ -58,8 +61,7 @@ func (c *Call) repeats(ctx context.Context, f *adaptive.Feedback, err error) boo
 	return true
 }
 
-// longestPause is the longest that a failure which is no rate limit may ask
-// callers to wait before they repeat it.
+// longestPause is the longest wait before a retry that a failure may ask for, unless it is a rate limit.
 const longestPause = time.Minute
 
 // final reports whether err is one that no policy is asked about: another

@@ -10,8 +10,8 @@ import (
 	"github.com/headrace/headrace/internal/emit"
 )
 
-// Save returns what was learned as JSON without secrets, nil if that is
-// nothing. Laws that cannot be saved return errors.ErrUnsupported.
+// Save returns what was learned as JSON without secrets, or nil if nothing was learned. Laws that cannot be saved return
+// errors.ErrUnsupported.
 func (g *Guard) Save() (saved []byte, err error) {
 	if g.governor == nil {
 		return nil, nil

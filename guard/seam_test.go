@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/adaptive"
+	"github.com/headrace/headrace/event"
 	"github.com/headrace/headrace/guard"
 	"github.com/headrace/headrace/internal/inflight"
 	"github.com/headrace/headrace/retry"
@@ -36,6 +37,37 @@ func TestADeadlineBeforeTheNextAttempt(t *testing.T) {
 		assert.Zero(t, time.Since(begin))
 	})
 }
+
+// Requests of a transport are measured before the first 429, whatever the retry policy
+// that it gives. Other calls of a guard that bounds nothing are left to the guards inside.
+func TestRequestsOfATransportAreMeasured(t *testing.T) {
+	for _, tc := range []struct {
+		about   string
+		request func(*guard.Call)
+		want    int
+	}{
+		{"a request", func(c *guard.Call) { inflight.Impatient(c, nil) }, 1},
+		{"a request with a retry policy", func(c *guard.Call) { inflight.Impatient(c, &retry.Policy{}) }, 1},
+		{"a call", func(*guard.Call) {}, 0},
+	} {
+		o := &seenCalls{Func: func(event.Event) {}}
+		call := made(t, guard.Policy{Observer: o}).Begin(throttle.Cost{})
+		tc.request(call)
+		_, err := call.Admit(t.Context())
+		require.NoError(t, err, tc.about)
+		_, err = call.End(adaptive.Feedback{Verdict: adaptive.OK})
+		require.NoError(t, err, tc.about)
+		assert.Equal(t, tc.want, o.n, tc.about)
+	}
+}
+
+type seenCalls struct {
+	event.Func
+
+	n int
+}
+
+func (c *seenCalls) ObserveCall(event.Call) { c.n++ }
 
 // While a rejection is being read nothing else is admitted.
 func TestHold(t *testing.T) {

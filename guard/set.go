@@ -17,11 +17,9 @@ import (
 // ErrJoined is the error of Set on a guard made by Join.
 var ErrJoined = errors.New("guard: made by Join: set the policy of the guards in it")
 
-// Set changes the policy while calls wait and run. Waiting calls keep their
-// place, windows their history, and an unchanged Law what it learned. A waiting
-// call whose cost no longer fits fails with a *throttle.CostError. An invalid p
-// changes nothing. Name, Within, Store, Clock, Observer and Breaker cannot
-// change: leave them zero or equal.
+// Set changes the policy while calls wait and run. Waiting calls keep their place, windows their history, and an unchanged Law
+// what it learned. A waiting call fails with a *throttle.CostError if its cost no longer fits. An invalid p changes nothing.
+// Name, Within, Store, Clock, Observer and Breaker cannot change: leave them zero or equal.
 func (g *Guard) Set(p Policy) error {
 	if g.throttle == nil {
 		return ErrJoined

@@ -25,7 +25,7 @@ type share struct {
 	held   refusal
 
 	trying  atomic.Int32          // calls that do not wait may always ask
-	news    atomic.Int64          // counts what may turn a refusal into a grant
+	news    atomic.Int64          // counts changes that may turn a denial into a grant
 	refused atomic.Int64          // calls that the store refused and that did not wait
 	unheard atomic.Int64          // ends, renewals and cooldowns that failed
 	without atomic.Pointer[error] // why the last grant was made without the store; nil: it was asked
@@ -33,7 +33,7 @@ type share struct {
 	outbox  outbox
 }
 
-// refusal is when the store is to be asked again.
+// refusal holds the time at which to ask the store again.
 type refusal struct {
 	until time.Time
 	bound throttle.Bound
@@ -99,8 +99,7 @@ func (s *share) OnUnsent(now time.Time, sent throttle.Sent) {
 	}
 }
 
-// answered notes that a call does not ask any more: one more may than before,
-// unless the store has refused it.
+// answered records that a call no longer asks: one more may than before, unless the store has denied it.
 func (s *share) answered(refused bool) {
 	s.asking--
 	if !refused {
@@ -117,8 +116,8 @@ func (s *share) refuse(now time.Time, no *denial) {
 	}
 }
 
-// tell has a waiting call ask again, because something was given back or the
-// limits are others. A cooldown is not shortened by that.
+// tell makes a waiting call ask again, because something was returned or the limits have changed. That does not shorten a
+// cooldown.
 func (g *Guard) tell() {
 	if g.share == nil {
 		return

@@ -25,7 +25,7 @@ type chain struct {
 	err   error // every call fails with it; nil: none
 }
 
-// conflict is the error of every call of a guard whose layers have different stores.
+// conflict returns the error of every call of a guard with layers in different stores.
 func (g *Guard) conflict() error {
 	if g.chain == nil {
 		return nil

@@ -45,7 +45,7 @@ func newScripted() *scripted {
 
 func (s *scripted) Take(ctx context.Context, r quota.Request) (quota.Grant, error) {
 	s.takes.Add(1)
-	s.most.Store(max(s.most.Load(), s.asking.Add(1)))
+	raise(&s.most, s.asking.Add(1))
 	defer s.asking.Add(-1)
 	if s.take != nil {
 		return s.take(ctx, r)

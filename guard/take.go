@@ -151,7 +151,7 @@ func (c *Call) stopped(ctx context.Context, k *attempt, gate time.Time) (no *den
 	return no, nil
 }
 
-// gate is when the pause after a rate-limit response ends.
+// gate returns when the pause after a rate-limit response ends.
 func (c *Call) gate() time.Time {
 	if l := c.guard.learner; l != nil {
 		return l.view().GateUntil

@@ -8,14 +8,13 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// result is what came of telling a law how a call went. It is filled in under
-// the limiter's lock and sent to observers after it.
+// result is the effect of a report to a law. It is filled in under the limiter's lock and sent to observers after it.
 type result struct {
 	ended  bool // false: the permit had ended before
 	now    time.Time
 	sent   throttle.Sent
 	before int64          // decisions by then, if there is an observer
-	after  *adaptive.View // nil: there is none, or nothing to say
+	after  *adaptive.View // nil without a view, or without a change
 
 	news reopening.News // what the call has changed about the key
 }
@@ -44,12 +43,12 @@ func (g *Guard) note(d time.Duration) {
 	g.lasted.Store(mean + (int64(d)-mean)/8)
 }
 
-// learn tells the law about a call whose permit another call has ended.
+// learn reports to the law a call with a permit that another call has ended.
 func (g *Guard) learn(r *result, sent *throttle.Sent, f *adaptive.Feedback, observed bool) {
 	g.update(func(now time.Time) { g.report(r, now, sent, f, observed) })
 }
 
-// report tells the law f, and fills in r. It runs under the limiter's lock.
+// report reports f to the law, and fills in r. It runs under the limiter's lock.
 func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.Feedback, observed bool) {
 	r.ended, r.now, r.sent = true, now, *s
 	law := g.governor
@@ -68,7 +67,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	}
 	r.news = law.hear(now, s.Seq, f, g.patience())
 	law.result(now, s, f)
-	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one hears it
+	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one gets it
 		g.wake(now, s)
 		law.result(now, s, f)
 	}

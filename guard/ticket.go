@@ -22,7 +22,7 @@ type ticket struct {
 	sent   bool // one of them counts
 }
 
-// claim is an attempt's part in a ticket; the zero claim is none.
+// claim is an attempt's part in a ticket. The zero claim refers to no ticket.
 type claim struct {
 	ticket *ticket
 	demand int
@@ -55,9 +55,8 @@ func (c claim) end(used throttle.Cost, unsent bool) {
 	}
 }
 
-// end ends the ticket in the store, if it answers before the slots here go to
-// calls that would ask for it too soon. A lease is renewed until the store has
-// heard of its end.
+// end ends the ticket in the store. If the store answers, it does so before the local slots go to calls that would ask for it
+// too soon. A lease is renewed until the store has confirmed its end.
 func (t *ticket) end() {
 	home, leased := t.layers[0].share, t.taken.Leased()
 	actual := t.actual
@@ -142,8 +141,8 @@ func (k *attempt) disclaim(i int) {
 	}
 }
 
-// finishShared tells the store how an attempt ended, before it is ended here.
-// Claims that a call inside has taken over were ended by it.
+// finishShared reports to the store how an attempt ended, before it is ended here. Claims that a nested call has taken over
+// were ended by it.
 func (k *attempt) finishShared(f *adaptive.Feedback) {
 	learner := k.call.guard.learner
 	for i := range k.parts {
@@ -161,8 +160,8 @@ func (k *attempt) finishShared(f *adaptive.Feedback) {
 	}
 }
 
-// refusedFor is for how long the refusal f asks every process to stay away. It is
-// not longer than until one call looks: a cooldown cannot be taken back.
+// refusedFor returns how long the refusal f asks every process to wait. It is no longer than until the next probe, because a
+// cooldown cannot be withdrawn.
 func (g *Guard) refusedFor(f *adaptive.Feedback) (d time.Duration) {
 	if !tooLong(f) {
 		return f.RetryAfter

@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/quota"
 )
 
-// watching hears of what other processes give back, for one waiting call.
+// watching receives what other processes release, for one waiting call.
 type watching struct {
 	layer *Guard // nil: none
 	end   context.CancelFunc

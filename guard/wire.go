@@ -48,26 +48,5 @@ func (k *attempt) CountWire(hooks *httptrace.ClientTrace) {
 	k.hooks = hooks
 }
 
-// traceKey is what httptrace looks up in a context: the only value that it asks for.
-//
-//nolint:gochecknoglobals // it never changes
-var traceKey = func() any {
-	asked := &lookup{Context: context.Background()}
-	httptrace.ContextClientTrace(asked)
-	return asked.key
-}()
-
-// lookup is a context that notes what is looked up in it.
-type lookup struct {
-	context.Context //nolint:containedctx // it is a context
-
-	key any
-}
-
-func (l *lookup) Value(key any) any {
-	l.key = key
-	return nil
-}
-
 // Wire implements inflight.Attempt.
 func (k *attempt) Wire() (asked, got int64) { return k.wire.asked.Load(), k.wire.got.Load() }

@@ -39,12 +39,12 @@ func (m *Machine) Answered(now float64, c Call, a Answer) {
 	}
 }
 
-// Heard says what the header of a call tells that was taken and goes on.
+// Heard applies the headers of a call that succeeded and is still running.
 func (m *Machine) Heard(now float64, c Call, calls, tokens Told) {
 	m.quota.Observe(now, c, 1, calls, tokens, &m.tally)
 }
 
-// opened: a call that left at the moment left found the door open.
+// opened records that a call which left at the moment left was admitted.
 func (m *Machine) opened(left float64) {
 	m.span(left, m.tally.calls)
 	m.Door.Opened(left)

@@ -2,8 +2,8 @@ package learn
 
 import "math"
 
-// Calm stretches the cycles of a limit that stays where it is: each probe for
-// more ends in a refusal, and a limit that marks agree about needs few.
+// Calm stretches the cycles of a constant limit: each probe for more ends in a refusal, and a limit on which the marks agree
+// needs few of them.
 type Calm struct {
 	Settled float64 // the rate that marks agreed about last, in units per second; 0: none yet
 

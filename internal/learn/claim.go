@@ -22,7 +22,7 @@ type Claim struct {
 	same   float64 // epochs refused at about the same level, without a claim
 	sameAt float64
 	levels Levels  // taken since the last cut
-	alien  float64 // refusals of late that were none of ours
+	alien  float64 // recent refusals that are not about our rate
 	part   bool    // others press for the same limit
 	off    Rules
 }
@@ -48,11 +48,11 @@ const (
 	lonelyMost  = 1.5  // refusals of calls that are alone refute a claim: the second one of late
 	lonelyDecay = 0.02 // refusals of calls that are alone, forgotten with each call
 
-	aliens      = 12     // refusals that are none of ours: more, and they are ours after all
-	alienDecay  = 0.1    // refusals that are none of ours, forgotten with each call
+	aliens      = 12     // refusals that are not about our rate: with more, they are after all
+	alienDecay  = 0.1    // refusals that are not about our rate, forgotten with each call
 	claimMemory = 800    // calls that the share refused under a claim is taken of
 	claimYoung  = 100    // calls that this share is taken of at first
-	hoverSoon   = 10     // cuts that did not help refute a claim whose bound hovers
+	hoverSoon   = 10     // decreases without effect that refute a claim with a bound that hovers
 	hoverNoise  = 0.0135 // of the calls, rejected although the bound has fallen; beyond: random rejections
 	hoverFall   = 0.5    // of the level of the claim: a bound that hovers below it has fallen
 )
@@ -159,8 +159,8 @@ func (c *Claim) Noise(hits float64) (share float64, ok bool) {
 	return share, share < noisy && !c.isRate()
 }
 
-// Alien notes a refusal that is none of ours, and reports whether these keep
-// coming, so that they are after all.
+// Alien records a refusal that is not about our rate. It reports whether these keep coming, so that they are about it after
+// all.
 func (c *Claim) Alien() bool {
 	if c.alien++; c.alien <= aliens {
 		return false

@@ -25,10 +25,8 @@ func (c *Crowd) Sent(x Call) {
 	c.oldest = max(c.oldest, x.Seq-crowdCalls+1)
 }
 
-// Rank is the share of the calls of late that had less room before them than
-// the call x: the time in which the last 4, 16 and 64 calls left, whichever
-// ranks lowest. Half of those with as much room count. ok is false if there are
-// too few to tell.
+// Rank is the share of recent calls that had less room before them than the call x: the time in which the last 4, 16 and 64
+// calls left, whichever ranks lowest. Half of those with as much room count. ok is false if there are too few calls.
 func (c *Crowd) Rank(x Call) (rank float64, ok bool) {
 	rank = 1
 	for back := int64(crowdNear); back <= crowdFar; back *= crowdNear {

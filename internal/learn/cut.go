@@ -41,10 +41,9 @@ func (m *Machine) remember(now, before, after float64) {
 	}
 }
 
-// ofTokens reports whether a refusal may be about tokens. One that names calls is
-// not: a pace of tokens that no limit stands behind would be a second one in series. One that
-// names tokens marks the pace of calls all the same. Which tokens a provider counts, those of
-// questions or of answers, is not known, and a call is what can be held back.
+// ofTokens reports whether a refusal may be about tokens. One that names calls is not: a token rate without a limit behind it
+// would be a second rate in series. One that names tokens marks the call rate all the same. It is unknown whether a provider
+// counts input or output tokens, and only calls can be held back.
 func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 
 // cutPace answers a rate, with what was measured.
@@ -77,9 +76,8 @@ func (m *Machine) cutPace(now float64, c Call, r *Refusal) {
 
 const agrees = 0.1 // of the first mark: the difference that is not corrected
 
-// reconsider corrects the first mark before the call c leaves. Calls that left together
-// arrive in any order: the first refusal to be heard may be that of the first call, and
-// those that followed it have got through. By now all of their refusals have been heard.
+// reconsider corrects the first mark before the call c leaves. Calls that left together arrive in any order: the first refusal
+// received may be that of the first call, while later calls have got through. By now all of their refusals have been received.
 func (m *Machine) reconsider(c Call) {
 	m.first = false
 	got := m.tally.calls - float64(c.Seq-1-m.cutBy)

@@ -65,7 +65,7 @@ var reasons = [...]string{ //nolint:gochecknoglobals // a table
 	WhyWindow:    "requests per second: what a window lets through from one opening to the next is the rate",
 	WhyStillShut: "nothing has got through since the last refusal: knocks with one call",
 	WhyOverload:  "the service as a whole is full",
-	WhySignal:    "", // whoever signals says why
+	WhySignal:    "", // the caller of Signal gives the reason
 	WhyRose:      "more is taken than was measured: the limit has risen",
 	WhyMore:      "tries more than was measured",
 	WhyKnock:     "one call tries whether the provider is open again",

@@ -2,12 +2,12 @@ package learn
 
 import "math"
 
-// Door is what is known about when the provider is shut: the gate that holds
-// everybody back after a refusal, and how to find out that it is open again.
+// Door is what is known about when the provider is closed: the gate that holds every caller back after a refusal, and how to
+// find out that it is open again.
 type Door struct {
-	Until float64 // nobody goes before
+	Until float64 // no call leaves before
 
-	trip    float64 // smoothed time until a refusal is heard
+	trip    float64 // smoothed time until a refusal is received
 	left    float64 // when the call left that was refused last
 	refused int     // epochs in a row in which nothing got through
 	foreign int     // refusals in a row that say nothing about our share
@@ -28,18 +28,17 @@ const (
 	jitter          = 0.25   // of a wait that no answer asks for, added at most
 	askedJitter     = 0.1    // of a wait that an answer asks for or an overload needs, added at most
 	firstKnock      = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
-	rarestKnock     = minute // seconds between two probes, at most
+	rarestKnock     = minute // the longest time between two probes, in seconds
 	knockShare      = 0.02   // of the learned rate may go into knocking
 	resetDoublings  = 4      // times that the wait for a reset may double, at most
-	longestBackoff  = 8      // seconds on top of a wait that is too short, or for rejections that say nothing about our share
 	firstOverload   = 0.05   // seconds to wait at an overload, twice as long each time
 	longestOverload = 30     // seconds of such a wait, at most
-	longestPause    = 5      // seconds after a refusal that does not say for how long
+	longestPause    = 5      // seconds after a refusal that does not say for how long, or says nothing about our share
 )
 
 func newDoor(off Rules) Door { return Door{trip: firstTrip, left: math.Inf(-1), off: off} }
 
-// Stuck reports whether it has been so for a while, which is no time for growth.
+// Stuck reports whether the provider has been closed for a while: no time for growth.
 func (d *Door) Stuck() bool { return d.refused >= 2 || d.full >= 2 }
 
 // Shut reports whether nothing has got through since the last refusal but one.
@@ -68,10 +67,10 @@ func (d *Door) Sent(now float64) (probe bool) {
 	return probe
 }
 
-// Hears is how long it takes until the refusal of a probe would have been heard.
+// Hears is the time after which the refusal of a probe would have been received.
 func (d *Door) Hears() float64 { return heardBy * d.trip }
 
-// Heard notes that a refusal took so long to be heard.
+// Heard records how long a refusal took to be received.
 func (d *Door) Heard(took float64) { d.trip += smoothing * (took - d.trip) }
 
 // Refused notes the first refusal of an epoch, of a call that left at the moment left.
@@ -95,8 +94,7 @@ func (d *Door) Obey(now, asked, rate, luck float64) {
 	d.wait(now + d.truths[d.truth].Shut(now, asked, rate, settles*d.trip) + later)
 }
 
-// Echo waits for what a further refusal of the same epoch asked, unless it is
-// being tried whether the door opens sooner.
+// Echo waits for the time that a further refusal of the same epoch asked for, unless an earlier opening is being tested.
 func (d *Door) Echo(now, asked float64) {
 	if t := &d.truths[d.truth]; !t.Testing {
 		d.wait(now + asked*t.mul())
@@ -119,22 +117,22 @@ func (d *Door) Still(now, asked float64, hinted bool, reset, rate, luck float64)
 		}
 	}
 	n := float64(d.refused)
+	most := max(1, min(rarestKnock, 1/(knockShare*max(rate, leastRate))))
 	switch {
 	case reset > 0 && d.refused > 1: // a window that has not turned yet
 		d.wait(now + min(rarestKnock, reset*math.Pow(2, min(resetDoublings, n-2)*luck)))
 	case !hinted:
-		most := max(1, min(rarestKnock, 1/(knockShare*max(rate, leastRate))))
 		d.wait(now + min(most, firstKnock*math.Pow(2, n-1))*(1+jitter*luck))
-	case d.refused > 2: // the Retry-After keeps being too short
-		d.wait(now + asked + luck*min(longestBackoff, 0.5*math.Pow(2, n-2)))
+	case d.refused > 2: // the Retry-After keeps being too short, or rejections count and others probe as well
+		d.wait(now + asked + luck*min(most, 0.5*math.Pow(2, n-2)))
 	}
 	d.probing = d.refused > 1
 }
 
-// Foreign waits, if they go on, for refusals that say nothing about our share.
+// Foreign waits if refusals continue that say nothing about our share.
 func (d *Door) Foreign(now, luck float64) {
 	if d.foreign++; d.foreign > 1 {
-		d.wait(now + min(longestBackoff, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+jitter*luck))
+		d.wait(now + min(longestPause, d.trip*math.Pow(2, float64(d.foreign-1)))*(1+jitter*luck))
 	}
 }
 
@@ -155,8 +153,7 @@ func (d *Door) Overloaded(now, asked, share, luck float64, again bool) {
 	d.wait(now + asked*(1+askedJitter*luck))
 }
 
-// Pause waits after a refusal that did not say for how long: about a call, and
-// not before the refusals that are under way have been heard.
+// Pause waits after a refusal without a wait: about one call, and until the refusals of calls in flight have been received.
 func (d *Door) Pause(now, rate float64) {
 	d.wait(now + max(settles*d.trip, min(longestPause, 1/max(rate, leastRate))))
 }
@@ -167,6 +164,6 @@ func (d *Door) Opened(left float64) {
 	d.probing, d.refused, d.foreign, d.full, d.knock = false, 0, 0, 0, 0
 }
 
-// Opens reports whether a call that left at the moment left can tell that the
-// door is open: it left after the one that was refused last.
+// Opens reports whether a success of a call that left at the moment left proves the provider open: the call left after the one
+// that was refused last.
 func (d *Door) Opens(left float64) bool { return left > d.left }

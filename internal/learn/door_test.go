@@ -61,7 +61,8 @@ func TestDoorStillShutWaitsLongerEachTime(t *testing.T) {
 		"a second at least":   {rate: 1000, want: []float64{0.25, 0.5, 1, 1}},
 		"jitter":              {rate: 1000, luck: 1, want: []float64{0.3125, 0.625, 1.25, 1.25}},
 		"as asked":            {asked: 3, want: []float64{3, 3, 3, 3}},
-		"asked too little":    {asked: 3, luck: 1, want: []float64{3, 3, 4, 5, 7, 11, 11}},
+		"asked too little":    {asked: 3, luck: 1, rate: 1, want: []float64{3, 3, 4, 5, 7, 11, 19, 35, 53, 53}},
+		"of a fast rate":      {asked: 3, luck: 1, rate: 10, want: []float64{3, 3, 4, 5, 7, 8, 8}},
 		"until the reset":     {reset: 7, want: []float64{0.25, 7, 7, 7}},
 		"which slips":         {reset: 7, luck: 1, want: []float64{0.3125, 7, 14, 28, 56, 60}},
 		"the longer of them":  {asked: 3, reset: 7, want: []float64{3, 7}},
@@ -163,7 +164,7 @@ func TestDoorWaits(t *testing.T) {
 		luck    float64
 		want    []float64
 	}{
-		"foreign":           {foreign, 0, []float64{-inf, 0.4, 0.8, 1.6, 3.2, 6.4, 8, 8}},
+		"foreign":           {foreign, 0, []float64{-inf, 0.4, 0.8, 1.6, 3.2, 5, 5}},
 		"foreign, jitter":   {foreign, 1, []float64{-inf, 0.5, 1}},
 		"full":              {full, 0, []float64{0.1, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30}},
 		"full, jitter":      {full, 1, []float64{0.11, 0.11}},

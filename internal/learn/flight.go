@@ -98,8 +98,8 @@ func (f *Flight) Answered(others, inFlight int, needed float64) (rose bool) {
 	return rose
 }
 
-// gain is the calls that an answer adds to the bound. A bound that hovers grows
-// as much in a round trip, whatever it is: those who share a cap so get even parts.
+// gain is the number of calls that an answer adds to the bound. A bound that hovers grows by the same amount each round trip,
+// whatever its size, so that clients that share a limit converge to equal parts.
 func (f *Flight) gain() float64 {
 	switch f.mode {
 	case slowStart, returning:
@@ -180,8 +180,8 @@ func (f *Flight) hold(n float64) {
 	}
 }
 
-// Signal cuts the bound to a share of what it is, because of something that is
-// no measurement. It grows back to it within a cycle.
+// Signal reduces the bound to a share of its value, because of a signal that is not a measurement. It grows back within a
+// cycle.
 func (f *Flight) Signal(share, now float64) {
 	f.hold(now)
 	f.bound = max(1, share*now)

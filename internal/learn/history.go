@@ -1,9 +1,8 @@
 package learn
 
-// History tells how much had been sent, and not been refused, by a past
-// moment. It keeps what it needs for that at a resolution that falls with age:
-// each level holds the same number of points, twice as far apart as those of
-// the level below. So it takes the same few kilobytes for an hour as for a second.
+// History returns how much had been sent and not refused by a past moment. Its resolution falls with age: each level holds the
+// same number of points, twice as far apart as those of the level below. So it takes the same few kilobytes for an hour as for
+// a second.
 type History struct {
 	levels [historyLevels]historyLevel
 }

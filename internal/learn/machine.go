@@ -37,7 +37,7 @@ type Machine struct {
 	first    bool    // the first mark has just been made
 	trip     float64 // smoothed time of a call that was taken, seconds
 	unit     float64 // tokens of the call that was asked about last
-	slack    bool    // nobody has waited since the last tick
+	slack    bool    // no call has waited since the last tick
 	bound    Bound
 	off      Rules
 	luck     *rand.Rand
@@ -56,10 +56,10 @@ type Config struct {
 	Seed         uint64         // of jitter
 	Off          Rules          // left out, to see what they are worth
 	Saved        Saved          // what another machine has learned
-	Decide       func(Decision) // hears of every decision; nil: nobody does
+	Decide       func(Decision) // receives every decision; may be nil
 }
 
-// New returns a machine whose time begins at 0.
+// New returns a machine that begins at time 0.
 func New(c Config) *Machine {
 	m := &Machine{
 		Flight: NewFlight(c.Initial, c.Max),
@@ -140,6 +140,7 @@ func (m *Machine) tick(now float64, slack bool) {
 	idle := m.slack && !m.Door.Shut() // since the last tick
 	grow := open && !m.Door.Stuck() && now >= m.slowBy
 	m.slack = slack
+	m.Calls.Turns, m.Tokens.Turns = m.Tokens.On, m.Tokens.On
 	m.Flight.Tick(now, grow)
 	m.pace(now, &m.Calls, OfCalls, 1, open, grow, idle)
 	m.pace(now, &m.Tokens, OfTokens, m.unit, open, grow, idle)
@@ -180,14 +181,18 @@ func (m *Machine) retried(now float64, c Call) bool {
 	if levels {
 		before := m.InFlight()
 		m.levels.Refused(now)
+		alone := m.Flight.Claimed && m.Flight.kept.mode != hovering && m.under.before == (paces{})
 		m.Flight.Back()
 		m.givesCapUp()
+		if n := float64(c.Others); alone && n > m.Flight.level {
+			m.Flight.hold(n) // the trial has shown that the cap is higher
+		}
 		m.note(Decision{At: now, Kind: Cut, Of: OfFlight, From: float64(before), To: float64(m.InFlight()), Why: WhyNotYet})
 	}
 	return rates || levels
 }
 
-// pace brings a pacer up to now and tells when it begins to try more.
+// pace advances a pacer to now and reports when it begins to try more.
 func (m *Machine) pace(now float64, p *Pacer, of Value, unit float64, open, grow, idle bool) {
 	before, rising := p.Next(), p.Rising()
 	p.Tick(now, open, grow, idle, unit)
@@ -264,7 +269,7 @@ func (m *Machine) paceWait(now, tokens float64) (wait float64) {
 	return wait
 }
 
-// Slack says that nobody waits: no time for growth.
+// Slack records that no call waits: no time for growth.
 func (m *Machine) Slack(now float64) {
 	m.binding(false, false)
 	m.tick(now, true)

@@ -388,7 +388,9 @@ func TestUnsentUndoes(t *testing.T) {
 	assert.Equal(t, tokens, r.Tokens)
 	assert.InDelta(t, sent, r.tally.calls, 0)
 	assert.Zero(t, r.Wait(10, 100, 0), "nor do the headers count them")
-	r.send(10)
+	for range turnsDeep {
+		r.send(10)
+	}
 	assert.Positive(t, r.Wait(10, 100, 0))
 }
 
@@ -776,5 +778,15 @@ func TestTheBoundInFlightDoesNotGrowEither(t *testing.T) {
 		call := r.send(5)
 		r.Answered(6, call, Answer{Used: 100, InFlight: 9})
 		assert.Equal(t, slow, r.Flight.Hovers() == before)
+	}
+}
+
+func TestFourCallsGoAtOnceOnlyWhereTokensArePaced(t *testing.T) {
+	for tokens, positive := range map[float64]bool{0: true, 1000: false} {
+		m := runMachine(Config{CallRate: 1, TokenRate: tokens})
+		m.send(0)
+		m.Wait(100, 100, 0)
+		m.send(100)
+		assert.Equal(t, positive, m.Wait(100, 100, 0) > 0, "%v tokens a second", tokens)
 	}
 }

@@ -37,7 +37,7 @@ func (m *Memory) Marked(now, value float64, agreed bool) {
 	}
 }
 
-// Fell notes that high is given up for now, although nothing was measured.
+// Fell records that high is abandoned for now, although nothing was measured.
 func (m *Memory) Fell(now, high float64) {
 	if m.next == 0 || now >= m.until {
 		m.high = high

@@ -2,7 +2,7 @@ package learn
 
 import "math"
 
-// Told is what one answer said about a unit: in units and seconds.
+// Told is what one response declared about a unit: in units and seconds.
 type Told struct {
 	Known            bool
 	Limit, Remaining float64
@@ -14,7 +14,7 @@ type Told struct {
 // refills all the time, and one that counts in windows and says when these turn.
 type Mirror struct {
 	Known bool
-	Seq   int64 // of the call whose answer is the newest
+	Seq   int64 // of the call with the newest answer
 
 	at       float64 // when it left
 	left     float64 // then, with it taken
@@ -47,9 +47,8 @@ const (
 // Sent notes a call.
 func (m *Mirror) Sent(now float64) { m.last = now }
 
-// Observe takes in what the answer to the call seq told, which left at the
-// moment at. own is what we have used since the call m.Seq, this one included;
-// taken is its own part of it, 0 if it was refused.
+// Observe applies what the answer to the call seq declared, which left at the moment at. own is what we have used since the
+// call m.Seq, this one included; taken is the share of this call, 0 if it was refused.
 func (m *Mirror) Observe(seq int64, at, own, taken float64, t Told) {
 	m.turn.Observe(at, t.Reset)
 	m.Full(taken, t)
@@ -137,7 +136,7 @@ func (m *Mirror) Wait(now, n, own float64, newest int64) (wait float64, plentifu
 
 // windowWait spreads what is left of a window over what is left of its time.
 func (m *Mirror) windowWait(now, n, own float64) (wait, left float64) {
-	if m.turn.Pass(now) { // nothing has been told of the new window yet
+	if m.turn.Pass(now) { // nothing is known of the new window yet
 		m.at, m.left, m.made = now, m.limit, own
 	}
 	n = min(n, m.limit)
@@ -178,8 +177,8 @@ func (o *Others) Observe(at, left, own, refill float64, spilt bool) {
 	o.Begin(at, left)
 }
 
-// Turn tells a window from a bucket, and knows when it turns. The moment of a
-// window's reset stands still; that of a bucket moves along with what is sent.
+// Turn distinguishes a window from a bucket, and knows when the window turns. The moment of a window's reset is constant; that
+// of a bucket moves along with what is sent.
 type Turn struct {
 	At float64
 

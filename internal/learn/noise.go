@@ -55,8 +55,8 @@ func (n *Noise) Sent() {
 	n.exceeded = max(0, n.exceeded-exceededDecay)
 }
 
-// Refused judges the first refusal of an epoch: measured is the rate there,
-// believed that of the pacer, pace what was being sent.
+// Refused judges the first refusal of an epoch. measured is the rate at that moment, believed that of the pacer, and pace the
+// rate of the calls sent.
 func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 	if n.Share > 0 && measured >= explained*believed {
 		return n.expected(0, explainedWeight) // it may be the limit, and may be noise just as well
@@ -87,7 +87,7 @@ func (n *Noise) Refused(measured, believed, pace float64) Opinion {
 // Forget drops what could not be explained, because it is now.
 func (n *Noise) Forget() { n.unexplained = 0 }
 
-// Before is the rate that the noise had begun to eat.
+// Before is the rate before random rejections began to lower it.
 func (n *Noise) Before() float64 { return n.before }
 
 // Expected is whether one more refusal is within the known share. If there are

@@ -10,7 +10,7 @@ type Overload struct {
 
 // Source of these: the families of providers in internal/simulate.
 const (
-	overloadRare  = 2.0 / recent // a share that is no fault of ours
+	overloadRare  = 2.0 / recent // a share that we do not cause
 	overloadSpan  = 10           // seconds in which an overload cuts the calls in flight to overloadLeast, at most
 	overloadLeast = 0.5          // of the calls in flight: what is left after cuts in overloadSpan, at least
 )

@@ -24,6 +24,7 @@ type Pacer struct {
 
 	Binding bool
 	Agreed  bool // marks agree about the rate
+	Turns   bool // calls and tokens are both paced, and take turns in binding
 
 	off Rules
 }
@@ -44,7 +45,8 @@ const (
 	firstGrow   = 0.25 // per second: the same until the second mark
 	leastBucket = 10   // calls that the provider's bucket is taken to hold, at least
 	ownBurst    = 0.02 // seconds of the pace, that go at once after a late timer
-	tokenDeep   = 2    // calls' tokens that may go at once: calls and tokens take turns in binding
+	turnsDeep   = 4    // calls, and calls' tokens, that may go at once where both are paced; families 06
+	uneven      = 0.9  // of the pace: the most that a mark cuts to where calls take different amounts of tokens; families 06
 	leastRate   = 1e-3 // units per second; by definition: a rate that is never 0
 
 	cycleOne      = 63             // seconds that a cycle takes at one unit per second; twelve
@@ -74,10 +76,11 @@ func eager(rate float64) float64 {
 	return min(1, max(1.0/eagerMost, eagerCalls/max(rate, leastRate)))
 }
 
-// deep is what may go at once.
+// deep is what may go at once. A large call waits for tokens, and small ones for calls: without
+// more, what the other pace could not use meanwhile is lost.
 func (p *Pacer) deep(unit float64) float64 {
-	if unit > 1 {
-		return tokenDeep * unit
+	if p.Turns {
+		return turnsDeep * unit
 	}
 	return unit
 }
@@ -115,8 +118,7 @@ func (p *Pacer) Pace() float64 {
 // Grown reports whether the pace is far from what was measured.
 func (p *Pacer) Grown() bool { return p.On && (p.fast > 0 || p.Pace() > grownFar*p.Rate) }
 
-// Tick brings the pacer up to now. open is whether the gate is; idle that
-// nobody waits; unit what one call costs.
+// Tick advances the pacer to now. open is whether the gate is open; idle that no call waits; unit what one call costs.
 func (p *Pacer) Tick(now float64, open, grow, idle bool, unit float64) {
 	dt := now - p.at
 	p.at = now
@@ -195,8 +197,11 @@ func (p *Pacer) Cut(measured, cycle float64, few bool) {
 			measured = max(measured, p.Rate)
 		}
 		measured = min(measured, old)
-		if few {
+		switch {
+		case few:
 			measured = max(measured, deepest*old)
+		case p.Turns: // what calls have reserved says little about what was left
+			measured = max(measured, uneven*old)
 		}
 		if p.rested && p.model < -aboveModel {
 			p.burst -= p.model

@@ -195,14 +195,34 @@ func TestRefundsMayLieAboveTheDepth(t *testing.T) {
 	assert.Positive(t, p.Wait(1), "a refusal gives nothing back to the pace")
 }
 
-func TestDepthOfTokensIsTwoCalls(t *testing.T) {
+func TestFourCallsGoAtOnceWhereTokensArePacedAsWell(t *testing.T) {
 	p := expectTen()
+	p.Turns = true
 	p.Tick(1000, true, true, false, 100)
-	assert.Zero(t, p.Wait(200))
-	assert.Positive(t, p.Wait(201))
-	p.Take(200)
+	assert.Zero(t, p.Wait(400))
+	assert.Positive(t, p.Wait(401))
+	p.Take(400)
 	p.Tick(2000, false, true, false, 100)
 	assert.Positive(t, p.Wait(100), "nothing comes in while the gate is shut")
+}
+
+func TestAMarkCutsLessWhereCallsTakeDifferentAmountsOfTokens(t *testing.T) {
+	for name, c := range map[string]struct {
+		turns, few bool
+		want       float64
+	}{
+		"what was measured": {want: 1},
+		"on a handful":      {few: true, want: 0.7 * 9.7},
+		"uneven":            {turns: true, want: 0.9 * 9.7},
+		"uneven, a handful": {turns: true, few: true, want: 0.7 * 9.7},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := expectTen()
+			p.Turns = c.turns
+			p.Cut(1, Cycle(1), c.few)
+			assert.InDelta(t, c.want, p.Rate, 1e-9)
+		})
+	}
 }
 
 func TestPacerNextIsTheTimeUntilMoreIsSent(t *testing.T) {

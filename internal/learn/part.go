@@ -25,8 +25,8 @@ func (m *Machine) sharing(share float64) {
 // whole limit seems to be rate: the longer, the more of the limit a machine has.
 func evenCycle(rate float64) float64 { return min(evenLongest, evenFirst+evenSlope*rate) }
 
-// Part is what one of several clients may use of what headers declare: its share
-// of what is left at first, and of what comes in.
+// Part is the part of the declared quota that one of several clients may use: its share of what is left at first, and of what
+// comes in.
 type Part struct {
 	share float64 // 0: all of it
 
@@ -44,21 +44,20 @@ func (p *Part) tick(now float64) {
 	p.at = max(p.at, now)
 }
 
-// Begin takes its share of what the first answer tells is left, of which so much has gone since.
-// What went before is missing from that already. The call may be of an earlier run.
+// Begin takes its share of what the first response declares, of which gone has been used since. What was used before is missing
+// from that already. The call may be of an earlier run.
 func (p *Part) Begin(left, gone float64) {
 	if !p.begun {
 		p.begun, p.level = true, p.share*left-max(0, gone)
 	}
 }
 
-// Observe takes in what the answer to a call that left at the moment at told, of a bucket
-// that refills at a rate. What is left may be used by the time that it is whole again: of a
-// window that is not known as one, more than what seems to come in.
+// Observe applies the response to a call that left at the moment at, about a bucket that refills at a rate. What is left may be
+// used by the time the bucket is full again. For a window that is not yet known as one, this is more than what seems to come
+// in.
 //
-// A call that was refused has had its turn. The turns after it come when the bucket has
-// the next unit: right behind those of another client, so that clients that share few
-// calls do not meet again.
+// A call that was refused has had its turn. The next turns come when the bucket has the next unit, right after those of another
+// client, so that clients that share few calls do not collide again.
 func (p *Part) Observe(at, refill float64, t *Told, taken float64) {
 	p.tick(at)
 	if p.rate = refill; t.Reset >= quick {

@@ -37,7 +37,7 @@ func (q *Quota) Unsent(c Call) {
 	q.Tokens.part.Return(c.Tokens)
 }
 
-// Observe takes in what the answer to c told. taken is 0 for a refusal, else 1.
+// Observe applies what the response to c declared. taken is 0 for a refusal, else 1.
 func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, t *Tally) {
 	if q.Blind {
 		return
@@ -58,7 +58,7 @@ func (q *Quota) Observe(now float64, c Call, taken float64, calls, tokens Told, 
 	}
 }
 
-// Known reports whether any header has told anything.
+// Known reports whether any header has declared a quota.
 func (q *Quota) Known() bool { return q.Calls.Known || q.Tokens.Known }
 
 type quotaWait struct {

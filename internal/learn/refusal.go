@@ -40,7 +40,7 @@ func (r *Refusal) left(tokens float64) bool {
 	return r.told() && calls && some
 }
 
-// fewTokens left are none: hardly any call takes fewer.
+// fewTokens or fewer count as none: hardly any call takes so few.
 const fewTokens = 100 // tokens, below which hardly any call fits
 
 // reset is when the meter that is used up will be whole again, 0 if none is.
@@ -126,8 +126,8 @@ func (m *Machine) account(now float64, c Call, r *Refusal) {
 // steep, in seconds. Source: OpenAI's guide to rate limits, 2026-07.
 const SlowFor = 15 * minute // seconds without growth after a ramp that was too steep; OpenAI's guide to rate limits, 2026-07
 
-// Closed says that the provider has closed the key for so long that no law waits
-// it out. That measures no rate. A try whose call was told so is not made again soon.
+// Closed records that the provider has closed the key for longer than any law waits. That measures no rate. A trial that ran
+// into it is not repeated soon.
 func (m *Machine) Closed(now float64, c Call, slow bool) {
 	m.hits++
 	m.quota.draft.Refused(now, c, &Refusal{Asked: draftMost})
@@ -175,15 +175,16 @@ func (m *Machine) Signal(now, left float64) {
 	}
 }
 
-// still: nothing at all has got through since the last cut. That is a shut
-// door and no new measurement: rate and mark stay.
+// still handles a refusal when no call has got through since the last decrease. The provider is closed, which is no new
+// measurement: rate and mark stay.
 func (m *Machine) still(now float64, c Call, r *Refusal) {
 	m.Calls.Sober()
 	m.Tokens.Sober()
 	if !m.off.Has(GateRule) {
 		m.Door.Still(now, r.Asked, r.hinted(), r.reset(), m.Calls.Rate, m.luck.Float64())
 	}
-	if float64(c.Others) < 0.5*m.Flight.level && m.Flight.mode != hovering { // drained to half, and still shut: no cap of ours
+	drained := float64(c.Others) < 0.5*m.Flight.level
+	if full := m.Flight.Claimed && m.tally.refused >= handful; (drained || full) && m.Flight.mode != hovering { // a cap of ours takes what is below it
 		m.Flight.Claimed = false
 		m.claim.Forget()
 	}

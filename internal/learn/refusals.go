@@ -3,8 +3,7 @@ package learn
 // refusalsKept is how many refusals are remembered.
 const refusalsKept = 64 // calls
 
-// Refusals remembers the calls that were refused lately, because they have
-// used up nothing of what the provider has left.
+// Refusals remembers the calls that were refused recently, because they have used none of the provider's quota.
 type Refusals struct {
 	next int
 	ring [refusalsKept]refusal

@@ -37,11 +37,10 @@ func (s *Spans) Shut(left float64) {
 	}
 }
 
-// Opened notes that a call which left at the moment left was taken, and
-// returns the rate of the span that ends there; 0 if it tells nothing. calls
-// were admitted by then and hits refused. counts says whether it may be a window,
-// and known is the rate that marks agree about, 0 if they do not: what says much less
-// than that, or ends before the window is used up, is an outage, unless it comes again.
+// Opened records that a call which left at the moment left was admitted, and returns the rate of the span that ends there, or 0
+// if it is unknown. calls were admitted by then and hits refused. counts says whether it may be a window, and known is the rate
+// on which marks agree, or 0. A span that gives much less than that, or ends before the window is used up, is an outage, unless
+// it recurs.
 func (s *Spans) Opened(left, calls, hits, known float64, counts bool) (rate float64) {
 	if s.shut == 0 {
 		return 0

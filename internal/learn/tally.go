@@ -19,6 +19,20 @@ type Tally struct {
 	begun   bool
 	start   float64 // when the first call left
 	base    int64   // the last call before it began
+	few     stretch // of the marks before this one, back to the last that was not on a handful of calls
+	next    stretch // few after the next mark
+}
+
+// stretch is what was admitted in some seconds. Half of it is forgotten when it has a handful of
+// calls: the one token of doubt then weighs little, and the limit may have changed.
+type stretch struct{ calls, tokens, span float64 }
+
+func (s stretch) plus(o stretch) stretch {
+	keep := 1.0
+	if s.calls >= handful {
+		keep = 0.5
+	}
+	return stretch{keep*s.calls + o.calls, keep*s.tokens + o.tokens, keep*s.span + o.span}
 }
 
 // Rate is what was measured.
@@ -78,10 +92,11 @@ func (t *Tally) Refused(c Call) {
 func (t *Tally) Mark(c Call) {
 	t.mark = c
 	t.refused, t.lost, t.givenBy = 0, 0, t.given
+	t.few, t.next = t.next, stretch{}
 }
 
-// GotThrough reports whether anything that was sent between the mark and the
-// refused call c was taken: its refusal would have been heard by the moment heard.
+// GotThrough reports whether any call sent between the mark and the refused call c succeeded: its refusal would have been
+// received by the moment heard.
 func (t *Tally) GotThrough(c Call, heard float64) bool {
 	young := t.history.Since(heard, Point{At: t.last.At, Calls: t.calls}).Calls
 	young = max(0, young-float64(t.last.Seq-c.Seq))
@@ -90,7 +105,8 @@ func (t *Tally) GotThrough(c Call, heard float64) bool {
 
 // Measure is the rate from the mark to the refused call c. first says that
 // there was no mark before: the bucket may have been full. grown that the pace
-// was far from the rate that was known: the bucket may have run over. window
+// was far from the rate that was known: the bucket may have run over. Without
+// either, the last seconds count if they have enough calls to be evidence. window
 // is the length of the provider's window, 0 if none is known.
 func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
 	span := max(instant, c.At-t.mark.At)
@@ -101,8 +117,14 @@ func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
 	gross := c.Total - c.Tokens - t.mark.Total
 	tokens := max(0, gross-(t.lost-c.Tokens)-(t.given-t.givenBy))
 	r := Rate{Calls: calls / span, Tokens: tokens / span, Span: span, Few: calls < handful}
-	if r.Few { // one token of doubt
-		r.Calls, r.Tokens = (calls+1)/span, (tokens+c.Tokens)/span
+	t.next = stretch{}
+	if r.Few {
+		r.Calls, r.Tokens = (calls+1)/span, (tokens+c.Tokens)/span // one token of doubt
+		if !first {
+			t.next = t.few.plus(stretch{calls, tokens, span})
+			r.Calls = min(r.Calls, (t.next.calls+1)/t.next.span)
+			r.Tokens = min(r.Tokens, (t.next.tokens+c.Tokens)/t.next.span)
+		}
 	} else { // refusals may have cost quota, too; too high corrects itself at the next mark, too low does not
 		more := 1 + min(1, (t.refused-1)/calls)
 		r.Calls, r.Tokens = r.Calls*more, r.Tokens*more
@@ -113,10 +135,13 @@ func (t *Tally) Measure(c Call, first, grown bool, window float64) Rate {
 			r.Tokens *= got / max(r.Calls, leastRate)
 			r.Calls, r.Few = got, false
 		}
-	case first || grown:
+	default:
 		lately := min(lately, span)
 		got := t.since(c, lately)
-		if gross > 0 && tokens > 0 {
+		if !first && !grown && got.Calls < evidence {
+			break
+		}
+		if gross > 0 {
 			got.Tokens *= min(1, tokens/gross)
 		}
 		r.Calls = max(r.Calls, cautious*got.Calls/lately)

@@ -98,23 +98,52 @@ func TestTallyBeginsAnewAtAMark(t *testing.T) {
 	assert.InDelta(t, 4000/4.1, r.Tokens, 1e-6)
 }
 
-func TestTallyTakesTheLastSecondsIfTheBucketMayHaveRunOver(t *testing.T) {
+func TestMarksOnAHandfulAreMeasuredTogether(t *testing.T) {
+	s := marked()
+	rate := func(calls int, step float64) float64 {
+		c := s.send(calls, step)
+		s.Refused(c)
+		r := s.Measure(c, false, false, 0)
+		s.Mark(c)
+		return r.Calls
+	}
+	assert.InDelta(t, 2.0/20, rate(2, 10), 1e-9, "one call, and one of doubt, in 20 seconds")
+	assert.InDelta(t, 3.0/40, rate(2, 10), 1e-9, "two, with one of doubt, in 40")
+	assert.InDelta(t, 4.0/60, rate(2, 10), 1e-9)
+	assert.InDelta(t, 2.0/100, rate(2, 50), 1e-9, "a rate that falls is not held up by what it was")
+	rate(101, 1)
+	assert.InDelta(t, 2.0/20, rate(2, 10), 1e-9, "a mark on more calls ends it")
+}
+
+func TestMarksOnAHandfulAreForgottenByHalves(t *testing.T) {
+	var few stretch
+	for range 10 {
+		few = few.plus(stretch{1, 100, 10})
+	}
+	assert.Equal(t, stretch{10, 1000, 100}, few)
+	assert.Equal(t, stretch{6, 600, 60}, few.plus(stretch{1, 100, 10}))
+}
+
+func TestTallyTakesTheLastSeconds(t *testing.T) {
 	for name, c := range map[string]struct {
 		first, grown bool
+		step         float64
 		want         float64
 	}{
-		"the first mark": {first: true, want: 0.95 * 10},
-		"a grown pace":   {grown: true, want: 0.95 * 10},
-		"neither":        {want: 69.0 / 25},
+		"of the first mark":         {first: true, step: 0.6, want: 0.95 / 0.6},
+		"of a grown pace":           {grown: true, step: 0.6, want: 0.95 / 0.6},
+		"if they have enough calls": {step: 0.1, want: 0.95 / 0.1},
+		"but not of twenty":         {step: 0.25, want: 69.0 / 32.5},
+		"nor of a handful":          {step: 0.6, want: 69.0 / 50},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &tallied{}
 			s.send(20, 1)
-			last := s.send(50, 0.1)
+			last := s.send(50, c.step)
 			s.Refused(last)
 			s.mark.At = 0 // as New begins
 			r := s.Measure(last, c.first, c.grown, 0)
-			assert.InDelta(t, c.want, r.Calls, 0.21, "the refused call is one of fifty")
+			assert.InDelta(t, c.want, r.Calls, 0.21, "the refused call is one of them")
 			assert.InDelta(t, 100*c.want, r.Tokens, 21)
 		})
 	}
@@ -141,7 +170,7 @@ func TestTallyTakesTheWindowThatIsKnown(t *testing.T) {
 	}{
 		"it was full":  {10, 10, 1000},
 		"a longer one": {40, (99 + 30*35/40.0) / 40, 100 * (99 + 30*35/40.0) / 40},
-		"none":         {0, 134.0 / 50, 13400.0 / 50},
+		"none":         {0, 0.95 * 49 / 5, 95 * 49 / 5.0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := marked()

@@ -1,8 +1,7 @@
 package learn
 
-// Truth learns by how much a Retry-After is to be multiplied before it is
-// true. One that is too short shows by itself, since the door is still shut; one
-// that is too long does only if somebody knocks early now and then.
+// Truth learns the factor by which a Retry-After has to be multiplied. One that is too short shows by itself, because the
+// provider is still closed; one that is too long shows only if a probe is sent early now and then.
 type Truth struct {
 	factor  float64 // 0: 1
 	obeyed  int     // closures since the last test
@@ -31,8 +30,8 @@ func (t *Truth) mul() float64 {
 	return t.factor
 }
 
-// Shut says how long to wait after the first refusal of a closure. rate is what
-// could be sent meanwhile, least what it takes to be heard.
+// Shut returns how long to wait after the first refusal of a closure. rate is what could be sent meanwhile, and least how long
+// an answer takes.
 func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	t.shutAt, t.asked, t.again = now, asked, 0
 	wait := asked * t.mul()
@@ -49,7 +48,7 @@ func (t *Truth) Shut(now, asked, rate, least float64) float64 {
 	return max(least, wait)
 }
 
-// Again says how long to wait after a further refusal.
+// Again returns how long to wait after a further refusal.
 func (t *Truth) Again(asked float64) float64 {
 	switch {
 	case t.Testing:

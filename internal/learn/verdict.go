@@ -1,6 +1,6 @@
 package learn
 
-// verdict is what a refusal is taken for.
+// verdict is the interpretation of a refusal.
 type verdict uint8
 
 const (
@@ -9,11 +9,10 @@ const (
 	isCap
 )
 
-// verdict judges the first refusal of an epoch. A rate is the default: to take
-// a cap for a rate costs a few percent, the converse starves. The first refusal
-// without a label is taken for a cap all the same, because that is soon refuted.
-// One that names a rate is not, but if such refusals keep coming at one number
-// of calls in flight, the name is wrong.
+// verdict judges the first refusal of an epoch. A rate is the default: mistaking a concurrency limit for a rate costs a few
+// percent, while the converse starves. The first refusal without a label is still taken for a concurrency limit, because that
+// is soon refuted. One that names a rate is not, but if such refusals keep coming at one number of calls in flight, the name is
+// wrong.
 func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 	if m.drafted || m.retried(now, c) {
 		m.begin(now, c)
@@ -53,7 +52,8 @@ func (m *Machine) verdict(now float64, c Call, r *Refusal) verdict {
 		m.claimed(now, c)
 	}
 	m.Flight.Claimed = isACap
-	m.rate = m.tally.Measure(c, !m.knows, m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(), m.spans.Window)
+	first := !m.knows || !m.Calls.On && !isACap // the bucket may have been full
+	m.rate = m.tally.Measure(c, first, m.Calls.Grown() || m.ofTokens(r) && m.Tokens.Grown(), m.spans.Window)
 	m.rate = m.lit(m.rate)
 	if isACap {
 		m.under.Held(now, float64(c.Others), m.rate)
@@ -81,8 +81,8 @@ func (m *Machine) lit(r Rate) Rate {
 	return r
 }
 
-// foreign: refusals of the rate look different here, so this one is not ours
-// to answer with the pace. If more of them come without meters than random rejections explain, those of the rate look like that by now.
+// foreign reports a refusal that looks different from those of the rate, so that the rate must not answer it. If more of them
+// come without meters than random rejections explain, refusals of the rate have come to look like that.
 func (m *Machine) foreign(c Call, r *Refusal) bool {
 	if m.labels > 0 && !r.told() && m.claim.Alien() {
 		m.labels = 0
@@ -93,7 +93,7 @@ func (m *Machine) foreign(c Call, r *Refusal) bool {
 // standBy is how far above the rate the pace stands by, times.
 const standBy = 1.2 // times the rate, while a cap holds
 
-// claimed: from here on the calls in flight are bounded, and the pace stands by.
+// claimed begins a claim: the calls in flight are bounded, and the rate is kept in reserve.
 func (m *Machine) claimed(now float64, c Call) {
 	m.claim.Begin(c, float64(m.hits))
 	m.note(Decision{At: now, Kind: Verdict, To: float64(c.Others), Why: WhyCap})
@@ -103,7 +103,7 @@ func (m *Machine) claimed(now float64, c Call) {
 	}
 }
 
-// isNoise lets refusals pass that no pace would have prevented.
+// isNoise passes refusals that no rate would have prevented.
 func (m *Machine) isNoise(now float64, c Call, r *Refusal) bool {
 	if r.hinted() || m.off.Has(StrayRule) {
 		return false

@@ -19,7 +19,7 @@ type process struct {
 	inFlight int // on the wire
 	kept     int // sitting out a backoff
 	line     line
-	fresh    *Call // the next item when nobody is in line; nil: there is none
+	fresh    *Call // the next item when no call is in line; nil: there is none
 	spare    []*Call
 	seq      int64
 	total    int64
