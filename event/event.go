@@ -44,7 +44,8 @@ const (
 	LimiterPaused Kind = "limiter.paused"
 
 	// LimiterChanged: the program set other limits, which Reason lists; or a control law
-	// panicked with Err and was replaced; or another process of a group leads.
+	// panicked with Err and was replaced; or another process of a group leads; or an
+	// engine could not set the rate of its task queue, Key, with Err.
 	LimiterChanged Kind = "limiter.changed"
 
 	// LimiterWaited: a call waited for Wait and was admitted, or rejected with Err. A

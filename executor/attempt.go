@@ -55,7 +55,7 @@ func hung(err error) (yes bool) {
 	return err != nil && errors.As(err, new(*fault.HungError))
 }
 
-// guarded makes the call of t as its guards allow.
+// guarded runs the call of t under its guards.
 func (x *Executor) guarded(ctx context.Context, t *record) (err error) {
 	defer panics.Catch(&err) // of the functions of a Policy
 	if ctx.Err() != nil {
@@ -64,7 +64,7 @@ func (x *Executor) guarded(ctx context.Context, t *record) (err error) {
 	return inflight.Do(t.guard(), t.scope(), t.reserves())
 }
 
-// guard is what the task's call has to pass.
+// guard returns the guard that the task's call must pass.
 func (t *record) guard() *guard.Guard {
 	g := t.x.guard
 	if t.single && t.x.repeats() {

@@ -58,8 +58,8 @@ func (c Config) filled() Config {
 	return c
 }
 
-// guards are the guard of all calls, and the same without its retries: Run
-// makes one attempt for callers that retry on their own.
+// guards returns the guard of all calls, and the same guard without retries: Run makes one attempt for callers that retry on
+// their own.
 func (c Config) guards() (all, once *guard.Guard, err error) {
 	all, err = guard.New(c.Policy)
 	if err != nil {

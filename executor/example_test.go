@@ -40,7 +40,7 @@ func ExampleTrySubmit() {
 	ctx := context.Background()
 	x, _ := executor.New(executor.Config{Queue: 1})
 	defer func() { _ = x.Close() }()
-	x.Pause() // nobody takes anything out
+	x.Pause() // no worker takes a task
 	call := func(context.Context) (int, error) { return 1, nil }
 	_, err := executor.TrySubmit(ctx, x, call)
 	fmt.Println(err)

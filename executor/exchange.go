@@ -44,7 +44,7 @@ func newRequest(method, endpoint string, h http.Header, payload []byte) *request
 	switch u, err := url.Parse(endpoint); {
 	case err == nil && (u.User != nil || u.RawQuery != ""):
 		r.endpoint, sent.URL = redact.URL(u), u
-	case err != nil && strings.ContainsAny(endpoint, "?@"): // who knows what is in it
+	case err != nil && strings.ContainsAny(endpoint, "?@"): // it may contain credentials
 		r.endpoint = redact.Mark
 	}
 	r.secrets = redact.Secrets(sent)
@@ -92,8 +92,8 @@ func (r *response) info(secrets []string, keep int) *ResponseInfo {
 	return &ResponseInfo{Status: r.status, Header: h, Body: excerpt(r.body, r.bytes, secrets, keep), Bytes: r.bytes}
 }
 
-// excerpt is the beginning of b without the secrets. b is the beginning of
-// something that has whole bytes. A secret that is cut off at its end does not show its beginning.
+// excerpt returns the start of b with secrets removed. b is the start of a text of whole bytes. A secret that is truncated at
+// the end of b is removed as well.
 func excerpt(b []byte, whole int, secrets []string, keep int) string {
 	b = head(b, secrets, keep)
 	text := redact.Text(string(b), secrets)
@@ -131,7 +131,7 @@ func (t *record) respond(status int, h http.Header, body []byte) {
 	}
 }
 
-// secrets is what must not be repeated of the request, the longest first.
+// secrets returns the parts of the request that must not be repeated, the longest first.
 func (t *record) secrets() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,8 +17,8 @@ type phase uint8
 const (
 	fresh    phase = iota // no worker has been started
 	running               // the workers work
-	draining              // nothing is taken in any more
-	closing               // what is there is given up
+	draining              // no task is accepted
+	closing               // the remaining tasks are cancelled
 )
 
 // Executor is a bounded queue in front of workers. It is safe for concurrent use.
@@ -62,8 +62,8 @@ type Executor struct {
 	cut     error         // why tasks were cut short; nil if none were
 }
 
-// New returns an executor, which starts at the first Submit. Problems of c are joined,
-// each a *fault.FieldError. Close it when it is no longer needed.
+// New returns an executor, which starts at the first Submit. Problems of c are joined, each a *fault.FieldError. Close it when
+// it is no longer needed.
 func New(c Config) (*Executor, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (x *Executor) drained() (first, idle bool) {
 	return true, idle
 }
 
-// giveUp cancels everything that is there.
+// giveUp cancels every remaining task.
 func (x *Executor) giveUp(cause error) {
 	queued, active := x.close(cause)
 	for _, t := range active {
@@ -186,7 +186,7 @@ func (x *Executor) giveUp(cause error) {
 	}
 }
 
-// close has nothing begun any more, and returns what has been waiting and what is worked on.
+// close prevents further tasks from starting and returns the waiting and the running ones.
 func (x *Executor) close(cause error) (queued, active []*record) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -243,7 +243,7 @@ func (x *Executor) unsettled() <-chan struct{} {
 	return x.settled
 }
 
-// settleLocked tells those who wait in Join, and in Stop if no worker is left to do it.
+// settleLocked wakes Join, and Stop if no worker is left to do it.
 func (x *Executor) settleLocked() {
 	x.overLocked()
 	if x.settled != nil && x.idleLocked() {

@@ -61,7 +61,7 @@ func TestConcurrencyIsABound(t *testing.T) {
 		require.NoError(t, x.SetConcurrency(1))
 		g <- struct{}{}
 		synctest.Wait()
-		assert.EqualValues(t, 4, x.Stats().Tasks[Calling], "nobody is begun above a lowered bound")
+		assert.EqualValues(t, 4, x.Stats().Tasks[Calling], "no task begins above a lowered bound")
 		close(g)
 		require.NoError(t, x.Join(t.Context()))
 		assert.EqualValues(t, 8, x.Stats().Tasks[Completed])
@@ -93,7 +93,7 @@ func TestRoom(t *testing.T) {
 		_, err = Submit(ctx, x, g.call)
 		require.ErrorIs(t, err, errBoom)
 
-		// Those who wait get room in the order in which they came.
+		// Submitters get room in the order of their arrival.
 		var order []int
 		for i := range 3 {
 			go func() {
@@ -159,7 +159,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// A task ends with the context that it was submitted with, also while nobody works on it.
+// A task ends with the context it was submitted with, also before a worker takes it.
 func TestTheContextOfATask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t, Config{Concurrency: 1})
@@ -432,7 +432,7 @@ func TestARefusalWithoutLimits(t *testing.T) {
 		assert.GreaterOrEqual(t, time.Since(begun), 10*time.Second)
 		assert.Equal(t, 3, task.Info().Attempts)
 		assert.True(t, slices.ContainsFunc(task.Info().Log, func(e LogEntry) bool {
-			return len(e.Text) > 20 && e.Text[:16] == "refused for rate"
+			return len(e.Text) > 20 && e.Text[:17] == "rejected for rate"
 		}))
 		_, err = must(t, x, fail(adaptive.ErrQuotaExhausted)).Wait(t.Context())
 		require.ErrorIs(t, err, adaptive.ErrQuotaExhausted)

@@ -164,7 +164,7 @@ func TestRetryAfterOfAFullQueue(t *testing.T) {
 	assert.EqualValues(t, 1, (&pace{known: true}).room(1, 1))
 }
 
-// A raised concurrency has as many workers as it needs, a lowered one no more.
+// A higher concurrency starts the workers it needs; a lower one stops the surplus.
 func TestWorkersFollowTheConcurrency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t, Config{Concurrency: 1})

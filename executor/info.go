@@ -99,7 +99,7 @@ func (t *record) info() Info {
 	return i
 }
 
-// logLocked puts together what the states tell and what was noted besides.
+// logLocked merges the state changes with the notes.
 func (t *record) logLocked(secrets []string) []LogEntry {
 	l := &t.life
 	type line struct {
@@ -131,7 +131,7 @@ func (t *record) logLocked(secrets []string) []LogEntry {
 	return entries
 }
 
-// describe tells of err and what it wraps.
+// describe describes err and the errors it wraps.
 func describe(err error, secrets []string) *ErrorInfo {
 	i := &ErrorInfo{Message: errorText(err, secrets), Types: []string{fmt.Sprintf("%T", err)}}
 	chain(err, &i.Types)
@@ -149,7 +149,7 @@ func stackOf(err error, secrets []string) (stack string) {
 	return stack
 }
 
-// correlationOf is the id of the request that failed with err; empty if it was none.
+// correlationOf returns the ID of the request that failed with err, or "" if err is not from a request.
 func correlationOf(err error) (id string) {
 	defer func() { _ = recover() }() // the methods of err are user code
 	if e, ok := errors.AsType[*httpclient.Error](err); ok {

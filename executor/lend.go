@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// rest gives the slot of t up for the time between two attempts, unless it is
-// lent, or too many tasks do that already.
+// rest gives up the slot of t until the next attempt, unless the slot is lent or too many tasks are resting already.
 func (x *Executor) rest(t *record) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -17,8 +16,8 @@ func (x *Executor) rest(t *record) {
 	}
 }
 
-// rise gets t a slot again, before all tasks that have not begun, and not while
-// the executor is paused. It returns false if ctx ends first.
+// rise gets t a slot again, ahead of all tasks that have not begun, but not while the executor is paused. It returns false if
+// ctx ends first.
 func (x *Executor) rise(ctx context.Context, t *record) bool {
 	r := x.rising(t)
 	if r == nil {
@@ -60,7 +59,7 @@ func (x *Executor) returnLocked() {
 		switch {
 		case r.w.lost || r.w.holds:
 		case s.free():
-			s.give(r.w) // it rests no more
+			s.give(r.w) // it no longer rests
 			s.take(r.w)
 		default:
 			return false
@@ -70,7 +69,7 @@ func (x *Executor) returnLocked() {
 	})
 }
 
-// waits notes whether t waits for a guard of its own. Meanwhile another task may begin.
+// waits records whether t waits for a guard of its own. Meanwhile another task may begin.
 func (x *Executor) waits(t *record, yes bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -80,8 +79,7 @@ func (x *Executor) waits(t *record, yes bool) {
 	}
 }
 
-// lender is the turns at the slot of the innermost task of x that ctx is
-// inside of; nil if there is none.
+// lender returns the channel that hands out the slot of the innermost task of x around ctx, or nil if there is no such task.
 func (x *Executor) lender(ctx context.Context) chan struct{} {
 	s := scopeOf(ctx)
 	for s != nil && s.x != x {

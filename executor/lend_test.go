@@ -18,7 +18,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// A call that is over has no slot to lend: goroutines that it left behind wait like everybody.
+// A call that has ended has no slot to lend: the goroutines it left behind wait like all others.
 func TestACallThatIsOverLendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t, Config{Concurrency: 1})
@@ -99,13 +99,13 @@ func TestALogOfARefusalWithoutAnError(t *testing.T) {
 		require.NoError(t, err)
 		var found bool
 		for _, line := range task.Info().Log {
-			found = found || line.Text == "refused for rate, and waits 1m0s or longer to go again"
+			found = found || line.Text == "rejected for rate, waits 1m0s or longer for the next attempt"
 		}
 		assert.True(t, found, "%v", task.Info().Log)
 	})
 }
 
-// Whoever keeps a task does not keep what its call was about.
+// A retained task does not retain what its call refers to.
 func TestATaskThatIsOverHoldsNothing(t *testing.T) {
 	x := start(t, Config{Concurrency: 1})
 	x.Pause()
@@ -131,7 +131,7 @@ func (c *counter) Observe(e event.Event) {
 	c.kinds = append(c.kinds, e.Kind)
 }
 
-// Who observes the executor and the context of a task is told once.
+// An observer of both the executor and the context of a task gets each event once.
 func TestAnObserverIsToldOnce(t *testing.T) {
 	c := &counter{}
 	x := start(t, Config{Policy: guard.Policy{Observer: c}, Concurrency: 1})

@@ -52,9 +52,8 @@ func (x *Executor) unqueue(t *record) bool {
 	return true
 }
 
-// wait returns when the task has ended, and in the end of ctx. Inside of another task of
-// the same executor it works on the task itself if no worker has it. When intake,
-// which may be nil, ends, a task that was not begun yet is given up.
+// wait returns when the task or ctx has ended. Inside another task of the same executor it runs the task itself if no worker
+// has it. When intake, which may be nil, ends, a task that has not begun is cancelled.
 func (t *record) wait(ctx context.Context, intake context.Context) error {
 	done := t.ended()
 	select {
@@ -86,7 +85,7 @@ func (t *record) wait(ctx context.Context, intake context.Context) error {
 	}
 }
 
-// help works on the task, if nobody else does, in the slot whose turn it is.
+// help runs the task in the slot that turn hands out, unless a worker has it.
 func (t *record) help(turn chan struct{}) {
 	defer func() { <-turn }()
 	if !t.x.unqueue(t) {

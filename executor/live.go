@@ -38,9 +38,8 @@ func (x *Executor) resize(n int) (before int, err error) {
 	return before, nil
 }
 
-// confine has the guard bound the calls as well: a task that waits for a guard of its
-// own has no slot when it is admitted. Until the calls that the guard may not
-// know of have ended, such tasks keep their slots.
+// confine makes the guard bound the calls as well: a task that waits for a guard of its own has no slot when it is admitted.
+// Until the calls that the guard may not count have ended, such tasks keep their slots.
 func (x *Executor) confine() error {
 	if x.confined.Load() {
 		return nil
@@ -75,7 +74,7 @@ func (x *Executor) most() int {
 	return x.slots.most
 }
 
-// rouseLocked has all look again whether they may go on.
+// rouseLocked makes every worker and resting task check again whether it may continue.
 func (x *Executor) rouseLocked() {
 	x.returnLocked()
 	x.work.Broadcast()

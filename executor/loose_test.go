@@ -49,7 +49,7 @@ func TestAReportInACallWithoutAdmission(t *testing.T) {
 		assert.Equal(t, 2, n, "it is made again")
 		assert.NotSame(t, inflight.Of(contexts[0]), inflight.Of(contexts[1]))
 		assert.False(t, inflight.Of(contexts[0]).Abandon(nil))
-		assert.Contains(t, task.Info().Log[3].Text, "refused for rate")
+		assert.Contains(t, task.Info().Log[3].Text, "rejected for rate")
 		assert.EqualValues(t, 1, x.Guard().Stats().View.Hits)
 	})
 }

@@ -64,7 +64,7 @@ func (m *Model) Close() error {
 	return m.to.Close()
 }
 
-// callOn makes one attempt, and puts it on the record.
+// callOn makes one attempt and records it.
 func callOn(ctx context.Context, to endpoint.Caller, payload any) (*endpoint.Answer, error) {
 	t := scopeOf(ctx).task()
 	var sent redact.Collector
@@ -89,7 +89,7 @@ func callOn(ctx context.Context, to endpoint.Caller, payload any) (*endpoint.Ans
 	return a, err
 }
 
-// hide adds credentials to what must not be repeated of the task.
+// hide adds credentials to the secrets of the task.
 func (t *record) hide(found []string) {
 	if len(found) == 0 {
 		return
@@ -113,7 +113,7 @@ func longestFirst(secrets []string) []string {
 	return secrets
 }
 
-// exchange puts what an endpoint tells of a call into the task's Info.
+// exchange copies what an endpoint reports of a call into the task's Info.
 func (t *record) exchange(a *endpoint.Answer) {
 	t.respond(a.StatusCode, a.Header, a.Body)
 	payload := slices.Clone(head(a.Payload, t.secrets(), t.x.config.Keep))

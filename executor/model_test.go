@@ -75,13 +75,13 @@ func TestModel(t *testing.T) {
 	text, err := json.Marshal(i)
 	require.NoError(t, err)
 	assert.NotContains(t, string(text), "canary")
-	assert.Contains(t, string(text), "refused for rate")
+	assert.Contains(t, string(text), "rejected for rate")
 
 	require.NoError(t, m.Close())
 	_, err = m.Complete(t.Context(), nil, throttle.Cost{})
 	require.ErrorIs(t, err, executor.ErrStopped)
 	_, err = executor.Submit(t.Context(), x, func(context.Context) (int, error) { return 1, nil })
-	require.NoError(t, err, "the executor is somebody else's")
+	require.NoError(t, err, "the executor belongs to the caller")
 }
 
 func TestAnErrorOfAModel(t *testing.T) {
@@ -160,7 +160,7 @@ func TestModelsOfFunctions(t *testing.T) {
 	}
 }
 
-// A task that is kept has of what was sent and answered what it shows, and no more.
+// A retained task keeps only the parts of the request and the response that it shows.
 func TestAModelKeepsTheBeginning(t *testing.T) {
 	e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("answered")) })
 	m, err := executor.NewModel(open(t, executor.Config{Keep: 4}), e)
@@ -214,7 +214,7 @@ func TestAModelRetriesWhatIsNoAnswer(t *testing.T) {
 
 // A service that repeats the key does not get it into Info, whatever its status.
 func TestInfoOfAModelHidesTheKey(t *testing.T) {
-	const key = "sk-canary/of+a key" // whose spellings differ
+	const key = "sk-canary/of+a key" // with different spellings
 	for name, c := range map[string]struct {
 		status int
 		say    func(auth string) (kind, body string)

@@ -277,7 +277,7 @@ func TestWaitsThatAreGivenUp(t *testing.T) {
 	})
 }
 
-// Whoever keeps the context of a call sees that it is over, also if nobody asked before.
+// The context of an ended call reports its end, even if it is first asked afterwards.
 func TestTheContextOfACallThatHasEnded(t *testing.T) {
 	x := start(t, Config{})
 	var kept context.Context

@@ -96,7 +96,7 @@ func TestABatchInsideOfATask(t *testing.T) {
 	})
 }
 
-// The limiter of the executor hears of refusals in a batch that has none of its own.
+// The limiter of the executor receives the refusals of a batch that has no limiter.
 func TestRefusalsOfABatchOnAnExecutor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := open(t, executor.Config{Policy: within(throttle.Sliding(100, time.Second))})

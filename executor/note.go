@@ -8,18 +8,17 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// noteKind is what a note tells of. What every task goes through is not noted:
-// the times of its states tell that.
+// noteKind is the subject of a note. The steps that every task goes through are not noted: the times of its states show them.
 type noteKind uint8
 
 const (
 	noteWaited  noteKind = iota // for the limits
 	noteRefused                 // for rate
 	noteRetry
-	noteOpen // the breaker refused
+	noteOpen // the breaker rejected the call
 )
 
-// note is one thing out of the ordinary in the life of a task.
+// note is one unusual event in the life of a task.
 type note struct {
 	at    time.Duration
 	kind  noteKind
@@ -50,22 +49,22 @@ func (t *record) noteLocked(now time.Duration, n note) {
 	c.dropped++
 }
 
-// text is the note for people, without the secrets.
+// text returns the note as text, without the secrets.
 func (n *note) text(secrets []string) string {
 	switch n.kind {
 	case noteWaited:
 		return fmt.Sprintf("waited %s for %s", round(n.wait), boundBy(n.bound))
 	case noteRefused:
-		s := "refused for rate, and waits to go again"
+		s := "rejected for rate, waits for the next attempt"
 		if n.wait > 0 {
-			s = fmt.Sprintf("refused for rate, and waits %s or longer to go again", round(n.wait))
+			s = fmt.Sprintf("rejected for rate, waits %s or longer for the next attempt", round(n.wait))
 		}
 		if n.err == nil { // the call said so by guard.Report
 			return s
 		}
 		return s + ": " + errorText(n.err, secrets)
 	case noteRetry:
-		return fmt.Sprintf("goes again in %s after: %s", round(n.wait), errorText(n.err, secrets))
+		return fmt.Sprintf("retries in %s after: %s", round(n.wait), errorText(n.err, secrets))
 	case noteOpen:
 		return "not sent: " + errorText(n.err, secrets)
 	}
@@ -89,7 +88,7 @@ func boundBy(b throttle.Bound) string {
 	return "its turn"
 }
 
-// round leaves out digits that nobody reads.
+// round drops digits that are of no use to a reader.
 func round(d time.Duration) time.Duration {
 	if d > time.Second {
 		return d.Round(10 * time.Millisecond)
@@ -97,7 +96,7 @@ func round(d time.Duration) time.Duration {
 	return d.Round(10 * time.Microsecond)
 }
 
-// errorText is what err says, bounded and without the secrets.
+// errorText returns the text of err, bounded and without the secrets.
 func errorText(err error, secrets []string) (text string) {
 	defer func() {
 		if recover() != nil { // the methods of err are user code

@@ -144,7 +144,7 @@ func TestATaskWhoseGuardTellsAnObserverLetsTheNextOneCome(t *testing.T) {
 	})
 }
 
-// Tasks do not wait for one whose goroutine ends before it reaches its limits.
+// Tasks do not wait for one with a goroutine that ends before it reaches its limits.
 func TestATaskThatNeverComesToItsLimitsLetsTheNextOneCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t, Config{Policy: within(throttle.Sliding(10, time.Minute)), Concurrency: 2})

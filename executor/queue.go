@@ -2,18 +2,17 @@ package executor
 
 import "slices"
 
-// place is where a task is, as its executor sees it.
+// place is the position of a task in its executor.
 type place uint8
 
 const (
 	nowhere place = iota
 	inRoom        // it waits for room
 	inQueue
-	taken // somebody works on it, or it has ended
+	taken // it is running or has ended
 )
 
-// list is a FIFO of tasks, which are linked themselves: it costs no memory,
-// and a task in the middle leaves at once.
+// list is an intrusive FIFO of tasks: it allocates nothing, and removing a task from the middle takes constant time.
 type list struct {
 	head, tail *record
 	len        int
@@ -51,10 +50,8 @@ type level struct {
 	tasks    list
 }
 
-// queue gives out tasks by priority, the highest first, and by the order in
-// which they came within one. It is a list for each priority rather than a
-// heap: most have one or two, and then every operation costs the same
-// however long the queue is.
+// queue returns tasks by priority, the highest first, and in order of arrival within a priority. It is a list per priority
+// rather than a heap: with the usual one or two priorities every operation takes constant time, however long the queue is.
 type queue struct {
 	levels []*level // the highest priority first; none is empty but perhaps the only one
 	len    int
@@ -89,7 +86,7 @@ func (q *queue) push(t *record) {
 	q.len++
 }
 
-// head is the task that goes next; nil if there is none.
+// head returns the next task, or nil if there is none.
 func (q *queue) head() *record {
 	if q.len == 0 {
 		return nil
@@ -106,7 +103,7 @@ func (q *queue) remove(t *record) {
 	}
 }
 
-// after is the task that goes after t; nil if t is the last.
+// after returns the task that follows t, or nil if t is the last.
 func (q *queue) after(t *record) *record {
 	if t.next != nil {
 		return t.next

@@ -28,7 +28,7 @@ type record struct {
 	// Guarded by the executor's mu.
 	seq        int64
 	prev, next *record
-	by         *worker // nil: whoever waits for it works on it
+	by         *worker // nil: the goroutine that waits for it runs it
 	where      place
 
 	single   bool // no policy repeats it
@@ -37,16 +37,16 @@ type record struct {
 	observed bool // there are observers of its events
 	inTurn   bool // no other task is taken until pass; of the goroutine of the call
 	priority int32
-	cost     *throttle.Cost  // nil: nothing was said
+	cost     *throttle.Cost  // nil: not set
 	extra    *extra          // as above, of all else
 	ctx      context.Context //nolint:containedctx // of whoever submitted it: it is for the task
 	job      job
-	inside   atomic.Pointer[inside] // nil: nobody has asked for more than ctx tells
+	inside   atomic.Pointer[inside] // nil until more than the values of ctx is needed
 
 	mu      sync.Mutex      // guards what follows; taken after the executor's mu, never before
 	attempt context.Context //nolint:containedctx // of the last one; nil: none was begun, or the task has ended
 	course  *course         // nil: nothing was out of the ordinary
-	done    chan struct{}   // nil until somebody asks; as long as it waits for room, closed when that is over
+	done    chan struct{}   // nil until first used; while the task waits for room, closed when that wait ends
 	life    life
 }
 
@@ -66,13 +66,13 @@ func (t *record) errLocked() error {
 	return t.course.err
 }
 
-// course is what few tasks go through, or are asked for.
+// course holds what only few tasks need.
 type course struct {
 	used    throttle.Cost
 	notes   []note
 	dropped int // notes
 	subs    *fanout
-	cause   error // why it was given up
+	cause   error // why it was cancelled
 	err     error // it ended with
 	late    uint8 // for how many looks of the watch its context has been over while it was worked on
 }
@@ -113,8 +113,8 @@ func (t *record) more() *extra {
 
 func (t *record) id() string { return t.x.name + "-" + strconv.FormatInt(t.seq, 10) }
 
-// begin has the task worked on, under the context that it returns. If it was
-// given up in the meantime, that context has ended. undo, which may be nil, releases what it needs.
+// begin marks the task as running, under the context that it returns. If the task was cancelled in the meantime, that context
+// has ended. undo, which may be nil, releases its resources.
 func (t *record) begin(now time.Duration) (ctx context.Context, undo func()) {
 	parent, undo := t.bounded()
 	t.mu.Lock()
@@ -130,10 +130,10 @@ func (t *record) begin(now time.Duration) (ctx context.Context, undo func()) {
 	return t.scope(), undo
 }
 
-// begunLocked reports whether the task has a context of its own: begin has been there.
+// begunLocked reports whether begin has given the task its own context.
 func (t *record) begunLocked() bool { return t.life.entered(Processing) || t.inside.Load() != nil }
 
-// bounded is the context of whoever submitted the task, with the task's deadline.
+// bounded returns the submitter's context with the task's deadline.
 func (t *record) bounded() (ctx context.Context, undo func()) {
 	if t.extra == nil || t.extra.deadline.IsZero() {
 		return t.ctx, nil
@@ -156,10 +156,10 @@ type deadlineError struct{}
 
 func (deadlineError) Error() string { return "executor: the deadline of the task has passed" }
 
-// Unwrap makes it what everybody looks for.
+// Unwrap returns the error that callers match.
 func (deadlineError) Unwrap() error { return context.DeadlineExceeded }
 
-// expired is why nothing is to be begun of a task that nobody works on yet, or nil.
+// expired returns why a task that has not begun must not begin, or nil.
 func (t *record) expired() error {
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
@@ -170,7 +170,7 @@ func (t *record) expired() error {
 	return nil
 }
 
-// moveLocked takes the task to another state and tells who listens.
+// moveLocked moves the task to another state and notifies its subscribers.
 func (t *record) moveLocked(to State, now time.Duration) {
 	from := t.life.state
 	if !t.life.move(to, now) {
@@ -187,7 +187,7 @@ func (t *record) moveLocked(to State, now time.Duration) {
 	}
 }
 
-// end takes the task to a terminal state; false if it was in one.
+// end moves the task to a terminal state. It returns false if the task was in one.
 func (t *record) end(to State, err error, now time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -198,9 +198,9 @@ func (t *record) end(to State, err error, now time.Duration) bool {
 		t.courseLocked().err = err
 	}
 	if !t.life.entered(Processing) {
-		t.job.release() // nobody works on it
+		t.job.release() // nothing runs it
 	}
-	t.x.ended[to].Add(1) // before anybody hears of it
+	t.x.ended[to].Add(1) // before anything is notified
 	t.moveLocked(to, now)
 	t.attempt = nil
 	if t.done != nil {
@@ -228,8 +228,8 @@ func (t *record) ended() <-chan struct{} {
 	return t.done
 }
 
-// outcome is the state that err leaves a task in whose context is ctx: what
-// was given up is Cancelled, what was too late has Failed.
+// outcome returns the state of a task whose call returned err under ctx: Cancelled if it was cancelled, Failed if it was too
+// late.
 func outcome(ctx context.Context, err error) State {
 	switch {
 	case err == nil:
@@ -240,7 +240,7 @@ func outcome(ctx context.Context, err error) State {
 	return Failed
 }
 
-// givenUp is the state of a task that ended because of cause.
+// givenUp returns the state of a task that was cancelled with cause.
 func givenUp(cause error) (s State) {
 	defer func() { _ = recover() }() // the methods of cause are user code
 	s = Cancelled
@@ -250,7 +250,7 @@ func givenUp(cause error) (s State) {
 	return s
 }
 
-// cutShort reports whether err is that of code which was stopped because of cause.
+// cutShort reports whether err comes from code that was stopped with cause.
 func cutShort(err, cause error) (yes bool) {
 	defer func() { _ = recover() }() // the methods of err are user code
 	return errors.Is(err, context.Canceled) || errors.Is(err, cause)

@@ -54,7 +54,7 @@ func TestTheIntakeEndsBeforeThereIsRoom(t *testing.T) {
 	})
 }
 
-// Nobody works any more, because all calls hang: what is queued still ends by its deadline.
+// Every worker hangs in a call: a queued task still ends at its deadline.
 func TestADeadlineWithoutWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t, Config{Concurrency: 1})

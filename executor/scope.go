@@ -8,21 +8,19 @@ import (
 	"github.com/headrace/headrace/internal/inflight"
 )
 
-// scope is the context of a task that is worked on, by which what happens
-// inside finds the task. It is the task itself under another name, and costs
-// nothing until somebody wants to know when it ends.
+// scope is the context of a running task, through which code inside the call finds the task. It is the task itself under
+// another type, and costs nothing until its end is asked for.
 type scope record
 
 func (t *record) scope() *scope { return (*scope)(t) }
 
 func (s *scope) task() *record { return (*record)(s) }
 
-// inside is what the scopes of few tasks have.
+// inside holds what the scopes of few tasks need.
 //
-// A call that waits for another task of its executor could wait for ever: all
-// workers may be busy with calls that wait like this one. So it lends its own
-// slot: who waits works on the task itself, if nobody else does. One at a
-// time, since it is one slot.
+// A call that waits for another task of its executor could block for ever: all workers may be busy with calls that wait like
+// this one. So it lends its own slot: the waiting goroutine runs the task itself if no worker has it. It runs one at a time,
+// since it has one slot.
 type inside struct {
 	parent context.Context //nolint:containedctx // it is part of one
 
@@ -31,18 +29,18 @@ type inside struct {
 	cancel context.CancelCauseFunc
 	over   bool             // the task has ended
 	left   bool             // its attempt without admission has
-	found  inflight.Attempt // the attempt without admission; nil: nothing has asked for it
-	turn   chan struct{}    // holds one while the slot is lent; nil until somebody asks
+	found  inflight.Attempt // the attempt without admission; nil until first used
+	turn   chan struct{}    // holds one while the slot is lent; nil until first used
 }
 
-// past is the inside of what is over.
+// past returns the inside of a task that has ended.
 func past() *inside {
 	in := &inside{parent: context.Background(), over: true}
 	in.built()
 	return in
 }
 
-// built is the context that can end before its parent does.
+// built returns the context that can end before its parent does.
 func (in *inside) built() (context.Context, context.CancelCauseFunc) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -55,7 +53,7 @@ func (in *inside) built() (context.Context, context.CancelCauseFunc) {
 	return in.ctx, in.cancel
 }
 
-// innermost is the context that there is.
+// innermost returns the context as it is now.
 func (in *inside) innermost() (ctx context.Context, over bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -87,7 +85,7 @@ func (s *scope) made() *inside {
 	return s.inside.Load()
 }
 
-// end ends the context because of cause. What hangs on it is told outside of the lock.
+// end ends the context with cause. Dependent contexts are notified outside the lock.
 func (s *scope) end(cause error) {
 	_, cancel := s.made().built()
 	cancel(cause)
@@ -127,8 +125,7 @@ func (s *scope) Err() error {
 	return context.Canceled
 }
 
-// Value makes the scope findable by scopeOf, its attempt by package guard, and
-// what ends it by package context.
+// Value makes the scope visible to scopeOf, its attempt to package guard, and its end to package context.
 func (s *scope) Value(key any) any {
 	switch {
 	case key == scopeKey{}:
@@ -137,7 +134,7 @@ func (s *scope) Value(key any) any {
 		if s.loose {
 			return nil
 		}
-		return (*watcher)(s) // its guard tells the task how the call goes
+		return (*watcher)(s) // its guard reports the progress of the call to the task
 	case key == inflight.Key{} && s.loose:
 		return s.find()
 	}

@@ -60,7 +60,7 @@ func TestTheURLHasNoSecrets(t *testing.T) {
 	}
 }
 
-// Whoever makes a call may tell of it from several goroutines.
+// A call may call Respond from several goroutines.
 func TestRespondAtTheSameTime(t *testing.T) {
 	x := start(t, Config{})
 	task := must(t, x, func(ctx context.Context) (int, error) {

@@ -12,8 +12,8 @@ type slots struct {
 	most      int
 	used      int         // by tasks that left the queue and are not between two attempts
 	waiting   int         // of these, tasks that wait for a guard of their own
-	strange   int         // of these, tasks whose call the guard may not count
-	resting   int         // workers whose task is between two attempts
+	strange   int         // of these, tasks with a call that the guard may not count
+	resting   int         // workers with a task between two attempts
 	returning []*returner // of these, tasks that want a slot again
 }
 
@@ -53,7 +53,7 @@ func (s *slots) waits(w *worker, yes bool) {
 	w.waits = yes
 }
 
-// rests gives the slot of w up until its task is repeated.
+// rests gives up the slot of w until the next attempt of its task.
 func (s *slots) rests(w *worker) {
 	s.give(w)
 	w.rests = true

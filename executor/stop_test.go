@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/guard"
 )
 
-// With all workers left behind there is nobody to wait for, once nothing is queued.
+// With every worker left behind, Stop waits for nothing once the queue is empty.
 func TestStopWithCallsThatDoNotReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t, Config{Concurrency: 1})

@@ -79,7 +79,7 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	base := runtime.NumGoroutine()
 	var auditors []*oracle.Auditor
-	var sent atomic.Int64 // as the limiters tell
+	var sent atomic.Int64 // as the limiters report it
 	counts := &counted{ended: map[string]int{}}
 	open := func() *Executor {
 		auditor := oracle.NewAuditor(
@@ -165,7 +165,7 @@ func TestNothingIsLost(t *testing.T) {
 		})
 	}
 	stop, over := make(chan struct{}), make(chan struct{})
-	go func() { // the one who changes everything
+	go func() { // changes every setting
 		defer close(over)
 		rnd := rand.New(rand.NewPCG(2, 3))
 		for i := 0; ; i++ {

@@ -23,8 +23,8 @@ func Submit[T any](ctx context.Context, x *Executor, call func(context.Context) 
 	return submit(ctx, x, call, opts, true)
 }
 
-// TrySubmit is Submit without waiting: if there is no room it returns a
-// *QueueFullError, whose RetryAfter can go into a Retry-After header.
+// TrySubmit is Submit without waiting: if there is no room it returns a *QueueFullError. Its RetryAfter can go into a
+// Retry-After header.
 func TrySubmit[T any](ctx context.Context, x *Executor, call func(context.Context) (T, error), opts ...SubmitOption) (*Task[T], error) {
 	return submit(ctx, x, call, opts, false)
 }
@@ -72,8 +72,7 @@ func (x *Executor) submit(t *record, opts []SubmitOption, waits bool) error {
 	return err
 }
 
-// admit gives t its place in the queue, or in the line of those who wait for
-// one: then ready is closed when it waits no more.
+// admit puts t into the queue, or into the line of tasks that wait for room. ready is closed when that wait is over.
 func (x *Executor) admit(t *record, waits bool) (ready <-chan struct{}, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -113,14 +112,14 @@ func (x *Executor) enqueueLocked(t *record, now time.Duration) {
 	x.seq++
 	t.seq, t.where = x.seq, inQueue
 	x.queue.push(t)
-	t.moveLocked(Queued, now) // nobody else knows t yet
+	t.moveLocked(Queued, now) // no other goroutine has t yet
 	x.wakeLocked()
 	if x.dozing && (x.paused || len(x.workers) == 0) {
 		x.pokeLocked()
 	}
 }
 
-// fillLocked gives the room that there is to those who wait for it.
+// fillLocked moves waiting tasks into the free places of the queue.
 func (x *Executor) fillLocked() {
 	for x.room.len > 0 && x.queue.len < x.config.Queue {
 		t := x.room.head
@@ -130,7 +129,7 @@ func (x *Executor) fillLocked() {
 	}
 }
 
-// readyLocked tells who waits for room with t, which nobody else knows yet, to look.
+// readyLocked wakes the submitter of t, the only goroutine that has t yet.
 func (t *record) readyLocked() {
 	ready := t.done
 	t.done = nil
@@ -198,11 +197,11 @@ func (t *record) forRoom() (d time.Duration, bounded bool) {
 	return d, bounded
 }
 
-// entered is what became of t, which waits for room no more.
+// entered returns how the wait of t for room ended.
 func (x *Executor) entered(t *record) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if t.where == nowhere && t.life.state == Pending { // nobody else has it
+	if t.where == nowhere && t.life.state == Pending { // no other goroutine has it
 		return ErrStopped
 	}
 	return nil
@@ -221,7 +220,7 @@ func (x *Executor) withdraw(t *record) bool {
 	return true
 }
 
-// enter lets t, whose slot is there, pass by those who wait for room.
+// enter moves t, which has a slot, past the tasks that wait for room.
 func (x *Executor) enter(t *record) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -111,7 +111,7 @@ func (f *fanout) remove(s *Subscription) {
 	}
 }
 
-// tell tells all of c, and that nothing follows if it is the last.
+// tell sends c to every subscription, and closes them if it is the last change.
 func (f *fanout) tell(c Change, last bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

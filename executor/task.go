@@ -9,7 +9,7 @@ type Task[T any] struct {
 	record
 
 	do    func(context.Context) (T, error)
-	value T // written by whoever works on the task, and read by nobody until it is Completed
+	value T // written by the goroutine that runs the task, and not read before it is Completed
 }
 
 // call implements job.
@@ -22,7 +22,7 @@ func (t *Task[T]) call(ctx context.Context) error {
 	return nil
 }
 
-// release implements job: whoever keeps a task that is over need not keep what its call was about.
+// release implements job: a retained task need not retain what its call refers to.
 func (t *Task[T]) release() { t.do = nil }
 
 // ID is the name of the executor and a number from 1. Executors of one name use the
@@ -54,7 +54,7 @@ func (t *Task[T]) Wait(ctx context.Context) (T, error) {
 	return got, err
 }
 
-// result is what became of the task, if it is over.
+// result returns the outcome of the task, if it has ended.
 func (t *Task[T]) result() (got T, over bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -23,7 +23,7 @@ func (x *Executor) tellStopped() {
 	x.tell(event.ExecutorStopped, func(e *event.Event) { e.Err = x.cutBy() })
 }
 
-// load is how much there is to do.
+// load returns the current load.
 func (x *Executor) load() *event.Task {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -63,7 +63,7 @@ func (t *record) describe(e *event.Event) {
 	}
 }
 
-// tellEnd tells what became of t.
+// tellEnd reports the end of t.
 func (x *Executor) tellEnd(t *record, to State, err error) {
 	if !t.observed {
 		return
@@ -79,7 +79,7 @@ func (x *Executor) tellEnd(t *record, to State, err error) {
 	x.tellTask(t, kind, func(e *event.Event) { e.Err = err })
 }
 
-// conclude takes t to its end, and reports whether it had not got there before.
+// conclude ends t and reports whether it was the first to do so.
 func (x *Executor) conclude(t *record, to State, err error) bool {
 	return x.concludeAt(t, to, err, x.clock.Elapsed())
 }

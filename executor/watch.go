@@ -20,12 +20,11 @@ const (
 	many = 1 << 14
 )
 
-// watch is the one goroutine besides the workers. It ends queued tasks whose
-// context is over, and leaves workers behind whose call does not return. The
-// time is the real one also with an injected clock, since contexts end by it.
+// watch is the one goroutine besides the workers. It ends queued tasks if their context has ended, and abandons workers if
+// their call does not return. It uses real time even with an injected clock, because contexts do.
 func (x *Executor) watch() {
 	defer func() {
-		for _, t := range x.hung(0) { // worked on by whoever waits for it, inside of a call that was left behind
+		for _, t := range x.hung(0) { // run by a goroutine that waits for it, inside an abandoned call
 			x.giveUpOn(t)
 			x.settle(t)
 		}
@@ -70,8 +69,8 @@ func (x *Executor) pokeLocked() {
 	}
 }
 
-// sweep ends queued tasks whose context or deadline is over. A queue of more
-// than 16,384 tasks is looked through in turns.
+// sweep ends queued tasks if their context or deadline has passed. A queue of more than 16,384 tasks is scanned in several
+// passes.
 func (x *Executor) sweep() {
 	for _, t := range x.expired(many) {
 		x.concludeExpired(t)
@@ -103,8 +102,7 @@ func (x *Executor) expired(most int) (found []*record) {
 	return found
 }
 
-// abandon gives up on the tasks whose call has not returned for a while after
-// their context ended.
+// abandon gives up on tasks with a call that has not returned for a while after its context ended.
 func (x *Executor) abandon() {
 	for _, t := range x.hung(looks) {
 		x.giveUpOn(t)

@@ -17,8 +17,7 @@ var _ inflight.Watcher = (*watcher)(nil)
 
 func (w *watcher) task() *record { return (*record)(w) }
 
-// Waits lets another task begin if this one has a guard of its own: others do
-// not wait for that.
+// Waits lets another task begin if this one waits for a guard of its own, because others do not wait for that guard.
 func (w *watcher) Waits() {
 	t := w.task()
 	t.asked = true
@@ -27,7 +26,7 @@ func (w *watcher) Waits() {
 	}
 }
 
-// Queued lets a worker take the next task, whose place is behind that of this one.
+// Queued lets a worker take the next task: its place is behind this one's.
 func (w *watcher) Queued() { w.x.pass(w.task()) }
 
 // Admitted notes what the task had to wait for, if it had to.
@@ -48,7 +47,7 @@ func (w *watcher) Admitted(by throttle.Bound) {
 	}
 }
 
-// Judged notes what came of an attempt: a task that was rejected for rate waits on.
+// Judged records the outcome of an attempt. A task that was rejected for rate keeps waiting.
 func (w *watcher) Judged(f adaptive.Feedback, err error) {
 	t := w.task()
 	rejected := !f.Final && (f.Verdict == adaptive.Hit || f.Verdict == adaptive.Overloaded)

@@ -21,9 +21,8 @@ type worker struct {
 	strange bool // the guard may not count its call
 }
 
-// wantedLocked is how many workers there should be besides those whose task
-// waits without a slot. Of those that were left behind not more are replaced
-// than may run, so that calls which never return cannot fill the memory.
+// wantedLocked returns how many workers there should be, not counting those with a task that waits without a slot. At most as
+// many abandoned workers are replaced as may run, so that calls that never return cannot exhaust memory.
 func (x *Executor) wantedLocked() int {
 	s := &x.slots
 	return s.most - max(0, x.left-max(s.most, x.config.Concurrency))
@@ -57,7 +56,7 @@ func (x *Executor) run(w *worker) {
 	returned = true
 }
 
-// replace ends w, whose call has ended its goroutine. Another is hired when there is something to do.
+// replace ends w after its call has ended the goroutine. Another is hired when there is work.
 func (x *Executor) replace(w *worker) {
 	if t := w.task; t != nil { // only w and the watch write it, which keeps it
 		x.conclude(t, Failed, errGoexit)
@@ -150,9 +149,8 @@ func (x *Executor) mayLocked() bool {
 	return x.queue.len > 0 && x.turn == nil && x.slots.free() && !x.paused && len(x.slots.returning) == 0
 }
 
-// wakeLocked has a worker look whether it may begin. One at a time is on its
-// way, and wakes the next if there is more to do than it takes: most of a burst
-// of short calls is done by then.
+// wakeLocked makes a worker check whether it may begin. Only one is woken at a time, and it wakes the next if there is more
+// work than it takes: most of a burst of short calls is done by then.
 func (x *Executor) wakeLocked() {
 	switch {
 	case !x.mayLocked():

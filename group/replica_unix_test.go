@@ -29,6 +29,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/headrace/headrace/group"
+	"github.com/headrace/headrace/internal/freeport"
 	"github.com/headrace/headrace/internal/lockfile"
 	"github.com/headrace/headrace/providertest"
 )
@@ -144,10 +145,9 @@ func serviceOf(t *testing.T, n int) (address string, replicas []*process) {
 	certify(t, dir)
 	var urls []string
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		at, err := freeport.Address(t.Context())
 		require.NoError(t, err)
-		require.NoError(t, l.Close())
-		r := replica{dir, l.Addr().String()}
+		r := replica{dir, at}
 		urls = append(urls, r.url())
 		replicas = append(replicas, start(t, member{Replica: &r}))
 	}

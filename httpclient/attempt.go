@@ -30,7 +30,7 @@ type attempt struct {
 	reading atomic.Int64  // since when a read of the answer's body waits; 0: none does
 
 	over   atomic.Bool
-	late   atomic.Pointer[Error] // why its body was given up while nobody read it
+	late   atomic.Pointer[Error] // why its unread body was closed
 	own    atomic.Pointer[ownError]
 	ticket breaker.Ticket
 	body   body
@@ -153,8 +153,8 @@ func (a *attempt) failure(err error) *Error {
 	return a.call.fail(code, phase, err, a.req)
 }
 
-// end gives back what the attempt holds, and reports whether nobody has before. A nil err means that the answer came
-// and was read or left.
+// end releases what the attempt holds, and reports whether it was the first to do so. A nil err means that the response arrived
+// and its body was read or closed.
 func (a *attempt) end(err error) bool {
 	if !a.over.CompareAndSwap(false, true) {
 		return false
@@ -166,8 +166,8 @@ func (a *attempt) end(err error) bool {
 	return true
 }
 
-// expire ends the attempt from the goroutine of the timer. Who waits for it hears of that by the context; a body that
-// nobody reads or closes is ended here.
+// expire ends the attempt from the timer's goroutine. Blocked reads learn of it through the context; a body that is neither
+// read nor closed is ended here.
 func (a *attempt) expire(why *ended.LateError) {
 	a.cancel(why)
 	if a.phase() != PhaseBody {

@@ -23,7 +23,7 @@ func HeaderAuth(name string, s Secret) func(*http.Request) error { return signHe
 func signHeader(name, prefix string, s Secret) func(*http.Request) error {
 	return func(r *http.Request) error {
 		if !header.IsToken(name) {
-			return fmt.Errorf("httpclient: %q is no name of a header", header.Shown(name))
+			return fmt.Errorf("httpclient: %q is not a header name", header.Shown(name))
 		}
 		if problem := header.SecretProblem(name); problem != "" {
 			return fmt.Errorf("httpclient: %q %s", name, problem)
@@ -51,7 +51,7 @@ func OnlyTo(base string, sign func(*http.Request) error) func(*http.Request) err
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
 		return func(*http.Request) error { // without base, which may hold a password
-			return errors.New("httpclient: OnlyTo: base is no URL with a host, such as https://api.example.com")
+			return errors.New("httpclient: OnlyTo: base is not a URL with a host, such as https://api.example.com")
 		}
 	}
 	allowed := origin(u)

@@ -25,12 +25,12 @@ func TestSigners(t *testing.T) {
 		{name: "bearer", sign: httpclient.Bearer(key), header: "Authorization", want: "Bearer k"},
 		{name: "header", sign: httpclient.HeaderAuth("x-api-key", key), header: "X-Api-Key", want: "k"},
 		{name: "inner space", sign: httpclient.HeaderAuth("authorization", httpclient.NewSecret("Basic x")), header: "Authorization", want: "Basic x"},
-		{name: "none", sign: httpclient.Bearer(httpclient.Secret{}), err: "there is no secret"},
-		{name: "no header", sign: httpclient.HeaderAuth("x y", key), err: `"x..." is no name of a header`},
-		{name: "a whole line", sign: httpclient.HeaderAuth("X-Key: "+canary, key), err: `"X-Key..." is no name of a header`},
-		{name: "no name", sign: httpclient.HeaderAuth("", key), err: `"" is no name of a header`},
-		{name: "a header of net/http", sign: httpclient.HeaderAuth("host", key), err: `"host" is no header for a secret`},
-		{name: "a header that errors show", sign: httpclient.HeaderAuth("X-Correlation-Id", key), err: "is no header for a secret"},
+		{name: "none", sign: httpclient.Bearer(httpclient.Secret{}), err: "the secret is empty"},
+		{name: "no header", sign: httpclient.HeaderAuth("x y", key), err: `"x..." is not a header name`},
+		{name: "a whole line", sign: httpclient.HeaderAuth("X-Key: "+canary, key), err: `"X-Key..." is not a header name`},
+		{name: "no name", sign: httpclient.HeaderAuth("", key), err: `"" is not a header name`},
+		{name: "a header of net/http", sign: httpclient.HeaderAuth("host", key), err: `"host" is not a header for a secret`},
+		{name: "a header that errors show", sign: httpclient.HeaderAuth("X-Correlation-Id", key), err: "is not a header for a secret"},
 		{name: "broken", sign: httpclient.Bearer(httpclient.SecretFunc(func() (string, error) { return "", broken })), err: "no vault"},
 		{name: "line break at its end", sign: httpclient.Bearer(httpclient.NewSecret(canary + "\n")), err: "begins or ends with white space"},
 		{name: "line break inside", sign: httpclient.Bearer(httpclient.NewSecret(canary + "\r\nX: y")), err: "control character"},
@@ -78,7 +78,7 @@ func TestOnlyTo(t *testing.T) {
 	for _, base := range []string{"", "api.example.com", "/v1", "http://%zz" + canary, "https:///x"} {
 		req := &http.Request{URL: &url.URL{Scheme: "https", Host: ""}}
 		err := httpclient.OnlyTo(base, httpclient.Bearer(httpclient.NewSecret("k")))(req)
-		assert.ErrorContains(t, err, "OnlyTo: base is no URL", base)
+		assert.ErrorContains(t, err, "OnlyTo: base is not a URL", base)
 		assert.Empty(t, req.Header)
 		noCanary(t, err)
 	}

@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	// maxDrain and drainFor bound how much of an answer that nobody reads is read all the same: a connection can be
-	// used again only after the whole body. Of 19 refusals that were drained so far, 19 gave their connection back;
-	// undrained none did.
+	// maxDrain and drainFor bound how much of an abandoned body is read: a connection can be reused only after the whole body
+	// was read. In a test, all 19 connections of drained refusals were reused, and none of the undrained ones.
 	maxDrain = 64 << 10
 	drainFor = time.Second
 )
@@ -20,8 +19,8 @@ type body struct {
 	from    io.ReadCloser
 	a       *attempt
 	left    int64
-	refused bool       // the status is one whose body callers tend to leave
-	mu      sync.Mutex // held while somebody reads; guards left, failed
+	refused bool       // callers tend to leave the body of this status unread
+	mu      sync.Mutex // held during a read; guards left, failed
 	failed  error      // for later reads
 }
 
@@ -61,7 +60,7 @@ func (b *body) Read(p []byte) (int, error) {
 
 // Close ends the attempt. It waits for a small rest, up to a second, if that lets the connection be used again.
 func (b *body) Close() error {
-	if b.refused && b.mu.TryLock() { // whoever reads it meanwhile wants it ended at once
+	if b.refused && b.mu.TryLock() { // a concurrent reader wants it closed at once
 		if b.failed == nil && !b.a.over.Load() {
 			b.drain()
 			b.failed = http.ErrBodyReadAfterClose

@@ -20,7 +20,7 @@ func (a *attempt) admit() error {
 	return unsent(err)
 }
 
-// judge ends the ticket of an answer whose status says enough.
+// judge ends the breaker's ticket if the status alone decides the outcome.
 func (a *attempt) judge(resp *http.Response) {
 	if a.call.client.config.Breaker == nil {
 		return

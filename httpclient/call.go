@@ -97,7 +97,7 @@ func (c *call) known() *http.Request {
 	return c.req.WithContext(&scope{Context: c.req.Context(), call: c})
 }
 
-// refused is the error of a call that the gate refuses, or nil.
+// refused returns the error of a call that the gate rejects, or nil.
 func (c *call) refused() error {
 	if c.client.gate == nil {
 		return nil
@@ -142,7 +142,7 @@ func (c *call) typed(err error) error {
 
 func (c *call) lastPhase() Phase { return step(c.phase.Load()).phase() }
 
-// end tells the observers, once.
+// end notifies the observers, once.
 func (c *call) end(err error) {
 	if !c.ended.CompareAndSwap(false, true) {
 		return
@@ -168,7 +168,7 @@ func (c *call) end(err error) {
 	emit.Send(theirs, e)
 }
 
-// endLate ends the call if the caller has an answer whose body was given up, and not one of another attempt.
+// endLate ends the call if the response that the caller holds, and not one of another attempt, lost its body to a timeout.
 func (c *call) endLate() {
 	a := c.last.Load()
 	if a == nil || !c.answered.Load() {

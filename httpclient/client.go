@@ -68,7 +68,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	return nil, c.foreign(req, err)
 }
 
-// foreign is for what http.Client itself refuses: a request that is none, before anything is sent.
+// foreign wraps an error of http.Client itself: an invalid request, rejected before anything is sent.
 func (c *Client) foreign(req *http.Request, err error) *Error {
 	shown := req
 	if req.URL == nil {

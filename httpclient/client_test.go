@@ -323,7 +323,7 @@ func TestBreakerHearsOfABrokenBody(t *testing.T) {
 	assert.Equal(t, breaker.Open, b.Stats().State)
 }
 
-// A refusal that nobody reads gives its connection back.
+// Closing an unread refusal makes its connection reusable.
 func TestClosingARefusalDrainsIt(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusTooManyRequests)

@@ -41,7 +41,7 @@ func TestCloseEndsEverything(t *testing.T) {
 	}
 }
 
-// Close waits for nobody, and nobody waits for longer than that, wherever it is.
+// Close returns at once, and ends every wait of a request, whatever it waits for.
 func TestCloseFreesWhoeverWaits(t *testing.T) {
 	for name, serve := range map[string]func(net.Conn){
 		"in the handshake": func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
@@ -124,7 +124,7 @@ func TestABodyMayBeClosedWhileItIsRead(t *testing.T) {
 			assert.NoError(t, resp.Body.Close())
 			wg.Wait()
 			assert.Error(t, err)
-			assert.Zero(t, time.Since(begun), "nobody drains what somebody reads")
+			assert.Zero(t, time.Since(begun), "a body that is being read is not drained")
 		})
 	}
 }

@@ -19,7 +19,7 @@ const (
 	CodeRead           Code = "E_NET_READ"            // the connection or stream broke after sending began
 	CodeReadTimeout    Code = "E_NET_READ_TIMEOUT"    // the body stalled, or did not end in time
 	CodeProtocol       Code = "E_NET_PROTOCOL"        // invalid HTTP or compression
-	CodeRedirect       Code = "E_NET_REDIRECT"        // a redirect that is not followed, or whose target is not a URL
+	CodeRedirect       Code = "E_NET_REDIRECT"        // a redirect that is not followed, or with a target that is not a URL
 	CodeUpload         Code = "E_UPLOAD"              // the request body failed, or had not its ContentLength; a part may have been sent
 	CodeBodyLimit      Code = "E_BODY_LIMIT"          // a body is longer than Config allows
 	CodeStatus         Code = "E_HTTP_STATUS"         // the status is not 2xx; only CheckStatus and package endpoint return it
@@ -45,5 +45,5 @@ const (
 	PhaseBody    Phase = "body"    // response header received
 )
 
-// unsent reports whether the other side cannot have heard of it.
+// unsent reports whether the server cannot have seen the request.
 func (p Phase) unsent() bool { return p == PhasePrepare || p == PhaseConnect || p == PhaseTLS }

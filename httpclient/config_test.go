@@ -52,7 +52,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		require.ErrorAs(t, err, &field, tc.field)
 		assert.Equal(t, "httpclient", field.Owner)
 		assert.Equal(t, tc.field, field.Field)
-		assert.Equal(t, field.Error(), err.Error(), "one problem and no more")
+		assert.Equal(t, field.Error(), err.Error(), "exactly one problem")
 	}
 }
 

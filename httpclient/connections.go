@@ -62,7 +62,7 @@ func (cs *connections) closeAll() {
 	cs.mu.Unlock()
 	cs.stop()
 	for _, c := range all {
-		_ = c.Close() // whoever uses it hears of it
+		_ = c.Close() // its user gets the error
 	}
 }
 
@@ -78,10 +78,10 @@ type connection struct {
 
 	greeting atomic.Bool // a proxy is being asked, under a deadline
 	proxyTLS atomic.Bool // and its handshake is yet to come
-	bounded  atomic.Bool // somebody set a deadline for writing
+	bounded  atomic.Bool // a write deadline is set
 }
 
-// Write bounds what nobody else does: over HTTP/1.1 net/http sends for as long as it takes. HTTP/2 sets a deadline.
+// Write bounds each write: over HTTP/1.1 net/http does not, while HTTP/2 sets a deadline itself.
 func (c *connection) Write(p []byte) (int, error) {
 	if !c.bounded.Load() {
 		_ = c.Conn.SetWriteDeadline(time.Now().Add(c.of.idle)) // one that cannot have one is broken, which shows

@@ -17,21 +17,21 @@ func TestConnections(t *testing.T) {
 	conn, err := cs.keep(near)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close())
-	assert.Empty(t, cs.open, "whoever closes it lets go of it")
+	assert.Empty(t, cs.open, "closing a connection forgets it")
 
 	ctx, done := cs.begin(context.Background())
 	defer done()
 	require.NoError(t, ctx.Err())
 	cs.closeAll()
 	<-ctx.Done()
-	assert.ErrorIs(t, context.Cause(ctx), ErrClosed, "who dials hears of it")
+	assert.ErrorIs(t, context.Cause(ctx), ErrClosed, "a dial in progress gets the error")
 	_, err = cs.keep(far)
 	assert.ErrorIs(t, err, ErrClosed)
 	_, err = far.Write([]byte("a"))
 	assert.Error(t, err, "what comes too late is closed")
 }
 
-// net/http tells these by their words alone.
+// net/http distinguishes these errors by their text only.
 func TestClassifyWords(t *testing.T) {
 	for text, want := range map[string]Code{
 		"net/http: HTTP/1.x transport connection broken: malformed HTTP response":                           CodeProtocol,

@@ -42,7 +42,7 @@ func bomb(t *testing.T) string {
 
 type failing struct {
 	name   string
-	serve  func(net.Conn) // nil: nobody listens
+	serve  func(net.Conn) // nil: nothing listens
 	tls    bool
 	change func(*httpclient.Config)
 	code   httpclient.Code
@@ -210,7 +210,7 @@ func TestCorpusTLS(t *testing.T) {
 		f.tls, f.code, f.phase = true, httpclient.CodeTLS, httpclient.PhaseTLS
 		t.Run(f.name, f.run)
 	}
-	t.Run("wants a certificate", func(t *testing.T) { // told after the handshake
+	t.Run("wants a certificate", func(t *testing.T) { // reported after the handshake
 		address := listen(t, over(mutual, hello))
 		err := get(t, newClient(t, trust), "https://"+address)
 		assert.Equal(t, httpclient.CodeTLS, failure(t, err).Code, "%v", err)

@@ -73,7 +73,7 @@ func TestSwitchingProtocols(t *testing.T) {
 		c := newClient(t, func(c *httpclient.Config) { c.Observer = &told })
 		c.InMemory(after(func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-			time.Sleep(2 * time.Hour) // takes nothing meanwhile
+			time.Sleep(2 * time.Hour) // reads nothing meanwhile
 			_, _ = io.Copy(c, c)
 		}))
 		req := request(t, "GET", "http://h.example", nil)

@@ -56,7 +56,7 @@ func (e *Error) Is(target error) bool {
 // ErrorType returns the Code, for the attribute error.type of OpenTelemetry.
 func (e *Error) ErrorType() string { return string(e.Code) }
 
-// Unwrap returns the cause. One whose text held a secret is replaced by its redacted text.
+// Unwrap returns the cause. A cause with a secret in its text is replaced by the redacted text.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Timeout implements net.Error.

@@ -29,7 +29,7 @@ func TestEventOfARequest(t *testing.T) {
 	var own, theirs requests
 	c := newClient(t, func(c *httpclient.Config) { trust(c); c.Observer, c.RunID = &own, "run" })
 	req := request(t, "POST", s.URL+"/p?key=v", strings.NewReader("body"))
-	req = req.WithContext(event.With(event.With(req.Context(), &theirs), &own)) // who is both is told once
+	req = req.WithContext(event.With(event.With(req.Context(), &theirs), &own)) // an observer in both places gets each event once
 	resp, err := c.Do(req)
 	require.NoError(t, err)
 	assert.Empty(t, own.all, "the body is not read yet")
@@ -83,7 +83,7 @@ func TestEventOfABodyThatIsLeft(t *testing.T) {
 	assert.Zero(t, told.one(t).Request.Received)
 }
 
-// Whoever forgets a body is told when the call is over, and holds nothing.
+// A body that is never closed still ends the call: its event is emitted and its resources are freed.
 func TestEventOfABodyThatIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := make(chan event.Event, 2)

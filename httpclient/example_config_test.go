@@ -58,7 +58,8 @@ func ExampleConfig_wrap() {
 	// hello <nil>
 }
 
-// Any round tripper that keeps answers fits. A hit is no attempt, and what is in Wrap, such as a limiter, does not see it.
+// Any round tripper that stores responses fits. A hit does not count as an attempt, and Wrap, which may hold a limiter, does
+// not see it.
 func ExampleConfig_cache() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "max-age=60")

@@ -62,7 +62,7 @@ func ExampleClient_FollowAudited() {
 	// address
 }
 
-// A URL that a user typed is judged before anything is done with it.
+// A URL from a user is checked before it is used.
 func ExampleGate_Check() {
 	gate := httpclient.Gate{Deny: []string{".evil.example"}}
 	for _, text := range []string{
@@ -78,9 +78,9 @@ func ExampleGate_Check() {
 	}
 	// Output:
 	// <nil>
-	// httpclient: http://hooks.example.com/x?key=REDACTED is refused by the rule "scheme": use one of https, or add it to Gate.Schemes
-	// httpclient: https://0x7f.1/ is refused by the rule "host": write the host as a name in ASCII (xn--...), as four decimal numbers, or as an IPv6 address in brackets without zone
-	// httpclient: https://[::ffff:10.0.0.1]/ is refused by the rule "address": not a public address; add it to Gate.AllowPrefixes if it is meant
-	// httpclient: https://a.evil.example/ is refused by the rule "denied": Gate.Deny has it
-	// httpclient: https://vault/ is refused by the rule "localname": add the host to Gate.Allow if a name of the local network is meant
+	// httpclient: http://hooks.example.com/x?key=REDACTED is rejected by rule "scheme": use one of https, or add it to Gate.Schemes
+	// httpclient: https://0x7f.1/ is rejected by rule "host": write the host as a name in ASCII (xn--...), as four decimal numbers, or as an IPv6 address in brackets without zone
+	// httpclient: https://[::ffff:10.0.0.1]/ is rejected by rule "address": not a public address; add it to Gate.AllowPrefixes if it is meant
+	// httpclient: https://a.evil.example/ is rejected by rule "denied": Gate.Deny has it
+	// httpclient: https://vault/ is rejected by rule "localname": add the host to Gate.Allow if a name of the local network is meant
 }

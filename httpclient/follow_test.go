@@ -407,7 +407,7 @@ func TestFollowWithoutAnyBody(t *testing.T) {
 	assert.Equal(t, http.StatusNotModified, resp.StatusCode, "no redirect")
 }
 
-// closing tells that it was closed.
+// closing records that it was closed.
 type closing struct {
 	io.Reader
 	closed bool

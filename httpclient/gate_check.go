@@ -12,7 +12,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// gate is a Gate that is ready to judge. It is not changed any more.
+// gate is a compiled Gate. It is immutable.
 type gate struct {
 	Gate
 	guard   *ssrf.Guardian
@@ -107,7 +107,7 @@ func (g *gate) judge(u *url.URL) (rule, remedy string) {
 	case ip.IsValid() && g.guard.SafeAddr(ip) != nil:
 		return ruleAddress, notPublic
 	case g.proxies[net.JoinHostPort(host, strconv.Itoa(int(port)))]:
-		return ruleProxy, "a proxy is no host to ask"
+		return ruleProxy, "requests to the address of a proxy are not allowed"
 	}
 	return "", ""
 }

@@ -11,8 +11,8 @@ import (
 
 type dialFunc = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dial is how connections of a client are made. With a gate, each address is judged
-// when its socket is there and before it connects, except for the proxies': those are the user's own.
+// dial returns the function that makes the client's connections. With a gate, each address is checked when its socket exists
+// and before it connects, except for proxies, which the user configured.
 func (c Config) dial(dialer *net.Dialer, conns *connections) dialFunc {
 	if c.Dial != nil {
 		return dialWith(c.hooked(), c.Timeouts.Connect, conns)

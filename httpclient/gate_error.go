@@ -23,7 +23,7 @@ const (
 const (
 	ruleHops      = "hops"      // more redirects than Follow.MaxHops
 	ruleLoop      = "loop"      // back to a request that was answered by a redirect
-	ruleLocation  = "location"  // there is none, or several, or it is no URL
+	ruleLocation  = "location"  // missing, repeated, or not a URL
 	ruleDowngrade = "downgrade" // from https to http
 	ruleBody      = "body"      // it would have to be sent again, and cannot, or not to there
 	ruleSecret    = "secret"    // to another origin, with a credential of the request in the URL
@@ -43,9 +43,9 @@ type GateError struct {
 // Error implements error.
 func (e *GateError) Error() string {
 	if e.Target == "" {
-		return fmt.Sprintf("httpclient: refused by the rule %q: %s", e.Rule, e.Remedy)
+		return fmt.Sprintf("httpclient: rejected by rule %q: %s", e.Rule, e.Remedy)
 	}
-	return fmt.Sprintf("httpclient: %s is refused by the rule %q: %s", e.Target, e.Rule, e.Remedy)
+	return fmt.Sprintf("httpclient: %s is rejected by rule %q: %s", e.Target, e.Rule, e.Remedy)
 }
 
 // without returns the error with no secret in its target.

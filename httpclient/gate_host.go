@@ -19,9 +19,8 @@ const (
 	maxLabel = 63
 )
 
-// parseHost returns the host of u as it is compared, lower case and without
-// a dot at the end. ip is valid if it is an address. ok is false for what could
-// be read as another host by somebody else.
+// parseHost returns the host of u in its canonical form: lower case, without a trailing dot. ip is valid if the host is an
+// address. ok is false for a host that another parser could read differently.
 func parseHost(u *url.URL) (host string, ip netip.Addr, ok bool) {
 	if u.Opaque != "" || len(u.Hostname()) > maxHost+1 || strings.ContainsFunc(u.Host, notASCII) {
 		return "", ip, false

@@ -99,7 +99,7 @@ func TestGate(t *testing.T) {
 		{strict, "https://１２７.０.０.１/", httpclient.RuleHost},
 		{strict, "https://127。0。0。1/", httpclient.RuleHost},
 		{strict, "https://ⓛocalhost.example/", httpclient.RuleHost},
-		{strict, "https://\u212aelvin.example/", httpclient.RuleHost}, // whose lower case is ASCII
+		{strict, "https://\u212aelvin.example/", httpclient.RuleHost}, // its lower case is ASCII
 		{strict, "https://soft\u00adhyphen.example/", httpclient.RuleHost},
 		{strict, "https://api.example.com%25.evil.example/", httpclient.RuleHost},
 		{strict, "https://%31%32%37.0.0.1/", unparsed},

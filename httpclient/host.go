@@ -9,7 +9,7 @@ import (
 // end. It takes no port and no brackets.
 func canonicalHost(host string) string { return strings.TrimSuffix(strings.ToLower(host), ".") }
 
-// canonicalAddress is host:port with the host as canonicalHost has it. What is no address stays as it is.
+// canonicalAddress returns host:port with a canonical host. A text that is not an address is returned unchanged.
 func canonicalAddress(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

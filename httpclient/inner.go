@@ -49,7 +49,7 @@ func (a *attempt) exchange() (*http.Response, error) {
 	}
 	a.reach(stepBody)
 	if a.req.Context().Err() != nil { // it was late in the very moment when the answer came
-		_ = resp.Body.Close() // nobody reads it
+		_ = resp.Body.Close() // it is not read
 		return nil, a.fail(context.Cause(a.req.Context()))
 	}
 	a.call.firstByte.Store(int64(a.call.elapsed()))
@@ -65,7 +65,7 @@ func (a *attempt) exchange() (*http.Response, error) {
 		}
 		a.end(nil)
 	case resp.Body == http.NoBody:
-		a.end(nil) // net/http is done with it
+		a.end(nil) // net/http has finished with it
 	default:
 		resp.Body = a.bounded(resp)
 	}
@@ -107,7 +107,7 @@ func (a *attempt) sendable() error {
 	return nil
 }
 
-// judged asks the gate again: Config.Wrap and Config.Sign may have changed the request.
+// judged asks the gate again, because Config.Wrap and Config.Sign may have changed the request.
 func (a *attempt) judged() error {
 	if a.call.client.gate == nil {
 		return nil

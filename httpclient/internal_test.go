@@ -105,7 +105,7 @@ func TestWatch(t *testing.T) {
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				assert.Empty(t, a.call.client.watch.live)
-				assert.False(t, a.call.client.watch.armed, "nobody is left, and so is no timer")
+				assert.False(t, a.call.client.watch.armed, "no attempt and no timer is left")
 			})
 		})
 	}

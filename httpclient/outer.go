@@ -14,7 +14,7 @@ type outer struct {
 }
 
 func (o *outer) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL == nil { // whoever asked a http.Client never gets here
+	if req.URL == nil { // an http.Client has checked it before
 		closeBody(req)
 		return nil, errors.New("httpclient: the request has no URL")
 	}
@@ -38,7 +38,7 @@ func (o *outer) RoundTrip(req *http.Request) (*http.Response, error) {
 	c.status, c.proto = resp.StatusCode, resp.Proto
 	c.answered.Store(true)
 	if c.hop == nil && redirects(resp) && (o.client.config.FailOnRedirect || leadsNowhere(c.req, resp)) {
-		_ = resp.Body.Close() // nobody reads it
+		_ = resp.Body.Close() // it is not read
 		failed := c.fail(CodeRedirect, PhaseBody, nil, nil)
 		failed.StatusCode = resp.StatusCode
 		return nil, o.refuse(c, failed)
@@ -47,7 +47,7 @@ func (o *outer) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols, resp.Body == nil, resp.Body == http.NoBody:
 		resp.Request = c.known()
-		c.end(nil) // what follows a 101 is no body, and has to stay an io.Writer
+		c.end(nil) // what follows a 101 is not a body, and must remain an io.Writer
 	default:
 		c.body = callBody{resp.Body, c}
 		resp.Body = &c.body
@@ -63,7 +63,7 @@ func (o *outer) send(c *call) (resp *http.Response, err error) {
 			err = panics.Error(v)
 		}
 	}()
-	if _, direct := o.next.(*inner); direct { // nobody in between sees the request, so one copy of it is enough
+	if _, direct := o.next.(*inner); direct { // nothing in between sees the request, so one copy is enough
 		a := newAttempt(c, c.req)
 		c.dress(a.req)
 		return a.run()
@@ -89,7 +89,7 @@ func redirects(resp *http.Response) bool {
 	}
 }
 
-// leadsNowhere is for what http.Client would make an error of, which nobody could tell whose it is.
+// leadsNowhere reports a redirect that http.Client would turn into an error of its own, which could not be told from others.
 func leadsNowhere(req *http.Request, resp *http.Response) bool {
 	_, err := req.URL.Parse(resp.Header.Get("Location"))
 	return err != nil

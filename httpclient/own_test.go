@@ -19,7 +19,7 @@ type brokenReader struct{ err error }
 
 func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }
 
-// What this side does wrong is told as such, is not sent again, and opens no breaker.
+// A fault of this side is reported as such, is not retried, and does not open a breaker.
 func TestOwnFaults(t *testing.T) {
 	broken := errors.New("my disk failed")
 	lookup := &net.DNSError{Err: "no such host", Name: "auth.example"}

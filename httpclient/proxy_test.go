@@ -53,7 +53,7 @@ func TestProxySilent(t *testing.T) {
 	}
 }
 
-// Once the proxy is done with, its bound is gone.
+// Once the proxy has connected, its bound is gone.
 func TestProxyBoundEndsWithConnecting(t *testing.T) {
 	answer := after(func(c net.Conn) {
 		time.Sleep(8 * time.Second)
@@ -99,7 +99,7 @@ func TestProxyBoundEndsWithConnecting(t *testing.T) {
 	}
 }
 
-// socks lets everybody in.
+// socks accepts any login.
 func socks(c net.Conn) {
 	b := make([]byte, 256)
 	_, _ = c.Read(b)
@@ -150,7 +150,7 @@ func TestProxyRefuses(t *testing.T) {
 	}
 }
 
-// A proxy whose answer is none may repeat what it was sent.
+// A proxy with an invalid response may repeat what it was sent.
 func TestProxyEchoes(t *testing.T) {
 	address := listen(t, func(c net.Conn) {
 		req, err := http.ReadRequest(bufio.NewReader(c))

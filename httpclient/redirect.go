@@ -9,13 +9,13 @@ import (
 const (
 	defaultMaxHops = 10 // as net/http
 
-	// maxLocation is what RFC 9110, section 4.1, asks everybody to take.
+	// maxLocation is the length that RFC 9110, section 4.1, recommends to support.
 	maxLocation = 8000
 )
 
 // walk is where a chain of redirects is, without a request or a clock.
 type walk struct {
-	first   string // the origin, whom credentials belong to
+	first   string // the origin that credentials are for
 	method  string
 	at      *url.URL
 	body    bool // a body is sent
@@ -90,7 +90,7 @@ func (w *walk) target(locations []string) (*url.URL, *GateError) {
 	}
 	next, err := w.at.Parse(locations[0])
 	if err != nil {
-		return nil, &GateError{Rule: ruleLocation, Remedy: "the Location is no URL"} // whose error has the text
+		return nil, &GateError{Rule: ruleLocation, Remedy: "the Location is not a URL"} // not the error, which quotes it
 	}
 	return next, nil
 }

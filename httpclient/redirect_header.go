@@ -19,7 +19,7 @@ func bare(h http.Header) http.Header {
 	return kept
 }
 
-// withoutBody drops what describes a body that is not sent any more.
+// withoutBody drops the header fields that describe a body.
 func withoutBody(h http.Header) {
 	for _, name := range []string{
 		"Content-Digest", "Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length", "Content-Location",

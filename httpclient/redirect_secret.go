@@ -14,7 +14,8 @@ const (
 	maxEscaped = 8
 )
 
-// carries reports whether u has one of the secrets in it, however often escaped, or may have: it is escaped too often to tell.
+// carries reports whether u contains one of the secrets, however often escaped. It also reports true if u is escaped too often
+// to check.
 func carries(u *url.URL, secrets []string) bool {
 	long := slices.DeleteFunc(slices.Clone(secrets), func(secret string) bool { return len(secret) < minCarried })
 	if len(long) == 0 {
@@ -35,7 +36,7 @@ func carries(u *url.URL, secrets []string) bool {
 	return true
 }
 
-// unescape undoes percent escapes and leaves what is none: one that is malformed must not hide the others.
+// unescape undoes percent escapes. A malformed one is left as it is, so that it does not hide the others.
 func unescape(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {

@@ -134,7 +134,7 @@ func TestWalkGoesOnBare(t *testing.T) {
 	}
 }
 
-// The list is one of what may be sent, so a header that nobody thought of is left out.
+// The list names the headers that are sent, so that an unexpected one is left out.
 func TestBare(t *testing.T) {
 	h := http.Header{}
 	for _, name := range []string{

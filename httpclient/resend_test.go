@@ -97,7 +97,7 @@ func (f *fake) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// trace tells of connections as net/http does.
+// trace calls the hooks of httptrace as net/http does.
 func (p play) trace(req *http.Request) {
 	trace := httptrace.ContextClientTrace(req.Context())
 	if trace == nil {

@@ -7,8 +7,8 @@ type (
 	attemptKey struct{}
 )
 
-// scope is the context of a call, or of an attempt. It has both values, so that one is enough, and passes everything
-// else on, so that package context recognises what it stands on and starts no goroutine to watch that.
+// scope is the context of a call or of an attempt. One type holds the values of both and passes everything else on, so that
+// package context recognises the parent and starts no goroutine to watch it.
 type scope struct {
 	context.Context //nolint:containedctx // it is one
 

@@ -17,7 +17,7 @@ type Secret struct {
 	steady bool                   // asking the source costs nothing, so a constructor may
 }
 
-var errNoSecret = errors.New("httpclient: there is no secret")
+var errNoSecret = errors.New("httpclient: the secret is empty")
 
 // NewSecret returns a secret with this value. Empty means the zero Secret.
 func NewSecret(value string) Secret {

@@ -84,7 +84,7 @@ func TestSecretText(t *testing.T) {
 	assert.True(t, none.IsZero())
 	assert.True(t, httpclient.Secret{}.IsZero())
 	_, err = none.Reveal()
-	assert.ErrorContains(t, err, "no secret")
+	assert.ErrorContains(t, err, "the secret is empty")
 }
 
 func TestSecretEqual(t *testing.T) {
@@ -124,7 +124,7 @@ func TestSecretFromEnv(t *testing.T) {
 	}
 }
 
-// Who puts the key where its variable's name belongs does not find it in a log.
+// A key given in place of the variable's name does not reach a log.
 func TestSecretFromEnvHidesAKeyForAName(t *testing.T) {
 	for name, shown := range map[string]bool{
 		"OPENAI_API_KEY":                        true,

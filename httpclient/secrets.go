@@ -7,8 +7,8 @@ import (
 	"github.com/headrace/headrace/internal/redact"
 )
 
-// secrets collects what an error of the call must not repeat: what is in the caller's request, in what was sent, and
-// of the proxy. Sent may be nil if it is not known.
+// secrets collects what an error of the call must not repeat: secrets of the caller's request, of the request sent, and of the
+// proxy. sent may be nil if it is not known.
 func (c *call) secrets(sent *http.Request) []string {
 	found := secretsOf(c.req)
 	if last := c.last.Load(); sent == nil && last != nil {

@@ -31,11 +31,11 @@ func (c Config) stack(trip http.RoundTripper) (http.RoundTripper, error) {
 
 var errNoAnswer = errors.New("httpclient: a round tripper in Config.Cache or Config.Wrap returned neither an answer nor an error")
 
-// checked holds a round tripper, which may be anybody's, to the rules.
+// checked enforces the contract of http.RoundTripper on one that may be foreign code.
 func checked(resp *http.Response, err error) (*http.Response, error) {
 	switch {
 	case err != nil && resp != nil && resp.Body != nil:
-		_ = resp.Body.Close() // nobody will read it
+		_ = resp.Body.Close() // it is not read
 		return nil, err
 	case err != nil:
 		return nil, err

@@ -26,8 +26,8 @@ type Timeouts struct {
 	TLS time.Duration
 	// Header bounds the time from the request sent to the response header. 0 means 5 min.
 	Header time.Duration
-	// BodyIdle bounds the wait for the next piece of a body, over HTTP/1.1 also of the request. Over
-	// HTTP/2 only Call bounds a stream whose window stays closed. 0 means 2 min.
+	// BodyIdle bounds the wait for the next piece of a body, over HTTP/1.1 also of the request. Over HTTP/2 only Call bounds a
+	// stream with a window that stays closed. 0 means 2 min.
 	BodyIdle time.Duration
 	// Call bounds the whole attempt, from the end of Config.Wrap until the body is read and closed. 0
 	// means 10 min.

@@ -17,7 +17,7 @@ type Hop struct {
 	Bare   bool   // without credentials: it, or one before it, went to another origin
 }
 
-// hop is what the layers below know of a request of FollowAudited. A nil one is no hop.
+// hop is the layers' record of one request of FollowAudited, nil for other requests.
 type hop struct {
 	client  *Client // there may be others with the same context
 	id      string
@@ -72,7 +72,8 @@ func (h *hop) secrets() []string {
 	return h.known
 }
 
-// fail says what an error of the hop is: what the gate refuses is blamed on the redirect that led here.
+// fail returns the code and the secrets of an error of the hop: a rejection by the gate is an error of the redirect that led
+// here.
 func (h *hop) fail(code Code, cause error, secrets []string) (Code, []string) {
 	if h == nil {
 		return code, secrets

@@ -59,7 +59,7 @@ func (c Config) tls() *tls.Config {
 	return own
 }
 
-// dialWith tells the attempt that it dials: it costs less than the hooks of httptrace, which need a context and a
+// dialWith reports to the attempt that it dials. This is cheaper than the hooks of httptrace, which need a context and a
 // function each.
 func dialWith(dial dialFunc, timeout time.Duration, conns *connections) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -67,7 +67,7 @@ func dialWith(dial dialFunc, timeout time.Duration, conns *connections) dialFunc
 		if a != nil {
 			a.reach(stepConnect)
 		}
-		ctx, done := conns.begin(ctx) // net/http goes on dialling for whoever comes next, also after the request is over
+		ctx, done := conns.begin(ctx) // net/http continues to dial for the next request, even when this one has ended
 		defer done()
 		raw, err := dial(ctx, network, address)
 		if err != nil {

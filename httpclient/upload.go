@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// tooLong judges the body of req by its length, if that is known: net/http sends no more.
+// tooLong checks the length of the body of req, if it is known: net/http sends no more than that.
 func (c *call) tooLong(req *http.Request) error {
 	if limit := c.client.config.MaxRequest; req.Body != nil && req.ContentLength > limit {
 		return &tooLongError{"MaxRequest", limit}
@@ -19,8 +19,8 @@ func (c *call) tooLong(req *http.Request) error {
 	return nil
 }
 
-// boundUpload holds the body to its limit, and makes it one that can be closed at any time. What is in memory neither
-// waits nor fails; net/http knows it, and sends it with the header.
+// boundUpload limits the body and allows closing it at any time. A body in memory neither blocks nor fails; net/http recognises
+// it and sends it together with the header.
 func (a *attempt) boundUpload() {
 	req := a.req
 	if req.Body == nil || req.Body == http.NoBody || inMemory(req) {
@@ -85,8 +85,8 @@ func (b *boundBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// freeUpload closes the body when the attempt is given up: over HTTP/1.1 net/http waits for the read that is under
-// way, without any bound. When the attempt just ends the rest may still be read: the answer came before all was sent.
+// freeUpload closes the body when the attempt is cancelled: over HTTP/1.1 net/http waits without bound for a read in progress.
+// If the attempt just ends, the rest may still be read: the response came before the whole body was sent.
 func (a *attempt) freeUpload() {
 	b, bound := a.req.Body.(*boundBody)
 	if !bound {

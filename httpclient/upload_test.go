@@ -22,7 +22,7 @@ import (
 	"github.com/headrace/headrace/httpclient"
 )
 
-// A body that is never ready keeps nobody, whether its length is known or not.
+// A body that is never ready does not block the call, whether its length is known or not.
 func TestUploadThatIsNeverReady(t *testing.T) {
 	for _, length := range []int64{-1, 100} {
 		for name, tc := range map[string]struct {

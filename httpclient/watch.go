@@ -37,7 +37,7 @@ func newWatch(t Timeouts) *watch {
 // now is the time since just before the client was made, and so never 0.
 func (w *watch) now() time.Duration { return time.Since(w.base) }
 
-// add begins to watch a, whose whole begins at now.
+// add begins to watch a, which began at now.
 func (w *watch) add(a *attempt, now time.Duration) {
 	a.until = never
 	if !w.timeouts.NoCall {
@@ -77,7 +77,7 @@ func (w *watch) armLocked(d time.Duration) {
 	}
 }
 
-// look ends whoever is late.
+// look ends the attempts that are late.
 func (w *watch) look() {
 	late := make(map[*attempt]*ended.LateError)
 	w.mu.Lock()

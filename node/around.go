@@ -8,10 +8,9 @@ import (
 	"github.com/headrace/headrace/internal/fork"
 )
 
-// around returns the context whose end stops the intake of a run under ctx, and
-// whether the run is nested in an item of another one, which then ends it.
-// Directly in a fork that is not the case: the run has a grace period of its own,
-// and is stopped by the end of ctx as well as by the fork. release undoes this.
+// around returns the context that ends the intake of a run under ctx, and whether the run is nested in an item of another one,
+// which then ends it. A run directly in a fork is not nested: it has its own grace period, and stops when ctx ends or the fork
+// fails. release undoes this.
 func around(ctx context.Context) (outer context.Context, nested bool, release func() bool) {
 	outer, nested = intake.Of(ctx)
 	in, forked := outer.(*fork.Intake)

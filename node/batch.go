@@ -39,7 +39,7 @@ type Batch[S, In, Out any] struct {
 	dedup       bool
 	items       *shape                 // of In; nil without a journal
 	results     *shape                 // of Out; likewise
-	sink        Sink[In, Out]          // nil: there is none
+	sink        Sink[In, Out]          // may be nil
 	text        texter[Out]            // sink, if it is one; else nil
 	sinking     chan struct{}          // holds one while the sink of runs at once writes
 	writing     atomic.Bool            // a run has the ResumableSink
@@ -49,7 +49,7 @@ type Batch[S, In, Out any] struct {
 // defaultGrace is how long running items may go on when a run is stopped.
 const defaultGrace = 10 * time.Second
 
-// NewBatch returns a batch whose code is h.
+// NewBatch returns a batch that runs h.
 func NewBatch[S, In, Out any](name string, h BatchHandler[S, In, Out]) *Batch[S, In, Out] {
 	b := &Batch[S, In, Out]{grace: defaultGrace, sinking: make(chan struct{}, 1)}
 	b.init(name)
@@ -201,8 +201,7 @@ func (b *Batch[S, In, Out]) collect(ctx context.Context, open opener[In], report
 	return nil
 }
 
-// standIn is the value that stands for none: the zero Out if the handler's
-// Unfinished panics.
+// standIn returns the value of an item without a result: the zero Out if the handler's Unfinished panics.
 func (b *Batch[S, In, Out]) standIn(in In) (none Out) {
 	defer func() { _ = recover() }()
 	if b.placeholder != nil {
@@ -223,7 +222,7 @@ func (b *Batch[S, In, Out]) Stream(ctx context.Context, seq iter.Seq2[In, error]
 	}
 }
 
-// stream returns the error of the run; nil also if yield wanted no more.
+// stream returns the error of the run. It is nil if yield ended the iteration.
 func (b *Batch[S, In, Out]) stream(ctx context.Context, seq iter.Seq2[In, error], yield func(Result[In, Out]) bool) error {
 	if err := b.setup.Use(b.Validate); err != nil {
 		return err

@@ -29,7 +29,7 @@ func (e *BatchError) Error() string {
 	if e.Stopped != nil {
 		text += fmt.Sprintf(", stopped: %v", e.Stopped)
 	}
-	if len(e.First) > 0 && !e.stoppedBy(e.First[0]) { // else it was told just before
+	if len(e.First) > 0 && !e.stoppedBy(e.First[0]) { // else it was just reported
 		text += fmt.Sprintf("; first: %v", e.First[0])
 	}
 	return text
@@ -49,8 +49,7 @@ func (e *BatchError) Unwrap() []error {
 	return inside
 }
 
-// judged marks an error whose parts have been judged: a circuit breaker around
-// the batch does not count it.
+// judged marks an error with parts that have been judged: a circuit breaker around the batch does not count it.
 type judged = inside.Judged
 
 // stoppedBy reports whether err, one of First, is the failure that stopped the run.

@@ -42,12 +42,12 @@ type committer[S, In, Out any] struct {
 	saved time.Time       // when the law was saved last
 	cold  bool            // saving it has failed
 
-	in         atomic.Int32                 // whose code is at work
+	in         atomic.Int32                 // which code is running
 	journalErr atomic.Pointer[JournalError] // what ended recording
 	sinkErr    atomic.Pointer[SinkError]    // what ended writing
 }
 
-// Whose code is at work in the committer.
+// The code that is running in the committer.
 const (
 	inNone int32 = iota
 	inSink
@@ -164,7 +164,7 @@ func (c *committer[S, In, Out]) call(whose int32, f func() error) error {
 	return err
 }
 
-// gather makes a group of first and what else is there; false if that is nothing.
+// gather groups first with everything else that is ready. It returns false if the group is empty.
 func (c *committer[S, In, Out]) gather(first ...task[In, Out]) bool {
 	clear(c.buf[:cap(c.buf)])
 	c.given = false
@@ -237,7 +237,7 @@ func (c *committer[S, In, Out]) kept(t *task[In, Out]) bool {
 	return t.entry.recorded
 }
 
-// record has the journal keep what group has come to, unless it has failed.
+// record records the outcomes of group in the journal, unless the journal has failed.
 func (c *committer[S, In, Out]) record(group []task[In, Out]) {
 	if c.r.resume == nil || c.journalErr.Load() != nil {
 		return

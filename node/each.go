@@ -61,9 +61,8 @@ func (h *each[S, In, Out]) Post(_ context.Context, s S, r *Report[In, Out]) (Act
 	return Next, nil
 }
 
-// lister is a handler of this module whose items are a slice, used in place of
-// Prep: of Each, One and flow.Each. The number of items is known before the first
-// one begins, and a run that is stopped after the last one is complete.
+// lister is a handler of this module with its items in a slice. ListItems is used instead of Prep for Each, One and flow.Each:
+// the number of items is known before the first one begins, and a run that is stopped after the last one is complete.
 type lister[S, In any] interface{ ListItems(s S) []In }
 
 // input returns the items of a run, and how many there are if that is known.

@@ -10,8 +10,8 @@ import (
 	"github.com/headrace/headrace/internal/panics"
 )
 
-// encode returns the JSON of an item or a result, as the journal has it, if all
-// of the value is in it. v is a pointer to it. inside looks at the types of what is in interfaces.
+// encode returns the JSON of an item or a result for the journal, provided that it holds the whole value. v is a pointer to the
+// value. inside checks the types of values in interfaces.
 func (s *shape) encode(v any, inside func(reflect.Type) error) (text []byte, err error) {
 	defer panics.Catch(&err)
 	if text, err = json.Marshal(v); err != nil {
@@ -38,8 +38,8 @@ func (s *shape) encodeKey(v any) ([]byte, error) {
 	})
 }
 
-// encodeResult returns the JSON of a result, if the result comes back from it as it is: a type with
-// code of its own is decoded and encoded again, what is left is known by its type.
+// encodeResult returns the JSON of a result, provided that it decodes to the same result: types with their own code are decoded
+// and encoded again, all others are decided by type.
 func (s *shape) encodeResult(v any) (text []byte, err error) {
 	defer panics.Catch(&err)
 	if text, err = s.encode(v, decoded); err != nil || !s.opaque {

@@ -39,12 +39,12 @@ type (
 	settler[In, Out any] interface {
 		Used(in In, out Out) throttle.Cost
 	}
-	// fallbacker replaces the result of an item whose attempts have all failed.
+	// fallbacker replaces the result of an item after its last attempt has failed.
 	fallbacker[In, Out any] interface {
 		Fallback(ctx context.Context, in In, err error) (Out, error)
 	}
-	// placeholder returns the value that stands for an item without a result, in
-	// Values and All, where the zero Out would pass for one.
+	// placeholder returns the value of an item without a result, for Values and All, where the zero Out could be mistaken for a
+	// result.
 	placeholder[In, Out any] interface {
 		Unfinished(in In) Out
 	}
@@ -57,7 +57,7 @@ type indexed[In, Out any] interface {
 	ExecItem(ctx context.Context, index int64, in In) (Out, error)
 }
 
-// validated asks v, whose panic is a problem like any other.
+// validated validates v. A panic counts as a problem.
 func validated(v validator) (err error) {
 	defer panics.Catch(&err)
 	return v.Validate()

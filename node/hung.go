@@ -13,8 +13,7 @@ import (
 // before it is left behind.
 const patience = time.Second
 
-// watch gives an attempt whose context has ended a while to return, and
-// leaves it behind if it does not.
+// watch gives an attempt time to return after its context has ended, and abandons it if it does not.
 func (r *run[S, In, Out]) watch(w *worker[In, Out], attempt int64) {
 	time.AfterFunc(patience, func() {
 		if w.loseIn(attempt) {

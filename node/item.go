@@ -15,7 +15,7 @@ import (
 // task is one item that a worker has to deal with.
 type task[In, Out any] struct {
 	res   Result[In, Out]
-	began time.Time // zero if there is no observer
+	began time.Time // zero without an observer
 	entry *entry    // nil without a journal
 	err   error     // the input failed to produce the item
 	hung  error     // another worker was left behind with it
@@ -34,7 +34,7 @@ func (r *run[S, In, Out]) context(t *task[In, Out]) context.Context {
 	return r.ctx
 }
 
-// next gives w the next item; false if there is none.
+// next gives w the next item. It returns false at the end.
 func (r *run[S, In, Out]) next(w *worker[In, Out]) bool {
 	it := &w.item
 	ok := r.take(it)

@@ -18,8 +18,7 @@ func (e *JournalError) Error() string {
 // Unwrap returns Err.
 func (e *JournalError) Unwrap() error { return e.Err }
 
-// SinkError is the error of a run whose sink failed. With a journal the next run writes the results
-// again.
+// SinkError is the error of a run with a failed sink. With a journal the next run writes the results again.
 type SinkError struct {
 	Node string // the batch's name
 	Err  error
@@ -31,8 +30,8 @@ func (e *SinkError) Error() string { return fmt.Sprintf("node %q: the sink: %v",
 // Unwrap returns Err.
 func (e *SinkError) Unwrap() error { return e.Err }
 
-// ResultError is the error of an item whose result a journal or a JSONLFile cannot keep: it has no
-// JSON, or its JSON decodes to something else.
+// ResultError is the error of an item with a result that a journal or a JSONLFile cannot store: it has no JSON, or its JSON
+// decodes to something else.
 type ResultError struct {
 	Value any // the result
 	Err   error

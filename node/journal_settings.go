@@ -77,7 +77,7 @@ func (b *Batch[S, In, Out]) checkJournal(p *invalid.Problems) {
 // checkTypes refuses what a later run would take for something else.
 func (b *Batch[S, In, Out]) checkTypes(p *invalid.Problems) {
 	if b.key == nil && b.items.lost != "" {
-		p.Addf("WithKey", "the journal knows an item by its JSON, which leaves out %s: say by what items are told apart", b.items.lost)
+		p.Addf("WithKey", "the journal identifies an item by its JSON, which leaves out %s: use WithKey to identify items", b.items.lost)
 	}
 	if b.results.lost != "" {
 		p.Addf("WithJournal", "results are kept as JSON, which leaves out %s: export it, tag it `json:\"-\"` if a resumed result may lack it, "+

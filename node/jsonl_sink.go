@@ -26,7 +26,7 @@ type JSONLFile[In, Out any] struct {
 	mu   sync.Mutex       // guards everything below
 	file *appendfile.File // nil: no run has begun
 	open bool             // the file can be written to
-	anew bool             // what is in the file is in the journal too, and may be written again
+	anew bool             // the journal has the content of the file, so it may be rewritten
 }
 
 var (

@@ -96,7 +96,7 @@ func (l *line[In, Out]) at(position int64) *slot[In, Out] {
 	return &l.slots[position%int64(len(l.slots))]
 }
 
-// deliver yields results until over is closed; false if yield wants no more.
+// deliver yields results until over is closed. It returns false if yield ended the iteration.
 func (l *line[In, Out]) deliver(over <-chan struct{}, yield func(Result[In, Out]) bool) bool {
 	for {
 		select {
@@ -151,8 +151,7 @@ func (l *line[In, Out]) close(conclude func(Result[In, Out]) Result[In, Out]) {
 	}
 }
 
-// rest yields what is left in a closed line: the items that were left behind,
-// and the results behind them.
+// rest yields the remaining results of a closed line, including those of abandoned items.
 func (l *line[In, Out]) rest(yield func(Result[In, Out]) bool) bool {
 	left := slices.Collect(maps.Values(l.running))
 	for i := range l.slots {

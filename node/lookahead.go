@@ -50,11 +50,16 @@ func (r *run[S, In, Out]) guardOf(in In) *guard.Guard {
 	if r.b.withinOf == nil {
 		return r.guard
 	}
-	of, p := r.b.withinOf(in), &r.b.policy
+	return r.b.joined(r.guard, in)
+}
+
+// joined returns own, the guard of the batch, within that of the item.
+func (b *Batch[S, In, Out]) joined(own *guard.Guard, in In) *guard.Guard {
+	of, p := b.withinOf(in), &b.policy
 	if p.Law != nil || p.Preset != "" || p.Dialect != nil || p.Detector != nil {
-		return guard.Join(r.guard, of)
+		return guard.Join(own, of)
 	}
-	return guard.Join(of, r.guard)
+	return guard.Join(of, own)
 }
 
 // holds reports whether late is of a limit that holds back every item.

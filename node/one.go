@@ -2,9 +2,8 @@ package node
 
 import "context"
 
-// One returns a step with a result: exec computes it from the state, and put stores it. With
-// WithJournal a resumed run calls put and not exec, so exec must not change the state. It is a batch
-// of one item, whose default key is the name of the node.
+// One returns a step with a result: exec computes it from the state, and put stores it. With WithJournal a resumed run calls
+// put and not exec, so exec must not change the state. It is a batch of one item; its default key is the name of the node.
 func One[S, Out any](
 	name string,
 	exec func(ctx context.Context, s S) (Out, error),

@@ -9,10 +9,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// checkOptional reports methods of h that look like an optional method and
-// are none: one of the right name with another signature, one of the right
-// signature, or of the right name but for its case, with almost the name, and
-// one that only a pointer to h has.
+// checkOptional reports methods of h that look like an optional method but are not: the right name with another signature, the
+// right signature with almost the same name, a name that differs only in case, and methods that only a pointer to h has.
 func checkOptional[S, In, Out any](h any, setup *invalid.Setup) {
 	optional := map[string]reflect.Type{
 		"Post": reflect.TypeFor[interface {
@@ -28,7 +26,7 @@ func checkOptional[S, In, Out any](h any, setup *invalid.Setup) {
 	given := reflect.TypeOf(h)
 	v := reflect.ValueOf(h)
 	if v.Kind() != reflect.Pointer {
-		v = reflect.New(given) // whose methods are those of the value and of a pointer to it
+		v = reflect.New(given) // has the methods of the value and of a pointer to it
 	}
 	for i := range v.NumMethod() {
 		name, has := v.Type().Method(i).Name, v.Method(i).Type()
@@ -49,8 +47,7 @@ func checkOptional[S, In, Out any](h any, setup *invalid.Setup) {
 	}
 }
 
-// weigh reports whether a function returns a cost and nothing else, which
-// tells what it is for.
+// weigh reports whether a function returns only a cost, which shows its purpose.
 func weigh(f reflect.Type) bool {
 	return f.NumOut() == 1 && f.Out(0) == reflect.TypeFor[throttle.Cost]()
 }

@@ -20,7 +20,7 @@ const (
 // are recorded, and the mark of that goes with the next records. So a run that
 // continues has to write again what was recorded behind the mark.
 type output[In, Out any] struct {
-	sink     Sink[In, Out]          // nil: there is none
+	sink     Sink[In, Out]          // may be nil
 	resumer  ResumableSink[In, Out] // sink, if it is one
 	rewrite  bool                   // the output began anew, and gets everything that is recorded
 	lacks    int64                  // records behind the mark that it has not got yet

@@ -27,8 +27,7 @@ type entry struct {
 	value    []byte // of what is done, for the journal
 }
 
-// recall finds out what t has come to before; done says that this is the end
-// of it, with err as its outcome.
+// recall looks up the recorded outcome of t. done reports that the item has ended, with err.
 func (r *run[S, In, Out]) recall(t *task[In, Out]) (done bool, err error) {
 	was, err := r.resume.look(r.ctx, t.entry)
 	if err != nil {
@@ -127,7 +126,7 @@ func refused(err error) (yes bool) {
 	return adaptive.Refused(err)
 }
 
-// record is what t has come to, for the journal.
+// record returns the outcome of t for the journal.
 func (r *resume[In]) record(e *entry, state State, err error, attempts int) journal.Record {
 	rec := journal.Record{Key: r.keyOf(e), State: journal.Done, Value: e.value, Attempts: attempts, Ended: time.Now()}
 	if state == Failed {

@@ -112,7 +112,7 @@ func (r *Report[In, Out]) end(res *Result[In, Out]) bool {
 func (r *Report[In, Out]) close(conclude func(Result[In, Out]) Result[In, Out]) {
 	r.mu.Lock()
 	r.closed = true
-	r.mu.Unlock() // from here on nobody else changes anything
+	r.mu.Unlock() // from here on nothing else changes it
 	for res := range r.results.unended() {
 		res = conclude(res)
 		r.results.set(&res)

@@ -33,7 +33,7 @@ type Result[In, Out any] struct {
 	Key      string // its content key, if the batch has one
 	In       In
 	Out      Out // its value if it is Done or Resumed
-	Attempts int // how often it was tried; waiting out a refusal does not count
+	Attempts int // how often it was tried; a refusal that was waited out does not count
 	State    State
 	Err      error // why it failed or is pending
 }

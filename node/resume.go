@@ -72,8 +72,8 @@ func (r *resume[In]) open(ctx context.Context, version string) (err error) {
 	return err
 }
 
-// close ends the run's part in the journal. whole says that every item of the
-// input was looked for: o is told at the end of the scope what is left then.
+// close ends the run's part in the journal. whole means that every item of the input was looked up: o then learns at the end of
+// the scope what is left.
 func (r *resume[In]) close(o event.Observer, whole bool) {
 	if r == nil {
 		return

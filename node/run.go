@@ -44,11 +44,11 @@ type run[S, In, Out any] struct {
 	src      source[In]
 	out      outlet[In, Out]
 	room     roomy                  // out, if it is one, or nil
-	resume   *resume[In]            // nil: there is no journal
+	resume   *resume[In]            // nil without a journal
 	commit   *committer[S, In, Out] // nil: there is neither a journal nor a sink
 	observer event.Observer
-	begun    []*atomic.Int64 // items, for those who watch
-	traces   *traces         // nil: nobody traces items
+	begun    []*atomic.Int64 // items, for observers
+	traces   *traces         // nil without an item tracer
 	attempts *emit.Tracers
 	retries  bool         // an observer is sent them
 	scoped   bool         // items inside are counted in the scope of the run
@@ -63,10 +63,10 @@ type run[S, In, Out any] struct {
 
 	timed   bool                      // the run has a deadline
 	active  atomic.Int64              // items that are worked on, if it has
-	last    atomic.Pointer[lateError] // why no more items are taken; nil: they are
+	last    atomic.Pointer[lateError] // why the intake ended; nil while it is open
 	failed  atomic.Int64              // items
 	pending atomic.Int64              // items
-	over    chan struct{}             // closed when no worker is left, or none is waited for any more
+	over    chan struct{}             // closed when every worker has ended or been abandoned
 	closing sync.Once                 // of over
 
 	mu      sync.Mutex // guards everything below
@@ -149,7 +149,7 @@ func (b *Batch[S, In, Out]) launch(ctx context.Context, open opener[In], out out
 	return r, nil
 }
 
-// begin is told of each item before anybody has it.
+// begin is called with each item before a worker gets it.
 func (r *run[S, In, Out]) begin(it *item[In]) {
 	r.out.begin(it) // first: whatever becomes of it, it has its place
 	for _, n := range r.begun {
@@ -160,10 +160,8 @@ func (r *run[S, In, Out]) begin(it *item[In]) {
 	}
 }
 
-// leaveTime begins the grace period of the items that are running. In a run
-// that was stopped before its deadline that is when outer, which has the
-// deadline, ends; if outer is the intake of a run that was itself stopped so,
-// it is for that run to end what is in it.
+// leaveTime begins the grace period of the running items. In a run that was stopped before its deadline it begins when outer,
+// which has the deadline, ends. If outer is the intake of a run that was stopped in the same way, that run ends its items.
 func (r *run[S, In, Out]) leaveTime(outer context.Context, nested bool) {
 	grace := func() {
 		if !nested || !early(outer) {
@@ -182,7 +180,7 @@ func (r *run[S, In, Out]) after(d time.Duration, f func()) {
 	r.hang(func() func() bool { return time.AfterFunc(d, f).Stop })
 }
 
-// hang hangs something on a context or a timer, and notes what takes it back.
+// hang registers a callback on a context or a timer, and records how to undo it.
 func (r *run[S, In, Out]) hang(up func() (undo func() bool)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,9 +194,8 @@ func (r *run[S, In, Out]) end() { r.closing.Do(func() { close(r.over) }) }
 // wait returns when no worker is left that is worth waiting for.
 func (r *run[S, In, Out]) wait() { <-r.over }
 
-// close releases what the run holds, leaves behind who still works, and
-// returns why the run was stopped, if it was: by the failure policy, or before
-// the end of its input.
+// close releases the run's resources and abandons workers that are still busy. It returns why the run was stopped, if it was:
+// by the failure policy, or before the end of its input.
 func (r *run[S, In, Out]) close() error {
 	if r.commit != nil {
 		r.commit.wait()
@@ -228,7 +225,7 @@ func (r *run[S, In, Out]) close() error {
 			t := w.task
 			r.conclude(&t, w.giveUp())
 			if r.commit != nil && r.commit.wants(&t) {
-				r.lose(&t, t.res.Err) // nobody is there to record it
+				r.lose(&t, t.res.Err) // no committer is left to record it
 			}
 			r.settle(&t)
 		}
@@ -246,8 +243,8 @@ func (r *run[S, In, Out]) close() error {
 	return stopped
 }
 
-// reason is why the intake ended. A run that had found that its deadline leaves
-// no time says so, also if that passed, or the caller gave up, in the meantime.
+// reason returns why the intake ended. A run that stopped because its deadline left too little time says so, even if the
+// deadline has since passed or the caller has cancelled.
 func (r *run[S, In, Out]) reason() error {
 	cause := context.Cause(r.intake)
 	if late := r.last.Load(); late != nil && cause == context.Cause(r.around) { //nolint:errorlint // the cause itself
@@ -256,7 +253,7 @@ func (r *run[S, In, Out]) reason() error {
 	return cause
 }
 
-// take fills in the next item; false if there is none. A panic of the input stops the run.
+// take fills in the next item and returns false at the end. A panic of the input stops the run.
 func (r *run[S, In, Out]) take(it *item[In]) bool {
 	if r.ctx.Err() != nil {
 		r.stop(context.Cause(r.ctx))
@@ -296,7 +293,7 @@ func (r *run[S, In, Out]) finish(t *task[In, Out], err error) {
 // errLate is of a result that came when the run was over.
 var errLate = errors.New("node: the run had ended")
 
-// lose makes t, whose result could not be made durable, pending.
+// lose makes t pending, because its result could not be made durable.
 func (r *run[S, In, Out]) lose(t *task[In, Out], err error) {
 	t.res.Out, t.res.State, t.res.Err = r.b.standIn(t.res.In), Pending, err
 }
@@ -347,7 +344,7 @@ func (r *run[S, In, Out]) missed(err error) {
 	}
 }
 
-// tell sends the event of an item's end.
+// tell emits the event of an item's end.
 func (r *run[S, In, Out]) tell(kind event.Kind, t *task[In, Out]) {
 	if r.observer == nil {
 		return
@@ -361,7 +358,7 @@ func (r *run[S, In, Out]) tell(kind event.Kind, t *task[In, Out]) {
 	emit.Send(r.observer, e)
 }
 
-// stamp is the present for an observer; without one nobody pays for it.
+// stamp returns the present for an observer; without one it costs nothing.
 func (r *run[S, In, Out]) stamp() time.Time {
 	if r.observer == nil {
 		return time.Time{}

@@ -25,7 +25,7 @@ type settings struct {
 	pool   Pool         // nil: the node runs its calls itself
 
 	shown   any             // the handler of a batch, for package flow; nil in a step
-	journal journal.Journal // of a batch; nil: there is none
+	journal journal.Journal // of a batch; may be nil
 
 	building sync.Mutex                  // held while own is made
 	own      atomic.Pointer[guard.Guard] // nil: not needed yet

@@ -10,7 +10,7 @@ import (
 // shape is what is known of a type's JSON before there is a value.
 type shape struct {
 	of     reflect.Type
-	lost   string // the first field that its JSON leaves out, or that has none; empty if there is none
+	lost   string // the first field that its JSON leaves out or that has no JSON, or ""
 	kept   bool   // something is in its JSON
 	opaque bool   // code of the type decides, or what is in an interface
 	any    bool   // there is an interface in it
@@ -112,7 +112,7 @@ func (s *shape) lookInto(t reflect.Type, path string, addressable bool, names ma
 	}
 }
 
-// leftOut reports whether a field is no loss.
+// leftOut reports whether leaving out a field loses nothing.
 func leftOut(f reflect.StructField) bool {
 	return f.Tag.Get("json") == "-" || f.Type.Size() == 0 || f.Name == "_"
 }

@@ -107,7 +107,7 @@ func TestTypesThatJSONLeavesFieldsOutOfAreRefused(t *testing.T) {
 			continue
 		}
 		assertProblems(t, item, "WithKey")
-		assert.ErrorContains(t, item, "leaves out "+tc.lost+": say by what items are told apart", name)
+		assert.ErrorContains(t, item, "leaves out "+tc.lost+": use WithKey to identify items", name)
 		assertProblems(t, result, "WithJournal")
 		assert.ErrorContains(t, result, "leaves out "+tc.lost+": export it", name)
 	}

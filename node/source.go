@@ -13,12 +13,11 @@ type item[In any] struct {
 	err   error  // the input failed to produce it
 }
 
-// opener makes the source of a run. begin is called with each item, in the
-// order of the input, before anybody has it, and completes it.
+// opener makes the source of a run. It calls begin with each item, in input order, before a worker gets the item, and begin
+// completes it.
 type opener[In any] func(begin func(*item[In])) source[In]
 
-// source gives the workers their items. An item's index is given out, and the
-// outlet of the run hears of its begin, in the order of the input.
+// source gives the workers their items. Indexes are assigned, and the outlet of the run is notified, in input order.
 type source[In any] interface {
 	// take fills in it, which is zero. It returns false at the end of the input,
 	// and when ctx ends; a panic of the input's code is the error.

@@ -130,10 +130,10 @@ func (n *Step[S]) run(ctx context.Context, g *guard.Guard, s S) (action Action, 
 	return action, err
 }
 
-// outcome is what the last attempt at a step has come to.
+// outcome is the outcome of the last attempt at a step.
 type outcome struct {
 	action  Action
-	counted *occurrence.Book // of what is in journals inside
+	counted *occurrence.Book // of entries in nested journals
 }
 
 // attempt calls the function once. admitted is the context that the step's own

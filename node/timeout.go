@@ -14,8 +14,7 @@ func withTimeout(ctx context.Context, d time.Duration) (context.Context, context
 	return context.WithTimeoutCause(ctx, d, cause)
 }
 
-// namedTimeout adds whose deadline it was to an error that says no more than
-// that one has passed.
+// namedTimeout adds the owner of the deadline to an error that only says that a deadline has passed.
 func namedTimeout(ctx context.Context, err error) error {
 	late := context.DeadlineExceeded
 	if cause := context.Cause(ctx); errors.Is(err, late) && errors.Is(cause, late) && !errors.Is(err, cause) {

@@ -9,8 +9,8 @@ import (
 	"github.com/headrace/headrace/internal/emit"
 )
 
-// traces follows the items of a run for those who trace them. Whatever becomes
-// of an item, its end is told once: what is open when the run ends is told of then.
+// traces tracks the items of a run for item tracers. Each item's end is reported exactly once: items that are open when the run
+// ends are reported then.
 type traces struct {
 	items *emit.Tracers
 
@@ -19,7 +19,7 @@ type traces struct {
 	closed bool
 }
 
-// traced returns ctx as that of the items, and those who trace them, if there are any.
+// traced returns ctx with the trace of the items, and the tracers of items, if there are any.
 func traced(ctx context.Context, o event.Observer) (inner context.Context, items *traces, attempts *emit.Tracers) {
 	if o == nil {
 		return ctx, nil, nil
@@ -55,7 +55,7 @@ func (t *traces) begin(ctx context.Context, node string, index int64) context.Co
 	return ctx
 }
 
-// end tells of an item's end.
+// end reports an item's end.
 func (t *traces) end(e event.Event) {
 	if t == nil {
 		return
@@ -85,7 +85,7 @@ func (t *traces) close(node string) {
 	}
 }
 
-// tracedAttempt tells of the begin of attempt n. index is that of the item, or NoIndex.
+// tracedAttempt reports the beginning of attempt n. index is that of the item, or NoIndex.
 func (s *settings) tracedAttempt(
 	ctx context.Context, to *emit.Tracers, index int64, n int,
 ) (inner context.Context, ended func(err error)) {

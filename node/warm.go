@@ -54,8 +54,8 @@ func (b *Batch[S, In, Out]) learners() (all []*guard.Guard) {
 	return all
 }
 
-// saveLaw saves what was learned, if the journal keeps it. To lose it costs a
-// cold start, so a failure is no reason to stop the run.
+// saveLaw saves what was learned, if the journal stores it. Losing it only costs a cold start, so a failure does not stop the
+// run.
 func (c *committer[S, In, Out]) saveLaw() {
 	c.saved = time.Now()
 	if c.cold || c.r.resume == nil || c.journalErr.Load() != nil {

@@ -25,7 +25,7 @@ type worker[In, Out any] struct {
 	admitted context.Context  //nolint:containedctx // of the attempt, as the guard gave it
 	said     error            // by Exec, at the end of the last attempt
 	begun    bool             // Exec was called in the attempt
-	counted  *occurrence.Book // by the last attempt, of what is in journals inside; nil: there is no scope
+	counted  *occurrence.Book // by the last attempt, of entries in nested journals; nil without a scope
 	traced   func(err error)  // receives the attempt's end; nil: it is not traced
 }
 
@@ -106,7 +106,7 @@ func (r *run[S, In, Out]) work(w *worker[In, Out]) {
 			r.finished()
 			r.replace(w, nil)
 		default:
-			if !returned { // runtime.Goexit in the input, or in WithKey, which leaves an item to nobody
+			if !returned { // runtime.Goexit in the input or in WithKey: the item has no worker
 				r.missed(errGoexit)
 				r.stop(errGoexit)
 			}

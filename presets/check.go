@@ -76,7 +76,7 @@ func (c *checker) unknown(at int, r *row, key string, known func() []string) {
 	if meant := near.Names(key, known(), 1); len(meant) > 0 {
 		hint = "did you mean " + meant[0] + "?"
 	}
-	c.addAt(at, r, key, "there is no such field: %s", hint)
+	c.addAt(at, r, key, "unknown field: %s", hint)
 }
 
 // joined leaves out what is empty.

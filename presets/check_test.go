@@ -102,9 +102,9 @@ func TestProblemsHaveAPlaceAndARemedy(t *testing.T) {
 	}
 	with := func(old, next string) string { return file(strings.Replace(good, old, next, 1)) }
 	for _, tc := range []struct{ name, file, want string }{
-		{"unknown field", with(`"rpm": 5`, `"rmp": 5`), `presets: line 4:26: row 1 (a/b/c): rmp: there is no such field: did you mean rpm?`},
-		{"unknown field like nothing", with(`"rpm": 5`, `"rpm": 5, "zzzzzzzzzz": 5`), `zzzzzzzzzz: there is no such field: leave it out`},
-		{"upper case field", with(`"rpm": 5`, `"RPM": 5`), `RPM: there is no such field`},
+		{"unknown field", with(`"rpm": 5`, `"rmp": 5`), `presets: line 4:26: row 1 (a/b/c): rmp: unknown field: did you mean rpm?`},
+		{"unknown field like nothing", with(`"rpm": 5`, `"rpm": 5, "zzzzzzzzzz": 5`), `zzzzzzzzzz: unknown field: leave it out`},
+		{"upper case field", with(`"rpm": 5`, `"RPM": 5`), `RPM: unknown field`},
 		{"second row", file(good + ",\n  " + strings.Replace(strings.Replace(good, "a/b/c", "a/b/d", 1), "5", "0", 1)), `presets: line 5:26: row 2 (a/b/d): rpm: 0 is not between 1 and 10000000`},
 		{"too large", with("5", "10000001"), "rpm: 10000001 is not between 1 and 10000000"},
 		{"text for number", with("5", `"5"`), `rpm: "5" is a text: write the number without quotes`},
@@ -120,7 +120,7 @@ func TestProblemsHaveAPlaceAndARemedy(t *testing.T) {
 		{"source like nothing", with(`"s"`, `"blog of somebody"`), `is not a source: name one of the file's sources`},
 		{"no limit", with(`"rpm": 5, `, ""), `row 1 (a/b/c): it limits nothing: add a number such as rpm, or set kind to info`},
 		{"limits that are none", with(`"rpm"`, `"kind": "info", "rpm"`), `kind: it is info, and there are limits`},
-		{"burst of nothing", with(`"rpm": 5`, `"tpm": 5, "burst": 5`), `burst: there is no rate that it could be the burst of: add rps or rpm`},
+		{"burst of nothing", with(`"rpm": 5`, `"tpm": 5, "burst": 5`), `burst: a burst needs a rate: add rps or rpm`},
 		{"two kinds of points", with(`"rpm": 5`, `"ipm": 5, "inputs_per_min": 5`), `inputs_per_min: the row counts images already`},
 		{"reset", with(`"rpm"`, `"reset": "noon UTC", "rpm"`), `reset: "noon UTC" is not understood: write "midnight UTC"`},
 		{"reset of this machine", with(`"rpm"`, `"reset": "midnight Local", "rpm"`), `reset: "midnight Local" is not understood`},
@@ -134,8 +134,8 @@ func TestProblemsHaveAPlaceAndARemedy(t *testing.T) {
 		{"sources are no object", `{"sources": []}`, "sources: it is not an object in braces"},
 		{"source without title", `{"sources": {"s": {"url": ""}}}`, "presets: line 1:19: sources.s.title: it is missing"},
 		{"source with a bad address", `{"sources": {"s": {"title": "t", "url": "ftp://x"}}}`, `sources.s.url: "ftp://x" is not a web address`},
-		{"source with another field", `{"sources": {"s": {"titel": "t"}}}`, "titel: there is no such field: did you mean title?"},
-		{"top field", `{"preset": []}`, "preset: there is no such field: did you mean presets?"},
+		{"source with another field", `{"sources": {"s": {"titel": "t"}}}`, "titel: unknown field: did you mean title?"},
+		{"top field", `{"preset": []}`, "preset: unknown field: did you mean presets?"},
 		{"schema", `{"schema": 2}`, "schema: 2 is not a version that is understood: write 1"},
 		{"twice in the file", `{"schema": 1, "schema": 1}`, "presets: line 1:25: schema: it is given twice"},
 		{"source twice", `{"sources": {"s": {"title": "t"}, "s": {"title": "t"}}}`, "s: it is given twice"},

@@ -72,7 +72,7 @@ func ExampleParse() {
 	}
 	// Output:
 	// 900/min, 450000 tokens/min openai <nil>
-	// presets: line 1:49: row 1 (openai/ours/gpt-5): rmp: there is no such field: did you mean rpm?
+	// presets: line 1:49: row 1 (openai/ours/gpt-5): rmp: unknown field: did you mean rpm?
 }
 
 func ExampleNew() {

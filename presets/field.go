@@ -24,7 +24,7 @@ type place struct {
 	at  int
 }
 
-// field is a key of a row that is no figure, and the *string or *bool that it sets.
+// field is a key of a row that is not a number, and the *string or *bool that it sets.
 type field struct {
 	key string
 	of  func(*row) any

@@ -9,7 +9,7 @@ import (
 
 const (
 	day = 24 * time.Hour
-	// month is the longest there is: who keeps to it keeps to every calendar month.
+	// month is the longest calendar month, so that the limit holds in every month.
 	month = 31 * day
 
 	billion  = 1_000_000_000
@@ -60,10 +60,8 @@ const inputOnly = "input tokens"
 
 // limits turns the numbers of a row into the parts of a profile.
 //
-// A window is Sliding whenever nothing tells when its period begins: whatever
-// clock the provider goes by, no period of its then sees more than its Max. A
-// reset tells it for days, and they are Fixed. A burst makes the shortest window
-// of requests, or else of points, a Bucket.
+// A window is Sliding unless the start of its period is known: no period of the provider's clock then exceeds Max. A daily
+// window with a known reset is Fixed. A burst turns the shortest window of requests, or else of points, into a Bucket.
 func (c *checker) limits(r *row) {
 	reset, fixed := c.reset(r)
 	burst := r.numbers[slices.IndexFunc(figures[:], func(f figure) bool { return f.key == "burst" })]
@@ -97,11 +95,11 @@ func (c *checker) limits(r *row) {
 		r.Limits.Windows = append(r.Limits.Windows, w.Of(unit))
 	}
 	if burst > 0 {
-		c.add(r, "burst", "there is no rate that it could be the burst of: add rps or rpm")
+		c.add(r, "burst", "a burst needs a rate: add rps or rpm")
 	}
 }
 
-// other takes over a number that is no window.
+// other adds a number that is not a window.
 func other(p *Profile, key string, n int64) {
 	switch key {
 	case "concurrency":

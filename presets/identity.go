@@ -40,7 +40,7 @@ func (c *checker) identity(r *row) {
 	repeats("tier", &p.Tier, tier)
 	p.Provider, p.Tier = provider, tier
 	if named {
-		short := p.Model[strings.LastIndexByte(p.Model, '/')+1:] // the id may leave out who made the model
+		short := p.Model[strings.LastIndexByte(p.Model, '/')+1:] // the ID may leave out the model's maker
 		if strings.ToLower(short) != model {
 			repeats("model", &p.Model, model)
 		}
@@ -71,8 +71,7 @@ func (c *checker) kind(r *row) {
 	}
 }
 
-// dialect checks the one that was given; a provider that has none, and one that
-// is nobody in particular, are recognised when they answer.
+// dialect checks the given dialect. A provider without one is recognised by its responses.
 func (c *checker) dialect(r *row) {
 	if r.Dialect == "" {
 		if c.dialects == nil {

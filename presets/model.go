@@ -79,8 +79,7 @@ func dashed(row, name string) bool {
 	return strings.ReplaceAll(row, ".", "-") == strings.ReplaceAll(name, ".", "-")
 }
 
-// family reports whether a row that ends in ".x" stands for name: for the
-// version itself, and for what has one more number.
+// family reports whether a row that ends in ".x" covers name: the version itself, and versions with one more number.
 func family(row, name string) bool {
 	root, ok := strings.CutSuffix(row, ".x")
 	if !ok {
@@ -100,7 +99,7 @@ func unversioned(name string) string {
 	return ""
 }
 
-// matches compares text with a form in which 0 stands for any digit.
+// matches compares text with a form in which 0 matches any digit.
 func matches(text, form string) bool {
 	for i := range len(form) {
 		if text[i] != form[i] && (form[i] != '0' || !digits(text[i:i+1])) {

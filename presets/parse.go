@@ -52,7 +52,7 @@ func (c *checker) table() (*Table, error) {
 type file struct {
 	compiled time.Time // zero: it does not say
 	sources  map[string]Source
-	presets  int // where they begin; 0: there are none
+	presets  int // where they begin; 0: absent
 }
 
 // read takes the text apart.
@@ -110,7 +110,7 @@ func (c *checker) row(number, at int, f *file) *Profile {
 	before := len(c.errs)
 	members(c.text, at, func(key string, from, to int) { c.set(r, key, c.text[from:to], from) })
 	for _, e := range c.errs[before:] {
-		e.ID = r.ID // also in those about what stands before it
+		e.ID = r.ID // also in problems of keys before the ID
 	}
 	c.places = r.places // for the next one
 	r.Algorithm = joined(r.Algorithm, r.window)

@@ -50,7 +50,7 @@ func (c *checker) provenance(r *row, f *file) {
 
 func (c *checker) sourceIsSane(s Source, at int, field string) {
 	if s.Title == "" {
-		c.addAt(at, nil, field+".title", "it is missing: say who says so")
+		c.addAt(at, nil, field+".title", "it is missing: name the source")
 	}
 	if s.URL == "" {
 		return

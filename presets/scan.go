@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// What is here takes valid JSON apart by its offsets, for problems have a place,
-// and as parts of one text, for a program pays for the table when it starts:
-// encoding/json would tell no place and copy every key and value.
+// The scanner returns parts of valid JSON by offset: problems need a position, and the table, which is parsed at start-up, must
+// stay one text. encoding/json reports no positions and copies every key and value.
 
 // object calls each for the members of the object at an offset, in order, with
 // the value and its offset.
@@ -30,7 +29,7 @@ func (c *checker) object(at int, field string, each func(key, v string, at int))
 
 const twice = "it is given twice: leave one out"
 
-// array calls each with the offsets of what is in the list at an offset.
+// array calls each with the offset of each element of the list at an offset.
 func (c *checker) array(at int, field string, each func(at int)) {
 	if c.text[at] != '[' {
 		c.addAt(at, nil, field, "it is not a list in brackets")
@@ -39,9 +38,8 @@ func (c *checker) array(at int, field string, each func(at int)) {
 	members(c.text, at, func(_ string, from, _ int) { each(from) })
 }
 
-// members calls each for what is in the object or list that begins at i: its
-// key, if it has one, and where the value begins and ends. Of anything else
-// there are none.
+// members calls each for every member of the object or list that begins at i, with its key, if it has one, and the start and
+// end of its value. Other values have no members.
 func members(text string, i int, each func(key string, from, to int)) {
 	object := text[i] == '{'
 	if !object && text[i] != '[' {

@@ -57,13 +57,11 @@ func (t *Table) With(others ...*Table) *Table {
 	return build(slices.Collect(maps.Values(rows)))
 }
 
-// Lookup finds a preset by its name, in any case. The name provider/tier, if it is
-// not a row, stands for the tier: the lowest of each limit in its Main rows, with
-// the source and date of the oldest. A tier of KindInfo rows alone is KindInfo.
+// Lookup finds a preset by its name, in any case. The name provider/tier, if it is not a row, refers to the tier: the lowest of
+// each limit in its Main rows, with the source and date of the oldest. A tier of KindInfo rows alone is KindInfo.
 //
-// An unknown name is an *UnknownError, and so is a tier that has limits but no Main
-// rows. A profile of KindUnavailable is returned together with an
-// *UnavailableError.
+// An unknown name is an *UnknownError, and so is a tier that has limits but no Main rows. A profile of KindUnavailable is
+// returned together with an *UnavailableError.
 func (t *Table) Lookup(name string) (Profile, error) {
 	key := strings.ToLower(strings.TrimSpace(name))
 	i, ok := slices.BinarySearchFunc(t.rows, ID(key), func(p *Profile, id ID) int { return cmp.Compare(p.ID, id) })
@@ -73,7 +71,7 @@ func (t *Table) Lookup(name string) (Profile, error) {
 	provider, rest, _ := strings.Cut(key, "/")
 	level, model, named := strings.Cut(rest, "/")
 	of := t.of(provider, level)
-	for _, p := range of { // a model whose name has a slash is also found under that whole name
+	for _, p := range of { // a model with a slash in its name is also found under the whole name
 		if strings.EqualFold(p.Model, model) {
 			return p.clone(), p.err()
 		}

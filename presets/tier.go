@@ -8,8 +8,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// tier makes one profile of a tier's rows. ok is false if none of them is Main
-// and some have limits: there is no telling which of those would hold.
+// tier merges the rows of a tier into one profile. ok is false if none of them is Main and some have limits, because it is
+// unknown which of those apply.
 func tier(id ID, rows []*Profile) (p Profile, ok bool) {
 	use := slices.DeleteFunc(slices.Clone(rows), func(p *Profile) bool { return p.Kind != KindLimits || !p.Main })
 	info := slices.DeleteFunc(slices.Clone(rows), func(p *Profile) bool { return p.Kind != KindInfo })

@@ -70,8 +70,8 @@ func (c *call) refuse(refusal reason) {
 	c.send(f.status, c.speech.errorType, encode(c.speech.failure(f, told)))
 }
 
-// pause waits for d, and for the delay of the fault. It reports false when there
-// is nothing more to do: the client went away, or the server was closed and said so.
+// pause waits for d, and for the delay of the fault. It returns false if the call is over: the client disconnected, or the
+// server was closed and answered so.
 func (c *call) pause(d time.Duration) bool {
 	if c.fault != nil {
 		d += max(0, c.fault.Delay)
@@ -104,7 +104,7 @@ func (s *Server) sleep(r *http.Request, d time.Duration) bool {
 	}
 }
 
-// setHeaders adds what answers and refusals have in common.
+// setHeaders sets the headers that answers and refusals share.
 func (c *call) setHeaders(a advice) {
 	c.w.Header().Set(c.speech.requestID, fmt.Sprintf("req_%012d", c.seq))
 	if c.server.config.Headers {

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// bucket is the state of a [Bucket]. It counts in time, not in requests or tokens:
-// credit grows by a nanosecond each nanosecond and a request costs one interval.
-// All of it is whole numbers, so nothing drifts, and a client that waits exactly
-// as long as it was told is admitted.
+// bucket is the state of a [Bucket]. It counts in time, not in requests or tokens: credit grows by a nanosecond each nanosecond
+// and a request costs one interval. All amounts are integers, so nothing drifts, and a client that waits exactly for the
+// declared time is admitted.
 type bucket struct {
 	interval time.Duration // what one request costs
 	full     time.Duration // the credit of a full bucket, Burst intervals

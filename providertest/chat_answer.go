@@ -59,8 +59,7 @@ func chatAnswer(r reply) any {
 	return body
 }
 
-// chatEvents ends in a chunk without choices that tells the usage, if the
-// request asked for it, and in "[DONE]".
+// chatEvents ends with a chunk without choices that has the usage, if the request asked for it, and with "[DONE]".
 func chatEvents(r reply) []event {
 	chunk := func(output int, choices ...chatChoice) event {
 		return event{data: newChatBody(r, "chat.completion.chunk", choices...), output: output}

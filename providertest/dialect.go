@@ -34,7 +34,7 @@ func (d Dialect) validate() error {
 type speech struct {
 	requestID string // the field that names the request
 	errorType string // the Content-Type of errors
-	noWait    bool   // there is no Retry-After
+	noWait    bool   // no Retry-After is sent
 	refusal   func(cause) (status int, ok bool)
 	limits    func(http.Header, advice)
 	failure   func(f *failure, told time.Duration) any
@@ -71,7 +71,7 @@ func (d Dialect) speech(path string) speech {
 	return s
 }
 
-// status is what a failure is sent with when nobody asked for another.
+// status returns the default status of a failure.
 func (s speech) status(c cause) int {
 	if s.refusal != nil {
 		if status, ok := s.refusal(c); ok {
@@ -86,7 +86,7 @@ func (s speech) reserved(req Request) Tokens {
 	return Tokens{Total: s.reserve(req.PromptTokens, req.MaxTokens), Input: req.PromptTokens, Output: req.MaxTokens}
 }
 
-// used is what a call has taken whose answer is output long.
+// used returns what a call with an answer of output tokens has consumed.
 func (s speech) used(req Request, output int) Tokens {
 	return Tokens{Total: s.total(req.PromptTokens, output), Input: req.PromptTokens, Output: output}
 }

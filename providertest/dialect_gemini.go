@@ -42,7 +42,7 @@ func geminiStatus(f *failure) string {
 	return "INVALID_ARGUMENT"
 }
 
-// geminiDetails names the quota that is used up, and the wait where it is told.
+// geminiDetails names the exhausted quota, and the wait if it is declared.
 func geminiDetails(c cause, told time.Duration) (details []map[string]any) {
 	metric, id := "", ""
 	switch c {

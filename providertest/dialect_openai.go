@@ -38,7 +38,7 @@ func openAILimits(h http.Header, a advice, reset func(time.Duration) string) {
 	}
 }
 
-// azure tells resets in whole seconds and reserves the prompt as well.
+// azure declares resets in whole seconds and reserves the prompt as well.
 func azure() speech {
 	s := openAI()
 	s.requestID = "Apim-Request-Id"
@@ -74,7 +74,7 @@ func groq() speech {
 	return s
 }
 
-// mistral tells no reset, but what a call was charged.
+// mistral declares no reset, but what a call was charged.
 func mistral() speech {
 	return speech{
 		requestID: "X-Request-Id",

@@ -18,7 +18,7 @@ func embeddingsRoute() route {
 
 // Bounds of a request for embeddings.
 const (
-	defaultDimensions = 16   // small, since nobody looks
+	defaultDimensions = 16   // small, since the values do not matter
 	mostDimensions    = 3072 // of OpenAI's largest
 	mostInputs        = 2048
 )

@@ -89,8 +89,7 @@ func bodyTooLarge(limit int64) *failure {
 	}
 }
 
-// serverError is the failure of a server that is closed or whose Reply, Fault or
-// Latency panicked.
+// serverError is the failure of a server that is closed, or that has a Reply, Fault or Latency that panicked.
 func serverError(status int, message string) *failure {
 	return &failure{status: status, cause: serverFault, kind: "server_error", message: message}
 }

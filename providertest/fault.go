@@ -22,7 +22,7 @@ type Fault struct {
 	// event of [BreakError]; Body is ignored.
 	Admit bool
 
-	cause cause // of one whose status depends on the dialect
+	cause cause // if the status depends on the dialect
 }
 
 // Break is how an answer breaks off; in the body, after half of its bytes or events.
@@ -33,7 +33,7 @@ const (
 	noBreak     Break = iota
 	BreakHeader       // the connection is cut before the header
 	BreakBody         // the connection is cut in the body
-	BreakStall        // nothing more comes in the body until the client gives up
+	BreakStall        // the body stalls until the client gives up
 	BreakError        // a stream ends in an error event; any other body is cut
 )
 
@@ -44,7 +44,7 @@ func QuotaExhausted() *Fault { return &Fault{cause: moneyGone} }
 // Overloaded returns the fault of an overloaded provider: 529 for Anthropic, 503 for others.
 func Overloaded() *Fault { return &Fault{cause: overloaded} }
 
-// failure returns the error that the fault stands for.
+// failure returns the error of the fault.
 func (f *Fault) failure(s speech) *failure {
 	status := f.Status
 	switch {

@@ -2,8 +2,7 @@ package providertest
 
 import "time"
 
-// gate is the whole of the hidden limits: a pure machine that takes the time as
-// an argument. It is not safe for concurrent use.
+// gate holds all hidden limits: a pure machine that takes the time as an argument. It is not safe for concurrent use.
 type gate struct {
 	limits        Limits
 	refusalsCount bool
@@ -14,7 +13,7 @@ type gate struct {
 	inFlight      int
 }
 
-// newGate returns a gate whose limits are valid, with nothing spent.
+// newGate returns a gate with valid limits and nothing spent.
 func newGate(limits Limits, refusalsCount bool, now time.Time) *gate {
 	g := &gate{refusalsCount: refusalsCount, origin: now}
 	g.setLimits(limits, now)
@@ -86,10 +85,9 @@ func (g *gate) settle(now time.Time, reserved, used Tokens) {
 	g.pool.move(reserved, used)
 }
 
-// judge tells whether a request would be refused at now, by which limit and for
-// how long. The limit with the longest wait speaks. Concurrency, whose wait
-// nobody knows, speaks only when it is alone. No wait helps a request that is
-// larger than a limit on tokens.
+// judge returns whether a request would be refused at now, by which limit and for how long. The limit with the longest wait is
+// reported. Concurrency, which has no known wait, is reported only if it is the only one. A request that is larger than a limit
+// on tokens has no wait.
 func (g *gate) judge(now time.Time, cost Tokens) (refusal reason, wait time.Duration) {
 	g.advance(now)
 	if !g.pool.fits(cost) {
@@ -114,7 +112,7 @@ func (g *gate) judge(now time.Time, cost Tokens) (refusal reason, wait time.Dura
 	return refusal, wait
 }
 
-// quota is what the rate-limit headers tell of one limit, in requests or tokens.
+// quota is what the rate-limit headers declare of one limit, in requests or tokens.
 type quota struct {
 	limit, remaining int
 	reset            time.Duration // to a full refill

@@ -86,7 +86,7 @@ func (c *call) faulted() bool {
 func (c *call) judged() {
 	seq, nth, refusal := c.server.arrive(c.req, c.speech.reserved(c.req))
 	c.seq = seq
-	defer c.end(0, 0, false) // whatever has not ended by then was given up
+	defer c.end(0, 0, false) // a call that has not ended by then was abandoned
 	if refusal == notRefused {
 		c.answer(nth)
 	} else {

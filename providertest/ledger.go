@@ -11,7 +11,7 @@ type Arrival struct {
 	Seq int64
 	// At is when the limits judged it.
 	At time.Time
-	// Done is when its answer was ready, or it was given up; zero before.
+	// Done is when its answer was ready or it was abandoned; zero before.
 	Done time.Time
 	// See [Request]. A malformed request only has a Path, and the Key of its header.
 	Key   string

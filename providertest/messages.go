@@ -80,8 +80,7 @@ func messageAnswer(r reply) any {
 	return m
 }
 
-// messageEvents tells the input in the first event and the output in the last
-// but one, as running totals.
+// messageEvents reports the input in the first event and the output in the last but one, as running totals.
 func messageEvents(r reply) []event {
 	type fields = map[string]any
 	name := func(kind string, output int, more fields) event {

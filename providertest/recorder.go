@@ -9,11 +9,10 @@ import (
 	"sync"
 )
 
-// recorder is a ResponseWriter whose answer can be read while it is written. It
-// holds all that has not been read.
+// recorder is a ResponseWriter with an answer that can be read while it is written. It buffers what has not been read.
 type recorder struct {
 	header http.Header  // the handler's
-	cancel func()       // tells the handler that nobody reads on
+	cancel func()       // stops the handler when the answer is no longer read
 	cause  func() error // why the client gave up; nil if it did not
 
 	sent chan struct{} // closed when the header is on its way, or never will be
@@ -108,7 +107,7 @@ func (r *recorder) Close() error {
 	return nil
 }
 
-// response returns the answer, or nil if there is none.
+// response returns the answer, or nil if the handler has not written one.
 func (r *recorder) response(req *http.Request) *http.Response {
 	r.mu.Lock()
 	defer r.mu.Unlock()

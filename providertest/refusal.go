@@ -42,7 +42,7 @@ func (r RetryAfter) validate() error {
 	return nil
 }
 
-// advice is what the server may tell about its limits, true at one instant.
+// advice is what the server may declare about its limits, true at one instant.
 type advice struct {
 	at       time.Time
 	wait     time.Duration // until rate, window and tokens admit the same request

@@ -30,7 +30,7 @@ type Request struct {
 	// Header is a copy of the request's header.
 	Header http.Header
 
-	usage      bool // of a chat that is streamed: tell the usage at its end
+	usage      bool // of a streamed chat: send the usage at its end
 	dimensions int  // of embeddings
 	base64     bool // of embeddings
 }

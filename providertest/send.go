@@ -11,9 +11,8 @@ func (c *call) fail(f *failure) {
 	c.send(f.status, c.speech.errorType, encode(c.speech.failure(f, 0)))
 }
 
-// send writes a whole answer, or as much of it as the fault lets through. A write
-// error means that the client is gone, or that the status allows no body; there
-// is nobody left to tell.
+// send writes a whole answer, or as much of it as the fault permits. A write error means that the client has disconnected or
+// that the status allows no body; it is ignored, because no other action is possible.
 func (c *call) send(status int, contentType string, body []byte) {
 	c.spoilHeader(contentType)
 	brk := c.fault.breaks()
@@ -53,9 +52,8 @@ func (c *call) write(data []byte) {
 	_ = http.NewResponseController(c.w).Flush()
 }
 
-// breakOff cuts the connection, where it is to stall when the client has given
-// up or the server is closed. It does not return: this is how a handler tells
-// net/http to cut.
+// breakOff closes the connection. To stall, it waits before that until the client has given up or the server is closed. It does
+// not return: a panic is how a handler makes net/http close the connection.
 func (c *call) breakOff(brk Break) {
 	if brk == BreakStall {
 		select {

@@ -24,7 +24,7 @@ func (l Limits) tokens() [tokenLimits]Bucket {
 // zero bucket. It is not safe for concurrent use.
 type pool [tokenLimits]bucket
 
-// setLimits puts new limits in place; see [gate.setLimits]. The pool stands at now.
+// setLimits installs new limits; see [gate.setLimits]. The pool is at now.
 func (p *pool) setLimits(limits Limits, now time.Time) {
 	for i, limit := range limits.tokens() {
 		switch {

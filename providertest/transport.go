@@ -8,12 +8,12 @@ import (
 	"net/http"
 )
 
-// Transport returns a round tripper that answers every request, whatever its host, on the caller's
-// goroutine and without a socket. It shares limits and ledger with URL. A request whose context ends
-// fails with the cause; a request body that blocks is not interrupted.
+// Transport returns a round tripper that answers every request, whatever its host, on the caller's goroutine and without a
+// socket. It shares limits and ledger with URL. If the context of a request ends, the request fails with the cause; a request
+// body that blocks is not interrupted.
 //
-// Streams, and every answer of a server with Config.Fault, are written on a goroutine that ends with
-// the answer, its body or the server. An answer that breaks off fails with io.ErrUnexpectedEOF.
+// Streams, and every answer of a server with Config.Fault, are written on a goroutine that ends with the answer, its body or
+// the server. An answer that breaks off fails with io.ErrUnexpectedEOF.
 func (s *Server) Transport() http.RoundTripper { return transport{server: s} }
 
 type transport struct{ server *Server }

@@ -2,6 +2,8 @@ package browsertests_test
 
 import (
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,6 +54,50 @@ func TestThePageShowsWhatHappens(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			b.picture(fmt.Sprintf("page-%d-%s", width, scheme))
+		}
+	}
+	end()
+}
+
+// blocked are keys of a service. One has nowhere to break, and is almost as long as an identifier may be.
+func blocked() []dashboard.Key {
+	return []dashboard.Key{
+		{Name: "user/carol.henderson-whitfield@example.com/v1/chat/completions", Refused: 1_204_377},
+		{Name: "org/7/search", Refused: 8_012},
+		{Name: "user/" + strings.Repeat("é", 500) + "/export", Refused: 311},
+		{Name: "key/sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08/embeddings", Refused: 12},
+		{Name: "user/<b>bob</b>/search", Refused: 1},
+	}
+}
+
+// A page of keys, as headrace serve has it: every name can be read in full, and the page is not wider than the screen.
+func TestThePageShowsKeys(t *testing.T) {
+	b := opened(t)
+	var none atomic.Bool
+	none.Store(true)
+	s := played(t, "127.0.0.1:0", dashboard.Config{Title: "headrace serve limits.yaml", Keys: func() []dashboard.Key {
+		if none.Load() {
+			return []dashboard.Key{}
+		}
+		return blocked()
+	}})
+	end := b.strict(s.url)
+	b.look(1280, "light")
+	b.do(chromedp.Navigate(s.url))
+	b.until("document.querySelector('#keys').innerText.includes('No call was refused yet')")
+	b.until("document.querySelector('#empty').hidden && document.querySelector('#timeline').hidden")
+	b.picture("keys-none")
+	none.Store(false)
+	b.until("document.querySelectorAll('#keys tbody tr').length == 5")
+	b.until("document.querySelector('#keys tbody').textContent.includes('<b>bob</b>')") // as text
+	b.until("document.querySelector('#keys tbody td.number').textContent == '1,204,377'")
+	for _, width := range []int64{1280, 390} {
+		for _, scheme := range []string{"light", "dark"} {
+			b.look(width, scheme)
+			b.until("document.readyState == 'complete'")
+			b.picture(fmt.Sprintf("keys-%d-%s", width, scheme))
+			assert.LessOrEqual(t, b.number("document.documentElement.scrollWidth"), float64(width), "nothing is cut off at %d pixels", width)
+			assert.Zero(t, b.number("[...document.querySelectorAll('#keys td, #blocked')].filter((e) => e.scrollWidth > e.clientWidth).length"), "all can be read at %d pixels", width)
 		}
 	}
 	end()

@@ -152,6 +152,7 @@ function totals(more) {
     put(document.querySelector(`[data-total="${key}"]`), key === "per_second" ? rate(value) : count(value));
   }
   show($("totals"), cards.size > 1);
+  show($("timeline"), cards.size > 0);
   show($("empty"), cards.size === 0 && !keyed);
   show($("more"), more > 0);
   put($("more"), `${count(more)} more limiters are in use. Those without a call for the longest time are not shown.`);

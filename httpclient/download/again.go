@@ -49,7 +49,7 @@ func (s *session) getAll() error {
 	}
 }
 
-// pause waits for the next attempt, or returns why there is none.
+// pause waits for the next attempt, or returns why there is no further attempt.
 func (s *session) pause(schedule *retry.Schedule, err error) error {
 	asked := retryAfter(err, s.clock.Now())
 	if !s.typed(err).again || asked > maxWait {

@@ -91,7 +91,7 @@ func isMultipart(h http.Header) bool {
 	return kind == "multipart/byteranges"
 }
 
-// contentRange is a Content-Range whose total is known: "bytes first-last/total", RFC 9110, section 14.4.
+// contentRange is a Content-Range with a known total: "bytes first-last/total", RFC 9110, section 14.4.
 type contentRange struct{ first, last, total int64 }
 
 func parseContentRange(values []string) (r contentRange, ok bool) {

@@ -54,8 +54,8 @@ func (realDisk) unseal(name string) error {
 	return errors.Join(f.Chmod(0o600), f.Close())
 }
 
-// alone refuses a file that has another name too, which somebody else may have given
-// it in a shared folder: writing it would write theirs.
+// alone rejects a file that has another name too. In a shared folder another user could have linked it, and writing it would
+// overwrite the linked file.
 func alone(f *os.File) (file, error) {
 	info, err := f.Stat()
 	if err == nil && linksOf(info) > 1 {

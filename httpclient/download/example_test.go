@@ -33,7 +33,7 @@ func files() *httptest.Server {
 	}))
 }
 
-// A file with a checksum. Its connection breaks once, which nobody notices.
+// A file with a checksum. Its connection breaks once, which Fetch hides.
 func ExampleFetch() {
 	server := files()
 	defer server.Close()
@@ -102,7 +102,7 @@ func ExampleDo() {
 // A checksum that does not fit leaves the file that was there, and nothing else.
 func ExampleConfig_checksum() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte("what somebody else put there"))
+		_, _ = w.Write([]byte("a file of another program"))
 	}))
 	defer server.Close()
 	folder, err := os.MkdirTemp("", "example")

@@ -59,7 +59,7 @@ func TestEveryCallToTheDiskMayFail(t *testing.T) {
 			}
 			result, err = fetchWith(t.Context(), server, "http://h/", "f", withDisk(d), quick(1))
 			require.NoError(t, err, "after call %d, %s, failed", at, d.failed)
-			if failed.Step == stepOpen { // it did not come to look at what was there
+			if failed.Step == stepOpen { // it failed before it looked for an earlier part
 				assert.Contains(t, []int64{0, 100 << 10}, result.Resumed)
 			} else {
 				assert.Equal(t, failed.Kept, result.Resumed, "call %d, %s", at, d.failed)

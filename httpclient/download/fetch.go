@@ -37,14 +37,13 @@ type Result struct {
 	Requests []string
 }
 
-// Fetch gets url and stores the body as the file target, whose folder must exist. It returns when the
-// file is on disk under its name, with an *Error, or with a *fault.FieldError for each invalid
-// argument. A symbolic link in place of target is replaced.
+// Fetch gets url and stores the body as the file target, in an existing folder. It returns when the file is on disk under its
+// name, with an *Error, or with a *fault.FieldError for each invalid argument. A symbolic link in place of target is replaced.
 //
 // If ctx ends, what has arrived is kept for a later call. Fetch is safe for concurrent use.
 func Fetch(ctx context.Context, client Doer, url, target string, config Config) (Result, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil { // whose text has the URL, with what is secret in it
+	if err != nil { // its text has the URL, with its secrets
 		return Result{}, &fault.FieldError{Owner: owner, Field: "url", Problem: "cannot be parsed; want such as https://host/path"}
 	}
 	return Do(client, req, target, config)

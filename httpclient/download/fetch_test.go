@@ -403,7 +403,7 @@ func TestFilesOnARealDisk(t *testing.T) {
 	assert.Equal(t, fs.FileMode(0o600), fetch().Mode(), "the old file hands it on")
 	require.NoError(t, os.Chmod(target, 0o440))
 	assert.Equal(t, fs.FileMode(0o440), fetch().Mode())
-	assert.Equal(t, fs.FileMode(0o600), opened, "nobody reads along")
+	assert.Equal(t, fs.FileMode(0o600), opened, "no other user can read it")
 	require.NoError(t, os.WriteFile(partPath(target), []byte("of a stranger"), 0o666))
 	require.NoError(t, os.Chmod(partPath(target), 0o666))
 	assert.Equal(t, fs.FileMode(0o600), fetch(withMode(0o600)).Mode(), "of what was left too")

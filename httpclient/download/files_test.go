@@ -20,7 +20,7 @@ import (
 	"github.com/headrace/headrace/retry"
 )
 
-// In a shared folder somebody may have linked the name of the part, or of its state, to a file of the caller's.
+// In a shared folder another user may have linked the name of the part, or of its state, to a file of the caller's.
 func TestAHardLinkIsNotWrittenThrough(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links are not counted")
@@ -53,7 +53,7 @@ func TestAPartThatIsNoFile(t *testing.T) {
 	d.put(".f.part", "")
 	d.names[".f.part"].mode = fs.ModeNamedPipe | 0o600
 	_, err = fetchWith(t.Context(), &honest{body: content(1, 9), tag: tagOf(1)}, "http://h/", "f", withDisk(d), quick(1))
-	assert.ErrorContains(t, err, ".f.part is no file")
+	assert.ErrorContains(t, err, ".f.part is not a file")
 }
 
 // File systems allow names of 255 bytes, and those beside the target are longer than it.
@@ -95,7 +95,7 @@ func TestEncoded(t *testing.T) {
 	d, _, err = fetchMem(t, server, withEncoded(), quick(1))
 	require.Equal(t, int64(600), errorOf(err).Kept)
 	_, err = fetchWith(t.Context(), server, "http://h/f?sig=canary", "f", withDisk(d), quick(1))
-	require.ErrorContains(t, err, "Config.Encoded", "what was stored as it came is no beginning of the plain file")
+	require.ErrorContains(t, err, "Config.Encoded", "a part stored compressed is not a start of the plain file")
 	assert.Equal(t, []string{"", ""}, server.asked)
 	server.cuts = nil
 	r, err = fetchWith(t.Context(), server, "http://h/f?sig=canary", "f", withDisk(d), withEncoded())
@@ -166,7 +166,7 @@ func TestHush(t *testing.T) {
 
 	signed := errors.New(`failed to parse Location header "http://h/?other=secret": no`)
 	told = s.hush(&url.Error{Op: "Get", URL: "http://h/?other=secret", Err: errors.Join(signed, errBroken)})
-	assert.EqualError(t, told, "the answer redirects to what is no URL")
+	assert.EqualError(t, told, "the Location of the redirect is not a URL")
 	assert.ErrorIs(t, told, errBroken)
 	assert.Equal(t, errBroken, s.hush(&url.Error{Op: "Get", URL: "http://h/?other=secret", Err: errBroken}), "its URL goes")
 }

@@ -19,7 +19,7 @@ func (s *session) hush(err error) error {
 		return err
 	}
 	if strings.Contains(err.Error(), "Location header") { // and its value, which may be signed
-		return redact.Saying("the answer redirects to what is no URL", err)
+		return redact.Saying("the Location of the redirect is not a URL", err)
 	}
 	return redact.Error(err, redact.Secrets(s.req))
 }

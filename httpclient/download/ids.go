@@ -10,7 +10,7 @@ import (
 // maxIDs bounds what a call remembers of its requests.
 const maxIDs = 100
 
-// requestIDs collects the last ids under which a client tells of its requests.
+// requestIDs collects the latest request IDs of a client's events.
 type requestIDs struct {
 	mu  sync.Mutex // guards ids
 	ids []string

@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/internal/lockfile"
 )
 
-// noFollow keeps a link that somebody else left in a shared folder from being written through.
+// noFollow prevents writing through a link that another user placed in a shared folder.
 const noFollow = syscall.O_NOFOLLOW
 
 // lockFile opens or makes name, locked until it is closed or the process ends.

@@ -11,7 +11,7 @@ const noFollow = 0
 
 const errSharingViolation = syscall.Errno(32)
 
-// lockFile opens or makes name and lets nobody else open it until it is closed or the process ends.
+// lockFile opens or creates name, exclusively until it is closed or the process ends.
 func lockFile(name string) (*os.File, error) {
 	path, err := syscall.UTF16PtrFromString(name)
 	if err != nil {
@@ -28,7 +28,7 @@ func lockFile(name string) (*os.File, error) {
 	return os.NewFile(uintptr(h), name), nil
 }
 
-// unlockFile closes first: nobody can remove it before. If the next one has it already it stays.
+// unlockFile closes first: an open file cannot be removed. If another process has opened it since, it stays.
 func unlockFile(f file, name string, remove bool) error {
 	err := f.Close()
 	if !remove {
@@ -40,5 +40,5 @@ func unlockFile(f file, name string, remove bool) error {
 	return err
 }
 
-// linksOf does not ask: whoever can make links in the folder can replace the file as well.
+// linksOf does not count: a user that can make links in the folder can replace the file as well.
 func linksOf(fs.FileInfo) uint64 { return 1 }

@@ -67,7 +67,7 @@ func (p *part) lookAtTarget() error {
 	case info.Mode()&fs.ModeSymlink != 0:
 		return nil
 	default:
-		return fmt.Errorf("the target is no file (%v)", info.Mode())
+		return fmt.Errorf("the target is not a file (%v)", info.Mode())
 	}
 }
 
@@ -86,7 +86,7 @@ func (p *part) open() error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%s is no file (%v)", p.name, info.Mode())
+		return fmt.Errorf("%s is not a file (%v)", p.name, info.Mode())
 	}
 	if old := info.Mode().Perm(); old&^mode != 0 {
 		return f.Chmod(old & mode)

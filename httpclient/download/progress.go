@@ -34,7 +34,7 @@ func (m *meter) tick() {
 	m.call()
 }
 
-// end tells of the end, unless that was told by chance.
+// end reports the final progress, unless the last report was already final.
 func (m *meter) end() {
 	if m.session.report != nil && !m.over && (!m.told || m.last != m.progress()) {
 		m.call()

@@ -51,7 +51,7 @@ func (m *moody) Do(req *http.Request) (*http.Response, error) {
 		return respond(req, 200, h, length, breaking(body, cut)), nil
 	case !ranged || mood == 5:
 		return respond(req, 200, h, length, breaking(body, cut)), nil
-	case mood == 6 && from < length: // ignores If-Range, though it tells what it sends
+	case mood == 6 && from < length: // ignores If-Range, but declares what it sends
 	case mood == 7 && same && from+3 < length: // sends from elsewhere
 		from += 1 + m.draw(3, "elsewhere")
 	case mood == 8 && from < length && !same: // ignores If-Range, and does not say what it sends
@@ -95,7 +95,7 @@ func TestTheFileIsOneVersion(t *testing.T) {
 				resumed++
 			}
 			if !m.served[got] || result.Checksum != checksumOf([]byte(got)) || result.Bytes != int64(len(got)) {
-				t.Fatalf("the file is no version: %d bytes, %+v", len(got), result)
+				t.Fatalf("the file matches no version: %d bytes, %+v", len(got), result)
 			}
 			if len(d.list()) != 1 {
 				t.Fatalf("left beside the target: %v", d.list())

@@ -42,8 +42,7 @@ func (p *part) settleMode() error {
 	return p.file.Chmod(mode)
 }
 
-// masked is the mode less the umask. Asking for the umask would change it, for
-// the whole process, so a file that is made and removed tells.
+// masked returns the mode minus the umask. Reading the umask would set it for the whole process, so a temporary file shows it.
 func (p *part) masked() (fs.FileMode, error) {
 	d, name := p.config.disk, p.name+".mode"
 	if err := d.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {

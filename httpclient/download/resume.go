@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// readState returns what nobody knows, not even that it is nothing, if the state cannot be read.
+// readState returns an unknown state, which differs from an empty one, if the state cannot be read.
 func (p *part) readState() state {
 	text, err := io.ReadAll(io.NewSectionReader(p.lock, 0, maxState))
 	if err != nil {
@@ -14,8 +14,8 @@ func (p *part) readState() state {
 	return decode(text)
 }
 
-// resume takes over what the state vouches for, if it is about the same thing. A part that
-// cannot be read is no worse than none: the end of ctx is the only error. tell is called as have grows.
+// resume continues with what the state vouches for, if it belongs to the same download. A part that cannot be read counts as
+// missing: the end of ctx is the only error. tell is called as have grows.
 func (p *part) resume(ctx context.Context, tell func()) error {
 	p.syncedAt = p.config.clock.Elapsed()
 	s := p.vouched

@@ -27,7 +27,7 @@ func kept(d *memDisk, body []byte, n int) {
 	d.put(".f.part.json", string(state{Resource: hashOf("http://h/"), Validator: `"v1"`, Kept: int64(n), Total: int64(len(body))}.encode()))
 }
 
-// What is there is read again, which takes as long as it is: it is told, and the context ends it.
+// An existing part is read again, which takes time: progress is reported, and the context ends it.
 func TestReadingAgainIsToldAndEnds(t *testing.T) {
 	body := content(1, 4*bufferSize)
 	d := newMemDisk()
@@ -148,7 +148,7 @@ func TestAPartThatCannotBeOpenedIsReplaced(t *testing.T) {
 	assert.Equal(t, string(body), d.read())
 }
 
-// sticky is a folder in which a rename may not replace what is of somebody else.
+// sticky is a folder in which a rename may not replace another user's file.
 type sticky struct {
 	*memDisk
 	stuck bool

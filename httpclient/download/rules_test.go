@@ -90,7 +90,7 @@ func (d noUnlock) unlock(f file, name string, remove bool) error {
 	return d.memDisk.unlock(f.(failingFile).memFile, name, remove)
 }
 
-// The context's own cause is told also if it ends within an attempt.
+// The cause of the context is returned also if the context ends during an attempt.
 func TestTheContextEndsAnAttempt(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -121,7 +121,7 @@ func TestWhatAnotherURLLeftStays(t *testing.T) {
 	assert.Equal(t, int64(500), r.Resumed)
 }
 
-// What an earlier call left is no progress of this one.
+// What an earlier call left does not count as progress of this one.
 func TestWhatWasThereIsNoProgress(t *testing.T) {
 	d := newMemDisk()
 	body := content(1, 1000)

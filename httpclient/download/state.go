@@ -36,7 +36,7 @@ func hashOf(resource string) string {
 func (s state) encode() []byte {
 	s.Format = format
 	line, err := json.Marshal(s)
-	if err != nil { // there is nothing in it that cannot be marshalled
+	if err != nil { // every field can be marshalled
 		return nil
 	}
 	return fmt.Appendf(nil, "%08x %s\n", crc32.ChecksumIEEE(line), line)

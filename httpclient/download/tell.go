@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/internal/emit"
 )
 
-// tell is the one event of a call. The request's observers hear of it after the option's.
+// tell emits the one event of a call, to the observer of the option first and then to those of the request.
 func (s *session) tell(r Result, err error) {
 	if s.observer == nil && s.theirs == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// unlockFile removes first: afterwards the file may be somebody else's.
+// unlockFile removes first: after the unlock the file may belong to another process.
 func unlockFile(f file, name string, remove bool) error {
 	var err error
 	if remove {

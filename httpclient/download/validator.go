@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// minAge is how much older than the answer's Date a Last-Modified has to be: by then nobody can have
-// changed the file twice within that second. RFC 9110, section 8.8.2.2, asks for a second on the same
-// clock, and for more if there may be two; RFC 7232 had a minute.
+// minAge is how much older than the response's Date a Last-Modified has to be: by then the file cannot have changed twice
+// within that second. RFC 9110, section 8.8.2.2, asks for a second on the same clock, and for more if there may be two; RFC
+// 7232 had a minute.
 const minAge = time.Minute
 
 // validator is what If-Range may carry: a strong entity tag in its quotes or a date; "" if there is none.
@@ -35,8 +35,8 @@ func validatorOf(h http.Header) validator {
 	return validator(h.Get("Last-Modified"))
 }
 
-// repeatedBy reports whether the header of a 206 names the same version. A tag has to be there (RFC
-// 9110, section 15.3.7); a date need not, but a server that ignores If-Range cannot be told by anything else.
+// repeatedBy reports whether the header of a 206 names the same version. A tag must be present (RFC 9110, section 15.3.7); a
+// date may be missing, but nothing else reveals a server that ignores If-Range.
 func (v validator) repeatedBy(h http.Header) bool {
 	name := "Last-Modified"
 	if strings.HasPrefix(string(v), `"`) {

@@ -60,9 +60,8 @@ func (a *Answer) Decode(v any) error {
 	return nil
 }
 
-// Get calls c and decodes the answer into a T, as [Answer.Decode] does. Its errors are
-// those of Call and Decode; the T is then the zero value. The payload of an endpoint
-// whose method is GET is nil or [Params].
+// Get calls c and decodes the answer into a T, as [Answer.Decode] does. Its errors are those of Call and Decode; the T is then
+// the zero value. For a GET endpoint the payload is nil or [Params].
 func Get[T any](ctx context.Context, c Caller, payload any) (T, error) {
 	var v T
 	a, err := c.Call(ctx, payload)
@@ -75,7 +74,7 @@ func Get[T any](ctx context.Context, c Caller, payload any) (T, error) {
 	return v, nil
 }
 
-// learn takes over what resp, or the error of a request, tells about the call.
+// learn copies what resp, or the error of a request, reports about the call.
 func (a *Answer) learn(resp *http.Response, err error) {
 	if failed, ok := errors.AsType[*httpclient.Error](err); ok {
 		a.ID, a.Attempts, a.StatusCode = failed.ID, failed.Attempt, failed.StatusCode

@@ -47,7 +47,7 @@ func (c Config) validateAuth(p *invalid.Problems) string {
 	case auth == AuthHeader && c.AuthHeader == "":
 		p.Addf("AuthHeader", "is missing, and Auth is %q; want the name of a header, such as X-Api-Key", auth)
 	case auth == AuthHeader && !header.IsToken(c.AuthHeader):
-		p.Addf("AuthHeader", "%q is no name of a header; want such as X-Api-Key", header.Shown(c.AuthHeader))
+		p.Addf("AuthHeader", "%q is not a header name; want one such as X-Api-Key", header.Shown(c.AuthHeader))
 	case auth == AuthHeader && header.SecretProblem(c.AuthHeader) != "":
 		p.Addf("AuthHeader", "%q %s", c.AuthHeader, header.SecretProblem(c.AuthHeader))
 	case auth != AuthHeader && c.AuthHeader != "":

@@ -10,7 +10,7 @@ import (
 // The problems that checkAnswer finds.
 var (
 	errHTML    = errors.New("the answer is a page of HTML, such as that of a proxy or a login; check BaseURL and Path")
-	errFailed  = errors.New("the answer is nothing but an error, although its status is 2xx; Answer.Body has it")
+	errFailed  = errors.New("the answer is only an error, although its status is 2xx; Answer.Body has it")
 	errNotJSON = errors.New("the answer is not JSON, although its Content-Type says so")
 )
 

@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/presets/dialect"
 )
 
-// dialectOf is how a provider of the presets, or a host, speaks.
+// dialectOf returns the dialect of a preset provider, or of a host.
 func dialectOf(provider, host string) (dialect.Dialect, error) {
 	if provider == "" {
 		return dialect.ByHost(host), nil
@@ -22,7 +22,7 @@ func dialectOf(provider, host string) (dialect.Dialect, error) {
 	if d, err := dialect.ByName(provider); err == nil {
 		return d, nil
 	}
-	return nil, fmt.Errorf("%q is no provider of the presets; %s", provider, meant(provider, presets.Default().Providers()))
+	return nil, fmt.Errorf("%q is not a provider of the presets; %s", provider, meant(provider, presets.Default().Providers()))
 }
 
 // meant suggests what a misspelt name may have been.

@@ -178,7 +178,7 @@ func TestEndpointReaderIsBounded(t *testing.T) {
 			continue
 		}
 		assert.ErrorIs(t, err, httpclient.CodeBodyLimit)
-		assert.LessOrEqual(t, from.n, limit+1, "no more than it takes to see that it is too long")
+		assert.LessOrEqual(t, from.n, limit+1, "only enough to see that it is too long")
 	}
 }
 
@@ -286,7 +286,7 @@ func TestEndpointSecretCanary(t *testing.T) {
 	}
 }
 
-// A failed call tells as much as there was.
+// A failed call reports everything that arrived.
 func TestEndpointFailures(t *testing.T) {
 	e := newEndpoint(t, endpoint.Config{BaseURL: "http://" + listen(t, says(ok+"X-A: b\r\nContent-Length: 9\r\n\r\nabc"))})
 	a, err := e.Call(t.Context(), "p")
@@ -446,7 +446,7 @@ func TestEndpointSignsForItsOwnHostOnly(t *testing.T) {
 			a, err := e.Call(t.Context(), nil)
 			require.NoError(t, err)
 			assert.Equal(t, want, string(a.Body))
-			assert.Equal(t, !diverted, a.RequestHeader.Get("Authorization") == "REDACTED", "it tells what was sent")
+			assert.Equal(t, !diverted, a.RequestHeader.Get("Authorization") == "REDACTED", "it reports what was sent")
 		}
 	}
 }
@@ -623,16 +623,16 @@ func TestEndpointConfigProblems(t *testing.T) {
 		text   string
 	}{
 		{"no URL", config{}, "BaseURL", "is missing"},
-		{"bad URL", config{BaseURL: "http://%zz" + canary}, "BaseURL", "is no URL"},
-		{"bad port", config{BaseURL: "http://u:" + canary}, "BaseURL", "is no URL"},
+		{"bad URL", config{BaseURL: "http://%zz" + canary}, "BaseURL", "is not a URL"},
+		{"bad port", config{BaseURL: "http://u:" + canary}, "BaseURL", "is not a URL"},
 		{"no scheme", config{BaseURL: "api.openai.com/v1"}, "BaseURL", "its scheme is neither"},
 		{"another scheme", config{BaseURL: "ftp://h"}, "BaseURL", "its scheme is neither"},
 		{"no host", config{BaseURL: "http:///v1"}, "BaseURL", "has no host"},
 		{"a port alone", config{BaseURL: "http://:80/v1"}, "BaseURL", "has no host"},
-		{"a port too high", config{BaseURL: "http://127.0.0.1:99999"}, "BaseURL", "its port is none"},
-		{"no port", config{BaseURL: "http://h:0"}, "BaseURL", "its port is none"},
-		{"refused by the gate", config{BaseURL: "http://h.example", Config: httpclient.Config{Gate: &httpclient.Gate{}}}, "BaseURL", `is refused by the rule "scheme"`},
-		{"refused by the client's gate", config{BaseURL: "https://h.example", Client: strict}, "BaseURL", `is refused by the rule "denied"`},
+		{"a port too high", config{BaseURL: "http://127.0.0.1:99999"}, "BaseURL", "its port is invalid"},
+		{"no port", config{BaseURL: "http://h:0"}, "BaseURL", "its port is invalid"},
+		{"refused by the gate", config{BaseURL: "http://h.example", Config: httpclient.Config{Gate: &httpclient.Gate{}}}, "BaseURL", `is rejected by rule "scheme"`},
+		{"refused by the client's gate", config{BaseURL: "https://h.example", Client: strict}, "BaseURL", `is rejected by rule "denied"`},
 		{"a gate that is none", config{Config: httpclient.Config{Gate: &httpclient.Gate{Ports: []uint16{0}}}}, "Gate.Ports", "is no port"},
 		{"a user", config{BaseURL: "http://u:" + canary + "@h"}, "BaseURL", "has a user"},
 		{"a fragment", config{BaseURL: "http://h#x"}, "BaseURL", "has a fragment"},
@@ -645,30 +645,30 @@ func TestEndpointConfigProblems(t *testing.T) {
 		{"path that climbs the other way", config{Path: `a\..\b`}, "Path", "has a segment of dots"},
 		{"path that stays", config{Path: "./b"}, "Path", "has a segment of dots"},
 		{"URL with a space", config{BaseURL: "http://h/?a= b"}, "BaseURL", "has white space"},
-		{"path with a space", config{Path: "a?b= c"}, "Path", "it is no path"},
-		{"path that is none", config{Path: "a%zz"}, "Path", "it is no path"},
-		{"path with a line break", config{Path: "a\nb"}, "Path", "it is no path"},
+		{"path with a space", config{Path: "a?b= c"}, "Path", "it is not a URL path"},
+		{"path that is none", config{Path: "a%zz"}, "Path", "it is not a URL path"},
+		{"path with a line break", config{Path: "a\nb"}, "Path", "it is not a URL path"},
 		{"provider misspelt", config{Provider: "opnai"}, "Provider", "did you mean openai"},
-		{"provider unknown", config{Provider: "zzzzzzzzzz"}, "Provider", "is no provider of the presets; want"},
+		{"provider unknown", config{Provider: "zzzzzzzzzz"}, "Provider", "is not a provider of the presets; want"},
 		{"lower case", config{Method: "post"}, "Method", "upper case"},
 		{"a method of proxies", config{Method: "CONNECT"}, "Method", "is for proxies"},
-		{"no method", config{Method: "GET /"}, "Method", "no method of HTTP"},
-		{"content type", config{ContentType: "json;;"}, "ContentType", "no media type"},
+		{"no method", config{Method: "GET /"}, "Method", "not an HTTP method"},
+		{"content type", config{ContentType: "json;;"}, "ContentType", "not a media type"},
 		{"auth unknown", config{Auth: "baerer", Secret: key}, "Auth", "did you mean bearer?"},
 		{"auth unheard of", config{Auth: "?", Secret: key}, "Auth", "want bearer, header, none"},
 		{"none, and a secret", config{Auth: "none", Secret: key}, "Auth", "contradicts Secret"},
 		{"bearer without", config{Auth: "bearer"}, "Secret", "is missing"},
 		{"header without", config{Auth: "header", AuthHeader: "X-Key"}, "Secret", "is missing"},
 		{"header without a name", config{Auth: "header", Secret: key}, "AuthHeader", "is missing"},
-		{"header with a bad name", config{AuthHeader: "x y", Secret: key}, "AuthHeader", "no name of a header"},
-		{"header of net/http", config{AuthHeader: "content-length", Secret: key}, "AuthHeader", "no header for a secret"},
-		{"header of the endpoint", config{AuthHeader: "Content-Type", Secret: key}, "AuthHeader", "no header for a secret"},
-		{"header of the connection", config{AuthHeader: "Proxy-Authorization", Secret: key}, "AuthHeader", "no header for a secret"},
-		{"header that is shown", config{AuthHeader: "Accept", Secret: key}, "AuthHeader", "no header for a secret"},
+		{"header with a bad name", config{AuthHeader: "x y", Secret: key}, "AuthHeader", "not a header name"},
+		{"header of net/http", config{AuthHeader: "content-length", Secret: key}, "AuthHeader", "not a header for a secret"},
+		{"header of the endpoint", config{AuthHeader: "Content-Type", Secret: key}, "AuthHeader", "not a header for a secret"},
+		{"header of the connection", config{AuthHeader: "Proxy-Authorization", Secret: key}, "AuthHeader", "not a header for a secret"},
+		{"header that is shown", config{AuthHeader: "Accept", Secret: key}, "AuthHeader", "not a header for a secret"},
 		{"bearer, and a name", config{Auth: "bearer", AuthHeader: "x", Secret: key}, "AuthHeader", "contradicts Auth"},
 		{"variable not set", config{Secret: httpclient.SecretFromEnv("HEADRACE_NO_SUCH")}, "Secret", `the environment variable "HEADRACE_NO_SUCH" is not set`},
 		{"secret with a line break", config{Secret: httpclient.NewSecret(canary + "\n")}, "Secret", "it begins or ends with white space"},
-		{"header name", config{Headers: map[string]string{"a b": "c"}}, "Headers", "no name of a header"},
+		{"header name", config{Headers: map[string]string{"a b": "c"}}, "Headers", "not a header name"},
 		{"header value", config{Headers: map[string]string{"a": canary + "\n"}}, "Headers[a]", "the value begins or ends"},
 		{"header value with a control character", config{Headers: map[string]string{"a": "b\x00" + canary}}, "Headers[a]", "the value has a control"},
 		{"header twice", config{Headers: map[string]string{"x-a": "b", "X-A": "b"}}, "Headers[x-a]", "is X-A again"},
@@ -712,14 +712,14 @@ func TestEndpointConfigProblems(t *testing.T) {
 			assert.Contains(t, field.Problem, tc.text)
 			joined, is := err.(interface{ Unwrap() []error })
 			require.True(t, is)
-			assert.Len(t, joined.Unwrap(), 1, "one problem and no more: %v", err)
+			assert.Len(t, joined.Unwrap(), 1, "exactly one problem: %v", err)
 			noCanary(t, err)
 			noTrace(t, err.Error())
 		})
 	}
 	_, err := endpoint.New(config{Name: "chat", Method: "get", Timeout: -1})
 	assert.EqualError(t, err, `endpoint "chat": BaseURL: is missing; want such as https://api.example.com/v1
-endpoint "chat": Method: "get" is no method of HTTP; want such as POST, in upper case
+endpoint "chat": Method: "get" is not an HTTP method; want one such as POST, in upper case
 endpoint "chat": Timeout: -1ns; want a positive duration, or 0 for that of Config`)
 	_, err = endpoint.New(config{BaseURL: "http://h", Config: httpclient.Config{Wrap: []func(http.RoundTripper) http.RoundTripper{
 		func(http.RoundTripper) http.RoundTripper { return nil },

@@ -20,7 +20,7 @@ import (
 	"github.com/headrace/headrace/presets"
 )
 
-// greeter answers whoever has the right key.
+// greeter answers requests with the right key.
 func greeter() *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer right" && r.Header.Get("X-Api-Key") != "right" {
@@ -116,7 +116,7 @@ func ExampleConfigFromMap() {
 	fmt.Println(config.Secret)
 	// Output:
 	// endpoint "greeter": secret_evn: the key is unknown: did you mean secret_env or secret?
-	// endpoint "greeter": timeout: "30" is no duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
+	// endpoint "greeter": timeout: "30" is not a duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
 	// {"text": "/greetings: hello, you"} <nil>
 	// REDACTED
 }

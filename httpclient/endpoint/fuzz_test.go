@@ -14,8 +14,8 @@ import (
 	"github.com/headrace/headrace/fault"
 )
 
-// A map of a file is an endpoint whose bounds are within what is documented, or
-// an error that names each key. No error shows the secret.
+// A map read from a file gives an endpoint within the documented bounds, or an error that names each key. No error shows the
+// secret.
 func FuzzConfigFromMap(f *testing.F) {
 	const secret = "s3cretTweet"
 	f.Fuzz(func(t *testing.T, text []byte, numbers, withSecret bool) {

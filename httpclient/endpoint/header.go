@@ -19,7 +19,7 @@ func (c Config) validateHeaders(p *invalid.Problems, secret string) {
 		field, canonical, value := fmt.Sprintf("Headers[%s]", name), http.CanonicalHeaderKey(name), c.Headers[name]
 		switch {
 		case !header.IsToken(name):
-			p.Addf("Headers", "%q is no name of a header", header.Shown(name))
+			p.Addf("Headers", "%q is not a header name", header.Shown(name))
 			continue
 		case seen[canonical] != "":
 			p.Addf(field, "is %s again; leave one out", seen[canonical])

@@ -101,7 +101,7 @@ func readTransport(_ *Config, v any) string {
 	case problem != "":
 		return problem
 	case !slices.Contains([]string{"http", "https", "rest"}, strings.ToLower(s)):
-		return fmt.Sprintf("%.80q is no transport of an endpoint; want http, or use endpoint.NewFunc", s)
+		return fmt.Sprintf("%.80q is not a transport of endpoints; want http, or use endpoint.NewFunc", s)
 	}
 	return ""
 }
@@ -111,7 +111,7 @@ func readTimeout(c *Config, v any) string {
 	switch d, seconds, ok := duration(v); {
 	case !ok:
 		if s, is := v.(string); is {
-			return fmt.Sprintf("%.80q is no duration; %s", s, want)
+			return fmt.Sprintf("%.80q is not a duration; %s", s, want)
 		}
 		return fmt.Sprintf("it is %s; %s", kind(v), want)
 	case d <= 0:

@@ -99,15 +99,15 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 		{key: "provider", value: "antropic", text: "did you mean anthropic"},
 		{key: "method", value: "get", text: "upper case"},
 		{key: "method", value: json.Number("1"), text: "it is a number"},
-		{key: "content_type", value: ";", text: "no media type"},
+		{key: "content_type", value: ";", text: "not a media type"},
 		{key: "auth", value: "berer", also: map[string]any{"secret": "k123"}, text: "did you mean bearer?"},
 		{key: "auth", value: true, text: "it is true or false; want a text"},
 		{key: "auth", value: "bearer", field: "secret_env", text: "is missing, and Auth"},
-		{key: "auth_header", value: "a b", also: map[string]any{"secret": canary}, text: "no name of a header"},
+		{key: "auth_header", value: "a b", also: map[string]any{"secret": canary}, text: "not a header name"},
 		{key: "auth", value: "Bearer " + canary, also: map[string]any{"secret": "k123"}, text: "is unknown; did you mean bearer?"},
-		{key: "auth_header", value: "X-Key: " + canary, also: map[string]any{"secret": "k123"}, text: `"X-Key..." is no name`},
+		{key: "auth_header", value: "X-Key: " + canary, also: map[string]any{"secret": "k123"}, text: `"X-Key..." is not a header name`},
 		{key: "headers", value: map[string]any{"X-Key: " + canary: ""}, text: "the text is empty"},
-		{key: "headers", value: map[string]any{"X-Key: " + canary: "b"}, text: `"X-Key..." is no name`},
+		{key: "headers", value: map[string]any{"X-Key: " + canary: "b"}, text: `"X-Key..." is not a header name`},
 		{key: "secret", value: 12345678, text: "it is a number; want a text"},
 		{key: "secret", value: canary + "\n", text: "white space"},
 		{key: "secret", value: canary, also: map[string]any{"secret_env": variable}, text: "contradicts secret_env"},
@@ -136,12 +136,12 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 		{key: "default_headers", value: "X-A: " + canary, text: "it is a text; want an object"},
 		{key: "max_retries", value: -1, text: "want at least 1"},
 		{key: "max_retries", value: "3", text: "it is a text; want a whole number"},
-		{key: "transport_type", value: "grpc", text: `"grpc" is no transport of an endpoint; want http`},
+		{key: "transport_type", value: "grpc", text: `"grpc" is not a transport of endpoints; want http`},
 		{key: "client_kwargs", value: "timeout=3", text: "it is a text; want an object"},
 		{key: "client_kwargs", value: map[string]any{"timeuot": canary}, field: "client_kwargs.timeuot", text: "the key is unknown: did you mean timeout?"},
 		{key: "client_kwargs", value: map[string]any{"timeout": 0}, field: "client_kwargs.timeout", text: "is not positive"},
 		{key: "client_kwargs", value: map[string]any{"max_response": -1}, field: "client_kwargs.max_response", text: "want at least 1"},
-		{key: "timeout", value: "30", text: `"30" is no duration`},
+		{key: "timeout", value: "30", text: `"30" is not a duration`},
 		{key: "timeout", value: "-30s", text: "is not positive"},
 		{key: "timeout", value: "0s", text: "is not positive"},
 		{key: "max_response", value: "3", text: "it is a text; want a whole number"},
@@ -170,7 +170,7 @@ func TestEndpointConfigFromMapProblems(t *testing.T) {
 			assert.Contains(t, field.Problem, tc.text)
 			joined, is := err.(interface{ Unwrap() []error })
 			require.True(t, is)
-			assert.Len(t, joined.Unwrap(), 1, "one problem and no more: %v", err)
+			assert.Len(t, joined.Unwrap(), 1, "exactly one problem: %v", err)
 			noTrace(t, err.Error())
 		})
 	}
@@ -182,12 +182,12 @@ func TestEndpointConfigFromMapJoinsAllProblems(t *testing.T) {
 	})
 	assert.EqualError(t, err, `endpoint: nam: the key is unknown: did you mean name?
 endpoint: path: it is a number; want a text, in quotation marks
-endpoint: timeout: "30" is no duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
+endpoint: timeout: "30" is not a duration; want a text with units, such as "30s" or "1m30s", or a number of seconds
 endpoint: base_url: is missing; want such as https://api.example.com/v1
-endpoint: method: "get" is no method of HTTP; want such as POST, in upper case
+endpoint: method: "get" is not an HTTP method; want one such as POST, in upper case
 endpoint: secret_env: is missing, and Auth is "header"; set one, or Auth to "none"
 endpoint: auth_header: is missing, and Auth is "header"; want the name of a header, such as X-Api-Key
-endpoint: headers: "a..." is no name of a header
+endpoint: headers: "a..." is not a header name
 endpoint: max_response: -1; want at least 1, or 0 for that of Config`)
 }
 

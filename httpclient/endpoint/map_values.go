@@ -41,7 +41,7 @@ func integer(v any) (int64, bool) {
 	}
 }
 
-// kind says what v is, for people who wrote it in a file.
+// kind returns the name of the type of v, in terms of the file it came from.
 func kind(v any) string {
 	if _, ok := v.(json.Number); ok {
 		return "a number"

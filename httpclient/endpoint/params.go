@@ -113,7 +113,7 @@ func (t *target) with(p *Params, h http.Header) error {
 		problem := ""
 		switch {
 		case !header.IsToken(name):
-			return fmt.Errorf("endpoint: Params.Header: %q is no name of a header", header.Shown(name))
+			return fmt.Errorf("endpoint: Params.Header: %q is not a header name", header.Shown(name))
 		case canonical == t.auth:
 			problem = "is where Auth puts the Secret; leave one of them out"
 		case canonical != "Idempotency-Key" && canonical != header.CorrelationID:

@@ -91,7 +91,7 @@ func TestEndpointParamsThatAreRejected(t *testing.T) {
 		"dots":             {endpoint.Params{Path: m{"id": ".."}}, "a segment of dots"},
 		"dots in disguise": {endpoint.Params{Path: m{"id": "a/../../admin"}}, "a segment of dots"},
 		"the other way":    {endpoint.Params{Path: m{"id": `a\..\b`}}, "a segment of dots"},
-		"no header":        {endpoint.Params{Path: m{"id": "1"}, Header: m{"a b: " + canary: "c"}}, "is no name of a header"},
+		"no header":        {endpoint.Params{Path: m{"id": "1"}, Header: m{"a b: " + canary: "c"}}, "is not a header name"},
 		"a line break":     {endpoint.Params{Path: m{"id": "1"}, Header: m{"A": canary + "\n"}}, "Params.Header[A] has a value that begins or ends"},
 		"the secret's":     {endpoint.Params{Path: m{"id": "1"}, Header: m{"authorization": canary}}, "is where Auth puts the Secret"},
 		"net/http's":       {endpoint.Params{Path: m{"id": "1"}, Header: m{"Host": canary}}, "is set by net/http"},

@@ -51,7 +51,7 @@ func rest(ctx context.Context, s *retry.Schedule, err error, req *http.Request) 
 	}
 }
 
-// unsent reports whether an attempt that ended in this phase cannot have been heard of.
+// unsent reports whether the server cannot have seen an attempt that ended in this phase.
 func unsent(p httpclient.Phase) bool {
 	return p == httpclient.PhasePrepare || p == httpclient.PhaseConnect || p == httpclient.PhaseTLS
 }

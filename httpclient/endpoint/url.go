@@ -18,13 +18,13 @@ func parseBase(text string) (base *url.URL, problem string) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, "is no URL; " + want
+		return nil, "is not a URL; " + want
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, "its scheme is neither https nor http; " + want
 	case u.Hostname() == "":
 		return nil, "has no host; " + want
 	case !hasPort(u):
-		return nil, "its port is none; want 1 to 65535, or leave it out"
+		return nil, "its port is invalid; want 1 to 65535, or leave it out"
 	case u.User != nil:
 		return nil, "has a user in it; put that into Secret, with AuthHeader \"Authorization\""
 	case u.Fragment != "" || strings.Contains(text, "#"):
@@ -39,7 +39,7 @@ func pathProblem(path string) string {
 	decoded, err := url.PathUnescape(plain)
 	switch {
 	case err != nil, unescaped(path):
-		return "it is no path of a URL; escape what has to be with url.PathEscape"
+		return "it is not a URL path; escape its parts with url.PathEscape"
 	case strings.Contains(path, "#"):
 		return "has a fragment, which is never sent; leave it out"
 	case strings.HasPrefix(plain, "//"), strings.HasPrefix(plain, "http://"), strings.HasPrefix(plain, "https://"):

@@ -31,10 +31,10 @@ func (c Config) Validate() error {
 	case c.Method == http.MethodConnect:
 		p.Addf("Method", "CONNECT is for proxies, which Config.Proxies names; want such as POST")
 	case !header.IsToken(cmp.Or(c.Method, http.MethodPost)), strings.ToUpper(c.Method) != c.Method:
-		p.Addf("Method", "%q is no method of HTTP; want such as POST, in upper case", c.Method)
+		p.Addf("Method", "%q is not an HTTP method; want one such as POST, in upper case", c.Method)
 	}
 	if _, _, err := mime.ParseMediaType(c.contentType()); err != nil {
-		p.Addf("ContentType", "%q is no media type; want such as application/json", c.ContentType)
+		p.Addf("ContentType", "%q is not a media type; want one such as application/json", c.ContentType)
 	}
 	secret := c.validateAuth(&p)
 	c.validateHeaders(&p, secret)
@@ -102,7 +102,7 @@ func (c Config) validateClient(p *invalid.Problems) {
 	p.AddPart("Config", c.Config.Validate())
 }
 
-// refused says which rule of the gate keeps every call from base, or "".
+// refused returns the rule of the gate that rejects every call to base, or "".
 func (c Config) refused(base *url.URL) string {
 	client := c.Config
 	if c.Client != nil {
@@ -114,5 +114,5 @@ func (c Config) refused(base *url.URL) string {
 	if !ok {
 		return ""
 	}
-	return fmt.Sprintf("is refused by the rule %q of the gate: %s", refused.Rule, refused.Remedy)
+	return fmt.Sprintf("is rejected by rule %q of the gate: %s", refused.Rule, refused.Remedy)
 }

@@ -47,6 +47,7 @@ var house = []place{
 	{"guard", 4},
 
 	{"registry", 5},
+	{"engine", 5},
 
 	{"node", 6},
 	{"httpclient/...", 6},

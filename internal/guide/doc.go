@@ -6,7 +6,7 @@
 //	<!-- from: examples/streaming/main.go -->
 //
 // The block may be indented less than the file; a line "..." stands for what was
-// left out. Blocks of other languages are compared if they say where they are
+// left out. A diff is compared as it is after the change. Blocks of other languages are compared if they say where they are
 // from. Code that is in no example stands in code_test.go. Links, and the
 // programs that a guide says to run, have to be there.
 //

@@ -42,6 +42,9 @@ func TestTheCodeOfTheGuidesIsTested(t *testing.T) {
 	for page, text := range pages(t) {
 		for _, b := range Blocks(text) {
 			isGo := strings.HasPrefix(b.Lang, "go")
+			if b.Lang == "diff" {
+				isGo, b.Lines = true, after(b.Lines)
+			}
 			if b.Mark != "from" {
 				assert.False(t, isGo, "%s:%d: no line <!-- from: FILE --> before the block says which tested file it is a piece of", page, b.Line)
 				continue
@@ -53,6 +56,20 @@ func TestTheCodeOfTheGuidesIsTested(t *testing.T) {
 			}
 		}
 	}
+}
+
+// after returns the lines of a diff as they are with the change.
+func after(diff []string) (lines []string) {
+	for _, line := range diff {
+		if !strings.HasPrefix(line, "-") {
+			lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(line, "+"), " "))
+		}
+	}
+	return lines
+}
+
+func TestAfter(t *testing.T) {
+	require.Equal(t, []string{"a", "\tc"}, after([]string{" a", "-\tb", "+\tc"}))
 }
 
 // Blocks that are from no file and are not typed: what is printed, drawn, or read as JSON or as Python.

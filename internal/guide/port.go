@@ -5,6 +5,8 @@ import (
 	"net"
 	"regexp"
 	"strings"
+
+	"github.com/headrace/headrace/internal/freeport"
 )
 
 // FreePorts returns what to type in place of the local addresses of a page whose
@@ -15,7 +17,7 @@ func FreePorts(ctx context.Context, page string, all bool) (*strings.Replacer, e
 		if _, err := listen(ctx, address); err == nil && !all {
 			continue
 		}
-		free, err := listen(ctx, "127.0.0.1:0")
+		free, err := freeport.Address(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -69,5 +69,5 @@ func SecretProblem(name string) string {
 	if Reserved(name) == "" && !redact.Harmless(http.CanonicalHeaderKey(name)) {
 		return ""
 	}
-	return "is no header for a secret; want such as Authorization or X-Api-Key"
+	return "is not a header for a secret; want one such as Authorization or X-Api-Key"
 }

@@ -139,6 +139,14 @@ func (c *Cursor) Skip() {
 	}
 }
 
+// Raw takes a value, as Skip does, and returns it as it is written.
+func (c *Cursor) Raw() []byte {
+	c.Peek()
+	from := c.i
+	c.Skip()
+	return c.b[from:c.i]
+}
+
 // Hollow reports whether the object or list that comes next is empty.
 func (c *Cursor) Hollow() bool {
 	inner := Cursor{b: c.b, i: c.i + 1}

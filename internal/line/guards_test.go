@@ -206,8 +206,9 @@ func TestATurnThatEndsWhileOthersWait(t *testing.T) {
 		})
 		c.do(t.Context(), g, "ends", batch("x"), nothing)
 		c.do(t.Context(), g, "last", batch("x"), nothing)
-		assert.Equal(t, []string{"first", "last"}, c.admitted())
-		assert.Equal(t, []time.Duration{time.Minute, time.Minute}, []time.Duration{c.wait("first"), c.wait("last")})
+		assert.Subset(t, c.admitted(), []string{"first", "last"}, "first may be the one that admits ends, and then it is the one that ends")
+		assert.Equal(t, time.Minute, c.wait("last"))
+		assert.Zero(t, g.Stats().InFlight)
 	})
 }
 

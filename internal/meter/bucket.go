@@ -80,6 +80,28 @@ func (m *Bucket) add(now Instant, ns float64) {
 	}
 }
 
+// Schedule returns how long a unit takes to refill and how long before the bucket is full a unit fits, for those that
+// take single units elsewhere; false if these are not whole nanoseconds.
+func (m *Bucket) Schedule() (perUnit, before time.Duration, ok bool) {
+	perUnit = time.Duration(m.perUnit)
+	depth := float64(m.burst-1) * m.perUnit
+	const exact = 1 << 53
+	if float64(perUnit) != m.perUnit || perUnit <= 0 || depth > exact {
+		return 0, 0, false
+	}
+	return perUnit, time.Duration(depth) - m.guard, true
+}
+
+// FullAt returns when the bucket is full again, or an instant before now if it is; false if that is not a whole
+// nanosecond.
+func (m *Bucket) FullAt(now Instant) (full Instant, ok bool) {
+	return m.full, m.frac == 0 || m.full < now
+}
+
+// Resume makes the bucket full at that instant, after single units were taken elsewhere. Units that were taken before
+// must not be given back any more.
+func (m *Bucket) Resume(full Instant) { m.full, m.frac = full, 0 }
+
 func (m *Bucket) spent(now Instant) int64 {
 	return int64(math.Ceil(m.missing(now) / m.perUnit))
 }

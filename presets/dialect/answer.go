@@ -21,7 +21,7 @@ type answer struct {
 	reading reading
 }
 
-// read reads the body, which Auto needs to know who speaks.
+// read reads the body, which Auto needs to recognise the provider.
 func (a *answer) read(body []byte) {
 	a.doc.read(body, a.status >= http.StatusBadRequest)
 	if a.status < http.StatusBadRequest {
@@ -59,7 +59,7 @@ func (a *answer) statusWithin() int {
 	return a.status
 }
 
-// refused reports whether the answer says no.
+// refused reports whether the answer is an error.
 func (a *answer) refused() bool { return a.status >= http.StatusBadRequest || a.doc.failed }
 
 // judge fills in f in the words of s.
@@ -80,7 +80,7 @@ func (a *answer) judge(s *speaker, f *adaptive.Feedback) {
 		f.Verdict, f.Final = obey(again, f.Verdict)
 	}
 	if f.Verdict == adaptive.OK {
-		if a.status < http.StatusBadRequest { // a mistake, told with status 200, that was worked on
+		if a.status < http.StatusBadRequest { // a failure after processing, reported with status 200
 			f.Used = clampCost(s.used(a))
 		}
 		return
@@ -98,8 +98,7 @@ func (a *answer) judge(s *speaker, f *adaptive.Feedback) {
 	}
 }
 
-// obey is what a verdict becomes when the answer says in so many words whether
-// to send again. Of money nobody knows better.
+// obey adjusts a verdict if the answer states explicitly whether to retry. It does not change verdicts about money.
 func obey(again bool, v adaptive.Verdict) (_ adaptive.Verdict, final bool) {
 	switch {
 	case again && v == adaptive.OK:
@@ -172,8 +171,8 @@ func (a *answer) kind(r *rule) adaptive.Kind {
 	return a.reading.kind
 }
 
-// source is the status with the first code that says more. What is no plain
-// word is left out, because sources end up in logs.
+// source returns the status with the first code that adds something. Anything but a plain word is left out, because sources end
+// up in logs.
 func (a *answer) source() string {
 	text := "status " + strconv.Itoa(a.status)
 	for _, c := range a.doc.codes {

@@ -7,9 +7,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// anthropic follows https://platform.claude.com/docs/en/api/rate-limits, read
-// in 2026. Its resets are when a bucket is full again, and what is left of
-// tokens is rounded to thousands.
+// anthropic follows https://platform.claude.com/docs/en/api/rate-limits, read in 2026. A reset is the time at which a bucket is
+// full again; remaining tokens are rounded to thousands.
 func anthropic() speaker {
 	return speaker{
 		name:  Anthropic,

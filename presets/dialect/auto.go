@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// speaker finds out who has answered. Header fields go before the shape of the
-// body, which people imitate. What any gateway sends is no mark. Among either the first in the order of the
-// tables wins, which has those that nobody imitates first and OpenAI last. Who
-// is not recognised is read as Generic.
+// speaker recognises the provider of an answer. Header fields are checked before the shape of the body, which other providers
+// imitate. Fields that any gateway may send do not count. In either case the first match in table order wins: the table begins
+// with formats that are not imitated and ends with OpenAI. An unrecognised answer is read as Generic.
 func (a *answer) speaker() *speaker {
 	if place, ok := tables.marks.first(a.header); ok {
 		return tables.speakers[place]
@@ -29,7 +28,7 @@ func (d *document) blank() bool {
 	return d.shape == 0 && !d.failed && len(d.codes) == 0 && !d.cost.known
 }
 
-// whose says by path who is asked, where the host is a gateway.
+// whose returns the provider that a path names, if the host is a gateway.
 func whose(path string) Name {
 	switch {
 	case strings.HasSuffix(path, "/v1/messages"), strings.HasSuffix(path, "/v1/messages/count_tokens"):
@@ -45,7 +44,7 @@ func whose(path string) Name {
 	return Generic
 }
 
-// asked is whom a request of the dialect Auto is for.
+// asked returns the provider that a request of the dialect Auto is for.
 func asked(r *http.Request) Name {
 	if r == nil {
 		return Generic

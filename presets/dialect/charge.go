@@ -2,8 +2,8 @@ package dialect
 
 import "github.com/headrace/headrace/throttle"
 
-// reservedOutput is for providers that reserve the model's most where a
-// request names none. It is a guess: the request does not tell the model's most.
+// reservedOutput is for providers that reserve the model's maximum if a request sets none. It is a guess, because the request
+// does not contain that maximum.
 const reservedOutput = 4096
 
 // input is the estimate of the prompt.
@@ -40,8 +40,7 @@ func chargeInput(e request) throttle.Cost {
 	return throttle.Cost{Tokens: e.input(), Input: e.input(), Output: e.all()}
 }
 
-// chargeReserved is Bedrock's way: max_tokens is reserved at the start, the
-// model's most where there is none.
+// chargeReserved follows Bedrock: max_tokens is reserved at the start, or the model's maximum if the request sets none.
 func chargeReserved(e request) throttle.Cost {
 	if e.prompt && e.output == 0 {
 		e.output = reservedOutput

@@ -21,9 +21,8 @@ const (
 // statuses keeps the tables short.
 func statuses(s ...int) []int { return s }
 
-// common returns the rules that hold wherever a provider says nothing else:
-// RFC 9110, the problem types of draft-ietf-httpapi-ratelimit-headers, and the
-// codes that those who imitate OpenAI have taken over.
+// common returns the rules for answers that no provider's own rule covers: RFC 9110, the problem types of
+// draft-ietf-httpapi-ratelimit-headers, and the codes that OpenAI-compatible services share.
 func common() []rule {
 	return []rule{
 		{code: "abnormal-usage-detected", verdict: adaptive.Terminal}, // a person has to look at it

@@ -11,7 +11,7 @@ import (
 // Bounds on what is read of an answer.
 const (
 	mostAnswer  = 4 << 20  // a longer one with status 200 is not an error, whatever it holds
-	mostError   = 64 << 10 // of an answer that says no
+	mostError   = 64 << 10 // of an error response
 	mostMessage = 2 << 10
 	mostCode    = 128
 	mostCodes   = 16
@@ -22,10 +22,10 @@ const (
 // the same words differently, so within an error they count wherever they stand.
 type document struct {
 	failed  bool     // it has an error
-	record  bool     // of which something is told besides: see beside
+	record  bool     // with further fields to read: see beside
 	stream  bool     // it is server-sent events
 	partly  bool     // what was asked for was done in part
-	status  int      // that the error stands for; 0: its codes say
+	status  int      // of the error; 0: see its codes
 	codes   []string // codes, types, statuses and reasons, in lower case; of a URI what follows the "#"
 	message string   // all texts, in lower case
 	shape   shape
@@ -60,9 +60,8 @@ const (
 
 func (s shape) all(of shape) bool { return s&of == of }
 
-// read takes in a body: JSON, an array of it, server-sent events with JSON, or
-// anything else, which says nothing. refused is that the status says no; then
-// the body may be the inner error object alone.
+// read reads a body: JSON, an array of it, or server-sent events with JSON. Anything else is ignored. refused means that the
+// status is an error; the body may then be the inner error object alone.
 func (d *document) read(body []byte, refused bool) {
 	if refused && len(body) > mostError {
 		body = body[:mostError]
@@ -81,7 +80,7 @@ func (d *document) read(body []byte, refused bool) {
 	d.walk(&scanner{jsonwalk.At(body)}, at, 0)
 }
 
-// tells reports whether an event that is no error may matter.
+// tells reports whether an event other than an error may matter.
 func tells(data []byte) bool {
 	return bytes.Contains(data, []byte(`"usage`)) || bytes.Contains(data, []byte(`"meta"`)) || bytes.Contains(data, []byte(`"base_resp"`))
 }
@@ -97,7 +96,7 @@ func pastComments(b []byte) []byte {
 	return b
 }
 
-// readEvents reads those server-sent events that tell of an error or of usage.
+// readEvents reads the server-sent events that contain an error or usage.
 func (d *document) readEvents(body []byte) {
 	for len(body) > 0 {
 		var line []byte

@@ -8,7 +8,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// gauge names the header fields, in canonical form, that tell of one limit.
+// gauge names the header fields, in canonical form, that describe one limit.
 type gauge struct {
 	unit                    throttle.Unit // notAUnit for calls in flight
 	limit, remaining, reset string        // any may be ""
@@ -18,7 +18,7 @@ type gauge struct {
 // notAUnit is for limits that no unit counts.
 const notAUnit = throttle.Units
 
-// unknown is an amount that was not told.
+// unknown is an amount that was not reported.
 const unknown = -1
 
 // level is what one gauge says.
@@ -33,11 +33,10 @@ type reading struct {
 	meters [throttle.Units]adaptive.Meter
 	empty  bool          // something is used up
 	kind   adaptive.Kind // of what is used up and comes back last
-	wait   time.Duration // until it does; 0: not told
+	wait   time.Duration // until it does; 0: not reported
 }
 
-// read reads a gauge. One that tells nonsense tells nothing: -1 is unknown to
-// providers too, and a limit of 0 comes with it.
+// read reads a gauge. An invalid one is ignored: some providers send -1 for unknown, together with a limit of 0.
 func (g *gauge) read(h http.Header, now time.Time) (l level, ok bool) {
 	l = level{unit: g.unit, limit: unknown, remaining: unknown}
 	if g.share != "" {
@@ -56,7 +55,7 @@ func (g *gauge) read(h http.Header, now time.Time) (l level, ok bool) {
 	return l, true
 }
 
-// first returns the first value of a field whose name is in canonical form.
+// first returns the first value of a field. The name must be in canonical form.
 func first(h http.Header, name string) string {
 	if v := h[name]; len(v) > 0 {
 		return v[0]
@@ -64,9 +63,8 @@ func first(h http.Header, name string) string {
 	return ""
 }
 
-// note takes in one level. Where several tell of one unit, a project and its
-// organisation, a second and a day, the one with the least left is the one
-// that binds next, and it speaks.
+// note adds one level. If several levels share a unit, such as a project and its organisation or a second and a day, the one
+// with the least remaining binds next and is used.
 func (r *reading) note(l level) {
 	if l.remaining < 0 {
 		return

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// hosts finds the speaker of a host. It is asked for every request of a gateway,
-// so that most hosts cost no more than a look at each of their domains.
+// hosts finds the dialect of a host. It is called for every request of a gateway, so that most hosts cost one lookup per domain
+// level.
 type hosts struct {
 	domains  map[string]*speaker
 	longest  int // of the domains
@@ -30,8 +30,8 @@ func (t *hosts) add(s *speaker) {
 	}
 }
 
-// of returns the speaker of a host in lower case, nil if nobody knows it. The
-// tables name no host twice, which a test sees to, so that their order does not matter.
+// of returns the dialect of a lower-case host, or nil if it is unknown. A test ensures that the tables name each host once, so
+// that their order does not matter.
 func (t *hosts) of(host string) *speaker {
 	for domain, more := host, true; more; _, domain, more = strings.Cut(domain, ".") {
 		if len(domain) > t.longest {

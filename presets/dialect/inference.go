@@ -65,7 +65,7 @@ func inference() []speaker {
 		{name: Perplexity, hosts: []string{"perplexity.ai"}},
 		{name: Voyage, hosts: []string{"voyageai.com"}},
 		{name: Jina, hosts: []string{"jina.ai"}},
-		{ // whose queue is full: https://github.com/ollama/ollama/pull/4144; its cloud answers 429
+		{ // a full queue: https://github.com/ollama/ollama/pull/4144; its cloud answers 429
 			name: Ollama, hosts: []string{"ollama.com"},
 			rules: []rule{{status: statuses(unavailable), verdict: adaptive.Overloaded}},
 		},
@@ -77,7 +77,7 @@ func inference() []speaker {
 	}
 }
 
-// mistral tells no reset: when the minute is over is not known.
+// mistral sends no reset: the end of the minute is not known.
 func mistral() speaker {
 	return speaker{
 		name:  Mistral,
@@ -182,7 +182,7 @@ func fireworks() speaker {
 	}
 }
 
-// orHeader fills in from header fields what the body did not tell.
+// orHeader fills in from header fields what the body did not contain.
 func orHeader(c throttle.Cost, h http.Header, input, output string) throttle.Cost {
 	if n, ok := whole(first(h, input)); ok && c.Input == 0 {
 		c.Input = n

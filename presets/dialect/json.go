@@ -10,8 +10,7 @@ import (
 // scanner is a cursor that knows amounts.
 type scanner struct{ jsonwalk.Cursor }
 
-// amount takes any value and returns it as an amount: 0 if it is none or
-// negative, at most throttle.MaxAmount.
+// amount reads any value as an amount: 0 if it is not a number or negative, at most throttle.MaxAmount.
 func (s *scanner) amount() int64 {
 	if c := s.Peek(); c != '-' && (c < '0' || c > '9') {
 		s.Skip()

@@ -2,10 +2,10 @@ package dialect
 
 import "net/http"
 
-// marks finds the speaker who is known by a field. An answer has fewer fields
-// than the tables have marks, and few of them look like one.
+// marks finds the dialect that a header field identifies. An answer has fewer fields than the tables have marks, and few of
+// them look like one.
 type marks struct {
-	place map[string]int             // of the first in the tables who has the mark
+	place map[string]int             // of the first in the tables with the mark
 	begin [longestMark + 1][4]uint64 // by length: the first letters that marks of it have
 }
 
@@ -26,7 +26,7 @@ func (t *marks) like(field string) bool {
 	return n > 0 && n <= longestMark && t.begin[n][field[0]/64]&(1<<(field[0]%64)) != 0
 }
 
-// first is the place of the first in the tables who is known by a field of h.
+// first returns the place of the first dialect in the tables that a field of h identifies.
 func (t *marks) first(h http.Header) (place int, ok bool) {
 	for field := range h {
 		if !t.like(field) {

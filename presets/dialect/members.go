@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// walk takes a value that stands at a place.
+// walk reads a value at a place.
 func (d *document) walk(s *scanner, at place, depth int) {
 	if depth > mostDepth || at == elsewhere {
 		s.Skip()
@@ -172,7 +172,7 @@ func (d *document) errorMember(s *scanner, key []byte, depth int) {
 	}
 }
 
-// readHeader takes header fields, and keeps those that tell of limits.
+// readHeader reads header fields and keeps those about limits.
 func (d *document) readHeader(s *scanner) {
 	if s.Peek() != '{' {
 		s.Skip()

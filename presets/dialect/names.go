@@ -50,7 +50,7 @@ type UnknownError struct {
 // Error suggests the nearest names.
 func (e *UnknownError) Error() string {
 	if len(e.Near) == 0 {
-		return fmt.Sprintf("dialect: %.80q is unknown: %q finds out from the answers who speaks", e.Name, Auto)
+		return fmt.Sprintf("dialect: %.80q is unknown: %q recognises the provider by its responses", e.Name, Auto)
 	}
 	quoted := make([]string, len(e.Near))
 	for i, n := range e.Near {

@@ -21,10 +21,10 @@ func TestByName(t *testing.T) {
 	long := strings.Repeat("x", 1<<16)
 	for name, want := range map[string]string{
 		"open-ai":    `dialect: "open-ai" is unknown: did you mean "openai" or "azure-openai"?`,
-		"qwertyuiop": `dialect: "qwertyuiop" is unknown: "auto" finds out from the answers who speaks`,
-		long:         `dialect: "` + long[:80] + `" is unknown: "auto" finds out from the answers who speaks`,
+		"qwertyuiop": `dialect: "qwertyuiop" is unknown: "auto" recognises the provider by its responses`,
+		long:         `dialect: "` + long[:80] + `" is unknown: "auto" recognises the provider by its responses`,
 		"azure":      `dialect: "azure" is unknown: did you mean "azure-openai"?`,
-		"":           `dialect: "" is unknown: "auto" finds out from the answers who speaks`,
+		"":           `dialect: "" is unknown: "auto" recognises the provider by its responses`,
 		"openai/gpt": `dialect: "openai/gpt" is unknown: did you mean "openai"?`,
 	} {
 		got, err := dialect.ByName(name)

@@ -1,8 +1,7 @@
 package dialect
 
-// place is where in an answer a member stands. An error and a usage count only
-// where providers put them: what a model or a tool has written stands deeper, and
-// may have members of any name.
+// place is the position of a member in an answer. An error or a usage counts only where providers put them: the output of a
+// model or a tool is nested deeper, and may have members of any name.
 type place uint8
 
 const (

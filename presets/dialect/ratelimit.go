@@ -56,7 +56,7 @@ func seconds(t int64) time.Duration {
 	return time.Duration(min(max(t, 0), int64(longest/time.Second))) * time.Second
 }
 
-// isOf reports whether q is the policy that p tells of.
+// isOf reports whether p describes the policy q.
 func (p *policy) isOf(q policy) bool {
 	return slices.ContainsFunc(q.names, func(n string) bool { return slices.Contains(p.names, n) })
 }

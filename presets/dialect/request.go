@@ -10,7 +10,7 @@ import (
 
 const (
 	charsPerToken = 4    // of English, by the rule of thumb of OpenAI and Anthropic
-	mediaTokens   = 1000 // of an image, whose size nobody can tell: about one of a megapixel
+	mediaTokens   = 1000 // of an image of unknown size: about that of a megapixel
 )
 
 // request is what a request says about its cost.
@@ -143,7 +143,7 @@ func (e *request) say(text []byte) {
 	e.chars += unescapedLen(text)
 }
 
-// unescapedLen is how many bytes of UTF-8 a JSON string stands for.
+// unescapedLen returns the number of bytes of UTF-8 that a JSON string decodes to.
 func unescapedLen(b []byte) (n int64) {
 	for {
 		i := bytes.IndexByte(b, '\\')

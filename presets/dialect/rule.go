@@ -9,21 +9,19 @@ import (
 	"github.com/headrace/headrace/adaptive"
 )
 
-// rule judges one kind of answer. All that it names must hold; of code and
-// text one is enough. The first rule that fits wins: a provider's own come
-// first, then those that all have in common. A key is closed only by what the
-// provider says itself: in an answer with status 200 that is an event of a
-// stream, while an object called error may be somebody's data.
+// rule judges one kind of answer. All its conditions must hold, but of code and text only one. The first matching rule wins; a
+// provider's own rules come before the common ones. Only the provider's own statement disables a key: in an answer with status
+// 200 that is an event of a stream, while an object called error may be user data.
 type rule struct {
-	status []int              // any of these; none: any answer that says no
+	status []int              // any of these; empty: any error response
 	code   string             // words, in lower case: one is a code of the answer
 	text   string             // phrases in lower case, between bars: the message has one
 	when   func(*answer) bool // nil: always
 
 	verdict adaptive.Verdict
-	kind    adaptive.Kind // UnknownKind: as the body and the headers tell
+	kind    adaptive.Kind // UnknownKind: as the body and the headers say
 	slow    bool          // the calls came in a ramp too steep
-	wait    time.Duration // if the answer does not tell one
+	wait    time.Duration // if the answer has none
 }
 
 // fits reports whether the rule judges a.

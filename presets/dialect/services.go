@@ -69,7 +69,7 @@ func gitHub() speaker {
 		}},
 		rules: []rule{
 			{status: limited, when: func(a *answer) bool { return a.reading.empty }, verdict: adaptive.Hit},
-			{status: limited, text: "api rate limit exceeded", verdict: adaptive.Hit, wait: time.Minute}, // whose fields a proxy took away
+			{status: limited, text: "api rate limit exceeded", verdict: adaptive.Hit, wait: time.Minute}, // with its fields removed by a proxy
 			{status: limited, text: "secondary rate limit|abuse detection", verdict: adaptive.Hit, wait: time.Minute},
 			{status: limited, verdict: adaptive.Hit, wait: time.Minute, when: func(a *answer) bool {
 				return first(a.header, "Retry-After") != ""

@@ -6,18 +6,18 @@ import "github.com/headrace/headrace/throttle"
 // same for all.
 type speaker struct {
 	name   Name
-	hosts  []string // whose subdomains count too; or patterns, see path.Match
+	hosts  []string // and their subdomains; or patterns, see path.Match
 	marks  []string // header fields by which it is known: none that gateways add to the answers of others
 	shape  func(*document) bool
 	gauges []gauge  // of its own; where they say nothing the RateLimit and X-RateLimit fields are read
-	waits  []string // fields that tell a wait when a call was refused
+	waits  []string // fields with the wait after a refusal
 	rules  []rule   // that go before the common ones
 
 	used   func(*answer) throttle.Cost // by a call that was answered
 	charge func(request) throttle.Cost
 }
 
-// rule returns the rule that judges a, which says no.
+// rule returns the rule that judges a, which must be an error.
 func (s *speaker) rule(a *answer) *rule {
 	for _, rules := range [...][]rule{s.rules, tables.common} {
 		for i := range rules {
@@ -29,8 +29,8 @@ func (s *speaker) rule(a *answer) *rule {
 	return &tables.common[len(tables.common)-1]
 }
 
-// tables holds all that is constant. The speakers stand in the order in which
-// Auto tries them: who has a language of his own before those whom others imitate.
+// tables holds every constant table. The dialects are in the order in which Auto tries them: those with a format of their own
+// before those that others imitate.
 var tables = newTables() //nolint:gochecknoglobals // tables
 
 type allTables struct {
@@ -65,7 +65,7 @@ func newTables() *allTables {
 
 func tokensUsed(a *answer) throttle.Cost { return a.doc.usage.tokens() }
 
-// plainGauges are the fields of those who follow a standard, a draft, or custom.
+// plainGauges returns the fields of services that follow a standard, a draft or common practice.
 func plainGauges() []gauge {
 	return append([]gauge{
 		{limit: "Ratelimit-Limit", remaining: "Ratelimit-Remaining", reset: "Ratelimit-Reset"},

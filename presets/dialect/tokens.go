@@ -8,7 +8,7 @@ func Usage(body []byte) (input, output int64) {
 	u := &d.usage
 	input, output = u.in+u.cacheRead+u.cacheWrite, u.out+u.thoughts
 	if missing := u.total - input - output; missing > 0 {
-		if input == 0 { // embeddings tell the total alone
+		if input == 0 { // embeddings report only the total
 			input = missing
 		} else { // some leave the reasoning out of what was generated
 			output += missing

@@ -50,7 +50,7 @@ func (u *usage) read(s *scanner, depth int) {
 func (u *usage) tokens() throttle.Cost {
 	c := throttle.Cost{Tokens: u.total, Input: u.in, Output: u.out + u.thoughts}
 	if missing := u.total - c.Input - c.Output; missing > 0 {
-		if c.Input == 0 { // embeddings tell the total alone
+		if c.Input == 0 { // embeddings report only the total
 			c.Input = missing
 		} else { // some leave the reasoning out of what was generated
 			c.Output += missing
@@ -87,7 +87,7 @@ func bounded(n int64) int64 { return min(max(n, 0), throttle.MaxAmount) }
 type queryCost struct {
 	requested, actual       int64
 	most, available, refill int64 // refill is points per second
-	known                   bool  // available was told
+	known                   bool  // available was reported
 }
 
 // read takes extensions.cost.

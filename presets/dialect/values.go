@@ -14,18 +14,16 @@ import (
 // then. What asks for more is cut to it.
 const longest = 31 * 24 * time.Hour
 
-// Numbers in a reset are told apart by size, because header names are not:
-// epoch seconds have had ten digits since 2001, and no window is 11 days long.
+// Numbers in a reset are distinguished by size, because header names do not help: epoch seconds have had ten digits since 2001,
+// and no window is 11 days long.
 const (
 	leastEpoch   = 1e6  // below it are seconds from now
 	leastEpochMs = 1e11 // below it are seconds since 1970
 	mostEpochMs  = 1e15 // above it nothing is meant
 )
 
-// whole reads an amount: digits with at most one decimal point, rounded down.
-// What follows a comma or a semicolon, as in "100, 100;w=60", is left out. It
-// is false of what is no amount: "-1", which means unknown, and what is larger
-// than any limit.
+// whole reads an amount: digits with at most one decimal point, rounded down. Anything after a comma or a semicolon, as in
+// "100, 100;w=60", is ignored. ok is false if v is not an amount: "-1", which means unknown, or a number larger than any limit.
 func whole(v string) (n int64, ok bool) {
 	if n, ok = digits(v); ok || v == "" {
 		return n, ok
@@ -71,11 +69,9 @@ func share(v string) (limit, remaining int64, ok bool) {
 	return limit, max(0, limit-n), okUsed && okLimit
 }
 
-// wait reads how long it is from now until a moment, in any of the forms that
-// providers write one: seconds, epoch seconds, epoch milliseconds, a duration
-// as Go and Protocol Buffers write it ("6m0s", "46s"), RFC 3339, or a date of
-// HTTP. What has passed is 0, and nothing is longer than the longest. The forms
-// are told apart by sight, because a parser that fails allocates its error.
+// wait returns the time from now until a moment, in any of the forms that providers use: seconds, epoch seconds, epoch
+// milliseconds, a duration as Go and Protocol Buffers write it ("6m0s", "46s"), RFC 3339, or an HTTP date. A moment in the past
+// gives 0, and the result is bounded. The form is recognised before parsing, because a failed parse allocates its error.
 func wait(v string, now time.Time) (d time.Duration, ok bool) {
 	v = strings.Trim(v, " \t\"")
 	switch {
