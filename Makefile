@@ -57,12 +57,12 @@ GO_TEST := go test -shuffle=on -timeout 20m
 test: ## Vet and test every module, shuffled, runnable examples included: some minutes (make test-race has the rest)
 	@echo 'make test: three stages; the first compiles everything, which takes minutes when nothing is cached'
 	$(STAGE) vet go vet work
-	$(STAGE) tests $(GO_TEST) $(TESTFLAGS) work
+	$(STAGE) -again tests $(GO_TEST) $(TESTFLAGS) work
 	$(STAGE) otlp $(GO_TEST) -tags otlp $(TESTFLAGS) ./cmd/headrace/internal/otlp ./cmd/headrace/internal/gateway ./cmd/headrace/internal/command
 
 .PHONY: test-race
 test-race: ## Test every module again with the race detector (which needs a C compiler), and those that have sizes with larger ones
-	$(STAGE) race $(GO_TEST) -race $(TESTFLAGS) work
+	$(STAGE) -again race $(GO_TEST) -race $(TESTFLAGS) work
 	$(STAGE) calls $(GO_TEST) ./throttle -run '^TestNoWindowIsEverExceeded$$' -calls 1000000
 	$(STAGE) locked $(GO_TEST) ./throttle -fast=none
 	$(STAGE) items $(GO_TEST) ./store/sqlitestore -run '^TestManyProcessesShareAFile$$' -items 350

@@ -28,10 +28,13 @@ type board struct {
 	running map[string]time.Time // packages, and since when
 	said    map[test]*bytes.Buffer
 	ended   []ended
-	failed  []string // tests, and packages that failed without one
+	failed  []test
+	fatal   bool // a failure that no repetition excuses
 }
 
-type test struct{ pkg, name string } // name is "" for what the package prints itself
+type test struct{ pkg, name string } // name is "" for the package itself
+
+func (t test) String() string { return strings.TrimSpace(short(t.pkg) + " " + t.name) }
 
 type ended struct {
 	pkg  string
@@ -76,6 +79,7 @@ func (b *board) line(line []byte) (printed bool) {
 	case "build-output":
 		return b.print([]byte(e.Output))
 	case "output":
+		b.fatal = b.fatal || isFatal(e.Output)
 		if b.verbose {
 			return b.print([]byte(e.Output))
 		}
@@ -96,7 +100,7 @@ func (b *board) over(of test, e event) (printed bool) {
 	said := b.said[of]
 	delete(b.said, of)
 	if e.Action == "fail" && of.name != "" {
-		b.failed = append(b.failed, short(of.pkg)+" "+of.name)
+		b.failed = append(b.failed, of)
 	}
 	if of.name != "" {
 		return e.Action == "fail" && said != nil && b.print(said.Bytes())
@@ -104,8 +108,8 @@ func (b *board) over(of test, e event) (printed bool) {
 	delete(b.running, of.pkg)
 	b.ended = append(b.ended, ended{short(of.pkg), e.Elapsed})
 	if e.Action == "fail" {
-		if !slices.ContainsFunc(b.failed, func(f string) bool { return strings.HasPrefix(f, short(of.pkg)+" ") }) {
-			b.failed = append(b.failed, short(of.pkg))
+		if !slices.ContainsFunc(b.failed, func(f test) bool { return f.pkg == of.pkg }) {
+			b.failed = append(b.failed, of)
 		}
 		printed = b.unfinished(of.pkg)
 	}
@@ -157,7 +161,7 @@ func (b *board) beat() {
 func (b *board) end(passed bool) {
 	took := time.Since(b.began).Round(time.Second)
 	if !passed {
-		_, _ = fmt.Fprintf(b.out, "== %s: FAILED after %s: %s\n", b.name, took, strings.Join(b.failed, ", "))
+		_, _ = fmt.Fprintf(b.out, "== %s: FAILED after %s: %s\n", b.name, took, list(b.failed))
 		return
 	}
 	slices.SortStableFunc(b.ended, func(a, b ended) int { return cmp.Compare(b.took, a.took) })
@@ -170,6 +174,14 @@ func (b *board) end(passed bool) {
 		line += "; slowest: " + strings.Join(slow, ", ")
 	}
 	_, _ = fmt.Fprintln(b.out, line)
+}
+
+func list(tests []test) string {
+	var names []string
+	for _, t := range tests {
+		names = append(names, t.String())
+	}
+	return strings.Join(names, ", ")
 }
 
 func short(pkg string) string { return strings.TrimPrefix(pkg, ours) }

@@ -4,6 +4,10 @@
 //
 // The packages of a go test are reported as each ends, in any order, because one slow package would otherwise hide the
 // results of those after it. Only tests that fail have their output printed, or all of them with -v.
+//
+// With -again, a few tests that fail are run five times more, each alone. If each passes every time, the stage passes, and
+// its last line names them as unstable: what failed depends on chance or on load, and needs a repair, but does not hide
+// the rest. A data race, a panic, a leak, a timeout or a package that does not build is never repeated.
 package main
 
 import (
@@ -21,16 +25,43 @@ import (
 const leftBehind = 10 * time.Second
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: stage NAME COMMAND [ARGUMENT]...")
+	args := os.Args[1:]
+	again := len(args) > 0 && args[0] == "-again"
+	if again {
+		args = args[1:]
+	}
+	if len(args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: stage [-again] NAME COMMAND [ARGUMENT]...")
 		os.Exit(2)
 	}
-	os.Exit(run(os.Stdout, os.Args[1], os.Args[2:]))
+	if again {
+		os.Exit(runAgain(os.Stdout, args[0], args[1:]))
+	}
+	os.Exit(run(os.Stdout, args[0], args[1:]))
+}
+
+// runAgain is run, and then the few tests that failed, again.
+func runAgain(out io.Writer, name string, args []string) (status int) {
+	b := &board{out: out, name: name}
+	if status = b.run(args); status == 0 {
+		return 0
+	}
+	unstable := b.again()
+	if !repeat(out, unstable, args) {
+		return status
+	}
+	fmt.Fprintf(out, "== %s: passed, but UNSTABLE (failed once, then passed %d times alone): %s\n", name, repetitions, list(unstable))
+	return 0
 }
 
 // run returns the exit status of the command.
 func run(out io.Writer, name string, args []string) (status int) {
-	b := &board{out: out, name: name, verbose: slices.Contains(args, "-v")}
+	return (&board{out: out, name: name}).run(args)
+}
+
+func (b *board) run(args []string) (status int) {
+	out, name := b.out, b.name
+	b.verbose = slices.Contains(args, "-v")
 	fmt.Fprintf(out, "== %s: %v\n", name, args)
 	if len(args) > 1 && args[0] == "go" && args[1] == "test" {
 		args = slices.Insert(slices.Clone(args), 2, "-json")

@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,7 +95,7 @@ func TestWhatFailedIsPrinted(t *testing.T) {
 			t.Parallel()
 			b := &board{}
 			assert.Equal(t, c.want, play(b, c.events...))
-			assert.Equal(t, c.failed, strings.Join(b.failed, ", "))
+			assert.Equal(t, c.failed, list(b.failed))
 			assert.Empty(t, b.running)
 			assert.Empty(t, b.said)
 		})
@@ -132,4 +135,63 @@ func TestRun(t *testing.T) {
 	var out bytes.Buffer
 	assert.Equal(t, 1, run(&out, "it", []string{"./nothing-here"}))
 	require.Contains(t, out.String(), "nothing-here: no such file")
+}
+
+func TestWhatIsRepeated(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		events []string
+		want   string
+	}{
+		"nothing failed":         {[]string{"pass @p TestA", "pass @p -"}, ""},
+		"a test":                 {[]string{"fail @p TestA", "fail @p -"}, "p TestA"},
+		"its parts are one test": {[]string{"fail @p TestA/x", "fail @p TestA/y", "fail @p TestA", "fail @p -"}, "p TestA"},
+		"a few": {
+			[]string{"fail @q TestB", "fail @p TestB", "fail @p TestA", "fail @p -", "fail @q -"}, "p TestA, p TestB, q TestB",
+		},
+		"many":        {[]string{"fail @p TestA", "fail @p TestB", "fail @p TestC", "fail @p TestD", "fail @p -"}, ""},
+		"a leak":      {[]string{"fail @p TestA", "fail @p -", "fail @q -"}, ""},
+		"a data race": {[]string{"output @p TestA WARNING: DATA RACE", "fail @p TestA", "fail @p -"}, ""},
+		"a panic":     {[]string{"output @p TestA panic: no", "fail @p TestA", "fail @p -"}, ""},
+		"a panic that is quoted": {
+			[]string{"output @p TestA     x_test.go:1: panic: no", "fail @p TestA", "fail @p -"}, "p TestA",
+		},
+		"two maps": {[]string{"output @p TestA fatal error: concurrent map writes", "fail @p TestA", "fail @p -"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &board{}
+			play(b, c.events...)
+			assert.Equal(t, c.want, list(b.again()))
+		})
+	}
+}
+
+// The module has a test that fails as often as a file says.
+func TestAgain(t *testing.T) {
+	for failures, want := range map[string]struct {
+		status int
+		last   string
+	}{
+		"":    {0, "== it: passed in "},
+		"x":   {0, "== it: passed, but UNSTABLE (failed once, then passed 5 times alone): m TestA\n"},
+		"xx":  {1, "== again, m TestA: FAILED after "},
+		"xxx": {1, "== again, m TestA: FAILED after "},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{
+			"go.mod":   "module m\n\ngo 1.24\n",
+			"failures": failures,
+			"a_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestA(t *testing.T) {\n\tleft, _ := os.ReadFile(\"failures\")\n" +
+				"\tif len(left) > 0 {\n\t\t_ = os.WriteFile(\"failures\", left[1:], 0o600)\n\t\tt.Fatal(\"by chance\")\n\t}\n}\n",
+		} {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		}
+		t.Chdir(dir)
+		t.Setenv("GOWORK", "off")
+		var out bytes.Buffer
+		assert.Equal(t, want.status, runAgain(&out, "it", []string{"go", "test", "-count=1", "./..."}), failures)
+		lines := slices.Collect(strings.Lines(out.String()))
+		assert.Contains(t, lines[len(lines)-1], want.last)
+	}
 }

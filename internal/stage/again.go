@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	repetitions = 5
+	mostAgain   = 3 // tests
+)
+
+// Output that no repetition excuses: it is a defect even if it is seen once.
+var fatal = [][]byte{[]byte("WARNING: DATA RACE"), []byte("\npanic: "), []byte("\nfatal error: ")}
+
+// again decides which tests of a run that failed are repeated, or returns nil if the failure stands: more than a few tests
+// failed, a package failed by more than its tests (a build, a leak, a timeout), or a test printed what is fatal.
+func (b *board) again() []test {
+	failed := map[test]bool{}
+	for _, f := range b.failed {
+		if f.name == "" || b.fatal {
+			return nil
+		}
+		top, _, _ := strings.Cut(f.name, "/")
+		failed[test{f.pkg, top}] = true
+	}
+	if len(failed) > mostAgain {
+		return nil
+	}
+	return slices.SortedFunc(maps.Keys(failed), func(a, b test) int {
+		return cmp.Or(cmp.Compare(a.pkg, b.pkg), cmp.Compare(a.name, b.name))
+	})
+}
+
+func isFatal(output string) bool {
+	line := []byte("\n" + output)
+	return slices.ContainsFunc(fatal, func(f []byte) bool { return bytes.Contains(line, f) })
+}
+
+// repeat runs each test alone, several times, and reports whether all passed. The last argument is the packages.
+func repeat(out io.Writer, tests []test, args []string) (passed bool) {
+	passed = len(tests) > 0
+	for _, of := range tests {
+		alone := slices.Clone(args[:len(args)-1])
+		alone = append(alone, "-run=^"+regexp.QuoteMeta(of.name)+"$", fmt.Sprintf("-count=%d", repetitions), of.pkg)
+		passed = run(out, "again, "+of.String(), alone) == 0 && passed
+	}
+	return passed
+}
