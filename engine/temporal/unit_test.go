@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,9 +61,37 @@ func length(_ context.Context, s string) (int, error) { return len(s), nil }
 // env is an environment with the workflows and activities of n, and a state in its store.
 func env(t *testing.T, n any, state *list) (*testsuite.TestWorkflowEnvironment, runInput, Store) {
 	t.Helper()
-	s := Dir(t.TempDir())
+	s := untilEnd(t, Dir(t.TempDir()))
 	e, in := envOf(t, n, state, s, func(*program, *activities) {})
 	return e, in, s
+}
+
+// finite is a Store that is gone at a test's end, before its directory is. The environment waits for no activity of a
+// workflow that has failed.
+type finite struct {
+	Store
+	mu   sync.RWMutex
+	gone bool
+}
+
+func untilEnd(t *testing.T, s Store) *finite {
+	t.Helper()
+	f := &finite{Store: s}
+	t.Cleanup(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.gone = true
+	})
+	return f
+}
+
+func (f *finite) Put(ctx context.Context, key string, data []byte) error {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.gone {
+		return fs.ErrClosed
+	}
+	return f.Store.Put(ctx, key, data)
 }
 
 // envOf is env with a store and other bounds.
