@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -89,7 +88,7 @@ func (f *finite) Put(ctx context.Context, key string, data []byte) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	if f.gone {
-		return fs.ErrClosed
+		return nil // an error would be tried again
 	}
 	return f.Store.Put(ctx, key, data)
 }
