@@ -125,6 +125,7 @@ func BenchmarkBatchGuarded(b *testing.B) {
 		With(guard.Policy{Law: adaptive.AIMD{Initial: batchAtOnce}})
 	batches(b, []batch{
 		{"headrace", m.All},
+		{"errgroup", group(noop)}, // without limits or retries: the yardstick
 		{"failsafe-go", group(through(
 			retrypolicy.NewWithDefaults[int](),
 			bulkhead.New[int](batchAtOnce),

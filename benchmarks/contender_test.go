@@ -3,6 +3,7 @@ package benchmarks
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -72,13 +73,30 @@ func together(b *testing.B, calls []call) {
 	}
 }
 
-// share splits b.N calls of f between goroutines.
+// onOneCore measures each call in 64 goroutines that one core runs by turns: nobody contends.
+func onOneCore(b *testing.B, calls []call) {
+	b.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	b.Run("goroutines=64", func(b *testing.B) {
+		var all []contender
+		for _, c := range calls {
+			all = append(all, contender{c.name, func(b *testing.B) {
+				b.Helper()
+				share(b, 64, c.make(b))
+			}})
+		}
+		contend(b, all)
+	})
+}
+
+// share splits b.N calls of f between goroutines. They begin when all cores run: as many of them wait in a loop.
 func share(b *testing.B, goroutines int, f func() bool) {
 	b.Helper()
 	var (
-		refused atomic.Int64
-		wg      sync.WaitGroup
-		start   = make(chan struct{})
+		refused, running atomic.Int64
+		wg               sync.WaitGroup
+		start            = make(chan struct{})
+		cores            = min(goroutines, runtime.GOMAXPROCS(0))
 	)
 	for g := range goroutines {
 		n := b.N / goroutines
@@ -87,6 +105,10 @@ func share(b *testing.B, goroutines int, f func() bool) {
 		}
 		wg.Go(func() {
 			<-start
+			if g < cores {
+				for running.Add(1); running.Load() < int64(cores); { //nolint:revive // it has to occupy its core
+				}
+			}
 			for range n {
 				if !f() {
 					refused.Add(1)

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -49,6 +50,10 @@ type served struct {
 func serverChild(in io.Reader, out io.Writer) (status int) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // who cut it off does not get to the answer
+		if r.URL.Path == streamPath {
+			streamChat(w)
+			return
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, chatAnswer)
 	})
@@ -62,6 +67,23 @@ func serverChild(in io.Reader, out io.Writer) (status int) {
 	}
 	_, _ = io.Copy(io.Discard, in)
 	return 0
+}
+
+const (
+	streamPath = "/stream"
+	chatEvent  = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1767225600,"model":"gpt-4o-mini",` +
+		`"choices":[{"index":0,"delta":{"content":" wheel"},"finish_reason":null}]}` + "\n\n"
+	streamBytes = 20 << 10 // about 130 events
+)
+
+// streamChat writes a stream of events, each flushed by itself.
+func streamChat(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	flusher := http.NewResponseController(w)
+	for range streamBytes / len(chatEvent) {
+		_, _ = io.WriteString(w, chatEvent)
+		_ = flusher.Flush()
+	}
 }
 
 // serve starts the server in a process of its own, so that what it allocates is
@@ -126,7 +148,11 @@ func finish(resp *http.Response) (proto string, err error) {
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		return "", err
 	}
-	if resp.StatusCode != http.StatusOK || n != int64(len(chatAnswer)) {
+	want := len(chatAnswer)
+	if resp.Request.URL.Path == streamPath {
+		want = streamBytes / len(chatEvent) * len(chatEvent)
+	}
+	if resp.StatusCode != http.StatusOK || n != int64(want) {
 		return "", fmt.Errorf("status %d, %d bytes", resp.StatusCode, n)
 	}
 	return resp.Proto, nil
@@ -219,25 +245,34 @@ func TestPostersPost(t *testing.T) {
 func BenchmarkRequest(b *testing.B) {
 	s, roots := serve(b)
 	for _, w := range s.wires() {
-		b.Run(w.name, func(b *testing.B) {
-			var all []contender
-			for _, p := range posters() {
-				all = append(all, contender{p.name, func(b *testing.B) {
-					b.Helper()
-					send := p.make(b, roots)
-					for range 10 { // connections, pools and what is remembered of a host
-						_, err := send(b.Context(), w.url)
-						require.NoError(b, err)
-					}
-					b.ReportAllocs()
-					for b.Loop() {
-						if _, err := send(b.Context(), w.url); err != nil {
-							b.Fatal(err)
-						}
-					}
-				}})
-			}
-			contend(b, all)
-		})
+		b.Run(w.name, func(b *testing.B) { sends(b, roots, w.url, posters()) })
 	}
+}
+
+// BenchmarkRequestStream is an answer of 20 KB in events, over HTTP/1.1.
+func BenchmarkRequestStream(b *testing.B) {
+	s, roots := serve(b)
+	sends(b, roots, s.HTTP1+streamPath, slices.DeleteFunc(posters(), func(p poster) bool { return p.name != "net-http" && p.name != "transport" }))
+}
+
+func sends(b *testing.B, roots *x509.CertPool, url string, by []poster) {
+	b.Helper()
+	var all []contender
+	for _, p := range by {
+		all = append(all, contender{p.name, func(b *testing.B) {
+			b.Helper()
+			send := p.make(b, roots)
+			for range 10 { // connections, pools and what is remembered of a host
+				_, err := send(b.Context(), url)
+				require.NoError(b, err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := send(b.Context(), url); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}})
+	}
+	contend(b, all)
 }

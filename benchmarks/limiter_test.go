@@ -68,6 +68,9 @@ func BenchmarkAllow(b *testing.B) { alone(b, allows()) }
 // BenchmarkAllowParallel is BenchmarkAllow in many goroutines.
 func BenchmarkAllowParallel(b *testing.B) { together(b, allows()) }
 
+// BenchmarkAllowOneCore is BenchmarkAllowParallel without contention.
+func BenchmarkAllowOneCore(b *testing.B) { onOneCore(b, allows()) }
+
 func threeWindows() []call {
 	three := func(w throttle.Window) throttle.Limits { return windows(w, w, w) }
 	return []call{
@@ -180,17 +183,21 @@ func BenchmarkTryAcquireParallel(b *testing.B) { together(b, tries()) }
 // BenchmarkAcquire is a slot and a share of a window by the call that would
 // wait, when there is nothing to wait for.
 func BenchmarkAcquire(b *testing.B) {
-	alone(b, []call{
-		{"headrace", func(b *testing.B) func() bool {
+	acquire := func(l throttle.Limits) func(b *testing.B) func() bool {
+		l.Concurrency = enough
+		return func(b *testing.B) func() bool {
 			b.Helper()
-			l := limiter(b, throttle.Limits{Concurrency: enough, Windows: []throttle.Window{bucket()}})
-			ctx := b.Context()
+			lim, ctx := limiter(b, l), b.Context()
 			return func() bool {
-				p, err := l.Acquire(ctx, throttle.Cost{})
+				p, err := lim.Acquire(ctx, throttle.Cost{})
 				p.Release()
 				return err == nil
 			}
-		}},
+		}
+	}
+	alone(b, []call{
+		{"headrace", acquire(windows(bucket()))},
+		{"headrace-slot-only", acquire(throttle.Limits{})},
 		{"x-time-rate", func(b *testing.B) func() bool {
 			b.Helper()
 			l, ctx := rate.NewLimiter(plenty, plentyBurst), b.Context()
