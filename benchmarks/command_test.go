@@ -44,12 +44,12 @@ type answerOfLine struct {
 // loopChild sends each request of a file to a server, sixteen at once, and writes the answers to another file. It has no
 // limits, no retries and no journal.
 func loopChild(server, requests, results string) (err error) {
-	in, err := os.Open(requests) //nolint:gosec // of the benchmark
+	in, err := os.Open(requests)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
-	out, err := os.Create(results) //nolint:gosec // of the benchmark
+	out, err := os.Create(results)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func loopLine(client *http.Client, server string, line []byte) (answer []byte, e
 	if err := json.Unmarshal(line, &r); err != nil {
 		return nil, err
 	}
-	resp, err := client.Post(server+r.URL, "application/json", bytes.NewReader(r.Body)) //nolint:noctx // it ends with its process
+	resp, err := client.Post(server+r.URL, "application/json", bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +137,7 @@ func processorTime(b *testing.B, start func(results string) *exec.Cmd) {
 		child := start(results)
 		said, err := child.CombinedOutput()
 		require.NoError(b, err, string(said))
-		written, err := os.ReadFile(results) //nolint:gosec // of the benchmark
+		written, err := os.ReadFile(results)
 		require.NoError(b, err)
 		require.Equal(b, commandLines, bytes.Count(written, []byte("\n")))
 		spent += float64((child.ProcessState.UserTime() + child.ProcessState.SystemTime()).Nanoseconds())

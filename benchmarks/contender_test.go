@@ -106,7 +106,7 @@ func share(b *testing.B, goroutines int, f func() bool) {
 		wg.Go(func() {
 			<-start
 			if g < cores {
-				for running.Add(1); running.Load() < int64(cores); { //nolint:revive // it has to occupy its core
+				for running.Add(1); running.Load() < int64(cores); {
 				}
 			}
 			for range n {

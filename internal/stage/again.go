@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -15,9 +14,6 @@ const (
 	repetitions = 5
 	mostAgain   = 3 // tests
 )
-
-// Output that no repetition excuses: it is a defect even if it is seen once.
-var fatal = [][]byte{[]byte("WARNING: DATA RACE"), []byte("\npanic: "), []byte("\nfatal error: ")}
 
 // again decides which tests of a run that failed are repeated, or returns nil if the failure stands: more than a few tests
 // failed, a package failed by more than its tests (a build, a leak, a timeout), or a test printed what is fatal.
@@ -38,9 +34,9 @@ func (b *board) again() []test {
 	})
 }
 
+// isFatal finds output that no repetition excuses: it is a defect even if it is seen once.
 func isFatal(output string) bool {
-	line := []byte("\n" + output)
-	return slices.ContainsFunc(fatal, func(f []byte) bool { return bytes.Contains(line, f) })
+	return strings.Contains(output, "WARNING: DATA RACE") || strings.HasPrefix(output, "panic: ") || strings.HasPrefix(output, "fatal error: ")
 }
 
 // repeat runs each test alone, several times, and reports whether all passed. The last argument is the packages.

@@ -59,7 +59,7 @@ func times(w *bytes.Buffer, passes []Pass) {
 	found := map[Key]bool{}
 	for _, p := range passes {
 		for k := range p {
-			if strings.HasPrefix(k.Unit, "ns/") {
+			if strings.HasPrefix(k.Unit, "ns/") || strings.HasPrefix(k.Unit, "cpu-ns/") {
 				found[k] = true
 			}
 		}

@@ -23,7 +23,8 @@ func Sections() []Section {
 	return []Section{
 		withMemory(timed("Allow", "Allow", "One admission by one window that has room. headrace is a Bucket, the algorithm of x-time-rate; "+
 			"headrace-sliding is an exact Sliding window, headrace-quantised one above 1,024 entries. sethvargo-limiter and throttled look a key up.")),
-		timed("Allow in many goroutines", "AllowParallel", "All goroutines share one limiter."),
+		timed("Allow in many goroutines", "AllowParallel", "All goroutines share one limiter, and begin when all cores run."),
+		timed("Allow in many goroutines on one core", "AllowOneCore", "The same without contention: one core runs the goroutines by turns."),
 		withMemory(timed("Three windows", "ThreeWindows", "headrace asks all windows at one instant and takes from all or none. x-time-rate is three Allows, "+
 			"which keep what the first took when the third refuses; x-time-rate-reserve gives it back.")),
 		timed("Three windows in many goroutines", "ThreeWindowsParallel", ""),
@@ -36,6 +37,10 @@ func Sections() []Section {
 			Text: "One slot, and so many goroutines that wait for it: a release, and the next has it. headrace-window has a window to ask as well.",
 		},
 		{Title: "Blocked: allocations", Op: "Blocked", Unit: "allocs/turn", Text: "For one turn."},
+		{
+			Title: "Waiting for a window", Op: "Wait", Unit: "cpu-ns/op", Reference: "x-time-rate",
+			Text: "64 goroutines wait for one window of 20,000 per second: the processor time of an admission.",
+		},
 		{
 			Title: "Cancelled waits", Op: "Cancel", Unit: "ns/cancel", Reference: "x-time-rate",
 			Text: "So many wait, and all are cancelled at once: the time until all have returned, for each of them. channel is what the runtime needs for it.",
@@ -64,8 +69,17 @@ func Sections() []Section {
 		},
 		{
 			Title: "Guarded batch", Op: "BatchGuarded", Unit: "ns/item", Reference: "failsafe-go", Extra: []string{"B/item", "allocs/item"},
-			Text: "The same with limits that never bind and retries: headrace with a window, a law and a retry policy; failsafe-go with retry and bulkhead " +
+			Text: "The same with limits that never bind and retries: headrace with a window, a law and a retry policy; errgroup without any of them; failsafe-go with retry and bulkhead " +
 				"in an errgroup, failsafe-go-limited with a rate limiter too.",
+		},
+		{
+			Title: "A call under a law", Op: "Do", Unit: ns, Reference: "aimd", Extra: []string{bytes, allocs},
+			Text: "A call that does nothing under a limiter with room, and the law that judges what came of it.",
+		},
+		{
+			Title: "headrace run", Op: "Command", Unit: "cpu-ns/line", Reference: "plain-loop",
+			Text: "A file of 20,000 chats, to a server in another process: the processor time of headrace run with its journal, and of a loop in Go that reads a line, posts it " +
+				"and writes the answer, sixteen at once, without limits, retries or a journal.",
 		},
 		{
 			Title: "Streamed items", Op: "Stream", Unit: "ns/item", Reference: "errgroup", Extra: []string{"peak-MB"},
@@ -78,6 +92,10 @@ func Sections() []Section {
 				"net-http is an http.Client with a Transport of its own. transport is headrace.Transport around the same with limits that never bind; " +
 				"httpclient-transport is both together; httpclient-observed has an observer, which does nothing. " +
 				"retryablehttp retries, and has no limits and no timeouts; otelhttp has its spans and metrics turned off.",
+		},
+		{
+			Title: "A stream", Op: "RequestStream", Unit: ns, Reference: "net-http", Extra: []string{bytes, allocs},
+			Text: "An answer of 20 KB in about 130 events, each flushed by itself, over HTTP/1.1.",
 		},
 		{Title: "A request: allocations", Op: "Request", Unit: allocs, Text: "In the client's process, those of net/http included."},
 		{
