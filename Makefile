@@ -176,6 +176,16 @@ bench: ## Run the benchmarks, peers and ours, and write docs/benchmarks.md; then
 	cd store/redisstore/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
 	cd service/benchmarks && go test -run '^$$' -bench . -count $(COUNT)
 
+.PHONY: bench-baseline
+bench-baseline: ## make bench for one process, and keep what it printed as benchmarks/baseline.txt
+	cd benchmarks && go run ./cmd/benchreport -count $(COUNT) -o ../docs/benchmarks.md -raw baseline.txt
+
+.PHONY: bench-check
+bench-check: ## Compare the tree with benchmarks/baseline.txt by benchstat; a peer that has moved tells of another machine (BENCH=regexp COUNT=n)
+	mkdir -p $(BIN)
+	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -raw $(BIN)/bench.txt >/dev/null
+	cd benchmarks && go tool benchstat baseline=baseline.txt tree=$(BIN)/bench.txt
+
 .PHONY: goodput
 goodput: ## Measure over real HTTP what clients get of a limit, peers and ours, and write docs/goodput.md (SEEDS=5; on an idle machine)
 	cd benchmarks && go run ./goodput/cmd/goodput -seeds $(SEEDS) -o ../docs/goodput.md $(GOODPUTFLAGS)

@@ -52,3 +52,8 @@ func TestAPassIsTheTestsAndTheBenchmarks(t *testing.T) {
 func TestNoPassesIsAnError(t *testing.T) {
 	require.Error(t, (&runner{bench: everything}).run(t.Context()))
 }
+
+func TestABaselineHasOnlyWhatBenchstatReads(t *testing.T) {
+	const kept = "goos: linux\ncpu: x\nBenchmarkAllow/headrace-2 \t 10\t 5 ns/op\n"
+	assert.Equal(t, kept, string(forBenchstat([]byte("=== RUN TestX\nPASS\n"+kept+"ok: all\nPASS\n"))))
+}
