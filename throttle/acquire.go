@@ -60,7 +60,7 @@ func (l *Limiter) TryAcquire(c Cost) (Permit, error) {
 	n.set(&c)
 	l.lock()
 	defer l.unlock()
-	now := l.nowLocked()
+	now := l.presentLocked()
 	h, err := l.tryLocked(now, &n)
 	switch {
 	case err != nil:

@@ -42,7 +42,7 @@ func (l *Limiter) enter(ctx context.Context, c Cost, place int64, keeps bool) (*
 	n.set(&c)
 	l.lock()
 	defer l.unlock()
-	now := l.nowLocked()
+	now := l.presentLocked()
 	if err := l.refusalLocked(now, &n.of); err != nil {
 		return nil, Permit{}, err
 	}
