@@ -8,6 +8,7 @@ GOLANGCI_LINT_VERSION := v2.15.0
 GOFUMPT_VERSION := v0.12.0
 NFPM_VERSION := v2.48.0
 CYCLONEDX_VERSION := v1.10.0
+APIDIFF_VERSION := v0.0.0-20261014143641-f0251eb4aa3e
 
 BIN := $(CURDIR)/.bin
 TIDY := $(BIN)/tidy
@@ -74,7 +75,7 @@ test-engines: ## Test the engines against real servers: PostgreSQL from the syst
 	go test ./engine/temporal ./examples/temporal -run Server -server -count=1 -timeout 30m -v
 
 .PHONY: check
-check: fmt-check lint tidy-check arch prose ## Everything CI asks for beside the tests: format, linters, go.mod files, layers, wording
+check: fmt-check lint tidy-check arch prose api ## Everything CI asks for beside the tests: format, linters, go.mod files, layers, wording, the public API
 
 .PHONY: fmt
 fmt: $(BIN)/gofumpt ## Format every file with gofumpt
@@ -107,6 +108,18 @@ arch: ## Check that imports go strictly down the floors
 .PHONY: prose
 prose: ## Count person words and unidiomatic phrases in pages and comments
 	go test -count=1 -v ./internal/prose -run '^Test(Pages|Comments)$$'
+
+.PHONY: api
+api: $(BIN)/apidiff ## List what is incompatible with the last tag: an error from v1 on, and before that unless CHANGELOG.md has it under "### Breaking"
+	@tag=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || { echo 'make api: no version is tagged yet'; exit 0; }; \
+	old=$$(mktemp -d); trap 'git worktree remove --force '"$$old"'/tree; rm -rf '"$$old" EXIT; \
+	git worktree add --quiet --detach $$old/tree $$tag; module=$$(go list -m -f '{{.Path}}' . | head -1); \
+	(cd $$old/tree && $(BIN)/apidiff -m -w $$old/api $$module) 2>/dev/null >&2; \
+	$(BIN)/apidiff -m -incompatible $$old/api $$module 2>/dev/null | grep -v '^Ignoring ' >$$old/breaks || true; \
+	[ -s $$old/breaks ] || { echo "make api: compatible with $$tag"; exit 0; }; \
+	cat $$old/breaks; \
+	case $$tag in v0.*) awk '/^## /{n++} n==1 && /^### Breaking/{found=1} END{exit !found}' CHANGELOG.md && exit 0;; esac; \
+	echo "make api: the above is incompatible with $$tag" >&2; exit 1
 
 .PHONY: verify
 verify: test-race ## Before a release: 1e8 virtual calls an algorithm, 1,000 seeds, long property tests, 75 kills, flat memory, every fuzz target (over two hours)
@@ -248,12 +261,15 @@ if ! { go version -m $$tool | grep -qE '$(2)[[:space:]]+$(3)([[:space:]]|$$)' &&
 fi
 endef
 
-.PHONY: $(BIN)/gofumpt $(BIN)/golangci-lint $(BIN)/nfpm $(BIN)/cyclonedx-gomod
+.PHONY: $(BIN)/apidiff $(BIN)/gofumpt $(BIN)/golangci-lint $(BIN)/nfpm $(BIN)/cyclonedx-gomod
 $(BIN)/nfpm:
 	$(call install_tool,nfpm,github.com/goreleaser/nfpm/v2,$(NFPM_VERSION),github.com/goreleaser/nfpm/v2/cmd/nfpm)
 
 $(BIN)/cyclonedx-gomod:
 	$(call install_tool,cyclonedx-gomod,github.com/CycloneDX/cyclonedx-gomod,$(CYCLONEDX_VERSION),github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod)
+
+$(BIN)/apidiff:
+	$(call install_tool,apidiff,golang.org/x/exp,$(APIDIFF_VERSION),golang.org/x/exp/cmd/apidiff)
 
 $(BIN)/gofumpt:
 	$(call install_tool,gofumpt,mvdan.cc/gofumpt,$(GOFUMPT_VERSION),mvdan.cc/gofumpt)
