@@ -113,7 +113,7 @@ prose: ## Count person words and unidiomatic phrases in pages and comments
 api: $(BIN)/apidiff ## List what is incompatible with the last tag: an error from v1 on, and before that unless CHANGELOG.md has it under "### Breaking"
 	@tag=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || { echo 'make api: no version is tagged yet'; exit 0; }; \
 	old=$$(mktemp -d); trap 'git worktree remove --force '"$$old"'/tree; rm -rf '"$$old" EXIT; \
-	git worktree add --quiet --detach $$old/tree $$tag; module=$$(go list -m -f '{{.Path}}' . | head -1); \
+	git worktree add --quiet --detach $$old/tree $$tag; module=$$(sed -n 's/^module //p' go.mod); \
 	(cd $$old/tree && $(BIN)/apidiff -m -w $$old/api $$module) 2>/dev/null >&2; \
 	$(BIN)/apidiff -m -incompatible $$old/api $$module 2>/dev/null | grep -v '^Ignoring ' >$$old/breaks || true; \
 	[ -s $$old/breaks ] || { echo "make api: compatible with $$tag"; exit 0; }; \
