@@ -63,6 +63,10 @@ func Sections() []Section {
 			Text: "10,000 items that do nothing, sixteen at once, without limits, results in order.",
 		},
 		{
+			Title: "Batch of flows", Op: "Flow", Unit: "ns/item", Reference: "errgroup", Extra: []string{"B/item", "allocs/item"},
+			Text: "10,000 items that each go through a flow of one step, which does nothing, sixteen at once, results in order. errgroup calls the function of the step.",
+		},
+		{
 			Title: "Executor", Op: "Executor", Unit: "ns/item", Reference: "channel-pool", Extra: []string{"B/item", "allocs/item"},
 			Text: "10,000 calls that do nothing, handed in one by one to sixteen workers behind a queue of 1,000, and then waited for. " +
 				"channel-pool is the worker pool that people write by hand: a channel of jobs, and a channel for each result.",

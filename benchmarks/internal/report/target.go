@@ -139,6 +139,7 @@ func Targets() []Target {
 		ratio("an item of a batch without limits", "Batch", "headrace", "ns/item", "errgroup", 0.5),
 		{Claim: "memory for an item of a batch", Figure: Key{"Batch", "headrace", "B/item"}, Most: 64},
 		{Claim: "allocations for an item of a batch", Figure: Key{"Batch", "headrace", "allocs/item"}, Most: 1},
+		ratio("an item of a batch of flows of one step", "Flow", "headrace", "ns/item", "errgroup", 3),
 		ratio("an item with limiter, law and retry, beside retry and bulkhead", "BatchGuarded", "headrace", "ns/item", "failsafe-go", 0.75),
 		ratio("an item with limiter, law and retry, beside none of them", "BatchGuarded", "headrace", "ns/item", "errgroup", 1.5),
 		ratio("a streamed item, in order", "Stream", "headrace", "ns/item", "errgroup", 1),
