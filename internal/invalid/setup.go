@@ -3,6 +3,7 @@ package invalid
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 )
 
 // Setup is the life of something that is configured step by step and used
@@ -22,6 +23,8 @@ type Setup struct {
 
 	check   sync.Once
 	verdict error
+
+	fine atomic.Bool // Use has returned nil, and no change was refused since; written under mu
 }
 
 var errUnchecked = errors.New("the check of the settings panicked")
@@ -55,6 +58,7 @@ func (s *Setup) Change(setting string, f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.late = append(s.late, p.errs...)
+	s.fine.Store(false)
 }
 
 // Err returns the problems so far, joined.
@@ -68,6 +72,9 @@ func (s *Setup) Err() error {
 // validate, and the changes that came too late. Of several first uses at the
 // same time one asks validate, which should include Err, and the others wait.
 func (s *Setup) Use(validate func() error) error {
+	if s.fine.Load() {
+		return nil
+	}
 	s.freeze()
 	s.check.Do(func() {
 		s.verdict = errUnchecked // unless validate returns
@@ -75,7 +82,9 @@ func (s *Setup) Use(validate func() error) error {
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return errors.Join(s.verdict, errors.Join(s.late...))
+	err := errors.Join(s.verdict, errors.Join(s.late...))
+	s.fine.Store(err == nil)
+	return err
 }
 
 func (s *Setup) freeze() {

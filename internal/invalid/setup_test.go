@@ -40,6 +40,19 @@ func TestSetupIsFrozenByTheFirstUse(t *testing.T) {
 	assert.ErrorContains(t, s.Err(), "node: A: it came after the first run")
 }
 
+// Later uses look at one word, which a change that was refused resets.
+func TestSetupOfManyUses(t *testing.T) {
+	s := setup()
+	for range 3 {
+		require.NoError(t, s.Use(s.Err))
+	}
+	assert.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Use(nil) }))
+	s.Change("A", func() { t.Error("it changed a frozen setting") })
+	for range 3 {
+		assert.ErrorContains(t, s.Use(s.Err), "node: A: it came after the first run")
+	}
+}
+
 func TestSetupAsksOnceAndEverybodyGetsTheVerdict(t *testing.T) {
 	s := setup()
 	var asked atomic.Int64
