@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func short(processes int) *chart.Film {
 	f := &chart.Film{
 		Title: "a rate & its half", About: "a <law>", Every: 5 * time.Second, Attempts: 900, Refused: 3,
-		Rate: []chart.Step{{Limit: 10}, {At: time.Minute, Limit: 5}}, Cap: []chart.Step{{Limit: 24}},
+		Rate: []scenario.Step{{Limit: 10}, {At: time.Minute, Limit: 5}}, Cap: []scenario.Step{{Limit: 24}},
 	}
 	for range processes {
 		var t chart.Track
@@ -221,7 +221,7 @@ func TestAFilmShowsWhatThePolicyShows(t *testing.T) {
 	assert.Equal(t, []int{0, 2, 2}, f.Tracks[0].InFlight)
 	assert.Equal(t, []float64{2, 2, 2}, f.Tracks[0].Window)
 	assert.Equal(t, []float64{7, 7, 7}, f.Tracks[0].Pace)
-	assert.Equal(t, []chart.Step{{Limit: 20}}, f.Cap)
+	assert.Equal(t, []scenario.Step{{Limit: 20}}, f.Cap)
 	picture := svg(t, f)
 	assert.Contains(t, picture, "what the cap comes to")
 	assert.NotContains(t, picture, "what the provider allows")

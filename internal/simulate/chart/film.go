@@ -13,9 +13,9 @@ type Film struct {
 	Title    string // what the provider is like
 	About    string // who plays
 	Every    time.Duration
-	Rate     []Step // calls per second that the provider allows; empty: nobody knows
-	Cap      []Step // calls in flight that it allows; empty: any number
-	ByCap    bool   // Rate is what Cap comes to
+	Rate     []scenario.Step // calls per second that the provider allows; empty: nobody knows
+	Cap      []scenario.Step // calls in flight that it allows; empty: any number
+	ByCap    bool            // Rate is what Cap comes to
 	Tracks   []Track
 	Attempts int
 	Refused  int
@@ -35,10 +35,10 @@ type Track struct {
 func Record(s *scenario.Scenario, c client.Contender, seed uint64, every time.Duration) (*Film, error) {
 	f := &Film{
 		Title: s.About, About: fmt.Sprintf("%s in the scenario %q, seed %d", c.Name, s.Name, seed), Every: every,
-		Rate: rates(s), Cap: caps(s), Tracks: make([]Track, max(1, s.Processes)),
+		Rate: s.Rates(), Cap: s.Caps(), Tracks: make([]Track, max(1, s.Processes)),
 	}
 	if len(f.Rate) == 0 {
-		f.Rate, f.ByCap = little(f.Cap, s), true
+		f.Rate, f.ByCap = s.CapRates(), true
 	}
 	last := make([]client.Tally, len(f.Tracks))
 	results, err := client.Run(s.Setting, c, seed, client.Watch{Every: every, See: func(now client.Sample) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/headrace/headrace/internal/simulate/scenario"
 	"github.com/headrace/headrace/internal/svg"
 )
 
@@ -110,7 +111,7 @@ func (f *Film) flight() panel {
 		p.lines = append(p.lines, f.limit("the provider's cap", f.Cap, 1))
 	}
 	if len(f.Cap) == 0 { // a window far above what is used is not worth the room
-		return p.scaled([]Step{{0, highest(p.lines[1].points)}})
+		return p.scaled([]scenario.Step{{Limit: highest(p.lines[1].points)}})
 	}
 	return p.scaled(f.Cap)
 }
@@ -146,7 +147,7 @@ func (f *Film) points(value func(i int) float64) []svg.Point {
 }
 
 // limit is the line of a limit, divided by so many.
-func (f *Film) limit(label string, steps []Step, by float64) line {
+func (f *Film) limit(label string, steps []scenario.Step, by float64) line {
 	l := line{label: label, class: "limit"}
 	for i, s := range steps {
 		end := f.length()
@@ -159,7 +160,7 @@ func (f *Film) limit(label string, steps []Step, by float64) line {
 }
 
 // scaled sets the top of p: its highest value, if that is not far above every limit.
-func (p panel) scaled(limits []Step) panel {
+func (p panel) scaled(limits []scenario.Step) panel {
 	for _, l := range p.lines {
 		p.top = max(p.top, highest(l.points))
 	}

@@ -1,11 +1,10 @@
-package chart
+package scenario
 
 import (
 	"slices"
 	"time"
 
 	"github.com/headrace/headrace/internal/simulate/provider"
-	"github.com/headrace/headrace/internal/simulate/scenario"
 )
 
 // Step is a limit from a moment on.
@@ -14,12 +13,12 @@ type Step struct {
 	Limit float64
 }
 
-// rates are the calls per second that the provider of s admits in the long run,
-// from each of its changes on. Limits on tokens are not among them.
-func rates(s *scenario.Scenario) []Step {
+// Rates returns the calls per second that the provider of s admits in the long
+// run, from each of its changes on. Limits on tokens are not among them.
+func (s *Scenario) Rates() []Step {
 	p := &s.Provider
 	factor := 1.0
-	return steps(s, func(c provider.Change) float64 {
+	return s.steps(func(c provider.Change) float64 {
 		if c.Factor > 0 {
 			factor *= c.Factor
 		}
@@ -37,10 +36,10 @@ func rates(s *scenario.Scenario) []Step {
 	})
 }
 
-// caps are the calls that may be in flight.
-func caps(s *scenario.Scenario) []Step {
+// Caps returns the calls that may be in flight, from each change on.
+func (s *Scenario) Caps() []Step {
 	most, overload := float64(s.Provider.Cap), float64(s.Provider.Overload)
-	return steps(s, func(c provider.Change) float64 {
+	return s.steps(func(c provider.Change) float64 {
 		if c.Cap > 0 {
 			most = float64(c.Cap)
 		}
@@ -48,21 +47,21 @@ func caps(s *scenario.Scenario) []Step {
 	})
 }
 
-// little are the calls per second that so many in flight come to: by Little's
-// law, as many as are in flight over how long each of them is. Beyond a knee
-// more in flight only take longer.
-func little(caps []Step, s *scenario.Scenario) []Step {
+// CapRates returns the calls per second that Caps come to: by Little's law, as
+// many as are in flight over how long each of them is. Beyond a knee more in
+// flight only take longer.
+func (s *Scenario) CapRates() []Step {
 	trip := (s.Latency + 2*s.Net).Seconds()
-	all := make([]Step, len(caps))
-	for i, c := range caps {
-		all[i] = Step{c.At, lowest(c.Limit, float64(s.Provider.Knee)) / trip}
+	all := s.Caps()
+	for i, c := range all {
+		all[i].Limit = lowest(c.Limit, float64(s.Provider.Knee)) / trip
 	}
 	return all
 }
 
-// steps has after tell the limit after each change of s, the first of which
+// steps has after return the limit after each change of s, the first of which
 // changes nothing.
-func steps(s *scenario.Scenario, after func(provider.Change) float64) (all []Step) {
+func (s *Scenario) steps(after func(provider.Change) float64) (all []Step) {
 	for _, c := range append([]provider.Change{{}}, s.Changes...) {
 		limit := after(c)
 		if limit > 0 && (len(all) == 0 || all[len(all)-1].Limit != limit) {
