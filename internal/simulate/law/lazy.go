@@ -59,6 +59,14 @@ func (l *lazy) Answered(now time.Duration, c *client.Call, inFlight int, a *prov
 	return l.driver.Answered(now, c, inFlight, a)
 }
 
+// Gauge implements client.Gauged: nothing before the controller has started.
+func (l *lazy) Gauge() client.Gauge {
+	if l.State == nil {
+		return client.Gauge{}
+	}
+	return l.driver.Gauge()
+}
+
 // start starts the law when so many calls are out.
 func (l *lazy) start(inFlight int) {
 	law := l.law.WithDefaults()

@@ -18,6 +18,7 @@ import (
 func TestALawThatBeginsAtTheFirstRejection(t *testing.T) {
 	p, err := law.Drive("x", adaptive.Measured{}, false).New(client.Seat{Items: 30})
 	require.NoError(t, err)
+	assert.Zero(t, p.(client.Gauged).Gauge(), "there is nothing to show yet")
 	var calls []*client.Call
 	for i := range 30 {
 		now := time.Duration(i) * time.Second / 10
