@@ -212,6 +212,13 @@ pictures: ## Draw docs/adaptive/*.svg and put the figures into docs/adaptive.md 
 	go run ./internal/simulate/cmd/simulate -chart docs/adaptive -only 'headrace blind' -scenario '$(PICTURES)'
 	go run ./internal/simulate/cmd/simulate -offset $(OFFSET) -n $(N) -harsher $(HARSHER) -into docs/adaptive.md $(SIMFLAGS)
 
+# make playground SERVE=127.0.0.1:8089 serves the page until Ctrl-C.
+SERVE ?=
+
+.PHONY: playground
+playground: ## Build the page in docs/playground: the simulator as WebAssembly (SERVE=127.0.0.1:8089 serves it)
+	go run ./internal/simulate/cmd/playground $(if $(SERVE),-serve $(SERVE))
+
 .PHONY: demo
 demo: ## Run the demo and draw docs/demo.svg of it (DEMOFLAGS='--seed 7'; on an idle machine)
 	go run ./cmd/headrace demo --picture docs/demo.svg $(DEMOFLAGS)

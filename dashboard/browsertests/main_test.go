@@ -2,6 +2,7 @@ package browsertests_test
 
 import (
 	"flag"
+	"os"
 	"testing"
 	"time"
 
@@ -15,4 +16,11 @@ var (
 	after    = flag.Duration("after", 0*time.Second, "how old the timelines in them are, at least")
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		if groundDir != "" {
+			_ = os.RemoveAll(groundDir)
+		}
+		os.Exit(code)
+	}))
+}
