@@ -78,9 +78,9 @@ func (s *site) paths() []string {
 func asShipped() playground.Request {
 	return playground.Request{
 		Provider:    playground.Provider{Kind: playground.RateHalves, Rate: 600, Burst: 10, Change: 4, Cap: 20, Reports: playground.RetryAfter},
-		Traffic:     playground.Traffic{AtOnce: 32, Seconds: 1, Calls: 4000},
+		Traffic:     playground.Traffic{AtOnce: 32, Seconds: 1, Calls: 3600},
 		Controllers: []string{"headrace", "retry", "aimd", "aws", "inspect", "nall"},
-		Seed:        1, Minutes: 15,
+		Seed:        1, Minutes: 10,
 	}
 }
 

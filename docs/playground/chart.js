@@ -32,7 +32,8 @@ export class Chart {
     const { step, end, allowed } = this.plan;
     const at = this.admitted.map((_, i) => Math.min((i + 1) * step, end));
     const limit = at.map((t) => allowed.findLast((l) => l.at < t).perSecond);
-    return [at.map((t) => t / 60), this.rejected, limit, this.admitted];
+    const hits = this.rejected.map((n) => n || -1); // without 429s the line is out of sight
+    return [at.map((t) => t / 60), hits, limit, this.admitted];
   }
 
   // draw shows everything on a scale up to top, for so many seconds.
@@ -57,7 +58,7 @@ export class Chart {
     };
     this.plot = new uPlot({
       ...this.fit(),
-      padding: [8, 4, 0, 0],
+      padding: [8, 12, 0, 0],
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 }, sync: { key: "playground" } },
       scales: { x: { time: false }, y: { auto: false } },

@@ -10,6 +10,7 @@ let abouts = new Map(); // by ID of the controller
 let play = null; // what is shown, or null
 
 $("start").remove();
+show();
 
 function put(element, text) {
   if (element.textContent !== text) element.textContent = text;
@@ -175,9 +176,15 @@ async function run() {
   }
 }
 
+// begin is run for a button. On a narrow screen the results are below the form.
+function begin() {
+  run();
+  if (!$("notice").textContent && matchMedia("(max-width: 56rem)").matches) $("results-title").scrollIntoView();
+}
+
 $("form").addEventListener("submit", (event) => {
   event.preventDefault();
-  run();
+  begin();
 });
 
 $("stop").addEventListener("click", () => {
@@ -189,7 +196,7 @@ $("stop").addEventListener("click", () => {
 
 $("another").addEventListener("click", () => {
   reseed();
-  run();
+  begin();
 });
 
 $("kind").addEventListener("change", show);
