@@ -31,7 +31,7 @@ var ground = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	groundDir = dir
-	out, err := exec.Command("go", "run", "github.com/headrace/headrace/internal/simulate/cmd/playground", //nolint:noctx // it is short
+	out, err := exec.Command("go", "run", "github.com/headrace/headrace/internal/simulate/cmd/playground",
 		"-root", "../..", "-out", dir).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
@@ -155,8 +155,13 @@ func TestThePlayground(t *testing.T) {
 			b.picture(fmt.Sprintf("playground-%d-%s", width, scheme))
 		}
 	}
-	b.point("document.querySelectorAll('#charts .u-over')[2]")
-	b.until("[...document.querySelectorAll('.figures')].filter((e) => e.textContent.startsWith('At 0:')).length == 6") // they share the cursor
+	b.until(`(() => {
+		const all = document.querySelectorAll("#charts .u-over")[2], box = all.getBoundingClientRect();
+		for (const type of ["mouseenter", "mousemove"]) {
+			all.dispatchEvent(new MouseEvent(type, { clientX: box.left + box.width / 2, clientY: box.top + 9, bubbles: true }));
+		}
+		return [...document.querySelectorAll(".figures")].filter((e) => /^At (4:5|5:0)[0-9]: /.test(e.textContent)).length == 6;
+	})()`) // they share the cursor
 	end()
 	assert.Equal(t, []string{
 		"/", "/chart.js", "/form.js", "/page.js", "/simulator.js", "/simulator.wasm.gz", "/style.css",
@@ -218,18 +223,18 @@ func TestPlaygroundByKeyboard(t *testing.T) {
 	b.until(finished)
 	b.tab("document.activeElement.id == 'calls'")
 	b.keys(kb.Backspace + kb.Enter)
-	b.until("document.activeElement.id == 'calls' && document.querySelector('#calls-problem').textContent == 'Number of calls must be a number.'")
+	b.until("document.activeElement.id == 'calls' && document.querySelector('#calls-problem')?.textContent == 'Number of calls must be a number.'")
 	b.until(complain + " == 'The run was not started: one field needs a change.'")
 	b.keys("0.5" + kb.Enter)
-	b.until("document.querySelector('#calls-problem').textContent == 'Number of calls must be a whole number.'")
+	b.until("document.querySelector('#calls-problem')?.textContent == 'Number of calls must be a whole number.'")
 	b.keys("a", chromedp.KeyModifiers(chromedp.ModifierCtrl))
 	b.keys("0" + kb.Enter)
-	b.until("document.querySelector('#calls-problem').textContent == 'Number of calls must be between 1 and 200,000.'")
+	b.until("document.querySelector('#calls-problem')?.textContent == 'Number of calls must be between 1 and 200,000.'")
 	assert.Equal(t, "true", b.text("document.querySelector('#calls').getAttribute('aria-invalid')"))
 	b.picture("playground-problem")
 	b.tab("document.activeElement.value == 'aimd'")
 	b.keys(" " + kb.Enter)
-	b.until("document.querySelector('#controllers-problem').textContent == 'Controllers are missing: choose at least one.'")
+	b.until("document.querySelector('#controllers-problem')?.textContent == 'Controllers are missing: choose at least one.'")
 	b.until(complain + " == 'The run was not started: 2 fields need a change.' && document.activeElement.id == 'calls'")
 	b.keys("a", chromedp.KeyModifiers(chromedp.ModifierCtrl))
 	b.keys("70")

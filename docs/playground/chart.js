@@ -27,13 +27,13 @@ export class Chart {
     return Math.min(limit * beyond, [...this.admitted, ...this.rejected].reduce((a, b) => Math.max(a, b), limit));
   }
 
-  // data has a point for each step, at its end, in minutes.
+  // data has a point at the end of each step, in minutes, and one at the start.
   data() {
     const { step, end, allowed } = this.plan;
     const at = this.admitted.map((_, i) => Math.min((i + 1) * step, end));
     const limit = at.map((t) => allowed.findLast((l) => l.at < t).perSecond);
     const hits = this.rejected.map((n) => n || -1); // without 429s the line is out of sight
-    return [at.map((t) => t / 60), hits, limit, this.admitted];
+    return [[0, ...at.map((t) => t / 60)], [-1, ...hits], [allowed[0].perSecond, ...limit], [null, ...this.admitted]];
   }
 
   // draw shows everything on a scale up to top, for so many seconds.
@@ -76,10 +76,11 @@ export class Chart {
     }, this.data(), this.element);
   }
 
-  // at is what there is at a point; undefined: there is none.
+  // at is what there is at a point of data; undefined: there is nothing.
   at(index) {
-    if (index === null || index === undefined || this.admitted[index] === undefined) return undefined;
-    return { at: Math.min((index + 1) * this.plan.step, this.plan.end), admitted: this.admitted[index], rejected: this.rejected[index] };
+    const i = (index ?? 0) - 1;
+    if (this.admitted[i] === undefined) return undefined;
+    return { at: Math.min((i + 1) * this.plan.step, this.plan.end), admitted: this.admitted[i], rejected: this.rejected[i] };
   }
 
   fit() {

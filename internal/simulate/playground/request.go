@@ -83,7 +83,7 @@ func (r *Request) check() error {
 	var problems []Problem
 	add := func(field, text string) { problems = append(problems, Problem{field, text}) }
 	within := func(field string, value, low, high float64) {
-		if !(value >= low && value <= high) { //nolint:staticcheck // NaN is refused too
+		if !(value >= low && value <= high) { // NaN is not
 			add(field, "must be between "+grouped(low)+" and "+grouped(high))
 		}
 	}

@@ -103,7 +103,7 @@ const points = 600
 
 // stepOf is a whole number of seconds.
 func stepOf(end time.Duration) time.Duration {
-	return max(1, time.Duration(math.Ceil(end.Seconds()/points))) * time.Second
+	return seconds(max(1, math.Ceil(end.Seconds()/points)))
 }
 
 func limits(s *scenario.Scenario) (all []Limit) {
