@@ -43,33 +43,33 @@ func TestUsage(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
 	for want, args := range map[string][]string{
-		"unknown flag --rps": {"run", "r.jsonl", "--rps", "1"},
-		"something is missing: <requests> (headrace run --help": {"run"},
-		"unexpected argument walk":                              {"walk"},
-		"rps.yaml: \"rps\" is no flag, did you mean \"rpm\"?":   {"run", "r.jsonl", "--config", "rps.yaml"},
-		"no preset is of \"nobody\"":                            {"presets", "list", "nobody"},
-		"is no share":                                           {"provider", "--faults", "2"},
-		"counts what the provider":                              {"provider", "--limit", "1 points/s"},
-		"a limit of that kind already":                          {"provider", "--limit", "1/s, 9/min"},
-		"such as 30-60":                                         {"provider", "--hidden", "60-30"},
-		"give --hidden":                                         {"provider", "--move", "1s"},
-		"of all requests together":                              {"provider", "--faults", "0.6", "--cut", "0.6"},
-		"give another --addr":                                   {"provider", "--addr", "127.0.0.1:http-nowhere"},
-		"a new folder is wanted":                                {"demo", "--keep", "."},
-		"0 is below 1":                                          {"demo", "--requests", "0"},
-		"must be one of":                                        {"completion", "tcsh"},
-		"--config: none.yaml cannot be read":                    {"run", "r.jsonl", "--config", "none.yaml"},
-		"unexpected argument rnu, did you mean \"run\"?":        {"rnu"},
-		"--rpm: \"x\" is no whole number":                       {"run", "r.jsonl", "--rpm", "x"},
-		"--rpm: a value is missing":                             {"run", "r.jsonl", "--rpm"},
-		"--timeout: \"5\" is no time: it needs a unit":          {"run", "r.jsonl", "--timeout", "5"},
-		"is out of range":                                       {"run", "r.jsonl", "--concurrency", "99999999999999999999"},
-		"--law: \"quick\" is none: measured":                    {"run", "r.jsonl", "--law", "quick"},
-		"--law or --preset: fixed has nothing to keep":          {"run", "r.jsonl", "--law", "fixed", "--base-url", "http://127.0.0.1:1"},
-		"--limit: \"50\": a / and a period are missing":         {"run", "r.jsonl", "--limit", "50"},
+		"unknown flag --rps":                                     {"run", "r.jsonl", "--rps", "1"},
+		"missing: <requests> (see headrace run --help":           {"run"},
+		"unexpected argument walk":                               {"walk"},
+		"rps.yaml: \"rps\" is not a flag, did you mean \"rpm\"?": {"run", "r.jsonl", "--config", "rps.yaml"},
+		"no preset belongs to \"nobody\"":                        {"presets", "list", "nobody"},
+		"is not a fraction":                                      {"provider", "--faults", "2"},
+		"the unit is not supported":                              {"provider", "--limit", "1 points/s"},
+		"already a limit of that kind":                           {"provider", "--limit", "1/s, 9/min"},
+		"such as 30-60":                                          {"provider", "--hidden", "60-30"},
+		"--hidden is missing":                                    {"provider", "--move", "1s"},
+		"add up to":                                              {"provider", "--faults", "0.6", "--cut", "0.6"},
+		"use another --addr":                                     {"provider", "--addr", "127.0.0.1:http-nowhere"},
+		"the folder must not exist yet":                          {"demo", "--keep", "."},
+		"0 is below 1":                                           {"demo", "--requests", "0"},
+		"must be one of":                                         {"completion", "tcsh"},
+		"--config: none.yaml cannot be read":                     {"run", "r.jsonl", "--config", "none.yaml"},
+		"unexpected argument rnu, did you mean \"run\"?":         {"rnu"},
+		"--rpm: \"x\" is not a whole number":                     {"run", "r.jsonl", "--rpm", "x"},
+		"--rpm: a value is missing":                              {"run", "r.jsonl", "--rpm"},
+		"--timeout: \"5\" is not a time: it needs a unit":        {"run", "r.jsonl", "--timeout", "5"},
+		"is out of range":                                        {"run", "r.jsonl", "--concurrency", "99999999999999999999"},
+		"--law: \"quick\" is not measured":                       {"run", "r.jsonl", "--law", "quick"},
+		"--law or --preset: fixed has nothing to keep":           {"run", "r.jsonl", "--law", "fixed", "--base-url", "http://127.0.0.1:1"},
+		"--limit: \"50\": a / and a period are missing":          {"run", "r.jsonl", "--limit", "50"},
 		"--preset: there is no preset \"openai/tier9\": did you mean openai/tier1": {"run", "r.jsonl", "--preset", "openai/tier9"},
-		"--progress: \"loud\" is none of them":                                     {"run", "r.jsonl", "--progress", "loud"},
-		"REQUESTS: none.jsonl is not there":                                        {"run", "none.jsonl"},
+		"--progress: \"loud\" is not one of":                                       {"run", "r.jsonl", "--progress", "loud"},
+		"REQUESTS: none.jsonl does not exist":                                      {"run", "none.jsonl"},
 		"--report: there is no folder nowhere":                                     {"run", "none.jsonl", "--report", "nowhere/report.json"},
 		"did you mean \"openai\"? there are anthropic":                             {"presets", "list", "opneai"},
 		"it is the name of an environ":                                             {"run", "r.jsonl", "--api-key-env", "sk-1"},
@@ -87,19 +87,19 @@ func TestWhereItIsGiven(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for want, line := range map[string]string{
-		"c.yaml: rpm: it is a list":                                   "rpm: [1, 2]",
-		"c.yaml: rpm: it is a mapping":                                "rpm: {a: 1}",
-		"c.yaml: rpm: \"3.5\" is no whole number":                     "rpm: 3.5",
-		"c.yaml: fresh: bool value must be":                           "fresh: maybe",
-		"c.yaml: timeout: \"5\" is no time":                           "timeout: 5",
-		"c.yaml: log-level: \"loud\" is none of them: debug":          "log-level: loud",
-		"c.yaml: progress: \"loud\" is none of them":                  "progress: loud",
-		"c.yaml: \"max_wait\" is no flag, did you mean \"max-wait\"?": "max_wait: 1s",
-		"c.yaml: \"config\" can be on the command line only":          "config: d.yaml",
-		"c.yaml: a second YAML document begins after ---":             "rpm: 3\n---\nrpm: 4",
-		"c.yaml: it has to be YAML with lines such as":                "- rpm",
-		"c.yaml: it has to be YAML":                                   "a: b: c",
-		"--limit: \"3\": a / and a period":                            "limit: [50/s, 3]",
+		"c.yaml: rpm: it is a list":                                      "rpm: [1, 2]",
+		"c.yaml: rpm: it is a mapping":                                   "rpm: {a: 1}",
+		"c.yaml: rpm: \"3.5\" is not a whole number":                     "rpm: 3.5",
+		"c.yaml: fresh: bool value must be":                              "fresh: maybe",
+		"c.yaml: timeout: \"5\" is not a time":                           "timeout: 5",
+		"c.yaml: log-level: \"loud\" is not one of debug":                "log-level: loud",
+		"c.yaml: progress: \"loud\" is not one of":                       "progress: loud",
+		"c.yaml: \"max_wait\" is not a flag, did you mean \"max-wait\"?": "max_wait: 1s",
+		"c.yaml: \"config\" can be given on the command line only":       "config: d.yaml",
+		"c.yaml: a second YAML document begins after ---":                "rpm: 3\n---\nrpm: 4",
+		"c.yaml: it has to be YAML, with lines such as":                  "- rpm",
+		"c.yaml: it has to be YAML":                                      "a: b: c",
+		"--limit: \"3\": a / and a period":                               "limit: [50/s, 3]",
 	} {
 		p.write("c.yaml", line+"\n")
 		status, out, errs := p.do("run", "r.jsonl", "--dry-run", "--config", "c.yaml")
@@ -107,8 +107,8 @@ func TestWhereItIsGiven(t *testing.T) {
 		assert.Contains(t, errs, want)
 	}
 	for want, variable := range map[string]string{
-		"HEADRACE_RPM: \"x\" is no whole number":    "HEADRACE_RPM=x",
-		"HEADRACE_LOG_LEVEL: \"x\" is none of them": "HEADRACE_LOG_LEVEL=x",
+		"HEADRACE_RPM: \"x\" is not a whole number": "HEADRACE_RPM=x",
+		"HEADRACE_LOG_LEVEL: \"x\" is not one of":   "HEADRACE_LOG_LEVEL=x",
 		"HEADRACE_CONFIG: none.yaml cannot be read": "HEADRACE_CONFIG=none.yaml",
 	} {
 		p.env = []string{variable}
@@ -124,10 +124,10 @@ func TestWhereItIsGiven(t *testing.T) {
 	status, out, errs := p.do("run", "r.jsonl", "--dry-run")
 	assert.Zero(t, status, errs)
 	assert.Contains(t, out, "7/min")
-	assert.Equal(t, "headrace: HEADRACE_RPN is set, and stands for no flag: it is not used, did you mean \"HEADRACE_RPM\"?\n", errs)
+	assert.Equal(t, "headrace: HEADRACE_RPN is set, but does not correspond to a flag: it is ignored, did you mean \"HEADRACE_RPM\"?\n", errs)
 }
 
-// The command that goes on forgets nothing, whoever has said that it shall begin anew.
+// The command that resumes a run does not contain --fresh, wherever that was set.
 func TestFreshIsForOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
@@ -135,7 +135,7 @@ func TestFreshIsForOnce(t *testing.T) {
 	p.write("c.yaml", "fresh: true\n")
 	dead := []string{"run", "r.jsonl", "--base-url", "http://127.0.0.1:1/v1"}
 	_, _, errs := p.do(append(dead, "--fresh")...)
-	assert.Contains(t, errs, "go on with: headrace run r.jsonl --base-url http://127.0.0.1:1/v1\n")
+	assert.Contains(t, errs, "resume with: headrace run r.jsonl --base-url http://127.0.0.1:1/v1\n")
 	_, _, errs = p.do(append(dead, "--config", "c.yaml")...)
 	assert.Contains(t, errs, "--config c.yaml --fresh=false\n")
 	p.env = []string{"HEADRACE_FRESH=1"}
@@ -221,7 +221,7 @@ func TestPresets(t *testing.T) {
 	assert.Contains(t, out, "headrace ")
 }
 
-// Who has read enough of a list is no error.
+// It is not an error if the reader of a list closes the pipe.
 func TestAListIntoAClosedPipe(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
@@ -243,7 +243,7 @@ func TestATimeThatIsNotLimited(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
 	p.requests(10)
-	for want, rpm := range map[string]string{"that of the calls: the limits let": "10", "at least 1m7s, because of 9/min": "9", "not known: no limit": "0"} {
+	for want, rpm := range map[string]string{"as long as the calls take: the limits admit": "10", "at least 1m7s, because of 9/min": "9", "unknown: no rate limit": "0"} {
 		_, out, errs := p.do("run", "r.jsonl", "--dry-run", "--rpm", rpm)
 		assert.Contains(t, out, "time:      "+want, errs)
 	}
@@ -255,9 +255,9 @@ func TestComplete(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.env = []string{"HEADRACE_CONFIG=none.yaml", "HEADRACE_RPM=x"} // nothing that it has to look at
 	for _, tc := range []struct{ shell, words, want string }{
-		{"fish", "ru", "run\tDo a file of requests at full legal speed.\n"},
-		{"fish", "help ru", "run\tDo a file of requests at full legal speed.\n"},
-		{"zsh", "run --ret", "--retry-failed:Try requests again that failed in an earlier run.\n"},
+		{"fish", "ru", "run\tSend a file of requests as fast as the limits allow.\n"},
+		{"fish", "help ru", "run\tSend a file of requests as fast as the limits allow.\n"},
+		{"zsh", "run --ret", "--retry-failed:Retry requests that failed in an earlier run.\n"},
 		{"zsh", "presets show openai/tier1/gpt-4.1-mini:l", "openai/tier1/gpt-4.1-mini\\:long-context\n"},
 		{"zsh", "run --law=a", "--law=aimd\n"},
 		{"bash", "presets se", "search\n"},
@@ -312,7 +312,7 @@ func TestCompletion(t *testing.T) {
 		cmd.Env = []string{childEnv + "=1", "HOME=" + p.dir, "PATH=" + p.path("bin") + ":" + os.Getenv("PATH")}
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
-		run, retry, file := "run\tDo a file of requests at full legal speed.\n", "--retry-failed\tTry requests again that failed in an earlier run.\n", "complete-me\n"
+		run, retry, file := "run\tSend a file of requests as fast as the limits allow.\n", "--retry-failed\tRetry requests that failed in an earlier run.\n", "complete-me\n"
 		switch shell {
 		case "bash": // -o default completes files
 			run, retry, file = "run\n", "--retry-failed\n", "\n"
@@ -339,7 +339,7 @@ func TestProvider(t *testing.T) {
 
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", base)
 	assert.Equal(t, 1, status)
-	assert.Contains(t, errs, "wants a key (401)")
+	assert.Contains(t, errs, "requires a key (401)")
 	p.env = []string{"K=k"}
 	status, _, errs = p.do("run", "r.jsonl", "--base-url", base, "--api-key-env", "K", "--progress", "json")
 	require.Zero(t, status, errs)
@@ -368,7 +368,7 @@ func TestWhyItIsLeft(t *testing.T) {
 	p.requests(1)
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--max-wait", "10ms")
 	assert.Equal(t, 75, status)
-	assert.Contains(t, errs, "1 request left, for example because of this: come back later (429)\n")
+	assert.Contains(t, errs, "1 request left for later; the first one because of: come back later (429)\n")
 	assert.NotContains(t, errs, "the provider asks to wait")
 }
 
@@ -381,7 +381,7 @@ func TestARunDoesNotWaitForACentury(t *testing.T) {
 	p.requests(2)
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1", "--max-wait", "24h")
 	assert.Equal(t, 75, status)
-	assert.Regexp(t, `the provider asks to wait until \S+ \S+ at least: go on then\n`, errs)
+	assert.Regexp(t, `the provider asks to wait until \S+ \S+ at least: resume then\n`, errs)
 }
 
 // Without --max-wait a run does not wait for an hour. It ends, and says when the rest can be done.
@@ -399,11 +399,11 @@ func TestARunSaysWhenItCanGoOn(t *testing.T) {
 	status, _, errs := p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1", "--concurrency", "1")
 	assert.Equal(t, 75, status)
 	assert.Contains(t, errs, "20 requests: 2 done, 0 failed, 18 left")
-	said := regexp.MustCompile(`the provider asks to wait until (\S+ \S+): go on then, or have it wait with --max-wait 1h1m0s\n`).FindStringSubmatch(errs)
+	said := regexp.MustCompile(`the provider asks to wait until (\S+ \S+): resume then, or let the run wait with --max-wait 1h1m0s\n`).FindStringSubmatch(errs)
 	require.Len(t, said, 2, errs)
 	until, err := time.ParseInLocation(time.DateTime, said[1], time.Local)
 	require.NoError(t, err)
 	assert.WithinRange(t, until, began.Add(time.Hour-time.Second), time.Now().Add(time.Hour))
-	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
+	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
 	assert.EqualValues(t, 3, calls.Load())
 }

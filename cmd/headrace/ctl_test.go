@@ -90,7 +90,7 @@ func TestCtl(t *testing.T) {
 
 	status, out, errs = ctl("drain")
 	assert.Zero(t, status, errs)
-	assert.Equal(t, "draining: no new calls are taken, 0 in flight, 0 waiting\n", out)
+	assert.Equal(t, "draining: no new calls are accepted, 0 in flight, 0 waiting\n", out)
 	<-drained
 	status, out, errs = ctl("status", "--json")
 	assert.Zero(t, status, errs)
@@ -112,17 +112,17 @@ func TestCtlSaysWhatToDo(t *testing.T) {
 		args   []string
 		status int
 	}{
-		`2 limiters begin with "api": api.openai.com#key1, api.openai.com#key2`:                    {[]string{"pause", "api"}, 1},
+		`2 limiters match "api": api.openai.com#key1, api.openai.com#key2`:                         {[]string{"pause", "api"}, 1},
 		`there is no limiter "api.openai.com#key3", did you mean "api.openai.com#key1"? there are`: {[]string{"pause", "api.openai.com#key3"}, 1},
 		`limits: "fast": it does not begin a limit: write one such as 5/s`:                         {[]string{"limit", "api.openai.com#key1", "fast"}, 1},
 		`for: 25h0m0s is not between 0 and 24h0m0s`:                                                {[]string{"pause", "api.openai.com#key1", "--for", "25h"}, 1},
 		`this program cannot be drained`:                                                           {[]string{"drain"}, 1},
 		`the token is wrong: set HEADRACE_TOKEN`:                                                   {[]string{"--token", "x", "resume", "api.openai.com#key1"}, 1},
 		`nothing listens at ` + at + `: start headrace proxy`:                                      {[]string{"--addr", at, "status"}, 1},
-		` is no dashboard of headrace: give the --addr of one`:                                     {[]string{"--addr", other.Listener.Addr().String(), "status"}, 1},
-		`is no dashboard of headrace`:                                                              {[]string{"--addr", odd.Listener.Addr().String(), "status"}, 1},
-		`--addr: "8788" is no host and port: give one such as 127.0.0.1:8788`:                      {[]string{"--addr", "8788", "status"}, 2},
-		`something is missing: <name> (headrace ctl pause --help tells more)`:                      {[]string{"pause"}, 2},
+		` is not a headrace dashboard: set --addr to the address of one`:                           {[]string{"--addr", other.Listener.Addr().String(), "status"}, 1},
+		`is not a headrace dashboard`:                                                              {[]string{"--addr", odd.Listener.Addr().String(), "status"}, 1},
+		`--addr: "8788" is not a host and port, such as 127.0.0.1:8788`:                            {[]string{"--addr", "8788", "status"}, 2},
+		`missing: <name> (see headrace ctl pause --help)`:                                          {[]string{"pause"}, 2},
 	} {
 		status, out, errs := ctl(c.args...)
 		assert.Equal(t, c.status, status, c.args)
@@ -136,9 +136,9 @@ func TestCtlSaysWhatToDo(t *testing.T) {
 	empty, err := d.Listen(t.Context(), "127.0.0.1:0")
 	require.NoError(t, err)
 	_, out, _ := p.do("ctl", "--addr", empty.String(), "status")
-	assert.Equal(t, "no calls yet: a limiter is listed from the first call through it on\n", out)
+	assert.Equal(t, "no calls yet: a limiter is listed from its first call on\n", out)
 	_, _, errs := p.do("ctl", "--addr", empty.String(), "pause", "x")
-	assert.Contains(t, errs, `there is no limiter "x", nor any other: no call was made yet`)
+	assert.Contains(t, errs, `there is no limiter "x": a limiter exists from its first call on, and no call has been made yet`)
 	_, _, errs = p.do("ctl", "--addr", empty.String(), "drain")
 	assert.Contains(t, errs, "the token is missing: set HEADRACE_TOKEN")
 }
@@ -161,8 +161,8 @@ func TestRunWithADashboard(t *testing.T) {
 	var at string
 	for at == "" && lines.Scan() {
 		said.WriteString(lines.Text() + "\n")
-		at, _ = strings.CutPrefix(lines.Text(), "live page: http://")
-		if !strings.HasPrefix(lines.Text(), "live page: ") {
+		at, _ = strings.CutPrefix(lines.Text(), "dashboard: http://")
+		if !strings.HasPrefix(lines.Text(), "dashboard: ") {
 			at = ""
 		}
 	}
@@ -189,7 +189,7 @@ func TestRunWithADashboard(t *testing.T) {
 	}
 	require.Error(t, cmd.Wait())
 	assert.Equal(t, 130, cmd.ProcessState.ExitCode(), said.String())
-	assert.Contains(t, said.String(), "go on with: headrace run r.jsonl")
+	assert.Contains(t, said.String(), "resume with: headrace run r.jsonl")
 	assert.NotContains(t, said.String(), ctlToken)
 	assert.Less(t, p.provider.Counts().Served, 400)
 

@@ -33,15 +33,15 @@ func TestDemo(t *testing.T) {
 	require.Zero(t, status, out+errs)
 	assert.Contains(t, errs, `"final":true`)
 	assert.Contains(t, out, "150 requests: 150 done, 0 failed, in ")
-	assert.Contains(t, out, "By custom_id: 150 of 150 have their own answer; 0 lost, 0 twice, 0 mixed up.")
-	assert.Regexp(t, `Goodput: 150 answers in [\d.]+ s, where \d+ were possible: [\d.]+ %\.`, out)
+	assert.Contains(t, out, "By custom_id: 150 of 150 have the right answer; 0 lost, 0 twice, 0 mixed up.")
+	assert.Regexp(t, `Goodput: 150 answers in [\d.]+ s, of \d+ possible: [\d.]+ %\.`, out)
 	assert.Regexp(t, `0\.0 s +[\d.]+ s +\d+/s +\d+ +150? `, out)
 	for one := range strings.Lines(out) {
 		assert.LessOrEqual(t, len(one), 81, one)
 	}
 	assert.Len(t, p.lines("kept/it/requests.results.jsonl"), 150)
 	assert.Len(t, parse(t, p.read("kept/it/requests.jsonl")), 150)
-	assert.Contains(t, out, "The picture: it.svg\n")
+	assert.Contains(t, out, "The picture is in it.svg\n")
 
 	drawn := p.read("it.svg")
 	assert.NotContains(t, drawn, p.dir, "it is shown to others")
@@ -75,11 +75,11 @@ func TestADemoDoesNotBegin(t *testing.T) {
 		status int
 		says   string
 	}{
-		"no picture":  {[]string{"--picture", "nowhere/it.svg"}, ".", 2, "the picture cannot be written: open nowhere/it.svg: "},
-		"a folder":    {[]string{"--picture", "."}, ".", 2, "the picture cannot be written: open .: "},
-		"no request":  {[]string{"--requests", "0"}, ".", 2, "--requests: 0 is below 1"},
-		"kept before": {[]string{"--keep", ".", "--picture", "it.svg"}, ".", 2, "a new folder is wanted"},
-		"no folder":   {nil, "nowhere", 2, "TMPDIR or --keep names one"},
+		"no picture":    {[]string{"--picture", "nowhere/it.svg"}, ".", 2, "the picture cannot be written: open nowhere/it.svg: "},
+		"a folder":      {[]string{"--picture", "."}, ".", 2, "the picture cannot be written: open .: "},
+		"not a request": {[]string{"--requests", "0"}, ".", 2, "--requests: 0 is below 1"},
+		"kept before":   {[]string{"--keep", ".", "--picture", "it.svg"}, ".", 2, "the folder must not exist yet"},
+		"no folder":     {nil, "nowhere", 2, "set TMPDIR or --keep"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +117,7 @@ func TestTheProviderDoesNotStart(t *testing.T) {
 	status, out, errs := p.end(cmd, cmd.Run)
 	assert.Equal(t, 1, status)
 	assert.Empty(t, out)
-	assert.Contains(t, errs, "headrace: the provider, which is this program once more, does not start: ")
+	assert.Contains(t, errs, "headrace: the provider (a second process of this program) did not start: ")
 	left, err := os.ReadDir(p.dir)
 	require.NoError(t, err)
 	assert.Empty(t, left)
@@ -131,7 +131,7 @@ func demoStarted(t *testing.T, p *place, cmd *exec.Cmd) (address string, pid int
 	require.NoError(t, cmd.Start())
 	rest = bufio.NewScanner(out)
 	require.True(t, rest.Scan())
-	found := regexp.MustCompile(`http://(\S+)/v1, which is process (\d+)\.`).FindStringSubmatch(rest.Text())
+	found := regexp.MustCompile(`http://(\S+)/v1 \(process (\d+)\)\.`).FindStringSubmatch(rest.Text())
 	require.NotNil(t, found, rest.Text())
 	pid, err = strconv.Atoi(found[2])
 	require.NoError(t, err)
@@ -143,7 +143,7 @@ func demoStarted(t *testing.T, p *place, cmd *exec.Cmd) (address string, pid int
 	return found[1], pid, rest
 }
 
-// gone waits until nobody listens any more.
+// gone waits until the address is closed.
 func gone(t *testing.T, address string) {
 	t.Helper()
 	eventually(t, func() bool {
@@ -172,11 +172,11 @@ func TestEndsOfADemo(t *testing.T) {
 			if err := errorsOf(syscall.Kill(pid, syscall.SIGSTOP), cmd.Process.Signal(syscall.SIGINT)); err != nil {
 				return err
 			}
-			eventually(t, func() bool { return strings.Contains(errorsSaid(cmd), "Ctrl-C again: at once") })
+			eventually(t, func() bool { return strings.Contains(errorsSaid(cmd), "Ctrl-C again: stop at once") })
 			return cmd.Process.Signal(syscall.SIGINT)
 		}, 130, "", "stopping", 0},
 		"hang up":         {func(cmd *exec.Cmd, _ int) error { return cmd.Process.Signal(syscall.SIGHUP) }, 130, " left, 0 twice", "", 0},
-		"provider killed": {func(_ *exec.Cmd, pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }, 1, " left, 0 twice", "the provider's process has ended before the run (signal: killed): begin again", 0},
+		"provider killed": {func(_ *exec.Cmd, pid int) error { return syscall.Kill(pid, syscall.SIGKILL) }, 1, " left, 0 twice", "the provider's process exited before the run was over (signal: killed): start the demo again", 0},
 		"killed":          {func(cmd *exec.Cmd, _ int) error { return cmd.Process.Kill() }, -1, "", "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestEndsOfADemo(t *testing.T) {
 			}
 			said := strings.Join(all, "\n")
 			_ = cmd.Wait()
-			_ = syscall.Kill(pid, syscall.SIGCONT) // it is the child of nobody now, if it is still there
+			_ = syscall.Kill(pid, syscall.SIGCONT) // if it still runs, it has no parent
 			assert.Equal(t, tc.status, cmd.ProcessState.ExitCode(), said+errorsSaid(cmd))
 			assert.Contains(t, said, tc.says)
 			if tc.says == "" {

@@ -27,9 +27,9 @@ func TestAFullDisk(t *testing.T) {
 		want string
 		left bool // there is something left to be done
 	}{
-		"results":  {"64k", []string{"--out", "full/o.jsonl", "--journal", "j"}, "headrace: the results cannot be written: write full/o.jsonl: " + full + "\ngo on", true},
-		"failures": {"4k", []string{"--out", "o.jsonl", "--errors", "full/e.jsonl"}, "headrace: the results cannot be written: write full/e.jsonl: " + full + "\ngo on", true},
-		"ordered":  {"64k", []string{"--out", "full/o.jsonl", "--ordered", "--journal", "j"}, "headrace: the results cannot be written: write full/o.jsonl: " + full + "\ngo on", true},
+		"results":  {"64k", []string{"--out", "full/o.jsonl", "--journal", "j"}, "headrace: the results cannot be written: write full/o.jsonl: " + full + "\nresume", true},
+		"failures": {"4k", []string{"--out", "o.jsonl", "--errors", "full/e.jsonl"}, "headrace: the results cannot be written: write full/e.jsonl: " + full + "\nresume", true},
+		"ordered":  {"64k", []string{"--out", "full/o.jsonl", "--ordered", "--journal", "j"}, "headrace: the results cannot be written: write full/o.jsonl: " + full + "\nresume", true},
 		"journal":  {"256k", []string{"--out", "o.jsonl", "--journal", "full/j"}, "there is no room left for it: make room on the disk, and run again", true},
 		"report":   {"4k", []string{"--out", "o.jsonl", "--errors", "e.jsonl", "--report", "full/r.json"}, "headrace: the report cannot be written: write full/r.json: " + full + "\n", false},
 	} {
@@ -78,7 +78,7 @@ func TestAFullDisk(t *testing.T) {
 	}
 }
 
-// inNamespace is how unshare lets a file system be mounted that nobody else sees.
+// inNamespace has the arguments of unshare to mount a file system that is invisible to other processes.
 func inNamespace() string {
 	if os.Geteuid() == 0 {
 		return "-m"
@@ -96,7 +96,7 @@ func TestFilesThatMayNotGrow(t *testing.T) {
 	shell.Args, shell.Dir, shell.Env = append(shell.Args, cmd.Args...), cmd.Dir, cmd.Env
 	status, _, errs := p.end(shell, shell.Run)
 	require.Equal(t, 1, status, errs)
-	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
+	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
 
 	status, _, errs = p.do("run", "r.jsonl", "--base-url", p.provider.URL()+"/v1")
 	require.Zero(t, status, errs)

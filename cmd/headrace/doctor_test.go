@@ -222,7 +222,7 @@ func TestDoctorFindsOtherLimits(t *testing.T) {
 	status, r := p.report("openai: 500/min; store: sqlite:limits.db")
 	assert.Equal(t, 4, status)
 	require.Equal(t, []doctor.Code{doctor.LimitsDiffer}, codes(&r))
-	assert.Equal(t, "this configuration says 500/min, and another program said 100/min last", r.Findings[0].Problem)
+	assert.Equal(t, "this configuration has 500/min, but another program has set 100/min since", r.Findings[0].Problem)
 	status, _ = p.report("openai: 100/min; store: sqlite:limits.db")
 	assert.Zero(t, status)
 }
@@ -235,7 +235,7 @@ func TestDoctorOfStoresThatDoNotAnswer(t *testing.T) {
 	assert.Equal(t, 4, status)
 	assert.Equal(t, doctor.Finding{
 		Severity: doctor.Problem, Code: doctor.StoreUnreachable, Where: "redis://:xxxxx@127.0.0.1:1/0",
-		Problem: "it does not decide about calls: dial tcp 127.0.0.1:1: connect: connection refused", Remedy: "start Redis there, or correct the host and the port",
+		Problem: "it cannot admit calls: dial tcp 127.0.0.1:1: connect: connection refused", Remedy: "start Redis there, or correct the host and the port",
 	}, r.Findings[0])
 
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // it accepts, and never answers
@@ -258,7 +258,7 @@ func TestDoctorOfStoresThatDoNotAnswer(t *testing.T) {
 	p.write("text.db-turn", "")
 	status, r = p.report("--share", "sqlite:text.db")
 	assert.Equal(t, 4, status)
-	assert.Contains(t, r.Findings[0].Problem, "it does not decide about calls: ")
+	assert.Contains(t, r.Findings[0].Problem, "it cannot admit calls: ")
 }
 
 // A Redis that forgets limits, or that cannot be written, and one that asks for a password.
@@ -291,7 +291,7 @@ func TestDoctorOfARedisThatIsSetUpBadly(t *testing.T) {
 	require.NoError(t, c.ConfigSet(t.Context(), "requirepass", canary).Err())
 	status, r = p.report("--share", "redis://"+address+"/0")
 	assert.Equal(t, 4, status)
-	assert.Contains(t, r.Findings[0].Remedy, "give the user and the password in the address")
+	assert.Contains(t, r.Findings[0].Remedy, "add the user and the password to the address")
 }
 
 // The doctor does not join a group, and finds a leader that is stopped.

@@ -42,8 +42,8 @@ func TestExecEndsAsItsCommand(t *testing.T) {
 		"no such path":   {[]string{"exec", "--", "./none"}, 127, "headrace: ./none: command not found\n"},
 		"not executable": {[]string{"exec", "--", "./text"}, 126, "headrace: ./text: cannot be executed: permission denied\n"},
 		"a folder":       {[]string{"exec", "--", "/"}, 126, "cannot be executed"},
-		"nothing":        {[]string{"exec"}, 2, "something is missing"},
-		"only dashes":    {[]string{"exec", "--"}, 2, "something is missing"},
+		"nothing":        {[]string{"exec"}, 2, "missing: <command>"},
+		"only dashes":    {[]string{"exec", "--"}, 2, "the command to run is missing"},
 		"bad flag":       {[]string{"exec", "--max-queue", "0", "--", "true"}, 2, "--max-queue: 0 is below 1"},
 		"taken":          {[]string{"exec", "--dashboard", "127.0.0.1:99999", "--", "true"}, 125, "--dashboard"},
 	} {
@@ -217,8 +217,8 @@ func TestExecWaitsFor429s(t *testing.T) {
 	refused := p.provider.Ledger().Refused
 	assert.Positive(t, refused)
 	assert.Contains(t, errs, fmt.Sprintf("headrace: 8 calls, %d 429", refused))
-	assert.Contains(t, errs, "that the command never saw")
-	assert.Contains(t, errs, "OPENAI_BASE_URL was set: its calls are sent on to "+p.provider.URL()+"\n")
+	assert.Contains(t, errs, "hidden from the command")
+	assert.Contains(t, errs, "OPENAI_BASE_URL was set: its calls are forwarded to "+p.provider.URL()+"\n")
 }
 
 // An HTTP proxy of the environment is for the way to the provider, and not for that to headrace.

@@ -28,7 +28,7 @@ func TestFailuresOfAnotherRunStay(t *testing.T) {
 
 	status, _, errs = p.run("--errors", "e.jsonl")
 	require.Equal(t, 2, status, errs)
-	assert.Contains(t, errs, "e.jsonl has lines that the journal r.results.jsonl.journal does not know: --fresh overwrites it, or give another --errors")
+	assert.Contains(t, errs, "e.jsonl has lines that are not recorded in the journal r.results.jsonl.journal: use --fresh to overwrite it, or another --errors")
 	assert.Equal(t, failures, p.read("e.jsonl"))
 	status, _, errs = p.do(other...)
 	assert.Equal(t, 1, status, errs)
@@ -56,7 +56,7 @@ func TestResultsStayWhereTheJournalHasNone(t *testing.T) {
 
 	status, _, errs = p.run()
 	assert.Equal(t, 2, status, errs)
-	assert.Contains(t, errs, "r.results.jsonl has lines that the journal r.results.jsonl.journal does not know")
+	assert.Contains(t, errs, "r.results.jsonl has lines that are not recorded in the journal r.results.jsonl.journal")
 	assert.Equal(t, paid, p.read("r.results.jsonl"))
 }
 

@@ -53,7 +53,7 @@ func TestTheGuideRuns(t *testing.T) {
 	err = shell.Run(t.Context(), steps, func(_ guide.Step, r guide.Result) { said.WriteString(r.Output) })
 	text := said.String()
 	require.NoError(t, err, text)
-	assert.Contains(t, text, "of 40 have their own answer; 0 lost")
+	assert.Contains(t, text, "of 40 have the right answer; 0 lost")
 	assert.Contains(t, text, `"custom_id":"one"`)
 	assert.Contains(t, text, "2 requests: 0 done, 2 done before")
 	assert.Contains(t, text, `"Limit": "20/s"`)

@@ -48,7 +48,7 @@ func TestARedirectIsReportedAsOneAndNotRetried(t *testing.T) {
 		assert.Equal(t, 307, failed[0].Response.StatusCode)
 		assert.Equal(t, want, failed[0].Response.Location)
 		if want == "" {
-			assert.Contains(t, errs, "first failure: r0: a redirect (307) that does not say to where")
+			assert.Contains(t, errs, "first failure: r0: a redirect (307) without a target")
 		} else {
 			assert.Contains(t, errs, "first failure: r0: a redirect (307) to "+want)
 		}
@@ -104,16 +104,16 @@ func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 		},
 		"400": {answering(400, `{"error":{"message":"no such model\nat all"}}`), "all failed in the same way: 400: no such model at all. Check the requests"},
 		"200 with an error": {
-			answering(200, `{"error":{"message":"no such model"}}`), "all failed in the same way: 200: no such model. Check the requests, above all their model",
+			answering(200, `{"error":{"message":"no such model"}}`), "all failed in the same way: 200: no such model. Check the requests, in particular their model",
 		},
-		"403": {answering(403, `{"error":{"message":"not for you"}}`), "all failed in the same way: 403: not for you. Check what the key"},
+		"403": {answering(403, `{"error":{"message":"not for you"}}`), "all failed in the same way: 403: not for you. Check the permissions of the key"},
 		"301": {
 			answering(301, "", "Location", "https://h.example/v1"),
-			"all failed in the same way: a redirect (301) to https://h.example/v1, which is not followed: --base-url has to be that of the service itself. Check --base-url (",
+			"all failed in the same way: a redirect (301) to https://h.example/v1, which is not followed: set --base-url to the URL of the service itself. Check --base-url (",
 		},
 		"a page": {
 			answering(200, "<html>\n<title>login</title>", "Content-Type", "text/html; charset=utf-8"),
-			`all failed in the same way: the answer (200, text/html) is not JSON: "<html> <title>login</title>". Check --base-url, and whether a proxy`,
+			`all failed in the same way: the response (200, text/html) is not JSON: "<html> <title>login</title>". Check --base-url, and whether a proxy`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,7 +131,7 @@ func TestAnswersThatAreAllTheSameFailureStopTheRun(t *testing.T) {
 			}
 			assert.Contains(t, line, "headrace: stopped: the first 20 requests to "+p.provider.URL()+"/v1/chat/completions "+tc.want)
 			assert.Regexp(t, `2000 requests: 0 done, \d+ failed, 1\d\d\d left`, errs)
-			assert.Contains(t, errs, "go on with: headrace run r.jsonl --base-url "+p.provider.URL()+"/v1 --report report.json --retry-failed\n")
+			assert.Contains(t, errs, "resume with: headrace run r.jsonl --base-url "+p.provider.URL()+"/v1 --report report.json --retry-failed\n")
 			assert.LessOrEqual(t, p.provider.Counts().Arrivals, 1000, "those in flight by then")
 			failed := len(p.lines("r.errors.jsonl"))
 			assert.GreaterOrEqual(t, failed, 19)
@@ -261,7 +261,7 @@ func TestFaultsAmongSameFailuresDoNotHideThem(t *testing.T) {
 	assert.Equal(t, 21, p.provider.Counts().Arrivals)
 }
 
-// A 2xx whose body is not JSON has no result: the file of results would hold a page as if it were an answer.
+// A 2xx with a body that is not JSON has no result: the file of results would contain a web page as an answer.
 func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 	t.Parallel()
 	bodies := []string{"<html>login</html>", "data: {}\n\ndata: [DONE]\n\n", `{"choices":[`, "OK", `"ok"`, "null", "\x1b[2Jno"}
@@ -283,7 +283,7 @@ func TestAnAnswerThatIsNotJSONIsAFailure(t *testing.T) {
 		for _, l := range failed {
 			assert.Nil(t, l.Response)
 			assert.Equal(t, "not_json", l.Error.Code)
-			assert.Contains(t, l.Error.Message, "the answer (200, application/json) is not JSON: ")
+			assert.Contains(t, l.Error.Message, "the response (200, application/json) is not JSON: ")
 		}
 		assert.Equal(t, len(bodies)+1, p.provider.Counts().Arrivals)
 	}

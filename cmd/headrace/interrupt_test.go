@@ -19,7 +19,7 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-// A second Ctrl-C ends it too where nobody reads what it says, as behind a pager.
+// A second Ctrl-C also ends it if its output is not read, as with a pager.
 func TestCtrlCWhileNobodyReads(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
@@ -39,7 +39,7 @@ func TestCtrlCWhileNobodyReads(t *testing.T) {
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	eventually(t, func() bool { // until it is heard
+	eventually(t, func() bool { // until it is received
 		_ = cmd.Process.Signal(syscall.SIGINT)
 		return len(ended) > 0
 	})
@@ -81,7 +81,7 @@ func TestCtrlCWhileAPipeHasNoOtherEnd(t *testing.T) {
 			assert.Equal(t, 130, cmd.ProcessState.ExitCode())
 			rest, err := io.ReadAll(said)
 			require.NoError(t, err)
-			assert.Regexp(t, "go on with: headrace run|nothing was recorded", string(rest))
+			assert.Regexp(t, "resume with: headrace run|nothing was recorded", string(rest))
 			assert.Zero(t, p.provider.Counts().Arrivals)
 		})
 	}

@@ -34,7 +34,7 @@ func TestTwoProcessesOnOneJournal(t *testing.T) {
 		for _, more := range []string{"--strict", "--fresh"} {
 			status, out, errs := p.do(append(args, "--errors", "second.jsonl", more)...)
 			assert.Equal(t, 2, status, more)
-			assert.Regexp(t, `the results in - are being made by another process: process \d+ on .*, since .*: wait for it, stop it, or give another --out`, errs)
+			assert.Regexp(t, `the results in - are being written by another process: process \d+ on .*, since .*: wait for it, stop it, or use another --out`, errs)
 			assert.Empty(t, out)
 		}
 		require.NoError(t, cmd.Process.Kill())
@@ -46,7 +46,7 @@ func TestTwoProcessesOnOneJournal(t *testing.T) {
 	assert.Regexp(t, `500 requests: \d+ done(, \d+ done before)?, 0 failed, in`, errs, "nothing of the first was lost, and its claim died with it")
 }
 
-// aged copies a journal whose results are all so old.
+// aged copies a journal and makes all its results that old.
 func aged(t *testing.T, path string, age time.Duration) {
 	t.Helper()
 	from, err := sqlitestore.OpenJournal(path)
@@ -100,14 +100,14 @@ func TestOldResultsAndResultsOfDeletedLinesAreReported(t *testing.T) {
 	status, _, errs = p.run()
 	require.Equal(t, 0, status, errs)
 	assert.Contains(t, errs, "3 done before")
-	assert.Contains(t, errs, "\n2 results of requests that are not in r.jsonl any more (--fresh leaves them out)\n")
+	assert.Contains(t, errs, "\n2 results of requests that are no longer in r.jsonl (--fresh leaves them out)\n")
 	assert.NotContains(t, errs, "older than a day")
 	assert.Len(t, p.lines("r.results.jsonl"), 5)
 
 	aged(t, p.path("r.results.jsonl.journal"), 25*time.Hour)
 	status, _, errs = p.run("--report", "report.json")
 	require.Equal(t, 0, status, errs)
-	assert.Contains(t, errs, "\n3 resumed results older than a day (--fresh has them made again)\n")
+	assert.Contains(t, errs, "\n3 resumed results older than a day (--fresh sends their requests again)\n")
 	assert.Contains(t, p.read("report.json"), `"stale": 3`)
 	assert.Contains(t, p.read("report.json"), `"leftover": 2`)
 	assert.Len(t, p.lines("r.results.jsonl"), 5)
@@ -124,7 +124,7 @@ func TestResultsOfDeletedLinesThatAreLeftOutAreReported(t *testing.T) {
 		p.write("r.jsonl", request(0)+unsendable)
 		status, _, errs = p.run(flag)
 		require.Equal(t, 1, status, errs)
-		assert.Contains(t, errs, "\n2 results of requests that are not in r.jsonl any more: the journal keeps them, and r.results.jsonl has them no longer\n")
+		assert.Contains(t, errs, "\n2 results of requests that are no longer in r.jsonl: kept in the journal, but removed from r.results.jsonl\n")
 		assert.Len(t, p.lines("r.results.jsonl"), 1)
 
 		p.write("r.jsonl", request(0)+request(1)+request(2)+unsendable)

@@ -1,4 +1,5 @@
-// Headrace does a file of requests at full legal speed, and shows what it knows of providers.
+// Headrace calls rate-limited APIs as fast as their limits allow. Its commands send files of requests, run a proxy or a
+// rate limit service, and examine running programs.
 package main
 
 import (
@@ -13,11 +14,11 @@ import (
 )
 
 func main() {
-	signal.Ignore(ignored...) // a write fails instead
+	signal.Ignore(ignored...) // a write to a closed pipe returns an error instead
 	ctx, stop := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	if !signal.Ignored(syscall.SIGHUP) { // nohup has it ignored
+	if !signal.Ignored(syscall.SIGHUP) { // nohup ignores it
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	p := &command.Program{
@@ -41,7 +42,7 @@ func main() {
 	os.Exit(status)
 }
 
-// second waits for another signal, and no longer than d: what the program waits for may never come, such as the reader of a pipe.
+// second waits for another signal, at most for d. The program may be waiting for something that never happens, such as a reader of a pipe.
 func second(signals <-chan os.Signal, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -51,7 +52,7 @@ func second(signals <-chan os.Signal, d time.Duration) {
 	}
 }
 
-// within waits for f, and no longer than d: what it says may be read by nobody.
+// within runs f and waits for it, at most for d: its output may block, because nothing reads it.
 func within(d time.Duration, f func()) {
 	done := make(chan struct{})
 	go func() {

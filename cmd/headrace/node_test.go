@@ -26,7 +26,7 @@ type said struct {
 	Code, Headrace       string
 }
 
-// node is `headrace exec -- node chat.mjs`, whose clients know the provider from the environment only.
+// node is `headrace exec -- node chat.mjs`. Its clients get the provider from the environment only.
 func (p *place) node(calls string, flags ...string) (all []said, errs string) {
 	p.t.Helper()
 	require.NoError(p.t, os.Symlink(nodemodules.Install(p.t, "testdata/node"), p.path("node_modules")))
@@ -69,8 +69,8 @@ func TestNodeSDKsSeeNo429(t *testing.T) {
 	}
 	refused := p.provider.Ledger().Refused
 	assert.Positive(t, refused)
-	assert.Contains(t, errs, "that the command never saw")
-	assert.NotContains(t, errs, "that it did")
+	assert.Contains(t, errs, "hidden from the command")
+	assert.NotContains(t, errs, "passed on to it")
 	t.Logf("%d refused, %d plain calls with more than one attempt\n%s", refused, attempts, errs)
 }
 
@@ -87,10 +87,10 @@ func TestNodeSDKsSeeALongPause(t *testing.T) {
 		assert.Equal(t, http.StatusTooManyRequests, one.Status, one)
 		assert.Equal(t, "RateLimitError", one.Error, one)
 	}
-	assert.Regexp(t, `4 calls, [1-4] 429s? that it did`, errs)
+	assert.Regexp(t, `4 calls, [1-4] 429s? passed on to it`, errs)
 }
 
-// An error of the proxy itself has the shape of the provider's, and says whose it is.
+// An error of the proxy itself has the shape of the provider's errors, and can be recognized.
 func TestNodeSDKsTellWhoseErrorItIs(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})

@@ -77,7 +77,7 @@ func TestProxyDrains(t *testing.T) {
 	assert.Equal(t, http.StatusOK, <-slow)
 	text := <-said
 	require.NoError(t, cmd.Wait(), text)
-	assert.Contains(t, text, "draining; requests in progress may finish for 30s")
+	assert.Contains(t, text, "draining; requests in progress have 30s")
 	assert.Regexp(t, `headrace: \d+ calls?; (it|they) waited `, text)
 	assert.NotContains(t, text, canary)
 }
@@ -120,7 +120,7 @@ func TestProxySettings(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 	first, _, _ := strings.Cut(text, "\n")
 	assert.Regexp(t, regexp.MustCompile(`^headrace proxy on 127\.0\.0\.1:\d+: set OPENAI_BASE_URL=http://127\.0\.0\.1:\d+/t/TOKEN/openai/v1, `+
-		`or ANTHROPIC_BASE_URL=http://127\.0\.0\.1:\d+/t/TOKEN/anthropic, and keep your key; live page: http://127\.0\.0\.1:\d+$`), first)
+		`or ANTHROPIC_BASE_URL=http://127\.0\.0\.1:\d+/t/TOKEN/anthropic, and keep your key; dashboard: http://127\.0\.0\.1:\d+$`), first)
 	assert.NotContains(t, text, token)
 }
 
@@ -137,10 +137,10 @@ func TestProxyUsage(t *testing.T) {
 		"--host: \"a:1\" is not a host name":                 {"--host", "a:1"},
 		"--origin: \"x\" is not an origin":                   {"--origin", "x"},
 		"--grace: -1s is negative":                           {"--grace=-1s"},
-		"--share: sqlite shares limits that are known":       {"--share", "sqlite:l.db"},
+		"--share: sqlite shares known limits":                {"--share", "sqlite:l.db"},
 		"--share: sqlite:none/l.db: ":                        {"--share", "sqlite:none/l.db", "--preset", "openai/tier1"},
 		"--share: \"nowhere\" is not an address":             {"--share", "nowhere"},
-		"--share: \"etcd\" is none of sqlite":                {"--share", "etcd:x"},
+		"--share: \"etcd\" is not sqlite":                    {"--share", "etcd:x"},
 	} {
 		status, out, errs := p.do(append([]string{"proxy", "--addr", "127.0.0.1:0", "--dashboard", "off"}, args...)...)
 		assert.Equal(t, 2, status, errs)

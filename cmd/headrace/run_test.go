@@ -69,7 +69,7 @@ func TestAnthropic(t *testing.T) {
 	assert.Contains(t, p.read("e.jsonl"), "use --format anthropic")
 }
 
-// What is wrong with lines is told with their number, and the good ones are done.
+// Invalid lines are reported with their number, and the valid ones are sent.
 func TestBadLines(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
@@ -80,16 +80,16 @@ func TestBadLines(t *testing.T) {
 		`{"custom_id":"s","url":"/v1/chat/completions","body":{"stream":true}}`+"\n"+strings.TrimSuffix(request(2), "\n"))
 	status, _, errs := p.run("--strict")
 	require.Equal(t, 2, status)
-	assert.Contains(t, errs, "6 of 10 lines cannot be sent, and --strict wants all: nothing was sent")
+	assert.Contains(t, errs, "6 of 10 lines are invalid: with --strict, nothing was sent")
 	assert.Zero(t, p.provider.Counts().Arrivals)
 
 	for range 2 {
 		status, _, errs = p.run()
 		require.Equal(t, 1, status, errs)
-		assert.Contains(t, errs, "r.jsonl:2: it is no request")
+		assert.Contains(t, errs, "r.jsonl:2: not a request")
 		assert.Contains(t, errs, "first failure: line ")
 		assert.NotContains(t, errs, "item.retry")
-		assert.Contains(t, errs, "r.jsonl:6: custom_id is that of line 1")
+		assert.Contains(t, errs, "r.jsonl:6: custom_id is the same as on line 1")
 		assert.Equal(t, 3, unique(p.lines("r.results.jsonl")))
 		told := map[int]string{}
 		for _, l := range p.lines("r.errors.jsonl") {
@@ -98,7 +98,7 @@ func TestBadLines(t *testing.T) {
 		}
 		require.Len(t, p.lines("r.errors.jsonl"), 7)
 		for n, want := range map[int]string{
-			2: "it is no request", 4: "custom_id is missing", 6: "that of line 1", 7: "another host", 8: "only POST", 9: "body is missing", 10: "stream",
+			2: "not a request", 4: "custom_id is missing", 6: "the same as on line 1", 7: "another host", 8: "only POST", 9: "body is missing", 10: "stream",
 		} {
 			assert.Contains(t, told[n], want)
 		}
@@ -127,7 +127,7 @@ func TestFailuresAndTryingThemAgain(t *testing.T) {
 	for range 2 { // the second finds them recorded
 		status, _, errs := p.run("--max-attempts", "2")
 		require.Equal(t, 1, status, errs)
-		assert.Contains(t, errs, "--retry-failed tries the failures again")
+		assert.Contains(t, errs, "--retry-failed retries the failures")
 		assert.Regexp(t, `first failure: r1: too <long>|first failure: r2, after 2 attempts: `, errs)
 		assert.Len(t, p.lines("r.results.jsonl"), 3)
 		failed := map[string]line{}
@@ -210,12 +210,12 @@ func TestStandardInputAndOutput(t *testing.T) {
 	assert.Equal(t, 2, unique(parse(t, out)))
 	assert.Len(t, p.lines("headrace.errors.jsonl"), 1)
 
-	// Into a file, a repeated line is done once, and one that differs is told.
+	// With a file for results, a repeated line is sent once, and one that differs is reported.
 	cmd = p.command("run", "-", "--out", "o.jsonl", "--errors", "e.jsonl", "--concurrency", "1", "--api-key-env", "KEY", "--base-url", p.provider.URL())
 	cmd.Stdin = strings.NewReader(request(0) + request(0) + strings.Replace(request(0), "Tell", "Sing", 1))
 	status, _, errs = p.end(cmd, cmd.Run)
 	require.Equal(t, 1, status, errs)
-	assert.Contains(t, errs, `-:3: custom_id "r0" was done for another request`)
+	assert.Contains(t, errs, `-:3: custom_id "r0" already has the result of a different request`)
 	assert.Len(t, p.lines("o.jsonl"), 1)
 }
 
@@ -227,7 +227,7 @@ func TestStrictOnStandardInput(t *testing.T) {
 	cmd.Stdin = strings.NewReader(request(0) + "nonsense\n" + request(1))
 	status, _, errs := p.end(cmd, cmd.Run)
 	require.Equal(t, 1, status, errs)
-	assert.Contains(t, errs, "headrace: line 2: it is no request")
+	assert.Contains(t, errs, "headrace: line 2: not a request")
 	assert.Len(t, p.lines("headrace.results.jsonl"), 1)
 	assert.NoFileExists(t, p.path("headrace.errors.jsonl"))
 	assert.Equal(t, 1, p.provider.Counts().Arrivals)
@@ -244,12 +244,12 @@ func TestMaxFailuresOfAnEndlessInput(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		for i := 0; ; i++ {
 			if _, err := io.WriteString(in, request(i)); err != nil {
-				return cmd.Wait() // nobody reads any more
+				return cmd.Wait() // the reader has gone
 			}
 		}
 	})
 	require.Equal(t, 1, status, errs)
-	assert.Contains(t, errs, "stopped after 6 failures, as --max-failures says")
+	assert.Contains(t, errs, "stopped after 6 failures because of --max-failures")
 }
 
 // An answer that says nothing of its tokens costs what was estimated.
@@ -296,7 +296,7 @@ func TestAChangedRequest(t *testing.T) {
 	p.write("r.jsonl", request(0)+strings.Replace(request(1), "Tell", "Sing", 1)+request(2))
 	status, _, errs = p.run()
 	require.Equal(t, 1, status)
-	assert.Contains(t, errs, `r.jsonl:2: custom_id "r1" was done for another request, whose result stays`)
+	assert.Contains(t, errs, `r.jsonl:2: custom_id "r1" already has the result of a different request`)
 	assert.Equal(t, 3, p.provider.Counts().Arrivals)
 
 	status, _, errs = p.run("--header", "X-Variant: b")
@@ -324,7 +324,7 @@ func TestARequestAboveTheCap(t *testing.T) {
 		require.Len(t, failed, 1)
 		assert.Equal(t, "too_large", failed[0].Error.Code)
 		assert.Equal(t, 2, failed[0].Error.Line)
-		assert.Contains(t, failed[0].Error.Message, "raise the limit and give --retry-failed")
+		assert.Contains(t, failed[0].Error.Message, "raise the limit and use --retry-failed")
 		assert.Equal(t, 2, p.provider.Counts().Arrivals)
 	}
 	status, _, errs := p.run("--tpm", "100000", "--retry-failed")
@@ -348,7 +348,7 @@ func TestDryRun(t *testing.T) {
 	status, out, errs = p.do("run", "r.jsonl", "--dry-run")
 	require.Zero(t, status, errs)
 	assert.Contains(t, out, "to:        https://api.openai.com/v1")
-	assert.Contains(t, out, "not known: no limit per time is given")
+	assert.Contains(t, out, "unknown: no rate limit is set")
 
 	// A tier's row is that of the model that all requests name.
 	p.write("r.jsonl", strings.ReplaceAll(p.read("r.jsonl"), `"model":"m"`, `"model":"gpt-4o-mini-2024-07-18"`))

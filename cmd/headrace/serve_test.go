@@ -56,7 +56,7 @@ func (p *place) serve(args ...string) *serving {
 		line, err := lines.ReadString('\n')
 		s.first += line
 		require.NoError(p.t, err, s.first)
-		if found := regexp.MustCompile(`^headrace serve on (\S+), .*?(?:; live page: http://(\S+))?\n$`).FindStringSubmatch(line); found != nil {
+		if found := regexp.MustCompile(`^headrace serve on (\S+), .*?(?:; dashboard: http://(\S+))?\n$`).FindStringSubmatch(line); found != nil {
 			s.address, s.page = found[1], found[2]
 		}
 	}
@@ -137,7 +137,7 @@ func TestServe(t *testing.T) {
 	assert.Equal(t, "KEY              REFUSED\nuser/ann/search  1\n", out)
 
 	said := s.end(t)
-	assert.Contains(t, said, "draining; requests in progress may finish for 10s")
+	assert.Contains(t, said, "draining; requests in progress have 10s")
 	assert.Contains(t, said, `"level":"ERROR","msg":"the configuration is invalid`)
 	status, r := p.report("--service", s.address)
 	assert.Equal(t, 4, status)
@@ -159,7 +159,7 @@ func TestServeEndsQuietly(t *testing.T) {
 	_, err = io.Copy(io.Discard, answer.Body)
 	require.NoError(t, errors.Join(err, answer.Body.Close()))
 	require.Equal(t, 200, answer.StatusCode)
-	assert.Equal(t, s.first+"headrace: draining; requests in progress may finish for 10s (again: at once)\n", s.end(t))
+	assert.Equal(t, s.first+"headrace: draining; requests in progress have 10s to finish (again: stop at once)\n", s.end(t))
 }
 
 // Two servers on one store are one, and a new one goes on with what was used.
@@ -258,12 +258,12 @@ func TestServeUsage(t *testing.T) {
 	p.write("foreign.yaml", "runtime: {store: 'etcd://u:hunter2@h'}\n")
 	for want, args := range map[string][]string{
 		"etcd:... is not a store":                                             {"--config", "foreign.yaml", "--check"},
-		"--config: it is missing: give the YAML file":                         {},
+		"--config: it is missing: name the YAML file":                         {},
 		"--config: open gone.yaml: no such file":                              {"--config", "gone.yaml"},
 		"--config: bad.yaml:2:29: rate_limits[0].capacity: -1 is not between": {"--config", "bad.yaml"},
 		"\nheadrace: --config: bad.yaml:3:6: rate_limits[1].scop: ":           {"--config", "bad.yaml", "--check"},
 		"--addr: 0.0.0.0 can be reached from other machines":                  {"--config", "limits.yaml", "--addr", "0.0.0.0:0"},
-		"(runtime.auth in the file, --tls-client-ca), or give --insecure":     {"--config", "limits.yaml", "--addr", "0.0.0.0:0"},
+		"(runtime.auth in the file, --tls-client-ca), or use --insecure":      {"--config", "limits.yaml", "--addr", "0.0.0.0:0"},
 		"--addr: \"8790\" is not a host and a port":                           {"--config", "limits.yaml", "--addr", "8790"},
 		"--tls-cert: TLS needs both":                                          {"--config", "limits.yaml", "--tls-cert", "x.pem"},
 		"--dashboard: 0.0.0.0 can be reached":                                 {"--config", "limits.yaml", "--addr", "127.0.0.1:0", "--dashboard", "0.0.0.0:0"},
@@ -292,7 +292,7 @@ func TestServeChecksTheFilesOfEnvoy(t *testing.T) {
 	p.write("envoy.yaml", "domain: web\ndescriptors:\n  - key: user\n    rate_limit: {unit: minute, requests_per_unit: 5}\n    detailed_metric: true\n")
 	status, out, errs := p.do("serve", "--config", "limits.yaml", "--check")
 	assert.Zero(t, status, errs)
-	assert.Contains(t, out, "limits.yaml is valid: 1 limit in memory\n\nWhat envoyproxy/ratelimit does otherwise:\ndiffers: a limit holds in every trailing interval.")
+	assert.Contains(t, out, "limits.yaml is valid: 1 limit in memory\n\nDifferences from envoyproxy/ratelimit:\ndiffers: a limit holds in every trailing interval.")
 	assert.Contains(t, out, "envoy.yaml:5:")
 	p.write("envoy.yaml", "domain: web\ndescriptors:\n  - key: user\n    rate_limit: {unit: fortnight, requests_per_unit: 5}\n")
 	status, _, errs = p.do("serve", "--config", "limits.yaml", "--check")

@@ -160,7 +160,7 @@ func TestTheStoreIsDown(t *testing.T) {
 	const none = "127.0.0.1:1" // a reserved port
 	status, _, errs := p.run("--share", "redis://:"+canary+"@"+none, "--limit", "9/s")
 	assert.Equal(t, 1, status, errs)
-	assert.Contains(t, errs, "headrace: --share: redis://:xxxxx@"+none+" cannot decide about calls: ")
+	assert.Contains(t, errs, "headrace: --share: redis://:xxxxx@"+none+" cannot admit calls: ")
 	assert.NotContains(t, errs, "connection pool", "the error is reported once")
 	assert.Contains(t, errs, "3 requests: 0 done, 0 failed, 3 left")
 	assert.Contains(t, errs, "--share redis://:xxxxx@")
@@ -175,17 +175,17 @@ func TestShareSaysWhatIsWrong(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for address, want := range map[string]string{
-		"memory":                           "memory is that of this process alone: give sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT, group:PATH or group:https://HOST:PORT, or leave it out",
-		"limits.db":                        `"limits.db" is no address: give sqlite:PATH`,
-		"postgres://u:" + canary + "@h/0":  `"postgres" is none of sqlite, redis, service and group`,
-		"sqlite:limits.db":                 "sqlite shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH",
-		"redis://h/0":                      "redis shares limits that are known",
+		"memory":                           "memory belongs to one process: use sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT, group:PATH or group:https://HOST:PORT, or leave --share out",
+		"limits.db":                        `"limits.db" is not an address: use sqlite:PATH`,
+		"postgres://u:" + canary + "@h/0":  `"postgres" is not sqlite, redis, service or group`,
+		"sqlite:limits.db":                 "sqlite shares known limits, but none are set: add --limit, --rpm, --tpm, --concurrency or --preset, or use group:PATH",
+		"redis://h/0":                      "redis shares known limits",
 		"group:https://u:" + canary + "@h": "group:https://u:xxxxx@h: replica 1: it has a user or a password, which would be in every log of addresses: set HEADRACE_GROUP_TOKEN",
-		"group:":                           `"group:" ends after the colon: give sqlite:PATH`,
-		"sqlite:":                          `"sqlite:" ends after the colon: give sqlite:PATH`,
-		"group:r.results.jsonl.journal":    "r.results.jsonl.journal is that of --journal too",
-		"group:no/g.sock":                  "there is no folder no: make it, or name another file",
-		"group:r.jsonl":                    "r.jsonl is that of REQUESTS too",
+		"group:":                           `"group:" ends after the colon: use sqlite:PATH`,
+		"sqlite:":                          `"sqlite:" ends after the colon: use sqlite:PATH`,
+		"group:r.results.jsonl.journal":    "r.results.jsonl.journal is also used for --journal",
+		"group:no/g.sock":                  "there is no folder no: create it, or name another file",
+		"group:r.jsonl":                    "r.jsonl is also used for REQUESTS",
 	} {
 		status, _, errs := p.run("--share", address)
 		assert.Equal(t, 2, status, errs)

@@ -27,7 +27,7 @@ func TestAWrongKeyEndsTheRun(t *testing.T) {
 	p.requests(1000)
 	status, _, errs := p.run()
 	require.Equal(t, 1, status)
-	assert.Contains(t, errs, "does not take the key in KEY (401): no such key: Bearer REDACTED")
+	assert.Contains(t, errs, "rejects the key in KEY (401): no such key: Bearer REDACTED")
 	assert.Contains(t, errs, "1000 left")
 	_, _, errs = p.do("run", "r.jsonl", "--api-key-env", "KEY", "--base-url", p.provider.URL()+"/v1")
 	assert.NotContains(t, errs, "level=", "why it has ended is said once")
@@ -78,7 +78,7 @@ func TestADeadHost(t *testing.T) {
 	assert.NotContains(t, errs, "limiter.cut", "the next run would begin as slowly as this one has ended")
 	assert.Contains(t, errs, "127.0.0.1:1 cannot be reached")
 	assert.Contains(t, errs, "100 left")
-	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
+	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
 	assert.Less(t, time.Since(began), 30*time.Second)
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 
@@ -104,7 +104,7 @@ func TestAUsedUpQuotaLeavesTheRest(t *testing.T) {
 	p.requests(100)
 	status, _, errs := p.run("--concurrency", "1")
 	require.Equal(t, 1, status)
-	assert.Contains(t, errs, "the quota or the money of the account is used up")
+	assert.Contains(t, errs, "the quota or the credit of the account is used up")
 	assert.Contains(t, errs, "100 requests: 1 done, 0 failed, 99 left")
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 	close(money)
@@ -121,7 +121,7 @@ func TestMaxFailures(t *testing.T) {
 	p.requests(500)
 	status, _, errs := p.run("--max-failures", "3", "--concurrency", "2", "--report", "report.json")
 	require.Equal(t, 1, status)
-	assert.Contains(t, errs, "stopped after 4 failures, as --max-failures says")
+	assert.Contains(t, errs, "stopped after 4 failures because of --max-failures")
 	assert.Less(t, p.provider.Counts().Arrivals, 20)
 	assert.Contains(t, p.read("report.json"), `"reason": "max_failures"`)
 	assert.Contains(t, errs, "--report report.json --retry-failed\n")
@@ -142,7 +142,7 @@ func TestGivingUpToWait(t *testing.T) {
 	status, _, errs := p.run("--max-wait", "300ms", "--max-attempts", "1")
 	require.Equal(t, 75, status)
 	assert.Contains(t, errs, "3 requests: 0 done, 0 failed, 3 left")
-	assert.Contains(t, errs, "3 requests left, for example because of this: ")
+	assert.Contains(t, errs, "3 requests left for later; the first one because of: ")
 	assert.NoFileExists(t, p.path("r.errors.jsonl"))
 }
 
@@ -151,15 +151,15 @@ func TestTargets(t *testing.T) {
 	p := newPlace(t, providertest.Config{})
 	p.requests(1)
 	for want, args := range map[string][]string{
-		"is a directory":                             {"--out", "."},
-		"the failures cannot be written":             {"--errors", "."},
-		"--out: there is no folder nowhere":          {"--out", "nowhere/o.jsonl"},
-		"--journal: there is no folder":              {"--journal", "nowhere/j"},
-		"--report: there is no folder":               {"--report", "nowhere/r.json"},
-		"is that of REQUESTS too":                    {"--out", "r.jsonl"},
-		"is that of --out too":                       {"--out", "o.jsonl", "--errors", "./o.jsonl"},
-		"only --out can go to standard output":       {"--errors", "-"},
-		"--out: o.gz: what is written is not packed": {"--out", "o.gz"},
+		"is a directory":                              {"--out", "."},
+		"the failures cannot be written":              {"--errors", "."},
+		"--out: there is no folder nowhere":           {"--out", "nowhere/o.jsonl"},
+		"--journal: there is no folder":               {"--journal", "nowhere/j"},
+		"--report: there is no folder":                {"--report", "nowhere/r.json"},
+		"is also used for REQUESTS":                   {"--out", "r.jsonl"},
+		"is also used for --out":                      {"--out", "o.jsonl", "--errors", "./o.jsonl"},
+		"only --out can be standard output":           {"--errors", "-"},
+		"--out: o.gz: files are written uncompressed": {"--out", "o.gz"},
 	} {
 		status, _, errs := p.run(args...)
 		require.Equal(t, 2, status, errs)
@@ -167,7 +167,7 @@ func TestTargets(t *testing.T) {
 	}
 	status, _, errs := p.do("run", "none.jsonl", "--base-url", p.provider.URL())
 	require.Equal(t, 2, status)
-	assert.Contains(t, errs, "none.jsonl is not there")
+	assert.Contains(t, errs, "none.jsonl does not exist")
 
 	p.write("text", "mine\n")
 	status, _, errs = p.run("--journal", "text")
@@ -179,7 +179,7 @@ func TestTargets(t *testing.T) {
 	assert.Len(t, files, 2, "nothing is left behind")
 }
 
-// What somebody else has written is neither emptied nor cut, whatever the journal knows.
+// Files of other programs are neither emptied nor cut, whatever the journal contains.
 func TestFilesOfSomebodyElse(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
@@ -193,10 +193,10 @@ func TestFilesOfSomebodyElse(t *testing.T) {
 		assert.Equal(t, "mine\n", p.read("notes"))
 	}
 	all := func() {
-		refused("or give another --out", "--out", "notes")
-		refused("or give another --errors", "--errors", "notes")
-		refused("or give another --errors", "--errors", "notes", "--ordered")
-		refused("or give another --errors", "--errors", "notes", "--out", "-")
+		refused("use --fresh to overwrite it, or another --out", "--out", "notes")
+		refused("or another --errors", "--errors", "notes")
+		refused("or another --errors", "--errors", "notes", "--ordered")
+		refused("or another --errors", "--errors", "notes", "--out", "-")
 	}
 	all()
 	require.Zero(t, p.provider.Counts().Arrivals)
@@ -206,9 +206,9 @@ func TestFilesOfSomebodyElse(t *testing.T) {
 
 	require.NoError(t, os.Rename(p.path("r.results.jsonl"), p.path("old.jsonl")))
 	old := p.read("old.jsonl")
-	refused("the journal old.jsonl.journal knows nothing of it: --fresh overwrites it", "--out", "old.jsonl")
-	refused("the journal r.results.jsonl.journal knows nothing of it", "--out", "old.jsonl", "--journal", "r.results.jsonl.journal")
-	refused("or give another --errors", "--out", "new.jsonl", "--errors", "old.jsonl")
+	refused("is not recorded in the journal old.jsonl.journal: use --fresh to overwrite it", "--out", "old.jsonl")
+	refused("is not recorded in the journal r.results.jsonl.journal", "--out", "old.jsonl", "--journal", "r.results.jsonl.journal")
+	refused("or another --errors", "--out", "new.jsonl", "--errors", "old.jsonl")
 	assert.Equal(t, old, p.read("old.jsonl"))
 }
 
@@ -223,7 +223,7 @@ func TestALinkStays(t *testing.T) {
 	assert.Empty(t, p.read("link"))
 }
 
-// Runs that share a journal are told apart by where their results are, from the journal's own folder, so that all of it can be moved.
+// Runs that share a journal are distinguished by the path of their results relative to the journal, so that all files can be moved.
 func TestOneJournalForMany(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t, providertest.Config{})
@@ -264,7 +264,7 @@ func TestAClosedPipe(t *testing.T) {
 		return cmd.Wait()
 	})
 	assert.Equal(t, 1, status)
-	assert.Contains(t, errs, "nobody reads the results any more")
+	assert.Contains(t, errs, "the reader of the results has closed the pipe")
 	assert.Less(t, p.provider.Counts().Served, 500)
 }
 
@@ -290,7 +290,7 @@ func TestCtrlC(t *testing.T) {
 		return cmd.Wait()
 	})
 	require.Equal(t, 130, status, errs)
-	assert.Contains(t, errs, "calls in flight may finish for 10s")
+	assert.Contains(t, errs, "calls in flight have 10s to finish")
 	assert.Contains(t, errs, "--header 'Cookie: ...' --concurrency 4")
 	assert.Len(t, p.lines("r.results.jsonl"), p.provider.Counts().Served, "what was in flight has finished")
 }
@@ -305,14 +305,14 @@ func TestASecondCtrlC(t *testing.T) {
 		eventually(t, func() bool { return p.provider.Counts().InFlight == 3 })
 		ended := make(chan error, 1)
 		go func() { ended <- cmd.Wait() }()
-		eventually(t, func() bool { // two at once are one, so it is sent until it is heard
+		eventually(t, func() bool { // two at the same time count as one, so it is sent until it is received
 			_ = cmd.Process.Signal(syscall.SIGINT)
 			return len(ended) > 0
 		})
 		return <-ended
 	})
 	require.Equal(t, 130, status, errs)
-	assert.Contains(t, errs, "go on with: headrace run r.jsonl")
+	assert.Contains(t, errs, "resume with: headrace run r.jsonl")
 }
 
 // Standard input that never ends is no reason to stay.
@@ -351,11 +351,11 @@ func TestTwoProcessesOnOneFile(t *testing.T) {
 		for _, more := range [][]string{{}, {"--fresh"}, {"--fresh", "--ordered"}} {
 			status, _, errs := p.run(more...)
 			assert.Equal(t, 2, status)
-			assert.Contains(t, errs, fmt.Sprintf("the results in r.results.jsonl are being made by another process: process %d on ", cmd.Process.Pid))
+			assert.Contains(t, errs, fmt.Sprintf("the results in r.results.jsonl are being written by another process: process %d on ", cmd.Process.Pid))
 		}
 		status, _, errs := p.run("--journal", "another")
 		assert.Equal(t, 2, status)
-		assert.Contains(t, errs, "r.results.jsonl is being written by another process: wait for it, or give another --out")
+		assert.Contains(t, errs, "r.results.jsonl is being written by another process: wait for it, or use another --out")
 		require.NoError(t, cmd.Process.Kill())
 		return cmd.Wait()
 	})

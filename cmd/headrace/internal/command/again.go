@@ -6,8 +6,8 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
 
-// again is the command line that goes on, as a shell reads it: without --fresh, even if the
-// environment or a file says it, and without what may be secret in a --header or --share.
+// again returns the command line that resumes the run, quoted for a shell. It leaves out --fresh, even if the
+// environment or a file sets it, and whatever may be secret in a --header or --share.
 func again(args []string, fresh bool) []string {
 	var words []string
 	for i := 0; i < len(args); i++ {
@@ -44,7 +44,7 @@ func withoutSecret(header string) string {
 	return header
 }
 
-// quoted is word as a shell takes it for one.
+// quoted returns word quoted so that a shell reads it as one word.
 func quoted(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_=./:,@+%", r)

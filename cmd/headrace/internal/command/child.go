@@ -18,28 +18,28 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/provider"
 )
 
-// child is a `headrace provider` that this process has started. It ends with this process, however
-// that ends: its standard input does.
+// child is a `headrace provider` that this process started. It exits with this process, however
+// this process exits, because its standard input is closed then.
 type child struct {
 	base  string // URL
 	cmd   *exec.Cmd
 	stdin io.Closer
 	said  bytes.Buffer  // on standard error
-	gone  chan struct{} // closed when it has ended
-	err   error         // how; after gone
+	gone  chan struct{} // closed when the process has exited
+	err   error         // how it exited; valid after gone is closed
 }
 
-// provider starts one on a free port, and returns when it listens.
+// provider starts a child on a free port, and returns when it listens.
 func (p *Program) provider(ctx context.Context, args ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, &startError{err}
 	}
 	c := &child{gone: make(chan struct{})}
-	c.cmd = exec.Command(self, append([]string{"provider", "--addr", "127.0.0.1:0", "--with-stdin"}, args...)...) //nolint:gosec,noctx // this program; it ends by its standard input
+	c.cmd = exec.Command(self, append([]string{"provider", "--addr", "127.0.0.1:0", "--with-stdin"}, args...)...) //nolint:gosec,noctx // this program itself; it exits when its standard input is closed
 	c.cmd.Stderr = &c.said
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "HEADRACE_") { // those are for this command
+		if !strings.HasPrefix(v, "HEADRACE_") { // signals are handled by this command
 			c.cmd.Env = append(c.cmd.Env, v)
 		}
 	}
@@ -58,7 +58,7 @@ func (p *Program) provider(ctx context.Context, args ...string) (*child, error) 
 	line.Scan()
 	go func() {
 		defer close(c.gone)
-		for line.Scan() { // to the end: it waits for nobody
+		for line.Scan() { // read to the end, so that the child never blocks on a full pipe
 		}
 		c.err = c.cmd.Wait()
 	}()
@@ -73,16 +73,16 @@ func (p *Program) provider(ctx context.Context, args ...string) (*child, error) 
 	return c, nil
 }
 
-// startError says that there is no provider.
+// startError reports that the provider could not be started.
 type startError struct{ err error }
 
 func (e *startError) Error() string {
-	return fmt.Sprintf("the provider, which is this program once more, does not start: %v", e.err)
+	return fmt.Sprintf("the provider (a second process of this program) did not start: %v", e.err)
 }
 
 func (e *startError) Unwrap() error { return e.err }
 
-// lastWords are the first line that a process said before it ended: a panic is long.
+// lastWords is the first line that a process printed before it exited. The rest is left out, because a panic is long.
 func lastWords(said string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	return strings.TrimPrefix(line, "headrace: ")
@@ -90,7 +90,7 @@ func lastWords(said string) string {
 
 func (c *child) pid() int { return c.cmd.Process.Pid }
 
-// end ends it, by force if it takes longer.
+// end ends the child, by force if it takes longer.
 func (c *child) end() {
 	_ = c.stdin.Close()
 	timer := time.AfterFunc(2*time.Second, func() { _ = c.cmd.Process.Kill() })
@@ -98,12 +98,12 @@ func (c *child) end() {
 	<-c.gone
 }
 
-// errProviderGone says that the other process has ended before its time.
-var errProviderGone = errors.New("the provider's process has ended before the run")
+// errProviderGone reports that the provider's process exited too early.
+var errProviderGone = errors.New("the provider's process exited before the run was over")
 
 var errByItself = errors.New("by itself")
 
-// with returns a context that ends with the provider too.
+// with returns a context that is also cancelled when the provider exits.
 func (c *child) with(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -117,22 +117,22 @@ func (c *child) with(ctx context.Context) context.Context {
 	return ctx
 }
 
-// lost is the error of one that has ended.
+// lost returns the error for a provider that has exited.
 func (c *child) lost() error {
-	return fmt.Errorf("%w (%w): begin again", errProviderGone, cmp.Or(c.err, errByItself))
+	return fmt.Errorf("%w (%w): start the demo again", errProviderGone, cmp.Or(c.err, errByItself))
 }
 
-// unreachable is the error of one that takes no calls.
+// unreachable returns the error for a provider that accepts no connections.
 func (c *child) unreachable() error {
 	select {
 	case <-c.gone:
 		return c.lost()
 	default:
-		return fmt.Errorf("the provider, process %d, cannot be reached: this machine has to let programs connect to 127.0.0.1", c.pid())
+		return fmt.Errorf("the provider (process %d) cannot be reached: programs on this machine must be able to connect to 127.0.0.1", c.pid())
 	}
 }
 
-// ledger asks what it saw.
+// ledger fetches the provider's ledger.
 func (c *child) ledger(ctx context.Context) (l provider.Ledger, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -140,10 +140,10 @@ func (c *child) ledger(ctx context.Context) (l provider.Ledger, err error) {
 	if err != nil {
 		return l, err
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // and no proxy
+	transport := &http.Transport{DisableKeepAlives: true} // without a proxy
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
-		return l, fmt.Errorf("the provider does not tell what it saw: %w", err)
+		return l, fmt.Errorf("the provider's ledger cannot be read: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	err = json.NewDecoder(resp.Body).Decode(&l)

@@ -11,10 +11,10 @@ import (
 	"github.com/headrace/headrace/presets"
 )
 
-// candidate is what the last word may become.
+// candidate is a completion of the last word.
 type candidate struct{ word, help string }
 
-// complete prints what the last of words may become. The words are those behind the program's name, the last may be empty.
+// complete prints the completions of the last word. Words are the arguments after the program's name; the last one may be empty.
 func (p *Program) complete(app *kong.Node, shell string, words []string) {
 	if shell == "bash" {
 		words = joined(words)
@@ -29,7 +29,7 @@ func (p *Program) complete(app *kong.Node, shell string, words []string) {
 			continue
 		}
 		switch help, _, _ := strings.Cut(c.help, ". "); shell {
-		case "bash": // it replaces what stands behind the last of its breaks
+		case "bash": // it replaces the text after the last word break
 			fmt.Fprintln(p.Stdout, c.word[strings.LastIndexAny(last, "=:")+1:])
 		case "zsh":
 			fmt.Fprintln(p.Stdout, strings.TrimSuffix(strings.ReplaceAll(c.word, ":", `\:`)+":"+help, ":"))
@@ -39,7 +39,7 @@ func (p *Program) complete(app *kong.Node, shell string, words []string) {
 	}
 }
 
-// joined undoes that bash takes = and : for words.
+// joined rejoins the words that bash splits at = and :.
 func joined(words []string) (all []string) {
 	glue := false
 	for _, word := range words {
@@ -106,7 +106,7 @@ func candidates(app *kong.Node, words []string, last string) []candidate {
 	return all
 }
 
-// flagsOf are those of one command, as they are typed.
+// flagsOf returns the flags of one command, as they are typed.
 func flagsOf(n *kong.Node) map[string]*kong.Flag {
 	all := map[string]*kong.Flag{}
 	for _, flag := range n.Flags {
@@ -115,7 +115,7 @@ func flagsOf(n *kong.Node) map[string]*kong.Flag {
 	return all
 }
 
-// values are what may follow a flag.
+// values returns the possible values of a flag.
 func values(flag *kong.Flag, before string) (all []candidate) {
 	words := map[string][]string{
 		"law": {"measured", "aimd", "fixed"}, "format": {"openai", "anthropic"}, "progress": {"auto", "tty", "plain", "json", "off"},
@@ -134,7 +134,7 @@ func values(flag *kong.Flag, before string) (all []candidate) {
 	return all
 }
 
-// choices are what an argument can be; none where it is a file or any text.
+// choices returns the possible values of an argument. There are none if it is a file or free text.
 func choices(arg *kong.Positional) (all []candidate) {
 	var words []string
 	switch {

@@ -9,7 +9,7 @@ type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Help tells how to install the script.
+// Help describes how to install the script.
 func (*completionCommand) Help() string {
 	return `Examples:
   source <(headrace completion bash)
@@ -17,7 +17,7 @@ func (*completionCommand) Help() string {
   headrace completion zsh > "${fpath[1]}/_headrace"
   headrace completion fish > ~/.config/fish/completions/headrace.fish
 
-The first two are for this shell, or as a line of ~/.bashrc or ~/.zshrc (there behind compinit). The script asks the program that is typed, and so knows all that it knows.`
+Run one of the first two in the current shell, or add it to ~/.bashrc or to ~/.zshrc (after compinit). The script gets its completions from the installed program, so it never goes out of date.`
 }
 
 // Run is called by kong.
@@ -26,10 +26,10 @@ func (c *completionCommand) Run(p *Program) error {
 	return err
 }
 
-// completeWord has the program complete a command line: its arguments are a shell and the words up to the cursor.
+// completeWord is the first argument with which a script asks for completions. The name of the shell and the words up to the cursor follow.
 const completeWord = "__complete"
 
-// The scripts complete the names of files where the program has nothing to say.
+// The scripts complete file names where the program returns no completions.
 const (
 	bashScript = `_headrace() {
   local IFS=$'\n'

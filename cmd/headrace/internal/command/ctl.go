@@ -27,19 +27,19 @@ import (
 
 type ctlCommand struct {
 	Addr  string `default:"127.0.0.1:8788" placeholder:"ADDR" help:"The address of the dashboard. Default: ${default}."`
-	Token string `placeholder:"TOKEN" help:"The token of the dashboard. It is better given in HEADRACE_TOKEN: other users can see a command line."`
-	JSON  bool   `name:"json" help:"Print what the dashboard answers, as JSON."`
+	Token string `placeholder:"TOKEN" help:"The token of the dashboard. Prefer HEADRACE_TOKEN: other users can see the command line."`
+	JSON  bool   `name:"json" help:"Print the dashboard's response as JSON."`
 
-	Status ctlStatus `cmd:"" help:"Show what each limiter does, and what holds it back."`
-	Pause  ctlPause  `cmd:"" help:"Admit no call for a while."`
-	Resume ctlResume `cmd:"" help:"End a pause, or reopen a limiter that is closed."`
+	Status ctlStatus `cmd:"" help:"Show the state of each limiter, and what holds calls back."`
+	Pause  ctlPause  `cmd:"" help:"Pause a limiter for a while."`
+	Resume ctlResume `cmd:"" help:"End a pause, or reopen a closed limiter."`
 	Limit  ctlLimit  `cmd:"" help:"Replace the hard limits of a limiter."`
-	Drain  ctlDrain  `cmd:"" help:"Have the program take no new calls, finish those that it has, and end."`
+	Drain  ctlDrain  `cmd:"" help:"Stop the program: finish the calls in progress, and accept no new ones."`
 }
 
-// Help is what --help says behind the list of flags.
+// Help is printed by --help after the list of flags.
 func (*ctlCommand) Help() string {
-	return `It does from a shell what the page of headrace proxy and headrace run --dashboard does. All but "status" needs the token that the dashboard was started with. NAME is a limiter of "status", or the beginning of one name only.
+	return `Controls from a shell what the dashboard of "headrace proxy" and "headrace run --dashboard" controls in a browser. All commands but "status" need the dashboard's token. NAME is a limiter listed by "status", or an unambiguous prefix of one.
 
 Examples:
   headrace ctl status
@@ -55,7 +55,7 @@ type ctlStatus struct{}
 
 type ctlPause struct {
 	Name string        `arg:"" help:"The limiter."`
-	For  time.Duration `default:"5m" placeholder:"TIME" help:"How long, up to 24h. A pause is never made shorter: resume ends it. Default: ${default}."`
+	For  time.Duration `default:"5m" placeholder:"TIME" help:"Length of the pause, up to 24h. A longer pause that is already in effect is kept; \"resume\" ends it. Default: ${default}."`
 }
 
 type ctlResume struct {
@@ -64,7 +64,7 @@ type ctlResume struct {
 
 type ctlLimit struct {
 	Name   string `arg:"" help:"The limiter."`
-	Limits string `arg:"" help:"Such as \"20/s\", \"600/min, 8 concurrent\" or \"unlimited\"."`
+	Limits string `arg:"" help:"The limits, such as \"20/s\", \"600/min, 8 concurrent\" or \"unlimited\"."`
 }
 
 type ctlDrain struct{}
@@ -106,11 +106,11 @@ func (*ctlDrain) Run(ctx context.Context, c *commands, p *Program) error {
 		for _, l := range s.Limiters {
 			flying, waiting = flying+l.InFlight, waiting+l.Waiting
 		}
-		fmt.Fprintf(to, "draining: no new calls are taken, %d in flight, %d waiting\n", flying, waiting)
+		fmt.Fprintf(to, "draining: no new calls are accepted, %d in flight, %d waiting\n", flying, waiting)
 	})
 }
 
-// act does something with the limiter that name means.
+// act performs an action on the limiter that name refers to.
 func (c *ctlCommand) act(ctx context.Context, p *Program, name, action string, body any) error {
 	var s dashboard.Status
 	if _, err := c.ask(ctx, http.MethodGet, "/api/status", nil, &s); err != nil {
@@ -136,7 +136,7 @@ func (c *ctlCommand) act(ctx context.Context, p *Program, name, action string, b
 	})
 }
 
-// print writes text from a dashboard, or what write makes of it.
+// print writes the dashboard's response as it is with --json, and as write formats it otherwise.
 func (c *ctlCommand) print(p *Program, text []byte, write func(io.Writer)) error {
 	if c.JSON {
 		var b bytes.Buffer
@@ -152,13 +152,13 @@ func (c *ctlCommand) print(p *Program, text []byte, write func(io.Writer)) error
 
 const (
 	ctlTimeout = 15 * time.Second
-	mostStatus = 16 << 20 // bytes of an answer
+	mostStatus = 16 << 20 // bytes of a response
 )
 
-// ask sends a request to the dashboard, and decodes the answer.
+// ask sends a request to the dashboard, and decodes the response.
 func (c *ctlCommand) ask(ctx context.Context, method, path string, body, into any) (text []byte, err error) {
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		return nil, &settings.Error{Flag: "--addr", Problem: fmt.Sprintf("%q is no host and port: give one such as 127.0.0.1:8788", c.Addr)}
+		return nil, &settings.Error{Flag: "--addr", Problem: fmt.Sprintf("%q is not a host and port, such as 127.0.0.1:8788", c.Addr)}
 	}
 	ctx, end := context.WithTimeout(ctx, ctlTimeout)
 	defer end()
@@ -170,14 +170,14 @@ func (c *ctlCommand) ask(ctx context.Context, method, path string, body, into an
 	}
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+c.Addr+path, &b)
 	if err != nil {
-		return nil, &settings.Error{Flag: "--addr", Problem: fmt.Sprintf("%q is no host and port: give one such as 127.0.0.1:8788", c.Addr)}
+		return nil, &settings.Error{Flag: "--addr", Problem: fmt.Sprintf("%q is not a host and port, such as 127.0.0.1:8788", c.Addr)}
 	}
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
-	transport := &http.Transport{} // no proxy: what is asked has the token
+	transport := &http.Transport{} // no proxy, because the request carries the token
 	defer transport.CloseIdleConnections()
-	resp, err := transport.RoundTrip(req) // nor does it follow to elsewhere
+	resp, err := transport.RoundTrip(req) // redirects are not followed, for the same reason
 	if err != nil {
 		return nil, c.unreachable(err)
 	}
@@ -195,20 +195,20 @@ func (c *ctlCommand) ask(ctx context.Context, method, path string, body, into an
 	return text, nil
 }
 
-// unreachable says what to do where nothing answers.
+// unreachable returns an error that names the remedy if nothing answers.
 func (c *ctlCommand) unreachable(err error) error {
 	switch {
 	case errors.Is(err, context.Canceled):
 		return run.ErrInterrupted
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("nothing listens at %s: start headrace proxy or headrace run --dashboard %s, or give the --addr of one that runs", c.Addr, c.Addr)
+		return fmt.Errorf("nothing listens at %s: start headrace proxy or headrace run --dashboard %s, or set --addr to the address of a running one", c.Addr, c.Addr)
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("the dashboard at %s does not answer within %s", c.Addr, ctlTimeout)
+		return fmt.Errorf("the dashboard at %s did not answer within %s", c.Addr, ctlTimeout)
 	}
-	return fmt.Errorf("the dashboard at %s cannot be asked: %w", c.Addr, err)
+	return fmt.Errorf("the request to the dashboard at %s failed: %w", c.Addr, err)
 }
 
-// refused is the answer of a dashboard that did not do it.
+// refused returns the error for a response that is not a success.
 func (c *ctlCommand) refused(status int, text []byte) error {
 	var e dashboard.Error
 	if json.Unmarshal(text, &e) != nil || e.Error.Message == "" {
@@ -216,18 +216,18 @@ func (c *ctlCommand) refused(status int, text []byte) error {
 	}
 	if status == http.StatusUnauthorized {
 		if c.Token == "" {
-			return errors.New("the token is missing: set HEADRACE_TOKEN to that of the dashboard, or give --token")
+			return errors.New("the token is missing: set HEADRACE_TOKEN to the dashboard's token, or give --token")
 		}
-		return errors.New("the token is wrong: set HEADRACE_TOKEN to that of the dashboard, or give --token")
+		return errors.New("the token is wrong: set HEADRACE_TOKEN to the dashboard's token, or give --token")
 	}
 	return errors.New(e.Error.Message)
 }
 
 func (c *ctlCommand) foreign() error {
-	return fmt.Errorf("what listens at %s is no dashboard of headrace: give the --addr of one", c.Addr)
+	return fmt.Errorf("the server at %s is not a headrace dashboard: set --addr to the address of one", c.Addr)
 }
 
-// limiterCalled returns the one name that is called so, or begins so.
+// limiterCalled returns the name of a limiter: name itself, or else the only one that begins with it.
 func limiterCalled(s *dashboard.Status, name string) (string, error) {
 	var names, begin []string
 	for _, l := range s.Limiters {
@@ -243,26 +243,26 @@ func limiterCalled(s *dashboard.Status, name string) (string, error) {
 	case len(begin) == 1:
 		return begin[0], nil
 	case len(begin) > 1:
-		return "", fmt.Errorf("%s begin with %q: %s", plural(int64(len(begin)), "limiter"), name, strings.Join(begin, ", "))
+		return "", fmt.Errorf("%s match %q: %s", plural(int64(len(begin)), "limiter"), name, strings.Join(begin, ", "))
 	case s.More > 0:
-		return name, nil // not all are listed
+		return name, nil // it may be one of those that are not listed
 	case len(names) == 0:
-		return "", fmt.Errorf("there is no limiter %q, nor any other: no call was made yet", name)
+		return "", fmt.Errorf("there is no limiter %q: a limiter exists from its first call on, and no call has been made yet", name)
 	}
 	return "", fmt.Errorf("there is no limiter %q%s there are %s", name, cmp.Or(meant(name, names), ";"), strings.Join(names, ", "))
 }
 
-// writeStatus writes a table, and below it what holds calls back.
+// writeStatus writes a table of the limiters, and below it why calls wait or fail.
 func writeStatus(to io.Writer, s *dashboard.Status) {
 	if s.Draining {
-		fmt.Fprintln(to, "draining: no new calls are taken")
+		fmt.Fprintln(to, "draining: no new calls are accepted")
 	}
 	if s.Keys != nil {
 		writeKeys(to, s.Keys)
 		return
 	}
 	if len(s.Limiters) == 0 {
-		fmt.Fprintln(to, "no calls yet: a limiter is listed from the first call through it on")
+		fmt.Fprintln(to, "no calls yet: a limiter is listed from its first call on")
 		return
 	}
 	var b bytes.Buffer
@@ -290,10 +290,10 @@ func writeStatus(to io.Writer, s *dashboard.Status) {
 	fmt.Fprintln(to)
 }
 
-// writeKeys writes the keys of a service that refuse most.
+// writeKeys writes the keys of a service with the most refused calls.
 func writeKeys(to io.Writer, keys []dashboard.Key) {
 	if len(keys) == 0 {
-		fmt.Fprintln(to, "no call was refused yet")
+		fmt.Fprintln(to, "no call has been refused yet")
 		return
 	}
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
@@ -301,7 +301,7 @@ func writeKeys(to io.Writer, keys []dashboard.Key) {
 	for _, k := range keys {
 		fmt.Fprintf(table, "%s\t%d\n", oneLine(k.Name), k.Refused)
 	}
-	_ = table.Flush() // as the lines around it
+	_ = table.Flush() // a failed write is reported at the end
 }
 
 func writeClients(b *bytes.Buffer, clients []dashboard.Share) {
@@ -317,7 +317,7 @@ func writeClients(b *bytes.Buffer, clients []dashboard.Share) {
 	_ = table.Flush() // a buffer
 }
 
-// allowed is what a limiter allows, in short.
+// allowed is a short form of what a limiter allows.
 func allowed(l *dashboard.Limiter) string {
 	if l.Rate > 0 {
 		return perSecond(l.Rate)
@@ -335,5 +335,5 @@ func perSecond(rate float64) string {
 	return fmt.Sprintf("%.3g/s", rate)
 }
 
-// oneLine keeps a table in its rows.
+// oneLine replaces line breaks, so that the rows of a table stay intact.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -19,16 +19,16 @@ import (
 )
 
 type demoCommand struct {
-	Requests int          `default:"1400" placeholder:"N" help:"How many requests there are, at most. Default: ${default}."`
-	Seed     uint64       `placeholder:"N" help:"What the provider's limits are drawn from. Default: another one each time."`
-	Keep     string       `placeholder:"FOLDER" help:"Keep requests, results and journal in a new folder. Default: nothing is left behind."`
-	Picture  string       `placeholder:"FILE" help:"Draw what happened, as SVG."`
+	Requests int          `default:"1400" placeholder:"N" help:"Number of requests, at most. Default: ${default}."`
+	Seed     uint64       `placeholder:"N" help:"Seed of the provider's random limits. Default: a new one for each run."`
+	Keep     string       `placeholder:"FOLDER" help:"Keep the requests, results and journal in this new folder. Default: they are deleted."`
+	Picture  string       `placeholder:"FILE" help:"Draw the run as an SVG picture."`
 	Progress console.Mode `default:"auto" placeholder:"HOW" help:"How progress is shown: auto, tty, plain, json or off. Default: ${default}."`
 }
 
-// Help is what --help says behind the list of flags.
+// Help is printed by --help after the list of flags.
 func (*demoCommand) Help() string {
-	return fmt.Sprintf(`It does what "headrace run" does, with a file of questions about the words of six texts in the public domain. The provider is a process of its own on this machine, "headrace provider": it draws a limit of %s requests a second at random, moves it every %g seconds and says nothing about it, and %g %% of its answers are errors. In the end it reveals what was possible. It takes half a minute or so, and needs neither key nor network.
+	return fmt.Sprintf(`Does the same as "headrace run", with a file of questions about the words of six public-domain texts. The provider is a separate process on this machine, "headrace provider". It picks a random limit of %s requests per second, changes it every %g seconds without announcing it, and answers %g %% of the requests with an error. At the end it reveals how many requests were possible. The demo takes about half a minute, and needs neither a key nor a network.
 
 Examples:
   headrace demo
@@ -38,7 +38,7 @@ Examples:
   headrace demo --progress plain`, strings.Replace(demoHidden, "-", " to ", 1), demoMove.Seconds(), 100*demoFaults)
 }
 
-// What the provider of the demo is.
+// The behaviour of the demo's provider.
 const (
 	demoHidden = "30-70"
 	demoMove   = 14 * time.Second
@@ -81,43 +81,43 @@ func (c *demoCommand) Run(ctx context.Context, p *Program) (err error) {
 	d := &stage{demoCommand: c, p: p, run: s, child: child, answers: answers}
 	d.scene.Command, d.scene.Requests = fmt.Sprintf("headrace demo --seed %d", c.Seed), len(answers)
 	d.out = d.scene.tee(p.Stdout)
-	fmt.Fprintf(d.out, "%d requests to %s, which is process %d.\nIt hides its limit, and moves it on the way.\n", len(answers), child.base, child.pid())
+	fmt.Fprintf(d.out, "%d requests to %s (process %d).\nIt hides its limit, and changes it during the run.\n", len(answers), child.base, child.pid())
 	d.scene.Said = d.scene.lines()
 	o, err := d.do(child.with(ctx))
-	return d.close(context.WithoutCancel(ctx), o, err) // an interrupt ends the run, and not the account of it
+	return d.close(context.WithoutCancel(ctx), o, err) // an interrupt ends the run, but not the report about it
 }
 
-// stage is where one demo plays.
+// stage is the environment of one demo.
 type stage struct {
 	*demoCommand
 
 	p       *Program
 	run     *settings.Run
 	child   *child
-	answers map[string]string // that are due, by custom_id
+	answers map[string]string // the expected answers, by custom_id
 	scene   scene
 	out     io.Writer // standard output, and the scene
 }
 
-// folder returns where the files are, and what removes it.
+// folder returns the folder of the files, and a function that removes it.
 func (c *demoCommand) folder(p *Program) (path string, clean func() error, err error) {
 	if c.Keep != "" {
-		if err := os.MkdirAll(filepath.Dir(c.Keep), 0o755); err != nil { //nolint:gosec // for whoever may read the folder
+		if err := os.MkdirAll(filepath.Dir(c.Keep), 0o755); err != nil { //nolint:gosec // readable by every user that can read the folder
 			return "", nil, fmt.Errorf("--keep: %w", err)
 		}
 		if err := os.Mkdir(c.Keep, 0o755); err != nil { //nolint:gosec // as above
-			return "", nil, fmt.Errorf("--keep: %w: a new folder is wanted", err)
+			return "", nil, fmt.Errorf("--keep: %w: the folder must not exist yet", err)
 		}
 		return c.Keep, func() error { return nil }, nil
 	}
 	path, err = os.MkdirTemp("", "headrace-demo-")
 	if err != nil {
-		return "", nil, fmt.Errorf("there is no folder for the files of the demo: %w: TMPDIR or --keep names one", err)
+		return "", nil, fmt.Errorf("the folder for the demo's files cannot be made: %w: set TMPDIR or --keep", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.undo = func() { // after a second Ctrl-C
-		for range 3 { // others still make files there
+		for range 3 { // other goroutines still create files there
 			if os.RemoveAll(path) == nil {
 				break
 			}
@@ -135,7 +135,7 @@ func (c *demoCommand) write(path string) (answers map[string]string, err error) 
 	return answers, errors.Join(err, f.Close())
 }
 
-// do is `headrace run`.
+// do does what `headrace run` does.
 func (d *stage) do(ctx context.Context) (*run.Outcome, error) {
 	shown, err := d.p.display(d.Progress)
 	if err != nil {
@@ -152,7 +152,7 @@ func (d *stage) do(ctx context.Context) (*run.Outcome, error) {
 	return j.Do(ctx)
 }
 
-// close tells what became of it, and what was possible.
+// close prints the outcome, and what was possible.
 func (d *stage) close(ctx context.Context, o *run.Outcome, err error) error {
 	if o == nil {
 		return err
@@ -173,10 +173,10 @@ func (d *stage) close(ctx context.Context, o *run.Outcome, err error) error {
 	if err != nil {
 		lost = "left"
 	}
-	fmt.Fprintf(d.out, "By custom_id: %d of %d have their own answer; %d %s, %d twice, %d mixed up.\n",
+	fmt.Fprintf(d.out, "By custom_id: %d of %d have the right answer; %d %s, %d twice, %d mixed up.\n",
 		joined.Own, len(d.answers), joined.Lost, lost, joined.Twice, joined.Foreign)
 	if d.Keep != "" {
-		fmt.Fprintf(d.p.Stdout, "Look at them: %s\n", d.run.Out)
+		fmt.Fprintf(d.p.Stdout, "The results are in %s\n", d.run.Out)
 	}
 	if stop := (*run.StopError)(nil); errors.As(err, &stop) && stop.Reason == run.Unreachable {
 		return d.child.unreachable()
@@ -184,12 +184,12 @@ func (d *stage) close(ctx context.Context, o *run.Outcome, err error) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "The same limits again: %s\n", d.scene.Command)
+	fmt.Fprintf(d.out, "To repeat with the same limits: %s\n", d.scene.Command)
 	if d.Picture != "" {
 		if err := d.scene.draw(d.Picture, &l, &joined); err != nil {
 			return err
 		}
-		fmt.Fprintf(d.p.Stdout, "The picture: %s\n", d.Picture)
+		fmt.Fprintf(d.p.Stdout, "The picture is in %s\n", d.Picture)
 	}
 	if !joined.OK() {
 		return errFailed

@@ -21,8 +21,8 @@ func (p *Program) display(mode console.Mode) (*console.Display, error) {
 	return shown, nil
 }
 
-// hide ends the display. What is written from then on stands below its last state. That it could not
-// be written is no failure of the work.
+// hide ends the display. Text that is written later appears below its last state. A display that could not
+// be written does not make the run a failure.
 func (p *Program) hide() {
 	p.mu.Lock()
 	shown := p.shown

@@ -19,27 +19,27 @@ type doctorCommand struct {
 
 	Share     string        `group:"doctor" placeholder:"ADDRESS" help:"A store or a group to examine: sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT, group:PATH or group:https://HOST:PORT."`
 	Preset    []string      `group:"doctor" placeholder:"ID" help:"A preset to examine. May be repeated."`
-	Dashboard string        `group:"doctor" placeholder:"ADDR" help:"The page of a headrace that runs, or off. Default: 127.0.0.1:8788, if one is there."`
-	Service   string        `group:"doctor" placeholder:"ADDR" help:"A headrace serve that runs: HOST:PORT, https://HOST:PORT or unix:PATH."`
-	Token     string        `group:"doctor" placeholder:"TOKEN" help:"The token of the page or of the service. It is better given in HEADRACE_TOKEN."`
-	Bound     time.Duration `group:"doctor" default:"5s" placeholder:"TIME" help:"How long each store, group and program may take to answer. Default: ${default}."`
-	Keys      int           `group:"doctor" default:"20" placeholder:"N" help:"How many keys of a store are listed, those nearest to their limits first. Default: ${default}."`
-	Prefix    string        `group:"doctor" placeholder:"TEXT" help:"List only keys that begin with this."`
+	Dashboard string        `group:"doctor" placeholder:"ADDR" help:"The dashboard of a running headrace, or off. Default: 127.0.0.1:8788, if it responds."`
+	Service   string        `group:"doctor" placeholder:"ADDR" help:"A running headrace serve: HOST:PORT, https://HOST:PORT or unix:PATH."`
+	Token     string        `group:"doctor" placeholder:"TOKEN" help:"The token of the dashboard or the service. Prefer HEADRACE_TOKEN."`
+	Bound     time.Duration `group:"doctor" default:"5s" placeholder:"TIME" help:"The time each store, group and program has to answer. Default: ${default}."`
+	Keys      int           `group:"doctor" default:"20" placeholder:"N" help:"Number of keys to list for each store, those nearest to their limits first. Default: ${default}."`
+	Prefix    string        `group:"doctor" placeholder:"TEXT" help:"List only keys with this prefix."`
 	JSON      bool          `group:"doctor" name:"json" help:"Print the report as JSON."`
 }
 
-// Findings is the exit status of headrace doctor if it has found something.
+// Findings is the exit status of headrace doctor if there are problems or warnings.
 const Findings = 4
 
-// defaultPage is where headrace proxy has its page.
+// defaultPage is the default address of the dashboard of headrace proxy.
 const defaultPage = "127.0.0.1:8788"
 
-// mostBound is more than anything that works takes.
+// mostBound is longer than anything in working order takes.
 const mostBound = 5 * time.Minute
 
-// Help is what --help says behind the list of flags.
+// Help is printed by --help after the list of flags.
 func (*doctorCommand) Help() string {
-	return `It prints the limits as a program resolves them, what of each is used and when it becomes free, whether the stores answer, which process leads a group, and for everything that is wrong what to do. It changes nothing. docs/doctor.md lists the findings.
+	return `Prints the limits as a program resolves them, how much of each is used and when it becomes free, whether the stores respond, and which process leads a group. For each problem it suggests a remedy. It changes nothing. docs/doctor.md lists the findings.
 
 Examples:
   headrace doctor
@@ -49,7 +49,7 @@ Examples:
   headrace doctor --service 127.0.0.1:8790
   headrace doctor limits.yaml --json | jq '.findings[] | select(.severity == "problem")'
 
-Exit status: 0 if nothing is wrong; 4 if there are problems or warnings; 2 if something is wrong with the command; 130 if it was interrupted.`
+Exit status: 0 if nothing is wrong; 4 if there are problems or warnings; 2 for a usage error; 130 if it was interrupted.`
 }
 
 // Run is called by kong.

@@ -12,14 +12,14 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// dry tells what a run would come to, and sends nothing.
+// dry estimates the size and the duration of a run, and sends nothing.
 func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 	scan, err := j.Scan(ctx)
 	if err != nil {
 		return err
 	}
 	if scan == nil {
-		return &run.UsageError{Err: fmt.Errorf("--dry-run: %s can be read only once: name a file", j.Requests)}
+		return &run.UsageError{Err: fmt.Errorf("--dry-run: %s can be read only once: use a regular file", j.Requests)}
 	}
 	good, out := scan.Lines-scan.Bad, terminal.Writer(p.Stdout)
 	fmt.Fprintf(out, "requests:  %d, and %d that cannot be sent\n", good, scan.Bad)
@@ -43,9 +43,9 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 	took, by := longest(limits, scan.Cost)
 	switch {
 	case took == 0 && len(limits.Windows) > 0:
-		fmt.Fprintln(out, "time:      that of the calls: the limits let all of it through at once")
+		fmt.Fprintln(out, "time:      as long as the calls take: the limits admit all requests at once")
 	case took == 0:
-		fmt.Fprintln(out, "time:      not known: no limit per time is given (--preset, --rpm, --limit)")
+		fmt.Fprintln(out, "time:      unknown: no rate limit is set (--preset, --rpm, --limit)")
 	default:
 		fmt.Fprintf(out, "time:      at least %s, because of %s\n", took.Round(time.Second), by)
 	}
@@ -56,7 +56,7 @@ func (*runCommand) dry(ctx context.Context, p *Program, j *run.Job) error {
 	return nil
 }
 
-// longest is how long cost takes at the limits, and which of them it is.
+// longest returns how long the limits take to admit cost, and which limit takes longest.
 func longest(l throttle.Limits, cost throttle.Cost) (took time.Duration, by throttle.Window) {
 	for _, w := range l.Windows {
 		n := cost.Of(w.Unit())

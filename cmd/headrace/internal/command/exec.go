@@ -13,21 +13,21 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/terminal"
 )
 
-// notRun is the exit status if the proxy of a command does not start, as that of env and timeout.
+// notRun is the exit status if the proxy does not start. The programs env and timeout use the same one.
 const notRun = 125
 
 type execCommand struct {
 	gateway.Flags `embed:""`
 
-	Dashboard string `group:"pages" default:"off" placeholder:"ADDR" help:"Where the live page is, with /metrics and /healthz. Default: ${default}."`
-	Quiet     bool   `short:"q" group:"display" help:"Say nothing at the end."`
+	Dashboard string `group:"pages" default:"off" placeholder:"ADDR" help:"Address of the dashboard, with /metrics and /healthz. Default: ${default}."`
+	Quiet     bool   `short:"q" group:"display" help:"Print no summary at the end."`
 
 	Command []string `arg:"" passthrough:"" placeholder:"COMMAND" help:"The command, and its arguments."`
 }
 
-// Help is what --help says behind the list of flags.
+// Help is printed by --help after the list of flags.
 func (*execCommand) Help() string {
-	return `It starts a proxy on a free port, sets OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL and others for the command, and prints at the end what the proxy did. If a variable is set already, its calls are sent on to where it leads. Commands of one user with the same keys share what is learned, unless --share is off.
+	return `Starts a proxy on a free port, points OPENAI_BASE_URL, ANTHROPIC_BASE_URL, GOOGLE_GEMINI_BASE_URL and similar variables of the command at it, and prints a summary at the end. If a variable is already set, the proxy forwards its calls to the URL it was set to. Commands of the same user with the same keys share what they learn about the limits, unless --share is off.
 
 Examples:
   headrace exec -- python app.py
@@ -35,7 +35,7 @@ Examples:
   headrace exec --preset anthropic/tier1 -- claude
   OPENAI_BASE_URL=http://localhost:8000/v1 headrace exec -- python app.py
 
-Exit status: that of the command; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if the proxy does not start; 2 if something is wrong with the flags.`
+Exit status: that of the command; 128+N if signal N ended it; 127 if it is not found, 126 if it cannot be executed; 125 if the proxy does not start; 2 for a usage error.`
 }
 
 // Run is called by kong.
@@ -44,7 +44,7 @@ func (c *execCommand) Run(ctx context.Context, p *Program) error {
 		c.Command = c.Command[1:]
 	}
 	if len(c.Command) == 0 {
-		return &run.UsageError{Err: errors.New("something is missing: the command to run (headrace exec --help tells more)")}
+		return &run.UsageError{Err: errors.New("the command to run is missing (see headrace exec --help)")}
 	}
 	config, err := c.Config()
 	if err != nil {
@@ -73,13 +73,13 @@ func (c *execCommand) Run(ctx context.Context, p *Program) error {
 	}
 	defer func() { _ = g.Close(ctx) }()
 	if g.Dashboard != "" && !c.Quiet {
-		fmt.Fprintln(to, "headrace: live page: http://"+g.Dashboard)
+		fmt.Fprintln(to, "headrace: dashboard: http://"+g.Dashboard)
 	}
 	cmd.Env = redirect.Environ(p.Environ, g.Base(""))
 	signals := spawn.Catch()
 	defer signals.Release()
 	p.passed()
-	if ctx.Err() != nil { // before the signals were caught
+	if ctx.Err() != nil { // it arrived before the signals were caught
 		return run.ErrInterrupted
 	}
 	end, err := cmd.Run(signals)
@@ -95,7 +95,7 @@ func summarise(to io.Writer, r *gateway.Redirection, g *gateway.Gateway) {
 	}
 }
 
-// ended is how this process ends after the command.
+// ended ends this process the way the command ended.
 func (c *execCommand) ended(p *Program, end spawn.End, err error) error {
 	if start := (*spawn.StartError)(nil); errors.As(err, &start) {
 		return &statusError{start.Status, err}
@@ -109,7 +109,7 @@ func (c *execCommand) ended(p *Program, end spawn.End, err error) error {
 	return &statusError{status: end.Status}
 }
 
-// statusError ends the program with a status. Without an error all is said.
+// statusError ends the program with a status. A nil error means that everything has been printed.
 type statusError struct {
 	status int
 	err    error

@@ -20,27 +20,27 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
 
-// prefix is that of the environment variables: HEADRACE_MAX_WAIT is --max-wait.
+// prefix begins the environment variables: HEADRACE_MAX_WAIT sets --max-wait.
 const prefix = "HEADRACE_"
 
 func variable(flag string) string {
 	return prefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// given is what flags are beside the command line: environment variables, and the file of --config.
+// given resolves flags from the environment and from the file of --config.
 type given struct {
 	getenv func(string) string
-	path   string // of the file, once it is loaded
+	path   string // why the file could not be loaded
 	loaded bool
 	values map[string]any // of the file
 
-	limits bool // the file is no file of flags, but has limits, which the command reads
+	limits bool // the file holds limits and not flags; the command itself reads it
 }
 
 // Validate implements kong.Resolver.
 func (g *given) Validate(*kong.Application) error { return nil }
 
-// Resolve implements kong.Resolver. An empty variable is none.
+// Resolve implements kong.Resolver. An empty variable counts as unset.
 func (g *given) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if err := g.load(k); err != nil {
 		return nil, err
@@ -58,10 +58,10 @@ func (g *given) Resolve(k *kong.Context, _ *kong.Path, flag *kong.Flag) (any, er
 	return value, nil
 }
 
-// own reports whether flag can be on the command line only.
+// own reports whether flag can be given on the command line only.
 func own(flag *kong.Flag) bool { return flag.Name == "help" || flag.Name == "config" || flag.Hidden }
 
-// value is what is given for a flag, and where. It is nil, a string, a bool or a list of strings.
+// value returns the value of a flag, and its source. The value is nil, a string, a bool or a list of strings.
 func (g *given) value(flag string) (value any, from string, err error) {
 	from = variable(flag)
 	if text := g.getenv(from); text != "" {
@@ -70,7 +70,7 @@ func (g *given) value(flag string) (value any, from string, err error) {
 	from = g.path + ": " + flag
 	switch v := g.values[flag].(type) {
 	case map[string]any:
-		return nil, from, errors.New("it is a mapping, and a value is wanted")
+		return nil, from, errors.New("it is a mapping, but has to be a value")
 	case []any:
 		list := []any{}
 		for _, one := range v {
@@ -84,7 +84,7 @@ func (g *given) value(flag string) (value any, from string, err error) {
 	}
 }
 
-// text is a value of YAML as the command line has it.
+// text converts a YAML value to the form it has on the command line.
 func text(v any) string {
 	if n, ok := v.(float64); ok {
 		return strconv.FormatFloat(n, 'f', -1, 64)
@@ -92,17 +92,17 @@ func text(v any) string {
 	return strings.TrimSpace(fmt.Sprint(v))
 }
 
-// fits looks whether value can be that of the flag.
+// fits returns an error unless value is possible for the flag.
 func fits(flag *kong.Flag, value any) error {
 	if _, list := value.([]any); list && !flag.IsSlice() {
-		return errors.New("it is a list, and one value is wanted")
+		return errors.New("it is a list, but has to be one value")
 	}
 	target := reflect.New(flag.Target.Type()).Elem()
 	if err := flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: kong.Scan().PushTyped(value, kong.FlagValueToken)}, target); err != nil {
 		return errors.New(settings.Plain(err))
 	}
 	if word := fmt.Sprint(target.Interface()); flag.Enum != "" && !flag.EnumMap()[word] {
-		return fmt.Errorf("%q is none of them: %s", word, strings.Join(flag.EnumSlice(), ", "))
+		return fmt.Errorf("%q is not one of %s", word, strings.Join(flag.EnumSlice(), ", "))
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (g *given) load(k *kong.Context) error {
 	}
 	called := called(k)
 	if g.limits = called == "serve"; g.path == "" || g.limits {
-		return nil // serve reads the file by itself
+		return nil // headrace serve reads the file itself
 	}
 	content, err := os.ReadFile(g.path)
 	if err != nil {
@@ -137,24 +137,24 @@ func (g *given) load(k *kong.Context) error {
 	if err = decoder.Decode(&doc); errors.Is(err, io.EOF) { // it is empty
 		err = nil
 	} else if err == nil && !errors.Is(decoder.Decode(&more), io.EOF) {
-		return &settings.Error{Flag: g.path, Problem: "a second YAML document begins after ---: put all flags into one"}
+		return &settings.Error{Flag: g.path, Problem: "a second YAML document begins after ---: put all flags in one document"}
 	}
 	lines, ok := doc.(map[string]any)
 	if err == nil && doc != nil && !ok {
-		err = errors.New("it is something else")
+		err = errors.New("it is not a mapping")
 	}
 	if g.limits = called == "doctor" && (err != nil || doctor.Configures(lines)); g.limits {
-		return nil // the doctor reads it, and says what is wrong with it
+		return nil // headrace doctor reads it, and reports what is wrong with it
 	}
 	if err != nil {
-		return &settings.Error{Flag: g.path, Problem: fmt.Sprintf("it has to be YAML with lines such as \"rpm: 500\": %v", err)}
+		return &settings.Error{Flag: g.path, Problem: fmt.Sprintf("it has to be YAML, with lines such as \"rpm: 500\": %v", err)}
 	}
 	g.values = lines
 	for _, name := range slices.Sorted(maps.Keys(g.values)) {
 		if flag := flags[name]; flag == nil || own(flag) {
-			problem := fmt.Sprintf("%q can be on the command line only", name)
+			problem := fmt.Sprintf("%q can be given on the command line only", name)
 			if flag == nil {
-				problem = fmt.Sprintf("%q is no flag", name) + meant(likely(name), slices.Collect(maps.Keys(flags)))
+				problem = fmt.Sprintf("%q is not a flag", name) + meant(likely(name), slices.Collect(maps.Keys(flags)))
 			}
 			return &settings.Error{Flag: g.path, Problem: problem}
 		}
@@ -162,7 +162,7 @@ func (g *given) load(k *kong.Context) error {
 	return nil
 }
 
-// called is the name of the command; empty: there is none.
+// called is the name of the command; empty if there is none.
 func called(k *kong.Context) string {
 	for _, one := range k.Path {
 		if one.Command != nil {
@@ -172,12 +172,12 @@ func called(k *kong.Context) string {
 	return ""
 }
 
-// likely is name as flags are written.
+// likely returns name in the spelling of flags.
 func likely(name string) string {
 	return strings.TrimLeft(strings.ToLower(strings.ReplaceAll(name, "_", "-")), "-")
 }
 
-// flags are those of all commands, by their names.
+// flags returns the flags of all commands, by name.
 func flags(n *kong.Node) map[string]*kong.Flag {
 	all := map[string]*kong.Flag{}
 	for _, child := range n.Children {

@@ -10,7 +10,7 @@ import (
 
 type manCommand struct{}
 
-// Help shows how to read and install the page.
+// Help describes how to read and install the page.
 func (*manCommand) Help() string {
 	return `Examples:
   headrace man | man -l -
@@ -28,7 +28,7 @@ func manual(app *kong.Application) []byte {
 	var m page
 	m.macro("TH", strings.ToUpper(app.Name), "1", "", app.Name+" "+version(), "User Commands")
 	m.macro("SH", "NAME")
-	m.text(app.Name + ` \- call rate-limited APIs as fast as they allow`)
+	m.text(app.Name + ` \- call rate-limited APIs as fast as their limits allow`)
 	m.macro("SH", "SYNOPSIS")
 	m.macro("B", app.Name)
 	m.text(`\fICOMMAND\fR [\fIFLAGS\fR] [\fIARGUMENTS\fR]`)
@@ -55,10 +55,10 @@ func (m *page) macro(name string, args ...string) {
 	fmt.Fprintln(m)
 }
 
-// text writes a line that is in the language of the page already.
+// text writes a line that is already in the markup of the page.
 func (m *page) text(line string) { fmt.Fprintln(m, line) }
 
-// prose writes paragraphs as --help has them: what is indented keeps its lines.
+// prose writes paragraphs from --help. Indented lines are kept as they are.
 func (m *page) prose(text string) {
 	indented := false
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
@@ -85,7 +85,7 @@ func (m *page) command(n *kong.Node) {
 	m.prose(n.Help)
 	if n.Detail != "" {
 		m.macro("PP")
-		detail, _, _ := strings.Cut(n.Detail, exits) // the page has it once
+		detail, _, _ := strings.Cut(n.Detail, exits) // the page describes it once, for all commands
 		m.prose(detail)
 	}
 	for _, arg := range n.Positional {
@@ -117,8 +117,8 @@ func (m *page) flags(all []*kong.Flag) {
 	}
 }
 
-// verbatim has a text appear as it is: a dash stays one that can be copied, and a line that begins with a dot or a
-// quote is no macro.
+// verbatim escapes text so that it appears unchanged: a dash can be copied, and a line that begins with a dot or a
+// quote is not taken for a macro.
 func verbatim(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {

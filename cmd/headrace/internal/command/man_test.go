@@ -27,7 +27,7 @@ func TestManual(t *testing.T) {
 	} {
 		assert.Contains(t, source, part)
 	}
-	assert.Equal(t, 1, strings.Count(source, "  0    all is done\n"), "the exit statuses of all commands are written once")
+	assert.Equal(t, 1, strings.Count(source, "  0    all requests are done\n"), "the exit statuses of all commands are written once")
 	assert.NotContains(t, source, completeWord)
 	assert.Equal(t, strings.Count(source, "\n.EX\n"), strings.Count(source, "\n.EE\n"))
 	for line := range strings.Lines(source) {

@@ -16,22 +16,22 @@ import (
 	"github.com/headrace/headrace/internal/near"
 )
 
-// strangers are environment variables that look like flags and are none.
+// strangers returns environment variables that look like flags but are not.
 func strangers(environ []string, app *kong.Node) (told []string) {
-	known := []string{gateway.BaseVariable, group.TokenEnv} // which headrace exec sets, and --share reads
+	known := []string{gateway.BaseVariable, group.TokenEnv} // set by headrace exec, or read by --share
 	for name := range flags(app) {
 		known = append(known, variable(name))
 	}
 	for _, one := range environ {
 		name, value, _ := strings.Cut(one, "=")
 		if strings.HasPrefix(name, prefix) && value != "" && !slices.Contains(known, name) {
-			told = append(told, name+" is set, and stands for no flag: it is not used"+meant(name, known))
+			told = append(told, name+" is set, but does not correspond to a flag: it is ignored"+meant(name, known))
 		}
 	}
 	return told
 }
 
-// meant asks for the name that word may have been meant for.
+// meant suggests the name that word may be a misspelling of.
 func meant(word string, names []string) string {
 	if found := near.Names(word, slices.Sorted(slices.Values(names)), 1); len(found) > 0 {
 		return fmt.Sprintf(", did you mean %q?", found[0])
@@ -39,7 +39,7 @@ func meant(word string, names []string) string {
 	return ""
 }
 
-// plainly is an error of kong in our words.
+// plainly rewords an error of kong.
 func plainly(err error) error {
 	if own := (*settings.Error)(nil); errors.As(err, &own) {
 		return own
@@ -62,7 +62,7 @@ func plainly(err error) error {
 		text = flag + ": a value is missing"
 	}
 	if name, ok := strings.CutPrefix(text, `expected "`); ok {
-		text = "something is missing: " + cmp.Or(strings.TrimSuffix(name, `"`), name)
+		text = "missing: " + cmp.Or(strings.TrimSuffix(name, `"`), name)
 	}
-	return fmt.Errorf("%s (%s tells more)", text, hint)
+	return fmt.Errorf("%s (see %s)", text, hint)
 }

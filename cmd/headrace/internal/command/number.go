@@ -10,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// numbers reads whole numbers and times, and says what is wanted in place of another word.
+// numbers parses whole numbers and times. Its errors give an example of a valid value.
 func numbers() kong.Option {
 	return kong.OptionFunc(func(k *kong.Kong) error {
 		for _, kind := range []reflect.Kind{reflect.Int, reflect.Int64, reflect.Uint64} {
@@ -41,7 +41,7 @@ func whole(ctx *kong.DecodeContext, target reflect.Value) error {
 	case errors.Is(err, strconv.ErrRange):
 		return fmt.Errorf("%s is out of range", text)
 	case err != nil:
-		return fmt.Errorf("%q is no whole number, such as 500", text)
+		return fmt.Errorf("%q is not a whole number, such as 500", text)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func duration(ctx *kong.DecodeContext, target reflect.Value) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return fmt.Errorf("%q is no time: it needs a unit, such as 30s, 5m or 1h30m", text)
+		return fmt.Errorf("%q is not a time: it needs a unit, such as 30s, 5m or 1h30m", text)
 	}
 	target.SetInt(int64(d))
 	return nil

@@ -13,35 +13,35 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// scene takes down what a demo shows, for its picture.
+// scene records the output of a demo, for its picture.
 type scene struct {
 	picture.Run
 
-	text bytes.Buffer // what it says
+	text bytes.Buffer // the text output
 	seen *event.Progress
 }
 
-// tee returns what the demo writes to.
+// tee returns the writer for the demo's output.
 func (s *scene) tee(to io.Writer) io.Writer { return io.MultiWriter(&s.text, to) }
 
-// lines are what it has said since they were asked for.
+// lines returns the lines written since the last call.
 func (s *scene) lines() []string {
 	defer s.text.Reset()
 	return strings.Split(strings.TrimSpace(s.text.String()), "\n")
 }
 
-// watch keeps the display of when half of the requests are done, or of the moment before that was shown.
+// watch keeps the display at the time when half of the requests are done, or the last state before that.
 func (s *scene) watch(p event.Progress) {
 	if s.seen == nil || !p.Final && 2*s.seen.Items.Ended() < s.seen.Items.Total {
 		s.seen = &p
 	}
 }
 
-// draw writes the picture of a run that has come to its end.
+// draw writes the picture of a run that has ended.
 func (s *scene) draw(path string, l *provider.Ledger, joined *demo.Joined) error {
 	all := s.lines()
 	for i, line := range all {
-		if line == "" { // the table before is what the picture draws
+		if line == "" { // the picture shows the table above as a chart
 			s.Told = all[i+1:]
 		}
 	}
@@ -57,7 +57,7 @@ func (s *scene) draw(path string, l *provider.Ledger, joined *demo.Joined) error
 	if err := s.SVG(&out); err != nil {
 		return err
 	}
-	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil { //nolint:gosec // for whoever may read the folder
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil { //nolint:gosec // readable by every user that can read the folder
 		return fmt.Errorf("the picture cannot be written: %w", err)
 	}
 	return nil

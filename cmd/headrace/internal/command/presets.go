@@ -18,14 +18,14 @@ import (
 )
 
 type presetsCommand struct {
-	List   presetsList   `cmd:"" help:"List the presets of all providers, or of one, with their age."`
-	Show   presetsShow   `cmd:"" help:"Show one, with its source and its age."`
-	Search presetsSearch `cmd:"" help:"List those whose name, scope or notes have a text."`
+	List   presetsList   `cmd:"" help:"List the presets of all providers, or of one provider, with their age."`
+	Show   presetsShow   `cmd:"" help:"Show a preset, with its source and its age."`
+	Search presetsSearch `cmd:"" help:"List the presets with a text in their name, scope or notes."`
 }
 
-// Help is what --help says behind the list of flags.
+// Help is printed by --help after the list of flags.
 func (*presetsCommand) Help() string {
-	return `A preset is where the limits of a run start: what a provider has published, with the date and the source of it. "info" is no limit. What is stale is better looked up again: limits change.
+	return `A preset holds the limits that a provider has published, with their date and source; a run starts from them. "info" rows are not limits. Check stale presets against the provider's documentation, because limits change.
 
 Examples:
   headrace presets list openai
@@ -43,11 +43,11 @@ func (c *presetsList) Run(p *Program) error {
 	return list(p.Stdout, time.Now(), func(row *presets.Profile) bool {
 		return c.Provider == "" || strings.EqualFold(row.Provider, c.Provider)
 	},
-		fmt.Sprintf("no preset is of %q%s there are %s", c.Provider, cmp.Or(meant(strings.ToLower(c.Provider), presets.Default().Providers()), ";"), strings.Join(presets.Default().Providers(), ", ")))
+		fmt.Sprintf("no preset belongs to %q%s there are %s", c.Provider, cmp.Or(meant(strings.ToLower(c.Provider), presets.Default().Providers()), ";"), strings.Join(presets.Default().Providers(), ", ")))
 }
 
 type presetsSearch struct {
-	Text string `arg:"" help:"What to look for, whatever its case, such as gpt-4o."`
+	Text string `arg:"" help:"The text to look for, in upper or lower case, such as gpt-4o."`
 }
 
 // Run is called by kong.
@@ -55,7 +55,7 @@ func (c *presetsSearch) Run(p *Program) error {
 	return list(p.Stdout, time.Now(), func(row *presets.Profile) bool {
 		all := strings.ToLower(strings.Join([]string{string(row.ID), row.Scope, row.Notes, row.Source.Title}, "\n"))
 		return strings.Contains(all, strings.ToLower(c.Text))
-	}, fmt.Sprintf("no preset has %q: headrace presets list shows all", c.Text))
+	}, fmt.Sprintf("no preset contains %q: headrace presets list shows all", c.Text))
 }
 
 func rows() iter.Seq[presets.Profile] {
@@ -70,7 +70,7 @@ func rows() iter.Seq[presets.Profile] {
 	}
 }
 
-// list is a table for each provider, narrow enough for a terminal.
+// list writes a table for each provider, narrow enough for a terminal.
 func list(to io.Writer, now time.Time, wanted func(*presets.Profile) bool, none string) error {
 	all := map[string][]presets.Profile{}
 	for row := range rows() {
@@ -97,7 +97,7 @@ func list(to io.Writer, now time.Time, wanted func(*presets.Profile) bool, none 
 	return nil
 }
 
-// brief writes 200000 tokens as 200k, which --limit takes as well.
+// brief writes 200000 tokens as 200k, which --limit accepts too.
 func brief(limits string) string {
 	words := strings.Split(limits, ", ")
 	for i, word := range words {
@@ -119,7 +119,7 @@ func limits(row *presets.Profile) string {
 	return row.Limits.String()
 }
 
-// age is how old a row is, in words.
+// age returns the age of a row, in words.
 func age(row *presets.Profile, now time.Time) string {
 	days := int(now.Sub(row.AsOf) / (24 * time.Hour))
 	text := fmt.Sprintf("%d days", days)
@@ -175,7 +175,7 @@ func (c *presetsShow) Run(p *Program) error {
 	return nil
 }
 
-// wrapped is text in lines that fit beside a name; what is longer than that is a line of its own.
+// wrapped breaks text into lines that fit beside a name. A longer word gets a line of its own.
 func wrapped(text string) (lines []string) {
 	const width = 80 - len("counted for  ")
 	for word := range strings.FieldsSeq(text) {

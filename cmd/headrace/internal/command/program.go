@@ -1,4 +1,4 @@
-// Package command is the command line: what can be given, and how it ends.
+// Package command is the command line: commands, flags, messages and exit statuses.
 package command
 
 import (
@@ -28,7 +28,7 @@ const (
 	Failed     = 1
 	Usage      = 2
 	Systematic = 3  // the first requests all failed in the same way
-	Later      = 75 // what is left had to wait for too long; as EX_TEMPFAIL of sysexits.h
+	Later      = 75 // the remaining requests would have had to wait too long; EX_TEMPFAIL of sysexits.h
 	Interrupt  = 130
 )
 
@@ -40,50 +40,50 @@ type Program struct {
 	Stdout, Stderr io.Writer
 	Environ        []string // names and values, to find misspelt ones
 
-	given given // beside the arguments
+	given given // flags that are not arguments
 
 	mu     sync.Mutex       // guards everything below
-	resume string           // the command that goes on; empty: nothing is under way
-	grace  string           // what is waited for
+	resume string           // the command that resumes the run; empty if there is no run
+	grace  string           // what the program waits for
 	calls  time.Duration    // how long that is
-	shown  *console.Display // nil: nothing is shown
-	undo   func()           // what is left behind else; nil: nothing
+	shown  *console.Display // nil if there is no display
+	undo   func()           // removes temporary files; may be nil
 	others bool             // signals are for another process
-	reload func()           // what SIGHUP does; nil: it ends the program
-	dies   func()           // ends this process as a signal does; nil: it just exits
+	reload func()           // the action of SIGHUP; if nil, it ends the program
+	dies   func()           // ends this process as a signal does; if nil, it just exits
 }
 
-// commands are what can be called.
+// commands are the commands of the program.
 type commands struct {
 	Config string `placeholder:"FILE" help:"Take flags from a YAML file: names without the dashes."`
 
-	Run        runCommand        `cmd:"" help:"Do a file of requests at full legal speed."`
+	Run        runCommand        `cmd:"" help:"Send a file of requests as fast as the limits allow."`
 	Exec       execCommand       `cmd:"" help:"Run a command behind a proxy that waits instead of returning 429s."`
-	Proxy      proxyCommand      `cmd:"" help:"Be a proxy that waits instead of returning 429s, for clients in any language."`
-	Serve      serveCommand      `cmd:"" help:"Serve limits to programs in any language: REST, gRPC and Envoy."`
-	Demo       demoCommand       `cmd:"" help:"Show a run against a provider on this machine, without a key."`
-	Provider   providerCommand   `cmd:"" help:"Be a provider for tests, with limits that nobody sees."`
-	Presets    presetsCommand    `cmd:"" help:"Show what is known of the limits of providers."`
-	Doctor     doctorCommand     `cmd:"" help:"Examine configurations, stores, groups and programs, and say what to repair."`
-	Ctl        ctlCommand        `cmd:"" help:"Show and steer a headrace that runs: pause, limit, drain."`
-	Completion completionCommand `cmd:"" help:"Print a script that completes commands and flags in a shell."`
+	Proxy      proxyCommand      `cmd:"" help:"Run a proxy that waits instead of returning 429s, for clients in any language."`
+	Serve      serveCommand      `cmd:"" help:"Run a rate limit service for programs in any language: REST, gRPC and Envoy."`
+	Demo       demoCommand       `cmd:"" help:"Show a run against a local test provider, without a key."`
+	Provider   providerCommand   `cmd:"" help:"Run a test provider with hidden limits."`
+	Presets    presetsCommand    `cmd:"" help:"Show the published limits of providers."`
+	Doctor     doctorCommand     `cmd:"" help:"Examine configurations, stores, groups and programs, and suggest repairs."`
+	Ctl        ctlCommand        `cmd:"" help:"Show and control a running headrace: pause, limit, drain."`
+	Completion completionCommand `cmd:"" help:"Print a shell completion script."`
 	Man        manCommand        `cmd:"" help:"Print the manual page."`
 	Version    versionCommand    `cmd:"" help:"Print the version."`
 }
 
-const description = `headrace does a file of requests to a rate-limited API, as fast as the provider allows: it finds the limit, waits where it is refused, and goes on where it was stopped.
+const description = `headrace sends requests to a rate-limited API as fast as the provider allows. It finds the limit, waits when the provider returns 429, and resumes where it was stopped.
 
-Every flag can be given in the environment too (HEADRACE_RPM for --rpm), or in the file of --config. The command line goes before the environment, that before the file, and the file before what a preset says.`
+Every flag can also be set in the environment (HEADRACE_RPM for --rpm) or in the file of --config. The command line takes precedence over the environment, the environment over the file, and the file over a preset.`
 
 const exits = `Exit status:
-  0    all is done
-  1    some requests failed, or the run had to stop
-  2    something is wrong with the command or its files; nothing was sent
-  3    it stopped because the first 20 requests all failed in the same way
-  75   nothing failed; what had to wait for too long is left for later
-  130  interrupted by Ctrl-C; the same command goes on`
+  0    all requests are done
+  1    some requests failed, or the run had to stop early
+  2    the command or its files are invalid; nothing was sent
+  3    stopped because the first 20 requests all failed in the same way
+  75   nothing failed; requests that had to wait too long are left for later
+  130  interrupted by Ctrl-C; run the same command again to resume`
 
-// exited is how kong asks to end, after --help.
+// exited is the panic by which kong ends the program after --help.
 type exited int
 
 // Main parses, runs, and returns the exit status.
@@ -113,7 +113,7 @@ func (p *Program) Main(ctx context.Context) (status int) {
 		kong.ExplicitGroups([]kong.Group{
 			{Key: "files", Title: "Files:"},
 			{Key: "provider", Title: "Provider:"},
-			{Key: "limits", Title: "Limits (hard caps; within them the pace is found):"},
+			{Key: "limits", Title: "Limits (hard caps; the rate is found within them):"},
 			{Key: "failures", Title: "Failures:"},
 			{Key: "listening", Title: "Clients:"},
 			{Key: "upstreams", Title: "Upstreams:"},
@@ -121,8 +121,8 @@ func (p *Program) Main(ctx context.Context) (status int) {
 			{Key: "pages", Title: "Pages:"},
 			{Key: "display", Title: "Display:"},
 			{Key: "allowed", Title: "What it allows:"},
-			{Key: "spoken", Title: "What it says:"},
-			{Key: "slow", Title: "How it answers:"},
+			{Key: "spoken", Title: "What it announces:"},
+			{Key: "slow", Title: "How it responds:"},
 			{Key: "doctor", Title: "What to examine:"},
 		}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(p, &c),
@@ -145,7 +145,7 @@ func (p *Program) Main(ctx context.Context) (status int) {
 	return p.fail(parsed.Run())
 }
 
-// help prints what --help says. Flags behind the command of exec would be those of the command.
+// help prints the text of --help. In the usage of exec it leaves out flags after the command, because those belong to the command.
 func help(o kong.HelpOptions, c *kong.Context) error {
 	if n := c.Selected(); n != nil && n.Name == "serve" {
 		if flag := flags(c.Model.Node)["config"]; flag != nil {
@@ -159,7 +159,7 @@ func help(o kong.HelpOptions, c *kong.Context) error {
 	return kong.DefaultHelpPrinter(o, c)
 }
 
-// arguments are those that are meant by args: what other programs do with "help" and "--version" is done here too.
+// arguments translates "help" and "--version", which other programs accept, into commands of this one.
 func arguments(args []string) []string {
 	switch {
 	case len(args) == 0:
@@ -174,7 +174,7 @@ func arguments(args []string) []string {
 	return args
 }
 
-// fail says what went wrong, and returns the exit status.
+// fail prints the error, and returns the exit status.
 func (p *Program) fail(err error) int {
 	switch {
 	case err == nil:
@@ -187,7 +187,7 @@ func (p *Program) fail(err error) int {
 		return Later
 	case errors.Is(err, errFailed):
 		return Failed
-	case errors.Is(err, syscall.EPIPE): // whoever read a list has seen enough
+	case errors.Is(err, syscall.EPIPE): // the reader of the list has closed the pipe
 		return OK
 	}
 	status := Failed
@@ -203,7 +203,7 @@ func (p *Program) fail(err error) int {
 	return status
 }
 
-// status is that of a *statusError, whose error is said.
+// status returns the status of a *statusError, and prints its error.
 func (p *Program) status(err error) int {
 	of := (*statusError)(nil)
 	if !errors.As(err, &of) {
@@ -217,30 +217,30 @@ func (p *Program) status(err error) int {
 	return of.status
 }
 
-// errFailed ends a run that has said all there is to say.
+// errFailed ends a run that has already printed what went wrong.
 var errFailed = errors.New("failed")
 
-// errSystematic is as errFailed, for a run whose first requests all failed in the same way.
+// errSystematic is like errFailed, for a run in which the first requests all failed in the same way.
 var errSystematic = errors.New("systematic failure")
 
-// errLater is as errFailed, for a run whose remaining requests had to wait for too long.
+// errLater is like errFailed, for a run in which the remaining requests would have had to wait too long.
 var errLater = errors.New("left for later")
 
-// passed has signals be for another process from now on.
+// passed hands signals over to another process from now on.
 func (p *Program) passed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.others = true
 }
 
-// Passed reports whether a signal is for another process, which gets it from this one.
+// Passed reports whether signals are passed on to another process.
 func (p *Program) Passed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.others
 }
 
-// Reload does what SIGHUP is for, and reports whether it is for anything but ending the program.
+// Reload runs the action of SIGHUP, and reports whether there is one other than ending the program.
 func (p *Program) Reload() bool {
 	p.mu.Lock()
 	reload := p.reload
@@ -265,7 +265,7 @@ func (p *Program) Interrupted() {
 	if p.shown != nil {
 		to = p.shown.Writer()
 		if p.shown.Mode() == console.TTY {
-			before = "" // it is drawn over
+			before = "" // the next state of the display overwrites it
 		}
 	}
 	p.mu.Unlock()
@@ -277,14 +277,14 @@ func (p *Program) Interrupted() {
 // ending is how long a program takes to end once no calls are in flight: a run waits for its last results to be durable.
 const ending = 30 * time.Second
 
-// Patience is how long the program may take to end after the first Ctrl-C.
+// Patience returns how long the program may take to end after the first Ctrl-C.
 func (p *Program) Patience() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return min(p.calls, math.MaxInt64-ending) + ending
 }
 
-// below begins a line of its own where the terminal shows ^C.
+// below starts a new line if the terminal shows ^C.
 func (p *Program) below() string {
 	if f, ok := p.Stderr.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
@@ -294,12 +294,12 @@ func (p *Program) below() string {
 	return ""
 }
 
-// Abandoned is called at the second, before the process ends.
+// Abandoned is called at the second Ctrl-C, before the process ends.
 func (p *Program) Abandoned() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.resume != "" {
-		fmt.Fprintln(terminal.Writer(p.Stderr), p.below()+p.resume) // the cursor stands below the display
+		fmt.Fprintln(terminal.Writer(p.Stderr), p.below()+p.resume) // the cursor is below the display
 	}
 	if p.undo != nil {
 		p.undo()

@@ -17,32 +17,32 @@ import (
 )
 
 type providerCommand struct {
-	Addr string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Where to listen; port 0 is any that is free. Default: ${default}."`
+	Addr string `default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address to listen on; port 0 picks a free port. Default: ${default}."`
 
-	Limit         []string      `group:"allowed" sep:"none" placeholder:"TEXT" help:"What is allowed, such as \"50/s\", \"200k tokens/min\" or \"8 concurrent\". May be repeated. Default: everything."`
-	Hidden        string        `group:"allowed" placeholder:"LOW-HIGH" help:"Draw the limit at random, from so many to so many requests a second."`
-	Move          time.Duration `group:"allowed" placeholder:"TIME" help:"Draw another one so often, from the first request on. Default: never."`
-	RefusalsCount bool          `group:"allowed" help:"Have refused requests spend the limit too, as some providers do."`
+	Limit         []string      `group:"allowed" sep:"none" placeholder:"TEXT" help:"A limit, such as \"50/s\", \"200k tokens/min\" or \"8 concurrent\". May be repeated. Default: no limit."`
+	Hidden        string        `group:"allowed" placeholder:"LOW-HIGH" help:"Pick a random limit from this range, in requests per second."`
+	Move          time.Duration `group:"allowed" placeholder:"TIME" help:"Pick another one this often, counted from the first request. Default: never."`
+	RefusalsCount bool          `group:"allowed" help:"Count rejected requests against the limit too, as some providers do."`
 
-	Dialect    string `group:"spoken" default:"route" enum:"route,openai,azure,anthropic,gemini,mistral,groq,ietf,generic" placeholder:"NAME" help:"How refusals are worded: route, openai, azure, anthropic, gemini, mistral, groq, ietf or generic. Default: by the route."`
-	RetryAfter string `group:"spoken" default:"none" enum:"none,seconds,millis" placeholder:"HOW" help:"What a refusal says about waiting: none, seconds or millis. Default: ${default}."`
-	Headers    bool   `group:"spoken" help:"Tell the limits in the headers of answers."`
-	NeedKey    string `group:"spoken" placeholder:"KEY" help:"Answer 401 to other keys."`
+	Dialect    string `group:"spoken" default:"route" enum:"route,openai,azure,anthropic,gemini,mistral,groq,ietf,generic" placeholder:"NAME" help:"Format of 429 responses: route, openai, azure, anthropic, gemini, mistral, groq, ietf or generic. Default: that of the route."`
+	RetryAfter string `group:"spoken" default:"none" enum:"none,seconds,millis" placeholder:"HOW" help:"Retry-After header of 429 responses: none, seconds or millis. Default: ${default}."`
+	Headers    bool   `group:"spoken" help:"Send rate limit headers."`
+	NeedKey    string `group:"spoken" placeholder:"KEY" help:"Respond with 401 to any other key."`
 
-	Latency time.Duration `group:"slow" default:"200ms" placeholder:"TIME" help:"How long an answer takes; half of them take less. Default: ${default}."`
-	Spread  float64       `group:"slow" default:"0.3" placeholder:"SIGMA" help:"How much that differs: sigma of a log-normal. Default: ${default}."`
-	Faults  float64       `group:"slow" placeholder:"SHARE" help:"The share of requests that end in an error 500, such as 0.02."`
-	Full    float64       `group:"slow" placeholder:"SHARE" help:"The share that hears of an overloaded provider: 503, of Anthropic 529."`
-	Cut     float64       `group:"slow" placeholder:"SHARE" help:"The share whose connection is cut before the answer."`
-	Hang    float64       `group:"slow" placeholder:"SHARE" help:"The share whose answer stops in the middle and never ends."`
-	Seed    uint64        `group:"slow" default:"1" placeholder:"N" help:"What is drawn at random is drawn from it. Default: ${default}."`
+	Latency time.Duration `group:"slow" default:"200ms" placeholder:"TIME" help:"Median response time. Default: ${default}."`
+	Spread  float64       `group:"slow" default:"0.3" placeholder:"SIGMA" help:"Spread of the response time: sigma of a log-normal distribution. Default: ${default}."`
+	Faults  float64       `group:"slow" placeholder:"SHARE" help:"Fraction of requests that fail with status 500, such as 0.02."`
+	Full    float64       `group:"slow" placeholder:"SHARE" help:"Fraction that is answered with an overload error: 503, or 529 on Anthropic's routes."`
+	Cut     float64       `group:"slow" placeholder:"SHARE" help:"Fraction for which the connection is closed before the response."`
+	Hang    float64       `group:"slow" placeholder:"SHARE" help:"Fraction for which the response stops in the middle and never ends."`
+	Seed    uint64        `group:"slow" default:"1" placeholder:"N" help:"Seed of everything random. Default: ${default}."`
 
-	WithStdin bool `hidden:"" help:"End when standard input does, and with nothing else."`
+	WithStdin bool `hidden:"" help:"Exit only when standard input is closed."`
 }
 
-// Help is what --help says behind the list of flags.
+// Help is printed by --help after the list of flags.
 func (*providerCommand) Help() string {
-	return `It speaks OpenAI's chat completions and embeddings and Anthropic's messages, and answers with the first words of the prompt. A limit is a bucket that holds what is allowed at once. GET /_ledger tells what it saw, and what it would have let through; PUT /_limits sets other limits while it runs.
+	return `Implements OpenAI's chat completions and embeddings and Anthropic's messages, and answers with the first words of the prompt. A limit is a token bucket: it holds what may be sent at once. GET /_ledger returns what the provider received, and what it would have admitted; PUT /_limits changes the limits while it runs.
 
 Examples:
   headrace provider --limit 50/s --faults 0.02
@@ -67,11 +67,11 @@ func (c *providerCommand) Run(ctx context.Context, p *Program) error {
 	var listen net.ListenConfig
 	listener, err := listen.Listen(ctx, "tcp", c.Addr)
 	if err != nil {
-		return &run.UsageError{Err: fmt.Errorf("%w: give another --addr, such as 127.0.0.1:0 for a free port", err)}
+		return &run.UsageError{Err: fmt.Errorf("%w: use another --addr, such as 127.0.0.1:0 for a free port", err)}
 	}
 	h := &http.Server{Handler: server.Handler(), ReadHeaderTimeout: time.Minute}
 	fmt.Fprintf(p.Stdout, listening+"\n", listener.Addr())
-	if c.WithStdin { // an interrupt is for both, and what is in flight may finish
+	if c.WithStdin { // an interrupt reaches both processes, and calls in flight may finish
 		var end context.CancelFunc
 		ctx, end = context.WithCancel(context.WithoutCancel(ctx))
 		go func() {
@@ -90,12 +90,12 @@ func (c *providerCommand) Run(ctx context.Context, p *Program) error {
 	return nil
 }
 
-// listening is the first line that the provider says.
-const listening = "a provider for tests listens, use --base-url http://%s/v1"
+// listening is the first line that the provider prints.
+const listening = "test provider is listening: use --base-url http://%s/v1"
 
-// tell is the last that the provider says.
+// tell prints the provider's summary at its end.
 func tell(to io.Writer, l provider.Ledger) {
-	fmt.Fprintf(to, "%d requests: %d served, %d refused (429), %d faults, %d malformed, %d aborted\n",
+	fmt.Fprintf(to, "%d requests: %d served, %d rate-limited (429), %d faults, %d malformed, %d aborted\n",
 		l.Arrivals, l.Served, l.Refused, l.Faulted, l.Invalid, l.Aborted)
 	if l.Possible > 0 {
 		fmt.Fprintf(to, "%.0f were possible in %.1f s\n", l.Possible, l.Seconds)
@@ -120,14 +120,14 @@ func (c *providerCommand) config() (provider.Config, error) {
 			return config, &settings.Error{Flag: "--hidden", Problem: err.Error()}
 		}
 		if config.Limits.Rate.PerSecond > 0 {
-			return config, &settings.Error{Flag: "--hidden", Problem: "--limit has a limit of requests already: give one of them"}
+			return config, &settings.Error{Flag: "--hidden", Problem: "--limit already limits requests: use only one of them"}
 		}
 	}
 	switch {
 	case c.Move < 0:
 		return config, &settings.Error{Flag: "--move", Problem: fmt.Sprintf("%v is negative", c.Move)}
 	case c.Move > 0 && c.Hidden == "":
-		return config, &settings.Error{Flag: "--move", Problem: "there is nothing to draw from: give --hidden"}
+		return config, &settings.Error{Flag: "--move", Problem: "--hidden is missing: it gives the range of the limits"}
 	}
 	faults := provider.Faults{Error: c.Faults, Full: c.Full, Cut: c.Cut, Hang: c.Hang, Key: c.NeedKey}
 	if err := faults.Validate(); err != nil {

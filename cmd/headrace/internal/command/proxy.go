@@ -14,24 +14,24 @@ import (
 )
 
 type proxyCommand struct {
-	Addr string `group:"listening" default:"127.0.0.1:8787" placeholder:"ADDR" help:"Where clients connect; port 0 is any that is free. Default: ${default}."`
+	Addr string `group:"listening" default:"127.0.0.1:8787" placeholder:"ADDR" help:"Address to listen on; port 0 picks a free port. Default: ${default}."`
 
 	gateway.Flags `embed:""`
 
-	Token    string   `group:"listening" placeholder:"TOKEN" help:"Required from every client: header X-Headrace-Token, or /t/TOKEN before the path. Better in HEADRACE_TOKEN: other users see command lines."`
-	Host     []string `group:"listening" sep:"none" placeholder:"NAME" help:"A name in the Host header that is accepted besides localhost and loopback addresses. May be repeated."`
-	Origin   []string `group:"listening" sep:"none" placeholder:"URL" help:"An origin of web pages whose requests are accepted, such as https://app.example.com. May be repeated."`
+	Token    string   `group:"listening" placeholder:"TOKEN" help:"Token that every client must send: in the header X-Headrace-Token, or as /t/TOKEN before the path. Prefer HEADRACE_TOKEN: other users can see the command line."`
+	Host     []string `group:"listening" sep:"none" placeholder:"NAME" help:"Accept this name in the Host header, besides localhost and loopback addresses. May be repeated."`
+	Origin   []string `group:"listening" sep:"none" placeholder:"URL" help:"Accept requests from web pages of this origin, such as https://app.example.com. May be repeated."`
 	tlsFlags `embed:""`
 
-	Dashboard      string        `group:"pages" default:"127.0.0.1:8788" placeholder:"ADDR" help:"Where the live page is, with /metrics and /healthz, or off. Default: ${default}."`
-	DashboardToken string        `group:"pages" placeholder:"TOKEN" help:"Allows to pause, resume, limit and drain, and to read from other machines. Default: that of --token, or none."`
+	Dashboard      string        `group:"pages" default:"127.0.0.1:8788" placeholder:"ADDR" help:"Address of the dashboard, with /metrics and /healthz, or off. Default: ${default}."`
+	DashboardToken string        `group:"pages" placeholder:"TOKEN" help:"Token for pause, resume, limit and drain, and for access from other machines. Default: that of --token, or none."`
 	Metrics        string        `group:"pages" placeholder:"ADDR" help:"Serve /metrics and /healthz here instead."`
-	Grace          time.Duration `group:"pages" default:"30s" placeholder:"TIME" help:"How long requests may go on after SIGTERM or Ctrl-C. Default: ${default}."`
+	Grace          time.Duration `group:"pages" default:"30s" placeholder:"TIME" help:"Time that requests in progress have after SIGTERM or Ctrl-C. Default: ${default}."`
 }
 
-// Help is what --help says behind the list of flags.
+// Help is printed by --help after the list of flags.
 func (*proxyCommand) Help() string {
-	return `Clients set their base URL to an upstream of the proxy, keep their key, and see no 429: their requests wait until the provider allows them. Known upstreams are those of the providers, such as /openai, /anthropic and /gemini. A request can name its client by X-Headrace-Client or by /c/NAME before the path; with X-Headrace-Priority: batch it lets others go first. docs/proxy.md has a block for each SDK.
+	return `Clients set their base URL to an upstream of the proxy and keep their key. They no longer see 429s: their requests wait until the provider allows them. Upstreams for the known providers are built in, such as /openai, /anthropic and /gemini. A request can name its client with X-Headrace-Client or with /c/NAME before the path; requests with X-Headrace-Priority: batch yield to others. docs/proxy.md has a section for each SDK.
 
 Examples:
   headrace proxy
@@ -63,7 +63,7 @@ func (c *proxyCommand) Run(ctx context.Context, p *Program) error {
 	}
 	defer func() { _ = g.Close(ctx) }()
 	p.mu.Lock()
-	p.grace, p.calls = fmt.Sprintf("headrace: draining; requests in progress may finish for %s (again: at once)", c.Grace), c.Grace
+	p.grace, p.calls = fmt.Sprintf("headrace: draining; requests in progress have %s to finish (again: stop at once)", c.Grace), c.Grace
 	p.mu.Unlock()
 	c.greet(to, g)
 	select {
@@ -76,7 +76,7 @@ func (c *proxyCommand) Run(ctx context.Context, p *Program) error {
 	return c.drain(ctx, to, g)
 }
 
-// at is an address that can be off.
+// at returns an address, or an empty string for "off".
 func at(address string) string {
 	if address == "off" {
 		return ""
@@ -84,7 +84,7 @@ func at(address string) string {
 	return address
 }
 
-// greet says in one line where the proxy is and how to use it.
+// greet prints one line with the proxy's address and how to use it.
 func (c *proxyCommand) greet(to io.Writer, g *gateway.Gateway) {
 	base := "http"
 	if c.TLSCert != "" {
@@ -97,7 +97,7 @@ func (c *proxyCommand) greet(to io.Writer, g *gateway.Gateway) {
 	line := fmt.Sprintf("headrace proxy on %s: set OPENAI_BASE_URL=%s://%s%s/openai/v1, or ANTHROPIC_BASE_URL=%[2]s://%[3]s%[4]s/anthropic, and keep your key",
 		g.Address, base, g.Address, prefix)
 	if g.Dashboard != "" {
-		line += "; live page: http://" + g.Dashboard
+		line += "; dashboard: http://" + g.Dashboard
 	}
 	fmt.Fprintln(to, line)
 }
@@ -116,4 +116,4 @@ func (c *proxyCommand) drain(ctx context.Context, to io.Writer, g *gateway.Gatew
 	return nil
 }
 
-var errGrace = errors.New("the time of --grace is over")
+var errGrace = errors.New("the time given by --grace is over")

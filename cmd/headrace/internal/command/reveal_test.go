@@ -26,13 +26,13 @@ func TestRevealIsReadable(t *testing.T) {
 	for line := range strings.Lines(text) {
 		assert.LessOrEqual(t, len(line), 81, line)
 	}
-	assert.Contains(t, text, "Goodput: 11960 answers in 1234.5 s, where 54321 were possible: 22.0 %.\n")
-	assert.Contains(t, text, "Of 12345 calls 1023 were refused (429): 8.3 %. 1020 failed on purpose (500).\n")
+	assert.Contains(t, text, "Goodput: 11960 answers in 1234.5 s, of 54321 possible: 22.0 %.\n")
+	assert.Contains(t, text, "Of 12345 calls, 1023 got a 429: 8.3 %. 1020 failed on purpose (500).\n")
 	assert.Regexp(t, `1000\.4 s +1234\.5 s +none +0 +7 +- +0`, text)
 
 	out.Reset()
 	command.Reveal(&out, &provider.Ledger{})
-	assert.Contains(t, out.String(), "Goodput: 0 answers in 0.0 s, where 0 were possible: -.\n")
+	assert.Contains(t, out.String(), "Goodput: 0 answers in 0.0 s, of 0 possible: -.\n")
 }
 
 func TestLastWords(t *testing.T) {
@@ -47,7 +47,7 @@ func TestLastWords(t *testing.T) {
 func TestTheGuideKnowsTheDemo(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/cli.md")
 	require.NoError(t, err)
-	says := fmt.Sprintf("moves it every %g seconds", command.DemoMove.Seconds())
+	says := fmt.Sprintf("changes it every %g seconds", command.DemoMove.Seconds())
 	assert.True(t, strings.Contains(string(page), says), "docs/cli.md does not say %q", says)
 }
 

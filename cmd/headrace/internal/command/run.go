@@ -24,9 +24,9 @@ type runCommand struct {
 	settings.Flags `embed:""`
 }
 
-// Help is what --help says behind the list of flags.
+// Help is printed by --help after the list of flags.
 func (*runCommand) Help() string {
-	return `Each line is a request in the format of OpenAI's Batch API or, with --format anthropic, of Anthropic's Message Batches; results have the format of the same API. Results and failures are written as they finish, each once, however often the process is stopped or killed; running the same command again goes on. Flags can be in the environment too, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
+	return `Each line is a request in the format of OpenAI's Batch API or, with --format anthropic, of Anthropic's Message Batches. Results have the format of the same API. Results and failures are written as they arrive, each exactly once, however often the process is stopped or killed. Run the same command again to resume. Flags can also be set in the environment, such as HEADRACE_RPM, and in a file: see --config and docs/cli.md.
 
 Examples:
   headrace run requests.jsonl
@@ -74,7 +74,7 @@ func (c *runCommand) Run(ctx context.Context, p *Program) error {
 	return p.close(terminal.Writer(p.Stderr), s, outcome, err)
 }
 
-// info describes the file that a stream is; nil if it is none.
+// info describes the file behind a stream; nil if the stream is not a file.
 func info(stream any) os.FileInfo {
 	f, ok := stream.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
@@ -91,7 +91,7 @@ func logger(s *settings.Run, to io.Writer) *slog.Logger {
 	return logTo(terminal.Writer(to), s.LogLevel, s.LogFormat)
 }
 
-// logTo is a logger as --log-level and --log-format have it.
+// logTo returns a logger with the level and the format of --log-level and --log-format.
 func logTo(to io.Writer, level, format string) *slog.Logger {
 	var least slog.Level
 	_ = least.UnmarshalText([]byte(level)) // kong has checked it
@@ -102,7 +102,7 @@ func logTo(to io.Writer, level, format string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(to, options))
 }
 
-// begin notes what to say when a signal comes.
+// begin sets what to print when a signal arrives.
 func (p *Program) begin(s *settings.Run, scanning bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,10 +113,10 @@ func (p *Program) begin(s *settings.Run, scanning bool) {
 }
 
 func stopping(grace time.Duration) string {
-	return fmt.Sprintf("headrace: stopping; calls in flight may finish for %s (Ctrl-C again: at once)", grace)
+	return fmt.Sprintf("headrace: stopping; calls in flight have %s to finish (Ctrl-C again: stop at once)", grace)
 }
 
-// interrupted says how to go on after a signal.
+// interrupted prints how to resume after a signal.
 func (p *Program) interrupted(err error, s *settings.Run) error {
 	if errors.Is(err, run.ErrInterrupted) {
 		fmt.Fprintln(terminal.Writer(p.Stderr), p.goOn(s))
@@ -124,7 +124,7 @@ func (p *Program) interrupted(err error, s *settings.Run) error {
 	return err
 }
 
-// close tells the outcome and returns how the process ends.
+// close prints the outcome, and returns the error that the process ends with.
 func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error) error {
 	if errors.As(err, new(*run.UsageError)) {
 		return err
@@ -134,13 +134,13 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		err = errors.Join(err, reportErr)
 	}
 	if o.Stale > 0 {
-		fmt.Fprintf(to, "%s older than a day (--fresh has them made again)\n", plural(o.Stale, "resumed result"))
+		fmt.Fprintf(to, "%s older than a day (--fresh sends their requests again)\n", plural(o.Stale, "resumed result"))
 	}
 	switch {
 	case o.Left > 0 && o.LeftOut:
-		fmt.Fprintf(to, "%s of requests that are not in %s any more: the journal keeps them, and %s has them no longer\n", plural(o.Left, "result"), s.Requests, s.Out)
+		fmt.Fprintf(to, "%s of requests that are no longer in %s: kept in the journal, but removed from %s\n", plural(o.Left, "result"), s.Requests, s.Out)
 	case o.Left > 0:
-		fmt.Fprintf(to, "%s of requests that are not in %s any more (--fresh leaves them out)\n", plural(o.Left, "result"), s.Requests)
+		fmt.Fprintf(to, "%s of requests that are no longer in %s (--fresh leaves them out)\n", plural(o.Left, "result"), s.Requests)
 	}
 	left := o.Waiting > 0 || err != nil
 	if o.Done+o.Resumed > 0 && s.Out != "-" {
@@ -150,7 +150,7 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 		fmt.Fprintln(to, "failures: "+s.Errors)
 	}
 	if why := o.WhyWaiting(); why != nil && err == nil {
-		fmt.Fprintf(to, "%s left, for example because of this: %s\n", plural(o.Waiting, "request"), said(why))
+		fmt.Fprintf(to, "%s left for later; the first one because of: %s\n", plural(o.Waiting, "request"), said(why))
 		if hit := (*adaptive.RateLimitHit)(nil); errors.As(why, &hit) {
 			tellWait(to, hit, s.MaxWait)
 		}
@@ -165,13 +165,13 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	switch {
 	case left:
 		if stopped && (stop.Reason == run.Failures || stop.Reason == run.Systematic && o.Failed > 0) && !s.RetryFailed {
-			// these failures would stop the next run too, or have a cause that was removed
+			// these failures would also stop the next run, or their cause has been removed by then
 			fmt.Fprintln(to, p.goOn(s, "--retry-failed"))
 		} else {
 			fmt.Fprintln(to, p.goOn(s))
 		}
 	case o.Failed > 0 && s.Journal != "":
-		fmt.Fprintln(to, "--retry-failed tries the failures again")
+		fmt.Fprintln(to, "--retry-failed retries the failures")
 	}
 	switch {
 	case errors.Is(err, run.ErrInterrupted):
@@ -186,19 +186,19 @@ func (p *Program) close(to io.Writer, s *settings.Run, o *run.Outcome, err error
 	return nil
 }
 
-// tellWait says until when the provider asks to wait, if that is longer than the run waits.
+// tellWait prints until when the provider asks to wait, if the run does not wait that long.
 func tellWait(to io.Writer, hit *adaptive.RateLimitHit, most time.Duration) {
 	until := hit.SentAt.Add(hit.RetryAfter).Local().Format(time.DateTime)
 	switch {
 	case hit.RetryAfter >= reopening.MostSaid:
-		fmt.Fprintf(to, "the provider asks to wait until %s at least: go on then\n", until)
+		fmt.Fprintf(to, "the provider asks to wait until %s at least: resume then\n", until)
 	case hit.RetryAfter > most:
-		fmt.Fprintf(to, "the provider asks to wait until %s: go on then, or have it wait with --max-wait %s\n",
+		fmt.Fprintf(to, "the provider asks to wait until %s: resume then, or let the run wait with --max-wait %s\n",
 			until, (hit.RetryAfter + time.Minute).Round(time.Minute))
 	}
 }
 
-// said is why a request waits: what the provider has said, if it has.
+// said returns why a request waits: the provider's message, if there is one.
 func said(why error) string {
 	if f := (*results.RequestError)(nil); errors.As(why, &f) {
 		if f.StatusCode > 0 {
@@ -232,13 +232,13 @@ func plural(n int64, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// goOn is the command that goes on, with more flags.
+// goOn returns the command that resumes the run, with more flags.
 func (p *Program) goOn(s *settings.Run, more ...string) string {
 	if s.Journal == "" {
-		return "nothing was recorded: running it again begins anew (--journal FILE records)"
+		return "nothing was recorded: another run starts over (use --journal FILE to record)"
 	}
 	fresh, _, _ := p.given.value("fresh")
-	text := "go on with: headrace " + strings.Join(append(again(p.Args, fresh != nil), more...), " ")
+	text := "resume with: headrace " + strings.Join(append(again(p.Args, fresh != nil), more...), " ")
 	if s.Requests == requests.Stdin {
 		text += "   (with the same requests on standard input)"
 	}
@@ -292,7 +292,7 @@ func writeReport(s *settings.Run, o *run.Outcome, err error) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.Report, append(text, '\n'), 0o644); err != nil { //nolint:gosec // for whoever may read the folder
+	if err := os.WriteFile(s.Report, append(text, '\n'), 0o644); err != nil { //nolint:gosec // readable by every user that can read the folder
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
 	return nil

@@ -25,26 +25,26 @@ import (
 )
 
 type serveCommand struct {
-	Addr  string `group:"listening" default:"127.0.0.1:8790" placeholder:"ADDR" help:"Where clients connect: HOST:PORT, of which port 0 is any that is free, or unix:PATH. Default: ${default}."`
-	Check bool   `group:"files" help:"Only examine the configuration: print its problems, and what a file of envoyproxy/ratelimit means differently here."`
+	Addr  string `group:"listening" default:"127.0.0.1:8790" placeholder:"ADDR" help:"Address to listen on: HOST:PORT, where port 0 picks a free port, or unix:PATH. Default: ${default}."`
+	Check bool   `group:"files" help:"Only check the configuration: print its problems and, for a file of envoyproxy/ratelimit, what works differently here."`
 
 	tlsFlags `embed:""`
 
-	URL string `group:"listening" name:"url" placeholder:"URL" help:"Where members of the group reach this server, such as https://replica-1:8790. Other servers on the same Redis send members there while this one leads. Not needed if the members' address lists all servers."`
+	URL string `group:"listening" name:"url" placeholder:"URL" help:"URL at which members of the group reach this server, such as https://replica-1:8790. Other servers on the same Redis send members there while this one leads. Not needed if the members' address lists all servers."`
 
-	Insecure bool     `group:"listening" help:"Listen on an address that other machines can reach, without tokens and client certificates."`
-	Host     []string `group:"listening" sep:"none" placeholder:"NAME" help:"A name in the Host header that is accepted besides localhost and loopback addresses. May be repeated."`
+	Insecure bool     `group:"listening" help:"Allow an address that other machines can reach, without tokens or client certificates."`
+	Host     []string `group:"listening" sep:"none" placeholder:"NAME" help:"Accept this name in the Host header, besides localhost and loopback addresses. May be repeated."`
 
-	Dashboard      string `group:"pages" default:"off" placeholder:"ADDR" help:"Where the live page is, such as 127.0.0.1:8788, or off. Default: ${default}."`
-	DashboardToken string `group:"pages" placeholder:"TOKEN" help:"Allows to read the page from other machines. It is better given in HEADRACE_DASHBOARD_TOKEN."`
+	Dashboard      string `group:"pages" default:"off" placeholder:"ADDR" help:"Address of the dashboard, such as 127.0.0.1:8788, or off. Default: ${default}."`
+	DashboardToken string `group:"pages" placeholder:"TOKEN" help:"Token for access to the dashboard from other machines. Prefer HEADRACE_DASHBOARD_TOKEN."`
 
-	LogLevel  string `group:"display" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error. Default: ${default}."`
-	LogFormat string `group:"display" default:"json" enum:"text,json" placeholder:"HOW" help:"How it is logged: text or json. Default: ${default}."`
+	LogLevel  string `group:"display" default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Log level on standard error: debug, info, warn or error. Default: ${default}."`
+	LogFormat string `group:"display" default:"json" enum:"text,json" placeholder:"HOW" help:"Log format: text or json. Default: ${default}."`
 }
 
-// Help is what --help says behind the list of flags.
+// Help is printed by --help after the list of flags.
 func (*serveCommand) Help() string {
-	return `Programs in any language share limits by asking this service: REST and gRPC on one port, and Envoy's rate limit service. The limits are in the YAML file of --config, which is read again when it changes and at SIGHUP: they change in place, and a file with a mistake changes nothing. SIGTERM lets requests in progress finish. Several servers share one Redis. docs/service.md describes the API and the file.
+	return `Programs in any language share limits through this service. It serves REST, gRPC and Envoy's rate limit service on one port. The limits are in the YAML file of --config, which is read again when it changes and at SIGHUP. New limits take effect without a restart; an invalid file changes nothing. After SIGTERM, requests in progress may finish. Several servers can share one Redis. docs/service.md describes the API and the file.
 
 Examples:
   headrace serve --config limits.yaml --check
@@ -57,18 +57,18 @@ Examples:
   headrace serve --config limits.yaml --addr 0.0.0.0:8790 --url https://replica-1:8790 --tls-cert cert.pem --tls-key key.pem
   headrace run requests.jsonl --share group:https://replica-1:8790,https://replica-2:8790
 
-Programs that share limits they have to find out join the group of the service: --share group:https://HOST:PORT. Servers on one Redis elect the one that leads it.
+If the limits are not known in advance, programs join the group of the service: --share group:https://HOST:PORT. Servers on one Redis elect the group's leader.
 
-An address that other machines can reach needs tokens (runtime.auth in the file), --tls-client-ca, or --insecure.`
+An address that other machines can reach requires tokens (runtime.auth in the file), --tls-client-ca, or --insecure.`
 }
 
-// serveGrace is how long requests in progress may go on after SIGTERM, as package service has it.
+// serveGrace is the time that package service gives requests in progress after SIGTERM.
 const serveGrace = 10 * time.Second
 
 // Run is called by kong.
 func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 	if p.given.path == "" {
-		return &settings.Error{Flag: "--config", Problem: "it is missing: give the YAML file with the limits (headrace serve --help tells more)"}
+		return &settings.Error{Flag: "--config", Problem: "it is missing: name the YAML file with the limits (see headrace serve --help)"}
 	}
 	if c.Check {
 		return c.check(p)
@@ -104,7 +104,7 @@ func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 	if err := members.begin(c.URL); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	defer members.Close() // after Serve, which does not end the connections of members
+	defer members.Close() // after Serve, because Serve leaves the connections of members open
 	page, err := c.page(ctx, p, server)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -113,7 +113,7 @@ func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 		defer page.Close()
 	}
 	p.mu.Lock()
-	p.grace, p.calls = fmt.Sprintf("headrace: draining; requests in progress may finish for %s (again: at once)", serveGrace), serveGrace
+	p.grace, p.calls = fmt.Sprintf("headrace: draining; requests in progress have %s to finish (again: stop at once)", serveGrace), serveGrace
 	p.reload = func() { _ = server.Reload(ctx) } // it logs what is wrong
 	p.mu.Unlock()
 	c.greet(to, p, l.Addr().Network(), l.Addr().String(), where)
@@ -124,10 +124,10 @@ func (c *serveCommand) Run(ctx context.Context, p *Program) error {
 	return err
 }
 
-// flushTime bounds how long the last spans may take to be sent.
+// flushTime bounds the time to send the last spans.
 const flushTime = 5 * time.Second
 
-// trace has spans sent if the environment names a receiver. Call flush at the end.
+// trace sets up the export of spans if the environment names a receiver. Call flush at the end.
 func trace(ctx context.Context, p *Program, config *service.Config) (flush func(), err error) {
 	environment := otlp.Environment(p.Getenv)
 	if err := environment.Check(config.Log); err != nil {
@@ -147,13 +147,13 @@ func trace(ctx context.Context, p *Program, config *service.Config) (flush func(
 	}, nil
 }
 
-// config is what the flags mean.
+// config returns the configuration of the flags.
 func (c *serveCommand) config(p *Program) (service.Config, error) {
 	own, err := c.tls()
 	return service.Config{File: p.given.path, TLS: own, Insecure: c.Insecure, Hosts: c.Host}, err
 }
 
-// unserved is an error of service.New in terms of the command line: a mistake in a file is the user's.
+// unserved converts an error of service.New: a mistake in the file is a usage error.
 func unserved(err error) error {
 	if errors.As(err, new(*fault.FieldError)) || errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return &settings.Error{Flag: "--config", Problem: strings.ReplaceAll(strings.TrimPrefix(err.Error(), "service: "), "\n", "\n--config: ")}
@@ -161,21 +161,21 @@ func unserved(err error) error {
 	return err
 }
 
-// remedy is for an address that other machines can reach.
+// remedy returns what an address that other machines can reach requires.
 func (c *serveCommand) remedy(err error) string {
 	if errors.As(err, new(*fault.FieldError)) && strings.Contains(err.Error(), "bearer tokens") {
-		return " (runtime.auth in the file, --tls-client-ca), or give --insecure"
+		return " (runtime.auth in the file, --tls-client-ca), or use --insecure"
 	}
 	return ""
 }
 
-// storeProblem is the error of a store that is none of ours; nil if it may be one.
+// storeProblem returns an error for an unsupported kind of store, and nil otherwise.
 func storeProblem(address string) error {
 	scheme, rest, _ := strings.Cut(address, ":")
 	if slices.Contains([]string{"memory", "sqlite", "redis", "rediss"}, scheme) {
 		return nil
 	}
-	return &fault.FieldError{Owner: "headrace serve", Field: "runtime.store", Problem: fmt.Sprintf("%s:%s is not a store: give memory, sqlite:PATH or redis://HOST:PORT/DB", scheme, strings.Repeat(".", min(len(rest), 3)))}
+	return &fault.FieldError{Owner: "headrace serve", Field: "runtime.store", Problem: fmt.Sprintf("%s:%s is not a store: use memory, sqlite:PATH or redis://HOST:PORT/DB", scheme, strings.Repeat(".", min(len(rest), 3)))}
 }
 
 // openStorage opens the store that a configuration names.
@@ -187,7 +187,7 @@ func openStorage(s service.Storage) (quota.Store, error) {
 	case "redis", "rediss":
 		u, err := url.Parse(s.Address)
 		if err != nil {
-			break // redisstore says so, without the password
+			break // redisstore reports it, without the password
 		}
 		q := u.Query()
 		if s.PoolSize > 0 {
@@ -209,7 +209,7 @@ func openStorage(s service.Storage) (quota.Store, error) {
 	return settings.OpenStore(s.Address, options...)
 }
 
-// page is the live page; nil: none is wanted.
+// page returns the dashboard, or nil if it is off.
 func (c *serveCommand) page(ctx context.Context, p *Program, server *service.Server) (*dashboard.Dashboard, error) {
 	if at(c.Dashboard) == "" {
 		return nil, nil //nolint:nilnil // see above
@@ -239,10 +239,10 @@ func (c *serveCommand) page(ctx context.Context, p *Program, server *service.Ser
 	return d, nil
 }
 
-// mostBlocked is how many keys the page lists.
+// mostBlocked is the number of keys that the dashboard lists.
 const mostBlocked = 20
 
-// greet says in one line where the service is and how to use it.
+// greet prints one line with the service's address and how to use it.
 func (c *serveCommand) greet(to io.Writer, p *Program, network, address, store string) {
 	base, curl := "http", "curl"
 	if c.TLSCert != "" {
@@ -255,12 +255,12 @@ func (c *serveCommand) greet(to io.Writer, p *Program, network, address, store s
 	line := fmt.Sprintf("headrace serve on %s, limits of %s in %s: %s -d '{\"identifier\": \"ann\", \"resource\": \"search\"}' %s/v1/ratelimit/check",
 		cmp.Or(address, c.Addr), p.given.path, settings.WithoutPassword(store), curl, where)
 	if at(c.Dashboard) != "" {
-		line += "; live page: http://" + c.Dashboard
+		line += "; dashboard: http://" + c.Dashboard
 	}
 	fmt.Fprintln(to, line)
 }
 
-// check examines the configuration, and serves nothing.
+// check checks the configuration without serving it.
 func (*serveCommand) check(p *Program) error {
 	in, err := service.Inspect(p.given.path)
 	if err != nil {
@@ -272,10 +272,10 @@ func (*serveCommand) check(p *Program) error {
 	to := terminal.Writer(p.Stdout)
 	fmt.Fprintf(to, "%s is valid: %s in %s\n", p.given.path, plural(int64(len(in.Limits)), "limit"), settings.WithoutPassword(in.Store))
 	if len(in.EnvoyDifferences) > 0 {
-		fmt.Fprintln(to, "\nWhat envoyproxy/ratelimit does otherwise:")
+		fmt.Fprintln(to, "\nDifferences from envoyproxy/ratelimit:")
 	}
 	for _, text := range in.EnvoyDifferences {
 		fmt.Fprintln(to, text)
 	}
-	return nil // what could not be written is reported in the end
+	return nil // a failed write is reported at the end
 }

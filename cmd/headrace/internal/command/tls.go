@@ -8,14 +8,14 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
 
-// tlsFlags are those of commands that listen.
+// tlsFlags are the TLS flags of commands that listen.
 type tlsFlags struct {
 	TLSCert     string `group:"listening" name:"tls-cert" placeholder:"FILE" help:"Serve TLS with this certificate (PEM)."`
 	TLSKey      string `group:"listening" name:"tls-key" placeholder:"FILE" help:"The key of --tls-cert (PEM)."`
-	TLSClientCA string `group:"listening" name:"tls-client-ca" placeholder:"FILE" help:"Accept only clients with a certificate of these authorities (PEM)."`
+	TLSClientCA string `group:"listening" name:"tls-client-ca" placeholder:"FILE" help:"Accept only clients with a certificate signed by one of these authorities (PEM)."`
 }
 
-// tls is how clients connect; nil: without TLS.
+// tls returns the TLS configuration for clients, or nil for connections without TLS.
 func (c *tlsFlags) tls() (*tls.Config, error) {
 	switch {
 	case c.TLSCert == "" && c.TLSKey == "" && c.TLSClientCA == "":
@@ -36,7 +36,7 @@ func (c *tlsFlags) tls() (*tls.Config, error) {
 		return nil, &settings.Error{Flag: "--tls-client-ca", Problem: err.Error()}
 	}
 	if config.ClientCAs = x509.NewCertPool(); !config.ClientCAs.AppendCertsFromPEM(text) {
-		return nil, &settings.Error{Flag: "--tls-client-ca", Problem: c.TLSClientCA + " has no certificate in PEM"}
+		return nil, &settings.Error{Flag: "--tls-client-ca", Problem: c.TLSClientCA + " does not contain a certificate in PEM"}
 	}
 	config.ClientAuth = tls.RequireAndVerifyClientCert
 	return config, nil

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// told is standard output. What could not be written to it is an error in the end, whatever wrote it.
+// told is standard output. It keeps the first write error, so that the program can report it at the end.
 type told struct {
 	to  io.Writer
 	err error // the first one
@@ -20,7 +20,7 @@ func (t *told) Write(text []byte) (int, error) {
 	return n, err
 }
 
-// Stat describes the file that it is.
+// Stat describes the file behind it.
 func (t *told) Stat() (os.FileInfo, error) {
 	if f, ok := t.to.(*os.File); ok {
 		return f.Stat()

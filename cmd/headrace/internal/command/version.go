@@ -16,7 +16,7 @@ func (*versionCommand) Run(p *Program) error {
 	return nil
 }
 
-// version is that of the module, or of the tree that it was built from.
+// version returns the version of the module, or of the revision it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -9,17 +9,17 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/run"
 )
 
-// writable looks whether what is written in the end can be, before hours of work. It leaves no file behind.
+// writable checks before the run that a file written at its end can be written. It leaves no file behind.
 func writable(path, what string) error {
 	if path == "" {
 		return nil
 	}
 	info, err := os.Stat(path)
 	if err == nil && info.Mode()&os.ModeNamedPipe != 0 {
-		return nil // opening it would wait for its reader
+		return nil // opening a pipe would block until there is a reader
 	}
 	isNew := errors.Is(err, os.ErrNotExist)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the user names it, for whoever may read the folder
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the user names the file; readable by every user that can read the folder
 	if err != nil {
 		return &run.UsageError{Err: fmt.Errorf("the %s cannot be written: %w", what, err)}
 	}
@@ -27,7 +27,7 @@ func writable(path, what string) error {
 	if !isNew {
 		return err
 	}
-	made, linkErr := filepath.EvalSymlinks(path) // the link stays
+	made, linkErr := filepath.EvalSymlinks(path) // the target of a link is removed, and the link stays
 	if err := errors.Join(err, linkErr); err != nil {
 		return err
 	}

@@ -7,18 +7,18 @@ import (
 	"io"
 )
 
-// Joined is what the results are, joined with the requests by custom_id.
+// Joined counts the results after they are joined with the requests by custom_id.
 type Joined struct {
-	Own     int // have the answer that is theirs, once
-	Twice   int // have more than one
-	Foreign int // have the answer of another, or none of them has asked
-	Lost    int // have none
+	Own     int // requests with exactly one answer, which is right
+	Twice   int // requests with more than one answer
+	Foreign int // answers that belong to another request, or to none
+	Lost    int // requests without an answer
 }
 
-// OK reports whether each request has its own answer, once.
+// OK reports whether each request has exactly one answer, and the right one.
 func (j Joined) OK() bool { return j.Twice == 0 && j.Foreign == 0 && j.Lost == 0 }
 
-// Join reads lines of results, and compares them with the answers that are due.
+// Join reads lines of results, and compares them with the expected answers.
 func Join(results io.Reader, answers map[string]string) (j Joined, err error) {
 	seen := map[string]bool{}
 	for lines := json.NewDecoder(results); ; {

@@ -1,4 +1,4 @@
-// Package demo makes the requests of `headrace demo`, and looks whether each has its own answer.
+// Package demo makes the requests of `headrace demo`, and checks that each has the right answer.
 package demo
 
 import (
@@ -15,18 +15,18 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-// texts are six in the public domain. The first line of each names it.
+// texts are six texts in the public domain. The first line of each is its title.
 //
 //go:embed text/*.txt
 var texts embed.FS
 
-// Question is one request: what a word is where it stands.
+// Question is one request: which part of speech a word is.
 type Question struct {
 	ID     string // custom_id
 	Prompt string
 }
 
-// Questions are one for each word of the texts.
+// Questions returns one question for each word of the texts.
 func Questions() iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
 		files, err := texts.ReadDir("text")
@@ -47,7 +47,7 @@ func Questions() iter.Seq2[Question, error] {
 	}
 }
 
-// words yields those of one text, and reports whether to go on.
+// words yields the questions of one text, and reports whether to continue.
 func words(name, whole string, yield func(Question, error) bool) bool {
 	title, body, _ := strings.Cut(whole, "\n")
 	n := 0
@@ -70,8 +70,8 @@ func words(name, whole string, yield func(Question, error) bool) bool {
 	return true
 }
 
-// Write writes n requests in the form of OpenAI's Batch input, or all if there are fewer. It
-// returns what the provider answers to each.
+// Write writes n requests in the format of OpenAI's Batch input, or all if there are fewer. It
+// returns the expected answer of each.
 func Write(to io.Writer, n int) (answers map[string]string, err error) {
 	type message struct {
 		Role    string `json:"role"`

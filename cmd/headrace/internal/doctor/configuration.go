@@ -24,39 +24,39 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Configuration is a configuration as a program resolves it.
+// Configuration is a configuration in the form that a program resolves it to.
 type Configuration struct {
-	Source string  `json:"source"` // the file; empty: the command line
+	Source string  `json:"source"` // the file; empty for the command line
 	Guards []Guard `json:"guards"`
 }
 
 // Guard is a guard of a registry.
 type Guard struct {
 	Name       string   `json:"name"`
-	Template   bool     `json:"template,omitempty"` // each name that it matches gets a guard of its own
-	Applies    string   `json:"applies,omitempty"`  // to what, in a configuration of headrace serve
-	Limits     string   `json:"limits,omitempty"`   // hard limits, those of a preset included if they are hard
+	Template   bool     `json:"template,omitempty"` // each matching name gets its own guard
+	Applies    string   `json:"applies,omitempty"`  // what it applies to, in a configuration of headrace serve
+	Limits     string   `json:"limits,omitempty"`   // hard limits, including those of a preset
 	Preset     string   `json:"preset,omitempty"`
 	PresetDate string   `json:"preset_date,omitempty"`
 	Share      float64  `json:"share,omitempty"`
 	Law        string   `json:"law"` // measured, aimd, fixed, or "of NAME"
 	Within     []string `json:"within,omitempty"`
-	Store      string   `json:"store"` // memory: the limits hold in each process by itself
+	Store      string   `json:"store"` // memory means that each process has its own limits
 }
 
-// demand is a configured guard in a store.
+// demand is a guard of the configuration in a store.
 type demand struct {
 	key    string
 	limits throttle.Limits
 }
 
-// place is where limits are shared.
+// place is an address where limits are shared.
 type place struct {
 	address string
 	demands []demand
 }
 
-// places are all of them, each once.
+// places returns all of them, each once.
 type places struct{ list []*place }
 
 func (p *places) add(address string, d *demand) {
@@ -70,7 +70,7 @@ func (p *places) add(address string, d *demand) {
 	}
 }
 
-// configuration reads and resolves Options.Config, and returns where its guards share.
+// configuration reads and resolves Options.Config, and returns the places where its guards share limits.
 func (x *examination) configuration() (*places, error) {
 	at := &places{}
 	if x.Config == "" {
@@ -78,8 +78,8 @@ func (x *examination) configuration() (*places, error) {
 	}
 	info, err := os.Stat(x.Config)
 	switch {
-	case err == nil && !info.IsDir() && !info.Mode().IsRegular(): // it is read twice, and a pipe may have no end
-		return nil, &settings.Error{Flag: "CONFIG", Problem: x.Config + " is a pipe or a device: write the configuration to a file, and name that"}
+	case err == nil && !info.IsDir() && !info.Mode().IsRegular(): // the file is read twice, and a pipe may never end
+		return nil, &settings.Error{Flag: "CONFIG", Problem: x.Config + " is a pipe or a device: write the configuration to a file"}
 	case err == nil:
 		data, err := os.ReadFile(x.Config)
 		if err != nil {
@@ -113,19 +113,19 @@ func (x *examination) file(data []byte, at *places) {
 	x.registry(x.Config, c, err, at)
 }
 
-// Configures reports whether the document of a file is a configuration of limits, by its first keys.
+// Configures reports whether a document is a configuration of limits. It checks the top-level keys.
 func Configures(document map[string]any) bool {
 	return has(document, append(serviceKeys(), "guards", "default", "store"))
 }
 
-// serviceKeys are keys that only a configuration of headrace serve has.
+// serviceKeys are keys that occur only in a configuration of headrace serve.
 func serviceKeys() []string { return []string{"rate_limits", "costs", "envoy", "runtime"} }
 
 func has(keys map[string]any, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { _, is := keys[name]; return is })
 }
 
-// registry resolves c as registry.New does, without opening what it names.
+// registry resolves c as registry.New does, without opening stores or groups.
 func (x *examination) registry(source string, c registry.Config, err error, at *places) {
 	where := source
 	if where == "" {
@@ -155,8 +155,8 @@ func (x *examination) registry(source string, c registry.Config, err error, at *
 	}
 	x.pools(&c)
 	if len(at.list) == 0 && slices.ContainsFunc(x.Configuration.Guards, func(g Guard) bool { return g.Limits != "" || g.Preset != "" }) {
-		x.add(Note, LocalOnly, where, "for several processes, share the limits by store: sqlite:PATH, redis://HOST:PORT/DB or group:PATH, or give each its share",
-			"the limits hold in each process by itself: n processes use n times as much")
+		x.add(Note, LocalOnly, where, "for several processes, share the limits with store: sqlite:PATH, redis://HOST:PORT/DB or group:PATH, or divide the limits between them",
+			"each process has its own limits: n processes use n times as much")
 	}
 }
 
@@ -179,7 +179,7 @@ func (x *examination) invalid(where string, err error) {
 	x.add(Problem, ConfigInvalid, where, "", "%s", strings.TrimPrefix(strings.TrimPrefix(text, "registry: "), "config: "))
 }
 
-// sample is the last part of a name that stands for all names of a template.
+// sample is the last part of an example name for a template.
 const sample = "headrace-doctor-sample"
 
 // guard describes the guard of a spec.
@@ -238,12 +238,12 @@ func lookup(t *presets.Table, id string) (presets.Profile, error) {
 // stale reports a preset that is older than a year.
 func (x *examination) stale(row *presets.Profile, where string) {
 	if row.Stale(x.Time) {
-		x.add(Warning, PresetStale, where, "compare it with what the provider says now ("+row.Source.URL+"), and write limits of your own if it differs",
-			"the preset %s is of %s, older than a year", row.ID, row.Date())
+		x.add(Warning, PresetStale, where, "compare it with the provider's current limits ("+row.Source.URL+"), and write limits of your own if it differs",
+			"the preset %s dates from %s, more than a year ago", row.ID, row.Date())
 	}
 }
 
-// pools finds guards that draw on one quota of a provider and know nothing of each other.
+// pools finds guards that use the same quota of a provider independently of each other.
 func (x *examination) pools(c *registry.Config) {
 	first := map[string]*Guard{}
 	for i := range x.Configuration.Guards {
@@ -259,29 +259,29 @@ func (x *examination) pools(c *registry.Config) {
 			first[pool] = g
 		case slices.Contains(g.Within, other.Name), slices.Contains(other.Within, g.Name), g.Share > 0 && other.Share > 0:
 		default:
-			x.add(Warning, PoolShared, "guards."+g.Name, "if both use one account, use one name for them, or give each its share; otherwise nothing has to be done",
-				"%s and %s start from presets of one quota (%s): with one account they use it twice", other.Name, g.Name, pool)
+			x.add(Warning, PoolShared, "guards."+g.Name, "if both use the same account, give them the same name or divide the limits; otherwise nothing has to be done",
+				"%s and %s start from presets of the same quota (%s): with one account they use it twice", other.Name, g.Name, pool)
 		}
 	}
 }
 
-// passive stands for the stores and groups of a configuration, without opening them.
+// passive represents the stores and groups of a configuration without opening them.
 type passive struct {
 	groups map[string]string // the address, by the name of a guard
 }
 
-// unopened is a store that is only named.
+// unopened represents a store without opening it.
 type unopened struct {
 	quota.Store
 
 	address string
 }
 
-// openers returns one for each scheme that c names.
+// openers returns an opener for each scheme in c.
 func (p *passive) openers(c *registry.Config) map[string]registry.Opener {
 	open := func(scheme string) registry.Opener {
 		return registry.OpenStore(func(rest string, _ ...struct{}) (*unopened, error) {
-			if scheme != "redis" { // of which the URL is given
+			if scheme != "redis" { // a given URL is kept
 				rest = scheme + ":" + rest
 			}
 			return &unopened{quota.NewMemoryStore(nil), rest}, nil
@@ -302,7 +302,7 @@ func (p *passive) openers(c *registry.Config) map[string]registry.Opener {
 	return all
 }
 
-// of returns where g shares; empty: nowhere.
+// of returns the place where g is shared, or an empty text if it is not.
 func (p *passive) of(g *guard.Guard, s quota.Store) string {
 	if u, ok := s.(*unopened); ok {
 		return u.address
@@ -310,7 +310,7 @@ func (p *passive) of(g *guard.Guard, s quota.Store) string {
 	return p.groups[g.Name()]
 }
 
-// seat stands for a member of a group.
+// seat represents a member of a group.
 type seat struct {
 	of      *passive
 	address string
@@ -322,8 +322,8 @@ func (s seat) Guard(p guard.Policy) (*guard.Guard, error) {
 	return guard.New(p)
 }
 
-// Close implements it too.
+// Close implements what registry.JoinGroup needs.
 func (seat) Close() {}
 
-// leaseTime is that of a Peek, which takes no lease.
+// leaseTime is passed to Peek, which does not take a lease.
 const leaseTime = 30 * time.Second

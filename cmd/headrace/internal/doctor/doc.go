@@ -1,3 +1,3 @@
 // Package doctor examines what limits the calls of this machine: a configuration, the stores and groups where limits are
-// shared, and a headrace that runs. It changes nothing there, and every wait has a bound.
+// shared, and running programs. It changes nothing there, and every wait is bounded.
 package doctor

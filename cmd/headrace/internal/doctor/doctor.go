@@ -16,27 +16,27 @@ import (
 	"github.com/headrace/headrace/presets"
 )
 
-// Options say what to examine.
+// Options selects what to examine.
 type Options struct {
-	Config  string   // a file, or limits as text; empty: none
-	Share   string   // the address of a store or a group; empty: none
-	Presets []string // that commands start from
+	Config  string   // a file, or limits as text; may be empty
+	Share   string   // the address of a store or a group; may be empty
+	Presets []string // presets given to commands
 
-	Page    string                                           // the address of the page of a program; empty: none
-	Given   bool                                             // Page was given, and is not just where pages are by default
-	Ask     func(context.Context) (*dashboard.Status, error) // asks Page
-	Service string                                           // the address of headrace serve; empty: none
+	Page    string                                           // the address of a program's dashboard; may be empty
+	Given   bool                                             // Page was given by the user, and is not the default address
+	Ask     func(context.Context) (*dashboard.Status, error) // the HTTP client for Page
+	Service string                                           // the address of headrace serve; may be empty
 	Token   string                                           // of the service
 	Getenv  func(string) string
-	Wait    time.Duration // the bound for each store, group and program
-	Keys    int           // keys to report for each store, those nearest to their limits
-	Prefix  string        // of these keys
+	Wait    time.Duration // bounds the wait for each store, group and program
+	Keys    int           // number of keys to report for each store, those nearest to their limits
+	Prefix  string        // only keys with this prefix
 }
 
 // Report is what the doctor found. Its JSON form is part of the command line.
 type Report struct {
 	Time          time.Time      `json:"time"`
-	Healthy       bool           `json:"healthy"` // there are only notes
+	Healthy       bool           `json:"healthy"` // whether there are only notes
 	Findings      []Finding      `json:"findings"`
 	Configuration *Configuration `json:"configuration,omitempty"`
 	Stores        []*Store       `json:"stores"`
@@ -55,7 +55,7 @@ type examination struct {
 	secrets []string
 }
 
-// Examine examines everything that o names. The error is a *settings.Error, or that of ctx.
+// Examine examines everything selected by o. The error is a *settings.Error, or that of ctx.
 func Examine(ctx context.Context, o Options) (*Report, error) {
 	x := &examination{Options: o, Report: &Report{
 		Time: time.Now(), Findings: []Finding{}, Stores: []*Store{}, Groups: []*Group{}, Environment: []Variable{}, Unseen: []string{},
@@ -88,16 +88,16 @@ func Examine(ctx context.Context, o Options) (*Report, error) {
 	return x.Report, nil
 }
 
-// checkShare finds what is wrong with the address itself.
+// checkShare validates the address itself.
 func (x *examination) checkShare() error {
 	scheme, rest, ok := strings.Cut(x.Share, ":")
 	if !ok || !settings.Shares(scheme) || rest == "" {
-		return &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: give %s", settings.WithoutPassword(x.Share), settings.Addresses)}
+		return &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: use %s", settings.WithoutPassword(x.Share), settings.Addresses)}
 	}
 	return nil
 }
 
-// presets examines those of --preset.
+// presets examines the presets of --preset.
 func (x *examination) presets() {
 	for _, id := range x.Presets {
 		row, err := presets.Lookup(id)
@@ -109,7 +109,7 @@ func (x *examination) presets() {
 	}
 }
 
-// finish orders the findings, and takes passwords out of what stores and systems say.
+// finish sorts the findings, and removes passwords from messages of stores and of the system.
 func (x *examination) finish() {
 	order := []Severity{Problem, Warning, Note}
 	slices.SortStableFunc(x.Findings, func(a, b Finding) int {
@@ -122,7 +122,7 @@ func (x *examination) finish() {
 	x.Healthy = x.healthy()
 }
 
-// secret remembers the password of an address.
+// secret records the password of an address.
 func (x *examination) secret(address string) {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil {
@@ -144,11 +144,11 @@ func (x *examination) clean(text string) string {
 	return text
 }
 
-// longSecret is the length of a password that is no part of other words by chance, in bytes.
+// longSecret is the length from which a password is unlikely to be part of other words by chance, in bytes.
 const longSecret = 8
 
-// withoutWord is text without the word, which stays where it is a part of others: a password could be guessed from the
-// words that lack it.
+// withoutWord removes a word from text, but not where it is part of a longer word: a short password could be guessed from the
+// incomplete words.
 func withoutWord(text, word string) string {
 	first, _ := utf8.DecodeRuneInString(word)
 	end, _ := utf8.DecodeLastRuneInString(word)
@@ -175,13 +175,13 @@ func withoutWord(text, word string) string {
 
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// slowError is the cause of an examination that took longer than Options.Wait.
+// slowError is the cause if an examination took longer than Options.Wait.
 type slowError struct{ wait time.Duration }
 
 // Error names the bound.
 func (e *slowError) Error() string { return fmt.Sprintf("no answer within %s", e.wait) }
 
-// bounded calls f, and returns early if ctx ends: a store or a file system may ignore it.
+// bounded calls f, and returns early if ctx ends, because a store or a file system may ignore ctx.
 func bounded[T any](ctx context.Context, f func(context.Context) (T, error)) (T, error) {
 	type end struct {
 		v   T

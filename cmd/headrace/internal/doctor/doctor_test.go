@@ -197,7 +197,7 @@ func TestWhatIsNoService(t *testing.T) {
 		`{"status": "up"}`: "is not headrace serve",
 		`{"status": ""}`:   "is not headrace serve",
 		`[]`:               "is not headrace serve",
-		"401":              "asks for a password or a token",
+		"401":              "requires a password or a token",
 		`{"status": "healthy", "address": "evil"}`: "",
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -2,17 +2,17 @@ package doctor
 
 import "fmt"
 
-// Severity says what a Finding means for calls.
+// Severity is the effect of a Finding on calls.
 type Severity string
 
 // The severities.
 const (
-	Problem Severity = "problem" // calls fail, or limits are not kept
-	Warning Severity = "warning" // it works now, at a cost
+	Problem Severity = "problem" // calls fail, or limits are exceeded
+	Warning Severity = "warning" // calls work, but with a disadvantage
 	Note    Severity = "note"    // worth knowing; nothing has to be done
 )
 
-// Finding is something that the doctor found.
+// Finding is one result of an examination.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Code     Code     `json:"code"`
@@ -24,7 +24,7 @@ type Finding struct {
 // Code identifies a kind of finding, for scripts.
 type Code string
 
-// The codes. docs/doctor.md has a row for each.
+// The codes. docs/doctor.md describes each of them.
 const (
 	ConfigInvalid    Code = "config_invalid"
 	LocalOnly        Code = "local_only"
@@ -72,7 +72,7 @@ func (r *Report) add(s Severity, c Code, where, remedy, format string, args ...a
 	r.Findings = append(r.Findings, Finding{Severity: s, Code: c, Where: where, Remedy: remedy, Problem: fmt.Sprintf(format, args...)})
 }
 
-// Healthy reports whether there is nothing but notes.
+// Healthy reports whether there are only notes.
 func (r *Report) healthy() bool {
 	for i := range r.Findings {
 		if r.Findings[i].Severity != Note {

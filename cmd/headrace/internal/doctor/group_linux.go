@@ -34,6 +34,6 @@ func stopped(pid int) bool {
 		return false
 	}
 	text := string(stat)
-	state := strings.TrimSpace(text[strings.LastIndexByte(text, ')')+1:]) // a name may have spaces and brackets
+	state := strings.TrimSpace(text[strings.LastIndexByte(text, ')')+1:]) // a name may contain spaces and brackets
 	return strings.HasPrefix(state, "T") || strings.HasPrefix(state, "t")
 }

@@ -4,7 +4,7 @@ package doctor
 
 import "net"
 
-// leaderOf is known on Linux only.
+// leaderOf is implemented on Linux only.
 func leaderOf(net.Conn) (pid int, program string) { return 0, "" }
 
 func stopped(int) bool { return false }

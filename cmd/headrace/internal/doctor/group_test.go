@@ -39,8 +39,8 @@ func TestTheLeaderIsOnAnotherHost(t *testing.T) {
 	f := x.Findings[0]
 	assert.Equal(t, GroupAbsent, f.Code)
 	assert.Equal(t, Problem, f.Severity)
-	assert.Equal(t, "the replicas name a leader that is not in the list, and members do not follow that name", f.Problem)
-	assert.Equal(t, "list that replica in the address too, or give the ca of the replicas: a member sends its token to no other host", f.Remedy)
+	assert.Equal(t, "the replicas name a leader that is not in the address, and members do not connect to it", f.Problem)
+	assert.Equal(t, "add that replica to the address, or set the ca of the replicas: a member does not send its token to other hosts", f.Remedy)
 	var text bytes.Buffer
 	g.write(&text)
 	assert.Equal(t, "group group:"+s.URL+": absent\n  "+s.URL+group.Path+" follows: "+elsewhere+group.Path+" leads\n\n", text.String())
@@ -53,7 +53,7 @@ func TestNoReplicaLeads(t *testing.T) {
 	x.group(t.Context(), "group:"+s.URL)
 	assert.Equal(t, Absent, x.Groups[0].State)
 	require.Len(t, x.Findings, 1)
-	assert.Equal(t, "no replica leads", x.Findings[0].Problem)
+	assert.Equal(t, "no replica is the leader", x.Findings[0].Problem)
 	var text bytes.Buffer
 	x.Groups[0].write(&text)
 	assert.Equal(t, "group group:"+s.URL+": absent\n  "+s.URL+group.Path+" follows\n\n", text.String())

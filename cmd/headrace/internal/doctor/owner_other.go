@@ -4,5 +4,5 @@ package doctor
 
 import "os"
 
-// ownerOf knows no owners here.
+// ownerOf is not implemented on this system.
 func ownerOf(os.FileInfo) (user int, known bool) { return 0, false }

@@ -11,13 +11,13 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// Program is a headrace that runs.
+// Program is a running headrace.
 type Program struct {
 	Address string `json:"address"`
 	dashboard.Status
 }
 
-// program examines the program whose page is at Options.Page.
+// program examines the program with the dashboard at Options.Page.
 func (x *examination) program(ctx context.Context) {
 	if x.Page == "" {
 		return
@@ -30,7 +30,7 @@ func (x *examination) program(ctx context.Context) {
 		x.add(Problem, ProgramDown, x.Page, "", "%s", settings.Plain(err))
 		return
 	case err != nil:
-		x.Unseen = append(x.Unseen, "a headrace that runs: none has its page at "+x.Page+" (--dashboard ADDR gives another address)")
+		x.Unseen = append(x.Unseen, "a running headrace: there is no dashboard at "+x.Page+" (set another address with --dashboard ADDR)")
 		return
 	}
 	x.Program = &Program{x.Page, *s}
@@ -52,12 +52,12 @@ func (x *examination) limiter(l *dashboard.Limiter) {
 	}
 }
 
-// events looks for what is still so. Of the state of a breaker the last event counts.
+// events looks for problems that persist. For a breaker, only the last event counts.
 func (x *examination) events(lines []dashboard.Line) {
 	open := map[string]string{}
 	told := map[string]bool{}
 	for _, l := range lines {
-		switch event.Kind(l.Kind) { //nolint:exhaustive // the others are no findings
+		switch event.Kind(l.Kind) { //nolint:exhaustive // other events are not findings
 		case event.BreakerOpened:
 			open[l.Limiter] = l.Text
 		case event.BreakerClosed:
@@ -70,7 +70,7 @@ func (x *examination) events(lines []dashboard.Line) {
 			x.add(Warning, RetriesTwice, l.Limiter, "turn the SDK's retries off: option.WithMaxRetries(0) in Go, max_retries=0 in Python, maxRetries: 0 in JavaScript",
 				"an SDK retries as well, and two retry layers multiply")
 		case event.LimiterStalePreset:
-			x.add(Warning, PresetStale, l.Limiter, "compare it with what the provider says now", "%s", l.Text)
+			x.add(Warning, PresetStale, l.Limiter, "compare it with the provider's current limits", "%s", l.Text)
 		}
 	}
 	var names []string
@@ -79,6 +79,6 @@ func (x *examination) events(lines []dashboard.Line) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		x.add(Problem, BreakerOpen, name, "look at what the provider or the store answers; it is tried again by itself", "%s", strings.TrimSuffix(open[name], "."))
+		x.add(Problem, BreakerOpen, name, "check the responses of the provider or the store; calls are resumed automatically", "%s", strings.TrimSuffix(open[name], "."))
 	}
 }

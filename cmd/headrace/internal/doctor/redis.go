@@ -8,11 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redis asks the server about its clock and about how it keeps data. Commands that the user may not execute are left out.
+// redis checks the server's clock and how it stores data. Commands that the user may not execute are skipped.
 func (x *examination) redis(ctx context.Context, s *Store, address string) {
 	o, err := redis.ParseURL(address)
 	if err != nil {
-		return // redisstore.Open has reported it
+		return // redisstore.Open has already reported it
 	}
 	o.ContextTimeoutEnabled, o.MaxRetries, o.DialerRetries, o.PoolSize = true, -1, 1, 1
 	c := redis.NewClient(o)
@@ -36,12 +36,12 @@ func (x *examination) redis(ctx context.Context, s *Store, address string) {
 	x.info(s, infoOf(text))
 }
 
-// clock judges how far the clock of a store is ahead, as far as that can be known if asking took that long.
+// clock reports a store's clock that differs by more than the round trip of the request explains.
 func (x *examination) clock(s *Store, offset, took time.Duration) {
 	s.Clock, s.Exactly = offset.Round(time.Microsecond).Seconds(), (took / 2).Round(time.Microsecond).Seconds()
 	if offset.Abs()-took/2 > farOff {
 		x.add(Warning, ClockOffset, s.Address, "synchronize both clocks (NTP)",
-			"the clock of Redis is %s %s that of this host: it decides when calendar windows such as \"fixed 1000/day\" begin", offset.Abs().Round(time.Second/10), ahead(offset))
+			"the clock of Redis is %s %s that of this host: it determines when calendar windows such as \"fixed 1000/day\" begin", offset.Abs().Round(time.Second/10), ahead(offset))
 	}
 }
 
@@ -52,7 +52,7 @@ func ahead(offset time.Duration) string {
 	return "ahead of"
 }
 
-// infoOf reads the answer to INFO.
+// infoOf parses the reply to INFO.
 func infoOf(text string) map[string]string {
 	all := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -63,19 +63,19 @@ func infoOf(text string) map[string]string {
 	return all
 }
 
-// info judges how the server keeps the limits.
+// info reports settings of the server that put the limits at risk.
 func (x *examination) info(s *Store, info map[string]string) {
 	if v := info["redis_version"]; v != "" {
 		s.Server = "Redis " + v
 	}
 	if info["role"] == "slave" {
-		x.add(Problem, StoreReplica, s.Address, "give the address of the primary", "the server is a replica, which cannot be written: every call fails")
+		x.add(Problem, StoreReplica, s.Address, "use the address of the primary", "the server is a read-only replica: every call fails")
 	}
 	if policy := info["maxmemory_policy"]; info["maxmemory"] != "0" && policy != "" && policy != "noeviction" {
-		x.add(Warning, StoreEvicts, s.Address, "set maxmemory-policy to noeviction, or give the limits a Redis of their own",
-			"the server drops keys when its memory is full (%s): a limit that is dropped begins anew, and admits up to twice as much", policy)
+		x.add(Warning, StoreEvicts, s.Address, "set maxmemory-policy to noeviction, or use a separate Redis for the limits",
+			"the server evicts keys when its memory is full (%s): an evicted limit starts from zero, and admits up to twice as much", policy)
 	}
 	if info["aof_enabled"] == "0" {
-		x.add(Note, StoreVolatile, s.Address, "", "the server writes no append-only file: after a restart limits may begin anew, and admit up to twice as much once")
+		x.add(Note, StoreVolatile, s.Address, "", "the server has no append-only file: after a restart, limits may start from zero, and admit up to twice as much once")
 	}
 }

@@ -33,7 +33,7 @@ func (x *examination) serves(at *places) {
 		})
 	}
 	if in.Store == "memory" {
-		x.add(Note, LocalOnly, x.Config, "for several servers, set runtime.store to redis://HOST:PORT/DB", "the limits hold in each server by itself: n servers admit n times as much, and a restart forgets what was used")
+		x.add(Note, LocalOnly, x.Config, "for several servers, set runtime.store to redis://HOST:PORT/DB", "each server has its own limits: n servers admit n times as much, and a restart forgets what was used")
 		return
 	}
 	at.add(in.Store, nil)
@@ -46,19 +46,19 @@ func resource(name string) string {
 	return ", " + name
 }
 
-// Service is a headrace serve that runs.
+// Service is a running headrace serve.
 type Service struct {
 	Address   string  `json:"address"`
 	Status    string  `json:"status"` // healthy, degraded, unhealthy, draining or unreachable
 	Reachable bool    `json:"store_reachable"`
-	Breaker   string  `json:"breaker,omitempty"` // in front of its store: closed, open or half_open
+	Breaker   string  `json:"breaker,omitempty"` // the breaker in front of its store: closed, open or half_open
 	Retry     float64 `json:"retry_after_seconds"`
-	Skew      float64 `json:"clock_skew_seconds"` // how long checks are refused because the clock of the store has jumped
+	Skew      float64 `json:"clock_skew_seconds"` // how long checks are still rejected because the clock of the store has jumped
 	Reason    string  `json:"degraded_reason,omitempty"`
 	Problem   string  `json:"problem,omitempty"` // of its configuration
 }
 
-// mostAnswer bounds the answer of a service, in bytes.
+// mostAnswer bounds the response of a service, in bytes.
 const mostAnswer = 4 << 20
 
 // asksService examines the service at Options.Service.
@@ -72,7 +72,7 @@ func (x *examination) asksService(ctx context.Context) {
 	defer cancel()
 	if err := x.health(ctx, s); err != nil {
 		*s = Service{Address: x.Options.Service, Status: Unreachable}
-		x.add(Problem, ServiceDown, x.Options.Service, down(err), "the service does not answer: %s", plain(err))
+		x.add(Problem, ServiceDown, x.Options.Service, down(err), "the service does not respond: %s", plain(err))
 		return
 	}
 	var c struct {
@@ -88,7 +88,7 @@ func (x *examination) asksService(ctx context.Context) {
 		x.Unseen = append(x.Unseen, fmt.Sprintf("%s: its configuration (status %d)", x.Options.Service, status))
 	}
 	if s.Problem = c.Problem; s.Problem != "" {
-		x.add(Problem, ServiceConfig, x.Options.Service, "correct the file; it is read again within a second", "the configuration is invalid, and an older one is served: %s", s.Problem)
+		x.add(Problem, ServiceConfig, x.Options.Service, "correct the file; it is read again within a second", "the configuration is invalid, so that an older one is in effect: %s", s.Problem)
 	}
 	if len(c.Restart) > 0 {
 		x.add(Warning, ServiceRestart, x.Options.Service, "restart the service", "changes take effect after a restart: %s", strings.Join(c.Restart, ", "))
@@ -96,7 +96,7 @@ func (x *examination) asksService(ctx context.Context) {
 	x.judge(s)
 }
 
-// health asks the service how it is.
+// health requests the service's health.
 func (x *examination) health(ctx context.Context, s *Service) error {
 	status, err := x.get(ctx, "/readyz", s)
 	s.Address = x.Options.Service
@@ -111,28 +111,28 @@ func (x *examination) health(ctx context.Context, s *Service) error {
 	return nil
 }
 
-// judge reports what holds a service back.
+// judge reports what is wrong with a service.
 func (x *examination) judge(s *Service) {
-	severity, effect := Problem, "checks are refused"
+	severity, effect := Problem, "checks are rejected"
 	if s.Status == "degraded" {
-		effect = "checks are decided without the store, as runtime.outage says"
+		effect = "checks are decided without the store, according to runtime.outage"
 	}
 	switch {
 	case s.Reason == "clock_skew":
-		x.add(severity, ClockOffset, s.Address, "synchronize the clock of the store (NTP); checks go on by themselves",
-			"the clock of the store has jumped: checks are refused for another %s", seconds(s.Skew))
+		x.add(severity, ClockOffset, s.Address, "synchronize the clock of the store (NTP); checks resume automatically",
+			"the clock of the store has jumped: checks are rejected for another %s", seconds(s.Skew))
 	case s.Breaker != "" && s.Breaker != "closed":
-		x.add(severity, BreakerOpen, s.Address, "look whether the store runs; it is tried again by itself", "the breaker in front of the store is %s: %s", s.Breaker, effect)
+		x.add(severity, BreakerOpen, s.Address, "check that the store is running; it is probed automatically", "the breaker in front of the store is %s: %s", s.Breaker, effect)
 	case s.Reason == "storage_unavailable":
-		x.add(severity, StoreUnreachable, s.Address, "look whether the store runs and can be reached from the service", "the store of the service does not answer: %s", effect)
+		x.add(severity, StoreUnreachable, s.Address, "check that the store is running and can be reached from the service", "the store of the service does not respond: %s", effect)
 	case s.Status == "draining":
 		x.add(Warning, ServiceDown, s.Address, "", "the service is being stopped")
 	}
 }
 
-// get asks the service, and decodes an answer in JSON.
+// get sends a request to the service, and decodes the JSON response.
 func (x *examination) get(ctx context.Context, path string, into any) (status int, err error) {
-	transport := &http.Transport{} // no proxy: what is asked has the token
+	transport := &http.Transport{} // no proxy, because the request carries the token
 	defer transport.CloseIdleConnections()
 	base := x.Options.Service
 	if socket, ok := strings.CutPrefix(base, "unix:"); ok {
@@ -150,7 +150,7 @@ func (x *examination) get(ctx context.Context, path string, into any) (status in
 	if x.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+x.Token)
 	}
-	resp, err := transport.RoundTrip(req) // nor does it follow to elsewhere
+	resp, err := transport.RoundTrip(req) // redirects are not followed, for the same reason
 	if err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
@@ -171,26 +171,26 @@ func (x *examination) get(ctx context.Context, path string, into any) (status in
 }
 
 var (
-	errForeign = errors.New("what listens there is not headrace serve: correct the address")
-	errGuarded = errors.New("what listens there asks for a password or a token before /readyz, which headrace serve does not")
-	errAddress = errors.New("it is not an address: give one such as 127.0.0.1:8790, https://limits.internal:8790 or unix:/run/headrace/limits.sock")
+	errForeign = errors.New("the server there is not headrace serve: correct the address")
+	errGuarded = errors.New("the server there requires a password or a token for /readyz, which headrace serve does not")
+	errAddress = errors.New("it is not an address such as 127.0.0.1:8790, https://limits.internal:8790 or unix:/run/headrace/limits.sock")
 )
 
-// down is the remedy for a service that does not answer.
+// down returns the remedy for a service that does not respond.
 func down(err error) string {
 	var unresolved *net.DNSError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.ENOENT):
 		return "start it there (headrace serve --config FILE), or correct the address"
 	case errors.As(err, &unresolved):
-		return "correct the name of the host"
+		return "correct the host name"
 	case errors.Is(err, errForeign), errors.Is(err, errGuarded), errors.Is(err, errAddress):
-		return "" // it names the remedy itself
+		return "" // the error already names the remedy
 	}
-	return "look whether it runs, whether it speaks TLS (https://), and whether this host can reach it"
+	return "check that it is running, whether it uses TLS (https://), and that this host can reach it"
 }
 
-// named is the name of a key as people write it: a service separates its parts by a control character.
+// named returns the readable name of a key. A service separates the parts of a key with a control character.
 func named(key string) string {
 	if rest, ok := strings.CutPrefix(key, "service/limit/"); ok {
 		return strings.ReplaceAll(rest, "\x1f", "/")

@@ -28,13 +28,13 @@ type Store struct {
 	Path    string  `json:"path,omitempty"`
 	State   string  `json:"state"`                     // answers, absent, unreachable or unknown
 	Server  string  `json:"server,omitempty"`          // such as Redis 7.0.15
-	Median  float64 `json:"latency_ms,omitempty"`      // of a decision, the median of five
-	Slowest float64 `json:"slowest_ms,omitempty"`      // of these
-	Clock   float64 `json:"clock_offset_s"`            // how far its clock is ahead of this host's
-	Exactly float64 `json:"clock_offset_error_s"`      // half of the time that asking took
+	Median  float64 `json:"latency_ms,omitempty"`      // time of a decision, the median of five
+	Slowest float64 `json:"slowest_ms,omitempty"`      // the slowest of the five
+	Clock   float64 `json:"clock_offset_s"`            // how far its clock is ahead of the clock of this host
+	Exactly float64 `json:"clock_offset_error_s"`      // half of the round trip time
 	Keys    []Key   `json:"keys"`                      // those nearest to their limits
 	Found   int     `json:"keys_found"`                // in all, as far as they were counted
-	Partial bool    `json:"keys_incomplete,omitempty"` // there may be more: the time was over, or there were too many
+	Partial bool    `json:"keys_incomplete,omitempty"` // there may be more, because the time was over or there were too many
 }
 
 // The states of a Store.
@@ -50,9 +50,9 @@ type Key struct {
 	Name        string   `json:"name"`
 	Windows     []Window `json:"windows"`
 	InFlight    int      `json:"in_flight"`
-	Concurrency int      `json:"concurrency,omitempty"` // calls in flight that are allowed; 0: any number
-	Paused      float64  `json:"paused_s,omitempty"`    // no call is admitted for so long, because of a 429
-	Wait        *float64 `json:"wait_s,omitempty"`      // how long a call of one request would wait; null: not asked
+	Concurrency int      `json:"concurrency,omitempty"` // maximum calls in flight; 0 means any number
+	Paused      float64  `json:"paused_s,omitempty"`    // how long no call is admitted because of a 429
+	Wait        *float64 `json:"wait_s,omitempty"`      // how long a call of one request would wait; null if not asked
 
 	limits throttle.Limits
 }
@@ -73,7 +73,7 @@ const (
 	peekedKey   = "headrace doctor"
 )
 
-// store examines what is at an address.
+// store examines the store at an address.
 func (x *examination) store(ctx context.Context, at *place) {
 	s := &Store{Address: settings.WithoutPassword(at.address), State: Unreachable, Keys: []Key{}}
 	x.Stores = append(x.Stores, s)
@@ -86,7 +86,7 @@ func (x *examination) store(ctx context.Context, at *place) {
 		}
 	case scheme != "redis" && scheme != "rediss" && scheme != "service":
 		s.State = Unknown
-		x.add(Warning, StoreUnknown, s.Address, "look at it with the program that opens it; headrace itself opens "+settings.Addresses,
+		x.add(Warning, StoreUnknown, s.Address, "examine it with the program that opens it; headrace itself opens "+settings.Addresses,
 			"the command cannot open %s:...", scheme)
 		return
 	}
@@ -97,7 +97,7 @@ func (x *examination) store(ctx context.Context, at *place) {
 		x.unreachable(s, err)
 		return
 	}
-	defer func() { // a store that does not answer may not close either
+	defer func() { // a store that does not respond may not close either
 		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		_, _ = bounded(closing, func(context.Context) (struct{}, error) { return struct{}{}, opened.Close() })
@@ -113,7 +113,7 @@ func (x *examination) store(ctx context.Context, at *place) {
 	x.keys(ctx, s, opened, at.demands)
 }
 
-// latency measures decisions that change nothing.
+// latency measures the time of decisions that change nothing.
 func (x *examination) latency(ctx context.Context, s *Store, store quota.Store) error {
 	demand := quota.Demand{Key: peekedKey, Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Second)}}}
 	var took []time.Duration
@@ -122,7 +122,7 @@ func (x *examination) latency(ctx context.Context, s *Store, store quota.Store) 
 		if _, err := peek(ctx, store, demand); err != nil {
 			return err
 		}
-		if i > 0 { // the first one connects
+		if i > 0 { // the first one also connects
 			took = append(took, time.Since(began))
 		}
 	}
@@ -130,8 +130,8 @@ func (x *examination) latency(ctx context.Context, s *Store, store quota.Store) 
 	median := took[len(took)/2]
 	s.Median, s.Slowest = milliseconds(median), milliseconds(took[len(took)-1])
 	if median > slow {
-		x.add(Warning, StoreSlow, s.Address, "run the store nearer to the callers, or have each process take calls in advance (redisstore.WithBatches)",
-			"a decision takes %s, and every call waits for one", median.Round(time.Millisecond))
+		x.add(Warning, StoreSlow, s.Address, "move the store closer to the callers, or let each process reserve calls in advance (redisstore.WithBatches)",
+			"a decision takes %s, and every call waits for a decision", median.Round(time.Millisecond))
 	}
 	return nil
 }
@@ -142,12 +142,12 @@ func peek(ctx context.Context, store quota.Store, d quota.Demand) (quota.Grant, 
 	})
 }
 
-// unreachable says why a store could not be asked, and what to do.
+// unreachable reports why a store could not be asked, and a remedy.
 func (x *examination) unreachable(s *Store, err error) {
-	x.add(Problem, StoreUnreachable, s.Address, remedy(s.Address, err), "it does not decide about calls: %s", plain(err))
+	x.add(Problem, StoreUnreachable, s.Address, remedy(s.Address, err), "it cannot admit calls: %s", plain(err))
 }
 
-// plain is an error without the names of our packages.
+// plain returns the text of an error without the names of our packages.
 func plain(err error) string {
 	text := settings.Plain(err)
 	for _, owner := range []string{"redisstore: ", "sqlitestore: "} {
@@ -156,7 +156,7 @@ func plain(err error) string {
 	return text
 }
 
-// remedy is what repairs a store that failed with err.
+// remedy returns the remedy for a store that failed with err.
 func remedy(address string, err error) string {
 	text, unresolved := err.Error(), (*net.DNSError)(nil)
 	switch {
@@ -165,39 +165,39 @@ func remedy(address string, err error) string {
 	case errors.As(err, new(*fault.FieldError)), !strings.HasPrefix(address, "redis"):
 		return "" // it names the remedy itself
 	case strings.Contains(text, "NOAUTH"), strings.Contains(text, "WRONGPASS"), strings.Contains(text, "unauthenticated"):
-		return "give the user and the password in the address, redis://USER:PASSWORD@HOST:PORT/DB; in HEADRACE_SHARE it is not on the command line"
+		return "add the user and the password to the address, redis://USER:PASSWORD@HOST:PORT/DB; set it in HEADRACE_SHARE to keep it off the command line"
 	case strings.Contains(text, "NOPERM"), strings.Contains(text, "can't run this command"):
-		return "allow the user of Redis the commands: ACL SETUSER name ~headrace:* &headrace:* +@read +@write +@scripting +@pubsub +@connection +time"
+		return "allow the Redis user to execute the commands: ACL SETUSER name ~headrace:* &headrace:* +@read +@write +@scripting +@pubsub +@connection +time"
 	case strings.Contains(text, "LOADING"):
-		return "wait until Redis has read its data, and examine it again"
+		return "wait until Redis has loaded its data, and run the doctor again"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "start Redis there, or correct the host and the port"
 	case errors.As(err, &unresolved):
-		return "correct the name of the host, or look at the name server"
+		return "correct the host name, or check the name server"
 	case strings.Contains(text, "tls:"), errors.Is(err, fs.ErrClosed), strings.Contains(text, "EOF"),
-		strings.HasPrefix(address, "rediss:"): // a server without TLS waits for more
-		return "look whether the server speaks TLS: rediss:// is with it, and redis:// without"
+		strings.HasPrefix(address, "rediss:"): // a server without TLS waits for more data
+		return "check whether the server uses TLS: rediss:// is with TLS, redis:// without"
 	}
-	return "look whether the server runs and can be reached from this host; until it answers, calls fail or follow the program's fallback"
+	return "check that the server is running and can be reached from this host; until it responds, calls fail or use the program's fallback"
 }
 
-// mayOpen reports whether a file of limits is there and this user's own: opening it would make files next to it, of
-// which those of another user could not be used by the programs that share it.
+// mayOpen reports whether a file of limits exists and belongs to this user. Opening it creates files next to it, and
+// the programs that share it could not use files of another user.
 func (x *examination) mayOpen(s *Store) bool {
 	info, err := os.Stat(s.Path)
 	folder, folderErr := os.Stat(filepath.Dir(s.Path))
 	switch owner, known := ownerOf(info); {
 	case errors.Is(err, fs.ErrNotExist) && (folderErr != nil || !folder.IsDir()):
-		x.add(Problem, StoreUnreachable, s.Address, "make the folder, or correct the path; a relative one is relative to the working directory of each program",
+		x.add(Problem, StoreUnreachable, s.Address, "create the folder, or correct the path; a relative path depends on the working directory of each program",
 			"there is no folder %s", filepath.Dir(s.Path))
 	case errors.Is(err, fs.ErrNotExist):
 		s.State = Absent
-		x.add(Note, StoreAbsent, s.Address, "", "there is no file %s yet: the first program that shares makes it", s.Path)
+		x.add(Note, StoreAbsent, s.Address, "", "there is no file %s yet: the first program that shares limits creates it", s.Path)
 	case err != nil:
 		x.unreachable(s, err)
 	case known && owner != os.Geteuid():
 		x.add(Problem, StoreForeign, s.Address, fmt.Sprintf("run the doctor, and all programs that share the file, as user %d", owner),
-			"the file belongs to user %d, and this is user %d: it was not opened", owner, os.Geteuid())
+			"the file belongs to user %d and was not opened, because this is user %d", owner, os.Geteuid())
 	default:
 		if _, err := os.Stat(s.Path + "-turn"); err == nil {
 			return true
@@ -208,7 +208,7 @@ func (x *examination) mayOpen(s *Store) bool {
 	return false
 }
 
-// keys examines the configured keys, and then all others until the time is over.
+// keys examines the keys of the configuration, and then all others until the time is over.
 func (x *examination) keys(ctx context.Context, s *Store, store settings.Store, demands []demand) {
 	seen := map[string]bool{}
 	for _, d := range demands {
@@ -228,8 +228,8 @@ func (x *examination) keys(ctx context.Context, s *Store, store settings.Store, 
 			}
 		}
 		if stated := limitsOf(k.limits); stated != "" && stated != limitsOf(d.limits) {
-			x.add(Warning, LimitsDiffer, s.Address+" "+d.key, "give all programs the same configuration: those that state their limits last decide",
-				"this configuration says %s, and another program said %s last", d.limits.String(), k.limits.String())
+			x.add(Warning, LimitsDiffer, s.Address+" "+d.key, "use the same configuration in all programs: the limits that were set last apply",
+				"this configuration has %s, but another program has set %s since", d.limits.String(), k.limits.String())
 		}
 		s.Keys = append(s.Keys, k)
 	}
@@ -266,7 +266,7 @@ func (x *examination) keys(ctx context.Context, s *Store, store settings.Store, 
 
 var errMany = fmt.Errorf("more than %d keys", mostScanned)
 
-// key asks about one key.
+// key examines one key.
 func (x *examination) key(ctx context.Context, s *Store, store settings.Store, name string) (Key, bool) {
 	state, err := bounded(ctx, func(ctx context.Context) (quota.State, error) { return store.Look(ctx, name) })
 	switch {
@@ -274,8 +274,8 @@ func (x *examination) key(ctx context.Context, s *Store, store settings.Store, n
 		s.Partial = true
 		return Key{}, false
 	case err != nil:
-		x.add(Problem, KeyDamaged, s.Address+" "+name, "delete its history by the method Forget of the store: it then begins with full limits",
-			"what is stored cannot be read, and its calls fail: %s", plain(err))
+		x.add(Problem, KeyDamaged, s.Address+" "+name, "delete its history with the store's method Forget: it then starts with full limits",
+			"the stored data cannot be read, and its calls fail: %s", plain(err))
 		return Key{}, false
 	}
 	return Key{
@@ -292,7 +292,7 @@ func windows(uses []throttle.WindowUse) []Window {
 	return all
 }
 
-// fullness is the used part of the window or the slots that are used most.
+// fullness returns the used fraction of the fullest window, or of the slots.
 func (k *Key) fullness() (most float64) {
 	for _, w := range k.Windows {
 		if all := w.Used + w.Left; all > 0 {
@@ -305,7 +305,7 @@ func (k *Key) fullness() (most float64) {
 	return most
 }
 
-// limitsOf is l as text, whatever the order of its windows.
+// limitsOf returns l as text that does not depend on the order of its windows.
 func limitsOf(l throttle.Limits) string {
 	var all []string
 	for _, w := range l.Windows {

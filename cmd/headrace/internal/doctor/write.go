@@ -70,7 +70,7 @@ func (c *Configuration) write(to io.Writer) {
 	fmt.Fprintln(to)
 }
 
-// learns says whether a guard finds limits out.
+// learns describes whether a guard finds limits.
 func learns(law string) string {
 	if law == "fixed" {
 		return "no"
@@ -103,7 +103,7 @@ func (s *Store) write(to io.Writer) {
 			}
 		})
 		if more := s.Found - len(s.Keys); more > 0 {
-			fmt.Fprintf(to, "  and %s (--keys N lists more, --prefix TEXT others)\n", plural(more, "key"))
+			fmt.Fprintf(to, "  and %s (--keys N lists more, --prefix TEXT filters them)\n", plural(more, "key"))
 		}
 	}
 	fmt.Fprintln(to)
@@ -127,7 +127,7 @@ func (k *Key) rows(row func(...string)) {
 	}
 }
 
-// seconds is a time in words.
+// seconds writes a duration in words.
 func seconds(s float64) string {
 	d := time.Duration(s * float64(time.Second))
 	switch {
@@ -180,10 +180,10 @@ func (p *Program) WriteWindows(to io.Writer) {
 	})
 }
 
-// WriteFindings writes the environment, what cannot be seen, and the findings.
+// WriteFindings writes the environment, what could not be examined, and the findings.
 func (r *Report) WriteFindings(to io.Writer) {
 	for _, v := range r.Environment {
-		fmt.Fprintf(to, "%s leads to %s\n", v.Name, v.To)
+		fmt.Fprintf(to, "%s points to %s\n", v.Name, v.To)
 	}
 	if len(r.Environment) > 0 {
 		fmt.Fprintln(to)
@@ -208,7 +208,7 @@ func (r *Report) WriteFindings(to io.Writer) {
 	}
 	switch {
 	case r.Healthy && r.Configuration == nil && len(r.Stores)+len(r.Groups) == 0 && r.Program == nil && r.Service == nil:
-		fmt.Fprintln(to, "nothing is wrong with the environment; to examine limits, give a configuration, --share ADDRESS or --dashboard ADDR")
+		fmt.Fprintln(to, "nothing is wrong with the environment; to examine limits, name a configuration, --share ADDRESS or --dashboard ADDR")
 		return
 	case r.Healthy:
 		fmt.Fprintln(to, "nothing is wrong")

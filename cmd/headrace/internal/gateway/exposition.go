@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// exposition is all in the text format of Prometheus, version 0.0.4, with the names that its translation of
-// OpenTelemetry has.
+// exposition writes all metrics in the text format of Prometheus, version 0.0.4, with the names that Prometheus derives
+// from OpenTelemetry.
 func exposition(all *metricdata.ResourceMetrics) []byte {
 	var out bytes.Buffer
 	for _, scope := range all.ScopeMetrics {
@@ -64,7 +64,7 @@ func histogram[N int64 | float64](out *bytes.Buffer, name, help string, all []me
 	}
 }
 
-// labels are those of a series. le is the bound of a bucket; empty: none.
+// labels writes the labels of a series. le is the bound of a bucket; empty if there is none.
 func labels(set attribute.Set, le string) string {
 	var all []string
 	for _, a := range set.ToSlice() {
@@ -91,13 +91,13 @@ func number(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// metricName is the name of an instrument with its unit.
+// metricName returns the name of an instrument with its unit.
 func metricName(name, unit string) string {
 	suffix := map[string]string{"s": "_seconds", "By": "_bytes", "{unit}/s": "_per_second"}[unit]
 	return strings.TrimSuffix(plainName(name), suffix) + suffix
 }
 
-// plainName has letters, digits and underscores.
+// plainName replaces everything but letters, digits and underscores.
 func plainName(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' {

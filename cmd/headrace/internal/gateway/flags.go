@@ -1,5 +1,5 @@
-// Package gateway is the proxy of the command line: what its flags mean, where it listens, with whom it shares, and
-// what it did.
+// Package gateway is the proxy of the command line: its flags, its addresses, the processes it shares limits with, and
+// its summary.
 package gateway
 
 import (
@@ -16,20 +16,20 @@ import (
 	"github.com/headrace/headrace/proxy"
 )
 
-// Flags are those that `headrace proxy` and `headrace exec` have in common.
+// Flags are the flags that `headrace proxy` and `headrace exec` have in common.
 type Flags struct {
-	Upstream []string `group:"upstreams" sep:"none" placeholder:"NAME=URL" help:"Add an upstream, or replace a known one: /NAME/... is sent to URL. May be repeated."`
-	Preset   []string `group:"upstreams" sep:"none" placeholder:"ID" help:"Where the limits of a provider start, such as openai/tier1 (see headrace presets). May be repeated, once for each provider. Without one the limits are found."`
-	Share    string   `group:"upstreams" placeholder:"ADDRESS" help:"Share the limits with other processes: group:PATH (one host), group:https://HOST:PORT, or with --preset sqlite:PATH, redis://HOST:PORT/DB or service:https://HOST:PORT."`
+	Upstream []string `group:"upstreams" sep:"none" placeholder:"NAME=URL" help:"Add an upstream, or replace a built-in one: /NAME/... is forwarded to URL. May be repeated."`
+	Preset   []string `group:"upstreams" sep:"none" placeholder:"ID" help:"Start from the limits of this preset, such as openai/tier1 (see headrace presets). May be repeated, once for each provider. Without a preset, the limits are found."`
+	Share    string   `group:"upstreams" placeholder:"ADDRESS" help:"Share the limits with other processes: group:PATH (one host) or group:https://HOST:PORT; with --preset also sqlite:PATH, redis://HOST:PORT/DB or service:https://HOST:PORT."`
 
-	MaxQueue  int           `group:"waiting" default:"10000" placeholder:"N" help:"Requests that may wait for one upstream and key. Default: ${default}."`
-	MaxWait   time.Duration `group:"waiting" default:"5m" placeholder:"TIME" help:"How long a request may wait for limits in all, resends included. Default: ${default}."`
-	MaxBody   string        `group:"waiting" default:"16MiB" placeholder:"SIZE" help:"The longest body that can be sent again after a 429. Default: ${default}."`
-	Weight    []string      `group:"waiting" sep:"none" placeholder:"NAME=N" help:"The share of a client beside the others, which have 1. May be repeated."`
-	Heartbeat time.Duration `group:"waiting" placeholder:"TIME" help:"Send waiting streams a comment this often, which commits the status 200. Default: never."`
+	MaxQueue  int           `group:"waiting" default:"10000" placeholder:"N" help:"Maximum number of waiting requests for each upstream and key. Default: ${default}."`
+	MaxWait   time.Duration `group:"waiting" default:"5m" placeholder:"TIME" help:"Maximum time a request may wait for limits in total, retries included. Default: ${default}."`
+	MaxBody   string        `group:"waiting" default:"16MiB" placeholder:"SIZE" help:"Maximum size of a body that can be sent again after a 429. Default: ${default}."`
+	Weight    []string      `group:"waiting" sep:"none" placeholder:"NAME=N" help:"Weight of a client, where the others have 1. May be repeated."`
+	Heartbeat time.Duration `group:"waiting" placeholder:"TIME" help:"Send a comment this often to streams that wait, which commits the status 200. Default: never."`
 
-	LogLevel  string `group:"display" default:"warn" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"What is logged to standard error: debug, info, warn or error. Default: ${default}."`
-	LogFormat string `group:"display" default:"text" enum:"text,json" placeholder:"HOW" help:"How it is logged: text or json. Default: ${default}."`
+	LogLevel  string `group:"display" default:"warn" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"Log level on standard error: debug, info, warn or error. Default: ${default}."`
+	LogFormat string `group:"display" default:"text" enum:"text,json" placeholder:"HOW" help:"Log format: text or json. Default: ${default}."`
 }
 
 type problems struct{ all []error }
@@ -38,7 +38,7 @@ func (p *problems) addf(flag, format string, args ...any) {
 	p.all = append(p.all, &settings.Error{Flag: flag, Problem: fmt.Sprintf(format, args...)})
 }
 
-// Config is what f means. The error joins a *settings.Error for each problem.
+// Config returns the configuration of the flags. The error joins a *settings.Error for each problem.
 func (f *Flags) Config() (proxy.Config, error) {
 	var p problems
 	c := proxy.Config{
@@ -96,7 +96,7 @@ func (f *Flags) upstreams(c *proxy.Config, p *problems) {
 	}
 }
 
-// presets gives each to the upstreams of its provider.
+// presets assigns each preset to the upstreams of its provider.
 func (f *Flags) presets(c *proxy.Config, p *problems) {
 	given := map[string]string{}
 	for _, id := range f.Preset {
@@ -106,7 +106,7 @@ func (f *Flags) presets(c *proxy.Config, p *problems) {
 			continue
 		}
 		if other := given[profile.Provider]; other != "" {
-			p.addf("--preset", "%s and %s are of one provider: give one of them", other, id)
+			p.addf("--preset", "%s and %s belong to the same provider: use only one of them", other, id)
 		}
 		given[profile.Provider] = id
 		if len(f.Preset) == 1 {
@@ -121,12 +121,12 @@ func (f *Flags) presets(c *proxy.Config, p *problems) {
 			}
 		}
 		if !used {
-			p.addf("--preset", "%s: no upstream is of %s: add one by --upstream, or give this preset alone", id, profile.Provider)
+			p.addf("--preset", "%s: no upstream belongs to %s: add one with --upstream, or use this preset alone", id, profile.Provider)
 		}
 	}
 }
 
-// flagged is an error of package proxy in terms of flags.
+// flagged converts an error of package proxy to one that names flags.
 func flagged(err error) error {
 	if err == nil {
 		return nil
@@ -153,7 +153,7 @@ func flagged(err error) error {
 	return errors.Join(p.all...)
 }
 
-// fields are the *fault.FieldErrors that err joins.
+// fields returns the *fault.FieldErrors that err joins.
 func fields(err error) (all []*fault.FieldError) {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range many.Unwrap() {

@@ -43,7 +43,7 @@ func TestConfigErrors(t *testing.T) {
 		"--upstream: a1: \"ftp://h\" is not an":     func(f *Flags) { f.Upstream = []string{"a1=ftp://h"} },
 		"--upstream: a/b: not a name":               func(f *Flags) { f.Upstream = []string{"a/b=http://h"} },
 		"--preset: there is no preset":              func(f *Flags) { f.Preset = []string{"openai/tier9"} },
-		"are of one provider":                       func(f *Flags) { f.Preset = []string{"openai/tier1", "openai/tier2"} },
+		"belong to the same provider":               func(f *Flags) { f.Preset = []string{"openai/tier1", "openai/tier2"} },
 		"--max-queue: 0 is below 1":                 func(f *Flags) { f.MaxQueue = 0 },
 		"--max-wait: 0s is not positive":            func(f *Flags) { f.MaxWait = 0 },
 		"--max-body: \"lots\" is not a size":        func(f *Flags) { f.MaxBody = "lots" },

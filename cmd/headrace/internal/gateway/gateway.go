@@ -27,37 +27,37 @@ type Options struct {
 	Proxy     proxy.Config
 	Address   string // of the clients
 	Dashboard string // an address, or empty
-	Metrics   string // an address; empty: that of the dashboard
-	Token     string // of the dashboard, and of metrics for other machines
+	Metrics   string // an address; if empty, the metrics are served with the dashboard
+	Token     string // for the dashboard, and for metrics from other machines
 	Share     Share
 	Log       *slog.Logger
-	Getenv    func(string) string // for OTLP; nil: nothing is sent
+	Getenv    func(string) string // for OTLP; if nil, nothing is sent
 }
 
 // Gateway is a proxy that listens.
 type Gateway struct {
 	Address   string // of the clients
-	Dashboard string // empty: there is none
-	Metrics   string // empty: they are nowhere
+	Dashboard string // empty if there is none
+	Metrics   string // empty if there are none
 
-	proxy    atomic.Pointer[proxy.Proxy] // nil: it is being made
+	proxy    atomic.Pointer[proxy.Proxy] // nil until the proxy is made
 	page     *dashboard.Dashboard
 	registry *registry.Registry
-	meters   *meters // nil: there are none
+	meters   *meters // nil if there are none
 	leave    func() error
-	servers  []*http.Server // the first is that of the clients
+	servers  []*http.Server // the first one serves the clients
 	wg       sync.WaitGroup
-	ended    chan error // why a server ended by itself; nil: it was drained
+	ended    chan error // why a server stopped by itself; nil if it was drained
 }
 
-// All are the upstreams of a proxy with some of its own.
+// All returns the built-in upstreams together with own.
 func All(own map[string]proxy.Upstream) map[string]proxy.Upstream {
 	all := proxy.Known()
 	maps.Copy(all, own)
 	return all
 }
 
-// Open listens on all addresses, and serves. The error is a *settings.Error if a flag has to be changed.
+// Open listens on all addresses, and starts to serve. The error is a *settings.Error if a flag has to be changed.
 func Open(ctx context.Context, o Options) (_ *Gateway, err error) {
 	g := &Gateway{ended: make(chan error, 4), leave: func() error { return nil }}
 	defer func() {
@@ -131,7 +131,7 @@ func (g *Gateway) pages(ctx context.Context, o *Options) (err error) {
 	return err
 }
 
-// guarded lets requests of this machine read, and others with the token.
+// guarded admits requests from this machine, and from other machines those that carry the token.
 func guarded(o *Options, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte("Bearer " + o.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -160,14 +160,14 @@ func (g *Gateway) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte("ok\n"))
 }
 
-// listen serves a page for people or for machines.
+// listen serves the dashboard or the metrics.
 func (g *Gateway) listen(ctx context.Context, flag, address, token string, h http.Handler) (string, error) {
-	if err := localhost.CheckAddress(address, "give --dashboard-token"); err != nil && token == "" {
+	if err := localhost.CheckAddress(address, "set --dashboard-token"); err != nil && token == "" {
 		return "", &settings.Error{Flag: flag, Problem: err.Error()}
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
-		return "", &settings.Error{Flag: flag, Problem: settings.Plain(err) + ": give another address"}
+		return "", &settings.Error{Flag: flag, Problem: settings.Plain(err) + ": use another address"}
 	}
 	g.serve(&http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second,
@@ -185,17 +185,17 @@ func (g *Gateway) serve(s *http.Server, l net.Listener) {
 	})
 }
 
-// drained is Drain, and then the end.
+// drained drains the proxy, and then ends it.
 func (g *Gateway) drained(ctx context.Context) error {
 	err := g.Drain(ctx)
 	g.ended <- err
 	return err
 }
 
-// Ended receives why a server has ended by itself; nil if it was drained from the page.
+// Ended receives the reason if a server stops by itself; nil if it was drained from the dashboard.
 func (g *Gateway) Ended() <-chan error { return g.ended }
 
-// Stats are those of the proxy.
+// Stats returns the statistics of the proxy.
 func (g *Gateway) Stats() proxy.Stats {
 	if p := g.proxy.Load(); p != nil {
 		return p.Stats()
@@ -203,16 +203,16 @@ func (g *Gateway) Stats() proxy.Stats {
 	return proxy.Stats{}
 }
 
-// Drain refuses new requests and waits for those in progress, which end with ctx.
+// Drain rejects new requests and waits for those in progress. When ctx ends, they are cancelled.
 func (g *Gateway) Drain(ctx context.Context) error {
 	err := g.proxy.Load().Drain(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
 	defer cancel()
-	_ = g.servers[0].Shutdown(ctx) // once the ends of the answers are sent
+	_ = g.servers[0].Shutdown(ctx) // after the last bytes of the responses have been sent
 	return err
 }
 
-// Close ends everything at once: what is in progress, too.
+// Close ends everything at once, including requests in progress.
 func (g *Gateway) Close(ctx context.Context) error {
 	if g.page != nil {
 		g.page.Close()
@@ -230,7 +230,7 @@ func (g *Gateway) Close(ctx context.Context) error {
 	return errors.Join(err, g.leave())
 }
 
-// flushTime bounds how long the end waits for a client, and for a receiver of telemetry.
+// flushTime bounds how long closing waits for a client, and for a receiver of telemetry.
 const flushTime = 5 * time.Second
 
 func (g *Gateway) clients() (all []dashboard.Client) {
@@ -240,9 +240,9 @@ func (g *Gateway) clients() (all []dashboard.Client) {
 	return all
 }
 
-// level is that of an event in the log.
+// level returns the log level of an event.
 func level(e event.Event, usual slog.Level) slog.Level {
-	switch e.Kind { //nolint:exhaustive // the others have their own
+	switch e.Kind { //nolint:exhaustive // other events have a level of their own
 	case event.LimiterCut, event.LimiterHit:
 		return slog.LevelInfo
 	case event.NetRequest:
@@ -251,7 +251,7 @@ func level(e event.Event, usual slog.Level) slog.Level {
 	return usual
 }
 
-// Base is the base URL of the proxy, for clients on this machine.
+// Base returns the base URL of the proxy for clients on this machine.
 func (g *Gateway) Base(token string) string {
 	host, port, err := net.SplitHostPort(g.Address)
 	if ip := net.ParseIP(host); err == nil && (ip == nil || ip.IsUnspecified()) {

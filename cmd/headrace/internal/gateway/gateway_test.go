@@ -136,7 +136,7 @@ func TestSummary(t *testing.T) {
 	require.Len(t, lines, 3)
 	assert.Regexp(t, `^1 call; it waited (0s|\d+ms) in all$`, lines[0], "a busy machine takes its time")
 	assert.Contains(t, lines[1], "#key1: met no limit")
-	assert.Equal(t, "answered by the proxy itself: headrace_unknown_upstream (1)", lines[2])
+	assert.Equal(t, "responses of the proxy itself: headrace_unknown_upstream (1)", lines[2])
 	assert.NotContains(t, strings.Join(lines, ""), secret)
 }
 
@@ -150,7 +150,7 @@ func TestOwnDirectory(t *testing.T) {
 	assert.Equal(t, "group:"+filepath.Join(dir, "headrace", "exec.sock"), s.Address)
 	require.NoError(t, os.Chmod(filepath.Join(dir, "headrace"), 0o777))
 	_, err = Own(nil, getenv)
-	require.ErrorContains(t, err, "is not a directory of this user alone")
+	require.ErrorContains(t, err, "is not a directory that only this user can access")
 }
 
 // A directory of others is not made.
@@ -162,7 +162,7 @@ func TestOwnWithoutATemporaryDirectory(t *testing.T) {
 	assert.NoDirExists(t, base)
 }
 
-// Limiters that are shared are told apart by the keys of the environment, which cannot be seen.
+// Shared limiters are distinguished by the keys of the environment, which are not visible in the names.
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	of := func(key string) string {

@@ -15,16 +15,16 @@ import (
 	"github.com/headrace/headrace/telemetry"
 )
 
-// meters are what /metrics shows and OTLP sends. It is an http.Handler.
+// meters holds the metrics that /metrics serves and OTLP sends. It is an http.Handler.
 type meters struct {
 	registry *registry.Registry
 	reader   *metric.ManualReader
 	metrics  *metric.MeterProvider
-	traces   *trace.TracerProvider // nil: no OTLP
+	traces   *trace.TracerProvider // nil without OTLP
 	observe  *telemetry.Observer
 
 	mu      sync.Mutex        // guards watched
-	watched map[string]func() // what ends each
+	watched map[string]func() // ends the watching of each
 }
 
 func newMeters(ctx context.Context, o *Options, r *registry.Registry) (*meters, error) {
@@ -53,7 +53,7 @@ func newMeters(ctx context.Context, o *Options, r *registry.Registry) (*meters, 
 	return m, err
 }
 
-// watch has the gauges show limiters that are new since the last time.
+// watch adds limiters that are new since the last call to the gauges.
 func (m *meters) watch() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *meters) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(exposition(&all))
 }
 
-// close sends what has not been sent.
+// close sends the metrics that have not been sent yet.
 func (m *meters) close(ctx context.Context) error {
 	m.mu.Lock()
 	for _, end := range m.watched {

@@ -26,15 +26,15 @@ import (
 	"github.com/headrace/headrace/registry"
 )
 
-// Share says with whom a proxy shares its limiters.
+// Share configures the processes that a proxy shares its limiters with.
 type Share struct {
-	Address   string   // as of --share; empty: with no other process
-	Optional  bool     // if it cannot be had, the proxy goes on alone
-	Upstreams []string // whose limiters are shared; nil: all
+	Address   string   // as in --share; if empty, the limiters are not shared
+	Optional  bool     // if it cannot be joined, the proxy continues alone
+	Upstreams []string // the upstreams with shared limiters; nil means all
 	Getenv    func(string) string
 }
 
-// Own is the group of the processes of this user on this host.
+// Own returns the group of this user's processes on this host.
 func Own(upstreams []string, getenv func(string) string) (Share, error) {
 	dir, err := ownDir(getenv)
 	if err != nil {
@@ -43,7 +43,7 @@ func Own(upstreams []string, getenv func(string) string) (Share, error) {
 	return Share{Address: "group:" + filepath.Join(dir, "exec.sock"), Optional: true, Upstreams: upstreams, Getenv: getenv}, nil
 }
 
-// ownDir is a directory of this user alone.
+// ownDir returns a directory that only this user can access.
 func ownDir(getenv func(string) string) (string, error) {
 	base, name := getenv("XDG_RUNTIME_DIR"), "headrace"
 	if info, err := os.Stat(base); base == "" || err != nil || !info.IsDir() {
@@ -56,7 +56,7 @@ func ownDir(getenv func(string) string) (string, error) {
 	return dir, private(dir)
 }
 
-// registry makes the limiters, and says what leaves the processes that share them.
+// registry makes the limiters, and returns a function that leaves the group.
 func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry, func() error, error) {
 	alone := func() (*registry.Registry, func() error, error) {
 		r, err := registry.New(registry.Config{})
@@ -71,7 +71,7 @@ func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry,
 	}
 	changes := event.Slog(log, event.WithLevel(level))
 	config.Observer = event.Func(func(e event.Event) {
-		if e.Kind == event.LimiterChanged && e.Err == nil { // in a group; the proxy's observer receives what calls report
+		if e.Kind == event.LimiterChanged && e.Err == nil { // for the events of the group; the proxy's observer receives the events of calls
 			emit.Send(changes, e)
 		}
 	})
@@ -86,18 +86,18 @@ func (s *Share) registry(c *proxy.Config, log *slog.Logger) (*registry.Registry,
 	return nil, nil, &settings.Error{Flag: "--share", Problem: settings.WithoutPassword(s.Address) + ": " + settings.Plain(err)}
 }
 
-// config has a guard for each upstream, because only guards that are configured by name are shared.
+// config has a guard for each upstream, because only guards configured by name are shared.
 func (s *Share) config(c *proxy.Config) (registry.Config, error) {
 	config := registry.Config{Guards: map[string]registry.Spec{}, Open: settings.Openers(func(err error) error { return err })}
 	scheme, rest, ok := strings.Cut(s.Address, ":")
 	if ok && !settings.Shares(scheme) {
-		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is none of sqlite, redis, service and group: give %s", scheme, settings.Addresses)}
+		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not sqlite, redis, service or group: use %s", scheme, settings.Addresses)}
 	}
 	if !ok || rest == "" {
-		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: give %s", s.Address, settings.Addresses)}
+		return config, &settings.Error{Flag: "--share", Problem: fmt.Sprintf("%q is not an address: use %s", s.Address, settings.Addresses)}
 	}
 	config.Open["group"] = registry.JoinGroup(s.join)
-	given, _ := presets.Lookup(string(c.Preset)) // without one, of no provider
+	given, _ := presets.Lookup(string(c.Preset)) // the preset of its provider, if there is one
 	for name, u := range All(c.Upstreams) {
 		if s.Upstreams != nil && !slices.Contains(s.Upstreams, name) {
 			continue
@@ -115,17 +115,17 @@ func (s *Share) config(c *proxy.Config) (registry.Config, error) {
 		}
 		guardName := host
 		if profile, err := presets.Lookup(string(id)); id != "" && err == nil {
-			guardName = profile.Provider + "/" + host // as headrace.Transport names it
+			guardName = profile.Provider + "/" + host // the name that headrace.Transport uses
 		}
 		config.Guards[guardName] = registry.Spec{Preset: id, Store: s.Address}
 	}
 	if len(config.Guards) == 0 {
-		return config, &settings.Error{Flag: "--share", Problem: scheme + " shares limits that are known, and none is given: add --preset, or give group:PATH, which shares the limits that are found"}
+		return config, &settings.Error{Flag: "--share", Problem: scheme + " shares known limits, but none are set: add --preset, or use group:PATH, which shares limits that are found"}
 	}
 	return config, nil
 }
 
-// providerOf names the provider at u; empty: it is not known.
+// providerOf returns the provider at u, or an empty name if it is unknown.
 func providerOf(u *url.URL) string {
 	if name := dialect.ByHost(u.Host); name != dialect.Auto {
 		return string(name)
@@ -133,12 +133,12 @@ func providerOf(u *url.URL) string {
 	return ""
 }
 
-// hostOf is the host of u as limiters are named after it.
+// hostOf returns the host of u in the form used in names of limiters.
 func hostOf(u *url.URL) string {
 	return strings.TrimSuffix(strings.ToLower(u.Host), map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
 }
 
-// member is a group whose guards have names that tell credentials apart.
+// member is a group. The names of its guards distinguish credentials.
 type member struct {
 	*group.Group
 
@@ -150,7 +150,7 @@ func (s *Share) join(ctx context.Context, address string) (member, error) {
 	return member{g, s}, err
 }
 
-// Guard implements what registry.JoinGroup needs. Processes with other keys in their environments have other limits.
+// Guard implements what registry.JoinGroup needs. Processes with different keys in their environments have separate limits.
 func (m member) Guard(p guard.Policy) (*guard.Guard, error) {
 	if m.share.Getenv != nil {
 		p.Name += " " + m.share.fingerprint(p.Name)
@@ -158,7 +158,7 @@ func (m member) Guard(p guard.Policy) (*guard.Guard, error) {
 	return m.Group.Guard(p)
 }
 
-// fingerprint is a part of a hash of the keys that a command may use for a host.
+// fingerprint returns a part of a hash of the keys that a command may use for a host.
 func (s *Share) fingerprint(host string) string {
 	host = host[strings.LastIndexByte(host, '/')+1:]
 	h := sha256.New()

@@ -12,7 +12,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Summary says in a few lines what the proxy did.
+// Summary returns a few lines about what the proxy did.
 func (g *Gateway) Summary() []string {
 	s := g.Stats()
 	if s.Calls == 0 {
@@ -26,10 +26,10 @@ func (g *Gateway) Summary() []string {
 	}
 	first := plural(s.Calls, "call")
 	if s.Hidden > 0 {
-		first += fmt.Sprintf(", %s that the command never saw", plural(s.Hidden, "429"))
+		first += fmt.Sprintf(", %s hidden from the command", plural(s.Hidden, "429"))
 	}
 	if seen := s.Refused - s.Hidden; seen > 0 {
-		first += fmt.Sprintf(", %s that it did", plural(seen, "429"))
+		first += fmt.Sprintf(", %s passed on to it", plural(seen, "429"))
 	}
 	if s.Joined > 0 {
 		first += fmt.Sprintf(", %d joined an earlier one", s.Joined)
@@ -47,19 +47,19 @@ func (g *Gateway) Summary() []string {
 		codes = append(codes, fmt.Sprintf("%s (%d)", code, n))
 	}
 	if slices.Sort(codes); len(codes) > 0 {
-		lines = append(lines, "answered by the proxy itself: "+strings.Join(codes, ", "))
+		lines = append(lines, "responses of the proxy itself: "+strings.Join(codes, ", "))
 	}
 	return lines
 }
 
-// cut is the name of a limiter without what tells the groups of credentials apart.
+// cut returns the name of a limiter without the part that identifies the credentials.
 func cut(name string) string {
 	name, _, _ = strings.Cut(name, " ")
 	return name
 }
 
-// found says what was learned. A rate counts from the second decrease on: the
-// first one has measured a burst with it, and the rate of a preset is not found.
+// found describes what was learned. A rate counts from the second decrease on, because the
+// first decrease measures a burst as well, and because the rate of a preset was not found.
 func found(v *adaptive.View) string {
 	measured := v.Cuts > 1 || v.Cuts == 1 && v.Hits == 0 // by headers alone
 	var all []string
@@ -74,12 +74,12 @@ func found(v *adaptive.View) string {
 	case v.Hits > 0 && v.Concurrency > 0 && v.Pace == [throttle.Units]float64{}:
 		return fmt.Sprintf("found %d calls in flight", v.Concurrency)
 	case v.Hits > 0:
-		return "met a limit, and found no rate yet"
+		return "met a limit, but has not found its rate yet"
 	}
 	return "met no limit"
 }
 
-// rate is units per second as people say it.
+// rate writes units per second in a readable form.
 func rate(perSecond float64, unit throttle.Unit) string {
 	n, period := perSecond, "s"
 	if perSecond < 1 {

@@ -13,11 +13,11 @@ import (
 // variable is an environment variable in which a client looks for a base URL.
 type variable struct {
 	name     string
-	upstream string // of its default; empty: there is no default, and it is only set in place of another value
+	upstream string // of its default; if empty, there is no default, and the variable is only set in place of another value
 	path     string // of the default
 }
 
-// variables are those of the table in docs/proxy.md, which says what reads them.
+// variables are listed in a table of docs/proxy.md, together with the clients that read them.
 func variables() []variable {
 	return []variable{
 		{"OPENAI_BASE_URL", "openai", "/v1"},
@@ -33,7 +33,7 @@ func variables() []variable {
 	}
 }
 
-// Variables are the names of the environment variables in which clients look for a base URL.
+// Variables returns the names of the environment variables from which clients read a base URL.
 func Variables() (names []string) {
 	for _, v := range variables() {
 		names = append(names, v.name)
@@ -44,7 +44,7 @@ func Variables() (names []string) {
 // azure is read by the AzureOpenAI clients, unless OPENAI_BASE_URL is set.
 const azure = "AZURE_OPENAI_ENDPOINT"
 
-// keys are the variables in which clients look for the credential of an upstream.
+// keys are the variables from which clients read the credential of an upstream.
 func keys(upstream string) []string {
 	return map[string][]string{
 		"openai":    {"OPENAI_API_KEY"},
@@ -56,19 +56,19 @@ func keys(upstream string) []string {
 	}[upstream]
 }
 
-// Redirection is what sends the clients of a command to a proxy.
+// Redirection describes how the clients of a command are sent to a proxy.
 type Redirection struct {
-	Upstreams map[string]proxy.Upstream // that are needed beside the given ones
-	Notes     []string                  // on variables that were set before
+	Upstreams map[string]proxy.Upstream // upstreams that are needed besides the given ones
+	Notes     []string                  // about variables that were already set
 
 	to []target
 }
 
-// target is where a variable leads.
+// target is the URL that a variable is set to.
 type target struct{ name, upstream, path string }
 
-// Redirect looks through the environment. A variable that is set already leads to where it led before, by way of the
-// proxy. The given upstreams are all that the proxy has by itself.
+// Redirect examines the environment. Calls of a variable that is already set go through the proxy to the same URL as
+// before. The given upstreams are those that the proxy has by default.
 func Redirect(getenv func(string) string, given map[string]proxy.Upstream) *Redirection {
 	r := &Redirection{Upstreams: map[string]proxy.Upstream{}}
 	for _, v := range variables() {
@@ -87,21 +87,21 @@ func Redirect(getenv func(string) string, given map[string]proxy.Upstream) *Redi
 
 func (r *Redirection) notef(name, text string) { r.Notes = append(r.Notes, name+" "+text) }
 
-// keep has a variable lead to value by way of the proxy.
+// keep sends the calls of a variable through the proxy to value.
 func (r *Redirection) keep(name, value string, given map[string]proxy.Upstream) {
 	u, err := url.Parse(value)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		r.notef(name, "is not an http or https URL, and stays as it is")
+		r.notef(name, "is not an http or https URL, and is left unchanged")
 		return
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		r.notef(name, "has a user, a password, a query or a fragment, and stays as it is")
+		r.notef(name, "has a user, a password, a query or a fragment, and is left unchanged")
 		return
 	}
 	origin := u.Scheme + "://" + strings.ToLower(u.Host)
 	upstream := r.named(origin, u.Host, given)
 	r.to = append(r.to, target{name, upstream, u.EscapedPath()})
-	r.notef(name, "was set: its calls are sent on to "+origin)
+	r.notef(name, "was set: its calls are forwarded to "+origin)
 }
 
 // named returns the name of the upstream at origin, and adds one if there is none.
@@ -131,7 +131,7 @@ func (r *Redirection) named(origin, host string, given map[string]proxy.Upstream
 	return name
 }
 
-// named makes a name of a host.
+// named makes a name from a host.
 func named(host string) string {
 	plain := func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' {
@@ -143,7 +143,7 @@ func named(host string) string {
 	return "at-" + name[:min(len(name), 40)]
 }
 
-// Names are the upstreams that the variables lead to.
+// Names returns the upstreams that the variables refer to.
 func (r *Redirection) Names() []string {
 	var names []string
 	for _, t := range r.to {
@@ -153,8 +153,8 @@ func (r *Redirection) Names() []string {
 	return slices.Compact(names)
 }
 
-// Environ is environ for a command whose clients call the proxy at base. The proxy is never called by way of another
-// one: that could not reach it.
+// Environ returns environ for a command with clients that call the proxy at base. Calls to the proxy bypass any other proxy,
+// which could not reach it.
 func (r *Redirection) Environ(environ []string, base string) []string {
 	set := map[string]string{BaseVariable: base}
 	for _, t := range r.to {
@@ -186,7 +186,7 @@ func (r *Redirection) Environ(environ []string, base string) []string {
 	return all
 }
 
-// BaseVariable tells the command where the proxy is.
+// BaseVariable holds the URL of the proxy, for the command.
 const BaseVariable = "HEADRACE_PROXY_URL"
 
 // with adds the host of an address to a list.

@@ -19,6 +19,6 @@ func newTraces(context.Context) (trace.SpanExporter, error) {
 }
 
 func (Environment) check(log *slog.Logger, name string) error {
-	log.Warn(name + " is set, and this build cannot send OTLP: build headrace with -tags otlp; /metrics is in every build")
+	log.Warn(name + " is set, but this build cannot send OTLP: build headrace with -tags otlp; /metrics is part of every build")
 	return nil
 }

@@ -20,7 +20,7 @@ func TestWarning(t *testing.T) {
 		return map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://127.0.0.1:1"}[name]
 	})
 	require.NoError(t, e.Check(slog.New(slog.NewTextHandler(&logged, nil))))
-	assert.Contains(t, logged.String(), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, and this build cannot send OTLP")
+	assert.Contains(t, logged.String(), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, but this build cannot send OTLP")
 	traces, err := e.Traces(t.Context())
 	require.NoError(t, err)
 	assert.Nil(t, traces)

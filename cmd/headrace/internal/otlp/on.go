@@ -36,7 +36,7 @@ func newTraces(ctx context.Context) (trace.SpanExporter, error) {
 func (e Environment) check(*slog.Logger, string) error {
 	const protocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
 	if p := e(protocol); p != "" && p != "http/protobuf" {
-		return &settings.Error{Flag: protocol, Problem: fmt.Sprintf("%q is not spoken here: http/protobuf is", p)}
+		return &settings.Error{Flag: protocol, Problem: fmt.Sprintf("%q is not supported: use http/protobuf", p)}
 	}
 	return nil
 }

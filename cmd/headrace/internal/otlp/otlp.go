@@ -1,5 +1,5 @@
-// Package otlp sends metrics and traces to a receiver of OTLP that the standard variables name. Only a build with the
-// tag otlp can: its exporters would make every other one half as large again.
+// Package otlp sends metrics and traces to an OTLP receiver named by the standard environment variables. Only a build with the
+// tag otlp can do so, because the exporters make the program half as large again.
 package otlp
 
 import (
@@ -17,10 +17,10 @@ const (
 	tracesEndpoint  = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 )
 
-// Environment returns the value of a variable, empty if it is not set. A nil Environment has none.
+// Environment returns the value of a variable, or an empty text if it is not set. In a nil Environment, no variable is set.
 type Environment func(name string) string
 
-// named returns the first of the variables that is set; empty if none is, or if OTEL_SDK_DISABLED is true.
+// named returns the first of the variables that is set, or an empty text if none is set or OTEL_SDK_DISABLED is true.
 func (e Environment) named(variables ...string) string {
 	if e == nil || e("OTEL_SDK_DISABLED") == "true" {
 		return ""
@@ -33,7 +33,7 @@ func (e Environment) named(variables ...string) string {
 	return ""
 }
 
-// Check returns a *settings.Error if a variable asks for what is not supported. A build that sends nothing warns instead.
+// Check returns a *settings.Error if a variable selects something unsupported. A build without OTLP logs a warning instead.
 func (e Environment) Check(log *slog.Logger) error {
 	if name := e.named(Endpoint, metricsEndpoint, tracesEndpoint); name != "" {
 		return e.check(log, name)
@@ -41,7 +41,7 @@ func (e Environment) Check(log *slog.Logger) error {
 	return nil
 }
 
-// Metrics returns what sends metrics; nil if no variable names a receiver of them.
+// Metrics returns a reader that sends metrics, or nil if no variable names a receiver for them.
 func (e Environment) Metrics(ctx context.Context) (metric.Reader, error) {
 	if e.named(Endpoint, metricsEndpoint) == "" {
 		return nil, nil //nolint:nilnil // see above
@@ -49,7 +49,7 @@ func (e Environment) Metrics(ctx context.Context) (metric.Reader, error) {
 	return newMetrics(ctx)
 }
 
-// Traces returns a provider whose spans are sent in batches; nil if no variable names a receiver of them. Shut it down.
+// Traces returns a provider that sends spans in batches, or nil if no variable names a receiver for them. The caller shuts it down.
 func (e Environment) Traces(ctx context.Context) (*trace.TracerProvider, error) {
 	if e.named(Endpoint, tracesEndpoint) == "" {
 		return nil, nil //nolint:nilnil // see above

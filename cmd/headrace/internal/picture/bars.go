@@ -6,7 +6,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/provider"
 )
 
-// bar is the calls of some seconds, by the second.
+// bar holds the calls of some seconds, as a rate per second.
 type bar struct {
 	from, to          float64
 	answers, refusals float64
@@ -15,7 +15,7 @@ type bar struct {
 
 const mostBars = 75
 
-// bars are those of l: one for each second, or for more in a run that takes longer.
+// bars returns the bars of l: one for each second, or for several seconds in a longer run.
 func bars(l *provider.Ledger) (all []bar) {
 	s := l.Series
 	if s == nil || len(s.Served) == 0 || s.Every <= 0 {
@@ -47,10 +47,10 @@ func bars(l *provider.Ledger) (all []bar) {
 	return all
 }
 
-// least is the shortest time that is drawn, in seconds.
+// least is the shortest duration of a chart, in seconds.
 const least = 1.0
 
-// wide is how many seconds a bar stands for in a run of so many.
+// wide returns the number of seconds per bar for a run of the given length.
 func wide(end float64) float64 {
 	for power := 1.0; ; power *= 10 {
 		for _, by := range []float64{1, 2, 5} {

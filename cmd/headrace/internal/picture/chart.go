@@ -9,14 +9,14 @@ import (
 	"github.com/headrace/headrace/internal/svg"
 )
 
-// chart is the plot: bars of answers, refusals on top of them, and the limit as a line.
+// chart is the plot: bars of answers, rejected calls on top of them, and the limit as a line.
 type chart struct {
 	bars   []bar
 	limits []provider.Phase
 	x, y   svg.Scale // seconds, calls per second
 }
 
-// chart is the plot below top.
+// chart lays out the plot below top.
 func (r *Run) chart(top float64) *chart {
 	l := &r.Ledger
 	c := &chart{bars: bars(l), limits: l.Limits}
@@ -31,7 +31,7 @@ func (r *Run) chart(top float64) *chart {
 	if limit == 0 {
 		most = all
 	}
-	// Above the limit is room for its label. Refusals far beyond all else are cut off, and have their number.
+	// The label of the limit needs space above it. Bars of rejected calls that are much higher than the rest are cut off, and get a number.
 	most = max(1, 1.17*limit, 1.05*most, min(1.05*all, 1.4*most))
 	c.x = svg.Scale{Most: end, From: left, To: right}
 	c.y = svg.Scale{Most: most, From: top + plot, To: top}
@@ -60,7 +60,7 @@ func (p *pen) chart(c *chart) {
 			fmt.Fprintf(&answers, "M%s %sV%sH%sV%sZ", svg.Short(from), svg.Short(foot), svg.Short(top), svg.Short(to), svg.Short(foot))
 		}
 		if b.refusals > 0 {
-			end := min(c.y.Place(b.answers+b.refusals), top-3) // one is seen too
+			end := min(c.y.Place(b.answers+b.refusals), top-3) // a single call is visible too
 			fmt.Fprintf(&refusals, "M%s %sV%sH%sV%sZ", svg.Short(from), svg.Short(top), svg.Short(end), svg.Short(to), svg.Short(top))
 		}
 	}
@@ -80,7 +80,7 @@ func (p *pen) chart(c *chart) {
 	}
 }
 
-// limit is the path of the limit. Where there is none, it has a gap.
+// limit returns the path of the limit. It has a gap where there is no limit.
 func (c *chart) limit() string {
 	var d strings.Builder
 	to := "M"
@@ -101,7 +101,7 @@ func (c *chart) limit() string {
 	return d.String()
 }
 
-// look marks when the display was looked at, from where it is drawn.
+// look marks the time of the display that is drawn above.
 func (p *pen) look(c *chart, at, from float64) {
 	x := c.x.Place(at)
 	p.Addf(`<path class="look" d="M%s %sV%s"/>`+"\n", svg.Short(x), svg.Short(from), svg.Short(c.y.From))
@@ -112,7 +112,7 @@ func (p *pen) look(c *chart, at, from float64) {
 	p.Addf(`<text x="%s" y="%s"%s>the display at %.1f s</text>`+"\n", svg.Short(x+by), svg.Short(from+16), class, at)
 }
 
-// highest is the top of all that is drawn between two places: a bar with its refusals, and the limit.
+// highest returns the top of everything drawn between two positions: bars with rejected calls, and the limit.
 func (c *chart) highest(from, to float64) (y float64) {
 	y = c.y.From
 	for _, b := range c.bars {
@@ -128,7 +128,7 @@ func (c *chart) highest(from, to float64) (y float64) {
 	return y
 }
 
-// lowest is the top of the lowest bar between two places.
+// lowest returns the top of the lowest bar between two positions.
 func (c *chart) lowest(from, to float64) (y float64) {
 	y = c.y.From
 	if i := slices.IndexFunc(c.bars, func(b bar) bool { return c.x.Place(b.from) < to && c.x.Place(b.to) > from }); i >= 0 {

@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "draw docs/demo.svg anew, of the run tha
 
 const golden = "../../../../docs/demo.svg"
 
-// The picture in the guides is of the run whose figures it carries. `make demo` draws another run.
+// The picture in the guides shows the run in its metadata. `make demo` draws another run.
 func TestThePictureIsOfItsRun(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// label is text at a place in the plot.
+// label is a text at a position in the plot.
 type label struct {
-	x, y  float64 // of the left end of its line
+	x, y  float64 // position of the left end of its line
 	class string
 	text  string
 }
@@ -21,12 +21,12 @@ const (
 
 func (l *label) width() float64 { return letter * float64(len(l.text)) }
 
-// meets reports whether two are too close to each other.
+// meets reports whether two labels are too close to each other.
 func (l *label) meets(o *label) bool {
 	return l.x < o.x+o.width()+apart && o.x < l.x+l.width()+apart && l.y < o.y+tall && o.y < l.y+tall
 }
 
-// labels name what is drawn, beside it and not over it.
+// labels returns the labels of the chart. They do not cover what they describe.
 func (c *chart) labels() (all []label) {
 	add := func(tries ...label) bool {
 		for _, l := range tries {
@@ -72,7 +72,7 @@ func (c *chart) labels() (all []label) {
 	return all
 }
 
-// over are places for l above all that is drawn there: those closest to its line first, and of such the one
+// over yields positions for l above everything drawn there: those closest to its line first, and among these the one
 // closest to the middle.
 func (c *chart) over(l label, from, to float64) (all []label) {
 	middle := (from + to - l.width()) / 2
@@ -87,9 +87,9 @@ func (c *chart) over(l label, from, to float64) (all []label) {
 	return all
 }
 
-// refused are places for the number of refusals, beside the bars where most of them were.
+// refused yields positions for the number of rejected calls, beside the bars with most of them.
 func (c *chart) refused() []label {
-	var most, now []bar // several in a row are as one
+	var most, now []bar // adjacent bars count as one
 	sum := func(all []bar) (n int) {
 		for _, b := range all {
 			n += b.refused
@@ -121,7 +121,7 @@ func (c *chart) refused() []label {
 	return all
 }
 
-// full says why the first bar is above the limit.
+// full explains why the first bar is above the limit.
 func (c *chart) full() []label {
 	if len(c.bars) == 0 || len(c.limits) == 0 || c.limits[0].Rate == 0 || c.bars[0].answers < 1.2*c.limits[0].Rate {
 		return nil

@@ -19,8 +19,8 @@ const (
 	below  = 52.0  // the plot
 )
 
-// style names no font that a reader has to load, and has a background of its own: the colours of a page do not follow
-// those that its reader's system prefers.
+// style uses no font that has to be loaded, and sets its own background, because the colours of the surrounding page may differ
+// from those that the reader's system prefers.
 const style = `
 text{font:12px system-ui,-apple-system,"Segoe UI",Helvetica,Arial,sans-serif;fill:#59636e}
 .card{fill:#fff;stroke:#d1d9e0}
@@ -45,7 +45,7 @@ text{fill:#9198a1}.card{fill:#0d1117;stroke:#3d444d}.h,.n{fill:#f0f6fc}.dot{fill
 // pen draws a picture.
 type pen struct{ svg.Pen }
 
-// number is 1,234, or 1.2M.
+// number writes 1,234, or 1.2M.
 func number(v float64) string {
 	if v >= 1e6 {
 		return strconv.FormatFloat(v/1e6, 'g', 3, 64) + "M"
@@ -61,7 +61,7 @@ func number(v float64) string {
 	return whole
 }
 
-// tick is the number at a mark of an axis, which has little room: 1.5k.
+// tick writes the number at a mark of an axis in a short form, such as 1.5k.
 func tick(v float64) string {
 	if v >= 1e3 && v < 1e6 {
 		return strconv.FormatFloat(v/1e3, 'f', -1, 64) + "k"

@@ -1,5 +1,5 @@
-// Package picture draws a run of the demo: the limit that the provider hid, the answers and the refusals over time, and
-// what the terminal has shown.
+// Package picture draws a run of the demo: the hidden limit of the provider, the answers and the rejected calls over time, and
+// the output on the terminal.
 package picture
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/headrace/headrace/internal/svg"
 )
 
-// Run is what a picture is made of. A picture carries it as metadata, so that it can be drawn again.
+// Run is the data of a picture. The picture contains it as metadata, so that it can be drawn again.
 type Run struct {
-	Command  string   // that has the same limits again
+	Command  string   // repeats the run with the same limits
 	Said     []string // at the beginning
-	At       float64  // seconds from the beginning to when Display was looked at
-	Display  []string // its lines, with their colours as escape sequences; none: it was not looked at
+	At       float64  // when Display was recorded, in seconds since the beginning
+	Display  []string // its lines, with their colours as escape sequences; empty if it was not recorded
 	Told     []string // at the end
 	Requests int
 	Lost     int             // of them
@@ -26,7 +26,7 @@ type Run struct {
 
 // SVG writes r as a picture.
 func (r *Run) SVG(w io.Writer) error {
-	data, err := json.Marshal(r) // which escapes what XML does not take as text
+	data, err := json.Marshal(r) // escapes characters that are special in XML
 	if err != nil {
 		return err
 	}
@@ -52,9 +52,9 @@ func (r *Run) SVG(w io.Writer) error {
 	return err
 }
 
-const title = "A limit that nobody was told, found and followed"
+const title = "A hidden rate limit, found and followed"
 
-// sum is what came of it, in one line.
+// sum returns the outcome in one line.
 func (r *Run) sum() string {
 	l := &r.Ledger
 	parts := make([]string, 0, 3)
@@ -65,19 +65,19 @@ func (r *Run) sum() string {
 		add(percent(float64(l.Served), l.Possible), "of what was possible")
 	}
 	if l.Arrivals > 0 {
-		add(percent(float64(l.Refused), float64(l.Arrivals)), "of the calls refused")
+		add(percent(float64(l.Refused), float64(l.Arrivals)), "of the calls rate-limited")
 	}
 	add(number(float64(r.Lost)), fmt.Sprintf("of %s requests lost", number(float64(r.Requests))))
 	return strings.Join(parts, ` <tspan class="dot">·</tspan> `)
 }
 
-// words are for those who do not see it.
+// words describes the picture for screen readers.
 func (r *Run) words() string {
 	var b strings.Builder
 	l := &r.Ledger
 	fmt.Fprintf(&b, "%s requests to a provider that hides its limit.", number(float64(r.Requests)))
 	for _, p := range l.Limits {
-		fmt.Fprintf(&b, " From %.1f s to %.1f s it is %s: %d answers, %d refusals.", p.From, p.To, p.Limit, p.Served, p.Refused)
+		fmt.Fprintf(&b, " From %.1f s to %.1f s it is %s: %d answers, %d calls rate-limited.", p.From, p.To, p.Limit, p.Served, p.Refused)
 	}
 	for _, line := range r.Told {
 		fmt.Fprintf(&b, " %s", line)

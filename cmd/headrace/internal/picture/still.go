@@ -8,7 +8,7 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// Still is what a terminal of 80 columns shows of p, with its colours.
+// Still returns the display of p on a terminal of 80 columns, with its colours.
 func Still(p event.Progress) ([]string, error) {
 	var out bytes.Buffer
 	lookup := func(name string) (string, bool) {

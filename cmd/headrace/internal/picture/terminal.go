@@ -10,13 +10,13 @@ import (
 const (
 	inside  = 14.0 // the edge of a terminal
 	row     = 19.0 // height
-	cell    = 7.8  // width, where the font has another one too
+	cell    = 7.8  // width; set explicitly, because fonts differ
 	columns = 97
 )
 
 func bold(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
 
-// terminal draws lines as a terminal shows them, and returns where it ends.
+// terminal draws lines as a terminal shows them, and returns the position of its lower edge.
 func (p *pen) terminal(y float64, lines []string) (end float64) {
 	for len(lines) > 0 && lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1]
@@ -44,7 +44,7 @@ type span struct {
 	text   string
 }
 
-// spans takes a line apart. What does not fit is cut.
+// spans splits a line by colour. The part that does not fit is cut off.
 func spans(line string) (all []span) {
 	column, class := 0, ""
 	for i, part := range strings.Split(line, "\x1b[") {

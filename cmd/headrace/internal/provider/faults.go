@@ -10,17 +10,17 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-// Faults are what goes wrong with some requests, as shares of them.
+// Faults are the fractions of requests that fail on purpose.
 type Faults struct {
 	Error float64 // 500
 	Full  float64 // 503, or 529 of Anthropic
-	Cut   float64 // the connection is cut before the answer
-	Hang  float64 // the answer never ends
+	Cut   float64 // the connection is closed before the response
+	Hang  float64 // the response never ends
 
-	Key string // 401 without it; empty: no key is needed
+	Key string // 401 without it; if empty, no key is required
 }
 
-// Validate refuses what are no shares.
+// Validate returns an error if the fractions are out of range.
 func (f Faults) Validate() error {
 	var all []error
 	for _, s := range []struct {
@@ -28,16 +28,16 @@ func (f Faults) Validate() error {
 		share float64
 	}{{"--faults", f.Error}, {"--full", f.Full}, {"--cut", f.Cut}, {"--hang", f.Hang}} {
 		if !(s.share >= 0 && s.share <= 1) {
-			all = append(all, fmt.Errorf("%s: %g is no share: 0 to 1", s.flag, s.share))
+			all = append(all, fmt.Errorf("%s: %g is not a fraction from 0 to 1", s.flag, s.share))
 		}
 	}
 	if sum := f.Error + f.Full + f.Cut + f.Hang; len(all) == 0 && sum > 1 {
-		all = append(all, fmt.Errorf("--faults, --full, --cut and --hang are %g of all requests together: at most 1 is left for them", sum))
+		all = append(all, fmt.Errorf("--faults, --full, --cut and --hang add up to %g of all requests: the maximum is 1", sum))
 	}
 	return errors.Join(all...)
 }
 
-// Draw returns what draws them; nil if there are none.
+// Draw returns a function that picks faults at random, or nil if there are none.
 func (f Faults) Draw(seed uint64) func(providertest.Request) *providertest.Fault {
 	if f == (Faults{}) {
 		return nil

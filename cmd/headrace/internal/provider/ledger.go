@@ -8,30 +8,30 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-// Ledger is what the provider saw, and what it would have let through.
+// Ledger is what the provider received, and what it would have admitted.
 type Ledger struct {
 	providertest.Counts
 
 	Seconds  float64 // from the first request to the last answer
-	Possible float64 // requests that the limit of requests admits in that time; 0: any number
+	Possible float64 // requests that the request limit admits in that time; 0 means any number
 	Limits   []Phase // over time
 
 	Series *Series `json:",omitempty"` // if it was asked for
 }
 
-// Phase is the time that one limit holds. Its counts are those of the requests that arrived in it.
+// Phase is a period with one limit. It counts the requests that arrived during the period.
 type Phase struct {
 	Limit    string  // "none" or such as "50/s"
-	Rate     float64 // requests a second that it admits; 0: any number
+	Rate     float64 // requests per second that it admits; 0 means any number
 	From, To float64 // seconds since the first request
-	Possible float64 // requests that it admits in that time, with what a full bucket holds at the very beginning; 0: any number
+	Possible float64 // requests that it admits in that time, with a full bucket at the very beginning; 0 means any number
 	Served   int
 	Refused  int // answered 429 by the limits
 	Faulted  int // answered by a fault; the limits do not count them
 }
 
-// Reveal is the ledger as it is now. While nothing is in flight time stands still. If every is positive, there is
-// a series of parts that long.
+// Reveal returns the current ledger. It does not count time after the last response while nothing is in flight. If every is positive, the ledger
+// contains a series with parts of that length.
 func (s *Server) Reveal(every time.Duration) Ledger {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *Server) Reveal(every time.Duration) Ledger {
 		if i+1 < len(s.phases) && s.phases[i+1].from.Before(end) {
 			to = s.phases[i+1].from
 		}
-		if to.Before(p.from) { // nobody came after it had begun
+		if to.Before(p.from) { // no request arrived after it began
 			break
 		}
 		part := all.Between(p.from, to)
@@ -70,7 +70,7 @@ func (s *Server) Reveal(every time.Duration) Ledger {
 	return l
 }
 
-// endLocked is when the last answer was ready, or now if one is still to come.
+// endLocked returns when the last response was ready, or now if one is outstanding.
 func (s *Server) endLocked(all providertest.Ledger) time.Time {
 	end := s.phases[0].from
 	for a := range all.All() {
@@ -84,7 +84,7 @@ func (s *Server) endLocked(all providertest.Ledger) time.Time {
 	return end
 }
 
-// possible is how many requests a bucket admits at most.
+// possible returns how many requests a bucket admits at most.
 func possible(b providertest.Bucket, in time.Duration, full bool) float64 {
 	n := in.Seconds() * b.PerSecond
 	if full {

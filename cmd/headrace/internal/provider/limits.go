@@ -12,16 +12,16 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// LimitError is a limit that the provider cannot keep.
+// LimitError is a limit that the provider does not support.
 type LimitError struct {
 	Text    string
-	Problem string // what is wrong with it and what would be right
+	Problem string // what is wrong and how to correct it
 }
 
 // Error names the limit.
 func (e *LimitError) Error() string { return e.Text + ": " + e.Problem }
 
-// Limits reads texts such as "50/s, 8 concurrent". Of requests and of each kind of tokens there is one limit:
+// Limits parses texts such as "50/s, 8 concurrent". There is at most one limit for requests and one for each kind of tokens:
 // a bucket that holds what the window admits at once, and refills continuously.
 func Limits(texts []string) (to providertest.Limits, err error) {
 	for _, text := range texts {
@@ -30,7 +30,7 @@ func Limits(texts []string) (to providertest.Limits, err error) {
 			return to, err
 		}
 		if l.Concurrency > 0 && to.Concurrency > 0 {
-			return to, &LimitError{text, "there is a bound of calls in flight already: give one"}
+			return to, &LimitError{text, "calls in flight are already limited: use only one limit"}
 		}
 		to.Concurrency += l.Concurrency
 		for _, w := range l.Windows {
@@ -42,7 +42,7 @@ func Limits(texts []string) (to providertest.Limits, err error) {
 	return to, nil
 }
 
-// What a providertest.Bucket can hold.
+// The bounds of a providertest.Bucket.
 const (
 	fastest = 1e6 // per second
 	longest = 366 * 24 * time.Hour
@@ -50,7 +50,7 @@ const (
 
 func allow(to *providertest.Limits, w throttle.Window) error {
 	if text := w.String(); strings.HasPrefix(text, "fixed ") {
-		return &LimitError{text, "windows of the calendar are not kept: use the form \"500/min\""}
+		return &LimitError{text, "calendar windows are not supported: use the form \"500/min\""}
 	}
 	bucket := map[throttle.Unit]*providertest.Bucket{
 		throttle.Requests: &to.Rate, throttle.Tokens: &to.Tokens,
@@ -58,9 +58,9 @@ func allow(to *providertest.Limits, w throttle.Window) error {
 	}[w.Unit()]
 	switch {
 	case bucket == nil:
-		return &LimitError{w.String(), "it counts what the provider does not: requests and tokens are counted"}
+		return &LimitError{w.String(), "the unit is not supported: the provider counts requests and tokens"}
 	case *bucket != providertest.Bucket{}:
-		return &LimitError{w.String(), "there is a limit of that kind already: give one"}
+		return &LimitError{w.String(), "there is already a limit of that kind: use only one"}
 	}
 	wanted := providertest.Bucket{PerSecond: w.Rate(), Burst: int(w.Max())}
 	switch {
@@ -73,23 +73,23 @@ func allow(to *providertest.Limits, w throttle.Window) error {
 	return nil
 }
 
-// Range is what a hidden limit is drawn from, in requests a second.
+// Range is the range of a hidden limit, in requests per second.
 type Range struct{ Low, High int }
 
-// ParseRange reads such as "30-60/s" or "30-60".
+// ParseRange parses a range such as "30-60/s" or "30-60".
 func ParseRange(text string) (r Range, err error) {
 	var rest string
 	n, _ := fmt.Sscanf(strings.TrimSuffix(text, "/s")+" .", "%d-%d %s", &r.Low, &r.High, &rest)
 	if n != 3 || rest != "." || r.Low < 1 || r.High < r.Low || r.High > mostRate {
-		return r, &LimitError{text, fmt.Sprintf("it has to be two numbers of requests a second from 1 to %d, such as 30-60", mostRate)}
+		return r, &LimitError{text, fmt.Sprintf("it has to be two rates in requests per second, from 1 to %d, such as 30-60", mostRate)}
 	}
 	return r, nil
 }
 
 const mostRate = 100_000
 
-// draw returns a rate of the range. One that follows another is not near it where the range allows, so
-// that it can be seen to move.
+// draw returns a random rate of the range. If the range allows, it is not close to the previous one, so
+// that the change is visible.
 func (r Range) draw(random *rand.Rand, before int) int {
 	rate := r.Low
 	for range 20 {
@@ -103,7 +103,7 @@ func (r Range) draw(random *rand.Rand, before int) int {
 
 func abs(n int) int { return max(n, -n) }
 
-// perSecond is a rate that holds a second of requests.
+// perSecond returns a bucket that holds the requests of one second.
 func perSecond(rate int) providertest.Bucket {
 	return providertest.Bucket{PerSecond: float64(rate), Burst: rate}
 }

@@ -47,7 +47,7 @@ func TestTheLimitMoves(t *testing.T) {
 		require.NoError(t, err)
 		defer s.Close()
 		h := s.Handler()
-		time.Sleep(time.Hour) // nobody asks yet
+		time.Sleep(time.Hour) // before the first request
 		assert.Empty(t, ledger(t, h).Limits)
 		served, refused := 0, 0
 		for range 1000 { // 100 a second, for ten
@@ -58,7 +58,7 @@ func TestTheLimitMoves(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(time.Hour) // nobody asks any more
+		time.Sleep(time.Hour) // after the last request
 		l := ledger(t, h)
 		require.Len(t, l.Limits, 3)
 		assert.Equal(t, []int{served, refused}, []int{l.Served, l.Refused})
@@ -139,14 +139,14 @@ func TestLimits(t *testing.T) {
 		InputTokens: providertest.Bucket{PerSecond: 40, Burst: 10},
 	}, l)
 	for text, want := range map[string]string{
-		"often": "often", "1/s, 2/min": "already", "1 points/s": "does not", "fixed 5/day": "500/min", "2 concurrent;": "",
+		"often": "often", "1/s, 2/min": "already", "1 points/s": "not supported", "fixed 5/day": "500/min", "2 concurrent;": "",
 		"1000001/s": "at most 1,000,000", "7 tokens/400d": "366 days", "bucket 0.0000001/s burst 4": "366 days",
 	} {
 		_, err := provider.Limits([]string{text})
 		require.ErrorContains(t, err, want, text)
 	}
 	_, err = provider.Limits([]string{"1 concurrent", "2 concurrent"})
-	require.ErrorContains(t, err, "give one")
+	require.ErrorContains(t, err, "use only one")
 
 	for _, text := range []string{"", "30", "0-5", "9-8", "5-6/min", "5-6 x", "-1-5", "1-1000000"} {
 		_, err := provider.ParseRange(text)

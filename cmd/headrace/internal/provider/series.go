@@ -6,8 +6,8 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-// Series is what became of requests over time: part i counts those that arrived from i*Every to (i+1)*Every
-// seconds after the first.
+// Series counts the outcomes of requests over time: part i counts the requests that arrived from i*Every to (i+1)*Every
+// seconds after the first one.
 type Series struct {
 	Every   float64 // seconds
 	Served  []int
@@ -15,10 +15,10 @@ type Series struct {
 	Faulted []int // answered by a fault
 }
 
-// mostParts is how long a series gets: as its time grows, its parts do.
+// mostParts bounds the length of a series: for a longer time, its parts get longer.
 const mostParts = 1000
 
-// series counts what arrived from begin to end.
+// series counts the requests that arrived from begin to end.
 func series(all providertest.Ledger, begin, end time.Time, every time.Duration) *Series {
 	for end.Sub(begin)/every >= mostParts {
 		every *= 2

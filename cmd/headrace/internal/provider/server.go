@@ -14,16 +14,16 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-// Config describes a Server. Its Limits count unless Hidden says otherwise.
+// Config describes a Server. Limits apply unless Hidden is set.
 type Config struct {
 	providertest.Config
 
-	Text   string        // what Limits say, for the ledger
-	Hidden Range         // the limit is drawn from it; zero: it is not
-	Move   time.Duration // a new one is drawn so often, from the first request on; 0: never
+	Text   string        // Limits as text, for the ledger
+	Hidden Range         // the range of a random limit; unused if zero
+	Move   time.Duration // how often a new random limit is picked, counted from the first request; 0 means never
 }
 
-// Server is a fake provider that can be asked for what it saw. It must be closed.
+// Server is a fake provider with a ledger. It must be closed.
 type Server struct {
 	*providertest.Server
 
@@ -35,18 +35,18 @@ type Server struct {
 	mu     sync.Mutex // guards everything below
 	closed bool
 	random *rand.Rand
-	rate   int // drawn last
+	rate   int // the last random rate
 	phases []phase
 }
 
-// phase is the time that a limit holds.
+// phase is a period with one limit.
 type phase struct {
-	from   time.Time // zero: from the first request
+	from   time.Time // zero means from the first request
 	text   string
 	bucket providertest.Bucket // of requests
 }
 
-// New returns a server that listens nowhere: see Handler.
+// New returns a server that does not listen by itself: see Handler.
 func New(c Config) (*Server, error) {
 	s := &Server{config: c, stop: make(chan struct{}), random: rand.New(rand.NewPCG(c.Seed, 1))} //nolint:gosec // nothing secret is drawn
 	if c.Hidden != (Range{}) {
@@ -62,7 +62,7 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
-// Close ends it.
+// Close stops the changes of the limit.
 func (s *Server) Close() {
 	s.mu.Lock()
 	if !s.closed {
@@ -74,7 +74,7 @@ func (s *Server) Close() {
 	s.Server.Close()
 }
 
-// Handler is the provider's, with the ledger at /_ledger and new limits by a PUT to /_limits.
+// Handler serves the provider, its ledger at /_ledger, and a PUT to /_limits that sets new limits.
 func (s *Server) Handler() http.Handler {
 	inner, mux := s.Server.Handler(), http.NewServeMux()
 	mux.HandleFunc("GET /_ledger", func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func (s *Server) Handler() http.Handler {
 		w.Header().Set("Content-Type", "application/json")
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
-		_ = e.Encode(s.Reveal(every)) // whoever asked has gone
+		_ = e.Encode(s.Reveal(every)) // the client has disconnected
 	})
 	mux.HandleFunc("PUT /_limits", func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<12))
@@ -128,17 +128,17 @@ func (s *Server) begin() {
 	})
 }
 
-// move draws a new limit.
+// move picks a new random limit.
 func (s *Server) move() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rate = s.config.Hidden.draw(s.random, s.rate)
 	limits := s.config.Limits
 	limits.Rate = perSecond(s.rate)
-	_ = s.setLocked(limits, fmt.Sprintf("%d/s", s.rate)) // a range has no rate that cannot be used
+	_ = s.setLocked(limits, fmt.Sprintf("%d/s", s.rate)) // every rate of a range is valid
 }
 
-// allow sets new limits in place of all that hold.
+// allow replaces all limits.
 func (s *Server) allow(text string) error {
 	limits, err := Limits([]string{text})
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Server) setLocked(limits providertest.Limits, text string) error {
 		return err
 	}
 	next := phase{from: time.Now(), text: text, bucket: limits.Rate}
-	if last := len(s.phases) - 1; s.phases[last].from.IsZero() { // nobody has seen it
+	if last := len(s.phases) - 1; s.phases[last].from.IsZero() { // no request arrived under it
 		next.from = time.Time{}
 		s.phases = s.phases[:last]
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// climbs reports whether a URL has a segment "." or "..", which a server or a proxy resolves after it was decided that
-// the path is below --base-url. Servers decode escapes, some twice, take a backslash for a slash, and drop the parameters
+// climbs reports whether a URL has a segment "." or "..", which a server or a proxy would resolve after the check that
+// the path is below --base-url. Servers decode escapes, some of them twice, treat a backslash as a slash, and drop the parameters
 // of a segment (..;a=b).
 func climbs(text string) bool {
 	path, _, _ := strings.Cut(text, "?")

@@ -14,13 +14,13 @@ import (
 	"github.com/headrace/headrace/internal/jsonwalk"
 )
 
-// object is the members of a JSON object, in their order. Their names are compared exactly; encoding/json takes Custom_ID
-// for custom_id when it decodes into a struct.
+// object holds the members of a JSON object, in their order. Their names are compared exactly; encoding/json would accept Custom_ID
+// as custom_id when it decodes into a struct.
 type object []member
 
 type member struct{ name, value []byte }
 
-// members returns those of text, which is valid JSON. There are none if text is not an object.
+// members returns the members of text, which is valid JSON. There are none if text is not an object.
 func members(text []byte) object {
 	c := jsonwalk.At(text)
 	if c.Peek() != '{' {
@@ -34,7 +34,7 @@ func members(text []byte) object {
 	return o
 }
 
-// unescaped is the text of a JSON string that stands between quotes as raw.
+// unescaped returns the text of a JSON string; raw is what stands between its quotes.
 func unescaped(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw
@@ -44,7 +44,7 @@ func unescaped(raw []byte) []byte {
 	return []byte(text)
 }
 
-// value returns the value of the last member of that name, as encoding/json does; nil if there is none.
+// value returns the value of the last member of that name, as encoding/json does, or nil if there is none.
 func (o object) value(name string) []byte {
 	for _, m := range slices.Backward(o) {
 		if string(m.name) == name {
@@ -54,8 +54,8 @@ func (o object) value(name string) []byte {
 	return nil
 }
 
-// text returns the string under name. It is not found if it is missing or null. The problem is what has to be changed if
-// it is anything but a string.
+// text returns the string under name. It is not found if it is missing or null. If the value is not a string, problem describes
+// what has to be changed.
 func (o object) text(name string) (value string, found bool, problem string) {
 	raw := o.value(name)
 	if len(raw) == 0 || string(raw) == "null" {
@@ -69,16 +69,16 @@ func (o object) text(name string) (value string, found bool, problem string) {
 		return "", true, fmt.Sprintf("%s is a JSON %s: it has to be a string", name, wrong.Value)
 	}
 	if strings.ContainsRune(value, utf8.RuneError) && unpaired(raw) {
-		return "", true, name + " has half of a surrogate pair, which is not a character: give it another"
+		return "", true, name + " has half of a surrogate pair, which is not a character: replace it"
 	}
 	return value, true, ""
 }
 
-// fewNames is up to how many names are compared with each other, which is cheaper than a map.
+// fewNames is the maximum number of names that are compared pairwise, which is cheaper than a map for a few.
 const fewNames = 16
 
-// repeats reports whether a name comes twice. Of such members the last one counts for some readers and the first one for
-// others.
+// repeats reports whether a name occurs twice. Some readers use the last of such members, and others the first
+// one.
 func (o object) repeats() bool {
 	if len(o) <= fewNames {
 		for i := range o {
@@ -97,7 +97,7 @@ func (o object) repeats() bool {
 	return len(names) < len(o)
 }
 
-// misspelt returns a name that differs from name in upper and lower case only; empty if there is none.
+// misspelt returns a name that differs from name only in upper and lower case, or an empty text if there is none.
 func (o object) misspelt(name string) string {
 	var found []string
 	for i := range o {
@@ -111,7 +111,7 @@ func (o object) misspelt(name string) string {
 	return slices.Min(found)
 }
 
-// misspeltOf returns the first of several names that is misspelt, and how it is.
+// misspeltOf returns the first of several names that is misspelt, and its misspelling.
 func (o object) misspeltOf(names ...string) (key, name string) {
 	for _, name := range names {
 		if key := o.misspelt(name); key != "" {
@@ -143,7 +143,7 @@ func unpaired(raw []byte) bool {
 	return false
 }
 
-// escape is the code that four hexadecimal digits stand for.
+// escape returns the code of four hexadecimal digits.
 func escape(digits []byte) rune {
 	n, err := strconv.ParseUint(string(digits[:4]), 16, 16)
 	if err != nil {
@@ -152,7 +152,7 @@ func escape(digits []byte) rune {
 	return rune(n)
 }
 
-// invalidUTF8 is where text stops to be UTF-8; -1 if it is.
+// invalidUTF8 returns the index of the first byte that is not UTF-8, or -1 if all of text is.
 func invalidUTF8(text []byte) int {
 	if utf8.Valid(text) {
 		return -1

@@ -13,8 +13,8 @@ import (
 // Stdin is the path of standard input.
 const Stdin = "-"
 
-// Open opens a file of requests, one that is packed by gzip if its name ends in .gz, or
-// standard input for "-".
+// Open opens a file of requests, or standard input for "-". A file with a name that ends in .gz
+// is decompressed with gzip.
 func Open(path string, stdin io.Reader) (io.ReadCloser, error) {
 	if path == Stdin {
 		return io.NopCloser(stdin), nil
@@ -33,12 +33,12 @@ func Open(path string, stdin io.Reader) (io.ReadCloser, error) {
 	unpacked, err := gzip.NewReader(bufio.NewReader(file))
 	if err != nil {
 		_ = file.Close()
-		return nil, fmt.Errorf("%s ends in .gz and is not packed by gzip: %w", path, err)
+		return nil, fmt.Errorf("%s ends in .gz but is not compressed with gzip: %w", path, err)
 	}
 	return &packed{unpacked, file}, nil
 }
 
-// Rereadable reports whether the file at path can be read twice, as a scan needs it.
+// Rereadable reports whether the file at path can be read twice, which a scan requires.
 func Rereadable(path string) bool {
 	if path == Stdin {
 		return false

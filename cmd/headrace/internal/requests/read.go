@@ -9,13 +9,13 @@ import (
 	"iter"
 )
 
-// maxLine bounds a line, in bytes: what is longer is no request for a language model, and
-// would have to fit into memory as often as there are calls in flight.
+// maxLine bounds a line, in bytes. A longer line is not a request for a language model, and
+// would be in memory once for each call in flight.
 const maxLine = 64 << 20
 
-// Error is why reading ended before the end.
+// Error is the reason why reading stopped before the end.
 type Error struct {
-	Line int64 // that was being read
+	Line int64 // the line that was being read
 	Err  error
 }
 
@@ -25,8 +25,8 @@ func (e *Error) Error() string { return fmt.Sprintf("the requests end at line %d
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Read yields the requests of r, line by line. Empty lines are passed over. A line that
-// is no request is one with Bad; only r itself ends the sequence early, with an *Error.
+// Read yields the requests of r, line by line. Empty lines are skipped. For an invalid line
+// it yields a request with Bad; only an error of r ends the sequence early, with an *Error.
 func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 	return func(yield func(Request, error) bool) {
 		lines := &liner{in: bufio.NewReaderSize(r, 1<<16)}
@@ -61,21 +61,21 @@ func Read(r io.Reader, f Format) iter.Seq2[Request, error] {
 	}
 }
 
-var errPacked = errors.New("they are packed by gzip: give the file a name that ends in .gz, or unpack standard input by zcat")
+var errPacked = errors.New("they are compressed with gzip: use a file name that ends in .gz, or decompress standard input with zcat")
 
 var errUTF16 = errors.New("they are UTF-16, as PowerShell writes it: save them as UTF-8")
 
-// liner cuts lines, in memory that it uses again.
+// liner splits its input into lines, in a buffer that it reuses.
 type liner struct {
 	in  *bufio.Reader
 	buf []byte
 }
 
-// next returns a line without its end, valid until the next call. Of one that is too
-// long it is the beginning.
+// next returns a line without its end, valid until the next call. If the line is too
+// long, it returns the beginning.
 func (l *liner) next() (line []byte, tooLong bool, err error) {
 	if cap(l.buf) > 1<<20 {
-		l.buf = nil // one long line does not cost for ever
+		l.buf = nil // the memory of one long line is not kept for ever
 	}
 	l.buf = l.buf[:0]
 	for {

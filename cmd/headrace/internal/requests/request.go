@@ -1,4 +1,4 @@
-// Package requests reads files of requests: a line of JSON for each, in the form
+// Package requests reads files of requests: a line of JSON for each, in the format
 // of OpenAI's Batch input or of Anthropic's Message Batches.
 package requests
 
@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Format is what a line looks like.
+// Format is the format of a line.
 type Format string
 
 // The formats.
@@ -22,22 +22,22 @@ const (
 	Anthropic Format = "anthropic" // {"custom_id","params"}
 )
 
-// messages is where the params of Anthropic's form go.
+// messages is the path to which the params of Anthropic's format are sent.
 const messages = "/v1/messages"
 
 // Request is one line.
 type Request struct {
 	Line int64  // from 1
-	ID   string // its custom_id; of one that has none, a hash of the line
-	URL  string // below the base URL, or as a whole
+	ID   string // its custom_id, or a hash of the line if it has none
+	URL  string // a path below the base URL, or an absolute URL
 	Body string // JSON, as it stands in the line
-	Bad  string // why it cannot be sent; empty: it can
+	Bad  string // why it cannot be sent; empty if it can
 
-	Alias string // what a journal knows it by, where that is not its ID
+	Alias string // its key in a journal, if that is not its ID
 }
 
-// Key is what a journal knows it by. No custom_id of a request that can be sent is like that of
-// a bad one.
+// Key returns the key in a journal. The keys of valid and of invalid requests
+// never collide.
 func (r *Request) Key() string {
 	switch {
 	case r.Alias != "":
@@ -48,7 +48,7 @@ func (r *Request) Key() string {
 	return "=" + r.ID
 }
 
-// Hash tells requests of one custom_id apart that ask for different things.
+// Hash distinguishes different requests with the same custom_id.
 func (r *Request) Hash() string {
 	text := make([]byte, 0, 1024) // most fit into the stack
 	text = append(append(append(text, r.URL...), '\n'), r.Body...)
@@ -56,28 +56,28 @@ func (r *Request) Hash() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Model is what the body asks for; empty if it does not say.
+// Model returns the model in the body, or an empty text if there is none.
 func (r *Request) Model() string {
-	model, _, _ := members([]byte(r.Body)).text("model") // it was read once already
+	model, _, _ := members([]byte(r.Body)).text("model") // it was already parsed once
 	return model
 }
 
-// maxID is how long a custom_id may be, in bytes: it has to fit into a journal.
+// maxID is the maximum length of a custom_id, in bytes: it has to fit into a journal.
 const maxID = 512
 
-// parse reads one line. What is wrong with it is in Bad.
+// parse parses one line. If it is invalid, Bad says why.
 func parse(text []byte, n int64, f Format) Request {
 	if at := invalidUTF8(text); at >= 0 {
 		return bad(text, n, "the line is not UTF-8 from byte %d on: save the file as UTF-8", at+1)
 	}
 	if text[0] != '{' || !json.Valid(text) {
 		if problem := notObject(text); problem != "" {
-			return bad(text, n, "it is no request: %s", problem)
+			return bad(text, n, "not a request: %s", problem)
 		}
 	}
 	line := members(text)
 	if line.repeats() {
-		return bad(text, n, "the line has two members of the same name: leave one")
+		return bad(text, n, "the line has two members of the same name: remove one")
 	}
 	id, found, problem := line.text("custom_id")
 	method, withMethod, methodProblem := line.text("method")
@@ -86,10 +86,10 @@ func parse(text []byte, n int64, f Format) Request {
 		return bad(text, n, "%s", problem)
 	}
 	if key := line.misspelt("custom_id"); key != "" {
-		return bad(text, n, "%q has to be spelt custom_id", key)
+		return bad(text, n, "%q must be spelled custom_id", key)
 	}
 	if !found || id == "" {
-		return bad(text, n, "custom_id is missing: results are found by it")
+		return bad(text, n, "custom_id is missing: it identifies the result")
 	}
 	if len(id) > maxID {
 		return bad(text, n, "custom_id has %d bytes: the most is %d", len(id), maxID)
@@ -104,7 +104,7 @@ func parse(text []byte, n int64, f Format) Request {
 	r := Request{Line: n, ID: id, URL: url, Body: string(line.value(name))}
 	switch key, known := line.misspeltOf("method", "url", name); {
 	case key != "":
-		r.Bad = fmt.Sprintf("%q has to be spelt %s", key, known)
+		r.Bad = fmt.Sprintf("%q must be spelled %s", key, known)
 	case withMethod && method != http.MethodPost:
 		r.Bad = fmt.Sprintf("method is %q: only POST can be sent", method)
 	case f == OpenAI && len(line.value("body")) == 0 && len(line.value("params")) > 0:
@@ -114,24 +114,24 @@ func parse(text []byte, n int64, f Format) Request {
 	case !strings.HasPrefix(r.URL, "/") && !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://"):
 		r.Bad = fmt.Sprintf("url %q has to begin with / or https://", r.URL)
 	case climbs(r.URL):
-		r.Bad = fmt.Sprintf("url %q could lead out of --base-url: leave out . and ..", r.URL)
+		r.Bad = fmt.Sprintf("url %q could lead out of --base-url: remove . and ..", r.URL)
 	case r.Body == "" || r.Body == "null":
 		r.Bad = name + " is missing"
 	case r.Body[0] != '{':
-		r.Bad = name + " is no JSON object"
+		r.Bad = name + " is not a JSON object"
 	case streams(line.value(name)):
-		r.Bad = name + ` says "stream": true: a file of results has no use for a stream, leave it out`
+		r.Bad = name + ` has "stream": true: streams cannot be written to a file of results, remove it`
 	}
 	return r
 }
 
-// notObject says what text is in place of an object; empty if it is one, or null.
+// notObject describes text that is not an object; empty if it is one, or null.
 func notObject(text []byte) string {
 	var line map[string]json.RawMessage
 	wrong := (*json.UnmarshalTypeError)(nil)
 	switch err := json.Unmarshal(text, &line); {
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("it is a JSON %s, and no object", wrong.Value)
+		return fmt.Sprintf("it is a JSON %s, not an object", wrong.Value)
 	case err != nil:
 		return err.Error()
 	}
@@ -147,11 +147,11 @@ func bodyName(f Format) string {
 
 func streams(body []byte) bool { return string(members(body).value("stream")) == "true" }
 
-// bad is a line that is known by its text alone.
+// bad returns an invalid request, identified by the text of its line.
 func bad(text []byte, n int64, format string, args ...any) Request {
 	sum := sha256.Sum256(text)
 	return Request{Line: n, ID: badID + hex.EncodeToString(sum[:8]), Bad: fmt.Sprintf(format, args...)}
 }
 
-// badID begins the name of a line without a custom_id.
+// badID begins the ID of a line without a custom_id.
 const badID = "line-"

@@ -167,20 +167,20 @@ func TestHash(t *testing.T) {
 	assert.NotEqual(t, a.Hash(), b.Hash())
 }
 
-// What is wrong is said to whoever has written the file, not to who programs in Go.
+// Messages are for the author of the file, and contain no terms of Go.
 func TestWhatIsWrongWithALine(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		`{"custom_id":7,"url":"/v1/x","body":{}}`:     "custom_id is a JSON number: it has to be a string",
 		`{"custom_id":{},"url":"/v1/x","body":{}}`:    "custom_id is a JSON object: it has to be a string",
 		`{"custom_id":"a","url":["/v1/x"],"body":{}}`: "url is a JSON array: it has to be a string",
-		`["a"]`: "it is no request: it is a JSON array, and no object",
-		`7`:     "it is no request: it is a JSON number, and no object",
-		`{"custom_id":null,"url":"/v1/x","body":{}}`:                     "custom_id is missing: results are found by it",
+		`["a"]`: "not a request: it is a JSON array, not an object",
+		`7`:     "not a request: it is a JSON number, not an object",
+		`{"custom_id":null,"url":"/v1/x","body":{}}`:                     "custom_id is missing: it identifies the result",
 		`{"custom_id":"` + strings.Repeat("é", 257) + `","url":"/v1/x"}`: "custom_id has 514 bytes: the most is 512",
 		`{"custom_id":"a\u0000","url":"/v1/x","body":{}}`:                "custom_id holds a NUL",
 		`{"custom_id":"a","method":"GET","url":"/v1/x","body":{}}`:       `method is "GET": only POST can be sent`,
-		`{"custom_id":"a","url":"/v1/x","body":{}} {}`:                   "it is no request: invalid character '{' after top-level value",
+		`{"custom_id":"a","url":"/v1/x","body":{}} {}`:                   "not a request: invalid character '{' after top-level value",
 	} {
 		for q, err := range requests.Read(strings.NewReader(line), requests.OpenAI) {
 			require.NoError(t, err)
@@ -213,7 +213,7 @@ func TestAPackedFile(t *testing.T) {
 	n := 0
 	for _, err := range requests.Read(&packed, requests.OpenAI) {
 		n++
-		require.EqualError(t, err, "the requests end at line 1: they are packed by gzip: give the file a name that ends in .gz, or unpack standard input by zcat")
+		require.EqualError(t, err, "the requests end at line 1: they are compressed with gzip: use a file name that ends in .gz, or decompress standard input with zcat")
 	}
 	assert.Equal(t, 1, n)
 }
@@ -227,8 +227,8 @@ func many(n int) string {
 	return text.String()
 }
 
-// Names are exact, and what cannot be told apart after decoding is refused: a result must not be filed under the id of
-// another request. RFC 8259 has JSON as UTF-8 (section 8.1) and leaves half surrogates to the reader (section 8.2).
+// Names are exact, and IDs that would be equal after decoding are rejected: a result must not be filed under the ID of
+// another request. RFC 8259 requires UTF-8 (section 8.1) and leaves half surrogates to the reader (section 8.2).
 func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
 	t.Parallel()
 	read := func(line string, f requests.Format) requests.Request {
@@ -241,24 +241,24 @@ func TestACustomIDIsTakenAsItIsOrRefused(t *testing.T) {
 		return requests.Request{}
 	}
 	for line, want := range map[string]string{
-		`{"Custom_ID":"a","url":"/v1/x","body":{}}`:                         `"Custom_ID" has to be spelt custom_id`,
-		`{"custom_id":"a","CUSTOM_ID":"b","url":"/v1/x","body":{}}`:         `"CUSTOM_ID" has to be spelt custom_id`,
-		`{"custom_id":"a","custom_id":"b","url":"/v1/x","body":{}}`:         "the line has two members of the same name: leave one",
-		`{"custom_id":"a","custom_\u0069d":"b","url":"/v1/x","body":{}}`:    "the line has two members of the same name: leave one",
-		`{"custom_id":"a","url":"/v1/x","body":{}` + many(40) + `,"n7":0}`:  "the line has two members of the same name: leave one",
-		`{"custom_id":"a","url":"/v1/x","body":{},"\u0055rl":"b"}`:          `"Url" has to be spelt url`,
-		`{"custom_id":"a","Url":"/v1/x","body":{}}`:                         `"Url" has to be spelt url`,
-		`{"custom_id":"a","url":"/v1/x","Body":{}}`:                         `"Body" has to be spelt body`,
-		`{"custom_id":"a","Method":"GET","url":"/v1/x","body":{}}`:          `"Method" has to be spelt method`,
+		`{"Custom_ID":"a","url":"/v1/x","body":{}}`:                         `"Custom_ID" must be spelled custom_id`,
+		`{"custom_id":"a","CUSTOM_ID":"b","url":"/v1/x","body":{}}`:         `"CUSTOM_ID" must be spelled custom_id`,
+		`{"custom_id":"a","custom_id":"b","url":"/v1/x","body":{}}`:         "the line has two members of the same name: remove one",
+		`{"custom_id":"a","custom_\u0069d":"b","url":"/v1/x","body":{}}`:    "the line has two members of the same name: remove one",
+		`{"custom_id":"a","url":"/v1/x","body":{}` + many(40) + `,"n7":0}`:  "the line has two members of the same name: remove one",
+		`{"custom_id":"a","url":"/v1/x","body":{},"\u0055rl":"b"}`:          `"Url" must be spelled url`,
+		`{"custom_id":"a","Url":"/v1/x","body":{}}`:                         `"Url" must be spelled url`,
+		`{"custom_id":"a","url":"/v1/x","Body":{}}`:                         `"Body" must be spelled body`,
+		`{"custom_id":"a","Method":"GET","url":"/v1/x","body":{}}`:          `"Method" must be spelled method`,
 		"{\"custom_id\":\"a\xff\",\"url\":\"/v1/x\",\"body\":{}}":           "the line is not UTF-8 from byte 16 on: save the file as UTF-8",
 		"{\"custom_id\":\"a\",\"url\":\"/v1/x\",\"body\":{\"n\":\"\xc3\"}}": "the line is not UTF-8 from byte 45 on: save the file as UTF-8",
-		`{"custom_id":"a\ud800","url":"/v1/x","body":{}}`:                   "custom_id has half of a surrogate pair, which is not a character: give it another",
-		`{"custom_id":"\udc00\ud800","url":"/v1/x","body":{}}`:              "custom_id has half of a surrogate pair, which is not a character: give it another",
-		`{"custom_id":"a","url":"/v1/\ud83dx","body":{}}`:                   "url has half of a surrogate pair, which is not a character: give it another",
+		`{"custom_id":"a\ud800","url":"/v1/x","body":{}}`:                   "custom_id has half of a surrogate pair, which is not a character: replace it",
+		`{"custom_id":"\udc00\ud800","url":"/v1/x","body":{}}`:              "custom_id has half of a surrogate pair, which is not a character: replace it",
+		`{"custom_id":"a","url":"/v1/\ud83dx","body":{}}`:                   "url has half of a surrogate pair, which is not a character: replace it",
 	} {
 		assert.Equal(t, want, read(line, requests.OpenAI).Bad, line)
 	}
-	assert.Equal(t, `"Params" has to be spelt params`, read(`{"custom_id":"a","Params":{}}`, requests.Anthropic).Bad)
+	assert.Equal(t, `"Params" must be spelled params`, read(`{"custom_id":"a","Params":{}}`, requests.Anthropic).Bad)
 	for line, want := range map[string]string{
 		`{"custom_id":"a","url":"/v1/x","body":{"stream":true,"model":5,"stream":false}` + many(40) + `}`: "a",
 		`{"custom_id":"\ufffd","url":"/v1/x","body":{"Stream":true}}`:                                     "\ufffd",
@@ -290,7 +290,7 @@ func TestAPathDoesNotClimbOutOfTheBaseURL(t *testing.T) {
 		"/v1/../../admin", "/..", "/./x", "/v1/x/..", "/v1/%2e%2e/admin", "/v1/%2E%2E%2fadmin", "/v1/.%2e/admin", "/v1/%252e%252e/admin",
 		`/v1\..\admin`, "/v1/..%5cadmin", "/v1/..;a=b/admin", "/../x?y=/z", "https://h/v1/../admin", "https://h/v1/%2e%2e/admin", "/v1#/../admin",
 	} {
-		assert.Contains(t, bad(url), "could lead out of --base-url: leave out . and ..", url)
+		assert.Contains(t, bad(url), "could lead out of --base-url: remove . and ..", url)
 	}
 	for _, url := range []string{"/v1/chat.completions", "/v1/...", "/v1/..a", "/v1/x?file=../y", "/v1/a%20b", "/v1/100%", "https://h/v1/x"} {
 		assert.Empty(t, bad(url), url)

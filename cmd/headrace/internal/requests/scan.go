@@ -11,15 +11,15 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Scan is what a file holds, found before its first call.
+// Scan describes the content of a file, determined before the first call.
 type Scan struct {
-	Lines    int64 // that are requests, or should be
-	Bad      int64 // of them
+	Lines    int64 // lines that are not empty
+	Bad      int64 // lines that cannot be sent
 	Problems []Problem
-	Models   []string      // that are asked for, at most mostModels, by name
-	Cost     throttle.Cost // of all that can be sent, as the dialect estimates
+	Models   []string      // requested models, at most mostModels, by name
+	Cost     throttle.Cost // total of the requests that can be sent, as the dialect estimates it
 
-	repeated map[int64]int64 // lines whose id an earlier line has, with that line
+	repeated map[int64]int64 // lines with the ID of an earlier line, and that line
 }
 
 // Problem is what is wrong with a line.
@@ -35,7 +35,7 @@ const (
 	mostRepeated = 100_000
 )
 
-// Of reads r to its end.
+// Of scans r to its end.
 func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, error) {
 	s := &Scan{repeated: map[int64]int64{}}
 	ids := &twice{}
@@ -59,7 +59,7 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 	}
 	err := ids.find(func(line, first int64) error {
 		if len(s.repeated) == mostRepeated {
-			return fmt.Errorf("more than %d lines have a custom_id that another line has, such as lines %d and %d", mostRepeated, first, line)
+			return fmt.Errorf("more than %d lines repeat the custom_id of another line, such as lines %d and %d", mostRepeated, first, line)
 		}
 		s.repeated[line] = first
 		return nil
@@ -81,7 +81,7 @@ func Of(ctx context.Context, r io.Reader, f Format, d dialect.Dialect) (*Scan, e
 }
 
 func repeatedText(first int64) string {
-	return fmt.Sprintf("custom_id is that of line %d: each needs one of its own", first)
+	return fmt.Sprintf("custom_id is the same as on line %d: each line needs its own", first)
 }
 
 func (s *Scan) problem(line int64, text string) {
@@ -106,8 +106,8 @@ func (s *Scan) weigh(q *Request, d dialect.Dialect) {
 	}
 }
 
-// Mark yields the requests of seq, those whose id an earlier line has as bad ones. They get an id
-// of their own, so that the first of them keeps its result.
+// Mark yields the requests of seq. Requests with the ID of an earlier line are marked as bad, and get a different
+// ID, so that the first one keeps its result.
 func (s *Scan) Mark(seq iter.Seq2[Request, error]) iter.Seq2[Request, error] {
 	if s == nil || len(s.repeated) == 0 {
 		return seq

@@ -12,11 +12,11 @@ import (
 	"slices"
 )
 
-// seenMost is how many ids are kept in memory, 24 bytes each; the others are
-// in a temporary file, so that a file of any length is scanned in the same memory.
+// seenMost is the number of IDs kept in memory, 24 bytes each. The others are
+// in a temporary file, so that scanning takes the same memory for files of any length.
 const seenMost = 1 << 16
 
-// seen is one id: a hash of 16 bytes, and the line that has it.
+// seen is one ID: a hash of 16 bytes, and its line.
 type seen [24]byte
 
 func seenAt(id string, line int64) (s seen) {
@@ -26,22 +26,22 @@ func seenAt(id string, line int64) (s seen) {
 	return s
 }
 
-func (s seen) line() int64 { return int64(binary.BigEndian.Uint64(s[16:])) } //nolint:gosec // as it was put
+func (s seen) line() int64 { return int64(binary.BigEndian.Uint64(s[16:])) } //nolint:gosec // converted back
 
 func (s seen) same(o seen) bool { return bytes.Equal(s[:16], o[:16]) }
 
 func bySeen(a, b seen) int { return bytes.Compare(a[:], b[:]) }
 
-// twice finds ids that come more than once: it sorts, on disk where there are many.
+// twice finds repeated IDs by sorting, on disk if there are many.
 type twice struct {
 	most   int
 	buf    []seen
-	file   *os.File // nil: all are in buf
-	starts []int64  // where the sorted pieces of file begin, in ids
-	n      int64    // ids in file
+	file   *os.File // nil if all are in buf
+	starts []int64  // offsets of the sorted pieces in file, in IDs
+	n      int64    // number of IDs in file
 }
 
-// add notes an id. The lines come in their order.
+// add records an ID. It is called in the order of the lines.
 func (t *twice) add(id string, line int64) error {
 	if t.most == 0 {
 		t.most = seenMost
@@ -55,13 +55,13 @@ func (t *twice) add(id string, line int64) error {
 	return nil
 }
 
-// spill moves what is in memory to the file.
+// spill moves the IDs in memory to the file.
 func (t *twice) spill() (err error) {
 	if t.file == nil {
 		if t.file, err = os.CreateTemp("", "headrace-scan-*"); err != nil {
 			return err
 		}
-		_ = os.Remove(t.file.Name()) // it is gone with the process, where the system allows that
+		_ = os.Remove(t.file.Name()) // the file disappears with the process, if the system supports that
 	}
 	slices.SortFunc(t.buf, bySeen)
 	out := bufio.NewWriterSize(t.file, 1<<16)
@@ -76,7 +76,7 @@ func (t *twice) spill() (err error) {
 	return out.Flush()
 }
 
-// find calls found with each line whose id an earlier line has. It ends with the error of found.
+// find calls found for each line with the ID of an earlier line. It stops at the first error of found.
 func (t *twice) find(found func(line, first int64) error) error {
 	slices.SortFunc(t.buf, bySeen)
 	all := merge{&piece{buf: t.buf}}
@@ -98,10 +98,10 @@ func (t *twice) close() {
 	}
 }
 
-// piece is a sorted sequence of ids.
+// piece is a sorted sequence of IDs.
 type piece struct {
 	buf  []seen
-	in   *bufio.Reader // nil: buf
+	in   *bufio.Reader // nil if the piece is in buf
 	head seen
 }
 
@@ -117,15 +117,15 @@ func (p *piece) next() error {
 	return nil
 }
 
-// merge is a heap of pieces, the one with the least head first.
+// merge is a heap of pieces, the one with the smallest head first.
 type merge []*piece
 
 func (m *merge) Len() int           { return len(*m) }
 func (m *merge) Less(i, j int) bool { return bySeen((*m)[i].head, (*m)[j].head) < 0 }
 func (m *merge) Swap(i, j int)      { (*m)[i], (*m)[j] = (*m)[j], (*m)[i] }
-func (m *merge) Push(any)           {} // nothing is added later
+func (m *merge) Push(any)           {} // elements are never added later
 
-// Pop takes the last one off.
+// Pop removes the last piece.
 func (m *merge) Pop() any {
 	*m = (*m)[:len(*m)-1]
 	return nil

@@ -1,5 +1,5 @@
-// Package results writes what requests have come to: answers into one file, failures into
-// another, as lines of JSON in the form of OpenAI's Batch output or of the results of Anthropic's Message Batches.
+// Package results writes the outcomes of requests: answers to one file and failures to
+// another, as lines of JSON in the format of OpenAI's Batch output or of the results of Anthropic's Message Batches.
 package results
 
 import (
@@ -14,16 +14,16 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Answer is what a provider has answered. The journal keeps it as JSON.
+// Answer is the response of a provider. The journal stores it as JSON.
 type Answer struct {
 	Status    int    `json:"status"`
 	RequestID string `json:"request_id,omitempty"`
-	Body      string `json:"body"` // JSON in one line. It is kept as a text, so that its bytes stay as they came
+	Body      string `json:"body"` // JSON in one line, stored as text so that its bytes do not change
 	Of        string `json:"of"`   // the hash of the request
 }
 
-// Compact is body as JSON in one line, and whether it is an answer: an object or a list. What is not JSON becomes a
-// string, and what is not UTF-8 is replaced, as it would not come back from a journal.
+// Compact returns body as JSON in one line, and whether it is an answer, that is an object or a list. A body that is not JSON becomes a
+// string, and bytes that are not UTF-8 are replaced, because a journal would not preserve them.
 func Compact(body []byte) (text string, ok bool) {
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte("\uFFFD"))
@@ -37,21 +37,21 @@ func Compact(body []byte) (text string, ok bool) {
 	return text, text[0] == '{' || text[0] == '['
 }
 
-// Codes of failures that are not an HTTP status. Of one that is it is the status, such as status_400.
+// Codes of failures that are not an HTTP status. The code of an HTTP status is of the form status_400.
 const (
-	NotJSON  = "not_json" // the status is 2xx, and the body cannot be the answer
+	NotJSON  = "not_json" // the status is 2xx, but the body cannot be an answer
 	BadLine  = "bad_line"
-	TooLarge = "too_large" // for a cap of the user
+	TooLarge = "too_large" // for a cap set by the user
 	Network  = "network"
 	Internal = "internal"
 )
 
-// RequestError is why a request has no result. It has the shape of the errors of
-// SDKs, so that the limiter's detectors find the answer in it.
+// RequestError is the reason why a request has no result. It has the same fields as the errors of
+// SDKs, so that the limiter's detectors find the response in it.
 type RequestError struct {
 	Code       string      `json:"code"`
 	Message    string      `json:"message"`
-	Line       int64       `json:"line,omitempty"` // of a bad one
+	Line       int64       `json:"line,omitempty"` // of an invalid request
 	StatusCode int         `json:"status,omitempty"`
 	RequestID  string      `json:"request_id,omitempty"`
 	Location   string      `json:"location,omitempty"` // of a redirect
@@ -61,7 +61,7 @@ type RequestError struct {
 	Body       []byte      `json:"-"`
 }
 
-// Error leaves the body out: a log is no place for it.
+// Error leaves out the body, because it does not belong in a log.
 func (f *RequestError) Error() string {
 	if f.Line > 0 {
 		return fmt.Sprintf("line %d: %s", f.Line, f.Message)
@@ -69,10 +69,10 @@ func (f *RequestError) Error() string {
 	return f.Message
 }
 
-// answered reports whether the failure is an answer over HTTP, whose body can stand in a result.
+// answered reports whether the failure is an HTTP response with a body that can be part of a result.
 func (f *RequestError) answered() bool { return f.StatusCode > 0 && f.Code != NotJSON }
 
-// ErrUnsent matches what is wrong with a request that is never sent: another attempt would end the same.
+// ErrUnsent matches failures of requests that are never sent, so that a retry would not help.
 var ErrUnsent = errors.New("it cannot be sent")
 
 // Is matches ErrUnsent.
@@ -80,7 +80,7 @@ func (f *RequestError) Is(target error) bool {
 	return target == ErrUnsent && (f.Code == BadLine || f.Code == TooLarge)
 }
 
-// RecordedError is a RequestError whose text is all of it: of an error a journal keeps the text.
+// RecordedError is a RequestError with a text that contains all its fields, because a journal stores only the text of an error.
 type RecordedError struct{ *RequestError }
 
 // Error returns JSON.
@@ -104,13 +104,13 @@ func FailureOf(err error) *RequestError {
 	return &RequestError{Code: Internal, Message: fmt.Sprint(err)}
 }
 
-// encode is v as JSON in one line, without the escapes that are for HTML.
+// encode returns v as JSON in one line, without HTML escapes.
 func encode(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		return `"` + err.Error() + `"` // no type of this package does that
+		return `"` + err.Error() + `"` // the types of this package can always be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -37,7 +37,7 @@ func anthropicLine(r *Result, failed bool) messageLine {
 	return l
 }
 
-// messageErrorOf is the error that the provider has answered, or one of the same form.
+// messageErrorOf returns the provider's error, or else one in the same format.
 func messageErrorOf(f *RequestError) *messageError {
 	var body messageError
 	e := &messageError{Type: "error"}
@@ -63,7 +63,7 @@ func messageErrorOf(f *RequestError) *messageError {
 	return e
 }
 
-// messageErrorType is Anthropic's type for a failure that has none.
+// messageErrorType returns Anthropic's error type for a failure that has no type.
 func messageErrorType(f *RequestError) string {
 	switch f.Code {
 	case BadLine, TooLarge:

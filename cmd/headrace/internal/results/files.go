@@ -12,8 +12,8 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Files are the two files of results, as a sink that goes on where an earlier process has come
-// to. One mark holds the ends of both, so that they never part from the journal nor from each other.
+// Files is a sink for the two files of results that continues where an earlier process
+// stopped. One mark holds the ends of both files, so that they stay consistent with the journal and with each other.
 type Files struct {
 	outPath, errsPath string
 	format            requests.Format
@@ -21,13 +21,13 @@ type Files struct {
 	mu        sync.Mutex       // guards everything below
 	out, errs *appendfile.File // nil once they are closed
 	begun     bool             // a run has begun
-	anew      bool             // what is there is to be written again
+	anew      bool             // the existing content is to be written again
 	rewritten bool             // the run began with empty files
 }
 
 var _ node.ResumableSink[requests.Request, Answer] = (*Files)(nil)
 
-// OpenFiles opens both for lines of the format, and changes nothing in them yet.
+// OpenFiles opens both files for lines of the format, and does not change them yet.
 func OpenFiles(out, errs string, format requests.Format) (*Files, error) {
 	f := &Files{outPath: out, errsPath: errs, format: format}
 	var err error
@@ -45,10 +45,10 @@ type BusyError struct{ Path string }
 
 // Error names the file.
 func (e *BusyError) Error() string {
-	return e.Path + " is being written by another process: wait for it, or give another --out"
+	return e.Path + " is being written by another process: wait for it, or use another --out"
 }
 
-// openFile opens the file at path, and changes nothing in it.
+// openFile opens the file at path, and does not change it.
 func openFile(path string) (*appendfile.File, error) {
 	f, err := appendfile.Open(path)
 	if errors.Is(err, appendfile.ErrBusy) {
@@ -57,15 +57,15 @@ func openFile(path string) (*appendfile.File, error) {
 	return f, err
 }
 
-// Anew has the next run write both files again, from the journal: failures that are tried
-// again have to leave the file where they are.
+// Anew makes the next run write both files again from the journal, because failures that are
+// retried have to be removed from their file.
 func (f *Files) Anew() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.anew = true
 }
 
-// Rewritten reports whether the files have the results of this run's requests alone.
+// Rewritten reports whether the files contain only results of this run's requests.
 func (f *Files) Rewritten() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,7 +89,7 @@ func (f *Files) Resume(_ context.Context, mark string) (bool, error) {
 	return true, errors.Join(f.out.Continue(out), f.errs.Continue(errs))
 }
 
-// positions are where both files end at mark. It is not ok if mark is not one of positions.
+// positions returns the ends of both files at mark. It is not ok if mark does not hold positions.
 func positions(mark string) (out, errs appendfile.Position, ok bool) {
 	if mark == "" {
 		return out, errs, true
@@ -100,7 +100,7 @@ func positions(mark string) (out, errs appendfile.Position, ok bool) {
 	return out, errs, fine && fineToo
 }
 
-// Beyond returns the path of a file with lines behind mark; empty if there is none, or if mark is not one of positions.
+// Beyond returns the path of a file with lines after mark. It is empty if there is none, or if mark does not hold positions.
 func (f *Files) Beyond(mark string) (path string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +157,7 @@ func (f *Files) Sync(context.Context) (mark string, err error) {
 	return out.String() + "+" + errs.String(), nil
 }
 
-// Close closes both. A file for failures without any does not stay, nor does one for results
+// Close closes both files. It removes an empty file for failures, and an empty file for results
 // if no run has begun.
 func (f *Files) Close() error {
 	f.mu.Lock()

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// How lines of this package begin; in those of Anthropic's form the custom_id stands between both parts.
+// The beginnings of lines of this package. In Anthropic's format, the custom_id is between the two parts.
 const (
 	beginOpenAI    = `{"id":"` + openAIID
 	beginAnthropic = `{"custom_id":"`
 	goOnAnthropic  = `","result":{"type":"`
 )
 
-// longestBegin is at least how long the beginning of a line gets, in bytes: each of the 512 of a custom_id may be written
-// as an escape of six.
+// longestBegin bounds the beginning of a line, in bytes: each of the 512 bytes of a custom_id may be written
+// as an escape of six bytes.
 const longestBegin = 4096
 
-// Foreign reports whether the file at path holds anything but lines of this package.
+// Foreign reports whether the file at path contains anything but lines of this package.
 func Foreign(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
-		return false // opening a pipe would wait for its writer
+		return false // opening a pipe would block until there is a writer
 	}
 	f, err := os.Open(path) //nolint:gosec // the user names it
 	if err != nil {
@@ -32,7 +32,7 @@ func Foreign(path string) bool {
 	return !begins(string(got[:n]))
 }
 
-// begins reports whether text is the beginning of a line of this package. A line that was cut by a kill may end early.
+// begins reports whether text is the beginning of a line of this package. The line of a killed process may be incomplete.
 func begins(text string) bool {
 	rest, ok := strings.CutPrefix(text, beginAnthropic)
 	if !ok {
@@ -42,13 +42,13 @@ func begins(text string) bool {
 	return end < 0 && !strings.Contains(rest, "\n") || end >= 0 && matches(rest[end:], goOnAnthropic)
 }
 
-// matches reports whether one of them begins with the other.
+// matches reports whether one of the texts begins with the other.
 func matches(text, begin string) bool {
 	n := min(len(text), len(begin))
 	return text[:n] == begin[:n]
 }
 
-// quoteIn is where a JSON string ends; -1 if it does not.
+// quoteIn returns the index of the quote that ends a JSON string, or -1 if there is none.
 func quoteIn(text string) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

@@ -10,31 +10,31 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Result is what became of one request.
+// Result is the outcome of one request.
 type Result = node.Result[requests.Request, Answer]
 
 // line is one of OpenAI's Batch output: https://platform.openai.com/docs/api-reference/batch/request-output.
 type line struct {
 	ID       string    `json:"id"`
 	CustomID string    `json:"custom_id"`
-	Response *response `json:"response"` // null if there was none that could be used
+	Response *response `json:"response"` // null if there was no usable response
 	Error    *problem  `json:"error"`    // of a failure that is not an HTTP status
 }
 
 type response struct {
 	StatusCode int             `json:"status_code"`
 	RequestID  string          `json:"request_id"`
-	Location   string          `json:"location,omitempty"` // of a redirect; not one of OpenAI's
+	Location   string          `json:"location,omitempty"` // of a redirect; not part of OpenAI's format
 	Body       json.RawMessage `json:"body"`
 }
 
 type problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
-	Line    int64  `json:"line,omitempty"` // of the requests; not one of OpenAI's
+	Line    int64  `json:"line,omitempty"` // line of the requests; not part of OpenAI's format
 }
 
-// lineOf is the line of a result, and whether it belongs into the file of failures. It is the same each time it is written.
+// lineOf returns the line of a result, and whether it belongs in the file of failures. The line of a result is always the same.
 func lineOf(r *Result, f requests.Format) (text []byte, failed bool) {
 	failed = r.State == node.Failed
 	var l any
@@ -49,8 +49,8 @@ func lineOf(r *Result, f requests.Format) (text []byte, failed bool) {
 	return append([]byte(encode(l)), '\n'), failed
 }
 
-// openAIAnswer is the line of a result that is an answer, as encode writes it. The answer is not read again: Compact has
-// made it JSON in one line, and nothing else gets into a journal.
+// openAIAnswer returns the line of an answer, as encode writes it. The answer is not parsed again, because Compact has
+// made it JSON in one line, and a journal contains nothing else.
 func openAIAnswer(r *Result) []byte {
 	b := make([]byte, 0, len(r.Out.Body)+len(r.In.ID)+len(r.Out.RequestID)+200)
 	b = append(append(append(b, `{"id":"`...), openAIIDOf(r)...), `","custom_id":`...)
@@ -70,7 +70,7 @@ func quoted(b []byte, text string) []byte {
 	return append(append(append(b, '"'), text...), '"')
 }
 
-// openAIFailure has either a response or an error, never both.
+// openAIFailure returns the line of a failure, with either a response or an error, never both.
 func openAIFailure(r *Result) line {
 	l := line{ID: openAIIDOf(r), CustomID: r.In.ID}
 	f := FailureOf(r.Err)
@@ -82,10 +82,10 @@ func openAIFailure(r *Result) line {
 	return l
 }
 
-// openAIID begins the id of each line.
+// openAIID begins the ID of each line.
 const openAIID = "batch_req_"
 
-// openAIIDOf is derived from the request's key.
+// openAIIDOf derives the ID of a line from the request's key.
 func openAIIDOf(r *Result) string {
 	sum := sha256.Sum256([]byte(r.In.Key()))
 	return openAIID + hex.EncodeToString(sum[:12])

@@ -10,8 +10,8 @@ import (
 	"github.com/headrace/headrace/internal/appendfile"
 )
 
-// Lines writes results one after the other, from the beginning: for what cannot be cut, such as
-// a pipe, and for results in the order of the requests.
+// Lines writes results from the beginning, one after the other. It is used for files that cannot be truncated, such as
+// pipes, and for results in the order of the requests.
 type Lines struct {
 	out, errs io.Writer
 	files     []*os.File
@@ -21,7 +21,7 @@ type Lines struct {
 // Stdout is the path of standard output.
 const Stdout = "-"
 
-// OpenLines opens both for lines of the format, and changes nothing in them yet. Out may be "-", which is stdout.
+// OpenLines opens both files for lines of the format, and does not change them yet. Out may be "-" for stdout.
 func OpenLines(out, errs string, stdout io.Writer, format requests.Format) (*Lines, error) {
 	l := &Lines{out: stdout, format: format}
 	if out != Stdout {
@@ -50,7 +50,7 @@ func open(path string) (*os.File, error) {
 	return f.Detach(), nil
 }
 
-// Begin empties what can be emptied.
+// Begin empties files that can be truncated.
 func (l *Lines) Begin() error {
 	for _, f := range l.files {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
@@ -75,7 +75,7 @@ func (l *Lines) Write(r *Result) error {
 	return nil
 }
 
-// Close closes both. A file without a line does not stay.
+// Close closes both files, and removes those without a line.
 func (l *Lines) Close() error {
 	var err error
 	for _, f := range l.files {

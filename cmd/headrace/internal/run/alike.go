@@ -14,10 +14,10 @@ import (
 // command, the service or a field that all requests share, and the rest would fail too.
 const enoughAlike = 20
 
-// alike detects that the first requests all fail in the same way. It goes by the order in which requests were sent: errors
-// often arrive at once, and good answers take seconds. Answers that are retried, such as a 429 or a 500, do not count.
+// alike detects that the first requests all fail in the same way. It counts requests in the order in which they were sent, because errors
+// often arrive at once, while good responses take seconds. Responses that are retried, such as a 429 or a 500, do not count.
 type alike struct {
-	off bool // --max-failures bounds the failures instead
+	off bool // true if --max-failures bounds the failures instead
 
 	mu      sync.Mutex         // guards everything below
 	last    int64              // number of the request sent last
@@ -89,16 +89,16 @@ func (a *alike) waits(number int64) bool {
 	return false
 }
 
-// systematic is the error of a run whose first requests all failed like f; what describes the failure.
+// systematic returns the error of a run in which the first requests all failed like f; what describes the failure.
 func systematic(f *results.RequestError, from, what string) *StopError {
-	check := "the requests, above all their model"
+	check := "the requests, in particular their model"
 	switch status := f.StatusCode; {
 	case f.Code == results.NotJSON:
-		check = "--base-url, and whether a proxy or a login page answers in place of the service"
+		check = "--base-url, and whether a proxy or a login page responds in place of the service"
 	case redirects(status):
 		check = "--base-url"
 	case status == http.StatusForbidden:
-		check = "what the key is allowed to do"
+		check = "the permissions of the key"
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
 		check = "--base-url, the url of the requests, and their model"
 	}

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// requestID is the provider's own id of the call.
+// requestID returns the provider's ID of the call.
 func requestID(h http.Header) string {
 	return cmp.Or(h.Get("X-Request-Id"), h.Get("Request-Id"), h.Get("Apim-Request-Id"))
 }
 
-// mostMessage bounds what is told of an error's body, in bytes. The whole of it is in the file.
+// mostMessage bounds the part of an error's body that is printed, in bytes. The file of failures has all of it.
 const mostMessage = 300
 
-// message is what an error says, in one line.
+// message returns the message of an error, in one line.
 func message(status int, body []byte) string {
 	var doc struct {
 		Error   json.RawMessage `json:"error"`
@@ -29,7 +29,7 @@ func message(status int, body []byte) string {
 			Message string `json:"status_msg"`
 		} `json:"base_resp"`
 	}
-	_ = json.Unmarshal(body, &doc) // what is no JSON says nothing
+	_ = json.Unmarshal(body, &doc) // a body that is not JSON has no message
 	text := cmp.Or(doc.Message, doc.Detail, doc.MiniMax.Message)
 	var inner struct {
 		Message string `json:"message"`
@@ -42,19 +42,19 @@ func message(status int, body []byte) string {
 	return cmp.Or(oneLine(text, mostMessage), strings.TrimSpace("status "+strconv.Itoa(status)+" "+http.StatusText(status)))
 }
 
-// mostBody bounds what is quoted of a body that is not JSON, in bytes.
+// mostBody bounds the quoted part of a body that is not JSON, in bytes.
 const mostBody = 80
 
-// notJSON says what a body is in place of JSON.
+// notJSON describes a body that is not JSON.
 func notJSON(status int, contentType string, body []byte) string {
 	if len(body) == 0 {
-		return fmt.Sprintf("the answer (%d) has no body", status)
+		return fmt.Sprintf("the response (%d) has no body", status)
 	}
 	kind, _, _ := strings.Cut(contentType, ";")
-	return fmt.Sprintf("the answer (%d, %s) is not JSON: %q", status, cmp.Or(kind, "without a Content-Type"), oneLine(string(body[:min(len(body), 4*mostBody)]), mostBody))
+	return fmt.Sprintf("the response (%d, %s) is not JSON: %q", status, cmp.Or(kind, "without a Content-Type"), oneLine(string(body[:min(len(body), 4*mostBody)]), mostBody))
 }
 
-// oneLine is text in one line of at most so many bytes, and a bit.
+// oneLine returns text in one line, cut after about the given number of bytes.
 func oneLine(text string, most int) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if len(text) > most {

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	mostWorkers = 2000 // each has a connection, if the service speaks HTTP/1.1
-	mostEarly   = 200  // requests that are begun while an earlier one is tried again
+	mostWorkers = 2000 // over HTTP/1.1, each has a connection of its own
+	mostEarly   = 200  // requests that are started while an earlier one is retried
 )
 
-// workers is how many requests are begun at the same time. Where nobody caps the calls in flight they are as many as
-// the law Measured lets go: the guard is what bounds calls.
+// workers is the number of requests that are worked on at the same time. Without a cap on calls in flight, it is the
+// number that the controller Measured admits: the guard bounds the calls.
 func (j *Job) workers() int {
 	if n := j.Spec.Limits.Concurrency; n > 0 {
-		if j.Ordered { // what is early waits for what is tried again, and others have to go on meanwhile
+		if j.Ordered { // results that are early wait for requests that are retried, and other requests have to continue meanwhile
 			n = max(n, min(4*n, mostEarly))
 		}
 		return n
@@ -37,7 +37,7 @@ func (j *Job) workers() int {
 
 type batch = node.Batch[node.None, requests.Request, results.Answer]
 
-// batchName is what the journal knows the batch by.
+// batchName identifies the batch in the journal.
 const batchName = "requests"
 
 func (j *Job) batch(c *caller) *batch {
@@ -55,7 +55,7 @@ func (j *Job) batch(c *caller) *batch {
 		b.Unordered()
 	}
 	if j.journal != nil {
-		b.WithJournal(j.journal).WithVersion(j.version()).Dedup() // which takes no memory, as ids differ
+		b.WithJournal(j.journal).WithVersion(j.version()).Dedup() // which takes no memory, because the IDs differ
 	}
 	if j.files != nil {
 		b.WithSink(j.files)
@@ -66,7 +66,7 @@ func (j *Job) batch(c *caller) *batch {
 	return b
 }
 
-// stream makes the calls of all requests, and counts what becomes of them.
+// stream makes the calls of all requests, and counts their outcomes.
 func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 	if j.scan != nil {
 		flow.Expect(ctx, b.Name(), int(j.scan.Lines))
@@ -77,7 +77,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 		}
 		j.outcome.count(&r)
 		if (r.State == node.Done || r.State == node.Resumed) && r.Out.Of != r.In.Hash() {
-			j.changed(r.In) // neither is paid for twice, nor do results mix unseen
+			j.changed(r.In) // no request is paid for twice, and results are not mixed unnoticed
 		}
 		if j.lines == nil || r.State == node.Pending || j.journal != nil && waits(&r) {
 			continue
@@ -89,7 +89,7 @@ func (j *Job) stream(ctx context.Context, b *batch, in io.Reader) error {
 	return nil
 }
 
-// input is the requests, as they are begun.
+// input yields the requests as they are started.
 func (j *Job) input(ctx context.Context, in io.Reader) iter.Seq2[requests.Request, error] {
 	all := j.scan.Mark(requests.Read(in, j.Lines))
 	if j.scan == nil {

@@ -24,22 +24,22 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// caller makes the call of one request. The batch around it owns limits, waits and
-// retries; the client below does nothing of this by itself.
+// caller makes the call of one request. The batch is responsible for limits, waits and
+// retries; the HTTP client does none of this.
 type caller struct {
 	*settings.Run
 
 	client  *httpclient.Client
-	secrets scrubber // that no answer may repeat
+	secrets scrubber // secrets that no output may repeat
 	keeper  replay.Keeper
 	reach   reach
 	alike   alike
 	once    func(*requests.Request) string // the Idempotency-Key
 	stop    context.CancelCauseFunc        // of the run
-	why     atomic.Pointer[StopError]      // why it was stopped
+	why     atomic.Pointer[StopError]      // the reason why the run was stopped
 }
 
-// cost is what the provider will charge for q, as far as can be told.
+// cost estimates what the provider will charge for q.
 func (c *caller) cost(q requests.Request) throttle.Cost {
 	if q.Bad != "" {
 		return throttle.Cost{}
@@ -51,7 +51,7 @@ func (c *caller) cost(q requests.Request) throttle.Cost {
 	return cost
 }
 
-// unsendable is tooLarge of what q will cost.
+// unsendable returns tooLarge for the estimated cost of q.
 func (c *caller) unsendable(q *requests.Request) string {
 	if len(c.Spec.Limits.Windows) == 0 {
 		return ""
@@ -59,18 +59,18 @@ func (c *caller) unsendable(q *requests.Request) string {
 	return c.tooLarge(c.Dialect.Estimate(nil, []byte(q.Body)))
 }
 
-// tooLarge says why a request of that cost can never be sent; empty: it can.
+// tooLarge returns why a request of that cost can never be sent, or an empty text if it can.
 func (c *caller) tooLarge(cost throttle.Cost) string {
 	for _, w := range c.Spec.Limits.Windows {
 		if n := cost.Of(w.Unit()); n > w.Max() {
-			return fmt.Sprintf("it may take %d %s (estimated), and the limit of %s lets no more than %d through at once: raise the limit and give --retry-failed",
+			return fmt.Sprintf("it may take %d %s (estimated), and the limit of %s admits no more than %d at once: raise the limit and use --retry-failed",
 				n, w.Unit(), w, w.Max())
 		}
 	}
 	return ""
 }
 
-// call sends q. What has to be told of a failure in another process is in a *results.RecordedError.
+// call sends q. A failure is a *results.RecordedError, which holds what another process needs to report it.
 func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, error) {
 	if q.Bad == "" {
 		q.Bad = c.foreign(q.URL)
@@ -96,7 +96,7 @@ func (c *caller) call(ctx context.Context, q requests.Request) (results.Answer, 
 	}
 }
 
-// errAgain has a request sent again that reached no server.
+// errAgain causes a retry of a request that did not reach a server.
 var errAgain = errors.New("again")
 
 func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (results.Answer, error) {
@@ -117,7 +117,7 @@ func (c *caller) send(ctx context.Context, q *requests.Request, number int64) (r
 	return c.judge(ctx, q, number, resp, body)
 }
 
-// read reads the body. Of a rejected request it returns only what inflight.Keep has read in time.
+// read reads the body. If the request was rejected, it returns only the part that inflight.Keep read in time.
 func (c *caller) read(ctx context.Context, resp *http.Response) ([]byte, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		v := c.Dialect.Read(time.Now(), resp.StatusCode, resp.Header, nil).Verdict
@@ -133,28 +133,28 @@ func fail(f *results.RequestError) (results.Answer, error) {
 	return results.Answer{}, &results.RecordedError{RequestError: f}
 }
 
-// end stops the run. The request stays pending, because its error is why the run has ended.
+// end stops the run. The request stays pending, because its error is the reason for the stop.
 func (c *caller) end(why *StopError) (results.Answer, error) {
 	c.why.CompareAndSwap(nil, why)
 	c.stop(c.why.Load())
 	return results.Answer{}, c.why.Load()
 }
 
-// request is q for net/http.
+// request converts q for net/http.
 func (c *caller) request(ctx context.Context, q *requests.Request) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(guard.CountWire(ctx), http.MethodPost, c.target(q.URL), strings.NewReader(q.Body))
 	if err != nil {
 		return nil, err
 	}
-	req.GetBody = nil // net/http cannot send it again by itself, which would pass no limit
+	req.GetBody = nil // prevents net/http from retrying it by itself, which would bypass the limits
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Idempotency-Key", c.once(q))
 	maps.Copy(req.Header, c.Headers)
 	return req, nil
 }
 
-// target is where a line's URL is: a path goes below the base, whose last part it may repeat, as "/v1"
-// in the files of OpenAI.
+// target resolves the URL of a line: a path is joined to the base URL, and may repeat the last part of it, such as the
+// "/v1" in files for OpenAI.
 func (c *caller) target(path string) string {
 	if !strings.HasPrefix(path, "/") {
 		return path
@@ -165,37 +165,37 @@ func (c *caller) target(path string) string {
 	if last := base[strings.LastIndexByte(base, '/')+1:]; last != "" && strings.HasPrefix(path, "/"+last+"/") {
 		path = path[len(last)+1:]
 	} else if strings.HasSuffix(base, "/openai") && strings.HasPrefix(path, "/v1/") {
-		path = path[len("/v1"):] // Gemini's and others' path of compatibility stands for it
+		path = path[len("/v1"):] // the compatibility path of Gemini and others takes its place
 	}
 	u.Path, u.RawPath = base+path, ""
-	if decoded, err := url.PathUnescape(path); err == nil { // an escape that is there is not escaped again
+	if decoded, err := url.PathUnescape(path); err == nil { // existing escapes are not escaped again
 		u.Path, u.RawPath = base+decoded, strings.TrimRight(c.Base.EscapedPath(), "/")+path
 	}
 	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
 	return u.String()
 }
 
-// foreign says why a line's own URL may not be asked: the key is for one host.
+// foreign returns why the URL of a line may not be called: the key is meant for one host.
 func (c *caller) foreign(path string) string {
 	if strings.HasPrefix(path, "/") {
 		return ""
 	}
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != c.Base.Scheme || !strings.EqualFold(u.Host, c.Base.Host) {
-		return "url leads to another host than --base-url, " + c.Base.Host + ": give the path alone"
+		return "url has another host than --base-url, " + c.Base.Host + ": use only the path"
 	}
 	if u.User != nil {
-		return "url holds a name or a password: give the key by --api-key-env"
+		return "url holds a user or a password: use --api-key-env for the key"
 	}
 	return ""
 }
 
-// broken is a call without an answer.
+// broken handles a call without a response.
 func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, err error) (results.Answer, error) {
 	if ctx.Err() != nil {
 		return results.Answer{}, err
 	}
-	if failed := (*httpclient.Error)(nil); errors.As(err, &failed) && failed.Code == httpclient.CodeRedirect { // to what is not a URL
+	if failed := (*httpclient.Error)(nil); errors.As(err, &failed) && failed.Code == httpclient.CodeRedirect { // the redirect's target is not a URL
 		return c.judge(ctx, q, number, &http.Response{StatusCode: failed.StatusCode, Header: failed.Header}, nil)
 	}
 	text := c.scrub([]byte(reached(err)))
@@ -208,7 +208,7 @@ func (c *caller) broken(ctx context.Context, q *requests.Request, number int64, 
 		switch {
 		case stop != nil:
 			return c.end(stop)
-		case !ever: // the limiter has nothing to learn of a service that is not there
+		case !ever: // a service that cannot be reached teaches the limiter nothing
 			return results.Answer{}, wait(ctx, pause)
 		}
 		guard.Report(ctx, adaptive.Feedback{Verdict: adaptive.Overloaded, RetryAfter: pause, Source: "no connection"})
@@ -230,7 +230,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// reached says how far a call came, without what everybody knows: its URL and the time it took.
+// reached describes how far a call got. It leaves out the URL and the duration, which are the same for all calls.
 func reached(err error) string {
 	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
 		return dns.Error()
@@ -241,7 +241,7 @@ func reached(err error) string {
 	return err.Error()
 }
 
-// judge makes an answer a result, a failure, or the end of the run.
+// judge turns a response into a result, a failure, or the end of the run.
 func (c *caller) judge(
 	ctx context.Context, q *requests.Request, number int64, resp *http.Response, body []byte,
 ) (results.Answer, error) {
@@ -265,13 +265,13 @@ func (c *caller) judge(
 	}
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
-		f.Verdict = adaptive.OK // the limiter has nothing to learn of it
+		f.Verdict = adaptive.OK // it teaches the limiter nothing
 		guard.Report(ctx, f)
 		return c.end(&StopError{WrongKey, c.wrongKey(failure.Message)})
 	case f.Verdict == adaptive.Terminal, resp.StatusCode == http.StatusPaymentRequired:
 		f.Verdict = adaptive.OK
 		guard.Report(ctx, f)
-		return c.end(&StopError{Quota, "the quota or the money of the account is used up: " + failure.Message})
+		return c.end(&StopError{Quota, "the quota or the credit of the account is used up: " + failure.Message})
 	}
 	guard.Report(ctx, f)
 	switch {
@@ -283,7 +283,7 @@ func (c *caller) judge(
 	return c.failed(q, number, failure)
 }
 
-// failed is a failure that another attempt would not change. If the first requests all failed like that, it ends the run.
+// failed handles a failure that a retry would not change. If the first requests all fail in this way, it ends the run.
 func (c *caller) failed(q *requests.Request, number int64, f *results.RequestError) (results.Answer, error) {
 	if !c.alike.fails(number, f.Code) {
 		return fail(f)
@@ -297,10 +297,10 @@ func (c *caller) failed(q *requests.Request, number int64, f *results.RequestErr
 
 func (c *caller) wrongKey(says string) string {
 	if c.KeyName == "" {
-		return fmt.Sprintf("%s wants a key (401): %s. Name the environment variable that has it by --api-key-env", c.Base.Host, says)
+		return fmt.Sprintf("%s requires a key (401): %s. Use --api-key-env to name the environment variable that holds it", c.Base.Host, says)
 	}
-	return fmt.Sprintf("%s does not take the key in %s (401): %s", c.Base.Host, c.KeyName, says)
+	return fmt.Sprintf("%s rejects the key in %s (401): %s", c.Base.Host, c.KeyName, says)
 }
 
-// scrub takes the secrets out of what the other side has said.
+// scrub removes secrets from a text that the server sent.
 func (c *caller) scrub(text []byte) []byte { return c.secrets.clean(text) }

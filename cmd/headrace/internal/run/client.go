@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/httpclient"
 )
 
-// caller makes the client. Its proxies are those of the environment, as of other programs of the command line.
+// caller makes the client. It uses the proxies set in the environment, as other command line programs do.
 func (j *Job) caller(stop context.CancelCauseFunc) (*caller, error) {
 	c := &caller{
 		Run: j.Run, once: j.idempotencyKey, stop: stop, reach: reach{host: j.Base.Host, maxWait: j.MaxWait},

@@ -26,7 +26,7 @@ type Reach struct{ reach }
 // NewReach returns one.
 func NewReach(maxWait time.Duration) *Reach { return &Reach{reach{host: "h", maxWait: maxWait}} }
 
-// Lost notes a call that reached nobody.
+// Lost records a call that reached no server.
 func (g *Reach) Lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
 	return g.lost(now, err)
 }

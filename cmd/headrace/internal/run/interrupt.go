@@ -9,7 +9,7 @@ import (
 )
 
 // unless calls open, which may wait for the other end of a pipe, and returns early if
-// ctx ends. What open returns after that is closed.
+// ctx ends. A file that open returns after that is closed.
 func unless[T io.Closer](ctx context.Context, open func() (T, error)) (T, error) {
 	type opened struct {
 		it  T
@@ -34,7 +34,7 @@ func unless[T io.Closer](ctx context.Context, open func() (T, error)) (T, error)
 	}
 }
 
-// interruptible ends with ctx even while seq waits, as it does for input from a terminal.
+// interruptible ends with ctx even while seq waits, for example for input from a terminal.
 func interruptible(ctx context.Context, seq iter.Seq2[requests.Request, error]) iter.Seq2[requests.Request, error] {
 	type read struct {
 		q   requests.Request

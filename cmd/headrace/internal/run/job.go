@@ -33,22 +33,22 @@ type Job struct {
 	Log     *slog.Logger
 	Agent   string // of HTTP
 
-	scan    *requests.Scan // nil: the requests can be read once only
+	scan    *requests.Scan // nil if the requests can be read only once
 	guard   *guard.Guard
-	journal *watched       // nil: there is none
-	files   *results.Files // nil: the results go to lines
-	lines   *results.Lines // nil: the results go to files
+	journal *watched       // nil if there is none
+	files   *results.Files // nil if the results are written to lines
+	lines   *results.Lines // nil if the results are written to files
 	began   time.Time      // by the first process
 	outcome Outcome
 	changes atomic.Int64 // requests that have changed
-	left    atomic.Int64 // results of requests that are not there any more
+	left    atomic.Int64 // results of requests that are no longer in the file
 	stale   atomic.Int64 // results that are older than a day
 }
 
-// say writes a line for people.
+// say prints a line on standard error.
 func (j *Job) say(text string) { fmt.Fprintln(terminal.Writer(j.Display.Writer()), text) }
 
-// Do makes the calls. The outcome tells how far it came, with an error too.
+// Do makes the calls. It also returns the outcome together with an error.
 func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	j.began = time.Now()
 	defer func(began time.Time) {
@@ -61,7 +61,7 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	if err != nil {
 		return &j.outcome, &UsageError{err}
 	}
-	defer func() { err = errors.Join(err, leave()) }() // no call is made any more
+	defer func() { err = errors.Join(err, leave()) }() // no more calls are made
 	c, err := j.caller(stop)
 	if err != nil {
 		return &j.outcome, &UsageError{err}
@@ -108,7 +108,7 @@ func (j *Job) Do(ctx context.Context) (_ *Outcome, err error) {
 	return &j.outcome, j.plainer(err)
 }
 
-// run is what the journal knows the results by: where they are from its own folder, so that both can be moved.
+// run identifies the results in the journal, by their path relative to its folder, so that both can be moved.
 func (j *Job) run() string {
 	if j.Journal == "" || j.Out == results.Stdout {
 		return j.Out
@@ -122,9 +122,9 @@ func (j *Job) run() string {
 	return filepath.ToSlash(path)
 }
 
-// version is what results depend on besides the request.
+// version covers the settings that results depend on besides the request.
 func (j *Job) version() string {
 	var headers strings.Builder
-	_ = j.Headers.Write(&headers) // a builder fails never
+	_ = j.Headers.Write(&headers) // a strings.Builder never fails
 	return fmt.Sprintf("%s %s headers %s", j.Lines, j.Base.Redacted(), short(headers.String())[:8])
 }

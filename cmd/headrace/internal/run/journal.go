@@ -10,24 +10,24 @@ import (
 	"github.com/headrace/headrace/store/sqlitestore"
 )
 
-// watched is a journal that tells how far the run has come, and keeps what is learned by service.
+// watched is a journal that reports the progress of the run, and stores learned limits under the name of the service.
 type watched struct {
 	*sqlitestore.Journal
 
-	law    string                                        // what is learned is kept under that name
-	opened func(context.Context, journal.Progress) error // told how far the run has come, before anything is written
+	law    string                                        // the name under which learned limits are stored
+	opened func(context.Context, journal.Progress) error // receives the progress before anything is written
 	anew   bool                                          // the records of other settings were forgotten
 
 	mu    sync.Mutex     // guards everything below
-	tried map[string]int // attempts of failures that are tried again, by their keys
+	tried map[string]int // attempts of failures that are retried, by key
 }
 
 func watch(kept *sqlitestore.Journal, law string) *watched {
 	return &watched{Journal: kept, law: law, tried: map[string]int{}}
 }
 
-// Open implements journal.Journal. What was recorded with other settings is forgotten if
-// nothing of it is done.
+// Open implements journal.Journal. Records made with other settings are deleted if none of them is
+// a completed request.
 func (w *watched) Open(ctx context.Context, p journal.Part, owner journal.Owner, version string, at time.Time) (journal.Progress, error) {
 	progress, err := w.Journal.Open(ctx, p, owner, version, at)
 	if errors.As(err, new(*journal.VersionError)) && !w.hasDone(ctx, p) {
@@ -40,7 +40,7 @@ func (w *watched) Open(ctx context.Context, p journal.Part, owner journal.Owner,
 		return progress, err
 	}
 	if err := w.opened(ctx, progress); err != nil {
-		return progress, errors.Join(err, w.Release(context.WithoutCancel(ctx), p, owner)) // an Open that fails claims nothing
+		return progress, errors.Join(err, w.Release(context.WithoutCancel(ctx), p, owner)) // a failed Open must not keep the claim
 	}
 	return progress, nil
 }

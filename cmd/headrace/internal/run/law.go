@@ -7,10 +7,10 @@ import (
 	"github.com/headrace/headrace/journal"
 )
 
-// law is what the journal knows by what is learned of the limits. They differ by service, by account and, with a preset, by model.
+// law returns the name under which the journal stores learned limits. They differ by service, by account and, with a preset, by model.
 func (j *Job) law() string { return fmt.Sprintf("%s %s %s", j.Base.Host, j.Spec.Preset, j.KeyName) }
 
-// SaveLaw implements journal.LawKeeper. The limiter's own name says nothing of whose limits it has learned.
+// SaveLaw implements journal.LawKeeper. The limiter's own name does not identify the account.
 func (w *watched) SaveLaw(ctx context.Context, _ string, saved journal.Law) error {
 	return w.Journal.SaveLaw(ctx, w.law, saved)
 }
@@ -20,7 +20,7 @@ func (w *watched) LoadLaw(ctx context.Context, _ string) (journal.Law, error) {
 	return w.Journal.LoadLaw(ctx, w.law)
 }
 
-// forget deletes what is recorded of a run, and what is learned.
+// forget deletes the records of a run, and its learned limits.
 func (w *watched) forget(ctx context.Context, run string) error {
 	if err := w.Forget(ctx, run); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/store/sqlitestore"
 )
 
-// open opens the journal and what is written to. Nothing is changed before all of it is this process's own.
+// open opens the journal and the files for results. Nothing is changed before this process owns all of them.
 func (j *Job) open(ctx context.Context) (err error) {
 	if err := j.foreign(); err != nil {
 		return err
@@ -56,7 +56,7 @@ func (j *Job) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// holder says which process makes the results; nil if the journal does not know.
+// holder returns the process that writes the results, or nil if the journal does not record it.
 func (j *Job) holder(ctx context.Context) error {
 	if info, err := os.Stat(j.Journal); err != nil || !info.Mode().IsRegular() {
 		return nil
@@ -67,7 +67,7 @@ func (j *Job) holder(ctx context.Context) error {
 	}
 	defer func() { _ = kept.Close() }()
 	part := journal.Part{Run: j.run(), Node: batchName}
-	var held *journal.HeldError // a new owner has no claim to renew
+	var held *journal.HeldError // a new owner does not have a claim to renew
 	if err := kept.Renew(ctx, part, journal.NewOwner(), time.Now()); !errors.As(err, &held) || held.Lease.Owner.ID == "" {
 		return nil
 	}
@@ -75,18 +75,18 @@ func (j *Job) holder(ctx context.Context) error {
 	return j.busy(held)
 }
 
-// foreign looks for a file without results where results are to be written: such a file is not emptied.
+// foreign returns an error if a file for results already exists and holds something else. Such a file is not emptied.
 func (j *Job) foreign() error {
 	for _, at := range []struct{ flag, path string }{{"--out", j.Out}, {"--errors", j.Errors}} {
 		if !j.Fresh && at.path != results.Stdout && results.Foreign(at.path) {
-			return usagef("%s is there, and holds something else than results: --fresh overwrites it, or give another %s", at.path, at.flag)
+			return usagef("%s exists, and holds something other than results: use --fresh to overwrite it, or another %s", at.path, at.flag)
 		}
 	}
 	return nil
 }
 
-// mine looks whether the results that are there are of a run that the journal knows. Lines without a record are
-// cut off, which a process that was killed has left.
+// mine checks that existing results belong to a run in the journal. Lines without a record, which a killed process
+// has left, are cut off.
 func (j *Job) mine(ctx context.Context, kept *sqlitestore.Journal) error {
 	written := func(path string) bool {
 		info, err := os.Stat(path)
@@ -107,10 +107,10 @@ func (j *Job) mine(ctx context.Context, kept *sqlitestore.Journal) error {
 			return nil
 		}
 	}
-	return usagef("%s is there, and the journal %s knows nothing of it: --fresh overwrites it, or give another %s", there, j.Journal, flag)
+	return usagef("%s exists, and is not recorded in the journal %s: use --fresh to overwrite it, or another %s", there, j.Journal, flag)
 }
 
-// opened is told how far the run has come.
+// opened receives the progress of the run.
 func (j *Job) opened(ctx context.Context, p journal.Progress) error {
 	j.outcome.Before = p.Done + p.Failed
 	for known, err := range j.journal.Runs(ctx) {
@@ -133,8 +133,8 @@ func (j *Job) opened(ctx context.Context, p journal.Progress) error {
 	return nil
 }
 
-// unknown looks for lines that are not of this run. Its own lines are recorded before they are written, so that there
-// are none behind the mark unless there are such records, or those of other settings were forgotten.
+// unknown returns an error if a file has lines of another run. Lines of this run are recorded before they are written, so
+// lines after the mark are its own only if there are such records, or if records of other settings were deleted.
 func (j *Job) unknown(p journal.Progress) error {
 	if j.Fresh || j.journal.anew || p.Behind > 0 {
 		return nil
@@ -147,10 +147,10 @@ func (j *Job) unknown(p journal.Progress) error {
 	if path == j.Errors {
 		flag = "--errors"
 	}
-	return usagef("%s has lines that the journal %s does not know: --fresh overwrites it, or give another %s", path, j.Journal, flag)
+	return usagef("%s has lines that are not recorded in the journal %s: use --fresh to overwrite it, or another %s", path, j.Journal, flag)
 }
 
-// plainKept is an error of the journal without names of a package and of the file.
+// plainKept returns an error of the journal without the names of its package and file.
 func plainKept(err error) error {
 	f := (*sqlitestore.FileError)(nil)
 	switch {

@@ -15,24 +15,24 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Outcome is what became of the requests.
+// Outcome counts what became of the requests.
 type Outcome struct {
 	Total   int64 // lines, as far as they were read
 	Done    int64 // now
 	Resumed int64 // by an earlier process
 	Failed  int64 // now or before; bad lines too
-	Waiting int64 // begun and not finished, or refused for too long: for the next process
+	Waiting int64 // started and not finished, or rate-limited for too long; left for the next process
 	Before  int64 // records that the journal had at the start
-	Changed int64 // requests that are done and ask for something else by now
+	Changed int64 // done requests that have changed since
 	Left    int64 // results of requests that are not in the file any more
-	LeftOut bool  // those are not in the files any more either
+	LeftOut bool  // the files no longer contain those results either
 	Stale   int64 // results of earlier processes that are older than a day
 
 	Elapsed time.Duration
 	Flow    *flow.Report
 
 	input  error // that ended the requests early
-	reason error // of the first that waits
+	reason error // of the first request that waits
 }
 
 func (o *Outcome) count(r *results.Result) {
@@ -58,15 +58,15 @@ func waits(r *results.Result) bool {
 	return r.State == node.Pending || r.State == node.Failed && errors.Is(r.Err, throttle.ErrLimited)
 }
 
-// changed tells of a request that is done and asks for something else by now.
+// changed reports a request that is done and has changed since.
 func (j *Job) changed(q requests.Request) {
 	if j.changes.Add(1) <= mostTold {
-		j.say(fmt.Sprintf("%s:%d: custom_id %q was done for another request, whose result stays: give it a new custom_id, or begin anew with --fresh",
+		j.say(fmt.Sprintf("%s:%d: custom_id %q already has the result of a different request, which is kept: use a new custom_id, or start over with --fresh",
 			j.Requests, q.Line, q.ID))
 	}
 }
 
-// mostTold is how many changed requests are told one by one.
+// mostTold is the number of changed requests that are reported one by one.
 const mostTold = 10
 
 // finish completes the outcome.
@@ -81,7 +81,7 @@ func (j *Job) finish() {
 	}
 }
 
-// plainer is err in words for who has never heard of nodes.
+// plainer rewords err without terms of the library such as node.
 func (j *Job) plainer(err error) error {
 	version, sink, many := (*journal.VersionError)(nil), (*node.SinkError)(nil), (*node.TooManyFailuresError)(nil)
 	usage, kept, held := (*UsageError)(nil), (*node.JournalError)(nil), (*journal.HeldError)(nil)
@@ -91,31 +91,31 @@ func (j *Job) plainer(err error) error {
 	case errors.As(err, &usage):
 		return usage
 	case errors.As(err, &version):
-		return usagef("the results in %s were made with other settings (%s; now %s): --fresh begins anew, or give another --out",
+		return usagef("the results in %s were made with other settings (%s; now %s): use --fresh to start over, or another --out",
 			j.Out, version.Recorded, version.Wanted)
 	case errors.As(err, &held):
 		return j.busy(held)
 	case errors.As(err, &many):
-		return &StopError{Failures, fmt.Sprintf("stopped after %d failures, as --max-failures says; the last: %v", many.Failures, results.FailureOf(many.Last))}
+		return &StopError{Failures, fmt.Sprintf("stopped after %d failures because of --max-failures; the last one: %v", many.Failures, results.FailureOf(many.Last))}
 	case errors.Is(err, syscall.EPIPE):
-		return errors.New("nobody reads the results any more")
+		return errors.New("the reader of the results has closed the pipe")
 	case errors.As(err, &sink):
 		return fmt.Errorf("the results cannot be written: %w", sink.Err)
 	case errors.As(err, &kept):
-		return fmt.Errorf("the journal %s cannot go on: %w", j.Journal, plainKept(kept.Err))
-	case adaptive.Refused(err): // the outcome says it
+		return fmt.Errorf("the journal %s failed: %w", j.Journal, plainKept(kept.Err))
+	case adaptive.Refused(err): // the outcome shows it
 		return j.outcome.input
 	}
 	return err
 }
 
-// busy is err, which another process that does the same is the reason of, in plain words.
+// busy rewords an error that is caused by another process with the same results.
 func (j *Job) busy(err *journal.HeldError) error {
 	since := err.Lease.Since.Local().Format(time.DateTime)
 	if err.Lost {
 		return fmt.Errorf("another process has taken over the results in %s: %s, at %s", j.Out, err.Lease.Owner, since)
 	}
-	text := fmt.Sprintf("the results in %s are being made by another process: %s, since %s: wait for it, stop it, or give another --out",
+	text := fmt.Sprintf("the results in %s are being written by another process: %s, since %s: wait for it, stop it, or use another --out",
 		j.Out, err.Lease.Owner, since)
 	if !err.Lapses.IsZero() {
 		text += fmt.Sprintf(" (if it is dead, try again after %s)", err.Lapses.Local().Format(time.TimeOnly))
@@ -123,5 +123,5 @@ func (j *Job) busy(err *journal.HeldError) error {
 	return usagef("%s", text)
 }
 
-// WhyWaiting is what the provider has said to the first request that was refused for too long.
+// WhyWaiting returns the provider's response to the first request that was rate-limited for too long.
 func (o *Outcome) WhyWaiting() error { return o.reason }

@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/guard"
 )
 
-// page serves the dashboard of the run; nil: none is wanted. To drain it is to interrupt the run.
+// page serves the dashboard of the run, and returns nil if it is off. Draining interrupts the run.
 func (j *Job) page(ctx context.Context, stop context.CancelCauseFunc) (*dashboard.Dashboard, error) {
 	if j.Dashboard == "" {
 		return nil, nil //nolint:nilnil // see above
@@ -26,16 +26,16 @@ func (j *Job) page(ctx context.Context, stop context.CancelCauseFunc) (*dashboar
 	if err != nil {
 		return nil, usagef("HEADRACE_TOKEN: %s", settings.Plain(err))
 	}
-	at, err := d.Listen(context.WithoutCancel(ctx), j.Dashboard) // it shows how calls in flight finish
+	at, err := d.Listen(context.WithoutCancel(ctx), j.Dashboard) // it stays up while calls in flight finish
 	if err != nil {
 		d.Close()
 		return nil, usagef("--dashboard: %s", strings.TrimPrefix(settings.Plain(err), "dashboard: "))
 	}
-	j.say("live page: http://" + at.String())
+	j.say("dashboard: http://" + at.String())
 	return d, nil
 }
 
-// title is the requests in short.
+// title returns a short name of the requests.
 func (j *Job) title() string {
 	if j.Requests == requests.Stdin {
 		return "requests"

@@ -10,7 +10,7 @@ import (
 // that the URL is wrong or the service is down.
 const deadAfter = 3
 
-// Between two tries of a host that cannot be reached.
+// The time between two attempts to reach a host.
 const (
 	firstPause = 500 * time.Millisecond
 	mostPause  = 30 * time.Second
@@ -24,21 +24,21 @@ type reach struct {
 
 	mu       sync.Mutex // guards everything below
 	answered bool       // ever
-	failed   int        // calls in a row that reached nobody
+	failed   int        // consecutive calls that did not reach a server
 	since    time.Time  // the first of them
-	paused   time.Time  // the last pause was begun
+	paused   time.Time  // the start of the last pause
 	pause    time.Duration
 }
 
-// reached notes an answer.
+// reached records a response.
 func (g *reach) reached() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.answered, g.failed, g.pause = true, 0, 0
 }
 
-// lost notes a call that reached nobody because of err. It returns how long to wait and whether anybody has
-// ever answered, or why to stop.
+// lost records a call that reached no server because of err. It returns how long to wait and whether there has ever
+// been a response, or why to stop.
 func (g *reach) lost(now time.Time, err error) (pause time.Duration, ever bool, stop *StopError) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,11 +48,11 @@ func (g *reach) lost(now time.Time, err error) (pause time.Duration, ever bool, 
 	g.failed++
 	switch gone := now.Sub(g.since); {
 	case !g.answered && g.failed >= deadAfter:
-		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached: %v. Look at --base-url, and whether the service is up", g.host, err)}
+		return 0, false, &StopError{Unreachable, fmt.Sprintf("%s cannot be reached: %v. Check --base-url, and whether the service is up", g.host, err)}
 	case gone >= g.maxWait:
-		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s could not be reached any more for %s: %v", g.host, gone.Round(time.Second), err)}
+		return 0, true, &StopError{Unreachable, fmt.Sprintf("%s has been unreachable for %s: %v", g.host, gone.Round(time.Second), err)}
 	}
-	if now.Sub(g.paused) >= g.pause { // calls that fail together are one failure
+	if now.Sub(g.paused) >= g.pause { // calls that fail together count as one failure
 		g.pause, g.paused = min(mostPause, max(firstPause, 2*g.pause)), now
 	}
 	return g.pause, g.answered, nil

@@ -13,7 +13,7 @@ func redirects(status int) bool {
 	return false
 }
 
-// location is where a redirect leads, as a whole URL if that can be told; empty if the answer does not say.
+// location returns the target of a redirect, as an absolute URL if possible, or an empty text if there is none.
 func location(resp *http.Response) string {
 	text := resp.Header.Get("Location")
 	if text == "" || resp.Request == nil {
@@ -27,7 +27,7 @@ func location(resp *http.Response) string {
 
 func redirected(status int, to string) string {
 	if to == "" {
-		return fmt.Sprintf("a redirect (%d) that does not say to where", status)
+		return fmt.Sprintf("a redirect (%d) without a target", status)
 	}
-	return fmt.Sprintf("a redirect (%d) to %s, which is not followed: --base-url has to be that of the service itself", status, to)
+	return fmt.Sprintf("a redirect (%d) to %s, which is not followed: set --base-url to the URL of the service itself", status, to)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/headrace/headrace/journal"
 )
 
-// idempotencyKey is the same as often as a request is sent to one end, also by another process: a service that heeds it does nothing
-// twice. It is another after --fresh, and once a failure is recorded: what has failed would come back as it was.
+// idempotencyKey returns the same key for all attempts of a request, also in another process, so that a service that supports it does nothing
+// twice. The key changes with --fresh, and once a failure is recorded, because the service would return the same failure again.
 func (j *Job) idempotencyKey(q *requests.Request) string {
 	failed := 0
 	if j.journal != nil {
@@ -34,7 +34,7 @@ func (w *watched) Finish(
 	return refused, err
 }
 
-// attempts is how often what is under way has been tried before it was recorded as failed; 0 if it was not.
+// attempts returns the number of attempts of an item before its failure was recorded; 0 if there is no such record.
 func (w *watched) attempts(key string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -48,7 +48,7 @@ func TestTargets(t *testing.T) {
 	}
 	_, foreign, err := run.Target("https://h/v1", "https://user:password@h/v1/chat")
 	require.NoError(t, err)
-	assert.Equal(t, "url holds a name or a password: give the key by --api-key-env", foreign)
+	assert.Equal(t, "url holds a user or a password: use --api-key-env for the key", foreign)
 }
 
 func TestNobodyWasEverThere(t *testing.T) {
@@ -63,7 +63,7 @@ func TestNobodyWasEverThere(t *testing.T) {
 	_, _, stop := g.Lost(now, refused)
 	require.NotNil(t, stop)
 	assert.Equal(t, run.Unreachable, stop.Reason)
-	assert.ErrorContains(t, stop, "h cannot be reached: refused. Look at --base-url")
+	assert.ErrorContains(t, stop, "h cannot be reached: refused. Check --base-url")
 }
 
 func TestAHostThatGoesAway(t *testing.T) {
@@ -85,7 +85,7 @@ func TestAHostThatGoesAway(t *testing.T) {
 	require.Nil(t, stop, "it was there in between")
 	assert.Equal(t, 500*time.Millisecond, pause)
 	_, _, stop = g.Lost(now.Add(3*time.Minute), refused)
-	assert.ErrorContains(t, stop, "could not be reached any more for 3m0s")
+	assert.ErrorContains(t, stop, "has been unreachable for 3m0s")
 }
 
 func TestMessages(t *testing.T) {
@@ -99,7 +99,7 @@ func TestMessages(t *testing.T) {
 	assert.Len(t, run.Message(400, `{"message":"`+strings.Repeat("x", 1000)+`"}`), 303)
 }
 
-// A preset's rate can be used up by calls that take a while, and nobody's memory is.
+// Slow calls can use up the rate of a preset, but not the memory.
 func TestWorkers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		preset      presets.ID

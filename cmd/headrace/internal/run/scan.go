@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 )
 
-// Scan reads the requests once, where that is possible, and takes the preset of their model.
+// Scan reads the requests once, if the file can be read twice, and selects the preset of their model.
 func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 	if !requests.Rereadable(j.Requests) {
 		if _, err := os.Stat(j.Requests); err != nil && j.Requests != requests.Stdin {
@@ -33,15 +33,15 @@ func (j *Job) Scan(ctx context.Context) (*requests.Scan, error) {
 		j.say(fmt.Sprintf("%s:%d: %s", j.Requests, p.Line, p.Text))
 	}
 	if more := j.scan.Bad - int64(len(j.scan.Problems)); more > 0 {
-		j.say(fmt.Sprintf("and %d more lines that cannot be sent", more))
+		j.say(fmt.Sprintf("and %d more invalid lines", more))
 	}
 	if j.Strict && j.scan.Bad > 0 {
-		return nil, usagef("%d of %d lines cannot be sent, and --strict wants all: nothing was sent", j.scan.Bad, j.scan.Lines)
+		return nil, usagef("%d of %d lines are invalid: with --strict, nothing was sent", j.scan.Bad, j.scan.Lines)
 	}
 	return j.scan, nil
 }
 
-// takeModel replaces the preset of a tier by the row of the model that all requests name.
+// takeModel replaces the preset of a tier with the row of the model that all requests use.
 func (j *Job) takeModel() {
 	if len(j.scan.Models) != 1 || strings.Count(string(j.Spec.Preset), "/") != 1 {
 		return

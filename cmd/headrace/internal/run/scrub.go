@@ -8,11 +8,11 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/settings"
 )
 
-// leastSecret is how long a secret is, in bytes. What is shorter is a word such as "none" or "ollama", for a
-// service that wants any key: taking it out of the answers would damage them.
+// leastSecret is the minimum length of a secret, in bytes. Anything shorter is a word such as "none" or "ollama", for a
+// service that accepts any key. Removing it from responses would damage them.
 const leastSecret = 8
 
-// scrubber takes secrets out of what the other side says.
+// scrubber removes secrets from texts that the server sends.
 type scrubber []secret
 
 type secret []byte
@@ -23,18 +23,18 @@ func (s *scrubber) add(text string) {
 	}
 }
 
-// header adds what a header that was given holds.
+// header adds the secrets in the value of a header.
 func (s *scrubber) header(name, value string) {
 	if !settings.Secretive(name) {
 		return
 	}
 	s.add(value)
-	if _, rest, ok := strings.Cut(value, " "); ok { // behind Bearer or Basic
+	if _, rest, ok := strings.Cut(value, " "); ok { // after Bearer or Basic
 		s.add(rest)
 	}
 }
 
-// clean returns text without them, as they are and as JSON or a URL may spell them.
+// clean returns text without the secrets, in plain form and as JSON or a URL may escape them.
 func (s *scrubber) clean(text []byte) []byte {
 	for _, one := range *s {
 		text = one.cleaned(text)
@@ -60,7 +60,7 @@ func (s secret) cleaned(text []byte) []byte {
 	return append(kept, text[from:]...)
 }
 
-// begins is how many bytes of text spell s; 0 if it does not begin with it.
+// begins returns how many bytes at the start of text spell s; 0 if it does not begin with s.
 func (s secret) begins(text []byte) (n int) {
 	if bytes.HasPrefix(text, s) {
 		return len(s)

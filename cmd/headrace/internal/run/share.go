@@ -10,18 +10,18 @@ import (
 	"github.com/headrace/headrace/internal/emit"
 )
 
-// share makes the guard. The run stops if its store does not answer: what waits is left for the next run.
+// share makes the guard. The run stops if its store does not respond; waiting requests are left for the next run.
 func (j *Job) share(stop context.CancelCauseFunc) (leave func() error, err error) {
 	log := event.Slog(j.Log, event.WithLevel(level))
 	var first atomic.Pointer[StopError]
 	j.guard, leave, err = j.Guard(func(err error) error {
-		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot decide about calls: %s; once it can, run the same command again",
+		first.CompareAndSwap(nil, &StopError{Sharing, fmt.Sprintf("--share: %s cannot admit calls: %s; once it is available, run the same command again",
 			settings.WithoutPassword(j.Share), settings.Plain(err))})
 		why := first.Load()
 		stop(why)
 		return why
 	}, event.Func(func(e event.Event) {
-		if e.Kind == event.LimiterChanged && e.Err == nil { // in a group; the run's observer receives what calls report
+		if e.Kind == event.LimiterChanged && e.Err == nil { // for the events of the group; the run's observer receives the events of calls
 			emit.Send(log, e)
 		}
 	}))

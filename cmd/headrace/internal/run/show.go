@@ -14,10 +14,10 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// show shows the file as one thing: that there is a step around its requests is of no interest.
+// show displays the file as one unit, without the step that contains its requests.
 func (j *Job) show(p event.Progress) {
 	p.Nodes = nil
-	p.Items.Abandoned = 0 // the next process does them
+	p.Items.Abandoned = 0 // the next process handles them
 	p.Name = j.title()
 	j.Display.Show(p)
 	if j.Watch != nil {
@@ -25,10 +25,10 @@ func (j *Job) show(p event.Progress) {
 	}
 }
 
-// level is what somebody who does not watch has to hear of. To find the limit is the work, and no
-// trouble; failures are in their file; why a run has ended is told at its end, and not for each request.
+// level returns the log level of an event. Finding the limit is normal work and not a warning. Failures are
+// in their file, and the reason for a stop is printed once at the end and not for each request.
 func level(e event.Event, usual slog.Level) slog.Level {
-	switch e.Kind { //nolint:exhaustive // the others have their own
+	switch e.Kind { //nolint:exhaustive // other events have a level of their own
 	case event.LimiterCut, event.LimiterHit, event.ItemFailed:
 		return slog.LevelInfo
 	case event.ItemAbandoned, event.NodeFinished, event.FlowFinished, event.NetRequest, event.JournalStale, event.JournalLeftover:
@@ -45,13 +45,13 @@ func (j *Job) every() time.Duration {
 	return time.Second
 }
 
-// observer shows and logs what happens. An error is told without the body of the answer.
+// observer displays and logs events. An error is logged without the body of the response.
 func (j *Job) observer() event.Observer {
 	log := event.Slog(j.Log, event.WithLevel(level))
 	return event.Func(func(e event.Event) {
-		switch e.Kind { //nolint:exhaustive // the others need nothing
+		switch e.Kind { //nolint:exhaustive // other events need no special handling
 		case event.FlowProgress:
-			return // the display has it already
+			return // the display already shows it
 		case event.JournalLeftover:
 			j.left.Store(int64(e.To))
 		case event.JournalStale:
@@ -67,7 +67,7 @@ func (j *Job) observer() event.Observer {
 	})
 }
 
-// named is e with the request that it is about by its line, if that is to blame, or else its custom_id.
+// named returns e with the name of its request: the line number if the line is invalid, or else the custom_id.
 func named(e event.Event) event.Event {
 	if e.Kind != event.ItemFailed {
 		return e

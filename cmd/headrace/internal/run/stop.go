@@ -1,5 +1,5 @@
-// Package run does the requests of a file: each is called through one limiter, recorded in a
-// journal, and written once.
+// Package run sends the requests of a file: each is called through one limiter, recorded in a
+// journal, and its result is written once.
 package run
 
 import (
@@ -15,25 +15,25 @@ const (
 	WrongKey    Reason = "wrong_key"
 	Quota       Reason = "quota"
 	Unreachable Reason = "unreachable"
-	BadLine     Reason = "bad_line"     // with --strict
-	Failures    Reason = "max_failures" // those that earlier runs have recorded count too
-	Sharing     Reason = "share"        // the store of --share does not answer
+	BadLine     Reason = "bad_line"     // a line is invalid, with --strict
+	Failures    Reason = "max_failures" // failures recorded by earlier runs count too
+	Sharing     Reason = "share"        // the store of --share does not respond
 	Systematic  Reason = "systematic"   // the first requests all failed in the same way
 )
 
-// StopError is why a run was stopped. What was not done then is done by the next one.
+// StopError is the reason why a run was stopped. The next run does what is left.
 type StopError struct {
 	Reason  Reason
-	Problem string // what is wrong and what would be right
+	Problem string // what is wrong and how to correct it
 }
 
 // Error returns the problem.
 func (e *StopError) Error() string { return e.Problem }
 
-// ErrInterrupted is the cause of a context that a signal has ended.
+// ErrInterrupted is the cause of a context that was cancelled by a signal.
 var ErrInterrupted = errors.New("interrupted")
 
-// UsageError is something that has to be put right before anything is sent.
+// UsageError is a problem that has to be corrected before anything is sent.
 type UsageError struct{ Err error }
 
 // Error is that of Err.
@@ -42,7 +42,7 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-// usage is err as a *UsageError, if there is one.
+// usage finds a *UsageError in err.
 func usage(err error) error {
 	if err == nil {
 		return nil

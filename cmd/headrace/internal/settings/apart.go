@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// apart has each file be one of its own, also where links lead to it: what is emptied for results must not be the requests.
+// apart checks that all files are different, also if links lead to them: the file emptied for results must not hold the requests.
 func (r *Run) apart(p *problems) {
 	type place struct {
 		flag, path string
@@ -14,7 +14,7 @@ func (r *Run) apart(p *problems) {
 	}
 	type file struct {
 		flag, path string
-		info       os.FileInfo // nil: it is not there
+		info       os.FileInfo // nil if the file does not exist
 	}
 	var taken []file
 	for _, at := range []place{
@@ -37,11 +37,11 @@ func (r *Run) apart(p *problems) {
 			f.info, _ = os.Stat(f.path)
 		}
 		for _, other := range taken {
-			if at.flag == "--share" && other.flag == "--journal" && strings.HasPrefix(r.Share, "sqlite:") { // one file can be both
+			if at.flag == "--share" && other.flag == "--journal" && strings.HasPrefix(r.Share, "sqlite:") { // one device can be used for both
 				continue
 			}
 			if f.path != "" && f.path == other.path || f.info != nil && other.info != nil && os.SameFile(f.info, other.info) {
-				p.addf(at.flag, "%s is that of %s too: each needs a file of its own", at.path, other.flag)
+				p.addf(at.flag, "%s is also used for %s: each needs a file of its own", at.path, other.flag)
 				break
 			}
 		}
@@ -52,7 +52,7 @@ func (r *Run) apart(p *problems) {
 // mostLinks bounds how many links are followed from a path, as Linux does.
 const mostLinks = 40
 
-// resolved is where path leads to, also through links to what is not there yet.
+// resolved returns the file that path leads to, also through links to files that do not exist yet.
 func resolved(path string) string {
 	for range mostLinks {
 		abs, err := filepath.Abs(path)
@@ -65,7 +65,7 @@ func resolved(path string) string {
 		}
 		path = filepath.Join(folder, filepath.Base(abs))
 		link, err := os.Readlink(path)
-		if err != nil { // it is none
+		if err != nil { // it is not a link
 			return path
 		}
 		if path = link; !filepath.IsAbs(link) {

@@ -23,10 +23,10 @@ func TestFilesThatAreNotThereYetAreToldApart(t *testing.T) {
 		want string
 		set  func(f *settings.Flags)
 	}{
-		{"--report: " + at("link/o.jsonl") + " is that of --out too", func(f *settings.Flags) { f.Out, f.Report = at("d/o.jsonl"), at("link/o.jsonl") }},
-		{"--report: " + at("d/second") + " is that of --out too", func(f *settings.Flags) { f.Out, f.Report = at("d/o.jsonl"), at("d/second") }},
-		{"--report: " + at("link/j") + " is that of --journal too", func(f *settings.Flags) { f.Journal, f.Report = at("d/j"), at("link/j") }},
-		{"--errors: " + at("link/o.jsonl") + " is that of --out too", func(f *settings.Flags) { f.Out, f.Errors = at("d/second"), at("link/o.jsonl") }},
+		{"--report: " + at("link/o.jsonl") + " is also used for --out", func(f *settings.Flags) { f.Out, f.Report = at("d/o.jsonl"), at("link/o.jsonl") }},
+		{"--report: " + at("d/second") + " is also used for --out", func(f *settings.Flags) { f.Out, f.Report = at("d/o.jsonl"), at("d/second") }},
+		{"--report: " + at("link/j") + " is also used for --journal", func(f *settings.Flags) { f.Journal, f.Report = at("d/j"), at("link/j") }},
+		{"--errors: " + at("link/o.jsonl") + " is also used for --out", func(f *settings.Flags) { f.Out, f.Errors = at("d/second"), at("link/o.jsonl") }},
 	} {
 		f := usual()
 		f.Requests = at("r.jsonl")
@@ -58,10 +58,10 @@ func TestTheConfigAndStandardStreamsAreFilesToo(t *testing.T) {
 		want string
 		set  func(f *settings.Flags)
 	}{
-		{"--report: " + path + " is that of --config too", func(f *settings.Flags) { f.ConfigFile, f.Report = path, path }},
-		{"--out: " + path + " is that of REQUESTS too", func(f *settings.Flags) { f.Requests, f.Stdin, f.Out = "-", info, path }},
-		{"--out: - is that of REQUESTS too", func(f *settings.Flags) { f.Requests, f.Stdout, f.Out = path, info, "-" }},
-		{"--errors: " + path + " is that of --out too", func(f *settings.Flags) { f.Stdout, f.Out, f.Errors = info, "-", path }},
+		{"--report: " + path + " is also used for --config", func(f *settings.Flags) { f.ConfigFile, f.Report = path, path }},
+		{"--out: " + path + " is also used for REQUESTS", func(f *settings.Flags) { f.Requests, f.Stdin, f.Out = "-", info, path }},
+		{"--out: - is also used for REQUESTS", func(f *settings.Flags) { f.Requests, f.Stdout, f.Out = path, info, "-" }},
+		{"--errors: " + path + " is also used for --out", func(f *settings.Flags) { f.Stdout, f.Out, f.Errors = info, "-", path }},
 	} {
 		f := usual()
 		tc.set(&f)

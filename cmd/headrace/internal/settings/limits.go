@@ -7,10 +7,10 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// service is the limiter's name in the registry, and so in events and in the journal, unless it is shared.
+// service is the name of a limiter that is not shared, in the registry, in events and in the journal.
 const service = "provider"
 
-// limits joins all caps.
+// limits combines all caps.
 func (r *Run) limits(p *problems) {
 	caps := &r.Spec.Limits
 	for _, n := range []struct {
@@ -41,7 +41,7 @@ func (r *Run) limits(p *problems) {
 	switch r.Spec.Law {
 	case "", registry.Measured, registry.AIMD, registry.Fixed:
 	default:
-		p.addf("--law", "%q is none: measured, aimd or fixed", r.Law)
+		p.addf("--law", "%q is not measured, aimd or fixed", r.Law)
 	}
 	if len(p.all) > 0 {
 		return

@@ -12,11 +12,11 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Plain is what the library says of a flag's text, in words for who has never heard of its packages.
+// Plain rewords an error of the library about a flag's text, without the names of its packages.
 func Plain(err error) string {
 	if many, ok := err.(interface{ Unwrap() []error }); ok {
-		if parts := many.Unwrap(); len(parts) == 2 { // of which one may say of a field what the other says
-			if of, ok := parts[0].(*fault.FieldError); ok && of.Problem == parts[1].Error() { //nolint:errorlint // not one inside of it
+		if parts := many.Unwrap(); len(parts) == 2 { // two of them may be the same
+			if of, ok := parts[0].(*fault.FieldError); ok && of.Problem == parts[1].Error() { //nolint:errorlint // only err itself, not an error it wraps
 				return Plain(parts[1])
 			}
 		}
@@ -48,7 +48,7 @@ func Plain(err error) string {
 	case errors.As(err, &field):
 		return field.Problem
 	case errors.As(err, &mode):
-		return fmt.Sprintf("%q is none of them: auto, tty, plain, json, off", mode.Text)
+		return fmt.Sprintf("%q is not one of auto, tty, plain, json, off", mode.Text)
 	}
 	return err.Error()
 }

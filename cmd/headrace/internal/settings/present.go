@@ -9,11 +9,11 @@ import (
 	"github.com/headrace/headrace/cmd/headrace/internal/requests"
 )
 
-// Present looks for the file of requests, and for the folders of the other files. All that is missing is joined, each an *Error.
+// Present checks that the file of requests and the folders of the other files exist. The error joins an *Error for each that is missing.
 func (r *Run) Present() error {
 	p, told := &problems{}, map[string]bool{}
 	if _, err := os.Stat(r.Requests); r.Requests != requests.Stdin && errors.Is(err, fs.ErrNotExist) {
-		p.addf("REQUESTS", "%s is not there: name a file of requests, or - for standard input", r.Requests)
+		p.addf("REQUESTS", "%s does not exist: name a file of requests, or - for standard input", r.Requests)
 		told[filepath.Dir(r.Requests)] = true // what is named after it
 	}
 	for _, at := range []struct{ flag, path string }{
@@ -24,7 +24,7 @@ func (r *Run) Present() error {
 			continue
 		}
 		told[folder] = true
-		p.addf(at.flag, "there is no folder %s: make it, or name another file", folder)
+		p.addf(at.flag, "there is no folder %s: create it, or name another file", folder)
 	}
 	return errors.Join(p.all...)
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/headrace/headrace/presets/dialect"
 )
 
-// provider is where a service is and how it wants its key.
+// provider describes the URL of a service and how it expects its key.
 type provider struct {
-	base   string // empty: each account has its own
+	base   string // empty if each account has its own
 	env    string // the usual environment variable of the key
-	auth   string // the header of the key; empty: Authorization, as a bearer's
+	auth   string // the header of the key; if empty, Authorization with a bearer token
 	header map[string]string
 }
 
 const anthropicVersion = "2023-06-01" // https://docs.anthropic.com/en/api/versioning
 
-// providers are those whose service takes the requests of one of the formats.
+// providers are the providers that accept requests of one of the formats.
 func providers(name string) (p provider, known bool) {
 	p, known = map[string]provider{
 		"openai": {base: "https://api.openai.com/v1", env: "OPENAI_API_KEY"},
@@ -40,7 +40,7 @@ func providers(name string) (p provider, known bool) {
 	return p, known
 }
 
-// at reports whether u is the provider's own host, which may have its key unasked.
+// at reports whether u is the provider's own host. The key is sent there without --api-key-env.
 func (p provider) at(name string, u *url.URL) bool {
 	if host := strings.ToLower(u.Hostname()); string(dialect.ByHost(host)) == name {
 		return true

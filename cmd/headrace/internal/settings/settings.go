@@ -17,25 +17,25 @@ import (
 	"github.com/headrace/headrace/registry"
 )
 
-// Run is what `headrace run` is to do.
+// Run holds the settings of `headrace run`.
 type Run struct {
 	Flags
 
 	Lines   requests.Format
 	Base    *url.URL
-	Key     httpclient.Secret // zero: none is sent
+	Key     httpclient.Secret // zero if no key is sent
 	KeyName string            // the environment variable
-	Auth    string            // the header of the key; empty: Authorization
+	Auth    string            // the header of the key; if empty, Authorization
 	Headers http.Header
 	Dialect dialect.Dialect
 	Spec    registry.Spec // of the limiter
-	Token   string        // of the dashboard; empty: it changes nothing
+	Token   string        // of the dashboard; if empty, the dashboard is read-only
 }
 
-// Error is something wrong with a flag. Whoever gave it has to change it: nothing was sent.
+// Error is an invalid flag, which the user has to change. Nothing was sent.
 type Error struct {
 	Flag    string // such as --rpm
-	Problem string // what is wrong and what would be right
+	Problem string // what is wrong and how to correct it
 }
 
 // Error names the flag.
@@ -47,7 +47,7 @@ func (p *problems) addf(flag, format string, args ...any) {
 	p.all = append(p.all, &Error{flag, fmt.Sprintf(format, args...)})
 }
 
-// Resolve says what f means. All that is wrong is joined, each an *Error.
+// Resolve returns the settings of the flags. The error joins an *Error for each problem.
 func Resolve(f Flags, getenv func(string) string) (*Run, error) {
 	r, p := &Run{Flags: f, Headers: http.Header{}, Token: getenv("HEADRACE_TOKEN")}, &problems{}
 	r.files(p)
@@ -74,33 +74,33 @@ func (r *Run) files(p *problems) {
 	r.apart(p)
 	for _, at := range [][2]string{{"--out", r.Out}, {"--errors", r.Errors}} {
 		if strings.HasSuffix(at[1], ".gz") {
-			p.addf(at[0], "%s: what is written is not packed, give a name without .gz", at[1])
+			p.addf(at[0], "%s: files are written uncompressed, use a name without .gz", at[1])
 		}
 	}
 	if r.Errors == "-" {
-		p.addf("--errors", "only --out can go to standard output")
+		p.addf("--errors", "only --out can be standard output")
 	}
 	if r.Journal == "" {
 		if r.RetryFailed {
-			p.addf("--retry-failed", "nobody knows what has failed: give --journal")
+			p.addf("--retry-failed", "without a journal, failures of earlier runs are unknown: use --journal")
 		}
 	} else if r.RetryFailed && r.Fresh {
-		p.addf("--retry-failed", "--fresh forgets what has failed: give one of them")
+		p.addf("--retry-failed", "--fresh forgets what has failed: use only one of them")
 	}
 }
 
-// Regular reports whether path is a file that can be cut and gone on with, or none yet.
+// Regular reports whether path is a file that can be truncated and appended to, or does not exist yet.
 func Regular(path string) bool {
 	info, err := os.Stat(path)
 	return err != nil || info.Mode().IsRegular()
 }
 
-// provider finds out whose service it is, and where.
+// provider determines the service's provider and base URL.
 func (r *Run) provider(p *problems) (name string) {
 	switch r.Format {
 	case "", string(requests.OpenAI), string(requests.Anthropic):
 	default:
-		p.addf("--format", "%q is none: openai or anthropic", r.Format)
+		p.addf("--format", "%q is not openai or anthropic", r.Format)
 	}
 	r.Lines = requests.Format(r.Format)
 	if r.Preset != "" {
@@ -117,7 +117,7 @@ func (r *Run) provider(p *problems) (name string) {
 		name = cmp.Or(name, string(r.Lines))
 		own, known := providers(name)
 		if !known || own.base == "" {
-			p.addf("--base-url", "is missing: nobody knows where the service of %s is for you", name)
+			p.addf("--base-url", "is missing: the URL of %s differs between accounts", name)
 			return name
 		}
 		r.BaseURL = own.base
@@ -125,17 +125,17 @@ func (r *Run) provider(p *problems) (name string) {
 	u, err := url.Parse(r.BaseURL)
 	switch {
 	case err != nil:
-		p.addf("--base-url", "it is no URL") // what it says may hold a key
+		p.addf("--base-url", "it is no URL") // the error may hold a key
 		return name
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		p.addf("--base-url", "it has to begin with https:// or http:// and a host")
 		return name
 	case u.User != nil:
-		p.addf("--base-url", "it holds a name or a password: give the key by --api-key-env")
+		p.addf("--base-url", "it holds a user or a password: use --api-key-env for the key")
 	}
 	for key := range u.Query() {
 		if Secretive(key) {
-			p.addf("--base-url", "its query has %q: give the key by --api-key-env", key)
+			p.addf("--base-url", "its query has %q: use --api-key-env for the key", key)
 		}
 	}
 	r.Base = u
@@ -152,7 +152,7 @@ func (r *Run) provider(p *problems) (name string) {
 	return cmp.Or(name, map[requests.Format]string{requests.Anthropic: "anthropic"}[r.Lines])
 }
 
-// headers reads those that were given.
+// headers parses --header.
 func (r *Run) headers(p *problems) {
 	for _, h := range r.Header {
 		name, value, ok := strings.Cut(h, ":")
@@ -165,7 +165,7 @@ func (r *Run) headers(p *problems) {
 	}
 }
 
-// key finds the key. It goes unasked to the provider's own host and nowhere else.
+// key finds the key. Without --api-key-env it is sent to the provider's own host and nowhere else.
 func (r *Run) key(p *problems, name string, getenv func(string) string) {
 	own, known := providers(name)
 	r.Auth = own.auth
@@ -191,7 +191,7 @@ func (r *Run) key(p *problems, name string, getenv func(string) string) {
 	r.Key = httpclient.NewSecret(value)
 }
 
-// credentials reports whether a header brings a key already.
+// credentials reports whether a header already holds a key.
 func (r *Run) credentials() bool {
 	for name := range r.Headers {
 		if Secretive(name) {
@@ -214,7 +214,7 @@ func Secretive(name string) bool {
 
 func (r *Run) bounds(p *problems) {
 	if r.MaxAttempts < 1 {
-		p.addf("--max-attempts", "%d is below 1: 1 tries nothing again", r.MaxAttempts)
+		p.addf("--max-attempts", "%d is below 1: 1 means no retries", r.MaxAttempts)
 	}
 	for _, d := range []struct {
 		flag string

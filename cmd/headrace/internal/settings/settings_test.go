@@ -141,6 +141,6 @@ func TestALinkIsTheFileItLeadsTo(t *testing.T) {
 		f := usual()
 		f.Requests, f.Out = in, out
 		_, err := settings.Resolve(f, env("OPENAI_API_KEY", "k"))
-		require.ErrorContains(t, err, "--out: "+out+" is that of REQUESTS too: each needs a file of its own")
+		require.ErrorContains(t, err, "--out: "+out+" is also used for REQUESTS: each needs a file of its own")
 	}
 }

@@ -27,7 +27,7 @@ import (
 // Addresses are the forms of --share.
 const Addresses = "sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT, group:PATH or group:https://HOST:PORT"
 
-// Shares reports whether addresses of that scheme can be shared by.
+// Shares reports whether limits can be shared through addresses of the scheme.
 func Shares(scheme string) bool {
 	return slices.Contains([]string{"sqlite", "redis", "rediss", "service", "group", "unix"}, scheme)
 }
@@ -41,19 +41,19 @@ func (r *Run) share(p *problems) {
 	case r.Share == "":
 		return
 	case r.Share == "memory":
-		p.addf(flag, "memory is that of this process alone: give %s, or leave it out", Addresses)
+		p.addf(flag, "memory belongs to one process: use %s, or leave --share out", Addresses)
 		return
 	case !ok:
-		p.addf(flag, "%q is no address: give %s", r.Share, Addresses)
+		p.addf(flag, "%q is not an address: use %s", r.Share, Addresses)
 		return
 	case !Shares(scheme):
-		p.addf(flag, "%q is none of sqlite, redis, service and group: give %s", scheme, Addresses) // what is behind it may be a password
+		p.addf(flag, "%q is not sqlite, redis, service or group: use %s", scheme, Addresses) // the rest may be a password
 		return
 	case rest == "":
-		p.addf(flag, "%q ends after the colon: give %s", r.Share, Addresses)
+		p.addf(flag, "%q ends after the colon: use %s", r.Share, Addresses)
 		return
 	case scheme != "group" && scheme != "unix" && limits.Concurrency == 0 && len(limits.Windows) == 0 && r.Preset == "":
-		p.addf(flag, "%s shares limits that are known, and none is given: add --limit, --rpm, --tpm, --concurrency or --preset, or give group:PATH, which shares the limit that is found", scheme)
+		p.addf(flag, "%s shares known limits, but none are set: add --limit, --rpm, --tpm, --concurrency or --preset, or use group:PATH, which shares limits that are found", scheme)
 		return
 	}
 	r.Spec.Store = r.Share
@@ -62,8 +62,8 @@ func (r *Run) share(p *problems) {
 	}
 }
 
-// SharePath returns the file that --share names, or an empty path. What follows another scheme may be a
-// password.
+// SharePath returns the file that --share names, or an empty path. For other schemes it returns nothing, because the rest
+// may hold a password.
 func (r *Run) SharePath() string {
 	scheme, path, _ := strings.Cut(r.Share, ":")
 	if slices.Contains([]string{"sqlite", "group", "unix"}, scheme) && !strings.Contains(path, "://") {
@@ -72,7 +72,7 @@ func (r *Run) SharePath() string {
 	return ""
 }
 
-// WithoutPassword returns the address of --share as it may be shown.
+// WithoutPassword returns the address of --share in a form that is safe to show.
 func WithoutPassword(address string) string {
 	for _, scheme := range []string{"group:", "service:"} {
 		if server, ok := strings.CutPrefix(address, scheme); ok && strings.Contains(server, "://") {
@@ -83,7 +83,7 @@ func WithoutPassword(address string) string {
 	switch {
 	case !strings.Contains(address, "://"):
 		return address
-	case err != nil, u.User == nil && strings.Contains(address, "@"): // perhaps a password that is not escaped
+	case err != nil, u.User == nil && strings.Contains(address, "@"): // it may be a password that is not escaped
 		scheme, _, _ := strings.Cut(address, ":")
 		return scheme + "://..."
 	case u.User == nil:
@@ -92,8 +92,8 @@ func WithoutPassword(address string) string {
 	return u.Redacted()
 }
 
-// account is what processes that share call the limits. Those with another key or preset have
-// others. What can be seen of a key is a part of a hash.
+// account returns the name of the shared limits. It differs between keys and between presets, and
+// reveals no more of a key than a part of a hash.
 func (r *Run) account() string {
 	h := sha256.New()
 	add := func(text string) { h.Write([]byte(text + "\x00")) }
@@ -119,7 +119,7 @@ func (r *Run) registry(failed func(error) error, observer event.Observer) regist
 	}
 }
 
-// Openers open the addresses of --share. A store that cannot decide about a call is reported to failed, which returns
+// Openers open the addresses of --share. If a store cannot decide about a call, failed is called with its error, and returns
 // the error of the call.
 func Openers(failed func(error) error) map[string]registry.Opener {
 	return map[string]registry.Opener{
@@ -139,7 +139,7 @@ func Openers(failed func(error) error) map[string]registry.Opener {
 	}
 }
 
-// Store is what sqlitestore, redisstore and servicestore open.
+// Store is a store opened by sqlitestore, redisstore or servicestore.
 type Store interface {
 	quota.Store
 	quota.Inspector
@@ -147,13 +147,13 @@ type Store interface {
 	Close() error
 }
 
-// OpenStore opens sqlite:PATH, redis://HOST:PORT/DB or service:https://HOST:PORT, with the token that members of its
-// group have. It does not wait for a server. The options are for Redis.
+// OpenStore opens sqlite:PATH, redis://HOST:PORT/DB or service:https://HOST:PORT, the last one with the token that members of its
+// group use. It does not wait for a server. The options are for Redis.
 func OpenStore(address string, options ...redisstore.Option) (Store, error) {
 	if path, ok := strings.CutPrefix(address, "sqlite:"); ok {
 		s, err := sqlitestore.OpenQuota(path)
 		if err != nil {
-			return nil, err // and not a Store that is a nil *Quota
+			return nil, err // not a non-nil Store that holds a nil *Quota
 		}
 		return s, nil
 	}
@@ -164,7 +164,7 @@ func OpenStore(address string, options ...redisstore.Option) (Store, error) {
 		}
 		return s, nil
 	}
-	logging.Disable() // of go-redis, whose errors are reported anyway
+	logging.Disable() // the logger of go-redis; its errors are reported anyway
 	s, err := redisstore.Open(address, options...)
 	if err != nil {
 		return nil, err
@@ -179,8 +179,8 @@ func (r *Run) guardName() string {
 	return r.account()
 }
 
-// Guard returns the guard of the run, and what ends it. A store that cannot decide about a call is
-// reported to failed, which returns the error of the call. The observer receives the events of the
+// Guard returns the guard of the run, and a function that closes it. If a store cannot decide about a call,
+// failed is called with its error, and returns the error of the call. The observer receives the events of the
 // guard; it may be nil.
 func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard.Guard, end func() error, err error) {
 	reg, err := registry.New(r.registry(failed, observer))
@@ -193,7 +193,7 @@ func (r *Run) Guard(failed func(error) error, observer event.Observer) (g *guard
 	return reg.Get(r.guardName()), reg.Close, nil
 }
 
-// store is the one of --share.
+// store is the store of --share.
 type store struct {
 	Store
 

@@ -1,4 +1,4 @@
-// Package spawn runs another command in place of this process: with its streams, its terminal, its signals and its
+// Package spawn runs a command on behalf of this process: with the same streams, terminal and signals, and with the same
 // exit status.
 package spawn
 
@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// The terminal signals this process and the command at once; the runtime takes well under this to hand a signal on.
+// The terminal signals this process and the command at the same time. The runtime delivers a signal in much less time than this.
 const lateness = time.Second
 
-// The exit statuses of a command that does not start, as shells have them.
+// The exit statuses of a command that does not start, as in shells.
 const (
 	NotExecutable = 126
 	NotFound      = 127
 	signalled     = 128 // plus the signal
 )
 
-// Command is a command to run. Streams that are files are inherited as they are.
+// Command is a command to run. Streams that are files are inherited directly.
 type Command struct {
 	Name           string
 	Args           []string
@@ -33,7 +33,7 @@ type Command struct {
 	path string
 }
 
-// StartError says why a command did not start.
+// StartError is the reason why a command did not start.
 type StartError struct {
 	Name   string
 	Status int // NotFound or NotExecutable
@@ -48,13 +48,13 @@ func (e *StartError) Error() string {
 	return fmt.Sprintf("%s: cannot be executed: %v", e.Name, e.Err)
 }
 
-// Unwrap returns the reason of the system.
+// Unwrap returns the system's error.
 func (e *StartError) Unwrap() error { return e.Err }
 
 // Find looks the command up in PATH. The error is a *StartError.
 func (c *Command) Find() error {
 	path, err := exec.LookPath(c.Name)
-	if errors.Is(err, exec.ErrDot) { // a shell runs it, too
+	if errors.Is(err, exec.ErrDot) { // shells accept it too
 		err = nil
 	}
 	if err != nil {
@@ -80,11 +80,11 @@ func (c *Command) failed(err error) error {
 // End is how a command ended.
 type End struct {
 	Status   int  // of a command that was killed by signal n: 128+n
-	Terminal bool // it was killed by an interrupt that the terminal sent to this process as well
+	Terminal bool // it was killed by an interrupt that the terminal also sent to this process
 }
 
 // Run starts the command that Find has found, and returns when it has ended. Signals that arrive meanwhile are passed
-// on once: not those that the terminal sends to the command as well. The error is a *StartError.
+// on, except those that the terminal sends to the command itself. The error is a *StartError.
 func (c *Command) Run(signals *Signals) (End, error) {
 	cmd := exec.Cmd{Path: c.path, Args: append([]string{c.Name}, c.Args...), Env: c.Env, Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}
 	if err := cmd.Start(); err != nil {
@@ -93,7 +93,7 @@ func (c *Command) Run(signals *Signals) (End, error) {
 	done := make(chan struct{})
 	passed := make(chan bool)
 	go func() { passed <- signals.pass(cmd.Process, done) }()
-	_ = cmd.Wait() // the state tells
+	_ = cmd.Wait() // the process state holds the result
 	close(done)
 	terminal := <-passed
 	status, interrupted := status(cmd.ProcessState)
@@ -103,12 +103,12 @@ func (c *Command) Run(signals *Signals) (End, error) {
 	return End{Status: status, Terminal: terminal && interrupted}, nil
 }
 
-// Signals are those that are for the command. They are kept from the time they are caught.
+// Signals holds signals for the command. They are queued from the time they are caught.
 type Signals struct {
 	caught chan os.Signal
 }
 
-// late reports whether the terminal sent an interrupt that arrives only after the command has ended because of it.
+// late reports whether an interrupt from the terminal arrives here only after it has ended the command.
 func (s *Signals) late() bool {
 	timer := time.NewTimer(lateness)
 	defer timer.Stop()
@@ -124,7 +124,7 @@ func (s *Signals) late() bool {
 	}
 }
 
-// pass sends on what is caught until done. It reports whether the terminal sent an interrupt.
+// pass forwards caught signals until done. It reports whether the terminal sent an interrupt.
 func (s *Signals) pass(p *os.Process, done <-chan struct{}) (terminal bool) {
 	for {
 		select {

@@ -7,7 +7,7 @@ import (
 	"os/signal"
 )
 
-// Catch begins to keep the signals for a command. Release ends it.
+// Catch begins to queue signals for a command. Release ends it.
 func Catch() *Signals {
 	s := &Signals{caught: make(chan os.Signal, 64)}
 	signal.Notify(s.caught, os.Interrupt)
@@ -22,5 +22,5 @@ func typed(os.Signal) bool { return true }
 
 func status(p *os.ProcessState) (status int, interrupted bool) { return p.ExitCode(), false }
 
-// Interrupt does nothing: no shell looks at it.
+// Interrupt does nothing, because shells do not check for it.
 func Interrupt() {}

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Catch begins to keep the signals for a command. Those that were ignored when this process began stay ignored, for
-// the command too. Release ends it.
+// Catch begins to queue signals for a command. Signals that were ignored when this process started stay ignored, also by
+// the command. Release ends it.
 func Catch() *Signals {
 	s := &Signals{caught: make(chan os.Signal, 64)}
 	for _, sig := range []os.Signal{
@@ -22,7 +22,7 @@ func Catch() *Signals {
 			signal.Notify(s.caught, sig)
 		}
 	}
-	// An ignored SIGPIPE would be inherited, and one with its default would end this process.
+	// The command would inherit an ignored SIGPIPE, and the default action would end this process.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return s
 }
@@ -30,7 +30,7 @@ func Catch() *Signals {
 // Release ends what Catch began.
 func (s *Signals) Release() { signal.Stop(s.caught) }
 
-// typed reports whether a signal comes from the terminal, which sends it to all processes of the foreground.
+// typed reports whether a signal comes from the terminal, which sends it to all foreground processes.
 func typed(sig os.Signal) bool {
 	return (sig == syscall.SIGINT || sig == syscall.SIGQUIT) && foreground()
 }
@@ -46,7 +46,7 @@ func foreground() bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// status is the exit status, and whether an interrupt was the reason.
+// status returns the exit status, and whether an interrupt was the cause.
 func status(p *os.ProcessState) (status int, interrupted bool) {
 	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return signalled + int(w.Signal()), w.Signal() == syscall.SIGINT
@@ -54,10 +54,10 @@ func status(p *os.ProcessState) (status int, interrupted bool) {
 	return p.ExitCode(), false
 }
 
-// Interrupt ends this process as an interrupt ends one that does not handle it: a shell that runs a script or a loop
-// then ends that, too.
+// Interrupt ends this process in the same way as an unhandled interrupt, so that a shell also stops the script or loop
+// that it runs.
 func Interrupt() {
-	if os.Getpid() == 1 { // the system sends it none
+	if os.Getpid() == 1 { // the system does not send it one
 		return
 	}
 	signal.Reset(syscall.SIGINT)

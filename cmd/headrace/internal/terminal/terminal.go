@@ -1,4 +1,4 @@
-// Package terminal prints text from outside so that it cannot act on the terminal.
+// Package terminal prints untrusted text so that it cannot control the terminal.
 package terminal
 
 import (
@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Plain returns text with an escape such as \u001b in place of each character that could move the cursor, change a title or
-// turn the direction of writing. Ends of lines and tabs stay.
+// Plain replaces each character that could move the cursor, change a title or reverse the direction of writing with
+// an escape such as \u001b. Line ends and tabs are kept.
 func Plain(text string) string {
 	if strings.IndexFunc(text, acts) < 0 && utf8.ValidString(text) {
 		return text
@@ -19,11 +19,11 @@ func Plain(text string) string {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRuneInString(text)
 		switch {
-		case r == utf8.RuneError && n == 1: // 0x9b alone begins a sequence where a terminal does not speak UTF-8
+		case r == utf8.RuneError && n == 1: // on a terminal without UTF-8, 0x9b alone begins a sequence
 			fmt.Fprintf(&b, `\u%04x`, text[0])
 		case !acts(r):
 			b.WriteRune(r)
-		case r <= 0xffff: // as JSON has it, so that a line of JSON stays one
+		case r <= 0xffff: // in JSON syntax, so that a line of JSON stays valid
 			fmt.Fprintf(&b, `\u%04x`, r)
 		default:
 			b.WriteRune(utf8.RuneError)
@@ -33,7 +33,7 @@ func Plain(text string) string {
 	return b.String()
 }
 
-// acts reports whether r is no text: a control character, or one of format, but for those that join letters.
+// acts reports whether r is a control or format character. Characters that join letters are excepted.
 func acts(r rune) bool {
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d':
@@ -42,7 +42,7 @@ func acts(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r)
 }
 
-// Writer returns a writer that writes to w what is Plain. A text has to come whole.
+// Writer returns a writer that applies Plain to each text before it is written to w. Texts must not be split between writes.
 func Writer(w io.Writer) io.Writer { return plain{w} }
 
 type plain struct{ w io.Writer }
