@@ -51,7 +51,7 @@ func (x *exchange) answered(r *reply, a inflight.Attempt) {
 	x.complete(f, resp.StatusCode)
 }
 
-// glance reads a response below 400 whose body may still be an error, which only short
+// glance reads a response below 400 if its body may still be an error, which only short
 // JSON can be, for at most replay.MostReading. It returns nil for all others.
 func (x *exchange) glance(resp *http.Response) *replay.Answer {
 	switch {
@@ -113,8 +113,8 @@ func (x *exchange) detect(r *reply, a inflight.Attempt, said []byte) {
 // it.
 func stored(f *adaptive.Feedback) { f.Used = throttle.Cost{Points: f.Used.Points} }
 
-// broke is the verdict on a body that has failed. A caller who has had enough
-// says nothing about the provider.
+// broke is the verdict on a body that has failed. A cancelled call
+// is no evidence about the provider.
 func (x *exchange) broke() adaptive.Verdict {
 	if x.req.Context().Err() != nil {
 		return adaptive.Unclassified
@@ -161,7 +161,7 @@ func kindOf(h http.Header) kind {
 	return unread
 }
 
-// first is the first value of a field whose name is in canonical form.
+// first returns the first value of a field. The name must be in canonical form.
 func first(h http.Header, name string) string {
 	if v := h[name]; len(v) > 0 {
 		return v[0]

@@ -130,7 +130,7 @@ func TestWhatIsNotHeldBack(t *testing.T) {
 	}
 }
 
-// Who asks for gzip gets gzip, and what it says is understood.
+// A caller that requests gzip gets gzip, and its content is understood.
 func TestErrorsInGzip(t *testing.T) {
 	for name, c := range map[string]struct {
 		status       int
@@ -226,7 +226,7 @@ func (l *listener) OnMeters(_ time.Time, _ throttle.Sent, m [throttle.Units]adap
 	l.heard = append(l.heard, m)
 }
 
-// What the header of a stream says is left is told when it comes, and once.
+// The quota that the header of a stream declares is reported when the header arrives, and once.
 func TestTheHeaderOfAStreamIsHeardAtOnce(t *testing.T) {
 	_, b := limiter(t)
 	law := &listener{book: b}

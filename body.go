@@ -26,7 +26,7 @@ type ending struct {
 	status   int
 	header   http.Header // a copy
 	came     time.Time   // when it was there
-	heard    bool        // the law has heard what it says is left
+	heard    bool        // the declared quota was reported to the controller
 	ignore   func() bool // stops listening to the context
 
 	mu   sync.Mutex // guards done and scan
@@ -34,8 +34,8 @@ type ending struct {
 	scan *scan // nil: the body is of a kind that tells nothing
 }
 
-// follow puts a body into resp that ends the call. What the header says is left
-// is told at once: at the end of a stream it would be old.
+// follow puts a body into resp that ends the call. The quota that the header declares
+// is reported at once: at the end of a stream it would be out of date.
 func (x *exchange) follow(r *reply, now time.Time) {
 	resp := r.resp
 	e := &ending{exchange: x, status: resp.StatusCode, header: resp.Header.Clone(), came: now}

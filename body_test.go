@@ -25,8 +25,8 @@ func TestThePermitIsEndedOnce(t *testing.T) {
 		w.(http.Flusher).Flush()
 		switch r.URL.Path {
 		case "/hangs":
-			// The end of TLS is heard before that of TCP: a handler that returned would
-			// end the body well, in time for the client to read it.
+			// The end of TLS arrives before that of TCP: a handler that returned would
+			// end the body properly, in time for the client to read it.
 			<-r.Context().Done()
 			panic(http.ErrAbortHandler)
 		case "/breaks":
@@ -198,7 +198,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// What a provider says in the middle of a stream concerns everybody on the key.
+// An error in the middle of a stream affects all calls with the key.
 func TestAnErrorWithinAStreamTeaches(t *testing.T) {
 	l, b := limiter(t)
 	url, client := serve(t, l, presets.AnthropicTier1, func(w http.ResponseWriter, _ *http.Request) {

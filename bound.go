@@ -22,7 +22,7 @@ func (e *timeoutError) Error() string { return e.text }
 
 func (e *timeoutError) Unwrap() error { return context.DeadlineExceeded }
 
-// bound ends the context of an attempt whose response does not begin in time. After
+// bound ends the context of an attempt if its response does not begin in time. After
 // that it is the body of the response, and the end of the body releases the context.
 type bound struct {
 	io.ReadCloser

@@ -111,7 +111,7 @@ func TestTheFirstByteIsWaitedForFromTheLastOfTheRequest(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, b := limiter(t)
 				base := tripper(func(r *http.Request) (*http.Response, error) {
-					for { // as a slow provider takes it
+					for { // as a slow provider reads it
 						_, err := r.Body.Read(make([]byte, 1))
 						if err == io.EOF {
 							return silent(r)
@@ -159,8 +159,8 @@ func TestNoBoundAfterTheFirstByte(t *testing.T) {
 	})
 }
 
-// Two bodies stay unwrapped: that of a 101, because the caller writes to it, and
-// http.NoBody, because callers compare bodies with it.
+// Two bodies are not wrapped: the body of a 101, because the caller writes to it, and
+// http.NoBody, because callers compare bodies to it.
 func TestFirstByteOfAResponseWithoutABodyToRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int

@@ -75,7 +75,7 @@ func TestRetryAfterOfAFailure(t *testing.T) {
 	})
 }
 
-// Who cancels says nothing about the provider.
+// A cancelled call is no evidence about the provider.
 func TestACallersCancelIsNoFailure(t *testing.T) {
 	for name, c := range map[string]struct {
 		cancels bool
@@ -116,7 +116,7 @@ func TestTheBaseHasTheContextOfTheAttempt(t *testing.T) {
 	})
 }
 
-// Whoever dials for an attempt may look at its hooks after the next has begun.
+// The dial of an attempt may use its hooks after the next attempt has begun.
 func TestEachAttemptHasItsOwnTrace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := limiter(t)

@@ -30,8 +30,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// ErrorType is for the attribute error.type of OpenTelemetry, whose conventions
-// for HTTP have the status there.
+// ErrorType is for the attribute error.type of OpenTelemetry, which holds the status
+// according to the conventions for HTTP.
 func (r *refusal) ErrorType() string { return r.kind }
 
 // refused is the error of a response with a verdict on it.

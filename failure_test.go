@@ -22,7 +22,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Whoever ends his request while it waits to go again hears his own reason, and of the failure before.
+// A request that is cancelled while it waits for its retry returns the cause, and the failure before it.
 func TestWhoEndsWhileWaitingToGoAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		method   string

@@ -61,8 +61,8 @@ func (b *book) ended() []adaptive.Feedback {
 	return append([]adaptive.Feedback(nil), b.ends...)
 }
 
-// await waits until n attempts have ended: the end of a context is heard by a
-// goroutine of its own.
+// await waits until n attempts have ended: a separate goroutine receives the end of a
+// context.
 func (b *book) await(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -88,7 +88,7 @@ func limiter(t *testing.T) (*guard.Guard, *book) {
 	return l, b
 }
 
-// under returns a transport whose requests pass l alone, and that speaks the
+// under returns a transport with l as the only limiter, and with the
 // dialect of p.
 func under(base http.RoundTripper, p presets.ID, l *guard.Guard, own ...guard.Policy) http.RoundTripper {
 	var policy guard.Policy
@@ -101,8 +101,8 @@ func under(base http.RoundTripper, p presets.ID, l *guard.Guard, own ...guard.Po
 	return headrace.Transport(base, "", headrace.With(policy), headrace.Within(l))
 }
 
-// serve starts a server and returns its URL and a client for it whose requests
-// go by l under p.
+// serve starts a server and returns its URL and a client for it that uses
+// l with p.
 func serve(t *testing.T, l *guard.Guard, p presets.ID, h http.HandlerFunc) (string, *http.Client) {
 	t.Helper()
 	s := httptest.NewServer(h)

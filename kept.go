@@ -41,8 +41,8 @@ func plain(h http.Header) bool {
 	return coding == "" || strings.EqualFold(coding, "identity")
 }
 
-// text is what can be read of the head of a body. A caller who has asked for gzip
-// gets it as it came; no other coding is undone.
+// text returns the readable part of the head of a body. A caller that requested gzip
+// gets it unchanged; no other coding is decoded.
 func text(h http.Header, head []byte) []byte {
 	if plain(h) {
 		return head

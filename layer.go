@@ -31,7 +31,7 @@ const leastMade = 1024
 
 // below is what a guard of the layer is made for.
 type below struct {
-	shared *guard.Guard // nil: none
+	shared *guard.Guard // may be nil
 	name   string
 }
 

@@ -84,7 +84,7 @@ func TestRequestsWaitInLine(t *testing.T) {
 	})
 }
 
-// A request whose client has left makes room for the next one at once.
+// A request that the client has abandoned makes room for the next one at once.
 func TestARequestThatLeavesTheLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, err := guard.New(guard.Policy{Name: "api", Limits: throttle.Limits{Concurrency: 1}})

@@ -18,7 +18,7 @@ import (
 // in it: 4 KiB, where providers name it in the first event.
 const mostBegun = 4 << 10
 
-// modelCall is a request that names a model, for those who trace such.
+// modelCall is a request that names a model, for tracers of such requests.
 type modelCall struct {
 	tracers *emit.Tracers
 	host    string
@@ -31,7 +31,7 @@ type modelCall struct {
 	begun    []byte // of the answer
 }
 
-// traceModel begins to follow the request if somebody wants to know and it names a model.
+// traceModel begins to trace the request if there is a tracer and the request names a model.
 func (x *exchange) traceModel(body []byte) {
 	if x.req.Method != http.MethodPost {
 		return

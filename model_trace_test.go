@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/presets"
 )
 
-// modelTracer keeps what it is told of model calls.
+// modelTracer records model calls.
 type modelTracer struct {
 	event.Func
 
@@ -154,7 +154,7 @@ func TestTheEndOfAStreamIsTheEndOfTheCall(t *testing.T) {
 	}
 }
 
-// closing says when the end was told.
+// closing says when the end was reported.
 type closing struct {
 	*modelTracer
 	told chan struct{}

@@ -22,7 +22,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// rewound is a body whose GetBody rewinds the one reader that there is.
+// rewound is a body with a GetBody that rewinds its only reader.
 type rewound struct {
 	*strings.Reader
 
@@ -46,7 +46,7 @@ func TestBodiesThatAreRewound(t *testing.T) {
 	long := `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 3<<20) + `"}],"model":"gpt-4o","max_tokens":4321}`
 	for about, c := range map[string]struct {
 		text    string
-		length  bool // it is told
+		length  bool // it is reported
 		noClose bool // Close does nothing, as in azcore
 		kind    string
 	}{
@@ -255,7 +255,7 @@ func TestABodyThatDoesNotArriveEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// panicky is a body whose Close ends its Read, and panics the first time.
+// panicky is a body with a Close that ends its Read, and panics the first time.
 type panicky struct {
 	io.Reader
 
@@ -287,8 +287,8 @@ func TestABodyWhoseClosePanicsWhileItIsReadEndsTheCall(t *testing.T) {
 	})
 }
 
-// A body whose Close does not end its Read is left behind, whether it is read in
-// advance or by net/http, which waits for what writes the request.
+// A body is left behind if its Close does not end its Read, whether it is read in
+// advance or by net/http, which waits for the goroutine that writes the request.
 func TestABodyWhoseReadNeverReturnsEndsWithTheContext(t *testing.T) {
 	for about, length := range map[string]int64{"kept": 10, "looked at": 2 << 20, "sent as it comes": -1} {
 		t.Run(about, func(t *testing.T) {

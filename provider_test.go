@@ -163,7 +163,7 @@ func TestAProviderThatIsFull(t *testing.T) {
 	})
 }
 
-// Who ends his request while it waits gets his own reason, and leaves nothing behind.
+// A request that is cancelled while it waits returns the cause, and leaves nothing behind.
 func TestWhoEndsWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{}

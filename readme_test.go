@@ -13,7 +13,7 @@ import (
 // Book is what the flow of the README digests.
 type Book struct{ Text string }
 
-// first is a client whose summary of a text is its first half.
+// first is a client that returns the first half of a text as its summary.
 type first struct{}
 
 func (first) Complete(_ context.Context, text string) (string, error) {

@@ -22,7 +22,7 @@ type routes struct {
 	registry *registry.Registry
 	service  string // empty: the provider of the preset
 	within   []*guard.Guard
-	of       func(*http.Request) *guard.Guard // nil: none
+	of       func(*http.Request) *guard.Guard // may be nil
 	layer    layer
 	table    *presets.Table
 	profile  presets.Profile // empty: there is no preset

@@ -181,7 +181,7 @@ func TestRoutesAreBounded(t *testing.T) {
 
 // The bound of one transport is not that of others on the same limiter.
 func TestMaxWaitIsOfOneTransport(t *testing.T) {
-	for _, hasty := range []bool{true, false} { // who comes first makes the limiter
+	for _, hasty := range []bool{true, false} { // the first request makes the limiter
 		synctest.Test(t, func(t *testing.T) {
 			reg := emptyRegistry(t)
 			refused := 0
@@ -218,7 +218,7 @@ func TestPresetsOfOnesOwn(t *testing.T) {
 	assert.Equal(t, []string{"openai/api.openai.com/ours:m-1"}, reg.Names(), "the tier is its only row")
 }
 
-// A preset that is older than a year is told once in a process, to who observes.
+// A preset that is older than a year is reported to observers once in a process.
 func TestAStalePreset(t *testing.T) {
 	id := presets.ID("openai/stale/m-" + strconv.FormatInt(time.Now().UnixNano(), 36)) // another one with -count
 	table := own(t, id)

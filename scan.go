@@ -25,7 +25,7 @@ type scan struct {
 	begun       bool // an event has ended
 	first, last []byte
 	early       bool // all that was found was in the first event
-	start       bool // of what was found, the last was of a stream whose answer was about to begin
+	start       bool // the last finding was in a stream before its answer began
 
 	event   []byte // the members of the event that is being read which explain an error
 	cause   []byte // the error itself, which may be cut: it stands last

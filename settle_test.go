@@ -64,7 +64,7 @@ func TestAUsageDelaysTheNextCallByAWindowAtMost(t *testing.T) {
 						read(t, post(t, client, secretURL, request)) //nolint:bodyclose // read does
 						began := time.Now()
 						read(t, post(t, client, secretURL, request)) //nolint:bodyclose // read does
-						// The law paces calls at 97 % of the rate: requests are 124 ms apart, and a minute's tokens take 61.9 s.
+						// The controller paces calls at 97 % of the rate: requests are 124 ms apart, and a minute's tokens take 61.9 s.
 						if took := time.Since(began); c.waits {
 							assert.Greater(t, took, 30*time.Second)
 							assert.Less(t, took, 62*time.Second)

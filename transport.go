@@ -21,7 +21,7 @@ import (
 type transport struct {
 	base         http.RoundTripper
 	policy       guard.Policy  // of With
-	retry        *retry.Policy // of requests whose guard has none
+	retry        *retry.Policy // of requests with a guard that has none
 	routes       routes
 	clock        clock.Clock
 	observer     event.Observer

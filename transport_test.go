@@ -29,7 +29,7 @@ const (
 	secretURL = "https://user:canary@api.openai.com/v1/chat/completions?key=canary"
 )
 
-// A refused request goes again, however often, with its body, after the gate.
+// A rejected request is retried, however often, with its body, after the pause.
 func TestARefusalIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, b := limiter(t)
@@ -192,7 +192,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// Limiters are shared by pool, and what the registry was told goes first.
+// Limiters are shared by pool, and the configuration of the registry takes precedence.
 func TestLimitersByPool(t *testing.T) {
 	base := tripper(func(r *http.Request) (*http.Response, error) {
 		if r.Body != nil {
@@ -231,7 +231,7 @@ func TestMistakesAreTheErrorOfEveryRequest(t *testing.T) {
 	assert.True(t, body.closed.Load())
 }
 
-// The first retry of an SDK that anybody observes is told, and no other; a first attempt is none.
+// Only the first retry of an SDK that is observed is reported. A first attempt is not a retry.
 func TestRetriesOfTheSDKAreToldOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		counts string // in brackets: observed by the context
@@ -291,7 +291,7 @@ func TestAnErrorAfterARefusal(t *testing.T) {
 	})
 }
 
-// Who waits to go again when the quota is used up hears of that, and not of the refusal.
+// If the quota is used up while a request waits for its retry, the error is the quota and not the rejection.
 func TestAQuotaThatIsUsedUpMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, _ := limiter(t)

@@ -27,8 +27,8 @@ import (
 	"github.com/headrace/headrace/retry"
 )
 
-// net/http sends a request again by itself whose reused connection dies under
-// it, and the provider has counted both.
+// net/http retries a request by itself if its reused connection breaks during
+// the request, and the provider has counted both.
 func TestAHiddenResendIsCharged(t *testing.T) {
 	l, b := limiter(t)
 	var n atomic.Int64

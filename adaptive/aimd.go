@@ -36,7 +36,7 @@ const (
 	upwardJitter = 0.1                         // the gate opens up to a tenth later, so that processes do not return as one
 )
 
-// WithDefaults returns the law with its defaults filled in.
+// WithDefaults returns the controller with its defaults filled in.
 func (a AIMD) WithDefaults() AIMD {
 	or := func(n, def int) int {
 		if n == 0 {

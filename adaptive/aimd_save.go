@@ -34,7 +34,7 @@ func (a AIMD) Restore(now time.Time, seed uint64, saved []byte) (State, error) {
 	return state, nil
 }
 
-// SavedError is the error for saved data that the law cannot restore.
+// SavedError is the error for saved data that the controller cannot restore.
 type SavedError struct {
 	Law string // that was asked to restore it
 	Err error
@@ -48,7 +48,7 @@ func (e *SavedError) Error() string {
 // Unwrap returns Err.
 func (e *SavedError) Unwrap() error { return e.Err }
 
-// unmarshalSaved reads saved into to, whose field got tells which law saved it.
+// unmarshalSaved decodes saved into to; the field got names the controller that saved it.
 func unmarshalSaved(saved []byte, law string, got *string, to any) error {
 	err := json.Unmarshal(saved, to)
 	if err == nil && *got != law {

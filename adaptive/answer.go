@@ -175,7 +175,7 @@ func (a *answer) judge() Feedback {
 
 // exhausted reports whether the answer names a quota or a balance that is used up.
 func (a *answer) exhausted() bool {
-	if a.status == http.StatusBadRequest { // Anthropic's, whose type is that of every bad request
+	if a.status == http.StatusBadRequest { // Anthropic's; its type is the same for every bad request
 		return strings.Contains(a.text, "your credit balance is too low to access the anthropic api")
 	}
 	for code := range strings.FieldsSeq(quota.Codes) {

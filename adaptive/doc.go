@@ -1,8 +1,8 @@
-// Package adaptive holds what learns a provider's limits: control laws, and the
-// detectors that tell a rate-limit response from any other error. Package guard
-// puts them to work.
+// Package adaptive has the controllers that learn a provider's limits, and the
+// detectors that distinguish a rate-limit response from other errors. Package guard
+// uses both.
 //
-// Laws are pure machines that get the time as an argument: Measured, the
-// default, which finds what the provider allows; AIMD, the classic; and
-// anything that implements Law and State. docs/adaptive.md shows them at work.
+// A controller is a pure state machine that gets the time as an argument: Measured, the
+// default, which measures what the provider allows; AIMD, the classic algorithm; or
+// any other implementation of Law and State. docs/adaptive.md explains them.
 package adaptive

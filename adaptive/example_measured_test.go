@@ -24,7 +24,7 @@ func ExampleMeasured() {
 	// Output: 9.7 requests/s
 }
 
-// Each decision of the law is an event with its reason.
+// Each decision of the controller is an event with its reason.
 func ExampleMeasured_decisions() {
 	api, _ := guard.New(guard.Policy{Name: "api", Observer: event.Func(func(e event.Event) {
 		if e.Kind == event.LimiterCut {

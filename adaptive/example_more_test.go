@@ -42,7 +42,7 @@ func allowed(api *guard.Guard) bool {
 }
 
 // A meter is what a response's headers say about one unit. Report hands it to
-// the law, which may act before any rejection.
+// the controller, which may act before any rejection.
 func ExampleMeter() {
 	api, _ := guard.New(guard.Policy{Name: "openai", Law: Frugal{}})
 	for _, remaining := range []int64{1, 0} { // X-Ratelimit-Remaining-Requests

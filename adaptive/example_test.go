@@ -28,7 +28,7 @@ func ExampleRateLimitHit() {
 	// Output: search requests 1h0m0s
 }
 
-// The law is a machine without a clock: a test can drive it.
+// The controller is a machine without a clock: a test can drive it.
 func ExampleAIMD() {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	state, err := adaptive.AIMD{Initial: 8, RecoveryThreshold: 3}.Start(now, 1)

@@ -19,7 +19,7 @@ type Feedback struct {
 	Verdict    Verdict
 	Kind       Kind                  // of a Hit, or KindOverload of a Transient failure
 	RetryAfter time.Duration         // 0: not given
-	SlowDown   bool                  // the rate rose too fast; the law does not grow for 15 minutes
+	SlowDown   bool                  // the rate rose too fast; the controller does not grow for 15 minutes
 	Final      bool                  // the limit learns from it, but the call is not sent again
 	Meters     [throttle.Units]Meter // indexed by throttle.Unit
 	Used       throttle.Cost         // the actual cost; zero: as reserved

@@ -13,8 +13,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Saved data is an error that names the controller, or a state whose numbers are
-// finite, which goes on working and can be saved and restored again.
+// Saved data gives either an error that names the controller, or a state with finite
+// numbers, which works and can be saved and restored again.
 func FuzzRestore(f *testing.F) {
 	laws := []adaptive.Law{adaptive.AIMD{}, adaptive.Measured{}, adaptive.Measured{
 		Initial: 2, Max: 16, Prior: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(300, time.Minute), throttle.Sliding(40_000, time.Minute).Of(throttle.Tokens)}},

@@ -96,7 +96,7 @@ func TestANegativeRetryAfterWasNotSaid(t *testing.T) {
 	assertJittered(t, 500*time.Millisecond, m.gate())
 }
 
-// departures lets up to n callers go as early as the law allows, without any
+// departures lets up to n callers go as early as the controller allows, without any
 // answer in between, and returns when they went, counted from now.
 func departures(t *testing.T, m *machine, n int) (at []time.Duration) {
 	t.Helper()
@@ -112,7 +112,7 @@ func departures(t *testing.T, m *machine, n int) (at []time.Duration) {
 	return at
 }
 
-// All who wait would otherwise arrive as the next burst.
+// All waiting calls would otherwise arrive as the next burst.
 func TestTheGateReopensStepByStepOverOneRoundTrip(t *testing.T) {
 	m := start(t, adaptive.AIMD{Initial: 8})
 	m.trip(1, rtt, of(adaptive.OK))
@@ -132,7 +132,7 @@ func TestAfterOneRoundTripTheGateIsOpen(t *testing.T) {
 }
 
 // Refusals come back within a millisecond; taken for the latency, they would
-// let everybody go within a millisecond.
+// admit all calls within a millisecond.
 func TestFastRefusalsAreNotLatency(t *testing.T) {
 	m := start(t, adaptive.AIMD{Initial: 8})
 	m.trip(1, rtt, of(adaptive.OK))

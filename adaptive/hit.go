@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/internal/reopening"
 )
 
-// ErrQuotaExhausted is the error of calls on a key whose quota or balance is
+// ErrQuotaExhausted is the error of calls on a key after its quota or balance is
 // used up. Circuit breakers ignore it.
 var ErrQuotaExhausted error = quotaError{}
 

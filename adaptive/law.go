@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Law configures a control law. It is immutable, so guards can share it.
+// Law configures a controller, which learns the limits of one guard. It is immutable, so guards can share it.
 type Law interface {
 	// Start validates the configuration and returns the state of one guard.
 	// seed makes random draws reproducible.
@@ -16,13 +16,13 @@ type Law interface {
 
 // State is the pure state machine of one guard. It reads no clock. The guard
 // calls it under a lock, never concurrently, and it must not call the guard or
-// runtime.Goexit. A law that panics is out of use.
+// runtime.Goexit. A controller that panics is not used any more.
 type State interface {
 	// Admit is asked about the head of the queue once all limits admit it. 0
 	// admits it; otherwise it is asked again after wait, or at the next event;
 	// throttle.Forever waits for an event.
 	Admit(now time.Time, c throttle.Cost, inFlight int) (wait time.Duration)
-	// Slack reports that no call waits for this law. It must not grow then.
+	// Slack reports that no call waits for this controller. It must not grow then.
 	Slack(now time.Time)
 	// OnSend reports an admission.
 	OnSend(now time.Time, s throttle.Sent)
@@ -56,7 +56,7 @@ type Saver interface {
 	Save(now time.Time) ([]byte, error)
 }
 
-// Restorer is a Law whose states are Savers.
+// Restorer is a Law with states that are Savers.
 type Restorer interface {
 	// Restore is Start from what an earlier run saved. The error for data of
 	// another law is a *SavedError.

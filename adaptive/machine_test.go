@@ -59,10 +59,10 @@ func (m *machine) trip(n int, d time.Duration, f adaptive.Feedback) {
 	m.after(d).answer(f, sent...)
 }
 
-// window is how many calls the law lets go when nothing else holds them back.
+// window is how many calls the controller lets go when nothing else holds them back.
 func (m *machine) window() int { return m.View().Concurrency }
 
-// gate is how long nobody goes.
+// gate is how long no call is admitted.
 func (m *machine) gate() time.Duration { return m.View().GateUntil.Sub(m.now) }
 
 func (m *machine) admit(inFlight int) time.Duration {

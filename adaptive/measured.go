@@ -32,7 +32,7 @@ const (
 	firstBurst     = 32 // calls that a Prior of minutes lets go at once at the start
 )
 
-// WithDefaults returns the law with its defaults filled in.
+// WithDefaults returns the controller with its defaults filled in.
 func (m Measured) WithDefaults() Measured {
 	if m.Max == 0 { // Little's law
 		m.Max = max(defaultMax, int(math.Ceil(min(widest, longCall*lowest(m.Prior, throttle.Requests)))))

@@ -22,7 +22,7 @@ type parted struct {
 	law Measured
 }
 
-// Part returns the law for a part of what the provider allows, above 0 and below 1.
+// Part returns the controller for a part of what the provider allows, above 0 and below 1.
 func (p parted) Part(share float64) Law {
 	p.law.share = share
 	return p.law

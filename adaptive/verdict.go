@@ -33,7 +33,7 @@ func (v Verdict) String() string {
 	return verdictNames[v]
 }
 
-// refused reports whether the provider turned the call away unprocessed, so that it can go again.
+// refused reports whether the provider rejected the call unprocessed, so that it can be retried.
 func (v Verdict) refused() bool { return v == Hit || v == Overloaded }
 
 // Kind is which limit rejected a call.

@@ -49,8 +49,8 @@ func plain(err error) bool {
 
 const module = "github.com/headrace/headrace"
 
-// standard lists the first parts of the paths in the standard library whose
-// types are errors, or hold names.
+// standard lists the first parts of paths in the standard library that have
+// types which are errors, or which hold names.
 const standard = "archive bufio bytes compress context crypto database debug encoding fmt go html image internal io " +
 	"log math mime net os path plugin reflect regexp runtime strconv strings sync syscall testing text time unicode"
 

@@ -74,7 +74,7 @@ func lines() []line {
 	}
 }
 
-// A queue is so many who wait for one admission each.
+// A queue is a number of calls that wait for one admission each.
 type queue struct {
 	wg     sync.WaitGroup
 	cancel context.CancelFunc
@@ -111,14 +111,14 @@ func (q *queue) count() int {
 	return len(q.admitted)
 }
 
-// dissolve cancels those who still wait.
+// dissolve cancels the calls that still wait.
 func (q *queue) dissolve() {
 	q.cancel()
 	q.wg.Wait()
 }
 
-// TestCancelStorm has 20 wait at 10 per second and cancels all of them, in a
-// random order, halfway to the next admission: whoever comes then should have
+// TestCancelStorm makes 20 calls wait at 10 per second and cancels all of them, in a
+// random order, halfway to the next admission: the next call should have
 // it. The figure is the worst of 20 orders.
 func TestCancelStorm(t *testing.T) {
 	const ideal = 50 * time.Millisecond
@@ -182,7 +182,7 @@ func TestLowered(t *testing.T) {
 }
 
 // TestLoweredHistory lowers a sliding window from 1,000 per second to 10 after
-// 1,000 were admitted at once: for a second it allows nobody, and in no second
+// 1,000 were admitted at once: for a second it admits no call, and in no second
 // after that more than 10.
 func TestLoweredHistory(t *testing.T) {
 	t.Run("headrace-sliding", func(t *testing.T) {

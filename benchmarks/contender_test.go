@@ -30,7 +30,7 @@ func contend(b *testing.B, all []contender) {
 	}
 }
 
-// A call is a contender whose operation is one call, which says whether it was
+// A call is a contender with one call as its operation, which reports whether it was
 // admitted.
 type call struct {
 	name string

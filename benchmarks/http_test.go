@@ -49,7 +49,7 @@ type served struct {
 // serverChild serves until its input ends.
 func serverChild(in io.Reader, out io.Writer) (status int) {
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // who cut it off does not get to the answer
+		_, _ = io.Copy(io.Discard, r.Body) // the answer is not reached after a cut
 		if r.URL.Path == streamPath {
 			streamChat(w)
 			return

@@ -15,7 +15,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// keyed is what everybody writes around a limiter without keys.
+// keyed is the usual wrapper around a limiter without keys.
 type keyed[L any] struct {
 	mu sync.RWMutex // guards of
 	of map[string]L

@@ -82,7 +82,7 @@ func threeWindows() []call {
 			l1, l2, l3 := rateAllow(b), rateAllow(b), rateAllow(b)
 			return func() bool { return l1() && l2() && l3() }
 		}},
-		// Whoever is refused by one window can give back what the others took.
+		// A call that is rejected by one window can give back what the others took.
 		{"x-time-rate-reserve", func(*testing.B) func() bool {
 			var l [3]*rate.Limiter
 			for i := range l {

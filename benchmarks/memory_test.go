@@ -20,7 +20,7 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// memoryEnv has a test binary be the process whose memory is measured, with
+// memoryEnv makes a test binary the process to measure the memory of, with
 // the number of items.
 const memoryEnv = "HEADRACE_BENCH_MEMORY"
 

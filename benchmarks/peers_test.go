@@ -31,7 +31,7 @@ func windows(all ...throttle.Window) throttle.Limits { return throttle.Limits{Wi
 func bucket() throttle.Window { return throttle.Bucket(plenty, plentyBurst) }
 
 // exact is a sliding window small enough to be kept exactly, and long enough
-// to hold hundreds of stamps while nobody is refused.
+// to hold hundreds of stamps while no call is rejected.
 func exact() throttle.Window { return throttle.Sliding(1_000, 25*time.Microsecond) }
 
 // quantised is a sliding window that is too large for that.

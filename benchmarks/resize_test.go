@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkResize is one change of the rate while so many wait. x/time/rate
-// leaves those alone who wait already.
+// does not affect calls that already wait.
 func BenchmarkResize(b *testing.B) {
 	for _, waiters := range []int{0, 1_000} {
 		b.Run(fmt.Sprintf("waiters=%d", waiters), func(b *testing.B) {

@@ -27,8 +27,8 @@ func slotPools() []slotPool {
 			l := limiter(t, throttle.Limits{Concurrency: n})
 			return headraceSlot{l}, func(n int) { assert.NoError(t, l.SetConcurrency(n)) }
 		}},
-		// It is made large, and whoever resizes it holds the difference; to
-		// lower it he has to queue for that.
+		// It is made large, and a resize holds the difference; to
+		// lower the size, it has to queue for the difference.
 		{"x-sync-semaphore", func(t *testing.T, n int) (slot, func(n int)) {
 			t.Helper()
 			const all = 64

@@ -107,7 +107,7 @@ func streamers() []streamer {
 	}
 }
 
-// upTo yields n items that nobody holds.
+// upTo yields n items without keeping them.
 func upTo(n int) iter.Seq2[int, error] {
 	return func(yield func(int, error) bool) {
 		for i := range n {
@@ -118,7 +118,7 @@ func upTo(n int) iter.Seq2[int, error] {
 	}
 }
 
-// streamChild is the process whose memory is measured.
+// streamChild is the process to measure the memory of.
 func streamChild(name string) (status int) {
 	for _, s := range streamers() {
 		if s.name != name {

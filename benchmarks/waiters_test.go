@@ -52,8 +52,8 @@ func (s channelSlot) take(ctx context.Context) (throttle.Permit, error) {
 }
 func (s channelSlot) give(throttle.Permit) { <-s }
 
-// BenchmarkBlocked is one turn of a slot that goes round: it is released, and
-// whoever waited longest has it, while so many others wait.
+// BenchmarkBlocked is one turn of a slot that is passed on: it is released, and
+// the call that waited longest gets it, while so many others wait.
 func BenchmarkBlocked(b *testing.B) {
 	for _, waiters := range []int{1, 16, 100, 10_000, 100_000} {
 		b.Run(fmt.Sprintf("waiters=%d", waiters), func(b *testing.B) {
@@ -82,7 +82,7 @@ func BenchmarkBlocked(b *testing.B) {
 // lap is how many turns an operation has.
 const lap = 1_000
 
-// goRound begins to measure when everybody has had a turn: from then on all
+// goRound begins to measure when every call has had a turn: from then on all
 // but the holder are in the queue. The holder of every lap's last turn keeps
 // the slot until the next lap.
 func goRound(b *testing.B, waiters int, s slot) {
@@ -139,7 +139,7 @@ func goRound(b *testing.B, waiters int, s slot) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// A wait is a contender whose operation never ends by itself. Its queue is
+// A wait is a contender with an operation that never ends by itself. Its queue is
 // made anew for each storm, because what some peers keep of a wait that was
 // cancelled would add up.
 type wait struct {

@@ -69,7 +69,7 @@ func (b *Breaker) Do(ctx context.Context, fn func(ctx context.Context) error) er
 	return err
 }
 
-// Allow admits one call, whose ticket must be ended when its outcome is known. It never
+// Allow admits one call. Its ticket must be ended when the outcome is known. Allow never
 // waits. The error is an *OpenError, or context.Cause(ctx) if ctx is done. The
 // observers of ctx also receive the events that this call and its end cause.
 func (b *Breaker) Allow(ctx context.Context) (Ticket, error) {

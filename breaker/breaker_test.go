@@ -44,7 +44,7 @@ func allow(tb testing.TB, b *breaker.Breaker) breaker.Ticket {
 	return ticket
 }
 
-// halfOpen returns a breaker whose next call is a probe.
+// halfOpen returns a breaker for which the next call is a probe.
 func halfOpen(tb testing.TB, c breaker.Config) (*breaker.Breaker, *clockwork.FakeClock) {
 	tb.Helper()
 	c.Failures = 1

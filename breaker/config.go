@@ -42,7 +42,7 @@ type Config struct {
 	MaxOpen time.Duration
 
 	// Classify decides what an error means; nil means DefaultClassify. It is not called
-	// for nil and for calls whose context was cancelled. It must be safe for concurrent
+	// for nil and for calls with a cancelled context. It must be safe for concurrent
 	// use. If it panics, the error is a Failure.
 	Classify func(err error) Outcome
 

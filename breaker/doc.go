@@ -18,8 +18,8 @@
 // Config.Classify, or [DefaultClassify], decides whether the error of a call is a
 // [Success], a [Failure] or [Undecided]. An undecided call changes no count; if it was a
 // probe, the next call takes its place. A call is always undecided if its context was
-// cancelled or if it ended its goroutine with runtime.Goexit. A context whose deadline
-// passed is not cancelled, because that is how a server that hangs is noticed.
+// cancelled or if it ended its goroutine with runtime.Goexit. A context past its deadline
+// does not count as cancelled, because that is how a server that hangs is noticed.
 //
 // A call that was admitted before the breaker changed its state no longer counts
 // when it ends.

@@ -110,7 +110,7 @@ func ExampleBreaker_Reset() {
 	b, _ := breaker.New(breaker.Config{Failures: 1})
 	_ = b.Do(context.Background(), func(context.Context) error { return errors.New("down") })
 	fmt.Println(b.Stats().State)
-	b.Reset() // somebody repaired it
+	b.Reset() // after a repair
 	fmt.Println(b.Stats().State)
 	// Output:
 	// open

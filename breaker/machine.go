@@ -30,8 +30,8 @@ func newMachine(c Config) machine {
 	}
 }
 
-// at is the state that a call at now would meet: a breaker whose time is up
-// stays open in its books until somebody comes to probe.
+// at returns the state for a call at now. After its time is up, a breaker
+// stays open in its records until the next call arrives to probe.
 func (m *machine) at(now instant) State {
 	if m.state == Open && now >= m.until {
 		return HalfOpen
@@ -60,7 +60,7 @@ func (m *machine) admit(now instant) (wait time.Duration) {
 	return 0
 }
 
-// wait is what a call at now would be told: 0 if it may go.
+// wait is how long a call at now would have to wait: 0 if it may run.
 func (m *machine) wait(now instant) time.Duration {
 	switch {
 	case m.at(now) == Open:

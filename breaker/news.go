@@ -5,7 +5,7 @@ import (
 	"github.com/headrace/headrace/internal/emit"
 )
 
-// news is an event that is still to be told.
+// news is an event that has not been delivered yet.
 type news struct {
 	event   event.Event
 	context event.Observer // of the context of the call that caused it, or nil

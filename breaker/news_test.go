@@ -15,7 +15,7 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// diary keeps what an observer is told.
+// diary records the events of an observer.
 type diary struct {
 	mu     sync.Mutex // guards events
 	events []event.Event

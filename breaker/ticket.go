@@ -10,7 +10,7 @@ import (
 // reports whether it ended the ticket, and later ones do nothing. Copies are the same
 // ticket. Ending the zero Ticket does nothing. Safe for concurrent use.
 //
-// A probe whose ticket is never ended keeps its place, and the breaker half-open, until
+// If the ticket of a probe is never ended, the breaker stays half-open until
 // Reset: give every call a deadline, and defer Cancel.
 type Ticket struct {
 	b    *Breaker

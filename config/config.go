@@ -48,8 +48,8 @@ func parse(file string, data []byte, own []*presets.Table) (registry.Config, err
 	return c, nil
 }
 
-// locate puts the place in the file into each *ParseError in err, whose line is
-// that of the JSON.
+// locate sets the position in the file in each *ParseError in err, which has the line
+// of the JSON.
 func locate(err error, file string, doc *yamldoc.Document) error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []error

@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// counter makes snapshots out of the events of nodes, where nobody else does:
+// counter makes snapshots from the events of nodes if there is no other source:
 // node.Batch.All and Stream have no run around them. It counts until the display is closed.
 type counter struct {
 	name        string // of the first flow or node

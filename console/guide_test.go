@@ -14,7 +14,7 @@ import (
 
 // The code of docs/console.md; internal/guide compares it.
 //
-//nolint:errcheck // a display that fails stops nobody
+//nolint:errcheck // a failing display does not stop the work
 func _(ctx context.Context, f node.Node[string], state string) error {
 	d, err := console.New(console.Config{})
 	if err != nil {

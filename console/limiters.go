@@ -72,7 +72,7 @@ func flight(l *event.LimiterProgress) string {
 	return count(l.InFlight) + "/" + count(l.Limit) + " in flight"
 }
 
-// paces is what the law has learned: that of requests first.
+// paces is what the controller has learned: that of requests first.
 func paces(all map[string]float64) []part {
 	out := []part{{text: on("pace ", speed(all["requests"]), ""), drop: 3}}
 	for _, unit := range slices.Sorted(maps.Keys(all)) {

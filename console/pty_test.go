@@ -188,7 +188,7 @@ func childOf(t *testing.T, how string) *exec.Cmd {
 	return c
 }
 
-// A standard error that nobody reads any more ends the display and not the program.
+// A closed standard error ends the display and not the program.
 func TestStandardErrorIsAClosedPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)

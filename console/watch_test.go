@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// times notes when the snapshots of a run are told.
+// times records when the snapshots of a run are delivered.
 type times struct{ at []time.Duration }
 
 func (s *times) Observe(e event.Event) {

@@ -109,7 +109,7 @@ func (p *Plan) Encode(state any) ([]byte, error) {
 	return nil, fmt.Errorf("engine: flow %q has no node but itself", p.Name())
 }
 
-// ErrDiffers is the error of a machine whose version of a flow is not that of a run.
+// ErrDiffers is the error of a machine with another version of a flow than that of a run.
 var ErrDiffers = errors.New("engine: the flow of this machine is not that of the run")
 
 // Fingerprint is the same for plans of the same parts, edges and types, with equal bounds of steps and failures.

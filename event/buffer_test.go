@@ -64,7 +64,7 @@ func TestBufferDropsAndCountsWhenFull(t *testing.T) {
 		b.Observe(event.Event{Index: 0})
 		synctest.Wait() // event 0 is with the observer, which does not return
 
-		for i := range int64(5) { // returns although nobody takes anything: three fit
+		for i := range int64(5) { // returns although nothing is taken: three fit
 			b.Observe(event.Event{Index: i + 1})
 		}
 		assert.EqualValues(t, 2, b.Dropped())

@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// Progress is an observer of one's own. It is told from many goroutines at
+// Progress is a custom observer. It is called from many goroutines at
 // once, so it counts with atomics, and it returns at once.
 type Progress struct{ done, failed, hits atomic.Int64 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/headrace/headrace/event"
 )
 
-// journal notes who was told what, in order; not safe for concurrent use.
+// journal records the observers and their events, in order; not safe for concurrent use.
 type journal []string
 
 func (j *journal) as(name string) event.Observer {

@@ -103,7 +103,7 @@ func attrs(e Event) []slog.Attr {
 	return as
 }
 
-// milliseconds is a duration as a number whose key has the unit: a JSON handler
+// milliseconds returns a duration as a number with the unit in its key: a JSON handler
 // writes a slog.Duration as nanoseconds, without a unit.
 func milliseconds(key string, d time.Duration) slog.Attr {
 	return slog.Float64(key+"_ms", float64(d)/float64(time.Millisecond))

@@ -39,12 +39,12 @@ type record struct {
 	priority int32
 	cost     *throttle.Cost  // nil: not set
 	extra    *extra          // as above, of all else
-	ctx      context.Context //nolint:containedctx // of whoever submitted it: it is for the task
+	ctx      context.Context //nolint:containedctx // of the submitter: it is for the task
 	job      job
 	inside   atomic.Pointer[inside] // nil until more than the values of ctx is needed
 
 	mu      sync.Mutex      // guards what follows; taken after the executor's mu, never before
-	attempt context.Context //nolint:containedctx // of the last one; nil: none was begun, or the task has ended
+	attempt context.Context //nolint:containedctx // of the last one; nil if none was begun, or the task has ended
 	course  *course         // nil: nothing was out of the ordinary
 	done    chan struct{}   // nil until first used; while the task waits for room, closed when that wait ends
 	life    life
@@ -228,7 +228,7 @@ func (t *record) ended() <-chan struct{} {
 	return t.done
 }
 
-// outcome returns the state of a task whose call returned err under ctx: Cancelled if it was cancelled, Failed if it was too
+// outcome returns the state of a task after its call returned err under ctx: Cancelled if it was cancelled, Failed if it was too
 // late.
 func outcome(ctx context.Context, err error) State {
 	switch {

@@ -25,7 +25,7 @@ type inside struct {
 	parent context.Context //nolint:containedctx // it is part of one
 
 	mu     sync.Mutex      // guards everything below; taken after that of the task, never before
-	ctx    context.Context //nolint:containedctx // nil until somebody asks for its end
+	ctx    context.Context //nolint:containedctx // nil until its end is requested
 	cancel context.CancelCauseFunc
 	over   bool             // the task has ended
 	left   bool             // its attempt without admission has

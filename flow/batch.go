@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// Batch returns a batch whose items are flows: it runs n once for every T that prep returns. Its
+// Batch returns a batch of flows: it runs n once for every T that prep returns. Its
 // limits count running instances, not calls.
 //
 // A T holds an instance's parameters and its result. Every attempt works on a copy of it, made by its

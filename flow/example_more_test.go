@@ -28,7 +28,7 @@ func ExampleStepError() {
 	// true
 }
 
-// A reviewer who is never content: the bound ends the loop.
+// The reviewer is never satisfied: the bound ends the loop.
 func ExampleStepsError() {
 	draft := node.Do("draft", write)
 	review := node.Decide("review", func(context.Context, *letter) (node.Action, error) { return "revise", nil })

@@ -36,7 +36,7 @@ func ExampleWithProgress() {
 	// <nil>
 }
 
-// The same snapshots are events, for whoever listens to those anyway.
+// The same snapshots are also available as events.
 func ExampleWithProgress_events() {
 	watch := event.Func(func(e event.Event) {
 		if e.Kind == event.FlowProgress {
@@ -51,7 +51,7 @@ func ExampleWithProgress_events() {
 	// <nil>
 }
 
-// A total needs somebody who knows it.
+// A total has to be supplied.
 func ExampleExpect() {
 	show := func(p event.Progress) { fmt.Println(p.Nodes[0].Name, p.Nodes[0].Total) }
 	_, err := flow.Run(context.Background(), words(), &letter{}, flow.WithProgress(show, 0))

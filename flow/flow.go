@@ -104,8 +104,8 @@ func (f *Flow[S]) connect(method string, e edge[S]) {
 	f.edges = append(f.edges, e)
 }
 
-// usable reports whether n is there, as a value and not only as a type, and
-// can be told from other nodes.
+// usable reports whether n is not nil, as a value and not only as a type, and
+// can be distinguished from other nodes.
 func (f *Flow[S]) usable(where string, n node.Node[S]) bool {
 	if invalid.Nil(n) {
 		f.setup.Addf(where, "the node is nil")

@@ -34,7 +34,7 @@ func step(name string, actions ...node.Action) node.Node[*trail] {
 	})
 }
 
-// failing is a node whose every run ends with err.
+// failing is a node that always fails with err.
 func failing(name string, err error) node.Node[*trail] {
 	return node.Do(name, func(context.Context, *trail) error { return err })
 }
@@ -101,7 +101,7 @@ func fields(err error) []string {
 // limiting is a node with a guard.
 type limiting interface{ Guard() *guard.Guard }
 
-// view returns what the law of a node's guard holds.
+// view returns what the controller of a node's guard holds.
 func view(t *testing.T, n limiting) adaptive.View {
 	t.Helper()
 	return n.Guard().Learner().Stats().View

@@ -24,7 +24,7 @@ func (i *instance) Value(key any) any {
 	return i.Context.Value(key)
 }
 
-// inInstance is ctx for instance number index, if there is somebody to tell.
+// inInstance returns ctx for instance number index, if there is an observer.
 func inInstance(ctx context.Context, index int64) context.Context {
 	if event.From(ctx) == nil {
 		return ctx

@@ -28,7 +28,7 @@ type diagram struct {
 	open   map[any]bool // the containers that are being drawn: one may contain itself
 
 	limits bool    // show them
-	counts *Report // show those; nil: none
+	counts *Report // show those; nil shows none
 }
 
 func (d *diagram) linef(format string, args ...any) {

@@ -83,7 +83,7 @@ func caps(l throttle.Limits) string {
 	return l.String()
 }
 
-// lawName is the name of the law's type; nil is the default.
+// lawName is the name of the controller's type; nil is the default.
 func lawName(l adaptive.Law) string {
 	if l == nil {
 		l = adaptive.Measured{}

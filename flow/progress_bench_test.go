@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// What an item costs that does nothing, with nobody looking, and with somebody.
+// The cost of an item that does nothing, without and with a watcher.
 func BenchmarkProgress(b *testing.B) {
 	for _, bench := range []struct {
 		name string

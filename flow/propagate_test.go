@@ -21,7 +21,7 @@ type api struct {
 	mu      sync.Mutex // guards everything below
 	refused map[int]bool
 	refuse  int // users below it
-	next    int // whoever comes next, so many times
+	next    int // the next calls, so many times
 }
 
 // call takes a second, also to be refused.
@@ -58,7 +58,7 @@ func TestHitsOfANodeInsideCutTheBatchOncePerEpoch(t *testing.T) {
 		require.Equal(t, []int64{8, 1}, []int64{view(t, call).Hits, view(t, call).Cuts})
 		require.Equal(t, []int64{0, 1, 4}, []int64{view(t, b).Hits, view(t, b).Cuts, int64(view(t, b).Concurrency)})
 
-		a.next = 4 // the next epoch: the four that may now go at once, whoever they are
+		a.next = 4 // the next epoch: any four calls that are now admitted at once
 		report, err := flow.Run(t.Context(), b, nil)
 		require.NoError(t, err)
 		requireAllCalled(t, r)
@@ -184,7 +184,7 @@ func TestABurstCutsEveryLimiterOfFourLevelsOnce(t *testing.T) {
 
 			for epoch := int64(1); epoch <= 2; epoch++ {
 				if epoch == 2 {
-					a.next = 4 // whoever goes next, all at once
+					a.next = 4 // the next calls, all at once
 				}
 				report, err := flow.Run(t.Context(), top, &trail{})
 				require.NoError(t, err, sharing)

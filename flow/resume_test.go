@@ -20,7 +20,7 @@ import (
 	"github.com/headrace/headrace/retry"
 )
 
-// rounds is a loop whose batch gets the same item in each round.
+// rounds is a loop around a batch that gets the same item in each round.
 type rounds struct {
 	wanted, got int
 	outs        []int

@@ -35,7 +35,7 @@ func (r *runSettings) validate(p *invalid.Problems) {
 	}
 }
 
-// watches reports whether somebody looks at the run before its end.
+// watches reports whether the run is watched before its end.
 func (r *runSettings) watches() bool { return len(r.viewers) > 0 || r.series }
 
 // WithRun names the run for the journals of batches inside: a later run of the same name resumes it.

@@ -27,8 +27,8 @@ type LimiterSeries struct {
 	Limit    []int     `json:"limit"`     // calls that may be in flight; 0: unbounded
 	InFlight []int     `json:"in_flight"` // calls
 	Waiting  []int     `json:"waiting"`   // calls
-	Pace     []float64 `json:"pace"`      // requests per second that the law has learned; 0: none
-	Rate     []float64 `json:"rate"`      // calls per second that were let go since the moment before
+	Pace     []float64 `json:"pace"`      // requests per second that the controller has learned; 0 if none
+	Rate     []float64 `json:"rate"`      // calls per second that were admitted since the moment before
 	Hits     []int64   `json:"hits"`      // refusals since the run began
 }
 

@@ -61,7 +61,7 @@ func TestTheColumnsOfASeries(t *testing.T) {
 	}, r.series())
 }
 
-// However long a run takes and however late somebody looks.
+// However long a run takes, and however late the first snapshot.
 func TestASeriesIsBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := newRecorder()

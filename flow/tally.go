@@ -14,7 +14,7 @@ import (
 type tally struct {
 	flow  string // the one that is run
 	began time.Time
-	watch bool // somebody looks at it before the end
+	watch bool // it is watched before the end
 
 	mu       sync.Mutex // guards everything below
 	steps    int64
@@ -33,7 +33,7 @@ type nodeTally struct {
 	started int64         // runs
 	told    int64         // runs of which it is known how many items they have
 	total   int64         // items of those
-	begun   *atomic.Int64 // items; nil: nobody wants to know
+	begun   *atomic.Int64 // items; nil if not recorded
 }
 
 func newTally(flow string, began time.Time, watch bool) *tally {

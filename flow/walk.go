@@ -61,7 +61,7 @@ func runNode[S any](ctx context.Context, n node.Node[S], s S) (action node.Actio
 	return n.Run(ctx, s)
 }
 
-// runOwn runs a flow, or a node of the user's own, which does not tell who traces of itself.
+// runOwn runs a flow, or a node of the user's own, which does not report itself to tracers.
 func runOwn[S any](ctx context.Context, n node.Node[S], s S) (action node.Action, err error) {
 	to := emit.TracersOf(event.From(ctx), event.NodeStarted)
 	if _, isFlow := containerOf(n); to == nil || isFlow {

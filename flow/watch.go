@@ -31,7 +31,7 @@ type watch struct {
 	gone chan struct{}
 }
 
-// watched begins to look at the run of node n; nil if nobody wants that.
+// watched begins to watch the run of node n; nil if there is no watcher.
 func watched(n any, t *tally, o event.Observer, set *runSettings) *watch {
 	if !set.watches() {
 		return nil
@@ -94,7 +94,7 @@ func (w *watch) run() {
 	}
 }
 
-// look takes a snapshot and hands it to those who want one now.
+// look takes a snapshot and passes it to the watchers that are due.
 func (w *watch) look(now time.Duration, final bool) {
 	p := w.snapshot(now, final)
 	if w.recorder != nil {

@@ -184,7 +184,7 @@ func (d *desk) refuse(id int64, err error) {
 	d.send(&frame{kind: kindRefuse, id: id})
 }
 
-// closedFor is how long a key is closed for a member whose call cannot be
+// closedFor is how long a key is closed for a member if its call cannot be
 // admitted for another reason than that the provider has closed it.
 const closedFor = time.Second
 

@@ -130,7 +130,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, s...)
 }
 
-// textOf is the text of err, whose method is user code.
+// textOf returns the text of err. Its method is user code.
 func textOf(err error) (text string) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -32,7 +32,7 @@ type Group struct {
 
 	mu      sync.Mutex // guards what follows; taken before a limiter's lock
 	seats   []*seat    // by number
-	current *link      // nil: none for the moment
+	current *link      // nil if there is none at the moment
 	news    []news     // that observers have not received
 	telling bool       // a goroutine sends them
 }

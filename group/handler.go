@@ -34,8 +34,8 @@ type HandlerConfig struct {
 // A leader that cannot renew its lease admits no call after 2.5 seconds, and another process can lead after
 // 3. So does one that was stopped for as long. What it keeps then is refused.
 //
-// The handler does not check who asks: a member can learn the names of keys, close keys and use up
-// limits, so authenticate requests before they reach it. A member has at most 1,024 keys and 131,072 calls in
+// The handler does not authenticate members. A member can learn the names of keys, close keys and use up
+// limits, so authenticate requests before they reach the handler. A member has at most 1,024 keys and 131,072 calls in
 // flight, and a service 1,024 members and 16,384 keys; a key that was not used for 24 hours is forgotten. What a member
 // holds is free three seconds after it has vanished. Connections are HTTP/1.1 with
 // Upgrade; http.Server does not end them with Shutdown, but Close does.
@@ -234,7 +234,7 @@ func (l *leader) full() bool {
 	return len(l.sessions) >= mostMembers
 }
 
-// welcome serves a member whose request for the connection has no answer yet.
+// welcome serves a member before its request for the connection is answered.
 func (l *leader) welcome(conn net.Conn) {
 	l.mu.Lock()
 	if l.ctx.Err() != nil {

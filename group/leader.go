@@ -66,7 +66,7 @@ type interior interface {
 }
 
 // leader admits the calls of all members and learns from them. It has one guard
-// for each key, in whose queue the heads of the members' queues wait.
+// for each key. The heads of the members' queues wait in the guard's queue.
 type leader struct {
 	open  time.Time     // until then it admits nothing; zero: there was no leader before
 	alone bool          // it admits the calls of one process, up to its share of each limit

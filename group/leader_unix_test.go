@@ -325,7 +325,7 @@ type observer func(event.Event)
 
 func (o observer) Observe(e event.Event) { o(e) }
 
-// A member whose policy is not in force can see that.
+// A member can see that its policy is not in force.
 func TestPoliciesThatDiffer(t *testing.T) {
 	at := address(t)
 	a, b := joined(t, at), joined(t, at)

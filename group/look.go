@@ -51,7 +51,7 @@ func Look(ctx context.Context, address string) ([]Replica, error) {
 	return all, nil
 }
 
-// look asks one replica, and returns the one that it names as the leader; nil: none.
+// look asks one replica, and returns the one that it names as the leader, or nil.
 func (s *service) look(ctx context.Context, u *url.URL) (Replica, *url.URL) {
 	r := Replica{URL: u.String()}
 	conn, err := s.upgrade(ctx, u, dialTimeout)

@@ -327,7 +327,7 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// So are processes on several hosts, whose leader is one of two replicas of a service.
+// So are processes on several hosts, with one of two replicas of a service as their leader.
 func TestProcessesOfAService(t *testing.T) {
 	for name, s := range scenes() {
 		if *runFor < time.Minute && name != "a rate, with headers" {

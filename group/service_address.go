@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/internal/localhost"
 )
 
-// TokenEnv is the environment variable whose value members send to a service as a bearer token,
+// TokenEnv is the environment variable with the bearer token that members send to a service,
 // unless their address has the option token-file.
 const TokenEnv = "HEADRACE_GROUP_TOKEN" //nolint:gosec // it is the name of one
 

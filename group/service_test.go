@@ -28,7 +28,7 @@ import (
 	"github.com/headrace/headrace/internal/reopening"
 )
 
-// wire is a listener whose connections are in memory, so that a server on it can run in virtual time.
+// wire is a listener with connections in memory, so that a server on it can run in virtual time.
 type wire struct {
 	conns chan net.Conn
 	once  sync.Once

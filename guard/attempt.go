@@ -32,7 +32,7 @@ type attempt struct {
 	only  [1]part            // parts, of a guard with one layer
 	few   *fewLayers         // nil: there is one layer, or many
 	used  throttle.Cost      // as reported; zero: not
-	told  *adaptive.Feedback // the last Report; nil: none
+	told  *adaptive.Feedback // the last Report; may be nil
 }
 
 // part is what an attempt holds of one layer.
@@ -40,7 +40,7 @@ type part struct {
 	guard  *Guard
 	permit throttle.Permit
 	ticket breaker.Ticket // of the layer's breaker
-	handed *throttle.Sent // what was noted of a permit that a call inside has taken over; nil: none has
+	handed *throttle.Sent // notes on a permit that a call inside has taken over; nil if none has
 	seq    int64          // the number of the admission, once it has ended
 	outer  *attempt       // the attempt that held this permit before; nil: it was acquired
 }

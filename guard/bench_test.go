@@ -58,7 +58,7 @@ func BenchmarkDoParallel(b *testing.B) {
 	})
 }
 
-// The admission alone, with the law.
+// The admission alone, with the controller.
 func BenchmarkAcquire(b *testing.B) {
 	ctx, l := context.Background(), benchGuard(b).Throttle()
 	b.ReportAllocs()

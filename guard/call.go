@@ -59,7 +59,7 @@ type waiting struct {
 	spent   time.Duration          // waited for the attempts before
 	places  []int64                // by layer, the number of the first admission; nil: a new place
 	queued  time.Duration          // how long this attempt waited; negative: not measured
-	watcher inflight.Watcher       // of the admission; nil: none
+	watcher inflight.Watcher       // of the admission; may be nil
 
 	hasAsked bool
 	observed bool // an observer receives what changes by the call

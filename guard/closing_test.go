@@ -168,7 +168,7 @@ func TestTheOthersWaitForTheCallThatLooks(t *testing.T) {
 	})
 }
 
-// What other calls in flight are told of the same closing makes no look later.
+// Responses to other calls in flight about the same closing do not delay a look.
 func TestCallsInFlightAtTheClosingCountOnce(t *testing.T) {
 	for name, err := range map[string]error{"a long Retry-After": &adaptive.RateLimitHit{RetryAfter: 24 * time.Hour}, "a used-up quota": statusError(402)} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestALongRetryAfterIsWaitedOutWithinMaxWait(t *testing.T) {
 	})
 }
 
-// Ten calls a second get through, and all others are told to wait for a century.
+// Ten calls a second succeed, and all others get a Retry-After of a century.
 func TestACenturyIsNotBelievedTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := made(t, guard.Policy{Limits: throttle.Limits{Concurrency: 20}})

@@ -20,7 +20,7 @@ type compiled struct {
 	profile  presets.Profile // of the preset; may be empty
 	limits   throttle.Limits // the policy's own and those of a hard preset
 	law      adaptive.Law    // nil: another guard learns
-	lazy     bool            // the law starts at the first rejected call
+	lazy     bool            // the controller starts at the first rejected call
 	detector adaptive.Detector
 	dialect  adaptive.Detector
 }
@@ -129,7 +129,7 @@ func (c *compiled) compileLaw(to *invalid.Problems) {
 // isPart reports whether the guard may use only a part of what the provider allows.
 func (p *Policy) isPart() bool { return p.Share > 0 && p.Share < 1 }
 
-// usePart gives the law its part.
+// usePart gives the controller its part.
 func (c *compiled) usePart(to *invalid.Problems) {
 	p := &c.policy
 	switch _, isMeasured := c.law.(adaptive.Measured); {
@@ -148,7 +148,7 @@ func isRemote(law adaptive.Law) bool {
 	return yes
 }
 
-// atFirst returns the law of a lazy guard after its first rejection, with inFlight calls in flight.
+// atFirst returns the controller of a lazy guard after its first rejection, with inFlight calls in flight.
 func (c *compiled) atFirst(inFlight int) adaptive.Law {
 	law := adaptive.Measured{}.WithDefaults()
 	law.Max = max(law.Max, inFlight, c.limits.Concurrency)

@@ -28,7 +28,7 @@ func limitsOf(t *testing.T, text string) throttle.Limits {
 }
 
 // A preset is where learning starts, or a hard limit if it is a rule, or if the
-// law cannot start from it.
+// controller cannot start from it.
 func TestWhatAPresetBecomes(t *testing.T) {
 	const crossref = "crossref/polite/single-record"
 	for name, tc := range map[string]struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// declared makes calls whose responses declare m for unit u, a second apart.
+// declared makes calls a second apart, with responses that declare m for unit u.
 func declared(t *testing.T, g *guard.Guard, u throttle.Unit, m func(i int) adaptive.Meter) {
 	t.Helper()
 	for i := range 6 {
@@ -65,7 +65,7 @@ func TestADeclaredLimitOfNothingHoldsBackNoCall(t *testing.T) {
 				begin := time.Now()
 				declared(t, g, u, func(int) adaptive.Meter { return adaptive.Meter{Known: true, Limit: limit, Reset: time.Second} })
 				assert.Equal(t, 6*time.Second, time.Since(begin))
-				for range 3 { // whose responses declare nothing
+				for range 3 { // their responses declare nothing
 					require.NoError(t, g.Do(t.Context(), tokens(10), nothing))
 				}
 			})

@@ -123,7 +123,7 @@ func ExamplePolicy_store() {
 	// <nil> false
 }
 
-// A call whose end is not the return of a function.
+// A call that does not end with the return of a function.
 func ExampleGuard_Begin() {
 	provider, err := guard.New(guard.Policy{})
 	if err != nil {
@@ -177,7 +177,7 @@ func ExampleUse() {
 	// Output: <nil> 120
 }
 
-// An answer whose meaning no detector knows.
+// A response that no detector recognizes.
 func ExampleReport() {
 	provider, err := guard.New(guard.Policy{})
 	if err != nil {

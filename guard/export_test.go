@@ -11,7 +11,7 @@ import (
 // Throttle is the limiter underneath.
 func (g *Guard) Throttle() *throttle.Limiter { return g.throttle }
 
-// Learn reports to the law of a call that was sent at sentAt and did not pass g.
+// Learn reports to the controller of a call that was sent at sentAt and did not pass g.
 func (g *Guard) Learn(sentAt time.Time, f adaptive.Feedback) {
 	var r result
 	g.learn(&r, &throttle.Sent{At: sentAt}, &f, g.observer != nil)

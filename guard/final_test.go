@@ -37,7 +37,7 @@ func TestAFinalRejectionIsLearnedButNotSentAgain(t *testing.T) {
 	}
 }
 
-// The enclosing call returns the error of the call inside: the law hears of it once.
+// The enclosing call returns the error of the call inside: it is reported to the controller once.
 func TestAFinalRejectionInsideIsLearnedOnce(t *testing.T) {
 	l := made(t, guard.Policy{Law: adaptive.AIMD{Initial: 8}})
 	final := answered("X-Should-Retry", "false")

@@ -35,7 +35,7 @@ func exit(context.Context) error { runtime.Goexit(); return nil }
 
 func failing(context.Context) error { return errors.New("failed") }
 
-// The probe of a used-up quota whose detector ends the goroutine is over.
+// The probe of a used-up quota is over if its detector ends the goroutine.
 func TestGoexitInTheDetectorOfAProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		probing := false
@@ -123,7 +123,7 @@ type exitsAtCalls struct{}
 func (exitsAtCalls) Observe(event.Event)    {}
 func (exitsAtCalls) ObserveCall(event.Call) { runtime.Goexit() }
 
-// exiting is a law whose OnSend calls runtime.Goexit, once.
+// exiting is a controller that calls runtime.Goexit in OnSend, once.
 type exiting struct {
 	adaptive.State
 

@@ -30,7 +30,7 @@ type governor struct {
 	since  throttle.Sent // of the last call that the state does not know: it counts from there
 	open   bool          // no Limits stand before the provider's
 	before prelude       // what went before there was a state, if it is open
-	paused time.Time     // how long the provider asked to wait; it holds whatever becomes of the law
+	paused time.Time     // how long the provider asked to wait; it applies even if the controller is replaced
 
 	failed     *fault.PanicError // of a law that is out of use; nil: it is in use
 	unreported atomic.Bool       // no observer knows of that; not guarded
@@ -82,8 +82,8 @@ func (g *governor) replace(s adaptive.State, since throttle.Sent) {
 	g.start(s, since)
 }
 
-// Admit implements ruler. While something else than the law holds calls back, that
-// learns nothing of the time and does not grow.
+// Admit implements ruler. While something other than the controller holds calls back, the
+// controller learns nothing and does not grow.
 func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) (wait time.Duration) {
 	if wait = g.shut(now); wait > 0 {
 		g.Slack(now)
@@ -97,7 +97,7 @@ func (g *governor) Admit(now time.Time, c throttle.Cost, inFlight int) (wait tim
 	return wait
 }
 
-// shut is how long no call is admitted, whatever the law says.
+// shut is how long no call is admitted, regardless of the controller.
 func (g *governor) shut(now time.Time) (wait time.Duration) {
 	if g.frozen || g.held > 0 {
 		return throttle.Forever
@@ -173,7 +173,7 @@ func found(v adaptive.Verdict) reopening.Verdict {
 	return reopening.Lost
 }
 
-// result reports the end of a call to the law.
+// result reports the end of a call to the controller.
 func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback) {
 	if g.state == nil {
 		return
@@ -186,13 +186,13 @@ func (g *governor) result(now time.Time, s *throttle.Sent, f *adaptive.Feedback)
 	g.ask(func(law adaptive.State) { law.OnResult(now, counted, g.engine.InFlight(), *f) })
 }
 
-// signal reports a hit of a nested guard to the law. It returns false if there is no law.
+// signal reports a hit of a nested guard to the controller. It returns false if there is no law.
 func (g *governor) signal(now time.Time, h *adaptive.RateLimitHit) (heard bool) {
 	g.ask(func(law adaptive.State) { law.OnSignal(now, h); heard = true })
 	return heard
 }
 
-// meters reports a declared quota to the law; false if it takes none.
+// meters reports a declared quota to the controller; false if it does not use them.
 func (g *governor) meters(now time.Time, s throttle.Sent, m [throttle.Units]adaptive.Meter) (heard bool) {
 	g.ask(func(law adaptive.State) {
 		if to, ok := law.(adaptive.Listener); ok {
@@ -213,7 +213,7 @@ func (g *governor) reopen() (closed bool) {
 	return closed
 }
 
-// explain is what the law says for itself.
+// explain returns the controller's explanation.
 func (g *governor) explain(now time.Time) (why string) {
 	why = g.view().Bound
 	g.ask(func(law adaptive.State) {
@@ -249,11 +249,11 @@ func (g *governor) view() adaptive.View {
 	return v
 }
 
-// overloadsWithin is how soon a second failure of KindOverload must follow to start the law of a lazy guard. One alone is no
+// overloadsWithin is how soon a second failure of KindOverload must follow to start the controller of a lazy guard. One alone is no
 // evidence.
 const overloadsWithin = 10 * time.Second
 
-// starts reports whether f starts the law of a lazy guard.
+// starts reports whether f starts the controller of a lazy guard.
 func (g *governor) starts(now time.Time, f *adaptive.Feedback) bool {
 	if refused(f.Verdict) || !limits(f) {
 		return refused(f.Verdict)

@@ -47,7 +47,7 @@ type Guard struct {
 	_        [64]byte
 
 	seats    seats
-	changing sync.Mutex // held while the law is replaced or relied on; taken before the limiter's lock
+	changing sync.Mutex // held while the controller is replaced or relied on; taken before the limiter's lock
 }
 
 // New returns a guard. The error joins all problems of p.

@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// withIntake returns a context whose intake ends after d, because of io.EOF.
+// withIntake returns a context with an intake that ends after d, because of io.EOF.
 func withIntake(t *testing.T, d time.Duration) context.Context {
 	t.Helper()
 	in, cancel := context.WithTimeoutCause(t.Context(), d, io.EOF)

@@ -147,7 +147,7 @@ func TestALawThatPanicsIsOutOfUse(t *testing.T) {
 	}
 }
 
-// provoke has the law of g asked and told everything that no ordinary call does.
+// provoke calls the methods of g's controller that no ordinary call uses.
 func provoke(t *testing.T, g *guard.Guard) {
 	t.Helper()
 	_ = g.Stats()
@@ -170,7 +170,7 @@ func provoke(t *testing.T, g *guard.Guard) {
 	}
 }
 
-// The 429 at which the law panics is learned by the one in its place.
+// The 429 at which the controller panics is learned by the one in its place.
 func TestTheRejectionAtWhichALawPanicsIsLearned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := "On" + adaptive.Hit.String()

@@ -180,7 +180,7 @@ func (c *Call) landed(began time.Time, others int, f *adaptive.Feedback) (again 
 	return c.conclude(k, f)
 }
 
-// finishLoose reports to the law a call that it has not admitted, if that was rejected.
+// finishLoose reports to the controller a call that it has not admitted, if that was rejected.
 func (k *attempt) finishLoose(r *result, f *adaptive.Feedback, observed bool) {
 	if f.Verdict == adaptive.Unsent {
 		k.call.guard.loose.forgotten.Add(1)

@@ -64,7 +64,7 @@ func TestALimitIsSetWhileACallBegins(t *testing.T) {
 	})
 }
 
-// The calls that are out at the first rejection set where the law starts, and
+// The calls that are out at the first rejection set where the controller starts, and
 // their own rejections are waited out.
 func TestTheFirstRejectionOfManyCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

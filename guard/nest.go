@@ -104,8 +104,8 @@ func (k *attempt) returnPart(i int) {
 }
 
 // hand gives the permit of layer l to a call inside k that costs c. A permit is handed over once: the call inside then ends it
-// and reports to the law, and k no longer holds anything of l. If the reservation does not cover c, the permit is released
-// instead and covered is false: the call inside takes the place of k in the queue. With whole, a permit that does not cover c
+// and reports to the controller, and k no longer holds anything of l. If the reservation does not cover c, the permit is released
+// and covered is false: the call inside takes the place of k in the queue. With whole, a permit that does not cover c
 // is not handed over.
 func (k *attempt) hand(l *Guard, c throttle.Cost, whole bool) (p throttle.Permit, place int64, covered bool) {
 	k.mu.Lock()

@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// hanging is a store whose ends, cancels, renewals and cooldowns do not answer for a while.
+// hanging is a store that does not answer ends, cancels, renewals and cooldowns for a while.
 type hanging struct {
 	quota.Store
 

@@ -59,7 +59,7 @@ func TestAShareLearnsFromTheBeginning(t *testing.T) {
 	assert.Zero(t, made(t, guard.Policy{Share: 1}).Stats().View.Concurrency, "all of it is no part")
 }
 
-// The law is another one when the part is: what was learned was of the old one.
+// When the part changes, the controller is replaced, because it learned with the old part.
 func TestSetChangesTheShare(t *testing.T) {
 	g := made(t, guard.Policy{Law: adaptive.Measured{}, Share: 0.5})
 	call := g.Begin(throttle.Cost{})

@@ -10,7 +10,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// prelude is what a lazy guard has let go before its law begins: how many calls by
+// prelude counts the calls that a lazy guard has admitted before its controller starts: how many by
 // some moments, which are further apart the longer ago they are. The limiter's lock
 // guards it, except for due.
 type prelude struct {
@@ -78,8 +78,8 @@ func (g *Guard) noteLoose(began time.Duration) {
 	})
 }
 
-// sent is all that was let go so far: as the last call, under a number that counts
-// those that were not admitted, too.
+// sent is everything admitted so far: the last call, with a number that also counts
+// calls that were not admitted.
 func (g *governor) sent(now time.Time) throttle.Sent {
 	s := g.engine.Total()
 	s.Seq, s.At = s.Seq+g.loose.started.Load(), now

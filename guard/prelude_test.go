@@ -48,7 +48,7 @@ func unadmitted(t *testing.T, g *guard.Guard) map[string]func(verdict error) {
 	}
 }
 
-// A law that starts at the first rejection goes by what was let go before that.
+// A controller that starts at the first rejection uses what was admitted before.
 func TestALawKnowsWhatWentBeforeIt(t *testing.T) {
 	for _, name := range []string{"Do", "Begin", "a lane"} {
 		for _, c := range []struct {
@@ -115,7 +115,7 @@ func TestMomentsAreTrue(t *testing.T) {
 	})
 }
 
-// Of calls that leave together, those that got through set the pace, in whatever order the rejections are heard.
+// Of calls that are sent together, those that succeeded set the rate, in whatever order the rejections arrive.
 func TestTheFirstCallsLeaveTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := made(t, guard.Policy{})

@@ -69,14 +69,14 @@ const (
 type planned struct {
 	at, deadline time.Duration
 	guards       []int
-	line         int // 0: in none; otherwise its client, whose calls are interactive if it is even
+	line         int // 0: in none; otherwise its client, with interactive calls if it is even
 	how          how
 	takes        time.Duration
 	fates        []fate    // of its attempts; those after the last succeed
 	inside       []planned // made one after the other by each attempt, which then sends nothing itself
 }
 
-// change is a Set of the calls in flight and the law, or another change.
+// change is a Set of the calls in flight and the controller, or another change.
 type change struct {
 	at    time.Duration
 	guard int
@@ -196,7 +196,7 @@ func (p *played) change(t *testing.T, c change) {
 		require.NoError(t, g.Reset())
 	case 3:
 		if saved, err := g.Save(); err == nil && saved != nil {
-			_ = g.Restore(saved) // the law may be another by now
+			_ = g.Restore(saved) // the controller may have been replaced
 		}
 	case 4:
 		g.Close(context.Canceled)

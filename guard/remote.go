@@ -145,5 +145,5 @@ func (i shown) Adopt(c throttle.Cost, began time.Time) (end func(adaptive.Feedba
 	}
 }
 
-// Signal reports to the law a 429 of a guard further in.
+// Signal reports to the controller a 429 of a guard further in.
 func (i shown) Signal(h *adaptive.RateLimitHit) { i.g.hear(context.Background(), h) }

@@ -129,8 +129,8 @@ func TestARemoteGuardAdmitsTheHead(t *testing.T) {
 	})
 }
 
-// Pauses and closings are those of the other guard: a guard whose calls it admits
-// does not close, and keeps no pause.
+// Pauses and closings are those of the other guard: a guard does not close or
+// pause by itself while the other one admits its calls.
 func TestARemoteGuardDecidesWhenAKeyCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, f := remotely(t, guard.Policy{})
@@ -249,7 +249,7 @@ func TestAdoptedCalls(t *testing.T) {
 	})
 }
 
-// The law counts calls that another guard has admitted: a cap that is found while they
+// The controller counts calls that another guard has admitted: a cap that is found while they
 // are in flight is not lower by their number.
 func TestAdoptedCallsAreInFlightForTheLaw(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

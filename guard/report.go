@@ -66,7 +66,7 @@ func (g *Guard) emitNews(ctx context.Context, r *result, f *adaptive.Feedback) {
 	g.emit(ctx, e)
 }
 
-// emitDecisions sends what the law has decided since its decision before. A
+// emitDecisions sends what the controller has decided since its decision before. A
 // decision without a reason of its own was made for the one given here, in two
 // parts because it is rarely needed.
 func (g *Guard) emitDecisions(ctx context.Context, before int64, after *adaptive.View, reason, detail string) {
@@ -193,7 +193,7 @@ func (g *Guard) asleep() (yes bool) {
 	return yes
 }
 
-// hear reports a hit of a nested guard to the law.
+// hear reports a hit of a nested guard to the controller.
 func (g *Guard) hear(ctx context.Context, h *adaptive.RateLimitHit) {
 	var before int64
 	var after adaptive.View

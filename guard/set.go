@@ -93,7 +93,7 @@ func other(a, b any) bool {
 	return a != nil && reflect.ValueOf(a).Comparable() && (b == nil || reflect.ValueOf(b).Comparable()) && a != b
 }
 
-// learning reports whether the law runs: that of a lazy guard may not have started.
+// learning reports whether the controller runs: that of a lazy guard may not have started.
 func (g *Guard) learning() (yes bool) {
 	g.look(func(time.Time) { yes = g.governor.state != nil })
 	return yes

@@ -138,7 +138,7 @@ func TestSetDuringABurstCutsOnce(t *testing.T) {
 	}
 }
 
-// The limits of one policy never meet the law of another.
+// The limits of one policy are never combined with the controller of another.
 func TestSetIsOneStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		byLimit := guard.Policy{Limits: throttle.Limits{Concurrency: 1}, Law: adaptive.AIMD{Initial: 50, Max: 50}}

@@ -152,7 +152,7 @@ func TestSetAndRestoreTakeTurns(t *testing.T) {
 	assert.Equal(t, 7, l.Stats().View.Concurrency)
 }
 
-// However Set and Reset overlap, the law in the end is that of the policy.
+// However Set and Reset overlap, the controller is that of the policy at the end.
 func TestSetAndResetTakeTurns(t *testing.T) {
 	l := made(t, capped(1))
 	for range 100 {

@@ -17,7 +17,7 @@ import (
 type share struct {
 	chain
 
-	always context.Context //nolint:containedctx // it never ends: the store also hears of calls whose own has
+	always context.Context //nolint:containedctx // it never ends, because calls are reported to the store even after their own context has ended
 	key    string
 	inner  *governor // nil: another guard learns
 	asking int

@@ -23,7 +23,7 @@ func (g *Guard) emitOverdue(ctx context.Context) {
 	}
 }
 
-// emitFailed reports that the law panicked, to the observers of the first call
+// emitFailed reports that the controller panicked, to the observers of the first call
 // that has any.
 func (g *Guard) emitFailed(ctx context.Context) {
 	if g.governor == nil || !g.governor.unreported.Load() || event.Tee(event.From(ctx), g.observer) == nil || !g.governor.unreported.Swap(false) {
@@ -36,7 +36,7 @@ func (g *Guard) emitFailed(ctx context.Context) {
 	}
 }
 
-// outOfUse says what a guard does without the law that panicked.
+// outOfUse describes what a guard does without the controller that panicked.
 func (g *Guard) outOfUse() string {
 	return fmt.Sprintf("the law %T panicked: until Set or Reset adaptive.Measured is in its place, from the next 429 on", g.current.Load().law)
 }

@@ -143,7 +143,7 @@ func (g *Guard) outside(other throttle.Bound) string {
 	return rounded(other).String()
 }
 
-// lawFailed reports whether the law has panicked.
+// lawFailed reports whether the controller has panicked.
 func (g *Guard) lawFailed() (yes bool) {
 	if g.governor != nil {
 		g.look(func(time.Time) { yes = g.governor.failed != nil })
@@ -151,7 +151,7 @@ func (g *Guard) lawFailed() (yes bool) {
 	return yes
 }
 
-// explained is what the law says for itself.
+// explained returns the controller's explanation.
 func (g *Guard) explained(now time.Time) (why string) {
 	if g.governor == nil {
 		return ""

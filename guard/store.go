@@ -22,7 +22,7 @@ var errStoreSlow = errors.New("no answer within " + storeTimeout.String())
 // because a call takes from all of them at one instant.
 type chain struct {
 	store quota.Store
-	err   error // every call fails with it; nil: none
+	err   error // every call fails with it; may be nil
 }
 
 // conflict returns the error of every call of a guard with layers in different stores.

@@ -24,7 +24,7 @@ import (
 
 var errDown = errors.New("connection refused")
 
-// scripted is a store whose methods can be replaced, and which counts them.
+// scripted is a store with replaceable methods, which counts the calls of them.
 type scripted struct {
 	quota.Store
 
@@ -549,8 +549,8 @@ func TestASmallerCallAsksAfterALargerOneWasRefused(t *testing.T) {
 	})
 }
 
-// A store may admit a call and say nothing else, for example because what it
-// keeps cannot be reached and it would rather not stop anyone.
+// A store may admit a call and return nothing else, for example because its data
+// cannot be reached and it is configured to admit all calls.
 func TestAStoreThatAdmitsAndSaysNothingElse(t *testing.T) {
 	for _, grant := range []quota.Grant{{}, {Ticket: quota.Ticket{ID: "1"}}, {Wait: -time.Second}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -19,11 +19,11 @@ type result struct {
 	news reopening.News // what the call has changed about the key
 }
 
-// end ends p with f, reports to the law, and fills in r.
+// end ends p with f, reports to the controller, and fills in r.
 func (g *Guard) end(r *result, p throttle.Permit, f *adaptive.Feedback, observed bool) {
 	now := g.engine.Lock()
 	defer g.engine.Serve()
-	if f.Verdict == adaptive.Unsent { // the law learns it through OnUnsent
+	if f.Verdict == adaptive.Unsent { // reported to the controller through OnUnsent
 		if sent, ended := g.engine.Retract(p); ended { // Stats does not count it
 			*r = result{ended: true, now: now, sent: sent}
 		}
@@ -43,12 +43,12 @@ func (g *Guard) note(d time.Duration) {
 	g.lasted.Store(mean + (int64(d)-mean)/8)
 }
 
-// learn reports to the law a call with a permit that another call has ended.
+// learn reports to the controller a call with a permit that another call has ended.
 func (g *Guard) learn(r *result, sent *throttle.Sent, f *adaptive.Feedback, observed bool) {
 	g.update(func(now time.Time) { g.report(r, now, sent, f, observed) })
 }
 
-// report reports f to the law, and fills in r. It runs under the limiter's lock.
+// report reports f to the controller, and fills in r. It runs under the limiter's lock.
 func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.Feedback, observed bool) {
 	r.ended, r.now, r.sent = true, now, *s
 	law := g.governor
@@ -67,7 +67,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	}
 	r.news = law.hear(now, s.Seq, f, g.patience())
 	law.result(now, s, f)
-	if refused(f.Verdict) && law.state == nil { // the law has panicked: another one gets it
+	if refused(f.Verdict) && law.state == nil { // the controller has panicked: its replacement gets it
 		g.wake(now, s)
 		law.result(now, s, f)
 	}
@@ -92,7 +92,7 @@ func (g *Guard) report(r *result, now time.Time, s *throttle.Sent, f *adaptive.F
 	}
 }
 
-// wake starts the law of a lazy guard at its first rejected call.
+// wake starts the controller of a lazy guard at its first rejected call.
 func (g *Guard) wake(now time.Time, s *throttle.Sent) {
 	law := g.current.Load().atFirst(max(s.InFlight+1, g.loose.inFlight()))
 	began, tell := g.governor.recall(now)

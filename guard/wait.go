@@ -67,8 +67,8 @@ type waitedError struct{ most time.Duration }
 
 func (e *waitedError) Error() string { return "guard: waited for " + e.most.String() }
 
-// gated is the error of a call whose context ends before the pause after a
-// rate-limit response does.
+// gated is the error of a call if its context ends before the pause after a
+// rate-limit response.
 func (c *Call) gated(ctx context.Context, k *attempt) error {
 	l := c.guard.learner
 	if l == nil || !l.clock.Real() {

@@ -9,7 +9,7 @@ import (
 
 // watching receives what other processes release, for one waiting call.
 type watching struct {
-	layer *Guard // nil: none
+	layer *Guard // may be nil
 	end   context.CancelFunc
 }
 

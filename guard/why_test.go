@@ -115,7 +115,7 @@ func TestWhyNamesTheBoundAndWhatComesNext(t *testing.T) {
 	})
 }
 
-// A guard whose calls wait for one that it is within says so.
+// A guard reports that its calls wait for an enclosing guard.
 func TestWhyNamesTheGuardOutside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		outer := made(t, guard.Policy{Name: "openai", Limits: throttle.Limits{Windows: []throttle.Window{throttle.Sliding(1, time.Minute)}}})

@@ -14,7 +14,7 @@ type Client struct {
 	agent     []string // as headers hold it, and so
 	run       []string
 	transport *http.Transport
-	gate      *gate // nil: none
+	gate      *gate // may be nil
 	standard  *http.Client
 }
 

@@ -13,7 +13,7 @@ import (
 // a stream when it was asked to.
 type connections struct {
 	closed  atomic.Bool
-	closing context.Context //nolint:containedctx // ends when closed does, for those who dial meanwhile
+	closing context.Context //nolint:containedctx // ends when closed does, for dials in progress
 	stop    context.CancelFunc
 	idle    time.Duration // how long a write may wait
 

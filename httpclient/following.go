@@ -2,7 +2,7 @@ package httpclient
 
 import "net/http"
 
-// Follower is a Client whose Do follows redirects, for code that takes a Do, such as package download.
+// Follower is a Client with a Do that follows redirects, for code that takes a Do, such as package download.
 // It is safe for concurrent use.
 type Follower struct {
 	client *Client

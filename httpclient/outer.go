@@ -89,7 +89,7 @@ func redirects(resp *http.Response) bool {
 	}
 }
 
-// leadsNowhere reports a redirect that http.Client would turn into an error of its own, which could not be told from others.
+// leadsNowhere reports a redirect that http.Client would turn into an error of its own, which could not be distinguished from others.
 func leadsNowhere(req *http.Request, resp *http.Response) bool {
 	_, err := req.URL.Parse(resp.Header.Get("Location"))
 	return err != nil

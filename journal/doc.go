@@ -6,8 +6,8 @@
 //	ctx = journal.WithRun(ctx, "2026-11-21")
 //	summaries, err := summarise.WithJournal(j).All(ctx, texts)
 //
-// Calls are made at least once: one whose outcome was not recorded when the
-// process died is repeated. Records are committed exactly once: what is Done
+// Calls are made at least once: a call is repeated if its outcome was not recorded when the
+// process died. Records are committed exactly once: what is Done
 // keeps its first value.
 //
 // NewMemory lasts as long as the process; store/sqlitestore keeps a file. Test

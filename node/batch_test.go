@@ -385,7 +385,7 @@ func sum(numbers []int) (total int) {
 	return total
 }
 
-// The error of an item whose own methods misbehave is an error like any other.
+// An error with methods that misbehave is handled like any other error of an item.
 type hostileError struct{}
 
 func (hostileError) Error() string { return "hostile" }

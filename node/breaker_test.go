@@ -29,7 +29,7 @@ func withBreaker(t *testing.T, c breaker.Config) *guard.Guard {
 	return newGuard(t, guard.Policy{Name: "api", Breaker: &c})
 }
 
-// opened is a guard whose breaker has just opened for ten seconds.
+// opened is a guard with a breaker that has just opened for ten seconds.
 func opened(t *testing.T) *guard.Guard {
 	t.Helper()
 	g := withBreaker(t, breaker.Config{Failures: 1, Successes: 1})
@@ -234,7 +234,7 @@ func TestHungAttemptIsAFailure(t *testing.T) {
 }
 
 // The next attempt waits for the policy's delay and the time left, so that
-// those who waited together do not come together.
+// calls that waited together do not run together.
 func TestRetryWaitsForTheBreaker(t *testing.T) {
 	for _, limits := range []throttle.Limits{{}, concurrency(1)} {
 		synctest.Test(t, func(t *testing.T) {

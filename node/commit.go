@@ -39,7 +39,7 @@ type committer[S, In, Out any] struct {
 	group []task[In, Out] // that is being committed; only for the committer's goroutine
 	given bool            // the sink has it
 	buf   []task[In, Out] // under group
-	saved time.Time       // when the law was saved last
+	saved time.Time       // when the controller was saved last
 	cold  bool            // saving it has failed
 
 	in         atomic.Int32                 // which code is running

@@ -68,7 +68,7 @@ func TestAJournalThatGoesWrong(t *testing.T) {
 						counts := s.report.Counts()
 						assert.Equal(t, int64(len(recorded)), counts.Done)
 						assert.Equal(t, counts.Total, counts.Done+counts.Pending+counts.Failed)
-						if op == "begin" && name == "exits" { // as an item whose Exec exits
+						if op == "begin" && name == "exits" { // as if Exec of the item exits
 							require.NoError(t, err)
 							assert.Equal(t, node.Counts{Total: 400, Done: nth - 1, Failed: 401 - nth}, counts)
 							return
@@ -115,7 +115,7 @@ func TestAJournalThatDoesNotOpen(t *testing.T) {
 	}
 }
 
-// What was recorded although nobody heard of it is there for the next run.
+// A record that was not acknowledged is still available to the next run.
 func TestACommitNobodyHeardOf(t *testing.T) {
 	j := newFaulty(always("finish", func() error { return errAfter }))
 	var calls tally
@@ -292,7 +292,7 @@ func TestWhatIsFinishedIsCommitted(t *testing.T) {
 	}
 }
 
-// Nobody waits for a group to become full, and no group is larger than 64.
+// No commit waits for a group to become full, and no group is larger than 64.
 func TestGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newFaulty(func(op string) error {

@@ -36,7 +36,7 @@ func (l *log) all() []event.Event {
 	return append([]event.Event(nil), l.events...)
 }
 
-// items lists what was told of items, as "done 3 1": index and attempts.
+// items lists the events of items, as "done 3 1": index and attempts.
 func (l *log) items() []string {
 	var lines []string
 	for _, e := range l.all() {

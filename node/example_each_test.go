@@ -27,7 +27,7 @@ func ExampleEach() {
 	// [] node "score": 1 of 2 items failed; first: item 1: nothing to score
 }
 
-// A step whose result was paid for: the second run of the same journal stores
+// A step with a result that was paid for: the second run of the same journal stores
 // it again without a call.
 func ExampleOne() {
 	j := journal.NewMemory() // store/sqlitestore keeps one in a file

@@ -143,7 +143,7 @@ func ExampleBatchHandler() {
 	// <nil>
 }
 
-// Marked is a handler whose missing results cannot be taken for a score of 0.
+// Marked is a handler with missing results that cannot be mistaken for a score of 0.
 type Marked struct{ Scorer }
 
 func (*Marked) Exec(ctx context.Context, text string) (int, error) { return score(ctx, text) }
@@ -195,7 +195,7 @@ func ExampleReport_Pending() {
 		func(_ context.Context, r *Review) (iter.Seq2[string, error], error) { return node.Slice(r.Texts), nil },
 		func(ctx context.Context, text string) (int, error) {
 			if text == "better" {
-				cancel() // somebody pressed Ctrl-C
+				cancel() // Ctrl-C was pressed
 				<-ctx.Done()
 				return 0, ctx.Err()
 			}

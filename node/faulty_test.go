@@ -12,7 +12,7 @@ import (
 
 var errDisk = errors.New("disk full")
 
-// faulty is a journal whose operations go wrong as on says, which is called
+// faulty is a journal with operations that fail with the error that on returns, which is called
 // before each of them.
 type faulty struct {
 	journal.Memory

@@ -407,7 +407,7 @@ func TestHungItemThatReturnsAtTheLastMoment(t *testing.T) {
 }
 
 // A batch without a limiter has no permit to give back: that of a call around
-// it belongs to somebody else.
+// it belongs to another call.
 func TestHungItemLeavesTheCallAroundItAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

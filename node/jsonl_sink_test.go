@@ -389,7 +389,7 @@ func TestRecordsThatHaveNoLineYet(t *testing.T) {
 	}
 }
 
-// A second kill comes before the item is met again whose line is missing.
+// A second kill comes before the item with the missing line is reached again.
 func TestARecordWithoutALineOutlivesAnotherKill(t *testing.T) {
 	path, j := filepath.Join(t.TempDir(), "results.jsonl"), newFaulty(nil)
 	killedAt(t, j, path, numbers(3), 2)

@@ -261,7 +261,7 @@ func TestAttemptThatLeavesNoTimeFails(t *testing.T) {
 	})
 }
 
-// A refused item that cannot go again in time is pending, and says by whom it was refused.
+// A rejected item that cannot be retried in time is pending, and names the limiter that rejected it.
 func TestRefusedItemThatCannotGoAgainInTime(t *testing.T) {
 	for _, limited := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,7 @@ func TestPanicOfExecIsTheItemsFailure(t *testing.T) {
 		m := node.Map("m", func(_ context.Context, i int) (int, error) {
 			calls.add(i)
 			if i == 1 {
-				panic("exec: rate limit of nil") // whose text means something else in an error
+				panic("exec: rate limit of nil") // its text means something else in an error
 			}
 			return i, nil
 		}).WithRetry(retry.Policy{}).WithTimeout(time.Minute)
@@ -176,7 +176,7 @@ func TestPanicOfTheInputsEnd(t *testing.T) {
 	})
 }
 
-// A run whose goroutine is ended has not ended well.
+// A run has failed if its goroutine was ended.
 func TestGoexitOfARunIsTold(t *testing.T) {
 	for _, in := range []string{"Prep", "Post"} {
 		var events log

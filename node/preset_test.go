@@ -117,7 +117,7 @@ func TestNamesOfPresetsAndDialects(t *testing.T) {
 	require.ErrorAs(t, node.Map("m", same).With(guard.Policy{Dialect: dialect.Name("opneai")}).Validate(), new(*dialect.UnknownError))
 }
 
-var olderRows atomic.Int64 // each row is told once in a process, and go test -count is one
+var olderRows atomic.Int64 // each row is reported once in a process, and all runs of go test -count are one process
 
 // older returns a preset that no test has run with.
 func older(t *testing.T) presets.Profile {
@@ -132,7 +132,7 @@ func older(t *testing.T) presets.Profile {
 	return presets.Profile{}
 }
 
-// However many nodes and runs there are, a preset that is out of date is told once.
+// However many nodes and runs there are, a stale preset is reported once.
 func TestAStalePresetIsToldOnce(t *testing.T) {
 	p := older(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -19,8 +19,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// The end of the caller's context is heard in the same moment, not when some
-// goroutine comes to tell of it.
+// The end of the caller's context is noticed at the same instant, not when some
+// goroutine reports it.
 func TestNothingBeginsAfterACancel(t *testing.T) {
 	for _, limits := range []throttle.Limits{{}, {Concurrency: 1}} {
 		for range 100 {
@@ -79,7 +79,7 @@ func TestAWindowOfTokensNeedsACost(t *testing.T) {
 	require.NoError(t, step.WithCost(costs).Validate())
 }
 
-// keeps is a handler whose items stand for themselves.
+// keeps is a handler that returns each item as its own result.
 type keeps struct {
 	node.Defaults[*state, int, int]
 }
@@ -187,7 +187,7 @@ func TestABatchStoppedFromOutsideKeepsItsFailures(t *testing.T) {
 	})
 }
 
-// A report's values belong to whoever asked for them.
+// A report's values belong to the caller that requested them.
 func TestValuesAreACopy(t *testing.T) {
 	s := &state{}
 	_, err := node.BatchFunc("b", feed(1, 2), same, keep).Run(t.Context(), s)

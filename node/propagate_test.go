@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// aimd is a law whose window is seen easily.
+// aimd is a controller with a window that is easy to observe.
 var aimd = adaptive.AIMD{Initial: 8, Max: 8, RecoveryThreshold: 1000}
 
 // A batch of batches. Every inner item is refused once, several at the same
@@ -122,7 +122,7 @@ func TestEveryEpochCutsTheParentOnce(t *testing.T) {
 }
 
 // A batch inside that shares the limiter takes over the permit of the call
-// around it, so that a bound of one is one and nobody waits for himself.
+// around it, so that a bound of one is one and no call waits for itself.
 func TestBatchInsideOnTheSameLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lim := newGuard(t, guard.Policy{Limits: concurrency(1)})

@@ -153,7 +153,7 @@ func TestWhichFailuresAreRecorded(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				j, calls := journal.NewMemory(), atomic.Int64{} // who hangs is not waited for
+				j, calls := journal.NewMemory(), atomic.Int64{} // a hanging call is not waited for
 				hang, release := context.WithCancel(context.Background())
 				defer release()
 				for range 2 {

@@ -135,14 +135,14 @@ func TestErrorsThatAreNotRetried(t *testing.T) {
 	}
 }
 
-// Who gives up waiting for the provider has waited for long enough.
+// An item stops waiting for the provider only after it has waited long enough.
 func TestAHitThatWasGivenUpIsNotRetried(t *testing.T) {
 	for _, limits := range []throttle.Limits{{}, concurrency(1)} {
 		synctest.Test(t, func(t *testing.T) {
 			calls := 0
 			m := node.Map("m", func(context.Context, int) (int, error) {
 				calls++
-				return 0, hit(11 * time.Minute) // more than anybody waits
+				return 0, hit(11 * time.Minute) // longer than any item waits
 			}).WithRetry(thrice).WithFallback(func(_ context.Context, _ int, err error) (int, error) {
 				var given *adaptive.RateLimitHit
 				require.ErrorAs(t, err, &given) //nolint:testifylint // a failure here ends the item
@@ -162,13 +162,13 @@ func TestAHitThatWasGivenUpIsNotRetried(t *testing.T) {
 	}
 }
 
-// A known failure of others: the slot is held during the backoff, and nobody
-// else can use it.
+// A known failure mode: the slot is held during the backoff, and no other item
+// can use it.
 func TestNothingIsHeldDuringBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls tally
 		began := time.Now()
-		var failed time.Duration // at once, or after item 1, whoever had the slot first
+		var failed time.Duration // at once, or after item 1, depending on which had the slot first
 		finished := map[int]time.Duration{}
 		m := node.Map("m", func(ctx context.Context, i int) (int, error) {
 			if i == 0 && calls.add(0) == 1 {

@@ -57,7 +57,7 @@ type run[S, In, Out any] struct {
 
 	ctx    context.Context         //nolint:containedctx // of the items, for as long as the run
 	intake context.Context         //nolint:containedctx // of new items, for as long as the run
-	around context.Context         //nolint:containedctx // whose end ends the intake
+	around context.Context         //nolint:containedctx // its end ends the intake
 	stop   context.CancelCauseFunc // ends the intake
 	kill   context.CancelCauseFunc // ends the items, and with them the intake
 

@@ -217,7 +217,7 @@ func TestPolicyOfANode(t *testing.T) {
 }
 
 func TestConcurrentFirstRunsOfABadNode(t *testing.T) {
-	for range 200 { // it is a matter of who comes when
+	for range 200 { // it depends on the order
 		b := node.Map("m", same).WithParallel(0)
 		var running sync.WaitGroup
 		for range 8 {

@@ -81,7 +81,7 @@ func TestTypesThatJSONLeavesFieldsOutOfAreRefused(t *testing.T) {
 		"promoted fields":                {both[promoted], ""},
 		"a recursive type":               {both[tree], ""},
 		"a time":                         {both[time.Time], ""},
-		"a big number":                   {both[big.Int], ""}, // whose methods are the pointer's
+		"a big number":                   {both[big.Int], ""}, // its methods belong to the pointer
 		"its own JSON":                   {both[written], ""},
 		"pointers to it":                 {both[map[string]*written], ""},
 		"what is left out on purpose":    {both[tagged], ""},

@@ -175,7 +175,7 @@ func TestLeavingTheLoopLeaksNothing(t *testing.T) {
 			m := node.Map("m", func(ctx context.Context, i int) (int, error) {
 				defer g.enter()()
 				if i >= 9 {
-					<-ctx.Done() // an item that is running is told to stop
+					<-ctx.Done() // a running item is cancelled
 					return 0, ctx.Err()
 				}
 				return i, nil

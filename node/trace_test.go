@@ -22,7 +22,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// followed is what a tracer was told of one begin.
+// followed holds the events after one begin.
 type followed struct {
 	begin  event.Event
 	parent *followed
@@ -312,7 +312,7 @@ func (s *slow) Trace(ctx context.Context, begin event.Event) (context.Context, f
 	return s.follower.Trace(ctx, begin)
 }
 
-// An item whose begin is told while its run ends, or after, ends too.
+// An item that begins while its run ends, or later, also ends.
 func TestATraceThatBeginsTooLate(t *testing.T) {
 	for _, when := range []string{"while the run ends", "after"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -322,7 +322,7 @@ func TestATraceThatBeginsTooLate(t *testing.T) {
 			hung := make(chan struct{})
 			defer close(hung)
 			s.observe = func(e event.Event) {
-				if e.Kind == event.ItemAbandoned && e.Index == 1 && when != "after" { // item 0 has been told of
+				if e.Kind == event.ItemAbandoned && e.Index == 1 && when != "after" { // item 0 has been reported
 					close(s.begin)
 					time.Sleep(time.Minute)
 				}

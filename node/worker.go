@@ -18,7 +18,7 @@ type worker[In, Out any] struct {
 	item     item[In]     // that the task is for
 	busy     bool         // it has a task
 	task     task[In, Out]
-	lane     inflight.Lane    // of its calls, if they are all on one guard under one context; nil: none yet
+	lane     inflight.Lane    // of its calls, if they are all on one guard under one context; nil if there are none yet
 	watch    *watcher         // nil: no observer, or no retries
 	around   context.Context  //nolint:containedctx // of the task's call, for as long as that
 	ctx      context.Context  //nolint:containedctx // of the attempt, to know why it has ended

@@ -75,7 +75,7 @@ func in(n int64) limit                        { return limit{throttle.InputToken
 func out(n int64) limit                       { return limit{throttle.OutputTokens, n, minute, ""} }
 func points(n int64, per time.Duration) limit { return limit{throttle.Points, n, per, ""} }
 
-// bucket is a window whose burst the facts state.
+// bucket is a window with a burst that the facts state.
 func (l limit) bucket() limit { l.how = "bucket "; return l }
 
 // until is a window that the facts say ends at midnight in that zone.
@@ -409,7 +409,7 @@ func TestKnownRows(t *testing.T) {
 	}
 }
 
-// What a provider says is read in its dialect; those who say nothing special are read by what is there.
+// Answers of a provider are read in its dialect; answers without a dialect are read by their content.
 func TestKnownDialects(t *testing.T) {
 	for name, want := range map[string]dialect.Name{
 		"openai/tier1": dialect.OpenAI, "azure-openai/tier1": dialect.Azure, "anthropic/start": dialect.Anthropic, "gemini/free": dialect.Gemini,

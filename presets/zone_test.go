@@ -32,7 +32,7 @@ func TestTheTableNeedsNoZoneDatabase(t *testing.T) {
 	}
 }
 
-// Every source is read by somebody or kept on purpose, and every row has one.
+// Every source is used or kept on purpose, and every row has one.
 func TestEverySourceHasAnAddressButTheConvention(t *testing.T) {
 	c := checker{text: facts}
 	read := c.read()

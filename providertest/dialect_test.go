@@ -20,7 +20,7 @@ type tongue struct {
 	reads    dialect.Name
 	path     string
 	body     string
-	requests bool          // the meter of requests is told
+	requests bool          // the meter of requests is declared
 	tokens   bool          // and that of tokens
 	resets   bool          // with resets
 	used     throttle.Cost // by an answer

@@ -26,7 +26,7 @@ func ExampleServer_Handler() {
 	// 1
 }
 
-// With some providers, who knocks while the door is shut keeps it shut.
+// With some providers, a call during the wait extends the wait.
 func ExampleConfig_refusalsCount() {
 	for _, count := range []bool{false, true} {
 		provider := mustNew(providertest.Config{

@@ -34,7 +34,7 @@ const (
 	millStream = `{"model": "m", "max_tokens": 20, "messages": [{"role": "user", "content": "Mill."}], "stream": true}`
 )
 
-// Anthropic's route speaks Anthropic's dialect, unless it is told otherwise.
+// Anthropic's route speaks Anthropic's dialect, unless configured otherwise.
 func ExampleDialect() {
 	for _, d := range []providertest.Dialect{providertest.ByRoute, providertest.Generic} {
 		provider := mustNew(providertest.Config{
@@ -114,7 +114,7 @@ func ExampleOverloaded() {
 	// /v1/chat/completions 503
 }
 
-// Attempts and TooMany judge a client: how often it knocked, and in vain.
+// Attempts and TooMany judge a client: how many calls it made, and how many of them failed.
 func ExampleLedger_Attempts() {
 	provider := mustNew(providertest.Config{
 		Limits: providertest.Limits{Window: providertest.FixedWindow{Max: 2, Per: time.Hour}},

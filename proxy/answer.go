@@ -12,7 +12,7 @@ import (
 // writeTime is how long a client may take to read what is written to it at a time.
 const writeTime = time.Minute
 
-// answer is a ResponseWriter whose writes end in time. It sets the deadlines of reads
+// answer is a ResponseWriter with deadlines for writes. It sets the deadlines of reads
 // as well.
 type answer struct {
 	http.ResponseWriter

@@ -281,7 +281,7 @@ func TestClientsAreNamed(t *testing.T) {
 	})
 }
 
-// What holds for HTTP/1 holds for streams of HTTP/2, whose deadlines end them even
+// What holds for HTTP/1 holds for streams of HTTP/2. Their deadlines end them even
 // while nothing is written: a long wait, a long pause, and then a reader that stops.
 func TestDeadlinesOverHTTP2(t *testing.T) {
 	var ended time.Time

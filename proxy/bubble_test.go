@@ -112,7 +112,7 @@ func inBubbleWith(t *testing.T, c proxy.Config, upstream func() handler, f func(
 		own.CloseIdleConnections()
 		_ = server.Close()
 		<-served
-		time.Sleep(time.Second) // in which net/http closes a connection whose request was not read
+		time.Sleep(time.Second) // in which net/http closes a connection with an unread request
 		synctest.Wait()
 	})
 }

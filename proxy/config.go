@@ -48,8 +48,8 @@ type Config struct {
 	// Hosts are names in the Host header that are accepted besides localhost and IP
 	// addresses, without a port.
 	Hosts []string
-	// Origins are those of web pages whose requests are accepted, such as
-	// https://app.example.com. The default is none but the proxy's own.
+	// Origins are the origins of web pages that may send requests, such as
+	// https://app.example.com. By default, only the proxy's own origin may.
 	Origins []string
 
 	// Weights are the shares of clients, by name: one of weight 2 is admitted twice as

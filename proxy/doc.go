@@ -8,6 +8,6 @@
 // clients that cannot send a header.
 //
 // Keys pass through and are not kept. The proxy answers by itself only with the
-// header X-Headrace-Error, whose value is a [Code], and a body in the shape of
+// header X-Headrace-Error, which has a [Code] as its value, and a body in the shape of
 // the provider's own errors.
 package proxy

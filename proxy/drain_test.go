@@ -132,7 +132,7 @@ func TestADrainUnderAnotherServer(t *testing.T) {
 	require.Equal(t, "headrace_draining", <-got)
 }
 
-// The end of a drain cancels a request whose context has no cancellation of its own.
+// The end of a drain cancels a request even if its context cannot be cancelled.
 func TestADrainWithoutTheCancellationOfTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := proxy.New(proxy.Config{
@@ -155,7 +155,7 @@ func TestADrainWithoutTheCancellationOfTheServer(t *testing.T) {
 	})
 }
 
-// A request whose body arrives after the end of a drain is not sent.
+// A request is not sent if its body arrives after the end of a drain.
 func TestABodyThatArrivesAfterADrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, err := proxy.New(proxy.Config{

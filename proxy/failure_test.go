@@ -32,7 +32,7 @@ import (
 // once does not retry, which takes time.
 var once = guard.Policy{Retry: &retry.Policy{MaxAttempts: 1}}
 
-// shaped are upstreams whose errors have different shapes, at the same host.
+// shaped are upstreams at the same host with different shapes of errors.
 func shaped(url string) map[string]proxy.Upstream {
 	return map[string]proxy.Upstream{"openai": {URL: url}, "anthropic": {URL: url}, "gemini": {URL: url}, "up": {URL: url}}
 }
@@ -63,7 +63,7 @@ func TestErrorsHaveTheShapeOfTheProvider(t *testing.T) {
 	assert.EqualValues(t, 4, s.proxy.Stats().Errors[proxy.CodeUnreachable])
 }
 
-// blocking is an upstream whose calls end when open is closed.
+// blocking is an upstream with calls that end when open is closed.
 func blocking(open chan struct{}) handler {
 	return func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -155,7 +155,7 @@ func TestRefusalsAreHidden(t *testing.T) {
 	})
 }
 
-// refuse answers as a provider does whose rate is exceeded for d.
+// refuse answers like a provider with a rate that is exceeded for d.
 func refuse(w http.ResponseWriter, d time.Duration) {
 	w.Header().Set("Retry-After", strconv.Itoa(int(d/time.Second)))
 	w.Header().Set("Content-Type", "application/json")

@@ -16,7 +16,7 @@ var errSwitched = errors.New("proxy: the upstream has changed the protocol unask
 
 // simple reports whether forward can pass a request on. httputil.ReverseProxy does
 // it for all others: those that change the protocol, ask for trailers, list headers of
-// the connection or are traced, and those whose body is not in memory, which the base
+// the connection or are traced, and those with a body that is not in memory, which the base
 // may read for longer than the handler runs.
 func (x *exchange) simple(r *http.Request) bool {
 	h := r.Header

@@ -266,7 +266,7 @@ func hint(r *http.Request) error {
 }
 
 // An informational response that arrives late, on a goroutine of the base, is not
-// written to a connection whose request has ended.
+// written to a connection after its request has ended.
 func TestALateInformationalResponseIsDropped(t *testing.T) {
 	var sent *http.Request
 	p, w := hinted(t, func(r *http.Request) (*http.Response, error) {

@@ -17,7 +17,7 @@ import (
 
 // gate decides which requests are let in at all.
 type gate struct {
-	token   *[sha256.Size]byte // nil: none is required
+	token   *[sha256.Size]byte // nil if no token is required
 	hosts   []string
 	origins []string // in lower case
 }

@@ -176,7 +176,7 @@ func (x *exchange) serve(r *http.Request) *failure {
 	return nil
 }
 
-// send makes the call of x, whose context is set.
+// send makes the call of x. The context of x must be set.
 func (p *Proxy) send(w http.ResponseWriter, r *http.Request, x *exchange) {
 	defer x.body.release()
 	defer p.tally.done(x)

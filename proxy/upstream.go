@@ -22,8 +22,8 @@ type Upstream struct {
 	Preset presets.ID
 }
 
-// hosts are the names of the known upstreams: one for each provider whose
-// dialect is known and whose host is the same for all accounts.
+// hosts are the names of the known upstreams: one for each provider with a
+// known dialect and the same host for all accounts.
 func hosts() map[string]string {
 	return map[string]string{
 		"anthropic":        "api.anthropic.com",

@@ -62,7 +62,7 @@ func (h *slotHeap) Pop() any {
 	return s
 }
 
-// lapseLocked frees the slots of k whose lease has lapsed.
+// lapseLocked frees the slots of k with lapsed leases.
 func (s *memory) lapseLocked(now instant, k *memoryKey) {
 	for len(k.slots) > 0 && k.slots[0].lease.ends <= now {
 		delete(s.leases, k.slots[0].lease.id)

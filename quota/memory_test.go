@@ -46,7 +46,7 @@ func TestMemoryStoreForgetsIdleKeys(t *testing.T) {
 	assert.Len(t, s.ring, len(s.keys))
 }
 
-// Users who come once do not add up, however many they are.
+// Keys that are used once do not add up, however many there are.
 func TestMemoryStoreStaysSmall(t *testing.T) {
 	s, clock, take := memoryStore(t)
 	most := 0

@@ -36,7 +36,7 @@ func (s *memory) wakeLocked(key string) {
 	for changed := range s.wakes[key] {
 		select {
 		case changed <- struct{}{}:
-		default: // it was told before and has not looked since
+		default: // it was notified before and has not looked since
 		}
 	}
 }

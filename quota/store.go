@@ -27,7 +27,7 @@ type Store interface {
 	End(ctx context.Context, t Ticket, actual []throttle.Cost) error
 	// Cancel is End for a call that was never sent: everything is given back.
 	Cancel(ctx context.Context, t Ticket) error
-	// Renew extends leases to the given time from now, and returns the tickets whose lease has lapsed or
+	// Renew extends leases to the given time from now, and returns the tickets with a lease that has lapsed or
 	// ended, which is not an error. Tickets without a lease are ignored.
 	Renew(ctx context.Context, tickets []Ticket, lease time.Duration) (lost []Ticket, err error)
 	// Cooldown admits no call on key for d. It never shortens a cooldown.

@@ -138,7 +138,7 @@ func TestResetAllNamesWhatFailed(t *testing.T) {
 	var starts atomic.Int64
 	for _, name := range []string{"a", "b"} {
 		_, err := r.Register(name, guard.Policy{Law: startLaw(func() error {
-			if starts.Add(1) > 4 { // to check the law, and to start it
+			if starts.Add(1) > 4 { // to check the controller, and to start it
 				return errors.New("no more")
 			}
 			return nil
@@ -148,7 +148,7 @@ func TestResetAllNamesWhatFailed(t *testing.T) {
 	assert.EqualError(t, r.ResetAll(), "registry: a: no more\nregistry: b: no more")
 }
 
-// startLaw is a law whose Start does something.
+// startLaw is a controller with a Start that calls a function.
 type startLaw func() error
 
 func (l startLaw) Start(now time.Time, seed uint64) (adaptive.State, error) {
@@ -233,7 +233,7 @@ func TestALawThatPanics(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// Whoever hears of a change may change more, or ask.
+// An observer of a change may make further changes, or query the registry.
 func TestAnObserverMayUseTheRegistry(t *testing.T) {
 	var r *registry.Registry
 	again := true
@@ -255,7 +255,7 @@ func TestAnObserverMayUseTheRegistry(t *testing.T) {
 	assert.Equal(t, "3/s", l.Stats().Limits.String())
 }
 
-// Whoever waits for a configuration that turns out bad takes his own.
+// A caller that waited for a configuration that failed applies its own.
 func TestTheBadConfigurationOfAnother(t *testing.T) {
 	for about, give := range map[string]func(*registry.Registry, guard.Policy) (*guard.Guard, error){
 		"GetOrCreate": func(r *registry.Registry, c guard.Policy) (*guard.Guard, error) {

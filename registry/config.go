@@ -57,7 +57,7 @@ const (
 
 func laws() []string { return []string{string(Measured), string(AIMD), string(Fixed)} }
 
-// Validate reports all problems, joined, each a *fault.FieldError whose Field is
+// Validate reports all problems, joined. Each is a *fault.FieldError; its Field is
 // the path in the text forms, such as guards.ols.law.
 func (c Config) Validate() error {
 	var ps problems

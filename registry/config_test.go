@@ -65,7 +65,7 @@ func TestSpecs(t *testing.T) {
 	for about, tc := range map[string]struct {
 		spec        registry.Spec
 		limits      throttle.Limits
-		concurrency int // that the law begins with; 0: it waits for a rejected call
+		concurrency int // that the controller begins with; 0: it waits for a rejected call
 	}{
 		"nothing":                      {registry.Spec{}, throttle.Limits{}, 0},
 		"limits":                       {registry.Spec{Limits: limits(t, "4/s, 9 concurrent"), Law: registry.Measured}, limits(t, "4/s, 9 concurrent"), 0},

@@ -1,8 +1,8 @@
 // Package registry keeps guards by name, so that all callers that share a quota
 // share one guard.
 //
-// A name stands for one quota. Space around it and case do not matter. A guard whose
-// name has slashes is within those of the names before each slash. A last part "*"
+// A name stands for one quota. Space around it and case do not matter. A guard with
+// slashes in its name is within the guards of the names before each slash. A last part "*"
 // is a template:
 //
 //	config, err := registry.Parse("openai: 500/min; crawl: 20/s; crawl/*: bucket 2/s burst 5; users/*: 5/s")

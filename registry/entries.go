@@ -147,7 +147,7 @@ func findCycles(all []entry, taken map[string]bool, ps *problems) {
 	}
 }
 
-// reportCycle names a cycle at an entry whose field within is part of it.
+// reportCycle names a cycle at an entry with a field within that is part of it.
 func reportCycle(way []string, byKey map[string]*entry, ps *problems) {
 	for i, key := range way {
 		to := way[(i+1)%len(way)]

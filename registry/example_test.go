@@ -81,7 +81,7 @@ func ExampleRegistry_Lookup() {
 	// mistral 1
 }
 
-// A taken name is an error, and Replace changes the limiter that everybody has.
+// A taken name is an error, and Replace changes the limiter for all its users.
 func ExampleRegistry_Replace() {
 	reg, _ := registry.New(registry.Config{})
 	l, err := reg.Register("ols", guard.Policy{Limits: throttle.Limits{Concurrency: 2}})

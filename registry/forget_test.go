@@ -23,7 +23,7 @@ import (
 
 const idle = 4 * time.Minute
 
-// forgetful is a registry whose guards below "crawl" are forgotten after idle,
+// forgetful is a registry that forgets the guards below "crawl" after idle,
 // by the clock.
 func forgetful(t require.TestingT, spec registry.Spec) (*registry.Registry, *clockwork.FakeClock) {
 	clock := clockwork.NewFakeClock()

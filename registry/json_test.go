@@ -86,7 +86,7 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 		in(`"share": 0.5, "law": "aimd"`):              `line 2:12: guards.ols.share: 0.5 of what? Only adaptive.Measured finds its part: name a Preset, or write smaller Limits`,
 		in(`"preset": "openai/tier1", "share": 0`):     `line 2:38: guards.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
 		in(`"preset": "openai/tier1", "share": 1e999`): `line 2:38: guards.ols.share: strconv.ParseFloat: parsing "1e999": value out of range`,
-		// What follows from another problem is not told.
+		// A problem that follows from another one is not reported.
 		in(`"limits": "4/sek", "law": "fixed"`): `line 2:13: guards.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in(`"presett": "x", "share": 0.5`):      `line 2:3: guards.ols.presett: the key is unknown: did you mean preset?`,
 		in(`"preset": "no/pe", "law": "fixed"`): `line 2:13: guards.ols.preset: presets: unknown preset "no/pe": names are provider/tier/model or provider/tier; docs/presets.md and All list them`,

@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/presets"
 )
 
-// ParseJSON reads a configuration from JSON, whose keys are those of Config;
+// ParseJSON reads a configuration from JSON with the keys of Config;
 // docs/registry.md has an example. Limits are text for throttle.ParseLimits, durations
 // for time.ParseDuration. Unknown and repeated keys are errors, except "$schema". Up
 // to 20 problems are joined, also those of Validate, each a *ParseError. Tables of

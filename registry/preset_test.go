@@ -72,7 +72,7 @@ func TestPresetsOfOnesOwn(t *testing.T) {
 	require.NoError(t, err, "beside the embedded ones")
 }
 
-// What no law takes is found before anybody waits for a limiter of it.
+// A preset that no controller accepts is detected before any call waits for its limiter.
 func TestAPresetThatNoLawTakes(t *testing.T) {
 	mine := table(t, presets.Profile{ID: "mine/huge", Limits: limits(t, "2000000000 concurrent")})
 	_, err := registry.New(registry.Config{Default: registry.Spec{Preset: "mine/huge"}, Presets: mine})

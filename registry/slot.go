@@ -83,7 +83,7 @@ func (r *Registry) guard(s *slot) (*guard.Guard, error) {
 }
 
 // orMake returns the guard of s, or makes it from p. If it cannot be made and
-// must, the slot leaves the registry, also after a panic in the law.
+// must, the slot leaves the registry, also after a panic in the controller.
 func (r *Registry) orMake(s *slot, p guard.Policy, must bool) (g *guard.Guard, made bool, err error) {
 	if g := s.made.Load(); g != nil {
 		return g, false, nil

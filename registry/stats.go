@@ -17,7 +17,7 @@ type Stats struct {
 type KeyStats struct {
 	Name string
 	guard.Stats
-	Hits int64 // rate-limit responses since the law started
+	Hits int64 // rate-limit responses since the controller started
 	Cuts int64 // decreases of the concurrency limit since then
 }
 

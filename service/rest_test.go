@@ -296,8 +296,8 @@ func TestMetrics(t *testing.T) {
 	assert.NotContains(t, a.text, "xxxx", "callers cannot make series")
 }
 
-// FuzzREST sends what may come: no answer is a server error, and every answer is JSON
-// whose refusals say why.
+// FuzzREST sends arbitrary requests: no answer is a server error, and every answer is JSON
+// that gives the reason of a refusal.
 func FuzzREST(f *testing.F) {
 	for _, seed := range []string{
 		`{"identifier":"a","resource":"x"}`, `[{"identifier":"a","resource":"x","tokens":5}]`, `{"hierarchy":[{"scope":"user","resource":"x"}],"metadata":{"user":1}}`,

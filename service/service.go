@@ -51,7 +51,7 @@ type Config struct {
 	// Hosts are the names that a Host header may have besides localhost and IP
 	// addresses, if neither tokens nor client certificates are required.
 	Hosts []string
-	// Group serves GET /v1/group, for clients that may use the API: a group.Handler, whose members
+	// Group serves GET /v1/group, for clients that may use the API: a group.Handler. Its members
 	// join by the address of the service. The program closes it after Serve has returned,
 	// because Serve does not end the connections of members. Nil answers 404.
 	Group http.Handler

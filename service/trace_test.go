@@ -24,7 +24,7 @@ import (
 	pb "github.com/headrace/headrace/service/ratelimitpb"
 )
 
-// traced is a service whose spans are kept. spans returns those since the last call.
+// traced is a service that keeps its spans. spans returns those since the last call.
 func traced(t *testing.T, yaml string) (s *server, spans func() tracetest.SpanStubs) {
 	t.Helper()
 	kept := tracetest.NewInMemoryExporter()

@@ -115,7 +115,7 @@ func (g *gauges) change(f func()) {
 		g.registration, err = g.meter.RegisterCallback(g.collect, g.limit, g.inFlight, g.waiting, g.pace)
 	}
 	if err != nil {
-		otel.Handle(err) // nobody else is there to be told
+		otel.Handle(err) // there is no other receiver for it
 	}
 }
 

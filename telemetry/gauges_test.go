@@ -24,7 +24,7 @@ func limiter(t *testing.T, name string, concurrency int) *guard.Guard {
 	return l
 }
 
-// What a limiter does is told while it is watched, and no callback is left behind.
+// A limiter is reported while it is watched, and no callback is left behind.
 func TestWatch(t *testing.T) {
 	r, o := record(t, telemetry.Config{MaxNames: 1})
 	assert.Nil(t, r.looked(t))

@@ -183,8 +183,8 @@ func operationOf(path string) string {
 	}
 }
 
-// providerOf spells the provider as the conventions do. One that they do not know is spelt as
-// in presets; if nobody said, it goes by the host.
+// providerOf returns the provider in the spelling of the conventions. If they do not list it, the spelling of
+// presets is used; if it is not known at all, the host.
 func providerOf(m *event.Model) string {
 	switch m.Provider {
 	case "azure-openai":

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// other stands for what is not told apart, as the conventions have it.
+// other stands for all remaining values, as in the conventions.
 const other = "_OTHER"
 
 // labels is a set of attributes in the forms that instruments take, so that a
@@ -55,7 +55,7 @@ func (m *memory[K, V]) kept(k K) (v V, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if v, ok = m.known[k]; ok {
-		return v, true // somebody was quicker
+		return v, true // another goroutine was quicker
 	}
 	if len(m.known) >= m.most {
 		return v, false

@@ -86,7 +86,7 @@ func TestNewJoinsItsProblems(t *testing.T) {
 func TestNewTakesTheGlobalProvider(t *testing.T) {
 	o, err := telemetry.New(telemetry.Config{})
 	require.NoError(t, err)
-	o.Observe(request(nil)) // to nobody
+	o.Observe(request(nil)) // to no receiver
 }
 
 func TestObserveLeavesTheRest(t *testing.T) {

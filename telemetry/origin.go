@@ -13,7 +13,7 @@ const (
 	portHTTPS = 443
 )
 
-// origin is whom a request is for, in one spelling.
+// origin is the receiver of a request, in one spelling.
 type origin struct {
 	host string // in lower case, without port and brackets
 	port int

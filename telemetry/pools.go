@@ -117,7 +117,7 @@ func (p *pools) change(f func()) {
 		p.registration, err = p.meter.RegisterCallback(p.collect, p.tasks, p.slots, p.concurrency, p.left)
 	}
 	if err != nil {
-		otel.Handle(err) // nobody else is there to be told
+		otel.Handle(err) // there is no other receiver for it
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/telemetry"
 )
 
-// recorder is a provider that keeps what it is told, one line each:
+// recorder is a provider that records everything, one line each:
 // "name=value key=value ...", with the attributes in their order.
 type recorder struct {
 	noop.MeterProvider
@@ -28,7 +28,7 @@ type recorder struct {
 	lines []string
 	made  map[string]string // unit, description and boundaries by name
 
-	callback metric.Callback // under mu; nil: none
+	callback metric.Callback // under mu; may be nil
 }
 
 func record(tb testing.TB, c telemetry.Config) (*recorder, *telemetry.Observer) {

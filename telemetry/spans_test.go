@@ -85,7 +85,7 @@ func TestWhatIsASpan(t *testing.T) {
 	}
 }
 
-// An error whose text cannot be had takes neither the end of a span nor what is measured along.
+// An error with a text that cannot be read prevents neither the end of a span nor its measurements.
 func TestSpansOfAnErrorThatPanics(t *testing.T) {
 	p := &tracers{}
 	r, o := record(t, telemetry.Config{TracerProvider: p, Spans: telemetry.Spans{ErrorText: true}})

@@ -48,7 +48,7 @@ func TestTasks(t *testing.T) {
 	assert.Len(t, r.taken(), 2)
 }
 
-// What executors do is told while they are watched, and no callback is left behind.
+// Executors are reported while they are watched, and no callback is left behind.
 func TestWatchExecutors(t *testing.T) {
 	r, o := record(t, telemetry.Config{MaxNames: 1})
 	x := &telemetry.Load{

@@ -139,7 +139,7 @@ func (l *Limiter) leave(w *waiter, cause error) bool {
 	return true
 }
 
-// catchUpLocked serves those whose timer should have fired by now.
+// catchUpLocked serves waiting calls with timers that should have fired by now.
 func (l *Limiter) catchUpLocked(now instant) {
 	if (l.queue.head != nil || len(l.fronts) > 0) && l.due <= now {
 		l.pumpLocked(now)

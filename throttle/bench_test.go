@@ -87,7 +87,7 @@ func BenchmarkCancelled(b *testing.B) {
 	}
 }
 
-// endsAtOnce is a context that ends as soon as somebody waits for it.
+// endsAtOnce is a context that ends as soon as a call waits for it.
 type endsAtOnce struct {
 	context.Context //nolint:containedctx // it is one
 	done            chan struct{}

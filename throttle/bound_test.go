@@ -28,7 +28,7 @@ func TestBoundString(t *testing.T) {
 	}
 }
 
-// Stats names what holds back the head or, if nobody waits, the next call.
+// Stats names what holds back the head or, if no call waits, the next call.
 func TestStatsNamesWhatBinds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &law{}

@@ -18,8 +18,8 @@ func (l *Limiter) update(f func()) {
 	l.pumpLocked(now)
 }
 
-// SetLimits changes the limits in place. What was admitted still counts, calls
-// in flight go on, and waiting calls whose cost no longer fits fail with a
+// SetLimits changes the limits in place. Admitted calls still count, calls
+// in flight continue, and waiting calls that no longer fit fail with a
 // *CostError. Invalid limits, and those in force, change nothing. docs/limits.md says what each
 // window inherits.
 func (l *Limiter) SetLimits(lim Limits) error {

@@ -100,7 +100,7 @@ func TestSetLimitsGivesNothingBackThatWasNotTaken(t *testing.T) {
 }
 
 // A smaller burst overflows, and what overflows cannot be given back. At the
-// instant of a take nobody can say how much of it that is.
+// instant of a take, it is undefined how much of it that is.
 func TestSetLimitsGivesNothingBackThatOverflowed(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -58,7 +58,7 @@ func (l *Limiter) limitedLocked(now instant, a *amounts, h hold, own *line) *Lim
 }
 
 const (
-	// untilACallEnds is what a caller is told to wait where only the end of a call helps.
+	// untilACallEnds is the wait returned to a caller if only the end of another call helps.
 	untilACallEnds = time.Second
 	// longestRetryAfter keeps what is put into an HTTP header within what clients take.
 	longestRetryAfter = 24 * time.Hour

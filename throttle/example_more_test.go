@@ -38,7 +38,7 @@ func ExampleLimiter_Reopen() {
 	// true false
 }
 
-// Who waits for the end of a pause goes as soon as it is called off.
+// Calls that wait for the end of a pause are admitted as soon as it is called off.
 func ExampleLimiter_Resume() {
 	lim, _ := throttle.New(throttle.Limits{})
 	lim.PauseUntil(time.Now().Add(time.Hour))
@@ -100,7 +100,7 @@ func ExampleWindow_String() {
 	// bucket 2.5 tokens/s burst 10
 }
 
-// A call that can never pass is found out before anybody waits for it.
+// A call that can never pass is detected before it waits.
 func ExampleLimiter_Check() {
 	lim, _ := throttle.New(throttle.Limits{Windows: []throttle.Window{throttle.Sliding(2, time.Minute)}})
 	lim.Allow(throttle.Cost{Requests: 2})

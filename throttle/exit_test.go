@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// exiting is a law whose OnSend calls runtime.Goexit for some of the calls.
+// exiting is a controller that calls runtime.Goexit in OnSend for some of the calls.
 type exiting struct {
 	law
 
@@ -29,7 +29,7 @@ func (e *exiting) OnSend(now time.Time, s throttle.Sent) {
 	e.law.OnSend(now, s)
 }
 
-// A waiting call of two limiters is about to be admitted when the law of the second
+// A waiting call of two limiters is about to be admitted when the controller of the second
 // one ends the goroutine. The slot of the first is returned, and the call is retried.
 func TestGoexitInTheLawOfAWaitingJointCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -26,8 +26,8 @@ type governor = interface {
 	// admits it, and after a positive wait, or at the next event, it is asked
 	// again; Forever waits for an event. Only OnSend reports an admission.
 	Admit(now time.Time, c Cost, inFlight int) (wait time.Duration)
-	// Slack reports that the law does not bind at this moment: no call waits,
-	// or the configured limits hold the head back. The law must not grow then.
+	// Slack reports that the controller does not bind at this moment: no call waits,
+	// or the configured limits hold the head back. The controller must not grow then.
 	Slack(now time.Time)
 	// OnSend reports an admission.
 	OnSend(now time.Time, s Sent)

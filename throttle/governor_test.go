@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// law records what a limiter tells it and answers with what it is told to.
+// law records what a limiter reports to it, and gives the configured answers.
 type law struct {
 	mu     sync.Mutex // guards everything below; a test looks without the limiter's lock
 	wait   func(now time.Time) time.Duration
@@ -52,14 +52,14 @@ func (g *law) OnUnsent(_ time.Time, s throttle.Sent) {
 	g.undone = append(g.undone, s)
 }
 
-// always has the law answer d.
+// always has the controller answer d.
 func (g *law) always(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.wait = func(time.Time) time.Duration { return d }
 }
 
-// every has the law space calls by d.
+// every has the controller space calls by d.
 func (g *law) every(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,7 +71,7 @@ func (g *law) every(d time.Duration) {
 	}
 }
 
-// heard returns what the law was asked, how often it had slack, and what was
+// heard returns what the controller was asked, how often it had slack, and what was
 // sent, and forgets the former two.
 func (g *law) heard() (asked []throttle.Cost, slack int, sent []throttle.Sent) {
 	g.mu.Lock()
@@ -260,7 +260,7 @@ func TestEventsAskAgain(t *testing.T) {
 	}
 }
 
-// Whoever does not wait is refused once, by the limits or by the law.
+// A call that does not wait is rejected once, by the limits or by the controller.
 func TestRefusedByTheGovernor(t *testing.T) {
 	g, fake := &law{}, clockwork.NewFakeClock()
 	l := newLimiter(t, windows(throttle.Sliding(2, time.Hour)), governed(g), throttle.WithClock(fake))

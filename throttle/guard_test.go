@@ -47,7 +47,7 @@ func TestGuard(t *testing.T) {
 }
 
 // Calls that arrive in any order within the guard of when they were sent keep
-// the limits by the clock of the one who receives them; without it they do not.
+// the limits by the clock of the receiver; without it they do not.
 func TestGuardHoldsWhereCallsArrive(t *testing.T) {
 	const guard = 20 * time.Millisecond
 	midnight := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crowd has n callers wait on a limiter whose timers never fire: the test
-// looks at the queue instead, as late as it likes.
+// crowd makes n callers wait on a limiter with timers that never fire: the test
+// inspects the queue instead, at any later time.
 func crowd(t *testing.T, n int, lim Limits, opts ...Option) (l *Limiter, fake *clockwork.FakeClock) {
 	t.Helper()
 	fake = clockwork.NewFakeClock()
@@ -65,7 +65,7 @@ func TestTheCreditIsBounded(t *testing.T) {
 	assert.Equal(t, int64(1+200), admittedAfter(l, fake, time.Minute), "10 ms of it")
 }
 
-// A guard is for those who are counted by another's clock: every bit of credit would count there.
+// A guard is for calls that are counted by another clock: every bit of credit would count there.
 func TestNoCreditUnderAGuard(t *testing.T) {
 	l, fake := crowd(t, 500, Limits{Windows: []Window{Bucket(20_000, 1)}}, WithGuard(50*time.Microsecond))
 	assert.Equal(t, int64(1), admittedAfter(l, fake, time.Millisecond))
@@ -73,7 +73,7 @@ func TestNoCreditUnderAGuard(t *testing.T) {
 	assert.Equal(t, int64(1), admittedAfter(l, fake, 1))
 }
 
-// Credit is for those who were there: a newcomer was not.
+// Credit is for calls that were already waiting, not for newcomers.
 func TestTheCreditBeginsWithTheArrival(t *testing.T) {
 	l, fake := crowd(t, 2, Limits{Windows: []Window{Bucket(20_000, 1)}})
 	fake.Advance(time.Millisecond - 50*time.Microsecond)
@@ -115,8 +115,8 @@ func TestCreditBesideASlidingWindow(t *testing.T) {
 	assert.Equal(t, int64(1), admittedAfter(l, fake, 1), "the credit is gone, since the window held it back")
 }
 
-// Whoever the slower of two buckets held back had no use for the faster one
-// before: that one is credited from then on only.
+// A call that the slower of two buckets held back could not use the faster one
+// before: the faster one is credited only from then on.
 func TestCreditOfTheFasterOfTwoBuckets(t *testing.T) {
 	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(20_000, 1), Bucket(250, 1).Of(Points)}})
 	for range 3 {
@@ -129,8 +129,8 @@ func TestCreditOfTheFasterOfTwoBuckets(t *testing.T) {
 	assert.Equal(t, int64(2+4*20), admittedAfter(l, fake, 12*time.Millisecond), "two after 4 and 8 ms, then 4 ms of 20,000 a second")
 }
 
-// What comes back to a bucket late was not there before: those whose timer was
-// late are served first, and nobody is credited for the rest.
+// Units that return to a bucket late were not there before: calls with a late
+// timer are served first, and no call is credited for the rest.
 func TestNoCreditForWhatComesBack(t *testing.T) {
 	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(1000, 10)}})
 	p, err := l.TryAcquire(Cost{Requests: 10})
@@ -166,7 +166,7 @@ func TestACreditedCallGivesBackAsOfItsCredit(t *testing.T) {
 	assert.True(t, l.Allow(Cost{}))
 }
 
-// Nobody is credited for the time before those ahead went.
+// No call is credited for the time before the calls ahead of it were admitted.
 func TestNoCreditFromBeforeThoseAhead(t *testing.T) {
 	l, fake := crowd(t, 0, Limits{Windows: []Window{Bucket(20_000, 1).Of(Tokens), Bucket(250, 1).Of(Points)}})
 	for range 3 {
@@ -189,7 +189,7 @@ func TestTheCreditIsBoundedBehindOthers(t *testing.T) {
 	assert.Equal(t, int64(1+1+200), admittedAfter(l, fake, time.Minute), "10 ms of it")
 }
 
-// A newcomer first serves those whose timer should have fired.
+// A newcomer first serves the calls with timers that should have fired.
 func TestANewcomerServesALateHeadFirst(t *testing.T) {
 	l, fake := crowd(t, 3, Limits{Windows: []Window{Bucket(1000, 1)}})
 	fake.Advance(time.Millisecond)
@@ -205,7 +205,7 @@ func TestANewcomerServesALateHeadFirst(t *testing.T) {
 	assert.True(t, l.Allow(Cost{}))
 }
 
-// A call that ends while the timer is late does not cost those who wait their credit.
+// If a call ends while the timer is late, waiting calls do not lose their credit.
 func TestTheEndOfACallDoesNotCostTheCredit(t *testing.T) {
 	for name, end := range map[string]func(Permit){
 		"released": Permit.Release,

@@ -42,7 +42,7 @@ type Limiter struct {
 	queue      queue
 	mostQueued int              // calls that may wait; 0: any number
 	fronts     []*part          // joint calls that wait here, in the order of arrival
-	lines      map[string]*line // of joint calls of whose limiters this is locked first
+	lines      map[string]*line // of joint calls for which this limiter is locked first
 	joined     int              // joint calls that wait and need this limiter
 	heads      []*joint         // the first of each line that needs this limiter
 	untried    atomic.Int32     // heads that may be admitted, and are tried before anything else here

@@ -116,7 +116,7 @@ func TestALineIsASetOfLimiters(t *testing.T) {
 	})
 }
 
-// A line whose own limit is lower has its share of a busy limiter in every window,
+// A line with a lower limit of its own has its share of a busy limiter in every window,
 // although the windows of both end at the same instant.
 func TestALineWithALimitOfItsOwnGetsItsShare(t *testing.T) {
 	for name, direct := range map[string]func(outer *throttle.Limiter) []*throttle.Limiter{

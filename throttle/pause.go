@@ -24,7 +24,7 @@ func (l *Limiter) Resume() {
 	l.tell(event.LimiterReopened, 0, "the pause was ended", nil)
 }
 
-// closing is a limiter that refuses everybody.
+// closing is a limiter that rejects every call.
 type closing struct {
 	cause error   // nil: it is open
 	until instant // it is open again from then on

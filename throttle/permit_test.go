@@ -156,7 +156,7 @@ func TestCancelGivesTheRequestBack(t *testing.T) {
 	require.ErrorIs(t, err, throttle.ErrLimited)
 }
 
-// f hears of the call, with its slot free already, before anybody is admitted.
+// f is called after the slot is free, and before another call is admitted.
 func TestEndTellsBeforeAnybodyGoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, throttle.Limits{Concurrency: 2})

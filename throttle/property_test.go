@@ -112,8 +112,8 @@ func endAny(t *rapid.T, m *model, now time.Duration, h held, apply bool) (first,
 	return first, told
 }
 
-// Whatever is done to a limiter that nobody waits for, it agrees with the
-// model: it admits exactly what is legal, says exactly how long to wait, keeps
+// Whatever is done to a limiter without waiting calls, it agrees with the
+// model: it admits exactly what is legal, returns exactly how long to wait, keeps
 // the books, and an ended permit stays ended.
 func TestLimiterAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -70,7 +70,7 @@ func spawnN(l *throttle.Limiter, n int) []*call {
 	return calls
 }
 
-// sleep lets virtual time pass, and then everybody act who can.
+// sleep lets virtual time pass, and then lets all goroutines act.
 func sleep(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -325,8 +325,8 @@ func (q *modelQueue) advance(now, to time.Duration) (left []*modelCall) {
 // its deadline.
 type bubble struct{ testing.TB }
 
-// Whatever is done while people wait, everybody is served when and in the
-// order that the model says, to the nanosecond.
+// Whatever is done while calls wait, every call is admitted at the time and in the
+// order of the model, to the nanosecond.
 func TestQueueAgainstModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { rapid.Check(bubble{t}, queueAgainstModel) })
 }

@@ -18,7 +18,7 @@ type queued func()
 
 func (f queued) Queued() { f() }
 
-// A call whose goroutine ends in Queued keeps no place in a queue, no permit and
+// If the goroutine of a call ends in Queued, the call keeps no place in a queue, no permit and
 // no units of a window.
 func TestGoexitOnceQueued(t *testing.T) {
 	for name, layers := range map[string]int{"one limiter": 1, "three at once": 3} {

@@ -7,7 +7,7 @@ type record struct {
 	admission
 }
 
-// admission is what is noted about a call when it is let go.
+// admission is what is recorded about a call when it is admitted.
 type admission struct {
 	seq      int64
 	at       instant

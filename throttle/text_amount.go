@@ -79,7 +79,7 @@ func (p *parser) number(a amount) float64 {
 	return n
 }
 
-// defaultBurst is the burst of a bucket whose text names none: what it refills
+// defaultBurst is the burst of a bucket if its text does not name one: what it refills
 // in the period as written, so that a call that the rate allows also fits.
 func defaultBurst(n float64) int64 {
 	return int64(math.Ceil(min(max(n, 1), MaxAmount)))

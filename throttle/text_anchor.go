@@ -133,7 +133,7 @@ func (w Window) sameCalendar(anchor time.Time) bool {
 		(meter.DayNumber(w.spec.Anchor)-meter.DayNumber(anchor))%int(w.spec.Per/day) == 0
 }
 
-// hasNamedZone tells whether the zone can be had again by its name; a zone whose clocks never change needs none.
+// hasNamedZone reports whether the zone can be loaded again by its name. A zone with a fixed offset needs no name.
 func hasNamedZone(t time.Time) bool {
 	if isFixedZone(t) {
 		return true

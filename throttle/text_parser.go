@@ -65,7 +65,7 @@ func (p *parser) limit() (w Window, concurrency int) {
 	return w, concurrency
 }
 
-// concurrency is never 0, so that it is told from a window.
+// concurrency is never 0, so that it is distinct from a window.
 func (p *parser) concurrency(a amount) int {
 	n := p.count(a)
 	switch {

@@ -23,7 +23,7 @@ func drawPeriod(t *rapid.T) time.Duration {
 	return unit * time.Duration(rapid.OneOf(rapid.Int64Range(1, min(most, 100)), rapid.Int64Range(1, most)).Draw(t, "units"))
 }
 
-// drawRate draws rates that somebody wrote, and any that a bucket of max can have.
+// drawRate draws rates as people write them, and any that a bucket of max can have.
 func drawRate(t *rapid.T, max int64) float64 {
 	least := float64(max) / meter.LongestFill.Seconds() * 1.001
 	written := float64(rapid.Int64Range(1, 1_000_000).Draw(t, "written")) / drawPeriod(t).Seconds()

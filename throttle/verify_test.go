@@ -195,7 +195,7 @@ func (x *trial) arrive() {
 	c := x.cost()
 	if x.rnd.IntN(2) == 0 {
 		if p, err := x.lim.TryAcquire(c); err == nil {
-			x.collect() // those who were late went first
+			x.collect() // late calls were admitted first
 			x.note(p, x.ticket)
 		}
 		return
@@ -212,7 +212,7 @@ func (x *trial) arrive() {
 	x.collect()
 }
 
-// collect notes who was served since, in their order.
+// collect records which calls were admitted since, in order.
 func (x *trial) collect() {
 	x.waiting = slices.DeleteFunc(x.waiting, func(w *waiter) bool {
 		select {
@@ -257,8 +257,8 @@ func (x *trial) endAny() {
 
 func (x *trial) release(i int) { x.end(i, Permit.Release, x.open[i].cost.amounts()) }
 
-// end tells the judge before the limiter, which may admit others at once. Those
-// whose timer is late go first.
+// end informs the judge before the limiter, which may admit others at once. Calls
+// with a late timer come first.
 func (x *trial) end(i int, f func(Permit), used amounts) {
 	x.lim.Update(nil)
 	x.collect()

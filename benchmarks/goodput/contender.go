@@ -25,7 +25,7 @@ type Caller func(ctx context.Context) error
 const (
 	// most is the ceiling of what adapts, in calls in flight.
 	most = 64
-	// adaptiveWorkers are enough that somebody always waits.
+	// adaptiveWorkers is large enough that a call is always waiting.
 	adaptiveWorkers = most + 8
 	// poolWorkers is what a fixed pool has.
 	poolWorkers = 32

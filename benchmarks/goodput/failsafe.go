@@ -55,7 +55,7 @@ func unending[R any](b retrypolicy.Builder[R]) retrypolicy.RetryPolicy[R] {
 	return b.WithBackoff(firstBackoff, longestWait).WithJitterFactor(backoffJitter).WithMaxRetries(-1).Build()
 }
 
-// patient is a limiter that nobody is turned away by.
+// patient is a limiter that rejects no call.
 func patient[R any](most uint) adaptivelimiter.AdaptiveLimiter[R] {
 	return adaptivelimiter.NewBuilder[R]().WithLimits(1, most, 20).WithMaxWaitTime(time.Hour).Build()
 }

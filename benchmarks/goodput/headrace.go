@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// headrace is our limiter with the law that ships, told no limit. Blind it
+// headrace is our limiter with the controller that ships, told no limit. Blind it
 // hears refusals and Retry-After only.
 func headrace(name string, blind bool) Contender {
 	measured := adaptive.Measured{Max: most, IgnoreHeaders: blind}

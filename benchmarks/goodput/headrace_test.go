@@ -30,7 +30,7 @@ func (e *eavesdropper) OnResult(now time.Time, s throttle.Sent, inFlight int, f 
 	e.State.OnResult(now, s, inFlight, f)
 }
 
-// The law hears what the headers say, of answers and of refusals.
+// The controller hears what the headers say, of answers and of refusals.
 func TestWhatTheLawHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, err := providertest.New(providertest.Config{

@@ -8,8 +8,8 @@ import (
 )
 
 // oracle returns how many calls the provider could have admitted within the
-// measured time, from somebody who knows its limits, their changes, and that
-// its calls last so long on average.
+// measured time, given its limits, their changes, and the average duration
+// of its calls.
 func (s *Scenario) oracle(t Times, latency time.Duration) float64 {
 	most := 0.0
 	for i, from := range s.starts(t) {

@@ -21,7 +21,7 @@ type Plan struct {
 	Only     string // part of the names of contenders; empty: all
 	// Simulated is how many seeds the simulator plays of each; 0: it is left out.
 	Simulated int
-	// Progress is told what has been done; nil means that nobody is.
+	// Progress receives what has been done; it may be nil.
 	Progress io.Writer
 }
 

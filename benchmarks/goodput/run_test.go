@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-// What the ledger says adds up over real HTTP too, whoever calls. How much it
+// The figures of the ledger add up over real HTTP too, for any caller. How much it
 // is depends on the machine, so that only what cannot be exceeded is compared,
 // and a machine that is busy may get nothing at all through for some of them.
 // All run at once, for they mostly wait.

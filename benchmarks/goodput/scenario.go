@@ -7,7 +7,7 @@ import (
 	"github.com/headrace/headrace/providertest"
 )
 
-// Scenario is a provider and those who call it.
+// Scenario is a provider and its callers.
 type Scenario struct {
 	Name       string
 	About      string

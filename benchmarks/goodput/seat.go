@@ -8,8 +8,8 @@ import (
 )
 
 // seat is a policy of the simulator in the place of a process of a real run: it
-// begins when that one does, and is told what a [providertest.Server] tells.
-// That is less precise than what the simulator tells, and differs in two
+// begins when that one does, and gets what a [providertest.Server] reports.
+// That is less precise than what the simulator reports, and differs in two
 // points: the limit is what is possible at once, and the meters are read when
 // the call ends.
 type seat struct {
@@ -17,7 +17,7 @@ type seat struct {
 	scenario   *Scenario
 	provider   *provider.Provider
 	start      time.Duration
-	omniscient bool // it needs nobody to tell it
+	omniscient bool // it needs no report
 }
 
 // seated puts every process of c in such a place.

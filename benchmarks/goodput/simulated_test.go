@@ -42,7 +42,7 @@ func TestAWindowInTheSimulator(t *testing.T) {
 	assert.Equal(t, time.Second, untilTurn(window, opening-window.Per-time.Second))
 }
 
-// What is told in its place is what a server tells, and reading it costs nothing.
+// The report in its place is that of a server, and reading it costs nothing.
 func TestASeat(t *testing.T) {
 	s := Scenarios()[0]
 	setting := s.setting(Full())
@@ -72,7 +72,7 @@ func TestASeat(t *testing.T) {
 	assert.Equal(t, 1, p.InFlight())
 }
 
-// listener is a policy that notes what it is told.
+// listener is a policy that records what it receives.
 type listener struct {
 	client.Policy
 	start  time.Duration

@@ -25,7 +25,7 @@ func inProcess(s *providertest.Server) (http.RoundTripper, string) {
 // short is long enough for two windows.
 func short() Times { return Times{WarmUp: 5 * time.Second, Measured: 10 * time.Second} }
 
-// Whoever calls, nobody gets more than there is, and nobody is forgotten.
+// No caller gets more than the limits allow, and no caller is forgotten.
 func TestNobodyGetsMoreThanThereIs(t *testing.T) {
 	for _, s := range Scenarios() {
 		for _, c := range Contenders() {

@@ -34,7 +34,7 @@ func (w *wire) request(ctx context.Context) (*http.Request, error) {
 }
 
 // whole reads every answer to its end before it hands it on. A retry that drops
-// a refusal unread would otherwise cost its connection, whoever retries.
+// a refusal unread would otherwise cost its connection, regardless of the retrier.
 type whole struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.

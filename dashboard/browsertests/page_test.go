@@ -103,7 +103,7 @@ func TestThePageShowsKeys(t *testing.T) {
 	end()
 }
 
-// All that can be done is done with the keyboard alone, in the order of the page.
+// Every action is possible with the keyboard alone, in the order of the page.
 func TestActionsByKeyboard(t *testing.T) {
 	b := opened(t)
 	s := played(t, "127.0.0.1:0", dashboard.Config{})

@@ -25,7 +25,7 @@ type ask struct {
 
 func (ask) Kind() string { return "ask" }
 
-// asker is a worker whose Work is a function.
+// asker is a worker with a function as its Work.
 type asker struct {
 	river.WorkerDefaults[ask]
 	do func(ctx context.Context, job *river.Job[ask]) error

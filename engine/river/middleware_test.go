@@ -267,7 +267,7 @@ func TestAGuardThatTheProgramHasClosedSnoozes(t *testing.T) {
 	})
 }
 
-// explosive is an error whose methods panic.
+// explosive is an error with methods that panic.
 type explosive struct{}
 
 func (explosive) Error() string { return "explosive" }

@@ -120,7 +120,7 @@ func (p *parking) wait(err error) (time.Duration, reach) {
 	return p.unknown(), process // the program has closed the guard
 }
 
-// unknown is a wait whose end is not known. It grows with the snoozes of the job.
+// unknown is a wait with an unknown end. It grows with the snoozes of the job.
 func (p *parking) unknown() time.Duration {
 	return quotaLook * time.Duration(min(p.snoozes, int32(longestSnooze/quotaLook)-1)+1)
 }

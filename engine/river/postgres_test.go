@@ -54,7 +54,7 @@ func TestOnPostgreSQL(t *testing.T) {
 		queue, err := a.QueueGet(t.Context(), "acme")
 		return err == nil && queue.PausedAt != nil
 	}, 20*time.Second, 50*time.Millisecond, "the queue is not paused")
-	// Another process, whose guard knows of no pause, does not work the queue either.
+	// Another process does not work the queue either, although its guard is not paused.
 	b := onPostgres(t, pool, "b", newGuard(t, guard.Policy{Name: "acme"}), func(_ context.Context, job *river.Job[ask]) error {
 		second.note(job)
 		return nil

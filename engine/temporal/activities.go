@@ -172,7 +172,7 @@ func (a *activities) item(ctx context.Context, c call) (o itemOutcome, err error
 	return a.record(ctx, &c, &engine.Result{Index: index, State: engine.Failed, Err: engine.Remote(err)})
 }
 
-// known returns what an earlier attempt of the activity has recorded, whose worker was lost before it
+// known returns what an earlier attempt of the activity has recorded if its worker was lost before it
 // could report.
 func (a *activities) known(ctx context.Context, c *call) (o itemOutcome, ok bool) {
 	if activity.GetInfo(ctx).Attempt == 1 {

@@ -24,7 +24,7 @@ type batchInput struct {
 	Stopped  *engine.RemoteError `json:"stopped,omitempty"` // why no further item begins
 }
 
-// notListed is the Pages of a batch whose items are not in the store yet.
+// notListed is the Pages of a batch before its items are in the store.
 const notListed = -1
 
 // batch runs the pages of a batch in child workflows, each with a history of its own. The next page begins when

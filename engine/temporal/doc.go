@@ -10,6 +10,6 @@
 //
 // A rate-limit response is no attempt: the activity returns with the pause as its next retry delay, and
 // its slot is free meanwhile. The guards of nodes are those of the worker: let them be of a group.Group,
-// so that one learner admits the calls of all workers. Activities within such a guard have a task queue
-// of their own, whose rate follows what was learned. docs/engines.md has the rules.
+// so that one learner admits the calls of all workers. Activities within such a guard have their own
+// task queue; its rate follows the learned limits. docs/engines.md has the rules.
 package temporal

@@ -60,7 +60,7 @@ func (o *Options) queueOf(p *engine.Part) string {
 	return o.Queue
 }
 
-// learnerOf returns the guard whose rate the queue of a part follows; nil: none.
+// learnerOf returns the guard that sets the rate of a part's queue; nil if there is none.
 func learnerOf(p *engine.Part) *guard.Guard {
 	if p.Guard == nil {
 		return nil

@@ -74,7 +74,7 @@ type page struct {
 	value *stored       // nil: not read yet
 }
 
-// item returns an item of the batch whose keys begin with key, and its index in the batch.
+// item returns an item of the batch with the key prefix key, and its index in the batch.
 func (s *pages) item(ctx context.Context, key string, number, index int64) (it listed, at int64, err error) {
 	p, err := s.get(ctx, pageKey(key, number))
 	if err != nil {

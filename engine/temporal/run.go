@@ -21,7 +21,7 @@ import (
 	"github.com/headrace/headrace/node"
 )
 
-// InputError is the error of Run for an ID whose run has another flow or another input.
+// InputError is the error of Run for the ID of a run with another flow or another input.
 type InputError struct {
 	ID string // Options.ID
 }

@@ -42,8 +42,8 @@ const (
 	pollers = 10
 )
 
-// NewWorker returns a worker for flows, each a flow.Flow or another node of packages flow and node, whose names
-// differ. It joins all problems: those of the options, and those of engine.New for each flow.
+// NewWorker returns a worker for flows. Each is a flow.Flow or another node of packages flow and node, with a unique
+// name. It joins all problems: those of the options, and those of engine.New for each flow.
 func NewWorker(c client.Client, o Options, flows ...any) (*Worker, error) {
 	o = o.withDefaults()
 	plans, err := plansOf(flows)

@@ -123,7 +123,7 @@ func (p *program) part(in *runInput) *engine.Part {
 	return part
 }
 
-// call is the input of an activity for part, whose keys begin with key.
+// call is the input of an activity for part with the key prefix key.
 func (in *runInput) call(part *engine.Part, key string) call {
 	return call{Flow: in.Flow, Print: in.Fingerprint, Path: part.Path, Key: key}
 }

@@ -54,10 +54,10 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, pr
 	return r.Do(ctx, asker{s, client}.ask)
 }
 
-// newClient is what a program needs to know of headrace: where the SDK's
-// http.Client sends by, and that nobody else retries. The client has no Timeout, for
-// a call's wait for its turn would count. For the same reason the SDK is told to be
-// patient: it gives an answer that is not streamed ten minutes.
+// newClient is all that a program needs to set up headrace: a transport for the SDK's
+// http.Client, and no other retries. The client has no Timeout, because
+// it would include a call's wait for its turn. For the same reason the SDK's own timeout is
+// raised: by default it is ten minutes for an answer that is not streamed.
 func newClient(transport http.RoundTripper, opts ...option.RequestOption) anthropic.Client {
 	return anthropic.NewClient(append(opts,
 		option.WithHTTPClient(&http.Client{Transport: transport}),

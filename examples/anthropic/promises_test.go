@@ -17,13 +17,13 @@ import (
 	"github.com/headrace/headrace/examples/internal/sdktest"
 )
 
-// A client that was left to retry by itself is told once.
+// A client that still retries by itself is reported once.
 func TestSDKRetriesAreNoticed(t *testing.T) { suite().RetriesAreNoticed(t, headrace.SDKRetries) }
 
 // What the limiter itself says comes through the SDK.
 func TestErrorsOfTheLimiter(t *testing.T) { suite().LimiterErrors(t) }
 
-// With httpclient nobody follows a redirect, and the error says so.
+// With httpclient, redirects are not followed, and the error says so.
 func TestRedirectKeepsTheKey(t *testing.T) {
 	suite().RedirectIsNotFollowed(t)
 	t.Run("whoever follows redirects leaks it", whoFollowsLeaks)
@@ -94,5 +94,5 @@ func TestTheWaitIsNoTimeout(t *testing.T) {
 	})
 }
 
-// The key is in nothing that is told, logged, printed or returned.
+// The key is in nothing that is reported, logged, printed or returned.
 func TestTheKeyIsNeverTold(t *testing.T) { suite().KeyIsNeverTold(t) }

@@ -66,7 +66,7 @@ func classify(_ context.Context, t *Ticket) (node.Action, error) {
 	}
 }
 
-// helpers calls somebody, and the first time nobody answers.
+// helpers calls a helper, and gets no answer the first time.
 type helpers struct{ calls atomic.Int64 }
 
 func (h *helpers) call(_ context.Context, t *Ticket) error {

@@ -6,7 +6,7 @@
 // that no action leaves is found before the first step.
 //
 // A node without edges ends the flow, and that is no error: it may be meant. So a
-// loop whose way back was forgotten stops after its first round. The report's
+// loop without its edge back stops after its first round. The report's
 // Last says where a run ended: compare it with where it should.
 //
 //	go run ./examples/branchandloop

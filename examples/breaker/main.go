@@ -27,7 +27,7 @@ import (
 	"github.com/headrace/headrace/retry"
 )
 
-// down is a provider whose first calls fail.
+// down is a provider that fails the first calls.
 func down(calls int64) (*providertest.Server, error) {
 	var arrived atomic.Int64
 	return providertest.New(providertest.Config{Fault: func(providertest.Request) *providertest.Fault {

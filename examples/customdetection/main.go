@@ -48,7 +48,7 @@ func detect(err error) adaptive.Feedback {
 	case "BUSY":
 		return adaptive.Feedback{Verdict: adaptive.Hit, RetryAfter: time.Duration(e.WaitMS) * time.Millisecond}
 	case "NO_CREDIT":
-		return adaptive.Feedback{Verdict: adaptive.Terminal} // everybody stops: no wait helps
+		return adaptive.Feedback{Verdict: adaptive.Terminal} // all calls stop: waiting does not help
 	default:
 		return adaptive.Feedback{Verdict: adaptive.OK} // an answer like any other; the item fails
 	}

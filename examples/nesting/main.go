@@ -9,7 +9,7 @@
 // results back; they share nothing else. The refusal of a call is waited out
 // by the limiter of paragraphs, four levels down. Propagate tells the level
 // above of it: the limiters of chapters and of books cut too, once each, since
-// there is no point in beginning books whose calls would only queue.
+// there is no point in starting books if their calls would only queue.
 //
 //	go run ./examples/nesting
 package main

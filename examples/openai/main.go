@@ -53,9 +53,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, pr
 	return r.Do(ctx, asker{s, client}.ask)
 }
 
-// newClient is what a program needs to know of headrace: where the SDK's
-// http.Client sends by, and that nobody else retries. The client has no Timeout, for
-// a call's wait for its turn would count.
+// newClient is all that a program needs to set up headrace: a transport for the SDK's
+// http.Client, and no other retries. The client has no Timeout, because
+// it would include a call's wait for its turn.
 func newClient(transport http.RoundTripper, opts ...option.RequestOption) openai.Client {
 	return openai.NewClient(append(opts,
 		option.WithHTTPClient(&http.Client{Transport: transport}),

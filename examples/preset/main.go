@@ -46,7 +46,7 @@ func newNode(client chat.Client) *node.Batch[node.None, string, int] {
 		WithPreset(presets.OpenAITier1)
 }
 
-// work has an account, whose limit is in no code, answer so many questions.
+// work sends that many questions under an account with a limit that is not in the code.
 func work(ctx context.Context, account providertest.Bucket, questions int) error {
 	provider, err := providertest.New(providertest.Config{Limits: providertest.Limits{Rate: account}, Headers: true})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Quickstart digests texts through a language model whose limits it does not
-// know: it splits them into sections, summarises the passages of many
+// Quickstart digests texts through a language model with unknown
+// limits: it splits them into sections, summarises the passages of many
 // sections at once, and collects the summaries.
 //
 //	go run ./examples/quickstart            # its own texts, a provider in the same process

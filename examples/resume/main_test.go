@@ -41,7 +41,7 @@ results.jsonl: 200 lines`).FindStringSubmatch(out.String())
 	assert.Equal(t, told[4], told[5])
 }
 
-// inFolder returns the flags of a run whose files are all in a folder of its own.
+// inFolder returns the flags of a run with all files in a folder of its own.
 func inFolder(t *testing.T, texts int, more ...string) []string {
 	t.Helper()
 	folder := t.TempDir()

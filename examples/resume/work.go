@@ -55,7 +55,7 @@ func (w *work) with(ctx context.Context, j journal.Journal) (err error) {
 // texts reads the input while the calls are made.
 func texts(_ context.Context, w *work) (iter.Seq2[Text, error], error) { return readTexts(w.in), nil }
 
-// took is told also of a run that was stopped.
+// took is also reported for a run that was stopped.
 func took(_ context.Context, w *work, r *node.Report[Text, string]) (node.Action, error) {
 	w.counts, w.leftover = r.Counts(), r.Leftover()
 	return node.Next, r.Err()

@@ -1,7 +1,7 @@
 // Jobs on River: three worker processes, one hidden limit, and a kill -9 every 20 seconds.
 //
-// The program starts what it needs: PostgreSQL, a provider whose limit is hidden and halves
-// on the way, and three workers. The workers find the limit out together, as members of a
+// The program starts what it needs: PostgreSQL, a provider with a hidden limit that halves
+// during the run, and three workers. The workers find the limit out together, as members of a
 // group. At the end the provider's ledger is compared with the results in the database.
 // Only PostgreSQL has to be installed (on Debian: apt-get install postgresql).
 //

@@ -1,6 +1,6 @@
 // Sequential batch: one item after the other, in the order of the input.
 //
-// A batch is sequential as long as nobody says WithParallel. Here the order
+// A batch is sequential without WithParallel. Here the order
 // matters: each booking needs the balance that the one before has left.
 // FailFast stops at the first that fails, so that none is booked behind it;
 // without it the batch goes on and reports every failure at the end.

@@ -37,7 +37,7 @@ $`, out.String())
 	}
 }
 
-// short returns a folder whose name fits into the address of a socket.
+// short returns a folder with a name that fits into the address of a socket.
 func short(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "sq") //nolint:usetesting // that of a test has a long name

@@ -36,7 +36,7 @@ func cached(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// limited lets nobody go where the path is /limited.
+// limited admits no call if the path is /limited.
 func limited(next http.RoundTripper) http.RoundTripper {
 	return tripper(func(req *http.Request) (*http.Response, error) {
 		if req.URL.Path != "/limited" {

@@ -326,7 +326,7 @@ func TestModelCalls(t *testing.T) {
 	}
 }
 
-// What limiters do is told while somebody looks, with the progress of a run or by Watch.
+// Limiters are reported while they are watched, with the progress of a run or by Watch.
 func TestWhatLimitersDo(t *testing.T) {
 	reader := metric.NewManualReader()
 	o, err := telemetry.New(telemetry.Config{MeterProvider: metric.NewMeterProvider(metric.WithReader(reader))})

@@ -34,7 +34,7 @@ func TestMaxIn(t *testing.T) {
 	}{
 		{nil, sec, 0},
 		{[]int{5}, sec, 1},
-		{[]int{0, 10}, 10 * sec, 1}, // who comes after exactly 10s is in the next span
+		{[]int{0, 10}, 10 * sec, 1}, // a call after exactly 10s is in the next span
 		{[]int{0, 10}, 10*sec + 1, 2},
 		{[]int{0, 0, 0, 9}, 10 * sec, 4},
 		{[]int{9, 0, 3}, 10 * sec, 3}, // in any order

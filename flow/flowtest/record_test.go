@@ -116,7 +116,7 @@ func TestTheTimelineHasItAll(t *testing.T) {
 	})
 }
 
-// Calls of two providers are told apart, and sorted together.
+// Calls of two providers are distinguished, and sorted together.
 func TestSeveralProviders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rec := flowtest.New(t)

@@ -63,7 +63,7 @@ func eventLine(e Event) line {
 	switch kind {
 	case "limiter", "breaker":
 		if l.rank, l.n = ofLimiters, 1; e.Kind == event.LimiterHit {
-			l.n = 0 // what the law makes of it comes after
+			l.n = 0 // the controller's decision comes after it
 		}
 		limiterText(&b, what, e)
 	case "item":
@@ -121,7 +121,7 @@ func render(lines []line) string {
 	return b.String()
 }
 
-// abridge leaves out the middle of a timeline that nobody would read.
+// abridge leaves out the middle of a timeline that is too long to read.
 func abridge(timeline string) string {
 	const shown = 60
 	lines := strings.SplitAfter(timeline, "\n")

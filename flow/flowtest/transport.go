@@ -31,7 +31,7 @@ func (p *Provider) RoundTrip(req *http.Request) (res *http.Response, err error) 
 	forwarded := false
 	defer func() {
 		if req.Body != nil && !forwarded {
-			_ = req.Body.Close() // nobody has read it
+			_ = req.Body.Close() // it has not been read
 		}
 	}()
 	ctx := req.Context()
@@ -74,7 +74,7 @@ func (s Step) response(req *http.Request, status int, key string) *http.Response
 	}
 }
 
-// judge says how a request came out that was answered by somebody else.
+// judge returns the outcome of a request that another handler answered.
 func (a *arrival) judge(req *http.Request, res *http.Response, err error) (o Outcome, status int) {
 	switch {
 	case err != nil && req.Context().Err() != nil:

@@ -212,7 +212,7 @@ func Host(u *url.URL) string {
 	return strings.TrimSuffix(host, ".")
 }
 
-// first is the first value of a field whose name is in canonical form.
+// first returns the first value of a field. The name must be in canonical form.
 func first(h http.Header, name string) string {
 	if v := h[name]; len(v) > 0 {
 		return v[0]

@@ -8,7 +8,7 @@ import (
 
 // claimed returns what identifies the account of a JSON Web Token, or "". A token
 // that expires is identified by the claims that stay the same when it is renewed;
-// any other is a key, such as MiniMax's, whose claims may name the issuer alone.
+// any other is a key, such as MiniMax's, with claims that may name the issuer alone.
 func claimed(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {

@@ -61,7 +61,7 @@ func TestFakeClock(t *testing.T) {
 	<-fired
 }
 
-// A real clock that is wrapped is somebody's own: it is asked.
+// A wrapped real clock is not the real clock: it is asked.
 func TestWrappedRealClock(t *testing.T) {
 	k := clock.New(shifted{clockwork.NewRealClock()})
 	assert.GreaterOrEqual(t, k.Elapsed(), time.Hour)

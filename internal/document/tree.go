@@ -1,4 +1,4 @@
-// Package document reads a configuration from JSON into a struct whose fields have a
+// Package document reads a configuration from JSON into a struct with fields that have a
 // tag `config:"key"`, and reports every problem with its place in the text. Package
 // registry and the service read theirs by it.
 package document

@@ -13,11 +13,11 @@ import (
 	"github.com/headrace/headrace/internal/emit"
 )
 
-// tracer notes what it is told, and marks contexts with its name.
+// tracer records its calls, and marks contexts with its name.
 type tracer struct {
 	name   string
 	kinds  []event.Kind
-	silent bool // it has no end to be told
+	silent bool // it has no end to report
 	panics bool
 	log    *log
 }

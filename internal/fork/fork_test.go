@@ -40,7 +40,7 @@ func TestTheEndOfTheContextIsNoStop(t *testing.T) {
 	assert.Error(t, f.Intake.Err())
 }
 
-// A fork in an item lives no longer than the attempt, whose context may end before the intake of the run.
+// A fork in an item lives no longer than the attempt. The context of the attempt may end before the intake of the run.
 func TestTheIntakeEndsWithTheContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

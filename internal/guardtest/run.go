@@ -14,7 +14,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Caller makes one call that costs c, whose attempts are a.Do, and returns how it ended.
+// Caller makes one call that costs c, with a.Do as its attempts, and returns how it ended.
 type Caller func(ctx context.Context, c throttle.Cost, a *Attempts) error
 
 // Door is a way to make guarded calls.

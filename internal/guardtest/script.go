@@ -39,7 +39,7 @@ type Answer struct {
 // Call is one call of a script.
 type Call struct {
 	At       time.Duration // since the begin
-	Key      *guard.Policy // of a guard that the call needs besides, within those of the case; nil: none
+	Key      *guard.Policy // of another guard that the call needs, within those of the case; may be nil
 	Try      bool          // without waiting
 	Cost     throttle.Cost
 	Deadline time.Duration // since At; 0: none

@@ -54,7 +54,7 @@ func (b *books) Cooldown(ctx context.Context, key string, d time.Duration) error
 
 func storeCases() []testCase {
 	var seen *books
-	// sharing is a policy whose limits another process has used n times.
+	// sharing is a policy with limits that another process has used n times.
 	sharing := func(p guard.Policy, n int, down bool) func() guard.Policy {
 		return func() guard.Policy {
 			store := quota.NewMemoryStore(nil)

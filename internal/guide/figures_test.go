@@ -58,7 +58,7 @@ func tested(t *testing.T, readme, cell string) {
 }
 
 // measured returns the row of a table that has all numbers of the claim, or -1. It
-// is a row of ours if the claim is about us, and of somebody else if it is not.
+// is a row of headrace if the claim is about headrace, and of another project if it is not.
 func measured(lines []string, claim string, ours bool) int {
 	claimed := numbers(claim)
 	return slices.IndexFunc(lines, func(line string) bool {

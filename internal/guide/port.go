@@ -9,8 +9,8 @@ import (
 	"github.com/headrace/headrace/internal/freeport"
 )
 
-// FreePorts returns what to type in place of the local addresses of a page whose
-// ports are taken, or of all of them.
+// FreePorts returns replacements for the local addresses of a page with ports that
+// are taken, or for all of them.
 func FreePorts(ctx context.Context, page string, all bool) (*strings.Replacer, error) {
 	var pairs []string
 	for _, address := range regexp.MustCompile(`127\.0\.0\.1:[1-9]\d+`).FindAllString(page, -1) {

@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// A Shell types the commands of a page as one who reads it does: all of them
-// into one shell, which gives up at the first that fails.
+// A Shell runs the commands of a page as a reader would: all of them
+// in one shell, which stops at the first that fails.
 type Shell struct {
 	Dir     string            // where it begins
 	Env     []string          // what it has
@@ -33,7 +33,7 @@ type Result struct {
 	Err    error
 }
 
-// driver runs the files whose names come in by descriptor 3, and says so by descriptor 4.
+// driver runs the files named on descriptor 3, and reports on descriptor 4.
 const driver = `while read -r file <&3; do . "$file" 3<&- 4>&-; echo >&4; done`
 
 // Run does the steps, and tells report of each, those that are marked as not run
@@ -84,7 +84,7 @@ type running struct {
 	cmd    *exec.Cmd
 	said   *os.File
 	read   int           // how much of said was read
-	files  *os.File      // where it is told what to run
+	files  *os.File      // receives what to run
 	done   chan struct{} // it has run a file; closed when it has exited
 	exited chan struct{} // closed when it has exited
 	err    error         // how it has
@@ -153,8 +153,8 @@ func (r *running) output() string {
 	return string(fresh)
 }
 
-// step types the commands of a step. After one that goes on in the background, the
-// next is typed when somebody listens at the address in it.
+// step runs the commands of a step. After a background command, the
+// next one runs when a server listens at the address in it.
 func (r *running) step(ctx context.Context, s Step) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("not done after %s", r.Timeout))
 	defer cancel()
@@ -202,7 +202,7 @@ func (r *running) run(ctx context.Context, typed string) error {
 	}
 }
 
-// listening waits until somebody listens.
+// listening waits until a server listens.
 func listening(ctx context.Context, address string) error {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()

@@ -109,7 +109,7 @@ echo $NEXT
 	require.Eventually(t, func() bool { return gone(pid) }, time.Minute, 10*time.Millisecond)
 }
 
-// gone reports whether a process has ended, though nobody may have heard of it.
+// gone reports whether a process has ended, even if it has not been reaped.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

@@ -12,12 +12,12 @@ type Step struct {
 	Line   int      // of its fence, from 1
 	Lines  []string // the commands, as they are printed
 	Given  string   // the command that provides what a reader has and a clone has not: a key, a file
-	NotRun string   // why nobody can run it unattended
+	NotRun string   // why it cannot run unattended
 	Want   []Block  // what the page says that it prints
 }
 
-// Steps lists the commands of a page, in the order in which they are typed. The
-// error joins what keeps somebody from typing them: a prompt, a command that is
+// Steps lists the commands of a page, in the order in which they are run. The
+// error joins everything that prevents running them: a prompt, a command that is
 // indented and not fenced, a mark that belongs to nothing.
 func Steps(page string) (steps []Step, err error) {
 	var errs []error

@@ -67,8 +67,8 @@ func tail(output string) string {
 	return strings.Join(all[max(0, len(all)-20):], "\n")
 }
 
-// reader is the environment of somebody who has Go and nothing of ours: no key, no
-// setting, and a home that is empty. What Go keeps it has, for the time's sake.
+// reader is the environment of a new user with Go installed: no key, no
+// settings, and an empty home. The caches of Go are kept to save time.
 func reader(t *testing.T) (env []string) {
 	t.Helper()
 	for _, set := range os.Environ() {

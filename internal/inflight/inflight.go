@@ -21,7 +21,7 @@ type Attempt interface {
 	// Abandon returns everything that the attempt holds before its function has
 	// returned, and reports whether there was anything: hung counts as a failure
 	// for the breaker, unless it is nil. When the function returns after all, it
-	// is not repeated, and the law learns nothing from it.
+	// is not repeated, and the controller learns nothing from it.
 	Abandon(hung error) bool
 	// Judge returns what the guard would make of err.
 	Judge(err error) adaptive.Feedback

@@ -9,8 +9,8 @@ import (
 )
 
 // Lane makes calls for one goroutine, one after the other and all under the
-// same context. Admit and End are those of a guard.Call. A call whose context
-// nothing keeps for longer allocates next to nothing.
+// same context. Admit and End are those of a guard.Call. A call allocates next to nothing
+// unless its context is kept for longer.
 type Lane interface {
 	// Begin starts the next call, at this cost. The context has not ended.
 	Begin(c throttle.Cost)

@@ -5,7 +5,7 @@ package inside
 // packages of headrace can name it, so no other node has that method by accident.
 type Key struct{}
 
-// Judged is embedded in an error whose parts have been judged, each by itself.
+// Judged is embedded in an error after each of its parts has been judged by itself.
 type Judged struct{}
 
 // Inside marks the error.

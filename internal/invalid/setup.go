@@ -8,7 +8,7 @@ import (
 
 // Setup is the life of something that is configured step by step and used
 // afterwards: it collects the problems of the steps, and is frozen by the
-// first use, because nobody may read a setting while it changes. A change
+// first use, because a setting must not be read while it changes. A change
 // that comes later is a problem of every use from then on. Safe for
 // concurrent use, once Init has been called.
 type Setup struct {

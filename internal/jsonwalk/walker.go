@@ -10,7 +10,7 @@ const (
 	Keep                // collect it for Visitor.Value
 )
 
-// Visitor is told of members while a Walker is fed. What it is given is valid
+// Visitor receives members while a Walker is fed. Its arguments are valid
 // during the call only.
 type Visitor interface {
 	// Member is called where the value of a member begins. first is the first

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// fell is a machine whose rate of 10 has held, and is 5 since a refusal at 2.1.
+// fell is a machine with a rate of 10 that has held, and that is 5 since a refusal at 2.1.
 func fell() *machineRun {
 	r := cutOnce(Config{CallRate: 10}, Refusal{Names: CallLimit, Asked: 1})
 	r.Calls.Set(5, 20)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tuned is how many values the law is tuned by. It may be lowered; the goal is 60.
+// tuned is how many values the controller is tuned by. It may be lowered; the goal is 60.
 const (
 	tuned = 175
 	goal  = 60
@@ -26,7 +26,7 @@ var (
 	units = []string{"minute", "hour", "day"}
 )
 
-// numbers are those that the law is tuned by. Each constant is one, whatever its value,
+// numbers are those that the controller is tuned by. Each constant is one, whatever its value,
 // unless it is a size or a unit, enumerates, or is derived: another constant, a product or
 // quotient of constants and identities, or what is missing from 1. By sums and bare
 // factors, everything could be made of anything.

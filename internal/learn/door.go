@@ -29,7 +29,7 @@ const (
 	askedJitter     = 0.1    // of a wait that an answer asks for or an overload needs, added at most
 	firstKnock      = 0.25   // seconds until the first probe without a Retry-After; each later wait is twice as long
 	rarestKnock     = minute // the longest time between two probes, in seconds
-	knockShare      = 0.02   // of the learned rate may go into knocking
+	knockShare      = 0.02   // of the learned rate may be used for probes
 	resetDoublings  = 4      // times that the wait for a reset may double, at most
 	firstOverload   = 0.05   // seconds to wait at an overload, twice as long each time
 	longestOverload = 30     // seconds of such a wait, at most

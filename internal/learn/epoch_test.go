@@ -28,7 +28,7 @@ func TestCallsOfOneInstantGoByTheirNumber(t *testing.T) {
 }
 
 // A refusal of a call that had left before the cut moves only the gate, and
-// that for everybody.
+// does so for all calls.
 func TestAnEchoMovesOnlyTheGate(t *testing.T) {
 	m := New(Config{Initial: 4, Max: 100})
 	cuts := 0

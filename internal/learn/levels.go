@@ -1,6 +1,6 @@
 package learn
 
-// levelsKept is how many levels are told apart: calls at higher ones count at the last.
+// levelsKept is how many levels are distinguished: calls at higher ones count at the last.
 const levelsKept = 256 // calls in flight
 
 // Levels counts the calls that were taken by how many others were in flight.

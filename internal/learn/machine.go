@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// Machine is the law for one limiter. It is not safe for concurrent use.
+// Machine is the controller for one limiter. It is not safe for concurrent use.
 type Machine struct {
 	Flight Flight
 	Calls  Pacer
@@ -87,7 +87,7 @@ func New(c Config) *Machine {
 	return m
 }
 
-// Call is one call that was let go.
+// Call is one call that was admitted.
 type Call struct {
 	Seq    int64   // running number
 	At     float64 // when it left

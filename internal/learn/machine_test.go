@@ -118,7 +118,7 @@ func TestARefusalMeasuresTheRate(t *testing.T) {
 	assert.Equal(t, Decision{At: 2.1, Of: OfCalls, To: r.Calls.Pace(), Why: WhyRate}, d)
 }
 
-// Calls that leave together arrive in any order, and the first refusal to be heard may be
+// Calls that are sent together arrive in any order, and the first refusal to be noticed may be
 // that of any of them.
 func TestTheFirstMarkIsCorrected(t *testing.T) {
 	for _, c := range []struct {
@@ -173,7 +173,7 @@ func TestALateMarkIsNotThatOfTheFirstCalls(t *testing.T) {
 	assert.Less(t, r.Calls.Rate, 20.)
 }
 
-// A machine that begins late can be told what was sent before.
+// A machine that begins late can be given what was sent before.
 func TestWhatWentBefore(t *testing.T) {
 	r := runMachine(Config{})
 	for i := range int64(10) {
@@ -643,7 +643,7 @@ func TestNoCallAllocates(t *testing.T) {
 }
 
 // A window of 20 calls opens at 60. The first call that it lets in is followed by
-// one too many, whose refusal is heard before the answer to the first.
+// one too many, and its refusal arrives before the answer to the first.
 func TestARefusalMayBeHeardBeforeTheAnswerThatOpensTheDoor(t *testing.T) {
 	r := cutOnce(Config{}, Refusal{Asked: 58})
 	r.Wait(60.1, 100, 0)
@@ -659,7 +659,7 @@ func TestARefusalMayBeHeardBeforeTheAnswerThatOpensTheDoor(t *testing.T) {
 	assert.InDelta(t, 60, r.spans.Window, 0.2)
 }
 
-// A knock that was refused is not the call that found the door open.
+// A rejected probe is not the call that ended the pause.
 func TestARefusedKnockEndsNoClosure(t *testing.T) {
 	r := cutOnce(Config{}, Refusal{Asked: 28})
 	r.Wait(31, 100, 0)

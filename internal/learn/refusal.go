@@ -89,7 +89,7 @@ func (m *Machine) Refused(now float64, c Call, r Refusal) {
 		m.still(now, c, &r)
 		return
 	}
-	if m.resumed.At > m.spans.shut { // the door had opened for others, whose answers are on their way
+	if m.resumed.At > m.spans.shut { // the pause had ended for other calls, and their answers are on their way
 		m.span(m.resumed.At, m.resumed.Calls)
 	}
 	m.spans.Shut(c.At)

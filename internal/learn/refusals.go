@@ -20,8 +20,8 @@ func (r *Refusals) Add(seq int64, tokens float64) {
 	r.next = (r.next + 1) % len(r.ring)
 }
 
-// outOfOrder is how many refusals may be heard before that of an earlier call.
-const outOfOrder = 16 // refusals that may be heard before that of an earlier call
+// outOfOrder is how many refusals may arrive before that of an earlier call.
+const outOfOrder = 16 // refusals that may arrive before that of an earlier call
 
 // Between is how many calls after the call a, up to and with b, were refused,
 // and their tokens.

@@ -2,7 +2,7 @@ package learn
 
 import "iter"
 
-// Rules are rules of the law, to be left out one at a time, so that a
+// Rules are rules of the controller, to be left out one at a time, so that a
 // simulation shows what each is worth.
 type Rules uint32
 

@@ -49,7 +49,7 @@ func TestNoiseEndsATrial(t *testing.T) {
 	assert.False(t, r.levels.trying)
 }
 
-// Refusals of calls that had left before the first of them was heard are answered with it.
+// Refusals of calls that were sent before the first of them arrived are handled together with it.
 func TestATrialThatFailsIsAnEpoch(t *testing.T) {
 	r := fell()
 	for _, c := range r.until(3, 33) {

@@ -244,7 +244,7 @@ func TestTallyIgnoresLaterCalls(t *testing.T) {
 	s := marked()
 	c := s.send(101, 0.1)
 	s.Refused(c)
-	s.send(500, 0.001) // before the refusal is heard
+	s.send(500, 0.001) // before the refusal arrives
 	assert.InDelta(t, 100/10.1, s.Measure(c, false, true, 0).Calls, 1e-9)
 	assert.InDelta(t, 10000/10.1, s.Measure(c, false, false, 0).Tokens, 1e-6)
 }

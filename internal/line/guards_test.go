@@ -140,7 +140,7 @@ func TestAnAttemptThatABreakerStopsDoesNotCount(t *testing.T) {
 	})
 }
 
-// moody is a law of one slot that ends the goroutine or panics when it is told to.
+// moody is a controller with one slot that ends the goroutine or panics on request.
 type moody struct {
 	adaptive.State
 
@@ -276,7 +276,7 @@ func TestALineThatWaitsForTheCallAround(t *testing.T) {
 	})
 }
 
-// slow is a store whose first Take does not return before it is released.
+// slow is a store with a first Take that does not return before it is released.
 type slow struct {
 	quota.Store
 

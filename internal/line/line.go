@@ -16,7 +16,7 @@ type line struct {
 	lines   *Lines
 	name    string
 	order   order
-	asking  *turn // nil: none; then the order is empty, unless held
+	asking  *turn // if nil, the order is empty, unless held
 	loose   int   // turns that ask without an order
 	held    bool  // the queue of the guard is full of these, which are not in line yet
 	turns   int   // that have begun and not ended: the line is in use

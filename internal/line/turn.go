@@ -10,8 +10,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// patience is for how long a turn whose wait for admission was ended may go on
-// asking, before another one is chosen regardless: what a guard asks, such as a
+// patience is for how long a turn may continue to ask after its wait for admission was
+// ended, before another one is chosen regardless: what a guard asks, such as a
 // store, may not return.
 const patience = time.Second
 

@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// waiter is a turn whose Await was called.
+// waiter is a turn after Await was called.
 type waiter struct {
 	inflight.Turn
 
@@ -117,7 +117,7 @@ func TestTheBetterOneLeavesBeforeItIsItsTurn(t *testing.T) {
 	})
 }
 
-// A guard whose queue is full of a call that is not in line yet turns no call away.
+// A guard rejects no call if its queue is full of calls that are not in line yet.
 func TestLimitedByACallThatIsNotInLineYet(t *testing.T) {
 	for about, resolve := range map[string]func(first *waiter){
 		"it joins the line": func(first *waiter) { first.Queued(); first.Asked(nil) },

@@ -29,8 +29,8 @@ func CheckAddress(address, remedy string) error {
 }
 
 // Local reports whether r is of this machine: its connection arrived at a loopback address, and its Host is one, or
-// "localhost". Other names are those of a reverse proxy, which anyone may reach, and so are headers that say for whom
-// a request is forwarded. Without a server that reports the address of the connection, r is not.
+// "localhost". Other names belong to a reverse proxy that may be reachable from outside, and so do headers that name the origin
+// of a forwarded request. Without a server that reports the address of the connection, r is not.
 func Local(r *http.Request) bool {
 	for _, h := range []string{"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
 		if len(r.Header[h]) > 0 {

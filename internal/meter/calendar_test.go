@@ -82,7 +82,7 @@ func TestCalendar(t *testing.T) {
 	assert.Zero(t, m.Wait(45*time.Minute, 10))
 	stale := calendarOf(t, 10, 0)
 	stale.Take(0, 7)
-	stale.Take(5*time.Hour, 2) // a debt, before anybody asked about its period
+	stale.Take(5*time.Hour, 2) // a debt, before its period was queried
 	assert.Equal(t, int64(2), stale.spent(5*time.Hour))
 	m.Take(45*time.Minute, 15)
 	assert.Equal(t, int64(15), m.spent(46*time.Minute), "a debt belongs to its period")

@@ -36,7 +36,7 @@ func TestInherit(t *testing.T) {
 			var old []Gauge
 			for i, w := range tc.old {
 				g := New(w, time.Time{}, 0, 0)
-				g.Take(0, int64(i)+1) // so that each is told by what it spent
+				g.Take(0, int64(i)+1) // so that each is identified by its spending
 				old = append(old, g)
 			}
 			g := New(tc.new, time.Time{}, 0, 9)

@@ -33,7 +33,7 @@ func (k *Key) Under(now Instant, concurrency int, windows []Window, base time.Ti
 	return true
 }
 
-// Lapse frees the slots whose time is over.
+// Lapse frees the slots after their time is over.
 func (k *Key) Lapse(now Instant) {
 	k.Slots = slices.DeleteFunc(k.Slots, func(s Slot) bool { return s.Ends <= now })
 }

@@ -96,7 +96,7 @@ func (m *sliding) push(s stamp) {
 	m.len++
 }
 
-// makeRoom drops the stamps whose units were all given back and, if few were, doubles the ring.
+// makeRoom drops the stamps with all units given back and, if they were few, doubles the ring.
 func (m *sliding) makeRoom() {
 	kept := 0
 	for i := range m.len {

@@ -44,8 +44,8 @@ func Names[S ~string](name string, candidates []S, most int) []S {
 	return names
 }
 
-// score is less for what is nearer: first by the slips, then by the words of
-// the candidate that nobody asked for.
+// score is lower for closer matches: first by the slips, then by the words of
+// the candidate that were not asked for.
 type score struct{ slips, more int }
 
 func (s score) compare(t score) int {
@@ -100,8 +100,8 @@ func (a *spelt) byWords(words []string) (s score, ok bool) {
 	return s, len(a.words) > 0
 }
 
-// provider is the name by which the presets and dialects know who is called
-// otherwise; other words are what they are.
+// provider returns the name of a provider in presets and dialects for one of its
+// other names, and any other word unchanged.
 func provider(word string) string {
 	switch word {
 	case "google", "vertex":

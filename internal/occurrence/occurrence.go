@@ -51,8 +51,8 @@ type (
 	pathKey struct{}
 )
 
-// With returns a context whose runs count together: a batch that runs twice
-// under it, as in a loop, counts on. Call end after the last. Inside of another
+// With returns a context that counts runs: a batch that runs twice
+// under it, as in a loop, continues the count. Call end after the last. Inside of another
 // scope there is nothing to do.
 func With(ctx context.Context) (scoped context.Context, end func()) {
 	if In(ctx) {

@@ -9,7 +9,7 @@ import (
 )
 
 // Auditor judges a log while it is written. It is not safe for concurrent use:
-// whoever logs holds a lock anyway, or the order would mean nothing.
+// the writer of the log holds a lock anyway, or the order would mean nothing.
 //
 // An entry costs amortised constant time per rule. A window remembers the
 // entries inside it. A bucket remembers its lows: at most one for each entry of

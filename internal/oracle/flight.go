@@ -9,7 +9,7 @@ import (
 type flightMeter struct {
 	rule Rule
 	n    int64
-	open []uint64 // a bit for each entry whose call is in flight
+	open []uint64 // a bit for each entry with a call in flight
 	base int      // the number of the first word
 }
 

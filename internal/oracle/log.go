@@ -17,13 +17,13 @@ type Weights [Units]int64
 type Kind uint8
 
 const (
-	// Admission is a call that was let go, or that arrived. It alone is judged.
+	// Admission is a call that was admitted, or that arrived. It alone is judged.
 	Admission Kind = iota
 	// Debit is charged later, because a call cost more than was reserved. It
 	// may exceed any limit, and counts for the admissions after it.
 	Debit
 	// GiveBack lowers the weights of the entry Of by its own: as if so much had
-	// not been taken, for all who are judged after it.
+	// not been taken, for all entries that are judged after it.
 	GiveBack
 	// End is the end of the call that was admitted with the entry Of.
 	End
@@ -48,7 +48,7 @@ type Entry struct {
 }
 
 // Settled returns the log as it looks in the end: what was given back was never
-// taken, not even by those who were admitted before it was known. That judges
+// taken, not even by calls that were admitted before it was known. That judges
 // what was really used, and less strictly. Entries keep their numbers.
 func Settled(log []Entry) []Entry {
 	log = slices.Clone(log)

@@ -12,7 +12,7 @@ import (
 	"github.com/headrace/headrace/presets"
 )
 
-// withConstants returns the providers whose tiers have constants, as the facts
+// withConstants returns the providers with constants for their tiers, as the facts
 // name them.
 func withConstants(facts []byte) ([]string, error) {
 	var f struct {

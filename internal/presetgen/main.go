@@ -34,8 +34,8 @@ func run(t *presets.Table, facts, ids, docs string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(ids, code, 0o644); err != nil { //nolint:gosec // source code, for everybody to read
+	if err := os.WriteFile(ids, code, 0o644); err != nil { //nolint:gosec // source code, readable by all users
 		return err
 	}
-	return os.WriteFile(docs, page(t), 0o644) //nolint:gosec // documentation, for everybody to read
+	return os.WriteFile(docs, page(t), 0o644) //nolint:gosec // documentation, readable by all users
 }

@@ -70,7 +70,7 @@ func facts(err error, secrets []string) []error {
 	return found
 }
 
-// inner is Error, but that what x509 says of a certificate stays: it is the other side's, from before it was told anything.
+// inner is like Error, but keeps x509 errors about a certificate: the certificate comes from the server, before any secret was sent to it.
 func inner(err error, secrets []string) error {
 	_, unknown := errors.AsType[x509.UnknownAuthorityError](err)
 	_, another := errors.AsType[x509.HostnameError](err)

@@ -61,7 +61,7 @@ func addHeader(name, value string, add func(string)) {
 	}
 }
 
-// spellings is how a value shows up that somebody quoted or escaped, where that changes it.
+// spellings returns the quoted and escaped forms of a value that differ from it.
 func spellings(value string) []string {
 	quoted := strconv.Quote(value) // as net/http does with what it does not understand
 	all := []string{quoted[1 : len(quoted)-1], url.QueryEscape(value), url.PathEscape(value), strings.ReplaceAll(value, "/", `\/`)}
@@ -75,7 +75,7 @@ func addURL(u *url.URL, add func(string)) {
 	for part := range strings.SplitSeq(u.RawQuery, "&") {
 		name, value, named := strings.Cut(part, "=")
 		if !named {
-			value = name // whose name was forgotten
+			value = name // a value without its name
 		}
 		if !strings.Contains(u.Path, value) { // which errors show as it is
 			add(value)
@@ -98,7 +98,7 @@ func isHost(u *url.URL, value string) bool {
 	return u != nil && (strings.EqualFold(value, u.Host) || strings.EqualFold(value, u.Hostname()))
 }
 
-// Harmless names the headers whose values are words of the protocol.
+// Harmless names the headers with values that are words of the protocol.
 func Harmless(header string) bool {
 	switch header {
 	case "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Connection", "Content-Encoding",

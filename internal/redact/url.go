@@ -28,7 +28,7 @@ func query(raw string) string {
 		case named:
 			parts[i] = name + "=" + Mark
 		case part != "":
-			parts[i] = Mark // it may be a value whose name was forgotten
+			parts[i] = Mark // it may be a value without its name
 		}
 	}
 	return strings.Join(parts, "&")

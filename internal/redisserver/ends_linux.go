@@ -2,5 +2,5 @@ package redisserver
 
 import "syscall"
 
-// endsWithTheTest has the system end a server whose test has ended without its cleanup, as after a panic.
+// endsWithTheTest makes the system end a server if its test has ended without its cleanup, as after a panic.
 func endsWithTheTest() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -158,5 +158,5 @@ func checksumsOf(dir string) error {
 		}
 		fmt.Fprintf(&list, "%x  %s\n", sha256.Sum256(data), filepath.ToSlash(short))
 	}
-	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), list.Bytes(), 0o666) //nolint:gosec // for all who download
+	return os.WriteFile(filepath.Join(dir, "SHA256SUMS"), list.Bytes(), 0o666) //nolint:gosec // readable by all users
 }

@@ -82,7 +82,7 @@ func packed(data []byte) ([]byte, error) {
 }
 
 func create(name string, write func(io.Writer) error) (err error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil { //nolint:gosec // for all who download
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil { //nolint:gosec // readable by all users
 		return err
 	}
 	f, err := os.Create(name) //nolint:gosec // below the folder of the release

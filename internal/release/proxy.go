@@ -60,7 +60,7 @@ func (p *proxy) add(m module.Version, dir string, at time.Time) (sums []string, 
 		return nil, err
 	}
 	versions := filepath.Join(p.dir, filepath.FromSlash(escaped), "@v")
-	if err := os.MkdirAll(versions, 0o777); err != nil { //nolint:gosec // for all who install
+	if err := os.MkdirAll(versions, 0o777); err != nil { //nolint:gosec // readable by all users
 		return nil, err
 	}
 	mod, err := os.ReadFile(filepath.Join(dir, "go.mod")) //nolint:gosec // a tree that the caller chose
@@ -82,7 +82,7 @@ func (p *proxy) add(m module.Version, dir string, at time.Time) (sums []string, 
 	for name, data := range map[string][]byte{
 		filepath.Join(versions, "list"): []byte(m.Version + "\n"), base + ".info": info, base + ".mod": mod, base + ".zip": packed.Bytes(),
 	} {
-		if err := os.WriteFile(name, data, 0o666); err != nil { //nolint:gosec // for all who install
+		if err := os.WriteFile(name, data, 0o666); err != nil { //nolint:gosec // readable by all users
 			return nil, err
 		}
 	}

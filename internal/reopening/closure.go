@@ -19,8 +19,8 @@ const MostSaid = 24 * time.Hour
 // nothing about the time between them: no call was made.
 const unseen = 15 * time.Minute
 
-// Closure is how a key is found open again whose quota is used up, whose provider
-// asks for so long a wait that it may be an error, or refuses all calls. After a minute, or
+// Closure detects that a key is open again after its quota was used up, or after its provider
+// asked for such a long wait that it may be an error, or refused all calls. After a minute, or
 // sooner if the wait is over, one call looks, and all others wait for its
 // outcome, but at most for a minute: then another call looks as well. Each look that
 // is refused doubles the pause, up to an hour. The zero Closure is open.
@@ -82,10 +82,10 @@ func (c *Closure) Heard(now time.Time, seq int64, v Verdict, asked, patience tim
 	return asked, n
 }
 
-// Refused notes that the call seq, 0 if it has no number, was told that nothing
-// is admitted for as long as asked; 0: the answer does not say. Until
-// the first look is due, and while it is out, other calls that were in flight are
-// told the same, and change nothing.
+// Refused records that the response to call seq, 0 if it has no number, said that nothing
+// is admitted for as long as asked; 0 if it does not say how long. Until
+// the first look is due, and while it is out, other calls that were in flight get
+// the same response, and change nothing.
 func (c *Closure) Refused(now time.Time, seq int64, asked time.Duration) {
 	c.refused(now)
 	if c.pause > 0 && !c.looks(seq) && (c.look != 0 || now.Before(c.until)) {

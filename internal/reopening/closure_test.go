@@ -65,7 +65,7 @@ func TestWhatALookFinds(t *testing.T) {
 	}
 }
 
-// A provider whose times are not true is believed again when it is shut.
+// The times of a provider that were wrong are used again when it is shut.
 func TestATimeThatWasNotTrueIsDoubted(t *testing.T) {
 	c := refusedFor(day)
 	assert.False(t, c.Doubts(at(0)))

@@ -118,7 +118,7 @@ func TestBodyIsKept(t *testing.T) {
 	}
 }
 
-// A body that is longer or shorter than was said is sent as it is: who sends finds out.
+// A body that is longer or shorter than declared is sent unchanged: the sender reports it.
 func TestBodyOfAnotherLength(t *testing.T) {
 	for text, want := range map[string]string{"ab": "ab", "abcdef": "abcd"} {
 		req := &http.Request{Body: from(text), ContentLength: 3}
@@ -152,7 +152,7 @@ func TestBodyOnce(t *testing.T) {
 	}
 }
 
-// Nobody has read of it: a connection that could not be made costs no upload.
+// It has not been read: a connection that could not be made costs no upload.
 func TestBodyOnceGoesOnUnread(t *testing.T) {
 	s := from("abc")
 	req := &http.Request{Body: s, ContentLength: -1}
@@ -180,7 +180,7 @@ func TestBodyOnceGoesOnUnread(t *testing.T) {
 	assert.Equal(t, int32(1), s.closes.Load())
 }
 
-// Who holds on to it longer than the attempt lasts has it no more.
+// It cannot be read after the attempt has ended.
 func TestBodyOnceIsTakenBack(t *testing.T) {
 	s := from("abc")
 	req := &http.Request{Body: s, ContentLength: -1}
@@ -246,8 +246,8 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// Whatever the attempts do, each gets the whole body, nobody gets it after
-// another has read of it, and every body is closed, the source once.
+// Whatever the attempts do, each gets the whole body, none gets it after
+// another has read from it, and every body is closed, the source once.
 func TestBodyProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringN(1, 40, 40).Draw(t, "text")

@@ -14,7 +14,7 @@ const mostDetached = 32 << 10
 
 var errGoexit = errors.New("replay: Read of the request's body ended its goroutine")
 
-// detached is a body whose Read may block. It runs on a goroutine of its own, which
+// detached is a body with a Read that may block. It runs on a goroutine of its own, which
 // is left behind when the context ends. What it returns after that is passed to the
 // next Read. Only one goroutine may read at a time.
 type detached struct {

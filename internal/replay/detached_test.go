@@ -16,7 +16,7 @@ import (
 	"github.com/headrace/headrace/internal/replay"
 )
 
-// piped is a request whose body arrives when it is written, and whose Close ends no Read.
+// piped is a request with a body that arrives when it is written, and with a Close that does not end a Read.
 func piped(t *testing.T, length int64) (*http.Request, *io.PipeWriter) {
 	t.Helper()
 	from, to := io.Pipe()

@@ -1,4 +1,4 @@
-// Package replay decides who may be sent again: by what became of an attempt,
+// Package replay decides which requests may be retried: by the outcome of an attempt,
 // by the method, and by whether the body can be had a second time. It neither
 // waits nor sends, and knows no clock.
 package replay
@@ -42,7 +42,7 @@ func OfStatus(status int, told bool) Outcome {
 
 // OfError judges an attempt without an answer. unsent says that there was, for
 // sure, no connection to send it on. A certificate that is not trusted will not
-// be a moment later, who cancels wants no other attempt, and an error with a method Final knows itself.
+// be a moment later, a cancelled call must not be retried, and an error with a method Final decides for itself.
 func OfError(err error, unsent bool) Outcome {
 	known, ok := errors.AsType[interface {
 		error

@@ -91,7 +91,7 @@ func (k *Keeper) KeepFor(body io.ReadCloser, length int64, d time.Duration) *Ans
 
 var errReadExit = errors.New("replay: Read of the response's body ended its goroutine")
 
-// beginning is a body whose first part is read on a goroutine of its own. If that
+// beginning is a body with a first part that is read on a goroutine of its own. If that
 // takes too long, beginning is the rest of the body.
 type beginning struct {
 	body  io.ReadCloser

@@ -67,7 +67,7 @@ func (s *Server) Stop() {
 	late := time.AfterFunc(stopPatience, func() { _ = s.cmd.Process.Kill() })
 	defer late.Stop()
 	_, _ = io.Copy(io.Discard, s.out)
-	_ = s.cmd.Wait() // it was told to
+	_ = s.cmd.Wait() // it was ended on purpose
 }
 
 // build returns the path of the program, which it makes if it is not there.

@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// Each answer is one that only who sent it judges so.
+// Each answer is one that only the dialect of its sender judges like this.
 func TestAutoRecognisesWhoSpeaks(t *testing.T) {
 	for _, tc := range []struct {
 		about        string
@@ -63,7 +63,7 @@ func TestAutoRecognisesWhoSpeaks(t *testing.T) {
 	}
 }
 
-// Who stands in front of an API does not hide what it says.
+// A gateway in front of an API does not hide the API's dialect.
 func TestAutoBehindAGateway(t *testing.T) {
 	for _, mark := range []string{"", "X-Amzn-Requestid", "X-Amzn-Errortype", "Apim-Request-Id", "X-Github-Request-Id", "X-Repo-Commit", "X-Ms-Region", "X-Api-Pool", "X-Shopid"} {
 		for _, fields := range []string{"X-RateLimit-Limit: 100\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 30", "RateLimit: \"a\";r=0;t=30\nRateLimit-Policy: \"a\";q=100;w=60"} {

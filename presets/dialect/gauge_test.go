@@ -84,7 +84,7 @@ func TestMeters(t *testing.T) {
 	}
 }
 
-// What is used up tells the wait even if nobody says what the limit is; -1 does not.
+// A quota that is used up gives the wait even if its limit is not declared; -1 does not.
 func TestUsedUpWithoutALimit(t *testing.T) {
 	f := dialect.HuggingFace.Read(arrival(), 429, headerOf("RateLimit: \"api\";r=0;t=55"), nil)
 	assert.Equal(t, 55*time.Second, f.RetryAfter)

@@ -20,7 +20,7 @@ import (
 )
 
 // What providers send and what a client must make of it: both typed by hand
-// from the facts, by someone who did not read the code they judge.
+// from the facts, without reading the code under test.
 
 type meters = [throttle.Units]adaptive.Meter
 
@@ -38,11 +38,11 @@ func left(remaining, limit int64, reset time.Duration) adaptive.Meter {
 }
 
 // known is one answer. RetryAfter and Kind are expected of refusals only: of
-// anything else nobody reads them.
+// other answers they are not read.
 type known struct {
 	name    string
 	by      dialect.Name
-	auto    bool // whoever speaks is plain to see
+	auto    bool // the sender is obvious
 	status  int
 	header  string // lines as on the wire
 	body    string
@@ -445,7 +445,7 @@ func answers() []known {
 		},
 		{name: "cohere, billing", by: dialect.Cohere, status: 402, verdict: adaptive.Terminal, body: `{"message":"Add a payment method."}`},
 
-		// Bedrock says who it is in a header whose case varies.
+		// Bedrock identifies itself in a header with varying case.
 		{
 			name: "bedrock, tokens", by: dialect.Bedrock, auto: true, status: 429, verdict: adaptive.Hit, kind: adaptive.KindTokens,
 			header: "x-amzn-ErrorType: ThrottlingException:http://internal.amazon.com/coral/com.amazon.bedrock/\nx-amzn-RequestId: ca",
@@ -584,7 +584,7 @@ func answers() []known {
 		},
 		{name: "hugging face, inference credits", by: dialect.HuggingFace, status: 402, verdict: adaptive.Terminal, body: `{"error":"You have exceeded your monthly included credits."}`},
 
-		// X-RateLimit: a reset is told by its size.
+		// X-RateLimit: the size of a reset determines its unit.
 		{
 			name: "x-ratelimit, epoch seconds", by: dialect.Generic, auto: true, status: 429, verdict: adaptive.Hit, kind: anyKind, after: 37 * s,
 			header: "X-RateLimit-Limit: 60\nX-RateLimit-Remaining: 0\nX-RateLimit-Reset: 1795202440", meters: meters{throttle.Requests: left(0, 60, 37*s)},
@@ -789,7 +789,7 @@ func TestKnownAnswersTellDifferences(t *testing.T) {
 	}
 }
 
-// A wait too long for anybody is still a refusal: the law hands it to the caller.
+// A wait that is too long for any caller is still a refusal: the controller returns it to the caller.
 func TestKnownWaitsStayWaits(t *testing.T) {
 	for _, header := range []string{
 		"Retry-After: 99999999999999999999", "Retry-After: Fri, 31 Dec 9999 23:59:59 GMT", "X-RateLimit-Remaining: 0\nX-RateLimit-Limit: 1\nX-RateLimit-Reset: 99999999999999",
@@ -873,7 +873,7 @@ func TestKnownHosts(t *testing.T) {
 
 		"example.com":               dialect.Auto,
 		"":                          dialect.Auto,
-		"api.openai.com.example.co": dialect.Auto, // somebody else's name
+		"api.openai.com.example.co": dialect.Auto, // another provider's name
 		"notx.ai":                   dialect.Auto,
 	} {
 		assert.Equal(t, want, dialect.ByHost(host), "%q", host)

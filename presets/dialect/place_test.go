@@ -16,7 +16,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// The first line of each stream, a comment, says who sent it and what it means.
+// The first line of each stream, a comment, names its sender and its meaning.
 func TestInAStreamOnlyTheProviderReportsErrorsAndUsage(t *testing.T) {
 	files, err := filepath.Glob("testdata/streams/*.txt")
 	require.NoError(t, err)

@@ -184,7 +184,7 @@ func TestSlowDown(t *testing.T) {
 	assert.True(t, dialect.Azure.Read(arrival(), 503, refused, []byte(`{"message":"Slow down"}`)).SlowDown)
 }
 
-// Who is refused and told not to come back is refused all the same.
+// A rejection that asks not to retry is still a rejection.
 func TestFinal(t *testing.T) {
 	for _, tc := range []struct {
 		status int

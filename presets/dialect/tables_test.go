@@ -111,7 +111,7 @@ func isHost(host, pattern string) bool {
 	return ok && (above == "" || strings.HasSuffix(above, "."))
 }
 
-// Nobody is known by a body that says nothing of limits: no shape is asked then.
+// A body without limits identifies no provider: no shape is asked then.
 func TestNoShapeIsThatOfABlankBody(t *testing.T) {
 	var d document
 	assert.True(t, d.blank())

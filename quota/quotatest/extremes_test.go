@@ -170,7 +170,7 @@ func extremes() map[string]func(w workshop) {
 	}
 }
 
-// forgetful has those keys begin anew if nobody asked for longer than a minute.
+// forgetful resets keys that were not used for longer than a minute.
 func forgetful(w workshop, of func(d quota.Demand) bool) {
 	var mu sync.Mutex
 	seen, lives := map[string]time.Time{}, map[string]int{}
@@ -189,14 +189,14 @@ func forgetful(w workshop, of func(d quota.Demand) bool) {
 	})
 }
 
-// only is the demands whose first window is of that sort.
+// only is the demands with a first window of that sort.
 func only(sort string) func(d quota.Demand) bool {
 	return func(d quota.Demand) bool {
 		return len(d.Limits.Windows) > 0 && strings.HasPrefix(d.Limits.Windows[0].String(), sort)
 	}
 }
 
-// oneOfTwo is false for whoever meets somebody else in it.
+// oneOfTwo returns false if another call is in it.
 func oneOfTwo() func() bool {
 	var inside atomic.Int32
 	return func() bool {

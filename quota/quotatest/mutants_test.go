@@ -18,7 +18,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// recorder is told of a failure in the place of a test.
+// recorder receives failures in the place of a test.
 type recorder struct {
 	testing.TB
 	mu      sync.Mutex
@@ -70,7 +70,7 @@ type (
 	batching func(ctx context.Context, r quota.Request, n int) ([]quota.Grant, error)
 )
 
-// parts is a store whose methods can be put in one by one.
+// parts is a store with methods that can be replaced one by one.
 type parts struct {
 	quota.Inspector
 	quota.Waker
@@ -141,7 +141,7 @@ func (w workshop) goodParts() *parts {
 	return &parts{w.good, w.good, w.good.Take, w.good.Peek, w.good.End, w.good.Cancel, w.good.Renew, w.good.Cooldown, w.good.uses, w.good.TakeBatch}
 }
 
-// demanding has every demand changed before it is heard; tickets stay as they should be.
+// demanding changes every demand before it reaches the store; tickets stay as they should be.
 func (w workshop) demanding(change func(d *quota.Demand)) {
 	changed := func(demands []quota.Demand) []quota.Demand {
 		demands = slices.Clone(demands)
@@ -165,7 +165,7 @@ func (w workshop) demanding(change func(d *quota.Demand)) {
 	}
 }
 
-// renamed has a grant name the window that was asked for, not the one that was heard.
+// renamed makes a grant name the requested window, not the changed one.
 func renamed(g quota.Grant, asked, heard []quota.Demand) quota.Grant {
 	if g.Bound.Kind == throttle.BoundByWindow {
 		i := slices.Index(heard[g.Demand].Limits.Windows, g.Bound.Window)
@@ -664,7 +664,7 @@ func mutants() map[string]func(w workshop) {
 	}
 }
 
-// lateEndFrees has a lease that was lost end the lease of the one who came next.
+// lateEndFrees makes a lost lease end the lease of the next holder.
 func lateEndFrees(w workshop) {
 	var mu sync.Mutex
 	holder := map[string]quota.Ticket{}

@@ -17,7 +17,7 @@
 //
 // # Failures
 //
-// A method returns when its context ends, or with an *UnavailableError after WithTimeout. What a call took whose
-// answer was lost counts as used; its lease lapses. A lost connection is made again, with at most a second between two
+// A method returns when its context ends, or with an *UnavailableError after WithTimeout. If the answer to a call is
+// lost, the units count as used, and the lease lapses. A lost connection is made again, with at most a second between two
 // attempts; until then calls fail at once. [quota.WithFallback] says what happens then.
 package servicestore

@@ -132,7 +132,7 @@ func (s *Store) listen(ctx context.Context, key string, w *watched) {
 	}
 }
 
-// drop forgets a key whose stream has ended: the next watcher begins another. Its watchers are to ask again.
+// drop forgets a key after its stream has ended: the next watcher begins another. Its watchers must ask again.
 func (s *Store) drop(key string, w *watched) {
 	s.watches.mu.Lock()
 	if s.watches.keys[key] == w {

@@ -36,7 +36,7 @@ func clusterClient(t *testing.T, servers []*redistest.Server) *redis.ClusterClie
 	return c
 }
 
-// A cluster refuses scripts whose keys are in different hash slots.
+// A cluster rejects scripts with keys in different hash slots.
 func testKeysOfSeveralSlots(t *testing.T, c *redis.ClusterClient) {
 	t.Helper()
 	for prefix, options := range map[string][]redisstore.Option{

@@ -17,8 +17,8 @@
 //
 // # Failures
 //
-// A method returns when its context ends, or with an error after WithTimeout, also if Redis has stopped. What an
-// operation took whose answer was lost counts as used; its lease lapses. No command is sent twice. A key that was
+// A method returns when its context ends, or with an error after WithTimeout, also if Redis has stopped. If the
+// answer to an operation is lost, the units count as used, and the lease lapses. No command is sent twice. A key that was
 // evicted, or lost by a restart or FLUSHALL, begins anew with full limits: have Redis persist its data, and set
 // maxmemory-policy to noeviction, where that matters. A damaged value is an error until Forget removes it. If the clock
 // of Redis is set back, the windows of a key stand still until it has caught up. With noeviction, calls

@@ -102,7 +102,7 @@ func TestAKeyRemembersItsTokenUntilTheClockPassesIt(t *testing.T) {
 	assert.Greater(t, plain(t, server).PTTL(t.Context(), s.Names("a")[0]).Val(), 59*time.Minute)
 }
 
-// A Cancel whose context ends goes on in all groups, until Close.
+// A Cancel continues in all groups after the end of its context, until Close.
 func TestACancelGoesOnInAllGroups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(10)

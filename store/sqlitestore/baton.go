@@ -19,7 +19,7 @@ const (
 
 // baton orders the writes of processes, which SQLite's own lock does not.
 // A process locks the file next while it waits for its
-// turn, so that the one whose turn just ended comes after it. When a process
+// turn, so that the process that just had its turn comes after it. When a process
 // dies, its turn ends.
 type baton struct {
 	turn     *os.File // nil where files cannot be locked

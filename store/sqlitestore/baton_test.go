@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A process whose turn has ended does not have the next one while another waits.
+// After its turn, a process does not get the next one while another process waits.
 func TestTurnsAreTakenInTurn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	var all [3]*baton

@@ -22,7 +22,7 @@ import (
 // make verify flips 3,000 bits.
 var flips = flag.Int("flips", 150, "how many files TestAFlippedBitIsNeverAValue damages")
 
-// sound is a journal whose items each have a result of their own.
+// sound is a journal of items with different results.
 func sound(t *testing.T, items int) (file []byte, want map[journal.Key]journal.Record) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal.db")

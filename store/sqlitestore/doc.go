@@ -16,7 +16,7 @@
 // What Finish, Open, SaveLaw and Forget did is on disk when they return, and
 // survives a kill and a loss of power: each commit syncs the write-ahead log
 // (synchronous = FULL). Up to 64 concurrent calls share a commit. Begin, Renew and
-// Release do not wait for the disk. An item whose Begin was lost is called again.
+// Release do not wait for the disk. If a Begin is lost, its item is called again.
 // A call that fails, or ends with its context, changes nothing and may be repeated.
 //
 // What a Quota decided survives a kill. After a loss of power the last decisions

@@ -234,7 +234,7 @@ func (q *Quota) waiting() bool {
 	return q.serving
 }
 
-// drain returns the calls that wait and whose contexts have not ended.
+// drain returns the waiting calls with contexts that have not ended.
 func (q *Quota) drain() []*ask {
 	q.mu.Lock()
 	asks := q.queue

@@ -471,7 +471,7 @@ func TestOtherFilesAreNotAnnounced(t *testing.T) {
 	assert.Len(t, changed, 1)
 }
 
-// A ticket whose windows count nothing is refused.
+// A ticket with windows that count nothing is rejected.
 func TestATicketThatNoStoreHasMade(t *testing.T) {
 	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
 	forged := quota.Ticket{ID: "x", Demands: []quota.Demand{{Key: "a", Limits: throttle.Limits{Windows: make([]throttle.Window, 1)}}}}
@@ -576,7 +576,7 @@ func TestATimeZoneWithoutAName(t *testing.T) {
 // time.Local is a different zone in a process with another TZ, which would count other periods.
 func TestTheLocalTimeZone(t *testing.T) {
 	q := openQuota(t, filepath.Join(t.TempDir(), "quota.db"), nil)
-	// As above: a zone whose clocks change.
+	// As above: a zone with daylight saving time.
 	text := append([]byte("TZif"), make([]byte, 40)...)
 	text[35], text[39], text[43] = 1, 2, 4
 	text = append(text, 0x60, 0, 0, 0, 1)

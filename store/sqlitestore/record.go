@@ -34,7 +34,7 @@ func (c *columns) sumOf(i item) sum {
 		bytes([]byte(i.content), c.err, c.value)
 }
 
-// record returns the record of k, in a part whose mark is of so many calls.
+// record returns the record of k, in a part with a mark of so many calls.
 func (c *columns) record(k journal.Key, marked int64) journal.Record {
 	r := journal.Record{
 		Key: k, State: journal.State(c.state.Int64), //nolint:gosec // 0 to 3: nothing else is written

@@ -10,7 +10,7 @@ const applicationID = 0x68726163 // "hrac"
 
 // migrations[i] takes the schema from version i to i+1. One that was released is never changed.
 var migrations = []string{ //nolint:gochecknoglobals // a constant but for its type
-	// A part whose run is NULL was forgotten, and its records are being deleted.
+	// A part with a run of NULL was forgotten, and its records are being deleted.
 	// AUTOINCREMENT: the id of a part is never that of another one, also after it was deleted.
 	// pending, done and failed count the records, and bytes those of the values of what is done.
 	// calls counts the calls of Finish; marked is what it was when mark was given, and behind

@@ -52,7 +52,7 @@ func TestAFullDisk(t *testing.T) {
 	begin(t, j, "big")
 	_, err = j.Finish(t.Context(), part, owner, "2", done("big", big))
 	wantReason(t, err, sqlitestore.ErrFull, path)
-	for i := 0; err != nil && i < 5000; i++ { // one that cannot be written is told in the end
+	for i := 0; err != nil && i < 5000; i++ { // one that cannot be written is reported at the end
 		if _, err = j.Begin(t.Context(), key(strconv.Itoa(i)), time.Now(), false); err != nil {
 			wantReason(t, err, sqlitestore.ErrFull, path)
 			break
@@ -148,7 +148,7 @@ func TestAFileThatSomebodyKeepsLocked(t *testing.T) {
 	verify(t, path, []string{"a", "b", "c"})
 }
 
-// A call whose context ends while the file is locked returns at once, and nothing happens later.
+// A call returns at once when its context ends while the file is locked, and nothing happens later.
 func TestGivingUpWhileTheFileIsLocked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	j := opened(t, path)

@@ -119,7 +119,7 @@ func (r *runner) write(m report.Machine, passes []report.Pass) error {
 	if err := report.Write(&page, m, passes); err != nil {
 		return err
 	}
-	return os.WriteFile(r.page, page.Bytes(), 0o644) //nolint:gosec // documentation, for everybody to read
+	return os.WriteFile(r.page, page.Bytes(), 0o644) //nolint:gosec // documentation, readable by all users
 }
 
 // peers are the modules that the benchmarks are linked with, with versions.

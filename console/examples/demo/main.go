@@ -1,5 +1,5 @@
-// Demo shows what console looks like: a flow asks a provider in the same process, whose
-// limits it does not know, and some of the calls fail.
+// Demo shows the display of console: a flow calls a provider in the same process with
+// hidden limits, and some of the calls fail.
 //
 //	go run ./console/examples/demo                   # redrawn in place
 //	go run ./console/examples/demo 2>&1 | cat        # lines

@@ -51,7 +51,7 @@ func (c Client) Complete(ctx context.Context, key, prompt string) (string, error
 	return answer.Choices[0].Message.Content, nil
 }
 
-// Do returns the answer as it came, for who wants to read it himself.
+// Do returns the unparsed answer.
 func (c Client) Do(ctx context.Context, key, prompt string) ([]byte, http.Header, error) {
 	request, err := json.Marshal(map[string]any{
 		"model": "gpt-4o-mini", "max_tokens": 60,

@@ -44,7 +44,7 @@ type Answer struct {
 type Run struct {
 	Settings
 
-	Limiters      *registry.Registry   // whose figures are told
+	Limiters      *registry.Registry   // the limiter to report
 	Provider      *providertest.Server // nil: the real service
 	Out, Progress io.Writer
 
@@ -76,8 +76,8 @@ func (r *Run) Do(ctx context.Context, ask Ask) error {
 	return r.report(context.Cause(ctx))
 }
 
-// answer asks the nth question, and again when a stream breaks off: nobody but
-// its reader knows what became of the first half.
+// answer asks the nth question, and asks again when a stream breaks off: only
+// the reader of the stream can decide what to do with the first half.
 func (r *Run) answer(ctx context.Context, ask Ask, n int) (err error) {
 	q := Question{
 		Key:  key(n),

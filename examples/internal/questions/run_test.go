@@ -17,7 +17,7 @@ import (
 	"github.com/headrace/headrace/registry"
 )
 
-// fresh is a run of so many calls that tells nobody.
+// fresh is a run of that many calls without observers.
 func fresh(t *testing.T, calls int) *Run {
 	t.Helper()
 	limiters, err := registry.New(registry.Config{})

@@ -13,7 +13,7 @@ type Settings struct {
 	Stream, Faults  bool
 }
 
-// Flags are those of a program, with s among them, whose RPM is the default.
+// Flags returns the flags of a program, including those of s, with its RPM as the default.
 // The usage goes to out: first about, then the flags.
 func (s *Settings) Flags(name, about string, out io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)

@@ -21,8 +21,8 @@ import (
 	"github.com/headrace/headrace/httpclient"
 )
 
-// RetriesAreNoticed proves that a client which was left to retry by itself is
-// told once, by an event of the kind.
+// RetriesAreNoticed proves that a client which still retries by itself is
+// reported once, by an event of the kind.
 func (s Suite) RetriesAreNoticed(t *testing.T, kind event.Kind) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +109,7 @@ func (s Suite) safe(t *testing.T, o event.Observer, over func(http.RoundTripper)
 	return c
 }
 
-// KeyIsNeverTold proves that the key is in nothing that is told, logged, printed or returned.
+// KeyIsNeverTold proves that the key is in nothing that is reported, logged, printed or returned.
 func (s Suite) KeyIsNeverTold(t *testing.T) {
 	t.Helper()
 	for name, answer := range map[string]Answer{
@@ -138,7 +138,7 @@ func (s Suite) KeyIsNeverTold(t *testing.T) {
 	}
 }
 
-// gossip is all that can be heard of some calls.
+// gossip is everything that can be observed about some calls.
 func (s Suite) gossip(t *testing.T, url string) string {
 	t.Helper()
 	told := &record{}

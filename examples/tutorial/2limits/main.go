@@ -1,4 +1,4 @@
-// Limits: the provider refuses, and nobody fails.
+// Limits: the provider rejects calls, and no call fails.
 //
 //	go run ./examples/tutorial/2limits
 package main

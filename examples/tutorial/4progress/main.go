@@ -1,4 +1,4 @@
-// Progress: a list becomes a node over a state, and somebody watches.
+// Progress: a list becomes a node over a state, and its progress is watched.
 //
 //	go run ./examples/tutorial/4progress
 package main

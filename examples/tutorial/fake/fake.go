@@ -1,5 +1,5 @@
 // Package fake is a model that needs no key and no network: a provider in this
-// process, called over HTTP, whose limits and faults are yours to choose.
+// process, called over HTTP, with limits and faults of your choice.
 package fake
 
 import (

@@ -27,7 +27,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// short is a film of two minutes whose limit halves after the first.
+// short is a film of two minutes with a limit that halves after the first.
 func short(processes int) *chart.Film {
 	f := &chart.Film{
 		Title: "a rate & its half", About: "a <law>", Every: 5 * time.Second, Attempts: 900, Refused: 3,

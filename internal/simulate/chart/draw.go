@@ -24,11 +24,11 @@ func Draw(dir string, s *scenario.Scenario, c client.Contender) (path string, er
 	if err := film.SVG(&picture); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // anybody may see it
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // readable by all users
 		return "", err
 	}
 	path = filepath.Join(dir, fileName(s.Name+" "+c.Name))
-	return path, os.WriteFile(path, picture.Bytes(), 0o644) //nolint:gosec // anybody may see it
+	return path, os.WriteFile(path, picture.Bytes(), 0o644) //nolint:gosec // readable by all users
 }
 
 // fileName is name in lower case, with a hyphen for whatever is no letter and no digit.

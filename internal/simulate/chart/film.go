@@ -11,9 +11,9 @@ import (
 // Film is what a run looked like, frame by frame.
 type Film struct {
 	Title    string // what the provider is like
-	About    string // who plays
+	About    string // the contender
 	Every    time.Duration
-	Rate     []scenario.Step // calls per second that the provider allows; empty: nobody knows
+	Rate     []scenario.Step // calls per second that the provider allows; empty if unknown
 	Cap      []scenario.Step // calls in flight that it allows; empty: any number
 	ByCap    bool            // Rate is what Cap comes to
 	Tracks   []Track

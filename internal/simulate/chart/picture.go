@@ -105,7 +105,7 @@ func (p *pen) legend(a *panel) {
 	p.Addf("</text>\n")
 }
 
-// path is the path of l in a panel whose values are scaled by y.
+// path is the path of l in a panel with values scaled by y.
 func (p *pen) path(l *line, y *svg.Scale) string {
 	var d strings.Builder
 	if l.bars {

@@ -16,7 +16,7 @@ type Policy interface {
 	// on the wire: 0 sends it, after a positive wait or the next answer it is
 	// asked again.
 	Admit(now time.Duration, c *Call, inFlight int) (wait time.Duration)
-	// Slack tells that nobody waits.
+	// Slack reports that no call waits.
 	Slack(now time.Duration)
 	// Sent tells that Admit was followed.
 	Sent(now time.Duration, c *Call)
@@ -37,8 +37,8 @@ type Gauge struct {
 // Gauged is a Policy that has something to show.
 type Gauged interface{ Gauge() Gauge }
 
-// Seat is what a policy is told when its process starts. A policy that is to
-// mean anything keeps its hands off Provider.
+// Seat is what a policy gets when its process starts. A realistic policy must not
+// use Provider.
 type Seat struct {
 	Start     time.Duration
 	Seed      uint64

@@ -86,7 +86,7 @@ const (
 	join    what = iota // the process starts
 	wake                // a wait of the head of its line is over
 	arrive              // the call reaches the provider
-	depart              // the provider is done with it
+	depart              // the provider has finished it
 	answer              // the process hears of it
 	refusal             // or of its refusal
 	again               // a kept call has sat out its backoff

@@ -13,8 +13,8 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// driver is one process whose limiter obeys a law. Like guard.Guard, it has one
-// call look at a key that the provider has closed.
+// driver is one process with a limiter that is run by a controller. Like guard.Guard, it uses one
+// call to probe a key that the provider has closed.
 type driver struct {
 	adaptive.State
 	closed reopening.Closure
@@ -53,7 +53,7 @@ func part(name string, law adaptive.Measured, headers bool) client.Contender {
 	}}
 }
 
-// told is law with what the provider documents, if it is one that can be told. Like
+// told is law with the limits that the provider documents, if law supports them. Like
 // guard.New, it has the documented rate bound the start, and not the calls in flight.
 func told(law adaptive.Law, p client.Preset) adaptive.Law {
 	m, ok := law.(adaptive.Measured)

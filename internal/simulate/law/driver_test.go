@@ -45,7 +45,7 @@ func TestFailuresAreRetriedAsByDefault(t *testing.T) {
 	}
 }
 
-// Measured starts at what the provider documents; other laws cannot be told.
+// Measured starts at what the provider documents; other controllers do not support that.
 func TestPresets(t *testing.T) {
 	pace := func(l adaptive.Law) client.Gauge {
 		p, err := law.Drive("x", l, false).New(client.Seat{Preset: client.Preset{RequestsPerMinute: 120, TokensPerMinute: 6000}})

@@ -10,7 +10,7 @@ import (
 )
 
 // lazy is one process as a guard.Guard without limits drives it: until the first
-// rejection nothing but the number of its workers holds calls back, and then the law
+// rejection nothing but the number of its workers holds calls back, and then the controller
 // begins with what was sent so far.
 type lazy struct {
 	driver // its State is nil before the first rejection
@@ -67,13 +67,13 @@ func (l *lazy) Gauge() client.Gauge {
 	return l.driver.Gauge()
 }
 
-// start starts the law when so many calls are out.
+// start starts the controller when so many calls are out.
 func (l *lazy) start(inFlight int) {
 	law := l.law.WithDefaults()
 	law.Max, law.Initial = max(law.Max, inFlight), max(law.Initial, inFlight)
 	state, err := law.Start(l.sent[0].At, l.seat.Seed)
 	if err != nil {
-		return // never: the law is valid, as before
+		return // never: the controller is valid, as before
 	}
 	l.State = state
 	for _, s := range l.sent {

@@ -6,7 +6,7 @@ import (
 	"github.com/headrace/headrace/internal/simulate/client"
 )
 
-// The names of the law that ships as the default, without what headers tell
+// The names of the controller that ships as the default, without what headers tell
 // and with it. The targets of the report are theirs.
 const (
 	Blind   = "headrace blind"

@@ -13,7 +13,7 @@ import (
 	"github.com/headrace/headrace/internal/simulate/scenario"
 )
 
-// played is what the blind law gets in a scenario whose refusals say names.
+// played is the result of the controller without headers in a scenario with names in its refusals.
 func played(t *testing.T, name string, names provider.Names) report.Figures {
 	t.Helper()
 	for _, s := range scenario.Twelve() {

@@ -62,7 +62,7 @@ func (b *bucket) meter(now time.Duration, per float64) Meter {
 	}
 }
 
-// calls is a bucket of calls whose limit headers state for so many seconds.
+// calls is a bucket of calls with a limit that headers state for so many seconds.
 type calls struct {
 	bucket *bucket
 	per    float64
@@ -77,5 +77,5 @@ func (c calls) fine(_ time.Duration, debt float64) {
 	c.bucket.level = max(-debt, c.bucket.level-1)
 }
 
-// seconds rounds up to the next nanosecond: who waits that long has waited long enough.
+// seconds rounds up to the next nanosecond, so that a wait of that length is long enough.
 func seconds(s float64) time.Duration { return time.Duration(math.Ceil(max(0, s) * 1e9)) }

@@ -49,8 +49,8 @@ func drawConfig(t *rapid.T) provider.Config {
 	return c
 }
 
-// A provider never admits more than each of its rules, and whoever waits as
-// long as it says is admitted unless too many are in flight.
+// A provider never admits more than each of its rules, and a call that waits as
+// long as requested is admitted unless too many are in flight.
 func TestProviderKeepsItsRules(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawConfig(t)

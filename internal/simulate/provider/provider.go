@@ -20,7 +20,7 @@ type Provider struct {
 	luck     *rand.Rand
 }
 
-// New returns a provider whose buckets are full. luck decides about errors and
+// New returns a provider with full buckets. luck decides about errors and
 // about what is at random in rejections; it may be nil if nothing is.
 func New(c Config, luck *rand.Rand) *Provider {
 	p := &Provider{Config: c, luck: luck, tokens: newBucket(c.Tokens)}

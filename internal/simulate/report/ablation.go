@@ -18,7 +18,7 @@ type aspect struct {
 	of   func(Figures) (goodput, refused float64)
 }
 
-// ablations writes what each rule of the default law is worth in each set: the law
+// ablations writes what each rule of the default law is worth in each set: the controller
 // without it, less the whole law, in the same worlds.
 func (p *Plan) ablations(pen *pen) {
 	all := slices.Concat(p.contenders(law.All()), p.contenders(law.Ablated()))
@@ -49,8 +49,8 @@ func worked(f Figures) (goodput, refused float64) { return 100 / max(1, f.Slower
 
 func started(f Figures) (goodput, refused float64) { return f.Cold, f.ColdRefused }
 
-// ablated has a line for each contender: the figures of a whole law, and what one without
-// a rule differs by from the law whose name its own begins with.
+// ablated has a line for each contender: the figures of a complete controller, or the differences of one without
+// a rule from the complete one that its name begins with.
 func ablated(all []client.Contender, aspects []aspect) Table {
 	t := Table{Head: []string{"policy"}}
 	for i := range aspects {

@@ -9,7 +9,7 @@ import (
 )
 
 // Bar says what is wrong with a contender's figures in a scenario; empty if
-// they are good enough, or nobody asks.
+// they are good enough, or not checked.
 type Bar func(s *scenario.Scenario, contender string, f Figures) string
 
 // What the default law has to reach, in percent.

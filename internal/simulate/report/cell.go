@@ -2,7 +2,7 @@ package report
 
 import "fmt"
 
-// share prints a percentage of refusals; beyond ten nobody needs its fraction.
+// share prints a percentage of refusals; above ten without a fraction.
 func share(percent float64) string {
 	if percent >= 10 {
 		return fmt.Sprintf("%.0f", percent)

@@ -48,7 +48,7 @@ func PlayFrom(scenarios []scenario.Scenario, contenders []client.Contender, firs
 	return g, errors.Join(problems...)
 }
 
-// play plays one seed of one scenario with everybody.
+// play plays one seed of one scenario with all contenders.
 func play(s *scenario.Scenario, contenders []client.Contender, seed uint64) ([]Figures, error) {
 	best, err := client.Run(s.Setting, rival.Oracle(), seed, client.Watch{})
 	if err != nil {

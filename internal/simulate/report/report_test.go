@@ -39,7 +39,7 @@ func TestTables(t *testing.T) {
 	assert.Equal(t, "name    n\ngrößer  1\na       23\n\n", plain.String())
 }
 
-// The order in which worlds are played, and on how many processors, is nobody's business.
+// The order in which worlds are played, and the number of processors, do not matter.
 func TestTheSameWorldsGiveTheSameFigures(t *testing.T) {
 	play := func(offset int) *report.Grid {
 		g, err := report.Play(report.Randoms(offset, 2), rival.All()[3:4], 2)

@@ -13,7 +13,7 @@ type Table struct {
 	Rows [][]string
 }
 
-// Markdown writes t as Markdown whose columns line up.
+// Markdown writes t as Markdown with aligned columns.
 func (t *Table) Markdown(w io.Writer) error {
 	widths := t.widths()
 	rule := make([]string, len(t.Head))

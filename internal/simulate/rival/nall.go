@@ -10,8 +10,8 @@ import (
 )
 
 // nall is the default controller of Nall.RateLimiting.Adaptive (.NET): a token
-// bucket whose rate is cut to 0.7 per throttle with 5 s of cooldown, and grows
-// by 120 a minute (for all instances, whose number is configured) every 10 s in
+// bucket with a rate that is cut to 0.7 per throttle with 5 s of cooldown, and grows
+// by 120 a minute (for all instances, of a configured number) every 10 s in
 // which calls waited; Retry-After pauses all. It starts at 600 a minute.
 type nall struct {
 	instances    float64

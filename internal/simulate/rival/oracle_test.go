@@ -116,7 +116,7 @@ func whole(t *testing.T, s scenario.Scenario, c client.Contender) (n int) {
 	return n
 }
 
-// Processes whose number does not divide a cap still use all of its places.
+// Processes still use all places of a cap that is not a multiple of their number.
 func TestOraclesShareEveryPlace(t *testing.T) {
 	s := scenario.Scenario{Setting: client.Setting{
 		Provider: provider.Config{Cap: 22}, Latency: time.Second, Processes: 16,

@@ -24,7 +24,7 @@ func admitted(t *testing.T, s scenario.Scenario, c client.Contender, seed uint64
 	return tally
 }
 
-// Where the quota is not shared nobody gets more than the oracle, but for the
+// If the quota is not shared, no contender gets more than the oracle, except for the
 // luck of a smaller item at the head of the line.
 func TestNobodyBeatsTheOracle(t *testing.T) {
 	for i, s := range scenario.Twelve() {
@@ -101,7 +101,7 @@ var (
 	no  = &provider.Answer{}
 )
 
-// A worker that was refused keeps its place: nobody else takes it meanwhile.
+// A worker that was rejected keeps its place: no other worker takes it meanwhile.
 func TestAWorkerBacksOffWithItsItem(t *testing.T) {
 	p := start(t, "fixed pool 32 + SDK retry")
 	one, two, three := &client.Call{}, &client.Call{}, &client.Call{}

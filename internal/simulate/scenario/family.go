@@ -14,7 +14,7 @@ type Family struct {
 }
 
 // Families returns the families that laws are judged by. Each member is a
-// provider of its own, whose name begins with the number of its family.
+// provider of its own, and its name begins with the number of its family.
 func Families() []Family {
 	return []Family{
 		family("01 a rate and a long quota", quotas()),
@@ -68,7 +68,7 @@ func taking(d time.Duration, pool int) func(*Scenario) {
 	return func(s *Scenario) { s.Latency, s.Pool = d, pool }
 }
 
-// near is a service on the same continent, whose answers take d.
+// near is a service on the same continent, with answers that take d.
 func near(d time.Duration, pool int) func(*Scenario) {
 	return func(s *Scenario) {
 		s.Latency, s.Refusal, s.Net, s.Pool = d, 5*time.Millisecond, time.Millisecond, pool

@@ -65,7 +65,7 @@ func (q *Queue[E]) Next(until time.Duration) (e E, ok bool) {
 	return e, true
 }
 
-// sink fills the hole at the top with e, whose place is somewhere below.
+// sink fills the hole at the top with e, which belongs somewhere below.
 func (q *Queue[E]) sink(e entry[E]) {
 	h, i := q.heap, 0
 	for {

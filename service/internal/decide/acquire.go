@@ -123,7 +123,7 @@ func (d *Decider) acquire(ctx context.Context, set *rules.Set, asks []ask, until
 	}
 }
 
-// refuse is the answer to a caller whose turn has not come.
+// refuse is the answer to a caller that is not admitted yet.
 func (d *Decider) refuse(ctx context.Context, asks []ask) (All, error) {
 	a, err := d.take(ctx, asks, true)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// mostBlocked bounds the limits whose refusals are counted.
+// mostBlocked bounds the number of limits with counted refusals.
 const mostBlocked = 1000
 
 // Blocked is how often a limit has refused a check, at the most.

@@ -29,7 +29,7 @@ costs: {export: 10}
 
 var errDown = errors.New("connection refused")
 
-// shaky is a store in memory that can fail or hang, and whose clock can jump.
+// shaky is a store in memory that can fail or hang, with a clock that can jump.
 type shaky struct {
 	quota.MemoryStore
 

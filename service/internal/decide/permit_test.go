@@ -130,7 +130,7 @@ func TestPermitsExpire(t *testing.T) {
 	assert.Equal(t, "expired", problemOf(t, f.Settle(t.Context(), r.Permit, []int64{1})))
 }
 
-// A permit whose every byte is changed in turn is unknown.
+// A permit is unknown after a change of any of its bytes.
 func TestPermitsAreAuthenticated(t *testing.T) {
 	f := start(t, limits)
 	permit := f.check(t, search(6)).Permit

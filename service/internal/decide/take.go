@@ -35,7 +35,7 @@ func (d *Decider) take(ctx context.Context, asks []ask, dry bool) (All, error) {
 		reason = ConfigError
 	}
 	a := d.answer(asks, list, of, &g, reason)
-	if b := a.Blocking; b >= 0 && !dry { // an operator who looks refuses nothing
+	if b := a.Blocking; b >= 0 && !dry { // a look of an operator is not counted as a refusal
 		d.blocked.add(asks[b].key)
 	}
 	if a.Allowed && !dry && g.Ticket.ID != "" {

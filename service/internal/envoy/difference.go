@@ -2,7 +2,7 @@ package envoy
 
 import "fmt"
 
-// Kind says what a Difference means for who configured it.
+// Kind says what a Difference means for the author of the configuration.
 type Kind string
 
 const (
@@ -10,7 +10,7 @@ const (
 	Differs Kind = "differs"
 	// Ignored is a setting that changes no limit here.
 	Ignored Kind = "ignored"
-	// Unsupported is a setting whose effect on limits is missing here.
+	// Unsupported is a setting that has no effect on limits here.
 	Unsupported Kind = "unsupported"
 )
 

@@ -20,7 +20,7 @@ func TestLoad(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	// As Kubernetes mounts a ConfigMap: links to a folder whose name begins with dots.
+	// As Kubernetes mounts a ConfigMap: links to a folder with a name that begins with dots.
 	write("config/..2026/b.yaml", "domain: b")
 	require.NoError(t, os.Symlink("..2026", filepath.Join(dir, "config", "..data")))
 	require.NoError(t, os.Symlink("..data/b.yaml", filepath.Join(dir, "config", "b.yaml")))

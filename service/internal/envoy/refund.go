@@ -60,7 +60,7 @@ func (r *refunds) dropLocked(x *taken) {
 }
 
 // part takes up to n hits of key out of what can be given back, as a ticket of their
-// own: of the last one, whose window ends last.
+// own: of the last one, because its window ends last.
 func (r *refunds) part(key string, n int64) (t quota.Ticket, hits int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

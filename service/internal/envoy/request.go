@@ -75,7 +75,7 @@ func spanOf(o *ratelimit.RateLimitDescriptor_RateLimitOverride) span {
 
 // ask is what one descriptor of a request asks for.
 type ask struct {
-	limit  *limit // nil: none applies
+	limit  *limit // nil if none applies
 	key    string // of the store
 	hits   int64
 	own    bool // the descriptor has a hits_addend of its own above 0: it counts, also if it does not fit

@@ -25,14 +25,14 @@ type pair struct{ key, value string }
 
 // rule is an entry of a descriptor list, or a domain.
 type rule struct {
-	limit   *limit // nil: none at this depth
+	limit   *limit // nil if there is none at this depth
 	at      string // the place in the YAML
 	pattern string // share_threshold: what is counted instead of the value
 	exact   map[pair]*rule
 	wild    map[string][]wildcard // by key, in the order of the configuration
 }
 
-// wildcard is a rule whose value has a *.
+// wildcard is a rule with a * in its value.
 type wildcard struct {
 	parts []string // between the *
 	rule  *rule

@@ -182,7 +182,7 @@ func clipped(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
-// failure is an error for Envoy. It says nothing about the store, whose errors may name
+// failure is an error for Envoy. It leaves out the error of the store, which may name
 // hosts.
 func (s *Service) failure(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*fault.FieldError](err); ok {

@@ -530,7 +530,7 @@ func TestManyShadows(t *testing.T) {
 	assert.Equal(t, []string{"envoy/d/real=x"}, s.asked[2])
 }
 
-// leaving is a store whose caller leaves while it answers.
+// leaving is a store with a caller that leaves while it answers.
 type leaving struct {
 	quota.MemoryStore
 

@@ -59,7 +59,7 @@ type reader struct {
 	*json.Decoder
 
 	doc  *yamldoc.Document
-	read int64 // bytes whose lines were counted
+	read int64 // bytes of which the lines were counted
 	line int
 }
 

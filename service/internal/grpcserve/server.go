@@ -138,7 +138,7 @@ func (s *Server) begin(ctx context.Context, info *tap.Info) (context.Context, er
 // openingKey is the key of the timer that ends a stream without a first message.
 type openingKey struct{}
 
-// opening is a stream whose first message is awaited.
+// opening is a stream before its first message.
 type opening struct {
 	grpc.ServerStream
 

@@ -140,7 +140,7 @@ func (c *checkIn) check(at string) (decide.Check, error) {
 }
 
 // allIn is several checks that are decided together: a list, an object with checks, or
-// one with a hierarchy whose identifiers are in its metadata. An acquire may have one
+// one with a hierarchy that has its identifiers in the metadata. An acquire may have one
 // check in it.
 type allIn struct{ together }
 

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// peeked is a connection whose first bytes were read before. After rewind it begins with them again.
+// peeked is a connection from which the first bytes were already read. After rewind it begins with them again.
 type peeked struct {
 	net.Conn
 

@@ -97,7 +97,7 @@ func location(name string, offset int) (*time.Location, error) {
 	return loc, err
 }
 
-// checkZones returns an error for a calendar whose time zone another process may not know by its name.
+// checkZones returns an error for a calendar with a time zone that another process may not find by name.
 func checkZones(windows []throttle.Window) error {
 	for _, w := range windows {
 		if w.Kind() != throttle.CalendarWindow {

@@ -84,7 +84,7 @@ func (n *network) healed() bool {
 // counts are what the Takes of all stores come to.
 type counts struct{ granted, failed atomic.Int64 }
 
-// counted is a store whose Takes are counted.
+// counted is a store that counts its Takes.
 type counted struct {
 	quota.Store
 

@@ -53,7 +53,7 @@ func TestRedisFailsUnderLoad(t *testing.T) {
 				before = append(before, time.Now())
 				fault.do(t, server)
 				after = append(after, time.Now())
-				<-time.After(redistest.Lease) // calls whose answers were lost have all slots until then
+				<-time.After(redistest.Lease) // calls with lost answers hold all slots until then
 				server.Executes(t, enough)
 			}
 			log := stop()

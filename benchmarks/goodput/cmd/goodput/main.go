@@ -57,5 +57,5 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := result.Write(&b, today); err != nil {
 		return err
 	}
-	return os.WriteFile(*page, b.Bytes(), 0o644) //nolint:gosec // documentation, for everybody to read
+	return os.WriteFile(*page, b.Bytes(), 0o644) //nolint:gosec // documentation, readable by all users
 }

@@ -1,8 +1,8 @@
 // Command server runs a Temporal server on loopback, in memory, for tests and examples. It prints the
 // address and the namespace, and ends with its standard input.
 //
-// It is a module of its own, outside of go.work: the server has some 500 dependencies, whose versions
-// are nothing that headrace builds on.
+// It is a separate module outside of go.work, because the server has some 500 dependencies, and headrace must not
+// depend on their versions.
 package main
 
 import (

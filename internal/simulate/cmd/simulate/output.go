@@ -44,5 +44,5 @@ func tables(p *report.Plan, page string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(page, filled, 0o644) //nolint:gosec // a page that anybody may read
+	return os.WriteFile(page, filled, 0o644) //nolint:gosec // a page readable by all users
 }
