@@ -7,8 +7,8 @@ import (
 	"github.com/headrace/headrace/adaptive"
 )
 
-// RemoteError is an error that was returned on another machine. Its text is there, and whether it is
-// adaptive.ErrQuotaExhausted; other types and values are not.
+// RemoteError is an error that was returned on another machine. It keeps the text, and whether the
+// error is adaptive.ErrQuotaExhausted; other types and values are lost.
 type RemoteError struct {
 	Message string `json:"message"`
 	Quota   bool   `json:"quota,omitempty"` // errors.Is finds adaptive.ErrQuotaExhausted

@@ -44,8 +44,8 @@ type Part struct {
 	Edges []Edge
 	// MaxSteps bounds how many nodes a run of a Flow goes through.
 	MaxSteps int
-	// Follow returns the index of the successor in Inside, or -1 at the end of the Flow. An action that
-	// no edge names is a *flow.ActionError. It is a pure function.
+	// Follow returns the index of the successor in Inside, or -1 at the end of the Flow. An action
+	// without an edge is a *flow.ActionError. It is a pure function.
 	Follow func(from int, action string) (to int, err error)
 
 	// Guard returns the guard of the calls of a Step or Batch.

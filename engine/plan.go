@@ -30,7 +30,8 @@ type whole interface {
 // of all nodes, each a *fault.FieldError: those of Validate, states, items and results that JSON would
 // change, and nodes of other types.
 //
-// Code does not travel. Each machine builds the same flow, and an engine passes on names and JSON.
+// Code is not sent to other machines. Each machine builds the same flow, and an engine sends names
+// and JSON.
 func New(n any) (*Plan, error) {
 	b := builder{plan: &Plan{paths: map[string]*Part{}}, known: map[any]*Part{}}
 	b.problems.Owner = "engine"
@@ -96,8 +97,8 @@ func (p *Plan) Parts() iter.Seq[*Part] { return slices.Values(p.parts) }
 // Part returns the part at path, or nil.
 func (p *Plan) Part(path string) *Part { return p.paths[path] }
 
-// Encode returns the JSON of a state of the outermost node. An error says what would come back
-// different.
+// Encode returns the JSON of a state of the outermost node. The error says what JSON would
+// change.
 func (p *Plan) Encode(state any) ([]byte, error) {
 	part := p.parts[0]
 	for range p.parts {

@@ -7,14 +7,14 @@
 //
 // Processes on several hosts join a service, by https://HOST:PORT: see [Handler].
 //
-// The guards work with nodes, executors and transports like any other. The first
-// process leads. The heads of the members' queues wait in one queue, first come,
-// first served, so each member gets an even share. If the leader is killed, another
-// member leads within a second, from what was learned a second before; calls in
-// flight count until they end, and pauses stay. A leader that is stopped is replaced
-// after about four seconds, and gives up a quarter of a second after it goes on, at the
-// latest. Members without a leader use an even share of each limit. A leader that is not
-// the first at its path makes its first call after a quarter of a second.
+// The guards work with nodes, executors and transports like any other. The first process
+// is the leader. The heads of the members' queues wait in one queue, first come, first
+// served, so each member gets an equal share. If the leader is killed, another member
+// takes over within a second, with what was learned up to a second before; calls in
+// flight count until they end, and pauses are kept. A stopped leader is replaced after
+// about four seconds, and resigns at most a quarter of a second after it continues.
+// Members without a leader use an equal share of each limit. A leader that is not the
+// first at its path makes its first call after a quarter of a second.
 //
 // Only processes of one user can be members at a path: the mode of the socket is 0600,
 // and Linux reports the user at the other end.

@@ -8,13 +8,14 @@ import (
 	"github.com/headrace/headrace/internal/panics"
 )
 
-// Election is where the replicas of a service elect the one that leads, by a lease, and where that keeps
-// what it has learned. Package redisstore has one. A method returns soon after ctx ends, and may be called by
-// several goroutines.
+// Election elects the leader among the replicas of a service, with a lease, and stores what the leader has
+// learned. Package redisstore has an implementation. A method returns soon after ctx ends, and may be called
+// by several goroutines.
 type Election interface {
 	// Acquire takes the lease for d if it is free, or candidate's. The token is larger than every
-	// one before; saved is what Renew was given last. If another candidate has the lease, token is
-	// 0, and leader is that candidate. candidate is a text without secrets, of at most 1 KiB.
+	// one before; saved is the last value passed to Renew. If another candidate has the lease,
+	// token is 0, and leader is that candidate. candidate is a text without secrets, of at most 1
+	// KiB.
 	Acquire(ctx context.Context, candidate string, d time.Duration) (token int64, leader string, saved []byte, err error)
 	// Renew extends the lease to d from now, and replaces saved unless that is nil. held is false, and nothing
 	// changes, if the lease has lapsed or the token is not that of the last Acquire.

@@ -92,18 +92,17 @@ func (s Stats) String() string {
 	return text
 }
 
-// Join makes this process a member of the group at address. unix:PATH is that of the
-// processes of one user on one host that name the same PATH, of at most 103 bytes
-// in an existing directory. The first one leads: it admits the calls of all and
-// learns from them. If it ends, another one goes on from what was learned a second
-// before. https://HOST:PORT, or several with commas between them, is that of a service with
-// a Handler at Path, which leads; the options ?ca=FILE, token-file=FILE, cert=FILE and key=FILE come
-// last. Without a token-file the token is the value of TokenEnv. While there is no leader each member
-// uses its share of each limit.
+// Join makes this process a member of the group at address. unix:PATH is the group of one user's
+// processes on one host that use the same PATH, of at most 103 bytes in an existing directory. The
+// first one is the leader: it admits the calls of all and learns from them. If it ends, another one
+// continues with what was learned up to a second before. https://HOST:PORT, or several separated by
+// commas, is the group of a service with a Handler at Path, which is the leader; the options
+// ?ca=FILE, token-file=FILE, cert=FILE and key=FILE come last. Without a token-file the token is the
+// value of TokenEnv. While there is no leader each member uses its share of each limit.
 //
-// Join returns when it is known which process admits the calls, or with the cause of
-// ctx, which ends nothing after that. The error for an address is a *fault.FieldError.
-// Close the group to leave it.
+// Join returns when the leader is known, or with the cause of ctx. After that, the end
+// of ctx has no effect. The error for an address is a *fault.FieldError. Close the
+// group to leave it.
 func Join(ctx context.Context, address string) (*Group, error) {
 	at, err := parse(address)
 	if err != nil {
@@ -126,16 +125,16 @@ func join(ctx context.Context, at site) (*Group, error) {
 	}
 }
 
-// Guard returns a guard for a limit that all members share, which they call by its
-// Name. Every member passes the same Limits, Preset, Share, Law and MaxWait: those
-// of the first one count, and Stats.Reason reports a difference. Everything else is of this
-// process. A Law is adaptive.Measured, adaptive.AIMD or nil, and Store, Presets and
-// Clock are not used. Problems are joined, each a *fault.FieldError.
+// Guard returns a guard for a limit that all members share by its Name. Every member passes
+// the same Limits, Preset, Share, Law and MaxWait: those of the first member apply, and
+// Stats.Reason reports a difference. All other fields apply to this process. A Law is
+// adaptive.Measured, adaptive.AIMD or nil, and Store, Presets and Clock are not used.
+// Problems are joined, each a *fault.FieldError.
 //
-// Its Save is up to a second old; its Restore counts if the group has learned nothing yet.
-// Reset and Reopen are for the group; Set, Pause, Resume and Close for this process only.
-// The Observer receives what the leader decides, at most 32 events a second. A deadline
-// does not see how long the calls of other members take. Guards of a group are never forgotten.
+// Its Save is up to a second old; its Restore has an effect if the group has learned nothing
+// yet. Reset and Reopen apply to the group; Set, Pause, Resume and Close to this process only.
+// The Observer receives the leader's decisions, at most 32 events a second. A deadline does not
+// account for the calls of other members. Guards of a group are never forgotten.
 func (g *Group) Guard(p guard.Policy) (*guard.Guard, error) {
 	problems := invalid.Problems{Owner: fmt.Sprintf("group: guard %q", p.Name)}
 	s := &seat{group: g, policy: p, trials: map[int64]trial{}, calls: map[int64]sending{}}
@@ -176,9 +175,9 @@ func (g *Group) Guard(p guard.Policy) (*guard.Guard, error) {
 // Stats returns where this process stands.
 func (g *Group) Stats() Stats { return *g.standing.Load() }
 
-// Close leaves the group: another member leads, if this one did. Calls that wait,
-// and later ones, fail with ErrClosed; calls in flight finish. It may be called twice.
-// It does not wait for observers.
+// Close leaves the group. If this process was the leader, another member takes over.
+// Waiting and later calls fail with ErrClosed; calls in flight finish. It may be
+// called twice. It does not wait for observers.
 func (g *Group) Close() {
 	g.end(ErrClosed)
 	g.mu.Lock()

@@ -22,23 +22,22 @@ type HandlerConfig struct {
 	// Election elects one of several replicas. Nil: this is the only one, and leads.
 	Election Election
 	// URL is where members reach this replica, such as https://replica-1:8790/v1/group. Other replicas send
-	// members there. Empty: members ask all replicas that they know.
+	// members there. If it is empty, members ask all replicas of their address.
 	URL string
 }
 
-// Handler admits the calls of processes on many hosts, which Join it by its URL. With an Election one of
-// several replicas leads, and the others refuse members with status 503 and the URL of the leader. If the
-// leader is killed, another one leads within 3.5 seconds, from what was learned a second before;
-// meanwhile each member uses its share of each limit.
+// Handler admits the calls of processes on many hosts, which Join it by its URL. With an Election, one of
+// several replicas is the leader, and the others send members status 503 and the URL of the leader.
+// docs/sharing.md says what happens when a replica fails.
 //
-// A leader that cannot renew its lease admits no call after 2.5 seconds, and another process can lead after
-// 3. So does one that was stopped for as long. What it keeps then is refused.
+// A leader that cannot renew its lease, or that was stopped, admits no call after 2.5 seconds; another process
+// can take over after 3.
 //
-// The handler does not authenticate members. A member can learn the names of keys, close keys and use up
-// limits, so authenticate requests before they reach the handler. A member has at most 1,024 keys and 131,072 calls in
-// flight, and a service 1,024 members and 16,384 keys; a key that was not used for 24 hours is forgotten. What a member
-// holds is free three seconds after it has vanished. Connections are HTTP/1.1 with
-// Upgrade; http.Server does not end them with Shutdown, but Close does.
+// The handler does not authenticate members. A member can learn the names of keys, close keys and use up limits, so
+// authenticate requests before they reach the handler. A member has at most 1,024 keys and 131,072 calls in flight, and
+// a service 1,024 members and 16,384 keys; a key that was not used for 24 hours is forgotten. The slots of a member are
+// free three seconds after it has vanished. Connections are HTTP/1.1 with Upgrade; http.Server does not end them with
+// Shutdown, but Close does.
 //
 // It is safe for concurrent use.
 type Handler struct {

@@ -23,10 +23,10 @@ type Replica struct {
 	Err error
 }
 
-// Look asks the replicas of a service which of them leads, without joining the group. The address is one
-// that Join takes, of a service. The replicas are in its order; behind them is the leader that they name,
-// if the address does not have it. Each takes two seconds at most. The error is a *fault.FieldError: it is
-// about the address. A named leader that may not have the token (see Join) is not asked.
+// Look asks the replicas of a service which of them is the leader, without joining the group. The address
+// is that of a service, as for Join. The replicas are in the order of the address; if the leader that they
+// name is not among them, it comes last. Each takes two seconds at most. An error is a *fault.FieldError
+// about the address. A named leader that must not get the token (see Join) is not asked.
 func Look(ctx context.Context, address string) ([]Replica, error) {
 	if !strings.HasPrefix(address, "https:") && !strings.HasPrefix(address, "http:") {
 		return nil, &fault.FieldError{Owner: "group: Look", Field: "address", Problem: "it is not that of a service: use https://HOST:PORT"}

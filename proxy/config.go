@@ -22,7 +22,7 @@ type Config struct {
 	// Upstreams are those beside the Known ones, by name. They may replace known ones.
 	Upstreams map[string]Upstream
 	// Preset is where learning starts for the upstreams of its provider and for those
-	// of no known provider. Empty means that the limits are found.
+	// of an unknown provider. If it is empty, the limits are found.
 	Preset presets.ID
 	// Registry holds the limiters. Nil means registry.Default().
 	Registry *registry.Registry
@@ -35,8 +35,8 @@ type Config struct {
 	// MaxWait bounds how long a request waits for limits, over all attempts. The
 	// default is 5 minutes.
 	MaxWait time.Duration
-	// MaxBody is how many bytes of a request body are kept so that it can be sent
-	// again. A longer one is sent once. The default is 16 MiB.
+	// MaxBody is the maximum size of a request body that can be sent again, in
+	// bytes. A larger one is sent once. The default is 16 MiB.
 	MaxBody int64
 
 	// Token is required from every client if it is set: as the header X-Headrace-Token

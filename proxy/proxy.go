@@ -103,7 +103,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// ServeHTTP implements http.Handler. It goes by the RequestURI, byte for byte, so
+// ServeHTTP implements http.Handler. It uses the RequestURI, byte for byte, so
 // http.StripPrefix has no effect on it.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{proxy: p}

@@ -25,8 +25,8 @@ type Stats struct {
 
 // ClientStats are the counts of one client.
 type ClientStats struct {
-	// Name is what the client calls itself, or the upstream and a number for its
-	// credential, as limiters have it: "openai#key1".
+	// Name is the name that the client gave, or the upstream and the number of
+	// its credential, as in names of limiters: "openai#key1".
 	Name     string
 	Weight   float64
 	Calls    int64

@@ -17,8 +17,8 @@ import (
 type Upstream struct {
 	// URL is an http or https URL. Its path, if any, comes before that of a request.
 	URL string
-	// Preset is where learning starts. Empty means Config.Preset if that is for the
-	// provider of the URL, and otherwise that the limits are found.
+	// Preset is where learning starts. If it is empty, Config.Preset is used if it
+	// is for the provider of the URL; otherwise the limits are found.
 	Preset presets.ID
 }
 

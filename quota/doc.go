@@ -4,6 +4,6 @@
 // them at one instant or from none. See docs/guard.md.
 //
 // MemoryStore keeps them in this process, package store/redisstore in Redis.
-// WithFallback says what happens while a store is unavailable. Package quotatest
+// WithFallback sets what happens while a store is unavailable. Package quotatest
 // tests every Store.
 package quota

@@ -31,7 +31,7 @@ var errTimeout = errors.New("no answer in time")
 // errors.ErrUnsupported too, such as that of a system call, and then the store has failed.
 var errNoBatch = fmt.Errorf("quota: not in a batch: %w", errors.ErrUnsupported)
 
-// Fallback says what a process does while its store is unavailable. The zero value fails every Take with the
+// Fallback sets what a process does while its store is unavailable. The zero value fails every Take with the
 // error of the store or, while the breaker is open, with a *breaker.OpenError.
 type Fallback struct {
 	// Share of each limit, but at least 1, is what this process admits without the store: 1/n for n
@@ -42,7 +42,7 @@ type Fallback struct {
 	Unlimited bool
 	// Timeout is how long a Take may take. 0 means 500 ms.
 	Timeout time.Duration
-	// Breaker decides when the store is not asked any more. Open and MaxOpen default to 1 s and 30 s, Name to
+	// Breaker decides when the store is no longer called. Open and MaxOpen default to 1 s and 30 s, Name to
 	// "quota store"; nil for Classify means that errors about a request or a lease are not failures.
 	Breaker breaker.Config
 	// Clock replaces the real clock in tests, also that of Breaker.
@@ -354,8 +354,8 @@ func (f *FallbackStore) Changed(ctx context.Context, keys ...string) (<-chan str
 // Unwrap returns the store that the fallback is for, such as to inspect it.
 func (f *FallbackStore) Unwrap() Store { return f.store }
 
-// Reset closes the breaker, with zero counts, so that the store is asked again at once. Call it when the store is
-// known to answer again, such as by a probe of yours.
+// Reset closes the breaker, with zero counts, so that the store is called again at once. Call it when the store
+// is known to work again, for example after a successful probe.
 func (f *FallbackStore) Reset() { f.breaker.Reset() }
 
 // Stats returns a snapshot.

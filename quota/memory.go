@@ -23,8 +23,8 @@ type instant = meter.Instant
 // MemoryStore is a store in memory, for many keys in one process and for tests. It is as exact as a
 // throttle.Limiter and safe for concurrent use.
 //
-// A key without history, lease and cooldown is forgotten: it begins anew, with full buckets, under the
-// limits of the next demand. A call that waits for a slot is asked to retry within 25 ms.
+// A key without history, lease and cooldown is forgotten: its next use starts with full buckets, under
+// the limits of the demand. A call that waits for a slot is asked to retry within 25 ms.
 type MemoryStore interface {
 	Store
 	Batcher

@@ -68,8 +68,8 @@ func (r *Registry) replace(s *slot, mine bool, p guard.Policy) (*guard.Guard, er
 }
 
 // Remove drops a guard, or its configuration, from the registry, and reports whether
-// there was one. Callers can go on using the guard. A new guard of that name does not
-// share its limits.
+// there was one. Callers can continue to use the guard. A new guard of that name does
+// not share its limits.
 func (r *Registry) Remove(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -31,8 +31,8 @@ type Registry struct {
 }
 
 // New returns a registry of the guards in c, which are made on first use, except those of a
-// group. What their stores name is opened now, once for each address; Close closes it. The
-// errors are those of Validate and of opening.
+// group. Their stores are opened now, once for each address; Close closes them. The errors
+// are those of Validate and of opening.
 func New(c Config) (*Registry, error) {
 	r := empty()
 	r.clock, r.observer, r.presets = c.Clock, c.Observer, c.Presets

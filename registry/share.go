@@ -14,8 +14,7 @@ import (
 	"github.com/headrace/headrace/quota"
 )
 
-// Opener opens what the addresses of one scheme name. OpenStore and JoinGroup return
-// one.
+// Opener opens the addresses of one scheme. OpenStore and JoinGroup return one.
 type Opener struct {
 	open func(address string) (shared, error)
 }
@@ -33,9 +32,9 @@ const joinTimeout = 10 * time.Second
 var errJoinSlow = fmt.Errorf("it could not be joined within %s", joinTimeout)
 
 // OpenStore returns an Opener of stores, such as OpenStore(sqlitestore.OpenQuota) or
-// OpenStore(redisstore.Open). Of a URL, open receives all, and otherwise what is
-// behind the scheme. A store that has a method Close() error is closed by
-// Registry.Close.
+// OpenStore(redisstore.Open). If the address is a URL, open receives all of it, and
+// otherwise the part after the scheme. A store that has a method Close() error is
+// closed by Registry.Close.
 func OpenStore[S quota.Store, O any](open func(address string, options ...O) (S, error), options ...O) Opener {
 	return Opener{func(address string) (shared, error) {
 		s, err := open(address, options...)
@@ -111,7 +110,7 @@ func (r *Registry) open(all []entry, openers map[string]Opener) error {
 }
 
 // Close closes the stores that New has opened, and leaves its groups. Calls through
-// guards that share fail then, so let them end before. It may be called twice.
+// guards that share then fail, so let them end first. It may be called twice.
 func (r *Registry) Close() error {
 	r.closing.Do(func() {
 		var errs []error

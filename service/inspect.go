@@ -13,7 +13,7 @@ type Inspection struct {
 	Outage string // what happens while the store is unavailable: closed, open or local
 	Tokens int    // how many bearer tokens it accepts; 0: none is required
 	Limits []Limit
-	// EnvoyDifferences is, a line each, what envoyproxy/ratelimit does otherwise with the files of
+	// EnvoyDifferences has a line for each difference from envoyproxy/ratelimit in the files of
 	// envoy.files. It is empty if there are none.
 	EnvoyDifferences []string
 }

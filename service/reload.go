@@ -54,7 +54,7 @@ func (c *Config) read() (reading, error) {
 	return readEnvoy(data, config, err)
 }
 
-// Reload reads the file again now. If it is invalid, the limits stay as they are and the
+// Reload reads the file again now. If it is invalid, the limits do not change and the
 // error is that of New. Limits change in place: what was used stays used. The store, the
 // outage policy, the breaker and the key of permits change with a restart only.
 func (s *Server) Reload(ctx context.Context) error {

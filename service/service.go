@@ -188,7 +188,7 @@ func (s *Server) now() time.Time { return s.clock.Underlying().Now() }
 func (s *Server) Handler() http.Handler { return s.rest }
 
 // Close stops watching the file, ends checks that wait, and closes the store if it has a
-// method Close. It may be called more than once. Let Serve return before.
+// method Close. It may be called more than once. Call it after Serve has returned.
 func (s *Server) Close() error {
 	s.closed.Do(func() {
 		s.stop()

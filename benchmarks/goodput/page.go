@@ -16,7 +16,7 @@ func (r *Result) Write(w io.Writer, date time.Time) error {
 
 Written by `+"`make goodput`"+` and not by hand: %s, %s.
 
-How much of what a provider allows does a client get, if nobody tells it the limit? Each contender calls a server of its
+How much of what a provider allows does a client get, if the limit is not disclosed? Each contender calls a server of its
 own (`+"`providertest`"+`, HTTP on the loopback) that has the same limits and, for the same seed, the same latencies. The
 server's ledger is what counts.
 
@@ -28,7 +28,7 @@ server's ledger is what counts.
 ## How it was measured
 
 - A run is %s of warm-up, which does not count, and %s that do. %d seeds; a cell is their mean and the 95 %% interval of
-  it (Student). Demand never ends, and a refused call goes again until it is served.
+  it (Student). Demand never ends, and a rejected call is retried until it is served.
 - Goodput is the calls that the provider admitted, in percent of what a client could have got that knows the limits and
   when they change: rate times time, or the cap divided by the mean latency of the run. A full bucket at the beginning
   of the measured time is a little more than that.

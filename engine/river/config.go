@@ -19,7 +19,8 @@ type Config struct {
 	// Guard admits the jobs and learns from their errors. Its Policy.Retry does not
 	// apply, because River repeats jobs. Its Policy.Timeout ends the context of a
 	// job's Work; a Work that has not returned a second later keeps its worker, but
-	// not its place in the guard. Without a timeout that is after an hour.
+	// not its slot in the guard. Without a timeout, the slot is released after an
+	// hour.
 	Guard *guard.Guard
 
 	// Cost returns what a job takes from the limits. Nil means one request.
@@ -27,7 +28,7 @@ type Config struct {
 
 	// Hold is how long a job may wait for its turn in a worker before it is snoozed.
 	// A job that was snoozed n times may wait n+1 times as long, so that it is
-	// admitted in the end, but at most ten minutes, and with Queue at most half of
+	// eventually admitted, but at most ten minutes, and with Queue at most half of
 	// what River's RescueStuckJobsAfter leaves beside JobTimeout. Default 10 s.
 	Hold time.Duration
 }

@@ -31,9 +31,9 @@ type Middleware struct {
 var _ rivertype.WorkerMiddleware = (*Middleware)(nil)
 
 // New returns a Middleware for a river.Config or a worker, which may choose one
-// for each job. It snoozes jobs and pauses no queue, so that jobs of other
-// guards and without one can be in the same queue. For a queue of its own use
-// Queue. Problems are joined, each a *fault.FieldError.
+// for each job. It snoozes jobs and does not pause queues, so that jobs of
+// other guards, or without a guard, can be in the same queue. For a queue with
+// a single guard, use Queue. Problems are joined, each a *fault.FieldError.
 func New(c Config) (*Middleware, error) { return c.middleware(longestHold) }
 
 // errHeld is the cause of a wait that took as long as a job may wait in a worker.

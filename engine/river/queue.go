@@ -26,8 +26,8 @@ const (
 	patienceOfDatabase = 5 * time.Second
 )
 
-// Queue guards all jobs of a queue, before the client is made of to. TTx is that
-// of the client's driver, such as pgx.Tx.
+// Queue guards all jobs of a queue. Call it before the client is made from to.
+// TTx is the transaction type of the client's driver, such as pgx.Tx.
 //
 // While the guard admits no call for longer than Config.Hold, the queue is paused
 // for all processes, for at most a minute at a time. A job of kind

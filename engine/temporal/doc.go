@@ -8,8 +8,8 @@
 //	...
 //	state, err := temporal.Run(ctx, c, catalogue(nil), &Catalogue{}, options)
 //
-// A rate-limit response is no attempt: the activity returns with the pause as its next retry delay, and
-// its slot is free meanwhile. The guards of nodes are those of the worker: let them be of a group.Group,
-// so that one learner admits the calls of all workers. Activities within such a guard have their own
-// task queue; its rate follows the learned limits. docs/engines.md has the rules.
+// A rate-limit response is not an attempt: the activity returns with the pause as its next retry delay,
+// and its slot is free meanwhile. The guards of nodes belong to the worker: use guards of a
+// group.Group, so that one learner admits the calls of all workers. Activities within such a guard have
+// their own task queue; its rate follows the learned limits. docs/engines.md has the rules.
 package temporal

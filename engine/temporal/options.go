@@ -14,8 +14,8 @@ import (
 
 // Options are those of workers and runs. Queue, Namespace and Store must be the same for both.
 type Options struct { //nolint:recvcheck // withDefaults returns a copy
-	// Queue is the task queue. Empty means "headrace". Activities within a guard with limits or a law
-	// have the queue Queue/NAME, by the name of the guard that learns.
+	// Queue is the task queue. Empty means "headrace". Activities within a guard with limits or a
+	// controller have the queue Queue/NAME, where NAME is the guard that learns.
 	Queue string
 	// Namespace is that of the client. Empty means "default".
 	Namespace string
@@ -26,8 +26,8 @@ type Options struct { //nolint:recvcheck // withDefaults returns a copy
 
 	// ID is the workflow ID of a run, which has one result: see Run. Empty means a new one.
 	ID string
-	// Priority is that of the activities of a run. Without a FairnessKey each node has its own, so that
-	// a large batch does not keep others of the queue waiting.
+	// Priority is the priority of the activities of a run. Without a FairnessKey each node has its own,
+	// so that a large batch does not keep other nodes of the queue waiting.
 	Priority sdk.Priority
 }
 

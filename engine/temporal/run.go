@@ -34,13 +34,13 @@ func (e *InputError) Error() string {
 // Run runs n, a flow or another node, on state, and returns the state after it. Workers do the work: this process only
 // waits. n describes the flow, and its functions are not called here.
 //
-// What cannot travel is refused before anything starts. The error of a failed run is an
-// *engine.RemoteError with the text that flow.Run would return. If ctx ends, Run returns its cause and
-// the run goes on: call Run with the same Options.ID to wait for it again, or cancel the workflow.
+// States, items and results that cannot be sent as JSON are rejected before anything starts. The error
+// of a failed run is an *engine.RemoteError with the text that flow.Run would return. If ctx ends, Run
+// returns its cause and the run continues: call Run with the same Options.ID to wait for it again, or
+// cancel the workflow.
 //
-// With the ID of a run in progress Run waits for that one, and with the ID of a run that has succeeded it returns
-// the result that is in the store, until Forget deletes it. An input that is not that of the run is an *InputError. A run that has failed
-// or was cancelled is started anew.
+// With the ID of a run in progress, Run waits for that run. With the ID of a run that has succeeded, it returns the stored result, until
+// Forget deletes it. A different input is an *InputError. A run that has failed or was cancelled is started again.
 func Run[S any](ctx context.Context, c client.Client, n node.Node[S], state S, o Options) (after S, err error) {
 	o = o.withDefaults()
 	plan, err := engine.New(n)
@@ -61,9 +61,9 @@ func Run[S any](ctx context.Context, c client.Client, n node.Node[S], state S, o
 	return after, err
 }
 
-// Forget deletes the result of the run with the ID of o from the store, which is without a limit of time otherwise. Until the server has
-// deleted the run too, after the retention of its namespace, Run with this ID returns ErrNotFound.
-// A run in progress is not concerned. Forget may be called twice.
+// Forget deletes the result of the run with the ID of o from the store, which keeps it without a time limit otherwise. Until the server
+// has deleted the run too, after the retention of its namespace, Run with this ID returns ErrNotFound. It does not affect a run in
+// progress. Forget may be called twice.
 func Forget(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	err := o.validate()

@@ -32,8 +32,8 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Dir is a Store in a directory, which all machines must share, such as one of NFS. It is made when it
-// is needed.
+// Dir is a Store in a directory that all machines share, such as on NFS. It is created when it is
+// first used.
 type Dir string
 
 func (d Dir) path(key string) (string, error) {

@@ -153,8 +153,8 @@ func (w *Worker) failed(err error) {
 	}
 }
 
-// Run works until ctx ends, and then returns nil, or until the server rejects the worker for good, such as after its
-// namespace was deleted, and then returns why. It is Start and Stop in one.
+// Run works until ctx ends, and then returns nil, or until the server rejects the worker permanently, for example
+// because its namespace was deleted, and then returns the error. It combines Start and Stop.
 func (w *Worker) Run(ctx context.Context) error {
 	if err := w.Start(); err != nil {
 		return err

@@ -10,14 +10,14 @@
 // For a registry, Config.Open["service"] is registry.OpenStore(servicestore.Open, servicestore.WithToken(token)), and the address
 // is service:https://limits.internal:8790, service:http://127.0.0.1:8790 or service:unix:/run/headrace.sock.
 //
-// The limits are those that the guards state, apart from those that the server is configured with: a program checks
-// these with the generated client of package ratelimitpb.
+// The limits are those of the guards. They are separate from the configured limits of the server, which a program
+// checks with the generated client of package ratelimitpb.
 //
-// Calls that are made at the same time share a request. Equal ones are in it once, with their number.
+// Concurrent calls share a request, which contains equal calls once, with their number.
 //
 // # Failures
 //
 // A method returns when its context ends, or with an *UnavailableError after WithTimeout. If the answer to a call is
 // lost, the units count as used, and the lease lapses. A lost connection is made again, with at most a second between two
-// attempts; until then calls fail at once. [quota.WithFallback] says what happens then.
+// attempts; until then calls fail at once. [quota.WithFallback] sets what happens then.
 package servicestore

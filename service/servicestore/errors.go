@@ -12,8 +12,8 @@ import (
 	pb "github.com/headrace/headrace/service/ratelimitpb"
 )
 
-// UnavailableError is returned while the server, or its store, is unavailable. Nothing is known of the call: it may have
-// been counted.
+// UnavailableError is returned while the server, or its store, is unavailable. The call may or may not have been
+// counted.
 type UnavailableError struct {
 	RetryAfter time.Duration // when to try again, between 0 and 24 h; 0 if it is not known
 	Problem    string        // what the server or the connection reports

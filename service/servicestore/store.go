@@ -44,8 +44,8 @@ func WithTLS(t *tls.Config) Option { return func(c *config) { c.tls = t } }
 // WithTimeout sets how long a call may take before it fails. The default is 1 second.
 func WithTimeout(d time.Duration) Option { return func(c *config) { c.timeout = d } }
 
-// Store is a quota.Store in a server. It is safe for concurrent use; any number of processes can share what the server
-// keeps. It is also a quota.Inspector and a quota.Waker, as far as the store of the server is.
+// Store is a quota.Store in a server. It is safe for concurrent use; any number of processes can share the limits in
+// the server. It is also a quota.Inspector and a quota.Waker if the store of the server is.
 type Store struct {
 	config
 	conn *grpc.ClientConn

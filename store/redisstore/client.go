@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Client is what a Store needs of a client of Redis. GoRedis makes one of go-redis, package
-// rueidisclient one of rueidis. It must be safe for concurrent use.
+// Client is the part of a Redis client that a Store needs. GoRedis makes one from go-redis,
+// package rueidisclient from rueidis. It must be safe for concurrent use.
 type Client interface {
 	// Do sends a command and returns its reply: nil, an int64, a string, or a []any of these. The client
 	// must not send a command twice if the first may have been executed. Do should return soon after ctx ends:

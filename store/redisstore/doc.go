@@ -9,7 +9,7 @@
 //
 // # How it counts
 //
-// One script does each operation, by the clock of Redis. Everything about a key is in one value; its slots are in
+// Each operation is one script, which uses the clock of Redis. Everything about a key is in one value; its slots are in
 // another. Token buckets and calendars are exact. A sliding window is exact for up to 128 admissions at different
 // instants; with more it counts in 64 parts until it is empty, and may admit a call late by per/64, never early.
 // Instants are rounded to microseconds. Equal requests that callers of one Store make at the same time are sent as one,
@@ -17,12 +17,12 @@
 //
 // # Failures
 //
-// A method returns when its context ends, or with an error after WithTimeout, also if Redis has stopped. If the
-// answer to an operation is lost, the units count as used, and the lease lapses. No command is sent twice. A key that was
-// evicted, or lost by a restart or FLUSHALL, begins anew with full limits: have Redis persist its data, and set
-// maxmemory-policy to noeviction, where that matters. A damaged value is an error until Forget removes it. If the clock
-// of Redis is set back, the windows of a key stand still until it has caught up. With noeviction, calls
-// fail while the memory is full. [quota.WithFallback] says what happens while Redis is unavailable.
+// A method returns when its context ends, or with an error after WithTimeout, also if Redis has stopped. If the answer to
+// an operation is lost, the units count as used, and the lease lapses. No command is sent twice. A key that was evicted,
+// or lost by a restart or FLUSHALL, starts with full limits: if that matters, let Redis persist its data, and set
+// maxmemory-policy to noeviction. A damaged value is an error until Forget removes it. If the clock of Redis is set back,
+// the windows of a key stand still until it has caught up. With noeviction, calls fail while the memory is full.
+// [quota.WithFallback] sets what happens while Redis is unavailable.
 //
 // # Cluster
 //

@@ -28,15 +28,15 @@ type Election struct {
 // Election returns the election of that name. Processes that use the same name, prefix and Redis elect one of them. It
 // ends with the store, and its methods fail after WithTimeout.
 //
-// By the clock of Redis, one candidate at a time has the lease. If Redis loses the key, or its clock leaps
-// forward, another candidate can acquire the lease at once, and the last one learns that when it renews it. If the
-// clock is set back, the lease lapses no later than if it had just been renewed.
+// By the clock of Redis, only one candidate at a time has the lease. If Redis loses the key, or its clock jumps
+// forward, another candidate can acquire the lease at once, and the previous one notices when it renews the lease.
+// If the clock is set back, the lease lapses no later than if it had just been renewed.
 func (s *Store) Election(name string) *Election {
 	return &Election{store: s, key: s.prefix + "election:" + digest(name, 16), program: programOf(electionScript)}
 }
 
-// Acquire takes the lease for d if it is free, or candidate's. The token is larger than every one before; saved is what
-// Renew was given last. If another candidate has the lease, token is 0, and leader is that candidate.
+// Acquire takes the lease for d if it is free, or candidate's. The token is larger than every one before; saved is the
+// last value passed to Renew. If another candidate has the lease, token is 0, and leader is that candidate.
 func (e *Election) Acquire(ctx context.Context, candidate string, d time.Duration) (token int64, leader string, saved []byte, err error) {
 	if err := checkLease(d); err != nil {
 		return 0, "", nil, err
@@ -60,8 +60,8 @@ func (e *Election) Acquire(ctx context.Context, candidate string, d time.Duratio
 	return token, leader, saved, nil
 }
 
-// Renew extends the lease to d from now, and replaces what is saved, unless saved is nil. held is false, and nothing
-// changes, if the lease has lapsed, or the token is not that of the last Acquire.
+// Renew extends the lease to d from now, and replaces the saved value, unless saved is nil. held is false, and
+// nothing changes, if the lease has lapsed, or the token is not that of the last Acquire.
 func (e *Election) Renew(ctx context.Context, token int64, d time.Duration, saved []byte) (held bool, err error) {
 	if err := checkLease(d); err != nil {
 		return false, err

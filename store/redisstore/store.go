@@ -49,23 +49,23 @@ type Store struct {
 // Option is an option of Open and New.
 type Option func(*Store)
 
-// WithPrefix sets what the names of all keys in Redis begin with. Stores with the same prefix share their limits.
-// The default is "headrace:". It must not contain braces.
+// WithPrefix sets the prefix of all keys in Redis. Stores with the same prefix share their limits. The default is
+// "headrace:". It must not contain braces.
 func WithPrefix(prefix string) Option { return func(s *Store) { s.prefix = prefix } }
 
 // WithTimeout sets how long a command may take before it fails, and a Take from keys of one group with the time that it
 // waits to be sent. The default is 1 second.
 func WithTimeout(d time.Duration) Option { return func(s *Store) { s.timeout = d } }
 
-// WithGroups distributes keys over the nodes of a cluster: keys for which group returns the same text are on the
-// same node. A Take from keys of several groups is not atomic: it reserves in one group after the other, and gives
-// everything back if one refuses. Meanwhile other calls may be refused that would have fit; limits are never exceeded.
-// By default all keys are in one group, on one node. All processes must use the same groups.
+// WithGroups distributes keys over the nodes of a cluster: keys for which group returns the same text are on the same
+// node. A Take from keys of several groups is not atomic: it reserves in one group after the other, and gives
+// everything back if one rejects the call. Meanwhile other calls that would have fit may be rejected; limits are never
+// exceeded. By default all keys are in one group, on one node. All processes must use the same groups.
 func WithGroups(group func(key string) string) Option { return func(s *Store) { s.group = group } }
 
-// WithBatches has the store take up to so many equal calls in advance, and admit calls from them without asking Redis.
-// What is left after hold is given back. As few are taken as were used last time. Requests with a concurrency, for a
-// Peek, or for Uses are not taken in advance.
+// WithBatches makes the store take equal calls in advance, up to the number of calls, and admit calls from them without a request to
+// Redis. What is left after hold is given back. No more are taken than were used last time. Requests with a
+// concurrency, for a Peek, or for Uses are not taken in advance.
 //
 // Limits may be exceeded by these calls: in any window by at most calls for each store and request. They are admitted
 // for up to hold after another process has set a cooldown. By default no call is taken in advance.

@@ -39,7 +39,7 @@
 //
 // Time is the clock of the host. If that is set back, the limits' time runs at half
 // speed until the clock has caught up, so that no call is admitted too early. If it
-// is set back by more than a day, the limits' time goes on at full speed. Calendars
+// is set back by more than a day, the limits' time continues at full speed. Calendars
 // follow the clock from the end of their present period on; what was taken in it also
 // counts in the period that it ends in. Idle keys are deleted as new ones are added.
 //

@@ -17,7 +17,7 @@ import (
 // Reasons of a [FileError], for errors.Is. The text of each has the remedy.
 var (
 	// ErrFull is for a full disk, or a file that may not grow. The file can be used again once there is
-	// room.
+	// space.
 	ErrFull = errors.New("there is no room left for it: make room on the disk, and run again")
 	// ErrReadOnly is for a file, folder or file system that is not writable.
 	ErrReadOnly = errors.New("it cannot be written: the file, its folder (for the files -wal and -shm next to it) and its file system have to be writable for this user")

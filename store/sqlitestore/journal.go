@@ -161,8 +161,8 @@ func (j *Journal) settle(t *tx) error {
 	return t.settle()
 }
 
-// Finish implements journal.Journal. After an error nothing was kept, and the same call may be
-// repeated.
+// Finish implements journal.Journal. After an error nothing was recorded, and the same call
+// may be repeated.
 func (j *Journal) Finish(
 	ctx context.Context, name journal.Part, owner journal.Owner, mark string, records ...journal.Record,
 ) (refused []journal.Record, err error) {

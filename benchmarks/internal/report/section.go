@@ -53,10 +53,10 @@ func Sections() []Section {
 			Title: "Keys", Op: "Keys", Unit: ns, Reference: "x-time-rate",
 			Text: "One admission by the limiter of a random key. headrace, x-time-rate and failsafe-go are limiters in a map behind a read-write lock; the others have keys of their own.",
 		},
-		{Title: "Memory of a key", Op: "Keys", Unit: "B/key", Text: "Bytes of heap for a key and its limiter, without the string. sethvargo-limiter drops keys that nobody uses; the others keep them."},
+		{Title: "Memory of a key", Op: "Keys", Unit: "B/key", Text: "Bytes of heap for a key and its limiter, without the string. sethvargo-limiter drops unused keys; the others keep them."},
 		{
 			Title: "Changing the rate", Op: "Resize", Unit: ns, Reference: "x-time-rate",
-			Text: "One SetLimits. x-time-rate leaves those alone who wait already (see Lowering); headrace looks at its queue again.",
+			Text: "One SetLimits. x-time-rate does not change calls that already wait (see Lowering); headrace examines its queue again.",
 		},
 		{
 			Title: "Batch", Op: "Batch", Unit: "ns/item", Reference: "errgroup", Extra: []string{"B/item", "allocs/item"},
@@ -109,7 +109,7 @@ func Sections() []Section {
 		},
 		{
 			Title: "Cancel storm", Op: "CancelStorm", Unit: "delay-ms",
-			Text: "At 10 per second 20 wait and are cancelled, in a random order, 50 ms before the next admission. Whoever comes then ideally waits 50 ms; the worst of 20 orders. " +
+			Text: "At 10 per second, 20 calls wait and are cancelled, in a random order, 50 ms before the next admission. The next call ideally waits 50 ms; the worst of 20 orders. " +
 				"uber-ratelimit cannot be cancelled; sethvargo-limiter and throttled do not wait.",
 		},
 		{
@@ -122,8 +122,8 @@ func Sections() []Section {
 		},
 		{
 			Title: "Resizing slots: calls begun after lowering", Op: "SlotsResized", Unit: "after-lowering",
-			Text: "1,000 calls of 100 ms want 64 slots, which become 4: how many begin in the next 100 ms, ideally 4. " +
-				"A semaphore has no size to change: one holds the difference, and queues for it like everybody.",
+			Text: "1,000 calls of 100 ms share 64 slots, which are reduced to 4: how many begin in the next 100 ms, ideally 4. " +
+				"The size of a semaphore cannot be changed: a caller holds the difference, and queues for it like any other.",
 		},
 		{
 			Title: "Resizing slots: calls begun at once after raising", Op: "SlotsResized", Unit: "after-raising",
