@@ -1,6 +1,7 @@
 package browsertests_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
@@ -202,6 +205,12 @@ func TestPlaygroundProviders(t *testing.T) {
 		}
 		assert.Contains(t, b.text("location.hash"), "kind="+string(want.Provider.Kind), "the address can be passed on")
 	}
+	want := asShipped()
+	want.Provider.Kind, want.Traffic.Calls = playground.SteadyRate, 40
+	b.to(s, "#speed=0&calls=40")
+	b.until(finished)
+	b.until("(location.hash = 'kind=steady&calls=40&rate=nonsense&kinds=x') != ''")
+	b.until(finished + " && " + rows + fmt.Sprintf(" == %q", table(t, want))) // a changed address is played too
 	end()
 }
 
@@ -294,6 +303,30 @@ func TestPlaygroundHosts(t *testing.T) {
 	})
 	b.to(broken, "")
 	b.until(complain + ".includes('worker.js could not be loaded')")
+}
+
+// Opened as a file, the page says what it needs, and where motion is not wanted it does not play.
+func TestPlaygroundInOtherPlaces(t *testing.T) {
+	b := opened(t)
+	dir, err := ground()
+	require.NoError(t, err)
+	b.do(chromedp.Navigate("file://" + dir + "/index.html"))
+	b.until("getComputedStyle(document.querySelector('#start')).visibility == 'visible' && document.querySelector('#start').innerText.includes('make playground')")
+	b.picture("playground-file")
+
+	s := served(t, plain)
+	end := b.strict(s.url)
+	b.do(func(ctx context.Context, t *chromedp.Target) (none chromedp.Void, err error) {
+		_, err = cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}},
+		})
+		return none, err
+	})
+	b.to(s, "")
+	b.until(finished)
+	assert.Equal(t, "0", b.text("document.querySelector('#speed').value"))
+	assert.Zero(t, b.number("document.querySelectorAll('#start').length"))
+	end()
 }
 
 // The page names no other host.
