@@ -11,7 +11,7 @@ import (
 	"github.com/headrace/headrace/throttle"
 )
 
-// BenchmarkDo is one call that does nothing under a limiter with room, and the law that judges what came of it.
+// BenchmarkDo is one call that does nothing under a limiter with room, and the controller that judges the result.
 func BenchmarkDo(b *testing.B) {
 	under := func(law adaptive.Law) func(b *testing.B) func() bool {
 		return func(b *testing.B) func() bool {

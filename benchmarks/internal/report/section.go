@@ -77,8 +77,8 @@ func Sections() []Section {
 				"in an errgroup, failsafe-go-limited with a rate limiter too.",
 		},
 		{
-			Title: "A call under a law", Op: "Do", Unit: ns, Reference: "aimd", Extra: []string{bytes, allocs},
-			Text: "A call that does nothing under a limiter with room, and the law that judges what came of it.",
+			Title: "A call under a controller", Op: "Do", Unit: ns, Reference: "aimd", Extra: []string{bytes, allocs},
+			Text: "A call that does nothing under a limiter with room, and the controller that judges the result.",
 		},
 		{
 			Title: "headrace run", Op: "Command", Unit: "cpu-ns/line", Reference: "plain-loop",
