@@ -48,5 +48,5 @@ func TestOTLP(t *testing.T) {
 	_, err = Open(t.Context(), Options{Address: "127.0.0.1:0", Log: slog.New(slog.DiscardHandler), Getenv: environment(map[string]string{
 		otlp.Endpoint: receiver.URL, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc",
 	})})
-	assert.ErrorContains(t, err, `OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not spoken here`)
+	assert.ErrorContains(t, err, `OTEL_EXPORTER_OTLP_PROTOCOL: "grpc" is not supported: use http/protobuf`)
 }
