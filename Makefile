@@ -114,8 +114,8 @@ api: $(BIN)/apidiff ## List what is incompatible with the last tag: an error fro
 	@tag=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null) || { echo 'make api: no version is tagged yet'; exit 0; }; \
 	old=$$(mktemp -d); trap 'git worktree remove --force '"$$old"'/tree; rm -rf '"$$old" EXIT; \
 	git worktree add --quiet --detach $$old/tree $$tag; module=$$(sed -n 's/^module //p' go.mod); \
-	(cd $$old/tree && $(BIN)/apidiff -m -w $$old/api $$module) 2>/dev/null >&2; \
-	$(BIN)/apidiff -m -incompatible $$old/api $$module 2>/dev/null | grep -v '^Ignoring ' >$$old/breaks || true; \
+	{ (cd $$old/tree && $(BIN)/apidiff -m -w $$old/api $$module) && $(BIN)/apidiff -m -incompatible $$old/api $$module >$$old/breaks; } 2>$$old/said || \
+		{ grep -v '^Ignoring ' $$old/said >&2; exit 1; }; \
 	[ -s $$old/breaks ] || { echo "make api: compatible with $$tag"; exit 0; }; \
 	cat $$old/breaks; \
 	case $$tag in v0.*) awk '/^## /{n++} n==1 && /^### Breaking/{found=1} END{exit !found}' CHANGELOG.md && exit 0;; esac; \

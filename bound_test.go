@@ -159,8 +159,8 @@ func TestNoBoundAfterTheFirstByte(t *testing.T) {
 	})
 }
 
-// Two bodies are not wrapped: the body of a 101, because the caller writes to it, and
-// http.NoBody, because callers compare bodies to it.
+// Two bodies are not wrapped: that of a 101, because the caller writes to it, and
+// http.NoBody, because callers test for that value.
 func TestFirstByteOfAResponseWithoutABodyToRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int

@@ -59,7 +59,19 @@ func alone(b *testing.B, calls []call) {
 // together measures each call in 1 to 64 goroutines that share one limiter.
 func together(b *testing.B, calls []call) {
 	b.Helper()
-	for _, goroutines := range []int{1, 4, 16, 64} {
+	inGoroutines(b, calls, 1, 4, 16, 64)
+}
+
+// onOneCore measures each call in 64 goroutines on one core, without contention.
+func onOneCore(b *testing.B, calls []call) {
+	b.Helper()
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	inGoroutines(b, calls, 64)
+}
+
+func inGoroutines(b *testing.B, calls []call, counts ...int) {
+	b.Helper()
+	for _, goroutines := range counts {
 		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) {
 			var all []contender
 			for _, c := range calls {
@@ -71,22 +83,6 @@ func together(b *testing.B, calls []call) {
 			contend(b, all)
 		})
 	}
-}
-
-// onOneCore measures each call in 64 goroutines that one core runs by turns: nobody contends.
-func onOneCore(b *testing.B, calls []call) {
-	b.Helper()
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	b.Run("goroutines=64", func(b *testing.B) {
-		var all []contender
-		for _, c := range calls {
-			all = append(all, contender{c.name, func(b *testing.B) {
-				b.Helper()
-				share(b, 64, c.make(b))
-			}})
-		}
-		contend(b, all)
-	})
 }
 
 // share splits b.N calls of f between goroutines. They begin when all cores run: as many of them wait in a loop.

@@ -73,14 +73,14 @@ const (
 	streamPath = "/stream"
 	chatEvent  = `data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1767225600,"model":"gpt-4o-mini",` +
 		`"choices":[{"index":0,"delta":{"content":" wheel"},"finish_reason":null}]}` + "\n\n"
-	streamBytes = 20 << 10 // about 130 events
+	streamEvents = 20 << 10 / len(chatEvent)
 )
 
 // streamChat writes a stream of events, each flushed by itself.
 func streamChat(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	flusher := http.NewResponseController(w)
-	for range streamBytes / len(chatEvent) {
+	for range streamEvents {
 		_, _ = io.WriteString(w, chatEvent)
 		_ = flusher.Flush()
 	}
@@ -150,7 +150,7 @@ func finish(resp *http.Response) (proto string, err error) {
 	}
 	want := len(chatAnswer)
 	if resp.Request.URL.Path == streamPath {
-		want = streamBytes / len(chatEvent) * len(chatEvent)
+		want = streamEvents * len(chatEvent)
 	}
 	if resp.StatusCode != http.StatusOK || n != int64(want) {
 		return "", fmt.Errorf("status %d, %d bytes", resp.StatusCode, n)

@@ -42,8 +42,8 @@ func (m *Machine) remember(now, before, after float64) {
 }
 
 // ofTokens reports whether a refusal may be about tokens. One that names calls is not: a token rate without a limit behind it
-// would be a second rate in series. One that names tokens marks the call rate all the same. It is unknown whether a provider
-// counts input or output tokens, and only calls can be held back.
+// would be a second rate in series. One that names tokens is also a sign about the call
+// rate: whether the provider counts input or output tokens is unknown, and only calls can be delayed.
 func (m *Machine) ofTokens(r *Refusal) bool { return r.Names != CallLimit }
 
 // cutPace answers a rate, with what was measured.

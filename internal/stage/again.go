@@ -18,9 +18,12 @@ const (
 // again decides which tests of a run that failed are repeated, or returns nil if the failure stands: more than a few tests
 // failed, a package failed by more than its tests (a build, a leak, a timeout), or a test printed what is fatal.
 func (b *board) again() []test {
+	if b.fatal {
+		return nil
+	}
 	failed := map[test]bool{}
 	for _, f := range b.failed {
-		if f.name == "" || b.fatal {
+		if f.name == "" {
 			return nil
 		}
 		top, _, _ := strings.Cut(f.name, "/")
@@ -39,13 +42,19 @@ func isFatal(output string) bool {
 	return strings.Contains(output, "WARNING: DATA RACE") || strings.HasPrefix(output, "panic: ") || strings.HasPrefix(output, "fatal error: ")
 }
 
-// repeat runs each test alone, several times, and reports whether all passed. The last argument is the packages.
+// repeat runs each test alone, several times, and then its package once, because goleak looks for goroutines only where no
+// test has failed. It reports whether all passed. The last argument is the packages.
 func repeat(out io.Writer, tests []test, args []string) (passed bool) {
+	flags := args[:len(args)-1]
 	passed = len(tests) > 0
+	packages := map[string]bool{}
 	for _, of := range tests {
-		alone := slices.Clone(args[:len(args)-1])
-		alone = append(alone, "-run=^"+regexp.QuoteMeta(of.name)+"$", fmt.Sprintf("-count=%d", repetitions), of.pkg)
-		passed = run(out, "again, "+of.String(), alone) == 0 && passed
+		packages[of.pkg] = true
+		alone := slices.Concat(flags, []string{"-run=^" + regexp.QuoteMeta(of.name) + "$", fmt.Sprintf("-count=%d", repetitions), of.pkg})
+		passed = passed && run(out, "again, "+of.String(), alone) == 0
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(packages)) {
+		passed = passed && run(out, "again, "+short(pkg), slices.Concat(flags, []string{"-count=1", pkg})) == 0
 	}
 	return passed
 }

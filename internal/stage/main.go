@@ -5,9 +5,9 @@
 // The packages of a go test are reported as each ends, in any order, because one slow package would otherwise hide the
 // results of those after it. Only tests that fail have their output printed, or all of them with -v.
 //
-// With -again, a few tests that fail are run five times more, each alone. If each passes every time, the stage passes, and
-// its last line names them as unstable: what failed depends on chance or on load, and needs a repair, but does not hide
-// the rest. A data race, a panic, a leak, a timeout or a package that does not build is never repeated.
+// With -again, a few tests that fail are run five times more, each alone, and then their packages once. If all of that
+// passes, the stage passes, and its last line names the tests as unstable: what failed depends on chance or on load, and
+// needs a repair, but does not hide the rest. A data race, a panic, a leak, a timeout or a package that does not build is never repeated.
 package main
 
 import (

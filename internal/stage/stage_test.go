@@ -167,31 +167,55 @@ func TestWhatIsRepeated(t *testing.T) {
 	}
 }
 
-// The module has a test that fails as often as a file says.
+// by is a module whose test fails as often as a file has letters. If another test leaks, its TestMain finds that, as
+// goleak does, where no test has failed.
+const by = `package m
+
+import (
+	"os"
+	"testing"
+)
+
+var leaks = false
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 && leaks {
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func TestA(t *testing.T) {
+	if left, _ := os.ReadFile("failures"); len(left) > 0 {
+		_ = os.WriteFile("failures", left[1:], 0o600)
+		t.Fatal("by chance")
+	}
+}
+`
+
 func TestAgain(t *testing.T) {
-	for failures, want := range map[string]struct {
-		status int
-		last   string
+	for name, c := range map[string]struct {
+		failures, other string
+		status          int
+		last            string
 	}{
-		"":    {0, "== it: passed in "},
-		"x":   {0, "== it: passed, but UNSTABLE (failed once, then passed 5 times alone): m TestA\n"},
-		"xx":  {1, "== again, m TestA: FAILED after "},
-		"xxx": {1, "== again, m TestA: FAILED after "},
+		"nothing fails": {status: 0, last: "== it: passed in "},
+		"once":          {failures: "x", status: 0, last: "== it: passed, but UNSTABLE (failed once, then passed 5 times alone): m TestA\n"},
+		"twice":         {failures: "xx", status: 1, last: "== again, m TestA: FAILED after "},
+		"once, and its package leaks": {
+			failures: "x", other: "func TestB(*testing.T) { leaks = true }\n", status: 1, last: "== again, m: FAILED after ",
+		},
 	} {
 		dir := t.TempDir()
-		for name, text := range map[string]string{
-			"go.mod":   "module m\n\ngo 1.24\n",
-			"failures": failures,
-			"a_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestA(t *testing.T) {\n\tleft, _ := os.ReadFile(\"failures\")\n" +
-				"\tif len(left) > 0 {\n\t\t_ = os.WriteFile(\"failures\", left[1:], 0o600)\n\t\tt.Fatal(\"by chance\")\n\t}\n}\n",
-		} {
+		for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.24\n", "failures": c.failures, "a_test.go": by + c.other} {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 		}
 		t.Chdir(dir)
 		t.Setenv("GOWORK", "off")
 		var out bytes.Buffer
-		assert.Equal(t, want.status, runAgain(&out, "it", []string{"go", "test", "-count=1", "./..."}), failures)
+		assert.Equal(t, c.status, runAgain(&out, "it", []string{"go", "test", "-count=1", "./..."}), name)
 		lines := slices.Collect(strings.Lines(out.String()))
-		assert.Contains(t, lines[len(lines)-1], want.last)
+		assert.Contains(t, lines[len(lines)-1], c.last, name)
 	}
 }

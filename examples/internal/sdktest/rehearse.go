@@ -30,8 +30,8 @@ type Rehearsal struct {
 }
 
 // Rehearse makes 200 calls under a hidden limit, each time: none fails, none is
-// lost, and after the first minute at most one attempt in twenty is refused. (Of 300 runs with 120 calls a minute, no
-// refusal 116, one 151, two 22, three 11; which it is depends on the order of goroutines.)
+// lost, and after the first minute at most one attempt in twenty is refused. How many are
+// depends on the order of goroutines: 0 to 3 of 81 to 107 attempts, in 300 runs with 120 calls a minute.
 func Rehearse(t *testing.T, stage func(t *testing.T, args []string) Stage, all []Rehearsal) {
 	t.Helper()
 	for _, r := range all {
@@ -52,7 +52,7 @@ func Rehearse(t *testing.T, stage func(t *testing.T, args []string) Stage, all [
 				return
 			}
 			attempts := figure(t, `after the first minute: (\d+) attempts`, out)
-			if refused := figure(t, `after the first minute: .* (\d+) answered 429`, out); refused > attempts/20+1 {
+			if refused := figure(t, `after the first minute: .* (\d+) answered 429`, out); refused > attempts/20 {
 				t.Errorf("%v of %v were refused after the first minute", refused, attempts)
 			}
 		})
