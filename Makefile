@@ -197,7 +197,7 @@ bench-baseline: ## make bench for one process, and keep what it printed as bench
 bench-check: ## Compare the tree with benchmarks/baseline.txt by benchstat; a peer that has moved tells of another machine (BENCH=regexp COUNT=n)
 	mkdir -p $(BIN)
 	cd benchmarks && go run ./cmd/benchreport -bench '$(BENCH)' -count $(COUNT) -raw $(BIN)/bench.txt >/dev/null
-	cd benchmarks && go tool benchstat baseline=baseline.txt tree=$(BIN)/bench.txt
+	cd benchmarks && go tool benchstat -filter '.name:/$(firstword $(subst /, ,$(BENCH)))/' baseline=baseline.txt tree=$(BIN)/bench.txt
 
 .PHONY: goodput
 goodput: ## Measure over real HTTP what clients get of a limit, peers and ours, and write docs/goodput.md (SEEDS=5; on an idle machine)
