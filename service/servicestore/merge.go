@@ -5,10 +5,10 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/headrace/headrace/internal/panics"
+	"github.com/headrace/headrace/internal/promise"
 	pb "github.com/headrace/headrace/service/ratelimitpb"
 )
 
@@ -36,23 +36,11 @@ type merger[Q, A any] struct {
 	served sync.Pool // callers that can be used again
 }
 
-// caller waits for an answer. It either gets one or leaves.
+// caller waits for an answer.
 type caller[Q, A any] struct {
+	*promise.Promise[A]
 	question Q
 	deadline time.Time
-	settled  atomic.Bool
-	done     chan struct{} // has room for the one value
-	answer   A
-	err      error
-}
-
-// leave reports whether the caller has left before it was answered.
-func (c *caller[Q, A]) leave() bool {
-	if c.settled.CompareAndSwap(false, true) {
-		return true
-	}
-	<-c.done
-	return false
 }
 
 // ask returns the answer to q, which must not change. It returns when ctx ends, or after the timeout of the store.
@@ -62,15 +50,15 @@ func (m *merger[Q, A]) ask(ctx context.Context, q Q) (a A, err error) {
 		return a, err
 	}
 	select {
-	case <-c.done:
+	case <-c.Done():
 	case <-ctx.Done():
-		if c.leave() {
+		if c.Abandon() {
 			return a, context.Cause(ctx)
 		}
 	}
-	a, err = c.answer, c.err
-	var none caller[Q, A]
-	c.question, c.answer, c.err = none.question, none.answer, nil
+	a, err = c.Take()
+	var none Q
+	c.question = none
 	m.served.Put(c)
 	return a, err
 }
@@ -78,10 +66,8 @@ func (m *merger[Q, A]) ask(ctx context.Context, q Q) (a A, err error) {
 // join adds a caller, and starts a flight if there are few.
 func (m *merger[Q, A]) join(q Q) (*caller[Q, A], error) {
 	c, ok := m.served.Get().(*caller[Q, A])
-	if ok {
-		c.settled.Store(false)
-	} else {
-		c = &caller[Q, A]{done: make(chan struct{}, 1)}
+	if !ok {
+		c = &caller[Q, A]{Promise: promise.New[A]()}
 	}
 	c.question, c.deadline = q, time.Now().Add(m.store.timeout)
 	m.mu.Lock()
@@ -112,18 +98,13 @@ func (m *merger[Q, A]) fly() {
 		answers, err := m.sendBefore(callers[0].deadline, questions)
 		var unwanted []A
 		for i, c := range callers {
-			switch {
-			case !c.settled.CompareAndSwap(false, true):
-				if err == nil {
-					unwanted = append(unwanted, answers[i])
-				}
-				continue
-			case err != nil:
-				c.err = err
-			default:
-				c.answer = answers[i]
+			var answer A
+			if err == nil {
+				answer = answers[i]
 			}
-			c.done <- struct{}{}
+			if !c.Deliver(answer, err) && err == nil {
+				unwanted = append(unwanted, answer)
+			}
 		}
 		if len(unwanted) > 0 && m.late != nil {
 			m.late(unwanted)
@@ -142,7 +123,7 @@ func (m *merger[Q, A]) sendBefore(deadline time.Time, questions []Q) (answers []
 func (m *merger[Q, A]) next() []*caller[Q, A] {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.waiting = slices.DeleteFunc(m.waiting, func(c *caller[Q, A]) bool { return c.settled.Load() })
+	m.waiting = slices.DeleteFunc(m.waiting, func(c *caller[Q, A]) bool { return c.Abandoned() })
 	n, weight := 0, 0
 	for n < min(len(m.waiting), mostMerged) {
 		if weight += m.weight(m.waiting[n].question); weight > mostWeight && n > 0 {

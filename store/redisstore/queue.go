@@ -5,9 +5,9 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/headrace/headrace/internal/promise"
 	"github.com/headrace/headrace/quota"
 	"github.com/headrace/headrace/throttle"
 )
@@ -56,32 +56,19 @@ type batch struct {
 	lapse  *time.Timer
 }
 
-// caller waits for a grant. It either gets one or leaves.
+// caller waits for a grant.
 type caller struct {
-	settled atomic.Bool
-	done    chan struct{} // has room for the one value
+	*promise.Promise[quota.Grant]
 	timeout *time.Timer
-	grant   quota.Grant
-	err     error
 }
 
 func (q *queues) caller(timeout time.Duration) *caller {
 	c, ok := q.served.Get().(*caller)
 	if !ok {
-		return &caller{done: make(chan struct{}, 1), timeout: time.NewTimer(timeout)}
+		return &caller{promise.New[quota.Grant](), time.NewTimer(timeout)}
 	}
-	c.settled.Store(false)
 	c.timeout.Reset(timeout)
 	return c
-}
-
-// leave reports whether the caller has left before it was granted anything.
-func (c *caller) leave() bool {
-	if c.settled.CompareAndSwap(false, true) {
-		return true
-	}
-	<-c.done
-	return false
 }
 
 // take is a Take that may share a script with others. A caller that leaves gives back what it was granted.
@@ -91,20 +78,19 @@ func (q *queues) take(ctx context.Context, s *Store, r *quota.Request) (quota.Gr
 		return g, err
 	}
 	select {
-	case <-c.done:
+	case <-c.Done():
 	case <-ctx.Done():
-		if c.leave() {
+		if c.Abandon() {
 			c.timeout.Stop()
 			return g, context.Cause(ctx)
 		}
 	case <-c.timeout.C:
-		if c.leave() {
+		if c.Abandon() {
 			return g, wrap(errSlow)
 		}
 	}
 	c.timeout.Stop()
-	g, err = c.grant, c.err
-	c.grant, c.err = quota.Grant{}, nil
+	g, err = c.Take()
 	q.served.Put(c)
 	return g, err
 }
@@ -180,18 +166,13 @@ func (q *queues) fly(s *Store, of *queue) {
 		}
 		var unwanted []quota.Grant
 		for i, c := range callers {
-			switch {
-			case !c.settled.CompareAndSwap(false, true):
-				if err == nil {
-					unwanted = append(unwanted, grants[i])
-				}
-				continue
-			case err != nil:
-				c.err = err
-			default:
-				c.grant = grants[i]
+			var g quota.Grant
+			if err == nil {
+				g = grants[i]
 			}
-			c.done <- struct{}{}
+			if !c.Deliver(g, err) && err == nil {
+				unwanted = append(unwanted, g)
+			}
 		}
 		if len(unwanted) > 0 {
 			s.background(func() { s.giveBack(unwanted) })
@@ -204,7 +185,7 @@ func (q *queues) fly(s *Store, of *queue) {
 func (q *queues) next(s *Store, of *queue) (callers []*caller, more int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	of.waiting = slices.DeleteFunc(of.waiting, func(c *caller) bool { return c.settled.Load() })
+	of.waiting = slices.DeleteFunc(of.waiting, func(c *caller) bool { return c.Abandoned() })
 	n := min(len(of.waiting), mostMerged)
 	callers = slices.Clone(of.waiting[:n])
 	of.waiting = slices.Delete(of.waiting, 0, n)

@@ -9,8 +9,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/headrace/headrace/internal/promise"
 )
 
 //go:embed script.lua
@@ -58,21 +59,13 @@ type call struct {
 	late func(reply []any)
 }
 
-// flight is a command that was sent. The caller either gets the answer or leaves.
-type flight struct {
-	settled  atomic.Bool
-	answered chan struct{}
-	reply    []any
-	err      error
-}
-
 // run has Redis do c. It returns when ctx ends or no answer comes in time, whatever the client does.
 func (s *Store) run(ctx context.Context, c *call) ([]any, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	timed, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), s.timeout, errSlow)
-	f := flight{answered: make(chan struct{})}
+	p := promise.New[[]any]()
 	if !s.begin() {
 		cancel()
 		return nil, wrap(errClosed)
@@ -81,17 +74,15 @@ func (s *Store) run(ctx context.Context, c *call) ([]any, error) {
 		defer s.wg.Done()
 		defer cancel()
 		defer context.AfterFunc(s.life, cancel)() //nolint:contextcheck // Close ends it too
-		f.reply, f.err = s.send(timed, c)
-		if f.settled.CompareAndSwap(false, true) {
-			close(f.answered)
-		} else if f.err == nil && c.late != nil {
-			c.late(f.reply)
+		reply, err := s.send(timed, c)
+		if !p.Deliver(reply, wrap(err)) && err == nil && c.late != nil {
+			c.late(reply)
 		}
 	}()
 	var err error
 	select {
-	case <-f.answered:
-		return f.reply, wrap(f.err)
+	case <-p.Done():
+		return p.Take()
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	case <-timed.Done():
@@ -101,11 +92,10 @@ func (s *Store) run(ctx context.Context, c *call) ([]any, error) {
 	if s.life.Err() != nil {
 		err = wrap(errClosed)
 	}
-	if f.settled.CompareAndSwap(false, true) {
+	if p.Abandon() {
 		return nil, err
 	}
-	<-f.answered
-	return f.reply, wrap(f.err)
+	return p.Take()
 }
 
 // send asks with this process's idea of the time, and once more with Redis' own if calendars need that.
