@@ -52,7 +52,7 @@ func (e *SavedError) Unwrap() error { return e.Err }
 func unmarshalSaved(saved []byte, law string, got *string, to any) error {
 	err := json.Unmarshal(saved, to)
 	if err == nil && *got != law {
-		err = fmt.Errorf("it is of the law %q", *got)
+		err = fmt.Errorf("it was saved by the controller %q", *got)
 	}
 	if err != nil {
 		return &SavedError{Law: law, Err: err}

@@ -29,7 +29,7 @@ type Replica struct {
 // about the address. A named leader that must not get the token (see Join) is not asked.
 func Look(ctx context.Context, address string) ([]Replica, error) {
 	if !strings.HasPrefix(address, "https:") && !strings.HasPrefix(address, "http:") {
-		return nil, &fault.FieldError{Owner: "group: Look", Field: "address", Problem: "it is not that of a service: use https://HOST:PORT"}
+		return nil, &fault.FieldError{Owner: "group: Look", Field: "address", Problem: "it is not the address of a service: use https://HOST:PORT"}
 	}
 	s, err := parseService(address)
 	if err != nil {

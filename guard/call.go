@@ -16,19 +16,15 @@ import (
 // Call is Do in two steps, for calls that do not end when a function returns:
 //
 //	call := g.Begin(cost)
-//	for {
-//		attempt, err := call.Admit(ctx)
-//		if err != nil {
+//	for again := true; again; {
+//		if attempt, err = call.Admit(ctx); err != nil {
 //			return err
 //		}
-//		again, err := call.End(send(attempt)) // or later, from another goroutine
-//		if !again {
-//			return err
-//		}
+//		again, err = call.End(send(attempt)) // or later, from another goroutine
 //	}
 //
-// Admit must not be called concurrently. Of several calls of End the first
-// counts.
+// Admit must not be called concurrently. If End is called several times, the
+// first call counts.
 type Call struct {
 	guard  *Guard
 	cost   throttle.Cost

@@ -256,7 +256,7 @@ quota: Demands[1].Limits.Concurrency: -1 is negative: use 0 for unbounded, or at
 quota: Demands[1].Limits.Windows[0]: the window is empty: make it with Sliding, Bucket or Fixed
 quota: Demands[1].Limits.Windows[1].Per: 0s is not a positive duration
 quota: Demands[1].Limits.Windows[1].Max: 0 is not between 1 and 1099511627776
-quota: Demands[2].Key: it is empty: name what is limited`)
+quota: Demands[2].Key: it is empty: name the limited resource`)
 	_, err = s.Take(t.Context(), Request{Demands: []Demand{user(1), user(7, throttle.Sliding(2, time.Second)), user(3, throttle.Sliding(1, time.Second))}})
 	require.NoError(t, err)
 	tooLarge := user(7, throttle.Sliding(2, time.Second))

@@ -222,7 +222,7 @@ func TestValidateReportsEveryProblem(t *testing.T) {
 		`guards.fixed.law: fixed has nothing to keep: add limits, or a preset that has limits`,
 		`guards.openai.max_wait: -1ns is negative: use 0 for the default`,
 		`guards.openai.share: 0.5 of what? Only adaptive.Measured finds its part: name a Preset, or write smaller Limits`,
-		`guards.openai.idle: only guards of a template are forgotten: leave it out, or set it on a name such as crawl/*`,
+		`guards.openai.idle: only guards of a template are evicted: leave it out, or set it on a name such as crawl/*`,
 		`guards.x.within: it is a cycle, x within z within x/y within x: leave "z" out`,
 		`guards.z.within: it is a cycle, z within z: leave "z" out`,
 	}, got)

@@ -70,7 +70,7 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 		in(`"within": "openai"`):                       `line 2:13: guards.ols.within: it is a text: write a list of names, such as ["openai"]`,
 		in(`"within": [3]`):                            `line 2:13: guards.ols.within: 3 is a number: write a text, in quotation marks`,
 		in(`"within": ["OSL"]`):                        `line 2:13: guards.ols.within: "osl" is not configured: did you mean ols?`,
-		in(`"idle": "1m"`):                             `line 2:11: guards.ols.idle: only guards of a template are forgotten: leave it out, or set it on a name such as crawl/*`,
+		in(`"idle": "1m"`):                             `line 2:11: guards.ols.idle: only guards of a template are evicted: leave it out, or set it on a name such as crawl/*`,
 		in(`"limits": 4`):                              `line 2:13: guards.ols.limits: 4 is a number: write limits, such as "4/s, 8 concurrent", in quotation marks`,
 		in(`"limits": "4/sek"`):                        `line 2:13: guards.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in(`"limits": "-4/s"`):                         `line 2:13: guards.ols.limits: throttle: Windows[0].Max: -4 is not between 1 and 1099511627776`,
@@ -84,7 +84,7 @@ func TestParseJSONTellsWhereAndWhatInstead(t *testing.T) {
 		in(`"max_wait": "-1s"`):                        `line 2:15: guards.ols.max_wait: -1s is negative: use 0 for the default`,
 		in(`"preset": "openai/teir1"`):                 `line 2:13: guards.ols.preset: ` + unknown.Error(),
 		in(`"share": 0.5, "law": "aimd"`):              `line 2:12: guards.ols.share: 0.5 of what? Only adaptive.Measured finds its part: name a Preset, or write smaller Limits`,
-		in(`"preset": "openai/tier1", "share": 0`):     `line 2:38: guards.ols.share: 0 would be the default: leave the key out, or write what is above 0 and at most 1`,
+		in(`"preset": "openai/tier1", "share": 0`):     `line 2:38: guards.ols.share: 0 would be the default: leave the key out, or write a number above 0 and at most 1`,
 		in(`"preset": "openai/tier1", "share": 1e999`): `line 2:38: guards.ols.share: strconv.ParseFloat: parsing "1e999": value out of range`,
 		// A problem that follows from another one is not reported.
 		in(`"limits": "4/sek", "law": "fixed"`): `line 2:13: guards.ols.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,

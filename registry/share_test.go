@@ -203,9 +203,9 @@ func TestAddresses(t *testing.T) {
 	in := func(fields string) string { return `{"guards": {"a": {"limits": "1/s"}, "x": {` + fields + `}}}` }
 	for text, want := range map[string]string{
 		`{"store": "limits.db", "guards": {"a": {"limits": "1/s"}}}`: `1:11: store: "limits.db" is not an address: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
-		`{"store": "sqlite:x"}`:                                       "1:11: store: no guard has limits that could be shared there: add limits, or use group:PATH, which shares what is found out",
-		`{"store": "sqlite:x", "guards": {"a":{}}}`:                   "1:11: store: no guard has limits that could be shared there: add limits, or use group:PATH, which shares what is found out",
-		`{"store": "group:/x", "default": {"limits": "1/s"}}`:         "1:11: store: no guard is configured by name that would share there: add one to guards, such as openai",
+		`{"store": "sqlite:x"}`:                                       "1:11: store: no guard has limits to share there: add limits, or use group:PATH, which shares learned limits",
+		`{"store": "sqlite:x", "guards": {"a":{}}}`:                   "1:11: store: no guard has limits to share there: add limits, or use group:PATH, which shares learned limits",
+		`{"store": "group:/x", "default": {"limits": "1/s"}}`:         "1:11: store: no guard that can share there is configured by name: add one to guards, such as openai",
 		`{"store": "memory"}`:                                         "",
 		`{"store": "sqlite:x", "guards": {"a": {"limits": "4/sek"}}}`: `1:50: guards.a.limits: throttle: limits: "sek" at offset 2: it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 		in(`"store": ":x"`):                                           `1:52: guards.x.store: it is not an address: write memory, sqlite:PATH, redis://HOST:PORT/DB, service:https://HOST:PORT or group:PATH`,
@@ -243,8 +243,8 @@ func TestAddressesInText(t *testing.T) {
 		assert.Contains(t, c.Guards, "ols", s)
 	}
 	for s, want := range map[string]string{
-		"ols: 4/s; store: sqlite:x; store: sqlite:y": "registry: line 1:28: store: the store comes twice: leave one out",
-		"store: group:/x":              "registry: line 1:1: store: no guard is configured by name that would share there: add one to guards, such as openai",
+		"ols: 4/s; store: sqlite:x; store: sqlite:y": "registry: line 1:28: store: the store is given twice: leave one out",
+		"store: group:/x":              "registry: line 1:1: store: no guard that can share there is configured by name: add one to guards, such as openai",
 		"store: sqlite:/x; ols: 4/sek": `registry: line 1:26: guards.ols.limits: "sek": it is not a period: write s, min, h, day or week, or so many of them as in 15min, 30days or 2h30m`,
 	} {
 		_, err := registry.Parse(s)

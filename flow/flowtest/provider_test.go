@@ -231,7 +231,7 @@ func TestWhatCannotBePlayed(t *testing.T) {
 		want  []string
 	}{
 		"no name":       {func() { rec.NewProvider("") }, []string{`provider "": name: it is empty`}},
-		"the same name": {func() { rec.NewProvider("api") }, []string{"there is a provider of that name already"}},
+		"the same name": {func() { rec.NewProvider("api") }, []string{"there is already a provider of that name"}},
 		"call 0":        {func() { api.At(0, flowtest.OK()) }, []string{"At: 0 is below 1"}},
 		"a call twice":  {func() { api.At(4, flowtest.OK(), flowtest.OK()) }, []string{"At(5): that call has a step already"}},
 		"all problems": {
