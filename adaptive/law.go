@@ -46,7 +46,7 @@ type Explainer interface {
 }
 
 // Listener is a State that takes the quota declared by a header before the call
-// ends, as guard.Call.Heard reports it. OnResult then has no Meters.
+// ends, as guard.Call.ApplyMeters reports it. OnResult then has no Meters.
 type Listener interface {
 	OnMeters(now time.Time, s throttle.Sent, m [throttle.Units]Meter)
 }

@@ -212,7 +212,7 @@ func (d *desk) take(id int64, over bool) held {
 
 func (d *desk) meters(f *frame) {
 	if h := d.take(f.id, false); h.call != nil {
-		h.call.Heard(f.feedback.Meters)
+		h.call.ApplyMeters(f.feedback.Meters)
 	}
 }
 

@@ -131,10 +131,10 @@ func (c *Call) End(f adaptive.Feedback) (again bool, err error) {
 	return c.conclude(k, &f)
 }
 
-// Heard applies the quota that a response declares before the call ends, such
+// ApplyMeters applies the quota that a response declares before the call ends, such
 // as that of a long stream. If it returns true, leave Meters out of the
 // Feedback of End.
-func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
+func (c *Call) ApplyMeters(meters [throttle.Units]adaptive.Meter) (applied bool) {
 	k := c.live.Load()
 	if k == nil {
 		return false
@@ -148,9 +148,9 @@ func (c *Call) Heard(meters [throttle.Units]adaptive.Meter) (heard bool) {
 	}
 	l.update(func(now time.Time) {
 		sent, live := l.engine.Sent(p.permit)
-		heard = live && l.governor.knows(&sent) && l.governor.meters(now, sent, meters)
+		applied = live && l.governor.knows(&sent) && l.governor.meters(now, sent, meters)
 	})
-	return heard
+	return applied
 }
 
 //nolint:gochecknoinits // the doors reach it through package inflight
