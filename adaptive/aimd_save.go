@@ -42,7 +42,7 @@ type SavedError struct {
 
 // Error implements error.
 func (e *SavedError) Error() string {
-	return fmt.Sprintf("adaptive: nothing that the law %s has saved: %v", e.Law, e.Err)
+	return fmt.Sprintf("adaptive: the controller %s cannot restore this state: %v", e.Law, e.Err)
 }
 
 // Unwrap returns Err.

@@ -560,7 +560,7 @@ func TestAClosingIsOneEvent(t *testing.T) {
 }
 
 func TestADoubtIsAnEventAndInWhy(t *testing.T) {
-	const doubts = "(a long wait that the provider asks for is not believed)"
+	const doubts = "(long waits that the provider asks for are not trusted)"
 	synctest.Test(t, func(t *testing.T) {
 		var seen []string
 		l := made(t, guard.Policy{Law: adaptive.AIMD{}, Observer: keyEvents(&seen)})

@@ -249,7 +249,7 @@ func unshareable(x *entry, s *Spec, address string) string {
 	case isGroup(address) && x.template:
 		return "a group shares guards that are configured by name: name one, such as crawl/example.org, or use a store, such as sqlite:PATH"
 	case !isGroup(address) && s.nothing(&x.policy):
-		return "a store shares limits, and there are none: add limits or a preset that has some, or use group:PATH, which shares what is found out"
+		return "a store shares limits, and there are none: add limits or a preset that has some, or use group:PATH, which shares learned limits"
 	}
 	return ""
 }

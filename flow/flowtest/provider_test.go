@@ -233,7 +233,7 @@ func TestWhatCannotBePlayed(t *testing.T) {
 		"no name":       {func() { rec.NewProvider("") }, []string{`provider "": name: it is empty`}},
 		"the same name": {func() { rec.NewProvider("api") }, []string{"there is already a provider of that name"}},
 		"call 0":        {func() { api.At(0, flowtest.OK()) }, []string{"At: 0 is below 1"}},
-		"a call twice":  {func() { api.At(4, flowtest.OK(), flowtest.OK()) }, []string{"At(5): that call has a step already"}},
+		"a call twice":  {func() { api.At(4, flowtest.OK(), flowtest.OK()) }, []string{"At(5): that call already has a step"}},
 		"all problems": {
 			func() {
 				api.For("k", flowtest.Fail(200), flowtest.Refuse(-1), flowtest.OK().Taking(-1), flowtest.OK().Do(nil))

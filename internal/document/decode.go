@@ -198,5 +198,5 @@ func (d decoder) unknown(f field, keys []string, known map[string]reflect.Value)
 }
 
 func (d decoder) twice(f field, keys []string) {
-	d.ps.AddAt(f.at, keys, "the key comes twice: leave one out")
+	d.ps.AddAt(f.at, keys, "the key is given twice: leave one out")
 }
