@@ -40,7 +40,7 @@ func TestWhatAnotherVersionSavedIsNotRestored(t *testing.T) {
 	for _, version := range []string{`"version":2`, `"version":-1`, `"in_flight":3`} {
 		err := l.Restore([]byte(`{"law":"measured",` + version + `}`))
 		require.ErrorAs(t, err, new(*adaptive.SavedError), version)
-		assert.ErrorContains(t, err, "of version", version)
+		assert.ErrorContains(t, err, "has version", version)
 	}
 	assert.NoError(t, l.Restore([]byte(`{"law":"measured","version":1}`)))
 }
