@@ -190,7 +190,7 @@ func TestResetKeepsTheLooks(t *testing.T) {
 		wg.Wait()
 		assert.Contains(t, seen, "limiter.reopened: a call found it open")
 		require.NoError(t, l.Reset())
-		assert.NotContains(t, l.Stats().Why, "not believed")
+		assert.NotContains(t, l.Stats().Why, "not trusted")
 	})
 }
 
